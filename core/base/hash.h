@@ -1,0 +1,45 @@
+#pragma once
+// Stable 128-bit hashes: the same on every machine and in every release.
+// XXH3-128 (libxxhash).
+#include <cstdint>
+#include <initializer_list>
+
+#include "absl/strings/string_view.h"
+
+namespace sortition {
+
+struct Hash128 {
+  uint64_t low = 0;
+  uint64_t high = 0;
+  friend bool operator==(const Hash128&, const Hash128&) = default;
+};
+
+// What a hash is for. Uses of one decision id under different domains are
+// independent of each other.
+enum class HashDomain : uint64_t {
+  kAction = 1,      // The random draw of a decision.
+  kSplit = 2,       // Train, validation or test.
+  kSubsample = 3,   // Which tuples are kept under a memory limit.
+  kSimulation = 4,  // Worlds and users of the simulator.
+  kTraining = 5,    // Shuffles.
+};
+
+// Hash of the parts in order. Each part counts with its length, so that
+// {"ab", "c"} and {"a", "bc"} differ.
+Hash128 StableHash(HashDomain domain,
+                   std::initializer_list<absl::string_view> parts);
+
+// Hash of bytes, without domain: checksums.
+Hash128 HashBytes(absl::string_view bytes);
+
+// Key of a decision's draw: a function of model name, version and decision id.
+Hash128 DecisionKey(absl::string_view model, uint64_t version,
+                    absl::string_view decision_id);
+
+// Key of a draw whose request overrides the decision id with `seed`.
+Hash128 SeedKey(uint64_t seed);
+
+// Uniform in [0, 1) from the hash, for splits and sub-samples.
+double UnitInterval(const Hash128& hash);
+
+}  // namespace sortition

@@ -1,0 +1,16 @@
+#pragma once
+// What a policy can do with a query.
+#include <cstdint>
+#include <vector>
+
+namespace sortition {
+
+enum class ActionKind { kSelect, kRank };
+
+// Selection of nothing.
+inline constexpr int32_t kAbstain = -1;
+
+// kSelect: one document_index, or kAbstain. kRank: document_index by rank.
+using Action = std::vector<int32_t>;
+
+}  // namespace sortition

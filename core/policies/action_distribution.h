@@ -1,0 +1,84 @@
+#pragma once
+// Distributions over actions, given one score per eligible candidate. Positions
+// here are positions among the eligible; core/policies/linear_policy.h maps them
+// to document indexes.
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "core/base/random.h"
+#include "core/data/action.h"
+#include "sortition/model/v1/model.pb.h"
+
+namespace sortition {
+
+// What is drawn from: m >= 1 finite scores, not yet multiplied by the inverse
+// temperature. Views; top_k in [1, m] for rankings, ignored for selections.
+struct ScoredCandidates {
+  std::span<const double> scores;
+  std::optional<double> abstain_score;  // Set: abstaining is an action.
+  uint32_t top_k = 1;
+};
+
+struct Draw {
+  Action action;
+  double log_propensity = 0;
+  // kRank: of each rank given those above; sums to log_propensity.
+  std::vector<double> conditional_log_propensities;
+};
+
+// Immutable and thread-safe. Scores up to ±1e4 (after the temperature) and m up
+// to 1e6 keep log-propensities finite and exact to rounding.
+class ActionDistribution {
+ public:
+  virtual ~ActionDistribution() = default;
+
+  virtual ActionKind action_kind() const = 0;
+
+  // Draws an action; a pure function of (scores, random). `draw` is overwritten
+  // and reused.
+  virtual void Sample(const ScoredCandidates& candidates,
+                      const CounterRandom& random, Draw* draw) const = 0;
+
+  // log p(action); -infinity where it is impossible. Requires a well-formed
+  // action: positions in range, distinct, as many as top_k for rankings. The
+  // same bits as Sample() gave for the action that it drew.
+  virtual double LogPropensity(const ScoredCandidates& candidates,
+                               std::span<const int32_t> action) const = 0;
+
+  // Of each rank given those above (kRank); of the action itself (kSelect).
+  virtual void ConditionalLogPropensities(
+      const ScoredCandidates& candidates, std::span<const int32_t> action,
+      std::vector<double>* conditionals) const = 0;
+
+  // Returns log p(action) and writes its derivatives by each score (m of them)
+  // and by the abstain score (0 where abstaining is no action).
+  virtual double LogPropensityGradient(const ScoredCandidates& candidates,
+                                       std::span<const int32_t> action,
+                                       std::span<double> score_gradient,
+                                       double* abstain_gradient) const = 0;
+
+  // The most probable action; ties go to the lower position.
+  virtual Action Mode(const ScoredCandidates& candidates) const = 0;
+
+  // Probability of each candidate to be selected (kSelect) or to be placed first
+  // (kRank); the probability of abstaining is what is missing to 1, returned.
+  virtual double FirstProbabilities(const ScoredCandidates& candidates,
+                                    std::span<double> probabilities) const = 0;
+};
+
+// The distribution that `policy` describes. InvalidArgument where its kind is
+// unset, inverse_temperature is outside (0, 1e6], uniform_mixture outside [0, 1],
+// or the abstain score is not finite or beyond ±1e6.
+absl::StatusOr<std::unique_ptr<const ActionDistribution>>
+MakeActionDistribution(const model::v1::Policy& policy);
+
+// Every action equally likely: for all eligible candidates, and abstaining where
+// `abstain_score` is set; for every order of top_k.
+std::unique_ptr<const ActionDistribution> MakeUniformDistribution(
+    ActionKind action_kind);
+
+}  // namespace sortition

@@ -1,0 +1,97 @@
+#pragma once
+// A served policy: linear scores s(d) = w·x(d) and a distribution over actions
+// (seed 004, sec. 5.1 and 7). Serving, verification and training all go through
+// this class, so that the logged propensity is the one that is recomputed.
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "core/base/hash.h"
+#include "core/data/action.h"
+#include "core/data/candidates.h"
+#include "core/policies/action_distribution.h"
+#include "sortition/model/v1/model.pb.h"
+
+namespace sortition {
+
+// One query. Views.
+struct PolicyQuery {
+  Candidates candidates;
+  // Empty: all are eligible. Else one per candidate, at least one true.
+  std::span<const bool> eligible;
+  uint32_t top_k = 0;  // kRank: ranks to fill; 0 or more than eligible: all.
+};
+
+// Reused between queries by one thread: no allocation when warm.
+struct PolicyWorkspace {
+  std::vector<uint32_t> eligible_documents;
+  std::vector<double> scores;  // Of the eligible.
+  std::vector<int32_t> positions;
+  std::vector<double> score_gradient;
+  Draw draw;
+};
+
+// Immutable, thread-safe.
+class LinearPolicy {
+ public:
+  // InvalidArgument where the policy is bad (MakeActionDistribution) or a weight
+  // is not finite.
+  static absl::StatusOr<LinearPolicy> Create(const model::v1::Policy& policy,
+                                             std::vector<double> weights);
+
+  // Every action equally likely, for any number of features; selection includes
+  // abstaining where `can_abstain`.
+  static LinearPolicy Uniform(ActionKind action_kind, bool can_abstain);
+
+  ActionKind action_kind() const { return distribution_->action_kind(); }
+  bool can_abstain() const { return abstain_score_.has_value(); }
+  bool uniform() const { return uniform_; }
+  // Of a query it can score; 0: any (uniform).
+  uint32_t num_features() const {
+    return static_cast<uint32_t>(weights_.size());
+  }
+
+  // Draws an action in document indexes with its log-propensity. Pure function
+  // of (query, key). Requires num_features() to match, at least one eligible.
+  void Decide(const PolicyQuery& query, const Hash128& key,
+              PolicyWorkspace* workspace, Draw* draw) const;
+
+  // log p(action | query), the same bits as Decide() gave; -infinity for an
+  // action that is impossible or ill-formed (not eligible, repeated, wrong
+  // length).
+  double LogPropensity(const PolicyQuery& query,
+                       std::span<const int32_t> action,
+                       PolicyWorkspace* workspace) const;
+
+  // Returns log p(action | query) and adds `scale` times its gradient to
+  // `gradient`: d entries by the weights and, where can_abstain(), one more by
+  // the abstain score. -infinity and nothing added for an impossible action.
+  double AddLogPropensityGradient(const PolicyQuery& query,
+                                  std::span<const int32_t> action, double scale,
+                                  PolicyWorkspace* workspace,
+                                  std::span<double> gradient) const;
+
+  // Most probable action in document indexes.
+  Action Mode(const PolicyQuery& query, PolicyWorkspace* workspace) const;
+
+  // s(d) of every candidate, 0 where not eligible.
+  std::vector<double> Scores(const PolicyQuery& query) const;
+
+  // Per candidate, 0 where not eligible (ActionDistribution::FirstProbabilities);
+  // `abstain_probability` may be null.
+  std::vector<double> FirstProbabilities(const PolicyQuery& query,
+                                         double* abstain_probability) const;
+
+ private:
+  LinearPolicy() = default;
+
+  std::vector<double> weights_;
+  std::optional<double> abstain_score_;
+  std::shared_ptr<const ActionDistribution> distribution_;
+  bool uniform_ = false;
+};
+
+}  // namespace sortition

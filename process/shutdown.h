@@ -1,0 +1,14 @@
+#pragma once
+// SIGTERM and SIGINT as an event that threads can wait for.
+
+namespace sortition {
+
+// Blocks both signals in this thread and all it starts later, and ignores
+// SIGPIPE. Call first in main(), before any thread.
+void BlockShutdownSignals();
+
+// Waits until one of them arrives, at most `timeout_seconds` (negative: without
+// end). True where one did. Once true, always true.
+bool WaitForShutdown(double timeout_seconds);
+
+}  // namespace sortition
