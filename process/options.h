@@ -12,22 +12,24 @@
 namespace sortition {
 
 struct CommandLine {
-  bool help = false;                     // --help was given.
-  std::vector<std::string> positional;   // Arguments that are no flags.
+  bool help = false;                    // --help was given.
+  std::vector<std::string> positional;  // Arguments that are no flags.
 };
 
-// Fills `options` from `arguments` (without program name): --config=FILE first (a
-// text proto of that message), then every --path.to.field=value (also
+// Fills `options` from `arguments` (without program name): --config=FILE first
+// (a text proto of that message), then every --path.to.field=value (also
 // --path.to.field value; --flag and --no-flag for booleans; repeated fields
-// append; a sub-message's field may go by its last name alone where that is
+// append, the flags together replacing what the file says; numbers also as a
+// comma list; a sub-message's field may go by its last name alone where that is
 // unique, as in --server for --client.server). Then checks ranges and required
-// fields (not with --help). InvalidArgument names flag, value and permitted range
-// or, for an unknown flag, the nearest known one.
+// fields (not with --help). InvalidArgument names flag, value and permitted
+// range or, for an unknown flag, the nearest known one.
 absl::Status ParseOptions(const std::vector<std::string>& arguments,
                           google::protobuf::Message* options,
                           CommandLine* command_line);
 
-// One line per option: flag, type, default, help, range; grouped by sub-message.
+// One line per option: flag, type, default, help, range; grouped by
+// sub-message.
 std::string OptionsHelp(const google::protobuf::Descriptor* descriptor);
 
 // Range and required checks alone, with the path of the field in the message.

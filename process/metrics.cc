@@ -1,0 +1,185 @@
+#include "process/metrics.h"
+
+#include <prometheus/collectable.h>
+#include <prometheus/counter.h>
+#include <prometheus/exposer.h>
+#include <prometheus/family.h>
+#include <prometheus/gauge.h>
+#include <prometheus/histogram.h>
+#include <prometheus/registry.h>
+#include <prometheus/text_serializer.h>
+
+#include <exception>
+#include <mutex>
+#include <unordered_map>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "process/process_stats.h"
+#include "process/version.h"
+
+namespace sortition {
+namespace {
+
+class CounterHandle final : public MetricCounter {
+ public:
+  explicit CounterHandle(prometheus::Counter* counter) : counter_(counter) {}
+  void Increment(double by) override { counter_->Increment(by); }
+  double value() const override { return counter_->Value(); }
+
+ private:
+  prometheus::Counter* counter_;
+};
+
+class GaugeHandle final : public MetricGauge {
+ public:
+  explicit GaugeHandle(prometheus::Gauge* gauge) : gauge_(gauge) {}
+  void Set(double value) override { gauge_->Set(value); }
+  double value() const override { return gauge_->Value(); }
+
+ private:
+  prometheus::Gauge* gauge_;
+};
+
+class HistogramHandle final : public MetricHistogram {
+ public:
+  explicit HistogramHandle(prometheus::Histogram* histogram)
+      : histogram_(histogram) {}
+  void Observe(double value) override { histogram_->Observe(value); }
+
+ private:
+  prometheus::Histogram* histogram_;
+};
+
+// The registry, with the updates of OnScrape() run before it is read.
+class Scraped final : public prometheus::Collectable {
+ public:
+  std::vector<prometheus::MetricFamily> Collect() const override {
+    std::lock_guard lock(mutex_);
+    for (const auto& update : updates_) update();
+    return registry.Collect();
+  }
+
+  void Add(std::function<void()> update) {
+    std::lock_guard lock(mutex_);
+    updates_.push_back(std::move(update));
+  }
+
+  prometheus::Registry registry;
+
+ private:
+  mutable std::mutex mutex_;
+  std::vector<std::function<void()>> updates_;
+};
+
+}  // namespace
+
+struct Metrics::Rep {
+  std::shared_ptr<Scraped> scraped = std::make_shared<Scraped>();
+  std::mutex mutex;
+  // By the library's own object, which is the same for the same name and
+  // labels.
+  std::unordered_map<const void*, std::unique_ptr<MetricCounter>> counters;
+  std::unordered_map<const void*, std::unique_ptr<MetricGauge>> gauges;
+  std::unordered_map<const void*, std::unique_ptr<MetricHistogram>> histograms;
+  std::unique_ptr<prometheus::Exposer> exposer;  // Last: goes first.
+
+  template <typename Handle, typename Map, typename Metric>
+  auto* HandleOf(Map* handles, Metric* metric) {
+    std::lock_guard lock(mutex);
+    auto& handle = (*handles)[metric];
+    if (handle == nullptr) handle = std::make_unique<Handle>(metric);
+    return handle.get();
+  }
+};
+
+Metrics::Metrics() : rep_(std::make_unique<Rep>()) {
+  Gauge("sortition_build_info", "Always 1; the label says what runs",
+        {{"version", std::string(Version())}})
+      ->Set(1);
+  MetricGauge* start = Gauge("process_start_time_seconds",
+                             "Start of the process, seconds since the epoch");
+  MetricCounter* cpu =
+      Counter("process_cpu_seconds_total", "User and system CPU time, seconds");
+  MetricGauge* resident =
+      Gauge("process_resident_memory_bytes", "Resident memory, bytes");
+  MetricGauge* virtual_memory =
+      Gauge("process_virtual_memory_bytes", "Virtual memory, bytes");
+  MetricGauge* open = Gauge("process_open_fds", "Open file descriptors");
+  MetricGauge* max = Gauge("process_max_fds", "Limit of file descriptors");
+  MetricGauge* threads = Gauge("process_threads", "Threads");
+  OnScrape([=] {
+    const internal::ProcessStats stats = internal::ReadProcessStats();
+    start->Set(stats.start_time_seconds);
+    cpu->Increment(stats.cpu_seconds - cpu->value());
+    resident->Set(stats.resident_bytes);
+    virtual_memory->Set(stats.virtual_bytes);
+    open->Set(stats.open_descriptors);
+    max->Set(stats.max_descriptors);
+    threads->Set(stats.threads);
+  });
+}
+
+Metrics::~Metrics() = default;
+
+MetricCounter* Metrics::Counter(const std::string& name,
+                                const std::string& help,
+                                const MetricLabels& labels) {
+  auto& family = prometheus::BuildCounter().Name(name).Help(help).Register(
+      rep_->scraped->registry);
+  return rep_->HandleOf<CounterHandle>(&rep_->counters, &family.Add(labels));
+}
+
+MetricGauge* Metrics::Gauge(const std::string& name, const std::string& help,
+                            const MetricLabels& labels) {
+  auto& family = prometheus::BuildGauge().Name(name).Help(help).Register(
+      rep_->scraped->registry);
+  return rep_->HandleOf<GaugeHandle>(&rep_->gauges, &family.Add(labels));
+}
+
+MetricHistogram* Metrics::Histogram(const std::string& name,
+                                    const std::string& help,
+                                    const std::vector<double>& buckets,
+                                    const MetricLabels& labels) {
+  auto& family = prometheus::BuildHistogram().Name(name).Help(help).Register(
+      rep_->scraped->registry);
+  return rep_->HandleOf<HistogramHandle>(&rep_->histograms,
+                                         &family.Add(labels, buckets));
+}
+
+void Metrics::OnScrape(std::function<void()> update) {
+  rep_->scraped->Add(std::move(update));
+}
+
+std::string Metrics::Text() const {
+  return prometheus::TextSerializer().Serialize(rep_->scraped->Collect());
+}
+
+absl::StatusOr<int> Metrics::Serve(const std::string& listen) {
+  // Bind errors come as exceptions of the web server inside.
+  try {
+    auto exposer = std::make_unique<prometheus::Exposer>(listen, 1);
+    const std::vector<int> ports = exposer->GetListeningPorts();
+    if (ports.empty()) {
+      return absl::UnavailableError(absl::StrCat("metrics_listen = \"", listen,
+                                                 "\": cannot listen there"));
+    }
+    exposer->RegisterCollectable(rep_->scraped);
+    rep_->exposer = std::move(exposer);
+    return ports.front();
+  } catch (const std::exception& error) {
+    return absl::UnavailableError(
+        absl::StrCat("metrics_listen = \"", listen,
+                     "\": cannot listen there; must be a free host:port of "
+                     "this machine (",
+                     error.what(), ")"));
+  }
+}
+
+std::vector<double> LatencyBuckets() {
+  return {25e-6, 50e-6, 100e-6, 250e-6, 500e-6, 1e-3, 2.5e-3, 5e-3, 10e-3,
+          25e-3, 50e-3, 0.1,    0.25,   0.5,    1,    2.5,    5};
+}
+
+}  // namespace sortition

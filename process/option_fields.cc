@@ -1,0 +1,155 @@
+#include "process/option_fields.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <numeric>
+
+#include "absl/status/status.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_replace.h"
+
+namespace sortition::internal {
+namespace {
+
+using google::protobuf::Descriptor;
+using google::protobuf::EnumDescriptor;
+using google::protobuf::FieldDescriptor;
+
+void CollectFields(const Descriptor& descriptor,
+                   std::vector<const FieldDescriptor*>* path,
+                   std::vector<OptionField>* fields) {
+  for (int i = 0; i < descriptor.field_count(); ++i) {
+    if (descriptor.field(i)->cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE) {
+      continue;
+    }
+    path->push_back(descriptor.field(i));
+    const std::string name = absl::StrJoin(
+        *path, ".", [](std::string* out, const FieldDescriptor* field) {
+          absl::StrAppend(out, field->name());
+        });
+    fields->push_back({*path, name});
+    path->pop_back();
+  }
+  for (int i = 0; i < descriptor.field_count(); ++i) {
+    const FieldDescriptor* field = descriptor.field(i);
+    if (field->cpp_type() != FieldDescriptor::CPPTYPE_MESSAGE ||
+        field->is_repeated()) {
+      continue;
+    }
+    path->push_back(field);
+    CollectFields(*field->message_type(), path, fields);
+    path->pop_back();
+  }
+}
+
+// Levenshtein distance: insertions, deletions and replacements.
+size_t EditDistance(absl::string_view a, absl::string_view b) {
+  std::vector<size_t> row(b.size() + 1);
+  std::iota(row.begin(), row.end(), size_t{0});
+  for (size_t i = 0; i < a.size(); ++i) {
+    size_t diagonal = row[0];
+    row[0] = i + 1;
+    for (size_t j = 0; j < b.size(); ++j) {
+      const size_t replace = diagonal + (a[i] == b[j] ? 0 : 1);
+      diagonal = row[j + 1];
+      row[j + 1] = std::min({row[j] + 1, row[j + 1] + 1, replace});
+    }
+  }
+  return row[b.size()];
+}
+
+std::string NearestOption(const std::vector<OptionField>& fields,
+                          absl::string_view name) {
+  std::string nearest;
+  // A name of which half must be changed is no misspelling.
+  size_t best = std::max<size_t>(2, name.size() / 2) + 1;
+  const auto consider = [&](absl::string_view known, const std::string& full) {
+    const size_t distance = EditDistance(name, known);
+    if (distance < best) {
+      best = distance;
+      nearest = full;
+    }
+  };
+  consider("config", "config");
+  consider("help", "help");
+  for (const OptionField& field : fields) {
+    consider(field.name, field.name);
+    consider(field.field().name(), field.name);
+  }
+  return nearest;
+}
+
+}  // namespace
+
+const config::v1::OptionInfo& InfoOf(const FieldDescriptor& field) {
+  return field.options().GetExtension(config::v1::info);
+}
+
+std::vector<OptionField> OptionFields(const Descriptor& descriptor) {
+  std::vector<OptionField> fields;
+  std::vector<const FieldDescriptor*> path;
+  CollectFields(descriptor, &path, &fields);
+  return fields;
+}
+
+absl::StatusOr<const OptionField*> FindOption(
+    const std::vector<OptionField>& fields, absl::string_view name) {
+  const std::string wanted = absl::StrReplaceAll(name, {{"-", "_"}});
+  std::vector<const OptionField*> matches;
+  for (const OptionField& field : fields) {
+    if (field.name == wanted) return &field;
+    if (absl::EndsWith(field.name, absl::StrCat(".", wanted))) {
+      matches.push_back(&field);
+    }
+  }
+  if (matches.size() == 1) return matches[0];
+  if (matches.empty()) {
+    const std::string nearest = NearestOption(fields, wanted);
+    return absl::InvalidArgumentError(absl::StrCat(
+        "unknown flag --", name,
+        nearest.empty() ? "" : absl::StrCat("; did you mean --", nearest, "?"),
+        " (--help lists all)"));
+  }
+  return absl::InvalidArgumentError(absl::StrCat(
+      "flag --", name, " is ambiguous: it could be --",
+      absl::StrJoin(matches, " or --",
+                    [](std::string* out, const OptionField* field) {
+                      absl::StrAppend(out, field->name);
+                    })));
+}
+
+std::string RangeText(const config::v1::OptionInfo& info) {
+  if (info.has_min() && info.has_max()) {
+    return absl::StrCat(info.above_min() ? "(" : "[", NumberText(info.min()),
+                        ", ", NumberText(info.max()), "]");
+  }
+  if (info.has_min()) {
+    return absl::StrCat(info.above_min() ? "above " : "at least ",
+                        NumberText(info.min()));
+  }
+  if (info.has_max()) return absl::StrCat("at most ", NumberText(info.max()));
+  return "";
+}
+
+std::string NumberText(double value) {
+  // Up to here every whole number is a double.
+  constexpr double kExactIntegers = 9007199254740992.0;
+  if (std::abs(value) < kExactIntegers && value == std::floor(value)) {
+    return absl::StrFormat("%.0f", value);
+  }
+  return absl::StrFormat("%.15g", value);
+}
+
+std::string EnumNames(const EnumDescriptor& type, absl::string_view separator) {
+  std::vector<std::string> names;
+  for (int i = 0; i < type.value_count(); ++i) {
+    names.push_back(type.value(i)->name());
+  }
+  return absl::StrJoin(names, separator);
+}
+
+}  // namespace sortition::internal

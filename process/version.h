@@ -1,0 +1,10 @@
+#pragma once
+// What was built.
+#include "absl/strings/string_view.h"
+
+namespace sortition {
+
+// Release of the sources, as in "0.1.0".
+absl::string_view Version();
+
+}  // namespace sortition
