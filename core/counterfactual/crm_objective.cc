@@ -1,0 +1,131 @@
+#include "core/counterfactual/crm_objective.h"
+
+#include <cmath>
+
+#include "absl/strings/str_cat.h"
+#include "core/base/check.h"
+#include "core/base/status_macros.h"
+
+namespace sortition {
+namespace {
+
+absl::Status ValidateOptions(const CrmOptions& options) {
+  // Written so that NaN fails too.
+  if (!(options.clip >= 1 && std::isfinite(options.clip))) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("clip is ", options.clip, ", must be at least 1"));
+  }
+  if (!(options.lambda >= 0 && std::isfinite(options.lambda))) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("lambda is ", options.lambda, ", must be at least 0"));
+  }
+  if (!(options.l2 >= 0 && std::isfinite(options.l2))) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("l2 is ", options.l2, ", must be at least 0"));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+double ClippedLoss(double loss, double log_weight, double clip) {
+  return loss * std::fmin(clip, std::exp(log_weight));
+}
+
+double ClippedLossSlope(double loss, double log_weight, double clip) {
+  const double weight = std::exp(log_weight);
+  return weight < clip ? loss * weight : 0;
+}
+
+absl::Status ValidateCrm(const TuplePolicy& policy, const CrmOptions& options) {
+  RETURN_IF_ERROR(ValidateOptions(options));
+  if (policy.num_tuples() < 2) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "tuples: there are ", policy.num_tuples(), ", must be at least 2"));
+  }
+  for (size_t i = 0; i < policy.num_tuples(); ++i) {
+    const double loss = policy.loss(i);
+    if (!(loss >= -1 && loss <= 0)) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "loss of tuple ", i, " is ", loss, ", must be in [-1, 0]"));
+    }
+    const double log_propensity = policy.log_propensity(i);
+    if (!(log_propensity <= 0 && std::isfinite(log_propensity))) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("log-propensity of tuple ", i, " is ", log_propensity,
+                       ", must be finite and at most 0"));
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<CrmObjective> CrmObjective::Create(TuplePolicy* policy,
+                                                  const CrmOptions& options) {
+  RETURN_IF_ERROR(ValidateCrm(*policy, options));
+  return CrmObjective(policy, options);
+}
+
+Moments CrmObjective::LossMoments(const Eigen::VectorXd& point) const {
+  Moments moments;
+  for (size_t i = 0; i < policy_->num_tuples(); ++i) {
+    const double loss = policy_->loss(i);
+    if (loss == 0) {
+      moments.Add(0);
+      continue;
+    }
+    const double log_weight =
+        policy_->LogProbability(point, i) - policy_->log_propensity(i);
+    moments.Add(ClippedLoss(loss, log_weight, options_.clip));
+  }
+  return moments;
+}
+
+double CrmObjective::Evaluate(const Eigen::VectorXd& point,
+                              Eigen::VectorXd* gradient) const {
+  DCHECK(point.size() == dimension());
+  const Moments moments = LossMoments(point);
+  const double value = CrmValue(moments, point.squaredNorm(), options_);
+  if (gradient == nullptr) return value;
+
+  const double n = static_cast<double>(moments.count());
+  const double deviation = std::sqrt(moments.variance());
+  const double variance_factor =
+      deviation > 0 ? options_.lambda / (std::sqrt(n) * (n - 1) * deviation)
+                    : 0;
+  *gradient = 2 * options_.l2 * point;
+  for (size_t i = 0; i < policy_->num_tuples(); ++i) {
+    const double loss = policy_->loss(i);
+    if (loss == 0) continue;
+    const double log_propensity = policy_->log_propensity(i);
+    policy_->AddLogProbabilityGradient(
+        point, i,
+        [&](double log_probability) {
+          const double slope = ClippedLossSlope(
+              loss, log_probability - log_propensity, options_.clip);
+          // Where unclipped, the slope is u itself.
+          return slope * (1 / n + variance_factor * (slope - moments.mean()));
+        },
+        gradient);
+  }
+  return value;
+}
+
+double CrmValue(const Moments& losses, double squared_norm,
+                const CrmOptions& options) {
+  const double n = static_cast<double>(losses.count());
+  return losses.mean() + options.lambda * std::sqrt(losses.variance() / n) +
+         options.l2 * squared_norm;
+}
+
+VarianceMajoriser MajoriseStandardDeviation(const Moments& losses) {
+  const double deviation = std::sqrt(losses.variance());
+  if (deviation == 0) return {};
+  const double n = static_cast<double>(losses.count());
+  const double denominator = (n - 1) * deviation;
+  return {.linear = -losses.mean() / denominator,
+          .quadratic = 0.5 / denominator,
+          .constant = n * losses.mean() * losses.mean() / (2 * denominator) +
+                      deviation / 2};
+}
+
+}  // namespace sortition

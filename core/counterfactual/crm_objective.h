@@ -1,0 +1,83 @@
+#pragma once
+// The objective of counterfactual risk minimisation [SwaminathanJoachims15,
+// eq. 12 and Algorithm 1]:
+//
+//   min_w  ū + λ √(V / n) + μ ‖w‖²,
+//   uᵢ = δᵢ min{M, ρᵢ},  ρᵢ = h_w(yᵢ|xᵢ) / pᵢ,  δᵢ in [-1, 0],
+//   ū = Σᵢ uᵢ / n,  V = Σᵢ (uᵢ - ū)² / (n - 1).
+//
+// λ = 0 is the IPS objective (eq. 2). Gradient:
+//   ∇uᵢ = uᵢ ∇log h_w(yᵢ|xᵢ) where ρᵢ < M, else 0,
+//   ∇√V = Σᵢ (uᵢ - ū) ∇uᵢ / ((n - 1) √V), taken as 0 where V = 0.
+// Eq. 13 as printed has a further factor δᵢ/pᵢ in ∇uᵢ; that is an error of the
+// paper (u already contains both), as differentiating its first line shows.
+//
+// Cost: two passes over the tuples for value and gradient, one for the value;
+// tuples with δᵢ = 0 cost nothing, since then uᵢ = 0 whatever w is.
+#include <cstdint>
+
+#include "Eigen/Core"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "core/counterfactual/moments.h"
+#include "core/counterfactual/tuple_policy.h"
+#include "core/optim/objective.h"
+
+namespace sortition {
+
+struct CrmOptions {
+  double clip = 1;    // M >= 1.
+  double lambda = 0;  // λ >= 0, weight of the variance term.
+  double l2 = 0;      // μ >= 0.
+};
+
+// uᵢ for δᵢ = `loss` and log ρᵢ = `log_weight`.
+double ClippedLoss(double loss, double log_weight, double clip);
+
+// d uᵢ / d log h_w(yᵢ|xᵢ): uᵢ where unclipped, else 0.
+double ClippedLossSlope(double loss, double log_weight, double clip);
+
+// InvalidArgument where there are fewer than 2 tuples, a loss is outside
+// [-1, 0], a log-propensity is not finite or positive, or an option is out of
+// its range.
+absl::Status ValidateCrm(const TuplePolicy& policy, const CrmOptions& options);
+
+class CrmObjective : public Objective {
+ public:
+  // `policy` must outlive the objective. InvalidArgument as ValidateCrm().
+  static absl::StatusOr<CrmObjective> Create(TuplePolicy* policy,
+                                             const CrmOptions& options);
+
+  Eigen::Index dimension() const override { return policy_->dimension(); }
+  double Evaluate(const Eigen::VectorXd& point,
+                  Eigen::VectorXd* gradient) const override;
+
+  // Mean and variance of uᵢ at `point`.
+  Moments LossMoments(const Eigen::VectorXd& point) const;
+
+ private:
+  CrmObjective(TuplePolicy* policy, const CrmOptions& options)
+      : policy_(policy), options_(options) {}
+
+  TuplePolicy* policy_;
+  CrmOptions options_;
+};
+
+// Value of the objective for given moments of u and ‖w‖².
+double CrmValue(const Moments& losses, double squared_norm,
+                const CrmOptions& options);
+
+// The majoriser of the standard deviation at w₀ (Prop. 4):
+//   √V(w) <= A Σᵢ uᵢ + B Σᵢ uᵢ² + C  for every w, with equality at w₀;
+//   A = -ū₀ / ((n-1) √V₀),  B = 1 / (2 (n-1) √V₀),
+//   C = n ū₀² / (2 (n-1) √V₀) + √V₀ / 2.
+struct VarianceMajoriser {
+  double linear = 0;     // A
+  double quadratic = 0;  // B
+  double constant = 0;   // C
+};
+
+// `losses`: moments of u at w₀. All 0 where V₀ = 0: nothing to penalise there.
+VarianceMajoriser MajoriseStandardDeviation(const Moments& losses);
+
+}  // namespace sortition

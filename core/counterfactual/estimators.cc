@@ -1,0 +1,135 @@
+#include "core/counterfactual/estimators.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "core/base/check.h"
+
+namespace sortition {
+namespace {
+
+// ρ² and sums of it must stay finite; a weight this large says no more than one
+// that is larger still.
+constexpr double kMaxLogWeight = 300;
+
+Interval Around(const Moments& moments, double range, double failure) {
+  const double slack = EmpiricalBernsteinSlack(moments, range, failure);
+  return {moments.mean(), moments.mean() - slack, moments.mean() + slack};
+}
+
+Interval CutTo(Interval interval, double lowest, double highest) {
+  interval.lower = std::clamp(interval.lower, lowest, highest);
+  interval.upper = std::clamp(interval.upper, lowest, highest);
+  return interval;
+}
+
+}  // namespace
+
+double EmpiricalBernsteinSlack(const Moments& moments, double range,
+                               double failure_probability) {
+  if (moments.count() < 2) return std::numeric_limits<double>::infinity();
+  const double n = static_cast<double>(moments.count());
+  const double log_term = std::log(2 / failure_probability);
+  return std::sqrt(2 * moments.variance() * log_term / n) +
+         range * 7 * log_term / (3 * (n - 1));
+}
+
+double NormalQuantile(double probability) {
+  CHECK(probability > 0 && probability < 1);
+  // Bisection of Φ(z) = erfc(-z/√2) / 2: 60 halvings of [-40, 40] leave 7e-17.
+  double low = -40;
+  double high = 40;
+  for (int step = 0; step < 60; ++step) {
+    const double middle = (low + high) / 2;
+    const double below = std::erfc(-middle / std::sqrt(2.0)) / 2;
+    (below < probability ? low : high) = middle;
+  }
+  return (low + high) / 2;
+}
+
+OffPolicyEstimator::OffPolicyEstimator(double clip) : clip_(clip) {
+  CHECK(clip >= 1);
+}
+
+void OffPolicyEstimator::Add(double reward, double log_weight) {
+  const double weight = std::exp(std::fmin(log_weight, kMaxLogWeight));
+  const double clipped = std::fmin(weight, clip_);
+  if (weight > clip_) ++clipped_;
+  reward_.Add(reward);
+  clipped_reward_.Add(reward * clipped);
+  clipped_regret_.Add((1 - reward) * clipped);
+  improvement_lower_.Add(reward * clipped - reward);
+  improvement_upper_.Add((1 - reward) * (1 - clipped));
+  weighted_reward_.Add(reward * weight);
+  weight_ += weight;
+  weight_squares_ += weight * weight;
+  weight_squares_reward_ += weight * weight * reward;
+  weight_squares_reward_2_ += weight * weight * reward * reward;
+}
+
+OffPolicyEstimates OffPolicyEstimator::Estimate(double confidence) const {
+  CHECK(confidence > 0 && confidence < 1);
+  const double failure = (1 - confidence) / 2;  // Of one side.
+  OffPolicyEstimates result;
+  result.num_tuples = reward_.count();
+  if (reward_.count() == 0) return result;
+  result.logging = CutTo(Around(reward_, 1, failure), 0, 1);
+
+  const Interval below = Around(clipped_reward_, clip_, failure);
+  const Interval regret = Around(clipped_regret_, clip_, failure);
+  result.ips = CutTo({below.value, below.lower, 1 - regret.lower}, 0, 1);
+
+  const Interval lower = Around(improvement_lower_, clip_, failure);
+  const Interval upper = Around(improvement_upper_, clip_, failure);
+  result.improvement = CutTo({lower.value, lower.lower, upper.upper}, -1, 1);
+
+  result.unclipped_ips = weighted_reward_.mean();
+  result.clipped_fraction =
+      static_cast<double>(clipped_) / static_cast<double>(reward_.count());
+  if (weight_ > 0) {
+    result.effective_sample_size = weight_ * weight_ / weight_squares_;
+    const double value = weighted_reward_.mean() *
+                         static_cast<double>(reward_.count()) / weight_;
+    // Σ ρ²(r-S)², which rounding may take just below 0.
+    const double squares = std::fmax(0, weight_squares_reward_2_ -
+                                            2 * value * weight_squares_reward_ +
+                                            value * value * weight_squares_);
+    const double slack =
+        NormalQuantile(1 - failure) * std::sqrt(squares) / weight_;
+    result.snips = CutTo({value, value - slack, value + slack}, 0, 1);
+  } else {
+    result.snips = {0, 0, 1};  // Nothing is known.
+  }
+  return result;
+}
+
+double ChooseEvaluationClip(std::span<const double> rewards,
+                            std::span<const double> log_weights,
+                            uint64_t num_evaluation_tuples, double confidence) {
+  CHECK(rewards.size() == log_weights.size());
+  constexpr double kClips[] = {1,  1.5, 2,  3,   5,   7,   10,  15,  20,
+                               30, 50,  70, 100, 150, 200, 300, 500, 1000};
+  const double n =
+      static_cast<double>(std::max<uint64_t>(num_evaluation_tuples, 2));
+  const double log_term = std::log(4 / (1 - confidence));
+  double best = kClips[0];
+  double best_lower = -std::numeric_limits<double>::infinity();
+  for (const double clip : kClips) {
+    Moments difference;
+    for (size_t i = 0; i < rewards.size(); ++i) {
+      const double weight = std::fmin(std::exp(log_weights[i]), clip);
+      difference.Add(rewards[i] * weight - rewards[i]);
+    }
+    const double lower = difference.mean() -
+                         std::sqrt(2 * difference.variance() * log_term / n) -
+                         clip * 7 * log_term / (3 * (n - 1));
+    if (lower > best_lower) {
+      best_lower = lower;
+      best = clip;
+    }
+  }
+  return best;
+}
+
+}  // namespace sortition

@@ -1,0 +1,14 @@
+#include "core/learners/learners.h"
+
+namespace sortition {
+
+std::vector<LearnerInfo> ListLearners() {
+  return {
+      {"poem", "PoemOptions", "bandit tuples",
+       "Counterfactual risk minimisation with variance regularisation"},
+      {"logistic", "LogisticOptions", "labelled queries",
+       "L2-regularised logistic regression per candidate"},
+  };
+}
+
+}  // namespace sortition

@@ -1,0 +1,18 @@
+#pragma once
+// Every method that turns data and options into a model.
+#include <vector>
+
+#include "absl/strings/string_view.h"
+
+namespace sortition {
+
+struct LearnerInfo {
+  absl::string_view name;     // As in Provenance.learner.
+  absl::string_view options;  // Message in sortition/config/v1/learner.proto.
+  absl::string_view data;     // What it learns from.
+  absl::string_view help;     // One line.
+};
+
+std::vector<LearnerInfo> ListLearners();
+
+}  // namespace sortition

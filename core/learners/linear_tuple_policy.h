@@ -1,0 +1,81 @@
+#pragma once
+// The served policies (core/policies/linear_policy.h) as functions of their
+// parameters over bandit tuples: what is trained is what will be served.
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "Eigen/Core"
+#include "absl/status/statusor.h"
+#include "core/counterfactual/tuple_policy.h"
+#include "core/learners/bandit_tuple.h"
+#include "core/policies/action_distribution.h"
+#include "sortition/model/v1/model.pb.h"
+
+namespace sortition {
+
+// A family of policies: scores s(d) = w·x(d) at inverse temperature 1 (a free w
+// needs no other) and, for selections that may abstain, a constant score of
+// abstaining. Parameters: w (num_features), then the abstain score.
+struct LinearFamily {
+  ActionKind action_kind = ActionKind::kSelect;
+  uint32_t num_features = 0;
+  bool can_abstain = false;    // kSelect only.
+  double uniform_mixture = 0;  // ε of the served mixture, part of h.
+
+  Eigen::Index dimension() const {
+    return static_cast<Eigen::Index>(num_features) + (can_abstain ? 1 : 0);
+  }
+};
+
+// The policy to serve, and its weights, at `parameters`.
+model::v1::Policy PolicyAt(const LinearFamily& family,
+                           const Eigen::VectorXd& parameters);
+std::vector<double> WeightsAt(const LinearFamily& family,
+                              const Eigen::VectorXd& parameters);
+
+// The parameters at which the family gives what `model` serves, but for the
+// mixture: α w and α times the abstain score. Empty where the model is not of
+// this family (kind of action, number of features, ability to abstain).
+std::optional<Eigen::VectorXd> ParametersOf(const LinearFamily& family,
+                                            const model::v1::Model& model);
+
+class LinearTuplePolicy : public TuplePolicy {
+ public:
+  // `tuples` must outlive this. InvalidArgument where the mixture is outside
+  // [0, 1] or a tuple does not fit the family: number of features, rows that
+  // the action names, length of the action.
+  static absl::StatusOr<LinearTuplePolicy> Create(
+      const LinearFamily& family, std::span<const BanditTuple> tuples);
+
+  size_t num_tuples() const override { return tuples_.size(); }
+  Eigen::Index dimension() const override { return family_.dimension(); }
+  double loss(size_t i) const override { return tuples_[i].loss; }
+  double log_propensity(size_t i) const override {
+    return tuples_[i].log_propensity;
+  }
+  double LogProbability(const Eigen::VectorXd& parameters, size_t i) override;
+  double AddLogProbabilityGradient(const Eigen::VectorXd& parameters, size_t i,
+                                   absl::FunctionRef<double(double)> scale,
+                                   Eigen::VectorXd* gradient) override;
+
+ private:
+  LinearTuplePolicy(const LinearFamily& family,
+                    std::span<const BanditTuple> tuples,
+                    std::unique_ptr<const ActionDistribution> distribution)
+      : family_(family),
+        tuples_(tuples),
+        distribution_(std::move(distribution)) {}
+
+  // Scores the rows of tuple i into scores_.
+  ScoredCandidates Score(const Eigen::VectorXd& parameters, size_t i);
+
+  LinearFamily family_;
+  std::span<const BanditTuple> tuples_;
+  std::unique_ptr<const ActionDistribution> distribution_;
+  std::vector<double> scores_;
+  std::vector<double> score_gradient_;
+};
+
+}  // namespace sortition

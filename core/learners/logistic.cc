@@ -1,0 +1,137 @@
+#include "core/learners/logistic.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "Eigen/Cholesky"
+#include "Eigen/Core"
+#include "absl/strings/str_cat.h"
+#include "core/base/status_macros.h"
+
+namespace sortition {
+namespace {
+
+// Stop where no entry of the gradient exceeds this times the number of rows:
+// sums of n terms of size 1 carry rounding of about n · 1e-16.
+constexpr double kRelativeTolerance = 1e-12;
+
+using RowMatrix =
+    Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
+
+// log(1 + exp(z)) without overflow.
+double LogOnePlusExp(double z) {
+  return std::fmax(z, 0) + std::log1p(std::exp(-std::fabs(z)));
+}
+
+absl::Status Validate(const LogisticData& data) {
+  if (data.num_features == 0 || data.labels.empty() ||
+      data.features.size() !=
+          data.labels.size() * static_cast<size_t>(data.num_features)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("features: there are ", data.features.size(),
+                     " values, must be ", data.labels.size(), " rows of ",
+                     data.num_features, ", none of them 0"));
+  }
+  const auto positives =
+      std::count_if(data.labels.begin(), data.labels.end(),
+                    [](uint8_t label) { return label != 0; });
+  if (positives == 0 || static_cast<size_t>(positives) == data.labels.size()) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "labels: ", positives, " of ", data.labels.size(),
+        " candidates are relevant, must be at least one and not all"));
+  }
+  return absl::OkStatus();
+}
+
+// The problem with the intercept as last column of ones.
+struct Problem {
+  RowMatrix rows;
+  Eigen::VectorXd labels;   // 0 or 1.
+  Eigen::VectorXd penalty;  // l2 per coordinate; 0 for the intercept.
+
+  double Value(const Eigen::VectorXd& point) const {
+    const Eigen::VectorXd scores = rows * point;
+    double value = 0.5 * penalty.dot(point.cwiseAbs2());
+    for (Eigen::Index i = 0; i < scores.size(); ++i) {
+      value += LogOnePlusExp(labels[i] > 0.5 ? -scores[i] : scores[i]);
+    }
+    return value;
+  }
+
+  // Gradient, and Hessian where not null.
+  Eigen::VectorXd Gradient(const Eigen::VectorXd& point,
+                           Eigen::MatrixXd* hessian) const {
+    const Eigen::ArrayXd scores = (rows * point).array();
+    const Eigen::ArrayXd probability = 1 / (1 + (-scores).exp());
+    if (hessian != nullptr) {
+      const Eigen::VectorXd curvature = probability * (1 - probability);
+      *hessian = rows.transpose() * curvature.asDiagonal() * rows;
+      *hessian += penalty.asDiagonal();
+    }
+    return rows.transpose() * (probability.matrix() - labels) +
+           penalty.cwiseProduct(point);
+  }
+};
+
+Problem MakeProblem(const LogisticData& data, double l2) {
+  const auto n = static_cast<Eigen::Index>(data.labels.size());
+  const auto d = static_cast<Eigen::Index>(data.num_features);
+  Problem problem{RowMatrix::Ones(n, d + 1), Eigen::VectorXd(n),
+                  Eigen::VectorXd::Constant(d + 1, l2)};
+  problem.penalty[d] = 0;
+  for (Eigen::Index i = 0; i < n; ++i) {
+    problem.labels[i] = data.labels[i] != 0 ? 1 : 0;
+    for (Eigen::Index j = 0; j < d; ++j) {
+      problem.rows(i, j) = data.features[i * d + j];
+    }
+  }
+  return problem;
+}
+
+}  // namespace
+
+absl::StatusOr<LogisticResult> FitLogistic(
+    const LogisticData& data, const config::v1::LogisticOptions& options) {
+  RETURN_IF_ERROR(Validate(data));
+  const Problem problem = MakeProblem(data, options.l2());
+  const Eigen::Index d = problem.rows.cols() - 1;
+  const double tolerance =
+      kRelativeTolerance * static_cast<double>(problem.rows.rows());
+  Eigen::VectorXd point = Eigen::VectorXd::Zero(d + 1);
+  LogisticResult result;
+  result.objective = problem.Value(point);
+  Eigen::MatrixXd hessian;
+  while (true) {
+    const Eigen::VectorXd gradient = problem.Gradient(point, &hessian);
+    result.gradient_norm = gradient.cwiseAbs().maxCoeff();
+    result.converged = result.gradient_norm <= tolerance;
+    if (result.converged || result.iterations >= options.max_iterations()) {
+      break;
+    }
+    ++result.iterations;
+    Eigen::VectorXd step = hessian.ldlt().solve(gradient);
+    if (!step.allFinite()) {
+      return absl::InternalError(absl::StrCat(
+          "logistic regression: a Newton step is not finite at l2 ",
+          options.l2(), "; try a larger l2"));
+    }
+    double value = problem.Value(point - step);
+    while (!(value < result.objective) && step.norm() > 0 &&
+           step.norm() > 1e-14 * (1 + point.norm())) {
+      step /= 2;
+      value = problem.Value(point - step);
+    }
+    // No step lowers the objective any more: it is at its rounding level.
+    if (!(value < result.objective)) {
+      result.converged = true;
+      break;
+    }
+    point -= step;
+    result.objective = value;
+  }
+  result.weights.assign(point.data(), point.data() + d);
+  result.intercept = point[d];
+  return result;
+}
+
+}  // namespace sortition

@@ -1,0 +1,200 @@
+#include "core/learners/poem.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numeric>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "core/base/hash.h"
+#include "core/base/random.h"
+#include "core/base/status_macros.h"
+#include "core/optim/adagrad.h"
+
+namespace sortition {
+namespace {
+
+// Factors of the mean of u and of u² in G.
+struct Majoriser {
+  double linear = 1;     // a
+  double quadratic = 0;  // b
+};
+
+// One training run; a struct of what its steps share.
+class Trainer {
+ public:
+  Trainer(TuplePolicy* policy, const CrmObjective* objective,
+          const PoemRun& run)
+      : policy_(policy),
+        objective_(objective),
+        run_(run),
+        adagrad_(policy->dimension(), run.adagrad.step_size()),
+        order_(policy->num_tuples()),
+        gradient_(policy->dimension()),
+        parameters_(run.start.size() > 0
+                        ? run.start
+                        : Eigen::VectorXd::Zero(policy->dimension())) {}
+
+  PoemResult Run() {
+    PoemResult result{.parameters = parameters_};
+    double best = std::numeric_limits<double>::infinity();
+    uint32_t epochs_without_best = 0;
+    while (result.epochs < run_.adagrad.max_epochs()) {
+      ++result.epochs;
+      const bool converged = Epoch(result.epochs);
+      const double progressive =
+          CrmValue(progressive_, parameters_.squaredNorm(), run_.crm);
+      if (run_.on_epoch) run_.on_epoch(result.epochs);
+      // A NaN is no improvement: it ends the run, and Finish() refuses it.
+      if (progressive < best) {
+        best = progressive;
+        epochs_without_best = 0;
+        result.parameters = parameters_;
+      } else {
+        ++epochs_without_best;
+      }
+      if (converged) {
+        result.termination = PoemTermination::kGradient;
+        break;
+      }
+      if (epochs_without_best >= run_.adagrad.patience()) {
+        result.termination = PoemTermination::kProgressiveValidation;
+        break;
+      }
+    }
+    return result;
+  }
+
+  bool finite() const { return parameters_.allFinite(); }
+
+ private:
+  Majoriser MajoriseHere() const {
+    if (run_.crm.lambda == 0) return {};
+    const VarianceMajoriser majoriser =
+        MajoriseStandardDeviation(objective_->LossMoments(parameters_));
+    const double factor =
+        run_.crm.lambda * std::sqrt(static_cast<double>(order_.size()));
+    return {1 + factor * majoriser.linear, factor * majoriser.quadratic};
+  }
+
+  void Shuffle(uint32_t epoch) {
+    std::iota(order_.begin(), order_.end(), 0u);
+    RandomSequence random(
+        StableHash(HashDomain::kTraining,
+                   {"poem", absl::StrCat(run_.seed), absl::StrCat(epoch)}));
+    for (size_t i = order_.size(); i > 1; --i) {
+      std::swap(order_[i - 1], order_[random.Below(i)]);
+    }
+  }
+
+  // One pass; true where a direction was below the tolerance.
+  bool Epoch(uint32_t epoch) {
+    const Majoriser majoriser = MajoriseHere();
+    Shuffle(epoch);
+    progressive_ = Moments();
+    const std::span<const uint32_t> order(order_);
+    for (size_t begin = 0; begin < order.size();) {
+      const size_t size =
+          std::min<size_t>(run_.adagrad.batch_size(), order.size() - begin);
+      BatchGradient(order.subspan(begin, size), majoriser);
+      begin += size;
+      const double length = adagrad_.Step(gradient_, &parameters_);
+      if (length < run_.adagrad.gradient_tolerance()) return true;
+    }
+    return false;
+  }
+
+  // ∇G estimated from a batch, into gradient_; its u into progressive_.
+  void BatchGradient(std::span<const uint32_t> batch,
+                     const Majoriser& majoriser) {
+    gradient_ = 2 * run_.crm.l2 * parameters_;
+    for (const uint32_t i : batch) {
+      const double loss = policy_->loss(i);
+      if (loss == 0) {
+        progressive_.Add(0);
+        continue;
+      }
+      const double log_propensity = policy_->log_propensity(i);
+      double u = 0;
+      policy_->AddLogProbabilityGradient(
+          parameters_, i,
+          [&](double log_probability) {
+            const double log_weight = log_probability - log_propensity;
+            u = ClippedLoss(loss, log_weight, run_.crm.clip);
+            const double slope =
+                ClippedLossSlope(loss, log_weight, run_.crm.clip);
+            return slope * (majoriser.linear + 2 * majoriser.quadratic * u) /
+                   static_cast<double>(batch.size());
+          },
+          &gradient_);
+      progressive_.Add(u);
+    }
+  }
+
+  TuplePolicy* policy_;
+  const CrmObjective* objective_;
+  const PoemRun& run_;
+  AdaGrad adagrad_;
+  std::vector<uint32_t> order_;
+  Eigen::VectorXd gradient_;
+  Eigen::VectorXd parameters_;
+  Moments progressive_;  // u of this epoch, each before the step it served.
+};
+
+}  // namespace
+
+absl::string_view PoemTerminationName(PoemTermination termination) {
+  switch (termination) {
+    case PoemTermination::kGradient:
+      return "gradient";
+    case PoemTermination::kProgressiveValidation:
+      return "progressive validation";
+    case PoemTermination::kMaxEpochs:
+      return "max epochs";
+  }
+  return "";
+}
+
+absl::StatusOr<PoemResult> TrainPoem(TuplePolicy* policy, const PoemRun& run) {
+  ASSIGN_OR_RETURN(const CrmObjective objective,
+                   CrmObjective::Create(policy, run.crm));
+  if (run.start.size() != 0 && run.start.size() != policy->dimension()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("start has ", run.start.size(), " entries, must have ",
+                     policy->dimension()));
+  }
+  Trainer trainer(policy, &objective, run);
+  PoemResult result = trainer.Run();
+  result.objective = objective.Evaluate(result.parameters, nullptr);
+  if (!trainer.finite() || !std::isfinite(result.objective)) {
+    return absl::InternalError(
+        absl::StrCat("training diverged in epoch ", result.epochs,
+                     " at lambda ", run.crm.lambda, ", l2 ", run.crm.l2,
+                     ": a parameter is not finite; try a smaller step_size"));
+  }
+  return result;
+}
+
+double DefaultClip(const TuplePolicy& policy) {
+  constexpr double kSmallest = 10;
+  constexpr double kLargest = 1000;
+  if (policy.num_tuples() == 0) return kSmallest;
+  std::vector<double> log_propensities(policy.num_tuples());
+  for (size_t i = 0; i < log_propensities.size(); ++i) {
+    log_propensities[i] = policy.log_propensity(i);
+  }
+  const auto percentile = [&](size_t percent) {
+    const auto nth =
+        log_propensities.begin() +
+        static_cast<ptrdiff_t>((log_propensities.size() - 1) * percent / 100);
+    std::nth_element(log_propensities.begin(), nth, log_propensities.end());
+    return *nth;
+  };
+  const double log_ratio = percentile(90) - percentile(10);
+  return std::clamp(std::exp(log_ratio), kSmallest, kLargest);
+}
+
+}  // namespace sortition

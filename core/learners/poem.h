@@ -1,0 +1,69 @@
+#pragma once
+// POEM(S): counterfactual risk minimisation by iterated variance majorisation
+// and mini-batch AdaGrad [SwaminathanJoachims15, Prop. 4 and Algorithm 1].
+//
+//   min_w  ū + λ √(V / n) + μ ‖w‖²   (core/counterfactual/crm_objective.h)
+//
+// Every epoch majorises √V at its first w by A Σuᵢ + B Σuᵢ² + C over all
+// tuples; what is left is a mean over tuples,
+//   G(w) = (1/n) Σᵢ (a uᵢ + b uᵢ²) + μ ‖w‖² + const,
+//   a = 1 + λ √n A,  b = λ √n B,
+// whose gradient a mini-batch estimates without bias. Start: w = 0 unless told.
+//
+// Deviations from Algorithm 1 as printed:
+//  - Line 10 has λ / (2 (n-1) V √n) for b, which belongs to the sum of uᵢ²,
+//  while
+//    line 24 uses means; b above is n times that, as in the update of sec. 5.3.
+//  - Line 24 uses ū ∇ū for the gradient of the mean of uᵢ²/2; that product is
+//    biased for it. Here it is the batch mean of uᵢ ∇uᵢ.
+//  - AdaGrad's j = g / √h takes for g the gradient of all of G, where line 24
+//    adds 2μw, unscaled, to a direction made from ∇ū alone: with one scale for
+//    all terms, the point where steps end is a stationary point of the
+//    objective.
+//  - Progressive validation compares, per epoch, the objective made from uᵢ as
+//    they were before the step that used them; `patience` epochs without a new
+//    best end the run, and the parameters of the best epoch are returned.
+#include <cstdint>
+#include <functional>
+
+#include "Eigen/Core"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "core/counterfactual/crm_objective.h"
+#include "core/counterfactual/tuple_policy.h"
+#include "sortition/config/v1/learner.pb.h"
+
+namespace sortition {
+
+enum class PoemTermination {
+  kGradient,               // A step's direction was below the tolerance.
+  kProgressiveValidation,  // No better epoch for `patience` epochs.
+  kMaxEpochs,
+};
+absl::string_view PoemTerminationName(PoemTermination termination);
+
+struct PoemResult {
+  Eigen::VectorXd parameters;  // Those of the best epoch.
+  double objective = 0;        // Of all tuples at `parameters`.
+  uint32_t epochs = 0;         // Passes begun.
+  PoemTermination termination = PoemTermination::kMaxEpochs;
+};
+
+struct PoemRun {
+  config::v1::AdaGradOptions adagrad;
+  CrmOptions crm;
+  uint64_t seed = 1;                             // Of the shuffles.
+  Eigen::VectorXd start;                         // Empty: 0.
+  std::function<void(uint32_t epoch)> on_epoch;  // After each; may be empty.
+};
+
+// Deterministic: the same data and run give the same bits. InvalidArgument as
+// ValidateCrm(), or where the start has another size; Internal where a
+// parameter became NaN or infinite.
+absl::StatusOr<PoemResult> TrainPoem(TuplePolicy* policy, const PoemRun& run);
+
+// M where PoemOptions.clip is 0: the ratio of the 90th to the 10th percentile
+// of the propensities (sec. 6), in [10, 1000]. 10 without tuples.
+double DefaultClip(const TuplePolicy& policy);
+
+}  // namespace sortition

@@ -1,0 +1,203 @@
+#include "core/counterfactual/crm_objective.h"
+
+#include <cmath>
+#include <limits>
+#include <vector>
+
+#include "core/base/random.h"
+#include "core/counterfactual/loss_scaling.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/testing/status_matchers.h"
+
+namespace sortition {
+namespace {
+
+using testing::HasSubstr;
+
+// Softmax over 3 actions with given features; written out here so that the
+// objective is tested without core/policies. Tuple i logged action i % 3.
+class ToyPolicy : public TuplePolicy {
+ public:
+  static constexpr int kActions = 3;
+  static constexpr int kDimension = 2;
+
+  ToyPolicy(size_t n, uint64_t seed) {
+    RandomSequence random(SeedKey(seed));
+    for (size_t i = 0; i < n; ++i) {
+      Eigen::MatrixXd x(kActions, kDimension);
+      for (int a = 0; a < kActions; ++a) {
+        for (int j = 0; j < kDimension; ++j) x(a, j) = random.Normal();
+      }
+      features.push_back(x);
+      losses.push_back(-random.Uniform());
+      log_propensities.push_back(std::log(0.1 + 0.9 * random.Uniform()));
+    }
+  }
+
+  size_t num_tuples() const override { return losses.size(); }
+  Eigen::Index dimension() const override { return kDimension; }
+  double loss(size_t i) const override { return losses[i]; }
+  double log_propensity(size_t i) const override { return log_propensities[i]; }
+  double LogProbability(const Eigen::VectorXd& w, size_t i) override {
+    const Eigen::VectorXd scores = features[i] * w;
+    return scores[i % kActions] - std::log(scores.array().exp().sum());
+  }
+  double AddLogProbabilityGradient(const Eigen::VectorXd& w, size_t i,
+                                   absl::FunctionRef<double(double)> scale,
+                                   Eigen::VectorXd* gradient) override {
+    const double value = LogProbability(w, i);
+    Eigen::VectorXd probability = (features[i] * w).array().exp();
+    probability /= probability.sum();
+    *gradient += scale(value) * (features[i].row(i % kActions).transpose() -
+                                 features[i].transpose() * probability);
+    return value;
+  }
+
+  std::vector<Eigen::MatrixXd> features;
+  std::vector<double> losses;
+  std::vector<double> log_propensities;
+};
+
+Eigen::VectorXd RandomPoint(RandomSequence* random) {
+  return Eigen::Vector2d(random->Normal(), random->Normal());
+}
+
+TEST(CrmObjectiveTest, ValueIsTheFormula) {
+  // Two tuples; at w = 0 every action has probability 1/3. p = (1/2, 1/12):
+  // ρ = (2/3, 4), clipped at 3; δ = (-0.6, -0.5): u = (-0.4, -1.5).
+  // ū = -0.95, V = 2·0.55² / 1 = 0.605, √(V/2) = 0.55.
+  ToyPolicy policy(2, 1);
+  policy.losses = {-0.6, -0.5};
+  policy.log_propensities = {std::log(1 / 2.0), std::log(1 / 12.0)};
+  ASSERT_OK_AND_ASSIGN(
+      const CrmObjective objective,
+      CrmObjective::Create(&policy, {.clip = 3, .lambda = 2, .l2 = 0.1}));
+  EXPECT_NEAR(objective.Evaluate(Eigen::VectorXd::Zero(2), nullptr),
+              -0.95 + 2 * 0.55, 1e-14);
+}
+
+TEST(CrmObjectiveTest, GradientIsThatOfCentralDifferences) {
+  ToyPolicy policy(50, 2);
+  RandomSequence random(SeedKey(3));
+  for (const double clip : {1.2, 1e9}) {
+    ASSERT_OK_AND_ASSIGN(
+        const CrmObjective objective,
+        CrmObjective::Create(&policy, {.clip = clip, .lambda = 3, .l2 = 0.05}));
+    for (int repetition = 0; repetition < 20; ++repetition) {
+      const Eigen::VectorXd point = RandomPoint(&random);
+      Eigen::VectorXd gradient(2);
+      objective.Evaluate(point, &gradient);
+      // Truncation is of order step² = 1e-10, rounding 1e-16 / step = 1e-11.
+      constexpr double kStep = 1e-5;
+      for (int j = 0; j < 2; ++j) {
+        Eigen::VectorXd above = point, below = point;
+        above[j] += kStep;
+        below[j] -= kStep;
+        const double difference = (objective.Evaluate(above, nullptr) -
+                                   objective.Evaluate(below, nullptr)) /
+                                  (2 * kStep);
+        EXPECT_NEAR(gradient[j], difference, 1e-6 * gradient.norm())
+            << "clip " << clip << " point " << point.transpose();
+      }
+    }
+  }
+}
+
+TEST(CrmObjectiveTest, SomeButNotAllWeightsAreClippedInTheGradientTest) {
+  ToyPolicy policy(50, 2);
+  int clipped = 0;
+  for (size_t i = 0; i < policy.num_tuples(); ++i) {
+    const double log_weight = std::log(1 / 3.0) - policy.log_propensities[i];
+    const double slope = ClippedLossSlope(policy.losses[i], log_weight, 1.2);
+    if (slope == 0) {
+      ++clipped;
+      EXPECT_EQ(ClippedLoss(policy.losses[i], log_weight, 1.2),
+                1.2 * policy.losses[i]);
+    }
+  }
+  EXPECT_GT(clipped, 5);
+  EXPECT_LT(clipped, 45);
+}
+
+TEST(CrmObjectiveTest, GradientWithoutVarianceIsFinite) {
+  // Equal u: V = 0, where √V has no derivative.
+  ToyPolicy policy(4, 5);
+  policy.losses.assign(4, 0.0);
+  ASSERT_OK_AND_ASSIGN(
+      const CrmObjective objective,
+      CrmObjective::Create(&policy, {.clip = 10, .lambda = 1}));
+  Eigen::VectorXd gradient(2);
+  EXPECT_EQ(objective.Evaluate(Eigen::Vector2d(1, 1), &gradient), 0);
+  EXPECT_EQ(gradient.norm(), 0);
+}
+
+// Prop. 4 by brute force: the sums over the tuples.
+double Majorant(const VarianceMajoriser& majoriser, ToyPolicy* policy,
+                const Eigen::VectorXd& w, double clip) {
+  double sum = 0, squares = 0;
+  for (size_t i = 0; i < policy->num_tuples(); ++i) {
+    const double u = ClippedLoss(
+        policy->losses[i],
+        policy->LogProbability(w, i) - policy->log_propensities[i], clip);
+    sum += u;
+    squares += u * u;
+  }
+  return majoriser.linear * sum + majoriser.quadratic * squares +
+         majoriser.constant;
+}
+
+TEST(MajoriserTest, TouchesAtItsPointAndBoundsElsewhere) {
+  ToyPolicy policy(40, 7);
+  const CrmOptions options{.clip = 5};
+  ASSERT_OK_AND_ASSIGN(const CrmObjective objective,
+                       CrmObjective::Create(&policy, options));
+  RandomSequence random(SeedKey(8));
+  for (int repetition = 0; repetition < 20; ++repetition) {
+    const Eigen::VectorXd origin = RandomPoint(&random);
+    const Moments at_origin = objective.LossMoments(origin);
+    const VarianceMajoriser majoriser = MajoriseStandardDeviation(at_origin);
+    EXPECT_NEAR(Majorant(majoriser, &policy, origin, options.clip),
+                std::sqrt(at_origin.variance()), 1e-12);
+    for (int other = 0; other < 20; ++other) {
+      const Eigen::VectorXd w = 2 * RandomPoint(&random);
+      EXPECT_GE(Majorant(majoriser, &policy, w, options.clip),
+                std::sqrt(objective.LossMoments(w).variance()) - 1e-12);
+    }
+  }
+}
+
+TEST(CrmValidationTest, NamesWhatIsOutOfRange) {
+  ToyPolicy policy(3, 9);
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  const auto kInvalid = absl::StatusCode::kInvalidArgument;
+  EXPECT_THAT(ValidateCrm(policy, {.clip = 0.5}),
+              StatusIs(kInvalid, HasSubstr("clip is 0.5")));
+  EXPECT_THAT(ValidateCrm(policy, {.lambda = nan}),
+              StatusIs(kInvalid, HasSubstr("lambda is nan")));
+  EXPECT_THAT(ValidateCrm(policy, {.l2 = -1}),
+              StatusIs(kInvalid, HasSubstr("l2 is -1")));
+  EXPECT_OK(ValidateCrm(policy, {}));
+  for (const double loss : {0.25, -1.5, nan}) {
+    policy.losses[1] = loss;
+    EXPECT_THAT(ValidateCrm(policy, {}),
+                StatusIs(kInvalid, HasSubstr("loss of tuple 1")));
+  }
+  policy.losses[1] = -1;
+  policy.log_propensities[2] = 0.1;
+  EXPECT_THAT(
+      ValidateCrm(policy, {}),
+      StatusIs(kInvalid, HasSubstr("log-propensity of tuple 2 is 0.1")));
+  EXPECT_THAT(ValidateCrm(ToyPolicy(1, 1), {}),
+              StatusIs(kInvalid, HasSubstr("there are 1")));
+}
+
+TEST(LossScalingTest, BestRewardIsMinusOneAndWorstIsZero) {
+  EXPECT_EQ(RewardToLoss(5, -3, 5), -1);
+  EXPECT_EQ(RewardToLoss(-3, -3, 5), 0);
+  EXPECT_EQ(RewardToLoss(1, -3, 5), -0.5);
+  EXPECT_EQ(LossToReward(-0.5, -3, 5), 1);
+}
+
+}  // namespace
+}  // namespace sortition
