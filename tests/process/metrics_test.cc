@@ -1,0 +1,123 @@
+#include "process/metrics.h"
+
+#include <arpa/inet.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <string>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/testing/status_matchers.h"
+
+namespace sortition {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::StartsWith;
+
+// GET /metrics from 127.0.0.1:port, header and body.
+std::string Scrape(int port) {
+  const int socket = ::socket(AF_INET, SOCK_STREAM, 0);
+  sockaddr_in address = {};
+  address.sin_family = AF_INET;
+  address.sin_port = htons(static_cast<uint16_t>(port));
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  std::string text;
+  if (::connect(socket, reinterpret_cast<const sockaddr*>(&address),
+                sizeof(address)) == 0) {
+    const std::string request =
+        "GET /metrics HTTP/1.0\r\nHost: localhost\r\n\r\n";
+    if (::write(socket, request.data(), request.size()) ==
+        static_cast<ssize_t>(request.size())) {
+      char buffer[4096];
+      for (ssize_t n; (n = ::read(socket, buffer, sizeof(buffer))) > 0;) {
+        text.append(buffer, static_cast<size_t>(n));
+      }
+    }
+  }
+  ::close(socket);
+  return text;
+}
+
+TEST(MetricsTest, SameNameAndLabelsGiveTheSameHandle) {
+  Metrics metrics;
+  MetricCounter* a = metrics.Counter("c_total", "help", {{"k", "a"}});
+  MetricCounter* b = metrics.Counter("c_total", "help", {{"k", "b"}});
+  EXPECT_NE(a, b);
+  EXPECT_EQ(metrics.Counter("c_total", "help", {{"k", "a"}}), a);
+  a->Increment();
+  a->Increment(2.5);
+  EXPECT_EQ(a->value(), 3.5);
+  EXPECT_EQ(b->value(), 0);
+}
+
+TEST(MetricsTest, TextHoldsAllKinds) {
+  Metrics metrics;
+  metrics.Counter("requests_total", "Requests", {{"code", "OK"}})->Increment(2);
+  metrics.Gauge("depth", "Depth")->Set(7);
+  MetricHistogram* histogram = metrics.Histogram("size", "Size", {1, 10});
+  histogram->Observe(0.5);
+  histogram->Observe(5);
+  histogram->Observe(50);
+  EXPECT_THAT(metrics.Text(),
+              AllOf(HasSubstr("# HELP requests_total Requests\n"),
+                    HasSubstr("requests_total{code=\"OK\"} 2\n"),
+                    HasSubstr("depth 7\n"), HasSubstr("size_count 3\n"),
+                    HasSubstr("size_bucket{le=\"1\"} 1\n"),
+                    HasSubstr("size_bucket{le=\"10\"} 2\n"),
+                    HasSubstr("size_bucket{le=\"+Inf\"} 3\n")));
+}
+
+TEST(MetricsTest, ScrapeUpdatesRunBeforeEveryText) {
+  Metrics metrics;
+  MetricGauge* gauge = metrics.Gauge("scrapes", "Scrapes");
+  int scrapes = 0;
+  metrics.OnScrape([&] { gauge->Set(++scrapes); });
+  EXPECT_THAT(metrics.Text(), HasSubstr("scrapes 1\n"));
+  EXPECT_THAT(metrics.Text(), HasSubstr("scrapes 2\n"));
+}
+
+TEST(MetricsTest, SaysWhatTheProcessIsAndUses) {
+  Metrics metrics;
+  metrics.Text();
+  EXPECT_THAT(metrics.Text(), HasSubstr("sortition_build_info{version=\""));
+  // More than a megabyte, less than a terabyte: bytes, not pages or kilobytes.
+  EXPECT_GT(metrics.Gauge("process_resident_memory_bytes", "")->value(), 1e6);
+  EXPECT_LT(metrics.Gauge("process_resident_memory_bytes", "")->value(), 1e12);
+  EXPECT_GE(metrics.Gauge("process_open_fds", "")->value(), 3);
+  EXPECT_GE(metrics.Gauge("process_threads", "")->value(), 1);
+  // Started within the last day, so in seconds since the epoch.
+  const auto now = static_cast<double>(::time(nullptr));
+  const double start = metrics.Gauge("process_start_time_seconds", "")->value();
+  EXPECT_GT(start, now - 86400);
+  EXPECT_LT(start, now + 5);
+}
+
+TEST(MetricsTest, ServesOnAFreePortAndRefusesATakenOne) {
+  Metrics metrics;
+  ASSERT_OK_AND_ASSIGN(const int port, metrics.Serve("127.0.0.1:0"));
+  EXPECT_GT(port, 0);
+  metrics.Counter("served_total", "Served")->Increment();
+  EXPECT_THAT(Scrape(port),
+              AllOf(StartsWith("HTTP/1.1 200"), HasSubstr("served_total 1")));
+  Metrics other;
+  const std::string taken = "127.0.0.1:" + std::to_string(port);
+  EXPECT_THAT(other.Serve(taken),
+              StatusIs(absl::StatusCode::kUnavailable, HasSubstr(taken)));
+  EXPECT_THAT(
+      other.Serve("not an address"),
+      StatusIs(absl::StatusCode::kUnavailable, HasSubstr("not an address")));
+}
+
+TEST(MetricsTest, LatencyBucketsAscend) {
+  const std::vector<double> buckets = LatencyBuckets();
+  EXPECT_TRUE(std::is_sorted(buckets.begin(), buckets.end()));
+  EXPECT_EQ(buckets.front(), 25e-6);
+  EXPECT_EQ(buckets.back(), 5);
+}
+
+}  // namespace
+}  // namespace sortition
