@@ -1,0 +1,47 @@
+#include "bench/report.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
+
+namespace sortition {
+
+Spread SpreadOf(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  const size_t middle = values.size() / 2;
+  const double median = values.size() % 2 == 1
+                            ? values[middle]
+                            : (values[middle - 1] + values[middle]) / 2;
+  return {median, values.front(), values.back()};
+}
+
+std::string FormatTargets(std::span<const Target> targets) {
+  std::string text;
+  for (const Target& target : targets) {
+    absl::StrAppendFormat(&text, "%s  %-44s %8.3f  <= %.3f\n",
+                          target.met() ? "PASS" : "MISS", target.what,
+                          target.measured, target.required);
+  }
+  return text;
+}
+
+std::string FormatTargetsAsJson(std::span<const Target> targets) {
+  std::vector<std::string> items;
+  for (const Target& target : targets) {
+    items.push_back(absl::StrFormat(
+        R"({"result":"%s","what":"%s","measured":%.4f,"required_at_most":%g})",
+        target.met() ? "PASS" : "MISS", target.what, target.measured,
+        target.required));
+  }
+  return "[" + absl::StrJoin(items, ",") + "]";
+}
+
+int ExitCode(std::span<const Target> targets) {
+  return std::all_of(targets.begin(), targets.end(),
+                     [](const Target& target) { return target.met(); })
+             ? 0
+             : 1;
+}
+
+}  // namespace sortition

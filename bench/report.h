@@ -1,0 +1,34 @@
+#pragma once
+// What a benchmark says at its end: one line per target.
+#include <span>
+#include <string>
+#include <vector>
+
+namespace sortition {
+
+// A figure that must not be above its limit.
+struct Target {
+  std::string what;
+  double measured = 0;
+  double required = 0;  // At most.
+  bool met() const { return measured <= required; }
+};
+
+struct Spread {
+  double median = 0;
+  double lowest = 0;
+  double highest = 0;
+};
+
+// Requires at least one value.
+Spread SpreadOf(std::vector<double> values);
+
+// "PASS  what  measured  <= required", one line each.
+std::string FormatTargets(std::span<const Target> targets);
+// The same as a JSON array.
+std::string FormatTargetsAsJson(std::span<const Target> targets);
+
+// 0 where all are met, otherwise 1.
+int ExitCode(std::span<const Target> targets);
+
+}  // namespace sortition

@@ -1,0 +1,101 @@
+// SIGTERM under load: health says so, what runs is finished, nothing is lost.
+#include <grpcpp/client_context.h>
+#include <grpcpp/generic/generic_stub.h>
+#include <grpcpp/support/byte_buffer.h>
+#include <signal.h>
+
+#include <algorithm>
+#include <chrono>
+#include <string>
+#include <vector>
+
+#include "tests/integration/deployment.h"
+#include "tests/integration/load.h"
+#include "tests/testing/status_matchers.h"
+
+namespace sortition {
+namespace {
+
+using ::testing::Each;
+using ::testing::Key;
+
+// ServingStatus of grpc.health.v1, or -1 where the call fails. Field 1 of the
+// response is the status: its encoding is 0x08, value.
+int CheckHealth(grpc::GenericStub* stub) {
+  grpc::ClientContext context;
+  context.set_deadline(std::chrono::system_clock::now() +
+                       std::chrono::seconds(5));
+  grpc::CompletionQueue queue;
+  const grpc::Slice nothing;
+  const grpc::ByteBuffer request(&nothing, 1);
+  grpc::ByteBuffer response;
+  grpc::Status status;
+  auto call = stub->PrepareUnaryCall(&context, "/grpc.health.v1.Health/Check",
+                                     request, &queue);
+  call->StartCall();
+  call->Finish(&response, &status, nullptr);
+  void* tag = nullptr;
+  bool ok = false;
+  queue.Next(&tag, &ok);
+  grpc::Slice bytes;
+  if (!status.ok() || !response.DumpToSingleSlice(&bytes).ok() ||
+      bytes.size() != 2 || bytes.begin()[0] != 0x08) {
+    return -1;
+  }
+  return bytes.begin()[1];
+}
+
+constexpr int kServing = 1;
+constexpr int kNotServing = 2;
+
+TEST(DrainTest, FinishesWhatRunsAndLogsAllItAnswered) {
+  Deployment deployment;
+  ASSERT_OK(deployment.store().Publish(SelectionModel(8, 0.1), nullptr, {}));
+  ASSERT_OK(deployment.StartServer({"--drain_grace_seconds=1"}));
+  grpc::GenericStub health(deployment.NewChannel());
+  EXPECT_EQ(CheckHealth(&health), kServing);
+  SelectLoad load({.address = deployment.address()});
+  ASSERT_TRUE(
+      PollUntil(kPatienceSeconds, [&] { return load.num_answered() > 500; }));
+
+  deployment.server().Signal(SIGTERM);
+  int last_health = kServing;
+  EXPECT_TRUE(PollUntil(kPatienceSeconds, [&] {
+    last_health = CheckHealth(&health);
+    return last_health != kServing;
+  }));
+  EXPECT_EQ(last_health, kNotServing);
+  // The grace lets clients go away: requests are still answered.
+  const uint64_t answered = load.num_answered();
+  EXPECT_TRUE(PollUntil(kPatienceSeconds,
+                        [&] { return load.num_answered() > answered; }));
+
+  EXPECT_EQ(deployment.server().Wait(kPatienceSeconds), 0)
+      << deployment.server().StderrText();
+  load.Stop();
+  EXPECT_THAT(load.failures(), Each(Key(grpc::StatusCode::UNAVAILABLE)));
+
+  // Every segment is closed with a footer, every answer is in one of them once.
+  std::vector<std::string> logged;
+  ASSERT_OK(VisitRecords(deployment.spool(), true, [&](const auto& record) {
+    if (record.has_decision())
+      logged.push_back(record.decision().decision_id());
+  }));
+  std::sort(logged.begin(), logged.end());
+  EXPECT_EQ(std::adjacent_find(logged.begin(), logged.end()), logged.end());
+  std::vector<std::string> ids = load.answered();
+  std::sort(ids.begin(), ids.end());
+  EXPECT_TRUE(
+      std::includes(logged.begin(), logged.end(), ids.begin(), ids.end()))
+      << ids.size() << " answered, " << logged.size() << " logged";
+}
+
+TEST(DrainTest, IdleServerEndsAtOnce) {
+  Deployment deployment;
+  ASSERT_OK(deployment.StartServer());
+  deployment.server().Signal(SIGTERM);
+  EXPECT_EQ(deployment.server().Wait(kPatienceSeconds), 0);
+}
+
+}  // namespace
+}  // namespace sortition

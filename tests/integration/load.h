@@ -1,0 +1,66 @@
+#pragma once
+// Closed-loop clients that ask a server until they are stopped.
+#include <grpcpp/support/status.h>
+
+#include <atomic>
+#include <condition_variable>
+#include <cstdint>
+#include <map>
+#include <mutex>
+#include <set>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "sortition/v1/ranking.pb.h"
+
+namespace sortition {
+
+// n candidates with d features each, all different, fixed by `salt`.
+v1::DecisionContext MakeContext(uint32_t num_candidates, uint32_t num_features,
+                                uint32_t salt);
+
+// Threads that call Select, each with an id of its own for every call; a call
+// that failed is not repeated.
+class SelectLoad {
+ public:
+  struct Options {
+    std::string address;
+    int threads = 4;
+    uint32_t num_candidates = 10;
+    uint32_t num_features = 8;
+    std::string id_prefix = "load";
+  };
+  explicit SelectLoad(const Options& options);
+  ~SelectLoad();  // Stop()
+
+  // Later calls go there.
+  void SetAddress(const std::string& address);
+  uint64_t num_answered() const { return num_answered_; }
+  void Stop();
+
+  // Ids of calls that ended with OK. The rest is of all calls. After Stop().
+  const std::vector<std::string>& answered() const { return answered_; }
+  const std::set<uint64_t>& versions() const { return versions_; }
+  const std::map<grpc::StatusCode, std::string>& failures() const {
+    return failures_;  // First message by code.
+  }
+
+ private:
+  void Run(int thread_index);
+  // Waits for another address, not long.
+  void WaitAfterFailure(uint64_t generation);
+
+  Options options_;
+  std::atomic<uint64_t> num_answered_ = 0;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  uint64_t generation_ = 1;  // Counts SetAddress().
+  bool stopping_ = false;
+  std::vector<std::string> answered_;
+  std::set<uint64_t> versions_;
+  std::map<grpc::StatusCode, std::string> failures_;
+  std::vector<std::thread> threads_;
+};
+
+}  // namespace sortition
