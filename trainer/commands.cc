@@ -1,0 +1,151 @@
+#include "trainer/commands.h"
+
+#include <cstdio>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "core/base/status_macros.h"
+#include "core/learners/learners.h"
+#include "io/files.h"
+#include "process/options.h"
+#include "sortition/config/v1/trainer.pb.h"
+#include "trainer/fit.h"
+#include "trainer/report.h"
+#include "trainer/train.h"
+
+namespace sortition {
+namespace {
+
+constexpr char kTrainHelp[] =
+    R"(sortition-trainer train: learn a better policy from logged decisions.
+
+Reads the tuple segments that the sidecar wrote (each a decision with its
+propensity and its reward), learns by POEM for each point of a small grid,
+chooses the point by counterfactual validation, estimates its reward on a part
+of the tuples that it has not seen, and publishes the next version of the model
+only if the lower confidence bound of its improvement over the logging policy is
+positive.
+
+  sortition-trainer train --tuples=DIR --model_store=DIR [--model=NAME] ...
+  sortition-trainer train --config=FILE.textproto
+
+Exit status: 0 published (or would be, with --dry_run), 1 error, 3 the gate said
+no.
+
+)";
+
+constexpr char kFitHelp[] =
+    R"(sortition-trainer fit: a first model from a few labelled queries.
+
+Fits a logistic regression of relevance on the features of each candidate and
+publishes it as the next version: for --action=select as softmax selection that
+can abstain (a candidate less likely relevant than not scores below abstaining),
+for --action=rank as Plackett-Luce. The uniform mixture and the temperature make
+it explore, so that its log can be learned from.
+
+  sortition-trainer fit --data=FILE --model_store=DIR [--model=NAME] ...
+
+Exit status: 0 published, 1 error.
+
+)";
+
+std::string Usage() {
+  std::string text =
+      "Usage: sortition-trainer COMMAND [options]\n\n"
+      "  train   learn from tuple segments, evaluate, gate, publish\n"
+      "  fit     first model from labelled queries (LETOR/SVMlight)\n\n"
+      "'sortition-trainer COMMAND --help' lists the options.\n\nLearners:\n";
+  for (const LearnerInfo& learner : ListLearners()) {
+    absl::StrAppendFormat(&text, "  %-9s from %s: %s\n", learner.name,
+                          learner.data, learner.help);
+  }
+  return text;
+}
+
+void Print(const std::string& text) {
+  std::fwrite(text.data(), 1, text.size(), stdout);
+  std::fflush(stdout);
+}
+
+int Fail(const absl::Status& status) {
+  std::fprintf(stderr, "sortition-trainer: %s\n",
+               std::string(status.message()).c_str());
+  return kExitError;
+}
+
+// Parses into `options`; returns false where the command ends here, with
+// `exit_status`.
+bool Parse(const std::vector<std::string>& arguments, const char* help,
+           google::protobuf::Message* options, int* exit_status) {
+  CommandLine command_line;
+  absl::Status status = ParseOptions(arguments, options, &command_line);
+  if (status.ok() && command_line.help) {
+    Print(absl::StrCat(help, OptionsHelp(options->GetDescriptor())));
+    *exit_status = kExitOk;
+    return false;
+  }
+  if (status.ok() && !command_line.positional.empty()) {
+    status = absl::InvalidArgumentError(
+        absl::StrCat("unexpected argument '", command_line.positional[0], "'"));
+  }
+  if (!status.ok()) {
+    *exit_status = Fail(status);
+    return false;
+  }
+  return true;
+}
+
+int RunTrain(const std::vector<std::string>& arguments) {
+  config::v1::TrainOptions options;
+  int exit_status = kExitOk;
+  if (!Parse(arguments, kTrainHelp, &options, &exit_status)) return exit_status;
+  const auto report = Train(options);
+  if (!report.ok()) return Fail(report.status());
+  Print(FormatReport(*report));
+  if (!options.report().empty()) {
+    const auto json = ReportToJson(*report);
+    if (!json.ok()) return Fail(json.status());
+    const absl::Status written = WriteFile(options.report(), *json);
+    if (!written.ok()) return Fail(written);
+  }
+  return report->gate_passed() || report->has_version() ? kExitOk
+                                                        : kExitGateSaysNo;
+}
+
+int RunFit(const std::vector<std::string>& arguments) {
+  config::v1::FitOptions options;
+  int exit_status = kExitOk;
+  if (!Parse(arguments, kFitHelp, &options, &exit_status)) return exit_status;
+  const auto report = Fit(options);
+  if (!report.ok()) return Fail(report.status());
+  Print(absl::StrFormat(
+      "%s version %d: logistic regression on %d queries, %d candidates (%d "
+      "relevant), %d features; %d Newton steps%s\n",
+      options.model(), report->version, report->queries, report->candidates,
+      report->relevant, report->num_features, report->iterations,
+      report->converged ? "" : ", not converged"));
+  return kExitOk;
+}
+
+}  // namespace
+
+int RunTrainer(const std::vector<std::string>& arguments) {
+  const std::string command = arguments.empty() ? "" : arguments[0];
+  const std::vector<std::string> rest(
+      arguments.begin() + (arguments.empty() ? 0 : 1), arguments.end());
+  if (command == "train") return RunTrain(rest);
+  if (command == "fit") return RunFit(rest);
+  if (command == "help" || command == "--help" || command == "-h") {
+    Print(Usage());
+    return kExitOk;
+  }
+  std::fprintf(stderr, "sortition-trainer: %s\n\n%s",
+               command.empty()
+                   ? "no command given"
+                   : absl::StrCat("unknown command '", command, "'").c_str(),
+               Usage().c_str());
+  return kExitError;
+}
+
+}  // namespace sortition

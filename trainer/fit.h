@@ -1,0 +1,26 @@
+#pragma once
+// sortition-trainer fit: an incumbent from a few labelled queries.
+#include <cstdint>
+
+#include "absl/status/statusor.h"
+#include "sortition/config/v1/trainer.pb.h"
+
+namespace sortition {
+
+struct FitReport {
+  uint64_t version = 0;  // Published.
+  uint32_t queries = 0;
+  uint64_t candidates = 0;
+  uint64_t relevant = 0;
+  uint32_t num_features = 0;
+  uint32_t iterations = 0;
+  bool converged = false;
+};
+
+// Logistic regression of "relevant" on the features of every candidate, served
+// as softmax selection that abstains where no candidate reaches probability 1/2
+// (select) or as Plackett-Luce (rank). InvalidArgument for bad options or data,
+// or where the drawn queries have no relevant or only relevant candidates.
+absl::StatusOr<FitReport> Fit(const config::v1::FitOptions& options);
+
+}  // namespace sortition

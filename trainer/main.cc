@@ -1,0 +1,9 @@
+// sortition-trainer: learns from logged decisions and publishes what is better.
+#include <string>
+#include <vector>
+
+#include "trainer/commands.h"
+
+int main(int argc, char** argv) {
+  return sortition::RunTrainer(std::vector<std::string>(argv + 1, argv + argc));
+}

@@ -1,0 +1,111 @@
+#include "trainer/report.h"
+
+#include <cmath>
+#include <map>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "google/protobuf/util/json_util.h"
+
+namespace sortition {
+namespace {
+
+using config::v1::TrainReport;
+
+void AppendTuples(const TrainReport& report, std::string* text) {
+  const auto& evaluation = report.evaluation();
+  absl::StrAppendFormat(
+      text,
+      "Tuples of model '%s': %d read; %d to train, %d to validate, %d to "
+      "test\n",
+      report.model(), report.read_tuples(), evaluation.train_tuples(),
+      evaluation.validation_tuples(), evaluation.test_tuples());
+  if (report.kept_fraction() < 1) {
+    absl::StrAppendFormat(
+        text, "  sub-sampled to %.4g %% of the decisions to fit memory_mb\n",
+        100 * report.kept_fraction());
+  }
+  if (report.corrupt_records() > 0) {
+    absl::StrAppendFormat(text, "  %d damaged records passed over\n",
+                          report.corrupt_records());
+  }
+  // Sorted: the order of a proto map is not fixed.
+  const std::map<std::string, uint64_t> excluded(report.excluded().begin(),
+                                                 report.excluded().end());
+  for (const auto& [reason, count] : excluded) {
+    absl::StrAppendFormat(text, "  %d left out: %s\n", count, reason);
+  }
+}
+
+void AppendGrid(const TrainReport& report, std::string* text) {
+  absl::StrAppendFormat(
+      text,
+      "\nPOEM, clipped at M = %.4g\n  %8s %8s  %-6s %6s  %-22s %12s %12s\n",
+      report.train_clip(), "lambda", "l2", "start", "epochs", "ended by",
+      "objective", "validation");
+  for (const auto& point : report.evaluation().grid()) {
+    absl::StrAppendFormat(
+        text, "%c %8.3g %8.3g  %-6s %6d  %-22s %12.5f %12.5f\n",
+        point.chosen() ? '*' : ' ', point.lambda(), point.l2(), point.start(),
+        point.epochs(), point.termination(), point.train_objective(),
+        point.validation_reward());
+  }
+}
+
+void AppendEstimate(const char* name, const model::v1::Estimate& estimate,
+                    std::string* text) {
+  absl::StrAppendFormat(text, "  %-42s %9.4f   [%.4f, %.4f]\n", name,
+                        estimate.value(), estimate.lower(), estimate.upper());
+}
+
+void AppendEvaluation(const TrainReport& report, std::string* text) {
+  const auto& evaluation = report.evaluation();
+  absl::StrAppendFormat(text, "\n  %-42s %9s   %g %% interval\n",
+                        "Reward per decision, test part", "estimate",
+                        100 * evaluation.logging_reward().confidence());
+  AppendEstimate("logging policy", evaluation.logging_reward(), text);
+  AppendEstimate(
+      absl::StrFormat("new policy, IPS clipped at %.4g", evaluation.clip())
+          .c_str(),
+      evaluation.ips_reward(), text);
+  AppendEstimate("new policy, self-normalised (asymptotic)",
+                 evaluation.snips_reward(), text);
+  AppendEstimate("improvement", evaluation.improvement(), text);
+  absl::StrAppendFormat(
+      text, "  effective sample size %.1f of %d; %.2f %% of weights clipped\n",
+      evaluation.effective_sample_size(), evaluation.test_tuples(),
+      100 * evaluation.clipped_fraction());
+}
+
+}  // namespace
+
+std::string FormatReport(const TrainReport& report) {
+  std::string text;
+  AppendTuples(report, &text);
+  AppendGrid(report, &text);
+  AppendEvaluation(report, &text);
+  absl::StrAppend(&text, "\n", report.evaluation().verdict(), "\n");
+  if (report.has_version()) {
+    absl::StrAppendFormat(&text, "%s version %d, parent %d, %.1f s\n",
+                          report.model(), report.version(),
+                          report.parent_version(), report.seconds());
+  }
+  return text;
+}
+
+absl::StatusOr<std::string> ReportToJson(const TrainReport& report) {
+  google::protobuf::util::JsonPrintOptions options;
+  options.add_whitespace = true;
+  options.always_print_primitive_fields = true;
+  options.preserve_proto_field_names = true;
+  std::string json;
+  const auto status =
+      google::protobuf::util::MessageToJsonString(report, &json, options);
+  if (!status.ok()) {
+    return absl::InternalError(
+        absl::StrCat("report as JSON: ", status.ToString()));
+  }
+  return json;
+}
+
+}  // namespace sortition

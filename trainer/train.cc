@@ -1,0 +1,238 @@
+#include "trainer/train.h"
+
+#include <algorithm>
+#include <chrono>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
+#include "core/base/status_macros.h"
+#include "core/counterfactual/loss_scaling.h"
+#include "core/learners/linear_tuple_policy.h"
+#include "core/learners/poem.h"
+#include "io/model_store.h"
+#include "trainer/evaluate.h"
+#include "trainer/grid.h"
+#include "trainer/tuple_reader.h"
+
+namespace sortition {
+namespace {
+
+using config::v1::TrainOptions;
+using config::v1::TrainReport;
+
+absl::Status ValidateTrainOptions(const TrainOptions& options) {
+  RETURN_IF_ERROR(ValidateModelName(options.model()));
+  if (options.validation_fraction() + options.test_fraction() >= 1) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("validation_fraction + test_fraction is ",
+                     options.validation_fraction() + options.test_fraction(),
+                     ", must be below 1"));
+  }
+  if (!(options.reward_min() < options.reward_max())) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("reward_min is ", options.reward_min(),
+                     ", must be below reward_max, ", options.reward_max()));
+  }
+  if (!options.action().empty() && options.action() != "select" &&
+      options.action() != "rank") {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "action is '", options.action(), "', must be select or rank"));
+  }
+  return absl::OkStatus();
+}
+
+// The tuples must fit the newest version in the store, where there is one.
+absl::StatusOr<TupleFilter> MakeFilter(const TrainOptions& options,
+                                       const ModelStore& store) {
+  TupleFilter filter;
+  ASSIGN_OR_RETURN(const auto versions, store.ListVersions(options.model()));
+  if (!versions.empty()) {
+    ASSIGN_OR_RETURN(const StoredModel newest,
+                     store.Load(options.model(), versions.back()));
+    filter.num_features = newest.model.num_features();
+    filter.action_kind = newest.model.policy().has_plackett_luce()
+                             ? ActionKind::kRank
+                             : ActionKind::kSelect;
+  }
+  if (options.action() == "select") filter.action_kind = ActionKind::kSelect;
+  if (options.action() == "rank") filter.action_kind = ActionKind::kRank;
+  return filter;
+}
+
+std::string DescribeExclusions(const TupleData& data) {
+  std::string text = absl::StrCat(data.read_tuples, " tuples read");
+  for (const auto& [reason, count] : data.excluded) {
+    absl::StrAppend(&text, ", ", count, " left out: ", reason);
+  }
+  return text;
+}
+
+absl::Status CheckLearnable(const TrainOptions& options,
+                            const TupleData& data) {
+  const size_t usable =
+      data.train.size() + data.validation.size() + data.test.size();
+  if (usable == 0) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        "no tuple of model '", options.model(), "' in ", options.tuples(),
+        " can be used (", DescribeExclusions(data), ")"));
+  }
+  if (std::min({data.train.size(), data.validation.size(), data.test.size()}) <
+      2) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        "too few tuples: ", data.train.size(), " to train, ",
+        data.validation.size(), " to validate, ", data.test.size(),
+        " to test, must be at least 2 each (", DescribeExclusions(data), ")"));
+  }
+  const double first = data.train[0].loss;
+  if (std::all_of(
+          data.train.begin(), data.train.end(),
+          [first](const BanditTuple& tuple) { return tuple.loss == first; })) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        "all ", data.train.size(), " training tuples have the reward ",
+        LossToReward(first, options.reward_min(), options.reward_max()),
+        ": nothing tells a good action from a bad one; is feedback "
+        "reported?"));
+  }
+  return absl::OkStatus();
+}
+
+// Parameters of the newest policy that logged, where it is of the family.
+Eigen::VectorXd ParentStart(const TrainOptions& options,
+                            const ModelStore& store, const TupleData& data,
+                            const LinearFamily& family) {
+  if (data.newest_version == 0) return {};
+  const absl::StatusOr<StoredModel> parent =
+      store.Load(options.model(), data.newest_version);
+  if (!parent.ok()) return {};
+  return ParametersOf(family, parent->model).value_or(Eigen::VectorXd());
+}
+
+std::string Verdict(const TrainOptions& options,
+                    const model::v1::Evaluation& evaluation, bool passed) {
+  const auto& improvement = evaluation.improvement();
+  const std::string odds =
+      absl::StrFormat("%g %% confidence", 100 * options.confidence());
+  const std::string result = options.dry_run() ? "Nothing published (dry run)"
+                             : passed          ? "Published"
+                             : options.force() ? "Published by --force"
+                                               : "Not published";
+  if (passed) {
+    return absl::StrFormat(
+        "%s: with %s the new policy earns at least %.4g more per decision than "
+        "the logging policy (estimate %.4g).",
+        result, odds, improvement.lower(), improvement.value());
+  }
+  return absl::StrFormat(
+      "%s: with %s the new policy could earn %.4g less per decision than the "
+      "logging policy (estimate %.4g); more tuples narrow the interval.",
+      result, odds, -improvement.lower(), improvement.value());
+}
+
+model::v1::Model MakeModel(const TrainOptions& options, const TupleData& data,
+                           const LinearFamily& family,
+                           const Eigen::VectorXd& parameters) {
+  model::v1::Model model;
+  model.set_name(options.model());
+  *model.mutable_policy() = PolicyAt(family, parameters);
+  model.set_num_features(family.num_features);
+  for (const double weight : WeightsAt(family, parameters)) {
+    model.add_weights(weight);
+  }
+  model::v1::Provenance* provenance = model.mutable_provenance();
+  provenance->set_learner("poem");
+  provenance->set_options(options.ShortDebugString());
+  provenance->set_created_time_us(absl::ToUnixMicros(absl::Now()));
+  provenance->set_num_tuples(data.train.size());
+  provenance->set_parent_version(data.newest_version);
+  return model;
+}
+
+// Learns and evaluates; fills all of the report but the version.
+absl::StatusOr<model::v1::Model> Learn(const TrainOptions& options,
+                                       const ModelStore& store,
+                                       const TupleData& data,
+                                       TrainReport* report) {
+  const LinearFamily family{.action_kind = data.action_kind,
+                            .num_features = data.num_features,
+                            .can_abstain = data.can_abstain,
+                            .uniform_mixture = options.uniform_mixture()};
+  ASSIGN_OR_RETURN(const LinearTuplePolicy policy,
+                   LinearTuplePolicy::Create(family, data.train));
+  GridTask task{.family = family,
+                .train = data.train,
+                .validation = data.validation,
+                .options = options.poem(),
+                .clip = options.poem().clip() > 0 ? options.poem().clip()
+                                                  : DefaultClip(policy),
+                .parent_start = ParentStart(options, store, data, family)};
+  ASSIGN_OR_RETURN(const GridOutcome grid, TrainGrid(task));
+  ASSIGN_OR_RETURN(*report->mutable_evaluation(),
+                   EvaluatePolicy({.family = family,
+                                   .parameters = &grid.parameters,
+                                   .validation = data.validation,
+                                   .test = data.test,
+                                   .confidence = options.confidence(),
+                                   .reward_min = options.reward_min(),
+                                   .reward_max = options.reward_max()}));
+  report->set_train_clip(task.clip);
+  model::v1::Evaluation* evaluation = report->mutable_evaluation();
+  for (const auto& point : grid.points) {
+    auto* stored = evaluation->add_grid();
+    *stored = point;
+    stored->set_validation_reward(LossToReward(-point.validation_reward(),
+                                               options.reward_min(),
+                                               options.reward_max()));
+  }
+  return MakeModel(options, data, family, grid.parameters);
+}
+
+void FillCounts(const TupleData& data, TrainReport* report) {
+  report->set_parent_version(data.newest_version);
+  report->set_read_tuples(data.read_tuples);
+  report->set_kept_fraction(data.kept_fraction);
+  report->set_corrupt_records(data.damage.corrupt_records);
+  for (const auto& [reason, count] : data.excluded) {
+    (*report->mutable_excluded())[reason] = count;
+  }
+}
+
+}  // namespace
+
+absl::StatusOr<TrainReport> Train(const TrainOptions& options) {
+  const auto start = std::chrono::steady_clock::now();
+  RETURN_IF_ERROR(ValidateTrainOptions(options));
+  const ModelStore store(options.model_store());
+  ASSIGN_OR_RETURN(const TupleFilter filter, MakeFilter(options, store));
+  ASSIGN_OR_RETURN(const TupleData data, ReadTuples(options, filter));
+  RETURN_IF_ERROR(CheckLearnable(options, data));
+
+  TrainReport report;
+  report.set_model(options.model());
+  FillCounts(data, &report);
+  ASSIGN_OR_RETURN(const model::v1::Model model,
+                   Learn(options, store, data, &report));
+  model::v1::Evaluation* evaluation = report.mutable_evaluation();
+  evaluation->set_train_tuples(data.train.size());
+  evaluation->set_excluded_tuples(data.excluded_tuples());
+  const bool passed = evaluation->improvement().lower() > 0;
+  const bool publish = !options.dry_run() && (passed || options.force());
+  report.set_gate_passed(passed);
+  evaluation->set_promoted(publish);
+  evaluation->set_verdict(Verdict(options, *evaluation, passed));
+  if (publish) {
+    ASSIGN_OR_RETURN(const uint64_t version,
+                     store.Publish(model, evaluation, data.warmup));
+    report.set_version(version);
+  }
+  report.set_seconds(
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - start)
+          .count());
+  return report;
+}
+
+}  // namespace sortition

@@ -1,0 +1,15 @@
+#pragma once
+// sortition-trainer train: read, learn, evaluate, gate, publish.
+#include "absl/status/statusor.h"
+#include "sortition/config/v1/trainer.pb.h"
+
+namespace sortition {
+
+// Publishes where the lower bound of the improvement is positive, or by force;
+// never in a dry run. Deterministic but for times. InvalidArgument: options or
+// rewards out of range; FailedPrecondition: tuples from which nothing can be
+// learned (none, too few, all rewards equal), naming what was left out and why.
+absl::StatusOr<config::v1::TrainReport> Train(
+    const config::v1::TrainOptions& options);
+
+}  // namespace sortition

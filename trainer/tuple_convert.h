@@ -1,0 +1,42 @@
+#pragma once
+// A logged tuple to what is trained on, or the reason why it cannot be used.
+#include <optional>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "core/data/action.h"
+#include "core/learners/bandit_tuple.h"
+#include "sortition/log/v1/log.pb.h"
+
+namespace sortition {
+
+// What every tuple must be to be trained on together.
+struct TupleExpectation {
+  ActionKind action_kind = ActionKind::kSelect;
+  uint32_t num_features = 0;
+  double reward_min = 0;
+  double reward_max = 1;
+};
+
+// Reasons; also the keys of TrainReport.excluded.
+inline constexpr absl::string_view kOtherModel = "other model";
+inline constexpr absl::string_view kOtherVersion = "other version";
+inline constexpr absl::string_view kOtherAction = "other kind of action";
+inline constexpr absl::string_view kOtherFeatures = "other number of features";
+inline constexpr absl::string_view kBadPropensity = "propensity not in (0, 1]";
+inline constexpr absl::string_view kBadFeatures = "malformed features";
+inline constexpr absl::string_view kBadAction = "malformed action";
+inline constexpr absl::string_view kBadReward = "reward not finite";
+inline constexpr absl::string_view kNotShown = "action was not what was shown";
+
+// kSelect, kRank, or empty for a kind that is not known.
+std::optional<ActionKind> ActionKindOf(const log::v1::Decision& decision);
+
+// Fills `result` and returns an empty reason, or returns why the tuple is left
+// out. InvalidArgument for a reward outside [reward_min, reward_max]: then the
+// options do not describe this log, and scaled losses would be wrong for all.
+absl::StatusOr<absl::string_view> ConvertTuple(
+    const log::v1::BanditTuple& logged, const TupleExpectation& expectation,
+    BanditTuple* result);
+
+}  // namespace sortition

@@ -1,0 +1,222 @@
+#include "trainer/tuple_reader.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <set>
+#include <system_error>
+#include <utility>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
+#include "core/base/hash.h"
+#include "core/base/status_macros.h"
+#include "process/log.h"
+#include "trainer/progress.h"
+#include "trainer/tuple_convert.h"
+
+namespace sortition {
+namespace {
+
+constexpr double kBytesPerMib = 1024.0 * 1024.0;
+
+struct HeldTuple {
+  BanditTuple tuple;
+  double subsample = 0;  // Kept while below the threshold.
+  double split = 0;
+};
+
+absl::StatusOr<std::set<uint64_t>> ParseVersions(const std::string& text) {
+  std::set<uint64_t> versions;
+  if (text.empty()) return versions;
+  for (const absl::string_view part : absl::StrSplit(text, ',')) {
+    uint64_t version = 0;
+    if (!absl::SimpleAtoi(absl::StripAsciiWhitespace(part), &version)) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("versions is '", text,
+                       "', must be whole numbers separated by commas"));
+    }
+    versions.insert(version);
+  }
+  return versions;
+}
+
+class Reader {
+ public:
+  Reader(const config::v1::TrainOptions& options, const TupleFilter& filter,
+         std::set<uint64_t> versions)
+      : options_(options), filter_(filter), versions_(std::move(versions)) {}
+
+  absl::Status ReadSegment(const std::string& path, Progress* progress) {
+    ASSIGN_OR_RETURN(const auto reader, SegmentReader::Open(path));
+    uint64_t reported = 0;
+    while (true) {
+      absl::string_view payload;
+      uint64_t offset = 0;
+      ASSIGN_OR_RETURN(const auto outcome, reader->Next(&payload, &offset));
+      if (outcome == SegmentReader::Outcome::kEnd ||
+          outcome == SegmentReader::Outcome::kIncomplete) {
+        break;
+      }
+      if (outcome == SegmentReader::Outcome::kCorrupt ||
+          !record_.ParseFromArray(payload.data(),
+                                  static_cast<int>(payload.size()))) {
+        ++data_.damage.corrupt_records;
+        LogWarning("a damaged record was passed over",
+                   {{"segment", path}, {"offset", absl::StrCat(offset)}});
+        continue;
+      }
+      if (record_.has_tuple()) RETURN_IF_ERROR(AddTuple(record_.tuple()));
+      const uint64_t mib =
+          static_cast<uint64_t>(static_cast<double>(offset) / kBytesPerMib);
+      if (mib > reported) {
+        progress->Add(mib - reported);
+        reported = mib;
+      }
+    }
+    return absl::OkStatus();
+  }
+
+  TupleData Finish() {
+    data_.kept_fraction = keep_;
+    for (HeldTuple& held : held_) {
+      auto& part = held.split < options_.test_fraction() ? data_.test
+                   : held.split < options_.test_fraction() +
+                                      options_.validation_fraction()
+                       ? data_.validation
+                       : data_.train;
+      part.push_back(std::move(held.tuple));
+    }
+    held_.clear();
+    for (auto& [hash, decision] : warmup_) {
+      data_.warmup.push_back(std::move(decision));
+    }
+    return std::move(data_);
+  }
+
+ private:
+  // Why a tuple is of no concern before its contents are looked at; else empty.
+  absl::string_view FilterReason(const log::v1::Decision& decision) const {
+    if (decision.model() != options_.model()) return kOtherModel;
+    if (!versions_.empty() && versions_.count(decision.version()) == 0) {
+      return kOtherVersion;
+    }
+    return {};
+  }
+
+  absl::Status AddTuple(const log::v1::BanditTuple& logged) {
+    ++data_.read_tuples;
+    const log::v1::Decision& decision = logged.decision();
+    absl::string_view reason = FilterReason(decision);
+    HeldTuple held;
+    if (reason.empty()) {
+      if (!filter_.action_kind.has_value()) {
+        filter_.action_kind = ActionKindOf(decision);
+      }
+      if (!filter_.num_features.has_value()) {
+        filter_.num_features = decision.num_features();
+      }
+      const TupleExpectation expectation{
+          .action_kind = filter_.action_kind.value_or(ActionKind::kSelect),
+          .num_features = *filter_.num_features,
+          .reward_min = options_.reward_min(),
+          .reward_max = options_.reward_max()};
+      ASSIGN_OR_RETURN(reason, ConvertTuple(logged, expectation, &held.tuple));
+    }
+    if (!reason.empty()) {
+      ++data_.excluded[std::string(reason)];
+      return absl::OkStatus();
+    }
+    data_.action_kind = *filter_.action_kind;
+    data_.num_features = *filter_.num_features;
+    data_.can_abstain |=
+        decision.can_abstain() && data_.action_kind == ActionKind::kSelect;
+    data_.newest_version = std::max(data_.newest_version, decision.version());
+    Hold(decision, std::move(held));
+    return absl::OkStatus();
+  }
+
+  void Hold(const log::v1::Decision& decision, HeldTuple held) {
+    const std::string& id = decision.decision_id();
+    held.subsample = UnitInterval(StableHash(HashDomain::kSubsample, {id}));
+    held.split = UnitInterval(StableHash(HashDomain::kSplit, {id}));
+    if (held.subsample >= keep_) return;
+    KeepForWarmup(held.subsample, decision);
+    bytes_ += Bytes(held);
+    held_.push_back(std::move(held));
+    const double limit =
+        static_cast<double>(options_.memory_mb()) * kBytesPerMib;
+    while (static_cast<double>(bytes_) > limit) HalveSample();
+  }
+
+  static size_t Bytes(const HeldTuple& held) {
+    return held.tuple.bytes() + sizeof(HeldTuple) - sizeof(BanditTuple);
+  }
+
+  void HalveSample() {
+    keep_ /= 2;
+    std::erase_if(held_, [this](const HeldTuple& held) {
+      return held.subsample >= keep_;
+    });
+    bytes_ = 0;
+    for (const HeldTuple& held : held_) bytes_ += Bytes(held);
+    LogWarning("tuples exceed memory_mb: a sample of them is kept",
+               {{"memory_mb", absl::StrCat(options_.memory_mb())},
+                {"kept_fraction", absl::StrCat(keep_)}});
+  }
+
+  void KeepForWarmup(double hash, const log::v1::Decision& decision) {
+    const size_t limit = options_.warmup_queries();
+    if (limit == 0) return;
+    if (warmup_.size() >= limit && warmup_.rbegin()->first <= hash) return;
+    warmup_.emplace(hash, decision);
+    if (warmup_.size() > limit) warmup_.erase(std::prev(warmup_.end()));
+  }
+
+  const config::v1::TrainOptions& options_;
+  TupleFilter filter_;
+  const std::set<uint64_t> versions_;
+  TupleData data_;
+  std::vector<HeldTuple> held_;
+  size_t bytes_ = 0;
+  double keep_ = 1;
+  std::map<double, log::v1::Decision> warmup_;  // By hash.
+  log::v1::LogRecord record_;
+};
+
+uint64_t MibOf(const std::string& path) {
+  std::error_code error;
+  const auto bytes = std::filesystem::file_size(path, error);
+  return error
+             ? 0
+             : static_cast<uint64_t>(static_cast<double>(bytes) / kBytesPerMib);
+}
+
+}  // namespace
+
+uint64_t TupleData::excluded_tuples() const {
+  uint64_t sum = 0;
+  for (const auto& [reason, count] : excluded) sum += count;
+  return sum;
+}
+
+absl::StatusOr<TupleData> ReadTuples(const config::v1::TrainOptions& options,
+                                     const TupleFilter& filter) {
+  ASSIGN_OR_RETURN(auto versions, ParseVersions(options.versions()));
+  ASSIGN_OR_RETURN(const auto names, ListSegments(options.tuples()));
+  std::vector<std::string> paths;
+  uint64_t total_mib = 0;
+  for (const std::string& name : names) {
+    paths.push_back((std::filesystem::path(options.tuples()) / name).string());
+    total_mib += MibOf(paths.back());
+  }
+  Reader reader(options, filter, std::move(versions));
+  Progress progress("reading tuples", "MiB", total_mib);
+  for (const std::string& path : paths) {
+    RETURN_IF_ERROR(reader.ReadSegment(path, &progress));
+  }
+  return reader.Finish();
+}
+
+}  // namespace sortition

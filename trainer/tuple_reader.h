@@ -1,0 +1,54 @@
+#pragma once
+// Reads the tuple segments of a directory into memory, bounded, and splits
+// them.
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "core/data/action.h"
+#include "core/learners/bandit_tuple.h"
+#include "io/segment.h"
+#include "sortition/config/v1/trainer.pb.h"
+#include "sortition/log/v1/log.pb.h"
+
+namespace sortition {
+
+struct TupleData {
+  ActionKind action_kind = ActionKind::kSelect;
+  uint32_t num_features = 0;
+  bool can_abstain = false;  // In at least one tuple.
+  // Split by HashDomain::kSplit of the decision id: a decision is in the same
+  // part in every run.
+  std::vector<BanditTuple> train;
+  std::vector<BanditTuple> validation;
+  std::vector<BanditTuple> test;
+
+  uint64_t read_tuples = 0;
+  double kept_fraction = 1;  // Below 1: sub-sampled to fit memory_mb.
+  std::map<std::string, uint64_t> excluded;  // Reason to count.
+  uint64_t excluded_tuples() const;
+  SegmentDamage damage;
+  uint64_t newest_version = 0;  // Of the policies that logged the tuples.
+  // A sample of the queries, for the warm-up of servers; smallest hash first.
+  std::vector<log::v1::Decision> warmup;
+};
+
+// What the tuples must be. Unset: as the first usable tuple is.
+struct TupleFilter {
+  std::optional<ActionKind> action_kind;
+  std::optional<uint32_t> num_features;
+};
+
+// Streams all segments; segments that are still written to are read up to their
+// last whole record. Where the tuples exceed memory_mb, the share that is kept
+// is halved, by a threshold on a hash of the decision id
+// (HashDomain::kSubsample): which tuples are kept does not depend on their
+// order. InvalidArgument for bad options or a reward out of range; NotFound
+// without the directory.
+absl::StatusOr<TupleData> ReadTuples(const config::v1::TrainOptions& options,
+                                     const TupleFilter& filter);
+
+}  // namespace sortition
