@@ -16,7 +16,8 @@ namespace sortition {
 struct StoredModel {
   model::v1::Model model;
   std::string checksum;  // Of model.pb, hexadecimal.
-  std::vector<log::v1::Decision> warmup;  // Queries to warm up with; may be empty.
+  std::vector<log::v1::Decision>
+      warmup;  // Queries to warm up with; may be empty.
 };
 
 // A view of the directory; keeps nothing. Thread-safe.
@@ -39,14 +40,14 @@ class ModelStore {
 
   // Publishes under the version after the newest (sets `model.version`), by
   // write to a temporary directory, fsync, rename. Returns the version. Safe
-  // against concurrent publishers. InvalidArgument for a model that Load() would
-  // refuse.
+  // against concurrent publishers. InvalidArgument for a model that Load()
+  // would refuse.
   absl::StatusOr<uint64_t> Publish(
       model::v1::Model model, const model::v1::Evaluation* evaluation,
       const std::vector<log::v1::Decision>& warmup) const;
 
-  absl::StatusOr<model::v1::Evaluation> LoadEvaluation(
-      const std::string& model, uint64_t version) const;
+  absl::StatusOr<model::v1::Evaluation> LoadEvaluation(const std::string& model,
+                                                       uint64_t version) const;
 
  private:
   std::string root_;

@@ -1,7 +1,7 @@
 #pragma once
 // Segments: files of log records (docs/log_format.md). TFRecord frames around
-// serialised sortition.log.v1.LogRecord; first a header, last a footer where the
-// segment was closed.
+// serialised sortition.log.v1.LogRecord; first a header, last a footer where
+// the segment was closed.
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -23,8 +23,8 @@ class SegmentReader {
     kEnd,         // Nothing more now: end of file, or the preallocated zeros.
     kIncomplete,  // Bytes at the end that are no whole record (yet): a write in
                   // progress, or a torn tail where the writer is dead.
-    kCorrupt,     // A damaged record was passed over; reading can go on. `offset`
-                  // and `payload.size()` say what was skipped.
+    kCorrupt,  // A damaged record was passed over; reading can go on. `offset`
+               // and `payload.size()` say what was skipped.
   };
 
   static absl::StatusOr<std::unique_ptr<SegmentReader>> Open(

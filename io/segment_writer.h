@@ -12,14 +12,14 @@
 
 namespace sortition {
 
-// Not thread-safe. The file is made under a temporary name, preallocated, locked
-// (flock, held until the writer closes or dies: that is how readers tell a live
-// segment from an abandoned one), given its header record, then renamed.
+// Not thread-safe. The file is made under a temporary name, preallocated,
+// locked (flock, held until the writer closes or dies: that is how readers tell
+// a live segment from an abandoned one), given its header record, then renamed.
 class SegmentWriter {
  public:
   struct Options {
-    std::string dir;               // Must exist.
-    std::string name;              // See SegmentName().
+    std::string dir;   // Must exist.
+    std::string name;  // See SegmentName().
     uint64_t preallocate_bytes = 0;
     log::v1::SegmentHeader header;
   };
@@ -29,9 +29,9 @@ class SegmentWriter {
   // Without Close() the segment is left as a dead writer leaves it.
   ~SegmentWriter();
 
-  // Appends one frame whose payload is the concatenation of `pieces`, gathered by
-  // one pwritev(2) without a copy. On failure nothing is appended: the bytes that
-  // were written are zeroed or cut again. ResourceExhausted: disk full.
+  // Appends one frame whose payload is the concatenation of `pieces`, gathered
+  // by one pwritev(2) without a copy. On failure nothing is appended: the bytes
+  // that were written are zeroed or cut again. ResourceExhausted: disk full.
   absl::Status Append(std::span<const absl::string_view> pieces);
   absl::Status Append(const log::v1::LogRecord& record);
 
@@ -51,8 +51,8 @@ class SegmentWriter {
   std::unique_ptr<Rep> rep_;
 };
 
-// "<created_time_us, 16 hexadecimal digits>-<writer_id>-<counter, 6 digits>.seg":
-// sorts by time.
+// "<created_time_us, 16 hexadecimal digits>-<writer_id>-<counter, 6
+// digits>.seg": sorts by time.
 std::string SegmentName(int64_t created_time_us, absl::string_view writer_id,
                         uint64_t counter);
 

@@ -1,7 +1,8 @@
 #pragma once
 // The server's side of the spool: appends records to preallocated segments. A
 // record is in the page cache when Append*() returns: kill -9 of any process
-// loses nothing; fdatasync by a thread of its own bounds what a power cut takes.
+// loses nothing; fdatasync by a thread of its own bounds what a power cut
+// takes.
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -16,14 +17,14 @@
 namespace sortition {
 
 struct SpoolStats {
-  uint64_t records = 0;        // Appended since Open().
+  uint64_t records = 0;  // Appended since Open().
   uint64_t bytes = 0;
-  uint64_t refused = 0;        // Append calls refused at the limit (REFUSE).
-  uint64_t lost = 0;           // Records counted instead of written (COUNT).
-  uint64_t segments = 0;       // Opened since Open().
-  uint64_t spool_bytes = 0;    // Of all segments in the directory, at last look.
+  uint64_t refused = 0;      // Append calls refused at the limit (REFUSE).
+  uint64_t lost = 0;         // Records counted instead of written (COUNT).
+  uint64_t segments = 0;     // Opened since Open().
+  uint64_t spool_bytes = 0;  // Of all segments in the directory, at last look.
   uint64_t syncs = 0;
-  double sync_seconds = 0;     // Sum.
+  double sync_seconds = 0;  // Sum.
 };
 
 // Thread-safe.
@@ -43,7 +44,8 @@ class SpoolWriter {
   // Appends all records or none.
   absl::Status Append(std::span<const log::v1::LogRecord> records);
 
-  // Footer, fdatasync, truncation to size. Later appends are FailedPrecondition.
+  // Footer, fdatasync, truncation to size. Later appends are
+  // FailedPrecondition.
   absl::Status Close();
 
   SpoolStats stats() const;

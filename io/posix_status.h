@@ -1,0 +1,16 @@
+#pragma once
+// errno as absl::Status.
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/strings/string_view.h"
+
+namespace sortition {
+
+// "<what> <path>: <strerror>", with the code that fits: NotFound,
+// PermissionDenied, ResourceExhausted (disk or quota full), AlreadyExists, else
+// Unavailable.
+absl::Status PosixStatus(int error, const std::string& path,
+                         absl::string_view what);
+
+}  // namespace sortition

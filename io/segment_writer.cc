@@ -1,0 +1,286 @@
+#include "io/segment_writer.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <chrono>
+#include <climits>
+#include <vector>
+
+#include "absl/cleanup/cleanup.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "core/base/status_macros.h"
+#include "io/posix_status.h"
+#include "io/record_frame.h"
+#include "io/segment.h"
+
+namespace sortition {
+namespace {
+
+int64_t NowMicros() {
+  return std::chrono::duration_cast<std::chrono::microseconds>(
+             std::chrono::system_clock::now().time_since_epoch())
+      .count();
+}
+
+// All of `pieces` at `offset`.
+absl::Status WriteAll(int fd, const std::string& path, uint64_t offset,
+                      std::vector<iovec> pieces) {
+  size_t first = 0;
+  while (first < pieces.size()) {
+    const ssize_t count = pwritev(
+        fd, pieces.data() + first,
+        static_cast<int>(std::min<size_t>(pieces.size() - first, IOV_MAX)),
+        static_cast<off_t>(offset));
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) return PosixStatus(errno, path, "cannot write");
+    offset += static_cast<uint64_t>(count);
+    size_t left = static_cast<size_t>(count);
+    while (first < pieces.size() && left >= pieces[first].iov_len) {
+      left -= pieces[first++].iov_len;
+    }
+    if (left > 0) {
+      pieces[first].iov_base =
+          static_cast<char*>(pieces[first].iov_base) + left;
+      pieces[first].iov_len -= left;
+    }
+  }
+  return absl::OkStatus();
+}
+
+iovec ToIovec(absl::string_view bytes) {
+  return {const_cast<char*>(bytes.data()), bytes.size()};
+}
+
+absl::Status WriteFrame(int fd, const std::string& path, uint64_t offset,
+                        std::span<const absl::string_view> pieces,
+                        uint64_t payload_bytes) {
+  const FrameHead head = MakeFrameHead(payload_bytes);
+  const FrameTail tail = MakeFrameTail(pieces);
+  std::vector<iovec> parts;
+  parts.reserve(pieces.size() + 2);
+  parts.push_back(ToIovec({head.data(), head.size()}));
+  for (const absl::string_view piece : pieces) {
+    if (!piece.empty()) parts.push_back(ToIovec(piece));
+  }
+  parts.push_back(ToIovec({tail.data(), tail.size()}));
+  return WriteAll(fd, path, offset, std::move(parts));
+}
+
+absl::Status WriteRecord(int fd, const std::string& path, uint64_t* offset,
+                         const log::v1::LogRecord& record) {
+  const std::string payload = record.SerializeAsString();
+  const absl::string_view piece(payload);
+  RETURN_IF_ERROR(WriteFrame(fd, path, *offset, {&piece, 1}, payload.size()));
+  *offset += FrameBytes(payload.size());
+  return absl::OkStatus();
+}
+
+// Bytes from `begin` on that are not the zeros of preallocation.
+absl::StatusOr<uint64_t> NonZeroBytesAfter(int fd, const std::string& path,
+                                           uint64_t begin) {
+  std::vector<char> buffer(1 << 20);
+  uint64_t last = begin;
+  for (uint64_t offset = begin;;) {
+    const ssize_t count =
+        pread(fd, buffer.data(), buffer.size(), static_cast<off_t>(offset));
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) return PosixStatus(errno, path, "cannot read");
+    if (count == 0) return last - begin;
+    for (ssize_t i = 0; i < count; ++i) {
+      if (buffer[i] != 0) last = offset + static_cast<uint64_t>(i) + 1;
+    }
+    offset += static_cast<uint64_t>(count);
+  }
+}
+
+absl::Status FinishFile(int fd, const std::string& path, uint64_t bytes) {
+  if (ftruncate(fd, static_cast<off_t>(bytes)) != 0) {
+    return PosixStatus(errno, path, "cannot truncate");
+  }
+  if (fdatasync(fd) != 0) return PosixStatus(errno, path, "cannot sync");
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+struct SegmentWriter::Rep {
+  ~Rep() {
+    if (fd >= 0) close(fd);
+  }
+  std::string path;
+  std::string name;
+  int fd = -1;
+  std::atomic<uint64_t> bytes{0};
+  std::atomic<uint64_t> num_records{0};
+  uint64_t first_sequence = 0;
+};
+
+SegmentWriter::SegmentWriter() : rep_(std::make_unique<Rep>()) {}
+SegmentWriter::~SegmentWriter() = default;
+
+absl::StatusOr<std::unique_ptr<SegmentWriter>> SegmentWriter::Create(
+    const Options& options) {
+  std::unique_ptr<SegmentWriter> writer(new SegmentWriter);
+  Rep& rep = *writer->rep_;
+  rep.name = options.name;
+  rep.path = absl::StrCat(options.dir, "/", options.name);
+  rep.first_sequence = options.header.first_sequence();
+  const std::string temporary = absl::StrCat(rep.path, ".tmp");
+  rep.fd = open(temporary.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
+  if (rep.fd < 0) return PosixStatus(errno, temporary, "cannot create");
+  absl::Cleanup remover = [&] { unlink(temporary.c_str()); };
+  if (flock(rep.fd, LOCK_EX | LOCK_NB) != 0) {
+    return PosixStatus(errno, temporary, "cannot lock");
+  }
+  // Where the file system cannot preallocate, the file just grows.
+  if (options.preallocate_bytes > 0 &&
+      fallocate(rep.fd, 0, 0, static_cast<off_t>(options.preallocate_bytes)) !=
+          0 &&
+      errno != EOPNOTSUPP) {
+    return PosixStatus(errno, temporary, "cannot preallocate");
+  }
+  log::v1::LogRecord record;
+  *record.mutable_header() = options.header;
+  uint64_t bytes = 0;
+  RETURN_IF_ERROR(WriteRecord(rep.fd, temporary, &bytes, record));
+  rep.bytes = bytes;
+  if (rename(temporary.c_str(), rep.path.c_str()) != 0) {
+    return PosixStatus(errno, rep.path, "cannot rename to");
+  }
+  std::move(remover).Cancel();
+  return writer;
+}
+
+absl::Status SegmentWriter::Append(std::span<const absl::string_view> pieces) {
+  Rep& rep = *rep_;
+  if (rep.fd < 0) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("segment ", rep.path, " is closed"));
+  }
+  uint64_t payload_bytes = 0;
+  for (const absl::string_view piece : pieces) payload_bytes += piece.size();
+  const uint64_t offset = rep.bytes;
+  const absl::Status status =
+      WriteFrame(rep.fd, rep.path, offset, pieces, payload_bytes);
+  if (!status.ok()) {
+    // Part of it may stand there: back to zeros. Cutting and growing again
+    // keeps what follows readable as "nothing yet".
+    struct stat info;
+    if (fstat(rep.fd, &info) == 0 &&
+        ftruncate(rep.fd, static_cast<off_t>(offset)) == 0 &&
+        ftruncate(rep.fd, info.st_size) == 0) {
+      return status;
+    }
+    return absl::InternalError(absl::StrCat("cannot undo a failed write to ",
+                                            rep.path, ": ", status.message()));
+  }
+  rep.bytes = offset + FrameBytes(payload_bytes);
+  ++rep.num_records;
+  return absl::OkStatus();
+}
+
+absl::Status SegmentWriter::Append(const log::v1::LogRecord& record) {
+  const std::string payload = record.SerializeAsString();
+  const absl::string_view piece(payload);
+  return Append({&piece, 1});
+}
+
+absl::Status SegmentWriter::Sync() {
+  if (rep_->fd < 0) return absl::OkStatus();
+  if (fdatasync(rep_->fd) != 0) {
+    return PosixStatus(errno, rep_->path, "cannot sync");
+  }
+  return absl::OkStatus();
+}
+
+absl::Status SegmentWriter::Close() {
+  Rep& rep = *rep_;
+  if (rep.fd < 0) return absl::OkStatus();
+  log::v1::LogRecord record;
+  log::v1::SegmentFooter* const footer = record.mutable_footer();
+  footer->set_num_records(rep.num_records);
+  footer->set_last_sequence(rep.first_sequence + rep.num_records - 1);
+  footer->set_closed_time_us(NowMicros());
+  uint64_t bytes = rep.bytes;
+  RETURN_IF_ERROR(WriteRecord(rep.fd, rep.path, &bytes, record));
+  rep.bytes = bytes;
+  RETURN_IF_ERROR(FinishFile(rep.fd, rep.path, bytes));
+  close(rep.fd);
+  rep.fd = -1;
+  return absl::OkStatus();
+}
+
+const std::string& SegmentWriter::name() const { return rep_->name; }
+uint64_t SegmentWriter::bytes() const { return rep_->bytes; }
+uint64_t SegmentWriter::num_records() const { return rep_->num_records; }
+
+std::string SegmentName(int64_t created_time_us, absl::string_view writer_id,
+                        uint64_t counter) {
+  return absl::StrFormat("%016x-%s-%06d.seg", created_time_us, writer_id,
+                         counter);
+}
+
+absl::StatusOr<bool> SegmentHasLiveWriter(const std::string& path) {
+  const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return PosixStatus(errno, path, "cannot open");
+  const absl::Cleanup closer = [fd] { close(fd); };
+  if (flock(fd, LOCK_SH | LOCK_NB) == 0) return false;
+  if (errno == EWOULDBLOCK) return true;
+  return PosixStatus(errno, path, "cannot lock");
+}
+
+absl::StatusOr<log::v1::SegmentFooter> RecoverSegment(const std::string& path) {
+  const int fd = open(path.c_str(), O_RDWR | O_CLOEXEC);
+  if (fd < 0) return PosixStatus(errno, path, "cannot open");
+  const absl::Cleanup closer = [fd] { close(fd); };
+  if (flock(fd, LOCK_EX | LOCK_NB) != 0) {
+    return errno == EWOULDBLOCK
+               ? absl::FailedPreconditionError(
+                     absl::StrCat("segment ", path, " is still being written"))
+               : PosixStatus(errno, path, "cannot lock");
+  }
+  ASSIGN_OR_RETURN(const auto reader, SegmentReader::Open(path));
+  log::v1::LogRecord record;
+  log::v1::SegmentFooter footer;
+  uint64_t first_sequence = 0;
+  while (true) {
+    absl::string_view payload;
+    uint64_t offset = 0;
+    ASSIGN_OR_RETURN(const auto outcome, reader->Next(&payload, &offset));
+    if (outcome == SegmentReader::Outcome::kCorrupt) continue;
+    if (outcome != SegmentReader::Outcome::kRecord) break;
+    if (!record.ParseFromArray(payload.data(),
+                               static_cast<int>(payload.size()))) {
+      continue;
+    }
+    if (record.has_footer()) return record.footer();
+    if (record.has_header()) {
+      first_sequence = record.header().first_sequence();
+    } else {
+      footer.set_num_records(footer.num_records() + 1);
+    }
+  }
+  uint64_t end = reader->offset();
+  ASSIGN_OR_RETURN(const uint64_t torn, NonZeroBytesAfter(fd, path, end));
+  footer.set_last_sequence(first_sequence + footer.num_records() - 1);
+  footer.set_closed_time_us(NowMicros());
+  footer.set_recovered(true);
+  footer.set_torn_bytes(torn);
+  *record.mutable_footer() = footer;
+  if (ftruncate(fd, static_cast<off_t>(end)) != 0) {
+    return PosixStatus(errno, path, "cannot truncate");
+  }
+  RETURN_IF_ERROR(WriteRecord(fd, path, &end, record));
+  RETURN_IF_ERROR(FinishFile(fd, path, end));
+  return footer;
+}
+
+}  // namespace sortition
