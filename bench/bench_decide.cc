@@ -10,6 +10,7 @@
 #include "core/base/check.h"
 #include "core/base/random.h"
 #include "core/policies/linear_policy.h"
+#include "io/crc32c.h"
 #include "io/segment.h"
 #include "io/segment_writer.h"
 #include "io/spool_writer.h"
@@ -77,6 +78,13 @@ void ValidateFeatures(benchmark::State& state) {
   }
 }
 BENCHMARK(ValidateFeatures)->RangeMultiplier(10)->Range(10, 10000);
+
+void Checksum(benchmark::State& state) {
+  const std::string bytes(static_cast<size_t>(state.range(0)), 'x');
+  for (auto _ : state) benchmark::DoNotOptimize(Crc32c(bytes));
+  state.SetBytesProcessed(state.iterations() * state.range(0));
+}
+BENCHMARK(Checksum)->Arg(4 << 10)->Arg(19 << 10)->Arg(1 << 20);
 
 void RemoveClosedSegments(const std::string& dir) {
   const auto names = ListSegments(dir);

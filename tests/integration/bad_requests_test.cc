@@ -311,9 +311,9 @@ TEST_F(BadRequestsTest, BadFeedbackRefusesTheWholeBatch) {
                   message_parts);
   }
   ExpectRefused(ReportFeedback(GoodFeedback(0)), StatusCode::INVALID_ARGUMENT,
-                {"feedback", "0", "[1, 3]"});
+                {"feedback", "0", "1 to 3"});
   ExpectRefused(ReportFeedback(GoodFeedback(4)), StatusCode::INVALID_ARGUMENT,
-                {"feedback", "4", "[1, 3]"});
+                {"feedback", "4", "1 to 3"});
   ExpectNothingLogged();
 }
 

@@ -79,6 +79,7 @@ class KillTest : public testing::TestWithParam<bool> {
       ASSERT_OK_AND_ASSIGN(const uint64_t bytes,
                            TearNewestSegment(deployment_.spool()));
       torn_bytes_ += bytes;
+      last_torn_bytes_ = bytes;
     }
     if (victim != Victim::kSidecar) {
       StartServer();
@@ -88,7 +89,8 @@ class KillTest : public testing::TestWithParam<bool> {
   }
 
   Deployment deployment_;
-  uint64_t torn_bytes_ = 0;
+  uint64_t torn_bytes_ = 0;       // Of all tears.
+  uint64_t last_torn_bytes_ = 0;  // Met by the last sidecar.
 };
 
 std::vector<std::string> Sorted(std::vector<std::string> values) {
@@ -134,6 +136,10 @@ TEST_P(KillTest, AnsweredDecisionsBecomeOneTupleEach) {
       return ListSegments(deployment_.spool())->empty();
     }));
   }
+  ASSERT_OK_AND_ASSIGN(const std::string metrics, deployment_.SidecarMetrics());
+  EXPECT_GE(
+      MetricSum(metrics, "sortition_sidecar_torn_bytes_total{of=\"spool\"}"),
+      static_cast<double>(last_torn_bytes_));
   deployment_.sidecar().Signal(SIGTERM);
   EXPECT_EQ(deployment_.sidecar().Wait(kPatienceSeconds), 0);
 
