@@ -11,6 +11,8 @@
 #include <cerrno>
 #include <chrono>
 #include <climits>
+#include <cstdlib>
+#include <utility>
 #include <vector>
 
 #include "absl/cleanup/cleanup.h"
@@ -59,27 +61,12 @@ iovec ToIovec(absl::string_view bytes) {
   return {const_cast<char*>(bytes.data()), bytes.size()};
 }
 
-absl::Status WriteFrame(int fd, const std::string& path, uint64_t offset,
-                        std::span<const absl::string_view> pieces,
-                        uint64_t payload_bytes) {
-  const FrameHead head = MakeFrameHead(payload_bytes);
-  const FrameTail tail = MakeFrameTail(pieces);
-  std::vector<iovec> parts;
-  parts.reserve(pieces.size() + 2);
-  parts.push_back(ToIovec({head.data(), head.size()}));
-  for (const absl::string_view piece : pieces) {
-    if (!piece.empty()) parts.push_back(ToIovec(piece));
-  }
-  parts.push_back(ToIovec({tail.data(), tail.size()}));
-  return WriteAll(fd, path, offset, std::move(parts));
-}
-
 absl::Status WriteRecord(int fd, const std::string& path, uint64_t* offset,
                          const log::v1::LogRecord& record) {
-  const std::string payload = record.SerializeAsString();
-  const absl::string_view piece(payload);
-  RETURN_IF_ERROR(WriteFrame(fd, path, *offset, {&piece, 1}, payload.size()));
-  *offset += FrameBytes(payload.size());
+  std::string frame;
+  AppendFrame(record.SerializeAsString(), &frame);
+  RETURN_IF_ERROR(WriteAll(fd, path, *offset, {ToIovec(frame)}));
+  *offset += frame.size();
   return absl::OkStatus();
 }
 
@@ -115,6 +102,10 @@ struct SegmentWriter::Rep {
   ~Rep() {
     if (fd >= 0) close(fd);
   }
+
+  // `size` bytes in `parts` at the end of the segment: all or none.
+  absl::Status Write(std::vector<iovec> parts, uint64_t size, uint64_t records);
+
   std::string path;
   std::string name;
   int fd = -1;
@@ -123,68 +114,105 @@ struct SegmentWriter::Rep {
   uint64_t first_sequence = 0;
 };
 
+absl::Status SegmentWriter::Rep::Write(std::vector<iovec> parts, uint64_t size,
+                                       uint64_t records) {
+  if (fd < 0) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("segment ", path, " is closed"));
+  }
+  const uint64_t offset = bytes;
+  const absl::Status status = WriteAll(fd, path, offset, std::move(parts));
+  if (!status.ok()) {
+    // Part of it may stand there. Cutting and growing again leaves zeros, which
+    // read as "nothing yet".
+    struct stat info;
+    if (fstat(fd, &info) == 0 &&
+        ftruncate(fd, static_cast<off_t>(offset)) == 0 &&
+        ftruncate(fd, info.st_size) == 0) {
+      return status;
+    }
+    return absl::InternalError(absl::StrCat("cannot undo a failed write to ",
+                                            path, ": ", status.message()));
+  }
+  bytes = offset + size;
+  num_records += records;
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::unique_ptr<PreparedSegment>> PreparedSegment::Create(
+    const std::string& dir, uint64_t preallocate_bytes) {
+  std::unique_ptr<PreparedSegment> prepared(new PreparedSegment);
+  std::string path = absl::StrCat(dir, "/.prepared-XXXXXX.tmp");
+  constexpr int kSuffixLength = 4;
+  prepared->fd_ = mkostemps(path.data(), kSuffixLength, O_CLOEXEC);
+  if (prepared->fd_ < 0) return PosixStatus(errno, path, "cannot create");
+  prepared->path_ = path;
+  if (fchmod(prepared->fd_, 0644) != 0) {
+    return PosixStatus(errno, path, "cannot change mode of");
+  }
+  if (flock(prepared->fd_, LOCK_EX | LOCK_NB) != 0) {
+    return PosixStatus(errno, path, "cannot lock");
+  }
+  // Where the file system cannot preallocate, the file just grows.
+  if (preallocate_bytes > 0 &&
+      fallocate(prepared->fd_, 0, 0, static_cast<off_t>(preallocate_bytes)) !=
+          0 &&
+      errno != EOPNOTSUPP) {
+    return PosixStatus(errno, path, "cannot preallocate");
+  }
+  return prepared;
+}
+
+PreparedSegment::~PreparedSegment() {
+  if (fd_ < 0) return;
+  unlink(path_.c_str());
+  close(fd_);
+}
+
 SegmentWriter::SegmentWriter() : rep_(std::make_unique<Rep>()) {}
 SegmentWriter::~SegmentWriter() = default;
 
 absl::StatusOr<std::unique_ptr<SegmentWriter>> SegmentWriter::Create(
-    const Options& options) {
+    const Options& options, std::unique_ptr<PreparedSegment> prepared) {
+  if (prepared == nullptr) {
+    ASSIGN_OR_RETURN(prepared, PreparedSegment::Create(
+                                   options.dir, options.preallocate_bytes));
+  }
+  log::v1::LogRecord record;
+  *record.mutable_header() = options.header;
+  uint64_t bytes = 0;
+  RETURN_IF_ERROR(WriteRecord(prepared->fd_, prepared->path_, &bytes, record));
   std::unique_ptr<SegmentWriter> writer(new SegmentWriter);
   Rep& rep = *writer->rep_;
   rep.name = options.name;
   rep.path = absl::StrCat(options.dir, "/", options.name);
   rep.first_sequence = options.header.first_sequence();
-  const std::string temporary = absl::StrCat(rep.path, ".tmp");
-  rep.fd = open(temporary.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
-  if (rep.fd < 0) return PosixStatus(errno, temporary, "cannot create");
-  absl::Cleanup remover = [&] { unlink(temporary.c_str()); };
-  if (flock(rep.fd, LOCK_EX | LOCK_NB) != 0) {
-    return PosixStatus(errno, temporary, "cannot lock");
-  }
-  // Where the file system cannot preallocate, the file just grows.
-  if (options.preallocate_bytes > 0 &&
-      fallocate(rep.fd, 0, 0, static_cast<off_t>(options.preallocate_bytes)) !=
-          0 &&
-      errno != EOPNOTSUPP) {
-    return PosixStatus(errno, temporary, "cannot preallocate");
-  }
-  log::v1::LogRecord record;
-  *record.mutable_header() = options.header;
-  uint64_t bytes = 0;
-  RETURN_IF_ERROR(WriteRecord(rep.fd, temporary, &bytes, record));
   rep.bytes = bytes;
-  if (rename(temporary.c_str(), rep.path.c_str()) != 0) {
+  if (rename(prepared->path_.c_str(), rep.path.c_str()) != 0) {
     return PosixStatus(errno, rep.path, "cannot rename to");
   }
-  std::move(remover).Cancel();
+  rep.fd = std::exchange(prepared->fd_, -1);
   return writer;
 }
 
 absl::Status SegmentWriter::Append(std::span<const absl::string_view> pieces) {
-  Rep& rep = *rep_;
-  if (rep.fd < 0) {
-    return absl::FailedPreconditionError(
-        absl::StrCat("segment ", rep.path, " is closed"));
-  }
   uint64_t payload_bytes = 0;
   for (const absl::string_view piece : pieces) payload_bytes += piece.size();
-  const uint64_t offset = rep.bytes;
-  const absl::Status status =
-      WriteFrame(rep.fd, rep.path, offset, pieces, payload_bytes);
-  if (!status.ok()) {
-    // Part of it may stand there: back to zeros. Cutting and growing again
-    // keeps what follows readable as "nothing yet".
-    struct stat info;
-    if (fstat(rep.fd, &info) == 0 &&
-        ftruncate(rep.fd, static_cast<off_t>(offset)) == 0 &&
-        ftruncate(rep.fd, info.st_size) == 0) {
-      return status;
-    }
-    return absl::InternalError(absl::StrCat("cannot undo a failed write to ",
-                                            rep.path, ": ", status.message()));
+  const FrameHead head = MakeFrameHead(payload_bytes);
+  const FrameTail tail = MakeFrameTail(pieces);
+  std::vector<iovec> parts;
+  parts.reserve(pieces.size() + 2);
+  parts.push_back(ToIovec({head.data(), head.size()}));
+  for (const absl::string_view piece : pieces) {
+    if (!piece.empty()) parts.push_back(ToIovec(piece));
   }
-  rep.bytes = offset + FrameBytes(payload_bytes);
-  ++rep.num_records;
-  return absl::OkStatus();
+  parts.push_back(ToIovec({tail.data(), tail.size()}));
+  return rep_->Write(std::move(parts), FrameBytes(payload_bytes), 1);
+}
+
+absl::Status SegmentWriter::AppendFrames(absl::string_view frames,
+                                         uint64_t num_records) {
+  return rep_->Write({ToIovec(frames)}, frames.size(), num_records);
 }
 
 absl::Status SegmentWriter::Append(const log::v1::LogRecord& record) {

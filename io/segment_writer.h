@@ -12,6 +12,22 @@
 
 namespace sortition {
 
+// A preallocated, locked file that can become a segment: made ahead of time, so
+// that starting the next segment is two cheap system calls. Removed when
+// dropped.
+class PreparedSegment {
+ public:
+  static absl::StatusOr<std::unique_ptr<PreparedSegment>> Create(
+      const std::string& dir, uint64_t preallocate_bytes);
+  ~PreparedSegment();
+
+ private:
+  friend class SegmentWriter;
+  PreparedSegment() = default;
+  std::string path_;
+  int fd_ = -1;
+};
+
 // Not thread-safe. The file is made under a temporary name, preallocated,
 // locked (flock, held until the writer closes or dies: that is how readers tell
 // a live segment from an abandoned one), given its header record, then renamed.
@@ -25,7 +41,8 @@ class SegmentWriter {
   };
 
   static absl::StatusOr<std::unique_ptr<SegmentWriter>> Create(
-      const Options& options);
+      const Options& options,
+      std::unique_ptr<PreparedSegment> prepared = nullptr);
   // Without Close() the segment is left as a dead writer leaves it.
   ~SegmentWriter();
 
@@ -34,6 +51,8 @@ class SegmentWriter {
   // that were written are zeroed or cut again. ResourceExhausted: disk full.
   absl::Status Append(std::span<const absl::string_view> pieces);
   absl::Status Append(const log::v1::LogRecord& record);
+  // Appends `num_records` whole frames by one write: all or none.
+  absl::Status AppendFrames(absl::string_view frames, uint64_t num_records);
 
   // fdatasync(2). May run while another thread appends.
   absl::Status Sync();

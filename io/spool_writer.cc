@@ -1,0 +1,393 @@
+#include "io/spool_writer.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <filesystem>
+#include <random>
+#include <system_error>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/synchronization/mutex.h"
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
+#include "core/base/status_macros.h"
+#include "io/posix_status.h"
+#include "io/record_frame.h"
+#include "io/segment_writer.h"
+
+namespace sortition {
+namespace {
+
+constexpr absl::Duration kLookInterval = absl::Milliseconds(200);
+constexpr char kLockFile[] = ".writer.lock";
+
+// Field numbers of log.proto that are encoded by hand; SpoolWriterTest compares
+// with the library.
+constexpr uint32_t kLengthDelimited = 2;
+constexpr uint64_t kDecisionKey =
+    (log::v1::LogRecord::kDecisionFieldNumber << 3) | kLengthDelimited;
+constexpr uint64_t kDenseValuesKey =
+    (log::v1::Decision::kDenseValuesFieldNumber << 3) | kLengthDelimited;
+
+void AppendVarint(uint64_t value, std::string* out) {
+  for (; value >= 0x80; value >>= 7) {
+    out->push_back(static_cast<char>(value | 0x80));
+  }
+  out->push_back(static_cast<char>(value));
+}
+
+std::string NewIncarnation() {
+  std::random_device device;
+  return absl::StrFormat("%08x%08x", device(), device());
+}
+
+bool IsFull(const absl::Status& status) {
+  return absl::IsResourceExhausted(status);
+}
+
+}  // namespace
+
+struct SpoolWriter::Rep {
+  explicit Rep(const config::v1::SpoolOptions& o, std::string text)
+      : options(o), options_text(std::move(text)) {}
+  ~Rep() {
+    if (lock_fd >= 0) close(lock_fd);
+  }
+
+  absl::Status TakeDirectory();
+  // Something at `path` was written by a writer that is gone.
+  void RemoveStaleFiles();
+  absl::Status StartSegment() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex);
+  absl::Status MakeRoom(uint64_t bytes) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex);
+  absl::Status WriteGap() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex);
+  // `write` appends `count` records of `bytes` to the segment it is given.
+  absl::Status Write(uint64_t bytes, uint64_t count,
+                     const std::function<absl::Status(SegmentWriter*)>& write);
+  absl::Status Full(const absl::Status& why, uint64_t count)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex);
+  void Run();
+  void RotateByAge();
+  void PrepareNext();
+  void CloseOld();
+  void SyncCurrent();
+  void LookAtDirectory();
+
+  const config::v1::SpoolOptions options;
+  const std::string options_text;
+  const std::string incarnation = NewIncarnation();
+  int lock_fd = -1;
+
+  mutable absl::Mutex mutex;
+  std::shared_ptr<SegmentWriter> current ABSL_GUARDED_BY(mutex);
+  absl::Time current_since ABSL_GUARDED_BY(mutex);
+  std::unique_ptr<PreparedSegment> next ABSL_GUARDED_BY(mutex);
+  std::vector<std::shared_ptr<SegmentWriter>> old ABSL_GUARDED_BY(mutex);
+  uint64_t next_sequence ABSL_GUARDED_BY(mutex) = 0;
+  uint64_t other_bytes ABSL_GUARDED_BY(mutex) = 0;  // Without `current`.
+  uint64_t counter ABSL_GUARDED_BY(mutex) = 0;
+  log::v1::Gap gap ABSL_GUARDED_BY(mutex);
+  SpoolStats stats ABSL_GUARDED_BY(mutex);
+  bool closed ABSL_GUARDED_BY(mutex) = false;
+  bool stop ABSL_GUARDED_BY(mutex) = false;
+  std::thread thread;
+};
+
+absl::Status SpoolWriter::Rep::TakeDirectory() {
+  std::error_code error;
+  std::filesystem::create_directories(options.dir(), error);
+  if (error) {
+    return PosixStatus(error.value(), options.dir(), "cannot create");
+  }
+  const std::string path = absl::StrCat(options.dir(), "/", kLockFile);
+  lock_fd = open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
+  if (lock_fd < 0) return PosixStatus(errno, path, "cannot open");
+  if (flock(lock_fd, LOCK_EX | LOCK_NB) != 0) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("another process writes to spool ", options.dir()));
+  }
+  RemoveStaleFiles();
+  return absl::OkStatus();
+}
+
+void SpoolWriter::Rep::RemoveStaleFiles() {
+  std::error_code error;
+  for (const auto& entry :
+       std::filesystem::directory_iterator(options.dir(), error)) {
+    if (absl::EndsWith(entry.path().filename().string(), ".tmp")) {
+      std::error_code ignored;
+      std::filesystem::remove(entry.path(), ignored);
+    }
+  }
+}
+
+absl::Status SpoolWriter::Rep::StartSegment() {
+  SegmentWriter::Options segment;
+  const int64_t now_us = absl::ToUnixMicros(absl::Now());
+  segment.dir = options.dir();
+  segment.name = SegmentName(now_us, options.writer_id(), counter);
+  segment.preallocate_bytes = options.segment_bytes();
+  segment.header.set_format_version(1);
+  segment.header.set_kind(log::v1::SegmentHeader::SPOOL);
+  segment.header.set_writer_id(options.writer_id());
+  segment.header.set_incarnation(incarnation);
+  segment.header.set_first_sequence(next_sequence);
+  segment.header.set_created_time_us(now_us);
+  segment.header.set_options(options_text);
+  ASSIGN_OR_RETURN(std::shared_ptr<SegmentWriter> started,
+                   SegmentWriter::Create(segment, std::move(next)));
+  if (current != nullptr) {
+    other_bytes += current->bytes();
+    old.push_back(std::move(current));
+  }
+  current = std::move(started);
+  current_since = absl::Now();
+  ++counter;
+  ++stats.segments;
+  return absl::OkStatus();
+}
+
+absl::Status SpoolWriter::Rep::MakeRoom(uint64_t bytes) {
+  if (other_bytes + current->bytes() + bytes > options.max_bytes()) {
+    return absl::ResourceExhaustedError(absl::StrCat(
+        "spool ", options.dir(), " holds ", other_bytes + current->bytes(),
+        " bytes, at most ", options.max_bytes(), " are allowed"));
+  }
+  if (current->num_records() == 0 ||
+      current->bytes() + bytes <= options.segment_bytes()) {
+    return absl::OkStatus();
+  }
+  return StartSegment();
+}
+
+absl::Status SpoolWriter::Rep::WriteGap() {
+  if (gap.lost_records() == 0) return absl::OkStatus();
+  log::v1::LogRecord record;
+  *record.mutable_gap() = gap;
+  RETURN_IF_ERROR(current->Append(record));
+  ++next_sequence;
+  gap.Clear();
+  return absl::OkStatus();
+}
+
+absl::Status SpoolWriter::Rep::Full(const absl::Status& why, uint64_t count) {
+  if (options.when_full() == config::v1::SpoolOptions::REFUSE) {
+    ++stats.refused;
+    return why;
+  }
+  const int64_t now_us = absl::ToUnixMicros(absl::Now());
+  if (gap.lost_records() == 0) gap.set_first_time_us(now_us);
+  gap.set_last_time_us(now_us);
+  gap.set_lost_records(gap.lost_records() + count);
+  gap.set_reason(std::string(why.message()));
+  stats.lost += count;
+  return absl::OkStatus();
+}
+
+absl::Status SpoolWriter::Rep::Write(
+    uint64_t bytes, uint64_t count,
+    const std::function<absl::Status(SegmentWriter*)>& write) {
+  absl::MutexLock lock(&mutex);
+  if (closed) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("spool ", options.dir(), " is closed"));
+  }
+  absl::Status status = MakeRoom(bytes);
+  if (status.ok()) status = WriteGap();
+  if (status.ok()) status = write(current.get());
+  if (IsFull(status)) return Full(status, count);
+  RETURN_IF_ERROR(status);
+  next_sequence += count;
+  stats.records += count;
+  stats.bytes += bytes;
+  return absl::OkStatus();
+}
+
+void SpoolWriter::Rep::Run() {
+  const absl::Duration sync_interval =
+      absl::Seconds(options.sync_interval_seconds());
+  absl::Time next_sync = absl::Now() + sync_interval;
+  while (true) {
+    PrepareNext();
+    CloseOld();
+    RotateByAge();
+    LookAtDirectory();
+    if (absl::Now() >= next_sync) {
+      SyncCurrent();
+      next_sync = absl::Now() + sync_interval;
+    }
+    const absl::Duration wait =
+        std::min({kLookInterval,
+                  std::max(next_sync - absl::Now(), absl::Milliseconds(1)),
+                  absl::Seconds(options.segment_seconds()) / 4});
+    absl::MutexLock lock(&mutex);
+    const auto wake = [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex) {
+      return stop || next == nullptr || !old.empty();
+    };
+    mutex.AwaitWithTimeout(absl::Condition(&wake), wait);
+    if (stop) return;
+  }
+}
+
+void SpoolWriter::Rep::RotateByAge() {
+  absl::MutexLock lock(&mutex);
+  if (current->num_records() == 0 ||
+      absl::Now() - current_since < absl::Seconds(options.segment_seconds())) {
+    return;
+  }
+  // Where it fails, the current segment goes on and the next turn tries again.
+  StartSegment().IgnoreError();
+}
+
+void SpoolWriter::Rep::PrepareNext() {
+  {
+    absl::MutexLock lock(&mutex);
+    if (next != nullptr) return;
+  }
+  auto prepared =
+      PreparedSegment::Create(options.dir(), options.segment_bytes());
+  if (!prepared.ok()) {
+    // Full disk: rotation tries by itself and reports.
+    absl::SleepFor(absl::Milliseconds(20));
+    return;
+  }
+  absl::MutexLock lock(&mutex);
+  next = *std::move(prepared);
+}
+
+void SpoolWriter::Rep::CloseOld() {
+  std::vector<std::shared_ptr<SegmentWriter>> closing;
+  {
+    absl::MutexLock lock(&mutex);
+    closing.swap(old);
+  }
+  // A segment that cannot be closed is left to the reader's recovery.
+  for (const auto& segment : closing) segment->Close().IgnoreError();
+}
+
+void SpoolWriter::Rep::SyncCurrent() {
+  std::shared_ptr<SegmentWriter> segment;
+  {
+    absl::MutexLock lock(&mutex);
+    segment = current;
+  }
+  const absl::Time begin = absl::Now();
+  segment->Sync().IgnoreError();
+  absl::MutexLock lock(&mutex);
+  ++stats.syncs;
+  stats.sync_seconds += absl::ToDoubleSeconds(absl::Now() - begin);
+}
+
+void SpoolWriter::Rep::LookAtDirectory() {
+  std::string name;
+  uint64_t segments = 0;
+  {
+    absl::MutexLock lock(&mutex);
+    name = current->name();
+    segments = stats.segments;
+  }
+  uint64_t bytes = 0;
+  std::error_code error;
+  for (const auto& entry :
+       std::filesystem::directory_iterator(options.dir(), error)) {
+    const std::string file = entry.path().filename().string();
+    if (file == name || !absl::EndsWith(file, ".seg")) continue;
+    const auto size = entry.file_size(error);
+    if (!error) bytes += size;
+  }
+  absl::MutexLock lock(&mutex);
+  // A rotation in between has changed what is "other"; look again next time.
+  if (segments != stats.segments) return;
+  other_bytes = bytes;
+}
+
+SpoolWriter::SpoolWriter() = default;
+
+absl::StatusOr<std::unique_ptr<SpoolWriter>> SpoolWriter::Open(
+    const config::v1::SpoolOptions& options, const std::string& options_text) {
+  std::unique_ptr<SpoolWriter> writer(new SpoolWriter);
+  writer->rep_ = std::make_unique<Rep>(options, options_text);
+  Rep& rep = *writer->rep_;
+  RETURN_IF_ERROR(rep.TakeDirectory());
+  {
+    absl::MutexLock lock(&rep.mutex);
+    RETURN_IF_ERROR(rep.StartSegment());
+  }
+  rep.LookAtDirectory();
+  rep.thread = std::thread([&rep] { rep.Run(); });
+  return writer;
+}
+
+SpoolWriter::~SpoolWriter() { Close().IgnoreError(); }
+
+absl::Status SpoolWriter::AppendDecision(const log::v1::Decision& decision,
+                                         std::span<const float> dense_values) {
+  const absl::string_view values(
+      reinterpret_cast<const char*>(dense_values.data()),
+      dense_values.size() * sizeof(float));
+  static thread_local std::string small;
+  static thread_local std::string head;
+  small.clear();
+  head.clear();
+  decision.AppendToString(&small);
+  if (!values.empty()) {
+    AppendVarint(kDenseValuesKey, &small);
+    AppendVarint(values.size(), &small);
+  }
+  AppendVarint(kDecisionKey, &head);
+  AppendVarint(small.size() + values.size(), &head);
+  const absl::string_view pieces[] = {head, small, values};
+  const uint64_t bytes = FrameBytes(head.size() + small.size() + values.size());
+  return rep_->Write(bytes, 1, [&](SegmentWriter* segment) {
+    return segment->Append(pieces);
+  });
+}
+
+absl::Status SpoolWriter::Append(std::span<const log::v1::LogRecord> records) {
+  std::string frames;
+  for (const log::v1::LogRecord& record : records) {
+    AppendFrame(record.SerializeAsString(), &frames);
+  }
+  return rep_->Write(frames.size(), records.size(),
+                     [&](SegmentWriter* segment) {
+                       return segment->AppendFrames(frames, records.size());
+                     });
+}
+
+absl::Status SpoolWriter::Close() {
+  {
+    absl::MutexLock lock(&rep_->mutex);
+    if (rep_->closed) return absl::OkStatus();
+    rep_->closed = true;
+    rep_->stop = true;
+  }
+  if (!rep_->thread.joinable()) return absl::OkStatus();
+  rep_->thread.join();
+  absl::MutexLock lock(&rep_->mutex);
+  absl::Status status;
+  for (const auto& segment : rep_->old) status.Update(segment->Close());
+  rep_->old.clear();
+  if (rep_->gap.lost_records() > 0) status.Update(rep_->WriteGap());
+  status.Update(rep_->current->Close());
+  rep_->next.reset();
+  return status;
+}
+
+SpoolStats SpoolWriter::stats() const {
+  absl::MutexLock lock(&rep_->mutex);
+  SpoolStats stats = rep_->stats;
+  stats.spool_bytes = rep_->other_bytes + rep_->current->bytes();
+  return stats;
+}
+
+}  // namespace sortition
