@@ -14,9 +14,9 @@ namespace sortition::internal {
 }  // namespace sortition::internal
 
 // Also in release builds.
-#define CHECK(condition)                                                  \
-  ((condition)                                                            \
-       ? static_cast<void>(0)                                             \
+#define CHECK(condition)      \
+  ((condition)                \
+       ? static_cast<void>(0) \
        : ::sortition::internal::CheckFailed(__FILE__, __LINE__, #condition))
 
 // In inner loops: compiled out with NDEBUG.

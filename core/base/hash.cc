@@ -4,14 +4,15 @@
 
 #include <string>
 
-#include "core/base/check.h"
+#include "absl/container/inlined_vector.h"
 
 namespace sortition {
 namespace {
 
 Hash128 FromXxh(const XXH128_hash_t& hash) { return {hash.low64, hash.high64}; }
 
-void AppendLittleEndian(uint64_t value, std::string* bytes) {
+template <typename Bytes>
+void AppendLittleEndian(uint64_t value, Bytes* bytes) {
   for (int i = 0; i < 8; ++i) {
     bytes->push_back(static_cast<char>(value >> (8 * i)));
   }
@@ -21,10 +22,11 @@ void AppendLittleEndian(uint64_t value, std::string* bytes) {
 
 Hash128 StableHash(HashDomain domain,
                    std::initializer_list<absl::string_view> parts) {
-  std::string bytes;
+  // On the stack for ids of the usual length: this is on the path of a request.
+  absl::InlinedVector<char, 512> bytes;
   for (const absl::string_view part : parts) {
     AppendLittleEndian(part.size(), &bytes);
-    bytes.append(part.data(), part.size());
+    bytes.insert(bytes.end(), part.begin(), part.end());
   }
   return FromXxh(XXH3_128bits_withSeed(bytes.data(), bytes.size(),
                                        static_cast<uint64_t>(domain)));

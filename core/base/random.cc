@@ -22,6 +22,20 @@ std::array<double, 2> CounterRandom::UniformPair(uint32_t block) const {
   return {unit(out[0], out[1]), unit(out[2], out[3])};
 }
 
+void CounterRandom::UniformBlocks(uint32_t first_block,
+                                  std::span<double> numbers) const {
+  const size_t pairs = numbers.size() / 2;
+  for (size_t i = 0; i < pairs; ++i) {
+    const std::array<double, 2> pair =
+        UniformPair(first_block + static_cast<uint32_t>(i));
+    numbers[2 * i] = pair[0];
+    numbers[2 * i + 1] = pair[1];
+  }
+  if (numbers.size() % 2 == 1) {
+    numbers.back() = UniformPair(first_block + static_cast<uint32_t>(pairs))[0];
+  }
+}
+
 double RandomSequence::Normal() {
   const double radius = std::sqrt(-2 * std::log(Uniform()));
   return radius * std::cos(2 * std::numbers::pi * Uniform());

@@ -4,12 +4,14 @@
 // draws can be repeated, in any order, on any machine.
 #include <array>
 #include <cstdint>
+#include <span>
 
 #include "core/base/hash.h"
 
 namespace sortition {
 
-// Uniform doubles of one key. Cheap to copy; Uniform() is const and thread-safe.
+// Uniform doubles of one key. Cheap to copy; Uniform() is const and
+// thread-safe.
 class CounterRandom {
  public:
   // `stream` separates independent uses under one key.
@@ -20,6 +22,9 @@ class CounterRandom {
   // midpoints (i + ½)·2^-52: never 0 or 1, so that log(u) and log(-log(u)) are
   // finite.
   std::array<double, 2> UniformPair(uint32_t block) const;
+
+  // numbers[i] = Uniform(2·first_block + i), faster.
+  void UniformBlocks(uint32_t first_block, std::span<double> numbers) const;
 
   double Uniform(uint32_t index) const {
     return UniformPair(index / 2)[index % 2];

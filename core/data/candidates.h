@@ -21,12 +21,12 @@ class Candidates {
                                           uint32_t num_features);
 
   // InvalidArgument where `row_offsets` does not start with 0, decrease, or end
-  // elsewhere than at columns.size() = values.size(); where the columns of a row
-  // do not ascend strictly or reach num_features; where a value is not finite.
-  static absl::StatusOr<Candidates> Sparse(std::span<const uint32_t> row_offsets,
-                                           std::span<const uint32_t> columns,
-                                           std::span<const float> values,
-                                           uint32_t num_features);
+  // elsewhere than at columns.size() = values.size(); where the columns of a
+  // row do not ascend strictly or reach num_features; where a value is not
+  // finite.
+  static absl::StatusOr<Candidates> Sparse(
+      std::span<const uint32_t> row_offsets, std::span<const uint32_t> columns,
+      std::span<const float> values, uint32_t num_features);
 
   // The same without looking at the values: for data that was validated before.
   static Candidates DenseUnchecked(std::span<const float> values,
