@@ -1,7 +1,7 @@
 #pragma once
 // Distributions over actions, given one score per eligible candidate. Positions
-// here are positions among the eligible; core/policies/linear_policy.h maps them
-// to document indexes.
+// here are positions among the eligible; core/policies/linear_policy.h maps
+// them to document indexes.
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -64,20 +64,21 @@ class ActionDistribution {
   // The most probable action; ties go to the lower position.
   virtual Action Mode(const ScoredCandidates& candidates) const = 0;
 
-  // Probability of each candidate to be selected (kSelect) or to be placed first
-  // (kRank); the probability of abstaining is what is missing to 1, returned.
+  // Probability of each candidate to be selected (kSelect) or to be placed
+  // first (kRank); the probability of abstaining is what is missing to 1,
+  // returned.
   virtual double FirstProbabilities(const ScoredCandidates& candidates,
                                     std::span<double> probabilities) const = 0;
 };
 
 // The distribution that `policy` describes. InvalidArgument where its kind is
-// unset, inverse_temperature is outside (0, 1e6], uniform_mixture outside [0, 1],
-// or the abstain score is not finite or beyond ±1e6.
+// unset, inverse_temperature is outside (0, 1e6], uniform_mixture outside [0,
+// 1], or the abstain score is not finite or beyond ±1e6.
 absl::StatusOr<std::unique_ptr<const ActionDistribution>>
 MakeActionDistribution(const model::v1::Policy& policy);
 
-// Every action equally likely: for all eligible candidates, and abstaining where
-// `abstain_score` is set; for every order of top_k.
+// Every action equally likely: for all eligible candidates, and abstaining
+// where `abstain_score` is set; for every order of top_k.
 std::unique_ptr<const ActionDistribution> MakeUniformDistribution(
     ActionKind action_kind);
 

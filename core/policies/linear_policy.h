@@ -4,6 +4,7 @@
 // this class, so that the logged propensity is the one that is recomputed.
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -37,8 +38,8 @@ struct PolicyWorkspace {
 // Immutable, thread-safe.
 class LinearPolicy {
  public:
-  // InvalidArgument where the policy is bad (MakeActionDistribution) or a weight
-  // is not finite.
+  // InvalidArgument where the policy is bad (MakeActionDistribution) or a
+  // weight is not finite.
   static absl::StatusOr<LinearPolicy> Create(const model::v1::Policy& policy,
                                              std::vector<double> weights);
 
@@ -80,13 +81,18 @@ class LinearPolicy {
   // s(d) of every candidate, 0 where not eligible.
   std::vector<double> Scores(const PolicyQuery& query) const;
 
-  // Per candidate, 0 where not eligible (ActionDistribution::FirstProbabilities);
-  // `abstain_probability` may be null.
+  // Per candidate, 0 where not eligible
+  // (ActionDistribution::FirstProbabilities); `abstain_probability` may be
+  // null.
   std::vector<double> FirstProbabilities(const PolicyQuery& query,
                                          double* abstain_probability) const;
 
  private:
   LinearPolicy() = default;
+
+  // Fills the workspace's eligible documents and scores.
+  ScoredCandidates Score(const PolicyQuery& query,
+                         PolicyWorkspace* workspace) const;
 
   std::vector<double> weights_;
   std::optional<double> abstain_score_;

@@ -1,0 +1,54 @@
+#include "core/policies/action_distribution.h"
+
+#include <cmath>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "core/policies/ranking_distribution.h"
+#include "core/policies/selection_distribution.h"
+
+namespace sortition {
+
+absl::StatusOr<std::unique_ptr<const ActionDistribution>>
+MakeActionDistribution(const model::v1::Policy& policy) {
+  constexpr double kMaxInverseTemperature = 1e6;
+  constexpr double kMaxAbstainScore = 1e6;
+  const double alpha = policy.inverse_temperature();
+  if (!(alpha > 0 && alpha <= kMaxInverseTemperature)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("inverse_temperature is ", alpha, ", must be in (0, ",
+                     kMaxInverseTemperature, "]"));
+  }
+  const double epsilon = policy.uniform_mixture();
+  if (!(epsilon >= 0 && epsilon <= 1)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("uniform_mixture is ", epsilon, ", must be in [0, 1]"));
+  }
+  switch (policy.kind_case()) {
+    case model::v1::Policy::kSoftmaxSelection: {
+      const double abstain = policy.softmax_selection().abstain_score();
+      if (!(std::abs(abstain) <= kMaxAbstainScore)) {
+        return absl::InvalidArgumentError(
+            absl::StrCat("abstain_score is ", abstain, ", must be in [",
+                         -kMaxAbstainScore, ", ", kMaxAbstainScore, "]"));
+      }
+      return std::make_unique<const SelectionDistribution>(alpha, epsilon);
+    }
+    case model::v1::Policy::kPlackettLuce:
+      return std::make_unique<const RankingDistribution>(alpha, epsilon);
+    case model::v1::Policy::KIND_NOT_SET:
+      break;
+  }
+  return absl::InvalidArgumentError(
+      "policy kind is not set, must be softmax_selection or plackett_luce");
+}
+
+std::unique_ptr<const ActionDistribution> MakeUniformDistribution(
+    ActionKind action_kind) {
+  if (action_kind == ActionKind::kSelect) {
+    return std::make_unique<const SelectionDistribution>(1, 1);
+  }
+  return std::make_unique<const RankingDistribution>(1, 1);
+}
+
+}  // namespace sortition

@@ -1,0 +1,174 @@
+#include "core/policies/linear_policy.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "core/base/check.h"
+#include "core/base/status_macros.h"
+
+namespace sortition {
+namespace {
+
+void FillEligible(const PolicyQuery& query, PolicyWorkspace* workspace) {
+  std::vector<uint32_t>& documents = workspace->eligible_documents;
+  documents.clear();
+  for (uint32_t i = 0; i < query.candidates.num_candidates(); ++i) {
+    if (query.eligible.empty() || query.eligible[i]) documents.push_back(i);
+  }
+}
+
+// Positions among the eligible of the documents of `action`, into
+// workspace->positions; false where one is not eligible. Requires
+// FillEligible().
+bool ToPositions(std::span<const int32_t> action, PolicyWorkspace* workspace) {
+  const std::vector<uint32_t>& documents = workspace->eligible_documents;
+  workspace->positions.clear();
+  for (const int32_t document : action) {
+    if (document == kAbstain) {
+      workspace->positions.push_back(kAbstain);
+      continue;
+    }
+    const auto place = std::lower_bound(documents.begin(), documents.end(),
+                                        static_cast<uint32_t>(document));
+    if (document < 0 || place == documents.end() ||
+        *place != static_cast<uint32_t>(document)) {
+      return false;
+    }
+    workspace->positions.push_back(
+        static_cast<int32_t>(place - documents.begin()));
+  }
+  return true;
+}
+
+}  // namespace
+
+absl::StatusOr<LinearPolicy> LinearPolicy::Create(
+    const model::v1::Policy& policy, std::vector<double> weights) {
+  ASSIGN_OR_RETURN(auto distribution, MakeActionDistribution(policy));
+  if (weights.empty()) {
+    return absl::InvalidArgumentError("weights is empty, must have 1 or more");
+  }
+  for (size_t j = 0; j < weights.size(); ++j) {
+    if (!std::isfinite(weights[j])) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("weights[", j, "] is ", weights[j], ", must be finite"));
+    }
+  }
+  LinearPolicy result;
+  result.weights_ = std::move(weights);
+  result.distribution_ = std::move(distribution);
+  if (policy.softmax_selection().has_abstain_score()) {
+    result.abstain_score_ = policy.softmax_selection().abstain_score();
+  }
+  return result;
+}
+
+LinearPolicy LinearPolicy::Uniform(ActionKind action_kind, bool can_abstain) {
+  LinearPolicy result;
+  result.uniform_ = true;
+  result.distribution_ = MakeUniformDistribution(action_kind);
+  if (can_abstain) result.abstain_score_ = 0;
+  return result;
+}
+
+ScoredCandidates LinearPolicy::Score(const PolicyQuery& query,
+                                     PolicyWorkspace* workspace) const {
+  DCHECK(uniform_ || query.candidates.num_features() == weights_.size());
+  DCHECK(query.eligible.empty() ||
+         query.eligible.size() == query.candidates.num_candidates());
+  FillEligible(query, workspace);
+  const size_t m = workspace->eligible_documents.size();
+  CHECK(m > 0);
+  workspace->scores.assign(m, 0);
+  if (!uniform_) {
+    for (size_t i = 0; i < m; ++i) {
+      workspace->scores[i] =
+          query.candidates.Score(workspace->eligible_documents[i], weights_);
+    }
+  }
+  ScoredCandidates scored;
+  scored.scores = workspace->scores;
+  scored.abstain_score = abstain_score_;
+  scored.top_k = query.top_k == 0
+                     ? static_cast<uint32_t>(m)
+                     : std::min(query.top_k, static_cast<uint32_t>(m));
+  return scored;
+}
+
+void LinearPolicy::Decide(const PolicyQuery& query, const Hash128& key,
+                          PolicyWorkspace* workspace, Draw* draw) const {
+  const ScoredCandidates scored = Score(query, workspace);
+  distribution_->Sample(scored, CounterRandom(key), draw);
+  for (int32_t& place : draw->action) {
+    if (place == kAbstain) continue;
+    place = static_cast<int32_t>(workspace->eligible_documents[place]);
+  }
+}
+
+double LinearPolicy::LogPropensity(const PolicyQuery& query,
+                                   std::span<const int32_t> action,
+                                   PolicyWorkspace* workspace) const {
+  const ScoredCandidates scored = Score(query, workspace);
+  if (!ToPositions(action, workspace)) return -HUGE_VAL;
+  return distribution_->LogPropensity(scored, workspace->positions);
+}
+
+double LinearPolicy::AddLogPropensityGradient(
+    const PolicyQuery& query, std::span<const int32_t> action, double scale,
+    PolicyWorkspace* workspace, std::span<double> gradient) const {
+  DCHECK(gradient.size() == weights_.size() + (can_abstain() ? 1 : 0));
+  const ScoredCandidates scored = Score(query, workspace);
+  if (!ToPositions(action, workspace)) return -HUGE_VAL;
+  workspace->score_gradient.resize(scored.scores.size());
+  double abstain_gradient = 0;
+  const double log_propensity = distribution_->LogPropensityGradient(
+      scored, workspace->positions, workspace->score_gradient,
+      &abstain_gradient);
+  if (log_propensity == -HUGE_VAL || uniform_) return log_propensity;
+  for (size_t i = 0; i < scored.scores.size(); ++i) {
+    query.candidates.AddRow(workspace->eligible_documents[i],
+                            scale * workspace->score_gradient[i],
+                            gradient.first(weights_.size()));
+  }
+  if (can_abstain()) gradient.back() += scale * abstain_gradient;
+  return log_propensity;
+}
+
+Action LinearPolicy::Mode(const PolicyQuery& query,
+                          PolicyWorkspace* workspace) const {
+  Action action = distribution_->Mode(Score(query, workspace));
+  for (int32_t& place : action) {
+    if (place == kAbstain) continue;
+    place = static_cast<int32_t>(workspace->eligible_documents[place]);
+  }
+  return action;
+}
+
+std::vector<double> LinearPolicy::Scores(const PolicyQuery& query) const {
+  PolicyWorkspace workspace;
+  Score(query, &workspace);
+  std::vector<double> scores(query.candidates.num_candidates(), 0);
+  for (size_t i = 0; i < workspace.scores.size(); ++i) {
+    scores[workspace.eligible_documents[i]] = workspace.scores[i];
+  }
+  return scores;
+}
+
+std::vector<double> LinearPolicy::FirstProbabilities(
+    const PolicyQuery& query, double* abstain_probability) const {
+  PolicyWorkspace workspace;
+  const ScoredCandidates scored = Score(query, &workspace);
+  std::vector<double> eligible(scored.scores.size());
+  const double abstain = distribution_->FirstProbabilities(scored, eligible);
+  if (abstain_probability != nullptr) *abstain_probability = abstain;
+  std::vector<double> probabilities(query.candidates.num_candidates(), 0);
+  for (size_t i = 0; i < eligible.size(); ++i) {
+    probabilities[workspace.eligible_documents[i]] = eligible[i];
+  }
+  return probabilities;
+}
+
+}  // namespace sortition

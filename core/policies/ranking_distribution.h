@@ -1,0 +1,41 @@
+#pragma once
+// Plackett–Luce rankings [Plackett75, Luce59], top-k, mixed with uniform:
+//   p(σ) = Π_r exp(α s(σ_r)) / Σ_{j not in σ_0..σ_{r-1}} exp(α s(j)),
+//   h(σ) = (1-ε) p(σ) + ε (m-k)! / m!.
+// Drawn by Gumbel top-k: the k largest α s(j) - log(-log u_j). Cost O(m + k log
+// k) for a draw, O(m + k) for a probability, without cancellation: the
+// normaliser of rank r is built from the tail up, never by subtraction.
+#include <vector>
+
+#include "core/policies/action_distribution.h"
+#include "core/policies/log_mixture.h"
+
+namespace sortition {
+
+class RankingDistribution : public ActionDistribution {
+ public:
+  RankingDistribution(double inverse_temperature, double uniform_mixture)
+      : alpha_(inverse_temperature), mixture_(uniform_mixture) {}
+
+  ActionKind action_kind() const override { return ActionKind::kRank; }
+  void Sample(const ScoredCandidates& candidates, const CounterRandom& random,
+              Draw* draw) const override;
+  double LogPropensity(const ScoredCandidates& candidates,
+                       std::span<const int32_t> action) const override;
+  void ConditionalLogPropensities(
+      const ScoredCandidates& candidates, std::span<const int32_t> action,
+      std::vector<double>* conditionals) const override;
+  double LogPropensityGradient(const ScoredCandidates& candidates,
+                               std::span<const int32_t> action,
+                               std::span<double> score_gradient,
+                               double* abstain_gradient) const override;
+  Action Mode(const ScoredCandidates& candidates) const override;
+  double FirstProbabilities(const ScoredCandidates& candidates,
+                            std::span<double> probabilities) const override;
+
+ private:
+  double alpha_;
+  LogMixture mixture_;
+};
+
+}  // namespace sortition
