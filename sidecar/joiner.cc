@@ -1,0 +1,307 @@
+#include "sidecar/joiner.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <utility>
+
+#include "core/base/check.h"
+
+namespace sortition {
+namespace {
+
+using log::v1::LateFeedback;
+
+// Times outside are brought inside, so that sums with windows cannot overflow.
+constexpr int64_t kMaxTimeUs = int64_t{1} << 61;
+
+int64_t Clamp(int64_t time_us) {
+  return std::clamp<int64_t>(time_us, 0, kMaxTimeUs);
+}
+
+int64_t Micros(double seconds) {
+  return static_cast<int64_t>(std::llround(seconds * 1e6));
+}
+
+}  // namespace
+
+Joiner::Joiner(const config::v1::JoinOptions& options)
+    : options_(options),
+      window_us_(Micros(options.reward_wait_time_seconds())),
+      slack_us_(Micros(options.slack_seconds())) {}
+
+// True when no record is to come with a time up to `time_us` + windows.
+bool Joiner::HasPassed(int64_t time_us, int windows) const {
+  return watermark_us_ > time_us + windows * window_us_ + slack_us_;
+}
+
+bool Joiner::IsOver(int64_t time_us) const { return HasPassed(time_us, 1); }
+
+void Joiner::AdvanceTo(int64_t time_us) {
+  watermark_us_ = std::max(watermark_us_, Clamp(time_us));
+  ExpireHeld();
+  Forget();
+}
+
+void Joiner::AddRemembered(const RememberedId& id) {
+  if (id.is_feedback) {
+    seen_feedback_[id.hash] = id.time_us;
+  } else {
+    known_[id.hash] = {id.time_us, 0, State::kRemembered};
+  }
+  ids_.push_back(id);
+}
+
+void Joiner::AddDecision(SpoolPlace place, absl::string_view id,
+                         int64_t time_us) {
+  time_us = Clamp(time_us);
+  AdvanceTo(time_us);
+  const Hash128 hash = HashBytes(id);
+  const auto [it, is_new] = known_.try_emplace(hash);
+  Known& known = it->second;
+  if (!is_new && (known.state == State::kPending ||
+                  time_us <= known.time_us + 2 * window_us_)) {
+    ++counts_.duplicate_decisions;
+    return;
+  }
+  known = {time_us, first_number_ + queue_.size(), State::kPending};
+  ids_.push_back({hash, time_us, place.segment, false});
+  queue_.push_back({hash, time_us, place, {}});
+  ++counts_.decisions;
+  AdoptHeld(&queue_.back());
+}
+
+void Joiner::AddShown(SpoolPlace place, const log::v1::Shown& shown) {
+  const int64_t time_us = Clamp(shown.time_us());
+  AdvanceTo(time_us);
+  AddRecord(HashBytes(shown.decision_id()),
+            {place, time_us, 0, true, shown.SerializeAsString()});
+}
+
+void Joiner::AddFeedback(SpoolPlace place, const log::v1::Feedback& feedback) {
+  const int64_t time_us = Clamp(feedback.time_us());
+  AdvanceTo(time_us);
+  if (IsDuplicateFeedback(feedback.feedback_id(), place, time_us)) {
+    ++counts_.duplicate_feedback;
+    return;
+  }
+  AddRecord(
+      HashBytes(feedback.decision_id()),
+      {place, time_us, feedback.reward(), false, feedback.SerializeAsString()});
+}
+
+bool Joiner::IsDuplicateFeedback(absl::string_view feedback_id,
+                                 SpoolPlace place, int64_t time_us) {
+  const Hash128 hash = HashBytes(feedback_id);
+  const auto [it, is_new] = seen_feedback_.try_emplace(hash, time_us);
+  if (!is_new && time_us <= it->second + 2 * window_us_) return true;
+  it->second = time_us;
+  ids_.push_back({hash, time_us, place.segment, true});
+  return false;
+}
+
+// A decision is known for two windows after its time, by the log's own times;
+// that it is kept a little longer in memory must not make a difference.
+void Joiner::AddRecord(const Hash128& decision, JoinedRecord record) {
+  const auto it = known_.find(decision);
+  if (it == known_.end() ||
+      (it->second.state != State::kPending &&
+       record.time_us > it->second.time_us + 2 * window_us_)) {
+    held_order_.push_back({decision, record.place, record.time_us});
+    held_[decision].push_back(std::move(record));
+    return;
+  }
+  const Known& known = it->second;
+  if (known.state == State::kPending) {
+    Attach(&queue_[known.number - first_number_], std::move(record));
+  } else if (known.state == State::kEmitted ||
+             record.time_us > known.time_us + window_us_) {
+    Reject(std::move(record), LateFeedback::AFTER_WINDOW);
+  }
+  // Else it is in the tuple that an earlier process wrote.
+}
+
+void Joiner::Attach(Pending* pending, JoinedRecord record) {
+  const bool is_in_window = record.time_us <= pending->time_us + window_us_;
+  if (record.is_shown) {
+    const bool is_first =
+        std::none_of(pending->records.begin(), pending->records.end(),
+                     [](const JoinedRecord& other) { return other.is_shown; });
+    if (!is_in_window || !is_first) {
+      ++counts_.unused_shown;
+      return;
+    }
+    ++counts_.shown;
+  } else if (!is_in_window) {
+    Reject(std::move(record), LateFeedback::AFTER_WINDOW);
+    return;
+  } else {
+    ++counts_.feedback;
+  }
+  if (record.place.segment < pending->place.segment) {
+    ++early_[record.place.segment];
+  }
+  pending->records.push_back(std::move(record));
+}
+
+void Joiner::AdoptHeld(Pending* pending) {
+  const auto it = held_.find(pending->id);
+  if (it == held_.end()) return;
+  std::vector<JoinedRecord> records = std::move(it->second);
+  held_.erase(it);
+  std::vector<JoinedRecord> too_early;
+  for (JoinedRecord& record : records) {
+    if (record.time_us < pending->time_us - window_us_) {
+      too_early.push_back(std::move(record));
+    } else {
+      Attach(pending, std::move(record));
+    }
+  }
+  if (!too_early.empty()) held_[pending->id] = std::move(too_early);
+}
+
+void Joiner::Reject(JoinedRecord record, LateFeedback::Reason reason) {
+  if (record.is_shown) {
+    ++counts_.unused_shown;
+    return;
+  }
+  ++(reason == LateFeedback::AFTER_WINDOW ? counts_.after_window
+                                          : counts_.unknown_decision);
+  late_.push_back({record.place, reason, std::move(record.bytes)});
+}
+
+void Joiner::ExpireHeld() {
+  while (!held_order_.empty() && HasPassed(held_order_.front().time_us, 1)) {
+    const HeldId expired = held_order_.front();
+    held_order_.pop_front();
+    const auto it = held_.find(expired.decision);
+    if (it == held_.end()) continue;
+    std::vector<JoinedRecord>& records = it->second;
+    const auto record = std::find_if(records.begin(), records.end(),
+                                     [&](const JoinedRecord& candidate) {
+                                       return candidate.place == expired.place;
+                                     });
+    if (record == records.end()) continue;  // Adopted.
+    Reject(std::move(*record), LateFeedback::UNKNOWN_DECISION);
+    records.erase(record);
+    if (records.empty()) held_.erase(it);
+  }
+}
+
+void Joiner::Forget() {
+  while (!ids_.empty()) {
+    const RememberedId& id = ids_.front();
+    if (id.segment >= forget_before_ || !HasPassed(id.time_us, 2)) return;
+    // An entry with another time belongs to a later use of the same id.
+    if (id.is_feedback) {
+      const auto it = seen_feedback_.find(id.hash);
+      if (it != seen_feedback_.end() && it->second == id.time_us) {
+        seen_feedback_.erase(it);
+      }
+    } else {
+      const auto it = known_.find(id.hash);
+      if (it != known_.end() && it->second.time_us == id.time_us) {
+        if (it->second.state == State::kPending) return;
+        known_.erase(it);
+      }
+    }
+    ids_.pop_front();
+  }
+}
+
+std::optional<ClosedDecision> Joiner::PopClosed() {
+  if (queue_.empty() || !HasPassed(queue_.front().time_us, 1)) {
+    return std::nullopt;
+  }
+  Pending pending = std::move(queue_.front());
+  queue_.pop_front();
+  ++first_number_;
+  known_[pending.id].state = State::kEmitted;
+
+  ClosedDecision closed;
+  closed.place = pending.place;
+  closed.time_us = pending.time_us;
+  closed.is_wanted = !options_.only_if_shown();
+  for (const JoinedRecord& record : pending.records) {
+    if (record.place.segment < pending.place.segment) {
+      const auto early = early_.find(record.place.segment);
+      DCHECK(early != early_.end());
+      if (--early->second == 0) early_.erase(early);
+    }
+    if (!record.is_shown) {
+      closed.has_feedback = true;
+      continue;
+    }
+    log::v1::Shown shown;
+    closed.is_wanted |=
+        shown.ParseFromString(record.bytes) && !shown.not_shown();
+  }
+  closed.reward = closed.has_feedback ? Aggregate(pending.records)
+                                      : options_.default_reward();
+  closed.records = std::move(pending.records);
+  return closed;
+}
+
+std::optional<LateRecord> Joiner::PopLate() {
+  if (late_.empty()) return std::nullopt;
+  LateRecord late = std::move(late_.front());
+  late_.pop_front();
+  return late;
+}
+
+double Joiner::Aggregate(const std::vector<JoinedRecord>& records) const {
+  double sum = 0;
+  double largest = -std::numeric_limits<double>::infinity();
+  double smallest = std::numeric_limits<double>::infinity();
+  const JoinedRecord* earliest = nullptr;
+  size_t count = 0;
+  for (const JoinedRecord& record : records) {
+    if (record.is_shown) continue;
+    sum += record.reward;
+    largest = std::max(largest, record.reward);
+    smallest = std::min(smallest, record.reward);
+    if (earliest == nullptr || record.time_us < earliest->time_us) {
+      earliest = &record;
+    }
+    ++count;
+  }
+  switch (options_.aggregation()) {
+    case config::v1::JoinOptions::EARLIEST:
+      return earliest->reward;
+    case config::v1::JoinOptions::SUM:
+      return sum;
+    case config::v1::JoinOptions::MEAN:
+      return sum / static_cast<double>(count);
+    case config::v1::JoinOptions::MAX:
+      return largest;
+    case config::v1::JoinOptions::MIN:
+      return smallest;
+  }
+  return sum;
+}
+
+uint32_t Joiner::OldestNeededSegment() const {
+  uint32_t oldest = std::numeric_limits<uint32_t>::max();
+  if (!queue_.empty()) oldest = queue_.front().place.segment;
+  if (!held_order_.empty()) {
+    oldest = std::min(oldest, held_order_.front().place.segment);
+  }
+  if (!early_.empty()) oldest = std::min(oldest, early_.begin()->first);
+  for (const LateRecord& late : late_) {
+    oldest = std::min(oldest, late.place.segment);
+  }
+  return oldest;
+}
+
+std::vector<RememberedId> Joiner::IdsOfSegment(uint32_t segment) const {
+  auto it = std::lower_bound(ids_.begin(), ids_.end(), segment,
+                             [](const RememberedId& id, uint32_t value) {
+                               return id.segment < value;
+                             });
+  std::vector<RememberedId> ids;
+  for (; it != ids_.end() && it->segment == segment; ++it) ids.push_back(*it);
+  return ids;
+}
+
+}  // namespace sortition

@@ -1,0 +1,96 @@
+#pragma once
+// The sidecar's work: tail the spool, join, write tuples, remove what is safe.
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "process/metrics.h"
+#include "sidecar/decision_reader.h"
+#include "sidecar/directory_lock.h"
+#include "sidecar/joiner.h"
+#include "sidecar/record_wire.h"
+#include "sidecar/sidecar_metrics.h"
+#include "sidecar/spool_memory.h"
+#include "sidecar/spool_tail.h"
+#include "sidecar/tuple_writer.h"
+#include "sortition/config/v1/sidecar.pb.h"
+
+namespace sortition {
+
+// Not thread-safe. May be destroyed, or killed, at any time: the next pipeline
+// on the same directories goes on so that every decision has one tuple.
+class Pipeline {
+ public:
+  // Microseconds since the epoch.
+  using Clock = std::function<int64_t()>;
+
+  // Makes the directories where missing. FailedPrecondition where another
+  // sidecar works on one of them. `metrics` must outlive the pipeline.
+  static absl::StatusOr<std::unique_ptr<Pipeline>> Open(
+      const config::v1::SidecarOptions& options, Metrics* metrics, Clock clock);
+
+  // Takes at most `max_steps` steps: a record read, a tuple or late record
+  // written. False where there is nothing to do until Wait() returns.
+  absl::StatusOr<bool> Poll(uint64_t max_steps);
+
+  // Until the spool may have changed, at most `seconds`.
+  void Wait(double seconds) { tail_.Wait(seconds); }
+
+  // Closes the output segments. Decisions whose window is open stay in the
+  // spool.
+  absl::Status Close();
+
+  const SidecarCounts& counts() const { return counts_; }
+
+ private:
+  // A segment of the spool from which records were read.
+  struct Segment {
+    uint32_t ordinal = 0;
+    int64_t first_time_us = 0;  // Of its first record; 0: none yet.
+    int64_t last_time_us = 0;   // Latest.
+    bool is_done = false;
+  };
+
+  Pipeline(const config::v1::SidecarOptions& options, Metrics* metrics,
+           Clock clock);
+  absl::Status Recover();
+  absl::StatusOr<bool> Step();
+  absl::StatusOr<bool> ReadStep();
+  void TakeRecord(const SpoolTail::Record& record);
+  bool TakeSmallRecord(const SpoolTail::Record& record, const RecordView& view);
+  void NoteTime(int64_t time_us);
+  log::v1::SpoolPosition PositionOf(SpoolPlace place) const;
+  absl::Status Write(const ClosedDecision& closed);
+  absl::Status Write(const LateRecord& late);
+  absl::StatusOr<bool> FinishOutput(const absl::Status& status);
+  absl::Status KeepHouse();
+  absl::Status RemoveSafeSegments();
+  uint64_t LagBytes() const;
+  void UpdateMetrics();
+
+  const config::v1::SidecarOptions options_;
+  const Clock clock_;
+  SidecarMetrics metrics_;
+  SidecarCounts counts_;
+  DirectoryLock spool_lock_;
+  DirectoryLock tuples_lock_;
+  SpoolTail tail_;
+  Joiner joiner_;
+  SpoolMemory memory_;
+  DecisionReader decisions_;
+  std::unique_ptr<TupleWriter> writer_;
+  std::deque<Segment> segments_;  // Not removed yet.
+  uint32_t last_ordinal_ = 0;     // Of all there were.
+  // Taken from the joiner, not yet written: a full disk may put it off.
+  std::optional<ClosedDecision> closed_;
+  std::optional<LateRecord> late_;
+  bool is_caught_up_ = false;
+  int64_t last_sync_us_ = 0;
+};
+
+}  // namespace sortition

@@ -1,0 +1,131 @@
+#include "sidecar/record_wire.h"
+
+#include <cstdint>
+#include <limits>
+#include <string>
+
+#include "core/base/check.h"
+#include "google/protobuf/io/coded_stream.h"
+#include "google/protobuf/io/zero_copy_stream_impl_lite.h"
+#include "google/protobuf/wire_format_lite.h"
+
+namespace sortition {
+namespace {
+
+using google::protobuf::internal::WireFormatLite;
+using google::protobuf::io::CodedInputStream;
+using google::protobuf::io::CodedOutputStream;
+
+uint32_t LengthDelimitedTag(int field) {
+  return WireFormatLite::MakeTag(field,
+                                 WireFormatLite::WIRETYPE_LENGTH_DELIMITED);
+}
+
+CodedInputStream Input(absl::string_view bytes) {
+  return CodedInputStream(reinterpret_cast<const uint8_t*>(bytes.data()),
+                          static_cast<int>(bytes.size()));
+}
+
+// The bytes of a length-delimited field whose tag was just read.
+bool ReadView(CodedInputStream* input, absl::string_view all,
+              absl::string_view* view) {
+  uint32_t size = 0;
+  if (!input->ReadVarint32(&size)) return false;
+  const auto start = static_cast<size_t>(input->CurrentPosition());
+  if (size > all.size() - start) return false;
+  *view = all.substr(start, size);
+  return input->Skip(static_cast<int>(size));
+}
+
+absl::Status Malformed(absl::string_view what) {
+  return absl::DataLossError(
+      std::string("malformed ").append(what.data(), what.size()));
+}
+
+}  // namespace
+
+absl::StatusOr<RecordView> ViewRecord(absl::string_view payload) {
+  if (payload.size() > std::numeric_limits<int>::max()) {
+    return Malformed("LogRecord: larger than 2 GiB");
+  }
+  CodedInputStream input = Input(payload);
+  const uint32_t tag = input.ReadTag();
+  RecordView view;
+  if (WireFormatLite::GetTagWireType(tag) !=
+          WireFormatLite::WIRETYPE_LENGTH_DELIMITED ||
+      !ReadView(&input, payload, &view.bytes) ||
+      input.CurrentPosition() != static_cast<int>(payload.size())) {
+    return Malformed("LogRecord");
+  }
+  view.kind = static_cast<log::v1::LogRecord::RecordCase>(
+      WireFormatLite::GetTagFieldNumber(tag));
+  return view;
+}
+
+absl::StatusOr<DecisionView> ViewDecision(absl::string_view decision) {
+  constexpr uint32_t kTimeTag = WireFormatLite::MakeTag(
+      log::v1::Decision::kTimeUsFieldNumber, WireFormatLite::WIRETYPE_VARINT);
+  const uint32_t id_tag =
+      LengthDelimitedTag(log::v1::Decision::kDecisionIdFieldNumber);
+  CodedInputStream input = Input(decision);
+  DecisionView view;
+  bool has_time = false;
+  // Both come first where the writer is ours; then this stops after 2 fields.
+  while (view.id.empty() || !has_time) {
+    const uint32_t tag = input.ReadTag();
+    if (tag == 0) break;
+    bool is_good = true;
+    if (tag == id_tag) {
+      is_good = ReadView(&input, decision, &view.id);
+    } else if (tag == kTimeTag) {
+      uint64_t time_us = 0;
+      is_good = input.ReadVarint64(&time_us);
+      view.time_us = static_cast<int64_t>(time_us);
+      has_time = true;
+    } else {
+      is_good = WireFormatLite::SkipField(&input, tag);
+    }
+    if (!is_good) return Malformed("Decision");
+  }
+  if (view.id.empty()) return Malformed("Decision: decision_id is missing");
+  return view;
+}
+
+absl::StatusOr<log::v1::SpoolPosition> ViewPosition(absl::string_view message) {
+  static_assert(log::v1::BanditTuple::kPositionFieldNumber == 1 &&
+                log::v1::LateFeedback::kPositionFieldNumber == 1);
+  CodedInputStream input = Input(message);
+  absl::string_view bytes;
+  log::v1::SpoolPosition position;
+  if (input.ReadTag() != LengthDelimitedTag(1) ||
+      !ReadView(&input, message, &bytes) ||
+      !position.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) {
+    return Malformed("tuple or late record: position is missing");
+  }
+  return position;
+}
+
+std::string TuplePrefix(const log::v1::BanditTuple& tuple,
+                        uint64_t decision_bytes) {
+  DCHECK(!tuple.has_decision());
+  const uint32_t record_tag =
+      LengthDelimitedTag(log::v1::LogRecord::kTupleFieldNumber);
+  const uint32_t decision_tag =
+      LengthDelimitedTag(log::v1::BanditTuple::kDecisionFieldNumber);
+  const uint64_t tuple_bytes =
+      tuple.ByteSizeLong() + CodedOutputStream::VarintSize32(decision_tag) +
+      CodedOutputStream::VarintSize64(decision_bytes) + decision_bytes;
+  std::string prefix;
+  google::protobuf::io::StringOutputStream stream(&prefix);
+  {
+    CodedOutputStream output(&stream);
+    output.WriteTag(record_tag);
+    output.WriteVarint64(tuple_bytes);
+    tuple.SerializeWithCachedSizes(&output);
+    output.WriteTag(decision_tag);
+    output.WriteVarint64(decision_bytes);
+  }
+  return prefix;
+}
+
+}  // namespace sortition

@@ -1,0 +1,72 @@
+#include "sidecar/run.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <memory>
+
+#include "absl/strings/str_cat.h"
+#include "core/base/status_macros.h"
+#include "io/files.h"
+#include "process/log.h"
+#include "process/metrics.h"
+#include "sidecar/pipeline.h"
+
+namespace sortition {
+namespace {
+
+constexpr uint64_t kStepsPerPoll = 4096;
+// Longest sleep without a look at the signals.
+constexpr double kSliceSeconds = 0.1;
+// Longest work after a signal. What is left stays in the spool.
+constexpr std::chrono::seconds kDrainLimit(5);
+
+int64_t NowMicros() {
+  return std::chrono::duration_cast<std::chrono::microseconds>(
+             std::chrono::system_clock::now().time_since_epoch())
+      .count();
+}
+
+absl::Status ServeMetrics(const config::v1::SidecarOptions& options,
+                          Metrics* metrics) {
+  int port = 0;
+  if (!options.metrics_listen().empty()) {
+    ASSIGN_OR_RETURN(port, metrics->Serve(options.metrics_listen()));
+  }
+  if (options.port_file().empty()) return absl::OkStatus();
+  return WriteFile(options.port_file(), absl::StrCat("metrics ", port, "\n"));
+}
+
+absl::Status Drain(Pipeline* pipeline) {
+  const auto deadline = std::chrono::steady_clock::now() + kDrainLimit;
+  bool is_busy = true;
+  while (is_busy && std::chrono::steady_clock::now() < deadline) {
+    ASSIGN_OR_RETURN(is_busy, pipeline->Poll(kStepsPerPoll));
+  }
+  return pipeline->Close();
+}
+
+}  // namespace
+
+absl::Status RunSidecar(const config::v1::SidecarOptions& options,
+                        const std::function<bool(double)>& wait_for_stop) {
+  Metrics metrics;
+  ASSIGN_OR_RETURN(const std::unique_ptr<Pipeline> pipeline,
+                   Pipeline::Open(options, &metrics, NowMicros));
+  RETURN_IF_ERROR(ServeMetrics(options, &metrics));
+  LogInfo("sidecar started",
+          {{"spool", options.spool()}, {"tuples", options.tuples()}});
+  while (!wait_for_stop(0)) {
+    ASSIGN_OR_RETURN(const bool is_busy, pipeline->Poll(kStepsPerPoll));
+    if (!is_busy)
+      pipeline->Wait(std::min(options.poll_seconds(), kSliceSeconds));
+  }
+  RETURN_IF_ERROR(Drain(pipeline.get()));
+  const SidecarCounts& counts = pipeline->counts();
+  LogInfo("sidecar stopped", {{"tuples", absl::StrCat(counts.tuples)},
+                              {"matched", absl::StrCat(counts.matched)},
+                              {"pending", absl::StrCat(counts.pending)}});
+  return absl::OkStatus();
+}
+
+}  // namespace sortition

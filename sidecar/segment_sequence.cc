@@ -1,0 +1,181 @@
+#include "sidecar/segment_sequence.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <cstring>
+#include <filesystem>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "core/base/status_macros.h"
+#include "io/segment.h"
+#include "process/log.h"
+
+namespace sortition {
+namespace {
+
+constexpr uint32_t kFormatVersion = 1;
+
+// Differs between starts: process ids are used again, times may be set back.
+std::string NewIncarnation() {
+  const auto now = std::chrono::system_clock::now().time_since_epoch().count();
+  return absl::StrCat(absl::Hex(now), "-", getpid());
+}
+
+// 0 where the name does not begin with a time.
+int64_t CreatedTimeOf(const std::string& name) {
+  uint64_t time_us = 0;
+  if (!absl::SimpleHexAtoi(name.substr(0, 16), &time_us)) return 0;
+  return static_cast<int64_t>(time_us);
+}
+
+}  // namespace
+
+SegmentSequence::SegmentSequence(Options options)
+    : options_(std::move(options)), incarnation_(NewIncarnation()) {}
+
+absl::StatusOr<std::unique_ptr<SegmentSequence>> SegmentSequence::Open(
+    Options options) {
+  RETURN_IF_ERROR(MakeDirectories(options.dir));
+  std::unique_ptr<SegmentSequence> sequence(
+      new SegmentSequence(std::move(options)));
+  const std::string& dir = sequence->options_.dir;
+  ASSIGN_OR_RETURN(const std::vector<std::string> names, ListSegments(dir));
+  if (names.empty()) return sequence;
+  // Each segment is closed before the next begins: only the last can be torn.
+  const std::string path = dir + "/" + names.back();
+  ASSIGN_OR_RETURN(const bool is_live, SegmentHasLiveWriter(path));
+  if (is_live) {
+    return absl::FailedPreconditionError(
+        absl::StrCat(path, " is written by another process"));
+  }
+  ASSIGN_OR_RETURN(const log::v1::SegmentFooter footer, RecoverSegment(path));
+  if (footer.torn_bytes() > 0) {
+    LogWarning(
+        "cut the torn tail of a segment",
+        {{"file", path}, {"torn_bytes", absl::StrCat(footer.torn_bytes())}});
+  }
+  sequence->torn_bytes_ = footer.torn_bytes();
+  sequence->last_created_us_ = CreatedTimeOf(names.back());
+  return sequence;
+}
+
+absl::Status SegmentSequence::Begin(const log::v1::SpoolPosition& resume,
+                                    int64_t now_us) {
+  // The order of names is the order of writing, whatever the clock does.
+  const int64_t created_us = std::max(now_us, last_created_us_ + 1);
+  SegmentWriter::Options segment;
+  segment.dir = options_.dir;
+  segment.name = SegmentName(created_us, options_.writer_id, num_segments_);
+  segment.preallocate_bytes = options_.preallocate_bytes;
+  segment.header.set_format_version(kFormatVersion);
+  segment.header.set_kind(options_.kind);
+  segment.header.set_writer_id(options_.writer_id);
+  segment.header.set_incarnation(incarnation_);
+  segment.header.set_first_sequence(num_records_);
+  segment.header.set_created_time_us(created_us);
+  segment.header.set_options(options_.options_text);
+  *segment.header.mutable_resume() = resume;
+  ASSIGN_OR_RETURN(writer_, SegmentWriter::Create(segment));
+  last_created_us_ = created_us;
+  begun_us_ = now_us;
+  ++num_segments_;
+  return SyncDirectory(options_.dir);
+}
+
+absl::Status SegmentSequence::Append(std::span<const absl::string_view> pieces,
+                                     const log::v1::SpoolPosition& resume,
+                                     int64_t now_us) {
+  uint64_t bytes = 0;
+  for (const absl::string_view piece : pieces) bytes += piece.size();
+  if (writer_ != nullptr && writer_->num_records() > 0 &&
+      writer_->bytes() + bytes > options_.segment_bytes) {
+    RETURN_IF_ERROR(Close());
+  }
+  if (writer_ == nullptr) RETURN_IF_ERROR(Begin(resume, now_us));
+  RETURN_IF_ERROR(writer_->Append(pieces));
+  is_synced_ = false;
+  ++num_records_;
+  return absl::OkStatus();
+}
+
+absl::Status SegmentSequence::RotateByAge(int64_t now_us) {
+  if (writer_ == nullptr) return absl::OkStatus();
+  // A clock that was set back must not keep a segment open.
+  const double age_seconds = static_cast<double>(now_us - begun_us_) * 1e-6;
+  const bool is_old =
+      age_seconds < 0 || age_seconds >= options_.segment_seconds;
+  return is_old ? Close() : absl::OkStatus();
+}
+
+absl::Status SegmentSequence::Sync() {
+  if (writer_ == nullptr || is_synced_) return absl::OkStatus();
+  RETURN_IF_ERROR(writer_->Sync());
+  is_synced_ = true;
+  return absl::OkStatus();
+}
+
+absl::Status SegmentSequence::Close() {
+  if (writer_ == nullptr) return absl::OkStatus();
+  RETURN_IF_ERROR(writer_->Close());
+  writer_.reset();
+  is_synced_ = true;
+  return absl::OkStatus();
+}
+
+absl::Status ReadSegment(const std::string& path,
+                         log::v1::SegmentHeader* header,
+                         const std::function<void(const RecordView&)>& take) {
+  ASSIGN_OR_RETURN(const std::unique_ptr<SegmentReader> reader,
+                   SegmentReader::Open(path));
+  while (true) {
+    absl::string_view payload;
+    uint64_t offset = 0;
+    ASSIGN_OR_RETURN(const SegmentReader::Outcome outcome,
+                     reader->Next(&payload, &offset));
+    if (outcome == SegmentReader::Outcome::kCorrupt) {
+      LogError("skipped a damaged record",
+               {{"file", path}, {"offset", absl::StrCat(offset)}});
+      continue;
+    }
+    if (outcome != SegmentReader::Outcome::kRecord) return absl::OkStatus();
+    const absl::StatusOr<RecordView> view = ViewRecord(payload);
+    if (!view.ok() || view->kind == log::v1::LogRecord::kFooter) continue;
+    if (view->kind == log::v1::LogRecord::kHeader) {
+      if (!header->ParseFromArray(view->bytes.data(),
+                                  static_cast<int>(view->bytes.size()))) {
+        return absl::DataLossError(absl::StrCat(path, ": malformed header"));
+      }
+      continue;
+    }
+    take(*view);
+  }
+}
+
+absl::Status MakeDirectories(const std::string& dir) {
+  std::error_code error;
+  std::filesystem::create_directories(dir, error);
+  if (!error) return absl::OkStatus();
+  return absl::UnavailableError(
+      absl::StrCat("cannot make directory ", dir, ": ", error.message()));
+}
+
+absl::Status SyncDirectory(const std::string& dir) {
+  const int fd = open(dir.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  const bool is_synced = fd >= 0 && fsync(fd) == 0;
+  const int error = errno;
+  if (fd >= 0) close(fd);
+  if (is_synced) return absl::OkStatus();
+  return absl::UnavailableError(
+      absl::StrCat("fsync of ", dir, ": ", std::strerror(error)));
+}
+
+}  // namespace sortition

@@ -1,0 +1,79 @@
+#pragma once
+// An endless log over segments that rotate by size and age, written by one
+// process at a time and continued after a crash.
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "io/segment_writer.h"
+#include "sidecar/record_wire.h"
+#include "sortition/log/v1/log.pb.h"
+
+namespace sortition {
+
+// Not thread-safe.
+class SegmentSequence {
+ public:
+  struct Options {
+    std::string dir;        // Made where missing.
+    std::string writer_id;  // In segment names and headers.
+    log::v1::SegmentHeader::Kind kind =
+        log::v1::SegmentHeader::KIND_UNSPECIFIED;
+    uint64_t segment_bytes = 0;
+    uint64_t preallocate_bytes = 0;
+    double segment_seconds = 0;
+    std::string options_text;
+  };
+
+  // Recovers what a dead writer left: its last segment is cut and closed.
+  static absl::StatusOr<std::unique_ptr<SegmentSequence>> Open(Options options);
+  // Without Close(), all is left as a dead process leaves it.
+  ~SegmentSequence() = default;
+
+  // Appends a record whose payload is the concatenation of `pieces`. `resume`
+  // goes into the header where this begins a segment.
+  absl::Status Append(std::span<const absl::string_view> pieces,
+                      const log::v1::SpoolPosition& resume, int64_t now_us);
+
+  // Closes the current segment if it is old enough.
+  absl::Status RotateByAge(int64_t now_us);
+  // What has been appended is on the disk afterwards. Nothing where it is
+  // already.
+  absl::Status Sync();
+  absl::Status Close();
+
+  // Cut from the end of the last segment when Open() recovered it.
+  uint64_t torn_bytes() const { return torn_bytes_; }
+
+ private:
+  explicit SegmentSequence(Options options);
+  absl::Status Begin(const log::v1::SpoolPosition& resume, int64_t now_us);
+
+  const Options options_;
+  const std::string incarnation_;
+  int64_t last_created_us_ = 0;  // In the newest name.
+  uint64_t num_segments_ = 0;    // Begun by this process.
+  uint64_t num_records_ = 0;     // Appended by this process.
+  uint64_t torn_bytes_ = 0;
+  bool is_synced_ = true;
+  std::unique_ptr<SegmentWriter> writer_;
+  int64_t begun_us_ = 0;
+};
+
+// Reads a segment that is not written to: its header, then each other record
+// but the footer. Damaged records are passed over.
+absl::Status ReadSegment(const std::string& path,
+                         log::v1::SegmentHeader* header,
+                         const std::function<void(const RecordView&)>& take);
+
+// Makes a directory, with those above it, where missing.
+absl::Status MakeDirectories(const std::string& dir);
+// fsync(2): names in it survive a power cut.
+absl::Status SyncDirectory(const std::string& dir);
+
+}  // namespace sortition

@@ -1,0 +1,61 @@
+#pragma once
+// The sidecar's counters, and how they appear at /metrics.
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+#include "process/metrics.h"
+#include "sidecar/join_records.h"
+#include "sidecar/spool_tail.h"
+
+namespace sortition {
+
+// Since this process started. What is read again after a restart counts again;
+// `tuples`, `matched`, `defaulted` and `late_*` count what was written.
+struct SidecarCounts {
+  JoinCounts join;
+  TailCounts tail;
+  uint64_t tuples = 0;
+  uint64_t matched = 0;
+  uint64_t defaulted = 0;
+  uint64_t not_shown = 0;       // Left out by only_if_shown.
+  uint64_t written_before = 0;  // Decisions an earlier process has emitted.
+  uint64_t late_after_window = 0;
+  uint64_t late_unknown_decision = 0;
+  uint64_t malformed_records = 0;     // Intact frames that make no sense.
+  uint64_t unreadable_decisions = 0;  // At emission.
+  uint64_t gap_records = 0;           // Lost by the server, by its own account.
+  uint64_t output_torn_bytes = 0;
+  uint64_t full_disk_retries = 0;
+  uint64_t removed_segments = 0;
+  // Now:
+  uint64_t pending = 0;
+  uint64_t spool_lag_bytes = 0;
+  int64_t watermark_us = 0;
+};
+
+class SidecarMetrics {
+ public:
+  // `metrics` must outlive this object.
+  explicit SidecarMetrics(Metrics* metrics);
+
+  void Update(const SidecarCounts& counts);
+  void ObserveRewardLatency(double seconds) {
+    reward_latency_->Observe(seconds);
+  }
+
+ private:
+  using Read = std::function<uint64_t(const SidecarCounts&)>;
+  struct Counter {
+    MetricCounter* metric;
+    Read read;
+  };
+
+  std::vector<Counter> counters_;
+  MetricGauge* pending_;
+  MetricGauge* spool_lag_bytes_;
+  MetricGauge* watermark_seconds_;
+  MetricHistogram* reward_latency_;
+};
+
+}  // namespace sortition

@@ -1,0 +1,161 @@
+#include "sidecar/spool_memory.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <limits>
+#include <system_error>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
+#include "core/base/hash.h"
+#include "core/base/status_macros.h"
+#include "io/files.h"
+#include "process/log.h"
+#include "sidecar/segment_sequence.h"
+
+namespace sortition {
+namespace {
+
+// File: magic, then entries, then the hash of all before it; little-endian.
+constexpr absl::string_view kMagic = "SRTIDS1\n";
+constexpr uint64_t kFeedbackBit = uint64_t{1} << 63;
+constexpr size_t kEntryBytes = 3 * sizeof(uint64_t);
+constexpr size_t kHashBytes = 2 * sizeof(uint64_t);
+
+void PutUint64(uint64_t value, std::string* bytes) {
+  for (int shift = 0; shift < 64; shift += 8) {
+    bytes->push_back(static_cast<char>(value >> shift & 0xFF));
+  }
+}
+
+uint64_t GetUint64(absl::string_view bytes) {
+  uint64_t value = 0;
+  for (int i = 7; i >= 0; --i) {
+    value = value << 8 | static_cast<unsigned char>(bytes[i]);
+  }
+  return value;
+}
+
+std::string Encode(const std::vector<RememberedId>& ids) {
+  std::string bytes(kMagic);
+  bytes.reserve(kMagic.size() + ids.size() * kEntryBytes + kHashBytes);
+  for (const RememberedId& id : ids) {
+    PutUint64(id.hash.low, &bytes);
+    PutUint64(id.hash.high, &bytes);
+    PutUint64(
+        static_cast<uint64_t>(id.time_us) | (id.is_feedback ? kFeedbackBit : 0),
+        &bytes);
+  }
+  const Hash128 hash = HashBytes(bytes);
+  PutUint64(hash.low, &bytes);
+  PutUint64(hash.high, &bytes);
+  return bytes;
+}
+
+absl::StatusOr<std::vector<RememberedId>> Decode(absl::string_view bytes) {
+  const absl::Status damaged = absl::DataLossError("damaged");
+  if (bytes.size() < kMagic.size() + kHashBytes) return damaged;
+  const absl::string_view body = bytes.substr(0, bytes.size() - kHashBytes);
+  const absl::string_view end = bytes.substr(body.size());
+  if (HashBytes(body) != Hash128{GetUint64(end), GetUint64(end.substr(8))} ||
+      !absl::StartsWith(body, kMagic) ||
+      (body.size() - kMagic.size()) % kEntryBytes != 0) {
+    return damaged;
+  }
+  std::vector<RememberedId> ids;
+  for (size_t at = kMagic.size(); at < body.size(); at += kEntryBytes) {
+    const uint64_t time = GetUint64(body.substr(at + 16));
+    ids.push_back({{GetUint64(body.substr(at)), GetUint64(body.substr(at + 8))},
+                   static_cast<int64_t>(time & ~kFeedbackBit),
+                   0,
+                   (time & kFeedbackBit) != 0});
+  }
+  return ids;
+}
+
+int64_t LastTime(const std::vector<RememberedId>& ids) {
+  int64_t last = std::numeric_limits<int64_t>::min();
+  for (const RememberedId& id : ids) last = std::max(last, id.time_us);
+  return last;
+}
+
+absl::Status SyncFile(const std::string& path) {
+  const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  const bool is_synced = fd >= 0 && fdatasync(fd) == 0;
+  const int error = errno;
+  if (fd >= 0) close(fd);
+  if (is_synced) return absl::OkStatus();
+  return absl::UnavailableError(
+      absl::StrCat("fdatasync of ", path, ": ", std::strerror(error)));
+}
+
+}  // namespace
+
+absl::StatusOr<std::vector<RememberedId>> SpoolMemory::Load(
+    const std::vector<std::string>& present) {
+  RETURN_IF_ERROR(MakeDirectories(dir_));
+  std::vector<std::string> segments;
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator(dir_, error)) {
+    const std::string name = entry.path().filename().string();
+    if (!absl::EndsWith(name, ".ids")) continue;
+    segments.emplace_back(absl::StripSuffix(name, ".ids"));
+  }
+  if (error) {
+    return absl::UnavailableError(
+        absl::StrCat("cannot list ", dir_, ": ", error.message()));
+  }
+  std::sort(segments.begin(), segments.end());
+  std::vector<RememberedId> all;
+  for (const std::string& segment : segments) {
+    if (std::binary_search(present.begin(), present.end(), segment)) {
+      RETURN_IF_ERROR(Drop(segment));
+      continue;
+    }
+    ASSIGN_OR_RETURN(const std::string bytes, ReadFile(PathOf(segment)));
+    const absl::StatusOr<std::vector<RememberedId>> ids = Decode(bytes);
+    if (!ids.ok()) {
+      LogError(
+          "a file of remembered ids is damaged; duplicates of its "
+          "decisions will not be recognised",
+          {{"file", PathOf(segment)}});
+      continue;
+    }
+    last_time_us_[segment] = LastTime(*ids);
+    all.insert(all.end(), ids->begin(), ids->end());
+  }
+  return all;
+}
+
+absl::Status SpoolMemory::Add(const std::string& segment,
+                              const std::vector<RememberedId>& ids) {
+  RETURN_IF_ERROR(WriteFile(PathOf(segment), Encode(ids)));
+  RETURN_IF_ERROR(SyncFile(PathOf(segment)));
+  RETURN_IF_ERROR(SyncDirectory(dir_));
+  last_time_us_[segment] = LastTime(ids);
+  return absl::OkStatus();
+}
+
+absl::Status SpoolMemory::DropBefore(int64_t time_us) {
+  for (auto it = last_time_us_.begin(); it != last_time_us_.end();) {
+    const auto current = it++;
+    if (current->second < time_us) RETURN_IF_ERROR(Drop(current->first));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status SpoolMemory::Drop(const std::string& segment) {
+  const std::string path = PathOf(segment);
+  last_time_us_.erase(segment);
+  if (unlink(path.c_str()) == 0 || errno == ENOENT) return absl::OkStatus();
+  return absl::UnavailableError(
+      absl::StrCat("cannot remove ", path, ": ", std::strerror(errno)));
+}
+
+}  // namespace sortition

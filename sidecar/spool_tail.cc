@@ -1,0 +1,243 @@
+#include "sidecar/spool_tail.h"
+
+#include <poll.h>
+#include <sys/inotify.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cmath>
+#include <cstring>
+#include <filesystem>
+#include <system_error>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "core/base/check.h"
+#include "core/base/status_macros.h"
+#include "io/segment_writer.h"
+#include "process/log.h"
+#include "sidecar/record_wire.h"
+
+namespace sortition {
+namespace {
+
+// A busy writer wakes the reader at every record; waiting this long before
+// looking lets it take many at once.
+constexpr int kCoalesceMs = 5;
+
+constexpr uint32_t kFormatVersion = 1;
+
+int OpenInotify(const std::string& dir) {
+  const int fd = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
+  if (fd < 0 || inotify_add_watch(
+                    fd, dir.c_str(),
+                    IN_MODIFY | IN_CREATE | IN_MOVED_TO | IN_CLOSE_WRITE) < 0) {
+    LogWarning("inotify does not work here, polling instead",
+               {{"directory", dir}, {"error", std::strerror(errno)}});
+    if (fd >= 0) close(fd);
+    return -1;
+  }
+  return fd;
+}
+
+}  // namespace
+
+SpoolTail::SpoolTail(std::string dir, bool use_inotify)
+    : dir_(std::move(dir)), inotify_(use_inotify ? OpenInotify(dir_) : -1) {}
+
+SpoolTail::~SpoolTail() {
+  if (inotify_ >= 0) close(inotify_);
+}
+
+const SpoolTail::Segment& SpoolTail::segment(uint32_t ordinal) const {
+  CHECK(ordinal >= first_ordinal_ && ordinal <= current_);
+  return segments_[ordinal - first_ordinal_];
+}
+
+void SpoolTail::DropBefore(uint32_t ordinal) {
+  while (first_ordinal_ < ordinal && segments_.size() > 1) {
+    segments_.pop_front();
+    ++first_ordinal_;
+  }
+}
+
+uint64_t SpoolTail::RemainingBytes() const {
+  if (reader_ == nullptr) return 0;
+  std::error_code error;
+  const uint64_t size =
+      std::filesystem::file_size(PathOf(segments_.back().name), error);
+  return error || size < reader_->offset() ? 0 : size - reader_->offset();
+}
+
+void SpoolTail::Wait(double seconds) {
+  const int timeout_ms = static_cast<int>(std::ceil(seconds * 1e3));
+  if (inotify_ < 0) {
+    poll(nullptr, 0, timeout_ms);
+    return;
+  }
+  pollfd event = {inotify_, POLLIN, 0};
+  if (poll(&event, 1, timeout_ms) <= 0) return;
+  poll(nullptr, 0, std::min(kCoalesceMs, timeout_ms));
+  char buffer[16384];
+  while (read(inotify_, buffer, sizeof(buffer)) > 0) {
+  }
+}
+
+// Finds the segments that came since the last look.
+absl::Status SpoolTail::List() {
+  ASSIGN_OR_RETURN(const std::vector<std::string> names, ListSegments(dir_));
+  const std::string newest = !later_.empty()     ? later_.back()
+                             : segments_.empty() ? std::string()
+                                                 : segments_.back().name;
+  const size_t known = segments_.size() + later_.size();
+  const auto first_new = std::upper_bound(names.begin(), names.end(), newest);
+  later_.insert(later_.end(), first_new, names.end());
+  // A segment that sorts before one that is being read came too late: its
+  // writer's clock was set back. Its place in the order has been passed.
+  const size_t old = static_cast<size_t>(first_new - names.begin());
+  const size_t unknown = old > known ? old - known : 0;
+  if (unknown > counts_.out_of_order_segments) {
+    LogError(
+        "segments appeared before the place that was reached; they are not "
+        "read before the next start",
+        {{"directory", dir_}, {"count", absl::StrCat(unknown)}});
+    counts_.out_of_order_segments = unknown;
+  }
+  return absl::OkStatus();
+}
+
+absl::Status SpoolTail::OpenNext() {
+  ASSIGN_OR_RETURN(reader_, SegmentReader::Open(PathOf(later_.front())));
+  segments_.push_back({std::move(later_.front()), ""});
+  later_.pop_front();
+  ++current_;
+  has_dead_writer_ = false;
+  return absl::OkStatus();
+}
+
+SpoolTail::Outcome SpoolTail::Finish() {
+  reader_.reset();
+  return Outcome::kSegmentDone;
+}
+
+absl::StatusOr<SpoolTail::Outcome> SpoolTail::Next() {
+  while (true) {
+    if (reader_ == nullptr) {
+      if (later_.empty()) RETURN_IF_ERROR(List());
+      if (later_.empty()) return Outcome::kCaughtUp;
+      RETURN_IF_ERROR(OpenNext());
+    }
+    absl::string_view payload;
+    uint64_t offset = 0;
+    ASSIGN_OR_RETURN(const SegmentReader::Outcome outcome,
+                     reader_->Next(&payload, &offset));
+    switch (outcome) {
+      case SegmentReader::Outcome::kRecord: {
+        ASSIGN_OR_RETURN(const Content content, TakeRecord(payload, offset));
+        if (content == Content::kFooter) return Finish();
+        if (content == Content::kRecord) return Outcome::kRecord;
+        break;
+      }
+      case SegmentReader::Outcome::kCorrupt:
+        ++counts_.corrupt_records;
+        LogError("skipped a damaged record of the spool",
+                 {{"file", PathOf(segments_.back().name)},
+                  {"offset", absl::StrCat(offset)},
+                  {"bytes", absl::StrCat(payload.size())}});
+        break;
+      case SegmentReader::Outcome::kEnd:
+      case SegmentReader::Outcome::kIncomplete: {
+        if (has_dead_writer_) return Finish();
+        ASSIGN_OR_RETURN(const Outcome end, AtEnd(outcome));
+        if (!has_dead_writer_) return end;
+        break;  // Recovered; the footer comes now.
+      }
+    }
+  }
+}
+
+// A payload that is no LogRecord is passed on: the caller counts it.
+absl::StatusOr<SpoolTail::Content> SpoolTail::TakeRecord(
+    absl::string_view payload, uint64_t offset) {
+  record_ = {{current_, offset}, payload};
+  const absl::StatusOr<RecordView> view = ViewRecord(payload);
+  if (view.ok() && view->kind == log::v1::LogRecord::kFooter) {
+    return Content::kFooter;
+  }
+  if (!view.ok() || view->kind != log::v1::LogRecord::kHeader) {
+    counts_.bytes += payload.size();
+    return Content::kRecord;
+  }
+  log::v1::SegmentHeader header;
+  if (!header.ParseFromArray(view->bytes.data(),
+                             static_cast<int>(view->bytes.size()))) {
+    return Content::kRecord;
+  }
+  if (header.format_version() > kFormatVersion) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        PathOf(segments_.back().name), ": format_version ",
+        header.format_version(), " is not in [1, ", kFormatVersion, "]"));
+  }
+  segments_.back().writer_id = header.writer_id();
+  return Content::kHeader;
+}
+
+// At the end of what the current segment has now.
+absl::StatusOr<SpoolTail::Outcome> SpoolTail::AtEnd(
+    SegmentReader::Outcome outcome) {
+  ASSIGN_OR_RETURN(const bool is_live,
+                   SegmentHasLiveWriter(PathOf(segments_.back().name)));
+  if (!is_live) {
+    RETURN_IF_ERROR(Recover());
+    return Outcome::kWaiting;
+  }
+  if (outcome == SegmentReader::Outcome::kIncomplete) return Outcome::kWaiting;
+  RETURN_IF_ERROR(List());
+  ASSIGN_OR_RETURN(const bool is_last, AreLaterSegmentsEmpty());
+  return is_last ? Outcome::kCaughtUp : Outcome::kWaiting;
+}
+
+// A writer that died may have left records after the place where the reader
+// stood, then a torn one.
+absl::Status SpoolTail::Recover() {
+  const std::string path = PathOf(segments_.back().name);
+  const uint64_t offset = reader_->offset();
+  const absl::StatusOr<log::v1::SegmentFooter> footer = RecoverSegment(path);
+  if (footer.ok()) {
+    ++counts_.recovered_segments;
+    counts_.torn_bytes += footer->torn_bytes();
+    LogWarning("recovered a spool segment whose writer died",
+               {{"file", path},
+                {"records", absl::StrCat(footer->num_records())},
+                {"torn_bytes", absl::StrCat(footer->torn_bytes())}});
+  } else {
+    // The writer is dead all the same: what can be read is all there will be.
+    LogError("cannot recover a spool segment; reading what is intact",
+             {{"file", path}, {"error", footer.status().ToString()}});
+  }
+  ASSIGN_OR_RETURN(reader_, SegmentReader::Open(path));
+  reader_->Seek(offset);
+  has_dead_writer_ = true;
+  return absl::OkStatus();
+}
+
+// A writer prepares its next segment ahead, and may close the old one after it
+// has begun to write there.
+absl::StatusOr<bool> SpoolTail::AreLaterSegmentsEmpty() const {
+  for (const std::string& name : later_) {
+    ASSIGN_OR_RETURN(const std::unique_ptr<SegmentReader> reader,
+                     SegmentReader::Open(PathOf(name)));
+    absl::string_view payload;
+    uint64_t offset = 0;
+    ASSIGN_OR_RETURN(SegmentReader::Outcome outcome,
+                     reader->Next(&payload, &offset));
+    if (outcome == SegmentReader::Outcome::kRecord) {
+      ASSIGN_OR_RETURN(outcome, reader->Next(&payload, &offset));
+    }
+    if (outcome != SegmentReader::Outcome::kEnd) return false;
+  }
+  return true;
+}
+
+}  // namespace sortition

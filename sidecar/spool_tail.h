@@ -1,0 +1,96 @@
+#pragma once
+// Follows a spool: all records of all its segments, in order, as they come.
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "io/segment.h"
+#include "sidecar/join_records.h"
+
+namespace sortition {
+
+struct TailCounts {
+  uint64_t bytes = 0;               // Of record payloads.
+  uint64_t corrupt_records = 0;     // Skipped in the middle.
+  uint64_t recovered_segments = 0;  // Whose writer had died.
+  uint64_t torn_bytes = 0;          // Cut from their ends.
+  uint64_t out_of_order_segments = 0;
+};
+
+// Not thread-safe.
+class SpoolTail {
+ public:
+  enum class Outcome {
+    kRecord,       // The fields of record() are set.
+    kSegmentDone,  // The segment that was read last got its footer.
+    kCaughtUp,     // All that is in the spool has been read.
+    kWaiting,      // Nothing to read now, but more is under way.
+  };
+  struct Record {
+    SpoolPlace place;
+    absl::string_view payload;  // Valid until the next call of Next().
+  };
+  struct Segment {
+    std::string name;
+    std::string writer_id;  // From its header.
+  };
+
+  // `dir` must exist. Where inotify does not work, Wait() polls.
+  SpoolTail(std::string dir, bool use_inotify);
+  ~SpoolTail();
+  SpoolTail(const SpoolTail&) = delete;
+  SpoolTail& operator=(const SpoolTail&) = delete;
+
+  // Damage is counted, logged and passed over; the segment of a dead writer is
+  // recovered, then passed. FailedPrecondition for a segment of a later format;
+  // other errors name the file that cannot be read.
+  absl::StatusOr<Outcome> Next();
+  const Record& record() const { return record_; }
+
+  // Until something may have changed in the spool, at most `seconds`.
+  void Wait(double seconds);
+
+  // The segment that the ordinal `place.segment` counts, from 1.
+  const Segment& segment(uint32_t ordinal) const;
+  // Forgets the names of segments before `ordinal`.
+  void DropBefore(uint32_t ordinal);
+  uint32_t current_segment() const { return current_; }
+
+  // Names of the segments after the current one.
+  const std::deque<std::string>& later_segments() const { return later_; }
+  // Of the current segment, what is preallocated included.
+  uint64_t RemainingBytes() const;
+  std::string PathOf(const std::string& name) const {
+    return dir_ + "/" + name;
+  }
+  const TailCounts& counts() const { return counts_; }
+
+ private:
+  absl::Status List();
+  absl::Status OpenNext();
+  enum class Content { kRecord, kHeader, kFooter };
+  absl::StatusOr<Content> TakeRecord(absl::string_view payload,
+                                     uint64_t offset);
+  absl::StatusOr<Outcome> AtEnd(SegmentReader::Outcome outcome);
+  absl::Status Recover();
+  absl::StatusOr<bool> AreLaterSegmentsEmpty() const;
+  Outcome Finish();
+
+  const std::string dir_;
+  int inotify_ = -1;
+  std::unique_ptr<SegmentReader> reader_;  // Of the current segment.
+  bool has_dead_writer_ = false;           // The current segment's.
+  std::deque<Segment> segments_;           // The last one is the current one.
+  uint32_t first_ordinal_ = 1;             // Of segments_.front().
+  uint32_t current_ = 0;
+  std::deque<std::string> later_;
+  Record record_;
+  TailCounts counts_;
+};
+
+}  // namespace sortition

@@ -1,0 +1,151 @@
+#include "sidecar/tuple_writer.h"
+
+#include <algorithm>
+#include <array>
+#include <tuple>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "core/base/check.h"
+#include "core/base/status_macros.h"
+#include "io/segment.h"
+#include "sidecar/record_wire.h"
+
+namespace sortition {
+namespace {
+
+using log::v1::SpoolPosition;
+
+// Late feedback is rare and small.
+constexpr uint64_t kLatePreallocateBytes = 1 << 18;
+
+// Segment names begin with the time of their making, 16 digits.
+constexpr size_t kTimeDigits = 16;
+
+bool IsBefore(const SpoolPosition& a, const SpoolPosition& b) {
+  return std::forward_as_tuple(a.segment(), a.offset()) <
+         std::forward_as_tuple(b.segment(), b.offset());
+}
+
+SpoolPosition JustAfter(SpoolPosition position) {
+  position.set_offset(position.offset() + 1);
+  return position;
+}
+
+SegmentSequence::Options SequenceOptions(
+    const config::v1::SidecarOptions& options) {
+  SegmentSequence::Options sequence;
+  sequence.segment_bytes = options.segment_bytes();
+  sequence.segment_seconds = options.segment_seconds();
+  sequence.options_text = options.ShortDebugString();
+  return sequence;
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<TupleWriter>> TupleWriter::Open(
+    const config::v1::SidecarOptions& options,
+    const std::string& oldest_segment) {
+  std::unique_ptr<TupleWriter> writer(new TupleWriter());
+  SegmentSequence::Options tuples = SequenceOptions(options);
+  tuples.dir = options.tuples();
+  tuples.writer_id = "tuples";
+  tuples.kind = log::v1::SegmentHeader::TUPLES;
+  tuples.preallocate_bytes = options.segment_bytes();
+  ASSIGN_OR_RETURN(writer->tuples_, SegmentSequence::Open(tuples));
+  SegmentSequence::Options late = SequenceOptions(options);
+  late.dir = options.tuples() + "/late";
+  late.writer_id = "late";
+  late.kind = log::v1::SegmentHeader::LATE;
+  late.preallocate_bytes =
+      std::min(options.segment_bytes(), kLatePreallocateBytes);
+  ASSIGN_OR_RETURN(writer->late_, SegmentSequence::Open(late));
+  RETURN_IF_ERROR(writer->FindResume(tuples.dir));
+  RETURN_IF_ERROR(writer->FindLate(late.dir, oldest_segment));
+  return writer;
+}
+
+absl::Status TupleWriter::FindResume(const std::string& dir) {
+  ASSIGN_OR_RETURN(const std::vector<std::string> names, ListSegments(dir));
+  for (auto name = names.rbegin(); name != names.rend(); ++name) {
+    log::v1::SegmentHeader header;
+    const auto take = [this](const RecordView& record) {
+      if (record.kind != log::v1::LogRecord::kTuple) return;
+      const absl::StatusOr<SpoolPosition> position = ViewPosition(record.bytes);
+      if (position.ok() && !HasPassed(*position))
+        resume_ = JustAfter(*position);
+    };
+    RETURN_IF_ERROR(ReadSegment(absl::StrCat(dir, "/", *name), &header, take));
+    if (IsBefore(resume_, header.resume())) resume_ = header.resume();
+    if (!resume_.segment().empty()) break;
+  }
+  return absl::OkStatus();
+}
+
+// A late segment made before the oldest segment of the spool holds nothing of
+// it, unless it is the last one of those: it may have been written to later.
+absl::Status TupleWriter::FindLate(const std::string& dir,
+                                   const std::string& oldest_segment) {
+  if (oldest_segment.empty()) return absl::OkStatus();
+  ASSIGN_OR_RETURN(const std::vector<std::string> names, ListSegments(dir));
+  for (auto name = names.rbegin(); name != names.rend(); ++name) {
+    log::v1::SegmentHeader header;
+    const auto take = [&](const RecordView& record) {
+      if (record.kind != log::v1::LogRecord::kLate) return;
+      const absl::StatusOr<SpoolPosition> position = ViewPosition(record.bytes);
+      if (!position.ok() || position->segment() < oldest_segment) return;
+      late_positions_[position->segment()].insert(position->offset());
+    };
+    RETURN_IF_ERROR(ReadSegment(absl::StrCat(dir, "/", *name), &header, take));
+    if (name->substr(0, kTimeDigits) < oldest_segment.substr(0, kTimeDigits)) {
+      break;
+    }
+  }
+  return absl::OkStatus();
+}
+
+bool TupleWriter::HasPassed(const SpoolPosition& position) const {
+  return IsBefore(position, resume_);
+}
+
+absl::Status TupleWriter::WriteTuple(const log::v1::BanditTuple& tuple,
+                                     absl::string_view decision,
+                                     int64_t now_us) {
+  DCHECK(!HasPassed(tuple.position()));
+  const std::string prefix = TuplePrefix(tuple, decision.size());
+  const std::array<absl::string_view, 2> pieces = {prefix, decision};
+  RETURN_IF_ERROR(tuples_->Append(pieces, resume_, now_us));
+  resume_ = JustAfter(tuple.position());
+  return absl::OkStatus();
+}
+
+bool TupleWriter::HasLate(const SpoolPosition& position) const {
+  const auto it = late_positions_.find(position.segment());
+  return it != late_positions_.end() && it->second.contains(position.offset());
+}
+
+absl::Status TupleWriter::WriteLate(const log::v1::LateFeedback& late,
+                                    int64_t now_us) {
+  log::v1::LogRecord record;
+  *record.mutable_late() = late;
+  const std::string bytes = record.SerializeAsString();
+  const std::array<absl::string_view, 1> pieces = {bytes};
+  return late_->Append(pieces, resume_, now_us);
+}
+
+absl::Status TupleWriter::RotateByAge(int64_t now_us) {
+  RETURN_IF_ERROR(tuples_->RotateByAge(now_us));
+  return late_->RotateByAge(now_us);
+}
+
+absl::Status TupleWriter::Sync() {
+  RETURN_IF_ERROR(tuples_->Sync());
+  return late_->Sync();
+}
+
+absl::Status TupleWriter::Close() {
+  RETURN_IF_ERROR(tuples_->Close());
+  return late_->Close();
+}
+
+}  // namespace sortition

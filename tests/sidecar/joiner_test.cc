@@ -1,0 +1,354 @@
+#include "sidecar/joiner.h"
+
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+namespace sortition {
+namespace {
+
+using config::v1::JoinOptions;
+using log::v1::LateFeedback;
+using testing::ElementsAre;
+using testing::IsEmpty;
+
+constexpr int64_t kSecond = 1000000;
+// Some time after the epoch; tests count in seconds from here.
+constexpr int64_t kBase = 1'700'000'000 * kSecond;
+
+// Feeds a joiner with window 10 s and slack 1 s; every record in a new place.
+class JoinerTest : public testing::Test {
+ protected:
+  JoinerTest() {
+    options_.set_reward_wait_time_seconds(10);
+    options_.set_slack_seconds(1);
+    options_.set_default_reward(-7);
+  }
+
+  Joiner& joiner() {
+    if (!joiner_.has_value()) joiner_.emplace(options_);
+    return *joiner_;
+  }
+  SpoolPlace NextPlace() { return {segment_, offset_++}; }
+  static int64_t At(double seconds) {
+    return kBase + static_cast<int64_t>(seconds * kSecond);
+  }
+
+  void Decide(const std::string& id, double seconds) {
+    joiner().AddDecision(NextPlace(), id, At(seconds));
+    Collect();
+  }
+  void Feed(const std::string& feedback_id, const std::string& id,
+            double seconds, double reward) {
+    log::v1::Feedback feedback;
+    feedback.set_feedback_id(feedback_id);
+    feedback.set_decision_id(id);
+    feedback.set_time_us(At(seconds));
+    feedback.set_reward(reward);
+    joiner().AddFeedback(NextPlace(), feedback);
+    Collect();
+  }
+  void Show(const std::string& id, double seconds, bool not_shown = false) {
+    log::v1::Shown shown;
+    shown.set_decision_id(id);
+    shown.set_time_us(At(seconds));
+    shown.set_not_shown(not_shown);
+    joiner().AddShown(NextPlace(), shown);
+    Collect();
+  }
+  void Advance(double seconds) {
+    joiner().AdvanceTo(At(seconds));
+    Collect();
+  }
+  void Collect() {
+    while (auto late = joiner().PopLate()) {
+      log::v1::Feedback feedback;
+      ASSERT_TRUE(feedback.ParseFromString(late->feedback));
+      late_.push_back(
+          feedback.feedback_id() +
+          (late->reason == LateFeedback::AFTER_WINDOW ? ":late" : ":unknown"));
+    }
+    while (auto closed = joiner().PopClosed()) {
+      closed_.push_back(*std::move(closed));
+    }
+  }
+  std::vector<double> Rewards() const {
+    std::vector<double> rewards;
+    for (const ClosedDecision& closed : closed_) {
+      rewards.push_back(closed.reward);
+    }
+    return rewards;
+  }
+
+  JoinOptions options_;
+  std::optional<Joiner> joiner_;
+  uint32_t segment_ = 1;
+  uint64_t offset_ = 100;
+  std::vector<ClosedDecision> closed_;
+  std::vector<std::string> late_;
+};
+
+struct AggregationCase {
+  JoinOptions::Aggregation aggregation;
+  double reward;
+};
+
+class AggregationTest : public JoinerTest,
+                        public testing::WithParamInterface<AggregationCase> {};
+
+// Rewards 5 at 3 s, 1 at 2 s and 3 at 4 s, in this order in the spool. The
+// earliest is the 1; sum 9, mean 3, largest 5, smallest 1.
+TEST_P(AggregationTest, AggregatesTheRewardsOfTheWindow) {
+  options_.set_aggregation(GetParam().aggregation);
+  Decide("a", 0);
+  Feed("f1", "a", 3, 5);
+  Feed("f2", "a", 2, 1);
+  Feed("f3", "a", 4, 3);
+  Advance(20);
+  EXPECT_THAT(Rewards(), ElementsAre(GetParam().reward));
+  ASSERT_EQ(closed_.size(), 1u);
+  EXPECT_TRUE(closed_[0].has_feedback);
+  EXPECT_EQ(closed_[0].records.size(), 3u);
+}
+
+INSTANTIATE_TEST_SUITE_P(All, AggregationTest,
+                         testing::Values(AggregationCase{JoinOptions::EARLIEST,
+                                                         1},
+                                         AggregationCase{JoinOptions::SUM, 9},
+                                         AggregationCase{JoinOptions::MEAN, 3},
+                                         AggregationCase{JoinOptions::MAX, 5},
+                                         AggregationCase{JoinOptions::MIN, 1}));
+
+TEST_F(JoinerTest, DecisionWithoutFeedbackGetsTheDefault) {
+  Decide("a", 0);
+  Advance(20);
+  EXPECT_THAT(Rewards(), ElementsAre(-7));
+  EXPECT_FALSE(closed_[0].has_feedback);
+}
+
+// It closes when the watermark is beyond 0 + 10 + 1 seconds, not at it.
+TEST_F(JoinerTest, ClosesStrictlyAfterWindowAndSlack) {
+  Decide("a", 0);
+  Advance(11);
+  EXPECT_THAT(closed_, IsEmpty());
+  Advance(11.000001);
+  EXPECT_EQ(closed_.size(), 1u);
+}
+
+TEST_F(JoinerTest, LogTimesAloneCloseAWindow) {
+  Decide("a", 0);
+  Decide("b", 11.5);
+  EXPECT_EQ(closed_.size(), 1u);
+}
+
+// 10 s after the decision is inside, a microsecond more is outside.
+TEST_F(JoinerTest, FeedbackExactlyAtTheWindowCounts) {
+  Decide("a", 0);
+  Feed("f1", "a", 10, 1);
+  Feed("f2", "a", 10.000001, 2);
+  Advance(20);
+  EXPECT_THAT(Rewards(), ElementsAre(1));
+  EXPECT_THAT(late_, ElementsAre("f2:late"));
+  EXPECT_EQ(joiner().counts().after_window, 1u);
+}
+
+TEST_F(JoinerTest, FeedbackOfAnEmittedDecisionIsLateForOneMoreWindow) {
+  Decide("a", 0);
+  Advance(12);
+  Feed("f1", "a", 20, 1);         // 0 + 2 · 10: still known.
+  Feed("f2", "a", 20.000001, 1);  // Not known any more: held, then unknown.
+  EXPECT_THAT(late_, ElementsAre("f1:late"));
+  Advance(32);
+  EXPECT_THAT(late_, ElementsAre("f1:late", "f2:unknown"));
+}
+
+TEST_F(JoinerTest, EarlyFeedbackAndShownAreJoined) {
+  Feed("f1", "a", 1, 2);
+  Show("a", 1.5);
+  Decide("a", 2);
+  Advance(20);
+  EXPECT_THAT(Rewards(), ElementsAre(2));
+  EXPECT_EQ(closed_[0].records.size(), 2u);
+  EXPECT_THAT(late_, IsEmpty());
+}
+
+// Feedback at 1 s waits for a decision until 11 s of log time, inclusive.
+TEST_F(JoinerTest, EarlyFeedbackWaitsOneWindow) {
+  Feed("f1", "a", 1, 2);
+  Feed("f2", "b", 0.999999, 3);
+  Decide("a", 11);
+  Decide("b", 11);
+  Advance(40);
+  EXPECT_THAT(Rewards(), ElementsAre(2, -7));
+  EXPECT_THAT(late_, ElementsAre("f2:unknown"));
+}
+
+// In the spool before its decision, in time after its window.
+TEST_F(JoinerTest, EarlyInTheSpoolButAfterTheWindowIsLate) {
+  options_.set_slack_seconds(100);
+  Feed("f1", "a", 10.5, 2);
+  Decide("a", 0);
+  Advance(200);
+  EXPECT_THAT(Rewards(), ElementsAre(-7));
+  EXPECT_THAT(late_, ElementsAre("f1:late"));
+}
+
+TEST_F(JoinerTest, FeedbackForNoDecisionIsUnknownAfterAWindow) {
+  Feed("f1", "nobody", 0, 1);
+  Advance(11);
+  EXPECT_THAT(late_, IsEmpty());
+  Advance(11.5);
+  EXPECT_THAT(late_, ElementsAre("f1:unknown"));
+  EXPECT_EQ(joiner().counts().unknown_decision, 1u);
+}
+
+TEST_F(JoinerTest, DropsDuplicatesByFeedbackId) {
+  Decide("a", 0);
+  Feed("f1", "a", 1, 2);
+  Feed("f1", "a", 2, 2);
+  Feed("f1", "a", 15, 2);  // A retry after the window is no late feedback.
+  Advance(20);
+  EXPECT_THAT(Rewards(), ElementsAre(2));
+  EXPECT_THAT(late_, IsEmpty());
+  EXPECT_EQ(joiner().counts().duplicate_feedback, 2u);
+}
+
+TEST_F(JoinerTest, DropsASecondDecisionWithTheSameId) {
+  Decide("a", 0);
+  Decide("a", 1);
+  Feed("f1", "a", 2, 3);
+  Advance(12);
+  Decide("a", 15);  // Emitted, but remembered.
+  Advance(60);
+  EXPECT_THAT(Rewards(), ElementsAre(3));
+  EXPECT_EQ(closed_[0].time_us, At(0));
+  EXPECT_EQ(joiner().counts().duplicate_decisions, 2u);
+}
+
+TEST_F(JoinerTest, AnIdIsFreeAgainAfterTwoWindows) {
+  Decide("a", 0);
+  Advance(19);
+  Decide("a", 20);  // 0 + 2 · 10: a duplicate still.
+  Decide("a", 20.000001);
+  Advance(40);
+  EXPECT_EQ(closed_.size(), 2u);
+}
+
+TEST_F(JoinerTest, TheHeadBlocksSoThatOrderIsTheSpools) {
+  Decide("a", 5);
+  Decide("b", 4.5);  // Disorder within the slack.
+  Advance(15.9);     // b's window is over, a's is not.
+  EXPECT_THAT(closed_, IsEmpty());
+  Advance(16.1);
+  ASSERT_EQ(closed_.size(), 2u);
+  EXPECT_EQ(closed_[0].time_us, At(5));
+  EXPECT_EQ(closed_[1].time_us, At(4.5));
+}
+
+TEST_F(JoinerTest, OnlyIfShownLeavesOutTheRest) {
+  options_.set_only_if_shown(true);
+  Decide("shown", 0);
+  Decide("silent", 0);
+  Decide("not shown", 0);
+  Decide("shown late", 0);
+  Show("shown", 1);
+  Show("not shown", 1, true);
+  Show("shown late", 10.5);
+  Advance(20);
+  std::vector<bool> wanted;
+  for (const ClosedDecision& closed : closed_) {
+    wanted.push_back(closed.is_wanted);
+  }
+  EXPECT_THAT(wanted, ElementsAre(true, false, false, false));
+  EXPECT_EQ(joiner().counts().shown, 2u);
+  EXPECT_EQ(joiner().counts().unused_shown, 1u);
+}
+
+TEST_F(JoinerTest, TheFirstShownCounts) {
+  Decide("a", 0);
+  Show("a", 1);
+  Show("a", 2, true);
+  Advance(20);
+  ASSERT_EQ(closed_.size(), 1u);
+  ASSERT_EQ(closed_[0].records.size(), 1u);
+  EXPECT_EQ(closed_[0].records[0].time_us, At(1));
+  EXPECT_EQ(joiner().counts().unused_shown, 1u);
+}
+
+TEST_F(JoinerTest, NeedsTheSegmentOfTheOldestOpenDecision) {
+  EXPECT_EQ(joiner().OldestNeededSegment(),
+            std::numeric_limits<uint32_t>::max());
+  segment_ = 3;
+  Decide("a", 0);
+  segment_ = 4;
+  Decide("b", 8);
+  EXPECT_EQ(joiner().OldestNeededSegment(), 3u);
+  Advance(12);
+  EXPECT_EQ(joiner().OldestNeededSegment(), 4u);
+}
+
+// The feedback of segment 1 is in the tuple of a decision of segment 2: it is
+// needed until that one is out at 9 + 11 s, though it is over itself at 11 s.
+TEST_F(JoinerTest, NeedsTheSegmentOfAdoptedFeedback) {
+  Feed("f1", "a", 0, 1);
+  segment_ = 2;
+  Decide("a", 9);
+  Advance(19);
+  EXPECT_TRUE(joiner().IsOver(At(0)));
+  EXPECT_EQ(joiner().OldestNeededSegment(), 1u);
+  Advance(21);
+  EXPECT_EQ(joiner().OldestNeededSegment(),
+            std::numeric_limits<uint32_t>::max());
+}
+
+// A joiner that got the ids of segment 1 must answer to segment 2 as one that
+// saw segment 1 itself.
+TEST_F(JoinerTest, RememberedIdsStandForARemovedSegment) {
+  Decide("a", 0);
+  Feed("f1", "a", 1, 1);
+  std::vector<RememberedId> ids = joiner().IdsOfSegment(1);
+  ASSERT_EQ(ids.size(), 2u);
+  EXPECT_THAT(joiner().IdsOfSegment(2), IsEmpty());
+  joiner_.emplace(options_);
+  for (RememberedId& id : ids) {
+    id.segment = 0;
+    joiner().AddRemembered(id);
+  }
+  segment_ = 2;
+  Decide("a", 2);          // Duplicate.
+  Feed("f1", "a", 3, 1);   // Duplicate.
+  Feed("f2", "a", 5, 1);   // In the window: in the tuple that was written.
+  Feed("f3", "a", 12, 1);  // After it.
+  Advance(60);
+  EXPECT_THAT(closed_, IsEmpty());
+  EXPECT_THAT(late_, ElementsAre("f3:late"));
+  EXPECT_EQ(joiner().counts().duplicate_decisions, 1u);
+  EXPECT_EQ(joiner().counts().duplicate_feedback, 1u);
+}
+
+TEST_F(JoinerTest, KeepsIdsUntilTheirSegmentMayBeForgotten) {
+  Decide("a", 0);
+  Advance(100);
+  EXPECT_EQ(joiner().IdsOfSegment(1).size(), 1u);
+  joiner().AllowForgettingBefore(2);
+  Advance(101);
+  EXPECT_THAT(joiner().IdsOfSegment(1), IsEmpty());
+}
+
+TEST_F(JoinerTest, SurvivesAbsurdTimes) {
+  log::v1::Feedback feedback;
+  feedback.set_feedback_id("f");
+  feedback.set_decision_id("a");
+  feedback.set_time_us(std::numeric_limits<int64_t>::min());
+  joiner().AddDecision(NextPlace(), "a", std::numeric_limits<int64_t>::max());
+  joiner().AddFeedback(NextPlace(), feedback);
+  joiner().AddDecision(NextPlace(), "b", std::numeric_limits<int64_t>::min());
+  Collect();
+  EXPECT_EQ(joiner().num_pending(), 2u);
+}
+
+}  // namespace
+}  // namespace sortition

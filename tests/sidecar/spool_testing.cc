@@ -1,0 +1,288 @@
+#include "tests/sidecar/spool_testing.h"
+
+#include <poll.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <random>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "gtest/gtest.h"
+#include "io/segment.h"
+
+namespace sortition::testing_sidecar {
+namespace {
+
+constexpr int64_t kWindowUs = static_cast<int64_t>(kWindowSeconds) * kSecond;
+
+std::string TupleLine(const std::string& id, double reward,
+                      const std::vector<std::string>& feedback_ids) {
+  return absl::StrCat(id, " ", reward, " ", absl::StrJoin(feedback_ids, ","));
+}
+
+std::string LateLine(const std::string& feedback_id,
+                     log::v1::LateFeedback::Reason reason) {
+  return absl::StrCat(feedback_id, " ",
+                      log::v1::LateFeedback::Reason_Name(reason));
+}
+
+template <typename Take>
+void ForEachRecord(const std::string& dir, Take take) {
+  const auto names = ListSegments(dir);
+  if (!names.ok()) return;
+  for (const std::string& name : *names) {
+    auto reader = SegmentReader::Open(dir + "/" + name);
+    ASSERT_TRUE(reader.ok()) << reader.status();
+    while (true) {
+      absl::string_view payload;
+      uint64_t offset = 0;
+      const auto outcome = (*reader)->Next(&payload, &offset);
+      ASSERT_TRUE(outcome.ok()) << outcome.status();
+      if (*outcome != SegmentReader::Outcome::kRecord) break;
+      log::v1::LogRecord record;
+      ASSERT_TRUE(record.ParseFromArray(payload.data(),
+                                        static_cast<int>(payload.size())));
+      take(record);
+    }
+  }
+}
+
+}  // namespace
+
+TempDir::TempDir() {
+  // In memory where possible: some tests sync after every step.
+  const std::string shm = "/dev/shm";
+  std::string name = access(shm.c_str(), W_OK) == 0 ? shm : testing::TempDir();
+  name += "/sidecarXXXXXX";
+  EXPECT_NE(mkdtemp(name.data()), nullptr);
+  path_ = name;
+}
+
+TempDir::~TempDir() { std::filesystem::remove_all(path_); }
+
+config::v1::SidecarOptions Options(const std::string& dir) {
+  config::v1::SidecarOptions options;
+  options.set_spool(dir + "/spool");
+  options.set_tuples(dir + "/tuples");
+  options.mutable_join()->set_reward_wait_time_seconds(kWindowSeconds);
+  options.mutable_join()->set_slack_seconds(kSlackSeconds);
+  options.set_segment_bytes(65536);
+  options.set_sync_interval_seconds(0.01);
+  return options;
+}
+
+log::v1::LogRecord DecisionRecord(const std::string& id, int64_t time_us) {
+  log::v1::LogRecord record;
+  log::v1::Decision& decision = *record.mutable_decision();
+  decision.set_decision_id(id);
+  decision.set_time_us(time_us);
+  decision.set_model("m");
+  decision.set_version(7);
+  decision.set_num_candidates(3);
+  decision.set_num_features(2);
+  decision.add_action(1);
+  decision.set_log_propensity(-std::log(3.0));
+  for (int i = 0; i < 6; ++i) {
+    decision.add_dense_values(static_cast<float>(i) * 0.25f);
+  }
+  return record;
+}
+
+log::v1::LogRecord FeedbackRecord(const std::string& feedback_id,
+                                  const std::string& id, int64_t time_us,
+                                  double reward) {
+  log::v1::LogRecord record;
+  log::v1::Feedback& feedback = *record.mutable_feedback();
+  feedback.set_feedback_id(feedback_id);
+  feedback.set_decision_id(id);
+  feedback.set_time_us(time_us);
+  feedback.set_reward(reward);
+  return record;
+}
+
+log::v1::LogRecord ShownRecord(const std::string& id, int64_t time_us,
+                               bool not_shown) {
+  log::v1::LogRecord record;
+  log::v1::Shown& shown = *record.mutable_shown();
+  shown.set_decision_id(id);
+  shown.set_time_us(time_us);
+  shown.set_not_shown(not_shown);
+  return record;
+}
+
+std::unique_ptr<SegmentWriter> NewSegment(const std::string& spool,
+                                          int64_t created_us,
+                                          uint64_t counter) {
+  std::filesystem::create_directories(spool);
+  SegmentWriter::Options options;
+  options.dir = spool;
+  options.name = SegmentName(created_us, "server", counter);
+  options.preallocate_bytes = 65536;
+  options.header.set_format_version(1);
+  options.header.set_kind(log::v1::SegmentHeader::SPOOL);
+  options.header.set_writer_id("server");
+  options.header.set_created_time_us(created_us);
+  auto writer = SegmentWriter::Create(options);
+  EXPECT_TRUE(writer.ok()) << writer.status();
+  return *std::move(writer);
+}
+
+std::vector<log::v1::LogRecord> History(int num_decisions, uint32_t seed,
+                                        int64_t start_us) {
+  std::mt19937 random(seed);
+  const auto below = [&](uint32_t bound) {
+    return static_cast<uint32_t>(random() % bound);
+  };
+  // By time, then in the order of making.
+  std::multimap<int64_t, log::v1::LogRecord> events;
+  int num_feedback = 0;
+  for (int i = 0; i < num_decisions; ++i) {
+    const std::string id = absl::StrCat("d", i);
+    const int64_t time_us = start_us + i * kSecond / 2;
+    events.emplace(time_us, DecisionRecord(id, time_us));
+    if (below(8) == 0) {
+      const int64_t again = time_us + below(19) * kSecond + 1;
+      events.emplace(again, DecisionRecord(id, again));
+    }
+    if (below(2) == 0) {
+      const int64_t shown = time_us + below(3000000) + 1;
+      events.emplace(shown, ShownRecord(id, shown, below(4) == 0));
+    }
+    for (uint32_t n = below(3); n > 0; --n) {
+      // From 3 s early to 18 s late.
+      const int64_t at = time_us + below(21) * kSecond - 3 * kSecond + 2;
+      const std::string feedback_id = absl::StrCat("f", num_feedback++);
+      const double reward = below(5);
+      events.emplace(at, FeedbackRecord(feedback_id, id, at, reward));
+      if (below(4) == 0) {
+        const int64_t again = at + below(5) * kSecond;
+        events.emplace(again, FeedbackRecord(feedback_id, id, again, reward));
+      }
+    }
+    if (below(10) == 0) {
+      events.emplace(time_us + 3, FeedbackRecord(absl::StrCat("n", i), "nobody",
+                                                 time_us + 3, 1));
+    }
+  }
+  const int64_t end_us = events.rbegin()->first + 5 * kWindowUs;
+  std::vector<log::v1::LogRecord> records;
+  for (auto& [time_us, record] : events) records.push_back(std::move(record));
+  records.push_back(DecisionRecord("end", end_us));
+  return records;
+}
+
+void WriteSpool(const std::string& spool,
+                const std::vector<log::v1::LogRecord>& records,
+                size_t per_segment) {
+  uint64_t counter = 0;
+  for (size_t begin = 0; begin < records.size(); begin += per_segment) {
+    const auto writer = NewSegment(spool, 1000 + counter, counter);
+    ++counter;
+    const size_t end = std::min(records.size(), begin + per_segment);
+    for (size_t i = begin; i < end; ++i) {
+      ASSERT_TRUE(writer->Append(records[i]).ok());
+    }
+    ASSERT_TRUE(writer->Close().ok());
+  }
+}
+
+Expected ExpectedOutput(const std::vector<log::v1::LogRecord>& records) {
+  // Positions of the first decision and the first feedback with an id. In a
+  // History() all others come within two windows.
+  std::map<std::string, size_t> decisions;
+  std::map<std::string, size_t> feedbacks;
+  for (size_t i = 0; i < records.size(); ++i) {
+    if (records[i].has_decision()) {
+      decisions.emplace(records[i].decision().decision_id(), i);
+    } else if (records[i].has_feedback()) {
+      feedbacks.emplace(records[i].feedback().feedback_id(), i);
+    }
+  }
+  std::map<size_t, std::pair<double, std::vector<std::string>>> joined;
+  for (const auto& [id, i] : decisions) joined[i];
+  Expected expected;
+  for (size_t i = 0; i < records.size(); ++i) {
+    if (!records[i].has_feedback()) continue;
+    const log::v1::Feedback& feedback = records[i].feedback();
+    if (feedbacks[feedback.feedback_id()] != i) continue;
+    const auto decision = decisions.find(feedback.decision_id());
+    if (decision == decisions.end()) {
+      expected.late.push_back(LateLine(
+          feedback.feedback_id(), log::v1::LateFeedback::UNKNOWN_DECISION));
+      continue;
+    }
+    const int64_t time_us = records[decision->second].decision().time_us();
+    if (feedback.time_us() > time_us + kWindowUs) {
+      expected.late.push_back(LateLine(feedback.feedback_id(),
+                                       log::v1::LateFeedback::AFTER_WINDOW));
+      continue;
+    }
+    auto& [reward, ids] = joined[decision->second];
+    reward += feedback.reward();
+    ids.push_back(feedback.feedback_id());
+  }
+  for (const auto& [i, sum] : joined) {
+    const std::string& id = records[i].decision().decision_id();
+    if (id == "end") continue;
+    expected.tuples.push_back(TupleLine(id, sum.first, sum.second));
+  }
+  std::sort(expected.late.begin(), expected.late.end());
+  return expected;
+}
+
+std::vector<log::v1::BanditTuple> ReadTuples(const std::string& tuples_dir) {
+  std::vector<log::v1::BanditTuple> tuples;
+  ForEachRecord(tuples_dir, [&](const log::v1::LogRecord& record) {
+    if (record.has_tuple()) tuples.push_back(record.tuple());
+  });
+  return tuples;
+}
+
+Expected Output(const std::string& tuples_dir) {
+  Expected output;
+  for (const log::v1::BanditTuple& tuple : ReadTuples(tuples_dir)) {
+    std::vector<std::string> ids;
+    for (const auto& feedback : tuple.feedback()) {
+      ids.push_back(feedback.feedback_id());
+    }
+    EXPECT_EQ(tuple.has_feedback(), !ids.empty());
+    if (tuple.decision().decision_id() == "end") continue;
+    output.tuples.push_back(
+        TupleLine(tuple.decision().decision_id(), tuple.reward(), ids));
+  }
+  ForEachRecord(tuples_dir + "/late", [&](const log::v1::LogRecord& record) {
+    if (!record.has_late()) return;
+    output.late.push_back(LateLine(record.late().feedback().feedback_id(),
+                                   record.late().reason()));
+  });
+  std::sort(output.late.begin(), output.late.end());
+  return output;
+}
+
+void RunToEnd(Pipeline* pipeline, FakeClock* clock) {
+  // Far beyond what any history of these tests needs.
+  for (int i = 0; i < 100000; ++i) {
+    const auto is_busy = pipeline->Poll(64);
+    ASSERT_TRUE(is_busy.ok()) << is_busy.status();
+    if (*is_busy) continue;
+    if (pipeline->counts().pending == 0) return;
+    clock->now_us += kSecond;
+  }
+  FAIL() << "no end";
+}
+
+bool WaitUntil(const std::function<bool()>& condition) {
+  const auto deadline =
+      std::chrono::steady_clock::now() + std::chrono::seconds(60);
+  while (!condition()) {
+    if (std::chrono::steady_clock::now() > deadline) return false;
+    poll(nullptr, 0, 1);
+  }
+  return true;
+}
+
+}  // namespace sortition::testing_sidecar
