@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 #include <numeric>
+#include <optional>
 #include <span>
 #include <utility>
 #include <vector>
@@ -23,7 +24,13 @@ struct Majoriser {
   double quadratic = 0;  // b
 };
 
-// One training run; a struct of what its steps share.
+// Longer parameters are a diverged run: with float features up to 3e38, scores
+// stay finite below it.
+constexpr double kLargestNorm = 1e100;
+
+enum class EpochEnd { kAllBatches, kSmallDirection, kDiverged };
+
+// One training run: what its steps share.
 class Trainer {
  public:
   Trainer(TuplePolicy* policy, const CrmObjective* objective,
@@ -38,17 +45,18 @@ class Trainer {
                         ? run.start
                         : Eigen::VectorXd::Zero(policy->dimension())) {}
 
-  PoemResult Run() {
+  // Empty where the run diverged, after `*epochs` epochs.
+  std::optional<PoemResult> Run(uint32_t* epochs) {
     PoemResult result{.parameters = parameters_};
     double best = std::numeric_limits<double>::infinity();
     uint32_t epochs_without_best = 0;
     while (result.epochs < run_.adagrad.max_epochs()) {
-      ++result.epochs;
-      const bool converged = Epoch(result.epochs);
+      *epochs = ++result.epochs;
+      const EpochEnd end = Epoch(result.epochs);
+      if (end == EpochEnd::kDiverged) return std::nullopt;
       const double progressive =
           CrmValue(progressive_, parameters_.squaredNorm(), run_.crm);
       if (run_.on_epoch) run_.on_epoch(result.epochs);
-      // A NaN is no improvement: it ends the run, and Finish() refuses it.
       if (progressive < best) {
         best = progressive;
         epochs_without_best = 0;
@@ -56,7 +64,7 @@ class Trainer {
       } else {
         ++epochs_without_best;
       }
-      if (converged) {
+      if (end == EpochEnd::kSmallDirection) {
         result.termination = PoemTermination::kGradient;
         break;
       }
@@ -67,8 +75,6 @@ class Trainer {
     }
     return result;
   }
-
-  bool finite() const { return parameters_.allFinite(); }
 
  private:
   Majoriser MajoriseHere() const {
@@ -90,8 +96,7 @@ class Trainer {
     }
   }
 
-  // One pass; true where a direction was below the tolerance.
-  bool Epoch(uint32_t epoch) {
+  EpochEnd Epoch(uint32_t epoch) {
     const Majoriser majoriser = MajoriseHere();
     Shuffle(epoch);
     progressive_ = Moments();
@@ -102,9 +107,13 @@ class Trainer {
       BatchGradient(order.subspan(begin, size), majoriser);
       begin += size;
       const double length = adagrad_.Step(gradient_, &parameters_);
-      if (length < run_.adagrad.gradient_tolerance()) return true;
+      // Also false for NaN.
+      if (!(parameters_.norm() < kLargestNorm)) return EpochEnd::kDiverged;
+      if (length < run_.adagrad.gradient_tolerance()) {
+        return EpochEnd::kSmallDirection;
+      }
     }
-    return false;
+    return EpochEnd::kAllBatches;
   }
 
   // ∇G estimated from a batch, into gradient_; its u into progressive_.
@@ -166,16 +175,18 @@ absl::StatusOr<PoemResult> TrainPoem(TuplePolicy* policy, const PoemRun& run) {
         absl::StrCat("start has ", run.start.size(), " entries, must have ",
                      policy->dimension()));
   }
-  Trainer trainer(policy, &objective, run);
-  PoemResult result = trainer.Run();
-  result.objective = objective.Evaluate(result.parameters, nullptr);
-  if (!trainer.finite() || !std::isfinite(result.objective)) {
-    return absl::InternalError(
-        absl::StrCat("training diverged in epoch ", result.epochs,
-                     " at lambda ", run.crm.lambda, ", l2 ", run.crm.l2,
-                     ": a parameter is not finite; try a smaller step_size"));
+  uint32_t epochs = 0;
+  std::optional<PoemResult> result =
+      Trainer(policy, &objective, run).Run(&epochs);
+  if (!result.has_value()) {
+    return absl::InternalError(absl::StrCat(
+        "training diverged in epoch ", epochs, " at lambda ", run.crm.lambda,
+        ", l2 ", run.crm.l2,
+        ": a parameter is not finite or beyond 1e100; try a smaller "
+        "step_size"));
   }
-  return result;
+  result->objective = objective.Evaluate(result->parameters, nullptr);
+  return *std::move(result);
 }
 
 double DefaultClip(const TuplePolicy& policy) {

@@ -1,0 +1,209 @@
+#include "core/learners/linear_tuple_policy.h"
+
+#include <cmath>
+#include <vector>
+
+#include "core/base/random.h"
+#include "core/counterfactual/crm_objective.h"
+#include "core/policies/linear_policy.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/testing/status_matchers.h"
+
+namespace sortition {
+namespace {
+
+using testing::HasSubstr;
+
+constexpr uint32_t kFeatures = 4;
+
+// Tuples with 2 to 7 candidates, every other one sparse; actions, losses and
+// propensities at random.
+std::vector<BanditTuple> RandomTuples(const LinearFamily& family, size_t n,
+                                      uint64_t seed) {
+  RandomSequence random(SeedKey(seed));
+  std::vector<BanditTuple> tuples(n);
+  for (size_t i = 0; i < n; ++i) {
+    BanditTuple& tuple = tuples[i];
+    tuple.num_features = kFeatures;
+    const int rows = 2 + static_cast<int>(random.Below(6));
+    if (i % 2 == 1) tuple.row_offsets.push_back(0);
+    for (int row = 0; row < rows; ++row) {
+      for (uint32_t j = 0; j < kFeatures; ++j) {
+        const float value = static_cast<float>(random.Normal());
+        if (i % 2 == 0) {
+          tuple.values.push_back(value);
+        } else if (random.Uniform() < 0.6) {
+          tuple.columns.push_back(j);
+          tuple.values.push_back(value);
+        }
+      }
+      if (i % 2 == 1) {
+        tuple.row_offsets.push_back(static_cast<uint32_t>(tuple.values.size()));
+      }
+    }
+    if (family.action_kind == ActionKind::kSelect) {
+      const int first = family.can_abstain ? kAbstain : 0;
+      tuple.action = {first + static_cast<int32_t>(random.Below(rows - first))};
+    } else {
+      for (int row = 0; row < rows; ++row) tuple.action.push_back(row);
+      for (int row = rows - 1; row > 0; --row) {
+        std::swap(tuple.action[row], tuple.action[random.Below(row + 1)]);
+      }
+      tuple.action.resize(1 + random.Below(rows));
+    }
+    tuple.log_propensity = std::log(0.02 + 0.3 * random.Uniform());
+    tuple.loss = -random.Uniform();
+  }
+  return tuples;
+}
+
+Eigen::VectorXd RandomPoint(const LinearFamily& family,
+                            RandomSequence* random) {
+  Eigen::VectorXd point(family.dimension());
+  for (double& entry : point) entry = random->Normal();
+  return point;
+}
+
+class LinearTuplePolicyTest : public testing::TestWithParam<LinearFamily> {};
+
+INSTANTIATE_TEST_SUITE_P(
+    Families, LinearTuplePolicyTest,
+    testing::Values(LinearFamily{ActionKind::kSelect, kFeatures, false, 0},
+                    LinearFamily{ActionKind::kSelect, kFeatures, true, 0},
+                    LinearFamily{ActionKind::kSelect, kFeatures, true, 0.2},
+                    LinearFamily{ActionKind::kRank, kFeatures, false, 0},
+                    LinearFamily{ActionKind::kRank, kFeatures, false, 0.2}));
+
+TEST_P(LinearTuplePolicyTest, CrmGradientIsThatOfCentralDifferences) {
+  const LinearFamily family = GetParam();
+  const std::vector<BanditTuple> tuples = RandomTuples(family, 60, 11);
+  ASSERT_OK_AND_ASSIGN(LinearTuplePolicy policy,
+                       LinearTuplePolicy::Create(family, tuples));
+  RandomSequence random(SeedKey(12));
+  for (const double clip : {1.5, 1e6}) {
+    ASSERT_OK_AND_ASSIGN(
+        const CrmObjective objective,
+        CrmObjective::Create(&policy, {.clip = clip, .lambda = 2, .l2 = 0.01}));
+    for (int repetition = 0; repetition < 10; ++repetition) {
+      const Eigen::VectorXd point = RandomPoint(family, &random);
+      Eigen::VectorXd gradient(family.dimension());
+      objective.Evaluate(point, &gradient);
+      Eigen::VectorXd differences(family.dimension());
+      // Truncation is of order step² = 1e-10, rounding 1e-16 / step = 1e-11.
+      constexpr double kStep = 1e-5;
+      for (Eigen::Index j = 0; j < family.dimension(); ++j) {
+        Eigen::VectorXd above = point, below = point;
+        above[j] += kStep;
+        below[j] -= kStep;
+        differences[j] = (objective.Evaluate(above, nullptr) -
+                          objective.Evaluate(below, nullptr)) /
+                         (2 * kStep);
+      }
+      EXPECT_LT((gradient - differences).norm(), 1e-6 * gradient.norm())
+          << "clip " << clip << " point " << point.transpose();
+    }
+  }
+}
+
+TEST_P(LinearTuplePolicyTest, TheGradientTestClipsSomeTuplesAndNotAll) {
+  const LinearFamily family = GetParam();
+  const std::vector<BanditTuple> tuples = RandomTuples(family, 60, 11);
+  ASSERT_OK_AND_ASSIGN(LinearTuplePolicy policy,
+                       LinearTuplePolicy::Create(family, tuples));
+  RandomSequence random(SeedKey(12));
+  const Eigen::VectorXd point = RandomPoint(family, &random);
+  int clipped = 0;
+  for (size_t i = 0; i < tuples.size(); ++i) {
+    const double log_weight =
+        policy.LogProbability(point, i) - policy.log_propensity(i);
+    clipped += log_weight >= std::log(1.5) ? 1 : 0;
+  }
+  EXPECT_GT(clipped, 2);
+  EXPECT_LT(clipped, 58);
+}
+
+TEST_P(LinearTuplePolicyTest, IsThePolicyThatWillBeServed) {
+  const LinearFamily family = GetParam();
+  const std::vector<BanditTuple> tuples = RandomTuples(family, 40, 13);
+  ASSERT_OK_AND_ASSIGN(LinearTuplePolicy policy,
+                       LinearTuplePolicy::Create(family, tuples));
+  RandomSequence random(SeedKey(14));
+  const Eigen::VectorXd point = RandomPoint(family, &random);
+  ASSERT_OK_AND_ASSIGN(
+      const LinearPolicy served,
+      LinearPolicy::Create(PolicyAt(family, point), WeightsAt(family, point)));
+  PolicyWorkspace workspace;
+  for (size_t i = 0; i < tuples.size(); ++i) {
+    PolicyQuery query;
+    query.candidates = tuples[i].candidates();
+    query.top_k = static_cast<uint32_t>(tuples[i].action.size());
+    EXPECT_EQ(policy.LogProbability(point, i),
+              served.LogPropensity(query, tuples[i].action, &workspace))
+        << i;
+  }
+}
+
+TEST_P(LinearTuplePolicyTest, ParametersOfAServedModelGiveItsProbabilities) {
+  const LinearFamily family = GetParam();
+  const std::vector<BanditTuple> tuples = RandomTuples(family, 20, 15);
+  ASSERT_OK_AND_ASSIGN(LinearTuplePolicy policy,
+                       LinearTuplePolicy::Create(family, tuples));
+  RandomSequence random(SeedKey(16));
+  const Eigen::VectorXd point = RandomPoint(family, &random);
+  model::v1::Model model;
+  *model.mutable_policy() = PolicyAt(family, point);
+  model.mutable_policy()->set_inverse_temperature(2.5);
+  model.set_num_features(kFeatures);
+  for (const double weight : WeightsAt(family, point)) {
+    model.add_weights(weight);
+  }
+  ASSERT_OK_AND_ASSIGN(
+      const LinearPolicy served,
+      LinearPolicy::Create(model.policy(), WeightsAt(family, point)));
+  const auto parameters = ParametersOf(family, model);
+  ASSERT_TRUE(parameters.has_value());
+  PolicyWorkspace workspace;
+  for (size_t i = 0; i < tuples.size(); ++i) {
+    PolicyQuery query;
+    query.candidates = tuples[i].candidates();
+    query.top_k = static_cast<uint32_t>(tuples[i].action.size());
+    EXPECT_NEAR(policy.LogProbability(*parameters, i),
+                served.LogPropensity(query, tuples[i].action, &workspace),
+                1e-12);
+  }
+}
+
+TEST(LinearTuplePolicyErrorsTest, ParametersOfAnotherFamilyAreNone) {
+  model::v1::Model model;
+  model.mutable_policy()->mutable_plackett_luce();
+  model.mutable_policy()->set_inverse_temperature(1);
+  model.set_num_features(kFeatures);
+  for (uint32_t j = 0; j < kFeatures; ++j) model.add_weights(1);
+  const LinearFamily rank{ActionKind::kRank, kFeatures, false, 0};
+  EXPECT_TRUE(ParametersOf(rank, model).has_value());
+  EXPECT_FALSE(ParametersOf({ActionKind::kSelect, kFeatures, false, 0}, model));
+  EXPECT_FALSE(ParametersOf({ActionKind::kRank, 3, false, 0}, model));
+}
+
+TEST(LinearTuplePolicyErrorsTest, NamesTheTupleThatDoesNotFit) {
+  const LinearFamily family{ActionKind::kSelect, kFeatures, false, 0};
+  std::vector<BanditTuple> tuples = RandomTuples(family, 3, 17);
+  const auto kInvalid = absl::StatusCode::kInvalidArgument;
+  tuples[1].action = {kAbstain};
+  EXPECT_THAT(LinearTuplePolicy::Create(family, tuples),
+              StatusIs(kInvalid, HasSubstr("tuple 1 names candidate -1")));
+  tuples[1].action = {99};
+  EXPECT_THAT(LinearTuplePolicy::Create(family, tuples),
+              StatusIs(kInvalid, HasSubstr("tuple 1 names candidate 99")));
+  tuples[1].action = {0, 1};
+  EXPECT_THAT(LinearTuplePolicy::Create(family, tuples),
+              StatusIs(kInvalid, HasSubstr("tuple 1 has 2 entries")));
+  tuples[1].action = {0};
+  tuples[2].num_features = 5;
+  EXPECT_THAT(LinearTuplePolicy::Create(family, tuples),
+              StatusIs(kInvalid, HasSubstr("tuple 2 has 5 features")));
+}
+
+}  // namespace
+}  // namespace sortition

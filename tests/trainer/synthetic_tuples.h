@@ -1,0 +1,152 @@
+#pragma once
+// A simulated log for tests of the trainer: a policy decides on made-up
+// queries, rewards follow a hidden weight vector, tuples are written as the
+// sidecar writes them.
+#include <cmath>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "core/base/random.h"
+#include "core/policies/linear_policy.h"
+#include "gtest/gtest.h"
+#include "io/model_store.h"
+#include "io/segment_writer.h"
+#include "sortition/log/v1/log.pb.h"
+#include "sortition/model/v1/model.pb.h"
+#include "tests/testing/status_matchers.h"
+
+namespace sortition {
+
+// A fresh directory, removed at the end of the test.
+class TestDir {
+ public:
+  TestDir() {
+    std::string pattern = testing::TempDir() + "trainer_XXXXXX";
+    path_ = mkdtemp(pattern.data());
+  }
+  ~TestDir() { std::filesystem::remove_all(path_); }
+  std::string Sub(const std::string& name) const {
+    const std::string path = path_ + "/" + name;
+    std::filesystem::create_directories(path);
+    return path;
+  }
+
+ private:
+  std::string path_;
+};
+
+struct SyntheticLog {
+  ActionKind action_kind = ActionKind::kSelect;
+  bool can_abstain = true;
+  uint32_t num_features = 5;
+  uint32_t num_candidates = 6;
+  uint32_t top_k = 3;
+  uint64_t version = 1;
+  bool rewards_are_noise = false;  // No action is better than another.
+};
+
+// The policy that logged: mild preferences that are half wrong.
+inline model::v1::Model LoggingModel(const SyntheticLog& log) {
+  model::v1::Model model;
+  model.set_name("default");
+  model.set_num_features(log.num_features);
+  for (uint32_t j = 0; j < log.num_features; ++j) {
+    model.add_weights(j == 0 ? 0.5 : j == 1 ? -0.5 : 0.0);
+  }
+  auto* policy = model.mutable_policy();
+  policy->set_inverse_temperature(1);
+  policy->set_uniform_mixture(0.1);
+  if (log.action_kind == ActionKind::kRank) {
+    policy->mutable_plackett_luce();
+  } else {
+    auto* selection = policy->mutable_softmax_selection();
+    if (log.can_abstain) selection->set_abstain_score(0);
+  }
+  return model;
+}
+
+// Probability of a reward: σ(x₀ + x₁ + x₂) of the candidate; 0.2 for
+// abstaining; of the first rank for rankings.
+inline double RewardProbability(const log::v1::Decision& decision) {
+  const int32_t document_index = decision.action(0);
+  if (document_index == kAbstain) return 0.2;
+  double score = 0;
+  for (int j = 0; j < 3; ++j) {
+    score += decision.dense_values(
+        document_index * static_cast<int>(decision.num_features()) + j);
+  }
+  return 1 / (1 + std::exp(-score));
+}
+
+inline log::v1::BanditTuple MakeTuple(const SyntheticLog& log,
+                                      const std::string& decision_id) {
+  const model::v1::Model model = LoggingModel(log);
+  const LinearPolicy policy = *LinearPolicy::Create(
+      model.policy(), {model.weights().begin(), model.weights().end()});
+  RandomSequence random(StableHash(HashDomain::kSimulation, {decision_id}));
+  log::v1::BanditTuple tuple;
+  log::v1::Decision* decision = tuple.mutable_decision();
+  decision->set_decision_id(decision_id);
+  decision->set_model("default");
+  decision->set_version(log.version);
+  *decision->mutable_policy() = model.policy();
+  const bool rank = log.action_kind == ActionKind::kRank;
+  decision->set_action_kind(rank ? log::v1::RANK : log::v1::SELECT);
+  decision->set_can_abstain(!rank && log.can_abstain);
+  decision->set_num_candidates(log.num_candidates);
+  decision->set_num_features(log.num_features);
+  std::vector<float> features(log.num_candidates * log.num_features);
+  for (float& value : features) value = static_cast<float>(random.Normal());
+  decision->mutable_dense_values()->Add(features.begin(), features.end());
+  PolicyQuery query;
+  query.candidates = Candidates::DenseUnchecked(features, log.num_features);
+  if (rank) {
+    decision->set_top_k(log.top_k);
+    query.top_k = log.top_k;
+  }
+  PolicyWorkspace workspace;
+  Draw draw;
+  policy.Decide(query, DecisionKey("default", log.version, decision_id),
+                &workspace, &draw);
+  decision->mutable_action()->Add(draw.action.begin(), draw.action.end());
+  decision->set_log_propensity(draw.log_propensity);
+  const double probability =
+      log.rewards_are_noise ? 0.5 : RewardProbability(*decision);
+  tuple.set_reward(random.Uniform() < probability ? 1 : 0);
+  tuple.set_has_feedback(true);
+  return tuple;
+}
+
+inline std::vector<log::v1::BanditTuple> MakeTuples(const SyntheticLog& log,
+                                                    size_t n) {
+  std::vector<log::v1::BanditTuple> tuples;
+  for (size_t i = 0; i < n; ++i) {
+    tuples.push_back(MakeTuple(log, absl::StrCat("d", i)));
+  }
+  return tuples;
+}
+
+// One closed segment of `dir`, the `number`-th.
+inline void WriteSegment(const std::string& dir, uint64_t number,
+                         const std::vector<log::v1::BanditTuple>& tuples) {
+  SegmentWriter::Options options;
+  options.dir = dir;
+  options.name = SegmentName(1700000000000000 + static_cast<int64_t>(number),
+                             "test", number);
+  options.preallocate_bytes = 1 << 20;
+  options.header.set_format_version(1);
+  options.header.set_kind(log::v1::SegmentHeader::TUPLES);
+  options.header.set_writer_id("test");
+  options.header.set_incarnation("1");
+  ASSERT_OK_AND_ASSIGN(const auto writer, SegmentWriter::Create(options));
+  for (const log::v1::BanditTuple& tuple : tuples) {
+    log::v1::LogRecord record;
+    *record.mutable_tuple() = tuple;
+    ASSERT_OK(writer->Append(record));
+  }
+  ASSERT_OK(writer->Close());
+}
+
+}  // namespace sortition

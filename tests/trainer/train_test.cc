@@ -1,0 +1,195 @@
+#include "trainer/train.h"
+
+#include "gmock/gmock.h"
+#include "google/protobuf/util/json_util.h"
+#include "gtest/gtest.h"
+#include "io/files.h"
+#include "tests/trainer/synthetic_tuples.h"
+#include "trainer/commands.h"
+#include "trainer/report.h"
+
+namespace sortition {
+namespace {
+
+using testing::HasSubstr;
+
+// Tuples of `log` in one directory, their logging model as version 1 in
+// another.
+class TrainTest : public testing::Test {
+ protected:
+  void Prepare(const SyntheticLog& log, size_t n) {
+    WriteSegment(dir_.Sub("tuples"), 0, MakeTuples(log, n));
+    ASSERT_OK(store_.Publish(LoggingModel(log), nullptr, {}));
+    options_.set_tuples(dir_.Sub("tuples"));
+    options_.set_model_store(dir_.Sub("models"));
+    options_.mutable_poem()->add_lambda(0.5);
+    options_.mutable_poem()->add_l2(1e-4);
+  }
+
+  TestDir dir_;
+  ModelStore store_{dir_.Sub("models")};
+  config::v1::TrainOptions options_;
+};
+
+TEST_F(TrainTest, PublishesABetterSelection) {
+  Prepare({}, 4000);
+  ASSERT_OK_AND_ASSIGN(const auto report, Train(options_));
+  EXPECT_TRUE(report.gate_passed());
+  EXPECT_EQ(report.version(), 2);
+  EXPECT_EQ(report.parent_version(), 1);
+  EXPECT_EQ(report.read_tuples(), 4000);
+  ASSERT_OK_AND_ASSIGN(const StoredModel stored, store_.Load("default", 2));
+  EXPECT_EQ(stored.model.provenance().learner(), "poem");
+  EXPECT_EQ(stored.model.provenance().parent_version(), 1);
+  EXPECT_EQ(stored.model.policy().uniform_mixture(), 0.02);
+  EXPECT_TRUE(stored.model.policy().softmax_selection().has_abstain_score());
+  EXPECT_EQ(stored.warmup.size(), 100);
+  // The hidden weights are (1, 1, 1, 0, 0); the logging policy had the second
+  // with the wrong sign.
+  for (int j = 0; j < 3; ++j) EXPECT_GT(stored.model.weights(j), 0.3) << j;
+  ASSERT_OK_AND_ASSIGN(const auto evaluation,
+                       store_.LoadEvaluation("default", 2));
+  EXPECT_TRUE(evaluation.promoted());
+  EXPECT_GT(evaluation.improvement().lower(), 0);
+  EXPECT_LT(evaluation.ips_reward().lower(), evaluation.snips_reward().value());
+  EXPECT_GT(evaluation.ips_reward().upper(), evaluation.snips_reward().value());
+  // One point of the grid, from two starts.
+  ASSERT_EQ(evaluation.grid_size(), 2);
+  EXPECT_NE(evaluation.grid(0).chosen(), evaluation.grid(1).chosen());
+  EXPECT_THAT(evaluation.verdict(), HasSubstr("Published: with 95 % conf"));
+  EXPECT_THAT(FormatReport(report), HasSubstr("default version 2, parent 1"));
+}
+
+TEST_F(TrainTest, PublishesABetterRanking) {
+  SyntheticLog log;
+  log.action_kind = ActionKind::kRank;
+  Prepare(log, 4000);
+  ASSERT_OK_AND_ASSIGN(const auto report, Train(options_));
+  EXPECT_TRUE(report.gate_passed()) << FormatReport(report);
+  ASSERT_OK_AND_ASSIGN(const StoredModel stored, store_.Load("default", 2));
+  EXPECT_TRUE(stored.model.policy().has_plackett_luce());
+}
+
+TEST_F(TrainTest, GateKeepsNoiseOutAndForceOverrides) {
+  SyntheticLog log;
+  log.rewards_are_noise = true;
+  Prepare(log, 2000);
+  ASSERT_OK_AND_ASSIGN(const auto report, Train(options_));
+  EXPECT_FALSE(report.gate_passed());
+  EXPECT_FALSE(report.has_version());
+  EXPECT_FALSE(report.evaluation().promoted());
+  EXPECT_THAT(report.evaluation().verdict(), HasSubstr("Not published"));
+  EXPECT_THAT(store_.ListVersions("default"),
+              testing::Property(&absl::StatusOr<std::vector<uint64_t>>::value,
+                                testing::ElementsAre(1)));
+  options_.set_force(true);
+  ASSERT_OK_AND_ASSIGN(const auto forced, Train(options_));
+  EXPECT_FALSE(forced.gate_passed());
+  EXPECT_EQ(forced.version(), 2);
+  EXPECT_THAT(forced.evaluation().verdict(), HasSubstr("by --force"));
+}
+
+TEST_F(TrainTest, TheResultDoesNotDependOnTheNumberOfThreads) {
+  Prepare({}, 1500);
+  options_.mutable_poem()->add_lambda(0);
+  options_.set_force(true);
+  options_.mutable_poem()->set_threads(1);
+  ASSERT_OK(Train(options_));
+  options_.mutable_poem()->set_threads(4);
+  ASSERT_OK(Train(options_));
+  ASSERT_OK_AND_ASSIGN(const StoredModel one, store_.Load("default", 2));
+  ASSERT_OK_AND_ASSIGN(const StoredModel four, store_.Load("default", 3));
+  for (int j = 0; j < one.model.weights_size(); ++j) {
+    EXPECT_EQ(one.model.weights(j), four.model.weights(j));
+  }
+  ASSERT_OK_AND_ASSIGN(auto first, store_.LoadEvaluation("default", 2));
+  ASSERT_OK_AND_ASSIGN(auto second, store_.LoadEvaluation("default", 3));
+  EXPECT_EQ(first.SerializeAsString(), second.SerializeAsString());
+}
+
+TEST_F(TrainTest, DryRunPublishesNothing) {
+  Prepare({}, 3000);
+  options_.set_dry_run(true);
+  ASSERT_OK_AND_ASSIGN(const auto report, Train(options_));
+  EXPECT_TRUE(report.gate_passed());
+  EXPECT_FALSE(report.has_version());
+  EXPECT_THAT(report.evaluation().verdict(), HasSubstr("dry run"));
+}
+
+TEST_F(TrainTest, RewardsInOtherUnitsComeBackInThem) {
+  // The same log with reward 10 r - 3: estimates are mapped, the policy is the
+  // same up to rounding.
+  Prepare({}, 3000);
+  options_.set_dry_run(true);
+  ASSERT_OK_AND_ASSIGN(const auto plain, Train(options_));
+  std::vector<log::v1::BanditTuple> tuples = MakeTuples({}, 3000);
+  for (auto& tuple : tuples) tuple.set_reward(10 * tuple.reward() - 3);
+  WriteSegment(dir_.Sub("scaled"), 0, tuples);
+  options_.set_tuples(dir_.Sub("scaled"));
+  options_.set_reward_min(-3);
+  options_.set_reward_max(7);
+  ASSERT_OK_AND_ASSIGN(const auto scaled, Train(options_));
+  EXPECT_NEAR(scaled.evaluation().ips_reward().lower(),
+              10 * plain.evaluation().ips_reward().lower() - 3, 1e-9);
+  EXPECT_NEAR(scaled.evaluation().improvement().lower(),
+              10 * plain.evaluation().improvement().lower(), 1e-9);
+  EXPECT_NEAR(scaled.evaluation().grid(0).validation_reward(),
+              10 * plain.evaluation().grid(0).validation_reward() - 3, 1e-9);
+}
+
+TEST_F(TrainTest, SaysWhatIsMissing) {
+  Prepare({}, 3);
+  const auto kFailed = absl::StatusCode::kFailedPrecondition;
+  EXPECT_THAT(Train(options_), StatusIs(kFailed, HasSubstr("too few tuples")));
+  options_.set_model("other");
+  EXPECT_THAT(Train(options_),
+              StatusIs(kFailed, HasSubstr("3 left out: other model")));
+  options_.set_model("default");
+  options_.set_test_fraction(0.7);
+  options_.set_validation_fraction(0.3);
+  EXPECT_THAT(Train(options_), StatusIs(absl::StatusCode::kInvalidArgument,
+                                        HasSubstr("must be below 1")));
+}
+
+TEST_F(TrainTest, EqualRewardsAreRefused) {
+  Prepare({}, 1);
+  std::vector<log::v1::BanditTuple> tuples = MakeTuples({}, 100);
+  for (auto& tuple : tuples) tuple.set_reward(0);
+  WriteSegment(dir_.Sub("constant"), 0, tuples);
+  options_.set_tuples(dir_.Sub("constant"));
+  EXPECT_THAT(Train(options_),
+              StatusIs(absl::StatusCode::kFailedPrecondition,
+                       HasSubstr("training tuples have the reward 0")));
+}
+
+TEST_F(TrainTest, CommandLineExitsWithTheVerdict) {
+  Prepare({}, 3000);
+  const std::string report_path = dir_.Sub("report") + "/report.json";
+  const std::vector<std::string> arguments = {
+      "train",
+      "--tuples=" + dir_.Sub("tuples"),
+      "--model_store=" + dir_.Sub("models"),
+      "--poem.lambda=0.5",
+      "--poem.l2=0.0001",
+      "--report=" + report_path};
+  EXPECT_EQ(RunTrainer(arguments), kExitOk);
+  ASSERT_OK_AND_ASSIGN(const std::string json, ReadFile(report_path));
+  config::v1::TrainReport report;
+  ASSERT_TRUE(google::protobuf::util::JsonStringToMessage(json, &report).ok());
+  EXPECT_EQ(report.version(), 2);
+  EXPECT_EQ(report.evaluation().grid_size(), 2);
+
+  SyntheticLog noise;
+  noise.rewards_are_noise = true;
+  WriteSegment(dir_.Sub("noise"), 0, MakeTuples(noise, 500));
+  EXPECT_EQ(RunTrainer({"train", "--tuples=" + dir_.Sub("noise"),
+                        "--model_store=" + dir_.Sub("models")}),
+            kExitGateSaysNo);
+  EXPECT_EQ(RunTrainer({"train", "--tuples=" + dir_.Sub("noise")}), kExitError);
+  EXPECT_EQ(RunTrainer({"train", "--help"}), kExitOk);
+  EXPECT_EQ(RunTrainer({"--help"}), kExitOk);
+  EXPECT_EQ(RunTrainer({"retrain"}), kExitError);
+}
+
+}  // namespace
+}  // namespace sortition
