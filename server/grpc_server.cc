@@ -1,0 +1,194 @@
+#include "server/grpc_server.h"
+
+#include <grpcpp/ext/proto_server_reflection_plugin.h>
+#include <grpcpp/grpcpp.h>
+#include <grpcpp/health_check_service_interface.h>
+
+#include <atomic>
+#include <chrono>
+#include <functional>
+#include <list>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "server/rpc_call.h"
+#include "sortition/v1/models.grpc.pb.h"
+#include "sortition/v1/ranking.grpc.pb.h"
+
+namespace sortition {
+namespace {
+
+using RankingStub = v1::Ranking::WithRawMethod_Rank<
+    v1::Ranking::WithRawMethod_Select<v1::Ranking::WithRawMethod_ReportShown<
+        v1::Ranking::WithRawMethod_ReportFeedback<v1::Ranking::Service>>>>;
+using ModelsStub = v1::Models::WithRawMethod_ListModels<v1::Models::Service>;
+
+// Calls that can wait in one queue for its thread without a detour through
+// gRPC's own list of unmatched calls.
+constexpr int kDecisionSlots = 128;
+constexpr int kReportSlots = 32;
+constexpr int kControlSlots = 4;
+
+// Reflection of this server alone; the library's own switch is global.
+class ReflectionOption final : public grpc::ServerBuilderOption {
+ public:
+  void UpdateArguments(grpc::ChannelArguments*) override {}
+  void UpdatePlugins(std::vector<std::unique_ptr<grpc::ServerBuilderPlugin>>*
+                         plugins) override {
+    plugins->push_back(
+        std::make_unique<grpc::reflection::ProtoServerReflectionPlugin>());
+  }
+};
+
+}  // namespace
+
+struct GrpcServer::Rep {
+  RankingStub ranking_stub;
+  ModelsStub models_stub;
+  std::vector<std::unique_ptr<CallQueue>> queues;
+  std::unique_ptr<grpc::Server> server;
+  int port = 0;
+  std::atomic<bool> draining{false};
+  bool shut_down = false;
+  std::vector<std::thread> threads;
+  std::list<RpcMetrics> rpc_metrics;
+  // Methods and their slots, in the order in which they must be destroyed last.
+  std::vector<std::shared_ptr<void>> methods;
+  std::vector<std::unique_ptr<CompletionEvent>> slots;
+
+  // Makes `count` slots per queue for a method of a stub.
+  template <typename Request, typename Response, typename Stub, typename Ask>
+  void Add(
+      const char* name, Stub* stub, Ask ask, int count, Metrics* metrics,
+      std::function<absl::Status(const Request&, DecisionScratch*, Response*)>
+          handle) {
+    using Method = UnaryMethod<Request, Response>;
+    auto method = std::make_shared<Method>();
+    method->ask = [stub, ask](auto* context, auto* payload, auto* writer,
+                              auto* queue, void* tag) {
+      (stub->*ask)(context, payload, writer, queue, queue, tag);
+    };
+    method->handle = std::move(handle);
+    method->metrics = &rpc_metrics.emplace_back(name, metrics);
+    method->draining = &draining;
+    methods.push_back(method);
+    for (const auto& queue : queues) {
+      for (int i = 0; i < count; ++i) {
+        slots.push_back(std::make_unique<UnaryCall<Request, Response>>(
+            method.get(), queue.get()));
+      }
+    }
+  }
+
+  void AddMethods(RankingService* ranking, const ModelsService* models,
+                  Metrics* metrics);
+  void Serve(CallQueue* queue);
+};
+
+void GrpcServer::Rep::AddMethods(RankingService* ranking,
+                                 const ModelsService* models,
+                                 Metrics* metrics) {
+  Add<v1::RankRequest, v1::RankResponse>(
+      "Rank", &ranking_stub, &RankingStub::RequestRank, kDecisionSlots, metrics,
+      std::bind_front(&RankingService::Rank, ranking));
+  Add<v1::SelectRequest, v1::SelectResponse>(
+      "Select", &ranking_stub, &RankingStub::RequestSelect, kDecisionSlots,
+      metrics, std::bind_front(&RankingService::Select, ranking));
+  Add<v1::ReportShownRequest, v1::ReportShownResponse>(
+      "ReportShown", &ranking_stub, &RankingStub::RequestReportShown,
+      kReportSlots, metrics,
+      std::bind_front(&RankingService::ReportShown, ranking));
+  Add<v1::ReportFeedbackRequest, v1::ReportFeedbackResponse>(
+      "ReportFeedback", &ranking_stub, &RankingStub::RequestReportFeedback,
+      kReportSlots, metrics,
+      std::bind_front(&RankingService::ReportFeedback, ranking));
+  Add<v1::ListModelsRequest, v1::ListModelsResponse>(
+      "ListModels", &models_stub, &ModelsStub::RequestListModels, kControlSlots,
+      metrics,
+      [models](const v1::ListModelsRequest& request, DecisionScratch*,
+               v1::ListModelsResponse* response) {
+        return models->ListModels(request, response);
+      });
+}
+
+void GrpcServer::Rep::Serve(CallQueue* queue) {
+  void* tag = nullptr;
+  bool ok = false;
+  while (queue->queue->Next(&tag, &ok)) {
+    static_cast<CompletionEvent*>(tag)->Proceed(ok);
+  }
+}
+
+GrpcServer::GrpcServer() : rep_(std::make_unique<Rep>()) {}
+
+GrpcServer::~GrpcServer() {
+  if (rep_->server != nullptr) Shutdown(0);
+}
+
+absl::StatusOr<std::unique_ptr<GrpcServer>> GrpcServer::Start(
+    const config::v1::ServerOptions& options, RankingService* ranking,
+    const ModelsService* models, Metrics* metrics) {
+  auto result = std::unique_ptr<GrpcServer>(new GrpcServer);
+  Rep& rep = *result->rep_;
+  grpc::EnableDefaultHealthCheckService(true);
+  grpc::ServerBuilder builder;
+  builder.AddListeningPort(options.listen(), grpc::InsecureServerCredentials(),
+                           &rep.port);
+  // A port that another process serves is an error, not a share of its calls.
+  builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
+  builder.SetMaxReceiveMessageSize(
+      static_cast<int>(options.limits().max_message_bytes()));
+  if (options.reflection()) {
+    builder.SetOption(std::make_unique<ReflectionOption>());
+  }
+  builder.RegisterService(&rep.ranking_stub);
+  builder.RegisterService(&rep.models_stub);
+  for (uint32_t i = 0; i < options.threads(); ++i) {
+    rep.queues.push_back(std::make_unique<CallQueue>());
+    rep.queues.back()->queue = builder.AddCompletionQueue();
+  }
+  rep.server = builder.BuildAndStart();
+  if (rep.server == nullptr || rep.port == 0) {
+    return absl::UnavailableError(
+        absl::StrCat("listen = \"", options.listen(),
+                     "\": cannot listen there; must be a free host:port of "
+                     "this machine"));
+  }
+  rep.AddMethods(ranking, models, metrics);
+  for (const auto& queue : rep.queues) {
+    rep.threads.emplace_back(&Rep::Serve, &rep, queue.get());
+  }
+  grpc::HealthCheckServiceInterface* health =
+      rep.server->GetHealthCheckService();
+  health->SetServingStatus(v1::Ranking::service_full_name(), true);
+  health->SetServingStatus(v1::Models::service_full_name(), true);
+  return result;
+}
+
+int GrpcServer::port() const { return rep_->port; }
+
+void GrpcServer::AnnounceShutdown() {
+  rep_->server->GetHealthCheckService()->SetServingStatus(false);
+}
+
+void GrpcServer::Refuse() { rep_->draining = true; }
+
+void GrpcServer::Shutdown(double timeout_seconds) {
+  if (std::exchange(rep_->shut_down, true)) return;
+  AnnounceShutdown();
+  Refuse();
+  rep_->server->Shutdown(std::chrono::system_clock::now() +
+                         std::chrono::duration_cast<std::chrono::microseconds>(
+                             std::chrono::duration<double>(timeout_seconds)));
+  for (const auto& queue : rep_->queues) {
+    std::lock_guard lock(queue->mutex);
+    queue->closed = true;
+    queue->queue->Shutdown();
+  }
+  for (std::thread& thread : rep_->threads) thread.join();
+}
+
+}  // namespace sortition

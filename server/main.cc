@@ -1,0 +1,76 @@
+// sortition-server: serves by lot, logs every decision, swaps models under
+// load.
+#include <malloc.h>
+
+#include <cstdio>
+#include <string>
+#include <vector>
+
+#include "google/protobuf/stubs/logging.h"
+#include "process/log.h"
+#include "process/options.h"
+#include "process/shutdown.h"
+#include "process/version.h"
+#include "server/server.h"
+
+namespace sortition {
+namespace {
+
+constexpr char kUsage[] =
+    "Usage: sortition-server --model_store=DIR [--spool.dir=DIR] [OPTION]...\n"
+    "\n"
+    "Ranks and selects candidates by lot, with the exact probability of every\n"
+    "answer, over gRPC (port 8500); metrics for Prometheus at /metrics (port\n"
+    "8501). Takes the newest good version of every model in the store, also\n"
+    "while it serves. SIGTERM drains. Version %s.\n"
+    "\n"
+    "Example: sortition-server --model_store=/models --spool.dir=/spool\n"
+    "             --listen=0.0.0.0:8500 --metrics_listen=0.0.0.0:8501\n"
+    "\n%s";
+
+// Memory of requests goes back to the allocator, not to the kernel: otherwise
+// large requests spend most of their time on page faults.
+void KeepFreedMemory() {
+  constexpr int kMegabyte = 1 << 20;
+  mallopt(M_MMAP_THRESHOLD, 32 * kMegabyte);  // The most that glibc takes.
+  mallopt(M_TRIM_THRESHOLD, 1024 * kMegabyte);
+}
+
+int Fail(const absl::Status& status) {
+  std::fprintf(stderr, "sortition-server: %s\n",
+               std::string(status.message()).c_str());
+  return 1;
+}
+
+int Run(const std::vector<std::string>& arguments) {
+  config::v1::ServerOptions options;
+  CommandLine command_line;
+  const absl::Status parsed = ParseOptions(arguments, &options, &command_line);
+  if (!parsed.ok()) return Fail(parsed);
+  if (command_line.help) {
+    std::printf(kUsage, std::string(Version()).c_str(),
+                OptionsHelp(options.descriptor()).c_str());
+    return 0;
+  }
+  if (!command_line.positional.empty()) {
+    return Fail(absl::InvalidArgumentError(
+        "takes no argument besides options: \"" + command_line.positional[0] +
+        "\" (--help lists all)"));
+  }
+  auto server = Server::Start(options);
+  if (!server.ok()) return Fail(server.status());
+  WaitForShutdown(-1);
+  const absl::Status drained = (*server)->Drain();
+  return drained.ok() ? 0 : Fail(drained);
+}
+
+}  // namespace
+}  // namespace sortition
+
+int main(int argc, char** argv) {
+  sortition::BlockShutdownSignals();
+  sortition::KeepFreedMemory();
+  // Its complaints are about requests, which we refuse with our own words.
+  google::protobuf::SetLogHandler(nullptr);
+  return sortition::Run({argv + 1, argv + argc});
+}

@@ -1,0 +1,29 @@
+#pragma once
+// What is counted of every RPC.
+#include <array>
+#include <atomic>
+#include <string>
+
+#include "absl/status/status.h"
+#include "process/metrics.h"
+
+namespace sortition {
+
+// Of one method. Thread-safe.
+class RpcMetrics {
+ public:
+  // `metrics` must outlive it.
+  RpcMetrics(std::string method, Metrics* metrics);
+
+  void Record(absl::StatusCode code, double seconds);
+
+ private:
+  static constexpr size_t kCodes = 17;  // OK to UNAUTHENTICATED.
+  const std::string method_;
+  Metrics* const metrics_;
+  MetricHistogram* const seconds_;
+  // Made when first needed, so that codes that never come are no series.
+  std::array<std::atomic<MetricCounter*>, kCodes> requests_{};
+};
+
+}  // namespace sortition

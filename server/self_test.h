@@ -1,0 +1,21 @@
+#pragma once
+// What a model must do right before it may serve, besides being well-formed.
+#include "absl/status/status.h"
+#include "core/policies/linear_policy.h"
+
+namespace sortition {
+
+// On small made-up queries, with and without a mask: the probabilities of all
+// actions sum to 1 within 1e-9; 2,000 draws agree with them (chi-square, false
+// alarm below 1e-9); Decide() and LogPropensity() give the same bits for every
+// draw. Internal says what differs. Deterministic.
+absl::Status SelfTest(const LinearPolicy& policy);
+
+namespace internal {
+
+// Smallest statistic that draws from the right distribution exceed with less
+// than 1e-9 probability (Wilson–Hilferty; on the safe side for few degrees).
+double ChiSquareLimit(size_t degrees_of_freedom);
+
+}  // namespace internal
+}  // namespace sortition
