@@ -1,0 +1,116 @@
+// The order of fdatasync(2) and unlink(2): both are replaced in this program by
+// functions that note what is on the disk, then do as asked.
+#include <fcntl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <map>
+#include <string>
+#include <system_error>
+
+#include "absl/strings/match.h"
+#include "gtest/gtest.h"
+#include "io/segment.h"
+#include "sidecar/record_wire.h"
+#include "tests/sidecar/spool_testing.h"
+#include "tests/testing/status_matchers.h"
+
+namespace sortition {
+namespace {
+
+using namespace testing_sidecar;  // NOLINT: the fixture of this folder.
+
+// By segment of the spool: how many of its decisions and feedbacks are in
+// output records.
+using CountBySegment = std::map<std::string, int>;
+
+struct Journal {
+  std::string tuples_dir;  // Empty: not noting.
+  std::map<std::string, CountBySegment> synced_by_file;
+  CountBySegment synced_when_removed;
+};
+Journal* journal = nullptr;
+
+CountBySegment CountRecords(const std::string& path) {
+  CountBySegment counts;
+  log::v1::SegmentHeader header;
+  const auto take = [&](const RecordView& record) {
+    const auto position = ViewPosition(record.bytes);
+    if (position.ok()) ++counts[position->segment()];
+  };
+  EXPECT_OK(ReadSegment(path, &header, take));
+  return counts;
+}
+
+int Sum(const std::map<std::string, CountBySegment>& by_file,
+        const std::string& segment) {
+  int sum = 0;
+  for (const auto& [file, counts] : by_file) {
+    const auto it = counts.find(segment);
+    if (it != counts.end()) sum += it->second;
+  }
+  return sum;
+}
+
+void NoteSync(int fd) {
+  if (journal == nullptr) return;
+  std::error_code error;
+  const std::string path = std::filesystem::read_symlink(
+                               "/proc/self/fd/" + std::to_string(fd), error)
+                               .string();
+  if (error || !absl::StartsWith(path, journal->tuples_dir) ||
+      !absl::EndsWith(path, ".seg")) {
+    return;
+  }
+  journal->synced_by_file[path] = CountRecords(path);
+}
+
+void NoteRemoval(const std::string& path) {
+  if (journal == nullptr || !absl::EndsWith(path, ".seg")) return;
+  const std::string segment = std::filesystem::path(path).filename().string();
+  journal->synced_when_removed[segment] = Sum(journal->synced_by_file, segment);
+}
+
+TEST(DurabilityTest, NothingIsRemovedBeforeItsOutputIsOnTheDisk) {
+  TempDir dir;
+  auto options = Options(dir.path());
+  // Rarely due, so that only the order in the code can save it.
+  options.set_sync_interval_seconds(1);
+  WriteSpool(options.spool(), History(300, 9, 1000 * kSecond), 15);
+  FakeClock clock{1000 * kSecond};
+  Metrics metrics;
+  Journal notes{options.tuples(), {}, {}};
+  {
+    ASSERT_OK_AND_ASSIGN(const auto pipeline,
+                         Pipeline::Open(options, &metrics, clock.Get()));
+    journal = &notes;
+    RunToEnd(pipeline.get(), &clock);
+    journal = nullptr;
+    ASSERT_OK(pipeline->Close());
+  }
+  std::map<std::string, CountBySegment> written;
+  for (const auto& entry :
+       std::filesystem::recursive_directory_iterator(options.tuples())) {
+    const std::string path = entry.path().string();
+    if (absl::EndsWith(path, ".seg")) written[path] = CountRecords(path);
+  }
+  EXPECT_GT(notes.synced_when_removed.size(), 20u);
+  for (const auto& [segment, count] : notes.synced_when_removed) {
+    EXPECT_EQ(count, Sum(written, segment)) << segment;
+  }
+}
+
+}  // namespace
+}  // namespace sortition
+
+extern "C" int fdatasync(int fd) {
+  const int result = static_cast<int>(syscall(SYS_fdatasync, fd));
+  if (result == 0) sortition::NoteSync(fd);
+  return result;
+}
+
+extern "C" int unlink(const char* path) noexcept {
+  sortition::NoteRemoval(path);
+  return static_cast<int>(syscall(SYS_unlinkat, AT_FDCWD, path, 0));
+}

@@ -1,0 +1,89 @@
+#include "sidecar/record_wire.h"
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/testing/status_matchers.h"
+
+namespace sortition {
+namespace {
+
+log::v1::Decision SomeDecision() {
+  log::v1::Decision decision;
+  decision.set_decision_id("an id");
+  decision.set_time_us(1234567890123);
+  decision.set_model("m");
+  for (int i = 0; i < 1000; ++i) {
+    decision.add_dense_values(static_cast<float>(i));
+  }
+  return decision;
+}
+
+TEST(RecordWireTest, ViewsTheOneFieldOfARecord) {
+  log::v1::LogRecord record;
+  *record.mutable_decision() = SomeDecision();
+  const std::string payload = record.SerializeAsString();
+  ASSERT_OK_AND_ASSIGN(const RecordView view, ViewRecord(payload));
+  EXPECT_EQ(view.kind, log::v1::LogRecord::kDecision);
+  EXPECT_EQ(view.bytes, record.decision().SerializeAsString());
+}
+
+TEST(RecordWireTest, RefusesWhatIsNotOneField) {
+  log::v1::LogRecord record;
+  *record.mutable_decision() = SomeDecision();
+  const std::string payload = record.SerializeAsString();
+  for (const std::string& bad :
+       {std::string(), payload.substr(0, payload.size() - 1), payload + "x",
+        std::string("\x08\x01"), std::string("\x1a\xff\xff\xff\xff\x0f", 6)}) {
+    EXPECT_THAT(ViewRecord(bad), StatusIs(absl::StatusCode::kDataLoss));
+  }
+}
+
+TEST(RecordWireTest, FindsIdAndTimeOfADecision) {
+  const std::string bytes = SomeDecision().SerializeAsString();
+  ASSERT_OK_AND_ASSIGN(const DecisionView view, ViewDecision(bytes));
+  EXPECT_EQ(view.id, "an id");
+  EXPECT_EQ(view.time_us, 1234567890123);
+}
+
+// Protobuf allows any order of fields.
+TEST(RecordWireTest, FindsIdAndTimeWhereTheyComeLast) {
+  log::v1::Decision head;
+  head.set_decision_id("an id");
+  head.set_time_us(-5);
+  log::v1::Decision rest = SomeDecision();
+  rest.clear_decision_id();
+  rest.clear_time_us();
+  const std::string bytes = rest.SerializeAsString() + head.SerializeAsString();
+  ASSERT_OK_AND_ASSIGN(const DecisionView view, ViewDecision(bytes));
+  EXPECT_EQ(view.id, "an id");
+  EXPECT_EQ(view.time_us, -5);
+}
+
+TEST(RecordWireTest, RefusesADecisionWithoutId) {
+  EXPECT_THAT(ViewDecision(""), StatusIs(absl::StatusCode::kDataLoss));
+  EXPECT_THAT(ViewDecision("\x10\x05"), StatusIs(absl::StatusCode::kDataLoss));
+  EXPECT_THAT(ViewDecision("\x0a\x50short"),
+              StatusIs(absl::StatusCode::kDataLoss));
+}
+
+TEST(RecordWireTest, PrefixAndDecisionMakeATupleRecord) {
+  log::v1::BanditTuple tuple;
+  tuple.mutable_position()->set_segment("s");
+  tuple.mutable_position()->set_offset(300);
+  tuple.set_reward(0.5);
+  tuple.add_feedback()->set_feedback_id("f");
+  const std::string decision = SomeDecision().SerializeAsString();
+  const std::string payload = TuplePrefix(tuple, decision.size()) + decision;
+
+  log::v1::LogRecord expected;
+  *expected.mutable_tuple() = tuple;
+  *expected.mutable_tuple()->mutable_decision() = SomeDecision();
+  EXPECT_EQ(payload, expected.SerializeAsString());
+  ASSERT_OK_AND_ASSIGN(const RecordView view, ViewRecord(payload));
+  ASSERT_OK_AND_ASSIGN(const auto position, ViewPosition(view.bytes));
+  EXPECT_EQ(position.segment(), "s");
+  EXPECT_EQ(position.offset(), 300u);
+}
+
+}  // namespace
+}  // namespace sortition
