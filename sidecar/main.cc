@@ -28,7 +28,7 @@ whose window is open stay in the spool for the next start.
 Flags override the text file given by --config; it uses the same names.
 
 %s
-Exit status: 0 after SIGTERM or SIGINT, 1 on an error, 2 for a wrong flag.
+Exit status: 0 after SIGTERM or SIGINT, 1 on an error.
 )";
 
 }  // namespace
@@ -51,7 +51,7 @@ int main(int argc, char** argv) {
   if (!status.ok()) {
     std::fprintf(stderr, "sortition-sidecar: %s\nTry --help.\n",
                  std::string(status.message()).c_str());
-    return 2;
+    return 1;
   }
   status = sortition::RunSidecar(options, sortition::WaitForShutdown);
   if (!status.ok()) {
