@@ -91,14 +91,18 @@ absl::StatusOr<bool> Pipeline::Step() {
   return ReadStep();
 }
 
-absl::StatusOr<bool> Pipeline::FinishOutput(const absl::Status& status) {
-  if (absl::IsResourceExhausted(status)) {
-    if (counts_.full_disk_retries++ == 0) {
-      LogError("disk full; the spool waits",
-               {{"error", std::string(status.message())}});
-    }
-    return false;
+// Output is tried again until there is room; the spool keeps what it has.
+bool Pipeline::IsFullDisk(const absl::Status& status) {
+  if (!absl::IsResourceExhausted(status)) return false;
+  if (counts_.full_disk_retries++ == 0) {
+    LogError("disk full; waiting for room",
+             {{"error", std::string(status.message())}});
   }
+  return true;
+}
+
+absl::StatusOr<bool> Pipeline::FinishOutput(const absl::Status& status) {
+  if (IsFullDisk(status)) return false;
   RETURN_IF_ERROR(status);
   if (late_.has_value()) {
     late_.reset();
@@ -261,9 +265,10 @@ absl::Status Pipeline::KeepHouse() {
   }
   last_sync_us_ = now_us;
   counts_.spool_lag_bytes = LagBytes();
-  RETURN_IF_ERROR(writer_->RotateByAge(now_us));
-  RETURN_IF_ERROR(writer_->Sync());
-  return options_.delete_spool() ? RemoveSafeSegments() : absl::OkStatus();
+  absl::Status status = writer_->RotateByAge(now_us);
+  if (status.ok()) status = writer_->Sync();
+  if (status.ok() && options_.delete_spool()) status = RemoveSafeSegments();
+  return IsFullDisk(status) ? absl::OkStatus() : status;
 }
 
 // A segment goes when nothing of it can get into an output any more, and all

@@ -67,6 +67,7 @@ class Pipeline {
   log::v1::SpoolPosition PositionOf(SpoolPlace place) const;
   absl::Status Write(const ClosedDecision& closed);
   absl::Status Write(const LateRecord& late);
+  bool IsFullDisk(const absl::Status& status);
   absl::StatusOr<bool> FinishOutput(const absl::Status& status);
   absl::Status KeepHouse();
   absl::Status RemoveSafeSegments();

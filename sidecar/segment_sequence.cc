@@ -48,6 +48,7 @@ absl::StatusOr<std::unique_ptr<SegmentSequence>> SegmentSequence::Open(
   std::unique_ptr<SegmentSequence> sequence(
       new SegmentSequence(std::move(options)));
   const std::string& dir = sequence->options_.dir;
+  RemoveTemporaries(dir);
   ASSIGN_OR_RETURN(const std::vector<std::string> names, ListSegments(dir));
   if (names.empty()) return sequence;
   // Each segment is closed before the next begins: only the last can be torn.
@@ -166,6 +167,15 @@ absl::Status MakeDirectories(const std::string& dir) {
   if (!error) return absl::OkStatus();
   return absl::UnavailableError(
       absl::StrCat("cannot make directory ", dir, ": ", error.message()));
+}
+
+void RemoveTemporaries(const std::string& dir) {
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator(dir, error)) {
+    if (entry.path().extension() == ".tmp") {
+      std::filesystem::remove(entry.path(), error);
+    }
+  }
 }
 
 absl::Status SyncDirectory(const std::string& dir) {

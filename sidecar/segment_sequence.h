@@ -73,6 +73,9 @@ absl::Status ReadSegment(const std::string& path,
 
 // Makes a directory, with those above it, where missing.
 absl::Status MakeDirectories(const std::string& dir);
+// Removes files "*.tmp", which a process left that died. The caller holds the
+// directory's lock.
+void RemoveTemporaries(const std::string& dir);
 // fsync(2): names in it survive a power cut.
 absl::Status SyncDirectory(const std::string& dir);
 

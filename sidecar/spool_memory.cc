@@ -100,6 +100,7 @@ absl::Status SyncFile(const std::string& path) {
 absl::StatusOr<std::vector<RememberedId>> SpoolMemory::Load(
     const std::vector<std::string>& present) {
   RETURN_IF_ERROR(MakeDirectories(dir_));
+  RemoveTemporaries(dir_);
   std::vector<std::string> segments;
   std::error_code error;
   for (const auto& entry : std::filesystem::directory_iterator(dir_, error)) {

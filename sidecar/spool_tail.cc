@@ -107,8 +107,17 @@ absl::Status SpoolTail::List() {
   return absl::OkStatus();
 }
 
+// Leaves `reader_` empty where the next segment is gone: someone removed it.
 absl::Status SpoolTail::OpenNext() {
-  ASSIGN_OR_RETURN(reader_, SegmentReader::Open(PathOf(later_.front())));
+  auto reader = SegmentReader::Open(PathOf(later_.front()));
+  if (absl::IsNotFound(reader.status())) {
+    LogError("a spool segment was removed before it was read",
+             {{"file", PathOf(later_.front())}});
+    later_.pop_front();
+    return absl::OkStatus();
+  }
+  RETURN_IF_ERROR(reader.status());
+  reader_ = *std::move(reader);
   segments_.push_back({std::move(later_.front()), ""});
   later_.pop_front();
   ++current_;
@@ -127,6 +136,7 @@ absl::StatusOr<SpoolTail::Outcome> SpoolTail::Next() {
       if (later_.empty()) RETURN_IF_ERROR(List());
       if (later_.empty()) return Outcome::kCaughtUp;
       RETURN_IF_ERROR(OpenNext());
+      if (reader_ == nullptr) continue;
     }
     absl::string_view payload;
     uint64_t offset = 0;

@@ -1,9 +1,11 @@
-// The order of fdatasync(2) and unlink(2): both are replaced in this program by
-// functions that note what is on the disk, then do as asked.
+// The order of fdatasync(2) and unlink(2), and a full disk: these functions and
+// pwritev(2) are replaced in this program.
 #include <fcntl.h>
 #include <sys/syscall.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <filesystem>
 #include <map>
 #include <string>
@@ -32,6 +34,20 @@ struct Journal {
 };
 Journal* journal = nullptr;
 
+// Set: writes below this directory fail as on a full disk.
+std::string* full_dir = nullptr;
+
+std::string PathOf(int fd) {
+  std::error_code error;
+  return std::filesystem::read_symlink("/proc/self/fd/" + std::to_string(fd),
+                                       error)
+      .string();
+}
+
+bool IsFull(int fd) {
+  return full_dir != nullptr && absl::StartsWith(PathOf(fd), *full_dir);
+}
+
 CountBySegment CountRecords(const std::string& path) {
   CountBySegment counts;
   log::v1::SegmentHeader header;
@@ -55,11 +71,8 @@ int Sum(const std::map<std::string, CountBySegment>& by_file,
 
 void NoteSync(int fd) {
   if (journal == nullptr) return;
-  std::error_code error;
-  const std::string path = std::filesystem::read_symlink(
-                               "/proc/self/fd/" + std::to_string(fd), error)
-                               .string();
-  if (error || !absl::StartsWith(path, journal->tuples_dir) ||
+  const std::string path = PathOf(fd);
+  if (!absl::StartsWith(path, journal->tuples_dir) ||
       !absl::EndsWith(path, ".seg")) {
     return;
   }
@@ -101,8 +114,43 @@ TEST(DurabilityTest, NothingIsRemovedBeforeItsOutputIsOnTheDisk) {
   }
 }
 
+// The disk is full during three polls of ten.
+TEST(DurabilityTest, WaitsWhileTheDiskIsFull) {
+  TempDir dir;
+  auto options = Options(dir.path());
+  const auto history = History(200, 10, 1000 * kSecond);
+  WriteSpool(options.spool(), history, 15);
+  FakeClock clock{1000 * kSecond};
+  Metrics metrics;
+  ASSERT_OK_AND_ASSIGN(const auto pipeline,
+                       Pipeline::Open(options, &metrics, clock.Get()));
+  std::string full = options.tuples();
+  for (int i = 0; i < 1000; ++i) {
+    full_dir = i % 10 < 3 ? &full : nullptr;
+    const auto is_busy = pipeline->Poll(20);
+    ASSERT_OK(is_busy);
+    if (!*is_busy) clock.now_us += kSecond;
+  }
+  full_dir = nullptr;
+  ASSERT_OK(pipeline->Close());
+  EXPECT_GT(pipeline->counts().full_disk_retries, 3u);
+  const Expected expected = ExpectedOutput(history);
+  const Expected output = Output(options.tuples());
+  EXPECT_EQ(output.tuples, expected.tuples);
+  EXPECT_EQ(output.late, expected.late);
+}
+
 }  // namespace
 }  // namespace sortition
+
+extern "C" ssize_t pwritev(int fd, const iovec* pieces, int count,
+                           off_t offset) {
+  if (sortition::IsFull(fd)) {
+    errno = ENOSPC;
+    return -1;
+  }
+  return syscall(SYS_pwritev, fd, pieces, count, offset, 0);
+}
 
 extern "C" int fdatasync(int fd) {
   const int result = static_cast<int>(syscall(SYS_fdatasync, fd));
