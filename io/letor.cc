@@ -16,6 +16,8 @@ namespace {
 
 constexpr uint32_t kMaxRelevance = 31;
 constexpr uint32_t kMaxFeature = 100000000;
+// 4 GiB of dense rows: one feature number must not eat all memory.
+constexpr uint64_t kMaxDenseValues = uint64_t{1} << 30;
 
 struct Feature {
   uint32_t number;  // From 1.
@@ -150,6 +152,7 @@ absl::StatusOr<LabelledQueries> ParseLetor(absl::string_view text) {
   absl::flat_hash_map<std::string, size_t> index;
   Line line;
   size_t number = 0;
+  uint64_t num_rows = 0;
   while (!text.empty()) {
     const size_t end = std::min(text.find('\n'), text.size());
     const absl::string_view bytes = text.substr(0, end);
@@ -166,6 +169,7 @@ absl::StatusOr<LabelledQueries> ParseLetor(absl::string_view text) {
     query.features.insert(query.features.end(), line.features.begin(),
                           line.features.end());
     query.row_ends.push_back(query.features.size());
+    ++num_rows;
     if (!line.features.empty()) {
       result.num_features =
           std::max(result.num_features, line.features.back().number);
@@ -174,6 +178,11 @@ absl::StatusOr<LabelledQueries> ParseLetor(absl::string_view text) {
   if (queries.empty()) return absl::InvalidArgumentError("there is no query");
   if (result.num_features == 0) {
     return absl::InvalidArgumentError("no line has a feature");
+  }
+  if (num_rows * result.num_features > kMaxDenseValues) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        num_rows, " candidates with ", result.num_features,
+        " features each are more than ", kMaxDenseValues, " dense values"));
   }
   result.queries.reserve(queries.size());
   for (auto& [id, query] : queries) {

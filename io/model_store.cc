@@ -19,6 +19,7 @@
 #include "absl/strings/str_format.h"
 #include "core/base/hash.h"
 #include "core/base/status_macros.h"
+#include "google/protobuf/io/tokenizer.h"
 #include "google/protobuf/text_format.h"
 #include "io/files.h"
 #include "io/posix_status.h"
@@ -69,6 +70,9 @@ absl::StatusOr<std::vector<std::string>> ListDirectories(
   return names;
 }
 
+// Digits enough to tell a value from the bound that it misses.
+std::string Number(double value) { return absl::StrFormat("%.15g", value); }
+
 absl::Status ValidatePolicy(const model::v1::Policy& policy) {
   if (policy.kind_case() == model::v1::Policy::KIND_NOT_SET) {
     return absl::InvalidArgumentError(
@@ -77,19 +81,20 @@ absl::Status ValidatePolicy(const model::v1::Policy& policy) {
   const double alpha = policy.inverse_temperature();
   if (!(alpha > 0 && alpha <= kMaxInverseTemperature)) {
     return absl::InvalidArgumentError(
-        absl::StrCat("policy.inverse_temperature is ", alpha,
-                     ", must be in (0, ", kMaxInverseTemperature, "]"));
+        absl::StrCat("policy.inverse_temperature is ", Number(alpha),
+                     ", must be in (0, ", Number(kMaxInverseTemperature), "]"));
   }
   const double epsilon = policy.uniform_mixture();
   if (!(epsilon >= 0 && epsilon <= 1)) {
     return absl::InvalidArgumentError(absl::StrCat(
-        "policy.uniform_mixture is ", epsilon, ", must be in [0, 1]"));
+        "policy.uniform_mixture is ", Number(epsilon), ", must be in [0, 1]"));
   }
   const double abstain = policy.softmax_selection().abstain_score();
   if (!(std::abs(abstain) <= kMaxAbstainScore)) {
     return absl::InvalidArgumentError(absl::StrCat(
-        "policy.softmax_selection.abstain_score is ", abstain, ", must be in [",
-        -kMaxAbstainScore, ", ", kMaxAbstainScore, "]"));
+        "policy.softmax_selection.abstain_score is ", Number(abstain),
+        ", must be in [", Number(-kMaxAbstainScore), ", ",
+        Number(kMaxAbstainScore), "]"));
   }
   return absl::OkStatus();
 }
@@ -112,13 +117,30 @@ absl::StatusOr<std::string> ReadListed(const std::string& dir,
   return contents;
 }
 
+// Keeps the first error; the library's own way is to print it.
+class FirstError : public google::protobuf::io::ErrorCollector {
+ public:
+  void AddError(int line, int column, const std::string& message) override {
+    if (!text_.empty()) return;
+    text_ =
+        absl::StrCat("line ", line + 1, ", column ", column + 1, ": ", message);
+  }
+  const std::string& text() const { return text_; }
+
+ private:
+  std::string text_;
+};
+
 absl::StatusOr<model::v1::Manifest> ReadManifest(const std::string& dir) {
   const std::string path = absl::StrCat(dir, "/", kManifestFile);
   ASSIGN_OR_RETURN(const std::string text, ReadFile(path));
   model::v1::Manifest manifest;
-  if (!google::protobuf::TextFormat::ParseFromString(text, &manifest)) {
+  FirstError error;
+  google::protobuf::TextFormat::Parser parser;
+  parser.RecordErrorsTo(&error);
+  if (!parser.ParseFromString(text, &manifest)) {
     return absl::DataLossError(
-        absl::StrCat(path, " is not a manifest in text form"));
+        absl::StrCat(path, " is not a manifest: ", error.text()));
   }
   if (manifest.format_version() != 1) {
     return absl::InvalidArgumentError(absl::StrCat(path, ": format_version is ",

@@ -15,7 +15,11 @@
 namespace sortition {
 namespace {
 
+// Read at once: little at first, so that following a live segment is cheap.
+constexpr uint64_t kFirstChunkBytes = 1 << 14;
 constexpr uint64_t kChunkBytes = 1 << 20;
+// No file holds more; sums of offset and length cannot overflow.
+constexpr uint64_t kMaxPayloadBytes = uint64_t{1} << 48;
 // How far the search for the next intact frame goes.
 constexpr uint64_t kMaxScanBytes = uint64_t{1} << 28;
 
@@ -27,6 +31,8 @@ bool AllZero(absl::string_view bytes) {
 }  // namespace
 
 struct SegmentReader::Rep {
+  using Outcome = SegmentReader::Outcome;
+
   ~Rep() {
     if (fd >= 0) close(fd);
   }
@@ -34,7 +40,8 @@ struct SegmentReader::Rep {
   // Bytes [at, at + size) of the file, fewer at its end.
   absl::StatusOr<absl::string_view> Read(uint64_t at, uint64_t size) {
     if (at < buffer_start || at + size > buffer_start + buffer.size()) {
-      buffer.resize(std::max(size, kChunkBytes));
+      buffer.resize(std::max(size, chunk_bytes));
+      chunk_bytes = std::min(4 * chunk_bytes, kChunkBytes);
       buffer_start = at;
       uint64_t filled = 0;
       while (filled < buffer.size()) {
@@ -57,20 +64,24 @@ struct SegmentReader::Rep {
   void Forget() {
     buffer.clear();
     buffer_start = 0;
+    chunk_bytes = kFirstChunkBytes;
   }
 
   enum class Frame { kIntact, kZero, kBroken };
 
   // The frame at `at`.
   absl::StatusOr<Frame> Parse(uint64_t at, absl::string_view* payload);
-  // The first intact frame after `at`, 0 where there is none.
+  // The first intact frame after the broken one at `at`, 0 where there is none.
   absl::StatusOr<uint64_t> FindFrameAfter(uint64_t at);
+  // Passes over the broken frame at `offset` if a later one is intact.
+  absl::StatusOr<Outcome> Resynchronise(absl::string_view* payload);
 
   std::string path;
   int fd = -1;
   uint64_t offset = 0;
   std::string buffer;
   uint64_t buffer_start = 0;
+  uint64_t chunk_bytes = kFirstChunkBytes;
   // Searches in vain at this offset; repeated at powers of two only.
   uint64_t vain_offset = 0;
   uint64_t vain_tries = 0;
@@ -82,7 +93,9 @@ absl::StatusOr<SegmentReader::Rep::Frame> SegmentReader::Rep::Parse(
   if (!head.ok()) return head.status();
   uint64_t size = 0;
   if (AllZero(*head)) return Frame::kZero;
-  if (!ParseFrameHead(*head, &size)) return Frame::kBroken;
+  if (!ParseFrameHead(*head, &size) || size > kMaxPayloadBytes) {
+    return Frame::kBroken;
+  }
   if (at + FrameBytes(size) > buffer_start + buffer.size()) {
     // Never allocate for a length that the file does not hold.
     const off_t end = lseek(fd, 0, SEEK_END);
@@ -102,7 +115,24 @@ absl::StatusOr<SegmentReader::Rep::Frame> SegmentReader::Rep::Parse(
 }
 
 absl::StatusOr<uint64_t> SegmentReader::Rep::FindFrameAfter(uint64_t at) {
-  for (uint64_t place = at + 1; place - at < kMaxScanBytes;) {
+  auto broken = Read(at, kFrameHeadBytes);
+  if (!broken.ok()) return broken.status();
+  // An intact head tells where the next frame starts. Never look for one inside
+  // the payload: its bytes come from outside and could spell a frame, and while
+  // it is being written it looks damaged.
+  uint64_t broken_bytes = 0;
+  uint64_t begin = at + 1;
+  if (ParseFrameHead(*broken, &broken_bytes)) {
+    if (broken_bytes > kMaxPayloadBytes) return 0;
+    begin = at + FrameBytes(broken_bytes);
+  }
+  for (uint64_t place = begin; place - begin < kMaxScanBytes;) {
+    // Preallocated space that was never written holds no frame.
+    const off_t data = lseek(fd, static_cast<off_t>(place), SEEK_DATA);
+    if (data < 0 && errno == ENXIO) return 0;
+    if (data > static_cast<off_t>(place + kFrameHeadBytes)) {
+      place = static_cast<uint64_t>(data) - kFrameHeadBytes;
+    }
     auto window = Read(place, kChunkBytes);
     if (!window.ok()) return window.status();
     if (window->size() < FrameBytes(0)) return 0;
@@ -136,48 +166,57 @@ absl::StatusOr<std::unique_ptr<SegmentReader>> SegmentReader::Open(
   return reader;
 }
 
+absl::StatusOr<SegmentReader::Outcome> SegmentReader::Rep::Resynchronise(
+    absl::string_view* payload) {
+  if (vain_offset != offset) vain_tries = 0;
+  vain_offset = offset;
+  const uint64_t tries = ++vain_tries;
+  if ((tries & (tries - 1)) != 0) return Outcome::kIncomplete;
+  auto next = FindFrameAfter(offset);
+  if (!next.ok()) return next.status();
+  if (*next == 0) return Outcome::kIncomplete;
+  // A later frame was written after this one was whole: look once more.
+  Forget();
+  auto frame = Parse(offset, payload);
+  if (!frame.ok()) return frame.status();
+  if (*frame == Frame::kIntact) {
+    offset += FrameBytes(payload->size());
+    return Outcome::kRecord;
+  }
+  auto skipped = Read(offset, *next - offset);
+  if (!skipped.ok()) return skipped.status();
+  *payload = *skipped;
+  offset = *next;
+  return Outcome::kCorrupt;
+}
+
 absl::StatusOr<SegmentReader::Outcome> SegmentReader::Next(
     absl::string_view* payload, uint64_t* offset) {
   Rep& rep = *rep_;
   *offset = rep.offset;
+  const bool has_read_ahead = !rep.buffer.empty();
   auto frame = rep.Parse(rep.offset, payload);
-  if (frame.ok() && *frame != Rep::Frame::kIntact) {
+  if (frame.ok() && *frame != Rep::Frame::kIntact && has_read_ahead) {
     // What was read ahead may be older than what stands there now.
     rep.Forget();
     frame = rep.Parse(rep.offset, payload);
   }
   if (!frame.ok()) return frame.status();
+  Outcome outcome = Outcome::kEnd;
   if (*frame == Rep::Frame::kIntact) {
     rep.offset += FrameBytes(payload->size());
     return Outcome::kRecord;
   }
-  if (*frame == Rep::Frame::kZero) {
+  if (*frame == Rep::Frame::kBroken) {
+    auto resynchronised = rep.Resynchronise(payload);
+    if (!resynchronised.ok()) return resynchronised.status();
+    outcome = *resynchronised;
+  }
+  if (outcome == Outcome::kEnd || outcome == Outcome::kIncomplete) {
+    *payload = {};
     rep.Forget();
-    return Outcome::kEnd;
   }
-  if (rep.vain_offset != rep.offset) rep.vain_tries = 0;
-  rep.vain_offset = rep.offset;
-  const uint64_t tries = ++rep.vain_tries;
-  if ((tries & (tries - 1)) != 0) {
-    rep.Forget();
-    return Outcome::kIncomplete;
-  }
-  auto next = rep.FindFrameAfter(rep.offset);
-  if (!next.ok()) return next.status();
-  rep.Forget();
-  if (*next == 0) return Outcome::kIncomplete;
-  // A later frame was written after this one was whole: look once more.
-  frame = rep.Parse(rep.offset, payload);
-  if (!frame.ok()) return frame.status();
-  if (*frame == Rep::Frame::kIntact) {
-    rep.offset += FrameBytes(payload->size());
-    return Outcome::kRecord;
-  }
-  auto skipped = rep.Read(rep.offset, *next - rep.offset);
-  if (!skipped.ok()) return skipped.status();
-  *payload = *skipped;
-  rep.offset = *next;
-  return Outcome::kCorrupt;
+  return outcome;
 }
 
 void SegmentReader::Seek(uint64_t offset) { rep_->offset = offset; }

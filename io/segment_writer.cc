@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "absl/cleanup/cleanup.h"
+#include "absl/container/inlined_vector.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "core/base/status_macros.h"
@@ -32,9 +33,11 @@ int64_t NowMicros() {
       .count();
 }
 
+using IoVectors = absl::InlinedVector<iovec, 8>;
+
 // All of `pieces` at `offset`.
 absl::Status WriteAll(int fd, const std::string& path, uint64_t offset,
-                      std::vector<iovec> pieces) {
+                      IoVectors pieces) {
   size_t first = 0;
   while (first < pieces.size()) {
     const ssize_t count = pwritev(
@@ -88,12 +91,36 @@ absl::StatusOr<uint64_t> NonZeroBytesAfter(int fd, const std::string& path,
   }
 }
 
-absl::Status FinishFile(int fd, const std::string& path, uint64_t bytes) {
-  if (ftruncate(fd, static_cast<off_t>(bytes)) != 0) {
-    return PosixStatus(errno, path, "cannot truncate");
+absl::Status Truncate(int fd, const std::string& path, uint64_t bytes) {
+  return ftruncate(fd, static_cast<off_t>(bytes)) == 0
+             ? absl::OkStatus()
+             : PosixStatus(errno, path, "cannot truncate");
+}
+
+absl::Status SyncFile(int fd, const std::string& path) {
+  return fdatasync(fd) == 0 ? absl::OkStatus()
+                            : PosixStatus(errno, path, "cannot sync");
+}
+
+absl::Status SyncDirectoryOf(const std::string& path) {
+  const std::string dir = path.substr(0, path.rfind('/') + 1);
+  const int fd = open(dir.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (fd < 0) return PosixStatus(errno, dir, "cannot open");
+  const absl::Cleanup closer = [fd] { close(fd); };
+  return fsync(fd) == 0 ? absl::OkStatus()
+                        : PosixStatus(errno, dir, "cannot sync");
+}
+
+// Footer of a segment whose header says `first_sequence`.
+log::v1::SegmentFooter MakeFooter(uint64_t first_sequence,
+                                  uint64_t num_records) {
+  log::v1::SegmentFooter footer;
+  footer.set_num_records(num_records);
+  if (num_records > 0) {
+    footer.set_last_sequence(first_sequence + num_records - 1);
   }
-  if (fdatasync(fd) != 0) return PosixStatus(errno, path, "cannot sync");
-  return absl::OkStatus();
+  footer.set_closed_time_us(NowMicros());
+  return footer;
 }
 
 }  // namespace
@@ -104,7 +131,7 @@ struct SegmentWriter::Rep {
   }
 
   // `size` bytes in `parts` at the end of the segment: all or none.
-  absl::Status Write(std::vector<iovec> parts, uint64_t size, uint64_t records);
+  absl::Status Write(IoVectors parts, uint64_t size, uint64_t records);
 
   std::string path;
   std::string name;
@@ -112,9 +139,10 @@ struct SegmentWriter::Rep {
   std::atomic<uint64_t> bytes{0};
   std::atomic<uint64_t> num_records{0};
   uint64_t first_sequence = 0;
+  std::atomic<bool> is_directory_synced{false};
 };
 
-absl::Status SegmentWriter::Rep::Write(std::vector<iovec> parts, uint64_t size,
+absl::Status SegmentWriter::Rep::Write(IoVectors parts, uint64_t size,
                                        uint64_t records) {
   if (fd < 0) {
     return absl::FailedPreconditionError(
@@ -200,19 +228,22 @@ absl::Status SegmentWriter::Append(std::span<const absl::string_view> pieces) {
   for (const absl::string_view piece : pieces) payload_bytes += piece.size();
   const FrameHead head = MakeFrameHead(payload_bytes);
   const FrameTail tail = MakeFrameTail(pieces);
-  std::vector<iovec> parts;
-  parts.reserve(pieces.size() + 2);
+  IoVectors parts;
   parts.push_back(ToIovec({head.data(), head.size()}));
-  for (const absl::string_view piece : pieces) {
-    if (!piece.empty()) parts.push_back(ToIovec(piece));
-  }
+  for (const absl::string_view piece : pieces) parts.push_back(ToIovec(piece));
   parts.push_back(ToIovec({tail.data(), tail.size()}));
   return rep_->Write(std::move(parts), FrameBytes(payload_bytes), 1);
 }
 
-absl::Status SegmentWriter::AppendFrames(absl::string_view frames,
-                                         uint64_t num_records) {
-  return rep_->Write({ToIovec(frames)}, frames.size(), num_records);
+absl::Status SegmentWriter::AppendFrames(
+    std::span<const absl::string_view> pieces, uint64_t num_records) {
+  IoVectors parts;
+  uint64_t bytes = 0;
+  for (const absl::string_view piece : pieces) {
+    parts.push_back(ToIovec(piece));
+    bytes += piece.size();
+  }
+  return rep_->Write(std::move(parts), bytes, num_records);
 }
 
 absl::Status SegmentWriter::Append(const log::v1::LogRecord& record) {
@@ -222,25 +253,25 @@ absl::Status SegmentWriter::Append(const log::v1::LogRecord& record) {
 }
 
 absl::Status SegmentWriter::Sync() {
-  if (rep_->fd < 0) return absl::OkStatus();
-  if (fdatasync(rep_->fd) != 0) {
-    return PosixStatus(errno, rep_->path, "cannot sync");
+  Rep& rep = *rep_;
+  if (rep.fd < 0) return absl::OkStatus();
+  if (!rep.is_directory_synced) {
+    RETURN_IF_ERROR(SyncDirectoryOf(rep.path));
+    rep.is_directory_synced = true;
   }
-  return absl::OkStatus();
+  return SyncFile(rep.fd, rep.path);
 }
 
 absl::Status SegmentWriter::Close() {
   Rep& rep = *rep_;
   if (rep.fd < 0) return absl::OkStatus();
   log::v1::LogRecord record;
-  log::v1::SegmentFooter* const footer = record.mutable_footer();
-  footer->set_num_records(rep.num_records);
-  footer->set_last_sequence(rep.first_sequence + rep.num_records - 1);
-  footer->set_closed_time_us(NowMicros());
+  *record.mutable_footer() = MakeFooter(rep.first_sequence, rep.num_records);
   uint64_t bytes = rep.bytes;
   RETURN_IF_ERROR(WriteRecord(rep.fd, rep.path, &bytes, record));
   rep.bytes = bytes;
-  RETURN_IF_ERROR(FinishFile(rep.fd, rep.path, bytes));
+  RETURN_IF_ERROR(Truncate(rep.fd, rep.path, bytes));
+  RETURN_IF_ERROR(Sync());
   close(rep.fd);
   rep.fd = -1;
   return absl::OkStatus();
@@ -277,37 +308,32 @@ absl::StatusOr<log::v1::SegmentFooter> RecoverSegment(const std::string& path) {
   }
   ASSIGN_OR_RETURN(const auto reader, SegmentReader::Open(path));
   log::v1::LogRecord record;
-  log::v1::SegmentFooter footer;
   uint64_t first_sequence = 0;
+  uint64_t num_records = 0;
   while (true) {
     absl::string_view payload;
     uint64_t offset = 0;
     ASSIGN_OR_RETURN(const auto outcome, reader->Next(&payload, &offset));
     if (outcome == SegmentReader::Outcome::kCorrupt) continue;
     if (outcome != SegmentReader::Outcome::kRecord) break;
-    if (!record.ParseFromArray(payload.data(),
-                               static_cast<int>(payload.size()))) {
-      continue;
-    }
-    if (record.has_footer()) return record.footer();
-    if (record.has_header()) {
+    const bool is_record =
+        record.ParseFromArray(payload.data(), static_cast<int>(payload.size()));
+    if (is_record && record.has_footer()) return record.footer();
+    if (is_record && record.has_header()) {
       first_sequence = record.header().first_sequence();
     } else {
-      footer.set_num_records(footer.num_records() + 1);
+      ++num_records;
     }
   }
   uint64_t end = reader->offset();
   ASSIGN_OR_RETURN(const uint64_t torn, NonZeroBytesAfter(fd, path, end));
-  footer.set_last_sequence(first_sequence + footer.num_records() - 1);
-  footer.set_closed_time_us(NowMicros());
+  log::v1::SegmentFooter footer = MakeFooter(first_sequence, num_records);
   footer.set_recovered(true);
   footer.set_torn_bytes(torn);
   *record.mutable_footer() = footer;
-  if (ftruncate(fd, static_cast<off_t>(end)) != 0) {
-    return PosixStatus(errno, path, "cannot truncate");
-  }
+  RETURN_IF_ERROR(Truncate(fd, path, end));
   RETURN_IF_ERROR(WriteRecord(fd, path, &end, record));
-  RETURN_IF_ERROR(FinishFile(fd, path, end));
+  RETURN_IF_ERROR(SyncFile(fd, path));
   return footer;
 }
 

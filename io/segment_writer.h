@@ -51,13 +51,15 @@ class SegmentWriter {
   // that were written are zeroed or cut again. ResourceExhausted: disk full.
   absl::Status Append(std::span<const absl::string_view> pieces);
   absl::Status Append(const log::v1::LogRecord& record);
-  // Appends `num_records` whole frames by one write: all or none.
-  absl::Status AppendFrames(absl::string_view frames, uint64_t num_records);
+  // Appends `num_records` whole frames, in pieces, by one write: all or none.
+  absl::Status AppendFrames(std::span<const absl::string_view> pieces,
+                            uint64_t num_records);
 
-  // fdatasync(2). May run while another thread appends.
+  // fdatasync(2); the first time also of the directory, so that the segment's
+  // name survives too. May run while another thread appends.
   absl::Status Sync();
 
-  // Footer, truncation to size, fdatasync, unlock.
+  // Footer, truncation to size, Sync(), unlock.
   absl::Status Close();
 
   const std::string& name() const;

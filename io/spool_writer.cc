@@ -1,36 +1,27 @@
 #include "io/spool_writer.h"
 
-#include <fcntl.h>
-#include <sys/file.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <cerrno>
-#include <chrono>
-#include <filesystem>
 #include <random>
-#include <system_error>
 #include <thread>
 #include <utility>
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
-#include "absl/strings/match.h"
+#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "core/base/status_macros.h"
-#include "io/posix_status.h"
 #include "io/record_frame.h"
 #include "io/segment_writer.h"
+#include "io/spool_directory.h"
 
 namespace sortition {
 namespace {
 
 constexpr absl::Duration kLookInterval = absl::Milliseconds(200);
-constexpr char kLockFile[] = ".writer.lock";
 
 // Field numbers of log.proto that are encoded by hand; SpoolWriterTest compares
 // with the library.
@@ -52,6 +43,20 @@ std::string NewIncarnation() {
   return absl::StrFormat("%08x%08x", device(), device());
 }
 
+// It becomes part of file names.
+absl::Status ValidateWriterId(absl::string_view id) {
+  const bool is_good =
+      !id.empty() && id.size() <= 64 &&
+      std::all_of(id.begin(), id.end(), [](char c) {
+        return absl::ascii_isalnum(static_cast<unsigned char>(c)) || c == '_' ||
+               c == '-' || c == '.';
+      });
+  if (is_good) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("spool.writer_id is '", id,
+                   "', must be 1 to 64 letters, digits, '_', '-' or '.'"));
+}
+
 bool IsFull(const absl::Status& status) {
   return absl::IsResourceExhausted(status);
 }
@@ -59,21 +64,16 @@ bool IsFull(const absl::Status& status) {
 }  // namespace
 
 struct SpoolWriter::Rep {
-  explicit Rep(const config::v1::SpoolOptions& o, std::string text)
-      : options(o), options_text(std::move(text)) {}
-  ~Rep() {
-    if (lock_fd >= 0) close(lock_fd);
-  }
+  Rep(const config::v1::SpoolOptions& o, std::string text,
+      std::unique_ptr<SpoolDirectory> d)
+      : options(o), options_text(std::move(text)), directory(std::move(d)) {}
 
-  absl::Status TakeDirectory();
-  // Something at `path` was written by a writer that is gone.
-  void RemoveStaleFiles();
   absl::Status StartSegment() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex);
   absl::Status MakeRoom(uint64_t bytes) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex);
   absl::Status WriteGap() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex);
-  // `write` appends `count` records of `bytes` to the segment it is given.
-  absl::Status Write(uint64_t bytes, uint64_t count,
-                     const std::function<absl::Status(SegmentWriter*)>& write);
+  // Appends `pieces`: `count` whole frames of `bytes`.
+  absl::Status Write(std::span<const absl::string_view> pieces, uint64_t bytes,
+                     uint64_t count);
   absl::Status Full(const absl::Status& why, uint64_t count)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex);
   void Run();
@@ -86,7 +86,7 @@ struct SpoolWriter::Rep {
   const config::v1::SpoolOptions options;
   const std::string options_text;
   const std::string incarnation = NewIncarnation();
-  int lock_fd = -1;
+  const std::unique_ptr<SpoolDirectory> directory;
 
   mutable absl::Mutex mutex;
   std::shared_ptr<SegmentWriter> current ABSL_GUARDED_BY(mutex);
@@ -103,37 +103,9 @@ struct SpoolWriter::Rep {
   std::thread thread;
 };
 
-absl::Status SpoolWriter::Rep::TakeDirectory() {
-  std::error_code error;
-  std::filesystem::create_directories(options.dir(), error);
-  if (error) {
-    return PosixStatus(error.value(), options.dir(), "cannot create");
-  }
-  const std::string path = absl::StrCat(options.dir(), "/", kLockFile);
-  lock_fd = open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
-  if (lock_fd < 0) return PosixStatus(errno, path, "cannot open");
-  if (flock(lock_fd, LOCK_EX | LOCK_NB) != 0) {
-    return absl::FailedPreconditionError(
-        absl::StrCat("another process writes to spool ", options.dir()));
-  }
-  RemoveStaleFiles();
-  return absl::OkStatus();
-}
-
-void SpoolWriter::Rep::RemoveStaleFiles() {
-  std::error_code error;
-  for (const auto& entry :
-       std::filesystem::directory_iterator(options.dir(), error)) {
-    if (absl::EndsWith(entry.path().filename().string(), ".tmp")) {
-      std::error_code ignored;
-      std::filesystem::remove(entry.path(), ignored);
-    }
-  }
-}
-
 absl::Status SpoolWriter::Rep::StartSegment() {
   SegmentWriter::Options segment;
-  const int64_t now_us = absl::ToUnixMicros(absl::Now());
+  const int64_t now_us = directory->NextSegmentTime();
   segment.dir = options.dir();
   segment.name = SegmentName(now_us, options.writer_id(), counter);
   segment.preallocate_bytes = options.segment_bytes();
@@ -194,9 +166,8 @@ absl::Status SpoolWriter::Rep::Full(const absl::Status& why, uint64_t count) {
   return absl::OkStatus();
 }
 
-absl::Status SpoolWriter::Rep::Write(
-    uint64_t bytes, uint64_t count,
-    const std::function<absl::Status(SegmentWriter*)>& write) {
+absl::Status SpoolWriter::Rep::Write(std::span<const absl::string_view> pieces,
+                                     uint64_t bytes, uint64_t count) {
   absl::MutexLock lock(&mutex);
   if (closed) {
     return absl::FailedPreconditionError(
@@ -204,7 +175,7 @@ absl::Status SpoolWriter::Rep::Write(
   }
   absl::Status status = MakeRoom(bytes);
   if (status.ok()) status = WriteGap();
-  if (status.ok()) status = write(current.get());
+  if (status.ok()) status = current->AppendFrames(pieces, count);
   if (IsFull(status)) return Full(status, count);
   RETURN_IF_ERROR(status);
   next_sequence += count;
@@ -219,8 +190,8 @@ void SpoolWriter::Rep::Run() {
   absl::Time next_sync = absl::Now() + sync_interval;
   while (true) {
     PrepareNext();
-    CloseOld();
     RotateByAge();
+    CloseOld();
     LookAtDirectory();
     if (absl::Now() >= next_sync) {
       SyncCurrent();
@@ -293,32 +264,27 @@ void SpoolWriter::Rep::LookAtDirectory() {
   uint64_t segments = 0;
   {
     absl::MutexLock lock(&mutex);
+    // One that waits to be closed still has its preallocated size.
+    if (!old.empty()) return;
     name = current->name();
     segments = stats.segments;
   }
-  uint64_t bytes = 0;
-  std::error_code error;
-  for (const auto& entry :
-       std::filesystem::directory_iterator(options.dir(), error)) {
-    const std::string file = entry.path().filename().string();
-    if (file == name || !absl::EndsWith(file, ".seg")) continue;
-    const auto size = entry.file_size(error);
-    if (!error) bytes += size;
-  }
+  const uint64_t bytes = directory->SegmentBytes(name);
   absl::MutexLock lock(&mutex);
   // A rotation in between has changed what is "other"; look again next time.
-  if (segments != stats.segments) return;
-  other_bytes = bytes;
+  if (segments == stats.segments) other_bytes = bytes;
 }
 
 SpoolWriter::SpoolWriter() = default;
 
 absl::StatusOr<std::unique_ptr<SpoolWriter>> SpoolWriter::Open(
     const config::v1::SpoolOptions& options, const std::string& options_text) {
+  RETURN_IF_ERROR(ValidateWriterId(options.writer_id()));
+  ASSIGN_OR_RETURN(auto directory, SpoolDirectory::Take(options.dir()));
   std::unique_ptr<SpoolWriter> writer(new SpoolWriter);
-  writer->rep_ = std::make_unique<Rep>(options, options_text);
+  writer->rep_ =
+      std::make_unique<Rep>(options, options_text, std::move(directory));
   Rep& rep = *writer->rep_;
-  RETURN_IF_ERROR(rep.TakeDirectory());
   {
     absl::MutexLock lock(&rep.mutex);
     RETURN_IF_ERROR(rep.StartSegment());
@@ -328,7 +294,10 @@ absl::StatusOr<std::unique_ptr<SpoolWriter>> SpoolWriter::Open(
   return writer;
 }
 
-SpoolWriter::~SpoolWriter() { Close().IgnoreError(); }
+SpoolWriter::~SpoolWriter() {
+  // Open() may have failed before there was anything to close.
+  if (rep_ != nullptr) Close().IgnoreError();
+}
 
 absl::Status SpoolWriter::AppendDecision(const log::v1::Decision& decision,
                                          std::span<const float> dense_values) {
@@ -346,22 +315,27 @@ absl::Status SpoolWriter::AppendDecision(const log::v1::Decision& decision,
   }
   AppendVarint(kDecisionKey, &head);
   AppendVarint(small.size() + values.size(), &head);
-  const absl::string_view pieces[] = {head, small, values};
-  const uint64_t bytes = FrameBytes(head.size() + small.size() + values.size());
-  return rep_->Write(bytes, 1, [&](SegmentWriter* segment) {
-    return segment->Append(pieces);
-  });
+  // Framed here: checksums are computed outside the lock.
+  const absl::string_view payload[] = {head, small, values};
+  const uint64_t payload_bytes = head.size() + small.size() + values.size();
+  const FrameHead frame_head = MakeFrameHead(payload_bytes);
+  const FrameTail frame_tail = MakeFrameTail(payload);
+  const absl::string_view pieces[] = {{frame_head.data(), frame_head.size()},
+                                      head,
+                                      small,
+                                      values,
+                                      {frame_tail.data(), frame_tail.size()}};
+  return rep_->Write(pieces, FrameBytes(payload_bytes), 1);
 }
 
 absl::Status SpoolWriter::Append(std::span<const log::v1::LogRecord> records) {
+  if (records.empty()) return absl::OkStatus();
   std::string frames;
   for (const log::v1::LogRecord& record : records) {
     AppendFrame(record.SerializeAsString(), &frames);
   }
-  return rep_->Write(frames.size(), records.size(),
-                     [&](SegmentWriter* segment) {
-                       return segment->AppendFrames(frames, records.size());
-                     });
+  const absl::string_view piece(frames);
+  return rep_->Write({&piece, 1}, frames.size(), records.size());
 }
 
 absl::Status SpoolWriter::Close() {

@@ -4,7 +4,6 @@
 // loses nothing; fdatasync by a thread of its own bounds what a power cut
 // takes.
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -31,7 +30,8 @@ struct SpoolStats {
 class SpoolWriter {
  public:
   // Creates the directory where missing. Segments of earlier incarnations are
-  // left to the reader. FailedPrecondition where another process writes to it.
+  // left to the reader. FailedPrecondition where another writer holds it,
+  // InvalidArgument for a writer_id that cannot be part of a file name.
   static absl::StatusOr<std::unique_ptr<SpoolWriter>> Open(
       const config::v1::SpoolOptions& options, const std::string& options_text);
   ~SpoolWriter();  // Close()
