@@ -15,18 +15,35 @@
 
 namespace sortition {
 
+// Buffers reused between calls by one thread: no allocation when warm.
+struct DistributionScratch {
+  // log Σ exp(l) over a set as reference + excess, the reference one of its
+  // largest logits l: the difference to another logit keeps full precision
+  // however large the logits are.
+  struct LogSum {
+    double reference = 0;
+    double excess = 0;
+  };
+  std::vector<double> values;
+  std::vector<double> conditionals;
+  std::vector<uint8_t> taken;
+  std::vector<LogSum> log_sums;
+};
+
 // What is drawn from: m >= 1 finite scores, not yet multiplied by the inverse
 // temperature. Views; top_k in [1, m] for rankings, ignored for selections.
 struct ScoredCandidates {
   std::span<const double> scores;
   std::optional<double> abstain_score;  // Set: abstaining is an action.
   uint32_t top_k = 1;
+  DistributionScratch* scratch = nullptr;  // Null: allocated by each call.
 };
 
 struct Draw {
   Action action;
   double log_propensity = 0;
-  // kRank: of each rank given those above; sums to log_propensity.
+  // kRank: of each rank given those above; their sum is log_propensity, up to
+  // rounding.
   std::vector<double> conditional_log_propensities;
 };
 
@@ -43,13 +60,14 @@ class ActionDistribution {
   virtual void Sample(const ScoredCandidates& candidates,
                       const CounterRandom& random, Draw* draw) const = 0;
 
-  // log p(action); -infinity where it is impossible. Requires a well-formed
-  // action: positions in range, distinct, as many as top_k for rankings. The
-  // same bits as Sample() gave for the action that it drew.
+  // log p(action); -infinity where it is impossible or ill-formed (positions
+  // out of range, repeated, not as many as top_k). The same bits as Sample()
+  // gave for the action that it drew.
   virtual double LogPropensity(const ScoredCandidates& candidates,
                                std::span<const int32_t> action) const = 0;
 
   // Of each rank given those above (kRank); of the action itself (kSelect).
+  // Requires a well-formed, possible action.
   virtual void ConditionalLogPropensities(
       const ScoredCandidates& candidates, std::span<const int32_t> action,
       std::vector<double>* conditionals) const = 0;
@@ -72,8 +90,8 @@ class ActionDistribution {
 };
 
 // The distribution that `policy` describes. InvalidArgument where its kind is
-// unset, inverse_temperature is outside (0, 1e6], uniform_mixture outside [0,
-// 1], or the abstain score is not finite or beyond ±1e6.
+// unset, inverse_temperature is outside (0, 1e6], uniform_mixture is outside
+// [0, 1], or the abstain score is not finite or beyond ±1e6.
 absl::StatusOr<std::unique_ptr<const ActionDistribution>>
 MakeActionDistribution(const model::v1::Policy& policy);
 

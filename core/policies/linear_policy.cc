@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <utility>
 
 #include "absl/status/status.h"
@@ -12,12 +13,24 @@
 namespace sortition {
 namespace {
 
+// With features up to 3.4e38, fewer than 1e10 of them and an inverse
+// temperature up to 1e6, no score overflows.
+constexpr double kMaxWeight = 1e200;
+
 void FillEligible(const PolicyQuery& query, PolicyWorkspace* workspace) {
   std::vector<uint32_t>& documents = workspace->eligible_documents;
-  documents.clear();
-  for (uint32_t i = 0; i < query.candidates.num_candidates(); ++i) {
-    if (query.eligible.empty() || query.eligible[i]) documents.push_back(i);
+  const uint32_t n = query.candidates.num_candidates();
+  documents.resize(n);
+  if (query.eligible.empty()) {
+    std::iota(documents.begin(), documents.end(), 0u);
+    return;
   }
+  size_t size = 0;
+  for (uint32_t i = 0; i < n; ++i) {
+    documents[size] = i;
+    size += query.eligible[i] ? 1 : 0;
+  }
+  documents.resize(size);
 }
 
 // Positions among the eligible of the documents of `action`, into
@@ -49,12 +62,14 @@ absl::StatusOr<LinearPolicy> LinearPolicy::Create(
     const model::v1::Policy& policy, std::vector<double> weights) {
   ASSIGN_OR_RETURN(auto distribution, MakeActionDistribution(policy));
   if (weights.empty()) {
-    return absl::InvalidArgumentError("weights is empty, must have 1 or more");
+    return absl::InvalidArgumentError(
+        "weights has 0 values, must have at least 1");
   }
   for (size_t j = 0; j < weights.size(); ++j) {
-    if (!std::isfinite(weights[j])) {
+    if (!(std::abs(weights[j]) <= kMaxWeight)) {
       return absl::InvalidArgumentError(
-          absl::StrCat("weights[", j, "] is ", weights[j], ", must be finite"));
+          absl::StrCat("weights[", j, "] is ", weights[j], ", must be in [",
+                       -kMaxWeight, ", ", kMaxWeight, "]"));
     }
   }
   LinearPolicy result;
@@ -76,18 +91,18 @@ LinearPolicy LinearPolicy::Uniform(ActionKind action_kind, bool can_abstain) {
 
 ScoredCandidates LinearPolicy::Score(const PolicyQuery& query,
                                      PolicyWorkspace* workspace) const {
-  DCHECK(uniform_ || query.candidates.num_features() == weights_.size());
-  DCHECK(query.eligible.empty() ||
-         query.eligible.size() == query.candidates.num_candidates());
+  CHECK(uniform_ || query.candidates.num_features() == weights_.size());
+  CHECK(query.eligible.empty() ||
+        query.eligible.size() == query.candidates.num_candidates());
   FillEligible(query, workspace);
   const size_t m = workspace->eligible_documents.size();
   CHECK(m > 0);
-  workspace->scores.assign(m, 0);
-  if (!uniform_) {
-    for (size_t i = 0; i < m; ++i) {
-      workspace->scores[i] =
-          query.candidates.Score(workspace->eligible_documents[i], weights_);
-    }
+  if (uniform_) {
+    workspace->scores.assign(m, 0);
+  } else {
+    workspace->scores.resize(m);
+    query.candidates.Scores(workspace->eligible_documents, weights_,
+                            workspace->scores);
   }
   ScoredCandidates scored;
   scored.scores = workspace->scores;
@@ -95,6 +110,7 @@ ScoredCandidates LinearPolicy::Score(const PolicyQuery& query,
   scored.top_k = query.top_k == 0
                      ? static_cast<uint32_t>(m)
                      : std::min(query.top_k, static_cast<uint32_t>(m));
+  scored.scratch = &workspace->scratch;
   return scored;
 }
 
@@ -119,7 +135,8 @@ double LinearPolicy::LogPropensity(const PolicyQuery& query,
 double LinearPolicy::AddLogPropensityGradient(
     const PolicyQuery& query, std::span<const int32_t> action, double scale,
     PolicyWorkspace* workspace, std::span<double> gradient) const {
-  DCHECK(gradient.size() == weights_.size() + (can_abstain() ? 1 : 0));
+  CHECK(uniform_ ||
+        gradient.size() == weights_.size() + (can_abstain() ? 1 : 0));
   const ScoredCandidates scored = Score(query, workspace);
   if (!ToPositions(action, workspace)) return -HUGE_VAL;
   workspace->score_gradient.resize(scored.scores.size());
@@ -129,8 +146,9 @@ double LinearPolicy::AddLogPropensityGradient(
       &abstain_gradient);
   if (log_propensity == -HUGE_VAL || uniform_) return log_propensity;
   for (size_t i = 0; i < scored.scores.size(); ++i) {
-    query.candidates.AddRow(workspace->eligible_documents[i],
-                            scale * workspace->score_gradient[i],
+    const double derivative = scale * workspace->score_gradient[i];
+    if (derivative == 0) continue;
+    query.candidates.AddRow(workspace->eligible_documents[i], derivative,
                             gradient.first(weights_.size()));
   }
   if (can_abstain()) gradient.back() += scale * abstain_gradient;

@@ -33,13 +33,15 @@ struct PolicyWorkspace {
   std::vector<int32_t> positions;
   std::vector<double> score_gradient;
   Draw draw;
+  DistributionScratch scratch;
 };
 
 // Immutable, thread-safe.
 class LinearPolicy {
  public:
-  // InvalidArgument where the policy is bad (MakeActionDistribution) or a
-  // weight is not finite.
+  // InvalidArgument where the policy is bad (MakeActionDistribution), there is
+  // no weight, or one is beyond ±1e200: all scores of finite features are
+  // finite.
   static absl::StatusOr<LinearPolicy> Create(const model::v1::Policy& policy,
                                              std::vector<double> weights);
 
@@ -81,9 +83,8 @@ class LinearPolicy {
   // s(d) of every candidate, 0 where not eligible.
   std::vector<double> Scores(const PolicyQuery& query) const;
 
-  // Per candidate, 0 where not eligible
-  // (ActionDistribution::FirstProbabilities); `abstain_probability` may be
-  // null.
+  // Of each candidate, 0 where not eligible, as in
+  // ActionDistribution::FirstProbabilities; `abstain_probability` may be null.
   std::vector<double> FirstProbabilities(const PolicyQuery& query,
                                          double* abstain_probability) const;
 

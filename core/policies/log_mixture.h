@@ -4,7 +4,7 @@
 
 namespace sortition {
 
-// log((1-ε) p + ε q) from log p and log q; exact for ε = 0 and ε = 1.
+// h = (1-ε) p + ε q from log p and log q; exact for ε = 0 and ε = 1.
 class LogMixture {
  public:
   // Requires ε in [0, 1].
@@ -14,21 +14,33 @@ class LogMixture {
         log_uniform_(epsilon > 0 ? stable::Log(epsilon) : 0) {}
 
   double epsilon() const { return epsilon_; }
+  // Whether p and q count at all: what does not need not be computed.
+  bool has_policy() const { return epsilon_ < 1; }
+  bool has_uniform() const { return epsilon_ > 0; }
 
+  // log h.
   double operator()(double log_p, double log_q) const {
-    if (epsilon_ == 0) return log_p;
-    if (epsilon_ == 1) return log_q;
+    if (!has_uniform()) return log_p;
+    if (!has_policy()) return log_q;
     return stable::LogAddExp(log_policy_ + log_p, log_uniform_ + log_q);
   }
 
-  // Logarithm of the posterior probability that the policy, not the uniform
-  // part, drew the action: log((1-ε) p / h). Requires ε < 1.
-  double LogPosterior(double log_p, double log_h) const {
-    return epsilon_ == 0 ? 0 : log_policy_ + log_p - log_h;
+  // The rest requires 0 < ε < 1. A log-odds is log((1-ε) p / (ε q)) of the
+  // ranks seen so far. It is carried along, not computed from log p and log q:
+  // those are large and their difference would cancel.
+  double PriorLogOdds() const { return log_policy_ - log_uniform_; }
+
+  // log of the posterior probability that the policy drew what was seen.
+  static double LogPolicyPosterior(double log_odds) {
+    return -stable::Softplus(-log_odds);
   }
-  // The same of the uniform part. Requires 0 < ε.
-  double LogUniformPosterior(double log_q, double log_h) const {
-    return log_uniform_ + log_q - log_h;
+
+  // log h of what comes next, given its log p and log q: each part weighs as
+  // much as it is probable to have drawn what was seen.
+  static double Conditional(double log_odds, double log_p, double log_q) {
+    const double sum = stable::LogAddExp(LogPolicyPosterior(log_odds) + log_p,
+                                         LogPolicyPosterior(-log_odds) + log_q);
+    return sum < 0 ? sum : 0;  // A probability, but for the rounding.
   }
 
  private:

@@ -10,34 +10,24 @@
 namespace sortition {
 namespace {
 
+using LogSum = DistributionScratch::LogSum;
+
 // Numbers of the draw: 0 says which part of the mixture, 2 + i belongs to
 // position i.
 constexpr uint32_t kPart = 0;
 constexpr uint32_t kFirstBlock = 1;
 
-// Reused by one thread: no allocation when warm.
-struct Scratch {
-  std::vector<double> values;
-  std::vector<double> keys;
-  std::vector<int32_t> order;
-  std::vector<double> normalisers;
-  std::vector<double> conditionals;
-  std::vector<char> taken;
+// Up to here insertion into the top_k beats a partition of everything.
+constexpr uint32_t kInsertionTopK = 64;
 
-  static Scratch& Get() {
-    static thread_local Scratch scratch;
-    return scratch;
-  }
-};
-
-bool WellFormed(const ScoredCandidates& candidates,
-                std::span<const int32_t> action, std::vector<char>* taken) {
+bool MarkTaken(const ScoredCandidates& candidates,
+               std::span<const int32_t> action, std::vector<uint8_t>* taken) {
   const size_t m = candidates.scores.size();
   if (action.size() != candidates.top_k) return false;
   taken->assign(m, 0);
   for (const int32_t position : action) {
     if (position < 0 || static_cast<size_t>(position) >= m ||
-        (*taken)[position]) {
+        (*taken)[position] != 0) {
       return false;
     }
     (*taken)[position] = 1;
@@ -45,74 +35,137 @@ bool WellFormed(const ScoredCandidates& candidates,
   return true;
 }
 
-// Into scratch->normalisers: L_r = log Σ exp(α s(j)) over what is left at rank
-// r. Marks in scratch->taken say what is ranked.
-void Normalisers(const ScoredCandidates& candidates, double alpha,
-                 std::span<const int32_t> action, Scratch* scratch) {
-  std::vector<double>& tail = scratch->values;
-  tail.clear();
-  for (size_t i = 0; i < candidates.scores.size(); ++i) {
-    if (!scratch->taken[i]) tail.push_back(alpha * candidates.scores[i]);
+// The top_k positions of largest key in descending order, ties by position.
+void SortTop(std::span<const double> keys, uint32_t top_k,
+             std::vector<int32_t>* order) {
+  const auto before = [&keys](int32_t a, int32_t b) {
+    return keys[a] != keys[b] ? keys[a] > keys[b] : a < b;
+  };
+  const auto num_keys = static_cast<int32_t>(keys.size());
+  if (top_k > kInsertionTopK) {
+    order->resize(keys.size());
+    std::iota(order->begin(), order->end(), 0);
+    const auto end = order->begin() + top_k;
+    if (end != order->end()) {
+      std::nth_element(order->begin(), end - 1, order->end(), before);
+    }
+    std::sort(order->begin(), end, before);
+    order->resize(top_k);
+    return;
   }
-  double left = -HUGE_VAL;
-  if (!tail.empty()) {
-    const double max = stable::Max(tail);
-    for (double& logit : tail) logit -= max;
-    stable::ExpInPlace(tail);
-    left = max + stable::Log(stable::Sum(tail));
-  }
-  scratch->normalisers.resize(action.size() + 1);
-  scratch->normalisers[action.size()] = left;
-  for (size_t r = action.size(); r-- > 0;) {
-    left = stable::LogAddExp(left, alpha * candidates.scores[action[r]]);
-    scratch->normalisers[r] = left;
+  order->clear();
+  for (int32_t i = 0; i < num_keys; ++i) {
+    if (order->size() == top_k) {
+      if (!(keys[i] > keys[order->back()])) continue;
+      order->pop_back();
+    }
+    order->push_back(i);
+    for (size_t r = order->size() - 1; r > 0; --r) {
+      if (!(keys[i] > keys[(*order)[r - 1]])) break;
+      std::swap((*order)[r], (*order)[r - 1]);
+    }
   }
 }
 
-// Fills the conditionals of the mixture and returns their sum; log p of the
-// Plackett–Luce part alone into `log_policy`. Requires normalisers.
-double Conditionals(const ScoredCandidates& candidates, double alpha,
-                    const LogMixture& mixture, std::span<const int32_t> action,
-                    const Scratch& scratch, std::vector<double>* conditionals,
-                    double* log_policy) {
+// Over the candidates not taken. Uses scratch->values.
+LogSum TailLogSum(const ScoredCandidates& candidates, double alpha,
+                  DistributionScratch* scratch) {
+  const size_t m = candidates.scores.size();
+  if (candidates.top_k == m) return {-HUGE_VAL, 0};
+  std::vector<double>& tail = scratch->values;
+  tail.resize(m);
+  size_t size = 0;
+  for (size_t i = 0; i < m; ++i) {
+    tail[size] = alpha * candidates.scores[i];
+    size += scratch->taken[i] == 0 ? 1 : 0;
+  }
+  const std::span<double> logits(tail.data(), size);
+  const double max = stable::Max(logits);
+  for (double& logit : logits) logit -= max;
+  stable::ExpInPlace(logits);
+  // Without the 1 of the largest, so that small terms next to it count.
+  *std::find(logits.begin(), logits.end(), 1.0) = 0;
+  return {max, stable::Log1p(stable::Sum(logits))};
+}
+
+// Conditional log-propensities of the Plackett–Luce part, from the last rank
+// up: with L = log Σ exp(l) of what is left below a rank,
+//   log exp(l) / (exp(l) + exp(L)) = -log(1 + exp(L - l)).
+// Leaves log Σ exp(l) of every rank, its own candidate included, in log_sums.
+void PolicyConditionals(const ScoredCandidates& candidates, double alpha,
+                        std::span<const int32_t> action,
+                        DistributionScratch* scratch,
+                        std::vector<LogSum>* log_sums,
+                        std::vector<double>* conditionals) {
+  LogSum sum = TailLogSum(candidates, alpha, scratch);
   conditionals->resize(action.size());
-  double log_h = 0;
+  if (log_sums != nullptr) log_sums->resize(action.size());
+  for (size_t r = action.size(); r-- > 0;) {
+    const double logit = alpha * candidates.scores[action[r]];
+    const double difference = (sum.reference - logit) + sum.excess;
+    const double log1p = stable::Log1p(stable::Exp(-std::abs(difference)));
+    const double excess = (difference > 0 ? difference : 0) + log1p;
+    (*conditionals)[r] = 0 - excess;
+    if (logit > sum.reference) {
+      sum = {logit, excess};
+    } else {
+      sum.excess += log1p;
+    }
+    if (log_sums != nullptr) (*log_sums)[r] = sum;
+  }
+}
+
+// log h of the action; its conditionals replace those of the policy part in
+// `conditionals`. The log-odds that the policy part drew it into `log_odds`
+// where 0 < ε < 1.
+double MixConditionals(const LogMixture& mixture, size_t num_eligible,
+                       std::span<double> conditionals, double* log_odds) {
   double log_p = 0;
   double log_q = 0;
-  for (size_t r = 0; r < action.size(); ++r) {
-    // log exp(l) / (exp(l) + exp(L_{r+1})), exact where it is near 0.
-    const double policy = -stable::Softplus(
-        scratch.normalisers[r + 1] - alpha * candidates.scores[action[r]]);
-    const double uniform =
-        -stable::Log(static_cast<double>(candidates.scores.size() - r));
-    double conditional = mixture.epsilon() == 0 ? policy : uniform;
-    if (mixture.epsilon() > 0 && mixture.epsilon() < 1) {
-      // Each part weighs what it is probable to have drawn the ranks above.
-      conditional = stable::LogAddExp(
-          mixture.LogPosterior(log_p, log_h) + policy,
-          mixture.LogUniformPosterior(log_q, log_h) + uniform);
-      // Both weights round; a probability is at most 1.
-      conditional = std::fmin(conditional, 0);
-    }
+  const bool both = mixture.has_policy() && mixture.has_uniform();
+  if (both) *log_odds = mixture.PriorLogOdds();
+  for (size_t r = 0; r < conditionals.size(); ++r) {
+    const double policy = conditionals[r];
     log_p += policy;
+    if (!mixture.has_uniform()) continue;
+    const double uniform =
+        0 - stable::Log(static_cast<double>(num_eligible - r));
     log_q += uniform;
-    log_h += conditional;
-    (*conditionals)[r] = conditional;
+    conditionals[r] =
+        both ? LogMixture::Conditional(*log_odds, policy, uniform) : uniform;
+    *log_odds += policy - uniform;
   }
-  *log_policy = log_p;
-  return log_h;
+  return mixture(log_p, log_q);
 }
 
 }  // namespace
 
+double RankingDistribution::Propensity(
+    const ScoredCandidates& candidates, std::span<const int32_t> action,
+    DistributionScratch* scratch, std::vector<double>* conditionals) const {
+  if (mixture_.has_policy()) {
+    PolicyConditionals(candidates, alpha_, action, scratch, nullptr,
+                       conditionals);
+  } else {
+    conditionals->assign(action.size(), 0);
+  }
+  double log_odds = 0;
+  return MixConditionals(mixture_, candidates.scores.size(), *conditionals,
+                         &log_odds);
+}
+
 void RankingDistribution::Sample(const ScoredCandidates& candidates,
                                  const CounterRandom& random,
                                  Draw* draw) const {
-  Scratch& scratch = Scratch::Get();
+  DistributionScratch local;
+  DistributionScratch& scratch =
+      candidates.scratch != nullptr ? *candidates.scratch : local;
   const size_t m = candidates.scores.size();
-  std::vector<double>& keys = scratch.keys;
+  DCHECK(candidates.top_k >= 1 && candidates.top_k <= m);
+  std::vector<double>& keys = scratch.values;
   keys.resize(m);
   random.UniformBlocks(kFirstBlock, keys);
+  // Uniform: the numbers are the keys. Number 0 is below 1 and never 0.
   if (random.Uniform(kPart) >= mixture_.epsilon()) {
     stable::LogInPlace(keys);
     for (double& key : keys) key = -key;
@@ -121,94 +174,96 @@ void RankingDistribution::Sample(const ScoredCandidates& candidates,
       keys[i] = alpha_ * candidates.scores[i] - keys[i];
     }
   }
-  std::vector<int32_t>& order = scratch.order;
-  order.resize(m);
-  std::iota(order.begin(), order.end(), 0);
-  std::partial_sort(order.begin(), order.begin() + candidates.top_k,
-                    order.end(), [&keys](int32_t a, int32_t b) {
-                      return keys[a] != keys[b] ? keys[a] > keys[b] : a < b;
-                    });
-  draw->action.assign(order.begin(), order.begin() + candidates.top_k);
-  CHECK(WellFormed(candidates, draw->action, &scratch.taken));
-  Normalisers(candidates, alpha_, draw->action, &scratch);
-  double log_policy = 0;
-  draw->log_propensity =
-      Conditionals(candidates, alpha_, mixture_, draw->action, scratch,
-                   &draw->conditional_log_propensities, &log_policy);
+  SortTop(keys, candidates.top_k, &draw->action);
+  CHECK(MarkTaken(candidates, draw->action, &scratch.taken));
+  draw->log_propensity = Propensity(candidates, draw->action, &scratch,
+                                    &draw->conditional_log_propensities);
 }
 
 double RankingDistribution::LogPropensity(
     const ScoredCandidates& candidates, std::span<const int32_t> action) const {
-  Scratch& scratch = Scratch::Get();
-  if (!WellFormed(candidates, action, &scratch.taken)) return -HUGE_VAL;
-  Normalisers(candidates, alpha_, action, &scratch);
-  double log_policy = 0;
-  return Conditionals(candidates, alpha_, mixture_, action, scratch,
-                      &scratch.conditionals, &log_policy);
+  DistributionScratch local;
+  DistributionScratch& scratch =
+      candidates.scratch != nullptr ? *candidates.scratch : local;
+  if (!MarkTaken(candidates, action, &scratch.taken)) return -HUGE_VAL;
+  return Propensity(candidates, action, &scratch, &scratch.conditionals);
 }
 
 void RankingDistribution::ConditionalLogPropensities(
     const ScoredCandidates& candidates, std::span<const int32_t> action,
     std::vector<double>* conditionals) const {
-  Scratch& scratch = Scratch::Get();
-  conditionals->clear();
-  if (!WellFormed(candidates, action, &scratch.taken)) return;
-  Normalisers(candidates, alpha_, action, &scratch);
-  double log_policy = 0;
-  Conditionals(candidates, alpha_, mixture_, action, scratch, conditionals,
-               &log_policy);
+  DistributionScratch local;
+  DistributionScratch& scratch =
+      candidates.scratch != nullptr ? *candidates.scratch : local;
+  CHECK(MarkTaken(candidates, action, &scratch.taken));
+  Propensity(candidates, action, &scratch, conditionals);
 }
 
+// ∂ log p / ∂ l_j = 1{j ranked} - Σ_{q <= rank of j} exp(l_j - L_q), the sum
+// over all ranks for those left, L_q the logarithm of the normaliser of rank q.
+// With A_r = Σ_{q <= r} exp(L_r - L_q), which is stable because L falls, it is
+// exp(l_j - L_r) A_r. And ∂ log h = (1-ε) p / h · ∂ log p.
 double RankingDistribution::LogPropensityGradient(
     const ScoredCandidates& candidates, std::span<const int32_t> action,
     std::span<double> score_gradient, double* abstain_gradient) const {
+  DCHECK(score_gradient.size() == candidates.scores.size());
+  DistributionScratch local;
+  DistributionScratch& scratch =
+      candidates.scratch != nullptr ? *candidates.scratch : local;
   *abstain_gradient = 0;
   std::fill(score_gradient.begin(), score_gradient.end(), 0);
-  Scratch& scratch = Scratch::Get();
-  if (!WellFormed(candidates, action, &scratch.taken)) return -HUGE_VAL;
-  Normalisers(candidates, alpha_, action, &scratch);
-  double log_p = 0;
-  const double log_h = Conditionals(candidates, alpha_, mixture_, action,
-                                    scratch, &scratch.conditionals, &log_p);
-  if (mixture_.epsilon() == 1) return log_h;
-  // ∂ log p / ∂ l_j = 1{j ranked} - Σ_{r <= rank of j} exp(l_j - L_r), the sum
-  // over all ranks for those left. With A_r = Σ_{q <= r} exp(L_r - L_q), which
-  // is stable because L falls, the sum is exp(l_j - L_r) A_r.
-  const double scale =
-      alpha_ * stable::Exp(mixture_.LogPosterior(log_p, log_h));
-  const std::vector<double>& normalisers = scratch.normalisers;
-  double sum = 0;
+  if (!MarkTaken(candidates, action, &scratch.taken)) return -HUGE_VAL;
+  if (!mixture_.has_policy()) {
+    return Propensity(candidates, action, &scratch, &scratch.conditionals);
+  }
+  std::vector<LogSum>& log_sums = scratch.log_sums;
+  PolicyConditionals(candidates, alpha_, action, &scratch, &log_sums,
+                     &scratch.conditionals);
+  double above = 0;  // A_r - 1.
   for (size_t r = 0; r < action.size(); ++r) {
-    sum = 1 +
-          (r == 0 ? 0 : sum * stable::Exp(normalisers[r] - normalisers[r - 1]));
-    const int32_t j = action[r];
-    const double logit = alpha_ * candidates.scores[j];
-    score_gradient[j] = scale * (1 - stable::Exp(logit - normalisers[r]) * sum);
+    if (r > 0) {
+      above = (1 + above) *
+              stable::Exp((log_sums[r].reference - log_sums[r - 1].reference) +
+                          (log_sums[r].excess - log_sums[r - 1].excess));
+    }
+    // 1 - exp(l - L_r) A_r, where exp(l - L_r) is the conditional probability.
+    score_gradient[action[r]] = 0 - stable::Expm1(scratch.conditionals[r]) -
+                                stable::Exp(scratch.conditionals[r]) * above;
   }
-  const double last = normalisers[action.size() - 1];
+  const LogSum last = log_sums.back();
   for (size_t j = 0; j < candidates.scores.size(); ++j) {
-    if (scratch.taken[j]) continue;
-    score_gradient[j] =
-        -scale * stable::Exp(alpha_ * candidates.scores[j] - last) * sum;
+    if (scratch.taken[j] != 0) continue;
+    const double difference =
+        (alpha_ * candidates.scores[j] - last.reference) - last.excess;
+    score_gradient[j] = 0 - stable::Exp(difference) * (1 + above);
   }
+  double log_odds = 0;
+  const double log_h = MixConditionals(mixture_, candidates.scores.size(),
+                                       scratch.conditionals, &log_odds);
+  const double scale =
+      mixture_.has_uniform()
+          ? alpha_ * stable::Exp(LogMixture::LogPolicyPosterior(log_odds))
+          : alpha_;
+  for (double& derivative : score_gradient) derivative *= scale;
   return log_h;
 }
 
 Action RankingDistribution::Mode(const ScoredCandidates& candidates) const {
-  Action order(candidates.scores.size());
-  std::iota(order.begin(), order.end(), 0);
-  std::partial_sort(order.begin(), order.begin() + candidates.top_k,
-                    order.end(), [&](int32_t a, int32_t b) {
-                      const double x = candidates.scores[a];
-                      const double y = candidates.scores[b];
-                      return x != y ? x > y : a < b;
-                    });
-  order.resize(candidates.top_k);
+  Action order;
+  if (mixture_.has_policy()) {
+    SortTop(candidates.scores, candidates.top_k, &order);
+  } else {
+    // Of the uniform distribution every order is a mode: the first one.
+    order.resize(candidates.top_k);
+    std::iota(order.begin(), order.end(), 0);
+  }
   return order;
 }
 
 double RankingDistribution::FirstProbabilities(
     const ScoredCandidates& candidates, std::span<double> probabilities) const {
+  const double uniform =
+      mixture_.epsilon() / static_cast<double>(probabilities.size());
   for (size_t i = 0; i < probabilities.size(); ++i) {
     probabilities[i] = alpha_ * candidates.scores[i];
   }
@@ -216,8 +271,6 @@ double RankingDistribution::FirstProbabilities(
   for (double& value : probabilities) value -= max;
   stable::ExpInPlace(probabilities);
   const double scale = (1 - mixture_.epsilon()) / stable::Sum(probabilities);
-  const double uniform =
-      mixture_.epsilon() / static_cast<double>(probabilities.size());
   for (double& value : probabilities) value = scale * value + uniform;
   return 0;
 }

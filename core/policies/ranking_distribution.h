@@ -34,6 +34,13 @@ class RankingDistribution : public ActionDistribution {
                             std::span<double> probabilities) const override;
 
  private:
+  // log h of a well-formed action that is marked in scratch->taken, and of each
+  // rank given those above.
+  double Propensity(const ScoredCandidates& candidates,
+                    std::span<const int32_t> action,
+                    DistributionScratch* scratch,
+                    std::vector<double>* conditionals) const;
+
   double alpha_;
   LogMixture mixture_;
 };

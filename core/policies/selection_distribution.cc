@@ -13,37 +13,9 @@ namespace {
 constexpr uint32_t kPart = 0;
 constexpr uint32_t kPlace = 1;
 
-// Logits of all actions, abstaining last, and their normaliser.
-struct Softmax {
-  Softmax(const ScoredCandidates& candidates, double alpha)
-      : logits(Scratch()) {
-    const size_t m = candidates.scores.size();
-    logits.resize(m + (candidates.abstain_score.has_value() ? 1 : 0));
-    for (size_t i = 0; i < m; ++i) logits[i] = alpha * candidates.scores[i];
-    if (candidates.abstain_score) logits[m] = alpha * *candidates.abstain_score;
-    max = stable::Max(logits);
-  }
-
-  // Replaces the logits by exp(logit - max); returns their sum.
-  double Exponentiate() {
-    for (double& logit : logits) logit -= max;
-    stable::ExpInPlace(logits);
-    return stable::Sum(logits);
-  }
-
-  static std::vector<double>& Scratch() {
-    static thread_local std::vector<double> scratch;
-    return scratch;
-  }
-
-  std::vector<double>& logits;
-  double max;
-};
-
-// Place of the action among the logits.
-size_t PlaceOf(const ScoredCandidates& candidates, int32_t action) {
-  if (action == kAbstain) return candidates.scores.size();
-  return static_cast<size_t>(action);
+size_t NumActions(const ScoredCandidates& candidates) {
+  return candidates.scores.size() +
+         (candidates.abstain_score.has_value() ? 1 : 0);
 }
 
 int32_t ActionAt(const ScoredCandidates& candidates, size_t place) {
@@ -53,11 +25,10 @@ int32_t ActionAt(const ScoredCandidates& candidates, size_t place) {
 
 bool Possible(const ScoredCandidates& candidates,
               std::span<const int32_t> action) {
-  return action.size() == 1 &&
-         (action[0] == kAbstain
-              ? candidates.abstain_score.has_value()
-              : action[0] >= 0 &&
-                    static_cast<size_t>(action[0]) < candidates.scores.size());
+  if (action.size() != 1) return false;
+  if (action[0] == kAbstain) return candidates.abstain_score.has_value();
+  return action[0] >= 0 &&
+         static_cast<size_t>(action[0]) < candidates.scores.size();
 }
 
 // First place at which the running sum of `weights` exceeds `target`.
@@ -70,41 +41,79 @@ size_t InverseCdf(std::span<const double> weights, double target) {
     last = i;
     if (target < sum) return i;
   }
-  // Rounding put the target at or past the end.
+  // Rounding put the target at the end.
   return last;
 }
 
 }  // namespace
 
+SelectionDistribution::Weights SelectionDistribution::ComputeWeights(
+    const ScoredCandidates& candidates, DistributionScratch* scratch) const {
+  const size_t m = candidates.scores.size();
+  std::vector<double>& values = scratch->values;
+  values.resize(NumActions(candidates));
+  for (size_t i = 0; i < m; ++i) values[i] = alpha_ * candidates.scores[i];
+  if (candidates.abstain_score) values[m] = alpha_ * *candidates.abstain_score;
+  const double max = stable::Max(values);
+  for (double& value : values) value -= max;
+  stable::ExpInPlace(values);
+  // Without the 1 of the largest, so that small terms next to it count.
+  const auto largest = std::find(values.begin(), values.end(), 1.0);
+  *largest = 0;
+  const double log_total = stable::Log1p(stable::Sum(values));
+  *largest = 1;
+  return {values, max, log_total};
+}
+
+// log h of a possible action; where 0 < ε < 1 also the log-odds that the policy
+// part drew it.
+double SelectionDistribution::LogMixed(const ScoredCandidates& candidates,
+                                       const Weights& weights, int32_t action,
+                                       double* log_odds) const {
+  const double score = action == kAbstain ? *candidates.abstain_score
+                                          : candidates.scores[action];
+  const double log_p = (alpha_ * score - weights.max) - weights.log_total;
+  if (!mixture_.has_uniform()) return log_p;
+  const double log_q =
+      0 - stable::Log(static_cast<double>(NumActions(candidates)));
+  if (mixture_.has_policy()) {
+    *log_odds = mixture_.PriorLogOdds() + (log_p - log_q);
+  }
+  return mixture_(log_p, log_q);
+}
+
 void SelectionDistribution::Sample(const ScoredCandidates& candidates,
                                    const CounterRandom& random,
                                    Draw* draw) const {
-  Softmax softmax(candidates, alpha_);
-  const size_t count = softmax.logits.size();
-  const double place = random.Uniform(kPlace);
+  DistributionScratch local;
+  const Weights weights = ComputeWeights(
+      candidates, candidates.scratch != nullptr ? candidates.scratch : &local);
+  // Numbers 0 and 1; both are above 0 and below 1.
+  static_assert(kPart == 0 && kPlace == 1);
+  const auto [part, place] = random.UniformPair(0);
+  const size_t count = weights.values.size();
   size_t chosen = 0;
-  if (random.Uniform(kPart) < mixture_.epsilon()) {
+  if (part < mixture_.epsilon()) {
     chosen = std::min(count - 1,
                       static_cast<size_t>(place * static_cast<double>(count)));
   } else {
-    const double total = softmax.Exponentiate();
-    chosen = InverseCdf(softmax.logits, place * total);
+    chosen = InverseCdf(weights.values, place * stable::Exp(weights.log_total));
   }
   draw->action.assign(1, ActionAt(candidates, chosen));
-  draw->log_propensity = LogPropensity(candidates, draw->action);
+  double log_odds = 0;
+  draw->log_propensity =
+      LogMixed(candidates, weights, draw->action[0], &log_odds);
   draw->conditional_log_propensities.clear();
 }
 
 double SelectionDistribution::LogPropensity(
     const ScoredCandidates& candidates, std::span<const int32_t> action) const {
   if (!Possible(candidates, action)) return -HUGE_VAL;
-  Softmax softmax(candidates, alpha_);
-  const double logit = softmax.logits[PlaceOf(candidates, action[0])];
-  const double log_count =
-      stable::Log(static_cast<double>(softmax.logits.size()));
-  const double shifted = logit - softmax.max;
-  const double log_p = shifted - stable::Log(softmax.Exponentiate());
-  return mixture_(log_p, -log_count);
+  DistributionScratch local;
+  const Weights weights = ComputeWeights(
+      candidates, candidates.scratch != nullptr ? candidates.scratch : &local);
+  double log_odds = 0;
+  return LogMixed(candidates, weights, action[0], &log_odds);
 }
 
 void SelectionDistribution::ConditionalLogPropensities(
@@ -113,6 +122,7 @@ void SelectionDistribution::ConditionalLogPropensities(
   conditionals->assign(1, LogPropensity(candidates, action));
 }
 
+// ∂ log h / ∂ s_j = α (1-ε) p / h · (1{j chosen} - p_j).
 double SelectionDistribution::LogPropensityGradient(
     const ScoredCandidates& candidates, std::span<const int32_t> action,
     std::span<double> score_gradient, double* abstain_gradient) const {
@@ -120,32 +130,37 @@ double SelectionDistribution::LogPropensityGradient(
   std::fill(score_gradient.begin(), score_gradient.end(), 0);
   *abstain_gradient = 0;
   if (!Possible(candidates, action)) return -HUGE_VAL;
-  Softmax softmax(candidates, alpha_);
-  const size_t chosen = PlaceOf(candidates, action[0]);
-  const double shifted = softmax.logits[chosen] - softmax.max;
-  const double total = softmax.Exponentiate();
-  const double log_p = shifted - stable::Log(total);
-  const double log_q = -stable::Log(static_cast<double>(softmax.logits.size()));
-  const double log_h = mixture_(log_p, log_q);
-  if (mixture_.epsilon() == 1) return log_h;
-  // ∂ log h / ∂ s_j = α (1-ε) p / h (1{j = chosen} - p_j).
-  const double scale =
-      alpha_ * stable::Exp(mixture_.LogPosterior(log_p, log_h));
+  DistributionScratch local;
+  const Weights weights = ComputeWeights(
+      candidates, candidates.scratch != nullptr ? candidates.scratch : &local);
+  double log_odds = 0;
+  const double log_h = LogMixed(candidates, weights, action[0], &log_odds);
+  if (!mixture_.has_policy()) return log_h;
+  double scale = alpha_;
+  if (mixture_.has_uniform()) {
+    scale *= stable::Exp(LogMixture::LogPolicyPosterior(log_odds));
+  }
+  const double normaliser = stable::Exp(0 - weights.log_total);
   for (size_t j = 0; j < score_gradient.size(); ++j) {
-    score_gradient[j] = -scale * softmax.logits[j] / total;
+    score_gradient[j] = 0 - scale * normaliser * weights.values[j];
   }
   if (candidates.abstain_score) {
-    *abstain_gradient = -scale * softmax.logits.back() / total;
+    *abstain_gradient = 0 - scale * normaliser * weights.values.back();
   }
-  if (action[0] == kAbstain) {
-    *abstain_gradient += scale;
-  } else {
-    score_gradient[chosen] += scale;
-  }
+  // 1 - p of the chosen one, without cancellation where p is near 1.
+  const bool abstained = action[0] == kAbstain;
+  const double score =
+      abstained ? *candidates.abstain_score : candidates.scores[action[0]];
+  const double log_p = (alpha_ * score - weights.max) - weights.log_total;
+  double* const chosen =
+      abstained ? abstain_gradient : &score_gradient[action[0]];
+  *chosen = 0 - scale * stable::Expm1(log_p);
   return log_h;
 }
 
 Action SelectionDistribution::Mode(const ScoredCandidates& candidates) const {
+  // Of the uniform distribution every action is a mode: the first one.
+  if (!mixture_.has_policy()) return {0};
   const auto best =
       std::max_element(candidates.scores.begin(), candidates.scores.end());
   if (candidates.abstain_score && *candidates.abstain_score > *best) {
@@ -156,15 +171,19 @@ Action SelectionDistribution::Mode(const ScoredCandidates& candidates) const {
 
 double SelectionDistribution::FirstProbabilities(
     const ScoredCandidates& candidates, std::span<double> probabilities) const {
-  Softmax softmax(candidates, alpha_);
-  const double total = softmax.Exponentiate();
+  DCHECK(probabilities.size() == candidates.scores.size());
+  DistributionScratch local;
+  const Weights weights = ComputeWeights(
+      candidates, candidates.scratch != nullptr ? candidates.scratch : &local);
   const double uniform =
-      mixture_.epsilon() / static_cast<double>(softmax.logits.size());
-  const double scale = (1 - mixture_.epsilon()) / total;
+      mixture_.epsilon() / static_cast<double>(weights.values.size());
+  const double scale =
+      (1 - mixture_.epsilon()) * stable::Exp(0 - weights.log_total);
   for (size_t i = 0; i < probabilities.size(); ++i) {
-    probabilities[i] = scale * softmax.logits[i] + uniform;
+    probabilities[i] = scale * weights.values[i] + uniform;
   }
-  return candidates.abstain_score ? scale * softmax.logits.back() + uniform : 0;
+  if (!candidates.abstain_score) return 0;
+  return scale * weights.values.back() + uniform;
 }
 
 }  // namespace sortition

@@ -1,6 +1,6 @@
 #pragma once
-// Softmax selection with abstention, mixed with uniform (seed 004, sec. 5.1,
-// 7):
+// Softmax selection with abstention, mixed with uniform (seed 004, sec. 5.1
+// and 7):
 //   h(d) = (1-ε) exp(α s(d)) / Z + ε / c,  Z over the c actions: the candidates
 // and, where abstaining is allowed, the dummy d0 with its constant score.
 #include <vector>
@@ -32,6 +32,17 @@ class SelectionDistribution : public ActionDistribution {
                             std::span<double> probabilities) const override;
 
  private:
+  // exp(l - max) of all actions in scratch->values, abstaining last.
+  struct Weights {
+    std::span<const double> values;
+    double max = 0;        // Largest logit.
+    double log_total = 0;  // log Σ values, exact also where it is near 0.
+  };
+  Weights ComputeWeights(const ScoredCandidates& candidates,
+                         DistributionScratch* scratch) const;
+  double LogMixed(const ScoredCandidates& candidates, const Weights& weights,
+                  int32_t action, double* log_odds) const;
+
   double alpha_;
   LogMixture mixture_;
 };
