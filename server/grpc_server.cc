@@ -32,15 +32,24 @@ constexpr int kDecisionSlots = 128;
 constexpr int kReportSlots = 32;
 constexpr int kControlSlots = 4;
 
-// Reflection of this server alone; the library's own switch is global.
+// Reflection of this server alone: linking the library switches it on for all
+// servers of the process.
 class ReflectionOption final : public grpc::ServerBuilderOption {
  public:
+  explicit ReflectionOption(bool serve) : serve_(serve) {}
   void UpdateArguments(grpc::ChannelArguments*) override {}
   void UpdatePlugins(std::vector<std::unique_ptr<grpc::ServerBuilderPlugin>>*
                          plugins) override {
-    plugins->push_back(
-        std::make_unique<grpc::reflection::ProtoServerReflectionPlugin>());
+    auto ours =
+        std::make_unique<grpc::reflection::ProtoServerReflectionPlugin>();
+    std::erase_if(*plugins, [&](const auto& plugin) {
+      return plugin->name() == ours->name();
+    });
+    if (serve_) plugins->push_back(std::move(ours));
   }
+
+ private:
+  const bool serve_;
 };
 
 }  // namespace
@@ -141,9 +150,7 @@ absl::StatusOr<std::unique_ptr<GrpcServer>> GrpcServer::Start(
   builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
   builder.SetMaxReceiveMessageSize(
       static_cast<int>(options.limits().max_message_bytes()));
-  if (options.reflection()) {
-    builder.SetOption(std::make_unique<ReflectionOption>());
-  }
+  builder.SetOption(std::make_unique<ReflectionOption>(options.reflection()));
   builder.RegisterService(&rep.ranking_stub);
   builder.RegisterService(&rep.models_stub);
   for (uint32_t i = 0; i < options.threads(); ++i) {
