@@ -53,17 +53,18 @@ void SortTop(std::span<const double> keys, uint32_t top_k,
     order->resize(top_k);
     return;
   }
-  order->clear();
+  order->resize(top_k);
+  int32_t* const top = order->data();
+  const double* const key = keys.data();
+  size_t size = 0;
+  double last = -HUGE_VAL;  // Once full: smallest key of the top.
   for (int32_t i = 0; i < num_keys; ++i) {
-    if (order->size() == top_k) {
-      if (!(keys[i] > keys[order->back()])) continue;
-      order->pop_back();
-    }
-    order->push_back(i);
-    for (size_t r = order->size() - 1; r > 0; --r) {
-      if (!(keys[i] > keys[(*order)[r - 1]])) break;
-      std::swap((*order)[r], (*order)[r - 1]);
-    }
+    const double candidate = key[i];
+    if (size == top_k && candidate <= last) continue;
+    size_t r = size < top_k ? size++ : top_k - 1;
+    for (; r > 0 && candidate > key[top[r - 1]]; --r) top[r] = top[r - 1];
+    top[r] = i;
+    last = key[top[size - 1]];
   }
 }
 
