@@ -1,0 +1,72 @@
+#pragma once
+// The client library: one connection to a sortition-server.
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "core/base/random.h"
+#include "grpcpp/client_context.h"
+#include "grpcpp/support/status.h"
+#include "sortition/v1/models.grpc.pb.h"
+#include "sortition/v1/ranking.grpc.pb.h"
+
+namespace sortition {
+
+struct CallOptions {
+  double deadline_seconds = 5;         // Of a call with all its tries; > 0.
+  uint32_t max_attempts = 3;           // At least 1.
+  double first_backoff_seconds = 0.1;  // Doubles with every try; >= 0.
+  double max_backoff_seconds = 2;
+};
+
+// Thread-safe. Calls block until the answer, an error or the deadline.
+//
+// A call is tried again only where the server said UNAVAILABLE, after a random
+// share of an exponentially growing back-off. That is safe for every call: the
+// draw of a decision is a function of its id, so that a repetition gives the
+// same answer (one without an id gets a UUID version 7 here before the first
+// try), feedback counts once per feedback id, the other calls change nothing
+// twice.
+class Client {
+ public:
+  // Connects at the first call. InvalidArgument where `address` is empty or an
+  // option is out of its range. Every Client has a connection of its own.
+  static absl::StatusOr<std::unique_ptr<Client>> Connect(
+      const std::string& address, const CallOptions& options = {});
+
+  // Status codes are the server's (proto/sortition/v1/ranking.proto), or
+  // Unavailable and DeadlineExceeded of the connection.
+  absl::StatusOr<v1::RankResponse> Rank(v1::RankRequest request);
+  absl::StatusOr<v1::SelectResponse> Select(v1::SelectRequest request);
+  absl::StatusOr<v1::ReportShownResponse> ReportShown(
+      const v1::ReportShownRequest& request);
+  // Items without a feedback id get a UUID.
+  absl::StatusOr<v1::ReportFeedbackResponse> ReportFeedback(
+      v1::ReportFeedbackRequest request);
+  absl::StatusOr<v1::ListModelsResponse> ListModels();
+
+  const std::string& address() const { return address_; }
+
+ private:
+  Client(const std::string& address, const CallOptions& options);
+
+  absl::Status CallWithRetries(
+      const std::function<grpc::Status(grpc::ClientContext*)>& call);
+
+  const std::string address_;
+  const CallOptions options_;
+  std::unique_ptr<v1::Ranking::Stub> ranking_;
+  std::unique_ptr<v1::Models::Stub> models_;
+  const CounterRandom jitter_;
+  std::atomic<uint32_t> next_jitter_{0};
+};
+
+// The one place where the status of a call becomes ours. Codes that gRPC does
+// not define become Unknown.
+absl::Status FromGrpcStatus(const grpc::Status& status);
+
+}  // namespace sortition

@@ -1,0 +1,80 @@
+#pragma once
+// What a subcommand of `sortition` is, and how its arguments reach it.
+#include <functional>
+#include <iostream>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/strings/string_view.h"
+#include "google/protobuf/descriptor.h"
+#include "process/options.h"
+
+namespace sortition {
+
+// Where a command writes.
+struct CommandOutput {
+  std::ostream& out;
+  std::ostream& error;
+  bool error_is_terminal = false;
+};
+
+// Exit codes.
+inline constexpr int kExitOk = 0;
+inline constexpr int kExitError = 1;
+inline constexpr int kExitUsage = 2;
+
+struct Command {
+  std::string name;        // One or two words, as in "log stats".
+  std::string positional;  // Arguments that are no flags, as in "DIR"; or "".
+  std::string summary;     // One line.
+  const google::protobuf::Descriptor* options = nullptr;
+  // Parses the arguments behind the name, then runs. A status that
+  // IsUsageError() exits with kExitUsage, any other error with kExitError.
+  std::function<absl::Status(const std::vector<std::string>& arguments,
+                             CommandOutput* output)>
+      run;
+};
+
+// An error of how the command was called.
+absl::Status UsageError(absl::string_view message);
+bool IsUsageError(const absl::Status& status);
+
+// Usage error unless `value` is one of `permitted`.
+absl::Status CheckChoice(absl::string_view flag, absl::string_view value,
+                         const std::vector<std::string>& permitted);
+
+// Parses into `options`. Usage error where a flag is bad or the number of
+// positional arguments is not that of the words in `positional`.
+absl::Status ParseCommand(const std::vector<std::string>& arguments,
+                          absl::string_view positional,
+                          google::protobuf::Message* options,
+                          CommandLine* command_line);
+
+template <typename Options>
+using CommandFunction = absl::Status (*)(
+    const Options& options, const std::vector<std::string>& positional,
+    CommandOutput* output);
+
+template <typename Options>
+Command MakeCommand(const std::string& name, const std::string& positional,
+                    const std::string& summary, CommandFunction<Options> run) {
+  return {name, positional, summary, Options::descriptor(),
+          [run, positional](const std::vector<std::string>& arguments,
+                            CommandOutput* output) {
+            Options options;
+            CommandLine command_line;
+            absl::Status status =
+                ParseCommand(arguments, positional, &options, &command_line);
+            return status.ok() ? run(options, command_line.positional, output)
+                               : status;
+          }};
+}
+
+// Finds the command that `arguments` (without program name) begin with, and
+// runs it or prints its help; returns the exit code.
+int RunCommand(const std::vector<Command>& commands,
+               const std::vector<std::string>& arguments,
+               CommandOutput* output);
+
+}  // namespace sortition

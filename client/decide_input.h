@@ -1,0 +1,37 @@
+#pragma once
+// The request of `sortition rank` and `sortition select`, from flags and a
+// file.
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "google/protobuf/message.h"
+#include "sortition/config/v1/client.pb.h"
+#include "sortition/v1/ranking.pb.h"
+
+namespace sortition {
+
+// Fills `request` (a RankRequest or SelectRequest) and its `context` from
+// `options` and the text of the features file: JSON of the request, or
+// LETOR/SVMlight lines of one query (labels are ignored, qid may be missing).
+// Flags win over the JSON. InvalidArgument names what cannot be read.
+absl::Status FillRequest(const config::v1::DecideOptions& options,
+                         const std::string& text,
+                         google::protobuf::Message* request,
+                         v1::DecisionContext* context);
+
+// `text` with "qid:1" in every line that has no qid.
+std::string AddMissingQids(absl::string_view text);
+
+// What rank and select print of a decision before their tables.
+std::string DecisionHead(const v1::DecisionResult& result);
+
+// "0.25" for p = exp(log_propensity), 6 significant digits.
+std::string ProbabilityText(double log_propensity);
+
+// Entry i of an optional list as text, "" where the list is shorter.
+std::string EntryText(const google::protobuf::RepeatedField<double>& list,
+                      uint32_t i);
+
+}  // namespace sortition

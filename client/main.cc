@@ -1,0 +1,18 @@
+// sortition: the command line.
+#include <unistd.h>
+
+#include <iostream>
+#include <string>
+#include <vector>
+
+#include "client/command.h"
+#include "client/commands.h"
+
+int main(int argc, char** argv) {
+  std::ios::sync_with_stdio(false);
+  sortition::CommandOutput output{std::cout, std::cerr,
+                                  isatty(STDERR_FILENO) == 1};
+  return sortition::RunCommand(sortition::AllCommands(),
+                               std::vector<std::string>(argv + 1, argv + argc),
+                               &output);
+}
