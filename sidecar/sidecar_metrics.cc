@@ -1,6 +1,7 @@
 #include "sidecar/sidecar_metrics.h"
 
 #include <string>
+#include <utility>
 
 namespace sortition {
 namespace {
@@ -9,81 +10,93 @@ namespace {
 const std::vector<double> kRewardLatencySeconds = {
     0.01, 0.1, 0.5, 1, 2, 5, 10, 30, 60, 300, 600, 1800, 3600, 21600, 86400};
 
+using Read = std::function<uint64_t(const SidecarCounts&)>;
+
+Read Count(uint64_t SidecarCounts::*member) {
+  return [member](const SidecarCounts& counts) { return counts.*member; };
+}
+Read Join(uint64_t JoinCounts::*member) {
+  return [member](const SidecarCounts& counts) { return counts.join.*member; };
+}
+Read Tail(uint64_t TailCounts::*member) {
+  return [member](const SidecarCounts& counts) { return counts.tail.*member; };
+}
+
 }  // namespace
 
-SidecarMetrics::SidecarMetrics(Metrics* metrics) {
-  const auto add = [&](const char* name, const char* help, Read read,
-                       const MetricLabels& labels = {}) {
-    counters_.push_back(
-        {metrics->Counter(std::string("sortition_") + name, help, labels),
-         std::move(read)});
-  };
-  const auto count = [](auto member) -> Read {
-    return [member](const SidecarCounts& counts) { return counts.*member; };
-  };
-  const auto join = [](auto member) -> Read {
-    return
-        [member](const SidecarCounts& counts) { return counts.join.*member; };
-  };
-  const auto tail = [](auto member) -> Read {
-    return
-        [member](const SidecarCounts& counts) { return counts.tail.*member; };
-  };
+void SidecarMetrics::Add(Metrics* metrics, const char* name, const char* help,
+                         Read read, const MetricLabels& labels) {
+  counters_.push_back(
+      {metrics->Counter(std::string("sortition_") + name, help, labels),
+       std::move(read)});
+}
 
-  add("join_decisions_total", "Decisions read, duplicates not counted",
-      join(&JoinCounts::decisions));
-  add("join_duplicate_decisions_total", "Decisions dropped: id seen before",
-      join(&JoinCounts::duplicate_decisions));
-  add("join_shown_total", "Shown records joined", join(&JoinCounts::shown));
-  add("join_unused_shown_total",
+void SidecarMetrics::AddJoinCounters(Metrics* metrics) {
+  Add(metrics, "join_decisions_total", "Decisions read, duplicates not counted",
+      Join(&JoinCounts::decisions));
+  Add(metrics, "join_duplicate_decisions_total",
+      "Decisions dropped: id seen before",
+      Join(&JoinCounts::duplicate_decisions));
+  Add(metrics, "join_shown_total", "Shown records joined",
+      Join(&JoinCounts::shown));
+  Add(metrics, "join_unused_shown_total",
       "Shown records dropped: second, late or of no known decision",
-      join(&JoinCounts::unused_shown));
-  add("join_feedback_total", "Feedback joined", join(&JoinCounts::feedback));
-  add("join_duplicate_feedback_total", "Feedback dropped: id seen before",
-      join(&JoinCounts::duplicate_feedback));
+      Join(&JoinCounts::unused_shown));
+  Add(metrics, "join_feedback_total", "Feedback joined",
+      Join(&JoinCounts::feedback));
+  Add(metrics, "join_duplicate_feedback_total",
+      "Feedback dropped: id seen before",
+      Join(&JoinCounts::duplicate_feedback));
   const char* late_help = "Late feedback written to late segments";
-  add("join_late_total", late_help, count(&SidecarCounts::late_after_window),
-      {{"reason", "after_window"}});
-  add("join_late_total", late_help,
-      count(&SidecarCounts::late_unknown_decision),
+  Add(metrics, "join_late_total", late_help,
+      Count(&SidecarCounts::late_after_window), {{"reason", "after_window"}});
+  Add(metrics, "join_late_total", late_help,
+      Count(&SidecarCounts::late_unknown_decision),
       {{"reason", "unknown_decision"}});
   const char* tuples_help = "Tuples written";
-  add("join_tuples_total", tuples_help, count(&SidecarCounts::matched),
+  Add(metrics, "join_tuples_total", tuples_help, Count(&SidecarCounts::matched),
       {{"reward", "matched"}});
-  add("join_tuples_total", tuples_help, count(&SidecarCounts::defaulted),
-      {{"reward", "default"}});
-  add("join_not_shown_total", "Decisions left out by only_if_shown",
-      count(&SidecarCounts::not_shown));
-  add("join_written_before_total",
+  Add(metrics, "join_tuples_total", tuples_help,
+      Count(&SidecarCounts::defaulted), {{"reward", "default"}});
+  Add(metrics, "join_not_shown_total", "Decisions left out by only_if_shown",
+      Count(&SidecarCounts::not_shown));
+  Add(metrics, "join_written_before_total",
       "Decisions read again whose tuple was written before a restart",
-      count(&SidecarCounts::written_before));
+      Count(&SidecarCounts::written_before));
+}
 
-  add("sidecar_spool_read_bytes_total", "Payload bytes read from the spool",
-      tail(&TailCounts::bytes));
-  add("sidecar_corrupt_records_total", "Damaged records passed over",
-      tail(&TailCounts::corrupt_records));
-  add("sidecar_malformed_records_total",
+void SidecarMetrics::AddSidecarCounters(Metrics* metrics) {
+  Add(metrics, "sidecar_spool_read_bytes_total",
+      "Payload bytes read from the spool", Tail(&TailCounts::bytes));
+  Add(metrics, "sidecar_corrupt_records_total", "Damaged records passed over",
+      Tail(&TailCounts::corrupt_records));
+  Add(metrics, "sidecar_malformed_records_total",
       "Records with a good checksum that make no sense",
-      count(&SidecarCounts::malformed_records));
-  add("sidecar_unreadable_decisions_total",
+      Count(&SidecarCounts::malformed_records));
+  Add(metrics, "sidecar_unreadable_decisions_total",
       "Decisions without a tuple: damaged between reading and writing",
-      count(&SidecarCounts::unreadable_decisions));
-  add("sidecar_gap_records_total", "Records that the server reported as lost",
-      count(&SidecarCounts::gap_records));
-  add("sidecar_recovered_segments_total", "Spool segments of dead writers",
-      tail(&TailCounts::recovered_segments));
-  add("sidecar_torn_bytes_total", "Bytes cut from torn tails",
-      tail(&TailCounts::torn_bytes), {{"of", "spool"}});
-  add("sidecar_torn_bytes_total", "Bytes cut from torn tails",
-      count(&SidecarCounts::output_torn_bytes), {{"of", "output"}});
-  add("sidecar_out_of_order_segments_total",
+      Count(&SidecarCounts::unreadable_decisions));
+  Add(metrics, "sidecar_gap_records_total",
+      "Records that the server reported as lost",
+      Count(&SidecarCounts::gap_records));
+  Add(metrics, "sidecar_recovered_segments_total",
+      "Spool segments of dead writers", Tail(&TailCounts::recovered_segments));
+  Add(metrics, "sidecar_torn_bytes_total", "Bytes cut from torn tails",
+      Tail(&TailCounts::torn_bytes), {{"of", "spool"}});
+  Add(metrics, "sidecar_torn_bytes_total", "Bytes cut from torn tails",
+      Count(&SidecarCounts::output_torn_bytes), {{"of", "output"}});
+  Add(metrics, "sidecar_out_of_order_segments_total",
       "Segments that sort before the place that was reached",
-      tail(&TailCounts::out_of_order_segments));
-  add("sidecar_full_disk_retries_total", "Writes put off: disk full",
-      count(&SidecarCounts::full_disk_retries));
-  add("sidecar_removed_segments_total", "Spool segments removed",
-      count(&SidecarCounts::removed_segments));
+      Tail(&TailCounts::out_of_order_segments));
+  Add(metrics, "sidecar_full_disk_retries_total", "Writes put off: disk full",
+      Count(&SidecarCounts::full_disk_retries));
+  Add(metrics, "sidecar_removed_segments_total", "Spool segments removed",
+      Count(&SidecarCounts::removed_segments));
+}
 
+SidecarMetrics::SidecarMetrics(Metrics* metrics) {
+  AddJoinCounters(metrics);
+  AddSidecarCounters(metrics);
   pending_ = metrics->Gauge("sortition_join_pending_decisions",
                             "Decisions whose window is open");
   spool_lag_bytes_ =

@@ -51,6 +51,11 @@ class SidecarMetrics {
     Read read;
   };
 
+  void Add(Metrics* metrics, const char* name, const char* help, Read read,
+           const MetricLabels& labels = {});
+  void AddJoinCounters(Metrics* metrics);
+  void AddSidecarCounters(Metrics* metrics);
+
   std::vector<Counter> counters_;
   MetricGauge* pending_;
   MetricGauge* spool_lag_bytes_;
