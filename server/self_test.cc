@@ -110,37 +110,6 @@ std::vector<Action> AllActions(const LinearPolicy& policy,
   return actions;
 }
 
-// Σ (observed - expected)² / expected over cells that expect at least 5 draws;
-// smaller ones are counted together.
-absl::Status CheckCounts(const std::map<Action, double>& expected,
-                         const std::map<Action, int>& observed) {
-  constexpr double kSmallestCell = 5;
-  double statistic = 0;
-  size_t cells = 0;
-  double rest_expected = 0;
-  double rest_observed = 0;
-  const auto add = [&](double counted, double wanted) {
-    statistic += (counted - wanted) * (counted - wanted) / wanted;
-    ++cells;
-  };
-  for (const auto& [action, wanted] : expected) {
-    const auto found = observed.find(action);
-    const double counted = found == observed.end() ? 0 : found->second;
-    if (wanted >= kSmallestCell) {
-      add(counted, wanted);
-    } else {
-      rest_expected += wanted;
-      rest_observed += counted;
-    }
-  }
-  if (rest_expected >= kSmallestCell) add(rest_observed, rest_expected);
-  const double limit = internal::ChiSquareLimit(std::max<size_t>(cells, 2) - 1);
-  if (statistic <= limit) return absl::OkStatus();
-  return absl::InternalError(absl::StrCat(
-      "draws disagree with the probabilities: chi-square ", statistic, " over ",
-      cells, " cells, must be at most ", limit));
-}
-
 absl::Status CheckQuery(const LinearPolicy& policy, const PolicyQuery& query,
                         uint64_t first_draw) {
   PolicyWorkspace workspace;
@@ -175,7 +144,7 @@ absl::Status CheckQuery(const LinearPolicy& policy, const PolicyQuery& query,
     }
     ++observed[draw.action];
   }
-  return CheckCounts(expected, observed);
+  return internal::CheckCounts(expected, observed);
 }
 
 }  // namespace
@@ -195,6 +164,35 @@ double ChiSquareLimit(size_t degrees_of_freedom) {
   const double k = static_cast<double>(degrees_of_freedom);
   const double a = 2 / (9 * k);
   return k * std::pow(1 - a + kNormalQuantile * std::sqrt(a), 3);
+}
+
+absl::Status CheckCounts(const std::map<Action, double>& expected,
+                         const std::map<Action, int>& observed) {
+  constexpr double kSmallestCell = 5;
+  double statistic = 0;
+  size_t cells = 0;
+  double rest_expected = 0;
+  double rest_observed = 0;
+  const auto add = [&](double counted, double wanted) {
+    statistic += (counted - wanted) * (counted - wanted) / wanted;
+    ++cells;
+  };
+  for (const auto& [action, wanted] : expected) {
+    const auto found = observed.find(action);
+    const double counted = found == observed.end() ? 0 : found->second;
+    if (wanted >= kSmallestCell) {
+      add(counted, wanted);
+    } else {
+      rest_expected += wanted;
+      rest_observed += counted;
+    }
+  }
+  if (rest_expected >= kSmallestCell) add(rest_observed, rest_expected);
+  const double limit = ChiSquareLimit(std::max<size_t>(cells, 2) - 1);
+  if (statistic <= limit) return absl::OkStatus();
+  return absl::InternalError(absl::StrCat(
+      "draws disagree with the probabilities: chi-square ", statistic, " over ",
+      cells, " cells, must be at most ", limit));
 }
 
 }  // namespace internal

@@ -1,0 +1,92 @@
+#include "server/self_test.h"
+
+#include <map>
+#include <utility>
+#include <vector>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/testing/status_matchers.h"
+
+namespace sortition {
+namespace {
+
+model::v1::Policy Selects(double inverse_temperature, double mixture) {
+  model::v1::Policy policy;
+  policy.mutable_softmax_selection();
+  policy.set_inverse_temperature(inverse_temperature);
+  policy.set_uniform_mixture(mixture);
+  return policy;
+}
+
+model::v1::Policy Ranks(double inverse_temperature, double mixture) {
+  model::v1::Policy policy = Selects(inverse_temperature, mixture);
+  policy.mutable_plackett_luce();
+  return policy;
+}
+
+TEST(SelfTestTest, SoundPoliciesPass) {
+  model::v1::Policy abstains = Selects(1, 0.1);
+  abstains.mutable_softmax_selection()->set_abstain_score(0.5);
+  for (const model::v1::Policy& policy :
+       {Selects(1, 0), Selects(1e6, 0), Selects(1e-6, 0.5), Selects(3, 1),
+        abstains, Ranks(1, 0), Ranks(1e6, 0.02), Ranks(0.01, 1)}) {
+    for (const std::vector<double>& weights :
+         {std::vector<double>{0}, std::vector<double>{1, -2, 3},
+          std::vector<double>(3000, 1e6)}) {
+      ASSERT_OK_AND_ASSIGN(const auto linear,
+                           LinearPolicy::Create(policy, weights));
+      EXPECT_OK(SelfTest(linear)) << policy.ShortDebugString();
+    }
+  }
+}
+
+TEST(SelfTestTest, UniformPoliciesPass) {
+  EXPECT_OK(SelfTest(LinearPolicy::Uniform(ActionKind::kSelect, true)));
+  EXPECT_OK(SelfTest(LinearPolicy::Uniform(ActionKind::kRank, false)));
+}
+
+TEST(SelfTestTest, DominantAbstainScorePasses) {
+  // Abstains but for e^-1000: all other cells are too small to be counted
+  // alone.
+  model::v1::Policy policy = Selects(1, 0);
+  policy.mutable_softmax_selection()->set_abstain_score(1000);
+  ASSERT_OK_AND_ASSIGN(const auto linear, LinearPolicy::Create(policy, {1, 1}));
+  EXPECT_OK(SelfTest(linear));
+}
+
+TEST(ChiSquareLimitTest, CoversTheExactQuantile) {
+  // Upper 1e-9 quantiles: 1 degree z² = 6.1094² = 37.325; 2 degrees
+  // -2 ln 1e-9 = 41.447; 23 degrees 89.116, by bisection of erfc(√(x/2)) +
+  // Σ (x/2)^a e^(-x/2) / Γ(a + 1), a = 1/2 … 21/2. The approximation is above.
+  const std::vector<std::pair<size_t, double>> quantiles = {
+      {1, 37.324}, {2, 41.446}, {23, 89.115}};
+  for (const auto& [degrees, exact] : quantiles) {
+    EXPECT_GE(internal::ChiSquareLimit(degrees), exact);
+    EXPECT_LE(internal::ChiSquareLimit(degrees), 1.3 * exact);
+  }
+}
+
+TEST(CheckCountsTest, FindsDrawsFromAnotherDistribution) {
+  const std::map<Action, double> expected = {{{0}, 1000}, {{1}, 1000}};
+  // Off by 100 of 1,000: chi-square 20, below the limit of one degree.
+  EXPECT_OK(internal::CheckCounts(expected, {{{0}, 1100}, {{1}, 900}}));
+  // Off by 200: chi-square 80.
+  EXPECT_THAT(internal::CheckCounts(expected, {{{0}, 1200}, {{1}, 800}}),
+              StatusIs(absl::StatusCode::kInternal,
+                       testing::HasSubstr("chi-square 80")));
+  // One action never drawn.
+  EXPECT_FALSE(internal::CheckCounts(expected, {{{0}, 2000}}).ok());
+}
+
+TEST(CheckCountsTest, SmallCellsCountTogether) {
+  // Four cells of 2 each expect 8 together; 100 seen there is wrong, 8 is
+  // right, however they fall.
+  const std::map<Action, double> expected = {
+      {{0}, 1992}, {{1}, 2}, {{2}, 2}, {{3}, 2}, {{4}, 2}};
+  EXPECT_OK(internal::CheckCounts(expected, {{{0}, 1992}, {{1}, 8}}));
+  EXPECT_FALSE(internal::CheckCounts(expected, {{{0}, 1900}, {{1}, 100}}).ok());
+}
+
+}  // namespace
+}  // namespace sortition
