@@ -1,16 +1,17 @@
 #include "io/spool_writer.h"
 
 #include <algorithm>
+#include <chrono>
+#include <condition_variable>
+#include <mutex>
 #include <random>
 #include <thread>
 #include <utility>
 #include <vector>
 
-#include "absl/base/thread_annotations.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "absl/synchronization/mutex.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "core/base/status_macros.h"
@@ -21,7 +22,11 @@
 namespace sortition {
 namespace {
 
-constexpr absl::Duration kLookInterval = absl::Milliseconds(200);
+// Ages and intervals do not follow a clock that is set.
+using Clock = std::chrono::steady_clock;
+using Seconds = std::chrono::duration<double>;
+
+constexpr Seconds kLookInterval{0.2};
 
 // Field numbers of log.proto that are encoded by hand; SpoolWriterTest compares
 // with the library.
@@ -68,17 +73,19 @@ struct SpoolWriter::Rep {
       std::unique_ptr<SpoolDirectory> d)
       : options(o), options_text(std::move(text)), directory(std::move(d)) {}
 
-  absl::Status StartSegment() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex);
-  absl::Status MakeRoom(uint64_t bytes) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex);
-  absl::Status WriteGap() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex);
+  // The next five want `mutex` held.
+  absl::Status StartSegment();
+  absl::Status MakeRoom(uint64_t bytes);
+  absl::Status WriteGap();
+  absl::Status Full(const absl::Status& why, uint64_t count);
+  bool HasWork() const { return stop || next == nullptr || !old.empty(); }
+
   // Appends `pieces`: `count` whole frames of `bytes`.
   absl::Status Write(std::span<const absl::string_view> pieces, uint64_t bytes,
                      uint64_t count);
-  absl::Status Full(const absl::Status& why, uint64_t count)
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex);
   void Run();
   void RotateByAge();
-  void PrepareNext();
+  bool PrepareNext();  // False where the disk is full.
   void CloseOld();
   void SyncCurrent();
   void LookAtDirectory();
@@ -88,18 +95,21 @@ struct SpoolWriter::Rep {
   const std::string incarnation = NewIncarnation();
   const std::unique_ptr<SpoolDirectory> directory;
 
-  mutable absl::Mutex mutex;
-  std::shared_ptr<SegmentWriter> current ABSL_GUARDED_BY(mutex);
-  absl::Time current_since ABSL_GUARDED_BY(mutex);
-  std::unique_ptr<PreparedSegment> next ABSL_GUARDED_BY(mutex);
-  std::vector<std::shared_ptr<SegmentWriter>> old ABSL_GUARDED_BY(mutex);
-  uint64_t next_sequence ABSL_GUARDED_BY(mutex) = 0;
-  uint64_t other_bytes ABSL_GUARDED_BY(mutex) = 0;  // Without `current`.
-  uint64_t counter ABSL_GUARDED_BY(mutex) = 0;
-  log::v1::Gap gap ABSL_GUARDED_BY(mutex);
-  SpoolStats stats ABSL_GUARDED_BY(mutex);
-  bool closed ABSL_GUARDED_BY(mutex) = false;
-  bool stop ABSL_GUARDED_BY(mutex) = false;
+  // Of the standard library: ThreadSanitizer knows it, and not Debian's Abseil.
+  std::mutex mutex;
+  std::condition_variable work;  // HasWork() has become true.
+  // Guarded by `mutex`.
+  std::shared_ptr<SegmentWriter> current;
+  Clock::time_point current_since;
+  std::unique_ptr<PreparedSegment> next;
+  std::vector<std::shared_ptr<SegmentWriter>> old;
+  uint64_t next_sequence = 0;
+  uint64_t other_bytes = 0;  // Without `current`.
+  uint64_t counter = 0;
+  log::v1::Gap gap;
+  SpoolStats stats;
+  bool closed = false;
+  bool stop = false;
   std::thread thread;
 };
 
@@ -123,9 +133,10 @@ absl::Status SpoolWriter::Rep::StartSegment() {
     old.push_back(std::move(current));
   }
   current = std::move(started);
-  current_since = absl::Now();
+  current_since = Clock::now();
   ++counter;
   ++stats.segments;
+  work.notify_one();
   return absl::OkStatus();
 }
 
@@ -168,7 +179,7 @@ absl::Status SpoolWriter::Rep::Full(const absl::Status& why, uint64_t count) {
 
 absl::Status SpoolWriter::Rep::Write(std::span<const absl::string_view> pieces,
                                      uint64_t bytes, uint64_t count) {
-  absl::MutexLock lock(&mutex);
+  const std::lock_guard lock(mutex);
   if (closed) {
     return absl::FailedPreconditionError(
         absl::StrCat("spool ", options.dir(), " is closed"));
@@ -185,61 +196,56 @@ absl::Status SpoolWriter::Rep::Write(std::span<const absl::string_view> pieces,
 }
 
 void SpoolWriter::Rep::Run() {
-  const absl::Duration sync_interval =
-      absl::Seconds(options.sync_interval_seconds());
-  absl::Time next_sync = absl::Now() + sync_interval;
+  const Seconds sync_interval(options.sync_interval_seconds());
+  const Seconds age_interval(options.segment_seconds() / 4);
+  Clock::time_point last_sync = Clock::now();
   while (true) {
-    PrepareNext();
+    const bool is_prepared = PrepareNext();
     RotateByAge();
     CloseOld();
     LookAtDirectory();
-    if (absl::Now() >= next_sync) {
+    if (Clock::now() - last_sync >= sync_interval) {
       SyncCurrent();
-      next_sync = absl::Now() + sync_interval;
+      last_sync = Clock::now();
     }
-    const absl::Duration wait =
-        std::min({kLookInterval,
-                  std::max(next_sync - absl::Now(), absl::Milliseconds(1)),
-                  absl::Seconds(options.segment_seconds()) / 4});
-    absl::MutexLock lock(&mutex);
-    const auto wake = [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex) {
-      return stop || next == nullptr || !old.empty();
-    };
-    mutex.AwaitWithTimeout(absl::Condition(&wake), wait);
+    const Seconds wait = std::min({kLookInterval, sync_interval, age_interval});
+    std::unique_lock lock(mutex);
+    work.wait_for(lock, wait, [&] {
+      // On a full disk another try at once would fail as well.
+      return is_prepared ? HasWork() : stop;
+    });
     if (stop) return;
   }
 }
 
 void SpoolWriter::Rep::RotateByAge() {
-  absl::MutexLock lock(&mutex);
+  const std::lock_guard lock(mutex);
   if (current->num_records() == 0 ||
-      absl::Now() - current_since < absl::Seconds(options.segment_seconds())) {
+      Clock::now() - current_since < Seconds(options.segment_seconds())) {
     return;
   }
   // Where it fails, the current segment goes on and the next turn tries again.
   StartSegment().IgnoreError();
 }
 
-void SpoolWriter::Rep::PrepareNext() {
+bool SpoolWriter::Rep::PrepareNext() {
   {
-    absl::MutexLock lock(&mutex);
-    if (next != nullptr) return;
+    const std::lock_guard lock(mutex);
+    if (next != nullptr) return true;
   }
+  // Where it fails, rotation tries by itself and reports.
   auto prepared =
       PreparedSegment::Create(options.dir(), options.segment_bytes());
-  if (!prepared.ok()) {
-    // Full disk: rotation tries by itself and reports.
-    absl::SleepFor(absl::Milliseconds(20));
-    return;
-  }
-  absl::MutexLock lock(&mutex);
+  if (!prepared.ok()) return false;
+  const std::lock_guard lock(mutex);
   next = *std::move(prepared);
+  return true;
 }
 
 void SpoolWriter::Rep::CloseOld() {
   std::vector<std::shared_ptr<SegmentWriter>> closing;
   {
-    absl::MutexLock lock(&mutex);
+    const std::lock_guard lock(mutex);
     closing.swap(old);
   }
   // A segment that cannot be closed is left to the reader's recovery.
@@ -249,28 +255,28 @@ void SpoolWriter::Rep::CloseOld() {
 void SpoolWriter::Rep::SyncCurrent() {
   std::shared_ptr<SegmentWriter> segment;
   {
-    absl::MutexLock lock(&mutex);
+    const std::lock_guard lock(mutex);
     segment = current;
   }
-  const absl::Time begin = absl::Now();
+  const Clock::time_point begin = Clock::now();
   segment->Sync().IgnoreError();
-  absl::MutexLock lock(&mutex);
+  const std::lock_guard lock(mutex);
   ++stats.syncs;
-  stats.sync_seconds += absl::ToDoubleSeconds(absl::Now() - begin);
+  stats.sync_seconds += Seconds(Clock::now() - begin).count();
 }
 
 void SpoolWriter::Rep::LookAtDirectory() {
   std::string name;
   uint64_t segments = 0;
   {
-    absl::MutexLock lock(&mutex);
+    const std::lock_guard lock(mutex);
     // One that waits to be closed still has its preallocated size.
     if (!old.empty()) return;
     name = current->name();
     segments = stats.segments;
   }
   const uint64_t bytes = directory->SegmentBytes(name);
-  absl::MutexLock lock(&mutex);
+  const std::lock_guard lock(mutex);
   // A rotation in between has changed what is "other"; look again next time.
   if (segments == stats.segments) other_bytes = bytes;
 }
@@ -286,7 +292,7 @@ absl::StatusOr<std::unique_ptr<SpoolWriter>> SpoolWriter::Open(
       std::make_unique<Rep>(options, options_text, std::move(directory));
   Rep& rep = *writer->rep_;
   {
-    absl::MutexLock lock(&rep.mutex);
+    const std::lock_guard lock(rep.mutex);
     RETURN_IF_ERROR(rep.StartSegment());
   }
   rep.LookAtDirectory();
@@ -340,14 +346,15 @@ absl::Status SpoolWriter::Append(std::span<const log::v1::LogRecord> records) {
 
 absl::Status SpoolWriter::Close() {
   {
-    absl::MutexLock lock(&rep_->mutex);
+    const std::lock_guard lock(rep_->mutex);
     if (rep_->closed) return absl::OkStatus();
     rep_->closed = true;
     rep_->stop = true;
+    rep_->work.notify_one();
   }
   if (!rep_->thread.joinable()) return absl::OkStatus();
   rep_->thread.join();
-  absl::MutexLock lock(&rep_->mutex);
+  const std::lock_guard lock(rep_->mutex);
   absl::Status status;
   for (const auto& segment : rep_->old) status.Update(segment->Close());
   rep_->old.clear();
@@ -358,7 +365,7 @@ absl::Status SpoolWriter::Close() {
 }
 
 SpoolStats SpoolWriter::stats() const {
-  absl::MutexLock lock(&rep_->mutex);
+  const std::lock_guard lock(rep_->mutex);
   SpoolStats stats = rep_->stats;
   stats.spool_bytes = rep_->other_bytes + rep_->current->bytes();
   return stats;
