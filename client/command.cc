@@ -47,7 +47,7 @@ std::string CommandList(const std::vector<Command>& commands,
     const std::string usage =
         absl::StrCat(command.name, command.positional.empty() ? "" : " ",
                      command.positional);
-    absl::StrAppendFormat(&text, "  %-18s %s\n", usage, command.summary);
+    absl::StrAppendFormat(&text, "  %-20s %s\n", usage, command.summary);
   }
   absl::StrAppend(&text,
                   "\nsortition COMMAND --help lists the flags of a command. "

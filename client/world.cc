@@ -13,8 +13,10 @@
 namespace sortition {
 namespace {
 
-constexpr uint32_t kMaxGoodAnswers = 3;
-constexpr double kGoodQualitySpread = 0.7;
+constexpr uint32_t kMaxGoodAnswers = 2;
+constexpr double kGoodQualitySpread = 0.45;
+// Exact in binary, short in LETOR text.
+constexpr double kFeatureStep = 1.0 / 64;
 
 Hash128 WorldKey(const config::v1::WorldOptions& options,
                  const std::string& part) {
@@ -51,8 +53,8 @@ void AppendFeatures(const std::vector<double>& weights, double target,
   }
   for (size_t j = 0; j < row.size(); ++j) {
     row[j] += (target - projection) * weights[j];
-    // Short in LETOR text, and the same after reading it back.
-    features->push_back(static_cast<float>(std::round(row[j] * 1e4) / 1e4));
+    features->push_back(
+        static_cast<float>(std::round(row[j] / kFeatureStep) * kFeatureStep));
   }
 }
 

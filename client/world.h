@@ -16,7 +16,7 @@
 
 namespace sortition {
 
-// Features are rounded to 4 digits after the point. Relevance is 0 (no good
+// Features are multiples of 1/64. Relevance is 0 (no good
 // answer), 1 or 2. A function of the options. InvalidArgument where
 // min_candidates > max_candidates.
 absl::StatusOr<LabelledQueries> MakeWorld(
@@ -24,10 +24,10 @@ absl::StatusOr<LabelledQueries> MakeWorld(
 
 namespace internal {
 
-inline constexpr double kGoodQuality = 2.6;
-inline constexpr double kGreatQuality = 3.1;  // Relevance 2 from here.
-inline constexpr double kPoorQuality = 1.2;
-inline constexpr double kQualityNoise = 0.55;
+inline constexpr double kGoodQuality = 2.0;
+inline constexpr double kGreatQuality = 2.4;  // Relevance 2 from here.
+inline constexpr double kPoorQuality = 1.1;
+inline constexpr double kQualityNoise = 0.2;
 
 // w: as many entries as features, 0 where a feature says nothing.
 std::vector<double> HiddenWeights(const config::v1::WorldOptions& options);
