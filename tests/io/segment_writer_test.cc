@@ -7,7 +7,7 @@
 #include <filesystem>
 #include <thread>
 
-#include "absl/strings/match.h"
+#include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -66,6 +66,37 @@ TEST_F(SegmentWriterTest, IsPreallocatedAndCutAtItsEnd) {
   EXPECT_THAT(writer->Append(FeedbackRecord("b")),
               StatusIs(absl::StatusCode::kFailedPrecondition));
   EXPECT_OK(writer->Close());
+}
+
+// The example of docs/log_format.md, computed from the definitions by a program
+// of its own.
+TEST_F(SegmentWriterTest, WritesTheBytesOfTheDocumentedExample) {
+  SegmentWriter::Options options;
+  options.dir = dir_.path();
+  options.name = "1.seg";
+  options.preallocate_bytes = 4096;
+  options.header.set_format_version(1);
+  options.header.set_kind(log::v1::SegmentHeader::SPOOL);
+  options.header.set_writer_id("server");
+  options.header.set_incarnation("00112233");
+  ASSERT_OK_AND_ASSIGN(const auto writer, SegmentWriter::Create(options));
+  log::v1::LogRecord record;
+  record.mutable_feedback()->set_feedback_id("f1");
+  record.mutable_feedback()->set_decision_id("d1");
+  record.mutable_feedback()->set_time_us(1000000);
+  record.mutable_feedback()->set_reward(1);
+  ASSERT_OK(writer->Append(record));
+  EXPECT_EQ(absl::BytesToHexString(ReadBytes(path_).substr(0, 0x53)),
+            "1800000000000000a37f4b22"
+            "0a16080110011a06736572766572"
+            "22083030313132323333"
+            "eda94d8c"
+            "1700000000000000e7cef81e"
+            "2a150a02663112026431"
+            "18c0843d"
+            "21000000000000f03f"
+            "970079c5"
+            "00000000");
 }
 
 TEST_F(SegmentWriterTest, GathersPiecesIntoOneFrame) {
