@@ -1,0 +1,86 @@
+#!/usr/bin/env python3
+"""Reads the reports of a demo run.
+
+usage: demo_report.py answered REPORT ...     decisions answered, added up
+       demo_report.py table --reports DIR --seconds S [--chaos]
+"""
+import argparse
+import json
+import pathlib
+import sys
+
+MIN_IMPROVEMENT = 0.15
+MAX_SECONDS = 90
+
+
+def read(path):
+    return json.loads(pathlib.Path(path).read_text())
+
+
+def answered(reports):
+    return sum(report["decisions"] for report in reports)
+
+
+def version_mean(report, version):
+    for model in report["models"]:
+        if model["version"] == version:
+            return model["mean_reward"]
+    sys.exit(f"demo: version {version} answered nothing")
+
+
+def interval(estimate):
+    return float(estimate["lower"]), float(estimate["upper"])
+
+
+def table(directory, seconds, chaos):
+    before, during, after, log, train = (
+        read(pathlib.Path(directory) / f"{name}.json")
+        for name in ("before", "during", "after", "log", "train"))
+    phases = [before, during, after]
+    evaluation = train["evaluation"]
+    old, new = version_mean(before, 1), version_mean(after, 2)
+    low, high = interval(evaluation["ips_reward"])
+    # In the chaos run requests may fail while the server is down; an unanswered
+    # one may have been logged before the answer was lost.
+    failed = sum(report["failed"] for report in (phases[1:] if chaos else phases))
+    missing = max(0, answered(phases) - log["distinct_decision_ids"])
+    improvement = new / old - 1 if old > 0 else 0
+    rows = [
+        ("logging policy, measured reward", f"{old:.4f}", True),
+        ("new policy, off-policy estimate",
+         f"{float(evaluation['ips_reward']['value']):.4f}", True),
+        ("  95 % interval", f"[{low:.4f}, {high:.4f}]", True),
+        ("new policy, measured reward after the swap", f"{new:.4f}", True),
+        ("  inside the interval", str(low <= new <= high), low <= new <= high),
+        ("  improvement", f"{improvement:+.1%}", improvement >= MIN_IMPROVEMENT),
+        ("decisions answered", str(answered(phases)), True),
+        ("requests failed", str(failed), failed == 0),
+        ("decisions missing from the log", str(missing), missing == 0),
+        ("decisions twice in the log", str(log["duplicate_decision_ids"]),
+         log["duplicate_decision_ids"] == 0),
+        ("corrupt records", str(log["corrupt_records"]), log["corrupt_records"] == 0),
+        ("seconds", str(seconds), chaos or seconds < MAX_SECONDS),
+    ]
+    for name, value, good in rows:
+        print(f"{name:<44}{value:>20}  {'' if good else 'MISS'}")
+    return 0 if all(good for _, _, good in rows) else 1
+
+
+def main():
+    parser = argparse.ArgumentParser(usage=__doc__)
+    commands = parser.add_subparsers(dest="command", required=True)
+    commands.add_parser("answered").add_argument("report", nargs="+")
+    table_parser = commands.add_parser("table")
+    table_parser.add_argument("--reports", required=True)
+    table_parser.add_argument("--seconds", type=int, required=True)
+    table_parser.add_argument("--chaos", action=argparse.BooleanOptionalAction,
+                              default=False)
+    arguments = parser.parse_args()
+    if arguments.command == "answered":
+        print(answered([read(path) for path in arguments.report]))
+        return 0
+    return table(arguments.reports, arguments.seconds, arguments.chaos)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
