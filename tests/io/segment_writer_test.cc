@@ -188,6 +188,22 @@ TEST_F(SegmentWriterTest, RecoveryKeepsRecordsBehindADamagedOne) {
   EXPECT_THAT(contents.corrupt_offsets, ElementsAre(a));
 }
 
+// A power cut may lose a page and keep the one behind it.
+TEST_F(SegmentWriterTest, ZerosInPlaceOfAFrameEndTheSegment) {
+  WriteTorn(0);
+  std::string bytes = ReadBytes(path_);
+  const std::vector<uint64_t> offsets = ReadAll(path_).offsets;
+  ASSERT_THAT(offsets, SizeIs(3));
+  bytes.replace(offsets[1], offsets[2] - offsets[1], offsets[2] - offsets[1],
+                '\0');
+  WriteBytes(path_, bytes);
+  ASSERT_OK_AND_ASSIGN(const auto footer, RecoverSegment(path_));
+  EXPECT_EQ(footer.num_records(), 0u);
+  // To the end of "b", whose checksum does not end in 0.
+  EXPECT_EQ(footer.torn_bytes(), end_ - offsets[1]);
+  EXPECT_THAT(ReadAll(path_).records, SizeIs(2));
+}
+
 TEST_F(SegmentWriterTest, AnEmptySegmentHasNoLastSequence) {
   auto writer = NewSegment(dir_.path(), 4096);
   writer.reset();
