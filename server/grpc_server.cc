@@ -4,8 +4,7 @@
 #include <grpcpp/grpcpp.h>
 #include <grpcpp/health_check_service_interface.h>
 
-#include <atomic>
-#include <chrono>
+#include <algorithm>
 #include <functional>
 #include <list>
 #include <thread>
@@ -14,6 +13,8 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
 #include "server/rpc_call.h"
 #include "sortition/v1/models.grpc.pb.h"
 #include "sortition/v1/ranking.grpc.pb.h"
@@ -60,7 +61,7 @@ struct GrpcServer::Rep {
   std::vector<std::unique_ptr<CallQueue>> queues;
   std::unique_ptr<grpc::Server> server;
   int port = 0;
-  std::atomic<bool> draining{false};
+  DrainState drain;
   bool shut_down = false;
   std::vector<std::thread> threads;
   std::list<RpcMetrics> rpc_metrics;
@@ -82,7 +83,7 @@ struct GrpcServer::Rep {
     };
     method->handle = std::move(handle);
     method->metrics = &rpc_metrics.emplace_back(name, metrics);
-    method->draining = &draining;
+    method->drain = &drain;
     methods.push_back(method);
     for (const auto& queue : queues) {
       for (int i = 0; i < count; ++i) {
@@ -95,6 +96,7 @@ struct GrpcServer::Rep {
   void AddMethods(RankingService* ranking, const ModelsService* models,
                   Metrics* metrics);
   void Serve(CallQueue* queue);
+  void WaitForQuiet(double timeout_seconds) const;
 };
 
 void GrpcServer::Rep::AddMethods(RankingService* ranking,
@@ -129,6 +131,21 @@ void GrpcServer::Rep::Serve(CallQueue* queue) {
   while (queue->queue->Next(&tag, &ok)) {
     static_cast<CompletionEvent*>(tag)->Proceed(ok);
   }
+}
+
+// Until no request came for a while. gRPC ends calls that arrive while it shuts
+// down as CANCELLED, which callers cannot tell from an error of their own;
+// those that were told UNAVAILABLE before are gone by then.
+void GrpcServer::Rep::WaitForQuiet(double timeout_seconds) const {
+  constexpr absl::Duration kQuiet = absl::Milliseconds(50);
+  constexpr absl::Duration kLongest = absl::Seconds(1);
+  const absl::Time deadline =
+      absl::Now() + std::min(kLongest, absl::Seconds(timeout_seconds));
+  uint64_t before = 0;
+  do {
+    before = drain.refused;
+    absl::SleepFor(std::min(kQuiet, deadline - absl::Now()));
+  } while (drain.refused != before && absl::Now() < deadline);
 }
 
 GrpcServer::GrpcServer() : rep_(std::make_unique<Rep>()) {}
@@ -181,15 +198,15 @@ void GrpcServer::AnnounceShutdown() {
   rep_->server->GetHealthCheckService()->SetServingStatus(false);
 }
 
-void GrpcServer::Refuse() { rep_->draining = true; }
+void GrpcServer::Refuse() { rep_->drain.draining = true; }
 
 void GrpcServer::Shutdown(double timeout_seconds) {
   if (std::exchange(rep_->shut_down, true)) return;
   AnnounceShutdown();
   Refuse();
-  rep_->server->Shutdown(std::chrono::system_clock::now() +
-                         std::chrono::duration_cast<std::chrono::microseconds>(
-                             std::chrono::duration<double>(timeout_seconds)));
+  const absl::Time deadline = absl::Now() + absl::Seconds(timeout_seconds);
+  rep_->WaitForQuiet(timeout_seconds);
+  rep_->server->Shutdown(absl::ToChronoTime(deadline));
   for (const auto& queue : rep_->queues) {
     std::lock_guard lock(queue->mutex);
     queue->closed = true;

@@ -27,8 +27,9 @@ class GrpcServer {
   // From now on new requests are UNAVAILABLE.
   void Refuse();
 
-  // Refuses, closes the port, waits for running requests for at most
-  // `timeout_seconds`, cancels what is left, ends the threads.
+  // Refuses, waits a moment for callers to notice, closes the port, waits for
+  // running requests until `timeout_seconds` from now, cancels what is left,
+  // ends the threads.
   void Shutdown(double timeout_seconds);
 
  private:

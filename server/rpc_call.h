@@ -9,6 +9,7 @@
 #include <grpcpp/support/proto_buffer_writer.h>
 
 #include <atomic>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -40,6 +41,12 @@ struct CallQueue {
   bool closed = false;  // Guarded by `mutex`.
 };
 
+// Whether requests are refused, and how many were.
+struct DrainState {
+  std::atomic<bool> draining{false};
+  std::atomic<uint64_t> refused{0};
+};
+
 // One method, shared by its slots. The request arrives as bytes and is parsed
 // here: unreadable ones are INVALID_ARGUMENT, which gRPC's own parsing would
 // make INTERNAL.
@@ -52,7 +59,7 @@ struct UnaryMethod {
   std::function<absl::Status(const Request&, DecisionScratch*, Response*)>
       handle;
   RpcMetrics* metrics;
-  const std::atomic<bool>* draining;
+  DrainState* drain;
 };
 
 template <typename Request, typename Response>
@@ -109,7 +116,8 @@ class UnaryCall final : public CompletionEvent {
   }
 
   absl::Status Handle() {
-    if (method_->draining->load(std::memory_order_relaxed)) {
+    if (method_->drain->draining.load(std::memory_order_relaxed)) {
+      ++method_->drain->refused;
       return absl::UnavailableError(
           "server is draining: it shuts down, ask another one");
     }
