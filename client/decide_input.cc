@@ -8,13 +8,17 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_split.h"
-#include "client/command.h"
-#include "core/base/status_macros.h"
 #include "google/protobuf/util/json_util.h"
 #include "io/letor.h"
 
 namespace sortition {
-namespace {
+namespace internal {
+
+bool IsJson(const config::v1::DecideOptions& options, absl::string_view text) {
+  return options.format() == "json" ||
+         (options.format() == "auto" &&
+          absl::StartsWith(absl::StripLeadingAsciiWhitespace(text), "{"));
+}
 
 absl::Status FillFromJson(const std::string& text,
                           google::protobuf::Message* request) {
@@ -26,7 +30,7 @@ absl::Status FillFromJson(const std::string& text,
       std::string(status.message())));
 }
 
-absl::Status FillFromLetor(const std::string& text,
+absl::Status FillFromLetor(absl::string_view text,
                            v1::DecisionContext* context) {
   ASSIGN_OR_RETURN(const LabelledQueries queries,
                    ParseLetor(AddMissingQids(text)));
@@ -43,7 +47,18 @@ absl::Status FillFromLetor(const std::string& text,
   return absl::OkStatus();
 }
 
-}  // namespace
+void ApplyFlags(const config::v1::DecideOptions& options,
+                v1::DecisionContext* context) {
+  if (options.has_model()) context->set_model(options.model());
+  if (options.has_version()) context->set_version(options.version());
+  if (options.has_decision_id()) {
+    context->set_decision_id(options.decision_id());
+  }
+  if (options.scores()) context->set_return_scores(true);
+  if (options.probabilities()) context->set_return_probabilities(true);
+}
+
+}  // namespace internal
 
 std::string AddMissingQids(absl::string_view text) {
   std::string result;
@@ -59,26 +74,6 @@ std::string AddMissingQids(absl::string_view text) {
                     space == data.npos ? "" : data.substr(space), "\n");
   }
   return result;
-}
-
-absl::Status FillRequest(const config::v1::DecideOptions& options,
-                         const std::string& text,
-                         google::protobuf::Message* request,
-                         v1::DecisionContext* context) {
-  const bool json =
-      options.format() == "json" ||
-      (options.format() == "auto" &&
-       absl::StartsWith(absl::StripLeadingAsciiWhitespace(text), "{"));
-  RETURN_IF_ERROR(json ? FillFromJson(text, request)
-                       : FillFromLetor(text, context));
-  if (options.has_model()) context->set_model(options.model());
-  if (options.has_version()) context->set_version(options.version());
-  if (options.has_decision_id()) {
-    context->set_decision_id(options.decision_id());
-  }
-  if (options.scores()) context->set_return_scores(true);
-  if (options.probabilities()) context->set_return_probabilities(true);
-  return absl::OkStatus();
 }
 
 std::string ProbabilityText(double log_propensity) {

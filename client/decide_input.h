@@ -6,20 +6,39 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "core/base/status_macros.h"
 #include "google/protobuf/message.h"
 #include "sortition/config/v1/client.pb.h"
 #include "sortition/v1/ranking.pb.h"
 
 namespace sortition {
 
-// Fills `request` (a RankRequest or SelectRequest) and its `context` from
-// `options` and the text of the features file: JSON of the request, or
-// LETOR/SVMlight lines of one query (labels are ignored, qid may be missing).
-// Flags win over the JSON. InvalidArgument names what cannot be read.
-absl::Status FillRequest(const config::v1::DecideOptions& options,
-                         const std::string& text,
-                         google::protobuf::Message* request,
-                         v1::DecisionContext* context);
+// The parts of MakeRequest().
+namespace internal {
+bool IsJson(const config::v1::DecideOptions& options, absl::string_view text);
+absl::Status FillFromJson(const std::string& text,
+                          google::protobuf::Message* request);
+absl::Status FillFromLetor(absl::string_view text,
+                           v1::DecisionContext* context);
+void ApplyFlags(const config::v1::DecideOptions& options,
+                v1::DecisionContext* context);
+}  // namespace internal
+
+// A RankRequest or SelectRequest from `options` and the text of the features
+// file: JSON of the request, or LETOR/SVMlight lines of one query (labels are
+// ignored, qid may be missing). Flags win over the JSON. InvalidArgument names
+// what cannot be read.
+template <typename Request>
+absl::StatusOr<Request> MakeRequest(const config::v1::DecideOptions& options,
+                                    const std::string& text) {
+  Request request;
+  RETURN_IF_ERROR(
+      internal::IsJson(options, text)
+          ? internal::FillFromJson(text, &request)
+          : internal::FillFromLetor(text, request.mutable_context()));
+  internal::ApplyFlags(options, request.mutable_context());
+  return request;
+}
 
 // `text` with "qid:1" in every line that has no qid.
 std::string AddMissingQids(absl::string_view text);

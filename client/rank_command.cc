@@ -39,9 +39,8 @@ absl::Status RunRank(const config::v1::DecideOptions& options, const Arguments&,
   RETURN_IF_ERROR(
       CheckChoice("format", options.format(), {"auto", "letor", "json"}));
   ASSIGN_OR_RETURN(const std::string text, ReadFile(options.features()));
-  v1::RankRequest request;
-  RETURN_IF_ERROR(
-      FillRequest(options, text, &request, request.mutable_context()));
+  ASSIGN_OR_RETURN(v1::RankRequest request,
+                   MakeRequest<v1::RankRequest>(options, text));
   if (options.has_top_k()) request.set_top_k(options.top_k());
   ASSIGN_OR_RETURN(const std::unique_ptr<Client> client,
                    ConnectClient(options.client()));

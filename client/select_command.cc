@@ -52,9 +52,8 @@ absl::Status RunSelect(const config::v1::DecideOptions& options,
     return UsageError("--top_k is for rank; select gives one answer");
   }
   ASSIGN_OR_RETURN(const std::string text, ReadFile(options.features()));
-  v1::SelectRequest request;
-  RETURN_IF_ERROR(
-      FillRequest(options, text, &request, request.mutable_context()));
+  ASSIGN_OR_RETURN(const v1::SelectRequest request,
+                   MakeRequest<v1::SelectRequest>(options, text));
   ASSIGN_OR_RETURN(const std::unique_ptr<Client> client,
                    ConnectClient(options.client()));
   const absl::StatusOr<v1::SelectResponse> response = client->Select(request);

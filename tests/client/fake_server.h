@@ -1,0 +1,143 @@
+#pragma once
+// A server in this process that answers as a test says.
+#include <grpcpp/grpcpp.h>
+
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <set>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "sortition/v1/models.grpc.pb.h"
+#include "sortition/v1/ranking.grpc.pb.h"
+
+namespace sortition {
+
+// Selects candidate 0, ranks in the order of the request; the first
+// `fail_first` calls fail with `failure`.
+class FakeServer : public v1::Ranking::Service, public v1::Models::Service {
+ public:
+  FakeServer() {
+    grpc::ServerBuilder builder;
+    builder.AddListeningPort("127.0.0.1:0", grpc::InsecureServerCredentials(),
+                             &port_);
+    builder.RegisterService(static_cast<v1::Ranking::Service*>(this));
+    builder.RegisterService(static_cast<v1::Models::Service*>(this));
+    server_ = builder.BuildAndStart();
+  }
+  ~FakeServer() override { server_->Shutdown(); }
+
+  std::string address() const { return absl::StrCat("127.0.0.1:", port_); }
+
+  grpc::Status Rank(grpc::ServerContext* context,
+                    const v1::RankRequest* request,
+                    v1::RankResponse* response) override {
+    const grpc::Status status =
+        Begin(context, request->context(), response->mutable_result());
+    const v1::Candidates& candidates = request->context().candidates();
+    const int n = candidates.dense().values_size() /
+                  static_cast<int>(candidates.num_features());
+    const int k = request->has_top_k() ? static_cast<int>(request->top_k()) : n;
+    for (int i = 0; i < k; ++i) {
+      response->add_order(i);
+      response->add_conditional_log_propensities(-0.5);
+    }
+    return status;
+  }
+
+  grpc::Status Select(grpc::ServerContext* context,
+                      const v1::SelectRequest* request,
+                      v1::SelectResponse* response) override {
+    const grpc::Status status =
+        Begin(context, request->context(), response->mutable_result());
+    if (!abstain) response->set_selected(0);
+    return status;
+  }
+
+  grpc::Status ReportShown(grpc::ServerContext*,
+                           const v1::ReportShownRequest* request,
+                           v1::ReportShownResponse*) override {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    shown_.push_back(*request);
+    return NextStatus();
+  }
+
+  grpc::Status ReportFeedback(grpc::ServerContext*,
+                              const v1::ReportFeedbackRequest* request,
+                              v1::ReportFeedbackResponse* response) override {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    feedback_.insert(feedback_.end(), request->feedback().begin(),
+                     request->feedback().end());
+    response->set_accepted(request->feedback_size());
+    return NextStatus();
+  }
+
+  grpc::Status ListModels(grpc::ServerContext*, const v1::ListModelsRequest*,
+                          v1::ListModelsResponse* response) override {
+    v1::ModelStatus* model = response->add_models();
+    model->set_name("default");
+    model->set_version(3);
+    model->set_policy("softmax_selection");
+    return grpc::Status::OK;
+  }
+
+  std::vector<v1::DecisionContext> decisions() const {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    return decisions_;
+  }
+  std::vector<v1::ReportShownRequest> shown() const {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    return shown_;
+  }
+  std::vector<v1::Feedback> feedback() const {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    return feedback_;
+  }
+  std::set<std::string> peers() const {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    return peers_;
+  }
+
+  // To be set before the calls that they are about.
+  std::atomic<int> fail_first{0};
+  grpc::Status failure{grpc::StatusCode::UNAVAILABLE, "draining"};
+  std::atomic<bool> abstain{false};
+  std::atomic<bool> hang{false};  // Answer when the call is cancelled.
+  std::atomic<uint64_t> new_version_at{0};  // Version 2 from this decision on.
+
+ private:
+  grpc::Status NextStatus() {
+    return fail_first-- > 0 ? failure : grpc::Status::OK;
+  }
+
+  grpc::Status Begin(grpc::ServerContext* context,
+                     const v1::DecisionContext& request,
+                     v1::DecisionResult* result) {
+    while (hang && !context->IsCancelled()) {
+      std::this_thread::yield();
+    }
+    const std::lock_guard<std::mutex> lock(mutex_);
+    decisions_.push_back(request);
+    peers_.insert(context->peer());
+    result->set_decision_id(request.decision_id());
+    result->mutable_model()->set_name("default");
+    const bool later =
+        new_version_at > 0 && decisions_.size() >= new_version_at;
+    result->mutable_model()->set_version(later ? 2 : 1);
+    result->set_log_propensity(-0.5);
+    return NextStatus();
+  }
+
+  mutable std::mutex mutex_;
+  std::vector<v1::DecisionContext> decisions_;
+  std::vector<v1::ReportShownRequest> shown_;
+  std::vector<v1::Feedback> feedback_;
+  std::set<std::string> peers_;
+  int port_ = 0;
+  std::unique_ptr<grpc::Server> server_;
+};
+
+}  // namespace sortition

@@ -1,0 +1,176 @@
+#include "client/log_verify.h"
+
+#include <cmath>
+#include <limits>
+#include <sstream>
+
+#include "client/commands.h"
+#include "tests/client/log_fixture.h"
+
+namespace sortition {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+class LogVerifyTest : public LogFixture {
+ protected:
+  LogVerifyTest() {
+    uniform_.set_name("default");
+    select_ = Publish(false);
+    rank_ = Publish(true);
+  }
+
+  // What Difference() says; "" where nothing differs.
+  std::string Difference(const log::v1::Decision& decision) {
+    DecisionVerifier verifier{ModelStore(store())};
+    const auto difference = verifier.Difference(decision);
+    EXPECT_OK(difference);
+    return difference.ok() ? difference->value_or("") : "error";
+  }
+
+  model::v1::Model uniform_;
+  model::v1::Model select_;
+  model::v1::Model rank_;
+};
+
+TEST_F(LogVerifyTest, AcceptsWhatPoliciesDecided) {
+  for (int i = 0; i < 50; ++i) {
+    const std::string id = absl::StrCat("d", i);
+    EXPECT_EQ(Difference(Decide(select_, false, id)), "");
+    EXPECT_EQ(Difference(Decide(rank_, true, id)), "");
+    EXPECT_EQ(Difference(Decide(uniform_, false, id)), "");
+    EXPECT_EQ(Difference(Decide(uniform_, true, id)), "");
+  }
+}
+
+TEST_F(LogVerifyTest, AcceptsSeedsAndSparseFeatures) {
+  log::v1::Decision seeded = Decide(select_, false, "a");
+  seeded.set_seed(77);
+  Complete(select_, false, &seeded);
+  EXPECT_EQ(Difference(seeded), "");
+  log::v1::Decision sparse = Decide(rank_, true, "b");
+  sparse.clear_dense_values();
+  for (const uint32_t offset : {0, 1, 1, 3, 4}) {
+    sparse.mutable_sparse()->add_row_offsets(offset);
+  }
+  for (const uint32_t column : {1, 0, 1, 0}) {
+    sparse.mutable_sparse()->add_columns(column);
+    sparse.mutable_sparse()->add_values(0.5f);
+  }
+  Complete(rank_, true, &sparse);
+  EXPECT_EQ(Difference(sparse), "");
+}
+
+TEST_F(LogVerifyTest, FindsOneBitAnywhere) {
+  const log::v1::Decision good = Decide(rank_, true, "a");
+  log::v1::Decision bad = good;
+  bad.set_log_propensity(std::nextafter(good.log_propensity(), 0));
+  EXPECT_THAT(Difference(bad), HasSubstr("log_propensity: expected"));
+  bad = good;
+  bad.set_conditional_log_propensities(
+      1, std::nextafter(good.conditional_log_propensities(1), 0));
+  EXPECT_THAT(Difference(bad), HasSubstr("conditional_log_propensities[1]"));
+  bad = good;
+  bad.mutable_action()->SwapElements(0, 1);
+  EXPECT_THAT(Difference(bad), HasSubstr("action: expected ["));
+  bad = good;
+  bad.set_dense_values(0, bad.dense_values(0) + 0.5f);
+  EXPECT_NE(Difference(bad), "");
+}
+
+TEST_F(LogVerifyTest, FindsAPolicyThatIsNotTheModels) {
+  log::v1::Decision bad = Decide(select_, false, "a");
+  bad.mutable_policy()->set_uniform_mixture(0.2);
+  EXPECT_THAT(Difference(bad), HasSubstr("policy: expected"));
+  bad = Decide(select_, false, "a");
+  bad.set_version(rank_.version());
+  EXPECT_THAT(Difference(bad), HasSubstr("policy: expected"));
+  bad = Decide(uniform_, false, "a");
+  *bad.mutable_policy() = select_.policy();
+  EXPECT_THAT(Difference(bad), HasSubstr("policy: expected none"));
+  bad = Decide(select_, false, "a");
+  bad.set_can_abstain(false);
+  EXPECT_THAT(Difference(bad), HasSubstr("can_abstain: expected true"));
+}
+
+TEST_F(LogVerifyTest, RecordsThatCannotBeRecomputedDiffer) {
+  log::v1::Decision bad = Decide(select_, false, "a");
+  bad.set_num_candidates(5);
+  EXPECT_THAT(Difference(bad), HasSubstr("num_candidates is 5"));
+  bad = Decide(select_, false, "a");
+  bad.set_dense_values(3, std::numeric_limits<float>::quiet_NaN());
+  EXPECT_THAT(Difference(bad), HasSubstr("nan"));
+  bad = Decide(select_, false, "a");
+  for (bool& eligible : *bad.mutable_eligible()) eligible = false;
+  EXPECT_THAT(Difference(bad), HasSubstr("none is true"));
+  bad = Decide(select_, false, "a");
+  bad.set_num_features(4);
+  bad.set_num_candidates(2);
+  EXPECT_THAT(Difference(bad), HasSubstr("num_features: expected 2"));
+  bad = Decide(select_, false, "a");
+  bad.set_action_kind(log::v1::ACTION_KIND_UNSPECIFIED);
+  EXPECT_THAT(Difference(bad), HasSubstr("action_kind"));
+}
+
+TEST_F(LogVerifyTest, CommandCountsWhatItVerified) {
+  ASSERT_OK(Write("1", 1,
+                  {Spool(Decide(select_, false, "a")),
+                   Tuple(Decide(rank_, true, "b"), 1), Feedback("f", "a", 1)})
+                ->Close());
+  std::ostringstream out, error;
+  CommandOutput output{out, error};
+  config::v1::LogOptions options;
+  options.set_model_store(store());
+  EXPECT_OK(RunLogVerify(options, {log()}, &output));
+  EXPECT_THAT(out.str(), HasSubstr("2 decisions verified bit for bit, 0 diff"));
+}
+
+TEST_F(LogVerifyTest, CommandNamesTheFirstRecordThatDiffers) {
+  log::v1::Decision changed = Decide(select_, false, "changed");
+  changed.set_log_propensity(std::nextafter(changed.log_propensity(), 0));
+  auto writer = Write("1", 1, {Spool(Decide(select_, false, "a"))});
+  const uint64_t offset = writer->bytes();
+  ASSERT_OK(writer->Append(Tuple(changed, 1)));
+  ASSERT_OK(writer->Append(Tuple(changed, 1)));
+  ASSERT_OK(writer->Close());
+  std::ostringstream out, error;
+  CommandOutput output{out, error};
+  config::v1::LogOptions options;
+  options.set_model_store(store());
+  options.set_output("json");
+  EXPECT_THAT(
+      RunLogVerify(options, {log()}, &output),
+      StatusIs(absl::StatusCode::kDataLoss,
+               AllOf(HasSubstr(log() + "/1.seg offset " +
+                               std::to_string(offset) + " decision changed: "),
+                     HasSubstr("log_propensity: expected"))));
+  EXPECT_THAT(out.str(), AllOf(HasSubstr("\"verified\":1,\"different\":2"),
+                               HasSubstr("\"decision_id\":\"changed\"")));
+}
+
+TEST_F(LogVerifyTest, MissingModelsAreErrorsNotSkipped) {
+  model::v1::Model gone = select_;
+  log::v1::Decision decision = Decide(gone, false, "a");
+  decision.set_version(99);
+  ASSERT_OK(Write("1", 1, {Spool(decision)})->Close());
+  DecisionVerifier with_store{ModelStore(store())};
+  EXPECT_THAT(VerifyLog(log(), &with_store).status().message(),
+              HasSubstr("decision a: "));
+  DecisionVerifier without{std::nullopt};
+  EXPECT_THAT(
+      VerifyLog(log(), &without),
+      StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("--model_store")));
+}
+
+TEST_F(LogVerifyTest, AnEmptyLogVerifiesNothing) {
+  ASSERT_OK(Write("1", 1, {})->Close());
+  std::ostringstream out, error;
+  CommandOutput output{out, error};
+  EXPECT_THAT(
+      RunLogVerify({}, {log()}, &output),
+      StatusIs(absl::StatusCode::kNotFound, HasSubstr("holds no decisions")));
+}
+
+}  // namespace
+}  // namespace sortition
