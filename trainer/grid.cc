@@ -6,6 +6,7 @@
 #include <limits>
 #include <thread>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "core/base/status_macros.h"
@@ -22,10 +23,16 @@ struct Point {
   bool from_parent = false;
 };
 
+// Of the policy on the validation tuples.
+struct Validation {
+  double reward = 0;  // Eq. 1 in rewards: mean of r ρ, unbiased.
+  double lower = 0;   // Of the clipped mean, at its best clip.
+};
+
 struct PointResult {
   absl::Status status;
   PoemResult poem;
-  double validation_reward = 0;  // In [0, 1] up to noise.
+  Validation validation;
 };
 
 std::vector<Point> ListPoints(const GridTask& task) {
@@ -48,17 +55,26 @@ std::vector<Point> ListPoints(const GridTask& task) {
   return points;
 }
 
-// Eq. 1 in rewards: mean of r ρ.
-absl::StatusOr<double> ValidationReward(const GridTask& task,
-                                        const Eigen::VectorXd& parameters) {
+absl::StatusOr<Validation> Validate(const GridTask& task,
+                                    const Eigen::VectorXd& parameters) {
+  // Only compares points: the level is not claimed by anything reported.
+  constexpr double kConfidence = 0.95;
   ASSIGN_OR_RETURN(LinearTuplePolicy policy,
                    LinearTuplePolicy::Create(task.family, task.validation));
-  OffPolicyEstimator estimator(/*clip=*/1);
+  std::vector<double> rewards(policy.num_tuples());
+  std::vector<double> log_weights(policy.num_tuples());
   for (size_t i = 0; i < policy.num_tuples(); ++i) {
-    estimator.Add(-policy.loss(i), policy.LogProbability(parameters, i) -
-                                       policy.log_propensity(i));
+    rewards[i] = -policy.loss(i);
+    log_weights[i] =
+        policy.LogProbability(parameters, i) - policy.log_propensity(i);
   }
-  return estimator.Estimate(/*confidence=*/0.5).unclipped_ips;
+  OffPolicyEstimator estimator(ChooseEvaluationClip(
+      rewards, log_weights, policy.num_tuples(), kConfidence));
+  for (size_t i = 0; i < rewards.size(); ++i) {
+    estimator.Add(rewards[i], log_weights[i]);
+  }
+  const OffPolicyEstimates estimates = estimator.Estimate(kConfidence);
+  return Validation{estimates.unclipped_ips, estimates.improvement.lower};
 }
 
 PointResult TrainPoint(const GridTask& task, const Point& point,
@@ -75,8 +91,7 @@ PointResult TrainPoint(const GridTask& task, const Point& point,
     if (point.from_parent) run.start = task.parent_start;
     run.on_epoch = [progress](uint32_t) { progress->Add(1); };
     ASSIGN_OR_RETURN(result.poem, TrainPoem(&policy, run));
-    ASSIGN_OR_RETURN(result.validation_reward,
-                     ValidationReward(task, result.poem.parameters));
+    ASSIGN_OR_RETURN(result.validation, Validate(task, result.poem.parameters));
     return absl::OkStatus();
   };
   result.status = train();
@@ -123,12 +138,15 @@ absl::StatusOr<GridOutcome> TrainGrid(const GridTask& task) {
     point.set_start(points[i].from_parent ? "parent" : "zero");
     point.set_epochs(result.poem.epochs);
     point.set_train_objective(result.poem.objective);
-    point.set_validation_reward(result.validation_reward);
+    point.set_validation_reward(result.validation.reward);
+    point.set_validation_lower(result.validation.lower);
     point.set_termination(
         diverged ? "diverged"
                  : std::string(PoemTerminationName(result.poem.termination)));
-    if (!diverged && result.validation_reward > best) {
-      best = result.validation_reward;
+    // The unbiased estimate alone would choose a point that a few huge weights
+    // flatter; the bound is the criterion of CRM applied to validation.
+    if (!diverged && result.validation.lower > best) {
+      best = result.validation.lower;
       chosen = i;
     }
   }

@@ -29,10 +29,11 @@ struct GridOutcome {
   std::vector<model::v1::Evaluation::GridPoint> points;
 };
 
-// Trains every point on `train` and chooses the one with the highest unbiased
-// estimate of reward on `validation` (eq. 1; the first of equals). Threads
-// change the time only, not the result. A point that diverges is kept in the
-// list as "diverged"; Internal where all do.
+// Trains every point on `train` and chooses the one with the highest lower
+// confidence bound of the improvement on `validation` (the first of equals):
+// the unbiased estimate of eq. 1, reported beside it, can be ruled by a few
+// huge weights. Threads change the time only, not the result. A point that
+// diverges is kept in the list as "diverged"; Internal where all do.
 absl::StatusOr<GridOutcome> TrainGrid(const GridTask& task);
 
 }  // namespace sortition

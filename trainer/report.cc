@@ -40,15 +40,15 @@ void AppendTuples(const TrainReport& report, std::string* text) {
 void AppendGrid(const TrainReport& report, std::string* text) {
   absl::StrAppendFormat(
       text,
-      "\nPOEM, clipped at M = %.4g\n  %8s %8s  %-6s %6s  %-22s %12s %12s\n",
+      "\nPOEM, clipped at M = %.4g\n  %8s %8s  %-6s %6s  %-22s %12s %12s %9s\n",
       report.train_clip(), "lambda", "l2", "start", "epochs", "ended by",
-      "objective", "validation");
+      "objective", "validation", "lower");
   for (const auto& point : report.evaluation().grid()) {
     absl::StrAppendFormat(
-        text, "%c %8.3g %8.3g  %-6s %6d  %-22s %12.5f %12.5f\n",
+        text, "%c %8.3g %8.3g  %-6s %6d  %-22s %12.5f %12.5f %9.5f\n",
         point.chosen() ? '*' : ' ', point.lambda(), point.l2(), point.start(),
         point.epochs(), point.termination(), point.train_objective(),
-        point.validation_reward());
+        point.validation_reward(), point.validation_lower());
   }
 }
 
