@@ -22,7 +22,8 @@ class LogMixture {
   double operator()(double log_p, double log_q) const {
     if (!has_uniform()) return log_p;
     if (!has_policy()) return log_q;
-    return stable::LogAddExp(log_policy_ + log_p, log_uniform_ + log_q);
+    return AtMostZero(
+        stable::LogAddExp(log_policy_ + log_p, log_uniform_ + log_q));
   }
 
   // The rest requires 0 < ε < 1. A log-odds is log((1-ε) p / (ε q)) of the
@@ -38,12 +39,14 @@ class LogMixture {
   // log h of what comes next, given its log p and log q: each part weighs as
   // much as it is probable to have drawn what was seen.
   static double Conditional(double log_odds, double log_p, double log_q) {
-    const double sum = stable::LogAddExp(LogPolicyPosterior(log_odds) + log_p,
-                                         LogPolicyPosterior(-log_odds) + log_q);
-    return sum < 0 ? sum : 0;  // A probability, but for the rounding.
+    return AtMostZero(stable::LogAddExp(LogPolicyPosterior(log_odds) + log_p,
+                                        LogPolicyPosterior(-log_odds) + log_q));
   }
 
  private:
+  // The logarithm of a probability, but for the rounding.
+  static double AtMostZero(double value) { return value < 0 ? value : 0; }
+
   double epsilon_;
   double log_policy_;
   double log_uniform_;

@@ -1,0 +1,230 @@
+#include "core/policies/action_distribution.h"
+
+#include <cmath>
+#include <numeric>
+
+#include "tests/core/policies/enumeration.h"
+#include "tests/testing/status_matchers.h"
+
+namespace sortition {
+namespace {
+
+using ::testing::HasSubstr;
+
+DistributionCase Selection(std::vector<double> scores, double epsilon = 0) {
+  DistributionCase c;
+  c.scores = std::move(scores);
+  c.uniform_mixture = epsilon;
+  return c;
+}
+
+DistributionCase Ranking(std::vector<double> scores, uint32_t top_k,
+                         double epsilon = 0) {
+  DistributionCase c = Selection(std::move(scores), epsilon);
+  c.kind = ActionKind::kRank;
+  c.top_k = top_k;
+  return c;
+}
+
+double LogPropensity(const DistributionCase& c, const Action& action) {
+  return c.Distribution()->LogPropensity(c.Candidates(), action);
+}
+
+TEST(MakeActionDistributionTest, NamesWhatIsWrong) {
+  const auto message = [](const model::v1::Policy& policy) {
+    return std::string(MakeActionDistribution(policy).status().message());
+  };
+  model::v1::Policy policy;
+  policy.set_inverse_temperature(1);
+  EXPECT_THAT(message(policy), HasSubstr("policy kind is not set"));
+  policy.mutable_plackett_luce();
+  EXPECT_OK(MakeActionDistribution(policy).status());
+  for (const double alpha : {0.0, -1.0, 1.1e6, std::nan(""), HUGE_VAL}) {
+    policy.set_inverse_temperature(alpha);
+    EXPECT_THAT(message(policy), HasSubstr("inverse_temperature is")) << alpha;
+  }
+  policy.set_inverse_temperature(1e6);
+  for (const double epsilon : {-0.1, 1.1, std::nan("")}) {
+    policy.set_uniform_mixture(epsilon);
+    EXPECT_THAT(message(policy), HasSubstr("uniform_mixture is")) << epsilon;
+  }
+  policy.set_uniform_mixture(1);
+  for (const double score : {1.1e6, -1.1e6, std::nan(""), HUGE_VAL}) {
+    policy.mutable_softmax_selection()->set_abstain_score(score);
+    EXPECT_THAT(message(policy), HasSubstr("abstain_score is")) << score;
+  }
+  policy.mutable_softmax_selection()->set_abstain_score(-1e6);
+  EXPECT_OK(MakeActionDistribution(policy).status());
+}
+
+TEST(ActionDistributionTest, IllFormedActionsAreImpossible) {
+  const double impossible = -HUGE_VAL;
+  const DistributionCase select = Selection({1, 2}, 0.5);
+  for (const Action& action :
+       std::vector<Action>{{}, {2}, {-2}, {kAbstain}, {0, 1}}) {
+    EXPECT_EQ(LogPropensity(select, action), impossible);
+  }
+  for (const double epsilon : {0.0, 0.5, 1.0}) {
+    const DistributionCase rank = Ranking({1, 2, 3}, 2, epsilon);
+    for (const Action& action :
+         std::vector<Action>{{}, {0}, {0, 0}, {0, 3}, {-1, 0}, {0, 1, 2}}) {
+      EXPECT_EQ(LogPropensity(rank, action), impossible);
+    }
+  }
+}
+
+TEST(ActionDistributionTest, ImpossibleActionsHaveNoGradient) {
+  std::vector<double> gradient = {1, 1};
+  double abstain = 1;
+  EXPECT_EQ(
+      Selection({1, 2}).Distribution()->LogPropensityGradient(
+          Selection({1, 2}).Candidates(), Action{kAbstain}, gradient, &abstain),
+      -HUGE_VAL);
+  EXPECT_EQ(gradient, std::vector<double>({0, 0}));
+  EXPECT_EQ(abstain, 0);
+}
+
+// Selection of one of m, or abstaining: 1/(m+1). The first 2 of 5: 3!/5!.
+TEST(UniformDistributionTest, EveryActionIsEquallyLikely) {
+  const auto select = MakeUniformDistribution(ActionKind::kSelect);
+  const std::vector<double> scores = {5, -3, 1, 0, 0};
+  ScoredCandidates candidates;
+  candidates.scores = scores;
+  EXPECT_EQ(select->action_kind(), ActionKind::kSelect);
+  EXPECT_NEAR(select->LogPropensity(candidates, Action{1}), -std::log(5),
+              1e-15);
+  candidates.abstain_score = 2;
+  EXPECT_NEAR(select->LogPropensity(candidates, Action{kAbstain}), -std::log(6),
+              1e-15);
+  const auto rank = MakeUniformDistribution(ActionKind::kRank);
+  candidates.top_k = 2;
+  EXPECT_EQ(rank->action_kind(), ActionKind::kRank);
+  EXPECT_NEAR(rank->LogPropensity(candidates, Action{4, 0}), -std::log(20),
+              1e-15);
+  EXPECT_EQ(rank->Mode(candidates), (Action{0, 1}));
+}
+
+// What is certain has probability 1 to the last bit; in a mixture, 0.7 + 0.3
+// rounds.
+TEST(ActionDistributionTest, CertaintyIsExact) {
+  EXPECT_EQ(LogPropensity(Selection({3}), {0}), 0);
+  EXPECT_EQ(LogPropensity(Ranking({3}, 1), {0}), 0);
+  EXPECT_EQ(LogPropensity(Selection({1e4, -1e4}), {0}), 0);
+  EXPECT_EQ(LogPropensity(Selection({1e4, -1e4}), {1}), -2e4);
+  EXPECT_EQ(LogPropensity(Ranking({1e4, -1e4}, 2), {1, 0}), -2e4);
+  EXPECT_NEAR(LogPropensity(Selection({3}, 0.3), {0}), 0, 1e-16);
+  EXPECT_NEAR(LogPropensity(Ranking({3}, 1, 0.3), {0}), 0, 1e-16);
+  // The last rank of a full order has no choice.
+  std::vector<double> conditionals;
+  const DistributionCase rank = Ranking({1, 2, 3}, 3, 0.1);
+  rank.Distribution()->ConditionalLogPropensities(
+      rank.Candidates(), Action{0, 1, 2}, &conditionals);
+  EXPECT_NEAR(conditionals[2], 0, 1e-16);
+}
+
+// The mixture lends its support: ε / c where the policy gives e^-20000.
+TEST(ActionDistributionTest, MixtureBoundsTheProbabilityFromBelow) {
+  EXPECT_NEAR(LogPropensity(Selection({1e4, -1e4}, 0.01), {1}),
+              std::log(0.01 / 2), 1e-14);
+  EXPECT_NEAR(LogPropensity(Ranking({1e4, -1e4, 0}, 3, 0.01), {1, 2, 0}),
+              std::log(0.01 / 6), 1e-14);
+}
+
+TEST(ActionDistributionTest, DrawIsAFunctionOfTheKey) {
+  const DistributionCase c = Ranking({0.1, 0.2, 0.3, 0.4, 0.5}, 5, 0.1);
+  const auto distribution = c.Distribution();
+  Draw first;
+  Draw again;
+  int same = 0;
+  for (uint64_t seed = 0; seed < 100; ++seed) {
+    distribution->Sample(c.Candidates(), CounterRandom(SeedKey(seed)), &first);
+    distribution->Sample(c.Candidates(), CounterRandom(SeedKey(seed)), &again);
+    EXPECT_EQ(first.action, again.action);
+    EXPECT_EQ(first.log_propensity, again.log_propensity);
+    distribution->Sample(c.Candidates(), CounterRandom(SeedKey(seed + 1000)),
+                         &again);
+    same += first.action == again.action ? 1 : 0;
+  }
+  EXPECT_LT(same, 20);  // About 1 in 120 by chance.
+}
+
+// A million candidates with scores over ±1e4, in orders of one, some and all.
+class LargeTest : public testing::TestWithParam<double> {};
+
+TEST_P(LargeTest, MillionCandidatesStayExact) {
+  constexpr size_t kCandidates = 1000000;
+  std::vector<double> scores(kCandidates);
+  RandomSequence random(SeedKey(5));
+  for (double& score : scores) score = 2e4 * random.Uniform() - 1e4;
+  DistributionScratch scratch;
+  for (const uint32_t top_k : {0u, 1u, 10u, 1000u, 1000000u}) {
+    DistributionCase c = top_k == 0 ? Selection(scores, GetParam())
+                                    : Ranking(scores, top_k, GetParam());
+    const auto distribution = c.Distribution();
+    ScoredCandidates candidates = c.Candidates();
+    candidates.scratch = &scratch;
+    Draw draw;
+    distribution->Sample(candidates, CounterRandom(SeedKey(9)), &draw);
+    EXPECT_TRUE(std::isfinite(draw.log_propensity));
+    EXPECT_LE(draw.log_propensity, 0);
+    EXPECT_EQ(distribution->LogPropensity(c.Candidates(), draw.action),
+              draw.log_propensity);
+    // Reversed: as improbable as it gets, and still finite.
+    if (top_k == kCandidates) {
+      Action mode = distribution->Mode(candidates);
+      std::reverse(mode.begin(), mode.end());
+      const double log_p = distribution->LogPropensity(candidates, mode);
+      EXPECT_TRUE(std::isfinite(log_p));
+      EXPECT_LT(log_p, -1e6);
+    }
+    const double sum =
+        std::accumulate(draw.conditional_log_propensities.begin(),
+                        draw.conditional_log_propensities.end(), 0.0);
+    if (top_k > 0) {
+      EXPECT_NEAR(sum, draw.log_propensity,
+                  1e-10 * std::max(1.0, std::abs(sum)));
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Mixtures, LargeTest, testing::Values(0, 0.1, 1));
+
+// m equal scores: the full order has probability 1/m!, by Stirling (lgamma).
+TEST(ActionDistributionTest, MillionEqualCandidates) {
+  constexpr uint32_t kCandidates = 1000000;
+  for (const double epsilon : {0.0, 0.5, 1.0}) {
+    const DistributionCase c =
+        Ranking(std::vector<double>(kCandidates, -1e4), kCandidates, epsilon);
+    Action order(kCandidates);
+    std::iota(order.begin(), order.end(), 0);
+    EXPECT_NEAR(LogPropensity(c, order) / -std::lgamma(kCandidates + 1.0), 1,
+                1e-12);
+  }
+}
+
+// Top 65 and more are sorted in another way than the top 64.
+TEST(ActionDistributionTest, LongAndShortOrdersAgree) {
+  std::vector<double> scores(300);
+  std::iota(scores.begin(), scores.end(), 0.0);
+  scores[7] = 299;  // A tie for the first rank: the lower position has it.
+  Draw shorter;
+  Draw longer;
+  const auto distribution = Ranking(scores, 64).Distribution();
+  ScoredCandidates candidates;
+  candidates.scores = scores;
+  candidates.top_k = 64;
+  const Action mode64 = distribution->Mode(candidates);
+  distribution->Sample(candidates, CounterRandom(SeedKey(1)), &shorter);
+  candidates.top_k = 300;
+  const Action mode300 = distribution->Mode(candidates);
+  distribution->Sample(candidates, CounterRandom(SeedKey(1)), &longer);
+  EXPECT_EQ(mode64[0], 7);
+  EXPECT_EQ(mode64[1], 299);
+  for (size_t r = 0; r < 64; ++r) {
+    EXPECT_EQ(mode64[r], mode300[r]);
+    EXPECT_EQ(shorter.action[r], longer.action[r]);
+  }
+}
+
+}  // namespace
+}  // namespace sortition
