@@ -2,7 +2,6 @@
 
 #include <grpcpp/ext/proto_server_reflection_plugin.h>
 #include <grpcpp/grpcpp.h>
-#include <grpcpp/health_check_service_interface.h>
 
 #include <algorithm>
 #include <functional>
@@ -15,6 +14,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
+#include "server/health_service.h"
+#include "server/health_watch_call.h"
 #include "server/rpc_call.h"
 #include "sortition/v1/models.grpc.pb.h"
 #include "sortition/v1/ranking.grpc.pb.h"
@@ -58,6 +59,8 @@ class ReflectionOption final : public grpc::ServerBuilderOption {
 struct GrpcServer::Rep {
   RankingStub ranking_stub;
   ModelsStub models_stub;
+  HealthWatchCall::Stub health_stub;
+  HealthService health;
   std::vector<std::unique_ptr<CallQueue>> queues;
   std::unique_ptr<grpc::Server> server;
   int port = 0;
@@ -71,7 +74,7 @@ struct GrpcServer::Rep {
 
   // Makes `count` slots per queue for a method of a stub.
   template <typename Request, typename Response, typename Stub, typename Ask>
-  void Add(
+  UnaryMethod<Request, Response>* Add(
       const char* name, Stub* stub, Ask ask, int count, Metrics* metrics,
       std::function<absl::Status(const Request&, DecisionScratch*, Response*)>
           handle) {
@@ -91,10 +94,12 @@ struct GrpcServer::Rep {
             method.get(), queue.get()));
       }
     }
+    return method.get();
   }
 
   void AddMethods(RankingService* ranking, const ModelsService* models,
                   Metrics* metrics);
+  void AddHealth(Metrics* metrics);
   void Serve(CallQueue* queue);
   void WaitForQuiet(double timeout_seconds) const;
 };
@@ -123,6 +128,26 @@ void GrpcServer::Rep::AddMethods(RankingService* ranking,
                v1::ListModelsResponse* response) {
         return models->ListModels(request, response);
       });
+}
+
+void GrpcServer::Rep::AddHealth(Metrics* metrics) {
+  using grpc::health::v1::HealthCheckRequest;
+  using grpc::health::v1::HealthCheckResponse;
+  auto* check = Add<HealthCheckRequest, HealthCheckResponse>(
+      "HealthCheck", &health_stub, &HealthWatchCall::Stub::RequestCheck,
+      kControlSlots, metrics,
+      [this](const HealthCheckRequest& request, DecisionScratch*,
+             HealthCheckResponse* response) {
+        return health.Check(request, response);
+      });
+  check->drain = nullptr;
+  for (const auto& queue : queues) {
+    HealthWatchCall::Start(&health_stub, &health, queue.get());
+  }
+  for (const char* service : {"", v1::Ranking::service_full_name(),
+                              v1::Models::service_full_name()}) {
+    health.Set(service, true);
+  }
 }
 
 void GrpcServer::Rep::Serve(CallQueue* queue) {
@@ -159,7 +184,6 @@ absl::StatusOr<std::unique_ptr<GrpcServer>> GrpcServer::Start(
     const ModelsService* models, Metrics* metrics) {
   auto result = std::unique_ptr<GrpcServer>(new GrpcServer);
   Rep& rep = *result->rep_;
-  grpc::EnableDefaultHealthCheckService(true);
   grpc::ServerBuilder builder;
   builder.AddListeningPort(options.listen(), grpc::InsecureServerCredentials(),
                            &rep.port);
@@ -170,6 +194,7 @@ absl::StatusOr<std::unique_ptr<GrpcServer>> GrpcServer::Start(
   builder.SetOption(std::make_unique<ReflectionOption>(options.reflection()));
   builder.RegisterService(&rep.ranking_stub);
   builder.RegisterService(&rep.models_stub);
+  builder.RegisterService(&rep.health_stub);
   for (uint32_t i = 0; i < options.threads(); ++i) {
     rep.queues.push_back(std::make_unique<CallQueue>());
     rep.queues.back()->queue = builder.AddCompletionQueue();
@@ -182,21 +207,16 @@ absl::StatusOr<std::unique_ptr<GrpcServer>> GrpcServer::Start(
                      "this machine"));
   }
   rep.AddMethods(ranking, models, metrics);
+  rep.AddHealth(metrics);
   for (const auto& queue : rep.queues) {
     rep.threads.emplace_back(&Rep::Serve, &rep, queue.get());
   }
-  grpc::HealthCheckServiceInterface* health =
-      rep.server->GetHealthCheckService();
-  health->SetServingStatus(v1::Ranking::service_full_name(), true);
-  health->SetServingStatus(v1::Models::service_full_name(), true);
   return result;
 }
 
 int GrpcServer::port() const { return rep_->port; }
 
-void GrpcServer::AnnounceShutdown() {
-  rep_->server->GetHealthCheckService()->SetServingStatus(false);
-}
+void GrpcServer::AnnounceShutdown() { rep_->health.SetNotServing(); }
 
 void GrpcServer::Refuse() { rep_->drain.draining = true; }
 
@@ -206,6 +226,7 @@ void GrpcServer::Shutdown(double timeout_seconds) {
   Refuse();
   const absl::Time deadline = absl::Now() + absl::Seconds(timeout_seconds);
   rep_->WaitForQuiet(timeout_seconds);
+  rep_->health.FinishWatchers();
   rep_->server->Shutdown(absl::ToChronoTime(deadline));
   for (const auto& queue : rep_->queues) {
     std::lock_guard lock(queue->mutex);

@@ -59,7 +59,7 @@ struct UnaryMethod {
   std::function<absl::Status(const Request&, DecisionScratch*, Response*)>
       handle;
   RpcMetrics* metrics;
-  DrainState* drain;
+  DrainState* drain;  // Null: answers while the server drains, too.
 };
 
 template <typename Request, typename Response>
@@ -116,7 +116,8 @@ class UnaryCall final : public CompletionEvent {
   }
 
   absl::Status Handle() {
-    if (method_->drain->draining.load(std::memory_order_relaxed)) {
+    if (method_->drain != nullptr &&
+        method_->drain->draining.load(std::memory_order_relaxed)) {
       ++method_->drain->refused;
       return absl::UnavailableError(
           "server is draining: it shuts down, ask another one");

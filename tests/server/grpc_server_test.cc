@@ -16,7 +16,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
+#include "grpc/health/v1/health.grpc.pb.h"
 #include "gtest/gtest.h"
+#include "server/health_service.h"
 #include "server/server.h"
 #include "sortition/v1/models.grpc.pb.h"
 #include "sortition/v1/ranking.grpc.pb.h"
@@ -27,6 +29,7 @@ namespace sortition {
 namespace {
 
 using grpc::StatusCode;
+using grpc::health::v1::HealthCheckResponse;
 using testing::AllOf;
 using testing::HasSubstr;
 
@@ -55,19 +58,16 @@ grpc::Status CallRaw(const std::shared_ptr<grpc::Channel>& channel,
   return status;
 }
 
-// Status of a service as grpc.health.v1 encodes it: field 1, SERVING = 1,
-// NOT_SERVING = 2.
-constexpr char kServing[] = "\x08\x01";
-constexpr char kNotServing[] = "\x08\x02";
-
 grpc::Status Health(const std::shared_ptr<grpc::Channel>& channel,
-                    const std::string& service, std::string* answer) {
-  std::string request;
-  if (!service.empty()) {
-    request = absl::StrCat("\x0a", std::string(1, char(service.size())),
-                           service);  // Field 1, string.
-  }
-  return CallRaw(channel, "/grpc.health.v1.Health/Check", request, answer);
+                    const std::string& service, HealthStatus* status) {
+  grpc::ClientContext context;
+  grpc::health::v1::HealthCheckRequest request;
+  grpc::health::v1::HealthCheckResponse response;
+  request.set_service(service);
+  const grpc::Status result = grpc::health::v1::Health::NewStub(channel)->Check(
+      &context, request, &response);
+  *status = response.status();
+  return result;
 }
 
 class GrpcServerTest : public testing::Test {
@@ -220,14 +220,62 @@ TEST_F(GrpcServerTest, LargeRequestsAreAnsweredAgainAndAgain) {
 
 TEST_F(GrpcServerTest, HealthPerService) {
   StartServer();
-  std::string answer;
+  HealthStatus health;
   for (const char* service :
        {"", "sortition.v1.Ranking", "sortition.v1.Models"}) {
-    ASSERT_TRUE(Health(channel_, service, &answer).ok()) << service;
-    EXPECT_EQ(answer, kServing) << service;
+    ASSERT_TRUE(Health(channel_, service, &health).ok()) << service;
+    EXPECT_EQ(health, HealthCheckResponse::SERVING) << service;
   }
-  EXPECT_EQ(Health(channel_, "no.such.Service", &answer).error_code(),
+  EXPECT_EQ(Health(channel_, "no.such.Service", &health).error_code(),
             StatusCode::NOT_FOUND);
+}
+
+TEST_F(GrpcServerTest, HealthCanBeWatched) {
+  StartServer();
+  const auto stub = grpc::health::v1::Health::NewStub(channel_);
+  grpc::health::v1::HealthCheckRequest request;
+  HealthCheckResponse response;
+  grpc::ClientContext unknown_context;
+  request.set_service("no.such.Service");
+  const auto unknown = stub->Watch(&unknown_context, request);
+  ASSERT_TRUE(unknown->Read(&response));
+  EXPECT_EQ(response.status(), HealthCheckResponse::SERVICE_UNKNOWN);
+  unknown_context.TryCancel();
+  EXPECT_EQ(unknown->Finish().error_code(), StatusCode::CANCELLED);
+
+  grpc::ClientContext context;
+  request.set_service("sortition.v1.Ranking");
+  const auto watch = stub->Watch(&context, request);
+  ASSERT_TRUE(watch->Read(&response));
+  EXPECT_EQ(response.status(), HealthCheckResponse::SERVING);
+  std::thread drain([&] { EXPECT_OK(server_->Drain()); });
+  ASSERT_TRUE(watch->Read(&response));
+  EXPECT_EQ(response.status(), HealthCheckResponse::NOT_SERVING);
+  EXPECT_FALSE(watch->Read(&response));
+  EXPECT_EQ(watch->Finish().error_code(), StatusCode::UNAVAILABLE);
+  drain.join();
+}
+
+TEST_F(GrpcServerTest, OpenWatchesDoNotHoldUpTheDrain) {
+  options_.set_drain_seconds(3600);
+  StartServer();
+  const auto stub = grpc::health::v1::Health::NewStub(channel_);
+  // Nobody reads from them.
+  std::vector<std::unique_ptr<grpc::ClientContext>> contexts;
+  std::vector<std::unique_ptr<grpc::ClientReader<HealthCheckResponse>>> watches;
+  for (int i = 0; i < 20; ++i) {
+    contexts.push_back(std::make_unique<grpc::ClientContext>());
+    watches.push_back(stub->Watch(contexts.back().get(), {}));
+  }
+  HealthStatus health;  // Answered, so the watches have arrived.
+  ASSERT_TRUE(Health(channel_, "", &health).ok());
+  EXPECT_OK(server_->Drain());
+  for (const auto& watch : watches) {
+    HealthCheckResponse response;
+    while (watch->Read(&response)) {
+    }
+    EXPECT_EQ(watch->Finish().error_code(), StatusCode::UNAVAILABLE);
+  }
 }
 
 TEST_F(GrpcServerTest, ReflectionOnlyWhereAsked) {
@@ -262,15 +310,17 @@ TEST_F(GrpcServerTest, RefusesWhileDraining) {
   EXPECT_TRUE(Rank(GoodRank(), &response).ok());
 
   server->AnnounceShutdown();
-  std::string answer;
-  ASSERT_TRUE(Health(channel_, "sortition.v1.Ranking", &answer).ok());
-  EXPECT_EQ(answer, kNotServing);
+  HealthStatus health;
+  ASSERT_TRUE(Health(channel_, "sortition.v1.Ranking", &health).ok());
+  EXPECT_EQ(health, HealthCheckResponse::NOT_SERVING);
   EXPECT_TRUE(Rank(GoodRank(), &response).ok());  // Grace.
 
   server->Refuse();
   const grpc::Status status = Rank(GoodRank(), &response);
   EXPECT_EQ(status.error_code(), StatusCode::UNAVAILABLE);
   EXPECT_THAT(status.error_message(), HasSubstr("draining"));
+  ASSERT_TRUE(Health(channel_, "", &health).ok());  // Answered nevertheless.
+  EXPECT_EQ(health, HealthCheckResponse::NOT_SERVING);
 
   server->Shutdown(1);
   EXPECT_EQ(Rank(GoodRank(), &response).error_code(), StatusCode::UNAVAILABLE);
