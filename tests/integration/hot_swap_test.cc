@@ -150,7 +150,7 @@ class HotSwapTest : public testing::Test {
     }
     ASSERT_OK_AND_ASSIGN(const std::string metrics,
                          deployment_.ServerMetrics());
-    EXPECT_EQ(MetricSum(metrics, "sortition_models_rejected_total"),
+    EXPECT_EQ(MetricSum(metrics, "sortition_model_load_failures_total"),
               static_cast<double>(broken_.size()));
   }
 

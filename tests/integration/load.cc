@@ -52,7 +52,8 @@ void SelectLoad::Stop() {
 
 void SelectLoad::WaitAfterFailure(uint64_t generation) {
   std::unique_lock lock(mutex_);
-  changed_.wait_for(lock, std::chrono::milliseconds(20),
+  // Long enough for a draining server to see that its callers went away.
+  changed_.wait_for(lock, std::chrono::milliseconds(200),
                     [&] { return stopping_ || generation_ != generation; });
 }
 

@@ -63,7 +63,9 @@ TEST_F(TrainTest, PublishesABetterSelection) {
 TEST_F(TrainTest, PublishesABetterRanking) {
   SyntheticLog log;
   log.action_kind = ActionKind::kRank;
-  Prepare(log, 4000);
+  // Weights of orders have heavy tails: the bound needs more tuples than for
+  // one choice.
+  Prepare(log, 16000);
   ASSERT_OK_AND_ASSIGN(const auto report, Train(options_));
   EXPECT_TRUE(report.gate_passed()) << FormatReport(report);
   ASSERT_OK_AND_ASSIGN(const StoredModel stored, store_.Load("default", 2));
