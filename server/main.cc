@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "absl/synchronization/mutex.h"
 #include "google/protobuf/stubs/logging.h"
-#include "process/log.h"
 #include "process/options.h"
 #include "process/shutdown.h"
 #include "process/version.h"
@@ -28,12 +28,18 @@ constexpr char kUsage[] =
     "             --listen=0.0.0.0:8500 --metrics_listen=0.0.0.0:8501\n"
     "\n%s";
 
-// Memory of requests goes back to the allocator, not to the kernel: otherwise
-// large requests spend most of their time on page faults.
-void KeepFreedMemory() {
+void TuneLibraries() {
+  // Memory of requests goes back to the allocator, not to the kernel: otherwise
+  // large requests spend most of their time on page faults. 32 MB is the most
+  // that glibc takes as a threshold for mmap.
   constexpr int kMegabyte = 1 << 20;
-  mallopt(M_MMAP_THRESHOLD, 32 * kMegabyte);  // The most that glibc takes.
+  mallopt(M_MMAP_THRESHOLD, 32 * kMegabyte);
   mallopt(M_TRIM_THRESHOLD, 1024 * kMegabyte);
+  // Abseil's packages have the deadlock detector of debug builds on: every lock
+  // inside gRPC looks into a global graph.
+  absl::SetMutexDeadlockDetectionMode(absl::OnDeadlockCycle::kIgnore);
+  // Its complaints are about requests, which we refuse with our own words.
+  google::protobuf::SetLogHandler(nullptr);
 }
 
 int Fail(const absl::Status& status) {
@@ -69,8 +75,6 @@ int Run(const std::vector<std::string>& arguments) {
 
 int main(int argc, char** argv) {
   sortition::BlockShutdownSignals();
-  sortition::KeepFreedMemory();
-  // Its complaints are about requests, which we refuse with our own words.
-  google::protobuf::SetLogHandler(nullptr);
+  sortition::TuneLibraries();
   return sortition::Run({argv + 1, argv + argc});
 }
