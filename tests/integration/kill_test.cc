@@ -132,7 +132,7 @@ TEST_P(KillTest, AnsweredDecisionsBecomeOneTupleEach) {
                         }))
       << answered.size() << " answered, " << tuples.size() << " tuples";
   if (delete_spool()) {
-    // The newest segment stays: it names the clock that windows are closed by.
+    // The newest segment stays (docs/join.md).
     EXPECT_TRUE(PollUntil(kPatienceSeconds, [&] {
       return ListSegments(deployment_.spool())->size() <= 1;
     }));
