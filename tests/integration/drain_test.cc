@@ -16,6 +16,7 @@
 namespace sortition {
 namespace {
 
+using ::testing::AnyOf;
 using ::testing::Each;
 using ::testing::Key;
 
@@ -73,7 +74,10 @@ TEST(DrainTest, FinishesWhatRunsAndLogsAllItAnswered) {
   EXPECT_EQ(deployment.server().Wait(kPatienceSeconds), 0)
       << deployment.server().StderrText();
   load.Stop();
-  EXPECT_THAT(load.failures(), Each(Key(grpc::StatusCode::UNAVAILABLE)));
+  // gRPC itself answers CANCELLED to a call that arrives in the instant in
+  // which its server shuts down; neither is decided or logged.
+  EXPECT_THAT(load.failures(), Each(Key(AnyOf(grpc::StatusCode::UNAVAILABLE,
+                                              grpc::StatusCode::CANCELLED))));
 
   // Every segment is closed with a footer, every answer is in one of them once.
   std::vector<std::string> logged;
