@@ -82,10 +82,27 @@ absl::StatusOr<std::unique_ptr<Client>> Client::Connect(
 }
 
 Client::Client(const std::string& address, const CallOptions& options)
-    : address_(address), options_(options), jitter_(HashBytes(MakeUuidV7())) {
-  const std::shared_ptr<grpc::Channel> channel = MakeChannel(address);
-  ranking_ = v1::Ranking::NewStub(channel);
-  models_ = v1::Models::NewStub(channel);
+    : address_(address),
+      options_(options),
+      channel_(MakeChannel(address)),
+      ranking_(v1::Ranking::NewStub(channel_)),
+      models_(v1::Models::NewStub(channel_)),
+      jitter_(HashBytes(MakeUuidV7())) {}
+
+// Without a connection the pause ends where there is one again. To wait for it
+// is also what drives the attempts: in a sleep only gRPC's backup poll would,
+// once in 5 s.
+bool Client::Pause(Clock::duration pause, Clock::time_point deadline) {
+  const Clock::duration left = deadline - Clock::now();
+  if (channel_->GetState(/*try_to_connect=*/true) == GRPC_CHANNEL_READY) {
+    // The server's own words say more than a deadline that passed in a pause.
+    if (pause >= left) return false;
+    std::this_thread::sleep_for(pause);
+    return true;
+  }
+  channel_->WaitForConnected(std::chrono::system_clock::now() +
+                             std::min(pause, left));
+  return Clock::now() < deadline;
 }
 
 absl::Status Client::CallWithRetries(
@@ -108,9 +125,7 @@ absl::Status Client::CallWithRetries(
     }
     const Clock::duration pause =
         seconds(backoff * jitter_.Uniform(next_jitter_.fetch_add(1)));
-    // The server's own words say more than a deadline that passed in a pause.
-    if (Clock::now() + pause >= deadline) return FromGrpcStatus(status);
-    std::this_thread::sleep_for(pause);
+    if (!Pause(pause, deadline)) return FromGrpcStatus(status);
     backoff = std::min(2 * backoff, options_.max_backoff_seconds);
   }
 }

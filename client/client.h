@@ -1,6 +1,7 @@
 #pragma once
 // The client library: one connection to a sortition-server.
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -9,6 +10,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "core/base/random.h"
+#include "grpcpp/channel.h"
 #include "grpcpp/client_context.h"
 #include "grpcpp/support/status.h"
 #include "sortition/v1/models.grpc.pb.h"
@@ -56,9 +58,13 @@ class Client {
 
   absl::Status CallWithRetries(
       const std::function<grpc::Status(grpc::ClientContext*)>& call);
+  // False where no time is left for another try.
+  bool Pause(std::chrono::steady_clock::duration pause,
+             std::chrono::steady_clock::time_point deadline);
 
   const std::string address_;
   const CallOptions options_;
+  std::shared_ptr<grpc::Channel> channel_;
   std::unique_ptr<v1::Ranking::Stub> ranking_;
   std::unique_ptr<v1::Models::Stub> models_;
   const CounterRandom jitter_;
