@@ -18,7 +18,8 @@ the predicted interval, or anything failed, is missing or is there twice.
   --action ACTION  select (one answer or none; default) or rank (top 5)
   --dir DIR        spool, tuples, models and reports (default build/demo; emptied first)
   --decisions N    decisions in each of the two phases (default 40000)
-  --chaos          kill -9 the sidecar and the server while they serve, and start them again
+  --chaos          three times kill -9 the sidecar and the server while they serve, leave
+                   half a record at the end of the log, and start them again
 TEXT
 }
 
@@ -119,13 +120,16 @@ answered() {
   python3 tools/demo_report.py answered "$@"
 }
 
-# Kills both processes in the middle of the load and starts them again.
+# Kills both processes in the middle of the load, with the log as a machine leaves it that
+# goes down, and starts them again.
 cause_chaos() {
   local round
   for round in 1 2 3; do
-    sleep 0.7
+    wait_for 60 'records in the log' \
+      python3 tools/demo_report.py logged --port-file="$dir/server.port" --at-least=5000
     kill -9 "$sidecar_pid" && wait "$sidecar_pid" 2>/dev/null || true
     kill -9 "$server_pid" && wait "$server_pid" 2>/dev/null || true
+    python3 tools/tear_tail.py "$dir/spool"
     start_server
     start_sidecar
     echo "round $round: sidecar and server killed with -9 and started again"
@@ -188,8 +192,9 @@ kill -TERM "$sidecar_pid"
 wait "$sidecar_pid" || { echo "demo: the sidecar did not drain" >&2 && exit 1; }
 sidecar_pid=''
 "$bin/sortition" log stats "$dir/tuples" --output=json >"$dir/reports/log.json"
-"$bin/sortition" log verify "$dir/tuples" --model_store="$dir/models"
+"$bin/sortition" log verify "$dir/tuples" --model_store="$dir/models" --output=json \
+  >"$dir/reports/verify.json"
 
 say 'result'
-python3 tools/demo_report.py table --reports="$dir/reports" \
-  --seconds=$((SECONDS - began)) "$($chaos && echo --chaos || echo --no-chaos)"
+python3 tools/demo_report.py table --dir="$dir" --seconds=$((SECONDS - began)) \
+  "$($chaos && echo --chaos || echo --no-chaos)"

@@ -1,13 +1,17 @@
 #!/usr/bin/env python3
-"""Reads the reports of a demo run.
+"""Reads what a demo run says.
 
 usage: demo_report.py answered REPORT ...     decisions answered, added up
-       demo_report.py table --reports DIR --seconds S [--chaos]
+       demo_report.py logged --port-file FILE --at-least N
+                                              does the server's log hold N records of its own?
+       demo_report.py table --dir DIR --seconds S [--chaos]
 """
 import argparse
 import json
 import pathlib
+import re
 import sys
+import urllib.request
 
 MIN_IMPROVEMENT = 0.15
 MAX_SECONDS = 90
@@ -32,17 +36,34 @@ def interval(estimate):
     return float(estimate["lower"]), float(estimate["upper"])
 
 
+def logged(port_file):
+    ports = dict(line.split() for line in port_file.read_text().splitlines())
+    url = f"http://127.0.0.1:{ports['metrics']}/metrics"
+    with urllib.request.urlopen(url, timeout=5) as reply:
+        found = re.findall(r"^sortition_spool_records_total\S* (\S+)$",
+                           reply.read().decode(), re.MULTILINE)
+    return sum(map(float, found))
+
+
+def recoveries(directory):
+    """Segments that the sidecar met without their writer, and the bytes cut."""
+    log = (directory / "logs" / "sidecar.log").read_text()
+    found = re.findall(r"recovered a spool segment.*\"torn_bytes\":\"(\d+)\"", log)
+    return len(found), sum(map(int, found))
+
+
 def table(directory, seconds, chaos):
-    before, during, after, log, train = (
-        read(pathlib.Path(directory) / f"{name}.json")
-        for name in ("before", "during", "after", "log", "train"))
+    before, during, after, log, train, verify = (
+        read(directory / "reports" / f"{name}.json")
+        for name in ("before", "during", "after", "log", "train", "verify"))
     phases = [before, during, after]
     evaluation = train["evaluation"]
     old, new = version_mean(before, 1), version_mean(after, 2)
     low, high = interval(evaluation["ips_reward"])
     # In the chaos run requests may fail while the server is down; an unanswered
     # one may have been logged before the answer was lost.
-    failed = sum(report["failed"] for report in (phases[1:] if chaos else phases))
+    failed_while_down = before["failed"] if chaos else 0
+    failed = sum(report["failed"] for report in phases) - failed_while_down
     missing = max(0, answered(phases) - log["distinct_decision_ids"])
     improvement = new / old - 1 if old > 0 else 0
     rows = [
@@ -59,8 +80,17 @@ def table(directory, seconds, chaos):
         ("decisions twice in the log", str(log["duplicate_decision_ids"]),
          log["duplicate_decision_ids"] == 0),
         ("corrupt records", str(log["corrupt_records"]), log["corrupt_records"] == 0),
+        ("decisions verified bit for bit", str(verify["verified"]),
+         verify["verified"] == log["tuples"] and verify["different"] == 0),
         ("seconds", str(seconds), chaos or seconds < MAX_SECONDS),
     ]
+    if chaos:
+        count, torn_bytes = recoveries(directory)
+        rows += [
+            ("requests failed while the server was down", str(failed_while_down), True),
+            ("segments recovered after kill -9", str(count), count > 0),
+            ("  torn bytes cut from them", str(torn_bytes), torn_bytes > 0),
+        ]
     for name, value, good in rows:
         print(f"{name:<44}{value:>20}  {'' if good else 'MISS'}")
     return 0 if all(good for _, _, good in rows) else 1
@@ -70,8 +100,11 @@ def main():
     parser = argparse.ArgumentParser(usage=__doc__)
     commands = parser.add_subparsers(dest="command", required=True)
     commands.add_parser("answered").add_argument("report", nargs="+")
+    logged_parser = commands.add_parser("logged")
+    logged_parser.add_argument("--port-file", type=pathlib.Path, required=True)
+    logged_parser.add_argument("--at-least", type=int, required=True)
     table_parser = commands.add_parser("table")
-    table_parser.add_argument("--reports", required=True)
+    table_parser.add_argument("--dir", type=pathlib.Path, required=True)
     table_parser.add_argument("--seconds", type=int, required=True)
     table_parser.add_argument("--chaos", action=argparse.BooleanOptionalAction,
                               default=False)
@@ -79,7 +112,9 @@ def main():
     if arguments.command == "answered":
         print(answered([read(path) for path in arguments.report]))
         return 0
-    return table(arguments.reports, arguments.seconds, arguments.chaos)
+    if arguments.command == "logged":
+        return 0 if logged(arguments.port_file) >= arguments.at_least else 1
+    return table(arguments.dir, arguments.seconds, arguments.chaos)
 
 
 if __name__ == "__main__":
