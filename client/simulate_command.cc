@@ -25,10 +25,13 @@ class ProgressLine {
     next_line_ = progress.seconds + kPlainLineSeconds;
     const double asked = static_cast<double>(progress.asked);
     const double rate = asked / progress.seconds;
+    // It asks for more than its number while it waits for a version.
+    const bool known_end = progress.asked <= decisions_;
     std::string line =
-        absl::StrFormat("%d of %d decisions, %d failed, %.0f/s", progress.asked,
-                        decisions_, progress.failed, rate);
-    if (progress.asked < decisions_ && rate > 0) {
+        absl::StrFormat("%d%s decisions, %d failed, %.0f/s", progress.asked,
+                        known_end ? absl::StrCat(" of ", decisions_) : "",
+                        progress.failed, rate);
+    if (known_end && rate > 0) {
       absl::StrAppendFormat(&line, ", %.0f s left",
                             (static_cast<double>(decisions_) - asked) / rate);
     }
