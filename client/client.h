@@ -29,10 +29,11 @@ struct CallOptions {
 //
 // A call is tried again only where the server said UNAVAILABLE, after a random
 // share of an exponentially growing back-off. That is safe for every call: the
-// draw of a decision is a function of its id, so that a repetition gives the
-// same answer (one without an id gets a UUID version 7 here before the first
-// try), feedback counts once per feedback id, the other calls change nothing
-// twice.
+// draw of a decision is a function of its id and the model's version, so that a
+// repetition gives the same answer (one without an id gets a UUID version 7
+// here before the first try); where another version serves by then, and the
+// first answer was logged, the join leaves the decision out (docs/join.md).
+// Feedback counts once per feedback id, the other calls change nothing twice.
 class Client {
  public:
   // Connects at the first call. InvalidArgument where `address` is empty or an

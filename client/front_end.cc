@@ -13,8 +13,10 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// Feedback items of one call.
+// Feedback items of one call, and how long the first of them waits: windows of
+// feedback may be short and servers slow.
 constexpr int kFeedbackBatch = 64;
+constexpr double kFeedbackSeconds = 0.1;
 
 double SecondsSince(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
@@ -75,7 +77,10 @@ FrontEnd::FrontEnd(const config::v1::SimulateOptions& options,
 void FrontEnd::Run() {
   while (const std::optional<uint64_t> index = loop_.Next()) {
     Decide(*index);
-    if (pending_.feedback_size() >= kFeedbackBatch) SendFeedback();
+    if (pending_.feedback_size() >= kFeedbackBatch ||
+        SecondsSince(pending_since_) > kFeedbackSeconds) {
+      SendFeedback();
+    }
   }
   SendFeedback();
 }
@@ -168,6 +173,7 @@ void FrontEnd::Conclude(const v1::DecisionResult& decision,
   } else {
     CountFailure(status, &result_.failed_reports);
   }
+  if (pending_.feedback_size() == 0) pending_since_ = Clock::now();
   v1::Feedback* feedback = pending_.add_feedback();
   feedback->set_feedback_id(absl::StrCat("fb-", decision.decision_id()));
   feedback->set_decision_id(decision.decision_id());

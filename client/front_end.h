@@ -80,6 +80,7 @@ class FrontEnd {
   const UserModel user_;
   const std::string seed_text_;
   v1::ReportFeedbackRequest pending_;
+  std::chrono::steady_clock::time_point pending_since_;  // Of its first item.
   SimulateResult result_;
 };
 

@@ -3,14 +3,14 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <condition_variable>
 #include <memory>
+#include <mutex>
 #include <thread>
 #include <vector>
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "absl/synchronization/mutex.h"
-#include "absl/time/time.h"
 #include "client/front_end.h"
 #include "core/base/status_macros.h"
 
@@ -110,24 +110,24 @@ absl::StatusOr<SimulateResult> Simulate(
                      FrontEnd::Create(options, queries, &loop));
     front_ends.push_back(std::move(front_end));
   }
-  absl::Mutex mutex;
+  std::mutex mutex;
+  std::condition_variable all_done;
   size_t running = front_ends.size();
   std::vector<std::thread> threads;
   for (const auto& front_end : front_ends) {
-    threads.emplace_back([&front_end, &mutex, &running] {
+    threads.emplace_back([&] {
       front_end->Run();
-      absl::MutexLock lock(&mutex);
-      --running;
+      const std::lock_guard lock(mutex);
+      if (--running == 0) all_done.notify_one();
     });
   }
   const auto seconds = [start] {
     return std::chrono::duration<double>(Clock::now() - start).count();
   };
   {
-    absl::MutexLock lock(&mutex);
-    const absl::Condition done(
-        +[](size_t* count) { return *count == 0; }, &running);
-    while (!mutex.AwaitWithTimeout(done, absl::Milliseconds(500))) {
+    std::unique_lock lock(mutex);
+    while (!all_done.wait_for(lock, std::chrono::milliseconds(500),
+                              [&] { return running == 0; })) {
       if (report_progress) {
         report_progress({loop.asked(), loop.failed(), seconds()});
       }
