@@ -31,7 +31,8 @@ struct JoinedRecord {
 struct ClosedDecision {
   SpoolPlace place;
   int64_t time_us = 0;
-  bool is_wanted = true;  // False: only_if_shown, and it was not.
+  bool is_wanted = true;      // False: only_if_shown, and it was not.
+  bool is_ambiguous = false;  // The same id was answered in another way too.
   bool has_feedback = false;
   double reward = 0;                  // Aggregated, or the default.
   std::vector<JoinedRecord> records;  // In spool order, at most one shown.
@@ -53,11 +54,11 @@ struct RememberedId {
 };
 
 struct JoinCounts {
-  uint64_t decisions = 0;  // Without duplicates.
-  uint64_t duplicate_decisions = 0;
-  uint64_t shown = 0;         // Joined.
-  uint64_t unused_shown = 0;  // Second, late, or of no known decision.
-  uint64_t feedback = 0;      // Joined.
+  uint64_t decisions = 0;            // Without duplicates.
+  uint64_t duplicate_decisions = 0;  // Another answer included.
+  uint64_t shown = 0;                // Joined.
+  uint64_t unused_shown = 0;         // Second, late, or of no known decision.
+  uint64_t feedback = 0;             // Joined.
   uint64_t duplicate_feedback = 0;
   uint64_t after_window = 0;
   uint64_t unknown_decision = 0;

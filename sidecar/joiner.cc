@@ -54,20 +54,24 @@ void Joiner::AddRemembered(const RememberedId& id) {
 }
 
 void Joiner::AddDecision(SpoolPlace place, absl::string_view id,
-                         int64_t time_us) {
+                         int64_t time_us, uint64_t answer) {
   time_us = Clamp(time_us);
   AdvanceTo(time_us);
   const Hash128 hash = HashBytes(id);
   const auto [it, is_new] = known_.try_emplace(hash);
   Known& known = it->second;
-  if (!is_new && (known.state == State::kPending ||
-                  time_us <= known.time_us + 2 * window_us_)) {
+  if (!is_new && IsKnownAt(known, time_us)) {
     ++counts_.duplicate_decisions;
+    if (known.state == State::kPending &&
+        time_us <= known.time_us + window_us_) {
+      Pending& first = queue_[known.number - first_number_];
+      first.is_ambiguous |= first.answer != answer;
+    }
     return;
   }
   known = {time_us, first_number_ + queue_.size(), State::kPending};
   ids_.push_back({hash, time_us, place.segment, false});
-  queue_.push_back({hash, time_us, place, {}});
+  queue_.push_back({hash, time_us, watermark_us_, place, answer, false, {}});
   ++counts_.decisions;
   AdoptHeld(&queue_.back());
 }
@@ -101,13 +105,9 @@ bool Joiner::IsDuplicateFeedback(absl::string_view feedback_id,
   return false;
 }
 
-// A decision is known for two windows after its time, by the log's own times;
-// that it is kept a little longer in memory must not make a difference.
 void Joiner::AddRecord(const Hash128& decision, JoinedRecord record) {
   const auto it = known_.find(decision);
-  if (it == known_.end() ||
-      (it->second.state != State::kPending &&
-       record.time_us > it->second.time_us + 2 * window_us_)) {
+  if (it == known_.end() || !IsKnownAt(it->second, record.time_us)) {
     held_order_.push_back({decision, record.place, record.time_us});
     held_[decision].push_back(std::move(record));
     return;
@@ -211,17 +211,23 @@ void Joiner::Forget() {
 }
 
 std::optional<ClosedDecision> Joiner::PopClosed() {
-  if (queue_.empty() || !HasPassed(queue_.front().time_us, 1)) {
+  if (queue_.empty() || !HasPassed(queue_.front().came_at_us, 1)) {
     return std::nullopt;
   }
   Pending pending = std::move(queue_.front());
   queue_.pop_front();
-  ++first_number_;
-  known_[pending.id].state = State::kEmitted;
+  const uint64_t number = first_number_++;
+  // A later use of the id may have taken its place.
+  const auto it = known_.find(pending.id);
+  if (it != known_.end() && it->second.state == State::kPending &&
+      it->second.number == number) {
+    it->second.state = State::kEmitted;
+  }
 
   ClosedDecision closed;
   closed.place = pending.place;
   closed.time_us = pending.time_us;
+  closed.is_ambiguous = pending.is_ambiguous;
   closed.is_wanted = !options_.only_if_shown();
   for (const JoinedRecord& record : pending.records) {
     if (record.place.segment < pending.place.segment) {

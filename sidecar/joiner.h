@@ -26,7 +26,9 @@ class Joiner {
  public:
   explicit Joiner(const config::v1::JoinOptions& options);
 
-  void AddDecision(SpoolPlace place, absl::string_view id, int64_t time_us);
+  // `answer`: equal for two records of one id that say the same.
+  void AddDecision(SpoolPlace place, absl::string_view id, int64_t time_us,
+                   uint64_t answer);
   void AddShown(SpoolPlace place, const log::v1::Shown& shown);
   // Requires a finite reward.
   void AddFeedback(SpoolPlace place, const log::v1::Feedback& feedback);
@@ -71,7 +73,12 @@ class Joiner {
   struct Pending {
     Hash128 id;
     int64_t time_us = 0;
+    // The watermark when it came: it stays open for a window from there, so
+    // that a clock that was ahead for a moment closes nothing.
+    int64_t came_at_us = 0;
     SpoolPlace place;
+    uint64_t answer = 0;
+    bool is_ambiguous = false;
     std::vector<JoinedRecord> records;
   };
   struct HeldId {
@@ -81,6 +88,10 @@ class Joiner {
   };
 
   bool HasPassed(int64_t time_us, int windows) const;
+  // By log time an id is known for two windows, whatever is in memory.
+  bool IsKnownAt(const Known& known, int64_t time_us) const {
+    return time_us <= known.time_us + 2 * window_us_;
+  }
   bool IsDuplicateFeedback(absl::string_view feedback_id, SpoolPlace place,
                            int64_t time_us);
   void AddRecord(const Hash128& decision, JoinedRecord record);

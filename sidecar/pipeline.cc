@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "core/base/hash.h"
 #include "core/base/status_macros.h"
 #include "io/segment.h"
 #include "process/log.h"
@@ -153,7 +154,8 @@ void Pipeline::TakeRecord(const SpoolTail::Record& record) {
     is_good = decision.ok();
     if (is_good) {
       NoteTime(decision->time_us);
-      joiner_.AddDecision(record.place, decision->id, decision->time_us);
+      joiner_.AddDecision(record.place, decision->id, decision->time_us,
+                          HashBytes(decision->rest).low);
     }
   } else if (view.ok()) {
     is_good = TakeSmallRecord(record, *view);
@@ -205,6 +207,10 @@ log::v1::SpoolPosition Pipeline::PositionOf(SpoolPlace place) const {
 absl::Status Pipeline::Write(const ClosedDecision& closed) {
   log::v1::BanditTuple tuple;
   *tuple.mutable_position() = PositionOf(closed.place);
+  if (closed.is_ambiguous) {
+    ++counts_.ambiguous_decisions;
+    return absl::OkStatus();
+  }
   if (!closed.is_wanted) {
     ++counts_.not_shown;
     return absl::OkStatus();
@@ -216,12 +222,14 @@ absl::Status Pipeline::Write(const ClosedDecision& closed) {
   const SpoolTail::Segment& segment = tail_.segment(closed.place.segment);
   const absl::StatusOr<absl::string_view> decision =
       decisions_.Read(tail_.PathOf(segment.name), closed.place.offset);
-  if (!decision.ok()) {
+  if (absl::IsDataLoss(decision.status()) ||
+      absl::IsNotFound(decision.status())) {
     ++counts_.unreadable_decisions;
     LogError("a decision was damaged after it was read; it has no tuple",
              {{"error", std::string(decision.status().message())}});
     return absl::OkStatus();
   }
+  RETURN_IF_ERROR(decision.status());
   tuple.set_spool_writer(segment.writer_id);
   tuple.set_reward(closed.reward);
   tuple.set_has_feedback(closed.has_feedback);
@@ -265,9 +273,10 @@ absl::Status Pipeline::KeepHouse() {
   }
   last_sync_us_ = now_us;
   counts_.spool_lag_bytes = LagBytes();
-  absl::Status status = writer_->RotateByAge(now_us);
-  if (status.ok()) status = writer_->Sync();
+  absl::Status status = writer_->Sync();
   if (status.ok() && options_.delete_spool()) status = RemoveSafeSegments();
+  // Last: a footer needs room.
+  if (status.ok()) status = writer_->RotateByAge(now_us);
   return IsFullDisk(status) ? absl::OkStatus() : status;
 }
 
@@ -275,8 +284,15 @@ absl::Status Pipeline::KeepHouse() {
 // outputs that hold something of it are on the disk. The newest one stays: its
 // name tells the writer what the next ones must sort after.
 absl::Status Pipeline::RemoveSafeSegments() {
-  const uint32_t needed = joiner_.OldestNeededSegment();
-  if (closed_.has_value() || late_.has_value()) return absl::OkStatus();
+  uint32_t needed = joiner_.OldestNeededSegment();
+  // Output that waits for room must not keep what would make room.
+  if (late_.has_value()) needed = std::min(needed, late_->place.segment);
+  if (closed_.has_value()) {
+    needed = std::min(needed, closed_->place.segment);
+    for (const JoinedRecord& record : closed_->records) {
+      needed = std::min(needed, record.place.segment);
+    }
+  }
   while (!segments_.empty()) {
     const Segment& oldest = segments_.front();
     const bool is_newest = oldest.ordinal == tail_.current_segment() &&

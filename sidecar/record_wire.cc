@@ -88,6 +88,7 @@ absl::StatusOr<DecisionView> ViewDecision(absl::string_view decision) {
     if (!is_good) return Malformed("Decision");
   }
   if (view.id.empty()) return Malformed("Decision: decision_id is missing");
+  view.rest = decision.substr(static_cast<size_t>(input.CurrentPosition()));
   return view;
 }
 

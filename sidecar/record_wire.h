@@ -23,6 +23,9 @@ absl::StatusOr<RecordView> ViewRecord(absl::string_view payload);
 struct DecisionView {
   absl::string_view id;
   int64_t time_us = 0;
+  // What follows them: two decisions of one id with the same `rest` are one
+  // answer, given twice.
+  absl::string_view rest;
 };
 
 // Reads as far as needed. DataLoss where the bytes are no Decision or name no

@@ -85,7 +85,14 @@ absl::Status SegmentSequence::Begin(const log::v1::SpoolPosition& resume,
   segment.header.set_created_time_us(created_us);
   segment.header.set_options(options_.options_text);
   *segment.header.mutable_resume() = resume;
-  ASSIGN_OR_RETURN(writer_, SegmentWriter::Create(segment));
+  absl::StatusOr<std::unique_ptr<SegmentWriter>> writer =
+      SegmentWriter::Create(segment);
+  if (absl::IsResourceExhausted(writer.status())) {
+    // What there is to write may need less room than a whole segment.
+    segment.preallocate_bytes = 0;
+    writer = SegmentWriter::Create(segment);
+  }
+  ASSIGN_OR_RETURN(writer_, std::move(writer));
   last_created_us_ = created_us;
   begun_us_ = now_us;
   ++num_segments_;

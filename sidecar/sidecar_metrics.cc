@@ -58,6 +58,9 @@ void SidecarMetrics::AddJoinCounters(Metrics* metrics) {
       {{"reward", "matched"}});
   Add(metrics, "join_tuples_total", tuples_help,
       Count(&SidecarCounts::defaulted), {{"reward", "default"}});
+  Add(metrics, "join_ambiguous_decisions_total",
+      "Decisions without a tuple: their id was answered in two ways",
+      Count(&SidecarCounts::ambiguous_decisions));
   Add(metrics, "join_not_shown_total", "Decisions left out by only_if_shown",
       Count(&SidecarCounts::not_shown));
   Add(metrics, "join_written_before_total",

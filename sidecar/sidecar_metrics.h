@@ -18,7 +18,8 @@ struct SidecarCounts {
   uint64_t tuples = 0;
   uint64_t matched = 0;
   uint64_t defaulted = 0;
-  uint64_t not_shown = 0;       // Left out by only_if_shown.
+  uint64_t ambiguous_decisions = 0;  // One id, two answers: no tuple.
+  uint64_t not_shown = 0;            // Left out by only_if_shown.
   uint64_t written_before = 0;  // Decisions an earlier process has emitted.
   uint64_t late_after_window = 0;
   uint64_t late_unknown_decision = 0;

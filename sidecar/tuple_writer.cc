@@ -19,9 +19,6 @@ using log::v1::SpoolPosition;
 // Late feedback is rare and small.
 constexpr uint64_t kLatePreallocateBytes = 1 << 18;
 
-// Segment names begin with the time of their making, 16 digits.
-constexpr size_t kTimeDigits = 16;
-
 bool IsBefore(const SpoolPosition& a, const SpoolPosition& b) {
   return std::forward_as_tuple(a.segment(), a.offset()) <
          std::forward_as_tuple(b.segment(), b.offset());
@@ -82,13 +79,13 @@ absl::Status TupleWriter::FindResume(const std::string& dir) {
   return absl::OkStatus();
 }
 
-// A late segment made before the oldest segment of the spool holds nothing of
-// it, unless it is the last one of those: it may have been written to later.
+// All of them are read: their names do not say what of the spool they hold
+// where a clock was set back, and they are few and small.
 absl::Status TupleWriter::FindLate(const std::string& dir,
                                    const std::string& oldest_segment) {
   if (oldest_segment.empty()) return absl::OkStatus();
   ASSIGN_OR_RETURN(const std::vector<std::string> names, ListSegments(dir));
-  for (auto name = names.rbegin(); name != names.rend(); ++name) {
+  for (const std::string& name : names) {
     log::v1::SegmentHeader header;
     const auto take = [&](const RecordView& record) {
       if (record.kind != log::v1::LogRecord::kLate) return;
@@ -96,10 +93,7 @@ absl::Status TupleWriter::FindLate(const std::string& dir,
       if (!position.ok() || position->segment() < oldest_segment) return;
       late_positions_[position->segment()].insert(position->offset());
     };
-    RETURN_IF_ERROR(ReadSegment(absl::StrCat(dir, "/", *name), &header, take));
-    if (name->substr(0, kTimeDigits) < oldest_segment.substr(0, kTimeDigits)) {
-      break;
-    }
+    RETURN_IF_ERROR(ReadSegment(absl::StrCat(dir, "/", name), &header, take));
   }
   return absl::OkStatus();
 }

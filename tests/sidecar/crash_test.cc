@@ -21,7 +21,7 @@ class CrashTest : public PipelineTest,
 TEST_P(CrashTest, OutputDoesNotDependOnWhereItDied) {
   options_.mutable_join()->set_only_if_shown(GetParam());
   const std::string saved = dir_ / "saved";
-  const auto history = History(40, 5, kStartUs);
+  const auto history = History(48, 5, kStartUs);
   WriteSpool(saved, history, 9);
   StartAgain(saved);
   Finish();

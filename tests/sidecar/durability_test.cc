@@ -140,6 +140,29 @@ TEST(DurabilityTest, WaitsWhileTheDiskIsFull) {
   EXPECT_EQ(output.late, expected.late);
 }
 
+// A tuple that waits for room must not keep the segments of those written
+// before: on one disk they are the room.
+TEST(DurabilityTest, AFullDiskGetsBackWhatIsSafe) {
+  TempDir dir;
+  auto options = Options(dir.path());
+  options.set_sync_interval_seconds(1000);
+  WriteSpool(options.spool(), History(200, 10, 1000 * kSecond), 15);
+  FakeClock clock{1000 * kSecond};
+  Metrics metrics;
+  ASSERT_OK_AND_ASSIGN(const auto pipeline,
+                       Pipeline::Open(options, &metrics, clock.Get()));
+  ASSERT_OK(pipeline->Poll(400));
+  ASSERT_GT(pipeline->counts().tuples, 50u);
+  ASSERT_EQ(pipeline->counts().removed_segments, 0u);
+  std::string full = options.tuples();
+  full_dir = &full;
+  clock.now_us += 2000 * kSecond;
+  ASSERT_OK(pipeline->Poll(400));
+  full_dir = nullptr;
+  EXPECT_GT(pipeline->counts().full_disk_retries, 0u);
+  EXPECT_GT(pipeline->counts().removed_segments, 0u);
+}
+
 }  // namespace
 }  // namespace sortition
 

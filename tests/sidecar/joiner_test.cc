@@ -37,8 +37,8 @@ class JoinerTest : public testing::Test {
     return kBase + static_cast<int64_t>(seconds * kSecond);
   }
 
-  void Decide(const std::string& id, double seconds) {
-    joiner().AddDecision(NextPlace(), id, At(seconds));
+  void Decide(const std::string& id, double seconds, uint64_t answer = 1) {
+    joiner().AddDecision(NextPlace(), id, At(seconds), answer);
     Collect();
   }
   void Feed(const std::string& feedback_id, const std::string& id,
@@ -237,6 +237,54 @@ TEST_F(JoinerTest, AnIdIsFreeAgainAfterTwoWindows) {
   EXPECT_EQ(closed_.size(), 2u);
 }
 
+// The same in one look that comes late: nothing was emitted in between.
+TEST_F(JoinerTest, AnIdIsFreeAgainThoughItsFirstUseIsStillPending) {
+  joiner().AddDecision(NextPlace(), "a", At(0), 1);
+  joiner().AddDecision(NextPlace(), "a", At(20), 1);
+  joiner().AddDecision(NextPlace(), "a", At(30), 1);  // Of the one at 0 + 30.
+  Feed("f1", "a", 31, 5);
+  Feed("f2", "a", 32, 5);  // After the first use was emitted.
+  Advance(50);
+  EXPECT_THAT(Rewards(), ElementsAre(-7, 10));
+  EXPECT_THAT(late_, IsEmpty());
+  EXPECT_EQ(joiner().counts().duplicate_decisions, 1u);
+}
+
+TEST_F(JoinerTest, FeedbackAfterTwoWindowsIsUnknownThoughNothingWasEmitted) {
+  joiner().AddDecision(NextPlace(), "a", At(0), 1);
+  Feed("f1", "a", 20.000001, 1);
+  Advance(60);
+  EXPECT_THAT(late_, ElementsAre("f1:unknown"));
+}
+
+// A retry that met another version: no tuple has the reward of either.
+TEST_F(JoinerTest, TwoAnswersToOneIdAreAmbiguous) {
+  Decide("a", 0, 1);
+  Decide("b", 0, 1);
+  Decide("c", 0, 1);
+  Decide("a", 10, 2);
+  Decide("b", 10, 1);         // The same answer again.
+  Decide("c", 10.000001, 2);  // After the window: a duplicate.
+  Advance(40);
+  std::vector<bool> ambiguous;
+  for (const ClosedDecision& closed : closed_) {
+    ambiguous.push_back(closed.is_ambiguous);
+  }
+  EXPECT_THAT(ambiguous, ElementsAre(true, false, false));
+  EXPECT_EQ(joiner().counts().duplicate_decisions, 3u);
+}
+
+// An hour ahead for a moment: what comes after stays open for its window.
+TEST_F(JoinerTest, AClockThatWasAheadClosesNothingEarly) {
+  Advance(3600);
+  Decide("a", 0);
+  Feed("f1", "a", 5, 1);
+  Advance(3611);
+  EXPECT_THAT(closed_, IsEmpty());
+  Advance(3611.5);
+  EXPECT_THAT(Rewards(), ElementsAre(1));
+}
+
 TEST_F(JoinerTest, TheHeadBlocksSoThatOrderIsTheSpools) {
   Decide("a", 5);
   Decide("b", 4.5);  // Disorder within the slack.
@@ -343,9 +391,11 @@ TEST_F(JoinerTest, SurvivesAbsurdTimes) {
   feedback.set_feedback_id("f");
   feedback.set_decision_id("a");
   feedback.set_time_us(std::numeric_limits<int64_t>::min());
-  joiner().AddDecision(NextPlace(), "a", std::numeric_limits<int64_t>::max());
+  joiner().AddDecision(NextPlace(), "a", std::numeric_limits<int64_t>::max(),
+                       1);
   joiner().AddFeedback(NextPlace(), feedback);
-  joiner().AddDecision(NextPlace(), "b", std::numeric_limits<int64_t>::min());
+  joiner().AddDecision(NextPlace(), "b", std::numeric_limits<int64_t>::min(),
+                       1);
   Collect();
   EXPECT_EQ(joiner().num_pending(), 2u);
 }

@@ -127,6 +127,45 @@ TEST_F(PipelineTest, PassesOverRecordsThatMakeNoSense) {
   EXPECT_EQ(pipeline->counts().malformed_records, 3u);
 }
 
+// What cannot be read now may be readable later: nothing is passed over.
+TEST_F(PipelineTest, ASegmentThatCannotBeReadBackLosesNothing) {
+  const auto history = History(20, 5, kStartUs);
+  WriteSpool(options_.spool(), history, 1000);
+  const std::string path = options_.spool() + "/" + Spool()[0];
+  const std::string aside = dir_ / "aside";
+  {
+    const auto pipeline = Open();
+    ASSERT_OK(pipeline->Poll(3));
+    std::filesystem::rename(path, aside);
+    std::filesystem::create_directory(path);
+    absl::StatusOr<bool> is_busy = true;
+    while (is_busy.ok() && *is_busy) is_busy = pipeline->Poll(1);
+    EXPECT_FALSE(is_busy.ok());
+    EXPECT_EQ(pipeline->counts().unreadable_decisions, 0u);
+  }
+  std::filesystem::remove(path);
+  std::filesystem::rename(aside, path);
+  Finish();
+  ExpectSame(Output(options_.tuples()), ExpectedOutput(history));
+}
+
+// Names of late segments older than all of the spool: only what is in them says
+// what was written.
+TEST_F(PipelineTest, LateFeedbackIsNotRepeatedAfterTheClockWasSetBack) {
+  options_.set_delete_spool(false);
+  options_.set_segment_seconds(1);
+  const auto history = History(100, 6, kStartUs);
+  WriteSpool(options_.spool(), history, 50);
+  for (const std::string& name : Spool()) {
+    std::filesystem::rename(options_.spool() + "/" + name,
+                            options_.spool() + "/7" + name.substr(1));
+  }
+  Finish();
+  ASSERT_GT(Names(options_.tuples() + "/late").size(), 1u);
+  Finish();
+  ExpectSame(Output(options_.tuples()), ExpectedOutput(history));
+}
+
 TEST_F(PipelineTest, RefusesALaterFormat) {
   SegmentWriter::Options segment;
   segment.dir = options_.spool();
@@ -214,8 +253,15 @@ TEST_F(PipelineTest, CountsWhatItDoes) {
   const Expected expected = ExpectedOutput(history);
   Finish();
   const std::string text = metrics_.Text();
-  EXPECT_THAT(text, HasSubstr(absl::StrCat("sortition_join_decisions_total ",
-                                           expected.tuples.size() + 1)));
+  const auto line = [](const std::string& name, size_t value) {
+    return absl::StrCat("\nsortition_join_", name, " ", value, "\n");
+  };
+  ASSERT_GT(expected.num_ambiguous, 0u);
+  EXPECT_THAT(text, HasSubstr(line("ambiguous_decisions_total",
+                                   expected.num_ambiguous)));
+  EXPECT_THAT(
+      text, HasSubstr(line("decisions_total", expected.tuples.size() +
+                                                  expected.num_ambiguous + 1)));
   EXPECT_THAT(text, HasSubstr("sortition_join_pending_decisions 0"));
   EXPECT_THAT(text, HasSubstr("sortition_join_reward_latency_seconds_count"));
   EXPECT_THAT(text, HasSubstr("sortition_sidecar_spool_lag_bytes 0"));

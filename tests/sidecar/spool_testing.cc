@@ -8,6 +8,7 @@
 #include <chrono>
 #include <cmath>
 #include <random>
+#include <set>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -75,13 +76,14 @@ config::v1::SidecarOptions Options(const std::string& dir) {
   return options;
 }
 
-log::v1::LogRecord DecisionRecord(const std::string& id, int64_t time_us) {
+log::v1::LogRecord DecisionRecord(const std::string& id, int64_t time_us,
+                                  uint64_t version) {
   log::v1::LogRecord record;
   log::v1::Decision& decision = *record.mutable_decision();
   decision.set_decision_id(id);
   decision.set_time_us(time_us);
   decision.set_model("m");
-  decision.set_version(7);
+  decision.set_version(version);
   decision.set_num_candidates(3);
   decision.set_num_features(2);
   decision.add_action(1);
@@ -146,7 +148,15 @@ std::vector<log::v1::LogRecord> History(int num_decisions, uint32_t seed,
     events.emplace(time_us, DecisionRecord(id, time_us));
     if (below(8) == 0) {
       const int64_t again = time_us + below(19) * kSecond + 1;
-      events.emplace(again, DecisionRecord(id, again));
+      events.emplace(again, DecisionRecord(id, again, 7 + below(2)));
+    }
+    if (below(8) == 0) {
+      const int64_t reuse =
+          time_us + 2 * kWindowUs + (1 + below(5)) * kSecond + 1;
+      events.emplace(reuse, DecisionRecord(id, reuse, 7 + below(2)));
+      const int64_t at = reuse + below(12) * kSecond + 1;
+      events.emplace(
+          at, FeedbackRecord(absl::StrCat("r", i), id, at, 1 + below(5)));
     }
     if (below(2) == 0) {
       const int64_t shown = time_us + below(3000000) + 1;
@@ -191,20 +201,33 @@ void WriteSpool(const std::string& spool,
 }
 
 Expected ExpectedOutput(const std::vector<log::v1::LogRecord>& records) {
-  // Positions of the first decision and the first feedback with an id. In a
-  // History() all others come within two windows.
-  std::map<std::string, size_t> decisions;
+  // Positions of every new use of a decision id, and of the first feedback with
+  // an id; in a History() all others of those come within two windows.
+  std::map<std::string, std::vector<size_t>> decisions;
   std::map<std::string, size_t> feedbacks;
+  std::set<size_t> ambiguous;
+  std::map<size_t, std::pair<double, std::vector<std::string>>> joined;
+  const auto time_of = [&](size_t i) {
+    return records[i].decision().time_us();
+  };
   for (size_t i = 0; i < records.size(); ++i) {
-    if (records[i].has_decision()) {
-      decisions.emplace(records[i].decision().decision_id(), i);
-    } else if (records[i].has_feedback()) {
+    if (records[i].has_feedback()) {
       feedbacks.emplace(records[i].feedback().feedback_id(), i);
     }
+    if (!records[i].has_decision()) continue;
+    const log::v1::Decision& decision = records[i].decision();
+    std::vector<size_t>& uses = decisions[decision.decision_id()];
+    if (uses.empty() || time_of(i) > time_of(uses.back()) + 2 * kWindowUs) {
+      uses.push_back(i);
+      joined[i];
+    } else if (time_of(i) <= time_of(uses.back()) + kWindowUs &&
+               decision.version() !=
+                   records[uses.back()].decision().version()) {
+      ambiguous.insert(uses.back());
+    }
   }
-  std::map<size_t, std::pair<double, std::vector<std::string>>> joined;
-  for (const auto& [id, i] : decisions) joined[i];
   Expected expected;
+  expected.num_ambiguous = ambiguous.size();
   for (size_t i = 0; i < records.size(); ++i) {
     if (!records[i].has_feedback()) continue;
     const log::v1::Feedback& feedback = records[i].feedback();
@@ -215,19 +238,22 @@ Expected ExpectedOutput(const std::vector<log::v1::LogRecord>& records) {
           feedback.feedback_id(), log::v1::LateFeedback::UNKNOWN_DECISION));
       continue;
     }
-    const int64_t time_us = records[decision->second].decision().time_us();
-    if (feedback.time_us() > time_us + kWindowUs) {
+    // Feedback of a first use comes before the second one.
+    const std::vector<size_t>& uses = decision->second;
+    const size_t use =
+        feedback.time_us() < time_of(uses.back()) ? uses.front() : uses.back();
+    if (feedback.time_us() > time_of(use) + kWindowUs) {
       expected.late.push_back(LateLine(feedback.feedback_id(),
                                        log::v1::LateFeedback::AFTER_WINDOW));
       continue;
     }
-    auto& [reward, ids] = joined[decision->second];
+    auto& [reward, ids] = joined[use];
     reward += feedback.reward();
     ids.push_back(feedback.feedback_id());
   }
   for (const auto& [i, sum] : joined) {
     const std::string& id = records[i].decision().decision_id();
-    if (id == "end") continue;
+    if (id == "end" || ambiguous.contains(i)) continue;
     expected.tuples.push_back(TupleLine(id, sum.first, sum.second));
   }
   std::sort(expected.late.begin(), expected.late.end());

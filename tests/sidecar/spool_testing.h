@@ -38,7 +38,8 @@ class TempDir {
 // Window 10 s, slack 1 s; syncs and tidies up at every poll.
 config::v1::SidecarOptions Options(const std::string& dir);
 
-log::v1::LogRecord DecisionRecord(const std::string& id, int64_t time_us);
+log::v1::LogRecord DecisionRecord(const std::string& id, int64_t time_us,
+                                  uint64_t version = 7);
 log::v1::LogRecord FeedbackRecord(const std::string& feedback_id,
                                   const std::string& id, int64_t time_us,
                                   double reward);
@@ -50,9 +51,9 @@ std::unique_ptr<SegmentWriter> NewSegment(const std::string& spool,
                                           int64_t created_us, uint64_t counter);
 
 // A history of `num_decisions` decisions, 0.5 s apart from `start_us` on, with
-// shown and feedback: early, in time, late, twice, for nobody; and decisions
-// twice. Ends with a decision "end" long after all others. A function of
-// `seed`.
+// shown and feedback: early, in time, late, twice, for nobody; decisions twice,
+// also with another answer; and ids used again after two windows. Ends with a
+// decision "end" long after all others. A function of `seed`.
 std::vector<log::v1::LogRecord> History(int num_decisions, uint32_t seed,
                                         int64_t start_us);
 
@@ -68,6 +69,7 @@ void WriteSpool(const std::string& spool,
 struct Expected {
   std::vector<std::string> tuples;
   std::vector<std::string> late;
+  size_t num_ambiguous = 0;  // Not in Output().
 };
 Expected ExpectedOutput(const std::vector<log::v1::LogRecord>& records);
 
