@@ -88,7 +88,7 @@ absl::Status RunLogCat(const config::v1::LogOptions& options,
                   options.limit() == 0 ? std::numeric_limits<uint64_t>::max()
                                        : options.limit(),
                   &output->out);
-  const absl::Status status = ScanLog(positional[0], &printer);
+  absl::Status status = ScanLog(positional[0], &printer);
   if (absl::IsCancelled(status)) return absl::OkStatus();
   return status;
 }

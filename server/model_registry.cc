@@ -207,7 +207,7 @@ void ModelRegistry::Reject(const std::string& name, uint64_t version,
   known = std::move(rejection);
 }
 
-void ModelRegistry::Serve(std::shared_ptr<const ServedModel> model,
+void ModelRegistry::Serve(const std::shared_ptr<const ServedModel>& model,
                           double load_seconds) {
   const ServedModel& now = *model;
   std::shared_ptr<const ServedModel> before;  // Freed outside the lock.

@@ -65,7 +65,8 @@ class ModelRegistry {
   bool TryVersion(const std::string& name, uint64_t version);
   void Reject(const std::string& name, uint64_t version,
               const std::string& stage, Rejection rejection);
-  void Serve(std::shared_ptr<const ServedModel> model, double load_seconds);
+  void Serve(const std::shared_ptr<const ServedModel>& model,
+             double load_seconds);
   void SetMetrics();
 
   const ModelStore store_;

@@ -7,8 +7,10 @@ namespace sortition {
 namespace {
 
 // Rewards come within seconds (clicks) up to days (purchases).
-const std::vector<double> kRewardLatencySeconds = {
-    0.01, 0.1, 0.5, 1, 2, 5, 10, 30, 60, 300, 600, 1800, 3600, 21600, 86400};
+std::vector<double> RewardLatencySeconds() {
+  return {0.01, 0.1, 0.5, 1,    2,    5,     10,   30,
+          60,   300, 600, 1800, 3600, 21600, 86400};
+}
 
 using Read = std::function<uint64_t(const SidecarCounts&)>;
 
@@ -110,7 +112,7 @@ SidecarMetrics::SidecarMetrics(Metrics* metrics) {
                      "Log time up to which all is read, since the epoch");
   reward_latency_ = metrics->Histogram("sortition_join_reward_latency_seconds",
                                        "From decision to feedback that counted",
-                                       kRewardLatencySeconds);
+                                       RewardLatencySeconds());
 }
 
 void SidecarMetrics::Update(const SidecarCounts& counts) {
