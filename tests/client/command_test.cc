@@ -30,7 +30,7 @@ CommandRun Sortition(const std::vector<std::string>& arguments) {
 }
 
 std::string FileWith(const std::string& name, const std::string& text) {
-  const std::string path = testing::TempDir() + "command_test_" + name;
+  std::string path = testing::TempDir() + "command_test_" + name;
   std::ofstream(path) << text;
   return path;
 }

@@ -35,7 +35,7 @@ class FakeServer : public v1::Ranking::Service, public v1::Models::Service {
   grpc::Status Rank(grpc::ServerContext* context,
                     const v1::RankRequest* request,
                     v1::RankResponse* response) override {
-    const grpc::Status status =
+    grpc::Status status =
         Begin(context, request->context(), response->mutable_result());
     const v1::Candidates& candidates = request->context().candidates();
     const int n = candidates.dense().values_size() /
@@ -51,7 +51,7 @@ class FakeServer : public v1::Ranking::Service, public v1::Models::Service {
   grpc::Status Select(grpc::ServerContext* context,
                       const v1::SelectRequest* request,
                       v1::SelectResponse* response) override {
-    const grpc::Status status =
+    grpc::Status status =
         Begin(context, request->context(), response->mutable_result());
     if (!abstain) response->set_selected(0);
     return status;
