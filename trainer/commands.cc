@@ -24,8 +24,9 @@ Reads the tuple segments that the sidecar wrote (each a decision with its
 propensity and its reward), learns by POEM for each point of a small grid,
 chooses the point by counterfactual validation, estimates its reward on a part
 of the tuples that it has not seen, and publishes the next version of the model
-only if the lower confidence bound of its improvement over the logging policy is
-positive.
+only if the lower confidence bound of its improvement over the newest version in
+the store is positive. All versions' tuples train; only those that the newest
+version logged validate and test.
 
   sortition-trainer train --tuples=DIR --model_store=DIR [--model=NAME] ...
   sortition-trainer train --config=FILE.textproto

@@ -46,14 +46,22 @@ absl::Status ValidateTrainOptions(const TrainOptions& options) {
   return absl::OkStatus();
 }
 
+// Of the model in the store; 0, the uniform policy that is served without a
+// model, where there is none.
+absl::StatusOr<uint64_t> NewestVersion(const TrainOptions& options,
+                                       const ModelStore& store) {
+  ASSIGN_OR_RETURN(const auto versions, store.ListVersions(options.model()));
+  return versions.empty() ? 0 : versions.back();
+}
+
 // The tuples must fit the newest version in the store, where there is one.
 absl::StatusOr<TupleFilter> MakeFilter(const TrainOptions& options,
                                        const ModelStore& store) {
   TupleFilter filter;
-  ASSIGN_OR_RETURN(const auto versions, store.ListVersions(options.model()));
-  if (!versions.empty()) {
+  ASSIGN_OR_RETURN(filter.baseline_version, NewestVersion(options, store));
+  if (*filter.baseline_version != 0) {
     ASSIGN_OR_RETURN(const StoredModel newest,
-                     store.Load(options.model(), versions.back()));
+                     store.Load(options.model(), *filter.baseline_version));
     filter.num_features = newest.model.num_features();
     filter.action_kind = newest.model.policy().has_plackett_luce()
                              ? ActionKind::kRank
@@ -72,7 +80,7 @@ std::string DescribeExclusions(const TupleData& data) {
   return text;
 }
 
-absl::Status CheckLearnable(const TrainOptions& options,
+absl::Status CheckLearnable(const TrainOptions& options, uint64_t baseline,
                             const TupleData& data) {
   const size_t usable =
       data.train.size() + data.validation.size() + data.test.size();
@@ -82,11 +90,15 @@ absl::Status CheckLearnable(const TrainOptions& options,
         " can be used (", DescribeExclusions(data), ")"));
   }
   if (std::min({data.train.size(), data.validation.size(), data.test.size()}) <
-      2) {
+      kFewestTuples) {
     return absl::FailedPreconditionError(absl::StrCat(
-        "too few tuples: ", data.train.size(), " to train, ",
-        data.validation.size(), " to validate, ", data.test.size(),
-        " to test, must be at least 2 each (", DescribeExclusions(data), ")"));
+        "too few tuples: ", data.train.size(), " to train and, of version ",
+        baseline, ", ", data.validation.size(), " to validate, ",
+        data.test.size(), " to test, must be at least ", kFewestTuples,
+        " each (", DescribeExclusions(data), "); version ", baseline,
+        " of model '", options.model(),
+        "' is the one to be replaced: a new "
+        "one is compared on its tuples only, but for --force"));
   }
   const double first = data.train[0].loss;
   if (std::all_of(
@@ -112,7 +124,8 @@ Eigen::VectorXd ParentStart(const TrainOptions& options,
   return ParametersOf(family, parent->model).value_or(Eigen::VectorXd());
 }
 
-std::string Verdict(const TrainOptions& options,
+std::string Verdict(const TrainOptions& options, uint64_t baseline,
+                    const TupleData& data,
                     const model::v1::Evaluation& evaluation, bool passed) {
   const auto& improvement = evaluation.improvement();
   const std::string odds =
@@ -121,6 +134,13 @@ std::string Verdict(const TrainOptions& options,
                              : passed          ? "Published"
                              : options.force() ? "Published by --force"
                                                : "Not published";
+  if (!data.evaluates_baseline) {
+    return absl::StrFormat(
+        "%s: there are too few tuples of version %d, which would be replaced; "
+        "the estimates compare with all versions that logged (improvement "
+        "%.4g, at least %.4g with %s).",
+        result, baseline, improvement.value(), improvement.lower(), odds);
+  }
   if (passed) {
     return absl::StrFormat(
         "%s: with %s the new policy earns at least %.4g more per decision than "
@@ -201,6 +221,18 @@ void FillCounts(const TupleData& data, TrainReport* report) {
   }
 }
 
+// Another trainer may have published while this one learned: then the gate
+// compared with a version that is not the one to be replaced any more.
+absl::Status CheckStillNewest(const TrainOptions& options,
+                              const ModelStore& store, uint64_t baseline) {
+  ASSIGN_OR_RETURN(const uint64_t newest, NewestVersion(options, store));
+  if (newest == baseline || options.force()) return absl::OkStatus();
+  return absl::FailedPreconditionError(absl::StrCat(
+      "version ", newest, " of model '", options.model(),
+      "' was published meanwhile; the new model was compared with version ",
+      baseline, ", must be compared with the newest"));
+}
+
 }  // namespace
 
 absl::StatusOr<TrainReport> Train(const TrainOptions& options) {
@@ -209,7 +241,8 @@ absl::StatusOr<TrainReport> Train(const TrainOptions& options) {
   const ModelStore store(options.model_store());
   ASSIGN_OR_RETURN(const TupleFilter filter, MakeFilter(options, store));
   ASSIGN_OR_RETURN(const TupleData data, ReadTuples(options, filter));
-  RETURN_IF_ERROR(CheckLearnable(options, data));
+  const uint64_t baseline = *filter.baseline_version;
+  RETURN_IF_ERROR(CheckLearnable(options, baseline, data));
 
   TrainReport report;
   report.set_model(options.model());
@@ -219,12 +252,15 @@ absl::StatusOr<TrainReport> Train(const TrainOptions& options) {
   model::v1::Evaluation* evaluation = report.mutable_evaluation();
   evaluation->set_train_tuples(data.train.size());
   evaluation->set_excluded_tuples(data.excluded_tuples());
-  const bool passed = evaluation->improvement().lower() > 0;
+  const bool passed =
+      data.evaluates_baseline && evaluation->improvement().lower() > 0;
   const bool publish = !options.dry_run() && (passed || options.force());
   report.set_gate_passed(passed);
   evaluation->set_promoted(publish);
-  evaluation->set_verdict(Verdict(options, *evaluation, passed));
+  evaluation->set_verdict(
+      Verdict(options, baseline, data, *evaluation, passed));
   if (publish) {
+    RETURN_IF_ERROR(CheckStillNewest(options, store, baseline));
     ASSIGN_OR_RETURN(const uint64_t version,
                      store.Publish(model, evaluation, data.warmup));
     report.set_version(version);

@@ -5,10 +5,12 @@
 
 namespace sortition {
 
-// Publishes where the lower bound of the improvement is positive, or by force;
-// never in a dry run. Deterministic but for times. InvalidArgument: options or
-// rewards out of range; FailedPrecondition: tuples from which nothing can be
-// learned (none, too few, all rewards equal), naming what was left out and why.
+// Publishes where the lower bound of the improvement over the newest version in
+// the store is positive, or by force; never in a dry run. Deterministic but for
+// times. InvalidArgument: options or rewards out of range; FailedPrecondition:
+// tuples from which nothing can be learned (none, too few, too few of the
+// newest version, all rewards equal), naming what was left out and why, or
+// another version was published meanwhile.
 absl::StatusOr<config::v1::TrainReport> Train(
     const config::v1::TrainOptions& options);
 

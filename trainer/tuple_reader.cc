@@ -25,6 +25,7 @@ struct HeldTuple {
   BanditTuple tuple;
   double subsample = 0;  // Kept while below the threshold.
   double split = 0;
+  bool evaluates = true;  // May validate or test.
 };
 
 absl::StatusOr<std::set<uint64_t>> ParseVersions(const std::string& text) {
@@ -80,13 +81,9 @@ class Reader {
 
   TupleData Finish() {
     data_.kept_fraction = keep_;
+    if (options_.force()) EvaluateAllIfTooFew();
     for (HeldTuple& held : held_) {
-      auto& part = held.split < options_.test_fraction() ? data_.test
-                   : held.split < options_.test_fraction() +
-                                      options_.validation_fraction()
-                       ? data_.validation
-                       : data_.train;
-      part.push_back(std::move(held.tuple));
+      PartOf(held)->push_back(std::move(held.tuple));
     }
     held_.clear();
     for (auto& [hash, decision] : warmup_) {
@@ -96,6 +93,30 @@ class Reader {
   }
 
  private:
+  std::vector<BanditTuple>* PartOf(const HeldTuple& held) {
+    if (!held.evaluates) return &data_.train;
+    if (held.split < options_.test_fraction()) return &data_.test;
+    return held.split <
+                   options_.test_fraction() + options_.validation_fraction()
+               ? &data_.validation
+               : &data_.train;
+  }
+
+  void EvaluateAllIfTooFew() {
+    size_t validation = 0;
+    size_t test = 0;
+    for (const HeldTuple& held : held_) {
+      const std::vector<BanditTuple>* part = PartOf(held);
+      if (part == &data_.validation) ++validation;
+      if (part == &data_.test) ++test;
+    }
+    if (std::min(validation, test) >= kFewestTuples) return;
+    for (HeldTuple& held : held_) {
+      data_.evaluates_baseline &= held.evaluates;
+      held.evaluates = true;
+    }
+  }
+
   // Why a tuple is of no concern before its contents are looked at; else empty.
   absl::string_view FilterReason(const log::v1::Decision& decision) const {
     if (decision.model() != options_.model()) return kOtherModel;
@@ -141,6 +162,8 @@ class Reader {
     const std::string& id = decision.decision_id();
     held.subsample = UnitInterval(StableHash(HashDomain::kSubsample, {id}));
     held.split = UnitInterval(StableHash(HashDomain::kSplit, {id}));
+    held.evaluates = decision.version() ==
+                     filter_.baseline_version.value_or(decision.version());
     if (held.subsample >= keep_) return;
     KeepForWarmup(held.subsample, decision);
     bytes_ += Bytes(held);

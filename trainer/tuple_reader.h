@@ -21,10 +21,13 @@ struct TupleData {
   uint32_t num_features = 0;
   bool can_abstain = false;  // In at least one tuple.
   // Split by HashDomain::kSplit of the decision id: a decision is in the same
-  // part in every run.
+  // part in every run, but for those that the baseline did not log: they only
+  // train.
   std::vector<BanditTuple> train;
   std::vector<BanditTuple> validation;
   std::vector<BanditTuple> test;
+  // Validation and test were logged by the baseline alone. False by force only.
+  bool evaluates_baseline = true;
 
   uint64_t read_tuples = 0;
   double kept_fraction = 1;  // Below 1: sub-sampled to fit memory_mb.
@@ -40,14 +43,21 @@ struct TupleData {
 struct TupleFilter {
   std::optional<ActionKind> action_kind;
   std::optional<uint32_t> num_features;
+  // The version that a new one would replace. Only what it logged validates and
+  // tests, since the mean reward there is the one to beat. Unset: all versions.
+  std::optional<uint64_t> baseline_version;
 };
+
+// Fewest tuples of each part; the interval needs a variance.
+inline constexpr size_t kFewestTuples = 2;
 
 // Streams all segments; segments that are still written to are read up to their
 // last whole record. Where the tuples exceed memory_mb, the share that is kept
 // is halved, by a threshold on a hash of the decision id
 // (HashDomain::kSubsample): which tuples are kept does not depend on their
-// order. InvalidArgument for bad options or a reward out of range; NotFound
-// without the directory.
+// order. With `force`, tuples of all versions validate and test where there are
+// too few of the baseline. InvalidArgument for bad options or a reward out of
+// range; NotFound without the directory.
 absl::StatusOr<TupleData> ReadTuples(const config::v1::TrainOptions& options,
                                      const TupleFilter& filter);
 

@@ -93,20 +93,66 @@ TEST_F(TrainTest, GateKeepsNoiseOutAndForceOverrides) {
 
 TEST_F(TrainTest, TheResultDoesNotDependOnTheNumberOfThreads) {
   Prepare({}, 1500);
+  const ModelStore other(dir_.Sub("other"));
+  ASSERT_OK(other.Publish(LoggingModel({}), nullptr, {}));
   options_.mutable_poem()->add_lambda(0);
   options_.set_force(true);
   options_.mutable_poem()->set_threads(1);
   ASSERT_OK(Train(options_));
   options_.mutable_poem()->set_threads(4);
+  options_.set_model_store(other.root());
   ASSERT_OK(Train(options_));
   ASSERT_OK_AND_ASSIGN(const StoredModel one, store_.Load("default", 2));
-  ASSERT_OK_AND_ASSIGN(const StoredModel four, store_.Load("default", 3));
+  ASSERT_OK_AND_ASSIGN(const StoredModel four, other.Load("default", 2));
   for (int j = 0; j < one.model.weights_size(); ++j) {
     EXPECT_EQ(one.model.weights(j), four.model.weights(j));
   }
   ASSERT_OK_AND_ASSIGN(auto first, store_.LoadEvaluation("default", 2));
-  ASSERT_OK_AND_ASSIGN(auto second, store_.LoadEvaluation("default", 3));
+  ASSERT_OK_AND_ASSIGN(auto second, other.LoadEvaluation("default", 2));
   EXPECT_EQ(first.SerializeAsString(), second.SerializeAsString());
+}
+
+TEST_F(TrainTest, TheGateComparesWithTheNewestVersionOnly) {
+  Prepare({}, 4000);
+  ASSERT_OK_AND_ASSIGN(const auto first, Train(options_));
+  ASSERT_EQ(first.version(), 2);
+  // Version 1 logged all of it: nothing says what version 2 earns.
+  EXPECT_THAT(Train(options_),
+              StatusIs(absl::StatusCode::kFailedPrecondition,
+                       HasSubstr("of version 2, 0 to validate, 0 to test")));
+  options_.set_force(true);
+  ASSERT_OK_AND_ASSIGN(const auto forced, Train(options_));
+  EXPECT_FALSE(forced.gate_passed());
+  EXPECT_EQ(forced.version(), 3);
+  EXPECT_GT(forced.evaluation().test_tuples(), 800);
+  EXPECT_THAT(forced.evaluation().verdict(),
+              HasSubstr("too few tuples of version 2"));
+}
+
+TEST_F(TrainTest, OlderVersionsTrainAndTheNewestTests) {
+  Prepare({}, 1000);
+  // Another model in the place of version 2 logged as version 2, all of it
+  // rewarded.
+  ASSERT_OK(store_.Publish(LoggingModel({}), nullptr, {}));
+  SyntheticLog newest;
+  newest.version = 2;
+  std::vector<log::v1::BanditTuple> tuples;
+  for (int i = 0; i < 400; ++i) {
+    tuples.push_back(MakeTuple(newest, absl::StrCat("new", i)));
+    tuples.back().set_reward(1);
+  }
+  WriteSegment(dir_.Sub("tuples"), 1, tuples);
+  ASSERT_OK_AND_ASSIGN(const auto report, Train(options_));
+  const auto& evaluation = report.evaluation();
+  EXPECT_EQ(evaluation.logging_reward().value(), 1);
+  EXPECT_FALSE(report.gate_passed());
+  EXPECT_EQ(report.parent_version(), 2);
+  // Binomial(400, 1/4), deviation 8.7, to test; all of version 1 trains.
+  EXPECT_NEAR(static_cast<double>(evaluation.test_tuples()), 100, 44);
+  EXPECT_EQ(evaluation.train_tuples() + evaluation.validation_tuples() +
+                evaluation.test_tuples(),
+            1400);
+  EXPECT_GT(evaluation.train_tuples(), 1100);
 }
 
 TEST_F(TrainTest, DryRunPublishesNothing) {
@@ -142,7 +188,7 @@ TEST_F(TrainTest, RewardsInOtherUnitsComeBackInThem) {
 TEST_F(TrainTest, SaysWhatIsMissing) {
   Prepare({}, 3);
   const auto kFailed = absl::StatusCode::kFailedPrecondition;
-  EXPECT_THAT(Train(options_), StatusIs(kFailed, HasSubstr("too few tuples")));
+  EXPECT_THAT(Train(options_), StatusIs(kFailed, HasSubstr("of version 1, ")));
   options_.set_model("other");
   EXPECT_THAT(Train(options_),
               StatusIs(kFailed, HasSubstr("3 left out: other model")));
@@ -182,6 +228,7 @@ TEST_F(TrainTest, CommandLineExitsWithTheVerdict) {
   EXPECT_EQ(report.evaluation().grid_size(), 2);
 
   SyntheticLog noise;
+  noise.version = 2;
   noise.rewards_are_noise = true;
   WriteSegment(dir_.Sub("noise"), 0, MakeTuples(noise, 500));
   EXPECT_EQ(RunTrainer({"train", "--tuples=" + dir_.Sub("noise"),
