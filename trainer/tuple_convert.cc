@@ -142,6 +142,9 @@ absl::StatusOr<absl::string_view> ConvertTuple(
   if (decision.num_features() != expectation.num_features) {
     return kOtherFeatures;
   }
+  // Draws of one seed are the same numbers, and whoever sets it may choose it:
+  // intervals and propensities are of independent draws.
+  if (decision.has_seed()) return kSeeded;
   const double log_propensity = decision.log_propensity();
   if (!std::isfinite(log_propensity) ||
       log_propensity > kLogPropensityRounding) {

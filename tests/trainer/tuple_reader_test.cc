@@ -62,19 +62,21 @@ TEST(TupleReaderTest, CountsWhatItLeavesOutByReason) {
   tuples[13].mutable_shown()->set_not_shown(true);
   tuples[14].mutable_shown()->add_shown(
       tuples[14].decision().action(0) == 0 ? 1 : 0);
+  tuples[15].mutable_decision()->set_seed(0);
+  tuples[16].mutable_decision()->set_seed(7);
   WriteSegment(dir.Sub("t"), 0, tuples);
   config::v1::TrainOptions options = Options(dir.Sub("t"));
   options.set_versions("1, 2");
   ASSERT_OK_AND_ASSIGN(const TupleData data, ReadTuples(options, {}));
   EXPECT_EQ(data.read_tuples, 40);
-  EXPECT_EQ(Kept(data), 26);
-  EXPECT_EQ(data.excluded_tuples(), 14);
+  EXPECT_EQ(Kept(data), 24);
+  EXPECT_EQ(data.excluded_tuples(), 16);
   const std::map<std::string, uint64_t> expected = {
       {std::string(kOtherModel), 1},    {std::string(kOtherVersion), 1},
       {std::string(kBadPropensity), 3}, {std::string(kOtherAction), 1},
       {std::string(kOtherFeatures), 1}, {std::string(kBadFeatures), 2},
       {std::string(kBadAction), 2},     {std::string(kBadReward), 1},
-      {std::string(kNotShown), 2}};
+      {std::string(kNotShown), 2},      {std::string(kSeeded), 2}};
   EXPECT_EQ(data.excluded, expected);
 }
 
