@@ -22,9 +22,8 @@ absl::StatusOr<Weighted> Weigh(const EvaluationTask& task,
   weighted.rewards.reserve(tuples.size());
   weighted.log_weights.reserve(tuples.size());
   for (size_t i = 0; i < tuples.size(); ++i) {
-    weighted.rewards.push_back(-policy.loss(i));
-    weighted.log_weights.push_back(policy.LogProbability(*task.parameters, i) -
-                                   policy.log_propensity(i));
+    weighted.rewards.push_back(policy.reward(i));
+    weighted.log_weights.push_back(policy.LogWeight(*task.parameters, i));
   }
   return weighted;
 }

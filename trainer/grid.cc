@@ -64,9 +64,8 @@ absl::StatusOr<Validation> Validate(const GridTask& task,
   std::vector<double> rewards(policy.num_tuples());
   std::vector<double> log_weights(policy.num_tuples());
   for (size_t i = 0; i < policy.num_tuples(); ++i) {
-    rewards[i] = -policy.loss(i);
-    log_weights[i] =
-        policy.LogProbability(parameters, i) - policy.log_propensity(i);
+    rewards[i] = policy.reward(i);
+    log_weights[i] = policy.LogWeight(parameters, i);
   }
   OffPolicyEstimator estimator(ChooseEvaluationClip(
       rewards, log_weights, policy.num_tuples(), kConfidence));

@@ -35,6 +35,12 @@ void AppendTuples(const TrainReport& report, std::string* text) {
   for (const auto& [reason, count] : excluded) {
     absl::StrAppendFormat(text, "  %d left out: %s\n", count, reason);
   }
+  if (report.shown_otherwise() > 0) {
+    absl::StrAppendFormat(text,
+                          "  %d with weight 0: something else than the action "
+                          "was shown\n",
+                          report.shown_otherwise());
+  }
 }
 
 void AppendGrid(const TrainReport& report, std::string* text) {

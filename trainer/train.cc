@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <chrono>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
@@ -80,6 +82,24 @@ std::string DescribeExclusions(const TupleData& data) {
   return text;
 }
 
+absl::Status CheckRewardsDiffer(const TrainOptions& options,
+                                const std::vector<BanditTuple>& train) {
+  std::set<double> losses;
+  for (const BanditTuple& tuple : train) {
+    if (tuple.action_shown) losses.insert(tuple.loss);
+    if (losses.size() > 1) return absl::OkStatus();
+  }
+  if (losses.empty()) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        "of none of the ", train.size(),
+        " training tuples the action was shown: nothing can be learned"));
+  }
+  return absl::FailedPreconditionError(absl::StrCat(
+      "all ", train.size(), " training tuples have the reward ",
+      LossToReward(*losses.begin(), options.reward_min(), options.reward_max()),
+      ": nothing tells a good action from a bad one; is feedback reported?"));
+}
+
 absl::Status CheckLearnable(const TrainOptions& options, uint64_t baseline,
                             const TupleData& data) {
   const size_t usable =
@@ -100,17 +120,7 @@ absl::Status CheckLearnable(const TrainOptions& options, uint64_t baseline,
         "' is the one to be replaced: a new "
         "one is compared on its tuples only, but for --force"));
   }
-  const double first = data.train[0].loss;
-  if (std::all_of(
-          data.train.begin(), data.train.end(),
-          [first](const BanditTuple& tuple) { return tuple.loss == first; })) {
-    return absl::FailedPreconditionError(absl::StrCat(
-        "all ", data.train.size(), " training tuples have the reward ",
-        LossToReward(first, options.reward_min(), options.reward_max()),
-        ": nothing tells a good action from a bad one; is feedback "
-        "reported?"));
-  }
-  return absl::OkStatus();
+  return CheckRewardsDiffer(options, data.train);
 }
 
 // Parameters of the newest policy that logged, where it is of the family.
@@ -215,6 +225,7 @@ void FillCounts(const TupleData& data, TrainReport* report) {
   report->set_parent_version(data.newest_version);
   report->set_read_tuples(data.read_tuples);
   report->set_kept_fraction(data.kept_fraction);
+  report->set_shown_otherwise(data.shown_otherwise);
   report->set_corrupt_records(data.damage.corrupt_records);
   for (const auto& [reason, count] : data.excluded) {
     (*report->mutable_excluded())[reason] = count;

@@ -110,7 +110,10 @@ bool PackAction(const log::v1::Decision& decision, ActionKind action_kind,
 bool ShownDiffers(const log::v1::BanditTuple& logged) {
   const log::v1::Decision& decision = logged.decision();
   if (!logged.has_shown()) return false;
-  if (logged.shown().not_shown()) return true;
+  // Nobody is shown an abstention.
+  if (logged.shown().not_shown()) {
+    return decision.action_size() != 1 || decision.action(0) != kAbstain;
+  }
   const auto& shown = logged.shown().shown();
   const auto& action = decision.action();
   return shown.size() > action.size() ||
@@ -158,7 +161,6 @@ absl::StatusOr<absl::string_view> ConvertTuple(
   if (!PackAction(decision, expectation.action_kind, &row_of, result)) {
     return kBadAction;
   }
-  if (ShownDiffers(logged)) return kNotShown;
   if (logged.reward() < expectation.reward_min ||
       logged.reward() > expectation.reward_max) {
     return absl::InvalidArgumentError(absl::StrCat(
@@ -167,6 +169,7 @@ absl::StatusOr<absl::string_view> ConvertTuple(
         expectation.reward_max,
         "]; set --reward_min and --reward_max to the range of the log"));
   }
+  result->action_shown = !ShownDiffers(logged);
   result->log_propensity = std::min(log_propensity, 0.0);
   result->loss = RewardToLoss(logged.reward(), expectation.reward_min,
                               expectation.reward_max);

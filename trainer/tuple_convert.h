@@ -28,7 +28,6 @@ inline constexpr absl::string_view kBadFeatures = "malformed features";
 inline constexpr absl::string_view kBadAction = "malformed action";
 inline constexpr absl::string_view kBadReward = "reward not finite";
 inline constexpr absl::string_view kSeeded = "drawn with the request's seed";
-inline constexpr absl::string_view kNotShown = "action was not what was shown";
 
 // kSelect, kRank, or empty for a kind that is not known.
 std::optional<ActionKind> ActionKindOf(const log::v1::Decision& decision);

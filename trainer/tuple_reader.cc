@@ -149,6 +149,7 @@ class Reader {
       ++data_.excluded[std::string(reason)];
       return absl::OkStatus();
     }
+    if (!held.tuple.action_shown) ++data_.shown_otherwise;
     data_.action_kind = *filter_.action_kind;
     data_.num_features = *filter_.num_features;
     data_.can_abstain |=

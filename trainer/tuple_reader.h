@@ -33,6 +33,7 @@ struct TupleData {
   double kept_fraction = 1;  // Below 1: sub-sampled to fit memory_mb.
   std::map<std::string, uint64_t> excluded;  // Reason to count.
   uint64_t excluded_tuples() const;
+  uint64_t shown_otherwise = 0;  // Kept, with BanditTuple.action_shown unset.
   SegmentDamage damage;
   uint64_t newest_version = 0;  // Of the policies that logged the tuples.
   // A sample of the queries, for the warm-up of servers; smallest hash first.

@@ -19,6 +19,9 @@ struct BanditTuple {
   Action action;              // Rows by rank; kAbstain for no answer.
   double log_propensity = 0;  // log p, finite, at most 0.
   double loss = 0;            // δ in [-1, 0].
+  // False: the user saw something else than the action. The loss is what the
+  // logging policy got, but says nothing of the action.
+  bool action_shown = true;
 
   // A view of the rows; valid while this tuple is unchanged.
   Candidates candidates() const {

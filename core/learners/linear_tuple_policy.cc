@@ -123,6 +123,12 @@ double LinearTuplePolicy::LogProbability(const Eigen::VectorXd& parameters,
   return distribution_->LogPropensity(Score(parameters, i), tuples_[i].action);
 }
 
+double LinearTuplePolicy::LogWeight(const Eigen::VectorXd& parameters,
+                                    size_t i) {
+  if (!tuples_[i].action_shown) return -HUGE_VAL;
+  return LogProbability(parameters, i) - log_propensity(i);
+}
+
 double LinearTuplePolicy::AddLogProbabilityGradient(
     const Eigen::VectorXd& parameters, size_t i,
     absl::FunctionRef<double(double)> scale, Eigen::VectorXd* gradient) {

@@ -51,7 +51,10 @@ class LinearTuplePolicy : public TuplePolicy {
 
   size_t num_tuples() const override { return tuples_.size(); }
   Eigen::Index dimension() const override { return family_.dimension(); }
-  double loss(size_t i) const override { return tuples_[i].loss; }
+  // 0 where something else than the action was shown: nothing to learn there.
+  double loss(size_t i) const override {
+    return tuples_[i].action_shown ? tuples_[i].loss : 0;
+  }
   double log_propensity(size_t i) const override {
     return tuples_[i].log_propensity;
   }
@@ -59,6 +62,14 @@ class LinearTuplePolicy : public TuplePolicy {
   double AddLogProbabilityGradient(const Eigen::VectorXd& parameters, size_t i,
                                    absl::FunctionRef<double(double)> scale,
                                    Eigen::VectorXd* gradient) override;
+
+  // What OffPolicyEstimator::Add() takes. The reward, in [0, 1], is the one
+  // that was observed, whatever was shown: it counts for the logging policy.
+  // The weight is 0 (-infinity) where that was not the action: what the new
+  // policy would get is unknown, and the bounds stay valid without it. To leave
+  // such tuples out would condition on the action.
+  double reward(size_t i) const { return -tuples_[i].loss; }
+  double LogWeight(const Eigen::VectorXd& parameters, size_t i);
 
  private:
   LinearTuplePolicy(const LinearFamily& family,

@@ -69,14 +69,15 @@ TEST(TupleReaderTest, CountsWhatItLeavesOutByReason) {
   options.set_versions("1, 2");
   ASSERT_OK_AND_ASSIGN(const TupleData data, ReadTuples(options, {}));
   EXPECT_EQ(data.read_tuples, 40);
-  EXPECT_EQ(Kept(data), 24);
-  EXPECT_EQ(data.excluded_tuples(), 16);
+  EXPECT_EQ(Kept(data), 26);
+  EXPECT_EQ(data.excluded_tuples(), 14);
+  EXPECT_EQ(data.shown_otherwise, 2);
   const std::map<std::string, uint64_t> expected = {
       {std::string(kOtherModel), 1},    {std::string(kOtherVersion), 1},
       {std::string(kBadPropensity), 3}, {std::string(kOtherAction), 1},
       {std::string(kOtherFeatures), 1}, {std::string(kBadFeatures), 2},
       {std::string(kBadAction), 2},     {std::string(kBadReward), 1},
-      {std::string(kNotShown), 2},      {std::string(kSeeded), 2}};
+      {std::string(kSeeded), 2}};
   EXPECT_EQ(data.excluded, expected);
 }
 
@@ -182,6 +183,39 @@ TEST(ConvertTupleTest, KeepsEligibleRowsAndRenumbersTheAction) {
   ASSERT_OK_AND_ASSIGN(const auto not_eligible,
                        ConvertTuple(logged, expectation, &tuple));
   EXPECT_EQ(not_eligible, kBadAction);
+}
+
+TEST(ConvertTupleTest, KeepsTheRewardOfWhatWasShownInPlaceOfTheAction) {
+  log::v1::BanditTuple logged = MakeTuple({}, "d0");
+  logged.set_reward(1);
+  logged.mutable_decision()->set_action(0, 3);
+  const TupleExpectation expectation{.action_kind = ActionKind::kSelect,
+                                     .num_features = 5};
+  BanditTuple tuple;
+  ASSERT_OK(ConvertTuple(logged, expectation, &tuple));
+  EXPECT_TRUE(tuple.action_shown);  // No word of what was shown.
+  logged.mutable_shown()->add_shown(3);
+  ASSERT_OK(ConvertTuple(logged, expectation, &tuple));
+  EXPECT_TRUE(tuple.action_shown);
+  logged.mutable_shown()->set_shown(0, 2);
+  ASSERT_OK_AND_ASSIGN(auto reason, ConvertTuple(logged, expectation, &tuple));
+  EXPECT_EQ(reason, "");
+  EXPECT_FALSE(tuple.action_shown);
+  EXPECT_EQ(tuple.loss, -1);
+  logged.mutable_shown()->clear_shown();
+  logged.mutable_shown()->set_not_shown(true);
+  ASSERT_OK(ConvertTuple(logged, expectation, &tuple));
+  EXPECT_FALSE(tuple.action_shown);
+  // Not to show anything is what an abstention asks for.
+  logged.mutable_decision()->set_action(0, kAbstain);
+  ASSERT_OK_AND_ASSIGN(reason, ConvertTuple(logged, expectation, &tuple));
+  EXPECT_EQ(reason, "");
+  EXPECT_TRUE(tuple.action_shown);
+  // To show something is not.
+  logged.mutable_shown()->clear_not_shown();
+  logged.mutable_shown()->add_shown(2);
+  ASSERT_OK(ConvertTuple(logged, expectation, &tuple));
+  EXPECT_FALSE(tuple.action_shown);
 }
 
 TEST(ConvertTupleTest, KeepsSparseRowsSparse) {
