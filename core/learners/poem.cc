@@ -100,20 +100,21 @@ class Trainer {
     const Majoriser majoriser = MajoriseHere();
     Shuffle(epoch);
     progressive_ = Moments();
+    double longest = 0;
     const std::span<const uint32_t> order(order_);
     for (size_t begin = 0; begin < order.size();) {
       const size_t size =
           std::min<size_t>(run_.adagrad.batch_size(), order.size() - begin);
       BatchGradient(order.subspan(begin, size), majoriser);
       begin += size;
-      const double length = adagrad_.Step(gradient_, &parameters_);
+      longest = std::max(longest, adagrad_.Step(gradient_, &parameters_));
       // Also false for NaN.
       if (!(parameters_.norm() < kLargestNorm)) return EpochEnd::kDiverged;
-      if (length < run_.adagrad.gradient_tolerance()) {
-        return EpochEnd::kSmallDirection;
-      }
     }
-    return EpochEnd::kAllBatches;
+    // Not of one batch: without a reward in it the gradient is 0 at w = 0.
+    return longest < run_.adagrad.gradient_tolerance()
+               ? EpochEnd::kSmallDirection
+               : EpochEnd::kAllBatches;
   }
 
   // ∇G estimated from a batch, into gradient_; its u into progressive_.

@@ -36,7 +36,7 @@
 namespace sortition {
 
 enum class PoemTermination {
-  kGradient,               // A step's direction was below the tolerance.
+  kGradient,  // Every step's direction in an epoch was below the tolerance.
   kProgressiveValidation,  // No better epoch for `patience` epochs.
   kMaxEpochs,
 };

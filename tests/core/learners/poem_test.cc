@@ -204,6 +204,30 @@ TEST(PoemTest, ProgressiveValidationEndsARunThatGetsNoBetter) {
   EXPECT_LT(epochs, 1000);
 }
 
+TEST(PoemTest, BatchesWithoutARewardDoNotEndARun) {
+  // 10 of 1000 tuples are rewarded: most batches of 10 have none, and at w = 0
+  // their gradient is exactly 0.
+  std::vector<BanditTuple> tuples = World(27).Log(1000);
+  for (size_t i = 0; i < tuples.size(); ++i) {
+    tuples[i].loss = i % 100 == 0 ? -1 : 0;
+  }
+  LinearTuplePolicy policy =
+      *LinearTuplePolicy::Create(World::Family(), tuples);
+  PoemRun run = MakeRun(0);
+  run.adagrad.set_batch_size(10);
+  run.adagrad.set_max_epochs(3);
+  run.adagrad.set_patience(3);
+  ASSERT_OK_AND_ASSIGN(const PoemResult result, TrainPoem(&policy, run));
+  EXPECT_EQ(result.termination, PoemTermination::kMaxEpochs);
+  EXPECT_EQ(result.epochs, 3);
+  EXPECT_GT(result.parameters.norm(), 0.1);
+  // Nor does a run go on where no batch has one.
+  for (BanditTuple& tuple : tuples) tuple.loss = 0;
+  ASSERT_OK_AND_ASSIGN(const PoemResult nothing, TrainPoem(&policy, run));
+  EXPECT_EQ(nothing.termination, PoemTermination::kGradient);
+  EXPECT_EQ(nothing.epochs, 1);
+}
+
 TEST(PoemTest, DivergenceIsAnError) {
   // 2 μ w overflows at the start.
   std::vector<BanditTuple> tuples = World(24).Log(300);
