@@ -43,7 +43,8 @@ Fits a logistic regression of relevance on the features of each candidate and
 publishes it as the next version: for --action=select as softmax selection that
 can abstain (a candidate less likely relevant than not scores below abstaining),
 for --action=rank as Plackett-Luce. The uniform mixture and the temperature make
-it explore, so that its log can be learned from.
+it explore, so that its log can be learned from. Where the model has a version
+already, only --force replaces it: nothing compares the two.
 
   sortition-trainer fit --data=FILE --model_store=DIR [--model=NAME] ...
 

@@ -29,6 +29,17 @@ absl::Status ValidateFitOptions(const FitOptions& options) {
   return absl::OkStatus();
 }
 
+// A fitted model is compared with nothing: it must not replace what serves.
+absl::Status CheckFirst(const FitOptions& options, const ModelStore& store) {
+  if (options.force()) return absl::OkStatus();
+  ASSIGN_OR_RETURN(const auto versions, store.ListVersions(options.model()));
+  if (versions.empty()) return absl::OkStatus();
+  return absl::FailedPreconditionError(absl::StrCat(
+      "model '", options.model(), "' has version ", versions.back(),
+      " already, which would be replaced without a gate; give another model, "
+      "or --force"));
+}
+
 // `max_queries` of them, without replacement, by seed.
 std::vector<LabelledQuery> DrawQueries(std::vector<LabelledQuery> queries,
                                        const FitOptions& options) {
@@ -79,6 +90,8 @@ std::vector<log::v1::Decision> WarmupQueries(
 
 absl::StatusOr<FitReport> Fit(const FitOptions& options) {
   RETURN_IF_ERROR(ValidateFitOptions(options));
+  const ModelStore store(options.model_store());
+  RETURN_IF_ERROR(CheckFirst(options, store));
   ASSIGN_OR_RETURN(LabelledQueries data, ReadLetor(options.data()));
   const std::vector<LabelledQuery> queries =
       DrawQueries(std::move(data.queries), options);
@@ -107,7 +120,6 @@ absl::StatusOr<FitReport> Fit(const FitOptions& options) {
   provenance->set_options(options.ShortDebugString());
   provenance->set_created_time_us(absl::ToUnixMicros(absl::Now()));
   provenance->set_num_tuples(labels.size());
-  const ModelStore store(options.model_store());
   FitReport report;
   ASSIGN_OR_RETURN(
       report.version,

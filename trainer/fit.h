@@ -20,7 +20,8 @@ struct FitReport {
 // Logistic regression of "relevant" on the features of every candidate, served
 // as softmax selection that abstains where no candidate reaches probability 1/2
 // (select) or as Plackett-Luce (rank). InvalidArgument for bad options or data,
-// or where the drawn queries have no relevant or only relevant candidates.
+// or where the drawn queries have no relevant or only relevant candidates;
+// FailedPrecondition where the model has a version already, but for `force`.
 absl::StatusOr<FitReport> Fit(const config::v1::FitOptions& options);
 
 }  // namespace sortition

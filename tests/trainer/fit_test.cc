@@ -62,6 +62,7 @@ TEST_F(FitTest, SelectionAbstainsWhereNoCandidateIsProbablyRelevant) {
 
 TEST_F(FitTest, RankPublishesPlackettLuceAsTheNextVersion) {
   ASSERT_OK(Fit(options_));
+  options_.set_force(true);
   options_.set_action("rank");
   options_.set_inverse_temperature(0.5);
   ASSERT_OK_AND_ASSIGN(const FitReport report, Fit(options_));
@@ -74,6 +75,7 @@ TEST_F(FitTest, RankPublishesPlackettLuceAsTheNextVersion) {
 
 TEST_F(FitTest, TheSeedDrawsTheQueries) {
   options_.set_max_queries(5);
+  options_.set_force(true);
   ASSERT_OK(Fit(options_));
   ASSERT_OK(Fit(options_));
   options_.set_seed(2);
@@ -84,6 +86,19 @@ TEST_F(FitTest, TheSeedDrawsTheQueries) {
   ASSERT_OK_AND_ASSIGN(const StoredModel other, store.Load("default", 3));
   EXPECT_EQ(first.model.weights(0), again.model.weights(0));
   EXPECT_NE(first.model.weights(0), other.model.weights(0));
+}
+
+TEST_F(FitTest, ReplacesNoVersionUnlessForced) {
+  ASSERT_OK(Fit(options_));
+  EXPECT_THAT(Fit(options_),
+              StatusIs(absl::StatusCode::kFailedPrecondition,
+                       HasSubstr("model 'default' has version 1 already")));
+  options_.set_model("another");
+  EXPECT_OK(Fit(options_));
+  options_.set_model("default");
+  options_.set_force(true);
+  ASSERT_OK_AND_ASSIGN(const FitReport report, Fit(options_));
+  EXPECT_EQ(report.version, 2);
 }
 
 TEST_F(FitTest, ErrorsNameWhatIsWrong) {
