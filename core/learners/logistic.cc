@@ -11,9 +11,17 @@
 namespace sortition {
 namespace {
 
-// Stop where no entry of the gradient exceeds this times the number of rows:
-// sums of n terms of size 1 carry rounding of about n · 1e-16.
+// Stop where no entry of the gradient exceeds this times Σᵢ |xᵢⱼ|: a sum of
+// such terms carries rounding of about 1e-16 times that, whatever the scale.
 constexpr double kRelativeTolerance = 1e-12;
+
+// The same where no step lowers the objective any more. Near the optimum an
+// objective of rounding 1e-16 is flat where the gradient is some 1e-8 of what
+// it can be; further away the run has failed.
+constexpr double kStalledTolerance = 1e-6;
+
+// 2^-60 of a Newton step is below the rounding of any point but 0.
+constexpr int kMaxHalvings = 60;
 
 using RowMatrix =
     Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
@@ -41,6 +49,11 @@ absl::Status Validate(const LogisticData& data) {
         " candidates are relevant, must be at least one and not all"));
   }
   return absl::OkStatus();
+}
+
+bool IsSmall(const Eigen::VectorXd& gradient, double tolerance,
+             const Eigen::VectorXd& scale) {
+  return (gradient.array().abs() <= tolerance * scale.array()).all();
 }
 
 // The problem with the intercept as last column of ones.
@@ -95,8 +108,7 @@ absl::StatusOr<LogisticResult> FitLogistic(
   RETURN_IF_ERROR(Validate(data));
   const Problem problem = MakeProblem(data, options.l2());
   const Eigen::Index d = problem.rows.cols() - 1;
-  const double tolerance =
-      kRelativeTolerance * static_cast<double>(problem.rows.rows());
+  const Eigen::VectorXd scale = problem.rows.cwiseAbs().colwise().sum();
   Eigen::VectorXd point = Eigen::VectorXd::Zero(d + 1);
   LogisticResult result;
   result.objective = problem.Value(point);
@@ -104,7 +116,7 @@ absl::StatusOr<LogisticResult> FitLogistic(
   while (true) {
     const Eigen::VectorXd gradient = problem.Gradient(point, &hessian);
     result.gradient_norm = gradient.cwiseAbs().maxCoeff();
-    result.converged = result.gradient_norm <= tolerance;
+    result.converged = IsSmall(gradient, kRelativeTolerance, scale);
     if (result.converged || result.iterations >= options.max_iterations()) {
       break;
     }
@@ -116,14 +128,12 @@ absl::StatusOr<LogisticResult> FitLogistic(
           options.l2(), "; try a larger l2"));
     }
     double value = problem.Value(point - step);
-    while (!(value < result.objective) && step.norm() > 0 &&
-           step.norm() > 1e-14 * (1 + point.norm())) {
+    for (int i = 0; i < kMaxHalvings && !(value < result.objective); ++i) {
       step /= 2;
       value = problem.Value(point - step);
     }
-    // No step lowers the objective any more: it is at its rounding level.
     if (!(value < result.objective)) {
-      result.converged = true;
+      result.converged = IsSmall(gradient, kStalledTolerance, scale);
       break;
     }
     point -= step;

@@ -30,7 +30,9 @@ struct LogisticResult {
   double objective = 0;
   double gradient_norm = 0;  // Largest absolute entry at the end.
   uint32_t iterations = 0;
-  bool converged = false;  // Gradient at rounding level before the limit.
+  // The gradient, or else the objective, reached its rounding level before the
+  // limit.
+  bool converged = false;
 };
 
 // InvalidArgument where sizes disagree or all labels are equal (the intercept

@@ -79,6 +79,37 @@ TEST(LogisticTest, SeparableLabelsAreFineWithAPenalty) {
   EXPECT_NEAR(result.intercept, 0, 1e-6);  // By symmetry.
 }
 
+TEST(LogisticTest, ConvergesToASmallGradientAtAnyScaleOfTheFeatures) {
+  // Heavy-tailed features of 1e16 (weights of 1e-16, full Newton steps often
+  // too long), each row with its mirror image, so that the intercept is 0.
+  constexpr double kScale = 1e16;
+  for (uint64_t seed = 0; seed < 500; ++seed) {
+    RandomSequence random(SeedKey(seed));
+    std::vector<float> features;
+    std::vector<uint8_t> labels;
+    for (int i = 0; i < 6; ++i) {
+      float row[2];
+      for (float& value : row) {
+        const double magnitude = std::exp(3 * random.Normal());
+        value = static_cast<float>(random.Uniform() < 0.5 ? -kScale * magnitude
+                                                          : kScale * magnitude);
+      }
+      const bool relevant = random.Uniform() < 0.5;
+      features.insert(features.end(), {row[0], row[1], -row[0], -row[1]});
+      labels.insert(labels.end(), {relevant, !relevant});
+    }
+    double largest = 0;
+    for (const float value : features) {
+      largest = std::fmax(largest, std::fabs(value));
+    }
+    ASSERT_OK_AND_ASSIGN(
+        const LogisticResult result,
+        FitLogistic({features, labels, 2}, Options(1e-6 * kScale * kScale)));
+    EXPECT_TRUE(result.converged) << seed;
+    EXPECT_LT(result.gradient_norm, 1e-6 * largest) << seed;
+  }
+}
+
 TEST(LogisticTest, RefusesLabelsOfOneKindAndWrongSizes) {
   const std::vector<float> features = {1, 2, 3};
   const std::vector<uint8_t> none = {0, 0, 0};
