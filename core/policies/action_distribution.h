@@ -48,7 +48,8 @@ struct Draw {
 };
 
 // Immutable and thread-safe. Scores up to ±1e4 (after the temperature) and m up
-// to 1e6 keep log-propensities finite and exact to rounding.
+// to 1e6 keep log-propensities finite and exact to rounding. Where a
+// distribution cannot draw as it computes, all log-propensities are -infinity.
 class ActionDistribution {
  public:
   virtual ~ActionDistribution() = default;

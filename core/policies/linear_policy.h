@@ -57,8 +57,10 @@ class LinearPolicy {
     return static_cast<uint32_t>(weights_.size());
   }
 
-  // Draws an action in document indexes with its log-propensity. Pure function
-  // of (query, key). Requires num_features() to match, at least one eligible.
+  // Draws an action in document indexes with its log-propensity; -infinity, not
+  // to be served, where scores are beyond what can be drawn exactly
+  // (kMaxRankingLogit). Pure function of (query, key). Requires num_features()
+  // to match, at least one eligible.
   void Decide(const PolicyQuery& query, const Hash128& key,
               PolicyWorkspace* workspace, Draw* draw) const;
 

@@ -141,9 +141,23 @@ double MixConditionals(const LogMixture& mixture, size_t num_eligible,
 
 }  // namespace
 
+bool RankingDistribution::CanDraw(const ScoredCandidates& candidates) const {
+  if (!mixture_.has_policy()) return true;
+  // Counted, not searched: no branch and no chain of dependent maxima.
+  size_t outside = 0;
+  for (const double score : candidates.scores) {
+    outside += std::abs(alpha_ * score) <= kMaxRankingLogit ? 0 : 1;
+  }
+  return outside == 0;
+}
+
 double RankingDistribution::Propensity(
     const ScoredCandidates& candidates, std::span<const int32_t> action,
     DistributionScratch* scratch, std::vector<double>* conditionals) const {
+  if (!CanDraw(candidates)) {
+    conditionals->assign(action.size(), -HUGE_VAL);
+    return -HUGE_VAL;
+  }
   if (mixture_.has_policy()) {
     PolicyConditionals(candidates, alpha_, action, scratch, nullptr,
                        conditionals);
@@ -214,7 +228,7 @@ double RankingDistribution::LogPropensityGradient(
   *abstain_gradient = 0;
   std::fill(score_gradient.begin(), score_gradient.end(), 0);
   if (!MarkTaken(candidates, action, &scratch.taken)) return -HUGE_VAL;
-  if (!mixture_.has_policy()) {
+  if (!mixture_.has_policy() || !CanDraw(candidates)) {
     return Propensity(candidates, action, &scratch, &scratch.conditionals);
   }
   std::vector<LogSum>& log_sums = scratch.log_sums;

@@ -5,12 +5,21 @@
 // Drawn by Gumbel top-k: the k largest α s(j) - log(-log u_j). Cost O(m + k log
 // k) for a draw, O(m + k) for a probability, without cancellation: the
 // normaliser of rank r is built from the tail up, never by subtraction.
+//
+// Logits α s beyond ±1e9 (kMaxRankingLogit) make every order impossible: log h
+// is -infinity, of what is drawn too, so that nobody serves it or learns from
+// it. The sum of such a logit and the noise, of size 1, would be rounded by
+// more than 1e-7, at 1e17 to no noise at all, and orders would not be drawn as
+// often as is logged. (Selections have no such limit: they are drawn from the
+// probabilities that are logged.)
 #include <vector>
 
 #include "core/policies/action_distribution.h"
 #include "core/policies/log_mixture.h"
 
 namespace sortition {
+
+inline constexpr double kMaxRankingLogit = 1e9;
 
 class RankingDistribution : public ActionDistribution {
  public:
@@ -34,8 +43,11 @@ class RankingDistribution : public ActionDistribution {
                             std::span<double> probabilities) const override;
 
  private:
+  // Whether the logits are in ±kMaxRankingLogit, or do not count.
+  bool CanDraw(const ScoredCandidates& candidates) const;
+
   // log h of a well-formed action that is marked in scratch->taken, and of each
-  // rank given those above.
+  // rank given those above; -infinity without CanDraw().
   double Propensity(const ScoredCandidates& candidates,
                     std::span<const int32_t> action,
                     DistributionScratch* scratch,

@@ -205,5 +205,31 @@ TEST(LinearTuplePolicyErrorsTest, NamesTheTupleThatDoesNotFit) {
               StatusIs(kInvalid, HasSubstr("tuple 2 has 5 features")));
 }
 
+TEST(LinearTuplePolicyRangeTest, WhatTheServerWouldRefuseEarnsNothing) {
+  // Scores of 1e10: a ranking of them is not drawn as it is logged.
+  BanditTuple tuple;
+  tuple.num_features = 1;
+  tuple.values = {1e10f, 1e10f};
+  tuple.action = {0, 1};
+  tuple.log_propensity = std::log(0.5);
+  tuple.loss = -1;
+  const std::vector<BanditTuple> tuples = {tuple};
+  const LinearFamily family{ActionKind::kRank, 1, false, 0.1};
+  LinearTuplePolicy policy = *LinearTuplePolicy::Create(family, tuples);
+  const Eigen::VectorXd point = Eigen::VectorXd::Ones(1);
+  EXPECT_EQ(policy.LogProbability(point, 0), -HUGE_VAL);
+  EXPECT_EQ(policy.LogWeight(point, 0), -HUGE_VAL);
+  Eigen::VectorXd gradient = Eigen::VectorXd::Zero(1);
+  double seen = 0;
+  const auto scale = [&seen](double log_probability) {
+    seen = log_probability;
+    return 1.0;
+  };
+  EXPECT_EQ(policy.AddLogProbabilityGradient(point, 0, scale, &gradient),
+            -HUGE_VAL);
+  EXPECT_EQ(seen, -HUGE_VAL);
+  EXPECT_EQ(gradient[0], 0);
+}
+
 }  // namespace
 }  // namespace sortition

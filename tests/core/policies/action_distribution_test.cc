@@ -30,6 +30,36 @@ double LogPropensity(const DistributionCase& c, const Action& action) {
   return c.Distribution()->LogPropensity(c.Candidates(), action);
 }
 
+// At 1e17 the noise of the draw is below half a unit in the last place: of two
+// equal candidates the first would always come first, logged with 1/2.
+TEST(RankingDistributionTest, RefusesLogitsThatSwallowTheNoise) {
+  for (const double epsilon : {0.0, 0.1}) {
+    for (const double score : {1e17, -1e17, 1.001e9}) {
+      const DistributionCase c = Ranking({score, score}, 2, epsilon);
+      Draw draw;
+      c.Distribution()->Sample(c.Candidates(), CounterRandom(SeedKey(1)),
+                               &draw);
+      EXPECT_EQ(draw.log_propensity, -HUGE_VAL) << score;
+      EXPECT_EQ(LogPropensity(c, draw.action), -HUGE_VAL) << score;
+      std::vector<double> gradient(2, 7);
+      double abstain_gradient = 7;
+      EXPECT_EQ(c.Distribution()->LogPropensityGradient(
+                    c.Candidates(), draw.action, gradient, &abstain_gradient),
+                -HUGE_VAL);
+      EXPECT_EQ(gradient, std::vector<double>(2, 0));
+    }
+    const DistributionCase c = Ranking({1e9, -1e9}, 2, epsilon);
+    EXPECT_TRUE(std::isfinite(LogPropensity(c, {1, 0})));
+  }
+  // The logit counts, not the score.
+  DistributionCase c = Ranking({1e4, 1e4}, 2);
+  c.inverse_temperature = 1e6;
+  EXPECT_EQ(LogPropensity(c, {0, 1}), -HUGE_VAL);
+  // Uniform orders have no logits.
+  EXPECT_NEAR(LogPropensity(Ranking({1e17, 1e17}, 2, 1), {0, 1}), -std::log(2),
+              1e-15);
+}
+
 TEST(MakeActionDistributionTest, NamesWhatIsWrong) {
   const auto message = [](const model::v1::Policy& policy) {
     return std::string(MakeActionDistribution(policy).status().message());

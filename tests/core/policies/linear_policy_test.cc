@@ -264,20 +264,32 @@ TEST(LinearPolicyTest, CreateNamesWhatIsWrong) {
               StatusIs(kInvalid, HasSubstr("inverse_temperature is 0")));
 }
 
-// The largest numbers that are let in give finite answers.
+// The largest numbers that are let in give finite answers, or none.
 TEST(LinearPolicyTest, LargestNumbersStayFinite) {
   const std::vector<float> features = {3e38f, 3e38f, -3e38f, -3e38f, 0, 0};
-  model::v1::Policy proto = MakePolicy(ActionKind::kRank, 0.1);
-  proto.set_inverse_temperature(1e6);
-  const LinearPolicy policy = MustCreate(proto, {1e200, 1e200});
   PolicyQuery query;
   query.candidates = Candidates::DenseUnchecked(features, 2);
   PolicyWorkspace workspace;
   Draw draw;
-  policy.Decide(query, SeedKey(1), &workspace, &draw);
+  model::v1::Policy proto = MakePolicy(ActionKind::kSelect, 0.1);
+  proto.mutable_softmax_selection()->clear_abstain_score();
+  proto.set_inverse_temperature(1e6);
+  const LinearPolicy select = MustCreate(proto, {1e200, 1e200});
+  select.Decide(query, SeedKey(1), &workspace, &draw);
   EXPECT_TRUE(std::isfinite(draw.log_propensity));
-  EXPECT_NEAR(policy.LogPropensity(query, Action{1, 2, 0}, &workspace),
-              std::log(0.1 / 6), 1e-12);
+  EXPECT_NEAR(select.LogPropensity(query, Action{1}, &workspace),
+              std::log(0.1 / 3), 1e-12);
+
+  proto.mutable_plackett_luce();
+  const LinearPolicy rank = MustCreate(proto, {1e200, 1e200});
+  rank.Decide(query, SeedKey(1), &workspace, &draw);
+  EXPECT_EQ(draw.log_propensity, -HUGE_VAL);
+  EXPECT_EQ(rank.LogPropensity(query, Action{1, 2, 0}, &workspace), -HUGE_VAL);
+  std::vector<double> gradient(2, 1);
+  EXPECT_EQ(rank.AddLogPropensityGradient(query, Action{1, 2, 0}, 1, &workspace,
+                                          gradient),
+            -HUGE_VAL);
+  EXPECT_EQ(gradient, std::vector<double>(2, 1));
 }
 
 TEST(LinearPolicyTest, UniformTakesAnyNumberOfFeatures) {
