@@ -1,5 +1,7 @@
 #include "trainer/train.h"
 
+#include "core/base/hash.h"
+#include "core/counterfactual/moments.h"
 #include "gmock/gmock.h"
 #include "google/protobuf/util/json_util.h"
 #include "gtest/gtest.h"
@@ -153,6 +155,37 @@ TEST_F(TrainTest, OlderVersionsTrainAndTheNewestTests) {
                 evaluation.test_tuples(),
             1400);
   EXPECT_GT(evaluation.train_tuples(), 1100);
+}
+
+TEST_F(TrainTest, TheGateLooksAtTheTestPartOnly) {
+  // In the test part everything is the other way round: what looks better in
+  // training and validation is worse there.
+  Prepare({}, 0);
+  std::vector<log::v1::BanditTuple> tuples = MakeTuples({}, 4000);
+  Moments test_rewards;
+  uint64_t validation = 0;
+  for (auto& tuple : tuples) {
+    const double split = UnitInterval(
+        StableHash(HashDomain::kSplit, {tuple.decision().decision_id()}));
+    if (split >= 0.25) {
+      if (split < 0.5) ++validation;
+      continue;
+    }
+    tuple.set_reward(1 - tuple.reward());
+    test_rewards.Add(tuple.reward());
+  }
+  WriteSegment(dir_.Sub("tuples"), 1, tuples);
+  ASSERT_OK_AND_ASSIGN(const auto report, Train(options_));
+  const auto& evaluation = report.evaluation();
+  EXPECT_EQ(evaluation.test_tuples(), test_rewards.count());
+  EXPECT_EQ(evaluation.validation_tuples(), validation);
+  EXPECT_NEAR(evaluation.logging_reward().value(), test_rewards.mean(), 1e-12);
+  EXPECT_LT(evaluation.improvement().value(), -0.05);
+  EXPECT_FALSE(report.gate_passed());
+  EXPECT_FALSE(report.has_version());
+  for (const auto& point : evaluation.grid()) {
+    EXPECT_GT(point.validation_lower(), 0);
+  }
 }
 
 TEST_F(TrainTest, WhatWasShownInsteadEarnsForTheLoggingPolicyOnly) {
