@@ -132,15 +132,11 @@ class Reader {
     absl::string_view reason = FilterReason(decision);
     HeldTuple held;
     if (reason.empty()) {
-      if (!filter_.action_kind.has_value()) {
-        filter_.action_kind = ActionKindOf(decision);
-      }
-      if (!filter_.num_features.has_value()) {
-        filter_.num_features = decision.num_features();
-      }
       const TupleExpectation expectation{
-          .action_kind = filter_.action_kind.value_or(ActionKind::kSelect),
-          .num_features = *filter_.num_features,
+          .action_kind = filter_.action_kind.value_or(
+              ActionKindOf(decision).value_or(ActionKind::kSelect)),
+          .num_features =
+              filter_.num_features.value_or(decision.num_features()),
           .reward_min = options_.reward_min(),
           .reward_max = options_.reward_max()};
       ASSIGN_OR_RETURN(reason, ConvertTuple(logged, expectation, &held.tuple));
@@ -150,6 +146,9 @@ class Reader {
       return absl::OkStatus();
     }
     if (!held.tuple.action_shown) ++data_.shown_otherwise;
+    // Converted: the kind is known.
+    filter_.action_kind = ActionKindOf(decision);
+    filter_.num_features = decision.num_features();
     data_.action_kind = *filter_.action_kind;
     data_.num_features = *filter_.num_features;
     data_.can_abstain |=

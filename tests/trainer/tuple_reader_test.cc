@@ -81,6 +81,28 @@ TEST(TupleReaderTest, CountsWhatItLeavesOutByReason) {
   EXPECT_EQ(data.excluded, expected);
 }
 
+TEST(TupleReaderTest, TakesKindAndFeaturesFromTheFirstUsableTuple) {
+  const TestDir dir;
+  std::vector<log::v1::BanditTuple> tuples = MakeTuples({}, 10);
+  // Another kind and another number of features, and neither is usable.
+  tuples[0].mutable_decision()->set_num_features(6);
+  tuples[1].mutable_decision()->set_action_kind(log::v1::RANK);
+  tuples[1].mutable_decision()->set_log_propensity(0.5);
+  tuples[2].mutable_decision()->set_action_kind(
+      log::v1::ACTION_KIND_UNSPECIFIED);
+  WriteSegment(dir.Sub("t"), 0, tuples);
+  ASSERT_OK_AND_ASSIGN(const TupleData data,
+                       ReadTuples(Options(dir.Sub("t")), {}));
+  EXPECT_EQ(Kept(data), 7);
+  EXPECT_EQ(data.num_features, 5);
+  EXPECT_EQ(data.action_kind, ActionKind::kSelect);
+  const std::map<std::string, uint64_t> expected = {
+      {std::string(kBadFeatures), 1},
+      {std::string(kBadPropensity), 1},
+      {std::string(kOtherAction), 1}};
+  EXPECT_EQ(data.excluded, expected);
+}
+
 TEST(TupleReaderTest, RewardOutOfRangeIsAnErrorWithItsValue) {
   const TestDir dir;
   std::vector<log::v1::BanditTuple> tuples = MakeTuples({}, 3);
