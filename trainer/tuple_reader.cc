@@ -21,6 +21,20 @@ namespace {
 
 constexpr double kBytesPerMib = 1024.0 * 1024.0;
 
+// Of the queries kept for warm-up: enough for any server, and never more than
+// this share of memory_mb, of which it is a part.
+constexpr double kMaxWarmupBytes = 64 * kBytesPerMib;
+constexpr double kMaxWarmupShare = 1.0 / 8;
+
+double MemoryBytes(const config::v1::TrainOptions& options) {
+  return static_cast<double>(options.memory_mb()) * kBytesPerMib;
+}
+
+double WarmupBytes(const config::v1::TrainOptions& options) {
+  if (options.warmup_queries() == 0) return 0;
+  return std::min(kMaxWarmupBytes, kMaxWarmupShare * MemoryBytes(options));
+}
+
 struct HeldTuple {
   BanditTuple tuple;
   double subsample = 0;  // Kept while below the threshold.
@@ -164,12 +178,12 @@ class Reader {
     held.split = UnitInterval(StableHash(HashDomain::kSplit, {id}));
     held.evaluates = decision.version() ==
                      filter_.baseline_version.value_or(decision.version());
-    if (held.subsample >= keep_) return;
     KeepForWarmup(held.subsample, decision);
+    if (held.subsample >= keep_) return;
     bytes_ += Bytes(held);
     held_.push_back(std::move(held));
-    const double limit =
-        static_cast<double>(options_.memory_mb()) * kBytesPerMib;
+    // Reserved in full: what is kept must not depend on the order.
+    const double limit = MemoryBytes(options_) - WarmupBytes(options_);
     while (static_cast<double>(bytes_) > limit) HalveSample();
   }
 
@@ -189,12 +203,19 @@ class Reader {
                 {"kept_fraction", absl::StrCat(keep_)}});
   }
 
+  // Those of smallest hash, as many as there is room for.
   void KeepForWarmup(double hash, const log::v1::Decision& decision) {
-    const size_t limit = options_.warmup_queries();
-    if (limit == 0) return;
-    if (warmup_.size() >= limit && warmup_.rbegin()->first <= hash) return;
-    warmup_.emplace(hash, decision);
-    if (warmup_.size() > limit) warmup_.erase(std::prev(warmup_.end()));
+    if (hash >= warmup_end_) return;
+    const auto [place, inserted] = warmup_.emplace(hash, decision);
+    if (inserted) warmup_bytes_ += place->second.SpaceUsedLong();
+    while (warmup_.size() > options_.warmup_queries() ||
+           static_cast<double>(warmup_bytes_) > WarmupBytes(options_)) {
+      // None behind the first without room, whatever the order.
+      const auto last = std::prev(warmup_.end());
+      warmup_end_ = last->first;
+      warmup_bytes_ -= last->second.SpaceUsedLong();
+      warmup_.erase(last);
+    }
   }
 
   const config::v1::TrainOptions& options_;
@@ -204,7 +225,9 @@ class Reader {
   std::vector<HeldTuple> held_;
   size_t bytes_ = 0;
   double keep_ = 1;
-  std::map<double, log::v1::Decision> warmup_;  // By hash.
+  std::map<double, log::v1::Decision> warmup_;  // By hash, below warmup_end_.
+  double warmup_end_ = 1;
+  size_t warmup_bytes_ = 0;
   log::v1::LogRecord record_;
 };
 

@@ -144,6 +144,44 @@ TEST(TupleReaderTest, OverTheLimitKeepsASampleThatDoesNotDependOnTheOrder) {
   EXPECT_GT(forward.validation.size(), 15);
 }
 
+TEST(TupleReaderTest, WarmupQueriesAreBoundedInBytesWhateverTheOrder) {
+  const TestDir dir;
+  // 4 to 20 KB each: 100 of them are far above the eighth of 1 MiB.
+  std::vector<log::v1::BanditTuple> tuples;
+  for (int i = 0; i < 200; ++i) {
+    SyntheticLog log;
+    log.num_candidates = i % 2 == 0 ? 50 : 250;
+    log.num_features = 20;
+    tuples.push_back(MakeTuple(log, absl::StrCat("d", i)));
+  }
+  WriteSegment(dir.Sub("forward"), 0, tuples);
+  std::reverse(tuples.begin(), tuples.end());
+  WriteSegment(dir.Sub("backward"), 0, tuples);
+  config::v1::TrainOptions options = Options(dir.Sub("forward"));
+  options.set_memory_mb(1);
+  ASSERT_OK_AND_ASSIGN(const TupleData forward, ReadTuples(options, {}));
+  options.set_tuples(dir.Sub("backward"));
+  ASSERT_OK_AND_ASSIGN(const TupleData backward, ReadTuples(options, {}));
+  size_t bytes = 0;
+  std::vector<std::string> ids;
+  for (const auto& decision : forward.warmup) {
+    bytes += decision.SpaceUsedLong();
+    ids.push_back(decision.decision_id());
+  }
+  EXPECT_LE(bytes, (1 << 20) / 8);
+  EXPECT_GE(bytes, (1 << 20) / 16);
+  ASSERT_EQ(backward.warmup.size(), ids.size());
+  for (size_t i = 0; i < ids.size(); ++i) {
+    EXPECT_EQ(backward.warmup[i].decision_id(), ids[i]);
+  }
+  // They count in memory_mb.
+  for (const auto* part :
+       {&forward.train, &forward.validation, &forward.test}) {
+    for (const BanditTuple& tuple : *part) bytes += tuple.bytes();
+  }
+  EXPECT_LE(bytes, 1 << 20);
+}
+
 TEST(TupleReaderTest, ADamagedRecordCostsItselfOnly) {
   const TestDir dir;
   WriteSegment(dir.Sub("t"), 0, MakeTuples({}, 50));
