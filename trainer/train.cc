@@ -68,6 +68,10 @@ absl::StatusOr<TupleFilter> MakeFilter(const TrainOptions& options,
     filter.action_kind = newest.model.policy().has_plackett_luce()
                              ? ActionKind::kRank
                              : ActionKind::kSelect;
+    if (filter.action_kind == ActionKind::kSelect) {
+      filter.can_abstain =
+          newest.model.policy().softmax_selection().has_abstain_score();
+    }
   }
   if (options.action() == "select") filter.action_kind = ActionKind::kSelect;
   if (options.action() == "rank") filter.action_kind = ActionKind::kRank;

@@ -161,6 +161,9 @@ absl::StatusOr<absl::string_view> ConvertTuple(
   if (!PackAction(decision, expectation.action_kind, &row_of, result)) {
     return kBadAction;
   }
+  if (!expectation.can_abstain && result->action[0] == kAbstain) {
+    return kAbstained;
+  }
   if (logged.reward() < expectation.reward_min ||
       logged.reward() > expectation.reward_max) {
     return absl::InvalidArgumentError(absl::StrCat(

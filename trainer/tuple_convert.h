@@ -14,6 +14,7 @@ namespace sortition {
 struct TupleExpectation {
   ActionKind action_kind = ActionKind::kSelect;
   uint32_t num_features = 0;
+  bool can_abstain = true;
   double reward_min = 0;
   double reward_max = 1;
 };
@@ -27,6 +28,8 @@ inline constexpr absl::string_view kBadPropensity = "propensity not in (0, 1]";
 inline constexpr absl::string_view kBadFeatures = "malformed features";
 inline constexpr absl::string_view kBadAction = "malformed action";
 inline constexpr absl::string_view kBadReward = "reward not finite";
+inline constexpr absl::string_view kAbstained =
+    "abstained, which the newest version cannot";
 inline constexpr absl::string_view kSeeded = "drawn with the request's seed";
 
 // kSelect, kRank, or empty for a kind that is not known.

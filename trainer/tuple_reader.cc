@@ -151,6 +151,7 @@ class Reader {
               ActionKindOf(decision).value_or(ActionKind::kSelect)),
           .num_features =
               filter_.num_features.value_or(decision.num_features()),
+          .can_abstain = filter_.can_abstain.value_or(true),
           .reward_min = options_.reward_min(),
           .reward_max = options_.reward_max()};
       ASSIGN_OR_RETURN(reason, ConvertTuple(logged, expectation, &held.tuple));
@@ -165,8 +166,8 @@ class Reader {
     filter_.num_features = decision.num_features();
     data_.action_kind = *filter_.action_kind;
     data_.num_features = *filter_.num_features;
-    data_.can_abstain |=
-        decision.can_abstain() && data_.action_kind == ActionKind::kSelect;
+    data_.can_abstain |= filter_.can_abstain.value_or(decision.can_abstain()) &&
+                         data_.action_kind == ActionKind::kSelect;
     data_.newest_version = std::max(data_.newest_version, decision.version());
     Hold(decision, std::move(held));
     return absl::OkStatus();

@@ -19,7 +19,7 @@ namespace sortition {
 struct TupleData {
   ActionKind action_kind = ActionKind::kSelect;
   uint32_t num_features = 0;
-  bool can_abstain = false;  // In at least one tuple.
+  bool can_abstain = false;  // Selections: as the filter says.
   // Split by HashDomain::kSplit of the decision id: a decision is in the same
   // part in every run, but for those that the baseline did not log: they only
   // train.
@@ -44,6 +44,7 @@ struct TupleData {
 struct TupleFilter {
   std::optional<ActionKind> action_kind;
   std::optional<uint32_t> num_features;
+  std::optional<bool> can_abstain;  // Unset: where one of the tuples could.
   // The version that a new one would replace. Only what it logged validates and
   // tests, since the mean reward there is the one to beat. Unset: all versions.
   std::optional<uint64_t> baseline_version;

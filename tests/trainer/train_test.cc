@@ -9,6 +9,7 @@
 #include "tests/trainer/synthetic_tuples.h"
 #include "trainer/commands.h"
 #include "trainer/report.h"
+#include "trainer/tuple_convert.h"
 
 namespace sortition {
 namespace {
@@ -155,6 +156,29 @@ TEST_F(TrainTest, OlderVersionsTrainAndTheNewestTests) {
                 evaluation.test_tuples(),
             1400);
   EXPECT_GT(evaluation.train_tuples(), 1100);
+}
+
+TEST_F(TrainTest, TheNewestVersionSaysWhetherToAbstain) {
+  // Version 1 could abstain, version 2 cannot.
+  Prepare({}, 1000);
+  SyntheticLog newest;
+  newest.version = 2;
+  newest.can_abstain = false;
+  ASSERT_OK(store_.Publish(LoggingModel(newest), nullptr, {}));
+  std::vector<log::v1::BanditTuple> tuples;
+  for (int i = 0; i < 1000; ++i) {
+    tuples.push_back(MakeTuple(newest, absl::StrCat("new", i)));
+  }
+  WriteSegment(dir_.Sub("tuples"), 1, tuples);
+  options_.set_force(true);
+  ASSERT_OK_AND_ASSIGN(const auto report, Train(options_));
+  ASSERT_OK_AND_ASSIGN(const StoredModel stored, store_.Load("default", 3));
+  EXPECT_FALSE(stored.model.policy().softmax_selection().has_abstain_score());
+  // The parent is of the same family: a second start.
+  EXPECT_EQ(report.evaluation().grid_size(), 2);
+  // The abstentions of version 1 are nothing that version 3 could do.
+  ASSERT_TRUE(report.excluded().contains(std::string(kAbstained)));
+  EXPECT_GT(report.excluded().at(std::string(kAbstained)), 50);
 }
 
 TEST_F(TrainTest, TheGateLooksAtTheTestPartOnly) {
