@@ -87,7 +87,8 @@ OffPolicyEstimates OffPolicyEstimator::Estimate(double confidence) const {
   result.unclipped_ips = weighted_reward_.mean();
   result.clipped_fraction =
       static_cast<double>(clipped_) / static_cast<double>(reward_.count());
-  if (weight_ > 0) {
+  // Squares below it have lost their digits: such weights say nothing either.
+  if (weight_squares_ >= std::numeric_limits<double>::min()) {
     result.effective_sample_size = weight_ * weight_ / weight_squares_;
     const double value = weighted_reward_.mean() *
                          static_cast<double>(reward_.count()) / weight_;

@@ -219,6 +219,16 @@ TEST(EstimatorsTest, NothingLoggedThatTheNewPolicyDoesSaysNothing) {
   EXPECT_LT(estimates.improvement.lower, 0);
 }
 
+TEST(EstimatorsTest, WeightsWhoseSquaresVanishSayNothing) {
+  // e^-400 is a number, its square is 0.
+  OffPolicyEstimator estimator(10);
+  for (int i = 0; i < 100; ++i) estimator.Add(1, -400);
+  const OffPolicyEstimates estimates = estimator.Estimate(0.95);
+  EXPECT_EQ(estimates.effective_sample_size, 0);
+  EXPECT_EQ(estimates.snips.lower, 0);
+  EXPECT_EQ(estimates.snips.upper, 1);
+}
+
 TEST(EstimatorsTest, HugeWeightsStayFinite) {
   OffPolicyEstimator estimator(1000);
   estimator.Add(1, 1e7);
