@@ -1,6 +1,8 @@
 #include "trainer/commands.h"
 
 #include <cstdio>
+#include <filesystem>
+#include <system_error>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
@@ -98,17 +100,38 @@ bool Parse(const std::vector<std::string>& arguments, const char* help,
   return true;
 }
 
+// Found out before hours of training and a published version.
+absl::Status CheckWritable(const std::string& path) {
+  std::error_code ignored;
+  if (std::filesystem::is_directory(path, ignored)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("report is '", path, "', a directory, must be a file"));
+  }
+  const std::string probe = path + ".probe";
+  RETURN_IF_ERROR(WriteFile(probe, ""));
+  std::filesystem::remove(probe, ignored);
+  return absl::OkStatus();
+}
+
+absl::Status WriteReport(const std::string& path,
+                         const config::v1::TrainReport& report) {
+  ASSIGN_OR_RETURN(const std::string json, ReportToJson(report));
+  return WriteFile(path, json);
+}
+
 int RunTrain(const std::vector<std::string>& arguments) {
   config::v1::TrainOptions options;
   int exit_status = kExitOk;
   if (!Parse(arguments, kTrainHelp, &options, &exit_status)) return exit_status;
+  if (!options.report().empty()) {
+    const absl::Status writable = CheckWritable(options.report());
+    if (!writable.ok()) return Fail(writable);
+  }
   const auto report = Train(options);
   if (!report.ok()) return Fail(report.status());
   Print(FormatReport(*report));
   if (!options.report().empty()) {
-    const auto json = ReportToJson(*report);
-    if (!json.ok()) return Fail(json.status());
-    const absl::Status written = WriteFile(options.report(), *json);
+    const absl::Status written = WriteReport(options.report(), *report);
     if (!written.ok()) return Fail(written);
   }
   return report->gate_passed() || report->has_version() ? kExitOk

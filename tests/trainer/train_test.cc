@@ -298,6 +298,28 @@ TEST_F(TrainTest, EqualRewardsAreRefused) {
                        HasSubstr("training tuples have the reward 0")));
 }
 
+TEST_F(TrainTest, AReportThatCannotBeWrittenStopsBeforeAnythingIsPublished) {
+  Prepare({}, 3000);
+  const std::vector<std::string> arguments = {
+      "train", "--tuples=" + dir_.Sub("tuples"),
+      "--model_store=" + dir_.Sub("models"), "--poem.lambda=0.5"};
+  for (const std::string& report :
+       {dir_.Sub("report"), dir_.Sub("report") + "/missing/report.json"}) {
+    std::vector<std::string> with_report = arguments;
+    with_report.push_back("--report=" + report);
+    EXPECT_EQ(RunTrainer(with_report), kExitError);
+  }
+  ASSERT_OK_AND_ASSIGN(const auto versions, store_.ListVersions("default"));
+  EXPECT_EQ(versions.size(), 1);
+  // Nothing is left of the attempt where training fails.
+  const std::string path = dir_.Sub("report") + "/report.json";
+  EXPECT_EQ(
+      RunTrainer({"train", "--tuples=" + dir_.Sub("none"),
+                  "--model_store=" + dir_.Sub("models"), "--report=" + path}),
+      kExitError);
+  EXPECT_TRUE(std::filesystem::is_empty(dir_.Sub("report")));
+}
+
 TEST_F(TrainTest, CommandLineExitsWithTheVerdict) {
   Prepare({}, 3000);
   const std::string report_path = dir_.Sub("report") + "/report.json";
