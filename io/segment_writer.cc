@@ -35,18 +35,18 @@ int64_t NowMicros() {
 
 using IoVectors = absl::InlinedVector<iovec, 8>;
 
-// All of `pieces` at `offset`.
-absl::Status WriteAll(int fd, const std::string& path, uint64_t offset,
+// All of `pieces` at `*offset`, which goes on with every byte that is written.
+absl::Status WriteAll(int fd, const std::string& path, uint64_t* offset,
                       IoVectors pieces) {
   size_t first = 0;
   while (first < pieces.size()) {
     const ssize_t count = pwritev(
         fd, pieces.data() + first,
         static_cast<int>(std::min<size_t>(pieces.size() - first, IOV_MAX)),
-        static_cast<off_t>(offset));
+        static_cast<off_t>(*offset));
     if (count < 0 && errno == EINTR) continue;
     if (count < 0) return PosixStatus(errno, path, "cannot write");
-    offset += static_cast<uint64_t>(count);
+    *offset += static_cast<uint64_t>(count);
     size_t left = static_cast<size_t>(count);
     while (first < pieces.size() && left >= pieces[first].iov_len) {
       left -= pieces[first++].iov_len;
@@ -68,9 +68,30 @@ absl::Status WriteRecord(int fd, const std::string& path, uint64_t* offset,
                          const log::v1::LogRecord& record) {
   std::string frame;
   AppendFrame(record.SerializeAsString(), &frame);
-  RETURN_IF_ERROR(WriteAll(fd, path, *offset, {ToIovec(frame)}));
-  *offset += frame.size();
-  return absl::OkStatus();
+  return WriteAll(fd, path, offset, {ToIovec(frame)});
+}
+
+struct Extent {
+  uint64_t bytes = 0;
+  uint64_t num_records = 0;
+};
+
+// The frames that lie whole within the first `written` bytes of `parts`.
+Extent WholeFrames(const IoVectors& parts, uint64_t written) {
+  std::string bytes;
+  for (const iovec& part : parts) {
+    bytes.append(static_cast<const char*>(part.iov_base),
+                 std::min<uint64_t>(part.iov_len, written - bytes.size()));
+  }
+  Extent whole;
+  uint64_t payload_bytes = 0;
+  while (ParseFrameHead(absl::string_view(bytes).substr(whole.bytes),
+                        &payload_bytes) &&
+         whole.bytes + FrameBytes(payload_bytes) <= written) {
+    whole.bytes += FrameBytes(payload_bytes);
+    ++whole.num_records;
+  }
+  return whole;
 }
 
 // Bytes from `begin` on that are not the zeros of preallocation.
@@ -130,8 +151,10 @@ struct SegmentWriter::Rep {
     if (fd >= 0) close(fd);
   }
 
-  // `size` bytes in `parts` at the end of the segment: all or none.
-  absl::Status Write(IoVectors parts, uint64_t size, uint64_t records);
+  // `parts`, which are `records` whole frames, at the end of the segment. Where
+  // it fails, the frames that got there whole stay.
+  absl::Status Write(IoVectors parts, uint64_t records);
+  void CutTornBytes();
 
   std::string path;
   std::string name;
@@ -140,31 +163,39 @@ struct SegmentWriter::Rep {
   std::atomic<uint64_t> num_records{0};
   uint64_t first_sequence = 0;
   std::atomic<bool> is_directory_synced{false};
+  bool is_torn = false;  // Bytes of a failed write may stand behind the end.
 };
 
-absl::Status SegmentWriter::Rep::Write(IoVectors parts, uint64_t size,
-                                       uint64_t records) {
+absl::Status SegmentWriter::Rep::Write(IoVectors parts, uint64_t records) {
   if (fd < 0) {
     return absl::FailedPreconditionError(
         absl::StrCat("segment ", path, " is closed"));
   }
-  const uint64_t offset = bytes;
-  const absl::Status status = WriteAll(fd, path, offset, std::move(parts));
-  if (!status.ok()) {
-    // Part of it may stand there. Cutting and growing again leaves zeros, which
-    // read as "nothing yet".
-    struct stat info;
-    if (fstat(fd, &info) == 0 &&
-        ftruncate(fd, static_cast<off_t>(offset)) == 0 &&
-        ftruncate(fd, info.st_size) == 0) {
-      return status;
-    }
-    return absl::InternalError(absl::StrCat("cannot undo a failed write to ",
-                                            path, ": ", status.message()));
+  if (is_torn) CutTornBytes();
+  if (is_torn) {
+    return absl::InternalError(
+        absl::StrCat("cannot cut what a failed write left in ", path));
   }
-  bytes = offset + size;
-  num_records += records;
-  return absl::OkStatus();
+  const uint64_t begin = bytes;
+  uint64_t end = begin;
+  const absl::Status status = WriteAll(fd, path, &end, parts);
+  if (status.ok()) {
+    bytes = end;
+    num_records += records;
+    return status;
+  }
+  // A reader may have passed whole frames already: it would find itself in the
+  // middle of what comes next if they were taken back.
+  const Extent whole = WholeFrames(parts, end - begin);
+  bytes = begin + whole.bytes;
+  num_records += whole.num_records;
+  is_torn = true;
+  CutTornBytes();
+  return status;
+}
+
+void SegmentWriter::Rep::CutTornBytes() {
+  if (Truncate(fd, path, bytes).ok()) is_torn = false;
 }
 
 absl::StatusOr<std::unique_ptr<PreparedSegment>> PreparedSegment::Create(
@@ -232,18 +263,14 @@ absl::Status SegmentWriter::Append(std::span<const absl::string_view> pieces) {
   parts.push_back(ToIovec({head.data(), head.size()}));
   for (const absl::string_view piece : pieces) parts.push_back(ToIovec(piece));
   parts.push_back(ToIovec({tail.data(), tail.size()}));
-  return rep_->Write(std::move(parts), FrameBytes(payload_bytes), 1);
+  return rep_->Write(std::move(parts), 1);
 }
 
 absl::Status SegmentWriter::AppendFrames(
     std::span<const absl::string_view> pieces, uint64_t num_records) {
   IoVectors parts;
-  uint64_t bytes = 0;
-  for (const absl::string_view piece : pieces) {
-    parts.push_back(ToIovec(piece));
-    bytes += piece.size();
-  }
-  return rep_->Write(std::move(parts), bytes, num_records);
+  for (const absl::string_view piece : pieces) parts.push_back(ToIovec(piece));
+  return rep_->Write(std::move(parts), num_records);
 }
 
 absl::Status SegmentWriter::Append(const log::v1::LogRecord& record) {

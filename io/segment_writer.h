@@ -48,10 +48,12 @@ class SegmentWriter {
 
   // Appends one frame whose payload is the concatenation of `pieces`, gathered
   // by one pwritev(2) without a copy. On failure nothing is appended: the bytes
-  // that were written are zeroed or cut again. ResourceExhausted: disk full.
+  // that were written are cut again. ResourceExhausted: disk full.
   absl::Status Append(std::span<const absl::string_view> pieces);
   absl::Status Append(const log::v1::LogRecord& record);
-  // Appends `num_records` whole frames, in pieces, by one write: all or none.
+  // Appends `num_records` whole frames, in pieces, by one write. On failure the
+  // first frames may have got there whole: these stay, for a reader may have
+  // taken them, and num_records() counts them.
   absl::Status AppendFrames(std::span<const absl::string_view> pieces,
                             uint64_t num_records);
 

@@ -80,7 +80,7 @@ struct SpoolWriter::Rep {
   absl::Status Full(const absl::Status& why, uint64_t count);
   bool HasWork() const { return stop || next == nullptr || !old.empty(); }
 
-  // Appends `pieces`: `count` whole frames of `bytes`.
+  // Appends `pieces`: `count` whole frames of `bytes` together.
   absl::Status Write(std::span<const absl::string_view> pieces, uint64_t bytes,
                      uint64_t count);
   void Run();
@@ -186,13 +186,14 @@ absl::Status SpoolWriter::Rep::Write(std::span<const absl::string_view> pieces,
   }
   absl::Status status = MakeRoom(bytes);
   if (status.ok()) status = WriteGap();
+  const uint64_t records_before = current->num_records();
+  const uint64_t bytes_before = current->bytes();
   if (status.ok()) status = current->AppendFrames(pieces, count);
-  if (IsFull(status)) return Full(status, count);
-  RETURN_IF_ERROR(status);
-  next_sequence += count;
-  stats.records += count;
-  stats.bytes += bytes;
-  return absl::OkStatus();
+  const uint64_t appended = current->num_records() - records_before;
+  next_sequence += appended;
+  stats.records += appended;
+  stats.bytes += current->bytes() - bytes_before;
+  return IsFull(status) ? Full(status, count - appended) : status;
 }
 
 void SpoolWriter::Rep::Run() {

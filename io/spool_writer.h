@@ -41,7 +41,8 @@ class SpoolWriter {
   // page cache. ResourceExhausted at the limit or on a full disk (REFUSE).
   absl::Status AppendDecision(const log::v1::Decision& decision,
                               std::span<const float> dense_values);
-  // Appends all records or none.
+  // Appends all records. Where it fails, the first ones may stand in the spool
+  // nevertheless.
   absl::Status Append(std::span<const log::v1::LogRecord> records);
 
   // Footer, fdatasync, truncation to size. Later appends are

@@ -240,6 +240,51 @@ TEST_F(SegmentWriterTest, AFailedAppendLeavesNothing) {
   EXPECT_THAT(ReadAll(path_).Ids(), ElementsAre("a", "b"));
 }
 
+// A reader that follows may have passed them before the write failed.
+TEST_F(SegmentWriterTest, WholeFramesOfAFailedBatchStay) {
+  signal(SIGXFSZ, SIG_IGN);
+  const auto writer = NewSegment(dir_.path(), 4096);
+  ASSERT_OK_AND_ASSIGN(const auto reader, SegmentReader::Open(path_));
+  ReadAll(reader.get());
+  std::string frames;
+  for (const std::string& id : {std::string("a"), std::string("b"),
+                                std::string(20000, 'x'), std::string("c")}) {
+    AppendFrame(FeedbackRecord(id).SerializeAsString(), &frames);
+  }
+  rlimit limit;
+  ASSERT_EQ(getrlimit(RLIMIT_FSIZE, &limit), 0);
+  rlimit small = limit;
+  small.rlim_cur = 8192;
+  ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &small), 0);
+  // Cut in the middle of a frame, and pieces end where no frame does.
+  const absl::string_view bytes(frames);
+  const absl::string_view pieces[] = {bytes.substr(0, 5), bytes.substr(5)};
+  const absl::Status status = writer->AppendFrames(pieces, 4);
+  ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &limit), 0);
+  EXPECT_THAT(status, StatusIs(absl::StatusCode::kResourceExhausted));
+  EXPECT_EQ(writer->num_records(), 2u);
+  EXPECT_THAT(ReadAll(reader.get()).Ids(), ElementsAre("a", "b"));
+  ASSERT_OK(writer->Append(FeedbackRecord("d")));
+  const Contents rest = ReadAll(reader.get());
+  EXPECT_THAT(rest.Ids(), ElementsAre("d"));
+  EXPECT_EQ(rest.end, SegmentReader::Outcome::kEnd);
+  ASSERT_OK(writer->Close());
+  EXPECT_EQ(ReadAll(path_).records.back().footer().num_records(), 3u);
+}
+
+// A power cut may take what a reader has read.
+TEST_F(SegmentWriterTest, AReaderBehindTheEndFindsTheEnd) {
+  for (const uint64_t place : {10, 30, 10000}) {
+    WriteTorn(20);
+    ASSERT_OK(RecoverSegment(path_));
+    ASSERT_OK_AND_ASSIGN(const auto reader, SegmentReader::Open(path_));
+    reader->Seek(end_ + place);  // In the footer, or behind it.
+    const Contents contents = ReadAll(reader.get());
+    EXPECT_THAT(contents.records, IsEmpty());
+    EXPECT_EQ(contents.corrupt_bytes, 0u);
+  }
+}
+
 TEST_F(SegmentWriterTest, SyncsWhileAnotherThreadAppends) {
   const auto writer = NewSegment(dir_.path(), 1 << 16);
   std::atomic<bool> is_done{false};

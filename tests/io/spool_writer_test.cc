@@ -295,6 +295,36 @@ TEST_F(SpoolWriterTest, AFullDiskRefusesWhatDoesNotFit) {
   EXPECT_THAT(Ids(), ElementsAre("a"));
 }
 
+TEST_F(SpoolWriterTest, ABatchCutByAFullDiskIsCountedRecordByRecord) {
+  signal(SIGXFSZ, SIG_IGN);
+  options_.set_when_full(SpoolOptions::COUNT);
+  const auto writer = Open();
+  const log::v1::LogRecord batch[] = {FeedbackRecord("a"), FeedbackRecord("b"),
+                                      FeedbackRecord(std::string(100000, 'x')),
+                                      FeedbackRecord("c")};
+  rlimit limit;
+  ASSERT_EQ(getrlimit(RLIMIT_FSIZE, &limit), 0);
+  rlimit small = limit;
+  small.rlim_cur = 80000;
+  ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &small), 0);
+  const absl::Status counted = writer->Append(batch);
+  ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &limit), 0);
+  EXPECT_OK(counted);
+  EXPECT_EQ(writer->stats().records, 2u);
+  EXPECT_EQ(writer->stats().lost, 2u);
+  // Larger than what is left of the segment: it goes into the next one.
+  ASSERT_OK(writer->AppendDecision(SmallDecision("d"), Values(20000)));
+  ASSERT_OK(writer->Close());
+  EXPECT_THAT(Ids(), ElementsAre("a", "b", "d"));
+  const std::vector<std::string> names = Segments();
+  ASSERT_THAT(names, SizeIs(2));
+  const Contents first = ReadAll(options_.dir() + "/" + names[0]);
+  EXPECT_EQ(first.records.back().footer().num_records(), 2u);
+  const Contents second = ReadAll(options_.dir() + "/" + names[1]);
+  EXPECT_EQ(second.records[0].header().first_sequence(), 2u);
+  EXPECT_EQ(second.records[1].gap().lost_records(), 2u);
+}
+
 TEST_F(SpoolWriterTest, FourThreadsLoseNothing) {
   const auto writer = Open();
   constexpr int kThreads = 4;
