@@ -73,19 +73,24 @@ struct SpoolWriter::Rep {
       std::unique_ptr<SpoolDirectory> d)
       : options(o), options_text(std::move(text)), directory(std::move(d)) {}
 
-  // The next five want `mutex` held.
+  // The next four want `mutex` held.
   absl::Status StartSegment();
   absl::Status MakeRoom(uint64_t bytes);
   absl::Status WriteGap();
   absl::Status Full(const absl::Status& why, uint64_t count);
-  bool HasWork() const { return stop || next == nullptr || !old.empty(); }
 
   // Appends `pieces`: `count` whole frames of `bytes` together.
   absl::Status Write(std::span<const absl::string_view> pieces, uint64_t bytes,
                      uint64_t count);
-  void Run();
+
+  // The preparing thread: nothing in it waits for the disk to sync, so that the
+  // next segment is there when requests want it.
+  void PrepareSegments();
   void RotateByAge();
   bool PrepareNext();  // False where the disk is full.
+
+  // The syncing thread.
+  void SyncSegments();
   void CloseOld();
   void SyncCurrent();
   void LookAtDirectory();
@@ -97,7 +102,7 @@ struct SpoolWriter::Rep {
 
   // Of the standard library: ThreadSanitizer knows it, and not Debian's Abseil.
   std::mutex mutex;
-  std::condition_variable work;  // HasWork() has become true.
+  std::condition_variable work;  // `stop`, `next` or `old` have changed.
   // Guarded by `mutex`.
   std::shared_ptr<SegmentWriter> current;
   Clock::time_point current_since;
@@ -110,7 +115,8 @@ struct SpoolWriter::Rep {
   SpoolStats stats;
   bool closed = false;
   bool stop = false;
-  std::thread thread;
+  std::thread preparer;
+  std::thread syncer;
 };
 
 absl::Status SpoolWriter::Rep::StartSegment() {
@@ -136,7 +142,7 @@ absl::Status SpoolWriter::Rep::StartSegment() {
   current_since = Clock::now();
   ++counter;
   ++stats.segments;
-  work.notify_one();
+  work.notify_all();
   return absl::OkStatus();
 }
 
@@ -196,24 +202,15 @@ absl::Status SpoolWriter::Rep::Write(std::span<const absl::string_view> pieces,
   return IsFull(status) ? Full(status, count - appended) : status;
 }
 
-void SpoolWriter::Rep::Run() {
-  const Seconds sync_interval(options.sync_interval_seconds());
+void SpoolWriter::Rep::PrepareSegments() {
   const Seconds age_interval(options.segment_seconds() / 4);
-  Clock::time_point last_sync = Clock::now();
   while (true) {
     const bool is_prepared = PrepareNext();
     RotateByAge();
-    CloseOld();
-    LookAtDirectory();
-    if (Clock::now() - last_sync >= sync_interval) {
-      SyncCurrent();
-      last_sync = Clock::now();
-    }
-    const Seconds wait = std::min({kLookInterval, sync_interval, age_interval});
     std::unique_lock lock(mutex);
-    work.wait_for(lock, wait, [&] {
+    work.wait_for(lock, std::min(kLookInterval, age_interval), [&] {
       // On a full disk another try at once would fail as well.
-      return is_prepared ? HasWork() : stop;
+      return stop || (is_prepared && next == nullptr);
     });
     if (stop) return;
   }
@@ -241,6 +238,23 @@ bool SpoolWriter::Rep::PrepareNext() {
   const std::lock_guard lock(mutex);
   next = *std::move(prepared);
   return true;
+}
+
+void SpoolWriter::Rep::SyncSegments() {
+  const Seconds sync_interval(options.sync_interval_seconds());
+  Clock::time_point last_sync = Clock::now();
+  while (true) {
+    CloseOld();
+    LookAtDirectory();
+    if (Clock::now() - last_sync >= sync_interval) {
+      SyncCurrent();
+      last_sync = Clock::now();
+    }
+    std::unique_lock lock(mutex);
+    work.wait_for(lock, std::min(kLookInterval, sync_interval),
+                  [&] { return stop || !old.empty(); });
+    if (stop) return;
+  }
 }
 
 void SpoolWriter::Rep::CloseOld() {
@@ -297,7 +311,8 @@ absl::StatusOr<std::unique_ptr<SpoolWriter>> SpoolWriter::Open(
     RETURN_IF_ERROR(rep.StartSegment());
   }
   rep.LookAtDirectory();
-  rep.thread = std::thread([&rep] { rep.Run(); });
+  rep.preparer = std::thread([&rep] { rep.PrepareSegments(); });
+  rep.syncer = std::thread([&rep] { rep.SyncSegments(); });
   return writer;
 }
 
@@ -351,10 +366,11 @@ absl::Status SpoolWriter::Close() {
     if (rep_->closed) return absl::OkStatus();
     rep_->closed = true;
     rep_->stop = true;
-    rep_->work.notify_one();
+    rep_->work.notify_all();
   }
-  if (!rep_->thread.joinable()) return absl::OkStatus();
-  rep_->thread.join();
+  if (!rep_->syncer.joinable()) return absl::OkStatus();
+  rep_->preparer.join();
+  rep_->syncer.join();
   const std::lock_guard lock(rep_->mutex);
   absl::Status status;
   for (const auto& segment : rep_->old) status.Update(segment->Close());

@@ -2,7 +2,7 @@
 // The server's side of the spool: appends records to preallocated segments. A
 // record is in the page cache when Append*() returns: kill -9 of any process
 // loses nothing; fdatasync by a thread of its own bounds what a power cut
-// takes.
+// takes, and another thread prepares the next segment.
 #include <cstdint>
 #include <memory>
 #include <span>
