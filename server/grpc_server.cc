@@ -2,6 +2,7 @@
 
 #include <grpcpp/ext/proto_server_reflection_plugin.h>
 #include <grpcpp/grpcpp.h>
+#include <grpcpp/resource_quota.h>
 
 #include <algorithm>
 #include <functional>
@@ -14,6 +15,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
+#include "core/base/status_macros.h"
 #include "server/health_service.h"
 #include "server/health_watch_call.h"
 #include "server/rpc_call.h"
@@ -53,6 +55,28 @@ class ReflectionOption final : public grpc::ServerBuilderOption {
  private:
   const bool serve_;
 };
+
+absl::Status ValidateLimits(const config::v1::RequestLimits& limits) {
+  const uint64_t least = 2 * uint64_t{limits.max_message_bytes()};
+  if (limits.memory_bytes() >= least) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(
+      "limits.memory_bytes = ", limits.memory_bytes(), ": must be at least ",
+      least, ", twice limits.max_message_bytes"));
+}
+
+// A call that is taken up is answered at once, so those that wait are inside
+// gRPC, and only gRPC can bound them.
+void SetLimits(const config::v1::RequestLimits& limits,
+               grpc::ServerBuilder* builder) {
+  builder->SetMaxReceiveMessageSize(
+      static_cast<int>(limits.max_message_bytes()));
+  builder->AddChannelArgument(
+      GRPC_ARG_MAX_CONCURRENT_STREAMS,
+      static_cast<int>(limits.max_concurrent_streams()));
+  grpc::ResourceQuota quota("sortition-server");
+  quota.Resize(limits.memory_bytes());
+  builder->SetResourceQuota(quota);
+}
 
 }  // namespace
 
@@ -184,13 +208,13 @@ absl::StatusOr<std::unique_ptr<GrpcServer>> GrpcServer::Start(
     const ModelsService* models, Metrics* metrics) {
   auto result = std::unique_ptr<GrpcServer>(new GrpcServer);
   Rep& rep = *result->rep_;
+  RETURN_IF_ERROR(ValidateLimits(options.limits()));
   grpc::ServerBuilder builder;
   builder.AddListeningPort(options.listen(), grpc::InsecureServerCredentials(),
                            &rep.port);
   // A port that another process serves is an error, not a share of its calls.
   builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
-  builder.SetMaxReceiveMessageSize(
-      static_cast<int>(options.limits().max_message_bytes()));
+  SetLimits(options.limits(), &builder);
   builder.SetOption(std::make_unique<ReflectionOption>(options.reflection()));
   builder.RegisterService(&rep.ranking_stub);
   builder.RegisterService(&rep.models_stub);

@@ -13,7 +13,8 @@ namespace sortition {
 class GrpcServer {
  public:
   // Listens at options.listen and serves with options.threads threads. All
-  // arguments must outlive it. Unavailable where the address is taken or wrong.
+  // arguments must outlive it. Unavailable where the address is taken or wrong,
+  // InvalidArgument for limits that contradict each other.
   static absl::StatusOr<std::unique_ptr<GrpcServer>> Start(
       const config::v1::ServerOptions& options, RankingService* ranking,
       const ModelsService* models, Metrics* metrics);

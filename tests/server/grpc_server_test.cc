@@ -375,6 +375,54 @@ TEST_F(GrpcServerTest, PassedDeadlinesAreNotDecided) {
   EXPECT_THAT(ReadSpool(options_.spool().dir()), testing::IsEmpty());
 }
 
+TEST_F(GrpcServerTest, CallsBeyondAConnectionsLimitWaitAtTheCaller) {
+  options_.mutable_limits()->set_max_concurrent_streams(2);
+  StartServer();
+  const auto stub = grpc::health::v1::Health::NewStub(channel_);
+  // Two calls that last.
+  std::vector<std::unique_ptr<grpc::ClientContext>> contexts;
+  std::vector<std::unique_ptr<grpc::ClientReader<HealthCheckResponse>>> watches;
+  HealthCheckResponse status;
+  for (int i = 0; i < 2; ++i) {
+    contexts.push_back(std::make_unique<grpc::ClientContext>());
+    watches.push_back(stub->Watch(contexts.back().get(), {}));
+    ASSERT_TRUE(watches.back()->Read(&status));
+  }
+  v1::RankResponse response;
+  grpc::ClientContext impatient;
+  impatient.set_deadline(std::chrono::system_clock::now() +
+                         std::chrono::milliseconds(200));
+  EXPECT_EQ(ranking_->Rank(&impatient, GoodRank(), &response).error_code(),
+            StatusCode::DEADLINE_EXCEEDED);
+
+  // Other connections have limits of their own.
+  grpc::ChannelArguments own_connection;
+  own_connection.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
+  HealthStatus health;
+  EXPECT_TRUE(Health(grpc::CreateCustomChannel(
+                         absl::StrCat("127.0.0.1:", server_->rpc_port()),
+                         grpc::InsecureChannelCredentials(), own_connection),
+                     "", &health)
+                  .ok());
+
+  contexts[0]->TryCancel();
+  EXPECT_EQ(watches[0]->Finish().error_code(), StatusCode::CANCELLED);
+  EXPECT_TRUE(Rank(GoodRank(), &response).ok());
+  contexts[1]->TryCancel();
+  EXPECT_EQ(watches[1]->Finish().error_code(), StatusCode::CANCELLED);
+}
+
+TEST_F(GrpcServerTest, MemoryMustHoldTheLargestRequestTwice) {
+  options_.mutable_limits()->set_max_message_bytes(10'000'000);
+  options_.mutable_limits()->set_memory_bytes(19'999'999);
+  EXPECT_THAT(Server::Start(options_),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       AllOf(HasSubstr("limits.memory_bytes = 19999999"),
+                             HasSubstr("at least 20000000"))));
+  options_.mutable_limits()->set_memory_bytes(20'000'000);
+  EXPECT_OK(Server::Start(options_));
+}
+
 TEST_F(GrpcServerTest, WritesItsPorts) {
   options_.set_metrics_listen("127.0.0.1:0");
   options_.set_port_file(directory_ / "ports");
