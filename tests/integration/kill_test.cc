@@ -26,7 +26,8 @@ constexpr std::array kVictims = {Victim::kServer,  Victim::kBoth,
                                  Victim::kSidecar, Victim::kBoth};
 
 // Leaves half of another frame behind the last one of the newest segment, as a
-// writer that dies while it writes. Returns the number of bytes.
+// writer that dies while it writes. Returns the number of bytes without zeros
+// at their end, which look like space that was never written.
 absl::StatusOr<uint64_t> TearNewestSegment(const std::string& dir) {
   ASSIGN_OR_RETURN(const std::vector<std::string> names, ListSegments(dir));
   if (names.empty()) return absl::NotFoundError("no segment");
@@ -54,7 +55,8 @@ absl::StatusOr<uint64_t> TearNewestSegment(const std::string& dir) {
                         static_cast<ssize_t>(half);
   close(file);
   if (!done) return absl::InternalError("cannot write " + path);
-  return half;
+  // The length stands at the front, so there is a byte that is not 0.
+  return frame.find_last_not_of('\0', half - 1) + 1;
 }
 
 class KillTest : public testing::TestWithParam<bool> {
