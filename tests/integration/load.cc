@@ -40,6 +40,11 @@ void SelectLoad::SetAddress(const std::string& address) {
   changed_.notify_all();
 }
 
+bool SelectLoad::HasSeen(uint64_t version) {
+  const std::lock_guard lock(mutex_);
+  return versions_.contains(version);
+}
+
 void SelectLoad::Stop() {
   {
     const std::lock_guard lock(mutex_);

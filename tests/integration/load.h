@@ -37,6 +37,8 @@ class SelectLoad {
   // Later calls go there.
   void SetAddress(const std::string& address);
   uint64_t num_answered() const { return num_answered_; }
+  // True once a call was answered by this version of the model.
+  bool HasSeen(uint64_t version);
   void Stop();
 
   // Ids of calls that ended with OK. The rest is of all calls. After Stop().
