@@ -275,7 +275,7 @@ TEST_F(TrainTest, RewardsInOtherUnitsComeBackInThem) {
 
 TEST_F(TrainTest, SaysWhatIsMissing) {
   Prepare({}, 3);
-  const auto kFailed = absl::StatusCode::kFailedPrecondition;
+  constexpr auto kFailed = absl::StatusCode::kFailedPrecondition;
   EXPECT_THAT(Train(options_), StatusIs(kFailed, HasSubstr("of version 1, ")));
   options_.set_model("other");
   EXPECT_THAT(Train(options_),

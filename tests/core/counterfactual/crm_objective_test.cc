@@ -170,7 +170,7 @@ TEST(MajoriserTest, TouchesAtItsPointAndBoundsElsewhere) {
 TEST(CrmValidationTest, NamesWhatIsOutOfRange) {
   ToyPolicy policy(3, 9);
   const double nan = std::numeric_limits<double>::quiet_NaN();
-  const auto kInvalid = absl::StatusCode::kInvalidArgument;
+  constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
   EXPECT_THAT(ValidateCrm(policy, {.clip = 0.5}),
               StatusIs(kInvalid, HasSubstr("clip is 0.5")));
   EXPECT_THAT(ValidateCrm(policy, {.lambda = nan}),

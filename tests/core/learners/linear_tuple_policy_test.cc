@@ -189,7 +189,7 @@ TEST(LinearTuplePolicyErrorsTest, ParametersOfAnotherFamilyAreNone) {
 TEST(LinearTuplePolicyErrorsTest, NamesTheTupleThatDoesNotFit) {
   const LinearFamily family{ActionKind::kSelect, kFeatures, false, 0};
   std::vector<BanditTuple> tuples = RandomTuples(family, 3, 17);
-  const auto kInvalid = absl::StatusCode::kInvalidArgument;
+  constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
   tuples[1].action = {kAbstain};
   EXPECT_THAT(LinearTuplePolicy::Create(family, tuples),
               StatusIs(kInvalid, HasSubstr("tuple 1 names candidate -1")));

@@ -114,7 +114,7 @@ TEST(LogisticTest, RefusesLabelsOfOneKindAndWrongSizes) {
   const std::vector<float> features = {1, 2, 3};
   const std::vector<uint8_t> none = {0, 0, 0};
   const std::vector<uint8_t> two = {0, 1};
-  const auto kInvalid = absl::StatusCode::kInvalidArgument;
+  constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
   EXPECT_THAT(FitLogistic({features, none, 1}, Options(1)),
               StatusIs(kInvalid, HasSubstr("0 of 3 candidates are relevant")));
   EXPECT_THAT(FitLogistic({features, two, 1}, Options(1)),
