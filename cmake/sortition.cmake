@@ -54,7 +54,7 @@ function(sortition_test path)
     RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests)
   add_test(NAME ${path} COMMAND ${name})
   if(NOT arg_TIMEOUT)
-    set(arg_TIMEOUT 300)
+    set(arg_TIMEOUT 600)
   endif()
   set_tests_properties(${path} PROPERTIES TIMEOUT ${arg_TIMEOUT} LABELS "${arg_LABELS}"
     ENVIRONMENT "SORTITION_BIN=${CMAKE_RUNTIME_OUTPUT_DIRECTORY}")
