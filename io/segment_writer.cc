@@ -153,7 +153,7 @@ struct SegmentWriter::Rep {
 
   // `parts`, which are `records` whole frames, at the end of the segment. Where
   // it fails, the frames that got there whole stay.
-  absl::Status Write(IoVectors parts, uint64_t records);
+  absl::Status Write(const IoVectors& parts, uint64_t records);
   void CutTornBytes();
 
   std::string path;
@@ -166,7 +166,8 @@ struct SegmentWriter::Rep {
   bool is_torn = false;  // Bytes of a failed write may stand behind the end.
 };
 
-absl::Status SegmentWriter::Rep::Write(IoVectors parts, uint64_t records) {
+absl::Status SegmentWriter::Rep::Write(const IoVectors& parts,
+                                       uint64_t records) {
   if (fd < 0) {
     return absl::FailedPreconditionError(
         absl::StrCat("segment ", path, " is closed"));
@@ -178,7 +179,7 @@ absl::Status SegmentWriter::Rep::Write(IoVectors parts, uint64_t records) {
   }
   const uint64_t begin = bytes;
   uint64_t end = begin;
-  const absl::Status status = WriteAll(fd, path, &end, parts);
+  absl::Status status = WriteAll(fd, path, &end, parts);
   if (status.ok()) {
     bytes = end;
     num_records += records;
@@ -263,14 +264,14 @@ absl::Status SegmentWriter::Append(std::span<const absl::string_view> pieces) {
   parts.push_back(ToIovec({head.data(), head.size()}));
   for (const absl::string_view piece : pieces) parts.push_back(ToIovec(piece));
   parts.push_back(ToIovec({tail.data(), tail.size()}));
-  return rep_->Write(std::move(parts), 1);
+  return rep_->Write(parts, 1);
 }
 
 absl::Status SegmentWriter::AppendFrames(
     std::span<const absl::string_view> pieces, uint64_t num_records) {
   IoVectors parts;
   for (const absl::string_view piece : pieces) parts.push_back(ToIovec(piece));
-  return rep_->Write(std::move(parts), num_records);
+  return rep_->Write(parts, num_records);
 }
 
 absl::Status SegmentWriter::Append(const log::v1::LogRecord& record) {
