@@ -1,0 +1,145 @@
+#include "core/counterfactual/risks.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "absl/strings/str_cat.h"
+#include "core/base/check.h"
+#include "core/counterfactual/crm_objective.h"
+#include "core/counterfactual/moments.h"
+
+namespace sortition {
+namespace {
+
+absl::Status ValidateLambda(double lambda) {
+  // Written so that NaN fails too.
+  if (lambda >= 0 && std::isfinite(lambda)) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("lambda is ", lambda, ", must be finite and at least 0"));
+}
+
+}  // namespace
+
+absl::StatusOr<CrmRisk> CrmRisk::Create(double clip, double lambda) {
+  if (!(clip >= 1)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("clip is ", clip, ", must be at least 1"));
+  }
+  const absl::Status status = ValidateLambda(lambda);
+  if (!status.ok()) return status;
+  return CrmRisk(clip, lambda);
+}
+
+double CrmRisk::Evaluate(std::span<const double> losses,
+                         std::span<const double> log_weights,
+                         std::span<double> slopes) const {
+  DCHECK(losses.size() == log_weights.size());
+  Moments moments;
+  for (size_t i = 0; i < losses.size(); ++i) {
+    moments.Add(losses[i] == 0 ? 0
+                               : ClippedLoss(losses[i], log_weights[i], clip_));
+  }
+  const double n = static_cast<double>(losses.size());
+  const double deviation = std::sqrt(moments.variance());
+  // √V has no derivative where V = 0; 0 is one of its subgradients there.
+  const double factor =
+      deviation > 0 ? lambda_ / (std::sqrt(n) * (n - 1) * deviation) : 0;
+  for (size_t i = 0; i < slopes.size(); ++i) {
+    if (losses[i] == 0) {
+      slopes[i] = 0;
+      continue;
+    }
+    // u itself where unclipped, else 0.
+    const double slope = ClippedLossSlope(losses[i], log_weights[i], clip_);
+    slopes[i] = slope * (1 / n + factor * (slope - moments.mean()));
+  }
+  return moments.mean() + lambda_ * deviation / std::sqrt(n);
+}
+
+absl::StatusOr<SelfNormalisedRisk> SelfNormalisedRisk::Create(double lambda) {
+  const absl::Status status = ValidateLambda(lambda);
+  if (!status.ok()) return status;
+  return SelfNormalisedRisk(lambda);
+}
+
+double SelfNormalisedRisk::Evaluate(std::span<const double> losses,
+                                    std::span<const double> log_weights,
+                                    std::span<double> slopes) const {
+  DCHECK(losses.size() == log_weights.size());
+  double largest = -std::numeric_limits<double>::infinity();
+  for (const double log_weight : log_weights) {
+    largest = std::max(largest, log_weight);
+  }
+  if (std::isinf(largest)) {
+    std::fill(slopes.begin(), slopes.end(), 0);
+    return 0;
+  }
+  // Σ ρ and Σ δρ, relative to the largest weight.
+  double sum = 0;
+  double loss_sum = 0;
+  for (size_t i = 0; i < losses.size(); ++i) {
+    const double weight = std::exp(log_weights[i] - largest);
+    sum += weight;
+    loss_sum += losses[i] * weight;
+  }
+  const double mean = loss_sum / sum;
+  double squares = 0;  // Σ (δ - S)² ρ²
+  double cross = 0;    // Σ (δ - S) ρ², -½ ∂(Σ (δ - S)² ρ²) / ∂S
+  for (size_t i = 0; i < losses.size(); ++i) {
+    const double weight = std::exp(log_weights[i] - largest);
+    const double residual = losses[i] - mean;
+    squares += residual * residual * weight * weight;
+    cross += residual * weight * weight;
+  }
+  const double error = std::sqrt(squares) / sum;  // √V
+  for (size_t i = 0; i < slopes.size(); ++i) {
+    const double weight = std::exp(log_weights[i] - largest);
+    const double residual = losses[i] - mean;
+    const double mean_slope = weight * residual / sum;
+    slopes[i] = mean_slope;
+    if (error == 0) continue;
+    const double squares_slope =
+        2 * residual * residual * weight * weight - 2 * cross * mean_slope;
+    const double variance_slope =
+        (squares_slope - 2 * squares * weight / sum) / (sum * sum);
+    slopes[i] += lambda_ * variance_slope / (2 * error);
+  }
+  return mean + lambda_ * error;
+}
+
+absl::StatusOr<LogSmoothingRisk> LogSmoothingRisk::Create(double lambda) {
+  if (!(lambda > 0 && std::isfinite(lambda))) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("lambda is ", lambda, ", must be finite and positive"));
+  }
+  return LogSmoothingRisk(lambda);
+}
+
+double LogSmoothingRisk::Evaluate(std::span<const double> losses,
+                                  std::span<const double> log_weights,
+                                  std::span<double> slopes) const {
+  DCHECK(losses.size() == log_weights.size());
+  const double scale = 1 / (lambda_ * static_cast<double>(losses.size()));
+  double sum = 0;
+  for (size_t i = 0; i < losses.size(); ++i) {
+    // t = -λ ρ δ >= 0, by its logarithm so that no weight overflows.
+    const double log_term =
+        losses[i] == 0 ? -std::numeric_limits<double>::infinity()
+                       : std::log(-lambda_ * losses[i]) + log_weights[i];
+    // log(1 + t) and t / (1 + t).
+    sum += log_term > 0 ? log_term + std::log1p(std::exp(-log_term))
+                        : std::log1p(std::exp(log_term));
+    if (!slopes.empty()) slopes[i] = -scale / (1 + std::exp(-log_term));
+  }
+  return -scale * sum;
+}
+
+double LogSmoothingBound(double risk, double lambda, uint64_t num_tuples,
+                         double failure_probability) {
+  return -std::expm1(-lambda * risk + std::log(failure_probability) /
+                                          static_cast<double>(num_tuples)) /
+         lambda;
+}
+
+}  // namespace sortition
