@@ -6,7 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "core/base/check.h"
-#include "core/counterfactual/crm_objective.h"
+#include "core/counterfactual/crm.h"
 #include "core/counterfactual/moments.h"
 
 namespace sortition {

@@ -2,9 +2,10 @@
 // What counterfactual learning sees of a policy: the probability that it gives
 // to each logged action, as a function of its parameters.
 #include <cstddef>
+#include <cstdint>
+#include <span>
 
 #include "Eigen/Core"
-#include "absl/functional/function_ref.h"
 
 namespace sortition {
 
@@ -21,17 +22,30 @@ class TuplePolicy {
   virtual double loss(size_t i) const = 0;            // δᵢ in [-1, 0].
   virtual double log_propensity(size_t i) const = 0;  // log pᵢ, finite, <= 0.
 
-  // log h_w(yᵢ|xᵢ); -infinity where it is impossible.
-  virtual double LogProbability(const Eigen::VectorXd& parameters,
-                                size_t i) = 0;
+  // log h_w(yᵢ|xᵢ) of each i in `tuples`, -infinity where it is impossible,
+  // into `log_probabilities`, of the same size. What AddGradient() needs of it
+  // is remembered.
+  virtual void LogProbabilities(const Eigen::VectorXd& parameters,
+                                std::span<const uint32_t> tuples,
+                                std::span<double> log_probabilities) = 0;
 
-  // Returns log h_w(yᵢ|xᵢ) and adds scale(log h_w(yᵢ|xᵢ)) · ∇_w log h_w(yᵢ|xᵢ)
-  // to `gradient`. The factor is a function of the value because that of every
-  // importance-weighted objective is, and the value comes first; where it is 0
-  // the rest of the work is saved.
-  virtual double AddLogProbabilityGradient(
-      const Eigen::VectorXd& parameters, size_t i,
-      absl::FunctionRef<double(double)> scale, Eigen::VectorXd* gradient) = 0;
+  // Adds Σ_k factors[k] · ∇_w log h_w(y|x) to `gradient`, k-th of the tuples of
+  // the last LogProbabilities(), at its parameters. The factors of every
+  // importance-weighted objective depend on the values, which come first; what
+  // has the factor 0 costs nothing.
+  virtual void AddGradient(std::span<const double> factors,
+                           Eigen::VectorXd* gradient) = 0;
+
+  // At most so many tuples should be asked for at once: more is remembered
+  // beyond the caches, and in memory.
+  virtual size_t block_size() const = 0;
+
+  double LogProbability(const Eigen::VectorXd& parameters, size_t i) {
+    const uint32_t tuple = static_cast<uint32_t>(i);
+    double value = 0;
+    LogProbabilities(parameters, {&tuple, 1}, {&value, 1});
+    return value;
+  }
 };
 
 }  // namespace sortition

@@ -98,58 +98,69 @@ absl::StatusOr<LinearTuplePolicy> LinearTuplePolicy::Create(
   return LinearTuplePolicy(family, tuples, std::move(distribution));
 }
 
-ScoredCandidates LinearTuplePolicy::Score(const Eigen::VectorXd& parameters,
-                                          size_t i) {
-  DCHECK(parameters.size() == dimension());
-  const BanditTuple& tuple = tuples_[i];
-  const Candidates candidates = tuple.candidates();
-  const std::span<const double> weights(parameters.data(),
-                                        family_.num_features);
-  scores_.resize(candidates.num_candidates());
-  for (uint32_t row = 0; row < candidates.num_candidates(); ++row) {
-    scores_[row] = candidates.Score(row, weights);
-  }
+ScoredCandidates LinearTuplePolicy::Scored(
+    size_t i, std::span<const double> scores) const {
   ScoredCandidates scored;
-  scored.scores = scores_;
-  if (family_.can_abstain) {
-    scored.abstain_score = parameters[family_.num_features];
-  }
-  scored.top_k = static_cast<uint32_t>(tuple.action.size());
+  scored.scores = scores;
+  if (family_.can_abstain) scored.abstain_score = abstain_score_;
+  scored.top_k = static_cast<uint32_t>(tuples_[i].action.size());
   return scored;
 }
 
-double LinearTuplePolicy::LogProbability(const Eigen::VectorXd& parameters,
-                                         size_t i) {
-  return distribution_->LogPropensity(Score(parameters, i), tuples_[i].action);
+void LinearTuplePolicy::LogProbabilities(const Eigen::VectorXd& parameters,
+                                         std::span<const uint32_t> tuples,
+                                         std::span<double> log_probabilities) {
+  DCHECK(parameters.size() == dimension());
+  DCHECK(tuples.size() == log_probabilities.size());
+  const std::span<const double> weights(parameters.data(),
+                                        family_.num_features);
+  if (family_.can_abstain) abstain_score_ = parameters[family_.num_features];
+  block_.assign(tuples.begin(), tuples.end());
+  scores_.clear();
+  for (size_t k = 0; k < tuples.size(); ++k) {
+    const BanditTuple& tuple = tuples_[tuples[k]];
+    const Candidates candidates = tuple.candidates();
+    const size_t first = scores_.size();
+    for (uint32_t row = 0; row < candidates.num_candidates(); ++row) {
+      scores_.push_back(candidates.Score(row, weights));
+    }
+    log_probabilities[k] =
+        tuple.action_shown
+            ? distribution_->LogPropensity(
+                  Scored(tuples[k], std::span(scores_).subspan(first)),
+                  tuple.action)
+            : -HUGE_VAL;
+  }
 }
 
-double LinearTuplePolicy::LogWeight(const Eigen::VectorXd& parameters,
-                                    size_t i) {
-  if (!tuples_[i].action_shown) return -HUGE_VAL;
-  return LogProbability(parameters, i) - log_propensity(i);
-}
-
-double LinearTuplePolicy::AddLogProbabilityGradient(
-    const Eigen::VectorXd& parameters, size_t i,
-    absl::FunctionRef<double(double)> scale, Eigen::VectorXd* gradient) {
+void LinearTuplePolicy::AddGradient(std::span<const double> factors,
+                                    Eigen::VectorXd* gradient) {
+  DCHECK(factors.size() == block_.size());
   DCHECK(gradient->size() == dimension());
-  const ScoredCandidates scored = Score(parameters, i);
-  score_gradient_.resize(scores_.size());
-  double abstain_gradient = 0;
-  const double log_probability = distribution_->LogPropensityGradient(
-      scored, tuples_[i].action, score_gradient_, &abstain_gradient);
-  const double factor = scale(log_probability);
-  if (factor == 0) return log_probability;
-  const Candidates candidates = tuples_[i].candidates();
   const std::span<double> weights_gradient(gradient->data(),
                                            family_.num_features);
-  for (uint32_t row = 0; row < candidates.num_candidates(); ++row) {
-    candidates.AddRow(row, factor * score_gradient_[row], weights_gradient);
+  size_t first = 0;
+  for (size_t k = 0; k < block_.size(); ++k) {
+    const BanditTuple& tuple = tuples_[block_[k]];
+    const Candidates candidates = tuple.candidates();
+    const uint32_t rows = candidates.num_candidates();
+    const std::span<const double> scores =
+        std::span<const double>(scores_).subspan(first, rows);
+    first += rows;
+    if (factors[k] == 0 || !tuple.action_shown) continue;
+    score_gradient_.resize(rows);
+    double abstain_gradient = 0;
+    distribution_->LogPropensityGradient(Scored(block_[k], scores),
+                                         tuple.action, score_gradient_,
+                                         &abstain_gradient);
+    for (uint32_t row = 0; row < rows; ++row) {
+      candidates.AddRow(row, factors[k] * score_gradient_[row],
+                        weights_gradient);
+    }
+    if (family_.can_abstain) {
+      (*gradient)[family_.num_features] += factors[k] * abstain_gradient;
+    }
   }
-  if (family_.can_abstain) {
-    (*gradient)[family_.num_features] += factor * abstain_gradient;
-  }
-  return log_probability;
 }
 
 }  // namespace sortition

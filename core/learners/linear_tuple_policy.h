@@ -58,10 +58,14 @@ class LinearTuplePolicy : public TuplePolicy {
   double log_propensity(size_t i) const override {
     return tuples_[i].log_propensity;
   }
-  double LogProbability(const Eigen::VectorXd& parameters, size_t i) override;
-  double AddLogProbabilityGradient(const Eigen::VectorXd& parameters, size_t i,
-                                   absl::FunctionRef<double(double)> scale,
-                                   Eigen::VectorXd* gradient) override;
+  // -infinity also where something else than the action was shown: what the
+  // policy would get there is unknown.
+  void LogProbabilities(const Eigen::VectorXd& parameters,
+                        std::span<const uint32_t> tuples,
+                        std::span<double> log_probabilities) override;
+  void AddGradient(std::span<const double> factors,
+                   Eigen::VectorXd* gradient) override;
+  size_t block_size() const override { return 128; }
 
   // What OffPolicyEstimator::Add() takes. The reward, in [0, 1], is the one
   // that was observed, whatever was shown: it counts for the logging policy.
@@ -69,7 +73,9 @@ class LinearTuplePolicy : public TuplePolicy {
   // policy would get is unknown, and the bounds stay valid without it. To leave
   // such tuples out would condition on the action.
   double reward(size_t i) const { return -tuples_[i].loss; }
-  double LogWeight(const Eigen::VectorXd& parameters, size_t i);
+  double LogWeight(const Eigen::VectorXd& parameters, size_t i) {
+    return LogProbability(parameters, i) - log_propensity(i);
+  }
 
  private:
   LinearTuplePolicy(const LinearFamily& family,
@@ -79,13 +85,16 @@ class LinearTuplePolicy : public TuplePolicy {
         tuples_(tuples),
         distribution_(std::move(distribution)) {}
 
-  // Scores the rows of tuple i into scores_.
-  ScoredCandidates Score(const Eigen::VectorXd& parameters, size_t i);
+  // What the distribution takes of tuple i whose rows have these scores.
+  ScoredCandidates Scored(size_t i, std::span<const double> scores) const;
 
   LinearFamily family_;
   std::span<const BanditTuple> tuples_;
   std::unique_ptr<const ActionDistribution> distribution_;
+  // Of the last LogProbabilities(): scores of the rows of all its tuples.
+  std::vector<uint32_t> block_;
   std::vector<double> scores_;
+  double abstain_score_ = 0;
   std::vector<double> score_gradient_;
 };
 

@@ -13,6 +13,8 @@
 #include "core/base/hash.h"
 #include "core/base/random.h"
 #include "core/base/status_macros.h"
+#include "core/counterfactual/risk_objective.h"
+#include "core/counterfactual/risks.h"
 #include "core/optim/adagrad.h"
 
 namespace sortition {
@@ -33,7 +35,7 @@ enum class EpochEnd { kAllBatches, kSmallDirection, kDiverged };
 // One training run: what its steps share.
 class Trainer {
  public:
-  Trainer(TuplePolicy* policy, const CrmObjective* objective,
+  Trainer(TuplePolicy* policy, const RiskObjective* objective,
           const PoemRun& run)
       : policy_(policy),
         objective_(objective),
@@ -79,8 +81,13 @@ class Trainer {
  private:
   Majoriser MajoriseHere() const {
     if (run_.crm.lambda == 0) return {};
-    const VarianceMajoriser majoriser =
-        MajoriseStandardDeviation(objective_->LossMoments(parameters_));
+    Moments losses;
+    const std::vector<double> log_weights = objective_->LogWeights(parameters_);
+    for (size_t i = 0; i < log_weights.size(); ++i) {
+      losses.Add(
+          ClippedLoss(objective_->losses()[i], log_weights[i], run_.crm.clip));
+    }
+    const VarianceMajoriser majoriser = MajoriseStandardDeviation(losses);
     const double factor =
         run_.crm.lambda * std::sqrt(static_cast<double>(order_.size()));
     return {1 + factor * majoriser.linear, factor * majoriser.quadratic};
@@ -121,36 +128,35 @@ class Trainer {
   void BatchGradient(std::span<const uint32_t> batch,
                      const Majoriser& majoriser) {
     gradient_ = 2 * run_.crm.l2 * parameters_;
+    active_.clear();
     for (const uint32_t i : batch) {
-      const double loss = policy_->loss(i);
-      if (loss == 0) {
-        progressive_.Add(0);
-        continue;
-      }
-      const double log_propensity = policy_->log_propensity(i);
-      double u = 0;
-      policy_->AddLogProbabilityGradient(
-          parameters_, i,
-          [&](double log_probability) {
-            const double log_weight = log_probability - log_propensity;
-            u = ClippedLoss(loss, log_weight, run_.crm.clip);
-            const double slope =
-                ClippedLossSlope(loss, log_weight, run_.crm.clip);
-            return slope * (majoriser.linear + 2 * majoriser.quadratic * u) /
-                   static_cast<double>(batch.size());
-          },
-          &gradient_);
+      if (policy_->loss(i) != 0) active_.push_back(i);
+    }
+    factors_.resize(active_.size());
+    policy_->LogProbabilities(parameters_, active_, factors_);
+    for (size_t k = 0; k < active_.size(); ++k) {
+      const double loss = policy_->loss(active_[k]);
+      const double log_weight =
+          factors_[k] - policy_->log_propensity(active_[k]);
+      const double u = ClippedLoss(loss, log_weight, run_.crm.clip);
+      factors_[k] = ClippedLossSlope(loss, log_weight, run_.crm.clip) *
+                    (majoriser.linear + 2 * majoriser.quadratic * u) /
+                    static_cast<double>(batch.size());
       progressive_.Add(u);
     }
+    for (size_t k = active_.size(); k < batch.size(); ++k) progressive_.Add(0);
+    policy_->AddGradient(factors_, &gradient_);
   }
 
   TuplePolicy* policy_;
-  const CrmObjective* objective_;
+  const RiskObjective* objective_;
   const PoemRun& run_;
   AdaGrad adagrad_;
   std::vector<uint32_t> order_;
   Eigen::VectorXd gradient_;
   Eigen::VectorXd parameters_;
+  std::vector<uint32_t> active_;  // Of a batch: those with a loss.
+  std::vector<double> factors_;   // Of their gradients.
   Moments progressive_;  // u of this epoch, each before the step it served.
 };
 
@@ -169,8 +175,11 @@ absl::string_view PoemTerminationName(PoemTermination termination) {
 }
 
 absl::StatusOr<PoemResult> TrainPoem(TuplePolicy* policy, const PoemRun& run) {
-  ASSIGN_OR_RETURN(const CrmObjective objective,
-                   CrmObjective::Create(policy, run.crm));
+  RETURN_IF_ERROR(ValidateCrm(*policy, run.crm));
+  ASSIGN_OR_RETURN(const CrmRisk risk,
+                   CrmRisk::Create(run.crm.clip, run.crm.lambda));
+  ASSIGN_OR_RETURN(const RiskObjective objective,
+                   RiskObjective::Create(policy, &risk, run.crm.l2));
   if (run.start.size() != 0 && run.start.size() != policy->dimension()) {
     return absl::InvalidArgumentError(
         absl::StrCat("start has ", run.start.size(), " entries, must have ",

@@ -2,7 +2,7 @@
 // POEM(S): counterfactual risk minimisation by iterated variance majorisation
 // and mini-batch AdaGrad [SwaminathanJoachims15, Prop. 4 and Algorithm 1].
 //
-//   min_w  ū + λ √(V / n) + μ ‖w‖²   (core/counterfactual/crm_objective.h)
+//   min_w  ū + λ √(V / n) + μ ‖w‖²   (core/counterfactual/crm.h)
 //
 // Every epoch majorises √V at its first w by A Σuᵢ + B Σuᵢ² + C over all
 // tuples; what is left is a mean over tuples,
@@ -29,7 +29,7 @@
 #include "Eigen/Core"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "core/counterfactual/crm_objective.h"
+#include "core/counterfactual/crm.h"
 #include "core/counterfactual/tuple_policy.h"
 #include "sortition/config/v1/learner.pb.h"
 

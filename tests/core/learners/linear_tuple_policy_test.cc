@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "core/base/random.h"
-#include "core/counterfactual/crm_objective.h"
+#include "core/counterfactual/risk_objective.h"
 #include "core/policies/linear_policy.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -82,9 +82,9 @@ TEST_P(LinearTuplePolicyTest, CrmGradientIsThatOfCentralDifferences) {
                        LinearTuplePolicy::Create(family, tuples));
   RandomSequence random(SeedKey(12));
   for (const double clip : {1.5, 1e6}) {
-    ASSERT_OK_AND_ASSIGN(
-        const CrmObjective objective,
-        CrmObjective::Create(&policy, {.clip = clip, .lambda = 2, .l2 = 0.01}));
+    ASSERT_OK_AND_ASSIGN(const CrmRisk risk, CrmRisk::Create(clip, 2));
+    ASSERT_OK_AND_ASSIGN(const RiskObjective objective,
+                         RiskObjective::Create(&policy, &risk, 0.01));
     for (int repetition = 0; repetition < 10; ++repetition) {
       const Eigen::VectorXd point = RandomPoint(family, &random);
       Eigen::VectorXd gradient(family.dimension());
@@ -220,14 +220,8 @@ TEST(LinearTuplePolicyRangeTest, WhatTheServerWouldRefuseEarnsNothing) {
   EXPECT_EQ(policy.LogProbability(point, 0), -HUGE_VAL);
   EXPECT_EQ(policy.LogWeight(point, 0), -HUGE_VAL);
   Eigen::VectorXd gradient = Eigen::VectorXd::Zero(1);
-  double seen = 0;
-  const auto scale = [&seen](double log_probability) {
-    seen = log_probability;
-    return 1.0;
-  };
-  EXPECT_EQ(policy.AddLogProbabilityGradient(point, 0, scale, &gradient),
-            -HUGE_VAL);
-  EXPECT_EQ(seen, -HUGE_VAL);
+  const double factor = 1;
+  policy.AddGradient({&factor, 1}, &gradient);
   EXPECT_EQ(gradient[0], 0);
 }
 

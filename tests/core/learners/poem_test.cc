@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "core/base/random.h"
+#include "core/counterfactual/risk_objective.h"
 #include "core/learners/learners.h"
 #include "core/learners/linear_tuple_policy.h"
 #include "core/policies/linear_policy.h"
@@ -175,8 +176,10 @@ TEST(PoemTest, EndsNearAStationaryPointOfTheObjective) {
   run.adagrad.set_patience(4000);
   ASSERT_OK_AND_ASSIGN(const PoemResult result, TrainPoem(&policy, run));
   EXPECT_EQ(result.termination, PoemTermination::kGradient);
-  ASSERT_OK_AND_ASSIGN(const CrmObjective objective,
-                       CrmObjective::Create(&policy, run.crm));
+  ASSERT_OK_AND_ASSIGN(const CrmRisk risk,
+                       CrmRisk::Create(run.crm.clip, run.crm.lambda));
+  ASSERT_OK_AND_ASSIGN(const RiskObjective objective,
+                       RiskObjective::Create(&policy, &risk, run.crm.l2));
   Eigen::VectorXd gradient(policy.dimension());
   EXPECT_DOUBLE_EQ(objective.Evaluate(result.parameters, &gradient),
                    result.objective);

@@ -12,16 +12,12 @@
 // Eq. 13 as printed has a further factor δᵢ/pᵢ in ∇uᵢ; that is an error of the
 // paper (u already contains both), as differentiating its first line shows.
 //
-// Cost: two passes over the tuples for value and gradient, one for the value;
-// tuples with δᵢ = 0 cost nothing, since then uᵢ = 0 whatever w is.
-#include <cstdint>
-
-#include "Eigen/Core"
+// Here are its parts that stochastic optimisation needs; as a whole it is a
+// RiskObjective (core/counterfactual/risk_objective.h) of a CrmRisk
+// (core/counterfactual/risks.h).
 #include "absl/status/status.h"
-#include "absl/status/statusor.h"
 #include "core/counterfactual/moments.h"
 #include "core/counterfactual/tuple_policy.h"
-#include "core/optim/objective.h"
 
 namespace sortition {
 
@@ -41,27 +37,6 @@ double ClippedLossSlope(double loss, double log_weight, double clip);
 // [-1, 0], a log-propensity is not finite or positive, or an option is out of
 // its range.
 absl::Status ValidateCrm(const TuplePolicy& policy, const CrmOptions& options);
-
-class CrmObjective : public Objective {
- public:
-  // `policy` must outlive the objective. InvalidArgument as ValidateCrm().
-  static absl::StatusOr<CrmObjective> Create(TuplePolicy* policy,
-                                             const CrmOptions& options);
-
-  Eigen::Index dimension() const override { return policy_->dimension(); }
-  double Evaluate(const Eigen::VectorXd& point,
-                  Eigen::VectorXd* gradient) const override;
-
-  // Mean and variance of uᵢ at `point`.
-  Moments LossMoments(const Eigen::VectorXd& point) const;
-
- private:
-  CrmObjective(TuplePolicy* policy, const CrmOptions& options)
-      : policy_(policy), options_(options) {}
-
-  TuplePolicy* policy_;
-  CrmOptions options_;
-};
 
 // Value of the objective for given moments of u and ‖w‖².
 double CrmValue(const Moments& losses, double squared_norm,

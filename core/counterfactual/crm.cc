@@ -1,9 +1,8 @@
-#include "core/counterfactual/crm_objective.h"
+#include "core/counterfactual/crm.h"
 
 #include <cmath>
 
 #include "absl/strings/str_cat.h"
-#include "core/base/check.h"
 #include "core/base/status_macros.h"
 
 namespace sortition {
@@ -57,57 +56,6 @@ absl::Status ValidateCrm(const TuplePolicy& policy, const CrmOptions& options) {
     }
   }
   return absl::OkStatus();
-}
-
-absl::StatusOr<CrmObjective> CrmObjective::Create(TuplePolicy* policy,
-                                                  const CrmOptions& options) {
-  RETURN_IF_ERROR(ValidateCrm(*policy, options));
-  return CrmObjective(policy, options);
-}
-
-Moments CrmObjective::LossMoments(const Eigen::VectorXd& point) const {
-  Moments moments;
-  for (size_t i = 0; i < policy_->num_tuples(); ++i) {
-    const double loss = policy_->loss(i);
-    if (loss == 0) {
-      moments.Add(0);
-      continue;
-    }
-    const double log_weight =
-        policy_->LogProbability(point, i) - policy_->log_propensity(i);
-    moments.Add(ClippedLoss(loss, log_weight, options_.clip));
-  }
-  return moments;
-}
-
-double CrmObjective::Evaluate(const Eigen::VectorXd& point,
-                              Eigen::VectorXd* gradient) const {
-  DCHECK(point.size() == dimension());
-  const Moments moments = LossMoments(point);
-  const double value = CrmValue(moments, point.squaredNorm(), options_);
-  if (gradient == nullptr) return value;
-
-  const double n = static_cast<double>(moments.count());
-  const double deviation = std::sqrt(moments.variance());
-  const double variance_factor =
-      deviation > 0 ? options_.lambda / (std::sqrt(n) * (n - 1) * deviation)
-                    : 0;
-  *gradient = 2 * options_.l2 * point;
-  for (size_t i = 0; i < policy_->num_tuples(); ++i) {
-    const double loss = policy_->loss(i);
-    if (loss == 0) continue;
-    const double log_propensity = policy_->log_propensity(i);
-    policy_->AddLogProbabilityGradient(
-        point, i,
-        [&](double log_probability) {
-          const double slope = ClippedLossSlope(
-              loss, log_probability - log_propensity, options_.clip);
-          // Where unclipped, the slope is u itself.
-          return slope * (1 / n + variance_factor * (slope - moments.mean()));
-        },
-        gradient);
-  }
-  return value;
 }
 
 double CrmValue(const Moments& losses, double squared_norm,

@@ -1,10 +1,11 @@
-#include "core/counterfactual/crm_objective.h"
+#include "core/counterfactual/risk_objective.h"
 
 #include <cmath>
 #include <limits>
 #include <vector>
 
 #include "core/base/random.h"
+#include "core/counterfactual/crm.h"
 #include "core/counterfactual/loss_scaling.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -39,21 +40,32 @@ class ToyPolicy : public TuplePolicy {
   Eigen::Index dimension() const override { return kDimension; }
   double loss(size_t i) const override { return losses[i]; }
   double log_propensity(size_t i) const override { return log_propensities[i]; }
-  double LogProbability(const Eigen::VectorXd& w, size_t i) override {
-    const Eigen::VectorXd scores = features[i] * w;
-    return scores[i % kActions] - std::log(scores.array().exp().sum());
+  void LogProbabilities(const Eigen::VectorXd& w,
+                        std::span<const uint32_t> tuples,
+                        std::span<double> log_probabilities) override {
+    point = w;
+    block.assign(tuples.begin(), tuples.end());
+    for (size_t k = 0; k < tuples.size(); ++k) {
+      const Eigen::VectorXd scores = features[tuples[k]] * w;
+      log_probabilities[k] =
+          scores[tuples[k] % kActions] - std::log(scores.array().exp().sum());
+    }
   }
-  double AddLogProbabilityGradient(const Eigen::VectorXd& w, size_t i,
-                                   absl::FunctionRef<double(double)> scale,
-                                   Eigen::VectorXd* gradient) override {
-    const double value = LogProbability(w, i);
-    Eigen::VectorXd probability = (features[i] * w).array().exp();
-    probability /= probability.sum();
-    *gradient += scale(value) * (features[i].row(i % kActions).transpose() -
-                                 features[i].transpose() * probability);
-    return value;
+  void AddGradient(std::span<const double> factors,
+                   Eigen::VectorXd* gradient) override {
+    for (size_t k = 0; k < block.size(); ++k) {
+      const Eigen::MatrixXd& x = features[block[k]];
+      Eigen::VectorXd probability = (x * point).array().exp();
+      probability /= probability.sum();
+      *gradient += factors[k] * (x.row(block[k] % kActions).transpose() -
+                                 x.transpose() * probability);
+    }
   }
+  size_t block_size() const override { return block_size_; }
 
+  size_t block_size_ = 16;  // Below the number of tuples in most tests.
+  Eigen::VectorXd point;
+  std::vector<uint32_t> block;
   std::vector<Eigen::MatrixXd> features;
   std::vector<double> losses;
   std::vector<double> log_propensities;
@@ -63,27 +75,27 @@ Eigen::VectorXd RandomPoint(RandomSequence* random) {
   return Eigen::Vector2d(random->Normal(), random->Normal());
 }
 
-TEST(CrmObjectiveTest, ValueIsTheFormula) {
+TEST(RiskObjectiveTest, ValueIsTheFormula) {
   // Two tuples; at w = 0 every action has probability 1/3. p = (1/2, 1/12):
   // ρ = (2/3, 4), clipped at 3; δ = (-0.6, -0.5): u = (-0.4, -1.5).
   // ū = -0.95, V = 2·0.55² / 1 = 0.605, √(V/2) = 0.55.
   ToyPolicy policy(2, 1);
   policy.losses = {-0.6, -0.5};
   policy.log_propensities = {std::log(1 / 2.0), std::log(1 / 12.0)};
-  ASSERT_OK_AND_ASSIGN(
-      const CrmObjective objective,
-      CrmObjective::Create(&policy, {.clip = 3, .lambda = 2, .l2 = 0.1}));
+  ASSERT_OK_AND_ASSIGN(const CrmRisk risk, CrmRisk::Create(3, 2));
+  ASSERT_OK_AND_ASSIGN(const RiskObjective objective,
+                       RiskObjective::Create(&policy, &risk, 0.1));
   EXPECT_NEAR(objective.Evaluate(Eigen::VectorXd::Zero(2), nullptr),
               -0.95 + 2 * 0.55, 1e-14);
 }
 
-TEST(CrmObjectiveTest, GradientIsThatOfCentralDifferences) {
+TEST(RiskObjectiveTest, GradientIsThatOfCentralDifferences) {
   ToyPolicy policy(50, 2);
   RandomSequence random(SeedKey(3));
   for (const double clip : {1.2, 1e9}) {
-    ASSERT_OK_AND_ASSIGN(
-        const CrmObjective objective,
-        CrmObjective::Create(&policy, {.clip = clip, .lambda = 3, .l2 = 0.05}));
+    ASSERT_OK_AND_ASSIGN(const CrmRisk risk, CrmRisk::Create(clip, 3));
+    ASSERT_OK_AND_ASSIGN(const RiskObjective objective,
+                         RiskObjective::Create(&policy, &risk, 0.05));
     for (int repetition = 0; repetition < 20; ++repetition) {
       const Eigen::VectorXd point = RandomPoint(&random);
       Eigen::VectorXd gradient(2);
@@ -104,7 +116,7 @@ TEST(CrmObjectiveTest, GradientIsThatOfCentralDifferences) {
   }
 }
 
-TEST(CrmObjectiveTest, SomeButNotAllWeightsAreClippedInTheGradientTest) {
+TEST(RiskObjectiveTest, SomeButNotAllWeightsAreClippedInTheGradientTest) {
   ToyPolicy policy(50, 2);
   int clipped = 0;
   for (size_t i = 0; i < policy.num_tuples(); ++i) {
@@ -120,16 +132,49 @@ TEST(CrmObjectiveTest, SomeButNotAllWeightsAreClippedInTheGradientTest) {
   EXPECT_LT(clipped, 45);
 }
 
-TEST(CrmObjectiveTest, GradientWithoutVarianceIsFinite) {
+TEST(RiskObjectiveTest, GradientWithoutVarianceIsFinite) {
   // Equal u: V = 0, where √V has no derivative.
   ToyPolicy policy(4, 5);
   policy.losses.assign(4, 0.0);
-  ASSERT_OK_AND_ASSIGN(
-      const CrmObjective objective,
-      CrmObjective::Create(&policy, {.clip = 10, .lambda = 1}));
+  ASSERT_OK_AND_ASSIGN(const CrmRisk risk, CrmRisk::Create(10, 1));
+  ASSERT_OK_AND_ASSIGN(const RiskObjective objective,
+                       RiskObjective::Create(&policy, &risk, 0));
   Eigen::VectorXd gradient(2);
   EXPECT_EQ(objective.Evaluate(Eigen::Vector2d(1, 1), &gradient), 0);
   EXPECT_EQ(gradient.norm(), 0);
+}
+
+// Whole passes in blocks and at once; a risk that leaves tuples out.
+TEST(RiskObjectiveTest, BlocksChangeNothing) {
+  ToyPolicy policy(50, 6);
+  policy.losses[7] = 0;
+  const Eigen::VectorXd point = Eigen::Vector2d(0.3, -1);
+  ASSERT_OK_AND_ASSIGN(const CrmRisk crm, CrmRisk::Create(2, 1));
+  ASSERT_OK_AND_ASSIGN(const SelfNormalisedRisk normalised,
+                       SelfNormalisedRisk::Create(1));
+  for (const Risk* risk : {static_cast<const Risk*>(&crm),
+                           static_cast<const Risk*>(&normalised)}) {
+    ASSERT_OK_AND_ASSIGN(const RiskObjective objective,
+                         RiskObjective::Create(&policy, risk, 0.1));
+    EXPECT_EQ(std::isinf(objective.LogWeights(point)[7]),
+              risk->ignores_zero_losses());
+    Eigen::VectorXd gradient(2), whole(2);
+    policy.block_size_ = 16;
+    const double value = objective.Evaluate(point, &gradient);
+    policy.block_size_ = 50;
+    EXPECT_EQ(objective.Evaluate(point, &whole), value);
+    EXPECT_EQ(gradient, whole);
+  }
+}
+
+Moments LossMoments(ToyPolicy* policy, const Eigen::VectorXd& w, double clip) {
+  Moments moments;
+  for (size_t i = 0; i < policy->num_tuples(); ++i) {
+    moments.Add(ClippedLoss(
+        policy->losses[i],
+        policy->LogProbability(w, i) - policy->log_propensities[i], clip));
+  }
+  return moments;
 }
 
 // Prop. 4 by brute force: the sums over the tuples.
@@ -149,20 +194,18 @@ double Majorant(const VarianceMajoriser& majoriser, ToyPolicy* policy,
 
 TEST(MajoriserTest, TouchesAtItsPointAndBoundsElsewhere) {
   ToyPolicy policy(40, 7);
-  const CrmOptions options{.clip = 5};
-  ASSERT_OK_AND_ASSIGN(const CrmObjective objective,
-                       CrmObjective::Create(&policy, options));
+  constexpr double kClip = 5;
   RandomSequence random(SeedKey(8));
   for (int repetition = 0; repetition < 20; ++repetition) {
     const Eigen::VectorXd origin = RandomPoint(&random);
-    const Moments at_origin = objective.LossMoments(origin);
+    const Moments at_origin = LossMoments(&policy, origin, kClip);
     const VarianceMajoriser majoriser = MajoriseStandardDeviation(at_origin);
-    EXPECT_NEAR(Majorant(majoriser, &policy, origin, options.clip),
+    EXPECT_NEAR(Majorant(majoriser, &policy, origin, kClip),
                 std::sqrt(at_origin.variance()), 1e-12);
     for (int other = 0; other < 20; ++other) {
       const Eigen::VectorXd w = 2 * RandomPoint(&random);
-      EXPECT_GE(Majorant(majoriser, &policy, w, options.clip),
-                std::sqrt(objective.LossMoments(w).variance()) - 1e-12);
+      EXPECT_GE(Majorant(majoriser, &policy, w, kClip),
+                std::sqrt(LossMoments(&policy, w, kClip).variance()) - 1e-12);
     }
   }
 }

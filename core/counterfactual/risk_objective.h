@@ -1,0 +1,42 @@
+#pragma once
+// A risk of the importance weights as a function of the policy's parameters:
+//   f(w) = R(δ, ρ(w)) + μ ‖w‖².
+#include <vector>
+
+#include "Eigen/Core"
+#include "absl/status/statusor.h"
+#include "core/counterfactual/risks.h"
+#include "core/counterfactual/tuple_policy.h"
+#include "core/optim/objective.h"
+
+namespace sortition {
+
+// Cost: one pass over the tuples for the value; for the gradient a second one,
+// unless the policy remembers all tuples at once.
+class RiskObjective : public Objective {
+ public:
+  // `policy` and `risk` must outlive the objective. InvalidArgument where there
+  // are fewer than 2 tuples, a loss is outside [-1, 0], a log-propensity is not
+  // finite or positive, or l2 μ is not finite or negative.
+  static absl::StatusOr<RiskObjective> Create(TuplePolicy* policy,
+                                              const Risk* risk, double l2);
+
+  Eigen::Index dimension() const override { return policy_->dimension(); }
+  double Evaluate(const Eigen::VectorXd& point,
+                  Eigen::VectorXd* gradient) const override;
+
+  std::span<const double> losses() const { return losses_; }
+  // log ρᵢ at `point`; -infinity for tuples whose weight does not matter.
+  std::vector<double> LogWeights(const Eigen::VectorXd& point) const;
+
+ private:
+  RiskObjective(TuplePolicy* policy, const Risk* risk, double l2);
+
+  TuplePolicy* policy_;
+  const Risk* risk_;
+  double l2_;
+  std::vector<double> losses_;
+  std::vector<uint32_t> active_;  // Tuples whose weight matters.
+};
+
+}  // namespace sortition
