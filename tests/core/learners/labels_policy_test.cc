@@ -1,0 +1,179 @@
+#include "core/learners/labels_policy.h"
+
+#include <cmath>
+#include <numeric>
+#include <vector>
+
+#include "core/base/random.h"
+#include "core/counterfactual/risk_objective.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/testing/status_matchers.h"
+
+namespace sortition {
+namespace {
+
+using testing::HasSubstr;
+
+constexpr uint32_t kFeatures = 5;
+constexpr uint32_t kLabels = 3;
+
+// 12 contexts; of every value a share `density` is there.
+LabelContexts RandomContexts(double density, uint64_t seed) {
+  RandomSequence random(SeedKey(seed));
+  LabelContexts contexts;
+  contexts.num_features = kFeatures;
+  contexts.num_labels = kLabels;
+  for (int row = 0; row < 12; ++row) {
+    for (uint32_t j = 0; j < kFeatures; ++j) {
+      if (random.Uniform() >= density) continue;
+      contexts.columns.push_back(j);
+      contexts.values.push_back(static_cast<float>(random.Normal()));
+    }
+    contexts.row_offsets.push_back(contexts.values.size());
+  }
+  return contexts;
+}
+
+// Some contexts several times, some never.
+LabelTuples RandomTuples(size_t n, uint64_t seed) {
+  RandomSequence random(SeedKey(seed));
+  LabelTuples tuples;
+  for (size_t i = 0; i < n; ++i) {
+    tuples.contexts.push_back(static_cast<uint32_t>(random.Below(10)));
+    for (uint32_t l = 0; l < kLabels; ++l) {
+      tuples.labels.push_back(static_cast<uint8_t>(random.Below(2)));
+    }
+    tuples.log_propensities.push_back(std::log(0.05 + 0.4 * random.Uniform()));
+    tuples.losses.push_back(-random.Uniform());
+  }
+  return tuples;
+}
+
+Eigen::VectorXd RandomPoint(uint64_t seed) {
+  RandomSequence random(SeedKey(seed));
+  Eigen::VectorXd point(kFeatures * kLabels);
+  for (double& entry : point) entry = random.Normal();
+  return point;
+}
+
+double Score(const LabelContexts& contexts, const Eigen::VectorXd& w,
+             uint32_t context, uint32_t label) {
+  double score = 0;
+  for (uint64_t k = contexts.row_offsets[context];
+       k < contexts.row_offsets[context + 1]; ++k) {
+    score += contexts.values[k] * w[contexts.columns[k] * kLabels + label];
+  }
+  return score;
+}
+
+class LabelsPolicyTest : public testing::TestWithParam<double> {};
+
+INSTANTIATE_TEST_SUITE_P(DenseAndSparse, LabelsPolicyTest,
+                         testing::Values(1.0, 0.15));
+
+// exp(w·φ(x,y)) / Z(x), Z by summing over all 2³ sets of labels.
+TEST_P(LabelsPolicyTest, ProbabilityIsTheSoftmaxOverAllSets) {
+  const LabelContexts contexts = RandomContexts(GetParam(), 1);
+  const LabelTuples tuples = RandomTuples(40, 2);
+  const Eigen::VectorXd w = 2 * RandomPoint(3);
+  ASSERT_OK_AND_ASSIGN(LabelsPolicy policy,
+                       LabelsPolicy::Create(contexts, tuples));
+  std::vector<uint32_t> order(40);
+  std::iota(order.rbegin(), order.rend(), 0u);
+  std::vector<double> values(40);
+  policy.LogProbabilities(w, order, values);
+  for (size_t k = 0; k < 40; ++k) {
+    const uint32_t i = order[k];
+    double partition = 0;
+    for (uint32_t set = 0; set < 1u << kLabels; ++set) {
+      double exponent = 0;
+      for (uint32_t l = 0; l < kLabels; ++l) {
+        if (set >> l & 1) exponent += Score(contexts, w, tuples.contexts[i], l);
+      }
+      partition += std::exp(exponent);
+    }
+    double exponent = 0;
+    for (uint32_t l = 0; l < kLabels; ++l) {
+      if (tuples.labels[i * kLabels + l] == 1) {
+        exponent += Score(contexts, w, tuples.contexts[i], l);
+      }
+    }
+    EXPECT_NEAR(values[k], exponent - std::log(partition), 1e-12);
+    EXPECT_NEAR(policy.LogProbability(w, i), values[k], 1e-14);
+  }
+}
+
+TEST_P(LabelsPolicyTest, GradientsOfAllRisksAreThoseOfCentralDifferences) {
+  const LabelContexts contexts = RandomContexts(GetParam(), 4);
+  const LabelTuples tuples = RandomTuples(60, 5);
+  ASSERT_OK_AND_ASSIGN(LabelsPolicy policy,
+                       LabelsPolicy::Create(contexts, tuples));
+  const CrmRisk crm = *CrmRisk::Create(1.5, 2);
+  const SelfNormalisedRisk normalised = *SelfNormalisedRisk::Create(1);
+  const LogSmoothingRisk smoothed = *LogSmoothingRisk::Create(0.5);
+  for (const Risk* risk :
+       {static_cast<const Risk*>(&crm), static_cast<const Risk*>(&normalised),
+        static_cast<const Risk*>(&smoothed)}) {
+    ASSERT_OK_AND_ASSIGN(const RiskObjective objective,
+                         RiskObjective::Create(&policy, risk, 0.01));
+    for (uint64_t seed = 10; seed < 15; ++seed) {
+      const Eigen::VectorXd point = RandomPoint(seed);
+      Eigen::VectorXd gradient(point.size());
+      objective.Evaluate(point, &gradient);
+      Eigen::VectorXd differences(point.size());
+      // Truncation is of order step² = 1e-10, rounding 1e-16 / step = 1e-11.
+      constexpr double kStep = 1e-5;
+      for (Eigen::Index j = 0; j < point.size(); ++j) {
+        Eigen::VectorXd above = point, below = point;
+        above[j] += kStep;
+        below[j] -= kStep;
+        differences[j] = (objective.Evaluate(above, nullptr) -
+                          objective.Evaluate(below, nullptr)) /
+                         (2 * kStep);
+      }
+      EXPECT_LT((gradient - differences).norm(), 1e-6 * gradient.norm());
+    }
+  }
+}
+
+TEST_P(LabelsPolicyTest, LargeScoresStayFinite) {
+  const LabelContexts contexts = RandomContexts(GetParam(), 6);
+  const LabelTuples tuples = RandomTuples(10, 7);
+  ASSERT_OK_AND_ASSIGN(LabelsPolicy policy,
+                       LabelsPolicy::Create(contexts, tuples));
+  const Eigen::VectorXd w = 1e6 * RandomPoint(8);
+  std::vector<uint32_t> order(10);
+  std::iota(order.begin(), order.end(), 0u);
+  std::vector<double> values(10), ones(10, 1);
+  policy.LogProbabilities(w, order, values);
+  Eigen::VectorXd gradient = Eigen::VectorXd::Zero(w.size());
+  policy.AddGradient(ones, &gradient);
+  EXPECT_TRUE(gradient.allFinite());
+  for (const double value : values) {
+    EXPECT_LE(value, 0);
+    EXPECT_TRUE(std::isfinite(value));
+  }
+}
+
+TEST(LabelsPolicyErrorsTest, NamesWhatDoesNotFit) {
+  const LabelContexts contexts = RandomContexts(1, 9);
+  const auto invalid = [](const char* text) {
+    return StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr(text));
+  };
+  LabelTuples tuples = RandomTuples(4, 9);
+  tuples.contexts[2] = 12;
+  EXPECT_THAT(LabelsPolicy::Create(contexts, tuples).status(),
+              invalid("context of tuple 2 is 12, must be below 12"));
+  tuples = RandomTuples(4, 9);
+  tuples.labels[7] = 2;
+  EXPECT_THAT(LabelsPolicy::Create(contexts, tuples).status(),
+              invalid("label 1 of tuple 2 is 2, must be 0 or 1"));
+  tuples = RandomTuples(4, 9);
+  tuples.losses.pop_back();
+  EXPECT_THAT(LabelsPolicy::Create(contexts, tuples).status(),
+              invalid("4 tuples have 12 labels, 3 losses"));
+}
+
+}  // namespace
+}  // namespace sortition
