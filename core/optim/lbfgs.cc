@@ -18,6 +18,7 @@ using Map = Eigen::Map<Eigen::VectorXd>;
 struct Run {
   const Objective& objective;
   const std::function<void(uint32_t)>& on_iteration;
+  const double decrease_tolerance;
   Eigen::VectorXd point;
   Eigen::VectorXd gradient;
   // The best iterate: a line search that fails leaves its last trial behind.
@@ -26,6 +27,7 @@ struct Run {
   uint32_t iterations = 0;
   uint32_t evaluations = 0;
   bool is_finite = true;
+  bool is_small_decrease = false;
 };
 
 lbfgsfloatval_t Evaluate(void* instance, const lbfgsfloatval_t* x,
@@ -44,10 +46,13 @@ int Progress(void* instance, const lbfgsfloatval_t* x, const lbfgsfloatval_t*,
              lbfgsfloatval_t, int n, int iteration, int) {
   Run& run = *static_cast<Run*>(instance);
   run.iterations = static_cast<uint32_t>(iteration);
+  // The library's own test divides by f and stops at once where f < 0.
+  run.is_small_decrease = run.best_value - value <
+                          run.decrease_tolerance * std::abs(run.best_value);
   run.best = ConstMap(x, n);
   run.best_value = value;
   if (run.on_iteration) run.on_iteration(run.iterations);
-  return run.is_finite ? 0 : 1;  // Not 0: cancel.
+  return run.is_finite && !run.is_small_decrease ? 0 : 1;  // Not 0: cancel.
 }
 
 LbfgsTermination TerminationOf(int code) {
@@ -55,8 +60,6 @@ LbfgsTermination TerminationOf(int code) {
     case LBFGS_SUCCESS:
     case LBFGS_ALREADY_MINIMIZED:
       return LbfgsTermination::kGradient;
-    case LBFGS_STOP:
-      return LbfgsTermination::kDecrease;
     case LBFGSERR_MAXIMUMITERATION:
       return LbfgsTermination::kMaxIterations;
     default:
@@ -91,6 +94,7 @@ absl::StatusOr<LbfgsResult> MinimizeByLbfgs(
   }
   Run run{.objective = objective,
           .on_iteration = on_iteration,
+          .decrease_tolerance = options.decrease_tolerance(),
           .point = start,
           .gradient = Eigen::VectorXd(start.size()),
           .best = start,
@@ -102,8 +106,6 @@ absl::StatusOr<LbfgsResult> MinimizeByLbfgs(
   lbfgs_parameter_init(&parameters);
   parameters.m = static_cast<int>(options.history());
   parameters.epsilon = options.gradient_tolerance();
-  parameters.past = options.decrease_tolerance() > 0 ? 1 : 0;
-  parameters.delta = options.decrease_tolerance();
   parameters.max_iterations = static_cast<int>(options.max_iterations());
   // Aligned for the vector instructions of the library; a multiple of 8 long.
   const auto n = static_cast<int>(start.size());
@@ -121,7 +123,9 @@ absl::StatusOr<LbfgsResult> MinimizeByLbfgs(
                      .value = run.best_value,
                      .iterations = run.iterations,
                      .evaluations = run.evaluations,
-                     .termination = TerminationOf(code)};
+                     .termination = run.is_small_decrease
+                                        ? LbfgsTermination::kDecrease
+                                        : TerminationOf(code)};
 }
 
 }  // namespace sortition

@@ -14,7 +14,7 @@ namespace sortition {
 
 enum class LbfgsTermination {
   kGradient,  // ‖∇f‖ <= gradient_tolerance · max(1, ‖x‖).
-  kDecrease,  // f fell by less than decrease_tolerance · f in one step.
+  kDecrease,  // f fell by less than decrease_tolerance · |f| in one step.
   kMaxIterations,
   kLineSearch,  // No step along the direction is better: as far as the
                 // precision of f goes.

@@ -15,6 +15,8 @@ using ::testing::HasSubstr;
 // valley.
 class Rosenbrock : public Objective {
  public:
+  // Added to f.
+  explicit Rosenbrock(double offset = 0) : offset_(offset) {}
   Eigen::Index dimension() const override { return 2; }
   double Evaluate(const Eigen::VectorXd& point,
                   Eigen::VectorXd* gradient) const override {
@@ -24,8 +26,11 @@ class Rosenbrock : public Objective {
       *gradient =
           Eigen::Vector2d(-2 * (1 - x) - 400 * x * valley, 200 * valley);
     }
-    return (1 - x) * (1 - x) + 100 * valley * valley;
+    return offset_ + (1 - x) * (1 - x) + 100 * valley * valley;
   }
+
+ private:
+  double offset_;
 };
 
 // -log x: not finite for x <= 0, and it falls for ever.
@@ -91,6 +96,15 @@ TEST(LbfgsTest, EndsWhereTheDecreaseIsSmall) {
       const LbfgsResult result,
       MinimizeByLbfgs(rosenbrock, Eigen::Vector2d(-1.2, 1), options, nullptr));
   EXPECT_EQ(result.termination, LbfgsTermination::kDecrease);
+}
+
+TEST(LbfgsTest, GoesOnWhereTheObjectiveIsNegative) {
+  const Rosenbrock rosenbrock(-10);
+  ASSERT_OK_AND_ASSIGN(const LbfgsResult result,
+                       MinimizeByLbfgs(rosenbrock, Eigen::Vector2d(-1.2, 1),
+                                       LbfgsOptions(), nullptr));
+  EXPECT_NEAR(result.point[0], 1, 1e-3);
+  EXPECT_NEAR(result.value, -10, 1e-7);
 }
 
 TEST(LbfgsTest, NamesWhatIsWrong) {
