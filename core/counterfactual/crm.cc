@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "core/base/status_macros.h"
+#include "core/counterfactual/penalised_mean.h"
 
 namespace sortition {
 namespace {
@@ -60,9 +61,21 @@ absl::Status ValidateCrm(const TuplePolicy& policy, const CrmOptions& options) {
 
 double CrmValue(const Moments& losses, double squared_norm,
                 const CrmOptions& options) {
-  const double n = static_cast<double>(losses.count());
-  return losses.mean() + options.lambda * std::sqrt(losses.variance() / n) +
+  return PenalisedMean(losses, options.lambda).value() +
          options.l2 * squared_norm;
+}
+
+absl::StatusOr<double> CalibratedLambda(const TuplePolicy& policy) {
+  Moments losses;
+  for (size_t i = 0; i < policy.num_tuples(); ++i) losses.Add(policy.loss(i));
+  const double n = static_cast<double>(losses.count());
+  if (losses.variance() > 0) {
+    return -losses.mean() * std::sqrt(n / losses.variance());
+  }
+  return absl::FailedPreconditionError(absl::StrCat(
+      "lambda_factor: all ", policy.num_tuples(),
+      " training tuples have the loss ", losses.mean(),
+      ", so that no lambda* is defined; losses must differ, or give lambda"));
 }
 
 VarianceMajoriser MajoriseStandardDeviation(const Moments& losses) {

@@ -16,6 +16,7 @@
 // RiskObjective (core/counterfactual/risk_objective.h) of a CrmRisk
 // (core/counterfactual/risks.h).
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "core/counterfactual/moments.h"
 #include "core/counterfactual/tuple_policy.h"
 
@@ -41,6 +42,12 @@ absl::Status ValidateCrm(const TuplePolicy& policy, const CrmOptions& options);
 // Value of the objective for given moments of u and ‖w‖².
 double CrmValue(const Moments& losses, double squared_norm,
                 const CrmOptions& options);
+
+// λ* of sec. 4.4: the objective (μ = 0) of the logging policy, whose weights
+// are all 1, is 0 there: ū + λ* √(V / n) = 0 with u = δ, λ* = -ū √(n / V). At a
+// larger λ a policy that avoids all logged actions (u = 0) is better than the
+// logging policy. FailedPrecondition where all losses are equal.
+absl::StatusOr<double> CalibratedLambda(const TuplePolicy& policy);
 
 // The majoriser of the standard deviation at w₀ (Prop. 4):
 //   √V(w) <= A Σᵢ uᵢ + B Σᵢ uᵢ² + C  for every w, with equality at w₀;

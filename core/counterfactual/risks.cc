@@ -8,6 +8,7 @@
 #include "core/base/check.h"
 #include "core/counterfactual/crm.h"
 #include "core/counterfactual/moments.h"
+#include "core/counterfactual/penalised_mean.h"
 
 namespace sortition {
 namespace {
@@ -19,7 +20,25 @@ absl::Status ValidateLambda(double lambda) {
       absl::StrCat("lambda is ", lambda, ", must be finite and at least 0"));
 }
 
+// log(-λ ρ δ): no weight overflows.
+double LogSmoothedLogTerm(double loss, double log_weight, double lambda) {
+  return loss == 0 ? -std::numeric_limits<double>::infinity()
+                   : std::log(-lambda * loss) + log_weight;
+}
+
 }  // namespace
+
+double LogSmoothedLoss(double loss, double log_weight, double lambda) {
+  const double log_term = LogSmoothedLogTerm(loss, log_weight, lambda);
+  const double value = log_term > 0 ? log_term + std::log1p(std::exp(-log_term))
+                                    : std::log1p(std::exp(log_term));
+  return -value / lambda;
+}
+
+double LogSmoothedLossSlope(double loss, double log_weight, double lambda) {
+  const double log_term = LogSmoothedLogTerm(loss, log_weight, lambda);
+  return -1 / (lambda * (1 + std::exp(-log_term)));
+}
 
 absl::StatusOr<CrmRisk> CrmRisk::Create(double clip, double lambda) {
   if (!(clip >= 1)) {
@@ -40,21 +59,14 @@ double CrmRisk::Evaluate(std::span<const double> losses,
     moments.Add(losses[i] == 0 ? 0
                                : ClippedLoss(losses[i], log_weights[i], clip_));
   }
-  const double n = static_cast<double>(losses.size());
-  const double deviation = std::sqrt(moments.variance());
-  // √V has no derivative where V = 0; 0 is one of its subgradients there.
-  const double factor =
-      deviation > 0 ? lambda_ / (std::sqrt(n) * (n - 1) * deviation) : 0;
+  const PenalisedMean risk(moments, lambda_);
   for (size_t i = 0; i < slopes.size(); ++i) {
-    if (losses[i] == 0) {
-      slopes[i] = 0;
-      continue;
-    }
     // u itself where unclipped, else 0.
-    const double slope = ClippedLossSlope(losses[i], log_weights[i], clip_);
-    slopes[i] = slope * (1 / n + factor * (slope - moments.mean()));
+    const double slope =
+        losses[i] == 0 ? 0 : ClippedLossSlope(losses[i], log_weights[i], clip_);
+    slopes[i] = slope == 0 ? 0 : slope * risk.Slope(slope);
   }
-  return moments.mean() + lambda_ * deviation / std::sqrt(n);
+  return risk.value();
 }
 
 absl::StatusOr<SelfNormalisedRisk> SelfNormalisedRisk::Create(double lambda) {
@@ -120,19 +132,14 @@ double LogSmoothingRisk::Evaluate(std::span<const double> losses,
                                   std::span<const double> log_weights,
                                   std::span<double> slopes) const {
   DCHECK(losses.size() == log_weights.size());
-  const double scale = 1 / (lambda_ * static_cast<double>(losses.size()));
+  const double n = static_cast<double>(losses.size());
   double sum = 0;
   for (size_t i = 0; i < losses.size(); ++i) {
-    // t = -λ ρ δ >= 0, by its logarithm so that no weight overflows.
-    const double log_term =
-        losses[i] == 0 ? -std::numeric_limits<double>::infinity()
-                       : std::log(-lambda_ * losses[i]) + log_weights[i];
-    // log(1 + t) and t / (1 + t).
-    sum += log_term > 0 ? log_term + std::log1p(std::exp(-log_term))
-                        : std::log1p(std::exp(log_term));
-    if (!slopes.empty()) slopes[i] = -scale / (1 + std::exp(-log_term));
+    sum += LogSmoothedLoss(losses[i], log_weights[i], lambda_);
+    if (slopes.empty()) continue;
+    slopes[i] = LogSmoothedLossSlope(losses[i], log_weights[i], lambda_) / n;
   }
-  return -scale * sum;
+  return sum / n;
 }
 
 double LogSmoothingBound(double risk, double lambda, uint64_t num_tuples,

@@ -83,6 +83,10 @@ class LogSmoothingRisk : public Risk {
   double lambda_;
 };
 
+// -log(1 - λ ρ δ) / λ, the part of one tuple, and its derivative by log ρ.
+double LogSmoothedLoss(double loss, double log_weight, double lambda);
+double LogSmoothedLossSlope(double loss, double log_weight, double lambda);
+
 // Upper bound of the true risk from R = LogSmoothingRisk(λ) of n tuples, for a
 // policy that was fixed before they were seen: holds with probability at least
 // 1 - η, η in (0, 1),

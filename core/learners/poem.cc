@@ -13,8 +13,7 @@
 #include "core/base/hash.h"
 #include "core/base/random.h"
 #include "core/base/status_macros.h"
-#include "core/counterfactual/risk_objective.h"
-#include "core/counterfactual/risks.h"
+#include "core/counterfactual/weighted_terms.h"
 #include "core/optim/adagrad.h"
 
 namespace sortition {
@@ -35,17 +34,15 @@ enum class EpochEnd { kAllBatches, kSmallDirection, kDiverged };
 // One training run: what its steps share.
 class Trainer {
  public:
-  Trainer(TuplePolicy* policy, const RiskObjective* objective,
-          const PoemRun& run)
-      : policy_(policy),
-        objective_(objective),
+  Trainer(TupleTerms* terms, const PoemRun& run)
+      : terms_(terms),
         run_(run),
-        adagrad_(policy->dimension(), run.adagrad.step_size()),
-        order_(policy->num_tuples()),
-        gradient_(policy->dimension()),
+        adagrad_(terms->dimension(), run.adagrad.step_size()),
+        order_(terms->num_tuples()),
+        gradient_(terms->dimension()),
         parameters_(run.start.size() > 0
                         ? run.start
-                        : Eigen::VectorXd::Zero(policy->dimension())) {}
+                        : Eigen::VectorXd::Zero(terms->dimension())) {}
 
   // Empty where the run diverged, after `*epochs` epochs.
   std::optional<PoemResult> Run(uint32_t* epochs) {
@@ -81,13 +78,9 @@ class Trainer {
  private:
   Majoriser MajoriseHere() const {
     if (run_.crm.lambda == 0) return {};
-    Moments losses;
-    const std::vector<double> log_weights = objective_->LogWeights(parameters_);
-    for (size_t i = 0; i < log_weights.size(); ++i) {
-      losses.Add(
-          ClippedLoss(objective_->losses()[i], log_weights[i], run_.crm.clip));
-    }
-    const VarianceMajoriser majoriser = MajoriseStandardDeviation(losses);
+    Moments terms;
+    for (const double u : AllValues(parameters_, terms_)) terms.Add(u);
+    const VarianceMajoriser majoriser = MajoriseStandardDeviation(terms);
     const double factor =
         run_.crm.lambda * std::sqrt(static_cast<double>(order_.size()));
     return {1 + factor * majoriser.linear, factor * majoriser.quadratic};
@@ -128,35 +121,23 @@ class Trainer {
   void BatchGradient(std::span<const uint32_t> batch,
                      const Majoriser& majoriser) {
     gradient_ = 2 * run_.crm.l2 * parameters_;
-    active_.clear();
-    for (const uint32_t i : batch) {
-      if (policy_->loss(i) != 0) active_.push_back(i);
+    factors_.resize(batch.size());
+    terms_->Values(parameters_, batch, factors_);
+    for (double& factor : factors_) {
+      progressive_.Add(factor);
+      factor = (majoriser.linear + 2 * majoriser.quadratic * factor) /
+               static_cast<double>(batch.size());
     }
-    factors_.resize(active_.size());
-    policy_->LogProbabilities(parameters_, active_, factors_);
-    for (size_t k = 0; k < active_.size(); ++k) {
-      const double loss = policy_->loss(active_[k]);
-      const double log_weight =
-          factors_[k] - policy_->log_propensity(active_[k]);
-      const double u = ClippedLoss(loss, log_weight, run_.crm.clip);
-      factors_[k] = ClippedLossSlope(loss, log_weight, run_.crm.clip) *
-                    (majoriser.linear + 2 * majoriser.quadratic * u) /
-                    static_cast<double>(batch.size());
-      progressive_.Add(u);
-    }
-    for (size_t k = active_.size(); k < batch.size(); ++k) progressive_.Add(0);
-    policy_->AddGradient(factors_, &gradient_);
+    terms_->AddGradient(factors_, &gradient_);
   }
 
-  TuplePolicy* policy_;
-  const RiskObjective* objective_;
+  TupleTerms* terms_;
   const PoemRun& run_;
   AdaGrad adagrad_;
   std::vector<uint32_t> order_;
   Eigen::VectorXd gradient_;
   Eigen::VectorXd parameters_;
-  std::vector<uint32_t> active_;  // Of a batch: those with a loss.
-  std::vector<double> factors_;   // Of their gradients.
+  std::vector<double> factors_;  // Of a batch: u, then of ∇u.
   Moments progressive_;  // u of this epoch, each before the step it served.
 };
 
@@ -176,18 +157,23 @@ absl::string_view PoemTerminationName(PoemTermination termination) {
 
 absl::StatusOr<PoemResult> TrainPoem(TuplePolicy* policy, const PoemRun& run) {
   RETURN_IF_ERROR(ValidateCrm(*policy, run.crm));
-  ASSIGN_OR_RETURN(const CrmRisk risk,
-                   CrmRisk::Create(run.crm.clip, run.crm.lambda));
-  ASSIGN_OR_RETURN(const RiskObjective objective,
-                   RiskObjective::Create(policy, &risk, run.crm.l2));
-  if (run.start.size() != 0 && run.start.size() != policy->dimension()) {
+  ASSIGN_OR_RETURN(
+      WeightedTerms terms,
+      WeightedTerms::Create(policy, ClippedTerm(run.crm.clip), nullptr));
+  return TrainPoemOnTerms(&terms, run);
+}
+
+absl::StatusOr<PoemResult> TrainPoemOnTerms(TupleTerms* terms,
+                                            const PoemRun& run) {
+  ASSIGN_OR_RETURN(const TermObjective objective,
+                   TermObjective::Create(terms, run.crm.lambda, run.crm.l2));
+  if (run.start.size() != 0 && run.start.size() != terms->dimension()) {
     return absl::InvalidArgumentError(
         absl::StrCat("start has ", run.start.size(), " entries, must have ",
-                     policy->dimension()));
+                     terms->dimension()));
   }
   uint32_t epochs = 0;
-  std::optional<PoemResult> result =
-      Trainer(policy, &objective, run).Run(&epochs);
+  std::optional<PoemResult> result = Trainer(terms, run).Run(&epochs);
   if (!result.has_value()) {
     return absl::InternalError(absl::StrCat(
         "training diverged in epoch ", epochs, " at lambda ", run.crm.lambda,

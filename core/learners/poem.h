@@ -31,6 +31,7 @@
 #include "absl/strings/string_view.h"
 #include "core/counterfactual/crm.h"
 #include "core/counterfactual/tuple_policy.h"
+#include "core/counterfactual/tuple_terms.h"
 #include "sortition/config/v1/learner.pb.h"
 
 namespace sortition {
@@ -61,6 +62,10 @@ struct PoemRun {
 // ValidateCrm(), or where the start has another size; Internal where a
 // parameter became NaN or infinite.
 absl::StatusOr<PoemResult> TrainPoem(TuplePolicy* policy, const PoemRun& run);
+
+// The same for other terms than clipped losses: run.crm.clip is theirs.
+absl::StatusOr<PoemResult> TrainPoemOnTerms(TupleTerms* terms,
+                                            const PoemRun& run);
 
 // M where PoemOptions.clip is 0: the ratio of the 90th to the 10th percentile
 // of the propensities (sec. 6), in [10, 1000]. 10 without tuples.

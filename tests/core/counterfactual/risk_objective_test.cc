@@ -9,67 +9,13 @@
 #include "core/counterfactual/loss_scaling.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "tests/core/counterfactual/toy_policy.h"
 #include "tests/testing/status_matchers.h"
 
 namespace sortition {
 namespace {
 
 using testing::HasSubstr;
-
-// Softmax over 3 actions with given features; written out here so that the
-// objective is tested without core/policies. Tuple i logged action i % 3.
-class ToyPolicy : public TuplePolicy {
- public:
-  static constexpr int kActions = 3;
-  static constexpr int kDimension = 2;
-
-  ToyPolicy(size_t n, uint64_t seed) {
-    RandomSequence random(SeedKey(seed));
-    for (size_t i = 0; i < n; ++i) {
-      Eigen::MatrixXd x(kActions, kDimension);
-      for (int a = 0; a < kActions; ++a) {
-        for (int j = 0; j < kDimension; ++j) x(a, j) = random.Normal();
-      }
-      features.push_back(x);
-      losses.push_back(-random.Uniform());
-      log_propensities.push_back(std::log(0.1 + 0.9 * random.Uniform()));
-    }
-  }
-
-  size_t num_tuples() const override { return losses.size(); }
-  Eigen::Index dimension() const override { return kDimension; }
-  double loss(size_t i) const override { return losses[i]; }
-  double log_propensity(size_t i) const override { return log_propensities[i]; }
-  void LogProbabilities(const Eigen::VectorXd& w,
-                        std::span<const uint32_t> tuples,
-                        std::span<double> log_probabilities) override {
-    point = w;
-    block.assign(tuples.begin(), tuples.end());
-    for (size_t k = 0; k < tuples.size(); ++k) {
-      const Eigen::VectorXd scores = features[tuples[k]] * w;
-      log_probabilities[k] =
-          scores[tuples[k] % kActions] - std::log(scores.array().exp().sum());
-    }
-  }
-  void AddGradient(std::span<const double> factors,
-                   Eigen::VectorXd* gradient) override {
-    for (size_t k = 0; k < block.size(); ++k) {
-      const Eigen::MatrixXd& x = features[block[k]];
-      Eigen::VectorXd probability = (x * point).array().exp();
-      probability /= probability.sum();
-      *gradient += factors[k] * (x.row(block[k] % kActions).transpose() -
-                                 x.transpose() * probability);
-    }
-  }
-  size_t block_size() const override { return block_size_; }
-
-  size_t block_size_ = 16;  // Below the number of tuples in most tests.
-  Eigen::VectorXd point;
-  std::vector<uint32_t> block;
-  std::vector<Eigen::MatrixXd> features;
-  std::vector<double> losses;
-  std::vector<double> log_propensities;
-};
 
 Eigen::VectorXd RandomPoint(RandomSequence* random) {
   return Eigen::Vector2d(random->Normal(), random->Normal());

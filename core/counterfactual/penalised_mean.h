@@ -1,0 +1,36 @@
+#pragma once
+// Mean and deviation of per-tuple terms tᵢ in one number, as CRM minimises it
+// [SwaminathanJoachims15, eq. 12]:
+//   R = t̄ + λ √(V / n),  V = Σᵢ (tᵢ - t̄)² / (n - 1).
+#include <cmath>
+
+#include "core/counterfactual/moments.h"
+
+namespace sortition {
+
+class PenalisedMean {
+ public:
+  // Of n >= 2 terms.
+  PenalisedMean(const Moments& terms, double lambda)
+      : mean_(terms.mean()),
+        share_(1 / static_cast<double>(terms.count())),
+        penalty_(lambda * std::sqrt(terms.variance() * share_)) {
+    // √V has no derivative where V = 0; 0 is one of its subgradients there.
+    if (penalty_ == 0) return;
+    const double n = static_cast<double>(terms.count());
+    factor_ = lambda / (std::sqrt(n * terms.variance()) * (n - 1));
+  }
+
+  double value() const { return mean_ + penalty_; }
+
+  // ∂R / ∂tᵢ for tᵢ = `term`: 1/n + λ (tᵢ - t̄) / (√n (n-1) √V).
+  double Slope(double term) const { return share_ + factor_ * (term - mean_); }
+
+ private:
+  double mean_;
+  double share_;    // 1/n
+  double penalty_;  // λ √(V/n)
+  double factor_ = 0;
+};
+
+}  // namespace sortition

@@ -1,0 +1,80 @@
+#include "core/counterfactual/tuple_terms.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "absl/strings/str_cat.h"
+#include "core/base/check.h"
+#include "core/counterfactual/moments.h"
+#include "core/counterfactual/penalised_mean.h"
+
+namespace sortition {
+namespace {
+
+// Calls `visit` with the tuples of each block and its first index.
+template <typename Visit>
+void ForEachBlock(const TupleTerms& terms, const Visit& visit) {
+  const size_t n = terms.num_tuples();
+  std::vector<uint32_t> block;
+  for (size_t begin = 0; begin < n; begin += block.size()) {
+    block.resize(std::min(terms.block_size(), n - begin));
+    std::iota(block.begin(), block.end(), static_cast<uint32_t>(begin));
+    visit(std::span<const uint32_t>(block), begin);
+  }
+}
+
+}  // namespace
+
+std::vector<double> AllValues(const Eigen::VectorXd& parameters,
+                              TupleTerms* terms) {
+  std::vector<double> values(terms->num_tuples());
+  ForEachBlock(*terms, [&](std::span<const uint32_t> tuples, size_t begin) {
+    terms->Values(parameters, tuples,
+                  std::span(values).subspan(begin, tuples.size()));
+  });
+  return values;
+}
+
+absl::StatusOr<TermObjective> TermObjective::Create(TupleTerms* terms,
+                                                    double lambda, double l2) {
+  if (terms->num_tuples() < 2) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "tuples: there are ", terms->num_tuples(), ", must be at least 2"));
+  }
+  // Written so that NaN fails too.
+  if (!(lambda >= 0 && std::isfinite(lambda))) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("lambda is ", lambda, ", must be finite and at least 0"));
+  }
+  if (!(l2 >= 0 && std::isfinite(l2))) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("l2 is ", l2, ", must be finite and at least 0"));
+  }
+  return TermObjective(terms, lambda, l2);
+}
+
+double TermObjective::Evaluate(const Eigen::VectorXd& point,
+                               Eigen::VectorXd* gradient) const {
+  DCHECK(point.size() == dimension());
+  const std::vector<double> values = AllValues(point, terms_);
+  Moments moments;
+  for (const double value : values) moments.Add(value);
+  const PenalisedMean risk(moments, lambda_);
+  const double objective = risk.value() + l2_ * point.squaredNorm();
+  if (gradient == nullptr) return objective;
+  *gradient = 2 * l2_ * point;
+  const bool is_remembered = values.size() <= terms_->block_size();
+  std::vector<double> factors;
+  ForEachBlock(*terms_, [&](std::span<const uint32_t> tuples, size_t begin) {
+    factors.resize(tuples.size());
+    if (!is_remembered) terms_->Values(point, tuples, factors);
+    for (size_t k = 0; k < tuples.size(); ++k) {
+      factors[k] = risk.Slope(values[begin + k]);
+    }
+    terms_->AddGradient(factors, gradient);
+  });
+  return objective;
+}
+
+}  // namespace sortition
