@@ -22,6 +22,9 @@ class TuplePolicy {
   virtual double loss(size_t i) const = 0;            // δᵢ in [-1, 0].
   virtual double log_propensity(size_t i) const = 0;  // log pᵢ, finite, <= 0.
 
+  // Observed, in [0, 1], whatever the user saw: what the logging policy got.
+  virtual double reward(size_t i) const { return -loss(i); }
+
   // log h_w(yᵢ|xᵢ) of each i in `tuples`, -infinity where it is impossible,
   // into `log_probabilities`, of the same size. What AddGradient() needs of it
   // is remembered.

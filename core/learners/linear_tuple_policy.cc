@@ -84,7 +84,8 @@ std::optional<Eigen::VectorXd> ParametersOf(const LinearFamily& family,
 }
 
 absl::StatusOr<LinearTuplePolicy> LinearTuplePolicy::Create(
-    const LinearFamily& family, std::span<const BanditTuple> tuples) {
+    const LinearFamily& family, std::span<const BanditTuple> tuples,
+    HiddenActions hidden) {
   if (family.can_abstain && family.action_kind != ActionKind::kSelect) {
     return absl::InvalidArgumentError(
         "can_abstain is true, must be false for rankings");
@@ -95,7 +96,7 @@ absl::StatusOr<LinearTuplePolicy> LinearTuplePolicy::Create(
   for (size_t i = 0; i < tuples.size(); ++i) {
     RETURN_IF_ERROR(ValidateTuple(family, tuples[i], i));
   }
-  return LinearTuplePolicy(family, tuples, std::move(distribution));
+  return LinearTuplePolicy(family, tuples, hidden, std::move(distribution));
 }
 
 ScoredCandidates LinearTuplePolicy::Scored(
@@ -125,7 +126,7 @@ void LinearTuplePolicy::LogProbabilities(const Eigen::VectorXd& parameters,
       scores_.push_back(candidates.Score(row, weights));
     }
     log_probabilities[k] =
-        tuple.action_shown
+        IsPossible(tuple)
             ? distribution_->LogPropensity(
                   Scored(tuples[k], std::span(scores_).subspan(first)),
                   tuple.action)
@@ -147,7 +148,7 @@ void LinearTuplePolicy::AddGradient(std::span<const double> factors,
     const std::span<const double> scores =
         std::span<const double>(scores_).subspan(first, rows);
     first += rows;
-    if (factors[k] == 0 || !tuple.action_shown) continue;
+    if (factors[k] == 0 || !IsPossible(tuple)) continue;
     score_gradient_.resize(rows);
     double abstain_gradient = 0;
     distribution_->LogPropensityGradient(Scored(block_[k], scores),

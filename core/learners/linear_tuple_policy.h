@@ -41,13 +41,22 @@ std::vector<double> WeightsAt(const LinearFamily& family,
 std::optional<Eigen::VectorXd> ParametersOf(const LinearFamily& family,
                                             const model::v1::Model& model);
 
+// Log-probability of an action where something else was shown; its loss is 0.
+enum class HiddenActions {
+  kImpossible,  // -infinity: weight 0.
+  // Its own: the loss 0, the worst, is its outcome. Doubly robust terms need
+  // it: with weight 0 a modelled loss would be claimed and never corrected.
+  kWeighed,
+};
+
 class LinearTuplePolicy : public TuplePolicy {
  public:
   // `tuples` must outlive this. InvalidArgument where the mixture is outside
   // [0, 1] or a tuple does not fit the family: number of features, rows that
   // the action names, length of the action.
   static absl::StatusOr<LinearTuplePolicy> Create(
-      const LinearFamily& family, std::span<const BanditTuple> tuples);
+      const LinearFamily& family, std::span<const BanditTuple> tuples,
+      HiddenActions hidden = HiddenActions::kImpossible);
 
   size_t num_tuples() const override { return tuples_.size(); }
   Eigen::Index dimension() const override { return family_.dimension(); }
@@ -58,8 +67,8 @@ class LinearTuplePolicy : public TuplePolicy {
   double log_propensity(size_t i) const override {
     return tuples_[i].log_propensity;
   }
-  // -infinity also where something else than the action was shown: what the
-  // policy would get there is unknown.
+  // -infinity also where something else than the action was shown, but for
+  // kWeighed: what the policy would get there is unknown.
   void LogProbabilities(const Eigen::VectorXd& parameters,
                         std::span<const uint32_t> tuples,
                         std::span<double> log_probabilities) override;
@@ -72,24 +81,30 @@ class LinearTuplePolicy : public TuplePolicy {
   // The weight is 0 (-infinity) where that was not the action: what the new
   // policy would get is unknown, and the bounds stay valid without it. To leave
   // such tuples out would condition on the action.
-  double reward(size_t i) const { return -tuples_[i].loss; }
+  double reward(size_t i) const override { return -tuples_[i].loss; }
   double LogWeight(const Eigen::VectorXd& parameters, size_t i) {
     return LogProbability(parameters, i) - log_propensity(i);
   }
 
  private:
   LinearTuplePolicy(const LinearFamily& family,
-                    std::span<const BanditTuple> tuples,
+                    std::span<const BanditTuple> tuples, HiddenActions hidden,
                     std::unique_ptr<const ActionDistribution> distribution)
       : family_(family),
         tuples_(tuples),
+        hidden_(hidden),
         distribution_(std::move(distribution)) {}
+
+  bool IsPossible(const BanditTuple& tuple) const {
+    return tuple.action_shown || hidden_ == HiddenActions::kWeighed;
+  }
 
   // What the distribution takes of tuple i whose rows have these scores.
   ScoredCandidates Scored(size_t i, std::span<const double> scores) const;
 
   LinearFamily family_;
   std::span<const BanditTuple> tuples_;
+  HiddenActions hidden_;
   std::unique_ptr<const ActionDistribution> distribution_;
   // Of the last LogProbabilities(): scores of the rows of all its tuples.
   std::vector<uint32_t> block_;

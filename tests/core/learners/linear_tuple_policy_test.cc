@@ -8,6 +8,7 @@
 #include "core/policies/linear_policy.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "tests/core/learners/random_tuples.h"
 #include "tests/testing/status_matchers.h"
 
 namespace sortition {
@@ -16,54 +17,6 @@ namespace {
 using testing::HasSubstr;
 
 constexpr uint32_t kFeatures = 4;
-
-// Tuples with 2 to 7 candidates, every other one sparse; actions, losses and
-// propensities at random.
-std::vector<BanditTuple> RandomTuples(const LinearFamily& family, size_t n,
-                                      uint64_t seed) {
-  RandomSequence random(SeedKey(seed));
-  std::vector<BanditTuple> tuples(n);
-  for (size_t i = 0; i < n; ++i) {
-    BanditTuple& tuple = tuples[i];
-    tuple.num_features = kFeatures;
-    const int rows = 2 + static_cast<int>(random.Below(6));
-    if (i % 2 == 1) tuple.row_offsets.push_back(0);
-    for (int row = 0; row < rows; ++row) {
-      for (uint32_t j = 0; j < kFeatures; ++j) {
-        const float value = static_cast<float>(random.Normal());
-        if (i % 2 == 0) {
-          tuple.values.push_back(value);
-        } else if (random.Uniform() < 0.6) {
-          tuple.columns.push_back(j);
-          tuple.values.push_back(value);
-        }
-      }
-      if (i % 2 == 1) {
-        tuple.row_offsets.push_back(static_cast<uint32_t>(tuple.values.size()));
-      }
-    }
-    if (family.action_kind == ActionKind::kSelect) {
-      const int first = family.can_abstain ? kAbstain : 0;
-      tuple.action = {first + static_cast<int32_t>(random.Below(rows - first))};
-    } else {
-      for (int row = 0; row < rows; ++row) tuple.action.push_back(row);
-      for (int row = rows - 1; row > 0; --row) {
-        std::swap(tuple.action[row], tuple.action[random.Below(row + 1)]);
-      }
-      tuple.action.resize(1 + random.Below(rows));
-    }
-    tuple.log_propensity = std::log(0.02 + 0.3 * random.Uniform());
-    tuple.loss = -random.Uniform();
-  }
-  return tuples;
-}
-
-Eigen::VectorXd RandomPoint(const LinearFamily& family,
-                            RandomSequence* random) {
-  Eigen::VectorXd point(family.dimension());
-  for (double& entry : point) entry = random->Normal();
-  return point;
-}
 
 class LinearTuplePolicyTest : public testing::TestWithParam<LinearFamily> {};
 
