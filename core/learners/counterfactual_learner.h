@@ -1,0 +1,67 @@
+#pragma once
+// One run of any objective of PoemOptions with any optimiser, and the grid of λ
+// that is tried. What each objective is: sortition/config/v1/learner.proto,
+// core/counterfactual/{weighted_terms,risks}.h.
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "Eigen/Core"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "core/counterfactual/loss_model.h"
+#include "core/counterfactual/tuple_policy.h"
+#include "sortition/config/v1/learner.pb.h"
+
+namespace sortition {
+
+// InvalidArgument, naming field, value and what is permitted, where options do
+// not go together: an optimiser, clip or λ that the objective does not have;
+// lambda beside lambda_factor.
+absl::Status ValidatePoemOptions(const config::v1::PoemOptions& options);
+
+// M of the objective for these training tuples: infinity where it has none.
+double ClipOf(const config::v1::PoemOptions& options,
+              const TuplePolicy& policy);
+
+struct LambdaChoice {
+  std::optional<double> factor;  // c; empty where λ was given.
+  double lambda = 0;
+};
+
+// The λ to try, in the order of the options. Requires valid options.
+// FailedPrecondition where λ* is needed and all losses are equal.
+absl::StatusOr<std::vector<LambdaChoice>> ListLambdas(
+    const config::v1::PoemOptions& options, const TuplePolicy& policy);
+
+struct CounterfactualRun {
+  config::v1::PoemOptions options =
+      {};           // Its grids, clip and start do not count.
+  double clip = 1;  // M where the objective has one.
+  double lambda = 0;
+  double l2 = 0;
+  Eigen::VectorXd start = {};  // Empty: 0.
+  std::function<void(uint32_t round)> on_round =
+      {};  // After each; may be empty.
+};
+
+struct CounterfactualResult {
+  Eigen::VectorXd parameters;
+  double objective = 0;     // Of all tuples at `parameters`.
+  uint32_t epochs = 0;      // STOCHASTIC
+  uint32_t iterations = 0;  // BATCH
+  std::string termination;
+};
+
+// Deterministic: the same data and run give the same bits. `model` is that of
+// DOUBLY_ROBUST, else null. Where every weight is clipped the gradient is that
+// of μ ‖w‖² alone: the start is what comes out, or what is nearer to 0.
+// InvalidArgument where there are fewer than 2 tuples, or a loss, a propensity,
+// a parameter of the run or the start is out of range; Internal where a
+// parameter or the objective became NaN or infinite.
+absl::StatusOr<CounterfactualResult> TrainCounterfactual(
+    TuplePolicy* policy, LossModel* model, const CounterfactualRun& run);
+
+}  // namespace sortition
