@@ -23,7 +23,8 @@ constexpr char kTrainHelp[] =
     R"(sortition-trainer train: learn a better policy from logged decisions.
 
 Reads the tuple segments that the sidecar wrote (each a decision with its
-propensity and its reward), learns by POEM for each point of a small grid,
+propensity and its reward), learns by counterfactual risk minimisation (POEM, or
+another --objective and --optimiser) for each point of a grid of lambda and l2,
 chooses the point by counterfactual validation, estimates its reward on a part
 of the tuples that it has not seen, and publishes the next version of the model
 only if the lower confidence bound of its improvement over the newest version in

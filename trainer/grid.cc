@@ -2,116 +2,172 @@
 
 #include <algorithm>
 #include <atomic>
-#include <cmath>
 #include <limits>
+#include <numeric>
+#include <optional>
+#include <string>
 #include <thread>
 #include <utility>
-#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "core/base/status_macros.h"
 #include "core/counterfactual/estimators.h"
-#include "core/learners/poem.h"
+#include "core/learners/counterfactual_learner.h"
 #include "trainer/progress.h"
 
 namespace sortition {
 namespace {
 
+using config::v1::PoemOptions;
+using model::v1::Evaluation;
+
 struct Point {
-  double lambda = 0;
+  LambdaChoice lambda;
   double l2 = 0;
   bool from_parent = false;
+};
+
+// What the points share.
+struct Grid {
+  const GridTask& task;
+  double clip = 1;  // M
+  std::vector<Point> points;
+  GridData::LossModelCopies loss_model = {};  // Empty: there is none.
 };
 
 // Of the policy on the validation tuples.
 struct Validation {
   double reward = 0;  // Eq. 1 in rewards: mean of r ρ, unbiased.
   double lower = 0;   // Of the clipped mean, at its best clip.
+  double effective_sample_size = 0;
 };
 
 struct PointResult {
   absl::Status status;
-  PoemResult poem;
+  CounterfactualResult learned;
   Validation validation;
 };
 
-std::vector<Point> ListPoints(const GridTask& task) {
-  std::vector<double> lambdas(task.options.lambda().begin(),
-                              task.options.lambda().end());
-  if (lambdas.empty()) lambdas = {0, 0.1, 1};
+std::vector<Point> ListPoints(const GridTask& task,
+                              const std::vector<LambdaChoice>& lambdas) {
   std::vector<double> l2s(task.options.l2().begin(), task.options.l2().end());
-  if (l2s.empty()) l2s = {1e-6, 1e-4, 1e-2};
+  if (l2s.empty()) l2s = {1e-6, 1e-3};
   const auto start = task.options.start();
   const bool has_parent = task.parent_start.size() > 0;
-  const bool zero = start != config::v1::PoemOptions::PARENT || !has_parent;
-  const bool parent = start != config::v1::PoemOptions::ZERO && has_parent;
+  const bool zero = start != PoemOptions::PARENT || !has_parent;
+  const bool parent = start != PoemOptions::ZERO && has_parent;
   std::vector<Point> points;
   for (const bool from_parent : {false, true}) {
     if (!(from_parent ? parent : zero)) continue;
-    for (const double lambda : lambdas) {
+    for (const LambdaChoice& lambda : lambdas) {
       for (const double l2 : l2s) points.push_back({lambda, l2, from_parent});
     }
   }
   return points;
 }
 
-absl::StatusOr<Validation> Validate(const GridTask& task,
+absl::StatusOr<Grid> MakeGrid(const GridTask& task) {
+  RETURN_IF_ERROR(ValidatePoemOptions(task.options));
+  ASSIGN_OR_RETURN(const auto policy, task.data->TrainPolicy());
+  if (policy->num_tuples() < 2) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("training tuples: there are ", policy->num_tuples(),
+                     ", must be at least 2"));
+  }
+  ASSIGN_OR_RETURN(const auto lambdas, ListLambdas(task.options, *policy));
+  Grid grid{.task = task,
+            .clip = ClipOf(task.options, *policy),
+            .points = ListPoints(task, lambdas)};
+  if (task.options.objective() == PoemOptions::DOUBLY_ROBUST) {
+    ASSIGN_OR_RETURN(grid.loss_model,
+                     task.data->FitLossModel(task.options.loss_model_l2()));
+  }
+  return grid;
+}
+
+std::vector<double> LogWeights(const Eigen::VectorXd& parameters,
+                               TuplePolicy* policy) {
+  std::vector<double> log_weights(policy->num_tuples());
+  std::vector<uint32_t> block;
+  for (size_t begin = 0; begin < log_weights.size(); begin += block.size()) {
+    block.resize(std::min(policy->block_size(), log_weights.size() - begin));
+    std::iota(block.begin(), block.end(), static_cast<uint32_t>(begin));
+    policy->LogProbabilities(
+        parameters, block, std::span(log_weights).subspan(begin, block.size()));
+  }
+  for (size_t i = 0; i < log_weights.size(); ++i) {
+    log_weights[i] -= policy->log_propensity(i);
+  }
+  return log_weights;
+}
+
+absl::StatusOr<Validation> Validate(const GridData& data,
                                     const Eigen::VectorXd& parameters) {
   // Only compares points: the level is not claimed by anything reported.
   constexpr double kConfidence = 0.95;
-  ASSIGN_OR_RETURN(LinearTuplePolicy policy,
-                   LinearTuplePolicy::Create(task.family, task.validation));
-  std::vector<double> rewards(policy.num_tuples());
-  std::vector<double> log_weights(policy.num_tuples());
-  for (size_t i = 0; i < policy.num_tuples(); ++i) {
-    rewards[i] = policy.reward(i);
-    log_weights[i] = policy.LogWeight(parameters, i);
-  }
-  OffPolicyEstimator estimator(ChooseEvaluationClip(
-      rewards, log_weights, policy.num_tuples(), kConfidence));
+  ASSIGN_OR_RETURN(const auto policy, data.ValidationPolicy());
+  const std::vector<double> log_weights = LogWeights(parameters, policy.get());
+  std::vector<double> rewards(log_weights.size());
+  for (size_t i = 0; i < rewards.size(); ++i) rewards[i] = policy->reward(i);
+  OffPolicyEstimator estimator(
+      ChooseEvaluationClip(rewards, log_weights, rewards.size(), kConfidence));
   for (size_t i = 0; i < rewards.size(); ++i) {
     estimator.Add(rewards[i], log_weights[i]);
   }
   const OffPolicyEstimates estimates = estimator.Estimate(kConfidence);
-  return Validation{estimates.unclipped_ips, estimates.improvement.lower};
+  return Validation{estimates.unclipped_ips, estimates.improvement.lower,
+                    estimates.effective_sample_size};
 }
 
-PointResult TrainPoint(const GridTask& task, const Point& point,
+uint32_t MaxRounds(const PoemOptions& options) {
+  return options.optimiser() == PoemOptions::BATCH
+             ? options.lbfgs().max_iterations()
+             : options.adagrad().max_epochs();
+}
+
+PointResult TrainPoint(const Grid& grid, const Point& point,
                        Progress* progress) {
   PointResult result;
-  const uint32_t max_epochs = task.options.adagrad().max_epochs();
+  const GridTask& task = grid.task;
   const auto train = [&]() -> absl::Status {
-    ASSIGN_OR_RETURN(LinearTuplePolicy policy,
-                     LinearTuplePolicy::Create(task.family, task.train));
-    PoemRun run;
-    run.adagrad = task.options.adagrad();
-    run.crm = {.clip = task.clip, .lambda = point.lambda, .l2 = point.l2};
-    run.seed = task.options.seed();
+    ASSIGN_OR_RETURN(const auto policy, task.data->TrainPolicy());
+    const std::unique_ptr<LossModel> model =
+        grid.loss_model ? grid.loss_model() : nullptr;
+    CounterfactualRun run{.options = task.options,
+                          .clip = grid.clip,
+                          .lambda = point.lambda.lambda,
+                          .l2 = point.l2};
     if (point.from_parent) run.start = task.parent_start;
-    run.on_epoch = [progress](uint32_t) { progress->Add(1); };
-    ASSIGN_OR_RETURN(result.poem, TrainPoem(&policy, run));
-    ASSIGN_OR_RETURN(result.validation, Validate(task, result.poem.parameters));
+    run.on_round = [progress](uint32_t) { progress->Add(1); };
+    ASSIGN_OR_RETURN(result.learned,
+                     TrainCounterfactual(policy.get(), model.get(), run));
+    ASSIGN_OR_RETURN(result.validation,
+                     Validate(*task.data, result.learned.parameters));
     return absl::OkStatus();
   };
   result.status = train();
   // What early stopping saved counts as done.
-  progress->Add(max_epochs - std::min(max_epochs, result.poem.epochs));
+  const uint32_t max_rounds = MaxRounds(task.options);
+  const uint32_t rounds = result.learned.epochs + result.learned.iterations;
+  progress->Add(max_rounds - std::min(max_rounds, rounds));
   return result;
 }
 
-std::vector<PointResult> TrainAll(const GridTask& task,
-                                  const std::vector<Point>& points) {
-  Progress progress("training", "epochs",
-                    points.size() * task.options.adagrad().max_epochs());
-  std::vector<PointResult> results(points.size());
+std::vector<PointResult> TrainAll(const Grid& grid) {
+  const PoemOptions& options = grid.task.options;
+  Progress progress(
+      "training",
+      options.optimiser() == PoemOptions::BATCH ? "iterations" : "epochs",
+      grid.points.size() * MaxRounds(options));
+  std::vector<PointResult> results(grid.points.size());
   std::atomic<size_t> next = 0;
   const size_t num_threads =
-      std::min<size_t>(task.options.threads(), points.size());
+      std::min<size_t>(options.threads(), grid.points.size());
   std::vector<std::jthread> threads;
   for (size_t t = 0; t < num_threads; ++t) {
     threads.emplace_back([&] {
-      for (size_t i = next++; i < points.size(); i = next++) {
-        results[i] = TrainPoint(task, points[i], &progress);
+      for (size_t i = next++; i < grid.points.size(); i = next++) {
+        results[i] = TrainPoint(grid, grid.points[i], &progress);
       }
     });
   }
@@ -119,39 +175,52 @@ std::vector<PointResult> TrainAll(const GridTask& task,
   return results;
 }
 
+Evaluation::GridPoint Describe(const PoemOptions& options, const Point& point,
+                               const PointResult& result) {
+  Evaluation::GridPoint row;
+  row.set_objective(PoemOptions::Objective_Name(options.objective()));
+  row.set_optimiser(PoemOptions::Optimiser_Name(options.optimiser()));
+  if (point.lambda.factor) row.set_lambda_factor(*point.lambda.factor);
+  row.set_lambda(point.lambda.lambda);
+  row.set_l2(point.l2);
+  row.set_start(point.from_parent ? "parent" : "zero");
+  row.set_epochs(result.learned.epochs);
+  row.set_iterations(result.learned.iterations);
+  row.set_train_objective(result.learned.objective);
+  row.set_validation_reward(result.validation.reward);
+  row.set_validation_lower(result.validation.lower);
+  row.set_effective_sample_size(result.validation.effective_sample_size);
+  row.set_termination(result.status.ok() ? result.learned.termination
+                                         : "diverged");
+  return row;
+}
+
 }  // namespace
 
 absl::StatusOr<GridOutcome> TrainGrid(const GridTask& task) {
-  const std::vector<Point> points = ListPoints(task);
-  const std::vector<PointResult> results = TrainAll(task, points);
-  GridOutcome outcome;
+  ASSIGN_OR_RETURN(const Grid grid, MakeGrid(task));
+  std::vector<PointResult> results = TrainAll(grid);
+  GridOutcome outcome{.clip = grid.clip};
   double best = -std::numeric_limits<double>::infinity();
-  size_t chosen = points.size();
-  for (size_t i = 0; i < points.size(); ++i) {
+  std::optional<size_t> chosen;
+  for (size_t i = 0; i < results.size(); ++i) {
     const PointResult& result = results[i];
-    const bool diverged = absl::IsInternal(result.status);
-    if (!diverged) RETURN_IF_ERROR(result.status);
-    model::v1::Evaluation::GridPoint& point = outcome.points.emplace_back();
-    point.set_lambda(points[i].lambda);
-    point.set_l2(points[i].l2);
-    point.set_start(points[i].from_parent ? "parent" : "zero");
-    point.set_epochs(result.poem.epochs);
-    point.set_train_objective(result.poem.objective);
-    point.set_validation_reward(result.validation.reward);
-    point.set_validation_lower(result.validation.lower);
-    point.set_termination(
-        diverged ? "diverged"
-                 : std::string(PoemTerminationName(result.poem.termination)));
+    if (!absl::IsInternal(result.status)) RETURN_IF_ERROR(result.status);
+    outcome.points.push_back(Describe(task.options, grid.points[i], result));
     // The unbiased estimate alone would choose a point that a few huge weights
     // flatter; the bound is the criterion of CRM applied to validation.
-    if (!diverged && result.validation.lower > best) {
+    if (result.status.ok() && result.validation.lower > best) {
       best = result.validation.lower;
       chosen = i;
     }
   }
-  if (chosen == points.size()) return results[0].status;
-  outcome.points[chosen].set_chosen(true);
-  outcome.parameters = results[chosen].poem.parameters;
+  if (!chosen) {
+    return results[0].status.ok()
+               ? absl::InternalError("validation is finite at no grid point")
+               : results[0].status;
+  }
+  outcome.points[*chosen].set_chosen(true);
+  outcome.parameters = std::move(results[*chosen].learned.parameters);
   return outcome;
 }
 

@@ -43,19 +43,42 @@ void AppendTuples(const TrainReport& report, std::string* text) {
   }
 }
 
+// "CRM, STOCHASTIC, clipped at M = 10".
+std::string LearnerTitle(const TrainReport& report) {
+  if (report.evaluation().grid_size() == 0) return "No grid";
+  const auto& first = report.evaluation().grid(0);
+  return absl::StrFormat(
+      "Objective %s, optimiser %s%s", first.objective(), first.optimiser(),
+      report.has_train_clip()
+          ? absl::StrFormat(", clipped at M = %.4g", report.train_clip())
+          : std::string());
+}
+
 void AppendGrid(const TrainReport& report, std::string* text) {
+  const auto& grid = report.evaluation().grid();
+  const bool batch = !grid.empty() && grid[0].optimiser() == "BATCH";
   absl::StrAppendFormat(
-      text,
-      "\nPOEM, clipped at M = %.4g\n  %8s %8s  %-6s %6s  %-22s %12s %12s %9s\n",
-      report.train_clip(), "lambda", "l2", "start", "epochs", "ended by",
-      "objective", "validation", "lower");
-  for (const auto& point : report.evaluation().grid()) {
+      text, "\n%s\n  %7s %8s %7s  %-6s %10s  %-22s %10s %10s %8s %8s\n",
+      LearnerTitle(report), "c", "lambda", "l2", "start",
+      batch ? "iterations" : "epochs", "ended by", "objective", "validation",
+      "lower", "ess");
+  for (const auto& point : grid) {
     absl::StrAppendFormat(
-        text, "%c %8.3g %8.3g  %-6s %6d  %-22s %12.5f %12.5f %9.5f\n",
-        point.chosen() ? '*' : ' ', point.lambda(), point.l2(), point.start(),
-        point.epochs(), point.termination(), point.train_objective(),
-        point.validation_reward(), point.validation_lower());
+        text,
+        "%c %7s %8.3g %7.3g  %-6s %10d  %-22s %10.5f %10.5f %8.5f %8.1f\n",
+        point.chosen() ? '*' : ' ',
+        point.has_lambda_factor()
+            ? absl::StrFormat("%.3g", point.lambda_factor())
+            : "",
+        point.lambda(), point.l2(), point.start(),
+        point.epochs() + point.iterations(), point.termination(),
+        point.train_objective(), point.validation_reward(),
+        point.validation_lower(), point.effective_sample_size());
   }
+  absl::StrAppend(text,
+                  "  validation: estimate of eq. 1; lower: bound of its "
+                  "improvement, the largest is chosen; ess: effective sample "
+                  "size\n");
 }
 
 void AppendEstimate(const char* name, const model::v1::Estimate& estimate,

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <optional>
 #include <set>
 #include <string>
@@ -14,11 +15,12 @@
 #include "absl/time/time.h"
 #include "core/base/status_macros.h"
 #include "core/counterfactual/loss_scaling.h"
+#include "core/learners/counterfactual_learner.h"
 #include "core/learners/linear_tuple_policy.h"
-#include "core/learners/poem.h"
 #include "io/model_store.h"
 #include "trainer/evaluate.h"
 #include "trainer/grid.h"
+#include "trainer/linear_grid_data.h"
 #include "trainer/tuple_reader.h"
 
 namespace sortition {
@@ -40,6 +42,7 @@ absl::Status ValidateTrainOptions(const TrainOptions& options) {
         absl::StrCat("reward_min is ", options.reward_min(),
                      ", must be below reward_max, ", options.reward_max()));
   }
+  RETURN_IF_ERROR(ValidatePoemOptions(options.poem()));
   if (!options.action().empty() && options.action() != "select" &&
       options.action() != "rank") {
     return absl::InvalidArgumentError(absl::StrCat(
@@ -195,16 +198,13 @@ absl::StatusOr<model::v1::Model> Learn(const TrainOptions& options,
                             .num_features = data.num_features,
                             .can_abstain = data.can_abstain,
                             .uniform_mixture = options.uniform_mixture()};
-  ASSIGN_OR_RETURN(const LinearTuplePolicy policy,
-                   LinearTuplePolicy::Create(family, data.train));
-  GridTask task{.family = family,
-                .train = data.train,
-                .validation = data.validation,
-                .options = options.poem(),
-                .clip = options.poem().clip() > 0 ? options.poem().clip()
-                                                  : DefaultClip(policy),
-                .parent_start = ParentStart(options, store, data, family)};
-  ASSIGN_OR_RETURN(const GridOutcome grid, TrainGrid(task));
+  const LinearGridData grid_data(family, data.train, data.validation,
+                                 options.poem().objective());
+  ASSIGN_OR_RETURN(
+      const GridOutcome grid,
+      TrainGrid({.data = &grid_data,
+                 .options = options.poem(),
+                 .parent_start = ParentStart(options, store, data, family)}));
   ASSIGN_OR_RETURN(*report->mutable_evaluation(),
                    EvaluatePolicy({.family = family,
                                    .parameters = &grid.parameters,
@@ -213,7 +213,7 @@ absl::StatusOr<model::v1::Model> Learn(const TrainOptions& options,
                                    .confidence = options.confidence(),
                                    .reward_min = options.reward_min(),
                                    .reward_max = options.reward_max()}));
-  report->set_train_clip(task.clip);
+  if (std::isfinite(grid.clip)) report->set_train_clip(grid.clip);
   model::v1::Evaluation* evaluation = report->mutable_evaluation();
   for (const auto& point : grid.points) {
     auto* stored = evaluation->add_grid();

@@ -1,0 +1,225 @@
+#include "trainer/grid.h"
+
+#include <cmath>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/base/random.h"
+#include "core/learners/labels_loss_model.h"
+#include "core/learners/labels_policy.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/core/learners/random_tuples.h"
+#include "tests/testing/status_matchers.h"
+#include "trainer/linear_grid_data.h"
+#include "trainer/report.h"
+
+namespace sortition {
+namespace {
+
+using config::v1::PoemOptions;
+using testing::HasSubstr;
+
+constexpr LinearFamily kFamily{ActionKind::kSelect, 4, false, 0.05};
+
+// Selections drawn uniformly, better where the first feature is large.
+std::vector<BanditTuple> MakeSelections(size_t n, uint64_t seed) {
+  std::vector<BanditTuple> tuples = RandomTuples(kFamily, n, seed);
+  const std::vector<double> first = {1, 0, 0, 0};
+  for (BanditTuple& tuple : tuples) {
+    tuple.log_propensity = -std::log(tuple.candidates().num_candidates());
+    const double x =
+        tuple.candidates().Score(static_cast<uint32_t>(tuple.action[0]), first);
+    tuple.loss = -1 / (1 + std::exp(-2 * x));
+  }
+  return tuples;
+}
+
+// Another kind of action than the trainer reads: the grid need not know.
+class LabelsGridData : public GridData {
+ public:
+  explicit LabelsGridData(const RandomLabels* labels) : labels_(labels) {}
+  absl::StatusOr<std::unique_ptr<TuplePolicy>> TrainPolicy() const override {
+    return std::make_unique<LabelsPolicy>(
+        *LabelsPolicy::Create(labels_->contexts, labels_->tuples));
+  }
+  absl::StatusOr<std::unique_ptr<TuplePolicy>> ValidationPolicy()
+      const override {
+    return TrainPolicy();
+  }
+  absl::StatusOr<LossModelCopies> FitLossModel(double l2) const override {
+    const std::shared_ptr<const LabelsLossModel> model =
+        LabelsLossModel::Fit(labels_->contexts, labels_->tuples, l2)->Clone();
+    return LossModelCopies([model] { return model->Clone(); });
+  }
+
+ private:
+  const RandomLabels* labels_;
+};
+
+PoemOptions MakeOptions(PoemOptions::Objective objective,
+                        PoemOptions::Optimiser optimiser) {
+  PoemOptions options;
+  options.set_objective(objective);
+  options.set_optimiser(optimiser);
+  options.mutable_adagrad()->set_max_epochs(5);
+  options.mutable_lbfgs()->set_max_iterations(20);
+  return options;
+}
+
+struct Case {
+  PoemOptions::Objective objective;
+  PoemOptions::Optimiser optimiser;
+  size_t num_lambdas;  // Of the default grid.
+};
+
+class GridTest : public testing::Test {
+ protected:
+  const std::vector<BanditTuple> train_ = MakeSelections(300, 1);
+  const std::vector<BanditTuple> validation_ = MakeSelections(300, 2);
+};
+
+class EveryObjectiveTest : public GridTest,
+                           public testing::WithParamInterface<Case> {};
+
+INSTANTIATE_TEST_SUITE_P(
+    Objectives, EveryObjectiveTest,
+    testing::Values(
+        Case{PoemOptions::CRM, PoemOptions::STOCHASTIC, 8},
+        Case{PoemOptions::CRM, PoemOptions::BATCH, 8},
+        Case{PoemOptions::IPS, PoemOptions::STOCHASTIC, 1},
+        Case{PoemOptions::IPS, PoemOptions::BATCH, 1},
+        Case{PoemOptions::CLIPPED_IPS, PoemOptions::STOCHASTIC, 1},
+        Case{PoemOptions::CLIPPED_IPS, PoemOptions::BATCH, 1},
+        Case{PoemOptions::SELF_NORMALISED, PoemOptions::BATCH, 4},
+        Case{PoemOptions::DOUBLY_ROBUST, PoemOptions::STOCHASTIC, 8},
+        Case{PoemOptions::DOUBLY_ROBUST, PoemOptions::BATCH, 8},
+        Case{PoemOptions::LOG_SMOOTHING, PoemOptions::STOCHASTIC, 3},
+        Case{PoemOptions::LOG_SMOOTHING, PoemOptions::BATCH, 3}),
+    [](const auto& instance) {
+      return PoemOptions::Objective_Name(instance.param.objective) + "_" +
+             PoemOptions::Optimiser_Name(instance.param.optimiser);
+    });
+
+void ExpectSame(const GridOutcome& one, const GridOutcome& two) {
+  EXPECT_EQ(one.parameters, two.parameters);
+  ASSERT_EQ(one.points.size(), two.points.size());
+  for (size_t i = 0; i < one.points.size(); ++i) {
+    EXPECT_EQ(one.points[i].SerializeAsString(),
+              two.points[i].SerializeAsString())
+        << i;
+  }
+}
+
+TEST_P(EveryObjectiveTest, ThreadsDoNotChangeABitAndEveryPointIsDescribed) {
+  const Case& c = GetParam();
+  const LinearGridData data(kFamily, train_, validation_, c.objective);
+  GridTask task{.data = &data,
+                .options = MakeOptions(c.objective, c.optimiser),
+                .parent_start = Eigen::VectorXd::Constant(4, 0.1)};
+  task.options.set_threads(1);
+  ASSERT_OK_AND_ASSIGN(const GridOutcome one, TrainGrid(task));
+  task.options.set_threads(2);
+  ASSERT_OK_AND_ASSIGN(const GridOutcome two, TrainGrid(task));
+  ExpectSame(one, two);
+  // Two starts, two μ.
+  ASSERT_EQ(one.points.size(), 4 * c.num_lambdas);
+  int chosen = 0;
+  for (const auto& point : one.points) {
+    EXPECT_EQ(point.objective(), PoemOptions::Objective_Name(c.objective));
+    EXPECT_EQ(point.optimiser(), PoemOptions::Optimiser_Name(c.optimiser));
+    EXPECT_TRUE(point.has_lambda_factor());
+    EXPECT_EQ(point.lambda() == 0, point.lambda_factor() == 0);
+    EXPECT_EQ(point.epochs() > 0, c.optimiser == PoemOptions::STOCHASTIC);
+    EXPECT_EQ(point.iterations() > 0, c.optimiser == PoemOptions::BATCH);
+    EXPECT_NE(point.termination(), "diverged");
+    EXPECT_GT(point.effective_sample_size(), 1);
+    EXPECT_LE(point.effective_sample_size(), 300 + 1e-9);
+    chosen += point.chosen() ? 1 : 0;
+  }
+  EXPECT_EQ(chosen, 1);
+  EXPECT_GT(one.parameters[0], 0.3);
+}
+
+TEST_P(EveryObjectiveTest, LabelsLearnInTheSameGrid) {
+  const Case& c = GetParam();
+  const RandomLabels labels(5, 3, 30, 200, 3);
+  const LabelsGridData data(&labels);
+  GridTask task{.data = &data,
+                .options = MakeOptions(c.objective, c.optimiser)};
+  task.options.add_l2(1e-3);
+  task.options.set_threads(1);
+  ASSERT_OK_AND_ASSIGN(const GridOutcome one, TrainGrid(task));
+  task.options.set_threads(2);
+  ASSERT_OK_AND_ASSIGN(const GridOutcome two, TrainGrid(task));
+  ExpectSame(one, two);
+  EXPECT_EQ(one.points.size(), c.num_lambdas);
+}
+
+TEST_F(GridTest, ReportShowsTheGrid) {
+  config::v1::TrainReport report;
+  report.set_train_clip(12.5);
+  auto* point = report.mutable_evaluation()->add_grid();
+  point->set_objective("CRM");
+  point->set_optimiser("BATCH");
+  point->set_lambda_factor(0.01);
+  point->set_lambda(0.375);
+  point->set_l2(1e-6);
+  point->set_start("parent");
+  point->set_iterations(17);
+  point->set_termination("decrease");
+  point->set_train_objective(-0.625);
+  point->set_validation_reward(0.75);
+  point->set_validation_lower(0.125);
+  point->set_effective_sample_size(42.5);
+  point->set_chosen(true);
+  const std::string text = FormatReport(report);
+  EXPECT_THAT(text, HasSubstr("Objective CRM, optimiser BATCH, clipped at M = "
+                              "12.5"));
+  EXPECT_THAT(text, HasSubstr("iterations"));
+  EXPECT_THAT(text, testing::ContainsRegex(
+                        "\\* +0\\.01 +0\\.375 +1e-06 +parent +17 +"
+                        "decrease +-0\\.62500 +0\\.75000 +0\\.12500 +42"));
+}
+
+TEST_F(GridTest, BadCombinationsAndTooFewTuplesAreErrors) {
+  const LinearGridData data(kFamily, train_, validation_, PoemOptions::CRM);
+  GridTask task{.data = &data,
+                .options = MakeOptions(PoemOptions::SELF_NORMALISED,
+                                       PoemOptions::STOCHASTIC)};
+  EXPECT_THAT(TrainGrid(task), StatusIs(absl::StatusCode::kInvalidArgument,
+                                        HasSubstr("must be BATCH")));
+  const LinearGridData one(kFamily, std::span(train_).first(1), validation_,
+                           PoemOptions::CRM);
+  task = {.data = &one, .options = PoemOptions()};
+  EXPECT_THAT(TrainGrid(task), StatusIs(absl::StatusCode::kInvalidArgument,
+                                        HasSubstr("there are 1")));
+  std::vector<BanditTuple> constant = train_;
+  for (BanditTuple& tuple : constant) tuple.loss = -0.5;
+  const LinearGridData equal(kFamily, constant, validation_, PoemOptions::CRM);
+  task.data = &equal;
+  EXPECT_THAT(TrainGrid(task), StatusIs(absl::StatusCode::kFailedPrecondition,
+                                        HasSubstr("have the loss -0.5")));
+}
+
+// An l2 beyond what AdaGrad's steps can bear: the other point is chosen.
+TEST_F(GridTest, APointThatDivergesIsKeptAndNotChosen) {
+  const LinearGridData data(kFamily, train_, validation_, PoemOptions::CRM);
+  GridTask task{
+      .data = &data,
+      .options = MakeOptions(PoemOptions::CLIPPED_IPS, PoemOptions::STOCHASTIC),
+      .parent_start = Eigen::VectorXd::Constant(4, 10)};
+  task.options.set_start(PoemOptions::PARENT);
+  task.options.add_l2(1e308);
+  task.options.add_l2(1e-4);
+  ASSERT_OK_AND_ASSIGN(const GridOutcome outcome, TrainGrid(task));
+  EXPECT_EQ(outcome.points[0].termination(), "diverged");
+  EXPECT_TRUE(outcome.points[1].chosen());
+  task.options.mutable_l2()->RemoveLast();
+  EXPECT_THAT(TrainGrid(task),
+              StatusIs(absl::StatusCode::kInternal, HasSubstr("diverged")));
+}
+
+}  // namespace
+}  // namespace sortition
