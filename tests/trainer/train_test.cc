@@ -75,6 +75,50 @@ TEST_F(TrainTest, PublishesABetterRanking) {
   EXPECT_TRUE(stored.model.policy().has_plackett_luce());
 }
 
+TEST_F(TrainTest, EveryObjectiveLearnsABetterSelectionAndRanking) {
+  using config::v1::PoemOptions;
+  for (const ActionKind kind : {ActionKind::kSelect, ActionKind::kRank}) {
+    SyntheticLog log;
+    log.action_kind = kind;
+    log.top_k = 1;  // Weights of whole orders need more tuples.
+    const TestDir dir;
+    WriteSegment(dir.Sub("tuples"), 0, MakeTuples(log, 4000));
+    ASSERT_OK(
+        ModelStore(dir.Sub("models")).Publish(LoggingModel(log), nullptr, {}));
+    config::v1::TrainOptions options;
+    options.set_tuples(dir.Sub("tuples"));
+    options.set_model_store(dir.Sub("models"));
+    options.set_dry_run(true);
+    PoemOptions* poem = options.mutable_poem();
+    poem->set_start(PoemOptions::ZERO);
+    poem->add_l2(1e-4);
+    poem->set_optimiser(PoemOptions::BATCH);
+    for (int number = PoemOptions::Objective_MIN;
+         number <= PoemOptions::Objective_MAX; ++number) {
+      poem->set_objective(static_cast<PoemOptions::Objective>(number));
+      ASSERT_OK_AND_ASSIGN(const auto report, Train(options));
+      EXPECT_TRUE(report.gate_passed()) << FormatReport(report);
+      EXPECT_THAT(FormatReport(report),
+                  HasSubstr(PoemOptions::Objective_Name(poem->objective())));
+    }
+  }
+}
+
+TEST_F(TrainTest, OptionsThatDoNotGoTogetherStopBeforeAnythingIsRead) {
+  Prepare({}, 10);
+  options_.set_tuples(dir_.Sub("none"));
+  options_.mutable_poem()->set_objective(
+      config::v1::PoemOptions::SELF_NORMALISED);
+  EXPECT_THAT(Train(options_),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       HasSubstr("optimiser is STOCHASTIC, must be BATCH")));
+  EXPECT_EQ(
+      RunTrainer({"train", "--tuples=" + dir_.Sub("tuples"),
+                  "--model_store=" + dir_.Sub("models"), "--objective=CRM",
+                  "--lambda=1", "--lambda_factor=0.1"}),
+      kExitError);
+}
+
 TEST_F(TrainTest, GateKeepsNoiseOutAndForceOverrides) {
   SyntheticLog log;
   log.rewards_are_noise = true;
