@@ -203,6 +203,27 @@ TEST_F(GridTest, BadCombinationsAndTooFewTuplesAreErrors) {
                                         HasSubstr("have the loss -0.5")));
 }
 
+// Steps too small to leave the start.
+TEST_F(GridTest, PointsStartWhereTheOptionsSay) {
+  const LinearGridData data(kFamily, train_, validation_, PoemOptions::CRM);
+  GridTask task{
+      .data = &data,
+      .options = MakeOptions(PoemOptions::CRM, PoemOptions::STOCHASTIC),
+      .parent_start = Eigen::VectorXd::Constant(4, 0.5)};
+  task.options.mutable_adagrad()->set_step_size(1e-9);
+  for (const auto start : {PoemOptions::ZERO, PoemOptions::PARENT}) {
+    task.options.set_start(start);
+    ASSERT_OK_AND_ASSIGN(const GridOutcome outcome, TrainGrid(task));
+    const double expected = start == PoemOptions::PARENT ? 0.5 : 0;
+    for (const double entry : outcome.parameters) {
+      EXPECT_NEAR(entry, expected, 1e-6);
+    }
+    EXPECT_EQ(outcome.points.size(), 16);
+    EXPECT_EQ(outcome.points[0].start(),
+              start == PoemOptions::PARENT ? "parent" : "zero");
+  }
+}
+
 // An l2 beyond what AdaGrad's steps can bear: the other point is chosen.
 TEST_F(GridTest, APointThatDivergesIsKeptAndNotChosen) {
   const LinearGridData data(kFamily, train_, validation_, PoemOptions::CRM);

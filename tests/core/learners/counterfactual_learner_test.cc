@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "core/counterfactual/crm.h"
+#include "core/counterfactual/risk_objective.h"
 #include "core/learners/candidate_loss_model.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -94,6 +95,36 @@ TEST(CounterfactualLearnerTest, BothOptimisersMinimiseTheSame) {
     EXPECT_LT((stochastic.parameters - batch.parameters).norm(),
               0.05 * batch.parameters.norm());
     EXPECT_GT(batch.parameters[0], 0.5);
+  }
+}
+
+// What is minimised is the risk of the weights, made in another way.
+TEST(CounterfactualLearnerTest, TheObjectiveIsThatOfItsRisk) {
+  Problem problem(8);
+  const CrmRisk crm = *CrmRisk::Create(3, 0.5);
+  const CrmRisk ips = *CrmRisk::Create(HUGE_VAL, 0);
+  const CrmRisk clipped = *CrmRisk::Create(3, 0);
+  const SelfNormalisedRisk normalised = *SelfNormalisedRisk::Create(0.5);
+  const LogSmoothingRisk smoothed = *LogSmoothingRisk::Create(0.5);
+  struct Case {
+    PoemOptions::Objective objective;
+    const Risk* risk;
+    double lambda;
+  };
+  for (const Case& c :
+       {Case{PoemOptions::CRM, &crm, 0.5}, Case{PoemOptions::IPS, &ips, 0},
+        Case{PoemOptions::CLIPPED_IPS, &clipped, 0},
+        Case{PoemOptions::SELF_NORMALISED, &normalised, 0.5},
+        Case{PoemOptions::LOG_SMOOTHING, &smoothed, 0.5}}) {
+    CounterfactualRun run{.clip = 3, .lambda = c.lambda, .l2 = 0.01};
+    run.options = MakeOptions(c.objective, PoemOptions::BATCH);
+    ASSERT_OK_AND_ASSIGN(const auto result, problem.Train(run));
+    ASSERT_OK_AND_ASSIGN(
+        const RiskObjective objective,
+        RiskObjective::Create(problem.policy.get(), c.risk, 0.01));
+    EXPECT_NEAR(result.objective,
+                objective.Evaluate(result.parameters, nullptr), 1e-12)
+        << PoemOptions::Objective_Name(c.objective);
   }
 }
 
