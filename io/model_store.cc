@@ -76,7 +76,8 @@ std::string Number(double value) { return absl::StrFormat("%.15g", value); }
 absl::Status ValidatePolicy(const model::v1::Policy& policy) {
   if (policy.kind_case() == model::v1::Policy::KIND_NOT_SET) {
     return absl::InvalidArgumentError(
-        "policy.kind is not set, must be softmax_selection or plackett_luce");
+        "policy.kind is not set, must be softmax_selection, plackett_luce or "
+        "independent_labels");
   }
   const double alpha = policy.inverse_temperature();
   if (!(alpha > 0 && alpha <= kMaxInverseTemperature)) {
@@ -96,7 +97,24 @@ absl::Status ValidatePolicy(const model::v1::Policy& policy) {
         ", must be in [", Number(-kMaxAbstainScore), ", ",
         Number(kMaxAbstainScore), "]"));
   }
+  if (!policy.has_independent_labels()) return absl::OkStatus();
+  if (policy.independent_labels().num_labels() == 0) {
+    return absl::InvalidArgumentError(
+        "policy.independent_labels.num_labels is 0, must be at least 1");
+  }
+  if (epsilon != 0) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("policy.uniform_mixture is ", Number(epsilon),
+                     ", must be 0 for independent_labels"));
+  }
   return absl::OkStatus();
+}
+
+// Of each feature.
+uint64_t WeightsPerFeature(const model::v1::Policy& policy) {
+  return policy.has_independent_labels()
+             ? policy.independent_labels().num_labels()
+             : 1;
 }
 
 // The file as the manifest describes it.
@@ -242,10 +260,14 @@ absl::Status ValidateModel(const model::v1::Model& model) {
   if (model.num_features() == 0) {
     return absl::InvalidArgumentError("num_features is 0, must be at least 1");
   }
-  if (static_cast<uint32_t>(model.weights_size()) != model.num_features()) {
+  const uint64_t per_feature = WeightsPerFeature(model.policy());
+  const uint64_t num_weights = model.num_features() * per_feature;
+  if (static_cast<uint64_t>(model.weights_size()) != num_weights) {
     return absl::InvalidArgumentError(absl::StrCat(
         "weights has ", model.weights_size(),
-        " entries, must have num_features = ", model.num_features()));
+        " entries, must have num_features",
+        model.policy().has_independent_labels() ? " x num_labels" : "", " = ",
+        num_weights));
   }
   for (int j = 0; j < model.weights_size(); ++j) {
     if (!(std::abs(model.weights(j)) <= kMaxWeight)) {

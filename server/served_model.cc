@@ -101,6 +101,8 @@ std::string PolicyName(const model::v1::Policy& policy) {
       return "softmax_selection";
     case model::v1::Policy::kPlackettLuce:
       return "plackett_luce";
+    case model::v1::Policy::kIndependentLabels:
+      return "independent_labels";
     case model::v1::Policy::KIND_NOT_SET:
       break;
   }
@@ -125,17 +127,17 @@ absl::StatusOr<std::shared_ptr<const ServedModel>> MakeServedModel(
     const StoredModel& stored, uint32_t num_features, int64_t time_us,
     std::string* stage) {
   const model::v1::Model& model = stored.model;
+  *stage = "policy";
+  ASSIGN_OR_RETURN(
+      LinearPolicy policy,
+      LinearPolicy::Create(model.policy(),
+                           {model.weights().begin(), model.weights().end()}));
   *stage = "dimension";
   if (num_features != 0 && model.num_features() != num_features) {
     return absl::InvalidArgumentError(absl::StrCat(
         "num_features is ", model.num_features(), ", must be ", num_features,
         ", as in the version that serves: callers send that many"));
   }
-  *stage = "policy";
-  ASSIGN_OR_RETURN(
-      LinearPolicy policy,
-      LinearPolicy::Create(model.policy(),
-                           {model.weights().begin(), model.weights().end()}));
   *stage = "self_test";
   RETURN_IF_ERROR(SelfTest(policy));
   *stage = "warm_up";

@@ -36,6 +36,10 @@ MakeActionDistribution(const model::v1::Policy& policy) {
     }
     case model::v1::Policy::kPlackettLuce:
       return std::make_unique<const RankingDistribution>(alpha, epsilon);
+    case model::v1::Policy::kIndependentLabels:
+      return absl::InvalidArgumentError(
+          "policy kind is independent_labels, which cannot be served, must be "
+          "softmax_selection or plackett_luce");
     case model::v1::Policy::KIND_NOT_SET:
       break;
   }

@@ -310,6 +310,29 @@ INSTANTIATE_TEST_SUITE_P(
                        ->set_abstain_score(-kInfinity);
                  },
                  "policy.softmax_selection.abstain_score is -inf"},
+        BadModel{"NoLabels",
+                 [](auto* m) {
+                   m->mutable_policy()->mutable_independent_labels();
+                   m->mutable_weights()->Clear();
+                 },
+                 "policy.independent_labels.num_labels is 0"},
+        BadModel{
+            "MixedLabels",
+            [](auto* m) {
+              m->mutable_policy()->mutable_independent_labels()->set_num_labels(
+                  1);
+              m->mutable_policy()->set_uniform_mixture(0.5);
+            },
+            "policy.uniform_mixture is 0.5, must be 0 for independent"},
+        BadModel{
+            "WeightsOfOneLabel",
+            [](auto* m) {
+              m->mutable_policy()->mutable_independent_labels()->set_num_labels(
+                  2);
+              m->mutable_policy()->set_uniform_mixture(0);
+            },
+            "weights has 3 entries, must have num_features x num_labels = "
+            "6"},
         BadModel{"Name", [](auto* m) { m->set_name("../ads"); },
                  "model name is '../ads'"}),
     [](const auto& test) { return test.param.name; });

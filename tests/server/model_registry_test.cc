@@ -235,6 +235,15 @@ class BrokenModelTest : public ModelRegistryTest,
            model->add_weights(1);
          }),
          "dimension", "num_features is 3, must be 2"},
+        {"LabelsWhichAreNotServed", with([](model::v1::Model* model) {
+           model->mutable_policy()
+               ->mutable_independent_labels()
+               ->set_num_labels(2);
+           model->mutable_policy()->set_uniform_mixture(0);
+           model->add_weights(1);
+           model->add_weights(1);
+         }),
+         "policy", "independent_labels, which cannot be served"},
         {"NoPolicy",
          with([](model::v1::Model* model) { model->clear_policy(); }),
          "invalid", "policy"},
