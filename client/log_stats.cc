@@ -122,6 +122,7 @@ class Counter : public LogVisitor {
       stats_.first_time_us = decision.time_us();
     }
     stats_.last_time_us = std::max(stats_.last_time_us, decision.time_us());
+    if (decision.action_kind() == log::v1::LABELS) ++stats_.labels;
     VersionStats& version =
         stats_.models[{decision.model(), decision.version()}];
     ++version.decisions;

@@ -28,6 +28,7 @@ std::vector<NamedCount> Counts(const LogStats& stats) {
           {"records", stats.records},
           {"decisions", stats.decisions},
           {"tuples", stats.tuples},
+          {"labels", stats.labels},
           {"distinct_decision_ids", stats.distinct_decision_ids},
           {"duplicate_decision_ids", stats.duplicate_decision_ids},
           {"shown", stats.shown},

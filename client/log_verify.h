@@ -52,6 +52,8 @@ struct VerifyResult {
   uint64_t verified = 0;  // Recomputed and the same.
   uint64_t different = 0;
   uint64_t corrupt_records = 0;
+  // Chose labels: all of a conversion are one draw, none can be repeated alone.
+  uint64_t labels = 0;
   double seconds = 0;
   // Of the first that differs: file, offset, decision id, what.
   std::string first_file;

@@ -18,8 +18,36 @@ double Rate(const VerifyResult& result) {
 std::string VerifyResultText(const VerifyResult& result) {
   return absl::StrFormat(
       "%d decisions verified bit for bit, %d different, %d corrupt records, "
-      "%.0f decisions/s\n",
-      result.verified, result.different, result.corrupt_records, Rate(result));
+      "%s%.0f decisions/s\n",
+      result.verified, result.different, result.corrupt_records,
+      result.labels > 0 ? absl::StrCat(result.labels, " of labels left out, ")
+                        : "",
+      Rate(result));
+}
+
+// What of the log is not verified.
+absl::Status Verdict(const std::string& path, const VerifyResult& result) {
+  if (result.different > 0) {
+    return absl::DataLossError(absl::StrCat(
+        result.first_file, " offset ", result.first_offset, " decision ",
+        result.first_decision_id, ": ", result.first_difference));
+  }
+  if (result.corrupt_records > 0) {
+    return absl::DataLossError(
+        absl::StrCat(result.corrupt_records,
+                     " corrupt records could not be verified (see log cat)"));
+  }
+  if (result.labels > 0) {
+    return absl::UnimplementedError(absl::StrCat(
+        result.labels,
+        " decisions chose labels and were not verified: a conversion draws all "
+        "of them in one sequence, not each by its id; sortition-trainer "
+        "convert with the options in the segments' headers repeats it"));
+  }
+  if (result.verified == 0) {
+    return absl::NotFoundError(absl::StrCat(path, " holds no decisions"));
+  }
+  return absl::OkStatus();
 }
 
 }  // namespace
@@ -30,6 +58,7 @@ std::string VerifyResultJson(const VerifyResult& result) {
   json.Key("verified").Count(result.verified);
   json.Key("different").Count(result.different);
   json.Key("corrupt_records").Count(result.corrupt_records);
+  json.Key("labels").Count(result.labels);
   json.Key("seconds").Number(result.seconds);
   json.Key("decisions_per_second").Number(Rate(result));
   if (result.different > 0) {
@@ -53,21 +82,7 @@ absl::Status RunLogVerify(const config::v1::LogOptions& options,
                    VerifyLog(positional[0], &verifier));
   output->out << (options.output() == "json" ? VerifyResultJson(result) + "\n"
                                              : VerifyResultText(result));
-  if (result.different > 0) {
-    return absl::DataLossError(absl::StrCat(
-        result.first_file, " offset ", result.first_offset, " decision ",
-        result.first_decision_id, ": ", result.first_difference));
-  }
-  if (result.corrupt_records > 0) {
-    return absl::DataLossError(
-        absl::StrCat(result.corrupt_records,
-                     " corrupt records could not be verified (see log cat)"));
-  }
-  if (result.verified == 0) {
-    return absl::NotFoundError(
-        absl::StrCat(positional[0], " holds no decisions"));
-  }
-  return absl::OkStatus();
+  return Verdict(positional[0], result);
 }
 
 }  // namespace sortition

@@ -104,6 +104,37 @@ TEST_F(LogStatsTest, CountsTuplesAndLateFeedback) {
   EXPECT_DOUBLE_EQ(stats.models.at({"default", 0}).reward_sum, 1.25);
 }
 
+TEST_F(LogStatsTest, CountsAndPrintsSetsOfLabels) {
+  log::v1::Decision labels;
+  labels.set_decision_id("l");
+  labels.set_model("default");
+  labels.set_version(1);
+  labels.mutable_policy()->mutable_independent_labels()->set_num_labels(4);
+  labels.set_action_kind(log::v1::LABELS);
+  labels.set_num_candidates(1);
+  labels.set_num_features(2);
+  labels.set_num_labels(4);
+  labels.add_action(1);
+  labels.add_action(3);
+  labels.add_dense_values(0.5);
+  labels.add_dense_values(1);
+  labels.set_log_propensity(std::log(0.5));
+  ASSERT_OK(Write("1", 1,
+                  {Tuple(labels, 0.75), Tuple(Decide(uniform_, false, "a"), 1)})
+                ->Close());
+  const LogStats stats = Stats();
+  EXPECT_EQ(stats.tuples, 2u);
+  EXPECT_EQ(stats.labels, 1u);
+  EXPECT_THAT(LogStatsJson(stats), HasSubstr("\"labels\":1"));
+  const VersionStats& version = stats.models.at({"default", 1});
+  EXPECT_DOUBLE_EQ(version.reward_sum, 0.75);
+  EXPECT_DOUBLE_EQ(version.propensity_sum, 0.5);
+  EXPECT_THAT(Cat({}), AllOf(HasSubstr("\"action_kind\":\"LABELS\""),
+                             HasSubstr("\"action\":[1,3]"),
+                             HasSubstr("\"num_labels\":4"),
+                             HasSubstr("dense 1 x 2, left out")));
+}
+
 TEST_F(LogStatsTest, TellsOpenAbandonedRecoveredAndMissing) {
   const auto record = Spool(Decide(uniform_, false, "a"));
   Write("1", 1, {record}).reset();  // Its writer is gone: recovered.

@@ -163,6 +163,26 @@ TEST_F(LogVerifyTest, MissingModelsAreErrorsNotSkipped) {
       StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("--model_store")));
 }
 
+TEST_F(LogVerifyTest, SaysThatLabelsAreNotVerified) {
+  log::v1::Decision labels = Decide(uniform_, false, "labels");
+  labels.set_action_kind(log::v1::LABELS);
+  ASSERT_OK(Write("1", 1,
+                  {Tuple(Decide(select_, false, "a"), 1), Tuple(labels, 1),
+                   Tuple(labels, 1)})
+                ->Close());
+  std::ostringstream out, error;
+  CommandOutput output{out, error};
+  config::v1::LogOptions options;
+  options.set_model_store(store());
+  EXPECT_THAT(
+      RunLogVerify(options, {log()}, &output),
+      StatusIs(absl::StatusCode::kUnimplemented,
+               HasSubstr("2 decisions chose labels and were not verified")));
+  EXPECT_THAT(out.str(),
+              AllOf(HasSubstr("1 decisions verified"), HasSubstr("0 different"),
+                    HasSubstr("2 of labels left out")));
+}
+
 TEST_F(LogVerifyTest, AnEmptyLogVerifiesNothing) {
   ASSERT_OK(Write("1", 1, {})->Close());
   std::ostringstream out, error;
