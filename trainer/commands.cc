@@ -1,5 +1,6 @@
 #include "trainer/commands.h"
 
+#include <cmath>
 #include <cstdio>
 #include <filesystem>
 #include <system_error>
@@ -12,6 +13,7 @@
 #include "io/files.h"
 #include "process/options.h"
 #include "sortition/config/v1/trainer.pb.h"
+#include "trainer/convert.h"
 #include "trainer/fit.h"
 #include "trainer/report.h"
 #include "trainer/train.h"
@@ -55,11 +57,31 @@ Exit status: 0 published, 1 error.
 
 )";
 
+constexpr char kConvertHelp[] =
+    R"(sortition-trainer convert: bandit tuples from multi-label data.
+
+Fits a logging policy (per label a logistic regression, by L-BFGS) to a random
+part of the contexts, draws labels for all of them from it, and writes what a
+log would keep: context, labels drawn, their exact propensity, and as reward the
+share of the labels that is right. 'sortition-trainer train' and 'sortition log'
+read the segments. The output directory appears whole or not at all.
+
+  sortition-trainer convert --data=FILE.svm --output=DIR [--test=FILE.svm] ...
+
+A line of the data is "label,label feature:value feature:value", labels from 0,
+features from 1. With --model_store the logging policy is published, so that
+train compares with it; no server can load it.
+
+Exit status: 0 written, 1 error.
+
+)";
+
 std::string Usage() {
   std::string text =
       "Usage: sortition-trainer COMMAND [options]\n\n"
       "  train   learn from tuple segments, evaluate, gate, publish\n"
-      "  fit     first model from labelled queries (LETOR/SVMlight)\n\n"
+      "  fit     first model from labelled queries (LETOR/SVMlight)\n"
+      "  convert bandit tuples from multi-label data (SVMlight)\n\n"
       "'sortition-trainer COMMAND --help' lists the options.\n\nLearners:\n";
   for (const LearnerInfo& learner : ListLearners()) {
     absl::StrAppendFormat(&text, "  %-9s from %s: %s\n", learner.name,
@@ -154,6 +176,48 @@ int RunFit(const std::vector<std::string>& arguments) {
   return kExitOk;
 }
 
+std::string FormatConvertReport(const config::v1::ConvertOptions& options,
+                                const ConvertReport& report) {
+  std::string text = absl::StrFormat(
+      "%s: %d contexts, %d features%s, %d labels\n"
+      "%s version %d%s: fitted to %d contexts, logged at temperature 1/%g\n"
+      "%d tuples in %d segments of %s: %.4f wrong labels a tuple, mean reward "
+      "%.4f\n",
+      options.data(), report.contexts, report.num_features,
+      options.intercept() ? " with the intercept" : "", report.num_labels,
+      options.model(), report.version, report.published ? ", published" : "",
+      report.fitted_contexts, options.inverse_temperature(), report.tuples,
+      report.segments, options.output(), report.mean_wrong_labels,
+      1 - report.mean_wrong_labels / report.num_labels);
+  if (report.test.has_value()) {
+    absl::StrAppendFormat(&text,
+                          "%s: %.4f wrong labels expected, %.4f of the most "
+                          "probable labels\n",
+                          options.test(), report.test->expected,
+                          report.test->map);
+  }
+  absl::StrAppend(&text, "propensity");
+  for (size_t k = 0; k < report.log_propensities.size(); ++k) {
+    absl::StrAppendFormat(&text, "%s %d %%: %.3g", k == 0 ? "" : ",",
+                          ConvertReport::kPercentiles[k],
+                          std::exp(report.log_propensities[k]));
+  }
+  absl::StrAppendFormat(&text, " (percentiles)\n%.2f s\n", report.seconds);
+  return text;
+}
+
+int RunConvert(const std::vector<std::string>& arguments) {
+  config::v1::ConvertOptions options;
+  int exit_status = kExitOk;
+  if (!Parse(arguments, kConvertHelp, &options, &exit_status)) {
+    return exit_status;
+  }
+  const auto report = Convert(options);
+  if (!report.ok()) return Fail(report.status());
+  Print(FormatConvertReport(options, *report));
+  return kExitOk;
+}
+
 }  // namespace
 
 int RunTrainer(const std::vector<std::string>& arguments) {
@@ -162,6 +226,7 @@ int RunTrainer(const std::vector<std::string>& arguments) {
       arguments.begin() + (arguments.empty() ? 0 : 1), arguments.end());
   if (command == "train") return RunTrain(rest);
   if (command == "fit") return RunFit(rest);
+  if (command == "convert") return RunConvert(rest);
   if (command == "help" || command == "--help" || command == "-h") {
     Print(Usage());
     return kExitOk;

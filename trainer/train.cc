@@ -67,6 +67,11 @@ absl::StatusOr<TupleFilter> MakeFilter(const TrainOptions& options,
   if (*filter.baseline_version != 0) {
     ASSIGN_OR_RETURN(const StoredModel newest,
                      store.Load(options.model(), *filter.baseline_version));
+    if (newest.model.policy().has_independent_labels()) {
+      return absl::FailedPreconditionError(absl::StrCat(
+          "version ", *filter.baseline_version, " of model '", options.model(),
+          "' chooses labels, must select or rank; give another model"));
+    }
     filter.num_features = newest.model.num_features();
     filter.action_kind = newest.model.policy().has_plackett_luce()
                              ? ActionKind::kRank

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "core/base/status_macros.h"
 #include "core/counterfactual/loss_scaling.h"
-#include "core/data/candidates.h"
 
 namespace sortition {
 namespace {
@@ -15,33 +15,6 @@ namespace {
 // A log-propensity of a certain action may come out this much above 0 by
 // rounding; it is taken as 0.
 constexpr double kLogPropensityRounding = 1e-9;
-
-// The candidates as logged, validated; empty where malformed.
-std::optional<Candidates> ViewOf(const log::v1::Decision& decision) {
-  absl::StatusOr<Candidates> candidates =
-      decision.has_sparse()
-          ? Candidates::Sparse(
-                {decision.sparse().row_offsets().data(),
-                 static_cast<size_t>(decision.sparse().row_offsets_size())},
-                {decision.sparse().columns().data(),
-                 static_cast<size_t>(decision.sparse().columns_size())},
-                {decision.sparse().values().data(),
-                 static_cast<size_t>(decision.sparse().values_size())},
-                decision.num_features())
-          : Candidates::Dense(
-                {decision.dense_values().data(),
-                 static_cast<size_t>(decision.dense_values_size())},
-                decision.num_features());
-  if (!candidates.ok() ||
-      candidates->num_candidates() != decision.num_candidates()) {
-    return std::nullopt;
-  }
-  if (decision.eligible_size() != 0 &&
-      decision.eligible_size() != static_cast<int>(decision.num_candidates())) {
-    return std::nullopt;
-  }
-  return *candidates;
-}
 
 // Copies the rows of the eligible; `row_of` maps document_index to row or -1.
 void PackEligible(const log::v1::Decision& decision,
@@ -136,6 +109,47 @@ std::optional<ActionKind> ActionKindOf(const log::v1::Decision& decision) {
   }
 }
 
+std::optional<Candidates> LoggedCandidates(const log::v1::Decision& decision) {
+  absl::StatusOr<Candidates> candidates =
+      decision.has_sparse()
+          ? Candidates::Sparse(
+                {decision.sparse().row_offsets().data(),
+                 static_cast<size_t>(decision.sparse().row_offsets_size())},
+                {decision.sparse().columns().data(),
+                 static_cast<size_t>(decision.sparse().columns_size())},
+                {decision.sparse().values().data(),
+                 static_cast<size_t>(decision.sparse().values_size())},
+                decision.num_features())
+          : Candidates::Dense(
+                {decision.dense_values().data(),
+                 static_cast<size_t>(decision.dense_values_size())},
+                decision.num_features());
+  if (!candidates.ok() ||
+      candidates->num_candidates() != decision.num_candidates()) {
+    return std::nullopt;
+  }
+  if (decision.eligible_size() != 0 &&
+      decision.eligible_size() != static_cast<int>(decision.num_candidates())) {
+    return std::nullopt;
+  }
+  return *candidates;
+}
+
+bool IsLogPropensity(double value) {
+  return std::isfinite(value) && value <= kLogPropensityRounding;
+}
+
+absl::Status CheckReward(const log::v1::BanditTuple& logged, double reward_min,
+                         double reward_max) {
+  if (logged.reward() >= reward_min && logged.reward() <= reward_max) {
+    return absl::OkStatus();
+  }
+  return absl::InvalidArgumentError(absl::StrCat(
+      "reward of decision '", logged.decision().decision_id(), "' is ",
+      logged.reward(), ", must be in [", reward_min, ", ", reward_max,
+      "]; set --reward_min and --reward_max to the range of the log"));
+}
+
 absl::StatusOr<absl::string_view> ConvertTuple(
     const log::v1::BanditTuple& logged, const TupleExpectation& expectation,
     BanditTuple* result) {
@@ -149,12 +163,9 @@ absl::StatusOr<absl::string_view> ConvertTuple(
   // intervals and propensities are of independent draws.
   if (decision.has_seed()) return kSeeded;
   const double log_propensity = decision.log_propensity();
-  if (!std::isfinite(log_propensity) ||
-      log_propensity > kLogPropensityRounding) {
-    return kBadPropensity;
-  }
+  if (!IsLogPropensity(log_propensity)) return kBadPropensity;
   if (!std::isfinite(logged.reward())) return kBadReward;
-  const std::optional<Candidates> candidates = ViewOf(decision);
+  const std::optional<Candidates> candidates = LoggedCandidates(decision);
   if (!candidates.has_value()) return kBadFeatures;
   std::vector<int32_t> row_of;
   PackEligible(decision, *candidates, &row_of, result);
@@ -164,14 +175,8 @@ absl::StatusOr<absl::string_view> ConvertTuple(
   if (!expectation.can_abstain && result->action[0] == kAbstain) {
     return kAbstained;
   }
-  if (logged.reward() < expectation.reward_min ||
-      logged.reward() > expectation.reward_max) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "reward of decision '", decision.decision_id(), "' is ",
-        logged.reward(), ", must be in [", expectation.reward_min, ", ",
-        expectation.reward_max,
-        "]; set --reward_min and --reward_max to the range of the log"));
-  }
+  RETURN_IF_ERROR(
+      CheckReward(logged, expectation.reward_min, expectation.reward_max));
   result->action_shown = !ShownDiffers(logged);
   result->log_propensity = std::min(log_propensity, 0.0);
   result->loss = RewardToLoss(logged.reward(), expectation.reward_min,

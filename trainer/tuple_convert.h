@@ -5,6 +5,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "core/data/action.h"
+#include "core/data/candidates.h"
 #include "core/learners/bandit_tuple.h"
 #include "sortition/log/v1/log.pb.h"
 
@@ -34,6 +35,17 @@ inline constexpr absl::string_view kSeeded = "drawn with the request's seed";
 
 // kSelect, kRank, or empty for a kind that is not known.
 std::optional<ActionKind> ActionKindOf(const log::v1::Decision& decision);
+
+// The candidates as logged, a view of `decision`, validated; empty where
+// malformed.
+std::optional<Candidates> LoggedCandidates(const log::v1::Decision& decision);
+
+// Finite and not above 0 but for rounding.
+bool IsLogPropensity(double value);
+
+// InvalidArgument where the reward is outside [reward_min, reward_max].
+absl::Status CheckReward(const log::v1::BanditTuple& logged, double reward_min,
+                         double reward_max);
 
 // Fills `result` and returns an empty reason, or returns why the tuple is left
 // out. InvalidArgument for a reward outside [reward_min, reward_max]: then the

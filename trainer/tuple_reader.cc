@@ -1,19 +1,14 @@
 #include "trainer/tuple_reader.h"
 
 #include <algorithm>
-#include <filesystem>
+#include <map>
 #include <set>
-#include <system_error>
 #include <utility>
 
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_split.h"
-#include "absl/strings/strip.h"
 #include "core/base/hash.h"
 #include "core/base/status_macros.h"
 #include "process/log.h"
-#include "trainer/progress.h"
 #include "trainer/tuple_convert.h"
 
 namespace sortition {
@@ -42,58 +37,47 @@ struct HeldTuple {
   bool evaluates = true;  // May validate or test.
 };
 
-absl::StatusOr<std::set<uint64_t>> ParseVersions(const std::string& text) {
-  std::set<uint64_t> versions;
-  if (text.empty()) return versions;
-  for (const absl::string_view part : absl::StrSplit(text, ',')) {
-    uint64_t version = 0;
-    if (!absl::SimpleAtoi(absl::StripAsciiWhitespace(part), &version)) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("versions is '", text,
-                       "', must be whole numbers separated by commas"));
-    }
-    versions.insert(version);
-  }
-  return versions;
-}
-
 class Reader {
  public:
   Reader(const config::v1::TrainOptions& options, const TupleFilter& filter,
          std::set<uint64_t> versions)
       : options_(options), filter_(filter), versions_(std::move(versions)) {}
 
-  absl::Status ReadSegment(const std::string& path, Progress* progress) {
-    ASSIGN_OR_RETURN(const auto reader, SegmentReader::Open(path));
-    uint64_t reported = 0;
-    while (true) {
-      absl::string_view payload;
-      uint64_t offset = 0;
-      ASSIGN_OR_RETURN(const auto outcome, reader->Next(&payload, &offset));
-      if (outcome == SegmentReader::Outcome::kEnd ||
-          outcome == SegmentReader::Outcome::kIncomplete) {
-        break;
-      }
-      if (outcome == SegmentReader::Outcome::kCorrupt ||
-          !record_.ParseFromArray(payload.data(),
-                                  static_cast<int>(payload.size()))) {
-        ++data_.damage.corrupt_records;
-        LogWarning("a damaged record was passed over",
-                   {{"segment", path}, {"offset", absl::StrCat(offset)}});
-        continue;
-      }
-      if (record_.has_tuple()) RETURN_IF_ERROR(AddTuple(record_.tuple()));
-      const uint64_t mib =
-          static_cast<uint64_t>(static_cast<double>(offset) / kBytesPerMib);
-      if (mib > reported) {
-        progress->Add(mib - reported);
-        reported = mib;
-      }
+  absl::Status AddTuple(const log::v1::BanditTuple& logged) {
+    ++data_.read_tuples;
+    const log::v1::Decision& decision = logged.decision();
+    absl::string_view reason = FilterReason(decision);
+    HeldTuple held;
+    if (reason.empty()) {
+      const TupleExpectation expectation{
+          .action_kind = filter_.action_kind.value_or(
+              ActionKindOf(decision).value_or(ActionKind::kSelect)),
+          .num_features =
+              filter_.num_features.value_or(decision.num_features()),
+          .can_abstain = filter_.can_abstain.value_or(true),
+          .reward_min = options_.reward_min(),
+          .reward_max = options_.reward_max()};
+      ASSIGN_OR_RETURN(reason, ConvertTuple(logged, expectation, &held.tuple));
     }
+    if (!reason.empty()) {
+      ++data_.excluded[std::string(reason)];
+      return absl::OkStatus();
+    }
+    if (!held.tuple.action_shown) ++data_.shown_otherwise;
+    // Converted: the kind is known.
+    filter_.action_kind = ActionKindOf(decision);
+    filter_.num_features = decision.num_features();
+    data_.action_kind = *filter_.action_kind;
+    data_.num_features = *filter_.num_features;
+    data_.can_abstain |= filter_.can_abstain.value_or(decision.can_abstain()) &&
+                         data_.action_kind == ActionKind::kSelect;
+    data_.newest_version = std::max(data_.newest_version, decision.version());
+    Hold(decision, std::move(held));
     return absl::OkStatus();
   }
 
-  TupleData Finish() {
+  TupleData Finish(const SegmentDamage& damage) {
+    data_.damage = damage;
     data_.kept_fraction = keep_;
     if (options_.force()) EvaluateAllIfTooFew();
     for (HeldTuple& held : held_) {
@@ -138,39 +122,6 @@ class Reader {
       return kOtherVersion;
     }
     return {};
-  }
-
-  absl::Status AddTuple(const log::v1::BanditTuple& logged) {
-    ++data_.read_tuples;
-    const log::v1::Decision& decision = logged.decision();
-    absl::string_view reason = FilterReason(decision);
-    HeldTuple held;
-    if (reason.empty()) {
-      const TupleExpectation expectation{
-          .action_kind = filter_.action_kind.value_or(
-              ActionKindOf(decision).value_or(ActionKind::kSelect)),
-          .num_features =
-              filter_.num_features.value_or(decision.num_features()),
-          .can_abstain = filter_.can_abstain.value_or(true),
-          .reward_min = options_.reward_min(),
-          .reward_max = options_.reward_max()};
-      ASSIGN_OR_RETURN(reason, ConvertTuple(logged, expectation, &held.tuple));
-    }
-    if (!reason.empty()) {
-      ++data_.excluded[std::string(reason)];
-      return absl::OkStatus();
-    }
-    if (!held.tuple.action_shown) ++data_.shown_otherwise;
-    // Converted: the kind is known.
-    filter_.action_kind = ActionKindOf(decision);
-    filter_.num_features = decision.num_features();
-    data_.action_kind = *filter_.action_kind;
-    data_.num_features = *filter_.num_features;
-    data_.can_abstain |= filter_.can_abstain.value_or(decision.can_abstain()) &&
-                         data_.action_kind == ActionKind::kSelect;
-    data_.newest_version = std::max(data_.newest_version, decision.version());
-    Hold(decision, std::move(held));
-    return absl::OkStatus();
   }
 
   void Hold(const log::v1::Decision& decision, HeldTuple held) {
@@ -229,41 +180,20 @@ class Reader {
   std::map<double, log::v1::Decision> warmup_;  // By hash, below warmup_end_.
   double warmup_end_ = 1;
   size_t warmup_bytes_ = 0;
-  log::v1::LogRecord record_;
 };
 
-uint64_t MibOf(const std::string& path) {
-  std::error_code error;
-  const auto bytes = std::filesystem::file_size(path, error);
-  return error
-             ? 0
-             : static_cast<uint64_t>(static_cast<double>(bytes) / kBytesPerMib);
-}
-
 }  // namespace
-
-uint64_t TupleData::excluded_tuples() const {
-  uint64_t sum = 0;
-  for (const auto& [reason, count] : excluded) sum += count;
-  return sum;
-}
 
 absl::StatusOr<TupleData> ReadTuples(const config::v1::TrainOptions& options,
                                      const TupleFilter& filter) {
   ASSIGN_OR_RETURN(auto versions, ParseVersions(options.versions()));
-  ASSIGN_OR_RETURN(const auto names, ListSegments(options.tuples()));
-  std::vector<std::string> paths;
-  uint64_t total_mib = 0;
-  for (const std::string& name : names) {
-    paths.push_back((std::filesystem::path(options.tuples()) / name).string());
-    total_mib += MibOf(paths.back());
-  }
   Reader reader(options, filter, std::move(versions));
-  Progress progress("reading tuples", "MiB", total_mib);
-  for (const std::string& path : paths) {
-    RETURN_IF_ERROR(reader.ReadSegment(path, &progress));
-  }
-  return reader.Finish();
+  SegmentDamage damage;
+  RETURN_IF_ERROR(ScanTuples(
+      options.tuples(),
+      [&](const log::v1::BanditTuple& tuple) { return reader.AddTuple(tuple); },
+      &damage));
+  return reader.Finish(damage);
 }
 
 }  // namespace sortition

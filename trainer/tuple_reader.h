@@ -2,7 +2,6 @@
 // Reads the tuple segments of a directory into memory, bounded, and splits
 // them.
 #include <cstdint>
-#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -10,13 +9,13 @@
 #include "absl/status/statusor.h"
 #include "core/data/action.h"
 #include "core/learners/bandit_tuple.h"
-#include "io/segment.h"
 #include "sortition/config/v1/trainer.pb.h"
 #include "sortition/log/v1/log.pb.h"
+#include "trainer/tuple_scan.h"
 
 namespace sortition {
 
-struct TupleData {
+struct TupleData : TupleCounts {
   ActionKind action_kind = ActionKind::kSelect;
   uint32_t num_features = 0;
   bool can_abstain = false;  // Selections: as the filter says.
@@ -26,16 +25,7 @@ struct TupleData {
   std::vector<BanditTuple> train;
   std::vector<BanditTuple> validation;
   std::vector<BanditTuple> test;
-  // Validation and test were logged by the baseline alone. False by force only.
-  bool evaluates_baseline = true;
-
-  uint64_t read_tuples = 0;
-  double kept_fraction = 1;  // Below 1: sub-sampled to fit memory_mb.
-  std::map<std::string, uint64_t> excluded;  // Reason to count.
-  uint64_t excluded_tuples() const;
   uint64_t shown_otherwise = 0;  // Kept, with BanditTuple.action_shown unset.
-  SegmentDamage damage;
-  uint64_t newest_version = 0;  // Of the policies that logged the tuples.
   // A sample of the queries, for the warm-up of servers; smallest hash first.
   std::vector<log::v1::Decision> warmup;
 };
@@ -49,9 +39,6 @@ struct TupleFilter {
   // tests, since the mean reward there is the one to beat. Unset: all versions.
   std::optional<uint64_t> baseline_version;
 };
-
-// Fewest tuples of each part; the interval needs a variance.
-inline constexpr size_t kFewestTuples = 2;
 
 // Streams all segments; segments that are still written to are read up to their
 // last whole record. Where the tuples exceed memory_mb, the share that is kept

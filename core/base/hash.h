@@ -22,6 +22,7 @@ enum class HashDomain : uint64_t {
   kSubsample = 3,   // Which tuples are kept under a memory limit.
   kSimulation = 4,  // Worlds and users of the simulator.
   kTraining = 5,    // Shuffles.
+  kContext = 6,     // Which contexts of label tuples are the same.
 };
 
 // Hash of the parts in order. Each part counts with its length, so that

@@ -8,6 +8,8 @@ std::vector<LearnerInfo> ListLearners() {
        "Counterfactual risk minimisation with variance regularisation"},
       {"logistic", "LogisticOptions", "labelled queries",
        "L2-regularised logistic regression per candidate"},
+      {"labels", "LbfgsOptions", "labelled contexts",
+       "L2-regularised logistic regression per label, by L-BFGS"},
   };
 }
 
