@@ -1,32 +1,15 @@
 #include "trainer/evaluate.h"
 
+#include <algorithm>
+#include <numeric>
+#include <span>
 #include <vector>
 
-#include "core/base/status_macros.h"
 #include "core/counterfactual/estimators.h"
 #include "core/counterfactual/loss_scaling.h"
 
 namespace sortition {
 namespace {
-
-struct Weighted {
-  std::vector<double> rewards;  // In [0, 1].
-  std::vector<double> log_weights;
-};
-
-absl::StatusOr<Weighted> Weigh(const EvaluationTask& task,
-                               std::span<const BanditTuple> tuples) {
-  ASSIGN_OR_RETURN(LinearTuplePolicy policy,
-                   LinearTuplePolicy::Create(task.family, tuples));
-  Weighted weighted;
-  weighted.rewards.reserve(tuples.size());
-  weighted.log_weights.reserve(tuples.size());
-  for (size_t i = 0; i < tuples.size(); ++i) {
-    weighted.rewards.push_back(policy.reward(i));
-    weighted.log_weights.push_back(policy.LogWeight(*task.parameters, i));
-  }
-  return weighted;
-}
 
 // `offset` is reward_min for rewards, 0 for differences of them.
 void Store(const Interval& interval, double offset, const EvaluationTask& task,
@@ -40,16 +23,38 @@ void Store(const Interval& interval, double offset, const EvaluationTask& task,
 
 }  // namespace
 
-absl::StatusOr<model::v1::Evaluation> EvaluatePolicy(
-    const EvaluationTask& task) {
-  ASSIGN_OR_RETURN(const Weighted validation, Weigh(task, task.validation));
-  ASSIGN_OR_RETURN(const Weighted test, Weigh(task, task.test));
-  const double clip =
-      ChooseEvaluationClip(validation.rewards, validation.log_weights,
-                           test.rewards.size(), task.confidence);
+std::vector<double> LogWeights(const Eigen::VectorXd& parameters,
+                               TuplePolicy* policy) {
+  std::vector<double> log_weights(policy->num_tuples());
+  std::vector<uint32_t> block;
+  for (size_t begin = 0; begin < log_weights.size(); begin += block.size()) {
+    block.resize(std::min(policy->block_size(), log_weights.size() - begin));
+    std::iota(block.begin(), block.end(), static_cast<uint32_t>(begin));
+    policy->LogProbabilities(
+        parameters, block, std::span(log_weights).subspan(begin, block.size()));
+  }
+  for (size_t i = 0; i < log_weights.size(); ++i) {
+    log_weights[i] -= policy->log_propensity(i);
+  }
+  return log_weights;
+}
+
+std::vector<double> Rewards(const TuplePolicy& policy) {
+  std::vector<double> rewards(policy.num_tuples());
+  for (size_t i = 0; i < rewards.size(); ++i) rewards[i] = policy.reward(i);
+  return rewards;
+}
+
+model::v1::Evaluation EvaluatePolicy(const EvaluationTask& task) {
+  const std::vector<double> rewards = Rewards(*task.test);
+  const std::vector<double> log_weights =
+      LogWeights(task.parameters, task.test);
+  const double clip = ChooseEvaluationClip(
+      Rewards(*task.validation), LogWeights(task.parameters, task.validation),
+      rewards.size(), task.confidence);
   OffPolicyEstimator estimator(clip);
-  for (size_t i = 0; i < test.rewards.size(); ++i) {
-    estimator.Add(test.rewards[i], test.log_weights[i]);
+  for (size_t i = 0; i < rewards.size(); ++i) {
+    estimator.Add(rewards[i], log_weights[i]);
   }
   const OffPolicyEstimates estimates = estimator.Estimate(task.confidence);
 
@@ -63,8 +68,8 @@ absl::StatusOr<model::v1::Evaluation> EvaluatePolicy(
   evaluation.set_effective_sample_size(estimates.effective_sample_size);
   evaluation.set_clipped_fraction(estimates.clipped_fraction);
   evaluation.set_clip(clip);
-  evaluation.set_validation_tuples(task.validation.size());
-  evaluation.set_test_tuples(task.test.size());
+  evaluation.set_validation_tuples(task.validation->num_tuples());
+  evaluation.set_test_tuples(task.test->num_tuples());
   return evaluation;
 }
 

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <atomic>
 #include <limits>
-#include <numeric>
 #include <optional>
 #include <string>
 #include <thread>
@@ -13,6 +12,7 @@
 #include "core/base/status_macros.h"
 #include "core/counterfactual/estimators.h"
 #include "core/learners/counterfactual_learner.h"
+#include "trainer/evaluate.h"
 #include "trainer/progress.h"
 
 namespace sortition {
@@ -85,30 +85,13 @@ absl::StatusOr<Grid> MakeGrid(const GridTask& task) {
   return grid;
 }
 
-std::vector<double> LogWeights(const Eigen::VectorXd& parameters,
-                               TuplePolicy* policy) {
-  std::vector<double> log_weights(policy->num_tuples());
-  std::vector<uint32_t> block;
-  for (size_t begin = 0; begin < log_weights.size(); begin += block.size()) {
-    block.resize(std::min(policy->block_size(), log_weights.size() - begin));
-    std::iota(block.begin(), block.end(), static_cast<uint32_t>(begin));
-    policy->LogProbabilities(
-        parameters, block, std::span(log_weights).subspan(begin, block.size()));
-  }
-  for (size_t i = 0; i < log_weights.size(); ++i) {
-    log_weights[i] -= policy->log_propensity(i);
-  }
-  return log_weights;
-}
-
 absl::StatusOr<Validation> Validate(const GridData& data,
                                     const Eigen::VectorXd& parameters) {
   // Only compares points: the level is not claimed by anything reported.
   constexpr double kConfidence = 0.95;
   ASSIGN_OR_RETURN(const auto policy, data.ValidationPolicy());
   const std::vector<double> log_weights = LogWeights(parameters, policy.get());
-  std::vector<double> rewards(log_weights.size());
-  for (size_t i = 0; i < rewards.size(); ++i) rewards[i] = policy->reward(i);
+  const std::vector<double> rewards = Rewards(*policy);
   OffPolicyEstimator estimator(
       ChooseEvaluationClip(rewards, log_weights, rewards.size(), kConfidence));
   for (size_t i = 0; i < rewards.size(); ++i) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <memory>
 #include <optional>
 #include <set>
 #include <string>
@@ -16,12 +17,10 @@
 #include "core/base/status_macros.h"
 #include "core/counterfactual/loss_scaling.h"
 #include "core/learners/counterfactual_learner.h"
-#include "core/learners/linear_tuple_policy.h"
 #include "io/model_store.h"
 #include "trainer/evaluate.h"
 #include "trainer/grid.h"
-#include "trainer/linear_grid_data.h"
-#include "trainer/tuple_reader.h"
+#include "trainer/train_data.h"
 
 namespace sortition {
 namespace {
@@ -44,9 +43,9 @@ absl::Status ValidateTrainOptions(const TrainOptions& options) {
   }
   RETURN_IF_ERROR(ValidatePoemOptions(options.poem()));
   if (!options.action().empty() && options.action() != "select" &&
-      options.action() != "rank") {
+      options.action() != "rank" && options.action() != "labels") {
     return absl::InvalidArgumentError(absl::StrCat(
-        "action is '", options.action(), "', must be select or rank"));
+        "action is '", options.action(), "', must be select, rank or labels"));
   }
   return absl::OkStatus();
 }
@@ -59,34 +58,16 @@ absl::StatusOr<uint64_t> NewestVersion(const TrainOptions& options,
   return versions.empty() ? 0 : versions.back();
 }
 
-// The tuples must fit the newest version in the store, where there is one.
-absl::StatusOr<TupleFilter> MakeFilter(const TrainOptions& options,
-                                       const ModelStore& store) {
-  TupleFilter filter;
-  ASSIGN_OR_RETURN(filter.baseline_version, NewestVersion(options, store));
-  if (*filter.baseline_version != 0) {
-    ASSIGN_OR_RETURN(const StoredModel newest,
-                     store.Load(options.model(), *filter.baseline_version));
-    if (newest.model.policy().has_independent_labels()) {
-      return absl::FailedPreconditionError(absl::StrCat(
-          "version ", *filter.baseline_version, " of model '", options.model(),
-          "' chooses labels, must select or rank; give another model"));
-    }
-    filter.num_features = newest.model.num_features();
-    filter.action_kind = newest.model.policy().has_plackett_luce()
-                             ? ActionKind::kRank
-                             : ActionKind::kSelect;
-    if (filter.action_kind == ActionKind::kSelect) {
-      filter.can_abstain =
-          newest.model.policy().softmax_selection().has_abstain_score();
-    }
-  }
-  if (options.action() == "select") filter.action_kind = ActionKind::kSelect;
-  if (options.action() == "rank") filter.action_kind = ActionKind::kRank;
-  return filter;
+// Nothing where there is no version.
+absl::StatusOr<std::optional<StoredModel>> LoadNewest(
+    const TrainOptions& options, const ModelStore& store) {
+  ASSIGN_OR_RETURN(const uint64_t newest, NewestVersion(options, store));
+  if (newest == 0) return std::nullopt;
+  ASSIGN_OR_RETURN(StoredModel stored, store.Load(options.model(), newest));
+  return stored;
 }
 
-std::string DescribeExclusions(const TupleData& data) {
+std::string DescribeExclusions(const TupleCounts& data) {
   std::string text = absl::StrCat(data.read_tuples, " tuples read");
   for (const auto& [reason, count] : data.excluded) {
     absl::StrAppend(&text, ", ", count, " left out: ", reason);
@@ -95,59 +76,57 @@ std::string DescribeExclusions(const TupleData& data) {
 }
 
 absl::Status CheckRewardsDiffer(const TrainOptions& options,
-                                const std::vector<BanditTuple>& train) {
-  std::set<double> losses;
-  for (const BanditTuple& tuple : train) {
-    if (tuple.action_shown) losses.insert(tuple.loss);
-    if (losses.size() > 1) return absl::OkStatus();
-  }
+                                const TrainData& data) {
+  const std::vector<double> shown = data.ShownLosses();
+  const std::set<double> losses(shown.begin(), shown.end());
+  if (losses.size() > 1) return absl::OkStatus();
   if (losses.empty()) {
     return absl::FailedPreconditionError(absl::StrCat(
-        "of none of the ", train.size(),
+        "of none of the ", data.num_train(),
         " training tuples the action was shown: nothing can be learned"));
   }
   return absl::FailedPreconditionError(absl::StrCat(
-      "all ", train.size(), " training tuples have the reward ",
+      "all ", data.num_train(), " training tuples have the reward ",
       LossToReward(*losses.begin(), options.reward_min(), options.reward_max()),
       ": nothing tells a good action from a bad one; is feedback reported?"));
 }
 
 absl::Status CheckLearnable(const TrainOptions& options, uint64_t baseline,
-                            const TupleData& data) {
-  const size_t usable =
-      data.train.size() + data.validation.size() + data.test.size();
+                            const TrainData& data) {
+  const size_t train = data.num_train();
+  const size_t validation = data.num_validation();
+  const size_t test = data.num_test();
+  const size_t usable = train + validation + test;
   if (usable == 0) {
     return absl::FailedPreconditionError(absl::StrCat(
         "no tuple of model '", options.model(), "' in ", options.tuples(),
-        " can be used (", DescribeExclusions(data), ")"));
+        " can be used (", DescribeExclusions(data.counts()), ")"));
   }
-  if (std::min({data.train.size(), data.validation.size(), data.test.size()}) <
-      kFewestTuples) {
+  if (std::min({train, validation, test}) < kFewestTuples) {
     return absl::FailedPreconditionError(absl::StrCat(
-        "too few tuples: ", data.train.size(), " to train and, of version ",
-        baseline, ", ", data.validation.size(), " to validate, ",
-        data.test.size(), " to test, must be at least ", kFewestTuples,
-        " each (", DescribeExclusions(data), "); version ", baseline,
-        " of model '", options.model(),
+        "too few tuples: ", train, " to train and, of version ", baseline, ", ",
+        validation, " to validate, ", test, " to test, must be at least ",
+        kFewestTuples, " each (", DescribeExclusions(data.counts()),
+        "); version ", baseline, " of model '", options.model(),
         "' is the one to be replaced: a new "
         "one is compared on its tuples only, but for --force"));
   }
-  return CheckRewardsDiffer(options, data.train);
+  return CheckRewardsDiffer(options, data);
 }
 
 // Parameters of the newest policy that logged, where it is of the family.
 Eigen::VectorXd ParentStart(const TrainOptions& options,
-                            const ModelStore& store, const TupleData& data,
-                            const LinearFamily& family) {
-  if (data.newest_version == 0) return {};
+                            const ModelStore& store, const TrainData& data) {
+  const uint64_t version = data.counts().newest_version;
+  if (version == 0) return {};
   const absl::StatusOr<StoredModel> parent =
-      store.Load(options.model(), data.newest_version);
+      store.Load(options.model(), version);
   if (!parent.ok()) return {};
-  return ParametersOf(family, parent->model).value_or(Eigen::VectorXd());
+  return data.ParametersOf(parent->model).value_or(Eigen::VectorXd());
 }
 
 std::string Verdict(const TrainOptions& options, uint64_t baseline,
-                    const TupleData& data,
+                    const TupleCounts& data,
                     const model::v1::Evaluation& evaluation, bool passed) {
   const auto& improvement = evaluation.improvement();
   const std::string odds =
@@ -175,49 +154,39 @@ std::string Verdict(const TrainOptions& options, uint64_t baseline,
       result, odds, -improvement.lower(), improvement.value());
 }
 
-model::v1::Model MakeModel(const TrainOptions& options, const TupleData& data,
-                           const LinearFamily& family,
+model::v1::Model MakeModel(const TrainOptions& options, const TrainData& data,
                            const Eigen::VectorXd& parameters) {
   model::v1::Model model;
   model.set_name(options.model());
-  *model.mutable_policy() = PolicyAt(family, parameters);
-  model.set_num_features(family.num_features);
-  for (const double weight : WeightsAt(family, parameters)) {
-    model.add_weights(weight);
-  }
+  data.SetPolicy(parameters, &model);
   model::v1::Provenance* provenance = model.mutable_provenance();
   provenance->set_learner("poem");
   provenance->set_options(options.ShortDebugString());
   provenance->set_created_time_us(absl::ToUnixMicros(absl::Now()));
-  provenance->set_num_tuples(data.train.size());
-  provenance->set_parent_version(data.newest_version);
+  provenance->set_num_tuples(data.num_train());
+  provenance->set_parent_version(data.counts().newest_version);
   return model;
 }
 
 // Learns and evaluates; fills all of the report but the version.
 absl::StatusOr<model::v1::Model> Learn(const TrainOptions& options,
                                        const ModelStore& store,
-                                       const TupleData& data,
+                                       const TrainData& data,
                                        TrainReport* report) {
-  const LinearFamily family{.action_kind = data.action_kind,
-                            .num_features = data.num_features,
-                            .can_abstain = data.can_abstain,
-                            .uniform_mixture = options.uniform_mixture()};
-  const LinearGridData grid_data(family, data.train, data.validation,
-                                 options.poem().objective());
   ASSIGN_OR_RETURN(
       const GridOutcome grid,
-      TrainGrid({.data = &grid_data,
+      TrainGrid({.data = &data,
                  .options = options.poem(),
-                 .parent_start = ParentStart(options, store, data, family)}));
-  ASSIGN_OR_RETURN(*report->mutable_evaluation(),
-                   EvaluatePolicy({.family = family,
-                                   .parameters = &grid.parameters,
-                                   .validation = data.validation,
-                                   .test = data.test,
-                                   .confidence = options.confidence(),
-                                   .reward_min = options.reward_min(),
-                                   .reward_max = options.reward_max()}));
+                 .parent_start = ParentStart(options, store, data)}));
+  ASSIGN_OR_RETURN(const auto validation, data.ValidationPolicy());
+  ASSIGN_OR_RETURN(const auto test, data.TestPolicy());
+  *report->mutable_evaluation() =
+      EvaluatePolicy({.parameters = grid.parameters,
+                      .validation = validation.get(),
+                      .test = test.get(),
+                      .confidence = options.confidence(),
+                      .reward_min = options.reward_min(),
+                      .reward_max = options.reward_max()});
   if (std::isfinite(grid.clip)) report->set_train_clip(grid.clip);
   model::v1::Evaluation* evaluation = report->mutable_evaluation();
   for (const auto& point : grid.points) {
@@ -227,16 +196,17 @@ absl::StatusOr<model::v1::Model> Learn(const TrainOptions& options,
                                                options.reward_min(),
                                                options.reward_max()));
   }
-  return MakeModel(options, data, family, grid.parameters);
+  return MakeModel(options, data, grid.parameters);
 }
 
-void FillCounts(const TupleData& data, TrainReport* report) {
-  report->set_parent_version(data.newest_version);
-  report->set_read_tuples(data.read_tuples);
-  report->set_kept_fraction(data.kept_fraction);
-  report->set_shown_otherwise(data.shown_otherwise);
-  report->set_corrupt_records(data.damage.corrupt_records);
-  for (const auto& [reason, count] : data.excluded) {
+void FillCounts(const TrainData& data, TrainReport* report) {
+  const TupleCounts& counts = data.counts();
+  report->set_parent_version(counts.newest_version);
+  report->set_read_tuples(counts.read_tuples);
+  report->set_kept_fraction(counts.kept_fraction);
+  report->set_shown_otherwise(data.shown_otherwise());
+  report->set_corrupt_records(counts.damage.corrupt_records);
+  for (const auto& [reason, count] : counts.excluded) {
     (*report->mutable_excluded())[reason] = count;
   }
 }
@@ -259,9 +229,13 @@ absl::StatusOr<TrainReport> Train(const TrainOptions& options) {
   const auto start = std::chrono::steady_clock::now();
   RETURN_IF_ERROR(ValidateTrainOptions(options));
   const ModelStore store(options.model_store());
-  ASSIGN_OR_RETURN(const TupleFilter filter, MakeFilter(options, store));
-  ASSIGN_OR_RETURN(const TupleData data, ReadTuples(options, filter));
-  const uint64_t baseline = *filter.baseline_version;
+  ASSIGN_OR_RETURN(const std::optional<StoredModel> newest,
+                   LoadNewest(options, store));
+  const uint64_t baseline = newest.has_value() ? newest->model.version() : 0;
+  ASSIGN_OR_RETURN(const std::unique_ptr<TrainData> read,
+                   ReadTrainData(options, newest));
+  const TrainData& data = *read;
+  const TupleCounts& counts = data.counts();
   RETURN_IF_ERROR(CheckLearnable(options, baseline, data));
 
   TrainReport report;
@@ -270,19 +244,19 @@ absl::StatusOr<TrainReport> Train(const TrainOptions& options) {
   ASSIGN_OR_RETURN(const model::v1::Model model,
                    Learn(options, store, data, &report));
   model::v1::Evaluation* evaluation = report.mutable_evaluation();
-  evaluation->set_train_tuples(data.train.size());
-  evaluation->set_excluded_tuples(data.excluded_tuples());
+  evaluation->set_train_tuples(data.num_train());
+  evaluation->set_excluded_tuples(counts.excluded_tuples());
   const bool passed =
-      data.evaluates_baseline && evaluation->improvement().lower() > 0;
+      counts.evaluates_baseline && evaluation->improvement().lower() > 0;
   const bool publish = !options.dry_run() && (passed || options.force());
   report.set_gate_passed(passed);
   evaluation->set_promoted(publish);
   evaluation->set_verdict(
-      Verdict(options, baseline, data, *evaluation, passed));
+      Verdict(options, baseline, counts, *evaluation, passed));
   if (publish) {
     RETURN_IF_ERROR(CheckStillNewest(options, store, baseline));
     ASSIGN_OR_RETURN(const uint64_t version,
-                     store.Publish(model, evaluation, data.warmup));
+                     store.Publish(model, evaluation, data.Warmup()));
     report.set_version(version);
   }
   report.set_seconds(

@@ -6,18 +6,15 @@
 #include <fstream>
 #include <set>
 
-#include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
-#include "core/base/random.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "io/files.h"
 #include "io/model_store.h"
 #include "io/segment.h"
+#include "tests/trainer/label_data.h"
 #include "tests/trainer/synthetic_tuples.h"
 #include "trainer/commands.h"
 #include "trainer/label_reader.h"
-#include "trainer/train.h"
 #include "trainer/tuple_scan.h"
 
 namespace sortition {
@@ -27,31 +24,8 @@ using testing::AllOf;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-constexpr uint32_t kFeatures = 10;
-constexpr uint32_t kLabels = 3;
-
-// `n` lines of kFeatures features, of which 1 to all are there, and a zero now
-// and then; label l where feature l + 1 is positive, a fifth of them wrong.
-std::string MadeUpData(size_t n, uint64_t seed) {
-  RandomSequence random(SeedKey(seed));
-  std::string text = "0,2 1:0.25 10:1\n";
-  for (size_t i = 1; i < n; ++i) {
-    const double share = random.Uniform();
-    std::vector<std::string> features;
-    std::vector<uint32_t> labels;
-    for (uint32_t j = 1; j <= kFeatures; ++j) {
-      if (random.Uniform() > share && j < kFeatures) continue;
-      const double value = j == 5 ? 0 : random.Normal();
-      features.push_back(absl::StrCat(j, ":", value));
-      if (j <= kLabels && (value > 0) != (random.Uniform() < 0.2)) {
-        labels.push_back(j - 1);
-      }
-    }
-    absl::StrAppend(&text, absl::StrJoin(labels, ","), " ",
-                    absl::StrJoin(features, " "), "\n");
-  }
-  return text;
-}
+constexpr uint32_t kFeatures = kLabelDataFeatures;
+constexpr uint32_t kLabels = kLabelDataLabels;
 
 class ConvertTest : public testing::Test {
  protected:
@@ -62,7 +36,7 @@ class ConvertTest : public testing::Test {
     options_.set_fraction(0.2);
     options_.set_inverse_temperature(1.7);
     options_.set_replays(3);
-    EXPECT_OK(WriteFile(options_.data(), MadeUpData(300, 1)));
+    EXPECT_OK(WriteFile(options_.data(), MadeUpLabelData(300, 1)));
   }
 
   // All that was written, as read for training.
@@ -324,17 +298,6 @@ TEST_F(ConvertTest, TheCommandPrintsASummary) {
             kExitError);
   EXPECT_THAT(testing::internal::GetCapturedStderr(),
               HasSubstr("permitted range is (0, 1]"));
-}
-
-TEST_F(ConvertTest, SelectionsAreNotComparedWithALoggingPolicyOfLabels) {
-  ASSERT_OK(Convert(options_));
-  config::v1::TrainOptions train;
-  train.set_tuples(options_.output());
-  train.set_model_store(options_.model_store());
-  train.set_action("select");
-  EXPECT_THAT(Train(train).status(),
-              StatusIs(absl::StatusCode::kFailedPrecondition,
-                       HasSubstr("version 1 of model 'default' chooses")));
 }
 
 // Of a file named by SORTITION_MULTILABEL, such as the paper's Scene or Yeast.
