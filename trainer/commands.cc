@@ -31,8 +31,8 @@ chooses the point by counterfactual validation, estimates its reward on a part
 of the tuples that it has not seen, and publishes the next version of the model
 only if the lower confidence bound of its improvement over the newest version in
 the store is positive. All versions' tuples train; only those that the newest
-version logged validate and test. --action=labels learns from what convert wrote; its
-models are not served.
+version logged validate and test. --action=labels learns from what convert
+wrote; its models are not served.
 
   sortition-trainer train --tuples=DIR --model_store=DIR [--model=NAME] ...
   sortition-trainer train --config=FILE.textproto

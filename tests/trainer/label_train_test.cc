@@ -82,6 +82,9 @@ TEST_F(LabelTrainTest, PublishesAPolicyThatIsBetterOnOtherContexts) {
   const auto& evaluation = report.evaluation();
   EXPECT_GT(before - after,
             kLabelDataLabels * evaluation.improvement().lower() - 0.1);
+  EXPECT_EQ(evaluation.train_tuples() + evaluation.validation_tuples() +
+                evaluation.test_tuples(),
+            8000u);
   EXPECT_LE(evaluation.logging_reward().lower(), 1 - before / 3 + 0.04);
   EXPECT_GE(evaluation.logging_reward().upper(), 1 - before / 3 - 0.04);
   // The next round compares with this one, which has logged nothing yet.
