@@ -1,14 +1,15 @@
 // Multi-label classification from bandit feedback [SwaminathanJoachims15, sec.
-// 6]: tables 3 and 5 for one data set, several runs, beside the paper's
+// 6]: tables 3, 4 and 5 and figures 1 to 3 for one data set, beside the paper's
 // figures.
 #include <algorithm>
-#include <chrono>
-#include <cmath>
+#include <atomic>
 #include <cstdio>
-#include <functional>
+#include <filesystem>
+#include <map>
 #include <numeric>
-#include <optional>
 #include <string>
+#include <thread>
+#include <utility>
 #include <vector>
 
 #include "absl/flags/flag.h"
@@ -16,175 +17,104 @@
 #include "absl/flags/usage.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "bench/report.h"
-#include "core/base/hash.h"
-#include "core/base/random.h"
+#include "bench/chart.h"
+#include "bench/label_experiment.h"
+#include "bench/learning_methods.h"
+#include "bench/paired_test.h"
 #include "core/base/status_macros.h"
-#include "core/counterfactual/crm.h"
-#include "core/counterfactual/risk_objective.h"
-#include "core/learners/label_conversion.h"
-#include "core/learners/labels_policy.h"
-#include "core/learners/poem.h"
-#include "core/optim/lbfgs.h"
-#include "io/multilabel.h"
 
 ABSL_FLAG(std::string, train, "", "multi-label SVMlight file to learn from");
 ABSL_FLAG(std::string, test, "", "multi-label SVMlight file to measure on");
+ABSL_FLAG(std::string, name, "",
+          "scene, yeast, tmc or lyrl: prints the paper's figures beside; "
+          "empty: what the name of --train begins with");
 ABSL_FLAG(int, runs, 10, "runs, each with its own logging policy and log");
 ABSL_FLAG(double, fraction, 0.05, "share of the contexts that h0 is fitted to");
-ABSL_FLAG(double, logging_l2, 1e-3, "mu of h0's fit");
-ABSL_FLAG(double, temperature, 1, "alpha of h0");
+ABSL_FLAG(double, logging_l2, 0.09, "L2 weight of h0's fit");
+ABSL_FLAG(double, temperature, 1, "alpha of h0: multiplies its scores");
 ABSL_FLAG(int, replays, 4, "passes over the contexts");
-ABSL_FLAG(double, l2, 0, "mu of every learner");
 ABSL_FLAG(bool, logging_only, false, "measure h0 alone: to choose its options");
+ABSL_FLAG(std::string, figures, "",
+          "write figures 1 to 3 as SVG to this directory");
+ABSL_FLAG(bool, full, false,
+          "figures with 10 runs and up to 256 replays; hours for some data");
+ABSL_FLAG(int, threads, 2, "runs at once");
 
 namespace sortition {
 namespace {
 
-using Clock = std::chrono::steady_clock;
+using config::v1::PoemOptions;
 
-constexpr double kValidationShare = 0.25;
-
-// With a constant feature after the others, the intercept of every label.
-LabelledContexts ToContexts(const MultilabelData& data, uint32_t num_features,
-                            uint32_t num_labels) {
-  LabelledContexts result;
-  LabelContexts& contexts = result.contexts;
-  contexts.num_features = num_features + 1;
-  contexts.num_labels = num_labels;
-  for (size_t i = 0; i < data.size(); ++i) {
-    const auto begin = static_cast<ptrdiff_t>(data.row_offsets[i]);
-    const auto end = static_cast<ptrdiff_t>(data.row_offsets[i + 1]);
-    contexts.columns.insert(contexts.columns.end(),
-                            data.columns.begin() + begin,
-                            data.columns.begin() + end);
-    contexts.values.insert(contexts.values.end(), data.values.begin() + begin,
-                           data.values.begin() + end);
-    contexts.columns.push_back(num_features);
-    contexts.values.push_back(1);
-    contexts.row_offsets.push_back(contexts.values.size());
-  }
-  result.labels.assign(data.size() * num_labels, 0);
-  for (size_t i = 0; i < data.size(); ++i) {
-    for (const uint32_t label : data.labels[i]) {
-      result.labels[i * num_labels + label] = 1;
-    }
-  }
-  return result;
-}
-
-LabelTuples Part(const LabelTuples& tuples, std::span<const uint32_t> which,
-                 uint32_t num_labels) {
-  LabelTuples part;
-  for (const uint32_t i : which) {
-    part.contexts.push_back(tuples.contexts[i]);
-    part.losses.push_back(tuples.losses[i]);
-    part.log_propensities.push_back(tuples.log_propensities[i]);
-    const auto labels =
-        tuples.labels.begin() + static_cast<ptrdiff_t>(i) * num_labels;
-    part.labels.insert(part.labels.end(), labels, labels + num_labels);
-  }
-  return part;
-}
-
-std::vector<uint32_t> Shuffled(size_t n, const std::string& what, int run) {
-  std::vector<uint32_t> order(n);
-  std::iota(order.begin(), order.end(), 0u);
-  RandomSequence random(
-      StableHash(HashDomain::kTraining, {what, absl::StrCat(run)}));
-  for (size_t i = n; i > 1; --i) {
-    std::swap(order[i - 1], order[random.Below(i)]);
-  }
-  return order;
-}
-
-// Eq. 1: unbiased, not clipped.
-absl::StatusOr<double> UnclippedRisk(LabelsPolicy* policy,
-                                     const Eigen::VectorXd& parameters) {
-  const CrmRisk ips = *CrmRisk::Create(HUGE_VAL, 0);
-  ASSIGN_OR_RETURN(const RiskObjective objective,
-                   RiskObjective::Create(policy, &ips, 0));
-  return objective.Evaluate(parameters, nullptr);
-}
-
-// What the learners of one run share.
-struct Log {
-  LabelsPolicy* train;
-  LabelsPolicy* validation;
-  double clip;         // M
-  double lambda_star;  // λ*: the objective of h0 is 0 there (sec. 4.4).
+// Tables 3 (expected loss), 4 (seconds) and 5 (MAP) of the paper.
+struct Published {
+  std::map<std::string, double> expected;
+  std::map<std::string, double> seconds;
+  std::map<std::string, double> map;
 };
 
-using Fit = std::function<absl::StatusOr<Eigen::VectorXd>(const Log& log,
-                                                          double factor)>;
-
-struct Method {
-  std::string name;
-  std::vector<double> factors;  // c of λ = c λ*; the best on validation counts.
-  Fit fit;
-  std::vector<double> expected = {};
-  std::vector<double> map = {};
-  double seconds = 0;
-  int fits = 0;
-};
-
-absl::StatusOr<Eigen::VectorXd> FitStochastic(const Log& log, double factor) {
-  PoemRun run;
-  run.crm = {log.clip, factor * log.lambda_star, absl::GetFlag(FLAGS_l2)};
-  ASSIGN_OR_RETURN(PoemResult result, TrainPoem(log.train, run));
-  return std::move(result.parameters);
+const Published* PublishedFor(const std::string& name) {
+  static const auto& all = *new std::map<std::string, Published>{
+      {"scene",
+       {{{"h0", 1.543},
+         {"IPS(B)", 1.193},
+         {"POEM(B)", 1.168},
+         {"IPS(S)", 1.519},
+         {"POEM(S)", 1.143}},
+        {{"IPS(B)", 2.58},
+         {"POEM(B)", 75.20},
+         {"IPS(S)", 1.65},
+         {"POEM(S)", 4.71}},
+        {{"POEM(S)", 1.143}}}},
+      {"yeast",
+       {{{"h0", 5.547},
+         {"IPS(B)", 4.635},
+         {"POEM(B)", 4.480},
+         {"IPS(S)", 4.614},
+         {"POEM(S)", 4.517}},
+        {{"IPS(B)", 47.61},
+         {"POEM(B)", 94.16},
+         {"IPS(S)", 2.86},
+         {"POEM(S)", 5.02}},
+        {{"POEM(S)", 4.065}}}},
+      {"tmc",
+       {{{"h0", 3.445},
+         {"IPS(B)", 2.808},
+         {"POEM(B)", 2.197},
+         {"IPS(S)", 3.023},
+         {"POEM(S)", 2.522}},
+        {{"IPS(B)", 136.34},
+         {"POEM(B)", 949.95},
+         {"IPS(S)", 49.12},
+         {"POEM(S)", 276.13}},
+        {{"POEM(S)", 2.299}}}},
+      {"lyrl",
+       {{{"h0", 1.463},
+         {"IPS(B)", 0.921},
+         {"POEM(B)", 0.918},
+         {"IPS(S)", 1.118},
+         {"POEM(S)", 0.996}},
+        {{"IPS(B)", 21.01},
+         {"POEM(B)", 561.12},
+         {"IPS(S)", 13.66},
+         {"POEM(S)", 120.09}},
+        {{"POEM(S)", 0.880}}}},
+  };
+  const auto found = all.find(name);
+  return found == all.end() ? nullptr : &found->second;
 }
 
-absl::StatusOr<Eigen::VectorXd> Minimise(const Log& log, const Risk& risk) {
-  ASSIGN_OR_RETURN(
-      const RiskObjective objective,
-      RiskObjective::Create(log.train, &risk, absl::GetFlag(FLAGS_l2)));
-  ASSIGN_OR_RETURN(
-      LbfgsResult result,
-      MinimizeByLbfgs(objective, Eigen::VectorXd::Zero(objective.dimension()),
-                      config::v1::LbfgsOptions(), nullptr));
-  return std::move(result.point);
+std::string DataName() {
+  if (!absl::GetFlag(FLAGS_name).empty()) return absl::GetFlag(FLAGS_name);
+  const std::string file =
+      std::filesystem::path(absl::GetFlag(FLAGS_train)).filename();
+  return file.substr(0, file.find_first_of("_."));
 }
 
-absl::StatusOr<Eigen::VectorXd> FitBatch(const Log& log, double factor) {
-  ASSIGN_OR_RETURN(const CrmRisk risk,
-                   CrmRisk::Create(log.clip, factor * log.lambda_star));
-  return Minimise(log, risk);
-}
-
-absl::StatusOr<Eigen::VectorXd> FitSelfNormalised(const Log& log,
-                                                  double factor) {
-  ASSIGN_OR_RETURN(const SelfNormalisedRisk risk,
-                   SelfNormalisedRisk::Create(factor));
-  return Minimise(log, risk);
-}
-
-absl::StatusOr<Eigen::VectorXd> FitSmoothed(const Log& log, double factor) {
-  ASSIGN_OR_RETURN(const LogSmoothingRisk risk,
-                   LogSmoothingRisk::Create(factor));
-  return Minimise(log, risk);
-}
-
-absl::Status Learn(const Log& log, const LabelledContexts& test,
-                   Method* method) {
-  double best = HUGE_VAL;
-  Eigen::VectorXd parameters;
-  for (const double factor : method->factors) {
-    const Clock::time_point begin = Clock::now();
-    ASSIGN_OR_RETURN(const Eigen::VectorXd point, method->fit(log, factor));
-    method->seconds +=
-        std::chrono::duration<double>(Clock::now() - begin).count();
-    ++method->fits;
-    ASSIGN_OR_RETURN(const double risk, UnclippedRisk(log.validation, point));
-    if (risk < best) {
-      best = risk;
-      parameters = point;
-    }
-  }
-  const HammingLosses losses = MeanHammingLosses(test, parameters);
-  method->expected.push_back(losses.expected);
-  method->map.push_back(losses.map);
-  return absl::OkStatus();
+LogOptions LogOptionsFromFlags() {
+  return {.fraction = absl::GetFlag(FLAGS_fraction),
+          .l2 = absl::GetFlag(FLAGS_logging_l2),
+          .inverse_temperature = absl::GetFlag(FLAGS_temperature),
+          .replays = static_cast<uint32_t>(absl::GetFlag(FLAGS_replays))};
 }
 
 double Mean(const std::vector<double>& values) {
@@ -192,97 +122,236 @@ double Mean(const std::vector<double>& values) {
          static_cast<double>(values.size());
 }
 
-// t of the paired differences a - b: above 1.833 where a is larger at 0.05, one
-// tail, 9 degrees of freedom.
-double PairedT(const std::vector<double>& a, const std::vector<double>& b) {
-  Moments differences;
-  for (size_t i = 0; i < a.size(); ++i) differences.Add(a[i] - b[i]);
-  return differences.mean() /
-         std::sqrt(differences.variance() / static_cast<double>(a.size()));
+// By run.
+struct Losses {
+  std::vector<double> expected;
+  std::vector<double> map;
+};
+
+struct MethodLosses {
+  std::array<Losses, kNumCriteria> by_criterion;
+  std::vector<double> seconds;
+};
+
+struct Results {
+  Losses logging;
+  std::vector<MethodLosses> methods;
+};
+
+// All runs of `methods`, several at once; the result does not depend on how
+// many.
+absl::StatusOr<Results> RunAll(const LabelData& data, const LogOptions& options,
+                               const std::vector<Method>& methods, int runs) {
+  struct Run {
+    absl::Status status;
+    HammingLosses logging;
+    std::vector<Learnt> learnt;
+  };
+  std::vector<Run> done(runs);
+  const auto execute = [&](int r) -> absl::Status {
+    ASSIGN_OR_RETURN(const std::unique_ptr<LabelLog> log,
+                     LabelLog::Draw(data, options, r));
+    done[r].logging = log->logging();
+    for (const Method& method : methods) {
+      ASSIGN_OR_RETURN(const Learnt learnt, Learn(method, log.get()));
+      done[r].learnt.push_back(learnt);
+    }
+    return absl::OkStatus();
+  };
+  std::atomic<int> next = 0;
+  std::vector<std::jthread> threads;
+  for (int t = 0; t < absl::GetFlag(FLAGS_threads); ++t) {
+    threads.emplace_back([&] {
+      for (int r = next++; r < runs; r = next++) {
+        done[r].status = execute(r);
+        std::fprintf(stderr, ".");
+      }
+    });
+  }
+  threads.clear();  // Joins.
+  std::fprintf(stderr, "\n");
+
+  Results results;
+  results.methods.resize(methods.size());
+  for (const Run& run : done) {
+    RETURN_IF_ERROR(run.status);
+    results.logging.expected.push_back(run.logging.expected);
+    results.logging.map.push_back(run.logging.map);
+    for (size_t m = 0; m < methods.size(); ++m) {
+      for (size_t k = 0; k < kNumCriteria; ++k) {
+        Losses& losses = results.methods[m].by_criterion[k];
+        losses.expected.push_back(run.learnt[m].losses[k].expected);
+        losses.map.push_back(run.learnt[m].losses[k].map);
+      }
+      results.methods[m].seconds.push_back(run.learnt[m].seconds_per_fit);
+    }
+  }
+  return results;
+}
+
+std::string Cell(const std::map<std::string, double>& values,
+                 const std::string& name) {
+  const auto found = values.find(name);
+  return found == values.end() ? "-" : absl::StrFormat("%.3f", found->second);
+}
+
+void PrintTable(const std::vector<Method>& methods, const Results& results) {
+  static const Published& none = *new Published;
+  const Published* published = PublishedFor(DataName());
+  if (published == nullptr) published = &none;
+  std::string text = absl::StrFormat(
+      "%s, %d runs; expected and MAP Hamming loss on the test set, by what "
+      "validates\n%-10s | %8s %8s | %8s %8s | %8s %8s | %8s %8s\n%-10s | %17s "
+      "| %17s | %17s | %17s\n",
+      DataName(), results.logging.expected.size(), "", "expected", "MAP",
+      "expected", "MAP", "expected", "MAP", "seconds", "paper", "",
+      "self-normalised", "eq. 1", "paper", "a fit");
+  absl::StrAppendFormat(&text, "%-10s | %8.3f %8.3f | %8s %8s | %8s %8s |\n",
+                        "h0", Mean(results.logging.expected),
+                        Mean(results.logging.map), "", "",
+                        Cell(published->expected, "h0"), "-");
+  for (size_t m = 0; m < methods.size(); ++m) {
+    const std::string& name = methods[m].name;
+    const MethodLosses& losses = results.methods[m];
+    const Losses& chosen = losses.by_criterion[kSelfNormalised];
+    const Losses& unbiased = losses.by_criterion[kUnbiased];
+    absl::StrAppendFormat(
+        &text, "%-10s | %8.3f %8.3f | %8.3f %8.3f | %8s %8s | %8.3f %8s\n",
+        name, Mean(chosen.expected), Mean(chosen.map), Mean(unbiased.expected),
+        Mean(unbiased.map), Cell(published->expected, name),
+        Cell(published->map, name), Mean(losses.seconds),
+        Cell(published->seconds, name));
+  }
+  std::fputs(text.c_str(), stdout);
+}
+
+void PrintTests(const Results& results) {
+  constexpr const char* kNames[] = {"eq. 1", "self-normalised"};
+  for (const size_t k : {size_t{kSelfNormalised}, size_t{kUnbiased}}) {
+    for (const size_t ips : {size_t{0}, size_t{2}}) {
+      const PairedTest test =
+          TestPairs(results.methods[ips].by_criterion[k].expected,
+                    results.methods[ips + 1].by_criterion[k].expected);
+      std::fputs(
+          absl::StrFormat("IPS - POEM (%s), %s: t %.2f, one-tailed p "
+                          "%.2g\n",
+                          ips == 0 ? "B" : "S", kNames[k], test.t, test.p)
+              .c_str(),
+          stdout);
+    }
+  }
+}
+
+absl::Status Tables(const LabelData& data) {
+  std::vector<Method> methods = {
+      Ips(PoemOptions::BATCH), Poem(PoemOptions::BATCH),
+      Ips(PoemOptions::STOCHASTIC), Poem(PoemOptions::STOCHASTIC)};
+  for (Method& method : NewerMethods()) methods.push_back(std::move(method));
+  ASSIGN_OR_RETURN(
+      const Results results,
+      RunAll(data, LogOptionsFromFlags(), methods, absl::GetFlag(FLAGS_runs)));
+  PrintTable(methods, results);
+  if (absl::GetFlag(FLAGS_runs) > 1) PrintTests(results);
+  return absl::OkStatus();
+}
+
+// One figure: POEM(S) and Norm-POEM beside h0 as one option of the log changes.
+struct Sweep {
+  std::string file;
+  std::string title;
+  std::string x_label;
+  std::vector<double> x;
+  void (*apply)(double x, LogOptions* options);
+};
+
+std::vector<Sweep> Sweeps() {
+  const bool full = absl::GetFlag(FLAGS_full);
+  std::vector<double> replays = {1, 2, 4, 8, 16};
+  if (full) replays.insert(replays.end(), {32, 64, 128, 256});
+  return {
+      {"figure1.svg", "More tuples", "replay count", replays,
+       [](double x, LogOptions* options) {
+         options->replays = static_cast<uint32_t>(x);
+       }},
+      {"figure2.svg",
+       "A better logging policy",
+       "share of the data that h0 is fitted to",
+       {0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1},
+       [](double x, LogOptions* options) { options->fraction = x; }},
+      {"figure3.svg",
+       "A less stochastic logging policy",
+       "alpha",
+       {0.5, 1, 2, 4, 8, 16, 32},
+       [](double x, LogOptions* options) { options->inverse_temperature = x; }},
+  };
+}
+
+absl::Status Draw(const Sweep& sweep, const LabelData& data,
+                  const std::string& dir) {
+  std::vector<Method> methods = {Poem(PoemOptions::STOCHASTIC)};
+  methods.push_back(NewerMethods()[0]);
+  Chart chart{.title = absl::StrCat(DataName(), ": ", sweep.title),
+              .x_label = sweep.x_label,
+              .y_label = "expected Hamming loss, test set",
+              .x = sweep.x,
+              .series = {{"h0", {}},
+                         {"h0 MAP", {}},
+                         {methods[0].name, {}},
+                         {methods[1].name, {}}}};
+  for (const double x : sweep.x) {
+    LogOptions options = LogOptionsFromFlags();
+    sweep.apply(x, &options);
+    ASSIGN_OR_RETURN(
+        const Results results,
+        RunAll(data, options, methods, absl::GetFlag(FLAGS_full) ? 10 : 4));
+    const std::vector<double> means = {
+        Mean(results.logging.expected), Mean(results.logging.map),
+        Mean(results.methods[0].by_criterion[kSelfNormalised].expected),
+        Mean(results.methods[1].by_criterion[kSelfNormalised].expected)};
+    for (size_t i = 0; i < means.size(); ++i) {
+      chart.series[i].y.push_back(means[i]);
+    }
+    std::fputs(
+        absl::StrFormat("%s %8g: h0 %.3f, its MAP %.3f, %s %.3f, %s %.3f\n",
+                        sweep.x_label, x, means[0], means[1], methods[0].name,
+                        means[2], methods[1].name, means[3])
+            .c_str(),
+        stdout);
+  }
+  return DrawChart(chart, absl::StrCat(dir, "/", sweep.file));
+}
+
+absl::Status Figures(const LabelData& data, const std::string& dir) {
+  std::error_code error;
+  std::filesystem::create_directories(dir, error);
+  if (error) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("figures is ", dir, ": ", error.message()));
+  }
+  for (const Sweep& sweep : Sweeps()) {
+    RETURN_IF_ERROR(Draw(sweep, data, dir));
+  }
+  return absl::OkStatus();
 }
 
 absl::Status Run() {
-  ASSIGN_OR_RETURN(const MultilabelData train_data,
-                   ReadMultilabel(absl::GetFlag(FLAGS_train)));
-  ASSIGN_OR_RETURN(const MultilabelData test_data,
-                   ReadMultilabel(absl::GetFlag(FLAGS_test)));
-  const uint32_t p = std::max(train_data.num_features, test_data.num_features);
-  const uint32_t q = std::max(train_data.num_labels, test_data.num_labels);
-  const LabelledContexts train = ToContexts(train_data, p, q);
-  const LabelledContexts test = ToContexts(test_data, p, q);
-  const std::vector<double> none = {0};
-  const std::vector<double> grid = {1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 0.1, 1};
-  std::vector<Method> methods = {
-      {"IPS(B)", none, FitBatch},
-      {"POEM(B)", grid, FitBatch},
-      {"IPS(S)", none, FitStochastic},
-      {"POEM(S)", grid, FitStochastic},
-      {"Norm-POEM", {0, 0.01, 0.1, 1}, FitSelfNormalised},
-      {"LS", {1e-3, 1e-2, 0.1, 1}, FitSmoothed},
-  };
-  std::vector<double> logging, logging_map;
-  for (int run = 0; run < absl::GetFlag(FLAGS_runs); ++run) {
-    std::vector<uint32_t> rows =
-        Shuffled(train.contexts.size(), "logging policy", run);
-    rows.resize(std::max<size_t>(
-        1, static_cast<size_t>(absl::GetFlag(FLAGS_fraction) *
-                               static_cast<double>(rows.size()))));
-    ASSIGN_OR_RETURN(Eigen::VectorXd h0,
-                     FitLabels(train, rows, absl::GetFlag(FLAGS_logging_l2),
-                               config::v1::LbfgsOptions()));
-    h0 *= absl::GetFlag(FLAGS_temperature);
-    const HammingLosses losses = MeanHammingLosses(test, h0);
-    logging.push_back(losses.expected);
-    logging_map.push_back(losses.map);
-    if (absl::GetFlag(FLAGS_logging_only)) continue;
-    const LabelTuples tuples = DrawTuples(
-        train, h0,
-        {.replays = static_cast<uint32_t>(absl::GetFlag(FLAGS_replays)),
-         .seed = static_cast<uint64_t>(run)});
-    const std::vector<uint32_t> order = Shuffled(tuples.size(), "split", run);
-    const auto size = static_cast<size_t>(kValidationShare *
-                                          static_cast<double>(order.size()));
-    const LabelTuples validation_part =
-        Part(tuples, std::span(order).first(size), q);
-    const LabelTuples train_part =
-        Part(tuples, std::span(order).subspan(size), q);
-    ASSIGN_OR_RETURN(LabelsPolicy train_policy,
-                     LabelsPolicy::Create(train.contexts, train_part));
-    ASSIGN_OR_RETURN(LabelsPolicy validation_policy,
-                     LabelsPolicy::Create(train.contexts, validation_part));
-    Moments deltas;
-    for (const double loss : train_part.losses) deltas.Add(loss);
-    const Log log = {
-        &train_policy, &validation_policy, DefaultClip(train_policy),
-        -deltas.mean() *
-            std::sqrt(static_cast<double>(deltas.count()) / deltas.variance())};
-    for (Method& method : methods) {
-      RETURN_IF_ERROR(Learn(log, test, &method));
-    }
-    std::fprintf(stderr, "run %d: h0 %.3f, M %.1f, lambda* %.1f\n", run + 1,
-                 losses.expected, log.clip, log.lambda_star);
+  if (absl::GetFlag(FLAGS_train).empty() || absl::GetFlag(FLAGS_test).empty()) {
+    return absl::InvalidArgumentError(
+        "train and test must be given: multi-label SVMlight files");
   }
-  std::fputs(absl::StrFormat("%-10s %9s %9s %14s\n%-10s %9.3f %9.3f\n",
-                             "Hamming", "expected", "MAP", "seconds a fit",
-                             "h0", Mean(logging), Mean(logging_map))
-                 .c_str(),
-             stdout);
-  if (absl::GetFlag(FLAGS_logging_only)) return absl::OkStatus();
-  for (const Method& method : methods) {
-    std::fputs(absl::StrFormat("%-10s %9.3f %9.3f %14.3f\n", method.name,
-                               Mean(method.expected), Mean(method.map),
-                               method.seconds / method.fits)
-                   .c_str(),
-               stdout);
+  ASSIGN_OR_RETURN(
+      const LabelData data,
+      ReadLabelData(absl::GetFlag(FLAGS_train), absl::GetFlag(FLAGS_test)));
+  if (absl::GetFlag(FLAGS_logging_only)) {
+    ASSIGN_OR_RETURN(
+        const Results results,
+        RunAll(data, LogOptionsFromFlags(), {}, absl::GetFlag(FLAGS_runs)));
+    PrintTable({}, results);
+    return absl::OkStatus();
   }
-  std::fputs(absl::StrFormat(
-                 "paired t of IPS - POEM: B %.2f, S %.2f (0.05 at 10 runs: "
-                 "1.833)\n",
-                 PairedT(methods[0].expected, methods[1].expected),
-                 PairedT(methods[2].expected, methods[3].expected))
-                 .c_str(),
-             stdout);
-  return absl::OkStatus();
+  RETURN_IF_ERROR(Tables(data));
+  const std::string figures = absl::GetFlag(FLAGS_figures);
+  return figures.empty() ? absl::OkStatus() : Figures(data, figures);
 }
 
 }  // namespace

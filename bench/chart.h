@@ -1,0 +1,27 @@
+#pragma once
+// Line charts as SVG, drawn by gnuplot.
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+
+namespace sortition {
+
+struct Series {
+  std::string name;
+  std::vector<double> y;  // One for each x of the chart.
+};
+
+struct Chart {
+  std::string title;
+  std::string x_label;
+  std::string y_label;
+  std::vector<double> x;  // Positive; its axis is logarithmic.
+  std::vector<Series> series;
+};
+
+// Writes `chart` to the file `path`. Internal where gnuplot is missing or
+// fails.
+absl::Status DrawChart(const Chart& chart, const std::string& path);
+
+}  // namespace sortition

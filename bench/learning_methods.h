@@ -1,0 +1,42 @@
+#pragma once
+// What the paper of POEM compares, and the objectives that came after it.
+#include <array>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "bench/label_experiment.h"
+#include "sortition/config/v1/learner.pb.h"
+
+namespace sortition {
+
+struct Method {
+  std::string name;
+  config::v1::PoemOptions options;  // Objective, optimiser and, unless the
+                                    // default is meant, lambda_factor.
+};
+
+Method Ips(config::v1::PoemOptions::Optimiser optimiser);
+Method Poem(config::v1::PoemOptions::Optimiser optimiser);
+// Self-normalised, doubly robust, logarithmically smoothed.
+std::vector<Method> NewerMethods();
+
+// How a point of the grid is chosen by the validation tuples.
+enum Criterion {
+  kUnbiased,        // Eq. 1, as in the paper.
+  kSelfNormalised,  // Σ δρ / Σ ρ: weights that are too large for the number of
+                    // tuples do not flatter it.
+};
+inline constexpr size_t kNumCriteria = 2;
+
+struct Learnt {
+  // Of the chosen point on the test set, by criterion.
+  std::array<HammingLosses, kNumCriteria> losses;
+  double seconds_per_fit = 0;
+};
+
+// Trains every λ of the method's grid at M, 10 M and 100 M, M by the percentile
+// rule of sec. 6 (sec. 4.4: M is to be selected, and not too small).
+absl::StatusOr<Learnt> Learn(const Method& method, LabelLog* log);
+
+}  // namespace sortition
