@@ -34,8 +34,10 @@ absl::StatusOr<RiskObjective> RiskObjective::Create(TuplePolicy* policy,
 RiskObjective::RiskObjective(TuplePolicy* policy, const Risk* risk, double l2)
     : policy_(policy), risk_(risk), l2_(l2) {
   losses_.reserve(policy->num_tuples());
+  log_propensities_.reserve(policy->num_tuples());
   for (size_t i = 0; i < policy->num_tuples(); ++i) {
     losses_.push_back(policy->loss(i));
+    log_propensities_.push_back(policy->log_propensity(i));
     if (losses_[i] != 0 || !risk->ignores_zero_losses()) {
       active_.push_back(static_cast<uint32_t>(i));
     }
@@ -47,15 +49,14 @@ std::vector<double> RiskObjective::LogWeights(
   std::vector<double> log_weights(losses_.size(),
                                   -std::numeric_limits<double>::infinity());
   std::vector<double> block;
-  ForEachBlock(active_, policy_->block_size(),
-               [&](std::span<const uint32_t> tuples) {
-                 block.resize(tuples.size());
-                 policy_->LogProbabilities(point, tuples, block);
-                 for (size_t k = 0; k < tuples.size(); ++k) {
-                   log_weights[tuples[k]] =
-                       block[k] - policy_->log_propensity(tuples[k]);
-                 }
-               });
+  ForEachBlock(
+      active_, policy_->block_size(), [&](std::span<const uint32_t> tuples) {
+        block.resize(tuples.size());
+        policy_->LogProbabilities(point, tuples, block);
+        for (size_t k = 0; k < tuples.size(); ++k) {
+          log_weights[tuples[k]] = block[k] - log_propensities_[tuples[k]];
+        }
+      });
   return log_weights;
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "core/base/check.h"
@@ -35,24 +36,20 @@ double CrmRisk::Evaluate(std::span<const double> losses,
                          std::span<const double> log_weights,
                          std::span<double> slopes) const {
   DCHECK(losses.size() == log_weights.size());
+  std::vector<double> values(log_weights.begin(), log_weights.end());
+  std::vector<double> own_slopes(slopes.empty() ? losses.size() : 0);
+  const std::span<double> value_slopes = slopes.empty() ? own_slopes : slopes;
+  ClippedLosses(losses, clip_, values, value_slopes);
   Moments moments;
-  for (size_t i = 0; i < losses.size(); ++i) {
-    moments.Add(losses[i] == 0 ? 0
-                               : ClippedLoss(losses[i], log_weights[i], clip_));
-  }
+  moments.Add(values);
   const double n = static_cast<double>(losses.size());
   const double deviation = std::sqrt(moments.variance());
   // √V has no derivative where V = 0; 0 is one of its subgradients there.
   const double factor =
       deviation > 0 ? lambda_ / (std::sqrt(n) * (n - 1) * deviation) : 0;
-  for (size_t i = 0; i < slopes.size(); ++i) {
-    if (losses[i] == 0) {
-      slopes[i] = 0;
-      continue;
-    }
-    // u itself where unclipped, else 0.
-    const double slope = ClippedLossSlope(losses[i], log_weights[i], clip_);
-    slopes[i] = slope * (1 / n + factor * (slope - moments.mean()));
+  // A slope is u itself where unclipped, else 0.
+  for (double& slope : slopes) {
+    slope *= 1 / n + factor * (slope - moments.mean());
   }
   return moments.mean() + lambda_ * deviation / std::sqrt(n);
 }

@@ -28,7 +28,7 @@ struct Majoriser {
 
 // Longer parameters are a diverged run: with float features up to 3e38, scores
 // stay finite below it.
-constexpr double kLargestNorm = 1e100;
+constexpr double kLargestSquaredNorm = 1e200;
 
 enum class EpochEnd { kAllBatches, kSmallDirection, kDiverged };
 
@@ -42,7 +42,7 @@ class Trainer {
         run_(run),
         adagrad_(policy->dimension(), run.adagrad.step_size()),
         order_(policy->num_tuples()),
-        gradient_(policy->dimension()),
+        gradient_(Eigen::VectorXd::Zero(policy->dimension())),
         parameters_(run.start.size() > 0
                         ? run.start
                         : Eigen::VectorXd::Zero(policy->dimension())) {}
@@ -79,33 +79,22 @@ class Trainer {
   }
 
  private:
-  Majoriser MajoriseHere() const {
+  Majoriser MajoriseHere() {
     if (run_.crm.lambda == 0) return {};
+    std::vector<double> values = objective_->LogWeights(parameters_);
+    slopes_.resize(values.size());
+    ClippedLosses(objective_->losses(), run_.crm.clip, values, slopes_);
     Moments losses;
-    const std::vector<double> log_weights = objective_->LogWeights(parameters_);
-    for (size_t i = 0; i < log_weights.size(); ++i) {
-      losses.Add(
-          ClippedLoss(objective_->losses()[i], log_weights[i], run_.crm.clip));
-    }
+    losses.Add(values);
     const VarianceMajoriser majoriser = MajoriseStandardDeviation(losses);
     const double factor =
         run_.crm.lambda * std::sqrt(static_cast<double>(order_.size()));
     return {1 + factor * majoriser.linear, factor * majoriser.quadratic};
   }
 
-  void Shuffle(uint32_t epoch) {
-    std::iota(order_.begin(), order_.end(), 0u);
-    RandomSequence random(
-        StableHash(HashDomain::kTraining,
-                   {"poem", absl::StrCat(run_.seed), absl::StrCat(epoch)}));
-    for (size_t i = order_.size(); i > 1; --i) {
-      std::swap(order_[i - 1], order_[random.Below(i)]);
-    }
-  }
-
   EpochEnd Epoch(uint32_t epoch) {
     const Majoriser majoriser = MajoriseHere();
-    Shuffle(epoch);
+    ShuffleTuples(run_.seed, epoch, order_);
     progressive_ = Moments();
     double longest = 0;
     const std::span<const uint32_t> order(order_);
@@ -114,9 +103,15 @@ class Trainer {
           std::min<size_t>(run_.adagrad.batch_size(), order.size() - begin);
       BatchGradient(order.subspan(begin, size), majoriser);
       begin += size;
-      longest = std::max(longest, adagrad_.Step(gradient_, &parameters_));
+      const AdaGradStep step = Step();
+      longest = std::max(longest, step.direction_norm);
       // Also false for NaN.
-      if (!(parameters_.norm() < kLargestNorm)) return EpochEnd::kDiverged;
+      if (!(step.point_squared_norm < kLargestSquaredNorm)) {
+        return EpochEnd::kDiverged;
+      }
+    }
+    if (!(parameters_.squaredNorm() < kLargestSquaredNorm)) {
+      return EpochEnd::kDiverged;
     }
     // Not of one batch: without a reward in it the gradient is 0 at w = 0.
     return longest < run_.adagrad.gradient_tolerance()
@@ -124,28 +119,43 @@ class Trainer {
                : EpochEnd::kAllBatches;
   }
 
-  // ∇G estimated from a batch, into gradient_; its u into progressive_.
+  // ∇G estimated from a batch, but for the penalty, into gradient_, which must
+  // be 0; its u into progressive_.
   void BatchGradient(std::span<const uint32_t> batch,
                      const Majoriser& majoriser) {
-    gradient_ = 2 * run_.crm.l2 * parameters_;
+    const std::span<const double> losses = objective_->losses();
     active_.clear();
+    active_losses_.clear();
     for (const uint32_t i : batch) {
-      if (policy_->loss(i) != 0) active_.push_back(i);
+      if (losses[i] == 0) continue;
+      active_.push_back(i);
+      active_losses_.push_back(losses[i]);
     }
-    factors_.resize(active_.size());
-    policy_->LogProbabilities(parameters_, active_, factors_);
+    values_.resize(active_.size());
+    slopes_.resize(active_.size());
+    policy_->LogProbabilities(parameters_, active_, values_);
     for (size_t k = 0; k < active_.size(); ++k) {
-      const double loss = policy_->loss(active_[k]);
-      const double log_weight =
-          factors_[k] - policy_->log_propensity(active_[k]);
-      const double u = ClippedLoss(loss, log_weight, run_.crm.clip);
-      factors_[k] = ClippedLossSlope(loss, log_weight, run_.crm.clip) *
-                    (majoriser.linear + 2 * majoriser.quadratic * u) /
-                    static_cast<double>(batch.size());
-      progressive_.Add(u);
+      values_[k] -= objective_->log_propensities()[active_[k]];
     }
-    for (size_t k = active_.size(); k < batch.size(); ++k) progressive_.Add(0);
-    policy_->AddGradient(factors_, &gradient_);
+    ClippedLosses(active_losses_, run_.crm.clip, values_, slopes_);
+    const double size = static_cast<double>(batch.size());
+    for (size_t k = 0; k < active_.size(); ++k) {
+      slopes_[k] *=
+          (majoriser.linear + 2 * majoriser.quadratic * values_[k]) / size;
+    }
+    policy_->AddGradient(slopes_, &gradient_);
+    values_.resize(batch.size(), 0);  // u of those without a loss.
+    progressive_.Add(values_);
+  }
+
+  // By gradient_, which becomes 0.
+  AdaGradStep Step() {
+    if (run_.crm.l2 == 0) {
+      if (const auto entries = policy_->gradient_entries()) {
+        return adagrad_.StepSparse(*entries, &gradient_, &parameters_);
+      }
+    }
+    return adagrad_.Step(run_.crm.l2, &gradient_, &parameters_);
   }
 
   TuplePolicy* policy_;
@@ -156,7 +166,9 @@ class Trainer {
   Eigen::VectorXd gradient_;
   Eigen::VectorXd parameters_;
   std::vector<uint32_t> active_;  // Of a batch: those with a loss.
-  std::vector<double> factors_;   // Of their gradients.
+  std::vector<double> active_losses_;
+  std::vector<double> values_;  // Their u.
+  std::vector<double> slopes_;  // Of u by log h; then factors of gradients.
   Moments progressive_;  // u of this epoch, each before the step it served.
 };
 
@@ -172,6 +184,16 @@ absl::string_view PoemTerminationName(PoemTermination termination) {
       return "max epochs";
   }
   return "";
+}
+
+void ShuffleTuples(uint64_t seed, uint32_t epoch, std::span<uint32_t> order) {
+  std::iota(order.begin(), order.end(), 0u);
+  RandomSequence random(
+      StableHash(HashDomain::kTraining,
+                 {"poem", absl::StrCat(seed), absl::StrCat(epoch)}));
+  for (size_t i = order.size(); i > 1; --i) {
+    std::swap(order[i - 1], order[random.Below(i)]);
+  }
 }
 
 absl::StatusOr<PoemResult> TrainPoem(TuplePolicy* policy, const PoemRun& run) {

@@ -25,6 +25,7 @@
 //    best end the run, and the parameters of the best epoch are returned.
 #include <cstdint>
 #include <functional>
+#include <span>
 
 #include "Eigen/Core"
 #include "absl/status/statusor.h"
@@ -61,6 +62,9 @@ struct PoemRun {
 // ValidateCrm(), or where the start has another size; Internal where a
 // parameter became NaN or infinite.
 absl::StatusOr<PoemResult> TrainPoem(TuplePolicy* policy, const PoemRun& run);
+
+// What an epoch (from 1) of a run with `seed` visits, in this order: 0 … n - 1.
+void ShuffleTuples(uint64_t seed, uint32_t epoch, std::span<uint32_t> order);
 
 // M where PoemOptions.clip is 0: the ratio of the 90th to the 10th percentile
 // of the propensities (sec. 6), in [10, 1000]. 10 without tuples.
