@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cmath>
 #include <limits>
 #include <numeric>
+#include <type_traits>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -24,6 +26,57 @@ constexpr size_t kChunk = 256;
 
 // Labels whose 1 + e are multiplied: 2^512 is a double.
 constexpr uint32_t kProductLabels = 512;
+
+// Calls `kernel` with (number of labels, first label) until all are done, the
+// numbers as constants: their sums stay in registers.
+template <typename Kernel>
+void ForLabels(uint32_t num_labels, const Kernel& kernel) {
+  uint32_t first = 0;
+  for (; num_labels - first >= 8; first += 8) {
+    kernel(std::integral_constant<uint32_t, 8>(), first);
+  }
+  for (; num_labels - first >= 4; first += 4) {
+    kernel(std::integral_constant<uint32_t, 4>(), first);
+  }
+  for (; first < num_labels; ++first) {
+    kernel(std::integral_constant<uint32_t, 1>(), first);
+  }
+}
+
+// Scores of kLabels labels from `first` for sparse rows.
+template <uint32_t kLabels>
+void ScoreSparse(const LabelContexts& contexts, std::span<const uint32_t> rows,
+                 uint32_t first, const double* parameters, double* scores) {
+  const uint32_t q = contexts.num_labels;
+  for (size_t r = 0; r < rows.size(); ++r) {
+    double sums[kLabels] = {};
+    for (uint64_t k = contexts.row_offsets[rows[r]];
+         k < contexts.row_offsets[rows[r] + 1]; ++k) {
+      const double value = contexts.values[k];
+      const double* const weights =
+          parameters + size_t{contexts.columns[k]} * q + first;
+      for (uint32_t l = 0; l < kLabels; ++l) sums[l] += value * weights[l];
+    }
+    std::copy_n(sums, kLabels, scores + r * q + first);
+  }
+}
+
+// Gradient of kLabels labels from `first` by the features of sparse rows.
+template <uint32_t kLabels>
+void AddSparse(const LabelContexts& contexts, std::span<const uint32_t> rows,
+               uint32_t first, const double* factors, double* gradient) {
+  const uint32_t q = contexts.num_labels;
+  for (size_t r = 0; r < rows.size(); ++r) {
+    double of_row[kLabels];
+    std::copy_n(factors + r * q + first, kLabels, of_row);
+    for (uint64_t k = contexts.row_offsets[rows[r]];
+         k < contexts.row_offsets[rows[r] + 1]; ++k) {
+      const double value = contexts.values[k];
+      double* const sums = gradient + size_t{contexts.columns[k]} * q + first;
+      for (uint32_t l = 0; l < kLabels; ++l) sums[l] += value * of_row[l];
+    }
+  }
+}
 
 }  // namespace
 
@@ -55,17 +108,9 @@ void LabelScorer::SetParameters(const Eigen::VectorXd& parameters) {
 void LabelScorer::Score(std::span<const uint32_t> rows,
                         std::span<double> scores) const {
   if (!dense_.empty()) return dense_.Multiply(rows, scores);
-  const uint32_t q = contexts_.num_labels;
-  std::fill(scores.begin(), scores.end(), 0);
-  for (size_t r = 0; r < rows.size(); ++r) {
-    double* const of_row = scores.data() + r * q;
-    for (uint64_t k = contexts_.row_offsets[rows[r]];
-         k < contexts_.row_offsets[rows[r] + 1]; ++k) {
-      const double value = contexts_.values[k];
-      const double* weights = parameters_ + size_t{contexts_.columns[k]} * q;
-      for (uint32_t l = 0; l < q; ++l) of_row[l] += value * weights[l];
-    }
-  }
+  ForLabels(contexts_.num_labels, [&](auto size, uint32_t first) {
+    ScoreSparse<size>(contexts_, rows, first, parameters_, scores.data());
+  });
 }
 
 void LabelScorer::AddOuterProducts(std::span<const uint32_t> rows,
@@ -80,16 +125,9 @@ void LabelScorer::AddOuterProducts(std::span<const uint32_t> rows,
         rows, q, factors, parallel_for,
         {gradient->data(), static_cast<size_t>(gradient->size())});
   }
-  double* const sums = gradient->data();
-  for (size_t r = 0; r < rows.size(); ++r) {
-    const double* const of_row = factors.data() + r * q;
-    for (uint64_t k = contexts_.row_offsets[rows[r]];
-         k < contexts_.row_offsets[rows[r] + 1]; ++k) {
-      const double value = contexts_.values[k];
-      double* const of_feature = sums + size_t{contexts_.columns[k]} * q;
-      for (uint32_t l = 0; l < q; ++l) of_feature[l] += value * of_row[l];
-    }
-  }
+  ForLabels(q, [&](auto size, uint32_t first) {
+    AddSparse<size>(contexts_, rows, first, factors.data(), gradient->data());
+  });
 }
 
 LabelScorer::Matrix LabelScorer::Scores(const Eigen::VectorXd& parameters) {
@@ -104,17 +142,22 @@ LabelScorer::Matrix LabelScorer::Scores(const Eigen::VectorXd& parameters) {
 std::optional<std::span<const uint32_t>> LabelScorer::Features(
     std::span<const uint32_t> rows) {
   if (!dense_.empty()) return std::nullopt;
-  features_.clear();
-  is_found_.resize(contexts_.num_features);
+  is_found_.resize(contexts_.num_features / 64 + 1);
   for (const uint32_t row : rows) {
     for (uint64_t k = contexts_.row_offsets[row];
          k < contexts_.row_offsets[row + 1]; ++k) {
       const uint32_t column = contexts_.columns[k];
-      if (is_found_[column] == 0) features_.push_back(column);
-      is_found_[column] = 1;
+      is_found_[column / 64] |= uint64_t{1} << (column % 64);
     }
   }
-  for (const uint32_t feature : features_) is_found_[feature] = 0;
+  features_.clear();
+  for (uint32_t word = 0; word < is_found_.size(); ++word) {
+    for (uint64_t bits = is_found_[word]; bits != 0; bits &= bits - 1) {
+      features_.push_back(64 * word +
+                          static_cast<uint32_t>(std::countr_zero(bits)));
+    }
+    is_found_[word] = 0;
+  }
   return features_;
 }
 

@@ -40,7 +40,7 @@ class LabelScorer {
   // All scores at once.
   Matrix Scores(const Eigen::VectorXd& parameters);
 
-  // The features that are not zero in all of `rows`, each once, in no order;
+  // The features that are not zero in some of `rows`, each once, ascending;
   // empty optional where the rows are dense. Valid until the next call.
   std::optional<std::span<const uint32_t>> Features(
       std::span<const uint32_t> rows);
@@ -56,7 +56,7 @@ class LabelScorer {
   const double* parameters_;  // Of SetParameters(); for sparse rows.
   // Of Features():
   std::vector<uint32_t> features_;
-  std::vector<uint8_t> is_found_;  // By feature; all 0 between calls.
+  std::vector<uint64_t> is_found_;  // A bit a feature; all 0 between calls.
 };
 
 class LabelsPolicy : public TuplePolicy {

@@ -1,5 +1,9 @@
 #include "core/optim/adagrad.h"
 
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
 #include <cmath>
 #include <cstddef>
 
@@ -8,7 +12,21 @@
 namespace sortition {
 namespace {
 
-constexpr size_t kLanes = 8;
+// Entries that are moved together. Sums of squares are by lane, so that the
+// bits do not depend on how wide the processor's vectors are.
+constexpr size_t kLanes = 4;
+
+struct Sums {
+  double direction[kLanes] = {};
+  double point[kLanes] = {};
+};
+
+AdaGradStep StepOf(const Sums& sums) {
+  const auto add = [](const double* lanes) {
+    return (lanes[0] + lanes[2]) + (lanes[1] + lanes[3]);
+  };
+  return {std::sqrt(add(sums.direction)), add(sums.point)};
+}
 
 struct Vectors {
   double* gradient;
@@ -18,61 +36,87 @@ struct Vectors {
   double l2;
 };
 
-// Sums of squares, entry i in lane i mod 8: the same bits however wide the
-// processor's vectors are.
-struct Sums {
-  double direction[kLanes] = {};
-  double point[kLanes] = {};
-};
-
-// Entry i, in lane `lane`. Branch-free, so that loops over it vectorise.
-inline __attribute__((always_inline)) void Move(const Vectors& v, size_t i,
-                                                size_t lane, Sums* sums) {
-  const double gradient = v.gradient[i] + 2 * v.l2 * v.point[i];
-  const double accumulated = v.accumulator[i] + gradient * gradient;
-  const double direction = gradient / std::sqrt(accumulated);
-  const double point = v.point[i] - v.step_size * direction;
-  v.gradient[i] = 0;
-  v.accumulator[i] = accumulated;
-  v.point[i] = point;
-  sums->direction[lane] += direction * direction;
-  sums->point[lane] += point * point;
-}
-
-inline __attribute__((always_inline)) void MoveRange(const Vectors& v,
-                                                     size_t size, Sums* sums) {
-  Sums local;  // The compiler knows that no vector is stored there.
-  const size_t full = size / kLanes * kLanes;
-  for (size_t i = 0; i < full; i += kLanes) {
-    for (size_t lane = 0; lane < kLanes; ++lane) {
-      Move(v, i + lane, lane, &local);
+void MovePortable(const Vectors& v, const EntryGroups& entries, Sums* sums) {
+  for (const uint32_t group : entries.groups) {
+    const size_t first = size_t{group} * entries.size;
+    for (size_t k = 0; k < entries.size; ++k) {
+      const size_t i = first + k;
+      const double gradient = v.gradient[i] + 2 * v.l2 * v.point[i];
+      v.gradient[i] = 0;
+      v.accumulator[i] += gradient * gradient;
+      const double direction = gradient / std::sqrt(v.accumulator[i]);
+      v.point[i] -= v.step_size * direction;
+      sums->direction[k % kLanes] += direction * direction;
+      sums->point[k % kLanes] += v.point[i] * v.point[i];
     }
   }
-  for (size_t i = full; i < size; ++i) Move(v, i, i - full, &local);
-  *sums = local;
 }
 
 #if defined(__x86_64__)
-__attribute__((target("avx2"))) void MoveRangeAvx2(const Vectors& v,
-                                                   size_t size, Sums* sums) {
-  MoveRange(v, size, sums);
+#define SORTITION_AVX2 __attribute__((target("avx2")))
+
+// The same operations in the same order, four at once.
+struct FourMover {
+  __m256d step_size;
+  __m256d two_l2;
+  __m256d directions;
+  __m256d points;
+
+  SORTITION_AVX2 void Move(__m256d gradient, __m256d* h, __m256d* w) {
+    const __m256d g = _mm256_add_pd(gradient, _mm256_mul_pd(two_l2, *w));
+    *h = _mm256_add_pd(*h, _mm256_mul_pd(g, g));
+    const __m256d j = _mm256_div_pd(g, _mm256_sqrt_pd(*h));
+    *w = _mm256_sub_pd(*w, _mm256_mul_pd(step_size, j));
+    directions = _mm256_add_pd(directions, _mm256_mul_pd(j, j));
+    points = _mm256_add_pd(points, _mm256_mul_pd(*w, *w));
+  }
+};
+
+SORTITION_AVX2 void MoveAvx2(const Vectors& v, const EntryGroups& entries,
+                             Sums* sums) {
+  FourMover mover = {_mm256_set1_pd(v.step_size), _mm256_set1_pd(2 * v.l2),
+                     _mm256_setzero_pd(), _mm256_setzero_pd()};
+  const size_t full = entries.size / kLanes * kLanes;
+  const __m256i rest = _mm256_cmpgt_epi64(
+      _mm256_set1_epi64x(static_cast<int64_t>(entries.size - full)),
+      _mm256_set_epi64x(3, 2, 1, 0));
+  for (const uint32_t group : entries.groups) {
+    size_t i = size_t{group} * entries.size;
+    const size_t end = i + full;
+    for (; i < end; i += kLanes) {
+      __m256d h = _mm256_loadu_pd(v.accumulator + i);
+      __m256d w = _mm256_loadu_pd(v.point + i);
+      mover.Move(_mm256_loadu_pd(v.gradient + i), &h, &w);
+      _mm256_storeu_pd(v.gradient + i, _mm256_setzero_pd());
+      _mm256_storeu_pd(v.accumulator + i, h);
+      _mm256_storeu_pd(v.point + i, w);
+    }
+    if (full == entries.size) continue;
+    // Lanes behind the end: w = g = 0 and h = 1, which does not move.
+    __m256d h = _mm256_blendv_pd(_mm256_set1_pd(1),
+                                 _mm256_maskload_pd(v.accumulator + i, rest),
+                                 _mm256_castsi256_pd(rest));
+    __m256d w = _mm256_maskload_pd(v.point + i, rest);
+    mover.Move(_mm256_maskload_pd(v.gradient + i, rest), &h, &w);
+    _mm256_maskstore_pd(v.gradient + i, rest, _mm256_setzero_pd());
+    _mm256_maskstore_pd(v.accumulator + i, rest, h);
+    _mm256_maskstore_pd(v.point + i, rest, w);
+  }
+  _mm256_storeu_pd(sums->direction, mover.directions);
+  _mm256_storeu_pd(sums->point, mover.points);
 }
 #endif
 
-void MoveAll(const Vectors& v, size_t size, Sums* sums) {
+AdaGradStep Move(const Vectors& v, const EntryGroups& entries) {
+  Sums sums;
 #if defined(__x86_64__)
-  if (__builtin_cpu_supports("avx2")) return MoveRangeAvx2(v, size, sums);
+  if (__builtin_cpu_supports("avx2")) {
+    MoveAvx2(v, entries, &sums);
+    return StepOf(sums);
+  }
 #endif
-  MoveRange(v, size, sums);
-}
-
-double Add(const double* lanes) {
-  return ((lanes[0] + lanes[4]) + (lanes[2] + lanes[6])) +
-         ((lanes[1] + lanes[5]) + (lanes[3] + lanes[7]));
-}
-
-AdaGradStep StepOf(const Sums& sums) {
-  return {std::sqrt(Add(sums.direction)), Add(sums.point)};
+  MovePortable(v, entries, &sums);
+  return StepOf(sums);
 }
 
 }  // namespace
@@ -86,11 +130,10 @@ AdaGradStep AdaGrad::Step(double l2, Eigen::VectorXd* gradient,
                           Eigen::VectorXd* point) {
   DCHECK(gradient->size() == accumulator_.size());
   DCHECK(point->size() == accumulator_.size());
-  Sums sums;
-  MoveAll(
+  const uint32_t all = 0;
+  return Move(
       {gradient->data(), accumulator_.data(), point->data(), step_size_, l2},
-      static_cast<size_t>(accumulator_.size()), &sums);
-  return StepOf(sums);
+      {{&all, 1}, static_cast<uint32_t>(accumulator_.size())});
 }
 
 AdaGradStep AdaGrad::StepSparse(const EntryGroups& entries,
@@ -98,16 +141,9 @@ AdaGradStep AdaGrad::StepSparse(const EntryGroups& entries,
                                 Eigen::VectorXd* point) {
   DCHECK(gradient->size() == accumulator_.size());
   DCHECK(point->size() == accumulator_.size());
-  const Vectors v = {gradient->data(), accumulator_.data(), point->data(),
-                     step_size_, 0};
-  Sums sums;
-  for (const uint32_t group : entries.groups) {
-    const size_t first = size_t{group} * entries.size;
-    for (size_t k = 0; k < entries.size; ++k) {
-      Move(v, first + k, k % kLanes, &sums);
-    }
-  }
-  return StepOf(sums);
+  return Move({gradient->data(), accumulator_.data(), point->data(), step_size_,
+               /*l2=*/0},
+              entries);
 }
 
 }  // namespace sortition

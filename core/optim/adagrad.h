@@ -9,7 +9,7 @@
 namespace sortition {
 
 // Some entries of a vector: groups of `size` consecutive ones, group k being
-// the entries [k size, (k + 1) size).
+// the entries [k size, (k + 1) size); each once. Ascending is faster.
 struct EntryGroups {
   std::span<const uint32_t> groups;
   uint32_t size = 1;
@@ -36,6 +36,7 @@ class AdaGrad {
                    Eigen::VectorXd* point);
 
   // The same for μ = 0 and a gradient that is 0 elsewhere: nothing moves there.
+  // `point_squared_norm` is that of the entries.
   AdaGradStep StepSparse(const EntryGroups& entries, Eigen::VectorXd* gradient,
                          Eigen::VectorXd* point);
 
