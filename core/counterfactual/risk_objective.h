@@ -31,6 +31,8 @@ class RiskObjective : public Objective {
   std::vector<double> LogWeights(const Eigen::VectorXd& point) const;
 
  private:
+  std::vector<double> LogWeights(const Eigen::VectorXd& point,
+                                 size_t block_size) const;
   RiskObjective(TuplePolicy* policy, const Risk* risk, double l2);
 
   TuplePolicy* policy_;

@@ -14,6 +14,9 @@ namespace {
 // once for each of its uses.
 #define SORTITION_IN_REGISTER(vector) asm("" : "+x"(vector))
 
+// Of the rows to come: memory is slower than the work on one row.
+constexpr size_t kPrefetchBytes = 8192;
+
 // The sums of the four entries of each of four vectors.
 SORTITION_AVX2 inline __m256d SumsOf(__m256d a, __m256d b, __m256d c,
                                      __m256d d) {
@@ -36,11 +39,13 @@ SORTITION_AVX2 void ScoreLabels(const DenseRowsTask& task, uint32_t first) {
   const size_t stride = task.stride;
   const double* const weights = task.by_label + first * stride;
   const size_t last = task.rows.size() - 1;
+  const size_t ahead =
+      std::max<size_t>(2, kPrefetchBytes / (stride * sizeof(float)) / 2 * 2);
   for (size_t r = 0; r < task.rows.size(); r += 2) {
     const float* const a = task.rows[r];
     const float* const b = task.rows[std::min(r + 1, last)];
-    Prefetch(task.rows[std::min(r + 2, last)], stride);
-    Prefetch(task.rows[std::min(r + 3, last)], stride);
+    Prefetch(task.rows[std::min(r + ahead, last)], stride);
+    Prefetch(task.rows[std::min(r + ahead + 1, last)], stride);
     __m256d sums[2][(kLabels + 3) / 4 * 4] = {};
     for (size_t j = 0; j < stride; j += 4) {
       const __m256d x_a = _mm256_cvtps_pd(_mm_load_ps(a + j));
