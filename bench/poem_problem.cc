@@ -94,7 +94,7 @@ std::vector<uint32_t> RandomColumns(const GeneratedShape& shape,
 // NumPy's format 1.0: magic, length of the header, header, data.
 template <typename T>
 absl::Status WriteNpy(const std::filesystem::path& path,
-                      const std::string& type, std::vector<size_t> shape,
+                      const std::string& type, const std::vector<size_t>& shape,
                       std::span<const T> values) {
   std::string dimensions;
   for (const size_t size : shape) absl::StrAppend(&dimensions, size, ",");
