@@ -24,7 +24,7 @@ constexpr double kExpMin = -708;
 
 // e^x = 2^n e^r with |r| <= ½ log 2, and e^r = 1 + 2r / (2 - c(r)), FDLIBM
 // e_exp.
-inline double ExpKernel(double x) {
+inline __attribute__((always_inline)) double ExpKernel(double x) {
   constexpr double kP1 = 1.66666666666666019037e-01;
   constexpr double kP2 = -2.77777777770155933842e-03;
   constexpr double kP3 = 6.61375632143793436117e-05;
@@ -46,7 +46,7 @@ inline double ExpKernel(double x) {
 }
 
 // log x = k log 2 + log(1 + f), 1 + f in [√½, √2), FDLIBM e_log. Normal x only.
-inline double LogKernel(double x) {
+inline __attribute__((always_inline)) double LogKernel(double x) {
   constexpr double kLg1 = 6.666666666666735130e-01;
   constexpr double kLg2 = 3.999999999940941908e-01;
   constexpr double kLg3 = 2.857142874366239149e-01;
@@ -74,6 +74,28 @@ inline double LogKernel(double x) {
 }
 
 constexpr size_t kLanes = 8;
+
+inline __attribute__((always_inline)) void ExpKernel(std::span<double> values) {
+  double* const data = values.data();
+  const size_t size = values.size();
+  for (size_t i = 0; i < size; ++i) data[i] = ExpKernel(data[i]);
+}
+
+inline __attribute__((always_inline)) void LogKernel(std::span<double> values) {
+  double* const data = values.data();
+  const size_t size = values.size();
+  for (size_t i = 0; i < size; ++i) data[i] = LogKernel(data[i]);
+}
+
+#if defined(__x86_64__)
+// The same operations in the same order, so the same bits, only wider.
+__attribute__((target("avx2"))) void ExpAvx2(std::span<double> values) {
+  ExpKernel(values);
+}
+__attribute__((target("avx2"))) void LogAvx2(std::span<double> values) {
+  LogKernel(values);
+}
+#endif
 
 }  // namespace
 
@@ -114,15 +136,17 @@ double LogAddExp(double a, double b) {
 }
 
 void ExpInPlace(std::span<double> values) {
-  double* const data = values.data();
-  const size_t size = values.size();
-  for (size_t i = 0; i < size; ++i) data[i] = ExpKernel(data[i]);
+#if defined(__x86_64__)
+  if (__builtin_cpu_supports("avx2")) return ExpAvx2(values);
+#endif
+  ExpKernel(values);
 }
 
 void LogInPlace(std::span<double> values) {
-  double* const data = values.data();
-  const size_t size = values.size();
-  for (size_t i = 0; i < size; ++i) data[i] = LogKernel(data[i]);
+#if defined(__x86_64__)
+  if (__builtin_cpu_supports("avx2")) return LogAvx2(values);
+#endif
+  LogKernel(values);
 }
 
 double Sum(std::span<const double> values) {

@@ -3,11 +3,16 @@
 #include <cmath>
 
 #include "absl/strings/str_cat.h"
+#include "core/base/check.h"
+#include "core/base/stable_math.h"
 #include "core/base/status_macros.h"
 #include "core/counterfactual/penalised_mean.h"
 
 namespace sortition {
 namespace {
+
+// Whose exponential is still a double.
+constexpr double kLargestLogWeight = 709;
 
 absl::Status ValidateOptions(const CrmOptions& options) {
   // Written so that NaN fails too.
@@ -35,6 +40,19 @@ double ClippedLoss(double loss, double log_weight, double clip) {
 double ClippedLossSlope(double loss, double log_weight, double clip) {
   const double weight = std::exp(log_weight);
   return weight < clip ? loss * weight : 0;
+}
+
+void ClippedLosses(std::span<const double> losses, double clip,
+                   std::span<double> values, std::span<double> slopes) {
+  DCHECK(values.size() == losses.size() && slopes.size() == losses.size());
+  for (double& value : values) value = std::fmin(value, kLargestLogWeight);
+  stable::ExpInPlace(values);
+  for (size_t i = 0; i < values.size(); ++i) {
+    const double weight = values[i];
+    const double loss = losses[i];
+    values[i] = loss * (weight < clip ? weight : clip);
+    slopes[i] = weight < clip ? loss * weight : 0;
+  }
 }
 
 absl::Status ValidateCrm(const TuplePolicy& policy, const CrmOptions& options) {

@@ -15,6 +15,8 @@
 // Here are its parts that stochastic optimisation needs; as a whole it is a
 // RiskObjective (core/counterfactual/risk_objective.h) of a CrmRisk
 // (core/counterfactual/risks.h).
+#include <span>
+
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "core/counterfactual/moments.h"
@@ -33,6 +35,12 @@ double ClippedLoss(double loss, double log_weight, double clip);
 
 // d uᵢ / d log h_w(yᵢ|xᵢ): uᵢ where unclipped, else 0.
 double ClippedLossSlope(double loss, double log_weight, double clip);
+
+// Both for many tuples, from one exponential each: values[i], log ρᵢ, becomes
+// uᵢ, and slopes[i] its derivative. Requires equal sizes. Clips at e^709 at
+// most: larger weights are no doubles.
+void ClippedLosses(std::span<const double> losses, double clip,
+                   std::span<double> values, std::span<double> slopes);
 
 // InvalidArgument where there are fewer than 2 tuples, a loss is outside
 // [-1, 0], a log-propensity is not finite or positive, or an option is out of

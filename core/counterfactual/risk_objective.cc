@@ -12,6 +12,10 @@
 namespace sortition {
 namespace {
 
+// Tuples asked for at once where nothing of them is needed again: what is
+// remembered of them stays in the caches, and those of one context still share.
+constexpr size_t kForgotten = size_t{1} << 15;
+
 // Calls `visit` with consecutive parts of `tuples`, none above `size`.
 template <typename Visit>
 void ForEachBlock(std::span<const uint32_t> tuples, size_t size,
@@ -34,8 +38,10 @@ absl::StatusOr<RiskObjective> RiskObjective::Create(TuplePolicy* policy,
 RiskObjective::RiskObjective(TuplePolicy* policy, const Risk* risk, double l2)
     : policy_(policy), risk_(risk), l2_(l2) {
   losses_.reserve(policy->num_tuples());
+  log_propensities_.reserve(policy->num_tuples());
   for (size_t i = 0; i < policy->num_tuples(); ++i) {
     losses_.push_back(policy->loss(i));
+    log_propensities_.push_back(policy->log_propensity(i));
     if (losses_[i] != 0 || !risk->ignores_zero_losses()) {
       active_.push_back(static_cast<uint32_t>(i));
     }
@@ -44,25 +50,30 @@ RiskObjective::RiskObjective(TuplePolicy* policy, const Risk* risk, double l2)
 
 std::vector<double> RiskObjective::LogWeights(
     const Eigen::VectorXd& point) const {
+  return LogWeights(point, std::min(kForgotten, policy_->block_size()));
+}
+
+std::vector<double> RiskObjective::LogWeights(const Eigen::VectorXd& point,
+                                              size_t block_size) const {
   std::vector<double> log_weights(losses_.size(),
                                   -std::numeric_limits<double>::infinity());
   std::vector<double> block;
-  ForEachBlock(active_, policy_->block_size(),
-               [&](std::span<const uint32_t> tuples) {
-                 block.resize(tuples.size());
-                 policy_->LogProbabilities(point, tuples, block);
-                 for (size_t k = 0; k < tuples.size(); ++k) {
-                   log_weights[tuples[k]] =
-                       block[k] - policy_->log_propensity(tuples[k]);
-                 }
-               });
+  ForEachBlock(active_, block_size, [&](std::span<const uint32_t> tuples) {
+    block.resize(tuples.size());
+    policy_->LogProbabilities(point, tuples, block);
+    for (size_t k = 0; k < tuples.size(); ++k) {
+      log_weights[tuples[k]] = block[k] - log_propensities_[tuples[k]];
+    }
+  });
   return log_weights;
 }
 
 double RiskObjective::Evaluate(const Eigen::VectorXd& point,
                                Eigen::VectorXd* gradient) const {
   DCHECK(point.size() == dimension());
-  const std::vector<double> log_weights = LogWeights(point);
+  const std::vector<double> log_weights =
+      gradient == nullptr ? LogWeights(point)
+                          : LogWeights(point, policy_->block_size());
   const double penalty = l2_ * point.squaredNorm();
   if (gradient == nullptr) {
     return risk_->Evaluate(losses_, log_weights, {}) + penalty;

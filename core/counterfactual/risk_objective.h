@@ -26,16 +26,20 @@ class RiskObjective : public Objective {
                   Eigen::VectorXd* gradient) const override;
 
   std::span<const double> losses() const { return losses_; }
+  std::span<const double> log_propensities() const { return log_propensities_; }
   // log ρᵢ at `point`; -infinity for tuples whose weight does not matter.
   std::vector<double> LogWeights(const Eigen::VectorXd& point) const;
 
  private:
+  std::vector<double> LogWeights(const Eigen::VectorXd& point,
+                                 size_t block_size) const;
   RiskObjective(TuplePolicy* policy, const Risk* risk, double l2);
 
   TuplePolicy* policy_;
   const Risk* risk_;
   double l2_;
   std::vector<double> losses_;
+  std::vector<double> log_propensities_;
   std::vector<uint32_t> active_;  // Tuples whose weight matters.
 };
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "core/base/check.h"
@@ -54,17 +55,16 @@ double CrmRisk::Evaluate(std::span<const double> losses,
                          std::span<const double> log_weights,
                          std::span<double> slopes) const {
   DCHECK(losses.size() == log_weights.size());
+  std::vector<double> values(log_weights.begin(), log_weights.end());
+  std::vector<double> own_slopes(slopes.empty() ? losses.size() : 0);
+  const std::span<double> value_slopes = slopes.empty() ? own_slopes : slopes;
+  ClippedLosses(losses, clip_, values, value_slopes);
   Moments moments;
-  for (size_t i = 0; i < losses.size(); ++i) {
-    moments.Add(losses[i] == 0 ? 0
-                               : ClippedLoss(losses[i], log_weights[i], clip_));
-  }
+  moments.Add(values);
   const PenalisedMean risk(moments, lambda_);
-  for (size_t i = 0; i < slopes.size(); ++i) {
-    // u itself where unclipped, else 0.
-    const double slope =
-        losses[i] == 0 ? 0 : ClippedLossSlope(losses[i], log_weights[i], clip_);
-    slopes[i] = slope == 0 ? 0 : slope * risk.Slope(slope);
+  // A slope is u itself where unclipped, else 0.
+  for (double& slope : slopes) {
+    if (slope != 0) slope *= risk.Slope(slope);
   }
   return risk.value();
 }

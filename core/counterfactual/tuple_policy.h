@@ -3,9 +3,11 @@
 // to each logged action, as a function of its parameters.
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 
 #include "Eigen/Core"
+#include "core/optim/adagrad.h"
 
 namespace sortition {
 
@@ -38,6 +40,11 @@ class TuplePolicy {
   // has the factor 0 costs nothing.
   virtual void AddGradient(std::span<const double> factors,
                            Eigen::VectorXd* gradient) = 0;
+
+  // The entries of w outside which AddGradient() adds nothing, for the last
+  // LogProbabilities(); empty where that may be all of them. Valid until the
+  // next call of any function.
+  virtual std::optional<EntryGroups> gradient_entries() { return std::nullopt; }
 
   // At most so many tuples should be asked for at once: more is remembered
   // beyond the caches, and in memory.

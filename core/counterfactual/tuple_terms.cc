@@ -59,7 +59,7 @@ double TermObjective::Evaluate(const Eigen::VectorXd& point,
   DCHECK(point.size() == dimension());
   const std::vector<double> values = AllValues(point, terms_);
   Moments moments;
-  for (const double value : values) moments.Add(value);
+  moments.Add(values);
   const PenalisedMean risk(moments, lambda_);
   const double objective = risk.value() + l2_ * point.squaredNorm();
   if (gradient == nullptr) return objective;

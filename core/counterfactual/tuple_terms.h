@@ -5,11 +5,13 @@
 // as a whole (TermObjective) and in mini-batches (core/learners/poem.h).
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
 #include "Eigen/Core"
 #include "absl/status/statusor.h"
+#include "core/optim/adagrad.h"
 #include "core/optim/objective.h"
 
 namespace sortition {
@@ -33,6 +35,11 @@ class TupleTerms {
   // Adds Σ_k factors[k] · ∇_w t of the k-th tuple of the last Values().
   virtual void AddGradient(std::span<const double> factors,
                            Eigen::VectorXd* gradient) = 0;
+
+  // The entries of w outside which AddGradient() adds nothing, for the last
+  // Values(); empty where that may be all of them. Valid until the next call of
+  // any function.
+  virtual std::optional<EntryGroups> gradient_entries() { return std::nullopt; }
 };
 
 // All tᵢ at `parameters`, block by block.

@@ -15,10 +15,7 @@ namespace sortition {
 TermFunction ClippedTerm(double clip) {
   return [clip](std::span<const double> losses, std::span<double> values,
                 std::span<double> slopes) {
-    for (size_t i = 0; i < losses.size(); ++i) {
-      slopes[i] = ClippedLossSlope(losses[i], values[i], clip);
-      values[i] = ClippedLoss(losses[i], values[i], clip);
-    }
+    ClippedLosses(losses, clip, values, slopes);
   };
 }
 

@@ -11,6 +11,7 @@
 // a policy uses other tuples, and no model.)
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <span>
 #include <utility>
 #include <vector>
@@ -55,6 +56,9 @@ class WeightedTerms : public TupleTerms {
               std::span<double> values) override;
   void AddGradient(std::span<const double> factors,
                    Eigen::VectorXd* gradient) override;
+  std::optional<EntryGroups> gradient_entries() override {
+    return model_ == nullptr ? policy_->gradient_entries() : std::nullopt;
+  }
 
  private:
   WeightedTerms(TuplePolicy* policy, TermFunction function, LossModel* model)

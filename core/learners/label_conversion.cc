@@ -14,12 +14,6 @@
 namespace sortition {
 namespace {
 
-std::vector<uint32_t> AllRows(const LabelContexts& contexts) {
-  std::vector<uint32_t> rows(contexts.size());
-  std::iota(rows.begin(), rows.end(), 0u);
-  return rows;
-}
-
 // -(1/m) Σ log h_w(y*|x) + μ ‖w‖².
 class NegativeLogLikelihood : public Objective {
  public:
@@ -92,9 +86,8 @@ LabelTuples DrawTuples(const LabelledContexts& data,
   const LabelContexts& contexts = data.contexts;
   const uint32_t q = contexts.num_labels;
   LabelScorer scorer(contexts);
-  LabelScorer::Matrix scores;
-  scorer.Score(conversion.inverse_temperature * parameters, AllRows(contexts),
-               &scores);
+  const LabelScorer::Matrix scores =
+      scorer.Scores(conversion.inverse_temperature * parameters);
   LabelTuples tuples;
   RandomSequence random(StableHash(HashDomain::kSimulation,
                                    {"labels", absl::StrCat(conversion.seed)}));
@@ -121,8 +114,7 @@ LabelTuples DrawTuples(const LabelledContexts& data,
 HammingLosses MeanHammingLosses(const LabelledContexts& data,
                                 const Eigen::VectorXd& parameters) {
   LabelScorer scorer(data.contexts);
-  LabelScorer::Matrix scores;
-  scorer.Score(parameters, AllRows(data.contexts), &scores);
+  const LabelScorer::Matrix scores = scorer.Scores(parameters);
   HammingLosses losses;
   for (Eigen::Index k = 0; k < scores.size(); ++k) {
     const double score = scores.data()[k];

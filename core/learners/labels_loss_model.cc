@@ -100,12 +100,8 @@ absl::StatusOr<LabelsLossModel> LabelsLossModel::Fit(
   const Eigen::VectorXd solution = SolveRidge(rows, targets, penalties);
   LabelsLossModel model(contexts, tuples);
   model.intercept_ = solution[size];
-  std::vector<uint32_t> all(contexts.size());
-  for (uint32_t row = 0; row < all.size(); ++row) all[row] = row;
-  LabelScorer::Matrix effects;
-  model.scorer_.Score(solution.head(size), all, &effects);
-  model.effects_ =
-      std::make_shared<const LabelScorer::Matrix>(std::move(effects));
+  model.effects_ = std::make_shared<const LabelScorer::Matrix>(
+      model.scorer_.Scores(solution.head(size)));
   return model;
 }
 
@@ -142,7 +138,10 @@ void LabelsLossModel::ExpectedLosses(const Eigen::VectorXd& parameters,
     place_.push_back(place);
   }
   for (const uint32_t row : rows_) place_of_context_[row] = kNoPlace;
-  scorer_.Score(parameters, rows_, &scores_);
+  scores_.resize(static_cast<Eigen::Index>(rows_.size()),
+                 contexts_->num_labels);
+  scorer_.SetParameters(parameters);
+  scorer_.Score(rows_, {scores_.data(), static_cast<size_t>(scores_.size())});
   slopes_.resize(scores_.rows(), scores_.cols());
   Eigen::VectorXd expected(scores_.rows());
   for (Eigen::Index r = 0; r < scores_.rows(); ++r) {
@@ -167,7 +166,9 @@ void LabelsLossModel::AddGradient(std::span<const double> factors,
     row_factors[place_[k]] += factors[k];
   }
   scores_ = row_factors.asDiagonal() * slopes_;
-  scorer_.AddOuterProducts(scores_, gradient);
+  scorer_.AddOuterProducts(
+      rows_, {scores_.data(), static_cast<size_t>(scores_.size())}, SerialFor,
+      gradient);
 }
 
 }  // namespace sortition

@@ -1,9 +1,17 @@
 #include "core/learners/labels_policy.h"
 
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cmath>
 #include <limits>
+#include <numeric>
+#include <type_traits>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "core/base/check.h"
+#include "core/base/stable_math.h"
 
 namespace sortition {
 namespace {
@@ -13,74 +21,149 @@ constexpr uint32_t kNoPlace = std::numeric_limits<uint32_t>::max();
 // Rows with more of their values than this are faster as dense ones.
 constexpr double kDenseShare = 0.25;
 
+// Contexts that are scored together: their scores stay in the first caches.
+constexpr size_t kChunk = 256;
+
+// Labels whose 1 + e are multiplied: 2^512 is a double.
+constexpr uint32_t kProductLabels = 512;
+
+// Calls `kernel` with (number of labels, first label) until all are done, the
+// numbers as constants: their sums stay in registers.
+template <typename Kernel>
+void ForLabels(uint32_t num_labels, const Kernel& kernel) {
+  uint32_t first = 0;
+  for (; num_labels - first >= 8; first += 8) {
+    kernel(std::integral_constant<uint32_t, 8>(), first);
+  }
+  for (; num_labels - first >= 4; first += 4) {
+    kernel(std::integral_constant<uint32_t, 4>(), first);
+  }
+  for (; first < num_labels; ++first) {
+    kernel(std::integral_constant<uint32_t, 1>(), first);
+  }
+}
+
+// Scores of kLabels labels from `first` for sparse rows.
+template <uint32_t kLabels>
+void ScoreSparse(const LabelContexts& contexts, std::span<const uint32_t> rows,
+                 uint32_t first, const double* parameters, double* scores) {
+  const uint32_t q = contexts.num_labels;
+  for (size_t r = 0; r < rows.size(); ++r) {
+    double sums[kLabels] = {};
+    for (uint64_t k = contexts.row_offsets[rows[r]];
+         k < contexts.row_offsets[rows[r] + 1]; ++k) {
+      const double value = contexts.values[k];
+      const double* const weights =
+          parameters + size_t{contexts.columns[k]} * q + first;
+      for (uint32_t l = 0; l < kLabels; ++l) sums[l] += value * weights[l];
+    }
+    std::copy_n(sums, kLabels, scores + r * q + first);
+  }
+}
+
+// Gradient of kLabels labels from `first` by the features of sparse rows.
+template <uint32_t kLabels>
+void AddSparse(const LabelContexts& contexts, std::span<const uint32_t> rows,
+               uint32_t first, const double* factors, double* gradient) {
+  const uint32_t q = contexts.num_labels;
+  for (size_t r = 0; r < rows.size(); ++r) {
+    double of_row[kLabels];
+    std::copy_n(factors + r * q + first, kLabels, of_row);
+    for (uint64_t k = contexts.row_offsets[rows[r]];
+         k < contexts.row_offsets[rows[r] + 1]; ++k) {
+      const double value = contexts.values[k];
+      double* const sums = gradient + size_t{contexts.columns[k]} * q + first;
+      for (uint32_t l = 0; l < kLabels; ++l) sums[l] += value * of_row[l];
+    }
+  }
+}
+
 }  // namespace
 
-LabelScorer::LabelScorer(const LabelContexts& contexts) : contexts_(contexts) {
+LabelScorer::LabelScorer(const LabelContexts& contexts)
+    : contexts_(contexts), parameters_(nullptr) {
   const double entries = static_cast<double>(contexts.size()) *
                          static_cast<double>(contexts.num_features);
   if (static_cast<double>(contexts.values.size()) < kDenseShare * entries) {
     return;
   }
-  dense_ = Matrix::Zero(static_cast<Eigen::Index>(contexts.size()),
-                        contexts.num_features);
+  dense_ = DenseRows(contexts.size(), contexts.num_features);
   for (size_t row = 0; row < contexts.size(); ++row) {
     for (uint64_t k = contexts.row_offsets[row];
          k < contexts.row_offsets[row + 1]; ++k) {
-      dense_(static_cast<Eigen::Index>(row), contexts.columns[k]) =
-          contexts.values[k];
+      dense_.Set(row, contexts.columns[k], contexts.values[k]);
     }
   }
 }
 
-void LabelScorer::Score(const Eigen::VectorXd& parameters,
-                        std::span<const uint32_t> rows, Matrix* scores) {
+void LabelScorer::SetParameters(const Eigen::VectorXd& parameters) {
   DCHECK(parameters.size() == dimension());
-  rows_.assign(rows.begin(), rows.end());
-  const auto count = static_cast<Eigen::Index>(rows.size());
-  const Eigen::Map<const Matrix> weights(
-      parameters.data(), contexts_.num_features, contexts_.num_labels);
-  scores->resize(count, contexts_.num_labels);
-  if (dense_.size() > 0) {
-    gathered_.resize(count, dense_.cols());
-    for (size_t r = 0; r < rows.size(); ++r) {
-      gathered_.row(static_cast<Eigen::Index>(r)) = dense_.row(rows[r]);
-    }
-    scores->noalias() = gathered_ * weights;
-    return;
-  }
-  scores->setZero();
-  for (size_t r = 0; r < rows.size(); ++r) {
-    for (uint64_t k = contexts_.row_offsets[rows[r]];
-         k < contexts_.row_offsets[rows[r] + 1]; ++k) {
-      scores->row(static_cast<Eigen::Index>(r)) +=
-          static_cast<double>(contexts_.values[k]) *
-          weights.row(contexts_.columns[k]);
-    }
-  }
+  parameters_ = parameters.data();
+  if (dense_.empty()) return;
+  dense_.SetWeights(
+      contexts_.num_labels,
+      {parameters.data(), static_cast<size_t>(parameters.size())});
 }
 
-void LabelScorer::AddOuterProducts(const Matrix& factors,
-                                   Eigen::VectorXd* gradient) const {
+void LabelScorer::Score(std::span<const uint32_t> rows,
+                        std::span<double> scores) const {
+  if (!dense_.empty()) return dense_.Multiply(rows, scores);
+  ForLabels(contexts_.num_labels, [&](auto size, uint32_t first) {
+    ScoreSparse<size>(contexts_, rows, first, parameters_, scores.data());
+  });
+}
+
+void LabelScorer::AddOuterProducts(std::span<const uint32_t> rows,
+                                   std::span<const double> factors,
+                                   const ParallelFor& parallel_for,
+                                   Eigen::VectorXd* gradient) {
   DCHECK(gradient->size() == dimension());
-  DCHECK(factors.rows() == static_cast<Eigen::Index>(rows_.size()));
-  Eigen::Map<Matrix> sum(gradient->data(), contexts_.num_features,
-                         contexts_.num_labels);
-  if (dense_.size() > 0) {
-    sum.noalias() += gathered_.transpose() * factors;
-    return;
+  const uint32_t q = contexts_.num_labels;
+  DCHECK(factors.size() == rows.size() * q);
+  if (!dense_.empty()) {
+    return dense_.AddTransposedProduct(
+        rows, q, factors, parallel_for,
+        {gradient->data(), static_cast<size_t>(gradient->size())});
   }
-  for (size_t r = 0; r < rows_.size(); ++r) {
-    for (uint64_t k = contexts_.row_offsets[rows_[r]];
-         k < contexts_.row_offsets[rows_[r] + 1]; ++k) {
-      sum.row(contexts_.columns[k]) +=
-          static_cast<double>(contexts_.values[k]) *
-          factors.row(static_cast<Eigen::Index>(r));
+  ForLabels(q, [&](auto size, uint32_t first) {
+    AddSparse<size>(contexts_, rows, first, factors.data(), gradient->data());
+  });
+}
+
+LabelScorer::Matrix LabelScorer::Scores(const Eigen::VectorXd& parameters) {
+  std::vector<uint32_t> rows(contexts_.size());
+  std::iota(rows.begin(), rows.end(), 0u);
+  Matrix scores(rows.size(), contexts_.num_labels);
+  SetParameters(parameters);
+  Score(rows, {scores.data(), static_cast<size_t>(scores.size())});
+  return scores;
+}
+
+std::optional<std::span<const uint32_t>> LabelScorer::Features(
+    std::span<const uint32_t> rows) {
+  if (!dense_.empty()) return std::nullopt;
+  is_found_.resize(contexts_.num_features / 64 + 1);
+  for (const uint32_t row : rows) {
+    for (uint64_t k = contexts_.row_offsets[row];
+         k < contexts_.row_offsets[row + 1]; ++k) {
+      const uint32_t column = contexts_.columns[k];
+      is_found_[column / 64] |= uint64_t{1} << (column % 64);
     }
   }
+  features_.clear();
+  for (uint32_t word = 0; word < is_found_.size(); ++word) {
+    for (uint64_t bits = is_found_[word]; bits != 0; bits &= bits - 1) {
+      features_.push_back(64 * word +
+                          static_cast<uint32_t>(std::countr_zero(bits)));
+    }
+    is_found_[word] = 0;
+  }
+  return features_;
 }
 
 absl::StatusOr<LabelsPolicy> LabelsPolicy::Create(const LabelContexts& contexts,
-                                                  const LabelTuples& tuples) {
+                                                  const LabelTuples& tuples,
+                                                  ParallelFor parallel_for) {
   const size_t n = tuples.size();
   if (tuples.labels.size() != n * contexts.num_labels ||
       tuples.losses.size() != n || tuples.log_propensities.size() != n) {
@@ -105,48 +188,91 @@ absl::StatusOr<LabelsPolicy> LabelsPolicy::Create(const LabelContexts& contexts,
                        ", must be 0 or 1"));
     }
   }
-  return LabelsPolicy(contexts, tuples);
+  return LabelsPolicy(contexts, tuples, std::move(parallel_for));
 }
 
 LabelsPolicy::LabelsPolicy(const LabelContexts& contexts,
-                           const LabelTuples& tuples)
+                           const LabelTuples& tuples, ParallelFor parallel_for)
     : contexts_(&contexts),
       tuples_(&tuples),
+      parallel_for_(std::move(parallel_for)),
       scorer_(contexts),
       place_of_context_(contexts.size(), kNoPlace) {}
+
+void LabelsPolicy::FindContexts(std::span<const uint32_t> tuples) {
+  block_.assign(tuples.begin(), tuples.end());
+  rows_.clear();
+  place_.resize(tuples.size());
+  for (size_t k = 0; k < tuples.size(); ++k) {
+    const uint32_t context = tuples_->contexts[tuples[k]];
+    uint32_t& place = place_of_context_[context];
+    if (place == kNoPlace) {
+      place = static_cast<uint32_t>(rows_.size());
+      rows_.push_back(context);
+    }
+    place_[k] = place;
+  }
+  for (const uint32_t row : rows_) place_of_context_[row] = kNoPlace;
+}
+
+void LabelsPolicy::ScoreRows(size_t begin, size_t end) {
+  const uint32_t q = contexts_->num_labels;
+  const size_t first = begin * q;
+  const size_t size = (end - begin) * q;
+  double* const scores = scores_.data() + first;
+  double* const e = factors_.data() + first;
+  double* const probabilities = probabilities_.data() + first;
+  scorer_.Score(std::span(rows_).subspan(begin, end - begin), {scores, size});
+  // e = exp(-|s|): σ = 1 / (1 + e) or e / (1 + e), log(1 + exp(s)) = max(s, 0)
+  // + log(1 + e).
+  for (size_t k = 0; k < size; ++k) e[k] = -std::abs(scores[k]);
+  stable::ExpInPlace({e, size});
+  for (size_t k = 0; k < size; ++k) {
+    probabilities[k] = (scores[k] >= 0 ? 1 : e[k]) / (1 + e[k]);
+  }
+  // Σ log(1 + e) by the product, which is at most 2^kProductLabels: one
+  // logarithm for many labels, and the error of as many roundings of 1 + e.
+  for (size_t r = begin; r < end; ++r) log_partitions_[r] = 0;
+  std::array<double, kChunk> products;
+  for (uint32_t from = 0; from < q; from += kProductLabels) {
+    const uint32_t to = std::min(q, from + kProductLabels);
+    for (size_t r = begin; r < end; ++r) {
+      double product = 1;
+      double sum = log_partitions_[r];
+      for (uint32_t l = from; l < to; ++l) {
+        product *= 1 + e[(r - begin) * q + l];
+        sum += std::max(scores[(r - begin) * q + l], 0.0);
+      }
+      products[r - begin] = product;
+      log_partitions_[r] = sum;
+    }
+    stable::LogInPlace({products.data(), end - begin});
+    for (size_t r = begin; r < end; ++r) {
+      log_partitions_[r] += products[r - begin];
+    }
+  }
+}
 
 void LabelsPolicy::LogProbabilities(const Eigen::VectorXd& parameters,
                                     std::span<const uint32_t> tuples,
                                     std::span<double> log_probabilities) {
   DCHECK(tuples.size() == log_probabilities.size());
-  block_.assign(tuples.begin(), tuples.end());
-  rows_.clear();
-  place_.clear();
-  for (const uint32_t tuple : tuples) {
-    uint32_t& place = place_of_context_[tuples_->contexts[tuple]];
-    if (place == kNoPlace) {
-      place = static_cast<uint32_t>(rows_.size());
-      rows_.push_back(tuples_->contexts[tuple]);
-    }
-    place_.push_back(place);
-  }
-  for (const uint32_t row : rows_) place_of_context_[row] = kNoPlace;
-  scorer_.Score(parameters, rows_, &scores_);
-  // e = exp(-|s|): σ = 1 / (1 + e) or e / (1 + e), log(1 + exp(s)) = max(s, 0)
-  // + log(1 + e).
-  const auto scores = scores_.array();
-  factors_ = (-scores.abs()).exp();
-  const auto e = factors_.array();
-  probabilities_ = (scores >= 0).select(1.0 / (1.0 + e), e / (1.0 + e));
-  const Eigen::VectorXd log_partitions =
-      (scores.max(0.0) + e.log1p()).rowwise().sum();
   const uint32_t q = contexts_->num_labels;
+  FindContexts(tuples);
+  scores_.resize(rows_.size() * q);
+  probabilities_.resize(rows_.size() * q);
+  factors_.resize(rows_.size() * q);
+  log_partitions_.resize(rows_.size());
+  scorer_.SetParameters(parameters);
+  parallel_for_((rows_.size() + kChunk - 1) / kChunk, [this](size_t chunk) {
+    ScoreRows(chunk * kChunk, std::min((chunk + 1) * kChunk, rows_.size()));
+  });
   for (size_t k = 0; k < tuples.size(); ++k) {
     const double* row = scores_.data() + size_t{place_[k]} * q;
     const uint8_t* labels = tuples_->labels.data() + size_t{tuples[k]} * q;
     double score = 0;
     for (uint32_t l = 0; l < q; ++l) score += labels[l] * row[l];
-    log_probabilities[k] = score - log_partitions[place_[k]];
+    log_probabilities[k] = score - log_partitions_[place_[k]];
   }
 }
 
@@ -154,7 +280,7 @@ void LabelsPolicy::AddGradient(std::span<const double> factors,
                                Eigen::VectorXd* gradient) {
   DCHECK(factors.size() == block_.size());
   const uint32_t q = contexts_->num_labels;
-  factors_.setZero(static_cast<Eigen::Index>(rows_.size()), q);
+  factors_.assign(rows_.size() * q, 0);
   for (size_t k = 0; k < block_.size(); ++k) {
     if (factors[k] == 0) continue;
     double* row = factors_.data() + size_t{place_[k]} * q;
@@ -164,7 +290,13 @@ void LabelsPolicy::AddGradient(std::span<const double> factors,
       row[l] += factors[k] * (labels[l] - probabilities[l]);
     }
   }
-  scorer_.AddOuterProducts(factors_, gradient);
+  scorer_.AddOuterProducts(rows_, factors_, parallel_for_, gradient);
+}
+
+std::optional<EntryGroups> LabelsPolicy::gradient_entries() {
+  const auto features = scorer_.Features(rows_);
+  if (!features.has_value()) return std::nullopt;
+  return EntryGroups{*features, contexts_->num_labels};
 }
 
 }  // namespace sortition

@@ -6,12 +6,15 @@
 // Parameters: w as a p × q matrix by rows, w[j q + l] of feature j for label l.
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
 #include "Eigen/Core"
 #include "absl/status/statusor.h"
+#include "core/base/parallel.h"
 #include "core/counterfactual/tuple_policy.h"
+#include "core/learners/dense_rows.h"
 #include "core/learners/label_tuples.h"
 
 namespace sortition {
@@ -25,11 +28,22 @@ class LabelScorer {
   // `contexts` must outlive this.
   explicit LabelScorer(const LabelContexts& contexts);
 
-  // Scores of the contexts `rows`, one row each, into `scores` (rows × q).
-  void Score(const Eigen::VectorXd& parameters, std::span<const uint32_t> rows,
-             Matrix* scores);
-  // gradient += Σ_r x_r ⊗ factors.row(r), r over the rows of the last Score().
-  void AddOuterProducts(const Matrix& factors, Eigen::VectorXd* gradient) const;
+  void SetParameters(const Eigen::VectorXd& parameters);
+  // Scores of the contexts `rows` into `scores` (rows × q). Thread-safe.
+  void Score(std::span<const uint32_t> rows, std::span<double> scores) const;
+  // gradient += Σ_r x_r ⊗ factors[r q …], r over `rows`.
+  void AddOuterProducts(std::span<const uint32_t> rows,
+                        std::span<const double> factors,
+                        const ParallelFor& parallel_for,
+                        Eigen::VectorXd* gradient);
+
+  // All scores at once.
+  Matrix Scores(const Eigen::VectorXd& parameters);
+
+  // The features that are not zero in some of `rows`, each once, ascending;
+  // empty optional where the rows are dense. Valid until the next call.
+  std::optional<std::span<const uint32_t>> Features(
+      std::span<const uint32_t> rows);
 
   Eigen::Index dimension() const {
     return static_cast<Eigen::Index>(contexts_.num_features) *
@@ -38,18 +52,21 @@ class LabelScorer {
 
  private:
   const LabelContexts& contexts_;
-  Matrix dense_;  // n × p; empty where the rows are sparse.
-  // Of the last Score():
-  std::vector<uint32_t> rows_;
-  Matrix gathered_;  // Their dense rows.
+  DenseRows dense_;           // Empty where the rows are sparse.
+  const double* parameters_;  // Of SetParameters(); for sparse rows.
+  // Of Features():
+  std::vector<uint32_t> features_;
+  std::vector<uint64_t> is_found_;  // A bit a feature; all 0 between calls.
 };
 
 class LabelsPolicy : public TuplePolicy {
  public:
   // Both must outlive this. InvalidArgument where a tuple names no context, a
   // label is not 0 or 1, or sizes do not fit.
-  static absl::StatusOr<LabelsPolicy> Create(const LabelContexts& contexts,
-                                             const LabelTuples& tuples);
+  // Results do not depend on `parallel_for`.
+  static absl::StatusOr<LabelsPolicy> Create(
+      const LabelContexts& contexts, const LabelTuples& tuples,
+      ParallelFor parallel_for = SerialFor);
 
   size_t num_tuples() const override { return tuples_->size(); }
   Eigen::Index dimension() const override { return scorer_.dimension(); }
@@ -64,22 +81,32 @@ class LabelsPolicy : public TuplePolicy {
                         std::span<double> log_probabilities) override;
   void AddGradient(std::span<const double> factors,
                    Eigen::VectorXd* gradient) override;
+  std::optional<EntryGroups> gradient_entries() override;
   size_t block_size() const override { return size_t{1} << 20; }
 
  private:
-  LabelsPolicy(const LabelContexts& contexts, const LabelTuples& tuples);
+  LabelsPolicy(const LabelContexts& contexts, const LabelTuples& tuples,
+               ParallelFor parallel_for);
+
+  // Distinct contexts of `tuples` into rows_, and where each is into place_.
+  void FindContexts(std::span<const uint32_t> tuples);
+  // Scores, probabilities and log-partitions of rows_[begin, end).
+  void ScoreRows(size_t begin, size_t end);
 
   const LabelContexts* contexts_;
   const LabelTuples* tuples_;
+  ParallelFor parallel_for_;
   LabelScorer scorer_;
   // Of the last LogProbabilities():
   std::vector<uint32_t> block_;  // Its tuples.
   std::vector<uint32_t> rows_;   // Their contexts, each once.
   std::vector<uint32_t> place_;  // Of each tuple's context in rows_.
   std::vector<uint32_t> place_of_context_;
-  LabelScorer::Matrix scores_;
-  LabelScorer::Matrix probabilities_;  // σ(s)
-  LabelScorer::Matrix factors_;
+  // Rows × q:
+  std::vector<double> scores_;
+  std::vector<double> probabilities_;   // σ(s)
+  std::vector<double> factors_;         // exp(-|s|); then those of rows.
+  std::vector<double> log_partitions_;  // Rows.
 };
 
 }  // namespace sortition

@@ -121,10 +121,14 @@ void LinearTuplePolicy::LogProbabilities(const Eigen::VectorXd& parameters,
   for (size_t k = 0; k < tuples.size(); ++k) {
     const BanditTuple& tuple = tuples_[tuples[k]];
     const Candidates candidates = tuple.candidates();
+    const uint32_t rows = candidates.num_candidates();
     const size_t first = scores_.size();
-    for (uint32_t row = 0; row < candidates.num_candidates(); ++row) {
-      scores_.push_back(candidates.Score(row, weights));
+    while (indexes_.size() < rows) {
+      indexes_.push_back(static_cast<uint32_t>(indexes_.size()));
     }
+    scores_.resize(first + rows);
+    candidates.Scores(std::span(indexes_).first(rows), weights,
+                      std::span(scores_).subspan(first));
     log_probabilities[k] =
         IsPossible(tuple)
             ? distribution_->LogPropensity(

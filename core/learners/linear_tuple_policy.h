@@ -110,6 +110,7 @@ class LinearTuplePolicy : public TuplePolicy {
   std::vector<uint32_t> block_;
   std::vector<double> scores_;
   double abstain_score_ = 0;
+  std::vector<uint32_t> indexes_;  // 0, 1, 2 …
   std::vector<double> score_gradient_;
 };
 

@@ -27,7 +27,7 @@ struct Majoriser {
 
 // Longer parameters are a diverged run: with float features up to 3e38, scores
 // stay finite below it.
-constexpr double kLargestNorm = 1e100;
+constexpr double kLargestSquaredNorm = 1e200;
 
 enum class EpochEnd { kAllBatches, kSmallDirection, kDiverged };
 
@@ -39,7 +39,7 @@ class Trainer {
         run_(run),
         adagrad_(terms->dimension(), run.adagrad.step_size()),
         order_(terms->num_tuples()),
-        gradient_(terms->dimension()),
+        gradient_(Eigen::VectorXd::Zero(terms->dimension())),
         parameters_(run.start.size() > 0
                         ? run.start
                         : Eigen::VectorXd::Zero(terms->dimension())) {}
@@ -76,29 +76,19 @@ class Trainer {
   }
 
  private:
-  Majoriser MajoriseHere() const {
+  Majoriser MajoriseHere() {
     if (run_.crm.lambda == 0) return {};
     Moments terms;
-    for (const double u : AllValues(parameters_, terms_)) terms.Add(u);
+    terms.Add(AllValues(parameters_, terms_));
     const VarianceMajoriser majoriser = MajoriseStandardDeviation(terms);
     const double factor =
         run_.crm.lambda * std::sqrt(static_cast<double>(order_.size()));
     return {1 + factor * majoriser.linear, factor * majoriser.quadratic};
   }
 
-  void Shuffle(uint32_t epoch) {
-    std::iota(order_.begin(), order_.end(), 0u);
-    RandomSequence random(
-        StableHash(HashDomain::kTraining,
-                   {"poem", absl::StrCat(run_.seed), absl::StrCat(epoch)}));
-    for (size_t i = order_.size(); i > 1; --i) {
-      std::swap(order_[i - 1], order_[random.Below(i)]);
-    }
-  }
-
   EpochEnd Epoch(uint32_t epoch) {
     const Majoriser majoriser = MajoriseHere();
-    Shuffle(epoch);
+    ShuffleTuples(run_.seed, epoch, order_);
     progressive_ = Moments();
     double longest = 0;
     const std::span<const uint32_t> order(order_);
@@ -107,9 +97,15 @@ class Trainer {
           std::min<size_t>(run_.adagrad.batch_size(), order.size() - begin);
       BatchGradient(order.subspan(begin, size), majoriser);
       begin += size;
-      longest = std::max(longest, adagrad_.Step(gradient_, &parameters_));
+      const AdaGradStep step = Step();
+      longest = std::max(longest, step.direction_norm);
       // Also false for NaN.
-      if (!(parameters_.norm() < kLargestNorm)) return EpochEnd::kDiverged;
+      if (!(step.point_squared_norm < kLargestSquaredNorm)) {
+        return EpochEnd::kDiverged;
+      }
+    }
+    if (!(parameters_.squaredNorm() < kLargestSquaredNorm)) {
+      return EpochEnd::kDiverged;
     }
     // Not of one batch: without a reward in it the gradient is 0 at w = 0.
     return longest < run_.adagrad.gradient_tolerance()
@@ -117,18 +113,28 @@ class Trainer {
                : EpochEnd::kAllBatches;
   }
 
-  // ∇G estimated from a batch, into gradient_; its u into progressive_.
+  // ∇G estimated from a batch, but for the penalty, into gradient_, which must
+  // be 0; its u into progressive_.
   void BatchGradient(std::span<const uint32_t> batch,
                      const Majoriser& majoriser) {
-    gradient_ = 2 * run_.crm.l2 * parameters_;
     factors_.resize(batch.size());
     terms_->Values(parameters_, batch, factors_);
+    progressive_.Add(factors_);
+    const double size = static_cast<double>(batch.size());
     for (double& factor : factors_) {
-      progressive_.Add(factor);
-      factor = (majoriser.linear + 2 * majoriser.quadratic * factor) /
-               static_cast<double>(batch.size());
+      factor = (majoriser.linear + 2 * majoriser.quadratic * factor) / size;
     }
     terms_->AddGradient(factors_, &gradient_);
+  }
+
+  // By gradient_, which becomes 0.
+  AdaGradStep Step() {
+    if (run_.crm.l2 == 0) {
+      if (const auto entries = terms_->gradient_entries()) {
+        return adagrad_.StepSparse(*entries, &gradient_, &parameters_);
+      }
+    }
+    return adagrad_.Step(run_.crm.l2, &gradient_, &parameters_);
   }
 
   TupleTerms* terms_;
@@ -153,6 +159,16 @@ absl::string_view PoemTerminationName(PoemTermination termination) {
       return "max epochs";
   }
   return "";
+}
+
+void ShuffleTuples(uint64_t seed, uint32_t epoch, std::span<uint32_t> order) {
+  std::iota(order.begin(), order.end(), 0u);
+  RandomSequence random(
+      StableHash(HashDomain::kTraining,
+                 {"poem", absl::StrCat(seed), absl::StrCat(epoch)}));
+  for (size_t i = order.size(); i > 1; --i) {
+    std::swap(order[i - 1], order[random.Below(i)]);
+  }
 }
 
 absl::StatusOr<PoemResult> TrainPoem(TuplePolicy* policy, const PoemRun& run) {

@@ -25,6 +25,7 @@
 //    best end the run, and the parameters of the best epoch are returned.
 #include <cstdint>
 #include <functional>
+#include <span>
 
 #include "Eigen/Core"
 #include "absl/status/statusor.h"
@@ -66,6 +67,9 @@ absl::StatusOr<PoemResult> TrainPoem(TuplePolicy* policy, const PoemRun& run);
 // The same for other terms than clipped losses: run.crm.clip is theirs.
 absl::StatusOr<PoemResult> TrainPoemOnTerms(TupleTerms* terms,
                                             const PoemRun& run);
+
+// What an epoch (from 1) of a run with `seed` visits, in this order: 0 … n - 1.
+void ShuffleTuples(uint64_t seed, uint32_t epoch, std::span<uint32_t> order);
 
 // M where PoemOptions.clip is 0: the ratio of the 90th to the 10th percentile
 // of the propensities (sec. 6), in [10, 1000]. 10 without tuples.

@@ -6,6 +6,8 @@
 #include <vector>
 
 #include "core/base/random.h"
+#include "core/counterfactual/crm.h"
+#include "core/counterfactual/moments.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/testing/status_matchers.h"
@@ -50,6 +52,41 @@ std::vector<std::unique_ptr<Risk>> AllRisks() {
   risks.push_back(
       std::make_unique<LogSmoothingRisk>(*LogSmoothingRisk::Create(0.3)));
   return risks;
+}
+
+TEST(ClippedLossesTest, AreThoseOfEachTuple) {
+  Sample sample = RandomSample(103, 9);
+  sample.log_weights[0] = -kInfinity;
+  sample.log_weights[1] = 800;  // Beyond doubles: clipped all the same.
+  sample.log_weights[2] = std::log(5);
+  std::vector<double> values = sample.log_weights;
+  std::vector<double> slopes(values.size());
+  ClippedLosses(sample.losses, /*clip=*/5, values, slopes);
+  for (size_t i = 0; i < values.size(); ++i) {
+    EXPECT_NEAR(values[i],
+                ClippedLoss(sample.losses[i], sample.log_weights[i], 5), 1e-15);
+    if (i == 2) continue;  // At the edge, either is right.
+    EXPECT_NEAR(slopes[i],
+                ClippedLossSlope(sample.losses[i], sample.log_weights[i], 5),
+                1e-15);
+  }
+}
+
+TEST(MomentsTest, ManyAtOnceAreAsOneByOne) {
+  // Far from 0, where the difference of squares would cancel.
+  RandomSequence random(SeedKey(2));
+  std::vector<double> values(1003);
+  for (double& value : values) value = 1e6 + random.Normal();
+  Moments each, parts;
+  for (const double value : values) each.Add(value);
+  const std::span<const double> all(values);
+  parts.Add(all.first(1));
+  parts.Add(all.subspan(1, 0));
+  parts.Add(all.subspan(1, 102));
+  parts.Add(all.subspan(103));
+  EXPECT_EQ(parts.count(), each.count());
+  EXPECT_NEAR(parts.mean(), each.mean(), 1e-9);
+  EXPECT_NEAR(parts.variance(), each.variance(), 1e-9);
 }
 
 TEST(RisksTest, SlopesAreThoseOfCentralDifferences) {

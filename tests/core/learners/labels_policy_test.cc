@@ -1,11 +1,14 @@
 #include "core/learners/labels_policy.h"
 
 #include <cmath>
+#include <functional>
 #include <numeric>
+#include <thread>
 #include <vector>
 
 #include "core/base/random.h"
 #include "core/counterfactual/risk_objective.h"
+#include "core/learners/poem.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/testing/status_matchers.h"
@@ -153,6 +156,91 @@ TEST_P(LabelsPolicyTest, LargeScoresStayFinite) {
   for (const double value : values) {
     EXPECT_LE(value, 0);
     EXPECT_TRUE(std::isfinite(value));
+  }
+}
+
+// Parts of even index on one thread, the others on another.
+void TwoThreads(size_t count, const std::function<void(size_t)>& body) {
+  std::thread other([&] {
+    for (size_t i = 1; i < count; i += 2) body(i);
+  });
+  for (size_t i = 0; i < count; i += 2) body(i);
+  other.join();
+}
+
+// Of each context, one tuple; `share` of the values are there.
+LabelContexts ManyContexts(size_t n, double share) {
+  RandomSequence random(SeedKey(11));
+  LabelContexts contexts;
+  contexts.num_features = kFeatures;
+  contexts.num_labels = kLabels;
+  for (size_t row = 0; row < n; ++row) {
+    for (uint32_t j = 0; j < kFeatures; ++j) {
+      if (random.Uniform() >= share) continue;
+      contexts.columns.push_back(j);
+      contexts.values.push_back(static_cast<float>(random.Normal()));
+    }
+    contexts.row_offsets.push_back(contexts.values.size());
+  }
+  return contexts;
+}
+
+LabelTuples ManyTuples(size_t n) {
+  LabelTuples tuples = RandomTuples(n, 12);
+  for (uint32_t i = 0; i < n; ++i) tuples.contexts[i] = i;
+  return tuples;
+}
+
+TEST(LabelsPolicyThreadsTest, TrainingHasTheSameBitsForOneAndTwo) {
+  // Above 2048 contexts the gradient is shared out too.
+  const LabelContexts contexts = ManyContexts(5000, 1);
+  const LabelTuples tuples = ManyTuples(5000);
+  ASSERT_OK_AND_ASSIGN(LabelsPolicy one,
+                       LabelsPolicy::Create(contexts, tuples));
+  ASSERT_OK_AND_ASSIGN(LabelsPolicy two,
+                       LabelsPolicy::Create(contexts, tuples, TwoThreads));
+  PoemRun run;
+  run.crm = {.clip = 20, .lambda = 1, .l2 = 1e-4};
+  run.adagrad.set_max_epochs(2);
+  run.adagrad.set_batch_size(3000);
+  ASSERT_OK_AND_ASSIGN(const PoemResult a, TrainPoem(&one, run));
+  ASSERT_OK_AND_ASSIGN(const PoemResult b, TrainPoem(&two, run));
+  EXPECT_EQ(a.parameters, b.parameters);
+  EXPECT_EQ(a.objective, b.objective);
+}
+
+TEST(LabelsPolicySparseTest, TrainsAsOnDenseRows) {
+  // Zeros that are written down make the same rows dense ones.
+  const LabelContexts sparse = ManyContexts(300, 0.2);
+  LabelContexts dense = sparse;
+  dense.row_offsets = {0};
+  dense.columns.clear();
+  dense.values.clear();
+  for (uint32_t row = 0; row < 300; ++row) {
+    uint64_t k = sparse.row_offsets[row];
+    for (uint32_t j = 0; j < kFeatures; ++j) {
+      const bool is_there =
+          k < sparse.row_offsets[row + 1] && sparse.columns[k] == j;
+      dense.columns.push_back(j);
+      dense.values.push_back(is_there ? sparse.values[k++] : 0);
+    }
+    dense.row_offsets.push_back(dense.values.size());
+  }
+  const LabelTuples tuples = ManyTuples(300);
+  ASSERT_OK_AND_ASSIGN(LabelsPolicy a, LabelsPolicy::Create(sparse, tuples));
+  ASSERT_OK_AND_ASSIGN(LabelsPolicy b, LabelsPolicy::Create(dense, tuples));
+  for (const double l2 : {0.0, 1e-3}) {
+    PoemRun run;
+    run.crm = {.clip = 20, .lambda = 1, .l2 = l2};
+    run.adagrad.set_max_epochs(3);
+    run.adagrad.set_batch_size(2);  // Most features are not in a batch.
+    ASSERT_OK_AND_ASSIGN(const PoemResult of_sparse, TrainPoem(&a, run));
+    ASSERT_OK_AND_ASSIGN(const PoemResult of_dense, TrainPoem(&b, run));
+    EXPECT_TRUE(a.gradient_entries().has_value());
+    EXPECT_FALSE(b.gradient_entries().has_value());
+    EXPECT_GT(of_dense.parameters.norm(), 0.1);
+    EXPECT_LT((of_sparse.parameters - of_dense.parameters).norm(), 1e-10)
+        << "l2 " << l2;
   }
 }
 
