@@ -78,14 +78,6 @@ absl::StatusOr<TupleFilter> MakeFilter(const TrainOptions& options,
   return filter;
 }
 
-std::string DescribeExclusions(const TupleData& data) {
-  std::string text = absl::StrCat(data.read_tuples, " tuples read");
-  for (const auto& [reason, count] : data.excluded) {
-    absl::StrAppend(&text, ", ", count, " left out: ", reason);
-  }
-  return text;
-}
-
 absl::Status CheckRewardsDiffer(const TrainOptions& options,
                                 const std::vector<BanditTuple>& train) {
   std::set<double> losses;
@@ -111,7 +103,7 @@ absl::Status CheckLearnable(const TrainOptions& options, uint64_t baseline,
   if (usable == 0) {
     return absl::FailedPreconditionError(absl::StrCat(
         "no tuple of model '", options.model(), "' in ", options.tuples(),
-        " can be used (", DescribeExclusions(data), ")"));
+        " can be used (", data.DescribeExclusions(), ")"));
   }
   if (std::min({data.train.size(), data.validation.size(), data.test.size()}) <
       kFewestTuples) {
@@ -119,7 +111,7 @@ absl::Status CheckLearnable(const TrainOptions& options, uint64_t baseline,
         "too few tuples: ", data.train.size(), " to train and, of version ",
         baseline, ", ", data.validation.size(), " to validate, ",
         data.test.size(), " to test, must be at least ", kFewestTuples,
-        " each (", DescribeExclusions(data), "); version ", baseline,
+        " each (", data.DescribeExclusions(), "); version ", baseline,
         " of model '", options.model(),
         "' is the one to be replaced: a new "
         "one is compared on its tuples only, but for --force"));
@@ -154,6 +146,12 @@ std::string Verdict(const TrainOptions& options, uint64_t baseline,
         "the estimates compare with all versions that logged (improvement "
         "%.4g, at least %.4g with %s).",
         result, baseline, improvement.value(), improvement.lower(), odds);
+  }
+  if (ContradictsItself(evaluation)) {
+    return absl::StrFormat(
+        "%s: no interval of this log holds (improvement %.4g, at least %.4g "
+        "with %s, were its propensities right).",
+        result, improvement.value(), improvement.lower(), odds);
   }
   if (passed) {
     return absl::StrFormat(
@@ -212,7 +210,10 @@ absl::StatusOr<model::v1::Model> Learn(const TrainOptions& options,
                                    .test = data.test,
                                    .confidence = options.confidence(),
                                    .reward_min = options.reward_min(),
-                                   .reward_max = options.reward_max()}));
+                                   .reward_max = options.reward_max(),
+                                   .train = data.train,
+                                   .train_clip = task.clip,
+                                   .num_policies = grid.points.size()}));
   report->set_train_clip(task.clip);
   model::v1::Evaluation* evaluation = report->mutable_evaluation();
   for (const auto& point : grid.points) {
@@ -267,13 +268,15 @@ absl::StatusOr<TrainReport> Train(const TrainOptions& options) {
   model::v1::Evaluation* evaluation = report.mutable_evaluation();
   evaluation->set_train_tuples(data.train.size());
   evaluation->set_excluded_tuples(data.excluded_tuples());
-  const bool passed =
-      data.evaluates_baseline && evaluation->improvement().lower() > 0;
+  // Thin overlap is in the bound already; wrong propensities are not.
+  const bool passed = data.evaluates_baseline &&
+                      evaluation->improvement().lower() > 0 &&
+                      !ContradictsItself(*evaluation);
   const bool publish = !options.dry_run() && (passed || options.force());
   report.set_gate_passed(passed);
   evaluation->set_promoted(publish);
-  evaluation->set_verdict(
-      Verdict(options, baseline, data, *evaluation, passed));
+  evaluation->set_verdict(WithReservation(
+      Verdict(options, baseline, data, *evaluation, passed), *evaluation));
   if (publish) {
     RETURN_IF_ERROR(CheckStillNewest(options, store, baseline));
     ASSIGN_OR_RETURN(const uint64_t version,

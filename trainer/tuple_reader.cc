@@ -177,8 +177,9 @@ class Reader {
     const std::string& id = decision.decision_id();
     held.subsample = UnitInterval(StableHash(HashDomain::kSubsample, {id}));
     held.split = UnitInterval(StableHash(HashDomain::kSplit, {id}));
-    held.evaluates = decision.version() ==
-                     filter_.baseline_version.value_or(decision.version());
+    held.evaluates = decision.version() == filter_.baseline_version.value_or(
+                                               decision.version()) &&
+                     decision.version() >= filter_.evaluate_from_version;
     KeepForWarmup(held.subsample, decision);
     if (held.subsample >= keep_) return;
     bytes_ += Bytes(held);
@@ -246,6 +247,14 @@ uint64_t TupleData::excluded_tuples() const {
   uint64_t sum = 0;
   for (const auto& [reason, count] : excluded) sum += count;
   return sum;
+}
+
+std::string TupleData::DescribeExclusions() const {
+  std::string text = absl::StrCat(read_tuples, " tuples read");
+  for (const auto& [reason, count] : excluded) {
+    absl::StrAppend(&text, ", ", count, " left out: ", reason);
+  }
+  return text;
 }
 
 absl::StatusOr<TupleData> ReadTuples(const config::v1::TrainOptions& options,

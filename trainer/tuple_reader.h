@@ -33,6 +33,8 @@ struct TupleData {
   double kept_fraction = 1;  // Below 1: sub-sampled to fit memory_mb.
   std::map<std::string, uint64_t> excluded;  // Reason to count.
   uint64_t excluded_tuples() const;
+  // "12 tuples read, 3 left out: other model", for messages.
+  std::string DescribeExclusions() const;
   uint64_t shown_otherwise = 0;  // Kept, with BanditTuple.action_shown unset.
   SegmentDamage damage;
   uint64_t newest_version = 0;  // Of the policies that logged the tuples.
@@ -48,6 +50,9 @@ struct TupleFilter {
   // The version that a new one would replace. Only what it logged validates and
   // tests, since the mean reward there is the one to beat. Unset: all versions.
   std::optional<uint64_t> baseline_version;
+  // Tuples of earlier versions do not validate or test either: a policy may
+  // have been trained on all of them.
+  uint64_t evaluate_from_version = 0;
 };
 
 // Fewest tuples of each part; the interval needs a variance.

@@ -1,9 +1,11 @@
 #include "core/counterfactual/bounds.h"
 
 #include <cmath>
+#include <iterator>
 #include <limits>
 
 #include "core/base/check.h"
+#include "core/counterfactual/crm.h"
 #include "core/counterfactual/risks.h"
 
 namespace sortition {
@@ -21,6 +23,26 @@ double CrmGeneralisationBound(const Moments& clipped_losses, double clip,
   return clipped_losses.mean() +
          std::sqrt(18 * clipped_losses.variance() * q / n) +
          15 * clip * q / (n - 1);
+}
+
+ClippedBound BestCrmBound(std::span<const double> losses,
+                          std::span<const double> log_weights,
+                          double log_capacity, double failure_probability) {
+  CHECK(losses.size() == log_weights.size());
+  constexpr double kClips[] = {1, 2, 5, 10, 20, 50, 100};
+  ClippedBound best{std::numeric_limits<double>::infinity(), kClips[0]};
+  for (const double clip : kClips) {
+    Moments moments;
+    for (size_t i = 0; i < losses.size(); ++i) {
+      moments.Add(ClippedLoss(losses[i], log_weights[i], clip));
+    }
+    const double risk = CrmGeneralisationBound(
+        moments, clip,
+        log_capacity + std::log(static_cast<double>(std::size(kClips))),
+        failure_probability);
+    if (risk < best.risk) best = {risk, clip};
+  }
+  return best;
 }
 
 double LinearFamilyLogCapacity(const LinearFamilyBall& ball,

@@ -42,6 +42,19 @@ inline constexpr uint64_t kFewestTuplesOfTheorem3 = 16;
 double CrmGeneralisationBound(const Moments& clipped_losses, double clip,
                               double log_capacity, double failure_probability);
 
+struct ClippedBound {
+  double risk = 0;  // At least the policy's true risk; 0 or more says nothing.
+  double clip = 1;  // M
+};
+
+// The lowest right side of Theorem 3 for M = 1, 2, 5, 10, 20, 50, 100, for all
+// of them at once: a policy of a class of capacity N together with a choice of
+// M is one of a class of capacity 7 N, so that M may be chosen on the same
+// tuples. Requires equal sizes; infinite where n < 16.
+ClippedBound BestCrmBound(std::span<const double> losses,
+                          std::span<const double> log_weights,
+                          double log_capacity, double failure_probability);
+
 struct LinearFamilyBall {
   uint64_t dimension = 0;   // D, the abstain score included.
   double radius = 0;        // W; of α w, abstain score included.

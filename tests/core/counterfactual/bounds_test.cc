@@ -108,6 +108,32 @@ TEST(CrmGeneralisationBoundTest, HoldsForAllOfAFiniteClassAtOnce) {
   EXPECT_GT(failures_of_means, 0.4 * kLogs);
 }
 
+// 400 tuples of δ = -1, every tenth with the weight 6, the others with 4/9, the
+// rest of the weight of 1.
+TEST(BestCrmBoundTest, TakesTheBestClipAndPaysForSevenOfThem) {
+  const auto bound_of = [](int n) {
+    const std::vector<double> losses(n, -1);
+    std::vector<double> log_weights;
+    Moments clipped[2];  // At M = 1 and 10.
+    for (int i = 0; i < n; ++i) {
+      log_weights.push_back(std::log(i % 10 == 0 ? 6.0 : 4 / 9.0));
+      clipped[0].Add(-std::fmin(1, std::exp(log_weights.back())));
+      clipped[1].Add(-std::exp(log_weights.back()));
+    }
+    const ClippedBound best = BestCrmBound(losses, log_weights, 0.5, 0.1);
+    const double capacity = 0.5 + std::log(7);
+    EXPECT_NEAR(best.risk,
+                CrmGeneralisationBound(clipped[best.clip == 1 ? 0 : 1],
+                                       best.clip, capacity, 0.1),
+                1e-9);
+    return best;
+  };
+  // Few tuples pay for the range, many for the bias.
+  EXPECT_EQ(bound_of(400).clip, 1);
+  EXPECT_EQ(bound_of(400000).clip, 10);
+  EXPECT_TRUE(std::isinf(BestCrmBound({}, {}, 0, 0.1).risk));
+}
+
 // D = 2, k = 1, X = 3, W = 4, n = 16: (1 + 4 · 3 · 4 · 16)² = 769².
 TEST(LinearFamilyLogCapacityTest, IsThatOfAGridOnTheBall) {
   const LinearFamilyBall ball{.dimension = 2, .radius = 4, .feature_norm = 3};
