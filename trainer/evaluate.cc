@@ -175,6 +175,7 @@ void AddBound(const EvaluationTask& task, double risk, const char* part,
               model::v1::RewardBound bound, Evaluation* evaluation) {
   bound.set_part(part);
   bound.set_confidence(1 - Failure(task));
+  bound.set_vacuous(risk >= 0);
   bound.set_lower(
       LossToReward(std::fmin(risk, 0), task.reward_min, task.reward_max));
   *evaluation->add_bounds() = std::move(bound);
@@ -326,7 +327,7 @@ std::string WithReservation(std::string verdict, const Evaluation& evaluation) {
     if (finding.gravity() == model::v1::Finding::CONTRADICTION ||
         (finding.gravity() == model::v1::Finding::UNSUPPORTED &&
          finding.part() == "test")) {
-      return absl::StrCat(verdict, " ", finding.sentence());
+      return absl::StrCat(verdict, " Note: ", finding.sentence());
     }
   }
   return verdict;

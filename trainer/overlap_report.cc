@@ -14,16 +14,20 @@ using model::v1::Evaluation;
 using model::v1::Overlap;
 using model::v1::RewardBound;
 
+std::string PartName(const std::string& part) {
+  return absl::StrCat(part == "train" ? "training" : part, " part");
+}
+
 std::string Label(const RewardBound& bound) {
   if (bound.method() == "log_smoothing") {
-    return absl::StrFormat("logarithmic smoothing, %s part, lambda %g",
-                           bound.part(), bound.lambda());
+    return absl::StrFormat("logarithmic smoothing, %s, lambda %g",
+                           PartName(bound.part()), bound.lambda());
   }
   const std::string policies =
       bound.part() == "train" ? "the whole linear family"
                               : absl::StrFormat("any of %.0f policies",
                                                 std::exp(bound.log_capacity()));
-  return absl::StrFormat("Theorem 3, %s part, %s", bound.part(), policies);
+  return absl::StrFormat("Theorem 3, %s, %s", PartName(bound.part()), policies);
 }
 
 struct Row {
@@ -91,7 +95,9 @@ void AppendBounds(const Evaluation& evaluation, std::string* text) {
       text, "\n  Reward of the new policy, with %g %% confidence %14s\n",
       100 * evaluation.bounds(0).confidence(), "at least");
   for (const RewardBound& bound : evaluation.bounds()) {
-    absl::StrAppendFormat(text, "  %-53s %9.4f\n", Label(bound), bound.lower());
+    absl::StrAppendFormat(text, "  %-53s %9.4f%s\n", Label(bound),
+                          bound.lower(),
+                          bound.vacuous() ? " (says nothing)" : "");
   }
 }
 
@@ -112,8 +118,7 @@ void AppendFindings(const Evaluation& evaluation, std::string* text) {
   if (evaluation.findings_size() == 0) return;
   absl::StrAppend(text, "\nBefore you trust this:\n");
   for (const auto& finding : evaluation.findings()) {
-    absl::StrAppendFormat(text, "  %s part: %s\n",
-                          finding.part() == "test" ? "test" : "training",
+    absl::StrAppendFormat(text, "  %s: %s\n", PartName(finding.part()),
                           finding.sentence());
   }
 }

@@ -102,7 +102,7 @@ TEST(CalibrateTest, TakesWhatIsNearEnoughWhereTheRateIsOnlyApproached) {
   EXPECT_TRUE(calibration.roots.empty());
   EXPECT_NEAR(calibration.inverse_temperature, -std::log(z), 1e-9);
   EXPECT_NEAR(calibration.abstention_rate, 0.49, 1e-10);
-  // From above the same limit; what is near enough already stays as it is.
+  // What is near enough already stays as it is.
   model::v1::Policy sharp = Model().policy();
   sharp.set_inverse_temperature(7);
   ASSERT_OK_AND_ASSIGN(calibration,
