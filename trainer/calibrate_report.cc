@@ -94,11 +94,11 @@ std::string FormatCalibration(const CalibrateReport& report) {
   for (const auto& row : report.rows()) AppendRow(report, row, &text);
   absl::StrAppendFormat(
       &text,
-      "actions: exp(entropy)%s. reward: IPS, clipped, on %d test tuples whose "
+      "actions: exp(entropy), of rankings that of the first rank. reward: IPS, "
+      "clipped, on %d test tuples whose "
       "mean reward is %.4f [%.4f, %.4f]; each interval holds for its row "
       "alone, "
       "not for the best of several. self-n.: self-normalised, asymptotic.\n",
-      report.can_abstain() ? "" : " (rankings: of what is placed first)",
       first.test_tuples(), first.logging_reward().value(),
       first.logging_reward().lower(), first.logging_reward().upper());
   if (report.has_published_version()) {

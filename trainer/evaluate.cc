@@ -123,7 +123,7 @@ void StoreOverlap(const Overlap& overlap, model::v1::Overlap* stored) {
   stored->set_effective_sample_size(overlap.effective_sample_size);
   stored->set_largest_share(overlap.largest_share);
   stored->set_half_weight_tuples(overlap.half_weight_tuples);
-  stored->set_clip(overlap.clip);
+  if (std::isfinite(overlap.clip)) stored->set_clip(overlap.clip);
   stored->set_clipped_fraction(overlap.clipped_fraction);
   stored->set_clipped_mass(overlap.clipped_mass);
   stored->set_median_weight(overlap.median_weight);

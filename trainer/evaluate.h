@@ -21,8 +21,9 @@ struct EvaluationTask {
   double confidence = 0.95;
   double reward_min = 0;
   double reward_max = 1;
-  // What the policy was learned from, M of the objective, and how many policies
-  // were compared in validation. Empty: unknown; nothing is said of them.
+  // What the policy was learned from, M of the objective (infinity: none), and
+  // how many policies were compared in validation. Empty and 0: unknown; nothing
+  // is said of them.
   std::span<const BanditTuple> train = {};
   double train_clip = 1;
   size_t num_policies = 0;

@@ -69,6 +69,7 @@ std::vector<Row> Rows() {
        }},
       {"clipped at M: tuples, weight taken away",
        [](const Overlap& o) {
+         if (o.clip() == 0) return std::string("not clipped");
          return absl::StrFormat("%.4g: %s, %s", o.clip(),
                                 Percent(o.clipped_fraction()),
                                 Percent(o.clipped_mass()));

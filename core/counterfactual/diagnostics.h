@@ -24,7 +24,7 @@ struct OverlapSample {
   std::span<const double> log_propensities;
   std::span<const double> log_uniform;  // log q(yᵢ|xᵢ), finite.
   uint64_t shown_otherwise = 0;
-  double clip = 1;  // M >= 1.
+  double clip = 1;  // M >= 1; infinity: not clipped.
 };
 
 // A mean with its standard error, √(sample variance / n).
