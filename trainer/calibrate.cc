@@ -14,6 +14,7 @@
 #include "core/learners/linear_tuple_policy.h"
 #include "io/model_store.h"
 #include "trainer/evaluate.h"
+#include "trainer/tuple_convert.h"
 #include "trainer/tuple_reader.h"
 
 namespace sortition {
@@ -89,6 +90,14 @@ absl::StatusOr<TupleData> Read(const CalibrateOptions& options,
                model.policy().softmax_selection().has_abstain_score(),
            .baseline_version = std::nullopt,
            .evaluate_from_version = model.provenance().parent_version()}));
+  if (const auto abstained = data.excluded.find(std::string(kAbstained));
+      abstained != data.excluded.end()) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        abstained->second, " tuples abstained, which version ", model.version(),
+        " of model '", options.model(),
+        "' cannot: estimates without them would be too high; give the versions "
+        "that could not abstain either by --versions"));
+  }
   if (std::min(data.validation.size(), data.test.size()) < kFewestTuples) {
     return absl::FailedPreconditionError(absl::StrCat(
         "too few tuples: ", data.validation.size(), " to validate, ",

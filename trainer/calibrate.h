@@ -12,7 +12,8 @@ namespace sortition {
 // deterministic rule, the report's `problem` says why, and nothing is
 // published. Publishes with `publish` and `force` only: no gate compares.
 // InvalidArgument: options or rewards out of range; NotFound: no such version;
-// FailedPrecondition: too few tuples, or `publish` without `force` or for a
+// FailedPrecondition: too few tuples, some that abstained where the model
+// cannot, or `publish` without `force` or for a
 // policy that cannot abstain.
 absl::StatusOr<config::v1::CalibrateReport> Calibrate(
     const config::v1::CalibrateOptions& options);

@@ -29,6 +29,7 @@ struct Weighted {
   std::vector<double> log_propensities;
   std::vector<double> log_uniform;
   uint64_t shown_otherwise = 0;
+  uint64_t impossible = 0;
 
   // Of the policy: -r of what was shown as chosen.
   std::vector<double> Losses() const {
@@ -157,6 +158,7 @@ void Judge(const Weighted& weighted, double clip, TupleUse use,
                       .log_propensities = weighted.log_propensities,
                       .log_uniform = weighted.log_uniform,
                       .shown_otherwise = weighted.shown_otherwise,
+                      .impossible = weighted.impossible,
                       .clip = clip});
   StoreOverlap(overlap, stored);
   for (Finding& finding : JudgeOverlap(overlap, use)) {
@@ -297,12 +299,12 @@ void AddFindings(const EvaluationTask& task, const Weighted& train,
 }  // namespace
 
 absl::StatusOr<Evaluation> EvaluatePolicy(const EvaluationTask& task) {
-  ASSIGN_OR_RETURN(const Weighted train,
-                   Weigh(task, task.train, SoftmaxLogWeight));
+  ASSIGN_OR_RETURN(Weighted train, Weigh(task, task.train, SoftmaxLogWeight));
   ASSIGN_OR_RETURN(const Weighted validation,
                    Weigh(task, task.validation, SoftmaxLogWeight));
-  ASSIGN_OR_RETURN(const Weighted test,
-                   Weigh(task, task.test, SoftmaxLogWeight));
+  ASSIGN_OR_RETURN(Weighted test, Weigh(task, task.test, SoftmaxLogWeight));
+  train.impossible = task.impossible_train;
+  test.impossible = task.impossible_test;
   Evaluation evaluation;
   AddEstimates(task, validation, test, &evaluation);
   AddFindings(task, train, test, &evaluation);

@@ -22,11 +22,14 @@ struct EvaluationTask {
   double reward_min = 0;
   double reward_max = 1;
   // What the policy was learned from, M of the objective (infinity: none), and
-  // how many policies were compared in validation. Empty and 0: unknown; nothing
-  // is said of them.
+  // how many policies were compared in validation. Empty and 0: unknown;
+  // nothing is said of them.
   std::span<const BanditTuple> train = {};
   double train_clip = 1;
   size_t num_policies = 0;
+  // Left out of the parts, as TupleData::impossible() says.
+  uint64_t impossible_test = 0;
+  uint64_t impossible_train = 0;
 };
 
 // Estimates in the units of the rewards, overlap, findings and bounds; counts,

@@ -203,17 +203,20 @@ absl::StatusOr<model::v1::Model> Learn(const TrainOptions& options,
                                                   : DefaultClip(policy),
                 .parent_start = ParentStart(options, store, data, family)};
   ASSIGN_OR_RETURN(const GridOutcome grid, TrainGrid(task));
-  ASSIGN_OR_RETURN(*report->mutable_evaluation(),
-                   EvaluatePolicy({.family = family,
-                                   .parameters = &grid.parameters,
-                                   .validation = data.validation,
-                                   .test = data.test,
-                                   .confidence = options.confidence(),
-                                   .reward_min = options.reward_min(),
-                                   .reward_max = options.reward_max(),
-                                   .train = data.train,
-                                   .train_clip = task.clip,
-                                   .num_policies = grid.points.size()}));
+  ASSIGN_OR_RETURN(
+      *report->mutable_evaluation(),
+      EvaluatePolicy({.family = family,
+                      .parameters = &grid.parameters,
+                      .validation = data.validation,
+                      .test = data.test,
+                      .confidence = options.confidence(),
+                      .reward_min = options.reward_min(),
+                      .reward_max = options.reward_max(),
+                      .train = data.train,
+                      .train_clip = task.clip,
+                      .num_policies = grid.points.size(),
+                      .impossible_test = data.impossible(data.test),
+                      .impossible_train = data.impossible(data.train)}));
   report->set_train_clip(task.clip);
   model::v1::Evaluation* evaluation = report->mutable_evaluation();
   for (const auto& point : grid.points) {

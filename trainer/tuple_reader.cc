@@ -249,6 +249,19 @@ uint64_t TupleData::excluded_tuples() const {
   return sum;
 }
 
+uint64_t TupleData::impossible(const std::vector<BanditTuple>& part) const {
+  const auto abstained = excluded.find(std::string(kAbstained));
+  if (abstained == excluded.end()) return 0;
+  // The baseline, which alone validates and tests, cannot abstain either.
+  double share = &part == &train ? 1 : 0;
+  if (!evaluates_baseline) {
+    share = static_cast<double>(part.size()) /
+            static_cast<double>(train.size() + validation.size() + test.size());
+  }
+  return static_cast<uint64_t>(
+      share * kept_fraction * static_cast<double>(abstained->second) + 0.5);
+}
+
 std::string TupleData::DescribeExclusions() const {
   std::string text = absl::StrCat(read_tuples, " tuples read");
   for (const auto& [reason, count] : excluded) {

@@ -33,6 +33,10 @@ struct TupleData {
   double kept_fraction = 1;  // Below 1: sub-sampled to fit memory_mb.
   std::map<std::string, uint64_t> excluded;  // Reason to count.
   uint64_t excluded_tuples() const;
+  // Those of `part`, train or test, that were left out because they abstained,
+  // which no policy that is trained can do: they were drawn all the same. Those
+  // of the sample that is kept; where all versions are split, in proportion.
+  uint64_t impossible(const std::vector<BanditTuple>& part) const;
   // "12 tuples read, 3 left out: other model", for messages.
   std::string DescribeExclusions() const;
   uint64_t shown_otherwise = 0;  // Kept, with BanditTuple.action_shown unset.

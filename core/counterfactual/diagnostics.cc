@@ -21,7 +21,9 @@ double WeightOf(double log_weight) {
   return std::exp(std::fmin(log_weight, kMaxLogWeight));
 }
 
-MeanWeight MeanOf(const Moments& moments) {
+// With `zeros` more weights of 0.
+MeanWeight MeanOf(Moments moments, uint64_t zeros) {
+  for (uint64_t i = 0; i < zeros; ++i) moments.Add(0);
   return {moments.mean(),
           std::sqrt(moments.variance() / static_cast<double>(moments.count()))};
 }
@@ -51,7 +53,7 @@ void MeasureWeights(const OverlapSample& sample, Overlap* overlap) {
     weights.push_back(WeightOf(log_weight));
     moments.Add(weights.back());
   }
-  overlap->weight = MeanOf(moments);
+  overlap->weight = MeanOf(moments, sample.impossible);
   std::sort(weights.begin(), weights.end(), std::greater<>());
   overlap->median_weight = Percentile(weights, 0.5);
   overlap->weight_p90 = Percentile(weights, 0.9);
@@ -97,7 +99,7 @@ void MeasurePropensities(const OverlapSample& sample, Overlap* overlap) {
   overlap->deterministic_fraction = static_cast<double>(certain) / n;
   overlap->shown_otherwise_fraction =
       static_cast<double>(sample.shown_otherwise) / n;
-  overlap->uniform_weight = MeanOf(uniform);
+  overlap->uniform_weight = MeanOf(uniform, sample.impossible);
 }
 
 }  // namespace

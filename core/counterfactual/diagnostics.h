@@ -24,6 +24,10 @@ struct OverlapSample {
   std::span<const double> log_propensities;
   std::span<const double> log_uniform;  // log q(yᵢ|xᵢ), finite.
   uint64_t shown_otherwise = 0;
+  // Tuples that are not in the spans because neither policy can take their
+  // action: they weigh 0 in the means, which without them would be those of a
+  // log that depends on the action, and above 1.
+  uint64_t impossible = 0;
   double clip = 1;  // M >= 1; infinity: not clipped.
 };
 

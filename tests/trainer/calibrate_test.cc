@@ -157,6 +157,16 @@ TEST_F(CalibrateTest, EstimatesUseNoTupleThatTheModelMayHaveLearnedFrom) {
   EXPECT_OK(Calibrate(options_));
 }
 
+TEST_F(CalibrateTest, ALogOfAbstentionsCannotJudgeWhoCannotAbstain) {
+  // Without the abstentions the weights of the others would be too large.
+  SyntheticLog no_abstaining;
+  no_abstaining.can_abstain = false;
+  Prepare({}, LoggingModel(no_abstaining));
+  EXPECT_THAT(Calibrate(options_),
+              StatusIs(kFailed, HasSubstr("tuples abstained, which version 1 "
+                                          "of model 'default' cannot")));
+}
+
 TEST_F(CalibrateTest, NothingIsReplacedWithoutForce) {
   Prepare({});
   options_.set_publish(true);

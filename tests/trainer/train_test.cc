@@ -179,6 +179,10 @@ TEST_F(TrainTest, TheNewestVersionSaysWhetherToAbstain) {
   // The abstentions of version 1 are nothing that version 3 could do.
   ASSERT_TRUE(report.excluded().contains(std::string(kAbstained)));
   EXPECT_GT(report.excluded().at(std::string(kAbstained)), 50);
+  // They are no sign of wrong propensities.
+  const auto& overlap = report.evaluation().train_overlap();
+  EXPECT_NEAR(overlap.uniform_mean_weight(), 1,
+              5 * overlap.uniform_mean_weight_error());
 }
 
 TEST_F(TrainTest, TheGateLooksAtTheTestPartOnly) {

@@ -24,6 +24,7 @@ struct Log {
   std::vector<double> propensities;
   std::vector<double> uniform;  // q
   uint64_t shown_otherwise = 0;
+  uint64_t impossible = 0;
   double clip = 1000;
 
   Overlap Measure() const {
@@ -39,6 +40,7 @@ struct Log {
                            .log_propensities = p,
                            .log_uniform = q,
                            .shown_otherwise = shown_otherwise,
+                           .impossible = impossible,
                            .clip = clip});
   }
 };
@@ -241,6 +243,22 @@ TEST(JudgeOverlapTest, EachTroubleHasItsSentenceAndNoOther) {
               supports)
         << trouble.name;
   }
+}
+
+// A policy that cannot abstain, and a log of which a third did: without that
+// third the mean of the rest would be 1.5.
+TEST(JudgeOverlapTest, WhatNeitherPolicyCanDoCountsInTheMeans) {
+  Log log = Healthy(1000);
+  for (size_t i = 0; i < 1000; ++i) {
+    log.weights[i] *= 1.5;
+    log.propensities[i] = 1 / 6.0;
+  }
+  EXPECT_THAT(Kinds(log, TupleUse::kHeldOut),
+              ElementsAre("wrong_propensities"));
+  log.impossible = 500;
+  EXPECT_NEAR(log.Measure().weight.value, 1, 1e-9);
+  EXPECT_NEAR(log.Measure().uniform_weight.value, 1, 1e-9);
+  EXPECT_THAT(Kinds(log, TupleUse::kHeldOut), IsEmpty());
 }
 
 TEST(JudgeOverlapTest, GravestFirst) {
