@@ -1,6 +1,7 @@
 #include "trainer/tuple_reader.h"
 
 #include <algorithm>
+#include <cmath>
 #include <filesystem>
 #include <set>
 #include <system_error>
@@ -258,8 +259,8 @@ uint64_t TupleData::impossible(const std::vector<BanditTuple>& part) const {
     share = static_cast<double>(part.size()) /
             static_cast<double>(train.size() + validation.size() + test.size());
   }
-  return static_cast<uint64_t>(
-      share * kept_fraction * static_cast<double>(abstained->second) + 0.5);
+  return static_cast<uint64_t>(std::llround(
+      share * kept_fraction * static_cast<double>(abstained->second)));
 }
 
 std::string TupleData::DescribeExclusions() const {
