@@ -51,7 +51,7 @@ struct PointResult {
 std::vector<Point> ListPoints(const GridTask& task,
                               const std::vector<LambdaChoice>& lambdas) {
   std::vector<double> l2s(task.options.l2().begin(), task.options.l2().end());
-  if (l2s.empty()) l2s = {1e-6, 1e-4};
+  if (l2s.empty()) l2s = {1e-6};
   const auto start = task.options.start();
   const bool has_parent = task.parent_start.size() > 0;
   const bool zero = start != PoemOptions::PARENT || !has_parent;

@@ -123,8 +123,8 @@ TEST_P(EveryObjectiveTest, ThreadsDoNotChangeABitAndEveryPointIsDescribed) {
   task.options.set_threads(2);
   ASSERT_OK_AND_ASSIGN(const GridOutcome two, TrainGrid(task));
   ExpectSame(one, two);
-  // Two starts, two μ.
-  ASSERT_EQ(one.points.size(), 4 * c.num_lambdas);
+  // Two starts, one μ.
+  ASSERT_EQ(one.points.size(), 2 * c.num_lambdas);
   int chosen = 0;
   for (const auto& point : one.points) {
     EXPECT_EQ(point.objective(), PoemOptions::Objective_Name(c.objective));
@@ -218,7 +218,7 @@ TEST_F(GridTest, PointsStartWhereTheOptionsSay) {
     for (const double entry : outcome.parameters) {
       EXPECT_NEAR(entry, expected, 1e-6);
     }
-    EXPECT_EQ(outcome.points.size(), 16);
+    EXPECT_EQ(outcome.points.size(), 8);
     EXPECT_EQ(outcome.points[0].start(),
               start == PoemOptions::PARENT ? "parent" : "zero");
   }
