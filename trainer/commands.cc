@@ -13,6 +13,8 @@
 #include "io/files.h"
 #include "process/options.h"
 #include "sortition/config/v1/trainer.pb.h"
+#include "trainer/calibrate.h"
+#include "trainer/calibrate_report.h"
 #include "trainer/convert.h"
 #include "trainer/fit.h"
 #include "trainer/report.h"
@@ -58,6 +60,26 @@ Exit status: 0 published, 1 error.
 
 )";
 
+constexpr char kCalibrateHelp[] =
+    R"(sortition-trainer calibrate: how random should the policy be?
+
+For a version in the store and the queries of a log: prints, for some inverse
+temperatures alpha, how often the policy abstains, how probable its best action
+is, over how many actions it spreads, and its reward as estimated off-policy;
+last, for always taking the best action (MAP). Finds the alpha at which the
+policy, drawing by lot, abstains as often as its deterministic rule does. That
+needs a policy that can abstain; for others, rankings among them, there is the
+table only.
+
+With --publish --force the calibrated policy becomes the next version. It needs
+--force because no gate asks whether it earns as much: read the table.
+
+  sortition-trainer calibrate --tuples=DIR --model_store=DIR [--model=NAME] ...
+
+Exit status: 0 done, 1 error, or no alpha gives the rate (the table is printed).
+
+)";
+
 constexpr char kConvertHelp[] =
     R"(sortition-trainer convert: bandit tuples from multi-label data.
 
@@ -80,9 +102,10 @@ Exit status: 0 written, 1 error.
 std::string Usage() {
   std::string text =
       "Usage: sortition-trainer COMMAND [options]\n\n"
-      "  train   learn from tuple segments, evaluate, gate, publish\n"
-      "  fit     first model from labelled queries (LETOR/SVMlight)\n"
-      "  convert bandit tuples from multi-label data (SVMlight)\n\n"
+      "  train      learn from tuple segments, evaluate, gate, publish\n"
+      "  fit        first model from labelled queries (LETOR/SVMlight)\n"
+      "  calibrate  temperature at which it abstains as its rule does\n"
+      "  convert    bandit tuples from multi-label data (SVMlight)\n\n"
       "'sortition-trainer COMMAND --help' lists the options.\n\nLearners:\n";
   for (const LearnerInfo& learner : ListLearners()) {
     absl::StrAppendFormat(&text, "  %-9s from %s: %s\n", learner.name,
@@ -138,7 +161,7 @@ absl::Status CheckWritable(const std::string& path) {
 }
 
 absl::Status WriteReport(const std::string& path,
-                         const config::v1::TrainReport& report) {
+                         const google::protobuf::Message& report) {
   ASSIGN_OR_RETURN(const std::string json, ReportToJson(report));
   return WriteFile(path, json);
 }
@@ -175,6 +198,28 @@ int RunFit(const std::vector<std::string>& arguments) {
       report->relevant, report->num_features, report->iterations,
       report->converged ? "" : ", not converged"));
   return kExitOk;
+}
+
+int RunCalibrate(const std::vector<std::string>& arguments) {
+  config::v1::CalibrateOptions options;
+  int exit_status = kExitOk;
+  if (!Parse(arguments, kCalibrateHelp, &options, &exit_status)) {
+    return exit_status;
+  }
+  if (!options.report().empty()) {
+    const absl::Status writable = CheckWritable(options.report());
+    if (!writable.ok()) return Fail(writable);
+  }
+  const auto report = Calibrate(options);
+  if (!report.ok()) return Fail(report.status());
+  Print(FormatCalibration(*report));
+  if (!options.report().empty()) {
+    const absl::Status written = WriteReport(options.report(), *report);
+    if (!written.ok()) return Fail(written);
+  }
+  return report->has_problem()
+             ? Fail(absl::FailedPreconditionError(report->problem()))
+             : kExitOk;
 }
 
 std::string FormatConvertReport(const config::v1::ConvertOptions& options,
@@ -227,6 +272,7 @@ int RunTrainer(const std::vector<std::string>& arguments) {
       arguments.begin() + (arguments.empty() ? 0 : 1), arguments.end());
   if (command == "train") return RunTrain(rest);
   if (command == "fit") return RunFit(rest);
+  if (command == "calibrate") return RunCalibrate(rest);
   if (command == "convert") return RunConvert(rest);
   if (command == "help" || command == "--help" || command == "-h") {
     Print(Usage());

@@ -12,8 +12,8 @@
 #include "core/base/status_macros.h"
 #include "core/counterfactual/estimators.h"
 #include "core/learners/counterfactual_learner.h"
-#include "trainer/evaluate.h"
 #include "trainer/progress.h"
+#include "trainer/weighted_tuples.h"
 
 namespace sortition {
 namespace {

@@ -1,5 +1,6 @@
 #include "trainer/label_train_data.h"
 
+#include <cmath>
 #include <utility>
 
 #include "core/base/status_macros.h"
@@ -15,6 +16,37 @@ absl::StatusOr<std::unique_ptr<TuplePolicy>> MakePolicy(
   return std::make_unique<LabelsPolicy>(std::move(policy));
 }
 
+absl::StatusOr<WeightedTuples> WeighLabels(const LabelData& data,
+                                           const Eigen::VectorXd& parameters,
+                                           const LabelTuples& tuples) {
+  ASSIGN_OR_RETURN(LabelsPolicy policy,
+                   LabelsPolicy::Create(data.contexts, tuples));
+  WeightedTuples weighted = Weigh(parameters, &policy);
+  // Each of the 2^q sets.
+  weighted.log_uniform.assign(tuples.size(),
+                              -std::log(2.0) * data.contexts.num_labels);
+  return weighted;
+}
+
+// As WeightedParts.ball: ∇ log h has (yₗ - σ(sₗ)) x for each of q labels, is
+// no longer than √q ‖x‖, and that is 2 k X for k = 1, X = √q ‖x‖ / 2.
+LinearFamilyBall LabelBall(const LabelData& data,
+                           const Eigen::VectorXd& parameters) {
+  const LabelContexts& contexts = data.contexts;
+  double longest = 0;  // ‖x‖²
+  for (const uint32_t context : data.train.contexts) {
+    double squares = 0;
+    for (uint64_t k = contexts.row_offsets[context];
+         k < contexts.row_offsets[context + 1]; ++k) {
+      squares += static_cast<double>(contexts.values[k]) * contexts.values[k];
+    }
+    longest = std::fmax(longest, squares);
+  }
+  return {.dimension = static_cast<uint64_t>(parameters.size()),
+          .radius = parameters.norm(),
+          .feature_norm = std::sqrt(contexts.num_labels * longest) / 2};
+}
+
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<TuplePolicy>> LabelTrainData::TrainPolicy()
@@ -27,9 +59,15 @@ absl::StatusOr<std::unique_ptr<TuplePolicy>> LabelTrainData::ValidationPolicy()
   return MakePolicy(data_.contexts, data_.validation);
 }
 
-absl::StatusOr<std::unique_ptr<TuplePolicy>> LabelTrainData::TestPolicy()
-    const {
-  return MakePolicy(data_.contexts, data_.test);
+absl::StatusOr<WeightedParts> LabelTrainData::Weigh(
+    const Eigen::VectorXd& parameters) const {
+  WeightedParts parts;
+  ASSIGN_OR_RETURN(parts.train, WeighLabels(data_, parameters, data_.train));
+  ASSIGN_OR_RETURN(parts.validation,
+                   WeighLabels(data_, parameters, data_.validation));
+  ASSIGN_OR_RETURN(parts.test, WeighLabels(data_, parameters, data_.test));
+  parts.ball = LabelBall(data_, parameters);
+  return parts;
 }
 
 absl::StatusOr<GridData::LossModelCopies> LabelTrainData::FitLossModel(

@@ -16,7 +16,8 @@ class LabelTrainData : public TrainData {
   absl::StatusOr<std::unique_ptr<TuplePolicy>> TrainPolicy() const override;
   absl::StatusOr<std::unique_ptr<TuplePolicy>> ValidationPolicy()
       const override;
-  absl::StatusOr<std::unique_ptr<TuplePolicy>> TestPolicy() const override;
+  absl::StatusOr<WeightedParts> Weigh(
+      const Eigen::VectorXd& parameters) const override;
   absl::StatusOr<LossModelCopies> FitLossModel(double l2) const override;
 
   const TupleCounts& counts() const override { return data_; }

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "core/base/status_macros.h"
+#include "trainer/linear_weights.h"
 
 namespace sortition {
 
@@ -16,11 +17,17 @@ LinearTrainData::LinearTrainData(TupleData data,
       grid_data_(family_, data_.train, data_.validation,
                  options.poem().objective()) {}
 
-absl::StatusOr<std::unique_ptr<TuplePolicy>> LinearTrainData::TestPolicy()
-    const {
-  ASSIGN_OR_RETURN(LinearTuplePolicy policy,
-                   LinearTuplePolicy::Create(family_, data_.test));
-  return std::make_unique<LinearTuplePolicy>(std::move(policy));
+absl::StatusOr<WeightedParts> LinearTrainData::Weigh(
+    const Eigen::VectorXd& parameters) const {
+  WeightedParts parts;
+  ASSIGN_OR_RETURN(parts.train, WeighLinear(family_, parameters, data_.train));
+  ASSIGN_OR_RETURN(parts.validation,
+                   WeighLinear(family_, parameters, data_.validation));
+  ASSIGN_OR_RETURN(parts.test, WeighLinear(family_, parameters, data_.test));
+  parts.train.impossible = data_.impossible(data_.train);
+  parts.test.impossible = data_.impossible(data_.test);
+  parts.ball = LinearBall(family_, parameters, data_.train);
+  return parts;
 }
 
 std::vector<double> LinearTrainData::ShownLosses() const {

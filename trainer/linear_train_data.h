@@ -25,7 +25,8 @@ class LinearTrainData : public TrainData {
   absl::StatusOr<LossModelCopies> FitLossModel(double l2) const override {
     return grid_data_.FitLossModel(l2);
   }
-  absl::StatusOr<std::unique_ptr<TuplePolicy>> TestPolicy() const override;
+  absl::StatusOr<WeightedParts> Weigh(
+      const Eigen::VectorXd& parameters) const override;
 
   const TupleCounts& counts() const override { return data_; }
   uint64_t shown_otherwise() const override { return data_.shown_otherwise; }

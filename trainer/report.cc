@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "google/protobuf/util/json_util.h"
+#include "trainer/overlap_report.h"
 
 namespace sortition {
 namespace {
@@ -113,6 +114,9 @@ std::string FormatReport(const TrainReport& report) {
   AppendTuples(report, &text);
   AppendGrid(report, &text);
   AppendEvaluation(report, &text);
+  AppendBounds(report.evaluation(), &text);
+  AppendOverlap(report.evaluation(), &text);
+  AppendFindings(report.evaluation(), &text);
   absl::StrAppend(&text, "\n", report.evaluation().verdict(), "\n");
   if (report.has_version()) {
     absl::StrAppendFormat(&text, "%s version %d, parent %d, %.1f s\n",
@@ -122,7 +126,8 @@ std::string FormatReport(const TrainReport& report) {
   return text;
 }
 
-absl::StatusOr<std::string> ReportToJson(const TrainReport& report) {
+absl::StatusOr<std::string> ReportToJson(
+    const google::protobuf::Message& report) {
   google::protobuf::util::JsonPrintOptions options;
   options.add_whitespace = true;
   options.always_print_primitive_fields = true;

@@ -67,14 +67,6 @@ absl::StatusOr<std::optional<StoredModel>> LoadNewest(
   return stored;
 }
 
-std::string DescribeExclusions(const TupleCounts& data) {
-  std::string text = absl::StrCat(data.read_tuples, " tuples read");
-  for (const auto& [reason, count] : data.excluded) {
-    absl::StrAppend(&text, ", ", count, " left out: ", reason);
-  }
-  return text;
-}
-
 absl::Status CheckRewardsDiffer(const TrainOptions& options,
                                 const TrainData& data) {
   const std::vector<double> shown = data.ShownLosses();
@@ -100,13 +92,13 @@ absl::Status CheckLearnable(const TrainOptions& options, uint64_t baseline,
   if (usable == 0) {
     return absl::FailedPreconditionError(absl::StrCat(
         "no tuple of model '", options.model(), "' in ", options.tuples(),
-        " can be used (", DescribeExclusions(data.counts()), ")"));
+        " can be used (", data.counts().DescribeExclusions(), ")"));
   }
   if (std::min({train, validation, test}) < kFewestTuples) {
     return absl::FailedPreconditionError(absl::StrCat(
         "too few tuples: ", train, " to train and, of version ", baseline, ", ",
         validation, " to validate, ", test, " to test, must be at least ",
-        kFewestTuples, " each (", DescribeExclusions(data.counts()),
+        kFewestTuples, " each (", data.counts().DescribeExclusions(),
         "); version ", baseline, " of model '", options.model(),
         "' is the one to be replaced: a new "
         "one is compared on its tuples only, but for --force"));
@@ -141,6 +133,12 @@ std::string Verdict(const TrainOptions& options, uint64_t baseline,
         "the estimates compare with all versions that logged (improvement "
         "%.4g, at least %.4g with %s).",
         result, baseline, improvement.value(), improvement.lower(), odds);
+  }
+  if (ContradictsItself(evaluation)) {
+    return absl::StrFormat(
+        "%s: no interval of this log holds (improvement %.4g, at least %.4g "
+        "with %s, were its propensities right).",
+        result, improvement.value(), improvement.lower(), odds);
   }
   if (passed) {
     return absl::StrFormat(
@@ -178,15 +176,14 @@ absl::StatusOr<model::v1::Model> Learn(const TrainOptions& options,
       TrainGrid({.data = &data,
                  .options = options.poem(),
                  .parent_start = ParentStart(options, store, data)}));
-  ASSIGN_OR_RETURN(const auto validation, data.ValidationPolicy());
-  ASSIGN_OR_RETURN(const auto test, data.TestPolicy());
+  ASSIGN_OR_RETURN(const WeightedParts parts, data.Weigh(grid.parameters));
   *report->mutable_evaluation() =
-      EvaluatePolicy({.parameters = grid.parameters,
-                      .validation = validation.get(),
-                      .test = test.get(),
-                      .confidence = options.confidence(),
-                      .reward_min = options.reward_min(),
-                      .reward_max = options.reward_max()});
+      Evaluate({.parts = parts,
+                .confidence = options.confidence(),
+                .reward_min = options.reward_min(),
+                .reward_max = options.reward_max(),
+                .train_clip = grid.clip,
+                .num_policies = grid.points.size()});
   if (std::isfinite(grid.clip)) report->set_train_clip(grid.clip);
   model::v1::Evaluation* evaluation = report->mutable_evaluation();
   for (const auto& point : grid.points) {
@@ -246,13 +243,15 @@ absl::StatusOr<TrainReport> Train(const TrainOptions& options) {
   model::v1::Evaluation* evaluation = report.mutable_evaluation();
   evaluation->set_train_tuples(data.num_train());
   evaluation->set_excluded_tuples(counts.excluded_tuples());
-  const bool passed =
-      counts.evaluates_baseline && evaluation->improvement().lower() > 0;
+  // Thin overlap is in the bound already; wrong propensities are not.
+  const bool passed = counts.evaluates_baseline &&
+                      evaluation->improvement().lower() > 0 &&
+                      !ContradictsItself(*evaluation);
   const bool publish = !options.dry_run() && (passed || options.force());
   report.set_gate_passed(passed);
   evaluation->set_promoted(publish);
-  evaluation->set_verdict(
-      Verdict(options, baseline, counts, *evaluation, passed));
+  evaluation->set_verdict(WithReservation(
+      Verdict(options, baseline, counts, *evaluation, passed), *evaluation));
   if (publish) {
     RETURN_IF_ERROR(CheckStillNewest(options, store, baseline));
     ASSIGN_OR_RETURN(const uint64_t version,

@@ -7,13 +7,13 @@
 
 #include "Eigen/Core"
 #include "absl/status/statusor.h"
-#include "core/counterfactual/tuple_policy.h"
 #include "io/model_store.h"
 #include "sortition/config/v1/trainer.pb.h"
 #include "sortition/log/v1/log.pb.h"
 #include "sortition/model/v1/model.pb.h"
 #include "trainer/grid.h"
 #include "trainer/tuple_scan.h"
+#include "trainer/weighted_tuples.h"
 
 namespace sortition {
 
@@ -29,7 +29,9 @@ class TrainData : public GridData {
   // Of the training tuples whose action was shown.
   virtual std::vector<double> ShownLosses() const = 0;
 
-  virtual absl::StatusOr<std::unique_ptr<TuplePolicy>> TestPolicy() const = 0;
+  // What the policy of `parameters` is evaluated by.
+  virtual absl::StatusOr<WeightedParts> Weigh(
+      const Eigen::VectorXd& parameters) const = 0;
 
   // Parameters that give what `model` serves; empty where it is another family.
   virtual std::optional<Eigen::VectorXd> ParametersOf(

@@ -1,6 +1,7 @@
 #include "trainer/tuple_reader.h"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <set>
 #include <utility>
@@ -128,8 +129,9 @@ class Reader {
     const std::string& id = decision.decision_id();
     held.subsample = UnitInterval(StableHash(HashDomain::kSubsample, {id}));
     held.split = UnitInterval(StableHash(HashDomain::kSplit, {id}));
-    held.evaluates = decision.version() ==
-                     filter_.baseline_version.value_or(decision.version());
+    held.evaluates = decision.version() == filter_.baseline_version.value_or(
+                                               decision.version()) &&
+                     decision.version() >= filter_.evaluate_from_version;
     KeepForWarmup(held.subsample, decision);
     if (held.subsample >= keep_) return;
     bytes_ += Bytes(held);
@@ -183,6 +185,19 @@ class Reader {
 };
 
 }  // namespace
+
+uint64_t TupleData::impossible(const std::vector<BanditTuple>& part) const {
+  const auto abstained = excluded.find(std::string(kAbstained));
+  if (abstained == excluded.end()) return 0;
+  // The baseline, which alone validates and tests, cannot abstain either.
+  double share = &part == &train ? 1 : 0;
+  if (!evaluates_baseline) {
+    share = static_cast<double>(part.size()) /
+            static_cast<double>(train.size() + validation.size() + test.size());
+  }
+  return static_cast<uint64_t>(std::llround(
+      share * kept_fraction * static_cast<double>(abstained->second)));
+}
 
 absl::StatusOr<TupleData> ReadTuples(const config::v1::TrainOptions& options,
                                      const TupleFilter& filter) {

@@ -25,6 +25,10 @@ struct TupleData : TupleCounts {
   std::vector<BanditTuple> train;
   std::vector<BanditTuple> validation;
   std::vector<BanditTuple> test;
+  // Those of `part`, train or test, that were left out because they abstained,
+  // which no policy that is trained can do: they were drawn all the same. Those
+  // of the sample that is kept; where all versions are split, in proportion.
+  uint64_t impossible(const std::vector<BanditTuple>& part) const;
   uint64_t shown_otherwise = 0;  // Kept, with BanditTuple.action_shown unset.
   // A sample of the queries, for the warm-up of servers; smallest hash first.
   std::vector<log::v1::Decision> warmup;
@@ -38,6 +42,9 @@ struct TupleFilter {
   // The version that a new one would replace. Only what it logged validates and
   // tests, since the mean reward there is the one to beat. Unset: all versions.
   std::optional<uint64_t> baseline_version;
+  // Tuples of earlier versions do not validate or test either: a policy may
+  // have been trained on all of them.
+  uint64_t evaluate_from_version = 0;
 };
 
 // Streams all segments; segments that are still written to are read up to their

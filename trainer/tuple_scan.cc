@@ -67,6 +67,14 @@ uint64_t TupleCounts::excluded_tuples() const {
   return sum;
 }
 
+std::string TupleCounts::DescribeExclusions() const {
+  std::string text = absl::StrCat(read_tuples, " tuples read");
+  for (const auto& [reason, count] : excluded) {
+    absl::StrAppend(&text, ", ", count, " left out: ", reason);
+  }
+  return text;
+}
+
 absl::Status ScanTuples(const std::string& dir, const TakeTuple& take,
                         SegmentDamage* damage) {
   ASSIGN_OR_RETURN(const auto names, ListSegments(dir));

@@ -24,6 +24,8 @@ struct TupleCounts {
   bool evaluates_baseline = true;
 
   uint64_t excluded_tuples() const;
+  // "12 tuples read, 3 left out: other model", for messages.
+  std::string DescribeExclusions() const;
 };
 
 // Fewest tuples of each part; the interval needs a variance.

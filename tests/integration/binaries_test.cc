@@ -39,6 +39,14 @@ std::vector<Command> Commands() {
        FitOptions::descriptor(),
        "max_querys",
        "max_queries"},
+      {{"sortition-trainer", "calibrate"},
+       CalibrateOptions::descriptor(),
+       "alpha_mni",
+       "alpha_min"},
+      {{"sortition-trainer", "convert"},
+       ConvertOptions::descriptor(),
+       "replay",
+       "replays"},
       {{"sortition", "rank"}, DecideOptions::descriptor(), "topk", "top_k"},
       {{"sortition", "select"}, DecideOptions::descriptor(), "scors", "scores"},
       {{"sortition", "shown"}, ShownOptions::descriptor(), "shwn", "shown"},
@@ -113,7 +121,7 @@ INSTANTIATE_TEST_SUITE_P(All, CommandTest, testing::ValuesIn(Commands()),
 
 TEST(BinariesTest, HelpOfProgramsWithSubcommandsNamesThem) {
   const std::vector<std::pair<std::string, std::vector<std::string>>> cases = {
-      {"sortition-trainer", {"train", "fit"}},
+      {"sortition-trainer", {"train", "fit", "calibrate", "convert"}},
       {"sortition",
        {"rank", "select", "shown", "feedback", "models", "simulate", "world",
         "log"}}};

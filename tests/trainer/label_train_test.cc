@@ -1,3 +1,4 @@
+#include <cmath>
 #include <filesystem>
 
 #include "core/learners/label_conversion.h"
@@ -85,12 +86,47 @@ TEST_F(LabelTrainTest, PublishesAPolicyThatIsBetterOnOtherContexts) {
   EXPECT_EQ(evaluation.train_tuples() + evaluation.validation_tuples() +
                 evaluation.test_tuples(),
             8000u);
+  // Right propensities: uniform weights of mean 1.
+  EXPECT_NEAR(evaluation.test_overlap().uniform_mean_weight(), 1,
+              5 * evaluation.test_overlap().uniform_mean_weight_error());
+  EXPECT_EQ(evaluation.bounds_size(), 3);
   EXPECT_LE(evaluation.logging_reward().lower(), 1 - before / 3 + 0.04);
   EXPECT_GE(evaluation.logging_reward().upper(), 1 - before / 3 - 0.04);
   // The next round compares with this one, which has logged nothing yet.
   EXPECT_THAT(Train(train_).status(),
               StatusIs(absl::StatusCode::kFailedPrecondition,
                        HasSubstr("of version 2, 0 to validate")));
+}
+
+// Three labels, all set; a context of length 5, another too long that does not
+// train. Where all scores are far below 0, the gradient of log h is x for each
+// label: no other direction of w changes log h faster than 2 k X.
+TEST(LabelWeightsTest, TheBallHasTheSteepestGradient) {
+  LabelData data;
+  data.contexts = {.num_features = 2,
+                   .num_labels = 3,
+                   .row_offsets = {0, 2, 3},
+                   .columns = {0, 1, 0},
+                   .values = {3, 4, 100}};
+  data.train = {.contexts = {0},
+                .labels = {1, 1, 1},
+                .log_propensities = {std::log(0.25)},
+                .losses = {-1}};
+  const LabelTrainData train(data);
+  const Eigen::VectorXd w = Eigen::VectorXd::Constant(6, -10);
+  Eigen::VectorXd step(6);
+  step << 3, 3, 3, 4, 4, 4;
+  step *= 1e-3 / step.norm();
+  ASSERT_OK_AND_ASSIGN(const WeightedParts parts, train.Weigh(w));
+  ASSERT_OK_AND_ASSIGN(const WeightedParts moved, train.Weigh(w + step));
+  EXPECT_NEAR(parts.train.log_uniform[0], std::log(1.0 / 8), 1e-12);
+  ASSERT_TRUE(parts.ball.has_value());
+  EXPECT_EQ(parts.ball->dimension, 6u);
+  EXPECT_NEAR(parts.ball->radius, w.norm(), 1e-12);
+  EXPECT_NEAR(
+      (moved.train.log_weights[0] - parts.train.log_weights[0]) / step.norm(),
+      2 * static_cast<double>(parts.ball->ranks) * parts.ball->feature_norm,
+      1e-6);
 }
 
 TEST_F(LabelTrainTest, ADryRunPublishesNothing) {

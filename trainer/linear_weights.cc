@@ -1,0 +1,91 @@
+#include "trainer/linear_weights.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "core/base/status_macros.h"
+#include "core/learners/calibration.h"
+
+namespace sortition {
+namespace {
+
+// log q of the logged action under the uniform policy over all of its query's.
+double LogUniform(const LinearFamily& family, const BanditTuple& tuple) {
+  const double rows = tuple.candidates().num_candidates();
+  if (family.action_kind == ActionKind::kSelect) {
+    return -std::log(rows + (family.can_abstain ? 1 : 0));
+  }
+  double log_orders = 0;
+  for (size_t rank = 0; rank < tuple.action.size(); ++rank) {
+    log_orders += std::log(rows - static_cast<double>(rank));
+  }
+  return -log_orders;
+}
+
+}  // namespace
+
+absl::StatusOr<WeightedTuples> WeighLinear(
+    const LinearFamily& family, const Eigen::VectorXd& parameters,
+    std::span<const BanditTuple> tuples) {
+  ASSIGN_OR_RETURN(LinearTuplePolicy policy,
+                   LinearTuplePolicy::Create(family, tuples));
+  WeightedTuples weighted = Weigh(parameters, &policy);
+  weighted.log_uniform.reserve(tuples.size());
+  for (const BanditTuple& tuple : tuples) {
+    weighted.log_uniform.push_back(LogUniform(family, tuple));
+    if (!tuple.action_shown) ++weighted.shown_otherwise;
+  }
+  return weighted;
+}
+
+absl::StatusOr<WeightedTuples> WeighMap(const LinearFamily& family,
+                                        const Eigen::VectorXd& parameters,
+                                        std::span<const BanditTuple> tuples) {
+  ASSIGN_OR_RETURN(WeightedTuples weighted,
+                   WeighLinear(family, parameters, tuples));
+  if (tuples.empty()) return weighted;
+  model::v1::Model model;
+  *model.mutable_policy() = PolicyAt(family, parameters);
+  for (const double weight : WeightsAt(family, parameters)) {
+    model.add_weights(weight);
+  }
+  ASSIGN_OR_RETURN(const ScoredQueries queries,
+                   ScoredQueries::Create(model, {tuples}));
+  for (size_t i = 0; i < tuples.size(); ++i) {
+    const bool taken =
+        tuples[i].action_shown &&
+        MapPrediction(family.action_kind, queries[i]) == tuples[i].action;
+    weighted.log_weights[i] = taken ? -tuples[i].log_propensity
+                                    : -std::numeric_limits<double>::infinity();
+  }
+  return weighted;
+}
+
+LinearFamilyBall LinearBall(const LinearFamily& family,
+                            const Eigen::VectorXd& parameters,
+                            std::span<const BanditTuple> train) {
+  LinearFamilyBall ball{.dimension = static_cast<uint64_t>(family.dimension()),
+                        .radius = parameters.norm(),
+                        .feature_norm = family.can_abstain ? 1.0 : 0.0};
+  double longest = 0;  // ‖x‖²
+  for (const BanditTuple& tuple : train) {
+    const size_t rows = tuple.candidates().num_candidates();
+    for (size_t row = 0; row < rows; ++row) {
+      const size_t begin = tuple.row_offsets.empty() ? row * tuple.num_features
+                                                     : tuple.row_offsets[row];
+      const size_t end = tuple.row_offsets.empty() ? begin + tuple.num_features
+                                                   : tuple.row_offsets[row + 1];
+      double squares = 0;
+      for (size_t j = begin; j < end; ++j) {
+        squares += static_cast<double>(tuple.values[j]) * tuple.values[j];
+      }
+      longest = std::fmax(longest, squares);
+    }
+    ball.ranks = std::max<uint64_t>(ball.ranks, tuple.action.size());
+  }
+  ball.feature_norm = std::fmax(ball.feature_norm, std::sqrt(longest));
+  return ball;
+}
+
+}  // namespace sortition

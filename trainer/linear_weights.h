@@ -1,0 +1,31 @@
+#pragma once
+// The weights of selections and rankings.
+#include <span>
+
+#include "Eigen/Core"
+#include "absl/status/statusor.h"
+#include "core/counterfactual/bounds.h"
+#include "core/learners/bandit_tuple.h"
+#include "core/learners/linear_tuple_policy.h"
+#include "trainer/weighted_tuples.h"
+
+namespace sortition {
+
+// Of the policy that is served. What something else was shown for weighs 0,
+// whatever the objective makes of it. Errors as LinearTuplePolicy::Create().
+absl::StatusOr<WeightedTuples> WeighLinear(const LinearFamily& family,
+                                           const Eigen::VectorXd& parameters,
+                                           std::span<const BanditTuple> tuples);
+
+// Of the most probable action always, ties to the lower row: what softmax
+// becomes as α grows without limit (seed 004, sec. 6.3).
+absl::StatusOr<WeightedTuples> WeighMap(const LinearFamily& family,
+                                        const Eigen::VectorXd& parameters,
+                                        std::span<const BanditTuple> tuples);
+
+// As WeightedParts.ball.
+LinearFamilyBall LinearBall(const LinearFamily& family,
+                            const Eigen::VectorXd& parameters,
+                            std::span<const BanditTuple> train);
+
+}  // namespace sortition

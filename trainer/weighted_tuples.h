@@ -1,0 +1,48 @@
+#pragma once
+// The importance weights of a policy on logged tuples: all that an evaluation
+// needs of both.
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "Eigen/Core"
+#include "core/counterfactual/bounds.h"
+#include "core/counterfactual/tuple_policy.h"
+
+namespace sortition {
+
+// Tuple i at place i of each.
+struct WeightedTuples {
+  std::vector<double> rewards;      // Observed, in [0, 1].
+  std::vector<double> log_weights;  // log ρ, as OverlapSample has it.
+  std::vector<double> log_propensities;
+  std::vector<double> log_uniform;  // log q(y|x) of the uniform policy.
+  uint64_t shown_otherwise = 0;     // As OverlapSample has them.
+  uint64_t impossible = 0;
+
+  size_t size() const { return rewards.size(); }
+  // Of the policy: -r of what was shown as chosen.
+  std::vector<double> Losses() const;
+};
+
+struct WeightedParts {
+  WeightedTuples train;  // May be empty: not known.
+  WeightedTuples validation;
+  WeightedTuples test;
+  // The smallest ball of its family that holds a policy that was learned from
+  // `train`; the longest feature vector there stands for the longest there can
+  // be. Unset: not known.
+  std::optional<LinearFamilyBall> ball = {};
+};
+
+// log(h_w(y|x) / p) of every tuple.
+std::vector<double> LogWeights(const Eigen::VectorXd& parameters,
+                               TuplePolicy* policy);
+
+// Observed, in [0, 1].
+std::vector<double> Rewards(const TuplePolicy& policy);
+
+// All but log_uniform and the counts, which the policy does not know.
+WeightedTuples Weigh(const Eigen::VectorXd& parameters, TuplePolicy* policy);
+
+}  // namespace sortition
