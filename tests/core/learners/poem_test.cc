@@ -277,9 +277,10 @@ TEST(DefaultClipTest, IsTheRatioOfPercentilesWithinItsRange) {
 
 TEST(LearnersTest, ListsEveryLearner) {
   const std::vector<LearnerInfo> learners = ListLearners();
-  ASSERT_EQ(learners.size(), 2);
+  ASSERT_EQ(learners.size(), 3);
   EXPECT_EQ(learners[0].name, "poem");
   EXPECT_EQ(learners[1].name, "logistic");
+  EXPECT_EQ(learners[2].name, "labels");
 }
 
 }  // namespace
