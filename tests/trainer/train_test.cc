@@ -356,8 +356,7 @@ TEST_F(TrainTest, AReportThatCannotBeWrittenStopsBeforeAnythingIsPublished) {
     with_report.push_back("--report=" + report);
     EXPECT_EQ(RunTrainer(with_report), kExitError);
   }
-  ASSERT_OK_AND_ASSIGN(const auto versions, store_.ListVersions("default"));
-  EXPECT_EQ(versions.size(), 1);
+  EXPECT_EQ(store_.ListVersions("default")->size(), 1);
   // Nothing is left of the attempt where training fails.
   const std::string path = dir_.Sub("report") + "/report.json";
   EXPECT_EQ(
