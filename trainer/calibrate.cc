@@ -16,6 +16,7 @@
 #include "io/model_store.h"
 #include "trainer/evaluate.h"
 #include "trainer/linear_weights.h"
+#include "trainer/option_checks.h"
 #include "trainer/tuple_convert.h"
 #include "trainer/tuple_reader.h"
 
@@ -27,17 +28,7 @@ using config::v1::CalibrateReport;
 
 absl::Status ValidateCalibrateOptions(const CalibrateOptions& options) {
   RETURN_IF_ERROR(ValidateModelName(options.model()));
-  if (options.validation_fraction() + options.test_fraction() >= 1) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("validation_fraction + test_fraction is ",
-                     options.validation_fraction() + options.test_fraction(),
-                     ", must be below 1"));
-  }
-  if (!(options.reward_min() < options.reward_max())) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("reward_min is ", options.reward_min(),
-                     ", must be below reward_max, ", options.reward_max()));
-  }
+  RETURN_IF_ERROR(ValidatePartsAndRewards(options));
   if (options.publish() && !options.force()) {
     return absl::FailedPreconditionError(absl::StrCat(
         "publish would replace the newest version of model '", options.model(),

@@ -20,6 +20,7 @@
 #include "io/model_store.h"
 #include "trainer/evaluate.h"
 #include "trainer/grid.h"
+#include "trainer/option_checks.h"
 #include "trainer/train_data.h"
 
 namespace sortition {
@@ -30,17 +31,7 @@ using config::v1::TrainReport;
 
 absl::Status ValidateTrainOptions(const TrainOptions& options) {
   RETURN_IF_ERROR(ValidateModelName(options.model()));
-  if (options.validation_fraction() + options.test_fraction() >= 1) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("validation_fraction + test_fraction is ",
-                     options.validation_fraction() + options.test_fraction(),
-                     ", must be below 1"));
-  }
-  if (!(options.reward_min() < options.reward_max())) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("reward_min is ", options.reward_min(),
-                     ", must be below reward_max, ", options.reward_max()));
-  }
+  RETURN_IF_ERROR(ValidatePartsAndRewards(options));
   RETURN_IF_ERROR(ValidatePoemOptions(options.poem()));
   if (!options.action().empty() && options.action() != "select" &&
       options.action() != "rank" && options.action() != "labels") {
