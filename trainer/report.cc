@@ -1,11 +1,9 @@
 #include "trainer/report.h"
 
-#include <cmath>
-#include <map>
-
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "google/protobuf/util/json_util.h"
+#include "trainer/left_out_report.h"
 #include "trainer/overlap_report.h"
 
 namespace sortition {
@@ -21,21 +19,9 @@ void AppendTuples(const TrainReport& report, std::string* text) {
       "test\n",
       report.model(), report.read_tuples(), evaluation.train_tuples(),
       evaluation.validation_tuples(), evaluation.test_tuples());
-  if (report.kept_fraction() < 1) {
-    absl::StrAppendFormat(
-        text, "  sub-sampled to %.4g %% of the decisions to fit memory_mb\n",
-        100 * report.kept_fraction());
-  }
-  if (report.corrupt_records() > 0) {
-    absl::StrAppendFormat(text, "  %d damaged records passed over\n",
-                          report.corrupt_records());
-  }
-  // Sorted: the order of a proto map is not fixed.
-  const std::map<std::string, uint64_t> excluded(report.excluded().begin(),
-                                                 report.excluded().end());
-  for (const auto& [reason, count] : excluded) {
-    absl::StrAppendFormat(text, "  %d left out: %s\n", count, reason);
-  }
+  AppendLeftOut(
+      {report.kept_fraction(), report.corrupt_records(), report.excluded()},
+      text);
   if (report.shown_otherwise() > 0) {
     absl::StrAppendFormat(text,
                           "  %d with weight 0: something else than the action "
