@@ -53,7 +53,8 @@ absl::StatusOr<StoredModel> LoadVersion(const CalibrateOptions& options,
   if (stored.model.policy().has_independent_labels()) {
     return absl::FailedPreconditionError(
         absl::StrCat("version ", version, " of model '", options.model(),
-                     "' chooses labels, must choose candidates"));
+                     "' has the policy independent_labels, must have "
+                     "softmax_selection or plackett_luce"));
   }
   if (options.publish() &&
       !stored.model.policy().softmax_selection().has_abstain_score()) {
