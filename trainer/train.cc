@@ -162,11 +162,11 @@ absl::StatusOr<model::v1::Model> Learn(const TrainOptions& options,
                                        const ModelStore& store,
                                        const TrainData& data,
                                        TrainReport* report) {
-  ASSIGN_OR_RETURN(
-      const GridOutcome grid,
-      TrainGrid({.data = &data,
-                 .options = options.poem(),
-                 .parent_start = ParentStart(options, store, data)}));
+  ASSIGN_OR_RETURN(const GridOutcome grid,
+                   TrainGrid({.data = &data,
+                              .options = options.poem(),
+                              .parent_start = ParentStart(options, store, data),
+                              .confidence = options.confidence()}));
   ASSIGN_OR_RETURN(const WeightedParts parts, data.Weigh(grid.parameters));
   *report->mutable_evaluation() =
       Evaluate({.parts = parts,
@@ -178,11 +178,8 @@ absl::StatusOr<model::v1::Model> Learn(const TrainOptions& options,
   if (std::isfinite(grid.clip)) report->set_train_clip(grid.clip);
   model::v1::Evaluation* evaluation = report->mutable_evaluation();
   for (const auto& point : grid.points) {
-    auto* stored = evaluation->add_grid();
-    *stored = point;
-    stored->set_validation_reward(LossToReward(-point.validation_reward(),
-                                               options.reward_min(),
-                                               options.reward_max()));
+    *evaluation->add_grid() =
+        InRewardUnits(point, options.reward_min(), options.reward_max());
   }
   return MakeModel(options, data, grid.parameters);
 }
