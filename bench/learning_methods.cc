@@ -1,5 +1,6 @@
 #include "bench/learning_methods.h"
 
+#include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <limits>
@@ -52,8 +53,9 @@ Criteria Validate(LabelsPolicy* policy, const Eigen::VectorXd& parameters) {
     weight_sum += weight;
     loss_sum += policy->loss(i) * weight;
   }
-  return {loss_sum / static_cast<double>(tuples.size()),
-          weight_sum > 0 ? loss_sum / weight_sum : 0};
+  const double n = static_cast<double>(tuples.size());
+  return {loss_sum / std::max(n, weight_sum),
+          weight_sum > 0 ? loss_sum / weight_sum : 0, loss_sum / n};
 }
 
 }  // namespace

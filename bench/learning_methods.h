@@ -23,11 +23,13 @@ std::vector<Method> NewerMethods();
 
 // How a point of the grid is chosen by the validation tuples.
 enum Criterion {
-  kUnbiased,        // Eq. 1, as in the paper.
-  kSelfNormalised,  // Σ δρ / Σ ρ: weights that are too large for the number of
-                    // tuples do not flatter it.
+  kBounded,  // Σ δρ / max(n, Σ ρ): weights that sum to less than n leave
+             // probability unaccounted for, which counts as the worst
+             // loss; those that sum to more do not flatter.
+  kSelfNormalised,  // Σ δρ / Σ ρ
+  kUnbiased,        // Σ δρ / n: eq. 1, as in the paper.
 };
-inline constexpr size_t kNumCriteria = 2;
+inline constexpr size_t kNumCriteria = 3;
 
 struct Learnt {
   // Of the chosen point on the test set, by criterion.
