@@ -122,7 +122,8 @@ absl::StatusOr<std::vector<Target>> Tables(const LabelData& data) {
   return ReplicationTargets(DataName(), results);
 }
 
-// One figure: POEM(S) and Norm-POEM beside h0 as one option of the log changes.
+// One figure: what POEM(S) and Norm-POEM learn beside h0 as one option of the
+// log changes.
 struct Sweep {
   std::string file;
   std::string title;
@@ -159,35 +160,34 @@ std::vector<Sweep> Sweeps() {
 
 absl::Status Draw(const Sweep& sweep, const LabelData& data,
                   const std::string& dir) {
-  std::vector<Method> methods = {Poem(PoemOptions::STOCHASTIC)};
-  methods.push_back(NewerMethods()[0]);
+  const std::vector<Method> methods = {Poem(PoemOptions::STOCHASTIC),
+                                       PoemFromBothStarts(), NewerMethods()[0]};
   Chart chart{.title = absl::StrCat(DataName(), ": ", sweep.title),
               .x_label = sweep.x_label,
               .y_label = "expected Hamming loss, test set",
               .x = sweep.x,
-              .series = {{"h0", {}},
-                         {"h0 MAP", {}},
-                         {methods[0].name, {}},
-                         {methods[1].name, {}}}};
+              .series = {{"h0", {}}, {"h0 MAP", {}}}};
+  for (const Method& method : methods) {
+    chart.series.push_back({method.name, {}});
+  }
   for (const double x : sweep.x) {
     LogOptions options = LogOptionsFromFlags();
     sweep.apply(x, &options);
     ASSIGN_OR_RETURN(
         const Results results,
         RunAll(data, options, methods, absl::GetFlag(FLAGS_full) ? 10 : 4));
-    const std::vector<double> means = {
-        Mean(results.logging.expected), Mean(results.logging.map),
-        Mean(results.methods[0].by_criterion[kBounded].expected),
-        Mean(results.methods[1].by_criterion[kBounded].expected)};
+    std::vector<double> means = {Mean(results.logging.expected),
+                                 Mean(results.logging.map)};
+    for (const MethodLosses& losses : results.methods) {
+      means.push_back(Mean(losses.by_criterion[kBounded].expected));
+    }
+    std::string line = absl::StrFormat("%s %g", sweep.x_label, x);
     for (size_t i = 0; i < means.size(); ++i) {
       chart.series[i].y.push_back(means[i]);
+      absl::StrAppendFormat(&line, "%s %s %.3f", i > 0 ? "," : ":",
+                            chart.series[i].name, means[i]);
     }
-    std::fputs(
-        absl::StrFormat("%s %8g: h0 %.3f, its MAP %.3f, %s %.3f, %s %.3f\n",
-                        sweep.x_label, x, means[0], means[1], methods[0].name,
-                        means[2], methods[1].name, means[3])
-            .c_str(),
-        stdout);
+    std::puts(line.c_str());
   }
   return DrawChart(chart, absl::StrCat(dir, "/", sweep.file));
 }

@@ -82,6 +82,7 @@ absl::StatusOr<std::unique_ptr<LabelLog>> LabelLog::Draw(
   const uint32_t q = train.contexts.num_labels;
   auto log = std::unique_ptr<LabelLog>(new LabelLog(data));
   log->logging_ = MeanHammingLosses(data.test, h0);
+  log->logging_parameters_ = h0;
   log->validation_tuples_ = Part(tuples, std::span(order).first(size), q);
   log->train_tuples_ = Part(tuples, std::span(order).subspan(size), q);
   ASSIGN_OR_RETURN(log->train_, MakePolicy(train.contexts, log->train_tuples_));

@@ -14,12 +14,15 @@ struct Method {
   std::string name;
   config::v1::PoemOptions options;  // Objective, optimiser and, unless the
                                     // default is meant, lambda_factor.
+  bool both_starts = false;         // From h0 as well as from w = 0.
 };
 
 Method Ips(config::v1::PoemOptions::Optimiser optimiser);
 Method Poem(config::v1::PoemOptions::Optimiser optimiser);
 // Self-normalised, doubly robust, logarithmically smoothed.
 std::vector<Method> NewerMethods();
+// POEM(S) as `sortition-trainer train` has it by default, from both starts.
+Method PoemFromBothStarts();
 
 // How a point of the grid is chosen by the validation tuples.
 enum Criterion {
@@ -37,8 +40,9 @@ struct Learnt {
   double seconds_per_fit = 0;
 };
 
-// Trains every λ of the method's grid at M, 10 M and 100 M, M by the percentile
-// rule of sec. 6 (sec. 4.4: M is to be selected, and not too small).
+// Trains every λ of the method's grid from every start at M, 10 M and 100 M, M
+// by the percentile rule of sec. 6 (sec. 4.4: M is to be selected, and not too
+// small).
 absl::StatusOr<Learnt> Learn(const Method& method, LabelLog* log);
 
 }  // namespace sortition
