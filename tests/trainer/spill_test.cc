@@ -112,6 +112,19 @@ TEST_F(SpillTest, OverBothLimitsKeepsASampleThatDoesNotDependOnTheOrder) {
       std::includes(all.begin(), all.end(), features.begin(), features.end()));
 }
 
+TEST_F(SpillTest, WhatStaysInMemoryIsBoundedToo) {
+  // 120 bytes of features, and more than 200 of everything else: 4000 tuples
+  // exceed 0.75 MiB without their features, a half of them may not.
+  WriteSegment(dir_.Sub("small"), 0, MakeTuples({}, 4000));
+  config::v1::TrainOptions options = Options(1, 64);
+  options.set_tuples(dir_.Sub("small"));
+  ASSERT_OK_AND_ASSIGN(const TupleData data, ReadTuples(options, {}));
+  EXPECT_LT(data.kept_fraction, 1);
+  EXPECT_GE(data.kept_fraction, 0.25);
+  EXPECT_EQ(data.spilled_bytes, Features(data).size() * 120);
+  EXPECT_LE(BytesInMemory(data), 3 << 18);
+}
+
 TEST_F(SpillTest, NothingIsSpilledWhereScratchHoldsLessThanMemory) {
   ASSERT_OK_AND_ASSIGN(const TupleData data, ReadTuples(Options(3, 1), {}));
   EXPECT_EQ(data.spilled_bytes, 0);
