@@ -116,29 +116,6 @@ void PolicyConditionals(const ScoredCandidates& candidates, double alpha,
   }
 }
 
-// log h of the action; its conditionals replace those of the policy part in
-// `conditionals`. The log-odds that the policy part drew it into `log_odds`
-// where 0 < ε < 1.
-double MixConditionals(const LogMixture& mixture, size_t num_eligible,
-                       std::span<double> conditionals, double* log_odds) {
-  double log_p = 0;
-  double log_q = 0;
-  const bool both = mixture.has_policy() && mixture.has_uniform();
-  if (both) *log_odds = mixture.PriorLogOdds();
-  for (size_t r = 0; r < conditionals.size(); ++r) {
-    const double policy = conditionals[r];
-    log_p += policy;
-    if (!mixture.has_uniform()) continue;
-    const double uniform =
-        0 - stable::Log(static_cast<double>(num_eligible - r));
-    log_q += uniform;
-    conditionals[r] =
-        both ? LogMixture::Conditional(*log_odds, policy, uniform) : uniform;
-    *log_odds += policy - uniform;
-  }
-  return mixture(log_p, log_q);
-}
-
 }  // namespace
 
 bool RankingDistribution::CanDraw(const ScoredCandidates& candidates) const {
@@ -165,7 +142,7 @@ double RankingDistribution::Propensity(
     conditionals->assign(action.size(), 0);
   }
   double log_odds = 0;
-  return MixConditionals(mixture_, candidates.scores.size(), *conditionals,
+  return MixWithUniformOrders(mixture_, candidates.scores.size(), *conditionals,
                          &log_odds);
 }
 
@@ -253,7 +230,7 @@ double RankingDistribution::LogPropensityGradient(
     score_gradient[j] = 0 - stable::Exp(difference) * (1 + above);
   }
   double log_odds = 0;
-  const double log_h = MixConditionals(mixture_, candidates.scores.size(),
+  const double log_h = MixWithUniformOrders(mixture_, candidates.scores.size(),
                                        scratch.conditionals, &log_odds);
   const double scale =
       mixture_.has_uniform()

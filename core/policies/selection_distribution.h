@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "core/policies/action_distribution.h"
-#include "core/policies/log_mixture.h"
+#include "core/base/log_mixture.h"
 
 namespace sortition {
 
