@@ -47,18 +47,17 @@ absl::Status SizedSetSampler::AddSize(const SizedSets& sets,
     return Bad("number of inclusion_probabilities " + name,
                static_cast<double>(p.size()), absl::StrCat(n));
   }
-  std::vector<uint32_t> order(n);
-  std::iota(order.begin(), order.end(), 0u);
+  std::vector<int32_t> order(n);
+  std::iota(order.begin(), order.end(), 0);
   for (uint32_t i = 0; i < n; ++i) {
     if (InUnitInterval(p[i])) continue;
     return Bad(absl::StrCat("inclusion_probabilities[", i, "] ", name), p[i],
                "in [0, 1]");
   }
-  std::sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) {
+  std::sort(order.begin(), order.end(), [&](int32_t a, int32_t b) {
     return p[a] != p[b] ? p[a] > p[b] : a < b;
   });
-  std::vector<double> in_slots(n, 0);
-  std::fill_n(in_slots.begin(), sets.size, 1.0);
+  const std::vector<double> in_slots(sets.size, 1);
   SlotTargets targets;
   targets.discounts = in_slots;
   targets.expected_discounts = p;

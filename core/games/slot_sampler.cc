@@ -27,26 +27,14 @@ absl::Status Bad(const char* field, const auto& value, const auto& range) {
       absl::StrCat(field, " is ", value, ", must be ", range));
 }
 
-absl::Status CheckFinite(const char* field, std::span<const double> values) {
-  for (size_t i = 0; i < values.size(); ++i) {
-    if (std::isfinite(values[i])) continue;
-    return Bad(absl::StrCat(field, "[", i, "]").c_str(), values[i], "finite");
-  }
-  return absl::OkStatus();
-}
-
 absl::Status CheckSizes(const SlotTargets& targets) {
-  const size_t n = targets.discounts.size();
-  if (n == 0 || n >= kNone) {
-    return Bad("size of discounts", n, "in [1, 2^32 - 2]");
+  const size_t n = targets.order.size();
+  if (n == 0 || n > std::numeric_limits<int32_t>::max()) {
+    return Bad("size of order", n, "in [1, 2^31)");
   }
   if (targets.expected_discounts.size() != n) {
     return Bad("size of expected_discounts", targets.expected_discounts.size(),
-               absl::StrCat(n, ", as of discounts"));
-  }
-  if (targets.order.size() != n) {
-    return Bad("size of order", targets.order.size(),
-               absl::StrCat(n, ", as of discounts"));
+               absl::StrCat(n, ", as of order"));
   }
   if (targets.num_shown < 1 || targets.num_shown > n) {
     return Bad("num_shown", targets.num_shown, absl::StrCat("in [1, ", n, "]"));
@@ -54,133 +42,140 @@ absl::Status CheckSizes(const SlotTargets& targets) {
   if (!(targets.block_mixing >= 0 && targets.block_mixing <= 1)) {
     return Bad("block_mixing", targets.block_mixing, "in [0, 1]");
   }
-  RETURN_IF_ERROR(CheckFinite("discounts", targets.discounts));
-  for (size_t r = 1; r < n; ++r) {
-    if (targets.discounts[r] <= targets.discounts[r - 1]) continue;
-    return Bad(
-        absl::StrCat("discounts[", r, "]").c_str(), targets.discounts[r],
-        absl::StrCat("at most ", targets.discounts[r - 1], ", the one before"));
+  double most = std::numeric_limits<double>::max();
+  for (size_t r = 0; r < targets.discounts.size(); ++r) {
+    const double discount = targets.discounts[r];
+    if (!(discount >= 0 && discount <= most)) {
+      return Bad(absl::StrCat("discounts[", r, "]").c_str(), discount,
+                 absl::StrCat("in [0, ", most, "]"));
+    }
+    most = discount;
   }
-  return CheckFinite("expected_discounts", targets.expected_discounts);
+  return absl::OkStatus();
 }
 
 }  // namespace
 
 absl::Status SlotSampler::Validate(const SlotTargets& targets) {
-  const size_t n = targets.discounts.size();
+  RETURN_IF_ERROR(CheckSizes(targets));
+  const size_t n = targets.order.size();
   places_.assign(n, kNone);
   targets_.resize(n);
   for (size_t place = 0; place < n; ++place) {
-    const uint32_t item = targets.order[place];
-    if (item >= n || places_[item] != kNone) {
+    const int32_t item = targets.order[place];
+    if (item < 0 || static_cast<size_t>(item) >= n || places_[item] != kNone) {
       return Bad(absl::StrCat("order[", place, "]").c_str(), item,
                  absl::StrCat("in [0, ", n, ") and named once"));
     }
     places_[item] = static_cast<uint32_t>(place);
     targets_[place] = targets.expected_discounts[item];
+    if (!std::isfinite(targets_[place])) {
+      return Bad(absl::StrCat("expected_discounts[", item, "]").c_str(),
+                 targets_[place], "finite");
+    }
   }
   const std::span<const uint32_t> begins = targets.block_begins;
   for (size_t b = 0; b < begins.size(); ++b) {
-    if (b == 0 ? begins[0] != 0
-               : begins[b] <= begins[b - 1] || begins[b] >= n) {
-      return Bad(absl::StrCat("block_begins[", b, "]").c_str(), begins[b],
-                 b == 0 ? std::string("0")
-                        : absl::StrCat("in (", begins[b - 1], ", ", n, ")"));
+    if (b == 0 ? begins[0] == 0 : begins[b] > begins[b - 1] && begins[b] < n) {
+      continue;
     }
+    return Bad(absl::StrCat("block_begins[", b, "]").c_str(), begins[b],
+               b == 0 ? std::string("0")
+                      : absl::StrCat("in (", begins[b - 1], ", ", n, ")"));
   }
   return absl::OkStatus();
 }
 
 // Fills `blocks_` up to the last that shows a slot.
-void SlotSampler::FindBlocks(const SlotTargets& targets) {
+void SlotSampler::FindBlocks(std::span<const uint32_t> begins) {
   const auto n = static_cast<uint32_t>(targets_.size());
   blocks_.clear();
-  num_used_ = 0;
-  if (!targets.block_begins.empty()) {
-    const std::span<const uint32_t> begins = targets.block_begins;
-    for (size_t b = 0; b < begins.size() && num_used_ < num_shown_; ++b) {
-      num_used_ = b + 1 < begins.size() ? begins[b + 1] : n;
-      blocks_.push_back({begins[b], num_used_, 0, 0, 0});
-    }
-    return;
+  uint32_t end = 0;
+  for (size_t b = 0; b < begins.size() && end < num_shown_; ++b) {
+    end = b + 1 < begins.size() ? begins[b + 1] : n;
+    blocks_.push_back({begins[b], end, 0, 0, 0});
   }
   double gap = 0;
-  for (uint32_t place = 0; place < n && num_used_ < num_shown_; ++place) {
-    gap += targets.discounts[place] - targets_[place];
+  for (uint32_t place = end; place < n && end < num_shown_; ++place) {
+    gap += discounts_[place] - targets_[place];
     if (std::abs(gap) > negligible_ && place + 1 < n) continue;
-    blocks_.push_back({num_used_, place + 1, 0, 0, 0});
-    num_used_ = place + 1;
+    blocks_.push_back({end, place + 1, 0, 0, 0});
+    end = place + 1;
     gap = 0;
   }
 }
 
+absl::Status SlotSampler::CheckBlock(const Block& block) const {
+  const double reach = kReach * discounts_.front();
+  double gap = 0;
+  for (uint32_t place = block.begin; place < block.end; ++place) {
+    if (place > block.begin && targets_[place] > targets_[place - 1]) {
+      return Bad(absl::StrCat("order[", place, "]").c_str(), order_[place],
+                 "an item of no larger expected discount than the one before");
+    }
+    gap += targets_[place] - discounts_[place];
+    if (gap <= reach && (place + 1 < block.end || gap >= -reach)) continue;
+    return Bad("sum of expected_discounts", absl::StrCat("by ", gap, " larger"),
+               absl::StrCat("at most that of discounts at place ", place,
+                            ", and the same at the end of a block"));
+  }
+  return absl::OkStatus();
+}
+
 absl::Status SlotSampler::Build(const SlotTargets& targets) {
   num_used_ = 0;  // Nothing can be drawn until this has succeeded.
-  RETURN_IF_ERROR(CheckSizes(targets));
   RETURN_IF_ERROR(Validate(targets));
-  const double scale = std::max(std::abs(targets.discounts.front()),
-                                std::abs(targets.discounts.back()));
+  const size_t n = targets.order.size();
   view_ = targets.view;
   num_shown_ = targets.num_shown;
-  negligible_ = kNegligible * scale;
   order_.assign(targets.order.begin(), targets.order.end());
-  current_.resize(targets_.size());
+  discounts_.assign(n, 0);
+  std::copy_n(targets.discounts.begin(), std::min(n, targets.discounts.size()),
+              discounts_.begin());
+  negligible_ = kNegligible * discounts_.front();
+  current_.resize(n);
   coins_.clear();
-  FindBlocks(targets);
+  FindBlocks(targets.block_begins);
   for (Block& block : blocks_) {
-    double gap = 0;
-    for (uint32_t place = block.begin; place < block.end; ++place) {
-      if (place > block.begin && targets_[place] > targets_[place - 1]) {
-        num_used_ = 0;
-        return Bad(
-            absl::StrCat("order[", place, "]").c_str(), order_[place],
-            "an item of no larger expected discount than the one before");
-      }
-      gap += targets.discounts[place] - targets_[place];
-      const bool at_end = place + 1 == block.end;
-      if (gap < -kReach * scale || (at_end && gap > kReach * scale)) {
-        num_used_ = 0;
-        return Bad(
-            "sum of expected_discounts", absl::StrCat(-gap),
-            absl::StrCat("at most 0 above that of discounts up to place ",
-                         place, ", and 0 at the end of a block"));
-      }
-    }
-    BuildBlock(targets.discounts, targets.block_mixing, &block);
+    RETURN_IF_ERROR(CheckBlock(block));
+    MixBlock(targets.block_mixing, &block);
+    MakeCoins(&block);
   }
+  num_used_ = blocks_.back().end;
   return absl::OkStatus();
 }
 
 // λ: the largest for which d' = (d - λ mean) / (1-λ) is still majorised by D is
 // 1 - max_r Σ_{i<=r} (d_i - mean) / Σ_{i<=r} (D_i - mean).
-void SlotSampler::BuildBlock(std::span<const double> discounts,
-                             double block_mixing, Block* block) {
-  block->first_coin = block->end_coin = static_cast<uint32_t>(coins_.size());
+void SlotSampler::MixBlock(double block_mixing, Block* block) {
   const uint32_t size = block->end - block->begin;
-  if (size == 1) return;
-  if (block_mixing > 0) {
-    double sum = 0;
-    for (uint32_t i = block->begin; i < block->end; ++i) sum += discounts[i];
-    const double mean = sum / size;
-    double sum_targets = 0;
-    double sum_discounts = 0;
-    double ratio = 0;
-    for (uint32_t i = block->begin; i + 1 < block->end; ++i) {
-      sum_targets += targets_[i] - mean;
-      sum_discounts += discounts[i] - mean;
-      if (sum_discounts <= negligible_) continue;
-      ratio = std::max(ratio, sum_targets / sum_discounts);
-    }
-    block->uniform = OnGrid(block_mixing * (1 - std::min(ratio, 1.0)));
-    if (block->uniform == 1) return;
-    const double rest = 1 - block->uniform;
-    for (uint32_t i = block->begin; i < block->end; ++i) {
-      targets_[i] = (targets_[i] - block->uniform * mean) / rest;
-    }
+  if (size == 1 || block_mixing == 0) return;
+  double sum = 0;
+  for (uint32_t i = block->begin; i < block->end; ++i) sum += discounts_[i];
+  const double mean = sum / size;
+  double sum_targets = 0;
+  double sum_discounts = 0;
+  double ratio = 0;
+  for (uint32_t i = block->begin; i + 1 < block->end; ++i) {
+    sum_targets += targets_[i] - mean;
+    sum_discounts += discounts_[i] - mean;
+    if (sum_discounts <= negligible_) continue;
+    ratio = std::max(ratio, sum_targets / sum_discounts);
   }
+  block->uniform = OnGrid(block_mixing * (1 - std::min(ratio, 1.0)));
+  const double rest = 1 - block->uniform;
+  if (rest == 0) return;  // No d'.
+  for (uint32_t i = block->begin; i < block->end; ++i) {
+    targets_[i] = (targets_[i] - block->uniform * mean) / rest;
+  }
+}
+
+void SlotSampler::MakeCoins(Block* block) {
+  block->first_coin = block->end_coin = static_cast<uint32_t>(coins_.size());
+  if (block->end - block->begin == 1 || block->uniform == 1) return;
   givers_.clear();
   for (uint32_t i = block->begin; i < block->end; ++i) {
-    current_[i] = discounts[i];
+    current_[i] = discounts_[i];
     if (current_[i] - targets_[i] > negligible_) {
       givers_.push_back(i);
       continue;
@@ -244,7 +239,7 @@ void SlotSampler::Draw(std::span<const double> numbers,
     }
   }
   for (uint32_t r = 0; r < num_shown_; ++r) {
-    outcome[r] = static_cast<int32_t>(order_[slots_[r]]);
+    outcome[r] = order_[slots_[r]];
   }
   if (view_ == SlotView::kSet) std::sort(outcome.begin(), outcome.end());
 }

@@ -32,9 +32,10 @@ enum class SlotView { kList, kSet };
 
 // A lottery over n >= 1 items and as many slots. Views.
 struct SlotTargets {
-  std::span<const double> discounts;           // D by slot, non-increasing.
+  std::span<const double>
+      discounts;  // D by slot, >= 0, non-increasing; then 0.
   std::span<const double> expected_discounts;  // d by item.
-  std::span<const uint32_t> order;             // Items by non-increasing d.
+  std::span<const int32_t> order;              // Items by non-increasing d.
   // Places in `order` where blocks begin, the first is 0; empty: wherever the
   // sums of d and D agree.
   std::span<const uint32_t> block_begins;
@@ -47,10 +48,11 @@ struct SlotTargets {
 // A reusable workspace: no allocation when warm. Costs O(n).
 class SlotSampler {
  public:
-  // InvalidArgument where sizes differ or are 0, a value is not finite, D
-  // increases, `order` is no order of the items or d increases in a block,
-  // blocks are not ascending, d is not in the reach of D (to 1e-9 D_0), or k or
-  // block_mixing is out of range. Nothing of `targets` is kept.
+  // InvalidArgument where there is no item, sizes differ, a value is not
+  // finite, D increases or is below 0, `order` is no order of the items or d
+  // increases in a block, blocks are not ascending, d is not in the reach of D
+  // (to 1e-9 D_0), or k or block_mixing is out of range. Nothing of `targets`
+  // is kept.
   absl::Status Build(const SlotTargets& targets);
 
   // Random numbers in (0, 1) that Draw() takes.
@@ -87,9 +89,10 @@ class SlotSampler {
   };
 
   absl::Status Validate(const SlotTargets& targets);
-  void FindBlocks(const SlotTargets& targets);
-  void BuildBlock(std::span<const double> discounts, double block_mixing,
-                  Block* block);
+  void FindBlocks(std::span<const uint32_t> begins);
+  absl::Status CheckBlock(const Block& block) const;
+  void MixBlock(double block_mixing, Block* block);
+  void MakeCoins(Block* block);
   void PermuteUniformly(const Block& block, std::span<const double> numbers);
   void TossCoins(const Block& block, std::span<const double> numbers);
 
@@ -108,8 +111,9 @@ class SlotSampler {
   uint32_t num_used_ = 0;        // Places in blocks that show a slot.
   double negligible_ = 0;        // Differences of discounts below are rounding.
   std::vector<uint32_t> order_;  // Item by place.
-  std::vector<uint32_t> places_;  // Place by item.
-  std::vector<double> targets_;   // d, in blocks with coins d', by place.
+  std::vector<uint32_t> places_;   // Place by item.
+  std::vector<double> discounts_;  // D by slot.
+  std::vector<double> targets_;    // d, in blocks with coins d', by place.
   std::vector<Block> blocks_;
   std::vector<Coin> coins_;
   std::vector<double> current_;     // Expected discounts so far, by place.

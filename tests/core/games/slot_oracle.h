@@ -18,7 +18,7 @@ using Outcome = std::vector<int32_t>;
 struct Lottery {
   std::vector<double> discounts;
   std::vector<double> expected;
-  std::vector<uint32_t> order;
+  std::vector<int32_t> order;
   std::vector<uint32_t> block_begins;
 
   SlotTargets Targets(SlotView view, uint32_t num_shown,
@@ -28,12 +28,11 @@ struct Lottery {
   }
 };
 
-inline std::vector<uint32_t> Descending(const std::vector<double>& values) {
-  std::vector<uint32_t> order(values.size());
-  std::iota(order.begin(), order.end(), 0u);
-  std::stable_sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) {
-    return values[a] > values[b];
-  });
+inline std::vector<int32_t> Descending(const std::vector<double>& values) {
+  std::vector<int32_t> order(values.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::stable_sort(order.begin(), order.end(),
+                   [&](int32_t a, int32_t b) { return values[a] > values[b]; });
   return order;
 }
 

@@ -304,8 +304,8 @@ TEST(SlotSamplerTest, NamesOfItemsDoNotMatter) {
   const Lottery lottery =
       RandomLottery(DcgDiscounts(kItems, kItems), 15, 0, &random);
   Lottery renamed = lottery;
-  std::vector<uint32_t> name(kItems);
-  std::iota(name.begin(), name.end(), 0u);
+  std::vector<int32_t> name(kItems);
+  std::iota(name.begin(), name.end(), 0);
   std::reverse(name.begin(), name.end());
   std::swap(name[3], name[17]);
   for (size_t i = 0; i < kItems; ++i) {
@@ -323,7 +323,7 @@ TEST(SlotSamplerTest, NamesOfItemsDoNotMatter) {
     one.Draw(Numbers(seed, one.num_numbers()), first);
     two.Draw(Numbers(seed, two.num_numbers()), second);
     for (size_t r = 0; r < 10; ++r) {
-      ASSERT_EQ(second[r], static_cast<int32_t>(name[first[r]]));
+      ASSERT_EQ(second[r], name[first[r]]);
     }
     ASSERT_EQ(one.LogPropensity(first, &conditionals),
               two.LogPropensity(second, &conditionals));
@@ -357,9 +357,8 @@ TEST(SlotSamplerTest, NamesWhatIsWrong) {
   using L = Lottery*;
   using T = SlotTargets*;
   EXPECT_EQ(message([](L, T) {}), "");
-  EXPECT_THAT(message([](L l, T) { *l = {}; }), HasSubstr("size of discounts"));
-  EXPECT_THAT(message([](L l, T) { l->order.pop_back(); }),
-              HasSubstr("size of order is 2"));
+  EXPECT_THAT(message([](L l, T) { *l = {}; }),
+              HasSubstr("size of order is 0"));
   EXPECT_THAT(message([](L l, T) { l->expected.push_back(0); }),
               HasSubstr("size of expected_discounts is 4"));
   EXPECT_THAT(message([](L l, T) { l->order[1] = 0; }),
@@ -372,6 +371,9 @@ TEST(SlotSamplerTest, NamesWhatIsWrong) {
               HasSubstr("discounts[1] is 2"));
   EXPECT_THAT(message([](L l, T) { l->discounts[0] = HUGE_VAL; }),
               HasSubstr("discounts[0] is inf"));
+  EXPECT_THAT(message([](L l, T) { l->discounts[2] = -1; }),
+              HasSubstr("discounts[2] is -1, must be in [0, 0.5]"));
+  EXPECT_EQ(message([](L l, T) { l->discounts.pop_back(); }), "");
   EXPECT_THAT(message([](L l, T) { l->expected[2] = std::nan(""); }),
               HasSubstr("expected_discounts[2] is nan"));
   EXPECT_THAT(message([](L l, T) { l->expected[0] = 1.1; }),
