@@ -20,21 +20,6 @@ constexpr uint32_t kFirstBlock = 1;
 // Up to here insertion into the top_k beats a partition of everything.
 constexpr uint32_t kInsertionTopK = 64;
 
-bool MarkTaken(const ScoredCandidates& candidates,
-               std::span<const int32_t> action, std::vector<uint8_t>* taken) {
-  const size_t m = candidates.scores.size();
-  if (action.size() != candidates.top_k) return false;
-  taken->assign(m, 0);
-  for (const int32_t position : action) {
-    if (position < 0 || static_cast<size_t>(position) >= m ||
-        (*taken)[position] != 0) {
-      return false;
-    }
-    (*taken)[position] = 1;
-  }
-  return true;
-}
-
 // The top_k positions of largest key in descending order, ties by position.
 void SortTop(std::span<const double> keys, uint32_t top_k,
              std::vector<int32_t>* order) {
@@ -118,6 +103,21 @@ void PolicyConditionals(const ScoredCandidates& candidates, double alpha,
 
 }  // namespace
 
+bool MarkTaken(const ScoredCandidates& candidates,
+               std::span<const int32_t> action, std::vector<uint8_t>* taken) {
+  const size_t m = candidates.scores.size();
+  if (action.size() != candidates.top_k) return false;
+  taken->assign(m, 0);
+  for (const int32_t position : action) {
+    if (position < 0 || static_cast<size_t>(position) >= m ||
+        (*taken)[position] != 0) {
+      return false;
+    }
+    (*taken)[position] = 1;
+  }
+  return true;
+}
+
 bool RankingDistribution::CanDraw(const ScoredCandidates& candidates) const {
   if (!mixture_.has_policy()) return true;
   // Counted, not searched: no branch and no chain of dependent maxima.
@@ -143,7 +143,7 @@ double RankingDistribution::Propensity(
   }
   double log_odds = 0;
   return MixWithUniformOrders(mixture_, candidates.scores.size(), *conditionals,
-                         &log_odds);
+                              &log_odds);
 }
 
 void RankingDistribution::Sample(const ScoredCandidates& candidates,
@@ -231,7 +231,7 @@ double RankingDistribution::LogPropensityGradient(
   }
   double log_odds = 0;
   const double log_h = MixWithUniformOrders(mixture_, candidates.scores.size(),
-                                       scratch.conditionals, &log_odds);
+                                            scratch.conditionals, &log_odds);
   const double scale =
       mixture_.has_uniform()
           ? alpha_ * stable::Exp(LogMixture::LogPolicyPosterior(log_odds))
