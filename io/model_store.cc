@@ -92,6 +92,18 @@ absl::Status ValidateGame(const model::v1::GameRanking& game) {
         absl::StrCat("policy.game_ranking.block_mixing is ",
                      Number(game.block_mixing()), ", must be in [0, 1]"));
   }
+  const double share = game.plackett_luce_mixture();
+  if (!(share >= 0 && share <= 1)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("policy.game_ranking.plackett_luce_mixture is ",
+                     Number(share), ", must be in [0, 1]"));
+  }
+  const double scale = game.plackett_luce_scale();
+  if (!(scale >= 0 && scale <= kMaxInverseTemperature)) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "policy.game_ranking.plackett_luce_scale is ", Number(scale),
+        ", must be in [0, ", Number(kMaxInverseTemperature), "]"));
+  }
   return absl::OkStatus();
 }
 

@@ -56,6 +56,12 @@ class LogMixture {
   double log_uniform_;
 };
 
+// log h of an order, or of its first ranks: `conditionals` hold p's
+// log-probability of each rank given those above and get h's; `others` hold
+// q's.
+double MixOrders(const LogMixture& mixture, std::span<const double> others,
+                 std::span<double> conditionals);
+
 // log h of an order, or of its first ranks: `conditionals` hold the policy's
 // log-probability of each rank given those above and get those of its mixture
 // with the uniform order of `num_items`. Where 0 < ε < 1 the log-odds that the

@@ -33,6 +33,7 @@ struct DistributionScratch {
   // Of games.
   RankingGame game;
   RankingEquilibrium equilibrium;
+  std::vector<double> others;
   std::vector<uint32_t> block_begins;
   SlotSampler slots;
 };

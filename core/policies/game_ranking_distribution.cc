@@ -15,6 +15,7 @@ using model::v1::GameRanking;
 
 constexpr uint32_t kMaxCutoff = 1'000'000;
 constexpr double kDefaultBlockMixing = 0.9;
+constexpr double kMaxScale = 1e6;
 // Candidates up to which the discounts of all ranks are at hand.
 constexpr size_t kRanksAtHand = 1024;
 
@@ -46,17 +47,27 @@ absl::StatusOr<Discounts> MakeDiscounts(const GameRanking& game) {
   return Discounts::Dcg(cutoff == 0 ? kRanksAtHand : cutoff);
 }
 
+double BlockMixing(const GameRanking& game) {
+  return game.has_block_mixing() ? game.block_mixing() : kDefaultBlockMixing;
+}
+
+double PlackettLuceScale(const GameRanking& game) {
+  return game.plackett_luce_scale() == 0 ? 1 : game.plackett_luce_scale();
+}
+
 }  // namespace
 
 GameRankingDistribution::GameRankingDistribution(double inverse_temperature,
                                                  double uniform_mixture,
-                                                 double block_mixing,
-                                                 bool all_ranks,
+                                                 const GameRanking& game,
                                                  Discounts discounts)
     : alpha_(inverse_temperature),
       mixture_(uniform_mixture),
-      block_mixing_(block_mixing),
-      all_ranks_(all_ranks),
+      block_mixing_(BlockMixing(game)),
+      plackett_luce_mixture_(game.plackett_luce_mixture()),
+      plackett_luce_alpha_(inverse_temperature * PlackettLuceScale(game)),
+      plackett_luce_(plackett_luce_alpha_, 0),
+      all_ranks_(game.cutoff() == 0),
       discounts_(std::move(discounts)),
       uniform_(1, 1) {}
 
@@ -65,15 +76,25 @@ GameRankingDistribution::Create(double inverse_temperature,
                                 double uniform_mixture,
                                 const GameRanking& game) {
   ASSIGN_OR_RETURN(Discounts discounts, MakeDiscounts(game));
-  const double block_mixing =
-      game.has_block_mixing() ? game.block_mixing() : kDefaultBlockMixing;
+  const double block_mixing = BlockMixing(game);
   if (!(block_mixing >= 0 && block_mixing <= 1)) {
     return absl::InvalidArgumentError(absl::StrCat(
         "game_ranking.block_mixing is ", block_mixing, ", must be in [0, 1]"));
   }
+  const double share = game.plackett_luce_mixture();
+  if (!(share >= 0 && share <= 1)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("game_ranking.plackett_luce_mixture is ", share,
+                     ", must be in [0, 1]"));
+  }
+  const double scale = PlackettLuceScale(game);
+  if (!(scale > 0 && scale <= kMaxScale)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("game_ranking.plackett_luce_scale is ", scale,
+                     ", must be in (0, ", kMaxScale, "], or 0 for 1"));
+  }
   return std::unique_ptr<const ActionDistribution>(new GameRankingDistribution(
-      inverse_temperature, uniform_mixture, block_mixing, game.cutoff() == 0,
-      std::move(discounts)));
+      inverse_temperature, uniform_mixture, game, std::move(discounts)));
 }
 
 // Candidates in no block have expected discount 0 and are a block each, in the
@@ -110,6 +131,13 @@ bool GameRankingDistribution::Prepare(const ScoredCandidates& candidates,
   std::vector<double>& psi = scratch->values;
   psi.resize(m);
   for (size_t i = 0; i < m; ++i) psi[i] = scale * candidates.scores[i];
+  if (plackett_luce_mixture_.has_uniform()) {
+    for (const double score : candidates.scores) {
+      if (!(std::abs(plackett_luce_alpha_ * score) <= kMaxRankingLogit)) {
+        return false;
+      }
+    }
+  }
   std::optional<Discounts> more;
   if (all_ranks_ && m > discounts_.size()) more = Discounts::Dcg(m);
   const Discounts& discounts = more ? *more : discounts_;
@@ -137,6 +165,11 @@ double GameRankingDistribution::Propensity(
   }
   if (mixture_.has_policy()) {
     scratch->slots.LogPropensity(action, conditionals);
+    if (plackett_luce_mixture_.has_uniform()) {
+      plackett_luce_.ConditionalLogPropensities(candidates, action,
+                                                &scratch->others);
+      MixOrders(plackett_luce_mixture_, scratch->others, *conditionals);
+    }
   } else {
     conditionals->assign(action.size(), 0);
   }
@@ -152,8 +185,13 @@ void GameRankingDistribution::Sample(const ScoredCandidates& candidates,
   DistributionScratch& scratch = ScratchOf(candidates, &local);
   DCHECK(candidates.top_k >= 1 && candidates.top_k <= candidates.scores.size());
   const bool prepared = Prepare(candidates, &scratch);
-  if (!prepared || random.Uniform(kPart) < mixture_.epsilon()) {
+  const double epsilon = mixture_.epsilon();
+  const double part = random.Uniform(kPart);
+  if (!prepared || part < epsilon) {
     uniform_.Sample(candidates, random, draw);
+  } else if (part <
+             epsilon + (1 - epsilon) * plackett_luce_mixture_.epsilon()) {
+    plackett_luce_.Sample(candidates, random, draw);
   } else {
     std::vector<double>& numbers = scratch.values;
     numbers.resize(scratch.slots.num_numbers());
@@ -208,6 +246,13 @@ double GameRankingDistribution::FirstProbabilities(
     return 0;
   }
   scratch.slots.FirstProbabilities(probabilities);
+  if (const double eta = plackett_luce_mixture_.epsilon(); eta > 0) {
+    scratch.others.resize(probabilities.size());
+    plackett_luce_.FirstProbabilities(candidates, scratch.others);
+    for (size_t i = 0; i < probabilities.size(); ++i) {
+      probabilities[i] = (1 - eta) * probabilities[i] + eta * scratch.others[i];
+    }
+  }
   for (double& p : probabilities) p = (1 - mixture_.epsilon()) * p + uniform;
   return 0;
 }

@@ -11,6 +11,9 @@
 // game of ψ / (1-ε), and core/games/slot_sampler.h draws an order with its
 // expected discounts.
 //
+// Where asked for, p is further mixed with Plackett-Luce: p = (1-η) game + η
+// PL.
+//
 // Costs O(m log m) for a draw, as for a probability. Between blocks of
 // candidates an order is certain: without ε most orders are impossible, log h =
 // -infinity. Potentials beyond ±1e300 make every order impossible.
@@ -27,8 +30,8 @@ namespace sortition {
 class GameRankingDistribution : public ActionDistribution {
  public:
   // InvalidArgument where the discount is unset, cutoff is above 1e6, or 0 with
-  // PRECISION, or block_mixing is outside [0, 1]. Requires inverse_temperature
-  // and uniform_mixture in their ranges.
+  // PRECISION, or the other fields are not in their ranges. Requires
+  // inverse_temperature and uniform_mixture in their ranges.
   static absl::StatusOr<std::unique_ptr<const ActionDistribution>> Create(
       double inverse_temperature, double uniform_mixture,
       const model::v1::GameRanking& game);
@@ -48,14 +51,15 @@ class GameRankingDistribution : public ActionDistribution {
                                std::span<const int32_t> action,
                                std::span<double> score_gradient,
                                double* abstain_gradient) const override;
-  // The order of the scores: no coin of the draw is likelier to swap than not.
+  // The order of the scores: no coin of the draw is likelier to swap than not,
+  // and it is that of Plackett-Luce too.
   Action Mode(const ScoredCandidates& candidates) const override;
   double FirstProbabilities(const ScoredCandidates& candidates,
                             std::span<double> probabilities) const override;
 
  private:
   GameRankingDistribution(double inverse_temperature, double uniform_mixture,
-                          double block_mixing, bool all_ranks,
+                          const model::v1::GameRanking& game,
                           Discounts discounts);
 
   // Solves the game and builds scratch->slots; false where that is impossible.
@@ -75,6 +79,9 @@ class GameRankingDistribution : public ActionDistribution {
   double alpha_;
   LogMixture mixture_;
   double block_mixing_;
+  LogMixture plackett_luce_mixture_;  // "Uniform" stands for Plackett-Luce.
+  double plackett_luce_alpha_;
+  RankingDistribution plackett_luce_;
   bool all_ranks_;  // However many there are; `discounts_` has some of them.
   Discounts discounts_;
   RankingDistribution uniform_;

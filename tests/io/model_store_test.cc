@@ -334,6 +334,20 @@ INSTANTIATE_TEST_SUITE_P(
                    game->set_block_mixing(kNan);
                  },
                  "policy.game_ranking.block_mixing is nan, must be in [0, 1]"},
+        BadModel{"PlackettLuceMixture",
+                 [](auto* m) {
+                   auto* game = m->mutable_policy()->mutable_game_ranking();
+                   game->set_discount(model::v1::GameRanking::DCG);
+                   game->set_plackett_luce_mixture(1.5);
+                 },
+                 "policy.game_ranking.plackett_luce_mixture is 1.5"},
+        BadModel{"PlackettLuceScale",
+                 [](auto* m) {
+                   auto* game = m->mutable_policy()->mutable_game_ranking();
+                   game->set_discount(model::v1::GameRanking::DCG);
+                   game->set_plackett_luce_scale(-1);
+                 },
+                 "policy.game_ranking.plackett_luce_scale is -1"},
         BadModel{"NoLabels",
                  [](auto* m) {
                    m->mutable_policy()->mutable_independent_labels();

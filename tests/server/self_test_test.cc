@@ -38,6 +38,8 @@ model::v1::Policy Plays(double inverse_temperature, double mixture,
 TEST(SelfTestTest, SoundPoliciesPass) {
   model::v1::Policy abstains = Selects(1, 0.1);
   abstains.mutable_softmax_selection()->set_abstain_score(0.5);
+  model::v1::Policy mixed = Plays(1, 0.1, 0);
+  mixed.mutable_game_ranking()->set_plackett_luce_mixture(0.3);
   for (const model::v1::Policy& policy :
        {Selects(1, 0), Selects(1e6, 0), Selects(1e-6, 0.5), Selects(3, 1),
         abstains, Ranks(1, 0), Ranks(1e6, 0.02), Ranks(0.01, 1), Plays(1, 0, 0),
