@@ -80,7 +80,7 @@ absl::Status SizedSetSampler::Build(uint32_t num_items,
   }
   double sum = 0;
   for (const SizedSets& sets : sizes) {
-    const absl::Status status = AddSize(sets, block_mixing);
+    absl::Status status = AddSize(sets, block_mixing);
     if (!status.ok()) {
       sizes_.clear();
       return status;

@@ -334,6 +334,38 @@ TEST(GameRankingLargeTest, LargeRankingsReplayBitForBit) {
   }
 }
 
+// Whatever the scores: what is drawn is possible, and is what is replayed.
+TEST(GameRankingLargeTest, DrawsFromScoresOfAnySize) {
+  RandomSequence random(SeedKey(8));
+  DistributionScratch scratch;
+  Draw draw;
+  for (int round = 0; round < 600; ++round) {
+    GameCase c;
+    c.scores.resize(1 + random.Below(round % 10 == 0 ? 2000 : 30));
+    const double scale = std::pow(10.0, 500 * random.Uniform() - 280);
+    const double offset = random.Below(3) == 0 ? 1e3 * scale : 0;
+    for (double& score : c.scores) {
+      score = offset + scale * (random.Below(2) == 0
+                                    ? static_cast<double>(random.Below(5))
+                                    : random.Normal());
+    }
+    c.top_k = static_cast<uint32_t>(1 + random.Below(c.scores.size()));
+    c.game =
+        Game(random.Below(2) == 0 ? GameRanking::DCG : GameRanking::PRECISION,
+             static_cast<uint32_t>(1 + random.Below(40)));
+    c.game.set_block_mixing(0.25 * static_cast<double>(random.Below(5)));
+    ScoredCandidates candidates = c.Candidates();
+    candidates.scratch = &scratch;
+    const auto distribution = c.Distribution();
+    for (uint64_t seed = 0; seed < 5; ++seed) {
+      distribution->Sample(candidates, CounterRandom(SeedKey(seed)), &draw);
+      ASSERT_TRUE(std::isfinite(draw.log_propensity));
+      ASSERT_EQ(distribution->LogPropensity(c.Candidates(), draw.action),
+                draw.log_propensity);
+    }
+  }
+}
+
 TEST(GameRankingLargeTest, PotentialsOutOfRangeMakeEveryOrderImpossible) {
   for (const double score : {1e301, 1e10}) {
     const double epsilon = score == 1e10 ? 0.1 : 0;
