@@ -51,8 +51,9 @@ class GameRankingDistribution : public ActionDistribution {
                                std::span<const int32_t> action,
                                std::span<double> score_gradient,
                                double* abstain_gradient) const override;
-  // The order of the scores: no coin of the draw is likelier to swap than not,
-  // and it is that of Plackett-Luce too.
+  // The order of the scores. Of whole orders it is the most probable, as no
+  // coin of the draw is likelier to swap than not, and so it is for
+  // Plackett-Luce; of prefixes the tests find it so.
   Action Mode(const ScoredCandidates& candidates) const override;
   double FirstProbabilities(const ScoredCandidates& candidates,
                             std::span<double> probabilities) const override;
