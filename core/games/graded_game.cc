@@ -13,6 +13,10 @@ namespace {
 // Of sums of discounts, in units of the largest, per item.
 constexpr double kRounding = 1e-15;
 
+// Targets within so many of the largest discount keep all but two of its digits
+// when they are added to it.
+constexpr double kNear = 100;
+
 absl::Status CheckGains(std::span<const double> gains) {
   if (gains.size() < 2) {
     return absl::InvalidArgumentError(absl::StrCat(
@@ -112,103 +116,125 @@ void GradedGame::ArrangeMembers(std::span<const double> psi,
                                 std::span<const double> gains,
                                 const Discounts& discounts) {
   const size_t num_levels = gains.size();
-  const auto last = static_cast<int32_t>(num_levels - 1);
-  members_.resize(num_items_);
+  const size_t last = num_levels - 1;
+  level_ends_.assign(num_levels, 0);
+  by_target_.resize(num_items_);
   for (size_t i = 0; i < num_items_; ++i) {
     const double* const row = psi.data() + i * num_levels;
-    const int32_t level = levels_[i];
-    members_[i] = {
-        .target = (row[last] - row[0]) / gains[last],
+    by_target_[i] = {(row[last] - row[0]) / gains[last],
+                     static_cast<int32_t>(i)};
+    ++level_ends_[last - levels_[i]];
+  }
+  SortItems(&by_target_, &buffer_);
+  std::exclusive_scan(level_ends_.begin(), level_ends_.end(),
+                      level_ends_.begin(), size_t{0});
+  members_.resize(num_items_);
+  for (const KeyedItem& keyed : by_target_) {
+    const size_t i = keyed.item;
+    const size_t level = levels_[i];
+    members_[level_ends_[last - level]++] = {
+        .target = keyed.psi,
         .low = level < last ? slopes_[level * num_items_ + i] : -HUGE_VAL,
         .high = level > 0 ? slopes_[(level - 1) * num_items_ + i] : HUGE_VAL,
         .share = 0,
-        .item = static_cast<int32_t>(i),
-        .level = level};
+        .item = keyed.item};
   }
-  std::sort(members_.begin(), members_.end(),
-            [](const Member& a, const Member& b) {
-              if (a.level != b.level) return a.level > b.level;
-              if (a.target != b.target) return a.target > b.target;
-              return a.item < b.item;
-            });
   ranges_.clear();
-  for (size_t begin = 0; begin < num_items_;) {
-    size_t end = begin;
-    while (end < num_items_ && members_[end].level == members_[begin].level) {
-      ++end;
-    }
+  size_t begin = 0;
+  for (const size_t end : level_ends_) {
     // No d is outside the level's discounts, so the bounds may be finite.
     for (size_t r = begin; r < end; ++r) {
-      members_[r].high =
-          std::clamp(members_[r].high, discounts[end - 1], discounts[begin]);
-      members_[r].low =
-          std::clamp(members_[r].low, discounts[end - 1], members_[r].high);
+      Member& member = members_[r];
+      member.high =
+          std::clamp(member.high, discounts[end - 1], discounts[begin]);
+      member.low = std::clamp(member.low, discounts[end - 1], member.high);
     }
-    ranges_.push_back({begin, end});
+    if (end > begin) ranges_.push_back({begin, end});
     begin = end;
   }
 }
 
-// share = clip(target + τ, low, high) with the right sum. As bounds are within
-// [0, D], every bend is at a τ in [-target_j, D - target_j] for some j; τ is
-// relative to the first such j that reaches the sum, so that large targets
-// cancel before τ is added.
+// share = clip(target + τ, low, high) with the right sum, τ = t - reference. As
+// bounds are within [0, most], every bend is at a τ in [-target, most - target]
+// of some member. Where targets are far apart, the reference is the first
+// member that reaches the sum, so that large targets cancel before t is added.
 void GradedGame::Share(Range range, const Discounts& discounts) {
   const std::span<Member> members(members_.begin() + range.begin,
                                   members_.begin() + range.end);
   const double most = discounts[range.begin];
-  const double total = discount_sums_[range.end] - discount_sums_[range.begin];
-  double reference = 0;
-  const auto share = [&reference](const Member& member, double t) {
-    return std::clamp((member.target - reference) + t, member.low, member.high);
-  };
+  double total = 0;
+  const auto size = static_cast<double>(members.size());
+  double reference = members.front().target;
+  double high = most + (reference - members.back().target);
   const auto evaluate = [&](double t) {
     ClippedSum sum{0, 0};
     for (const Member& member : members) {
       const double value = (member.target - reference) + t;
-      sum.value += std::clamp(value, member.low, member.high);
-      sum.slope += value > member.low && value < member.high ? 1 : 0;
+      const double share = std::max(member.low, std::min(value, member.high));
+      sum.value += share;
+      sum.slope += share == value ? 1 : 0;
     }
     return sum;
   };
-  const auto place = std::partition_point(members.begin(), members.end() - 1,
-                                          [&](const Member& member) {
-                                            reference = member.target;
-                                            return evaluate(most).value < total;
-                                          });
-  reference = place->target;
-  const double tolerance =
-      kRounding / 8 * most * static_cast<double>(members.size());
-  const double t = SolveClippedSum({0, most, total, tolerance}, evaluate);
-  for (Member& member : members) member.share = share(member, t);
+  double drops = 0;
+  for (size_t r = range.begin; r < range.end; ++r) {
+    total += discounts[r];
+    drops += reference - members_[r].target;
+  }
+  double start = (total + drops) / size;  // Right where nothing is clipped.
+  if (high > kNear * most) {
+    const auto place = std::partition_point(
+        members.begin(), members.end() - 1, [&](const Member& member) {
+          reference = member.target;
+          return evaluate(most).value < total;
+        });
+    reference = place->target;
+    high = most;
+    start = most / 2;
+  }
+  const double tolerance = kRounding * most * size;
+  const double t =
+      SolveClippedSum({0, high, start, total, tolerance}, evaluate);
+  for (Member& member : members) {
+    member.share =
+        std::clamp((member.target - reference) + t, member.low, member.high);
+  }
 }
 
 size_t GradedGame::SplitOff(Range range, const Discounts& discounts) {
   const size_t size = range.end - range.begin;
-  const auto first =
-      members_.begin() + static_cast<std::ptrdiff_t>(range.begin);
+  Member* const members = members_.data() + range.begin;
+  // They fall already, mostly: shares fall with targets but for the bounds.
+  bool in_order = true;
+  for (size_t r = 1; r < size; ++r) {
+    in_order = in_order && members[r - 1].share >= members[r].share;
+  }
   by_share_.resize(size);
   std::iota(by_share_.begin(), by_share_.end(), 0);
-  std::sort(by_share_.begin(), by_share_.end(), [&](int32_t a, int32_t b) {
-    return first[a].share != first[b].share ? first[a].share > first[b].share
-                                            : a < b;
-  });
-  double most = kRounding * discounts[range.begin] * static_cast<double>(size);
+  if (!in_order) {
+    std::sort(by_share_.begin(), by_share_.end(), [&](int32_t a, int32_t b) {
+      return members[a].share != members[b].share
+                 ? members[a].share > members[b].share
+                 : a < b;
+    });
+  }
+  double most =
+      2 * kRounding * discounts[range.begin] * static_cast<double>(size);
   double excess = 0;
   size_t num_split = 0;
   for (size_t r = 0; r + 1 < size; ++r) {
-    excess += first[by_share_[r]].share - discounts[range.begin + r];
+    excess += members[by_share_[r]].share - discounts[range.begin + r];
     if (excess > most) {
       most = excess;
       num_split = r + 1;
     }
   }
-  if (num_split == 0) return 0;
+  if (num_split == 0 || in_order) return num_split;
   // Both parts keep the order of targets.
   std::sort(by_share_.begin(), by_share_.begin() + num_split);
   std::sort(by_share_.begin() + num_split, by_share_.end());
-  moved_.assign(first, first + static_cast<std::ptrdiff_t>(size));
-  for (size_t r = 0; r < size; ++r) first[r] = moved_[by_share_[r]];
+  moved_.assign(members, members + size);
+  for (size_t r = 0; r < size; ++r) members[r] = moved_[by_share_[r]];
   return num_split;
 }
 
@@ -230,14 +256,14 @@ absl::Status GradedGame::Solve(std::span<const double> psi,
   RETURN_IF_ERROR(FindLevels(gains, discounts, &value));
   equilibrium->value = value;
   WriteProbabilities(gains, &equilibrium->level_probabilities);
-  discount_sums_.assign(1, 0);
-  for (size_t r = 0; r < num_items_; ++r) {
-    discount_sums_.push_back(discount_sums_.back() + discounts[r]);
-  }
   ArrangeMembers(psi, gains, discounts);
   while (!ranges_.empty()) {
     const Range range = ranges_.back();
     ranges_.pop_back();
+    if (range.end - range.begin == 1) {
+      members_[range.begin].share = discounts[range.begin];
+      continue;
+    }
     Share(range, discounts);
     const size_t num_split = SplitOff(range, discounts);
     if (num_split == 0) continue;

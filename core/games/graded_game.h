@@ -53,7 +53,6 @@ class GradedGame {
     double high;
     double share;  // d.
     int32_t item;
-    int32_t level;
   };
   struct Range {
     size_t begin;
@@ -81,10 +80,11 @@ class GradedGame {
   std::vector<uint8_t> is_vertex_;  // n × K: on the envelope.
   std::vector<int32_t> corners_;
   std::vector<int32_t> levels_;  // By item.
+  std::vector<KeyedItem> by_target_, buffer_;
+  std::vector<size_t> level_ends_;
   std::vector<Member> members_, moved_;
   std::vector<int32_t> by_share_;
   std::vector<Range> ranges_;
-  std::vector<double> discount_sums_;  // Of the first r ranks.
   RankingGame binary_;
   RankingEquilibrium binary_equilibrium_;
 };

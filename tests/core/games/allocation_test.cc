@@ -60,7 +60,7 @@ TEST(AllocationTest, WarmSolversAllocateNothing) {
     CHECK(SmoothAdversary(games[g], e.expected_discounts, {0, 7}, 0.1, q).ok());
   });
   ExpectWarm(
-      [&](int g) { CHECK(ranking.Solve(games[g], dcg10, {}, &e)); }.ok());
+      [&](int g) { CHECK(ranking.Solve(games[g], dcg10, {}, &e).ok()); });
   ExpectWarm([&](int g) {
     CHECK(precision.Solve(games[g], 7, {7, 7}, &e).ok());
   });

@@ -151,8 +151,8 @@ TEST(GradedGameTest, HugePotentialsSpoilNothing) {
   const std::vector<double> gains = {0, 1, 3};
   const GradedEquilibrium e = Solved(psi, gains, Discounts::Dcg(5));
   EXPECT_LE(HullViolation(Discounts::Dcg(5), e.expected_discounts), 1e-14);
-  EXPECT_NEAR(e.expected_discounts[0], 1, 1e-15);
-  EXPECT_NEAR(e.expected_discounts[4], Discounts::Dcg(5)[4], 1e-15);
+  EXPECT_NEAR(e.expected_discounts[0], 1, 1e-14);
+  EXPECT_NEAR(e.expected_discounts[4], Discounts::Dcg(5)[4], 1e-14);
 }
 
 TEST(GradedGameTest, RefusesWhatIsNoGame) {
