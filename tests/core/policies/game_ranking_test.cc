@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "core/base/random.h"
 #include "core/policies/game_ranking_distribution.h"
 #include "core/policies/linear_policy.h"
@@ -363,6 +364,39 @@ TEST(GameRankingLargeTest, DrawsFromScoresOfAnySize) {
       ASSERT_EQ(distribution->LogPropensity(c.Candidates(), draw.action),
                 draw.log_propensity);
     }
+  }
+}
+
+// Pinned: a change of one bit makes logged decisions impossible to verify.
+TEST(GameRankingLargeTest, KeepsTheBitsOfLoggedDecisions) {
+  GameCase c;
+  c.scores = {0.31, 0.3, 0.25, 1.4, 0.33, -0.5, 0.3, 0.9};
+  c.game = Game(GameRanking::DCG, 0);
+  c.game.set_plackett_luce_mixture(0.25);
+  c.top_k = 5;
+  c.inverse_temperature = 0.75;
+  c.uniform_mixture = 0.1;
+  struct Golden {
+    uint64_t seed;
+    Action action;
+    double log_propensity;
+    double last_conditional;
+  };
+  for (const Golden& golden : std::vector<Golden>{
+           {1, {0, 6, 7, 4, 1}, -0x1.464970f46a39p+3, -0x1.7fbe06bb28049p+0},
+           {4, {3, 7, 4, 1, 0}, -0x1.3e951f7307b53p+1, -0x1.9a75ad3b8a6dbp-4},
+           {8,
+            {3, 7, 2, 0, 6},
+            -0x1.5c722c4274cbbp+2,
+            -0x1.8c1e8b2a0d411p+0}}) {
+    Draw draw;
+    c.Distribution()->Sample(c.Candidates(),
+                             CounterRandom(SeedKey(golden.seed)), &draw);
+    EXPECT_EQ(draw.action, golden.action);
+    EXPECT_EQ(draw.log_propensity, golden.log_propensity)
+        << absl::StrFormat("%a", draw.log_propensity);
+    EXPECT_EQ(draw.conditional_log_propensities.back(), golden.last_conditional)
+        << absl::StrFormat("%a", draw.conditional_log_propensities.back());
   }
 }
 
