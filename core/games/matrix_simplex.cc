@@ -28,6 +28,8 @@ void MatrixSimplex::Clear(double lowest_payoff, double perturbation) {
   random_ = 0;
   num_rows_ = num_columns_ = 0;
   num_pivots_ = 0;
+  row_strategy_.clear();
+  column_strategy_.clear();
   row_bounds_.clear();
   column_profits_.clear();
   rhs_.clear();
@@ -323,8 +325,10 @@ bool MatrixSimplex::Solve() {
 }
 
 void MatrixSimplex::RemoveRow(int row) {
-  CHECK(RowIsIdle(row));
+  CHECK(RowIsIdle(row) && StrategiesAreCurrent());
   const int last = --num_rows_;
+  row_strategy_[row] = row_strategy_[last];
+  row_strategy_.pop_back();
   const int place = place_of_row_[row];
   // The last tableau row moves to where the slack was basic.
   if (place != last) {
@@ -347,8 +351,10 @@ void MatrixSimplex::RemoveRow(int row) {
 }
 
 void MatrixSimplex::RemoveColumn(int column) {
-  CHECK(ColumnIsIdle(column));
+  CHECK(ColumnIsIdle(column) && StrategiesAreCurrent());
   const int last = --num_columns_;
+  column_strategy_[column] = column_strategy_[last];
+  column_strategy_.pop_back();
   const int place = ~place_of_column_[column];
   for (int i = 0; i < num_rows_; ++i) {
     tableau_[index(i, place)] = tableau_[index(i, last)];

@@ -44,7 +44,8 @@ class MatrixSimplex {
   // probability is 0.
   bool RowIsIdle(int row) const { return place_of_row_[row] >= 0; }
   bool ColumnIsIdle(int column) const { return place_of_column_[column] < 0; }
-  // Requires an idle one. The last row (column) takes its index.
+  // Requires an idle one, and no addition since Solve(). The last row (column)
+  // takes its index, in the strategies too.
   void RemoveRow(int row);
   void RemoveColumn(int column);
 
@@ -53,6 +54,10 @@ class MatrixSimplex {
     return static_cast<size_t>(row) * stride_ + column;
   }
   double* tableau_row(int row) { return &tableau_[index(row, 0)]; }
+  bool StrategiesAreCurrent() const {
+    return static_cast<int>(row_strategy_.size()) == num_rows_ &&
+           static_cast<int>(column_strategy_.size()) == num_columns_;
+  }
   void Reserve(int rows, int columns);
   double Perturbed();
   void FillTableau();

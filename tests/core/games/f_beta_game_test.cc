@@ -1,0 +1,260 @@
+#include "core/games/f_beta_game.h"
+
+#include <bit>
+#include <cmath>
+#include <limits>
+#include <numeric>
+#include <string>
+
+#include "Eigen/Core"
+#include "bench/reference/matrix_game.h"
+#include "core/base/random.h"
+#include "core/games/f_beta_certificate.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/testing/status_matchers.h"
+
+namespace sortition {
+namespace {
+
+using ::testing::DoubleNear;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::Pointwise;
+
+FBetaEquilibrium Solve(const std::vector<double>& psi, double beta = 1,
+                       double tolerance = 1e-9) {
+  FBetaSolver solver;
+  FBetaEquilibrium result;
+  const absl::Status status = solver.Solve(
+      psi, {.beta = beta, .tolerance = tolerance}, nullptr, &result);
+  EXPECT_TRUE(status.ok()) << status;
+  EXPECT_EQ(result.termination, FBetaTermination::kConverged);
+  return result;
+}
+
+// A distribution over sizes, and marginals that sets of the size can have.
+void ExpectFeasible(const std::vector<SizedSets>& strategy, size_t n) {
+  double total = 0;
+  int previous = -1;
+  for (const SizedSets& sets : strategy) {
+    EXPECT_GT(sets.size, previous);
+    previous = sets.size;
+    EXPECT_GT(sets.probability, 0);
+    total += sets.probability;
+    ASSERT_EQ(sets.marginals.size(), n);
+    double sum = 0;
+    for (const double p : sets.marginals) {
+      EXPECT_GE(p, 0);
+      EXPECT_LE(p, 1);
+      sum += p;
+    }
+    EXPECT_NEAR(sum, sets.size, 1e-12 * static_cast<double>(n + 1));
+  }
+  EXPECT_NEAR(total, 1, 1e-12);
+}
+
+// The solver's claims, checked by the certificate.
+void ExpectCertified(const std::vector<double>& psi, double beta,
+                     const FBetaEquilibrium& game, double rounding = 1e-12) {
+  ExpectFeasible(game.predictor, psi.size());
+  ExpectFeasible(game.adversary, psi.size());
+  EXPECT_NEAR(FBetaLowerBound(psi, beta, game.predictor), game.lo, rounding);
+  EXPECT_NEAR(FBetaUpperBound(psi, beta, game.adversary), game.hi, rounding);
+}
+
+// All 2^n sets against all.
+Eigen::MatrixXd FullMatrix(const std::vector<double>& psi, double beta) {
+  const int size = 1 << psi.size();
+  Eigen::MatrixXd payoffs(size, size);
+  for (unsigned a = 0; a < static_cast<unsigned>(size); ++a) {
+    for (unsigned y = 0; y < static_cast<unsigned>(size); ++y) {
+      const double score = (a | y) == 0
+                               ? 1
+                               : (1 + beta * beta) * std::popcount(a & y) /
+                                     (std::popcount(a) +
+                                      beta * beta * std::popcount(y));
+      double potential = 0;
+      for (size_t i = 0; i < psi.size(); ++i) {
+        if ((y >> i & 1) != 0) potential += psi[i];
+      }
+      payoffs(a, y) = score - potential;
+    }
+  }
+  return payoffs;
+}
+
+double ProbabilityOf(const std::vector<SizedSets>& strategy, int size) {
+  for (const SizedSets& sets : strategy) {
+    if (sets.size == size) return sets.probability;
+  }
+  return 0;
+}
+
+std::vector<double> MarginalsOf(const std::vector<SizedSets>& strategy,
+                                size_t n) {
+  std::vector<double> marginals(n);
+  for (const SizedSets& sets : strategy) {
+    for (size_t i = 0; i < n; ++i) {
+      marginals[i] += sets.probability * sets.marginals[i];
+    }
+  }
+  return marginals;
+}
+
+// ψ = 0: the predictor plays ∅ with v and everything otherwise, the adversary ∅
+// with v and a single item otherwise; (1-v)/n · n(1+β²)/(n+β²) = v.
+TEST(FBetaGameTest, WithoutPotentialsEverythingOrNothing) {
+  for (const int n : {1, 3, 5, 40}) {
+    for (const double beta : {0.5, 1.0, 2.0}) {
+      const double b = beta * beta;
+      const FBetaEquilibrium game = Solve(std::vector<double>(n), beta);
+      const double v = (1 + b) / (n + 1 + 2 * b);
+      EXPECT_NEAR(game.lo, v, 1e-14);
+      EXPECT_NEAR(game.hi, v, 1e-14);
+      EXPECT_NEAR(ProbabilityOf(game.predictor, 0), v, 1e-14);
+      EXPECT_NEAR(ProbabilityOf(game.predictor, n), 1 - v, 1e-14);
+      EXPECT_NEAR(ProbabilityOf(game.adversary, 0), v, 1e-14);
+      EXPECT_NEAR(ProbabilityOf(game.adversary, 1), 1 - v, 1e-14);
+      EXPECT_THAT(
+          game.adversary_marginals,
+          Pointwise(DoubleNear(1e-14), std::vector<double>(n, (1 - v) / n)));
+    }
+  }
+}
+
+TEST(FBetaGameTest, OneItemOfSomePotential) {
+  const FBetaEquilibrium game = Solve({0.4});
+  EXPECT_NEAR(game.lo, 0.3, 1e-14);
+  EXPECT_NEAR(ProbabilityOf(game.predictor, 0), 0.3, 1e-14);
+  EXPECT_NEAR(ProbabilityOf(game.predictor, 1), 0.7, 1e-14);
+  EXPECT_NEAR(ProbabilityOf(game.adversary, 0), 0.5, 1e-14);
+}
+
+// 3v + (v+.2) + (v+.1) + (v-.1) + ... : 6 v = 2 - .2 - .2 gives v = 4/15.
+TEST(FBetaGameTest, SmallPotentialsHaveTheClosedForm) {
+  const FBetaEquilibrium game = Solve({0.2, 0.1, -0.1});
+  EXPECT_EQ(game.rounds, 0);
+  EXPECT_NEAR(game.lo, 4. / 15, 1e-14);
+  EXPECT_NEAR(game.hi, 4. / 15, 1e-14);
+  EXPECT_NEAR(ProbabilityOf(game.predictor, 0), 4. / 15, 1e-14);
+  EXPECT_NEAR(ProbabilityOf(game.predictor, 2), 0.6, 1e-14);
+  EXPECT_NEAR(ProbabilityOf(game.predictor, 3), 2. / 15, 1e-14);
+  const std::vector<double> items = {11. / 15, 7. / 12, 17. / 60};
+  EXPECT_THAT(MarginalsOf(game.predictor, 3),
+              Pointwise(DoubleNear(1e-14), items));
+  EXPECT_NEAR(ProbabilityOf(game.adversary, 0), 1. / 3, 1e-14);
+  const std::vector<double> adversary = {1. / 3, 1. / 6, 1. / 6};
+  EXPECT_THAT(game.adversary_marginals,
+              Pointwise(DoubleNear(1e-14), adversary));
+}
+
+TEST(FBetaGameTest, LargePotentialsArePlayedPurely) {
+  for (const double scale : {1.0, 1e3, 1e8}) {
+    const FBetaEquilibrium game =
+        Solve({1.5 * scale, 0.2 * scale, -0.4 * scale, 0.3 * scale});
+    // Σψ⁺ = 2 scale, and the overlap is whole.
+    EXPECT_NEAR(game.lo, 1 - 2 * scale, 1e-15 * scale);
+    EXPECT_NEAR(game.hi, 1 - 2 * scale, 1e-15 * scale);
+    ASSERT_EQ(game.predictor.size(), 1u);
+    EXPECT_THAT(game.predictor[0].marginals, ElementsAre(1, 1, 0, 1));
+    EXPECT_THAT(game.adversary_marginals, ElementsAre(1, 1, 0, 1));
+  }
+  const FBetaEquilibrium nothing = Solve({-1, -1, -1});
+  EXPECT_EQ(nothing.lo, 1);
+  EXPECT_EQ(nothing.hi, 1);
+  EXPECT_EQ(ProbabilityOf(nothing.predictor, 0), 1);
+  EXPECT_EQ(ProbabilityOf(nothing.adversary, 0), 1);
+}
+
+// Values found by linear programming over all sets.
+TEST(FBetaGameTest, ValuesOfKnownGames) {
+  const struct {
+    std::vector<double> psi;
+    double beta;
+    double value;
+  } games[] = {
+      {{0.6, 0.3, 0.2}, 1, -0.1},
+      {{0.5, 0.5, 0.5}, 1, -0.5},
+      // No equilibrium plays only nested sets within each size.
+      {{0.36, 0.14, 0.02, -0.12, -0.2}, 1, 0.167067384660166},
+      {{0.7, 0.24, 0.04, -0.06, -0.1}, 1, -0.138241610496225},
+      {{0.3, 0.2, 0.1, 0}, 2, 73. / 405},
+      {{0, 0, 0}, 2, 5. / 12},
+      {{0, 0, 0}, 0.5, 5. / 18},
+  };
+  for (const auto& [psi, beta, value] : games) {
+    const FBetaEquilibrium game = Solve(psi, beta);
+    EXPECT_NEAR(game.lo, value, 1e-9);
+    EXPECT_NEAR(game.hi, value, 1e-9);
+    ExpectCertified(psi, beta, game);
+  }
+}
+
+// Potentials of a family where all kinds of equilibria occur; every third game
+// has ties, every seventh extremes.
+std::vector<double> RandomPotentials(RandomSequence& random, int n, int game) {
+  const double scale = std::ldexp(0.5, game % 4);
+  const double shift = game / 4 % 3 - 1;
+  const double positives = std::max(1.0, n / 5.0);
+  std::vector<double> psi(n);
+  for (double& potential : psi) {
+    potential = (scale * random.Normal() + shift) / positives;
+    if (game % 3 == 0) potential = std::round(potential * 4) / 4;
+    if (game % 7 == 0 && random.Below(4) == 0) potential *= 1e6;
+  }
+  return psi;
+}
+
+// 1,000 games in all; brute force is 2^n x 2^n.
+class FBetaBruteForceTest : public ::testing::TestWithParam<int> {};
+
+TEST_P(FBetaBruteForceTest, ValueIsThatOfTheFullGame) {
+  const int n = GetParam();
+  const int num_games = n <= 3 ? 200 : n == 4 ? 160 : n == 5 ? 140 : 100;
+  RandomSequence random(HashBytes("brute force"), n);
+  for (int k = 0; k < num_games; ++k) {
+    const std::vector<double> psi = RandomPotentials(random, n, k);
+    const double beta = std::ldexp(0.5, k % 3);
+    const double largest = std::abs(*std::max_element(
+        psi.begin(), psi.end(),
+        [](double a, double b) { return std::abs(a) < std::abs(b); }));
+    const FBetaEquilibrium game = Solve(psi, beta);
+    ExpectCertified(psi, beta, game, 1e-12 + 1e-15 * largest);
+    if (largest > 100) {
+      // Beyond the linear program's accuracy: cut instead.
+      std::vector<double> cut = psi;
+      double lost = 0;
+      for (double& potential : cut) {
+        if (potential > 3) lost += potential - 3;
+        potential = std::clamp(potential, -3.0, 3.0);
+      }
+      const auto full = SolveMatrixGame(FullMatrix(cut, beta));
+      ASSERT_TRUE(full.ok());
+      EXPECT_NEAR(game.lo + lost, full->value, 2e-9 + 1e-15 * largest);
+      continue;
+    }
+    const auto full = SolveMatrixGame(FullMatrix(psi, beta));
+    ASSERT_TRUE(full.ok()) << full.status();
+    EXPECT_NEAR(game.lo, full->value, 2e-9) << k;
+    EXPECT_NEAR(game.hi, full->value, 2e-9) << k;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Sizes, FBetaBruteForceTest,
+                         ::testing::Values(1, 2, 3, 4, 5, 6));
+
+TEST(FBetaGameTest, LargerGamesReachTheirTolerance) {
+  RandomSequence random(HashBytes("larger"));
+  for (const int n : {17, 41, 64, 100}) {
+    for (int k = 0; k < 24; ++k) {
+      const std::vector<double> psi = RandomPotentials(random, n, 7 * k + 1);
+      const FBetaEquilibrium game = Solve(psi, 1, 1e-6);
+      EXPECT_LE(game.hi - game.lo, 1e-6);
+      ExpectCertified(psi, 1, game);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace sortition
