@@ -116,91 +116,95 @@ double FBetaBestResponse::TakeLargest(int size) {
   return sum;
 }
 
-void FBetaBestResponse::Start(int num_items, int limit,
-                              FBetaResponses* responses) {
+void FBetaBestResponse::Start(int num_items, FBetaResponses* responses) {
   responses_ = responses;
-  limit_ = limit;
-  pending_ = false;
-  previous_payoff_ = kInfinity;
   if (responses == nullptr) return;
   responses->sets.Clear(num_items);
   responses->payoff.clear();
 }
 
-// `sign` is 1 where small payoffs are good, -1 where large ones are; payoffs
-// here are times sign.
-void FBetaBestResponse::Offer(int size, double payoff, double sign,
-                              double threshold) {
+// Keeps the items taken as a response, if it is among the best `limit`; `sign`
+// is 1 where small payoffs are good, -1 where large ones are.
+void FBetaBestResponse::Keep(double payoff, double sign, int limit) {
   if (responses_ == nullptr) return;
-  if (pending_ && pending_payoff_ <= payoff) Keep(sign);
-  pending_ = payoff < previous_payoff_ && payoff < threshold;
-  if (pending_) {
-    pending_payoff_ = payoff;
-    pending_cut_.assign(cut_.begin(), cut_.end());
-    if (size == 0) std::copy_n(begin_.begin(), num_runs_, pending_cut_.begin());
-  }
-  previous_payoff_ = payoff;
-}
-
-void FBetaBestResponse::Keep(double sign) {
-  pending_ = false;
   ItemSets& sets = responses_->sets;
   std::vector<double>& payoffs = responses_->payoff;
   int place = 0;
-  if (sets.count() < limit_) {
+  if (sets.count() < limit) {
     place = sets.AddEmpty();
     payoffs.push_back(0);
   } else {
-    for (int k = 1; k < limit_; ++k) {
+    for (int k = 1; k < limit; ++k) {
       if (sign * payoffs[k] > sign * payoffs[place]) place = k;
     }
-    if (sign * payoffs[place] <= pending_payoff_) return;
+    if (sign * payoffs[place] <= sign * payoff) return;
     sets.MakeEmpty(place);
   }
-  payoffs[place] = sign * pending_payoff_;
+  payoffs[place] = payoff;
   for (int r = 0; r < num_runs_; ++r) {
-    sets.AddRange(place, begin_[r], pending_cut_[r]);
+    sets.AddRange(place, begin_[r], cut_[r]);
   }
 }
 
-void FBetaBestResponse::Flush(double sign) {
-  if (pending_) Keep(sign);
+// Takes the item with the largest value less potential back, which it returns.
+double FBetaBestResponse::Return(const SortedFBetaGame& game) {
+  int worst = 0;
+  double largest = -kInfinity;
+  for (int r = 0; r < num_runs_; ++r) {
+    const double last = values_[r] - last_psi_[r];
+    if (last > largest) {
+      largest = last;
+      worst = r;
+    }
+  }
+  taken_psi_ -= last_psi_[worst];
+  --taken_;
+  SetCut(game, worst, cut_[worst] - 1);
+  return largest;
 }
 
 double FBetaBestResponse::Adversary(const SortedFBetaGame& game,
                                     const SizeMarginals& predictor,
-                                    double threshold, int limit,
+                                    const FBetaResponseOptions& options,
                                     FBetaResponses* responses) {
+  const int n = game.num_items;
   FindRuns(game, predictor);
-  Start(game.num_items, limit, responses);
+  Start(n, responses);
   last_psi_.resize(num_runs_);
   next_psi_.resize(num_runs_);
-  for (int r = 0; r < num_runs_; ++r) SetCut(game, r, begin_[r]);
-  taken_ = 0;
-  taken_psi_ = 0;
   const double cost = game.sums[game.num_positive];
   double least = predictor.empty + cost;
-  Offer(0, least, 1, threshold);
-  for (int t = 1; t <= game.num_items; ++t) {
+  if (least < options.threshold) Keep(least, 1, options.limit);
+  for (int r = 0; r < num_runs_; ++r) SetCut(game, r, begin_[r + 1]);
+  taken_ = n;
+  taken_psi_ = game.sums[n];
+  double certified = least;
+  for (int t = n; t > 0;) {
     for (size_t k = 0; k < weights_.size(); ++k) {
       weights_[k] = game.Weight(predictor.sizes[k], t);
     }
     ComputeValues();
-    const double payoff = TakeSmallest(game, t) + cost;
+    double payoff = TakeSmallest(game, t) + cost;
     least = std::min(least, payoff);
-    Offer(t, payoff, 1, threshold);
+    if (payoff < options.threshold) Keep(payoff, 1, options.limit);
+    // W_st falls with t: smaller sets pay at least what they would at t.
+    const double target = std::min(least, options.threshold) - options.slack;
+    do {
+      certified = std::min(certified, payoff);
+      if (--t == 0) break;
+      payoff -= Return(game);
+    } while (payoff >= target);
   }
-  if (responses != nullptr) Flush(1);
-  return least;
+  return certified;
 }
 
 double FBetaBestResponse::Predictor(const SortedFBetaGame& game,
                                     const SizeMarginals& adversary,
-                                    double threshold, int limit,
+                                    const FBetaResponseOptions& options,
                                     FBetaResponses* responses) {
   const int n = game.num_items;
   FindRuns(game, adversary);
-  Start(n, limit, responses);
+  Start(n, responses);
   double cost = game.sums[game.num_positive];
   for (size_t k = 0; k < adversary.sizes.size(); ++k) {
     const double* row = rows_.data() + k * num_runs_;
@@ -211,18 +215,40 @@ double FBetaBestResponse::Predictor(const SortedFBetaGame& game,
   order_.resize(num_runs_);
   std::iota(order_.begin(), order_.end(), 0);
   double largest = adversary.empty + cost;
-  Offer(0, -largest, -1, -threshold);
-  for (int s = 1; s <= n; ++s) {
+  if (largest > options.threshold) Keep(largest, -1, options.limit);
+  double certified = largest;
+  for (int s = 1; s <= n;) {
     for (size_t k = 0; k < weights_.size(); ++k) {
       weights_[k] = game.Weight(s, adversary.sizes[k]);
     }
     ComputeValues();
     const double payoff = TakeLargest(s) + cost;
     largest = std::max(largest, payoff);
-    Offer(s, -payoff, -1, -threshold);
+    if (payoff > options.threshold) Keep(payoff, -1, options.limit);
+    // W_st falls with s: larger sets get at most what they would at s.
+    const double target = std::max(largest, options.threshold) + options.slack;
+    certified = std::max(certified, payoff);
+    s = SkipBelow(s, payoff, target, &certified);
   }
-  if (responses != nullptr) Flush(-1);
-  return largest;
+  return certified;
+}
+
+// The first size above s whose best set could get more than `target`, as far as
+// the values at s tell.
+int FBetaBestResponse::SkipBelow(int s, double payoff, double target,
+                                 double* certified) const {
+  int size = 0;  // Items in the runs before.
+  int next = s + 1;
+  for (const int run : order_) {
+    size += begin_[run + 1] - begin_[run];
+    while (next <= size) {
+      payoff += values_[run];
+      if (payoff > target) return next;
+      *certified = std::max(*certified, payoff);
+      ++next;
+    }
+  }
+  return next;
 }
 
 }  // namespace sortition

@@ -10,26 +10,36 @@
 
 namespace sortition {
 
-// The best responses found, one per size: local optima over the sizes.
+// The best responses found, of different sizes.
 struct FBetaResponses {
   ItemSets sets;
   std::vector<double> payoff;  // Of the mixture against the set.
 };
 
+struct FBetaResponseOptions {
+  // Sets are looked for that are better than this: smaller payoffs for the
+  // adversary, larger ones for the predictor. Sizes that cannot have any are
+  // skipped.
+  double threshold = 0;
+  double slack = 0;  // >= 0; what the bound may lose by skipping more.
+  int limit = 0;     // Responses that are kept, at most.
+};
+
 // Reusable: no allocation when warm.
 class FBetaBestResponse {
  public:
-  // The least payoff that a set of the adversary leaves to the mixture
-  // `predictor`, exactly. At most `limit` sets are put into `responses`: those
-  // with the least payoffs below `threshold`, among the sizes where the payoff
-  // is less than at their neighbours.
+  // A lower bound, within `slack`, of the least payoff that a set of the
+  // adversary leaves to the mixture `predictor`; if none is below `threshold`, a
+  // number >= threshold - slack. The best sets go into `responses`, if not null.
   double Adversary(const SortedFBetaGame& game, const SizeMarginals& predictor,
-                   double threshold, int limit, FBetaResponses* responses);
+                   const FBetaResponseOptions& options,
+                   FBetaResponses* responses);
 
-  // The largest payoff of a set of the predictor against the mixture
-  // `adversary`; sets above `threshold`.
+  // An upper bound of the largest payoff of a set of the predictor against the
+  // mixture `adversary`, likewise.
   double Predictor(const SortedFBetaGame& game, const SizeMarginals& adversary,
-                   double threshold, int limit, FBetaResponses* responses);
+                   const FBetaResponseOptions& options,
+                   FBetaResponses* responses);
 
  private:
   void FindRuns(const SortedFBetaGame& game, const SizeMarginals& mixture);
@@ -37,10 +47,10 @@ class FBetaBestResponse {
   double TakeSmallest(const SortedFBetaGame& game, int size);
   void SetCut(const SortedFBetaGame& game, int run, int cut);
   double TakeLargest(int size);
-  void Offer(int size, double payoff, double sign, double threshold);
-  void Flush(double sign);
-  void Keep(double sign);
-  void Start(int num_items, int limit, FBetaResponses* responses);
+  int SkipBelow(int s, double payoff, double target, double* certified) const;
+  double Return(const SortedFBetaGame& game);
+  void Keep(double payoff, double sign, int limit);
+  void Start(int num_items, FBetaResponses* responses);
 
   int num_runs_ = 0;
   std::vector<int> begin_;       // [run], and n at the end.
@@ -55,14 +65,7 @@ class FBetaBestResponse {
   int taken_ = 0;
   std::vector<int> order_;  // Runs by falling value.
 
-  // The walk over sizes: a size is a local optimum if it is better than the
-  // size before and not worse than the one behind.
   FBetaResponses* responses_ = nullptr;
-  int limit_ = 0;
-  bool pending_ = false;
-  double pending_payoff_ = 0;
-  double previous_payoff_ = 0;
-  std::vector<int> pending_cut_;
 };
 
 }  // namespace sortition

@@ -8,7 +8,7 @@
 // the s largest of Σ_t W_st Q_it. Any P and Q: lower <= value <= upper.
 #include <span>
 
-#include "core/games/sized_sets.h"
+#include "core/games/sized_set_marginals.h"
 
 namespace sortition {
 
@@ -17,11 +17,11 @@ namespace sortition {
 // that a little slack saves most of the O(n²) at large n. Requires beta > 0,
 // finite potentials [item], slack >= 0.
 double FBetaLowerBound(std::span<const double> potentials, double beta,
-                       std::span<const SizedSets> predictor, double slack = 0);
+                       std::span<const SizedSetMarginals> predictor, double slack = 0);
 
 // The largest payoff of any set of the predictor against `adversary`, or a
 // number at most `slack` above it.
 double FBetaUpperBound(std::span<const double> potentials, double beta,
-                       std::span<const SizedSets> adversary, double slack = 0);
+                       std::span<const SizedSetMarginals> adversary, double slack = 0);
 
 }  // namespace sortition

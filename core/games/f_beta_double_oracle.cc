@@ -12,13 +12,16 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kPerturbation = 1e-3;
 constexpr int kPrefixResponses = 8;  // New ones a round and player, at most.
 constexpr int kResponses = 16;
-constexpr int kMaxAge = 6;
-constexpr double kKeep = 2;
+constexpr int kMaxAge = 3;
+constexpr double kKeep = 1.5;
 // Responses have to be better than the restricted value by this part of the
 // tolerance.
 constexpr double kMargin = 0.1;
+constexpr double kSlack = 0.01;
 // Below this size mixing with the incumbent loses more rounds than it saves.
 constexpr int kMixFrom = 65;
+// Share of the incumbent at first.
+constexpr double kMix = 0.5;
 
 }  // namespace
 
@@ -117,7 +120,9 @@ bool FBetaDoubleOracle::EvaluatePredictor(double alpha, FBetaIncumbent* best) {
   MixMarginals(game_->num_items, &best->predictor, alpha, restricted_.rows(),
                restricted_.row_strategy(), &row_of_size_, &mixture_);
   const double lo = best_response_.Adversary(
-      *game_, mixture_, restricted_.value() - kMargin * tolerance_, kResponses,
+      *game_, mixture_,
+      {restricted_.value() - kMargin * tolerance_, kSlack * tolerance_,
+       kResponses},
       &columns_);
   if (lo <= best->lo) return false;
   best->lo = lo;
@@ -129,7 +134,9 @@ bool FBetaDoubleOracle::EvaluateAdversary(double alpha, FBetaIncumbent* best) {
   MixMarginals(game_->num_items, &best->adversary, alpha, restricted_.columns(),
                restricted_.column_strategy(), &row_of_size_, &mixture_);
   const double hi = best_response_.Predictor(
-      *game_, mixture_, restricted_.value() + kMargin * tolerance_, kResponses,
+      *game_, mixture_,
+      {restricted_.value() + kMargin * tolerance_, kSlack * tolerance_,
+       kResponses},
       &rows_);
   if (hi >= best->hi) return false;
   best->hi = hi;
@@ -158,7 +165,7 @@ FBetaTermination FBetaDoubleOracle::Run(const FBetaSearchLimits& limits,
                                         FBetaIncumbent* best) {
   double alpha_rows = 0;
   double alpha_columns = 0;
-  const double alpha = game_->num_items < kMixFrom ? 0 : 0.5;
+  const double alpha = game_->num_items < kMixFrom ? 0 : kMix;
   if (!restricted_.Solve()) return FBetaTermination::kStalled;
   for (rounds_ = 1;; ++rounds_) {
     EvaluatePredictor(alpha_rows, best);

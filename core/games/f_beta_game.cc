@@ -17,7 +17,7 @@ constexpr double kCut = 2;  // See SortedFBetaGame.
 // rounds. Moves the bounds by no more.
 constexpr double kDust = 1e-14;
 // More single items and systematic sets than this are not worth their pivots.
-constexpr int kMaxSeeds = 64;
+constexpr int kMaxSeeds = 256;
 
 absl::Status OutOfRange(absl::string_view field, double value, double lowest,
                         double highest) {
@@ -79,6 +79,8 @@ void FBetaSolver::Sort(std::span<const double> potentials, double beta) {
 // holds against larger sets too.
 bool FBetaSolver::TryClosedForm(double tolerance) {
   SolveFBetaClosedForm(game_, &closed_form_);
+  best_.hi = closed_form_.value;
+  best_.adversary = closed_form_.adversary;
   const SizeMarginals& p = closed_form_.predictor;
   const int n = game_.num_items;
   // Most fail against a prefix already, in O(n).
@@ -92,10 +94,10 @@ bool FBetaSolver::TryClosedForm(double tolerance) {
     }
     if (payoff < closed_form_.value - tolerance) return false;
   }
-  best_.lo = best_response_.Adversary(game_, p, -kInfinity, 0, nullptr);
+  best_.lo = best_response_.Adversary(
+      game_, p, {.threshold = closed_form_.value, .slack = 0.01 * tolerance},
+      nullptr);
   best_.predictor = p;
-  best_.hi = closed_form_.value;
-  best_.adversary = closed_form_.adversary;
   return best_.hi - best_.lo <= tolerance;
 }
 
@@ -168,7 +170,7 @@ void FBetaSolver::AverageTies(SizeMarginals* mixture) const {
 // Conditional marginals, by the caller's items. Rounding may leave them beyond
 // [0, 1] by an ulp.
 void FBetaSolver::Export(const SizeMarginals& mixture,
-                         std::vector<SizedSets>* sets) const {
+                         std::vector<SizedSetMarginals>* sets) const {
   const int n = game_.num_items;
   double total = mixture.empty > kDust ? mixture.empty : 0;
   size_t num_sizes = total > 0 ? 1 : 0;
@@ -182,7 +184,7 @@ void FBetaSolver::Export(const SizeMarginals& mixture,
   if (mixture.empty > kDust) {
     out->size = 0;
     out->probability = mixture.empty / total;
-    out->marginals.assign(n, 0);
+    out->inclusion_probabilities.assign(n, 0);
     ++out;
   }
   for (size_t k = 0; k < mixture.sizes.size(); ++k) {
@@ -190,9 +192,9 @@ void FBetaSolver::Export(const SizeMarginals& mixture,
     const std::span<const double> row = mixture.row(static_cast<int>(k), n);
     out->size = mixture.sizes[k];
     out->probability = mixture.probability[k] / total;
-    out->marginals.resize(n);
+    out->inclusion_probabilities.resize(n);
     for (int p = 0; p < n; ++p) {
-      out->marginals[game_.item[p]] =
+      out->inclusion_probabilities[game_.item[p]] =
           std::clamp(row[p] / mixture.probability[k], 0.0, 1.0);
     }
     ++out;
@@ -226,9 +228,9 @@ void FBetaSolver::FillResult(FBetaTermination termination, int rounds,
   Export(best_.predictor, &result->predictor);
   Export(best_.adversary, &result->adversary);
   result->adversary_marginals.assign(game_.num_items, 0);
-  for (const SizedSets& sets : result->adversary) {
+  for (const SizedSetMarginals& sets : result->adversary) {
     for (int i = 0; i < game_.num_items; ++i) {
-      result->adversary_marginals[i] += sets.probability * sets.marginals[i];
+      result->adversary_marginals[i] += sets.probability * sets.inclusion_probabilities[i];
     }
   }
 }

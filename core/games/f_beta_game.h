@@ -12,7 +12,7 @@
 #include "absl/status/status.h"
 #include "core/games/f_beta_closed_form.h"
 #include "core/games/f_beta_double_oracle.h"
-#include "core/games/sized_sets.h"
+#include "core/games/sized_set_marginals.h"
 
 namespace sortition {
 
@@ -30,8 +30,8 @@ struct FBetaEquilibrium {
   double hi = 0;
   FBetaTermination termination = FBetaTermination::kConverged;
   int rounds = 0;  // Of the double oracle; 0: closed form.
-  std::vector<SizedSets> predictor;
-  std::vector<SizedSets> adversary;
+  std::vector<SizedSetMarginals> predictor;
+  std::vector<SizedSetMarginals> adversary;
   // [item]: P(y_i = 1). Minus the gradient of the value by the potentials, up
   // to the gap. Equal potentials have equal ones.
   std::vector<double> adversary_marginals;
@@ -64,7 +64,7 @@ class FBetaSolver {
   void Seed(const FBetaOptions& options, const FBetaWarmStart* warm_start);
   void Remap(const ItemSets& from, bool to_positions, ItemSets* to);
   void AverageTies(SizeMarginals* mixture) const;
-  void Export(const SizeMarginals& mixture, std::vector<SizedSets>* sets) const;
+  void Export(const SizeMarginals& mixture, std::vector<SizedSetMarginals>* sets) const;
   void SaveWarmStart(FBetaWarmStart* warm_start);
   void FillResult(FBetaTermination termination, int rounds,
                   FBetaEquilibrium* result);

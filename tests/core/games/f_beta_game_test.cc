@@ -34,17 +34,17 @@ FBetaEquilibrium Solve(const std::vector<double>& psi, double beta = 1,
 }
 
 // A distribution over sizes, and marginals that sets of the size can have.
-void ExpectFeasible(const std::vector<SizedSets>& strategy, size_t n) {
+void ExpectFeasible(const std::vector<SizedSetMarginals>& strategy, size_t n) {
   double total = 0;
   int previous = -1;
-  for (const SizedSets& sets : strategy) {
+  for (const SizedSetMarginals& sets : strategy) {
     EXPECT_GT(sets.size, previous);
     previous = sets.size;
     EXPECT_GT(sets.probability, 0);
     total += sets.probability;
-    ASSERT_EQ(sets.marginals.size(), n);
+    ASSERT_EQ(sets.inclusion_probabilities.size(), n);
     double sum = 0;
-    for (const double p : sets.marginals) {
+    for (const double p : sets.inclusion_probabilities) {
       EXPECT_GE(p, 0);
       EXPECT_LE(p, 1);
       sum += p;
@@ -84,19 +84,19 @@ Eigen::MatrixXd FullMatrix(const std::vector<double>& psi, double beta) {
   return payoffs;
 }
 
-double ProbabilityOf(const std::vector<SizedSets>& strategy, int size) {
-  for (const SizedSets& sets : strategy) {
+double ProbabilityOf(const std::vector<SizedSetMarginals>& strategy, int size) {
+  for (const SizedSetMarginals& sets : strategy) {
     if (sets.size == size) return sets.probability;
   }
   return 0;
 }
 
-std::vector<double> MarginalsOf(const std::vector<SizedSets>& strategy,
+std::vector<double> MarginalsOf(const std::vector<SizedSetMarginals>& strategy,
                                 size_t n) {
   std::vector<double> marginals(n);
-  for (const SizedSets& sets : strategy) {
+  for (const SizedSetMarginals& sets : strategy) {
     for (size_t i = 0; i < n; ++i) {
-      marginals[i] += sets.probability * sets.marginals[i];
+      marginals[i] += sets.probability * sets.inclusion_probabilities[i];
     }
   }
   return marginals;
@@ -157,7 +157,7 @@ TEST(FBetaGameTest, LargePotentialsArePlayedPurely) {
     EXPECT_NEAR(game.lo, 1 - 2 * scale, 1e-15 * scale);
     EXPECT_NEAR(game.hi, 1 - 2 * scale, 1e-15 * scale);
     ASSERT_EQ(game.predictor.size(), 1u);
-    EXPECT_THAT(game.predictor[0].marginals, ElementsAre(1, 1, 0, 1));
+    EXPECT_THAT(game.predictor[0].inclusion_probabilities, ElementsAre(1, 1, 0, 1));
     EXPECT_THAT(game.adversary_marginals, ElementsAre(1, 1, 0, 1));
   }
   const FBetaEquilibrium nothing = Solve({-1, -1, -1});
