@@ -29,8 +29,9 @@ struct FBetaResponseOptions {
 class FBetaBestResponse {
  public:
   // A lower bound, within `slack`, of the least payoff that a set of the
-  // adversary leaves to the mixture `predictor`; if none is below `threshold`, a
-  // number >= threshold - slack. The best sets go into `responses`, if not null.
+  // adversary leaves to the mixture `predictor`; if none is below `threshold`,
+  // a number >= threshold - slack. The best sets go into `responses`, if not
+  // null.
   double Adversary(const SortedFBetaGame& game, const SizeMarginals& predictor,
                    const FBetaResponseOptions& options,
                    FBetaResponses* responses);

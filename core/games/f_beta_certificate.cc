@@ -44,7 +44,8 @@ double SumOf(const std::vector<double>& values, int begin, int end) {
 // W_st falls with t: for t in [first, last] every f_it is at least f_i,last,
 // and the sum of the t smallest of those is least where they turn positive.
 double FBetaLowerBound(std::span<const double> potentials, double beta,
-                       std::span<const SizedSetMarginals> predictor, double slack) {
+                       std::span<const SizedSetMarginals> predictor,
+                       double slack) {
   const int n = static_cast<int>(potentials.size());
   const double beta2 = beta * beta;
   std::vector<double> f(n);
@@ -58,7 +59,8 @@ double FBetaLowerBound(std::span<const double> potentials, double beta,
     for (const SizedSetMarginals& sets : predictor) {
       if (sets.size == 0) continue;
       const double factor = sets.probability * Weight(beta2, sets.size, last);
-      for (int i = 0; i < n; ++i) f[i] += factor * sets.inclusion_probabilities[i];
+      for (int i = 0; i < n; ++i)
+        f[i] += factor * sets.inclusion_probabilities[i];
     }
     std::nth_element(f.begin(), f.begin() + (last - 1), f.end());
     std::nth_element(f.begin(), f.begin() + (first - 1), f.begin() + last);
@@ -74,7 +76,8 @@ double FBetaLowerBound(std::span<const double> potentials, double beta,
 // W_st falls with s: for s in [first, last] the best set has at most the `last`
 // largest of the values at `first`.
 double FBetaUpperBound(std::span<const double> potentials, double beta,
-                       std::span<const SizedSetMarginals> adversary, double slack) {
+                       std::span<const SizedSetMarginals> adversary,
+                       double slack) {
   const int n = static_cast<int>(potentials.size());
   const double beta2 = beta * beta;
   std::vector<double> r(n);
@@ -96,7 +99,8 @@ double FBetaUpperBound(std::span<const double> potentials, double beta,
     for (const SizedSetMarginals& sets : adversary) {
       if (sets.size == 0) continue;
       const double factor = sets.probability * Weight(beta2, first, sets.size);
-      for (int i = 0; i < n; ++i) r[i] -= factor * sets.inclusion_probabilities[i];
+      for (int i = 0; i < n; ++i)
+        r[i] -= factor * sets.inclusion_probabilities[i];
     }
     std::nth_element(r.begin(), r.begin() + (last - 1), r.end());
     std::nth_element(r.begin(), r.begin() + (first - 1), r.begin() + last);

@@ -17,11 +17,13 @@ namespace sortition {
 // that a little slack saves most of the O(n²) at large n. Requires beta > 0,
 // finite potentials [item], slack >= 0.
 double FBetaLowerBound(std::span<const double> potentials, double beta,
-                       std::span<const SizedSetMarginals> predictor, double slack = 0);
+                       std::span<const SizedSetMarginals> predictor,
+                       double slack = 0);
 
 // The largest payoff of any set of the predictor against `adversary`, or a
 // number at most `slack` above it.
 double FBetaUpperBound(std::span<const double> potentials, double beta,
-                       std::span<const SizedSetMarginals> adversary, double slack = 0);
+                       std::span<const SizedSetMarginals> adversary,
+                       double slack = 0);
 
 }  // namespace sortition

@@ -59,8 +59,7 @@ void FillPredictor(const SortedFBetaGame& game, FBetaClosedForm* form) {
   const double total = form->total;
   const double sum = active * v + game.sums[active];
   const int s =
-      std::clamp(
-      static_cast<int>(std::floor(sum / total + kDust)), 1, active);
+      std::clamp(static_cast<int>(std::floor(sum / total + kDust)), 1, active);
   double total_t = std::clamp(sum - s * total, 0.0, total);
   if (total_t < kDust * total) total_t = 0;
   const double total_s = total - total_t;

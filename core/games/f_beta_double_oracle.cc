@@ -117,13 +117,13 @@ bool FBetaDoubleOracle::SolvePrefixGame(const FBetaSearchLimits& limits) {
 
 // Whether the incumbent became better. Leaves the responses in columns_.
 bool FBetaDoubleOracle::EvaluatePredictor(double alpha, FBetaIncumbent* best) {
-  MixMarginals(game_->num_items, &best->predictor, alpha, restricted_.rows(),
+  MixMarginals(*game_, &best->predictor, alpha, restricted_.rows(),
                restricted_.row_strategy(), &row_of_size_, &mixture_);
-  const double lo = best_response_.Adversary(
-      *game_, mixture_,
-      {restricted_.value() - kMargin * tolerance_, kSlack * tolerance_,
-       kResponses},
-      &columns_);
+  const double lo =
+      best_response_.Adversary(*game_, mixture_,
+                               {restricted_.value() - kMargin * tolerance_,
+                                kSlack * tolerance_, kResponses},
+                               &columns_);
   if (lo <= best->lo) return false;
   best->lo = lo;
   std::swap(best->predictor, mixture_);
@@ -131,13 +131,13 @@ bool FBetaDoubleOracle::EvaluatePredictor(double alpha, FBetaIncumbent* best) {
 }
 
 bool FBetaDoubleOracle::EvaluateAdversary(double alpha, FBetaIncumbent* best) {
-  MixMarginals(game_->num_items, &best->adversary, alpha, restricted_.columns(),
+  MixMarginals(*game_, &best->adversary, alpha, restricted_.columns(),
                restricted_.column_strategy(), &row_of_size_, &mixture_);
-  const double hi = best_response_.Predictor(
-      *game_, mixture_,
-      {restricted_.value() + kMargin * tolerance_, kSlack * tolerance_,
-       kResponses},
-      &rows_);
+  const double hi =
+      best_response_.Predictor(*game_, mixture_,
+                               {restricted_.value() + kMargin * tolerance_,
+                                kSlack * tolerance_, kResponses},
+                               &rows_);
   if (hi >= best->hi) return false;
   best->hi = hi;
   std::swap(best->adversary, mixture_);

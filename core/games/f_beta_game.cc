@@ -73,6 +73,11 @@ void FBetaSolver::Sort(std::span<const double> potentials, double beta) {
       game_.positive_sum += psi;
     }
   }
+  game_.ties.clear();
+  for (int begin = 0, end = 0; begin < n; begin = end) {
+    while (end < n && game_.psi[end] == game_.psi[begin]) ++end;
+    if (end - begin > 1) game_.ties.push_back({begin, end});
+  }
 }
 
 // The closed form's adversary is optimal in the whole game iff its predictor
@@ -149,24 +154,6 @@ void FBetaSolver::Seed(const FBetaOptions& options,
   }
 }
 
-// Permuting equal potentials changes nothing for the other player, and the
-// bounds are concave and convex in the strategy: averages do not worsen them.
-void FBetaSolver::AverageTies(SizeMarginals* mixture) const {
-  const int n = game_.num_items;
-  for (int begin = 0; begin < n;) {
-    int end = begin + 1;
-    while (end < n && game_.psi[end] == game_.psi[begin]) ++end;
-    for (size_t k = 0; end - begin > 1 && k < mixture->sizes.size(); ++k) {
-      const std::span<double> tied =
-          mixture->row(static_cast<int>(k), n).subspan(begin, end - begin);
-      const double sum = std::accumulate(tied.begin(), tied.end(), 0.0);
-      std::fill(tied.begin(), tied.end(),
-                sum / static_cast<double>(end - begin));
-    }
-    begin = end;
-  }
-}
-
 // Conditional marginals, by the caller's items. Rounding may leave them beyond
 // [0, 1] by an ulp.
 void FBetaSolver::Export(const SizeMarginals& mixture,
@@ -184,7 +171,7 @@ void FBetaSolver::Export(const SizeMarginals& mixture,
   if (mixture.empty > kDust) {
     out->size = 0;
     out->probability = mixture.empty / total;
-    out->inclusion_probabilities.assign(n, 0);
+    out->inclusion_probabilities.clear();
     ++out;
   }
   for (size_t k = 0; k < mixture.sizes.size(); ++k) {
@@ -219,8 +206,6 @@ void FBetaSolver::SaveWarmStart(FBetaWarmStart* warm_start) {
 
 void FBetaSolver::FillResult(FBetaTermination termination, int rounds,
                              FBetaEquilibrium* result) {
-  AverageTies(&best_.predictor);
-  AverageTies(&best_.adversary);
   result->lo = best_.lo - game_.positive_sum;
   result->hi = best_.hi - game_.positive_sum;
   result->termination = termination;
@@ -229,8 +214,10 @@ void FBetaSolver::FillResult(FBetaTermination termination, int rounds,
   Export(best_.adversary, &result->adversary);
   result->adversary_marginals.assign(game_.num_items, 0);
   for (const SizedSetMarginals& sets : result->adversary) {
+    if (sets.size == 0) continue;
     for (int i = 0; i < game_.num_items; ++i) {
-      result->adversary_marginals[i] += sets.probability * sets.inclusion_probabilities[i];
+      result->adversary_marginals[i] +=
+          sets.probability * sets.inclusion_probabilities[i];
     }
   }
 }

@@ -63,8 +63,8 @@ class FBetaSolver {
   bool TryClosedForm(double tolerance);
   void Seed(const FBetaOptions& options, const FBetaWarmStart* warm_start);
   void Remap(const ItemSets& from, bool to_positions, ItemSets* to);
-  void AverageTies(SizeMarginals* mixture) const;
-  void Export(const SizeMarginals& mixture, std::vector<SizedSetMarginals>* sets) const;
+  void Export(const SizeMarginals& mixture,
+              std::vector<SizedSetMarginals>* sets) const;
   void SaveWarmStart(FBetaWarmStart* warm_start);
   void FillResult(FBetaTermination termination, int rounds,
                   FBetaEquilibrium* result);

@@ -5,10 +5,30 @@
 namespace sortition {
 namespace {
 
-double PayoffOf(const SortedFBetaGame& game, std::span<const uint64_t> row,
-                int s, std::span<const uint64_t> column, int t) {
-  if (s == 0 || t == 0) return s == t ? 1 : 0;
-  return game.Weight(s, t) * SizeOfIntersection(row, column);
+// Marginals are equal within a tie, since its items are permuted.
+void AverageTies(const SortedFBetaGame& game, SizeMarginals* mixture) {
+  for (size_t k = 0; k < mixture->sizes.size(); ++k) {
+    const std::span<double> row =
+        mixture->row(static_cast<int>(k), game.num_items);
+    for (const auto& [begin, end] : game.ties) {
+      double sum = 0;
+      for (int i = begin; i < end; ++i) sum += row[i];
+      std::fill_n(row.begin() + begin, end - begin, sum / (end - begin));
+    }
+  }
+}
+
+void AddScaled(int num_items, const SizeMarginals& from, double scale,
+               std::span<const int> row_of_size, SizeMarginals* mixture) {
+  mixture->empty += scale * from.empty;
+  for (size_t j = 0; j < from.sizes.size(); ++j) {
+    const int k = row_of_size[from.sizes[j]];
+    mixture->probability[k] += scale * from.probability[j];
+    const std::span<const double> source =
+        from.row(static_cast<int>(j), num_items);
+    const std::span<double> row = mixture->row(k, num_items);
+    for (int i = 0; i < num_items; ++i) row[i] += scale * source[i];
+  }
 }
 
 }  // namespace
@@ -19,17 +39,19 @@ void FBetaRestrictedGame::Clear(const SortedFBetaGame& game,
   for (Actions* actions : {&rows_, &columns_}) {
     actions->sets.Clear(game.num_items);
     actions->age.clear();
+    actions->tied.clear();
   }
   cost_.clear();
   simplex_.Clear(/*lowest_payoff=*/0, perturbation);
-  prefix_.Clear(game.num_items);
-  prefix_.AddEmpty();
+  scratch_.Clear(game.num_items);
+  scratch_.AddEmpty();
+  scratch_.AddEmpty();
 }
 
 std::span<const uint64_t> FBetaRestrictedGame::Prefix(int size) {
-  prefix_.MakeEmpty(0);
-  prefix_.AddRange(0, 0, size);
-  return prefix_.bits(0);
+  scratch_.MakeEmpty(0);
+  scratch_.AddRange(0, 0, size);
+  return scratch_.bits(0);
 }
 
 // Items that differ from {ψ > 0}; each costs its |ψ|.
@@ -38,42 +60,84 @@ double FBetaRestrictedGame::CostOf(std::span<const uint64_t> set) const {
   for (size_t w = 0; w < set.size(); ++w) {
     const int positive =
         std::clamp(game_->num_positive - 64 * static_cast<int>(w), 0, 64);
-    const uint64_t free =
-        positive == 64 ? ~uint64_t{0} : (uint64_t{1} << positive) - 1;
-    const uint64_t different[] = {set[w] ^ free};
+    const uint64_t different[] = {set[w] ^ Ones(positive)};
     ForEachItem(different,
                 [&](int item) { cost += std::abs(game_->psi[64 * w + item]); });
   }
   return cost;
 }
 
-bool FBetaRestrictedGame::AddRow(std::span<const uint64_t> set, int size) {
-  if (rows_.sets.Find(set, size) >= 0) return false;
-  const ItemSets& columns = columns_.sets;
-  payoffs_.resize(columns.count());
-  for (int j = 0; j < columns.count(); ++j) {
-    payoffs_[j] =
-        PayoffOf(*game_, set, size, columns.bits(j), columns.size(j)) +
-        cost_[j];
+// F(row, column): items of a tie meet as often as if drawn at random.
+double FBetaRestrictedGame::Score(int row, int column) const {
+  const int s = rows_.sets.size(row);
+  const int t = columns_.sets.size(column);
+  if (s == 0 || t == 0) return s == t ? 1 : 0;
+  double common =
+      SizeOfIntersection(rows_.sets.bits(row), columns_.sets.bits(column));
+  const size_t num_ties = game_->ties.size();
+  const int* tied_row = rows_.tied.data() + row * num_ties;
+  const int* tied_column = columns_.tied.data() + column * num_ties;
+  for (size_t k = 0; k < num_ties; ++k) {
+    const int a = tied_row[k];
+    const int y = tied_column[k];
+    const int size = game_->ties[k].end - game_->ties[k].begin;
+    common += static_cast<double>(a) * y / size - std::min(a, y);
   }
-  rows_.sets.Add(set, size);
-  rows_.age.push_back(0);
+  return game_->Weight(s, t) * common;
+}
+
+// False where a set with as many items of each tie is there already.
+bool FBetaRestrictedGame::Append(std::span<const uint64_t> set, int size,
+                                 Actions* actions) {
+  const size_t old_end = actions->tied.size();
+  std::span<const uint64_t> wanted = set;
+  if (!game_->ties.empty()) {
+    scratch_.Replace(1, set, size);
+    for (const auto& [begin, end] : game_->ties) {
+      const int count = scratch_.TakeRange(1, begin, end);
+      scratch_.AddRange(1, begin, begin + count);
+      actions->tied.push_back(count);
+    }
+    wanted = scratch_.bits(1);
+  }
+  if (actions->sets.Find(wanted, size) >= 0) {
+    actions->tied.resize(old_end);
+    return false;
+  }
+  actions->sets.Add(wanted, size);
+  actions->age.push_back(0);
+  return true;
+}
+
+void FBetaRestrictedGame::Remove(int set, Actions* actions) const {
+  actions->sets.Remove(set);
+  actions->age[set] = actions->age.back();
+  actions->age.pop_back();
+  const size_t num_ties = game_->ties.size();
+  std::copy(actions->tied.end() - static_cast<std::ptrdiff_t>(num_ties),
+            actions->tied.end(), actions->tied.begin() + set * num_ties);
+  actions->tied.resize(actions->tied.size() - num_ties);
+}
+
+bool FBetaRestrictedGame::AddRow(std::span<const uint64_t> set, int size) {
+  if (!Append(set, size, &rows_)) return false;
+  const int row = rows().count() - 1;
+  payoffs_.resize(columns().count());
+  for (int j = 0; j < columns().count(); ++j) {
+    payoffs_[j] = Score(row, j) + cost_[j];
+  }
   simplex_.AddRow(payoffs_);
   return true;
 }
 
 bool FBetaRestrictedGame::AddColumn(std::span<const uint64_t> set, int size) {
-  if (columns_.sets.Find(set, size) >= 0) return false;
-  const ItemSets& rows = rows_.sets;
-  const double cost = CostOf(set);
-  payoffs_.resize(rows.count());
-  for (int i = 0; i < rows.count(); ++i) {
-    payoffs_[i] =
-        PayoffOf(*game_, rows.bits(i), rows.size(i), set, size) + cost;
+  if (!Append(set, size, &columns_)) return false;
+  const int column = columns().count() - 1;
+  cost_.push_back(CostOf(columns().bits(column)));
+  payoffs_.resize(rows().count());
+  for (int i = 0; i < rows().count(); ++i) {
+    payoffs_[i] = Score(i, column) + cost_.back();
   }
-  columns_.sets.Add(set, size);
-  columns_.age.push_back(0);
-  cost_.push_back(cost);
   simplex_.AddColumn(payoffs_);
   return true;
 }
@@ -105,25 +169,23 @@ void FBetaRestrictedGame::Purge(int max_age, double keep) {
   for (int i = rows().count() - 1; i >= 0 && rows().count() > max_rows; --i) {
     if (rows_.age[i] <= max_age || !simplex_.RowIsIdle(i)) continue;
     simplex_.RemoveRow(i);
-    rows_.sets.Remove(i);
-    rows_.age[i] = rows_.age.back();
-    rows_.age.pop_back();
+    Remove(i, &rows_);
   }
   for (int j = columns().count() - 1; j > 0 && columns().count() > max_columns;
        --j) {
     if (columns_.age[j] <= max_age || !simplex_.ColumnIsIdle(j)) continue;
     simplex_.RemoveColumn(j);
-    columns_.sets.Remove(j);
-    columns_.age[j] = columns_.age.back();
-    columns_.age.pop_back();
+    Remove(j, &columns_);
     cost_[j] = cost_.back();
     cost_.pop_back();
   }
 }
 
-void MixMarginals(int num_items, const SizeMarginals* incumbent, double alpha,
-                  const ItemSets& sets, std::span<const double> weights,
+void MixMarginals(const SortedFBetaGame& game, const SizeMarginals* incumbent,
+                  double alpha, const ItemSets& sets,
+                  std::span<const double> weights,
                   std::vector<int>* row_of_size, SizeMarginals* mixture) {
+  const int num_items = game.num_items;
   row_of_size->assign(num_items + 1, 0);
   for (int i = 0; i < sets.count(); ++i) {
     if (weights[i] > 0) (*row_of_size)[sets.size(i)] = 1;
@@ -152,16 +214,8 @@ void MixMarginals(int num_items, const SizeMarginals* incumbent, double alpha,
     const std::span<double> row = mixture->row(k, num_items);
     ForEachItem(sets.bits(i), [&](int item) { row[item] += weight; });
   }
-  if (alpha <= 0) return;
-  mixture->empty += alpha * incumbent->empty;
-  for (size_t j = 0; j < incumbent->sizes.size(); ++j) {
-    const int k = (*row_of_size)[incumbent->sizes[j]];
-    mixture->probability[k] += alpha * incumbent->probability[j];
-    const std::span<const double> from =
-        incumbent->row(static_cast<int>(j), num_items);
-    const std::span<double> row = mixture->row(k, num_items);
-    for (int i = 0; i < num_items; ++i) row[i] += alpha * from[i];
-  }
+  AverageTies(game, mixture);
+  if (alpha > 0) AddScaled(num_items, *incumbent, alpha, *row_of_size, mixture);
 }
 
 }  // namespace sortition

@@ -1,5 +1,7 @@
 #pragma once
-// The F-beta game restricted to lists of sets, which grow and shrink.
+// The F-beta game restricted to lists of sets, which grow and shrink. A set
+// stands for all that differ from it by permutations of equal potentials,
+// played uniformly.
 #include <span>
 #include <vector>
 
@@ -42,9 +44,13 @@ class FBetaRestrictedGame {
 
  private:
   struct Actions {
-    ItemSets sets;
-    std::vector<int> age;  // Solutions since it was played.
+    ItemSets sets;          // The first items of each tie.
+    std::vector<int> age;   // Solutions since it was played.
+    std::vector<int> tied;  // [set · ties + tie]: items of the tie in the set.
   };
+  bool Append(std::span<const uint64_t> set, int size, Actions* actions);
+  void Remove(int set, Actions* actions) const;
+  double Score(int row, int column) const;
   double CostOf(std::span<const uint64_t> set) const;
   std::span<const uint64_t> Prefix(int size);
   static int CountPlayed(Actions* actions, std::span<const double> strategy);
@@ -55,13 +61,14 @@ class FBetaRestrictedGame {
   std::vector<double> cost_;  // [column]
   MatrixSimplex simplex_;
   std::vector<double> payoffs_;
-  ItemSets prefix_;
+  ItemSets scratch_;
 };
 
-// alpha · incumbent + (1 - alpha) · the mixture of `sets` with `weights`.
-// `incumbent` may be null if alpha is 0. `row_of_size` is scratch.
-void MixMarginals(int num_items, const SizeMarginals* incumbent, double alpha,
-                  const ItemSets& sets, std::span<const double> weights,
+// alpha · incumbent + (1 - alpha) · the mixture of `sets` with `weights`, ties
+// averaged. `incumbent` may be null if alpha is 0. `row_of_size` is scratch.
+void MixMarginals(const SortedFBetaGame& game, const SizeMarginals* incumbent,
+                  double alpha, const ItemSets& sets,
+                  std::span<const double> weights,
                   std::vector<int>* row_of_size, SizeMarginals* mixture);
 
 }  // namespace sortition

@@ -12,12 +12,21 @@ namespace sortition {
 // potentials are. Potentials are cut to [-2, 2]: an adversary's set that lacks
 // an item of ψ > 1 or has one of ψ < -1 costs more than 1, hence is worse
 // against every action than {ψ > 0}, which costs nothing.
+//
+// Items of equal potential can be permuted: it is enough to look at strategies
+// that do so at random, and of a set only its number of each kind matters.
 struct SortedFBetaGame {
+  struct Tie {
+    int begin = 0;  // Positions begin .. end - 1.
+    int end = 0;
+  };
+
   int num_items = 0;
   double beta2 = 1;          // β².
   std::vector<int> item;     // [position]: the caller's index.
   std::vector<double> psi;   // [position], not increasing; ties by index.
   std::vector<double> sums;  // [t]: the first t of psi; num_items + 1.
+  std::vector<Tie> ties;     // Groups of two items at least.
   int num_positive = 0;      // Potentials > 0.
   double positive_sum = 0;   // Of these, uncut: Value of the caller's game
                              // = value of this one - positive_sum.

@@ -15,6 +15,11 @@ inline int CountBits(uint64_t word) {
   return static_cast<int>((word * 0x0101010101010101u) >> 56);
 }
 
+// The lowest `count` bits, 0 .. 64.
+inline uint64_t Ones(int count) {
+  return count == 64 ? ~uint64_t{0} : (uint64_t{1} << count) - 1;
+}
+
 class ItemSets {
  public:
   void Clear(int num_items) {
@@ -54,12 +59,23 @@ class ItemSets {
     uint64_t* words = bits_.data() + set * words_;
     while (begin < end) {
       const int stop = std::min(end, (begin / 64 + 1) * 64);
-      const int length = stop - begin;
-      const uint64_t ones =
-          length == 64 ? ~uint64_t{0} : (uint64_t{1} << length) - 1;
-      words[begin / 64] |= ones << (begin % 64);
+      words[begin / 64] |= Ones(stop - begin) << (begin % 64);
       begin = stop;
     }
+  }
+  // Takes items begin .. end - 1 out; returns how many there were.
+  int TakeRange(int set, int begin, int end) {
+    uint64_t* words = bits_.data() + set * words_;
+    int count = 0;
+    while (begin < end) {
+      const int stop = std::min(end, (begin / 64 + 1) * 64);
+      const uint64_t mask = Ones(stop - begin) << (begin % 64);
+      count += CountBits(words[begin / 64] & mask);
+      words[begin / 64] &= ~mask;
+      begin = stop;
+    }
+    sizes_[set] -= count;
+    return count;
   }
   // The last set takes its index.
   void Remove(int set) {

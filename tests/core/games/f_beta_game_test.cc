@@ -36,13 +36,13 @@ FBetaEquilibrium Solve(const std::vector<double>& psi, double beta = 1,
 // A distribution over sizes, and marginals that sets of the size can have.
 void ExpectFeasible(const std::vector<SizedSetMarginals>& strategy, size_t n) {
   double total = 0;
-  int previous = -1;
+  int64_t previous = -1;
   for (const SizedSetMarginals& sets : strategy) {
     EXPECT_GT(sets.size, previous);
     previous = sets.size;
     EXPECT_GT(sets.probability, 0);
     total += sets.probability;
-    ASSERT_EQ(sets.inclusion_probabilities.size(), n);
+    ASSERT_EQ(sets.inclusion_probabilities.size(), sets.size == 0 ? 0 : n);
     double sum = 0;
     for (const double p : sets.inclusion_probabilities) {
       EXPECT_GE(p, 0);
@@ -69,11 +69,11 @@ Eigen::MatrixXd FullMatrix(const std::vector<double>& psi, double beta) {
   Eigen::MatrixXd payoffs(size, size);
   for (unsigned a = 0; a < static_cast<unsigned>(size); ++a) {
     for (unsigned y = 0; y < static_cast<unsigned>(size); ++y) {
-      const double score = (a | y) == 0
-                               ? 1
-                               : (1 + beta * beta) * std::popcount(a & y) /
-                                     (std::popcount(a) +
-                                      beta * beta * std::popcount(y));
+      const double score =
+          (a | y) == 0
+              ? 1
+              : (1 + beta * beta) * std::popcount(a & y) /
+                    (std::popcount(a) + beta * beta * std::popcount(y));
       double potential = 0;
       for (size_t i = 0; i < psi.size(); ++i) {
         if ((y >> i & 1) != 0) potential += psi[i];
@@ -84,7 +84,8 @@ Eigen::MatrixXd FullMatrix(const std::vector<double>& psi, double beta) {
   return payoffs;
 }
 
-double ProbabilityOf(const std::vector<SizedSetMarginals>& strategy, int size) {
+double ProbabilityOf(const std::vector<SizedSetMarginals>& strategy,
+                     uint32_t size) {
   for (const SizedSetMarginals& sets : strategy) {
     if (sets.size == size) return sets.probability;
   }
@@ -95,6 +96,7 @@ std::vector<double> MarginalsOf(const std::vector<SizedSetMarginals>& strategy,
                                 size_t n) {
   std::vector<double> marginals(n);
   for (const SizedSetMarginals& sets : strategy) {
+    if (sets.size == 0) continue;
     for (size_t i = 0; i < n; ++i) {
       marginals[i] += sets.probability * sets.inclusion_probabilities[i];
     }
@@ -157,7 +159,8 @@ TEST(FBetaGameTest, LargePotentialsArePlayedPurely) {
     EXPECT_NEAR(game.lo, 1 - 2 * scale, 1e-15 * scale);
     EXPECT_NEAR(game.hi, 1 - 2 * scale, 1e-15 * scale);
     ASSERT_EQ(game.predictor.size(), 1u);
-    EXPECT_THAT(game.predictor[0].inclusion_probabilities, ElementsAre(1, 1, 0, 1));
+    EXPECT_THAT(game.predictor[0].inclusion_probabilities,
+                ElementsAre(1, 1, 0, 1));
     EXPECT_THAT(game.adversary_marginals, ElementsAre(1, 1, 0, 1));
   }
   const FBetaEquilibrium nothing = Solve({-1, -1, -1});
