@@ -113,15 +113,16 @@ void SolveFBetaClosedForm(const SortedFBetaGame& game,
 
 // Item i holds [C_{i-1}, C_i) of the cumulated marginals; a set has the items
 // that hold u, u + 1, ... and changes where u passes the fraction of some C_i.
-void AppendSystematicSets(const SortedFBetaGame& game,
-                          const FBetaClosedForm& form, int limit,
-                          ItemSets* sets) {
-  if (form.num_active == 0) return;
-  const double v = form.value - game.sums[game.num_positive];
-  std::vector<double> cumulated(form.num_active + 1);
-  std::vector<double> starts = {0};
-  for (int i = 0; i < form.num_active; ++i) {
-    cumulated[i + 1] = cumulated[i] + (v + game.psi[i]) / form.total;
+void AppendSystematicSets(const SortedFBetaGame& game, int limit,
+                          FBetaClosedForm* form, ItemSets* sets) {
+  if (form->num_active == 0) return;
+  const double v = form->value - game.sums[game.num_positive];
+  std::vector<double>& cumulated = form->cumulated;
+  std::vector<double>& starts = form->starts;
+  cumulated.assign(form->num_active + 1, 0);
+  starts.assign(1, 0);
+  for (int i = 0; i < form->num_active; ++i) {
+    cumulated[i + 1] = cumulated[i] + (v + game.psi[i]) / form->total;
     starts.push_back(cumulated[i + 1] - std::floor(cumulated[i + 1]));
   }
   std::sort(starts.begin(), starts.end());
@@ -133,7 +134,7 @@ void AppendSystematicSets(const SortedFBetaGame& game,
     const double end = k + 1 < starts.size() ? starts[k + 1] : 1.0;
     const double u = (starts[k] + end) / 2;
     const int set = sets->AddEmpty();
-    for (int i = 0; i < form.num_active; ++i) {
+    for (int i = 0; i < form->num_active; ++i) {
       if (std::ceil(cumulated[i + 1] - u) > std::ceil(cumulated[i] - u)) {
         sets->AddRange(set, i, i + 1);
       }

@@ -23,16 +23,18 @@ struct FBetaClosedForm {
   // Guarantees `value` against the empty set and single items. Sets of two
   // neighbouring sizes, as many of each as Σ m_i asks for.
   SizeMarginals predictor;
+  std::vector<double> cumulated;  // Scratch.
+  std::vector<double> starts;
 };
 
 // In the costs of SortedFBetaGame (value includes Σψ⁺ of the cut potentials).
 // Requires at least one item.
 void SolveFBetaClosedForm(const SortedFBetaGame& game, FBetaClosedForm* result);
 
-// Sets of the same marginals m_i / M by systematic sampling: at most
-// num_active + 1, appended to `sets`; at most `limit` of them.
-void AppendSystematicSets(const SortedFBetaGame& game,
-                          const FBetaClosedForm& form, int limit,
-                          ItemSets* sets);
+// Appends sets of the same marginals m_i / M by systematic sampling: at most
+// `limit` of the num_active + 1 there are. `form` is changed in its scratch
+// only.
+void AppendSystematicSets(const SortedFBetaGame& game, int limit,
+                          FBetaClosedForm* form, ItemSets* sets);
 
 }  // namespace sortition

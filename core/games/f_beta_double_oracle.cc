@@ -101,14 +101,14 @@ bool FBetaDoubleOracle::AddPrefixResponses(double margin) {
   return added;
 }
 
-bool FBetaDoubleOracle::SolvePrefixGame(const FBetaSearchLimits& limits) {
+bool FBetaDoubleOracle::SolvePrefixGame(const FBetaOptions& options) {
   if (!restricted_.Solve()) return false;
   const double tolerance = kMargin * tolerance_;
-  for (int round = 0; round < limits.max_rounds; ++round) {
+  for (int round = 0; round < options.max_rounds; ++round) {
     const bool added = AddPrefixResponses(tolerance / 2);
     if (!restricted_.Solve()) return false;
     if (!added || prefix_gap_ <= tolerance) break;
-    if (limits.stop && limits.stop()) break;
+    if (options.stop && options.stop()) break;
   }
   prefix_value_ = restricted_.value();
   restricted_.Purge(/*max_age=*/0, /*keep=*/1);
@@ -161,7 +161,7 @@ bool FBetaDoubleOracle::AddRows() {
   return added;
 }
 
-FBetaTermination FBetaDoubleOracle::Run(const FBetaSearchLimits& limits,
+FBetaTermination FBetaDoubleOracle::Run(const FBetaOptions& options,
                                         FBetaIncumbent* best) {
   double alpha_rows = 0;
   double alpha_columns = 0;
@@ -171,8 +171,8 @@ FBetaTermination FBetaDoubleOracle::Run(const FBetaSearchLimits& limits,
     EvaluatePredictor(alpha_rows, best);
     EvaluateAdversary(alpha_columns, best);
     if (best->hi - best->lo <= tolerance_) return FBetaTermination::kConverged;
-    if (rounds_ >= limits.max_rounds) return FBetaTermination::kRoundLimit;
-    if (limits.stop && limits.stop()) return FBetaTermination::kStopped;
+    if (rounds_ >= options.max_rounds) return FBetaTermination::kRoundLimit;
+    if (options.stop && options.stop()) return FBetaTermination::kStopped;
     const double next_rows = rounds_ == 1 ? alpha : alpha_rows;
     const double next_columns = rounds_ == 1 ? alpha : alpha_columns;
     // A mixed point may lie where nothing new is better than the restricted

@@ -16,10 +16,11 @@
 
 namespace sortition {
 
-struct FBetaSearchLimits {
-  double tolerance = 1e-6;
-  int max_rounds = 1000;
-  // Asked once a round; may be empty.
+struct FBetaOptions {
+  double beta = 1;          // Within [1e-3, 1e3].
+  double tolerance = 1e-6;  // Of the gap hi - lo; within [1e-9, 1].
+  int max_rounds = 1000;    // Of the double oracle; >= 1.
+  // Asked between rounds; true ends the search. A time limit, for instance.
   std::function<bool()> stop = nullptr;
 };
 
@@ -46,11 +47,11 @@ class FBetaDoubleOracle {
   FBetaRestrictedGame& restricted() { return restricted_; }
   // Solves the game of prefixes: an estimate of the value, and seeds.
   // False: the simplex failed.
-  bool SolvePrefixGame(const FBetaSearchLimits& limits);
+  bool SolvePrefixGame(const FBetaOptions& options);
   double prefix_value() const { return prefix_value_; }
 
   // `best` comes in with strategies known, or lo = -infinity, hi = infinity.
-  FBetaTermination Run(const FBetaSearchLimits& limits, FBetaIncumbent* best);
+  FBetaTermination Run(const FBetaOptions& options, FBetaIncumbent* best);
   int rounds() const { return rounds_; }
 
  private:

@@ -83,6 +83,9 @@ void FBetaSolver::Sort(std::span<const double> potentials, double beta) {
 // The closed form's adversary is optimal in the whole game iff its predictor
 // holds against larger sets too.
 bool FBetaSolver::TryClosedForm(double tolerance) {
+  closed_form_.value = kInfinity;
+  // The adversary's sets must all have items of ψ > 1.
+  if (game_.psi[0] > 1) return false;
   SolveFBetaClosedForm(game_, &closed_form_);
   best_.hi = closed_form_.value;
   best_.adversary = closed_form_.adversary;
@@ -122,8 +125,6 @@ void FBetaSolver::Remap(const ItemSets& from, bool to_positions, ItemSets* to) {
 void FBetaSolver::Seed(const FBetaOptions& options,
                        const FBetaWarmStart* warm_start) {
   FBetaRestrictedGame& restricted = oracle_.restricted();
-  const FBetaSearchLimits limits = {options.tolerance, options.max_rounds,
-                                    options.stop};
   if (warm_start != nullptr && warm_start->num_items == game_.num_items &&
       warm_start->predictor.count() > 0) {
     Remap(warm_start->predictor, /*to_positions=*/true, &remapped_);
@@ -136,12 +137,12 @@ void FBetaSolver::Seed(const FBetaOptions& options,
     }
     return;
   }
-  if (!oracle_.SolvePrefixGame(limits) ||
+  if (!oracle_.SolvePrefixGame(options) ||
       closed_form_.value >= oracle_.prefix_value()) {
     return;
   }
   seeds_.Clear(game_.num_items);
-  AppendSystematicSets(game_, closed_form_, kMaxSeeds, &seeds_);
+  AppendSystematicSets(game_, kMaxSeeds, &closed_form_, &seeds_);
   for (int k = 0; k < seeds_.count(); ++k) {
     restricted.AddRow(seeds_.bits(k), seeds_.size(k));
   }
@@ -240,8 +241,10 @@ absl::Status FBetaSolver::Solve(std::span<const double> potentials,
   } else if (!TryClosedForm(options.tolerance)) {
     oracle_.Start(game_, options.tolerance);
     Seed(options, warm_start);
-    const FBetaTermination termination = oracle_.Run(
-        {options.tolerance, options.max_rounds, options.stop}, &best_);
+    const FBetaTermination termination = oracle_.Run(options, &best_);
+    if (best_.lo == -kInfinity) {
+      return absl::InternalError("the simplex method failed");
+    }
     FillResult(termination, oracle_.rounds(), result);
     if (warm_start != nullptr) SaveWarmStart(warm_start);
     return absl::OkStatus();

@@ -5,7 +5,6 @@
 //   1
 // and maximises. Small potentials have a closed form; otherwise the double
 // oracle of f_beta_double_oracle.h. Memory is O(n · sizes played).
-#include <functional>
 #include <span>
 #include <vector>
 
@@ -15,14 +14,6 @@
 #include "core/games/sized_set_marginals.h"
 
 namespace sortition {
-
-struct FBetaOptions {
-  double beta = 1;          // Within [1e-3, 1e3].
-  double tolerance = 1e-6;  // Of the gap hi - lo; within [1e-9, 1].
-  int max_rounds = 1000;    // Of the double oracle; >= 1.
-  // Asked between rounds; true ends the search. A time limit, for instance.
-  std::function<bool()> stop = nullptr;
-};
 
 struct FBetaEquilibrium {
   // lo <= value of the game <= hi: what the two strategies guarantee.
@@ -52,8 +43,9 @@ class FBetaSolver {
   // Whatever the termination, `result` holds the best strategies found and what
   // they guarantee. `warm_start` may be null; else it is used if it has as many
   // items, and replaced. InvalidArgument for a potential that is not within
-  // [-1e9, 1e9], and for an option outside its range; `result` is then as
-  // before.
+  // [-1e9, 1e9], and for an option outside its range; Internal where rounding
+  // defeats the simplex method before any strategy is known. `result` is then
+  // as before.
   absl::Status Solve(std::span<const double> potentials,
                      const FBetaOptions& options, FBetaWarmStart* warm_start,
                      FBetaEquilibrium* result);

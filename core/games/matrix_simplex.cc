@@ -243,25 +243,25 @@ void MatrixSimplex::FillTableau() {
 // The tableau of the same basis, computed from the payoffs with the largest
 // pivots.
 bool MatrixSimplex::Refactor() {
-  // Marks: whether z_j is to be basic, whether slack i is to be nonbasic.
-  std::vector<bool> wanted_columns(num_columns_);
-  std::vector<bool> wanted_rows(num_rows_);
+  wanted_columns_.resize(num_columns_);
+  wanted_rows_.resize(num_rows_);
   int num_wanted = 0;
   for (int j = 0; j < num_columns_; ++j) {
-    wanted_columns[j] = place_of_column_[j] >= 0;
-    num_wanted += wanted_columns[j];
+    wanted_columns_[j] = place_of_column_[j] >= 0 ? 1 : 0;
+    num_wanted += wanted_columns_[j];
   }
-  for (int i = 0; i < num_rows_; ++i) wanted_rows[i] = place_of_row_[i] < 0;
+  for (int i = 0; i < num_rows_; ++i)
+    wanted_rows_[i] = place_of_row_[i] < 0 ? 1 : 0;
   FillTableau();
   for (int k = 0; k < num_wanted; ++k) {
     int row = -1;
     int column = -1;
     double largest = kPivot;
     for (int r = 0; r < num_rows_; ++r) {
-      if (!wanted_rows[r]) continue;
+      if (wanted_rows_[r] == 0) continue;
       for (int c = 0; c < num_columns_; ++c) {
         const double size = std::abs(tableau_[index(r, c)]);
-        if (wanted_columns[c] && size > largest) {
+        if (wanted_columns_[c] != 0 && size > largest) {
           largest = size;
           row = r;
           column = c;
@@ -270,8 +270,8 @@ bool MatrixSimplex::Refactor() {
     }
     if (row < 0) return false;
     Pivot(row, column);
-    wanted_rows[row] = false;
-    wanted_columns[column] = false;
+    wanted_rows_[row] = 0;
+    wanted_columns_[column] = 0;
   }
   return true;
 }

@@ -97,6 +97,9 @@ class MatrixSimplex {
   std::vector<double> row_strategy_;
   std::vector<double> column_strategy_;
   std::vector<double> residual_;
+  // Of Refactor(): whether z_j is still to be basic, slack i nonbasic.
+  std::vector<char> wanted_columns_;
+  std::vector<char> wanted_rows_;
   double value_ = 0;
   int64_t num_pivots_ = 0;
 };

@@ -254,8 +254,190 @@ TEST(FBetaGameTest, LargerGamesReachTheirTolerance) {
       const std::vector<double> psi = RandomPotentials(random, n, 7 * k + 1);
       const FBetaEquilibrium game = Solve(psi, 1, 1e-6);
       EXPECT_LE(game.hi - game.lo, 1e-6);
-      ExpectCertified(psi, 1, game);
+      ExpectCertified(psi, 1, game, 1e-8);
     }
+  }
+}
+
+// As many items as a whole data set has: memory by the sizes played.
+TEST(FBetaGameTest, ThousandsOfItemsAreOneGame) {
+  RandomSequence random(HashBytes("thousands"));
+  const int n = 20000;
+  for (const double scale : {0.5, 1.0, 4.0}) {
+    std::vector<double> psi(n);
+    for (double& potential : psi) potential = scale * random.Normal() * 5 / n;
+    const FBetaEquilibrium game = Solve(psi, 1, 1e-2);
+    ExpectFeasible(game.predictor, n);
+    ExpectFeasible(game.adversary, n);
+    const double lo = FBetaLowerBound(psi, 1, game.predictor, 1e-5);
+    const double hi = FBetaUpperBound(psi, 1, game.adversary, 1e-5);
+    EXPECT_LE(hi - lo, 1e-2 + 2e-5);
+    EXPECT_GE(lo, game.lo - 1.1e-5);
+    EXPECT_LE(hi, game.hi + 1.1e-5);
+  }
+}
+
+// Equal potentials are told apart by nothing but their index.
+TEST(FBetaGameTest, EqualPotentialsArePlayedAlike) {
+  RandomSequence random(HashBytes("ties"));
+  for (int k = 0; k < 40; ++k) {
+    std::vector<double> psi(60);
+    for (double& potential : psi) {
+      potential = (static_cast<double>(random.Below(7)) - 3) / 20;
+    }
+    const FBetaEquilibrium game = Solve(psi);
+    ExpectCertified(psi, 1, game, 1e-11);
+    for (size_t i = 1; i < psi.size(); ++i) {
+      if (psi[i] != psi[0]) continue;
+      EXPECT_EQ(game.adversary_marginals[i], game.adversary_marginals[0]);
+      for (const SizedSetMarginals& sets : game.predictor) {
+        if (sets.size == 0) continue;
+        EXPECT_EQ(sets.inclusion_probabilities[i],
+                  sets.inclusion_probabilities[0]);
+      }
+    }
+  }
+}
+
+// Permuted items give permuted strategies, bit for bit.
+TEST(FBetaGameTest, OrderOfItemsDoesNotMatter) {
+  RandomSequence random(HashBytes("order"));
+  const std::vector<double> psi = RandomPotentials(random, 50, 1);
+  std::vector<double> reversed(psi.rbegin(), psi.rend());
+  const FBetaEquilibrium game = Solve(psi);
+  FBetaEquilibrium other = Solve(reversed);
+  EXPECT_EQ(game.lo, other.lo);
+  EXPECT_EQ(game.hi, other.hi);
+  std::ranges::reverse(other.adversary_marginals);
+  EXPECT_EQ(game.adversary_marginals, other.adversary_marginals);
+}
+
+// V is concave with supergradient -q: V(ψ') <= V(ψ) - q'(ψ' - ψ).
+TEST(FBetaGameTest, AdversaryMarginalsAreASupergradient) {
+  RandomSequence random(HashBytes("supergradient"));
+  for (int k = 0; k < 100; ++k) {
+    const std::vector<double> psi = RandomPotentials(random, 20, k);
+    const FBetaEquilibrium game = Solve(psi, 2);
+    std::vector<double> moved = psi;
+    double bound = game.hi;
+    for (size_t i = 0; i < psi.size(); ++i) {
+      const double step = 0.1 * random.Normal();
+      moved[i] += step;
+      bound -= game.adversary_marginals[i] * step;
+    }
+    EXPECT_LE(Solve(moved, 2).lo, bound + 1e-15 * std::abs(bound) + 1e-12);
+  }
+}
+
+// A hard game: hundreds of pivots from nothing, a few from a near one's sets.
+TEST(FBetaGameTest, WarmStartsSaveRounds) {
+  RandomSequence random(HashBytes("warm"));
+  FBetaSolver solver;
+  FBetaWarmStart warm;
+  FBetaEquilibrium game;
+  int cold_rounds = 0;
+  int warm_rounds = 0;
+  std::vector<double> psi = RandomPotentials(random, 60, 4);
+  for (int k = 0; k < 20; ++k) {
+    for (double& potential : psi) potential += 1e-5 * random.Normal();
+    ASSERT_OK(solver.Solve(psi, {}, nullptr, &game));
+    cold_rounds += game.rounds;
+    const double cold_lo = game.lo;
+    ASSERT_OK(solver.Solve(psi, {}, &warm, &game));
+    ExpectCertified(psi, 1, game, 1e-7);
+    EXPECT_LE(cold_lo, game.hi + 1e-12);
+    EXPECT_LE(game.lo, cold_lo + 1e-6);
+    if (k > 0) warm_rounds += game.rounds;
+  }
+  EXPECT_LT(2 * warm_rounds, cold_rounds);
+}
+
+TEST(FBetaGameTest, StoppedSearchesStillHoldTheirBounds) {
+  RandomSequence random(HashBytes("stopped"));
+  const std::vector<double> psi = RandomPotentials(random, 100, 4);
+  FBetaSolver solver;
+  FBetaEquilibrium game;
+  double previous_gap = std::numeric_limits<double>::infinity();
+  for (const int rounds : {1, 2, 4, 8}) {
+    ASSERT_OK(solver.Solve(psi, {.max_rounds = rounds}, nullptr, &game));
+    EXPECT_EQ(game.termination, FBetaTermination::kRoundLimit);
+    EXPECT_EQ(game.rounds, rounds);
+    ExpectCertified(psi, 1, game, 1e-7);
+    EXPECT_LE(game.hi - game.lo, previous_gap);
+    previous_gap = game.hi - game.lo;
+  }
+  int asked = 0;
+  ASSERT_OK(solver.Solve(psi, {.stop = [&asked] { return ++asked > 0; }},
+                         nullptr, &game));
+  EXPECT_EQ(game.termination, FBetaTermination::kStopped);
+  EXPECT_EQ(asked, 2);  // By the prefix game, and by the search.
+  ExpectCertified(psi, 1, game, 1e-7);
+}
+
+TEST(FBetaGameTest, RefusesWhatIsNoGame) {
+  FBetaSolver solver;
+  FBetaEquilibrium game;
+  const double infinity = std::numeric_limits<double>::infinity();
+  for (const double bad : {std::nan(""), infinity, -infinity, 2e9}) {
+    const std::vector<double> psi = {0.5, bad};
+    const absl::Status status = solver.Solve(psi, {}, nullptr, &game);
+    EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+    EXPECT_THAT(std::string(status.message()), HasSubstr("potentials[1]"));
+  }
+  const FBetaOptions options[] = {
+      {.beta = 0},      {.beta = -1},         {.beta = std::nan("")},
+      {.tolerance = 0}, {.tolerance = 1e-10}, {.max_rounds = 0}};
+  for (const FBetaOptions& bad : options) {
+    const std::vector<double> psi = {0.5};
+    EXPECT_EQ(solver.Solve(psi, bad, nullptr, &game).code(),
+              absl::StatusCode::kInvalidArgument);
+  }
+}
+
+TEST(FBetaGameTest, WithoutItemsNothingIsRight) {
+  const FBetaEquilibrium game = Solve({});
+  EXPECT_EQ(game.lo, 1);
+  EXPECT_EQ(game.hi, 1);
+  EXPECT_EQ(ProbabilityOf(game.predictor, 0), 1);
+}
+
+TEST(FBetaCertificateTest, SlackIsNotExceeded) {
+  RandomSequence random(HashBytes("slack"));
+  for (int k = 0; k < 50; ++k) {
+    const std::vector<double> psi = RandomPotentials(random, 80, k);
+    FBetaSolver solver;
+    FBetaEquilibrium game;
+    ASSERT_OK(solver.Solve(psi, {.max_rounds = 2}, nullptr, &game));
+    const double lo = FBetaLowerBound(psi, 1, game.predictor);
+    const double hi = FBetaUpperBound(psi, 1, game.adversary);
+    const double rounding = 1e-14 * (1 + std::abs(lo));
+    for (const double slack : {1e-6, 1e-3, 0.1}) {
+      const double loose_lo = FBetaLowerBound(psi, 1, game.predictor, slack);
+      const double loose_hi = FBetaUpperBound(psi, 1, game.adversary, slack);
+      EXPECT_LE(loose_lo, lo + rounding);
+      EXPECT_GE(loose_lo, lo - slack - rounding);
+      EXPECT_GE(loose_hi, hi - rounding);
+      EXPECT_LE(loose_hi, hi + slack + rounding);
+    }
+  }
+}
+
+// Against every single set of a small game.
+TEST(FBetaCertificateTest, IsTheBestOfAllSets) {
+  RandomSequence random(HashBytes("all sets"));
+  for (int k = 0; k < 40; ++k) {
+    const std::vector<double> psi = RandomPotentials(random, 6, 7 * k + 1);
+    // The predictor plays {0, 1, 2} and {0} half of the time each, the
+    // adversary {1, 5} and nothing.
+    const std::vector<SizedSetMarginals> predictor = {
+        {1, 0.5, {1, 0, 0, 0, 0, 0}}, {3, 0.5, {1, 1, 1, 0, 0, 0}}};
+    const std::vector<SizedSetMarginals> adversary = {
+        {0, 0.5, {}}, {2, 0.5, {0, 1, 0, 0, 0, 1}}};
+    const Eigen::MatrixXd payoffs = FullMatrix(psi, 1);
+    EXPECT_NEAR(FBetaLowerBound(psi, 1, predictor),
+                (payoffs.row(0b1) + payoffs.row(0b111)).minCoeff() / 2, 1e-13);
+    EXPECT_NEAR(FBetaUpperBound(psi, 1, adversary),
+                (payoffs.col(0) + payoffs.col(0b100010)).maxCoeff() / 2, 1e-13);
   }
 }
 
