@@ -1,17 +1,15 @@
 #include "core/games/f_beta_game.h"
 
-#include <bit>
 #include <cmath>
 #include <limits>
 #include <numeric>
 #include <string>
 
-#include "Eigen/Core"
-#include "bench/reference/matrix_game.h"
 #include "core/base/random.h"
 #include "core/games/f_beta_certificate.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "tests/core/games/f_beta_games.h"
 #include "tests/testing/status_matchers.h"
 
 namespace sortition {
@@ -31,57 +29,6 @@ FBetaEquilibrium Solve(const std::vector<double>& psi, double beta = 1,
   EXPECT_TRUE(status.ok()) << status;
   EXPECT_EQ(result.termination, FBetaTermination::kConverged);
   return result;
-}
-
-// A distribution over sizes, and marginals that sets of the size can have.
-void ExpectFeasible(const std::vector<SizedSetMarginals>& strategy, size_t n) {
-  double total = 0;
-  int64_t previous = -1;
-  for (const SizedSetMarginals& sets : strategy) {
-    EXPECT_GT(sets.size, previous);
-    previous = sets.size;
-    EXPECT_GT(sets.probability, 0);
-    total += sets.probability;
-    ASSERT_EQ(sets.inclusion_probabilities.size(), sets.size == 0 ? 0 : n);
-    double sum = 0;
-    for (const double p : sets.inclusion_probabilities) {
-      EXPECT_GE(p, 0);
-      EXPECT_LE(p, 1);
-      sum += p;
-    }
-    EXPECT_NEAR(sum, sets.size, 1e-12 * static_cast<double>(n + 1));
-  }
-  EXPECT_NEAR(total, 1, 1e-12);
-}
-
-// The solver's claims, checked by the certificate.
-void ExpectCertified(const std::vector<double>& psi, double beta,
-                     const FBetaEquilibrium& game, double rounding = 1e-12) {
-  ExpectFeasible(game.predictor, psi.size());
-  ExpectFeasible(game.adversary, psi.size());
-  EXPECT_NEAR(FBetaLowerBound(psi, beta, game.predictor), game.lo, rounding);
-  EXPECT_NEAR(FBetaUpperBound(psi, beta, game.adversary), game.hi, rounding);
-}
-
-// All 2^n sets against all.
-Eigen::MatrixXd FullMatrix(const std::vector<double>& psi, double beta) {
-  const int size = 1 << psi.size();
-  Eigen::MatrixXd payoffs(size, size);
-  for (unsigned a = 0; a < static_cast<unsigned>(size); ++a) {
-    for (unsigned y = 0; y < static_cast<unsigned>(size); ++y) {
-      const double score =
-          (a | y) == 0
-              ? 1
-              : (1 + beta * beta) * std::popcount(a & y) /
-                    (std::popcount(a) + beta * beta * std::popcount(y));
-      double potential = 0;
-      for (size_t i = 0; i < psi.size(); ++i) {
-        if ((y >> i & 1) != 0) potential += psi[i];
-      }
-      payoffs(a, y) = score - potential;
-    }
-  }
-  return payoffs;
 }
 
 double ProbabilityOf(const std::vector<SizedSetMarginals>& strategy,
@@ -194,59 +141,6 @@ TEST(FBetaGameTest, ValuesOfKnownGames) {
   }
 }
 
-// Potentials of a family where all kinds of equilibria occur; every third game
-// has ties, every seventh extremes.
-std::vector<double> RandomPotentials(RandomSequence& random, int n, int game) {
-  const double scale = std::ldexp(0.5, game % 4);
-  const double shift = game / 4 % 3 - 1;
-  const double positives = std::max(1.0, n / 5.0);
-  std::vector<double> psi(n);
-  for (double& potential : psi) {
-    potential = (scale * random.Normal() + shift) / positives;
-    if (game % 3 == 0) potential = std::round(potential * 4) / 4;
-    if (game % 7 == 0 && random.Below(4) == 0) potential *= 1e6;
-  }
-  return psi;
-}
-
-// 1,000 games in all; brute force is 2^n x 2^n.
-class FBetaBruteForceTest : public ::testing::TestWithParam<int> {};
-
-TEST_P(FBetaBruteForceTest, ValueIsThatOfTheFullGame) {
-  const int n = GetParam();
-  const int num_games = n <= 3 ? 200 : n == 4 ? 160 : n == 5 ? 140 : 100;
-  RandomSequence random(HashBytes("brute force"), n);
-  for (int k = 0; k < num_games; ++k) {
-    const std::vector<double> psi = RandomPotentials(random, n, k);
-    const double beta = std::ldexp(0.5, k % 3);
-    const double largest = std::abs(*std::max_element(
-        psi.begin(), psi.end(),
-        [](double a, double b) { return std::abs(a) < std::abs(b); }));
-    const FBetaEquilibrium game = Solve(psi, beta);
-    ExpectCertified(psi, beta, game, 1e-12 + 1e-15 * largest);
-    if (largest > 100) {
-      // Beyond the linear program's accuracy: cut instead.
-      std::vector<double> cut = psi;
-      double lost = 0;
-      for (double& potential : cut) {
-        if (potential > 3) lost += potential - 3;
-        potential = std::clamp(potential, -3.0, 3.0);
-      }
-      const auto full = SolveMatrixGame(FullMatrix(cut, beta));
-      ASSERT_TRUE(full.ok());
-      EXPECT_NEAR(game.lo + lost, full->value, 2e-9 + 1e-15 * largest);
-      continue;
-    }
-    const auto full = SolveMatrixGame(FullMatrix(psi, beta));
-    ASSERT_TRUE(full.ok()) << full.status();
-    EXPECT_NEAR(game.lo, full->value, 2e-9) << k;
-    EXPECT_NEAR(game.hi, full->value, 2e-9) << k;
-  }
-}
-
-INSTANTIATE_TEST_SUITE_P(Sizes, FBetaBruteForceTest,
-                         ::testing::Values(1, 2, 3, 4, 5, 6));
-
 TEST(FBetaGameTest, LargerGamesReachTheirTolerance) {
   RandomSequence random(HashBytes("larger"));
   for (const int n : {17, 41, 64, 100}) {
@@ -269,11 +163,11 @@ TEST(FBetaGameTest, ThousandsOfItemsAreOneGame) {
     const FBetaEquilibrium game = Solve(psi, 1, 1e-2);
     ExpectFeasible(game.predictor, n);
     ExpectFeasible(game.adversary, n);
-    const double lo = FBetaLowerBound(psi, 1, game.predictor, 1e-5);
-    const double hi = FBetaUpperBound(psi, 1, game.adversary, 1e-5);
-    EXPECT_LE(hi - lo, 1e-2 + 2e-5);
-    EXPECT_GE(lo, game.lo - 1.1e-5);
-    EXPECT_LE(hi, game.hi + 1.1e-5);
+    const double lo = FBetaLowerBound(psi, 1, game.predictor, 1e-3);
+    const double hi = FBetaUpperBound(psi, 1, game.adversary, 1e-3);
+    EXPECT_LE(hi - lo, 1.2e-2);
+    EXPECT_GE(lo, game.lo - 1.1e-3);
+    EXPECT_LE(hi, game.hi + 1.1e-3);
   }
 }
 
@@ -399,46 +293,6 @@ TEST(FBetaGameTest, WithoutItemsNothingIsRight) {
   EXPECT_EQ(game.lo, 1);
   EXPECT_EQ(game.hi, 1);
   EXPECT_EQ(ProbabilityOf(game.predictor, 0), 1);
-}
-
-TEST(FBetaCertificateTest, SlackIsNotExceeded) {
-  RandomSequence random(HashBytes("slack"));
-  for (int k = 0; k < 50; ++k) {
-    const std::vector<double> psi = RandomPotentials(random, 80, k);
-    FBetaSolver solver;
-    FBetaEquilibrium game;
-    ASSERT_OK(solver.Solve(psi, {.max_rounds = 2}, nullptr, &game));
-    const double lo = FBetaLowerBound(psi, 1, game.predictor);
-    const double hi = FBetaUpperBound(psi, 1, game.adversary);
-    const double rounding = 1e-14 * (1 + std::abs(lo));
-    for (const double slack : {1e-6, 1e-3, 0.1}) {
-      const double loose_lo = FBetaLowerBound(psi, 1, game.predictor, slack);
-      const double loose_hi = FBetaUpperBound(psi, 1, game.adversary, slack);
-      EXPECT_LE(loose_lo, lo + rounding);
-      EXPECT_GE(loose_lo, lo - slack - rounding);
-      EXPECT_GE(loose_hi, hi - rounding);
-      EXPECT_LE(loose_hi, hi + slack + rounding);
-    }
-  }
-}
-
-// Against every single set of a small game.
-TEST(FBetaCertificateTest, IsTheBestOfAllSets) {
-  RandomSequence random(HashBytes("all sets"));
-  for (int k = 0; k < 40; ++k) {
-    const std::vector<double> psi = RandomPotentials(random, 6, 7 * k + 1);
-    // The predictor plays {0, 1, 2} and {0} half of the time each, the
-    // adversary {1, 5} and nothing.
-    const std::vector<SizedSetMarginals> predictor = {
-        {1, 0.5, {1, 0, 0, 0, 0, 0}}, {3, 0.5, {1, 1, 1, 0, 0, 0}}};
-    const std::vector<SizedSetMarginals> adversary = {
-        {0, 0.5, {}}, {2, 0.5, {0, 1, 0, 0, 0, 1}}};
-    const Eigen::MatrixXd payoffs = FullMatrix(psi, 1);
-    EXPECT_NEAR(FBetaLowerBound(psi, 1, predictor),
-                (payoffs.row(0b1) + payoffs.row(0b111)).minCoeff() / 2, 1e-13);
-    EXPECT_NEAR(FBetaUpperBound(psi, 1, adversary),
-                (payoffs.col(0) + payoffs.col(0b100010)).maxCoeff() / 2, 1e-13);
-  }
 }
 
 }  // namespace
