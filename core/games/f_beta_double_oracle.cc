@@ -1,16 +1,11 @@
 #include "core/games/f_beta_double_oracle.h"
 
-#include <cmath>
-#include <limits>
-
 namespace sortition {
 namespace {
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 // Perturbation of the simplex, relative to the tolerance: moves the value by
 // less than what matters.
 constexpr double kPerturbation = 1e-3;
-constexpr int kPrefixResponses = 8;  // New ones a round and player, at most.
 constexpr int kResponses = 16;
 constexpr int kMaxAge = 3;
 constexpr double kKeep = 1.5;
@@ -37,78 +32,10 @@ void FBetaDoubleOracle::Start(const SortedFBetaGame& game, double tolerance) {
   restricted_.AddPrefixColumn(0);
 }
 
-// The sizes of the largest `payoffs` above the threshold among local maxima.
-void FBetaDoubleOracle::SelectOptima(std::span<const double> payoffs,
-                                     double threshold,
-                                     std::vector<int>* sizes) const {
-  sizes->clear();
-  const size_t n = payoffs.size();
-  for (size_t s = 0; s < n; ++s) {
-    if (payoffs[s] <= threshold || (s > 0 && payoffs[s - 1] >= payoffs[s]) ||
-        (s + 1 < n && payoffs[s + 1] > payoffs[s])) {
-      continue;
-    }
-    if (sizes->size() < kPrefixResponses) {
-      sizes->push_back(static_cast<int>(s));
-      continue;
-    }
-    const auto least =
-        std::min_element(sizes->begin(), sizes->end(),
-                         [&](int a, int b) { return payoffs[a] < payoffs[b]; });
-    if (payoffs[*least] < payoffs[s]) *least = static_cast<int>(s);
-  }
-}
-
-// Responses to the restricted equilibrium among prefixes; the payoff of a of
-// size s against y of size t is W_st min(s, t).
-bool FBetaDoubleOracle::AddPrefixResponses(double margin) {
-  const int n = game_->num_items;
-  const double value = restricted_.value();
-  bool added = false;
-  payoffs_.resize(n + 1);
-  // The adversary's: payoffs are negated.
-  for (int t = 0; t <= n; ++t) payoffs_[t] = -game_->PrefixCost(t);
-  for (int i = 0; i < restricted_.rows().count(); ++i) {
-    const double weight = restricted_.row_strategy()[i];
-    const int s = restricted_.rows().size(i);
-    if (weight == 0) continue;
-    if (s == 0) payoffs_[0] -= weight;
-    for (int t = 1; t <= n; ++t) {
-      payoffs_[t] -= weight * std::min(s, t) * game_->Weight(s, t);
-    }
-  }
-  const double lo = -*std::max_element(payoffs_.begin(), payoffs_.end());
-  SelectOptima(payoffs_, -value + margin, &sizes_);
-  // The predictor's, before the columns change.
-  std::fill(payoffs_.begin(), payoffs_.end(), 0.0);
-  double cost = 0;
-  for (int j = 0; j < restricted_.columns().count(); ++j) {
-    const double weight = restricted_.column_strategy()[j];
-    const int t = restricted_.columns().size(j);
-    if (weight == 0) continue;
-    cost += weight * game_->PrefixCost(t);
-    if (t == 0) payoffs_[0] += weight;
-    for (int s = 1; s <= n; ++s) {
-      payoffs_[s] += weight * std::min(s, t) * game_->Weight(s, t);
-    }
-  }
-  for (double& payoff : payoffs_) payoff += cost;
-  prefix_gap_ = *std::max_element(payoffs_.begin(), payoffs_.end()) - lo;
-  for (const int t : sizes_) added |= restricted_.AddPrefixColumn(t);
-  if (added && !restricted_.Solve()) return false;
-  SelectOptima(payoffs_, value + margin, &sizes_);
-  for (const int s : sizes_) added |= restricted_.AddPrefixRow(s);
-  return added;
-}
-
 bool FBetaDoubleOracle::SolvePrefixGame(const FBetaOptions& options) {
-  if (!restricted_.Solve()) return false;
-  const double tolerance = kMargin * tolerance_;
-  for (int round = 0; round < options.max_rounds; ++round) {
-    const bool added = AddPrefixResponses(tolerance / 2);
-    if (!restricted_.Solve()) return false;
-    if (!added || prefix_gap_ <= tolerance) break;
-    if (options.stop && options.stop()) break;
+  if (!prefix_game_.Solve(*game_, kMargin * options.tolerance,
+                          options.max_rounds, options.stop, &restricted_)) {
+    return false;
   }
   prefix_value_ = restricted_.value();
   restricted_.Purge(/*max_age=*/0, /*keep=*/1);

@@ -11,6 +11,7 @@
 #include <functional>
 
 #include "core/games/f_beta_best_response.h"
+#include "core/games/f_beta_prefix_game.h"
 #include "core/games/f_beta_restricted_game.h"
 #include "core/games/f_beta_sorted.h"
 
@@ -55,9 +56,6 @@ class FBetaDoubleOracle {
   int rounds() const { return rounds_; }
 
  private:
-  bool AddPrefixResponses(double margin);
-  void SelectOptima(std::span<const double> payoffs, double threshold,
-                    std::vector<int>* sizes) const;
   bool EvaluatePredictor(double alpha, FBetaIncumbent* best);
   bool EvaluateAdversary(double alpha, FBetaIncumbent* best);
   bool AddColumns();
@@ -66,16 +64,14 @@ class FBetaDoubleOracle {
   const SortedFBetaGame* game_ = nullptr;
   double tolerance_ = 0;
   double prefix_value_ = 0;
-  double prefix_gap_ = 0;
   int rounds_ = 0;
+  FBetaPrefixGame prefix_game_;
   FBetaRestrictedGame restricted_;
   FBetaBestResponse best_response_;
   FBetaResponses columns_;  // To be added.
   FBetaResponses rows_;
   SizeMarginals mixture_;
   std::vector<int> row_of_size_;
-  std::vector<double> payoffs_;
-  std::vector<int> sizes_;
 };
 
 }  // namespace sortition
