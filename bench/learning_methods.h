@@ -12,9 +12,9 @@ namespace sortition {
 
 struct Method {
   std::string name;
-  config::v1::PoemOptions options;  // Objective, optimiser and, unless the
-                                    // default is meant, lambda_factor.
-  bool both_starts = false;         // From h0 as well as from w = 0.
+  // Objective, optimiser and, unless the default is meant, lambda_factor.
+  config::v1::PoemOptions options = {};
+  bool both_starts = false;  // From h0 as well as from w = 0.
 };
 
 Method Ips(config::v1::PoemOptions::Optimiser optimiser);

@@ -16,6 +16,8 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "core/games/ndcg_certificate.h"
+#include "core/games/ndcg_double_oracle.h"
 #include "core/games/ranking_game.h"
 
 namespace sortition {
@@ -26,13 +28,14 @@ struct NdcgOptions {
   std::optional<double> empty_score = 1;
   // upper - lower up to this, relative to 1 + |upper|, closes the gap.
   double tolerance = 1e-9;
-  // How many of the d_t are tried, from the smallest V_t on; each O(n²).
-  size_t max_candidates = 8;
+  // Rounds of the double oracle, where it is needed; each O(n²) and a linear
+  // program of some hundred strategies at most. 0: none.
+  size_t max_rounds = 200;
 };
 
 enum class NdcgStatus {
   kClosed,  // An equilibrium, within the tolerance.
-  kGap,     // lower and upper are right, the strategies guarantee no more.
+  kGap,     // After max_rounds: the strategies guarantee lower and upper only.
 };
 
 struct NdcgEquilibrium {
@@ -41,16 +44,17 @@ struct NdcgEquilibrium {
   double lower = 0;
   double upper = 0;
   std::vector<double> expected_discounts;  // d, by item.
-  size_t num_positives = 0;                // Of every set of the adversary's.
-  std::vector<double> positive_probabilities;  // q, by item.
+  std::vector<NdcgSets> adversary;         // Sizes rising, probabilities > 0.
+  std::vector<double> positive_probabilities;  // q, by item, of all sizes.
 };
 
 // Workspace of the solver: one per thread.
 class NdcgGame {
  public:
-  // O(n² log n). InvalidArgument for n = 0, where the first discount is 0,
-  // where a potential times the sum of discounts is not within ±kMaxPotential,
-  // or for an option that is not finite or negative.
+  // O(n² log n) where one size is the equilibrium. InvalidArgument for n = 0,
+  // where the first discount is 0, where a potential times the sum of discounts
+  // is not within ±kMaxPotential, or for an option that is not finite or
+  // negative.
   absl::Status Solve(std::span<const double> psi, const Discounts& discounts,
                      const NdcgOptions& options, NdcgEquilibrium* equilibrium);
 
@@ -60,15 +64,22 @@ class NdcgGame {
     size_t num_positives;
   };
 
-  // The ranking game of that size; its value over Z_t.
+  // The ranking game of that size.
   absl::Status SolveSize(std::span<const double> psi,
                          const Discounts& discounts, size_t num_positives);
+  // V_t of every size, rising.
+  absl::Status FindValues(std::span<const double> psi,
+                          const Discounts& discounts);
+  // Mixes sizes until the gap is closed.
+  absl::Status Search(std::span<const double> psi, const Discounts& discounts,
+                      const NdcgOptions& options, NdcgEquilibrium* equilibrium);
 
   std::vector<double> normalisers_;  // Z_t, t from 0.
   std::vector<double> scaled_;
   std::vector<Size> sizes_;
   RankingGame game_;
   RankingEquilibrium solved_;
+  NdcgDoubleOracle double_oracle_;
 };
 
 }  // namespace sortition

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <functional>
-#include <numeric>
 #include <vector>
 
 namespace sortition {
@@ -14,7 +13,12 @@ std::vector<double> Falling(std::span<const double> values) {
   return sorted;
 }
 
-// Largest Σ D_rank(i) values_i over all orders, for values at least 0.
+double Outside(double value, double low, double high) {
+  return std::max({low - value, value - high, 0.0});
+}
+
+}  // namespace
+
 double BestOrderScore(const Discounts& discounts,
                       std::span<const double> values) {
   const std::vector<double> sorted = Falling(values);
@@ -22,12 +26,6 @@ double BestOrderScore(const Discounts& discounts,
   for (size_t r = 0; r < sorted.size(); ++r) score += discounts[r] * sorted[r];
   return score;
 }
-
-double Outside(double value, double low, double high) {
-  return std::max({low - value, value - high, 0.0});
-}
-
-}  // namespace
 
 double HullViolation(const Discounts& discounts,
                      std::span<const double> expected_discounts) {
@@ -103,49 +101,6 @@ RankingCertificate CertifyGradedRanking(
         std::max(certificate.adversary_violation, Outside(sum, 1, 1));
   }
   certificate.upper += BestOrderScore(discounts, mean_gains);
-  certificate.predictor_violation =
-      HullViolation(discounts, expected_discounts);
-  return certificate;
-}
-
-RankingCertificate CertifyNdcg(std::span<const double> psi,
-                               const Discounts& discounts,
-                               std::optional<double> empty_score,
-                               std::span<const double> expected_discounts,
-                               size_t num_positives,
-                               std::span<const double> q) {
-  const size_t n = psi.size();
-  RankingCertificate certificate;
-  certificate.lower = empty_score.value_or(HUGE_VAL);
-  std::vector<double> costs(n);
-  double normaliser = 0;
-  double norm_of_positives = 1;
-  for (size_t s = 1; s <= n; ++s) {
-    normaliser += discounts[s - 1];
-    if (s == num_positives) norm_of_positives = normaliser;
-    for (size_t i = 0; i < n; ++i) {
-      costs[i] = expected_discounts[i] / normaliser - psi[i];
-    }
-    const auto end = costs.begin() + static_cast<std::ptrdiff_t>(s);
-    std::nth_element(costs.begin(), end - 1, costs.end());
-    certificate.lower =
-        std::min(certificate.lower, std::accumulate(costs.begin(), end, 0.0));
-  }
-  if (num_positives == 0) {
-    certificate.upper = empty_score.value_or(HUGE_VAL);
-  } else {
-    certificate.upper = BestOrderScore(discounts, q) / norm_of_positives;
-  }
-  double sum = 0;
-  for (size_t i = 0; i < n; ++i) {
-    sum += q[i];
-    if (q[i] != 0) certificate.upper -= psi[i] * q[i];
-    certificate.adversary_violation =
-        std::max(certificate.adversary_violation, Outside(q[i], 0, 1));
-  }
-  certificate.adversary_violation =
-      std::max(certificate.adversary_violation,
-               std::abs(sum - static_cast<double>(num_positives)));
   certificate.predictor_violation =
       HullViolation(discounts, expected_discounts);
   return certificate;

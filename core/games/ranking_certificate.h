@@ -3,8 +3,6 @@
 // guarantees against the best answer, found by sorting. Shares no code with the
 // solvers. lower <= value <= upper for any strategies that are feasible; equal
 // ones prove an equilibrium.
-#include <cstddef>
-#include <optional>
 #include <span>
 
 #include "core/games/discounts.h"
@@ -37,17 +35,13 @@ RankingCertificate CertifyGradedRanking(
     const Discounts& discounts, std::span<const double> expected_discounts,
     std::span<const double> level_probabilities);
 
-// Of ndcg_game.h: the adversary plays sets of exactly num_positives, with
-// positive probabilities q. Lower bound in O(n²).
-RankingCertificate CertifyNdcg(std::span<const double> psi,
-                               const Discounts& discounts,
-                               std::optional<double> empty_score,
-                               std::span<const double> expected_discounts,
-                               size_t num_positives, std::span<const double> q);
-
 // How far d is outside the hull of the orders' discounts, Perm(D): the largest
 // excess of j items' sum over the first j discounts, or the sums' difference.
 double HullViolation(const Discounts& discounts,
                      std::span<const double> expected_discounts);
+
+// Largest Σ D_rank(i) values_i over all orders.
+double BestOrderScore(const Discounts& discounts,
+                      std::span<const double> values);
 
 }  // namespace sortition
