@@ -35,6 +35,7 @@ constexpr char kWarmupFile[] = "warmup.tfrecord";
 constexpr size_t kMaxWarmupQueries = 1000;
 constexpr double kMaxInverseTemperature = 1e6;
 constexpr double kMaxAbstainScore = 1e6;
+constexpr uint32_t kMaxCutoff = 1'000'000;
 // With float features a score stays far from the end of double.
 constexpr double kMaxWeight = 1e100;
 
@@ -73,11 +74,44 @@ absl::StatusOr<std::vector<std::string>> ListDirectories(
 // Digits enough to tell a value from the bound that it misses.
 std::string Number(double value) { return absl::StrFormat("%.15g", value); }
 
+absl::Status ValidateGame(const model::v1::GameRanking& game) {
+  const bool precision = game.discount() == model::v1::GameRanking::PRECISION;
+  if (!precision && game.discount() != model::v1::GameRanking::DCG) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "policy.game_ranking.discount is ", static_cast<int>(game.discount()),
+        ", must be DCG (1) or PRECISION (2)"));
+  }
+  if (game.cutoff() > kMaxCutoff || (precision && game.cutoff() == 0)) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "policy.game_ranking.cutoff is ", game.cutoff(), ", must be in [",
+        precision ? 1 : 0, ", ", kMaxCutoff, "]"));
+  }
+  if (game.has_block_mixing() &&
+      !(game.block_mixing() >= 0 && game.block_mixing() <= 1)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("policy.game_ranking.block_mixing is ",
+                     Number(game.block_mixing()), ", must be in [0, 1]"));
+  }
+  const double share = game.plackett_luce_mixture();
+  if (!(share >= 0 && share <= 1)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("policy.game_ranking.plackett_luce_mixture is ",
+                     Number(share), ", must be in [0, 1]"));
+  }
+  const double scale = game.plackett_luce_scale();
+  if (!(scale >= 0 && scale <= kMaxInverseTemperature)) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "policy.game_ranking.plackett_luce_scale is ", Number(scale),
+        ", must be in [0, ", Number(kMaxInverseTemperature), "]"));
+  }
+  return absl::OkStatus();
+}
+
 absl::Status ValidatePolicy(const model::v1::Policy& policy) {
   if (policy.kind_case() == model::v1::Policy::KIND_NOT_SET) {
     return absl::InvalidArgumentError(
-        "policy.kind is not set, must be softmax_selection, plackett_luce or "
-        "independent_labels");
+        "policy.kind is not set, must be softmax_selection, plackett_luce, "
+        "game_ranking or independent_labels");
   }
   const double alpha = policy.inverse_temperature();
   if (!(alpha > 0 && alpha <= kMaxInverseTemperature)) {
@@ -97,6 +131,7 @@ absl::Status ValidatePolicy(const model::v1::Policy& policy) {
         ", must be in [", Number(-kMaxAbstainScore), ", ",
         Number(kMaxAbstainScore), "]"));
   }
+  if (policy.has_game_ranking()) return ValidateGame(policy.game_ranking());
   if (!policy.has_independent_labels()) return absl::OkStatus();
   if (policy.independent_labels().num_labels() == 0) {
     return absl::InvalidArgumentError(

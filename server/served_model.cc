@@ -101,6 +101,8 @@ std::string PolicyName(const model::v1::Policy& policy) {
       return "softmax_selection";
     case model::v1::Policy::kPlackettLuce:
       return "plackett_luce";
+    case model::v1::Policy::kGameRanking:
+      return "game_ranking";
     case model::v1::Policy::kIndependentLabels:
       return "independent_labels";
     case model::v1::Policy::KIND_NOT_SET:

@@ -5,25 +5,26 @@ import re
 import sys
 import tempfile
 
-CORE = ["core/base", "core/data", "core/metrics", "core/optim", "core/policies",
-        "core/counterfactual", "core/learners"]
+CORE = ["core/base", "core/data", "core/metrics", "core/optim", "core/games",
+        "core/policies", "core/counterfactual", "core/learners"]
 # Folder -> folders it may include, besides itself and the protos.
 MAY_INCLUDE = {
     "core/base": [],
     "core/data": ["core/base"],
     "core/metrics": ["core/base", "core/data"],
     "core/optim": ["core/base", "core/data"],
-    "core/policies": ["core/base", "core/data", "core/metrics"],
+    "core/games": ["core/base", "core/data", "core/metrics"],
+    "core/policies": ["core/base", "core/data", "core/metrics", "core/games"],
     "core/counterfactual": ["core/base", "core/data", "core/metrics", "core/optim"],
     "core/learners": CORE,
     "io": ["core/base", "core/data"],
     "process": ["core/base", "io"],
-    "server": ["core/base", "core/data", "core/metrics", "core/policies",
-               "core/counterfactual", "io", "process"],
+    "server": ["core/base", "core/data", "core/metrics", "core/games",
+               "core/policies", "core/counterfactual", "io", "process"],
     "sidecar": ["core/base", "io", "process"],
     "trainer": CORE + ["io", "process"],
-    "client": ["core/base", "core/data", "core/metrics", "core/policies", "io",
-               "process"],
+    "client": ["core/base", "core/data", "core/metrics", "core/games",
+               "core/policies", "io", "process"],
 }
 # Pattern of an include -> folders that may have it.
 RESTRICTED = [

@@ -56,6 +56,11 @@ absl::StatusOr<StoredModel> LoadVersion(const CalibrateOptions& options,
                      "' has the policy independent_labels, must have "
                      "softmax_selection or plackett_luce"));
   }
+  if (stored.model.policy().has_game_ranking()) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        "version ", version, " of model '", options.model(),
+        "' plays a game, must be of the family that train learns"));
+  }
   if (options.publish() &&
       !stored.model.policy().softmax_selection().has_abstain_score()) {
     return absl::FailedPreconditionError(absl::StrCat(
@@ -80,12 +85,11 @@ absl::StatusOr<TupleData> Read(const CalibrateOptions& options,
   read.set_scratch_mb(options.scratch_mb());
   read.set_versions(options.versions());
   read.set_warmup_queries(0);
-  const bool rank = model.policy().has_plackett_luce();
   ASSIGN_OR_RETURN(
       TupleData data,
       ReadTuples(
           read,
-          {.action_kind = rank ? ActionKind::kRank : ActionKind::kSelect,
+          {.action_kind = ActionKindOf(model.policy()),
            .num_features = model.num_features(),
            .can_abstain =
                model.policy().softmax_selection().has_abstain_score(),

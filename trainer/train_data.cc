@@ -27,8 +27,7 @@ TupleFilter MakeFilter(const TrainOptions& options,
   if (baseline.has_value()) {
     const model::v1::Policy& policy = baseline->model.policy();
     filter.num_features = baseline->model.num_features();
-    filter.action_kind =
-        policy.has_plackett_luce() ? ActionKind::kRank : ActionKind::kSelect;
+    filter.action_kind = ActionKindOf(policy);
     if (filter.action_kind == ActionKind::kSelect) {
       filter.can_abstain = policy.softmax_selection().has_abstain_score();
     }

@@ -93,6 +93,7 @@ absl::StatusOr<LinearTuplePolicy> LinearTuplePolicy::Create(
   ASSIGN_OR_RETURN(auto distribution,
                    MakeActionDistribution(PolicyAt(
                        family, Eigen::VectorXd::Zero(family.dimension()))));
+  CHECK(distribution->has_gradient());
   for (size_t i = 0; i < tuples.size(); ++i) {
     RETURN_IF_ERROR(ValidateTuple(family, tuples[i], i));
   }

@@ -4,6 +4,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "core/policies/game_ranking_distribution.h"
 #include "core/policies/ranking_distribution.h"
 #include "core/policies/selection_distribution.h"
 
@@ -36,15 +37,24 @@ MakeActionDistribution(const model::v1::Policy& policy) {
     }
     case model::v1::Policy::kPlackettLuce:
       return std::make_unique<const RankingDistribution>(alpha, epsilon);
+    case model::v1::Policy::kGameRanking:
+      return GameRankingDistribution::Create(alpha, epsilon,
+                                             policy.game_ranking());
     case model::v1::Policy::kIndependentLabels:
       return absl::InvalidArgumentError(
           "policy kind is independent_labels, which cannot be served, must be "
-          "softmax_selection or plackett_luce");
+          "softmax_selection, plackett_luce or game_ranking");
     case model::v1::Policy::KIND_NOT_SET:
       break;
   }
   return absl::InvalidArgumentError(
-      "policy kind is not set, must be softmax_selection or plackett_luce");
+      "policy kind is not set, must be softmax_selection, plackett_luce or "
+      "game_ranking");
+}
+
+ActionKind ActionKindOf(const model::v1::Policy& policy) {
+  return policy.has_softmax_selection() ? ActionKind::kSelect
+                                        : ActionKind::kRank;
 }
 
 std::unique_ptr<const ActionDistribution> MakeUniformDistribution(

@@ -11,6 +11,8 @@
 #include "absl/status/statusor.h"
 #include "core/base/random.h"
 #include "core/data/action.h"
+#include "core/games/ranking_game.h"
+#include "core/games/slot_sampler.h"
 #include "sortition/model/v1/model.pb.h"
 
 namespace sortition {
@@ -28,6 +30,12 @@ struct DistributionScratch {
   std::vector<double> conditionals;
   std::vector<uint8_t> taken;
   std::vector<LogSum> log_sums;
+  // Of games.
+  RankingGame game;
+  RankingEquilibrium equilibrium;
+  std::vector<double> others;
+  std::vector<uint32_t> block_begins;
+  SlotSampler slots;
 };
 
 // What is drawn from: m >= 1 finite scores, not yet multiplied by the inverse
@@ -73,8 +81,12 @@ class ActionDistribution {
       const ScoredCandidates& candidates, std::span<const int32_t> action,
       std::vector<double>* conditionals) const = 0;
 
+  // Whether it can be learned by its log-propensity's gradient.
+  virtual bool has_gradient() const { return true; }
+
   // Returns log p(action) and writes its derivatives by each score (m of them)
-  // and by the abstain score (0 where abstaining is no action).
+  // and by the abstain score (0 where abstaining is no action). Requires
+  // has_gradient().
   virtual double LogPropensityGradient(const ScoredCandidates& candidates,
                                        std::span<const int32_t> action,
                                        std::span<double> score_gradient,
@@ -92,9 +104,13 @@ class ActionDistribution {
 
 // The distribution that `policy` describes. InvalidArgument where its kind is
 // unset, inverse_temperature is outside (0, 1e6], uniform_mixture is outside
-// [0, 1], or the abstain score is not finite or beyond ±1e6.
+// [0, 1], the abstain score is not finite or beyond ±1e6, or the fields of a
+// game are out of their ranges.
 absl::StatusOr<std::unique_ptr<const ActionDistribution>>
 MakeActionDistribution(const model::v1::Policy& policy);
+
+// Of what MakeActionDistribution() makes.
+ActionKind ActionKindOf(const model::v1::Policy& policy);
 
 // Every action equally likely: for all eligible candidates, and abstaining
 // where `abstain_score` is set; for every order of top_k.

@@ -20,21 +20,6 @@ constexpr uint32_t kFirstBlock = 1;
 // Up to here insertion into the top_k beats a partition of everything.
 constexpr uint32_t kInsertionTopK = 64;
 
-bool MarkTaken(const ScoredCandidates& candidates,
-               std::span<const int32_t> action, std::vector<uint8_t>* taken) {
-  const size_t m = candidates.scores.size();
-  if (action.size() != candidates.top_k) return false;
-  taken->assign(m, 0);
-  for (const int32_t position : action) {
-    if (position < 0 || static_cast<size_t>(position) >= m ||
-        (*taken)[position] != 0) {
-      return false;
-    }
-    (*taken)[position] = 1;
-  }
-  return true;
-}
-
 // The top_k positions of largest key in descending order, ties by position.
 void SortTop(std::span<const double> keys, uint32_t top_k,
              std::vector<int32_t>* order) {
@@ -116,30 +101,22 @@ void PolicyConditionals(const ScoredCandidates& candidates, double alpha,
   }
 }
 
-// log h of the action; its conditionals replace those of the policy part in
-// `conditionals`. The log-odds that the policy part drew it into `log_odds`
-// where 0 < ε < 1.
-double MixConditionals(const LogMixture& mixture, size_t num_eligible,
-                       std::span<double> conditionals, double* log_odds) {
-  double log_p = 0;
-  double log_q = 0;
-  const bool both = mixture.has_policy() && mixture.has_uniform();
-  if (both) *log_odds = mixture.PriorLogOdds();
-  for (size_t r = 0; r < conditionals.size(); ++r) {
-    const double policy = conditionals[r];
-    log_p += policy;
-    if (!mixture.has_uniform()) continue;
-    const double uniform =
-        0 - stable::Log(static_cast<double>(num_eligible - r));
-    log_q += uniform;
-    conditionals[r] =
-        both ? LogMixture::Conditional(*log_odds, policy, uniform) : uniform;
-    *log_odds += policy - uniform;
-  }
-  return mixture(log_p, log_q);
-}
-
 }  // namespace
+
+bool MarkTaken(const ScoredCandidates& candidates,
+               std::span<const int32_t> action, std::vector<uint8_t>* taken) {
+  const size_t m = candidates.scores.size();
+  if (action.size() != candidates.top_k) return false;
+  taken->assign(m, 0);
+  for (const int32_t position : action) {
+    if (position < 0 || static_cast<size_t>(position) >= m ||
+        (*taken)[position] != 0) {
+      return false;
+    }
+    (*taken)[position] = 1;
+  }
+  return true;
+}
 
 bool RankingDistribution::CanDraw(const ScoredCandidates& candidates) const {
   if (!mixture_.has_policy()) return true;
@@ -165,8 +142,8 @@ double RankingDistribution::Propensity(
     conditionals->assign(action.size(), 0);
   }
   double log_odds = 0;
-  return MixConditionals(mixture_, candidates.scores.size(), *conditionals,
-                         &log_odds);
+  return MixWithUniformOrders(mixture_, candidates.scores.size(), *conditionals,
+                              &log_odds);
 }
 
 void RankingDistribution::Sample(const ScoredCandidates& candidates,
@@ -253,8 +230,8 @@ double RankingDistribution::LogPropensityGradient(
     score_gradient[j] = 0 - stable::Exp(difference) * (1 + above);
   }
   double log_odds = 0;
-  const double log_h = MixConditionals(mixture_, candidates.scores.size(),
-                                       scratch.conditionals, &log_odds);
+  const double log_h = MixWithUniformOrders(mixture_, candidates.scores.size(),
+                                            scratch.conditionals, &log_odds);
   const double scale =
       mixture_.has_uniform()
           ? alpha_ * stable::Exp(LogMixture::LogPolicyPosterior(log_odds))

@@ -14,12 +14,17 @@
 // probabilities that are logged.)
 #include <vector>
 
+#include "core/base/log_mixture.h"
 #include "core/policies/action_distribution.h"
-#include "core/policies/log_mixture.h"
 
 namespace sortition {
 
 inline constexpr double kMaxRankingLogit = 1e9;
+
+// Marks the positions of an action in `taken`; false where it is no ranking of
+// top_k of the candidates.
+bool MarkTaken(const ScoredCandidates& candidates,
+               std::span<const int32_t> action, std::vector<uint8_t>* taken);
 
 class RankingDistribution : public ActionDistribution {
  public:

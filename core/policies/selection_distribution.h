@@ -5,8 +5,8 @@
 // and, where abstaining is allowed, the dummy d0 with its constant score.
 #include <vector>
 
+#include "core/base/log_mixture.h"
 #include "core/policies/action_distribution.h"
-#include "core/policies/log_mixture.h"
 
 namespace sortition {
 

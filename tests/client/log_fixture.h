@@ -33,19 +33,23 @@ class LogFixture : public testing::Test {
 
   // Publishes a model over two features; returns it with its version.
   model::v1::Model Publish(bool rank) {
+    model::v1::Policy policy;
+    if (rank) {
+      policy.mutable_plackett_luce();
+    } else {
+      policy.mutable_softmax_selection()->set_abstain_score(0.2);
+    }
+    return Publish(policy);
+  }
+  model::v1::Model Publish(const model::v1::Policy& policy) {
     model::v1::Model model;
     model.set_name("default");
     model.set_num_features(2);
     model.add_weights(0.5);
     model.add_weights(-1.25);
+    *model.mutable_policy() = policy;
     model.mutable_policy()->set_inverse_temperature(1.5);
     model.mutable_policy()->set_uniform_mixture(0.1);
-    if (rank) {
-      model.mutable_policy()->mutable_plackett_luce();
-    } else {
-      model.mutable_policy()->mutable_softmax_selection()->set_abstain_score(
-          0.2);
-    }
     const auto version = ModelStore(store()).Publish(model, nullptr, {});
     EXPECT_OK(version);
     model.set_version(version.value_or(0));

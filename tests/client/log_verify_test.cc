@@ -19,6 +19,9 @@ class LogVerifyTest : public LogFixture {
     uniform_.set_name("default");
     select_ = Publish(false);
     rank_ = Publish(true);
+    model::v1::Policy game;
+    game.mutable_game_ranking()->set_discount(model::v1::GameRanking::DCG);
+    game_ = Publish(game);
   }
 
   // What Difference() says; "" where nothing differs.
@@ -32,6 +35,7 @@ class LogVerifyTest : public LogFixture {
   model::v1::Model uniform_;
   model::v1::Model select_;
   model::v1::Model rank_;
+  model::v1::Model game_;
 };
 
 TEST_F(LogVerifyTest, AcceptsWhatPoliciesDecided) {
@@ -39,6 +43,7 @@ TEST_F(LogVerifyTest, AcceptsWhatPoliciesDecided) {
     const std::string id = absl::StrCat("d", i);
     EXPECT_EQ(Difference(Decide(select_, false, id)), "");
     EXPECT_EQ(Difference(Decide(rank_, true, id)), "");
+    EXPECT_EQ(Difference(Decide(game_, true, id)), "");
     EXPECT_EQ(Difference(Decide(uniform_, false, id)), "");
     EXPECT_EQ(Difference(Decide(uniform_, true, id)), "");
   }
@@ -63,20 +68,25 @@ TEST_F(LogVerifyTest, AcceptsSeedsAndSparseFeatures) {
 }
 
 TEST_F(LogVerifyTest, FindsOneBitAnywhere) {
-  const log::v1::Decision good = Decide(rank_, true, "a");
-  log::v1::Decision bad = good;
-  bad.set_log_propensity(std::nextafter(good.log_propensity(), 0));
-  EXPECT_THAT(Difference(bad), HasSubstr("log_propensity: expected"));
-  bad = good;
-  bad.set_conditional_log_propensities(
-      1, std::nextafter(good.conditional_log_propensities(1), 0));
-  EXPECT_THAT(Difference(bad), HasSubstr("conditional_log_propensities[1]"));
-  bad = good;
-  bad.mutable_action()->SwapElements(0, 1);
-  EXPECT_THAT(Difference(bad), HasSubstr("action: expected ["));
-  bad = good;
-  bad.set_dense_values(0, bad.dense_values(0) + 0.5f);
-  EXPECT_NE(Difference(bad), "");
+  for (const model::v1::Model& model : {rank_, game_}) {
+    const log::v1::Decision good = Decide(model, true, "a");
+    log::v1::Decision bad = good;
+    bad.set_log_propensity(std::nextafter(good.log_propensity(), 0));
+    EXPECT_THAT(Difference(bad), HasSubstr("log_propensity: expected"));
+    bad = good;
+    bad.set_conditional_log_propensities(
+        1, std::nextafter(good.conditional_log_propensities(1), 0));
+    EXPECT_THAT(Difference(bad), HasSubstr("conditional_log_propensities[1]"));
+    bad = good;
+    bad.mutable_action()->SwapElements(0, 1);
+    EXPECT_THAT(Difference(bad), HasSubstr("action: expected ["));
+    // Scores that are far apart can move and leave a game as it is; two that
+    // become equal cannot.
+    bad = good;
+    for (int j = 0; j < 2; ++j)
+      bad.set_dense_values(j, bad.dense_values(4 + j));
+    EXPECT_NE(Difference(bad), "");
+  }
 }
 
 TEST_F(LogVerifyTest, FindsAPolicyThatIsNotTheModels) {

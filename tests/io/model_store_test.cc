@@ -310,6 +310,44 @@ INSTANTIATE_TEST_SUITE_P(
                        ->set_abstain_score(-kInfinity);
                  },
                  "policy.softmax_selection.abstain_score is -inf"},
+        BadModel{
+            "NoDiscount",
+            [](auto* m) { m->mutable_policy()->mutable_game_ranking(); },
+            "policy.game_ranking.discount is 0, must be DCG (1) or PRECISION"},
+        BadModel{"PrecisionAtNothing",
+                 [](auto* m) {
+                   m->mutable_policy()->mutable_game_ranking()->set_discount(
+                       model::v1::GameRanking::PRECISION);
+                 },
+                 "policy.game_ranking.cutoff is 0, must be in [1, 1000000]"},
+        BadModel{"Cutoff",
+                 [](auto* m) {
+                   auto* game = m->mutable_policy()->mutable_game_ranking();
+                   game->set_discount(model::v1::GameRanking::DCG);
+                   game->set_cutoff(1000001);
+                 },
+                 "policy.game_ranking.cutoff is 1000001, must be in [0, "},
+        BadModel{"BlockMixing",
+                 [](auto* m) {
+                   auto* game = m->mutable_policy()->mutable_game_ranking();
+                   game->set_discount(model::v1::GameRanking::DCG);
+                   game->set_block_mixing(kNan);
+                 },
+                 "policy.game_ranking.block_mixing is nan, must be in [0, 1]"},
+        BadModel{"PlackettLuceMixture",
+                 [](auto* m) {
+                   auto* game = m->mutable_policy()->mutable_game_ranking();
+                   game->set_discount(model::v1::GameRanking::DCG);
+                   game->set_plackett_luce_mixture(1.5);
+                 },
+                 "policy.game_ranking.plackett_luce_mixture is 1.5"},
+        BadModel{"PlackettLuceScale",
+                 [](auto* m) {
+                   auto* game = m->mutable_policy()->mutable_game_ranking();
+                   game->set_discount(model::v1::GameRanking::DCG);
+                   game->set_plackett_luce_scale(-1);
+                 },
+                 "policy.game_ranking.plackett_luce_scale is -1"},
         BadModel{"NoLabels",
                  [](auto* m) {
                    m->mutable_policy()->mutable_independent_labels();

@@ -109,6 +109,15 @@ TEST_F(CalibrateTest, TheTableSharpensWithAlphaAndEndsInMap) {
   }
 }
 
+TEST_F(CalibrateTest, RefusesGames) {
+  model::v1::Model model = LoggingModel({});
+  model.mutable_policy()->mutable_game_ranking()->set_discount(
+      model::v1::GameRanking::DCG);
+  Prepare({}, model);
+  EXPECT_THAT(Calibrate(options_).status().message(),
+              HasSubstr("version 1 of model 'default' plays a game"));
+}
+
 TEST_F(CalibrateTest, OutOfReachPublishesNothingAndPrintsTheTable) {
   // Abstains in MAP nearly always; half of the actions are uniform.
   model::v1::Model model = LoggingModel({});

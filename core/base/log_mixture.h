@@ -1,5 +1,9 @@
 #pragma once
-// Mixtures of a policy with the uniform one, in log space.
+// Mixtures of a policy with the uniform one, in log space. What the policy
+// cannot draw has log p = -infinity and log-odds of -infinity from there on.
+#include <cstddef>
+#include <span>
+
 #include "core/base/stable_math.h"
 
 namespace sortition {
@@ -51,5 +55,18 @@ class LogMixture {
   double log_policy_;
   double log_uniform_;
 };
+
+// log h of an order, or of its first ranks: `conditionals` hold p's
+// log-probability of each rank given those above and get h's; `others` hold
+// q's.
+double MixOrders(const LogMixture& mixture, std::span<const double> others,
+                 std::span<double> conditionals);
+
+// log h of an order, or of its first ranks: `conditionals` hold the policy's
+// log-probability of each rank given those above and get those of its mixture
+// with the uniform order of `num_items`. Where 0 < ε < 1 the log-odds that the
+// policy drew it go into `log_odds`.
+double MixWithUniformOrders(const LogMixture& mixture, size_t num_items,
+                            std::span<double> conditionals, double* log_odds);
 
 }  // namespace sortition

@@ -1,0 +1,54 @@
+#pragma once
+// The double oracle method for games too large to write down
+// [WangXingAsifZiebart15, sec. 3.3, algorithm 1; McMahanGordonBlum03]: a matrix
+// game over the actions met so far, which grows by each player's best response
+// to the other's strategy until neither gains by it.
+#include <functional>
+#include <vector>
+
+#include "Eigen/Core"
+#include "absl/status/statusor.h"
+
+namespace sortition {
+
+// Of a game of n items: by item its label, 0/1 for a set, or by rank the item.
+using GameAction = std::vector<int>;
+
+struct MixedStrategy {
+  std::vector<GameAction> actions;
+  Eigen::VectorXd probabilities;  // ≥ 0, sums to 1; as many as actions.
+};
+
+// A zero-sum game; rows maximise the payoff.
+struct OracleGame {
+  std::function<double(const GameAction& row, const GameAction& column)> payoff;
+  // An action of largest (smallest) expected payoff against the strategy.
+  std::function<GameAction(const MixedStrategy& columns)> best_row;
+  std::function<GameAction(const MixedStrategy& rows)> best_column;
+  GameAction first_row, first_column;
+};
+
+struct DoubleOracleOptions {
+  double tolerance = 1e-6;    // Stop at upper - lower ≤ tolerance.
+  int max_iterations = 1000;  // Each of two linear programs.
+};
+
+struct DoubleOracleSolution {
+  MixedStrategy rows, columns;  // Those that guarantee lower and upper.
+  // lower ≤ value of the game ≤ upper, by best responses.
+  double lower = 0;
+  double upper = 0;
+  int iterations = 0;
+  bool converged = false;
+};
+
+// Errors are those of SolveMatrixGame().
+absl::StatusOr<DoubleOracleSolution> SolveByDoubleOracle(
+    const OracleGame& game, const DoubleOracleOptions& options);
+
+// Every pair's payoff, for solving a small game whole.
+Eigen::MatrixXd PayoffMatrix(const OracleGame& game,
+                             const std::vector<GameAction>& rows,
+                             const std::vector<GameAction>& columns);
+
+}  // namespace sortition

@@ -1,0 +1,51 @@
+#pragma once
+// Roots of sums of clipped lines, which allocate a total among items.
+#include <algorithm>
+#include <cmath>
+
+namespace sortition {
+
+// A non-decreasing piecewise linear function at one place.
+struct ClippedSum {
+  double value;
+  double slope;
+};
+
+// Where the root is: value(low) <= total <= value(high); `start` is the first
+// guess.
+struct ClippedSumBracket {
+  double low;
+  double high;
+  double start;
+  double total;
+  double tolerance;  // Of the value; what rounding can leave of it.
+};
+
+// t with |evaluate(t).value - total| <= tolerance, or as near as doubles come;
+// an end of the bracket where it holds no root. Newton's method, exact once it
+// is on the root's piece, kept within a bracket that shrinks.
+template <typename Evaluate>
+double SolveClippedSum(const ClippedSumBracket& bracket, Evaluate evaluate) {
+  constexpr int kMaxSteps = 120;  // Bisection alone needs some 60.
+  double low = bracket.low;
+  double high = bracket.high;
+  double t = std::clamp(bracket.start, low, high);
+  double last_error = HUGE_VAL;
+  for (int step = 0; step < kMaxSteps; ++step) {
+    const ClippedSum at = evaluate(t);
+    const double error = bracket.total - at.value;
+    if (std::abs(error) <= bracket.tolerance) break;
+    (error > 0 ? low : high) = t;
+    const double newton = t + error / at.slope;  // Not finite on a flat piece.
+    const bool halved = std::abs(error) <= last_error / 2;
+    last_error = std::abs(error);
+    const double middle = low + (high - low) / 2;
+    const double next =
+        halved && newton > low && newton < high ? newton : middle;
+    if (next == t) break;
+    t = next;
+  }
+  return t;
+}
+
+}  // namespace sortition

@@ -1,0 +1,77 @@
+#pragma once
+// The double oracle for the F-beta game [WangXingAsifZiebart15, alg. 1] with
+// exact best responses; unlike the paper's:
+// - it first solves the game of prefixes of the potentials' order, whose best
+//   responses cost O(n) per action played;
+// - responses are sought against a point between the last restricted game's
+//   equilibrium and the best strategy known (in-out separation
+//   [BenAmeurNeto07]), and many are added in a round: local optima over sizes;
+// - it keeps the simplex tableau, and drops what is no longer played;
+// - both players' bounds are known in each round, so that it can stop anywhere.
+#include <functional>
+
+#include "core/games/f_beta_best_response.h"
+#include "core/games/f_beta_prefix_game.h"
+#include "core/games/f_beta_restricted_game.h"
+#include "core/games/f_beta_sorted.h"
+
+namespace sortition {
+
+struct FBetaOptions {
+  double beta = 1;          // Within [1e-3, 1e3].
+  double tolerance = 1e-6;  // Of the gap hi - lo; within [1e-9, 1].
+  int max_rounds = 1000;    // Of the double oracle; >= 1.
+  // Asked between rounds; true ends the search. A time limit, for instance.
+  std::function<bool()> stop = nullptr;
+};
+
+enum class FBetaTermination {
+  kConverged,  // hi - lo <= tolerance.
+  kRoundLimit,
+  kStopped,  // By the caller's `stop`.
+  kStalled,  // Rounding: no response is better, yet the gap is wider.
+};
+
+// Best strategies known, with what they guarantee.
+struct FBetaIncumbent {
+  double lo = 0;
+  double hi = 0;
+  SizeMarginals predictor;  // Gets >= lo against anything,
+  SizeMarginals adversary;  // gives <= hi to anything.
+};
+
+// Reusable: no allocation when warm.
+class FBetaDoubleOracle {
+ public:
+  // The order of calls: Start(); any of the seeding; Run().
+  void Start(const SortedFBetaGame& game, double tolerance);
+  FBetaRestrictedGame& restricted() { return restricted_; }
+  // Solves the game of prefixes: an estimate of the value, and seeds.
+  // False: the simplex failed.
+  bool SolvePrefixGame(const FBetaOptions& options);
+  double prefix_value() const { return prefix_value_; }
+
+  // `best` comes in with strategies known, or lo = -infinity, hi = infinity.
+  FBetaTermination Run(const FBetaOptions& options, FBetaIncumbent* best);
+  int rounds() const { return rounds_; }
+
+ private:
+  bool EvaluatePredictor(double alpha, FBetaIncumbent* best);
+  bool EvaluateAdversary(double alpha, FBetaIncumbent* best);
+  bool AddColumns();
+  bool AddRows();
+
+  const SortedFBetaGame* game_ = nullptr;
+  double tolerance_ = 0;
+  double prefix_value_ = 0;
+  int rounds_ = 0;
+  FBetaPrefixGame prefix_game_;
+  FBetaRestrictedGame restricted_;
+  FBetaBestResponse best_response_;
+  FBetaResponses columns_;  // To be added.
+  FBetaResponses rows_;
+  SizeMarginals mixture_;
+  std::vector<int> row_of_size_;
+};
+
+}  // namespace sortition

@@ -1,0 +1,63 @@
+#pragma once
+// The F-beta game as its solver sees it: items by falling potential, and
+// mixtures of sets of them.
+#include <algorithm>
+#include <span>
+#include <vector>
+
+namespace sortition {
+
+// Payoffs are F(a, y) + cost(y), where cost(y) = Σ ψ⁺ - ψ(y) >= 0 is the game's
+// -ψ(y) less its least value: what matters is within [0, 1], however large the
+// potentials are. Potentials are cut to [-2, 2]: an adversary's set that lacks
+// an item of ψ > 1 or has one of ψ < -1 costs more than 1, hence is worse
+// against every action than {ψ > 0}, which costs nothing.
+//
+// Items of equal potential can be permuted: it is enough to look at strategies
+// that do so at random, and of a set only its number of each kind matters.
+struct SortedFBetaGame {
+  struct Tie {
+    int begin = 0;  // Positions begin .. end - 1.
+    int end = 0;
+  };
+
+  int num_items = 0;
+  double beta2 = 1;          // β².
+  std::vector<int> item;     // [position]: the caller's index.
+  std::vector<double> psi;   // [position], not increasing; ties by index.
+  std::vector<double> sums;  // [t]: the first t of psi; num_items + 1.
+  std::vector<Tie> ties;     // Groups of two items at least.
+  int num_positive = 0;      // Potentials > 0.
+  double positive_sum = 0;   // Of these, uncut: Value of the caller's game
+                             // = value of this one - positive_sum.
+
+  double Weight(int s, int t) const { return (1 + beta2) / (s + beta2 * t); }
+  // Cost of the first t items.
+  double PrefixCost(int t) const { return sums[num_positive] - sums[t]; }
+};
+
+// A mixture of sets: P_is = P(item i in the set, |set| = s).
+struct SizeMarginals {
+  double empty = 0;                 // Probability of the empty set.
+  std::vector<int> sizes;           // Increasing, > 0.
+  std::vector<double> probability;  // [k]: of sizes[k].
+  std::vector<double> items;        // [k · num_items + position].
+
+  std::span<const double> row(int k, int num_items) const {
+    return {items.data() + static_cast<size_t>(k) * num_items,
+            static_cast<size_t>(num_items)};
+  }
+  std::span<double> row(int k, int num_items) {
+    return {items.data() + static_cast<size_t>(k) * num_items,
+            static_cast<size_t>(num_items)};
+  }
+  // No sets of `new_sizes` yet (all 0).
+  void Reset(std::span<const int> new_sizes, int num_items) {
+    empty = 0;
+    sizes.assign(new_sizes.begin(), new_sizes.end());
+    probability.assign(sizes.size(), 0);
+    items.assign(sizes.size() * num_items, 0);
+  }
+};
+
+}  // namespace sortition

@@ -1,0 +1,19 @@
+#pragma once
+// Mixtures of subsets of n items by what the games need of them: how large the
+// set is, and how probable each item is in a set of that size.
+#include <cstdint>
+#include <vector>
+
+namespace sortition {
+
+// The sets of one size in a mixture. A mixture is a vector of these, sizes
+// increasing, probabilities adding up to 1.
+struct SizedSetMarginals {
+  uint32_t size = 0;       // 0 .. n.
+  double probability = 0;  // Of a set of this size.
+  // [item]: P(item in the set | size); each within [0, 1], they add up to the
+  // size. Empty for size 0.
+  std::vector<double> inclusion_probabilities;
+};
+
+}  // namespace sortition

@@ -1,0 +1,128 @@
+#pragma once
+// Rankings, top-k lists and k-sets with given expected discounts, and their
+// exact probabilities.
+//
+// Slot r gives the discount D_r, D_0 >= D_1 >= ... The expected discounts d
+// that a lottery over orders can have are those that D majorises [Rado52].
+// Items start in the order of d, item i in slot i; a coin (giver, taker, p)
+// swaps the slots of two items with probability p, a T-transform of their
+// expectations [MarshallOlkin79, ch. 2.B]. Every coin brings one of its two
+// items to its d for good, so at most n - 1 are needed and p <= ½. Where that
+// item is in the outcome tells whether the coin swapped: an outcome comes from
+// one sequence of coins only, and its probability is the product of theirs. A
+// coin between two slots that the outcome does not show counts as 1.
+//
+// Within a block, where the sums of d and D agree at both ends, d is split as
+// λ mean(D) + (1-λ) d': with probability λ the block is ordered uniformly, else
+// by the coins of d'. The same d, and every order of the block is possible.
+//
+// Probabilities of coins are multiples of 2^-52, the grid of the random numbers
+// (core/base/random.h): what is logged is what is drawn, to the last bit.
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "absl/status/status.h"
+
+namespace sortition {
+
+// What an outcome shows of the first k slots: who is in each, or only who is in
+// them.
+enum class SlotView { kList, kSet };
+
+// A lottery over n >= 1 items and as many slots. Views.
+struct SlotTargets {
+  std::span<const double>
+      discounts;  // D by slot, >= 0, non-increasing; then 0.
+  std::span<const double> expected_discounts;  // d by item.
+  std::span<const int32_t> order;              // Items by non-increasing d.
+  // Places in `order` where blocks begin, the first is 0; empty: wherever the
+  // sums of d and D agree.
+  std::span<const uint32_t> block_begins;
+  SlotView view = SlotView::kList;
+  uint32_t num_shown = 0;  // k, in [1, n].
+  // λ as a part of the largest that d allows, in [0, 1].
+  double block_mixing = 0;
+};
+
+// A reusable workspace: no allocation when warm. Costs O(n).
+class SlotSampler {
+ public:
+  // InvalidArgument where there is no item, sizes differ, a value is not
+  // finite, D increases or is below 0, `order` is no order of the items or d
+  // increases in a block, blocks are not ascending, d is not in the reach of D
+  // (to 1e-9 D_0), or k or block_mixing is out of range. Nothing of `targets`
+  // is kept.
+  absl::Status Build(const SlotTargets& targets);
+
+  // Random numbers in (0, 1) that Draw() takes.
+  uint32_t num_numbers() const { return num_used_; }
+
+  // The outcome of `numbers`: k items by slot; of a set in ascending order.
+  void Draw(std::span<const double> numbers, std::span<int32_t> outcome);
+
+  // log p(outcome); -infinity where it is impossible or ill-formed. Of lists
+  // writes the log-probability of each slot's item given those above, k values
+  // that add up to it to rounding; not of sets.
+  double LogPropensity(std::span<const int32_t> outcome,
+                       std::vector<double>* conditionals);
+
+  // n × k by rows: P(item i in slot r). Costs O(n k).
+  void PositionMarginals(std::span<double> probabilities);
+  // The column of slot 0.
+  void FirstProbabilities(std::span<double> probabilities);
+
+ private:
+  // Places in the order, not items.
+  struct Coin {
+    uint32_t giver;
+    uint32_t taker;
+    double swap;  // p
+    bool giver_is_final;
+  };
+  struct Block {
+    uint32_t begin;
+    uint32_t end;
+    uint32_t first_coin;
+    uint32_t end_coin;
+    double uniform;  // λ
+  };
+
+  absl::Status Validate(const SlotTargets& targets);
+  void FindBlocks(std::span<const uint32_t> begins);
+  absl::Status CheckBlock(const Block& block) const;
+  void MixBlock(double block_mixing, Block* block);
+  void MakeCoins(Block* block);
+  void PermuteUniformly(const Block& block, std::span<const double> numbers);
+  void TossCoins(const Block& block, std::span<const double> numbers);
+
+  uint32_t ObserveOutcome(std::span<const int32_t> outcome);
+  double BlockLogPropensity(const Block& block, uint32_t end_shown,
+                            std::span<double> conditionals);
+  void CoinLogPropensities(const Block& block, uint32_t end_shown,
+                           std::span<double> logs);
+  uint32_t Replay(const Block& block, uint32_t end_shown,
+                  std::span<double> logs);
+  void BlockMarginals(const Block& block, uint32_t end_slot, uint32_t stride,
+                      std::span<double> probabilities);
+
+  SlotView view_ = SlotView::kList;
+  uint32_t num_shown_ = 0;
+  uint32_t num_used_ = 0;        // Places in blocks that show a slot.
+  double negligible_ = 0;        // Differences of discounts below are rounding.
+  std::vector<uint32_t> order_;  // Item by place.
+  std::vector<uint32_t> places_;   // Place by item.
+  std::vector<double> discounts_;  // D by slot.
+  std::vector<double> targets_;    // d, in blocks with coins d', by place.
+  std::vector<Block> blocks_;
+  std::vector<Coin> coins_;
+  std::vector<double> current_;     // Expected discounts so far, by place.
+  std::vector<uint32_t> givers_;    // A stack of places.
+  std::vector<uint32_t> slots_;     // Slot by place, or place by slot.
+  std::vector<uint32_t> observed_;  // Label by place.
+  std::vector<double> products_;
+  std::vector<double> conditionals_;
+  std::vector<double> rows_;
+};
+
+}  // namespace sortition
