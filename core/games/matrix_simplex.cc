@@ -28,6 +28,7 @@ void MatrixSimplex::Clear(double lowest_payoff, double perturbation) {
   random_ = 0;
   num_rows_ = num_columns_ = 0;
   num_pivots_ = 0;
+  num_repairs_ = 0;
   row_strategy_.clear();
   column_strategy_.clear();
   row_bounds_.clear();
@@ -319,6 +320,7 @@ bool MatrixSimplex::ReadStrategies() {
 bool MatrixSimplex::Solve() {
   CHECK(num_rows_ > 0 && num_columns_ > 0);
   if (RunPivots() && ReadStrategies()) return true;
+  ++num_repairs_;
   if (Refactor() && RunPivots() && ReadStrategies()) return true;
   FillTableau();
   return RunPivots() && ReadStrategies();
