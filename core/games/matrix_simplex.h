@@ -55,7 +55,7 @@ class MatrixSimplex {
   size_t index(int row, int column) const {
     return static_cast<size_t>(row) * stride_ + column;
   }
-  double* tableau_row(int row) { return &tableau_[index(row, 0)]; }
+  double* tableau_row(int row) { return tableau_.data() + index(row, 0); }
   bool StrategiesAreCurrent() const {
     return static_cast<int>(row_strategy_.size()) == num_rows_ &&
            static_cast<int>(column_strategy_.size()) == num_columns_;
