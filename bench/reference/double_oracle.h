@@ -1,8 +1,8 @@
 #pragma once
 // The double oracle method for games too large to write down
-// [WangXingAsifZiebart15, sec. 3.3, algorithm 1]: a matrix game over the
-// actions met so far, which grows by each player's best response to the
-// other's strategy until neither gains by it.
+// [WangXingAsifZiebart15, sec. 3.3, algorithm 1; McMahanGordonBlum03]: a matrix
+// game over the actions met so far, which grows by each player's best response
+// to the other's strategy until neither gains by it.
 #include <functional>
 #include <vector>
 

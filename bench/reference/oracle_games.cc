@@ -98,7 +98,7 @@ double ProbabilityOfEmpty(const MixedStrategy& sets) {
   return sum;
 }
 
-// Algorithms 2 and 3: of each size the best set is greedy; `empty` is the score
+// Algorithm 2: of each size the best set is greedy; `empty` is the score
 // of the empty one.
 GameAction LargestOverSizes(const Eigen::MatrixXd& scores, double empty) {
   const auto n = static_cast<int>(scores.rows());

@@ -1,8 +1,8 @@
 #pragma once
 // The prediction games of [WangXingAsifZiebart15] with its best responses
-// (sec. 3.4, algorithms 2 and 3), for the double oracle and for enumeration.
-// Payoff: score(ŷ, y) - Σ_i ψ(i, y_i), row ŷ, column y; ψ(i, 0) = 0 where y is
-// binary.
+// (sec. 3.4, algorithm 2 [DembczynskiEtAl11]), for the double oracle and for
+// enumeration. Payoff: score(ŷ, y) - Σ_i ψ(i, y_i), row ŷ, column y; ψ(i, 0) =
+// 0 where y is binary.
 #include <vector>
 
 #include "bench/reference/double_oracle.h"

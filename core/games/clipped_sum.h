@@ -1,5 +1,6 @@
 #pragma once
 // Roots of sums of clipped lines, which allocate a total among items.
+#include <algorithm>
 #include <cmath>
 
 namespace sortition {
@@ -10,10 +11,12 @@ struct ClippedSum {
   double slope;
 };
 
-// Where the root is: value(low) <= total <= value(high).
+// Where the root is: value(low) <= total <= value(high); `start` is the first
+// guess.
 struct ClippedSumBracket {
   double low;
   double high;
+  double start;
   double total;
   double tolerance;  // Of the value; what rounding can leave of it.
 };
@@ -26,7 +29,7 @@ double SolveClippedSum(const ClippedSumBracket& bracket, Evaluate evaluate) {
   constexpr int kMaxSteps = 120;  // Bisection alone needs some 60.
   double low = bracket.low;
   double high = bracket.high;
-  double t = low + (high - low) / 2;
+  double t = std::clamp(bracket.start, low, high);
   double last_error = HUGE_VAL;
   for (int step = 0; step < kMaxSteps; ++step) {
     const ClippedSum at = evaluate(t);

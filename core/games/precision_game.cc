@@ -28,7 +28,7 @@ void PrecisionGame::FindShift(std::span<const double> psi, size_t k) {
     }
   }
   const double tolerance = 1e-16 * static_cast<double>(near_.size());
-  shift_ = SolveClippedSum({0, 1, left, tolerance}, [this](double t) {
+  shift_ = SolveClippedSum({0, 1, 0.5, left, tolerance}, [this](double t) {
     ClippedSum sum{0, 0};
     for (const double x : near_) {
       const double p = x + t;

@@ -13,7 +13,12 @@ std::vector<double> Falling(std::span<const double> values) {
   return sorted;
 }
 
-// Largest Σ D_rank(i) values_i over all orders, for values at least 0.
+double Outside(double value, double low, double high) {
+  return std::max({low - value, value - high, 0.0});
+}
+
+}  // namespace
+
 double BestOrderScore(const Discounts& discounts,
                       std::span<const double> values) {
   const std::vector<double> sorted = Falling(values);
@@ -21,12 +26,6 @@ double BestOrderScore(const Discounts& discounts,
   for (size_t r = 0; r < sorted.size(); ++r) score += discounts[r] * sorted[r];
   return score;
 }
-
-double Outside(double value, double low, double high) {
-  return std::max({low - value, value - high, 0.0});
-}
-
-}  // namespace
 
 double HullViolation(const Discounts& discounts,
                      std::span<const double> expected_discounts) {

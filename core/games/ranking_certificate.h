@@ -40,4 +40,8 @@ RankingCertificate CertifyGradedRanking(
 double HullViolation(const Discounts& discounts,
                      std::span<const double> expected_discounts);
 
+// Largest Σ D_rank(i) values_i over all orders.
+double BestOrderScore(const Discounts& discounts,
+                      std::span<const double> values);
+
 }  // namespace sortition

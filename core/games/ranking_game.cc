@@ -73,13 +73,13 @@ void RankingGame::Append(size_t rank, double discount) {
 void RankingGame::Pool(const Discounts& discounts) {
   const bool by_heap = kHeapFactor * discounts.size() <= items_.size();
   const auto top_last = [](const KeyedItem& a, const KeyedItem& b) {
-    return Before(b, a);
+    return Before()(b, a);
   };
   // Of the items from the last to the first: its top leaves to the front.
   if (by_heap) {
     std::make_heap(items_.rbegin(), items_.rend(), top_last);
   } else {
-    SortItems(items_);
+    SortItems(&items_, &buffer_);
   }
   for (size_t rank = 0; rank < items_.size(); ++rank) {
     if (by_heap) {

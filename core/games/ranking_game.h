@@ -18,8 +18,8 @@
 //  the
 //    best order is that of ψ, and Σ D_r q_(r) = Σ d q: no more than Σ v q.
 // Hence one d is optimal for every bound on the number of positives, and the
-// value for exactly m is ĉ_m. Also d is the projection of ψ on Perm(D), so it
-// moves no faster than ψ.
+// value for exactly m is ĉ_m. Also d is the projection of ψ on Perm(D)
+// [LimWright16], so it moves no faster than ψ.
 #include <cmath>
 #include <cstdint>
 #include <span>
@@ -92,6 +92,7 @@ class RankingGame {
                       RankingEquilibrium* equilibrium);
 
   std::vector<KeyedItem> items_;  // By rank.
+  std::vector<KeyedItem> buffer_;
   std::vector<Block> blocks_;
 };
 

@@ -46,7 +46,7 @@ absl::StatusOr<double> SmoothAdversary(
     std::nth_element(q.begin(), place, q.end());
     base = *place;
     const double tolerance = 1e-16 * static_cast<double>(n);
-    t = SolveClippedSum({0, 1, total, tolerance}, sum_at);
+    t = SolveClippedSum({0, 1, 0.5, total, tolerance}, sum_at);
   }
   double value = 0;
   for (size_t i = 0; i < n; ++i) {

@@ -220,6 +220,25 @@ TEST(RankingGameTest, ItemsMayComeInAnyOrderAndShift) {
               AllNear(e.expected_discounts, 1e-13));
 }
 
+// A constant feature shifts every ψ. With m positives the value moves by -m of
+// the shift and the strategies stay: the slope of Σ ψ y - V, Σ y - m, is never
+// 0 where the adversary has fewer positives than the labels, as in section 4 of
+// the paper, and learning runs away along that feature.
+TEST(RankingGameTest, OnlyTheLabelsOwnNumberCanMatchAConstantFeature) {
+  std::mt19937_64 random(18);
+  for (int trial = 0; trial < 50; ++trial) {
+    const std::vector<double> psi = RandomPotentials(20, &random);
+    const Discounts precision = Discounts::PrecisionAt(5).value();
+    const RankingEquilibrium e = Solved(psi, precision, {5, 5});
+    std::vector<double> shifted = psi;
+    for (double& value : shifted) value += 2;
+    const RankingEquilibrium moved = Solved(shifted, precision, {5, 5});
+    EXPECT_NEAR(moved.value, e.value - 5 * 2, 1e-12 * (1 + std::abs(e.value)));
+    EXPECT_THAT(moved.positive_probabilities,
+                AllNear(e.positive_probabilities, 1e-12));
+  }
+}
+
 TEST(RankingGameTest, EmptyAndSingleGames) {
   ExpectIs(Solved({}, Discounts::Dcg(3)), 0, {}, {});
   ExpectIs(Solved({0.7}, Discounts::Dcg(1)), 0, {1}, {0});

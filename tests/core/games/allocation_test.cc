@@ -1,0 +1,84 @@
+// A solver that has met a game of some size allocates nothing for the next
+// ones.
+#include <cstdlib>
+#include <new>
+
+#include "core/base/check.h"
+#include "core/games/graded_game.h"
+#include "core/games/ndcg_game.h"
+#include "core/games/order_game.h"
+#include "core/games/precision_game.h"
+#include "core/games/smoothed_adversary.h"
+#include "gtest/gtest.h"
+#include "tests/core/games/random_games.h"
+
+namespace {
+size_t num_allocations = 0;
+}  // namespace
+
+void* operator new(size_t size) {
+  ++num_allocations;
+  void* const memory = std::malloc(size);
+  if (memory == nullptr) throw std::bad_alloc();
+  return memory;
+}
+void operator delete(void* memory) noexcept { std::free(memory); }
+void operator delete(void* memory, size_t) noexcept { std::free(memory); }
+
+namespace sortition {
+namespace {
+
+// Calls solve(g) for every game twice; the second time must allocate nothing.
+template <typename Solve>
+void ExpectWarm(Solve solve) {
+  constexpr int kGames = 50;
+  for (int g = 0; g < kGames; ++g) solve(g);
+  const size_t before = num_allocations;
+  for (int g = 0; g < kGames; ++g) solve(g);
+  EXPECT_EQ(num_allocations, before);
+}
+
+std::vector<std::vector<double>> Games(int n) {
+  std::mt19937_64 random(61);
+  std::vector<std::vector<double>> games;
+  for (int g = 0; g < 50; ++g) games.push_back(RandomPotentials(n, &random));
+  return games;
+}
+
+TEST(AllocationTest, WarmSolversAllocateNothing) {
+  const auto games = Games(60);
+  const Discounts dcg = Discounts::Dcg(60);
+  const Discounts dcg10 = Discounts::Dcg(10);
+  RankingGame ranking;
+  PrecisionGame precision;
+  GradedGame graded;
+  RankingEquilibrium e;
+  GradedEquilibrium of_levels;
+  std::vector<double> q(60);
+  ExpectWarm([&](int g) {
+    CHECK(ranking.Solve(games[g], dcg, {0, 7}, &e).ok());
+    CHECK(SmoothAdversary(games[g], e.expected_discounts, {0, 7}, 0.1, q).ok());
+  });
+  ExpectWarm(
+      [&](int g) { CHECK(ranking.Solve(games[g], dcg10, {}, &e).ok()); });
+  ExpectWarm([&](int g) {
+    CHECK(precision.Solve(games[g], 7, {7, 7}, &e).ok());
+  });
+  const double gains[] = {0, 1, 3};
+  ExpectWarm([&](int g) {
+    CHECK(graded.Solve(games[g], gains, dcg, &of_levels).ok());
+  });
+}
+
+TEST(AllocationTest, WarmOrdersAllocateNothing) {
+  const auto games = Games(60);
+  BucketOrder policy;
+  std::vector<int32_t> order;
+  ExpectWarm([&](int g) {
+    CHECK(policy.Prepare(games[g]).ok());
+    policy.Draw(CounterRandom(SeedKey(g)), &order);
+  });
+}
+
+}  // namespace
+}  // namespace sortition
