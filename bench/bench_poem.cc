@@ -1,12 +1,9 @@
 // Multi-label classification from bandit feedback [SwaminathanJoachims15, sec.
 // 6]: tables 3, 4 and 5 and figures 1 to 3 for one data set, beside the paper's
 // figures.
-#include <algorithm>
 #include <atomic>
 #include <cstdio>
 #include <filesystem>
-#include <map>
-#include <numeric>
 #include <string>
 #include <thread>
 #include <utility>
@@ -20,7 +17,8 @@
 #include "bench/chart.h"
 #include "bench/label_experiment.h"
 #include "bench/learning_methods.h"
-#include "bench/paired_test.h"
+#include "bench/poem_results.h"
+#include "bench/report.h"
 #include "core/base/status_macros.h"
 
 ABSL_FLAG(std::string, train, "", "multi-label SVMlight file to learn from");
@@ -45,64 +43,6 @@ namespace {
 
 using config::v1::PoemOptions;
 
-// Tables 3 (expected loss), 4 (seconds) and 5 (MAP) of the paper.
-struct Published {
-  std::map<std::string, double> expected;
-  std::map<std::string, double> seconds;
-  std::map<std::string, double> map;
-};
-
-const Published* PublishedFor(const std::string& name) {
-  static const auto& all = *new std::map<std::string, Published>{
-      {"scene",
-       {{{"h0", 1.543},
-         {"IPS(B)", 1.193},
-         {"POEM(B)", 1.168},
-         {"IPS(S)", 1.519},
-         {"POEM(S)", 1.143}},
-        {{"IPS(B)", 2.58},
-         {"POEM(B)", 75.20},
-         {"IPS(S)", 1.65},
-         {"POEM(S)", 4.71}},
-        {{"POEM(S)", 1.143}}}},
-      {"yeast",
-       {{{"h0", 5.547},
-         {"IPS(B)", 4.635},
-         {"POEM(B)", 4.480},
-         {"IPS(S)", 4.614},
-         {"POEM(S)", 4.517}},
-        {{"IPS(B)", 47.61},
-         {"POEM(B)", 94.16},
-         {"IPS(S)", 2.86},
-         {"POEM(S)", 5.02}},
-        {{"POEM(S)", 4.065}}}},
-      {"tmc",
-       {{{"h0", 3.445},
-         {"IPS(B)", 2.808},
-         {"POEM(B)", 2.197},
-         {"IPS(S)", 3.023},
-         {"POEM(S)", 2.522}},
-        {{"IPS(B)", 136.34},
-         {"POEM(B)", 949.95},
-         {"IPS(S)", 49.12},
-         {"POEM(S)", 276.13}},
-        {{"POEM(S)", 2.299}}}},
-      {"lyrl",
-       {{{"h0", 1.463},
-         {"IPS(B)", 0.921},
-         {"POEM(B)", 0.918},
-         {"IPS(S)", 1.118},
-         {"POEM(S)", 0.996}},
-        {{"IPS(B)", 21.01},
-         {"POEM(B)", 561.12},
-         {"IPS(S)", 13.66},
-         {"POEM(S)", 120.09}},
-        {{"POEM(S)", 0.880}}}},
-  };
-  const auto found = all.find(name);
-  return found == all.end() ? nullptr : &found->second;
-}
-
 std::string DataName() {
   if (!absl::GetFlag(FLAGS_name).empty()) return absl::GetFlag(FLAGS_name);
   const std::string file =
@@ -116,27 +56,6 @@ LogOptions LogOptionsFromFlags() {
           .inverse_temperature = absl::GetFlag(FLAGS_temperature),
           .replays = static_cast<uint32_t>(absl::GetFlag(FLAGS_replays))};
 }
-
-double Mean(const std::vector<double>& values) {
-  return std::accumulate(values.begin(), values.end(), 0.0) /
-         static_cast<double>(values.size());
-}
-
-// By run.
-struct Losses {
-  std::vector<double> expected;
-  std::vector<double> map;
-};
-
-struct MethodLosses {
-  std::array<Losses, kNumCriteria> by_criterion;
-  std::vector<double> seconds;
-};
-
-struct Results {
-  Losses logging;
-  std::vector<MethodLosses> methods;
-};
 
 // All runs of `methods`, several at once; the result does not depend on how
 // many.
@@ -189,60 +108,7 @@ absl::StatusOr<Results> RunAll(const LabelData& data, const LogOptions& options,
   return results;
 }
 
-std::string Cell(const std::map<std::string, double>& values,
-                 const std::string& name) {
-  const auto found = values.find(name);
-  return found == values.end() ? "-" : absl::StrFormat("%.3f", found->second);
-}
-
-void PrintTable(const std::vector<Method>& methods, const Results& results) {
-  static const Published& none = *new Published;
-  const Published* published = PublishedFor(DataName());
-  if (published == nullptr) published = &none;
-  std::string text = absl::StrFormat(
-      "%s, %d runs; expected and MAP Hamming loss on the test set, by what "
-      "validates\n%-10s | %8s %8s | %8s %8s | %8s %8s | %8s %8s\n%-10s | %17s "
-      "| %17s | %17s | %17s\n",
-      DataName(), results.logging.expected.size(), "", "expected", "MAP",
-      "expected", "MAP", "expected", "MAP", "seconds", "paper", "",
-      "self-normalised", "eq. 1", "paper", "a fit");
-  absl::StrAppendFormat(&text, "%-10s | %8.3f %8.3f | %8s %8s | %8s %8s |\n",
-                        "h0", Mean(results.logging.expected),
-                        Mean(results.logging.map), "", "",
-                        Cell(published->expected, "h0"), "-");
-  for (size_t m = 0; m < methods.size(); ++m) {
-    const std::string& name = methods[m].name;
-    const MethodLosses& losses = results.methods[m];
-    const Losses& chosen = losses.by_criterion[kSelfNormalised];
-    const Losses& unbiased = losses.by_criterion[kUnbiased];
-    absl::StrAppendFormat(
-        &text, "%-10s | %8.3f %8.3f | %8.3f %8.3f | %8s %8s | %8.3f %8s\n",
-        name, Mean(chosen.expected), Mean(chosen.map), Mean(unbiased.expected),
-        Mean(unbiased.map), Cell(published->expected, name),
-        Cell(published->map, name), Mean(losses.seconds),
-        Cell(published->seconds, name));
-  }
-  std::fputs(text.c_str(), stdout);
-}
-
-void PrintTests(const Results& results) {
-  constexpr const char* kNames[] = {"eq. 1", "self-normalised"};
-  for (const size_t k : {size_t{kSelfNormalised}, size_t{kUnbiased}}) {
-    for (const size_t ips : {size_t{0}, size_t{2}}) {
-      const PairedTest test =
-          TestPairs(results.methods[ips].by_criterion[k].expected,
-                    results.methods[ips + 1].by_criterion[k].expected);
-      std::fputs(
-          absl::StrFormat("IPS - POEM (%s), %s: t %.2f, one-tailed p "
-                          "%.2g\n",
-                          ips == 0 ? "B" : "S", kNames[k], test.t, test.p)
-              .c_str(),
-          stdout);
-    }
-  }
-}
-
-absl::Status Tables(const LabelData& data) {
+absl::StatusOr<std::vector<Target>> Tables(const LabelData& data) {
   std::vector<Method> methods = {
       Ips(PoemOptions::BATCH), Poem(PoemOptions::BATCH),
       Ips(PoemOptions::STOCHASTIC), Poem(PoemOptions::STOCHASTIC)};
@@ -250,12 +116,14 @@ absl::Status Tables(const LabelData& data) {
   ASSIGN_OR_RETURN(
       const Results results,
       RunAll(data, LogOptionsFromFlags(), methods, absl::GetFlag(FLAGS_runs)));
-  PrintTable(methods, results);
-  if (absl::GetFlag(FLAGS_runs) > 1) PrintTests(results);
-  return absl::OkStatus();
+  std::fputs(FormatTable(DataName(), methods, results).c_str(), stdout);
+  if (absl::GetFlag(FLAGS_runs) < 2) return std::vector<Target>();
+  std::fputs(FormatPairedTests(results).c_str(), stdout);
+  return ReplicationTargets(DataName(), results);
 }
 
-// One figure: POEM(S) and Norm-POEM beside h0 as one option of the log changes.
+// One figure: what POEM(S) and Norm-POEM learn beside h0 as one option of the
+// log changes.
 struct Sweep {
   std::string file;
   std::string title;
@@ -277,7 +145,11 @@ std::vector<Sweep> Sweeps() {
        "A better logging policy",
        "share of the data that h0 is fitted to",
        {0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1},
-       [](double x, LogOptions* options) { options->fraction = x; }},
+       // The paper's penalty is of the sum over the examples, ours of the mean.
+       [](double x, LogOptions* options) {
+         options->l2 *= options->fraction / x;
+         options->fraction = x;
+       }},
       {"figure3.svg",
        "A less stochastic logging policy",
        "alpha",
@@ -288,35 +160,34 @@ std::vector<Sweep> Sweeps() {
 
 absl::Status Draw(const Sweep& sweep, const LabelData& data,
                   const std::string& dir) {
-  std::vector<Method> methods = {Poem(PoemOptions::STOCHASTIC)};
-  methods.push_back(NewerMethods()[0]);
+  const std::vector<Method> methods = {Poem(PoemOptions::STOCHASTIC),
+                                       PoemFromBothStarts(), NewerMethods()[0]};
   Chart chart{.title = absl::StrCat(DataName(), ": ", sweep.title),
               .x_label = sweep.x_label,
               .y_label = "expected Hamming loss, test set",
               .x = sweep.x,
-              .series = {{"h0", {}},
-                         {"h0 MAP", {}},
-                         {methods[0].name, {}},
-                         {methods[1].name, {}}}};
+              .series = {{"h0", {}}, {"h0 MAP", {}}}};
+  for (const Method& method : methods) {
+    chart.series.push_back({method.name, {}});
+  }
   for (const double x : sweep.x) {
     LogOptions options = LogOptionsFromFlags();
     sweep.apply(x, &options);
     ASSIGN_OR_RETURN(
         const Results results,
         RunAll(data, options, methods, absl::GetFlag(FLAGS_full) ? 10 : 4));
-    const std::vector<double> means = {
-        Mean(results.logging.expected), Mean(results.logging.map),
-        Mean(results.methods[0].by_criterion[kSelfNormalised].expected),
-        Mean(results.methods[1].by_criterion[kSelfNormalised].expected)};
+    std::vector<double> means = {Mean(results.logging.expected),
+                                 Mean(results.logging.map)};
+    for (const MethodLosses& losses : results.methods) {
+      means.push_back(Mean(losses.by_criterion[kBounded].expected));
+    }
+    std::string line = absl::StrFormat("%s %g", sweep.x_label, x);
     for (size_t i = 0; i < means.size(); ++i) {
       chart.series[i].y.push_back(means[i]);
+      absl::StrAppendFormat(&line, "%s %s %.3f", i > 0 ? "," : ":",
+                            chart.series[i].name, means[i]);
     }
-    std::fputs(
-        absl::StrFormat("%s %8g: h0 %.3f, its MAP %.3f, %s %.3f, %s %.3f\n",
-                        sweep.x_label, x, means[0], means[1], methods[0].name,
-                        means[2], methods[1].name, means[3])
-            .c_str(),
-        stdout);
+    std::puts(line.c_str());
   }
   return DrawChart(chart, absl::StrCat(dir, "/", sweep.file));
 }
@@ -334,7 +205,7 @@ absl::Status Figures(const LabelData& data, const std::string& dir) {
   return absl::OkStatus();
 }
 
-absl::Status Run() {
+absl::StatusOr<std::vector<Target>> Run() {
   if (absl::GetFlag(FLAGS_train).empty() || absl::GetFlag(FLAGS_test).empty()) {
     return absl::InvalidArgumentError(
         "train and test must be given: multi-label SVMlight files");
@@ -346,12 +217,15 @@ absl::Status Run() {
     ASSIGN_OR_RETURN(
         const Results results,
         RunAll(data, LogOptionsFromFlags(), {}, absl::GetFlag(FLAGS_runs)));
-    PrintTable({}, results);
-    return absl::OkStatus();
+    std::fputs(FormatTable(DataName(), {}, results).c_str(), stdout);
+    return std::vector<Target>();
   }
-  RETURN_IF_ERROR(Tables(data));
-  const std::string figures = absl::GetFlag(FLAGS_figures);
-  return figures.empty() ? absl::OkStatus() : Figures(data, figures);
+  ASSIGN_OR_RETURN(std::vector<Target> targets, Tables(data));
+  if (const std::string figures = absl::GetFlag(FLAGS_figures);
+      !figures.empty()) {
+    RETURN_IF_ERROR(Figures(data, figures));
+  }
+  return targets;
 }
 
 }  // namespace
@@ -361,7 +235,11 @@ int main(int argc, char** argv) {
   absl::SetProgramUsageMessage(
       "Learns sets of labels from bandit feedback, as the paper of POEM does.");
   absl::ParseCommandLine(argc, argv);
-  const absl::Status status = sortition::Run();
-  if (!status.ok()) std::fprintf(stderr, "%s\n", status.ToString().c_str());
-  return status.ok() ? 0 : 1;
+  const auto targets = sortition::Run();
+  if (!targets.ok()) {
+    std::fprintf(stderr, "%s\n", targets.status().ToString().c_str());
+    return 1;
+  }
+  std::fputs(sortition::FormatTargets(*targets).c_str(), stdout);
+  return sortition::ExitCode(*targets);
 }

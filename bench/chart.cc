@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
 
 namespace sortition {
 namespace {
@@ -19,7 +20,8 @@ std::string Script(const Chart& chart, const std::string& path) {
       "set output ",
       Quoted(path), "\nset title ", Quoted(chart.title), "\nset xlabel ",
       Quoted(chart.x_label), "\nset ylabel ", Quoted(chart.y_label),
-      "\nset logscale x 2\nset grid\nset key outside right\nplot ");
+      "\nset logscale x 2\nset xtics (", absl::StrJoin(chart.x, ", "),
+      ")\nset grid\nset key outside right\nplot ");
   for (size_t i = 0; i < chart.series.size(); ++i) {
     absl::StrAppend(&script, i > 0 ? ", " : "", "'-' with linespoints title ",
                     Quoted(chart.series[i].name));

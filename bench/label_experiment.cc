@@ -17,33 +17,6 @@ namespace {
 
 constexpr double kValidationShare = 0.25;
 
-LabelledContexts ToContexts(const MultilabelData& data, uint32_t num_features,
-                            uint32_t num_labels) {
-  LabelledContexts result;
-  LabelContexts& contexts = result.contexts;
-  contexts.num_features = num_features + 1;
-  contexts.num_labels = num_labels;
-  for (size_t i = 0; i < data.size(); ++i) {
-    const auto begin = static_cast<ptrdiff_t>(data.row_offsets[i]);
-    const auto end = static_cast<ptrdiff_t>(data.row_offsets[i + 1]);
-    contexts.columns.insert(contexts.columns.end(),
-                            data.columns.begin() + begin,
-                            data.columns.begin() + end);
-    contexts.values.insert(contexts.values.end(), data.values.begin() + begin,
-                           data.values.begin() + end);
-    contexts.columns.push_back(num_features);
-    contexts.values.push_back(1);
-    contexts.row_offsets.push_back(contexts.values.size());
-  }
-  result.labels.assign(data.size() * num_labels, 0);
-  for (size_t i = 0; i < data.size(); ++i) {
-    for (const uint32_t label : data.labels[i]) {
-      result.labels[i * num_labels + label] = 1;
-    }
-  }
-  return result;
-}
-
 LabelTuples Part(const LabelTuples& tuples, std::span<const uint32_t> which,
                  uint32_t num_labels) {
   LabelTuples part;
@@ -81,9 +54,12 @@ absl::StatusOr<LabelData> ReadLabelData(const std::string& train,
                                         const std::string& test) {
   ASSIGN_OR_RETURN(const MultilabelData train_data, ReadMultilabel(train));
   ASSIGN_OR_RETURN(const MultilabelData test_data, ReadMultilabel(test));
-  const uint32_t p = std::max(train_data.num_features, test_data.num_features);
-  const uint32_t q = std::max(train_data.num_labels, test_data.num_labels);
-  return LabelData{ToContexts(train_data, p, q), ToContexts(test_data, p, q)};
+  const ContextShape shape{
+      .num_features = std::max(train_data.num_features, test_data.num_features),
+      .num_labels = std::max(train_data.num_labels, test_data.num_labels),
+      .keep_zeros = true};
+  return LabelData{ToLabelledContexts(train_data, shape),
+                   ToLabelledContexts(test_data, shape)};
 }
 
 absl::StatusOr<std::unique_ptr<LabelLog>> LabelLog::Draw(
@@ -106,6 +82,7 @@ absl::StatusOr<std::unique_ptr<LabelLog>> LabelLog::Draw(
   const uint32_t q = train.contexts.num_labels;
   auto log = std::unique_ptr<LabelLog>(new LabelLog(data));
   log->logging_ = MeanHammingLosses(data.test, h0);
+  log->logging_parameters_ = h0;
   log->validation_tuples_ = Part(tuples, std::span(order).first(size), q);
   log->train_tuples_ = Part(tuples, std::span(order).subspan(size), q);
   ASSIGN_OR_RETURN(log->train_, MakePolicy(train.contexts, log->train_tuples_));

@@ -4,6 +4,7 @@
 #include <memory>
 #include <string>
 
+#include "Eigen/Core"
 #include "absl/status/statusor.h"
 #include "core/learners/label_conversion.h"
 #include "core/learners/labels_policy.h"
@@ -41,12 +42,17 @@ class LabelLog {
   const LabelledContexts& test() const { return data_.test; }
   // Of h0 on the test set.
   HammingLosses logging() const { return logging_; }
+  // α included.
+  const Eigen::VectorXd& logging_parameters() const {
+    return logging_parameters_;
+  }
 
  private:
   explicit LabelLog(const LabelData& data) : data_(data) {}
 
   const LabelData& data_;
   HammingLosses logging_;
+  Eigen::VectorXd logging_parameters_;
   LabelTuples train_tuples_;
   LabelTuples validation_tuples_;
   std::unique_ptr<LabelsPolicy> train_;

@@ -1,5 +1,6 @@
 #include "bench/learning_methods.h"
 
+#include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <limits>
@@ -23,7 +24,7 @@ std::string Named(const char* name, PoemOptions::Optimiser optimiser) {
 
 Method Make(const std::string& name, PoemOptions::Objective objective,
             PoemOptions::Optimiser optimiser) {
-  Method method{name, {}};
+  Method method{.name = name};
   method.options.set_objective(objective);
   method.options.set_optimiser(optimiser);
   return method;
@@ -52,8 +53,9 @@ Criteria Validate(LabelsPolicy* policy, const Eigen::VectorXd& parameters) {
     weight_sum += weight;
     loss_sum += policy->loss(i) * weight;
   }
-  return {loss_sum / static_cast<double>(tuples.size()),
-          weight_sum > 0 ? loss_sum / weight_sum : 0};
+  const double n = static_cast<double>(tuples.size());
+  return {loss_sum / std::max(n, weight_sum),
+          weight_sum > 0 ? loss_sum / weight_sum : 0, loss_sum / n};
 }
 
 }  // namespace
@@ -67,6 +69,13 @@ Method Poem(PoemOptions::Optimiser optimiser) {
   for (const double c : {1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 0.1, 1.0}) {
     method.options.add_lambda_factor(c);
   }
+  return method;
+}
+
+Method PoemFromBothStarts() {
+  Method method = Poem(PoemOptions::STOCHASTIC);
+  method.name += ", both starts";
+  method.both_starts = true;
   return method;
 }
 
@@ -91,26 +100,34 @@ absl::StatusOr<Learnt> Learn(const Method& method, LabelLog* log) {
   const double clip = ClipOf(method.options, *log->train());
   std::vector<double> clips = {clip};
   if (HasClip(method)) clips = {clip, 10 * clip, 100 * clip};
+  std::vector<Eigen::VectorXd> starts(1);
+  if (method.both_starts) starts.push_back(log->logging_parameters());
 
   Learnt learnt;
   Criteria best;
   best.fill(std::numeric_limits<double>::infinity());
+  const auto fit = [&](const CounterfactualRun& run) -> absl::Status {
+    const Clock::time_point begin = Clock::now();
+    ASSIGN_OR_RETURN(const CounterfactualResult result,
+                     TrainCounterfactual(log->train(), model.get(), run));
+    learnt.seconds_per_fit +=
+        std::chrono::duration<double>(Clock::now() - begin).count() /
+        static_cast<double>(clips.size() * lambdas.size() * starts.size());
+    const Criteria criteria = Validate(log->validation(), result.parameters);
+    for (size_t k = 0; k < kNumCriteria; ++k) {
+      if (!(criteria[k] < best[k])) continue;
+      best[k] = criteria[k];
+      learnt.losses[k] = MeanHammingLosses(log->test(), result.parameters);
+    }
+    return absl::OkStatus();
+  };
   for (const double m : clips) {
     for (const LambdaChoice& lambda : lambdas) {
-      const Clock::time_point begin = Clock::now();
-      ASSIGN_OR_RETURN(
-          const CounterfactualResult result,
-          TrainCounterfactual(
-              log->train(), model.get(),
-              {.options = method.options, .clip = m, .lambda = lambda.lambda}));
-      learnt.seconds_per_fit +=
-          std::chrono::duration<double>(Clock::now() - begin).count() /
-          static_cast<double>(clips.size() * lambdas.size());
-      const Criteria criteria = Validate(log->validation(), result.parameters);
-      for (size_t k = 0; k < kNumCriteria; ++k) {
-        if (!(criteria[k] < best[k])) continue;
-        best[k] = criteria[k];
-        learnt.losses[k] = MeanHammingLosses(log->test(), result.parameters);
+      for (const Eigen::VectorXd& start : starts) {
+        RETURN_IF_ERROR(fit({.options = method.options,
+                             .clip = m,
+                             .lambda = lambda.lambda,
+                             .start = start}));
       }
     }
   }

@@ -12,22 +12,27 @@ namespace sortition {
 
 struct Method {
   std::string name;
-  config::v1::PoemOptions options;  // Objective, optimiser and, unless the
-                                    // default is meant, lambda_factor.
+  // Objective, optimiser and, unless the default is meant, lambda_factor.
+  config::v1::PoemOptions options = {};
+  bool both_starts = false;  // From h0 as well as from w = 0.
 };
 
 Method Ips(config::v1::PoemOptions::Optimiser optimiser);
 Method Poem(config::v1::PoemOptions::Optimiser optimiser);
 // Self-normalised, doubly robust, logarithmically smoothed.
 std::vector<Method> NewerMethods();
+// POEM(S) as `sortition-trainer train` has it by default, from both starts.
+Method PoemFromBothStarts();
 
 // How a point of the grid is chosen by the validation tuples.
 enum Criterion {
-  kUnbiased,        // Eq. 1, as in the paper.
-  kSelfNormalised,  // Σ δρ / Σ ρ: weights that are too large for the number of
-                    // tuples do not flatter it.
+  kBounded,  // Σ δρ / max(n, Σ ρ): weights that sum to less than n leave
+             // probability unaccounted for, which counts as the worst
+             // loss; those that sum to more do not flatter.
+  kSelfNormalised,  // Σ δρ / Σ ρ
+  kUnbiased,        // Σ δρ / n: eq. 1, as in the paper.
 };
-inline constexpr size_t kNumCriteria = 2;
+inline constexpr size_t kNumCriteria = 3;
 
 struct Learnt {
   // Of the chosen point on the test set, by criterion.
@@ -35,8 +40,9 @@ struct Learnt {
   double seconds_per_fit = 0;
 };
 
-// Trains every λ of the method's grid at M, 10 M and 100 M, M by the percentile
-// rule of sec. 6 (sec. 4.4: M is to be selected, and not too small).
+// Trains every λ of the method's grid from every start at M, 10 M and 100 M, M
+// by the percentile rule of sec. 6 (sec. 4.4: M is to be selected, and not too
+// small).
 absl::StatusOr<Learnt> Learn(const Method& method, LabelLog* log);
 
 }  // namespace sortition

@@ -27,29 +27,6 @@ constexpr double kTrainingShare = 0.75;
 constexpr double kLambda = 1;
 constexpr double kL2 = 1e-6;
 
-// With a constant feature behind the others.
-LabelledContexts WithIntercept(const MultilabelData& data) {
-  LabelledContexts result;
-  LabelContexts& contexts = result.contexts;
-  contexts.num_features = data.num_features + 1;
-  contexts.num_labels = data.num_labels;
-  for (size_t i = 0; i < data.size(); ++i) {
-    for (uint64_t k = data.row_offsets[i]; k < data.row_offsets[i + 1]; ++k) {
-      contexts.columns.push_back(data.columns[k]);
-      contexts.values.push_back(data.values[k]);
-    }
-    contexts.columns.push_back(data.num_features);
-    contexts.values.push_back(1);
-    contexts.row_offsets.push_back(contexts.values.size());
-    const size_t first = result.labels.size();
-    result.labels.resize(first + data.num_labels);
-    for (const uint32_t label : data.labels[i]) {
-      result.labels[first + label] = 1;
-    }
-  }
-  return result;
-}
-
 std::vector<uint32_t> SomeOf(size_t n, double share, uint32_t stream) {
   std::vector<uint32_t> order(n);
   ShuffleTuples(/*seed=*/1, stream, order);
@@ -142,7 +119,11 @@ absl::Status WriteContexts(const std::filesystem::path& directory,
 
 absl::StatusOr<PoemProblem> ReadPoemProblem(const std::string& path) {
   ASSIGN_OR_RETURN(const MultilabelData file, ReadMultilabel(path));
-  LabelledContexts data = WithIntercept(file);
+  // Rows of dense files stay dense.
+  LabelledContexts data =
+      ToLabelledContexts(file, {.num_features = file.num_features,
+                                .num_labels = file.num_labels,
+                                .keep_zeros = true});
   ASSIGN_OR_RETURN(
       const Eigen::VectorXd logging,
       FitLabels(data, SomeOf(data.contexts.size(), kLoggingShare, 1),

@@ -185,14 +185,15 @@ void DcgAgainstDoubleOracle(benchmark::State& state) {
   const auto n = static_cast<int>(state.range(0));
   RankingGame game;
   const Discounts discounts = Discounts::Dcg(n);
-  const double m = n / 5;
+  const int num_positives = n / 5;
+  const double m = num_positives;
   Compare(
       state, NumGames(state),
       [&](const std::vector<double>& psi, RankingEquilibrium* e) {
         return game.Solve(psi, discounts, {m, m}, e);
       },
       [&](const Eigen::VectorXd& psi) {
-        return DcgGame(psi, DcgDiscounts(n), {n / 5, n / 5});
+        return DcgGame(psi, DcgDiscounts(n), {num_positives, num_positives});
       });
 }
 BENCHMARK(DcgAgainstDoubleOracle)->Arg(10)->Arg(41)->Arg(100)->Iterations(1);

@@ -19,7 +19,7 @@ Spread SpreadOf(std::vector<double> values) {
 std::string FormatTargets(std::span<const Target> targets) {
   std::string text;
   for (const Target& target : targets) {
-    absl::StrAppendFormat(&text, "%s  %-44s %8.3f  <= %.3f\n",
+    absl::StrAppendFormat(&text, "%s  %-44s %8.4g  <= %.4g\n",
                           target.met() ? "PASS" : "MISS", target.what,
                           target.measured, target.required);
   }

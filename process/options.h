@@ -20,10 +20,11 @@ struct CommandLine {
 // (a text proto of that message), then every --path.to.field=value (also
 // --path.to.field value; --flag and --no-flag for booleans; repeated fields
 // append, the flags together replacing what the file says; numbers also as a
-// comma list; a sub-message's field may go by its last name alone where that is
-// unique, as in --server for --client.server). Then checks ranges and required
-// fields (not with --help). InvalidArgument names flag, value and permitted
-// range or, for an unknown flag, the nearest known one.
+// comma list; a sub-message's field may go by the end of its path where no
+// other ends so, as in --server for --client.server). Then checks ranges and
+// required fields (not with --help). InvalidArgument names flag, value and
+// permitted range; for an unknown flag, the nearest known one; for an ambiguous
+// one, all that it could be.
 absl::Status ParseOptions(const std::vector<std::string>& arguments,
                           google::protobuf::Message* options,
                           CommandLine* command_line);

@@ -53,7 +53,8 @@ absl::StatusOr<StoredModel> LoadVersion(const CalibrateOptions& options,
   if (stored.model.policy().has_independent_labels()) {
     return absl::FailedPreconditionError(
         absl::StrCat("version ", version, " of model '", options.model(),
-                     "' chooses labels, must choose candidates"));
+                     "' has the policy independent_labels, must have "
+                     "softmax_selection or plackett_luce"));
   }
   if (options.publish() &&
       !stored.model.policy().softmax_selection().has_abstain_score()) {
@@ -75,6 +76,8 @@ absl::StatusOr<TupleData> Read(const CalibrateOptions& options,
   read.set_reward_min(options.reward_min());
   read.set_reward_max(options.reward_max());
   read.set_memory_mb(options.memory_mb());
+  read.set_scratch(options.scratch());
+  read.set_scratch_mb(options.scratch_mb());
   read.set_versions(options.versions());
   read.set_warmup_queries(0);
   const bool rank = model.policy().has_plackett_luce();
@@ -261,7 +264,9 @@ absl::StatusOr<CalibrateReport> Calibrate(const CalibrateOptions& options) {
   ASSIGN_OR_RETURN(const TupleData data, Read(options, stored.model));
   ASSIGN_OR_RETURN(ScoredQueries queries, ScoreQueries(stored.model, data));
   Calibrator calibrator(options, stored.model, data, std::move(queries));
-  ASSIGN_OR_RETURN(CalibrateReport report, calibrator.Run());
+  absl::StatusOr<CalibrateReport> calibrated = calibrator.Run();
+  RETURN_IF_ERROR(data.ReadStatus());
+  ASSIGN_OR_RETURN(CalibrateReport report, std::move(calibrated));
   report.set_model(options.model());
   report.set_version(stored.model.version());
   report.set_present_alpha(stored.model.policy().inverse_temperature());

@@ -1,10 +1,10 @@
 #include "trainer/calibrate_report.h"
 
 #include <cmath>
-#include <map>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "trainer/left_out_report.h"
 
 namespace sortition {
 namespace {
@@ -19,21 +19,9 @@ void AppendData(const CalibrateReport& report, std::string* text) {
                         report.model(), report.version(),
                         report.present_alpha(), report.uniform_mixture(),
                         report.read_tuples(), report.queries());
-  if (report.kept_fraction() < 1) {
-    absl::StrAppendFormat(
-        text, "  sub-sampled to %.4g %% of the decisions to fit memory_mb\n",
-        100 * report.kept_fraction());
-  }
-  if (report.corrupt_records() > 0) {
-    absl::StrAppendFormat(text, "  %d damaged records passed over\n",
-                          report.corrupt_records());
-  }
-  // Sorted: the order of a proto map is not fixed.
-  const std::map<std::string, uint64_t> excluded(report.excluded().begin(),
-                                                 report.excluded().end());
-  for (const auto& [reason, count] : excluded) {
-    absl::StrAppendFormat(text, "  %d left out: %s\n", count, reason);
-  }
+  AppendLeftOut(
+      {report.kept_fraction(), report.corrupt_records(), report.excluded()},
+      text);
 }
 
 void AppendResult(const CalibrateReport& report, std::string* text) {

@@ -176,6 +176,11 @@ int RunTrain(const std::vector<std::string>& arguments) {
   }
   const auto report = Train(options);
   if (!report.ok()) return Fail(report.status());
+  if (report->spilled_bytes() > 0) {
+    Print(absl::StrFormat(
+        "Features beyond memory_mb: %d bytes in a scratch file in %s\n",
+        report->spilled_bytes(), report->scratch()));
+  }
   Print(FormatReport(*report));
   if (!options.report().empty()) {
     const absl::Status written = WriteReport(options.report(), *report);

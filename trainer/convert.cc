@@ -15,6 +15,7 @@
 #include "core/base/random.h"
 #include "core/base/status_macros.h"
 #include "io/model_store.h"
+#include "io/multilabel.h"
 #include "io/segment_batch.h"
 #include "trainer/label_record.h"
 #include "trainer/progress.h"
@@ -77,13 +78,12 @@ absl::StatusOr<LabelledFiles> ReadFiles(const ConvertOptions& options) {
     num_features = std::max(num_features, test->num_features);
     num_labels = std::max(num_labels, test->num_labels);
   }
+  const ContextShape shape{.num_features = num_features,
+                           .num_labels = num_labels,
+                           .intercept = options.intercept()};
   LabelledFiles files;
-  files.data =
-      ToLabelledContexts(data, num_features, num_labels, options.intercept());
-  if (test.has_value()) {
-    files.test = ToLabelledContexts(*test, num_features, num_labels,
-                                    options.intercept());
-  }
+  files.data = ToLabelledContexts(data, shape);
+  if (test.has_value()) files.test = ToLabelledContexts(*test, shape);
   return files;
 }
 
@@ -181,32 +181,6 @@ absl::Status PublishModel(const ConvertOptions& options,
 }
 
 }  // namespace
-
-LabelledContexts ToLabelledContexts(const MultilabelData& data,
-                                    uint32_t num_features, uint32_t num_labels,
-                                    bool intercept) {
-  LabelledContexts result;
-  LabelContexts& contexts = result.contexts;
-  contexts.num_features = num_features + (intercept ? 1 : 0);
-  contexts.num_labels = num_labels;
-  result.labels.assign(data.size() * num_labels, 0);
-  for (size_t i = 0; i < data.size(); ++i) {
-    for (uint64_t k = data.row_offsets[i]; k < data.row_offsets[i + 1]; ++k) {
-      if (data.values[k] == 0) continue;
-      contexts.columns.push_back(data.columns[k]);
-      contexts.values.push_back(data.values[k]);
-    }
-    if (intercept) {
-      contexts.columns.push_back(num_features);
-      contexts.values.push_back(1);
-    }
-    contexts.row_offsets.push_back(contexts.values.size());
-    for (const uint32_t label : data.labels[i]) {
-      result.labels[i * num_labels + label] = 1;
-    }
-  }
-  return result;
-}
 
 absl::StatusOr<ConvertReport> Convert(const ConvertOptions& options) {
   const auto start = std::chrono::steady_clock::now();

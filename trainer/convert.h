@@ -7,7 +7,6 @@
 
 #include "absl/status/statusor.h"
 #include "core/learners/label_conversion.h"
-#include "io/multilabel.h"
 #include "sortition/config/v1/trainer.pb.h"
 
 namespace sortition {
@@ -28,13 +27,6 @@ struct ConvertReport {
 
   static constexpr std::array<int, 5> kPercentiles = {0, 10, 50, 90, 100};
 };
-
-// `data` with `num_features` and `num_labels`, which must be no fewer than its
-// own; values of 0 are dropped. With `intercept`, a last feature that is 1 in
-// every context comes on top.
-LabelledContexts ToLabelledContexts(const MultilabelData& data,
-                                    uint32_t num_features, uint32_t num_labels,
-                                    bool intercept);
 
 // Fits the logging policy to a part of the contexts, draws labels for all of
 // them, writes the tuples: all or nothing. Deterministic but for times, and

@@ -37,8 +37,11 @@ struct Grid {
 
 // Of the policy on the validation tuples.
 struct Validation {
-  double reward = 0;  // Eq. 1 in rewards: mean of r ρ, unbiased.
-  double lower = 0;   // Of the clipped mean, at its best clip.
+  // Eq. 1 in rewards: mean of r ρ, unbiased; the interval is that of clipped
+  // IPS.
+  Interval reward;
+  Interval improvement;
+  double lower = 0;  // Of the clipped mean, at its best clip.
   double effective_sample_size = 0;
 };
 
@@ -86,8 +89,10 @@ absl::StatusOr<Grid> MakeGrid(const GridTask& task) {
 }
 
 absl::StatusOr<Validation> Validate(const GridData& data,
-                                    const Eigen::VectorXd& parameters) {
-  // Only compares points: the level is not claimed by anything reported.
+                                    const Eigen::VectorXd& parameters,
+                                    double confidence) {
+  // Only compares points: at the clip that was chosen on the same tuples it is
+  // no level that holds, and none that is claimed.
   constexpr double kConfidence = 0.95;
   ASSIGN_OR_RETURN(const auto policy, data.ValidationPolicy());
   const std::vector<double> log_weights = LogWeights(parameters, policy.get());
@@ -97,9 +102,14 @@ absl::StatusOr<Validation> Validate(const GridData& data,
   for (size_t i = 0; i < rewards.size(); ++i) {
     estimator.Add(rewards[i], log_weights[i]);
   }
-  const OffPolicyEstimates estimates = estimator.Estimate(kConfidence);
-  return Validation{estimates.unclipped_ips, estimates.improvement.lower,
-                    estimates.effective_sample_size};
+  // These hold for every clip that could have been chosen.
+  const OffPolicyEstimates estimates =
+      estimator.Estimate(1 - (1 - confidence) / kNumEvaluationClips);
+  return Validation{.reward = {estimates.unclipped_ips, estimates.ips.lower,
+                               estimates.ips.upper},
+                    .improvement = estimates.improvement,
+                    .lower = estimator.Estimate(kConfidence).improvement.lower,
+                    .effective_sample_size = estimates.effective_sample_size};
 }
 
 uint32_t MaxRounds(const PoemOptions& options) {
@@ -124,8 +134,9 @@ PointResult TrainPoint(const Grid& grid, const Point& point,
     run.on_round = [progress](uint32_t) { progress->Add(1); };
     ASSIGN_OR_RETURN(result.learned,
                      TrainCounterfactual(policy.get(), model.get(), run));
-    ASSIGN_OR_RETURN(result.validation,
-                     Validate(*task.data, result.learned.parameters));
+    ASSIGN_OR_RETURN(
+        result.validation,
+        Validate(*task.data, result.learned.parameters, task.confidence));
     return absl::OkStatus();
   };
   result.status = train();
@@ -158,8 +169,17 @@ std::vector<PointResult> TrainAll(const Grid& grid) {
   return results;
 }
 
-Evaluation::GridPoint Describe(const PoemOptions& options, const Point& point,
+void SetEstimate(const Interval& interval, double confidence,
+                 model::v1::Estimate* estimate) {
+  estimate->set_value(interval.value);
+  estimate->set_lower(interval.lower);
+  estimate->set_upper(interval.upper);
+  estimate->set_confidence(confidence);
+}
+
+Evaluation::GridPoint Describe(const GridTask& task, const Point& point,
                                const PointResult& result) {
+  const PoemOptions& options = task.options;
   Evaluation::GridPoint row;
   row.set_objective(PoemOptions::Objective_Name(options.objective()));
   row.set_optimiser(PoemOptions::Optimiser_Name(options.optimiser()));
@@ -170,15 +190,39 @@ Evaluation::GridPoint Describe(const PoemOptions& options, const Point& point,
   row.set_epochs(result.learned.epochs);
   row.set_iterations(result.learned.iterations);
   row.set_train_objective(result.learned.objective);
-  row.set_validation_reward(result.validation.reward);
+  row.set_validation_reward(result.validation.reward.value);
   row.set_validation_lower(result.validation.lower);
   row.set_effective_sample_size(result.validation.effective_sample_size);
   row.set_termination(result.status.ok() ? result.learned.termination
                                          : "diverged");
+  if (result.status.ok()) {
+    SetEstimate(result.validation.reward, task.confidence,
+                row.mutable_validation_estimate());
+    SetEstimate(result.validation.improvement, task.confidence,
+                row.mutable_validation_improvement());
+  }
   return row;
 }
 
+// x ↦ offset + range x.
+void Rescale(double offset, double range, model::v1::Estimate* estimate) {
+  estimate->set_value(offset + range * estimate->value());
+  estimate->set_lower(offset + range * estimate->lower());
+  estimate->set_upper(offset + range * estimate->upper());
+}
+
 }  // namespace
+
+Evaluation::GridPoint InRewardUnits(Evaluation::GridPoint point,
+                                    double reward_min, double reward_max) {
+  const double range = reward_max - reward_min;
+  point.set_validation_reward(reward_min + range * point.validation_reward());
+  if (point.has_validation_estimate()) {
+    Rescale(reward_min, range, point.mutable_validation_estimate());
+    Rescale(0, range, point.mutable_validation_improvement());
+  }
+  return point;
+}
 
 absl::StatusOr<GridOutcome> TrainGrid(const GridTask& task) {
   ASSIGN_OR_RETURN(const Grid grid, MakeGrid(task));
@@ -189,7 +233,7 @@ absl::StatusOr<GridOutcome> TrainGrid(const GridTask& task) {
   for (size_t i = 0; i < results.size(); ++i) {
     const PointResult& result = results[i];
     if (!absl::IsInternal(result.status)) RETURN_IF_ERROR(result.status);
-    outcome.points.push_back(Describe(task.options, grid.points[i], result));
+    outcome.points.push_back(Describe(task, grid.points[i], result));
     // The unbiased estimate alone would choose a point that a few huge weights
     // flatter; the bound is the criterion of CRM applied to validation.
     if (result.status.ok() && result.validation.lower > best) {

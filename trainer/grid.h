@@ -34,6 +34,7 @@ struct GridTask {
   const GridData* data = nullptr;
   config::v1::PoemOptions options = {};
   Eigen::VectorXd parent_start = {};  // Empty: there is none.
+  double confidence = 0.95;           // Of the intervals of the points.
 };
 
 struct GridOutcome {
@@ -42,6 +43,12 @@ struct GridOutcome {
   // All points in the order of the options; rewards scaled to [0, 1].
   std::vector<model::v1::Evaluation::GridPoint> points = {};
 };
+
+// The same point with its rewards in their units instead of [0, 1], but for
+// validation_lower.
+model::v1::Evaluation::GridPoint InRewardUnits(
+    model::v1::Evaluation::GridPoint point, double reward_min,
+    double reward_max);
 
 // Trains every point on the training tuples and chooses the one with the
 // highest lower confidence bound of the improvement in validation (the first of

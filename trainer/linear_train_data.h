@@ -40,6 +40,7 @@ class LinearTrainData : public TrainData {
   }
   void SetPolicy(const Eigen::VectorXd& parameters,
                  model::v1::Model* model) const override;
+  absl::Status ReadStatus() const override { return data_.ReadStatus(); }
   std::vector<log::v1::Decision> Warmup() const override {
     return data_.warmup;
   }

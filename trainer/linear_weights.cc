@@ -6,13 +6,14 @@
 
 #include "core/base/status_macros.h"
 #include "core/learners/calibration.h"
+#include "core/learners/feature_block.h"
 
 namespace sortition {
 namespace {
 
 // log q of the logged action under the uniform policy over all of its query's.
 double LogUniform(const LinearFamily& family, const BanditTuple& tuple) {
-  const double rows = tuple.candidates().num_candidates();
+  const double rows = static_cast<double>(tuple.num_candidates());
   if (family.action_kind == ActionKind::kSelect) {
     return -std::log(rows + (family.can_abstain ? 1 : 0));
   }
@@ -69,16 +70,19 @@ LinearFamilyBall LinearBall(const LinearFamily& family,
                         .radius = parameters.norm(),
                         .feature_norm = family.can_abstain ? 1.0 : 0.0};
   double longest = 0;  // ‖x‖²
+  FeatureBlock features;
   for (const BanditTuple& tuple : train) {
-    const size_t rows = tuple.candidates().num_candidates();
-    for (size_t row = 0; row < rows; ++row) {
-      const size_t begin = tuple.row_offsets.empty() ? row * tuple.num_features
-                                                     : tuple.row_offsets[row];
-      const size_t end = tuple.row_offsets.empty() ? begin + tuple.num_features
-                                                   : tuple.row_offsets[row + 1];
+    const Candidates& candidates = features.Load(tuple);
+    for (size_t row = 0; row < candidates.num_candidates(); ++row) {
+      const bool sparse = candidates.sparse();
+      const size_t begin = sparse ? candidates.row_offsets()[row]
+                                  : row * candidates.num_features();
+      const size_t end = sparse ? candidates.row_offsets()[row + 1]
+                                : begin + candidates.num_features();
       double squares = 0;
       for (size_t j = begin; j < end; ++j) {
-        squares += static_cast<double>(tuple.values[j]) * tuple.values[j];
+        const double value = candidates.values()[j];
+        squares += value * value;
       }
       longest = std::fmax(longest, squares);
     }

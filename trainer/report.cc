@@ -1,11 +1,9 @@
 #include "trainer/report.h"
 
-#include <cmath>
-#include <map>
-
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "google/protobuf/util/json_util.h"
+#include "trainer/left_out_report.h"
 #include "trainer/overlap_report.h"
 
 namespace sortition {
@@ -21,21 +19,9 @@ void AppendTuples(const TrainReport& report, std::string* text) {
       "test\n",
       report.model(), report.read_tuples(), evaluation.train_tuples(),
       evaluation.validation_tuples(), evaluation.test_tuples());
-  if (report.kept_fraction() < 1) {
-    absl::StrAppendFormat(
-        text, "  sub-sampled to %.4g %% of the decisions to fit memory_mb\n",
-        100 * report.kept_fraction());
-  }
-  if (report.corrupt_records() > 0) {
-    absl::StrAppendFormat(text, "  %d damaged records passed over\n",
-                          report.corrupt_records());
-  }
-  // Sorted: the order of a proto map is not fixed.
-  const std::map<std::string, uint64_t> excluded(report.excluded().begin(),
-                                                 report.excluded().end());
-  for (const auto& [reason, count] : excluded) {
-    absl::StrAppendFormat(text, "  %d left out: %s\n", count, reason);
-  }
+  AppendLeftOut(
+      {report.kept_fraction(), report.corrupt_records(), report.excluded()},
+      text);
   if (report.shown_otherwise() > 0) {
     absl::StrAppendFormat(text,
                           "  %d with weight 0: something else than the action "
@@ -55,31 +41,53 @@ std::string LearnerTitle(const TrainReport& report) {
           : std::string());
 }
 
+// "0.7321   [0.5747, 0.8811]", in columns.
+std::string WithInterval(const model::v1::Estimate& estimate) {
+  return absl::StrFormat(
+      "%8.4f %18s", estimate.value(),
+      absl::StrFormat("[%.4f, %.4f]", estimate.lower(), estimate.upper()));
+}
+
 void AppendGrid(const TrainReport& report, std::string* text) {
   const auto& grid = report.evaluation().grid();
   const bool batch = !grid.empty() && grid[0].optimiser() == "BATCH";
   absl::StrAppendFormat(
-      text, "\n%s\n  %7s %8s %7s  %-6s %10s  %-22s %10s %10s %8s %8s\n",
+      text,
+      "\n%s\n  %7s %8s %7s  %-6s %10s  %-22s %10s  %27s  %27s "
+      "%10s %8s\n",
       LearnerTitle(report), "c", "lambda", "l2", "start",
-      batch ? "iterations" : "epochs", "ended by", "objective", "validation",
-      "lower", "ess");
+      batch ? "iterations" : "epochs", "ended by", "objective", "eq. 1",
+      "improvement", "criterion", "ess");
   for (const auto& point : grid) {
     absl::StrAppendFormat(
         text,
-        "%c %7s %8.3g %7.3g  %-6s %10d  %-22s %10.5f %10.5f %8.5f %8.1f\n",
+        "%c %7s %8.3g %7.3g  %-6s %10d  %-22s %10.5f  %27s  %27s %10.5f "
+        "%8.1f\n",
         point.chosen() ? '*' : ' ',
         point.has_lambda_factor()
             ? absl::StrFormat("%.3g", point.lambda_factor())
             : "",
         point.lambda(), point.l2(), point.start(),
         point.epochs() + point.iterations(), point.termination(),
-        point.train_objective(), point.validation_reward(),
+        point.train_objective(),
+        // A point that diverged has none.
+        point.has_validation_estimate()
+            ? WithInterval(point.validation_estimate())
+            : "",
+        point.has_validation_improvement()
+            ? WithInterval(point.validation_improvement())
+            : "",
         point.validation_lower(), point.effective_sample_size());
   }
-  absl::StrAppend(text,
-                  "  validation: estimate of eq. 1; lower: bound of its "
-                  "improvement, the largest is chosen; ess: effective sample "
-                  "size\n");
+  absl::StrAppendFormat(
+      text,
+      "  On the validation part. eq. 1: unbiased estimate, %g %% interval of "
+      "what it estimates; improvement: over\n"
+      "  the logging policy, clipped IPS; each interval holds for its row "
+      "alone. criterion: bound of the improvement\n"
+      "  that the choice goes by, the largest is chosen; ess: effective sample "
+      "size.\n",
+      100 * report.evaluation().logging_reward().confidence());
 }
 
 void AppendEstimate(const char* name, const model::v1::Estimate& estimate,

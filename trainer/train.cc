@@ -162,12 +162,16 @@ absl::StatusOr<model::v1::Model> Learn(const TrainOptions& options,
                                        const ModelStore& store,
                                        const TrainData& data,
                                        TrainReport* report) {
-  ASSIGN_OR_RETURN(
-      const GridOutcome grid,
+  absl::StatusOr<GridOutcome> learned =
       TrainGrid({.data = &data,
                  .options = options.poem(),
-                 .parent_start = ParentStart(options, store, data)}));
+                 .parent_start = ParentStart(options, store, data),
+                 .confidence = options.confidence()});
+  // The cause, where both failed.
+  RETURN_IF_ERROR(data.ReadStatus());
+  ASSIGN_OR_RETURN(const GridOutcome grid, std::move(learned));
   ASSIGN_OR_RETURN(const WeightedParts parts, data.Weigh(grid.parameters));
+  RETURN_IF_ERROR(data.ReadStatus());
   *report->mutable_evaluation() =
       Evaluate({.parts = parts,
                 .confidence = options.confidence(),
@@ -178,11 +182,8 @@ absl::StatusOr<model::v1::Model> Learn(const TrainOptions& options,
   if (std::isfinite(grid.clip)) report->set_train_clip(grid.clip);
   model::v1::Evaluation* evaluation = report->mutable_evaluation();
   for (const auto& point : grid.points) {
-    auto* stored = evaluation->add_grid();
-    *stored = point;
-    stored->set_validation_reward(LossToReward(-point.validation_reward(),
-                                               options.reward_min(),
-                                               options.reward_max()));
+    *evaluation->add_grid() =
+        InRewardUnits(point, options.reward_min(), options.reward_max());
   }
   return MakeModel(options, data, grid.parameters);
 }
@@ -192,6 +193,8 @@ void FillCounts(const TrainData& data, TrainReport* report) {
   report->set_parent_version(counts.newest_version);
   report->set_read_tuples(counts.read_tuples);
   report->set_kept_fraction(counts.kept_fraction);
+  report->set_spilled_bytes(counts.spilled_bytes);
+  if (counts.spilled_bytes > 0) report->set_scratch(counts.scratch);
   report->set_shown_otherwise(data.shown_otherwise());
   report->set_corrupt_records(counts.damage.corrupt_records);
   for (const auto& [reason, count] : counts.excluded) {

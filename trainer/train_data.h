@@ -39,6 +39,9 @@ class TrainData : public GridData {
   // Sets policy, num_features and weights.
   virtual void SetPolicy(const Eigen::VectorXd& parameters,
                          model::v1::Model* model) const = 0;
+  // Not OK where tuples could not be read since: nothing that was computed from
+  // them can be used.
+  virtual absl::Status ReadStatus() const { return absl::OkStatus(); }
   // Queries for the warm-up of servers.
   virtual std::vector<log::v1::Decision> Warmup() const { return {}; }
 };

@@ -2,14 +2,17 @@
 
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
 #include <map>
 #include <set>
+#include <system_error>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "core/base/hash.h"
 #include "core/base/status_macros.h"
 #include "process/log.h"
+#include "trainer/held_tuples.h"
 #include "trainer/tuple_convert.h"
 
 namespace sortition {
@@ -18,7 +21,8 @@ namespace {
 constexpr double kBytesPerMib = 1024.0 * 1024.0;
 
 // Of the queries kept for warm-up: enough for any server, and never more than
-// this share of memory_mb, of which it is a part.
+// this share of memory_mb, of which it is a part. Reserved in full: what is
+// kept must not depend on the order.
 constexpr double kMaxWarmupBytes = 64 * kBytesPerMib;
 constexpr double kMaxWarmupShare = 1.0 / 8;
 
@@ -31,18 +35,38 @@ double WarmupBytes(const config::v1::TrainOptions& options) {
   return std::min(kMaxWarmupBytes, kMaxWarmupShare * MemoryBytes(options));
 }
 
-struct HeldTuple {
-  BanditTuple tuple;
-  double subsample = 0;  // Kept while below the threshold.
-  double split = 0;
-  bool evaluates = true;  // May validate or test.
-};
+// What training keeps of every tuple beside it, and the process itself, have
+// the rest of memory_mb; but for scratch_mb = 0.
+constexpr double kMaxTupleShare = 7.0 / 8;
+
+HeldTuples::Limits LimitsOf(const config::v1::TrainOptions& options) {
+  const double share = options.scratch_mb() > 0 ? kMaxTupleShare : 1;
+  return {.memory_bytes = static_cast<uint64_t>(share * MemoryBytes(options) -
+                                                WarmupBytes(options)),
+          .memory_mb = options.memory_mb(),
+          .scratch = options.scratch(),
+          .scratch_bytes = options.scratch_mb() << 20};
+}
+
+// Early: it may be needed after hours of reading only.
+absl::Status CheckScratch(const config::v1::TrainOptions& options) {
+  std::error_code error;
+  if (options.scratch().empty() || options.scratch_mb() == 0 ||
+      std::filesystem::is_directory(options.scratch(), error)) {
+    return absl::OkStatus();
+  }
+  return absl::NotFoundError(absl::StrCat("scratch is '", options.scratch(),
+                                          "', must be a directory"));
+}
 
 class Reader {
  public:
   Reader(const config::v1::TrainOptions& options, const TupleFilter& filter,
          std::set<uint64_t> versions)
-      : options_(options), filter_(filter), versions_(std::move(versions)) {}
+      : options_(options),
+        filter_(filter),
+        versions_(std::move(versions)),
+        held_(LimitsOf(options)) {}
 
   absl::Status AddTuple(const log::v1::BanditTuple& logged) {
     ++data_.read_tuples;
@@ -73,18 +97,24 @@ class Reader {
     data_.can_abstain |= filter_.can_abstain.value_or(decision.can_abstain()) &&
                          data_.action_kind == ActionKind::kSelect;
     data_.newest_version = std::max(data_.newest_version, decision.version());
-    Hold(decision, std::move(held));
-    return absl::OkStatus();
+    return Hold(decision, std::move(held));
   }
 
   TupleData Finish(const SegmentDamage& damage) {
     data_.damage = damage;
-    data_.kept_fraction = keep_;
+    data_.kept_fraction = held_.kept_fraction();
+    data_.spill = held_.TakeSpill();
+    if (data_.spill != nullptr) NoteSpill(data_.spill->file());
     if (options_.force()) EvaluateAllIfTooFew();
-    for (HeldTuple& held : held_) {
+    std::map<const std::vector<BanditTuple>*, size_t> sizes;
+    for (const HeldTuple& held : held_.tuples()) ++sizes[PartOf(held)];
+    for (auto* part : {&data_.train, &data_.validation, &data_.test}) {
+      part->reserve(sizes[part]);
+    }
+    for (; !held_.tuples().empty(); held_.tuples().pop_front()) {
+      HeldTuple& held = held_.tuples().front();
       PartOf(held)->push_back(std::move(held.tuple));
     }
-    held_.clear();
     for (auto& [hash, decision] : warmup_) {
       data_.warmup.push_back(std::move(decision));
     }
@@ -101,16 +131,23 @@ class Reader {
                : &data_.train;
   }
 
+  void NoteSpill(const ScratchFile& file) {
+    data_.spilled_bytes = file.bytes();
+    data_.scratch = file.dir();
+    LogInfo("features in a scratch file",
+            {{"scratch", file.dir()}, {"bytes", absl::StrCat(file.bytes())}});
+  }
+
   void EvaluateAllIfTooFew() {
     size_t validation = 0;
     size_t test = 0;
-    for (const HeldTuple& held : held_) {
+    for (const HeldTuple& held : held_.tuples()) {
       const std::vector<BanditTuple>* part = PartOf(held);
       if (part == &data_.validation) ++validation;
       if (part == &data_.test) ++test;
     }
     if (std::min(validation, test) >= kFewestTuples) return;
-    for (HeldTuple& held : held_) {
+    for (HeldTuple& held : held_.tuples()) {
       data_.evaluates_baseline &= held.evaluates;
       held.evaluates = true;
     }
@@ -125,7 +162,7 @@ class Reader {
     return {};
   }
 
-  void Hold(const log::v1::Decision& decision, HeldTuple held) {
+  absl::Status Hold(const log::v1::Decision& decision, HeldTuple held) {
     const std::string& id = decision.decision_id();
     held.subsample = UnitInterval(StableHash(HashDomain::kSubsample, {id}));
     held.split = UnitInterval(StableHash(HashDomain::kSplit, {id}));
@@ -133,28 +170,7 @@ class Reader {
                                                decision.version()) &&
                      decision.version() >= filter_.evaluate_from_version;
     KeepForWarmup(held.subsample, decision);
-    if (held.subsample >= keep_) return;
-    bytes_ += Bytes(held);
-    held_.push_back(std::move(held));
-    // Reserved in full: what is kept must not depend on the order.
-    const double limit = MemoryBytes(options_) - WarmupBytes(options_);
-    while (static_cast<double>(bytes_) > limit) HalveSample();
-  }
-
-  static size_t Bytes(const HeldTuple& held) {
-    return held.tuple.bytes() + sizeof(HeldTuple) - sizeof(BanditTuple);
-  }
-
-  void HalveSample() {
-    keep_ /= 2;
-    std::erase_if(held_, [this](const HeldTuple& held) {
-      return held.subsample >= keep_;
-    });
-    bytes_ = 0;
-    for (const HeldTuple& held : held_) bytes_ += Bytes(held);
-    LogWarning("tuples exceed memory_mb: a sample of them is kept",
-               {{"memory_mb", absl::StrCat(options_.memory_mb())},
-                {"kept_fraction", absl::StrCat(keep_)}});
+    return held_.Add(std::move(held));
   }
 
   // Those of smallest hash, as many as there is room for.
@@ -176,9 +192,7 @@ class Reader {
   TupleFilter filter_;
   const std::set<uint64_t> versions_;
   TupleData data_;
-  std::vector<HeldTuple> held_;
-  size_t bytes_ = 0;
-  double keep_ = 1;
+  HeldTuples held_;
   std::map<double, log::v1::Decision> warmup_;  // By hash, below warmup_end_.
   double warmup_end_ = 1;
   size_t warmup_bytes_ = 0;
@@ -202,6 +216,7 @@ uint64_t TupleData::impossible(const std::vector<BanditTuple>& part) const {
 absl::StatusOr<TupleData> ReadTuples(const config::v1::TrainOptions& options,
                                      const TupleFilter& filter) {
   ASSIGN_OR_RETURN(auto versions, ParseVersions(options.versions()));
+  RETURN_IF_ERROR(CheckScratch(options));
   Reader reader(options, filter, std::move(versions));
   SegmentDamage damage;
   RETURN_IF_ERROR(ScanTuples(

@@ -1,7 +1,8 @@
 #pragma once
-// Reads the tuple segments of a directory into memory, bounded, and splits
-// them.
+// Reads the tuple segments of a directory, bounded in memory and on disk, and
+// splits them.
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -11,6 +12,7 @@
 #include "core/learners/bandit_tuple.h"
 #include "sortition/config/v1/trainer.pb.h"
 #include "sortition/log/v1/log.pb.h"
+#include "trainer/feature_spill.h"
 #include "trainer/tuple_scan.h"
 
 namespace sortition {
@@ -32,6 +34,12 @@ struct TupleData : TupleCounts {
   uint64_t shown_otherwise = 0;  // Kept, with BanditTuple.action_shown unset.
   // A sample of the queries, for the warm-up of servers; smallest hash first.
   std::vector<log::v1::Decision> warmup;
+  // Features of the tuples above, where they do not fit memory_mb; else null.
+  std::unique_ptr<const FeatureSpill> spill;
+  // Not OK where reading them failed: nothing computed since can be used.
+  absl::Status ReadStatus() const {
+    return spill == nullptr ? absl::OkStatus() : spill->status();
+  }
 };
 
 // What the tuples must be. Unset: as the first usable tuple is.
@@ -48,12 +56,14 @@ struct TupleFilter {
 };
 
 // Streams all segments; segments that are still written to are read up to their
-// last whole record. Where the tuples exceed memory_mb, the share that is kept
-// is halved, by a threshold on a hash of the decision id
-// (HashDomain::kSubsample): which tuples are kept does not depend on their
-// order. With `force`, tuples of all versions validate and test where there are
-// too few of the baseline. InvalidArgument for bad options or a reward out of
-// range; NotFound without the directory.
+// last whole record. Where the tuples exceed memory_mb, their features go to a
+// scratch file. Where these exceed scratch_mb or the disk, or what is left in
+// memory exceeds memory_mb, the share that is kept is halved, by a threshold on
+// a hash of the decision id (HashDomain::kSubsample): which tuples are kept
+// does not depend on their order. With `force`, tuples of all versions validate
+// and test where there are too few of the baseline. InvalidArgument for bad
+// options or a reward out of range; NotFound without the directory, or that of
+// `scratch`.
 absl::StatusOr<TupleData> ReadTuples(const config::v1::TrainOptions& options,
                                      const TupleFilter& filter);
 

@@ -16,7 +16,9 @@ namespace sortition {
 // What was read of a directory, and what of it was left out.
 struct TupleCounts {
   uint64_t read_tuples = 0;
-  double kept_fraction = 1;  // Below 1: sub-sampled to fit memory_mb.
+  double kept_fraction = 1;    // Below 1: sub-sampled to fit memory_mb.
+  uint64_t spilled_bytes = 0;  // Of features, in a scratch file …
+  std::string scratch;         // … in this directory.
   std::map<std::string, uint64_t> excluded;  // Reason to count.
   SegmentDamage damage;
   uint64_t newest_version = 0;  // Of the policies that logged the tuples.

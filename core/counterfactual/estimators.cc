@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <limits>
 
 #include "core/base/check.h"
@@ -111,6 +112,7 @@ double ChooseEvaluationClip(std::span<const double> rewards,
   CHECK(rewards.size() == log_weights.size());
   constexpr double kClips[] = {1,  1.5, 2,  3,   5,   7,   10,  15,  20,
                                30, 50,  70, 100, 150, 200, 300, 500, 1000};
+  static_assert(std::size(kClips) == kNumEvaluationClips);
   const double n =
       static_cast<double>(std::max<uint64_t>(num_evaluation_tuples, 2));
   const double log_term = std::log(4 / (1 - confidence));

@@ -99,4 +99,9 @@ double ChooseEvaluationClip(std::span<const double> rewards,
                             std::span<const double> log_weights,
                             uint64_t num_evaluation_tuples, double confidence);
 
+// Of how many M that function chooses: where the tuples that are evaluated are
+// the same, an interval of failure probability γ / kNumEvaluationClips holds at
+// γ, since all of them at once do.
+inline constexpr int kNumEvaluationClips = 18;
+
 }  // namespace sortition

@@ -46,6 +46,10 @@ class TuplePolicy {
   // next call of any function.
   virtual std::optional<EntryGroups> gradient_entries() { return std::nullopt; }
 
+  // A hint: LogProbabilities() of these comes soon. Shuffled tuples lie
+  // scattered in memory, which is slower than the work on them.
+  virtual void Prefetch(std::span<const uint32_t> /*tuples*/) const {}
+
   // At most so many tuples should be asked for at once: more is remembered
   // beyond the caches, and in memory.
   virtual size_t block_size() const = 0;

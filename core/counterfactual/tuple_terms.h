@@ -32,6 +32,9 @@ class TupleTerms {
                       std::span<const uint32_t> tuples,
                       std::span<double> values) = 0;
 
+  // A hint: Values() of these comes soon.
+  virtual void Prefetch(std::span<const uint32_t> /*tuples*/) const {}
+
   // Adds Σ_k factors[k] · ∇_w t of the k-th tuple of the last Values().
   virtual void AddGradient(std::span<const double> factors,
                            Eigen::VectorXd* gradient) = 0;

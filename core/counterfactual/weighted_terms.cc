@@ -79,6 +79,14 @@ void WeightedTerms::Values(const Eigen::VectorXd& parameters,
   }
 }
 
+void WeightedTerms::Prefetch(std::span<const uint32_t> tuples) const {
+  for (const uint32_t i : tuples) {
+    __builtin_prefetch(&residuals_[i]);
+    __builtin_prefetch(&log_propensities_[i]);
+  }
+  policy_->Prefetch(tuples);
+}
+
 void WeightedTerms::AddGradient(std::span<const double> factors,
                                 Eigen::VectorXd* gradient) {
   // The values are not needed any more: their memory holds the factors.

@@ -54,6 +54,7 @@ class WeightedTerms : public TupleTerms {
   void Values(const Eigen::VectorXd& parameters,
               std::span<const uint32_t> tuples,
               std::span<double> values) override;
+  void Prefetch(std::span<const uint32_t> tuples) const override;
   void AddGradient(std::span<const double> factors,
                    Eigen::VectorXd* gradient) override;
   std::optional<EntryGroups> gradient_entries() override {

@@ -4,10 +4,39 @@
 #include <cstdint>
 #include <vector>
 
+#include "core/base/check.h"
 #include "core/data/action.h"
 #include "core/data/candidates.h"
 
 namespace sortition {
+
+// Features that are not in memory. Thread-safe.
+class FeatureStore {
+ public:
+  virtual ~FeatureStore() = default;
+
+  // These bytes will be read soon: lets a store fetch many at once.
+  virtual void WillRead(uint64_t /*offset*/, size_t /*size*/) const {}
+
+  // `size` bytes from `offset` into `data`. Where they cannot be read: zeros,
+  // which are valid features, and the store remembers it: what is computed from
+  // them must not be used.
+  virtual void Read(uint64_t offset, void* data, size_t size) const = 0;
+};
+
+// Place of a tuple's features: values, row offsets, columns, without gaps.
+struct StoredFeatures {
+  const FeatureStore* store = nullptr;  // Null: they are in memory.
+  uint64_t offset = 0;
+  uint32_t num_values = 0;
+  uint32_t num_row_offsets = 0;  // 0: dense.
+
+  uint32_t num_columns() const { return num_row_offsets > 0 ? num_values : 0; }
+  size_t bytes() const {
+    return num_values * sizeof(float) +
+           (size_t{num_row_offsets} + num_columns()) * sizeof(uint32_t);
+  }
+};
 
 // One decision with its outcome. Rows are those of the eligible candidates, in
 // the order of the request; dense where `row_offsets` is empty.
@@ -15,6 +44,7 @@ struct BanditTuple {
   std::vector<float> values;          // Row-major, or those of the sparse rows.
   std::vector<uint32_t> row_offsets;  // Sparse: one more than rows, first 0.
   std::vector<uint32_t> columns;      // Sparse: one per value.
+  StoredFeatures stored;  // Where it has a store, the three are empty.
   uint32_t num_features = 0;
   Action action;              // Rows by rank; kAbstain for no answer.
   double log_propensity = 0;  // log p, finite, at most 0.
@@ -23,8 +53,19 @@ struct BanditTuple {
   // logging policy got, but says nothing of the action.
   bool action_shown = true;
 
-  // A view of the rows; valid while this tuple is unchanged.
+  bool in_memory() const { return stored.store == nullptr; }
+
+  size_t num_candidates() const {
+    const size_t offsets =
+        in_memory() ? row_offsets.size() : stored.num_row_offsets;
+    if (offsets > 0) return offsets - 1;
+    return (in_memory() ? values.size() : stored.num_values) / num_features;
+  }
+
+  // A view of the rows; valid while this tuple is unchanged. Requires
+  // in_memory(); FeatureBlock reads those that are not.
   Candidates candidates() const {
+    CHECK(in_memory());
     return row_offsets.empty()
                ? Candidates::DenseUnchecked(values, num_features)
                : Candidates::SparseUnchecked(row_offsets, columns, values,

@@ -9,6 +9,7 @@
 #include "absl/strings/str_format.h"
 #include "core/base/check.h"
 #include "core/base/status_macros.h"
+#include "core/learners/feature_block.h"
 
 namespace sortition {
 namespace {
@@ -188,7 +189,8 @@ absl::StatusOr<ScoredQueries> ScoredQueries::Create(
 
 absl::Status ScoredQueries::Add(const BanditTuple& tuple,
                                 std::span<const double> weights) {
-  const Candidates candidates = tuple.candidates();
+  FeatureBlock features;
+  const Candidates& candidates = features.Load(tuple);
   if (candidates.num_features() != weights.size()) {
     return absl::InvalidArgumentError(
         absl::StrCat("tuple ", size(), " has ", candidates.num_features(),

@@ -30,8 +30,9 @@ class ChosenRows : public RidgeRows {
     const std::span<const double> weights(v.data(), num_features_);
     for (size_t k = 0; k < answered_.size(); ++k) {
       const BanditTuple& tuple = tuples_[answered_[k]];
+      const auto [candidates, row] = ChosenRow(tuple);
       (*products)[static_cast<Eigen::Index>(k)] =
-          tuple.candidates().Score(Row(tuple), weights) + v[num_features_];
+          candidates.Score(row, weights) + v[num_features_];
     }
   }
   void AddTransposed(const Eigen::VectorXd& factors,
@@ -40,29 +41,31 @@ class ChosenRows : public RidgeRows {
     for (size_t k = 0; k < answered_.size(); ++k) {
       const BanditTuple& tuple = tuples_[answered_[k]];
       const double factor = factors[static_cast<Eigen::Index>(k)];
-      tuple.candidates().AddRow(Row(tuple), factor, weights);
+      const auto [candidates, row] = ChosenRow(tuple);
+      candidates.AddRow(row, factor, weights);
       (*sum)[num_features_] += factor;
     }
   }
   void AddSquares(Eigen::VectorXd* sum) const override {
-    Eigen::VectorXd row(num_features_);
+    Eigen::VectorXd entries(num_features_);
     for (const uint32_t i : answered_) {
-      row.setZero();
-      tuples_[i].candidates().AddRow(Row(tuples_[i]), 1,
-                                     {row.data(), num_features_});
-      sum->head(num_features_) += row.cwiseAbs2();
+      entries.setZero();
+      const auto [candidates, row] = ChosenRow(tuples_[i]);
+      candidates.AddRow(row, 1, {entries.data(), num_features_});
+      sum->head(num_features_) += entries.cwiseAbs2();
     }
     (*sum)[num_features_] += static_cast<double>(answered_.size());
   }
 
  private:
-  static uint32_t Row(const BanditTuple& tuple) {
-    return static_cast<uint32_t>(tuple.action[0]);
+  FeatureBlock::Row ChosenRow(const BanditTuple& tuple) const {
+    return features_.LoadRow(tuple, static_cast<uint32_t>(tuple.action[0]));
   }
 
   std::span<const BanditTuple> tuples_;
   const std::vector<uint32_t>& answered_;
   uint32_t num_features_;
+  mutable FeatureBlock features_;
 };
 
 absl::StatusOr<std::shared_ptr<const ActionDistribution>> WithoutMixture(
@@ -111,9 +114,15 @@ void CandidateLossModel::Predict(const Eigen::VectorXd& coefficients) {
                                         family_.num_features);
   std::vector<double> losses;
   std::vector<uint64_t> offsets;
+  offsets.reserve(tuples_.size() + 1);
+  size_t num_candidates = 0;
+  for (const BanditTuple& tuple : tuples_) {
+    num_candidates += tuple.num_candidates();
+  }
+  losses.reserve(num_candidates);
   for (const BanditTuple& tuple : tuples_) {
     offsets.push_back(losses.size());
-    const Candidates candidates = tuple.candidates();
+    const Candidates& candidates = features_.Load(tuple);
     for (uint32_t row = 0; row < candidates.num_candidates(); ++row) {
       // Beyond its range a loss is the line's error, not the candidate's: it
       // would draw the policy to where the features are largest.
@@ -149,10 +158,11 @@ void CandidateLossModel::ExpectedLosses(const Eigen::VectorXd& parameters,
   const std::span<const double> weights(parameters.data(),
                                         family_.num_features);
   block_.assign(tuples.begin(), tuples.end());
+  features_.Assign(tuples_, block_);
   score_slopes_.clear();
   abstain_slopes_.clear();
   for (size_t k = 0; k < tuples.size(); ++k) {
-    const Candidates candidates = tuples_[tuples[k]].candidates();
+    const Candidates& candidates = features_[k];
     const std::span<const double> modelled = CandidateLosses(tuples[k]);
     scores_.resize(modelled.size());
     probabilities_.resize(modelled.size());
@@ -192,7 +202,7 @@ void CandidateLossModel::AddGradient(std::span<const double> factors,
                                            family_.num_features);
   size_t next = 0;
   for (size_t k = 0; k < block_.size(); ++k) {
-    const Candidates candidates = tuples_[block_[k]].candidates();
+    const Candidates& candidates = features_[k];
     for (uint32_t row = 0; row < candidates.num_candidates(); ++row) {
       candidates.AddRow(row, factors[k] * score_slopes_[next++],
                         weights_gradient);

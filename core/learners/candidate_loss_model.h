@@ -20,6 +20,7 @@
 #include "absl/status/statusor.h"
 #include "core/counterfactual/loss_model.h"
 #include "core/learners/bandit_tuple.h"
+#include "core/learners/feature_block.h"
 #include "core/learners/linear_tuple_policy.h"
 #include "core/policies/action_distribution.h"
 
@@ -68,6 +69,7 @@ class CandidateLossModel : public LossModel {
   double abstain_loss_ = 0;
   // Of the last ExpectedLosses():
   std::vector<uint32_t> block_;
+  FeatureBlock features_;
   std::vector<double> score_slopes_;    // Of all its rows, ∂ by their scores.
   std::vector<double> abstain_slopes_;  // Of its tuples.
   std::vector<double> scores_;

@@ -51,6 +51,31 @@ double LogSigmoid(double score) {
 
 }  // namespace
 
+LabelledContexts ToLabelledContexts(const MultilabelData& data,
+                                    const ContextShape& shape) {
+  LabelledContexts result;
+  LabelContexts& contexts = result.contexts;
+  contexts.num_features = shape.num_features + (shape.intercept ? 1 : 0);
+  contexts.num_labels = shape.num_labels;
+  result.labels.assign(data.size() * shape.num_labels, 0);
+  for (size_t i = 0; i < data.size(); ++i) {
+    for (uint64_t k = data.row_offsets[i]; k < data.row_offsets[i + 1]; ++k) {
+      if (data.values[k] == 0 && !shape.keep_zeros) continue;
+      contexts.columns.push_back(data.columns[k]);
+      contexts.values.push_back(data.values[k]);
+    }
+    if (shape.intercept) {
+      contexts.columns.push_back(shape.num_features);
+      contexts.values.push_back(1);
+    }
+    contexts.row_offsets.push_back(contexts.values.size());
+    for (const uint32_t label : data.labels[i]) {
+      result.labels[i * shape.num_labels + label] = 1;
+    }
+  }
+  return result;
+}
+
 absl::StatusOr<Eigen::VectorXd> FitLabels(
     const LabelledContexts& data, std::span<const uint32_t> rows, double l2,
     const config::v1::LbfgsOptions& options) {

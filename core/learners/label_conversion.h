@@ -8,6 +8,7 @@
 
 #include "Eigen/Core"
 #include "absl/status/statusor.h"
+#include "core/data/multilabel_data.h"
 #include "core/learners/label_tuples.h"
 #include "sortition/config/v1/learner.pb.h"
 
@@ -18,6 +19,15 @@ struct LabelledContexts {
   LabelContexts contexts;
   std::vector<uint8_t> labels;  // contexts.size() × q, row-major, 0 or 1: y*.
 };
+
+struct ContextShape {
+  uint32_t num_features = 0;  // No fewer than the data's.
+  uint32_t num_labels = 0;    // No fewer than the data's.
+  bool intercept = true;      // A last feature on top, 1 in every context.
+  bool keep_zeros = false;    // Values of 0 are dropped but for this.
+};
+LabelledContexts ToLabelledContexts(const MultilabelData& data,
+                                    const ContextShape& shape);
 
 // The conditional random field without edges: logistic regression per label,
 //   min_w -(1/m) Σ_{i in rows} log h_w(y*_i|x_i) + μ ‖w‖²,  m = rows.size(),

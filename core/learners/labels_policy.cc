@@ -6,12 +6,13 @@
 #include <cmath>
 #include <limits>
 #include <numeric>
-#include <type_traits>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "core/base/check.h"
 #include "core/base/stable_math.h"
+#include "core/learners/sparse_rows.h"
+#include "core/learners/wide.h"
 
 namespace sortition {
 namespace {
@@ -27,55 +28,45 @@ constexpr size_t kChunk = 256;
 // Labels whose 1 + e are multiplied: 2^512 is a double.
 constexpr uint32_t kProductLabels = 512;
 
-// Calls `kernel` with (number of labels, first label) until all are done, the
-// numbers as constants: their sums stay in registers.
-template <typename Kernel>
-void ForLabels(uint32_t num_labels, const Kernel& kernel) {
-  uint32_t first = 0;
-  for (; num_labels - first >= 8; first += 8) {
-    kernel(std::integral_constant<uint32_t, 8>(), first);
-  }
-  for (; num_labels - first >= 4; first += 4) {
-    kernel(std::integral_constant<uint32_t, 4>(), first);
-  }
-  for (; first < num_labels; ++first) {
-    kernel(std::integral_constant<uint32_t, 1>(), first);
-  }
-}
+// Labels that are worked on at once.
+constexpr size_t kLanes = 4;
 
-// Scores of kLabels labels from `first` for sparse rows.
-template <uint32_t kLabels>
-void ScoreSparse(const LabelContexts& contexts, std::span<const uint32_t> rows,
-                 uint32_t first, const double* parameters, double* scores) {
-  const uint32_t q = contexts.num_labels;
-  for (size_t r = 0; r < rows.size(); ++r) {
-    double sums[kLabels] = {};
-    for (uint64_t k = contexts.row_offsets[rows[r]];
-         k < contexts.row_offsets[rows[r] + 1]; ++k) {
-      const double value = contexts.values[k];
-      const double* const weights =
-          parameters + size_t{contexts.columns[k]} * q + first;
-      for (uint32_t l = 0; l < kLabels; ++l) sums[l] += value * weights[l];
-    }
-    std::copy_n(sums, kLabels, scores + r * q + first);
-  }
-}
-
-// Gradient of kLabels labels from `first` by the features of sparse rows.
-template <uint32_t kLabels>
-void AddSparse(const LabelContexts& contexts, std::span<const uint32_t> rows,
-               uint32_t first, const double* factors, double* gradient) {
-  const uint32_t q = contexts.num_labels;
-  for (size_t r = 0; r < rows.size(); ++r) {
-    double of_row[kLabels];
-    std::copy_n(factors + r * q + first, kLabels, of_row);
-    for (uint64_t k = contexts.row_offsets[rows[r]];
-         k < contexts.row_offsets[rows[r] + 1]; ++k) {
-      const double value = contexts.values[k];
-      double* const sums = gradient + size_t{contexts.columns[k]} * q + first;
-      for (uint32_t l = 0; l < kLabels; ++l) sums[l] += value * of_row[l];
+// Π (1 + e) of some labels of one row; adds Σ max(s, 0) to `sum`. The logarithm
+// of the product, which is at most 2^kProductLabels, is one for many labels,
+// with the error of as many roundings of 1 + e.
+inline SORTITION_WIDE double MultiplyPartition(std::span<const double> scores,
+                                               const double* e, double* sum) {
+  double products[kLanes] = {1, 1, 1, 1};
+  double sums[kLanes] = {};
+  size_t l = 0;
+  for (; l + kLanes <= scores.size(); l += kLanes) {
+    for (size_t k = 0; k < kLanes; ++k) {
+      products[k] *= 1 + e[l + k];
+      sums[k] += scores[l + k] > 0 ? scores[l + k] : 0;
     }
   }
+  for (size_t k = 0; l + k < scores.size(); ++k) {
+    products[k] *= 1 + e[l + k];
+    sums[k] += scores[l + k] > 0 ? scores[l + k] : 0;
+  }
+  *sum += (sums[0] + sums[1]) + (sums[2] + sums[3]);
+  return (products[0] * products[1]) * (products[2] * products[3]);
+}
+
+// Σ_l y_l s_l
+inline SORTITION_WIDE double ScoreOf(const uint8_t* labels,
+                                     std::span<const double> scores) {
+  double sums[kLanes] = {};
+  size_t l = 0;
+  for (; l + kLanes <= scores.size(); l += kLanes) {
+    for (size_t k = 0; k < kLanes; ++k) {
+      sums[k] += labels[l + k] * scores[l + k];
+    }
+  }
+  for (size_t k = 0; l + k < scores.size(); ++k) {
+    sums[k] += labels[l + k] * scores[l + k];
+  }
+  return (sums[0] + sums[1]) + (sums[2] + sums[3]);
 }
 
 }  // namespace
@@ -108,9 +99,7 @@ void LabelScorer::SetParameters(const Eigen::VectorXd& parameters) {
 void LabelScorer::Score(std::span<const uint32_t> rows,
                         std::span<double> scores) const {
   if (!dense_.empty()) return dense_.Multiply(rows, scores);
-  ForLabels(contexts_.num_labels, [&](auto size, uint32_t first) {
-    ScoreSparse<size>(contexts_, rows, first, parameters_, scores.data());
-  });
+  ScoreSparseRows(contexts_, rows, parameters_, scores.data());
 }
 
 void LabelScorer::AddOuterProducts(std::span<const uint32_t> rows,
@@ -125,9 +114,7 @@ void LabelScorer::AddOuterProducts(std::span<const uint32_t> rows,
         rows, q, factors, parallel_for,
         {gradient->data(), static_cast<size_t>(gradient->size())});
   }
-  ForLabels(q, [&](auto size, uint32_t first) {
-    AddSparse<size>(contexts_, rows, first, factors.data(), gradient->data());
-  });
+  AddSparseRows(contexts_, rows, factors.data(), gradient->data());
 }
 
 LabelScorer::Matrix LabelScorer::Scores(const Eigen::VectorXd& parameters) {
@@ -220,37 +207,35 @@ void LabelsPolicy::ScoreRows(size_t begin, size_t end) {
   const size_t first = begin * q;
   const size_t size = (end - begin) * q;
   double* const scores = scores_.data() + first;
-  double* const e = factors_.data() + first;
   double* const probabilities = probabilities_.data() + first;
   scorer_.Score(std::span(rows_).subspan(begin, end - begin), {scores, size});
   // e = exp(-|s|): σ = 1 / (1 + e) or e / (1 + e), log(1 + exp(s)) = max(s, 0)
-  // + log(1 + e).
-  for (size_t k = 0; k < size; ++k) e[k] = -std::abs(scores[k]);
-  stable::ExpInPlace({e, size});
-  for (size_t k = 0; k < size; ++k) {
-    probabilities[k] = (scores[k] >= 0 ? 1 : e[k]) / (1 + e[k]);
-  }
-  // Σ log(1 + e) by the product, which is at most 2^kProductLabels: one
-  // logarithm for many labels, and the error of as many roundings of 1 + e.
-  for (size_t r = begin; r < end; ++r) log_partitions_[r] = 0;
+  // + log(1 + e). The products keep 1 + e until the end.
+  for (size_t k = 0; k < size; ++k) probabilities[k] = -std::abs(scores[k]);
+  stable::ExpInPlace({probabilities, size});
+  std::fill_n(log_partitions_.begin() + begin, end - begin, 0);
   std::array<double, kChunk> products;
   for (uint32_t from = 0; from < q; from += kProductLabels) {
     const uint32_t to = std::min(q, from + kProductLabels);
-    for (size_t r = begin; r < end; ++r) {
-      double product = 1;
-      double sum = log_partitions_[r];
-      for (uint32_t l = from; l < to; ++l) {
-        product *= 1 + e[(r - begin) * q + l];
-        sum += std::max(scores[(r - begin) * q + l], 0.0);
+    internal::RunWide([&]() SORTITION_WIDE {
+      for (size_t r = begin; r < end; ++r) {
+        const size_t row = (r - begin) * q;
+        products[r - begin] =
+            MultiplyPartition({scores + row + from, to - from},
+                              probabilities + row + from, &log_partitions_[r]);
       }
-      products[r - begin] = product;
-      log_partitions_[r] = sum;
-    }
+    });
     stable::LogInPlace({products.data(), end - begin});
     for (size_t r = begin; r < end; ++r) {
       log_partitions_[r] += products[r - begin];
     }
   }
+  internal::RunWide([&]() SORTITION_WIDE {
+    for (size_t k = 0; k < size; ++k) {
+      const double e = probabilities[k];
+      probabilities[k] = (scores[k] >= 0 ? 1 : e) / (1 + e);
+    }
+  });
 }
 
 void LabelsPolicy::LogProbabilities(const Eigen::VectorXd& parameters,
@@ -261,18 +246,31 @@ void LabelsPolicy::LogProbabilities(const Eigen::VectorXd& parameters,
   FindContexts(tuples);
   scores_.resize(rows_.size() * q);
   probabilities_.resize(rows_.size() * q);
-  factors_.resize(rows_.size() * q);
   log_partitions_.resize(rows_.size());
   scorer_.SetParameters(parameters);
   parallel_for_((rows_.size() + kChunk - 1) / kChunk, [this](size_t chunk) {
     ScoreRows(chunk * kChunk, std::min((chunk + 1) * kChunk, rows_.size()));
   });
-  for (size_t k = 0; k < tuples.size(); ++k) {
-    const double* row = scores_.data() + size_t{place_[k]} * q;
-    const uint8_t* labels = tuples_->labels.data() + size_t{tuples[k]} * q;
-    double score = 0;
-    for (uint32_t l = 0; l < q; ++l) score += labels[l] * row[l];
-    log_probabilities[k] = score - log_partitions_[place_[k]];
+  internal::RunWide([&]() SORTITION_WIDE {
+    for (size_t k = 0; k < tuples.size(); ++k) {
+      const double* row = scores_.data() + size_t{place_[k]} * q;
+      const uint8_t* labels = tuples_->labels.data() + size_t{tuples[k]} * q;
+      log_probabilities[k] =
+          ScoreOf(labels, {row, q}) - log_partitions_[place_[k]];
+    }
+  });
+}
+
+void LabelsPolicy::Prefetch(std::span<const uint32_t> tuples) const {
+  for (const uint32_t i : tuples) {
+    __builtin_prefetch(&tuples_->contexts[i]);
+    __builtin_prefetch(tuples_->labels.data() +
+                       size_t{i} * contexts_->num_labels);
+  }
+  for (const uint32_t i : tuples) {
+    const uint32_t context = tuples_->contexts[i];
+    __builtin_prefetch(&place_of_context_[context], 1);
+    scorer_.Prefetch(context);
   }
 }
 
@@ -281,15 +279,18 @@ void LabelsPolicy::AddGradient(std::span<const double> factors,
   DCHECK(factors.size() == block_.size());
   const uint32_t q = contexts_->num_labels;
   factors_.assign(rows_.size() * q, 0);
-  for (size_t k = 0; k < block_.size(); ++k) {
-    if (factors[k] == 0) continue;
-    double* row = factors_.data() + size_t{place_[k]} * q;
-    const double* probabilities = probabilities_.data() + size_t{place_[k]} * q;
-    const uint8_t* labels = tuples_->labels.data() + size_t{block_[k]} * q;
-    for (uint32_t l = 0; l < q; ++l) {
-      row[l] += factors[k] * (labels[l] - probabilities[l]);
+  internal::RunWide([&]() SORTITION_WIDE {
+    for (size_t k = 0; k < block_.size(); ++k) {
+      if (factors[k] == 0) continue;
+      double* row = factors_.data() + size_t{place_[k]} * q;
+      const double* probabilities =
+          probabilities_.data() + size_t{place_[k]} * q;
+      const uint8_t* labels = tuples_->labels.data() + size_t{block_[k]} * q;
+      for (uint32_t l = 0; l < q; ++l) {
+        row[l] += factors[k] * (labels[l] - probabilities[l]);
+      }
     }
-  }
+  });
   scorer_.AddOuterProducts(rows_, factors_, parallel_for_, gradient);
 }
 

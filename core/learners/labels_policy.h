@@ -31,6 +31,10 @@ class LabelScorer {
   void SetParameters(const Eigen::VectorXd& parameters);
   // Scores of the contexts `rows` into `scores` (rows × q). Thread-safe.
   void Score(std::span<const uint32_t> rows, std::span<double> scores) const;
+  // A hint that Score() of this context comes soon.
+  void Prefetch(uint32_t row) const {
+    if (!dense_.empty()) dense_.Prefetch(row);
+  }
   // gradient += Σ_r x_r ⊗ factors[r q …], r over `rows`.
   void AddOuterProducts(std::span<const uint32_t> rows,
                         std::span<const double> factors,
@@ -79,6 +83,7 @@ class LabelsPolicy : public TuplePolicy {
   void LogProbabilities(const Eigen::VectorXd& parameters,
                         std::span<const uint32_t> tuples,
                         std::span<double> log_probabilities) override;
+  void Prefetch(std::span<const uint32_t> tuples) const override;
   void AddGradient(std::span<const double> factors,
                    Eigen::VectorXd* gradient) override;
   std::optional<EntryGroups> gradient_entries() override;
@@ -105,7 +110,7 @@ class LabelsPolicy : public TuplePolicy {
   // Rows × q:
   std::vector<double> scores_;
   std::vector<double> probabilities_;   // σ(s)
-  std::vector<double> factors_;         // exp(-|s|); then those of rows.
+  std::vector<double> factors_;         // Of AddGradient().
   std::vector<double> log_partitions_;  // Rows.
 };
 

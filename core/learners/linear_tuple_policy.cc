@@ -17,7 +17,7 @@ absl::Status ValidateTuple(const LinearFamily& family, const BanditTuple& tuple,
         absl::StrCat("tuple ", i, " has ", tuple.num_features,
                      " features, must have ", family.num_features));
   }
-  const uint32_t rows = tuple.candidates().num_candidates();
+  const size_t rows = tuple.num_candidates();
   const bool select = family.action_kind == ActionKind::kSelect;
   if (tuple.action.empty() || tuple.action.size() > rows ||
       (select && tuple.action.size() != 1)) {
@@ -28,7 +28,7 @@ absl::Status ValidateTuple(const LinearFamily& family, const BanditTuple& tuple,
   std::vector<bool> taken(rows);
   for (const int32_t row : tuple.action) {
     if (select && row == kAbstain && family.can_abstain) continue;
-    if (row < 0 || static_cast<uint32_t>(row) >= rows || taken[row]) {
+    if (row < 0 || static_cast<size_t>(row) >= rows || taken[row]) {
       return absl::InvalidArgumentError(
           absl::StrCat("action of tuple ", i, " names candidate ", row,
                        ", must be in [0, ", rows, ") and named once"));
@@ -117,10 +117,11 @@ void LinearTuplePolicy::LogProbabilities(const Eigen::VectorXd& parameters,
                                         family_.num_features);
   if (family_.can_abstain) abstain_score_ = parameters[family_.num_features];
   block_.assign(tuples.begin(), tuples.end());
+  features_.Assign(tuples_, block_);
   scores_.clear();
   for (size_t k = 0; k < tuples.size(); ++k) {
     const BanditTuple& tuple = tuples_[tuples[k]];
-    const Candidates candidates = tuple.candidates();
+    const Candidates& candidates = features_[k];
     const uint32_t rows = candidates.num_candidates();
     const size_t first = scores_.size();
     while (indexes_.size() < rows) {
@@ -147,7 +148,7 @@ void LinearTuplePolicy::AddGradient(std::span<const double> factors,
   size_t first = 0;
   for (size_t k = 0; k < block_.size(); ++k) {
     const BanditTuple& tuple = tuples_[block_[k]];
-    const Candidates candidates = tuple.candidates();
+    const Candidates& candidates = features_[k];
     const uint32_t rows = candidates.num_candidates();
     const std::span<const double> scores =
         std::span<const double>(scores_).subspan(first, rows);

@@ -10,6 +10,7 @@
 #include "absl/status/statusor.h"
 #include "core/counterfactual/tuple_policy.h"
 #include "core/learners/bandit_tuple.h"
+#include "core/learners/feature_block.h"
 #include "core/policies/action_distribution.h"
 #include "sortition/model/v1/model.pb.h"
 
@@ -108,6 +109,7 @@ class LinearTuplePolicy : public TuplePolicy {
   std::unique_ptr<const ActionDistribution> distribution_;
   // Of the last LogProbabilities(): scores of the rows of all its tuples.
   std::vector<uint32_t> block_;
+  FeatureBlock features_;
   std::vector<double> scores_;
   double abstain_score_ = 0;
   std::vector<uint32_t> indexes_;  // 0, 1, 2 …

@@ -95,6 +95,9 @@ class Trainer {
     for (size_t begin = 0; begin < order.size();) {
       const size_t size =
           std::min<size_t>(run_.adagrad.batch_size(), order.size() - begin);
+      terms_->Prefetch(order.subspan(
+          begin + size, std::min<size_t>(run_.adagrad.batch_size(),
+                                         order.size() - begin - size)));
       BatchGradient(order.subspan(begin, size), majoriser);
       begin += size;
       const AdaGradStep step = Step();

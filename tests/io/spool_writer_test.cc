@@ -1,13 +1,6 @@
 #include "io/spool_writer.h"
 
-#include <poll.h>
-#include <signal.h>
-#include <sys/resource.h>
-
-#include <algorithm>
-#include <chrono>
 #include <filesystem>
-#include <functional>
 #include <set>
 #include <thread>
 
@@ -16,115 +9,15 @@
 #include "gtest/gtest.h"
 #include "io/record_frame.h"
 #include "tests/io/segment_testing.h"
-#include "tests/io/temp_dir.h"
+#include "tests/io/spool_writer_fixture.h"
 #include "tests/testing/status_matchers.h"
 
 namespace sortition {
 namespace {
 
-using config::v1::SpoolOptions;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::SizeIs;
-
-bool PollUntil(const std::function<bool()>& condition) {
-  const auto deadline =
-      std::chrono::steady_clock::now() + std::chrono::seconds(60);
-  while (!condition()) {
-    if (std::chrono::steady_clock::now() > deadline) return false;
-    poll(nullptr, 0, 1);
-  }
-  return true;
-}
-
-log::v1::Decision SmallDecision(const std::string& id) {
-  log::v1::Decision decision;
-  decision.set_decision_id(id);
-  decision.set_time_us(1700000000000000);
-  decision.set_model("m");
-  decision.set_version(300);
-  decision.mutable_policy()->mutable_plackett_luce();
-  decision.mutable_policy()->set_inverse_temperature(2);
-  decision.set_action_kind(log::v1::RANK);
-  decision.set_num_candidates(2);
-  decision.set_num_features(3);
-  decision.add_eligible(true);
-  decision.add_candidate_ids("c");
-  decision.set_seed(0);
-  decision.add_action(1);
-  decision.add_action(-1);
-  decision.set_log_propensity(-0.25);
-  decision.set_can_abstain(true);
-  return decision;
-}
-
-std::vector<float> Values(size_t size) {
-  std::vector<float> values(size);
-  for (size_t i = 0; i < size; ++i) {
-    values[i] = static_cast<float>(i) * 0.37f - 5.0f;
-  }
-  return values;
-}
-
-class SpoolWriterTest : public testing::Test {
- protected:
-  SpoolWriterTest() {
-    options_.set_dir(dir_ / "spool");
-    options_.set_segment_bytes(65536);
-    options_.set_segment_seconds(86400);
-    options_.set_sync_interval_seconds(0.01);
-  }
-
-  std::unique_ptr<SpoolWriter> Open() {
-    auto writer = SpoolWriter::Open(options_, "the options");
-    EXPECT_TRUE(writer.ok()) << writer.status();
-    return *std::move(writer);
-  }
-
-  std::vector<std::string> Segments() { return *ListSegments(options_.dir()); }
-
-  // Of all segments, in order.
-  std::vector<log::v1::LogRecord> Records() {
-    std::vector<log::v1::LogRecord> records;
-    for (const std::string& name : Segments()) {
-      const Contents contents = ReadAll(options_.dir() + "/" + name);
-      EXPECT_EQ(contents.end, SegmentReader::Outcome::kEnd);
-      EXPECT_THAT(contents.corrupt_offsets, SizeIs(0));
-      records.insert(records.end(), contents.records.begin(),
-                     contents.records.end());
-    }
-    return records;
-  }
-
-  std::vector<std::string> Ids() {
-    Contents all;
-    all.records = Records();
-    return all.Ids();
-  }
-
-  // What the sidecar does with a segment it has read. One that is in use stays.
-  void RemoveClosedSegments() {
-    for (const std::string& name : Segments()) {
-      const std::string path = options_.dir() + "/" + name;
-      if (!*SegmentHasLiveWriter(path)) std::filesystem::remove(path);
-    }
-  }
-
-  // Until one append is not written. Returns how many were.
-  int Fill(SpoolWriter* writer) {
-    const std::vector<float> values = Values(2000);
-    for (int i = 0;; ++i) {
-      const absl::Status status =
-          writer->AppendDecision(SmallDecision(absl::StrCat(i)), values);
-      const SpoolStats stats = writer->stats();
-      EXPECT_EQ(status.ok(), stats.refused == 0);
-      if (stats.refused + stats.lost > 0) return i;
-    }
-  }
-
-  const TempDir dir_;
-  SpoolOptions options_;
-};
 
 TEST_F(SpoolWriterTest, DecisionsHaveTheBytesOfTheLibrary) {
   const auto writer = Open();
@@ -210,119 +103,6 @@ TEST_F(SpoolWriterTest, TakesARecordLargerThanASegment) {
   ASSERT_OK(writer->Close());
   EXPECT_THAT(Ids(), ElementsAre("a", "b", "c"));
   EXPECT_THAT(Segments(), SizeIs(3));
-}
-
-TEST_F(SpoolWriterTest, RefusesAtTheLimitUntilThereIsRoom) {
-  options_.set_max_bytes(200000);
-  const auto writer = Open();
-  EXPECT_GT(Fill(writer.get()), 10);
-  EXPECT_LE(writer->stats().spool_bytes, 200000u);
-  EXPECT_THAT(writer->AppendDecision(SmallDecision("x"), Values(2000)),
-              StatusIs(absl::StatusCode::kResourceExhausted,
-                       HasSubstr("at most 200000")));
-  EXPECT_EQ(writer->stats().refused, 2u);
-  EXPECT_EQ(writer->stats().lost, 0u);
-  EXPECT_TRUE(PollUntil([&] {
-    RemoveClosedSegments();
-    return writer->AppendDecision(SmallDecision("again"), Values(2000)).ok();
-  }));
-  ASSERT_OK(writer->Close());
-  EXPECT_EQ(Ids().back(), "again");
-}
-
-TEST_F(SpoolWriterTest, CountsAtTheLimitAndLogsTheGap) {
-  options_.set_max_bytes(200000);
-  options_.set_when_full(SpoolOptions::COUNT);
-  const auto writer = Open();
-  const int written = Fill(writer.get());
-  const auto records = static_cast<uint64_t>(written);
-  EXPECT_EQ(writer->stats().records, records);
-  const log::v1::LogRecord batch[] = {FeedbackRecord(std::string(9000, 'f')),
-                                      FeedbackRecord("g")};
-  ASSERT_OK(writer->Append(batch));
-  EXPECT_EQ(writer->stats().lost, 3u);
-  EXPECT_EQ(writer->stats().refused, 0u);
-  uint64_t lost = 3;
-  EXPECT_TRUE(PollUntil([&] {
-    RemoveClosedSegments();
-    EXPECT_OK(writer->AppendDecision(SmallDecision("again"), Values(2000)));
-    if (writer->stats().records > records) return true;
-    ++lost;
-    return false;
-  }));
-  ASSERT_OK(writer->Close());
-  EXPECT_EQ(writer->stats().lost, lost);
-  std::vector<log::v1::LogRecord> gaps;
-  for (const log::v1::LogRecord& record : Records()) {
-    if (record.has_gap()) gaps.push_back(record);
-  }
-  ASSERT_THAT(gaps, SizeIs(1));
-  EXPECT_EQ(gaps[0].gap().lost_records(), lost);
-  EXPECT_GT(gaps[0].gap().first_time_us(), 0);
-  EXPECT_LE(gaps[0].gap().first_time_us(), gaps[0].gap().last_time_us());
-  EXPECT_THAT(gaps[0].gap().reason(), HasSubstr("at most 200000"));
-  EXPECT_EQ(Ids().back(), "again");
-}
-
-TEST_F(SpoolWriterTest, CloseLogsTheGap) {
-  options_.set_max_bytes(131072);
-  options_.set_when_full(SpoolOptions::COUNT);
-  const auto writer = Open();
-  Fill(writer.get());
-  ASSERT_OK(writer->Close());
-  const std::vector<log::v1::LogRecord> records = Records();
-  ASSERT_GT(records.size(), 2u);
-  EXPECT_EQ(records[records.size() - 2].gap().lost_records(), 1u);
-  EXPECT_TRUE(records.back().has_footer());
-}
-
-// As on a full disk: see SegmentWriterTest.
-TEST_F(SpoolWriterTest, AFullDiskRefusesWhatDoesNotFit) {
-  signal(SIGXFSZ, SIG_IGN);
-  const auto writer = Open();
-  rlimit limit;
-  ASSERT_EQ(getrlimit(RLIMIT_FSIZE, &limit), 0);
-  rlimit small = limit;
-  small.rlim_cur = 100000;
-  ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &small), 0);
-  const absl::Status refused =
-      writer->AppendDecision(SmallDecision("large"), Values(50000));
-  const absl::Status taken = writer->AppendDecision(SmallDecision("a"), {});
-  ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &limit), 0);
-  EXPECT_THAT(refused, StatusIs(absl::StatusCode::kResourceExhausted));
-  EXPECT_OK(taken);
-  ASSERT_OK(writer->Close());
-  EXPECT_THAT(Ids(), ElementsAre("a"));
-}
-
-TEST_F(SpoolWriterTest, ABatchCutByAFullDiskIsCountedRecordByRecord) {
-  signal(SIGXFSZ, SIG_IGN);
-  options_.set_when_full(SpoolOptions::COUNT);
-  const auto writer = Open();
-  const log::v1::LogRecord batch[] = {FeedbackRecord("a"), FeedbackRecord("b"),
-                                      FeedbackRecord(std::string(100000, 'x')),
-                                      FeedbackRecord("c")};
-  rlimit limit;
-  ASSERT_EQ(getrlimit(RLIMIT_FSIZE, &limit), 0);
-  rlimit small = limit;
-  small.rlim_cur = 80000;
-  ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &small), 0);
-  const absl::Status counted = writer->Append(batch);
-  ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &limit), 0);
-  EXPECT_OK(counted);
-  EXPECT_EQ(writer->stats().records, 2u);
-  EXPECT_EQ(writer->stats().lost, 2u);
-  // Larger than what is left of the segment: it goes into the next one.
-  ASSERT_OK(writer->AppendDecision(SmallDecision("d"), Values(20000)));
-  ASSERT_OK(writer->Close());
-  EXPECT_THAT(Ids(), ElementsAre("a", "b", "d"));
-  const std::vector<std::string> names = Segments();
-  ASSERT_THAT(names, SizeIs(2));
-  const Contents first = ReadAll(options_.dir() + "/" + names[0]);
-  EXPECT_EQ(first.records.back().footer().num_records(), 2u);
-  const Contents second = ReadAll(options_.dir() + "/" + names[1]);
-  EXPECT_EQ(second.records[0].header().first_sequence(), 2u);
-  EXPECT_EQ(second.records[1].gap().lost_records(), 2u);
 }
 
 TEST_F(SpoolWriterTest, FourThreadsLoseNothing) {

@@ -7,9 +7,6 @@
 #include <vector>
 
 #include "gmock/gmock.h"
-#include "google/protobuf/descriptor.pb.h"
-#include "google/protobuf/dynamic_message.h"
-#include "google/protobuf/text_format.h"
 #include "gtest/gtest.h"
 #include "sortition/config/v1/client.pb.h"
 #include "sortition/config/v1/server.pb.h"
@@ -187,43 +184,19 @@ TEST(OptionsTest, UnknownFlagNamesTheNearest) {
 }
 
 TEST(OptionsTest, AmbiguousLastNameListsWhatItCouldBe) {
-  // Two groups of one type: every name in them is ambiguous.
-  google::protobuf::FileDescriptorProto file;
-  ASSERT_TRUE(google::protobuf::TextFormat::ParseFromString(
-      R"pb(name: "two_worlds.proto"
-           dependency: "sortition/config/v1/client.proto"
-           message_type {
-             name: "TwoWorlds"
-             field {
-               name: "day"
-               number: 1
-               label: LABEL_OPTIONAL
-               type: TYPE_MESSAGE
-               type_name: ".sortition.config.v1.WorldOptions"
-             }
-             field {
-               name: "night"
-               number: 2
-               label: LABEL_OPTIONAL
-               type: TYPE_MESSAGE
-               type_name: ".sortition.config.v1.WorldOptions"
-             }
-           })pb",
-      &file));
-  SimulateOptions::descriptor();  // Its file is in the generated pool now.
-  google::protobuf::DescriptorPool pool(
-      google::protobuf::DescriptorPool::generated_pool());
-  const auto* descriptor =
-      pool.BuildFile(file)->FindMessageTypeByName("TwoWorlds");
-  google::protobuf::DynamicMessageFactory factory(&pool);
-  factory.SetDelegateToGeneratedFactory(true);
-  const std::unique_ptr<google::protobuf::Message> options(
-      factory.GetPrototype(descriptor)->New());
-  EXPECT_THAT(Parse({"--queries=3"}, options.get()),
+  config::v1::TrainOptions options;
+  std::vector<std::string> arguments = {"--tuples=t", "--model_store=s",
+                                        "--gradient_tolerance=0.5"};
+  EXPECT_THAT(Parse(arguments, &options),
               StatusIs(kInvalid,
-                       "flag --queries is ambiguous: it could be "
-                       "--day.queries or --night.queries"));
-  EXPECT_OK(Parse({"--night.queries=3"}, options.get()));
+                       "flag --gradient_tolerance is ambiguous: it could be "
+                       "--poem.adagrad.gradient_tolerance or "
+                       "--poem.lbfgs.gradient_tolerance"));
+  // As much of the path as tells them apart is enough.
+  arguments.back() = "--lbfgs.gradient-tolerance=0.5";
+  ASSERT_OK(Parse(arguments, &options));
+  EXPECT_EQ(options.poem().lbfgs().gradient_tolerance(), 0.5);
+  EXPECT_FALSE(options.poem().has_adagrad());
 }
 
 TEST(OptionsTest, RangesOfRepeatedNumbersAreChecked) {

@@ -1,29 +1,22 @@
-// The whole server in this process, on free ports, asked by real stubs.
+// What comes in over the wire, and how it is answered.
 #include "server/grpc_server.h"
 
 #include <grpcpp/generic/generic_stub.h>
 #include <grpcpp/grpcpp.h>
 
-#include <atomic>
 #include <chrono>
 #include <fstream>
 #include <future>
 #include <memory>
 #include <string>
-#include <thread>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
-#include "grpc/health/v1/health.grpc.pb.h"
 #include "gtest/gtest.h"
-#include "server/health_service.h"
-#include "server/server.h"
 #include "sortition/v1/models.grpc.pb.h"
-#include "sortition/v1/ranking.grpc.pb.h"
-#include "tests/server/server_fixture.h"
-#include "tests/testing/status_matchers.h"
+#include "tests/server/grpc_server_fixture.h"
 
 namespace sortition {
 namespace {
@@ -57,57 +50,6 @@ grpc::Status CallRaw(const std::shared_ptr<grpc::Channel>& channel,
   }
   return status;
 }
-
-grpc::Status Health(const std::shared_ptr<grpc::Channel>& channel,
-                    const std::string& service, HealthStatus* status) {
-  grpc::ClientContext context;
-  grpc::health::v1::HealthCheckRequest request;
-  grpc::health::v1::HealthCheckResponse response;
-  request.set_service(service);
-  const grpc::Status result = grpc::health::v1::Health::NewStub(channel)->Check(
-      &context, request, &response);
-  *status = response.status();
-  return result;
-}
-
-class GrpcServerTest : public testing::Test {
- protected:
-  GrpcServerTest() {
-    options_.set_listen("127.0.0.1:0");
-    options_.set_metrics_listen("");
-    options_.set_model_store(directory_ / "models");
-    options_.set_default_model("m");
-    options_.mutable_spool()->set_dir(directory_ / "spool");
-    options_.mutable_spool()->set_segment_bytes(65536);
-    Publish(options_.model_store(), MakeRankModel("m", {1, 2}));
-  }
-
-  void StartServer() {
-    ASSERT_OK_AND_ASSIGN(server_, Server::Start(options_));
-    channel_ =
-        grpc::CreateChannel(absl::StrCat("127.0.0.1:", server_->rpc_port()),
-                            grpc::InsecureChannelCredentials());
-    ranking_ = v1::Ranking::NewStub(channel_);
-  }
-
-  static v1::RankRequest GoodRank() {
-    v1::RankRequest request;
-    SetDense(2, {1, 0, 0, 1, 1, 1}, request.mutable_context());
-    return request;
-  }
-
-  grpc::Status Rank(const v1::RankRequest& request,
-                    v1::RankResponse* response) {
-    grpc::ClientContext context;
-    return ranking_->Rank(&context, request, response);
-  }
-
-  TemporaryDirectory directory_;
-  config::v1::ServerOptions options_;
-  std::unique_ptr<Server> server_;
-  std::shared_ptr<grpc::Channel> channel_;
-  std::unique_ptr<v1::Ranking::Stub> ranking_;
-};
 
 TEST_F(GrpcServerTest, AnswersEveryMethod) {
   StartServer();
@@ -218,69 +160,6 @@ TEST_F(GrpcServerTest, LargeRequestsAreAnsweredAgainAndAgain) {
   }
 }
 
-TEST_F(GrpcServerTest, HealthPerService) {
-  StartServer();
-  HealthStatus health;
-  for (const char* service :
-       {"", "sortition.v1.Ranking", "sortition.v1.Models"}) {
-    ASSERT_TRUE(Health(channel_, service, &health).ok()) << service;
-    EXPECT_EQ(health, HealthCheckResponse::SERVING) << service;
-  }
-  EXPECT_EQ(Health(channel_, "no.such.Service", &health).error_code(),
-            StatusCode::NOT_FOUND);
-}
-
-TEST_F(GrpcServerTest, HealthCanBeWatched) {
-  StartServer();
-  const auto stub = grpc::health::v1::Health::NewStub(channel_);
-  grpc::health::v1::HealthCheckRequest request;
-  HealthCheckResponse response;
-  grpc::ClientContext unknown_context;
-  request.set_service("no.such.Service");
-  const auto unknown = stub->Watch(&unknown_context, request);
-  ASSERT_TRUE(unknown->Read(&response));
-  EXPECT_EQ(response.status(), HealthCheckResponse::SERVICE_UNKNOWN);
-  unknown_context.TryCancel();
-  EXPECT_EQ(unknown->Finish().error_code(), StatusCode::CANCELLED);
-
-  grpc::ClientContext context;
-  request.set_service("sortition.v1.Ranking");
-  const auto watch = stub->Watch(&context, request);
-  ASSERT_TRUE(watch->Read(&response));
-  EXPECT_EQ(response.status(), HealthCheckResponse::SERVING);
-  std::thread drain([&] { EXPECT_OK(server_->Drain()); });
-  ASSERT_TRUE(watch->Read(&response));
-  EXPECT_EQ(response.status(), HealthCheckResponse::NOT_SERVING);
-  EXPECT_FALSE(watch->Read(&response));
-  EXPECT_EQ(watch->Finish().error_code(), StatusCode::UNAVAILABLE);
-  drain.join();
-}
-
-TEST_F(GrpcServerTest, OpenWatchesDoNotHoldUpTheDrain) {
-  options_.set_drain_seconds(3600);
-  StartServer();
-  const auto stub = grpc::health::v1::Health::NewStub(channel_);
-  // Nobody reads from them after the first status, which says that the server
-  // has taken them up.
-  std::vector<std::unique_ptr<grpc::ClientContext>> contexts;
-  std::vector<std::unique_ptr<grpc::ClientReader<HealthCheckResponse>>> watches;
-  for (int i = 0; i < 20; ++i) {
-    contexts.push_back(std::make_unique<grpc::ClientContext>());
-    watches.push_back(stub->Watch(contexts.back().get(), {}));
-  }
-  for (const auto& watch : watches) {
-    HealthCheckResponse response;
-    ASSERT_TRUE(watch->Read(&response));
-  }
-  EXPECT_OK(server_->Drain());
-  for (const auto& watch : watches) {
-    HealthCheckResponse response;
-    while (watch->Read(&response)) {
-    }
-    EXPECT_EQ(watch->Finish().error_code(), StatusCode::UNAVAILABLE);
-  }
-}
-
 TEST_F(GrpcServerTest, ReflectionOnlyWhereAsked) {
   for (const bool reflection : {false, true, false}) {
     options_.set_reflection(reflection);
@@ -296,78 +175,6 @@ TEST_F(GrpcServerTest, ReflectionOnlyWhereAsked) {
         << status.error_message();
     server_.reset();
   }
-}
-
-TEST_F(GrpcServerTest, RefusesWhileDraining) {
-  Metrics metrics;
-  ModelRegistry registry(options_, &metrics);
-  ASSERT_OK(registry.Start());
-  RankingService ranking(options_.limits(), &registry, nullptr, &metrics);
-  ModelsService models(&registry);
-  ASSERT_OK_AND_ASSIGN(const auto server, GrpcServer::Start(options_, &ranking,
-                                                            &models, &metrics));
-  channel_ = grpc::CreateChannel(absl::StrCat("127.0.0.1:", server->port()),
-                                 grpc::InsecureChannelCredentials());
-  ranking_ = v1::Ranking::NewStub(channel_);
-  v1::RankResponse response;
-  EXPECT_TRUE(Rank(GoodRank(), &response).ok());
-
-  server->AnnounceShutdown();
-  HealthStatus health;
-  ASSERT_TRUE(Health(channel_, "sortition.v1.Ranking", &health).ok());
-  EXPECT_EQ(health, HealthCheckResponse::NOT_SERVING);
-  EXPECT_TRUE(Rank(GoodRank(), &response).ok());  // Grace.
-
-  server->Refuse();
-  const grpc::Status status = Rank(GoodRank(), &response);
-  EXPECT_EQ(status.error_code(), StatusCode::UNAVAILABLE);
-  EXPECT_THAT(status.error_message(), HasSubstr("draining"));
-  ASSERT_TRUE(Health(channel_, "", &health).ok());  // Answered nevertheless.
-  EXPECT_EQ(health, HealthCheckResponse::NOT_SERVING);
-
-  server->Shutdown(1);
-  EXPECT_EQ(Rank(GoodRank(), &response).error_code(), StatusCode::UNAVAILABLE);
-}
-
-TEST_F(GrpcServerTest, DrainUnderLoadLosesNoAnsweredDecision) {
-  options_.set_threads(2);
-  StartServer();
-  constexpr int kClients = 4;
-  std::atomic<int> answered{0};
-  std::atomic<int> ended{0};
-  std::atomic<bool> other_error{false};
-  std::vector<std::thread> clients;
-  for (int i = 0; i < kClients; ++i) {
-    clients.emplace_back([&] {
-      v1::RankResponse response;
-      while (true) {
-        const grpc::Status status = Rank(GoodRank(), &response);
-        if (status.ok()) {
-          ++answered;
-        } else {
-          // CANCELLED: gRPC's own answer to a call that comes in while the port
-          // closes.
-          if (status.error_code() != StatusCode::UNAVAILABLE &&
-              status.error_code() != StatusCode::CANCELLED) {
-            other_error = true;
-          }
-          ++ended;
-          return;
-        }
-      }
-    });
-  }
-  while (answered < 500 && ended < kClients) std::this_thread::yield();
-  EXPECT_GE(answered, 500);
-  EXPECT_OK(server_->Drain());
-  for (std::thread& client : clients) client.join();
-  EXPECT_FALSE(other_error);
-  // Answered at last in the client's eyes, or logged and cut off on the way: at
-  // most one of each client.
-  const auto logged =
-      static_cast<int>(ReadSpool(options_.spool().dir()).size());
-  EXPECT_GE(logged, answered);
-  EXPECT_LE(logged, answered + kClients);
 }
 
 TEST_F(GrpcServerTest, PassedDeadlinesAreNotDecided) {

@@ -175,6 +175,26 @@ TEST_F(CalibrateTest, NothingIsReplacedWithoutForce) {
   EXPECT_EQ(NumVersions(), 1);
 }
 
+TEST_F(CalibrateTest, LabelsAreRefused) {
+  model::v1::Model labels = LoggingModel({});
+  labels.clear_weights();
+  labels.mutable_weights()->Resize(static_cast<int>(2 * labels.num_features()),
+                                   0.5);
+  labels.mutable_policy()->set_uniform_mixture(0);
+  labels.mutable_policy()->mutable_independent_labels()->set_num_labels(2);
+  Prepare({}, labels);
+  EXPECT_THAT(Calibrate(options_),
+              StatusIs(kFailed,
+                       "version 1 of model 'default' has the policy "
+                       "independent_labels, must have softmax_selection or "
+                       "plackett_luce"));
+  options_.set_publish(true);
+  options_.set_force(true);
+  EXPECT_THAT(Calibrate(options_),
+              StatusIs(kFailed, HasSubstr("independent_labels")));
+  EXPECT_EQ(NumVersions(), 1);
+}
+
 TEST_F(CalibrateTest, ErrorsNameWhatIsWrong) {
   Prepare({});
   constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;

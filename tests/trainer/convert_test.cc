@@ -6,10 +6,12 @@
 #include <fstream>
 #include <set>
 
+#include "core/learners/label_conversion.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "io/files.h"
 #include "io/model_store.h"
+#include "io/multilabel.h"
 #include "io/segment.h"
 #include "tests/trainer/label_data.h"
 #include "tests/trainer/synthetic_tuples.h"
@@ -84,8 +86,7 @@ TEST_F(ConvertTest, ReadingGivesTheTuplesThatWereDrawnBitForBit) {
   const model::v1::Model model = LoggingPolicy().model;
   ASSERT_OK_AND_ASSIGN(const MultilabelData raw,
                        ReadMultilabel(options_.data()));
-  const LabelledContexts data =
-      ToLabelledContexts(raw, kFeatures, kLabels, true);
+  const LabelledContexts data = ToLabelledContexts(raw, {kFeatures, kLabels});
   const LabelTuples drawn =
       DrawTuples(data,
                  Eigen::Map<const Eigen::VectorXd>(model.weights().data(),

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "core/base/random.h"
+#include "core/counterfactual/estimators.h"
 #include "core/learners/labels_loss_model.h"
 #include "core/learners/labels_policy.h"
 #include "gmock/gmock.h"
@@ -14,6 +15,7 @@
 #include "tests/testing/status_matchers.h"
 #include "trainer/linear_grid_data.h"
 #include "trainer/report.h"
+#include "trainer/weighted_tuples.h"
 
 namespace sortition {
 namespace {
@@ -172,6 +174,12 @@ TEST_F(GridTest, ReportShowsTheGrid) {
   point->set_train_objective(-0.625);
   point->set_validation_reward(0.75);
   point->set_validation_lower(0.125);
+  point->mutable_validation_estimate()->set_value(0.75);
+  point->mutable_validation_estimate()->set_lower(0.5);
+  point->mutable_validation_estimate()->set_upper(1);
+  point->mutable_validation_improvement()->set_value(0.25);
+  point->mutable_validation_improvement()->set_lower(-0.0625);
+  point->mutable_validation_improvement()->set_upper(0.5);
   point->set_effective_sample_size(42.5);
   point->set_chosen(true);
   const std::string text = FormatReport(report);
@@ -180,7 +188,76 @@ TEST_F(GridTest, ReportShowsTheGrid) {
   EXPECT_THAT(text, HasSubstr("iterations"));
   EXPECT_THAT(text, testing::ContainsRegex(
                         "\\* +0\\.01 +0\\.375 +1e-06 +parent +17 +"
-                        "decrease +-0\\.62500 +0\\.75000 +0\\.12500 +42"));
+                        "decrease +-0\\.62500 +0\\.7500 +.0\\.5000, 1\\.0000. "
+                        "+0\\.2500 +.-0\\.0625, 0\\.5000. +0\\.12500 +42"));
+}
+
+// Theorem 4 of [MaurerPontil09] by hand, at the failure probability of one side
+// for each of the clips that could have been chosen.
+TEST_F(GridTest, IntervalsOfAPointHoldForEveryClipThereIs) {
+  const LinearGridData data(kFamily, train_, validation_, PoemOptions::CRM);
+  GridTask task{.data = &data,
+                .options = MakeOptions(PoemOptions::CRM, PoemOptions::BATCH),
+                .confidence = 0.9};
+  task.options.add_lambda(0.5);
+  ASSERT_OK_AND_ASSIGN(const GridOutcome outcome, TrainGrid(task));
+  ASSERT_OK_AND_ASSIGN(const auto policy, data.ValidationPolicy());
+  const std::vector<double> weights =
+      LogWeights(outcome.parameters, policy.get());
+  const std::vector<double> rewards = Rewards(*policy);
+  const double clip = ChooseEvaluationClip(rewards, weights, 300, 0.95);
+  Moments reward, eq_1, improvement;
+  for (size_t i = 0; i < 300; ++i) {
+    const double weight = std::exp(weights[i]);
+    eq_1.Add(rewards[i] * weight);
+    reward.Add(rewards[i] * std::fmin(weight, clip));
+    improvement.Add(rewards[i] * (std::fmin(weight, clip) - 1));
+  }
+  const double log_term = std::log(2 / (0.05 / 18));
+  const auto lower = [&](const Moments& moments) {
+    return moments.mean() - std::sqrt(2 * moments.variance() * log_term / 300) -
+           clip * 7 * log_term / (3 * 299);
+  };
+  const auto& point = outcome.points[0];
+  const auto& estimate = point.validation_estimate();
+  EXPECT_NEAR(estimate.value(), eq_1.mean(), 1e-12);
+  EXPECT_EQ(estimate.value(), point.validation_reward());
+  EXPECT_NEAR(estimate.lower(), lower(reward), 1e-12);
+  EXPECT_GT(estimate.lower(), 0);
+  EXPECT_GT(estimate.upper(), estimate.value());
+  EXPECT_EQ(estimate.confidence(), 0.9);
+  EXPECT_NEAR(point.validation_improvement().value(), improvement.mean(),
+              1e-12);
+  EXPECT_NEAR(point.validation_improvement().lower(), lower(improvement),
+              1e-12);
+  // What the choice goes by does not depend on the confidence asked for.
+  task.confidence = 0.99;
+  ASSERT_OK_AND_ASSIGN(const GridOutcome wider, TrainGrid(task));
+  EXPECT_LT(wider.points[0].validation_improvement().lower(),
+            point.validation_improvement().lower());
+  EXPECT_EQ(wider.points[0].validation_lower(), point.validation_lower());
+}
+
+// r ↦ 10 r - 3; differences of rewards have no offset.
+TEST_F(GridTest, RewardUnitsScaleEstimatesAndTheirIntervals) {
+  model::v1::Evaluation::GridPoint point;
+  point.set_validation_reward(0.5);
+  point.set_validation_lower(0.1);
+  model::v1::Estimate* estimate = point.mutable_validation_estimate();
+  estimate->set_value(0.5);
+  estimate->set_lower(0.25);
+  estimate->set_upper(1);
+  estimate->set_confidence(0.95);
+  *point.mutable_validation_improvement() = *estimate;
+  const auto scaled = InRewardUnits(point, -3, 7);
+  EXPECT_EQ(scaled.validation_reward(), 2);
+  EXPECT_EQ(scaled.validation_estimate().value(), 2);
+  EXPECT_EQ(scaled.validation_estimate().lower(), -0.5);
+  EXPECT_EQ(scaled.validation_estimate().upper(), 7);
+  EXPECT_EQ(scaled.validation_estimate().confidence(), 0.95);
+  EXPECT_EQ(scaled.validation_improvement().value(), 5);
+  EXPECT_EQ(scaled.validation_improvement().lower(), 2.5);
+  EXPECT_EQ(scaled.validation_lower(), 0.1);
 }
 
 TEST_F(GridTest, BadCombinationsAndTooFewTuplesAreErrors) {
@@ -236,6 +313,7 @@ TEST_F(GridTest, APointThatDivergesIsKeptAndNotChosen) {
   task.options.add_l2(1e-4);
   ASSERT_OK_AND_ASSIGN(const GridOutcome outcome, TrainGrid(task));
   EXPECT_EQ(outcome.points[0].termination(), "diverged");
+  EXPECT_FALSE(outcome.points[0].has_validation_estimate());
   EXPECT_TRUE(outcome.points[1].chosen());
   task.options.mutable_l2()->RemoveLast();
   EXPECT_THAT(TrainGrid(task),

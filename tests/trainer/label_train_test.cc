@@ -5,6 +5,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "io/files.h"
+#include "io/multilabel.h"
 #include "tests/trainer/label_data.h"
 #include "tests/trainer/synthetic_tuples.h"
 #include "trainer/convert.h"
@@ -51,7 +52,7 @@ class LabelTrainTest : public testing::Test {
     const auto data = ParseMultilabel(MadeUpLabelData(2000, 2));
     EXPECT_OK(data);
     return MeanHammingLosses(
-        ToLabelledContexts(*data, kLabelDataFeatures, kLabelDataLabels, true),
+        ToLabelledContexts(*data, {kLabelDataFeatures, kLabelDataLabels}),
         model.policy().inverse_temperature() *
             Eigen::Map<const Eigen::VectorXd>(model.weights().data(),
                                               model.weights_size()));

@@ -125,6 +125,7 @@ TEST(TupleReaderTest, OverTheLimitKeepsASampleThatDoesNotDependOnTheOrder) {
   WriteSegment(dir.Sub("backward"), 0, tuples);
   config::v1::TrainOptions options = Options(dir.Sub("forward"));
   options.set_memory_mb(1);
+  options.set_scratch_mb(0);
   ASSERT_OK_AND_ASSIGN(const TupleData forward, ReadTuples(options, {}));
   options.set_tuples(dir.Sub("backward"));
   ASSERT_OK_AND_ASSIGN(const TupleData backward, ReadTuples(options, {}));
@@ -159,6 +160,7 @@ TEST(TupleReaderTest, WarmupQueriesAreBoundedInBytesWhateverTheOrder) {
   WriteSegment(dir.Sub("backward"), 0, tuples);
   config::v1::TrainOptions options = Options(dir.Sub("forward"));
   options.set_memory_mb(1);
+  options.set_scratch_mb(0);
   ASSERT_OK_AND_ASSIGN(const TupleData forward, ReadTuples(options, {}));
   options.set_tuples(dir.Sub("backward"));
   ASSERT_OK_AND_ASSIGN(const TupleData backward, ReadTuples(options, {}));

@@ -16,14 +16,19 @@ namespace {
 size_t num_allocations = 0;
 }  // namespace
 
-void* operator new(size_t size) {
+// Not inlined: GCC would see only half of a pair and warn.
+[[gnu::noinline]] void* operator new(size_t size) {
   ++num_allocations;
   void* const memory = std::malloc(size);
   if (memory == nullptr) throw std::bad_alloc();
   return memory;
 }
-void operator delete(void* memory) noexcept { std::free(memory); }
-void operator delete(void* memory, size_t) noexcept { std::free(memory); }
+[[gnu::noinline]] void operator delete(void* memory) noexcept {
+  std::free(memory);
+}
+[[gnu::noinline]] void operator delete(void* memory, size_t) noexcept {
+  std::free(memory);
+}
 
 namespace sortition {
 namespace {

@@ -13,6 +13,8 @@
 namespace sortition {
 namespace {
 
+using testing::ElementsAre;
+
 // Two features, one of them constant; label 0 is there where the other is
 // positive, label 1 where it is not; a fifth of each is wrong.
 LabelledContexts World(size_t n, uint64_t seed) {
@@ -37,6 +39,34 @@ std::vector<uint32_t> Rows(size_t n) {
   std::vector<uint32_t> rows(n);
   std::iota(rows.begin(), rows.end(), 0u);
   return rows;
+}
+
+// Labels {1} of (x₀, x₁) = (2, 0), none of x₁ = 3.
+TEST(LabelConversionTest, ContextsAreTheRowsInTheShapeAskedFor) {
+  MultilabelData data;
+  data.num_features = 2;
+  data.num_labels = 2;
+  data.columns = {0, 1, 1};
+  data.values = {2, 0, 3};
+  data.row_offsets = {0, 2, 3};
+  data.labels = {{1}, {}};
+  const LabelledContexts all =
+      ToLabelledContexts(data, {.num_features = 3, .num_labels = 3});
+  EXPECT_EQ(all.contexts.num_features, 4u);
+  EXPECT_EQ(all.contexts.num_labels, 3u);
+  EXPECT_THAT(all.contexts.row_offsets, ElementsAre(0, 2, 4));
+  EXPECT_THAT(all.contexts.columns, ElementsAre(0, 3, 1, 3));
+  EXPECT_THAT(all.contexts.values, ElementsAre(2, 1, 3, 1));
+  EXPECT_THAT(all.labels, ElementsAre(0, 1, 0, 0, 0, 0));
+  const LabelledContexts plain = ToLabelledContexts(data, {.num_features = 2,
+                                                           .num_labels = 2,
+                                                           .intercept = false,
+                                                           .keep_zeros = true});
+  EXPECT_EQ(plain.contexts.num_features, 2u);
+  EXPECT_EQ(plain.contexts.columns, data.columns);
+  EXPECT_EQ(plain.contexts.values, data.values);
+  EXPECT_EQ(plain.contexts.row_offsets, data.row_offsets);
+  EXPECT_THAT(plain.labels, ElementsAre(0, 1, 0, 0));
 }
 
 // The gradient of the penalised likelihood is 0:

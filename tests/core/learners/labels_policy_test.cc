@@ -209,6 +209,41 @@ TEST(LabelsPolicyThreadsTest, TrainingHasTheSameBitsForOneAndTwo) {
   EXPECT_EQ(a.objective, b.objective);
 }
 
+// Of more labels than are worked on at once, and not a multiple:
+// log h = Σ_l y_l s_l - log(1 + exp(s_l)); its gradient by w_l is (y_l - σ) x.
+TEST(LabelsPolicyManyLabelsTest, EveryLabelCountsOnce) {
+  constexpr uint32_t kMany = 11;
+  LabelContexts contexts;
+  contexts.num_features = 1;
+  contexts.num_labels = kMany;
+  contexts.row_offsets = {0, 1};
+  contexts.columns = {0};
+  contexts.values = {2};
+  LabelTuples tuples;
+  tuples.contexts = {0};
+  tuples.losses = {-1};
+  tuples.log_propensities = {-1};
+  Eigen::VectorXd w(kMany);
+  Eigen::VectorXd expected_gradient(kMany);
+  double expected = 0;
+  for (uint32_t l = 0; l < kMany; ++l) {
+    w[l] = 0.3 * l - 1.4;
+    const uint8_t label = l % 3 == 0 ? 1 : 0;
+    tuples.labels.push_back(label);
+    const double score = 2 * w[l];
+    expected += label * score - std::log1p(std::exp(score));
+    expected_gradient[l] = 2 * (label - 1 / (1 + std::exp(-score)));
+  }
+  ASSERT_OK_AND_ASSIGN(LabelsPolicy policy,
+                       LabelsPolicy::Create(contexts, tuples));
+  const std::vector<uint32_t> all = {0};
+  policy.Prefetch(all);  // A hint, whatever it is of.
+  EXPECT_NEAR(policy.LogProbability(w, 0), expected, 1e-13);
+  Eigen::VectorXd gradient = Eigen::VectorXd::Zero(kMany);
+  policy.AddGradient(std::vector<double>{1}, &gradient);
+  EXPECT_LT((gradient - expected_gradient).cwiseAbs().maxCoeff(), 1e-14);
+}
+
 TEST(LabelsPolicySparseTest, TrainsAsOnDenseRows) {
   // Zeros that are written down make the same rows dense ones.
   const LabelContexts sparse = ManyContexts(300, 0.2);

@@ -1,0 +1,131 @@
+#include "io/scratch_file.h"
+
+#include <sched.h>
+#include <signal.h>
+#include <sys/mount.h>
+#include <sys/resource.h>
+
+#include <filesystem>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/io/temp_dir.h"
+#include "tests/testing/status_matchers.h"
+
+namespace sortition {
+namespace {
+
+using testing::HasSubstr;
+
+absl::StatusOr<uint64_t> Append(ScratchFile* file, absl::string_view bytes) {
+  return file->Append({&bytes, 1});
+}
+
+std::string ReadAt(const ScratchFile& file, uint64_t offset, size_t size) {
+  std::string bytes(size, '?');
+  EXPECT_OK(file.Read(offset, bytes.data(), size));
+  return bytes;
+}
+
+TEST(ScratchFileTest, HasNoNameEvenWhileItIsUsed) {
+  const TempDir dir;
+  ASSERT_OK_AND_ASSIGN(const auto file, ScratchFile::Create(dir.path(), 100));
+  ASSERT_OK(Append(file.get(), "abc"));
+  EXPECT_TRUE(std::filesystem::is_empty(dir.path()));
+  EXPECT_EQ(file->dir(), dir.path());
+}
+
+TEST(ScratchFileTest, ReadsWhatWasAppendedInPieces) {
+  const TempDir dir;
+  ASSERT_OK_AND_ASSIGN(const auto file, ScratchFile::Create(dir.path(), 100));
+  const std::vector<absl::string_view> pieces = {"ab", "", "c"};
+  ASSERT_OK_AND_ASSIGN(const uint64_t first, file->Append(pieces));
+  ASSERT_OK_AND_ASSIGN(const uint64_t second, Append(file.get(), "defg"));
+  EXPECT_EQ(first, 0);
+  EXPECT_EQ(second, 3);
+  EXPECT_EQ(file->bytes(), 7);
+  EXPECT_EQ(ReadAt(*file, 0, 7), "abcdefg");
+  EXPECT_EQ(ReadAt(*file, 4, 2), "ef");
+  char byte = 0;
+  EXPECT_THAT(file->Read(7, &byte, 1),
+              StatusIs(absl::StatusCode::kOutOfRange, HasSubstr(dir.path())));
+}
+
+TEST(ScratchFileTest, OverTheLimitNothingIsAppended) {
+  const TempDir dir;
+  ASSERT_OK_AND_ASSIGN(const auto file, ScratchFile::Create(dir.path(), 5));
+  ASSERT_OK(Append(file.get(), "abc"));
+  EXPECT_THAT(Append(file.get(), "def"),
+              StatusIs(absl::StatusCode::kResourceExhausted,
+                       HasSubstr("3 more exceed its limit of 5")));
+  ASSERT_OK(Append(file.get(), "de"));
+  EXPECT_EQ(ReadAt(*file, 0, 5), "abcde");
+}
+
+TEST(ScratchFileTest, AWriteThatFailsHalfWayLeavesTheFileAsItWas) {
+  const TempDir dir;
+  ASSERT_OK_AND_ASSIGN(const auto file, ScratchFile::Create(dir.path(), 1000));
+  ASSERT_OK(Append(file.get(), "abc"));
+  // Files of at most 10 bytes: 7 of 20 get there, then there is an error, as on
+  // a full disk.
+  signal(SIGXFSZ, SIG_IGN);
+  rlimit limit{};
+  ASSERT_EQ(getrlimit(RLIMIT_FSIZE, &limit), 0);
+  const rlimit small{10, limit.rlim_max};
+  ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &small), 0);
+  const auto appended = Append(file.get(), std::string(20, 'x'));
+  ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &limit), 0);
+  EXPECT_THAT(appended, StatusIs(absl::StatusCode::kResourceExhausted,
+                                 HasSubstr(dir.path())));
+  EXPECT_EQ(file->bytes(), 3);
+  ASSERT_OK_AND_ASSIGN(const uint64_t next, Append(file.get(), "de"));
+  EXPECT_EQ(next, 3);
+  EXPECT_EQ(ReadAt(*file, 0, 5), "abcde");
+}
+
+TEST(ScratchFileTest, LeavesRoomOnTheDiskForOthers) {
+  const TempDir dir;
+  if (unshare(CLONE_NEWNS) != 0 ||
+      mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0 ||
+      mount("tmpfs", dir.path().c_str(), "tmpfs", 0, "size=1m") != 0) {
+    GTEST_SKIP() << "may not mount a small disk";
+  }
+  {
+    ASSERT_OK_AND_ASSIGN(const auto file,
+                         ScratchFile::Create(dir.path(), uint64_t{1} << 30));
+    EXPECT_TRUE(file->in_memory());
+    EXPECT_THAT(Append(file.get(), "abc"),
+                StatusIs(absl::StatusCode::kResourceExhausted,
+                         HasSubstr("bytes free, must have")));
+    EXPECT_EQ(file->bytes(), 0);
+  }
+  umount2(dir.path().c_str(), MNT_DETACH);
+}
+
+TEST(ScratchFileTest, ClosesGapsInPlace) {
+  const TempDir dir;
+  ASSERT_OK_AND_ASSIGN(const auto file,
+                       ScratchFile::Create(dir.path(), 10 << 20));
+  // Longer than what is moved at once, and over itself: byte i is i modulo 251.
+  std::string bytes(3 << 20, '\0');
+  for (size_t i = 0; i < bytes.size(); ++i) {
+    bytes[i] = static_cast<char>(i % 251);
+  }
+  ASSERT_OK(Append(file.get(), "gap"));
+  ASSERT_OK(Append(file.get(), bytes));
+  ASSERT_OK(file->MoveDown(3, 0, bytes.size()));
+  ASSERT_OK(file->Truncate(bytes.size()));
+  EXPECT_EQ(file->bytes(), bytes.size());
+  EXPECT_EQ(ReadAt(*file, 0, bytes.size()), bytes);
+  ASSERT_OK_AND_ASSIGN(const uint64_t next, Append(file.get(), "x"));
+  EXPECT_EQ(next, bytes.size());
+}
+
+TEST(ScratchFileTest, AMissingDirectoryIsNamed) {
+  EXPECT_THAT(
+      ScratchFile::Create("/nonexistent/scratch", 1),
+      StatusIs(absl::StatusCode::kNotFound, HasSubstr("/nonexistent/scratch")));
+}
+
+}  // namespace
+}  // namespace sortition

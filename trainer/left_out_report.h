@@ -1,0 +1,20 @@
+#pragma once
+// What of a log was not used, for people.
+#include <cstdint>
+#include <string>
+
+#include "google/protobuf/map.h"
+
+namespace sortition {
+
+// As TrainReport and CalibrateReport have it.
+struct LeftOut {
+  double kept_fraction;  // Below 1: sub-sampled to fit memory_mb.
+  uint64_t corrupt_records;
+  const google::protobuf::Map<std::string, uint64_t>& excluded;  // By reason.
+};
+
+// A line for each that is not zero, reasons in alphabetical order.
+void AppendLeftOut(const LeftOut& left_out, std::string* text);
+
+}  // namespace sortition
