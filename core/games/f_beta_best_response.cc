@@ -1,6 +1,7 @@
 #include "core/games/f_beta_best_response.h"
 
 #include <cmath>
+#include <cstdlib>
 #include <limits>
 #include <numeric>
 
@@ -10,6 +11,9 @@ namespace {
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 // Exchanges that gain less than this are not made: rounding could undo them.
 constexpr double kExchange = 1e-15;
+// Responses whose sizes differ by no more than this part of the items are too
+// much alike to keep both.
+constexpr int kSpacing = 1500;
 
 }  // namespace
 
@@ -118,6 +122,8 @@ double FBetaBestResponse::TakeLargest(int size) {
 
 void FBetaBestResponse::Start(int num_items, FBetaResponses* responses) {
   responses_ = responses;
+  last_kept_ = -1;
+  num_items_ = num_items;
   if (responses == nullptr) return;
   responses->sets.Clear(num_items);
   responses->payoff.clear();
@@ -129,8 +135,15 @@ void FBetaBestResponse::Keep(double payoff, double sign, int limit) {
   if (responses_ == nullptr) return;
   ItemSets& sets = responses_->sets;
   std::vector<double>& payoffs = responses_->payoff;
+  int size = 0;
+  for (int r = 0; r < num_runs_; ++r) size += cut_[r] - begin_[r];
   int place = 0;
-  if (sets.count() < limit) {
+  if (last_kept_ >= 0 &&
+      std::abs(sets.size(last_kept_) - size) <= num_items_ / kSpacing) {
+    place = last_kept_;
+    if (sign * payoffs[place] <= sign * payoff) return;
+    sets.MakeEmpty(place);
+  } else if (sets.count() < limit) {
     place = sets.AddEmpty();
     payoffs.push_back(0);
   } else {
@@ -140,6 +153,7 @@ void FBetaBestResponse::Keep(double payoff, double sign, int limit) {
     if (sign * payoffs[place] <= sign * payoff) return;
     sets.MakeEmpty(place);
   }
+  last_kept_ = place;
   payoffs[place] = payoff;
   for (int r = 0; r < num_runs_; ++r) {
     sets.AddRange(place, begin_[r], cut_[r]);

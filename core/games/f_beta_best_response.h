@@ -67,6 +67,8 @@ class FBetaBestResponse {
   std::vector<int> order_;  // Runs by falling value.
 
   FBetaResponses* responses_ = nullptr;
+  int last_kept_ = -1;  // Index in responses_.
+  int num_items_ = 0;
 };
 
 }  // namespace sortition

@@ -6,12 +6,15 @@ namespace {
 // Perturbation of the simplex, relative to the tolerance: moves the value by
 // less than what matters.
 constexpr double kPerturbation = 1e-3;
-constexpr int kResponses = 16;
+constexpr int kResponses = 16;  // Of each player that are added in a round.
+// What leaves the restricted game: see FBetaRestrictedGame::Purge(). Keeping
+// less makes games cycle, keeping more makes pivots dear.
 constexpr int kMaxAge = 3;
 constexpr double kKeep = 1.5;
 // Responses have to be better than the restricted value by this part of the
 // tolerance.
 constexpr double kMargin = 0.1;
+// What a bound may lose, as a part of the tolerance, by skipping sizes.
 constexpr double kSlack = 0.01;
 // Below this size mixing with the incumbent loses more rounds than it saves.
 constexpr int kMixFrom = 65;
@@ -42,8 +45,8 @@ bool FBetaDoubleOracle::SolvePrefixGame(const FBetaOptions& options) {
   return true;
 }
 
-// Whether the incumbent became better. Leaves the responses in columns_.
-bool FBetaDoubleOracle::EvaluatePredictor(double alpha, FBetaIncumbent* best) {
+// Leaves the responses in columns_.
+void FBetaDoubleOracle::EvaluatePredictor(double alpha, FBetaIncumbent* best) {
   MixMarginals(*game_, &best->predictor, alpha, restricted_.rows(),
                restricted_.row_strategy(), &row_of_size_, &mixture_);
   const double lo =
@@ -51,13 +54,12 @@ bool FBetaDoubleOracle::EvaluatePredictor(double alpha, FBetaIncumbent* best) {
                                {restricted_.value() - kMargin * tolerance_,
                                 kSlack * tolerance_, kResponses},
                                &columns_);
-  if (lo <= best->lo) return false;
+  if (lo <= best->lo) return;
   best->lo = lo;
   std::swap(best->predictor, mixture_);
-  return true;
 }
 
-bool FBetaDoubleOracle::EvaluateAdversary(double alpha, FBetaIncumbent* best) {
+void FBetaDoubleOracle::EvaluateAdversary(double alpha, FBetaIncumbent* best) {
   MixMarginals(*game_, &best->adversary, alpha, restricted_.columns(),
                restricted_.column_strategy(), &row_of_size_, &mixture_);
   const double hi =
@@ -65,10 +67,9 @@ bool FBetaDoubleOracle::EvaluateAdversary(double alpha, FBetaIncumbent* best) {
                                {restricted_.value() + kMargin * tolerance_,
                                 kSlack * tolerance_, kResponses},
                                &rows_);
-  if (hi >= best->hi) return false;
+  if (hi >= best->hi) return;
   best->hi = hi;
   std::swap(best->adversary, mixture_);
-  return true;
 }
 
 bool FBetaDoubleOracle::AddColumns() {

@@ -56,8 +56,8 @@ class FBetaDoubleOracle {
   int rounds() const { return rounds_; }
 
  private:
-  bool EvaluatePredictor(double alpha, FBetaIncumbent* best);
-  bool EvaluateAdversary(double alpha, FBetaIncumbent* best);
+  void EvaluatePredictor(double alpha, FBetaIncumbent* best);
+  void EvaluateAdversary(double alpha, FBetaIncumbent* best);
   bool AddColumns();
   bool AddRows();
 

@@ -13,9 +13,6 @@ namespace {
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kMaxPotential = 1e9;
 constexpr double kCut = 2;  // See SortedFBetaGame.
-// Sizes less probable than this are not played: what mixing has left of early
-// rounds. Moves the bounds by no more.
-constexpr double kDust = 1e-14;
 // More single items and systematic sets than this are not worth their pivots.
 constexpr int kMaxSeeds = 256;
 
@@ -160,23 +157,23 @@ void FBetaSolver::Seed(const FBetaOptions& options,
 void FBetaSolver::Export(const SizeMarginals& mixture,
                          std::vector<SizedSetMarginals>* sets) const {
   const int n = game_.num_items;
-  double total = mixture.empty > kDust ? mixture.empty : 0;
+  double total = mixture.empty > kFBetaDust ? mixture.empty : 0;
   size_t num_sizes = total > 0 ? 1 : 0;
   for (const double p : mixture.probability) {
-    if (p <= kDust) continue;
+    if (p <= kFBetaDust) continue;
     total += p;
     ++num_sizes;
   }
   sets->resize(num_sizes);
   auto out = sets->begin();
-  if (mixture.empty > kDust) {
+  if (mixture.empty > kFBetaDust) {
     out->size = 0;
     out->probability = mixture.empty / total;
     out->inclusion_probabilities.clear();
     ++out;
   }
   for (size_t k = 0; k < mixture.sizes.size(); ++k) {
-    if (mixture.probability[k] <= kDust) continue;
+    if (mixture.probability[k] <= kFBetaDust) continue;
     const std::span<const double> row = mixture.row(static_cast<int>(k), n);
     out->size = mixture.sizes[k];
     out->probability = mixture.probability[k] / total;

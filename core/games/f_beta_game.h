@@ -42,7 +42,8 @@ class FBetaSolver {
  public:
   // Whatever the termination, `result` holds the best strategies found and what
   // they guarantee. `warm_start` may be null; else it is used if it has as many
-  // items, and replaced. InvalidArgument for a potential that is not within
+  // items, and replaced unless the closed form solves the game. InvalidArgument
+  // for a potential that is not within
   // [-1e9, 1e9], and for an option outside its range; Internal where rounding
   // defeats the simplex method before any strategy is known. `result` is then
   // as before.

@@ -22,6 +22,7 @@ void AddScaled(int num_items, const SizeMarginals& from, double scale,
                std::span<const int> row_of_size, SizeMarginals* mixture) {
   mixture->empty += scale * from.empty;
   for (size_t j = 0; j < from.sizes.size(); ++j) {
+    if (scale * from.probability[j] <= kFBetaDust) continue;
     const int k = row_of_size[from.sizes[j]];
     mixture->probability[k] += scale * from.probability[j];
     const std::span<const double> source =
@@ -191,7 +192,10 @@ void MixMarginals(const SortedFBetaGame& game, const SizeMarginals* incumbent,
     if (weights[i] > 0) (*row_of_size)[sets.size(i)] = 1;
   }
   if (alpha > 0) {
-    for (const int size : incumbent->sizes) (*row_of_size)[size] = 1;
+    for (size_t j = 0; j < incumbent->sizes.size(); ++j) {
+      if (alpha * incumbent->probability[j] <= kFBetaDust) continue;
+      (*row_of_size)[incumbent->sizes[j]] = 1;
+    }
   }
   mixture->sizes.clear();
   for (int s = 1; s <= num_items; ++s) {

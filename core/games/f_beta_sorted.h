@@ -36,6 +36,10 @@ struct SortedFBetaGame {
   double PrefixCost(int t) const { return sums[num_positive] - sums[t]; }
 };
 
+// Sizes less probable than this are not played: what mixing has left of early
+// rounds. Payoffs that matter are within [0, 1], so that bounds move by less.
+inline constexpr double kFBetaDust = 1e-14;
+
 // A mixture of sets: P_is = P(item i in the set, |set| = s).
 struct SizeMarginals {
   double empty = 0;                 // Probability of the empty set.

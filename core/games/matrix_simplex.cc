@@ -28,6 +28,7 @@ void MatrixSimplex::Clear(double lowest_payoff, double perturbation) {
   random_ = 0;
   num_rows_ = num_columns_ = 0;
   num_pivots_ = 0;
+  num_repairs_ = 0;
   row_strategy_.clear();
   column_strategy_.clear();
   row_bounds_.clear();
@@ -53,8 +54,10 @@ void MatrixSimplex::Reserve(int rows, int columns) {
     std::vector<double> payoffs(std::max(rows, 16) * stride);
     std::vector<double> tableau(payoffs.size());
     for (int i = 0; i < num_rows_; ++i) {
-      std::copy_n(&payoffs_[index(i, 0)], num_columns_, &payoffs[i * stride]);
-      std::copy_n(&tableau_[index(i, 0)], num_columns_, &tableau[i * stride]);
+      std::copy_n(payoffs_.data() + index(i, 0), num_columns_,
+                  payoffs.data() + i * stride);
+      std::copy_n(tableau_.data() + index(i, 0), num_columns_,
+                  tableau.data() + i * stride);
     }
     payoffs_.swap(payoffs);
     tableau_.swap(tableau);
@@ -84,7 +87,7 @@ void MatrixSimplex::AddRow(std::span<const double> payoffs) {
   DCHECK(static_cast<int>(payoffs.size()) == num_columns_);
   Reserve(num_rows_ + 1, num_columns_);
   const int row = num_rows_++;
-  double* stored = &payoffs_[index(row, 0)];
+  double* stored = payoffs_.data() + index(row, 0);
   double* entries = tableau_row(row);
   double rhs = Perturbed();
   row_bounds_.push_back(rhs);
@@ -232,7 +235,7 @@ bool MatrixSimplex::RunPivots() {
 // All slacks basic: the tableau is the matrix.
 void MatrixSimplex::FillTableau() {
   for (int i = 0; i < num_rows_; ++i) {
-    std::copy_n(&payoffs_[index(i, 0)], num_columns_, tableau_row(i));
+    std::copy_n(payoffs_.data() + index(i, 0), num_columns_, tableau_row(i));
     SetRowLabel(i, ~i);
   }
   for (int j = 0; j < num_columns_; ++j) SetColumnLabel(j, j);
@@ -300,7 +303,7 @@ bool MatrixSimplex::ReadStrategies() {
   residual_.assign(num_columns_, 0);
   double hi = 0;
   for (int i = 0; i < num_rows_; ++i) {
-    const double* payoffs = &payoffs_[index(i, 0)];
+    const double* payoffs = payoffs_.data() + index(i, 0);
     double sum = 0;
     for (int j = 0; j < num_columns_; ++j) {
       sum += payoffs[j] * column_strategy_[j];
@@ -319,6 +322,7 @@ bool MatrixSimplex::ReadStrategies() {
 bool MatrixSimplex::Solve() {
   CHECK(num_rows_ > 0 && num_columns_ > 0);
   if (RunPivots() && ReadStrategies()) return true;
+  ++num_repairs_;
   if (Refactor() && RunPivots() && ReadStrategies()) return true;
   FillTableau();
   return RunPivots() && ReadStrategies();
@@ -337,8 +341,8 @@ void MatrixSimplex::RemoveRow(int row) {
     SetRowLabel(place, row_label_[last]);
   }
   if (row != last) {
-    std::copy_n(&payoffs_[index(last, 0)], num_columns_,
-                &payoffs_[index(row, 0)]);
+    std::copy_n(payoffs_.data() + index(last, 0), num_columns_,
+                payoffs_.data() + index(row, 0));
     row_bounds_[row] = row_bounds_[last];
     const int moved = place_of_row_[last];
     place_of_row_[row] = moved;

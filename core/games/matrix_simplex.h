@@ -39,6 +39,8 @@ class MatrixSimplex {
   std::span<const double> column_strategy() const { return column_strategy_; }
   double value() const { return value_; }             // Up to the perturbation.
   int64_t num_pivots() const { return num_pivots_; }  // Since Clear().
+  // Solutions, since Clear(), for which the tableau had to be computed anew.
+  int num_repairs() const { return num_repairs_; }
 
   // Whether the action can be removed: the basis does not need it. Then its
   // probability is 0.
@@ -53,7 +55,7 @@ class MatrixSimplex {
   size_t index(int row, int column) const {
     return static_cast<size_t>(row) * stride_ + column;
   }
-  double* tableau_row(int row) { return &tableau_[index(row, 0)]; }
+  double* tableau_row(int row) { return tableau_.data() + index(row, 0); }
   bool StrategiesAreCurrent() const {
     return static_cast<int>(row_strategy_.size()) == num_rows_ &&
            static_cast<int>(column_strategy_.size()) == num_columns_;
@@ -102,6 +104,7 @@ class MatrixSimplex {
   std::vector<char> wanted_rows_;
   double value_ = 0;
   int64_t num_pivots_ = 0;
+  int num_repairs_ = 0;
 };
 
 }  // namespace sortition

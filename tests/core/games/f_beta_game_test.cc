@@ -156,7 +156,7 @@ TEST(FBetaGameTest, LargerGamesReachTheirTolerance) {
 // As many items as a whole data set has: memory by the sizes played.
 TEST(FBetaGameTest, ThousandsOfItemsAreOneGame) {
   RandomSequence random(HashBytes("thousands"));
-  const int n = 20000;
+  const int n = 8000;
   for (const double scale : {0.5, 1.0, 4.0}) {
     std::vector<double> psi(n);
     for (double& potential : psi) potential = scale * random.Normal() * 5 / n;

@@ -91,6 +91,7 @@ TEST(MatrixSimplexTest, AgreesWithLinearProgramming) {
     AddAll(payoffs, &simplex);
     ASSERT_TRUE(simplex.Solve()) << game;
     ExpectOptimal(simplex, payoffs, ValueOf(payoffs), 2e-9);
+    EXPECT_EQ(simplex.num_repairs(), 0);
   }
 }
 
@@ -134,6 +135,7 @@ TEST(MatrixSimplexTest, FollowsAGameThatGrowsAndShrinks) {
       const Eigen::MatrixXd payoffs = PayoffsOf(simplex);
       ExpectOptimal(simplex, payoffs, ValueOf(payoffs), 2e-9);
     }
+    EXPECT_EQ(simplex.num_repairs(), 0);  // Appending is exact.
   }
 }
 
