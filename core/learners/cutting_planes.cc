@@ -1,0 +1,84 @@
+#include "core/learners/cutting_planes.h"
+
+#include <algorithm>
+#include <limits>
+
+namespace sortition {
+namespace {
+
+// Each costs O(planes).
+constexpr int kMaxSteps = 20000;
+
+// The pair to move weight between.
+struct Pair {
+  Eigen::Index to;
+  Eigen::Index from;
+  double gain;  // By first order, per weight.
+};
+
+// `rise`: derivative of the bound by each α.
+Pair BestPair(const Eigen::VectorXd& rise, const Eigen::VectorXd& alpha) {
+  Pair pair{0, 0, 0};
+  double least = std::numeric_limits<double>::infinity();
+  rise.maxCoeff(&pair.to);
+  for (Eigen::Index t = 0; t < rise.size(); ++t) {
+    if (alpha[t] > 0 && rise[t] < least) {
+      least = rise[t];
+      pair.from = t;
+    }
+  }
+  pair.gain = rise[pair.to] - least;
+  return pair;
+}
+
+}  // namespace
+
+CuttingPlanes::CuttingPlanes(Eigen::Index dimension, Eigen::Index capacity)
+    : slopes_(dimension, capacity),
+      offsets_(capacity),
+      gram_(capacity, capacity) {}
+
+void CuttingPlanes::Add(double offset, const Eigen::VectorXd& slope) {
+  offsets_[next_] = offset;
+  slopes_.col(next_) = slope;
+  num_planes_ = std::max(num_planes_, next_ + 1);
+  const Eigen::VectorXd products =
+      slopes_.leftCols(num_planes_).transpose() * slope;
+  gram_.col(next_).head(num_planes_) = products;
+  gram_.row(next_).head(num_planes_) = products.transpose();
+  next_ = (next_ + 1) % offsets_.size();
+}
+
+CuttingPlanes::Bound CuttingPlanes::Maximise(double lambda,
+                                             double tolerance) const {
+  if (num_planes_ == 0) {
+    return {-std::numeric_limits<double>::infinity(),
+            Eigen::VectorXd::Zero(slopes_.rows())};
+  }
+  const auto gram = gram_.topLeftCorner(num_planes_, num_planes_);
+  const auto offsets = offsets_.head(num_planes_);
+  // From the best single plane.
+  Eigen::Index best = 0;
+  (offsets - gram.diagonal() / (2 * lambda)).maxCoeff(&best);
+  Eigen::VectorXd alpha = Eigen::VectorXd::Zero(num_planes_);
+  alpha[best] = 1;
+  Eigen::VectorXd rise = offsets - gram.col(best) / lambda;
+  for (int step = 0; step < kMaxSteps; ++step) {
+    const auto [to, from, gain] = BestPair(rise, alpha);
+    if (!(gain > tolerance)) break;
+    const double curvature =
+        (gram(to, to) + gram(from, from) - 2 * gram(to, from)) / lambda;
+    const double moved =
+        gain < curvature * alpha[from] ? gain / curvature : alpha[from];
+    if (alpha[to] + moved == alpha[to]) break;
+    alpha[to] += moved;
+    alpha[from] -= moved;
+    rise -= moved / lambda * (gram.col(to) - gram.col(from));
+  }
+  alpha /= alpha.sum();
+  const Eigen::VectorXd slope = slopes_.leftCols(num_planes_) * alpha;
+  return {offsets.dot(alpha) - slope.squaredNorm() / (2 * lambda),
+          -slope / lambda};
+}
+
+}  // namespace sortition

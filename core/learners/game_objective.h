@@ -1,0 +1,102 @@
+#pragma once
+// What multivariate prediction games minimise over θ [WangXingAsifZiebart15,
+// sec. 3.5]:
+//
+//   J(θ) = λ/2 ‖θ‖² - (1/N) Σ_queries [ψ·y + V(ψ)],  ψ_i = θ·x_i,
+//
+// V the value of the query's game (core/games), y its labels. V is concave, so
+// J is convex; it has kinks. A subgradient is λθ + (1/N) ΣΣ_i (q_i - y_i) x_i
+// with the adversary's marginals q. Where θ is best, Σ Σ_i (y_i - q_i) x_i =
+// N λ θ: the adversary's features agree with the data's.
+//
+// With G(Q) the best score against an adversary Q, V(ψ) = min_Q G(Q) - ψ·q. So
+// each evaluation, whatever Q it took, also gives a plane below J - λ/2 ‖θ‖²,
+//   R(θ') >= θ'·(1/N) ΣΣ (q_i - y_i) x_i - (1/N) Σ G(Q),
+// and planes give lower bounds of J (cutting_planes.h): of one plane, the dual
+// objective of the smoothed or exact adversary.
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "Eigen/Core"
+#include "absl/status/statusor.h"
+#include "core/base/parallel.h"
+#include "core/learners/cutting_planes.h"
+#include "core/learners/query_game.h"
+#include "core/optim/objective.h"
+
+namespace sortition {
+
+// Queries are solved in parallel, in chunks that do not depend on the number of
+// threads and are added in order: the same bits for any number. F_BETA keeps
+// what was played per query and starts from it. Evaluations change this
+// memory, and the planes: one caller at a time.
+class GameObjective : public Objective {
+ public:
+  // The queries' features and labels must outlive it. Errors: MakeGameTask().
+  static absl::StatusOr<std::unique_ptr<GameObjective>> Create(
+      std::span<const GameQuery> queries,
+      const config::v1::GameOptions& options, ParallelFor parallel_for);
+
+  GameObjective(const GameObjective&) = delete;
+  GameObjective& operator=(const GameObjective&) = delete;
+
+  // Requires lambda > 0, finite. Forgets the best point, but no plane.
+  void SetLambda(double lambda);
+  // μ = 0: the exact adversary. Requires μ = 0 or CanSmooth(task()).
+  void SetSmoothing(double mu) { mu_ = mu; }
+
+  Eigen::Index dimension() const override;
+  // J, from what adversaries guarantee: for F_BETA that is up to the games'
+  // tolerance too small. Smoothed: J_μ, at most μ/2 times the mean number of
+  // positives below J. NaN where a game could not be solved: see status().
+  double Evaluate(const Eigen::VectorXd& point,
+                  Eigen::VectorXd* gradient) const override;
+
+  // The first error of a game since it was made.
+  absl::Status status() const { return error_; }
+  // Passes over the data in Evaluate().
+  uint32_t evaluations() const { return evaluations_; }
+  // The point of smallest J among those evaluated exactly since SetLambda(); J
+  // there is at most best_value(), from what predictors guarantee.
+  const Eigen::VectorXd& best_point() const { return best_point_; }
+  double best_value() const { return best_value_; }
+  // A lower bound of min J; planes of all evaluations count.
+  CuttingPlanes::Bound LowerBound() const;
+
+  // Mean over queries of the measure that predictors at θ have in expectation.
+  absl::StatusOr<double> ExpectedScore(const Eigen::VectorXd& theta) const;
+
+  const GameTask& task() const { return task_; }
+
+ private:
+  struct Chunk {
+    size_t begin = 0;  // Queries.
+    size_t end = 0;
+    QueryGame game;
+    GameSums sums;
+    absl::Status status = absl::OkStatus();
+  };
+
+  GameObjective(GameTask task, std::span<const GameQuery> queries,
+                ParallelFor parallel_for);
+  void MakeChunks();
+  void Evaluate(Chunk& chunk, const Eigen::VectorXd& point) const;
+  // Of all chunks, over N. moments_ too.
+  GameSums Means() const;
+
+  const GameTask task_;
+  const std::vector<GameQuery> queries_;
+  const ParallelFor parallel_for_;
+  double lambda_ = 1;
+  double mu_ = 0;
+  mutable std::vector<Chunk> chunks_;
+  mutable std::vector<FBetaWarmStart> warm_starts_;  // By query; F_BETA.
+  mutable CuttingPlanes planes_;
+  mutable uint32_t evaluations_ = 0;
+  mutable absl::Status error_;
+  mutable Eigen::VectorXd best_point_;
+  mutable double best_value_;
+};
+
+}  // namespace sortition

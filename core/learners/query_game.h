@@ -1,0 +1,80 @@
+#pragma once
+// The game of one query at parameters θ: its value and what the adversary
+// plays.
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "core/games/discounts.h"
+#include "core/games/f_beta_game.h"
+#include "core/games/graded_game.h"
+#include "core/games/precision_game.h"
+#include "core/games/ranking_game.h"
+#include "core/learners/game_queries.h"
+
+namespace sortition {
+
+// Sums over queries. ψ·y is Σ_i ψ_i y_i of the labels, V the game's value, and
+// G(Q) the largest score that any action has against the adversary's mixture Q,
+// of marginals q; V = min_Q G(Q) - ψ·q.
+struct GameSums {
+  // Σ ψ·y + V, V as guaranteed by the predictor (lower) and by the adversary
+  // (upper); equal but for F_BETA. With smoothing μ both have V_μ.
+  double lower = 0;
+  double upper = 0;
+  double score = 0;             // Σ G(Q), without any smoothing term.
+  std::vector<double> moments;  // Σ_i (q_i - y_i) x_i, as θ: -∇(Σ ψ·y + V).
+};
+
+// Workspace: one per thread. Reusable.
+class QueryGame {
+ public:
+  // `task` must outlive it.
+  explicit QueryGame(const GameTask& task);
+
+  // Adds the query's terms. μ = 0: the exact game; else the adversary of
+  // smoothed_adversary.h, of measures that have it (CanSmooth()). `warm_start`
+  // is for F_BETA and may be null. Requires theta of the task's size and
+  // moments of theta's. InvalidArgument where a potential is out of the
+  // solvers' range.
+  absl::Status Add(const GameQuery& query, std::span<const double> theta,
+                   double mu, FBetaWarmStart* warm_start, GameSums* sums);
+
+  // The measure that the predictor's equilibrium strategy has in expectation on
+  // the query's labels.
+  absl::StatusOr<double> ExpectedScore(const GameQuery& query,
+                                       std::span<const double> theta,
+                                       FBetaWarmStart* warm_start);
+
+ private:
+  void Prepare(const GameQuery& query, std::span<const double> theta);
+  PositivesBound Positives() const;
+  // Each solves the game; fills residuals_ and adds all but the moments.
+  absl::Status AddRanking(double mu, GameSums* sums);
+  absl::Status AddFBeta(FBetaWarmStart* warm_start, GameSums* sums);
+  absl::Status AddGraded(const GameQuery& query, GameSums* sums);
+  absl::Status SolveRanking();
+  void AddMoments(const GameQuery& query, std::span<double> moments) const;
+  double ExpectedFBeta() const;
+
+  const GameTask& task_;
+  Discounts discounts_;
+  std::vector<uint32_t> item_indexes_;  // 0, 1, ..
+  std::vector<double> labels_;          // y, by item: what the label counts.
+  std::vector<double> scores_;          // θ_l·x, block by block.
+  std::vector<double> psi_;             // n; PER_LEVEL: n × K.
+  std::vector<double> residuals_;       // q - y, block by block.
+  RankingGame ranking_;
+  PrecisionGame precision_;
+  RankingEquilibrium ranked_;
+  GradedGame graded_game_;
+  GradedEquilibrium graded_;
+  FBetaSolver f_beta_;
+  FBetaEquilibrium sets_;
+};
+
+bool CanSmooth(const GameTask& task);
+
+}  // namespace sortition
