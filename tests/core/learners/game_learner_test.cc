@@ -1,0 +1,229 @@
+#include "core/learners/game_learner.h"
+
+#include <cmath>
+#include <vector>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/core/learners/game_queries.h"
+#include "tests/testing/status_matchers.h"
+
+namespace sortition {
+namespace {
+
+using config::v1::GameOptions;
+using ::testing::HasSubstr;
+using ::testing::TestWithParam;
+using ::testing::ValuesIn;
+
+std::unique_ptr<GameObjective> Make(const GameQueries& queries,
+                                    const GameOptions& options) {
+  return GameObjective::Create(queries.views(), options, SerialFor).value();
+}
+
+class EveryGameTest : public TestWithParam<GameOptions> {};
+
+TEST_P(EveryGameTest, TrainsToAProvedGap) {
+  RandomSequence random(SeedKey(3));
+  for (uint64_t seed = 0; seed < 4; ++seed) {
+    const GameQueries queries = RandomQueries(
+        {.num_queries = 30, .max_relevance = 2, .rounded = seed % 2 == 0},
+        seed);
+    for (const double lambda : {1., 0.1, 0.01}) {
+      const auto objective = Make(queries, GetParam());
+      ASSERT_OK_AND_ASSIGN(const GameResult result,
+                           TrainGame(objective.get(), lambda, {}));
+      EXPECT_LE(result.gap(), 1e-4) << result.termination;
+      EXPECT_GE(result.gap(), -1e-12);
+      EXPECT_THAT(result.termination, HasSubstr("gap closed"));
+      EXPECT_EQ(result.evaluations, objective->evaluations());
+      // J as reported is J there, and nothing nearby is below the bound.
+      const double j = objective->Evaluate(result.theta, nullptr);
+      EXPECT_NEAR(j, result.objective, 2e-9);
+      for (int trial = 0; trial < 10; ++trial) {
+        Eigen::VectorXd other = result.theta;
+        for (double& entry : other) entry += 0.01 * random.Normal();
+        EXPECT_GE(objective->Evaluate(other, nullptr),
+                  result.dual_bound - 2e-9);
+      }
+    }
+  }
+}
+
+// The adversary of the bound, a mixture of those met, has moments
+// Σ (y - q) x = N λ w; J is λ-strongly convex above it, so that w is within
+// √(2 gap / λ) of θ.
+TEST_P(EveryGameTest, MomentsMatchAtTheOptimum) {
+  constexpr double kLambda = 0.05;
+  const GameQueries queries =
+      RandomQueries({.num_queries = 30, .max_relevance = 2}, 4);
+  const auto objective = Make(queries, GetParam());
+  ASSERT_OK_AND_ASSIGN(const GameResult result,
+                       TrainGame(objective.get(), kLambda, {}));
+  const CuttingPlanes::Bound bound = objective->LowerBound();
+  EXPECT_LE((bound.point - result.theta).norm(),
+            std::sqrt(2 * (result.objective - bound.value) / kLambda) + 1e-9);
+  // Not for want of anything to match.
+  EXPECT_GT(result.theta.norm(), 0.01);
+}
+
+INSTANTIATE_TEST_SUITE_P(All, EveryGameTest, ValuesIn(AllGames()));
+
+// Strong regularisation leaves ψ small, where nothing but ties could be a kink:
+// the gradient itself is 0, Σ (y - q) x = N λ θ for the game's own q.
+TEST(GameLearnerTest, GradientVanishesWhereTheOptimumIsSmooth) {
+  const GameQueries queries = RandomQueries({.num_queries = 30}, 5);
+  GameOptions options;
+  options.mutable_lbfgs()->set_decrease_tolerance(0);
+  options.mutable_lbfgs()->set_gradient_tolerance(1e-9);
+  const auto objective = Make(queries, options);
+  ASSERT_OK_AND_ASSIGN(const GameResult result,
+                       TrainGame(objective.get(), 1000, {}));
+  Eigen::VectorXd gradient;
+  objective->Evaluate(result.theta, &gradient);
+  EXPECT_LT(gradient.norm(), 1e-8);
+  EXPECT_GT(result.theta.norm(), 1e-5);
+}
+
+// A feature that is 1 for every item has Σ (y - q) = |y| - m in each query,
+// whatever the game; so its weight is the mean of |y| - m over λ. None for
+// m = |y|; without end as λ falls for m = k < |y|; none where it is centred.
+TEST(GameLearnerTest,
+     AConstantFeatureRunsAwayWhereTheAdversaryHasAnotherTotal) {
+  constexpr double kLambda = 0.01;
+  RandomSequence random(SeedKey(6));
+  GameQueries queries;
+  for (int query = 0; query < 30; ++query) {
+    std::vector<float> features;
+    for (int i = 0; i < 10; ++i) {
+      features.push_back(1);
+      features.push_back(static_cast<float>(random.Normal()) +
+                         (i < 4 ? 1.F : 0.F));
+    }
+    queries.Add(features, {1, 1, 1, 1, 0, 0, 0, 0, 0, 0});
+  }
+  GameOptions options;
+  options.set_measure(GameOptions::PRECISION);
+  options.set_k(2);
+  options.set_gap_tolerance(1e-8);
+  const auto constant_weight = [&] {
+    const auto objective = Make(queries, options);
+    const GameResult result = TrainGame(objective.get(), kLambda, {}).value();
+    return result.theta[0];
+  };
+  EXPECT_NEAR(constant_weight(), 0, 2e-3);
+  options.set_adversary(GameOptions::K_POSITIVES);
+  EXPECT_NEAR(constant_weight(), (4 - 2) / kLambda, 2e-3);
+  options.set_centre_features(true);
+  EXPECT_NEAR(constant_weight(), 0, 2e-3);
+}
+
+// The same hazard where every feature has a mean: θ must grow along (1, 1),
+// which says nothing of relevance here, until it drowns what does.
+TEST(GameLearnerTest, ShiftedFeaturesSpoilTheUnsoundBoundOnly) {
+  const auto precision = [](float shift, GameOptions::Adversary adversary,
+                            bool centre) {
+    RandomSequence random(SeedKey(7));
+    GameQueries queries;
+    for (int query = 0; query < 60; ++query) {
+      std::vector<float> features;
+      std::vector<uint32_t> relevances;
+      for (int i = 0; i < 20; ++i) {
+        const double x[] = {random.Normal(), random.Normal()};
+        for (const double value : x) {
+          features.push_back(static_cast<float>(value) + shift);
+        }
+        relevances.push_back(x[0] - x[1] > 0.4 ? 1 : 0);
+      }
+      queries.Add(features, relevances);
+    }
+    GameOptions options;
+    options.set_measure(GameOptions::PRECISION);
+    options.set_k(4);
+    options.set_adversary(adversary);
+    options.set_centre_features(centre);
+    const auto objective = Make(queries, options);
+    const GameResult result = TrainGame(objective.get(), 1e-2, {}).value();
+    return objective->ExpectedScore(result.theta).value();
+  };
+  const double sound = precision(0, GameOptions::SAME_TOTAL, false);
+  EXPECT_GT(sound, 0.95);
+  EXPECT_NEAR(precision(4, GameOptions::SAME_TOTAL, false), sound, 0.01);
+  EXPECT_NEAR(precision(4, GameOptions::K_POSITIVES, true), sound, 0.05);
+  // A random set of 4 has 0.39.
+  EXPECT_LT(precision(8, GameOptions::K_POSITIVES, false), 0.6);
+}
+
+TEST(GameLearnerTest, LearnsWhatIsSeparable) {
+  // One feature tells; d of the best order is reached where ψ differs by
+  // enough, at little regularisation.
+  GameQueries queries;
+  queries.Add({1, 0, 0, 0, 1, 1}, {1, 0, 0});
+  queries.Add({0, 1, 1, 0, 1, 1, 0, 0}, {0, 1, 1, 0});
+  GameOptions options;
+  const auto objective = Make(queries, options);
+  ASSERT_OK_AND_ASSIGN(const GameResult result,
+                       TrainGame(objective.get(), 1e-4, {}));
+  const double best = (1 + 1 + 1 / std::log2(3.0)) / 2;
+  EXPECT_NEAR(objective->ExpectedScore(result.theta).value(), best, 1e-6);
+}
+
+TEST(GameLearnerTest, PathChoosesByValidationAndIsRepeatable) {
+  const GameQueries training =
+      RandomQueries({.num_queries = 40, .most_items = 12}, 11);
+  const GameQueries validation =
+      RandomQueries({.num_queries = 40, .most_items = 12}, 12);
+  GameOptions options;
+  options.set_k(3);
+  ASSERT_OK_AND_ASSIGN(
+      const GamePath path,
+      TrainGamePath(training.views(), validation.views(), options, SerialFor));
+  ASSERT_EQ(path.points.size(), 13u);
+  EXPECT_EQ(path.points.front().lambda, 64);
+  EXPECT_EQ(path.points.back().lambda, 1.0 / 64);
+  const auto judge = Make(validation, options);
+  for (const GamePathPoint& point : path.points) {
+    EXPECT_LE(point.result.gap(), 1e-4);
+    EXPECT_EQ(judge->ExpectedScore(point.result.theta).value(),
+              point.validation);
+    EXPECT_LE(point.validation, path.points[path.chosen].validation);
+    // A start elsewhere gives the same minimum, and planes from larger λ hold.
+    const auto fresh = Make(training, options);
+    ASSERT_OK_AND_ASSIGN(const GameResult cold,
+                         TrainGame(fresh.get(), point.lambda, {}));
+    EXPECT_GE(point.result.objective, cold.dual_bound - 1e-12);
+    EXPECT_GE(cold.objective, point.result.dual_bound - 1e-12);
+  }
+  const GamePath again =
+      TrainGamePath(training.views(), validation.views(), options, SerialFor)
+          .value();
+  EXPECT_EQ(again.points[path.chosen].result.theta,
+            path.points[path.chosen].result.theta);
+}
+
+TEST(GameLearnerTest, RefusesWhatItCannotTrain) {
+  constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
+  const GameQueries queries = RandomQueries({}, 1);
+  const GameQueries wider = RandomQueries({.num_features = 4}, 1);
+  const auto objective = Make(queries, GameOptions());
+  EXPECT_THAT(TrainGame(objective.get(), 0, {}),
+              StatusIs(kInvalid, HasSubstr("lambda is 0")));
+  EXPECT_THAT(TrainGame(objective.get(), 1, Eigen::VectorXd::Zero(2)),
+              StatusIs(kInvalid, HasSubstr("start has 2 entries")));
+  // ψ of 1e308 times a feature overflows.
+  EXPECT_THAT(
+      TrainGame(objective.get(), 1, Eigen::VectorXd::Constant(3, 1e308)),
+      StatusIs(kInvalid, HasSubstr("psi")));
+  GameOptions options;
+  options.add_lambda(-1);
+  EXPECT_THAT(
+      TrainGamePath(queries.views(), queries.views(), options, SerialFor),
+      StatusIs(kInvalid, HasSubstr("lambda is -1")));
+  options.clear_lambda();
+  EXPECT_THAT(
+      TrainGamePath(queries.views(), wider.views(), options, SerialFor),
+      StatusIs(kInvalid, HasSubstr("validation queries have 4 features")));
+}
+
+}  // namespace
+}  // namespace sortition

@@ -1,0 +1,357 @@
+#include "core/learners/game_objective.h"
+
+#include <cmath>
+#include <limits>
+#include <numeric>
+#include <thread>
+#include <vector>
+
+#include "core/games/ranking_certificate.h"
+#include "core/games/smoothed_adversary.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/core/learners/game_queries.h"
+#include "tests/testing/central_differences.h"
+#include "tests/testing/status_matchers.h"
+
+namespace sortition {
+namespace {
+
+using config::v1::GameOptions;
+using ::testing::HasSubstr;
+using ::testing::TestWithParam;
+using ::testing::ValuesIn;
+
+std::unique_ptr<GameObjective> Make(const GameQueries& queries,
+                                    const GameOptions& options) {
+  return GameObjective::Create(queries.views(), options, SerialFor).value();
+}
+
+Eigen::VectorXd RandomPoint(Eigen::Index dimension, double scale,
+                            RandomSequence* random) {
+  return Eigen::VectorXd::NullaryExpr(dimension,
+                                      [&] { return scale * random->Normal(); });
+}
+
+// One feature, ψ = x at θ = 1; J = λ/2 - ψ·y - V, ∇J = λ + Σ x (q - y).
+struct Golden {
+  std::vector<float> psi;
+  std::vector<uint32_t> relevances;
+  double value;     // V
+  double moment;    // Σ x q
+  double labelled;  // ψ·y
+};
+
+void ExpectGolden(const GameOptions& options, const Golden& golden) {
+  GameQueries queries;
+  queries.Add(golden.psi, golden.relevances);
+  const auto objective = Make(queries, options);
+  objective->SetLambda(0.5);
+  Eigen::VectorXd gradient(1);
+  const double j = objective->Evaluate(Eigen::VectorXd::Ones(1), &gradient);
+  EXPECT_NEAR(j, 0.25 - golden.labelled - golden.value, 1e-6);
+  EXPECT_NEAR(gradient[0], 0.5 + golden.moment - golden.labelled, 1e-6);
+}
+
+TEST(GameObjectiveTest, ValuesOfGamesSolvedByHand) {
+  GameOptions options;
+  options.set_max_relevance(2);
+  // Ranks 1 to 3 are pooled: D_1 + D_2 + D_3 = 2.130929753571, so that each has
+  // v = (2.130929753571 - 2.4) / 3 and two positives cost 2 v; q = 2/3 each.
+  const double v = (1 + 1 / std::log2(3.0) + 0.5 - 2.4) / 3;
+  const std::vector<float> pooled = {.9F, .8F, .7F, -.1F};
+  ExpectGolden(options, {pooled, {2, 0, 1, 0}, 2 * v, 1.6, 1.6});
+  options.set_adversary(GameOptions::FREE);  // All of v < 0.
+  ExpectGolden(options, {pooled, {2, 0, 1, 0}, 3 * v, 2.4, 1.6});
+  options.set_adversary(GameOptions::K_POSITIVES);
+  options.set_k(4);  // All, and D_4 + 0.1 of the last.
+  ExpectGolden(
+      options,
+      {pooled, {2, 0, 1, 0}, 3 * v + 1 / std::log2(5.0) + .1, 2.3, 1.6});
+  options.clear_k();
+  options.clear_adversary();
+  options.set_measure(GameOptions::GRADED_DCG);  // Gains 0, 1/3, 1.
+  ExpectGolden(options,
+               {pooled, {2, 0, 1, 0}, 4 * v / 3, 4. / 9 * 2.4, .9 + .7 / 3});
+  options.set_measure(GameOptions::PRECISION);
+  options.set_k(2);
+  // P = (1, .7, .3, 0); the first costs 1/2 - 1, the block .05 each.
+  ExpectGolden(options,
+               {{1, .3F, .1F, -.2F}, {0, 1, 0, 2}, -.5 + .05, 1.2, .1});
+  options.set_measure(GameOptions::F_BETA);
+  // P(empty) = V = 4/15; q = (1/3, 1/6, 1/6).
+  ExpectGolden(options, {{.2F, .1F, -.1F}, {1, 0, 0}, 4. / 15, .2 / 3, .2});
+}
+
+TEST(GameObjectiveTest, ValueOfAGradedGameWithALevelThatIsNeverWorthIt) {
+  // Gains 0, 1/3, 1; ψ of the rows below over 3, one feature per item. With
+  // gains 0, 1, 3 slopes are (.8, .8), (.9, .3), (0, 0): {1, 2} of the first
+  // gap has v = (1.630929753571 - 1.7) / 2 < 0, the second gap v > 0.
+  GameQueries queries;
+  queries.Add({1, 0, 0, 0, 1, 0, 0, 0, 1}, {0, 0, 0});
+  GameOptions options;
+  options.set_max_relevance(2);
+  options.set_measure(GameOptions::GRADED_DCG);
+  options.set_potentials(GameOptions::PER_LEVEL);
+  const auto objective = Make(queries, options);
+  objective->SetLambda(1);
+  Eigen::VectorXd theta(6);
+  theta << .2, .9, -.1, 2.4, 1.5, .1;
+  theta /= 3;
+  Eigen::VectorXd gradient(6);
+  const double value = (1.630929753571457 - 1.7) / 3;
+  EXPECT_NEAR(objective->Evaluate(theta, &gradient),
+              theta.squaredNorm() / 2 - value, 1e-12);
+  // The adversary: level 2 of item 1 with probability 1/3, level 1 of item 2.
+  Eigen::VectorXd q(6);
+  q << 0, 1, 0, 1. / 3, 0, 0;
+  EXPECT_LT((gradient - theta - q).cwiseAbs().maxCoeff(), 1e-12);
+}
+
+class EveryGameTest : public TestWithParam<GameOptions> {};
+
+TEST_P(EveryGameTest, GradientMatchesDifferences) {
+  RandomSequence random(SeedKey(5));
+  for (uint64_t seed = 0; seed < 20; ++seed) {
+    const GameQueries queries = RandomQueries({.max_relevance = 2}, seed);
+    const auto objective = Make(queries, GetParam());
+    objective->SetLambda(0.1);
+    const Eigen::VectorXd point =
+        RandomPoint(objective->dimension(), 0.4, &random);
+    Eigen::VectorXd gradient;
+    objective->Evaluate(point, &gradient);
+    // Linear between kinks, which are rare; F_BETA's values are to 1e-9.
+    const double tolerance =
+        GetParam().measure() == GameOptions::F_BETA ? 1e-4 : 1e-8;
+    EXPECT_LT((gradient - CentralDifferences(*objective, point))
+                  .cwiseAbs()
+                  .maxCoeff(),
+              tolerance)
+        << seed;
+  }
+}
+
+TEST_P(EveryGameTest, SubgradientsSupportTheObjectiveEverywhere) {
+  constexpr double kLambda = 0.3;
+  RandomSequence random(SeedKey(6));
+  for (uint64_t seed = 0; seed < 10; ++seed) {
+    // Ties make kinks at every point looked at.
+    const GameQueries queries =
+        RandomQueries({.max_relevance = 2, .rounded = true}, seed);
+    const auto objective = Make(queries, GetParam());
+    objective->SetLambda(kLambda);
+    std::vector<Eigen::VectorXd> points, gradients;
+    std::vector<double> values;
+    for (const double scale : {0., 0.01, 0.3, 1., 5.}) {
+      points.push_back(RandomPoint(objective->dimension(), scale, &random));
+      for (double& x : points.back()) x = std::round(x * 8) / 8;
+      gradients.emplace_back();
+      values.push_back(objective->Evaluate(points.back(), &gradients.back()));
+    }
+    for (size_t a = 0; a < points.size(); ++a) {
+      for (size_t b = 0; b < points.size(); ++b) {
+        const Eigen::VectorXd step = points[b] - points[a];
+        EXPECT_GE(values[b], values[a] + gradients[a].dot(step) +
+                                 kLambda / 2 * step.squaredNorm() - 2e-9)
+            << seed << " " << a << " " << b;
+      }
+    }
+    // So no bound from planes is above any value.
+    EXPECT_LE(objective->LowerBound().value,
+              *std::min_element(values.begin(), values.end()) + 2e-9);
+  }
+}
+
+TEST_P(EveryGameTest, ThreadsDoNotChangeABit) {
+  const GameQueries queries =
+      RandomQueries({.num_queries = 100, .max_relevance = 2}, 7);
+  const auto two_threads = [](size_t count,
+                              const std::function<void(size_t)>& body) {
+    std::thread odd([&] {
+      for (size_t i = 1; i < count; i += 2) body(i);
+    });
+    for (size_t i = (count + 1) / 2; i-- > 0;) body(2 * i);
+    odd.join();
+  };
+  const auto serial = Make(queries, GetParam());
+  const auto parallel =
+      GameObjective::Create(queries.views(), GetParam(), two_threads).value();
+  RandomSequence random(SeedKey(8));
+  Eigen::VectorXd one, other;
+  for (int step = 0; step < 5; ++step) {
+    const Eigen::VectorXd point =
+        RandomPoint(serial->dimension(), 0.3, &random);
+    EXPECT_EQ(serial->Evaluate(point, &one), parallel->Evaluate(point, &other));
+    EXPECT_EQ(one, other);
+    EXPECT_EQ(serial->ExpectedScore(point).value(),
+              parallel->ExpectedScore(point).value());
+  }
+  EXPECT_EQ(serial->LowerBound().value, parallel->LowerBound().value);
+}
+
+INSTANTIATE_TEST_SUITE_P(All, EveryGameTest, ValuesIn(AllGames()));
+
+// -(1/N) Σ S_D(q) - |Σ X'(q - y) / N|² / (2λ), S_D(q) the DCG of the best
+// order, with q from the solvers and nothing else of the objective's code.
+double DualObjective(const GameQueries& queries, const Eigen::VectorXd& theta,
+                     double mu, double lambda) {
+  double score = 0;
+  Eigen::VectorXd moments = Eigen::VectorXd::Zero(theta.size());
+  RankingGame game;
+  RankingEquilibrium e;
+  for (const GameQuery& query : queries.views()) {
+    const auto n = static_cast<uint32_t>(query.relevances.size());
+    std::vector<double> psi(n);
+    for (uint32_t i = 0; i < n; ++i) {
+      psi[i] = query.items.Score(i, {theta.data(), 3});
+    }
+    const double m =
+        std::accumulate(query.relevances.begin(), query.relevances.end(), 0.0);
+    const Discounts discounts = Discounts::Dcg(n);
+    EXPECT_OK(game.Solve(psi, discounts, {m, m}, &e));
+    if (mu > 0) {
+      EXPECT_OK(SmoothAdversary(psi, e.expected_discounts, {m, m}, mu,
+                                e.positive_probabilities)
+                    .status());
+    }
+    score += BestOrderScore(discounts, e.positive_probabilities);
+    for (uint32_t i = 0; i < n; ++i) {
+      query.items.AddRow(i, e.positive_probabilities[i] - query.relevances[i],
+                         {moments.data(), 3});
+    }
+  }
+  const auto n = static_cast<double>(queries.views().size());
+  return -score / n - (moments / n).squaredNorm() / (2 * lambda);
+}
+
+TEST(GameObjectiveTest, OneEvaluationBoundsByTheDualObjectiveOfItsAdversary) {
+  RandomSequence random(SeedKey(9));
+  for (uint64_t seed = 0; seed < 20; ++seed) {
+    const GameQueries queries = RandomQueries({.rounded = seed % 2 == 0}, seed);
+    for (const double mu : {0., 1e-4, 0.3}) {
+      const auto objective = Make(queries, GameOptions());
+      objective->SetLambda(0.2);
+      objective->SetSmoothing(mu);
+      const Eigen::VectorXd theta = RandomPoint(3, 0.4, &random);
+      objective->Evaluate(theta, nullptr);
+      EXPECT_NEAR(objective->LowerBound().value,
+                  DualObjective(queries, theta, mu, 0.2), 1e-12);
+    }
+  }
+}
+
+TEST(GameObjectiveTest, SmoothedObjectiveIsNearAndBelow) {
+  constexpr double kMu = 0.05;
+  RandomSequence random(SeedKey(10));
+  const GameQueries queries = RandomQueries({}, 3);
+  const auto objective = Make(queries, GameOptions());
+  objective->SetLambda(0.2);
+  for (int step = 0; step < 20; ++step) {
+    const Eigen::VectorXd theta = RandomPoint(3, 0.4, &random);
+    objective->SetSmoothing(0);
+    const double exact = objective->Evaluate(theta, nullptr);
+    objective->SetSmoothing(kMu);
+    Eigen::VectorXd gradient;
+    const double smoothed = objective->Evaluate(theta, &gradient);
+    EXPECT_LE(smoothed, exact + 1e-12);
+    EXPECT_GE(smoothed, exact - kMu / 2 * 8);  // 8 positives at most.
+    EXPECT_LT((gradient - CentralDifferences(*objective, theta))
+                  .cwiseAbs()
+                  .maxCoeff(),
+              1e-7);
+  }
+}
+
+TEST(GameObjectiveTest, CentredFeaturesAreThoseLessTheirMeanInTheQuery) {
+  GameQueries raw, centred;
+  raw.Add({1, 5, 2, 4, 3, 3, 6, 0}, {1, 0, 0, 1});  // Means 3 and 3.
+  centred.Add({-2, 2, -1, 1, 0, 0, 3, -3}, {1, 0, 0, 1});
+  GameOptions options;
+  options.set_adversary(GameOptions::FREE);
+  const auto plain = Make(centred, options);
+  options.set_centre_features(true);
+  const auto centring = Make(raw, options);
+  const Eigen::Vector2d theta(.3, -.05);
+  Eigen::VectorXd one, other;
+  EXPECT_NEAR(plain->Evaluate(theta, &one), centring->Evaluate(theta, &other),
+              1e-12);
+  EXPECT_LT((one - other).cwiseAbs().maxCoeff(), 1e-12);
+}
+
+TEST(GameObjectiveTest, ExpectedScoreIsThatOfTheEquilibriumStrategy) {
+  // d of ValuesOfGamesSolvedByHand is ψ + v.
+  const double v = (1 + 1 / std::log2(3.0) + 0.5 - 2.4) / 3;
+  GameQueries queries;
+  queries.Add({.9F, .8F, .7F, -.1F}, {1, 0, 1, 0});
+  queries.Add({.9F, .8F, .7F, -.1F}, {0, 0, 0, 1});
+  const auto dcg = Make(queries, GameOptions());
+  EXPECT_NEAR(dcg->ExpectedScore(Eigen::VectorXd::Ones(1)).value(),
+              (.9 + .7 + 2 * v + 1 / std::log2(5.0)) / 2, 1e-6);
+  // ψ = 0, two items: the empty set with probability (1+β²)/(n+1+2β²) = 2/5,
+  // else both: F = 2/3 of one positive, 0 of none.
+  GameOptions options;
+  options.set_measure(GameOptions::F_BETA);
+  GameQueries sets;
+  sets.Add({1, 2}, {1, 0});
+  sets.Add({1, 2}, {0, 0});
+  EXPECT_NEAR(
+      Make(sets, options)->ExpectedScore(Eigen::VectorXd::Zero(1)).value(),
+      (.6 * 2 / 3 + .4) / 2, 1e-6);
+}
+
+TEST(GameObjectiveTest, RefusesDataAndOptionsWithoutMeaning) {
+  constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
+  GameQueries good, label, nan, width, empty, count;
+  good.Add({1, 2}, {1, 0});
+  label.Add({1, 2}, {1, 0});
+  label.Add({1, 2}, {0, 2});
+  nan.Add({1, std::numeric_limits<float>::quiet_NaN()}, {0, 1});
+  width.Add({1, 2}, {0, 1});
+  width.Add({1, 2, 3, 4}, {0, 1});
+  const auto create = [](std::span<const GameQuery> queries,
+                         const GameOptions& options) {
+    return GameObjective::Create(queries, options, SerialFor).status();
+  };
+  GameOptions options;
+  EXPECT_THAT(create(label.views(), options),
+              StatusIs(kInvalid, HasSubstr("query 1: relevances[1] is 2, must "
+                                           "be within [0, 1]")));
+  EXPECT_THAT(
+      create(nan.views(), options),
+      StatusIs(kInvalid, HasSubstr("query 0: features (row 1, column 0) "
+                                   "is nan")));
+  EXPECT_THAT(create(width.views(), options),
+              StatusIs(kInvalid, HasSubstr("query 1: has 2 features, must have "
+                                           "1")));
+  EXPECT_THAT(create({}, options), StatusIs(kInvalid, HasSubstr("0 queries")));
+  const std::vector<GameQuery> no_items = {{}};
+  EXPECT_THAT(create(no_items, options),
+              StatusIs(kInvalid, HasSubstr("query 0: has 0 items")));
+  std::vector<GameQuery> fewer = good.views();
+  fewer[0].relevances = fewer[0].relevances.subspan(1);
+  EXPECT_THAT(create(fewer, options),
+              StatusIs(kInvalid, HasSubstr("has 1 relevances, must have 2")));
+  options.set_relevant_from(2);
+  EXPECT_THAT(create(good.views(), options),
+              StatusIs(kInvalid, HasSubstr("relevant_from is 2")));
+  options.clear_relevant_from();
+  options.set_max_relevance(32);
+  EXPECT_THAT(create(good.views(), options),
+              StatusIs(kInvalid, HasSubstr("max_relevance is 32")));
+  options.clear_max_relevance();
+  options.set_adversary(GameOptions::K_POSITIVES);
+  EXPECT_THAT(create(good.views(), options),
+              StatusIs(kInvalid, HasSubstr("k is 0")));
+  options.set_k(1);
+  options.set_measure(GameOptions::F_BETA);
+  EXPECT_THAT(create(good.views(), options),
+              StatusIs(kInvalid, HasSubstr("adversary is K_POSITIVES")));
+  options.clear_adversary();
+  options.clear_k();
+  options.set_measure(GameOptions::PRECISION);
+  EXPECT_THAT(create(good.views(), options),
+              StatusIs(kInvalid, HasSubstr("k is 0")));
+}
+
+}  // namespace
+}  // namespace sortition
