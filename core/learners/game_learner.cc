@@ -78,12 +78,15 @@ class Run {
   uint32_t first_evaluation_;
 };
 
-// Falling, so that each start is near.
-absl::StatusOr<std::vector<double>> Lambdas(const GameOptions& options) {
+// Falling, so that each start is near. By default 1 / (C N), C = 2^-6 .. 2^6
+// the weight of the sum over queries beside ‖θ‖² / 2 [WangXingAsifZiebart15,
+// sec. 4].
+absl::StatusOr<std::vector<double>> Lambdas(const GameOptions& options,
+                                            size_t num_queries) {
   std::vector<double> lambdas(options.lambda().begin(), options.lambda().end());
   if (lambdas.empty()) {
     for (int power = 6; power >= -6; --power) {
-      lambdas.push_back(std::exp2(power));
+      lambdas.push_back(std::exp2(power) / static_cast<double>(num_queries));
     }
   }
   for (const double lambda : lambdas) {
@@ -121,7 +124,6 @@ absl::StatusOr<GamePath> TrainGamePath(std::span<const GameQuery> training,
                                        std::span<const GameQuery> validation,
                                        const GameOptions& options,
                                        const ParallelFor& parallel_for) {
-  ASSIGN_OR_RETURN(const std::vector<double> lambdas, Lambdas(options));
   ASSIGN_OR_RETURN(const auto objective,
                    GameObjective::Create(training, options, parallel_for));
   ASSIGN_OR_RETURN(const auto judge,
@@ -132,6 +134,8 @@ absl::StatusOr<GamePath> TrainGamePath(std::span<const GameQuery> training,
                      " features, must have ", objective->task().num_features,
                      ", as the training queries"));
   }
+  ASSIGN_OR_RETURN(const std::vector<double> lambdas,
+                   Lambdas(options, training.size()));
   GamePath path;
   Eigen::VectorXd start;
   for (const double lambda : lambdas) {

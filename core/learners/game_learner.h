@@ -43,11 +43,11 @@ struct GamePath {
   size_t chosen = 0;                  // Of the largest `validation`; the first.
 };
 
-// TrainGame() for each λ of options.lambda, each from the θ before it, and the
-// best on `validation`. A θ is judged by the measure that its equilibrium
-// strategies have in expectation: they are what is served, it needs no draws,
-// and it is a smoother function of θ than the measure of the most probable
-// action.
+// TrainGame() for each λ of options.lambda, or by default for 1 / (C N) with C
+// = 2^-6 .. 2^6 and N training queries, each from the θ before it, and the best
+// on `validation`. A θ is judged by the measure that its equilibrium strategies
+// have in expectation: they are what is served, it needs no draws, and it is a
+// smoother function of θ than the measure of the most probable action.
 absl::StatusOr<GamePath> TrainGamePath(std::span<const GameQuery> training,
                                        std::span<const GameQuery> validation,
                                        const config::v1::GameOptions& options,

@@ -101,10 +101,12 @@ absl::Status QueryGame::AddRanking(double mu, GameSums* sums) {
 }
 
 absl::Status QueryGame::AddFBeta(FBetaWarmStart* warm_start, GameSums* sums) {
-  RETURN_IF_ERROR(f_beta_.Solve(scores_,
-                                {.beta = task_.options.beta(),
-                                 .tolerance = task_.options.game_tolerance()},
-                                warm_start, &sets_));
+  RETURN_IF_ERROR(f_beta_.Solve(
+      scores_,
+      {.beta = task_.options.beta(),
+       .tolerance = task_.options.game_tolerance(),
+       .max_rounds = static_cast<int>(task_.options.game_rounds())},
+      warm_start, &sets_));
   const std::vector<double>& q = sets_.adversary_marginals;
   const double potential = Dot(scores_, q);
   double score = sets_.hi + potential;

@@ -179,8 +179,8 @@ TEST(GameLearnerTest, PathChoosesByValidationAndIsRepeatable) {
       const GamePath path,
       TrainGamePath(training.views(), validation.views(), options, SerialFor));
   ASSERT_EQ(path.points.size(), 13u);
-  EXPECT_EQ(path.points.front().lambda, 64);
-  EXPECT_EQ(path.points.back().lambda, 1.0 / 64);
+  EXPECT_EQ(path.points.front().lambda, 64.0 / 40);
+  EXPECT_EQ(path.points.back().lambda, 1.0 / 64 / 40);
   const auto judge = Make(validation, options);
   for (const GamePathPoint& point : path.points) {
     EXPECT_LE(point.result.gap(), 1e-4);
