@@ -85,6 +85,35 @@ TEST(GameLearnerTest, GradientVanishesWhereTheOptimumIsSmooth) {
   EXPECT_GT(result.theta.norm(), 1e-5);
 }
 
+// Each stage is worth having: kinks stop L-BFGS early, the smoothed
+// adversary lowers J further, cutting planes close what is left.
+TEST(GameLearnerTest, LaterStagesCloseTheGap) {
+  double after_lbfgs = 0;
+  double after_smoothing = 0;
+  double closed = 0;
+  for (uint64_t seed = 0; seed < 10; ++seed) {
+    const GameQueries queries =
+        RandomQueries({.num_queries = 60, .num_features = 6}, seed);
+    GameOptions options;
+    options.set_gap_tolerance(1e-7);
+    options.set_smoothing(1e-5);
+    const auto train = [&](const GameOptions& with) {
+      const auto objective = Make(queries, with);
+      return TrainGame(objective.get(), 0.01, {}).value();
+    };
+    const GameResult whole = train(options);
+    EXPECT_LE(whole.gap(), 1e-6) << whole.termination;
+    closed += whole.objective;
+    options.set_max_cuts(0);
+    after_smoothing += train(options).objective;
+    // With so much smoothing that its minimum is no better.
+    options.set_smoothing(1);
+    after_lbfgs += train(options).objective;
+  }
+  EXPECT_LT(after_smoothing, after_lbfgs - 1e-6);
+  EXPECT_LT(closed, after_smoothing);
+}
+
 // A feature that is 1 for every item has Σ (y - q) = |y| - m in each query,
 // whatever the game; so its weight is the mean of |y| - m over λ. None for
 // m = |y|; without end as λ falls for m = k < |y|; none where it is centred.

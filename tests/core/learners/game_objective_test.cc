@@ -240,6 +240,43 @@ TEST(GameObjectiveTest, OneEvaluationBoundsByTheDualObjectiveOfItsAdversary) {
   }
 }
 
+// Strategies that are far from an equilibrium make bounds loose, never wrong;
+// also beyond ψ = 2, where the solver cuts potentials.
+TEST(GameObjectiveTest, LooselySolvedGamesBoundFromBothSides) {
+  GameOptions options;
+  options.set_measure(GameOptions::F_BETA);
+  options.set_game_tolerance(1e-9);
+  GameOptions loosely = options;
+  loosely.set_game_tolerance(1);
+  RandomSequence random(SeedKey(12));
+  double widest = 0;
+  for (uint64_t seed = 0; seed < 200; ++seed) {
+    const GameQueries queries =
+        RandomQueries({.num_queries = 1, .num_features = 8}, seed);
+    const auto exact = Make(queries, options);
+    const auto loose = Make(queries, loosely);
+    // Next to no penalty: what is left is the games.
+    exact->SetLambda(1e-9);
+    loose->SetLambda(1e-9);
+    const double scale = std::exp2(static_cast<double>(seed % 6) - 2);
+    const Eigen::VectorXd a = RandomPoint(8, scale, &random);
+    Eigen::VectorXd gradient;
+    loose->Evaluate(-a, nullptr);  // Sets that are bad at a.
+    loose->SetLambda(1e-9);        // Forgets how good that was.
+    const double below = loose->Evaluate(a, &gradient);
+    const double j = exact->Evaluate(a, nullptr);
+    EXPECT_LE(below, j + 1e-8) << seed;
+    EXPECT_GE(loose->best_value(), j - 1e-8) << seed;
+    for (const double step : {-2., 0.5, 3.}) {
+      const Eigen::VectorXd b = step * a;
+      EXPECT_GE(exact->Evaluate(b, nullptr), below + gradient.dot(b - a) - 1e-8)
+          << seed << " " << step;
+    }
+    widest = std::max(widest, loose->best_value() - below);
+  }
+  EXPECT_GT(widest, 0.1);
+}
+
 TEST(GameObjectiveTest, SmoothedObjectiveIsNearAndBelow) {
   constexpr double kMu = 0.05;
   RandomSequence random(SeedKey(10));
@@ -260,6 +297,24 @@ TEST(GameObjectiveTest, SmoothedObjectiveIsNearAndBelow) {
                   .maxCoeff(),
               1e-7);
   }
+}
+
+TEST(GameObjectiveTest, KeepsTheBestExactPointOfALambda) {
+  const GameQueries queries = RandomQueries({}, 13);
+  const auto objective = Make(queries, GameOptions());
+  const Eigen::VectorXd zero = Eigen::VectorXd::Zero(3);
+  const Eigen::VectorXd far = Eigen::VectorXd::Constant(3, 100);
+  objective->SetLambda(1);
+  const double j = objective->Evaluate(zero, nullptr);
+  EXPECT_GT(objective->Evaluate(far, nullptr), j);
+  objective->SetSmoothing(1);  // Below J; does not count.
+  EXPECT_LT(objective->Evaluate(zero, nullptr), j);
+  objective->SetSmoothing(0);
+  EXPECT_EQ(objective->best_point(), zero);
+  EXPECT_EQ(objective->best_value(), j);
+  objective->SetLambda(2);
+  objective->Evaluate(far, nullptr);
+  EXPECT_EQ(objective->best_point(), far);
 }
 
 TEST(GameObjectiveTest, CentredFeaturesAreThoseLessTheirMeanInTheQuery) {
