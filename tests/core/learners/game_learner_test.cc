@@ -5,7 +5,7 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "tests/core/learners/game_queries.h"
+#include "tests/core/learners/random_queries.h"
 #include "tests/testing/status_matchers.h"
 
 namespace sortition {

@@ -1,7 +1,6 @@
 #include "core/learners/game_objective.h"
 
 #include <cmath>
-#include <limits>
 #include <numeric>
 #include <thread>
 #include <vector>
@@ -10,7 +9,7 @@
 #include "core/games/smoothed_adversary.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "tests/core/learners/game_queries.h"
+#include "tests/core/learners/random_queries.h"
 #include "tests/testing/central_differences.h"
 #include "tests/testing/status_matchers.h"
 
@@ -18,7 +17,6 @@ namespace sortition {
 namespace {
 
 using config::v1::GameOptions;
-using ::testing::HasSubstr;
 using ::testing::TestWithParam;
 using ::testing::ValuesIn;
 
@@ -352,60 +350,6 @@ TEST(GameObjectiveTest, ExpectedScoreIsThatOfTheEquilibriumStrategy) {
   EXPECT_NEAR(
       Make(sets, options)->ExpectedScore(Eigen::VectorXd::Zero(1)).value(),
       (.6 * 2 / 3 + .4) / 2, 1e-6);
-}
-
-TEST(GameObjectiveTest, RefusesDataAndOptionsWithoutMeaning) {
-  constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
-  GameQueries good, label, nan, width, empty, count;
-  good.Add({1, 2}, {1, 0});
-  label.Add({1, 2}, {1, 0});
-  label.Add({1, 2}, {0, 2});
-  nan.Add({1, std::numeric_limits<float>::quiet_NaN()}, {0, 1});
-  width.Add({1, 2}, {0, 1});
-  width.Add({1, 2, 3, 4}, {0, 1});
-  const auto create = [](std::span<const GameQuery> queries,
-                         const GameOptions& options) {
-    return GameObjective::Create(queries, options, SerialFor).status();
-  };
-  GameOptions options;
-  EXPECT_THAT(create(label.views(), options),
-              StatusIs(kInvalid, HasSubstr("query 1: relevances[1] is 2, must "
-                                           "be within [0, 1]")));
-  EXPECT_THAT(
-      create(nan.views(), options),
-      StatusIs(kInvalid, HasSubstr("query 0: features (row 1, column 0) "
-                                   "is nan")));
-  EXPECT_THAT(create(width.views(), options),
-              StatusIs(kInvalid, HasSubstr("query 1: has 2 features, must have "
-                                           "1")));
-  EXPECT_THAT(create({}, options), StatusIs(kInvalid, HasSubstr("0 queries")));
-  const std::vector<GameQuery> no_items = {{}};
-  EXPECT_THAT(create(no_items, options),
-              StatusIs(kInvalid, HasSubstr("query 0: has 0 items")));
-  std::vector<GameQuery> fewer = good.views();
-  fewer[0].relevances = fewer[0].relevances.subspan(1);
-  EXPECT_THAT(create(fewer, options),
-              StatusIs(kInvalid, HasSubstr("has 1 relevances, must have 2")));
-  options.set_relevant_from(2);
-  EXPECT_THAT(create(good.views(), options),
-              StatusIs(kInvalid, HasSubstr("relevant_from is 2")));
-  options.clear_relevant_from();
-  options.set_max_relevance(32);
-  EXPECT_THAT(create(good.views(), options),
-              StatusIs(kInvalid, HasSubstr("max_relevance is 32")));
-  options.clear_max_relevance();
-  options.set_adversary(GameOptions::K_POSITIVES);
-  EXPECT_THAT(create(good.views(), options),
-              StatusIs(kInvalid, HasSubstr("k is 0")));
-  options.set_k(1);
-  options.set_measure(GameOptions::F_BETA);
-  EXPECT_THAT(create(good.views(), options),
-              StatusIs(kInvalid, HasSubstr("adversary is K_POSITIVES")));
-  options.clear_adversary();
-  options.clear_k();
-  options.set_measure(GameOptions::PRECISION);
-  EXPECT_THAT(create(good.views(), options),
-              StatusIs(kInvalid, HasSubstr("k is 0")));
 }
 
 }  // namespace

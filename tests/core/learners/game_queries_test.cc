@@ -1,0 +1,95 @@
+#include "core/learners/game_queries.h"
+
+#include <limits>
+#include <vector>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/core/learners/random_queries.h"
+#include "tests/testing/status_matchers.h"
+
+namespace sortition {
+namespace {
+
+using config::v1::GameOptions;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
+
+TEST(GameQueriesTest, GainsAreLabelsOrExponentialWithinOne) {
+  GameQueries queries;
+  queries.Add({1, 2, 3, 4}, {1, 3});
+  queries.Add({1, 2}, {0});
+  GameOptions options;
+  options.set_max_relevance(3);
+  options.set_relevant_from(2);
+  ASSERT_OK_AND_ASSIGN(GameTask task, MakeGameTask(queries.views(), options));
+  EXPECT_THAT(task.gains, ElementsAre(0, 0, 1, 1));
+  EXPECT_EQ(task.num_features, 2u);
+  EXPECT_EQ(task.max_items, 2u);
+  options.set_measure(GameOptions::GRADED_DCG);
+  options.set_potentials(GameOptions::PER_LEVEL);
+  ASSERT_OK_AND_ASSIGN(task, MakeGameTask(queries.views(), options));
+  EXPECT_THAT(task.gains, ElementsAre(0, 1. / 7, 3. / 7, 1));
+  EXPECT_EQ(task.num_blocks, 3u);
+}
+
+TEST(GameQueriesTest, RefusesBadData) {
+  GameQueries label, nan, width;
+  label.Add({1, 2}, {1, 0});
+  label.Add({1, 2}, {0, 2});
+  nan.Add({1, std::numeric_limits<float>::quiet_NaN()}, {0, 1});
+  width.Add({1, 2}, {0, 1});
+  width.Add({1, 2, 3, 4}, {0, 1});
+  const GameOptions options;
+  EXPECT_THAT(MakeGameTask(label.views(), options),
+              StatusIs(kInvalid, HasSubstr("query 1: relevances[1] is 2, must "
+                                           "be within [0, 1]")));
+  EXPECT_THAT(
+      MakeGameTask(nan.views(), options),
+      StatusIs(kInvalid, HasSubstr("query 0: features (row 1, column 0) "
+                                   "is nan, must be finite")));
+  EXPECT_THAT(
+      MakeGameTask(width.views(), options),
+      StatusIs(kInvalid, HasSubstr("query 1: has 2 features, must have 1")));
+  EXPECT_THAT(MakeGameTask({}, options),
+              StatusIs(kInvalid, HasSubstr("0 queries")));
+  const std::vector<GameQuery> no_items = {{}};
+  EXPECT_THAT(MakeGameTask(no_items, options),
+              StatusIs(kInvalid, HasSubstr("query 0: has 0 items")));
+  std::vector<GameQuery> fewer = width.views();
+  fewer[0].relevances = fewer[0].relevances.subspan(1);
+  EXPECT_THAT(MakeGameTask(fewer, options),
+              StatusIs(kInvalid, HasSubstr("has 1 relevances, must have 2")));
+}
+
+TEST(GameQueriesTest, RefusesOptionsWithoutMeaning) {
+  GameQueries queries;
+  queries.Add({1, 2}, {1, 0});
+  const auto refusal = [&](const GameOptions& options) {
+    return MakeGameTask(queries.views(), options).status();
+  };
+  GameOptions options;
+  options.set_relevant_from(2);
+  EXPECT_THAT(refusal(options),
+              StatusIs(kInvalid, HasSubstr("relevant_from is 2")));
+  options.clear_relevant_from();
+  options.set_max_relevance(32);
+  EXPECT_THAT(refusal(options),
+              StatusIs(kInvalid, HasSubstr("max_relevance is 32")));
+  options.clear_max_relevance();
+  options.set_adversary(GameOptions::K_POSITIVES);
+  EXPECT_THAT(refusal(options), StatusIs(kInvalid, HasSubstr("k is 0")));
+  options.set_k(1);
+  options.set_measure(GameOptions::F_BETA);
+  EXPECT_THAT(refusal(options),
+              StatusIs(kInvalid, HasSubstr("adversary is K_POSITIVES")));
+  options.clear_adversary();
+  options.clear_k();
+  options.set_measure(GameOptions::PRECISION);
+  EXPECT_THAT(refusal(options), StatusIs(kInvalid, HasSubstr("k is 0")));
+}
+
+}  // namespace
+}  // namespace sortition
