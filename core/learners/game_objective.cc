@@ -61,7 +61,8 @@ void GameObjective::MakeChunks() {
   size_t seen = 0;
   for (size_t j = 0; j < queries_.size(); ++j) {
     if (chunks_.empty() || seen * num_chunks >= chunks_.size() * num_items) {
-      chunks_.push_back({.begin = j, .end = j, .game = QueryGame(task_), .sums = {}});
+      chunks_.push_back(
+          {.begin = j, .end = j, .game = QueryGame(task_), .sums = {}});
     }
     chunks_.back().end = j + 1;
     seen += queries_[j].relevances.size();
