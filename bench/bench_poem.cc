@@ -235,11 +235,5 @@ int main(int argc, char** argv) {
   absl::SetProgramUsageMessage(
       "Learns sets of labels from bandit feedback, as the paper of POEM does.");
   absl::ParseCommandLine(argc, argv);
-  const auto targets = sortition::Run();
-  if (!targets.ok()) {
-    std::fprintf(stderr, "%s\n", targets.status().ToString().c_str());
-    return 1;
-  }
-  std::fputs(sortition::FormatTargets(*targets).c_str(), stdout);
-  return sortition::ExitCode(*targets);
+  return sortition::PrintTargets(sortition::Run());
 }

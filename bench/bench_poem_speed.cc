@@ -356,11 +356,5 @@ int main(int argc, char** argv) {
   absl::SetProgramUsageMessage(
       "Times POEM against NumPy, the machine, and the size of the data.");
   absl::ParseCommandLine(argc, argv);
-  const auto targets = sortition::Run();
-  if (!targets.ok()) {
-    std::fprintf(stderr, "%s\n", targets.status().ToString().c_str());
-    return 1;
-  }
-  std::fputs(sortition::FormatTargets(*targets).c_str(), stdout);
-  return sortition::ExitCode(*targets);
+  return sortition::PrintTargets(sortition::Run());
 }

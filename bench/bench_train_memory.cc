@@ -268,11 +268,5 @@ int main(int argc, char** argv) {
   absl::SetProgramUsageMessage(
       "Trains on more tuples than fit memory; says what it took.");
   absl::ParseCommandLine(argc, argv);
-  const auto targets = sortition::Run();
-  if (!targets.ok()) {
-    std::fprintf(stderr, "%s\n", targets.status().ToString().c_str());
-    return 1;
-  }
-  std::fputs(sortition::FormatTargets(*targets).c_str(), stdout);
-  return sortition::ExitCode(*targets);
+  return sortition::PrintTargets(sortition::Run());
 }

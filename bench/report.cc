@@ -1,6 +1,7 @@
 #include "bench/report.h"
 
 #include <algorithm>
+#include <cstdio>
 
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
@@ -42,6 +43,15 @@ int ExitCode(std::span<const Target> targets) {
                      [](const Target& target) { return target.met(); })
              ? 0
              : 1;
+}
+
+int PrintTargets(const absl::StatusOr<std::vector<Target>>& targets) {
+  if (!targets.ok()) {
+    std::fprintf(stderr, "%s\n", targets.status().ToString().c_str());
+    return 1;
+  }
+  std::fputs(FormatTargets(*targets).c_str(), stdout);
+  return ExitCode(*targets);
 }
 
 }  // namespace sortition

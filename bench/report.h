@@ -4,6 +4,8 @@
 #include <string>
 #include <vector>
 
+#include "absl/status/statusor.h"
+
 namespace sortition {
 
 // A figure that must not be above its limit.
@@ -30,5 +32,9 @@ std::string FormatTargetsAsJson(std::span<const Target> targets);
 
 // 0 where all are met, otherwise 1.
 int ExitCode(std::span<const Target> targets);
+
+// What a benchmark without other formats ends with: prints the targets, or the
+// error to stderr; returns the exit code.
+int PrintTargets(const absl::StatusOr<std::vector<Target>>& targets);
 
 }  // namespace sortition
