@@ -103,6 +103,10 @@ std::string PolicyName(const model::v1::Policy& policy) {
       return "plackett_luce";
     case model::v1::Policy::kGameRanking:
       return "game_ranking";
+    case model::v1::Policy::kGameSubset:
+      return "game_subset";
+    case model::v1::Policy::kIndependentSubset:
+      return "independent_subset";
     case model::v1::Policy::kIndependentLabels:
       return "independent_labels";
     case model::v1::Policy::KIND_NOT_SET:

@@ -5,12 +5,13 @@
 
 namespace sortition {
 
-enum class ActionKind { kSelect, kRank };
+enum class ActionKind { kSelect, kRank, kSubset };
 
 // Selection of nothing.
 inline constexpr int32_t kAbstain = -1;
 
 // kSelect: one document_index, or kAbstain. kRank: document_index by rank.
+// kSubset: document indexes, ascending; may be empty.
 using Action = std::vector<int32_t>;
 
 }  // namespace sortition

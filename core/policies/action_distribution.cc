@@ -40,6 +40,8 @@ MakeActionDistribution(const model::v1::Policy& policy) {
     case model::v1::Policy::kGameRanking:
       return GameRankingDistribution::Create(alpha, epsilon,
                                              policy.game_ranking());
+    case model::v1::Policy::kGameSubset:
+    case model::v1::Policy::kIndependentSubset:
     case model::v1::Policy::kIndependentLabels:
       return absl::InvalidArgumentError(
           "policy kind is independent_labels, which cannot be served, must be "
@@ -53,8 +55,10 @@ MakeActionDistribution(const model::v1::Policy& policy) {
 }
 
 ActionKind ActionKindOf(const model::v1::Policy& policy) {
-  return policy.has_softmax_selection() ? ActionKind::kSelect
-                                        : ActionKind::kRank;
+  if (policy.has_softmax_selection()) return ActionKind::kSelect;
+  return policy.has_game_subset() || policy.has_independent_subset()
+             ? ActionKind::kSubset
+             : ActionKind::kRank;
 }
 
 std::unique_ptr<const ActionDistribution> MakeUniformDistribution(

@@ -39,10 +39,12 @@ struct DistributionScratch {
 };
 
 // What is drawn from: m >= 1 finite scores, not yet multiplied by the inverse
-// temperature. Views; top_k in [1, m] for rankings, ignored for selections.
+// temperature. Views; top_k in [1, m] for rankings and subsets of fixed size,
+// otherwise ignored.
 struct ScoredCandidates {
   std::span<const double> scores;
   std::optional<double> abstain_score;  // Set: abstaining is an action.
+  double threshold = 0;                 // kSubset: subtracted from every score.
   uint32_t top_k = 1;
   DistributionScratch* scratch = nullptr;  // Null: allocated by each call.
 };
