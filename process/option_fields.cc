@@ -62,6 +62,12 @@ size_t EditDistance(absl::string_view a, absl::string_view b) {
   return row[b.size()];
 }
 
+bool GivesWay(const OptionField* option) {
+  return std::any_of(
+      option->path.begin(), option->path.end(),
+      [](const FieldDescriptor* field) { return InfoOf(*field).gives_way(); });
+}
+
 std::string NearestOption(const std::vector<OptionField>& fields,
                           absl::string_view name) {
   std::string nearest;
@@ -105,6 +111,10 @@ absl::StatusOr<const OptionField*> FindOption(
     if (absl::EndsWith(field.name, absl::StrCat(".", wanted))) {
       matches.push_back(&field);
     }
+  }
+  if (matches.size() > 1 &&
+      !std::all_of(matches.begin(), matches.end(), GivesWay)) {
+    std::erase_if(matches, GivesWay);
   }
   if (matches.size() == 1) return matches[0];
   if (matches.empty()) {

@@ -24,19 +24,27 @@ namespace sortition {
 namespace {
 
 constexpr char kTrainHelp[] =
-    R"(sortition-trainer train: learn a better policy from logged decisions.
+    R"(sortition-trainer train: learn a better policy, from logs or from labels.
 
-Reads the tuple segments that the sidecar wrote (each a decision with its
-propensity and its reward), learns by counterfactual risk minimisation (POEM, or
-another --objective and --optimiser) for each point of a grid of lambda and l2,
-chooses the point by counterfactual validation, estimates its reward on a part
-of the tuples that it has not seen, and publishes the next version of the model
-only if the lower confidence bound of its improvement over the newest version in
-the store is positive. All versions' tuples train; only those that the newest
-version logged validate and test. --action=labels learns from what convert
-wrote; its models are not served.
+--learner=poem (the default) reads the tuple segments that the sidecar wrote
+(each a decision with its propensity and its reward), learns by counterfactual
+risk minimisation (POEM, or another --objective and --optimiser) for each point
+of a grid of lambda and l2, chooses the point by counterfactual validation,
+estimates its reward on a part of the tuples that it has not seen, and publishes
+the next version of the model only if the lower confidence bound of its
+improvement over the newest version in the store is positive. All versions'
+tuples train; only those that the newest version logged validate and test.
+--action=labels learns from what convert wrote; its models are not served.
+
+--learner=mpg reads queries with labelled candidates (LETOR/SVMlight with qid)
+and learns a prediction game of --game.measure. It chooses lambda by the
+expected measure on validation queries and publishes a policy that ranks or
+labels candidates, over an existing version only if its expected measure on test
+queries is better with confidence.
 
   sortition-trainer train --tuples=DIR --model_store=DIR [--model=NAME] ...
+  sortition-trainer train --learner=mpg --data=FILE[,FILE] --model_store=DIR
+      --game.measure=DCG|GRADED_DCG|PRECISION|F_BETA [--game.k=N] ...
   sortition-trainer train --config=FILE.textproto
 
 Exit status: 0 published (or would be, with --dry_run), 1 error, 3 the gate said
@@ -102,7 +110,8 @@ Exit status: 0 written, 1 error.
 std::string Usage() {
   std::string text =
       "Usage: sortition-trainer COMMAND [options]\n\n"
-      "  train      learn from tuple segments, evaluate, gate, publish\n"
+      "  train      learn from tuple segments or labels, evaluate, gate, "
+      "publish\n"
       "  fit        first model from labelled queries (LETOR/SVMlight)\n"
       "  calibrate  temperature at which it abstains as its rule does\n"
       "  convert    bandit tuples from multi-label data (SVMlight)\n\n"

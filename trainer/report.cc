@@ -3,6 +3,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "google/protobuf/util/json_util.h"
+#include "trainer/labelled_report.h"
 #include "trainer/left_out_report.h"
 #include "trainer/overlap_report.h"
 
@@ -118,6 +119,7 @@ void AppendEvaluation(const TrainReport& report, std::string* text) {
 }  // namespace
 
 std::string FormatReport(const TrainReport& report) {
+  if (report.has_labelled()) return FormatLabelledReport(report);
   std::string text;
   AppendTuples(report, &text);
   AppendGrid(report, &text);

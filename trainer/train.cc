@@ -20,6 +20,9 @@
 #include "io/model_store.h"
 #include "trainer/evaluate.h"
 #include "trainer/grid.h"
+#include "trainer/labelled_train.h"
+#include "trainer/learner_choice.h"
+#include "trainer/newest_version.h"
 #include "trainer/option_checks.h"
 #include "trainer/train_data.h"
 
@@ -32,6 +35,12 @@ using config::v1::TrainReport;
 absl::Status ValidateTrainOptions(const TrainOptions& options) {
   RETURN_IF_ERROR(ValidateModelName(options.model()));
   RETURN_IF_ERROR(ValidatePartsAndRewards(options));
+  constexpr double kLeastFraction = 0.01;
+  if (options.test_fraction() < kLeastFraction) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "test_fraction is ", options.test_fraction(), ", must be at least ",
+        kLeastFraction, " for learner ", options.learner()));
+  }
   RETURN_IF_ERROR(ValidatePoemOptions(options.poem()));
   if (!options.action().empty() && options.action() != "select" &&
       options.action() != "rank" && options.action() != "labels") {
@@ -39,23 +48,6 @@ absl::Status ValidateTrainOptions(const TrainOptions& options) {
         "action is '", options.action(), "', must be select, rank or labels"));
   }
   return absl::OkStatus();
-}
-
-// Of the model in the store; 0, the uniform policy that is served without a
-// model, where there is none.
-absl::StatusOr<uint64_t> NewestVersion(const TrainOptions& options,
-                                       const ModelStore& store) {
-  ASSIGN_OR_RETURN(const auto versions, store.ListVersions(options.model()));
-  return versions.empty() ? 0 : versions.back();
-}
-
-// Nothing where there is no version.
-absl::StatusOr<std::optional<StoredModel>> LoadNewest(
-    const TrainOptions& options, const ModelStore& store) {
-  ASSIGN_OR_RETURN(const uint64_t newest, NewestVersion(options, store));
-  if (newest == 0) return std::nullopt;
-  ASSIGN_OR_RETURN(StoredModel stored, store.Load(options.model(), newest));
-  return stored;
 }
 
 absl::Status CheckRewardsDiffer(const TrainOptions& options,
@@ -202,26 +194,12 @@ void FillCounts(const TrainData& data, TrainReport* report) {
   }
 }
 
-// Another trainer may have published while this one learned: then the gate
-// compared with a version that is not the one to be replaced any more.
-absl::Status CheckStillNewest(const TrainOptions& options,
-                              const ModelStore& store, uint64_t baseline) {
-  ASSIGN_OR_RETURN(const uint64_t newest, NewestVersion(options, store));
-  if (newest == baseline || options.force()) return absl::OkStatus();
-  return absl::FailedPreconditionError(absl::StrCat(
-      "version ", newest, " of model '", options.model(),
-      "' was published meanwhile; the new model was compared with version ",
-      baseline, ", must be compared with the newest"));
-}
-
-}  // namespace
-
-absl::StatusOr<TrainReport> Train(const TrainOptions& options) {
+absl::StatusOr<TrainReport> TrainFromTuples(const TrainOptions& options) {
   const auto start = std::chrono::steady_clock::now();
   RETURN_IF_ERROR(ValidateTrainOptions(options));
   const ModelStore store(options.model_store());
   ASSIGN_OR_RETURN(const std::optional<StoredModel> newest,
-                   LoadNewest(options, store));
+                   LoadNewest(options.model(), store));
   const uint64_t baseline = newest.has_value() ? newest->model.version() : 0;
   ASSIGN_OR_RETURN(const std::unique_ptr<TrainData> read,
                    ReadTrainData(options, newest));
@@ -247,7 +225,9 @@ absl::StatusOr<TrainReport> Train(const TrainOptions& options) {
   evaluation->set_verdict(WithReservation(
       Verdict(options, baseline, counts, *evaluation, passed), *evaluation));
   if (publish) {
-    RETURN_IF_ERROR(CheckStillNewest(options, store, baseline));
+    if (!options.force()) {
+      RETURN_IF_ERROR(CheckStillNewest(options.model(), store, baseline));
+    }
     ASSIGN_OR_RETURN(const uint64_t version,
                      store.Publish(model, evaluation, data.Warmup()));
     report.set_version(version);
@@ -256,6 +236,18 @@ absl::StatusOr<TrainReport> Train(const TrainOptions& options) {
       std::chrono::duration<double>(std::chrono::steady_clock::now() - start)
           .count());
   return report;
+}
+
+}  // namespace
+
+absl::StatusOr<TrainReport> Train(const TrainOptions& given) {
+  ASSIGN_OR_RETURN(const LearnerInfo learner, ChooseLearner(given));
+  if (learner.make_labelled != nullptr) return TrainLabelled(given, learner);
+  TrainOptions options = given;
+  if (options.has_threads() && !options.poem().has_threads()) {
+    options.mutable_poem()->set_threads(options.threads());
+  }
+  return TrainFromTuples(options);
 }
 
 }  // namespace sortition

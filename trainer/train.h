@@ -1,5 +1,6 @@
 #pragma once
-// sortition-trainer train: read, learn, evaluate, gate, publish.
+// sortition-trainer train: read, learn, evaluate, gate, publish. From labelled
+// queries: labelled_train.h.
 #include "absl/status/statusor.h"
 #include "sortition/config/v1/trainer.pb.h"
 

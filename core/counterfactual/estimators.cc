@@ -4,6 +4,7 @@
 #include <cmath>
 #include <iterator>
 #include <limits>
+#include <numbers>
 
 #include "core/base/check.h"
 
@@ -47,6 +48,34 @@ double NormalQuantile(double probability) {
     (below < probability ? low : high) = middle;
   }
   return (low + high) / 2;
+}
+
+double StudentQuantile(double probability, uint64_t freedom) {
+  CHECK(probability > 0.5 && probability < 1);
+  CHECK(freedom >= 1);
+  // P(|T| < t) for θ = atan(t / √ν): of c = cos θ, the terms 1, c² 1/2,
+  // c⁴ (1·3)/(2·4), .. below c^ν where ν is even; c, c³ 2/3, .. where it is
+  // odd.
+  const auto within = [freedom](double angle) {
+    const double cosine2 = std::cos(angle) * std::cos(angle);
+    const bool odd = freedom % 2 == 1;
+    double term = odd ? std::cos(angle) : 1;
+    double sum = 0;
+    for (uint64_t power = odd ? 1 : 0; power + 2 <= freedom; power += 2) {
+      sum += term;
+      const auto k = static_cast<double>(power);
+      term *= cosine2 * (k + 1) / (k + 2);
+    }
+    sum *= std::sin(angle);
+    return odd ? 2 / std::numbers::pi * (angle + sum) : sum;
+  };
+  double low = 0;
+  double high = std::numbers::pi / 2;
+  for (int step = 0; step < 60; ++step) {
+    const double middle = (low + high) / 2;
+    (within(middle) < 2 * probability - 1 ? low : high) = middle;
+  }
+  return std::tan(low) * std::sqrt(static_cast<double>(freedom));
 }
 
 OffPolicyEstimator::OffPolicyEstimator(double clip) : clip_(clip) {

@@ -123,7 +123,8 @@ absl::StatusOr<GameResult> TrainGame(GameObjective* objective, double lambda,
 absl::StatusOr<GamePath> TrainGamePath(std::span<const GameQuery> training,
                                        std::span<const GameQuery> validation,
                                        const GameOptions& options,
-                                       const ParallelFor& parallel_for) {
+                                       const ParallelFor& parallel_for,
+                                       const GamePointCallback& on_point) {
   ASSIGN_OR_RETURN(const auto objective,
                    GameObjective::Create(training, options, parallel_for));
   ASSIGN_OR_RETURN(const auto judge,
@@ -145,6 +146,7 @@ absl::StatusOr<GamePath> TrainGamePath(std::span<const GameQuery> training,
     ASSIGN_OR_RETURN(point.validation,
                      judge->ExpectedScore(point.result.theta));
     start = point.result.theta;
+    if (on_point) on_point(point);
     path.points.push_back(std::move(point));
   }
   for (size_t p = 1; p < path.points.size(); ++p) {

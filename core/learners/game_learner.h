@@ -6,6 +6,7 @@
 // the smoothed adversary, whose objective has none; then, and for measures that
 // have no smoothed adversary at once, by cutting planes [TeoEtAl10] from all
 // that has been seen.
+#include <functional>
 #include <span>
 #include <string>
 #include <vector>
@@ -38,6 +39,9 @@ struct GamePathPoint {
   GameResult result;
   double validation = 0;  // Mean measure in expectation, higher is better.
 };
+using GamePointCallback = std::function<void(const GamePathPoint&)>;
+inline constexpr size_t kNumDefaultLambdas = 13;  // C = 2^-6 .. 2^6.
+
 struct GamePath {
   std::vector<GamePathPoint> points;  // By falling lambda.
   size_t chosen = 0;                  // Of the largest `validation`; the first.
@@ -48,9 +52,11 @@ struct GamePath {
 // on `validation`. A θ is judged by the measure that its equilibrium strategies
 // have in expectation: they are what is served, it needs no draws, and it is a
 // smoother function of θ than the measure of the most probable action.
+// `on_point` is called after each λ.
 absl::StatusOr<GamePath> TrainGamePath(std::span<const GameQuery> training,
                                        std::span<const GameQuery> validation,
                                        const config::v1::GameOptions& options,
-                                       const ParallelFor& parallel_for);
+                                       const ParallelFor& parallel_for,
+                                       const GamePointCallback& on_point = {});
 
 }  // namespace sortition

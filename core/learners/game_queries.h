@@ -7,16 +7,12 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "core/data/candidates.h"
+#include "core/data/labelled_items.h"
 #include "sortition/config/v1/learner.pb.h"
 
 namespace sortition {
 
-// A view: what it was made from must outlive it.
-struct GameQuery {
-  Candidates items;
-  std::span<const uint32_t> relevances;  // One per item.
-};
+using GameQuery = LabelledItems;
 
 // GameOptions as the games need them.
 struct GameTask {

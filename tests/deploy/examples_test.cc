@@ -7,6 +7,7 @@
 #include "sortition/config/v1/sidecar.pb.h"
 #include "sortition/config/v1/trainer.pb.h"
 #include "tests/testing/status_matchers.h"
+#include "trainer/learner_choice.h"
 
 namespace sortition {
 namespace {
@@ -33,6 +34,22 @@ TEST(ExamplesTest, AreCompleteAndLeadFromOneProcessToTheNext) {
   EXPECT_EQ(sidecar.tuples(), trainer.tuples());
   EXPECT_EQ(trainer.model_store(), server.model_store());
   EXPECT_EQ(trainer.model(), server.default_model());
+  EXPECT_OK(ChooseLearner(trainer));
+}
+
+// Learns from labels for the same server.
+TEST(ExamplesTest, PredictionGamesAreTrainedForTheServersModel) {
+  const auto server =
+      ParseExample<config::v1::ServerOptions>("server.textproto");
+  const auto mpg = ParseExample<config::v1::TrainOptions>("mpg.textproto");
+  EXPECT_EQ(mpg.model_store(), server.model_store());
+  EXPECT_EQ(mpg.model(), server.default_model());
+  ASSERT_OK_AND_ASSIGN(const LearnerInfo info, ChooseLearner(mpg));
+  ASSERT_OK_AND_ASSIGN(
+      const auto learner,
+      info.make_labelled(OwnOptions(info, mpg),
+                         {.num_features = 46, .max_relevance = 2}));
+  EXPECT_EQ(learner->measure().Name(), "DCG@10");
 }
 
 }  // namespace

@@ -1,0 +1,74 @@
+#pragma once
+// What a served policy is worth on labelled queries: its measure in expectation
+// over its draws, computed where that has a closed form.
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "core/data/labelled_items.h"
+#include "core/games/discounts.h"
+#include "core/games/sized_set_marginals.h"
+#include "core/learners/label_measure.h"
+#include "core/policies/linear_policy.h"
+#include "sortition/model/v1/model.pb.h"
+
+namespace sortition {
+
+// Immutable, thread-safe.
+//  - Game rankings of the measure's own discounts, without Plackett-Luce:
+//    Σ d_i y_i, mixed with uniform. Others by draws.
+//  - Subsets: F-beta and precision are linear given how large the set is, so
+//    that the inclusion probabilities by size are enough. Independent ones: the
+//    numbers of relevant and other members are independent sums of coins.
+class ExpectedMeasure {
+ public:
+  static constexpr uint32_t kDraws = 256;
+
+  // `weights`: one per feature of the queries. InvalidArgument where the policy
+  // cannot be served; FailedPrecondition where the measure is of another kind
+  // of action: of rankings for sets, of k-sets for sets of any size.
+  static absl::StatusOr<ExpectedMeasure> Create(const model::v1::Policy& policy,
+                                                std::vector<double> weights,
+                                                LabelMeasure measure);
+
+  // A query's value is the mean of so many draws; 0: exact (for F_BETA games,
+  // of the strategy that is served, however exactly it solves the game).
+  uint32_t num_draws() const { return num_draws_; }
+
+  // Draws are a function of `seed`. InvalidArgument where scores are beyond
+  // what can be played.
+  absl::StatusOr<double> Of(const LabelledItems& query, uint64_t seed) const;
+
+ private:
+  ExpectedMeasure(const model::v1::Policy& policy, std::vector<double> weights,
+                  LabelMeasure measure);
+
+  absl::StatusOr<double> ByDraws(const LabelledItems& query,
+                                 uint64_t seed) const;
+  // Of y, the gains, and s, the scores.
+  absl::StatusOr<double> OfRanking(std::span<const double> gains,
+                                   std::span<const double> scores) const;
+  absl::StatusOr<double> OfSubset(std::span<const double> gains,
+                                  std::span<const double> scores) const;
+  // The game's strategy, without the uniform part.
+  absl::StatusOr<std::vector<SizedSetMarginals>> PlaySubset(
+      std::span<const double> scores) const;
+  double OfSets(std::span<const double> gains,
+                const std::vector<SizedSetMarginals>& sets) const;
+  Discounts DiscountsOf(size_t num_items) const;
+
+  model::v1::Policy policy_;
+  std::vector<double> weights_;
+  LabelMeasure measure_;
+  uint32_t num_draws_ = 0;
+  std::shared_ptr<const LinearPolicy> drawn_;  // Where num_draws_ > 0.
+};
+
+// Mean F-beta of a set that each item joins independently with its probability;
+// gains of 0 or 1. O(n²).
+double IndependentFBeta(double beta, std::span<const double> gains,
+                        std::span<const double> probabilities);
+
+}  // namespace sortition

@@ -1,0 +1,40 @@
+#pragma once
+// What labelled queries are learned for: the measure of an action on a query's
+// labels.
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "core/data/action.h"
+
+namespace sortition {
+
+struct LabelMeasure {
+  enum class Kind {
+    kPrecision,  // Relevant ones among the first k, or in a set of k; over k.
+    kDcg,        // Σ gain / log2(rank + 2) over the first k ranks; k = 0: all.
+    kFBeta,      // Of a set; 1 where it is empty and nothing is relevant.
+  };
+  Kind kind = Kind::kDcg;
+  uint32_t k = 0;
+  double beta = 1;
+  // [relevance]: what a label counts, within [0, 1]; 0 or 1 but for graded DCG.
+  std::vector<double> gains;
+
+  // For people: "P@5", "DCG", "graded DCG@10", "F1".
+  std::string Name() const;
+};
+
+// Of a ranking (kRank) or a subset (kSubset) of the items, in document_indexes,
+// given their relevances. Requires relevances below gains.size(); kRank for
+// kDcg, kSubset for kFBeta.
+double EvaluateAction(const LabelMeasure& measure,
+                      std::span<const uint32_t> relevances,
+                      std::span<const int32_t> action);
+
+// F-beta of a set of `size` items, `hits` of them among the `num_positives`
+// relevant ones; for a mean of sets of one size, their mean hits.
+double FBeta(double beta, double size, double num_positives, double hits);
+
+}  // namespace sortition

@@ -1,0 +1,102 @@
+#pragma once
+// The frame of learners from labelled queries: each is one file with a factory
+// that learners.cc lists. The trainer reads, splits, compares, publishes; it
+// does not know which learner it runs.
+//
+// What is learned is linear: s = w·x, and an action's policy around it. A
+// learner that needs a threshold of relevance asks for a constant feature,
+// which the trainer appends to every item; its weight, negated, is the
+// threshold.
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "core/base/parallel.h"
+#include "core/data/action.h"
+#include "core/data/labelled_items.h"
+#include "core/learners/label_measure.h"
+#include "google/protobuf/message.h"
+#include "sortition/config/v1/learner.pb.h"
+#include "sortition/model/v1/model.pb.h"
+
+namespace sortition {
+
+// What is true of all queries.
+struct LabelledShape {
+  uint32_t num_features = 0;   // Without a constant one.
+  uint32_t max_relevance = 0;  // The largest there is.
+};
+
+// A point of the learner's grid.
+struct LabelledPoint {
+  double lambda = 0;
+  double objective = 0;
+  std::optional<double> dual_bound;  // The minimum is not below it.
+  uint32_t passes = 0;               // Over the training queries.
+  double validation = 0;  // Mean measure in expectation, higher is better.
+  std::string termination;
+};
+
+struct LabelledTask {
+  std::span<const LabelledItems> training;
+  std::span<const LabelledItems> validation;  // What chooses the point.
+  ParallelFor parallel_for = SerialFor;
+  // After a pass over the queries; when a point is done. May be empty.
+  std::function<void()> on_pass = {};
+  std::function<void(const LabelledPoint&)> on_point = {};
+};
+
+struct LabelledResult {
+  std::vector<double> weights;  // Of the chosen point; one per feature.
+  std::vector<LabelledPoint> points;
+  size_t chosen = 0;
+};
+
+// What the caller says of the policy.
+struct LabelledPolicyTask {
+  ActionKind action_kind = ActionKind::kRank;  // kRank or kSubset.
+  double uniform_mixture = 0;
+  double threshold = 0;  // Of relevance, in units of s.
+  config::v1::GamePolicyOptions game;
+};
+
+// Immutable.
+class LabelledLearner {
+ public:
+  virtual ~LabelledLearner() = default;
+
+  // As in force, defaults that depend on the data filled in.
+  virtual const google::protobuf::Message& options() const = 0;
+  // What it learns for; policies are compared by it.
+  virtual LabelMeasure measure() const = 0;
+  virtual bool needs_constant() const { return false; }
+  virtual ActionKind default_action() const { return ActionKind::kRank; }
+  // How near the minimum each point is to be; 0: it has no dual bound.
+  virtual double gap_tolerance() const { return 0; }
+  // Bounds of LabelledTask::on_pass calls and of points, for progress.
+  virtual uint32_t most_passes_per_point() const = 0;
+  virtual size_t num_points() const = 0;
+
+  // Deterministic, whatever parallel_for is. InvalidArgument or
+  // FailedPrecondition where nothing can be learned from the data.
+  virtual absl::StatusOr<LabelledResult> Train(
+      const LabelledTask& task) const = 0;
+
+  // The policy of s. InvalidArgument for an action that the learner's measure
+  // has no policy for, and for options without meaning.
+  virtual absl::StatusOr<model::v1::Policy> MakePolicy(
+      const LabelledPolicyTask& task) const = 0;
+};
+
+// From the learner's options, InvalidArgument where they contradict each other
+// or the data.
+using LabelledLearnerFactory =
+    absl::StatusOr<std::unique_ptr<LabelledLearner>> (*)(
+        const google::protobuf::Message& options, const LabelledShape& shape);
+
+}  // namespace sortition

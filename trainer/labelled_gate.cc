@@ -1,0 +1,176 @@
+#include "trainer/labelled_gate.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <string>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "core/base/status_macros.h"
+#include "core/counterfactual/estimators.h"
+#include "core/counterfactual/moments.h"
+#include "core/learners/expected_measure.h"
+#include "core/metrics/letor_metrics.h"
+
+namespace sortition {
+namespace {
+
+using config::v1::LabelledReport;
+
+// With 0 for a constant feature, which policies do not have.
+std::vector<double> WeightsOf(const GateTask& task,
+                              const model::v1::Model& model) {
+  std::vector<double> weights(model.weights().begin(), model.weights().end());
+  weights.resize(task.queries[0].items.num_features(), 0);
+  return weights;
+}
+
+absl::StatusOr<ExpectedMeasure> MeasureOf(const GateTask& task,
+                                          const model::v1::Model& model) {
+  return ExpectedMeasure::Create(model.policy(), WeightsOf(task, model),
+                                 task.measure);
+}
+
+// Of every query.
+absl::StatusOr<std::vector<double>> Measure(const GateTask& task,
+                                            const ExpectedMeasure& measure) {
+  std::vector<double> values(task.queries.size());
+  std::vector<absl::Status> statuses(task.queries.size());
+  task.parallel_for(values.size(), [&](size_t j) {
+    const auto value = measure.Of(task.queries[j], j);
+    statuses[j] = value.status();
+    if (value.ok()) values[j] = *value;
+  });
+  for (const absl::Status& status : statuses) RETURN_IF_ERROR(status);
+  return values;
+}
+
+void SetMean(const std::vector<double>& values, double confidence,
+             model::v1::Estimate* estimate) {
+  Moments moments;
+  for (const double value : values) moments.Add(value);
+  // Of fewer than two values nothing is known.
+  double slack = HUGE_VAL;
+  if (values.size() > 1) {
+    slack = StudentQuantile((1 + confidence) / 2, values.size() - 1) *
+            std::sqrt(moments.variance() / static_cast<double>(values.size()));
+  }
+  estimate->set_value(moments.mean());
+  estimate->set_lower(moments.mean() - slack);
+  estimate->set_upper(moments.mean() + slack);
+  estimate->set_confidence(confidence);
+}
+
+// Means of LETOR's metrics of the order by falling score, ties by index: the
+// most probable order of a ranking policy.
+LetorMetrics QualityOf(const GateTask& task, const model::v1::Model& model) {
+  const std::vector<double> weights = WeightsOf(task, model);
+  LetorMetrics mean;
+  mean.ndcg.resize(10);
+  mean.precision.resize(10);
+  const auto share = 1 / static_cast<double>(task.queries.size());
+  for (const LabelledItems& query : task.queries) {
+    const size_t n = query.relevances.size();
+    std::vector<uint32_t> order(n);
+    std::iota(order.begin(), order.end(), 0u);
+    std::vector<double> scores(n);
+    query.items.Scores(order, weights, scores);
+    std::stable_sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) {
+      return scores[a] > scores[b];
+    });
+    std::vector<int> ranked;
+    for (const uint32_t item : order) {
+      ranked.push_back(static_cast<int>(query.relevances[item]));
+    }
+    const LetorMetrics metrics = EvaluateLetor(ranked);
+    for (size_t k = 0; k < 10; ++k) {
+      mean.ndcg[k] += share * metrics.ndcg[k];
+      mean.precision[k] += share * metrics.precision[k];
+    }
+    mean.mean_ndcg += share * metrics.mean_ndcg;
+    mean.average_precision += share * metrics.average_precision;
+  }
+  return mean;
+}
+
+void AddQuality(const LetorMetrics& metrics,
+                const std::optional<LetorMetrics>& old,
+                LabelledReport* report) {
+  const auto add = [&](const std::string& name, const auto& get) {
+    LabelledReport::Quality* row = report->add_quality();
+    row->set_name(name);
+    row->set_value(get(metrics));
+    if (old.has_value()) row->set_old_value(get(*old));
+  };
+  using Metrics = const LetorMetrics&;
+  for (size_t k = 1; k <= 10; ++k) {
+    add(absl::StrCat("NDCG@", k), [k](Metrics m) { return m.ndcg[k - 1]; });
+  }
+  add("mean NDCG", [](Metrics m) { return m.mean_ndcg; });
+  for (const size_t k : {1, 5, 10}) {
+    add(absl::StrCat("P@", k), [k](Metrics m) { return m.precision[k - 1]; });
+  }
+  add("MAP", [](Metrics m) { return m.average_precision; });
+}
+
+// Unset where it is all right.
+std::string WhyIncomparable(const GateTask& task,
+                            const absl::StatusOr<ExpectedMeasure>& old) {
+  const uint32_t features = task.old->model.num_features();
+  if (features != task.model.num_features()) {
+    return absl::StrCat("it has ", features, " features, the new one has ",
+                        task.model.num_features());
+  }
+  if (!old.ok()) return std::string(old.status().message());
+  if (task.queries.size() < kFewestGateQueries) {
+    return absl::StrCat("there are ", task.queries.size(),
+                        " queries to compare on, must be at least ",
+                        kFewestGateQueries);
+  }
+  return "";
+}
+
+bool HasScores(const model::v1::Model& model) {
+  return !model.policy().has_independent_labels();
+}
+
+}  // namespace
+
+absl::StatusOr<bool> PassesGate(const GateTask& task, LabelledReport* report) {
+  ASSIGN_OR_RETURN(const ExpectedMeasure measure, MeasureOf(task, task.model));
+  ASSIGN_OR_RETURN(const std::vector<double> values, Measure(task, measure));
+  SetMean(values, task.confidence, report->mutable_new_measure());
+  report->set_new_draws(measure.num_draws());
+  const LetorMetrics quality = QualityOf(task, task.model);
+  report->set_old_version(task.old.has_value() ? task.old->model.version() : 0);
+  if (!task.old.has_value()) {
+    AddQuality(quality, std::nullopt, report);
+    return true;
+  }
+  const model::v1::Model& old = task.old->model;
+  std::optional<LetorMetrics> old_quality;
+  absl::StatusOr<ExpectedMeasure> old_measure =
+      absl::FailedPreconditionError("");
+  if (old.num_features() == task.model.num_features() && HasScores(old)) {
+    old_quality = QualityOf(task, old);
+    old_measure = MeasureOf(task, old);
+  }
+  AddQuality(quality, old_quality, report);
+  const std::string why = WhyIncomparable(task, old_measure);
+  if (!why.empty()) {
+    report->set_incomparable(why);
+    return false;
+  }
+  ASSIGN_OR_RETURN(const std::vector<double> old_values,
+                   Measure(task, *old_measure));
+  SetMean(old_values, task.confidence, report->mutable_old_measure());
+  report->set_old_draws(old_measure->num_draws());
+  std::vector<double> differences(values);
+  for (size_t j = 0; j < values.size(); ++j) differences[j] -= old_values[j];
+  SetMean(differences, task.confidence, report->mutable_difference());
+  return report->difference().lower() > 0;
+}
+
+}  // namespace sortition

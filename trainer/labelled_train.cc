@@ -1,0 +1,314 @@
+#include "trainer/labelled_train.h"
+
+#include <algorithm>
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
+#include "core/base/status_macros.h"
+#include "io/model_store.h"
+#include "trainer/labelled_data.h"
+#include "trainer/labelled_gate.h"
+#include "trainer/learner_choice.h"
+#include "trainer/newest_version.h"
+#include "trainer/progress.h"
+#include "trainer/threads.h"
+
+namespace sortition {
+namespace {
+
+using config::v1::LabelledReport;
+using config::v1::TrainOptions;
+using config::v1::TrainReport;
+using Clock = std::chrono::steady_clock;
+
+constexpr uint32_t kDefaultThreads = 2;
+constexpr size_t kMostWarmupBytes = size_t{64} << 20;
+
+double SecondsSince(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+absl::Status ValidateOptions(const TrainOptions& options) {
+  RETURN_IF_ERROR(ValidateModelName(options.model()));
+  const double held =
+      (options.validation_size() > 0 ? 0 : options.validation_fraction()) +
+      (options.test_size() > 0 ? 0 : options.test_fraction());
+  if (held >= 1) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "validation_fraction + test_fraction is ", held, ", must be below 1"));
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<ActionKind> ActionOf(const TrainOptions& options,
+                                    const LabelledLearner& learner) {
+  if (options.action().empty()) return learner.default_action();
+  if (options.action() == "rank") return ActionKind::kRank;
+  if (options.action() == "label") return ActionKind::kSubset;
+  return absl::InvalidArgumentError(
+      absl::StrCat("action is '", options.action(),
+                   "', must be rank or label for learner ", options.learner()));
+}
+
+LabelledPolicyTask PolicyTask(const TrainOptions& options, ActionKind action,
+                              double threshold) {
+  return {.action_kind = action,
+          .uniform_mixture = options.uniform_mixture(),
+          .threshold = threshold,
+          .game = options.game_policy()};
+}
+
+// The run's parts, in the order in which they come to be.
+struct Run {
+  TrainOptions options;  // In force.
+  std::unique_ptr<LabelledLearner> learner = nullptr;
+  ActionKind action = ActionKind::kRank;
+  LabelledData data = {};
+  std::vector<LabelledItems> training = {};
+  std::vector<LabelledItems> validation = {};
+  std::vector<LabelledItems> test = {};
+};
+
+// All that can be refused before anything is learned.
+absl::StatusOr<Run> Prepare(const TrainOptions& options,
+                            const LearnerInfo& info) {
+  Run run{.options = options};
+  ASSIGN_OR_RETURN(run.data, ReadLabelledData(options));
+  ASSIGN_OR_RETURN(run.learner, info.make_labelled(OwnOptions(info, options),
+                                                   run.data.shape));
+  SetOwnOptions(info, run.learner->options(), &run.options);
+  ASSIGN_OR_RETURN(run.action, ActionOf(options, *run.learner));
+  RETURN_IF_ERROR(
+      run.learner->MakePolicy(PolicyTask(options, run.action, 0)).status());
+  if (run.learner->needs_constant()) AppendConstant(&run.data);
+  run.training = ViewsOf(run.data.training, run.data);
+  run.validation = ViewsOf(run.data.validation, run.data);
+  run.test = ViewsOf(run.data.test, run.data);
+  return run;
+}
+
+ParallelFor ThreadsOf(const Run& run) {
+  return OnThreads(run.options.has_threads() ? run.options.threads()
+                                             : kDefaultThreads);
+}
+
+void Describe(const LabelledPoint& point, double seconds,
+              LabelledReport* report) {
+  LabelledReport::Point* row = report->add_points();
+  row->set_lambda(point.lambda);
+  row->set_objective(point.objective);
+  if (point.dual_bound.has_value()) {
+    row->set_dual_bound(*point.dual_bound);
+    row->set_gap(point.objective - *point.dual_bound);
+  }
+  row->set_passes(point.passes);
+  row->set_seconds(seconds);
+  row->set_validation(point.validation);
+  row->set_termination(point.termination);
+}
+
+absl::StatusOr<LabelledResult> Learn(const Run& run, LabelledReport* report) {
+  const LabelledLearner& learner = *run.learner;
+  const uint64_t most = learner.most_passes_per_point();
+  Progress progress("training", "passes", most * learner.num_points());
+  uint64_t passes = 0;  // Of the point.
+  Clock::time_point start = Clock::now();
+  LabelledTask task{.training = run.training,
+                    .validation = run.validation,
+                    .parallel_for = ThreadsOf(run)};
+  task.on_pass = [&] {
+    if (passes++ < most) progress.Add(1);
+  };
+  task.on_point = [&](const LabelledPoint& point) {
+    // What early stopping saved counts as done.
+    progress.Add(most - std::min(most, passes));
+    passes = 0;
+    Describe(point, SecondsSince(start), report);
+    start = Clock::now();
+  };
+  ASSIGN_OR_RETURN(LabelledResult result, learner.Train(task));
+  report->mutable_points(static_cast<int>(result.chosen))->set_chosen(true);
+  return result;
+}
+
+// The constant's weight is the negated threshold.
+absl::StatusOr<model::v1::Model> MakeModel(const Run& run,
+                                           LabelledResult result,
+                                           LabelledReport* report) {
+  double threshold = 0;
+  if (run.data.has_constant) {
+    threshold = -result.weights.back();
+    result.weights.pop_back();
+    report->set_threshold(threshold);
+  }
+  model::v1::Model model;
+  model.set_name(run.options.model());
+  ASSIGN_OR_RETURN(
+      *model.mutable_policy(),
+      run.learner->MakePolicy(PolicyTask(run.options, run.action, threshold)));
+  model.set_num_features(run.data.shape.num_features);
+  model.mutable_weights()->Add(result.weights.begin(), result.weights.end());
+  model::v1::Provenance* provenance = model.mutable_provenance();
+  provenance->set_learner(run.options.learner());
+  provenance->set_options(run.options.ShortDebugString());
+  provenance->set_created_time_us(absl::ToUnixMicros(absl::Now()));
+  provenance->set_num_tuples(run.training.size());
+  return model;
+}
+
+void FillCounts(const Run& run, TrainReport* report) {
+  report->set_model(run.options.model());
+  LabelledReport* labelled = report->mutable_labelled();
+  labelled->set_learner(run.options.learner());
+  labelled->set_action(run.action == ActionKind::kRank ? "rank" : "label");
+  labelled->set_measure(run.learner->measure().Name());
+  labelled->set_training_queries(run.training.size());
+  labelled->set_validation_queries(run.validation.size());
+  labelled->set_test_queries(run.test.size());
+  labelled->set_candidates(run.data.num_candidates);
+  labelled->set_num_features(run.data.shape.num_features);
+  labelled->set_gap_tolerance(run.learner->gap_tolerance());
+  labelled->set_part(run.test.empty() ? "validation" : "test");
+}
+
+// What of the report has a place in evaluation.pb.
+model::v1::Evaluation ToEvaluation(const LabelledReport& report) {
+  model::v1::Evaluation evaluation;
+  evaluation.set_measure(report.measure());
+  evaluation.set_train_tuples(report.training_queries());
+  evaluation.set_validation_tuples(report.validation_queries());
+  evaluation.set_test_tuples(report.test_queries());
+  *evaluation.mutable_measured_reward() = report.new_measure();
+  if (report.has_difference()) {
+    *evaluation.mutable_logging_reward() = report.old_measure();
+    *evaluation.mutable_improvement() = report.difference();
+  }
+  for (const LabelledReport::Point& point : report.points()) {
+    auto* row = evaluation.add_grid();
+    row->set_lambda(point.lambda());
+    row->set_validation_reward(point.validation());
+    row->set_train_objective(point.objective());
+    row->set_iterations(point.passes());
+    row->set_chosen(point.chosen());
+    row->set_termination(point.termination());
+    row->set_objective(report.measure());
+    if (point.has_gap()) row->set_gap(point.gap());
+  }
+  return evaluation;
+}
+
+std::string Verdict(const TrainOptions& options, const LabelledReport& report,
+                    bool passed) {
+  const std::string result = options.dry_run() ? "Nothing published (dry run)"
+                             : passed          ? "Published"
+                             : options.force() ? "Published by --force"
+                                               : "Not published";
+  if (report.old_version() == 0) {
+    return absl::StrFormat(
+        "%s: there is no version of model '%s' to compare with.", result,
+        options.model());
+  }
+  if (report.has_incomparable()) {
+    return absl::StrFormat("%s: version %d cannot be compared: %s.", result,
+                           report.old_version(), report.incomparable());
+  }
+  const auto& difference = report.difference();
+  return absl::StrFormat(
+      "%s: with %g %% confidence the new policy's %s per query is %s %.4g "
+      "%s than that of version %d (difference %.4g, %s part).",
+      result, 100 * options.confidence(), report.measure(),
+      passed ? "at least" : "up to",
+      passed ? difference.lower() : -difference.lower(),
+      passed ? "more" : "less", report.old_version(), difference.value(),
+      report.part());
+}
+
+// As `fit` stores them; without a constant feature.
+std::vector<log::v1::Decision> WarmupQueries(const Run& run,
+                                             const model::v1::Model& model) {
+  std::vector<log::v1::Decision> warmup;
+  const uint32_t d = model.num_features();
+  size_t bytes = 0;
+  for (size_t j = 0; j < run.training.size(); ++j) {
+    const Candidates& items = run.training[j].items;
+    bytes += sizeof(float) * d * items.num_candidates();
+    if (warmup.size() >= run.options.warmup_queries() ||
+        bytes > kMostWarmupBytes) {
+      break;
+    }
+    log::v1::Decision& decision = warmup.emplace_back();
+    decision.set_decision_id(absl::StrCat("warmup-", run.data.training[j].id));
+    decision.set_model(run.options.model());
+    decision.set_num_candidates(items.num_candidates());
+    decision.set_num_features(d);
+    if (run.action == ActionKind::kRank) {
+      decision.set_action_kind(log::v1::RANK);
+      decision.set_top_k(items.num_candidates());
+    } else {
+      decision.set_action_kind(log::v1::SUBSET);
+      decision.set_top_k(
+          std::min(model.policy().game_subset().k(), items.num_candidates()));
+    }
+    for (uint32_t i = 0; i < items.num_candidates(); ++i) {
+      const auto row = items.values().subspan(i * items.num_features(), d);
+      decision.mutable_dense_values()->Add(row.begin(), row.end());
+    }
+  }
+  return warmup;
+}
+
+}  // namespace
+
+absl::StatusOr<TrainReport> TrainLabelled(const TrainOptions& options,
+                                          const LearnerInfo& learner) {
+  const auto start = Clock::now();
+  RETURN_IF_ERROR(ValidateOptions(options));
+  const ModelStore store(options.model_store());
+  ASSIGN_OR_RETURN(const std::optional<StoredModel> newest,
+                   LoadNewest(options.model(), store));
+  ASSIGN_OR_RETURN(const Run run, Prepare(options, learner));
+  TrainReport report;
+  FillCounts(run, &report);
+  LabelledReport* labelled = report.mutable_labelled();
+  ASSIGN_OR_RETURN(LabelledResult learned, Learn(run, labelled));
+  ASSIGN_OR_RETURN(const model::v1::Model model,
+                   MakeModel(run, std::move(learned), labelled));
+  ASSIGN_OR_RETURN(
+      const bool passed,
+      PassesGate({.queries = run.test.empty() ? run.validation : run.test,
+                  .measure = run.learner->measure(),
+                  .model = model,
+                  .old = newest,
+                  .confidence = options.confidence(),
+                  .parallel_for = ThreadsOf(run)},
+                 labelled));
+  const bool publish = !options.dry_run() && (passed || options.force());
+  report.set_gate_passed(passed);
+  model::v1::Evaluation* evaluation = report.mutable_evaluation();
+  *evaluation = ToEvaluation(*labelled);
+  evaluation->set_promoted(publish);
+  evaluation->set_verdict(Verdict(options, *labelled, passed));
+  if (publish) {
+    if (!options.force()) {
+      RETURN_IF_ERROR(
+          CheckStillNewest(options.model(), store, labelled->old_version()));
+    }
+    ASSIGN_OR_RETURN(
+        const uint64_t version,
+        store.Publish(model, evaluation, WarmupQueries(run, model)));
+    report.set_version(version);
+  }
+  report.set_seconds(SecondsSince(start));
+  return report;
+}
+
+}  // namespace sortition
