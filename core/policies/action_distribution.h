@@ -72,13 +72,13 @@ class ActionDistribution {
                       const CounterRandom& random, Draw* draw) const = 0;
 
   // log p(action); -infinity where it is impossible or ill-formed (positions
-  // out of range, repeated, not as many as top_k). The same bits as Sample()
-  // gave for the action that it drew.
+  // out of range, repeated, not as many as top_k, a subset not ascending). The
+  // same bits as Sample() gave for the action that it drew.
   virtual double LogPropensity(const ScoredCandidates& candidates,
                                std::span<const int32_t> action) const = 0;
 
-  // Of each rank given those above (kRank); of the action itself (kSelect).
-  // Requires a well-formed, possible action.
+  // Of each rank given those above (kRank); of the action itself (kSelect,
+  // kSubset). Requires a well-formed, possible action.
   virtual void ConditionalLogPropensities(
       const ScoredCandidates& candidates, std::span<const int32_t> action,
       std::vector<double>* conditionals) const = 0;
@@ -87,27 +87,29 @@ class ActionDistribution {
   virtual bool has_gradient() const { return true; }
 
   // Returns log p(action) and writes its derivatives by each score (m of them)
-  // and by the abstain score (0 where abstaining is no action). Requires
+  // and, into `abstain_gradient`, by what is beside them: the abstain score (0
+  // where abstaining is no action), the threshold of subsets. Requires
   // has_gradient().
   virtual double LogPropensityGradient(const ScoredCandidates& candidates,
                                        std::span<const int32_t> action,
                                        std::span<double> score_gradient,
                                        double* abstain_gradient) const = 0;
 
-  // The most probable action; ties go to the lower position.
+  // The most probable action; ties go to the lower position. Of subsets of any
+  // size the smallest.
   virtual Action Mode(const ScoredCandidates& candidates) const = 0;
 
-  // Probability of each candidate to be selected (kSelect) or to be placed
-  // first (kRank); the probability of abstaining is what is missing to 1,
-  // returned.
+  // Probability of each candidate to be selected (kSelect), to be placed first
+  // (kRank) or to be in (kSubset); the probability of abstaining is what is
+  // missing to 1, returned.
   virtual double FirstProbabilities(const ScoredCandidates& candidates,
                                     std::span<double> probabilities) const = 0;
 };
 
 // The distribution that `policy` describes. InvalidArgument where its kind is
 // unset, inverse_temperature is outside (0, 1e6], uniform_mixture is outside
-// [0, 1], the abstain score is not finite or beyond ±1e6, or the fields of a
-// game are out of their ranges.
+// [0, 1], the abstain score or the threshold is not finite or beyond ±1e6, or
+// the fields of a game are out of their ranges.
 absl::StatusOr<std::unique_ptr<const ActionDistribution>>
 MakeActionDistribution(const model::v1::Policy& policy);
 
@@ -115,7 +117,7 @@ MakeActionDistribution(const model::v1::Policy& policy);
 ActionKind ActionKindOf(const model::v1::Policy& policy);
 
 // Every action equally likely: for all eligible candidates, and abstaining
-// where `abstain_score` is set; for every order of top_k.
+// where `abstain_score` is set; for every order of top_k; for every subset.
 std::unique_ptr<const ActionDistribution> MakeUniformDistribution(
     ActionKind action_kind);
 
