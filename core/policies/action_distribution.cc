@@ -71,7 +71,7 @@ std::unique_ptr<const ActionDistribution> MakeUniformDistribution(
     return std::make_unique<const SelectionDistribution>(1, 1);
   }
   if (action_kind == ActionKind::kSubset) {
-    return std::make_unique<const IndependentSubsetDistribution>(1, 1);
+    return std::make_unique<const IndependentSubsetDistribution>(1, 1, 0);
   }
   return std::make_unique<const RankingDistribution>(1, 1);
 }

@@ -13,6 +13,7 @@
 #include "core/data/action.h"
 #include "core/games/ranking_game.h"
 #include "core/games/slot_sampler.h"
+#include "core/policies/sized_subset.h"
 #include "sortition/model/v1/model.pb.h"
 
 namespace sortition {
@@ -36,11 +37,12 @@ struct DistributionScratch {
   std::vector<double> others;
   std::vector<uint32_t> block_begins;
   SlotSampler slots;
+  SizedSubset sized_subset;
 };
 
 // What is drawn from: m >= 1 finite scores, not yet multiplied by the inverse
-// temperature. Views; top_k in [1, m] for rankings and subsets of fixed size,
-// otherwise ignored.
+// temperature. Views; top_k in [1, m] for rankings; of subsets the size asked
+// for, in [0, m], 0: as the policy has it; otherwise ignored.
 struct ScoredCandidates {
   std::span<const double> scores;
   std::optional<double> abstain_score;  // Set: abstaining is an action.
@@ -117,7 +119,8 @@ MakeActionDistribution(const model::v1::Policy& policy);
 ActionKind ActionKindOf(const model::v1::Policy& policy);
 
 // Every action equally likely: for all eligible candidates, and abstaining
-// where `abstain_score` is set; for every order of top_k; for every subset.
+// where `abstain_score` is set; for every order of top_k; for every subset, of
+// size top_k where that is not 0.
 std::unique_ptr<const ActionDistribution> MakeUniformDistribution(
     ActionKind action_kind);
 

@@ -113,9 +113,10 @@ ScoredCandidates LinearPolicy::Score(const PolicyQuery& query,
   scored.scores = workspace->scores;
   scored.abstain_score = abstain_score_;
   scored.threshold = threshold_;
-  scored.top_k = query.top_k == 0
-                     ? static_cast<uint32_t>(m)
-                     : std::min(query.top_k, static_cast<uint32_t>(m));
+  scored.top_k = std::min(query.top_k, static_cast<uint32_t>(m));
+  if (scored.top_k == 0 && action_kind() != ActionKind::kSubset) {
+    scored.top_k = static_cast<uint32_t>(m);
+  }
   scored.scratch = &workspace->scratch;
   return scored;
 }

@@ -23,7 +23,9 @@ struct PolicyQuery {
   Candidates candidates;
   // Empty: all are eligible. Else one per candidate, at least one true.
   std::span<const bool> eligible;
-  uint32_t top_k = 0;  // kRank: ranks to fill; 0 or more than eligible: all.
+  // kRank: ranks to fill; 0 or more than eligible: all. kSubset: size; 0: as
+  // the policy has it; more than eligible: all.
+  uint32_t top_k = 0;
 };
 
 // Reused between queries by one thread: no allocation when warm.

@@ -1,14 +1,16 @@
-// Subsets, each candidate in on its own: against the enumeration of all.
+// Subsets, each candidate in on its own, of any and of a fixed size: against
+// the enumeration of all.
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <string>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "core/base/check.h"
 #include "core/base/random.h"
 #include "core/policies/independent_subset_distribution.h"
 #include "core/policies/linear_policy.h"
+#include "tests/core/policies/subset_case.h"
 #include "tests/testing/chi_square.h"
 #include "tests/testing/status_matchers.h"
 
@@ -16,68 +18,6 @@ namespace sortition {
 namespace {
 
 using ::testing::HasSubstr;
-
-struct SubsetCase {
-  std::string name;
-  std::vector<double> scores;
-  double threshold = 0;
-  double inverse_temperature = 1;
-  double uniform_mixture = 0;
-
-  ScoredCandidates Candidates() const {
-    ScoredCandidates candidates;
-    candidates.scores = scores;
-    candidates.threshold = threshold;
-    return candidates;
-  }
-
-  std::unique_ptr<const ActionDistribution> Distribution() const {
-    model::v1::Policy policy;
-    policy.set_inverse_temperature(inverse_temperature);
-    policy.set_uniform_mixture(uniform_mixture);
-    policy.mutable_independent_subset()->set_threshold(threshold);
-    auto distribution = MakeActionDistribution(policy);
-    CHECK(distribution.ok());
-    return *std::move(distribution);
-  }
-};
-
-// Those whose bits are set, all 2^m.
-Action SubsetOf(uint32_t bits) {
-  Action subset;
-  for (int32_t i = 0; bits >> i != 0; ++i) {
-    if ((bits >> i & 1) != 0) subset.push_back(i);
-  }
-  return subset;
-}
-
-std::vector<Action> AllSubsets(const SubsetCase& c) {
-  std::vector<Action> subsets;
-  for (uint32_t bits = 0; bits < 1u << c.scores.size(); ++bits) {
-    subsets.push_back(SubsetOf(bits));
-  }
-  return subsets;
-}
-
-uint32_t BitsOf(const Action& subset) {
-  uint32_t bits = 0;
-  for (const int32_t i : subset) bits |= 1u << i;
-  return bits;
-}
-
-// By the definition, in long double, whose exponents hold exp(±1e4).
-long double ExactProbability(const SubsetCase& c, const Action& subset) {
-  long double p = 1;
-  for (size_t i = 0; i < c.scores.size(); ++i) {
-    const auto weight = std::exp(static_cast<long double>(
-        c.inverse_temperature * (c.scores[i] - c.threshold)));
-    const bool in = std::count(subset.begin(), subset.end(), i) > 0;
-    p *= (in ? weight : 1) / (1 + weight);
-  }
-  const auto epsilon = static_cast<long double>(c.uniform_mixture);
-  return (1 - epsilon) * p +
-         epsilon * std::pow(0.5L, static_cast<long double>(c.scores.size()));
-}
 
 std::vector<SubsetCase> AllCases() {
   const std::vector<SubsetCase> all = {
@@ -94,10 +34,16 @@ std::vector<SubsetCase> AllCases() {
   std::vector<SubsetCase> cases;
   for (SubsetCase c : all) {
     for (const double epsilon : {0.0, 0.2, 1.0}) {
-      c.uniform_mixture = epsilon;
-      cases.push_back(c);
-      cases.back().name =
-          absl::StrCat(c.name, "Mixed", static_cast<int>(10 * epsilon));
+      for (const uint32_t size : {0u, 1u, 2u, 3u, 7u}) {
+        c.uniform_mixture = epsilon;
+        // What is asked for goes before what the policy has.
+        c.k = size == 2 ? 3 : size;
+        c.asked = size == 2 ? 2 : 0;
+        cases.push_back(c);
+        cases.back().name =
+            absl::StrCat(c.name, size == 0 ? "Any" : "Size", size, "Mixed",
+                         static_cast<int>(10 * epsilon));
+      }
     }
   }
   return cases;
@@ -136,18 +82,22 @@ TEST_P(SubsetTest, DrawsEverySubsetAsOftenAsItShould) {
     log_propensities.push_back(
         distribution->LogPropensity(c.Candidates(), subset));
   }
+  std::map<Action, size_t> index;
+  for (const Action& subset : AllSubsets(c)) {
+    index.emplace(subset, index.size());
+  }
   std::vector<uint64_t> counts(probabilities.size());
   DistributionScratch scratch;
   ScoredCandidates candidates = c.Candidates();
   candidates.scratch = &scratch;
   Draw draw;
-  for (uint64_t seed = 0; seed < 300000; ++seed) {
+  for (uint64_t seed = 0; seed < 100000; ++seed) {
     distribution->Sample(candidates, CounterRandom(SeedKey(seed)), &draw);
-    const uint32_t bits = BitsOf(draw.action);
-    ++counts[bits];
-    ASSERT_EQ(draw.action, SubsetOf(bits));
+    const auto found = index.find(draw.action);
+    ASSERT_NE(found, index.end());
+    ++counts[found->second];
     // The same bits, whatever the buffers held before.
-    ASSERT_EQ(draw.log_propensity, log_propensities[bits]);
+    ASSERT_EQ(draw.log_propensity, log_propensities[found->second]);
   }
   EXPECT_GT(ChiSquarePValue(counts, probabilities), 1e-4);
 }
@@ -168,7 +118,7 @@ TEST_P(SubsetTest, ProbabilitiesAreMarginals) {
   }
 }
 
-// Among the most probable the smallest.
+// Among the most probable the smallest; of one size that of lower positions.
 TEST_P(SubsetTest, ModeIsMostProbable) {
   const SubsetCase& c = GetParam();
   const auto distribution = c.Distribution();
@@ -179,6 +129,9 @@ TEST_P(SubsetTest, ModeIsMostProbable) {
     EXPECT_LE(other, log_p + 1e-12);
     if (subset.size() < mode.size() && std::abs(c.scores[0]) < 1e3) {
       EXPECT_LT(other, log_p);
+    }
+    if (subset.size() == mode.size() && subset < mode) {
+      EXPECT_LT(other, log_p - 1e-12);
     }
   }
 }
@@ -218,9 +171,17 @@ INSTANTIATE_TEST_SUITE_P(All, SubsetTest, testing::ValuesIn(AllCases()),
 
 TEST(IndependentSubsetTest, IllFormedSubsetsAreImpossible) {
   for (const double epsilon : {0.0, 0.5, 1.0}) {
-    const SubsetCase c = {"", {1, 2, 3}, 0, 1, epsilon};
-    for (const Action& action : std::vector<Action>{
-             {3}, {-1}, {1, 1}, {2, 1}, {0, 1, 2, 3}, {kAbstain, 0}}) {
+    for (const Action& action : std::vector<Action>{{3},
+                                                    {-1},
+                                                    {1, 1},
+                                                    {2, 1},
+                                                    {0, 1, 2, 3},
+                                                    {kAbstain, 0},
+                                                    {},
+                                                    {0, 1, 2}}) {
+      SubsetCase c = {"", {1, 2, 3}, 0, 1, epsilon};
+      // The last two only for their size.
+      if (action.empty() || action.size() == 3) c.k = 2;
       std::vector<double> gradient(3, 7);
       double threshold = 7;
       EXPECT_EQ(c.Distribution()->LogPropensity(c.Candidates(), action),
@@ -286,7 +247,7 @@ TEST(IndependentSubsetTest, MillionCandidatesStayExact) {
   }
 }
 
-TEST(IndependentSubsetTest, MakeNamesTheThreshold) {
+TEST(IndependentSubsetTest, MakeNamesWhatIsWrong) {
   model::v1::Policy policy;
   policy.set_inverse_temperature(1);
   for (const double threshold : {1.1e6, -1.1e6, std::nan(""), HUGE_VAL}) {
@@ -297,11 +258,16 @@ TEST(IndependentSubsetTest, MakeNamesTheThreshold) {
         << threshold;
   }
   policy.mutable_independent_subset()->set_threshold(-1e6);
+  policy.mutable_independent_subset()->set_k(1000001);
+  EXPECT_THAT(MakeActionDistribution(policy),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       HasSubstr("independent_subset.k is 1000001")));
+  policy.mutable_independent_subset()->set_k(1000000);
   EXPECT_OK(MakeActionDistribution(policy).status());
   EXPECT_EQ(ActionKindOf(policy), ActionKind::kSubset);
 }
 
-// 1 of 2^5 subsets, the empty one too.
+// 1 of 2^5 subsets, the empty one too; of size 2, where it is asked for, of 10.
 TEST(IndependentSubsetTest, UniformTakesEverySubset) {
   const LinearPolicy uniform =
       LinearPolicy::Uniform(ActionKind::kSubset, false);
@@ -315,6 +281,10 @@ TEST(IndependentSubsetTest, UniformTakesEverySubset) {
     EXPECT_NEAR(uniform.LogPropensity(query, subset, &workspace),
                 -5 * std::log(2), 1e-15);
   }
+  query.top_k = 2;
+  EXPECT_NEAR(uniform.LogPropensity(query, Action{0, 4}, &workspace),
+              -std::log(10), 1e-15);
+  EXPECT_EQ(uniform.LogPropensity(query, Action{0}, &workspace), -HUGE_VAL);
 }
 
 // Candidates 0, 2 and 3 of four are eligible; scores 1, 3 and 0, threshold 0.5,
