@@ -5,6 +5,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "core/policies/game_ranking_distribution.h"
+#include "core/policies/independent_subset_distribution.h"
 #include "core/policies/ranking_distribution.h"
 #include "core/policies/selection_distribution.h"
 
@@ -40,18 +41,21 @@ MakeActionDistribution(const model::v1::Policy& policy) {
     case model::v1::Policy::kGameRanking:
       return GameRankingDistribution::Create(alpha, epsilon,
                                              policy.game_ranking());
-    case model::v1::Policy::kGameSubset:
     case model::v1::Policy::kIndependentSubset:
+      return IndependentSubsetDistribution::Create(alpha, epsilon,
+                                                   policy.independent_subset());
+    case model::v1::Policy::kGameSubset:
     case model::v1::Policy::kIndependentLabels:
       return absl::InvalidArgumentError(
           "policy kind is independent_labels, which cannot be served, must be "
-          "softmax_selection, plackett_luce or game_ranking");
+          "softmax_selection, plackett_luce, game_ranking or "
+          "independent_subset");
     case model::v1::Policy::KIND_NOT_SET:
       break;
   }
   return absl::InvalidArgumentError(
-      "policy kind is not set, must be softmax_selection, plackett_luce or "
-      "game_ranking");
+      "policy kind is not set, must be softmax_selection, plackett_luce, "
+      "game_ranking or independent_subset");
 }
 
 ActionKind ActionKindOf(const model::v1::Policy& policy) {
@@ -65,6 +69,9 @@ std::unique_ptr<const ActionDistribution> MakeUniformDistribution(
     ActionKind action_kind) {
   if (action_kind == ActionKind::kSelect) {
     return std::make_unique<const SelectionDistribution>(1, 1);
+  }
+  if (action_kind == ActionKind::kSubset) {
+    return std::make_unique<const IndependentSubsetDistribution>(1, 1, 0);
   }
   return std::make_unique<const RankingDistribution>(1, 1);
 }

@@ -13,6 +13,7 @@
 #include "core/data/action.h"
 #include "core/games/ranking_game.h"
 #include "core/games/slot_sampler.h"
+#include "core/policies/sized_subset.h"
 #include "sortition/model/v1/model.pb.h"
 
 namespace sortition {
@@ -36,11 +37,12 @@ struct DistributionScratch {
   std::vector<double> others;
   std::vector<uint32_t> block_begins;
   SlotSampler slots;
+  SizedSubset sized_subset;
 };
 
 // What is drawn from: m >= 1 finite scores, not yet multiplied by the inverse
-// temperature. Views; top_k in [1, m] for rankings and subsets of fixed size,
-// otherwise ignored.
+// temperature. Views; top_k in [1, m] for rankings; of subsets the size asked
+// for, in [0, m], 0: as the policy has it; otherwise ignored.
 struct ScoredCandidates {
   std::span<const double> scores;
   std::optional<double> abstain_score;  // Set: abstaining is an action.
@@ -72,13 +74,13 @@ class ActionDistribution {
                       const CounterRandom& random, Draw* draw) const = 0;
 
   // log p(action); -infinity where it is impossible or ill-formed (positions
-  // out of range, repeated, not as many as top_k). The same bits as Sample()
-  // gave for the action that it drew.
+  // out of range, repeated, not as many as top_k, a subset not ascending). The
+  // same bits as Sample() gave for the action that it drew.
   virtual double LogPropensity(const ScoredCandidates& candidates,
                                std::span<const int32_t> action) const = 0;
 
-  // Of each rank given those above (kRank); of the action itself (kSelect).
-  // Requires a well-formed, possible action.
+  // Of each rank given those above (kRank); of the action itself (kSelect,
+  // kSubset). Requires a well-formed, possible action.
   virtual void ConditionalLogPropensities(
       const ScoredCandidates& candidates, std::span<const int32_t> action,
       std::vector<double>* conditionals) const = 0;
@@ -87,27 +89,29 @@ class ActionDistribution {
   virtual bool has_gradient() const { return true; }
 
   // Returns log p(action) and writes its derivatives by each score (m of them)
-  // and by the abstain score (0 where abstaining is no action). Requires
+  // and, into `abstain_gradient`, by what is beside them: the abstain score (0
+  // where abstaining is no action), the threshold of subsets. Requires
   // has_gradient().
   virtual double LogPropensityGradient(const ScoredCandidates& candidates,
                                        std::span<const int32_t> action,
                                        std::span<double> score_gradient,
                                        double* abstain_gradient) const = 0;
 
-  // The most probable action; ties go to the lower position.
+  // The most probable action; ties go to the lower position. Of subsets of any
+  // size the smallest.
   virtual Action Mode(const ScoredCandidates& candidates) const = 0;
 
-  // Probability of each candidate to be selected (kSelect) or to be placed
-  // first (kRank); the probability of abstaining is what is missing to 1,
-  // returned.
+  // Probability of each candidate to be selected (kSelect), to be placed first
+  // (kRank) or to be in (kSubset); the probability of abstaining is what is
+  // missing to 1, returned.
   virtual double FirstProbabilities(const ScoredCandidates& candidates,
                                     std::span<double> probabilities) const = 0;
 };
 
 // The distribution that `policy` describes. InvalidArgument where its kind is
 // unset, inverse_temperature is outside (0, 1e6], uniform_mixture is outside
-// [0, 1], the abstain score is not finite or beyond ±1e6, or the fields of a
-// game are out of their ranges.
+// [0, 1], the abstain score or the threshold is not finite or beyond ±1e6, or
+// the fields of a game are out of their ranges.
 absl::StatusOr<std::unique_ptr<const ActionDistribution>>
 MakeActionDistribution(const model::v1::Policy& policy);
 
@@ -115,7 +119,8 @@ MakeActionDistribution(const model::v1::Policy& policy);
 ActionKind ActionKindOf(const model::v1::Policy& policy);
 
 // Every action equally likely: for all eligible candidates, and abstaining
-// where `abstain_score` is set; for every order of top_k.
+// where `abstain_score` is set; for every order of top_k; for every subset, of
+// size top_k where that is not 0.
 std::unique_ptr<const ActionDistribution> MakeUniformDistribution(
     ActionKind action_kind);
 

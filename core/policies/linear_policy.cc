@@ -78,6 +78,11 @@ absl::StatusOr<LinearPolicy> LinearPolicy::Create(
   if (policy.softmax_selection().has_abstain_score()) {
     result.abstain_score_ = policy.softmax_selection().abstain_score();
   }
+  if (policy.has_independent_subset()) {
+    result.threshold_ = policy.independent_subset().threshold();
+  } else if (policy.has_game_subset()) {
+    result.threshold_ = policy.game_subset().threshold();
+  }
   return result;
 }
 
@@ -107,9 +112,11 @@ ScoredCandidates LinearPolicy::Score(const PolicyQuery& query,
   ScoredCandidates scored;
   scored.scores = workspace->scores;
   scored.abstain_score = abstain_score_;
-  scored.top_k = query.top_k == 0
-                     ? static_cast<uint32_t>(m)
-                     : std::min(query.top_k, static_cast<uint32_t>(m));
+  scored.threshold = threshold_;
+  scored.top_k = std::min(query.top_k, static_cast<uint32_t>(m));
+  if (scored.top_k == 0 && action_kind() != ActionKind::kSubset) {
+    scored.top_k = static_cast<uint32_t>(m);
+  }
   scored.scratch = &workspace->scratch;
   return scored;
 }
@@ -136,7 +143,7 @@ double LinearPolicy::AddLogPropensityGradient(
     const PolicyQuery& query, std::span<const int32_t> action, double scale,
     PolicyWorkspace* workspace, std::span<double> gradient) const {
   CHECK(uniform_ ||
-        gradient.size() == weights_.size() + (can_abstain() ? 1 : 0));
+        gradient.size() == weights_.size() + (has_constant() ? 1 : 0));
   const ScoredCandidates scored = Score(query, workspace);
   if (!ToPositions(action, workspace)) return -HUGE_VAL;
   workspace->score_gradient.resize(scored.scores.size());
@@ -151,7 +158,7 @@ double LinearPolicy::AddLogPropensityGradient(
     query.candidates.AddRow(workspace->eligible_documents[i], derivative,
                             gradient.first(weights_.size()));
   }
-  if (can_abstain()) gradient.back() += scale * abstain_gradient;
+  if (has_constant()) gradient.back() += scale * abstain_gradient;
   return log_propensity;
 }
 

@@ -23,7 +23,9 @@ struct PolicyQuery {
   Candidates candidates;
   // Empty: all are eligible. Else one per candidate, at least one true.
   std::span<const bool> eligible;
-  uint32_t top_k = 0;  // kRank: ranks to fill; 0 or more than eligible: all.
+  // kRank: ranks to fill; 0 or more than eligible: all. kSubset: size; 0: as
+  // the policy has it; more than eligible: all.
+  uint32_t top_k = 0;
 };
 
 // Reused between queries by one thread: no allocation when warm.
@@ -51,6 +53,8 @@ class LinearPolicy {
 
   ActionKind action_kind() const { return distribution_->action_kind(); }
   bool can_abstain() const { return abstain_score_.has_value(); }
+  // Subsets: what is subtracted from every score.
+  double threshold() const { return threshold_; }
   bool uniform() const { return uniform_; }
   // Of a query it can score; 0: any (uniform).
   uint32_t num_features() const {
@@ -72,8 +76,9 @@ class LinearPolicy {
                        PolicyWorkspace* workspace) const;
 
   // Returns log p(action | query) and adds `scale` times its gradient to
-  // `gradient`: d entries by the weights and, where can_abstain(), one more by
-  // the abstain score. -infinity and nothing added for an impossible action.
+  // `gradient`: d entries by the weights and one more by the abstain score,
+  // where can_abstain(), or by the threshold, for subsets. -infinity and
+  // nothing added for an impossible action.
   double AddLogPropensityGradient(const PolicyQuery& query,
                                   std::span<const int32_t> action, double scale,
                                   PolicyWorkspace* workspace,
@@ -93,12 +98,18 @@ class LinearPolicy {
  private:
   LinearPolicy() = default;
 
+  // Whether there is a parameter beside the weights.
+  bool has_constant() const {
+    return can_abstain() || action_kind() == ActionKind::kSubset;
+  }
+
   // Fills the workspace's eligible documents and scores.
   ScoredCandidates Score(const PolicyQuery& query,
                          PolicyWorkspace* workspace) const;
 
   std::vector<double> weights_;
   std::optional<double> abstain_score_;
+  double threshold_ = 0;
   std::shared_ptr<const ActionDistribution> distribution_;
   bool uniform_ = false;
 };
