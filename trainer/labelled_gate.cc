@@ -63,14 +63,11 @@ void SetMean(const std::vector<double>& values, double confidence,
   estimate->set_confidence(confidence);
 }
 
-// Means of LETOR's metrics of the order by falling score, ties by index: the
+// Means of LETOR's figures of the order by falling score, ties by index: the
 // most probable order of a ranking policy.
-LetorMetrics QualityOf(const GateTask& task, const model::v1::Model& model) {
+LetorFigures QualityOf(const GateTask& task, const model::v1::Model& model) {
   const std::vector<double> weights = WeightsOf(task, model);
-  LetorMetrics mean;
-  mean.ndcg.resize(10);
-  mean.precision.resize(10);
-  const auto share = 1 / static_cast<double>(task.queries.size());
+  std::vector<LetorFigures> figures;
   for (const LabelledItems& query : task.queries) {
     const size_t n = query.relevances.size();
     std::vector<uint32_t> order(n);
@@ -84,35 +81,29 @@ LetorMetrics QualityOf(const GateTask& task, const model::v1::Model& model) {
     for (const uint32_t item : order) {
       ranked.push_back(static_cast<int>(query.relevances[item]));
     }
-    const LetorMetrics metrics = EvaluateLetor(ranked);
-    for (size_t k = 0; k < 10; ++k) {
-      mean.ndcg[k] += share * metrics.ndcg[k];
-      mean.precision[k] += share * metrics.precision[k];
-    }
-    mean.mean_ndcg += share * metrics.mean_ndcg;
-    mean.average_precision += share * metrics.average_precision;
+    figures.push_back(LetorFiguresOf(ranked));
   }
-  return mean;
+  return MeanOf(figures);
 }
 
-void AddQuality(const LetorMetrics& metrics,
-                const std::optional<LetorMetrics>& old,
+void AddQuality(const LetorFigures& figures,
+                const std::optional<LetorFigures>& old,
                 LabelledReport* report) {
   const auto add = [&](const std::string& name, const auto& get) {
     LabelledReport::Quality* row = report->add_quality();
     row->set_name(name);
-    row->set_value(get(metrics));
+    row->set_value(get(figures));
     if (old.has_value()) row->set_old_value(get(*old));
   };
-  using Metrics = const LetorMetrics&;
+  using Figures = const LetorFigures&;
   for (size_t k = 1; k <= 10; ++k) {
-    add(absl::StrCat("NDCG@", k), [k](Metrics m) { return m.ndcg[k - 1]; });
+    add(absl::StrCat("NDCG@", k), [k](Figures m) { return m.ndcg[k - 1]; });
   }
-  add("mean NDCG", [](Metrics m) { return m.mean_ndcg; });
+  add("mean NDCG", [](Figures m) { return m.mean_ndcg; });
   for (const size_t k : {1, 5, 10}) {
-    add(absl::StrCat("P@", k), [k](Metrics m) { return m.precision[k - 1]; });
+    add(absl::StrCat("P@", k), [k](Figures m) { return m.precision[k - 1]; });
   }
-  add("MAP", [](Metrics m) { return m.average_precision; });
+  add("MAP", [](Figures m) { return m.average_precision; });
 }
 
 // Unset where it is all right.
@@ -143,14 +134,14 @@ absl::StatusOr<bool> PassesGate(const GateTask& task, LabelledReport* report) {
   ASSIGN_OR_RETURN(const std::vector<double> values, Measure(task, measure));
   SetMean(values, task.confidence, report->mutable_new_measure());
   report->set_new_draws(measure.num_draws());
-  const LetorMetrics quality = QualityOf(task, task.model);
+  const LetorFigures quality = QualityOf(task, task.model);
   report->set_old_version(task.old.has_value() ? task.old->model.version() : 0);
   if (!task.old.has_value()) {
     AddQuality(quality, std::nullopt, report);
     return true;
   }
   const model::v1::Model& old = task.old->model;
-  std::optional<LetorMetrics> old_quality;
+  std::optional<LetorFigures> old_quality;
   absl::StatusOr<ExpectedMeasure> old_measure =
       absl::FailedPreconditionError("");
   if (old.num_features() == task.model.num_features() && HasScores(old)) {

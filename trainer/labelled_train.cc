@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -101,6 +102,37 @@ ParallelFor ThreadsOf(const Run& run) {
                                              : kDefaultThreads);
 }
 
+// Progress of the training, and how long each point took.
+class PointClock {
+ public:
+  explicit PointClock(const LabelledLearner& learner)
+      : most_steps_(learner.most_steps()),
+        progress_("training", "steps", most_steps_ * learner.num_points()),
+        last_(Clock::now()) {}
+
+  void Step(size_t point) {
+    seconds_.resize(std::max(seconds_.size(), point + 1));
+    seconds_[point] += SecondsSince(last_);
+    last_ = Clock::now();
+    // What early stopping saved counts as done.
+    const uint64_t done =
+        most_steps_ * point + std::min(++steps_[point], most_steps_);
+    progress_.Add(done - std::min(done, shown_));
+    shown_ = std::max(shown_, done);
+  }
+  double seconds(size_t point) const {
+    return point < seconds_.size() ? seconds_[point] : 0;
+  }
+
+ private:
+  const uint64_t most_steps_;
+  Progress progress_;
+  Clock::time_point last_;
+  std::vector<double> seconds_;
+  std::map<size_t, uint64_t> steps_;
+  uint64_t shown_ = 0;
+};
+
 void Describe(const LabelledPoint& point, double seconds,
               LabelledReport* report) {
   LabelledReport::Point* row = report->add_points();
@@ -117,25 +149,15 @@ void Describe(const LabelledPoint& point, double seconds,
 }
 
 absl::StatusOr<LabelledResult> Learn(const Run& run, LabelledReport* report) {
-  const LabelledLearner& learner = *run.learner;
-  const uint64_t most = learner.most_passes_per_point();
-  Progress progress("training", "passes", most * learner.num_points());
-  uint64_t passes = 0;  // Of the point.
-  Clock::time_point start = Clock::now();
+  PointClock clock(*run.learner);
   LabelledTask task{.training = run.training,
                     .validation = run.validation,
                     .parallel_for = ThreadsOf(run)};
-  task.on_pass = [&] {
-    if (passes++ < most) progress.Add(1);
-  };
-  task.on_point = [&](const LabelledPoint& point) {
-    // What early stopping saved counts as done.
-    progress.Add(most - std::min(most, passes));
-    passes = 0;
-    Describe(point, SecondsSince(start), report);
-    start = Clock::now();
-  };
-  ASSIGN_OR_RETURN(LabelledResult result, learner.Train(task));
+  task.on_step = [&clock](size_t point) { clock.Step(point); };
+  ASSIGN_OR_RETURN(LabelledResult result, run.learner->Train(task));
+  for (size_t p = 0; p < result.points.size(); ++p) {
+    Describe(result.points[p], clock.seconds(p), report);
+  }
   report->mutable_points(static_cast<int>(result.chosen))->set_chosen(true);
   return result;
 }

@@ -36,11 +36,13 @@ Pair BestPair(const Eigen::VectorXd& rise, const Eigen::VectorXd& alpha) {
 CuttingPlanes::CuttingPlanes(Eigen::Index dimension, Eigen::Index capacity)
     : slopes_(dimension, capacity),
       offsets_(capacity),
-      gram_(capacity, capacity) {}
+      gram_(capacity, capacity),
+      alpha_(Eigen::VectorXd::Zero(capacity)) {}
 
 void CuttingPlanes::Add(double offset, const Eigen::VectorXd& slope) {
   offsets_[next_] = offset;
   slopes_.col(next_) = slope;
+  alpha_[next_] = 0;
   num_planes_ = std::max(num_planes_, next_ + 1);
   const Eigen::VectorXd products =
       slopes_.leftCols(num_planes_).transpose() * slope;
@@ -49,20 +51,31 @@ void CuttingPlanes::Add(double offset, const Eigen::VectorXd& slope) {
   next_ = (next_ + 1) % offsets_.size();
 }
 
-CuttingPlanes::Bound CuttingPlanes::Maximise(double lambda,
-                                             double tolerance) const {
+Eigen::VectorXd CuttingPlanes::StartingWeights(double lambda) const {
+  const auto gram = gram_.topLeftCorner(num_planes_, num_planes_);
+  const auto offsets = offsets_.head(num_planes_);
+  Eigen::Index best = 0;
+  const double single =
+      (offsets - gram.diagonal() / (2 * lambda)).maxCoeff(&best);
+  Eigen::VectorXd last = alpha_.head(num_planes_);
+  if (const double sum = last.sum(); sum > 0) {
+    last /= sum;
+    if (offsets.dot(last) - last.dot(gram * last) / (2 * lambda) > single) {
+      return last;
+    }
+  }
+  return Eigen::VectorXd::Unit(num_planes_, best);
+}
+
+CuttingPlanes::Bound CuttingPlanes::Maximise(double lambda, double tolerance) {
   if (num_planes_ == 0) {
     return {-std::numeric_limits<double>::infinity(),
             Eigen::VectorXd::Zero(slopes_.rows())};
   }
   const auto gram = gram_.topLeftCorner(num_planes_, num_planes_);
   const auto offsets = offsets_.head(num_planes_);
-  // From the best single plane.
-  Eigen::Index best = 0;
-  (offsets - gram.diagonal() / (2 * lambda)).maxCoeff(&best);
-  Eigen::VectorXd alpha = Eigen::VectorXd::Zero(num_planes_);
-  alpha[best] = 1;
-  Eigen::VectorXd rise = offsets - gram.col(best) / lambda;
+  Eigen::VectorXd alpha = StartingWeights(lambda);
+  Eigen::VectorXd rise = offsets - gram * alpha / lambda;
   for (int step = 0; step < kMaxSteps; ++step) {
     const auto [to, from, gain] = BestPair(rise, alpha);
     if (!(gain > tolerance)) break;
@@ -76,6 +89,7 @@ CuttingPlanes::Bound CuttingPlanes::Maximise(double lambda,
     rise -= moved / lambda * (gram.col(to) - gram.col(from));
   }
   alpha /= alpha.sum();
+  alpha_.head(num_planes_) = alpha;
   const Eigen::VectorXd slope = slopes_.leftCols(num_planes_) * alpha;
   return {offsets.dot(alpha) - slope.squaredNorm() / (2 * lambda),
           -slope / lambda};

@@ -20,16 +20,20 @@ class CuttingPlanes {
     double value;           // Proved; -infinity without planes.
     Eigen::VectorXd point;  // -Σ α_t g_t / λ, where the model is least.
   };
-  // Maximises over α by steps in pairs of coordinates [Platt98], until no pair
-  // gains more than `tolerance` to first order. Requires lambda > 0.
-  Bound Maximise(double lambda, double tolerance) const;
+  // Maximises over α by steps in pairs of coordinates [Platt98], from the last
+  // α found or the best single plane, until no pair gains more than `tolerance`
+  // to first order. Requires lambda > 0.
+  Bound Maximise(double lambda, double tolerance);
 
  private:
+  Eigen::VectorXd StartingWeights(double lambda) const;
+
   Eigen::Index num_planes_ = 0;
   Eigen::Index next_ = 0;
   Eigen::MatrixXd slopes_;   // dimension × capacity
   Eigen::VectorXd offsets_;  // capacity
   Eigen::MatrixXd gram_;     // g_s·g_t
+  Eigen::VectorXd alpha_;    // Of the last Maximise(); 0 for newer planes.
 };
 
 }  // namespace sortition

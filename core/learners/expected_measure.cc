@@ -12,6 +12,7 @@
 #include "core/games/f_beta_game.h"
 #include "core/games/precision_game.h"
 #include "core/games/ranking_game.h"
+#include "core/policies/sized_subset.h"
 
 namespace sortition {
 namespace {
@@ -56,6 +57,14 @@ std::vector<double> SumOfCoins(std::span<const double> probabilities) {
   return sum;
 }
 
+// Members of a subset, where that is fixed; else 0.
+uint32_t FixedSize(const model::v1::Policy& policy) {
+  if (policy.has_independent_subset()) return policy.independent_subset().k();
+  return policy.game_subset().measure() == GameSubset::PRECISION
+             ? policy.game_subset().k()
+             : 0;
+}
+
 absl::Status CheckAction(const model::v1::Policy& policy,
                          const LabelMeasure& measure) {
   const ActionKind action = ActionKindOf(policy);
@@ -66,14 +75,11 @@ absl::Status CheckAction(const model::v1::Policy& policy,
                      measure.Name()));
   }
   const bool subset = action == ActionKind::kSubset;
-  if (measure.kind == Kind::kPrecision && subset) {
-    const GameSubset& game = policy.game_subset();
-    if (!policy.has_game_subset() || game.measure() != GameSubset::PRECISION ||
-        game.k() != measure.k) {
-      return absl::FailedPreconditionError(
-          absl::StrCat("the policy chooses other numbers of candidates than ",
-                       measure.k, ": it has no ", measure.Name()));
-    }
+  if (measure.kind == Kind::kPrecision && subset &&
+      FixedSize(policy) != measure.k) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("the policy does not choose ", measure.k,
+                     " candidates: it has no ", measure.Name()));
   }
   if (subset == (measure.kind == Kind::kDcg) &&
       measure.kind != Kind::kPrecision) {
@@ -204,25 +210,42 @@ absl::StatusOr<std::vector<SizedSetMarginals>> ExpectedMeasure::PlaySubset(
   return std::vector{std::move(sets)};
 }
 
+absl::Status ExpectedMeasure::IndependentInclusion(
+    std::span<const double> scores, size_t size,
+    std::span<double> inclusion) const {
+  const size_t n = scores.size();
+  std::vector<double> logits(n);
+  for (size_t i = 0; i < n; ++i) {
+    logits[i] = policy_.inverse_temperature() *
+                (scores[i] - policy_.independent_subset().threshold());
+    inclusion[i] = 1 / (1 + std::exp(-logits[i]));
+  }
+  if (size == 0) return absl::OkStatus();
+  if (!SizedSubset::IsWithinLimit(n, size)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("a query has ", n, " candidates, must have at most ",
+                     SizedSubset::kMaxCells / size, " for subsets of ", size));
+  }
+  SizedSubset subset;
+  subset.SetLogits(logits, static_cast<uint32_t>(size));
+  std::vector<double> out(n);
+  subset.Marginals(inclusion, out);
+  return absl::OkStatus();
+}
+
 absl::StatusOr<double> ExpectedMeasure::OfSubset(
     std::span<const double> gains, std::span<const double> scores) const {
   const double epsilon = policy_.uniform_mixture();
   const size_t n = gains.size();
-  const bool fixed_size =
-      policy_.has_game_subset() &&
-      policy_.game_subset().measure() == GameSubset::PRECISION;
-  double uniform = 0;
-  if (fixed_size) {
-    const size_t k = std::min<size_t>(policy_.game_subset().k(), n);
-    const double share = static_cast<double>(k) / static_cast<double>(n);
-    uniform = OfSets(
-        gains, {{.size = static_cast<uint32_t>(k),
-                 .probability = 1,
-                 .inclusion_probabilities = std::vector<double>(n, share)}});
-  } else {
-    uniform =
-        IndependentFBeta(measure_.beta, gains, std::vector<double>(n, 0.5));
-  }
+  const size_t k = std::min<size_t>(FixedSize(policy_), n);
+  const auto of_size = [&](std::vector<double> inclusion) {
+    return OfSets(gains, {{static_cast<uint32_t>(k), 1, std::move(inclusion)}});
+  };
+  const double uniform =
+      k > 0
+          ? of_size(std::vector<double>(
+                n, static_cast<double>(k) / static_cast<double>(n)))
+          : IndependentFBeta(measure_.beta, gains, std::vector<double>(n, 0.5));
   if (epsilon == 1) return uniform;
   double played = 0;
   if (policy_.has_game_subset()) {
@@ -230,13 +253,9 @@ absl::StatusOr<double> ExpectedMeasure::OfSubset(
     played = OfSets(gains, sets);
   } else {
     std::vector<double> inclusion(n);
-    for (size_t i = 0; i < n; ++i) {
-      const double logit =
-          policy_.inverse_temperature() *
-          (scores[i] - policy_.independent_subset().threshold());
-      inclusion[i] = 1 / (1 + std::exp(-logit));
-    }
-    played = IndependentFBeta(measure_.beta, gains, inclusion);
+    RETURN_IF_ERROR(IndependentInclusion(scores, k, inclusion));
+    played = k > 0 ? of_size(std::move(inclusion))
+                   : IndependentFBeta(measure_.beta, gains, inclusion);
   }
   return (1 - epsilon) * played + epsilon * uniform;
 }

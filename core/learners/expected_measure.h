@@ -6,6 +6,7 @@
 #include <span>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "core/data/labelled_items.h"
 #include "core/games/discounts.h"
@@ -55,6 +56,9 @@ class ExpectedMeasure {
   // The game's strategy, without the uniform part.
   absl::StatusOr<std::vector<SizedSetMarginals>> PlaySubset(
       std::span<const double> scores) const;
+  // Of each item to be in an independent subset; `size` 0: of any size.
+  absl::Status IndependentInclusion(std::span<const double> scores, size_t size,
+                                    std::span<double> inclusion) const;
   double OfSets(std::span<const double> gains,
                 const std::vector<SizedSetMarginals>& sets) const;
   Discounts DiscountsOf(size_t num_items) const;

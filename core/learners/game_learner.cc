@@ -8,75 +8,28 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "core/base/status_macros.h"
-#include "core/optim/lbfgs.h"
 
 namespace sortition {
 namespace {
 
 using config::v1::GameOptions;
 
-// One run of TrainGame().
-class Run {
- public:
-  Run(GameObjective* objective, const Eigen::VectorXd& start)
-      : objective_(*objective), options_(objective->task().options) {
-    result_.theta = start;
-    first_evaluation_ = objective->evaluations();
-  }
+// Tolerance of each game while J's gap is wide, as a share of it: little beside
+// the planes' own error. At most kLoosest.
+constexpr double kGameShare = 0.05;
+constexpr double kLoosest = 1e-3;
 
-  absl::Status Lbfgs(double mu) {
-    objective_.SetSmoothing(mu);
-    const auto minimum =
-        MinimizeByLbfgs(objective_, result_.theta, options_.lbfgs(), nullptr);
-    objective_.SetSmoothing(0);
-    RETURN_IF_ERROR(objective_.status());
-    RETURN_IF_ERROR(minimum.status());
-    if (mu > 0) objective_.Evaluate(minimum->point, nullptr);
-    Note(absl::StrCat(mu > 0 ? "smoothed L-BFGS: " : "L-BFGS: ",
-                      LbfgsTerminationName(minimum->termination)));
-    return Certify();
-  }
-
-  absl::Status CuttingPlaneSteps() {
-    uint32_t steps = 0;
-    for (; steps < options_.max_cuts() && !Done(); ++steps) {
-      objective_.Evaluate(model_minimum_, nullptr);
-      RETURN_IF_ERROR(Certify());
-    }
-    Note(absl::StrCat(steps, " cutting planes"));
-    return absl::OkStatus();
-  }
-
-  bool Done() const { return result_.gap() <= options_.gap_tolerance(); }
-
-  GameResult Finish() && {
-    if (Done()) Note("gap closed");
-    result_.evaluations = objective_.evaluations() - first_evaluation_;
-    return std::move(result_);
-  }
-
- private:
-  void Note(absl::string_view what) {
-    absl::StrAppend(&result_.termination,
-                    result_.termination.empty() ? "" : "; ", what);
-  }
-
-  absl::Status Certify() {
-    RETURN_IF_ERROR(objective_.status());
-    CuttingPlanes::Bound bound = objective_.LowerBound();
-    result_.dual_bound = bound.value;
-    model_minimum_ = std::move(bound.point);
-    result_.theta = objective_.best_point();
-    result_.objective = objective_.best_value();
-    return absl::OkStatus();
-  }
-
-  GameObjective& objective_;
-  const GameOptions& options_;
-  GameResult result_;
-  Eigen::VectorXd model_minimum_;
-  uint32_t first_evaluation_;
-};
+// Solves games as the gap needs before `watcher` is asked.
+DescentWatcher FollowGap(GameObjective* objective,
+                         const DescentWatcher& watcher) {
+  const double tightest = objective->task().options.game_tolerance();
+  objective->SetGameTolerance(std::max(kLoosest, tightest));
+  return [=](const DescentResult& so_far) {
+    objective->SetGameTolerance(std::clamp(kGameShare * so_far.gap(), tightest,
+                                           std::max(kLoosest, tightest)));
+    return watcher && watcher(so_far);
+  };
+}
 
 // Falling, so that each start is near. By default 1 / (C N), C = 2^-6 .. 2^6
 // the weight of the sum over queries beside ‖θ‖² / 2 [WangXingAsifZiebart15,
@@ -102,29 +55,39 @@ absl::StatusOr<std::vector<double>> Lambdas(const GameOptions& options,
 }  // namespace
 
 absl::StatusOr<GameResult> TrainGame(GameObjective* objective, double lambda,
-                                     const Eigen::VectorXd& start) {
+                                     const Eigen::VectorXd& start,
+                                     const DescentWatcher& watcher) {
   if (!(lambda > 0 && lambda < HUGE_VAL)) {
     return absl::InvalidArgumentError(
         absl::StrCat("lambda is ", lambda, ", must be above 0 and finite"));
   }
   objective->SetLambda(lambda);
   const GameTask& task = objective->task();
-  Run run(objective, start.size() > 0
-                         ? start
-                         : Eigen::VectorXd::Zero(objective->dimension()));
-  RETURN_IF_ERROR(run.Lbfgs(/*mu=*/0));
-  if (!run.Done() && CanSmooth(task)) {
-    RETURN_IF_ERROR(run.Lbfgs(task.options.smoothing()));
+  const GameOptions& options = task.options;
+  CertifiedDescent descent(
+      objective,
+      start.size() > 0 ? start : Eigen::VectorXd::Zero(objective->dimension()),
+      {.lbfgs = options.lbfgs(),
+       .gap_tolerance = options.gap_tolerance(),
+       .max_cuts = options.max_cuts()},
+      FollowGap(objective, watcher));
+  RETURN_IF_ERROR(descent.Lbfgs("L-BFGS"));
+  if (CanSmooth(task)) {
+    objective->SetSmoothing(options.smoothing());
+    const absl::Status status = descent.Lbfgs("smoothed L-BFGS");
+    objective->SetSmoothing(0);
+    RETURN_IF_ERROR(status);
   }
-  if (!run.Done()) RETURN_IF_ERROR(run.CuttingPlaneSteps());
-  return std::move(run).Finish();
+  RETURN_IF_ERROR(descent.CuttingPlaneSteps());
+  objective->SetGameTolerance(options.game_tolerance());
+  return std::move(descent).Finish();
 }
 
 absl::StatusOr<GamePath> TrainGamePath(std::span<const GameQuery> training,
                                        std::span<const GameQuery> validation,
                                        const GameOptions& options,
                                        const ParallelFor& parallel_for,
-                                       const GamePointCallback& on_point) {
+                                       const GameWatcher& watcher) {
   ASSIGN_OR_RETURN(const auto objective,
                    GameObjective::Create(training, options, parallel_for));
   ASSIGN_OR_RETURN(const auto judge,
@@ -136,18 +99,27 @@ absl::StatusOr<GamePath> TrainGamePath(std::span<const GameQuery> training,
                      ", as the training queries"));
   }
   ASSIGN_OR_RETURN(const std::vector<double> lambdas,
-                   Lambdas(options, training.size()));
+                   Lambdas(options, objective->task().played.size()));
   GamePath path;
+  path.num_skipped = training.size() - objective->task().played.size();
   Eigen::VectorXd start;
   for (const double lambda : lambdas) {
     GamePathPoint point;
     point.lambda = lambda;
-    ASSIGN_OR_RETURN(point.result, TrainGame(objective.get(), lambda, start));
+    const auto tell = [&](const GameResult& so_far) {
+      return watcher && watcher({.point = path.points.size(),
+                                 .num_points = lambdas.size(),
+                                 .lambda = lambda,
+                                 .so_far = so_far});
+    };
+    ASSIGN_OR_RETURN(point.result,
+                     TrainGame(objective.get(), lambda, start, tell));
     ASSIGN_OR_RETURN(point.validation,
                      judge->ExpectedScore(point.result.theta));
     start = point.result.theta;
-    if (on_point) on_point(point);
+    path.stopped = point.result.stopped;
     path.points.push_back(std::move(point));
+    if (path.stopped) break;
   }
   for (size_t p = 1; p < path.points.size(); ++p) {
     if (path.points[p].validation > path.points[path.chosen].validation) {

@@ -5,58 +5,66 @@
 // paper. Where kinks stop it before the proved gap is small, it goes on with
 // the smoothed adversary, whose objective has none; then, and for measures that
 // have no smoothed adversary at once, by cutting planes [TeoEtAl10] from all
-// that has been seen.
+// that has been seen. It ends as soon as the gap is closed, whatever the stage.
+//
+// Games of F_BETA are solved no better than the gap of J at the time needs:
+// what is recorded holds for any strategies.
 #include <functional>
 #include <span>
-#include <string>
 #include <vector>
 
 #include "Eigen/Core"
 #include "absl/status/statusor.h"
 #include "core/base/parallel.h"
+#include "core/learners/certified_descent.h"
 #include "core/learners/game_objective.h"
 
 namespace sortition {
 
-struct GameResult {
-  Eigen::VectorXd theta;
-  double objective = 0;   // J(theta) is not above it.
-  double dual_bound = 0;  // min J is not below it.
-  uint32_t evaluations = 0;
-  std::string termination;  // For people: "gap", or what stopped each stage.
-  double gap() const { return objective - dual_bound; }
-};
+using GameResult = DescentResult;
 
-// Minimises J at `lambda` from `start` (empty: 0). Deterministic.
+// Minimises J at `lambda` from `start` (empty: 0). Deterministic. `watcher` may
+// be empty; it is told what is known after each step, and true stops.
 // InvalidArgument where lambda is not above 0 and finite, or the start has
 // another size or is not finite, or a potential leaves the range of the solver;
 // Internal where the simplex method of F_BETA fails.
 absl::StatusOr<GameResult> TrainGame(GameObjective* objective, double lambda,
-                                     const Eigen::VectorXd& start);
+                                     const Eigen::VectorXd& start,
+                                     const DescentWatcher& watcher = nullptr);
 
 struct GamePathPoint {
   double lambda = 0;
   GameResult result;
   double validation = 0;  // Mean measure in expectation, higher is better.
 };
-using GamePointCallback = std::function<void(const GamePathPoint&)>;
-inline constexpr size_t kNumDefaultLambdas = 13;  // C = 2^-6 .. 2^6.
-
 struct GamePath {
   std::vector<GamePathPoint> points;  // By falling lambda.
   size_t chosen = 0;                  // Of the largest `validation`; the first.
+  // Training queries left out: NDCG has no meaning for them.
+  size_t num_skipped = 0;
+  bool stopped = false;  // By the caller: the last λ is not done, others miss.
 };
 
+// Where a path is.
+struct GameProgress {
+  size_t point = 0;  // Of `num_points` λ, from 0.
+  size_t num_points = 0;
+  double lambda = 0;
+  const GameResult& so_far;  // At this λ.
+};
+// After each step of the descent; true stops the path.
+using GameWatcher = std::function<bool(const GameProgress&)>;
+
 // TrainGame() for each λ of options.lambda, or by default for 1 / (C N) with C
-// = 2^-6 .. 2^6 and N training queries, each from the θ before it, and the best
-// on `validation`. A θ is judged by the measure that its equilibrium strategies
-// have in expectation: they are what is served, it needs no draws, and it is a
-// smoother function of θ than the measure of the most probable action.
-// `on_point` is called after each λ.
+// = 2^-6 .. 2^6 and N training queries that have a game, each from the θ before
+// it, and the best on `validation`. A θ is judged by the measure that its
+// equilibrium strategies have in expectation: they are what is served, it needs
+// no draws, and it is a smoother function of θ than the measure of the most
+// probable action. `watcher` may be empty.
 absl::StatusOr<GamePath> TrainGamePath(std::span<const GameQuery> training,
                                        std::span<const GameQuery> validation,
                                        const config::v1::GameOptions& options,
                                        const ParallelFor& parallel_for,
-                                       const GamePointCallback& on_point = {});
+                                       const GameWatcher& watcher = nullptr);
 
 }  // namespace sortition

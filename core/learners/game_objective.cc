@@ -4,7 +4,6 @@
 #include <limits>
 #include <utility>
 
-#include "core/base/check.h"
 #include "core/base/status_macros.h"
 
 namespace sortition {
@@ -16,12 +15,13 @@ constexpr size_t kMaxChunks = 64;
 // Memory of the chunks' moments and of the planes: 32 MiB each.
 constexpr size_t kMaxEntries = size_t{1} << 22;
 constexpr size_t kMaxPlanes = 256;
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+size_t Dimension(const GameTask& task) {
+  return static_cast<size_t>(task.num_blocks) * task.num_features;
+}
 
 size_t Affordable(size_t most, const GameTask& task) {
-  const size_t dimension =
-      static_cast<size_t>(task.num_blocks) * task.num_features;
-  return std::clamp<size_t>(kMaxEntries / dimension, 2, most);
+  return std::clamp<size_t>(kMaxEntries / Dimension(task), 2, most);
 }
 
 std::span<const double> ToSpan(const Eigen::VectorXd& vector) {
@@ -40,12 +40,12 @@ absl::StatusOr<std::unique_ptr<GameObjective>> GameObjective::Create(
 
 GameObjective::GameObjective(GameTask task, std::span<const GameQuery> queries,
                              ParallelFor parallel_for)
-    : task_(std::move(task)),
-      queries_(queries.begin(), queries.end()),
+    : BundledObjective(static_cast<Eigen::Index>(Dimension(task)),
+                       static_cast<Eigen::Index>(Affordable(kMaxPlanes, task))),
+      task_(std::move(task)),
       parallel_for_(std::move(parallel_for)),
-      planes_(dimension(),
-              static_cast<Eigen::Index>(Affordable(kMaxPlanes, task_))),
-      best_value_(kInfinity) {
+      game_tolerance_(task_.options.game_tolerance()) {
+  for (const size_t j : task_.played) queries_.push_back(queries[j]);
   if (task_.options.measure() == GameOptions::F_BETA) {
     warm_starts_.resize(queries_.size());
   }
@@ -69,14 +69,11 @@ void GameObjective::MakeChunks() {
   }
 }
 
-void GameObjective::SetLambda(double lambda) {
-  CHECK(lambda > 0 && lambda < kInfinity);
-  lambda_ = lambda;
-  best_value_ = kInfinity;
-}
-
-Eigen::Index GameObjective::dimension() const {
-  return static_cast<Eigen::Index>(task_.num_blocks) * task_.num_features;
+QueryRules GameObjective::RulesOf(size_t p) const {
+  return {.discounts = task_.DiscountsOf(p),
+          .warm_start = warm_starts_.empty() ? nullptr : &warm_starts_[p],
+          .tolerance = game_tolerance_,
+          .mu = mu_};
 }
 
 void GameObjective::Evaluate(Chunk& chunk, const Eigen::VectorXd& point) const {
@@ -84,9 +81,8 @@ void GameObjective::Evaluate(Chunk& chunk, const Eigen::VectorXd& point) const {
   chunk.sums.moments.assign(static_cast<size_t>(dimension()), 0);
   chunk.status = absl::OkStatus();
   for (size_t j = chunk.begin; j < chunk.end && chunk.status.ok(); ++j) {
-    chunk.status = chunk.game.Add(
-        queries_[j], ToSpan(point), mu_,
-        warm_starts_.empty() ? nullptr : &warm_starts_[j], &chunk.sums);
+    chunk.status =
+        chunk.game.Add(queries_[j], ToSpan(point), RulesOf(j), &chunk.sums);
   }
 }
 
@@ -105,31 +101,37 @@ GameSums GameObjective::Means() const {
   return means;
 }
 
+bool GameObjective::IsLast(const Eigen::VectorXd& point) const {
+  return last_.point.size() > 0 && last_.point == point && last_.mu == mu_ &&
+         last_.game_tolerance <= game_tolerance_;
+}
+
 double GameObjective::Evaluate(const Eigen::VectorXd& point,
                                Eigen::VectorXd* gradient) const {
-  ++evaluations_;
-  parallel_for_(chunks_.size(), [&](size_t c) { Evaluate(chunks_[c], point); });
-  for (const Chunk& chunk : chunks_) error_.Update(chunk.status);
-  if (!error_.ok()) {
-    if (gradient != nullptr) gradient->setZero(dimension());
-    return std::numeric_limits<double>::quiet_NaN();
+  if (!IsLast(point)) {
+    parallel_for_(chunks_.size(),
+                  [&](size_t c) { Evaluate(chunks_[c], point); });
+    for (const Chunk& chunk : chunks_) error_.Update(chunk.status);
+    if (!error_.ok()) {
+      if (gradient != nullptr) gradient->setZero(dimension());
+      return std::numeric_limits<double>::quiet_NaN();
+    }
+    last_ = {point, mu_, game_tolerance_, Means()};
+    RecordPlane(-last_.means.score,
+                Eigen::Map<const Eigen::VectorXd>(last_.means.moments.data(),
+                                                  dimension()));
   }
-  const GameSums means = Means();
-  const Eigen::Map<const Eigen::VectorXd> moments(means.moments.data(),
-                                                  dimension());
-  planes_.Add(-means.score, moments);
-  const double penalty = lambda_ / 2 * point.squaredNorm();
-  if (mu_ == 0 && penalty - means.lower < best_value_) {
-    best_value_ = penalty - means.lower;
-    best_point_ = point;
+  RecordPoint(point, -last_.means.lower);
+  if (gradient != nullptr) {
+    *gradient = lambda() * point + Eigen::Map<const Eigen::VectorXd>(
+                                       last_.means.moments.data(), dimension());
   }
-  if (gradient != nullptr) *gradient = lambda_ * point + moments;
-  return penalty - means.upper;
+  return Penalty(point) - last_.means.upper;
 }
 
 CuttingPlanes::Bound GameObjective::LowerBound() const {
   constexpr double kShare = 1e-3;  // Of the gap that matters.
-  return planes_.Maximise(lambda_, kShare * task_.options.gap_tolerance());
+  return LowerBound(kShare * task_.options.gap_tolerance());
 }
 
 absl::StatusOr<double> GameObjective::ExpectedScore(
@@ -139,9 +141,8 @@ absl::StatusOr<double> GameObjective::ExpectedScore(
     Chunk& chunk = chunks_[c];
     chunk.status = absl::OkStatus();
     for (size_t j = chunk.begin; j < chunk.end && chunk.status.ok(); ++j) {
-      const auto score = chunk.game.ExpectedScore(
-          queries_[j], ToSpan(theta),
-          warm_starts_.empty() ? nullptr : &warm_starts_[j]);
+      const auto score =
+          chunk.game.ExpectedScore(queries_[j], ToSpan(theta), RulesOf(j));
       chunk.status = score.status();
       if (score.ok()) scores[j] = *score;
     }

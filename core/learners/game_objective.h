@@ -21,9 +21,8 @@
 #include "Eigen/Core"
 #include "absl/status/statusor.h"
 #include "core/base/parallel.h"
-#include "core/learners/cutting_planes.h"
+#include "core/learners/bundled_objective.h"
 #include "core/learners/query_game.h"
-#include "core/optim/objective.h"
 
 namespace sortition {
 
@@ -31,7 +30,7 @@ namespace sortition {
 // threads and are added in order: the same bits for any number. F_BETA keeps
 // what was played per query and starts from it. Evaluations change this
 // memory, and the planes: one caller at a time.
-class GameObjective : public Objective {
+class GameObjective : public BundledObjective {
  public:
   // The queries' features and labels must outlive it. Errors: MakeGameTask().
   static absl::StatusOr<std::unique_ptr<GameObjective>> Create(
@@ -41,62 +40,66 @@ class GameObjective : public Objective {
   GameObjective(const GameObjective&) = delete;
   GameObjective& operator=(const GameObjective&) = delete;
 
-  // Requires lambda > 0, finite. Forgets the best point, but no plane.
-  void SetLambda(double lambda);
   // μ = 0: the exact adversary. Requires μ = 0 or CanSmooth(task()).
   void SetSmoothing(double mu) { mu_ = mu; }
+  // F_BETA: how exactly evaluations solve each game; at first as the options
+  // say. What is recorded holds for any.
+  void SetGameTolerance(double tolerance) { game_tolerance_ = tolerance; }
 
-  Eigen::Index dimension() const override;
   // J, from what adversaries guarantee: for F_BETA that is up to the games'
   // tolerance too small. Smoothed: J_μ, at most μ/2 times the mean number of
   // positives below J. NaN where a game could not be solved: see status().
+  // Repeating the last point costs nothing.
   double Evaluate(const Eigen::VectorXd& point,
                   Eigen::VectorXd* gradient) const override;
 
   // The first error of a game since it was made.
-  absl::Status status() const { return error_; }
-  // Passes over the data in Evaluate().
-  uint32_t evaluations() const { return evaluations_; }
-  // The point of smallest J among those evaluated exactly since SetLambda(); J
-  // there is at most best_value(), from what predictors guarantee.
-  const Eigen::VectorXd& best_point() const { return best_point_; }
-  double best_value() const { return best_value_; }
-  // A lower bound of min J; planes of all evaluations count.
+  absl::Status status() const override { return error_; }
+  using BundledObjective::LowerBound;
+  // As exact as the options' gap_tolerance needs.
   CuttingPlanes::Bound LowerBound() const;
 
-  // Mean over queries of the measure that predictors at θ have in expectation.
+  // Mean over the queries that have a game of the measure that predictors at θ
+  // have in expectation.
   absl::StatusOr<double> ExpectedScore(const Eigen::VectorXd& theta) const;
 
   const GameTask& task() const { return task_; }
 
  private:
   struct Chunk {
-    size_t begin = 0;  // Queries.
+    size_t begin = 0;  // Of queries_.
     size_t end = 0;
     QueryGame game;
     GameSums sums;
     absl::Status status = absl::OkStatus();
   };
 
+  // The last evaluation.
+  struct Memo {
+    Eigen::VectorXd point;
+    double mu = 0;
+    double game_tolerance = 0;
+    GameSums means;
+  };
+
   GameObjective(GameTask task, std::span<const GameQuery> queries,
                 ParallelFor parallel_for);
   void MakeChunks();
+  QueryRules RulesOf(size_t p) const;
   void Evaluate(Chunk& chunk, const Eigen::VectorXd& point) const;
+  bool IsLast(const Eigen::VectorXd& point) const;
   // Of all chunks, over N. moments_ too.
   GameSums Means() const;
 
   const GameTask task_;
-  const std::vector<GameQuery> queries_;
+  std::vector<GameQuery> queries_;  // task_.played.
   const ParallelFor parallel_for_;
-  double lambda_ = 1;
   double mu_ = 0;
+  double game_tolerance_;
   mutable std::vector<Chunk> chunks_;
   mutable std::vector<FBetaWarmStart> warm_starts_;  // By query; F_BETA.
-  mutable CuttingPlanes planes_;
-  mutable uint32_t evaluations_ = 0;
   mutable absl::Status error_;
-  mutable Eigen::VectorXd best_point_;
-  mutable double best_value_;
+  mutable Memo last_;
 };
 
 }  // namespace sortition

@@ -1,7 +1,12 @@
 #include "core/learners/game_queries.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <functional>
+#include <numeric>
+#include <utility>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
@@ -12,7 +17,15 @@ namespace {
 
 using config::v1::GameOptions;
 
+bool IsNormalised(GameOptions::Measure measure) {
+  return measure == GameOptions::NDCG || measure == GameOptions::MEAN_NDCG;
+}
+
 constexpr uint32_t kMostRelevant = 31;  // 2^31 - 1 is the gain.
+
+bool IsGraded(GameOptions::Measure measure) {
+  return measure == GameOptions::GRADED_DCG || IsNormalised(measure);
+}
 
 absl::Status CheckOptions(const GameOptions& options, bool per_level) {
   const uint32_t max_relevance = options.max_relevance();
@@ -21,7 +34,7 @@ absl::Status CheckOptions(const GameOptions& options, bool per_level) {
         absl::StrCat("max_relevance is ", max_relevance,
                      ", must be within [1, ", kMostRelevant, "]"));
   }
-  if (options.measure() != GameOptions::GRADED_DCG &&
+  if (!IsGraded(options.measure()) &&
       (options.relevant_from() == 0 ||
        options.relevant_from() > max_relevance)) {
     return absl::InvalidArgumentError(absl::StrCat(
@@ -74,14 +87,100 @@ absl::Status CheckQuery(const GameQuery& query, uint32_t num_features,
   return created.status();
 }
 
+// D_r for ranks r of the first k.
+Discounts PlainDiscounts(const GameOptions& options, size_t num_items) {
+  const uint32_t k = options.k();
+  const size_t num_ranks = k == 0 ? num_items : std::min<size_t>(k, num_items);
+  return options.discounts() == GameOptions::LETOR ? Discounts::Letor(num_ranks)
+                                                   : Discounts::Dcg(num_ranks);
+}
+
+// With I_m the DCG of the best order's first m ranks, of K ranks: NDCG is DCG
+// with discounts D_r / I_K, and the mean of NDCG@1 .. NDCG@K is DCG with
+//   (1/K) Σ_{m > r} D_r / I_m,
+// which do not increase by rank either.
+absl::StatusOr<Discounts> NormalisedDiscounts(const GameTask& task,
+                                              const GameQuery& query) {
+  const Discounts plain = PlainDiscounts(task.options, query.relevances.size());
+  std::vector<uint32_t> best(query.relevances.begin(), query.relevances.end());
+  std::sort(best.begin(), best.end(), std::greater<>());
+  std::vector<double> ideal(plain.size());
+  double sum = 0;
+  for (size_t r = 0; r < ideal.size(); ++r) {
+    ideal[r] = sum += plain[r] * task.gains[best[r]];
+  }
+  if (task.options.measure() == GameOptions::NDCG) {
+    return plain.ScaledBy(1 / sum);
+  }
+  std::vector<double> by_rank(plain.size());
+  double inverses = 0;
+  for (size_t r = ideal.size(); r-- > 0;) {
+    inverses += 1 / ideal[r];
+    by_rank[r] = plain[r] * inverses / static_cast<double>(ideal.size());
+  }
+  return Discounts::Create(std::move(by_rank));
+}
+
+absl::Status AddDiscounts(std::span<const GameQuery> queries, GameTask* task) {
+  const bool normalised = IsNormalised(task->options.measure());
+  for (size_t j = 0; j < queries.size(); ++j) {
+    const auto& relevances = queries[j].relevances;
+    if (normalised && *std::ranges::max_element(relevances) == 0) continue;
+    task->played.push_back(j);
+    if (!normalised) continue;
+    ASSIGN_OR_RETURN(Discounts discounts,
+                     NormalisedDiscounts(*task, queries[j]));
+    task->discounts.push_back(std::move(discounts));
+  }
+  if (task->played.empty()) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "none of ", queries.size(),
+        " queries has anything relevant, at least 1 must have for NDCG"));
+  }
+  if (!normalised) {
+    task->discounts.push_back(PlainDiscounts(task->options, task->max_items));
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace
+
+absl::Status CheckQueries(std::span<const GameQuery> queries,
+                          uint32_t max_relevance) {
+  if (queries.empty()) {
+    return absl::InvalidArgumentError(
+        "there are 0 queries, must be at least 1");
+  }
+  const uint32_t num_features = queries[0].items.num_features();
+  for (size_t j = 0; j < queries.size(); ++j) {
+    if (const absl::Status status =
+            CheckQuery(queries[j], num_features, max_relevance);
+        !status.ok()) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("query ", j, ": ", status.message()));
+    }
+  }
+  return absl::OkStatus();
+}
+
+void ScoreAll(const Candidates& items, std::span<const double> weights,
+              std::span<double> scores) {
+  std::array<uint32_t, 64> indexes;
+  for (size_t begin = 0; begin < scores.size(); begin += indexes.size()) {
+    const size_t n = std::min(indexes.size(), scores.size() - begin);
+    std::iota(indexes.begin(), indexes.begin() + n,
+              static_cast<uint32_t>(begin));
+    items.Scores({indexes.data(), n}, weights, scores.subspan(begin, n));
+  }
+}
 
 absl::StatusOr<GameTask> MakeGameTask(std::span<const GameQuery> queries,
                                       const GameOptions& options) {
   GameTask task;
   task.options = options;
-  const bool graded = options.measure() == GameOptions::GRADED_DCG;
-  task.per_level = graded && options.potentials() == GameOptions::PER_LEVEL;
+  const bool graded = IsGraded(options.measure());
+  task.per_level = options.measure() == GameOptions::GRADED_DCG &&
+                   options.potentials() == GameOptions::PER_LEVEL;
   RETURN_IF_ERROR(CheckOptions(options, task.per_level));
   const uint32_t max_relevance = options.max_relevance();
   for (uint32_t l = 0; l <= max_relevance; ++l) {
@@ -90,20 +189,12 @@ absl::StatusOr<GameTask> MakeGameTask(std::span<const GameQuery> queries,
         graded ? (std::exp2(l) - 1) / (std::exp2(max_relevance) - 1) : binary);
   }
   if (task.per_level) task.num_blocks = max_relevance;
-  if (queries.empty()) {
-    return absl::InvalidArgumentError(
-        "there are 0 queries, must be at least 1");
-  }
+  RETURN_IF_ERROR(CheckQueries(queries, max_relevance));
   task.num_features = queries[0].items.num_features();
-  for (size_t j = 0; j < queries.size(); ++j) {
-    if (const absl::Status status =
-            CheckQuery(queries[j], task.num_features, max_relevance);
-        !status.ok()) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("query ", j, ": ", status.message()));
-    }
-    task.max_items = std::max(task.max_items, queries[j].relevances.size());
+  for (const GameQuery& query : queries) {
+    task.max_items = std::max(task.max_items, query.relevances.size());
   }
+  RETURN_IF_ERROR(AddDiscounts(queries, &task));
   return task;
 }
 

@@ -3,16 +3,29 @@
 // [WangXingAsifZiebart15]: which measure, and what its labels are.
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <span>
 #include <vector>
 
 #include "absl/status/statusor.h"
 #include "core/data/labelled_items.h"
+#include "core/games/discounts.h"
 #include "sortition/config/v1/learner.pb.h"
 
 namespace sortition {
 
 using GameQuery = LabelledItems;
+
+// InvalidArgument where there are no queries, or one has no items, another
+// number of features or labels than it should, a feature that is NaN or
+// infinite, or a relevance above max_relevance.
+absl::Status CheckQueries(
+    std::span<const GameQuery> queries,
+    uint32_t max_relevance = std::numeric_limits<uint32_t>::max());
+
+// scores[i] = w·x_i of all items. Requires as many scores and weights.
+void ScoreAll(const Candidates& items, std::span<const double> weights,
+              std::span<double> scores);
 
 // GameOptions as the games need them.
 struct GameTask {
@@ -23,12 +36,21 @@ struct GameTask {
   uint32_t num_blocks = 1;    // Vectors θ_l, block by block in θ.
   uint32_t num_features = 0;  // d, length of each block.
   size_t max_items = 0;       // Of a query.
+  // What ranks are worth: one for all queries, or NDCG and MEAN_NDCG, whose
+  // normaliser is part of it, one for each of `played`.
+  std::vector<Discounts> discounts;
+  // Indexes of the queries that have a game, ascending: all, but for NDCG and
+  // MEAN_NDCG those with something relevant.
+  std::vector<size_t> played;
+  // Of played[p].
+  const Discounts& DiscountsOf(size_t p) const {
+    return discounts[discounts.size() == 1 ? 0 : p];
+  }
 };
 
-// InvalidArgument where options contradict each other or have no meaning; where
-// there are no queries, or one has no items, another number of features or
-// labels than it should, a feature that is NaN or infinite, or a relevance
-// above max_relevance.
+// As CheckQueries(). InvalidArgument also where options contradict each other
+// or have no meaning; for NDCG and MEAN_NDCG, where no query has anything
+// relevant.
 absl::StatusOr<GameTask> MakeGameTask(std::span<const GameQuery> queries,
                                       const config::v1::GameOptions& options);
 

@@ -46,9 +46,8 @@ struct LabelledTask {
   std::span<const LabelledItems> training;
   std::span<const LabelledItems> validation;  // What chooses the point.
   ParallelFor parallel_for = SerialFor;
-  // After a pass over the queries; when a point is done. May be empty.
-  std::function<void()> on_pass = {};
-  std::function<void(const LabelledPoint&)> on_point = {};
+  // After each step of the descent to the given point. May be empty.
+  std::function<void(size_t point)> on_step = {};
 };
 
 struct LabelledResult {
@@ -78,8 +77,8 @@ class LabelledLearner {
   virtual ActionKind default_action() const { return ActionKind::kRank; }
   // How near the minimum each point is to be; 0: it has no dual bound.
   virtual double gap_tolerance() const { return 0; }
-  // Bounds of LabelledTask::on_pass calls and of points, for progress.
-  virtual uint32_t most_passes_per_point() const = 0;
+  // How many steps a point takes at most, and how many points there are.
+  virtual uint32_t most_steps() const = 0;
   virtual size_t num_points() const = 0;
 
   // Deterministic, whatever parallel_for is. InvalidArgument or

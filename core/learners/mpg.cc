@@ -44,13 +44,13 @@ class MpgLearner : public LabelledLearner {
                                                      : ActionKind::kRank;
   }
   double gap_tolerance() const override { return options_.gap_tolerance(); }
-  uint32_t most_passes_per_point() const override {
+  uint32_t most_steps() const override {
     return 2 * options_.lbfgs().max_iterations() + options_.max_cuts();
   }
   size_t num_points() const override {
     return options_.lambda_size() > 0
                ? static_cast<size_t>(options_.lambda_size())
-               : kNumDefaultLambdas;
+               : 13;
   }
   absl::StatusOr<LabelledResult> Train(const LabelledTask& task) const override;
   absl::StatusOr<model::v1::Policy> MakePolicy(
@@ -114,28 +114,21 @@ absl::Status MpgLearner::CheckRelevantAndNot(
 absl::StatusOr<LabelledResult> MpgLearner::Train(
     const LabelledTask& task) const {
   RETURN_IF_ERROR(CheckRelevantAndNot(task.training));
-  // The learner goes over the queries by one parallel_for a time.
-  const ParallelFor counted = [&task](size_t count, const auto& body) {
-    task.parallel_for(count, body);
-    if (task.on_pass) task.on_pass();
-  };
-  const auto to_point = [](const GamePathPoint& point) {
-    return LabelledPoint{.lambda = point.lambda,
-                         .objective = point.result.objective,
-                         .dual_bound = point.result.dual_bound,
-                         .passes = point.result.evaluations,
-                         .validation = point.validation,
-                         .termination = point.result.termination};
-  };
-  ASSIGN_OR_RETURN(const GamePath path,
-                   TrainGamePath(task.training, task.validation, options_,
-                                 counted, [&](const GamePathPoint& point) {
-                                   if (task.on_point)
-                                     task.on_point(to_point(point));
-                                 }));
+  ASSIGN_OR_RETURN(
+      const GamePath path,
+      TrainGamePath(task.training, task.validation, options_, task.parallel_for,
+                    [&task](const GameProgress& progress) {
+                      if (task.on_step) task.on_step(progress.point);
+                      return false;
+                    }));
   LabelledResult result;
   for (const GamePathPoint& point : path.points) {
-    result.points.push_back(to_point(point));
+    result.points.push_back({.lambda = point.lambda,
+                             .objective = point.result.objective,
+                             .dual_bound = point.result.dual_bound,
+                             .passes = point.result.evaluations,
+                             .validation = point.validation,
+                             .termination = point.result.termination});
   }
   result.chosen = path.chosen;
   const Eigen::VectorXd& theta = path.points[path.chosen].result.theta;
@@ -206,18 +199,18 @@ absl::StatusOr<model::v1::Policy> MpgLearner::MakePolicy(
   return policy;
 }
 
-}  // namespace
-
-absl::StatusOr<std::unique_ptr<LabelledLearner>> MakeMpgLearner(
-    const google::protobuf::Message& options, const LabelledShape& shape) {
-  GameOptions game;
-  game.CopyFrom(options);
-  if (!game.has_max_relevance()) {
-    game.set_max_relevance(std::max(1u, shape.max_relevance));
-  } else if (game.max_relevance() < shape.max_relevance) {
+// What no policy plays.
+absl::Status CheckServed(const GameOptions& game) {
+  if (game.measure() == GameOptions::NDCG ||
+      game.measure() == GameOptions::MEAN_NDCG) {
     return absl::InvalidArgumentError(absl::StrCat(
-        "game.max_relevance is ", game.max_relevance(), ", must be at least ",
-        shape.max_relevance, ", the largest in the data"));
+        "game.measure is ", MeasureName(game),
+        ", must be DCG, GRADED_DCG, PRECISION or F_BETA: a policy that serves "
+        "does not know a query's best order"));
+  }
+  if (game.discounts() != GameOptions::STANDARD) {
+    return absl::InvalidArgumentError(
+        "game.discounts is LETOR, must be STANDARD: policies have no others");
   }
   if (game.measure() == GameOptions::GRADED_DCG &&
       game.potentials() == GameOptions::PER_LEVEL) {
@@ -231,6 +224,23 @@ absl::StatusOr<std::unique_ptr<LabelledLearner>> MakeMpgLearner(
         "relevant is judged against a threshold, which centring moves from "
         "query to query");
   }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<LabelledLearner>> MakeMpgLearner(
+    const google::protobuf::Message& options, const LabelledShape& shape) {
+  GameOptions game;
+  game.CopyFrom(options);
+  if (!game.has_max_relevance()) {
+    game.set_max_relevance(std::max(1u, shape.max_relevance));
+  } else if (game.max_relevance() < shape.max_relevance) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "game.max_relevance is ", game.max_relevance(), ", must be at least ",
+        shape.max_relevance, ", the largest in the data"));
+  }
+  RETURN_IF_ERROR(CheckServed(game));
   ASSIGN_OR_RETURN(GameTask task, CheckOptions(game));
   return std::make_unique<MpgLearner>(std::move(task));
 }

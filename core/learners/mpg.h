@@ -7,8 +7,9 @@ namespace sortition {
 
 // `options` is a GameOptions; max_relevance, where unset, becomes the data's.
 // InvalidArgument where they contradict each other or the data, and for what
-// cannot be served: PER_LEVEL potentials (policies have one weight per
-// feature), and F_BETA of centred features (a set's threshold would be lost).
+// cannot be served: NDCG and LETOR's discounts, PER_LEVEL potentials (policies
+// have one weight per feature), and F_BETA of centred features (a set's
+// threshold would be lost).
 //
 // It needs a constant feature where the adversary is free, so that ψ = 0 can be
 // the threshold. It publishes game_ranking for DCG, GRADED_DCG and PRECISION,

@@ -16,12 +16,6 @@ using config::v1::GameOptions;
 // what its adversary guarantees against those not cut.
 constexpr double kUncutPotential = 2;
 
-Discounts MakeDiscounts(const GameTask& task) {
-  const uint32_t k = task.options.k();
-  return Discounts::Dcg(k == 0 ? task.max_items
-                               : std::min<size_t>(k, task.max_items));
-}
-
 double Dot(std::span<const double> a, std::span<const double> b) {
   return std::inner_product(a.begin(), a.end(), b.begin(), 0.0);
 }
@@ -32,8 +26,7 @@ bool CanSmooth(const GameTask& task) {
   return !task.per_level && task.options.measure() != GameOptions::F_BETA;
 }
 
-QueryGame::QueryGame(const GameTask& task)
-    : task_(task), discounts_(MakeDiscounts(task)) {
+QueryGame::QueryGame(const GameTask& task) : task_(task) {
   item_indexes_.resize(task.max_items);
   std::iota(item_indexes_.begin(), item_indexes_.end(), 0u);
 }
@@ -75,38 +68,38 @@ PositivesBound QueryGame::Positives() const {
   return {};
 }
 
-absl::Status QueryGame::SolveRanking() {
+absl::Status QueryGame::SolveRanking(const QueryRules& rules) {
   if (task_.options.measure() == GameOptions::PRECISION) {
     return precision_.Solve(scores_, task_.options.k(), Positives(), &ranked_);
   }
-  return ranking_.Solve(scores_, discounts_, Positives(), &ranked_);
+  return ranking_.Solve(scores_, rules.discounts, Positives(), &ranked_);
 }
 
 // q falls in the order of ψ and is constant in blocks, smoothed or not, so that
 // d is among the best answers to it: G(q) = d·q.
-absl::Status QueryGame::AddRanking(double mu, GameSums* sums) {
-  RETURN_IF_ERROR(SolveRanking());
+absl::Status QueryGame::AddRanking(const QueryRules& rules, GameSums* sums) {
+  RETURN_IF_ERROR(SolveRanking(rules));
   std::vector<double>& q = ranked_.positive_probabilities;
   double value = ranked_.value;
-  if (mu > 0) {
+  if (rules.mu > 0) {
     ASSIGN_OR_RETURN(value, SmoothAdversary(scores_, ranked_.expected_discounts,
-                                            Positives(), mu, q));
+                                            Positives(), rules.mu, q));
   }
-  value += Dot(scores_, labels_);
-  sums->lower += value;
-  sums->upper += value;
+  const double of_labels = Dot(scores_, labels_);
+  sums->lower += ranked_.value + of_labels;
+  sums->upper += value + of_labels;
   sums->score += Dot(ranked_.expected_discounts, q);
   for (size_t i = 0; i < q.size(); ++i) residuals_[i] = q[i] - labels_[i];
   return absl::OkStatus();
 }
 
-absl::Status QueryGame::AddFBeta(FBetaWarmStart* warm_start, GameSums* sums) {
+absl::Status QueryGame::AddFBeta(const QueryRules& rules, GameSums* sums) {
   RETURN_IF_ERROR(f_beta_.Solve(
       scores_,
       {.beta = task_.options.beta(),
-       .tolerance = task_.options.game_tolerance(),
+       .tolerance = rules.tolerance,
        .max_rounds = static_cast<int>(task_.options.game_rounds())},
-      warm_start, &sets_));
+      rules.warm_start, &sets_));
   const std::vector<double>& q = sets_.adversary_marginals;
   const double potential = Dot(scores_, q);
   double score = sets_.hi + potential;
@@ -125,7 +118,8 @@ absl::Status QueryGame::AddFBeta(FBetaWarmStart* warm_start, GameSums* sums) {
 }
 
 // ψ_i0 = 0. G(Q) is what d gets of the mean gains: d is optimal.
-absl::Status QueryGame::AddGraded(const GameQuery& query, GameSums* sums) {
+absl::Status QueryGame::AddGraded(const GameQuery& query,
+                                  const QueryRules& rules, GameSums* sums) {
   const size_t n = labels_.size();
   const size_t num_levels = task_.gains.size();
   psi_.assign(n * num_levels, 0);
@@ -134,7 +128,8 @@ absl::Status QueryGame::AddGraded(const GameQuery& query, GameSums* sums) {
       psi_[i * num_levels + l] = scores_[(l - 1) * n + i];
     }
   }
-  RETURN_IF_ERROR(graded_game_.Solve(psi_, task_.gains, discounts_, &graded_));
+  RETURN_IF_ERROR(
+      graded_game_.Solve(psi_, task_.gains, rules.discounts, &graded_));
   double value = graded_.value;
   for (size_t i = 0; i < n; ++i) {
     const uint32_t label = query.relevances[i];
@@ -174,15 +169,15 @@ void QueryGame::AddMoments(const GameQuery& query,
 }
 
 absl::Status QueryGame::Add(const GameQuery& query,
-                            std::span<const double> theta, double mu,
-                            FBetaWarmStart* warm_start, GameSums* sums) {
+                            std::span<const double> theta,
+                            const QueryRules& rules, GameSums* sums) {
   Prepare(query, theta);
   if (task_.per_level) {
-    RETURN_IF_ERROR(AddGraded(query, sums));
+    RETURN_IF_ERROR(AddGraded(query, rules, sums));
   } else if (task_.options.measure() == GameOptions::F_BETA) {
-    RETURN_IF_ERROR(AddFBeta(warm_start, sums));
+    RETURN_IF_ERROR(AddFBeta(rules, sums));
   } else {
-    RETURN_IF_ERROR(AddRanking(mu, sums));
+    RETURN_IF_ERROR(AddRanking(rules, sums));
   }
   AddMoments(query, sums->moments);
   return absl::OkStatus();
@@ -208,18 +203,18 @@ double QueryGame::ExpectedFBeta() const {
 
 absl::StatusOr<double> QueryGame::ExpectedScore(const GameQuery& query,
                                                 std::span<const double> theta,
-                                                FBetaWarmStart* warm_start) {
+                                                const QueryRules& rules) {
   Prepare(query, theta);
   GameSums unused;
   if (task_.options.measure() == GameOptions::F_BETA) {
-    RETURN_IF_ERROR(AddFBeta(warm_start, &unused));
+    RETURN_IF_ERROR(AddFBeta(rules, &unused));
     return ExpectedFBeta();
   }
   if (task_.per_level) {
-    RETURN_IF_ERROR(AddGraded(query, &unused));
+    RETURN_IF_ERROR(AddGraded(query, rules, &unused));
     return Dot(graded_.expected_discounts, labels_);
   }
-  RETURN_IF_ERROR(SolveRanking());
+  RETURN_IF_ERROR(SolveRanking(rules));
   return Dot(ranked_.expected_discounts, labels_);
 }
 

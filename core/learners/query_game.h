@@ -21,11 +21,21 @@ namespace sortition {
 // of marginals q; V = min_Q G(Q) - ψ·q.
 struct GameSums {
   // Σ ψ·y + V, V as guaranteed by the predictor (lower) and by the adversary
-  // (upper); equal but for F_BETA. With smoothing μ both have V_μ.
+  // (upper); equal but for F_BETA, and with smoothing, where upper has V_μ.
   double lower = 0;
   double upper = 0;
   double score = 0;             // Σ G(Q), without any smoothing term.
   std::vector<double> moments;  // Σ_i (q_i - y_i) x_i, as θ: -∇(Σ ψ·y + V).
+};
+
+// How one query is played.
+struct QueryRules {
+  const Discounts& discounts;            // Not for F_BETA, PRECISION.
+  FBetaWarmStart* warm_start = nullptr;  // For F_BETA; may be null.
+  double tolerance = 1e-6;               // F_BETA: of each game.
+  // 0: the exact game; else the adversary of smoothed_adversary.h, for measures
+  // that have it (CanSmooth()).
+  double mu = 0;
 };
 
 // Workspace: one per thread. Reusable.
@@ -34,33 +44,30 @@ class QueryGame {
   // `task` must outlive it.
   explicit QueryGame(const GameTask& task);
 
-  // Adds the query's terms. μ = 0: the exact game; else the adversary of
-  // smoothed_adversary.h, of measures that have it (CanSmooth()). `warm_start`
-  // is for F_BETA and may be null. Requires theta of the task's size and
-  // moments of theta's. InvalidArgument where a potential is out of the
-  // solvers' range.
+  // Adds the query's terms. Requires theta of the task's size and moments of
+  // theta's. InvalidArgument where a potential is out of the solvers' range.
   absl::Status Add(const GameQuery& query, std::span<const double> theta,
-                   double mu, FBetaWarmStart* warm_start, GameSums* sums);
+                   const QueryRules& rules, GameSums* sums);
 
   // The measure that the predictor's equilibrium strategy has in expectation on
-  // the query's labels.
+  // the query's labels. Without smoothing.
   absl::StatusOr<double> ExpectedScore(const GameQuery& query,
                                        std::span<const double> theta,
-                                       FBetaWarmStart* warm_start);
+                                       const QueryRules& rules);
 
  private:
   void Prepare(const GameQuery& query, std::span<const double> theta);
   PositivesBound Positives() const;
   // Each solves the game; fills residuals_ and adds all but the moments.
-  absl::Status AddRanking(double mu, GameSums* sums);
-  absl::Status AddFBeta(FBetaWarmStart* warm_start, GameSums* sums);
-  absl::Status AddGraded(const GameQuery& query, GameSums* sums);
-  absl::Status SolveRanking();
+  absl::Status AddRanking(const QueryRules& rules, GameSums* sums);
+  absl::Status AddFBeta(const QueryRules& rules, GameSums* sums);
+  absl::Status AddGraded(const GameQuery& query, const QueryRules& rules,
+                         GameSums* sums);
+  absl::Status SolveRanking(const QueryRules& rules);
   void AddMoments(const GameQuery& query, std::span<double> moments) const;
   double ExpectedFBeta() const;
 
   const GameTask& task_;
-  Discounts discounts_;
   std::vector<uint32_t> item_indexes_;  // 0, 1, ..
   std::vector<double> labels_;          // y, by item: what the label counts.
   std::vector<double> scores_;          // θ_l·x, block by block.

@@ -3,57 +3,71 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <vector>
 
 #include "core/base/check.h"
 
 namespace sortition {
 namespace {
 
-constexpr size_t kRanks = 10;
-
-// DCG@1 .. DCG@n.
-std::vector<double> Dcgs(std::span<const int> relevances) {
-  std::vector<double> dcgs;
+// [rank] up to each rank.
+std::vector<double> CumulatedGains(std::span<const int> relevances) {
+  std::vector<double> gains(relevances.size());
   double sum = 0;
-  for (size_t rank = 0; rank < relevances.size(); ++rank) {
-    const double discount =
-        rank < 2 ? 1 : 1 / std::log2(static_cast<double>(rank) + 1);
-    sum += (std::exp2(relevances[rank]) - 1) * discount;
-    dcgs.push_back(sum);
+  for (size_t rank = 0; rank < gains.size(); ++rank) {
+    DCHECK(relevances[rank] >= 0);
+    const double gain = std::exp2(relevances[rank]) - 1;
+    sum += rank < 2 ? gain : gain / std::log2(static_cast<double>(rank) + 1);
+    gains[rank] = sum;
   }
-  return dcgs;
+  return gains;
+}
+
+void AddTo(const LetorFigures& figures, double share, LetorFigures* sum) {
+  for (size_t k = 0; k < kLetorRanks; ++k) {
+    sum->ndcg[k] += share * figures.ndcg[k];
+    sum->precision[k] += share * figures.precision[k];
+  }
+  sum->mean_ndcg += share * figures.mean_ndcg;
+  sum->average_precision += share * figures.average_precision;
 }
 
 }  // namespace
 
-LetorMetrics EvaluateLetor(std::span<const int> relevances) {
+LetorFigures LetorFiguresOf(std::span<const int> relevances) {
   CHECK(!relevances.empty());
+  LetorFigures figures;
   const size_t n = relevances.size();
   std::vector<int> ideal(relevances.begin(), relevances.end());
-  std::sort(ideal.begin(), ideal.end(), std::greater<int>());
-  const std::vector<double> best = Dcgs(ideal);
-  const std::vector<double> dcgs = Dcgs(relevances);
-  LetorMetrics metrics;
-  double relevant = 0;
-  double precisions = 0;
-  for (size_t rank = 0; rank < std::max(n, kRanks); ++rank) {
-    const size_t last = std::min(rank, n - 1);
-    const double ndcg = best[last] > 0 ? dcgs[last] / best[last] : 0;
-    const auto k = static_cast<double>(rank + 1);
+  std::sort(ideal.begin(), ideal.end(), std::greater<>());
+  if (ideal.front() == 0) return figures;
+  const std::vector<double> gains = CumulatedGains(relevances);
+  const std::vector<double> best = CumulatedGains(ideal);
+  int relevant = 0;
+  for (size_t rank = 0; rank < std::max<size_t>(n, kLetorRanks); ++rank) {
+    const double ranks = static_cast<double>(rank) + 1;
     if (rank < n) {
-      metrics.mean_ndcg += ndcg / static_cast<double>(n);
+      const double ndcg = gains[rank] / best[rank];
+      figures.mean_ndcg += ndcg / static_cast<double>(n);
+      if (rank < kLetorRanks) figures.ndcg[rank] = ndcg;
       if (relevances[rank] > 0) {
         ++relevant;
-        precisions += relevant / k;
+        figures.average_precision += relevant / ranks;
       }
     }
-    if (rank < kRanks) {
-      metrics.ndcg.push_back(ndcg);
-      metrics.precision.push_back(relevant / k);
-    }
+    if (rank < kLetorRanks) figures.precision[rank] = relevant / ranks;
   }
-  if (relevant > 0) metrics.average_precision = precisions / relevant;
-  return metrics;
+  figures.average_precision /= relevant;
+  return figures;
+}
+
+LetorFigures MeanOf(std::span<const LetorFigures> figures) {
+  CHECK(!figures.empty());
+  LetorFigures mean;
+  for (const LetorFigures& one : figures) {
+    AddTo(one, 1 / static_cast<double>(figures.size()), &mean);
+  }
+  return mean;
 }
 
 }  // namespace sortition

@@ -1,23 +1,33 @@
 #pragma once
-// Measures of one order as the evaluation tool of LETOR 4.0 defines them:
-// gain 2^relevance - 1, discounts 1, 1, 1/log2(3), 1/log2(4), .. by rank, of
-// which the first two are equal; relevant is what has relevance 1 or more.
-// ranking_metrics.h has the discounts of [JarvelinKekalainen02].
-#include <cstdint>
+// The figures that the evaluation tool of LETOR 4.0 prints [QinLiu13], by its
+// definitions, so that they can be compared with published ones:
+// - DCG@k = Σ over the first k ranks of (2^relevance - 1) times 1, 1, 1/log2 3,
+//   1/log2 4, ..: the first two ranks are not discounted. NDCG@k is DCG@k over
+//   that of the best order of all candidates; 0 where nothing is relevant, and
+//   0 too where the query has fewer than k candidates.
+// - Mean NDCG is the mean of NDCG@1 .. NDCG@n of n candidates.
+// - Relevant for precision and average precision is what is not 0. Ranks beyond
+//   the last count as not relevant. Average precision is 0 where nothing is.
+#include <array>
 #include <span>
-#include <vector>
 
 namespace sortition {
 
-struct LetorMetrics {
-  std::vector<double> ndcg;       // [k - 1]: NDCG@k, k = 1 .. 10.
-  std::vector<double> precision;  // [k - 1]: P@k, k = 1 .. 10.
-  double mean_ndcg = 0;           // Of NDCG@k, k = 1 .. n.
-  double average_precision = 0;   // Mean P@r over the ranks r of relevant ones.
+inline constexpr int kLetorRanks = 10;
+
+// Of one query, or means over queries.
+struct LetorFigures {
+  std::array<double, kLetorRanks> ndcg{};       // [k - 1]
+  std::array<double, kLetorRanks> precision{};  // [k - 1]
+  double mean_ndcg = 0;
+  double average_precision = 0;
 };
 
-// `relevances` of all n >= 1 candidates in rank order. Without a relevant one
-// everything is 0. Ranks beyond n add nothing: NDCG@k = NDCG@n, k P@k = n P@n.
-LetorMetrics EvaluateLetor(std::span<const int> relevances);
+// `relevances` of all candidates in rank order, best rank first; at least one,
+// each at least 0.
+LetorFigures LetorFiguresOf(std::span<const int> relevances);
+
+// Requires at least one.
+LetorFigures MeanOf(std::span<const LetorFigures> figures);
 
 }  // namespace sortition

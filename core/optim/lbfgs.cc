@@ -18,6 +18,7 @@ using Map = Eigen::Map<Eigen::VectorXd>;
 struct Run {
   const Objective& objective;
   const std::function<void(uint32_t)>& on_iteration;
+  const std::function<bool()>& stop;
   const double decrease_tolerance;
   Eigen::VectorXd point;
   Eigen::VectorXd gradient;
@@ -28,6 +29,7 @@ struct Run {
   uint32_t evaluations = 0;
   bool is_finite = true;
   bool is_small_decrease = false;
+  bool is_stopped = false;
 };
 
 lbfgsfloatval_t Evaluate(void* instance, const lbfgsfloatval_t* x,
@@ -52,10 +54,14 @@ int Progress(void* instance, const lbfgsfloatval_t* x, const lbfgsfloatval_t*,
   run.best = ConstMap(x, n);
   run.best_value = value;
   if (run.on_iteration) run.on_iteration(run.iterations);
-  return run.is_finite && !run.is_small_decrease ? 0 : 1;  // Not 0: cancel.
+  run.is_stopped = run.stop && run.stop();
+  // Not 0: cancel.
+  return run.is_finite && !run.is_small_decrease && !run.is_stopped ? 0 : 1;
 }
 
-LbfgsTermination TerminationOf(int code) {
+LbfgsTermination TerminationOf(const Run& run, int code) {
+  if (run.is_stopped) return LbfgsTermination::kStopped;
+  if (run.is_small_decrease) return LbfgsTermination::kDecrease;
   switch (code) {
     case LBFGS_SUCCESS:
     case LBFGS_ALREADY_MINIMIZED:
@@ -79,6 +85,8 @@ absl::string_view LbfgsTerminationName(LbfgsTermination termination) {
       return "max iterations";
     case LbfgsTermination::kLineSearch:
       return "line search";
+    case LbfgsTermination::kStopped:
+      return "stopped";
   }
   return "";
 }
@@ -86,7 +94,8 @@ absl::string_view LbfgsTerminationName(LbfgsTermination termination) {
 absl::StatusOr<LbfgsResult> MinimizeByLbfgs(
     const Objective& objective, const Eigen::VectorXd& start,
     const config::v1::LbfgsOptions& options,
-    const std::function<void(uint32_t)>& on_iteration) {
+    const std::function<void(uint32_t)>& on_iteration,
+    const std::function<bool()>& stop) {
   if (start.size() != objective.dimension() || !start.allFinite()) {
     return absl::InvalidArgumentError(
         absl::StrCat("start has ", start.size(), " entries, must have ",
@@ -94,6 +103,7 @@ absl::StatusOr<LbfgsResult> MinimizeByLbfgs(
   }
   Run run{.objective = objective,
           .on_iteration = on_iteration,
+          .stop = stop,
           .decrease_tolerance = options.decrease_tolerance(),
           .point = start,
           .gradient = Eigen::VectorXd(start.size()),
@@ -101,6 +111,11 @@ absl::StatusOr<LbfgsResult> MinimizeByLbfgs(
           .best_value = objective.Evaluate(start, nullptr)};
   if (!std::isfinite(run.best_value)) {
     return absl::InternalError("the objective is not finite at the start");
+  }
+  if (stop && stop()) {
+    return LbfgsResult{.point = start,
+                       .value = run.best_value,
+                       .termination = LbfgsTermination::kStopped};
   }
   lbfgs_parameter_t parameters;
   lbfgs_parameter_init(&parameters);
@@ -123,9 +138,7 @@ absl::StatusOr<LbfgsResult> MinimizeByLbfgs(
                      .value = run.best_value,
                      .iterations = run.iterations,
                      .evaluations = run.evaluations,
-                     .termination = run.is_small_decrease
-                                        ? LbfgsTermination::kDecrease
-                                        : TerminationOf(code)};
+                     .termination = TerminationOf(run, code)};
 }
 
 }  // namespace sortition

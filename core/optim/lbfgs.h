@@ -18,6 +18,7 @@ enum class LbfgsTermination {
   kMaxIterations,
   kLineSearch,  // No step along the direction is better: as far as the
                 // precision of f goes.
+  kStopped,     // By `stop`.
 };
 absl::string_view LbfgsTerminationName(LbfgsTermination termination);
 
@@ -32,10 +33,13 @@ struct LbfgsResult {
 // A local minimum of `objective` near `start`, which must have its dimension.
 // Deterministic. InvalidArgument where the start is not finite or of the wrong
 // size, Internal where the objective is not finite on the way. `on_iteration`
-// may be empty; it gets the number of the iteration, from 1.
+// may be empty; it gets the number of the iteration, from 1. `stop` may be
+// empty; it is asked at the start and after each iteration, and true ends the
+// descent.
 absl::StatusOr<LbfgsResult> MinimizeByLbfgs(
     const Objective& objective, const Eigen::VectorXd& start,
     const config::v1::LbfgsOptions& options,
-    const std::function<void(uint32_t iteration)>& on_iteration);
+    const std::function<void(uint32_t iteration)>& on_iteration,
+    const std::function<bool()>& stop = nullptr);
 
 }  // namespace sortition

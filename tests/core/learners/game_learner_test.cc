@@ -37,9 +37,12 @@ TEST_P(EveryGameTest, TrainsToAProvedGap) {
       EXPECT_GE(result.gap(), -1e-12);
       EXPECT_THAT(result.termination, HasSubstr("gap closed"));
       EXPECT_EQ(result.evaluations, objective->evaluations());
-      // J as reported is J there, and nothing nearby is below the bound.
+      // J as reported is J there, up to what the games left open, and nothing
+      // nearby is below the bound.
       const double j = objective->Evaluate(result.theta, nullptr);
-      EXPECT_NEAR(j, result.objective, 2e-9);
+      const bool exact = GetParam().measure() != GameOptions::F_BETA;
+      EXPECT_LE(j, result.objective + 2e-9);
+      EXPECT_GE(j, exact ? result.objective - 2e-9 : result.dual_bound - 2e-9);
       for (int trial = 0; trial < 10; ++trial) {
         Eigen::VectorXd other = result.theta;
         for (double& entry : other) entry += 0.01 * random.Normal();
@@ -76,6 +79,8 @@ TEST(GameLearnerTest, GradientVanishesWhereTheOptimumIsSmooth) {
   GameOptions options;
   options.mutable_lbfgs()->set_decrease_tolerance(0);
   options.mutable_lbfgs()->set_gradient_tolerance(1e-9);
+  options.set_gap_tolerance(1e-300);
+  options.set_max_cuts(0);
   const auto objective = Make(queries, options);
   ASSERT_OK_AND_ASSIGN(const GameResult result,
                        TrainGame(objective.get(), 1000, {}));

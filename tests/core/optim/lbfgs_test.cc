@@ -98,6 +98,27 @@ TEST(LbfgsTest, EndsWhereTheDecreaseIsSmall) {
   EXPECT_EQ(result.termination, LbfgsTermination::kDecrease);
 }
 
+TEST(LbfgsTest, EndsWhereTheCallerSaysSoAtTheBestPointYet) {
+  const Rosenbrock rosenbrock;
+  const Eigen::VectorXd start = Eigen::Vector2d(-1.2, 1);
+  const auto run = [&](int asked_before_true) {
+    int asked = 0;
+    return MinimizeByLbfgs(rosenbrock, start, LbfgsOptions(), nullptr,
+                           [&] { return asked++ == asked_before_true; })
+        .value();
+  };
+  const LbfgsResult at_once = run(0);
+  EXPECT_EQ(at_once.termination, LbfgsTermination::kStopped);
+  EXPECT_EQ(at_once.point, start);
+  EXPECT_EQ(at_once.value, rosenbrock.Evaluate(start, nullptr));
+  EXPECT_EQ(at_once.iterations, 0u);
+  const LbfgsResult later = run(5);
+  EXPECT_EQ(later.termination, LbfgsTermination::kStopped);
+  EXPECT_EQ(later.iterations, 5u);
+  EXPECT_EQ(later.value, rosenbrock.Evaluate(later.point, nullptr));
+  EXPECT_LT(later.value, at_once.value);
+}
+
 TEST(LbfgsTest, GoesOnWhereTheObjectiveIsNegative) {
   const Rosenbrock rosenbrock(-10);
   ASSERT_OK_AND_ASSIGN(const LbfgsResult result,

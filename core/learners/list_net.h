@@ -1,0 +1,50 @@
+#pragma once
+// ListNet [CaoEtAl07] with linear scores s = w·x: the cross entropy of what
+// labels and scores say of the first rank,
+//   min_w  λ/2 ‖w‖² - mean over queries of Σ_i P_i log p_i,
+//   P = softmax(2^relevance - 1),  p = softmax(s),
+// by L-BFGS. It is convex and smooth; -∂/∂s_i = P_i - p_i.
+#include <span>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "core/learners/game_queries.h"
+#include "core/optim/lbfgs.h"
+#include "core/optim/objective.h"
+#include "sortition/config/v1/learner.pb.h"
+
+namespace sortition {
+
+class ListNetObjective : public Objective {
+ public:
+  // Requires valid queries and lambda > 0; what the queries view must outlive
+  // it. Queries whose relevances are all equal say nothing of an order, but
+  // pull scores together; they are left out.
+  ListNetObjective(std::span<const GameQuery> queries, double lambda);
+
+  size_t num_queries() const { return queries_.size(); }
+  Eigen::Index dimension() const override { return dimension_; }
+  double Evaluate(const Eigen::VectorXd& point,
+                  Eigen::VectorXd* gradient) const override;
+
+ private:
+  const Eigen::Index dimension_;
+  const double lambda_;
+  std::vector<GameQuery> queries_;
+  std::vector<std::vector<double>> targets_;  // P, by query.
+  mutable std::vector<double> scores_;
+};
+
+struct ListNetResult {
+  std::vector<double> weights;
+  LbfgsResult descent;
+};
+
+// Deterministic. InvalidArgument as CheckQueries(), for an option out of its
+// range, for relevances above 31, and where all relevances of every query are
+// equal; Internal where L-BFGS fails.
+absl::StatusOr<ListNetResult> TrainListNet(
+    std::span<const GameQuery> queries,
+    const config::v1::ListNetOptions& options);
+
+}  // namespace sortition

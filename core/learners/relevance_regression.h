@@ -1,0 +1,24 @@
+#pragma once
+// Linear regression of the relevance on the features, candidate by candidate:
+//   min_{w,b}  Σ_i (w·x_i + b - relevance_i)² + l2 ‖w‖²,  b not penalised.
+#include <span>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "core/learners/game_queries.h"
+#include "sortition/config/v1/learner.pb.h"
+
+namespace sortition {
+
+struct RegressionResult {
+  std::vector<double> weights;
+  double intercept = 0;
+};
+
+// By core/learners/ridge.h. Deterministic. InvalidArgument as CheckQueries(),
+// and where l2 is not finite and at least 0.
+absl::StatusOr<RegressionResult> FitRelevance(
+    std::span<const GameQuery> queries,
+    const config::v1::RegressionOptions& options);
+
+}  // namespace sortition

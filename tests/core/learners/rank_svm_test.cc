@@ -1,0 +1,210 @@
+#include "core/learners/rank_svm.h"
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/core/learners/random_queries.h"
+#include "tests/testing/status_matchers.h"
+
+namespace sortition {
+namespace {
+
+using config::v1::RankSvmOptions;
+using ::testing::HasSubstr;
+
+// J pair by pair.
+double BruteForce(const std::vector<GameQuery>& queries,
+                  const RankSvmOptions& options,
+                  const std::vector<double>& weights) {
+  double all = 0, num_pairs = 0, by_query = 0, num_queries = 0;
+  for (const GameQuery& query : queries) {
+    double sum = 0, pairs = 0;
+    for (uint32_t i = 0; i < query.relevances.size(); ++i) {
+      for (uint32_t j = 0; j < query.relevances.size(); ++j) {
+        if (query.relevances[i] <= query.relevances[j]) continue;
+        const double margin =
+            query.items.Score(i, weights) - query.items.Score(j, weights);
+        sum += std::max(0.0, 1 - margin);
+        ++pairs;
+      }
+    }
+    all += sum;
+    num_pairs += pairs;
+    if (pairs == 0) continue;
+    by_query += sum / pairs;
+    ++num_queries;
+  }
+  double norm2 = 0;
+  for (const double w : weights) norm2 += w * w;
+  return options.lambda() / 2 * norm2 +
+         (options.weighting() == RankSvmOptions::PAIRS
+              ? all / num_pairs
+              : by_query / num_queries);
+}
+
+std::vector<RankSvmOptions> Weightings(double lambda) {
+  std::vector<RankSvmOptions> options(2);
+  options[1].set_weighting(RankSvmOptions::QUERIES);
+  for (RankSvmOptions& one : options) one.set_lambda(lambda);
+  return options;
+}
+
+// Scores in halves: differences of exactly 1 and ties are common.
+TEST(PairwiseHingeTest, IsTheSumOverAllPairs) {
+  RandomSequence random(SeedKey(1));
+  PairwiseHinge hinge;
+  for (int trial = 0; trial < 1000; ++trial) {
+    const size_t n = random.Below(13);
+    std::vector<double> scores(n), slopes(n);
+    std::vector<uint32_t> relevances(n);
+    for (size_t i = 0; i < n; ++i) {
+      scores[i] = 3 * random.Normal();
+      if (trial % 2 == 0) scores[i] = std::round(2 * scores[i]) / 2;
+      relevances[i] = static_cast<uint32_t>(random.Below(5) * 100);
+    }
+    double value = 0;
+    uint64_t pairs = 0;
+    std::vector<double> expected(n);
+    for (size_t i = 0; i < n; ++i) {
+      for (size_t j = 0; j < n; ++j) {
+        if (relevances[i] <= relevances[j]) continue;
+        ++pairs;
+        if (1 - (scores[i] - scores[j]) <= 0) continue;
+        value += 1 - (scores[i] - scores[j]);
+        expected[i] -= 1;
+        expected[j] += 1;
+      }
+    }
+    const auto sum = hinge.Evaluate(scores, relevances, slopes);
+    EXPECT_NEAR(sum.value, value, 1e-11);
+    EXPECT_EQ(slopes, expected);
+    EXPECT_EQ(CountPairs(relevances), pairs);
+  }
+}
+
+// 0.1 + 0.2 - 1 and its like are rounded: whatever is active at one end must be
+// at the other, or the sum is wrong by a whole score.
+TEST(PairwiseHingeTest, BothEndsAgreeWhereRoundingDecides) {
+  PairwiseHinge hinge;
+  RandomSequence random(SeedKey(2));
+  for (int trial = 0; trial < 2000; ++trial) {
+    const double low = 1e3 * random.Normal();
+    std::vector<double> scores = {low + 1, low,
+                                  std::nextafter(low + 1, HUGE_VAL),
+                                  std::nextafter(low + 1, -HUGE_VAL)};
+    std::vector<double> slopes(4);
+    const std::vector<uint32_t> relevances = {1, 0, 1, 1};
+    const auto sum = hinge.Evaluate(scores, relevances, slopes);
+    EXPECT_EQ(slopes[0] + slopes[1] + slopes[2] + slopes[3], 0);
+    EXPECT_NEAR(sum.value, 0, 1e-11);
+  }
+}
+
+// A pair of difference x = (2, 0): λ/2 w² + max(0, 1 - 2 w) is least at
+// w = min(2 / λ, 1/2).
+TEST(RankSvmTest, SolvesAPairByHand) {
+  GameQueries queries;
+  queries.Add({3, 7, 1, 7}, {4, 2});
+  RankSvmOptions options;
+  options.set_gap_tolerance(1e-9);
+  options.set_lambda(8);
+  ASSERT_OK_AND_ASSIGN(RankSvmResult result,
+                       TrainRankSvm(queries.views(), options));
+  EXPECT_EQ(result.num_pairs, 1u);
+  EXPECT_NEAR(result.weights[0], 0.25, 1e-4);
+  EXPECT_EQ(result.weights[1], 0);
+  EXPECT_NEAR(result.descent.objective, 4 * 0.0625 + 0.5, 1e-8);
+  options.set_lambda(1);
+  ASSERT_OK_AND_ASSIGN(result, TrainRankSvm(queries.views(), options));
+  EXPECT_NEAR(result.weights[0], 0.5, 1e-4);
+}
+
+TEST(RankSvmTest, ClosesTheGapOfTheObjectivePairByPair) {
+  RandomSequence random(SeedKey(3));
+  for (uint64_t seed = 0; seed < 6; ++seed) {
+    const GameQueries queries = RandomQueries(
+        {.num_queries = 25, .max_relevance = 3, .rounded = seed % 2 == 0},
+        seed);
+    for (const double lambda : {1e-4, 1e-2, 1.}) {
+      for (const RankSvmOptions& options : Weightings(lambda)) {
+        ASSERT_OK_AND_ASSIGN(const RankSvmResult result,
+                             TrainRankSvm(queries.views(), options));
+        const DescentResult& descent = result.descent;
+        EXPECT_LE(descent.gap(), 1e-3 * descent.objective)
+            << descent.termination;
+        EXPECT_NEAR(BruteForce(queries.views(), options, result.weights),
+                    descent.objective, 1e-12);
+        for (int trial = 0; trial < 20; ++trial) {
+          std::vector<double> other = result.weights;
+          const double scale = std::exp2(-trial);
+          for (double& w : other) w += scale * random.Normal();
+          EXPECT_GE(BruteForce(queries.views(), options, other),
+                    descent.dual_bound);
+        }
+      }
+    }
+  }
+}
+
+// The relevance is a threshold of a linear score: with little regularisation
+// every pair is put right.
+TEST(RankSvmTest, FindsAPlantedOrder) {
+  const GameQueries queries =
+      RandomQueries({.num_queries = 30, .max_relevance = 3, .noise = 0}, 7);
+  for (const RankSvmOptions& options : Weightings(1e-8)) {
+    ASSERT_OK_AND_ASSIGN(const RankSvmResult result,
+                         TrainRankSvm(queries.views(), options));
+    for (const GameQuery& query : queries.views()) {
+      for (uint32_t i = 0; i < query.relevances.size(); ++i) {
+        for (uint32_t j = 0; j < query.relevances.size(); ++j) {
+          if (query.relevances[i] <= query.relevances[j]) continue;
+          EXPECT_GT(query.items.Score(i, result.weights),
+                    query.items.Score(j, result.weights));
+        }
+      }
+    }
+  }
+}
+
+TEST(RankSvmTest, StopsWhereTheWatcherSaysSo) {
+  const GameQueries queries = RandomQueries({.num_queries = 25}, 8);
+  RankSvmOptions options;
+  options.set_gap_tolerance(1e-9);
+  int steps = 0;
+  ASSERT_OK_AND_ASSIGN(
+      const RankSvmResult result,
+      TrainRankSvm(queries.views(), options,
+                   [&](const DescentResult&) { return ++steps == 3; }));
+  EXPECT_EQ(steps, 3);
+  EXPECT_TRUE(result.descent.stopped);
+  EXPECT_THAT(result.descent.termination, HasSubstr("stopped"));
+}
+
+TEST(RankSvmTest, RefusesWhatItCannotLearnFrom) {
+  constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
+  GameQueries equal;
+  equal.Add({1, 2}, {1, 1});
+  EXPECT_THAT(TrainRankSvm(equal.views(), {}),
+              StatusIs(kInvalid, HasSubstr("none of 1 queries")));
+  EXPECT_THAT(TrainRankSvm({}, {}),
+              StatusIs(kInvalid, HasSubstr("there are 0 queries")));
+  const GameQueries queries = RandomQueries({}, 1);
+  RankSvmOptions options;
+  options.set_lambda(0);
+  EXPECT_THAT(TrainRankSvm(queries.views(), options),
+              StatusIs(kInvalid, HasSubstr("lambda is 0")));
+  options.set_lambda(1);
+  options.set_gap_tolerance(2);
+  EXPECT_THAT(TrainRankSvm(queries.views(), options),
+              StatusIs(kInvalid, HasSubstr("gap_tolerance is 2")));
+  GameQueries bad;
+  bad.Add({1, NAN}, {1, 0});
+  EXPECT_THAT(TrainRankSvm(bad.views(), {}),
+              StatusIs(kInvalid, HasSubstr("query 0")));
+}
+
+}  // namespace
+}  // namespace sortition
