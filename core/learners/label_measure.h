@@ -20,7 +20,7 @@ struct LabelMeasure {
   uint32_t k = 0;
   double beta = 1;
   // [relevance]: what a label counts, within [0, 1]; 0 or 1 but for graded DCG.
-  std::vector<double> gains;
+  std::vector<double> gains = {};
 
   // For people: "P@5", "DCG", "graded DCG@10", "F1".
   std::string Name() const;

@@ -61,7 +61,7 @@ struct LabelledPolicyTask {
   ActionKind action_kind = ActionKind::kRank;  // kRank or kSubset.
   double uniform_mixture = 0;
   double threshold = 0;  // Of relevance, in units of s.
-  config::v1::GamePolicyOptions game;
+  config::v1::GamePolicyOptions game = {};
 };
 
 // Immutable.

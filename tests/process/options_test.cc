@@ -199,6 +199,17 @@ TEST(OptionsTest, AmbiguousLastNameListsWhatItCouldBe) {
   EXPECT_FALSE(options.poem().has_adagrad());
 }
 
+// Groups that came later leave the short names to those that had them.
+TEST(OptionsTest, GroupsThatGiveWayAreMeantWhereNoOtherIs) {
+  config::v1::TrainOptions options;
+  ASSERT_OK(Parse(
+      {"--model_store=s", "--lambda=0.5", "--measure=DCG", "--game.lambda=2"},
+      &options));
+  EXPECT_THAT(options.poem().lambda(), ElementsAre(0.5));
+  EXPECT_EQ(options.game().measure(), config::v1::GameOptions::DCG);
+  EXPECT_THAT(options.game().lambda(), ElementsAre(2));
+}
+
 TEST(OptionsTest, RangesOfRepeatedNumbersAreChecked) {
   config::v1::TrainOptions options;
   const std::vector<std::string> required = {"--tuples=t", "--model_store=s"};

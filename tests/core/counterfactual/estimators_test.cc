@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <limits>
+#include <numbers>
 #include <vector>
 
 #include "core/base/random.h"
@@ -255,6 +256,20 @@ TEST(NormalQuantileTest, HasTheTabulatedValues) {
   EXPECT_NEAR(NormalQuantile(0.975), 1.959963984540054, 1e-9);
   EXPECT_NEAR(NormalQuantile(0.5), 0, 1e-9);
   EXPECT_NEAR(NormalQuantile(0.01), -2.326347874040841, 1e-9);
+}
+
+// Of one and two degrees in closed form, tan(π (p - ½)) and with a = 4p(1-p)
+// 2 (p - ½) √(2 / a); others as tabulated; the normal's in the limit.
+TEST(StudentQuantileTest, HasTheTabulatedValues) {
+  const double p = 0.975;
+  EXPECT_NEAR(StudentQuantile(p, 1), std::tan(std::numbers::pi * (p - 0.5)),
+              1e-9);
+  EXPECT_NEAR(StudentQuantile(p, 2),
+              2 * (p - 0.5) * std::sqrt(2 / (4 * p * (1 - p))), 1e-9);
+  EXPECT_NEAR(StudentQuantile(p, 9), 2.262157, 1e-6);
+  EXPECT_NEAR(StudentQuantile(p, 30), 2.042272, 1e-6);
+  EXPECT_NEAR(StudentQuantile(0.95, 120), 1.657651, 1e-6);
+  EXPECT_NEAR(StudentQuantile(p, 1000000), NormalQuantile(p), 1e-5);
 }
 
 TEST(EvaluationClipTest, IsLargeForManyTuplesAndSmallForFew) {
