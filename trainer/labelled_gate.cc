@@ -63,11 +63,23 @@ void SetMean(const std::vector<double>& values, double confidence,
   estimate->set_confidence(confidence);
 }
 
-// Means of LETOR's figures of the order by falling score, ties by index: the
-// most probable order of a ranking policy.
-LetorFigures QualityOf(const GateTask& task, const model::v1::Model& model) {
+double ThresholdOf(const model::v1::Policy& policy) {
+  return policy.has_independent_subset()
+             ? policy.independent_subset().threshold()
+             : policy.game_subset().threshold();
+}
+
+// Of what would be done without lot.
+struct Quality {
+  LetorFigures letor;  // Of the order by falling score, ties by index.
+  double measure = 0;  // Of that order, or the scores above the threshold.
+};
+
+Quality QualityOf(const GateTask& task, const model::v1::Model& model) {
   const std::vector<double> weights = WeightsOf(task, model);
+  const bool is_set = task.measure.kind == LabelMeasure::Kind::kFBeta;
   std::vector<LetorFigures> figures;
+  double sum = 0;
   for (const LabelledItems& query : task.queries) {
     const size_t n = query.relevances.size();
     std::vector<uint32_t> order(n);
@@ -78,32 +90,38 @@ LetorFigures QualityOf(const GateTask& task, const model::v1::Model& model) {
       return scores[a] > scores[b];
     });
     std::vector<int> ranked;
+    std::vector<int32_t> action;
     for (const uint32_t item : order) {
       ranked.push_back(static_cast<int>(query.relevances[item]));
+      if (is_set && scores[item] <= ThresholdOf(model.policy())) continue;
+      action.push_back(static_cast<int32_t>(item));
     }
     figures.push_back(LetorFiguresOf(ranked));
+    sum += EvaluateAction(task.measure, query.relevances, action);
   }
-  return MeanOf(figures);
+  return {MeanOf(figures), sum / static_cast<double>(task.queries.size())};
 }
 
-void AddQuality(const LetorFigures& figures,
-                const std::optional<LetorFigures>& old,
-                LabelledReport* report) {
+void AddQuality(const GateTask& task, const Quality& quality,
+                const std::optional<Quality>& old, LabelledReport* report) {
   const auto add = [&](const std::string& name, const auto& get) {
     LabelledReport::Quality* row = report->add_quality();
     row->set_name(name);
-    row->set_value(get(figures));
+    row->set_value(get(quality));
     if (old.has_value()) row->set_old_value(get(*old));
   };
-  using Figures = const LetorFigures&;
+  add(absl::StrCat(task.measure.Name(), " without lot"),
+      [](const Quality& of) { return of.measure; });
   for (size_t k = 1; k <= 10; ++k) {
-    add(absl::StrCat("NDCG@", k), [k](Figures m) { return m.ndcg[k - 1]; });
+    add(absl::StrCat("NDCG@", k),
+        [k](const Quality& of) { return of.letor.ndcg[k - 1]; });
   }
-  add("mean NDCG", [](Figures m) { return m.mean_ndcg; });
+  add("mean NDCG", [](const Quality& of) { return of.letor.mean_ndcg; });
   for (const size_t k : {1, 5, 10}) {
-    add(absl::StrCat("P@", k), [k](Figures m) { return m.precision[k - 1]; });
+    add(absl::StrCat("P@", k),
+        [k](const Quality& of) { return of.letor.precision[k - 1]; });
   }
-  add("MAP", [](Figures m) { return m.average_precision; });
+  add("MAP", [](const Quality& of) { return of.letor.average_precision; });
 }
 
 // Unset where it is all right.
@@ -134,21 +152,21 @@ absl::StatusOr<bool> PassesGate(const GateTask& task, LabelledReport* report) {
   ASSIGN_OR_RETURN(const std::vector<double> values, Measure(task, measure));
   SetMean(values, task.confidence, report->mutable_new_measure());
   report->set_new_draws(measure.num_draws());
-  const LetorFigures quality = QualityOf(task, task.model);
+  const Quality quality = QualityOf(task, task.model);
   report->set_old_version(task.old.has_value() ? task.old->model.version() : 0);
   if (!task.old.has_value()) {
-    AddQuality(quality, std::nullopt, report);
+    AddQuality(task, quality, std::nullopt, report);
     return true;
   }
   const model::v1::Model& old = task.old->model;
-  std::optional<LetorFigures> old_quality;
+  std::optional<Quality> old_quality;
   absl::StatusOr<ExpectedMeasure> old_measure =
       absl::FailedPreconditionError("");
   if (old.num_features() == task.model.num_features() && HasScores(old)) {
     old_quality = QualityOf(task, old);
     old_measure = MeasureOf(task, old);
   }
-  AddQuality(quality, old_quality, report);
+  AddQuality(task, quality, old_quality, report);
   const std::string why = WhyIncomparable(task, old_measure);
   if (!why.empty()) {
     report->set_incomparable(why);

@@ -72,8 +72,7 @@ void AppendQuality(const LabelledReport& report, std::string* text) {
   if (report.quality_size() == 0) return;
   const bool has_old = report.quality(0).has_old_value();
   absl::StrAppendFormat(
-      text, "\n  %-36s %9s%s\n", "Order by score, as LETOR's tool has it",
-      "new",
+      text, "\n  %-36s %9s%s\n", "By score; NDCG .. MAP as LETOR's tool", "new",
       has_old ? absl::StrFormat("  version %d", report.old_version()) : "");
   for (const LabelledReport::Quality& row : report.quality()) {
     absl::StrAppendFormat(

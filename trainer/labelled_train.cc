@@ -249,7 +249,7 @@ std::string Verdict(const TrainOptions& options, const LabelledReport& report,
       "%s than that of version %d (difference %.4g, %s part).",
       result, 100 * options.confidence(), report.measure(),
       passed ? "at least" : "up to",
-      passed ? difference.lower() : -difference.lower(),
+      passed ? difference.lower() : std::max(0., -difference.lower()),
       passed ? "more" : "less", report.old_version(), difference.value(),
       report.part());
 }

@@ -104,13 +104,12 @@ absl::StatusOr<ExpectedMeasure> ExpectedMeasure::Create(
     LabelMeasure measure) {
   RETURN_IF_ERROR(CheckAction(policy, measure));
   ExpectedMeasure result(policy, std::move(weights), std::move(measure));
-  if (ActionKindOf(policy) == ActionKind::kRank) {
-    ASSIGN_OR_RETURN(LinearPolicy drawn,
-                     LinearPolicy::Create(policy, result.weights_));
-    if (!PlaysTheMeasure(policy, result.measure_)) {
-      result.num_draws_ = kDraws;
-      result.drawn_ = std::make_shared<const LinearPolicy>(std::move(drawn));
-    }
+  ASSIGN_OR_RETURN(LinearPolicy drawn,
+                   LinearPolicy::Create(policy, result.weights_));
+  if (ActionKindOf(policy) == ActionKind::kRank &&
+      !PlaysTheMeasure(policy, result.measure_)) {
+    result.num_draws_ = kDraws;
+    result.drawn_ = std::make_shared<const LinearPolicy>(std::move(drawn));
   }
   return result;
 }
@@ -186,16 +185,22 @@ absl::StatusOr<std::vector<SizedSetMarginals>> ExpectedMeasure::PlaySubset(
     if (precision) potential /= 1 - policy_.uniform_mixture();
   }
   if (!precision) {
+    // As core/policies/game_subset_distribution.cc plays it.
     FBetaSolver solver;
     FBetaEquilibrium equilibrium;
-    RETURN_IF_ERROR(solver.Solve(
-        psi,
-        {.beta = game.beta() == 0 ? 1 : game.beta(),
-         .tolerance =
-             game.tolerance() == 0 ? kDefaultTolerance : game.tolerance(),
-         .max_rounds = static_cast<int>(
-             game.max_rounds() == 0 ? kDefaultRounds : game.max_rounds())},
-        /*warm_start=*/nullptr, &equilibrium));
+    FBetaOptions options;
+    options.beta = game.beta() == 0 ? 1 : game.beta();
+    options.tolerance =
+        game.tolerance() == 0 ? kDefaultTolerance : game.tolerance();
+    options.max_rounds = static_cast<int>(
+        game.max_rounds() == 0 ? kDefaultRounds : game.max_rounds());
+    options.with_adversary = false;
+    absl::Status status = solver.Solve(psi, options, nullptr, &equilibrium);
+    if (absl::IsInternal(status)) {
+      options.max_rounds = 0;
+      status = solver.Solve(psi, options, nullptr, &equilibrium);
+    }
+    RETURN_IF_ERROR(status);
     return std::move(equilibrium.predictor);
   }
   PrecisionGame solver;

@@ -155,6 +155,33 @@ TEST(ExpectedMeasureTest, OfIndependentSubsetsIsTheSumOverAllSubsets) {
   }
 }
 
+TEST(ExpectedMeasureTest, OfGameSubsetsIsTheSumOverAllSubsets) {
+  for (int n = 1; n <= 6; ++n) {
+    for (uint64_t seed = 0; seed < 5; ++seed) {
+      const Query query = RandomQuery(n, 200 + 10 * seed + n);
+      for (const double epsilon : {0., 0.3, 1.}) {
+        Policy policy = BasePolicy(epsilon);
+        GameSubset* game = policy.mutable_game_subset();
+        game->set_measure(GameSubset::PRECISION);
+        game->set_k(2);
+        for (const LabelMeasure& measure : {F(1), Precision(2)}) {
+          EXPECT_NEAR(Value(policy, measure, query),
+                      ByEnumeration(policy, measure, query, AllSubsets(n)),
+                      1e-9);
+        }
+        game->set_measure(GameSubset::F_BETA);
+        game->set_threshold(0.2);
+        for (const double beta : {1., 2.}) {
+          game->set_beta(beta);
+          EXPECT_NEAR(Value(policy, F(beta), query),
+                      ByEnumeration(policy, F(beta), query, AllSubsets(n)),
+                      1e-9);
+        }
+      }
+    }
+  }
+}
+
 // 200 means of 256 draws: their own mean is within 5 standard errors.
 TEST(ExpectedMeasureTest, DrawsAreUnbiasedAndRepeatable) {
   const Query query = RandomQuery(4, 7);
