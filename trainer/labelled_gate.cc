@@ -141,10 +141,6 @@ std::string WhyIncomparable(const GateTask& task,
   return "";
 }
 
-bool HasScores(const model::v1::Model& model) {
-  return !model.policy().has_independent_labels();
-}
-
 }  // namespace
 
 absl::StatusOr<bool> PassesGate(const GateTask& task, LabelledReport* report) {
@@ -162,22 +158,25 @@ absl::StatusOr<bool> PassesGate(const GateTask& task, LabelledReport* report) {
   std::optional<Quality> old_quality;
   absl::StatusOr<ExpectedMeasure> old_measure =
       absl::FailedPreconditionError("");
-  if (old.num_features() == task.model.num_features() && HasScores(old)) {
-    old_quality = QualityOf(task, old);
+  if (old.num_features() == task.model.num_features()) {
     old_measure = MeasureOf(task, old);
+    if (old_measure.ok()) old_quality = QualityOf(task, old);
   }
   AddQuality(task, quality, old_quality, report);
-  const std::string why = WhyIncomparable(task, old_measure);
+  std::string why = WhyIncomparable(task, old_measure);
+  absl::StatusOr<std::vector<double>> old_values = std::vector<double>();
+  if (why.empty()) {
+    old_values = Measure(task, *old_measure);
+    why = std::string(old_values.status().message());
+  }
   if (!why.empty()) {
     report->set_incomparable(why);
     return false;
   }
-  ASSIGN_OR_RETURN(const std::vector<double> old_values,
-                   Measure(task, *old_measure));
-  SetMean(old_values, task.confidence, report->mutable_old_measure());
+  SetMean(*old_values, task.confidence, report->mutable_old_measure());
   report->set_old_draws(old_measure->num_draws());
   std::vector<double> differences(values);
-  for (size_t j = 0; j < values.size(); ++j) differences[j] -= old_values[j];
+  for (size_t j = 0; j < values.size(); ++j) differences[j] -= (*old_values)[j];
   SetMean(differences, task.confidence, report->mutable_difference());
   return report->difference().lower() > 0;
 }

@@ -1,11 +1,17 @@
 #include "trainer/labelled_gate.h"
 
+#include <cmath>
 #include <string>
+#include <vector>
 
+#include "core/counterfactual/estimators.h"
+#include "core/counterfactual/moments.h"
+#include "core/learners/expected_measure.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/trainer/planted_labels.h"
 #include "trainer/fit.h"
+#include "trainer/labelled_data.h"
 #include "trainer/train.h"
 
 namespace sortition {
@@ -16,6 +22,43 @@ using config::v1::TrainReport;
 using testing::HasSubstr;
 
 using LabelledGateTest = PlantedTest;
+
+// DCG@5 in expectation of each test query.
+std::vector<double> Measured(const TrainOptions& options,
+                             const model::v1::Model& model) {
+  const LabelledData data = ReadLabelledData(options).value();
+  const ExpectedMeasure measure =
+      ExpectedMeasure::Create(
+          model.policy(), {model.weights().begin(), model.weights().end()},
+          {.kind = LabelMeasure::Kind::kDcg, .k = 5, .gains = {0, 1, 1}})
+          .value();
+  std::vector<double> values;
+  for (const LabelledItems& query : ViewsOf(data.test, data)) {
+    values.push_back(measure.Of(query, 0).value());
+  }
+  return values;
+}
+
+// The interval of the mean difference per query, not that of two means.
+TEST_F(LabelledGateTest, TheDifferenceIsPairedByQuery) {
+  ASSERT_OK(Train(NoiseOptions()));
+  ASSERT_OK_AND_ASSIGN(const TrainReport report, Train(options_));
+  const std::vector<double> before =
+      Measured(options_, store().Load("default", 1).value().model);
+  const std::vector<double> after =
+      Measured(options_, store().Load("default", 2).value().model);
+  Moments differences;
+  for (size_t j = 0; j < after.size(); ++j) {
+    differences.Add(after[j] - before[j]);
+  }
+  const double slack =
+      StudentQuantile(0.975, after.size() - 1) *
+      std::sqrt(differences.variance() / static_cast<double>(after.size()));
+  const auto& difference = report.labelled().difference();
+  EXPECT_NEAR(difference.value(), differences.mean(), 1e-12);
+  EXPECT_NEAR(difference.lower(), differences.mean() - slack, 1e-12);
+  EXPECT_NEAR(difference.upper(), differences.mean() + slack, 1e-12);
+}
 
 TEST_F(LabelledGateTest, TheGateTakesWhatIsBetterAndNothingElse) {
   // A first version that knows nothing.
@@ -74,6 +117,7 @@ TEST_F(LabelledGateTest, WhatCannotBeComparedIsReplacedByForceOnly) {
   EXPECT_THAT(report.evaluation().verdict(),
               HasSubstr("version 1 cannot be compared: the policy neither "
                         "ranks nor labels"));
+  EXPECT_FALSE(report.labelled().quality(0).has_old_value());
   // Another number of features.
   LabelledQueries wide = Planted(60, 0, 4);
   wide.num_features = 2;
