@@ -94,6 +94,20 @@ TEST_F(LabelledGateTest, TheGateTakesWhatIsBetterAndNothingElse) {
   EXPECT_THAT(forced.evaluation().verdict(), HasSubstr("Published by --force"));
 }
 
+// A little better on a dozen queries: that may be chance.
+TEST_F(LabelledGateTest, AnImprovementMustBeCertain) {
+  options_.add_test(Write("dozen", Planted(12, 0.3, 7)));
+  options_.mutable_game()->clear_lambda();
+  options_.mutable_game()->add_lambda(0.01);
+  ASSERT_OK(Train(options_));
+  options_.mutable_game()->set_lambda(0, 0.03);
+  ASSERT_OK_AND_ASSIGN(const TrainReport report, Train(options_));
+  EXPECT_GT(report.labelled().difference().value(), 0);
+  EXPECT_LT(report.labelled().difference().lower(), 0);
+  EXPECT_FALSE(report.gate_passed());
+  EXPECT_FALSE(report.has_version());
+}
+
 TEST_F(LabelledGateTest, PlackettLuceIsComparedByDraws) {
   config::v1::FitOptions fit;
   fit.set_data(options_.data(0));
