@@ -152,6 +152,17 @@ absl::StatusOr<v1::SelectResponse> Client::Select(v1::SelectRequest request) {
   return response;
 }
 
+absl::StatusOr<v1::LabelResponse> Client::Label(v1::LabelRequest request) {
+  FillDecisionId(request.mutable_context());
+  v1::LabelResponse response;
+  const absl::Status status =
+      CallWithRetries([&](grpc::ClientContext* context) {
+        return ranking_->Label(context, request, &response);
+      });
+  if (!status.ok()) return status;
+  return response;
+}
+
 absl::StatusOr<v1::ReportShownResponse> Client::ReportShown(
     const v1::ReportShownRequest& request) {
   v1::ReportShownResponse response;

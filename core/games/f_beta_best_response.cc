@@ -177,6 +177,11 @@ double FBetaBestResponse::Return(const SortedFBetaGame& game) {
   return largest;
 }
 
+bool FBetaBestResponse::Stopped(StopSignal* stop, size_t sizes) const {
+  return stop != nullptr &&
+         stop->AfterWork(static_cast<double>(sizes) * num_runs_);
+}
+
 double FBetaBestResponse::Adversary(const SortedFBetaGame& game,
                                     const SizeMarginals& predictor,
                                     const FBetaResponseOptions& options,
@@ -194,6 +199,7 @@ double FBetaBestResponse::Adversary(const SortedFBetaGame& game,
   taken_psi_ = game.sums[n];
   double certified = least;
   for (int t = n; t > 0;) {
+    if (Stopped(options.stop, weights_.size() + 1)) return certified;
     for (size_t k = 0; k < weights_.size(); ++k) {
       weights_[k] = game.Weight(predictor.sizes[k], t);
     }
@@ -205,7 +211,7 @@ double FBetaBestResponse::Adversary(const SortedFBetaGame& game,
     const double target = std::min(least, options.threshold) - options.slack;
     do {
       certified = std::min(certified, payoff);
-      if (--t == 0) break;
+      if (--t == 0 || Stopped(options.stop, 1)) break;
       payoff -= Return(game);
     } while (payoff >= target);
   }
@@ -232,6 +238,7 @@ double FBetaBestResponse::Predictor(const SortedFBetaGame& game,
   if (largest > options.threshold) Keep(largest, -1, options.limit);
   double certified = largest;
   for (int s = 1; s <= n;) {
+    if (Stopped(options.stop, weights_.size() + 1)) return certified;
     for (size_t k = 0; k < weights_.size(); ++k) {
       weights_[k] = game.Weight(s, adversary.sizes[k]);
     }

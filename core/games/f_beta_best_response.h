@@ -7,6 +7,7 @@
 
 #include "core/games/f_beta_sorted.h"
 #include "core/games/item_sets.h"
+#include "core/games/stop_signal.h"
 
 namespace sortition {
 
@@ -23,6 +24,9 @@ struct FBetaResponseOptions {
   double threshold = 0;
   double slack = 0;  // >= 0; what the bound may lose by skipping more.
   int limit = 0;     // Responses that are kept, at most.
+  // Where it stops the search, what is returned and kept means nothing. May be
+  // null.
+  StopSignal* stop = nullptr;
 };
 
 // Reusable: no allocation when warm.
@@ -49,6 +53,8 @@ class FBetaBestResponse {
   void SetCut(const SortedFBetaGame& game, int run, int cut);
   double TakeLargest(int size);
   int SkipBelow(int s, double payoff, double target, double* certified) const;
+  // After a look at all runs in so many sizes of the mixture.
+  bool Stopped(StopSignal* stop, size_t sizes) const;
   double Return(const SortedFBetaGame& game);
   void Keep(double payoff, double sign, int limit);
   void Start(int num_items, FBetaResponses* responses);

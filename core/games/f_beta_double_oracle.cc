@@ -23,8 +23,10 @@ constexpr double kMix = 0.5;
 
 }  // namespace
 
-void FBetaDoubleOracle::Start(const SortedFBetaGame& game, double tolerance) {
+void FBetaDoubleOracle::Start(const SortedFBetaGame& game, double tolerance,
+                              StopSignal* stop) {
   game_ = &game;
+  stop_ = stop;
   tolerance_ = tolerance;
   rounds_ = 0;
   restricted_.Clear(game, kPerturbation * tolerance);
@@ -35,9 +37,8 @@ void FBetaDoubleOracle::Start(const SortedFBetaGame& game, double tolerance) {
   restricted_.AddPrefixColumn(0);
 }
 
-bool FBetaDoubleOracle::SolvePrefixGame(const FBetaOptions& options) {
-  if (!prefix_game_.Solve(*game_, kMargin * options.tolerance,
-                          options.max_rounds, options.stop, &restricted_)) {
+bool FBetaDoubleOracle::SolvePrefixGame() {
+  if (!prefix_game_.Solve(*game_, kMargin * tolerance_, stop_, &restricted_)) {
     return false;
   }
   prefix_value_ = restricted_.value();
@@ -45,31 +46,35 @@ bool FBetaDoubleOracle::SolvePrefixGame(const FBetaOptions& options) {
   return true;
 }
 
-// Leaves the responses in columns_.
-void FBetaDoubleOracle::EvaluatePredictor(double alpha, FBetaIncumbent* best) {
+// Leaves the responses in columns_, the predictor that is replaced in mixture_.
+bool FBetaDoubleOracle::EvaluatePredictor(double alpha, FBetaIncumbent* best) {
   MixMarginals(*game_, &best->predictor, alpha, restricted_.rows(),
                restricted_.row_strategy(), &row_of_size_, &mixture_);
   const double lo =
       best_response_.Adversary(*game_, mixture_,
                                {restricted_.value() - kMargin * tolerance_,
-                                kSlack * tolerance_, kResponses},
+                                kSlack * tolerance_, kResponses, stop_},
                                &columns_);
-  if (lo <= best->lo) return;
+  if (stop_->stopped()) return false;
+  if (lo <= best->lo) return true;
   best->lo = lo;
   std::swap(best->predictor, mixture_);
+  return true;
 }
 
-void FBetaDoubleOracle::EvaluateAdversary(double alpha, FBetaIncumbent* best) {
+bool FBetaDoubleOracle::EvaluateAdversary(double alpha, FBetaIncumbent* best) {
   MixMarginals(*game_, &best->adversary, alpha, restricted_.columns(),
                restricted_.column_strategy(), &row_of_size_, &mixture_);
   const double hi =
       best_response_.Predictor(*game_, mixture_,
                                {restricted_.value() + kMargin * tolerance_,
-                                kSlack * tolerance_, kResponses},
+                                kSlack * tolerance_, kResponses, stop_},
                                &rows_);
-  if (hi >= best->hi) return;
+  if (stop_->stopped()) return false;
+  if (hi >= best->hi) return true;
   best->hi = hi;
   std::swap(best->adversary, mixture_);
+  return true;
 }
 
 bool FBetaDoubleOracle::AddColumns() {
@@ -89,39 +94,64 @@ bool FBetaDoubleOracle::AddRows() {
   return added;
 }
 
-FBetaTermination FBetaDoubleOracle::Run(const FBetaOptions& options,
-                                        FBetaIncumbent* best) {
-  double alpha_rows = 0;
-  double alpha_columns = 0;
-  const double alpha = game_->num_items < kMixFrom ? 0 : kMix;
+// A mixed point may lie where nothing new is better than the restricted value;
+// the restricted equilibrium itself then tells.
+std::optional<FBetaTermination> FBetaDoubleOracle::Extend(
+    Shares* shares, FBetaIncumbent* best) {
+  bool added_columns = AddColumns();
+  if (!added_columns && shares->rows > 0) {
+    const double lo = best->lo;
+    if (!EvaluatePredictor(0, best)) return FBetaTermination::kStopped;
+    if (best->lo > lo) {
+      round_lo_ = lo;
+      std::swap(round_predictor_, mixture_);
+    }
+    added_columns = AddColumns();
+  }
   if (!restricted_.Solve()) return FBetaTermination::kStalled;
-  for (rounds_ = 1;; ++rounds_) {
-    EvaluatePredictor(alpha_rows, best);
-    EvaluateAdversary(alpha_columns, best);
-    if (best->hi - best->lo <= tolerance_) return FBetaTermination::kConverged;
-    if (rounds_ >= options.max_rounds) return FBetaTermination::kRoundLimit;
-    if (options.stop && options.stop()) return FBetaTermination::kStopped;
-    const double next_rows = rounds_ == 1 ? alpha : alpha_rows;
-    const double next_columns = rounds_ == 1 ? alpha : alpha_columns;
-    // A mixed point may lie where nothing new is better than the restricted
-    // value; the restricted equilibrium itself then tells.
-    bool added_columns = AddColumns();
-    if (!added_columns && alpha_rows > 0) {
-      EvaluatePredictor(0, best);
-      added_columns = AddColumns();
+  bool added_rows = AddRows();
+  if (!added_rows && shares->columns > 0) {
+    if (!EvaluateAdversary(0, best)) return FBetaTermination::kStopped;
+    added_rows = AddRows();
+  }
+  if (!restricted_.Solve()) return FBetaTermination::kStalled;
+  if (best->hi - best->lo <= tolerance_) return FBetaTermination::kConverged;
+  if (!added_columns && !added_rows) return FBetaTermination::kStalled;
+  if (rounds_ == 1 && game_->num_items >= kMixFrom) *shares = {kMix, kMix};
+  if (!added_columns) shares->rows /= 2;
+  if (!added_rows) shares->columns /= 2;
+  restricted_.Purge(kMaxAge, kKeep);
+  return std::nullopt;
+}
+
+// To the predictor with which round `rounds_` ended.
+void FBetaDoubleOracle::ReturnToRound(FBetaIncumbent* best) {
+  if (!round_lo_.has_value()) return;
+  best->lo = *round_lo_;
+  std::swap(best->predictor, round_predictor_);
+}
+
+FBetaTermination FBetaDoubleOracle::Run(int max_rounds, FBetaIncumbent* best) {
+  Shares shares;
+  round_lo_.reset();
+  if (!restricted_.Solve()) return FBetaTermination::kStalled;
+  for (;;) {
+    if (!EvaluatePredictor(shares.rows, best)) {
+      ReturnToRound(best);
+      return FBetaTermination::kStopped;
     }
-    if (!restricted_.Solve()) return FBetaTermination::kStalled;
-    bool added_rows = AddRows();
-    if (!added_rows && alpha_columns > 0) {
-      EvaluateAdversary(0, best);
-      added_rows = AddRows();
+    round_lo_.reset();
+    ++rounds_;
+    if (!EvaluateAdversary(shares.columns, best)) {
+      return FBetaTermination::kStopped;
     }
-    if (!restricted_.Solve()) return FBetaTermination::kStalled;
-    alpha_rows = added_columns ? next_rows : next_rows / 2;
-    alpha_columns = added_rows ? next_columns : next_columns / 2;
     if (best->hi - best->lo <= tolerance_) return FBetaTermination::kConverged;
-    if (!added_columns && !added_rows) return FBetaTermination::kStalled;
-    restricted_.Purge(kMaxAge, kKeep);
+    if (rounds_ >= max_rounds) return FBetaTermination::kRoundLimit;
+    if (stop_->Ask()) return FBetaTermination::kStopped;
+    const std::optional<FBetaTermination> end = Extend(&shares, best);
+    if (!end.has_value()) continue;
+    if (*end == FBetaTermination::kStopped) ReturnToRound(best);
+    return *end;
   }
 }
 

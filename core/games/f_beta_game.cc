@@ -36,8 +36,8 @@ absl::Status Check(std::span<const double> potentials,
   if (!(options.tolerance >= 1e-9 && options.tolerance <= 1)) {
     return OutOfRange("tolerance", options.tolerance, 1e-9, 1);
   }
-  if (options.max_rounds < 1) {
-    return OutOfRange("max_rounds", options.max_rounds, 1,
+  if (options.max_rounds < 0) {
+    return OutOfRange("max_rounds", options.max_rounds, 0,
                       std::numeric_limits<int>::max());
   }
   return absl::OkStatus();
@@ -77,15 +77,32 @@ void FBetaSolver::Sort(std::span<const double> potentials, double beta) {
   }
 }
 
+// Strategies of O(n): those of the closed form; where items of ψ > 1 must be
+// among the labels, {ψ > 0} of both. No payoff is below 0, none against what
+// costs nothing above 1.
+void FBetaSolver::BeginSimply() {
+  best_.lo = 0;
+  if (game_.psi[0] <= 1) {
+    SolveFBetaClosedForm(game_, &closed_form_);
+    best_.hi = closed_form_.value;
+    best_.adversary = closed_form_.adversary;
+    best_.predictor = closed_form_.predictor;
+    return;
+  }
+  closed_form_.value = kInfinity;
+  best_.hi = 1;
+  const int size = game_.num_positive;
+  best_.predictor.Reset({&size, 1}, game_.num_items);
+  best_.predictor.probability[0] = 1;
+  std::fill_n(best_.predictor.items.begin(), size, 1.0);
+  best_.adversary = best_.predictor;
+}
+
 // The closed form's adversary is optimal in the whole game iff its predictor
 // holds against larger sets too.
 bool FBetaSolver::TryClosedForm(double tolerance) {
-  closed_form_.value = kInfinity;
   // The adversary's sets must all have items of ψ > 1.
   if (game_.psi[0] > 1) return false;
-  SolveFBetaClosedForm(game_, &closed_form_);
-  best_.hi = closed_form_.value;
-  best_.adversary = closed_form_.adversary;
   const SizeMarginals& p = closed_form_.predictor;
   const int n = game_.num_items;
   // Most fail against a prefix already, in O(n).
@@ -99,10 +116,13 @@ bool FBetaSolver::TryClosedForm(double tolerance) {
     }
     if (payoff < closed_form_.value - tolerance) return false;
   }
-  best_.lo = best_response_.Adversary(
-      game_, p, {.threshold = closed_form_.value, .slack = 0.01 * tolerance},
-      nullptr);
-  best_.predictor = p;
+  const double lo = best_response_.Adversary(game_, p,
+                                             {.threshold = closed_form_.value,
+                                              .slack = 0.01 * tolerance,
+                                              .stop = &stop_},
+                                             nullptr);
+  if (stop_.stopped()) return false;
+  best_.lo = lo;
   return best_.hi - best_.lo <= tolerance;
 }
 
@@ -119,8 +139,7 @@ void FBetaSolver::Remap(const ItemSets& from, bool to_positions, ItemSets* to) {
 // What is worth playing from the start: what was played in the last game; or
 // the prefix game's equilibrium and, where the closed form's adversary does
 // better than prefixes, what that plays.
-void FBetaSolver::Seed(const FBetaOptions& options,
-                       const FBetaWarmStart* warm_start) {
+void FBetaSolver::Seed(const FBetaWarmStart* warm_start) {
   FBetaRestrictedGame& restricted = oracle_.restricted();
   if (warm_start != nullptr && warm_start->num_items == game_.num_items &&
       warm_start->predictor.count() > 0) {
@@ -134,7 +153,7 @@ void FBetaSolver::Seed(const FBetaOptions& options,
     }
     return;
   }
-  if (!oracle_.SolvePrefixGame(options) ||
+  if (!oracle_.SolvePrefixGame() || stop_.stopped() ||
       closed_form_.value >= oracle_.prefix_value()) {
     return;
   }
@@ -202,13 +221,18 @@ void FBetaSolver::SaveWarmStart(FBetaWarmStart* warm_start) {
        &warm_start->adversary);
 }
 
-void FBetaSolver::FillResult(FBetaTermination termination, int rounds,
+void FBetaSolver::FillResult(FBetaTermination termination, bool with_adversary,
                              FBetaEquilibrium* result) {
   result->lo = best_.lo - game_.positive_sum;
   result->hi = best_.hi - game_.positive_sum;
   result->termination = termination;
-  result->rounds = rounds;
+  result->rounds = searched_ ? oracle_.rounds() : 0;
   Export(best_.predictor, &result->predictor);
+  result->adversary_marginals.clear();
+  if (!with_adversary) {
+    result->adversary.clear();
+    return;
+  }
   Export(best_.adversary, &result->adversary);
   result->adversary_marginals.assign(game_.num_items, 0);
   for (const SizedSetMarginals& sets : result->adversary) {
@@ -220,6 +244,31 @@ void FBetaSolver::FillResult(FBetaTermination termination, int rounds,
   }
 }
 
+// Leaves the best strategies in best_.
+FBetaTermination FBetaSolver::Search(const FBetaOptions& options,
+                                     FBetaWarmStart* warm_start) {
+  searched_ = false;
+  stop_ = StopSignal(&options.stop);
+  if (game_.num_items == 0) {
+    best_.lo = best_.hi = 1;
+    best_.predictor.Reset({}, 0);
+    best_.adversary.Reset({}, 0);
+    best_.predictor.empty = best_.adversary.empty = 1;
+    return FBetaTermination::kConverged;
+  }
+  BeginSimply();
+  if (options.max_rounds == 0) return FBetaTermination::kRoundLimit;
+  if (TryClosedForm(options.tolerance)) return FBetaTermination::kConverged;
+  if (stop_.stopped()) return FBetaTermination::kStopped;
+  searched_ = true;
+  oracle_.Start(game_, options.tolerance, &stop_);
+  Seed(warm_start);
+  if (stop_.stopped()) return FBetaTermination::kStopped;
+  const FBetaTermination end = oracle_.Run(options.max_rounds, &best_);
+  if (warm_start != nullptr && oracle_.rounds() > 0) SaveWarmStart(warm_start);
+  return end;
+}
+
 absl::Status FBetaSolver::Solve(std::span<const double> potentials,
                                 const FBetaOptions& options,
                                 FBetaWarmStart* warm_start,
@@ -228,25 +277,11 @@ absl::Status FBetaSolver::Solve(std::span<const double> potentials,
     return status;
   }
   Sort(potentials, options.beta);
-  best_.lo = -kInfinity;
-  best_.hi = kInfinity;
-  if (game_.num_items == 0) {
-    best_.lo = best_.hi = 1;
-    best_.predictor.Reset({}, 0);
-    best_.adversary.Reset({}, 0);
-    best_.predictor.empty = best_.adversary.empty = 1;
-  } else if (!TryClosedForm(options.tolerance)) {
-    oracle_.Start(game_, options.tolerance);
-    Seed(options, warm_start);
-    const FBetaTermination termination = oracle_.Run(options, &best_);
-    if (best_.lo == -kInfinity) {
-      return absl::InternalError("the simplex method failed");
-    }
-    FillResult(termination, oracle_.rounds(), result);
-    if (warm_start != nullptr) SaveWarmStart(warm_start);
-    return absl::OkStatus();
+  const FBetaTermination termination = Search(options, warm_start);
+  if (termination == FBetaTermination::kStalled && oracle_.rounds() == 0) {
+    return absl::InternalError("the simplex method failed");
   }
-  FillResult(FBetaTermination::kConverged, 0, result);
+  FillResult(termination, options.with_adversary, result);
   return absl::OkStatus();
 }
 

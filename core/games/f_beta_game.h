@@ -20,7 +20,9 @@ struct FBetaEquilibrium {
   double lo = 0;
   double hi = 0;
   FBetaTermination termination = FBetaTermination::kConverged;
-  int rounds = 0;  // Of the double oracle; 0: closed form.
+  // Of the double oracle. 0: closed form, which then solves the game or is what
+  // is at hand where there was no time for a round.
+  int rounds = 0;
   std::vector<SizedSetMarginals> predictor;
   std::vector<SizedSetMarginals> adversary;
   // [item]: P(y_i = 1). Minus the gradient of the value by the potentials, up
@@ -42,28 +44,32 @@ class FBetaSolver {
  public:
   // Whatever the termination, `result` holds the best strategies found and what
   // they guarantee. `warm_start` may be null; else it is used if it has as many
-  // items, and replaced unless the closed form solves the game. InvalidArgument
-  // for a potential that is not within
-  // [-1e9, 1e9], and for an option outside its range; Internal where rounding
-  // defeats the simplex method before any strategy is known. `result` is then
-  // as before.
+  // items, and replaced after a round of the double oracle. InvalidArgument for
+  // a potential that is not within [-1e9, 1e9], and for an option outside its
+  // range; Internal where rounding defeats the simplex method before the first
+  // round. `result` is then as before.
   absl::Status Solve(std::span<const double> potentials,
                      const FBetaOptions& options, FBetaWarmStart* warm_start,
                      FBetaEquilibrium* result);
 
  private:
   void Sort(std::span<const double> potentials, double beta);
+  void BeginSimply();
   bool TryClosedForm(double tolerance);
-  void Seed(const FBetaOptions& options, const FBetaWarmStart* warm_start);
+  void Seed(const FBetaWarmStart* warm_start);
+  FBetaTermination Search(const FBetaOptions& options,
+                          FBetaWarmStart* warm_start);
   void Remap(const ItemSets& from, bool to_positions, ItemSets* to);
   void Export(const SizeMarginals& mixture,
               std::vector<SizedSetMarginals>* sets) const;
   void SaveWarmStart(FBetaWarmStart* warm_start);
-  void FillResult(FBetaTermination termination, int rounds,
+  void FillResult(FBetaTermination termination, bool with_adversary,
                   FBetaEquilibrium* result);
 
   SortedFBetaGame game_;
   std::vector<int> position_;  // [item]
+  StopSignal stop_;
+  bool searched_ = false;  // By the double oracle.
   FBetaClosedForm closed_form_;
   FBetaBestResponse best_response_;
   FBetaDoubleOracle oracle_;

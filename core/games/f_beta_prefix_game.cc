@@ -6,6 +6,7 @@ namespace sortition {
 namespace {
 
 constexpr int kResponses = 8;  // New ones a round and player, at most.
+constexpr int kMaxRounds = 1000;
 
 }  // namespace
 
@@ -75,14 +76,13 @@ bool FBetaPrefixGame::AddResponses(const SortedFBetaGame& game, double margin,
 }
 
 bool FBetaPrefixGame::Solve(const SortedFBetaGame& game, double tolerance,
-                            int max_rounds, const std::function<bool()>& stop,
-                            FBetaRestrictedGame* restricted) {
+                            StopSignal* stop, FBetaRestrictedGame* restricted) {
   if (!restricted->Solve()) return false;
-  for (int round = 0; round < max_rounds; ++round) {
+  for (int round = 0; round < kMaxRounds; ++round) {
     const bool added = AddResponses(game, tolerance / 2, restricted);
     if (!restricted->Solve()) return false;
     if (!added || gap_ <= tolerance) break;
-    if (stop && stop()) break;
+    if (stop->Ask()) break;
   }
   return true;
 }

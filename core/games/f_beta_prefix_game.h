@@ -3,12 +3,12 @@
 // only: (n+1) x (n+1), with best responses in O(n) per prefix played. Its
 // equilibrium is not one of the whole game (even sets of one size need not be
 // nested), but close to it.
-#include <functional>
 #include <span>
 #include <vector>
 
 #include "core/games/f_beta_restricted_game.h"
 #include "core/games/f_beta_sorted.h"
+#include "core/games/stop_signal.h"
 
 namespace sortition {
 
@@ -16,11 +16,9 @@ namespace sortition {
 class FBetaPrefixGame {
  public:
   // Adds prefixes to `restricted` until no other gains more than `tolerance`,
-  // for `max_rounds`, or until `stop` (may be empty) says true, and solves it.
-  // Requires prefixes of each player in it and nothing else. False: the simplex
-  // failed.
-  bool Solve(const SortedFBetaGame& game, double tolerance, int max_rounds,
-             const std::function<bool()>& stop,
+  // or until `stop` says so, and solves it. Requires prefixes of each player in
+  // it and nothing else. False: the simplex failed.
+  bool Solve(const SortedFBetaGame& game, double tolerance, StopSignal* stop,
              FBetaRestrictedGame* restricted);
 
  private:

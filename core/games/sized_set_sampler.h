@@ -20,14 +20,20 @@ struct SizedSets {
   std::span<const double> inclusion_probabilities;
 };
 
+// A reusable workspace: no allocation when warm.
 class SizedSetSampler {
  public:
   // Of sets of `num_items` items. With probability `uniform_mixture` each item
   // is in with probability ½ instead, whatever the others: then every set is
-  // possible. InvalidArgument where there is no size, one is above num_items or
-  // named twice, probabilities are outside [0, 1] or do not add up to 1 (within
-  // 1e-9), inclusion probabilities are outside [0, 1] or do not add up to their
-  // size, or block_mixing (SlotTargets) or uniform_mixture is outside [0, 1].
+  // possible. Inclusion probabilities are views, used until the next Build();
+  // they need to add up to their size only as far as it matters: what rounding
+  // has left of the sum, more where a size is hardly played, is shared out.
+  // What is drawn and its probability do not depend on how well that is done.
+  // InvalidArgument where there is no size, one is above num_items or named
+  // twice, probabilities are outside [0, 1] or do not add up to 1 (within
+  // 1e-9), inclusion probabilities are outside [0, 1] or, times the probability
+  // of their size, add up to it no better than by 1e-9 of it, or block_mixing
+  // (SlotTargets) or uniform_mixture is outside [0, 1].
   absl::Status Build(uint32_t num_items, std::span<const SizedSets> sizes,
                      double block_mixing, double uniform_mixture);
 
@@ -45,14 +51,22 @@ class SizedSetSampler {
     uint32_t size;
     double end;  // Of its interval in [0, 1], a multiple of 2^-52.
     double probability;
-    SlotSampler sets;  // Not built for size 0.
+    std::span<const double> inclusion_probabilities;
   };
 
-  absl::Status AddSize(const SizedSets& sets, double block_mixing);
+  absl::Status AddSize(const SizedSets& sets);
+  // Builds sets_ for a size above 0; false where that is impossible.
+  bool Prepare(const Size& size);
 
   uint32_t num_items_ = 0;
+  double block_mixing_ = 0;
   double uniform_mixture_ = 0;
   std::vector<Size> sizes_;
+  SlotSampler sets_;
+  uint32_t prepared_size_ = 0;  // Of sets_; 0: none.
+  std::vector<double> targets_;
+  std::vector<double> in_slots_;
+  std::vector<int32_t> order_;
 };
 
 }  // namespace sortition

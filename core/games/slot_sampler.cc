@@ -16,8 +16,10 @@ constexpr uint32_t kNone = std::numeric_limits<uint32_t>::max();
 
 // Of D_0. Rounding of d, as it comes from pooling, is a few 2^-52.
 constexpr double kNegligible = 0x1p-48;
-// Of D_0: d further than this out of reach is a mistake, not rounding.
+// Of D_0, for up to kManyPlaces places in a block, which add up: d further than
+// this out of reach is a mistake, not rounding.
 constexpr double kReach = 1e-9;
+constexpr double kManyPlaces = 1e4;
 
 // To a multiple of 2^-52, for p in [0, 1]: the sum has that last place.
 double OnGrid(double p) { return (1 + p) - 1; }
@@ -106,7 +108,8 @@ void SlotSampler::FindBlocks(std::span<const uint32_t> begins) {
 }
 
 absl::Status SlotSampler::CheckBlock(const Block& block) const {
-  const double reach = kReach * discounts_.front();
+  const double reach = kReach * discounts_.front() *
+                       std::max(1.0, (block.end - block.begin) / kManyPlaces);
   double gap = 0;
   for (uint32_t place = block.begin; place < block.end; ++place) {
     if (place > block.begin && targets_[place] > targets_[place - 1]) {

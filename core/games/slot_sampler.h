@@ -51,8 +51,8 @@ class SlotSampler {
   // InvalidArgument where there is no item, sizes differ, a value is not
   // finite, D increases or is below 0, `order` is no order of the items or d
   // increases in a block, blocks are not ascending, d is not in the reach of D
-  // (to 1e-9 D_0), or k or block_mixing is out of range. Nothing of `targets`
-  // is kept.
+  // (to 1e-9 D_0 and rounding), or k or block_mixing is out of range. Nothing
+  // of `targets` is kept.
   absl::Status Build(const SlotTargets& targets);
 
   // Random numbers in (0, 1) that Draw() takes.

@@ -149,6 +149,31 @@ TEST(SizedSetSamplerTest, SetsAddUpAndAreDrawnAsOftenAsTheyShould) {
   }
 }
 
+// What is drawn is what is claimed, however badly the sums of sizes that are
+// hardly played are known.
+TEST(SizedSetSamplerTest, SumsThatAreOffLeaveProbabilitiesExact) {
+  FScorePlay play;
+  play.sizes[2].probability = 2. / 15 - 1e-11;
+  const std::vector<double> rare = {0.9, 0.3, 0.1};  // Adds up to 1.3.
+  play.sizes.push_back({1, 1e-11, rare});
+  for (double& p : play.pairs) p *= 1 + 1e-11;
+  play.pairs[0] = 1;
+  SizedSetSampler sampler;
+  ASSERT_OK(sampler.Build(3, play.sizes, 0.5, 0));
+  double sum = 0;
+  double singles = 0;
+  for (const Outcome& set : AllSets(3)) {
+    const double p = std::exp(sampler.LogPropensity(set));
+    sum += p;
+    if (set.size() == 1) singles += p;
+  }
+  EXPECT_NEAR(sum, 1, 1e-15);
+  EXPECT_NEAR(singles, 1e-11, 1e-15);
+  // In proportion: 0.9 / 1.3.
+  EXPECT_NEAR(std::exp(sampler.LogPropensity(Outcome{0})) / singles, 0.9 / 1.3,
+              1e-12);
+}
+
 TEST(SizedSetSamplerTest, NamesWhatIsWrong) {
   const auto message = [](auto change) {
     FScorePlay play;
@@ -173,7 +198,7 @@ TEST(SizedSetSamplerTest, NamesWhatIsWrong) {
   EXPECT_THAT(message([](P p) { p->pairs[0] = 1.25; }),
               HasSubstr("inclusion_probabilities[0] of size 2 is 1.25"));
   EXPECT_THAT(message([](P p) { p->pairs[0] = 0.5; }),
-              HasSubstr("sum of expected_discounts"));
+              HasSubstr("sum of inclusion_probabilities of size 2 is 1.5"));
   EXPECT_THAT(message([](P p) { p->sizes[1].inclusion_probabilities = {}; }),
               HasSubstr("number of inclusion_probabilities of size 2 is 0"));
 }
