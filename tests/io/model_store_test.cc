@@ -348,19 +348,6 @@ INSTANTIATE_TEST_SUITE_P(
                    game->set_plackett_luce_scale(-1);
                  },
                  "policy.game_ranking.plackett_luce_scale is -1"},
-        BadModel{
-            "SubsetThreshold",
-            [](auto* m) {
-              m->mutable_policy()->mutable_independent_subset()->set_threshold(
-                  kNan);
-            },
-            "policy.independent_subset.threshold is nan, must be in [-"},
-        BadModel{"SubsetSize",
-                 [](auto* m) {
-                   m->mutable_policy()->mutable_independent_subset()->set_k(
-                       1000001);
-                 },
-                 "policy.independent_subset.k is 1000001"},
         BadModel{"NoLabels",
                  [](auto* m) {
                    m->mutable_policy()->mutable_independent_labels();
