@@ -5,6 +5,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "core/policies/game_ranking_distribution.h"
+#include "core/policies/game_subset_distribution.h"
 #include "core/policies/independent_subset_distribution.h"
 #include "core/policies/ranking_distribution.h"
 #include "core/policies/selection_distribution.h"
@@ -45,17 +46,19 @@ MakeActionDistribution(const model::v1::Policy& policy) {
       return IndependentSubsetDistribution::Create(alpha, epsilon,
                                                    policy.independent_subset());
     case model::v1::Policy::kGameSubset:
+      return GameSubsetDistribution::Create(alpha, epsilon,
+                                            policy.game_subset());
     case model::v1::Policy::kIndependentLabels:
       return absl::InvalidArgumentError(
           "policy kind is independent_labels, which cannot be served, must be "
-          "softmax_selection, plackett_luce, game_ranking or "
-          "independent_subset");
+          "softmax_selection, plackett_luce, game_ranking, "
+          "independent_subset or game_subset");
     case model::v1::Policy::KIND_NOT_SET:
       break;
   }
   return absl::InvalidArgumentError(
       "policy kind is not set, must be softmax_selection, plackett_luce, "
-      "game_ranking or independent_subset");
+      "game_ranking, independent_subset or game_subset");
 }
 
 ActionKind ActionKindOf(const model::v1::Policy& policy) {

@@ -3,6 +3,7 @@
 // here are positions among the eligible; core/policies/linear_policy.h maps
 // them to document indexes.
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -11,7 +12,10 @@
 #include "absl/status/statusor.h"
 #include "core/base/random.h"
 #include "core/data/action.h"
+#include "core/games/f_beta_game.h"
+#include "core/games/precision_game.h"
 #include "core/games/ranking_game.h"
+#include "core/games/sized_set_sampler.h"
 #include "core/games/slot_sampler.h"
 #include "core/policies/sized_subset.h"
 #include "sortition/model/v1/model.pb.h"
@@ -38,6 +42,11 @@ struct DistributionScratch {
   std::vector<uint32_t> block_begins;
   SlotSampler slots;
   SizedSubset sized_subset;
+  PrecisionGame precision_game;
+  FBetaSolver f_beta_game;
+  FBetaEquilibrium f_beta;
+  std::vector<SizedSets> sizes;
+  SizedSetSampler sets;
 };
 
 // What is drawn from: m >= 1 finite scores, not yet multiplied by the inverse
@@ -49,6 +58,18 @@ struct ScoredCandidates {
   double threshold = 0;                 // kSubset: subtracted from every score.
   uint32_t top_k = 1;
   DistributionScratch* scratch = nullptr;  // Null: allocated by each call.
+  // Of games, as in PolicyQuery.
+  const std::function<bool()>* stop = nullptr;
+  std::optional<uint32_t> game_rounds;
+  bool return_game = false;
+};
+
+// A prediction game that was played (GameValue in ranking.proto).
+struct GameBounds {
+  double lower = 0;  // What the policy guarantees, its mixture included.
+  double upper = 0;
+  double gap = 0;  // By which the game is not solved; at most upper - lower.
+  uint32_t rounds = 0;  // Of the double oracle.
 };
 
 struct Draw {
@@ -57,6 +78,10 @@ struct Draw {
   // kRank: of each rank given those above; their sum is log_propensity, up to
   // rounding.
   std::vector<double> conditional_log_propensities;
+  // Of a game that was stopped: the rounds it had.
+  std::optional<uint32_t> game_rounds;
+  // Of a game, where asked for or searched; not touched by policies without.
+  std::optional<GameBounds> game;
 };
 
 // Immutable and thread-safe. Scores up to ±1e4 (after the temperature) and m up

@@ -155,6 +155,30 @@ bool GameRankingDistribution::Prepare(const ScoredCandidates& candidates,
   return scratch->slots.Build(targets).ok();
 }
 
+// An adversary against expected discounts d' calls positive what costs more
+// than it gives: Σ min(0, d'_i - ψ_i). d' = (1-ε) d + ε mean(D) is optimal
+// among policies that explore so; of a share η of Plackett-Luce no more than d'
+// >= 0 is known.
+GameBounds GameRankingDistribution::DescribeGame(
+    const ScoredCandidates& candidates,
+    const DistributionScratch& scratch) const {
+  const std::span<const double> scores = candidates.scores;
+  const std::vector<double>& d = scratch.equilibrium.expected_discounts;
+  double sum = 0;
+  for (const double discount : d) sum += discount;
+  const double uniform =
+      mixture_.epsilon() * sum / static_cast<double>(scores.size());
+  const double share = 1 - mixture_.epsilon();
+  const double own_share = share * (1 - plackett_luce_mixture_.epsilon());
+  GameBounds bounds;
+  for (size_t i = 0; i < scores.size(); ++i) {
+    const double psi = alpha_ * scores[i];
+    bounds.lower += std::min(0.0, own_share * d[i] + uniform - psi);
+    bounds.upper += std::min(0.0, share * d[i] + uniform - psi);
+  }
+  return bounds;
+}
+
 double GameRankingDistribution::Propensity(
     const ScoredCandidates& candidates, std::span<const int32_t> action,
     bool prepared, DistributionScratch* scratch,
@@ -185,6 +209,9 @@ void GameRankingDistribution::Sample(const ScoredCandidates& candidates,
   DistributionScratch& scratch = ScratchOf(candidates, &local);
   DCHECK(candidates.top_k >= 1 && candidates.top_k <= candidates.scores.size());
   const bool prepared = Prepare(candidates, &scratch);
+  if (candidates.return_game && prepared && mixture_.has_policy()) {
+    draw->game = DescribeGame(candidates, scratch);
+  }
   const double epsilon = mixture_.epsilon();
   const double part = random.Uniform(kPart);
   if (!prepared || part < epsilon) {

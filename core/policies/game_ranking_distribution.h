@@ -70,6 +70,10 @@ class GameRankingDistribution : public ActionDistribution {
   void FindBlocks(const ScoredCandidates& candidates,
                   DistributionScratch* scratch) const;
 
+  // What the policy guarantees, after Prepare().
+  GameBounds DescribeGame(const ScoredCandidates& candidates,
+                          const DistributionScratch& scratch) const;
+
   // log h of a well-formed action and of each rank given those above. Requires
   // what Prepare() returned.
   double Propensity(const ScoredCandidates& candidates,

@@ -75,6 +75,9 @@ absl::StatusOr<LinearPolicy> LinearPolicy::Create(
   LinearPolicy result;
   result.weights_ = std::move(weights);
   result.distribution_ = std::move(distribution);
+  result.takes_size_ =
+      ActionKindOf(policy) == ActionKind::kSubset &&
+      policy.game_subset().measure() != model::v1::GameSubset::F_BETA;
   if (policy.softmax_selection().has_abstain_score()) {
     result.abstain_score_ = policy.softmax_selection().abstain_score();
   }
@@ -90,6 +93,7 @@ LinearPolicy LinearPolicy::Uniform(ActionKind action_kind, bool can_abstain) {
   LinearPolicy result;
   result.uniform_ = true;
   result.distribution_ = MakeUniformDistribution(action_kind);
+  result.takes_size_ = action_kind == ActionKind::kSubset;
   if (can_abstain) result.abstain_score_ = 0;
   return result;
 }
@@ -118,12 +122,17 @@ ScoredCandidates LinearPolicy::Score(const PolicyQuery& query,
     scored.top_k = static_cast<uint32_t>(m);
   }
   scored.scratch = &workspace->scratch;
+  scored.stop = &query.stop;
+  scored.game_rounds = query.game_rounds;
+  scored.return_game = query.return_game;
   return scored;
 }
 
 void LinearPolicy::Decide(const PolicyQuery& query, const Hash128& key,
                           PolicyWorkspace* workspace, Draw* draw) const {
   const ScoredCandidates scored = Score(query, workspace);
+  draw->game_rounds.reset();
+  draw->game.reset();
   distribution_->Sample(scored, CounterRandom(key), draw);
   for (int32_t& place : draw->action) {
     if (place == kAbstain) continue;

@@ -3,6 +3,7 @@
 // (seed 004, sec. 5.1 and 7). Serving, verification and training all go through
 // this class, so that the logged propensity is the one that is recomputed.
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -26,6 +27,12 @@ struct PolicyQuery {
   // kRank: ranks to fill; 0 or more than eligible: all. kSubset: size; 0: as
   // the policy has it; more than eligible: all.
   uint32_t top_k = 0;
+  // Of an F-score game, which is solved in rounds. `stop` is asked every 0.1 ms
+  // or so; once it says true, the best strategy known is played, and the draw
+  // says how many rounds that had. `game_rounds` plays that strategy again.
+  std::function<bool()> stop = nullptr;
+  std::optional<uint32_t> game_rounds = std::nullopt;
+  bool return_game = false;  // Draw.game, of policies that play one.
 };
 
 // Reused between queries by one thread: no allocation when warm.
@@ -53,6 +60,8 @@ class LinearPolicy {
 
   ActionKind action_kind() const { return distribution_->action_kind(); }
   bool can_abstain() const { return abstain_score_.has_value(); }
+  // Subsets: whether their size can be asked for (PolicyQuery.top_k).
+  bool takes_size() const { return takes_size_; }
   // Subsets: what is subtracted from every score.
   double threshold() const { return threshold_; }
   bool uniform() const { return uniform_; }
@@ -63,8 +72,8 @@ class LinearPolicy {
 
   // Draws an action in document indexes with its log-propensity; -infinity, not
   // to be served, where scores are beyond what can be drawn exactly
-  // (kMaxRankingLogit). Pure function of (query, key). Requires num_features()
-  // to match, at least one eligible.
+  // (kMaxRankingLogit). Pure function of (query, key) but for `stop`. Requires
+  // num_features() to match, at least one eligible.
   void Decide(const PolicyQuery& query, const Hash128& key,
               PolicyWorkspace* workspace, Draw* draw) const;
 
@@ -110,6 +119,7 @@ class LinearPolicy {
   std::vector<double> weights_;
   std::optional<double> abstain_score_;
   double threshold_ = 0;
+  bool takes_size_ = false;
   std::shared_ptr<const ActionDistribution> distribution_;
   bool uniform_ = false;
 };

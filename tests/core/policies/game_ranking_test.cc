@@ -367,6 +367,37 @@ TEST(GameRankingLargeTest, DrawsFromScoresOfAnySize) {
   }
 }
 
+// The value of the game with the mixture in its discounts, as its solver has
+// it; Plackett-Luce lowers what is guaranteed.
+TEST(GameRankingLargeTest, SaysWhatItGuarantees) {
+  for (const double epsilon : {0.0, 0.2}) {
+    GameCase c;
+    c.scores = {0.31, 0.3, 0.25, 1.4, 0.33, -0.5, 0.3, 0.9};
+    c.game = Game(GameRanking::DCG, 5);
+    c.uniform_mixture = epsilon;
+    c.top_k = 3;
+    ScoredCandidates candidates = c.Candidates();
+    Draw draw;
+    c.Distribution()->Sample(candidates, CounterRandom(SeedKey(1)), &draw);
+    EXPECT_FALSE(draw.game.has_value());
+    candidates.return_game = true;
+    c.Distribution()->Sample(candidates, CounterRandom(SeedKey(1)), &draw);
+    RankingGame game;
+    RankingEquilibrium equilibrium;
+    ASSERT_OK_AND_ASSIGN(
+        const Discounts mixed,
+        Discounts::Dcg(5).MixedWithUniform(epsilon, c.scores.size()));
+    ASSERT_OK(game.Solve(c.scores, mixed, {}, &equilibrium));
+    ASSERT_TRUE(draw.game.has_value());
+    EXPECT_NEAR(draw.game->lower, equilibrium.value, 1e-12);
+    EXPECT_NEAR(draw.game->upper, equilibrium.value, 1e-12);
+    c.game.set_plackett_luce_mixture(0.1);
+    c.Distribution()->Sample(candidates, CounterRandom(SeedKey(1)), &draw);
+    EXPECT_LT(draw.game->lower, equilibrium.value);
+    EXPECT_NEAR(draw.game->upper, equilibrium.value, 1e-12);
+  }
+}
+
 // Pinned: a change of one bit makes logged decisions impossible to verify.
 TEST(GameRankingLargeTest, KeepsTheBitsOfLoggedDecisions) {
   GameCase c;
