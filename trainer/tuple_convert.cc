@@ -136,6 +136,10 @@ std::optional<ActionKind> ActionKindOf(const log::v1::Decision& decision) {
 
 uint32_t SubsetSize(const log::v1::Decision& decision) {
   if (decision.action_kind() != log::v1::SUBSET) return 0;
+  if (decision.policy().game_subset().measure() ==
+      model::v1::GameSubset::F_BETA) {
+    return 0;  // Whatever was asked for.
+  }
   return decision.top_k() > 0 ? decision.top_k()
                               : SubsetSize(decision.policy());
 }

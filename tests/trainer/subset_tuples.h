@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -22,6 +23,8 @@ struct SubsetLog {
   uint32_t size = 0;             // 0: any.
   bool size_of_request = false;  // Asked for by each request; else the model's.
   uint64_t version = 1;
+  // Of the model that logs, but for its weights; empty: independent subsets.
+  std::optional<model::v1::Policy> policy = {};
 };
 
 // A query whose candidates are relevant with probability σ(x₀ + x₁ - 0.5).
@@ -66,6 +69,10 @@ inline model::v1::Model SubsetLoggingModel(const SubsetLog& log) {
   model.set_name("default");
   model.set_num_features(kSubsetFeatures);
   for (const double weight : {0.4, -0.3, 0.0, 0.0}) model.add_weights(weight);
+  if (log.policy.has_value()) {
+    *model.mutable_policy() = *log.policy;
+    return model;
+  }
   auto* policy = model.mutable_policy();
   policy->set_inverse_temperature(1);
   policy->set_uniform_mixture(0.1);
