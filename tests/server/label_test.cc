@@ -227,6 +227,34 @@ TEST_F(LabelTest, StopsTheGameAtTheDeadlineAndSaysSo) {
   EXPECT_EQ(records[1].decision().degraded(), label_.result().degraded());
 }
 
+// Wherever in its rounds a game was stopped, its record repeats the decision.
+TEST_F(LabelTest, StoppedDecisionsAreRepeatedFromTheirRecords) {
+  for (int i = 0; i < 60; ++i) {
+    v1::LabelRequest request = HardGame();
+    request.mutable_context()->set_decision_id(std::to_string(i));
+    scratch_.seconds_left = 1e-4 * i;
+    ASSERT_OK(Label(request));
+  }
+  const auto records = Logged();
+  ASSERT_THAT(records, SizeIs(60));
+  for (const log::v1::LogRecord& record : records) {
+    const log::v1::Decision& decision = record.decision();
+    ASSERT_OK_AND_ASSIGN(const LinearPolicy policy,
+                         LinearPolicy::Create(decision.policy(), {1}));
+    PolicyQuery query;
+    query.candidates =
+        Candidates::DenseUnchecked({decision.dense_values().data(), 300}, 1);
+    if (decision.has_game_rounds()) query.game_rounds = decision.game_rounds();
+    PolicyWorkspace workspace;
+    Draw draw;
+    policy.Decide(query, DecisionKey("fscore", 1, decision.decision_id()),
+                  &workspace, &draw);
+    EXPECT_TRUE(std::ranges::equal(draw.action, decision.action()));
+    EXPECT_EQ(draw.log_propensity, decision.log_propensity());
+    EXPECT_EQ(draw.game_rounds, query.game_rounds);
+  }
+}
+
 TEST_F(LabelTest, ALimitOfNothingStopsEveryGame) {
   options_.mutable_limits()->set_max_game_seconds(0);
   RankingService service(options_.limits(), registry_.get(), spool_.get(),
