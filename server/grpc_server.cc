@@ -25,9 +25,10 @@
 namespace sortition {
 namespace {
 
-using RankingStub = v1::Ranking::WithRawMethod_Rank<
-    v1::Ranking::WithRawMethod_Select<v1::Ranking::WithRawMethod_ReportShown<
-        v1::Ranking::WithRawMethod_ReportFeedback<v1::Ranking::Service>>>>;
+using RankingStub =
+    v1::Ranking::WithRawMethod_Rank<v1::Ranking::WithRawMethod_Select<
+        v1::Ranking::WithRawMethod_Label<v1::Ranking::WithRawMethod_ReportShown<
+            v1::Ranking::WithRawMethod_ReportFeedback<v1::Ranking::Service>>>>>;
 using ModelsStub = v1::Models::WithRawMethod_ListModels<v1::Models::Service>;
 
 // Calls that can wait in one queue for its thread without a detour through
@@ -137,6 +138,9 @@ void GrpcServer::Rep::AddMethods(RankingService* ranking,
   Add<v1::SelectRequest, v1::SelectResponse>(
       "Select", &ranking_stub, &RankingStub::RequestSelect, kDecisionSlots,
       metrics, std::bind_front(&RankingService::Select, ranking));
+  Add<v1::LabelRequest, v1::LabelResponse>(
+      "Label", &ranking_stub, &RankingStub::RequestLabel, kDecisionSlots,
+      metrics, std::bind_front(&RankingService::Label, ranking));
   Add<v1::ReportShownRequest, v1::ReportShownResponse>(
       "ReportShown", &ranking_stub, &RankingStub::RequestReportShown,
       kReportSlots, metrics,

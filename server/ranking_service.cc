@@ -1,12 +1,14 @@
 #include "server/ranking_service.h"
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <span>
 #include <string>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "core/base/status_macros.h"
@@ -16,13 +18,41 @@ namespace {
 
 int64_t NowUs() { return absl::GetCurrentTimeNanos() / 1000; }
 
-std::vector<double> CandidateBuckets() {
-  return {1, 2, 5, 10, 20, 50, 100, 200, 500, 1e3, 2e3, 5e3, 1e4, 1e5, 1e6};
+// The call that a model answers.
+const char* MethodOf(const ServedModel& model) {
+  return model.select.has_value() ? "Select"
+         : model.rank.has_value() ? "Rank"
+                                  : "Label";
 }
 
-std::vector<double> PropensityBuckets() {
-  return {1e-4, 1e-3, 0.01, 0.02, 0.05, 0.1, 0.2, 0.3,
-          0.4,  0.5,  0.6,  0.7,  0.8,  0.9, 0.99};
+const char* MethodOf(ActionKind kind) {
+  switch (kind) {
+    case ActionKind::kSelect:
+      return "Select";
+    case ActionKind::kRank:
+      return "Rank";
+    case ActionKind::kSubset:
+      break;
+  }
+  return "Label";
+}
+
+log::v1::ActionKind LoggedKind(ActionKind kind) {
+  switch (kind) {
+    case ActionKind::kSelect:
+      return log::v1::SELECT;
+    case ActionKind::kRank:
+      return log::v1::RANK;
+    case ActionKind::kSubset:
+      break;
+  }
+  return log::v1::SUBSET;
+}
+
+uint32_t NumEligible(const PolicyQuery& query) {
+  if (query.eligible.empty()) return query.candidates.num_candidates();
+  return static_cast<uint32_t>(
+      std::count(query.eligible.begin(), query.eligible.end(), true));
 }
 
 void AddDegraded(absl::string_view reason, std::string* degraded) {
@@ -53,19 +83,7 @@ RankingService::RankingService(const config::v1::RequestLimits& limits,
       models_(models),
       spool_(spool),
       ids_(DecisionIdMaker::RandomSecret()),
-      candidates_(metrics->Histogram("sortition_candidates",
-                                     "Candidates of a decision",
-                                     CandidateBuckets())),
-      propensities_(metrics->Histogram(
-          "sortition_propensity",
-          "Probability of what was selected, or placed first",
-          PropensityBuckets())),
-      abstentions_(metrics->Counter("sortition_abstentions_total",
-                                    "Selections of no candidate")),
-      degraded_(metrics->Counter("sortition_degraded_total",
-                                 "Answers with less than was asked for")),
-      feedback_(metrics->Counter("sortition_feedback_total",
-                                 "Feedback items logged")) {}
+      decision_metrics_(metrics) {}
 
 absl::StatusOr<RankingService::Question> RankingService::Check(
     const v1::DecisionContext& context, ActionKind action_kind) const {
@@ -79,11 +97,10 @@ absl::StatusOr<RankingService::Question> RankingService::Check(
   }
   const auto& policy = model.PolicyFor(action_kind);
   if (!policy.has_value()) {
-    const bool selects = action_kind != ActionKind::kSelect;
     return absl::FailedPreconditionError(absl::StrCat(
         "context.model = \"", model.name, "\": version ", model.version,
-        " has policy ", model.policy_name, ", which answers ",
-        selects ? "Select, not Rank" : "Rank, not Select"));
+        " has policy ", model.policy_name, ", which answers ", MethodOf(model),
+        ", not ", MethodOf(action_kind)));
   }
   question.policy = &*policy;
   ASSIGN_OR_RETURN(question.query,
@@ -99,7 +116,7 @@ absl::Status RankingService::LogDecision(const v1::DecisionContext& context,
                                          DecisionScratch* scratch) {
   const ServedModel& model = *question.model;
   const Candidates& candidates = question.query.candidates;
-  const bool ranks = question.policy->action_kind() == ActionKind::kRank;
+  const ActionKind kind = question.policy->action_kind();
   log::v1::Decision& record = scratch->record;
   record.Clear();
   record.set_decision_id(decision_id);
@@ -109,7 +126,7 @@ absl::Status RankingService::LogDecision(const v1::DecisionContext& context,
   if (model.policy.kind_case() != model::v1::Policy::KIND_NOT_SET) {
     *record.mutable_policy() = model.policy;
   }
-  record.set_action_kind(ranks ? log::v1::RANK : log::v1::SELECT);
+  record.set_action_kind(LoggedKind(kind));
   record.set_num_candidates(candidates.num_candidates());
   record.set_num_features(candidates.num_features());
   *record.mutable_eligible() = context.eligible();
@@ -117,10 +134,15 @@ absl::Status RankingService::LogDecision(const v1::DecisionContext& context,
   if (context.has_seed()) record.set_seed(context.seed());
   Assign(scratch->draw.action, record.mutable_action());
   record.set_log_propensity(scratch->draw.log_propensity);
-  if (ranks) {
+  if (kind == ActionKind::kRank) {
     record.set_top_k(static_cast<uint32_t>(scratch->draw.action.size()));
     Assign(scratch->draw.conditional_log_propensities,
            record.mutable_conditional_log_propensities());
+  } else if (kind == ActionKind::kSubset) {
+    record.set_top_k(question.query.top_k);
+    if (scratch->draw.game_rounds.has_value()) {
+      record.set_game_rounds(*scratch->draw.game_rounds);
+    }
   } else {
     record.set_can_abstain(question.policy->can_abstain());
   }
@@ -134,10 +156,22 @@ absl::Status RankingService::LogDecision(const v1::DecisionContext& context,
   return spool_->AppendDecision(record, dense_values);
 }
 
+std::function<bool()> RankingService::GameLimit(
+    const v1::DecisionContext& context, double seconds_left) const {
+  using Clock = std::chrono::steady_clock;
+  double seconds = std::min(limits_.max_game_seconds(), seconds_left / 2);
+  // For probabilities the game is played again.
+  if (context.return_probabilities()) seconds /= 2;
+  const Clock::time_point end =
+      Clock::now() + std::chrono::duration_cast<Clock::duration>(
+                         std::chrono::duration<double>(std::max(seconds, 0.0)));
+  return [end] { return Clock::now() >= end; };
+}
+
 absl::Status RankingService::Decide(const v1::DecisionContext& context,
-                                    const Question& question,
-                                    DecisionScratch* scratch,
+                                    Question* asked, DecisionScratch* scratch,
                                     v1::DecisionResult* result) {
+  Question& question = *asked;
   const ServedModel& model = *question.model;
   const LinearPolicy& policy = *question.policy;
   const int64_t time_us = NowUs();
@@ -148,12 +182,19 @@ absl::Status RankingService::Decide(const v1::DecisionContext& context,
       context.has_seed()
           ? SeedKey(context.seed())
           : DecisionKey(model.name, model.version, result->decision_id());
+  question.query.return_game = context.return_game();
   policy.Decide(question.query, key, &scratch->workspace, &scratch->draw);
-  const double log_propensity = scratch->draw.log_propensity;
+  const Draw& draw = scratch->draw;
+  const double log_propensity = draw.log_propensity;
   if (!std::isfinite(log_propensity)) {
     return absl::InvalidArgumentError(absl::StrCat(
         "context.candidates: features give log-propensity = ", log_propensity,
         ": must be finite; features of this size overflow the model's scores"));
+  }
+  if (draw.game_rounds.has_value()) {
+    AddDegraded(absl::StrFormat("game stopped after %d rounds, gap %.3g",
+                                *draw.game_rounds, draw.game->gap),
+                &question.degraded);
   }
   if (spool_ != nullptr) {
     if (absl::Status status = LogDecision(context, question, time_us,
@@ -169,18 +210,14 @@ absl::Status RankingService::Decide(const v1::DecisionContext& context,
   if (context.return_scores()) {
     Assign(policy.Scores(question.query), result->mutable_scores());
   }
-  Count(question, scratch->draw);
+  if (context.return_game() && draw.game.has_value()) {
+    result->mutable_game()->set_lower(draw.game->lower);
+    result->mutable_game()->set_upper(draw.game->upper);
+    result->mutable_game()->set_rounds(draw.game->rounds);
+  }
+  decision_metrics_.Count(question.query, *question.policy, draw,
+                          !question.degraded.empty());
   return absl::OkStatus();
-}
-
-void RankingService::Count(const Question& question, const Draw& draw) {
-  candidates_->Observe(question.query.candidates.num_candidates());
-  const bool ranks = !draw.conditional_log_propensities.empty() &&
-                     question.policy->action_kind() == ActionKind::kRank;
-  propensities_->Observe(std::exp(ranks ? draw.conditional_log_propensities[0]
-                                        : draw.log_propensity));
-  if (!ranks && draw.action[0] == kAbstain) abstentions_->Increment();
-  if (!question.degraded.empty()) degraded_->Increment();
 }
 
 absl::Status RankingService::Rank(const v1::RankRequest& request,
@@ -192,19 +229,15 @@ absl::Status RankingService::Rank(const v1::RankRequest& request,
   PolicyQuery& query = question.query;
   const uint32_t n = query.candidates.num_candidates();
   ASSIGN_OR_RETURN(const uint32_t top_k, ValidateTopK(request, n));
-  const auto eligible =
-      query.eligible.empty()
-          ? n
-          : static_cast<uint32_t>(
-                std::count(query.eligible.begin(), query.eligible.end(), true));
+  const uint32_t eligible = NumEligible(query);
   if (request.has_top_k() && top_k > eligible) {
     AddDegraded(absl::StrCat("top_k = ", top_k, " cut to ", eligible,
                              ", as many as are eligible"),
                 &question.degraded);
   }
   query.top_k = std::min(top_k, eligible);
-  RETURN_IF_ERROR(
-      Decide(request.context(), question, scratch, response->mutable_result()));
+  RETURN_IF_ERROR(Decide(request.context(), &question, scratch,
+                         response->mutable_result()));
   const Draw& draw = scratch->draw;
   response->mutable_order()->Assign(draw.action.begin(), draw.action.end());
   Assign(draw.conditional_log_propensities,
@@ -220,10 +253,10 @@ absl::Status RankingService::Select(const v1::SelectRequest& request,
                                     DecisionScratch* scratch,
                                     v1::SelectResponse* response) {
   response->Clear();
-  ASSIGN_OR_RETURN(const Question question,
+  ASSIGN_OR_RETURN(Question question,
                    Check(request.context(), ActionKind::kSelect));
-  RETURN_IF_ERROR(
-      Decide(request.context(), question, scratch, response->mutable_result()));
+  RETURN_IF_ERROR(Decide(request.context(), &question, scratch,
+                         response->mutable_result()));
   const int32_t selected = scratch->draw.action[0];
   if (selected != kAbstain) {
     response->set_selected(static_cast<uint32_t>(selected));
@@ -233,6 +266,66 @@ absl::Status RankingService::Select(const v1::SelectRequest& request,
     Assign(question.policy->FirstProbabilities(question.query, &abstain),
            response->mutable_result()->mutable_probabilities());
     response->set_abstain_probability(abstain);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status RankingService::SetSize(const v1::LabelRequest& request,
+                                     Question* question) {
+  const LinearPolicy& policy = *question->policy;
+  const ServedModel& model = *question->model;
+  PolicyQuery& query = question->query;
+  ASSIGN_OR_RETURN(
+      const uint32_t asked,
+      ValidateSubsetSize(request, query.candidates.num_candidates()));
+  if (asked > 0 && !policy.takes_size()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("k = ", asked, ": must be unset; version ", model.version,
+                     " of model \"", model.name,
+                     "\" chooses as many as its F-score game ", "finds right"));
+  }
+  const uint32_t k = asked > 0 ? asked : policy.subset_size();
+  const uint32_t eligible = NumEligible(query);
+  if (k > eligible) {
+    AddDegraded(absl::StrCat("k = ", k, " cut to ", eligible,
+                             ", as many as are eligible"),
+                &question->degraded);
+  }
+  query.top_k = std::min(k, eligible);
+  if (query.top_k > 0 && model.policy.has_independent_subset() &&
+      model.policy.uniform_mixture() < 1 &&
+      !SizedSubset::IsWithinLimit(eligible, query.top_k)) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "k = ", query.top_k, " of ", eligible,
+        " eligible candidates: their product must be at most ",
+        SizedSubset::kMaxCells, " for policy ", model.policy_name));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status RankingService::Label(const v1::LabelRequest& request,
+                                   DecisionScratch* scratch,
+                                   v1::LabelResponse* response) {
+  response->Clear();
+  ASSIGN_OR_RETURN(Question question,
+                   Check(request.context(), ActionKind::kSubset));
+  RETURN_IF_ERROR(SetSize(request, &question));
+  PolicyQuery& query = question.query;
+  query.stop = GameLimit(request.context(), scratch->seconds_left);
+  RETURN_IF_ERROR(Decide(request.context(), &question, scratch,
+                         response->mutable_result()));
+  const Action& chosen = scratch->draw.action;
+  response->mutable_chosen()->Assign(chosen.begin(), chosen.end());
+  if (request.context().return_probabilities()) {
+    query.stop = nullptr;
+    query.game_rounds = scratch->draw.game_rounds;
+    Assign(question.policy->FirstProbabilities(query, nullptr),
+           response->mutable_result()->mutable_probabilities());
+  }
+  // One huge game should not hold its memory for ever.
+  constexpr uint32_t kKeptCandidates = 10'000;
+  if (query.candidates.num_candidates() > kKeptCandidates) {
+    scratch->workspace = PolicyWorkspace();
   }
   return absl::OkStatus();
 }
@@ -282,7 +375,7 @@ absl::Status RankingService::ReportFeedback(
     if (from.has_rank()) to.set_rank(from.rank());
   }
   RETURN_IF_ERROR(LogReports(scratch->records));
-  feedback_->Increment(request.feedback_size());
+  decision_metrics_.CountFeedback(request.feedback_size());
   response->set_accepted(static_cast<uint32_t>(request.feedback_size()));
   return absl::OkStatus();
 }

@@ -1,6 +1,8 @@
 #pragma once
 // The data plane without its transport: refuses, decides, logs, answers.
+#include <cmath>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <vector>
 
@@ -9,6 +11,7 @@
 #include "io/spool_writer.h"
 #include "process/metrics.h"
 #include "server/decision_id.h"
+#include "server/decision_metrics.h"
 #include "server/model_registry.h"
 #include "server/request_validation.h"
 #include "sortition/config/v1/server.pb.h"
@@ -23,6 +26,7 @@ struct DecisionScratch {
   Draw draw;
   log::v1::Decision record;
   std::vector<log::v1::LogRecord> records;
+  double seconds_left = HUGE_VAL;  // Until the deadline of the call.
 };
 
 // Thread-safe. Every method overwrites `response`; where it fails, nothing was
@@ -42,6 +46,8 @@ class RankingService {
                     v1::RankResponse* response);
   absl::Status Select(const v1::SelectRequest& request,
                       DecisionScratch* scratch, v1::SelectResponse* response);
+  absl::Status Label(const v1::LabelRequest& request, DecisionScratch* scratch,
+                     v1::LabelResponse* response);
   absl::Status ReportShown(const v1::ReportShownRequest& request,
                            DecisionScratch* scratch,
                            v1::ReportShownResponse* response);
@@ -61,25 +67,25 @@ class RankingService {
   absl::StatusOr<Question> Check(const v1::DecisionContext& context,
                                  ActionKind action_kind) const;
   // Draws, logs and fills what all answers have; the draw is in `scratch`.
-  absl::Status Decide(const v1::DecisionContext& context,
-                      const Question& question, DecisionScratch* scratch,
-                      v1::DecisionResult* result);
+  absl::Status Decide(const v1::DecisionContext& context, Question* question,
+                      DecisionScratch* scratch, v1::DecisionResult* result);
+  // Of the subset.
+  static absl::Status SetSize(const v1::LabelRequest& request,
+                              Question* question);
+  // When an F-score game that begins now has to end.
+  std::function<bool()> GameLimit(const v1::DecisionContext& context,
+                                  double seconds_left) const;
   absl::Status LogDecision(const v1::DecisionContext& context,
                            const Question& question, int64_t time_us,
                            const std::string& decision_id,
                            DecisionScratch* scratch);
   absl::Status LogReports(const std::vector<log::v1::LogRecord>& records);
-  void Count(const Question& question, const Draw& draw);
 
   const config::v1::RequestLimits limits_;
   const ModelRegistry* const models_;
   SpoolWriter* const spool_;
   DecisionIdMaker ids_;
-  MetricHistogram* const candidates_;
-  MetricHistogram* const propensities_;
-  MetricCounter* const abstentions_;
-  MetricCounter* const degraded_;
-  MetricCounter* const feedback_;
+  DecisionMetrics decision_metrics_;
 };
 
 }  // namespace sortition

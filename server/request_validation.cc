@@ -221,6 +221,17 @@ absl::StatusOr<uint32_t> ValidateTopK(const v1::RankRequest& request,
   return request.top_k();
 }
 
+absl::StatusOr<uint32_t> ValidateSubsetSize(const v1::LabelRequest& request,
+                                            uint32_t num_candidates) {
+  if (!request.has_k()) return 0;
+  if (request.k() < 1 || request.k() > num_candidates) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("k = ", request.k(), ": must be in [1, ", num_candidates,
+                     "], the number of candidates"));
+  }
+  return request.k();
+}
+
 absl::Status ValidateShown(const v1::ReportShownRequest& request,
                            const config::v1::RequestLimits& limits) {
   RETURN_IF_ERROR(ValidateRequiredId("decision_id", request.decision_id()));

@@ -33,6 +33,11 @@ absl::StatusOr<PolicyQuery> ValidateQuery(
 absl::StatusOr<uint32_t> ValidateTopK(const v1::RankRequest& request,
                                       uint32_t num_candidates);
 
+// Candidates to choose: unset is 0, as the model has it, else in [1,
+// num_candidates].
+absl::StatusOr<uint32_t> ValidateSubsetSize(const v1::LabelRequest& request,
+                                            uint32_t num_candidates);
+
 absl::Status ValidateShown(const v1::ReportShownRequest& request,
                            const config::v1::RequestLimits& limits);
 

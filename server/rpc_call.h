@@ -127,6 +127,10 @@ class UnaryCall final : public CompletionEvent {
       return absl::DeadlineExceededError(
           "deadline passed before the request was taken up; not decided");
     }
+    queue_->scratch.seconds_left =
+        gpr_timespec_to_micros(
+            gpr_time_sub(deadline, gpr_now(deadline.clock_type))) *
+        1e-6;
     grpc::ProtoBufferReader reader(&payload_);
     if (!reader.status().ok() || !request_.ParseFromZeroCopyStream(&reader)) {
       return absl::InvalidArgumentError(absl::StrCat(

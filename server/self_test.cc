@@ -55,8 +55,18 @@ TestFeatures MakeFeatures(const LinearPolicy& policy) {
   return features;
 }
 
-// Difference of the largest and the smallest log-probability of one candidate.
+// Difference of the largest and the smallest log-probability of one candidate;
+// of subsets the largest log-odds of being in, or out.
 double Spread(const LinearPolicy& policy, const TestFeatures& features) {
+  if (policy.action_kind() == ActionKind::kSubset) {
+    const PolicyQuery query = {
+        features.view(), {}, policy.takes_size() ? 2u : 0u};
+    double largest = 0;
+    for (const double p : policy.FirstProbabilities(query, nullptr)) {
+      largest = std::max(largest, std::abs(std::log(p) - std::log1p(-p)));
+    }
+    return largest;
+  }
   const PolicyQuery query = {features.view(), {}, 1};
   PolicyWorkspace workspace;
   double low = std::numeric_limits<double>::infinity();
@@ -85,6 +95,18 @@ void Temper(const LinearPolicy& policy, TestFeatures* features) {
   }
 }
 
+// Those of `size`, or all for 0.
+void AppendSubsets(std::span<const int32_t> eligible, uint32_t size,
+                   std::vector<Action>* subsets) {
+  for (uint32_t bits = 0; bits < 1u << eligible.size(); ++bits) {
+    if (size > 0 && std::popcount(bits) != static_cast<int>(size)) continue;
+    Action& subset = subsets->emplace_back();
+    for (size_t i = 0; i < eligible.size(); ++i) {
+      if ((bits >> i & 1) != 0) subset.push_back(eligible[i]);
+    }
+  }
+}
+
 // Every action of `policy` on the query.
 std::vector<Action> AllActions(const LinearPolicy& policy,
                                const PolicyQuery& query) {
@@ -98,6 +120,10 @@ std::vector<Action> AllActions(const LinearPolicy& policy,
   if (policy.action_kind() == ActionKind::kSelect) {
     for (const int32_t i : eligible) actions.push_back({i});
     if (policy.can_abstain()) actions.push_back({kAbstain});
+    return actions;
+  }
+  if (policy.action_kind() == ActionKind::kSubset) {
+    AppendSubsets(eligible, query.top_k, &actions);
     return actions;
   }
   // Orders of all eligible; their prefixes of top_k come in runs.
@@ -153,6 +179,15 @@ absl::Status SelfTest(const LinearPolicy& policy) {
   TestFeatures features = MakeFeatures(policy);
   Temper(policy, &features);
   const bool mask[kCandidates] = {true, false, true, true};
+  if (policy.action_kind() == ActionKind::kSubset) {
+    // Of the size that is asked for, of another, of any.
+    const uint32_t size = policy.takes_size() ? 2 : 0;
+    RETURN_IF_ERROR(CheckQuery(policy, {features.view(), {}, size}, 1));
+    RETURN_IF_ERROR(
+        CheckQuery(policy, {features.view(), mask, size / 2}, 1 + kDraws));
+    if (policy.subset_size() > 0) return absl::OkStatus();
+    return CheckQuery(policy, {features.view(), mask, 0}, 1 + 2 * kDraws);
+  }
   RETURN_IF_ERROR(CheckQuery(policy, {features.view(), {}, kCandidates}, 1));
   return CheckQuery(policy, {features.view(), mask, 2}, 1 + kDraws);
 }

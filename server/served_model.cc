@@ -19,8 +19,10 @@ std::span<const T> View(const google::protobuf::RepeatedField<T>& field) {
   return {field.data(), static_cast<size_t>(field.size())};
 }
 
-absl::Status WarmUpWith(const LinearPolicy& policy, const PolicyQuery& query,
+absl::Status WarmUpWith(const LinearPolicy& policy, PolicyQuery query,
                         const Hash128& key, PolicyWorkspace* workspace) {
+  constexpr uint32_t kGameRounds = 5;  // Of a large game one may take a second.
+  query.game_rounds = kGameRounds;
   Draw draw;
   policy.Decide(query, key, workspace, &draw);
   if (std::isfinite(draw.log_propensity)) return absl::OkStatus();
@@ -125,6 +127,7 @@ std::shared_ptr<const ServedModel> MakeUniformModel(const std::string& name,
   served->loaded_time_us = time_us;
   served->select = LinearPolicy::Uniform(ActionKind::kSelect, false);
   served->rank = LinearPolicy::Uniform(ActionKind::kRank, false);
+  served->label = LinearPolicy::Uniform(ActionKind::kSubset, false);
   served->degraded = "no model loaded: uniform policy";
   return served;
 }
@@ -157,9 +160,17 @@ absl::StatusOr<std::shared_ptr<const ServedModel>> MakeServedModel(
   served->num_features = model.num_features();
   served->checksum = stored.checksum;
   served->loaded_time_us = time_us;
-  auto& slot = policy.action_kind() == ActionKind::kSelect ? served->select
-                                                           : served->rank;
-  slot = std::move(policy);
+  switch (policy.action_kind()) {
+    case ActionKind::kSelect:
+      served->select = std::move(policy);
+      break;
+    case ActionKind::kRank:
+      served->rank = std::move(policy);
+      break;
+    case ActionKind::kSubset:
+      served->label = std::move(policy);
+      break;
+  }
   return served;
 }
 

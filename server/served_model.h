@@ -25,15 +25,24 @@ struct ServedModel {
   // What decides, by kind of action; unset: not an action of this model.
   std::optional<LinearPolicy> select;
   std::optional<LinearPolicy> rank;
+  std::optional<LinearPolicy> label;
   std::string degraded;  // Why its answers are less than a model's.
 
   const std::optional<LinearPolicy>& PolicyFor(ActionKind kind) const {
-    return kind == ActionKind::kSelect ? select : rank;
+    switch (kind) {
+      case ActionKind::kSelect:
+        return select;
+      case ActionKind::kRank:
+        return rank;
+      case ActionKind::kSubset:
+        break;
+    }
+    return label;
   }
 };
 
-// Serves `name` until its first version is there: every candidate, or every
-// order, equally likely; never abstains.
+// Serves `name` until its first version is there: every candidate, every order
+// or every subset equally likely; never abstains.
 std::shared_ptr<const ServedModel> MakeUniformModel(const std::string& name,
                                                     int64_t time_us);
 

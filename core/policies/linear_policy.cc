@@ -75,16 +75,18 @@ absl::StatusOr<LinearPolicy> LinearPolicy::Create(
   LinearPolicy result;
   result.weights_ = std::move(weights);
   result.distribution_ = std::move(distribution);
-  result.takes_size_ =
-      ActionKindOf(policy) == ActionKind::kSubset &&
-      policy.game_subset().measure() != model::v1::GameSubset::F_BETA;
   if (policy.softmax_selection().has_abstain_score()) {
     result.abstain_score_ = policy.softmax_selection().abstain_score();
   }
   if (policy.has_independent_subset()) {
     result.threshold_ = policy.independent_subset().threshold();
+    result.takes_size_ = true;
+    result.subset_size_ = policy.independent_subset().k();
   } else if (policy.has_game_subset()) {
     result.threshold_ = policy.game_subset().threshold();
+    result.takes_size_ =
+        policy.game_subset().measure() == model::v1::GameSubset::PRECISION;
+    result.subset_size_ = result.takes_size_ ? policy.game_subset().k() : 0;
   }
   return result;
 }

@@ -62,6 +62,9 @@ class LinearPolicy {
   bool can_abstain() const { return abstain_score_.has_value(); }
   // Subsets: whether their size can be asked for (PolicyQuery.top_k).
   bool takes_size() const { return takes_size_; }
+  // Subsets: how many of enough candidates it chooses where nothing is asked
+  // for; 0: any number.
+  uint32_t subset_size() const { return subset_size_; }
   // Subsets: what is subtracted from every score.
   double threshold() const { return threshold_; }
   bool uniform() const { return uniform_; }
@@ -120,6 +123,7 @@ class LinearPolicy {
   std::optional<double> abstain_score_;
   double threshold_ = 0;
   bool takes_size_ = false;
+  uint32_t subset_size_ = 0;
   std::shared_ptr<const ActionDistribution> distribution_;
   bool uniform_ = false;
 };
