@@ -11,6 +11,7 @@ std::vector<Command> AllCommands() {
       MakeCommand("rank", "", "Ask for an order of candidates", RunRank),
       MakeCommand("select", "", "Ask for one candidate, or no answer",
                   RunSelect),
+      MakeCommand("label", "", "Ask for a subset of the candidates", RunLabel),
       MakeCommand("shown", "", "Report what the user saw of a decision",
                   RunShown),
       MakeCommand("feedback", "", "Report the reward of a decision",

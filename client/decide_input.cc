@@ -56,6 +56,7 @@ void ApplyFlags(const config::v1::DecideOptions& options,
   }
   if (options.scores()) context->set_return_scores(true);
   if (options.probabilities()) context->set_return_probabilities(true);
+  if (options.return_game()) context->set_return_game(true);
 }
 
 }  // namespace internal
@@ -94,6 +95,11 @@ std::string DecisionHead(const v1::DecisionResult& result) {
       absl::StrFormat("%.17g", result.log_propensity()), ")\n");
   if (!result.degraded().empty()) {
     absl::StrAppend(&text, "degraded    ", result.degraded(), "\n");
+  }
+  if (result.has_game()) {
+    absl::StrAppendFormat(&text, "game        [%.6g, %.6g] after %d rounds\n",
+                          result.game().lower(), result.game().upper(),
+                          result.game().rounds());
   }
   return text;
 }

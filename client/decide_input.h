@@ -1,6 +1,5 @@
 #pragma once
-// The request of `sortition rank` and `sortition select`, from flags and a
-// file.
+// The request of `sortition rank`, `select` and `label`, from flags and a file.
 #include <string>
 
 #include "absl/status/status.h"
@@ -24,10 +23,10 @@ void ApplyFlags(const config::v1::DecideOptions& options,
                 v1::DecisionContext* context);
 }  // namespace internal
 
-// A RankRequest or SelectRequest from `options` and the text of the features
-// file: JSON of the request, or LETOR/SVMlight lines of one query (labels are
-// ignored, qid may be missing). Flags win over the JSON. InvalidArgument names
-// what cannot be read.
+// A RankRequest, SelectRequest or LabelRequest from `options` and the text of
+// the features file: JSON of the request, or LETOR/SVMlight lines of one query
+// (labels are ignored, qid may be missing). Flags win over the JSON.
+// InvalidArgument names what cannot be read.
 template <typename Request>
 absl::StatusOr<Request> MakeRequest(const config::v1::DecideOptions& options,
                                     const std::string& text) {
@@ -43,7 +42,7 @@ absl::StatusOr<Request> MakeRequest(const config::v1::DecideOptions& options,
 // `text` with "qid:1" in every line that has no qid.
 std::string AddMissingQids(absl::string_view text);
 
-// What rank and select print of a decision before their tables.
+// What these commands print of a decision before their tables.
 std::string DecisionHead(const v1::DecisionResult& result);
 
 // "0.25" for p = exp(log_propensity), 6 significant digits.

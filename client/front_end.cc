@@ -100,6 +100,8 @@ void FrontEnd::Decide(uint64_t index) {
       query.features.begin(), query.features.end());
   if (options_.action() == "select") {
     Select(query, std::move(context));
+  } else if (options_.action() == "label") {
+    Label(query, std::move(context));
   } else {
     Rank(query, std::move(context));
   }
@@ -151,6 +153,35 @@ void FrontEnd::Rank(const LabelledQuery& query, v1::DecisionContext context) {
   Conclude(decision, {response->order().begin(), response->order().end()},
            user_.RankReward(query.relevances, order, decision.decision_id()),
            user_.ExpectedRankReward(query.relevances, order));
+}
+
+void FrontEnd::Label(const LabelledQuery& query, v1::DecisionContext context) {
+  const auto n = static_cast<uint32_t>(query.relevances.size());
+  v1::LabelRequest request;
+  *request.mutable_context() = std::move(context);
+  if (options_.has_k()) request.set_k(std::min(options_.k(), n));
+  const Clock::time_point start = Clock::now();
+  const absl::StatusOr<v1::LabelResponse> response =
+      client_->Label(std::move(request));
+  if (!response.ok()) return CountFailure(response.status(), &result_.failed);
+  result_.latency.Add(SecondsSince(start));
+  const std::vector<int32_t> subset(response->chosen().begin(),
+                                    response->chosen().end());
+  for (size_t i = 0; i < subset.size(); ++i) {
+    if (subset[i] < 0 || static_cast<uint32_t>(subset[i]) >= n ||
+        (i > 0 && subset[i] <= subset[i - 1])) {
+      return CountFailure(
+          absl::InternalError("chosen is not ascending or out of range"),
+          &result_.failed);
+    }
+  }
+  const auto measure = options_.has_k() ? UserModel::Measure::kPrecision
+                                        : UserModel::Measure::kF1;
+  const v1::DecisionResult& decision = response->result();
+  Conclude(decision, {response->chosen().begin(), response->chosen().end()},
+           user_.SubsetReward(query.relevances, subset, measure,
+                              decision.decision_id()),
+           user_.ExpectedSubsetReward(query.relevances, subset, measure));
 }
 
 void FrontEnd::Conclude(const v1::DecisionResult& decision,

@@ -67,6 +67,7 @@ class FrontEnd {
   void Decide(uint64_t index);
   void Select(const LabelledQuery& query, v1::DecisionContext context);
   void Rank(const LabelledQuery& query, v1::DecisionContext context);
+  void Label(const LabelledQuery& query, v1::DecisionContext context);
   // The user saw `shown` and gave `reward`.
   void Conclude(const v1::DecisionResult& decision, std::vector<uint32_t> shown,
                 double reward, double expected_reward);

@@ -8,6 +8,7 @@
 #include "client/log_scan.h"
 #include "core/base/hash.h"
 #include "core/base/status_macros.h"
+#include "core/policies/action_distribution.h"
 
 namespace sortition {
 namespace {
@@ -123,6 +124,8 @@ class Counter : public LogVisitor {
     }
     stats_.last_time_us = std::max(stats_.last_time_us, decision.time_us());
     if (decision.action_kind() == log::v1::LABELS) ++stats_.labels;
+    if (decision.action_kind() == log::v1::SUBSET) ++stats_.subsets;
+    if (!HasFullSupport(decision.policy())) ++stats_.without_full_support;
     VersionStats& version =
         stats_.models[{decision.model(), decision.version()}];
     ++version.decisions;

@@ -29,6 +29,8 @@ struct LogStats {
   uint64_t decisions = 0;
   uint64_t tuples = 0;
   uint64_t labels = 0;                  // Of both: those that chose labels.
+  uint64_t subsets = 0;                 // Of both: subsets of the candidates.
+  uint64_t without_full_support = 0;    // Of both: some actions had p = 0.
   uint64_t distinct_decision_ids = 0;   // Of decisions and tuples.
   uint64_t duplicate_decision_ids = 0;  // Decisions and tuples beyond these.
   uint64_t shown = 0;                   // Reports, in the spool or in tuples.

@@ -29,6 +29,8 @@ std::vector<NamedCount> Counts(const LogStats& stats) {
           {"decisions", stats.decisions},
           {"tuples", stats.tuples},
           {"labels", stats.labels},
+          {"subsets", stats.subsets},
+          {"without_full_support", stats.without_full_support},
           {"distinct_decision_ids", stats.distinct_decision_ids},
           {"duplicate_decision_ids", stats.duplicate_decision_ids},
           {"shown", stats.shown},

@@ -31,7 +31,33 @@ std::string DoubleText(double value) {
 }
 
 std::string KindText(ActionKind kind) {
-  return kind == ActionKind::kSelect ? "SELECT" : "RANK";
+  switch (kind) {
+    case ActionKind::kSelect:
+      return "SELECT";
+    case ActionKind::kRank:
+      return "RANK";
+    case ActionKind::kSubset:
+      break;
+  }
+  return "SUBSET";
+}
+
+// Nothing for kinds that are not served.
+std::optional<ActionKind> ServedKind(log::v1::ActionKind kind) {
+  switch (kind) {
+    case log::v1::SELECT:
+      return ActionKind::kSelect;
+    case log::v1::RANK:
+      return ActionKind::kRank;
+    case log::v1::SUBSET:
+      return ActionKind::kSubset;
+    default:
+      return std::nullopt;
+  }
+}
+
+std::string RoundsText(const std::optional<uint32_t>& rounds) {
+  return rounds.has_value() ? absl::StrCat(*rounds) : "none";
 }
 
 template <typename T>
@@ -69,18 +95,38 @@ absl::StatusOr<PolicyQuery> LoggedQuery(const log::v1::Decision& decision) {
                      " candidates, or none is true"));
   }
   query.top_k = decision.top_k();
+  if (decision.has_game_rounds()) query.game_rounds = decision.game_rounds();
   return query;
 }
 
-Found CompareDraw(const log::v1::Decision& decision, const Draw& draw) {
+// Of SUBSET: what says which distribution it was drawn from.
+Found CompareSubset(const log::v1::Decision& decision,
+                    const LinearPolicy& policy, const PolicyQuery& query,
+                    const Draw& draw) {
+  if (draw.game_rounds != query.game_rounds) {
+    return Differs("game_rounds", RoundsText(draw.game_rounds),
+                   RoundsText(query.game_rounds));
+  }
+  const bool sized =
+      policy.takes_size() && (query.top_k > 0 || policy.subset_size() > 0);
+  const size_t top_k = sized ? draw.action.size() : 0;
+  if (decision.top_k() == top_k) return std::nullopt;
+  return Differs("top_k", absl::StrCat(top_k), absl::StrCat(decision.top_k()));
+}
+
+// `of_game` says with how many rounds of a game the draw was repeated.
+Found CompareDraw(const log::v1::Decision& decision, const Draw& draw,
+                  absl::string_view of_game) {
   if (!std::equal(draw.action.begin(), draw.action.end(),
                   decision.action().begin(), decision.action().end())) {
     return Differs(
-        "action", absl::StrCat("[", absl::StrJoin(draw.action, ","), "]"),
+        absl::StrCat("action", of_game),
+        absl::StrCat("[", absl::StrJoin(draw.action, ","), "]"),
         absl::StrCat("[", absl::StrJoin(decision.action(), ","), "]"));
   }
   if (!SameBits(draw.log_propensity, decision.log_propensity())) {
-    return Differs("log_propensity", DoubleText(draw.log_propensity),
+    return Differs(absl::StrCat("log_propensity", of_game),
+                   DoubleText(draw.log_propensity),
                    DoubleText(decision.log_propensity()));
   }
   if (decision.action_kind() != log::v1::RANK) return std::nullopt;
@@ -124,11 +170,8 @@ absl::StatusOr<const DecisionVerifier::LoadedModel*> DecisionVerifier::Load(
 }
 
 absl::StatusOr<Found> DecisionVerifier::FindPolicy(
-    const log::v1::Decision& decision,
+    const log::v1::Decision& decision, ActionKind kind,
     std::shared_ptr<const LinearPolicy>* policy) {
-  const ActionKind kind = decision.action_kind() == log::v1::SELECT
-                              ? ActionKind::kSelect
-                              : ActionKind::kRank;
   if (decision.version() == 0) {
     if (decision.policy().kind_case() != model::v1::Policy::KIND_NOT_SET) {
       return Differs("policy", "none (version 0 is uniform)",
@@ -164,13 +207,13 @@ absl::StatusOr<Found> DecisionVerifier::FindPolicy(
 
 absl::StatusOr<Found> DecisionVerifier::Difference(
     const log::v1::Decision& decision) {
-  if (decision.action_kind() != log::v1::SELECT &&
-      decision.action_kind() != log::v1::RANK) {
-    return Differs("action_kind", "SELECT or RANK",
+  const std::optional<ActionKind> kind = ServedKind(decision.action_kind());
+  if (!kind.has_value()) {
+    return Differs("action_kind", "SELECT, RANK or SUBSET",
                    absl::StrCat(static_cast<int>(decision.action_kind())));
   }
   std::shared_ptr<const LinearPolicy> policy;
-  ASSIGN_OR_RETURN(Found difference, FindPolicy(decision, &policy));
+  ASSIGN_OR_RETURN(Found difference, FindPolicy(decision, *kind, &policy));
   if (difference.has_value()) return difference;
   const absl::StatusOr<PolicyQuery> query = LoggedQuery(decision);
   if (!query.ok()) {
@@ -182,7 +225,18 @@ absl::StatusOr<Found> DecisionVerifier::Difference(
                           : DecisionKey(decision.model(), decision.version(),
                                         decision.decision_id());
   policy->Decide(*query, key, &workspace_, &draw_);
-  return CompareDraw(decision, draw_);
+  if (kind == ActionKind::kSubset) {
+    difference = CompareSubset(decision, *policy, *query, draw_);
+    if (difference.has_value()) return difference;
+  } else if (decision.has_game_rounds()) {
+    return Differs("game_rounds", "none", RoundsText(query->game_rounds));
+  }
+  const bool plays = decision.policy().game_subset().measure() ==
+                     model::v1::GameSubset::F_BETA;
+  return CompareDraw(decision, draw_,
+                     plays ? absl::StrCat(" with game_rounds = ",
+                                          RoundsText(query->game_rounds))
+                           : "");
 }
 
 namespace {

@@ -39,7 +39,7 @@ class DecisionVerifier {
   absl::StatusOr<const LoadedModel*> Load(const std::string& model,
                                           uint64_t version);
   absl::StatusOr<std::optional<std::string>> FindPolicy(
-      const log::v1::Decision& decision,
+      const log::v1::Decision& decision, ActionKind kind,
       std::shared_ptr<const LinearPolicy>* policy);
 
   std::optional<ModelStore> store_;

@@ -38,6 +38,7 @@ absl::Status RunRank(const config::v1::DecideOptions& options, const Arguments&,
   RETURN_IF_ERROR(CheckChoice("output", options.output(), {"text", "json"}));
   RETURN_IF_ERROR(
       CheckChoice("format", options.format(), {"auto", "letor", "json"}));
+  if (options.has_k()) return UsageError("--k is for label, --top_k for rank");
   ASSIGN_OR_RETURN(const std::string text, ReadFile(options.features()));
   ASSIGN_OR_RETURN(v1::RankRequest request,
                    MakeRequest<v1::RankRequest>(options, text));

@@ -51,6 +51,7 @@ absl::Status RunSelect(const config::v1::DecideOptions& options,
   if (options.has_top_k()) {
     return UsageError("--top_k is for rank; select gives one answer");
   }
+  if (options.has_k()) return UsageError("--k is for label");
   ASSIGN_OR_RETURN(const std::string text, ReadFile(options.features()));
   ASSIGN_OR_RETURN(const v1::SelectRequest request,
                    MakeRequest<v1::SelectRequest>(options, text));

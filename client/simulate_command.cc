@@ -77,7 +77,8 @@ absl::Status Verdict(const config::v1::SimulateOptions& options,
 absl::Status RunSimulate(const config::v1::SimulateOptions& options,
                          const Arguments&, CommandOutput* output) {
   RETURN_IF_ERROR(CheckChoice("output", options.output(), {"text", "json"}));
-  RETURN_IF_ERROR(CheckChoice("action", options.action(), {"select", "rank"}));
+  RETURN_IF_ERROR(
+      CheckChoice("action", options.action(), {"select", "rank", "label"}));
   ASSIGN_OR_RETURN(const LabelledQueries queries,
                    options.data().empty() ? MakeWorld(options.world())
                                           : ReadLetor(options.data()));

@@ -12,6 +12,12 @@
 // the user stops there, and the reward is 1 / (rank + 1), rank 0-based; 0 where
 // nothing satisfies. Its expectation is ERR = Σ_r R_r Π_{s<r} (1 - R_s) /
 // (r+1).
+//
+// Subset: F1 of the set against the right candidates (relevance >=
+// relevant_from), 2 |right ones in it| / (|set| + |right ones|), 1 where both
+// are empty; of a set whose size was asked for, precision: the share of right
+// ones in it, 0 where it is empty. With probability `noise` the user says the
+// opposite, 1 less that. Its expectation is (1 - noise) r + noise (1 - r).
 #include <cstdint>
 #include <span>
 #include <string>
@@ -42,13 +48,24 @@ class UserModel {
                     std::span<const int32_t> order,
                     absl::string_view decision_id) const;
 
+  enum class Measure { kF1, kPrecision };
+  double SubsetReward(std::span<const uint32_t> relevances,
+                      std::span<const int32_t> subset, Measure measure,
+                      absl::string_view decision_id) const;
+
   // Exact expectations of the above over decision ids.
   double ExpectedSelectReward(std::span<const uint32_t> relevances,
                               int32_t document_index) const;
   double ExpectedRankReward(std::span<const uint32_t> relevances,
                             std::span<const int32_t> order) const;
+  double ExpectedSubsetReward(std::span<const uint32_t> relevances,
+                              std::span<const int32_t> subset,
+                              Measure measure) const;
 
  private:
+  // Without noise.
+  double Worth(std::span<const uint32_t> relevances,
+               std::span<const int32_t> subset, Measure measure) const;
   double Satisfaction(uint32_t relevance) const;
   bool IsRight(uint32_t relevance) const {
     return relevance >= options_.relevant_from;

@@ -22,6 +22,7 @@
 #include "google/protobuf/io/tokenizer.h"
 #include "google/protobuf/text_format.h"
 #include "io/files.h"
+#include "io/policy_check.h"
 #include "io/posix_status.h"
 #include "io/record_frame.h"
 
@@ -33,9 +34,6 @@ constexpr char kManifestFile[] = "MANIFEST.textproto";
 constexpr char kEvaluationFile[] = "evaluation.pb";
 constexpr char kWarmupFile[] = "warmup.tfrecord";
 constexpr size_t kMaxWarmupQueries = 1000;
-constexpr double kMaxInverseTemperature = 1e6;
-constexpr double kMaxAbstainScore = 1e6;
-constexpr uint32_t kMaxCutoff = 1'000'000;
 // With float features a score stays far from the end of double.
 constexpr double kMaxWeight = 1e100;
 
@@ -69,80 +67,6 @@ absl::StatusOr<std::vector<std::string>> ListDirectories(
   }
   std::sort(names.begin(), names.end());
   return names;
-}
-
-// Digits enough to tell a value from the bound that it misses.
-std::string Number(double value) { return absl::StrFormat("%.15g", value); }
-
-absl::Status ValidateGame(const model::v1::GameRanking& game) {
-  const bool precision = game.discount() == model::v1::GameRanking::PRECISION;
-  if (!precision && game.discount() != model::v1::GameRanking::DCG) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "policy.game_ranking.discount is ", static_cast<int>(game.discount()),
-        ", must be DCG (1) or PRECISION (2)"));
-  }
-  if (game.cutoff() > kMaxCutoff || (precision && game.cutoff() == 0)) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "policy.game_ranking.cutoff is ", game.cutoff(), ", must be in [",
-        precision ? 1 : 0, ", ", kMaxCutoff, "]"));
-  }
-  if (game.has_block_mixing() &&
-      !(game.block_mixing() >= 0 && game.block_mixing() <= 1)) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("policy.game_ranking.block_mixing is ",
-                     Number(game.block_mixing()), ", must be in [0, 1]"));
-  }
-  const double share = game.plackett_luce_mixture();
-  if (!(share >= 0 && share <= 1)) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("policy.game_ranking.plackett_luce_mixture is ",
-                     Number(share), ", must be in [0, 1]"));
-  }
-  const double scale = game.plackett_luce_scale();
-  if (!(scale >= 0 && scale <= kMaxInverseTemperature)) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "policy.game_ranking.plackett_luce_scale is ", Number(scale),
-        ", must be in [0, ", Number(kMaxInverseTemperature), "]"));
-  }
-  return absl::OkStatus();
-}
-
-absl::Status ValidatePolicy(const model::v1::Policy& policy) {
-  if (policy.kind_case() == model::v1::Policy::KIND_NOT_SET) {
-    return absl::InvalidArgumentError(
-        "policy.kind is not set, must be softmax_selection, plackett_luce, "
-        "game_ranking or independent_labels");
-  }
-  const double alpha = policy.inverse_temperature();
-  if (!(alpha > 0 && alpha <= kMaxInverseTemperature)) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("policy.inverse_temperature is ", Number(alpha),
-                     ", must be in (0, ", Number(kMaxInverseTemperature), "]"));
-  }
-  const double epsilon = policy.uniform_mixture();
-  if (!(epsilon >= 0 && epsilon <= 1)) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "policy.uniform_mixture is ", Number(epsilon), ", must be in [0, 1]"));
-  }
-  const double abstain = policy.softmax_selection().abstain_score();
-  if (!(std::abs(abstain) <= kMaxAbstainScore)) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "policy.softmax_selection.abstain_score is ", Number(abstain),
-        ", must be in [", Number(-kMaxAbstainScore), ", ",
-        Number(kMaxAbstainScore), "]"));
-  }
-  if (policy.has_game_ranking()) return ValidateGame(policy.game_ranking());
-  if (!policy.has_independent_labels()) return absl::OkStatus();
-  if (policy.independent_labels().num_labels() == 0) {
-    return absl::InvalidArgumentError(
-        "policy.independent_labels.num_labels is 0, must be at least 1");
-  }
-  if (epsilon != 0) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("policy.uniform_mixture is ", Number(epsilon),
-                     ", must be 0 for independent_labels"));
-  }
-  return absl::OkStatus();
 }
 
 // Of each feature.

@@ -56,10 +56,12 @@ absl::StatusOr<StoredModel> LoadVersion(const CalibrateOptions& options,
                      "' has the policy independent_labels, must have "
                      "softmax_selection or plackett_luce"));
   }
-  if (stored.model.policy().has_game_ranking()) {
+  if (stored.model.policy().has_game_ranking() ||
+      ActionKindOf(stored.model.policy()) == ActionKind::kSubset) {
     return absl::FailedPreconditionError(absl::StrCat(
         "version ", version, " of model '", options.model(),
-        "' plays a game, must be of the family that train learns"));
+        "' plays a game or chooses subsets, must have softmax_selection or "
+        "plackett_luce"));
   }
   if (options.publish() &&
       !stored.model.policy().softmax_selection().has_abstain_score()) {

@@ -45,6 +45,8 @@ void StoreOverlap(const Overlap& overlap, model::v1::Overlap* stored) {
   stored->set_smallest_propensity(overlap.smallest_propensity);
   stored->set_deterministic_fraction(overlap.deterministic_fraction);
   stored->set_shown_otherwise_fraction(overlap.shown_otherwise_fraction);
+  stored->set_without_full_support_fraction(
+      overlap.without_full_support_fraction);
   stored->set_uniform_mean_weight(overlap.uniform_weight.value);
   stored->set_uniform_mean_weight_error(overlap.uniform_weight.error);
   stored->set_largest_uniform_weight(overlap.largest_uniform_weight);
@@ -69,12 +71,13 @@ void Judge(const WeightedTuples& weighted, double clip, TupleUse use,
                       .log_propensities = weighted.log_propensities,
                       .log_uniform = weighted.log_uniform,
                       .shown_otherwise = weighted.shown_otherwise,
+                      .without_full_support = weighted.without_full_support,
                       .impossible = weighted.impossible,
                       .clip = clip});
   StoreOverlap(overlap, stored);
   for (Finding& finding : JudgeOverlap(overlap, use)) {
     model::v1::Finding& added = all->emplace_back();
-    added.set_gravity(StoredGravity(GravityOf(finding.kind)));
+    added.set_gravity(StoredGravity(finding.gravity));
     added.set_part(use == TupleUse::kHeldOut ? "test" : "train");
     added.set_kind(std::string(FindingKindName(finding.kind)));
     added.set_sentence(std::move(finding.sentence));

@@ -1,5 +1,5 @@
 #pragma once
-// Selections and rankings as the grid takes them.
+// Selections, rankings and subsets as the grid takes them.
 #include <memory>
 #include <span>
 

@@ -13,7 +13,8 @@ LinearTrainData::LinearTrainData(TupleData data,
       family_{.action_kind = data_.action_kind,
               .num_features = data_.num_features,
               .can_abstain = data_.can_abstain,
-              .uniform_mixture = options.uniform_mixture()},
+              .uniform_mixture = options.uniform_mixture(),
+              .subset_size = data_.subset_size},
       grid_data_(family_, data_.train, data_.validation,
                  options.poem().objective()) {}
 

@@ -1,5 +1,5 @@
 #pragma once
-// Selections and rankings as `train` takes them.
+// Selections, rankings and subsets as `train` takes them.
 #include <memory>
 #include <optional>
 #include <vector>

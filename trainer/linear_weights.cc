@@ -11,11 +11,25 @@
 namespace sortition {
 namespace {
 
+// -log of the number of subsets of n: of that size, or of any where it is 0.
+double LogUniformSubset(size_t n, size_t size) {
+  if (size == 0) return -std::log(2) * static_cast<double>(n);
+  double log_q = 0;
+  for (size_t j = 0; j < std::min(size, n - size); ++j) {
+    log_q -= std::log(static_cast<double>(n - j) / static_cast<double>(j + 1));
+  }
+  return log_q;
+}
+
 // log q of the logged action under the uniform policy over all of its query's.
 double LogUniform(const LinearFamily& family, const BanditTuple& tuple) {
   const double rows = static_cast<double>(tuple.num_candidates());
   if (family.action_kind == ActionKind::kSelect) {
     return -std::log(rows + (family.can_abstain ? 1 : 0));
+  }
+  if (family.action_kind == ActionKind::kSubset) {
+    return LogUniformSubset(tuple.num_candidates(),
+                            family.subset_size > 0 ? tuple.action.size() : 0);
   }
   double log_orders = 0;
   for (size_t rank = 0; rank < tuple.action.size(); ++rank) {
@@ -36,6 +50,7 @@ absl::StatusOr<WeightedTuples> WeighLinear(
   for (const BanditTuple& tuple : tuples) {
     weighted.log_uniform.push_back(LogUniform(family, tuple));
     if (!tuple.action_shown) ++weighted.shown_otherwise;
+    if (!tuple.full_support) ++weighted.without_full_support;
   }
   return weighted;
 }
@@ -69,6 +84,10 @@ LinearFamilyBall LinearBall(const LinearFamily& family,
   LinearFamilyBall ball{.dimension = static_cast<uint64_t>(family.dimension()),
                         .radius = parameters.norm(),
                         .feature_norm = family.can_abstain ? 1.0 : 0.0};
+  // ∇ log h of a subset of any size adds up n terms, each no longer than a row
+  // and a 1; of k of them, it is k rows less a mean of so many.
+  const bool any_size =
+      family.action_kind == ActionKind::kSubset && family.has_constant();
   double longest = 0;  // ‖x‖²
   FeatureBlock features;
   for (const BanditTuple& tuple : train) {
@@ -86,8 +105,10 @@ LinearFamilyBall LinearBall(const LinearFamily& family,
       }
       longest = std::fmax(longest, squares);
     }
-    ball.ranks = std::max<uint64_t>(ball.ranks, tuple.action.size());
+    ball.ranks = std::max<uint64_t>(
+        ball.ranks, any_size ? tuple.num_candidates() : tuple.action.size());
   }
+  if (any_size) longest += 1;
   ball.feature_norm = std::fmax(ball.feature_norm, std::sqrt(longest));
   return ball;
 }

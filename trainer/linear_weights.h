@@ -1,5 +1,5 @@
 #pragma once
-// The weights of selections and rankings.
+// The weights of selections, rankings and subsets.
 #include <span>
 
 #include "Eigen/Core"

@@ -80,6 +80,10 @@ std::vector<Row> Rows() {
        }},
       {"tuples of propensity 1",
        [](const Overlap& o) { return Percent(o.deterministic_fraction()); }},
+      {"tuples logged without full support",
+       [](const Overlap& o) {
+         return Percent(o.without_full_support_fraction());
+       }},
       {"uniform policy's mean weight (at most 1)",
        [](const Overlap& o) {
          return absl::StrFormat("%.4g (%.2g)", o.uniform_mean_weight(),

@@ -1,5 +1,8 @@
 #include "trainer/report.h"
 
+#include <map>
+#include <string>
+
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "google/protobuf/util/json_util.h"
@@ -28,6 +31,15 @@ void AppendTuples(const TrainReport& report, std::string* text) {
                           "  %d with weight 0: something else than the action "
                           "was shown\n",
                           report.shown_otherwise());
+  }
+  const std::map<std::string, uint64_t> sorted(
+      report.without_full_support().begin(),
+      report.without_full_support().end());
+  for (const auto& [policy, count] : sorted) {
+    absl::StrAppendFormat(text,
+                          "  %d of %s without uniform_mixture, which gave "
+                          "some actions probability 0\n",
+                          count, policy);
   }
 }
 

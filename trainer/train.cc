@@ -43,9 +43,11 @@ absl::Status ValidateTrainOptions(const TrainOptions& options) {
   }
   RETURN_IF_ERROR(ValidatePoemOptions(options.poem()));
   if (!options.action().empty() && options.action() != "select" &&
-      options.action() != "rank" && options.action() != "labels") {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "action is '", options.action(), "', must be select, rank or labels"));
+      options.action() != "rank" && options.action() != "subset" &&
+      options.action() != "labels") {
+    return absl::InvalidArgumentError(
+        absl::StrCat("action is '", options.action(),
+                     "', must be select, rank, subset or labels"));
   }
   return absl::OkStatus();
 }
@@ -191,6 +193,9 @@ void FillCounts(const TrainData& data, TrainReport* report) {
   report->set_corrupt_records(counts.damage.corrupt_records);
   for (const auto& [reason, count] : counts.excluded) {
     (*report->mutable_excluded())[reason] = count;
+  }
+  for (const auto& [policy, count] : counts.without_full_support) {
+    (*report->mutable_without_full_support())[policy] = count;
   }
 }
 

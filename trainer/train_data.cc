@@ -31,10 +31,23 @@ TupleFilter MakeFilter(const TrainOptions& options,
     if (filter.action_kind == ActionKind::kSelect) {
       filter.can_abstain = policy.softmax_selection().has_abstain_score();
     }
+    if (filter.action_kind == ActionKind::kSubset) {
+      filter.fixed_size = SubsetSize(policy) > 0;
+    }
   }
   if (options.action() == "select") filter.action_kind = ActionKind::kSelect;
   if (options.action() == "rank") filter.action_kind = ActionKind::kRank;
+  if (options.action() == "subset") filter.action_kind = ActionKind::kSubset;
   return filter;
+}
+
+absl::Status CheckSubsetOptions(const TrainOptions& options) {
+  if (options.poem().objective() != config::v1::PoemOptions::DOUBLY_ROBUST) {
+    return absl::OkStatus();
+  }
+  return absl::InvalidArgumentError(
+      "poem.objective is DOUBLY_ROBUST, must be another for subsets: the loss "
+      "is modelled by candidate");
 }
 
 LabelFilter MakeLabelFilter(const std::optional<StoredModel>& baseline) {
@@ -76,6 +89,12 @@ absl::StatusOr<std::unique_ptr<TrainData>> ReadTrainData(
   }
   ASSIGN_OR_RETURN(TupleData data,
                    ReadTuples(options, MakeFilter(options, baseline)));
+  if (data.action_kind == ActionKind::kSubset) {
+    RETURN_IF_ERROR(CheckSubsetOptions(options));
+    const uint32_t served =
+        baseline.has_value() ? SubsetSize(baseline->model.policy()) : 0;
+    if (data.subset_size > 0 && served > 0) data.subset_size = served;
+  }
   return std::make_unique<LinearTrainData>(std::move(data), options);
 }
 

@@ -2,12 +2,15 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 #include <span>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "core/base/status_macros.h"
 #include "core/counterfactual/loss_scaling.h"
+#include "core/policies/action_distribution.h"
+#include "core/policies/sized_subset.h"
 
 namespace sortition {
 namespace {
@@ -57,7 +60,17 @@ void PackEligible(const log::v1::Decision& decision,
 bool PackAction(const log::v1::Decision& decision, ActionKind action_kind,
                 std::vector<int32_t>* row_of, BanditTuple* result) {
   const bool select = action_kind == ActionKind::kSelect;
-  if (decision.action_size() == 0 || (select && decision.action_size() != 1)) {
+  const bool subset = action_kind == ActionKind::kSubset;
+  const auto size = static_cast<uint32_t>(decision.action_size());
+  if (subset) {
+    const uint32_t chosen = SubsetSize(decision);
+    const size_t eligible =
+        row_of->size() - std::count(row_of->begin(), row_of->end(), -1);
+    if (chosen > 0 && size != std::min<size_t>(chosen, eligible)) return false;
+    if (!std::is_sorted(decision.action().begin(), decision.action().end())) {
+      return false;
+    }
+  } else if (size == 0 || (select && size != 1)) {
     return false;
   }
   for (const int32_t document_index : decision.action()) {
@@ -83,9 +96,19 @@ bool PackAction(const log::v1::Decision& decision, ActionKind action_kind,
 bool ShownDiffers(const log::v1::BanditTuple& logged) {
   const log::v1::Decision& decision = logged.decision();
   if (!logged.has_shown()) return false;
-  // Nobody is shown an abstention.
+  // Nobody is shown an abstention, or an empty subset.
   if (logged.shown().not_shown()) {
+    if (decision.action_kind() == log::v1::SUBSET) {
+      return decision.action_size() != 0;
+    }
     return decision.action_size() != 1 || decision.action(0) != kAbstain;
+  }
+  if (decision.action_kind() == log::v1::SUBSET) {
+    // Sets have no order and no first ranks.
+    const std::set<int64_t> seen(logged.shown().shown().begin(),
+                                 logged.shown().shown().end());
+    return seen != std::set<int64_t>(decision.action().begin(),
+                                     decision.action().end());
   }
   const auto& shown = logged.shown().shown();
   const auto& action = decision.action();
@@ -104,9 +127,21 @@ std::optional<ActionKind> ActionKindOf(const log::v1::Decision& decision) {
       return ActionKind::kSelect;
     case log::v1::RANK:
       return ActionKind::kRank;
+    case log::v1::SUBSET:
+      return ActionKind::kSubset;
     default:
       return std::nullopt;
   }
+}
+
+uint32_t SubsetSize(const log::v1::Decision& decision) {
+  if (decision.action_kind() != log::v1::SUBSET) return 0;
+  if (decision.policy().game_subset().measure() ==
+      model::v1::GameSubset::F_BETA) {
+    return 0;  // Whatever was asked for.
+  }
+  return decision.top_k() > 0 ? decision.top_k()
+                              : SubsetSize(decision.policy());
 }
 
 std::optional<Candidates> LoggedCandidates(const log::v1::Decision& decision) {
@@ -159,6 +194,7 @@ absl::StatusOr<absl::string_view> ConvertTuple(
   if (decision.num_features() != expectation.num_features) {
     return kOtherFeatures;
   }
+  if ((SubsetSize(decision) > 0) != expectation.fixed_size) return kOtherSize;
   // Draws of one seed are the same numbers, and whoever sets it may choose it:
   // intervals and propensities are of independent draws.
   if (decision.has_seed()) return kSeeded;
@@ -172,12 +208,19 @@ absl::StatusOr<absl::string_view> ConvertTuple(
   if (!PackAction(decision, expectation.action_kind, &row_of, result)) {
     return kBadAction;
   }
-  if (!expectation.can_abstain && result->action[0] == kAbstain) {
+  if (!expectation.can_abstain && !result->action.empty() &&
+      result->action[0] == kAbstain) {
     return kAbstained;
+  }
+  if (expectation.fixed_size &&
+      !SizedSubset::IsWithinLimit(result->num_candidates(),
+                                  result->action.size())) {
+    return kTooLarge;
   }
   RETURN_IF_ERROR(
       CheckReward(logged, expectation.reward_min, expectation.reward_max));
   result->action_shown = !ShownDiffers(logged);
+  result->full_support = HasFullSupport(decision.policy());
   result->log_propensity = std::min(log_propensity, 0.0);
   result->loss = RewardToLoss(logged.reward(), expectation.reward_min,
                               expectation.reward_max);

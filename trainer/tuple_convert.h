@@ -16,6 +16,7 @@ struct TupleExpectation {
   ActionKind action_kind = ActionKind::kSelect;
   uint32_t num_features = 0;
   bool can_abstain = true;
+  bool fixed_size = false;  // Subsets.
   double reward_min = 0;
   double reward_max = 1;
 };
@@ -31,10 +32,17 @@ inline constexpr absl::string_view kBadAction = "malformed action";
 inline constexpr absl::string_view kBadReward = "reward not finite";
 inline constexpr absl::string_view kAbstained =
     "abstained, which the newest version cannot";
+inline constexpr absl::string_view kOtherSize =
+    "subset of fixed size among those of any, or the reverse";
+inline constexpr absl::string_view kTooLarge = "subset too large to learn from";
 inline constexpr absl::string_view kSeeded = "drawn with the request's seed";
 
-// kSelect, kRank, or empty for a kind that is not known.
+// Empty for a kind that is not known, and for labels.
 std::optional<ActionKind> ActionKindOf(const log::v1::Decision& decision);
+
+// Candidates to choose, as the request or else the policy has it; 0: any
+// number, or no subset.
+uint32_t SubsetSize(const log::v1::Decision& decision);
 
 // The candidates as logged, a view of `decision`, validated; empty where
 // malformed.

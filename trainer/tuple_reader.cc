@@ -80,6 +80,7 @@ class Reader {
           .num_features =
               filter_.num_features.value_or(decision.num_features()),
           .can_abstain = filter_.can_abstain.value_or(true),
+          .fixed_size = filter_.fixed_size.value_or(SubsetSize(decision) > 0),
           .reward_min = options_.reward_min(),
           .reward_max = options_.reward_max()};
       ASSIGN_OR_RETURN(reason, ConvertTuple(logged, expectation, &held.tuple));
@@ -88,15 +89,7 @@ class Reader {
       ++data_.excluded[std::string(reason)];
       return absl::OkStatus();
     }
-    if (!held.tuple.action_shown) ++data_.shown_otherwise;
-    // Converted: the kind is known.
-    filter_.action_kind = ActionKindOf(decision);
-    filter_.num_features = decision.num_features();
-    data_.action_kind = *filter_.action_kind;
-    data_.num_features = *filter_.num_features;
-    data_.can_abstain |= filter_.can_abstain.value_or(decision.can_abstain()) &&
-                         data_.action_kind == ActionKind::kSelect;
-    data_.newest_version = std::max(data_.newest_version, decision.version());
+    Note(decision, held.tuple);
     return Hold(decision, std::move(held));
   }
 
@@ -104,6 +97,7 @@ class Reader {
     data_.damage = damage;
     data_.kept_fraction = held_.kept_fraction();
     data_.spill = held_.TakeSpill();
+    data_.subset_size = MostFrequentSize();
     if (data_.spill != nullptr) NoteSpill(data_.spill->file());
     if (options_.force()) EvaluateAllIfTooFew();
     std::map<const std::vector<BanditTuple>*, size_t> sizes;
@@ -122,6 +116,36 @@ class Reader {
   }
 
  private:
+  // Of a tuple that was converted: the kind is known.
+  void Note(const log::v1::Decision& decision, const BanditTuple& tuple) {
+    filter_.action_kind = ActionKindOf(decision);
+    filter_.num_features = decision.num_features();
+    data_.action_kind = *filter_.action_kind;
+    data_.num_features = *filter_.num_features;
+    data_.can_abstain |= filter_.can_abstain.value_or(decision.can_abstain()) &&
+                         data_.action_kind == ActionKind::kSelect;
+    if (data_.action_kind == ActionKind::kSubset) {
+      filter_.fixed_size = SubsetSize(decision) > 0;
+      ++sizes_[SubsetSize(decision)];
+    }
+    data_.newest_version = std::max(data_.newest_version, decision.version());
+    if (!tuple.action_shown) ++data_.shown_otherwise;
+    if (!tuple.full_support) {
+      ++data_.without_full_support[absl::StrCat(
+          "version ", decision.version(), ", ",
+          decision.policy().has_game_subset() ? "game_subset"
+                                              : "game_ranking")];
+    }
+  }
+
+  // Ties go to the smaller.
+  uint32_t MostFrequentSize() const {
+    const auto most = std::max_element(
+        sizes_.begin(), sizes_.end(),
+        [](const auto& a, const auto& b) { return a.second < b.second; });
+    return most == sizes_.end() ? 0 : most->first;
+  }
+
   std::vector<BanditTuple>* PartOf(const HeldTuple& held) {
     if (!held.evaluates) return &data_.train;
     if (held.split < options_.test_fraction()) return &data_.test;
@@ -193,6 +217,7 @@ class Reader {
   const std::set<uint64_t> versions_;
   TupleData data_;
   HeldTuples held_;
+  std::map<uint32_t, uint64_t> sizes_;          // Of subsets, to count.
   std::map<double, log::v1::Decision> warmup_;  // By hash, below warmup_end_.
   double warmup_end_ = 1;
   size_t warmup_bytes_ = 0;

@@ -21,6 +21,9 @@ struct TupleData : TupleCounts {
   ActionKind action_kind = ActionKind::kSelect;
   uint32_t num_features = 0;
   bool can_abstain = false;  // Selections: as the filter says.
+  // Subsets: the size that was most often chosen, ties to the smaller, where
+  // all are of fixed sizes; 0: of any size.
+  uint32_t subset_size = 0;
   // Split by HashDomain::kSplit of the decision id: a decision is in the same
   // part in every run, but for those that the baseline did not log: they only
   // train.
@@ -46,7 +49,8 @@ struct TupleData : TupleCounts {
 struct TupleFilter {
   std::optional<ActionKind> action_kind;
   std::optional<uint32_t> num_features;
-  std::optional<bool> can_abstain;  // Unset: where one of the tuples could.
+  std::optional<bool> can_abstain;      // Unset: where one of the tuples could.
+  std::optional<bool> fixed_size = {};  // Subsets.
   // The version that a new one would replace. Only what it logged validates and
   // tests, since the mean reward there is the one to beat. Unset: all versions.
   std::optional<uint64_t> baseline_version;

@@ -20,6 +20,9 @@ struct TupleCounts {
   uint64_t spilled_bytes = 0;  // Of features, in a scratch file …
   std::string scratch;         // … in this directory.
   std::map<std::string, uint64_t> excluded;  // Reason to count.
+  // Of those used: "version 3, game_subset" to count, where that policy gave
+  // some actions probability 0.
+  std::map<std::string, uint64_t> without_full_support;
   SegmentDamage damage;
   uint64_t newest_version = 0;  // Of the policies that logged the tuples.
   // Validation and test were logged by the baseline alone. False by force only.

@@ -18,6 +18,7 @@ struct WeightedTuples {
   std::vector<double> log_propensities;
   std::vector<double> log_uniform;  // log q(y|x) of the uniform policy.
   uint64_t shown_otherwise = 0;     // As OverlapSample has them.
+  uint64_t without_full_support = 0;
   uint64_t impossible = 0;
 
   size_t size() const { return rewards.size(); }

@@ -149,6 +149,22 @@ void LogInPlace(std::span<double> values) {
   LogKernel(values);
 }
 
+void Log1pInPlace(std::span<double> values) {
+  constexpr size_t kChunk = 64;
+  double logarithms[kChunk];
+  for (size_t begin = 0; begin < values.size(); begin += kChunk) {
+    const size_t size =
+        values.size() - begin < kChunk ? values.size() - begin : kChunk;
+    double* const chunk = values.data() + begin;
+    for (size_t i = 0; i < size; ++i) logarithms[i] = 1 + chunk[i];
+    LogInPlace({logarithms, size});
+    for (size_t i = 0; i < size; ++i) {
+      const double u = 1 + chunk[i];
+      chunk[i] = u == 1 ? chunk[i] : logarithms[i] * (chunk[i] / (u - 1));
+    }
+  }
+}
+
 double Sum(std::span<const double> values) {
   double lanes[kLanes] = {};
   size_t i = 0;

@@ -31,6 +31,8 @@ double LogAddExp(double a, double b);
 void ExpInPlace(std::span<double> values);
 // Requires normal numbers (no subnormals).
 void LogInPlace(std::span<double> values);
+// Requires numbers in [0, 1].
+void Log1pInPlace(std::span<double> values);
 
 // In eight lanes (element i in lane i mod 8), added up pairwise at the end.
 double Sum(std::span<const double> values);

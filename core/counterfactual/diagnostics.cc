@@ -99,6 +99,8 @@ void MeasurePropensities(const OverlapSample& sample, Overlap* overlap) {
   overlap->deterministic_fraction = static_cast<double>(certain) / n;
   overlap->shown_otherwise_fraction =
       static_cast<double>(sample.shown_otherwise) / n;
+  overlap->without_full_support_fraction =
+      static_cast<double>(sample.without_full_support) / n;
   overlap->uniform_weight = MeanOf(uniform, sample.impossible);
 }
 

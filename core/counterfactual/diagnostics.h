@@ -24,6 +24,8 @@ struct OverlapSample {
   std::span<const double> log_propensities;
   std::span<const double> log_uniform;  // log q(yᵢ|xᵢ), finite.
   uint64_t shown_otherwise = 0;
+  // Logged by policies that gave some actions probability 0.
+  uint64_t without_full_support = 0;
   // Tuples that are not in the spans because neither policy can take their
   // action: they weigh 0 in the means, which without them would be those of a
   // log that depends on the action, and above 1.
@@ -54,7 +56,8 @@ struct Overlap {
   double smallest_propensity = 1;
   double deterministic_fraction = 0;    // Of tuples with p = 1.
   double shown_otherwise_fraction = 0;  // Weight 0 whatever the policy.
-  MeanWeight uniform_weight;            // Of q/p: at most 1 in expectation.
+  double without_full_support_fraction = 0;
+  MeanWeight uniform_weight;  // Of q/p: at most 1 in expectation.
   double largest_uniform_weight = 0;
 };
 

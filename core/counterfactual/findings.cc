@@ -33,6 +33,10 @@ constexpr double kDecidingShare = 0.05;
 // A reward in [0, 1] is known to ± 0.1 (two standard errors of at most 1/2).
 constexpr double kFewestEffectiveTuples = 100;
 
+// Most of the tuples, and as many as move an estimate at all.
+constexpr double kMostlyNoFullSupport = 0.5;
+constexpr double kSomeNoFullSupport = 0.01;
+
 // More than half of what the policy does was not seen.
 constexpr double kMissingMean = 0.5;
 // A fifth was not seen, and counts as the worst reward.
@@ -80,6 +84,13 @@ bool SurelyBelow(const Overlap& overlap, double level) {
          missing > kStandardErrors * overlap.weight.error;
 }
 
+// Of all kinds but kNoFullSupport.
+Gravity GravityOf(FindingKind kind) {
+  if (kind == FindingKind::kWrongPropensities) return Gravity::kContradiction;
+  return kind <= FindingKind::kMissingSupport ? Gravity::kUnsupported
+                                              : Gravity::kCaution;
+}
+
 class Judge {
  public:
   Judge(const Overlap& overlap, TupleUse use) : overlap_(overlap), use_(use) {}
@@ -89,18 +100,21 @@ class Judge {
     Propensities();
     Determinism();
     Concentration();
+    Support();
     MeanBelow();
     MeanAbove();
     Losses();
-    std::stable_sort(
-        findings_.begin(), findings_.end(),
-        [](const Finding& a, const Finding& b) { return a.kind < b.kind; });
+    std::stable_sort(findings_.begin(), findings_.end(),
+                     [](const Finding& a, const Finding& b) {
+                       return a.gravity != b.gravity ? a.gravity < b.gravity
+                                                     : a.kind < b.kind;
+                     });
     return std::move(findings_);
   }
 
  private:
   void Add(FindingKind kind, std::string sentence) {
-    findings_.push_back({kind, std::move(sentence)});
+    findings_.push_back({kind, GravityOf(kind), std::move(sentence)});
   }
 
   std::string CannotSupport() const {
@@ -176,6 +190,27 @@ class Judge {
     }
   }
 
+  // Weights of 1 in the mean say that the policy keeps to what was logged; then
+  // nothing is missing.
+  void Support() {
+    const double share = overlap_.without_full_support_fraction;
+    if (share < kSomeNoFullSupport) return;
+    const bool missing =
+        overlap_.weight.value < kRareMean * ExpectedWeight(overlap_);
+    const bool unsupported = share >= kMostlyNoFullSupport && missing;
+    findings_.push_back(
+        {FindingKind::kNoFullSupport,
+         unsupported ? Gravity::kUnsupported : Gravity::kCaution,
+         absl::StrCat(
+             unsupported ? CannotSupport() : "", unsupported ? "in " : "In ",
+             Percent(share),
+             " of the tuples the policy that logged gave some actions "
+             "probability 0; what the new one does of them (its weights are ",
+             Text(overlap_.weight),
+             " in the mean) counts as the worst reward, and the "
+             "self-normalised estimate says nothing of it.")});
+  }
+
   void MeanBelow() {
     const std::string mean = absl::StrCat(
         Text(overlap_.weight), " in the mean where ",
@@ -240,6 +275,8 @@ absl::string_view FindingKindName(FindingKind kind) {
       return "few_tuples_decide";
     case FindingKind::kFewEffectiveTuples:
       return "few_effective_tuples";
+    case FindingKind::kNoFullSupport:
+      return "no_full_support";
     case FindingKind::kMissingSupport:
       return "missing_support";
     case FindingKind::kRepeatsTheLog:
@@ -256,12 +293,6 @@ absl::string_view FindingKindName(FindingKind kind) {
       return "one_large_weight";
   }
   return "unknown";
-}
-
-Gravity GravityOf(FindingKind kind) {
-  if (kind == FindingKind::kWrongPropensities) return Gravity::kContradiction;
-  return kind <= FindingKind::kMissingSupport ? Gravity::kUnsupported
-                                              : Gravity::kCaution;
 }
 
 std::vector<Finding> JudgeOverlap(const Overlap& overlap, TupleUse use) {

@@ -10,12 +10,13 @@
 
 namespace sortition {
 
-// In order of gravity.
+// In order of gravity, but for kNoFullSupport, which may be either.
 enum class FindingKind {
   kWrongPropensities,  // They contradict themselves: no interval holds.
   kDeterministicLog,   // Nearly all actions were the only one possible.
   kFewTuplesDecide,    // Half of the weight lies on a handful of tuples.
   kFewEffectiveTuples,
+  kNoFullSupport,        // Policies that logged gave actions probability 0.
   kMissingSupport,       // Most of what the policy does was never logged.
   kRepeatsTheLog,        // Training tuples only: propensity overfitting.
   kRarelyTried,          // Part of what the policy does was never logged.
@@ -32,10 +33,10 @@ enum class Gravity {
   kUnsupported,    // The log cannot support the estimate.
   kCaution,        // Worth knowing; the estimate stands.
 };
-Gravity GravityOf(FindingKind kind);
 
 struct Finding {
   FindingKind kind = FindingKind::kOneLargeWeight;
+  Gravity gravity = Gravity::kCaution;
   std::string sentence;
 };
 

@@ -46,12 +46,14 @@ struct BanditTuple {
   std::vector<uint32_t> columns;      // Sparse: one per value.
   StoredFeatures stored;  // Where it has a store, the three are empty.
   uint32_t num_features = 0;
-  Action action;              // Rows by rank; kAbstain for no answer.
+  Action action;  // Rows by rank, of subsets ascending; kAbstain: no answer.
   double log_propensity = 0;  // log p, finite, at most 0.
   double loss = 0;            // δ in [-1, 0].
   // False: the user saw something else than the action. The loss is what the
   // logging policy got, but says nothing of the action.
   bool action_shown = true;
+  // False: some actions had probability 0 under the policy that logged.
+  bool full_support = true;
 
   bool in_memory() const { return stored.store == nullptr; }
 

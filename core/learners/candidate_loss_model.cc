@@ -81,6 +81,11 @@ absl::StatusOr<CandidateLossModel> CandidateLossModel::Fit(
     const LinearFamily& family, std::span<const BanditTuple> tuples,
     std::span<const double> losses, double l2) {
   CHECK(losses.size() == tuples.size());
+  if (family.action_kind == ActionKind::kSubset) {
+    return absl::InvalidArgumentError(
+        "poem.objective is DOUBLY_ROBUST, which models the loss of one "
+        "candidate, must be another for subsets");
+  }
   if (!(l2 > 0 && std::isfinite(l2))) {
     return absl::InvalidArgumentError(
         absl::StrCat("loss_model_l2 is ", l2, ", must be finite and positive"));

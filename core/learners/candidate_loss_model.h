@@ -32,7 +32,7 @@ class CandidateLossModel : public LossModel {
  public:
   // `tuples` must outlive this and fit the family (LinearTuplePolicy::Create).
   // `losses`: δ of each. InvalidArgument where l2, the weight of ‖v‖² beside
-  // the sum of squared errors, is not finite and positive; as
+  // the sum of squared errors, is not finite and positive; for subsets; as
   // MakeActionDistribution() for the mixture.
   static absl::StatusOr<CandidateLossModel> Fit(
       const LinearFamily& family, std::span<const BanditTuple> tuples,

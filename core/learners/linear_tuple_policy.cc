@@ -1,5 +1,6 @@
 #include "core/learners/linear_tuple_policy.h"
 
+#include <algorithm>
 #include <cmath>
 #include <utility>
 
@@ -10,6 +11,30 @@
 namespace sortition {
 namespace {
 
+bool IsSubset(const LinearFamily& family) {
+  return family.action_kind == ActionKind::kSubset;
+}
+
+absl::Status ValidateSize(const LinearFamily& family, const BanditTuple& tuple,
+                          size_t i) {
+  const size_t rows = tuple.num_candidates();
+  const size_t size = tuple.action.size();
+  const bool select = family.action_kind == ActionKind::kSelect;
+  const bool any_size = IsSubset(family) && family.subset_size == 0;
+  if ((size == 0 && !any_size) || size > rows || (select && size != 1)) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "action of tuple ", i, " has ", size, " entries, must have ",
+        select ? 1 : rows, " at most and ", any_size ? 0 : 1, " at least"));
+  }
+  if (IsSubset(family) && !any_size &&
+      !SizedSubset::IsWithinLimit(rows, size)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("action of tuple ", i, " has ", size, " entries of ", rows,
+                     ", the product must be at most ", SizedSubset::kMaxCells));
+  }
+  return absl::OkStatus();
+}
+
 absl::Status ValidateTuple(const LinearFamily& family, const BanditTuple& tuple,
                            size_t i) {
   if (tuple.num_features != family.num_features) {
@@ -17,13 +42,13 @@ absl::Status ValidateTuple(const LinearFamily& family, const BanditTuple& tuple,
         absl::StrCat("tuple ", i, " has ", tuple.num_features,
                      " features, must have ", family.num_features));
   }
+  RETURN_IF_ERROR(ValidateSize(family, tuple, i));
   const size_t rows = tuple.num_candidates();
   const bool select = family.action_kind == ActionKind::kSelect;
-  if (tuple.action.empty() || tuple.action.size() > rows ||
-      (select && tuple.action.size() != 1)) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "action of tuple ", i, " has ", tuple.action.size(),
-        " entries, must have ", select ? 1 : rows, " at most and 1 at least"));
+  if (IsSubset(family) &&
+      !std::is_sorted(tuple.action.begin(), tuple.action.end())) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("action of tuple ", i, " is not ascending"));
   }
   std::vector<bool> taken(rows);
   for (const int32_t row : tuple.action) {
@@ -48,6 +73,12 @@ model::v1::Policy PolicyAt(const LinearFamily& family,
   policy.set_uniform_mixture(family.uniform_mixture);
   if (family.action_kind == ActionKind::kRank) {
     policy.mutable_plackett_luce();
+  } else if (IsSubset(family)) {
+    auto* subset = policy.mutable_independent_subset();
+    subset->set_k(family.subset_size);
+    if (family.has_constant()) {
+      subset->set_threshold(parameters[family.num_features]);
+    }
   } else {
     auto* selection = policy.mutable_softmax_selection();
     if (family.can_abstain) {
@@ -65,20 +96,24 @@ std::vector<double> WeightsAt(const LinearFamily& family,
 std::optional<Eigen::VectorXd> ParametersOf(const LinearFamily& family,
                                             const model::v1::Model& model) {
   const model::v1::Policy& policy = model.policy();
-  const bool select = policy.has_softmax_selection();
-  if (!select && !policy.has_plackett_luce()) return std::nullopt;
-  if (select != (family.action_kind == ActionKind::kSelect) ||
+  if (!policy.has_softmax_selection() && !policy.has_plackett_luce() &&
+      !policy.has_independent_subset()) {
+    return std::nullopt;
+  }
+  if (ActionKindOf(policy) != family.action_kind ||
       model.num_features() != family.num_features ||
-      policy.softmax_selection().has_abstain_score() != family.can_abstain) {
+      policy.softmax_selection().has_abstain_score() != family.can_abstain ||
+      (policy.independent_subset().k() > 0) != (family.subset_size > 0)) {
     return std::nullopt;
   }
   Eigen::VectorXd parameters(family.dimension());
   for (uint32_t j = 0; j < family.num_features; ++j) {
     parameters[j] = model.weights(static_cast<int>(j));
   }
-  if (family.can_abstain) {
+  if (family.has_constant()) {
     parameters[family.num_features] =
-        policy.softmax_selection().abstain_score();
+        family.can_abstain ? policy.softmax_selection().abstain_score()
+                           : policy.independent_subset().threshold();
   }
   return policy.inverse_temperature() * parameters;
 }
@@ -88,7 +123,7 @@ absl::StatusOr<LinearTuplePolicy> LinearTuplePolicy::Create(
     HiddenActions hidden) {
   if (family.can_abstain && family.action_kind != ActionKind::kSelect) {
     return absl::InvalidArgumentError(
-        "can_abstain is true, must be false for rankings");
+        "can_abstain is true, must be false for rankings and subsets");
   }
   ASSIGN_OR_RETURN(auto distribution,
                    MakeActionDistribution(PolicyAt(
@@ -100,12 +135,16 @@ absl::StatusOr<LinearTuplePolicy> LinearTuplePolicy::Create(
   return LinearTuplePolicy(family, tuples, hidden, std::move(distribution));
 }
 
-ScoredCandidates LinearTuplePolicy::Scored(
-    size_t i, std::span<const double> scores) const {
+ScoredCandidates LinearTuplePolicy::Scored(size_t i,
+                                           std::span<const double> scores) {
   ScoredCandidates scored;
   scored.scores = scores;
-  if (family_.can_abstain) scored.abstain_score = abstain_score_;
-  scored.top_k = static_cast<uint32_t>(tuples_[i].action.size());
+  if (family_.can_abstain) scored.abstain_score = constant_;
+  if (IsSubset(family_)) scored.threshold = constant_;
+  scored.top_k = IsSubset(family_) && family_.subset_size == 0
+                     ? 0
+                     : static_cast<uint32_t>(tuples_[i].action.size());
+  scored.scratch = &scratch_;
   return scored;
 }
 
@@ -116,7 +155,7 @@ void LinearTuplePolicy::LogProbabilities(const Eigen::VectorXd& parameters,
   DCHECK(tuples.size() == log_probabilities.size());
   const std::span<const double> weights(parameters.data(),
                                         family_.num_features);
-  if (family_.can_abstain) abstain_score_ = parameters[family_.num_features];
+  if (family_.has_constant()) constant_ = parameters[family_.num_features];
   block_.assign(tuples.begin(), tuples.end());
   features_.Assign(tuples_, block_);
   scores_.clear();
@@ -156,16 +195,16 @@ void LinearTuplePolicy::AddGradient(std::span<const double> factors,
     first += rows;
     if (factors[k] == 0 || !IsPossible(tuple)) continue;
     score_gradient_.resize(rows);
-    double abstain_gradient = 0;
+    double constant_gradient = 0;
     distribution_->LogPropensityGradient(Scored(block_[k], scores),
                                          tuple.action, score_gradient_,
-                                         &abstain_gradient);
+                                         &constant_gradient);
     for (uint32_t row = 0; row < rows; ++row) {
       candidates.AddRow(row, factors[k] * score_gradient_[row],
                         weights_gradient);
     }
-    if (family_.can_abstain) {
-      (*gradient)[family_.num_features] += factors[k] * abstain_gradient;
+    if (family_.has_constant()) {
+      (*gradient)[family_.num_features] += factors[k] * constant_gradient;
     }
   }
 }

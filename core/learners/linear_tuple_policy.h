@@ -17,16 +17,24 @@
 namespace sortition {
 
 // A family of policies: scores s(d) = w·x(d) at inverse temperature 1 (a free w
-// needs no other) and, for selections that may abstain, a constant score of
-// abstaining. Parameters: w (num_features), then the abstain score.
+// needs no other) and a constant: for selections that may abstain the score of
+// abstaining, for subsets of any size their threshold. Parameters: w
+// (num_features), then the constant.
 struct LinearFamily {
   ActionKind action_kind = ActionKind::kSelect;
   uint32_t num_features = 0;
   bool can_abstain = false;    // kSelect only.
   double uniform_mixture = 0;  // ε of the served mixture, part of h.
+  // kSubset: what is served where a request asks for no size; 0: any size. Of
+  // tuples, those of any size or, if this is not 0, of the size that each has.
+  uint32_t subset_size = 0;
 
+  bool has_constant() const {
+    return can_abstain ||
+           (action_kind == ActionKind::kSubset && subset_size == 0);
+  }
   Eigen::Index dimension() const {
-    return static_cast<Eigen::Index>(num_features) + (can_abstain ? 1 : 0);
+    return static_cast<Eigen::Index>(num_features) + (has_constant() ? 1 : 0);
   }
 };
 
@@ -37,8 +45,9 @@ std::vector<double> WeightsAt(const LinearFamily& family,
                               const Eigen::VectorXd& parameters);
 
 // The parameters at which the family gives what `model` serves, but for the
-// mixture: α w and α times the abstain score. Empty where the model is not of
-// this family (kind of action, number of features, ability to abstain).
+// mixture: α w and α times the constant. Empty where the model is not of this
+// family (kind of action, number of features, ability to abstain, subsets of
+// any or of fixed size).
 std::optional<Eigen::VectorXd> ParametersOf(const LinearFamily& family,
                                             const model::v1::Model& model);
 
@@ -101,7 +110,7 @@ class LinearTuplePolicy : public TuplePolicy {
   }
 
   // What the distribution takes of tuple i whose rows have these scores.
-  ScoredCandidates Scored(size_t i, std::span<const double> scores) const;
+  ScoredCandidates Scored(size_t i, std::span<const double> scores);
 
   LinearFamily family_;
   std::span<const BanditTuple> tuples_;
@@ -111,9 +120,10 @@ class LinearTuplePolicy : public TuplePolicy {
   std::vector<uint32_t> block_;
   FeatureBlock features_;
   std::vector<double> scores_;
-  double abstain_score_ = 0;
+  double constant_ = 0;
   std::vector<uint32_t> indexes_;  // 0, 1, 2 …
   std::vector<double> score_gradient_;
+  DistributionScratch scratch_;
 };
 
 }  // namespace sortition

@@ -68,6 +68,21 @@ ActionKind ActionKindOf(const model::v1::Policy& policy) {
              : ActionKind::kRank;
 }
 
+bool HasFullSupport(const model::v1::Policy& policy) {
+  if (policy.uniform_mixture() > 0) return true;
+  if (policy.has_game_ranking()) {
+    return policy.game_ranking().plackett_luce_mixture() > 0;
+  }
+  return !policy.has_game_subset();
+}
+
+uint32_t SubsetSize(const model::v1::Policy& policy) {
+  if (policy.has_independent_subset()) return policy.independent_subset().k();
+  return policy.game_subset().measure() == model::v1::GameSubset::PRECISION
+             ? policy.game_subset().k()
+             : 0;
+}
+
 std::unique_ptr<const ActionDistribution> MakeUniformDistribution(
     ActionKind action_kind) {
   if (action_kind == ActionKind::kSelect) {

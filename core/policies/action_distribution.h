@@ -143,6 +143,15 @@ MakeActionDistribution(const model::v1::Policy& policy);
 // Of what MakeActionDistribution() makes.
 ActionKind ActionKindOf(const model::v1::Policy& policy);
 
+// Whether every action, of the size that is asked for, has a positive
+// probability whatever the scores. Games have certain parts: without a mixture
+// most actions are impossible, and their rewards never logged.
+bool HasFullSupport(const model::v1::Policy& policy);
+
+// Candidates that the policy chooses where a request does not say; 0: any
+// number, or no subset.
+uint32_t SubsetSize(const model::v1::Policy& policy);
+
 // Every action equally likely: for all eligible candidates, and abstaining
 // where `abstain_score` is set; for every order of top_k; for every subset, of
 // size top_k where that is not 0.

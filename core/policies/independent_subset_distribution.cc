@@ -133,11 +133,19 @@ double IndependentSubsetDistribution::LogMixed(
   const double log_half = 0 - stable::Log(2);
   const double log_q = static_cast<double>(m) * log_half;
   if (!mixture_.has_policy()) return log_q;
+  // log σ(±l) = -(max(0, ∓l) + log(1 + exp(-|l|))).
   std::vector<double>& terms = scratch->values;
   terms.resize(m);
   for (size_t i = 0; i < m; ++i) {
+    terms[i] =
+        -std::abs(alpha_ * (candidates.scores[i] - candidates.threshold));
+  }
+  stable::ExpInPlace(terms);
+  stable::Log1pInPlace(terms);
+  for (size_t i = 0; i < m; ++i) {
     const double logit = alpha_ * (candidates.scores[i] - candidates.threshold);
-    terms[i] = 0 - stable::Softplus(scratch->taken[i] != 0 ? -logit : logit);
+    const double against = scratch->taken[i] != 0 ? -logit : logit;
+    terms[i] = 0 - ((against > 0 ? against : 0) + terms[i]);
   }
   const double log_p = stable::Sum(terms);
   if (!mixture_.has_uniform()) return log_p;
@@ -231,13 +239,18 @@ double IndependentSubsetDistribution::LogPropensityGradient(
     }
     return log_h;
   }
+  std::vector<double>& sizes = scratch.values;
   for (size_t i = 0; i < m; ++i) {
-    const double logit = alpha_ * (candidates.scores[i] - candidates.threshold);
-    const double size = stable::Exp(-std::abs(logit));
+    sizes[i] =
+        -std::abs(alpha_ * (candidates.scores[i] - candidates.threshold));
+  }
+  stable::ExpInPlace(sizes);
+  for (size_t i = 0; i < m; ++i) {
+    const bool above = candidates.scores[i] > candidates.threshold;
     // 1 - σ(l) = σ(-l), without cancellation.
     score_gradient[i] = scratch.taken[i] != 0
-                            ? scale * Sigmoid(logit < 0, size)
-                            : 0 - scale * Sigmoid(logit > 0, size);
+                            ? scale * Sigmoid(!above, sizes[i])
+                            : 0 - scale * Sigmoid(above, sizes[i]);
   }
   *abstain_gradient = 0 - stable::Sum(score_gradient);
   return log_h;

@@ -12,17 +12,6 @@ namespace {
 // Rows of this many entries in all are held without recomputing any.
 constexpr size_t kCellsAtHand = 1 << 16;
 
-// log(1 + t) for t in [0, 1], element by element; as stable::Log1p().
-void Log1pInPlace(std::span<double> values, std::vector<double>* logarithms) {
-  logarithms->resize(values.size());
-  for (size_t j = 0; j < values.size(); ++j) (*logarithms)[j] = 1 + values[j];
-  stable::LogInPlace(*logarithms);
-  for (size_t j = 0; j < values.size(); ++j) {
-    const double u = 1 + values[j];
-    values[j] = u == 1 ? values[j] : (*logarithms)[j] * (values[j] / (u - 1));
-  }
-}
-
 // log σ(±log_odds) of what is possible.
 double LogProbability(bool in, double log_odds) {
   return 0 - stable::Softplus(in ? -log_odds : log_odds);
@@ -60,7 +49,7 @@ void SizedSubset::Advance(double logit, const LogRatio* next, LogRatio* row) {
     corrections_[j] = -std::abs(terms_[j]);
   }
   stable::ExpInPlace(corrections_);
-  Log1pInPlace(corrections_, &logarithms_);
+  stable::Log1pInPlace(corrections_);
   // Downwards: entry j needs entry j - 1 of `next`.
   for (size_t j = size_; j > 0; --j) {
     const double correction = corrections_[j] - corrections_[j - 1];
@@ -157,13 +146,21 @@ void SizedSubset::Marginals(std::span<double> in, std::span<double> out) {
   }
   state_.assign(size_ + 1, 0);
   state_[size_] = 1;
+  std::vector<double>& sizes = corrections_;  // exp(-|log-odds|).
   VisitForward([&](size_t i, const LogRatio* next) {
+    const size_t width = size_ + 1;
+    sizes.resize(width);
+    for (size_t j = 0; j < width; ++j) {
+      sizes[j] = -std::abs((logits_[i] - next[j].reference) - next[j].excess);
+    }
+    stable::ExpInPlace(sizes);
     in[i] = 0;
     out[i] = 0;
-    for (size_t j = 0; j <= size_; ++j) {
+    for (size_t j = 0; j < width; ++j) {
       const double log_odds = (logits_[i] - next[j].reference) - next[j].excess;
-      const double chosen = state_[j] * Probability(log_odds);
-      const double passed = state_[j] * Probability(-log_odds);
+      const double total = 1 + sizes[j];
+      const double chosen = state_[j] * ((log_odds > 0 ? 1 : sizes[j]) / total);
+      const double passed = state_[j] * ((log_odds > 0 ? sizes[j] : 1) / total);
       in[i] += chosen;
       out[i] += passed;
       if (j > 0) state_[j - 1] += chosen;

@@ -63,7 +63,6 @@ class SizedSubset {
   std::vector<LogRatio> rows_;         // D_{i+1} of a block's items.
   std::vector<double> terms_;
   std::vector<double> corrections_;
-  std::vector<double> logarithms_;
   std::vector<double> state_;
 };
 

@@ -73,13 +73,17 @@ TEST(CommandTest, WrongCallsExitWithTwo) {
       {{"log", "dog"}, "unknown command \"log dog\""},
       {{"simulate", "--decision=3"}, "--decisions"},
       {{"simulate", "--noise=2"}, "noise"},
-      {{"simulate", "--action=label"}, "must be select or rank"},
+      {{"simulate", "--action=shown"}, "must be select or rank or label"},
       {{"simulate", "x"}, "unexpected argument \"x\""},
       {{"log", "stats"}, "needs DIR|FILE"},
       {{"log", "cat", "a", "b"}, "unexpected argument \"b\""},
       {{"rank", "--output=xml"}, "must be text or json"},
       {{"rank", "--format=csv"}, "must be auto or letor or json"},
       {{"select", "--top_k=1"}, "--top_k is for rank"},
+      {{"label", "--top_k=1"}, "the size of a subset is --k"},
+      {{"label", "--k=0"}, "k = 0: permitted range is at least 1"},
+      {{"select", "--k=1"}, "--k is for label"},
+      {{"rank", "--k=1"}, "--k is for label"},
       {{"feedback", "--decision_id=a"}, "reward"},
       {{"shown", "--decision_id=a"}, "needs --shown"},
       {{"shown", "--decision_id=a", "--shown=1", "--not_shown"},
@@ -139,6 +143,29 @@ TEST(CommandTest, SelectReadsJsonAndFlagsWin) {
                    "--features=" + file, "--output=json"});
   EXPECT_THAT(run.out, AllOf(HasSubstr("\"decision_id\":\"from-json\""),
                              Not(HasSubstr("selected"))));
+}
+
+TEST(CommandTest, LabelPrintsTheSubsetAndTheGame) {
+  FakeServer server;
+  const std::string file = FileWith("letor", "0 1:1\n0 1:2\n0 1:3\n");
+  CommandRun run =
+      Sortition({"label", "--server=" + server.address(), "--features=" + file,
+                 "--k=2", "--return_game", "--probabilities"});
+  ASSERT_EQ(run.exit_code, 0) << run.error;
+  EXPECT_EQ(server.sizes(), std::vector<uint32_t>{2});
+  EXPECT_THAT(run.out, HasSubstr("game        [0.25, 0.5] after 3 rounds\n"));
+  EXPECT_THAT(run.out,
+              HasSubstr("\n        0      yes                   0.75\n"));
+  EXPECT_THAT(run.out,
+              HasSubstr("\n        2                            0.75\n"));
+  run = Sortition({"label", "--server=" + server.address(),
+                   "--features=" + file, "--output=json"});
+  EXPECT_THAT(run.out, HasSubstr("\"chosen\":[0,1,2]"));
+  server.abstain = true;
+  run = Sortition(
+      {"label", "--server=" + server.address(), "--features=" + file});
+  EXPECT_THAT(run.out, HasSubstr("chosen      none\n"));
+  EXPECT_THAT(run.out, Not(HasSubstr("candidate")));
 }
 
 TEST(CommandTest, BadInputNamesWhatIsWrong) {

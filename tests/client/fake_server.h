@@ -16,7 +16,8 @@
 
 namespace sortition {
 
-// Selects candidate 0, ranks in the order of the request; the first
+// Selects candidate 0, ranks in the order of the request, chooses the first k
+// (all, where no k is asked for; none with `abstain`); the first
 // `fail_first` calls fail with `failure`.
 class FakeServer : public v1::Ranking::Service, public v1::Models::Service {
  public:
@@ -57,6 +58,30 @@ class FakeServer : public v1::Ranking::Service, public v1::Models::Service {
     return status;
   }
 
+  grpc::Status Label(grpc::ServerContext* context,
+                     const v1::LabelRequest* request,
+                     v1::LabelResponse* response) override {
+    v1::DecisionResult* result = response->mutable_result();
+    grpc::Status status = Begin(context, request->context(), result);
+    const v1::Candidates& candidates = request->context().candidates();
+    const auto n = static_cast<uint32_t>(candidates.dense().values_size()) /
+                   candidates.num_features();
+    const uint32_t k = abstain ? 0 : request->has_k() ? request->k() : n;
+    for (uint32_t i = 0; i < k; ++i) response->add_chosen(i);
+    for (uint32_t i = 0; i < n && request->context().return_probabilities();
+         ++i) {
+      result->add_probabilities(0.75);
+    }
+    if (request->context().return_game()) {
+      result->mutable_game()->set_lower(0.25);
+      result->mutable_game()->set_upper(0.5);
+      result->mutable_game()->set_rounds(3);
+    }
+    const std::lock_guard<std::mutex> lock(mutex_);
+    sizes_.push_back(request->k());
+    return status;
+  }
+
   grpc::Status ReportShown(grpc::ServerContext*,
                            const v1::ReportShownRequest* request,
                            v1::ReportShownResponse*) override {
@@ -87,6 +112,11 @@ class FakeServer : public v1::Ranking::Service, public v1::Models::Service {
   std::vector<v1::DecisionContext> decisions() const {
     const std::lock_guard<std::mutex> lock(mutex_);
     return decisions_;
+  }
+  // LabelRequest.k of each, 0 where unset.
+  std::vector<uint32_t> sizes() const {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    return sizes_;
   }
   std::vector<v1::ReportShownRequest> shown() const {
     const std::lock_guard<std::mutex> lock(mutex_);
@@ -133,6 +163,7 @@ class FakeServer : public v1::Ranking::Service, public v1::Models::Service {
 
   mutable std::mutex mutex_;
   std::vector<v1::DecisionContext> decisions_;
+  std::vector<uint32_t> sizes_;
   std::vector<v1::ReportShownRequest> shown_;
   std::vector<v1::Feedback> feedback_;
   std::set<std::string> peers_;

@@ -135,6 +135,32 @@ TEST_F(LogStatsTest, CountsAndPrintsSetsOfLabels) {
                              HasSubstr("dense 1 x 2, left out")));
 }
 
+// A subset of a game that gives most of them probability 0, and an empty one of
+// independent candidates.
+TEST_F(LogStatsTest, CountsAndPrintsSubsets) {
+  log::v1::Decision game = Decide(uniform_, false, "g");
+  game.set_action_kind(log::v1::SUBSET);
+  game.clear_action();
+  game.add_action(1);
+  game.add_action(3);
+  game.set_top_k(2);
+  game.mutable_policy()->mutable_game_subset()->set_measure(
+      model::v1::GameSubset::PRECISION);
+  log::v1::Decision independent = game;
+  independent.set_decision_id("i");
+  independent.clear_action();
+  independent.mutable_policy()->mutable_independent_subset();
+  ASSERT_OK(Write("1", 1, {Tuple(game, 0.75), Spool(independent)})->Close());
+  const LogStats stats = Stats();
+  EXPECT_EQ(stats.subsets, 2u);
+  EXPECT_EQ(stats.without_full_support, 1u);
+  EXPECT_THAT(LogStatsJson(stats),
+              HasSubstr("\"subsets\":2,\"without_full_support\":1"));
+  EXPECT_THAT(Cat({}), AllOf(HasSubstr("\"action_kind\":\"SUBSET\""),
+                             HasSubstr("\"action\":[1,3]"),
+                             HasSubstr("\"game_subset\":")));
+}
+
 TEST_F(LogStatsTest, TellsOpenAbandonedRecoveredAndMissing) {
   const auto record = Spool(Decide(uniform_, false, "a"));
   Write("1", 1, {record}).reset();  // Its writer is gone: recovered.

@@ -22,6 +22,54 @@ class LogVerifyTest : public LogFixture {
     model::v1::Policy game;
     game.mutable_game_ranking()->set_discount(model::v1::GameRanking::DCG);
     game_ = Publish(game);
+    model::v1::Policy subset;
+    subset.mutable_game_subset()->set_measure(model::v1::GameSubset::F_BETA);
+    subset.mutable_game_subset()->set_tolerance(1e-9);
+    f_score_ = Publish(subset);
+    subset.mutable_game_subset()->set_measure(model::v1::GameSubset::PRECISION);
+    subset.mutable_game_subset()->set_k(2);
+    precision_ = Publish(subset);
+    subset.mutable_independent_subset();
+    independent_ = Publish(subset);
+  }
+
+  // Decision `id` of a model that labels, over 40 candidates, asked for `k` of
+  // them (0: as the model has it), its game stopped after `rounds`.
+  static log::v1::Decision Label(const model::v1::Model& model,
+                                 const std::string& id, uint32_t k = 0,
+                                 std::optional<uint32_t> rounds = {}) {
+    log::v1::Decision decision;
+    decision.set_decision_id(id);
+    decision.set_model(model.name());
+    decision.set_version(model.version());
+    decision.set_action_kind(log::v1::SUBSET);
+    decision.set_num_candidates(40);
+    decision.set_num_features(2);
+    for (int i = 0; i < 80; ++i) {
+      decision.add_dense_values(0.01f * static_cast<float>((i * 37) % 80));
+    }
+    const bool uniform = model.version() == 0;
+    const auto policy =
+        uniform ? LinearPolicy::Uniform(ActionKind::kSubset, false)
+                : LinearPolicy::Create(model.policy(), {model.weights().begin(),
+                                                        model.weights().end()})
+                      .value();
+    if (!uniform) *decision.mutable_policy() = model.policy();
+    PolicyQuery query;
+    query.candidates =
+        Candidates::DenseUnchecked({decision.dense_values().data(), 80}, 2);
+    query.top_k = k;
+    query.game_rounds = rounds;
+    PolicyWorkspace workspace;
+    Draw draw;
+    policy.Decide(query, DecisionKey(decision.model(), decision.version(), id),
+                  &workspace, &draw);
+    decision.mutable_action()->Assign(draw.action.begin(), draw.action.end());
+    decision.set_log_propensity(draw.log_propensity);
+    decision.set_top_k(k > 0 ? k : policy.subset_size());
+    EXPECT_EQ(draw.game_rounds, rounds);
+    if (rounds.has_value()) decision.set_game_rounds(*rounds);
+    return decision;
   }
 
   // What Difference() says; "" where nothing differs.
@@ -36,6 +84,9 @@ class LogVerifyTest : public LogFixture {
   model::v1::Model select_;
   model::v1::Model rank_;
   model::v1::Model game_;
+  model::v1::Model f_score_;
+  model::v1::Model precision_;
+  model::v1::Model independent_;
 };
 
 TEST_F(LogVerifyTest, AcceptsWhatPoliciesDecided) {
@@ -65,6 +116,70 @@ TEST_F(LogVerifyTest, AcceptsSeedsAndSparseFeatures) {
   }
   Complete(rank_, true, &sparse);
   EXPECT_EQ(Difference(sparse), "");
+}
+
+TEST_F(LogVerifyTest, AcceptsSubsets) {
+  for (int i = 0; i < 30; ++i) {
+    const std::string id = absl::StrCat("d", i);
+    for (const model::v1::Model* model :
+         {&f_score_, &precision_, &independent_, &uniform_}) {
+      EXPECT_EQ(Difference(Label(*model, id)), "");
+    }
+    for (const model::v1::Model* model :
+         {&precision_, &independent_, &uniform_}) {
+      EXPECT_EQ(Difference(Label(*model, id, 3)), "");
+    }
+    for (const uint32_t rounds : {0, 1, 2}) {
+      EXPECT_EQ(Difference(Label(f_score_, id, 0, rounds)), "");
+    }
+  }
+}
+
+TEST_F(LogVerifyTest, FindsChangesInSubsets) {
+  for (const model::v1::Model* model :
+       {&f_score_, &precision_, &independent_, &uniform_}) {
+    const log::v1::Decision good = Label(*model, "a");
+    log::v1::Decision bad = good;
+    bad.set_log_propensity(std::nextafter(good.log_propensity(), -1));
+    EXPECT_THAT(Difference(bad), HasSubstr("log_propensity"));
+    bad = good;
+    bad.add_action(40);
+    EXPECT_THAT(Difference(bad), HasSubstr("action"));
+    bad = good;
+    if (bad.action_size() > 0) {
+      bad.mutable_action()->RemoveLast();
+      EXPECT_THAT(Difference(bad), HasSubstr("action"));
+    }
+    bad = good;
+    bad.set_game_rounds(1000);
+    EXPECT_THAT(Difference(bad), "game_rounds: expected none, logged 1000");
+    bad = good;
+    bad.set_top_k(41);
+    EXPECT_THAT(Difference(bad),
+                AllOf(HasSubstr("top_k: expected"), HasSubstr("logged 41")));
+    bad = good;
+    bad.set_action_kind(log::v1::RANK);
+    EXPECT_THAT(Difference(bad), testing::Not(""));
+  }
+  log::v1::Decision ranked = Decide(rank_, true, "a");
+  ranked.set_game_rounds(1);
+  EXPECT_EQ(Difference(ranked), "game_rounds: expected none, logged 1");
+}
+
+// Decisions of a game of more rounds, or fewer, or all: their strategies
+// differ, and with them nearly every propensity.
+TEST_F(LogVerifyTest, FindsChangedRoundsOfGames) {
+  int found = 0;
+  for (int i = 0; i < 20; ++i) {
+    log::v1::Decision bad = Label(f_score_, absl::StrCat("d", i), 0, 1);
+    bad.set_game_rounds(2);
+    found += Difference(bad).find("with game_rounds = 2: expected") !=
+             std::string::npos;
+    bad.clear_game_rounds();
+    found += Difference(bad).find("with game_rounds = none: expected") !=
+             std::string::npos;
+  }
+  EXPECT_GT(found, 30);
 }
 
 TEST_F(LogVerifyTest, FindsOneBitAnywhere) {

@@ -125,6 +125,38 @@ TEST_F(SimulateTest, RankAsksForTopKOrAllThereAre) {
   EXPECT_DOUBLE_EQ(result.rewards.mean_expected_reward(), expected / 300);
 }
 
+// All candidates are chosen; of i + 2, candidate 0 is right where i is odd: F1
+// = 2 / (i + 3), else 0.
+TEST_F(SimulateTest, LabelIsRewardedByF1) {
+  options_.set_action("label");
+  const SimulateResult result = Run();
+  EXPECT_EQ(result.rewards.decisions, 300u);
+  EXPECT_EQ(server_.sizes(), std::vector<uint32_t>(300, 0));
+  double sum = 0;
+  for (const auto& d : server_.decisions()) {
+    const double query = d.candidates().dense().values(0);
+    if (query == 1 || query == 3) sum += 2 / (query + 3);
+  }
+  EXPECT_NEAR(result.rewards.mean_reward(), sum / 300, 1e-12);
+  EXPECT_NEAR(result.rewards.mean_expected_reward(), sum / 300, 1e-12);
+}
+
+// Of the first 3 or, of a query of two candidates, 2: one in 3 where i is odd.
+TEST_F(SimulateTest, LabelOfAsManyIsRewardedByPrecision) {
+  options_.set_action("label");
+  options_.set_k(3);
+  const SimulateResult result = Run();
+  double sum = 0;
+  for (const auto& d : server_.decisions()) {
+    const float query = d.candidates().dense().values(0);
+    if (query == 1 || query == 3) sum += 1. / 3;
+  }
+  EXPECT_NEAR(result.rewards.mean_reward(), sum / 300, 1e-12);
+  for (const auto& s : server_.shown()) {
+    EXPECT_EQ(s.shown_size() == 2 || s.shown_size() == 3, true);
+  }
+}
+
 TEST_F(SimulateTest, AbstainingIsShownAsNothing) {
   server_.abstain = true;
   const SimulateResult result = Run();

@@ -80,6 +80,38 @@ TEST(UserModelTest, ExpectedRankRewardIsTheMean) {
               kTolerance);
 }
 
+// Right are candidates 1 and 3 of five. {1, 2, 3}: F1 = 4/5, precision 2/3.
+TEST(UserModelTest, ExpectedSubsetRewardIsTheMean) {
+  using Measure = UserModel::Measure;
+  const std::vector<uint32_t> relevances = {0, 1, 0, 2, 0};
+  UserModelOptions options;
+  options.noise = 0;
+  const UserModel sure(options);
+  const std::vector<int32_t> three = {1, 2, 3};
+  EXPECT_DOUBLE_EQ(sure.SubsetReward(relevances, three, Measure::kF1, "a"),
+                   0.8);
+  EXPECT_DOUBLE_EQ(
+      sure.SubsetReward(relevances, three, Measure::kPrecision, "a"), 2. / 3);
+  // Nothing chosen: worth 1 only where nothing is right.
+  const std::vector<uint32_t> none = {0, 0};
+  EXPECT_EQ(sure.ExpectedSubsetReward(relevances, {}, Measure::kF1), 0);
+  EXPECT_EQ(sure.ExpectedSubsetReward(none, {}, Measure::kF1), 1);
+  EXPECT_EQ(sure.ExpectedSubsetReward(none, {}, Measure::kPrecision), 0);
+  options.noise = 0.2;
+  const UserModel user(options);
+  for (const auto measure : {Measure::kF1, Measure::kPrecision}) {
+    double sum = 0;
+    for (int i = 0; i < kDraws; ++i) {
+      sum += user.SubsetReward(relevances, three, measure, absl::StrCat(i));
+    }
+    EXPECT_NEAR(sum / kDraws,
+                user.ExpectedSubsetReward(relevances, three, measure),
+                kTolerance);
+  }
+  EXPECT_DOUBLE_EQ(user.ExpectedSubsetReward(relevances, three, Measure::kF1),
+                   0.8 * 0.8 + 0.2 * 0.2);
+}
+
 TEST(UserModelTest, IsAFunctionOfSeedAndDecision) {
   const std::vector<uint32_t> relevances = {1};
   UserModelOptions options;

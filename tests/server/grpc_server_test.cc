@@ -52,11 +52,23 @@ grpc::Status CallRaw(const std::shared_ptr<grpc::Channel>& channel,
 }
 
 TEST_F(GrpcServerTest, AnswersEveryMethod) {
+  auto sets = MakeModel("sets", {1, 2});
+  sets.mutable_policy()->mutable_independent_subset();
+  Publish(options_.model_store(), sets);
   StartServer();
   v1::RankResponse ranked;
   ASSERT_TRUE(Rank(GoodRank(), &ranked).ok());
   EXPECT_EQ(ranked.order_size(), 3);
   EXPECT_EQ(ranked.result().model().version(), 1u);
+
+  v1::LabelRequest label;
+  *label.mutable_context() = GoodRank().context();
+  label.mutable_context()->set_model("sets");
+  label.set_k(2);
+  v1::LabelResponse labelled;
+  grpc::ClientContext label_context;
+  ASSERT_TRUE(ranking_->Label(&label_context, label, &labelled).ok());
+  EXPECT_EQ(labelled.chosen_size(), 2);
 
   v1::ReportShownRequest shown;
   shown.set_decision_id(ranked.result().decision_id());
@@ -89,7 +101,7 @@ TEST_F(GrpcServerTest, AnswersEveryMethod) {
   ASSERT_TRUE(v1::Models::NewStub(channel_)
                   ->ListModels(&models_context, {}, &models)
                   .ok());
-  ASSERT_EQ(models.models_size(), 1);
+  ASSERT_EQ(models.models_size(), 2);
   EXPECT_EQ(models.models(0).name(), "m");
 
   EXPECT_THAT(
@@ -99,10 +111,11 @@ TEST_F(GrpcServerTest, AnswersEveryMethod) {
           HasSubstr("sortition_requests_total{code=\"FAILED_PRECONDITION\","
                     "method=\"Select\"} 1"),
           HasSubstr("sortition_request_seconds_count{method=\"Rank\"} 1"),
-          HasSubstr("sortition_spool_records_total 3"),
+          HasSubstr("sortition_chosen_count 1"),
+          HasSubstr("sortition_spool_records_total 4"),
           HasSubstr("sortition_feedback_total 1")));
   EXPECT_OK(server_->Drain());
-  EXPECT_THAT(ReadSpool(options_.spool().dir()), testing::SizeIs(3));
+  EXPECT_THAT(ReadSpool(options_.spool().dir()), testing::SizeIs(4));
 }
 
 TEST_F(GrpcServerTest, ErrorsKeepTheirCodeAndMessage) {

@@ -35,16 +35,52 @@ model::v1::Policy Plays(double inverse_temperature, double mixture,
   return policy;
 }
 
+model::v1::Policy Labels(double inverse_temperature, double mixture,
+                         uint32_t precision_at) {
+  model::v1::Policy policy = Selects(inverse_temperature, mixture);
+  auto* game = policy.mutable_game_subset();
+  game->set_measure(precision_at > 0 ? model::v1::GameSubset::PRECISION
+                                     : model::v1::GameSubset::F_BETA);
+  game->set_k(precision_at);
+  game->set_threshold(precision_at > 0 ? 0 : -0.1);
+  return policy;
+}
+
+model::v1::Policy Independent(double inverse_temperature, double mixture,
+                              uint32_t k) {
+  model::v1::Policy policy = Selects(inverse_temperature, mixture);
+  policy.mutable_independent_subset()->set_k(k);
+  return policy;
+}
+
 TEST(SelfTestTest, SoundPoliciesPass) {
   model::v1::Policy abstains = Selects(1, 0.1);
   abstains.mutable_softmax_selection()->set_abstain_score(0.5);
   model::v1::Policy mixed = Plays(1, 0.1, 0);
   mixed.mutable_game_ranking()->set_plackett_luce_mixture(0.3);
-  for (const model::v1::Policy& policy :
-       {Selects(1, 0), Selects(1e6, 0), Selects(1e-6, 0.5), Selects(3, 1),
-        abstains, Ranks(1, 0), Ranks(1e6, 0.02), Ranks(0.01, 1), Plays(1, 0, 0),
-        Plays(1e6, 0.02, 0), Plays(1, 0, 2), Plays(1e-6, 0.1, 1),
-        Plays(1, 0.1, 100)}) {
+  for (const model::v1::Policy& policy : {Selects(1, 0),
+                                          Selects(1e6, 0),
+                                          Selects(1e-6, 0.5),
+                                          Selects(3, 1),
+                                          abstains,
+                                          Ranks(1, 0),
+                                          Ranks(1e6, 0.02),
+                                          Ranks(0.01, 1),
+                                          Plays(1, 0, 0),
+                                          Plays(1e6, 0.02, 0),
+                                          Plays(1, 0, 2),
+                                          Plays(1e-6, 0.1, 1),
+                                          Plays(1, 0.1, 100),
+                                          Labels(1, 0, 0),
+                                          Labels(1, 0.1, 0),
+                                          Labels(1e6, 0.02, 0),
+                                          Labels(1, 0, 2),
+                                          Labels(1e-6, 0.1, 1),
+                                          Labels(1, 0.1, 100),
+                                          Labels(1e6, 1, 3),
+                                          Independent(1, 0, 0),
+                                          Independent(1e6, 0.02, 0),
+                                          Independent(1, 0.1, 2)}) {
     for (const std::vector<double>& weights :
          {std::vector<double>{0}, std::vector<double>{1, -2, 3},
           std::vector<double>(3000, 1e6)}) {
@@ -58,6 +94,7 @@ TEST(SelfTestTest, SoundPoliciesPass) {
 TEST(SelfTestTest, UniformPoliciesPass) {
   EXPECT_OK(SelfTest(LinearPolicy::Uniform(ActionKind::kSelect, true)));
   EXPECT_OK(SelfTest(LinearPolicy::Uniform(ActionKind::kRank, false)));
+  EXPECT_OK(SelfTest(LinearPolicy::Uniform(ActionKind::kSubset, false)));
 }
 
 TEST(SelfTestTest, DominantAbstainScorePasses) {

@@ -214,7 +214,12 @@ std::string Published(const SyntheticLog& log, uint64_t memory_mb,
 TEST(SpillTrainTest, TheModelHasTheSameBytesSpilledOrNot) {
   using config::v1::PoemOptions;
   for (const auto objective : {PoemOptions::CRM, PoemOptions::DOUBLY_ROBUST}) {
-    for (const ActionKind kind : {ActionKind::kSelect, ActionKind::kRank}) {
+    for (const ActionKind kind :
+         {ActionKind::kSelect, ActionKind::kRank, ActionKind::kSubset}) {
+      if (kind == ActionKind::kSubset &&
+          objective == PoemOptions::DOUBLY_ROBUST) {
+        continue;  // Not for subsets.
+      }
       // 1.2 kB each, 2.4 MB.
       const SyntheticLog log{.action_kind = kind,
                              .num_features = 10,

@@ -60,6 +60,8 @@ inline model::v1::Model LoggingModel(const SyntheticLog& log) {
   policy->set_uniform_mixture(0.1);
   if (log.action_kind == ActionKind::kRank) {
     policy->mutable_plackett_luce();
+  } else if (log.action_kind == ActionKind::kSubset) {
+    policy->mutable_independent_subset()->set_k(log.top_k);
   } else {
     auto* selection = policy->mutable_softmax_selection();
     if (log.can_abstain) selection->set_abstain_score(0);
@@ -68,7 +70,7 @@ inline model::v1::Model LoggingModel(const SyntheticLog& log) {
 }
 
 // Probability of a reward: σ(x₀ + x₁ + x₂) of the candidate; 0.2 for
-// abstaining; of the first rank for rankings.
+// abstaining; of the first rank for rankings, of the first member for subsets.
 inline double RewardProbability(const log::v1::Decision& decision) {
   const int32_t document_index = decision.action(0);
   if (document_index == kAbstain) return 0.2;
@@ -92,9 +94,12 @@ inline log::v1::BanditTuple MakeTuple(const SyntheticLog& log,
   decision->set_model("default");
   decision->set_version(log.version);
   *decision->mutable_policy() = model.policy();
-  const bool rank = log.action_kind == ActionKind::kRank;
-  decision->set_action_kind(rank ? log::v1::RANK : log::v1::SELECT);
-  decision->set_can_abstain(!rank && log.can_abstain);
+  const bool select = log.action_kind == ActionKind::kSelect;
+  decision->set_action_kind(select ? log::v1::SELECT
+                            : log.action_kind == ActionKind::kRank
+                                ? log::v1::RANK
+                                : log::v1::SUBSET);
+  decision->set_can_abstain(select && log.can_abstain);
   decision->set_num_candidates(log.num_candidates);
   decision->set_num_features(log.num_features);
   std::vector<float> features(log.num_candidates * log.num_features);
@@ -102,7 +107,7 @@ inline log::v1::BanditTuple MakeTuple(const SyntheticLog& log,
   decision->mutable_dense_values()->Add(features.begin(), features.end());
   PolicyQuery query;
   query.candidates = Candidates::DenseUnchecked(features, log.num_features);
-  if (rank) {
+  if (!select) {
     decision->set_top_k(log.top_k);
     query.top_k = log.top_k;
   }

@@ -116,11 +116,18 @@ TEST(StableMathTest, ArraysHaveTheBitsOfScalars) {
   std::vector<double> exps = numbers;
   for (double& x : exps) x = -30 * x;  // Some of them below -708.
   const std::vector<double> arguments = exps;
+  // From 1 down to 0.
+  std::vector<double> log1ps = arguments;
+  stable::ExpInPlace(log1ps);
+  log1ps[0] = 1;
+  const std::vector<double> shares = log1ps;
+  stable::Log1pInPlace(log1ps);
   stable::LogInPlace(logs);
   stable::ExpInPlace(exps);
   for (size_t i = 0; i < numbers.size(); ++i) {
     ASSERT_EQ(logs[i], stable::Log(numbers[i])) << i;
     ASSERT_EQ(exps[i], stable::Exp(arguments[i])) << i;
+    ASSERT_EQ(log1ps[i], stable::Log1p(shares[i])) << i;
   }
 }
 

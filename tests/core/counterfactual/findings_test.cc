@@ -24,6 +24,7 @@ struct Log {
   std::vector<double> propensities;
   std::vector<double> uniform;  // q
   uint64_t shown_otherwise = 0;
+  uint64_t without_full_support = 0;
   uint64_t impossible = 0;
   double clip = 1000;
 
@@ -40,6 +41,7 @@ struct Log {
                            .log_propensities = p,
                            .log_uniform = q,
                            .shown_otherwise = shown_otherwise,
+                           .without_full_support = without_full_support,
                            .impossible = impossible,
                            .clip = clip});
   }
@@ -216,6 +218,10 @@ std::vector<Trouble> Troubles() {
          for (double& weight : log->weights) weight = 0.95;
          log->weights[99] = 110;
        }},
+      {"no_full_support",
+       "In 40 % of the tuples the policy that logged gave some actions "
+       "probability 0",
+       Gravity::kCaution, [](Log* log) { log->without_full_support = 800; }},
       {"repeats_the_log",
        "the weights of its training tuples are 1.5 ± 0.0067 in the mean",
        Gravity::kCaution,
@@ -237,12 +243,38 @@ TEST(JudgeOverlapTest, EachTroubleHasItsSentenceAndNoOther) {
         << testing::PrintToString(Kinds(log, trouble.use));
     EXPECT_EQ(FindingKindName(findings[0].kind), trouble.name);
     EXPECT_THAT(findings[0].sentence, HasSubstr(trouble.sentence));
-    EXPECT_EQ(GravityOf(findings[0].kind), trouble.gravity) << trouble.name;
+    EXPECT_EQ(findings[0].gravity, trouble.gravity) << trouble.name;
     const bool supports = trouble.gravity != Gravity::kUnsupported;
     EXPECT_EQ(findings[0].sentence.find("cannot support") == std::string::npos,
               supports)
         << trouble.name;
   }
+}
+
+// Weights of 1 in the mean: the policy keeps to what could be logged. Below 0.8
+// something is missing; of few tuples it does not rule the estimate.
+TEST(JudgeOverlapTest, GravityOfMissingSupportIsThatOfWhatIsMissing) {
+  const auto gravity = [](double mean, uint64_t without) {
+    Log log = Healthy(2000);
+    for (double& weight : log.weights) weight *= mean;
+    log.without_full_support = without;
+    for (const Finding& finding :
+         JudgeOverlap(log.Measure(), TupleUse::kHeldOut)) {
+      if (finding.kind == FindingKind::kNoFullSupport) return finding.gravity;
+    }
+    return Gravity::kContradiction;  // None.
+  };
+  EXPECT_EQ(gravity(1, 2000), Gravity::kCaution);
+  EXPECT_EQ(gravity(0.7, 2000), Gravity::kUnsupported);
+  EXPECT_EQ(gravity(0.7, 1000), Gravity::kUnsupported);
+  EXPECT_EQ(gravity(0.7, 999), Gravity::kCaution);
+  EXPECT_EQ(gravity(0.7, 19), Gravity::kContradiction);
+  // Before what is only a caution by its kind.
+  Log log = Healthy(2000);
+  for (double& weight : log.weights) weight *= 0.7;
+  log.without_full_support = 2000;
+  EXPECT_THAT(Kinds(log, TupleUse::kHeldOut),
+              ElementsAre("no_full_support", "rarely_tried"));
 }
 
 // A policy that cannot abstain, and a log of which a third did: without that

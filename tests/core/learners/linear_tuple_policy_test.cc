@@ -26,7 +26,18 @@ INSTANTIATE_TEST_SUITE_P(
                     LinearFamily{ActionKind::kSelect, kFeatures, true, 0},
                     LinearFamily{ActionKind::kSelect, kFeatures, true, 0.2},
                     LinearFamily{ActionKind::kRank, kFeatures, false, 0},
-                    LinearFamily{ActionKind::kRank, kFeatures, false, 0.2}));
+                    LinearFamily{ActionKind::kRank, kFeatures, false, 0.2},
+                    LinearFamily{ActionKind::kSubset, kFeatures, false, 0},
+                    LinearFamily{ActionKind::kSubset, kFeatures, false, 0.2},
+                    LinearFamily{ActionKind::kSubset, kFeatures, false, 0.2,
+                                 /*subset_size=*/2}));
+
+// As a request asks; subsets of any size are not asked for one.
+uint32_t TopK(const LinearFamily& family, const BanditTuple& tuple) {
+  return family.action_kind == ActionKind::kSubset && family.subset_size == 0
+             ? 0
+             : static_cast<uint32_t>(tuple.action.size());
+}
 
 TEST_P(LinearTuplePolicyTest, CrmGradientIsThatOfCentralDifferences) {
   const LinearFamily family = GetParam();
@@ -90,7 +101,7 @@ TEST_P(LinearTuplePolicyTest, IsThePolicyThatWillBeServed) {
   for (size_t i = 0; i < tuples.size(); ++i) {
     PolicyQuery query;
     query.candidates = tuples[i].candidates();
-    query.top_k = static_cast<uint32_t>(tuples[i].action.size());
+    query.top_k = TopK(family, tuples[i]);
     EXPECT_EQ(policy.LogProbability(point, i),
               served.LogPropensity(query, tuples[i].action, &workspace))
         << i;
@@ -120,7 +131,7 @@ TEST_P(LinearTuplePolicyTest, ParametersOfAServedModelGiveItsProbabilities) {
   for (size_t i = 0; i < tuples.size(); ++i) {
     PolicyQuery query;
     query.candidates = tuples[i].candidates();
-    query.top_k = static_cast<uint32_t>(tuples[i].action.size());
+    query.top_k = TopK(family, tuples[i]);
     EXPECT_NEAR(policy.LogProbability(*parameters, i),
                 served.LogPropensity(query, tuples[i].action, &workspace),
                 1e-12);
@@ -137,6 +148,19 @@ TEST(LinearTuplePolicyErrorsTest, ParametersOfAnotherFamilyAreNone) {
   EXPECT_TRUE(ParametersOf(rank, model).has_value());
   EXPECT_FALSE(ParametersOf({ActionKind::kSelect, kFeatures, false, 0}, model));
   EXPECT_FALSE(ParametersOf({ActionKind::kRank, 3, false, 0}, model));
+  const LinearFamily any{ActionKind::kSubset, kFeatures, false, 0};
+  const LinearFamily pairs{ActionKind::kSubset, kFeatures, false, 0, 2};
+  EXPECT_FALSE(ParametersOf(any, model));
+  auto* subset = model.mutable_policy()->mutable_independent_subset();
+  subset->set_threshold(3);
+  ASSERT_TRUE(ParametersOf(any, model).has_value());
+  EXPECT_EQ((*ParametersOf(any, model))[kFeatures], 3);
+  EXPECT_FALSE(ParametersOf(pairs, model));
+  subset->set_k(5);
+  EXPECT_FALSE(ParametersOf(any, model));
+  EXPECT_TRUE(ParametersOf(pairs, model).has_value());
+  model.mutable_policy()->mutable_game_subset();
+  EXPECT_FALSE(ParametersOf(any, model));
 }
 
 TEST(LinearTuplePolicyErrorsTest, NamesTheTupleThatDoesNotFit) {
@@ -152,6 +176,15 @@ TEST(LinearTuplePolicyErrorsTest, NamesTheTupleThatDoesNotFit) {
   tuples[1].action = {0, 1};
   EXPECT_THAT(LinearTuplePolicy::Create(family, tuples),
               StatusIs(kInvalid, HasSubstr("tuple 1 has 2 entries")));
+  const LinearFamily any{ActionKind::kSubset, kFeatures, false, 0};
+  tuples[1].action = {1, 0};
+  EXPECT_THAT(LinearTuplePolicy::Create(any, tuples),
+              StatusIs(kInvalid, HasSubstr("tuple 1 is not ascending")));
+  tuples[1].action = {};
+  EXPECT_OK(LinearTuplePolicy::Create(any, tuples).status());
+  const LinearFamily pairs{ActionKind::kSubset, kFeatures, false, 0, 2};
+  EXPECT_THAT(LinearTuplePolicy::Create(pairs, tuples),
+              StatusIs(kInvalid, HasSubstr("tuple 1 has 0 entries")));
   tuples[1].action = {0};
   tuples[2].num_features = 5;
   EXPECT_THAT(LinearTuplePolicy::Create(family, tuples),

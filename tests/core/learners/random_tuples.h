@@ -41,6 +41,11 @@ inline std::vector<BanditTuple> RandomTuples(const LinearFamily& family,
     if (family.action_kind == ActionKind::kSelect) {
       const int first = family.can_abstain ? kAbstain : 0;
       tuple.action = {first + static_cast<int32_t>(random.Below(rows - first))};
+    } else if (family.action_kind == ActionKind::kSubset) {
+      for (int row = 0; row < rows; ++row) {
+        if (random.Uniform() < 0.5) tuple.action.push_back(row);
+      }
+      if (family.subset_size > 0 && tuple.action.empty()) tuple.action = {0};
     } else {
       for (int row = 0; row < rows; ++row) tuple.action.push_back(row);
       for (int row = rows - 1; row > 0; --row) {
