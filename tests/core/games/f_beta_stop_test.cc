@@ -48,7 +48,7 @@ TEST(FBetaStopTest, LeavesWhatAsManyRoundsLeave) {
   FBetaSolver solver;
   FBetaSolver replay;
   std::set<int> rounds_seen;
-  for (const int n : {40, 100, 250}) {
+  for (const int n : {40, 100, 150}) {
     for (int game = 4; game < 20; game += 4) {
       const std::vector<double> psi = RandomPotentials(random, n, game);
       int step = 1;
