@@ -24,7 +24,7 @@ struct FBetaOptions {
   double beta = 1;          // Within [1e-3, 1e3].
   double tolerance = 1e-6;  // Of the gap hi - lo; within [1e-9, 1].
   int max_rounds = 1000;    // Of the double oracle; >= 0.
-  // Asked every 0.1 ms or so, less often in pivots; true ends the search. A
+  // Asked every 10 µs or so, less often in pivots; true ends the search. A
   // time limit, for instance. The predictor of a search that was stopped with
   // `rounds` is, bit for bit, that of one with as many max_rounds.
   std::function<bool()> stop = nullptr;
