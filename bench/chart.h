@@ -16,7 +16,8 @@ struct Chart {
   std::string title;
   std::string x_label;
   std::string y_label;
-  std::vector<double> x;  // Positive; its axis is logarithmic.
+  std::vector<double> x;
+  bool logarithmic_x = true;  // Requires positive x.
   std::vector<Series> series;
 };
 

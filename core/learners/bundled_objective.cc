@@ -23,8 +23,9 @@ void BundledObjective::SetLambda(double lambda) {
   best_value_ = kInfinity;
 }
 
-CuttingPlanes::Bound BundledObjective::LowerBound(double tolerance) const {
-  return planes_.Maximise(lambda_, tolerance);
+CuttingPlanes::Bound BundledObjective::LowerBound(double tolerance,
+                                                  int max_steps) const {
+  return planes_.Maximise(lambda_, tolerance, max_steps);
 }
 
 void BundledObjective::RecordPlane(double offset,

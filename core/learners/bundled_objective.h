@@ -27,8 +27,10 @@ class BundledObjective : public Objective {
   const Eigen::VectorXd& best_point() const { return best_point_; }
   double best_value() const { return best_value_; }
   // A lower bound of min J from all planes, and where their model is least; the
-  // best such bound up to about `tolerance`.
-  CuttingPlanes::Bound LowerBound(double tolerance) const;
+  // best such bound up to about `tolerance`, or what CuttingPlanes::Maximise()
+  // finds in `max_steps` from the last one.
+  virtual CuttingPlanes::Bound LowerBound(double tolerance,
+                                          int max_steps = 20000) const;
   // Passes over the data.
   uint32_t evaluations() const { return evaluations_; }
 

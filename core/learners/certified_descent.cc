@@ -10,14 +10,6 @@
 #include "core/optim/lbfgs.h"
 
 namespace sortition {
-namespace {
-
-// How exactly the bound is found, as a share of the gap that matters: while
-// L-BFGS runs, and where the bound's point is the next step.
-constexpr double kLoose = 0.1;
-constexpr double kTight = 1e-3;
-
-}  // namespace
 
 CertifiedDescent::CertifiedDescent(const BundledObjective* objective,
                                    const Eigen::VectorXd& start,
@@ -44,9 +36,10 @@ void CertifiedDescent::Note(absl::string_view what) {
                   what);
 }
 
-absl::Status CertifiedDescent::Certify(double share) {
+absl::Status CertifiedDescent::Certify(const Effort& effort) {
   RETURN_IF_ERROR(objective_.status());
-  CuttingPlanes::Bound bound = objective_.LowerBound(share * Tolerance());
+  CuttingPlanes::Bound bound =
+      objective_.LowerBound(effort.share * Tolerance(), effort.max_steps);
   // Bounds of before hold still.
   result_.dual_bound = std::max(result_.dual_bound, bound.value);
   model_minimum_ = std::move(bound.point);
@@ -58,8 +51,8 @@ absl::Status CertifiedDescent::Certify(double share) {
   return absl::OkStatus();
 }
 
-absl::Status CertifiedDescent::Step(double share) {
-  RETURN_IF_ERROR(Certify(share));
+absl::Status CertifiedDescent::Step(const Effort& effort) {
+  RETURN_IF_ERROR(Certify(effort));
   result_.stopped |= watcher_ && watcher_(result_);
   return absl::OkStatus();
 }
@@ -81,12 +74,14 @@ absl::Status CertifiedDescent::Lbfgs(absl::string_view name) {
   return over() ? absl::OkStatus() : Certify(kTight);
 }
 
+// Half-way from the best point to the model's minimum [BenAmeurNeto07]: there
+// the planes are still wrong where they are far from what is known.
 absl::Status CertifiedDescent::CuttingPlaneSteps() {
   if (over()) return absl::OkStatus();
   RETURN_IF_ERROR(Certify(kTight));
   uint32_t steps = 0;
   for (; steps < options_.max_cuts && !over(); ++steps) {
-    objective_.Evaluate(model_minimum_, nullptr);
+    objective_.Evaluate((model_minimum_ + result_.theta) / 2, nullptr);
     RETURN_IF_ERROR(Step(kTight));
   }
   Note(absl::StrCat(steps, " cutting planes"));

@@ -56,10 +56,21 @@ class CertifiedDescent {
   bool closed() const { return result_.gap() <= Tolerance(); }
   double Tolerance() const;
   void Note(absl::string_view what);
-  // Bounds from what is known; the model's minimum to `share` of the tolerance.
-  absl::Status Certify(double share);
+  // How exactly the bound is found: to a share of the tolerance, in so many
+  // steps.
+  struct Effort {
+    double share;
+    int max_steps;
+  };
+  // While L-BFGS runs, to cost little beside an evaluation.
+  static constexpr Effort kLoose = {0.1, 200};
+  // Where the bound's point is the next one.
+  static constexpr Effort kTight = {1e-3, 20000};
+
+  // Bounds from what is known.
+  absl::Status Certify(const Effort& effort);
   // Certify() and tell the watcher.
-  absl::Status Step(double share);
+  absl::Status Step(const Effort& effort);
 
   const BundledObjective& objective_;
   const DescentOptions options_;

@@ -6,9 +6,6 @@
 namespace sortition {
 namespace {
 
-// Each costs O(planes).
-constexpr int kMaxSteps = 20000;
-
 // The pair to move weight between.
 struct Pair {
   Eigen::Index to;
@@ -67,7 +64,8 @@ Eigen::VectorXd CuttingPlanes::StartingWeights(double lambda) const {
   return Eigen::VectorXd::Unit(num_planes_, best);
 }
 
-CuttingPlanes::Bound CuttingPlanes::Maximise(double lambda, double tolerance) {
+CuttingPlanes::Bound CuttingPlanes::Maximise(double lambda, double tolerance,
+                                             int max_steps) {
   if (num_planes_ == 0) {
     return {-std::numeric_limits<double>::infinity(),
             Eigen::VectorXd::Zero(slopes_.rows())};
@@ -76,7 +74,7 @@ CuttingPlanes::Bound CuttingPlanes::Maximise(double lambda, double tolerance) {
   const auto offsets = offsets_.head(num_planes_);
   Eigen::VectorXd alpha = StartingWeights(lambda);
   Eigen::VectorXd rise = offsets - gram * alpha / lambda;
-  for (int step = 0; step < kMaxSteps; ++step) {
+  for (int step = 0; step < max_steps; ++step) {
     const auto [to, from, gain] = BestPair(rise, alpha);
     if (!(gain > tolerance)) break;
     const double curvature =

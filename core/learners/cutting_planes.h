@@ -23,7 +23,7 @@ class CuttingPlanes {
   // Maximises over α by steps in pairs of coordinates [Platt98], from the last
   // α found or the best single plane, until no pair gains more than `tolerance`
   // to first order. Requires lambda > 0.
-  Bound Maximise(double lambda, double tolerance);
+  Bound Maximise(double lambda, double tolerance, int max_steps = 20000);
 
  private:
   Eigen::VectorXd StartingWeights(double lambda) const;

@@ -14,21 +14,69 @@ namespace {
 
 using config::v1::GameOptions;
 
-// Tolerance of each game while J's gap is wide, as a share of it: little beside
-// the planes' own error. At most kLoosest.
-constexpr double kGameShare = 0.05;
-constexpr double kLoosest = 1e-3;
+// Solves games of F_BETA as far as J's gap is worth it: a few of the largest
+// would take most of the time, and count no more than others. What they leave
+// open is to be a share of J's gap in the mean, by rounds of each game's
+// double oracle, which goes on at the next evaluation from where it was.
+class EffortControl {
+ public:
+  explicit EffortControl(GameObjective* objective)
+      : objective_(*objective),
+        most_{.tolerance = objective->task().options.game_tolerance(),
+              .max_rounds = objective->task().options.game_rounds()} {
+    Set(kLoosest);
+  }
 
-// Solves games as the gap needs before `watcher` is asked.
-DescentWatcher FollowGap(GameObjective* objective,
-                         const DescentWatcher& watcher) {
-  const double tightest = objective->task().options.game_tolerance();
-  objective->SetGameTolerance(std::max(kLoosest, tightest));
-  return [=](const DescentResult& so_far) {
-    objective->SetGameTolerance(std::clamp(kGameShare * so_far.gap(), tightest,
-                                           std::max(kLoosest, tightest)));
-    return watcher && watcher(so_far);
-  };
+  void Follow(double gap) {
+    const double wanted = share_ * gap;
+    const double left = objective_.game_gap();
+    if (left > wanted) rounds_ *= 2;
+    if (left < wanted / 4) rounds_ /= 1.5;
+    rounds_ = std::clamp(rounds_, kFewestRounds, kMostRounds);
+    Set(wanted);
+  }
+  void Release() { objective_.SetEffort(most_); }
+  // For steps that compare no values: cutting planes hold whatever is left
+  // open.
+  void AllowMore() { share_ = kCutShare; }
+
+ private:
+  // A line search fails where values are off by more than it gains.
+  static constexpr double kDescentShare = 0.02;
+  static constexpr double kCutShare = 0.4;
+  static constexpr double kLoosest = 0.03;
+  static constexpr double kFewestRounds = 3;
+  static constexpr double kMostRounds = 1e6;
+
+  void Set(double tolerance) {
+    objective_.SetEffort(
+        {.tolerance = std::clamp(tolerance, most_.tolerance,
+                                 std::max(kLoosest, most_.tolerance)),
+         .max_rounds =
+             std::min(static_cast<uint32_t>(rounds_), most_.max_rounds)});
+  }
+
+  GameObjective& objective_;
+  const FBetaEffort most_;
+  double rounds_ = kFewestRounds;
+  double share_ = kDescentShare;
+};
+
+// Iterations of L-BFGS for F_BETA, where queries' own planes then do the rest:
+// they need far fewer evaluations, and less exact ones.
+constexpr uint32_t kFirstIterations = 8;
+
+DescentOptions DescentOptionsOf(const GameObjective& objective) {
+  const GameOptions& options = objective.task().options;
+  DescentOptions descent{.lbfgs = options.lbfgs(),
+                         .gap_tolerance = options.gap_tolerance(),
+                         .max_cuts = options.max_cuts()};
+  if (options.measure() == GameOptions::F_BETA && options.max_cuts() > 0 &&
+      objective.has_query_planes()) {
+    descent.lbfgs.set_max_iterations(
+        std::min(kFirstIterations, options.lbfgs().max_iterations()));
+  }
+  return descent;
 }
 
 // Falling, so that each start is near. By default 1 / (C N), C = 2^-6 .. 2^6
@@ -64,13 +112,14 @@ absl::StatusOr<GameResult> TrainGame(GameObjective* objective, double lambda,
   objective->SetLambda(lambda);
   const GameTask& task = objective->task();
   const GameOptions& options = task.options;
+  EffortControl effort(objective);
   CertifiedDescent descent(
       objective,
       start.size() > 0 ? start : Eigen::VectorXd::Zero(objective->dimension()),
-      {.lbfgs = options.lbfgs(),
-       .gap_tolerance = options.gap_tolerance(),
-       .max_cuts = options.max_cuts()},
-      FollowGap(objective, watcher));
+      DescentOptionsOf(*objective), [&](const DescentResult& so_far) {
+        effort.Follow(so_far.gap());
+        return watcher && watcher(so_far);
+      });
   RETURN_IF_ERROR(descent.Lbfgs("L-BFGS"));
   if (CanSmooth(task)) {
     objective->SetSmoothing(options.smoothing());
@@ -78,8 +127,9 @@ absl::StatusOr<GameResult> TrainGame(GameObjective* objective, double lambda,
     objective->SetSmoothing(0);
     RETURN_IF_ERROR(status);
   }
+  effort.AllowMore();
   RETURN_IF_ERROR(descent.CuttingPlaneSteps());
-  objective->SetGameTolerance(options.game_tolerance());
+  effort.Release();
   return std::move(descent).Finish();
 }
 

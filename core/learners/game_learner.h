@@ -8,7 +8,9 @@
 // that has been seen. It ends as soon as the gap is closed, whatever the stage.
 //
 // Games of F_BETA are solved no better than the gap of J at the time needs:
-// what is recorded holds for any strategies.
+// what is recorded holds for any strategies. After a few iterations of L-BFGS
+// they go over to cutting planes, where memory allows with planes of each query
+// (query_planes.h): an evaluation is dear.
 #include <functional>
 #include <span>
 #include <vector>

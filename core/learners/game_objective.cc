@@ -15,6 +15,12 @@ constexpr size_t kMaxChunks = 64;
 // Memory of the chunks' moments and of the planes: 32 MiB each.
 constexpr size_t kMaxEntries = size_t{1} << 22;
 constexpr size_t kMaxPlanes = 256;
+// Planes of each query, where they take no more memory than that.
+constexpr size_t kMaxQueryPlanes = 24;
+constexpr size_t kFewestQueryPlanes = 4;
+// Of LowerBound(): from so many steps on, and passes over them.
+constexpr int kQueryPlanesFrom = 1000;
+constexpr int kMaxPasses = 60;
 
 size_t Dimension(const GameTask& task) {
   return static_cast<size_t>(task.num_blocks) * task.num_features;
@@ -22,6 +28,19 @@ size_t Dimension(const GameTask& task) {
 
 size_t Affordable(size_t most, const GameTask& task) {
   return std::clamp<size_t>(kMaxEntries / Dimension(task), 2, most);
+}
+
+Eigen::Map<const Eigen::VectorXd> ToVector(const std::vector<double>& vector) {
+  return {vector.data(), static_cast<Eigen::Index>(vector.size())};
+}
+
+void AddTo(const GameSums& sums, double share, GameSums* total) {
+  total->lower += share * sums.lower;
+  total->upper += share * sums.upper;
+  total->score += share * sums.score;
+  for (size_t j = 0; j < sums.moments.size(); ++j) {
+    total->moments[j] += share * sums.moments[j];
+  }
 }
 
 std::span<const double> ToSpan(const Eigen::VectorXd& vector) {
@@ -44,10 +63,17 @@ GameObjective::GameObjective(GameTask task, std::span<const GameQuery> queries,
                        static_cast<Eigen::Index>(Affordable(kMaxPlanes, task))),
       task_(std::move(task)),
       parallel_for_(std::move(parallel_for)),
-      game_tolerance_(task_.options.game_tolerance()) {
+      effort_{.tolerance = task_.options.game_tolerance(),
+              .max_rounds = task_.options.game_rounds()} {
   for (const size_t j : task_.played) queries_.push_back(queries[j]);
   if (task_.options.measure() == GameOptions::F_BETA) {
     warm_starts_.resize(queries_.size());
+  }
+  const size_t affordable = std::min(
+      kMaxQueryPlanes, kMaxEntries / (queries_.size() * Dimension(task_)));
+  if (affordable >= kFewestQueryPlanes) {
+    query_planes_.emplace(queries_.size(), dimension(),
+                          static_cast<Eigen::Index>(affordable));
   }
   MakeChunks();
 }
@@ -61,8 +87,11 @@ void GameObjective::MakeChunks() {
   size_t seen = 0;
   for (size_t j = 0; j < queries_.size(); ++j) {
     if (chunks_.empty() || seen * num_chunks >= chunks_.size() * num_items) {
-      chunks_.push_back(
-          {.begin = j, .end = j, .game = QueryGame(task_), .sums = {}});
+      chunks_.push_back({.begin = j,
+                         .end = j,
+                         .game = QueryGame(task_),
+                         .sums = {},
+                         .of_query = {}});
     }
     chunks_.back().end = j + 1;
     seen += queries_[j].relevances.size();
@@ -72,38 +101,41 @@ void GameObjective::MakeChunks() {
 QueryRules GameObjective::RulesOf(size_t p) const {
   return {.discounts = task_.DiscountsOf(p),
           .warm_start = warm_starts_.empty() ? nullptr : &warm_starts_[p],
-          .tolerance = game_tolerance_,
+          .effort = effort_,
           .mu = mu_};
 }
 
 void GameObjective::Evaluate(Chunk& chunk, const Eigen::VectorXd& point) const {
-  chunk.sums.lower = chunk.sums.upper = chunk.sums.score = 0;
-  chunk.sums.moments.assign(static_cast<size_t>(dimension()), 0);
+  const auto clear = [&](GameSums* sums) {
+    sums->lower = sums->upper = sums->score = 0;
+    sums->moments.assign(static_cast<size_t>(dimension()), 0);
+  };
+  clear(&chunk.sums);
   chunk.status = absl::OkStatus();
   for (size_t j = chunk.begin; j < chunk.end && chunk.status.ok(); ++j) {
+    GameSums& sums = query_planes_ ? chunk.of_query : chunk.sums;
+    if (query_planes_) clear(&sums);
     chunk.status =
-        chunk.game.Add(queries_[j], ToSpan(point), RulesOf(j), &chunk.sums);
+        chunk.game.Add(queries_[j], ToSpan(point), RulesOf(j), &sums);
+    if (!query_planes_ || !chunk.status.ok()) continue;
+    query_planes_->Add(j, -sums.score, ToVector(sums.moments));
+    AddTo(sums, 1, &chunk.sums);
   }
 }
 
 GameSums GameObjective::Means() const {
-  const auto n = static_cast<double>(queries_.size());
   GameSums means;
   means.moments.assign(static_cast<size_t>(dimension()), 0);
   for (const Chunk& chunk : chunks_) {
-    means.lower += chunk.sums.lower / n;
-    means.upper += chunk.sums.upper / n;
-    means.score += chunk.sums.score / n;
-    for (size_t j = 0; j < means.moments.size(); ++j) {
-      means.moments[j] += chunk.sums.moments[j] / n;
-    }
+    AddTo(chunk.sums, 1 / static_cast<double>(queries_.size()), &means);
   }
   return means;
 }
 
 bool GameObjective::IsLast(const Eigen::VectorXd& point) const {
   return last_.point.size() > 0 && last_.point == point && last_.mu == mu_ &&
-         last_.game_tolerance <= game_tolerance_;
+         last_.effort.tolerance <= effort_.tolerance &&
+         last_.effort.max_rounds >= effort_.max_rounds;
 }
 
 double GameObjective::Evaluate(const Eigen::VectorXd& point,
@@ -116,10 +148,8 @@ double GameObjective::Evaluate(const Eigen::VectorXd& point,
       if (gradient != nullptr) gradient->setZero(dimension());
       return std::numeric_limits<double>::quiet_NaN();
     }
-    last_ = {point, mu_, game_tolerance_, Means()};
-    RecordPlane(-last_.means.score,
-                Eigen::Map<const Eigen::VectorXd>(last_.means.moments.data(),
-                                                  dimension()));
+    last_ = {point, mu_, effort_, Means()};
+    RecordPlane(-last_.means.score, ToVector(last_.means.moments));
   }
   RecordPoint(point, -last_.means.lower);
   if (gradient != nullptr) {
@@ -129,9 +159,22 @@ double GameObjective::Evaluate(const Eigen::VectorXd& point,
   return Penalty(point) - last_.means.upper;
 }
 
+CuttingPlanes::Bound GameObjective::LowerBound(double tolerance,
+                                               int max_steps) const {
+  CuttingPlanes::Bound bound =
+      BundledObjective::LowerBound(tolerance, max_steps);
+  if (!query_planes_ || max_steps < kQueryPlanesFrom) return bound;
+  CuttingPlanes::Bound other =
+      query_planes_->Maximise(lambda(), tolerance, kMaxPasses);
+  // Its point is the better next one in any case.
+  other.value = std::max(other.value, bound.value);
+  return other;
+}
+
 CuttingPlanes::Bound GameObjective::LowerBound() const {
+  constexpr int kMaxSteps = 20000;
   constexpr double kShare = 1e-3;  // Of the gap that matters.
-  return LowerBound(kShare * task_.options.gap_tolerance());
+  return LowerBound(kShare * task_.options.gap_tolerance(), kMaxSteps);
 }
 
 absl::StatusOr<double> GameObjective::ExpectedScore(

@@ -15,6 +15,7 @@
 // and planes give lower bounds of J (cutting_planes.h): of one plane, the dual
 // objective of the smoothed or exact adversary.
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -23,6 +24,7 @@
 #include "core/base/parallel.h"
 #include "core/learners/bundled_objective.h"
 #include "core/learners/query_game.h"
+#include "core/learners/query_planes.h"
 
 namespace sortition {
 
@@ -42,9 +44,11 @@ class GameObjective : public BundledObjective {
 
   // μ = 0: the exact adversary. Requires μ = 0 or CanSmooth(task()).
   void SetSmoothing(double mu) { mu_ = mu; }
-  // F_BETA: how exactly evaluations solve each game; at first as the options
-  // say. What is recorded holds for any.
-  void SetGameTolerance(double tolerance) { game_tolerance_ = tolerance; }
+  // F_BETA: of evaluations from now on; at first as the options say. What is
+  // recorded holds for any.
+  void SetEffort(const FBetaEffort& effort) { effort_ = effort; }
+  // What the games of the last exact evaluation left open, their mean.
+  double game_gap() const { return last_.means.upper - last_.means.lower; }
 
   // J, from what adversaries guarantee: for F_BETA that is up to the games'
   // tolerance too small. Smoothed: J_μ, at most μ/2 times the mean number of
@@ -55,7 +59,12 @@ class GameObjective : public BundledObjective {
 
   // The first error of a game since it was made.
   absl::Status status() const override { return error_; }
-  using BundledObjective::LowerBound;
+  // Whether there is memory for planes of each query.
+  bool has_query_planes() const { return query_planes_.has_value(); }
+  // Where queries' own planes fit into memory and many steps are allowed, the
+  // better of the bound from them and that of BundledObjective.
+  CuttingPlanes::Bound LowerBound(double tolerance,
+                                  int max_steps) const override;
   // As exact as the options' gap_tolerance needs.
   CuttingPlanes::Bound LowerBound() const;
 
@@ -71,6 +80,7 @@ class GameObjective : public BundledObjective {
     size_t end = 0;
     QueryGame game;
     GameSums sums;
+    GameSums of_query;
     absl::Status status = absl::OkStatus();
   };
 
@@ -78,7 +88,7 @@ class GameObjective : public BundledObjective {
   struct Memo {
     Eigen::VectorXd point;
     double mu = 0;
-    double game_tolerance = 0;
+    FBetaEffort effort;
     GameSums means;
   };
 
@@ -95,11 +105,12 @@ class GameObjective : public BundledObjective {
   std::vector<GameQuery> queries_;  // task_.played.
   const ParallelFor parallel_for_;
   double mu_ = 0;
-  double game_tolerance_;
+  FBetaEffort effort_;
   mutable std::vector<Chunk> chunks_;
   mutable std::vector<FBetaWarmStart> warm_starts_;  // By query; F_BETA.
   mutable absl::Status error_;
   mutable Memo last_;
+  mutable std::optional<QueryPlanes> query_planes_;
 };
 
 }  // namespace sortition

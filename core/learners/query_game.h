@@ -28,11 +28,18 @@ struct GameSums {
   std::vector<double> moments;  // Σ_i (q_i - y_i) x_i, as θ: -∇(Σ ψ·y + V).
 };
 
+// How exactly games of F_BETA are solved: to a gap, or in so many rounds of the
+// double oracle, whatever comes first.
+struct FBetaEffort {
+  double tolerance = 1e-6;
+  uint32_t max_rounds = 1000;
+};
+
 // How one query is played.
 struct QueryRules {
   const Discounts& discounts;            // Not for F_BETA, PRECISION.
   FBetaWarmStart* warm_start = nullptr;  // For F_BETA; may be null.
-  double tolerance = 1e-6;               // F_BETA: of each game.
+  FBetaEffort effort;                    // For F_BETA.
   // 0: the exact game; else the adversary of smoothed_adversary.h, for measures
   // that have it (CanSmooth()).
   double mu = 0;

@@ -1,5 +1,6 @@
 #include "core/learners/game_learner.h"
 
+#include <algorithm>
 #include <cmath>
 #include <vector>
 
@@ -12,6 +13,7 @@ namespace sortition {
 namespace {
 
 using config::v1::GameOptions;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::TestWithParam;
 using ::testing::ValuesIn;
@@ -233,6 +235,54 @@ TEST(GameLearnerTest, PathChoosesByValidationAndIsRepeatable) {
           .value();
   EXPECT_EQ(again.points[path.chosen].result.theta,
             path.points[path.chosen].result.theta);
+}
+
+TEST(GameLearnerTest, PathTellsItsProgressAndStops) {
+  const GameQueries queries = RandomQueries({.num_queries = 20}, 14);
+  GameOptions options;
+  options.set_measure(GameOptions::NDCG);
+  for (const double lambda : {0.1, 1., 0.01}) options.add_lambda(lambda);
+  std::vector<double> lambdas;
+  ASSERT_OK_AND_ASSIGN(
+      GamePath path,
+      TrainGamePath(queries.views(), queries.views(), options, SerialFor,
+                    [&](const GameProgress& progress) {
+                      EXPECT_EQ(progress.num_points, 3u);
+                      if (progress.point == lambdas.size()) {
+                        lambdas.push_back(progress.lambda);
+                      }
+                      return progress.point == 1;
+                    }));
+  EXPECT_THAT(lambdas, ElementsAre(1, 0.1));
+  EXPECT_TRUE(path.stopped);
+  ASSERT_EQ(path.points.size(), 2u);
+  EXPECT_TRUE(path.points[1].result.stopped);
+  // What there is still holds.
+  EXPECT_GE(path.points[1].result.gap(), 0);
+  // Queries without anything relevant were left out.
+  size_t irrelevant = 0;
+  for (const GameQuery& query : queries.views()) {
+    irrelevant += std::ranges::count(query.relevances, 0u) ==
+                  static_cast<int64_t>(query.relevances.size());
+  }
+  EXPECT_GT(irrelevant, 0u);
+  EXPECT_EQ(path.num_skipped, irrelevant);
+}
+
+// Far fewer passes than L-BFGS and cutting planes to their ends.
+TEST(GameLearnerTest, EndsAsSoonAsTheGapIsProved) {
+  const GameQueries queries = RandomQueries({.num_queries = 60}, 15);
+  GameOptions options;
+  const auto evaluations = [&](double gap) {
+    options.set_gap_tolerance(gap);
+    const auto objective = Make(queries, options);
+    const GameResult result = TrainGame(objective.get(), 0.1, {}).value();
+    EXPECT_LE(result.gap(), gap);
+    return result.evaluations;
+  };
+  const uint32_t loose = evaluations(1e-2);
+  EXPECT_LT(loose, 15u);
+  EXPECT_GT(evaluations(1e-5), loose);
 }
 
 TEST(GameLearnerTest, RefusesWhatItCannotTrain) {

@@ -1,5 +1,6 @@
 #include "core/learners/game_objective.h"
 
+#include <algorithm>
 #include <cmath>
 #include <numeric>
 #include <thread>
@@ -7,6 +8,7 @@
 
 #include "core/games/ranking_certificate.h"
 #include "core/games/smoothed_adversary.h"
+#include "core/metrics/letor_metrics.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/core/learners/random_queries.h"
@@ -273,6 +275,70 @@ TEST(GameObjectiveTest, LooselySolvedGamesBoundFromBothSides) {
     widest = std::max(widest, loose->best_value() - below);
   }
   EXPECT_GT(widest, 0.1);
+}
+
+// Where potentials are far apart the predictor plays their order for sure: what
+// it expects is what LETOR's tool says of that order, over the queries that
+// have something relevant.
+TEST(GameObjectiveTest, ExpectedMeanNdcgOfAStrictOrderIsThatOfLetorsTool) {
+  const GameQueries queries = RandomQueries(
+      {.num_queries = 40, .most_items = 15, .max_relevance = 2}, 21);
+  const std::vector<double> theta = {1e3, 2e3, -1e3};
+  double mean_ndcg = 0, ndcg_at_3 = 0;
+  int num_queries = 0;
+  for (const GameQuery& query : queries.views()) {
+    const std::vector<uint32_t> labels(query.relevances.begin(),
+                                       query.relevances.end());
+    std::vector<double> scores(labels.size());
+    ScoreAll(query.items, theta, scores);
+    std::vector<size_t> order(labels.size());
+    std::iota(order.begin(), order.end(), size_t{0});
+    std::sort(order.begin(), order.end(),
+              [&](size_t a, size_t b) { return scores[a] > scores[b]; });
+    std::vector<int> ranked;
+    for (const size_t i : order) ranked.push_back(static_cast<int>(labels[i]));
+    if (*std::max_element(ranked.begin(), ranked.end()) == 0) continue;
+    ++num_queries;
+    const LetorFigures figures = LetorFiguresOf(ranked);
+    mean_ndcg += figures.mean_ndcg;
+    ndcg_at_3 += figures.ndcg[std::min<size_t>(3, ranked.size()) - 1];
+  }
+  ASSERT_LT(num_queries, 40);
+  GameOptions options;
+  options.set_max_relevance(2);
+  options.set_discounts(GameOptions::LETOR);
+  options.set_measure(GameOptions::MEAN_NDCG);
+  const Eigen::Map<const Eigen::VectorXd> point(theta.data(), 3);
+  EXPECT_NEAR(Make(queries, options)->ExpectedScore(point).value(),
+              mean_ndcg / num_queries, 1e-9);
+  options.set_measure(GameOptions::NDCG);
+  options.set_k(3);
+  EXPECT_NEAR(Make(queries, options)->ExpectedScore(point).value(),
+              ndcg_at_3 / num_queries, 1e-9);
+}
+
+// Every evaluation adds a plane of each query: mixed each by itself they bound
+// at least as well as their mean does.
+TEST(GameObjectiveTest, PlanesOfQueriesBoundMoreTightlyThanTheirMean) {
+  RandomSequence random(SeedKey(14));
+  double gained = 0;
+  for (uint64_t seed = 0; seed < 20; ++seed) {
+    const GameQueries queries = RandomQueries({}, seed);
+    const auto objective = Make(queries, GameOptions());
+    ASSERT_TRUE(objective->has_query_planes());
+    objective->SetLambda(0.1);
+    double least = HUGE_VAL;
+    for (int step = 0; step < 8; ++step) {
+      least = std::min(
+          least, objective->Evaluate(RandomPoint(3, 0.4, &random), nullptr));
+    }
+    const double one = objective->LowerBound(1e-9, 900).value;
+    const double each = objective->LowerBound(1e-9, 20000).value;
+    EXPECT_LE(each, least + 1e-12);
+    EXPECT_GE(each, one - 1e-12);
+    gained += each - one;
+  }
+  EXPECT_GT(gained, 0.1);
 }
 
 TEST(GameObjectiveTest, SmoothedObjectiveIsNearAndBelow) {

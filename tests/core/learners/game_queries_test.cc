@@ -1,5 +1,6 @@
 #include "core/learners/game_queries.h"
 
+#include <cmath>
 #include <limits>
 #include <vector>
 
@@ -12,6 +13,7 @@ namespace sortition {
 namespace {
 
 using config::v1::GameOptions;
+using ::testing::DoubleEq;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
@@ -33,6 +35,39 @@ TEST(GameQueriesTest, GainsAreLabelsOrExponentialWithinOne) {
   ASSERT_OK_AND_ASSIGN(task, MakeGameTask(queries.views(), options));
   EXPECT_THAT(task.gains, ElementsAre(0, 1. / 7, 3. / 7, 1));
   EXPECT_EQ(task.num_blocks, 3u);
+}
+
+// LETOR's discounts 1, 1, 1/log2 3; gains 0, 1/3, 1. Relevances 0, 2, 1: the
+// best order has DCG@1, 2, 3 of 1, 4/3, 4/3.
+TEST(GameQueriesTest, NormalisersAreThoseOfTheBestOrder) {
+  GameQueries queries;
+  queries.Add({1, 2, 3}, {0, 2, 1});
+  queries.Add({1, 2}, {0, 0});  // Has no NDCG.
+  queries.Add({5}, {1});
+  GameOptions options;
+  options.set_max_relevance(2);
+  options.set_measure(GameOptions::NDCG);
+  options.set_discounts(GameOptions::LETOR);
+  ASSERT_OK_AND_ASSIGN(GameTask task, MakeGameTask(queries.views(), options));
+  EXPECT_THAT(task.played, ElementsAre(0, 2));
+  const double third = 1 / std::log2(3.0);
+  EXPECT_THAT(task.DiscountsOf(0).by_rank(),
+              ElementsAre(DoubleEq(.75), DoubleEq(.75), DoubleEq(.75 * third)));
+  EXPECT_THAT(task.DiscountsOf(1).by_rank(), ElementsAre(DoubleEq(3)));
+  options.set_k(1);
+  ASSERT_OK_AND_ASSIGN(task, MakeGameTask(queries.views(), options));
+  EXPECT_THAT(task.DiscountsOf(0).by_rank(), ElementsAre(DoubleEq(1)));
+  // The mean of NDCG@1 and NDCG@2.
+  options.set_k(2);
+  options.set_measure(GameOptions::MEAN_NDCG);
+  ASSERT_OK_AND_ASSIGN(task, MakeGameTask(queries.views(), options));
+  EXPECT_THAT(task.DiscountsOf(0).by_rank(),
+              ElementsAre(DoubleEq((1 + .75) / 2), DoubleEq(.75 / 2)));
+
+  GameQueries irrelevant;
+  irrelevant.Add({1, 2}, {0, 0});
+  EXPECT_THAT(MakeGameTask(irrelevant.views(), options),
+              StatusIs(kInvalid, HasSubstr("none of 1 queries")));
 }
 
 TEST(GameQueriesTest, RefusesBadData) {

@@ -72,7 +72,7 @@ inline GameQueries RandomQueries(const RandomQueriesShape& shape,
 // One of every kind of game.
 inline std::vector<config::v1::GameOptions> AllGames() {
   using config::v1::GameOptions;
-  std::vector<GameOptions> games(8);
+  std::vector<GameOptions> games(11);
   games[0].set_measure(GameOptions::PRECISION);
   games[0].set_k(2);
   games[1].set_measure(GameOptions::DCG);
@@ -89,6 +89,12 @@ inline std::vector<config::v1::GameOptions> AllGames() {
   games[7].set_measure(GameOptions::PRECISION);
   games[7].set_k(3);
   games[7].set_centre_features(true);
+  games[8].set_measure(GameOptions::NDCG);
+  games[8].set_k(3);
+  games[9].set_measure(GameOptions::MEAN_NDCG);
+  games[9].set_discounts(GameOptions::LETOR);
+  games[10].set_measure(GameOptions::GRADED_DCG);
+  games[10].set_discounts(GameOptions::LETOR);
   for (GameOptions& options : games) options.set_max_relevance(2);
   return games;
 }
