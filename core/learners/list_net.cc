@@ -11,6 +11,8 @@
 namespace sortition {
 namespace {
 
+using config::v1::ListNetOptions;
+
 constexpr uint32_t kMostRelevant = 31;
 
 // log Σ exp(scores).
@@ -21,10 +23,12 @@ double LogSumExp(std::span<const double> scores) {
   return largest + std::log(sum);
 }
 
-std::vector<double> TopProbabilities(std::span<const uint32_t> relevances) {
+std::vector<double> TopProbabilities(std::span<const uint32_t> relevances,
+                                     ListNetOptions::Target target) {
   std::vector<double> gains(relevances.size());
   for (size_t i = 0; i < gains.size(); ++i) {
-    gains[i] = std::exp2(relevances[i]) - 1;
+    gains[i] = target == ListNetOptions::GAIN ? std::exp2(relevances[i]) - 1
+                                              : relevances[i];
   }
   const double total = LogSumExp(gains);
   for (double& gain : gains) gain = std::exp(gain - total);
@@ -39,12 +43,12 @@ bool AllEqual(std::span<const uint32_t> relevances) {
 }  // namespace
 
 ListNetObjective::ListNetObjective(std::span<const GameQuery> queries,
-                                   double lambda)
+                                   double lambda, ListNetOptions::Target target)
     : dimension_(queries[0].items.num_features()), lambda_(lambda) {
   for (const GameQuery& query : queries) {
     if (AllEqual(query.relevances)) continue;
     queries_.push_back(query);
-    targets_.push_back(TopProbabilities(query.relevances));
+    targets_.push_back(TopProbabilities(query.relevances, target));
   }
 }
 
@@ -70,15 +74,14 @@ double ListNetObjective::Evaluate(const Eigen::VectorXd& point,
   return value;
 }
 
-absl::StatusOr<ListNetResult> TrainListNet(
-    std::span<const GameQuery> queries,
-    const config::v1::ListNetOptions& options) {
+absl::StatusOr<ListNetResult> TrainListNet(std::span<const GameQuery> queries,
+                                           const ListNetOptions& options) {
   if (!(options.lambda() > 0 && options.lambda() < HUGE_VAL)) {
     return absl::InvalidArgumentError(absl::StrCat(
         "lambda is ", options.lambda(), ", must be above 0 and finite"));
   }
   RETURN_IF_ERROR(CheckQueries(queries, kMostRelevant));
-  const ListNetObjective objective(queries, options.lambda());
+  const ListNetObjective objective(queries, options.lambda(), options.target());
   if (objective.num_queries() == 0) {
     return absl::InvalidArgumentError(absl::StrCat(
         "none of ", queries.size(),

@@ -2,7 +2,7 @@
 // ListNet [CaoEtAl07] with linear scores s = w·x: the cross entropy of what
 // labels and scores say of the first rank,
 //   min_w  λ/2 ‖w‖² - mean over queries of Σ_i P_i log p_i,
-//   P = softmax(2^relevance - 1),  p = softmax(s),
+//   P = softmax(relevance) or softmax(2^relevance - 1),  p = softmax(s),
 // by L-BFGS. It is convex and smooth; -∂/∂s_i = P_i - p_i.
 #include <span>
 #include <vector>
@@ -20,7 +20,8 @@ class ListNetObjective : public Objective {
   // Requires valid queries and lambda > 0; what the queries view must outlive
   // it. Queries whose relevances are all equal say nothing of an order, but
   // pull scores together; they are left out.
-  ListNetObjective(std::span<const GameQuery> queries, double lambda);
+  ListNetObjective(std::span<const GameQuery> queries, double lambda,
+                   config::v1::ListNetOptions::Target target);
 
   size_t num_queries() const { return queries_.size(); }
   Eigen::Index dimension() const override { return dimension_; }

@@ -19,7 +19,9 @@ TEST(ListNetTest, GradientMatchesDifferences) {
   RandomSequence random(SeedKey(1));
   for (uint64_t seed = 0; seed < 10; ++seed) {
     const GameQueries queries = RandomQueries({.max_relevance = 3}, seed);
-    const ListNetObjective objective(queries.views(), 0.1);
+    const ListNetObjective objective(
+        queries.views(), 0.1,
+        seed % 2 == 0 ? ListNetOptions::GAIN : ListNetOptions::RELEVANCE);
     const Eigen::VectorXd point =
         Eigen::VectorXd::NullaryExpr(3, [&] { return random.Normal(); });
     Eigen::VectorXd gradient;
@@ -36,23 +38,26 @@ TEST(ListNetTest, ValueAtZeroIsTheMeanLogOfTheSizes) {
   queries.Add({1, 2, 3, 4}, {2, 0, 1, 0});
   queries.Add({1, 2}, {0, 1});
   queries.Add({5, 5, 5}, {1, 1, 1});  // Left out.
-  const ListNetObjective objective(queries.views(), 1);
+  const ListNetObjective objective(queries.views(), 1, ListNetOptions::GAIN);
   EXPECT_EQ(objective.num_queries(), 2u);
   EXPECT_NEAR(objective.Evaluate(Eigen::VectorXd::Zero(1), nullptr),
               (std::log(4) + std::log(2)) / 2, 1e-15);
 }
 
-// One query of two, gains 3 and 0, x = 1 and 0: P_1 = e³ / (e³ + 1) =
-// σ(3), so that w = 3 without a penalty.
-TEST(ListNetTest, ScoresBecomeGainsWhereTheyCan) {
+// One query of two, relevances 2 and 0, x = 1 and 0: P_1 = σ(2), so that w = 2
+// without a penalty; of gains σ(3) and 3.
+TEST(ListNetTest, ScoresBecomeTheTargetsWhereTheyCan) {
   GameQueries queries;
   queries.Add({1, 0}, {2, 0});
   ListNetOptions options;
   options.set_lambda(1e-9);
   options.mutable_lbfgs()->set_gradient_tolerance(1e-10);
   options.mutable_lbfgs()->set_decrease_tolerance(0);
-  ASSERT_OK_AND_ASSIGN(const ListNetResult result,
+  ASSERT_OK_AND_ASSIGN(ListNetResult result,
                        TrainListNet(queries.views(), options));
+  EXPECT_NEAR(result.weights[0], 2, 1e-5);
+  options.set_target(ListNetOptions::GAIN);
+  ASSERT_OK_AND_ASSIGN(result, TrainListNet(queries.views(), options));
   EXPECT_NEAR(result.weights[0], 3, 1e-5);
 }
 
@@ -62,6 +67,7 @@ TEST(ListNetTest, FindsAPlantedDirection) {
       7);
   ListNetOptions options;
   options.set_lambda(1e-6);
+  options.set_target(ListNetOptions::GAIN);
   ASSERT_OK_AND_ASSIGN(const ListNetResult result,
                        TrainListNet(queries.views(), options));
   // Planted: (1, -1/2, 1).
