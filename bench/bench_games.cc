@@ -10,6 +10,8 @@
 
 ABSL_FLAG(std::string, optdigits, "", "directory of optdigits.tra and .tes");
 ABSL_FLAG(std::string, adult, "", "directory of a3a and a3a.t");
+ABSL_FLAG(bool, precision, true, "table 3 above: precision at k");
+ABSL_FLAG(bool, f1, true, "table 3 below: F-score");
 
 int main(int argc, char** argv) {
   absl::SetProgramUsageMessage(
@@ -17,5 +19,7 @@ int main(int argc, char** argv) {
   absl::ParseCommandLine(argc, argv);
   return sortition::PrintTargets(
       sortition::RunTable3({.optdigits = absl::GetFlag(FLAGS_optdigits),
-                            .adult = absl::GetFlag(FLAGS_adult)}));
+                            .adult = absl::GetFlag(FLAGS_adult),
+                            .precision = absl::GetFlag(FLAGS_precision),
+                            .f1 = absl::GetFlag(FLAGS_f1)}));
 }

@@ -66,10 +66,10 @@ absl::StatusOr<Outcome> Choose(const SetMethod& method, const HoldOut& parts,
     ASSIGN_OR_RETURN(const std::vector<Eigen::VectorXd> path,
                      method.Train(parts.train, measure, training, cs, &gap));
     for (size_t c = 0; c < path.size(); ++c) {
-      for (const Variant& prediction : method.prediction_variants()) {
+      for (const Variant& prediction : method.prediction_variants(measure)) {
         ASSIGN_OR_RETURN(const SetQuality quality,
                          method.Judge(path[c], parts.validation, measure,
-                                      prediction, parts.train.size()));
+                                      prediction, parts.train));
         if (!best.empty() && quality.expected < best[0].validation) continue;
         if (!best.empty() && quality.expected > best[0].validation) {
           best.clear();
@@ -100,7 +100,7 @@ absl::StatusOr<Outcome> Run(const SetMethod& method,
   start = CpuSeconds();
   ASSIGN_OR_RETURN(outcome.test,
                    method.Judge(path.back(), problem.test, measure,
-                                outcome.prediction, problem.train.size()));
+                                outcome.prediction, problem.train));
   outcome.test_seconds = CpuSeconds() - start;
   outcome.theta = path.back();
   return outcome;
@@ -154,8 +154,9 @@ void PrintOutcome(const std::string& problem, const SetMethod& method,
       "%6.2f\n",
       problem, method.name(), std::log2(cs[outcome.c]), outcome.training.name,
       outcome.prediction.name, outcome.validation, outcome.test.expected,
-      outcome.test.mode, BestF1(outcome.theta, data.test), outcome.gap,
-      outcome.train_seconds, outcome.test_seconds);
+      outcome.test.mode, outcome.test.as_trained,
+      BestF1(outcome.theta, data.test), outcome.gap, outcome.train_seconds,
+      outcome.test_seconds);
   std::fflush(stdout);
 }
 
@@ -164,6 +165,7 @@ void PrintOutcome(const std::string& problem, const SetMethod& method,
 struct Summary {
   double expected = 0;
   double mode = 0;
+  double as_trained = 0;
   double train_seconds = 0;
   double test_seconds = 0;
   Outcome last;
@@ -182,6 +184,7 @@ absl::StatusOr<Summary> RunMethod(const Method& method, const DataSet& data,
         *method.learner, data.problems[p], cs, outcome);
     summary.expected += outcome.test.expected / n;
     summary.mode += outcome.test.mode / n;
+    summary.as_trained += outcome.test.as_trained / n;
     summary.train_seconds += outcome.train_seconds;
     summary.test_seconds += outcome.test_seconds;
     summary.last = std::move(outcome);
@@ -195,15 +198,13 @@ double PeakMebibytes() {
   return static_cast<double>(usage.ru_maxrss) / 1024;
 }
 
-// All test items as one game, potentials as they are played: `scale` times the
-// scores.
+// All test items as one game with potentials theta·x.
 absl::Status PlayAdult(const LabelledItems& items, const Eigen::VectorXd& theta,
-                       double scale, const std::string& name,
-                       std::vector<Target>* targets) {
+                       const std::string& name, std::vector<Target>* targets) {
   std::vector<double> psi(items.size());
   for (uint32_t i = 0; i < psi.size(); ++i) {
-    psi[i] = scale * items.view().Score(
-                         i, {theta.data(), static_cast<size_t>(theta.size())});
+    psi[i] = items.view().Score(
+        i, {theta.data(), static_cast<size_t>(theta.size())});
   }
   FBetaSolver solver;
   FBetaEquilibrium result;
@@ -242,11 +243,12 @@ absl::Status RunOn(const DataSet& data, const Table& table, double required,
   for (const Method& method : table.methods) {
     ASSIGN_OR_RETURN(Summary summary, RunMethod(method, data, table.measure));
     absl::PrintF(
-        "%-14s %-4s expected %.4f  mode %.4f  paper %s  training %.1f s, "
+        "%-14s %-6s expected %.4f  mode %.4f  as trained %.4f  paper %s  "
+        "training %.1f s, "
         "testing %.2f s, paper's validation and testing %s s\n",
         data.name, method.learner->name(), summary.expected, summary.mode,
-        method.paper_scores, summary.train_seconds, summary.test_seconds,
-        method.paper_seconds);
+        summary.as_trained, method.paper_scores, summary.train_seconds,
+        summary.test_seconds, method.paper_seconds);
     summaries.push_back(std::move(summary));
   }
   const std::string what = absl::StrCat(data.name, ", ", table.name, ": MPG");
@@ -262,13 +264,12 @@ absl::Status RunOn(const DataSet& data, const Table& table, double required,
   }
   const BinaryProblem& problem = data.problems[0];
   const Outcome& outcome = summaries[0].last;
-  const double scale = outcome.prediction.value *
-                       static_cast<double>(problem.train.size()) /
-                       static_cast<double>(problem.test.size());
+  RETURN_IF_ERROR(PlayAdult(
+      problem.test,
+      Played(outcome.theta, problem.test, outcome.prediction, problem.train),
+      "as played", targets));
   RETURN_IF_ERROR(
-      PlayAdult(problem.test, outcome.theta, scale, "as played", targets));
-  RETURN_IF_ERROR(
-      PlayAdult(problem.test, outcome.theta, 1, "psi as trained", targets));
+      PlayAdult(problem.test, outcome.theta, "psi as trained", targets));
   return PrintCeiling(problem.test);
 }
 
@@ -287,10 +288,13 @@ absl::StatusOr<std::vector<Target>> RunTable3(const Table3Options& options) {
   }
   std::vector<Target> targets;
   for (const Table& table : Tables()) {
+    if (!(table.measure == SetMeasure::kF1 ? options.f1 : options.precision)) {
+      continue;
+    }
     absl::PrintF(
         "%s (optdigits / Adult), by problem: C, trained and played for; "
-        "validation, test expected, test of the mode, best F1 of any "
-        "threshold; gap; CPU s of training and testing\n",
+        "validation; test expected, of the mode, with psi as trained, best F1 "
+        "of any threshold; gap; CPU s of training and testing\n",
         table.name);
     for (size_t d = 0; d < sets.size(); ++d) {
       if (sets[d].problems.empty()) {

@@ -12,6 +12,8 @@ namespace sortition {
 struct Table3Options {
   std::string optdigits;  // Directory; empty: left out.
   std::string adult;
+  bool precision = true;  // At k.
+  bool f1 = true;
 };
 
 // Prints the table beside the paper's figures.

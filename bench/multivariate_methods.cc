@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <numeric>
 #include <utility>
 
@@ -25,6 +26,7 @@ constexpr uint32_t kMaxIterations = 200;
 // learned are where games of thousands of items are hard; a tenth of it takes
 // seconds to minutes a game.
 constexpr double kGameTolerance = 1e-2;
+constexpr uint32_t kMaxRounds = 8;
 constexpr double kGameGapTolerance = 1.5e-2;
 constexpr uint32_t kMaxGameIterations = 50;
 
@@ -72,6 +74,37 @@ double Deterministic(const Eigen::VectorXd& theta, const LabelledItems& items,
                    Labels(items));
 }
 
+// θ shifted, by its constant feature, to the variant's share of positive
+// scores.
+Eigen::VectorXd WithShare(const Eigen::VectorXd& theta,
+                          const LabelledItems& items, const Variant& variant,
+                          const LabelledItems& trained) {
+  if (variant.share == 0) return theta;
+  const double rate = static_cast<double>(trained.num_positives()) /
+                      static_cast<double>(trained.size());
+  std::vector<double> scores = Scores(theta, items);
+  const auto cut =
+      std::min(scores.size() - 1,
+               static_cast<size_t>(variant.share * rate *
+                                   static_cast<double>(items.size())));
+  std::nth_element(scores.begin(),
+                   scores.begin() + static_cast<std::ptrdiff_t>(cut),
+                   scores.end(), std::greater<>());
+  Eigen::VectorXd shifted = theta;
+  shifted[theta.size() - 1] -= scores[cut];
+  return shifted;
+}
+
+// As trained, and with every share of `kShares`.
+std::vector<Variant> ShareVariants(SetMeasure measure) {
+  std::vector<Variant> variants = {{"", 0}};
+  if (measure == SetMeasure::kPrecision) return variants;
+  for (const double share : {0.9, 1., 1.1, 1.2, 1.3, 1.4, 1.5}) {
+    variants.push_back({absl::StrCat("share ", share), 0, share});
+  }
+  return variants;
+}
+
 // One game of all items.
 class WholeGame {
  public:
@@ -82,6 +115,7 @@ class WholeGame {
                                                    : GameOptions::PRECISION);
     options.set_k(static_cast<uint32_t>(k));
     options.set_game_tolerance(kGameTolerance);
+    options.set_game_rounds(kMaxRounds);
     const GameQuery query{items.view(), items.labels};
     ASSIGN_OR_RETURN(GameTask task, MakeGameTask({&query, 1}, options));
     return std::unique_ptr<WholeGame>(new WholeGame(query, std::move(task)));
@@ -123,10 +157,13 @@ class PredictionGame : public SetMethod {
 
   // Potentials are worth what an item adds to the measure, some 1/n: those of
   // n items belong to a game of as many. Larger ones trust the order more.
-  std::vector<Variant> prediction_variants() const override {
+  std::vector<Variant> prediction_variants(SetMeasure measure) const override {
     std::vector<Variant> variants;
     for (const double scale : {1., 2., 4., 8., 16., 64.}) {
-      variants.push_back({absl::StrCat("psi x", scale), scale});
+      for (const Variant& share : ShareVariants(measure)) {
+        variants.push_back({absl::StrCat("psi x", scale, " ", share.name),
+                            scale, share.share});
+      }
     }
     return variants;
   }
@@ -161,24 +198,29 @@ class PredictionGame : public SetMethod {
     return path;
   }
 
-  absl::StatusOr<SetQuality> Judge(const Eigen::VectorXd& theta,
-                                   const LabelledItems& items,
-                                   SetMeasure measure, const Variant& variant,
-                                   size_t num_trained) const override {
+  absl::StatusOr<SetQuality> Judge(
+      const Eigen::VectorXd& theta, const LabelledItems& items,
+      SetMeasure measure, const Variant& variant,
+      const LabelledItems& trained) const override {
     ASSIGN_OR_RETURN(const auto game,
                      WholeGame::Create(items, measure, HalfOfPositives(items)));
-    const double scale = variant.value * static_cast<double>(num_trained) /
-                         static_cast<double>(items.size());
+    const Eigen::VectorXd played = Played(theta, items, variant, trained);
     SetQuality quality;
-    ASSIGN_OR_RETURN(quality.expected, game->ExpectedScore(scale * theta));
-    quality.mode = Deterministic(theta, items, measure);
+    ASSIGN_OR_RETURN(quality.expected, game->ExpectedScore(played));
+    ASSIGN_OR_RETURN(quality.as_trained, game->ExpectedScore(theta));
+    quality.mode = Deterministic(played, items, measure);
     return quality;
   }
 };
 
 class Svm : public SetMethod {
  public:
-  std::string name() const override { return "SVM"; }
+  explicit Svm(bool with_share) : with_share_(with_share) {}
+  std::string name() const override { return with_share_ ? "SVM+t" : "SVM"; }
+  std::vector<Variant> prediction_variants(SetMeasure measure) const override {
+    if (!with_share_) return {{"", 0}};
+    return ShareVariants(measure);
+  }
   std::vector<Variant> training_variants(SetMeasure measure) const override {
     return SizeVariants(measure);
   }
@@ -204,18 +246,23 @@ class Svm : public SetMethod {
     return path;
   }
 
-  absl::StatusOr<SetQuality> Judge(const Eigen::VectorXd& theta,
-                                   const LabelledItems& items,
-                                   SetMeasure measure, const Variant&,
-                                   size_t) const override {
-    const double measured = Deterministic(theta, items, measure);
-    return SetQuality{measured, measured};
+  absl::StatusOr<SetQuality> Judge(
+      const Eigen::VectorXd& theta, const LabelledItems& items,
+      SetMeasure measure, const Variant& variant,
+      const LabelledItems& trained) const override {
+    const double measured = Deterministic(
+        WithShare(theta, items, variant, trained), items, measure);
+    return SetQuality{measured, measured, Deterministic(theta, items, measure)};
   }
+
+ protected:
+  const bool with_share_;
 };
 
 class Logistic : public Svm {
  public:
-  std::string name() const override { return "LR"; }
+  using Svm::Svm;
+  std::string name() const override { return with_share_ ? "LR+t" : "LR"; }
   std::vector<Variant> training_variants(SetMeasure) const override {
     return {{"", 0}};
   }
@@ -245,11 +292,18 @@ class Logistic : public Svm {
 std::unique_ptr<SetMethod> PredictionGameMethod() {
   return std::make_unique<PredictionGame>();
 }
-std::unique_ptr<SetMethod> MultivariateSvmMethod() {
-  return std::make_unique<Svm>();
+std::unique_ptr<SetMethod> MultivariateSvmMethod(bool with_share) {
+  return std::make_unique<Svm>(with_share);
 }
-std::unique_ptr<SetMethod> LogisticMethod() {
-  return std::make_unique<Logistic>();
+std::unique_ptr<SetMethod> LogisticMethod(bool with_share) {
+  return std::make_unique<Logistic>(with_share);
+}
+
+Eigen::VectorXd Played(const Eigen::VectorXd& theta, const LabelledItems& items,
+                       const Variant& variant, const LabelledItems& trained) {
+  return variant.value * static_cast<double>(trained.size()) /
+         static_cast<double>(items.size()) *
+         WithShare(theta, items, variant, trained);
 }
 
 double BestF1(const Eigen::VectorXd& theta, const LabelledItems& items) {

@@ -18,12 +18,16 @@ enum class SetMeasure { kF1, kPrecision };
 struct Variant {
   std::string name;
   double value = 0;  // What it is, is the method's affair.
+  // F1: scores are shifted so that so many items, as a multiple of the share of
+  // positives that was trained on, have positive ones; 0: not.
+  double share = 0;
 };
 
 // What a θ is worth on some items.
 struct SetQuality {
-  double expected = 0;  // Of the method's own, perhaps random, prediction.
-  double mode = 0;      // Of the most probable set.
+  double expected = 0;    // Of the method's own, perhaps random, prediction.
+  double mode = 0;        // Of the most probable set.
+  double as_trained = 0;  // Expected, with nothing but C chosen.
 };
 
 class SetMethod {
@@ -34,24 +38,30 @@ class SetMethod {
   virtual std::vector<Variant> training_variants(SetMeasure) const {
     return {{"", 0}};
   }
-  virtual std::vector<Variant> prediction_variants() const { return {{"", 0}}; }
+  virtual std::vector<Variant> prediction_variants(SetMeasure) const {
+    return {{"", 0}};
+  }
 
   // θ for each C of `cs`, ascending; what is minimised has weight C beside
   // ‖θ‖² / 2. The widest proved gap goes to `gap`, where there is one.
   virtual absl::StatusOr<std::vector<Eigen::VectorXd>> Train(
       const LabelledItems& items, SetMeasure measure, const Variant& variant,
       std::span<const double> cs, double* gap) const = 0;
-  // `num_trained`: how many items θ was trained on.
-  virtual absl::StatusOr<SetQuality> Judge(const Eigen::VectorXd& theta,
-                                           const LabelledItems& items,
-                                           SetMeasure measure,
-                                           const Variant& variant,
-                                           size_t num_trained) const = 0;
+  // `trained`: the items that θ was trained on.
+  virtual absl::StatusOr<SetQuality> Judge(
+      const Eigen::VectorXd& theta, const LabelledItems& items,
+      SetMeasure measure, const Variant& variant,
+      const LabelledItems& trained) const = 0;
 };
 
 std::unique_ptr<SetMethod> PredictionGameMethod();
-std::unique_ptr<SetMethod> MultivariateSvmMethod();
-std::unique_ptr<SetMethod> LogisticMethod();
+// `with_share`: validation also chooses the share that is predicted for F1.
+std::unique_ptr<SetMethod> MultivariateSvmMethod(bool with_share = false);
+std::unique_ptr<SetMethod> LogisticMethod(bool with_share = false);
+
+// θ with which the game is played.
+Eigen::VectorXd Played(const Eigen::VectorXd& theta, const LabelledItems& items,
+                       const Variant& variant, const LabelledItems& trained);
 
 // F1 of the set that is best for it among those of the highest scores: what
 // nobody can know without the labels.
