@@ -20,9 +20,10 @@ Spread SpreadOf(std::vector<double> values) {
 std::string FormatTargets(std::span<const Target> targets) {
   std::string text;
   for (const Target& target : targets) {
-    absl::StrAppendFormat(&text, "%s  %-44s %8.4g  <= %.4g\n",
+    absl::StrAppendFormat(&text, "%s  %-44s %8.4g  %s %.4g\n",
                           target.met() ? "PASS" : "MISS", target.what,
-                          target.measured, target.required);
+                          target.measured,
+                          target.at_least ? ">=" : "<=", target.required);
   }
   return text;
 }
@@ -31,9 +32,9 @@ std::string FormatTargetsAsJson(std::span<const Target> targets) {
   std::vector<std::string> items;
   for (const Target& target : targets) {
     items.push_back(absl::StrFormat(
-        R"({"result":"%s","what":"%s","measured":%.4f,"required_at_most":%g})",
+        R"({"result":"%s","what":"%s","measured":%.4f,"required_at_%s":%g})",
         target.met() ? "PASS" : "MISS", target.what, target.measured,
-        target.required));
+        target.at_least ? "least" : "most", target.required));
   }
   return "[" + absl::StrJoin(items, ",") + "]";
 }

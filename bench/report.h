@@ -8,12 +8,15 @@
 
 namespace sortition {
 
-// A figure that must not be above its limit.
+// A figure that must not be above its limit, or below it.
 struct Target {
   std::string what;
   double measured = 0;
-  double required = 0;  // At most.
-  bool met() const { return measured <= required; }
+  double required = 0;    // At most; with
+  bool at_least = false;  // this, at least.
+  bool met() const {
+    return at_least ? measured >= required : measured <= required;
+  }
 };
 
 struct Spread {
@@ -25,7 +28,7 @@ struct Spread {
 // Requires at least one value.
 Spread SpreadOf(std::vector<double> values);
 
-// "PASS  what  measured  <= required", one line each.
+// "PASS  what  measured  <= required" (or >=), one line each.
 std::string FormatTargets(std::span<const Target> targets);
 // The same as a JSON array.
 std::string FormatTargetsAsJson(std::span<const Target> targets);

@@ -6,7 +6,7 @@ import sys
 import tempfile
 
 CORE = ["core/base", "core/data", "core/metrics", "core/optim", "core/games",
-        "core/policies", "core/counterfactual", "core/learners"]
+        "core/policies", "core/counterfactual", "core/losses", "core/learners"]
 # Folder -> folders it may include, besides itself and the protos.
 MAY_INCLUDE = {
     "core/base": [],
@@ -16,6 +16,8 @@ MAY_INCLUDE = {
     "core/games": ["core/base", "core/data", "core/metrics"],
     "core/policies": ["core/base", "core/data", "core/metrics", "core/games"],
     "core/counterfactual": ["core/base", "core/data", "core/metrics", "core/optim"],
+    "core/losses": ["core/base", "core/data", "core/metrics", "core/optim",
+                    "core/games", "core/counterfactual", "core/policies"],
     "core/learners": CORE,
     "io": ["core/base", "core/data"],
     "process": ["core/base", "io"],
@@ -90,6 +92,8 @@ def self_test():
         ("core/learners/a.cc", '#include "absl/time/clock.h"', False),
         ("core/data/a.cc", '#include "io/files.h"', False),
         ("core/counterfactual/a.h", '#include "core/policies/linear_policy.h"', False),
+        ("core/losses/a.cc", '#include "core/policies/linear_policy.h"', True),
+        ("core/losses/a.cc", '#include "core/learners/one_slack.h"', False),
         ("io/a.cc", "#include <fcntl.h>", True),
         ("sidecar/a.cc", '#include "server/server.h"', False),
         ("trainer/a.cc", '#include "core/learners/learners.h"', True),

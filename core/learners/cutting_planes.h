@@ -24,16 +24,25 @@ class CuttingPlanes {
   // α found or the best single plane, until no pair gains more than `tolerance`
   // to first order. Requires lambda > 0.
   Bound Maximise(double lambda, double tolerance, int max_steps = 20000);
+  // The same for weight/2 |θ - centre|² in place of λ/2 |θ|².
+  Bound MaximiseAround(const Eigen::VectorXd& centre, double weight,
+                       double tolerance, int max_steps);
+  // max_t (a_t + g_t·θ); -infinity without planes.
+  double ModelAt(const Eigen::VectorXd& theta) const;
 
  private:
-  Eigen::VectorXd StartingWeights(double lambda) const;
+  // Maximise() with `offsets` in place of a_t; num_planes_ > 0.
+  Bound Solve(const Eigen::VectorXd& offsets, double lambda, double tolerance,
+              int max_steps);
+  Eigen::VectorXd StartingWeights(const Eigen::VectorXd& offsets,
+                                  double lambda) const;
 
   Eigen::Index num_planes_ = 0;
   Eigen::Index next_ = 0;
   Eigen::MatrixXd slopes_;   // dimension × capacity
   Eigen::VectorXd offsets_;  // capacity
   Eigen::MatrixXd gram_;     // g_s·g_t
-  Eigen::VectorXd alpha_;    // Of the last Maximise(); 0 for newer planes.
+  Eigen::VectorXd alpha_;    // Of the last maximum; 0 for newer planes.
 };
 
 }  // namespace sortition
