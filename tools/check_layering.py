@@ -6,7 +6,8 @@ import sys
 import tempfile
 
 CORE = ["core/base", "core/data", "core/metrics", "core/optim", "core/games",
-        "core/policies", "core/counterfactual", "core/learners"]
+        "core/policies", "core/counterfactual", "core/aggregation",
+        "core/learners"]
 # Folder -> folders it may include, besides itself and the protos.
 MAY_INCLUDE = {
     "core/base": [],
@@ -16,11 +17,14 @@ MAY_INCLUDE = {
     "core/games": ["core/base", "core/data", "core/metrics"],
     "core/policies": ["core/base", "core/data", "core/metrics", "core/games"],
     "core/counterfactual": ["core/base", "core/data", "core/metrics", "core/optim"],
+    "core/aggregation": ["core/base", "core/data", "core/metrics", "core/optim",
+                         "core/games", "core/policies"],
     "core/learners": CORE,
     "io": ["core/base", "core/data"],
     "process": ["core/base", "io"],
     "server": ["core/base", "core/data", "core/metrics", "core/games",
-               "core/policies", "core/counterfactual", "io", "process"],
+               "core/policies", "core/counterfactual", "core/aggregation",
+               "io", "process"],
     "sidecar": ["core/base", "io", "process"],
     "trainer": CORE + ["io", "process"],
     "client": ["core/base", "core/data", "core/metrics", "core/games",

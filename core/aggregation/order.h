@@ -1,0 +1,44 @@
+#pragma once
+// Orders of items by their scores.
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "core/games/keyed_item.h"
+
+namespace sortition {
+
+// item by rank, best first.
+using Order = std::vector<uint32_t>;
+
+// Sorts; reusable, no allocation when warm.
+class Sorter {
+ public:
+  // σ_x: by falling score, ties by item. Requires scores without NaN.
+  void Sort(std::span<const double> scores, Order* order);
+  // The scores, falling.
+  void SortValues(std::span<const double> scores, std::vector<double>* values);
+
+ private:
+  void Sort(std::span<const double> scores);
+
+  std::vector<KeyedItem> items_;
+  std::vector<KeyedItem> buffer_;
+};
+
+Order OrderOf(std::span<const double> scores);
+
+// rank by item.
+std::vector<uint32_t> RanksOf(std::span<const uint32_t> order);
+
+// InvalidArgument unless `order` has each of 0 .. num_items - 1 once.
+absl::Status ValidateOrder(std::span<const uint32_t> order, size_t num_items);
+
+// A top-m list made an order: the items that it does not name follow by index.
+// InvalidArgument where it names one twice, or none of 0 .. num_items - 1.
+absl::StatusOr<Order> CompleteOrder(std::span<const uint32_t> top,
+                                    size_t num_items);
+
+}  // namespace sortition
