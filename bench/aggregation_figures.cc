@@ -23,7 +23,8 @@ namespace {
 std::string Head(const std::string& path, int columns, int rows) {
   return absl::StrFormat(
       "set terminal svg size %d,%d dynamic background 'white'\n"
-      "set output '%s'\nset multiplot layout %d,%d\nunset key\n",
+      "set output '%s'\nset xtics 0.5\nset ytics 0.5\nset multiplot layout "
+      "%d,%d\nunset key\n",
       360 * columns, 340 * rows, path, rows, columns);
 }
 

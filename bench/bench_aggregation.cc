@@ -101,7 +101,7 @@ absl::StatusOr<std::vector<Target>> Run() {
       AggregateSeconds(scores, items, ScoreScale::kMinMax, ParallelThreads),
       AggregateSeconds(scores, items, ScoreScale::kRank, ParallelThreads));
   targets.push_back({"Aggregate, growth exponent",
-                     Exponent({items / 64, items / 16, items / 4, items},
+                     Exponent({items / 8, items / 4, items / 2, items},
                               [&](size_t n) {
                                 return AggregateSeconds(
                                     scores, n, ScoreScale::kMinMax, SerialFor);
@@ -121,7 +121,8 @@ absl::StatusOr<std::vector<Target>> Run() {
                      1e3 * divergence_seconds(100'000), 50});
   targets.push_back(
       {"Divergence, growth exponent",
-       Exponent({10'000, 30'000, 100'000, 300'000}, divergence_seconds), 1.1});
+       Exponent({100'000, 200'000, 400'000, 800'000}, divergence_seconds),
+       1.1});
   const std::string figures = absl::GetFlag(FLAGS_figures);
   if (!figures.empty()) RETURN_IF_ERROR(DrawAggregationFigures(figures));
   return targets;

@@ -1,30 +1,79 @@
 #include "core/aggregation/order.h"
 
+#include <algorithm>
+#include <bit>
+#include <numeric>
+
 #include "absl/strings/str_cat.h"
 
 namespace sortition {
+namespace {
+
+constexpr size_t kRadixFrom = 2048;
+constexpr int kDigitBits = 11;
+constexpr int kDigits = 6;  // 66 bits.
+constexpr size_t kBuckets = size_t{1} << kDigitBits;
+
+// Negative numbers have all their bits turned round, others the sign; and all
+// once more, to fall.
+uint64_t FallingKey(double score) {
+  const auto bits = std::bit_cast<uint64_t>(score + 0.0);  // One zero.
+  const uint64_t sign = uint64_t{1} << 63;
+  return (bits & sign) != 0 ? bits : ~(bits ^ sign);
+}
+
+size_t Digit(uint64_t key, int digit) {
+  return (key >> (digit * kDigitBits)) & (kBuckets - 1);
+}
+
+}  // namespace
+
+// From the lowest digit up; each pass keeps the order of the one before.
+void Sorter::SortByRadix() {
+  std::vector<uint32_t> counts(kDigits * kBuckets);
+  for (const Entry& entry : entries_) {
+    for (int digit = 0; digit < kDigits; ++digit) {
+      ++counts[digit * kBuckets + Digit(entry.key, digit)];
+    }
+  }
+  buffer_.resize(entries_.size());
+  for (int digit = 0; digit < kDigits; ++digit) {
+    uint32_t* const begins = counts.data() + digit * kBuckets;
+    // Nothing to do where all have the same digit.
+    if (begins[Digit(entries_[0].key, digit)] == entries_.size()) continue;
+    std::exclusive_scan(begins, begins + kBuckets, begins, 0u);
+    for (const Entry& entry : entries_) {
+      buffer_[begins[Digit(entry.key, digit)]++] = entry;
+    }
+    entries_.swap(buffer_);
+  }
+}
 
 void Sorter::Sort(std::span<const double> scores) {
-  items_.resize(scores.size());
+  entries_.resize(scores.size());
   for (size_t i = 0; i < scores.size(); ++i) {
-    items_[i] = {scores[i], static_cast<int32_t>(i)};
+    entries_[i] = {FallingKey(scores[i]), static_cast<uint32_t>(i)};
   }
-  SortItems(&items_, &buffer_);
+  if (scores.size() >= kRadixFrom) return SortByRadix();
+  std::sort(entries_.begin(), entries_.end(),
+            [](const Entry& a, const Entry& b) {
+              return a.key != b.key ? a.key < b.key : a.item < b.item;
+            });
 }
 
 void Sorter::Sort(std::span<const double> scores, Order* order) {
   Sort(scores);
   order->resize(scores.size());
-  for (size_t r = 0; r < scores.size(); ++r) {
-    (*order)[r] = static_cast<uint32_t>(items_[r].item);
-  }
+  for (size_t r = 0; r < scores.size(); ++r) (*order)[r] = entries_[r].item;
 }
 
 void Sorter::SortValues(std::span<const double> scores,
                         std::vector<double>* values) {
   Sort(scores);
   values->resize(scores.size());
-  for (size_t r = 0; r < scores.size(); ++r) (*values)[r] = items_[r].psi;
+  for (size_t r = 0; r < scores.size(); ++r) {
+    (*values)[r] = scores[entries_[r].item];
+  }
 }
 
 Order OrderOf(std::span<const double> scores) {
