@@ -38,10 +38,9 @@ std::string Script(const Chart& chart, const std::string& path) {
 
 }  // namespace
 
-absl::Status DrawChart(const Chart& chart, const std::string& path) {
+absl::Status RunGnuplot(const std::string& script, const std::string& path) {
   std::FILE* pipe = popen("gnuplot", "w");
   if (pipe == nullptr) return absl::InternalError("cannot run gnuplot");
-  const std::string script = Script(chart, path);
   const bool written =
       std::fwrite(script.data(), 1, script.size(), pipe) == script.size();
   if (pclose(pipe) != 0 || !written) {
@@ -49,6 +48,10 @@ absl::Status DrawChart(const Chart& chart, const std::string& path) {
         absl::StrCat("gnuplot could not draw ", path, "; is it installed?"));
   }
   return absl::OkStatus();
+}
+
+absl::Status DrawChart(const Chart& chart, const std::string& path) {
+  return RunGnuplot(Script(chart, path), path);
 }
 
 }  // namespace sortition

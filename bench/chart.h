@@ -1,5 +1,5 @@
 #pragma once
-// Line charts as SVG, drawn by gnuplot.
+// Charts as SVG, drawn by gnuplot.
 #include <string>
 #include <vector>
 
@@ -24,5 +24,8 @@ struct Chart {
 // Writes `chart` to the file `path`. Internal where gnuplot is missing or
 // fails.
 absl::Status DrawChart(const Chart& chart, const std::string& path);
+
+// Runs a gnuplot script that writes `path`. Errors as above.
+absl::Status RunGnuplot(const std::string& script, const std::string& path);
 
 }  // namespace sortition

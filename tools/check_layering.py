@@ -6,7 +6,8 @@ import sys
 import tempfile
 
 CORE = ["core/base", "core/data", "core/metrics", "core/optim", "core/games",
-        "core/policies", "core/counterfactual", "core/losses", "core/learners"]
+        "core/policies", "core/counterfactual", "core/losses",
+        "core/aggregation", "core/learners"]
 # Folder -> folders it may include, besides itself and the protos.
 MAY_INCLUDE = {
     "core/base": [],
@@ -18,11 +19,14 @@ MAY_INCLUDE = {
     "core/counterfactual": ["core/base", "core/data", "core/metrics", "core/optim"],
     "core/losses": ["core/base", "core/data", "core/metrics", "core/optim",
                     "core/games", "core/counterfactual", "core/policies"],
+    "core/aggregation": ["core/base", "core/data", "core/metrics", "core/optim",
+                         "core/games", "core/policies"],
     "core/learners": CORE,
     "io": ["core/base", "core/data"],
     "process": ["core/base", "io"],
     "server": ["core/base", "core/data", "core/metrics", "core/games",
-               "core/policies", "core/counterfactual", "io", "process"],
+               "core/policies", "core/counterfactual", "core/aggregation",
+               "io", "process"],
     "sidecar": ["core/base", "io", "process"],
     "trainer": CORE + ["io", "process"],
     "client": ["core/base", "core/data", "core/metrics", "core/games",

@@ -1,0 +1,145 @@
+#include "core/losses/ranking_crf.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "core/base/check.h"
+
+namespace sortition {
+namespace {
+
+// Losses are differences of discounts: none but rounding is so small.
+constexpr double kNoLoss = 1e-9;
+
+}  // namespace
+
+void RankingCrf::Prepare(size_t n) {
+  if (n == n_) return;
+  n_ = n;
+  tree_.clear();
+  rank_weights_.resize(n);
+  for (size_t r = 0; r < n; ++r) {
+    rank_weights_[r] = std::log(2) / std::log(static_cast<double>(r) + 2);
+  }
+  // A walk through all prefixes, by the items that are taken.
+  std::array<uint8_t, kMaxItems> path;
+  uint32_t taken = 0;
+  size_t rank = 0;
+  uint8_t next = 0;
+  for (;;) {
+    while (next < n && (taken >> next & 1) != 0) ++next;
+    if (next == n) {
+      if (rank == 0) break;
+      --rank;
+      taken ^= 1u << path[rank];
+      next = static_cast<uint8_t>(path[rank] + 1);
+      continue;
+    }
+    tree_.push_back({static_cast<uint8_t>(rank), next});
+    path[rank++] = next;
+    taken |= 1u << next;
+    next = 0;
+  }
+  const auto orders = std::count_if(
+      tree_.begin(), tree_.end(),
+      [n](const Node& node) { return size_t{node.rank} + 1 == n; });
+  for (Eigen::ArrayXd* values :
+       {&weight_, &loss_, &truth_, &probability_, &derivative_}) {
+    values->resize(orders);
+  }
+}
+
+void RankingCrf::SumOrders(std::span<const double> values,
+                           Eigen::ArrayXd* sums) {
+  std::array<double, kMaxItems + 1> prefix{};
+  double* sum = sums->data();
+  for (const Node& node : tree_) {
+    prefix[node.rank + 1u] =
+        prefix[node.rank] + rank_weights_[node.rank] * values[node.item];
+    if (node.rank + 1u == n_) *sum++ = prefix[n_];
+  }
+}
+
+double RankingCrf::Normalise(const Eigen::ArrayXd& logits) {
+  const double largest = logits.maxCoeff();
+  probability_ = (logits - largest).exp();
+  const double sum = probability_.sum();
+  probability_ /= sum;
+  return largest + std::log(sum);
+}
+
+double RankingCrf::Differentiate(const CrfObjective& objective) {
+  switch (objective.kind) {
+    case CrfObjective::kMaximumLikelihood:
+    case CrfObjective::kLossAugmented: {
+      const bool augmented = objective.kind == CrfObjective::kLossAugmented;
+      const double log_z =
+          Normalise(weight_ + (augmented ? objective.loss_weight : 0) * loss_);
+      derivative_ = probability_ - truth_;
+      return log_z - (truth_ * weight_).sum();
+    }
+    case CrfObjective::kLossScaled: {
+      const double truth = (truth_ * weight_).sum();
+      const double log_z = Normalise(loss_ * (weight_ - truth) + loss_);
+      derivative_ = probability_ * loss_;
+      derivative_ -= derivative_.sum() * truth_;
+      return log_z;
+    }
+    case CrfObjective::kExpectedLoss: {
+      Normalise(weight_);
+      const double expected = (probability_ * loss_).sum();
+      derivative_ = probability_ * (loss_ - expected);
+      return expected;
+    }
+    case CrfObjective::kKullbackLeibler: {
+      const Eigen::ArrayXd logits = loss_ / -objective.temperature;
+      const double log_target = Normalise(logits);
+      const Eigen::ArrayXd target = probability_;
+      const double log_z = Normalise(weight_);
+      derivative_ = probability_ - target;
+      return (target * ((logits - log_target) - (weight_ - log_z))).sum();
+    }
+  }
+  CHECK(false);
+}
+
+// ∂W/∂s_i is the weight of i's rank: what is below a prefix counts once for its
+// last item.
+void RankingCrf::Spread(std::span<double> gradient) const {
+  std::fill(gradient.begin(), gradient.end(), 0);
+  std::array<double, kMaxItems + 1> below{};
+  const double* derivative = derivative_.data() + derivative_.size();
+  for (size_t i = tree_.size(); i-- > 0;) {
+    const Node node = tree_[i];
+    double& sum = below[node.rank + 1u];
+    if (node.rank + 1u == n_) sum = *--derivative;
+    gradient[node.item] += rank_weights_[node.rank] * sum;
+    below[node.rank] += sum;
+    sum = 0;
+  }
+}
+
+double RankingCrf::Evaluate(std::span<const double> scores,
+                            std::span<const double> gains,
+                            const CrfObjective& objective,
+                            std::span<double> gradient) {
+  DCHECK(scores.size() >= 1 && scores.size() <= kMaxItems);
+  Prepare(scores.size());
+  SumOrders(scores, &weight_);
+  SumOrders(gains, &loss_);
+  const double ideal = loss_.maxCoeff();
+  if (ideal > 0) {
+    loss_ = 1 - loss_ / ideal;
+  } else {
+    loss_.setZero();
+  }
+  loss_ = (loss_ < kNoLoss).select(0.0, loss_);
+  truth_ = (loss_ == 0).cast<double>();
+  truth_ /= truth_.sum();
+  const double value = Differentiate(objective);
+  Spread(gradient);
+  return value;
+}
+
+}  // namespace sortition

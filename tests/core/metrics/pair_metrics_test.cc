@@ -1,0 +1,44 @@
+#include "core/metrics/pair_metrics.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <random>
+#include <vector>
+
+#include "gtest/gtest.h"
+
+namespace sortition {
+namespace {
+
+TEST(PairMetricsTest, KendallCountsPairsThatDiffer) {
+  std::mt19937 random(3);
+  for (int repeat = 0; repeat < 1000; ++repeat) {
+    const size_t n = random() % 12;
+    std::vector<uint32_t> a(n);
+    std::iota(a.begin(), a.end(), 0);
+    std::vector<uint32_t> b = a;
+    std::shuffle(a.begin(), a.end(), random);
+    std::shuffle(b.begin(), b.end(), random);
+    uint64_t expected = 0;
+    const auto rank = [](const std::vector<uint32_t>& order, uint32_t item) {
+      return std::find(order.begin(), order.end(), item) - order.begin();
+    };
+    for (uint32_t i = 0; i < n; ++i) {
+      for (uint32_t j = 0; j < i; ++j) {
+        expected += (rank(a, i) < rank(a, j)) != (rank(b, i) < rank(b, j));
+      }
+    }
+    EXPECT_EQ(KendallDistance(a, b), expected);
+  }
+}
+
+TEST(PairMetricsTest, AreaIsTheShareOfRightPairs) {
+  EXPECT_EQ(AreaUnderRoc(std::vector<uint8_t>{1, 1, 0}), 1);
+  EXPECT_EQ(AreaUnderRoc(std::vector<uint8_t>{0, 0, 1}), 0);
+  EXPECT_EQ(AreaUnderRoc(std::vector<uint8_t>{1, 0, 1, 0}), 0.75);
+  EXPECT_TRUE(std::isnan(AreaUnderRoc(std::vector<uint8_t>{1, 1})));
+}
+
+}  // namespace
+}  // namespace sortition
