@@ -43,11 +43,11 @@ absl::Status ValidateTrainOptions(const TrainOptions& options) {
   }
   RETURN_IF_ERROR(ValidatePoemOptions(options.poem()));
   if (!options.action().empty() && options.action() != "select" &&
-      options.action() != "rank" && options.action() != "subset" &&
+      options.action() != "rank" && options.action() != "label" &&
       options.action() != "labels") {
     return absl::InvalidArgumentError(
         absl::StrCat("action is '", options.action(),
-                     "', must be select, rank, subset or labels"));
+                     "', must be select, rank, label or labels"));
   }
   return absl::OkStatus();
 }

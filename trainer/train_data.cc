@@ -37,7 +37,7 @@ TupleFilter MakeFilter(const TrainOptions& options,
   }
   if (options.action() == "select") filter.action_kind = ActionKind::kSelect;
   if (options.action() == "rank") filter.action_kind = ActionKind::kRank;
-  if (options.action() == "subset") filter.action_kind = ActionKind::kSubset;
+  if (options.action() == "label") filter.action_kind = ActionKind::kSubset;
   return filter;
 }
 
