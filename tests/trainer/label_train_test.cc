@@ -183,7 +183,7 @@ TEST_F(LabelTrainTest, AMixtureIsRefusedWhereItIsAskedFor) {
   train_.set_action("sets");
   EXPECT_THAT(Train(train_).status(),
               StatusIs(absl::StatusCode::kInvalidArgument,
-                       HasSubstr("must be select, rank, subset or labels")));
+                       HasSubstr("must be select, rank, label or labels")));
 }
 
 TEST_F(LabelTrainTest, BadTuplesMakeNoModel) {
