@@ -23,11 +23,10 @@ using config::v1::RankSvmOptions;
 
 using Rankers = std::vector<LinearRanker>;
 
-// The paper has C = 2^-6 .. 2^6 [WangXingAsifZiebart15, sec. 4]. That ends
-// where validation often takes its least: so less for every method.
+// C = 2^-6 .. 2^6 [WangXingAsifZiebart15, sec. 4].
 std::vector<double> Grid() {
   std::vector<double> grid;
-  for (int power = -12; power <= 6; ++power) grid.push_back(std::exp2(power));
+  for (int power = -6; power <= 6; ++power) grid.push_back(std::exp2(power));
   return grid;
 }
 
@@ -38,9 +37,6 @@ std::vector<double> ToVector(const Eigen::VectorXd& vector) {
 absl::StatusOr<Rankers> TrainGames(std::span<const GameQuery> train,
                                    GameOptions options) {
   options.set_max_relevance(2);
-  for (const double c : Grid()) {
-    options.add_lambda(1 / (c * static_cast<double>(train.size())));
-  }
   Rankers rankers;
   // The path's own choice is not used: all points are judged alike.
   ASSIGN_OR_RETURN(const GamePath path,

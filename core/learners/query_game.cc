@@ -94,12 +94,12 @@ absl::Status QueryGame::AddRanking(const QueryRules& rules, GameSums* sums) {
 }
 
 absl::Status QueryGame::AddFBeta(const QueryRules& rules, GameSums* sums) {
-  RETURN_IF_ERROR(f_beta_.Solve(
-      scores_,
-      {.beta = task_.options.beta(),
-       .tolerance = rules.effort.tolerance,
-       .max_rounds = static_cast<int>(rules.effort.max_rounds)},
-      rules.warm_start, &sets_));
+  RETURN_IF_ERROR(
+      f_beta_.Solve(scores_,
+                    {.beta = task_.options.beta(),
+                     .tolerance = rules.effort.tolerance,
+                     .max_rounds = static_cast<int>(rules.effort.max_rounds)},
+                    rules.warm_start, &sets_));
   const std::vector<double>& q = sets_.adversary_marginals;
   const double potential = Dot(scores_, q);
   double score = sets_.hi + potential;
