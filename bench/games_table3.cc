@@ -48,10 +48,10 @@ std::vector<double> Cs() {
 struct Outcome {
   double validation = -1;
   size_t c = 0;  // Index.
-  Variant training;
-  Variant prediction;
-  Eigen::VectorXd theta;
-  SetQuality test;
+  Variant training = {};
+  Variant prediction = {};
+  Eigen::VectorXd theta = {};
+  SetQuality test = {};
   double gap = 0;            // Widest up to the chosen C.
   double train_seconds = 0;  // CPU, validation of all C included.
   double test_seconds = 0;
@@ -142,6 +142,9 @@ std::vector<Table> Tables() {
         {MultivariateSvmMethod(), paper[t][1].first, paper[t][1].second});
     methods.push_back(
         {LogisticMethod(), paper[t][2].first, paper[t][2].second});
+    if (tables[t].measure == SetMeasure::kPrecision) continue;
+    methods.push_back({MultivariateSvmMethod(true), "", ""});
+    methods.push_back({LogisticMethod(true), "", ""});
   }
   return tables;
 }
@@ -150,7 +153,7 @@ void PrintOutcome(const std::string& problem, const SetMethod& method,
                   const BinaryProblem& data, std::span<const double> cs,
                   const Outcome& outcome) {
   absl::PrintF(
-      "  %-12s %-4s C 2^%-4g %-8s %-8s %.4f %.4f %.4f %.4f  %7.2g %8.2f "
+      "  %-11s %-5s C 2^%-3g %-7s %-16s %.4f  %.4f %.4f %.4f %.4f %8.2g %7.2f "
       "%6.2f\n",
       problem, method.name(), std::log2(cs[outcome.c]), outcome.training.name,
       outcome.prediction.name, outcome.validation, outcome.test.expected,
