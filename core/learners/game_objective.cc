@@ -20,7 +20,7 @@ constexpr size_t kMaxQueryPlanes = 24;
 constexpr size_t kFewestQueryPlanes = 4;
 // Of LowerBound(): from so many steps on, and passes over them.
 constexpr int kQueryPlanesFrom = 1000;
-constexpr int kMaxPasses = 60;
+constexpr int kMaxPasses = 200;
 
 size_t Dimension(const GameTask& task) {
   return static_cast<size_t>(task.num_blocks) * task.num_features;
