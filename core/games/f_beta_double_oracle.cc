@@ -138,6 +138,10 @@ FBetaTermination FBetaDoubleOracle::Run(int max_rounds, FBetaIncumbent* best) {
   for (;;) {
     if (!EvaluatePredictor(shares.rows, best)) {
       ReturnToRound(best);
+      if (best->lo == kUnknownBound) {
+        std::swap(best->predictor, mixture_);
+        ++rounds_;
+      }
       return FBetaTermination::kStopped;
     }
     round_lo_.reset();

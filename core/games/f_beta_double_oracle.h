@@ -24,7 +24,7 @@ struct FBetaOptions {
   double beta = 1;          // Within [1e-3, 1e3].
   double tolerance = 1e-6;  // Of the gap hi - lo; within [1e-9, 1].
   int max_rounds = 1000;    // Of the double oracle; >= 0.
-  // Asked every 0.1 ms or so, less often in pivots; true ends the search. A
+  // Asked every 10 µs or so, less often in pivots; true ends the search. A
   // time limit, for instance. The predictor of a search that was stopped with
   // `rounds` is, bit for bit, that of one with as many max_rounds.
   std::function<bool()> stop = nullptr;
@@ -38,9 +38,12 @@ enum class FBetaTermination {
   kStalled,  // Rounding: no response is better, yet the gap is wider.
 };
 
+// Below all payoffs of SortedFBetaGame, which are not negative.
+inline constexpr double kUnknownBound = -1;
+
 // Best strategies known, with what they guarantee.
 struct FBetaIncumbent {
-  double lo = 0;
+  double lo = 0;  // kUnknownBound: nobody has looked.
   double hi = 0;
   SizeMarginals predictor;  // Gets >= lo against anything,
   SizeMarginals adversary;  // gives <= hi to anything.
@@ -58,7 +61,9 @@ class FBetaDoubleOracle {
   bool SolvePrefixGame();
   double prefix_value() const { return prefix_value_; }
 
-  // `best` comes in with some strategies.
+  // `best` comes in with some strategies. Stopped in the first round it gets
+  // the first equilibrium, unless its own predictor has a bound: that round
+  // counts.
   FBetaTermination Run(int max_rounds, FBetaIncumbent* best);
   // Whose predictor `best` has; 0: the one it came in with.
   int rounds() const { return rounds_; }

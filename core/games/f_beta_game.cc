@@ -77,19 +77,20 @@ void FBetaSolver::Sort(std::span<const double> potentials, double beta) {
   }
 }
 
-// Strategies of O(n): those of the closed form; where items of ψ > 1 must be
-// among the labels, {ψ > 0} of both. No payoff is below 0, none against what
-// costs nothing above 1.
+// Strategies of O(n): those of the closed form or, where more items are worth
+// calling positive than its adversary can, {ψ > 0} of both. No payoff is below
+// 0, none against that set, which costs nothing, above 1.
 void FBetaSolver::BeginSimply() {
-  best_.lo = 0;
-  if (game_.psi[0] <= 1) {
-    SolveFBetaClosedForm(game_, &closed_form_);
+  best_.lo = kUnknownBound;
+  closed_form_.value = kInfinity;
+  // The adversary's sets must all have items of ψ > 1.
+  if (game_.psi[0] <= 1) SolveFBetaClosedForm(game_, &closed_form_);
+  if (closed_form_.value <= 1) {
     best_.hi = closed_form_.value;
     best_.adversary = closed_form_.adversary;
     best_.predictor = closed_form_.predictor;
     return;
   }
-  closed_form_.value = kInfinity;
   best_.hi = 1;
   const int size = game_.num_positive;
   best_.predictor.Reset({&size, 1}, game_.num_items);
@@ -101,8 +102,7 @@ void FBetaSolver::BeginSimply() {
 // The closed form's adversary is optimal in the whole game iff its predictor
 // holds against larger sets too.
 bool FBetaSolver::TryClosedForm(double tolerance) {
-  // The adversary's sets must all have items of ψ > 1.
-  if (game_.psi[0] > 1) return false;
+  if (closed_form_.value > 1) return false;
   const SizeMarginals& p = closed_form_.predictor;
   const int n = game_.num_items;
   // Most fail against a prefix already, in O(n).
@@ -223,7 +223,7 @@ void FBetaSolver::SaveWarmStart(FBetaWarmStart* warm_start) {
 
 void FBetaSolver::FillResult(FBetaTermination termination, bool with_adversary,
                              FBetaEquilibrium* result) {
-  result->lo = best_.lo - game_.positive_sum;
+  result->lo = std::max(best_.lo, 0.0) - game_.positive_sum;
   result->hi = best_.hi - game_.positive_sum;
   result->termination = termination;
   result->rounds = searched_ ? oracle_.rounds() : 0;

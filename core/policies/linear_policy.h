@@ -27,7 +27,7 @@ struct PolicyQuery {
   // kRank: ranks to fill; 0 or more than eligible: all. kSubset: size; 0: as
   // the policy has it; more than eligible: all.
   uint32_t top_k = 0;
-  // Of an F-score game, which is solved in rounds. `stop` is asked every 0.1 ms
+  // Of an F-score game, which is solved in rounds. `stop` is asked every 10 µs
   // or so; once it says true, the best strategy known is played, and the draw
   // says how many rounds that had. `game_rounds` plays that strategy again.
   std::function<bool()> stop = nullptr;

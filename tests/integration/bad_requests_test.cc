@@ -163,6 +163,11 @@ class BadRequestsTest : public testing::Test {
     model::v1::Model ranking = RankingModel(kFeatures, 1);
     ranking.set_name("ranking");
     ASSERT_OK(deployment_.store().Publish(ranking, nullptr, {}));
+    model::v1::Model labelling = RankingModel(kFeatures, 1);
+    labelling.set_name("labelling");
+    labelling.mutable_policy()->mutable_game_subset()->set_measure(
+        model::v1::GameSubset::F_BETA);
+    ASSERT_OK(deployment_.store().Publish(labelling, nullptr, {}));
     ASSERT_OK(deployment_.StartServer(
         {"--limits.max_candidates=100", "--limits.max_features=50",
          "--limits.max_feedback_batch=3", "--limits.max_message_bytes=65536"}));
@@ -201,6 +206,17 @@ class BadRequestsTest : public testing::Test {
     return stub_->Rank(&context, request, &response);
   }
 
+  grpc::Status Label(const v1::DecisionContext& decision,
+                     std::optional<uint32_t> k) {
+    grpc::ClientContext context;
+    v1::LabelRequest request;
+    v1::LabelResponse response;
+    *request.mutable_context() = decision;
+    request.mutable_context()->set_model("labelling");
+    if (k.has_value()) request.set_k(*k);
+    return stub_->Label(&context, request, &response);
+  }
+
   grpc::Status ReportShown(const v1::ReportShownRequest& request) {
     grpc::ClientContext context;
     v1::ReportShownResponse response;
@@ -225,7 +241,7 @@ class BadRequestsTest : public testing::Test {
   std::unique_ptr<v1::Ranking::Stub> stub_;
 };
 
-TEST_F(BadRequestsTest, BadContextsOfSelectAndRank) {
+TEST_F(BadRequestsTest, BadContextsOfEveryDecision) {
   std::vector<BadContext> all = BadDenseContexts();
   for (BadContext& bad : BadSparseContexts()) all.push_back(std::move(bad));
   for (const BadContext& bad : all) {
@@ -235,6 +251,7 @@ TEST_F(BadRequestsTest, BadContextsOfSelectAndRank) {
     ExpectRefused(Select(context), bad.code, bad.message_parts);
     if (bad.name != "UnknownModel") {
       ExpectRefused(Rank(context, std::nullopt), bad.code, bad.message_parts);
+      ExpectRefused(Label(context, std::nullopt), bad.code, bad.message_parts);
     }
   }
   ExpectNothingLogged();
@@ -246,6 +263,17 @@ TEST_F(BadRequestsTest, TopKOutOfRange) {
                 {"top_k", "0", "[1, 3]"});
   ExpectRefused(Rank(GoodContext(), 4), StatusCode::INVALID_ARGUMENT,
                 {"top_k", "4", "[1, 3]"});
+  ExpectNothingLogged();
+}
+
+TEST_F(BadRequestsTest, SubsetSizeOutOfRange) {
+  ExpectRefused(Label(GoodContext(), 0), StatusCode::INVALID_ARGUMENT,
+                {"k = 0", "[1, 3]"});
+  ExpectRefused(Label(GoodContext(), 4), StatusCode::INVALID_ARGUMENT,
+                {"k = 4", "[1, 3]"});
+  // An F-score game has the size that it finds right.
+  ExpectRefused(Label(GoodContext(), 2), StatusCode::INVALID_ARGUMENT,
+                {"k = 2", "must be unset", "labelling"});
   ExpectNothingLogged();
 }
 
