@@ -12,42 +12,10 @@
 #include "absl/status/statusor.h"
 #include "core/base/random.h"
 #include "core/data/action.h"
-#include "core/games/f_beta_game.h"
-#include "core/games/precision_game.h"
-#include "core/games/ranking_game.h"
-#include "core/games/sized_set_sampler.h"
-#include "core/games/slot_sampler.h"
-#include "core/policies/sized_subset.h"
+#include "core/policies/distribution_scratch.h"
 #include "sortition/model/v1/model.pb.h"
 
 namespace sortition {
-
-// Buffers reused between calls by one thread: no allocation when warm.
-struct DistributionScratch {
-  // log Σ exp(l) over a set as reference + excess, the reference one of its
-  // largest logits l: the difference to another logit keeps full precision
-  // however large the logits are.
-  struct LogSum {
-    double reference = 0;
-    double excess = 0;
-  };
-  std::vector<double> values;
-  std::vector<double> conditionals;
-  std::vector<uint8_t> taken;
-  std::vector<LogSum> log_sums;
-  // Of games.
-  RankingGame game;
-  RankingEquilibrium equilibrium;
-  std::vector<double> others;
-  std::vector<uint32_t> block_begins;
-  SlotSampler slots;
-  SizedSubset sized_subset;
-  PrecisionGame precision_game;
-  FBetaSolver f_beta_game;
-  FBetaEquilibrium f_beta;
-  std::vector<SizedSets> sizes;
-  SizedSetSampler sets;
-};
 
 // What is drawn from: m >= 1 finite scores, not yet multiplied by the inverse
 // temperature. Views; top_k in [1, m] for rankings; of subsets the size asked

@@ -1,0 +1,42 @@
+#pragma once
+// What the distributions of core/policies/action_distribution.h work in.
+#include <cstdint>
+#include <vector>
+
+#include "core/games/f_beta_game.h"
+#include "core/games/precision_game.h"
+#include "core/games/ranking_game.h"
+#include "core/games/sized_set_sampler.h"
+#include "core/games/slot_sampler.h"
+#include "core/policies/sized_subset.h"
+
+namespace sortition {
+
+// Buffers reused between calls by one thread: no allocation when warm.
+struct DistributionScratch {
+  // log Σ exp(l) over a set as reference + excess, the reference one of its
+  // largest logits l: the difference to another logit keeps full precision
+  // however large the logits are.
+  struct LogSum {
+    double reference = 0;
+    double excess = 0;
+  };
+  std::vector<double> values;
+  std::vector<double> conditionals;
+  std::vector<uint8_t> taken;
+  std::vector<LogSum> log_sums;
+  // Of games.
+  RankingGame game;
+  RankingEquilibrium equilibrium;
+  std::vector<double> others;
+  std::vector<uint32_t> block_begins;
+  SlotSampler slots;
+  SizedSubset sized_subset;
+  PrecisionGame precision_game;
+  FBetaSolver f_beta_game;
+  FBetaEquilibrium f_beta;
+  std::vector<SizedSets> sizes;
+  SizedSetSampler sets;
+};
+
+}  // namespace sortition
