@@ -110,9 +110,8 @@ class UnaryCall final : public CompletionEvent {
     method_->metrics->Record(
         status.code(),
         static_cast<double>(absl::GetCurrentTimeNanos() - start) * 1e-9);
-    // One huge request should not hold its memory for ever.
-    constexpr size_t kKeptBytes = 1 << 20;
-    if (request_bytes > kKeptBytes) request_ = Request();
+    // One huge request, above 1 MiB, should not hold its memory for ever.
+    if (request_bytes > 1 << 20) request_ = Request();
   }
 
   absl::Status Handle() {
@@ -123,14 +122,12 @@ class UnaryCall final : public CompletionEvent {
           "server is draining: it shuts down, ask another one");
     }
     const gpr_timespec deadline = context_->raw_deadline();
-    if (gpr_time_cmp(deadline, gpr_now(deadline.clock_type)) < 0) {
+    const auto left = gpr_time_sub(deadline, gpr_now(deadline.clock_type));
+    if (left.tv_sec < 0) {
       return absl::DeadlineExceededError(
           "deadline passed before the request was taken up; not decided");
     }
-    queue_->scratch.seconds_left =
-        gpr_timespec_to_micros(
-            gpr_time_sub(deadline, gpr_now(deadline.clock_type))) *
-        1e-6;
+    queue_->scratch.seconds_left = 1e-6 * gpr_timespec_to_micros(left);
     grpc::ProtoBufferReader reader(&payload_);
     if (!reader.status().ok() || !request_.ParseFromZeroCopyStream(&reader)) {
       return absl::InvalidArgumentError(absl::StrCat(

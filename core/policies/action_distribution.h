@@ -43,12 +43,10 @@ struct GameBounds {
 struct Draw {
   Action action;
   double log_propensity = 0;
-  // kRank: of each rank given those above; their sum is log_propensity, up to
-  // rounding.
+  // kRank: of each rank given those above; they sum to log_propensity, rounded.
   std::vector<double> conditional_log_propensities;
-  // Of a game that was stopped: the rounds it had.
-  std::optional<uint32_t> game_rounds;
-  // Of a game, where asked for or searched; not touched by policies without.
+  std::optional<uint32_t> game_rounds;  // Of a game that was stopped.
+  // Where asked for or searched; not touched by policies without a game.
   std::optional<GameBounds> game;
 };
 
