@@ -40,7 +40,9 @@ absl::StatusOr<std::vector<Target>> Run() {
         "--optdigits, --adult or --letor must name a directory of data");
   }
   std::vector<Target> targets;
-  if (has_table3) ASSIGN_OR_RETURN(targets, RunTable3(table3));
+  if (has_table3) {
+    ASSIGN_OR_RETURN(targets, RunTable3(table3));
+  }
   if (!table4.letor.empty()) {
     ASSIGN_OR_RETURN(std::vector<Target> more, RunTable4(table4));
     targets.insert(targets.end(), std::make_move_iterator(more.begin()),

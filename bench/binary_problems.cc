@@ -21,9 +21,9 @@ constexpr uint32_t kMaxPixel = 16;
 constexpr uint32_t kAdultFeatures = 123;
 
 // Labels are digits.
-absl::StatusOr<LabelledItems> ReadDigits(const std::string& path) {
+absl::StatusOr<BinaryItems> ReadDigits(const std::string& path) {
   ASSIGN_OR_RETURN(const std::string text, ReadFile(path));
-  LabelledItems items;
+  BinaryItems items;
   items.num_features = kPixels + 1;
   for (const absl::string_view line :
        absl::StrSplit(text, '\n', absl::SkipWhitespace())) {
@@ -49,15 +49,15 @@ absl::StatusOr<LabelledItems> ReadDigits(const std::string& path) {
   return items;
 }
 
-LabelledItems DigitAgainstRest(const LabelledItems& digits, uint32_t digit) {
-  LabelledItems items = digits;
+BinaryItems DigitAgainstRest(const BinaryItems& digits, uint32_t digit) {
+  BinaryItems items = digits;
   for (uint32_t& label : items.labels) label = label == digit ? 1 : 0;
   return items;
 }
 
-absl::StatusOr<LabelledItems> ReadSigns(const std::string& path) {
+absl::StatusOr<BinaryItems> ReadSigns(const std::string& path) {
   ASSIGN_OR_RETURN(const std::string text, ReadFile(path));
-  LabelledItems items;
+  BinaryItems items;
   items.num_features = kAdultFeatures + 1;
   std::vector<SvmlightFeature> features;
   const auto parse = [&](absl::string_view bytes,
@@ -91,9 +91,9 @@ absl::StatusOr<LabelledItems> ReadSigns(const std::string& path) {
   return items;
 }
 
-LabelledItems Select(const LabelledItems& items,
-                     std::span<const uint32_t> indexes) {
-  LabelledItems selected;
+BinaryItems Select(const BinaryItems& items,
+                   std::span<const uint32_t> indexes) {
+  BinaryItems selected;
   selected.num_features = items.num_features;
   for (const uint32_t i : indexes) {
     const auto row =
@@ -107,15 +107,15 @@ LabelledItems Select(const LabelledItems& items,
 
 }  // namespace
 
-size_t LabelledItems::num_positives() const {
+size_t BinaryItems::num_positives() const {
   return static_cast<size_t>(std::count(labels.begin(), labels.end(), 1u));
 }
 
 absl::StatusOr<std::vector<BinaryProblem>> ReadOptdigits(
     const std::string& directory) {
-  ASSIGN_OR_RETURN(const LabelledItems train,
+  ASSIGN_OR_RETURN(const BinaryItems train,
                    ReadDigits(absl::StrCat(directory, "/optdigits.tra")));
-  ASSIGN_OR_RETURN(const LabelledItems test,
+  ASSIGN_OR_RETURN(const BinaryItems test,
                    ReadDigits(absl::StrCat(directory, "/optdigits.tes")));
   std::vector<BinaryProblem> problems;
   for (uint32_t digit = 0; digit < kDigits; ++digit) {
@@ -132,7 +132,7 @@ absl::StatusOr<BinaryProblem> ReadAdult(const std::string& directory) {
   return problem;
 }
 
-HoldOut HoldOutThird(const LabelledItems& items, uint64_t seed) {
+HoldOut HoldOutThird(const BinaryItems& items, uint64_t seed) {
   std::vector<uint32_t> order(items.size());
   std::iota(order.begin(), order.end(), 0u);
   RandomSequence random(SeedKey(seed));

@@ -11,7 +11,7 @@
 namespace sortition {
 
 // n items, each with d features of which the last is constantly 1, and a label.
-struct LabelledItems {
+struct BinaryItems {
   uint32_t num_features = 0;
   std::vector<float> features;   // Row-major, n × d.
   std::vector<uint32_t> labels;  // 0 or 1.
@@ -24,8 +24,8 @@ struct LabelledItems {
 };
 
 struct BinaryProblem {
-  LabelledItems train;
-  LabelledItems test;
+  BinaryItems train;
+  BinaryItems test;
 };
 
 // Ten problems, each digit against the rest: optdigits.tra and optdigits.tes in
@@ -37,9 +37,9 @@ absl::StatusOr<BinaryProblem> ReadAdult(const std::string& directory);
 
 // A fixed random third of the items, and the others.
 struct HoldOut {
-  LabelledItems train;
-  LabelledItems validation;
+  BinaryItems train;
+  BinaryItems validation;
 };
-HoldOut HoldOutThird(const LabelledItems& items, uint64_t seed);
+HoldOut HoldOutThird(const BinaryItems& items, uint64_t seed);
 
 }  // namespace sortition

@@ -202,7 +202,7 @@ double PeakMebibytes() {
 }
 
 // All test items as one game with potentials theta·x.
-absl::Status PlayAdult(const LabelledItems& items, const Eigen::VectorXd& theta,
+absl::Status PlayAdult(const BinaryItems& items, const Eigen::VectorXd& theta,
                        const std::string& name, std::vector<Target>* targets) {
   std::vector<double> psi(items.size());
   for (uint32_t i = 0; i < psi.size(); ++i) {
@@ -228,7 +228,7 @@ absl::Status PlayAdult(const LabelledItems& items, const Eigen::VectorXd& theta,
 }
 
 // What bounds F1 there: linear scores that know the answers.
-absl::Status PrintCeiling(const LabelledItems& test) {
+absl::Status PrintCeiling(const BinaryItems& test) {
   const std::vector<double> cs = {1};
   ASSIGN_OR_RETURN(
       const std::vector<Eigen::VectorXd> path,

@@ -34,12 +34,12 @@ std::span<const double> ToSpan(const Eigen::VectorXd& vector) {
   return {vector.data(), static_cast<size_t>(vector.size())};
 }
 
-std::vector<uint8_t> Labels(const LabelledItems& items) {
+std::vector<uint8_t> Labels(const BinaryItems& items) {
   return {items.labels.begin(), items.labels.end()};
 }
 
 std::vector<double> Scores(const Eigen::VectorXd& theta,
-                           const LabelledItems& items) {
+                           const BinaryItems& items) {
   std::vector<uint32_t> indexes(items.size());
   std::iota(indexes.begin(), indexes.end(), 0u);
   std::vector<double> scores(items.size());
@@ -60,14 +60,14 @@ std::vector<Variant> SizeVariants(SetMeasure measure) {
   return {{"k = P", 1}, {"k = P/2", 0.5}};
 }
 
-size_t KOf(const LabelledItems& items, const Variant& variant) {
+size_t KOf(const BinaryItems& items, const Variant& variant) {
   return std::max<size_t>(
       1, static_cast<size_t>(variant.value *
                              static_cast<double>(items.num_positives())));
 }
 
 // The k best items, or those of positive score.
-double Deterministic(const Eigen::VectorXd& theta, const LabelledItems& items,
+double Deterministic(const Eigen::VectorXd& theta, const BinaryItems& items,
                      SetMeasure measure) {
   const MultivariateLoss loss = LossOf(measure, HalfOfPositives(items));
   return MeasureOf(loss, PredictLabels(loss, Scores(theta, items)),
@@ -77,8 +77,8 @@ double Deterministic(const Eigen::VectorXd& theta, const LabelledItems& items,
 // θ shifted, by its constant feature, to the variant's share of positive
 // scores.
 Eigen::VectorXd WithShare(const Eigen::VectorXd& theta,
-                          const LabelledItems& items, const Variant& variant,
-                          const LabelledItems& trained) {
+                          const BinaryItems& items, const Variant& variant,
+                          const BinaryItems& trained) {
   if (variant.share == 0) return theta;
   const double rate = static_cast<double>(trained.num_positives()) /
                       static_cast<double>(trained.size());
@@ -109,14 +109,12 @@ std::vector<Variant> ShareVariants(SetMeasure measure) {
 class WholeGame {
  public:
   static absl::StatusOr<std::unique_ptr<WholeGame>> Create(
-      const LabelledItems& items, SetMeasure measure, size_t k) {
+      const BinaryItems& items, SetMeasure measure, size_t k) {
     GameOptions options;
     options.set_measure(measure == SetMeasure::kF1 ? GameOptions::F_BETA
                                                    : GameOptions::PRECISION);
     options.set_k(static_cast<uint32_t>(k));
-    options.set_game_tolerance(kGameTolerance);
-    options.set_game_rounds(kMaxRounds);
-    const GameQuery query{items.view(), items.labels};
+    const GameQuery query = {items.view(), items.labels};
     ASSIGN_OR_RETURN(GameTask task, MakeGameTask({&query, 1}, options));
     return std::unique_ptr<WholeGame>(new WholeGame(query, std::move(task)));
   }
@@ -128,7 +126,7 @@ class WholeGame {
   absl::Status Evaluate(const Eigen::VectorXd& theta, RiskPlane* plane) {
     GameSums sums;
     sums.moments.assign(static_cast<size_t>(theta.size()), 0);
-    RETURN_IF_ERROR(game_.Add(query_, ToSpan(theta), 0, nullptr, &sums));
+    RETURN_IF_ERROR(game_.Add(query_, ToSpan(theta), Rules(), &sums));
     plane->value = -sums.lower;
     plane->offset = -sums.score;
     plane->slope =
@@ -136,12 +134,17 @@ class WholeGame {
     return absl::OkStatus();
   }
   absl::StatusOr<double> ExpectedScore(const Eigen::VectorXd& theta) {
-    return game_.ExpectedScore(query_, ToSpan(theta), nullptr);
+    return game_.ExpectedScore(query_, ToSpan(theta), Rules());
   }
 
  private:
   WholeGame(const GameQuery& query, GameTask task)
       : query_(query), task_(std::move(task)), game_(task_) {}
+
+  QueryRules Rules() const {
+    return {.discounts = task_.DiscountsOf(0),
+            .effort = {.tolerance = kGameTolerance, .max_rounds = kMaxRounds}};
+  }
 
   const GameQuery query_;
   const GameTask task_;
@@ -169,7 +172,7 @@ class PredictionGame : public SetMethod {
   }
 
   absl::StatusOr<std::vector<Eigen::VectorXd>> Train(
-      const LabelledItems& items, SetMeasure measure, const Variant& variant,
+      const BinaryItems& items, SetMeasure measure, const Variant& variant,
       std::span<const double> cs, double* gap) const override {
     ASSIGN_OR_RETURN(const auto game,
                      WholeGame::Create(items, measure, KOf(items, variant)));
@@ -198,10 +201,10 @@ class PredictionGame : public SetMethod {
     return path;
   }
 
-  absl::StatusOr<SetQuality> Judge(
-      const Eigen::VectorXd& theta, const LabelledItems& items,
-      SetMeasure measure, const Variant& variant,
-      const LabelledItems& trained) const override {
+  absl::StatusOr<SetQuality> Judge(const Eigen::VectorXd& theta,
+                                   const BinaryItems& items, SetMeasure measure,
+                                   const Variant& variant,
+                                   const BinaryItems& trained) const override {
     ASSIGN_OR_RETURN(const auto game,
                      WholeGame::Create(items, measure, HalfOfPositives(items)));
     const Eigen::VectorXd played = Played(theta, items, variant, trained);
@@ -226,7 +229,7 @@ class Svm : public SetMethod {
   }
 
   absl::StatusOr<std::vector<Eigen::VectorXd>> Train(
-      const LabelledItems& items, SetMeasure measure, const Variant& variant,
+      const BinaryItems& items, SetMeasure measure, const Variant& variant,
       std::span<const double> cs, double* gap) const override {
     OneSlackOptions options;
     options.set_gap_tolerance(kGapTolerance);
@@ -246,10 +249,10 @@ class Svm : public SetMethod {
     return path;
   }
 
-  absl::StatusOr<SetQuality> Judge(
-      const Eigen::VectorXd& theta, const LabelledItems& items,
-      SetMeasure measure, const Variant& variant,
-      const LabelledItems& trained) const override {
+  absl::StatusOr<SetQuality> Judge(const Eigen::VectorXd& theta,
+                                   const BinaryItems& items, SetMeasure measure,
+                                   const Variant& variant,
+                                   const BinaryItems& trained) const override {
     const double measured = Deterministic(
         WithShare(theta, items, variant, trained), items, measure);
     return SetQuality{measured, measured, Deterministic(theta, items, measure)};
@@ -267,7 +270,7 @@ class Logistic : public Svm {
     return {{"", 0}};
   }
 
-  absl::StatusOr<std::vector<Eigen::VectorXd>> Train(const LabelledItems& items,
+  absl::StatusOr<std::vector<Eigen::VectorXd>> Train(const BinaryItems& items,
                                                      SetMeasure, const Variant&,
                                                      std::span<const double> cs,
                                                      double*) const override {
@@ -299,14 +302,14 @@ std::unique_ptr<SetMethod> LogisticMethod(bool with_share) {
   return std::make_unique<Logistic>(with_share);
 }
 
-Eigen::VectorXd Played(const Eigen::VectorXd& theta, const LabelledItems& items,
-                       const Variant& variant, const LabelledItems& trained) {
+Eigen::VectorXd Played(const Eigen::VectorXd& theta, const BinaryItems& items,
+                       const Variant& variant, const BinaryItems& trained) {
   return variant.value * static_cast<double>(trained.size()) /
          static_cast<double>(items.size()) *
          WithShare(theta, items, variant, trained);
 }
 
-double BestF1(const Eigen::VectorXd& theta, const LabelledItems& items) {
+double BestF1(const Eigen::VectorXd& theta, const BinaryItems& items) {
   const std::vector<double> scores = Scores(theta, items);
   std::vector<uint32_t> order(items.size());
   std::iota(order.begin(), order.end(), 0u);
@@ -324,7 +327,7 @@ double BestF1(const Eigen::VectorXd& theta, const LabelledItems& items) {
   return best;
 }
 
-size_t HalfOfPositives(const LabelledItems& items) {
+size_t HalfOfPositives(const BinaryItems& items) {
   return std::max<size_t>(1, items.num_positives() / 2);
 }
 

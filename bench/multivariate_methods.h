@@ -45,13 +45,13 @@ class SetMethod {
   // θ for each C of `cs`, ascending; what is minimised has weight C beside
   // ‖θ‖² / 2. The widest proved gap goes to `gap`, where there is one.
   virtual absl::StatusOr<std::vector<Eigen::VectorXd>> Train(
-      const LabelledItems& items, SetMeasure measure, const Variant& variant,
+      const BinaryItems& items, SetMeasure measure, const Variant& variant,
       std::span<const double> cs, double* gap) const = 0;
   // `trained`: the items that θ was trained on.
   virtual absl::StatusOr<SetQuality> Judge(
-      const Eigen::VectorXd& theta, const LabelledItems& items,
+      const Eigen::VectorXd& theta, const BinaryItems& items,
       SetMeasure measure, const Variant& variant,
-      const LabelledItems& trained) const = 0;
+      const BinaryItems& trained) const = 0;
 };
 
 std::unique_ptr<SetMethod> PredictionGameMethod();
@@ -60,13 +60,13 @@ std::unique_ptr<SetMethod> MultivariateSvmMethod(bool with_share = false);
 std::unique_ptr<SetMethod> LogisticMethod(bool with_share = false);
 
 // θ with which the game is played.
-Eigen::VectorXd Played(const Eigen::VectorXd& theta, const LabelledItems& items,
-                       const Variant& variant, const LabelledItems& trained);
+Eigen::VectorXd Played(const Eigen::VectorXd& theta, const BinaryItems& items,
+                       const Variant& variant, const BinaryItems& trained);
 
 // F1 of the set that is best for it among those of the highest scores: what
 // nobody can know without the labels.
-double BestF1(const Eigen::VectorXd& theta, const LabelledItems& items);
+double BestF1(const Eigen::VectorXd& theta, const BinaryItems& items);
 // The k of a measure on those items.
-size_t HalfOfPositives(const LabelledItems& items);
+size_t HalfOfPositives(const BinaryItems& items);
 
 }  // namespace sortition

@@ -152,7 +152,7 @@ INSTANTIATE_TEST_SUITE_P(
                          {"--game.measure=PRECISION", "--game.k=3"},
                          {"--k=3"}},
                     Loop{"FBeta", "label", {"--game.measure=F_BETA"}, {}}),
-    [](const auto& info) { return info.param.name; });
+    [](const auto& loop) { return loop.param.name; });
 
 }  // namespace
 }  // namespace sortition

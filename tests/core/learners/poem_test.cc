@@ -277,10 +277,11 @@ TEST(DefaultClipTest, IsTheRatioOfPercentilesWithinItsRange) {
 
 TEST(LearnersTest, ListsEveryLearner) {
   const std::vector<LearnerInfo> learners = ListLearners();
-  ASSERT_EQ(learners.size(), 3);
+  ASSERT_EQ(learners.size(), 4);
   EXPECT_EQ(learners[0].name, "poem");
-  EXPECT_EQ(learners[1].name, "logistic");
-  EXPECT_EQ(learners[2].name, "labels");
+  EXPECT_EQ(learners[1].name, "mpg");
+  EXPECT_EQ(learners[2].name, "logistic");
+  EXPECT_EQ(learners[3].name, "labels");
 }
 
 }  // namespace
