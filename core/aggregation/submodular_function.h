@@ -7,8 +7,7 @@
 // orders x, and small where x hardly tells items apart.
 //
 // Where f separates pairs in both directions, d is twice what eq. 14 and rows
-// 1 and 5 of table 1 print: f̂ counts an inverted pair once, <x, h_σ> once more
-// (tests/core/aggregation/submodular_function_test.cc).
+// 1 and 5 of table 1 print: f̂ counts an inverted pair once, <x, h_σ> once more.
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -64,8 +63,7 @@ class CardinalityFunction : public SubmodularFunction {
   static std::unique_ptr<CardinalityFunction> Dcg(size_t num_items,
                                                   size_t cutoff);
   // 1 unless S is empty or everything: what the first and the last item lack
-  // of max x - min x. Table 1 prints two divergences for it; row 7's is less,
-  // even 0 where σ is x's order reversed.
+  // of max x - min x (table 1, row 6; row 7 prints less for the same f).
   static std::unique_ptr<CardinalityFunction> Ends(size_t num_items);
 
   std::span<const double> increments() const { return increments_; }
