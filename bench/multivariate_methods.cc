@@ -25,10 +25,10 @@ constexpr uint32_t kMaxIterations = 200;
 // Of F-score games and what is learned by them: potentials that are being
 // learned are where games of thousands of items are hard; a tenth of it takes
 // seconds to minutes a game.
-constexpr double kGameTolerance = 1e-2;
+constexpr double kGameTolerance = 2e-3;
 constexpr uint32_t kMaxRounds = 8;
-constexpr double kGameGapTolerance = 1.5e-2;
-constexpr uint32_t kMaxGameIterations = 50;
+constexpr double kGameGapTolerance = 4e-3;
+constexpr uint32_t kMaxGameIterations = 100;
 
 std::span<const double> ToSpan(const Eigen::VectorXd& vector) {
   return {vector.data(), static_cast<size_t>(vector.size())};
