@@ -40,6 +40,12 @@ struct GameBounds {
   uint32_t rounds = 0;  // Of the double oracle.
 };
 
+// Its own, or else the caller's.
+inline DistributionScratch& ScratchOf(const ScoredCandidates& candidates,
+                                      DistributionScratch* local) {
+  return candidates.scratch != nullptr ? *candidates.scratch : *local;
+}
+
 struct Draw {
   Action action;
   double log_propensity = 0;

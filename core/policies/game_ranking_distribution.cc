@@ -24,11 +24,6 @@ constexpr size_t kRanksAtHand = 1024;
 constexpr uint32_t kPart = 0;
 constexpr uint32_t kFirstBlock = 1;
 
-DistributionScratch& ScratchOf(const ScoredCandidates& candidates,
-                               DistributionScratch* local) {
-  return candidates.scratch != nullptr ? *candidates.scratch : *local;
-}
-
 absl::StatusOr<Discounts> MakeDiscounts(const GameRanking& game) {
   const uint32_t cutoff = game.cutoff();
   if (game.discount() != GameRanking::DCG &&

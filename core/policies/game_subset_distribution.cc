@@ -28,11 +28,6 @@ constexpr double kMaxFBetaPotential = 1e9;
 constexpr uint32_t kPart = 0;
 constexpr uint32_t kFirstBlock = 1;
 
-DistributionScratch& ScratchOf(const ScoredCandidates& candidates,
-                               DistributionScratch* local) {
-  return candidates.scratch != nullptr ? *candidates.scratch : *local;
-}
-
 template <typename T>
 absl::Status CheckField(absl::string_view field, T value, T lowest, T highest,
                         absl::string_view or_else = "") {

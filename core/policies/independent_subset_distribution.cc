@@ -20,11 +20,6 @@ constexpr uint32_t kMaxSize = 1'000'000;
 constexpr uint32_t kPart = 0;
 constexpr uint32_t kFirstBlock = 1;
 
-DistributionScratch& ScratchOf(const ScoredCandidates& candidates,
-                               DistributionScratch* local) {
-  return candidates.scratch != nullptr ? *candidates.scratch : *local;
-}
-
 // σ(l) for both signs of l, given exp(-|l|).
 double Sigmoid(bool positive, double exp_minus_size) {
   return (positive ? 1 : exp_minus_size) / (1 + exp_minus_size);

@@ -150,8 +150,7 @@ void RankingDistribution::Sample(const ScoredCandidates& candidates,
                                  const CounterRandom& random,
                                  Draw* draw) const {
   DistributionScratch local;
-  DistributionScratch& scratch =
-      candidates.scratch != nullptr ? *candidates.scratch : local;
+  DistributionScratch& scratch = ScratchOf(candidates, &local);
   const size_t m = candidates.scores.size();
   DCHECK(candidates.top_k >= 1 && candidates.top_k <= m);
   std::vector<double>& keys = scratch.values;
@@ -175,8 +174,7 @@ void RankingDistribution::Sample(const ScoredCandidates& candidates,
 double RankingDistribution::LogPropensity(
     const ScoredCandidates& candidates, std::span<const int32_t> action) const {
   DistributionScratch local;
-  DistributionScratch& scratch =
-      candidates.scratch != nullptr ? *candidates.scratch : local;
+  DistributionScratch& scratch = ScratchOf(candidates, &local);
   if (!MarkTaken(candidates, action, &scratch.taken)) return -HUGE_VAL;
   return Propensity(candidates, action, &scratch, &scratch.conditionals);
 }
@@ -185,8 +183,7 @@ void RankingDistribution::ConditionalLogPropensities(
     const ScoredCandidates& candidates, std::span<const int32_t> action,
     std::vector<double>* conditionals) const {
   DistributionScratch local;
-  DistributionScratch& scratch =
-      candidates.scratch != nullptr ? *candidates.scratch : local;
+  DistributionScratch& scratch = ScratchOf(candidates, &local);
   CHECK(MarkTaken(candidates, action, &scratch.taken));
   Propensity(candidates, action, &scratch, conditionals);
 }
@@ -200,8 +197,7 @@ double RankingDistribution::LogPropensityGradient(
     std::span<double> score_gradient, double* abstain_gradient) const {
   DCHECK(score_gradient.size() == candidates.scores.size());
   DistributionScratch local;
-  DistributionScratch& scratch =
-      candidates.scratch != nullptr ? *candidates.scratch : local;
+  DistributionScratch& scratch = ScratchOf(candidates, &local);
   *abstain_gradient = 0;
   std::fill(score_gradient.begin(), score_gradient.end(), 0);
   if (!MarkTaken(candidates, action, &scratch.taken)) return -HUGE_VAL;
