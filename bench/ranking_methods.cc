@@ -30,6 +30,10 @@ std::vector<double> Grid() {
   return grid;
 }
 
+double LambdaOf(double c, size_t num_queries) {
+  return 1 / (c * static_cast<double>(num_queries));
+}
+
 std::vector<double> ToVector(const Eigen::VectorXd& vector) {
   return {vector.begin(), vector.end()};
 }
@@ -72,9 +76,9 @@ RankingMethod RankSvm(const std::string& name,
     for (const double c : Grid()) {
       RankSvmOptions options;
       options.set_weighting(weighting);
-      options.set_lambda(1 / (c * static_cast<double>(queries.size())));
-      ASSIGN_OR_RETURN(const RankSvmResult result,
-                       TrainRankSvm(queries, options));
+      ASSIGN_OR_RETURN(
+          const RankSvmResult result,
+          TrainRankSvm(queries, LambdaOf(c, queries.size()), options));
       rankers.push_back(
           {.c = c,
            .weights = result.weights,
@@ -92,9 +96,9 @@ RankingMethod ListNet(const std::string& name, ListNetOptions::Target target) {
     for (const double c : Grid()) {
       ListNetOptions options;
       options.set_target(target);
-      options.set_lambda(1 / (c * static_cast<double>(queries.size())));
-      ASSIGN_OR_RETURN(const ListNetResult result,
-                       TrainListNet(queries, options));
+      ASSIGN_OR_RETURN(
+          const ListNetResult result,
+          TrainListNet(queries, LambdaOf(c, queries.size()), options));
       rankers.push_back({.c = c, .weights = result.weights});
     }
     return rankers;
@@ -105,10 +109,8 @@ RankingMethod ListNet(const std::string& name, ListNetOptions::Target target) {
 absl::StatusOr<Rankers> FitRegressions(std::span<const GameQuery> queries) {
   Rankers rankers;
   for (const double c : Grid()) {
-    config::v1::RegressionOptions options;
-    options.set_l2(1 / c);
     ASSIGN_OR_RETURN(const RegressionResult result,
-                     FitRelevance(queries, options));
+                     FitRelevance(queries, 1 / c));
     rankers.push_back({.c = c, .weights = result.weights});
   }
   return rankers;

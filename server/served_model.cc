@@ -109,8 +109,12 @@ std::string PolicyName(const model::v1::Policy& policy) {
       return "game_subset";
     case model::v1::Policy::kIndependentSubset:
       return "independent_subset";
+    case model::v1::Policy::kBoltzmannRanking:
+      return "boltzmann_ranking";
     case model::v1::Policy::kIndependentLabels:
       return "independent_labels";
+    case model::v1::Policy::kLabelChain:
+      return "label_chain";
     case model::v1::Policy::KIND_NOT_SET:
       break;
   }

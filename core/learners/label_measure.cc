@@ -18,6 +18,10 @@ std::string LabelMeasure::Name() const {
       });
       return absl::StrCat(graded ? "graded " : "", "DCG", at);
     }
+    case Kind::kGain:
+      return "gain";
+    case Kind::kAccuracy:
+      return "accuracy";
     case Kind::kFBeta:
       break;
   }
@@ -33,6 +37,13 @@ double FBeta(double beta, double size, double num_positives, double hits) {
 double EvaluateAction(const LabelMeasure& measure,
                       std::span<const uint32_t> relevances,
                       std::span<const int32_t> action) {
+  if (measure.kind == LabelMeasure::Kind::kAccuracy) {
+    size_t right = 0;
+    for (size_t i = 0; i < action.size(); ++i) {
+      right += static_cast<uint32_t>(action[i]) == relevances[i] ? 1 : 0;
+    }
+    return static_cast<double>(right) / static_cast<double>(relevances.size());
+  }
   double sum = 0;
   for (size_t rank = 0; rank < action.size(); ++rank) {
     if (measure.kind != LabelMeasure::Kind::kFBeta && measure.k > 0 &&
@@ -46,7 +57,10 @@ double EvaluateAction(const LabelMeasure& measure,
                : gain;
   }
   if (measure.kind == LabelMeasure::Kind::kPrecision) return sum / measure.k;
-  if (measure.kind == LabelMeasure::Kind::kDcg) return sum;
+  if (measure.kind == LabelMeasure::Kind::kDcg ||
+      measure.kind == LabelMeasure::Kind::kGain) {
+    return sum;
+  }
   double num_positives = 0;
   for (const uint32_t relevance : relevances) {
     num_positives += measure.gains[relevance];

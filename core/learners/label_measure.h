@@ -15,6 +15,8 @@ struct LabelMeasure {
     kPrecision,  // Relevant ones among the first k, or in a set of k; over k.
     kDcg,        // Σ gain / log2(rank + 2) over the first k ranks; k = 0: all.
     kFBeta,      // Of a set; 1 where it is empty and nothing is relevant.
+    kGain,       // Of the candidate that is selected; 0 of none.
+    kAccuracy,   // Share of the items that are given their label.
   };
   Kind kind = Kind::kDcg;
   uint32_t k = 0;
@@ -22,13 +24,14 @@ struct LabelMeasure {
   // [relevance]: what a label counts, within [0, 1]; 0 or 1 but for graded DCG.
   std::vector<double> gains = {};
 
-  // For people: "P@5", "DCG", "graded DCG@10", "F1".
+  // For people: "P@5", "DCG", "graded DCG@10", "F1", "gain", "accuracy".
   std::string Name() const;
 };
 
-// Of a ranking (kRank) or a subset (kSubset) of the items, in document_indexes,
-// given their relevances. Requires relevances below gains.size(); kRank for
-// kDcg, kSubset for kFBeta.
+// Of a ranking (kRank), a subset (kSubset) or a selection (kSelect) of the
+// items, in document_indexes, given their relevances; for kAccuracy of a label
+// for each item. Requires relevances below gains.size() but for kAccuracy;
+// kRank for kDcg, kSubset for kFBeta, kSelect for kGain.
 double EvaluateAction(const LabelMeasure& measure,
                       std::span<const uint32_t> relevances,
                       std::span<const int32_t> action);

@@ -38,7 +38,8 @@ struct LabelledPoint {
   double objective = 0;
   std::optional<double> dual_bound;  // The minimum is not below it.
   uint32_t passes = 0;               // Over the training queries.
-  double validation = 0;  // Mean measure in expectation, higher is better.
+  double validation = 0;             // Mean measure, higher is better.
+  std::string setting = {};          // Of the grid beside lambda, for people.
   std::string termination;
 };
 
@@ -58,10 +59,12 @@ struct LabelledResult {
 
 // What the caller says of the policy.
 struct LabelledPolicyTask {
-  ActionKind action_kind = ActionKind::kRank;  // kRank or kSubset.
+  ActionKind action_kind = ActionKind::kRank;
+  double inverse_temperature = 1;
   double uniform_mixture = 0;
   double threshold = 0;  // Of relevance, in units of s.
   config::v1::GamePolicyOptions game = {};
+  config::v1::RankPolicyOptions rank = {};
 };
 
 // Immutable.

@@ -75,13 +75,14 @@ double ListNetObjective::Evaluate(const Eigen::VectorXd& point,
 }
 
 absl::StatusOr<ListNetResult> TrainListNet(std::span<const GameQuery> queries,
+                                           double lambda,
                                            const ListNetOptions& options) {
-  if (!(options.lambda() > 0 && options.lambda() < HUGE_VAL)) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "lambda is ", options.lambda(), ", must be above 0 and finite"));
+  if (!(lambda > 0 && lambda < HUGE_VAL)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("lambda is ", lambda, ", must be above 0 and finite"));
   }
   RETURN_IF_ERROR(CheckQueries(queries, kMostRelevant));
-  const ListNetObjective objective(queries, options.lambda(), options.target());
+  const ListNetObjective objective(queries, lambda, options.target());
   if (objective.num_queries() == 0) {
     return absl::InvalidArgumentError(absl::StrCat(
         "none of ", queries.size(),

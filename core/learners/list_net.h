@@ -41,11 +41,12 @@ struct ListNetResult {
   LbfgsResult descent;
 };
 
-// Deterministic. InvalidArgument as CheckQueries(), for an option out of its
+// Of one lambda; that in the options is not used. Deterministic.
+// InvalidArgument as CheckQueries(), for lambda or an option out of its
 // range, for relevances above 31, and where all relevances of every query are
 // equal; Internal where L-BFGS fails.
 absl::StatusOr<ListNetResult> TrainListNet(
-    std::span<const GameQuery> queries,
+    std::span<const GameQuery> queries, double lambda,
     const config::v1::ListNetOptions& options);
 
 }  // namespace sortition

@@ -73,10 +73,10 @@ class RankSvmObjective : public BundledObjective {
   mutable std::vector<double> scores_, slopes_;
 };
 
-absl::Status CheckOptions(const RankSvmOptions& options) {
-  if (!(options.lambda() > 0 && options.lambda() < HUGE_VAL)) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "lambda is ", options.lambda(), ", must be above 0 and finite"));
+absl::Status CheckOptions(double lambda, const RankSvmOptions& options) {
+  if (!(lambda > 0 && lambda < HUGE_VAL)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("lambda is ", lambda, ", must be above 0 and finite"));
   }
   if (!(options.gap_tolerance() > 0 && options.gap_tolerance() <= 1)) {
     return absl::InvalidArgumentError(
@@ -166,9 +166,10 @@ PairwiseHinge::Sum PairwiseHinge::Evaluate(std::span<const double> scores,
 }
 
 absl::StatusOr<RankSvmResult> TrainRankSvm(std::span<const GameQuery> queries,
+                                           double lambda,
                                            const RankSvmOptions& options,
                                            const DescentWatcher& watcher) {
-  RETURN_IF_ERROR(CheckOptions(options));
+  RETURN_IF_ERROR(CheckOptions(lambda, options));
   RETURN_IF_ERROR(CheckQueries(queries));
   RankSvmObjective objective(queries, options.weighting());
   if (objective.num_pairs() == 0) {
@@ -176,7 +177,7 @@ absl::StatusOr<RankSvmResult> TrainRankSvm(std::span<const GameQuery> queries,
         "none of ", queries.size(),
         " queries has candidates of different relevances, at least 1 must"));
   }
-  objective.SetLambda(options.lambda());
+  objective.SetLambda(lambda);
   CertifiedDescent descent(&objective,
                            Eigen::VectorXd::Zero(objective.dimension()),
                            {.lbfgs = options.lbfgs(),

@@ -64,11 +64,12 @@ struct RankSvmResult {
   DescentResult descent;
 };
 
-// Deterministic. `queries` need not be valid: InvalidArgument as
-// CheckQueries(), for an option out of its range, and where no query has a
-// pair. `watcher` may be empty; true stops.
+// Of one lambda; that in the options is not used. Deterministic. `queries` need
+// not be valid: InvalidArgument as CheckQueries(), for lambda or an option out
+// of its range, and where no query has a pair. `watcher` may be empty; true
+// stops.
 absl::StatusOr<RankSvmResult> TrainRankSvm(
-    std::span<const GameQuery> queries,
+    std::span<const GameQuery> queries, double lambda,
     const config::v1::RankSvmOptions& options,
     const DescentWatcher& watcher = nullptr);
 

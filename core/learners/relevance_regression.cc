@@ -69,11 +69,10 @@ class CandidateRows : public RidgeRows {
 }  // namespace
 
 absl::StatusOr<RegressionResult> FitRelevance(
-    std::span<const GameQuery> queries,
-    const config::v1::RegressionOptions& options) {
-  if (!(options.l2() >= 0 && options.l2() < HUGE_VAL)) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "l2 is ", options.l2(), ", must be finite and at least 0"));
+    std::span<const GameQuery> queries, double l2) {
+  if (!(l2 >= 0 && l2 < HUGE_VAL)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("l2 is ", l2, ", must be finite and at least 0"));
   }
   RETURN_IF_ERROR(CheckQueries(queries));
   const CandidateRows rows(queries);
@@ -84,8 +83,7 @@ absl::StatusOr<RegressionResult> FitRelevance(
       targets[row++] = relevance;
     }
   }
-  Eigen::VectorXd penalties =
-      Eigen::VectorXd::Constant(rows.columns(), options.l2());
+  Eigen::VectorXd penalties = Eigen::VectorXd::Constant(rows.columns(), l2);
   penalties[rows.columns() - 1] = 0;
   const Eigen::VectorXd solution = SolveRidge(rows, targets, penalties);
   RegressionResult result;

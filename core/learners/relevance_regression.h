@@ -6,7 +6,6 @@
 
 #include "absl/status/statusor.h"
 #include "core/learners/game_queries.h"
-#include "sortition/config/v1/learner.pb.h"
 
 namespace sortition {
 
@@ -18,7 +17,6 @@ struct RegressionResult {
 // By core/learners/ridge.h. Deterministic. InvalidArgument as CheckQueries(),
 // and where l2 is not finite and at least 0.
 absl::StatusOr<RegressionResult> FitRelevance(
-    std::span<const GameQuery> queries,
-    const config::v1::RegressionOptions& options);
+    std::span<const GameQuery> queries, double l2);
 
 }  // namespace sortition

@@ -48,6 +48,8 @@ MakeActionDistribution(const model::v1::Policy& policy) {
     case model::v1::Policy::kGameSubset:
       return GameSubsetDistribution::Create(alpha, epsilon,
                                             policy.game_subset());
+    case model::v1::Policy::kBoltzmannRanking:
+    case model::v1::Policy::kLabelChain:
     case model::v1::Policy::kIndependentLabels:
       return absl::InvalidArgumentError(
           "policy kind is independent_labels, which cannot be served, must be "

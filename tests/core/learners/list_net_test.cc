@@ -50,14 +50,13 @@ TEST(ListNetTest, ScoresBecomeTheTargetsWhereTheyCan) {
   GameQueries queries;
   queries.Add({1, 0}, {2, 0});
   ListNetOptions options;
-  options.set_lambda(1e-9);
   options.mutable_lbfgs()->set_gradient_tolerance(1e-10);
   options.mutable_lbfgs()->set_decrease_tolerance(0);
   ASSERT_OK_AND_ASSIGN(ListNetResult result,
-                       TrainListNet(queries.views(), options));
+                       TrainListNet(queries.views(), 1e-9, options));
   EXPECT_NEAR(result.weights[0], 2, 1e-5);
   options.set_target(ListNetOptions::GAIN);
-  ASSERT_OK_AND_ASSIGN(result, TrainListNet(queries.views(), options));
+  ASSERT_OK_AND_ASSIGN(result, TrainListNet(queries.views(), 1e-9, options));
   EXPECT_NEAR(result.weights[0], 3, 1e-5);
 }
 
@@ -66,10 +65,9 @@ TEST(ListNetTest, FindsAPlantedDirection) {
       {.num_queries = 200, .most_items = 20, .max_relevance = 3, .noise = 0},
       7);
   ListNetOptions options;
-  options.set_lambda(1e-6);
   options.set_target(ListNetOptions::GAIN);
   ASSERT_OK_AND_ASSIGN(const ListNetResult result,
-                       TrainListNet(queries.views(), options));
+                       TrainListNet(queries.views(), 1e-6, options));
   // Planted: (1, -1/2, 1).
   const std::vector<double>& w = result.weights;
   EXPECT_NEAR(w[1] / w[0], -0.5, 0.1);
@@ -81,15 +79,13 @@ TEST(ListNetTest, RefusesWhatItCannotLearnFrom) {
   constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
   GameQueries equal;
   equal.Add({1, 2}, {1, 1});
-  EXPECT_THAT(TrainListNet(equal.views(), {}),
+  EXPECT_THAT(TrainListNet(equal.views(), 1, {}),
               StatusIs(kInvalid, HasSubstr("none of 1 queries")));
   GameQueries high;
   high.Add({1, 2}, {1, 32});
-  EXPECT_THAT(TrainListNet(high.views(), {}),
+  EXPECT_THAT(TrainListNet(high.views(), 1, {}),
               StatusIs(kInvalid, HasSubstr("relevances[1] is 32")));
-  ListNetOptions options;
-  options.set_lambda(NAN);
-  EXPECT_THAT(TrainListNet(equal.views(), options),
+  EXPECT_THAT(TrainListNet(equal.views(), NAN, {}),
               StatusIs(kInvalid, HasSubstr("lambda is nan")));
 }
 

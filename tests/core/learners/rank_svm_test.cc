@@ -16,7 +16,7 @@ using config::v1::RankSvmOptions;
 using ::testing::HasSubstr;
 
 // J pair by pair.
-double BruteForce(const std::vector<GameQuery>& queries,
+double BruteForce(const std::vector<GameQuery>& queries, double lambda,
                   const RankSvmOptions& options,
                   const std::vector<double>& weights) {
   double all = 0, num_pairs = 0, by_query = 0, num_queries = 0;
@@ -39,16 +39,14 @@ double BruteForce(const std::vector<GameQuery>& queries,
   }
   double norm2 = 0;
   for (const double w : weights) norm2 += w * w;
-  return options.lambda() / 2 * norm2 +
-         (options.weighting() == RankSvmOptions::PAIRS
-              ? all / num_pairs
-              : by_query / num_queries);
+  return lambda / 2 * norm2 + (options.weighting() == RankSvmOptions::PAIRS
+                                   ? all / num_pairs
+                                   : by_query / num_queries);
 }
 
-std::vector<RankSvmOptions> Weightings(double lambda) {
+std::vector<RankSvmOptions> Weightings() {
   std::vector<RankSvmOptions> options(2);
   options[1].set_weighting(RankSvmOptions::QUERIES);
-  for (RankSvmOptions& one : options) one.set_lambda(lambda);
   return options;
 }
 
@@ -110,15 +108,13 @@ TEST(RankSvmTest, SolvesAPairByHand) {
   queries.Add({3, 7, 1, 7}, {4, 2});
   RankSvmOptions options;
   options.set_gap_tolerance(1e-9);
-  options.set_lambda(8);
   ASSERT_OK_AND_ASSIGN(RankSvmResult result,
-                       TrainRankSvm(queries.views(), options));
+                       TrainRankSvm(queries.views(), 8, options));
   EXPECT_EQ(result.num_pairs, 1u);
   EXPECT_NEAR(result.weights[0], 0.25, 1e-4);
   EXPECT_EQ(result.weights[1], 0);
   EXPECT_NEAR(result.descent.objective, 4 * 0.0625 + 0.5, 1e-8);
-  options.set_lambda(1);
-  ASSERT_OK_AND_ASSIGN(result, TrainRankSvm(queries.views(), options));
+  ASSERT_OK_AND_ASSIGN(result, TrainRankSvm(queries.views(), 1, options));
   EXPECT_NEAR(result.weights[0], 0.5, 1e-4);
 }
 
@@ -129,19 +125,20 @@ TEST(RankSvmTest, ClosesTheGapOfTheObjectivePairByPair) {
         {.num_queries = 25, .max_relevance = 3, .rounded = seed % 2 == 0},
         seed);
     for (const double lambda : {1e-4, 1e-2, 1.}) {
-      for (const RankSvmOptions& options : Weightings(lambda)) {
+      for (const RankSvmOptions& options : Weightings()) {
         ASSERT_OK_AND_ASSIGN(const RankSvmResult result,
-                             TrainRankSvm(queries.views(), options));
+                             TrainRankSvm(queries.views(), lambda, options));
         const DescentResult& descent = result.descent;
         EXPECT_LE(descent.gap(), 1e-3 * descent.objective)
             << descent.termination;
-        EXPECT_NEAR(BruteForce(queries.views(), options, result.weights),
-                    descent.objective, 1e-12);
+        EXPECT_NEAR(
+            BruteForce(queries.views(), lambda, options, result.weights),
+            descent.objective, 1e-12);
         for (int trial = 0; trial < 20; ++trial) {
           std::vector<double> other = result.weights;
           const double scale = std::exp2(-trial);
           for (double& w : other) w += scale * random.Normal();
-          EXPECT_GE(BruteForce(queries.views(), options, other),
+          EXPECT_GE(BruteForce(queries.views(), lambda, options, other),
                     descent.dual_bound);
         }
       }
@@ -154,9 +151,9 @@ TEST(RankSvmTest, ClosesTheGapOfTheObjectivePairByPair) {
 TEST(RankSvmTest, FindsAPlantedOrder) {
   const GameQueries queries =
       RandomQueries({.num_queries = 30, .max_relevance = 3, .noise = 0}, 7);
-  for (const RankSvmOptions& options : Weightings(1e-8)) {
+  for (const RankSvmOptions& options : Weightings()) {
     ASSERT_OK_AND_ASSIGN(const RankSvmResult result,
-                         TrainRankSvm(queries.views(), options));
+                         TrainRankSvm(queries.views(), 1e-8, options));
     for (const GameQuery& query : queries.views()) {
       for (uint32_t i = 0; i < query.relevances.size(); ++i) {
         for (uint32_t j = 0; j < query.relevances.size(); ++j) {
@@ -176,7 +173,7 @@ TEST(RankSvmTest, StopsWhereTheWatcherSaysSo) {
   int steps = 0;
   ASSERT_OK_AND_ASSIGN(
       const RankSvmResult result,
-      TrainRankSvm(queries.views(), options,
+      TrainRankSvm(queries.views(), 1e-3, options,
                    [&](const DescentResult&) { return ++steps == 3; }));
   EXPECT_EQ(steps, 3);
   EXPECT_TRUE(result.descent.stopped);
@@ -187,22 +184,20 @@ TEST(RankSvmTest, RefusesWhatItCannotLearnFrom) {
   constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
   GameQueries equal;
   equal.Add({1, 2}, {1, 1});
-  EXPECT_THAT(TrainRankSvm(equal.views(), {}),
+  EXPECT_THAT(TrainRankSvm(equal.views(), 1, {}),
               StatusIs(kInvalid, HasSubstr("none of 1 queries")));
-  EXPECT_THAT(TrainRankSvm({}, {}),
+  EXPECT_THAT(TrainRankSvm({}, 1, {}),
               StatusIs(kInvalid, HasSubstr("there are 0 queries")));
   const GameQueries queries = RandomQueries({}, 1);
   RankSvmOptions options;
-  options.set_lambda(0);
-  EXPECT_THAT(TrainRankSvm(queries.views(), options),
+  EXPECT_THAT(TrainRankSvm(queries.views(), 0, options),
               StatusIs(kInvalid, HasSubstr("lambda is 0")));
-  options.set_lambda(1);
   options.set_gap_tolerance(2);
-  EXPECT_THAT(TrainRankSvm(queries.views(), options),
+  EXPECT_THAT(TrainRankSvm(queries.views(), 1, options),
               StatusIs(kInvalid, HasSubstr("gap_tolerance is 2")));
   GameQueries bad;
   bad.Add({1, NAN}, {1, 0});
-  EXPECT_THAT(TrainRankSvm(bad.views(), {}),
+  EXPECT_THAT(TrainRankSvm(bad.views(), 1, {}),
               StatusIs(kInvalid, HasSubstr("query 0")));
 }
 

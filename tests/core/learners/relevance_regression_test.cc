@@ -8,7 +8,6 @@
 namespace sortition {
 namespace {
 
-using config::v1::RegressionOptions;
 using ::testing::HasSubstr;
 
 // Relevance 1 + 2 x0 - x1 exactly, over two queries.
@@ -16,10 +15,8 @@ TEST(RelevanceRegressionTest, FindsAPlantedPlane) {
   GameQueries queries;
   queries.Add({0, 0, 1, 0, 1, 1}, {1, 3, 2});
   queries.Add({2, 1, 0, 1}, {4, 0});
-  RegressionOptions options;
-  options.set_l2(0);
   ASSERT_OK_AND_ASSIGN(const RegressionResult result,
-                       FitRelevance(queries.views(), options));
+                       FitRelevance(queries.views(), 0));
   EXPECT_NEAR(result.weights[0], 2, 1e-12);
   EXPECT_NEAR(result.weights[1], -1, 1e-12);
   EXPECT_NEAR(result.intercept, 1, 1e-12);
@@ -31,10 +28,8 @@ TEST(RelevanceRegressionTest, FindsAPlantedPlane) {
 TEST(RelevanceRegressionTest, PenaltyShrinksWeightsAndNotTheIntercept) {
   GameQueries queries;
   queries.Add({1, 2, 3}, {0, 1, 5});
-  RegressionOptions options;
-  options.set_l2(3);
   ASSERT_OK_AND_ASSIGN(const RegressionResult result,
-                       FitRelevance(queries.views(), options));
+                       FitRelevance(queries.views(), 3));
   EXPECT_NEAR(result.weights[0], 1, 1e-12);
   EXPECT_NEAR(result.intercept, 0, 1e-12);
 }
@@ -59,9 +54,9 @@ TEST(RelevanceRegressionTest, ManyColumnsGiveTheSameAsFew) {
     many.Add(wide, relevances);
   }
   ASSERT_OK_AND_ASSIGN(const RegressionResult direct,
-                       FitRelevance(few.views(), {}));
+                       FitRelevance(few.views(), 1));
   ASSERT_OK_AND_ASSIGN(const RegressionResult iterated,
-                       FitRelevance(many.views(), {}));
+                       FitRelevance(many.views(), 1));
   for (int j = 0; j < 5; ++j) {
     EXPECT_NEAR(direct.weights[j], iterated.weights[j], 1e-8);
   }
@@ -70,11 +65,9 @@ TEST(RelevanceRegressionTest, ManyColumnsGiveTheSameAsFew) {
 
 TEST(RelevanceRegressionTest, RefusesBadOptionsAndNoData) {
   constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
-  EXPECT_THAT(FitRelevance({}, {}), StatusIs(kInvalid, HasSubstr("0 queries")));
-  RegressionOptions options;
-  options.set_l2(-1);
+  EXPECT_THAT(FitRelevance({}, 1), StatusIs(kInvalid, HasSubstr("0 queries")));
   const GameQueries queries = RandomQueries({}, 1);
-  EXPECT_THAT(FitRelevance(queries.views(), options),
+  EXPECT_THAT(FitRelevance(queries.views(), -1),
               StatusIs(kInvalid, HasSubstr("l2 is -1")));
 }
 
