@@ -44,16 +44,18 @@ absl::Status ParseLine(absl::string_view bytes, size_t number, Line* out) {
 
 struct SparseQuery {
   std::vector<uint32_t> relevances;
+  std::vector<uint32_t> file_rows;
   std::vector<size_t> row_ends;  // Into `features`.
   std::vector<SvmlightFeature> features;
 };
 
-LabelledQuery Densify(std::string id, const SparseQuery& sparse,
+LabelledQuery Densify(std::string id, SparseQuery sparse,
                       uint32_t num_features) {
   LabelledQuery query;
   query.id = std::move(id);
-  query.relevances = sparse.relevances;
-  query.features.assign(sparse.relevances.size() * num_features, 0);
+  query.relevances = std::move(sparse.relevances);
+  query.file_rows = std::move(sparse.file_rows);
+  query.features.assign(query.relevances.size() * num_features, 0);
   size_t place = 0;
   for (size_t row = 0; row < sparse.row_ends.size(); ++row) {
     for (; place < sparse.row_ends[row]; ++place) {
@@ -85,7 +87,7 @@ absl::StatusOr<LabelledQueries> ParseLetor(absl::string_view text) {
     query.features.insert(query.features.end(), line.features.begin(),
                           line.features.end());
     query.row_ends.push_back(query.features.size());
-    ++num_rows;
+    query.file_rows.push_back(static_cast<uint32_t>(num_rows++));
     if (!line.features.empty()) {
       result.num_features =
           std::max(result.num_features, line.features.back().number);
@@ -105,8 +107,7 @@ absl::StatusOr<LabelledQueries> ParseLetor(absl::string_view text) {
   result.queries.reserve(queries.size());
   for (auto& [id, query] : queries) {
     result.queries.push_back(
-        Densify(std::move(id), query, result.num_features));
-    query = {};
+        Densify(std::move(id), std::move(query), result.num_features));
   }
   return result;
 }

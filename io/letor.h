@@ -14,6 +14,9 @@ struct LabelledQuery {
   std::string id;
   std::vector<float> features;       // Row-major, relevance.size() × d.
   std::vector<uint32_t> relevances;  // One per candidate.
+  // Of each candidate, its place among all of the file, from 0. Empty where
+  // the query was not read.
+  std::vector<uint32_t> file_rows = {};
 };
 
 struct LabelledQueries {

@@ -16,6 +16,7 @@
 #include "trainer/calibrate.h"
 #include "trainer/calibrate_report.h"
 #include "trainer/convert.h"
+#include "trainer/evaluate_orders.h"
 #include "trainer/fit.h"
 #include "trainer/report.h"
 #include "trainer/train.h"
@@ -49,6 +50,22 @@ queries is better with confidence.
 
 Exit status: 0 published (or would be, with --dry_run), 1 error, 3 the gate said
 no.
+
+)";
+
+constexpr char kEvaluateHelp[] =
+    R"(sortition-trainer evaluate: how good are the orders that a model makes?
+
+Orders the candidates of labelled queries (LETOR/SVMlight with qid) by the
+scores of a model in the store, or by scores in a file, and prints metrics, each
+as one source defines it: by default all that LETOR 4.0's evaluation tool
+prints. docs/metrics.md has the definitions.
+
+  sortition-trainer evaluate --data=FILE[,FILE] --model_store=DIR [--model=NAME]
+      [--metrics=letor,ndcg_linear@5,kendall,auc] [--per_query=FILE.tsv]
+  sortition-trainer evaluate --data=FILE --scores=FILE ...
+
+Exit status: 0 printed, 1 error.
 
 )";
 
@@ -112,6 +129,7 @@ std::string Usage() {
       "Usage: sortition-trainer COMMAND [options]\n\n"
       "  train      learn from tuple segments or labels, evaluate, gate, "
       "publish\n"
+      "  evaluate   metrics of a model's orders on labelled queries\n"
       "  fit        first model from labelled queries (LETOR/SVMlight)\n"
       "  calibrate  temperature at which it abstains as its rule does\n"
       "  convert    bandit tuples from multi-label data (SVMlight)\n\n"
@@ -197,6 +215,24 @@ int RunTrain(const std::vector<std::string>& arguments) {
   }
   return report->gate_passed() || report->has_version() ? kExitOk
                                                         : kExitGateSaysNo;
+}
+
+int RunEvaluate(const std::vector<std::string>& arguments) {
+  config::v1::EvaluateOptions options;
+  int exit_status = kExitOk;
+  if (!Parse(arguments, kEvaluateHelp, &options, &exit_status)) {
+    return exit_status;
+  }
+  const auto report = EvaluateOrders(options);
+  if (!report.ok()) return Fail(report.status());
+  if (options.output() == "json") {
+    const auto json = ReportToJson(*report);
+    if (!json.ok()) return Fail(json.status());
+    Print(*json);
+    return kExitOk;
+  }
+  Print(FormatOrderReport(*report));
+  return kExitOk;
 }
 
 int RunFit(const std::vector<std::string>& arguments) {
@@ -285,6 +321,7 @@ int RunTrainer(const std::vector<std::string>& arguments) {
   const std::vector<std::string> rest(
       arguments.begin() + (arguments.empty() ? 0 : 1), arguments.end());
   if (command == "train") return RunTrain(rest);
+  if (command == "evaluate") return RunEvaluate(rest);
   if (command == "fit") return RunFit(rest);
   if (command == "calibrate") return RunCalibrate(rest);
   if (command == "convert") return RunConvert(rest);

@@ -2,7 +2,10 @@
 
 #include <algorithm>
 #include <limits>
+#include <numeric>
 #include <vector>
+
+#include "core/base/check.h"
 
 namespace sortition {
 namespace {
@@ -55,6 +58,38 @@ double AreaUnderRoc(std::span<const uint8_t> good) {
   const uint64_t pairs = goods * (good.size() - goods);
   if (pairs == 0) return std::numeric_limits<double>::quiet_NaN();
   return static_cast<double>(right_pairs) / static_cast<double>(pairs);
+}
+
+double RightPairs(std::span<const double> scores,
+                  std::span<const uint32_t> labels) {
+  const size_t n = scores.size();
+  CHECK(labels.size() == n);
+  std::vector<uint32_t> by_label(n), by_score(n);
+  std::iota(by_label.begin(), by_label.end(), 0u);
+  by_score = by_label;
+  double wrong = 0;
+  for (const bool ties_are_wrong : {false, true}) {
+    // Descending; pairs of equal labels agree with the order of scores.
+    const auto above = [&](uint32_t i, uint32_t j) {
+      if (scores[i] != scores[j]) return scores[i] > scores[j];
+      if (labels[i] != labels[j]) {
+        return ties_are_wrong ? labels[i] < labels[j] : labels[i] > labels[j];
+      }
+      return i < j;
+    };
+    std::sort(by_score.begin(), by_score.end(), above);
+    std::sort(by_label.begin(), by_label.end(), [&](uint32_t i, uint32_t j) {
+      return labels[i] != labels[j] ? labels[i] > labels[j] : above(i, j);
+    });
+    wrong += static_cast<double>(KendallDistance(by_score, by_label)) / 2;
+  }
+  double pairs = static_cast<double>(n) * (static_cast<double>(n) - 1) / 2;
+  for (size_t begin = 0, end = 0; begin < n; begin = end) {
+    while (end < n && labels[by_label[end]] == labels[by_label[begin]]) ++end;
+    const auto equal = static_cast<double>(end - begin);
+    pairs -= equal * (equal - 1) / 2;
+  }
+  return 1 - wrong / pairs;
 }
 
 }  // namespace sortition

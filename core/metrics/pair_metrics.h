@@ -16,4 +16,10 @@ uint64_t KendallDistance(std::span<const uint32_t> a,
 // items of both kinds.
 double AreaUnderRoc(std::span<const uint8_t> good);
 
+// Share of the pairs with label_i > label_j that have score_i > score_j, equal
+// scores half: of labels 0 and 1 the area under the ROC curve. NaN where all
+// labels are equal. Both of one size; scores not NaN. O(n log n).
+double RightPairs(std::span<const double> scores,
+                  std::span<const uint32_t> labels);
+
 }  // namespace sortition

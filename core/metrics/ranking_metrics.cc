@@ -14,24 +14,42 @@ size_t RanksUpTo(std::span<const int> relevances, uint32_t k) {
   return k == 0 ? relevances.size() : std::min<size_t>(relevances.size(), k);
 }
 
-}  // namespace
+double ExponentialGain(int relevance) { return std::exp2(relevance) - 1; }
+double LinearGain(int relevance) { return relevance; }
 
-double Dcg(std::span<const int> relevances, uint32_t k) {
+// Σ_{rank < k} gain / log2(rank + 2).
+double Discounted(std::span<const int> relevances, uint32_t k,
+                  double (*gain)(int)) {
   double sum = 0;
   for (size_t rank = 0; rank < RanksUpTo(relevances, k); ++rank) {
     DCHECK(relevances[rank] >= 0);
-    sum += (std::exp2(relevances[rank]) - 1) /
-           std::log2(static_cast<double>(rank) + 2);
+    sum += gain(relevances[rank]) / std::log2(static_cast<double>(rank) + 2);
   }
   return sum;
 }
 
+std::vector<int> BestOrder(std::span<const int> relevances) {
+  std::vector<int> best(relevances.begin(), relevances.end());
+  std::sort(best.begin(), best.end(), std::greater<int>());
+  return best;
+}
+
+}  // namespace
+
+double Dcg(std::span<const int> relevances, uint32_t k) {
+  return Discounted(relevances, k, ExponentialGain);
+}
+
 double Ndcg(std::span<const int> relevances,
             std::span<const int> all_relevances, uint32_t k) {
-  std::vector<int> ideal(all_relevances.begin(), all_relevances.end());
-  std::sort(ideal.begin(), ideal.end(), std::greater<int>());
-  const double best = Dcg(ideal, k);
+  const double best = Dcg(BestOrder(all_relevances), k);
   return best > 0 ? Dcg(relevances, k) / best : 0;
+}
+
+double LinearNdcg(std::span<const int> relevances,
+                  std::span<const int> all_relevances, uint32_t k) {
+  return Discounted(relevances, k, LinearGain) /
+         Discounted(BestOrder(all_relevances), k, LinearGain);
 }
 
 double ExpectedReciprocalRank(std::span<const int> relevances,

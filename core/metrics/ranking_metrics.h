@@ -15,6 +15,12 @@ double Dcg(std::span<const int> relevances, uint32_t k);
 double Ndcg(std::span<const int> relevances,
             std::span<const int> all_relevances, uint32_t k);
 
+// The same with linear gain: Σ_{rank < k} relevance / log2(rank + 2) over the
+// largest such sum (seed 003, eq. 12; all ranks there). NaN where nothing is
+// relevant: the seed divides by 0.
+double LinearNdcg(std::span<const int> relevances,
+                  std::span<const int> all_relevances, uint32_t k);
+
 // Expected reciprocal rank at which a cascade user stops [Chapelle09]:
 //   Σ_{rank < k} 1 / (rank + 1) · R_rank · Π_{q < rank} (1 - R_q),
 //   R = (2^relevance - 1) / 2^max_relevance. k = 0: all ranks.

@@ -28,8 +28,10 @@ TEST(LetorTest, ReadsDenseRowsByQuery) {
   EXPECT_THAT(data.queries[0].relevances, ElementsAre(2u, 31u));
   EXPECT_THAT(data.queries[0].features,
               ElementsAre(0.5f, 0.0f, -100.0f, 0.0f, 0.0f, 0.0f));
+  EXPECT_THAT(data.queries[0].file_rows, ElementsAre(0u, 2u));
   EXPECT_EQ(data.queries[1].id, "x");
   EXPECT_THAT(data.queries[1].relevances, ElementsAre(0u));
+  EXPECT_THAT(data.queries[1].file_rows, ElementsAre(1u));
   EXPECT_THAT(data.queries[1].features, ElementsAre(0.0f, 3.0f, 0.0f));
 }
 

@@ -40,5 +40,33 @@ TEST(PairMetricsTest, AreaIsTheShareOfRightPairs) {
   EXPECT_TRUE(std::isnan(AreaUnderRoc(std::vector<uint8_t>{1, 1})));
 }
 
+// Pair by pair; scores and labels with many ties.
+TEST(RightPairsTest, CountsEqualScoresHalf) {
+  std::mt19937_64 random(3);
+  for (int trial = 0; trial < 2000; ++trial) {
+    const size_t n = random() % 9;
+    std::vector<double> scores(n);
+    std::vector<uint32_t> labels(n);
+    for (size_t i = 0; i < n; ++i) {
+      scores[i] = static_cast<double>(random() % 4);
+      labels[i] = static_cast<uint32_t>(random() % 3);
+    }
+    double right = 0, pairs = 0;
+    for (size_t i = 0; i < n; ++i) {
+      for (size_t j = 0; j < n; ++j) {
+        if (labels[i] <= labels[j]) continue;
+        ++pairs;
+        right += scores[i] > scores[j] ? 1 : scores[i] == scores[j] ? 0.5 : 0;
+      }
+    }
+    const double share = RightPairs(scores, labels);
+    if (pairs == 0) {
+      EXPECT_TRUE(std::isnan(share));
+    } else {
+      EXPECT_NEAR(share, right / pairs, 1e-14);
+    }
+  }
+}
+
 }  // namespace
 }  // namespace sortition

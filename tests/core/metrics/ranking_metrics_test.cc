@@ -34,6 +34,15 @@ TEST(NdcgTest, IsZeroWhereNothingIsRelevant) {
   EXPECT_EQ(Ndcg(Relevances{0, 0}, Relevances{0, 0}, 0), 0);
 }
 
+// Seed 003, eq. 12: relevances 0, 1, 3 over log2 of 2, 3, 4.
+TEST(LinearNdcgTest, HasTheRelevanceItselfAsGain) {
+  const Relevances ranked = {0, 1, 3};
+  const double b = 1 / std::log2(3.0);
+  EXPECT_DOUBLE_EQ(LinearNdcg(ranked, ranked, 0), (b + 1.5) / (3 + b));
+  EXPECT_DOUBLE_EQ(LinearNdcg(ranked, ranked, 2), b / (3 + b));
+  EXPECT_TRUE(std::isnan(LinearNdcg(Relevances{0}, Relevances{0}, 0)));
+}
+
 // Grades up to 2: R is 0, 1/4, 3/4. Order 2, 0, 1:
 //   1 · 3/4 + 0 + 1/3 · 1/4 · 1/4 = 0.75 + 1/48.
 TEST(ErrTest, IsTheCascade) {
