@@ -101,6 +101,14 @@ TEST_F(EvaluateOrdersTest, SetsAreWhatScoresAboveTheThreshold) {
   EXPECT_DOUBLE_EQ(Metrics("sensitivity")["sensitivity"], 1);
 }
 
+// The second file's query is ordered 1, 0; its relevances by rank are 0, 1.
+TEST_F(EvaluateOrdersTest, ScoresGoOnFromFileToFile) {
+  options_.add_data(Write("more.letor", "1 qid:a 1:1\n0 qid:a 1:1\n"));
+  UseScores("9\n0\n1\n8\n5\n3\n4\n");
+  // The first file's: 1, 2, 0, and nothing relevant.
+  EXPECT_DOUBLE_EQ(Metrics("pairs")["pairs"], (2.0 / 3 + 0) / 2);
+}
+
 TEST_F(EvaluateOrdersTest, ModelsScoreAsTheyServe) {
   model::v1::Model model;
   model.set_name("m");
