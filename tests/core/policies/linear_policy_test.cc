@@ -57,6 +57,15 @@ model::v1::Policy MakePolicy(ActionKind kind, double epsilon = 0) {
   return policy;
 }
 
+// The best `head` of the candidates first.
+model::v1::Policy MakeBoltzmann(uint32_t head) {
+  model::v1::Policy policy = MakePolicy(ActionKind::kRank);
+  policy.mutable_boltzmann_ranking()->set_rank_weights(
+      model::v1::BoltzmannRanking::DCG);
+  policy.mutable_boltzmann_ranking()->set_head(head);
+  return policy;
+}
+
 LinearPolicy MustCreate(const model::v1::Policy& policy,
                         std::vector<double> weights) {
   absl::StatusOr<LinearPolicy> result =
@@ -71,7 +80,10 @@ DistributionCase EligibleCase(const World& world,
                               const model::v1::Policy& policy, uint32_t top_k,
                               std::vector<int32_t>* documents) {
   DistributionCase c;
-  c.kind = policy.has_plackett_luce() ? ActionKind::kRank : ActionKind::kSelect;
+  c.kind = ActionKindOf(policy);
+  if (policy.has_boltzmann_ranking()) {
+    c.boltzmann = policy.boltzmann_ranking();
+  }
   c.inverse_temperature = policy.inverse_temperature();
   c.uniform_mixture = policy.uniform_mixture();
   c.top_k = top_k;
@@ -96,9 +108,12 @@ Action ToDocuments(Action action, const std::vector<int32_t>& documents) {
 // A mask renormalises over the eligible candidates.
 TEST(LinearPolicyTest, DrawsFromTheEligibleAsOftenAsItShould) {
   World world;
-  for (const ActionKind kind : {ActionKind::kSelect, ActionKind::kRank}) {
+  for (const model::v1::Policy& kind :
+       {MakePolicy(ActionKind::kSelect), MakePolicy(ActionKind::kRank),
+        MakeBoltzmann(2)}) {
     for (const double epsilon : {0.0, 0.3}) {
-      const model::v1::Policy proto = MakePolicy(kind, epsilon);
+      model::v1::Policy proto = kind;
+      proto.set_uniform_mixture(epsilon);
       const LinearPolicy policy = MustCreate(proto, world.weights);
       world.query.top_k = 3;
       std::vector<int32_t> documents;
