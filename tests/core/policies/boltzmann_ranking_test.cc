@@ -273,28 +273,37 @@ TEST(BoltzmannRankingTest, SaysWhatIsWrongWithItsFields) {
 TEST(BoltzmannRankingTest, KeepsTheBitsOfLoggedDecisions) {
   DistributionCase c =
       BoltzmannCase("", {0.31, 0.3, 0.25, 1.4, 0.33, -0.5, 0.3, 0.9}, 6, 4);
-  c.boltzmann->set_plackett_luce_mixture(0.25);
   c.boltzmann->set_tail_scale(2);
   c.inverse_temperature = 1.75;
-  c.uniform_mixture = 0.1;
   struct Golden {
     uint64_t seed;
+    double mixture;  // Both; 0: surely head and tail.
     Action action;
     double log_propensity;
     double last_conditional;
   };
   for (const Golden& golden : std::vector<Golden>{{1,
+                                                   0.25,
                                                    {0, 7, 6, 3, 4, 1},
-                                                   -0x1.490a92dbe31e9p+3,
-                                                   -0x1.a6e8a662843b1p-1},
+                                                   -0x1.48a4f6dc3e691p+3,
+                                                   -0x1.ad3fe7907141ap-1},
                                                   {2,
+                                                   0.25,
                                                    {3, 4, 7, 0, 2, 6},
-                                                   -0x1.43095a4e833fap+2,
-                                                   -0x1.73a2a419da818p-1},
+                                                   -0x1.44d34a8d01ac4p+2,
+                                                   -0x1.73afb25a7ef06p-1},
                                                   {3,
-                                                   {6, 2, 3, 7, 5, 0},
-                                                   -0x1.6db18c8931c8ep+3,
-                                                   -0x1.1a1797a06409ep+0}}) {
+                                                   0,
+                                                   {3, 7, 0, 4, 2, 6},
+                                                   -0x1.23755b6650d1ep+2,
+                                                   -0x1.723a0cea522e6p-1},
+                                                  {4,
+                                                   0,
+                                                   {4, 3, 0, 7, 6, 1},
+                                                   -0x1.4c14cdf872ca6p+2,
+                                                   -0x1.48b37effdec29p-1}}) {
+    c.boltzmann->set_plackett_luce_mixture(golden.mixture);
+    c.uniform_mixture = golden.mixture / 2;
     Draw draw;
     c.Distribution()->Sample(c.Candidates(),
                              CounterRandom(SeedKey(golden.seed)), &draw);

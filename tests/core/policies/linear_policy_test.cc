@@ -4,7 +4,6 @@
 #include <bit>
 #include <cmath>
 #include <map>
-#include <memory>
 #include <numeric>
 
 #include "absl/strings/str_cat.h"
@@ -57,15 +56,6 @@ model::v1::Policy MakePolicy(ActionKind kind, double epsilon = 0) {
   return policy;
 }
 
-// The best `head` of the candidates first.
-model::v1::Policy MakeBoltzmann(uint32_t head) {
-  model::v1::Policy policy = MakePolicy(ActionKind::kRank);
-  policy.mutable_boltzmann_ranking()->set_rank_weights(
-      model::v1::BoltzmannRanking::DCG);
-  policy.mutable_boltzmann_ranking()->set_head(head);
-  return policy;
-}
-
 LinearPolicy MustCreate(const model::v1::Policy& policy,
                         std::vector<double> weights) {
   absl::StatusOr<LinearPolicy> result =
@@ -81,9 +71,7 @@ DistributionCase EligibleCase(const World& world,
                               std::vector<int32_t>* documents) {
   DistributionCase c;
   c.kind = ActionKindOf(policy);
-  if (policy.has_boltzmann_ranking()) {
-    c.boltzmann = policy.boltzmann_ranking();
-  }
+  if (policy.has_boltzmann_ranking()) c.boltzmann = policy.boltzmann_ranking();
   c.inverse_temperature = policy.inverse_temperature();
   c.uniform_mixture = policy.uniform_mixture();
   c.top_k = top_k;
@@ -108,11 +96,10 @@ Action ToDocuments(Action action, const std::vector<int32_t>& documents) {
 // A mask renormalises over the eligible candidates.
 TEST(LinearPolicyTest, DrawsFromTheEligibleAsOftenAsItShould) {
   World world;
-  for (const model::v1::Policy& kind :
+  for (model::v1::Policy proto :
        {MakePolicy(ActionKind::kSelect), MakePolicy(ActionKind::kRank),
-        MakeBoltzmann(2)}) {
+        BoltzmannCase("", {}, 3, /*head=*/2).Policy()}) {
     for (const double epsilon : {0.0, 0.3}) {
-      model::v1::Policy proto = kind;
       proto.set_uniform_mixture(epsilon);
       const LinearPolicy policy = MustCreate(proto, world.weights);
       world.query.top_k = 3;
