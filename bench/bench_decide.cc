@@ -29,15 +29,20 @@ std::vector<float> RandomFeatures(size_t count) {
   return values;
 }
 
-LinearPolicy MakePolicy(ActionKind kind) {
+enum class Policy { kSelect, kRank, kBoltzmann };
+
+LinearPolicy MakePolicy(Policy kind) {
   RandomSequence random(SeedKey(2));
   std::vector<double> weights(kFeatures);
   for (double& weight : weights) weight = 0.2 * random.Normal();
   model::v1::Policy policy;
   policy.set_inverse_temperature(1);
   policy.set_uniform_mixture(0.02);
-  if (kind == ActionKind::kRank) {
+  if (kind == Policy::kRank) {
     policy.mutable_plackett_luce();
+  } else if (kind == Policy::kBoltzmann) {
+    policy.mutable_boltzmann_ranking()->set_rank_weights(
+        model::v1::BoltzmannRanking::DCG);
   } else {
     policy.mutable_softmax_selection()->set_abstain_score(0);
   }
@@ -47,7 +52,7 @@ LinearPolicy MakePolicy(ActionKind kind) {
   return *std::move(result);
 }
 
-void Decide(benchmark::State& state, ActionKind kind) {
+void Decide(benchmark::State& state, Policy kind) {
   const auto num_candidates = static_cast<size_t>(state.range(0));
   const std::vector<float> features =
       RandomFeatures(num_candidates * kFeatures);
@@ -63,10 +68,14 @@ void Decide(benchmark::State& state, ActionKind kind) {
     benchmark::DoNotOptimize(draw.log_propensity);
   }
 }
-BENCHMARK_CAPTURE(Decide, rank_top10, ActionKind::kRank)
+BENCHMARK_CAPTURE(Decide, rank_top10, Policy::kRank)
     ->RangeMultiplier(10)
     ->Range(10, 10000);
-BENCHMARK_CAPTURE(Decide, select, ActionKind::kSelect)
+// Its head: 12.
+BENCHMARK_CAPTURE(Decide, boltzmann_top10, Policy::kBoltzmann)
+    ->RangeMultiplier(10)
+    ->Range(10, 10000);
+BENCHMARK_CAPTURE(Decide, select, Policy::kSelect)
     ->RangeMultiplier(10)
     ->Range(10, 10000);
 

@@ -17,6 +17,12 @@ struct HashOfHash {
   size_t operator()(const Hash128& hash) const { return hash.low; }
 };
 
+size_t NumEligible(const log::v1::Decision& decision) {
+  if (decision.eligible().empty()) return decision.num_candidates();
+  return static_cast<size_t>(
+      std::count(decision.eligible().begin(), decision.eligible().end(), true));
+}
+
 class Counter : public LogVisitor {
  public:
   explicit Counter(LogStats* stats) : stats_(*stats) {}
@@ -125,7 +131,8 @@ class Counter : public LogVisitor {
     stats_.last_time_us = std::max(stats_.last_time_us, decision.time_us());
     if (decision.action_kind() == log::v1::LABELS) ++stats_.labels;
     if (decision.action_kind() == log::v1::SUBSET) ++stats_.subsets;
-    if (!HasFullSupport(decision.policy())) ++stats_.without_full_support;
+    if (!HasFullSupport(decision.policy(), NumEligible(decision)))
+      ++stats_.without_full_support;
     VersionStats& version =
         stats_.models[{decision.model(), decision.version()}];
     ++version.decisions;

@@ -71,6 +71,7 @@ absl::StatusOr<std::vector<std::string>> ListDirectories(
 
 // Of each feature.
 uint64_t WeightsPerFeature(const model::v1::Policy& policy) {
+  if (policy.has_label_chain()) return policy.label_chain().num_labels();
   return policy.has_independent_labels()
              ? policy.independent_labels().num_labels()
              : 1;
@@ -222,11 +223,14 @@ absl::Status ValidateModel(const model::v1::Model& model) {
   const uint64_t per_feature = WeightsPerFeature(model.policy());
   const uint64_t num_weights = model.num_features() * per_feature;
   if (static_cast<uint64_t>(model.weights_size()) != num_weights) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "weights has ", model.weights_size(),
-        " entries, must have num_features",
-        model.policy().has_independent_labels() ? " x num_labels" : "", " = ",
-        num_weights));
+    return absl::InvalidArgumentError(
+        absl::StrCat("weights has ", model.weights_size(),
+                     " entries, must have num_features",
+                     model.policy().has_independent_labels() ||
+                             model.policy().has_label_chain()
+                         ? " x num_labels"
+                         : "",
+                     " = ", num_weights));
   }
   for (int j = 0; j < model.weights_size(); ++j) {
     if (!(std::abs(model.weights(j)) <= kMaxWeight)) {

@@ -14,6 +14,10 @@ constexpr double kMaxInverseTemperature = 1e6;
 constexpr double kMaxAbstainScore = 1e6;
 constexpr double kMaxThreshold = 1e6;
 constexpr uint32_t kMaxCutoff = 1'000'000;
+constexpr int kMaxRankWeights = 1'000'000;
+constexpr uint32_t kMaxHead = 16;
+constexpr uint32_t kMinChainLabels = 2;
+constexpr uint32_t kMaxChainLabels = 1000;
 
 // Digits enough to tell a value from the bound that it misses.
 std::string Number(double value) { return absl::StrFormat("%.15g", value); }
@@ -47,6 +51,79 @@ absl::Status ValidateGame(const model::v1::GameRanking& game) {
     return absl::InvalidArgumentError(absl::StrCat(
         "policy.game_ranking.plackett_luce_scale is ", Number(scale),
         ", must be in [0, ", Number(kMaxInverseTemperature), "]"));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status ValidateRankWeights(const model::v1::BoltzmannRanking& boltzmann) {
+  using model::v1::BoltzmannRanking;
+  const bool custom = boltzmann.rank_weights() == BoltzmannRanking::CUSTOM;
+  if (!custom && boltzmann.rank_weights() != BoltzmannRanking::DCG &&
+      boltzmann.rank_weights() != BoltzmannRanking::LINEAR) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("policy.boltzmann_ranking.rank_weights is ",
+                     static_cast<int>(boltzmann.rank_weights()),
+                     ", must be DCG (1), LINEAR (2) or CUSTOM (3)"));
+  }
+  const int size = boltzmann.weights_size();
+  if (custom ? size < 1 || size > kMaxRankWeights : size > 0) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "policy.boltzmann_ranking.weights has ", size, " values, must have ",
+        custom ? absl::StrCat("1 to ", kMaxRankWeights, " with CUSTOM")
+               : "none but with rank_weights CUSTOM"));
+  }
+  for (int r = 0; r < size; ++r) {
+    const double weight = boltzmann.weights(r);
+    if (std::isfinite(weight) &&
+        (r == 0 || weight <= boltzmann.weights(r - 1))) {
+      continue;
+    }
+    return absl::InvalidArgumentError(
+        absl::StrCat("policy.boltzmann_ranking.weights[", r, "] is ",
+                     Number(weight), ", must be finite",
+                     r == 0 ? ""
+                            : absl::StrCat(" and at most the one before, ",
+                                           Number(boltzmann.weights(r - 1)))));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status ValidateBoltzmann(const model::v1::BoltzmannRanking& boltzmann) {
+  RETURN_IF_ERROR(ValidateRankWeights(boltzmann));
+  const auto check = [](absl::string_view field, double value, double most) {
+    if (value >= 0 && value <= most) return absl::OkStatus();
+    return absl::InvalidArgumentError(
+        absl::StrCat("policy.boltzmann_ranking.", field, " is ", Number(value),
+                     ", must be in [0, ", Number(most), "]"));
+  };
+  RETURN_IF_ERROR(check("cutoff", boltzmann.cutoff(), kMaxCutoff));
+  RETURN_IF_ERROR(check("head", boltzmann.head(), kMaxHead));
+  RETURN_IF_ERROR(
+      check("tail_scale", boltzmann.tail_scale(), kMaxInverseTemperature));
+  RETURN_IF_ERROR(
+      check("plackett_luce_mixture", boltzmann.plackett_luce_mixture(), 1));
+  return check("plackett_luce_scale", boltzmann.plackett_luce_scale(),
+               kMaxInverseTemperature);
+}
+
+absl::Status ValidateChain(const model::v1::LabelChain& chain) {
+  const uint32_t q = chain.num_labels();
+  if (q < kMinChainLabels || q > kMaxChainLabels) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("policy.label_chain.num_labels is ", q, ", must be in [",
+                     kMinChainLabels, ", ", kMaxChainLabels, "]"));
+  }
+  const auto size = static_cast<uint32_t>(chain.transitions_size());
+  if (size != 0 && size != q * q) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("policy.label_chain.transitions has ", size,
+                     " values, must have ", q * q, " or none"));
+  }
+  for (int i = 0; i < chain.transitions_size(); ++i) {
+    if (std::isfinite(chain.transitions(i))) continue;
+    return absl::InvalidArgumentError(
+        absl::StrCat("policy.label_chain.transitions[", i, "] is ",
+                     Number(chain.transitions(i)), ", must be finite"));
   }
   return absl::OkStatus();
 }
@@ -106,7 +183,8 @@ absl::Status ValidatePolicy(const model::v1::Policy& policy) {
   if (policy.kind_case() == model::v1::Policy::KIND_NOT_SET) {
     return absl::InvalidArgumentError(
         "policy.kind is not set, must be softmax_selection, plackett_luce, "
-        "game_ranking, game_subset, independent_subset or independent_labels");
+        "game_ranking, boltzmann_ranking, game_subset, independent_subset, "
+        "independent_labels or label_chain");
   }
   const double alpha = policy.inverse_temperature();
   if (!(alpha > 0 && alpha <= kMaxInverseTemperature)) {
@@ -131,17 +209,21 @@ absl::Status ValidatePolicy(const model::v1::Policy& policy) {
   if (policy.has_independent_subset()) {
     return ValidateSubset(policy.independent_subset());
   }
-  if (!policy.has_independent_labels()) return absl::OkStatus();
-  if (policy.independent_labels().num_labels() == 0) {
+  if (policy.has_boltzmann_ranking()) {
+    return ValidateBoltzmann(policy.boltzmann_ranking());
+  }
+  if (policy.has_label_chain()) {
+    RETURN_IF_ERROR(ValidateChain(policy.label_chain()));
+  } else if (!policy.has_independent_labels()) {
+    return absl::OkStatus();
+  } else if (policy.independent_labels().num_labels() == 0) {
     return absl::InvalidArgumentError(
         "policy.independent_labels.num_labels is 0, must be at least 1");
   }
-  if (epsilon != 0) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("policy.uniform_mixture is ", Number(epsilon),
-                     ", must be 0 for independent_labels"));
-  }
-  return absl::OkStatus();
+  if (epsilon == 0) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(
+      "policy.uniform_mixture is ", Number(epsilon), ", must be 0 for ",
+      policy.has_label_chain() ? "label_chain" : "independent_labels"));
 }
 
 }  // namespace sortition

@@ -17,7 +17,8 @@ struct ServedModel {
   uint64_t version = 0;       // 0: uniform, nothing is loaded.
   model::v1::Policy policy;   // As logged; kind unset: uniform.
   std::string policy_name;    // "softmax_selection", "plackett_luce",
-                              // "game_ranking", "game_subset",
+                              // "game_ranking",
+                              // "boltzmann_ranking", "game_subset",
                               // "independent_subset", "uniform".
   uint32_t num_features = 0;  // 0: any.
   std::string checksum;

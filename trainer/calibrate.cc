@@ -50,18 +50,21 @@ absl::StatusOr<StoredModel> LoadVersion(const CalibrateOptions& options,
     version = versions.back();
   }
   ASSIGN_OR_RETURN(StoredModel stored, store.Load(options.model(), version));
-  if (stored.model.policy().has_independent_labels()) {
-    return absl::FailedPreconditionError(
-        absl::StrCat("version ", version, " of model '", options.model(),
-                     "' has the policy independent_labels, must have "
-                     "softmax_selection or plackett_luce"));
+  if (stored.model.policy().has_independent_labels() ||
+      stored.model.policy().has_label_chain()) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        "version ", version, " of model '", options.model(),
+        "' has the policy ",
+        stored.model.policy().has_label_chain() ? "label_chain"
+                                                : "independent_labels",
+        ", must have softmax_selection, plackett_luce or boltzmann_ranking"));
   }
   if (stored.model.policy().has_game_ranking() ||
       ActionKindOf(stored.model.policy()) == ActionKind::kSubset) {
     return absl::FailedPreconditionError(absl::StrCat(
         "version ", version, " of model '", options.model(),
-        "' plays a game or chooses subsets, must have softmax_selection or "
-        "plackett_luce"));
+        "' plays a game or chooses subsets, must have softmax_selection, "
+        "plackett_luce or boltzmann_ranking"));
   }
   if (options.publish() &&
       !stored.model.policy().softmax_selection().has_abstain_score()) {
@@ -129,6 +132,9 @@ class Calibrator {
                .num_features = model.num_features(),
                .can_abstain = queries_.can_abstain(),
                .uniform_mixture = model.policy().uniform_mixture()};
+    if (model.policy().has_boltzmann_ranking()) {
+      family_.boltzmann = model.policy().boltzmann_ranking();
+    }
   }
 
   absl::StatusOr<CalibrateReport> Run() {

@@ -7,6 +7,16 @@
 
 namespace sortition {
 
+namespace {
+
+// What the newest version drew is learned as such.
+std::optional<model::v1::BoltzmannRanking> BoltzmannOf(const TupleData& data) {
+  if (!data.newest_policy.has_boltzmann_ranking()) return std::nullopt;
+  return data.newest_policy.boltzmann_ranking();
+}
+
+}  // namespace
+
 LinearTrainData::LinearTrainData(TupleData data,
                                  const config::v1::TrainOptions& options)
     : data_(std::move(data)),
@@ -14,7 +24,8 @@ LinearTrainData::LinearTrainData(TupleData data,
               .num_features = data_.num_features,
               .can_abstain = data_.can_abstain,
               .uniform_mixture = options.uniform_mixture(),
-              .subset_size = data_.subset_size},
+              .subset_size = data_.subset_size,
+              .boltzmann = BoltzmannOf(data_)},
       grid_data_(family_, data_.train, data_.validation,
                  options.poem().objective()) {}
 

@@ -7,6 +7,7 @@
 #include "core/base/status_macros.h"
 #include "core/learners/calibration.h"
 #include "core/learners/feature_block.h"
+#include "core/policies/boltzmann_ranking_distribution.h"
 
 namespace sortition {
 namespace {
@@ -36,6 +37,19 @@ double LogUniform(const LinearFamily& family, const BanditTuple& tuple) {
     log_orders += std::log(rows - static_cast<double>(rank));
   }
   return -log_orders;
+}
+
+// Ranks of Plackett-Luce that ∂ log h is as long as, of k ranks of n: half of
+// what the weights of the differences of rows may add up to. Of Boltzmann these
+// are E[a_rank | first ranks] - E[a_rank], and a may be shifted.
+double CountedRanks(const model::v1::BoltzmannRanking& boltzmann, size_t n,
+                    size_t k) {
+  const std::vector<double> a = RankWeightsOf(boltzmann);
+  double ranks = 0;
+  for (size_t r = 0; r < n; ++r) ranks += a[r] - a[n - 1];
+  if (boltzmann.plackett_luce_mixture() == 0) return ranks;
+  const double scale = boltzmann.plackett_luce_scale();
+  return std::max(ranks, (scale == 0 ? 1 : scale) * static_cast<double>(k));
 }
 
 }  // namespace
@@ -78,9 +92,9 @@ absl::StatusOr<WeightedTuples> WeighMap(const LinearFamily& family,
   return weighted;
 }
 
-LinearFamilyBall LinearBall(const LinearFamily& family,
-                            const Eigen::VectorXd& parameters,
-                            std::span<const BanditTuple> train) {
+std::optional<LinearFamilyBall> LinearBall(const LinearFamily& family,
+                                           const Eigen::VectorXd& parameters,
+                                           std::span<const BanditTuple> train) {
   LinearFamilyBall ball{.dimension = static_cast<uint64_t>(family.dimension()),
                         .radius = parameters.norm(),
                         .feature_norm = family.can_abstain ? 1.0 : 0.0};
@@ -105,8 +119,17 @@ LinearFamilyBall LinearBall(const LinearFamily& family,
       }
       longest = std::fmax(longest, squares);
     }
-    ball.ranks = std::max<uint64_t>(
-        ball.ranks, any_size ? tuple.num_candidates() : tuple.action.size());
+    double ranks = static_cast<double>(any_size ? tuple.num_candidates()
+                                                : tuple.action.size());
+    if (family.boltzmann) {
+      if (tuple.num_candidates() > HeadOf(*family.boltzmann)) {
+        return std::nullopt;
+      }
+      ranks = CountedRanks(*family.boltzmann, tuple.num_candidates(),
+                           tuple.action.size());
+    }
+    if (!(ranks < 1e18)) return std::nullopt;  // Says nothing.
+    ball.ranks = std::max(ball.ranks, static_cast<uint64_t>(std::ceil(ranks)));
   }
   if (any_size) longest += 1;
   ball.feature_norm = std::fmax(ball.feature_norm, std::sqrt(longest));

@@ -1,5 +1,6 @@
 #pragma once
 // The weights of selections, rankings and subsets.
+#include <optional>
 #include <span>
 
 #include "Eigen/Core"
@@ -23,9 +24,10 @@ absl::StatusOr<WeightedTuples> WeighMap(const LinearFamily& family,
                                         const Eigen::VectorXd& parameters,
                                         std::span<const BanditTuple> tuples);
 
-// As WeightedParts.ball.
-LinearFamilyBall LinearBall(const LinearFamily& family,
-                            const Eigen::VectorXd& parameters,
-                            std::span<const BanditTuple> train);
+// As WeightedParts.ball; none where a Boltzmann ranking has more candidates
+// than its head: its probabilities jump.
+std::optional<LinearFamilyBall> LinearBall(const LinearFamily& family,
+                                           const Eigen::VectorXd& parameters,
+                                           std::span<const BanditTuple> train);
 
 }  // namespace sortition

@@ -41,13 +41,24 @@ TupleFilter MakeFilter(const TrainOptions& options,
   return filter;
 }
 
-absl::Status CheckSubsetOptions(const TrainOptions& options) {
+// The objectives that there are for what was logged.
+absl::Status CheckObjective(const TrainOptions& options,
+                            const TupleData& data) {
   if (options.poem().objective() != config::v1::PoemOptions::DOUBLY_ROBUST) {
     return absl::OkStatus();
   }
-  return absl::InvalidArgumentError(
-      "poem.objective is DOUBLY_ROBUST, must be another for subsets: the loss "
-      "is modelled by candidate");
+  if (data.action_kind == ActionKind::kSubset) {
+    return absl::InvalidArgumentError(
+        "poem.objective is DOUBLY_ROBUST, must be another for subsets: the "
+        "loss is modelled by candidate");
+  }
+  if (data.newest_policy.has_boltzmann_ranking()) {
+    return absl::InvalidArgumentError(
+        "poem.objective is DOUBLY_ROBUST, must be another for "
+        "boltzmann_ranking: the modelled loss is followed for a softmax of the "
+        "first rank");
+  }
+  return absl::OkStatus();
 }
 
 LabelFilter MakeLabelFilter(const std::optional<StoredModel>& baseline) {
@@ -65,6 +76,12 @@ LabelFilter MakeLabelFilter(const std::optional<StoredModel>& baseline) {
 absl::StatusOr<std::unique_ptr<TrainData>> ReadTrainData(
     const TrainOptions& options, const std::optional<StoredModel>& baseline) {
   bool labels = options.action() == "labels";
+  if (baseline.has_value() && baseline->model.policy().has_label_chain()) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        "version ", VersionOf(baseline), " of model '", options.model(),
+        "' is a label_chain, which is not served: there is no log to learn "
+        "from; give another model"));
+  }
   if (baseline.has_value()) {
     const bool of_labels = baseline->model.policy().has_independent_labels();
     if (options.action().empty()) labels = of_labels;
@@ -89,8 +106,8 @@ absl::StatusOr<std::unique_ptr<TrainData>> ReadTrainData(
   }
   ASSIGN_OR_RETURN(TupleData data,
                    ReadTuples(options, MakeFilter(options, baseline)));
+  RETURN_IF_ERROR(CheckObjective(options, data));
   if (data.action_kind == ActionKind::kSubset) {
-    RETURN_IF_ERROR(CheckSubsetOptions(options));
     const uint32_t served =
         baseline.has_value() ? SubsetSize(baseline->model.policy()) : 0;
     if (data.subset_size > 0 && served > 0) data.subset_size = served;

@@ -220,7 +220,8 @@ absl::StatusOr<absl::string_view> ConvertTuple(
   RETURN_IF_ERROR(
       CheckReward(logged, expectation.reward_min, expectation.reward_max));
   result->action_shown = !ShownDiffers(logged);
-  result->full_support = HasFullSupport(decision.policy());
+  result->full_support =
+      HasFullSupport(decision.policy(), result->num_candidates());
   result->log_propensity = std::min(log_propensity, 0.0);
   result->loss = RewardToLoss(logged.reward(), expectation.reward_min,
                               expectation.reward_max);

@@ -59,6 +59,12 @@ absl::Status CheckScratch(const config::v1::TrainOptions& options) {
                                           "', must be a directory"));
 }
 
+// Of the policies without full support.
+absl::string_view KindName(const model::v1::Policy& policy) {
+  if (policy.has_boltzmann_ranking()) return "boltzmann_ranking";
+  return policy.has_game_subset() ? "game_subset" : "game_ranking";
+}
+
 class Reader {
  public:
   Reader(const config::v1::TrainOptions& options, const TupleFilter& filter,
@@ -128,13 +134,14 @@ class Reader {
       filter_.fixed_size = SubsetSize(decision) > 0;
       ++sizes_[SubsetSize(decision)];
     }
-    data_.newest_version = std::max(data_.newest_version, decision.version());
+    if (decision.version() > data_.newest_version) {
+      data_.newest_version = decision.version();
+      data_.newest_policy = decision.policy();
+    }
     if (!tuple.action_shown) ++data_.shown_otherwise;
     if (!tuple.full_support) {
       ++data_.without_full_support[absl::StrCat(
-          "version ", decision.version(), ", ",
-          decision.policy().has_game_subset() ? "game_subset"
-                                              : "game_ranking")];
+          "version ", decision.version(), ", ", KindName(decision.policy()))];
     }
   }
 

@@ -21,6 +21,9 @@ struct TupleData : TupleCounts {
   ActionKind action_kind = ActionKind::kSelect;
   uint32_t num_features = 0;
   bool can_abstain = false;  // Selections: as the filter says.
+  // That logged the tuples of newest_version, among those that were kept or
+  // left out for lack of room; kind unset: uniform.
+  model::v1::Policy newest_policy;
   // Subsets: the size that was most often chosen, ties to the smaller, where
   // all are of fixed sizes; 0: of any size.
   uint32_t subset_size = 0;

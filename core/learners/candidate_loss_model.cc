@@ -86,6 +86,11 @@ absl::StatusOr<CandidateLossModel> CandidateLossModel::Fit(
         "poem.objective is DOUBLY_ROBUST, which models the loss of one "
         "candidate, must be another for subsets");
   }
+  if (family.boltzmann) {
+    return absl::InvalidArgumentError(
+        "poem.objective is DOUBLY_ROBUST, which follows the softmax of the "
+        "first rank, must be another for boltzmann_ranking");
+  }
   if (!(l2 > 0 && std::isfinite(l2))) {
     return absl::InvalidArgumentError(
         absl::StrCat("loss_model_l2 is ", l2, ", must be finite and positive"));

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <string>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -13,6 +14,21 @@ namespace {
 
 bool IsSubset(const LinearFamily& family) {
   return family.action_kind == ActionKind::kSubset;
+}
+
+// What is left beside the mixture with Plackett-Luce. The same bytes: one
+// program writes both.
+std::string LawOf(model::v1::BoltzmannRanking boltzmann) {
+  boltzmann.clear_plackett_luce_mixture();
+  return boltzmann.SerializeAsString();
+}
+
+bool IsOfLaw(const LinearFamily& family, const model::v1::Policy& policy) {
+  if (family.boltzmann.has_value() != policy.has_boltzmann_ranking()) {
+    return false;
+  }
+  return !family.boltzmann ||
+         LawOf(*family.boltzmann) == LawOf(policy.boltzmann_ranking());
 }
 
 absl::Status ValidateSize(const LinearFamily& family, const BanditTuple& tuple,
@@ -71,7 +87,9 @@ model::v1::Policy PolicyAt(const LinearFamily& family,
   model::v1::Policy policy;
   policy.set_inverse_temperature(1);
   policy.set_uniform_mixture(family.uniform_mixture);
-  if (family.action_kind == ActionKind::kRank) {
+  if (family.boltzmann) {
+    *policy.mutable_boltzmann_ranking() = *family.boltzmann;
+  } else if (family.action_kind == ActionKind::kRank) {
     policy.mutable_plackett_luce();
   } else if (IsSubset(family)) {
     auto* subset = policy.mutable_independent_subset();
@@ -97,10 +115,10 @@ std::optional<Eigen::VectorXd> ParametersOf(const LinearFamily& family,
                                             const model::v1::Model& model) {
   const model::v1::Policy& policy = model.policy();
   if (!policy.has_softmax_selection() && !policy.has_plackett_luce() &&
-      !policy.has_independent_subset()) {
+      !policy.has_independent_subset() && !policy.has_boltzmann_ranking()) {
     return std::nullopt;
   }
-  if (ActionKindOf(policy) != family.action_kind ||
+  if (ActionKindOf(policy) != family.action_kind || !IsOfLaw(family, policy) ||
       model.num_features() != family.num_features ||
       policy.softmax_selection().has_abstain_score() != family.can_abstain ||
       (policy.independent_subset().k() > 0) != (family.subset_size > 0)) {
@@ -124,6 +142,10 @@ absl::StatusOr<LinearTuplePolicy> LinearTuplePolicy::Create(
   if (family.can_abstain && family.action_kind != ActionKind::kSelect) {
     return absl::InvalidArgumentError(
         "can_abstain is true, must be false for rankings and subsets");
+  }
+  if (family.boltzmann && family.action_kind != ActionKind::kRank) {
+    return absl::InvalidArgumentError(
+        "boltzmann is set, must be unset but for rankings");
   }
   ASSIGN_OR_RETURN(auto distribution,
                    MakeActionDistribution(PolicyAt(

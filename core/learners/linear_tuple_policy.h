@@ -28,6 +28,9 @@ struct LinearFamily {
   // kSubset: what is served where a request asks for no size; 0: any size. Of
   // tuples, those of any size or, if this is not 0, of the size that each has.
   uint32_t subset_size = 0;
+  // kRank: set, the orders are such, with these rank weights, head, tail and
+  // mixture with Plackett-Luce; else Plackett-Luce.
+  std::optional<model::v1::BoltzmannRanking> boltzmann = {};
 
   bool has_constant() const {
     return can_abstain ||
@@ -47,7 +50,7 @@ std::vector<double> WeightsAt(const LinearFamily& family,
 // The parameters at which the family gives what `model` serves, but for the
 // mixture: α w and α times the constant. Empty where the model is not of this
 // family (kind of action, number of features, ability to abstain, subsets of
-// any or of fixed size).
+// any or of fixed size; law of rankings, but for their mixture too).
 std::optional<Eigen::VectorXd> ParametersOf(const LinearFamily& family,
                                             const model::v1::Model& model);
 

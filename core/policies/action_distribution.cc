@@ -4,6 +4,8 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "core/policies/boltzmann_ranking_distribution.h"
 #include "core/policies/game_ranking_distribution.h"
 #include "core/policies/game_subset_distribution.h"
 #include "core/policies/independent_subset_distribution.h"
@@ -11,6 +13,13 @@
 #include "core/policies/selection_distribution.h"
 
 namespace sortition {
+namespace {
+
+constexpr absl::string_view kServedKinds =
+    "softmax_selection, plackett_luce, game_ranking, boltzmann_ranking, "
+    "independent_subset or game_subset";
+
+}  // namespace
 
 absl::StatusOr<std::unique_ptr<const ActionDistribution>>
 MakeActionDistribution(const model::v1::Policy& policy) {
@@ -49,18 +58,19 @@ MakeActionDistribution(const model::v1::Policy& policy) {
       return GameSubsetDistribution::Create(alpha, epsilon,
                                             policy.game_subset());
     case model::v1::Policy::kBoltzmannRanking:
+      return BoltzmannRankingDistribution::Create(alpha, epsilon,
+                                                  policy.boltzmann_ranking());
     case model::v1::Policy::kLabelChain:
     case model::v1::Policy::kIndependentLabels:
-      return absl::InvalidArgumentError(
-          "policy kind is independent_labels, which cannot be served, must be "
-          "softmax_selection, plackett_luce, game_ranking, "
-          "independent_subset or game_subset");
+      return absl::InvalidArgumentError(absl::StrCat(
+          "policy kind is ",
+          policy.has_label_chain() ? "label_chain" : "independent_labels",
+          ", which cannot be served, must be ", kServedKinds));
     case model::v1::Policy::KIND_NOT_SET:
       break;
   }
   return absl::InvalidArgumentError(
-      "policy kind is not set, must be softmax_selection, plackett_luce, "
-      "game_ranking, independent_subset or game_subset");
+      absl::StrCat("policy kind is not set, must be ", kServedKinds));
 }
 
 ActionKind ActionKindOf(const model::v1::Policy& policy) {
@@ -70,10 +80,14 @@ ActionKind ActionKindOf(const model::v1::Policy& policy) {
              : ActionKind::kRank;
 }
 
-bool HasFullSupport(const model::v1::Policy& policy) {
+bool HasFullSupport(const model::v1::Policy& policy, size_t num_eligible) {
   if (policy.uniform_mixture() > 0) return true;
   if (policy.has_game_ranking()) {
     return policy.game_ranking().plackett_luce_mixture() > 0;
+  }
+  if (policy.has_boltzmann_ranking()) {
+    return policy.boltzmann_ranking().plackett_luce_mixture() > 0 ||
+           num_eligible <= HeadOf(policy.boltzmann_ranking());
   }
   return !policy.has_game_subset();
 }

@@ -108,7 +108,7 @@ class ActionDistribution {
 // The distribution that `policy` describes. InvalidArgument where its kind is
 // unset, inverse_temperature is outside (0, 1e6], uniform_mixture is outside
 // [0, 1], the abstain score or the threshold is not finite or beyond ±1e6, or
-// the fields of a game are out of their ranges.
+// the fields of a game or a Boltzmann ranking are out of their ranges.
 absl::StatusOr<std::unique_ptr<const ActionDistribution>>
 MakeActionDistribution(const model::v1::Policy& policy);
 
@@ -116,9 +116,11 @@ MakeActionDistribution(const model::v1::Policy& policy);
 ActionKind ActionKindOf(const model::v1::Policy& policy);
 
 // Whether every action, of the size that is asked for, has a positive
-// probability whatever the scores. Games have certain parts: without a mixture
-// most actions are impossible, and their rewards never logged.
-bool HasFullSupport(const model::v1::Policy& policy);
+// probability whatever the scores of so many eligible candidates. Games have
+// certain parts, Boltzmann rankings of more candidates than their head as well:
+// without a mixture most actions are impossible, and their rewards never
+// logged.
+bool HasFullSupport(const model::v1::Policy& policy, size_t num_eligible);
 
 // Candidates that the policy chooses where a request does not say; 0: any
 // number, or no subset.

@@ -33,8 +33,9 @@ void BoltzmannOrders::FillFactors(size_t size) {
   const size_t r = n_ - size;
   for (size_t p = 0; p + 1 < size; ++p) {
     const double fall = a_[r] - a_[r + p + 1];
-    for (size_t i = p; i < n_; ++i) {
-      for (size_t k = i + 1; k < n_; ++k) {
+    // The p-th of `size` places can be no other.
+    for (size_t i = p; i <= r + p; ++i) {
+      for (size_t k = i + 1; k <= r + p + 1; ++k) {
         factors_[FactorIndex(p, i, k)] = stable::Exp(-fall * (s_[i] - s_[k]));
       }
     }
@@ -47,8 +48,9 @@ void BoltzmannOrders::Build(std::span<const double> rank_weights,
   CHECK(n_ >= 1 && n_ <= kMaxItems && rank_weights.size() == n_);
   std::copy(rank_weights.begin(), rank_weights.end(), a_.begin());
   std::iota(item_.begin(), item_.begin() + n_, 0);
-  std::stable_sort(item_.begin(), item_.begin() + n_,
-                   [&](int32_t i, int32_t j) { return scores[i] > scores[j]; });
+  std::sort(item_.begin(), item_.begin() + n_, [&](int32_t i, int32_t j) {
+    return scores[i] != scores[j] ? scores[i] > scores[j] : i < j;
+  });
   for (uint32_t place = 0; place < n_; ++place) {
     s_[place] = scores[item_[place]];
     place_[item_[place]] = place;
@@ -148,22 +150,46 @@ void BoltzmannOrders::ConditionalLogPropensities(
   }
 }
 
-void BoltzmannOrders::ExpectedRankWeights(std::span<double> expected) const {
+void BoltzmannOrders::ExpectedRankWeights(std::span<const int32_t> first,
+                                          std::span<double> expected) {
   std::fill(expected.begin(), expected.end(), 0);
-  std::vector<double> reached(completions_.size());
-  const uint32_t all = (uint32_t{1} << n_) - 1;
-  reached[all] = 1;
-  // A set comes after all that are larger by one: they are larger numbers.
-  for (uint32_t remaining = all; remaining > 0; --remaining) {
-    if (reached[remaining] == 0) continue;
-    const Step step = StepFrom(remaining);
-    const double share = reached[remaining] / completions_[remaining];
-    const size_t r = n_ - step.size;
-    for (uint32_t i = 0; i < step.size; ++i) {
-      const double probability = share * step.weight[i];
-      reached[remaining ^ (uint32_t{1} << step.place[i])] += probability;
-      expected[item_[step.place[i]]] += a_[r] * probability;
+  uint32_t start = (uint32_t{1} << n_) - 1;
+  for (size_t r = 0; r < first.size(); ++r) {
+    expected[first[r]] = a_[r];
+    start ^= uint32_t{1} << place_[first[r]];
+  }
+  reached_.assign(completions_.size(), 0);
+  reached_[start] = 1;
+  for (size_t size = n_ - first.size(); size > 0; --size) {
+    FillFactors(size);
+    const double a = a_[n_ - size];
+    for (uint32_t remaining = (uint32_t{1} << size) - 1; remaining <= start;
+         remaining = NextOfSize(remaining)) {
+      if (reached_[remaining] == 0) continue;
+      double share = reached_[remaining] / completions_[remaining];
+      size_t p = 0;
+      uint32_t last = 0;
+      for (uint32_t rest = remaining; rest != 0; rest &= rest - 1) {
+        const auto place = static_cast<uint32_t>(std::countr_zero(rest));
+        if (p > 0) share *= factors_[FactorIndex(p - 1, last, place)];
+        const uint32_t next = remaining ^ (uint32_t{1} << place);
+        const double probability = share * completions_[next];
+        reached_[next] += probability;
+        expected[item_[place]] += a * probability;
+        last = place;
+        ++p;
+      }
     }
+  }
+}
+
+void BoltzmannOrders::FirstProbabilities(
+    std::span<double> probabilities) const {
+  const Step step = StepFrom((uint32_t{1} << n_) - 1);
+  double total = 0;
+  for (uint32_t i = 0; i < step.size; ++i) total += step.weight[i];
+  for (uint32_t i = 0; i < step.size; ++i) {
+    probabilities[item_[step.place[i]]] = step.weight[i] / total;
   }
 }
 

@@ -41,8 +41,18 @@ class BoltzmannOrders {
   void ConditionalLogPropensities(std::span<const int32_t> order,
                                   std::vector<double>* conditionals) const;
 
-  // E[a_rank(i)], by item: the derivatives of log Z by the scores.
-  void ExpectedRankWeights(std::span<double> expected) const;
+  // E[a_rank(i)], by item: the derivatives of log Z by the scores. Costs as
+  // much as Build().
+  void ExpectedRankWeights(std::span<double> expected) {
+    ExpectedRankWeights({}, expected);
+  }
+  // The same of the orders that begin with `first`, different items below n: of
+  // these a_r. Less those of all orders, the derivatives of log p(first).
+  void ExpectedRankWeights(std::span<const int32_t> first,
+                           std::span<double> expected);
+
+  // Of each item to come first; n of them.
+  void FirstProbabilities(std::span<double> probabilities) const;
 
   // log Z.
   double LogPartition() const;
@@ -67,6 +77,7 @@ class BoltzmannOrders {
   std::vector<double> completions_;          // b(R), R as bits of places.
   // exp(-(a_r - a_{r+p+1}) (s_i - s_k)), of one r: [p][i][k].
   std::vector<double> factors_;
+  std::vector<double> reached_;  // P(R is what is left at some rank).
 };
 
 }  // namespace sortition

@@ -8,6 +8,7 @@
 #include "core/games/ranking_game.h"
 #include "core/games/sized_set_sampler.h"
 #include "core/games/slot_sampler.h"
+#include "core/policies/head_tail_orders.h"
 #include "core/policies/sized_subset.h"
 
 namespace sortition {
@@ -37,6 +38,7 @@ struct DistributionScratch {
   FBetaEquilibrium f_beta;
   std::vector<SizedSets> sizes;
   SizedSetSampler sets;
+  HeadTailOrders head_tail;
 };
 
 }  // namespace sortition

@@ -20,39 +20,6 @@ constexpr uint32_t kFirstBlock = 1;
 // Up to here insertion into the top_k beats a partition of everything.
 constexpr uint32_t kInsertionTopK = 64;
 
-// The top_k positions of largest key in descending order, ties by position.
-void SortTop(std::span<const double> keys, uint32_t top_k,
-             std::vector<int32_t>* order) {
-  const auto before = [&keys](int32_t a, int32_t b) {
-    return keys[a] != keys[b] ? keys[a] > keys[b] : a < b;
-  };
-  const auto num_keys = static_cast<int32_t>(keys.size());
-  if (top_k > kInsertionTopK) {
-    order->resize(keys.size());
-    std::iota(order->begin(), order->end(), 0);
-    const auto end = order->begin() + top_k;
-    if (end != order->end()) {
-      std::nth_element(order->begin(), end - 1, order->end(), before);
-    }
-    std::sort(order->begin(), end, before);
-    order->resize(top_k);
-    return;
-  }
-  order->resize(top_k);
-  int32_t* const top = order->data();
-  const double* const key = keys.data();
-  size_t size = 0;
-  double last = -HUGE_VAL;  // Once full: smallest key of the top.
-  for (int32_t i = 0; i < num_keys; ++i) {
-    const double candidate = key[i];
-    if (size == top_k && candidate <= last) continue;
-    size_t r = size < top_k ? size++ : top_k - 1;
-    for (; r > 0 && candidate > key[top[r - 1]]; --r) top[r] = top[r - 1];
-    top[r] = i;
-    last = key[top[size - 1]];
-  }
-}
-
 // Over the candidates not taken. Uses scratch->values.
 LogSum TailLogSum(const ScoredCandidates& candidates, double alpha,
                   DistributionScratch* scratch) {
@@ -118,6 +85,50 @@ bool MarkTaken(const ScoredCandidates& candidates,
   return true;
 }
 
+void SortTop(std::span<const double> keys, uint32_t top_k,
+             std::vector<int32_t>* order) {
+  const auto before = [&keys](int32_t a, int32_t b) {
+    return keys[a] != keys[b] ? keys[a] > keys[b] : a < b;
+  };
+  const auto num_keys = static_cast<int32_t>(keys.size());
+  if (top_k > kInsertionTopK) {
+    order->resize(keys.size());
+    std::iota(order->begin(), order->end(), 0);
+    const auto end = order->begin() + top_k;
+    if (end != order->end()) {
+      std::nth_element(order->begin(), end - 1, order->end(), before);
+    }
+    std::sort(order->begin(), end, before);
+    order->resize(top_k);
+    return;
+  }
+  order->resize(top_k);
+  int32_t* const top = order->data();
+  const double* const key = keys.data();
+  size_t size = 0;
+  double last = -HUGE_VAL;  // Once full: smallest key of the top.
+  for (int32_t i = 0; i < num_keys; ++i) {
+    const double candidate = key[i];
+    if (size == top_k && candidate <= last) continue;
+    size_t r = size < top_k ? size++ : top_k - 1;
+    for (; r > 0 && candidate > key[top[r - 1]]; --r) top[r] = top[r - 1];
+    top[r] = i;
+    last = key[top[size - 1]];
+  }
+}
+
+void DrawPlackettLuce(std::span<const double> scores, double alpha,
+                      uint32_t top_k, std::span<double> numbers,
+                      std::vector<int32_t>* order) {
+  stable::LogInPlace(numbers);
+  for (double& number : numbers) number = -number;
+  stable::LogInPlace(numbers);
+  for (size_t i = 0; i < scores.size(); ++i) {
+    numbers[i] = alpha * scores[i] - numbers[i];
+  }
+  SortTop(numbers, top_k, order);
+}
+
 bool RankingDistribution::CanDraw(const ScoredCandidates& candidates) const {
   if (!mixture_.has_policy()) return true;
   // Counted, not searched: no branch and no chain of dependent maxima.
@@ -157,15 +168,12 @@ void RankingDistribution::Sample(const ScoredCandidates& candidates,
   keys.resize(m);
   random.UniformBlocks(kFirstBlock, keys);
   // Uniform: the numbers are the keys. Number 0 is below 1 and never 0.
-  if (random.Uniform(kPart) >= mixture_.epsilon()) {
-    stable::LogInPlace(keys);
-    for (double& key : keys) key = -key;
-    stable::LogInPlace(keys);
-    for (size_t i = 0; i < m; ++i) {
-      keys[i] = alpha_ * candidates.scores[i] - keys[i];
-    }
+  if (random.Uniform(kPart) < mixture_.epsilon()) {
+    SortTop(keys, candidates.top_k, &draw->action);
+  } else {
+    DrawPlackettLuce(candidates.scores, alpha_, candidates.top_k, keys,
+                     &draw->action);
   }
-  SortTop(keys, candidates.top_k, &draw->action);
   CHECK(MarkTaken(candidates, draw->action, &scratch.taken));
   draw->log_propensity = Propensity(candidates, draw->action, &scratch,
                                     &draw->conditional_log_propensities);

@@ -26,6 +26,17 @@ inline constexpr double kMaxRankingLogit = 1e9;
 bool MarkTaken(const ScoredCandidates& candidates,
                std::span<const int32_t> action, std::vector<uint8_t>* taken);
 
+// The top_k positions of largest key in descending order, ties by position.
+// Requires top_k keys at least.
+void SortTop(std::span<const double> keys, uint32_t top_k,
+             std::vector<int32_t>* order);
+
+// The first top_k ranks of a Plackett-Luce order with the logits alpha ·
+// scores, candidate i by numbers[i] in (0, 1), which are overwritten.
+void DrawPlackettLuce(std::span<const double> scores, double alpha,
+                      uint32_t top_k, std::span<double> numbers,
+                      std::vector<int32_t>* order);
+
 class RankingDistribution : public ActionDistribution {
  public:
   RankingDistribution(double inverse_temperature, double uniform_mixture)

@@ -22,6 +22,13 @@ class LogVerifyTest : public LogFixture {
     model::v1::Policy game;
     game.mutable_game_ranking()->set_discount(model::v1::GameRanking::DCG);
     game_ = Publish(game);
+    model::v1::Policy boltzmann;
+    auto* orders = boltzmann.mutable_boltzmann_ranking();
+    orders->set_rank_weights(model::v1::BoltzmannRanking::DCG);
+    boltzmann_ = Publish(boltzmann);
+    orders->set_head(2);  // Of three that are eligible.
+    orders->set_plackett_luce_mixture(0.3);
+    head_ = Publish(boltzmann);
     model::v1::Policy subset;
     subset.mutable_game_subset()->set_measure(model::v1::GameSubset::F_BETA);
     subset.mutable_game_subset()->set_tolerance(1e-9);
@@ -84,6 +91,8 @@ class LogVerifyTest : public LogFixture {
   model::v1::Model select_;
   model::v1::Model rank_;
   model::v1::Model game_;
+  model::v1::Model boltzmann_;
+  model::v1::Model head_;
   model::v1::Model f_score_;
   model::v1::Model precision_;
   model::v1::Model independent_;
@@ -95,6 +104,8 @@ TEST_F(LogVerifyTest, AcceptsWhatPoliciesDecided) {
     EXPECT_EQ(Difference(Decide(select_, false, id)), "");
     EXPECT_EQ(Difference(Decide(rank_, true, id)), "");
     EXPECT_EQ(Difference(Decide(game_, true, id)), "");
+    EXPECT_EQ(Difference(Decide(boltzmann_, true, id)), "");
+    EXPECT_EQ(Difference(Decide(head_, true, id)), "");
     EXPECT_EQ(Difference(Decide(uniform_, false, id)), "");
     EXPECT_EQ(Difference(Decide(uniform_, true, id)), "");
   }
@@ -183,7 +194,7 @@ TEST_F(LogVerifyTest, FindsChangedRoundsOfGames) {
 }
 
 TEST_F(LogVerifyTest, FindsOneBitAnywhere) {
-  for (const model::v1::Model& model : {rank_, game_}) {
+  for (const model::v1::Model& model : {rank_, game_, boltzmann_, head_}) {
     const log::v1::Decision good = Decide(model, true, "a");
     log::v1::Decision bad = good;
     bad.set_log_propensity(std::nextafter(good.log_propensity(), 0));

@@ -1,7 +1,6 @@
 // Prediction games from labels to logs and back with the real programs: train
 // mpg, publish, serve rankings and subsets under load while it is replaced,
 // log, verify; then POEM learns from that log.
-#include <grpcpp/client_context.h>
 #include <signal.h>
 
 #include <set>
@@ -10,8 +9,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "sortition/v1/models.grpc.pb.h"
-#include "tests/integration/deployment.h"
+#include "tests/integration/loop_fixture.h"
 #include "tests/testing/status_matchers.h"
 
 namespace sortition {
@@ -28,26 +26,9 @@ struct Loop {
   std::vector<std::string> request;  // What is asked for.
 };
 
-class GamesLoopTest : public testing::TestWithParam<Loop> {
+class GamesLoopTest : public LoopFixture,
+                      public testing::WithParamInterface<Loop> {
  protected:
-  FinishedProcess Run(std::vector<std::string> arguments) {
-    const std::string name = arguments[0];
-    arguments[0] = BinaryPath(name);
-    const absl::StatusOr<FinishedProcess> run = RunToEnd(arguments);
-    EXPECT_OK(run);
-    if (!run.ok()) return {};
-    EXPECT_EQ(run->exit_code, 0) << name << " " << arguments[1] << "\n"
-                                 << run->stdout_text << run->stderr_text;
-    return *run;
-  }
-
-  std::string WorldFlag() const {
-    return "--data=" + deployment_.path("world.letor");
-  }
-  std::string StoreFlag() const {
-    return "--model_store=" + deployment_.models();
-  }
-
   // Publishes the next version.
   void TrainGame(const std::string& lambda) {
     std::vector<std::string> arguments = {"sortition-trainer",
@@ -65,30 +46,8 @@ class GamesLoopTest : public testing::TestWithParam<Loop> {
   }
 
   void Simulate(uint64_t seed, const std::string& until) {
-    std::vector<std::string> arguments = {"sortition",
-                                          "simulate",
-                                          "--server=" + deployment_.address(),
-                                          WorldFlag(),
-                                          "--action=" + GetParam().action,
-                                          absl::StrCat("--seed=", seed),
-                                          until};
-    arguments.insert(arguments.end(), GetParam().request.begin(),
-                     GetParam().request.end());
-    Run(arguments);
+    LoopFixture::Simulate(GetParam().action, seed, until, GetParam().request);
   }
-
-  void ExpectServed(uint64_t version) {
-    const auto stub = v1::Models::NewStub(deployment_.NewChannel());
-    EXPECT_TRUE(PollUntil(kPatienceSeconds, [&] {
-      grpc::ClientContext context;
-      v1::ListModelsResponse response;
-      return stub->ListModels(&context, {}, &response).ok() &&
-             response.models_size() == 1 &&
-             response.models(0).version() == version;
-    }));
-  }
-
-  Deployment deployment_;
 };
 
 TEST_P(GamesLoopTest, ServesLogsAndIsLearnedFrom) {

@@ -371,6 +371,14 @@ INSTANTIATE_TEST_SUITE_P(
             },
             "weights has 3 entries, must have num_features x num_labels = "
             "6"},
+        BadModel{"WeightsOfAChain",
+                 [](auto* m) {
+                   m->mutable_policy()->mutable_label_chain()->set_num_labels(
+                       2);
+                   m->mutable_policy()->set_uniform_mixture(0);
+                 },
+                 "weights has 3 entries, must have num_features x num_labels = "
+                 "6"},
         BadModel{"Name", [](auto* m) { m->set_name("../ads"); },
                  "model name is '../ads'"}),
     [](const auto& test) { return test.param.name; });

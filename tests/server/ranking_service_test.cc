@@ -43,6 +43,10 @@ class RankingServiceTest : public testing::Test {
     pick.mutable_policy()->mutable_softmax_selection()->set_abstain_score(0);
     Publish(options_.model_store(), pick);
     Publish(options_.model_store(), MakeRankModel("order", {1, 2}));
+    auto boltzmann = MakeRankModel("boltzmann", {1, 2});
+    boltzmann.mutable_policy()->mutable_boltzmann_ranking()->set_rank_weights(
+        model::v1::BoltzmannRanking::LINEAR);
+    Publish(options_.model_store(), boltzmann);
   }
 
   void SetUp() override {
@@ -167,6 +171,32 @@ TEST_F(RankingServiceTest, RankAnswersWhatItLogs) {
   EXPECT_THAT(decision.conditional_log_propensities(),
               ElementsAre(rank_.conditional_log_propensities(0),
                           rank_.conditional_log_propensities(1)));
+}
+
+// Scores 1, 2, 3 and weights 0, -1, -2 of the ranks: an order with score s at
+// rank r weighs exp(-Σ r s), so that its first rank has, over the orders of the
+// others, exp(-2a - b) + exp(-a - 2b) for these of scores a, b.
+TEST_F(RankingServiceTest, RankDrawsBoltzmannOrders) {
+  v1::RankRequest request = GoodRank();
+  request.mutable_context()->set_model("boltzmann");
+  request.mutable_context()->set_return_probabilities(true);
+  request.set_top_k(1);
+  ASSERT_OK(Rank(request));
+  const auto weight = [](double a, double b) {
+    return std::exp(-2 * a - b) + std::exp(-a - 2 * b);
+  };
+  const double weights[] = {weight(2, 3), weight(1, 3), weight(1, 2)};
+  const double all = weights[0] + weights[1] + weights[2];
+  ASSERT_THAT(rank_.order(), SizeIs(1));
+  EXPECT_NEAR(rank_.result().log_propensity(),
+              std::log(weights[rank_.order(0)] / all), 1e-12);
+  EXPECT_THAT(rank_.result().probabilities(),
+              ElementsAre(DoubleNear(weights[0] / all, 1e-12),
+                          DoubleNear(weights[1] / all, 1e-12),
+                          DoubleNear(weights[2] / all, 1e-12)));
+  const auto records = Logged();
+  ASSERT_THAT(records, SizeIs(1));
+  EXPECT_TRUE(records[0].decision().policy().has_boltzmann_ranking());
 }
 
 TEST_F(RankingServiceTest, SparseFeaturesDecideLikeTheSameDenseOnes) {

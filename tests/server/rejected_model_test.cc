@@ -132,6 +132,20 @@ class BrokenModelTest : public RejectedModelTest,
            model->add_weights(1);
          }),
          "policy", "independent_labels, which cannot be served"},
+        {"ChainWhichIsNotServed", with([](model::v1::Model* model) {
+           model->mutable_policy()->mutable_label_chain()->set_num_labels(2);
+           model->mutable_policy()->set_uniform_mixture(0);
+           model->add_weights(1);
+           model->add_weights(1);
+         }),
+         "policy", "label_chain, which cannot be served"},
+        {"BoltzmannOfTooLargeAHead", with([](model::v1::Model* model) {
+           auto* boltzmann =
+               model->mutable_policy()->mutable_boltzmann_ranking();
+           boltzmann->set_rank_weights(model::v1::BoltzmannRanking::DCG);
+           boltzmann->set_head(17);
+         }),
+         "invalid", "policy.boltzmann_ranking.head is 17, must be in [0, 16]"},
         {"NoPolicy",
          with([](model::v1::Model* model) { model->clear_policy(); }),
          "invalid", "policy"},

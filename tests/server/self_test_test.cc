@@ -53,6 +53,17 @@ model::v1::Policy Independent(double inverse_temperature, double mixture,
   return policy;
 }
 
+model::v1::Policy Boltzmann(double inverse_temperature, double mixture,
+                            uint32_t head) {
+  model::v1::Policy policy = Selects(inverse_temperature, mixture);
+  auto* boltzmann = policy.mutable_boltzmann_ranking();
+  boltzmann->set_rank_weights(head == 0 ? model::v1::BoltzmannRanking::DCG
+                                        : model::v1::BoltzmannRanking::LINEAR);
+  boltzmann->set_head(head);
+  boltzmann->set_plackett_luce_mixture(head == 3 ? 0.3 : 0);
+  return policy;
+}
+
 TEST(SelfTestTest, SoundPoliciesPass) {
   model::v1::Policy abstains = Selects(1, 0.1);
   abstains.mutable_softmax_selection()->set_abstain_score(0.5);
@@ -71,6 +82,11 @@ TEST(SelfTestTest, SoundPoliciesPass) {
                                           Plays(1, 0, 2),
                                           Plays(1e-6, 0.1, 1),
                                           Plays(1, 0.1, 100),
+                                          Boltzmann(1, 0, 0),
+                                          Boltzmann(1e6, 0.02, 0),
+                                          Boltzmann(1, 0, 2),
+                                          Boltzmann(0.01, 0.1, 3),
+                                          Boltzmann(1, 1, 1),
                                           Labels(1, 0, 0),
                                           Labels(1, 0.1, 0),
                                           Labels(1e6, 0.02, 0),

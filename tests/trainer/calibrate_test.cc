@@ -118,6 +118,26 @@ TEST_F(CalibrateTest, RefusesGames) {
               HasSubstr("version 1 of model 'default' plays a game"));
 }
 
+// The table's rows weigh by the law that logged: 1 at the present temperature.
+TEST_F(CalibrateTest, BoltzmannRankingsAreWeighedAsSuch) {
+  SyntheticLog log;
+  log.action_kind = ActionKind::kRank;
+  log.boltzmann.emplace().set_rank_weights(model::v1::BoltzmannRanking::DCG);
+  log.boltzmann->set_head(4);
+  log.boltzmann->set_plackett_luce_mixture(0.2);
+  Prepare(log);
+  options_.add_alphas(0.5);
+  options_.add_alphas(1);
+  ASSERT_OK_AND_ASSIGN(const auto report, Calibrate(options_));
+  ASSERT_EQ(report.rows_size(), 3);
+  const auto& half = report.rows(0).evaluation();
+  const auto& present = report.rows(1).evaluation();
+  EXPECT_NEAR(present.effective_sample_size(),
+              static_cast<double>(present.test_tuples()), 1e-6);
+  EXPECT_LT(half.effective_sample_size(),
+            0.99 * static_cast<double>(half.test_tuples()));
+}
+
 TEST_F(CalibrateTest, OutOfReachPublishesNothingAndPrintsTheTable) {
   // Abstains in MAP nearly always; half of the actions are uniform.
   model::v1::Model model = LoggingModel({});
@@ -195,8 +215,8 @@ TEST_F(CalibrateTest, LabelsAreRefused) {
   EXPECT_THAT(Calibrate(options_),
               StatusIs(kFailed,
                        "version 1 of model 'default' has the policy "
-                       "independent_labels, must have softmax_selection or "
-                       "plackett_luce"));
+                       "independent_labels, must have softmax_selection, "
+                       "plackett_luce or boltzmann_ranking"));
   options_.set_publish(true);
   options_.set_force(true);
   EXPECT_THAT(Calibrate(options_),

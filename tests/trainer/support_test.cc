@@ -201,21 +201,32 @@ TEST(SupportBoundTest, LowerEndHoldsWithoutSupport) {
 // With a mixture, or Plackett-Luce, every action is possible.
 TEST(HasFullSupportTest, OfEveryKindOfPolicy) {
   model::v1::Policy policy;
-  EXPECT_TRUE(HasFullSupport(policy));
+  EXPECT_TRUE(HasFullSupport(policy, 20));
   policy.mutable_plackett_luce();
-  EXPECT_TRUE(HasFullSupport(policy));
+  EXPECT_TRUE(HasFullSupport(policy, 20));
   policy.mutable_independent_subset()->set_k(3);
-  EXPECT_TRUE(HasFullSupport(policy));
+  EXPECT_TRUE(HasFullSupport(policy, 20));
   policy.mutable_game_subset();
-  EXPECT_FALSE(HasFullSupport(policy));
+  EXPECT_FALSE(HasFullSupport(policy, 20));
   policy.set_uniform_mixture(0.01);
-  EXPECT_TRUE(HasFullSupport(policy));
+  EXPECT_TRUE(HasFullSupport(policy, 20));
   policy.mutable_game_ranking();
-  EXPECT_TRUE(HasFullSupport(policy));
+  EXPECT_TRUE(HasFullSupport(policy, 20));
   policy.set_uniform_mixture(0);
-  EXPECT_FALSE(HasFullSupport(policy));
+  EXPECT_FALSE(HasFullSupport(policy, 20));
   policy.mutable_game_ranking()->set_plackett_luce_mixture(0.01);
-  EXPECT_TRUE(HasFullSupport(policy));
+  EXPECT_TRUE(HasFullSupport(policy, 20));
+  // Of more candidates than the head, 12, some never come first.
+  policy.mutable_boltzmann_ranking();
+  EXPECT_TRUE(HasFullSupport(policy, 12));
+  EXPECT_FALSE(HasFullSupport(policy, 13));
+  policy.mutable_boltzmann_ranking()->set_head(3);
+  EXPECT_FALSE(HasFullSupport(policy, 4));
+  policy.mutable_boltzmann_ranking()->set_plackett_luce_mixture(0.01);
+  EXPECT_TRUE(HasFullSupport(policy, 4));
+  policy.mutable_boltzmann_ranking()->clear_plackett_luce_mixture();
+  policy.set_uniform_mixture(0.01);
+  EXPECT_TRUE(HasFullSupport(policy, 4));
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 // sidecar writes them.
 #include <cmath>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -45,6 +46,8 @@ struct SyntheticLog {
   uint32_t top_k = 3;
   uint64_t version = 1;
   bool rewards_are_noise = false;  // No action is better than another.
+  // kRank: drawn so instead of by Plackett-Luce.
+  std::optional<model::v1::BoltzmannRanking> boltzmann = {};
 };
 
 // The policy that logged: mild preferences that are half wrong.
@@ -58,7 +61,9 @@ inline model::v1::Model LoggingModel(const SyntheticLog& log) {
   auto* policy = model.mutable_policy();
   policy->set_inverse_temperature(1);
   policy->set_uniform_mixture(0.1);
-  if (log.action_kind == ActionKind::kRank) {
+  if (log.boltzmann) {
+    *policy->mutable_boltzmann_ranking() = *log.boltzmann;
+  } else if (log.action_kind == ActionKind::kRank) {
     policy->mutable_plackett_luce();
   } else if (log.action_kind == ActionKind::kSubset) {
     policy->mutable_independent_subset()->set_k(log.top_k);

@@ -18,6 +18,17 @@ using testing::HasSubstr;
 
 constexpr uint32_t kFeatures = 4;
 
+// Of as many as there are, or mostly of three, when others follow.
+LinearFamily BoltzmannFamily(uint32_t head) {
+  LinearFamily family{ActionKind::kRank, kFeatures, false, 0};
+  auto& boltzmann = family.boltzmann.emplace();
+  boltzmann.set_rank_weights(model::v1::BoltzmannRanking::DCG);
+  boltzmann.set_head(head);
+  boltzmann.set_plackett_luce_mixture(head > 0 ? 0.3 : 0);
+  boltzmann.set_tail_scale(0.5);
+  return family;
+}
+
 class LinearTuplePolicyTest : public testing::TestWithParam<LinearFamily> {};
 
 INSTANTIATE_TEST_SUITE_P(
@@ -30,7 +41,8 @@ INSTANTIATE_TEST_SUITE_P(
                     LinearFamily{ActionKind::kSubset, kFeatures, false, 0},
                     LinearFamily{ActionKind::kSubset, kFeatures, false, 0.2},
                     LinearFamily{ActionKind::kSubset, kFeatures, false, 0.2,
-                                 /*subset_size=*/2}));
+                                 /*subset_size=*/2},
+                    BoltzmannFamily(0), BoltzmannFamily(3)));
 
 // As a request asks; subsets of any size are not asked for one.
 uint32_t TopK(const LinearFamily& family, const BanditTuple& tuple) {
@@ -161,6 +173,47 @@ TEST(LinearTuplePolicyErrorsTest, ParametersOfAnotherFamilyAreNone) {
   EXPECT_TRUE(ParametersOf(pairs, model).has_value());
   model.mutable_policy()->mutable_game_subset();
   EXPECT_FALSE(ParametersOf(any, model));
+  // Of the same law, whatever is mixed with it.
+  const LinearFamily boltzmann = BoltzmannFamily(3);
+  *model.mutable_policy()->mutable_boltzmann_ranking() = *boltzmann.boltzmann;
+  EXPECT_TRUE(ParametersOf(boltzmann, model).has_value());
+  model.mutable_policy()
+      ->mutable_boltzmann_ranking()
+      ->set_plackett_luce_mixture(0);
+  EXPECT_TRUE(ParametersOf(boltzmann, model).has_value());
+  EXPECT_FALSE(ParametersOf(BoltzmannFamily(4), model));
+  EXPECT_FALSE(ParametersOf(rank, model));
+  model.mutable_policy()->mutable_plackett_luce();
+  EXPECT_FALSE(ParametersOf(boltzmann, model));
+}
+
+// Two candidates with features 1 and 0 at w = 2: exp(a_0 2) to exp(a_1 2), and
+// the derivative of its logarithm (a_0 - a_1) p(the other order). A log of such
+// is not one of Plackett-Luce.
+TEST(LinearTuplePolicyBoltzmannTest, LearnsTheLawThatLogged) {
+  BanditTuple tuple;
+  tuple.num_features = 1;
+  tuple.values = {1, 0};
+  tuple.action = {0, 1};
+  tuple.log_propensity = std::log(0.5);
+  tuple.loss = -1;
+  const std::vector<BanditTuple> tuples = {tuple};
+  LinearFamily family = BoltzmannFamily(0);
+  family.num_features = 1;
+  LinearTuplePolicy policy = *LinearTuplePolicy::Create(family, tuples);
+  const Eigen::VectorXd point = Eigen::VectorXd::Constant(1, 2);
+  const double fall = 1 - 1 / std::log2(3);
+  const double other = 1 / (1 + std::exp(2 * fall));
+  EXPECT_NEAR(policy.LogProbability(point, 0), std::log1p(-other), 1e-15);
+  Eigen::VectorXd gradient = Eigen::VectorXd::Zero(1);
+  const double factor = 1;
+  policy.AddGradient({&factor, 1}, &gradient);
+  EXPECT_NEAR(gradient[0], fall * other, 1e-15);
+  EXPECT_TRUE(PolicyAt(family, point).has_boltzmann_ranking());
+  family.action_kind = ActionKind::kSelect;
+  EXPECT_THAT(LinearTuplePolicy::Create(family, tuples),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       HasSubstr("boltzmann is set, must be unset")));
 }
 
 TEST(LinearTuplePolicyErrorsTest, NamesTheTupleThatDoesNotFit) {

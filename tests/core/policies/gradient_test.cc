@@ -38,6 +38,10 @@ TEST_P(GradientTest, AgreesWithCentralDifferences) {
     EXPECT_EQ(distribution->LogPropensityGradient(c.Candidates(), action,
                                                   gradient, &abstain),
               distribution->LogPropensity(c.Candidates(), action));
+    if (distribution->LogPropensity(c.Candidates(), action) == -HUGE_VAL) {
+      EXPECT_EQ(gradient, std::vector<double>(gradient.size(), 0));
+      continue;
+    }
     double norm = c.inverse_temperature * 1e-3;
     for (const double derivative : gradient) {
       norm = std::max(norm, std::abs(derivative));
@@ -72,6 +76,8 @@ TEST_P(GradientTest, DerivativesAddUpToZero) {
 std::vector<DistributionCase> SmoothCases() {
   std::vector<DistributionCase> cases;
   for (const DistributionCase& c : AllCases()) {
+    // Which candidates are a head jumps where scores are equal.
+    if (c.name == "BoltzmannTailTies") continue;
     if (std::abs(c.scores[0]) < 1e3) cases.push_back(c);
   }
   DistributionCase c;
@@ -118,8 +124,11 @@ TEST(GradientEdgeTest, ExtremeScoresHaveFiniteGradients) {
                                               &abstain);
       EXPECT_TRUE(std::isfinite(abstain));
       for (const double derivative : gradient) {
-        // A rank can be counted in every normaliser above it.
-        EXPECT_LE(std::abs(derivative), c.inverse_temperature * c.top_k);
+        // A rank can be counted in every normaliser above it; the weights of
+        // the Boltzmann cases, and their scales, span less than all ranks.
+        const size_t ranks = c.boltzmann ? c.scores.size() : c.top_k;
+        EXPECT_LE(std::abs(derivative),
+                  c.inverse_temperature * static_cast<double>(ranks));
       }
     }
   }

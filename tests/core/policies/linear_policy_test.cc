@@ -4,7 +4,6 @@
 #include <bit>
 #include <cmath>
 #include <map>
-#include <memory>
 #include <numeric>
 
 #include "absl/strings/str_cat.h"
@@ -71,7 +70,8 @@ DistributionCase EligibleCase(const World& world,
                               const model::v1::Policy& policy, uint32_t top_k,
                               std::vector<int32_t>* documents) {
   DistributionCase c;
-  c.kind = policy.has_plackett_luce() ? ActionKind::kRank : ActionKind::kSelect;
+  c.kind = ActionKindOf(policy);
+  if (policy.has_boltzmann_ranking()) c.boltzmann = policy.boltzmann_ranking();
   c.inverse_temperature = policy.inverse_temperature();
   c.uniform_mixture = policy.uniform_mixture();
   c.top_k = top_k;
@@ -96,9 +96,11 @@ Action ToDocuments(Action action, const std::vector<int32_t>& documents) {
 // A mask renormalises over the eligible candidates.
 TEST(LinearPolicyTest, DrawsFromTheEligibleAsOftenAsItShould) {
   World world;
-  for (const ActionKind kind : {ActionKind::kSelect, ActionKind::kRank}) {
+  for (model::v1::Policy proto :
+       {MakePolicy(ActionKind::kSelect), MakePolicy(ActionKind::kRank),
+        BoltzmannCase("", {}, 3, /*head=*/2).Policy()}) {
     for (const double epsilon : {0.0, 0.3}) {
-      const model::v1::Policy proto = MakePolicy(kind, epsilon);
+      proto.set_uniform_mixture(epsilon);
       const LinearPolicy policy = MustCreate(proto, world.weights);
       world.query.top_k = 3;
       std::vector<int32_t> documents;

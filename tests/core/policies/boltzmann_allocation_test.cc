@@ -1,0 +1,64 @@
+// A thread that has ranked a list of some length allocates nothing for the next
+// ones: lists within the head, and behind it.
+#include <cmath>
+#include <cstdlib>
+#include <new>
+
+#include "core/base/random.h"
+#include "tests/core/policies/enumeration.h"
+
+namespace {
+size_t num_allocations = 0;
+}  // namespace
+
+// Not inlined: GCC would see only half of a pair and warn.
+[[gnu::noinline]] void* operator new(size_t size) {
+  ++num_allocations;
+  void* const memory = std::malloc(size);
+  if (memory == nullptr) throw std::bad_alloc();
+  return memory;
+}
+[[gnu::noinline]] void operator delete(void* memory) noexcept {
+  std::free(memory);
+}
+[[gnu::noinline]] void operator delete(void* memory, size_t) noexcept {
+  std::free(memory);
+}
+
+namespace sortition {
+namespace {
+
+TEST(BoltzmannAllocationTest, WarmRankingsAllocateNothing) {
+  for (const size_t n : {size_t{10}, size_t{200}}) {
+    DistributionCase c = BoltzmannCase("", std::vector<double>(n), 10, 8);
+    c.top_k = n == 10 ? 10 : 50;
+    c.boltzmann->set_plackett_luce_mixture(0.3);
+    c.uniform_mixture = 0.1;
+    const auto distribution = c.Distribution();
+    DistributionScratch scratch;
+    Draw draw;
+    std::vector<double> gradient(n);
+    double sum = 0;
+    const auto rank = [&] {
+      for (uint64_t seed = 0; seed < 50; ++seed) {
+        RandomSequence random(SeedKey(seed));
+        for (double& score : c.scores) score = random.Normal();
+        ScoredCandidates candidates = c.Candidates();
+        candidates.scratch = &scratch;
+        distribution->Sample(candidates, CounterRandom(SeedKey(seed)), &draw);
+        double none = 0;
+        sum += distribution->LogPropensity(candidates, draw.action) +
+               distribution->LogPropensityGradient(candidates, draw.action,
+                                                   gradient, &none);
+      }
+    };
+    rank();
+    const size_t before = num_allocations;
+    rank();
+    EXPECT_EQ(num_allocations, before);
+    EXPECT_TRUE(std::isfinite(sum));
+  }
+}
+
+}  // namespace
+}  // namespace sortition
