@@ -52,7 +52,9 @@ struct LabelledTask {
 };
 
 struct LabelledResult {
-  std::vector<double> weights;  // Of the chosen point; one per feature.
+  // Of the chosen point, as Model.weights; a constant feature's is the last.
+  std::vector<double> weights;
+  std::vector<double> transitions = {};  // Of a label_chain, q × q by rows.
   std::vector<LabelledPoint> points;
   size_t chosen = 0;
 };
@@ -62,7 +64,8 @@ struct LabelledPolicyTask {
   ActionKind action_kind = ActionKind::kRank;
   double inverse_temperature = 1;
   double uniform_mixture = 0;
-  double threshold = 0;  // Of relevance, in units of s.
+  double threshold = 0;                  // Of relevance, in units of s.
+  std::vector<double> transitions = {};  // LabelledResult.transitions.
   config::v1::GamePolicyOptions game = {};
   config::v1::RankPolicyOptions rank = {};
 };

@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "core/base/status_macros.h"
 #include "core/learners/game_learner.h"
+#include "core/learners/lambda_grid.h"
 
 namespace sortition {
 namespace {
@@ -48,9 +49,7 @@ class MpgLearner : public LabelledLearner {
     return 2 * options_.lbfgs().max_iterations() + options_.max_cuts();
   }
   size_t num_points() const override {
-    return options_.lambda_size() > 0
-               ? static_cast<size_t>(options_.lambda_size())
-               : 13;
+    return LambdaGridSize(options_.lambda());
   }
   absl::StatusOr<LabelledResult> Train(const LabelledTask& task) const override;
   absl::StatusOr<model::v1::Policy> MakePolicy(
