@@ -39,6 +39,7 @@ struct GridSpec {
   LabelMeasure measure;
   ActionKind default_action = ActionKind::kRank;
   std::vector<ActionKind> actions = {ActionKind::kRank};  // That are allowed.
+  bool has_temperature = true;
   bool needs_constant = false;
   double gap_tolerance = 0;  // 0: no point has a dual bound.
   uint32_t most_steps = 1;   // Of a point.
@@ -49,8 +50,8 @@ struct GridSpec {
       const LabelledTask& task)>
       points;
   // Of a validation query, higher is better; empty: the measure of
-  // ActionByScore(), with threshold 0 (a constant feature has a weight). Must be
-  // set for kAccuracy, and where there are more weights than features.
+  // ActionByScore(), with threshold 0 (a constant feature has a weight). Must
+  // be set for kAccuracy, and where there are more weights than features.
   std::function<absl::StatusOr<double>(const LabelledItems& query,
                                        const GridFit& fit)>
       validate = {};
@@ -70,6 +71,7 @@ class GridLearner : public LabelledLearner {
     return *spec_.options;
   }
   LabelMeasure measure() const override { return spec_.measure; }
+  bool has_temperature() const override { return spec_.has_temperature; }
   bool needs_constant() const override { return spec_.needs_constant; }
   ActionKind default_action() const override { return spec_.default_action; }
   double gap_tolerance() const override { return spec_.gap_tolerance; }

@@ -79,6 +79,12 @@ class LabelledLearner {
   virtual const google::protobuf::Message& options() const = 0;
   // What it learns for; policies are compared by it.
   virtual LabelMeasure measure() const = 0;
+  // What LabelledPoint.validation is, for people.
+  virtual std::string validation_name() const {
+    return measure().Name() + " without lot";
+  }
+  // Whether the inverse temperature is chosen after training; else it is 1.
+  virtual bool has_temperature() const { return true; }
   virtual bool needs_constant() const { return false; }
   virtual ActionKind default_action() const { return ActionKind::kRank; }
   // How near the minimum each point is to be; 0: it has no dual bound.

@@ -36,6 +36,10 @@ class MpgLearner : public LabelledLearner {
 
   const google::protobuf::Message& options() const override { return options_; }
   LabelMeasure measure() const override;
+  std::string validation_name() const override {
+    return measure().Name() + " in expectation of the strategy learned";
+  }
+  bool has_temperature() const override { return false; }
   // Centred, a constant is 0.
   bool needs_constant() const override {
     return HasFreeAdversary(options_) && !options_.centre_features();
