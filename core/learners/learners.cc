@@ -24,7 +24,7 @@ std::vector<LearnerInfo> ListLearners() {
       {"logistic", "LogisticOptions", "labelled queries",
        "logistic regression per candidate: a first model that explores (fit)"},
       {"labels", "LbfgsOptions", "labelled contexts",
-       "logistic regression per label: the logging policy of convert"},
+       "logistic regression per label: the logging policy (convert)"},
   };
 }
 

@@ -147,7 +147,11 @@ absl::Status MpgLearner::CheckAction(const LabelledPolicyTask& task) const {
   if (task.action_kind == ActionKind::kSelect ||
       !(label ? can_label : can_rank)) {
     return absl::InvalidArgumentError(
-        absl::StrCat("action is ", label ? "label" : "rank", ", must be ",
+        absl::StrCat("action is ",
+                     label                                     ? "label"
+                     : task.action_kind == ActionKind::kSelect ? "select"
+                                                               : "rank",
+                     ", must be ",
                      can_label && can_rank ? "rank or label"
                      : can_label           ? "label"
                                            : "rank",
