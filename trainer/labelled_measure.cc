@@ -16,9 +16,9 @@ std::vector<double> WeightsFor(const model::v1::Model& model,
 
 absl::StatusOr<ExpectedMeasure> MeasureOf(
     const model::v1::Model& model, std::span<const LabelledItems> queries,
-    const LabelMeasure& measure) {
+    const LabelMeasure& measure, uint32_t draws) {
   return ExpectedMeasure::Create(model.policy(), WeightsFor(model, queries),
-                                 measure);
+                                 measure, draws);
 }
 
 absl::StatusOr<std::vector<double>> MeasureAll(

@@ -1,5 +1,6 @@
 #pragma once
 // A model's policy on labelled queries, in expectation.
+#include <cstdint>
 #include <span>
 #include <vector>
 
@@ -20,7 +21,7 @@ std::vector<double> WeightsFor(const model::v1::Model& model,
 // As ExpectedMeasure::Create(). Requires a query.
 absl::StatusOr<ExpectedMeasure> MeasureOf(
     const model::v1::Model& model, std::span<const LabelledItems> queries,
-    const LabelMeasure& measure);
+    const LabelMeasure& measure, uint32_t draws = ExpectedMeasure::kDraws);
 
 // Of every query, by ExpectedMeasure::Of() with its index for seed: what is
 // drawn is the same whatever the policy.

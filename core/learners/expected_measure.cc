@@ -110,7 +110,7 @@ ExpectedMeasure::ExpectedMeasure(const model::v1::Policy& policy,
 
 absl::StatusOr<ExpectedMeasure> ExpectedMeasure::Create(
     const model::v1::Policy& policy, std::vector<double> weights,
-    LabelMeasure measure) {
+    LabelMeasure measure, uint32_t draws) {
   RETURN_IF_ERROR(CheckAction(policy, measure));
   ExpectedMeasure result(policy, std::move(weights), std::move(measure));
   ASSIGN_OR_RETURN(LinearPolicy linear,
@@ -119,7 +119,7 @@ absl::StatusOr<ExpectedMeasure> ExpectedMeasure::Create(
   if (ActionKindOf(policy) == ActionKind::kRank &&
       policy.uniform_mixture() < 1 &&
       !PlaysTheMeasure(policy, result.measure_)) {
-    result.num_draws_ = kDraws;
+    result.num_draws_ = draws;
   }
   return result;
 }

@@ -32,10 +32,11 @@ class ExpectedMeasure {
   // `weights`: one per feature of the queries. InvalidArgument where the policy
   // cannot be served; FailedPrecondition where the measure is of another kind
   // of action: of rankings for sets, of k-sets for sets of any size, of
-  // selections for all others.
+  // selections for all others. Where it takes draws, so many.
   static absl::StatusOr<ExpectedMeasure> Create(const model::v1::Policy& policy,
                                                 std::vector<double> weights,
-                                                LabelMeasure measure);
+                                                LabelMeasure measure,
+                                                uint32_t draws = kDraws);
 
   // A query's value is the mean of so many draws; 0: exact (for F_BETA games,
   // of the strategy that is served, however exactly it solves the game).

@@ -55,6 +55,7 @@ struct GridSpec {
   std::function<absl::StatusOr<double>(const LabelledItems& query,
                                        const GridFit& fit)>
       validate = {};
+  std::string validation_name = {};  // Of that; empty: of the measure.
   // Of an allowed action; empty: MakeRankPolicy().
   std::function<absl::StatusOr<model::v1::Policy>(
       const LabelledPolicyTask& task)>
@@ -71,6 +72,10 @@ class GridLearner : public LabelledLearner {
     return *spec_.options;
   }
   LabelMeasure measure() const override { return spec_.measure; }
+  std::string validation_name() const override {
+    return spec_.validation_name.empty() ? LabelledLearner::validation_name()
+                                         : spec_.validation_name;
+  }
   bool has_temperature() const override { return spec_.has_temperature; }
   bool needs_constant() const override { return spec_.needs_constant; }
   ActionKind default_action() const override { return spec_.default_action; }

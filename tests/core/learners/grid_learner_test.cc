@@ -112,6 +112,9 @@ TEST(GridLearnerTest, ALearnersOwnValidationGoesFirst) {
   EXPECT_EQ(result.chosen, 1);
   EXPECT_EQ(result.points[1].validation, 0.5);
   EXPECT_EQ(asked, 4);
+  EXPECT_EQ(GridLearner(spec).validation_name(), "DCG@1 without lot");
+  spec.validation_name = "own";
+  EXPECT_EQ(GridLearner(spec).validation_name(), "own");
   spec.validate = [](const LabelledItems&, const GridFit&) {
     return absl::StatusOr<double>(absl::InternalError("no"));
   };
