@@ -116,6 +116,8 @@ TEST_P(EveryLearnerTest, PublishesAPolicyThatBeatsChance) {
   for (const LabelledReport::Point& point : labelled.points()) {
     chosen += point.chosen() ? 1 : 0;
     EXPECT_FALSE(point.termination().empty());
+    // Its grid is not of λ alone.
+    EXPECT_EQ(point.setting().empty(), GetParam() != "crf");
   }
   EXPECT_EQ(chosen, 1);
   ASSERT_OK_AND_ASSIGN(const StoredModel stored, store().Load("default", 1));
