@@ -25,7 +25,9 @@ struct TemperatureTask {
   std::span<const LabelledItems> queries;
   LabelMeasure measure;
   const model::v1::Model& model;
-  std::vector<double> grid;  // Each within (0, 1e6]; none: 1, 2, .. 1024.
+  // Each within (0, 1e6]; none: 1, 2, .. 1024, and halves and doubles beyond,
+  // until the smallest keeps less than is wanted and the largest keeps it.
+  std::vector<double> grid;
   ParallelFor parallel_for;
 };
 

@@ -95,6 +95,34 @@ TEST_F(TemperatureTest, TakesTheSmallestThatKeepsMostOfTheGain) {
   EXPECT_EQ(report.inverse_temperature(), alpha);
 }
 
+// The same policy, whatever the scores are in units of: α times the weights is.
+TEST_F(TemperatureTest, TheDefaultGridGoesAsFarAsItHasTo) {
+  LabelledReport report;
+  ASSERT_OK_AND_ASSIGN(const double alpha, ChooseTemperature(Task(), &report));
+  for (const int power : {-15, 13}) {
+    model_.set_weights(0, std::exp2(power));
+    report.Clear();
+    ASSERT_OK_AND_ASSIGN(const double scaled,
+                         ChooseTemperature(Task(), &report));
+    EXPECT_EQ(scaled * std::exp2(power), alpha);
+    int chosen = 0;
+    for (int i = 0; i < report.temperatures_size(); ++i) {
+      chosen += report.temperatures(i).chosen() ? 1 : 0;
+      if (i == 0) continue;
+      EXPECT_EQ(report.temperatures(i).inverse_temperature(),
+                2 * report.temperatures(i - 1).inverse_temperature());
+    }
+    EXPECT_EQ(chosen, 1);
+  }
+  // Beyond all bounds: the best that there is.
+  model_.set_weights(0, 0x1p-40);
+  report.Clear();
+  EXPECT_EQ(ChooseTemperature(Task(), &report).value(), 0x1p19);
+  model_.set_weights(0, 0x1p40);
+  report.Clear();
+  EXPECT_EQ(ChooseTemperature(Task(), &report).value(), 0x1p-19);
+}
+
 TEST_F(TemperatureTest, TheUniformMixtureIsTheCallersMatter) {
   LabelledReport without;
   LabelledReport with;
