@@ -37,16 +37,26 @@ improvement over the newest version in the store is positive. All versions'
 tuples train; only those that the newest version logged validate and test.
 --action=labels learns from what convert wrote; its models are not served.
 
---learner=mpg reads queries with labelled candidates (LETOR/SVMlight with qid)
-and learns a prediction game of --game.measure. It chooses lambda by the
-expected measure on validation queries and publishes a policy that ranks or
-labels candidates, over an existing version only if its expected measure on test
-queries is better with confidence.
+The other learners read queries with labelled candidates (LETOR/SVMlight with
+qid) from --data, train each point of a grid of lambda, choose it by validation
+queries, and publish a policy over an existing version only if its expected
+measure on test queries is better with confidence. The policy draws by lot, so
+that its log can be learned from: of --inverse_temperature the smallest is taken
+that keeps 95 % of what going by score gains over chance (mpg: as trained).
+--rank_policy says how orders are drawn. Each learner's options are a group of
+its own below. --action=select has a learner of orders select one candidate.
 
+)";
+
+constexpr char kTrainExamples[] = R"(
   sortition-trainer train --tuples=DIR --model_store=DIR [--model=NAME] ...
   sortition-trainer train --learner=mpg --data=FILE[,FILE] --model_store=DIR
       --game.measure=DCG|GRADED_DCG|PRECISION|F_BETA [--game.k=N] ...
+  sortition-trainer train --learner=ranksvm --data=FILE --validation=FILE
+      --test=FILE --model_store=DIR [--rank_svm.lambda=X,...] ...
   sortition-trainer train --config=FILE.textproto
+
+deploy/examples has a configuration for each learner.
 
 Exit status: 0 published (or would be, with --dry_run), 1 error, 3 the gate said
 no.
@@ -124,8 +134,30 @@ Exit status: 0 written, 1 error.
 
 )";
 
+// What `train` runs, or all, by what they learn from.
+std::string LearnerTable(bool of_train) {
+  std::string text;
+  absl::string_view data;
+  for (const LearnerInfo& learner : ListLearners()) {
+    if (of_train && learner.make_labelled == nullptr &&
+        learner.name != absl::string_view("poem")) {
+      continue;
+    }
+    if (learner.data != data) {
+      absl::StrAppendFormat(&text, "Learners from %s:\n", learner.data);
+    }
+    data = learner.data;
+    absl::StrAppendFormat(&text, "  %-10s  %s\n", learner.name, learner.help);
+  }
+  return text;
+}
+
+std::string TrainHelp() {
+  return absl::StrCat(kTrainHelp, LearnerTable(true), kTrainExamples);
+}
+
 std::string Usage() {
-  std::string text =
+  const std::string text =
       "Usage: sortition-trainer COMMAND [options]\n\n"
       "  train      learn from tuple segments or labels, evaluate, gate, "
       "publish\n"
@@ -133,12 +165,9 @@ std::string Usage() {
       "  fit        first model from labelled queries (LETOR/SVMlight)\n"
       "  calibrate  temperature at which it abstains as its rule does\n"
       "  convert    bandit tuples from multi-label data (SVMlight)\n\n"
-      "'sortition-trainer COMMAND --help' lists the options.\n\nLearners:\n";
-  for (const LearnerInfo& learner : ListLearners()) {
-    absl::StrAppendFormat(&text, "  %-9s from %s: %s\n", learner.name,
-                          learner.data, learner.help);
-  }
-  return text;
+      "'sortition-trainer COMMAND --help' lists the options, those of train "
+      "the\ngroups of each learner.\n\n";
+  return text + LearnerTable(false);
 }
 
 void Print(const std::string& text) {
@@ -154,7 +183,7 @@ int Fail(const absl::Status& status) {
 
 // Parses into `options`; returns false where the command ends here, with
 // `exit_status`.
-bool Parse(const std::vector<std::string>& arguments, const char* help,
+bool Parse(const std::vector<std::string>& arguments, const std::string& help,
            google::protobuf::Message* options, int* exit_status) {
   CommandLine command_line;
   absl::Status status = ParseOptions(arguments, options, &command_line);
@@ -196,7 +225,8 @@ absl::Status WriteReport(const std::string& path,
 int RunTrain(const std::vector<std::string>& arguments) {
   config::v1::TrainOptions options;
   int exit_status = kExitOk;
-  if (!Parse(arguments, kTrainHelp, &options, &exit_status)) return exit_status;
+  if (!Parse(arguments, TrainHelp(), &options, &exit_status))
+    return exit_status;
   if (!options.report().empty()) {
     const absl::Status writable = CheckWritable(options.report());
     if (!writable.ok()) return Fail(writable);

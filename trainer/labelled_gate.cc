@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 #include <string>
 #include <utility>
 
@@ -12,40 +11,14 @@
 #include "core/counterfactual/estimators.h"
 #include "core/counterfactual/moments.h"
 #include "core/learners/expected_measure.h"
+#include "core/learners/game_queries.h"
 #include "core/metrics/letor_metrics.h"
+#include "trainer/labelled_measure.h"
 
 namespace sortition {
 namespace {
 
 using config::v1::LabelledReport;
-
-// With 0 for a constant feature, which policies do not have.
-std::vector<double> WeightsOf(const GateTask& task,
-                              const model::v1::Model& model) {
-  std::vector<double> weights(model.weights().begin(), model.weights().end());
-  weights.resize(task.queries[0].items.num_features(), 0);
-  return weights;
-}
-
-absl::StatusOr<ExpectedMeasure> MeasureOf(const GateTask& task,
-                                          const model::v1::Model& model) {
-  return ExpectedMeasure::Create(model.policy(), WeightsOf(task, model),
-                                 task.measure);
-}
-
-// Of every query.
-absl::StatusOr<std::vector<double>> Measure(const GateTask& task,
-                                            const ExpectedMeasure& measure) {
-  std::vector<double> values(task.queries.size());
-  std::vector<absl::Status> statuses(task.queries.size());
-  task.parallel_for(values.size(), [&](size_t j) {
-    const auto value = measure.Of(task.queries[j], j);
-    statuses[j] = value.status();
-    if (value.ok()) values[j] = *value;
-  });
-  for (const absl::Status& status : statuses) RETURN_IF_ERROR(status);
-  return values;
-}
 
 void SetMean(const std::vector<double>& values, double confidence,
              model::v1::Estimate* estimate) {
@@ -63,43 +36,38 @@ void SetMean(const std::vector<double>& values, double confidence,
   estimate->set_confidence(confidence);
 }
 
-double ThresholdOf(const model::v1::Policy& policy) {
-  return policy.has_independent_subset()
-             ? policy.independent_subset().threshold()
-             : policy.game_subset().threshold();
+// Labels have none.
+bool HasOrder(const GateTask& task) {
+  return task.measure.kind != LabelMeasure::Kind::kAccuracy;
 }
 
 // Of what would be done without lot.
 struct Quality {
   LetorFigures letor;  // Of the order by falling score, ties by index.
-  double measure = 0;  // Of that order, or the scores above the threshold.
+  double measure = 0;
 };
 
-Quality QualityOf(const GateTask& task, const model::v1::Model& model) {
-  const std::vector<double> weights = WeightsOf(task, model);
-  const bool is_set = task.measure.kind == LabelMeasure::Kind::kFBeta;
+Quality QualityOf(const GateTask& task, const model::v1::Model& model,
+                  const ExpectedMeasure& measure) {
+  const bool has_order = HasOrder(task);
+  const LabelMeasure order{.kind = LabelMeasure::Kind::kDcg};
+  const std::vector<double> weights = WeightsFor(model, task.queries);
   std::vector<LetorFigures> figures;
+  std::vector<double> scores;
   double sum = 0;
   for (const LabelledItems& query : task.queries) {
-    const size_t n = query.relevances.size();
-    std::vector<uint32_t> order(n);
-    std::iota(order.begin(), order.end(), 0u);
-    std::vector<double> scores(n);
-    query.items.Scores(order, weights, scores);
-    std::stable_sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) {
-      return scores[a] > scores[b];
-    });
+    sum += measure.ByScore(query);
+    if (!has_order) continue;
+    scores.resize(query.relevances.size());
+    ScoreAll(query.items, weights, scores);
     std::vector<int> ranked;
-    std::vector<int32_t> action;
-    for (const uint32_t item : order) {
+    for (const int32_t item : ActionByScore(order, scores)) {
       ranked.push_back(static_cast<int>(query.relevances[item]));
-      if (is_set && scores[item] <= ThresholdOf(model.policy())) continue;
-      action.push_back(static_cast<int32_t>(item));
     }
     figures.push_back(LetorFiguresOf(ranked));
-    sum += EvaluateAction(task.measure, query.relevances, action);
   }
-  return {MeanOf(figures), sum / static_cast<double>(task.queries.size())};
+  return {has_order ? MeanOf(figures) : LetorFigures{},
+          sum / static_cast<double>(task.queries.size())};
 }
 
 void AddQuality(const GateTask& task, const Quality& quality,
@@ -112,6 +80,7 @@ void AddQuality(const GateTask& task, const Quality& quality,
   };
   add(absl::StrCat(task.measure.Name(), " without lot"),
       [](const Quality& of) { return of.measure; });
+  if (!HasOrder(task)) return;
   for (size_t k = 1; k <= 10; ++k) {
     add(absl::StrCat("NDCG@", k),
         [k](const Quality& of) { return of.letor.ndcg[k - 1]; });
@@ -132,6 +101,11 @@ std::string WhyIncomparable(const GateTask& task,
     return absl::StrCat("it has ", features, " features, the new one has ",
                         task.model.num_features());
   }
+  if (task.old->model.weights_size() != task.model.weights_size()) {
+    return absl::StrCat("it has ", task.old->model.weights_size(),
+                        " weights, the new one has ",
+                        task.model.weights_size());
+  }
   if (!old.ok()) return std::string(old.status().message());
   if (task.queries.size() < kFewestGateQueries) {
     return absl::StrCat("there are ", task.queries.size(),
@@ -144,11 +118,13 @@ std::string WhyIncomparable(const GateTask& task,
 }  // namespace
 
 absl::StatusOr<bool> PassesGate(const GateTask& task, LabelledReport* report) {
-  ASSIGN_OR_RETURN(const ExpectedMeasure measure, MeasureOf(task, task.model));
-  ASSIGN_OR_RETURN(const std::vector<double> values, Measure(task, measure));
+  ASSIGN_OR_RETURN(const ExpectedMeasure measure,
+                   MeasureOf(task.model, task.queries, task.measure));
+  ASSIGN_OR_RETURN(const std::vector<double> values,
+                   MeasureAll(measure, task.queries, task.parallel_for));
   SetMean(values, task.confidence, report->mutable_new_measure());
   report->set_new_draws(measure.num_draws());
-  const Quality quality = QualityOf(task, task.model);
+  const Quality quality = QualityOf(task, task.model, measure);
   report->set_old_version(task.old.has_value() ? task.old->model.version() : 0);
   if (!task.old.has_value()) {
     AddQuality(task, quality, std::nullopt, report);
@@ -158,15 +134,16 @@ absl::StatusOr<bool> PassesGate(const GateTask& task, LabelledReport* report) {
   std::optional<Quality> old_quality;
   absl::StatusOr<ExpectedMeasure> old_measure =
       absl::FailedPreconditionError("");
-  if (old.num_features() == task.model.num_features()) {
-    old_measure = MeasureOf(task, old);
-    if (old_measure.ok()) old_quality = QualityOf(task, old);
+  if (old.num_features() == task.model.num_features() &&
+      old.weights_size() == task.model.weights_size()) {
+    old_measure = MeasureOf(old, task.queries, task.measure);
+    if (old_measure.ok()) old_quality = QualityOf(task, old, *old_measure);
   }
   AddQuality(task, quality, old_quality, report);
   std::string why = WhyIncomparable(task, old_measure);
   absl::StatusOr<std::vector<double>> old_values = std::vector<double>();
   if (why.empty()) {
-    old_values = Measure(task, *old_measure);
+    old_values = MeasureAll(*old_measure, task.queries, task.parallel_for);
     why = std::string(old_values.status().message());
   }
   if (!why.empty()) {

@@ -1,7 +1,10 @@
 #include "trainer/labelled_report.h"
 
+#include <algorithm>
+
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "trainer/labelled_temperature.h"
 
 namespace sortition {
 namespace {
@@ -10,25 +13,29 @@ using config::v1::LabelledReport;
 using config::v1::TrainReport;
 
 void AppendPoints(const LabelledReport& report, std::string* text) {
-  absl::StrAppendFormat(text, "\n  %10s %12s %12s %9s %7s %8s %10s  %s\n",
-                        "lambda", "objective", "dual bound", "gap", "passes",
-                        "seconds", "validation", "ended by");
+  size_t width = 0;  // Of the settings; 0: none has one.
+  for (const LabelledReport::Point& point : report.points()) {
+    width = std::max(width, point.setting().size() + 2);
+  }
+  if (report.points(0).setting().empty()) width = 0;
+  absl::StrAppendFormat(text, "\n  %10s%*s %12s %12s %9s %7s %8s %10s  %s\n",
+                        "lambda", width, width > 0 ? "setting" : "",
+                        "objective", "dual bound", "gap", "passes", "seconds",
+                        "validation", "ended by");
   const LabelledReport::Point* chosen = nullptr;
   for (const LabelledReport::Point& point : report.points()) {
     if (point.chosen()) chosen = &point;
     absl::StrAppendFormat(
-        text, "%c %10.4g %12.6f %12s %9s %7d %8.2f %10.5f  %s\n",
-        point.chosen() ? '*' : ' ', point.lambda(), point.objective(),
+        text, "%c %10.4g%*s %12.6f %12s %9s %7d %8.2f %10.5f  %s\n",
+        point.chosen() ? '*' : ' ', point.lambda(), width, point.setting(),
+        point.objective(),
         point.has_gap() ? absl::StrFormat("%.6f", point.dual_bound()) : "",
         point.has_gap() ? absl::StrFormat("%.2e", point.gap()) : "",
         point.passes(), point.seconds(), point.validation(),
         point.termination());
   }
-  absl::StrAppendFormat(
-      text,
-      "  validation: mean %s in expectation of the strategy learned; the "
-      "largest is chosen\n",
-      report.measure());
+  absl::StrAppendFormat(text, "  validation: mean %s; the largest is chosen\n",
+                        report.validation_measure());
   if (chosen == nullptr || !chosen->has_gap()) return;
   absl::StrAppendFormat(
       text, "  The chosen objective is proved within %.2e of the minimum\n",
@@ -40,6 +47,42 @@ void AppendPoints(const LabelledReport& report, std::string* text) {
         "iterations, or lambda\n",
         report.gap_tolerance());
   }
+}
+
+// Share of what going by score gains over chance.
+std::string KeptOf(const LabelledReport& report, double measure) {
+  const double gain = report.measure_by_score() - report.measure_by_chance();
+  if (!(gain > 0)) return "";
+  return absl::StrFormat("%.1f %%",
+                         100 * (measure - report.measure_by_chance()) / gain);
+}
+
+void AppendTemperatures(const LabelledReport& report, std::string* text) {
+  if (report.temperatures_size() == 0) {
+    if (report.has_inverse_temperature()) {
+      absl::StrAppendFormat(text, "  Inverse temperature, as given: %g\n",
+                            report.inverse_temperature());
+    }
+    return;
+  }
+  absl::StrAppendFormat(text, "\n  %10s %12s %10s %9s\n", "inverse",
+                        report.measure(), "kept gain", "entropy");
+  for (const LabelledReport::Temperature& row : report.temperatures()) {
+    absl::StrAppendFormat(
+        text, "%c %10g %12.5f %10s %9s\n", row.chosen() ? '*' : ' ',
+        row.inverse_temperature(), row.measure(), KeptOf(report, row.measure()),
+        row.has_entropy() ? absl::StrFormat("%.4f", row.entropy()) : "");
+  }
+  absl::StrAppendFormat(text, "  %10s %12.5f\n  %10s %12.5f\n", "by score",
+                        report.measure_by_score(), "by chance",
+                        report.measure_by_chance());
+  absl::StrAppendFormat(
+      text,
+      "  inverse: temperature by which actions are drawn; without uniform "
+      "mixture, on validation queries; the\n  smallest is chosen that keeps %g "
+      "%% of what going by score gains over chance, else the best; entropy of "
+      "what\n  is first (of subsets: of who is in), in nats\n",
+      100 * kKeptGain);
 }
 
 void AppendMean(const std::string& name, const model::v1::Estimate& estimate,
@@ -72,7 +115,10 @@ void AppendQuality(const LabelledReport& report, std::string* text) {
   if (report.quality_size() == 0) return;
   const bool has_old = report.quality(0).has_old_value();
   absl::StrAppendFormat(
-      text, "\n  %-36s %9s%s\n", "By score; NDCG .. MAP as LETOR's tool", "new",
+      text, "\n  %-36s %9s%s\n",
+      report.quality_size() > 1 ? "By score; NDCG .. MAP as LETOR's tool"
+                                : "By score",
+      "new",
       has_old ? absl::StrFormat("  version %d", report.old_version()) : "");
   for (const LabelledReport::Quality& row : report.quality()) {
     absl::StrAppendFormat(
@@ -97,6 +143,7 @@ std::string FormatLabelledReport(const TrainReport& report) {
     absl::StrAppendFormat(&text, "  Threshold of relevance: score %.6g\n",
                           labelled.threshold());
   }
+  AppendTemperatures(labelled, &text);
   AppendGate(labelled, &text);
   AppendQuality(labelled, &text);
   absl::StrAppend(&text, "\n", report.evaluation().verdict(), "\n");

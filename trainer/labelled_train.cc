@@ -18,6 +18,8 @@
 #include "io/model_store.h"
 #include "trainer/labelled_data.h"
 #include "trainer/labelled_gate.h"
+#include "trainer/labelled_temperature.h"
+#include "trainer/labelled_warmup.h"
 #include "trainer/learner_choice.h"
 #include "trainer/newest_version.h"
 #include "trainer/progress.h"
@@ -32,7 +34,6 @@ using config::v1::TrainReport;
 using Clock = std::chrono::steady_clock;
 
 constexpr uint32_t kDefaultThreads = 2;
-constexpr size_t kMostWarmupBytes = size_t{64} << 20;
 
 double SecondsSince(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
@@ -53,19 +54,12 @@ absl::Status ValidateOptions(const TrainOptions& options) {
 absl::StatusOr<ActionKind> ActionOf(const TrainOptions& options,
                                     const LabelledLearner& learner) {
   if (options.action().empty()) return learner.default_action();
+  if (options.action() == "select") return ActionKind::kSelect;
   if (options.action() == "rank") return ActionKind::kRank;
   if (options.action() == "label") return ActionKind::kSubset;
-  return absl::InvalidArgumentError(
-      absl::StrCat("action is '", options.action(),
-                   "', must be rank or label for learner ", options.learner()));
-}
-
-LabelledPolicyTask PolicyTask(const TrainOptions& options, ActionKind action,
-                              double threshold) {
-  return {.action_kind = action,
-          .uniform_mixture = options.uniform_mixture(),
-          .threshold = threshold,
-          .game = options.game_policy()};
+  return absl::InvalidArgumentError(absl::StrCat(
+      "action is '", options.action(),
+      "', must be select, rank or label for learner ", options.learner()));
 }
 
 // The run's parts, in the order in which they come to be.
@@ -77,7 +71,43 @@ struct Run {
   std::vector<LabelledItems> training = {};
   std::vector<LabelledItems> validation = {};
   std::vector<LabelledItems> test = {};
+
+  LabelledPolicyTask PolicyTask() const {
+    return {.action_kind = action,
+            .uniform_mixture = options.uniform_mixture(),
+            .game = options.game_policy(),
+            .rank = options.rank_policy()};
+  }
 };
+
+// Before anything is learned.
+absl::Status CheckPolicies(const Run& run) {
+  LabelledPolicyTask task = run.PolicyTask();
+  RETURN_IF_ERROR(run.learner->MakePolicy(task).status());
+  if (run.options.inverse_temperature_size() > 0 &&
+      !run.learner->has_temperature()) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "inverse_temperature is set, must be unset for learner ",
+        run.options.learner(), ": training calibrates its scores"));
+  }
+  for (const double alpha : run.options.inverse_temperature()) {
+    task.inverse_temperature = alpha;
+    RETURN_IF_ERROR(run.learner->MakePolicy(task).status());
+  }
+  return absl::OkStatus();
+}
+
+// What policies are compared by: a learner of orders may also select.
+LabelMeasure MeasureOfAction(const Run& run) {
+  LabelMeasure measure = run.learner->measure();
+  if (run.action == ActionKind::kSelect &&
+      (measure.kind == LabelMeasure::Kind::kDcg ||
+       measure.kind == LabelMeasure::Kind::kPrecision)) {
+    return {.kind = LabelMeasure::Kind::kGain,
+            .gains = std::move(measure.gains)};
+  }
+  return measure;
+}
 
 // All that can be refused before anything is learned.
 absl::StatusOr<Run> Prepare(const TrainOptions& options,
@@ -88,8 +118,7 @@ absl::StatusOr<Run> Prepare(const TrainOptions& options,
                                                    run.data.shape));
   SetOwnOptions(info, run.learner->options(), &run.options);
   ASSIGN_OR_RETURN(run.action, ActionOf(options, *run.learner));
-  RETURN_IF_ERROR(
-      run.learner->MakePolicy(PolicyTask(options, run.action, 0)).status());
+  RETURN_IF_ERROR(CheckPolicies(run));
   if (run.learner->needs_constant()) AppendConstant(&run.data);
   run.training = ViewsOf(run.data.training, run.data);
   run.validation = ViewsOf(run.data.validation, run.data);
@@ -145,6 +174,7 @@ void Describe(const LabelledPoint& point, double seconds,
   row->set_passes(point.passes);
   row->set_seconds(seconds);
   row->set_validation(point.validation);
+  if (!point.setting.empty()) row->set_setting(point.setting);
   row->set_termination(point.termination);
 }
 
@@ -162,7 +192,7 @@ absl::StatusOr<LabelledResult> Learn(const Run& run, LabelledReport* report) {
   return result;
 }
 
-// The constant's weight is the negated threshold.
+// The constant's weight is the negated threshold. Labels have weights each.
 absl::StatusOr<model::v1::Model> MakeModel(const Run& run,
                                            LabelledResult result,
                                            LabelledReport* report) {
@@ -172,13 +202,27 @@ absl::StatusOr<model::v1::Model> MakeModel(const Run& run,
     result.weights.pop_back();
     report->set_threshold(threshold);
   }
+  LabelledPolicyTask task = run.PolicyTask();
+  task.threshold = threshold;
+  task.transitions = std::move(result.transitions);
   model::v1::Model model;
   model.set_name(run.options.model());
-  ASSIGN_OR_RETURN(
-      *model.mutable_policy(),
-      run.learner->MakePolicy(PolicyTask(run.options, run.action, threshold)));
-  model.set_num_features(run.data.shape.num_features);
+  ASSIGN_OR_RETURN(*model.mutable_policy(), run.learner->MakePolicy(task));
+  model.set_num_features(model.policy().has_label_chain()
+                             ? run.data.shape.num_features
+                             : static_cast<uint32_t>(result.weights.size()));
   model.mutable_weights()->Add(result.weights.begin(), result.weights.end());
+  if (run.learner->has_temperature()) {
+    const auto& grid = run.options.inverse_temperature();
+    ASSIGN_OR_RETURN(const double alpha,
+                     ChooseTemperature({.queries = run.validation,
+                                        .measure = MeasureOfAction(run),
+                                        .model = model,
+                                        .grid = {grid.begin(), grid.end()},
+                                        .parallel_for = ThreadsOf(run)},
+                                       report));
+    model.mutable_policy()->set_inverse_temperature(alpha);
+  }
   model::v1::Provenance* provenance = model.mutable_provenance();
   provenance->set_learner(run.options.learner());
   provenance->set_options(run.options.ShortDebugString());
@@ -191,8 +235,11 @@ void FillCounts(const Run& run, TrainReport* report) {
   report->set_model(run.options.model());
   LabelledReport* labelled = report->mutable_labelled();
   labelled->set_learner(run.options.learner());
-  labelled->set_action(run.action == ActionKind::kRank ? "rank" : "label");
-  labelled->set_measure(run.learner->measure().Name());
+  labelled->set_action(run.action == ActionKind::kSelect ? "select"
+                       : run.action == ActionKind::kRank ? "rank"
+                                                         : "label");
+  labelled->set_measure(MeasureOfAction(run).Name());
+  labelled->set_validation_measure(run.learner->validation_name());
   labelled->set_training_queries(run.training.size());
   labelled->set_validation_queries(run.validation.size());
   labelled->set_test_queries(run.test.size());
@@ -254,40 +301,6 @@ std::string Verdict(const TrainOptions& options, const LabelledReport& report,
       report.part());
 }
 
-// As `fit` stores them; without a constant feature.
-std::vector<log::v1::Decision> WarmupQueries(const Run& run,
-                                             const model::v1::Model& model) {
-  std::vector<log::v1::Decision> warmup;
-  const uint32_t d = model.num_features();
-  size_t bytes = 0;
-  for (size_t j = 0; j < run.training.size(); ++j) {
-    const Candidates& items = run.training[j].items;
-    bytes += sizeof(float) * d * items.num_candidates();
-    if (warmup.size() >= run.options.warmup_queries() ||
-        bytes > kMostWarmupBytes) {
-      break;
-    }
-    log::v1::Decision& decision = warmup.emplace_back();
-    decision.set_decision_id(absl::StrCat("warmup-", run.data.training[j].id));
-    decision.set_model(run.options.model());
-    decision.set_num_candidates(items.num_candidates());
-    decision.set_num_features(d);
-    if (run.action == ActionKind::kRank) {
-      decision.set_action_kind(log::v1::RANK);
-      decision.set_top_k(items.num_candidates());
-    } else {
-      decision.set_action_kind(log::v1::SUBSET);
-      decision.set_top_k(
-          std::min(model.policy().game_subset().k(), items.num_candidates()));
-    }
-    for (uint32_t i = 0; i < items.num_candidates(); ++i) {
-      const auto row = items.values().subspan(i * items.num_features(), d);
-      decision.mutable_dense_values()->Add(row.begin(), row.end());
-    }
-  }
-  return warmup;
-}
-
 }  // namespace
 
 absl::StatusOr<TrainReport> TrainLabelled(const TrainOptions& options,
@@ -307,7 +320,7 @@ absl::StatusOr<TrainReport> TrainLabelled(const TrainOptions& options,
   ASSIGN_OR_RETURN(
       const bool passed,
       PassesGate({.queries = run.test.empty() ? run.validation : run.test,
-                  .measure = run.learner->measure(),
+                  .measure = MeasureOfAction(run),
                   .model = model,
                   .old = newest,
                   .confidence = options.confidence(),
@@ -326,7 +339,9 @@ absl::StatusOr<TrainReport> TrainLabelled(const TrainOptions& options,
     }
     ASSIGN_OR_RETURN(
         const uint64_t version,
-        store.Publish(model, evaluation, WarmupQueries(run, model)));
+        store.Publish(
+            model, evaluation,
+            WarmupQueries(run.data, model, run.options.warmup_queries())));
     report.set_version(version);
   }
   report.set_seconds(SecondsSince(start));

@@ -16,15 +16,20 @@ namespace {
 using config::v1::TrainOptions;
 using google::protobuf::FieldDescriptor;
 
-// The one that learns from tuples.
+// The one that learns from tuples, and the one that plays what it learns.
 constexpr char kPoem[] = "poem";
+constexpr char kMpg[] = "mpg";
 
 // Options that are about one kind of data.
 constexpr const char* kOfTuples[] = {"tuples",    "reward_min", "reward_max",
                                      "memory_mb", "versions",   "scratch",
                                      "scratch_mb"};
-constexpr const char* kOfLabels[] = {"data", "validation", "test",
-                                     "game_policy"};
+constexpr const char* kOfLabels[] = {"data",        "validation",
+                                     "test",        "game_policy",
+                                     "rank_policy", "inverse_temperature"};
+// Of those, about one kind of policy.
+constexpr const char* kOfGames[] = {"game_policy"};
+constexpr const char* kOfScores[] = {"rank_policy", "inverse_temperature"};
 
 template <size_t n>
 bool Contains(const char* const (&names)[n], const std::string& name) {
@@ -74,6 +79,14 @@ absl::Status CheckMeaning(const TrainOptions& options,
       return absl::InvalidArgumentError(
           absl::StrCat(name, " is set, must be unset for learner ",
                        learner.name, ", which learns from ", learner.data));
+    }
+    const bool game = learner.name == kMpg;
+    if (labelled &&
+        (game ? Contains(kOfScores, name) : Contains(kOfGames, name))) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          name, " is set, must be unset for learner ", learner.name, ": it is ",
+          game ? "not of games, whose scores training calibrates"
+               : "of games, which mpg learns"));
     }
     if (IsOfAnother(field, learner, learners)) {
       return absl::InvalidArgumentError(absl::StrCat(

@@ -12,6 +12,7 @@
 #include "core/games/f_beta_game.h"
 #include "core/games/precision_game.h"
 #include "core/games/ranking_game.h"
+#include "core/learners/game_queries.h"
 #include "core/policies/sized_subset.h"
 
 namespace sortition {
@@ -67,13 +68,21 @@ uint32_t FixedSize(const model::v1::Policy& policy) {
 
 absl::Status CheckAction(const model::v1::Policy& policy,
                          const LabelMeasure& measure) {
-  const ActionKind action = ActionKindOf(policy);
-  if (policy.has_independent_labels() || action == ActionKind::kSelect) {
+  if (policy.has_independent_labels() || policy.has_label_chain() ||
+      measure.kind == Kind::kAccuracy) {
     return absl::FailedPreconditionError(
-        absl::StrCat("the policy neither ranks nor labels candidates: it has "
-                     "no ",
-                     measure.Name()));
+        absl::StrCat("the policy's ", measure.Name(), " is not known"));
   }
+  const ActionKind action = ActionKindOf(policy);
+  if ((action == ActionKind::kSelect) != (measure.kind == Kind::kGain)) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("the policy ",
+                     action == ActionKind::kSelect ? "selects a candidate"
+                     : action == ActionKind::kRank ? "ranks candidates"
+                                                   : "labels candidates",
+                     ": it has no ", measure.Name()));
+  }
+  if (action == ActionKind::kSelect) return absl::OkStatus();
   const bool subset = action == ActionKind::kSubset;
   if (measure.kind == Kind::kPrecision && subset &&
       FixedSize(policy) != measure.k) {
@@ -101,15 +110,16 @@ ExpectedMeasure::ExpectedMeasure(const model::v1::Policy& policy,
 
 absl::StatusOr<ExpectedMeasure> ExpectedMeasure::Create(
     const model::v1::Policy& policy, std::vector<double> weights,
-    LabelMeasure measure) {
+    LabelMeasure measure, uint32_t draws) {
   RETURN_IF_ERROR(CheckAction(policy, measure));
   ExpectedMeasure result(policy, std::move(weights), std::move(measure));
-  ASSIGN_OR_RETURN(LinearPolicy drawn,
+  ASSIGN_OR_RETURN(LinearPolicy linear,
                    LinearPolicy::Create(policy, result.weights_));
+  result.linear_ = std::make_shared<const LinearPolicy>(std::move(linear));
   if (ActionKindOf(policy) == ActionKind::kRank &&
+      policy.uniform_mixture() < 1 &&
       !PlaysTheMeasure(policy, result.measure_)) {
-    result.num_draws_ = kDraws;
-    result.drawn_ = std::make_shared<const LinearPolicy>(std::move(drawn));
+    result.num_draws_ = draws;
   }
   return result;
 }
@@ -125,7 +135,7 @@ absl::StatusOr<double> ExpectedMeasure::ByDraws(const LabelledItems& query,
     const Hash128 key =
         StableHash(HashDomain::kTraining,
                    {"measure", absl::StrCat(seed), absl::StrCat(d)});
-    drawn_->Decide(policy_query, key, &workspace, &draw);
+    linear_->Decide(policy_query, key, &workspace, &draw);
     if (draw.log_propensity == -HUGE_VAL) {
       return absl::InvalidArgumentError(
           "scores are beyond what the policy can draw exactly");
@@ -146,9 +156,9 @@ Discounts ExpectedMeasure::DiscountsOf(size_t num_items) const {
 absl::StatusOr<double> ExpectedMeasure::OfRanking(
     std::span<const double> gains, std::span<const double> scores) const {
   const double epsilon = policy_.uniform_mixture();
-  const Discounts discounts = DiscountsOf(gains.size());
-  const double uniform = discounts.Mean(gains.size()) * SumOf(gains);
+  const double uniform = ByChance(gains);
   if (epsilon == 1) return uniform;
+  const Discounts discounts = DiscountsOf(gains.size());
   std::vector<double> psi(scores.begin(), scores.end());
   const double scale = policy_.inverse_temperature() / (1 - epsilon);
   for (double& potential : psi) potential *= scale;
@@ -246,11 +256,7 @@ absl::StatusOr<double> ExpectedMeasure::OfSubset(
   const auto of_size = [&](std::vector<double> inclusion) {
     return OfSets(gains, {{static_cast<uint32_t>(k), 1, std::move(inclusion)}});
   };
-  const double uniform =
-      k > 0
-          ? of_size(std::vector<double>(
-                n, static_cast<double>(k) / static_cast<double>(n)))
-          : IndependentFBeta(measure_.beta, gains, std::vector<double>(n, 0.5));
+  const double uniform = ByChance(gains);
   if (epsilon == 1) return uniform;
   double played = 0;
   if (policy_.has_game_subset()) {
@@ -265,21 +271,79 @@ absl::StatusOr<double> ExpectedMeasure::OfSubset(
   return (1 - epsilon) * played + epsilon * uniform;
 }
 
+double ExpectedMeasure::OfSelection(const LabelledItems& query) const {
+  PolicyQuery asked;
+  asked.candidates = query.items;
+  return Dot(linear_->FirstProbabilities(asked, nullptr), GainsOf(query));
+}
+
 absl::StatusOr<double> ExpectedMeasure::Of(const LabelledItems& query,
                                            uint64_t seed) const {
   if (num_draws_ > 0) return ByDraws(query, seed);
-  const size_t n = query.relevances.size();
-  std::vector<double> gains(n);
-  std::vector<double> scores(n);
-  std::vector<uint32_t> items(n);
-  std::iota(items.begin(), items.end(), 0u);
-  query.items.Scores(items, weights_, scores);
-  for (size_t i = 0; i < n; ++i) {
-    gains[i] = measure_.gains[query.relevances[i]];
-  }
+  if (measure_.kind == Kind::kGain) return OfSelection(query);
+  std::vector<double> scores(query.relevances.size());
+  ScoreAll(query.items, weights_, scores);
   return ActionKindOf(policy_) == ActionKind::kSubset
-             ? OfSubset(gains, scores)
-             : OfRanking(gains, scores);
+             ? OfSubset(GainsOf(query), scores)
+             : OfRanking(GainsOf(query), scores);
+}
+
+std::vector<double> ExpectedMeasure::GainsOf(const LabelledItems& query) const {
+  std::vector<double> gains;
+  for (const uint32_t relevance : query.relevances) {
+    gains.push_back(measure_.gains[relevance]);
+  }
+  return gains;
+}
+
+double ExpectedMeasure::ByScore(const LabelledItems& query) const {
+  std::vector<double> scores(query.relevances.size());
+  ScoreAll(query.items, weights_, scores);
+  return EvaluateAction(measure_, query.relevances,
+                        ActionByScore(measure_, scores, linear_->threshold()));
+}
+
+double ExpectedMeasure::ByChance(const LabelledItems& query) const {
+  return ByChance(GainsOf(query));
+}
+
+double ExpectedMeasure::ByChance(std::span<const double> gains) const {
+  const size_t n = gains.size();
+  switch (ActionKindOf(policy_)) {
+    case ActionKind::kSelect:
+      return SumOf(gains) /
+             static_cast<double>(n + (linear_->can_abstain() ? 1 : 0));
+    case ActionKind::kRank:
+      return DiscountsOf(n).Mean(n) * SumOf(gains);
+    case ActionKind::kSubset:
+      break;
+  }
+  const size_t k = std::min<size_t>(FixedSize(policy_), n);
+  if (k == 0) {
+    return IndependentFBeta(measure_.beta, gains, std::vector<double>(n, 0.5));
+  }
+  const double share = static_cast<double>(k) / static_cast<double>(n);
+  return OfSets(gains,
+                {{static_cast<uint32_t>(k), 1, std::vector<double>(n, share)}});
+}
+
+std::optional<double> ExpectedMeasure::Entropy(
+    const LabelledItems& query) const {
+  if (policy_.has_game_ranking() || policy_.has_game_subset()) {
+    return std::nullopt;
+  }
+  PolicyQuery asked;
+  asked.candidates = query.items;
+  double abstain = 0;
+  const std::vector<double> probabilities =
+      linear_->FirstProbabilities(asked, &abstain);
+  const auto of = [](double p) { return p > 0 ? -p * std::log(p) : 0; };
+  const bool subset = ActionKindOf(policy_) == ActionKind::kSubset;
+  double entropy = subset ? 0 : of(abstain);
+  for (const double p : probabilities) {
+    entropy += of(p) + (subset ? of(1 - p) : 0);
+  }
+  return entropy;
 }
 
 double IndependentFBeta(double beta, std::span<const double> gains,

@@ -3,6 +3,7 @@
 // over its draws, computed where that has a closed form.
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -23,16 +24,19 @@ namespace sortition {
 //  - Subsets: F-beta and precision are linear given how large the set is, so
 //    that the inclusion probabilities by size are enough. Independent ones: the
 //    numbers of relevant and other members are independent sums of coins.
+//  - Selections: Σ p_i gain_i.
 class ExpectedMeasure {
  public:
   static constexpr uint32_t kDraws = 256;
 
   // `weights`: one per feature of the queries. InvalidArgument where the policy
   // cannot be served; FailedPrecondition where the measure is of another kind
-  // of action: of rankings for sets, of k-sets for sets of any size.
+  // of action: of rankings for sets, of k-sets for sets of any size, of
+  // selections for all others. Where it takes draws, so many.
   static absl::StatusOr<ExpectedMeasure> Create(const model::v1::Policy& policy,
                                                 std::vector<double> weights,
-                                                LabelMeasure measure);
+                                                LabelMeasure measure,
+                                                uint32_t draws = kDraws);
 
   // A query's value is the mean of so many draws; 0: exact (for F_BETA games,
   // of the strategy that is served, however exactly it solves the game).
@@ -42,12 +46,21 @@ class ExpectedMeasure {
   // what can be played.
   absl::StatusOr<double> Of(const LabelledItems& query, uint64_t seed) const;
 
+  // Of what is done without lot: ActionByScore() with the policy's threshold.
+  double ByScore(const LabelledItems& query) const;
+  // Of an action drawn uniformly.
+  double ByChance(const LabelledItems& query) const;
+  // In nats: of what is selected or placed first; of subsets, the sum over the
+  // items of that of being in. Unset for game policies.
+  std::optional<double> Entropy(const LabelledItems& query) const;
+
  private:
   ExpectedMeasure(const model::v1::Policy& policy, std::vector<double> weights,
                   LabelMeasure measure);
 
   absl::StatusOr<double> ByDraws(const LabelledItems& query,
                                  uint64_t seed) const;
+  double OfSelection(const LabelledItems& query) const;
   // Of y, the gains, and s, the scores.
   absl::StatusOr<double> OfRanking(std::span<const double> gains,
                                    std::span<const double> scores) const;
@@ -62,12 +75,14 @@ class ExpectedMeasure {
   double OfSets(std::span<const double> gains,
                 const std::vector<SizedSetMarginals>& sets) const;
   Discounts DiscountsOf(size_t num_items) const;
+  std::vector<double> GainsOf(const LabelledItems& query) const;
+  double ByChance(std::span<const double> gains) const;
 
   model::v1::Policy policy_;
   std::vector<double> weights_;
   LabelMeasure measure_;
   uint32_t num_draws_ = 0;
-  std::shared_ptr<const LinearPolicy> drawn_;  // Where num_draws_ > 0.
+  std::shared_ptr<const LinearPolicy> linear_;
 };
 
 // Mean F-beta of a set that each item joins independently with its probability;

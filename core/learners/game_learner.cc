@@ -8,6 +8,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "core/base/status_macros.h"
+#include "core/learners/lambda_grid.h"
 
 namespace sortition {
 namespace {
@@ -79,27 +80,6 @@ DescentOptions DescentOptionsOf(const GameObjective& objective) {
   return descent;
 }
 
-// Falling, so that each start is near. By default 1 / (C N), C = 2^-6 .. 2^6
-// the weight of the sum over queries beside ‖θ‖² / 2 [WangXingAsifZiebart15,
-// sec. 4].
-absl::StatusOr<std::vector<double>> Lambdas(const GameOptions& options,
-                                            size_t num_queries) {
-  std::vector<double> lambdas(options.lambda().begin(), options.lambda().end());
-  if (lambdas.empty()) {
-    for (int power = 6; power >= -6; --power) {
-      lambdas.push_back(std::exp2(power) / static_cast<double>(num_queries));
-    }
-  }
-  for (const double lambda : lambdas) {
-    if (!(lambda > 0 && lambda < HUGE_VAL)) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("lambda is ", lambda, ", must be above 0 and finite"));
-    }
-  }
-  std::sort(lambdas.begin(), lambdas.end(), std::greater<>());
-  return lambdas;
-}
-
 }  // namespace
 
 absl::StatusOr<GameResult> TrainGame(GameObjective* objective, double lambda,
@@ -148,8 +128,9 @@ absl::StatusOr<GamePath> TrainGamePath(std::span<const GameQuery> training,
                      " features, must have ", objective->task().num_features,
                      ", as the training queries"));
   }
-  ASSIGN_OR_RETURN(const std::vector<double> lambdas,
-                   Lambdas(options, objective->task().played.size()));
+  ASSIGN_OR_RETURN(
+      const std::vector<double> lambdas,
+      LambdaGrid(options.lambda(), objective->task().played.size(), "lambda"));
   GamePath path;
   path.num_skipped = training.size() - objective->task().played.size();
   Eigen::VectorXd start;

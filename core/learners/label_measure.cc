@@ -2,8 +2,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "absl/strings/str_cat.h"
+#include "core/base/check.h"
+#include "core/learners/game_queries.h"
 
 namespace sortition {
 
@@ -67,6 +70,56 @@ double EvaluateAction(const LabelMeasure& measure,
   }
   return FBeta(measure.beta, static_cast<double>(action.size()), num_positives,
                sum);
+}
+
+Action ActionByScore(const LabelMeasure& measure,
+                     std::span<const double> scores, double threshold) {
+  using Kind = LabelMeasure::Kind;
+  CHECK(measure.kind != Kind::kAccuracy && !scores.empty());
+  Action action(scores.size());
+  std::iota(action.begin(), action.end(), 0);
+  std::stable_sort(action.begin(), action.end(), [&](int32_t a, int32_t b) {
+    return scores[static_cast<size_t>(a)] > scores[static_cast<size_t>(b)];
+  });
+  if (measure.kind == Kind::kGain) action.resize(1);
+  if (measure.kind == Kind::kFBeta) {
+    std::erase_if(action, [&](int32_t item) {
+      return scores[static_cast<size_t>(item)] <= threshold;
+    });
+  }
+  return action;
+}
+
+double MeanByScore(const LabelMeasure& measure,
+                   std::span<const LabelledItems> queries,
+                   std::span<const double> weights, double threshold) {
+  CHECK(!queries.empty());
+  std::vector<double> scores;
+  double sum = 0;
+  for (const LabelledItems& query : queries) {
+    scores.resize(query.relevances.size());
+    ScoreAll(query.items, weights, scores);
+    sum += EvaluateAction(measure, query.relevances,
+                          ActionByScore(measure, scores, threshold));
+  }
+  return sum / static_cast<double>(queries.size());
+}
+
+std::vector<double> GradedGains(uint32_t max_relevance) {
+  std::vector<double> gains = {0};
+  for (uint32_t l = 1; l <= max_relevance; ++l) {
+    gains.push_back((std::exp2(l) - 1) / (std::exp2(max_relevance) - 1));
+  }
+  return gains;
+}
+
+std::vector<double> BinaryGains(uint32_t max_relevance,
+                                uint32_t relevant_from) {
+  std::vector<double> gains;
+  for (uint32_t l = 0; l <= max_relevance; ++l) {
+    gains.push_back(l >= relevant_from ? 1 : 0);
+  }
+  return gains;
 }
 
 }  // namespace sortition

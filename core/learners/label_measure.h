@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/data/action.h"
+#include "core/data/labelled_items.h"
 
 namespace sortition {
 
@@ -35,6 +36,24 @@ struct LabelMeasure {
 double EvaluateAction(const LabelMeasure& measure,
                       std::span<const uint32_t> relevances,
                       std::span<const int32_t> action);
+
+// What scores say to do where nothing is drawn: kPrecision and kDcg, all items
+// by falling score, ties by index; kGain, the first of them; kFBeta, those
+// above the threshold. Requires another kind than kAccuracy, and an item.
+Action ActionByScore(const LabelMeasure& measure,
+                     std::span<const double> scores, double threshold = 0);
+
+// Mean of ActionByScore() over the queries, s = w·x. Requires a query, and as
+// many weights as features.
+double MeanByScore(const LabelMeasure& measure,
+                   std::span<const LabelledItems> queries,
+                   std::span<const double> weights, double threshold = 0);
+
+// [relevance], up to max_relevance: (2^relevance - 1) / (2^max_relevance - 1).
+// Requires max_relevance <= 1000.
+std::vector<double> GradedGains(uint32_t max_relevance);
+// 1 from relevant_from on, else 0.
+std::vector<double> BinaryGains(uint32_t max_relevance, uint32_t relevant_from);
 
 // F-beta of a set of `size` items, `hits` of them among the `num_positives`
 // relevant ones; for a mean of sets of one size, their mean hits.

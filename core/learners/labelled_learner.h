@@ -52,7 +52,9 @@ struct LabelledTask {
 };
 
 struct LabelledResult {
-  std::vector<double> weights;  // Of the chosen point; one per feature.
+  // Of the chosen point, as Model.weights; a constant feature's is the last.
+  std::vector<double> weights;
+  std::vector<double> transitions = {};  // Of a label_chain, q × q by rows.
   std::vector<LabelledPoint> points;
   size_t chosen = 0;
 };
@@ -62,7 +64,8 @@ struct LabelledPolicyTask {
   ActionKind action_kind = ActionKind::kRank;
   double inverse_temperature = 1;
   double uniform_mixture = 0;
-  double threshold = 0;  // Of relevance, in units of s.
+  double threshold = 0;                  // Of relevance, in units of s.
+  std::vector<double> transitions = {};  // LabelledResult.transitions.
   config::v1::GamePolicyOptions game = {};
   config::v1::RankPolicyOptions rank = {};
 };
@@ -76,6 +79,12 @@ class LabelledLearner {
   virtual const google::protobuf::Message& options() const = 0;
   // What it learns for; policies are compared by it.
   virtual LabelMeasure measure() const = 0;
+  // What LabelledPoint.validation is, for people.
+  virtual std::string validation_name() const {
+    return measure().Name() + " without lot";
+  }
+  // Whether the inverse temperature is chosen after training; else it is 1.
+  virtual bool has_temperature() const { return true; }
   virtual bool needs_constant() const { return false; }
   virtual ActionKind default_action() const { return ActionKind::kRank; }
   // How near the minimum each point is to be; 0: it has no dual bound.

@@ -1,6 +1,7 @@
 #include "core/learners/learners.h"
 
 #include "core/learners/mpg.h"
+#include "core/learners/order_learners.h"
 
 namespace sortition {
 
@@ -11,10 +12,19 @@ std::vector<LearnerInfo> ListLearners() {
       {"mpg", "GameOptions", "labelled queries",
        "prediction games: precision at k, DCG, F-beta as they are; robust",
        &MakeMpgLearner},
+      {"ranksvm", "RankSvmOptions", "labelled queries",
+       "hinge of all pairs: a strong order to begin with, quick",
+       &MakeRankSvmLearner},
+      {"listnet", "ListNetOptions", "labelled queries",
+       "cross entropy of the first rank: smooth, scores in units of draws",
+       &MakeListNetLearner},
+      {"regression", "RegressionOptions", "labelled queries",
+       "least squares of the relevance: what every other is to beat",
+       &MakeRegressionLearner},
       {"logistic", "LogisticOptions", "labelled queries",
        "logistic regression per candidate: a first model that explores (fit)"},
       {"labels", "LbfgsOptions", "labelled contexts",
-       "logistic regression per label: the logging policy of convert"},
+       "logistic regression per label: the logging policy (convert)"},
   };
 }
 

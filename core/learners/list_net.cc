@@ -74,9 +74,10 @@ double ListNetObjective::Evaluate(const Eigen::VectorXd& point,
   return value;
 }
 
-absl::StatusOr<ListNetResult> TrainListNet(std::span<const GameQuery> queries,
-                                           double lambda,
-                                           const ListNetOptions& options) {
+absl::StatusOr<ListNetResult> TrainListNet(
+    std::span<const GameQuery> queries, double lambda,
+    const ListNetOptions& options,
+    const std::function<void(uint32_t iteration)>& on_iteration) {
   if (!(lambda > 0 && lambda < HUGE_VAL)) {
     return absl::InvalidArgumentError(
         absl::StrCat("lambda is ", lambda, ", must be above 0 and finite"));
@@ -92,7 +93,7 @@ absl::StatusOr<ListNetResult> TrainListNet(std::span<const GameQuery> queries,
   ASSIGN_OR_RETURN(
       result.descent,
       MinimizeByLbfgs(objective, Eigen::VectorXd::Zero(objective.dimension()),
-                      options.lbfgs(), nullptr));
+                      options.lbfgs(), on_iteration));
   result.weights.assign(result.descent.point.begin(),
                         result.descent.point.end());
   return result;

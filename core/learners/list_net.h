@@ -4,6 +4,8 @@
 //   min_w  λ/2 ‖w‖² - mean over queries of Σ_i P_i log p_i,
 //   P = softmax(relevance) or softmax(2^relevance - 1),  p = softmax(s),
 // by L-BFGS. It is convex and smooth; -∂/∂s_i = P_i - p_i.
+#include <cstdint>
+#include <functional>
 #include <span>
 #include <vector>
 
@@ -44,9 +46,10 @@ struct ListNetResult {
 // Of one lambda; that in the options is not used. Deterministic.
 // InvalidArgument as CheckQueries(), for lambda or an option out of its
 // range, for relevances above 31, and where all relevances of every query are
-// equal; Internal where L-BFGS fails.
+// equal; Internal where L-BFGS fails. `on_iteration` may be empty.
 absl::StatusOr<ListNetResult> TrainListNet(
     std::span<const GameQuery> queries, double lambda,
-    const config::v1::ListNetOptions& options);
+    const config::v1::ListNetOptions& options,
+    const std::function<void(uint32_t iteration)>& on_iteration = nullptr);
 
 }  // namespace sortition

@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "core/base/status_macros.h"
 #include "core/learners/game_learner.h"
+#include "core/learners/lambda_grid.h"
 
 namespace sortition {
 namespace {
@@ -35,6 +36,10 @@ class MpgLearner : public LabelledLearner {
 
   const google::protobuf::Message& options() const override { return options_; }
   LabelMeasure measure() const override;
+  std::string validation_name() const override {
+    return measure().Name() + " in expectation of the strategy learned";
+  }
+  bool has_temperature() const override { return false; }
   // Centred, a constant is 0.
   bool needs_constant() const override {
     return HasFreeAdversary(options_) && !options_.centre_features();
@@ -48,9 +53,7 @@ class MpgLearner : public LabelledLearner {
     return 2 * options_.lbfgs().max_iterations() + options_.max_cuts();
   }
   size_t num_points() const override {
-    return options_.lambda_size() > 0
-               ? static_cast<size_t>(options_.lambda_size())
-               : 13;
+    return LambdaGridSize(options_.lambda());
   }
   absl::StatusOr<LabelledResult> Train(const LabelledTask& task) const override;
   absl::StatusOr<model::v1::Policy> MakePolicy(
@@ -144,7 +147,11 @@ absl::Status MpgLearner::CheckAction(const LabelledPolicyTask& task) const {
   if (task.action_kind == ActionKind::kSelect ||
       !(label ? can_label : can_rank)) {
     return absl::InvalidArgumentError(
-        absl::StrCat("action is ", label ? "label" : "rank", ", must be ",
+        absl::StrCat("action is ",
+                     label                                     ? "label"
+                     : task.action_kind == ActionKind::kSelect ? "select"
+                                                               : "rank",
+                     ", must be ",
                      can_label && can_rank ? "rank or label"
                      : can_label           ? "label"
                                            : "rank",

@@ -1,6 +1,10 @@
 // The example configurations are what the programs of today accept.
+#include <algorithm>
+#include <filesystem>
 #include <string>
+#include <vector>
 
+#include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "process/options.h"
 #include "sortition/config/v1/server.pb.h"
@@ -50,6 +54,72 @@ TEST(ExamplesTest, PredictionGamesAreTrainedForTheServersModel) {
       info.make_labelled(OwnOptions(info, mpg),
                          {.num_features = 46, .max_relevance = 2}));
   EXPECT_EQ(learner->measure().Name(), "DCG@10");
+}
+
+std::vector<std::string> Examples() {
+  std::vector<std::string> names;
+  for (const auto& entry :
+       std::filesystem::directory_iterator(SORTITION_EXAMPLES)) {
+    if (entry.path().extension() == ".textproto") {
+      names.push_back(entry.path().stem());
+    }
+  }
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+// Those that `train` reads; the others are other processes'.
+std::vector<std::string> TrainExamples() {
+  std::vector<std::string> names = Examples();
+  std::erase_if(names, [](const std::string& name) {
+    return name == "server" || name == "sidecar";
+  });
+  return names;
+}
+
+class TrainExampleTest : public testing::TestWithParam<std::string> {};
+
+INSTANTIATE_TEST_SUITE_P(Examples, TrainExampleTest,
+                         testing::ValuesIn(TrainExamples()),
+                         [](const auto& name) { return name.param; });
+
+TEST_P(TrainExampleTest, IsAcceptedByItsLearner) {
+  const auto options =
+      ParseExample<config::v1::TrainOptions>(GetParam() + ".textproto");
+  ASSERT_OK_AND_ASSIGN(const LearnerInfo info, ChooseLearner(options));
+  const auto server =
+      ParseExample<config::v1::ServerOptions>("server.textproto");
+  EXPECT_EQ(options.model_store(), server.model_store());
+  if (info.make_labelled == nullptr) return;
+  EXPECT_TRUE(GetParam().starts_with(options.learner()));
+  ASSERT_OK_AND_ASSIGN(
+      const auto learner,
+      info.make_labelled(OwnOptions(info, options),
+                         {.num_features = 46, .max_relevance = 2}));
+  const ActionKind action = options.action() == "select" ? ActionKind::kSelect
+                            : options.action() == "rank" ? ActionKind::kRank
+                            : options.action() == "label"
+                                ? ActionKind::kSubset
+                                : learner->default_action();
+  LabelledPolicyTask task{.action_kind = action,
+                          .uniform_mixture = options.uniform_mixture(),
+                          .game = options.game_policy(),
+                          .rank = options.rank_policy()};
+  EXPECT_OK(learner->MakePolicy(task));
+  for (const double alpha : options.inverse_temperature()) {
+    EXPECT_TRUE(learner->has_temperature());
+    task.inverse_temperature = alpha;
+    EXPECT_OK(learner->MakePolicy(task));
+  }
+}
+
+// A learner without an example is one that nobody finds.
+TEST(ExamplesTest, EveryLearnerOfLabelsHasOne) {
+  const std::vector<std::string> names = TrainExamples();
+  for (const LearnerInfo& learner : ListLearners()) {
+    if (learner.make_labelled == nullptr) continue;
+    EXPECT_THAT(names, testing::Contains(std::string(learner.name)));
+  }
 }
 
 }  // namespace

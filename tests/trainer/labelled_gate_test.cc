@@ -128,9 +128,10 @@ TEST_F(LabelledGateTest, WhatCannotBeComparedIsReplacedByForceOnly) {
   ASSERT_OK(Fit(fit));  // Selects.
   ASSERT_OK_AND_ASSIGN(const TrainReport report, Train(options_));
   EXPECT_FALSE(report.has_version());
-  EXPECT_THAT(report.evaluation().verdict(),
-              HasSubstr("version 1 cannot be compared: the policy neither "
-                        "ranks nor labels"));
+  EXPECT_THAT(
+      report.evaluation().verdict(),
+      HasSubstr(
+          "version 1 cannot be compared: the policy selects a candidate"));
   EXPECT_FALSE(report.labelled().quality(0).has_old_value());
   // Another number of features.
   LabelledQueries wide = Planted(60, 0, 4);

@@ -266,9 +266,9 @@ TEST_F(LabelledTrainTest, OptionsMustBeTheLearners) {
     return std::string(report.status().message());
   };
   TrainOptions options = options_;
-  options.set_learner("crf");
+  options.set_learner("nonesuch");
   EXPECT_THAT(error(options),
-              HasSubstr("learner is 'crf', must be one of poem, mpg"));
+              HasSubstr("learner is 'nonesuch', must be one of poem, mpg"));
   options = options_;
   options.clear_data();
   EXPECT_THAT(error(options), HasSubstr("data is unset, must name a file"));
@@ -283,8 +283,11 @@ TEST_F(LabelledTrainTest, OptionsMustBeTheLearners) {
                                         "unset for learner mpg, whose options "
                                         "are in game"));
   options = options_;
+  options.set_action("labels");
+  EXPECT_THAT(error(options), HasSubstr("must be select, rank or label"));
   options.set_action("select");
-  EXPECT_THAT(error(options), HasSubstr("must be rank or label"));
+  EXPECT_THAT(error(options),
+              HasSubstr("action is select, must be rank for DCG"));
   options.set_action("label");
   EXPECT_THAT(error(options),
               HasSubstr("action is label, must be rank for DCG"));
@@ -316,7 +319,7 @@ TEST_F(LabelledTrainTest, CommandLinePublishesComparesAndReports) {
       "--data=" + options_.data(0),
       "--model_store=" + options_.model_store(),
       "--measure=PRECISION",
-      "--k=5",
+      "--game.k=5",
       "--game.lambda=0.01",
       "--threads=2",
       "--report=" + json,

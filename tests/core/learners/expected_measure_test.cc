@@ -182,6 +182,114 @@ TEST(ExpectedMeasureTest, OfGameSubsetsIsTheSumOverAllSubsets) {
   }
 }
 
+LabelMeasure Gain() { return {.kind = Kind::kGain, .gains = {0, 1. / 3, 1}}; }
+
+Policy Selection(double epsilon, bool abstains) {
+  Policy policy = BasePolicy(epsilon);
+  policy.mutable_softmax_selection();
+  if (abstains) policy.mutable_softmax_selection()->set_abstain_score(0.1);
+  return policy;
+}
+
+// Abstaining gains nothing.
+TEST(ExpectedMeasureTest, OfSelectionsIsTheSumOverAllCandidates) {
+  for (int n = 1; n <= 6; ++n) {
+    for (uint64_t seed = 0; seed < 5; ++seed) {
+      const Query query = RandomQuery(n, 300 + 10 * seed + n);
+      for (const double epsilon : {0., 0.3, 1.}) {
+        for (const bool abstains : {false, true}) {
+          std::vector<std::vector<int32_t>> actions;
+          for (int i = 0; i < n; ++i) actions.push_back({i});
+          double expected = 0;
+          const LinearPolicy linear =
+              LinearPolicy::Create(Selection(epsilon, abstains), {1}).value();
+          PolicyWorkspace workspace;
+          PolicyQuery asked;
+          asked.candidates = query.view().items;
+          for (const auto& action : actions) {
+            expected +=
+                std::exp(linear.LogPropensity(asked, action, &workspace)) *
+                EvaluateAction(Gain(), query.relevances, action);
+          }
+          EXPECT_NEAR(Value(Selection(epsilon, abstains), Gain(), query),
+                      expected, 1e-12);
+        }
+      }
+    }
+  }
+}
+
+ExpectedMeasure Created(const Policy& policy, const LabelMeasure& measure) {
+  return ExpectedMeasure::Create(policy, {1}, measure).value();
+}
+
+// As a policy that is uniform.
+TEST(ExpectedMeasureTest, ChanceIsTheSumOverEquallyLikelyActions) {
+  const Query query = RandomQuery(4, 8);
+  Policy order = BasePolicy(0);
+  order.mutable_plackett_luce();
+  Policy set = BasePolicy(0);
+  set.mutable_independent_subset();
+  Policy two = set;
+  two.mutable_independent_subset()->set_k(2);
+  const auto check = [&](Policy policy, const LabelMeasure& measure,
+                         const auto& actions) {
+    const double chance = Created(policy, measure).ByChance(query.view());
+    policy.set_uniform_mixture(1);
+    EXPECT_NEAR(chance, ByEnumeration(policy, measure, query, actions), 1e-12);
+    EXPECT_NEAR(chance, Value(policy, measure, query), 1e-12);
+    EXPECT_EQ(Created(policy, measure).num_draws(), 0);
+  };
+  check(order, Dcg(3), AllOrders(4));
+  check(order, Precision(2), AllOrders(4));
+  check(set, F(2), AllSubsets(4));
+  check(two, Precision(2), AllSubsets(4));
+  check(Selection(0, false), Gain(),
+        std::vector<std::vector<int32_t>>{{0}, {1}, {2}, {3}});
+  double sum = 0;
+  for (const uint32_t relevance : query.relevances) {
+    sum += Gain().gains[relevance];
+  }
+  EXPECT_NEAR(Created(Selection(0, true), Gain()).ByChance(query.view()),
+              sum / 5, 1e-15);
+}
+
+// Scores 0.3, -1, 0.7, 0.3 by hand; ties go to the lower index.
+TEST(ExpectedMeasureTest, ByScoreIsTheActionWithoutLot) {
+  const Query query = {{0.3F, -1, 0.7F, 0.3F}, {1, 2, 0, 2}};
+  Policy order = BasePolicy(0.5);
+  order.mutable_plackett_luce();
+  EXPECT_DOUBLE_EQ(Created(order, Dcg(0)).ByScore(query.view()),
+                   1. / 3 / std::log2(3) + 1 / std::log2(4) + 1 / std::log2(5));
+  EXPECT_DOUBLE_EQ(Created(order, Precision(2)).ByScore(query.view()), 0.5);
+  EXPECT_EQ(Created(Selection(0.5, false), Gain()).ByScore(query.view()), 0);
+  // Above 0.3 there is one candidate, above 0 three, of which one counts.
+  Policy set = BasePolicy(0.5);
+  set.mutable_independent_subset()->set_threshold(0.3F);
+  EXPECT_EQ(Created(set, F(1)).ByScore(query.view()), 0);
+  set.mutable_independent_subset()->set_threshold(0);
+  EXPECT_DOUBLE_EQ(Created(set, F(1)).ByScore(query.view()), 2. / (3 + 2));
+}
+
+TEST(ExpectedMeasureTest, EntropyIsOfWhatIsFirst) {
+  const Query query = {{0, 0.5F}, {1, 0}};
+  const auto of = [](double p) { return -p * std::log(p); };
+  const double p = 1 / (1 + std::exp(1.5 * 0.5));  // Of the first.
+  Policy order = BasePolicy(0);
+  order.mutable_plackett_luce();
+  EXPECT_NEAR(*Created(order, Dcg(0)).Entropy(query.view()), of(p) + of(1 - p),
+              1e-12);
+  EXPECT_NEAR(*Created(Selection(1, true), Gain()).Entropy(query.view()),
+              std::log(3), 1e-12);
+  Policy set = BasePolicy(0);
+  set.mutable_independent_subset();
+  EXPECT_NEAR(*Created(set, F(1)).Entropy(query.view()),
+              std::log(2) + of(p) + of(1 - p), 1e-12);
+  EXPECT_FALSE(Created(Game(GameRanking::DCG, 0, 0), Dcg(0))
+                   .Entropy(query.view())
+                   .has_value());
+}
+
 // 200 means of 256 draws: their own mean is within 5 standard errors.
 TEST(ExpectedMeasureTest, DrawsAreUnbiasedAndRepeatable) {
   const Query query = RandomQuery(4, 7);
@@ -215,9 +323,13 @@ TEST(ExpectedMeasureTest, RefusesWhatHasNoSuchMeasure) {
     EXPECT_EQ(created.status().code(), absl::StatusCode::kFailedPrecondition);
     return std::string(created.status().message());
   };
-  Policy selection = BasePolicy(0);
-  selection.mutable_softmax_selection();
-  EXPECT_THAT(error(selection, Precision(1)), HasSubstr("neither ranks nor"));
+  EXPECT_THAT(error(Selection(0, false), Precision(1)),
+              HasSubstr("selects a candidate: it has no P@1"));
+  EXPECT_THAT(error(Game(GameRanking::DCG, 0, 0), Gain()),
+              HasSubstr("ranks candidates: it has no gain"));
+  Policy labels = BasePolicy(0);
+  labels.mutable_independent_labels();
+  EXPECT_THAT(error(labels, F(1)), HasSubstr("the policy's F1 is not known"));
   EXPECT_THAT(error(Game(GameRanking::DCG, 0, 0), F(1)),
               HasSubstr("ranks candidates: it has no F1"));
   Policy subset = BasePolicy(0);
