@@ -138,7 +138,7 @@ absl::StatusOr<std::unique_ptr<LabelledLearner>> MakeHingeLearner(
   spec.needs_constant = own.loss() == HingeOptions::SENSITIVITY_SPECIFICITY ||
                         own.loss() == HingeOptions::F_BETA;
   spec.gap_tolerance = own.gap_tolerance();
-  spec.most_steps = own.max_passes();
+  spec.most_steps = std::max(2u, own.max_passes());  // SUBGRADIENT takes 2.
   spec.num_points = LambdaGridSize(own.lambda());
   spec.points = [own](const LabelledTask& task) { return PointsOf(own, task); };
   const uint32_t size = own.loss() == HingeOptions::PRECISION ? own.k() : 0;
