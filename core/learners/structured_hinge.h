@@ -14,14 +14,18 @@
 // | PRECISION | sets of k | share not relevant | s of the members (4) |
 //
 // (1) The mean over pairs of different relevances of the s that is above: as
-// core/losses/ndcg_hinge.h, over their number, so that queries weigh alike.
-// (2) H is the sum of the hinges max(0, 1 - s_i + s_j) of all pairs of
-// different relevances over their number: the bound of sec. 17.4.1 but for
-// pairs of equal relevance, each of which adds a constant there. It is the
+// core/losses/ndcg_hinge.h, over their number [YueEtAl07], so that queries
+// weigh alike. (2) H is the sum of the hinges max(0, 1 - s_i + s_j) of all
+// pairs of different relevances over their number: the bound of sec. 17.4.1 but
+// for pairs of equal relevance, each of which adds a constant there. It is the
 // maximum over z in {0, 1} for each pair of the mean of z (1 - s_i + s_j).
 // (3) Those of largest relevance count as one candidate, of their mean s.
 // (4) ψ(y) is the mean over the best sets of k, so that H does not change with
 // what is added to all scores; they may differ in s, which H then is above.
+//
+// A maximum over candidates or sets meets the worst of many: with noisy labels
+// no w but 0 may lower the mean H of SELECTION, F_BETA or PRECISION. NDCG and
+// KENDALL sum over pairs and do not suffer so.
 #include <cstdint>
 #include <memory>
 #include <span>

@@ -11,9 +11,10 @@
 // the best σ, too: exchanging two changes Σ v s alone. What is left of the sum
 // is over pairs of different labels that σ has the wrong way round,
 //   H = max_σ  Δ(σ, y) + Σ_{y_i > y_j, j above i in σ} (s_j - s_i),
-// still a maximum of linear functions, so convex, and less than with any fixed
-// v̄: scores of one label may differ as they like. With v̄ of the file's order,
-// or of the mean over orders, w = 0 is the minimum for labels with noise.
+// still a maximum of linear functions [YueEtAl07], so convex, and less than
+// with any fixed v̄: scores of one label may differ as they like. With v̄ of the
+// file's order, or of the mean over orders, w = 0 is the minimum for labels
+// with noise.
 //
 // With two labels, orders are merges of two sorted lists, and the best is found
 // in O(n_0 n_1); otherwise by the assignment of items to ranks.
