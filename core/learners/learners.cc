@@ -1,5 +1,6 @@
 #include "core/learners/learners.h"
 
+#include "core/learners/hinge_learner.h"
 #include "core/learners/mpg.h"
 #include "core/learners/order_learners.h"
 
@@ -21,6 +22,9 @@ std::vector<LearnerInfo> ListLearners() {
       {"regression", "RegressionOptions", "labelled queries",
        "least squares of the relevance: what every other is to beat",
        &MakeRegressionLearner},
+      {"hinge", "HingeOptions", "labelled queries",
+       "bounds of NDCG, Kendall's tau, F-beta, .. of the best answer",
+       &MakeHingeLearner},
       {"logistic", "LogisticOptions", "labelled queries",
        "logistic regression per candidate: a first model that explores (fit)"},
       {"labels", "LbfgsOptions", "labelled contexts",

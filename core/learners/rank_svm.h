@@ -18,45 +18,10 @@
 #include "core/learners/bundled_objective.h"
 #include "core/learners/certified_descent.h"
 #include "core/learners/game_queries.h"
+#include "core/losses/pairwise_hinge.h"
 #include "sortition/config/v1/learner.pb.h"
 
 namespace sortition {
-
-// Loss of one query. Workspace: allocates nothing once it has met as many.
-class PairwiseHinge {
- public:
-  // Σ of the hinges of all pairs = num_active + Σ_i slopes[i] · scores[i], and
-  // `slopes` is a subgradient of it by the scores. One score and relevance for
-  // each candidate; scores finite.
-  struct Sum {
-    double num_active = 0;  // Pairs whose hinge is not 0.
-    double value = 0;
-  };
-  Sum Evaluate(std::span<const double> scores,
-               std::span<const uint32_t> relevances, std::span<double> slopes);
-
- private:
-  // How many of those added have a smaller index: Fenwick's tree.
-  class Counts {
-   public:
-    void Clear(size_t size) { tree_.assign(size + 1, 0); }
-    void Add(size_t index);
-    uint32_t Below(size_t index) const;
-
-   private:
-    std::vector<uint32_t> tree_;
-  };
-
-  void RankLevels(std::span<const uint32_t> relevances);
-
-  std::vector<uint32_t> order_;   // Items by falling score.
-  std::vector<uint32_t> levels_;  // Distinct relevances, ascending.
-  std::vector<uint32_t> level_;   // Of each item, its index in levels_.
-  Counts counts_;
-};
-
-// Pairs of a query: of candidates with different relevances.
-uint64_t CountPairs(std::span<const uint32_t> relevances);
 
 struct RankSvmResult {
   std::vector<double> weights;

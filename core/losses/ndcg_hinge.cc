@@ -9,12 +9,7 @@ namespace sortition {
 void NdcgHinge::SortItems(std::span<const double> scores,
                           std::span<const double> gains) {
   items_.resize(n_);
-  own_.resize(n_);
   std::iota(items_.begin(), items_.end(), 0);
-  std::iota(own_.begin(), own_.end(), 0);
-  std::sort(own_.begin(), own_.end(), [&](uint32_t a, uint32_t b) {
-    return gains[a] != gains[b] ? gains[a] > gains[b] : a < b;
-  });
   std::sort(items_.begin(), items_.end(), [&](uint32_t a, uint32_t b) {
     if (gains[a] != gains[b]) return gains[a] > gains[b];
     return scores[a] != scores[b] ? scores[a] > scores[b] : a < b;
@@ -77,8 +72,16 @@ void NdcgHinge::Assign(std::span<const double> scores,
     }
   };
   assignment_.Solve(n_, costs, prices_);
-  for (size_t item = 0; item < n_; ++item) {
-    order_[assignment_.columns()[item]] = static_cast<uint32_t>(item);
+  // Equal scores, or nearly so, may leave items of one label in another order
+  // than v̄ has them.
+  ranks_.resize(n_);
+  for (size_t begin = 0, end = 0; begin < n_; begin = end) {
+    for (; end < n_ && gains[items_[end]] == gains[items_[begin]]; ++end) {
+      ranks_[end] = assignment_.columns()[items_[end]];
+    }
+    std::sort(ranks_.begin() + static_cast<std::ptrdiff_t>(begin),
+              ranks_.begin() + static_cast<std::ptrdiff_t>(end));
+    for (size_t i = begin; i < end; ++i) order_[ranks_[i]] = items_[i];
   }
 }
 
@@ -92,7 +95,7 @@ NdcgHinge::Answer NdcgHinge::Evaluate(std::span<const double> scores,
   double ideal = 0;
   for (size_t rank = 0; rank < ranks; ++rank) {
     discounts_[rank] = 1 / std::log2(static_cast<double>(rank) + 2);
-    ideal += discounts_[rank] * gains[own_[rank]];
+    ideal += discounts_[rank] * gains[items_[rank]];
   }
   for (double& discount : discounts_) discount /= ideal > 0 ? ideal : 1;
   const auto low = std::find_if(items_.begin(), items_.end(), [&](uint32_t i) {
@@ -110,8 +113,8 @@ NdcgHinge::Answer NdcgHinge::Evaluate(std::span<const double> scores,
     slopes[order_[rank]] = number;
     gain += discounts_[rank] * gains[order_[rank]];
   }
-  for (size_t rank = 0; rank < n_; ++rank) {
-    slopes[own_[rank]] -= static_cast<double>(n_ - rank);
+  for (size_t i = 0; i < n_; ++i) {
+    slopes[items_[i]] -= static_cast<double>(n_ - i);
   }
   answer.loss = ideal > 0 ? std::max(0.0, 1 - gain) : 0;
   answer.value = answer.loss;

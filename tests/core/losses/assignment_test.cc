@@ -66,7 +66,7 @@ TEST(AssignmentTest, EqualsEnumeration) {
   std::mt19937_64 random(1);
   Assignment assignment;
   for (int repeat = 0; repeat < 10000; ++repeat) {
-    const Problem problem = RandomProblem(&random, 1 + random() % 6);
+    const Problem problem = RandomProblem(&random, 1 + random() % 7);
     std::vector<double> prices;
     if (repeat % 3 == 0) {
       prices.resize(problem.n);

@@ -23,8 +23,10 @@ Query RandomQuery(std::mt19937_64* random) {
   Query query;
   const size_t n = 1 + (*random)() % 7;
   const uint64_t levels = 1 + (*random)() % 4;
+  const bool ties = (*random)() % 2 == 0;
   for (size_t i = 0; i < n; ++i) {
     query.scores.push_back((*random)() % 4 == 0 ? 0 : normal(*random));
+    if (ties) query.scores[i] = std::round(64 * query.scores[i]) / 64;
     query.gains.push_back(std::exp2((*random)() % levels) - 1);
   }
   query.cutoff = (*random)() % (n + 1);
@@ -42,7 +44,9 @@ struct Definition {
     Order order(query.scores.size());
     std::iota(order.begin(), order.end(), 0);
     std::stable_sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) {
-      return query.gains[a] > query.gains[b];
+      return query.gains[a] != query.gains[b]
+                 ? query.gains[a] > query.gains[b]
+                 : query.scores[a] > query.scores[b];
     });
     return order;
   }
@@ -57,7 +61,19 @@ struct Definition {
   double Loss(const Order& order) const {
     return ideal > 0 ? 1 - Gain(order) / ideal : 0;
   }
+  // Pairs of different labels that the order has the wrong way round.
   double Score(const Order& order) const {
+    double score = 0;
+    for (size_t r = 0; r < n; ++r) {
+      for (size_t below = r + 1; below < n; ++below) {
+        if (query.gains[order[r]] >= query.gains[order[below]]) continue;
+        score += query.scores[order[r]] - query.scores[order[below]];
+      }
+    }
+    return score;
+  }
+  // Eq. 10: by rank numbers, against the labels' order.
+  double NumberedScore(const Order& order) const {
     double score = 0;
     for (size_t r = 0; r < n; ++r) {
       score += static_cast<double>(n - r) *
@@ -86,6 +102,8 @@ TEST(NdcgHingeTest, EqualsEnumeration) {
     const Order found(hinge.order().begin(), hinge.order().end());
     ASSERT_NEAR(answer.loss, definition.Loss(found), 1e-12);
     ASSERT_NEAR(answer.value, answer.loss + definition.Score(found), 1e-11);
+    ASSERT_NEAR(answer.value, answer.loss + definition.NumberedScore(found),
+                1e-11);
     ASSERT_NEAR(std::accumulate(slopes.begin(), slopes.end(), 0.0), 0, 1e-12);
     // It bounds the loss of the order of the scores (lemma 17.4).
     Order by_score = definition.own;
@@ -112,9 +130,17 @@ TEST(NdcgHingeTest, MergingEqualsAssigning) {
       gains[i] = static_cast<double>(random() % 2);
     }
     std::vector<double> slopes(kItems);
-    const double merged = hinge.Evaluate(scores, gains, 10, slopes).value;
+    // Δ + Σ v s: v̄ is another where a label is.
+    const auto most = [&] {
+      double sum = hinge.Evaluate(scores, gains, 10, slopes).loss;
+      for (size_t rank = 0; rank < kItems; ++rank) {
+        sum += static_cast<double>(kItems - rank) * scores[hinge.order()[rank]];
+      }
+      return sum;
+    };
+    const double merged = most();
     gains[0] += 1e-13;
-    EXPECT_NEAR(hinge.Evaluate(scores, gains, 10, slopes).value, merged, 1e-9);
+    EXPECT_NEAR(most(), merged, 1e-9);
   }
 }
 
