@@ -1,6 +1,8 @@
 #include "core/learners/learners.h"
 
+#include "core/learners/chain_learner.h"
 #include "core/learners/mpg.h"
+#include "core/learners/multiclass_learner.h"
 #include "core/learners/order_learners.h"
 
 namespace sortition {
@@ -21,6 +23,12 @@ std::vector<LearnerInfo> ListLearners() {
       {"regression", "RegressionOptions", "labelled queries",
        "least squares of the relevance: what every other is to beat",
        &MakeRegressionLearner},
+      {"multiclass", "MulticlassOptions", "labelled queries",
+       "one of several classes for each item; relevance is the class",
+       &MakeMulticlassLearner},
+      {"chain", "ChainOptions", "labelled queries",
+       "labels of sequences, each after the one before; not served",
+       &MakeChainLearner},
       {"logistic", "LogisticOptions", "labelled queries",
        "logistic regression per candidate: a first model that explores (fit)"},
       {"labels", "LbfgsOptions", "labelled contexts",
