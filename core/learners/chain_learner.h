@@ -11,8 +11,8 @@ namespace sortition {
 // rows, transitions in the policy, no uniform mixture. Its action is label.
 //
 // The gap of LIKELIHOOD follows from strong convexity; L-BFGS ends by its own
-// tolerances, and one_slack.gap_tolerance is what the report warns by.
-// LIKELIHOOD calibrates its scores: the inverse temperature is 1.
+// tolerances, and one_slack.gap_tolerance is what the report warns by. Its
+// distribution is that of the inverse temperature 1.
 //
 // FailedPrecondition in training where all items have one label.
 absl::StatusOr<std::unique_ptr<LabelledLearner>> MakeChainLearner(

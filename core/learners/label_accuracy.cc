@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "core/base/status_macros.h"
 #include "core/learners/game_queries.h"
+#include "core/learners/label_measure.h"
 #include "core/losses/label_chain.h"
 #include "core/policies/action_distribution.h"
 
@@ -101,25 +102,58 @@ double AbstainScore(const model::v1::Policy& policy) {
              : -std::numeric_limits<double>::infinity();
 }
 
-// P(label l of item i), items × labels.
+double NumActions(const model::v1::Policy& policy,
+                  const Eigen::MatrixXd& scores) {
+  return static_cast<double>(
+      scores.cols() + (policy.softmax_selection().has_abstain_score() ? 1 : 0));
+}
+
+// P(label l of item i), items × labels; where the policy abstains, rows add up
+// to less than 1.
 Eigen::MatrixXd SelectionProbabilities(const model::v1::Policy& policy,
                                        const Eigen::MatrixXd& scores) {
   const double alpha = policy.inverse_temperature();
   const double epsilon = policy.uniform_mixture();
   const double abstain = AbstainScore(policy);
-  const auto actions = static_cast<double>(
-      scores.cols() + (policy.softmax_selection().has_abstain_score() ? 1 : 0));
   Eigen::MatrixXd probabilities(scores.rows(), scores.cols());
   for (Index i = 0; i < scores.rows(); ++i) {
     const double best = std::fmax(scores.row(i).maxCoeff(), abstain);
     const Eigen::RowVectorXd odds =
         (alpha * (scores.row(i).array() - best)).exp();
     const double total = odds.sum() + std::exp(alpha * (abstain - best));
-    probabilities.row(i) =
-        ((1 - epsilon) / total * odds).array() + epsilon / actions;
+    probabilities.row(i) = ((1 - epsilon) / total * odds).array() +
+                           epsilon / NumActions(policy, scores);
   }
   return probabilities;
 }
+
+Eigen::MatrixXd ChainProbabilities(const model::v1::Policy& policy,
+                                   const Eigen::MatrixXd& scores) {
+  LabelChain chain;
+  const double alpha = policy.inverse_temperature();
+  chain.Sum(alpha * scores, alpha * TransitionsOf(policy.label_chain()));
+  return chain.marginals();
+}
+
+std::vector<int32_t> BestLabels(const model::v1::Policy& policy,
+                                const Eigen::MatrixXd& scores) {
+  if (policy.has_label_chain()) {
+    LabelChain chain;
+    std::vector<uint32_t> labels;
+    chain.Maximise(scores, TransitionsOf(policy.label_chain()), {}, 0, &labels);
+    return {labels.begin(), labels.end()};
+  }
+  std::vector<int32_t> labels;
+  for (Index i = 0; i < scores.rows(); ++i) {
+    Index best = 0;
+    const double score = scores.row(i).maxCoeff(&best);
+    labels.push_back(score < AbstainScore(policy) ? kAbstain
+                                                  : static_cast<int32_t>(best));
+  }
+  return labels;
+}
+
+double EntropyOf(double p) { return p > 0 ? -p * std::log(p) : 0; }
 
 }  // namespace
 
@@ -133,26 +167,32 @@ absl::Status CheckLabelPolicy(const model::v1::Policy& policy) {
       "label_chain: it has no accuracy");
 }
 
-absl::StatusOr<double> ExpectedLabelAccuracy(const model::v1::Policy& policy,
-                                             std::span<const double> weights,
-                                             const LabelledItems& query) {
-  ASSIGN_OR_RETURN(Eigen::MatrixXd scores,
+absl::StatusOr<LabelFigures> LabelFiguresOf(const model::v1::Policy& policy,
+                                            std::span<const double> weights,
+                                            const LabelledItems& query) {
+  ASSIGN_OR_RETURN(const Eigen::MatrixXd scores,
                    LabelScores(policy, weights, query.items));
-  Eigen::MatrixXd probabilities;
-  if (policy.has_label_chain()) {
-    LabelChain chain;
-    const double alpha = policy.inverse_temperature();
-    chain.Sum(alpha * scores, alpha * TransitionsOf(policy.label_chain()));
-    probabilities = chain.marginals();
-  } else {
-    probabilities = SelectionProbabilities(policy, scores);
+  const Eigen::MatrixXd probabilities =
+      policy.has_label_chain() ? ChainProbabilities(policy, scores)
+                               : SelectionProbabilities(policy, scores);
+  const double share = 1 / static_cast<double>(scores.rows());
+  LabelFigures figures;
+  figures.by_score =
+      EvaluateAction({.kind = LabelMeasure::Kind::kAccuracy}, query.relevances,
+                     BestLabels(policy, scores));
+  for (Index i = 0; i < scores.rows(); ++i) {
+    for (const double p : probabilities.row(i)) {
+      figures.entropy += share * EntropyOf(p);
+    }
+    if (policy.softmax_selection().has_abstain_score()) {
+      figures.entropy += share * EntropyOf(1 - probabilities.row(i).sum());
+    }
+    const uint32_t label = query.relevances[static_cast<size_t>(i)];
+    if (label >= scores.cols()) continue;
+    figures.expected += share * probabilities(i, label);
+    figures.by_chance += share / NumActions(policy, scores);
   }
-  double right = 0;
-  for (size_t i = 0; i < query.relevances.size(); ++i) {
-    if (query.relevances[i] >= probabilities.cols()) continue;
-    right += probabilities(static_cast<Index>(i), query.relevances[i]);
-  }
-  return right / static_cast<double>(query.relevances.size());
+  return figures;
 }
 
 absl::StatusOr<std::vector<int32_t>> MostProbableLabels(
@@ -160,20 +200,7 @@ absl::StatusOr<std::vector<int32_t>> MostProbableLabels(
     const Candidates& items) {
   ASSIGN_OR_RETURN(const Eigen::MatrixXd scores,
                    LabelScores(policy, weights, items));
-  if (policy.has_label_chain()) {
-    LabelChain chain;
-    std::vector<uint32_t> labels;
-    chain.Maximise(scores, TransitionsOf(policy.label_chain()), {}, 0, &labels);
-    return std::vector<int32_t>(labels.begin(), labels.end());
-  }
-  std::vector<int32_t> labels;
-  for (Index i = 0; i < scores.rows(); ++i) {
-    Index best = 0;
-    const double score = scores.row(i).maxCoeff(&best);
-    labels.push_back(score < AbstainScore(policy) ? kAbstain
-                                                  : static_cast<int32_t>(best));
-  }
-  return labels;
+  return BestLabels(policy, scores);
 }
 
 }  // namespace sortition

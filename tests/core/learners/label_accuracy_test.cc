@@ -55,7 +55,7 @@ struct Items {
 
 double Expected(const model::v1::Policy& policy, const Weights& weights,
                 const Items& items) {
-  return ExpectedLabelAccuracy(policy, weights, items.view()).value();
+  return LabelFiguresOf(policy, weights, items.view()).value().expected;
 }
 
 // Scores 0 and log 3: p = (1/4, 3/4); with ε = 0.2, 0.8 p + 0.1 = (0.3, 0.7);
@@ -183,6 +183,31 @@ TEST(LabelAccuracyTest, MostProbableLabelsOfAChainLookAtTransitions) {
   EXPECT_THAT(by_feature, ElementsAre(2, 1));
 }
 
+// Odds 1 and 3 of two labels; the second item's label is not known.
+TEST(LabelAccuracyTest, OtherFiguresByHand) {
+  const Weights weights = {0, std::log(3)};
+  const double entropy = -0.25 * std::log(0.25) - 0.75 * std::log(0.75);
+  for (const auto& policy : {Selection(1, 0), Chain(2, {0, 0, 0, 0})}) {
+    ASSERT_OK_AND_ASSIGN(
+        const LabelFigures figures,
+        LabelFiguresOf(policy, weights, Items({1, 2, 0, 1}).view()));
+    EXPECT_NEAR(figures.expected, (0.75 + 0 + 0.25 + 0.75) / 4, 1e-15);
+    EXPECT_EQ(figures.by_score, 0.5);
+    EXPECT_EQ(figures.by_chance, 0.375);
+    EXPECT_NEAR(figures.entropy, entropy, 1e-15);
+  }
+  // One of three actions is to abstain; p = (1/8, 3/8, 1/2).
+  model::v1::Policy policy = Selection(1, 0);
+  policy.mutable_softmax_selection()->set_abstain_score(std::log(4));
+  ASSERT_OK_AND_ASSIGN(const LabelFigures figures,
+                       LabelFiguresOf(policy, weights, Items({1}).view()));
+  EXPECT_EQ(figures.by_score, 0);
+  EXPECT_NEAR(figures.by_chance, 1.0 / 3, 1e-15);
+  EXPECT_NEAR(figures.entropy,
+              std::log(8) / 8 - 3.0 / 8 * std::log(3.0 / 8) + std::log(2) / 2,
+              1e-15);
+}
+
 TEST(LabelAccuracyTest, OfEqualClassesTheLowestIsTaken) {
   ASSERT_OK_AND_ASSIGN(const auto labels,
                        MostProbableLabels(Selection(1, 0), Weights{1, 2, 2},
@@ -193,8 +218,7 @@ TEST(LabelAccuracyTest, OfEqualClassesTheLowestIsTaken) {
 TEST(LabelAccuracyTest, NamesWhatIsWrong) {
   const auto error = [](const model::v1::Policy& policy,
                         const Weights& weights) {
-    return ExpectedLabelAccuracy(policy, weights,
-                                 Items({0.F, 1.F}, {0}, 2).view());
+    return LabelFiguresOf(policy, weights, Items({0.F, 1.F}, {0}, 2).view());
   };
   model::v1::Policy order;
   order.set_inverse_temperature(1);
