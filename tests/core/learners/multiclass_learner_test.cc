@@ -135,6 +135,27 @@ TEST(MulticlassLearnerTest, WeightsAreBlocksByClass) {
   EXPECT_EQ(hinge.points[0].validation, 1);
 }
 
+// 1 of class 0 and -1 of class 1: both binary learners minimise λ/2 w² + log(1
+// + exp(-w)), which is least where λ w = 1 / (1 + exp(w)): at w = log 2 for λ =
+// 1 / (3 log 2). The mean, not the sum, counts beside λ, and there is no
+// intercept.
+TEST(MulticlassLearnerTest, LogisticByHand) {
+  GameQueries queries;
+  queries.Add({1, -1, 1, -1}, {0, 1, 0, 1});
+  for (const auto method :
+       {MulticlassOptions::ONE_AGAINST_ALL, MulticlassOptions::ALL_PAIRS}) {
+    MulticlassOptions options = Options(method, MulticlassOptions::LOGISTIC);
+    const double log2 = std::log(2);
+    options.add_lambda(1 / (3 * log2));
+    ASSERT_OK_AND_ASSIGN(const LabelledResult result,
+                         Learn(options, queries, queries, 2));
+    EXPECT_NEAR(result.weights[0], log2, 1e-9);
+    EXPECT_NEAR(result.weights[1], -log2, 1e-9);
+    EXPECT_NEAR(result.points[0].objective, log2 / 6 + std::log(1.5), 1e-9);
+    EXPECT_EQ(result.points[0].termination, "all solved");
+  }
+}
+
 // Objective and bound of every point hold each other, whatever the method.
 TEST(MulticlassLearnerTest, EveryPointHasAGap) {
   const GameQueries training =
