@@ -13,6 +13,7 @@
 #include "core/games/precision_game.h"
 #include "core/games/ranking_game.h"
 #include "core/learners/game_queries.h"
+#include "core/learners/label_accuracy.h"
 #include "core/policies/sized_subset.h"
 
 namespace sortition {
@@ -68,8 +69,8 @@ uint32_t FixedSize(const model::v1::Policy& policy) {
 
 absl::Status CheckAction(const model::v1::Policy& policy,
                          const LabelMeasure& measure) {
-  if (policy.has_independent_labels() || policy.has_label_chain() ||
-      measure.kind == Kind::kAccuracy) {
+  if (measure.kind == Kind::kAccuracy) return CheckLabelPolicy(policy);
+  if (policy.has_independent_labels() || policy.has_label_chain()) {
     return absl::FailedPreconditionError(
         absl::StrCat("the policy's ", measure.Name(), " is not known"));
   }
@@ -113,6 +114,7 @@ absl::StatusOr<ExpectedMeasure> ExpectedMeasure::Create(
     LabelMeasure measure, uint32_t draws) {
   RETURN_IF_ERROR(CheckAction(policy, measure));
   ExpectedMeasure result(policy, std::move(weights), std::move(measure));
+  if (result.measure_.kind == Kind::kAccuracy) return result;
   ASSIGN_OR_RETURN(LinearPolicy linear,
                    LinearPolicy::Create(policy, result.weights_));
   result.linear_ = std::make_shared<const LinearPolicy>(std::move(linear));
@@ -280,6 +282,11 @@ double ExpectedMeasure::OfSelection(const LabelledItems& query) const {
 absl::StatusOr<double> ExpectedMeasure::Of(const LabelledItems& query,
                                            uint64_t seed) const {
   if (num_draws_ > 0) return ByDraws(query, seed);
+  if (measure_.kind == Kind::kAccuracy) {
+    ASSIGN_OR_RETURN(const LabelFigures figures,
+                     LabelFiguresOf(policy_, weights_, query));
+    return figures.expected;
+  }
   if (measure_.kind == Kind::kGain) return OfSelection(query);
   std::vector<double> scores(query.relevances.size());
   ScoreAll(query.items, weights_, scores);
@@ -297,6 +304,9 @@ std::vector<double> ExpectedMeasure::GainsOf(const LabelledItems& query) const {
 }
 
 double ExpectedMeasure::ByScore(const LabelledItems& query) const {
+  if (measure_.kind == Kind::kAccuracy) {
+    return LabelFiguresOf(policy_, weights_, query)->by_score;
+  }
   std::vector<double> scores(query.relevances.size());
   ScoreAll(query.items, weights_, scores);
   return EvaluateAction(measure_, query.relevances,
@@ -304,6 +314,9 @@ double ExpectedMeasure::ByScore(const LabelledItems& query) const {
 }
 
 double ExpectedMeasure::ByChance(const LabelledItems& query) const {
+  if (measure_.kind == Kind::kAccuracy) {
+    return LabelFiguresOf(policy_, weights_, query)->by_chance;
+  }
   return ByChance(GainsOf(query));
 }
 
@@ -329,6 +342,9 @@ double ExpectedMeasure::ByChance(std::span<const double> gains) const {
 
 std::optional<double> ExpectedMeasure::Entropy(
     const LabelledItems& query) const {
+  if (measure_.kind == Kind::kAccuracy) {
+    return LabelFiguresOf(policy_, weights_, query)->entropy;
+  }
   if (policy_.has_game_ranking() || policy_.has_game_subset()) {
     return std::nullopt;
   }

@@ -25,14 +25,16 @@ namespace sortition {
 //    that the inclusion probabilities by size are enough. Independent ones: the
 //    numbers of relevant and other members are independent sums of coins.
 //  - Selections: Σ p_i gain_i.
+//  - Accuracy of labels: label_accuracy.h, also of a policy that is not served.
 class ExpectedMeasure {
  public:
   static constexpr uint32_t kDraws = 256;
 
-  // `weights`: one per feature of the queries. InvalidArgument where the policy
-  // cannot be served; FailedPrecondition where the measure is of another kind
-  // of action: of rankings for sets, of k-sets for sets of any size, of
-  // selections for all others. Where it takes draws, so many.
+  // `weights`: one per feature of the queries (accuracy: and label).
+  // InvalidArgument where the policy cannot be served; FailedPrecondition where
+  // the measure is of another kind of action: of rankings for sets, of k-sets
+  // for sets of any size, of selections for all others. Where it takes draws,
+  // so many.
   static absl::StatusOr<ExpectedMeasure> Create(const model::v1::Policy& policy,
                                                 std::vector<double> weights,
                                                 LabelMeasure measure,
@@ -46,12 +48,14 @@ class ExpectedMeasure {
   // what can be played.
   absl::StatusOr<double> Of(const LabelledItems& query, uint64_t seed) const;
 
+  // The others require a query that Of() has a value for.
   // Of what is done without lot: ActionByScore() with the policy's threshold.
   double ByScore(const LabelledItems& query) const;
   // Of an action drawn uniformly.
   double ByChance(const LabelledItems& query) const;
   // In nats: of what is selected or placed first; of subsets, the sum over the
-  // items of that of being in. Unset for game policies.
+  // items of that of being in; of labels, the mean over the items. Unset for
+  // game policies.
   std::optional<double> Entropy(const LabelledItems& query) const;
 
  private:
@@ -82,7 +86,7 @@ class ExpectedMeasure {
   std::vector<double> weights_;
   LabelMeasure measure_;
   uint32_t num_draws_ = 0;
-  std::shared_ptr<const LinearPolicy> linear_;
+  std::shared_ptr<const LinearPolicy> linear_;  // But for accuracy.
 };
 
 // Mean F-beta of a set that each item joins independently with its probability;

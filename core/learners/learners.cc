@@ -1,7 +1,9 @@
 #include "core/learners/learners.h"
 
+#include "core/learners/chain_learner.h"
 #include "core/learners/hinge_learner.h"
 #include "core/learners/mpg.h"
+#include "core/learners/multiclass_learner.h"
 #include "core/learners/order_learners.h"
 
 namespace sortition {
@@ -25,6 +27,12 @@ std::vector<LearnerInfo> ListLearners() {
       {"hinge", "HingeOptions", "labelled queries",
        "bounds of NDCG, Kendall's tau, F-beta, .. of the best answer",
        &MakeHingeLearner},
+      {"multiclass", "MulticlassOptions", "labelled queries",
+       "one of several classes for each item; relevance is the class",
+       &MakeMulticlassLearner},
+      {"chain", "ChainOptions", "labelled queries",
+       "labels of sequences, each after the one before; not served",
+       &MakeChainLearner},
       {"logistic", "LogisticOptions", "labelled queries",
        "logistic regression per candidate: a first model that explores (fit)"},
       {"labels", "LbfgsOptions", "labelled contexts",

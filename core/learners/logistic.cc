@@ -43,6 +43,7 @@ absl::Status Validate(const LogisticData& data) {
   const auto positives =
       std::count_if(data.labels.begin(), data.labels.end(),
                     [](uint8_t label) { return label != 0; });
+  if (!data.has_intercept) return absl::OkStatus();
   if (positives == 0 || static_cast<size_t>(positives) == data.labels.size()) {
     return absl::InvalidArgumentError(absl::StrCat(
         "labels: ", positives, " of ", data.labels.size(),
@@ -56,7 +57,7 @@ bool IsSmall(const Eigen::VectorXd& gradient, double tolerance,
   return (gradient.array().abs() <= tolerance * scale.array()).all();
 }
 
-// The problem with the intercept as last column of ones.
+// The problem with the intercept, if any, as last column of ones.
 struct Problem {
   RowMatrix rows;
   Eigen::VectorXd labels;   // 0 or 1.
@@ -89,9 +90,10 @@ struct Problem {
 Problem MakeProblem(const LogisticData& data, double l2) {
   const auto n = static_cast<Eigen::Index>(data.labels.size());
   const auto d = static_cast<Eigen::Index>(data.num_features);
-  Problem problem{RowMatrix::Ones(n, d + 1), Eigen::VectorXd(n),
-                  Eigen::VectorXd::Constant(d + 1, l2)};
-  problem.penalty[d] = 0;
+  const Eigen::Index width = d + (data.has_intercept ? 1 : 0);
+  Problem problem{RowMatrix::Ones(n, width), Eigen::VectorXd(n),
+                  Eigen::VectorXd::Constant(width, l2)};
+  if (data.has_intercept) problem.penalty[d] = 0;
   for (Eigen::Index i = 0; i < n; ++i) {
     problem.labels[i] = data.labels[i] != 0 ? 1 : 0;
     for (Eigen::Index j = 0; j < d; ++j) {
@@ -107,9 +109,9 @@ absl::StatusOr<LogisticResult> FitLogistic(
     const LogisticData& data, const config::v1::LogisticOptions& options) {
   RETURN_IF_ERROR(Validate(data));
   const Problem problem = MakeProblem(data, options.l2());
-  const Eigen::Index d = problem.rows.cols() - 1;
+  const Eigen::Index d = data.num_features;
   const Eigen::VectorXd scale = problem.rows.cwiseAbs().colwise().sum();
-  Eigen::VectorXd point = Eigen::VectorXd::Zero(d + 1);
+  Eigen::VectorXd point = Eigen::VectorXd::Zero(problem.rows.cols());
   LogisticResult result;
   result.objective = problem.Value(point);
   Eigen::MatrixXd hessian;
@@ -140,7 +142,7 @@ absl::StatusOr<LogisticResult> FitLogistic(
     result.objective = value;
   }
   result.weights.assign(point.data(), point.data() + d);
-  result.intercept = point[d];
+  if (data.has_intercept) result.intercept = point[d];
   return result;
 }
 

@@ -3,10 +3,10 @@
 //
 //   min_{w,b}  Σᵢ log(1 + exp(-yᵢ (w·xᵢ + b))) + (l2 / 2) ‖w‖²,  yᵢ = ±1,
 //
-// with the intercept b not penalised. Per candidate, from labelled queries: the
-// incumbent, served with abstain score -b, so that a candidate whose
-// probability of being relevant is below 1/2 scores below abstaining (the
-// threshold rule of [SwaminathanJoachims15, sec. 7]).
+// with the intercept b not penalised, or without one. Per candidate, from
+// labelled queries: the incumbent, served with abstain score -b, so that a
+// candidate whose probability of being relevant is below 1/2 scores below
+// abstaining (the threshold rule of [SwaminathanJoachims15, sec. 7]).
 //
 // Newton steps are halved until the objective falls. Cost: O(n d² + d³) a step.
 #include <cstdint>
@@ -22,6 +22,7 @@ struct LogisticData {
   std::span<const float> features;  // Row-major, n × num_features, finite.
   std::span<const uint8_t> labels;  // n; 1: relevant, 0: not.
   uint32_t num_features = 0;
+  bool has_intercept = true;  // Else b = 0.
 };
 
 struct LogisticResult {
@@ -35,9 +36,9 @@ struct LogisticResult {
   bool converged = false;
 };
 
-// InvalidArgument where sizes disagree or all labels are equal (the intercept
-// would be infinite); Internal where a step is not finite (l2 = 0 and features
-// that depend on each other or separate the labels).
+// InvalidArgument where sizes disagree or, with an intercept, all labels are
+// equal (it would be infinite); Internal where a step is not finite (l2 = 0 and
+// features that depend on each other or separate the labels).
 absl::StatusOr<LogisticResult> FitLogistic(
     const LogisticData& data, const config::v1::LogisticOptions& options);
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "core/base/status_macros.h"
@@ -136,8 +137,9 @@ absl::StatusOr<MulticlassModel> AllPairs(const MulticlassData& data,
   return model;
 }
 
-absl::StatusOr<MulticlassResult> TrainMulticlassHinge(
-    const MulticlassData& data, const MulticlassHinge& options) {
+absl::StatusOr<std::unique_ptr<MulticlassHingeTrainer>>
+MulticlassHingeTrainer::Create(const MulticlassData& data,
+                               const MulticlassHinge& options) {
   RETURN_IF_ERROR(ValidateMulticlass(data));
   const Eigen::Index k = data.num_labels;
   Eigen::MatrixXd costs = options.costs;
@@ -145,32 +147,58 @@ absl::StatusOr<MulticlassResult> TrainMulticlassHinge(
     costs = Eigen::MatrixXd::Ones(k, k) - Eigen::MatrixXd::Identity(k, k);
   }
   RETURN_IF_ERROR(ValidateCosts(costs, data.num_labels));
-  const Eigen::MatrixXd x = Rows(data);
-  const auto mean = 1 / static_cast<double>(x.rows());
-  const auto evaluate = [&](const Eigen::VectorXd& w, double,
-                            RiskPlane* plane) {
-    const Eigen::Map<const RowMatrix> weights(w.data(), k, x.cols());
-    const Eigen::MatrixXd scores = x * weights.transpose();  // n × k.
-    RowMatrix slope = RowMatrix::Zero(k, x.cols());
-    plane->offset = 0;
-    for (Eigen::Index i = 0; i < x.rows(); ++i) {
-      const Eigen::Index y = data.labels[static_cast<size_t>(i)];
-      Eigen::Index worst = 0;
-      (costs.col(y) + scores.row(i).transpose()).maxCoeff(&worst);
-      if (worst == y) continue;
-      plane->offset += mean * costs(worst, y);
-      slope.row(worst) += mean * x.row(i);
-      slope.row(y) -= mean * x.row(i);
-    }
-    plane->slope = Eigen::Map<const Eigen::VectorXd>(slope.data(), w.size());
-    plane->value = plane->offset + plane->slope.dot(w);
-    return absl::OkStatus();
-  };
-  OneSlackSolver solver(evaluate, k * x.cols(), options.one_slack);
+  return std::unique_ptr<MulticlassHingeTrainer>(
+      new MulticlassHingeTrainer(data, std::move(costs), options.one_slack));
+}
+
+MulticlassHingeTrainer::MulticlassHingeTrainer(
+    const MulticlassData& data, Eigen::MatrixXd costs,
+    const config::v1::OneSlackOptions& options)
+    : data_(data),
+      costs_(std::move(costs)),
+      rows_(Rows(data)),
+      solver_(
+          [this](const Eigen::VectorXd& w, double, RiskPlane* plane) {
+            if (on_step_) on_step_();
+            Evaluate(w, plane);
+            return absl::OkStatus();
+          },
+          costs_.rows() * rows_.cols(), options),
+      start_(Eigen::VectorXd::Zero(costs_.rows() * rows_.cols())) {}
+
+void MulticlassHingeTrainer::Evaluate(const Eigen::VectorXd& w,
+                                      RiskPlane* plane) const {
+  const Eigen::Index n = rows_.rows();
+  const Eigen::Map<const RowMatrix> weights(w.data(), costs_.rows(),
+                                            rows_.cols());
+  const Eigen::MatrixXd scores = weights * rows_.transpose();  // k × n.
+  Eigen::MatrixXd moved = Eigen::MatrixXd::Zero(costs_.rows(), n);
+  const double mean = 1 / static_cast<double>(n);
+  plane->offset = 0;
+  for (Eigen::Index i = 0; i < n; ++i) {
+    const Eigen::Index y = data_.labels[static_cast<size_t>(i)];
+    Eigen::Index worst = 0;
+    (costs_.col(y) + scores.col(i)).maxCoeff(&worst);
+    if (worst == y) continue;
+    plane->offset += mean * costs_(worst, y);
+    moved(worst, i) += mean;
+    moved(y, i) -= mean;
+  }
+  plane->slope.resize(w.size());
+  Eigen::Map<RowMatrix>(plane->slope.data(), costs_.rows(), rows_.cols()) =
+      moved * rows_;
+  plane->value = plane->offset + plane->slope.dot(w);
+}
+
+absl::StatusOr<MulticlassResult> MulticlassHingeTrainer::Train(
+    double lambda, const std::function<void()>& on_step) {
+  on_step_ = on_step;
   MulticlassResult result;
-  ASSIGN_OR_RETURN(result.descent, solver.Minimise(options.lambda, {}));
+  ASSIGN_OR_RETURN(result.descent, solver_.Minimise(lambda, start_));
+  on_step_ = nullptr;
+  start_ = result.descent.weights;
   result.model.weights =
-      Eigen::Map<const RowMatrix>(result.descent.weights.data(), k, x.cols());
+      Eigen::Map<const RowMatrix>(start_.data(), costs_.rows(), rows_.cols());
   return result;
 }
 

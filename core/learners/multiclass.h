@@ -9,6 +9,7 @@
 // not.
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -54,7 +55,6 @@ absl::StatusOr<MulticlassModel> AllPairs(const MulticlassData& data,
 struct MulticlassHinge {
   // costs(l, y) >= 0: Δ of saying l where it is y; 0 for l = y. Empty: 1.
   Eigen::MatrixXd costs = {};
-  double lambda = 1e-3;  // Above 0.
   config::v1::OneSlackOptions one_slack = {};
 };
 
@@ -63,10 +63,34 @@ struct MulticlassResult {
   OneSlackResult descent;
 };
 
-// InvalidArgument as ValidateMulticlass(), and where costs are not k × k, one
-// is negative or not finite, or one of the diagonal is not 0.
-absl::StatusOr<MulticlassResult> TrainMulticlassHinge(
-    const MulticlassData& data, const MulticlassHinge& options);
+// The hinge for one λ after another: each starts where the last ended, and
+// planes are kept.
+class MulticlassHingeTrainer {
+ public:
+  // `data` must outlive it. InvalidArgument as ValidateMulticlass(), and where
+  // costs are not k × k, one is negative or not finite, or one of the diagonal
+  // is not 0.
+  static absl::StatusOr<std::unique_ptr<MulticlassHingeTrainer>> Create(
+      const MulticlassData& data, const MulticlassHinge& options);
+
+  // Deterministic. `on_step` may be empty. InvalidArgument where lambda is not
+  // above 0 and finite.
+  absl::StatusOr<MulticlassResult> Train(
+      double lambda, const std::function<void()>& on_step = nullptr);
+
+ private:
+  MulticlassHingeTrainer(const MulticlassData& data, Eigen::MatrixXd costs,
+                         const config::v1::OneSlackOptions& options);
+  // The hinge's mean and a plane below it that touches it at w.
+  void Evaluate(const Eigen::VectorXd& w, RiskPlane* plane) const;
+
+  const MulticlassData data_;
+  const Eigen::MatrixXd costs_;
+  const Eigen::MatrixXd rows_;     // Features.
+  std::function<void()> on_step_;  // Of the call.
+  OneSlackSolver solver_;
+  Eigen::VectorXd start_;
+};
 
 // InvalidArgument where sizes disagree, there is no example, a label is not
 // below num_labels, num_labels is below 2, or a feature is not finite.

@@ -31,6 +31,22 @@ TEST(LogisticTest, WithoutPenaltyReproducesATwoByTwoTable) {
   EXPECT_NEAR(result.weights[0], 2 * std::log(3.0), 1e-10);
 }
 
+// x = 1, 3 of 4 relevant: σ(w) = 3/4. All relevant: a penalty holds w.
+TEST(LogisticTest, WithoutInterceptTheWeightsSayAll) {
+  const std::vector<float> features = {1, 1, 1, 1};
+  std::vector<uint8_t> labels = {1, 1, 0, 1};
+  ASSERT_OK_AND_ASSIGN(const LogisticResult result,
+                       FitLogistic({features, labels, 1, false}, Options(0)));
+  EXPECT_NEAR(result.weights[0], std::log(3.0), 1e-10);
+  EXPECT_EQ(result.intercept, 0);
+  labels[2] = 1;
+  // 4 σ(-w) = l2 w: at w = log 3 for l2 = 1 / log 3.
+  ASSERT_OK_AND_ASSIGN(
+      const LogisticResult all,
+      FitLogistic({features, labels, 1, false}, Options(1 / std::log(3.0))));
+  EXPECT_NEAR(all.weights[0], std::log(3.0), 1e-6);
+}
+
 TEST(LogisticTest, GradientIsZeroAtTheOptimum) {
   constexpr size_t kRows = 200;
   constexpr size_t kFeatures = 5;

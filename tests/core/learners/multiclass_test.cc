@@ -27,6 +27,14 @@ BinaryLearner Svm(uint32_t num_features, double lambda) {
       };
 }
 
+absl::StatusOr<MulticlassResult> TrainHinge(const MulticlassData& data,
+                                            const MulticlassHinge& options,
+                                            double lambda) {
+  auto trainer = MulticlassHingeTrainer::Create(data, options);
+  if (!trainer.ok()) return trainer.status();
+  return (*trainer)->Train(lambda);
+}
+
 // Example 17.1: x1 = (-1, 1) and x3 = (1, 1) with probability 0.4, x2 = (0, 1)
 // with 0.2, x_i of label i.
 struct Example171 {
@@ -59,7 +67,7 @@ TEST(MulticlassTest, OneAgainstAllFailsWhereTheHingeDoesNot) {
                        OneAgainstAll(example.view(), Svm(2, 1)));
   EXPECT_EQ(example.Errors(one_against_all), 0.2);
   ASSERT_OK_AND_ASSIGN(const MulticlassResult hinge,
-                       TrainMulticlassHinge(example.view(), {.lambda = 1e-3}));
+                       TrainHinge(example.view(), {}, 1e-3));
   EXPECT_EQ(example.Errors(hinge.model), 0);
   ASSERT_OK_AND_ASSIGN(const MulticlassModel pairs,
                        AllPairs(example.view(), Svm(2, 1e-2)));
@@ -116,13 +124,13 @@ TEST(MulticlassTest, HingeIsAtItsMinimum) {
       feature = static_cast<float>(normal(random));
     for (uint32_t& label : labels) label = static_cast<uint32_t>(random() % 4);
     const MulticlassData data = {features, labels, 3, 4};
-    MulticlassHinge options = {.lambda = 0.1};
+    MulticlassHinge options;
     options.one_slack.set_gap_tolerance(1e-6);
     options.costs = Eigen::MatrixXd::Zero(4, 4).unaryExpr(
         [&](double) { return static_cast<double>(random() % 3); });
     options.costs.diagonal().setZero();
     ASSERT_OK_AND_ASSIGN(const MulticlassResult result,
-                         TrainMulticlassHinge(data, options));
+                         TrainHinge(data, options, 0.1));
     EXPECT_LE(result.descent.gap(), 1e-6);
     EXPECT_NEAR(Objective(data, options.costs, 0.1, result.model.weights),
                 result.descent.objective, 1e-9);
@@ -137,17 +145,36 @@ TEST(MulticlassTest, HingeIsAtItsMinimum) {
   }
 }
 
+// From the last λ and with its planes, the same minimum is found as from none.
+TEST(MulticlassTest, AStartChangesNoMinimum) {
+  const Example171 example;
+  MulticlassHinge options;
+  options.one_slack.set_gap_tolerance(1e-7);
+  ASSERT_OK_AND_ASSIGN(const auto trainer,
+                       MulticlassHingeTrainer::Create(example.view(), options));
+  uint32_t steps = 0;
+  for (const double lambda : {1.0, 0.1, 0.01}) {
+    steps = 0;
+    ASSERT_OK_AND_ASSIGN(const MulticlassResult warm,
+                         trainer->Train(lambda, [&steps] { ++steps; }));
+    EXPECT_EQ(steps, warm.descent.evaluations);
+    ASSERT_OK_AND_ASSIGN(const MulticlassResult cold,
+                         TrainHinge(example.view(), options, lambda));
+    EXPECT_NEAR(warm.descent.objective, cold.descent.objective, 2e-7);
+  }
+}
+
 TEST(MulticlassTest, NamesWhatIsWrong) {
   const Example171 example;
   MulticlassData data = example.view();
   data.num_labels = 2;
-  EXPECT_THAT(TrainMulticlassHinge(data, {}),
+  EXPECT_THAT(TrainHinge(data, {}, 1),
               StatusIs(absl::StatusCode::kInvalidArgument,
                        HasSubstr("labels[6] is 2, must be below 2")));
-  EXPECT_THAT(TrainMulticlassHinge(example.view(),
-                                   {.costs = Eigen::MatrixXd::Ones(3, 3)}),
-              StatusIs(absl::StatusCode::kInvalidArgument,
-                       HasSubstr("costs(0, 0) is 1, must be 0")));
+  EXPECT_THAT(
+      TrainHinge(example.view(), {.costs = Eigen::MatrixXd::Ones(3, 3)}, 1),
+      StatusIs(absl::StatusCode::kInvalidArgument,
+               HasSubstr("costs(0, 0) is 1, must be 0")));
   EXPECT_THAT(
       OneAgainstAll({example.features, example.labels, 3, 3}, Svm(3, 1)),
       StatusIs(absl::StatusCode::kInvalidArgument,
