@@ -164,6 +164,30 @@ TEST(MulticlassTest, AStartChangesNoMinimum) {
   }
 }
 
+// 10,000 examples with costs and features in halves, so that labels tie, at the
+// first points of the descent. None of the maxima found is above its own, so
+// that one that is not the largest would show in their mean.
+TEST(MulticlassTest, LossAugmentedLabelsEqualEnumeration) {
+  std::mt19937_64 random(2);
+  const auto half = [&] { return static_cast<double>(random() % 7) / 2 - 1.5; };
+  for (int repeat = 0; repeat < 200; ++repeat) {
+    std::vector<float> features(50 * 2);
+    std::vector<uint32_t> labels(50);
+    for (float& feature : features) feature = static_cast<float>(half());
+    for (uint32_t& label : labels) label = static_cast<uint32_t>(random() % 4);
+    MulticlassHinge options;
+    options.one_slack.set_max_iterations(1 + static_cast<uint32_t>(repeat % 4));
+    options.costs = Eigen::MatrixXd::Zero(4, 4).unaryExpr(
+        [&](double) { return std::abs(half()); });
+    options.costs.diagonal().setZero();
+    const MulticlassData data = {features, labels, 2, 4};
+    ASSERT_OK_AND_ASSIGN(const MulticlassResult result,
+                         TrainHinge(data, options, 0.25));
+    ASSERT_NEAR(Objective(data, options.costs, 0.25, result.model.weights),
+                result.descent.objective, 1e-12);
+  }
+}
+
 TEST(MulticlassTest, NamesWhatIsWrong) {
   const Example171 example;
   MulticlassData data = example.view();
