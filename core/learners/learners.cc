@@ -1,5 +1,6 @@
 #include "core/learners/learners.h"
 
+#include "core/learners/crf.h"
 #include "core/learners/mpg.h"
 #include "core/learners/order_learners.h"
 
@@ -12,6 +13,10 @@ std::vector<LearnerInfo> ListLearners() {
       {"mpg", "GameOptions", "labelled queries",
        "prediction games: precision at k, DCG, F-beta as they are; robust",
        &MakeMpgLearner},
+      {"crf", "CrfOptions", "labelled queries",
+       "random field over orders, drawn as it was trained: orders that are "
+       "nearly as good are nearly as likely",
+       &MakeCrfLearner},
       {"ranksvm", "RankSvmOptions", "labelled queries",
        "hinge of all pairs: a strong order to begin with, quick",
        &MakeRankSvmLearner},
