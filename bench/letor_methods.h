@@ -29,6 +29,10 @@ double MeanOver(const TopNdcg& ndcg);
 // Mean over queries ordered by falling score, ties in the order of the file.
 TopNdcg JudgeTop(std::span<const GameQuery> queries,
                  std::span<const double> weights, NdcgKind kind);
+// What chooses: mean over queries of the mean of NDCG@1 .. NDCG@n of n
+// candidates. Of all ranks, it is less a matter of luck than the first ones.
+double Criterion(std::span<const GameQuery> queries,
+                 std::span<const double> weights, NdcgKind kind);
 // Mean over `draws` random orders of each query.
 TopNdcg JudgeRandomTop(std::span<const GameQuery> queries, int draws,
                        uint64_t seed, NdcgKind kind);
@@ -44,8 +48,8 @@ struct LetorMethod {
   bool is_crf = false;
   // MQ2008 in table 1 or on LETOR's site, in percent; 0: none.
   TopNdcg published = {};
-  // All grid points. What chooses epochs is the mean of NDCG@1 .. 5 of `kind`
-  // on the validation queries; only random fields look at either.
+  // All grid points. Only random fields look at the validation queries, where
+  // Criterion() of `kind` chooses the epoch.
   std::function<absl::StatusOr<std::vector<LetorRanker>>(const LetorFold& fold,
                                                          NdcgKind kind)>
       train;

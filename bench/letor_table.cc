@@ -23,7 +23,7 @@ constexpr double kPercent = 100;
 // queries.
 struct FoldResult {
   std::string setting;
-  TopNdcg validation = {};
+  double validation = 0;  // Criterion().
   TopNdcg test = {};
 };
 
@@ -38,13 +38,10 @@ absl::StatusOr<FoldResult> RunFold(const LetorMethod& method,
                                    const LetorFold& fold, NdcgKind kind) {
   ASSIGN_OR_RETURN(const std::vector<LetorRanker> rankers,
                    method.train(fold, kind));
-  FoldResult best;
+  FoldResult best{.setting = "", .validation = -1};
   for (const LetorRanker& ranker : rankers) {
-    const TopNdcg validation = JudgeTop(fold.validation, ranker.weights, kind);
-    if (!best.setting.empty() &&
-        MeanOver(validation) <= MeanOver(best.validation)) {
-      continue;
-    }
+    const double validation = Criterion(fold.validation, ranker.weights, kind);
+    if (validation <= best.validation) continue;
     best = {ranker.setting, validation,
             JudgeTop(fold.test, ranker.weights, kind)};
   }
@@ -89,12 +86,11 @@ absl::StatusOr<std::vector<MethodResult>> RunAll(const LetorFolds& data,
 }
 
 // As LETOR does: the mean of the folds' means. In percent.
-TopNdcg MeanOfFolds(const MethodResult& method,
-                    TopNdcg FoldResult::*part = &FoldResult::test) {
+TopNdcg MeanOfFolds(const MethodResult& method) {
   TopNdcg mean = {};
   for (const FoldResult& fold : method.folds) {
     for (size_t k = 0; k < kTopRanks; ++k) {
-      mean[k] += kPercent * (fold.*part)[k] / kNumFolds;
+      mean[k] += kPercent * fold.test[k] / kNumFolds;
     }
   }
   return mean;
@@ -114,15 +110,12 @@ void PrintTable(const std::vector<MethodResult>& results,
                 const std::string& title, bool published) {
   absl::PrintF("\n%s\n%-18s", title, "test, mean of folds");
   for (size_t k = 1; k <= kTopRanks; ++k) absl::PrintF("    @%d", k);
-  absl::PrintF("    mean  s.e.  valid%s\n",
-               published ? "   published @1-5" : "");
+  absl::PrintF("    mean  s.e.%s\n", published ? "   published @1-5" : "");
   for (const MethodResult& method : results) {
     absl::PrintF("%-18s ", method.name);
     const TopNdcg test = MeanOfFolds(method);
     for (const double ndcg : test) absl::PrintF(" %5.2f", ndcg);
-    absl::PrintF("   %5.2f  %4.2f  %5.2f", MeanOver(test),
-                 ErrorOverFolds(method),
-                 MeanOver(MeanOfFolds(method, &FoldResult::validation)));
+    absl::PrintF("   %5.2f  %4.2f", MeanOver(test), ErrorOverFolds(method));
     if (published && method.published[0] > 0) {
       absl::PrintF("  ");
       for (const double ndcg : method.published) absl::PrintF(" %5.2f", ndcg);
@@ -171,7 +164,7 @@ std::vector<Target> Compare(const std::vector<MethodResult>& results,
              kl.published[k]),
          ndcg, kl.published[k] - kEqual, true});
   }
-  for (const char* name : {"regression", "RankSVM, queries"}) {
+  for (const char* name : {"regression", "RankSVM, pairs"}) {
     const MethodResult& method = Find(results, name);
     for (size_t k = 0; k < kTopRanks; ++k) {
       targets.push_back({absl::StrFormat("%s NDCG@%d: distance from %.2f", name,
