@@ -1,6 +1,7 @@
 #include "core/learners/learners.h"
 
 #include "core/learners/chain_learner.h"
+#include "core/learners/crf.h"
 #include "core/learners/hinge_learner.h"
 #include "core/learners/mpg.h"
 #include "core/learners/multiclass_learner.h"
@@ -15,6 +16,10 @@ std::vector<LearnerInfo> ListLearners() {
       {"mpg", "GameOptions", "labelled queries",
        "prediction games: precision at k, DCG, F-beta as they are; robust",
        &MakeMpgLearner},
+      {"crf", "CrfOptions", "labelled queries",
+       "random field over orders, drawn as it was trained: orders that are "
+       "nearly as good are nearly as likely",
+       &MakeCrfLearner},
       {"ranksvm", "RankSvmOptions", "labelled queries",
        "hinge of all pairs: a strong order to begin with, quick",
        &MakeRankSvmLearner},

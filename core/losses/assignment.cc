@@ -6,6 +6,29 @@
 
 namespace sortition {
 
+// Rows whose column is the cheapest, as far as rounding goes.
+void Assignment::AssignCheapest(const RowCosts& row_costs,
+                                std::span<const uint32_t> columns) {
+  constexpr double kRounding = 1e-14;
+  double most = 0;
+  for (const double price : price_) most = std::max(most, std::abs(price));
+  std::erase_if(free_, [&](uint32_t row) {
+    row_costs(row, costs_);
+    double least = HUGE_VAL;
+    for (size_t j = 0; j < n_; ++j) {
+      least = std::min(least, costs_[j] - price_[j]);
+    }
+    const uint32_t column = columns[row];
+    const double scale = std::max(std::abs(costs_[column]), most);
+    if (costs_[column] - price_[column] > least + kRounding * scale) {
+      return false;
+    }
+    column_[row] = column;
+    row_[column] = row;
+    return true;
+  });
+}
+
 // Each free row takes its cheapest column, at a price at which the second
 // cheapest would do as well, and frees who had it. Twice through the free rows,
 // and not without end where costs are equal but for rounding.
@@ -108,7 +131,8 @@ void Assignment::Augment(uint32_t row, const RowCosts& row_costs) {
 }
 
 double Assignment::Solve(size_t n, const RowCosts& row_costs,
-                         std::span<const double> prices) {
+                         std::span<const double> prices,
+                         std::span<const uint32_t> columns) {
   n_ = n;
   if (prices.empty()) {
     price_.assign(n, 0);
@@ -123,6 +147,7 @@ double Assignment::Solve(size_t n, const RowCosts& row_costs,
   order_.resize(n);
   free_.resize(n);
   std::iota(free_.begin(), free_.end(), 0);
+  if (!columns.empty()) AssignCheapest(row_costs, columns);
   ReduceRows(row_costs);
   for (const uint32_t row : free_) Augment(row, row_costs);
   double cost = 0;

@@ -17,9 +17,12 @@ class Assignment {
   using RowCosts = std::function<void(size_t row, std::span<double> costs)>;
 
   // Returns the least cost. Costs must be finite and the same whenever they are
-  // asked for. `prices`: of columns to start from, any; empty: 0.
+  // asked for. `prices`: of columns to start from, any; empty: 0. `columns`:
+  // by row, which it may have if that is its cheapest at these prices;
+  // empty: none.
   double Solve(size_t n, const RowCosts& row_costs,
-               std::span<const double> prices);
+               std::span<const double> prices,
+               std::span<const uint32_t> columns = {});
 
   // By row, of the last Solve().
   std::span<const uint32_t> columns() const { return column_; }
@@ -30,6 +33,8 @@ class Assignment {
  private:
   static constexpr uint32_t kNone = ~uint32_t{0};
 
+  void AssignCheapest(const RowCosts& row_costs,
+                      std::span<const uint32_t> columns);
   void ReduceRows(const RowCosts& row_costs);
   void Augment(uint32_t row, const RowCosts& row_costs);
 

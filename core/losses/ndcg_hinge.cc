@@ -48,21 +48,69 @@ void NdcgHinge::Merge(std::span<const double> scores,
   }
 }
 
-// Prices at which ranks are worth what lies between the scores that they have
-// without a loss: then most items keep their rank.
+// Rank by rank the item of the largest k that is left, the first of its label;
+// or from the last rank on that of the least k at the rank above, the last of
+// its label. With prices between the k of neighbours neither wants to change.
+double NdcgHinge::FillRanks(std::span<const double> scores,
+                            std::span<const double> gains, bool from_last,
+                            std::vector<uint32_t>* order) {
+  begins_.clear();
+  ends_.clear();
+  for (uint32_t i = 0; i < n_; ++i) {
+    if (i > 0 && gains[items_[i]] == gains[items_[i - 1]]) continue;
+    if (i > 0) ends_.push_back(i);
+    begins_.push_back(i);
+  }
+  ends_.push_back(static_cast<uint32_t>(n_));
+  order->resize(n_);
+  double value = 0;
+  for (size_t filled = 0; filled < n_; ++filled) {
+    const size_t rank = from_last ? n_ - 1 - filled : filled;
+    const size_t step =
+        std::min(from_last ? std::max(rank, size_t{1}) - 1 : rank, n_ - 2);
+    double best = -HUGE_VAL;
+    size_t label = 0;
+    for (size_t l = 0; l < begins_.size(); ++l) {
+      if (begins_[l] == ends_[l]) continue;
+      const uint32_t item = items_[from_last ? ends_[l] - 1 : begins_[l]];
+      const double k = StepDown(scores[item], gains[item], step);
+      const double merit = from_last ? -k : k;
+      if (merit <= best) continue;
+      best = merit;
+      label = l;
+    }
+    const uint32_t item = items_[from_last ? --ends_[label] : begins_[label]++];
+    (*order)[rank] = item;
+    value += static_cast<double>(n_ - rank) * scores[item] -
+             discounts_[rank] * gains[item];
+  }
+  return value;
+}
+
+void NdcgHinge::Start(std::span<const double> scores,
+                      std::span<const double> gains) {
+  if (FillRanks(scores, gains, true, &other_order_) >
+      FillRanks(scores, gains, false, &order_)) {
+    order_.swap(other_order_);
+  }
+  ranks_.resize(n_);
+  prices_.assign(n_, 0);
+  for (size_t rank = 0; rank < n_; ++rank) {
+    ranks_[order_[rank]] = static_cast<uint32_t>(rank);
+  }
+  for (size_t rank = 0; rank + 1 < n_; ++rank) {
+    const uint32_t above = order_[rank];
+    const uint32_t below = order_[rank + 1];
+    prices_[rank + 1] =
+        prices_[rank] + (StepDown(scores[above], gains[above], rank) +
+                         StepDown(scores[below], gains[below], rank)) /
+                            2;
+  }
+}
+
 void NdcgHinge::Assign(std::span<const double> scores,
                        std::span<const double> gains) {
-  std::vector<uint32_t>& by_score = order_;
-  by_score.resize(n_);
-  std::iota(by_score.begin(), by_score.end(), 0);
-  std::sort(by_score.begin(), by_score.end(), [&](uint32_t a, uint32_t b) {
-    return scores[a] != scores[b] ? scores[a] > scores[b] : a < b;
-  });
-  prices_.assign(n_, 0);
-  for (size_t rank = 1; rank < n_; ++rank) {
-    prices_[rank] = prices_[rank - 1] +
-                    (scores[by_score[rank - 1]] + scores[by_score[rank]]) / 2;
-  }
+  Start(scores, gains);
   const auto costs = [&](size_t item, std::span<double> row) {
     const double score = scores[item];
     const double gain = gains[item];
@@ -71,17 +119,17 @@ void NdcgHinge::Assign(std::span<const double> scores,
           discounts_[rank] * gain - static_cast<double>(n_ - rank) * score;
     }
   };
-  assignment_.Solve(n_, costs, prices_);
+  assignment_.Solve(n_, costs, prices_, ranks_);
   // Equal scores, or nearly so, may leave items of one label in another order
   // than v̄ has them.
-  ranks_.resize(n_);
+  places_.resize(n_);
   for (size_t begin = 0, end = 0; begin < n_; begin = end) {
     for (; end < n_ && gains[items_[end]] == gains[items_[begin]]; ++end) {
-      ranks_[end] = assignment_.columns()[items_[end]];
+      places_[end] = assignment_.columns()[items_[end]];
     }
-    std::sort(ranks_.begin() + static_cast<std::ptrdiff_t>(begin),
-              ranks_.begin() + static_cast<std::ptrdiff_t>(end));
-    for (size_t i = begin; i < end; ++i) order_[ranks_[i]] = items_[i];
+    std::sort(places_.begin() + static_cast<std::ptrdiff_t>(begin),
+              places_.begin() + static_cast<std::ptrdiff_t>(end));
+    for (size_t i = begin; i < end; ++i) order_[places_[i]] = items_[i];
   }
 }
 

@@ -49,15 +49,30 @@ class NdcgHinge {
   void Merge(std::span<const double> scores, std::span<const double> gains,
              size_t num_high);
   void Assign(std::span<const double> scores, std::span<const double> gains);
+  // Order and prices for Assign() to start from.
+  void Start(std::span<const double> scores, std::span<const double> gains);
+  // An order that no change of two neighbours makes better, found from the
+  // first rank on or from the last. Returns its value, but for a constant.
+  double FillRanks(std::span<const double> scores,
+                   std::span<const double> gains, bool from_last,
+                   std::vector<uint32_t>* order);
+  // What an item that is put a rank lower, to rank + 1, costs more:
+  //   k_i(rank) = s_i - (D(rank) - D(rank + 1)) gain_i.
+  double StepDown(double score, double gain, size_t rank) const {
+    return score - (discounts_[rank] - discounts_[rank + 1]) * gain;
+  }
 
   size_t n_ = 0;
   std::vector<double> discounts_;  // D(r) / G(y, y), by rank.
   std::vector<uint32_t> items_;    // By falling gain, then score.
   std::vector<uint32_t> order_;
-  std::vector<uint32_t> ranks_;  // By place in items_.
-  std::vector<uint8_t> choice_;  // Of Merge(): [high taken][low taken].
+  std::vector<uint32_t> places_;  // Ranks, by index in items_.
+  std::vector<uint8_t> choice_;   // Of Merge(): [high taken][low taken].
   std::vector<double> best_;
   std::vector<double> prices_;
+  // Of Start().
+  std::vector<uint32_t> begins_, ends_;  // Of the items left, by label.
+  std::vector<uint32_t> other_order_, ranks_;
   Assignment assignment_;
 };
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <numeric>
 
 #include "core/base/check.h"
 
@@ -17,11 +18,17 @@ constexpr double kNoLoss = 1e-9;
 void RankingCrf::Prepare(size_t n) {
   if (n == n_) return;
   n_ = n;
-  tree_.clear();
   rank_weights_.resize(n);
   for (size_t r = 0; r < n; ++r) {
     rank_weights_[r] = std::log(2) / std::log(static_cast<double>(r) + 2);
   }
+}
+
+void RankingCrf::PrepareTree() {
+  const size_t n = n_;
+  if (n == num_walked_) return;
+  num_walked_ = n;
+  tree_.clear();
   // A walk through all prefixes, by the items that are taken.
   std::array<uint8_t, kMaxItems> path;
   uint32_t taken = 0;
@@ -69,39 +76,18 @@ double RankingCrf::Normalise(const Eigen::ArrayXd& logits) {
   return largest + std::log(sum);
 }
 
-double RankingCrf::Differentiate(const CrfObjective& objective) {
-  switch (objective.kind) {
-    case CrfObjective::kMaximumLikelihood:
-    case CrfObjective::kLossAugmented: {
-      const bool augmented = objective.kind == CrfObjective::kLossAugmented;
-      const double log_z =
-          Normalise(weight_ + (augmented ? objective.loss_weight : 0) * loss_);
-      derivative_ = probability_ - truth_;
-      return log_z - (truth_ * weight_).sum();
-    }
-    case CrfObjective::kLossScaled: {
-      const double truth = (truth_ * weight_).sum();
-      const double log_z = Normalise(loss_ * (weight_ - truth) + loss_);
-      derivative_ = probability_ * loss_;
-      derivative_ -= derivative_.sum() * truth_;
-      return log_z;
-    }
-    case CrfObjective::kExpectedLoss: {
-      Normalise(weight_);
-      const double expected = (probability_ * loss_).sum();
-      derivative_ = probability_ * (loss_ - expected);
-      return expected;
-    }
-    case CrfObjective::kKullbackLeibler: {
-      const Eigen::ArrayXd logits = loss_ / -objective.temperature;
-      const double log_target = Normalise(logits);
-      const Eigen::ArrayXd target = probability_;
-      const double log_z = Normalise(weight_);
-      derivative_ = probability_ - target;
-      return (target * ((logits - log_target) - (weight_ - log_z))).sum();
-    }
+double RankingCrf::Differentiate(CrfObjective::Kind kind) {
+  if (kind == CrfObjective::kLossScaled) {
+    const double truth = (truth_ * weight_).sum();
+    const double log_z = Normalise(loss_ * (weight_ - truth) + loss_);
+    derivative_ = probability_ * loss_;
+    derivative_ -= derivative_.sum() * truth_;
+    return log_z;
   }
-  CHECK(false);
+  Normalise(weight_);
+  const double expected = (probability_ * loss_).sum();
+  derivative_ = probability_ * (loss_ - expected);
+  return expected;
 }
 
 // ∂W/∂s_i is the weight of i's rank: what is below a prefix counts once for its
@@ -120,12 +106,11 @@ void RankingCrf::Spread(std::span<double> gradient) const {
   }
 }
 
-double RankingCrf::Evaluate(std::span<const double> scores,
+double RankingCrf::ByOrders(std::span<const double> scores,
                             std::span<const double> gains,
-                            const CrfObjective& objective,
+                            CrfObjective::Kind kind,
                             std::span<double> gradient) {
-  DCHECK(scores.size() >= 1 && scores.size() <= kMaxItems);
-  Prepare(scores.size());
+  PrepareTree();
   SumOrders(scores, &weight_);
   SumOrders(gains, &loss_);
   const double ideal = loss_.maxCoeff();
@@ -137,9 +122,88 @@ double RankingCrf::Evaluate(std::span<const double> scores,
   loss_ = (loss_ < kNoLoss).select(0.0, loss_);
   truth_ = (loss_ == 0).cast<double>();
   truth_ /= truth_.sum();
-  const double value = Differentiate(objective);
+  const double value = Differentiate(kind);
   Spread(gradient);
   return value;
+}
+
+double RankingCrf::Ideal(std::span<const double> gains) const {
+  std::array<double, kMaxItems> sorted;
+  SortFalling(gains, {sorted.data(), n_});
+  return std::inner_product(rank_weights_.begin(), rank_weights_.end(),
+                            sorted.begin(), 0.0);
+}
+
+// Items of one gain share the ranks of those of it.
+void RankingCrf::TargetTruths(std::span<const double> gains) {
+  for (size_t i = 0; i < n_; ++i) {
+    size_t first = 0;
+    size_t end = 0;
+    for (const double gain : gains) {
+      first += gain > gains[i] ? 1 : 0;
+      end += gain >= gains[i] ? 1 : 0;
+    }
+    target_[i] = std::accumulate(rank_weights_.begin() + first,
+                                 rank_weights_.begin() + end, 0.0) /
+                 static_cast<double>(end - first);
+  }
+}
+
+// W + α l = α + Σ_i a_rank(i) (s_i - α gain_i / ideal).
+double RankingCrf::Likelihood(std::span<const double> scores,
+                              std::span<const double> gains, double loss_weight,
+                              std::span<double> gradient) {
+  const double ideal = Ideal(gains);
+  const double alpha = ideal > 0 ? loss_weight : 0;
+  double value = alpha;
+  for (size_t i = 0; i < n_; ++i) {
+    shifted_[i] = scores[i] - (alpha > 0 ? alpha * gains[i] / ideal : 0);
+  }
+  value += moments_.Evaluate(rank_weights_, {shifted_.data(), n_}, gradient);
+  TargetTruths(gains);
+  for (size_t i = 0; i < n_; ++i) {
+    value -= target_[i] * scores[i];
+    gradient[i] -= target_[i];
+  }
+  return value;
+}
+
+// q ∝ exp(-l / T) is of the model's form, with scores gain / (T ideal).
+double RankingCrf::Divergence(std::span<const double> scores,
+                              std::span<const double> gains, double temperature,
+                              std::span<double> gradient) {
+  const double ideal = Ideal(gains);
+  for (size_t i = 0; i < n_; ++i) {
+    shifted_[i] = ideal > 0 ? gains[i] / (temperature * ideal) : 0;
+  }
+  double value = -moments_.Evaluate(rank_weights_, {shifted_.data(), n_},
+                                    {target_.data(), n_});
+  value += moments_.Evaluate(rank_weights_, scores, gradient);
+  for (size_t i = 0; i < n_; ++i) {
+    value += target_[i] * (shifted_[i] - scores[i]);
+    gradient[i] -= target_[i];
+  }
+  return value;
+}
+
+double RankingCrf::Evaluate(std::span<const double> scores,
+                            std::span<const double> gains,
+                            const CrfObjective& objective,
+                            std::span<double> gradient) {
+  DCHECK(scores.size() >= 1 && scores.size() <= kMaxItems);
+  Prepare(scores.size());
+  switch (objective.kind) {
+    case CrfObjective::kMaximumLikelihood:
+      return Likelihood(scores, gains, 0, gradient);
+    case CrfObjective::kLossAugmented:
+      return Likelihood(scores, gains, objective.loss_weight, gradient);
+    case CrfObjective::kKullbackLeibler:
+      return Divergence(scores, gains, objective.temperature, gradient);
+    case CrfObjective::kLossScaled:
+    case CrfObjective::kExpectedLoss:
+      return ByOrders(scores, gains, objective.kind, gradient);
+  }
+  CHECK(false);
 }
 
 }  // namespace sortition

@@ -32,14 +32,15 @@ Problem RandomProblem(std::mt19937_64* random, size_t n) {
 }
 
 double Solve(Assignment* assignment, const Problem& problem,
-             std::span<const double> prices) {
+             std::span<const double> prices,
+             std::span<const uint32_t> columns = {}) {
   return assignment->Solve(
       problem.n,
       [&](size_t row, std::span<double> costs) {
         std::copy_n(problem.costs.begin() + row * problem.n, problem.n,
                     costs.begin());
       },
-      prices);
+      prices, columns);
 }
 
 // No assignment costs less than Σ u + Σ v.
@@ -72,7 +73,13 @@ TEST(AssignmentTest, EqualsEnumeration) {
       prices.resize(problem.n);
       for (double& price : prices) price = static_cast<double>(random() % 5);
     }
-    const double cost = Solve(&assignment, problem, prices);
+    std::vector<uint32_t> start;
+    if (repeat % 2 == 0) {
+      start.resize(problem.n);
+      std::iota(start.begin(), start.end(), 0);
+      std::shuffle(start.begin(), start.end(), random);
+    }
+    const double cost = Solve(&assignment, problem, prices, start);
     ExpectAssignment(assignment.columns());
     ASSERT_NEAR(cost, problem.Cost(assignment.columns()), 1e-12);
     std::vector<uint32_t> columns(problem.n);

@@ -5,6 +5,7 @@
 #include <numeric>
 #include <random>
 
+#include "core/losses/assignment.h"
 #include "gtest/gtest.h"
 
 namespace sortition {
@@ -141,6 +142,46 @@ TEST(NdcgHingeTest, MergingEqualsAssigning) {
     const double merged = most();
     gains[0] += 1e-13;
     EXPECT_NEAR(most(), merged, 1e-9);
+  }
+}
+
+// Where Start() is the answer, and where it is not: relevant items with scores
+// above the others' that are worth about as much as the loss.
+TEST(NdcgHingeTest, ManyLevelsEqualAssigningFromNothing) {
+  std::mt19937_64 random(4);
+  std::normal_distribution<double> normal;
+  NdcgHinge hinge;
+  Assignment assignment;
+  for (const double deviation : {0.0, 1e-5, 1e-4, 1e-3, 1e-2, 1.0}) {
+    for (int repeat = 0; repeat < 12; ++repeat) {
+      constexpr size_t kItems = 80;
+      std::vector<double> scores(kItems);
+      std::vector<double> gains(kItems);
+      for (size_t i = 0; i < kItems; ++i) {
+        gains[i] = static_cast<double>(random() % (3 + repeat % 3));
+        scores[i] = deviation * (normal(random) + (repeat % 3 - 1) * gains[i]);
+      }
+      std::vector<double> slopes(kItems);
+      const double value = hinge.Evaluate(scores, gains, 0, slopes).value;
+      const Query query = {scores, gains, 0};
+      const Definition definition = {query};
+      const double least = assignment.Solve(
+          kItems,
+          [&](size_t item, std::span<double> costs) {
+            for (size_t rank = 0; rank < kItems; ++rank) {
+              costs[rank] = gains[item] / definition.ideal /
+                                std::log2(static_cast<double>(rank) + 2) -
+                            static_cast<double>(kItems - rank) * scores[item];
+            }
+          },
+          {});
+      double own = 0;
+      for (size_t rank = 0; rank < kItems; ++rank) {
+        own +=
+            static_cast<double>(kItems - rank) * scores[definition.own[rank]];
+      }
+      ASSERT_NEAR(value, 1 - own - least, 1e-10 * (1 + deviation * 1e3));
+    }
   }
 }
 

@@ -127,6 +127,8 @@ TEST(RankingCrfTest, EqualsEnumeration) {
           crf.Evaluate(query.scores, query.gains, objective, gradient);
       EXPECT_NEAR(value, enumeration.Value(objective), 1e-11);
     }
+    crf.Evaluate(query.scores, query.gains,
+                 {.kind = CrfObjective::kExpectedLoss}, gradient);
     for (size_t i = 0; i < enumeration.p.size(); ++i) {
       EXPECT_NEAR(crf.losses()[i], enumeration.loss[i], 1e-14);
       EXPECT_NEAR(crf.probabilities()[i], enumeration.p[i], 1e-14);
@@ -163,7 +165,8 @@ TEST(RankingCrfTest, HighScoresComeFirst) {
   const std::vector<double> scores = {0.2, 3, 1};
   std::vector<double> gradient(3);
   RankingCrf crf;
-  crf.Evaluate(scores, std::vector<double>{0, 1, 2}, {}, gradient);
+  crf.Evaluate(scores, std::vector<double>{0, 1, 2},
+               {.kind = CrfObjective::kExpectedLoss}, gradient);
   const std::span<const double> p = crf.probabilities();
   // Lexicographic: 012 021 102 120 201 210.
   EXPECT_EQ(std::max_element(p.begin(), p.end()) - p.begin(), 3);
