@@ -163,6 +163,18 @@ absl::StatusOr<v1::LabelResponse> Client::Label(v1::LabelRequest request) {
   return response;
 }
 
+absl::StatusOr<v1::AggregateResponse> Client::Aggregate(
+    v1::AggregateRequest request) {
+  FillDecisionId(request.mutable_context());
+  v1::AggregateResponse response;
+  const absl::Status status =
+      CallWithRetries([&](grpc::ClientContext* context) {
+        return ranking_->Aggregate(context, request, &response);
+      });
+  if (!status.ok()) return status;
+  return response;
+}
+
 absl::StatusOr<v1::ReportShownResponse> Client::ReportShown(
     const v1::ReportShownRequest& request) {
   v1::ReportShownResponse response;

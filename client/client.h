@@ -46,6 +46,7 @@ class Client {
   absl::StatusOr<v1::RankResponse> Rank(v1::RankRequest request);
   absl::StatusOr<v1::SelectResponse> Select(v1::SelectRequest request);
   absl::StatusOr<v1::LabelResponse> Label(v1::LabelRequest request);
+  absl::StatusOr<v1::AggregateResponse> Aggregate(v1::AggregateRequest request);
   absl::StatusOr<v1::ReportShownResponse> ReportShown(
       const v1::ReportShownRequest& request);
   // Items without a feedback id get a UUID.

@@ -12,6 +12,8 @@ std::vector<Command> AllCommands() {
       MakeCommand("select", "", "Ask for one candidate, or no answer",
                   RunSelect),
       MakeCommand("label", "", "Ask for a subset of the candidates", RunLabel),
+      MakeCommand("aggregate", "",
+                  "Ask for one order from several score lists", RunAggregate),
       MakeCommand("shown", "", "Report what the user saw of a decision",
                   RunShown),
       MakeCommand("feedback", "", "Report the reward of a decision",

@@ -20,6 +20,8 @@ absl::Status RunSelect(const config::v1::DecideOptions& options,
                        const Arguments& positional, CommandOutput* output);
 absl::Status RunLabel(const config::v1::DecideOptions& options,
                       const Arguments& positional, CommandOutput* output);
+absl::Status RunAggregate(const config::v1::AggregateOptions& options,
+                          const Arguments& positional, CommandOutput* output);
 absl::Status RunShown(const config::v1::ShownOptions& options,
                       const Arguments& positional, CommandOutput* output);
 absl::Status RunFeedback(const config::v1::FeedbackOptions& options,

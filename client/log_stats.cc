@@ -23,6 +23,12 @@ size_t NumEligible(const log::v1::Decision& decision) {
       std::count(decision.eligible().begin(), decision.eligible().end(), true));
 }
 
+// An aggregation's order that was not drawn.
+bool IsCertain(const log::v1::Decision& decision) {
+  return decision.has_aggregation() &&
+         decision.policy().kind_case() == model::v1::Policy::KIND_NOT_SET;
+}
+
 class Counter : public LogVisitor {
  public:
   explicit Counter(LogStats* stats) : stats_(*stats) {}
@@ -131,8 +137,10 @@ class Counter : public LogVisitor {
     stats_.last_time_us = std::max(stats_.last_time_us, decision.time_us());
     if (decision.action_kind() == log::v1::LABELS) ++stats_.labels;
     if (decision.action_kind() == log::v1::SUBSET) ++stats_.subsets;
-    if (!HasFullSupport(decision.policy(), NumEligible(decision)))
+    if (IsCertain(decision) ||
+        !HasFullSupport(decision.policy(), NumEligible(decision))) {
       ++stats_.without_full_support;
+    }
     VersionStats& version =
         stats_.models[{decision.model(), decision.version()}];
     ++version.decisions;

@@ -99,6 +99,26 @@ absl::StatusOr<PolicyQuery> LoggedQuery(const log::v1::Decision& decision) {
   return query;
 }
 
+Hash128 KeyOf(const log::v1::Decision& decision) {
+  return decision.has_seed()
+             ? SeedKey(decision.seed())
+             : DecisionKey(decision.model(), decision.version(),
+                           decision.decision_id());
+}
+
+std::optional<ScoreScale> ScaleOf(const v1::Aggregation& aggregation) {
+  switch (aggregation.scale()) {
+    case v1::Aggregation::MIN_MAX:
+      return ScoreScale::kMinMax;
+    case v1::Aggregation::RANK:
+      return ScoreScale::kRank;
+    case v1::Aggregation::NONE:
+      return ScoreScale::kNone;
+    default:
+      return std::nullopt;
+  }
+}
+
 // Of SUBSET: what says which distribution it was drawn from.
 Found CompareSubset(const log::v1::Decision& decision,
                     const LinearPolicy& policy, const PolicyQuery& query,
@@ -205,6 +225,34 @@ absl::StatusOr<Found> DecisionVerifier::FindPolicy(
   return Found();
 }
 
+Found DecisionVerifier::AggregateDifference(
+    const log::v1::Decision& decision) {
+  const absl::StatusOr<PolicyQuery> lists = LoggedQuery(decision);
+  const absl::StatusOr<AggregatePolicy> policy =
+      AggregatePolicy::Create(decision.policy());
+  const std::optional<ScoreScale> scale = ScaleOf(decision.aggregation());
+  absl::Status status = lists.status();
+  if (status.ok()) status = policy.status();
+  if (status.ok() && !scale.has_value()) {
+    status = absl::InvalidArgumentError(
+        absl::StrCat("aggregation.scale is ", decision.aggregation().scale()));
+  }
+  if (status.ok()) {
+    status = policy->Decide(
+        {*lists, View(decision.aggregation().weights()), *scale},
+        KeyOf(decision), &aggregate_, &draw_);
+  }
+  if (!status.ok()) {
+    return absl::StrCat("cannot be recomputed: ", status.message());
+  }
+  if (decision.action_kind() != log::v1::RANK || decision.version() != 0) {
+    return Differs("action_kind and version", "RANK, 0",
+                   absl::StrCat(decision.action_kind(), ", ",
+                                decision.version()));
+  }
+  return CompareDraw(decision, draw_, "");
+}
+
 absl::StatusOr<Found> DecisionVerifier::Difference(
     const log::v1::Decision& decision) {
   const std::optional<ActionKind> kind = ServedKind(decision.action_kind());
@@ -212,6 +260,7 @@ absl::StatusOr<Found> DecisionVerifier::Difference(
     return Differs("action_kind", "SELECT, RANK or SUBSET",
                    absl::StrCat(static_cast<int>(decision.action_kind())));
   }
+  if (decision.has_aggregation()) return AggregateDifference(decision);
   std::shared_ptr<const LinearPolicy> policy;
   ASSIGN_OR_RETURN(Found difference, FindPolicy(decision, *kind, &policy));
   if (difference.has_value()) return difference;
@@ -220,11 +269,7 @@ absl::StatusOr<Found> DecisionVerifier::Difference(
     return Found(
         absl::StrCat("cannot be recomputed: ", query.status().message()));
   }
-  const Hash128 key = decision.has_seed()
-                          ? SeedKey(decision.seed())
-                          : DecisionKey(decision.model(), decision.version(),
-                                        decision.decision_id());
-  policy->Decide(*query, key, &workspace_, &draw_);
+  policy->Decide(*query, KeyOf(decision), &workspace_, &draw_);
   if (kind == ActionKind::kSubset) {
     difference = CompareSubset(decision, *policy, *query, draw_);
     if (difference.has_value()) return difference;

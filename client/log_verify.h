@@ -9,6 +9,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "core/aggregation/aggregate_policy.h"
 #include "core/policies/linear_policy.h"
 #include "io/model_store.h"
 #include "sortition/log/v1/log.pb.h"
@@ -42,9 +43,14 @@ class DecisionVerifier {
       const log::v1::Decision& decision, ActionKind kind,
       std::shared_ptr<const LinearPolicy>* policy);
 
+  // Of Aggregate, which asks no model.
+  std::optional<std::string> AggregateDifference(
+      const log::v1::Decision& decision);
+
   std::optional<ModelStore> store_;
   std::map<std::pair<std::string, uint64_t>, LoadedModel> models_;
   PolicyWorkspace workspace_;
+  AggregateResult aggregate_;
   Draw draw_;
 };
 

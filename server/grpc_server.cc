@@ -25,10 +25,12 @@
 namespace sortition {
 namespace {
 
+using ReportStub = v1::Ranking::WithRawMethod_ReportShown<
+    v1::Ranking::WithRawMethod_ReportFeedback<v1::Ranking::Service>>;
 using RankingStub =
     v1::Ranking::WithRawMethod_Rank<v1::Ranking::WithRawMethod_Select<
-        v1::Ranking::WithRawMethod_Label<v1::Ranking::WithRawMethod_ReportShown<
-            v1::Ranking::WithRawMethod_ReportFeedback<v1::Ranking::Service>>>>>;
+        v1::Ranking::WithRawMethod_Label<
+            v1::Ranking::WithRawMethod_Aggregate<ReportStub>>>>;
 using ModelsStub = v1::Models::WithRawMethod_ListModels<v1::Models::Service>;
 
 // Calls that can wait in one queue for its thread without a detour through
@@ -122,16 +124,15 @@ struct GrpcServer::Rep {
     return method.get();
   }
 
-  void AddMethods(RankingService* ranking, const ModelsService* models,
-                  Metrics* metrics);
+  void AddMethods(const Services& services, Metrics* metrics);
   void AddHealth(Metrics* metrics);
   void Serve(CallQueue* queue);
   void WaitForQuiet(double timeout_seconds) const;
 };
 
-void GrpcServer::Rep::AddMethods(RankingService* ranking,
-                                 const ModelsService* models,
-                                 Metrics* metrics) {
+void GrpcServer::Rep::AddMethods(const Services& services, Metrics* metrics) {
+  RankingService* const ranking = services.ranking;
+  const ModelsService* const models = services.models;
   Add<v1::RankRequest, v1::RankResponse>(
       "Rank", &ranking_stub, &RankingStub::RequestRank, kDecisionSlots, metrics,
       std::bind_front(&RankingService::Rank, ranking));
@@ -141,6 +142,10 @@ void GrpcServer::Rep::AddMethods(RankingService* ranking,
   Add<v1::LabelRequest, v1::LabelResponse>(
       "Label", &ranking_stub, &RankingStub::RequestLabel, kDecisionSlots,
       metrics, std::bind_front(&RankingService::Label, ranking));
+  Add<v1::AggregateRequest, v1::AggregateResponse>(
+      "Aggregate", &ranking_stub, &RankingStub::RequestAggregate,
+      kDecisionSlots, metrics,
+      std::bind_front(&AggregateService::Aggregate, services.aggregates));
   Add<v1::ReportShownRequest, v1::ReportShownResponse>(
       "ReportShown", &ranking_stub, &RankingStub::RequestReportShown,
       kReportSlots, metrics,
@@ -208,8 +213,8 @@ GrpcServer::~GrpcServer() {
 }
 
 absl::StatusOr<std::unique_ptr<GrpcServer>> GrpcServer::Start(
-    const config::v1::ServerOptions& options, RankingService* ranking,
-    const ModelsService* models, Metrics* metrics) {
+    const config::v1::ServerOptions& options, const Services& services,
+    Metrics* metrics) {
   auto result = std::unique_ptr<GrpcServer>(new GrpcServer);
   Rep& rep = *result->rep_;
   RETURN_IF_ERROR(ValidateLimits(options.limits()));
@@ -234,7 +239,7 @@ absl::StatusOr<std::unique_ptr<GrpcServer>> GrpcServer::Start(
                      "\": cannot listen there; must be a free host:port of "
                      "this machine"));
   }
-  rep.AddMethods(ranking, models, metrics);
+  rep.AddMethods(services, metrics);
   rep.AddHealth(metrics);
   for (const auto& queue : rep.queues) {
     rep.threads.emplace_back(&Rep::Serve, &rep, queue.get());

@@ -4,11 +4,19 @@
 
 #include "absl/status/statusor.h"
 #include "process/metrics.h"
+#include "server/aggregate_service.h"
 #include "server/models_service.h"
 #include "server/ranking_service.h"
 #include "sortition/config/v1/server.pb.h"
 
 namespace sortition {
+
+// What answers.
+struct Services {
+  RankingService* ranking;
+  AggregateService* aggregates;
+  const ModelsService* models;
+};
 
 class GrpcServer {
  public:
@@ -16,8 +24,8 @@ class GrpcServer {
   // arguments must outlive it. Unavailable where the address is taken or wrong,
   // InvalidArgument for limits that contradict each other.
   static absl::StatusOr<std::unique_ptr<GrpcServer>> Start(
-      const config::v1::ServerOptions& options, RankingService* ranking,
-      const ModelsService* models, Metrics* metrics);
+      const config::v1::ServerOptions& options, const Services& services,
+      Metrics* metrics);
   ~GrpcServer();  // Shutdown(0)
 
   int port() const;

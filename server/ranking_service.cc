@@ -9,14 +9,12 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "core/base/status_macros.h"
+#include "server/decision_record.h"
 
 namespace sortition {
 namespace {
-
-int64_t NowUs() { return absl::GetCurrentTimeNanos() / 1000; }
 
 // The call that a model answers.
 const char* MethodOf(const ServedModel& model) {
@@ -49,23 +47,8 @@ log::v1::ActionKind LoggedKind(ActionKind kind) {
   return log::v1::SUBSET;
 }
 
-uint32_t NumEligible(const PolicyQuery& query) {
-  if (query.eligible.empty()) return query.candidates.num_candidates();
-  return static_cast<uint32_t>(
-      std::count(query.eligible.begin(), query.eligible.end(), true));
-}
-
 void AddDegraded(absl::string_view reason, std::string* degraded) {
   absl::StrAppend(degraded, degraded->empty() ? "" : "; ", reason);
-}
-
-// What a caller sees when the spool refuses: nothing was logged, no answer.
-absl::Status NotLogged(const absl::Status& status) {
-  const absl::StatusCode code = absl::IsResourceExhausted(status)
-                                    ? absl::StatusCode::kResourceExhausted
-                                    : absl::StatusCode::kUnavailable;
-  return absl::Status(
-      code, absl::StrCat("not logged, so not answered: ", status.message()));
 }
 
 template <typename T>
@@ -117,43 +100,28 @@ absl::Status RankingService::LogDecision(const v1::DecisionContext& context,
   const ServedModel& model = *question.model;
   const Candidates& candidates = question.query.candidates;
   const ActionKind kind = question.policy->action_kind();
+  const Draw& draw = scratch->draw;
   log::v1::Decision& record = scratch->record;
-  record.Clear();
-  record.set_decision_id(decision_id);
-  record.set_time_us(time_us);
-  record.set_model(model.name);
-  record.set_version(model.version);
+  StartRecord(context, {decision_id, time_us, model.name, model.version},
+              candidates, draw, &record);
   if (model.policy.kind_case() != model::v1::Policy::KIND_NOT_SET) {
     *record.mutable_policy() = model.policy;
   }
   record.set_action_kind(LoggedKind(kind));
-  record.set_num_candidates(candidates.num_candidates());
-  record.set_num_features(candidates.num_features());
-  *record.mutable_eligible() = context.eligible();
-  *record.mutable_candidate_ids() = context.candidates().ids();
-  if (context.has_seed()) record.set_seed(context.seed());
-  Assign(scratch->draw.action, record.mutable_action());
-  record.set_log_propensity(scratch->draw.log_propensity);
   if (kind == ActionKind::kRank) {
-    record.set_top_k(static_cast<uint32_t>(scratch->draw.action.size()));
-    Assign(scratch->draw.conditional_log_propensities,
+    record.set_top_k(static_cast<uint32_t>(draw.action.size()));
+    Assign(draw.conditional_log_propensities,
            record.mutable_conditional_log_propensities());
   } else if (kind == ActionKind::kSubset) {
     record.set_top_k(question.query.top_k);
-    if (scratch->draw.game_rounds.has_value()) {
-      record.set_game_rounds(*scratch->draw.game_rounds);
+    if (draw.game_rounds.has_value()) {
+      record.set_game_rounds(*draw.game_rounds);
     }
   } else {
     record.set_can_abstain(question.policy->can_abstain());
   }
   record.set_degraded(question.degraded);
-  std::span<const float> dense_values;
-  if (context.candidates().has_sparse()) {
-    *record.mutable_sparse() = context.candidates().sparse();
-  } else {
-    dense_values = candidates.values();
-  }
-  return spool_->AppendDecision(record, dense_values);
+  return AppendRecord(context, candidates, spool_, &record);
 }
 
 std::function<bool()> RankingService::GameLimit(
@@ -197,11 +165,8 @@ absl::Status RankingService::Decide(const v1::DecisionContext& context,
                 &question.degraded);
   }
   if (spool_ != nullptr) {
-    if (absl::Status status = LogDecision(context, question, time_us,
-                                          result->decision_id(), scratch);
-        !status.ok()) {
-      return NotLogged(status);
-    }
+    RETURN_IF_ERROR(LogDecision(context, question, time_us,
+                                result->decision_id(), scratch));
   }
   result->mutable_model()->set_name(model.name);
   result->mutable_model()->set_version(model.version);
@@ -228,7 +193,7 @@ absl::Status RankingService::Rank(const v1::RankRequest& request,
                    Check(request.context(), ActionKind::kRank));
   PolicyQuery& query = question.query;
   const uint32_t n = query.candidates.num_candidates();
-  ASSIGN_OR_RETURN(const uint32_t top_k, ValidateTopK(request, n));
+  ASSIGN_OR_RETURN(const uint32_t top_k, ValidateTopK(TopKOf(request), n));
   const uint32_t eligible = NumEligible(query);
   if (request.has_top_k() && top_k > eligible) {
     AddDegraded(absl::StrCat("top_k = ", top_k, " cut to ", eligible,

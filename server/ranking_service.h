@@ -1,6 +1,5 @@
 #pragma once
 // The data plane without its transport: refuses, decides, logs, answers.
-#include <cmath>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -12,6 +11,7 @@
 #include "process/metrics.h"
 #include "server/decision_id.h"
 #include "server/decision_metrics.h"
+#include "server/decision_scratch.h"
 #include "server/model_registry.h"
 #include "server/request_validation.h"
 #include "sortition/config/v1/server.pb.h"
@@ -19,15 +19,6 @@
 #include "sortition/v1/ranking.pb.h"
 
 namespace sortition {
-
-// Memory of one thread, reused between its requests.
-struct DecisionScratch {
-  PolicyWorkspace workspace;
-  Draw draw;
-  log::v1::Decision record;
-  std::vector<log::v1::LogRecord> records;
-  double seconds_left = HUGE_VAL;  // Until the deadline of the call.
-};
 
 // Thread-safe. Every method overwrites `response`; where it fails, nothing was
 // logged and the response is void. Errors are those of DESIGN:

@@ -210,15 +210,21 @@ absl::StatusOr<PolicyQuery> ValidateQuery(
   return query;
 }
 
-absl::StatusOr<uint32_t> ValidateTopK(const v1::RankRequest& request,
+uint32_t NumEligible(const PolicyQuery& query) {
+  if (query.eligible.empty()) return query.candidates.num_candidates();
+  return static_cast<uint32_t>(
+      std::count(query.eligible.begin(), query.eligible.end(), true));
+}
+
+absl::StatusOr<uint32_t> ValidateTopK(std::optional<uint32_t> top_k,
                                       uint32_t num_candidates) {
-  if (!request.has_top_k()) return num_candidates;
-  if (request.top_k() < 1 || request.top_k() > num_candidates) {
+  if (!top_k.has_value()) return num_candidates;
+  if (*top_k < 1 || *top_k > num_candidates) {
     return absl::InvalidArgumentError(
-        absl::StrCat("top_k = ", request.top_k(), ": must be in [1, ",
-                     num_candidates, "], the number of candidates"));
+        absl::StrCat("top_k = ", *top_k, ": must be in [1, ", num_candidates,
+                     "], the number of candidates"));
   }
-  return request.top_k();
+  return *top_k;
 }
 
 absl::StatusOr<uint32_t> ValidateSubsetSize(const v1::LabelRequest& request,

@@ -4,6 +4,7 @@
 // permitted range.
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -29,8 +30,18 @@ absl::StatusOr<PolicyQuery> ValidateQuery(
     const v1::DecisionContext& context, const config::v1::RequestLimits& limits,
     uint32_t num_features);
 
-// Ranks asked for: unset is all, else in [1, num_candidates].
-absl::StatusOr<uint32_t> ValidateTopK(const v1::RankRequest& request,
+// Of its candidates.
+uint32_t NumEligible(const PolicyQuery& query);
+
+// Ranks that a request with a top_k asks for.
+template <typename Request>
+std::optional<uint32_t> TopKOf(const Request& request) {
+  if (!request.has_top_k()) return std::nullopt;
+  return request.top_k();
+}
+
+// Ranks to fill: unset is all, else in [1, num_candidates].
+absl::StatusOr<uint32_t> ValidateTopK(std::optional<uint32_t> top_k,
                                       uint32_t num_candidates);
 
 // Candidates to choose: unset is 0, as the model has it, else in [1,

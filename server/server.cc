@@ -10,6 +10,7 @@
 #include "io/files.h"
 #include "io/spool_writer.h"
 #include "process/log.h"
+#include "server/aggregate_service.h"
 #include "server/grpc_server.h"
 #include "server/model_registry.h"
 #include "server/models_service.h"
@@ -64,6 +65,7 @@ struct Server::Rep {
   std::unique_ptr<SpoolWriter> spool;
   std::unique_ptr<ModelRegistry> registry;
   std::unique_ptr<RankingService> ranking;
+  std::unique_ptr<AggregateService> aggregates;
   std::unique_ptr<ModelsService> models;
   std::unique_ptr<GrpcServer> grpc;
   std::unique_ptr<Metrics> metrics = std::make_unique<Metrics>();
@@ -86,12 +88,17 @@ absl::Status Server::Rep::Start() {
   RETURN_IF_ERROR(registry->Start());
   ranking = std::make_unique<RankingService>(options.limits(), registry.get(),
                                              spool.get(), metrics.get());
+  aggregates = std::make_unique<AggregateService>(options.limits(), spool.get(),
+                                                  metrics.get());
   models = std::make_unique<ModelsService>(registry.get());
   if (!options.metrics_listen().empty()) {
     ASSIGN_OR_RETURN(metrics_port, metrics->Serve(options.metrics_listen()));
   }
-  ASSIGN_OR_RETURN(grpc, GrpcServer::Start(options, ranking.get(), models.get(),
-                                           metrics.get()));
+  ASSIGN_OR_RETURN(
+      grpc,
+      GrpcServer::Start(options,
+                        {ranking.get(), aggregates.get(), models.get()},
+                        metrics.get()));
   RETURN_IF_ERROR(WritePorts());
   LogInfo("serving", {{"rpc_port", absl::StrCat(grpc->port())},
                       {"metrics_port", absl::StrCat(metrics_port)},

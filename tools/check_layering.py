@@ -30,7 +30,7 @@ MAY_INCLUDE = {
     "sidecar": ["core/base", "io", "process"],
     "trainer": CORE + ["io", "process"],
     "client": ["core/base", "core/data", "core/metrics", "core/games",
-               "core/policies", "io", "process"],
+               "core/policies", "core/aggregation", "io", "process"],
 }
 # Pattern of an include -> folders that may have it.
 RESTRICTED = [

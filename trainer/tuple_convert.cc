@@ -220,7 +220,12 @@ absl::StatusOr<absl::string_view> ConvertTuple(
   RETURN_IF_ERROR(
       CheckReward(logged, expectation.reward_min, expectation.reward_max));
   result->action_shown = !ShownDiffers(logged);
+  // An aggregation's order that was not drawn is certain.
+  const bool is_certain =
+      decision.has_aggregation() &&
+      decision.policy().kind_case() == model::v1::Policy::KIND_NOT_SET;
   result->full_support =
+      !is_certain &&
       HasFullSupport(decision.policy(), result->num_candidates());
   result->log_propensity = std::min(log_propensity, 0.0);
   result->loss = RewardToLoss(logged.reward(), expectation.reward_min,

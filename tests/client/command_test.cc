@@ -168,6 +168,45 @@ TEST(CommandTest, LabelPrintsTheSubsetAndTheGame) {
   EXPECT_THAT(run.out, Not(HasSubstr("candidate")));
 }
 
+TEST(CommandTest, AggregateReadsATableAndPrintsOrderPairsAndSources) {
+  FakeServer server;
+  const std::string file =
+      FileWith("lists.csv", "id,bm25,neural\na,1,2\nb,3,4\nc,5,6\n");
+  CommandRun run = Sortition(
+      {"aggregate", "--server=" + server.address(), "--lists=" + file,
+       "--scale=rank", "--weights=1,3", "--concentration=2", "--top_k=3"});
+  ASSERT_EQ(run.exit_code, 0) << run.error;
+  ASSERT_EQ(server.aggregates().size(), 1u);
+  const v1::AggregateRequest request = server.aggregates()[0];
+  EXPECT_EQ(request.context().candidates().num_features(), 2u);
+  EXPECT_THAT(request.context().candidates().dense().values(),
+              testing::ElementsAre(1, 2, 3, 4, 5, 6));
+  EXPECT_EQ(request.aggregation().scale(), v1::Aggregation::RANK);
+  EXPECT_THAT(request.aggregation().weights(), testing::ElementsAre(1, 3));
+  EXPECT_EQ(request.concentration(), 2);
+  EXPECT_EQ(request.bootstrap_samples(), 1000u);
+  EXPECT_THAT(run.out, HasSubstr("\n   0          2  c "));
+  EXPECT_THAT(run.out, HasSubstr("0.875"));
+  EXPECT_THAT(run.out, HasSubstr("neural       0.125"));
+  // What JSON says stays, but for the flags that are given.
+  const std::string json =
+      FileWith("lists.json",
+               "{\"context\":{\"candidates\":{\"num_features\":1,\"dense\":{"
+               "\"values\":[1,2]}}},\"divergence\":\"ALL_PAIRS\"}");
+  run = Sortition({"aggregate", "--server=" + server.address(),
+                   "--lists=" + json, "--scale=none", "--output=json"});
+  ASSERT_EQ(run.exit_code, 0) << run.error;
+  EXPECT_EQ(server.aggregates()[1].divergence(),
+            v1::AggregateRequest::ALL_PAIRS);
+  EXPECT_EQ(server.aggregates()[1].aggregation().scale(),
+            v1::Aggregation::NONE);
+  EXPECT_EQ(server.aggregates()[1].bootstrap_samples(), 0u);
+  EXPECT_THAT(run.out, HasSubstr("\"order\":[1,0]"));
+  run = Sortition({"aggregate", "--lists=" + file, "--scale=log"});
+  EXPECT_EQ(run.exit_code, 2);
+  EXPECT_THAT(run.error, HasSubstr("scale"));
+}
+
 TEST(CommandTest, BadInputNamesWhatIsWrong) {
   CommandRun run = Sortition({"select", "--features=/nowhere/at/all"});
   EXPECT_EQ(run.exit_code, 1);

@@ -82,6 +82,26 @@ class FakeServer : public v1::Ranking::Service, public v1::Models::Service {
     return status;
   }
 
+  grpc::Status Aggregate(grpc::ServerContext* context,
+                         const v1::AggregateRequest* request,
+                         v1::AggregateResponse* response) override {
+    grpc::Status status =
+        Begin(context, request->context(), response->mutable_result());
+    const v1::Candidates& candidates = request->context().candidates();
+    const auto sources = candidates.num_features();
+    const auto n =
+        static_cast<uint32_t>(candidates.dense().values_size()) / sources;
+    for (uint32_t i = 0; i < n; ++i) {
+      response->add_order(n - 1 - i);
+      response->add_conditional_log_propensities(0);
+    }
+    for (uint32_t s = 0; s < sources; ++s) response->add_divergences(0.125 * s);
+    response->add_pairs()->set_support(0.875);
+    const std::lock_guard<std::mutex> lock(mutex_);
+    aggregates_.push_back(*request);
+    return status;
+  }
+
   grpc::Status ReportShown(grpc::ServerContext*,
                            const v1::ReportShownRequest* request,
                            v1::ReportShownResponse*) override {
@@ -117,6 +137,10 @@ class FakeServer : public v1::Ranking::Service, public v1::Models::Service {
   std::vector<uint32_t> sizes() const {
     const std::lock_guard<std::mutex> lock(mutex_);
     return sizes_;
+  }
+  std::vector<v1::AggregateRequest> aggregates() const {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    return aggregates_;
   }
   std::vector<v1::ReportShownRequest> shown() const {
     const std::lock_guard<std::mutex> lock(mutex_);
@@ -164,6 +188,7 @@ class FakeServer : public v1::Ranking::Service, public v1::Models::Service {
   mutable std::mutex mutex_;
   std::vector<v1::DecisionContext> decisions_;
   std::vector<uint32_t> sizes_;
+  std::vector<v1::AggregateRequest> aggregates_;
   std::vector<v1::ReportShownRequest> shown_;
   std::vector<v1::Feedback> feedback_;
   std::set<std::string> peers_;

@@ -215,6 +215,71 @@ TEST_F(LogVerifyTest, FindsOneBitAnywhere) {
   }
 }
 
+// Decision of score lists, drawn from their mean.
+log::v1::Decision DecideAggregate(bool drawn) {
+  log::v1::Decision decision;
+  decision.set_decision_id("aggregate-1");
+  decision.set_model("aggregate");
+  decision.set_action_kind(log::v1::RANK);
+  decision.set_num_candidates(4);
+  decision.set_num_features(2);
+  for (int i = 0; i < 8; ++i) {
+    decision.add_dense_values(0.25f * static_cast<float>((i * 5) % 8));
+  }
+  decision.mutable_aggregation()->set_scale(v1::Aggregation::RANK);
+  decision.mutable_aggregation()->add_weights(1);
+  decision.mutable_aggregation()->add_weights(3);
+  if (drawn) {
+    *decision.mutable_policy() =
+        MakeAggregateDraw(AggregateDivergence::kDcg, 0, 2);
+  }
+  const AggregatePolicy policy =
+      AggregatePolicy::Create(decision.policy()).value();
+  AggregateQuery query;
+  query.lists.candidates =
+      Candidates::DenseUnchecked({decision.dense_values().data(), 8}, 2);
+  query.weights = {decision.aggregation().weights().data(), 2};
+  query.scale = ScoreScale::kRank;
+  AggregateResult result;
+  Draw draw;
+  EXPECT_OK(policy.Decide(query, DecisionKey("aggregate", 0, "aggregate-1"),
+                          &result, &draw));
+  decision.mutable_action()->Assign(draw.action.begin(), draw.action.end());
+  decision.set_top_k(4);
+  decision.set_log_propensity(draw.log_propensity);
+  decision.mutable_conditional_log_propensities()->Assign(
+      draw.conditional_log_propensities.begin(),
+      draw.conditional_log_propensities.end());
+  return decision;
+}
+
+TEST_F(LogVerifyTest, RepeatsAggregationsWithoutAModel) {
+  for (const bool drawn : {false, true}) {
+    EXPECT_EQ(Difference(DecideAggregate(drawn)), "");
+    log::v1::Decision changed = DecideAggregate(drawn);
+    changed.set_log_propensity(changed.log_propensity() - 1e-15);
+    EXPECT_THAT(Difference(changed), HasSubstr("log_propensity: expected"));
+    changed = DecideAggregate(drawn);
+    changed.mutable_aggregation()->set_weights(1, -1);
+    EXPECT_THAT(Difference(changed), HasSubstr("cannot be recomputed"));
+    changed = DecideAggregate(drawn);
+    changed.mutable_aggregation()->set_scale(
+        static_cast<v1::Aggregation::Scale>(5));
+    EXPECT_THAT(Difference(changed), HasSubstr("aggregation.scale is 5"));
+    changed = DecideAggregate(drawn);
+    changed.set_version(1);
+    EXPECT_THAT(Difference(changed), HasSubstr("action_kind and version"));
+    changed = DecideAggregate(drawn);
+    for (int i = 0; i < 8; ++i) {
+      changed.set_dense_values(i, -changed.dense_values(i));
+    }
+    EXPECT_NE(Difference(changed), "");
+  }
+  log::v1::Decision drawn = DecideAggregate(true);
+  drawn.mutable_policy()->set_inverse_temperature(3);
+  EXPECT_THAT(Difference(drawn), HasSubstr("expected"));
+}
+
 TEST_F(LogVerifyTest, FindsAPolicyThatIsNotTheModels) {
   log::v1::Decision bad = Decide(select_, false, "a");
   bad.mutable_policy()->set_uniform_mixture(0.2);

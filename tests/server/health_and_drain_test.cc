@@ -87,9 +87,11 @@ TEST_F(HealthAndDrainTest, RefusesWhileDraining) {
   ModelRegistry registry(options_, &metrics);
   ASSERT_OK(registry.Start());
   RankingService ranking(options_.limits(), &registry, nullptr, &metrics);
+  AggregateService aggregates(options_.limits(), nullptr, &metrics);
   ModelsService models(&registry);
-  ASSERT_OK_AND_ASSIGN(const auto server, GrpcServer::Start(options_, &ranking,
-                                                            &models, &metrics));
+  ASSERT_OK_AND_ASSIGN(
+      const auto server,
+      GrpcServer::Start(options_, {&ranking, &aggregates, &models}, &metrics));
   channel_ = grpc::CreateChannel(absl::StrCat("127.0.0.1:", server->port()),
                                  grpc::InsecureChannelCredentials());
   ranking_ = v1::Ranking::NewStub(channel_);

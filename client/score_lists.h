@@ -1,0 +1,25 @@
+#pragma once
+// Score lists as people keep them: a table of candidates by sources.
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+
+namespace sortition {
+
+struct ScoreTable {
+  std::vector<std::string> sources;     // Names; empty: none were given.
+  std::vector<std::string> candidates;  // Ids; empty: none were given.
+  std::vector<float> scores;            // Row-major, a row for each candidate.
+  size_t num_sources = 0;
+};
+
+// From CSV, or TSV where the first line has a tab: without quotes. The first
+// line names the sources where one of its fields is no number; the first column
+// has the candidates' ids where a field of it is none. Empty lines are skipped.
+// InvalidArgument names line and column of what is missing, too much, or no
+// finite number.
+absl::StatusOr<ScoreTable> ParseScoreTable(absl::string_view text);
+
+}  // namespace sortition

@@ -1,0 +1,124 @@
+#include "core/aggregation/aggregate_policy.h"
+
+#include <algorithm>
+#include <numeric>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "core/base/random.h"
+#include "core/base/status_macros.h"
+
+namespace sortition {
+namespace {
+
+using model::v1::BoltzmannRanking;
+
+// The eligible documents' scores, source by source.
+void Transpose(const PolicyQuery& query, AggregateResult* result) {
+  const Candidates& candidates = query.candidates;
+  std::vector<uint32_t>& documents = result->eligible_documents;
+  documents.clear();
+  for (uint32_t i = 0; i < candidates.num_candidates(); ++i) {
+    if (query.eligible.empty() || query.eligible[i]) documents.push_back(i);
+  }
+  const size_t n = documents.size();
+  const size_t sources = candidates.num_features();
+  result->scores.resize(n * sources);
+  for (size_t i = 0; i < n; ++i) {
+    const auto row = candidates.values().subspan(documents[i] * sources, sources);
+    for (size_t s = 0; s < sources; ++s) result->scores[s * n + i] = row[s];
+  }
+}
+
+}  // namespace
+
+absl::StatusOr<AggregatePolicy> AggregatePolicy::Create(
+    const model::v1::Policy& policy) {
+  AggregatePolicy result;
+  if (policy.kind_case() == model::v1::Policy::KIND_NOT_SET) return result;
+  ASSIGN_OR_RETURN(result.distribution_, MakeActionDistribution(policy));
+  if (result.distribution_->action_kind() != ActionKind::kRank) {
+    return absl::InvalidArgumentError(
+        "policy of an aggregation does not rank, must be boltzmann_ranking, "
+        "plackett_luce or game_ranking, or unset");
+  }
+  return result;
+}
+
+absl::Status AggregatePolicy::Decide(const AggregateQuery& query,
+                                     const Hash128& key,
+                                     AggregateResult* result,
+                                     Draw* draw) const {
+  if (query.lists.candidates.sparse()) {
+    return absl::InvalidArgumentError("score lists are sparse, must be dense");
+  }
+  Transpose(query.lists, result);
+  const size_t n = result->eligible_documents.size();
+  result->lists = {result->scores, n, query.weights};
+  RETURN_IF_ERROR(ValidateScoreLists(result->lists));
+  result->mean = Aggregate(result->lists, query.scale, SerialFor);
+  const auto top_k = static_cast<uint32_t>(
+      query.lists.top_k == 0 ? n : std::min<size_t>(query.lists.top_k, n));
+  draw->game_rounds.reset();
+  draw->game.reset();
+  if (distribution_ == nullptr) {
+    const Order& order = result->mean.order;
+    draw->action.assign(order.begin(), order.begin() + top_k);
+    draw->log_propensity = 0;
+    draw->conditional_log_propensities.assign(top_k, 0);
+  } else {
+    ScoredCandidates candidates;
+    candidates.scores = result->mean.mean;
+    candidates.top_k = top_k;
+    distribution_->Sample(candidates, CounterRandom(key), draw);
+  }
+  for (int32_t& place : draw->action) {
+    place = static_cast<int32_t>(result->eligible_documents[place]);
+  }
+  return absl::OkStatus();
+}
+
+// d(x‖σ) = constant - Σ_r δ(r) x_σ(r): the rank weights are the increments δ.
+// Of AllPairs δ(r) = n - 1 - 2 r, a constant and twice LINEAR's.
+model::v1::Policy MakeAggregateDraw(AggregateDivergence divergence,
+                                    uint32_t cutoff, double concentration) {
+  model::v1::Policy policy;
+  policy.set_inverse_temperature(concentration);
+  BoltzmannRanking* orders = policy.mutable_boltzmann_ranking();
+  switch (divergence) {
+    case AggregateDivergence::kDcg:
+      orders->set_rank_weights(BoltzmannRanking::DCG);
+      orders->set_cutoff(cutoff);
+      break;
+    case AggregateDivergence::kAllPairs:
+      orders->set_rank_weights(BoltzmannRanking::LINEAR);
+      policy.set_inverse_temperature(2 * concentration);
+      break;
+    case AggregateDivergence::kTop:
+      orders->set_rank_weights(BoltzmannRanking::CUSTOM);
+      for (uint32_t r = 0; r < cutoff; ++r) orders->add_weights(1);
+      orders->add_weights(0);
+      break;
+  }
+  return policy;
+}
+
+absl::StatusOr<std::unique_ptr<CardinalityFunction>> MakeDivergence(
+    AggregateDivergence divergence, uint32_t cutoff, size_t num_items) {
+  switch (divergence) {
+    case AggregateDivergence::kDcg:
+      return CardinalityFunction::Dcg(num_items, cutoff);
+    case AggregateDivergence::kAllPairs:
+      if (cutoff == 0) return CardinalityFunction::AllPairs(num_items);
+      return absl::InvalidArgumentError(absl::StrCat(
+          "cutoff = ", cutoff, ": must be 0 for divergence ALL_PAIRS"));
+    case AggregateDivergence::kTop:
+      break;
+  }
+  if (cutoff > 0) return CardinalityFunction::Top(num_items, cutoff);
+  return absl::InvalidArgumentError(
+      "cutoff = 0: must be in [1, 1000000] for divergence TOP");
+}
+
+}  // namespace sortition
