@@ -66,8 +66,9 @@ absl::StatusOr<Input> ReadInput(const AggregateOptions& options,
 // What `name` in small letters stands for.
 template <typename Enum>
 Enum ParseEnum(const std::string& name) {
-  const auto* found = google::protobuf::GetEnumDescriptor<Enum>()
-                          ->FindValueByName(absl::AsciiStrToUpper(name));
+  const auto* found =
+      google::protobuf::GetEnumDescriptor<Enum>()->FindValueByName(
+          absl::AsciiStrToUpper(name));
   CHECK(found != nullptr);
   return static_cast<Enum>(found->number());
 }
@@ -157,8 +158,8 @@ std::string SourcesText(const Input& input, const AggregateResponse& response) {
 
 absl::Status CheckChoices(const AggregateOptions& options) {
   RETURN_IF_ERROR(CheckChoice("output", options.output(), {"text", "json"}));
-  RETURN_IF_ERROR(
-      CheckChoice("format", options.format(), {"auto", "csv", "letor", "json"}));
+  RETURN_IF_ERROR(CheckChoice("format", options.format(),
+                              {"auto", "csv", "letor", "json"}));
   RETURN_IF_ERROR(
       CheckChoice("scale", options.scale(), {"min_max", "rank", "none"}));
   return CheckChoice("divergence", options.divergence(),
