@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -275,13 +276,17 @@ TEST(DefaultClipTest, IsTheRatioOfPercentilesWithinItsRange) {
   EXPECT_EQ(DefaultClip(policy), 1000);
 }
 
-TEST(LearnersTest, ListsEveryLearner) {
-  const std::vector<LearnerInfo> learners = ListLearners();
-  ASSERT_EQ(learners.size(), 4);
-  EXPECT_EQ(learners[0].name, "poem");
-  EXPECT_EQ(learners[1].name, "mpg");
-  EXPECT_EQ(learners[2].name, "logistic");
-  EXPECT_EQ(learners[3].name, "labels");
+TEST(LearnersTest, ListsEveryLearnerOnce) {
+  std::set<std::string> names;
+  for (const LearnerInfo& learner : ListLearners()) {
+    EXPECT_TRUE(names.emplace(learner.name).second) << learner.name;
+    EXPECT_FALSE(learner.help.empty()) << learner.name;
+  }
+  EXPECT_EQ(ListLearners()[0].name, "poem");
+  for (const char* name :
+       {"mpg", "ranksvm", "listnet", "regression", "logistic", "labels"}) {
+    EXPECT_EQ(names.count(name), 1) << name;
+  }
 }
 
 }  // namespace
