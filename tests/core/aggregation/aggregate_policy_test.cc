@@ -74,6 +74,11 @@ TEST(AggregatePolicyTest, WhatIsNotEligibleDoesNotCount) {
   query.weights = weights;
   ASSERT_OK(policy.Decide(query, SeedKey(1), &result, &draw));
   EXPECT_THAT(draw.action, ElementsAre(0, 1));
+  // Without candidate 0: (1, 0, 0) and (0, 1, 1).
+  const bool others[] = {false, true, true};
+  query.lists.eligible = others;
+  ASSERT_OK(policy.Decide(query, SeedKey(1), &result, &draw));
+  EXPECT_THAT(draw.action, ElementsAre(2, 1));
 }
 
 // p(σ) from the divergences themselves (seed 002, eq. 21), order by order.
