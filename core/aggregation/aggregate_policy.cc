@@ -8,11 +8,14 @@
 #include "absl/strings/str_cat.h"
 #include "core/base/random.h"
 #include "core/base/status_macros.h"
+#include "core/policies/boltzmann_orders.h"
 
 namespace sortition {
 namespace {
 
 using model::v1::BoltzmannRanking;
+
+constexpr size_t kMaxHead = BoltzmannOrders::kMaxItems;
 
 // The eligible documents' scores, source by source.
 void Transpose(const PolicyQuery& query, AggregateResult* result) {
@@ -26,7 +29,8 @@ void Transpose(const PolicyQuery& query, AggregateResult* result) {
   const size_t sources = candidates.num_features();
   result->scores.resize(n * sources);
   for (size_t i = 0; i < n; ++i) {
-    const auto row = candidates.values().subspan(documents[i] * sources, sources);
+    const auto row =
+        candidates.values().subspan(documents[i] * sources, sources);
     for (size_t s = 0; s < sources; ++s) result->scores[s * n + i] = row[s];
   }
 }
@@ -97,7 +101,10 @@ model::v1::Policy MakeAggregateDraw(AggregateDivergence divergence,
       break;
     case AggregateDivergence::kTop:
       orders->set_rank_weights(BoltzmannRanking::CUSTOM);
-      for (uint32_t r = 0; r < cutoff; ++r) orders->add_weights(1);
+      // Ranks below the head's have no weight to ask for.
+      for (size_t r = 0; r < std::min<size_t>(cutoff, kMaxHead); ++r) {
+        orders->add_weights(1);
+      }
       orders->add_weights(0);
       break;
   }

@@ -157,6 +157,14 @@ TEST(AggregatePolicyTest, DrawsTheLovaszMallowsModelOfTheSources) {
   }
 }
 
+// It is logged with every decision.
+TEST(AggregatePolicyTest, APolicyForALargeCutoffIsSmall) {
+  const model::v1::Policy policy =
+      MakeAggregateDraw(AggregateDivergence::kTop, 1'000'000, 1);
+  EXPECT_LT(policy.ByteSizeLong(), 200u);
+  EXPECT_OK(AggregatePolicy::Create(policy));
+}
+
 TEST(AggregatePolicyTest, RefusesWhatIsNoListOrNoRanking) {
   model::v1::Policy selection;
   selection.mutable_softmax_selection();
