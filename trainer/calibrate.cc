@@ -127,11 +127,11 @@ class Calibrator {
       : options_(options),
         model_(model),
         data_(data),
-        queries_(std::move(queries)) {
-    family_ = {.action_kind = data.action_kind,
-               .num_features = model.num_features(),
-               .can_abstain = queries_.can_abstain(),
-               .uniform_mixture = model.policy().uniform_mixture()};
+        queries_(std::move(queries)),
+        family_{.action_kind = data.action_kind,
+                .num_features = model.num_features(),
+                .can_abstain = queries_.can_abstain(),
+                .uniform_mixture = model.policy().uniform_mixture()} {
     if (model.policy().has_boltzmann_ranking()) {
       family_.boltzmann = model.policy().boltzmann_ranking();
     }
