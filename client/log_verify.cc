@@ -100,10 +100,9 @@ absl::StatusOr<PolicyQuery> LoggedQuery(const log::v1::Decision& decision) {
 }
 
 Hash128 KeyOf(const log::v1::Decision& decision) {
-  return decision.has_seed()
-             ? SeedKey(decision.seed())
-             : DecisionKey(decision.model(), decision.version(),
-                           decision.decision_id());
+  return decision.has_seed() ? SeedKey(decision.seed())
+                             : DecisionKey(decision.model(), decision.version(),
+                                           decision.decision_id());
 }
 
 std::optional<ScoreScale> ScaleOf(const v1::Aggregation& aggregation) {
@@ -225,8 +224,7 @@ absl::StatusOr<Found> DecisionVerifier::FindPolicy(
   return Found();
 }
 
-Found DecisionVerifier::AggregateDifference(
-    const log::v1::Decision& decision) {
+Found DecisionVerifier::AggregateDifference(const log::v1::Decision& decision) {
   const absl::StatusOr<PolicyQuery> lists = LoggedQuery(decision);
   const absl::StatusOr<AggregatePolicy> policy =
       AggregatePolicy::Create(decision.policy());
@@ -238,17 +236,17 @@ Found DecisionVerifier::AggregateDifference(
         absl::StrCat("aggregation.scale is ", decision.aggregation().scale()));
   }
   if (status.ok()) {
-    status = policy->Decide(
-        {*lists, View(decision.aggregation().weights()), *scale},
-        KeyOf(decision), &aggregate_, &draw_);
+    status =
+        policy->Decide({*lists, View(decision.aggregation().weights()), *scale},
+                       KeyOf(decision), &aggregate_, &draw_);
   }
   if (!status.ok()) {
     return absl::StrCat("cannot be recomputed: ", status.message());
   }
   if (decision.action_kind() != log::v1::RANK || decision.version() != 0) {
-    return Differs("action_kind and version", "RANK, 0",
-                   absl::StrCat(decision.action_kind(), ", ",
-                                decision.version()));
+    return Differs(
+        "action_kind and version", "RANK, 0",
+        absl::StrCat(decision.action_kind(), ", ", decision.version()));
   }
   return CompareDraw(decision, draw_, "");
 }

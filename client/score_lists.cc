@@ -44,9 +44,9 @@ absl::StatusOr<float> ParseScore(const Line& line, size_t column) {
   if (absl::SimpleAtof(line.fields[column], &score) && std::isfinite(score)) {
     return score;
   }
-  return absl::InvalidArgumentError(absl::StrCat(
-      "lists: line ", line.number, ", column ", column + 1, " is '",
-      line.fields[column], "', must be a finite number"));
+  return absl::InvalidArgumentError(
+      absl::StrCat("lists: line ", line.number, ", column ", column + 1,
+                   " is '", line.fields[column], "', must be a finite number"));
 }
 
 }  // namespace
@@ -59,17 +59,19 @@ absl::StatusOr<ScoreTable> ParseScoreTable(absl::string_view text) {
   }
   ScoreTable table;
   const std::vector<absl::string_view>& first = lines[0].fields;
-  const bool has_names = !std::all_of(first.begin() + 1, first.end(), IsNumber) ||
-                         (first.size() == 1 && !IsNumber(first[0]));
+  const bool has_names =
+      !std::all_of(first.begin() + 1, first.end(), IsNumber) ||
+      (first.size() == 1 && !IsNumber(first[0]));
   const auto begin = lines.begin() + (has_names ? 1 : 0);
-  const bool has_ids = std::any_of(
-      begin, lines.end(),
-      [](const Line& line) { return !IsNumber(line.fields[0]); });
+  const bool has_ids = std::any_of(begin, lines.end(), [](const Line& line) {
+    return !IsNumber(line.fields[0]);
+  });
   const size_t skipped = has_ids ? 1 : 0;
   if (first.size() <= skipped) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "lists: line ", lines[0].number, " has no score, must have one for "
-        "each source"));
+    return absl::InvalidArgumentError(
+        absl::StrCat("lists: line ", lines[0].number,
+                     " has no score, must have one for "
+                     "each source"));
   }
   table.num_sources = first.size() - skipped;
   for (size_t s = skipped; has_names && s < first.size(); ++s) {
@@ -77,10 +79,9 @@ absl::StatusOr<ScoreTable> ParseScoreTable(absl::string_view text) {
   }
   for (auto line = begin; line != lines.end(); ++line) {
     if (line->fields.size() != first.size()) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("lists: line ", line->number, " has ",
-                       line->fields.size(), " columns, must have ",
-                       first.size(), ", as line ", lines[0].number));
+      return absl::InvalidArgumentError(absl::StrCat(
+          "lists: line ", line->number, " has ", line->fields.size(),
+          " columns, must have ", first.size(), ", as line ", lines[0].number));
     }
     if (has_ids) table.candidates.emplace_back(line->fields[0]);
     for (size_t column = skipped; column < first.size(); ++column) {

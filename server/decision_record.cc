@@ -9,9 +9,9 @@ namespace sortition {
 
 int64_t NowUs() { return absl::GetCurrentTimeNanos() / 1000; }
 
-void StartRecord(const v1::DecisionContext& context, const DecisionIdentity& head,
-                 const Candidates& candidates, const Draw& draw,
-                 log::v1::Decision* record) {
+void StartRecord(const v1::DecisionContext& context,
+                 const DecisionIdentity& head, const Candidates& candidates,
+                 const Draw& draw, log::v1::Decision* record) {
   record->Clear();
   record->set_decision_id(head.decision_id);
   record->set_time_us(head.time_us);

@@ -24,9 +24,9 @@ struct DecisionIdentity {
 
 // Overwrites `record` with what does not depend on the kind of action. `draw`
 // is in document indexes.
-void StartRecord(const v1::DecisionContext& context, const DecisionIdentity& head,
-                 const Candidates& candidates, const Draw& draw,
-                 log::v1::Decision* record);
+void StartRecord(const v1::DecisionContext& context,
+                 const DecisionIdentity& head, const Candidates& candidates,
+                 const Draw& draw, log::v1::Decision* record);
 
 // Appends it with the features of `context`, which `candidates` views. Where
 // the spool refuses, what a caller sees: RESOURCE_EXHAUSTED or UNAVAILABLE,

@@ -27,10 +27,9 @@ namespace {
 
 using ReportStub = v1::Ranking::WithRawMethod_ReportShown<
     v1::Ranking::WithRawMethod_ReportFeedback<v1::Ranking::Service>>;
-using RankingStub =
-    v1::Ranking::WithRawMethod_Rank<v1::Ranking::WithRawMethod_Select<
-        v1::Ranking::WithRawMethod_Label<
-            v1::Ranking::WithRawMethod_Aggregate<ReportStub>>>>;
+using RankingStub = v1::Ranking::WithRawMethod_Rank<
+    v1::Ranking::WithRawMethod_Select<v1::Ranking::WithRawMethod_Label<
+        v1::Ranking::WithRawMethod_Aggregate<ReportStub>>>>;
 using ModelsStub = v1::Models::WithRawMethod_ListModels<v1::Models::Service>;
 
 // Calls that can wait in one queue for its thread without a detour through

@@ -95,10 +95,9 @@ absl::Status Server::Rep::Start() {
     ASSIGN_OR_RETURN(metrics_port, metrics->Serve(options.metrics_listen()));
   }
   ASSIGN_OR_RETURN(
-      grpc,
-      GrpcServer::Start(options,
-                        {ranking.get(), aggregates.get(), models.get()},
-                        metrics.get()));
+      grpc, GrpcServer::Start(options,
+                              {ranking.get(), aggregates.get(), models.get()},
+                              metrics.get()));
   RETURN_IF_ERROR(WritePorts());
   LogInfo("serving", {{"rpc_port", absl::StrCat(grpc->port())},
                       {"metrics_port", absl::StrCat(metrics_port)},

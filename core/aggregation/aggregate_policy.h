@@ -1,8 +1,8 @@
 #pragma once
-// What Ranking.Aggregate decides: the order of the weighted mean of score lists,
-// or one that a ranking policy draws with the means as scores. Serving and
-// verification both go through this class, so that the logged propensity is the
-// one that is recomputed.
+// What Ranking.Aggregate decides: the order of the weighted mean of score
+// lists, or one that a ranking policy draws with the means as scores. Serving
+// and verification both go through this class, so that the logged propensity is
+// the one that is recomputed.
 #include <memory>
 #include <vector>
 
@@ -53,7 +53,8 @@ class AggregatePolicy {
 };
 
 // The policy that draws p(σ) ∝ exp(-θ d(σ)), d the weighted mean of the
-// divergences of the lists from σ by f (seed 002, eq. 21 with θ_i = θ w_i / Σ w).
+// divergences of the lists from σ by f (seed 002, eq. 21 with θ_i = θ w_i / Σ
+// w).
 enum class AggregateDivergence { kDcg, kAllPairs, kTop };
 model::v1::Policy MakeAggregateDraw(AggregateDivergence divergence,
                                     uint32_t cutoff, double concentration);
