@@ -241,8 +241,8 @@ absl::StatusOr<AggregateService::Question> AggregateService::Check(
                   absl::StrCat("in [0, ", kMaxCutoff, "]"));
   }
   ASSIGN_OR_RETURN(const AggregateDivergence divergence, DivergenceOf(request));
-  RETURN_IF_ERROR(
-      MakeDivergence(divergence, request.cutoff(), eligible).status());
+  ASSIGN_OR_RETURN(question.divergence,
+                   MakeDivergence(divergence, request.cutoff(), eligible));
   RETURN_IF_ERROR(CheckBootstrap(request, sources));
   ASSIGN_OR_RETURN(question.policy, PolicyOf(request, divergence));
   return question;
@@ -317,11 +317,8 @@ absl::Status AggregateService::Aggregate(const AggregateRequest& request,
       draw.conditional_log_propensities.begin(),
       draw.conditional_log_propensities.end());
   response->set_total_variation(result.mean.total_variation);
-  ASSIGN_OR_RETURN(const auto divergence,
-                   MakeDivergence(*DivergenceOf(request), request.cutoff(),
-                                  result.lists.num_items));
   const std::vector<double> divergences =
-      SourceDivergences(result.lists, query.scale, *divergence,
+      SourceDivergences(result.lists, query.scale, *question.divergence,
                         CompleteOrder(result, draw.action, n), SerialFor);
   response->mutable_divergences()->Assign(divergences.begin(),
                                           divergences.end());

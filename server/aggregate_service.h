@@ -1,6 +1,10 @@
 #pragma once
 // Ranking.Aggregate without its transport: refuses, decides, logs, answers.
+#include <memory>
+#include <string>
+
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "core/aggregation/aggregate_policy.h"
 #include "io/spool_writer.h"
 #include "process/metrics.h"
@@ -29,6 +33,7 @@ class AggregateService {
   struct Question {
     AggregateQuery query;      // Views into the request.
     model::v1::Policy policy;  // No kind: nothing is drawn.
+    std::unique_ptr<const CardinalityFunction> divergence;
     std::string name;
     std::string degraded;
   };

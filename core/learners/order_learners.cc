@@ -60,6 +60,22 @@ std::vector<GridPoint> PointsOf(const std::vector<double>& lambdas,
   return points;
 }
 
+// Those of options.lambda, or of the default grid.
+template <typename Options>
+void SetPoints(const Options& options, const char* name,
+               absl::StatusOr<GridFit> (*fit)(const Options&,
+                                              const LabelledTask&, double,
+                                              const std::function<void()>&),
+               GridSpec* spec) {
+  spec->num_points = LambdaGridSize(options.lambda());
+  spec->points =
+      [=](const LabelledTask& task) -> absl::StatusOr<std::vector<GridPoint>> {
+    ASSIGN_OR_RETURN(const std::vector<double> lambdas,
+                     LambdaGrid(options.lambda(), task.training.size(), name));
+    return PointsOf(lambdas, std::bind_front(fit, options));
+  };
+}
+
 absl::StatusOr<GridFit> FitRankSvm(const RankSvmOptions& options,
                                    const LabelledTask& task, double lambda,
                                    const std::function<void()>& on_step) {
@@ -135,15 +151,7 @@ absl::StatusOr<std::unique_ptr<LabelledLearner>> MakeRankSvmLearner(
   }
   spec.gap_tolerance = own.gap_tolerance();
   spec.most_steps = own.lbfgs().max_iterations() + own.max_cuts();
-  spec.num_points = LambdaGridSize(own.lambda());
-  spec.points =
-      [own](
-          const LabelledTask& task) -> absl::StatusOr<std::vector<GridPoint>> {
-    ASSIGN_OR_RETURN(
-        const std::vector<double> lambdas,
-        LambdaGrid(own.lambda(), task.training.size(), kRankSvmLambda));
-    return PointsOf(lambdas, std::bind_front(&FitRankSvm, own));
-  };
+  SetPoints(own, kRankSvmLambda, &FitRankSvm, &spec);
   return std::make_unique<GridLearner>(std::move(spec));
 }
 
@@ -153,15 +161,7 @@ absl::StatusOr<std::unique_ptr<LabelledLearner>> MakeListNetLearner(
   ASSIGN_OR_RETURN(GridSpec spec, SpecOf(own, shape));
   RETURN_IF_ERROR(LambdaGrid(own.lambda(), 1, kListNetLambda).status());
   spec.most_steps = own.lbfgs().max_iterations();
-  spec.num_points = LambdaGridSize(own.lambda());
-  spec.points =
-      [own](
-          const LabelledTask& task) -> absl::StatusOr<std::vector<GridPoint>> {
-    ASSIGN_OR_RETURN(
-        const std::vector<double> lambdas,
-        LambdaGrid(own.lambda(), task.training.size(), kListNetLambda));
-    return PointsOf(lambdas, std::bind_front(&FitListNet, own));
-  };
+  SetPoints(own, kListNetLambda, &FitListNet, &spec);
   return std::make_unique<GridLearner>(std::move(spec));
 }
 
