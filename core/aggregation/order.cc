@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
+#include <functional>
 #include <numeric>
 
 #include "absl/strings/str_cat.h"
@@ -13,9 +15,12 @@ constexpr size_t kRadixFrom = 2048;
 constexpr int kDigitBits = 11;
 constexpr int kDigits = 6;  // 66 bits.
 constexpr size_t kBuckets = size_t{1} << kDigitBits;
+// Of a bucket that is sorted at once: two of them fit a second-level cache.
+constexpr size_t kBucketItems = 8192;
+constexpr size_t kMaxParts = 1024;  // Places written to in turn.
 
-// Negative numbers have all their bits turned round, others the sign; and all
-// once more, to fall.
+// Rises where the score falls. Negative numbers have all their bits turned
+// round, others the sign; and all once more, to fall.
 uint64_t FallingKey(double score) {
   const auto bits = std::bit_cast<uint64_t>(score + 0.0);  // One zero.
   const uint64_t sign = uint64_t{1} << 63;
@@ -26,54 +31,119 @@ size_t Digit(uint64_t key, int digit) {
   return (key >> (digit * kDigitBits)) & (kBuckets - 1);
 }
 
-}  // namespace
+// What is sorted: values, or more that has a score.
+double ScoreOf(double value) { return value; }
+template <typename Entry>
+double ScoreOf(const Entry& entry) {
+  return entry.score;
+}
 
 // From the lowest digit up; each pass keeps the order of the one before.
-void Sorter::SortByRadix() {
+// `buffer` grows as needed.
+template <typename Entry>
+void SortByRadix(std::span<Entry> entries, std::vector<Entry>* buffer) {
+  if (entries.size() < 2) return;
   std::vector<uint32_t> counts(kDigits * kBuckets);
-  for (const Entry& entry : entries_) {
+  for (const Entry& entry : entries) {
+    const uint64_t key = FallingKey(ScoreOf(entry));
     for (int digit = 0; digit < kDigits; ++digit) {
-      ++counts[digit * kBuckets + Digit(entry.key, digit)];
+      ++counts[digit * kBuckets + Digit(key, digit)];
     }
   }
-  buffer_.resize(entries_.size());
+  buffer->resize(std::max(buffer->size(), entries.size()));
+  std::span<Entry> from = entries;
+  std::span<Entry> to = std::span(*buffer).first(entries.size());
   for (int digit = 0; digit < kDigits; ++digit) {
     uint32_t* const begins = counts.data() + digit * kBuckets;
+    const size_t first = Digit(FallingKey(ScoreOf(from[0])), digit);
     // Nothing to do where all have the same digit.
-    if (begins[Digit(entries_[0].key, digit)] == entries_.size()) continue;
+    if (begins[first] == from.size()) continue;
     std::exclusive_scan(begins, begins + kBuckets, begins, 0u);
-    for (const Entry& entry : entries_) {
-      buffer_[begins[Digit(entry.key, digit)]++] = entry;
+    for (const Entry& entry : from) {
+      to[begins[Digit(FallingKey(ScoreOf(entry)), digit)]++] = entry;
     }
-    entries_.swap(buffer_);
+    std::swap(from, to);
+  }
+  if (from.data() != entries.data()) std::ranges::copy(from, entries.begin());
+}
+
+// Parts of the range of scores, from the largest down, of equal width.
+class Parts {
+ public:
+  explicit Parts(std::span<const double> scores) {
+    const auto [low, high] = std::ranges::minmax(scores);
+    const size_t wanted = std::min(kMaxParts, scores.size() / kBucketItems);
+    const double scale = static_cast<double>(wanted) / (high - low);
+    if (!(scale > 0 && std::isfinite(scale))) return;  // One for all.
+    high_ = high;
+    scale_ = scale;
+    count_ = wanted;
+  }
+
+  size_t count() const { return count_; }
+  // Never less for a smaller score: each step of it is monotone when rounded.
+  size_t Of(double score) const {
+    return std::min(count_ - 1, static_cast<size_t>((high_ - score) * scale_));
+  }
+
+ private:
+  double high_ = 0;
+  double scale_ = 0;
+  size_t count_ = 1;
+};
+
+// Fills `sorted` with make(i) for each score i, by falling score, ties by i.
+template <typename Entry, typename Make>
+void SortFalling(std::span<const double> scores, const Make& make,
+                 std::vector<Entry>* sorted, std::vector<Entry>* buffer) {
+  const Parts parts(scores);
+  std::vector<size_t> ends(parts.count() + 1);
+  if (parts.count() > 1) {
+    for (const double score : scores) ++ends[parts.Of(score) + 1];
+    std::inclusive_scan(ends.begin(), ends.end(), ends.begin());
+  }
+  sorted->resize(scores.size());
+  for (uint32_t i = 0; i < scores.size(); ++i) {
+    const size_t part = parts.count() > 1 ? parts.Of(scores[i]) : 0;
+    (*sorted)[ends[part]++] = make(i);
+  }
+  size_t begin = 0;
+  for (size_t part = 0; part < parts.count(); ++part) {
+    SortByRadix(std::span(*sorted).subspan(begin, ends[part] - begin), buffer);
+    begin = ends[part];
   }
 }
 
-void Sorter::Sort(std::span<const double> scores) {
-  entries_.resize(scores.size());
-  for (size_t i = 0; i < scores.size(); ++i) {
-    entries_[i] = {FallingKey(scores[i]), static_cast<uint32_t>(i)};
-  }
-  if (scores.size() >= kRadixFrom) return SortByRadix();
-  std::sort(entries_.begin(), entries_.end(),
-            [](const Entry& a, const Entry& b) {
-              return a.key != b.key ? a.key < b.key : a.item < b.item;
-            });
-}
+}  // namespace
 
 void Sorter::Sort(std::span<const double> scores, Order* order) {
-  Sort(scores);
   order->resize(scores.size());
+  if (scores.size() < kRadixFrom) {
+    std::iota(order->begin(), order->end(), 0u);
+    std::ranges::sort(*order, [scores](uint32_t a, uint32_t b) {
+      return scores[a] != scores[b] ? scores[a] > scores[b] : a < b;
+    });
+    return;
+  }
+  SortFalling(
+      scores,
+      [scores](uint32_t i) {
+        return Entry{scores[i], i};
+      },
+      &entries_, &entry_buffer_);
   for (size_t r = 0; r < scores.size(); ++r) (*order)[r] = entries_[r].item;
 }
 
 void Sorter::SortValues(std::span<const double> scores,
                         std::vector<double>* values) {
-  Sort(scores);
-  values->resize(scores.size());
-  for (size_t r = 0; r < scores.size(); ++r) {
-    (*values)[r] = scores[entries_[r].item];
+  if (scores.size() < kRadixFrom) {
+    values->assign(scores.begin(), scores.end());
+    std::ranges::sort(*values, std::greater<>());
+    return;
   }
+  SortFalling(
+      scores, [scores](uint32_t i) { return scores[i]; }, values,
+      &value_buffer_);
 }
 
 Order OrderOf(std::span<const double> scores) {

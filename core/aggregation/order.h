@@ -12,8 +12,8 @@ namespace sortition {
 // item by rank, best first.
 using Order = std::vector<uint32_t>;
 
-// Sorts; reusable, no allocation when warm. O(n) from some thousand items on:
-// by radix, the bits of a double being in its order.
+// Sorts; reusable, no allocation when warm. O(n) from some thousand items on,
+// whose buckets are sorted by radix one by one, in the cache.
 class Sorter {
  public:
   // σ_x: by falling score, ties by item. Requires scores without NaN.
@@ -23,14 +23,13 @@ class Sorter {
 
  private:
   struct Entry {
-    uint64_t key;  // Rises where the score falls.
+    double score;
     uint32_t item;
   };
-  void Sort(std::span<const double> scores);
-  void SortByRadix();
 
   std::vector<Entry> entries_;
-  std::vector<Entry> buffer_;
+  std::vector<Entry> entry_buffer_;
+  std::vector<double> value_buffer_;
 };
 
 Order OrderOf(std::span<const double> scores);

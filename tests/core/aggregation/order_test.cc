@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numeric>
 #include <random>
 
@@ -24,24 +25,61 @@ std::vector<double> AwkwardScores(std::mt19937_64* random, size_t n) {
   return scores;
 }
 
-TEST(SorterTest, SortsByFallingScoreAndItem) {
-  std::mt19937_64 random(1);
+void ExpectSorts(const std::vector<double>& scores) {
+  Order expected(scores.size());
+  std::iota(expected.begin(), expected.end(), 0);
+  std::stable_sort(
+      expected.begin(), expected.end(),
+      [&](uint32_t a, uint32_t b) { return scores[a] > scores[b]; });
   Sorter sorter;
   Order order;
   std::vector<double> values;
-  for (const size_t n : {0, 1, 2, 100, 2047, 2048, 2049, 50000}) {
-    const std::vector<double> scores = AwkwardScores(&random, n);
-    Order expected(n);
-    std::iota(expected.begin(), expected.end(), 0);
-    std::stable_sort(
-        expected.begin(), expected.end(),
-        [&](uint32_t a, uint32_t b) { return scores[a] > scores[b]; });
+  for (int use = 0; use < 2; ++use) {  // Warm, too.
     sorter.Sort(scores, &order);
-    EXPECT_EQ(order, expected);
+    ASSERT_EQ(order, expected);
     sorter.SortValues(scores, &values);
-    for (size_t r = 0; r < n; ++r) EXPECT_EQ(values[r], scores[order[r]]);
-    EXPECT_EQ(OrderOf(scores), expected);
+    ASSERT_EQ(values.size(), scores.size());
+    for (size_t r = 0; r < scores.size(); ++r) {
+      ASSERT_EQ(values[r], scores[order[r]]);
+    }
   }
+}
+
+TEST(SorterTest, SortsByFallingScoreAndItem) {
+  std::mt19937_64 random(1);
+  for (const size_t n : {0, 1, 2, 100, 2047, 2048, 2049, 50000}) {
+    ExpectSorts(AwkwardScores(&random, n));
+  }
+}
+
+// Many parts of about the same size, with ties across and within them.
+TEST(SorterTest, SortsScoresThatFillTheirRange) {
+  std::mt19937_64 random(2);
+  std::uniform_real_distribution<double> uniform(-3, 5);
+  std::vector<double> scores(100000);
+  for (double& score : scores) score = uniform(random);
+  for (size_t i = 0; i < scores.size(); i += 7) scores[i] = scores[i / 2];
+  ExpectSorts(scores);
+}
+
+TEST(SorterTest, SortsScoresWithoutARange) {
+  std::vector<double> scores(20000, 0.5);
+  ExpectSorts(scores);
+  std::vector<double> one_differs(3000, 0.5);
+  one_differs[17] = 0.75;
+  ExpectSorts(one_differs);
+  for (size_t i = 0; i < scores.size(); ++i) {
+    scores[i] = 5e-324 * static_cast<double>(i % 3);
+  }
+  ExpectSorts(scores);
+  const double most = std::numeric_limits<double>::max();
+  for (size_t i = 0; i < scores.size(); ++i) {
+    scores[i] = i % 3 == 0 ? -most : i % 3 == 1 ? most : 1.0;
+  }
+  ExpectSorts(scores);
+  scores[5] = HUGE_VAL;
+  scores[6] = -HUGE_VAL;
+  ExpectSorts(scores);
 }
 
 TEST(OrderTest, RanksAreTheInverse) {
