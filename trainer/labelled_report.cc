@@ -49,6 +49,16 @@ void AppendPoints(const LabelledReport& report, std::string* text) {
   }
 }
 
+void AppendWeights(const LabelledReport& report, std::string* text) {
+  if (report.standard_errors_size() == 0) return;
+  absl::StrAppendFormat(text, "\n  %10s %12s %14s\n", "feature", "weight",
+                        "standard error");
+  for (int j = 0; j < report.standard_errors_size(); ++j) {
+    absl::StrAppendFormat(text, "  %10d %12.5g %14.2g\n", j + 1,
+                          report.weights(j), report.standard_errors(j));
+  }
+}
+
 // Share of what going by score gains over chance.
 std::string KeptOf(const LabelledReport& report, double measure) {
   const double gain = report.measure_by_score() - report.measure_by_chance();
@@ -143,6 +153,7 @@ std::string FormatLabelledReport(const TrainReport& report) {
     absl::StrAppendFormat(&text, "  Threshold of relevance: score %.6g\n",
                           labelled.threshold());
   }
+  AppendWeights(labelled, &text);
   AppendTemperatures(labelled, &text);
   AppendGate(labelled, &text);
   AppendQuality(labelled, &text);

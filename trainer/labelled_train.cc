@@ -189,6 +189,12 @@ absl::StatusOr<LabelledResult> Learn(const Run& run, LabelledReport* report) {
     Describe(result.points[p], clock.seconds(p), report);
   }
   report->mutable_points(static_cast<int>(result.chosen))->set_chosen(true);
+  if (!result.standard_errors.empty()) {
+    report->mutable_weights()->Add(result.weights.begin(),
+                                   result.weights.end());
+    report->mutable_standard_errors()->Add(result.standard_errors.begin(),
+                                           result.standard_errors.end());
+  }
   return result;
 }
 

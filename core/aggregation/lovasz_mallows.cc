@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <numeric>
+#include <vector>
 
 #include "Eigen/Cholesky"
 #include "absl/strings/str_cat.h"
@@ -56,37 +58,56 @@ Eigen::VectorXd Agreement(const ObservedOrder& observed,
   return agreement;
 }
 
+// The model of scores s = Σ_i θ_i x_i.
+void Build(const ObservedOrder& observed, std::span<const double> increments,
+           const Eigen::VectorXd& theta, BoltzmannOrders* orders) {
+  const Eigen::VectorXd scores = observed.lists.transpose() * theta;
+  const auto n = static_cast<size_t>(scores.size());
+  orders->Build(increments.first(n), {scores.data(), n});
+}
+
+double LogProbability(const ObservedOrder& observed,
+                      std::span<const double> increments,
+                      const Eigen::VectorXd& theta, BoltzmannOrders* orders) {
+  Build(observed, increments, theta, orders);
+  return Agreement(observed, increments).dot(theta) - orders->LogPartition();
+}
+
 // The gradient by s of log Z; its Hessian by central differences of it along
 // each list, which is enough for Newton's method on a concave function.
 class Likelihood {
  public:
   Likelihood(std::span<const ObservedOrder> orders,
-             std::span<const double> increments, double ridge)
-      : orders_(orders), increments_(increments), ridge_(ridge) {}
+             std::span<const double> increments, double ridge,
+             const ParallelFor& parallel_for)
+      : orders_(orders),
+        increments_(increments),
+        ridge_(ridge),
+        parallel_for_(parallel_for) {}
 
-  double Value(const Eigen::VectorXd& theta) {
-    double value = -0.5 * ridge_ * theta.squaredNorm();
-    for (const ObservedOrder& observed : orders_) {
-      Build(observed, theta);
-      value += Agreement(observed, increments_).dot(theta) -
-               boltzmann_.LogPartition();
-    }
-    return value;
+  double Value(const Eigen::VectorXd& theta) const {
+    const Eigen::VectorXd sum =
+        Sum(1, [&](const ObservedOrder& observed, BoltzmannOrders* orders) {
+          return Eigen::VectorXd::Constant(
+              1, LogProbability(observed, increments_, theta, orders));
+        });
+    return sum(0) - 0.5 * ridge_ * theta.squaredNorm();
   }
 
-  Eigen::VectorXd Gradient(const Eigen::VectorXd& theta) {
-    Eigen::VectorXd gradient = -ridge_ * theta;
-    for (const ObservedOrder& observed : orders_) {
-      Build(observed, theta);
-      Eigen::VectorXd expected(observed.lists.cols());
-      boltzmann_.ExpectedRankWeights(
-          {expected.data(), static_cast<size_t>(expected.size())});
-      gradient += Agreement(observed, increments_) - observed.lists * expected;
-    }
-    return gradient;
+  Eigen::VectorXd Gradient(const Eigen::VectorXd& theta) const {
+    return -ridge_ * theta +
+           Sum(theta.size(),
+               [&](const ObservedOrder& observed, BoltzmannOrders* orders) {
+                 Build(observed, increments_, theta, orders);
+                 Eigen::VectorXd expected(observed.lists.cols());
+                 orders->ExpectedRankWeights(
+                     {expected.data(), static_cast<size_t>(expected.size())});
+                 return Eigen::VectorXd(Agreement(observed, increments_) -
+                                        observed.lists * expected);
+               });
   }
 
-  Eigen::MatrixXd Information(const Eigen::VectorXd& theta) {
+  Eigen::MatrixXd Information(const Eigen::VectorXd& theta) const {
     const double step = 1e-5 * std::max(1.0, theta.cwiseAbs().maxCoeff());
     Eigen::MatrixXd information(theta.size(), theta.size());
     for (Eigen::Index i = 0; i < theta.size(); ++i) {
@@ -99,33 +120,58 @@ class Likelihood {
     return 0.5 * (information + information.transpose());
   }
 
+  uint32_t passes() const { return passes_; }
+
  private:
-  void Build(const ObservedOrder& observed, const Eigen::VectorXd& theta) {
-    const Eigen::VectorXd scores = observed.lists.transpose() * theta;
-    const auto n = static_cast<size_t>(scores.size());
-    boltzmann_.Build(increments_.first(n), {scores.data(), n});
+  // Orders that one worker adds up: the bits do not depend on how many workers
+  // there are.
+  static constexpr size_t kBlock = 32;
+
+  using Term = std::function<Eigen::VectorXd(const ObservedOrder& observed,
+                                             BoltzmannOrders* scratch)>;
+  Eigen::VectorXd Sum(Eigen::Index size, const Term& term) const {
+    std::vector<Eigen::VectorXd> sums((orders_.size() + kBlock - 1) / kBlock);
+    ++passes_;
+    parallel_for_(sums.size(), [&](size_t block) {
+      sums[block] = Eigen::VectorXd::Zero(size);
+      BoltzmannOrders scratch;
+      const size_t end = std::min(orders_.size(), (block + 1) * kBlock);
+      for (size_t q = block * kBlock; q < end; ++q) {
+        sums[block] += term(orders_[q], &scratch);
+      }
+    });
+    Eigen::VectorXd sum = Eigen::VectorXd::Zero(size);
+    for (const Eigen::VectorXd& part : sums) sum += part;
+    return sum;
   }
 
   const std::span<const ObservedOrder> orders_;
   const std::span<const double> increments_;
   const double ridge_;
-  BoltzmannOrders boltzmann_;
+  const ParallelFor& parallel_for_;
+  mutable uint32_t passes_ = 0;
 };
+
+absl::Status ValidateModel(std::span<const ObservedOrder> orders,
+                           std::span<const double> increments) {
+  RETURN_IF_ERROR(
+      CardinalityFunction::Create({increments.begin(), increments.end()})
+          .status());
+  return ValidateObserved(orders, increments);
+}
 
 }  // namespace
 
 absl::StatusOr<MallowsFit> FitMallows(std::span<const ObservedOrder> orders,
                                       std::span<const double> increments,
-                                      double ridge) {
-  RETURN_IF_ERROR(
-      CardinalityFunction::Create({increments.begin(), increments.end()})
-          .status());
-  RETURN_IF_ERROR(ValidateObserved(orders, increments));
+                                      double ridge,
+                                      const ParallelFor& parallel_for) {
+  RETURN_IF_ERROR(ValidateModel(orders, increments));
   if (!(ridge >= 0 && ridge < HUGE_VAL)) {
     return absl::InvalidArgumentError(
         absl::StrCat("ridge is ", ridge, ", must be at least 0 and finite"));
   }
-  Likelihood likelihood(orders, increments, ridge);
+  const Likelihood likelihood(orders, increments, ridge, parallel_for);
   MallowsFit fit;
   fit.theta = Eigen::VectorXd::Zero(orders[0].lists.rows());
   fit.uniform_log_likelihood = likelihood.Value(fit.theta);
@@ -151,6 +197,7 @@ absl::StatusOr<MallowsFit> FitMallows(std::span<const ObservedOrder> orders,
     value = next;
     information = likelihood.Information(fit.theta);
   }
+  fit.passes = likelihood.passes();
   fit.log_likelihood = value + 0.5 * ridge * fit.theta.squaredNorm();
   const Eigen::LDLT<Eigen::MatrixXd> solver(information);
   fit.standard_error =
@@ -160,6 +207,19 @@ absl::StatusOr<MallowsFit> FitMallows(std::span<const ObservedOrder> orders,
           .cwiseMax(0)
           .cwiseSqrt();
   return fit;
+}
+
+absl::StatusOr<double> MallowsLogProbability(const ObservedOrder& observed,
+                                             std::span<const double> increments,
+                                             const Eigen::VectorXd& theta) {
+  RETURN_IF_ERROR(ValidateModel(std::span(&observed, 1), increments));
+  if (theta.size() != observed.lists.rows()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("theta has ", theta.size(), " entries, must have ",
+                     observed.lists.rows(), ", one for each list"));
+  }
+  BoltzmannOrders scratch;
+  return LogProbability(observed, increments, theta, &scratch);
 }
 
 // exp of the matrix with the nodes on its diagonal and ones above it has it in

@@ -16,6 +16,7 @@
 #include "absl/status/statusor.h"
 #include "core/aggregation/cluster.h"
 #include "core/aggregation/submodular_function.h"
+#include "core/base/parallel.h"
 
 namespace sortition {
 
@@ -30,6 +31,7 @@ struct MallowsFit {
   Eigen::VectorXd standard_error;     // From the curvature at θ.
   double log_likelihood = 0;          // Of all orders.
   double uniform_log_likelihood = 0;  // At θ = 0.
+  uint32_t passes = 0;                // Over the orders.
   bool converged = false;
 };
 
@@ -39,10 +41,16 @@ struct MallowsFit {
 // with would grow without end. InvalidArgument where there is no order, lists
 // differ in number or length, a score is not finite, an order is none or has
 // more than 16 items, increments do not fall or are too few, or ridge is
-// negative.
-absl::StatusOr<MallowsFit> FitMallows(std::span<const ObservedOrder> orders,
-                                      std::span<const double> increments,
-                                      double ridge);
+// negative. Deterministic, whatever parallel_for is.
+absl::StatusOr<MallowsFit> FitMallows(
+    std::span<const ObservedOrder> orders, std::span<const double> increments,
+    double ridge, const ParallelFor& parallel_for = SerialFor);
+
+// log p(σ | θ, X) of an order. InvalidArgument as above, and where θ has not an
+// entry for each list.
+absl::StatusOr<double> MallowsLogProbability(const ObservedOrder& observed,
+                                             std::span<const double> increments,
+                                             const Eigen::VectorXd& theta);
 
 // An estimate and its standard error; 0: exact up to rounding.
 struct Normaliser {

@@ -232,11 +232,7 @@ absl::StatusOr<std::unique_ptr<LabelledLearner>> MakeCrfLearner(
   FillGrids(&own);
   GridSpec spec;
   spec.options = std::make_shared<CrfOptions>(own);
-  ASSIGN_OR_RETURN(spec.measure, OrderMeasure(shape, 0));
-  for (size_t l = 1; l < spec.measure.gains.size(); ++l) {
-    spec.measure.gains[l] =
-        static_cast<double>(l) / static_cast<double>(shape.max_relevance);
-  }
+  ASSIGN_OR_RETURN(spec.measure, LinearOrderMeasure(shape));
   spec.actions = {ActionKind::kRank, ActionKind::kSelect};
   const bool batch = own.optimiser() == CrfOptions::BATCH;
   spec.most_steps = batch ? own.lbfgs().max_iterations() : own.max_epochs();

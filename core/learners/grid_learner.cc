@@ -94,6 +94,7 @@ absl::StatusOr<LabelledResult> GridLearner::Train(
       result.chosen = p;
       result.weights = std::move(fit.weights);
       result.transitions = std::move(fit.transitions);
+      result.standard_errors = std::move(fit.standard_errors);
     }
   }
   return result;
@@ -123,6 +124,15 @@ absl::StatusOr<LabelMeasure> OrderMeasure(const LabelledShape& shape,
   return LabelMeasure{.kind = LabelMeasure::Kind::kDcg,
                       .k = k,
                       .gains = GradedGains(shape.max_relevance)};
+}
+
+absl::StatusOr<LabelMeasure> LinearOrderMeasure(const LabelledShape& shape) {
+  ASSIGN_OR_RETURN(LabelMeasure measure, OrderMeasure(shape, 0));
+  for (size_t l = 1; l < measure.gains.size(); ++l) {
+    measure.gains[l] =
+        static_cast<double>(l) / static_cast<double>(shape.max_relevance);
+  }
+  return measure;
 }
 
 }  // namespace sortition

@@ -17,8 +17,9 @@ namespace sortition {
 
 // What training a point gave.
 struct GridFit {
-  std::vector<double> weights;           // As LabelledResult.weights.
-  std::vector<double> transitions = {};  // As LabelledResult.transitions.
+  std::vector<double> weights;               // As LabelledResult.weights.
+  std::vector<double> transitions = {};      // As LabelledResult.transitions.
+  std::vector<double> standard_errors = {};  // As those of LabelledResult.
   double objective = 0;
   std::optional<double> dual_bound = {};  // The minimum is not below it.
   uint32_t passes = 0;                    // Over the training queries.
@@ -98,5 +99,9 @@ class GridLearner : public LabelledLearner {
 // max_relevance is above 31.
 absl::StatusOr<LabelMeasure> OrderMeasure(const LabelledShape& shape,
                                           uint32_t k = 10);
+
+// The same of all ranks and of gains that grow with the relevance, l /
+// max_relevance.
+absl::StatusOr<LabelMeasure> LinearOrderMeasure(const LabelledShape& shape);
 
 }  // namespace sortition

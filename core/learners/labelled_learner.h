@@ -55,6 +55,7 @@ struct LabelledResult {
   // Of the chosen point, as Model.weights; a constant feature's is the last.
   std::vector<double> weights;
   std::vector<double> transitions = {};  // Of a label_chain, q × q by rows.
+  std::vector<double> standard_errors = {};  // Of the weights; empty: unknown.
   std::vector<LabelledPoint> points;
   size_t chosen = 0;
 };

@@ -3,6 +3,7 @@
 #include "core/learners/chain_learner.h"
 #include "core/learners/crf.h"
 #include "core/learners/hinge_learner.h"
+#include "core/learners/mallows.h"
 #include "core/learners/mpg.h"
 #include "core/learners/multiclass_learner.h"
 #include "core/learners/order_learners.h"
@@ -20,6 +21,9 @@ std::vector<LearnerInfo> ListLearners() {
        "random field over orders, drawn as it was trained: orders that are "
        "nearly as good are nearly as likely",
        &MakeCrfLearner},
+      {"mallows", "MallowsOptions", "labelled queries",
+       "how much each score list is worth, from orders that were seen",
+       &MakeMallowsLearner},
       {"ranksvm", "RankSvmOptions", "labelled queries",
        "hinge of all pairs: a strong order to begin with, quick",
        &MakeRankSvmLearner},

@@ -34,6 +34,7 @@ std::vector<std::string> LabelledLearners() {
 // What the learner is for.
 LabelledQueries DataFor(const std::string& learner, uint64_t seed) {
   if (learner == "multiclass") return PlantedClasses(150, 0.05, seed);
+  if (learner == "mallows") return PlantedOrders(150, seed);
   if (learner == "chain") return PlantedSequences(150, seed);
   return Planted(150, 0.05, seed);
 }

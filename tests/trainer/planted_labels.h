@@ -82,6 +82,28 @@ inline LabelledQueries PlantedClasses(int num_queries, double noise,
   return data;
 }
 
+// Whole orders of up to 8 items by their true scores, some neighbours the
+// other way round.
+inline LabelledQueries PlantedOrders(int num_queries, uint64_t seed) {
+  LabelledQueries data = Planted(num_queries, 0, seed);
+  RandomSequence random(SeedKey(seed + 3'000'000));
+  for (LabelledQuery& query : data.queries) {
+    const size_t n = std::min<size_t>(8, query.relevances.size());
+    query.features.resize(n * kPlantedFeatures);
+    query.relevances.assign(n, 0);
+    std::vector<double> scores;
+    for (size_t i = 0; i < n; ++i) {
+      scores.push_back(TrueScore(&query.features[i * kPlantedFeatures]) +
+                       0.2 * random.Normal());
+    }
+    for (size_t i = 0; i < n; ++i) {
+      for (const double score : scores)
+        query.relevances[i] += score < scores[i];
+    }
+  }
+  return data;
+}
+
 // Sequences of three labels that mostly stay as they are; the feature of the
 // label is larger by 1 than the others, which are noise.
 inline LabelledQueries PlantedSequences(int num_queries, uint64_t seed) {

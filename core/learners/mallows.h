@@ -1,0 +1,19 @@
+#pragma once
+// Lovász-Mallows models in the frame of labelled learners (grid_learner.h):
+//   p(σ | θ, X) ∝ exp(-Σ_i θ_i d(x_i‖σ))  (seed 002, eq. 21 and 26),
+// x_i the i-th feature of a query's candidates as a list of scores, σ the order
+// by falling relevance; θ of largest likelihood (lovasz_mallows.h), λ by the
+// likelihood of the validation queries' orders. Published as boltzmann_ranking
+// with the weights θ, which draws from this very model. `options` is a
+// MallowsOptions.
+//
+// Candidates of equal relevance have no order: InvalidArgument where the
+// divergence would tell their ranks apart. Queries have at most 16 candidates.
+#include "core/learners/labelled_learner.h"
+
+namespace sortition {
+
+absl::StatusOr<std::unique_ptr<LabelledLearner>> MakeMallowsLearner(
+    const google::protobuf::Message& options, const LabelledShape& shape);
+
+}  // namespace sortition
