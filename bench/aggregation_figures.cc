@@ -23,7 +23,8 @@ namespace {
 std::string Head(const std::string& path, int columns, int rows) {
   return absl::StrFormat(
       "set terminal svg size %d,%d dynamic background 'white'\n"
-      "set output '%s'\nset xtics 0.5\nset ytics 0.5\nset multiplot layout "
+      "set output '%s'\nset xtics 0.5\nset ytics 0.5\nset ztics 0.5\nset "
+      "multiplot layout "
       "%d,%d\nunset key\n",
       360 * columns, 340 * rows, path, rows, columns);
 }
@@ -78,7 +79,7 @@ Order Identity(size_t n) {
 
 // d(x‖σ) of |S| |V∖S|, and Kendall's tau of σ_x, from σ = 1, 2, ..
 absl::Status DrawFigure1(const std::string& path) {
-  std::string script = Head(path, 2, 2);
+  std::string script = Head(path, 3, 2);
   const std::array<std::pair<const char*, Field>, 2> fields = {
       {{"d(x||s)",
         [](const std::vector<double>& x) {
@@ -91,13 +92,16 @@ absl::Status DrawFigure1(const std::string& path) {
         }}}};
   const ScoreMatrix points = RandomPoints(1500, 3);
   for (const auto& [title, field] : fields) {
-    absl::StrAppend(
-        &script, "set title '", title,
-        ", two items'\nset pm3d\nsplot '-' with pm3d\n", Grid(0, field),
-        "unset pm3d\nset title '", title,
-        ", three items'\nsplot '-' with points pt 7 ps 0.4 lc "
-        "palette\n",
-        Cloud(points, [&](Eigen::Index i) { return field(RowOf(points, i)); }));
+    absl::StrAppend(&script, "set view 60,30\nunset ztics\nset title '", title,
+                    ", two items'\nset pm3d\nsplot '-' with pm3d\n",
+                    Grid(0, field), "unset pm3d\nset ztics 0.5\n");
+    for (const char* view : {"60,30", "60,120"}) {  // Tilt and turn.
+      absl::StrAppend(
+          &script, "set view ", view, "\nset title '", title,
+          ", three items'\nsplot '-' with points pt 7 ps 0.4 lc palette\n",
+          Cloud(points,
+                [&](Eigen::Index i) { return field(RowOf(points, i)); }));
+    }
   }
   return RunGnuplot(script, path);
 }
