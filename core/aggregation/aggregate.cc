@@ -72,19 +72,6 @@ std::vector<double> RankMean(const ScoreLists& lists,
   return mean;
 }
 
-// Σ_{i<j} |x_i - x_j| over the number of pairs, from x in falling order.
-double MeanDifference(std::span<const double> x,
-                      std::span<const uint32_t> order) {
-  const auto n = static_cast<double>(order.size());
-  double sum = 0;
-  // Each gap separates the r + 1 items above it from those below.
-  for (size_t r = 0; r + 1 < order.size(); ++r) {
-    const auto above = static_cast<double>(r + 1);
-    sum += (x[order[r]] - x[order[r + 1]]) * above * (n - above);
-  }
-  return sum / (n * (n - 1) / 2);
-}
-
 // leads(r, s): by how much source s puts the item at rank r above the next.
 Eigen::MatrixXd Leads(const ScoreLists& lists, ScoreScale scale,
                       std::span<const uint32_t> order, size_t pairs) {
@@ -132,6 +119,18 @@ PairConfidence Interval(Eigen::VectorXd samples, double confidence) {
 }
 
 }  // namespace
+
+double MeanDifference(std::span<const double> x,
+                      std::span<const uint32_t> order) {
+  const auto n = static_cast<double>(order.size());
+  double sum = 0;
+  // Each gap separates the r + 1 items above it from those below.
+  for (size_t r = 0; r + 1 < order.size(); ++r) {
+    const auto above = static_cast<double>(r + 1);
+    sum += (x[order[r]] - x[order[r + 1]]) * above * (n - above);
+  }
+  return sum / (n * (n - 1) / 2);
+}
 
 absl::Status ValidateScoreLists(const ScoreLists& lists) {
   const size_t n = lists.num_items;

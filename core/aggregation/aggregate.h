@@ -50,6 +50,11 @@ struct Aggregation {
 Aggregation Aggregate(const ScoreLists& lists, ScoreScale scale,
                       const ParallelFor& parallel_for);
 
+// Mean of |x_i - x_j| over the pairs of items; `order` has x falling. Requires
+// at least 2 items.
+double MeanDifference(std::span<const double> x,
+                      std::span<const uint32_t> order);
+
 // Of each source, scaled, from `order`: by f of as many items. Sorts every
 // source.
 std::vector<double> SourceDivergences(const ScoreLists& lists, ScoreScale scale,

@@ -1,0 +1,84 @@
+#include "core/aggregation/block_function.h"
+
+#include <algorithm>
+#include <numeric>
+#include <utility>
+
+namespace sortition {
+namespace {
+
+using Blocks = std::vector<std::shared_ptr<const CardinalityFunction>>;
+
+std::vector<size_t> Begins(const Blocks& blocks) {
+  std::vector<size_t> begins = {0};
+  for (const auto& block : blocks) {
+    begins.push_back(begins.back() + block->num_items());
+  }
+  return begins;
+}
+
+}  // namespace
+
+BlockFunction::BlockFunction(Blocks blocks)
+    : SubmodularFunction(Begins(blocks).back()),
+      blocks_(std::move(blocks)),
+      begins_(Begins(blocks_)),
+      block_of_(num_items()) {
+  for (uint32_t b = 0; b < blocks_.size(); ++b) {
+    std::fill(block_of_.begin() + begins_[b],
+              block_of_.begin() + begins_[b + 1], b);
+  }
+}
+
+double BlockFunction::Value(std::span<const uint8_t> in_set) const {
+  double value = 0;
+  for (size_t b = 0; b < blocks_.size(); ++b) {
+    value += blocks_[b]->Value(
+        in_set.subspan(begins_[b], begins_[b + 1] - begins_[b]));
+  }
+  return value;
+}
+
+void BlockFunction::ExtremeSubgradient(std::span<const uint32_t> order,
+                                       std::span<double> h) const {
+  std::vector<uint32_t> ranks(blocks_.size());
+  for (const uint32_t item : order) {
+    const uint32_t block = block_of_[item];
+    h[item] = blocks_[block]->increments()[ranks[block]++];
+  }
+}
+
+Order BlockFunction::SplitOrder(std::span<const uint32_t> order) const {
+  Order split(order.size());
+  std::vector<uint32_t> ranks(blocks_.size());
+  for (const uint32_t item : order) {
+    const uint32_t block = block_of_[item];
+    split[begins_[block] + ranks[block]++] =
+        static_cast<uint32_t>(item - begins_[block]);
+  }
+  return split;
+}
+
+std::vector<double> BlockFunction::BlockDivergences(
+    std::span<const double> x, std::span<const uint32_t> order) const {
+  const Order split = SplitOrder(order);
+  std::vector<double> divergences(blocks_.size());
+  std::vector<double> falling;
+  Sorter sorter;
+  for (size_t b = 0; b < blocks_.size(); ++b) {
+    const size_t size = begins_[b + 1] - begins_[b];
+    const auto scores = x.subspan(begins_[b], size);
+    sorter.SortValues(scores, &falling);
+    divergences[b] = blocks_[b]->DivergenceOfSorted(
+        falling, scores, std::span(split).subspan(begins_[b], size));
+  }
+  return divergences;
+}
+
+double BlockFunction::Divergence(std::span<const double> x,
+                                 std::span<const uint32_t> order) const {
+  const std::vector<double> divergences = BlockDivergences(x, order);
+  return std::accumulate(divergences.begin(), divergences.end(), 0.0);
+}
+
+}  // namespace sortition
