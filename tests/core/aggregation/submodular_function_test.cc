@@ -3,78 +3,18 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
-#include <random>
 
 #include "core/metrics/pair_metrics.h"
-#include "core/metrics/ranking_metrics.h"
 #include "gtest/gtest.h"
+#include "tests/core/aggregation/random_functions.h"
 #include "tests/testing/status_matchers.h"
 
 namespace sortition {
 namespace {
 
 using ::testing::HasSubstr;
-using Function = std::unique_ptr<SubmodularFunction>;
 
-class SubmodularFunctionTest : public ::testing::Test {
- protected:
-  int Below(int bound) { return static_cast<int>(random_() % bound); }
-
-  // One in three has many ties.
-  std::vector<double> Scores(size_t n) {
-    std::uniform_real_distribution<double> uniform(0, 1);
-    const bool ties = Below(3) == 0;
-    std::vector<double> x(n);
-    for (double& score : x) score = ties ? Below(3) / 2.0 : uniform(random_);
-    return x;
-  }
-
-  Order RandomOrder(size_t n) {
-    Order order(n);
-    std::iota(order.begin(), order.end(), 0);
-    std::shuffle(order.begin(), order.end(), random_);
-    return order;
-  }
-
-  Function RandomCardinality(size_t n) {
-    std::normal_distribution<double> normal;
-    std::vector<double> increments(n);
-    for (double& increment : increments) increment = normal(random_);
-    std::sort(increments.begin(), increments.end(), std::greater<>());
-    return CardinalityFunction::Create(increments).value();
-  }
-
-  Function RandomCut(size_t n) {
-    std::vector<CutFunction::Edge> edges;
-    for (uint32_t i = 0; i < n; ++i) {
-      for (uint32_t j = 0; j < n; ++j) {
-        if (i != j && Below(2) == 0) edges.push_back({i, j, 0.5 * Below(4)});
-      }
-    }
-    return CutFunction::Create(n, edges).value();
-  }
-
-  Function RandomFunction(size_t n) {
-    switch (Below(7)) {
-      case 0:
-        return CardinalityFunction::AllPairs(n);
-      case 1:
-        return CardinalityFunction::Top(n, 1 + Below(static_cast<int>(n)));
-      case 2:
-        return CardinalityFunction::Dcg(n, Below(static_cast<int>(n)));
-      case 3:
-        return CardinalityFunction::Ends(n);
-      case 4:
-        return CutFunction::Chain(n);
-      case 5:
-        return RandomCardinality(n);
-      default:
-        return RandomCut(n);
-    }
-  }
-
-  std::mt19937_64 random_{7};
-};
+class SubmodularFunctionTest : public RandomFunctionsTest {};
 
 // Indicators of the sets of n items, by bits.
 std::vector<uint8_t> SetOf(uint32_t bits, size_t n) {
@@ -84,9 +24,9 @@ std::vector<uint8_t> SetOf(uint32_t bits, size_t n) {
 }
 
 TEST_F(SubmodularFunctionTest, AreSubmodularAndAgreeWithTheirExtension) {
-  for (int repeat = 0; repeat < 200; ++repeat) {
+  for (int repeat = 0; repeat < kKinds * 100; ++repeat) {
     const size_t n = 1 + Below(5);
-    const Function f = RandomFunction(n);
+    const Function f = RandomFunction(n, repeat % kKinds);
     const uint32_t sets = 1u << n;
     EXPECT_EQ(f->Value(SetOf(0, n)), 0);
     for (uint32_t s = 0; s < sets; ++s) {
@@ -103,9 +43,9 @@ TEST_F(SubmodularFunctionTest, AreSubmodularAndAgreeWithTheirExtension) {
 }
 
 TEST_F(SubmodularFunctionTest, ExtremeSubgradientsAreWhatEachItemAdds) {
-  for (int repeat = 0; repeat < 1000; ++repeat) {
+  for (int repeat = 0; repeat < kKinds * kRepeats; ++repeat) {
     const size_t n = 1 + Below(8);
-    const Function f = RandomFunction(n);
+    const Function f = RandomFunction(n, repeat % kKinds);
     const Order order = RandomOrder(n);
     std::vector<double> h(n, 99);
     f->ExtremeSubgradient(order, h);
@@ -120,9 +60,9 @@ TEST_F(SubmodularFunctionTest, ExtremeSubgradientsAreWhatEachItemAdds) {
 }
 
 TEST_F(SubmodularFunctionTest, ClosedFormsEqualTheDefinition) {
-  for (int repeat = 0; repeat < 10000; ++repeat) {
+  for (int repeat = 0; repeat < kKinds * kRepeats; ++repeat) {
     const size_t n = 1 + Below(8);
-    const Function f = RandomFunction(n);
+    const Function f = RandomFunction(n, repeat % kKinds);
     const std::vector<double> x = Scores(n);
     const Order order = RandomOrder(n);
     const double divergence = f->Divergence(x, order);
@@ -133,9 +73,9 @@ TEST_F(SubmodularFunctionTest, ClosedFormsEqualTheDefinition) {
 }
 
 TEST_F(SubmodularFunctionTest, DivergencesAreConvexInTheScores) {
-  for (int repeat = 0; repeat < 10000; ++repeat) {
+  for (int repeat = 0; repeat < kKinds * kRepeats; ++repeat) {
     const size_t n = 2 + Below(6);
-    const Function f = RandomFunction(n);
+    const Function f = RandomFunction(n, repeat % kKinds);
     const std::vector<double> x = Scores(n);
     const std::vector<double> y = Scores(n);
     const Order order = RandomOrder(n);
@@ -150,7 +90,7 @@ TEST_F(SubmodularFunctionTest, DivergencesAreConvexInTheScores) {
 
 // Lemma 2.5: increments that all differ tell every order apart.
 TEST_F(SubmodularFunctionTest, IsZeroOnlyForTheOrderOfTheScores) {
-  for (int repeat = 0; repeat < 2000; ++repeat) {
+  for (int repeat = 0; repeat < kRepeats; ++repeat) {
     const size_t n = 2 + Below(5);
     const std::vector<double> x = Scores(n);
     const Order order = RandomOrder(n);
@@ -168,7 +108,7 @@ TEST_F(SubmodularFunctionTest, IsZeroOnlyForTheOrderOfTheScores) {
 
 // Corollary 3.1.1.
 TEST_F(SubmodularFunctionTest, NamesOfItemsDoNotMatterToCardinality) {
-  for (int repeat = 0; repeat < 10000; ++repeat) {
+  for (int repeat = 0; repeat < kRepeats; ++repeat) {
     const size_t n = 1 + Below(8);
     const Function f = RandomCardinality(n);
     const std::vector<double> x = Scores(n);
@@ -184,7 +124,7 @@ TEST_F(SubmodularFunctionTest, NamesOfItemsDoNotMatterToCardinality) {
 }
 
 TEST_F(SubmodularFunctionTest, IsLinearInTheFunction) {
-  for (int repeat = 0; repeat < 10000; ++repeat) {
+  for (int repeat = 0; repeat < kRepeats; ++repeat) {
     const size_t n = 1 + Below(8);
     const Function one = RandomCardinality(n);
     const Function two = RandomCardinality(n);
@@ -210,9 +150,9 @@ TEST_F(SubmodularFunctionTest, IsLinearInTheFunction) {
 // Theorem 3.2 and what follows it: scores that are nearly equal are near to
 // every order.
 TEST_F(SubmodularFunctionTest, IsBoundedByTheSpreadOfTheScores) {
-  for (int repeat = 0; repeat < 10000; ++repeat) {
+  for (int repeat = 0; repeat < kKinds * kRepeats; ++repeat) {
     const size_t n = 2 + Below(6);
-    const Function f = RandomFunction(n);
+    const Function f = RandomFunction(n, repeat % kKinds);
     const std::vector<double> x = Scores(n);
     const Order order = RandomOrder(n);
     const auto [low, high] = std::minmax_element(x.begin(), x.end());
@@ -236,9 +176,9 @@ TEST_F(SubmodularFunctionTest, IsBoundedByTheSpreadOfTheScores) {
 // Lemma 3.1: two neighbours that change places cost their difference times what
 // the function tells them apart by.
 TEST_F(SubmodularFunctionTest, CostsOfNeighboursThatChangePlaces) {
-  for (int repeat = 0; repeat < 10000; ++repeat) {
+  for (int repeat = 0; repeat < kKinds * kRepeats; ++repeat) {
     const size_t n = 2 + Below(6);
-    const Function f = RandomFunction(n);
+    const Function f = RandomFunction(n, repeat % kKinds);
     std::vector<double> x = Scores(n);
     const Order own = OrderOf(x);
     const size_t k = Below(static_cast<int>(n) - 1);
@@ -258,117 +198,6 @@ TEST_F(SubmodularFunctionTest, CostsOfNeighboursThatChangePlaces) {
                 (x[own[k]] - x[own[k + 1]]) * (gain_first - gain_second),
                 1e-12);
   }
-}
-
-// Eq. 14 and table 1 as printed count each inverted pair once.
-TEST_F(SubmodularFunctionTest, PrintedCutDivergencesAreHalf) {
-  for (int repeat = 0; repeat < 1000; ++repeat) {
-    const size_t n = 2 + Below(6);
-    const std::vector<double> x = Scores(n);
-    const Order order = RandomOrder(n);
-    double all_pairs = 0;
-    double chain = 0;
-    for (size_t r = 0; r < n; ++r) {
-      for (size_t s = r + 1; s < n; ++s) {
-        const double inverted = std::max(0.0, x[order[s]] - x[order[r]]);
-        all_pairs += inverted;
-        const auto gap =
-            static_cast<int>(order[s]) - static_cast<int>(order[r]);
-        if (std::abs(gap) == 1) chain += inverted;
-      }
-    }
-    EXPECT_NEAR(CardinalityFunction::AllPairs(n)->Divergence(x, order),
-                2 * all_pairs, 1e-12);
-    EXPECT_NEAR(CutFunction::Chain(n)->Divergence(x, order), 2 * chain, 1e-12);
-  }
-}
-
-// Row 7 of table 1 is 0 for a reversed order, which the definition is not.
-TEST_F(SubmodularFunctionTest, PrintedRowSevenIsNotTheDivergence) {
-  const std::vector<double> x = {3, 2, 1};
-  const Order reversed = {2, 1, 0};
-  EXPECT_EQ(CardinalityFunction::Ends(3)->Divergence(x, reversed), 4);
-}
-
-TEST_F(SubmodularFunctionTest, TopCountsWhatTheFirstLack) {
-  const std::vector<double> x = {0.1, 0.9, 0.5, 0.4};
-  EXPECT_NEAR(CardinalityFunction::Top(4, 2)->Divergence(x, Order{3, 1, 0, 2}),
-              0.1, 1e-15);
-  EXPECT_NEAR(CardinalityFunction::Top(4, 1)->Divergence(x, Order{3, 1, 0, 2}),
-              0.5, 1e-15);
-  EXPECT_EQ(CardinalityFunction::Top(4, 9)->Divergence(x, Order{0, 1, 2, 3}),
-            0);
-  ASSERT_OK_AND_ASSIGN(const Order order,
-                       CompleteOrder(std::vector<uint32_t>{3, 1}, 4));
-  EXPECT_EQ(order, (Order{3, 1, 0, 2}));
-}
-
-TEST_F(SubmodularFunctionTest, DcgIsTheLossInDcg) {
-  for (int repeat = 0; repeat < 1000; ++repeat) {
-    const size_t n = 1 + Below(8);
-    const uint32_t cutoff = Below(static_cast<int>(n) + 1);
-    std::vector<int> relevances(n);
-    std::vector<double> gains(n);
-    for (size_t i = 0; i < n; ++i) {
-      relevances[i] = Below(4);
-      gains[i] = std::exp2(relevances[i]) - 1;
-    }
-    const Order order = RandomOrder(n);
-    std::vector<int> ranked(n);
-    for (size_t r = 0; r < n; ++r) ranked[r] = relevances[order[r]];
-    std::vector<int> ideal = relevances;
-    std::sort(ideal.begin(), ideal.end(), std::greater<>());
-    const double loss =
-        CardinalityFunction::Dcg(n, cutoff)->Divergence(gains, order);
-    EXPECT_NEAR(loss, Dcg(ideal, cutoff) - Dcg(ranked, cutoff), 1e-12);
-    if (Dcg(ideal, cutoff) > 0) {
-      EXPECT_NEAR(1 - loss / Dcg(ideal, cutoff),
-                  Ndcg(ranked, relevances, cutoff), 1e-12);
-    }
-  }
-}
-
-TEST_F(SubmodularFunctionTest, AllPairsGivesTheAreaUnderTheCurve) {
-  for (int repeat = 0; repeat < 1000; ++repeat) {
-    const size_t n = 2 + Below(7);
-    std::vector<double> x(n);
-    for (double& good : x) good = Below(2);
-    const double goods = std::accumulate(x.begin(), x.end(), 0.0);
-    if (goods == 0 || goods == static_cast<double>(n)) continue;
-    const Order order = RandomOrder(n);
-    std::vector<uint8_t> ranked(n);
-    for (size_t r = 0; r < n; ++r) ranked[r] = x[order[r]] > 0 ? 1 : 0;
-    const double pairs = goods * (static_cast<double>(n) - goods);
-    EXPECT_NEAR(
-        CardinalityFunction::AllPairs(n)->Divergence(x, order) / (2 * pairs),
-        1 - AreaUnderRoc(ranked), 1e-12);
-  }
-}
-
-// The paper's example: 1 > 2, 3 > 2 of {1, 2, 3, 4}.
-TEST_F(SubmodularFunctionTest, PartialOrdersCountTheirPairsOnly) {
-  const std::vector<CutFunction::Edge> better = {{0, 1, 1}, {2, 1, 1}};
-  const std::vector<double> x = {0.2, 0.7, 0.6, 0.9};
-  EXPECT_NEAR(PartialOrderDivergence(x, better), 0.5 + 0.1, 1e-15);
-  const auto cut = CutFunction::Create(4, better).value();
-  for (const Order& obeys : {Order{0, 2, 1, 3}, Order{3, 2, 0, 1}}) {
-    EXPECT_NEAR(cut->Divergence(x, obeys), 0.6, 1e-15);
-  }
-}
-
-TEST_F(SubmodularFunctionTest, SignsTellOrdersApart) {
-  const auto f = CardinalityFunction::Create({2, 1}).value();
-  const std::vector<double> x = {2, 1};
-  // |y| = (1, 2) falls as 1, 0.
-  const SignedOrder negative = {{1, 0}, {-1, -1}};
-  ASSERT_OK_AND_ASSIGN(const double far, ExtendedDivergence(*f, x, negative));
-  EXPECT_NEAR(far, 5 + 4, 1e-15);  // f̂ = 2·2 + 1, <x, s h> = -2·1 - 1·2.
-  ASSERT_OK_AND_ASSIGN(const double near,
-                       ExtendedDivergence(*f, x, {{0, 1}, {1, 1}}));
-  EXPECT_EQ(near, 0);
-  EXPECT_THAT(ExtendedDivergence(*CardinalityFunction::Ends(2), x, negative),
-              StatusIs(absl::StatusCode::kInvalidArgument,
-                       HasSubstr("must be monotone")));
 }
 
 TEST_F(SubmodularFunctionTest, RefusesWhatIsNoSubmodularFunction) {
