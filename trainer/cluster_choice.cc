@@ -130,16 +130,14 @@ class Chooser {
     for (Index c = 0; c < k; ++c) {
       f_.ExtremeSubgradient(clustering.orders[c],
                             {h.data(), static_cast<size_t>(h.size())});
-      divergences.col(c) = extensions_ - vectors_ * h.transpose();
-      divergences.col(c) =
-          (divergences.col(c).array() > kRounding * reversed_.array())
-              .select(divergences.col(c), 0);
+      for (Index i = 0; i < vectors_.rows(); ++i) {
+        divergences(i, c) = Divergence(i, h);
+      }
     }
     return {std::move(clustering), std::move(divergences), reversed_};
   }
 
-  ClusterReport::Trial MakeTrial(const Grouping& grouping,
-                                 double of_one) const {
+  ClusterReport::Trial MakeTrial(const Grouping& grouping, double of_one) {
     const Clustering& clustering = grouping.clustering;
     ClusterReport::Trial trial;
     trial.set_clusters(static_cast<uint32_t>(clustering.sizes.size()));
@@ -147,7 +145,17 @@ class Chooser {
     if (of_one > 0) trial.set_share(clustering.objective / of_one);
     trial.set_iterations(clustering.iterations);
     trial.set_converged(clustering.converged);
-    if (trial.clusters() == 1) return trial;
+    if (trial.clusters() > 1) {
+      trial.set_silhouette(
+          MeanSilhouette(SilhouetteCosts(grouping), clustering.cluster));
+    }
+    return trial;
+  }
+
+  // Of each vector in each group; in its own, of that without it. Else a group
+  // of few long vectors, whose mean is half of each, would seem near to them.
+  Eigen::MatrixXd SilhouetteCosts(const Grouping& grouping) {
+    const Clustering& clustering = grouping.clustering;
     Eigen::MatrixXd costs = grouping.divergences;
     for (Index c = 0; options_.euclidean() > 0 && c < costs.cols(); ++c) {
       costs.col(c) +=
@@ -155,8 +163,28 @@ class Chooser {
                                      .rowwise()
                                      .squaredNorm();
     }
-    trial.set_silhouette(MeanSilhouette(costs, clustering.cluster));
-    return trial;
+    Order order;
+    Eigen::RowVectorXd h(vectors_.cols());
+    for (Index i = 0; i < costs.rows(); ++i) {
+      const uint32_t own = clustering.cluster[i];
+      const double size = clustering.sizes[own];
+      if (size < 2) continue;
+      const Eigen::RowVectorXd mean =
+          (size * clustering.means.row(own) - vectors_.row(i)) / (size - 1);
+      const auto n = static_cast<size_t>(mean.size());
+      sorter_.Sort(std::span(mean.data(), n), &order);
+      f_.ExtremeSubgradient(order, {h.data(), n});
+      costs(i, own) =
+          Divergence(i, h) +
+          options_.euclidean() * (vectors_.row(i) - mean).squaredNorm();
+    }
+    return costs;
+  }
+
+  // From the order whose subgradient is `h`.
+  double Divergence(Index i, const Eigen::RowVectorXd& h) const {
+    const double divergence = extensions_(i) - h.dot(vectors_.row(i));
+    return divergence > kRounding * reversed_(i) ? divergence : 0;
   }
 
   const ScoreMatrix& vectors_;

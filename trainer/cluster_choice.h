@@ -25,16 +25,16 @@ struct GroupingChoice {
   std::vector<config::v1::ClusterReport::Trial> trials;  // By rising clusters.
 };
 
-// Mean over the vectors of (b - a) / max(a, b), a the cost in its own group, b
-// the least in another: the simplified silhouette [VendraminCampelloHruschka10]
-// of [Rousseeuw87]. 0 where both are 0, and for a group of one. Requires 2
-// columns; costs: vector × group.
+// Mean over the vectors of (b - a) / max(a, b), a the cost in the own group, b
+// the least in another: a simplified silhouette [Rousseeuw87]. 0 where both are
+// 0, and for a group of one. Requires 2 columns; costs: vector × group.
 double MeanSilhouette(const Eigen::MatrixXd& costs,
                       const std::vector<uint32_t>& cluster);
 
 // Groups the rows of `vectors` for each of options.clusters (none: 2 .. 6,
-// below the number of vectors), and takes the largest silhouette; of equal ones
-// the fewest groups. Shows progress. InvalidArgument as Cluster().
+// below the number of vectors), and takes the largest silhouette, the own group
+// being that without the vector; of equal ones the fewest groups. Shows
+// progress. InvalidArgument as Cluster().
 absl::StatusOr<GroupingChoice> ChooseClusters(
     const ScoreMatrix& vectors, const BlockFunction& f,
     const config::v1::ClusterOptions& options);

@@ -115,7 +115,7 @@ class Orders {
   double X(size_t group) const {
     if (ranks_.size() == 1) return panel_.x + panel_.width / 2;
     return panel_.x + 50 +
-           (panel_.width - 100) * static_cast<double>(group) /
+           (panel_.width - 130) * static_cast<double>(group) /
                static_cast<double>(ranks_.size() - 1);
   }
   double Y(size_t group, size_t i) const {

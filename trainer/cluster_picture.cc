@@ -19,12 +19,12 @@ namespace {
 using Index = Eigen::Index;
 
 constexpr double kWidth = 1120;
-constexpr double kHeight = 640;
+constexpr double kHeight = 672;
 constexpr Panel kLeft = {80, 100, 440, 400};
-constexpr Panel kRight = {640, 100, 420, 400};
+constexpr Panel kRight = {640, 126, 420, 400};
 constexpr Index kMostPoints = 3000;
 constexpr Index kMostLabels = 40;
-constexpr size_t kMostLegend = 9;
+constexpr size_t kMostLegend = 8;
 constexpr double kNoteSize = 11;
 
 // A straight map of [low, high] to pixels.
@@ -71,6 +71,7 @@ class Scatter {
       svg_->Diamond({x_(means_(c, 0)), y_(means_(c, 1))}, 8,
                     {.fill = Colour(c), .stroke = "#000000", .width = 1.5});
     }
+    DrawLabels();
   }
 
   size_t drawn() const { return drawn_.size(); }
@@ -106,18 +107,47 @@ class Scatter {
                            which, 100 * axes_.shares[axis]);
   }
 
-  void DrawPoints() {
+  Point At(Index i) const { return {x_(points_(i, 0)), y_(points_(i, 1))}; }
+
+  uint32_t GroupOf(Index i) const {
+    return picture_.grouping.clustering.cluster[drawn_[i]];
+  }
+
+  void DrawPoints() const {
     const Index n = points_.rows();
     const double radius = n <= 50 ? 6 : n <= 500 ? 3.5 : 2;
     for (Index i = 0; i < n; ++i) {
-      const uint32_t group = picture_.grouping.clustering.cluster[drawn_[i]];
-      const Point at = {x_(points_(i, 0)), y_(points_(i, 1))};
-      svg_->Circle(at, radius,
-                   {.fill = Colour(group), .opacity = n <= 50 ? 1 : 0.6});
-      if (picture_.of == ClusterOf::kSources && n <= kMostLabels) {
-        svg_->Text({at.x + 8, at.y - 6}, absl::StrCat(drawn_[i]),
-                   {.size = 11, .fill = Colour(group)});
+      svg_->Circle(At(i), radius,
+                   {.fill = Colour(GroupOf(i)), .opacity = n <= 50 ? 1 : 0.6});
+    }
+  }
+
+  // Where a label meets neither a point nor another label, round about.
+  void DrawLabels() const {
+    if (picture_.of != ClusterOf::kSources || points_.rows() > kMostLabels) {
+      return;
+    }
+    std::vector<Point> taken;
+    for (Index i = 0; i < points_.rows(); ++i) taken.push_back(At(i));
+    for (Index i = 0; i < points_.rows(); ++i) {
+      Point place = At(i);
+      for (int step = 0; step < 48; ++step) {
+        const double angle = 0.25 * M_PI * (step % 8) - 0.25 * M_PI;
+        const double away = 14 + 10 * static_cast<double>(step / 8);
+        place = {At(i).x + away * std::cos(angle),
+                 At(i).y + away * std::sin(angle)};
+        if (std::none_of(taken.begin(), taken.end(), [&](const Point& other) {
+              return std::abs(other.x - place.x) < 15 &&
+                     std::abs(other.y - place.y) < 11;
+            })) {
+          break;
+        }
       }
+      taken.push_back(place);
+      svg_->Text({place.x, place.y + 4}, absl::StrCat(drawn_[i]),
+                 {.size = 11,
+                  .anchor = Svg::Anchor::kMiddle,
+                  .fill = Colour(GroupOf(i))});
     }
   }
 
@@ -151,28 +181,29 @@ std::string Subtitle(const config::v1::ClusterReport& report) {
                             trial.silhouette());
     }
     if (trial.has_share()) {
-      absl::StrAppendFormat(&text, "; %.0f %% of the divergence in one group",
-                            100 * trial.share());
+      absl::StrAppendFormat(
+          &text, "; %.0f %% of the divergence that one group would have",
+          100 * trial.share());
     }
   }
   return text;
 }
 
-// Three columns below the left panel.
+// Two columns below the left panel.
 void DrawLegend(const ClusterPicture& picture, Svg* svg) {
   const auto& sizes = picture.grouping.clustering.sizes;
   for (size_t c = 0; c < std::min(kMostLegend, sizes.size()); ++c) {
-    const Point at = {kLeft.x + 6 + 150 * static_cast<double>(c % 3),
-                      562 + 18 * static_cast<double>(c / 3)};
+    const Point at = {kLeft.x + 6 + 220 * static_cast<double>(c % 2),
+                      564 + 18 * static_cast<double>(c / 2)};
     svg->Circle({at.x, at.y - 4}, 5, {.fill = Colour(c)});
     svg->Text(
         {at.x + 10, at.y},
         absl::StrFormat("group %d: %d %s", c, sizes[c], picture.report.of()),
         {});
   }
-  svg->Diamond({kLeft.x + 6, 618}, 6,
+  svg->Diamond({kLeft.x + 6, 640}, 6,
                {.fill = "#ffffff", .stroke = "#000000", .width = 1.5});
-  svg->Text({kLeft.x + 16, 622}, "mean, whose order stands for the group",
+  svg->Text({kLeft.x + 16, 644}, "mean, whose order stands for the group",
             {.size = kNoteSize});
 }
 
@@ -206,12 +237,12 @@ std::string DrawClusters(const ClusterPicture& picture) {
   DrawLegend(picture, &svg);
   if (const std::string notes = Notes(picture, scatter.drawn());
       !notes.empty()) {
-    svg.Text({kLeft.x + 260, 622}, notes, {.size = kNoteSize});
+    svg.Text({kLeft.x, 662}, notes, {.size = kNoteSize});
   }
   const std::string note = picture.of == ClusterOf::kSources
                                ? DrawHeatMap(picture, kRight, &svg)
                                : DrawOrders(picture, kRight, &svg);
-  svg.Text({kRight.x - 60, 622}, note, {.size = kNoteSize});
+  svg.Text({kRight.x - 60, 644}, note, {.size = kNoteSize});
   return std::move(svg).Finish();
 }
 

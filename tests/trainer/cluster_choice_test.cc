@@ -63,9 +63,28 @@ TEST(ClusterChoiceTest, SilhouettesHaveTheEuclideanTerm) {
                        ChooseClusters(vectors, AllPairs(2), options));
   EXPECT_EQ(choice.grouping.clustering.cluster,
             (std::vector<uint32_t>{0, 0, 1, 1}));
-  // Own 2 · 0.25², other 2 (8² + 0.25²).
-  EXPECT_NEAR(choice.trials[0].silhouette(), 64 / 64.0625, 1e-12);
+  // Own without it 2 · 0.5², other 2 (8² + 0.25²).
+  EXPECT_NEAR(choice.trials[0].silhouette(), 1 - 0.5 / 128.125, 1e-12);
   EXPECT_NEAR(choice.trials[0].objective(), 4 * 2 * 0.0625, 1e-12);
+}
+
+// The first two disagree about the order of the last two items, which ties in
+// their mean.
+TEST(ClusterChoiceTest, TheOwnGroupIsThatWithoutTheVector) {
+  ScoreMatrix vectors(4, 3);
+  vectors << 1, 0.5, 0.25,  //
+      1, 0.25, 0.5,         //
+      0, 1, 1,              //
+      0, 1, 1;
+  config::v1::ClusterOptions options;
+  options.add_clusters(2);
+  ASSERT_OK_AND_ASSIGN(const GroupingChoice choice,
+                       ChooseClusters(vectors, AllPairs(3), options));
+  // Own: 2 · 0.25 each, though the one is 0 from the order of its group's mean;
+  // other: 2 (0.5 + 0.75) in both. The last two agree and are far.
+  EXPECT_EQ(choice.grouping.divergences(0, 0), 0);
+  EXPECT_NEAR(choice.trials[0].silhouette(), (2 * (1 - 0.5 / 2.5) + 2) / 4,
+              1e-12);
 }
 
 // Two vectors have no number of groups below them: 2 is tried all the same.

@@ -77,10 +77,11 @@ TEST_F(ClusterPictureTest, SaysWhatItLeavesOut) {
   options_.add_clusters(12);
   options_.set_restarts(1);
   const std::string text = Draw();
-  EXPECT_THAT(text, HasSubstr("Drawn: 3000 of 3400 lists, 9 of 12 groups"));
+  EXPECT_THAT(text,
+              HasSubstr("Drawn: 3000 of 3400 lists, 8 of 12 groups named"));
   EXPECT_THAT(text, HasSubstr("15 of 20 candidates"));
   EXPECT_THAT(text, HasSubstr("8 of 12 groups"));
-  EXPECT_EQ(Count(text, "<circle"), 3000 + 9 + 15 * 8);
+  EXPECT_EQ(Count(text, "<circle"), 3000 + 8 + 15 * 8);
 }
 
 TEST_F(ClusterPictureTest, DrawsWhatHardlyVaries) {

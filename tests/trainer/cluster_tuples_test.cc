@@ -53,6 +53,18 @@ TEST_F(ClusterTuplesTest, FindsPlantedGroupsOfSources) {
   }
 }
 
+// Long vectors that have nothing in common: small groups must not look good
+// only because their members are part of their means. The planted groups above
+// have silhouettes above 0.6.
+TEST_F(ClusterTuplesTest, FindsNoStructureWhereThereIsNone) {
+  for (const double noise : {0.7, 30.0}) {
+    Use(SourceTuples(300, std::vector<int>(10, 1), noise));
+    for (const auto& trial : Run().trials()) {
+      EXPECT_LT(trial.silhouette(), 0.15);
+    }
+  }
+}
+
 // The opposite groups are as far as can be, the others half way.
 TEST_F(ClusterTuplesTest, SaysHowFarGroupsOfSourcesAreApart) {
   Use(SourceTuples(300, {1, 1, 1, 1, -1, -1, -1, 2, 2}, 0));
