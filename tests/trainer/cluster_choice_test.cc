@@ -80,11 +80,12 @@ TEST(ClusterChoiceTest, TheOwnGroupIsThatWithoutTheVector) {
   options.add_clusters(2);
   ASSERT_OK_AND_ASSIGN(const GroupingChoice choice,
                        ChooseClusters(vectors, AllPairs(3), options));
-  // Own: 2 · 0.25 each, though the one is 0 from the order of its group's mean;
-  // other: 2 (0.5 + 0.75) in both. The last two agree and are far.
+  // Own: 2 · 0.25 each, though the first is 0 from the order of its group's
+  // mean. Other, from the order 1, 2, 0: 2 (0.5 + 0.75) and, with the last
+  // pair, 2 · 1.5. The last two agree, and are far from the others.
   EXPECT_EQ(choice.grouping.divergences(0, 0), 0);
-  EXPECT_NEAR(choice.trials[0].silhouette(), (2 * (1 - 0.5 / 2.5) + 2) / 4,
-              1e-12);
+  EXPECT_NEAR(choice.trials[0].silhouette(),
+              (1 - 0.5 / 2.5 + 1 - 0.5 / 3 + 2) / 4, 1e-12);
 }
 
 // Two vectors have no number of groups below them: 2 is tried all the same.

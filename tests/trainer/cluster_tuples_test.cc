@@ -59,7 +59,8 @@ TEST_F(ClusterTuplesTest, FindsPlantedGroupsOfSources) {
 TEST_F(ClusterTuplesTest, FindsNoStructureWhereThereIsNone) {
   for (const double noise : {0.7, 30.0}) {
     Use(SourceTuples(300, std::vector<int>(10, 1), noise));
-    for (const auto& trial : Run().trials()) {
+    const ClusterReport report = Run();
+    for (const auto& trial : report.trials()) {
       EXPECT_LT(trial.silhouette(), 0.15);
     }
   }
