@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "core/aggregation/aggregate_policy.h"
@@ -18,6 +17,7 @@
 #include "trainer/cluster_data.h"
 #include "trainer/cluster_groups.h"
 #include "trainer/cluster_picture.h"
+#include "trainer/cluster_report.h"
 
 namespace sortition {
 namespace {
@@ -137,8 +137,7 @@ std::string FormatAssignments(const ClusterData& data, ClusterOf of,
       absl::StrAppend(&table, "\t", i);
     } else {
       const ClusterData::Origin& origin = data.origins[i];
-      absl::StrAppend(&table,
-                      absl::Utf8SafeCEscape(data.decisions[origin.decision].id),
+      absl::StrAppend(&table, EscapeId(data.decisions[origin.decision].id),
                       "\t");
       if (of == ClusterOf::kLists) absl::StrAppend(&table, origin.source);
     }

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "trainer/left_out_report.h"
@@ -14,12 +13,12 @@ using config::v1::ClusterReport;
 
 constexpr int kPrintedItems = 10;
 constexpr int kPrintedSources = 50;
+// Silhouettes below it are those of chance.
+constexpr double kHardlyAny = 0.1;
 // Wider matrices are in the JSON report only.
 constexpr int kMostColumns = 12;
 
 bool OfSources(const ClusterReport& report) { return report.of() == "sources"; }
-
-std::string Name(const std::string& id) { return absl::Utf8SafeCEscape(id); }
 
 void AppendData(const ClusterReport& report, std::string* text) {
   absl::StrAppendFormat(text, "Model '%s': %d tuples read, %d decisions used\n",
@@ -36,6 +35,22 @@ void AppendData(const ClusterReport& report, std::string* text) {
                           "  %d of them tell no candidates apart: as near to "
                           "every group\n",
                           report.flat());
+  }
+}
+
+void AppendAdvice(const ClusterReport& report, std::string* text) {
+  for (const ClusterReport::Trial& trial : report.trials()) {
+    if (!trial.chosen() || !trial.has_silhouette()) continue;
+    if (trial.silhouette() < kHardlyAny) {
+      absl::StrAppend(text,
+                      "Hardly nearer to the own group than to the next: there "
+                      "may be only one.\n");
+    } else if (&trial == &*report.trials().rbegin() &&
+               report.trials_size() > 1) {
+      absl::StrAppend(text,
+                      "The largest number tried is the best: try more with "
+                      "--clusters.\n");
+    }
   }
 }
 
@@ -56,6 +71,7 @@ void AppendTrials(const ClusterReport& report, std::string* text) {
   absl::StrAppend(text,
                   "silhouette: how much nearer to the own group's order than "
                   "to the next; 0 none, 1 all.\n");
+  AppendAdvice(report, text);
 }
 
 void AppendMembers(const ClusterReport& report,
@@ -69,7 +85,7 @@ void AppendMembers(const ClusterReport& report,
   } else {
     absl::StrAppend(text, "  ", report.of());
     for (const ClusterReport::Member& member : group.members()) {
-      absl::StrAppend(text, " ", Name(member.decision_id()));
+      absl::StrAppend(text, " ", EscapeId(member.decision_id()));
       if (member.has_source()) absl::StrAppend(text, "/", member.source());
     }
   }
@@ -100,7 +116,7 @@ void AppendGroup(const ClusterReport& report, int number, std::string* text) {
   if (group.order().empty()) return;
   absl::StrAppend(text, "  order");
   for (int r = 0; r < std::min(kPrintedItems, group.order_size()); ++r) {
-    absl::StrAppendFormat(text, "  %s %.3f", Name(group.order(r).id()),
+    absl::StrAppendFormat(text, "  %s %.3f", EscapeId(group.order(r).id()),
                           group.order(r).mean());
   }
   absl::StrAppend(text, report.items() > static_cast<uint64_t>(kPrintedItems)
@@ -165,7 +181,7 @@ void AppendDisputes(const ClusterReport& report, std::string* text) {
             "difference in what the divergence counts their ranks for, and "
             "by group the rank (0: the best)\n");
   for (const ClusterReport::Dispute& dispute : report.disputes()) {
-    absl::StrAppendFormat(text, "  %-24s %10.4g  ", Name(dispute.id()),
+    absl::StrAppendFormat(text, "  %-24s %10.4g  ", EscapeId(dispute.id()),
                           dispute.divergence());
     const auto& values = sources ? dispute.first() : dispute.rank();
     for (int c = 0; c < std::min(kMostColumns, values.size()); ++c) {
@@ -176,6 +192,25 @@ void AppendDisputes(const ClusterReport& report, std::string* text) {
 }
 
 }  // namespace
+
+std::string EscapeId(absl::string_view id) {
+  std::string text;
+  for (const char c : id) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (c == '\\') {
+      text += "\\\\";
+    } else if (c == '\t') {
+      text += "\\t";
+    } else if (c == '\n') {
+      text += "\\n";
+    } else if (byte < 0x20 || byte == 0x7f) {
+      absl::StrAppendFormat(&text, "\\x%02x", byte);
+    } else {
+      text += c;
+    }
+  }
+  return text;
+}
 
 std::string FormatClusterReport(const ClusterReport& report) {
   std::string text;

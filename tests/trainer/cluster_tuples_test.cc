@@ -25,6 +25,7 @@ using config::v1::OrderDivergence;
 using log::v1::BanditTuple;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::Not;
 using ::testing::UnorderedElementsAre;
 
 constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
@@ -61,8 +62,9 @@ TEST_F(ClusterTuplesTest, FindsNoStructureWhereThereIsNone) {
     Use(SourceTuples(300, std::vector<int>(10, 1), noise));
     const ClusterReport report = Run();
     for (const auto& trial : report.trials()) {
-      EXPECT_LT(trial.silhouette(), 0.15);
+      EXPECT_LT(trial.silhouette(), 0.1);
     }
+    EXPECT_THAT(FormatClusterReport(report), HasSubstr("may be only one"));
   }
 }
 
@@ -194,6 +196,36 @@ TEST_F(ClusterTuplesTest, OneGroupIsTakenOnlyAlone) {
   report = Run();
   EXPECT_EQ(report.groups_size(), 2);
   EXPECT_TRUE(report.trials(1).chosen());
+}
+
+// Ids may hold anything: a line of the table stays a line.
+TEST_F(ClusterTuplesTest, IdsAreEscapedInLines) {
+  EXPECT_EQ(EscapeId("a\tb\n\\\x01\x7f\"Zoë'"), "a\\tb\\n\\\\\\x01\\x7f\"Zoë'");
+  std::vector<BanditTuple> tuples = QueryTuples(6, 1, kPrototypes, 0.05);
+  tuples[0].mutable_decision()->set_decision_id("a\tb\n");
+  Use(tuples);
+  options_.set_of("lists");
+  const auto lines = Assignments();
+  ASSERT_EQ(lines.size(), 6u);
+  EXPECT_EQ(lines[0][0], "a\\tb\\n");
+  EXPECT_EQ(lines[0].size(), 6u);
+}
+
+// Seven groups, each with a favourite of its own.
+TEST_F(ClusterTuplesTest, AsksForMoreWhereTheMostIsTheBest) {
+  std::vector<std::vector<double>> prototypes;
+  for (int p = 0; p < 7; ++p) {
+    prototypes.emplace_back(7, 0.0);
+    prototypes.back()[p] = 1;
+  }
+  Use(QueryTuples(70, 1, prototypes, 0.01));
+  options_.set_of("lists");
+  const std::string hint = "try more with --clusters";
+  EXPECT_THAT(FormatClusterReport(Run()), HasSubstr(hint));
+  for (const uint32_t k : {6, 7, 8}) options_.add_clusters(k);
+  const ClusterReport report = Run();
+  EXPECT_EQ(report.groups_size(), 7);
+  EXPECT_THAT(FormatClusterReport(report), Not(HasSubstr(hint)));
 }
 
 TEST_F(ClusterTuplesTest, TheReportIsReadByPrograms) {
