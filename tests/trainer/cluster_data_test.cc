@@ -169,6 +169,27 @@ TEST_F(ClusterDataTest, SubSamplesWithinMemoryWhateverTheOrder) {
   EXPECT_EQ(Run().SerializeAsString(), some.SerializeAsString());
 }
 
+// 3000 sets of candidates that are there once are more than 1 MiB counts; the
+// set of 300 decisions is found in a sample.
+TEST_F(ClusterDataTest, FindsTheMostCommonCandidatesAmongVeryMany) {
+  std::vector<BanditTuple> tuples = QueryTuples(300, 2, kPrototypes, 0.05);
+  for (int i = 0; i < 3000; ++i) {
+    tuples.push_back(
+        AggregateTuple(absl::StrCat("x", i), {{1}, {0.5}, {0}}, true));
+    tuples.back().mutable_decision()->set_candidate_ids(0,
+                                                        absl::StrCat("y", i));
+  }
+  Use(tuples);
+  options_.set_of("lists");
+  options_.set_memory_mb(1);
+  const ClusterReport report = Run();
+  EXPECT_EQ(report.decisions(), 300u);
+  EXPECT_EQ(report.items(), 5u);
+  EXPECT_EQ(report.kept_fraction(), 1);
+  EXPECT_EQ(report.excluded().at("other candidates than in most decisions"),
+            3000u);
+}
+
 TEST_F(ClusterDataTest, LeavesOutWhatNoMemoryHolds) {
   std::vector<BanditTuple> tuples = SourceTuples(3, {1, -1}, 0);
   log::v1::Decision* decision = tuples[0].mutable_decision();
