@@ -133,7 +133,8 @@ class Scatter {
       Point place = At(i);
       for (int step = 0; step < 48; ++step) {
         const double angle = 0.25 * M_PI * (step % 8) - 0.25 * M_PI;
-        const double away = 14 + 10 * static_cast<double>(step / 8);
+        const int ring = step / 8;
+        const double away = 14 + 10 * ring;
         place = {At(i).x + away * std::cos(angle),
                  At(i).y + away * std::sin(angle)};
         if (std::none_of(taken.begin(), taken.end(), [&](const Point& other) {
@@ -193,8 +194,9 @@ std::string Subtitle(const config::v1::ClusterReport& report) {
 void DrawLegend(const ClusterPicture& picture, Svg* svg) {
   const auto& sizes = picture.grouping.clustering.sizes;
   for (size_t c = 0; c < std::min(kMostLegend, sizes.size()); ++c) {
+    const size_t row = c / 2;
     const Point at = {kLeft.x + 6 + 220 * static_cast<double>(c % 2),
-                      564 + 18 * static_cast<double>(c / 2)};
+                      564 + 18 * static_cast<double>(row)};
     svg->Circle({at.x, at.y - 4}, 5, {.fill = Colour(c)});
     svg->Text(
         {at.x + 10, at.y},
