@@ -170,12 +170,12 @@ TEST_F(ClusterDataTest, SubSamplesWithinMemoryWhateverTheOrder) {
 }
 
 // 3000 sets of candidates that are there once are more than 1 MiB counts; the
-// set of 300 decisions is found in a sample.
+// smaller set of 300 decisions is found in a sample.
 TEST_F(ClusterDataTest, FindsTheMostCommonCandidatesAmongVeryMany) {
   std::vector<BanditTuple> tuples = QueryTuples(300, 2, kPrototypes, 0.05);
   for (int i = 0; i < 3000; ++i) {
-    tuples.push_back(
-        AggregateTuple(absl::StrCat("x", i), {{1}, {0.5}, {0}}, true));
+    tuples.push_back(AggregateTuple(absl::StrCat("x", i),
+                                    {{1}, {1}, {1}, {0}, {0}, {0}}, true));
     tuples.back().mutable_decision()->set_candidate_ids(0,
                                                         absl::StrCat("y", i));
   }

@@ -137,10 +137,12 @@ TEST_F(ClusterTuplesTest, FindsPlantedGroupsOfLists) {
                         {"c4", "c3", "c2", "c1", "c0"},
                         {"c2", "c4", "c0", "c3", "c1"}}));
   std::map<std::string, std::set<std::string>> prototypes_of_group;
+  std::set<std::pair<std::string, std::string>> named;
   for (const auto& line : Assignments()) {
     int number = 0;
     ASSERT_TRUE(absl::SimpleAtoi(line[0].substr(1), &number));
     prototypes_of_group[line[2]].insert(absl::StrCat(number % 3));
+    named.emplace(line[0], line[1]);
     double own = 0;
     double next = 0;
     ASSERT_TRUE(absl::SimpleAtod(line[3], &own));
@@ -148,6 +150,7 @@ TEST_F(ClusterTuplesTest, FindsPlantedGroupsOfLists) {
     EXPECT_LT(own, next);
     EXPECT_NE(line[2], line[4]);
   }
+  EXPECT_EQ(named.size(), 180u);
   EXPECT_EQ(prototypes_of_group.size(), 3u);
   for (const auto& [group, of] : prototypes_of_group) EXPECT_EQ(of.size(), 1u);
 }
