@@ -1,9 +1,9 @@
 #include "trainer/commands.h"
 
-#include <cmath>
 #include <cstdio>
 #include <filesystem>
 #include <system_error>
+#include <utility>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
@@ -15,6 +15,8 @@
 #include "sortition/config/v1/trainer.pb.h"
 #include "trainer/calibrate.h"
 #include "trainer/calibrate_report.h"
+#include "trainer/cluster.h"
+#include "trainer/cluster_report.h"
 #include "trainer/convert.h"
 #include "trainer/evaluate_orders.h"
 #include "trainer/fit.h"
@@ -134,6 +136,30 @@ Exit status: 0 written, 1 error.
 
 )";
 
+constexpr char kClusterHelp[] =
+    R"(sortition-trainer cluster: which sources or queries disagree?
+
+Groups score lists of a log that order candidates alike: k-means with a
+Lovasz-Bregman divergence, which compares scores with an order, so that a source
+that hardly tells candidates apart hardly counts. What is read are the decisions
+of 'sortition aggregate' (or of --model=NAME, each feature as a source).
+
+  --of=sources  groups sources (engines, raters) over all decisions
+  --of=lists    groups the lists of all decisions; candidates need ids
+  --of=queries  groups decisions by the weighted mean of their lists; ids, too
+
+Prints how well the numbers of groups that were tried fit, each group's members,
+joint order and how sure it is (queries: also their mean reward), how far groups
+are from each other, and what they disagree about most. --picture draws it.
+
+  sortition-trainer cluster --tuples=DIR [--of=sources|lists|queries]
+      [--clusters=K[,K]] [--report=FILE.json] [--picture=FILE.svg]
+      [--assignments=FILE.tsv]
+
+Exit status: 0 printed, 1 error.
+
+)";
+
 // What `train` runs, or all, by what they learn from.
 std::string LearnerTable(bool of_train) {
   std::string text;
@@ -164,6 +190,7 @@ std::string Usage() {
       "  evaluate   metrics of a model's orders on labelled queries\n"
       "  fit        first model from labelled queries (LETOR/SVMlight)\n"
       "  calibrate  temperature at which it abstains as its rule does\n"
+      "  cluster    which sources or queries of a log disagree\n"
       "  convert    bandit tuples from multi-label data (SVMlight)\n\n"
       "'sortition-trainer COMMAND --help' lists the options, those of train "
       "the\ngroups of each learner.\n\n";
@@ -204,11 +231,11 @@ bool Parse(const std::vector<std::string>& arguments, const std::string& help,
 }
 
 // Found out before hours of training and a published version.
-absl::Status CheckWritable(const std::string& path) {
+absl::Status CheckWritable(absl::string_view option, const std::string& path) {
   std::error_code ignored;
   if (std::filesystem::is_directory(path, ignored)) {
     return absl::InvalidArgumentError(
-        absl::StrCat("report is '", path, "', a directory, must be a file"));
+        absl::StrCat(option, " is '", path, "', a directory, must be a file"));
   }
   const std::string probe = path + ".probe";
   RETURN_IF_ERROR(WriteFile(probe, ""));
@@ -228,7 +255,7 @@ int RunTrain(const std::vector<std::string>& arguments) {
   if (!Parse(arguments, TrainHelp(), &options, &exit_status))
     return exit_status;
   if (!options.report().empty()) {
-    const absl::Status writable = CheckWritable(options.report());
+    const absl::Status writable = CheckWritable("report", options.report());
     if (!writable.ok()) return Fail(writable);
   }
   const auto report = Train(options);
@@ -287,7 +314,7 @@ int RunCalibrate(const std::vector<std::string>& arguments) {
     return exit_status;
   }
   if (!options.report().empty()) {
-    const absl::Status writable = CheckWritable(options.report());
+    const absl::Status writable = CheckWritable("report", options.report());
     if (!writable.ok()) return Fail(writable);
   }
   const auto report = Calibrate(options);
@@ -302,34 +329,29 @@ int RunCalibrate(const std::vector<std::string>& arguments) {
              : kExitOk;
 }
 
-std::string FormatConvertReport(const config::v1::ConvertOptions& options,
-                                const ConvertReport& report) {
-  std::string text = absl::StrFormat(
-      "%s: %d contexts, %d features%s, %d labels\n"
-      "%s version %d%s: fitted to %d contexts, logged at temperature 1/%g\n"
-      "%d tuples in %d segments of %s: %.4f wrong labels a tuple, mean reward "
-      "%.4f\n",
-      options.data(), report.contexts, report.num_features,
-      options.intercept() ? " with the intercept" : "", report.num_labels,
-      options.model(), report.version, report.published ? ", published" : "",
-      report.fitted_contexts, options.inverse_temperature(), report.tuples,
-      report.segments, options.output(), report.mean_wrong_labels,
-      1 - report.mean_wrong_labels / report.num_labels);
-  if (report.test.has_value()) {
-    absl::StrAppendFormat(&text,
-                          "%s: %.4f wrong labels expected, %.4f of the most "
-                          "probable labels\n",
-                          options.test(), report.test->expected,
-                          report.test->map);
+int RunCluster(const std::vector<std::string>& arguments) {
+  config::v1::ClusterOptions options;
+  int exit_status = kExitOk;
+  if (!Parse(arguments, kClusterHelp, &options, &exit_status)) {
+    return exit_status;
   }
-  absl::StrAppend(&text, "propensity");
-  for (size_t k = 0; k < report.log_propensities.size(); ++k) {
-    absl::StrAppendFormat(&text, "%s %d %%: %.3g", k == 0 ? "" : ",",
-                          ConvertReport::kPercentiles[k],
-                          std::exp(report.log_propensities[k]));
+  const std::pair<absl::string_view, const std::string&> outputs[] = {
+      {"report", options.report()},
+      {"picture", options.picture()},
+      {"assignments", options.assignments()}};
+  for (const auto& [option, path] : outputs) {
+    if (path.empty()) continue;
+    const absl::Status writable = CheckWritable(option, path);
+    if (!writable.ok()) return Fail(writable);
   }
-  absl::StrAppendFormat(&text, " (percentiles)\n%.2f s\n", report.seconds);
-  return text;
+  const auto report = ClusterTuples(options);
+  if (!report.ok()) return Fail(report.status());
+  Print(FormatClusterReport(*report));
+  if (!options.report().empty()) {
+    const absl::Status written = WriteReport(options.report(), *report);
+    if (!written.ok()) return Fail(written);
+  }
+  return kExitOk;
 }
 
 int RunConvert(const std::vector<std::string>& arguments) {
@@ -354,6 +376,7 @@ int RunTrainer(const std::vector<std::string>& arguments) {
   if (command == "evaluate") return RunEvaluate(rest);
   if (command == "fit") return RunFit(rest);
   if (command == "calibrate") return RunCalibrate(rest);
+  if (command == "cluster") return RunCluster(rest);
   if (command == "convert") return RunConvert(rest);
   if (command == "help" || command == "--help" || command == "-h") {
     Print(Usage());

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <memory>
 #include <numeric>
 #include <string>
@@ -9,6 +10,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "core/base/hash.h"
@@ -230,6 +232,36 @@ absl::StatusOr<ConvertReport> Convert(const ConvertOptions& options) {
       std::chrono::duration<double>(std::chrono::steady_clock::now() - start)
           .count();
   return report;
+}
+
+std::string FormatConvertReport(const config::v1::ConvertOptions& options,
+                                const ConvertReport& report) {
+  std::string text = absl::StrFormat(
+      "%s: %d contexts, %d features%s, %d labels\n"
+      "%s version %d%s: fitted to %d contexts, logged at temperature 1/%g\n"
+      "%d tuples in %d segments of %s: %.4f wrong labels a tuple, mean reward "
+      "%.4f\n",
+      options.data(), report.contexts, report.num_features,
+      options.intercept() ? " with the intercept" : "", report.num_labels,
+      options.model(), report.version, report.published ? ", published" : "",
+      report.fitted_contexts, options.inverse_temperature(), report.tuples,
+      report.segments, options.output(), report.mean_wrong_labels,
+      1 - report.mean_wrong_labels / report.num_labels);
+  if (report.test.has_value()) {
+    absl::StrAppendFormat(&text,
+                          "%s: %.4f wrong labels expected, %.4f of the most "
+                          "probable labels\n",
+                          options.test(), report.test->expected,
+                          report.test->map);
+  }
+  absl::StrAppend(&text, "propensity");
+  for (size_t k = 0; k < report.log_propensities.size(); ++k) {
+    absl::StrAppendFormat(&text, "%s %d %%: %.3g", k == 0 ? "" : ",",
+                          ConvertReport::kPercentiles[k],
+                          std::exp(report.log_propensities[k]));
+  }
+  absl::StrAppendFormat(&text, " (percentiles)\n%.2f s\n", report.seconds);
+  return text;
 }
 
 }  // namespace sortition

@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdint>
 #include <optional>
+#include <string>
 
 #include "absl/status/statusor.h"
 #include "core/learners/label_conversion.h"
@@ -36,5 +37,9 @@ struct ConvertReport {
 // version already, but for `force` (see ConvertOptions).
 absl::StatusOr<ConvertReport> Convert(
     const config::v1::ConvertOptions& options);
+
+// For people.
+std::string FormatConvertReport(const config::v1::ConvertOptions& options,
+                                const ConvertReport& report);
 
 }  // namespace sortition

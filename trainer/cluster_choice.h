@@ -1,0 +1,42 @@
+#pragma once
+// How many groups there are, and who is in them.
+#include <vector>
+
+#include "Eigen/Core"
+#include "absl/status/statusor.h"
+#include "core/aggregation/block_function.h"
+#include "core/aggregation/cluster.h"
+#include "sortition/config/v1/trainer.pb.h"
+
+namespace sortition {
+
+struct Grouping {
+  Clustering
+      clustering;  // The largest first, equal ones by their first vector.
+  // d(x_i‖σ_c): of each vector (row) from each group's order.
+  Eigen::MatrixXd divergences;
+  // d(x_i‖reversed order of x_i): of each vector, the most there can be. 0: its
+  // scores are all equal where f looks.
+  Eigen::VectorXd reversed;
+};
+
+struct GroupingChoice {
+  Grouping grouping;
+  std::vector<config::v1::ClusterReport::Trial> trials;  // By rising clusters.
+};
+
+// Mean over the vectors of (b - a) / max(a, b), a the cost in the own group, b
+// the least in another: a simplified silhouette [Rousseeuw87]. 0 where both are
+// 0, and for a group of one. Requires 2 columns; costs: vector × group.
+double MeanSilhouette(const Eigen::MatrixXd& costs,
+                      const std::vector<uint32_t>& cluster);
+
+// Groups the rows of `vectors` for each of options.clusters (none: 2 .. 6,
+// below the number of vectors), and takes the largest silhouette, the own group
+// being that without the vector; of equal ones the fewest groups. Shows
+// progress. InvalidArgument as Cluster().
+absl::StatusOr<GroupingChoice> ChooseClusters(
+    const ScoreMatrix& vectors, const BlockFunction& f,
+    const config::v1::ClusterOptions& options);
+
+}  // namespace sortition

@@ -1,0 +1,16 @@
+#pragma once
+// What `cluster` prints.
+#include <string>
+
+#include "absl/strings/string_view.h"
+#include "sortition/config/v1/trainer.pb.h"
+
+namespace sortition {
+
+// An id with backslashes and control characters escaped as in C, to stand in a
+// line.
+std::string EscapeId(absl::string_view id);
+
+std::string FormatClusterReport(const config::v1::ClusterReport& report);
+
+}  // namespace sortition
