@@ -74,21 +74,29 @@ double ListNetObjective::Evaluate(const Eigen::VectorXd& point,
   return value;
 }
 
-absl::StatusOr<ListNetResult> TrainListNet(
+absl::StatusOr<ListNetObjective> MakeListNetObjective(
     std::span<const GameQuery> queries, double lambda,
-    const ListNetOptions& options,
-    const std::function<void(uint32_t iteration)>& on_iteration) {
+    const ListNetOptions& options) {
   if (!(lambda > 0 && lambda < HUGE_VAL)) {
     return absl::InvalidArgumentError(
         absl::StrCat("lambda is ", lambda, ", must be above 0 and finite"));
   }
   RETURN_IF_ERROR(CheckQueries(queries, kMostRelevant));
-  const ListNetObjective objective(queries, lambda, options.target());
+  ListNetObjective objective(queries, lambda, options.target());
   if (objective.num_queries() == 0) {
     return absl::InvalidArgumentError(absl::StrCat(
         "none of ", queries.size(),
         " queries has candidates of different relevances, at least 1 must"));
   }
+  return objective;
+}
+
+absl::StatusOr<ListNetResult> TrainListNet(
+    std::span<const GameQuery> queries, double lambda,
+    const ListNetOptions& options,
+    const std::function<void(uint32_t iteration)>& on_iteration) {
+  ASSIGN_OR_RETURN(const ListNetObjective objective,
+                   MakeListNetObjective(queries, lambda, options));
   ListNetResult result;
   ASSIGN_OR_RETURN(
       result.descent,

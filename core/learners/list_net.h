@@ -38,6 +38,11 @@ class ListNetObjective : public Objective {
   mutable std::vector<double> scores_;
 };
 
+// InvalidArgument as TrainListNet() but for L-BFGS's options.
+absl::StatusOr<ListNetObjective> MakeListNetObjective(
+    std::span<const GameQuery> queries, double lambda,
+    const config::v1::ListNetOptions& options);
+
 struct ListNetResult {
   std::vector<double> weights;
   LbfgsResult descent;
