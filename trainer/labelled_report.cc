@@ -40,12 +40,32 @@ void AppendPoints(const LabelledReport& report, std::string* text) {
   absl::StrAppendFormat(
       text, "  The chosen objective is proved within %.2e of the minimum\n",
       chosen->gap());
-  if (chosen->gap() > report.gap_tolerance()) {
+  if (report.gap_tolerance() > 0 && chosen->gap() > report.gap_tolerance()) {
     absl::StrAppendFormat(
         text,
         "  Warning: that is above gap_tolerance, %g; raise the limits of "
         "iterations, or lambda\n",
         report.gap_tolerance());
+  }
+}
+
+void AppendTrusted(const LabelledReport& report, std::string* text) {
+  if (!report.has_trusted_order()) return;
+  const LabelledReport::TrustedOrder& trusted = report.trusted_order();
+  absl::StrAppendFormat(
+      text,
+      "\n  Trusted order: %s, %s divergence; it has %.1f %% of the training "
+      "pairs of different relevance right,\n  and ties in %.1f %% of all "
+      "pairs, taken as in the data. How far the training scores are from it:\n"
+      "\n  %10s%32s %12s %15s\n",
+      trusted.source(), trusted.divergence(), 100 * trusted.right_pairs(),
+      100 * trusted.tied_pairs(), "lambda", "setting", "divergence",
+      "inverted pairs");
+  for (const LabelledReport::Point& point : report.points()) {
+    absl::StrAppendFormat(text, "%c %10.4g%32s %12.6g %13.2f %%\n",
+                          point.chosen() ? '*' : ' ', point.lambda(),
+                          point.setting(), point.trusted_divergence(),
+                          100 * point.trusted_inversions());
   }
 }
 
@@ -139,6 +159,7 @@ std::string FormatLabelledReport(const TrainReport& report) {
       labelled.candidates(), labelled.num_features(), labelled.learner(),
       labelled.measure(), labelled.action());
   AppendPoints(labelled, &text);
+  AppendTrusted(labelled, &text);
   if (labelled.has_threshold()) {
     absl::StrAppendFormat(&text, "  Threshold of relevance: score %.6g\n",
                           labelled.threshold());

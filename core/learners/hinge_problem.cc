@@ -16,20 +16,30 @@ absl::StatusOr<std::unique_ptr<HingeProblem>> HingeProblem::Create(
   RETURN_IF_ERROR(CheckQueries(queries));
   ASSIGN_OR_RETURN(const StructuredHinges hinges,
                    StructuredHinges::Create(options));
+  std::vector<std::unique_ptr<StructuredHinge>> of;
+  for (const LabelledItems& query : queries) {
+    of.push_back(hinges.Of(query.relevances));
+  }
+  std::unique_ptr<HingeProblem> problem = Of(queries, std::move(of), pull);
+  if (problem != nullptr) return problem;
+  return absl::InvalidArgumentError(absl::StrCat(
+      "none of ", queries.size(), " queries has labels that say something ",
+      "for ", HingeOptions::Loss_Name(options.loss()), ", at least 1 must"));
+}
+
+std::unique_ptr<HingeProblem> HingeProblem::Of(
+    std::span<const LabelledItems> queries,
+    std::vector<std::unique_ptr<StructuredHinge>> hinges,
+    const OrderPull& pull) {
   std::unique_ptr<HingeProblem> problem(
       new HingeProblem(queries[0].items.num_features(), pull));
   size_t hinged = 0;
   for (size_t q = 0; q < queries.size(); ++q) {
-    std::unique_ptr<StructuredHinge> hinge = hinges.Of(queries[q].relevances);
-    hinged += hinge != nullptr ? 1 : 0;
-    if (hinge == nullptr && pull.orders == nullptr) continue;
-    problem->queries_.push_back({queries[q].items, std::move(hinge), q});
+    hinged += hinges[q] != nullptr ? 1 : 0;
+    if (hinges[q] == nullptr && pull.orders == nullptr) continue;
+    problem->queries_.push_back({queries[q].items, std::move(hinges[q]), q});
   }
-  if (hinged == 0) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "none of ", queries.size(), " queries has labels that say something ",
-        "for ", HingeOptions::Loss_Name(options.loss()), ", at least 1 must"));
-  }
+  if (hinged == 0) return nullptr;
   const auto all = static_cast<double>(problem->queries_.size());
   problem->hinge_scale_ = all / static_cast<double>(hinged);
   if (pull.orders != nullptr) {

@@ -29,6 +29,14 @@ class HingeProblem {
       std::span<const LabelledItems> queries,
       const config::v1::HingeOptions& options, const OrderPull& pull = {});
 
+  // With functions of the queries' scores in place of the hinges of options;
+  // null where the labels say nothing; the problem is null where all are.
+  // Requires valid queries, and as many functions.
+  static std::unique_ptr<HingeProblem> Of(
+      std::span<const LabelledItems> queries,
+      std::vector<std::unique_ptr<StructuredHinge>> hinges,
+      const OrderPull& pull);
+
   size_t num_queries() const { return queries_.size(); }  // M; no pull: N
   Eigen::Index dimension() const { return dimension_; }
 

@@ -38,11 +38,6 @@ class ListNetObjective : public Objective {
   mutable std::vector<double> scores_;
 };
 
-// InvalidArgument as TrainListNet() but for L-BFGS's options.
-absl::StatusOr<ListNetObjective> MakeListNetObjective(
-    std::span<const GameQuery> queries, double lambda,
-    const config::v1::ListNetOptions& options);
-
 struct ListNetResult {
   std::vector<double> weights;
   LbfgsResult descent;
@@ -56,5 +51,18 @@ absl::StatusOr<ListNetResult> TrainListNet(
     std::span<const GameQuery> queries, double lambda,
     const config::v1::ListNetOptions& options,
     const std::function<void(uint32_t iteration)>& on_iteration = nullptr);
+
+namespace internal {
+
+inline constexpr uint32_t kMostListNetRelevance = 31;
+
+// log Σ exp(scores).
+double LogSumExp(std::span<const double> scores);
+// P.
+std::vector<double> TopProbabilities(std::span<const uint32_t> relevances,
+                                     config::v1::ListNetOptions::Target target);
+bool AllEqual(std::span<const uint32_t> relevances);
+
+}  // namespace internal
 
 }  // namespace sortition

@@ -99,19 +99,6 @@ absl::StatusOr<GridFit> FitRankSvm(const RankSvmOptions& options,
 absl::StatusOr<GridFit> FitListNet(const ListNetOptions& options,
                                    const LabelledTask& task, double lambda,
                                    const std::function<void()>& on_step) {
-  if (const OrderPull pull = PullOf(task); pull.orders != nullptr) {
-    ASSIGN_OR_RETURN(const DescentResult result,
-                     TrainPulledListNet(task.training, lambda, options, pull,
-                                        [&on_step](const DescentResult&) {
-                                          on_step();
-                                          return false;
-                                        }));
-    return GridFit{.weights = {result.theta.begin(), result.theta.end()},
-                   .objective = result.objective,
-                   .dual_bound = result.dual_bound,
-                   .passes = result.evaluations,
-                   .termination = result.termination};
-  }
   ASSIGN_OR_RETURN(ListNetResult result,
                    TrainListNet(task.training, lambda, options,
                                 [&on_step](uint32_t) { on_step(); }));
@@ -120,6 +107,32 @@ absl::StatusOr<GridFit> FitListNet(const ListNetOptions& options,
                  .passes = result.descent.evaluations,
                  .termination = std::string(
                      LbfgsTerminationName(result.descent.termination))};
+}
+
+// They share a solver, whose planes do not depend on λ.
+absl::StatusOr<std::vector<GridPoint>> PulledListNetPoints(
+    const ListNetOptions& options, const LabelledTask& task) {
+  ASSIGN_OR_RETURN(
+      const std::vector<double> lambdas,
+      LambdaGrid(options.lambda(), task.training.size(), kListNetLambda));
+  ASSIGN_OR_RETURN(auto made, MakePulledListNet(task.training, options.target(),
+                                                PullOf(task)));
+  const std::shared_ptr<HingeProblem> problem = std::move(made);
+  const std::shared_ptr<HingeSolver> solver =
+      MakePulledListNetSolver(problem.get());
+  return PointsOf(
+      lambdas,
+      [problem, solver](
+          const LabelledTask&, double lambda,
+          const std::function<void()>& on_step) -> absl::StatusOr<GridFit> {
+        ASSIGN_OR_RETURN(const HingeResult found,
+                         solver->Minimise(lambda, on_step));
+        return GridFit{.weights = {found.weights.begin(), found.weights.end()},
+                       .objective = found.objective,
+                       .dual_bound = found.dual_bound,
+                       .passes = found.passes,
+                       .termination = found.termination};
+      });
 }
 
 absl::StatusOr<GridFit> FitPulledRegression(
@@ -199,6 +212,11 @@ absl::StatusOr<std::unique_ptr<LabelledLearner>> MakeListNetLearner(
   spec.most_steps = own.lbfgs().max_iterations();
   spec.trusts_orders = true;
   SetPoints(own, kListNetLambda, &FitListNet, &spec);
+  spec.points = [own,
+                 plain = std::move(spec.points)](const LabelledTask& task) {
+    return PullOf(task).orders == nullptr ? plain(task)
+                                          : PulledListNetPoints(own, task);
+  };
   return std::make_unique<GridLearner>(std::move(spec));
 }
 

@@ -1,64 +1,69 @@
 #include "core/learners/pulled_list_net.h"
 
+#include <cmath>
 #include <utility>
+#include <vector>
 
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
 #include "core/base/status_macros.h"
-#include "core/learners/bundled_objective.h"
 #include "core/learners/list_net.h"
 
 namespace sortition {
 namespace {
 
-constexpr Eigen::Index kMaxPlanes = 256;
+using config::v1::HingeOptions;
+using config::v1::ListNetOptions;
 
-class PulledListNet : public BundledObjective {
+// -Σ P_i log p_i of one query as a function of its scores.
+class CrossEntropy : public StructuredHinge {
  public:
-  PulledListNet(ListNetObjective entropy, double lambda, const OrderPull& pull)
-      : BundledObjective(entropy.dimension(), kMaxPlanes),
-        entropy_(std::move(entropy)),
-        pull_(pull) {
-    SetLambda(lambda);
-  }
+  explicit CrossEntropy(std::vector<double> target)
+      : target_(std::move(target)) {}
 
-  double Evaluate(const Eigen::VectorXd& point,
-                  Eigen::VectorXd* gradient) const override {
-    Eigen::VectorXd slope;
-    double risk = entropy_.Evaluate(point, &slope) - Penalty(point);
-    slope -= lambda() * point;
-    const double offset = risk - slope.dot(point);
-    risk += pull_.orders->AddMean(
-        pull_.weight, {point.data(), static_cast<size_t>(point.size())},
-        {slope.data(), static_cast<size_t>(slope.size())});
-    RecordPlane(offset, slope);
-    RecordPoint(point, risk);
-    if (gradient != nullptr) *gradient = lambda() * point + slope;
-    return Penalty(point) + risk;
+  double Evaluate(std::span<const double> scores,
+                  std::span<double> slopes) override {
+    const double total = internal::LogSumExp(scores);
+    double offset = 0;
+    for (size_t i = 0; i < scores.size(); ++i) {
+      const double log_p = scores[i] - total;
+      slopes[i] = std::exp(log_p) - target_[i];
+      offset -= target_[i] * log_p + slopes[i] * scores[i];
+    }
+    return offset;
   }
 
  private:
-  const ListNetObjective entropy_;
-  const OrderPull pull_;
+  const std::vector<double> target_;  // P
 };
 
 }  // namespace
 
-absl::StatusOr<DescentResult> TrainPulledListNet(
-    std::span<const GameQuery> queries, double lambda,
-    const config::v1::ListNetOptions& options, const OrderPull& pull,
-    const DescentWatcher& watcher) {
-  ASSIGN_OR_RETURN(ListNetObjective entropy,
-                   MakeListNetObjective(queries, lambda, options));
-  const PulledListNet objective(std::move(entropy), lambda, pull);
-  CertifiedDescent descent(&objective,
-                           Eigen::VectorXd::Zero(objective.dimension()),
-                           {.lbfgs = options.lbfgs(),
-                            .gap_tolerance = kPulledListNetGap,
-                            .relative = true,
-                            .max_cuts = kMostPulledCuts},
-                           watcher);
-  RETURN_IF_ERROR(descent.Lbfgs("L-BFGS"));
-  RETURN_IF_ERROR(descent.CuttingPlaneSteps());
-  return std::move(descent).Finish();
+absl::StatusOr<std::unique_ptr<HingeProblem>> MakePulledListNet(
+    std::span<const GameQuery> queries, ListNetOptions::Target target,
+    const OrderPull& pull) {
+  RETURN_IF_ERROR(CheckQueries(queries, internal::kMostListNetRelevance));
+  std::vector<std::unique_ptr<StructuredHinge>> terms;
+  for (const GameQuery& query : queries) {
+    terms.push_back(
+        internal::AllEqual(query.relevances)
+            ? nullptr
+            : std::make_unique<CrossEntropy>(
+                  internal::TopProbabilities(query.relevances, target)));
+  }
+  auto problem = HingeProblem::Of(queries, std::move(terms), pull);
+  if (problem != nullptr) return problem;
+  return absl::InvalidArgumentError(absl::StrCat(
+      "none of ", queries.size(),
+      " queries has candidates of different relevances, at least 1 must"));
+}
+
+std::unique_ptr<HingeSolver> MakePulledListNetSolver(HingeProblem* problem) {
+  HingeOptions options;
+  options.set_solver(HingeOptions::N_SLACK);
+  options.set_gap_tolerance(kPulledListNetGap);
+  options.set_max_passes(kMostPulledPasses);
+  return MakeHingeSolver(problem, options);
 }
 
 }  // namespace sortition

@@ -40,7 +40,7 @@ struct PulledRegressionResult {
 };
 
 // How near the minimum it ends, as a share of J, and iterations at most.
-inline constexpr double kPulledRegressionGap = 1e-4;
+inline constexpr double kPulledRegressionGap = 1e-5;
 inline constexpr uint32_t kMostPulledIterations = 5000;
 
 // Deterministic. InvalidArgument as CheckQueries(), where l2 is not finite and
