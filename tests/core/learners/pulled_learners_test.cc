@@ -394,7 +394,9 @@ TEST(PulledLearnersTest, AGoodOrderHelpsFewLabelsAndABadOneIsLeft) {
         return *learner->Train(task);
       };
       const LabelledResult helped = with(good);
-      EXPECT_EQ(helped.points.size(), 3 * learner->num_points());
+      ASSERT_EQ(helped.points.size(), 3 * learner->num_points());
+      // From the smallest weight on, so that ties go to it.
+      EXPECT_EQ(helped.points[0].setting, "trusted order weight 0");
       const LabelledResult misled = with(bad);
       EXPECT_EQ(misled.points[misled.chosen].setting, "trusted order weight 0");
       EXPECT_EQ(misled.weights, plain.weights);
