@@ -140,12 +140,14 @@ absl::StatusOr<GridFit> FitPulledRegression(
   ASSIGN_OR_RETURN(PulledRegressionResult result,
                    FitPulledRelevance(task.training, l2, PullOf(task)));
   on_step();
-  GridFit fit{.weights = std::move(result.weights),
-              .objective = result.objective,
-              .passes = result.iterations,
-              .termination = absl::StrFormat(
-                  "%d iterations, residuals %.1e and %.1e", result.iterations,
-                  result.primal_residual, result.dual_residual)};
+  GridFit fit{
+      .weights = std::move(result.weights),
+      .objective = result.objective,
+      .passes = result.iterations,
+      .termination = absl::StrFormat(
+          "%d iterations, residuals %.1e and %.1e; %s", result.iterations,
+          result.primal_residual, result.dual_residual,
+          result.closed() ? "gap closed" : "max iterations")};
   if (result.is_proved) fit.dual_bound = result.dual_bound;
   return fit;
 }

@@ -45,7 +45,7 @@ class PulledRegression {
       if (!std::isfinite(result_.objective)) {
         return absl::InternalError("the objective is not finite");
       }
-      if (result_.gap() <= kPulledRegressionGap * result_.objective) break;
+      if (result_.closed()) break;
     }
     const Eigen::VectorXd& v = best_;
     result_.weights.assign(v.begin(), v.end() - 1);

@@ -15,6 +15,7 @@
 //   min J >= min_v |Zv - y|² + vᵀPv + p·Zv,
 // a ridge regression with the same matrix and targets y - p/2, which is also
 // another point to try. The search ends where that closes the gap.
+#include <algorithm>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -24,6 +25,12 @@
 #include "core/learners/trusted_orders.h"
 
 namespace sortition {
+
+// How near the minimum it ends, as a share of J, or of that where J is less
+// (where it can be 0), and iterations at most.
+inline constexpr double kPulledRegressionGap = 1e-5;
+inline constexpr double kLeastPulledObjective = 1e-6;
+inline constexpr uint32_t kMostPulledIterations = 5000;
 
 struct PulledRegressionResult {
   std::vector<double> weights;
@@ -37,11 +44,11 @@ struct PulledRegressionResult {
   double primal_residual = 0;  // |Zv - z|, at the end.
   double dual_residual = 0;    // ρ |Zᵀ(z - z')|, z' that of before.
   double gap() const { return objective - dual_bound; }
+  bool closed() const {
+    return gap() <=
+           kPulledRegressionGap * std::max(objective, kLeastPulledObjective);
+  }
 };
-
-// How near the minimum it ends, as a share of J, and iterations at most.
-inline constexpr double kPulledRegressionGap = 1e-5;
-inline constexpr uint32_t kMostPulledIterations = 5000;
 
 // Deterministic. InvalidArgument as CheckQueries(), where l2 is not finite and
 // at least 0, or the weight is not. Requires orders, of `queries`.

@@ -56,6 +56,12 @@ inline std::vector<TrustedKind> TrustedKinds() {
           {OrderDivergence::TOP, 2}};
 }
 
+inline TrustedOrders TrustedOf(const GameQueries& queries,
+                               const std::vector<Order>& orders,
+                               const TrustedKind& of) {
+  return *TrustedOrders::Create(queries.views(), orders, of.kind, of.cutoff);
+}
+
 // f of n candidates, by another way than the library's choice.
 inline std::unique_ptr<CardinalityFunction> FunctionOf(const TrustedKind& of,
                                                        size_t n) {
