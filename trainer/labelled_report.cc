@@ -49,23 +49,30 @@ void AppendPoints(const LabelledReport& report, std::string* text) {
   }
 }
 
+// A row for each weight, at the lambda that was chosen.
 void AppendTrusted(const LabelledReport& report, std::string* text) {
   if (!report.has_trusted_order()) return;
   const LabelledReport::TrustedOrder& trusted = report.trusted_order();
   absl::StrAppendFormat(
       text,
-      "\n  Trusted order: %s, %s divergence; it has %.1f %% of the training "
+      "\n  Trusted order: %s, %s divergence. It has %.1f %% of the training "
       "pairs of different relevance right,\n  and ties in %.1f %% of all "
-      "pairs, taken as in the data. How far the training scores are from it:\n"
-      "\n  %10s%32s %12s %15s\n",
+      "pairs, taken as in the data. Training scores at the chosen lambda:\n"
+      "\n  %-28s %12s %16s %10s\n",
       trusted.source(), trusted.divergence(), 100 * trusted.right_pairs(),
-      100 * trusted.tied_pairs(), "lambda", "setting", "divergence",
-      "inverted pairs");
+      100 * trusted.tied_pairs(), "", "divergence", "inverted pairs",
+      "validation");
+  const auto chosen =
+      std::find_if(report.points().begin(), report.points().end(),
+                   [](const auto& point) { return point.chosen(); });
   for (const LabelledReport::Point& point : report.points()) {
-    absl::StrAppendFormat(text, "%c %10.4g%32s %12.6g %13.2f %%\n",
-                          point.chosen() ? '*' : ' ', point.lambda(),
-                          point.setting(), point.trusted_divergence(),
-                          100 * point.trusted_inversions());
+    if (chosen == report.points().end() || point.lambda() != chosen->lambda()) {
+      continue;
+    }
+    absl::StrAppendFormat(text, "%c %-28s %12.6g %14.2f %% %10.5f\n",
+                          point.chosen() ? '*' : ' ', point.setting(),
+                          point.trusted_divergence(),
+                          100 * point.trusted_inversions(), point.validation());
   }
 }
 
