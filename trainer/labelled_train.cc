@@ -131,6 +131,9 @@ absl::StatusOr<Run> Prepare(const TrainOptions& options,
   TrustedSource trusted;
   if (options.has_trusted_order()) {
     ASSIGN_OR_RETURN(trusted, ReadTrustedOrders(options, run.data));
+    if (trusted.version > 0) {  // The newest by its number.
+      run.options.mutable_trusted_order()->set_version(trusted.version);
+    }
   }
   if (run.learner->needs_constant()) AppendConstant(&run.data);
   run.training = ViewsOf(run.data.training, run.data);

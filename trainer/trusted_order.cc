@@ -56,6 +56,7 @@ struct Source {
   std::unique_ptr<QueryScorer> scorer;
   const char* option;  // Null: its errors name it.
   std::string name;
+  uint64_t version = 0;
 };
 
 absl::StatusOr<Source> OpenSource(const TrainOptions& options) {
@@ -75,7 +76,8 @@ absl::StatusOr<Source> OpenSource(const TrainOptions& options) {
   if (!model.ok()) return WithName("version", model.status());
   return Source{
       std::move(model->scorer), "version",
-      absl::StrCat("version ", model->version, " of ", options.model())};
+      absl::StrCat("version ", model->version, " of ", options.model()),
+      model->version};
 }
 
 // Of pairs of items.
@@ -148,6 +150,7 @@ absl::StatusOr<TrustedSource> ReadTrustedOrders(const TrainOptions& options,
                                                 const LabelledData& data) {
   ASSIGN_OR_RETURN(const Source source, OpenSource(options));
   TrustedSource result;
+  result.version = source.version;
   Mean tied;
   Mean right;
   for (const LabelledQuery& query : data.training) {

@@ -1,5 +1,6 @@
 #pragma once
 // The orders that a run of `train` trusts, from where its options say.
+#include <cstdint>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -15,6 +16,7 @@ absl::Status CheckTrustedOrder(const config::v1::TrainOptions& options);
 
 struct TrustedSource {
   std::vector<Order> orders;  // Of the training queries.
+  uint64_t version = 0;       // Of the model; 0: another source.
   config::v1::LabelledReport::TrustedOrder report;
 };
 

@@ -160,6 +160,21 @@ TEST_F(TrustedOrderTest, FeatureScoresAndVersionOfOneOrderAreOne) {
   EXPECT_EQ(Numbers(by_scores), reversed);
 }
 
+TEST_F(TrustedOrderTest, TheModelSaysWhichVersionWasTrusted) {
+  PublishFirstFeature(3);
+  PublishFirstFeature(2);
+  options_.mutable_trusted_order()->clear_feature();
+  options_.mutable_trusted_order()->set_version(0);
+  options_.set_dry_run(false);
+  options_.set_force(true);
+  ASSERT_OK_AND_ASSIGN(const TrainReport report, Train(options_));
+  EXPECT_EQ(report.labelled().trusted_order().source(), "version 2 of default");
+  ASSERT_OK_AND_ASSIGN(const StoredModel stored,
+                       store().Load("default", report.version()));
+  EXPECT_THAT(stored.model.provenance().options(),
+              HasSubstr("trusted_order { weight: 1 version: 2 }"));
+}
+
 TEST_F(TrustedOrderTest, ReportsWhatWasTrustedAndHowFarItPulled) {
   Trust(1, {0, 10});
   options_.mutable_trusted_order()->set_cutoff(5);
