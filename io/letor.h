@@ -15,7 +15,7 @@ struct LabelledQuery {
   std::vector<float> features;       // Row-major, relevance.size() × d.
   std::vector<uint32_t> relevances;  // One per candidate.
   // Of each candidate, its place among all of the file, from 0. Empty where
-  // the query was not read.
+  // the query was not read. ReadLabelledData(): of all files.
   std::vector<uint32_t> file_rows = {};
 };
 

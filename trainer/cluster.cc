@@ -12,6 +12,7 @@
 #include "absl/strings/str_format.h"
 #include "core/aggregation/aggregate_policy.h"
 #include "core/base/status_macros.h"
+#include "core/learners/order_divergence.h"
 #include "io/files.h"
 #include "trainer/cluster_choice.h"
 #include "trainer/cluster_data.h"
@@ -23,7 +24,6 @@ namespace sortition {
 namespace {
 
 using config::v1::ClusterReport;
-using config::v1::OrderDivergence;
 
 // Of one run: what the options name.
 struct Task {
@@ -46,18 +46,6 @@ absl::StatusOr<ScoreScale> ParseScale(const std::string& name) {
   if (name == "none") return ScoreScale::kNone;
   return absl::InvalidArgumentError(
       absl::StrCat("scale is '", name, "', must be min_max, rank or none"));
-}
-
-AggregateDivergence DivergenceOf(OrderDivergence::Kind kind) {
-  switch (kind) {
-    case OrderDivergence::ALL_PAIRS:
-      return AggregateDivergence::kAllPairs;
-    case OrderDivergence::TOP:
-      return AggregateDivergence::kTop;
-    case OrderDivergence::DCG:
-      break;
-  }
-  return AggregateDivergence::kDcg;
 }
 
 absl::StatusOr<Task> ParseTask(const config::v1::ClusterOptions& options) {

@@ -47,6 +47,9 @@ that its log can be learned from: of --inverse_temperature the smallest is taken
 that keeps 95 % of what going by score gains over chance (mpg: as trained).
 --rank_policy says how orders are drawn. Each learner's options are a group of
 its own below. --action=select has a learner of orders select one candidate.
+ranksvm, hinge, listnet and regression can be pulled towards an order that is
+trusted: --trusted_order.weight with one of --trusted_order.feature, .scores and
+.version.
 
 )";
 
@@ -55,7 +58,8 @@ constexpr char kTrainExamples[] = R"(
   sortition-trainer train --learner=mpg --data=FILE[,FILE] --model_store=DIR
       --game.measure=DCG|GRADED_DCG|PRECISION|F_BETA [--game.k=N] ...
   sortition-trainer train --learner=ranksvm --data=FILE --validation=FILE
-      --test=FILE --model_store=DIR [--rank_svm.lambda=X,...] ...
+      --test=FILE --model_store=DIR [--rank_svm.lambda=X,...]
+      [--trusted_order.feature=N --trusted_order.weight=0,X,...] ...
   sortition-trainer train --config=FILE.textproto
 
 deploy/examples has a configuration for each learner.

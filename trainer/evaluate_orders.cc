@@ -1,24 +1,20 @@
 #include "trainer/evaluate_orders.h"
 
-#include <algorithm>
 #include <cmath>
-#include <numeric>
+#include <memory>
 #include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "core/base/status_macros.h"
-#include "core/data/candidates.h"
 #include "io/files.h"
 #include "io/letor.h"
-#include "io/model_store.h"
-#include "trainer/newest_version.h"
 #include "trainer/order_metrics.h"
+#include "trainer/query_scorer.h"
 
 namespace sortition {
 namespace {
@@ -53,123 +49,15 @@ absl::Status CheckOptions(const EvaluateOptions& options) {
   return absl::OkStatus();
 }
 
-// What gives the queries of all files their scores.
-class Scorer {
- public:
-  virtual ~Scorer() = default;
-  virtual absl::StatusOr<std::vector<double>> Scores(const LabelledQuery& query,
-                                                     uint32_t num_features) = 0;
-  // After the queries of each file, of so many candidates.
-  virtual void EndFile(size_t num_candidates) = 0;
-  // After all files.
-  virtual absl::Status End() = 0;
-};
-
-class ModelScorer : public Scorer {
- public:
-  explicit ModelScorer(const model::v1::Model& model)
-      : model_(model),
-        weights_(model.weights().begin(), model.weights().end()) {}
-
-  // Files end their lines at the last feature that is not 0: they may have
-  // fewer than the model.
-  absl::StatusOr<std::vector<double>> Scores(const LabelledQuery& query,
-                                             uint32_t num_features) override {
-    if (weights_.size() != model_.num_features()) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("model '", model_.name(), "' has ", weights_.size(),
-                       " weights for ", model_.num_features(),
-                       " features, must have one each to order candidates"));
-    }
-    if (num_features > weights_.size()) {
-      return absl::InvalidArgumentError(absl::StrCat(
-          "data has ", num_features, " features, must have at most ",
-          weights_.size(), ", those of model '", model_.name(), "'"));
-    }
-    ASSIGN_OR_RETURN(const Candidates items,
-                     Candidates::Dense(query.features, num_features));
-    std::vector<uint32_t> all(query.relevances.size());
-    std::iota(all.begin(), all.end(), 0u);
-    std::vector<double> scores(all.size());
-    items.Scores(all, std::span(weights_).first(num_features), scores);
-    return scores;
-  }
-  void EndFile(size_t) override {}
-  absl::Status End() override { return absl::OkStatus(); }
-
- private:
-  const model::v1::Model model_;
-  const std::vector<double> weights_;
-};
-
-class FileScorer : public Scorer {
- public:
-  static absl::StatusOr<std::unique_ptr<Scorer>> Read(const std::string& path) {
-    ASSIGN_OR_RETURN(const std::string text, ReadFile(path));
-    auto scorer = std::make_unique<FileScorer>();
-    scorer->path_ = path;
-    size_t line = 0;
-    for (absl::string_view token : absl::StrSplit(text, '\n')) {
-      ++line;
-      token = absl::StripAsciiWhitespace(token);
-      if (token.empty()) continue;
-      double score = 0;
-      if (!absl::SimpleAtod(token, &score) || !std::isfinite(score)) {
-        return absl::InvalidArgumentError(
-            absl::StrCat(path, ": line ", line, " is '", token,
-                         "', must be one finite number"));
-      }
-      scorer->scores_.push_back(score);
-    }
-    return scorer;
-  }
-
-  absl::StatusOr<std::vector<double>> Scores(const LabelledQuery& query,
-                                             uint32_t) override {
-    std::vector<double> scores;
-    for (const uint32_t row : query.file_rows) {
-      if (before_ + row >= scores_.size()) {
-        return absl::InvalidArgumentError(
-            absl::StrCat(path_, ": has ", scores_.size(),
-                         " scores, must have one for each candidate of data"));
-      }
-      scores.push_back(scores_[before_ + row]);
-    }
-    return scores;
-  }
-  void EndFile(size_t num_candidates) override { before_ += num_candidates; }
-  absl::Status End() override {
-    if (before_ == scores_.size()) return absl::OkStatus();
-    return absl::InvalidArgumentError(
-        absl::StrCat(path_, ": has ", scores_.size(), " scores, must have ",
-                     before_, ", one for each candidate of data"));
-  }
-
- private:
-  std::string path_;
-  std::vector<double> scores_;
-  size_t before_ = 0;  // Candidates of the files before.
-};
-
-absl::StatusOr<std::unique_ptr<Scorer>> MakeScorer(
+absl::StatusOr<std::unique_ptr<QueryScorer>> MakeScorer(
     const EvaluateOptions& options, EvaluateReport* report) {
-  if (!options.scores().empty()) return FileScorer::Read(options.scores());
-  RETURN_IF_ERROR(ValidateModelName(options.model()));
-  const ModelStore store(options.model_store());
-  uint64_t version = options.version();
-  if (version == 0) {
-    ASSIGN_OR_RETURN(version, NewestVersion(options.model(), store));
-    if (version == 0) {
-      return absl::NotFoundError(absl::StrCat(
-          "model is '", options.model(), "', there is no version of it in ",
-          options.model_store()));
-    }
-  }
-  ASSIGN_OR_RETURN(const StoredModel stored,
-                   store.Load(options.model(), version));
+  if (!options.scores().empty()) return ReadScores(options.scores());
+  ASSIGN_OR_RETURN(ModelScorer model,
+                   LoadModelScorer(options.model_store(), options.model(),
+                                   options.version()));
   report->set_model(options.model());
-  report->set_version(version);
-  return std::make_unique<ModelScorer>(stored.model);
+  report->set_version(model.version);
+  return std::move(model.scorer);
 }
 
 // Means over the queries that have the metric, and a line for each query.

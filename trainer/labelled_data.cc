@@ -33,6 +33,7 @@ void Widen(uint32_t from, uint32_t to, float value, LabelledQuery* query) {
 struct Reading {
   std::vector<LabelledQuery> queries;
   std::vector<uint32_t> widths;
+  uint64_t num_rows = 0;  // Candidates.
 };
 
 absl::StatusOr<Reading> ReadFiles(const Files& files, LabelledShape* shape) {
@@ -42,10 +43,13 @@ absl::StatusOr<Reading> ReadFiles(const Files& files, LabelledShape* shape) {
       name = absl::StripAsciiWhitespace(name);
       ASSIGN_OR_RETURN(LabelledQueries file, ReadLetor(std::string(name)));
       shape->num_features = std::max(shape->num_features, file.num_features);
+      const auto before = static_cast<uint32_t>(reading.num_rows);
       for (LabelledQuery& query : file.queries) {
         for (const uint32_t relevance : query.relevances) {
           shape->max_relevance = std::max(shape->max_relevance, relevance);
         }
+        for (uint32_t& row : query.file_rows) row += before;
+        reading.num_rows += query.relevances.size();
         reading.queries.push_back(std::move(query));
         reading.widths.push_back(file.num_features);
       }
@@ -132,6 +136,7 @@ absl::StatusOr<LabelledData> ReadLabelledData(const TrainOptions& options) {
                    ReadFiles(options.validation(), &data.shape));
   ASSIGN_OR_RETURN(Reading test, ReadFiles(options.test(), &data.shape));
   const uint32_t d = data.shape.num_features;
+  data.num_rows = all.num_rows;
   Split(options, ToWidth(std::move(all), d), &data);
   if (options.validation_size() > 0) {
     data.validation = ToWidth(std::move(validation), d);

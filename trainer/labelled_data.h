@@ -18,13 +18,15 @@ struct LabelledData {
   std::vector<LabelledQuery> validation;
   std::vector<LabelledQuery> test;  // May be empty.
   uint64_t num_candidates = 0;      // Of all parts.
+  uint64_t num_rows = 0;            // Candidates of options.data, all of it.
 };
 
-// options.data, split by hash of the query's id into what `validation` and
-// `test` do not give. Queries of one id in different files are different ones,
-// in the same part. InvalidArgument names the file and place of what cannot be
-// read, a part but the test that has no query, and a query that is in two parts
-// with the same candidates and labels.
+// options.data, its file_rows counted through all of its files, split by hash
+// of the query's id into what `validation` and `test` do not give. Queries of
+// one id in different files are different ones, in the same part.
+// InvalidArgument names the file and place of what cannot be read, a part but
+// the test that has no query, and a query that is in two parts with the same
+// candidates and labels.
 absl::StatusOr<LabelledData> ReadLabelledData(
     const config::v1::TrainOptions& options);
 

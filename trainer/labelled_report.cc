@@ -40,7 +40,7 @@ void AppendPoints(const LabelledReport& report, std::string* text) {
   absl::StrAppendFormat(
       text, "  The chosen objective is proved within %.2e of the minimum\n",
       chosen->gap());
-  if (chosen->gap() > report.gap_tolerance()) {
+  if (report.gap_tolerance() > 0 && chosen->gap() > report.gap_tolerance()) {
     absl::StrAppendFormat(
         text,
         "  Warning: that is above gap_tolerance, %g; raise the limits of "
@@ -56,6 +56,33 @@ void AppendWeights(const LabelledReport& report, std::string* text) {
   for (int j = 0; j < report.standard_errors_size(); ++j) {
     absl::StrAppendFormat(text, "  %10d %12.5g %14.2g\n", j + 1,
                           report.weights(j), report.standard_errors(j));
+  }
+}
+
+// A row for each weight, at the lambda that was chosen.
+void AppendTrusted(const LabelledReport& report, std::string* text) {
+  if (!report.has_trusted_order()) return;
+  const LabelledReport::TrustedOrder& trusted = report.trusted_order();
+  absl::StrAppendFormat(
+      text,
+      "\n  Trusted order: %s, %s divergence. It has %.1f %% of the training "
+      "pairs of different relevance right,\n  and ties in %.1f %% of all "
+      "pairs, taken as in the data. Training scores at the chosen lambda:\n"
+      "\n  %-28s %12s %16s %10s\n",
+      trusted.source(), trusted.divergence(), 100 * trusted.right_pairs(),
+      100 * trusted.tied_pairs(), "", "divergence", "inverted pairs",
+      "validation");
+  const auto chosen =
+      std::find_if(report.points().begin(), report.points().end(),
+                   [](const auto& point) { return point.chosen(); });
+  for (const LabelledReport::Point& point : report.points()) {
+    if (chosen == report.points().end() || point.lambda() != chosen->lambda()) {
+      continue;
+    }
+    absl::StrAppendFormat(text, "%c %-28s %12.6g %14.2f %% %10.5f\n",
+                          point.chosen() ? '*' : ' ', point.setting(),
+                          point.trusted_divergence(),
+                          100 * point.trusted_inversions(), point.validation());
   }
 }
 
@@ -149,6 +176,7 @@ std::string FormatLabelledReport(const TrainReport& report) {
       labelled.candidates(), labelled.num_features(), labelled.learner(),
       labelled.measure(), labelled.action());
   AppendPoints(labelled, &text);
+  AppendTrusted(labelled, &text);
   if (labelled.has_threshold()) {
     absl::StrAppendFormat(&text, "  Threshold of relevance: score %.6g\n",
                           labelled.threshold());

@@ -24,6 +24,7 @@
 #include "trainer/newest_version.h"
 #include "trainer/progress.h"
 #include "trainer/threads.h"
+#include "trainer/trusted_order.h"
 
 namespace sortition {
 namespace {
@@ -48,7 +49,8 @@ absl::Status ValidateOptions(const TrainOptions& options) {
     return absl::InvalidArgumentError(absl::StrCat(
         "validation_fraction + test_fraction is ", held, ", must be below 1"));
   }
-  return absl::OkStatus();
+  return options.has_trusted_order() ? CheckTrustedOrder(options)
+                                     : absl::OkStatus();
 }
 
 absl::StatusOr<ActionKind> ActionOf(const TrainOptions& options,
@@ -71,6 +73,8 @@ struct Run {
   std::vector<LabelledItems> training = {};
   std::vector<LabelledItems> validation = {};
   std::vector<LabelledItems> test = {};
+  std::optional<TrustedOrders> trusted = {};
+  LabelledReport::TrustedOrder trusted_report = {};
 
   LabelledPolicyTask PolicyTask() const {
     return {.action_kind = action,
@@ -119,10 +123,29 @@ absl::StatusOr<Run> Prepare(const TrainOptions& options,
   SetOwnOptions(info, run.learner->options(), &run.options);
   ASSIGN_OR_RETURN(run.action, ActionOf(options, *run.learner));
   RETURN_IF_ERROR(CheckPolicies(run));
+  if (options.has_trusted_order() && !run.learner->trusts_orders()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("trusted_order is set, must be unset for learner ",
+                     options.learner(), ", which is not pulled by one"));
+  }
+  TrustedSource trusted;
+  if (options.has_trusted_order()) {
+    ASSIGN_OR_RETURN(trusted, ReadTrustedOrders(options, run.data));
+    if (trusted.version > 0) {  // The newest by its number.
+      run.options.mutable_trusted_order()->set_version(trusted.version);
+    }
+  }
   if (run.learner->needs_constant()) AppendConstant(&run.data);
   run.training = ViewsOf(run.data.training, run.data);
   run.validation = ViewsOf(run.data.validation, run.data);
   run.test = ViewsOf(run.data.test, run.data);
+  if (options.has_trusted_order()) {
+    ASSIGN_OR_RETURN(run.trusted, TrustedOrders::Create(
+                                      run.training, std::move(trusted.orders),
+                                      options.trusted_order().divergence(),
+                                      options.trusted_order().cutoff()));
+    run.trusted_report = std::move(trusted.report);
+  }
   return run;
 }
 
@@ -134,9 +157,9 @@ ParallelFor ThreadsOf(const Run& run) {
 // Progress of the training, and how long each point took.
 class PointClock {
  public:
-  explicit PointClock(const LabelledLearner& learner)
+  PointClock(const LabelledLearner& learner, size_t num_points)
       : most_steps_(learner.most_steps()),
-        progress_("training", "steps", most_steps_ * learner.num_points()),
+        progress_("training", "steps", most_steps_ * num_points),
         last_(Clock::now()) {}
 
   void Step(size_t point) {
@@ -176,13 +199,25 @@ void Describe(const LabelledPoint& point, double seconds,
   row->set_validation(point.validation);
   if (!point.setting.empty()) row->set_setting(point.setting);
   row->set_termination(point.termination);
+  if (point.from_trusted.has_value()) {
+    row->set_trusted_divergence(point.from_trusted->divergence);
+    row->set_trusted_inversions(point.from_trusted->inverted_pairs);
+  }
 }
 
 absl::StatusOr<LabelledResult> Learn(const Run& run, LabelledReport* report) {
-  PointClock clock(*run.learner);
   LabelledTask task{.training = run.training,
                     .validation = run.validation,
                     .parallel_for = ThreadsOf(run)};
+  if (run.trusted.has_value()) {
+    const auto& weights = run.options.trusted_order().weight();
+    task.trusted_orders = &*run.trusted;
+    task.trusted_weights = {weights.begin(), weights.end()};
+    *report->mutable_trusted_order() = run.trusted_report;
+  }
+  PointClock clock(*run.learner,
+                   run.learner->num_points() *
+                       std::max(size_t{1}, task.trusted_weights.size()));
   task.on_step = [&clock](size_t point) { clock.Step(point); };
   ASSIGN_OR_RETURN(LabelledResult result, run.learner->Train(task));
   for (size_t p = 0; p < result.points.size(); ++p) {

@@ -24,9 +24,9 @@ constexpr char kMpg[] = "mpg";
 constexpr const char* kOfTuples[] = {"tuples",    "reward_min", "reward_max",
                                      "memory_mb", "versions",   "scratch",
                                      "scratch_mb"};
-constexpr const char* kOfLabels[] = {"data",        "validation",
-                                     "test",        "game_policy",
-                                     "rank_policy", "inverse_temperature"};
+constexpr const char* kOfLabels[] = {
+    "data",        "validation",          "test",         "game_policy",
+    "rank_policy", "inverse_temperature", "trusted_order"};
 // Of those, about one kind of policy.
 constexpr const char* kOfGames[] = {"game_policy"};
 constexpr const char* kOfScores[] = {"rank_policy", "inverse_temperature"};

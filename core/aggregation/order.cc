@@ -152,6 +152,15 @@ Order OrderOf(std::span<const double> scores) {
   return order;
 }
 
+Order OrderAlong(std::span<const double> scores,
+                 std::span<const uint32_t> order) {
+  std::vector<double> along(order.size());
+  for (size_t r = 0; r < order.size(); ++r) along[r] = scores[order[r]];
+  Order own = OrderOf(along);
+  for (uint32_t& item : own) item = order[item];
+  return own;
+}
+
 std::vector<uint32_t> RanksOf(std::span<const uint32_t> order) {
   std::vector<uint32_t> ranks(order.size());
   for (size_t r = 0; r < order.size(); ++r) {

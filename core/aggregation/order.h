@@ -34,6 +34,11 @@ class Sorter {
 
 Order OrderOf(std::span<const double> scores);
 
+// σ_x with ties as `order` has them: 0 .. n - 1 of x along `order`, which must
+// be valid.
+Order OrderAlong(std::span<const double> scores,
+                 std::span<const uint32_t> order);
+
 // rank by item.
 std::vector<uint32_t> RanksOf(std::span<const uint32_t> order);
 

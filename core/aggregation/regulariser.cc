@@ -12,13 +12,8 @@ double AddOrderPenalty(const SubmodularFunction& f,
                        std::span<const uint32_t> order, double lambda,
                        std::span<const double> x, std::span<double> gradient) {
   const size_t n = x.size();
-  // Sorted in σ's order, so that ties fall as there.
-  std::vector<double> permuted(n);
-  for (size_t r = 0; r < n; ++r) permuted[r] = x[order[r]];
-  Order own = OrderOf(permuted);
-  for (uint32_t& item : own) item = order[item];
   std::vector<double> h(n);
-  f.ExtremeSubgradient(own, h);
+  f.ExtremeSubgradient(OrderAlong(x, order), h);
   for (size_t i = 0; i < n; ++i) gradient[i] += lambda * h[i];
   f.ExtremeSubgradient(order, h);
   for (size_t i = 0; i < n; ++i) gradient[i] -= lambda * h[i];

@@ -49,7 +49,48 @@ bool IsBetter(const LabelledPoint& a, const LabelledPoint& b) {
                                       : a.lambda > b.lambda;
 }
 
+std::string SettingOf(const GridPoint& point, const LabelledTask& task) {
+  if (task.trusted_orders == nullptr) return point.setting;
+  return absl::StrCat(point.setting, point.setting.empty() ? "" : ", ",
+                      "trusted order weight ", task.trusted_weights[0]);
+}
+
 }  // namespace
+
+absl::Status CheckTrusted(const LabelledLearner& learner,
+                          const LabelledTask& task) {
+  if (task.trusted_orders == nullptr) return absl::OkStatus();
+  if (!learner.trusts_orders()) {
+    return absl::InvalidArgumentError(
+        "there are trusted orders, must be none: the learner is not pulled "
+        "towards them");
+  }
+  if (task.trusted_orders->num_queries() != task.training.size()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("there are ", task.trusted_orders->num_queries(),
+                     " trusted orders for ", task.training.size(),
+                     " training queries, must be one each"));
+  }
+  if (task.trusted_weights.empty()) {
+    return absl::InvalidArgumentError(
+        "trusted orders have 0 weights, must have at least 1");
+  }
+  for (const double weight : task.trusted_weights) {
+    if (weight >= 0 && weight < HUGE_VAL) continue;
+    return absl::InvalidArgumentError(
+        absl::StrCat("weight of trusted orders is ", weight,
+                     ", must be at least 0 and finite"));
+  }
+  return absl::OkStatus();
+}
+
+// Of weight 0: as without, to the bit.
+OrderPull PullOf(const LabelledTask& task) {
+  if (task.trusted_orders == nullptr || !(task.trusted_weights[0] > 0)) {
+    return {};
+  }
+  return {task.trusted_orders, task.trusted_weights[0]};
+}
 
 absl::StatusOr<double> GridLearner::Validate(const LabelledTask& task,
                                              const GridFit& fit) const {
@@ -67,37 +108,58 @@ absl::StatusOr<double> GridLearner::Validate(const LabelledTask& task,
 absl::StatusOr<LabelledResult> GridLearner::Train(
     const LabelledTask& task) const {
   RETURN_IF_ERROR(CheckParts(task));
+  LabelledResult result;
+  if (task.trusted_orders == nullptr) {
+    RETURN_IF_ERROR(TrainPoints(task, &result));
+    return result;
+  }
+  RETURN_IF_ERROR(CheckTrusted(*this, task));
+  std::vector<double> weights = task.trusted_weights;
+  std::sort(weights.begin(), weights.end());
+  for (const double weight : weights) {
+    LabelledTask pulled = task;
+    pulled.trusted_weights = {weight};
+    RETURN_IF_ERROR(TrainPoints(pulled, &result));
+  }
+  return result;
+}
+
+absl::Status GridLearner::TrainPoints(const LabelledTask& task,
+                                      LabelledResult* result) const {
   ASSIGN_OR_RETURN(const std::vector<GridPoint> grid, spec_.points(task));
   CHECK(grid.size() == spec_.num_points);
-  LabelledResult result;
-  for (size_t p = 0; p < grid.size(); ++p) {
+  for (const GridPoint& of : grid) {
+    const size_t p = result->points.size();
     const auto on_step = [&] {
       if (task.on_step) task.on_step(p);
     };
-    ASSIGN_OR_RETURN(GridFit fit, grid[p].fit(task, on_step));
+    ASSIGN_OR_RETURN(GridFit fit, of.fit(task, on_step));
     for (const double weight : fit.weights) {
       if (!std::isfinite(weight)) {
         return absl::InternalError(absl::StrCat("a weight of lambda ",
-                                                grid[p].lambda, " is ", weight,
+                                                of.lambda, " is ", weight,
                                                 ", must be finite"));
       }
     }
-    ASSIGN_OR_RETURN(const double validation, Validate(task, fit));
-    result.points.push_back({.lambda = grid[p].lambda,
-                             .objective = fit.objective,
-                             .dual_bound = fit.dual_bound,
-                             .passes = fit.passes,
-                             .validation = validation,
-                             .setting = grid[p].setting,
-                             .termination = fit.termination});
-    if (p == 0 || IsBetter(result.points[p], result.points[result.chosen])) {
-      result.chosen = p;
-      result.weights = std::move(fit.weights);
-      result.transitions = std::move(fit.transitions);
-      result.standard_errors = std::move(fit.standard_errors);
+    LabelledPoint point{.lambda = of.lambda,
+                        .objective = fit.objective,
+                        .dual_bound = fit.dual_bound,
+                        .passes = fit.passes,
+                        .setting = SettingOf(of, task),
+                        .termination = fit.termination};
+    ASSIGN_OR_RETURN(point.validation, Validate(task, fit));
+    if (task.trusted_orders != nullptr) {
+      point.from_trusted = task.trusted_orders->Measure(fit.weights);
+    }
+    result->points.push_back(std::move(point));
+    if (p == 0 || IsBetter(result->points[p], result->points[result->chosen])) {
+      result->chosen = p;
+      result->weights = std::move(fit.weights);
+      result->transitions = std::move(fit.transitions);
+      result->standard_errors = std::move(fit.standard_errors);
     }
   }
-  return result;
+  return absl::OkStatus();
 }
 
 absl::StatusOr<model::v1::Policy> GridLearner::MakePolicy(

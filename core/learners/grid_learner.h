@@ -29,7 +29,7 @@ struct GridFit {
 struct GridPoint {
   double lambda = 0;
   std::string setting = {};  // Of the grid beside lambda, for people.
-  // `on_step` is never empty; at most GridSpec.most_steps calls.
+  // `on_step` is never empty; calls beyond GridSpec.most_steps do not count.
   std::function<absl::StatusOr<GridFit>(const LabelledTask& task,
                                         const std::function<void()>& on_step)>
       fit;
@@ -42,11 +42,13 @@ struct GridSpec {
   std::vector<ActionKind> actions = {ActionKind::kRank};  // That are allowed.
   bool has_temperature = true;
   bool needs_constant = false;
-  double gap_tolerance = 0;  // 0: no point has a dual bound.
-  uint32_t most_steps = 1;   // Of a point.
-  size_t num_points = 1;     // That `points` returns.
+  double gap_tolerance = 0;    // 0: no point has a dual bound.
+  uint32_t most_steps = 1;     // Of a point.
+  size_t num_points = 1;       // That `points` returns.
+  bool trusts_orders = false;  // Points are pulled by PullOf().
   // In the order in which they are trained, one after another; those of one
   // call may share what they learn, as a start. Not called with empty parts.
+  // Called for each weight of trusted orders; that of a task is PullOf().
   std::function<absl::StatusOr<std::vector<GridPoint>>(
       const LabelledTask& task)>
       points;
@@ -63,8 +65,13 @@ struct GridSpec {
       make_policy = {};
 };
 
+// What trusted orders pull with: of a task that points or their fits get, which
+// has one weight at most.
+OrderPull PullOf(const LabelledTask& task);
+
 // Takes the point with the largest mean over the validation queries; of equal
-// ones that of larger lambda, then the first.
+// ones that of larger lambda, then of smaller weight of trusted orders, then
+// the first.
 class GridLearner : public LabelledLearner {
  public:
   explicit GridLearner(GridSpec spec) : spec_(std::move(spec)) {}
@@ -81,6 +88,7 @@ class GridLearner : public LabelledLearner {
   bool needs_constant() const override { return spec_.needs_constant; }
   ActionKind default_action() const override { return spec_.default_action; }
   double gap_tolerance() const override { return spec_.gap_tolerance; }
+  bool trusts_orders() const override { return spec_.trusts_orders; }
   uint32_t most_steps() const override { return spec_.most_steps; }
   size_t num_points() const override { return spec_.num_points; }
   absl::StatusOr<LabelledResult> Train(const LabelledTask& task) const override;
@@ -90,6 +98,9 @@ class GridLearner : public LabelledLearner {
  private:
   absl::StatusOr<double> Validate(const LabelledTask& task,
                                   const GridFit& fit) const;
+  // The points of one weight, behind those that `result` has.
+  absl::Status TrainPoints(const LabelledTask& task,
+                           LabelledResult* result) const;
 
   const GridSpec spec_;
 };

@@ -99,7 +99,7 @@ absl::StatusOr<std::vector<GridPoint>> PointsOf(const HingeOptions& options,
                                                 const LabelledTask& task) {
   ASSIGN_OR_RETURN(const std::vector<double> lambdas,
                    LambdaGrid(options.lambda(), task.training.size(), kLambda));
-  auto problem = HingeProblem::Create(task.training, options);
+  auto problem = HingeProblem::Create(task.training, options, PullOf(task));
   if (!problem.ok()) return problem.status();
   auto shared = std::make_shared<Solver>();
   shared->problem = *std::move(problem);
@@ -138,6 +138,7 @@ absl::StatusOr<std::unique_ptr<LabelledLearner>> MakeHingeLearner(
   spec.needs_constant = own.loss() == HingeOptions::SENSITIVITY_SPECIFICITY ||
                         own.loss() == HingeOptions::F_BETA;
   spec.gap_tolerance = own.gap_tolerance();
+  spec.trusts_orders = true;
   spec.most_steps = std::max(2u, own.max_passes());  // SUBGRADIENT takes 2.
   spec.num_points = LambdaGridSize(own.lambda());
   spec.points = [own](const LabelledTask& task) { return PointsOf(own, task); };

@@ -20,6 +20,7 @@
 #include "core/data/action.h"
 #include "core/data/labelled_items.h"
 #include "core/learners/label_measure.h"
+#include "core/learners/trusted_orders.h"
 #include "google/protobuf/message.h"
 #include "sortition/config/v1/learner.pb.h"
 #include "sortition/model/v1/model.pb.h"
@@ -39,13 +40,19 @@ struct LabelledPoint {
   std::optional<double> dual_bound;  // The minimum is not below it.
   uint32_t passes = 0;               // Over the training queries.
   double validation = 0;             // Mean measure, higher is better.
-  std::string setting = {};          // Of the grid beside lambda, for people.
+  // On the training queries; unset: no order is trusted.
+  std::optional<TrustedOrders::Distance> from_trusted = {};
+  std::string setting = {};  // Of the grid beside lambda, for people.
   std::string termination;
 };
 
 struct LabelledTask {
   std::span<const LabelledItems> training;
   std::span<const LabelledItems> validation;  // What chooses the point.
+  // Of the training queries; null: none. All points are trained with each of
+  // the weights, of which there must be one then, finite and at least 0.
+  const TrustedOrders* trusted_orders = nullptr;
+  std::vector<double> trusted_weights = {};
   ParallelFor parallel_for = SerialFor;
   // After each step of the descent to the given point. May be empty.
   std::function<void(size_t point)> on_step = {};
@@ -90,12 +97,16 @@ class LabelledLearner {
   virtual ActionKind default_action() const { return ActionKind::kRank; }
   // How near the minimum each point is to be; 0: it has no dual bound.
   virtual double gap_tolerance() const { return 0; }
+  // Whether points are pulled towards LabelledTask.trusted_orders; else Train()
+  // refuses them.
+  virtual bool trusts_orders() const { return false; }
   // How many steps a point takes at most, and how many points there are.
   virtual uint32_t most_steps() const = 0;
-  virtual size_t num_points() const = 0;
+  virtual size_t num_points() const = 0;  // For each weight of trusted orders.
 
   // Deterministic, whatever parallel_for is. InvalidArgument or
-  // FailedPrecondition where nothing can be learned from the data.
+  // FailedPrecondition where nothing can be learned from the data;
+  // InvalidArgument also as CheckTrusted().
   virtual absl::StatusOr<LabelledResult> Train(
       const LabelledTask& task) const = 0;
 
@@ -104,6 +115,11 @@ class LabelledLearner {
   virtual absl::StatusOr<model::v1::Policy> MakePolicy(
       const LabelledPolicyTask& task) const = 0;
 };
+
+// Of task.trusted_orders: InvalidArgument where the learner has no use for
+// them, they are of other queries, or their weights are none or out of range.
+absl::Status CheckTrusted(const LabelledLearner& learner,
+                          const LabelledTask& task);
 
 // From the learner's options, InvalidArgument where they contradict each other
 // or the data.

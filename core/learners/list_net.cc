@@ -9,11 +9,10 @@
 #include "core/base/status_macros.h"
 
 namespace sortition {
-namespace {
 
 using config::v1::ListNetOptions;
 
-constexpr uint32_t kMostRelevant = 31;
+namespace internal {
 
 // log Σ exp(scores).
 double LogSumExp(std::span<const double> scores) {
@@ -40,15 +39,15 @@ bool AllEqual(std::span<const uint32_t> relevances) {
          relevances.end();
 }
 
-}  // namespace
+}  // namespace internal
 
 ListNetObjective::ListNetObjective(std::span<const GameQuery> queries,
                                    double lambda, ListNetOptions::Target target)
     : dimension_(queries[0].items.num_features()), lambda_(lambda) {
   for (const GameQuery& query : queries) {
-    if (AllEqual(query.relevances)) continue;
+    if (internal::AllEqual(query.relevances)) continue;
     queries_.push_back(query);
-    targets_.push_back(TopProbabilities(query.relevances, target));
+    targets_.push_back(internal::TopProbabilities(query.relevances, target));
   }
 }
 
@@ -62,7 +61,7 @@ double ListNetObjective::Evaluate(const Eigen::VectorXd& point,
     const std::vector<double>& target = targets_[q];
     scores_.resize(target.size());
     ScoreAll(items, {point.data(), static_cast<size_t>(point.size())}, scores_);
-    const double total = LogSumExp(scores_);
+    const double total = internal::LogSumExp(scores_);
     for (uint32_t i = 0; i < target.size(); ++i) {
       const double log_p = scores_[i] - total;
       value -= share * target[i] * log_p;
@@ -82,7 +81,7 @@ absl::StatusOr<ListNetResult> TrainListNet(
     return absl::InvalidArgumentError(
         absl::StrCat("lambda is ", lambda, ", must be above 0 and finite"));
   }
-  RETURN_IF_ERROR(CheckQueries(queries, kMostRelevant));
+  RETURN_IF_ERROR(CheckQueries(queries, internal::kMostListNetRelevance));
   const ListNetObjective objective(queries, lambda, options.target());
   if (objective.num_queries() == 0) {
     return absl::InvalidArgumentError(absl::StrCat(

@@ -52,4 +52,17 @@ absl::StatusOr<ListNetResult> TrainListNet(
     const config::v1::ListNetOptions& options,
     const std::function<void(uint32_t iteration)>& on_iteration = nullptr);
 
+namespace internal {
+
+inline constexpr uint32_t kMostListNetRelevance = 31;
+
+// log Σ exp(scores).
+double LogSumExp(std::span<const double> scores);
+// P.
+std::vector<double> TopProbabilities(std::span<const uint32_t> relevances,
+                                     config::v1::ListNetOptions::Target target);
+bool AllEqual(std::span<const uint32_t> relevances);
+
+}  // namespace internal
+
 }  // namespace sortition

@@ -116,6 +116,7 @@ absl::Status MpgLearner::CheckRelevantAndNot(
 
 absl::StatusOr<LabelledResult> MpgLearner::Train(
     const LabelledTask& task) const {
+  RETURN_IF_ERROR(CheckTrusted(*this, task));
   RETURN_IF_ERROR(CheckRelevantAndNot(task.training));
   ASSIGN_OR_RETURN(
       const GamePath path,

@@ -7,10 +7,13 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "core/base/status_macros.h"
 #include "core/learners/grid_learner.h"
 #include "core/learners/lambda_grid.h"
 #include "core/learners/list_net.h"
+#include "core/learners/pulled_list_net.h"
+#include "core/learners/pulled_regression.h"
 #include "core/learners/rank_svm.h"
 #include "core/learners/relevance_regression.h"
 
@@ -79,12 +82,13 @@ void SetPoints(const Options& options, const char* name,
 absl::StatusOr<GridFit> FitRankSvm(const RankSvmOptions& options,
                                    const LabelledTask& task, double lambda,
                                    const std::function<void()>& on_step) {
-  ASSIGN_OR_RETURN(RankSvmResult result,
-                   TrainRankSvm(task.training, lambda, options,
-                                [&on_step](const DescentResult&) {
-                                  on_step();
-                                  return false;
-                                }));
+  ASSIGN_OR_RETURN(RankSvmResult result, TrainRankSvm(
+                                             task.training, lambda, options,
+                                             [&on_step](const DescentResult&) {
+                                               on_step();
+                                               return false;
+                                             },
+                                             PullOf(task)));
   return GridFit{.weights = std::move(result.weights),
                  .objective = result.descent.objective,
                  .dual_bound = result.descent.dual_bound,
@@ -105,8 +109,54 @@ absl::StatusOr<GridFit> FitListNet(const ListNetOptions& options,
                      LbfgsTerminationName(result.descent.termination))};
 }
 
+// They share a solver, whose planes do not depend on λ.
+absl::StatusOr<std::vector<GridPoint>> PulledListNetPoints(
+    const ListNetOptions& options, const LabelledTask& task) {
+  ASSIGN_OR_RETURN(
+      const std::vector<double> lambdas,
+      LambdaGrid(options.lambda(), task.training.size(), kListNetLambda));
+  ASSIGN_OR_RETURN(auto made, MakePulledListNet(task.training, options.target(),
+                                                PullOf(task)));
+  const std::shared_ptr<HingeProblem> problem = std::move(made);
+  const std::shared_ptr<HingeSolver> solver =
+      MakePulledListNetSolver(problem.get());
+  return PointsOf(
+      lambdas,
+      [problem, solver](
+          const LabelledTask&, double lambda,
+          const std::function<void()>& on_step) -> absl::StatusOr<GridFit> {
+        ASSIGN_OR_RETURN(const HingeResult found,
+                         solver->Minimise(lambda, on_step));
+        return GridFit{.weights = {found.weights.begin(), found.weights.end()},
+                       .objective = found.objective,
+                       .dual_bound = found.dual_bound,
+                       .passes = found.passes,
+                       .termination = found.termination};
+      });
+}
+
+absl::StatusOr<GridFit> FitPulledRegression(
+    const LabelledTask& task, double l2, const std::function<void()>& on_step) {
+  ASSIGN_OR_RETURN(PulledRegressionResult result,
+                   FitPulledRelevance(task.training, l2, PullOf(task)));
+  on_step();
+  GridFit fit{
+      .weights = std::move(result.weights),
+      .objective = result.objective,
+      .passes = result.iterations,
+      .termination = absl::StrFormat(
+          "%d iterations, residuals %.1e and %.1e; %s", result.iterations,
+          result.primal_residual, result.dual_residual,
+          result.closed() ? "gap closed" : "max iterations")};
+  if (result.is_proved) fit.dual_bound = result.dual_bound;
+  return fit;
+}
+
 absl::StatusOr<GridFit> FitRegression(const LabelledTask& task, double l2,
                                       const std::function<void()>& on_step) {
+  if (PullOf(task).orders != nullptr) {
+    return FitPulledRegression(task, l2, on_step);
+  }
   ASSIGN_OR_RETURN(RegressionResult result, FitRelevance(task.training, l2));
   on_step();
   GridFit fit{.weights = std::move(result.weights),
@@ -151,6 +201,7 @@ absl::StatusOr<std::unique_ptr<LabelledLearner>> MakeRankSvmLearner(
   }
   spec.gap_tolerance = own.gap_tolerance();
   spec.most_steps = own.lbfgs().max_iterations() + own.max_cuts();
+  spec.trusts_orders = true;
   SetPoints(own, kRankSvmLambda, &FitRankSvm, &spec);
   return std::make_unique<GridLearner>(std::move(spec));
 }
@@ -161,7 +212,13 @@ absl::StatusOr<std::unique_ptr<LabelledLearner>> MakeListNetLearner(
   ASSIGN_OR_RETURN(GridSpec spec, SpecOf(own, shape));
   RETURN_IF_ERROR(LambdaGrid(own.lambda(), 1, kListNetLambda).status());
   spec.most_steps = own.lbfgs().max_iterations();
+  spec.trusts_orders = true;
   SetPoints(own, kListNetLambda, &FitListNet, &spec);
+  spec.points = [own,
+                 plain = std::move(spec.points)](const LabelledTask& task) {
+    return PullOf(task).orders == nullptr ? plain(task)
+                                          : PulledListNetPoints(own, task);
+  };
   return std::make_unique<GridLearner>(std::move(spec));
 }
 
@@ -171,6 +228,7 @@ absl::StatusOr<std::unique_ptr<LabelledLearner>> MakeRegressionLearner(
   ASSIGN_OR_RETURN(GridSpec spec, SpecOf(own, shape));
   ASSIGN_OR_RETURN(const std::vector<double> grid, L2Grid(own));
   spec.num_points = grid.size();
+  spec.trusts_orders = true;
   spec.points = [grid](const LabelledTask&) {
     return PointsOf(grid, &FitRegression);
   };

@@ -14,12 +14,13 @@ using config::v1::RankSvmOptions;
 
 constexpr Eigen::Index kMaxPlanes = 256;
 
-// R(w) = Σ_q c_q Σ_pairs hinge, c_q as the weighting says.
+// R(w) = Σ_q c_q Σ_pairs hinge, c_q as the weighting says, and the pull.
 class RankSvmObjective : public BundledObjective {
  public:
   RankSvmObjective(std::span<const GameQuery> queries,
-                   RankSvmOptions::Weighting weighting)
-      : BundledObjective(queries[0].items.num_features(), kMaxPlanes) {
+                   RankSvmOptions::Weighting weighting, const OrderPull& pull)
+      : BundledObjective(queries[0].items.num_features(), kMaxPlanes),
+        pull_(pull) {
     for (const GameQuery& query : queries) {
       const uint64_t pairs = CountPairs(query.relevances);
       if (pairs == 0) continue;
@@ -56,6 +57,11 @@ class RankSvmObjective : public BundledObjective {
                      {slope.data(), static_cast<size_t>(slope.size())});
       }
     }
+    if (pull_.orders != nullptr) {
+      pull_.orders->AddMean(pull_.weight,
+                            {point.data(), static_cast<size_t>(point.size())},
+                            {slope.data(), static_cast<size_t>(slope.size())});
+    }
     const double risk = offset + slope.dot(point);
     RecordPlane(offset, slope);
     RecordPoint(point, risk);
@@ -67,6 +73,7 @@ class RankSvmObjective : public BundledObjective {
   std::vector<GameQuery> queries_;  // Those that have pairs.
   std::vector<double> weights_;     // c_q
   uint64_t num_pairs_ = 0;
+  const OrderPull pull_;
   mutable PairwiseHinge hinge_;
   mutable std::vector<double> scores_, slopes_;
 };
@@ -89,10 +96,11 @@ absl::Status CheckOptions(double lambda, const RankSvmOptions& options) {
 absl::StatusOr<RankSvmResult> TrainRankSvm(std::span<const GameQuery> queries,
                                            double lambda,
                                            const RankSvmOptions& options,
-                                           const DescentWatcher& watcher) {
+                                           const DescentWatcher& watcher,
+                                           const OrderPull& pull) {
   RETURN_IF_ERROR(CheckOptions(lambda, options));
   RETURN_IF_ERROR(CheckQueries(queries));
-  RankSvmObjective objective(queries, options.weighting());
+  RankSvmObjective objective(queries, options.weighting(), pull);
   if (objective.num_pairs() == 0) {
     return absl::InvalidArgumentError(absl::StrCat(
         "none of ", queries.size(),

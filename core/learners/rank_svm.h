@@ -10,6 +10,7 @@
 // do [Joachims06]. Loss and subgradient cost O(n log n + n log K) for a query
 // of n candidates with K relevances, not O(n²): an active pair counts by its
 // ends, and how many partners each has is counted in the order of scores.
+// Trusted orders add weight · D(w), with planes of its own (trusted_orders.h).
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -18,6 +19,7 @@
 #include "core/learners/bundled_objective.h"
 #include "core/learners/certified_descent.h"
 #include "core/learners/game_queries.h"
+#include "core/learners/trusted_orders.h"
 #include "core/losses/pairwise_hinge.h"
 #include "sortition/config/v1/learner.pb.h"
 
@@ -32,10 +34,10 @@ struct RankSvmResult {
 // Of one lambda; that in the options is not used. Deterministic. `queries` need
 // not be valid: InvalidArgument as CheckQueries(), for lambda or an option out
 // of its range, and where no query has a pair. `watcher` may be empty; true
-// stops.
+// stops. `pull`: orders of `queries`.
 absl::StatusOr<RankSvmResult> TrainRankSvm(
     std::span<const GameQuery> queries, double lambda,
     const config::v1::RankSvmOptions& options,
-    const DescentWatcher& watcher = nullptr);
+    const DescentWatcher& watcher = nullptr, const OrderPull& pull = {});
 
 }  // namespace sortition

@@ -1,8 +1,8 @@
 #include "core/learners/ridge.h"
 
 #include <algorithm>
+#include <utility>
 
-#include "Eigen/Cholesky"
 #include "core/base/check.h"
 
 namespace sortition {
@@ -34,6 +34,17 @@ Eigen::VectorXd RightSide(const RidgeRows& rows,
   return sum;
 }
 
+Eigen::LDLT<Eigen::MatrixXd> Factor(const RidgeRows& rows,
+                                    const Eigen::VectorXd& penalties) {
+  const Eigen::Index d = rows.columns();
+  NormalMatrix normal(rows, penalties);
+  Eigen::MatrixXd matrix(d, d);
+  for (Eigen::Index j = 0; j < d; ++j) {
+    matrix.col(j) = normal * Eigen::VectorXd::Unit(d, j);
+  }
+  return matrix.ldlt();
+}
+
 }  // namespace
 
 namespace internal {
@@ -41,13 +52,7 @@ namespace internal {
 Eigen::VectorXd SolveRidgeDirectly(const RidgeRows& rows,
                                    const Eigen::VectorXd& targets,
                                    const Eigen::VectorXd& penalties) {
-  const Eigen::Index d = rows.columns();
-  NormalMatrix normal(rows, penalties);
-  Eigen::MatrixXd matrix(d, d);
-  for (Eigen::Index j = 0; j < d; ++j) {
-    matrix.col(j) = normal * Eigen::VectorXd::Unit(d, j);
-  }
-  return matrix.ldlt().solve(RightSide(rows, targets));
+  return Factor(rows, penalties).solve(RightSide(rows, targets));
 }
 
 // [HestenesStiefel52], preconditioned.
@@ -86,14 +91,22 @@ Eigen::VectorXd SolveRidgeByGradients(const RidgeRows& rows,
 
 }  // namespace internal
 
+RidgeSolver::RidgeSolver(const RidgeRows& rows, Eigen::VectorXd penalties)
+    : rows_(rows), penalties_(std::move(penalties)) {
+  CHECK(penalties_.size() == rows.columns());
+  if (direct()) factors_ = Factor(rows_, penalties_);
+}
+
+Eigen::VectorXd RidgeSolver::Solve(const Eigen::VectorXd& targets) const {
+  CHECK(targets.size() == rows_.rows());
+  if (direct()) return factors_.solve(RightSide(rows_, targets));
+  return internal::SolveRidgeByGradients(rows_, targets, penalties_);
+}
+
 Eigen::VectorXd SolveRidge(const RidgeRows& rows,
                            const Eigen::VectorXd& targets,
                            const Eigen::VectorXd& penalties) {
-  CHECK(targets.size() == rows.rows());
-  CHECK(penalties.size() == rows.columns());
-  return rows.columns() <= kMaxDirectColumns
-             ? internal::SolveRidgeDirectly(rows, targets, penalties)
-             : internal::SolveRidgeByGradients(rows, targets, penalties);
+  return RidgeSolver(rows, penalties).Solve(targets);
 }
 
 }  // namespace sortition

@@ -1,5 +1,6 @@
 #pragma once
 // Ridge regression: linear least squares with an L2 penalty.
+#include "Eigen/Cholesky"
 #include "Eigen/Core"
 
 namespace sortition {
@@ -32,6 +33,21 @@ inline constexpr Eigen::Index kMaxDirectColumns = 256;
 Eigen::VectorXd SolveRidge(const RidgeRows& rows,
                            const Eigen::VectorXd& targets,
                            const Eigen::VectorXd& penalties);
+
+// The same for many targets: what does not depend on them is done once.
+class RidgeSolver {
+ public:
+  // `rows` must outlive it.
+  RidgeSolver(const RidgeRows& rows, Eigen::VectorXd penalties);
+
+  bool direct() const { return rows_.columns() <= kMaxDirectColumns; }
+  Eigen::VectorXd Solve(const Eigen::VectorXd& targets) const;
+
+ private:
+  const RidgeRows& rows_;
+  const Eigen::VectorXd penalties_;
+  Eigen::LDLT<Eigen::MatrixXd> factors_;  // If direct.
+};
 
 namespace internal {
 Eigen::VectorXd SolveRidgeDirectly(const RidgeRows& rows,

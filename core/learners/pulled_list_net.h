@@ -1,0 +1,32 @@
+#pragma once
+// ListNet (list_net.h) pulled towards trusted orders:
+//   min_w  λ/2 ‖w‖² + cross entropy + weight · D(w).
+// D has kinks, one of them at w = 0, which stop L-BFGS: as a HingeProblem, by
+// dual ascent query by query (hinge_ascent.h), with a proof of the gap. A
+// tangent of the cross entropy of a query is a plane below it.
+#include <memory>
+#include <span>
+
+#include "absl/status/statusor.h"
+#include "core/learners/game_queries.h"
+#include "core/learners/hinge_problem.h"
+#include "core/learners/hinge_solver.h"
+#include "core/learners/trusted_orders.h"
+#include "sortition/config/v1/learner.pb.h"
+
+namespace sortition {
+
+// How near the minimum it is to end, in nats, and passes at most.
+inline constexpr double kPulledListNetGap = 1e-4;
+inline constexpr uint32_t kMostPulledPasses = 1000;
+
+// InvalidArgument as TrainListNet(), but for λ and options of L-BFGS. Requires
+// orders, of `queries`.
+absl::StatusOr<std::unique_ptr<HingeProblem>> MakePulledListNet(
+    std::span<const GameQuery> queries,
+    config::v1::ListNetOptions::Target target, const OrderPull& pull);
+
+// `problem` must outlive it.
+std::unique_ptr<HingeSolver> MakePulledListNetSolver(HingeProblem* problem);
+
+}  // namespace sortition

@@ -1,0 +1,70 @@
+#pragma once
+// Orders that are trusted beside the labels [IyerBilmes13, eq. 23], of N
+// queries with features X_q:
+//   D(w) = (1/N) Σ_q d(X_q w‖σ_q),
+// d the divergence of a function of cardinality. It is convex, and d(s w) =
+// s d(w) for s >= 0: with g a subgradient at w, D(w) = g·w, and g·v <= D(v)
+// everywhere, a plane through 0. It falls where scores shrink; what it weighs
+// in an objective depends on the scale of the scores that the rest wants.
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "core/aggregation/order.h"
+#include "core/aggregation/submodular_function.h"
+#include "core/data/labelled_items.h"
+#include "sortition/config/v1/learner.pb.h"
+
+namespace sortition {
+
+// Immutable. Requires weights as many as the queries have features, finite.
+class TrustedOrders {
+ public:
+  // orders[q]: of the candidates of queries[q]. What the queries view must
+  // outlive it. InvalidArgument where there is no query, an order is none of
+  // its query's candidates, or the cutoff has no meaning for the divergence.
+  static absl::StatusOr<TrustedOrders> Create(
+      std::span<const LabelledItems> queries, std::vector<Order> orders,
+      config::v1::OrderDivergence::Kind divergence, uint32_t cutoff);
+
+  size_t num_queries() const { return queries_.size(); }  // N
+  std::span<const uint32_t> order(size_t q) const { return orders_[q]; }
+  const CardinalityFunction& function(size_t q) const {
+    return *functions_.at(orders_[q].size());
+  }
+
+  // scale · d(X_q w‖σ_q); adds scale times its subgradient to `slope`. Ties of
+  // the scores are as σ_q has them. A sort.
+  double Add(size_t q, double scale, std::span<const double> weights,
+             std::span<double> slope) const;
+  // The same of D.
+  double AddMean(double scale, std::span<const double> weights,
+                 std::span<double> slope) const;
+
+  // How far the scores of w are from the orders.
+  struct Distance {
+    double divergence = 0;  // D(w)
+    // Mean, over the queries that have a pair, of the share of pairs that the
+    // scores have the other way round; equal scores do not.
+    double inverted_pairs = 0;
+  };
+  Distance Measure(std::span<const double> weights) const;
+
+ private:
+  TrustedOrders() = default;
+
+  std::vector<Candidates> queries_;
+  std::vector<Order> orders_;
+  std::map<size_t, std::unique_ptr<CardinalityFunction>> functions_;  // By n.
+};
+
+// weight · D(w) beside an objective. No orders: nothing.
+struct OrderPull {
+  const TrustedOrders* orders = nullptr;
+  double weight = 0;
+};
+
+}  // namespace sortition
