@@ -14,6 +14,7 @@ using Index = Eigen::Index;
 
 constexpr size_t kMostSources = 25;
 constexpr size_t kMostGroups = 8;
+constexpr size_t kMostWideGroups = 5;  // Of more, "group" is left out.
 constexpr size_t kMostCandidates = 15;
 constexpr size_t kMostIdCharacters = 14;
 
@@ -23,12 +24,13 @@ size_t ShownGroups(const ClusterPicture& picture) {
 
 void DrawHeader(const ClusterPicture& picture, size_t group, double x, double y,
                 Svg* svg) {
+  const bool narrow = ShownGroups(picture) > kMostWideGroups;
   svg->Text(
-      {x, y - 18}, absl::StrCat("group ", group),
+      {x, y - 18}, absl::StrCat(narrow ? "" : "group ", group),
       {.anchor = Svg::Anchor::kMiddle, .fill = Colour(group), .bold = true});
   svg->Text({x, y - 4},
             absl::StrCat("(", picture.grouping.clustering.sizes[group], ")"),
-            {.size = 11, .anchor = Svg::Anchor::kMiddle});
+            {.size = narrow ? 9.0 : 11.0, .anchor = Svg::Anchor::kMiddle});
 }
 
 // The first sources by group and number.
