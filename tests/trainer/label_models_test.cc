@@ -6,6 +6,7 @@
 #include "core/policies/linear_policy.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "tests/trainer/planted_kinds.h"
 #include "tests/trainer/planted_labels.h"
 #include "trainer/train.h"
 

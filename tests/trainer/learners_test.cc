@@ -8,6 +8,7 @@
 #include "core/learners/expected_measure.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "tests/trainer/planted_kinds.h"
 #include "tests/trainer/planted_labels.h"
 #include "trainer/commands.h"
 #include "trainer/labelled_data.h"
@@ -49,8 +50,8 @@ class LearnerTest : public PlantedTest {
     return options;
   }
 
-  // What the published policy earns on queries that nobody has seen, as a share
-  // of the way from chance to what can be had.
+  // What the published policy earns on queries that nobody has seen, as a
+  // share of the way from chance to what can be had.
   double Earned(const TrainOptions& options, const TrainReport& report) {
     const StoredModel stored =
         store().Load("default", report.version()).value();

@@ -6,6 +6,7 @@
 #include <random>
 #include <vector>
 
+#include "core/aggregation/block_function.h"
 #include "core/aggregation/submodular_function.h"
 #include "gtest/gtest.h"
 
@@ -33,7 +34,7 @@ class RandomFunctionsTest : public ::testing::Test {
     return order;
   }
 
-  Function RandomCardinality(size_t n) {
+  std::unique_ptr<CardinalityFunction> RandomCardinality(size_t n) {
     std::normal_distribution<double> normal;
     std::vector<double> increments(n);
     for (double& increment : increments) increment = normal(random_);
@@ -51,8 +52,28 @@ class RandomFunctionsTest : public ::testing::Test {
     return CutFunction::Create(n, edges).value();
   }
 
+  // Blocks of functions of cardinality of any kind, n items in all.
+  std::unique_ptr<BlockFunction> RandomBlocks(size_t n) {
+    std::vector<std::shared_ptr<const CardinalityFunction>> blocks;
+    while (n > 0) {
+      const size_t size = 1 + Below(static_cast<int>(n));
+      switch (Below(3)) {
+        case 0:
+          blocks.push_back(CardinalityFunction::AllPairs(size));
+          break;
+        case 1:
+          blocks.push_back(CardinalityFunction::Top(size, 1 + Below(3)));
+          break;
+        default:
+          blocks.push_back(RandomCardinality(size));
+      }
+      n -= size;
+    }
+    return std::make_unique<BlockFunction>(blocks);
+  }
+
   // Every kind of function.
-  static constexpr int kKinds = 7;
+  static constexpr int kKinds = 8;
   Function RandomFunction(size_t n, int kind) {
     switch (kind) {
       case 0:
@@ -67,6 +88,8 @@ class RandomFunctionsTest : public ::testing::Test {
         return CutFunction::Chain(n);
       case 5:
         return RandomCardinality(n);
+      case 6:
+        return RandomBlocks(n);
       default:
         return RandomCut(n);
     }

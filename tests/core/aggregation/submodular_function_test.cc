@@ -98,9 +98,9 @@ TEST_F(SubmodularFunctionTest, IsZeroOnlyForTheOrderOfTheScores) {
     for (size_t r = 0; r + 1 < n; ++r) {
       falls = falls && x[order[r]] >= x[order[r + 1]];
     }
-    for (const Function& f :
-         {Function(CardinalityFunction::AllPairs(n)),
-          Function(CardinalityFunction::Dcg(n, 0)), RandomCardinality(n)}) {
+    for (const Function& f : {Function(CardinalityFunction::AllPairs(n)),
+                              Function(CardinalityFunction::Dcg(n, 0)),
+                              Function(RandomCardinality(n))}) {
       EXPECT_EQ(f->Divergence(x, order) == 0, falls);
     }
   }
@@ -126,13 +126,12 @@ TEST_F(SubmodularFunctionTest, NamesOfItemsDoNotMatterToCardinality) {
 TEST_F(SubmodularFunctionTest, IsLinearInTheFunction) {
   for (int repeat = 0; repeat < kRepeats; ++repeat) {
     const size_t n = 1 + Below(8);
-    const Function one = RandomCardinality(n);
-    const Function two = RandomCardinality(n);
+    const auto one = RandomCardinality(n);
+    const auto two = RandomCardinality(n);
     std::vector<double> sum(n);
     std::vector<double> shifted(n);  // And a modular term does not matter.
     for (size_t r = 0; r < n; ++r) {
-      sum[r] = static_cast<CardinalityFunction&>(*one).increments()[r] +
-               static_cast<CardinalityFunction&>(*two).increments()[r];
+      sum[r] = one->increments()[r] + two->increments()[r];
       shifted[r] = sum[r] + 3;
     }
     const std::vector<double> x = Scores(n);
