@@ -1,6 +1,7 @@
 #include "trainer/labelled_report.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
@@ -54,9 +55,14 @@ void AppendWeights(const LabelledReport& report, std::string* text) {
   absl::StrAppendFormat(text, "\n  %10s %12s %14s\n", "feature", "weight",
                         "standard error");
   for (int j = 0; j < report.standard_errors_size(); ++j) {
-    absl::StrAppendFormat(text, "  %10d %12.5g %14.2g\n", j + 1,
-                          report.weights(j), report.standard_errors(j));
+    const double error = report.standard_errors(j);
+    absl::StrAppendFormat(
+        text, "  %10d %12.5g %14s\n", j + 1, report.weights(j),
+        std::isfinite(error) ? absl::StrFormat("%.2g", error) : "unknown");
   }
+  absl::StrAppend(text,
+                  "  standard error: of what the training orders alone say; "
+                  "unknown: nothing. lambda shrinks weights towards 0\n");
 }
 
 // A row for each weight, at the lambda that was chosen.

@@ -4,9 +4,10 @@
 #include <cmath>
 #include <functional>
 #include <numeric>
+#include <utility>
 #include <vector>
 
-#include "Eigen/Cholesky"
+#include "Eigen/Eigenvalues"
 #include "absl/strings/str_cat.h"
 #include "core/base/random.h"
 #include "core/base/status_macros.h"
@@ -14,8 +15,6 @@
 
 namespace sortition {
 namespace {
-
-constexpr size_t kMaxExactItems = 7;
 
 absl::Status ValidateObserved(std::span<const ObservedOrder> orders,
                               std::span<const double> increments) {
@@ -73,17 +72,43 @@ double LogProbability(const ObservedOrder& observed,
   return Agreement(observed, increments).dot(theta) - orders->LogPartition();
 }
 
-// The gradient by s of log Z; its Hessian by central differences of it along
-// each list, which is enough for Newton's method on a concave function.
+// The lists with each query's mean taken from them, which changes no
+// probability, and of size 1: then numbers and steps do not depend on units.
+struct ScaledOrders {
+  ScaledOrders(std::span<const ObservedOrder> observed)
+      : orders(observed.begin(), observed.end()),
+        scale(Eigen::VectorXd::Zero(observed[0].lists.rows())) {
+    for (ObservedOrder& order : orders) {
+      order.lists.colwise() -= order.lists.rowwise().mean().eval();
+      scale = scale.cwiseMax(order.lists.cwiseAbs().rowwise().maxCoeff());
+    }
+    scale = (scale.array() > 0).select(scale, 1);
+    for (ObservedOrder& order : orders) {
+      order.lists.array().colwise() /= scale.array();
+    }
+  }
+
+  std::vector<ObservedOrder> orders;
+  Eigen::VectorXd scale;  // By list.
+};
+
+// Less ridge_i θ_i² / 2 of each list. The gradient by s of log Z; the Hessian
+// by central differences of it along each list, which is enough for Newton's
+// method on a concave function.
 class Likelihood {
  public:
   Likelihood(std::span<const ObservedOrder> orders,
-             std::span<const double> increments, double ridge,
+             std::span<const double> increments, Eigen::VectorXd ridge,
              const ParallelFor& parallel_for)
       : orders_(orders),
         increments_(increments),
-        ridge_(ridge),
+        ridge_(std::move(ridge)),
         parallel_for_(parallel_for) {}
+
+  const Eigen::VectorXd& ridge() const { return ridge_; }
+  double Penalty(const Eigen::VectorXd& theta) const {
+    return 0.5 * ridge_.dot(theta.cwiseAbs2());
+  }
 
   double Value(const Eigen::VectorXd& theta) const {
     const Eigen::VectorXd sum =
@@ -91,12 +116,32 @@ class Likelihood {
           return Eigen::VectorXd::Constant(
               1, LogProbability(observed, increments_, theta, orders));
         });
-    return sum(0) - 0.5 * ridge_ * theta.squaredNorm();
+    return sum(0) - Penalty(theta);
   }
 
   Eigen::VectorXd Gradient(const Eigen::VectorXd& theta) const {
-    return -ridge_ * theta +
-           Sum(theta.size(),
+    return OrdersGradient(theta) - ridge_.cwiseProduct(theta);
+  }
+
+  // Of the orders alone.
+  Eigen::MatrixXd Information(const Eigen::VectorXd& theta) const {
+    const double step = 1e-5 * std::max(1.0, theta.cwiseAbs().maxCoeff());
+    Eigen::MatrixXd information(theta.size(), theta.size());
+    for (Eigen::Index i = 0; i < theta.size(); ++i) {
+      Eigen::VectorXd moved = theta;
+      moved(i) = theta(i) + step;
+      const Eigen::VectorXd above = OrdersGradient(moved);
+      moved(i) = theta(i) - step;
+      information.col(i) = (OrdersGradient(moved) - above) / (2 * step);
+    }
+    return 0.5 * (information + information.transpose());
+  }
+
+  uint32_t passes() const { return passes_; }
+
+ private:
+  Eigen::VectorXd OrdersGradient(const Eigen::VectorXd& theta) const {
+    return Sum(theta.size(),
                [&](const ObservedOrder& observed, BoltzmannOrders* orders) {
                  Build(observed, increments_, theta, orders);
                  Eigen::VectorXd expected(observed.lists.cols());
@@ -107,22 +152,6 @@ class Likelihood {
                });
   }
 
-  Eigen::MatrixXd Information(const Eigen::VectorXd& theta) const {
-    const double step = 1e-5 * std::max(1.0, theta.cwiseAbs().maxCoeff());
-    Eigen::MatrixXd information(theta.size(), theta.size());
-    for (Eigen::Index i = 0; i < theta.size(); ++i) {
-      Eigen::VectorXd moved = theta;
-      moved(i) = theta(i) + step;
-      const Eigen::VectorXd above = Gradient(moved);
-      moved(i) = theta(i) - step;
-      information.col(i) = (Gradient(moved) - above) / (2 * step);
-    }
-    return 0.5 * (information + information.transpose());
-  }
-
-  uint32_t passes() const { return passes_; }
-
- private:
   // Orders that one worker adds up: the bits do not depend on how many workers
   // there are.
   static constexpr size_t kBlock = 32;
@@ -147,10 +176,72 @@ class Likelihood {
 
   const std::span<const ObservedOrder> orders_;
   const std::span<const double> increments_;
-  const double ridge_;
+  const Eigen::VectorXd ridge_;
   const ParallelFor& parallel_for_;
   mutable uint32_t passes_ = 0;
 };
+
+// Of a matrix without negative eigenvalues but by rounding, to such a share of
+// the largest: directions below it are none of its own.
+constexpr double kNoCurvature = 1e-9;
+
+struct Curvature {
+  explicit Curvature(const Eigen::MatrixXd& matrix) : solver(matrix) {
+    const Eigen::VectorXd& values = solver.eigenvalues();
+    const double least = kNoCurvature * values.maxCoeff();
+    inverse = (values.array() > std::max(least, 0.0))
+                  .select(values.cwiseInverse(), 0);
+  }
+  Eigen::VectorXd Solve(const Eigen::VectorXd& v) const {
+    const Eigen::MatrixXd& vectors = solver.eigenvectors();
+    return vectors * inverse.cwiseProduct(vectors.transpose() * v);
+  }
+
+  Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> solver;
+  Eigen::VectorXd inverse;  // Of the eigenvalues; 0: no curvature.
+};
+
+Eigen::VectorXd StandardErrors(const Eigen::MatrixXd& information) {
+  constexpr double kShare = 1e-6;  // Of a list in directions without curvature.
+  const Curvature curvature(information);
+  const Eigen::MatrixXd squares = curvature.solver.eigenvectors().cwiseAbs2();
+  const Eigen::VectorXd unknown =
+      squares * (curvature.inverse.array() == 0).matrix().cast<double>();
+  return (unknown.array() > kShare)
+      .select(HUGE_VAL, (squares * curvature.inverse).cwiseSqrt());
+}
+
+// From θ = 0; fills all but the standard errors.
+void MaximiseByNewton(const Likelihood& likelihood, MallowsFit* fit) {
+  constexpr int kMaxSteps = 50;
+  constexpr double kTolerance = 1e-9;  // Of a step, in squared standard errors.
+  Eigen::VectorXd& theta = fit->theta;
+  theta = Eigen::VectorXd::Zero(likelihood.ridge().size());
+  double value = likelihood.Value(theta);
+  fit->uniform_log_likelihood = value;
+  fit->termination = absl::StrCat("not converged in ", kMaxSteps, " steps");
+  for (int i = 0; i < kMaxSteps && !fit->converged; ++i) {
+    Eigen::MatrixXd information = likelihood.Information(theta);
+    information.diagonal() += likelihood.ridge();
+    const Eigen::VectorXd gradient = likelihood.Gradient(theta);
+    const Eigen::VectorXd step = Curvature(information).Solve(gradient);
+    fit->converged = gradient.dot(step) < kTolerance;
+    double share = 1;
+    double next = likelihood.Value(theta + step);
+    while (!(next >= value) && share > 1e-6) {
+      share /= 2;
+      next = likelihood.Value(theta + share * step);
+    }
+    if (!(next >= value)) {
+      fit->termination = "not converged: no step is better";
+      break;
+    }
+    theta += share * step;
+    value = next;
+  }
+  if (fit->converged) fit->termination = "converged";
+  fit->log_likelihood = value + likelihood.Penalty(theta);
+}
 
 absl::Status ValidateModel(std::span<const ObservedOrder> orders,
                            std::span<const double> increments) {
@@ -171,41 +262,16 @@ absl::StatusOr<MallowsFit> FitMallows(std::span<const ObservedOrder> orders,
     return absl::InvalidArgumentError(
         absl::StrCat("ridge is ", ridge, ", must be at least 0 and finite"));
   }
-  const Likelihood likelihood(orders, increments, ridge, parallel_for);
+  const ScaledOrders scaled(orders);
+  const Likelihood likelihood(scaled.orders, increments,
+                              ridge * scaled.scale.cwiseAbs2().cwiseInverse(),
+                              parallel_for);
   MallowsFit fit;
-  fit.theta = Eigen::VectorXd::Zero(orders[0].lists.rows());
-  fit.uniform_log_likelihood = likelihood.Value(fit.theta);
-  double value = fit.uniform_log_likelihood;
-  constexpr int kMaxSteps = 50;
-  constexpr double kTolerance = 1e-9;  // Of a step, in standard errors.
-  Eigen::MatrixXd information = likelihood.Information(fit.theta);
-  for (int i = 0; i < kMaxSteps && !fit.converged; ++i) {
-    const Eigen::LDLT<Eigen::MatrixXd> solver(information);
-    const Eigen::VectorXd gradient = likelihood.Gradient(fit.theta);
-    const Eigen::VectorXd step = solver.solve(gradient);
-    const double decrement = gradient.dot(step);
-    if (!(decrement >= 0)) break;  // No curvature: lists that say the same.
-    fit.converged = decrement < kTolerance;
-    double share = 1;
-    double next = likelihood.Value(fit.theta + step);
-    while (!(next >= value) && share > 1e-6) {
-      share /= 2;
-      next = likelihood.Value(fit.theta + share * step);
-    }
-    if (!(next >= value)) break;
-    fit.theta += share * step;
-    value = next;
-    information = likelihood.Information(fit.theta);
-  }
+  MaximiseByNewton(likelihood, &fit);
+  fit.standard_error = StandardErrors(likelihood.Information(fit.theta))
+                           .cwiseQuotient(scaled.scale);
+  fit.theta = fit.theta.cwiseQuotient(scaled.scale);
   fit.passes = likelihood.passes();
-  fit.log_likelihood = value + 0.5 * ridge * fit.theta.squaredNorm();
-  const Eigen::LDLT<Eigen::MatrixXd> solver(information);
-  fit.standard_error =
-      solver
-          .solve(Eigen::MatrixXd::Identity(fit.theta.size(), fit.theta.size()))
-          .diagonal()
-          .cwiseMax(0)
-          .cwiseSqrt();
   return fit;
 }
 
@@ -218,85 +284,10 @@ absl::StatusOr<double> MallowsLogProbability(const ObservedOrder& observed,
         absl::StrCat("theta has ", theta.size(), " entries, must have ",
                      observed.lists.rows(), ", one for each list"));
   }
+  const ScaledOrders scaled({&observed, 1});
   BoltzmannOrders scratch;
-  return LogProbability(observed, increments, theta, &scratch);
-}
-
-// exp of the matrix with the nodes on its diagonal and ones above it has it in
-// its corner [Opitz64]. Less the smallest node, the matrix has no negative
-// entry, so that neither its series nor its squaring cancels.
-double ExpDividedDifference(std::span<const double> nodes) {
-  const auto n = static_cast<Eigen::Index>(nodes.size());
-  const double least = *std::min_element(nodes.begin(), nodes.end());
-  const double most = *std::max_element(nodes.begin(), nodes.end());
-  const int halvings =
-      std::max(0, static_cast<int>(std::ceil(std::log2(most - least + 1))));
-  Eigen::MatrixXd matrix = Eigen::MatrixXd::Zero(n, n);
-  for (Eigen::Index i = 0; i < n; ++i) {
-    matrix(i, i) = std::ldexp(nodes[i] - least, -halvings);
-    if (i + 1 < n) matrix(i, i + 1) = std::ldexp(1, -halvings);
-  }
-  // Entries of the k-th power fall like 2^k / k!: enough for the corner, which
-  // begins with the power n - 1.
-  const int terms = 30 + static_cast<int>(n);
-  Eigen::MatrixXd power = Eigen::MatrixXd::Identity(n, n);
-  Eigen::MatrixXd sum = power;
-  for (int k = 1; k <= terms; ++k) {
-    power = power * matrix / k;
-    sum += power;
-  }
-  for (int i = 0; i < halvings; ++i) sum = sum * sum;
-  return std::exp(least) * sum(0, n - 1);
-}
-
-absl::StatusOr<Normaliser> ScoreNormaliser(const CardinalityFunction& f,
-                                           double theta, uint64_t samples,
-                                           uint64_t seed) {
-  const size_t n = f.num_items();
-  if (n == 0) {
-    return absl::InvalidArgumentError("num_items is 0, must be at least 1");
-  }
-  if (!(theta >= 0 && theta < HUGE_VAL)) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("theta is ", theta, ", must be at least 0 and finite"));
-  }
-  Order trusted(n);
-  std::iota(trusted.begin(), trusted.end(), 0);
-  if (n <= kMaxExactItems) {
-    Normaliser exact;
-    Order order = trusted;
-    std::vector<double> nodes(n + 1);
-    do {
-      std::vector<double> corner(n);
-      for (size_t j = 0; j < n; ++j) {
-        nodes[j] = -theta * f.Divergence(corner, trusted);
-        corner[order[j]] = 1;
-      }
-      nodes[n] = -theta * f.Divergence(corner, trusted);
-      exact.value += ExpDividedDifference(nodes);
-    } while (std::next_permutation(order.begin(), order.end()));
-    return exact;
-  }
-  if (samples < 2) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "samples is ", samples, ", must be at least 2 for ", n, " items"));
-  }
-  RandomSequence random(StableHash(HashDomain::kTraining,
-                                   {"score_normaliser", absl::StrCat(seed)}));
-  double sum = 0;
-  double squares = 0;
-  std::vector<double> x(n);
-  for (uint64_t i = 0; i < samples; ++i) {
-    for (double& score : x) score = random.Uniform();
-    const double density = std::exp(-theta * f.Divergence(x, trusted));
-    sum += density;
-    squares += density * density;
-  }
-  const auto count = static_cast<double>(samples);
-  const double mean = sum / count;
-  const double variance =
-      std::max(0.0, squares / count - mean * mean) * count / (count - 1);
-  return Normaliser{mean, std::sqrt(variance / count)};
+  return LogProbability(scaled.orders[0], increments,
+                        theta.cwiseProduct(scaled.scale), &scratch);
 }
 
 }  // namespace sortition

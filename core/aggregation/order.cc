@@ -38,11 +38,15 @@ double ScoreOf(const Entry& entry) {
   return entry.score;
 }
 
+bool Before(double a, double b) { return a > b; }
+template <typename Entry>
+bool Before(const Entry& a, const Entry& b) {
+  return a.score != b.score ? a.score > b.score : a.item < b.item;
+}
+
 // From the lowest digit up; each pass keeps the order of the one before.
-// `buffer` grows as needed.
 template <typename Entry>
 void SortByRadix(std::span<Entry> entries, std::vector<Entry>* buffer) {
-  if (entries.size() < 2) return;
   std::vector<uint32_t> counts(kDigits * kBuckets);
   for (const Entry& entry : entries) {
     const uint64_t key = FallingKey(ScoreOf(entry));
@@ -71,6 +75,7 @@ void SortByRadix(std::span<Entry> entries, std::vector<Entry>* buffer) {
 class Parts {
  public:
   explicit Parts(std::span<const double> scores) {
+    if (scores.size() < 2 * kBucketItems) return;
     const auto [low, high] = std::ranges::minmax(scores);
     const size_t wanted = std::min(kMaxParts, scores.size() / kBucketItems);
     const double scale = static_cast<double>(wanted) / (high - low);
@@ -109,7 +114,13 @@ void SortFalling(std::span<const double> scores, const Make& make,
   }
   size_t begin = 0;
   for (size_t part = 0; part < parts.count(); ++part) {
-    SortByRadix(std::span(*sorted).subspan(begin, ends[part] - begin), buffer);
+    const auto entries = std::span(*sorted).subspan(begin, ends[part] - begin);
+    if (entries.size() < kRadixFrom) {
+      std::ranges::sort(
+          entries, [](const Entry& a, const Entry& b) { return Before(a, b); });
+    } else {
+      SortByRadix(entries, buffer);
+    }
     begin = ends[part];
   }
 }
@@ -117,30 +128,18 @@ void SortFalling(std::span<const double> scores, const Make& make,
 }  // namespace
 
 void Sorter::Sort(std::span<const double> scores, Order* order) {
-  order->resize(scores.size());
-  if (scores.size() < kRadixFrom) {
-    std::iota(order->begin(), order->end(), 0u);
-    std::ranges::sort(*order, [scores](uint32_t a, uint32_t b) {
-      return scores[a] != scores[b] ? scores[a] > scores[b] : a < b;
-    });
-    return;
-  }
   SortFalling(
       scores,
       [scores](uint32_t i) {
         return Entry{scores[i], i};
       },
       &entries_, &entry_buffer_);
+  order->resize(scores.size());
   for (size_t r = 0; r < scores.size(); ++r) (*order)[r] = entries_[r].item;
 }
 
 void Sorter::SortValues(std::span<const double> scores,
                         std::vector<double>* values) {
-  if (scores.size() < kRadixFrom) {
-    values->assign(scores.begin(), scores.end());
-    std::ranges::sort(*values, std::greater<>());
-    return;
-  }
   SortFalling(
       scores, [scores](uint32_t i) { return scores[i]; }, values,
       &value_buffer_);

@@ -12,8 +12,8 @@ namespace sortition {
 // item by rank, best first.
 using Order = std::vector<uint32_t>;
 
-// Sorts; reusable, no allocation when warm. O(n) from some thousand items on,
-// whose buckets are sorted by radix one by one, in the cache.
+// Sorts; keeps its large buffers for the next time. O(n) from some thousand
+// items on, part after part by radix, in the cache.
 class Sorter {
  public:
   // σ_x: by falling score, ties by item. Requires scores without NaN.

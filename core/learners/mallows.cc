@@ -9,6 +9,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
 #include "core/aggregation/aggregate_policy.h"
 #include "core/aggregation/lovasz_mallows.h"
 #include "core/base/status_macros.h"
@@ -22,6 +23,7 @@ namespace sortition {
 namespace {
 
 using config::v1::MallowsOptions;
+using config::v1::OrderDivergence;
 using config::v1::RankPolicyOptions;
 
 constexpr char kLambda[] = "mallows.lambda";
@@ -31,6 +33,13 @@ constexpr char kLambda[] = "mallows.lambda";
 using Increments = std::vector<double>;
 
 absl::StatusOr<Increments> IncrementsOf(const MallowsOptions& options) {
+  if (options.divergence() == OrderDivergence::TOP &&
+      options.cutoff() >= BoltzmannOrders::kMaxItems) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("mallows.cutoff is ", options.cutoff(), ", must be below ",
+                     BoltzmannOrders::kMaxItems,
+                     " for divergence TOP: queries have no more candidates"));
+  }
   ASSIGN_OR_RETURN(
       const auto f,
       MakeDivergence(DivergenceOf(options.divergence()), options.cutoff(),
@@ -48,8 +57,8 @@ absl::Status CheckTies(std::span<const uint32_t> relevances, const Order& order,
     return absl::InvalidArgumentError(absl::StrCat(
         "two candidates have the relevance ", relevances[order[r]],
         " at the ranks ", r, " and ", r + 1,
-        ", must differ: what was seen is an order, as far as mallows.cutoff "
-        "goes"));
+        " from 0, must differ: what was seen is an order, as far as "
+        "mallows.cutoff goes"));
   }
   return absl::OkStatus();
 }
@@ -60,7 +69,7 @@ absl::StatusOr<ObservedOrder> ObservedOf(const LabelledItems& query,
   const uint32_t n = items.num_candidates();
   if (n > increments.size()) {
     return absl::InvalidArgumentError(absl::StrCat(
-        "a query has ", n, " candidates, must have at most ", increments.size(),
+        "it has ", n, " candidates, must have at most ", increments.size(),
         ": all their orders are summed; crf takes more"));
   }
   ObservedOrder observed;
@@ -81,6 +90,21 @@ absl::StatusOr<ObservedOrder> ObservedOf(const LabelledItems& query,
   return observed;
 }
 
+absl::StatusOr<std::vector<ObservedOrder>> AllObserved(
+    std::span<const LabelledItems> queries, const Increments& increments,
+    absl::string_view part) {
+  std::vector<ObservedOrder> orders;
+  for (size_t q = 0; q < queries.size(); ++q) {
+    absl::StatusOr<ObservedOrder> observed = ObservedOf(queries[q], increments);
+    if (!observed.ok()) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          part, " query ", q, " from 0: ", observed.status().message()));
+    }
+    orders.push_back(*std::move(observed));
+  }
+  return orders;
+}
+
 absl::StatusOr<GridFit> FitPoint(std::span<const ObservedOrder> orders,
                                  const Increments& increments, double lambda,
                                  const ParallelFor& parallel_for) {
@@ -89,12 +113,14 @@ absl::StatusOr<GridFit> FitPoint(std::span<const ObservedOrder> orders,
                    FitMallows(orders, increments, lambda * n, parallel_for));
   GridFit point;
   point.weights.assign(fit.theta.begin(), fit.theta.end());
-  point.standard_errors.assign(fit.standard_error.begin(),
-                               fit.standard_error.end());
+  if (fit.converged) {
+    point.standard_errors.assign(fit.standard_error.begin(),
+                                 fit.standard_error.end());
+  }
   point.objective =
       lambda / 2 * fit.theta.squaredNorm() - fit.log_likelihood / n;
   point.passes = fit.passes;
-  point.termination = fit.converged ? "converged" : "no step was better";
+  point.termination = fit.termination;
   return point;
 }
 
@@ -103,17 +129,20 @@ absl::StatusOr<std::vector<GridPoint>> Points(const MallowsOptions& options,
                                               const LabelledTask& task) {
   ASSIGN_OR_RETURN(const std::vector<double> lambdas,
                    LambdaGrid(options.lambda(), task.training.size(), kLambda));
-  const auto orders = std::make_shared<std::vector<ObservedOrder>>();
-  for (const LabelledItems& query : task.training) {
-    ASSIGN_OR_RETURN(orders->emplace_back(), ObservedOf(query, increments));
-  }
+  ASSIGN_OR_RETURN(std::vector<ObservedOrder> training,
+                   AllObserved(task.training, increments, "training"));
+  // Before hours of training.
+  RETURN_IF_ERROR(
+      AllObserved(task.validation, increments, "validation").status());
+  const auto orders =
+      std::make_shared<const std::vector<ObservedOrder>>(std::move(training));
   std::vector<GridPoint> points;
   for (const double lambda : lambdas) {
     points.push_back({.lambda = lambda,
-                      .fit = [=](const LabelledTask& training,
+                      .fit = [=](const LabelledTask& of,
                                  const std::function<void()>& on_step) {
                         absl::StatusOr<GridFit> fit = FitPoint(
-                            *orders, increments, lambda, training.parallel_for);
+                            *orders, increments, lambda, of.parallel_for);
                         on_step();
                         return fit;
                       }});
@@ -148,6 +177,10 @@ absl::StatusOr<model::v1::Policy> PolicyOf(const MallowsOptions& options,
   policy.set_inverse_temperature(draw.inverse_temperature());
   policy.mutable_boltzmann_ranking()->clear_cutoff();
   policy.mutable_boltzmann_ranking()->MergeFrom(draw.boltzmann_ranking());
+  // As many as orders were learned from: the policy is the model.
+  if (!task.rank.has_head()) {
+    policy.mutable_boltzmann_ranking()->set_head(BoltzmannOrders::kMaxItems);
+  }
   return policy;
 }
 

@@ -4,8 +4,9 @@
 // x_i the i-th feature of a query's candidates as a list of scores, σ the order
 // by falling relevance; θ of largest likelihood (lovasz_mallows.h), λ by the
 // likelihood of the validation queries' orders. Published as boltzmann_ranking
-// with the weights θ, which draws from this very model. `options` is a
-// MallowsOptions.
+// with the weights θ and the head 16, which draws from this very model where
+// there are no more candidates, but for the mixtures that are asked for.
+// `options` is a MallowsOptions.
 //
 // Candidates of equal relevance have no order: InvalidArgument where the
 // divergence would tell their ranks apart. Queries have at most 16 candidates.

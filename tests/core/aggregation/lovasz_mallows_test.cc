@@ -118,81 +118,107 @@ TEST(FitMallowsTest, NamesWhatIsWrong) {
                        HasSubstr("ridge is -1, must be at least 0")));
 }
 
-TEST(ExpDividedDifferenceTest, EqualsItsDefinition) {
-  EXPECT_NEAR(ExpDividedDifference(std::vector<double>{-2}), std::exp(-2),
-              1e-16);
-  EXPECT_NEAR(ExpDividedDifference(std::vector<double>{-2, 1}),
-              (std::exp(1) - std::exp(-2)) / 3, 1e-15);
-  // Equal nodes: e^t / n!.
-  EXPECT_NEAR(ExpDividedDifference(std::vector<double>(6, -1)),
-              std::exp(-1) / 120, 1e-17);
-  // Far apart: the largest rules. exp[0, -100, -200] = (1/100 - ~0) / 200.
-  EXPECT_NEAR(ExpDividedDifference(std::vector<double>{0, -100, -200}),
-              1.0 / 20000, 1e-17);
-  const std::vector<double> nodes = {-1, 0, -30, -2};
-  double expected = 0;
-  for (size_t i = 0; i < 4; ++i) {
-    double product = 1;
-    for (size_t j = 0; j < 4; ++j) {
-      if (j != i) product *= nodes[i] - nodes[j];
+// As seen by the model of `theta`.
+std::vector<ObservedOrder> Simulate(int count, int items,
+                                    const Eigen::VectorXd& theta,
+                                    uint64_t seed) {
+  std::mt19937_64 random(seed);
+  RandomSequence numbers(SeedKey(seed));
+  BoltzmannOrders boltzmann;
+  std::vector<int32_t> drawn;
+  std::vector<double> conditionals;
+  std::vector<ObservedOrder> orders(count);
+  for (ObservedOrder& observed : orders) {
+    observed.lists =
+        RandomLists(&random, static_cast<int>(theta.size()), items);
+    const Eigen::VectorXd scores = observed.lists.transpose() * theta;
+    const auto n = static_cast<size_t>(items);
+    boltzmann.Build(DcgIncrements(n), {scores.data(), n});
+    std::vector<double> ranks(n);
+    for (double& number : ranks) number = numbers.Uniform();
+    boltzmann.Draw(ranks, &drawn, &conditionals);
+    observed.order.assign(drawn.begin(), drawn.end());
+  }
+  return orders;
+}
+
+TEST(FitMallowsTest, UnitsAndOffsetsDoNotMatter) {
+  const std::vector<double> increments = DcgIncrements(5);
+  const std::vector<ObservedOrder> orders =
+      Simulate(300, 5, Eigen::Vector2d(5, 2), 5);
+  ASSERT_OK_AND_ASSIGN(const MallowsFit fit, FitMallows(orders, increments, 0));
+  ASSERT_TRUE(fit.converged);
+  for (const double unit : {1e7, 1e-6}) {
+    std::vector<ObservedOrder> others = orders;
+    for (size_t q = 0; q < others.size(); ++q) {
+      others[q].lists.row(0) *= unit;
+      others[q].lists.row(1).array() += 1000 * static_cast<double>(q);
     }
-    expected += std::exp(nodes[i]) / product;
-  }
-  EXPECT_NEAR(ExpDividedDifference(nodes), expected, 1e-15);
-}
-
-// Two items, |S||V∖S|: d = 2 (x_1 - x_0)_+, and the lead u = x_1 - x_0 has the
-// density 1 - |u|: Z = 1/2 + ∫_0^1 exp(-2θu) (1 - u) du.
-TEST(ScoreNormaliserTest, OfTwoItemsInClosedForm) {
-  const auto f = CardinalityFunction::AllPairs(2);
-  for (const double theta : {0.0, 0.1, 1.0, 20.0}) {
-    const double a = 2 * theta;
-    const double half = theta == 0 ? 0.5 : (a - 1 + std::exp(-a)) / (a * a);
-    ASSERT_OK_AND_ASSIGN(const Normaliser z, ScoreNormaliser(*f, theta, 0, 1));
-    EXPECT_NEAR(z.value, 0.5 + half, 1e-13);
-    EXPECT_EQ(z.standard_error, 0);
+    ASSERT_OK_AND_ASSIGN(const MallowsFit other,
+                         FitMallows(others, increments, 0));
+    EXPECT_TRUE(other.converged);
+    EXPECT_NEAR(other.theta(0) * unit, fit.theta(0), 1e-6);
+    EXPECT_NEAR(other.theta(1), fit.theta(1), 1e-6);
+    EXPECT_NEAR(other.standard_error(0) * unit, fit.standard_error(0), 1e-6);
+    EXPECT_NEAR(other.standard_error(1), fit.standard_error(1), 1e-6);
+    EXPECT_NEAR(other.log_likelihood, fit.log_likelihood, 1e-6);
   }
 }
 
-TEST(ScoreNormaliserTest, ExactAndSampledAgree) {
-  for (const size_t n : {3, 5, 7}) {
-    const auto f = CardinalityFunction::Dcg(n, 0);
-    ASSERT_OK_AND_ASSIGN(const Normaliser exact, ScoreNormaliser(*f, 5, 0, 1));
-    std::mt19937_64 random(4);
-    std::uniform_real_distribution<double> uniform(0, 1);
-    Order trusted(n);
-    std::iota(trusted.begin(), trusted.end(), 0);
-    constexpr int kSamples = 100000;
-    double sum = 0;
-    double squares = 0;
-    for (int i = 0; i < kSamples; ++i) {
-      std::vector<double> x(n);
-      for (double& score : x) score = uniform(random);
-      const double density = std::exp(-5 * f->Divergence(x, trusted));
-      sum += density;
-      squares += density * density;
+// A ridge shrinks θ, not what is known of it.
+TEST(FitMallowsTest, StandardErrorsAreThoseOfTheOrdersAlone) {
+  const std::vector<double> increments = DcgIncrements(5);
+  const std::vector<ObservedOrder> orders =
+      Simulate(200, 5, Eigen::VectorXd::Constant(1, 3.0), 6);
+  for (const double ridge : {0.0, 50.0}) {
+    ASSERT_OK_AND_ASSIGN(const MallowsFit fit,
+                         FitMallows(orders, increments, ridge));
+    const auto likelihood = [&](double theta) {
+      double sum = 0;
+      for (const ObservedOrder& observed : orders) {
+        sum += MallowsLogProbability(observed, increments,
+                                     Eigen::VectorXd::Constant(1, theta))
+                   .value();
+      }
+      return sum;
+    };
+    const double theta = fit.theta(0);
+    EXPECT_NEAR(fit.log_likelihood, likelihood(theta), 1e-9);
+    constexpr double kStep = 1e-2;
+    const double curvature =
+        (2 * likelihood(theta) - likelihood(theta + kStep) -
+         likelihood(theta - kStep)) /
+        (kStep * kStep);
+    EXPECT_NEAR(fit.standard_error(0), 1 / std::sqrt(curvature),
+                1e-4 * fit.standard_error(0));
+  }
+}
+
+TEST(FitMallowsTest, ListsThatSayNothingAreUnknown) {
+  const std::vector<double> increments = DcgIncrements(5);
+  std::vector<ObservedOrder> orders =
+      Simulate(200, 5, Eigen::Vector2d(5, 2), 7);
+  ASSERT_OK_AND_ASSIGN(const MallowsFit both,
+                       FitMallows(orders, increments, 0));
+  // One that is the same everywhere, and two that say the same.
+  for (ObservedOrder& observed : orders) {
+    observed.lists.conservativeResize(4, Eigen::NoChange);
+    observed.lists.row(2).setConstant(1000);
+    observed.lists.row(3) = observed.lists.row(1);
+  }
+  for (const double ridge : {0.0, 1e-9}) {
+    ASSERT_OK_AND_ASSIGN(const MallowsFit fit,
+                         FitMallows(orders, increments, ridge));
+    EXPECT_TRUE(fit.converged);
+    EXPECT_NEAR(fit.theta(0), both.theta(0), 1e-5);
+    EXPECT_EQ(fit.theta(2), 0);
+    EXPECT_NEAR(fit.theta(1) + fit.theta(3), both.theta(1), 1e-5);
+    EXPECT_NEAR(fit.log_likelihood, both.log_likelihood, 1e-6);
+    EXPECT_NEAR(fit.standard_error(0), both.standard_error(0), 1e-5);
+    for (const int unknown : {1, 2, 3}) {
+      EXPECT_EQ(fit.standard_error(unknown), HUGE_VAL) << unknown;
     }
-    const double mean = sum / kSamples;
-    const double error =
-        std::sqrt((squares / kSamples - mean * mean) / kSamples);
-    EXPECT_NEAR(exact.value, mean, 4 * error);
   }
-  // And the sampler itself, where there is no exact value, by a longer run.
-  const auto f = CardinalityFunction::Dcg(9, 0);
-  ASSERT_OK_AND_ASSIGN(const Normaliser one, ScoreNormaliser(*f, 3, 20000, 1));
-  ASSERT_OK_AND_ASSIGN(const Normaliser two, ScoreNormaliser(*f, 3, 200000, 2));
-  EXPECT_GT(one.standard_error, 2 * two.standard_error);
-  EXPECT_NEAR(one.value, two.value,
-              4 * std::hypot(one.standard_error, two.standard_error));
-}
-
-TEST(ScoreNormaliserTest, NamesWhatIsWrong) {
-  EXPECT_THAT(ScoreNormaliser(*CardinalityFunction::Dcg(2, 0), -1, 0, 1),
-              StatusIs(absl::StatusCode::kInvalidArgument,
-                       HasSubstr("theta is -1, must be at least 0")));
-  EXPECT_THAT(ScoreNormaliser(*CardinalityFunction::Dcg(8, 0), 1, 1, 1),
-              StatusIs(absl::StatusCode::kInvalidArgument,
-                       HasSubstr("samples is 1, must be at least 2")));
 }
 
 }  // namespace

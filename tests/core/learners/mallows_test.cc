@@ -7,6 +7,7 @@
 #include <numeric>
 #include <random>
 
+#include "core/aggregation/lovasz_mallows.h"
 #include "core/aggregation/submodular_function.h"
 #include "core/base/random.h"
 #include "core/policies/action_distribution.h"
@@ -166,6 +167,44 @@ TEST(MallowsTest, PublishesThePolicyThatDrawsItsModel) {
   }
 }
 
+// Of as many candidates as it learns from.
+TEST(MallowsTest, ThePolicyIsTheModelOfLongListsToo) {
+  const std::vector<double> theta = {4, 1};
+  for (const uint32_t n : {13u, 16u}) {
+    const Queries queries(1, n, 2, 6);
+    ASSERT_OK_AND_ASSIGN(
+        const auto learner,
+        MakeMallowsLearner(OptionsOf(OrderDivergence::DCG, 0, 1),
+                           ShapeOf(n, 2)));
+    ASSERT_OK_AND_ASSIGN(const model::v1::Policy policy,
+                         learner->MakePolicy({}));
+    ASSERT_OK_AND_ASSIGN(const auto distribution,
+                         MakeActionDistribution(policy));
+    const std::vector<double> scores = queries.Scores(0, theta);
+    ObservedOrder observed;
+    observed.lists.resize(2, n);
+    for (uint32_t j = 0; j < 2; ++j) {
+      const std::vector<double> list = queries.List(0, j);
+      for (uint32_t i = 0; i < n; ++i) observed.lists(j, i) = list[i];
+    }
+    observed.order.resize(n);
+    std::iota(observed.order.begin(), observed.order.end(), 0u);
+    std::mt19937_64 random(n);
+    for (int repeat = 0; repeat < 10; ++repeat) {
+      std::shuffle(observed.order.begin(), observed.order.end(), random);
+      ASSERT_OK_AND_ASSIGN(
+          const double log_p,
+          MallowsLogProbability(observed,
+                                CardinalityFunction::Dcg(n, 0)->increments(),
+                                Eigen::Vector2d(theta[0], theta[1])));
+      EXPECT_NEAR(distribution->LogPropensity(
+                      AllOf(scores),
+                      Action(observed.order.begin(), observed.order.end())),
+                  log_p, 1e-9);
+    }
+  }
+}
+
 TEST(MallowsTest, MinimisesAndValidatesByTheLikelihoodOfTheOrders) {
   constexpr uint32_t kItems = 4;
   constexpr size_t kTraining = 68;
@@ -258,10 +297,12 @@ TEST(MallowsTest, TiesAreForRanksThatDoNotCount) {
   const LabelledShape shape = ShapeOf(10, 2);
   EXPECT_THAT(
       TrainOn(queries, OptionsOf(OrderDivergence::DCG, 0, 1), shape).message(),
-      HasSubstr("relevance 0 at the ranks 2 and 3, must differ"));
+      HasSubstr("query 1 from 0: two candidates have the relevance 0 at "
+                "the ranks 2 and 3 from 0, must differ"));
   EXPECT_THAT(
       TrainOn(queries, OptionsOf(OrderDivergence::DCG, 3, 1), shape).message(),
-      HasSubstr("relevance 0 at the ranks 2 and 3, must differ"));
+      HasSubstr("query 1 from 0: two candidates have the relevance 0 at "
+                "the ranks 2 and 3 from 0, must differ"));
   EXPECT_OK(TrainOn(queries, OptionsOf(OrderDivergence::DCG, 2, 1), shape));
   EXPECT_OK(TrainOn(queries, OptionsOf(OrderDivergence::TOP, 2, 1), shape));
 }
@@ -271,12 +312,15 @@ TEST(MallowsTest, NamesWhatIsWrong) {
   EXPECT_THAT(TrainOn(Queries(1, 17, 2, 5),
                       OptionsOf(OrderDivergence::DCG, 0, 1), ShapeOf(17, 2))
                   .message(),
-              HasSubstr("17 candidates, must have at most 16"));
+              HasSubstr("training query 0 from 0: it has 17 candidates, must "
+                        "have at most 16"));
   const auto problem = [&](const MallowsOptions& options) {
     return std::string(MakeMallowsLearner(options, shape).status().message());
   };
   EXPECT_THAT(problem(OptionsOf(OrderDivergence::TOP, 0, 1)),
               HasSubstr("cutoff = 0: must be in [1, 1000000]"));
+  EXPECT_THAT(problem(OptionsOf(OrderDivergence::TOP, 16, 1)),
+              HasSubstr("mallows.cutoff is 16, must be below 16"));
   EXPECT_THAT(problem(OptionsOf(OrderDivergence::ALL_PAIRS, 2, 1)),
               HasSubstr("cutoff = 2: must be 0"));
   EXPECT_THAT(problem(OptionsOf(OrderDivergence::DCG, 0, 0)),
@@ -293,11 +337,11 @@ TEST(MallowsTest, NamesWhatIsWrong) {
   EXPECT_THAT(std::string(learner->MakePolicy(task).status().message()),
               HasSubstr("rank_policy.kind is set, must be BOLTZMANN"));
   task.rank.set_kind(RankPolicyOptions::BOLTZMANN);
-  task.rank.set_head(16);
+  task.rank.set_head(5);
   task.uniform_mixture = 0.25;
   ASSERT_OK_AND_ASSIGN(const model::v1::Policy policy,
                        learner->MakePolicy(task));
-  EXPECT_EQ(policy.boltzmann_ranking().head(), 16);
+  EXPECT_EQ(policy.boltzmann_ranking().head(), 5);
   EXPECT_EQ(policy.uniform_mixture(), 0.25);
 }
 
