@@ -33,6 +33,15 @@ class CrossEntropy : public StructuredHinge {
     return offset;
   }
 
+  // The entropy of P, which is where p = P.
+  double LowerBound() const override {
+    double entropy = 0;
+    for (const double share : target_) {
+      if (share > 0) entropy -= share * std::log(share);
+    }
+    return entropy;
+  }
+
  private:
   const std::vector<double> target_;  // P
 };
