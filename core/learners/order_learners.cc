@@ -109,9 +109,14 @@ absl::StatusOr<GridFit> FitListNet(const ListNetOptions& options,
                      LbfgsTerminationName(result.descent.termination))};
 }
 
-// They share a solver, whose planes do not depend on λ.
+// They share a solver, whose planes do not depend on λ. Of options.lbfgs()
+// max_iterations is that of its passes; the rest has no meaning here.
 absl::StatusOr<std::vector<GridPoint>> PulledListNetPoints(
     const ListNetOptions& options, const LabelledTask& task) {
+  if (options.lbfgs().max_iterations() == 0) {
+    return absl::InvalidArgumentError(
+        "list_net.lbfgs.max_iterations is 0, must be at least 1");
+  }
   ASSIGN_OR_RETURN(
       const std::vector<double> lambdas,
       LambdaGrid(options.lambda(), task.training.size(), kListNetLambda));
@@ -119,7 +124,7 @@ absl::StatusOr<std::vector<GridPoint>> PulledListNetPoints(
                                                 PullOf(task)));
   const std::shared_ptr<HingeProblem> problem = std::move(made);
   const std::shared_ptr<HingeSolver> solver =
-      MakePulledListNetSolver(problem.get());
+      MakePulledListNetSolver(problem.get(), options.lbfgs().max_iterations());
   return PointsOf(
       lambdas,
       [problem, solver](

@@ -67,11 +67,12 @@ absl::StatusOr<std::unique_ptr<HingeProblem>> MakePulledListNet(
       " queries has candidates of different relevances, at least 1 must"));
 }
 
-std::unique_ptr<HingeSolver> MakePulledListNetSolver(HingeProblem* problem) {
+std::unique_ptr<HingeSolver> MakePulledListNetSolver(HingeProblem* problem,
+                                                     uint32_t max_passes) {
   HingeOptions options;
   options.set_solver(HingeOptions::N_SLACK);
   options.set_gap_tolerance(kPulledListNetGap);
-  options.set_max_passes(kMostPulledPasses);
+  options.set_max_passes(max_passes);
   return MakeHingeSolver(problem, options);
 }
 

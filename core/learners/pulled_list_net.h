@@ -3,7 +3,9 @@
 //   min_w  λ/2 ‖w‖² + cross entropy + weight · D(w).
 // D has kinks, one of them at w = 0, which stop L-BFGS: as a HingeProblem, by
 // dual ascent query by query (hinge_ascent.h), with a proof of the gap. A
-// tangent of the cross entropy of a query is a plane below it.
+// tangent of the cross entropy of a query is a plane below it. Where features
+// differ in scale by many orders of magnitude the ascent stalls: the planes'
+// dual does not change with the parameters' scale.
 #include <memory>
 #include <span>
 
@@ -16,9 +18,8 @@
 
 namespace sortition {
 
-// How near the minimum it is to end, in nats, and passes at most.
+// How near the minimum it is to end, in nats.
 inline constexpr double kPulledListNetGap = 1e-4;
-inline constexpr uint32_t kMostPulledPasses = 1000;
 
 // InvalidArgument as TrainListNet(), but for λ and options of L-BFGS. Requires
 // orders, of `queries`.
@@ -26,7 +27,8 @@ absl::StatusOr<std::unique_ptr<HingeProblem>> MakePulledListNet(
     std::span<const GameQuery> queries,
     config::v1::ListNetOptions::Target target, const OrderPull& pull);
 
-// `problem` must outlive it.
-std::unique_ptr<HingeSolver> MakePulledListNetSolver(HingeProblem* problem);
+// `problem` must outlive it. Requires max_passes >= 1.
+std::unique_ptr<HingeSolver> MakePulledListNetSolver(HingeProblem* problem,
+                                                     uint32_t max_passes);
 
 }  // namespace sortition
