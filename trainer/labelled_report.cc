@@ -44,7 +44,7 @@ void AppendPoints(const LabelledReport& report, std::string* text) {
     absl::StrAppendFormat(
         text,
         "  Warning: that is above gap_tolerance, %g; raise the limits of "
-        "iterations, or lambda\n",
+        "iterations, or lambda, or scale the features\n",
         report.gap_tolerance());
   }
 }

@@ -224,6 +224,8 @@ absl::StatusOr<LabelledResult> Learn(const Run& run, LabelledReport* report) {
     Describe(result.points[p], clock.seconds(p), report);
   }
   report->mutable_points(static_cast<int>(result.chosen))->set_chosen(true);
+  report->set_gap_tolerance(result.points[result.chosen].gap_tolerance.value_or(
+      run.learner->gap_tolerance()));
   if (!result.standard_errors.empty()) {
     report->mutable_weights()->Add(result.weights.begin(),
                                    result.weights.end());
@@ -286,7 +288,6 @@ void FillCounts(const Run& run, TrainReport* report) {
   labelled->set_test_queries(run.test.size());
   labelled->set_candidates(run.data.num_candidates);
   labelled->set_num_features(run.data.shape.num_features);
-  labelled->set_gap_tolerance(run.learner->gap_tolerance());
   labelled->set_part(run.test.empty() ? "validation" : "test");
 }
 

@@ -92,6 +92,8 @@ absl::StatusOr<GridFit> FitRankSvm(const RankSvmOptions& options,
   return GridFit{.weights = std::move(result.weights),
                  .objective = result.descent.objective,
                  .dual_bound = result.descent.dual_bound,
+                 .gap_tolerance = options.gap_tolerance() *
+                                  std::abs(result.descent.objective),
                  .passes = result.descent.evaluations,
                  .termination = result.descent.termination};
 }
@@ -135,6 +137,7 @@ absl::StatusOr<std::vector<GridPoint>> PulledListNetPoints(
         return GridFit{.weights = {found.weights.begin(), found.weights.end()},
                        .objective = found.objective,
                        .dual_bound = found.dual_bound,
+                       .gap_tolerance = kPulledListNetGap,
                        .passes = found.passes,
                        .termination = found.termination};
       });
@@ -153,7 +156,10 @@ absl::StatusOr<GridFit> FitPulledRegression(
           "%d iterations, residuals %.1e and %.1e; %s", result.iterations,
           result.primal_residual, result.dual_residual,
           result.closed() ? "gap closed" : "max iterations")};
-  if (result.is_proved) fit.dual_bound = result.dual_bound;
+  if (result.is_proved) {
+    fit.dual_bound = result.dual_bound;
+    fit.gap_tolerance = result.gap_tolerance();
+  }
   return fit;
 }
 
@@ -204,7 +210,6 @@ absl::StatusOr<std::unique_ptr<LabelledLearner>> MakeRankSvmLearner(
         absl::StrCat("rank_svm.gap_tolerance is ", own.gap_tolerance(),
                      ", must be above 0 and at most 1"));
   }
-  spec.gap_tolerance = own.gap_tolerance();
   spec.most_steps = own.lbfgs().max_iterations() + own.max_cuts();
   spec.trusts_orders = true;
   SetPoints(own, kRankSvmLambda, &FitRankSvm, &spec);
