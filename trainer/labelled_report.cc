@@ -59,6 +59,9 @@ void AppendWeights(const LabelledReport& report, std::string* text) {
   }
 }
 
+// Of pairs: where more are tied, the order of the data says more.
+constexpr double kManyTied = 0.5;
+
 // A row for each weight, at the lambda that was chosen.
 void AppendTrusted(const LabelledReport& report, std::string* text) {
   if (!report.has_trusted_order()) return;
@@ -83,6 +86,11 @@ void AppendTrusted(const LabelledReport& report, std::string* text) {
                           point.chosen() ? '*' : ' ', point.setting(),
                           point.trusted_divergence(),
                           100 * point.trusted_inversions(), point.validation());
+  }
+  if (trusted.tied_pairs() > kManyTied) {
+    absl::StrAppend(text,
+                    "  Warning: most pairs are tied, and were pulled towards "
+                    "the order of the data, which may be that of the labels\n");
   }
 }
 
