@@ -245,6 +245,7 @@ absl::StatusOr<model::v1::Model> MakeModel(const Run& run,
     result.weights.pop_back();
     report->set_threshold(threshold);
   }
+  const std::string setting = result.points[result.chosen].setting;
   LabelledPolicyTask task = run.PolicyTask();
   task.threshold = threshold;
   task.transitions = std::move(result.transitions);
@@ -271,6 +272,7 @@ absl::StatusOr<model::v1::Model> MakeModel(const Run& run,
   provenance->set_options(run.options.ShortDebugString());
   provenance->set_created_time_us(absl::ToUnixMicros(absl::Now()));
   provenance->set_num_tuples(run.training.size());
+  provenance->set_comment(setting);
   return model;
 }
 

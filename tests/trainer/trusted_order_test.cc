@@ -173,6 +173,7 @@ TEST_F(TrustedOrderTest, TheModelSaysWhichVersionWasTrusted) {
                        store().Load("default", report.version()));
   EXPECT_THAT(stored.model.provenance().options(),
               HasSubstr("trusted_order { weight: 1 version: 2 }"));
+  EXPECT_EQ(stored.model.provenance().comment(), "trusted order weight 1");
 }
 
 TEST_F(TrustedOrderTest, ReportsWhatWasTrustedAndHowFarItPulled) {
