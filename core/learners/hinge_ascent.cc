@@ -86,7 +86,6 @@ absl::StatusOr<HingeResult> HingeAscent::Minimise(
   const double allowed = options_.gap_tolerance();
   Effort effort;
   Patience patience;
-  bool stalled = false;
   HingeResult result;
   result.dual_bound = problem_.lower_bound();
   double raised = -std::numeric_limits<double>::infinity();  // By the planes.
@@ -99,7 +98,7 @@ absl::StatusOr<HingeResult> HingeAscent::Minimise(
     point = bound.point;
   };
   if (has_planes_) raise();
-  while (result.gap() > allowed && !stalled &&
+  while (result.gap() > allowed && !result.stalled &&
          result.passes < options_.max_passes()) {
     const double before = result.objective - raised;
     const double objective = Evaluate(lambda, point);
@@ -114,10 +113,10 @@ absl::StatusOr<HingeResult> HingeAscent::Minimise(
     }
     raise();
     if (result.objective - raised > kSlow * before) effort.Raise();
-    stalled = patience.Over(result.gap());
+    result.stalled = patience.Over(result.gap()) && result.gap() > allowed;
   }
   result.termination = result.gap() <= allowed ? "gap closed"
-                       : stalled               ? "stalled"
+                       : result.stalled        ? "stalled"
                                                : "max passes";
   return result;
 }

@@ -111,8 +111,7 @@ absl::StatusOr<GridFit> FitListNet(const ListNetOptions& options,
                      LbfgsTerminationName(result.descent.termination))};
 }
 
-// They share a solver, whose planes do not depend on λ. Of options.lbfgs()
-// max_iterations is that of its passes; the rest has no meaning here.
+// They share a solver, whose planes do not depend on λ.
 absl::StatusOr<std::vector<GridPoint>> PulledListNetPoints(
     const ListNetOptions& options, const LabelledTask& task) {
   if (options.lbfgs().max_iterations() == 0) {
@@ -126,7 +125,7 @@ absl::StatusOr<std::vector<GridPoint>> PulledListNetPoints(
                                                 PullOf(task)));
   const std::shared_ptr<HingeProblem> problem = std::move(made);
   const std::shared_ptr<HingeSolver> solver =
-      MakePulledListNetSolver(problem.get(), options.lbfgs().max_iterations());
+      MakePulledListNetSolver(problem.get(), options.lbfgs());
   return PointsOf(
       lambdas,
       [problem, solver](

@@ -5,7 +5,8 @@
 // dual ascent query by query (hinge_ascent.h), with a proof of the gap. A
 // tangent of the cross entropy of a query is a plane below it. Where features
 // differ in scale by many orders of magnitude the ascent stalls: the planes'
-// dual does not change with the parameters' scale.
+// dual does not change with the parameters' scale. L-BFGS over w_j times the
+// scale of feature j then lowers J as far as kinks let it; the gap stays open.
 #include <memory>
 #include <span>
 
@@ -27,8 +28,9 @@ absl::StatusOr<std::unique_ptr<HingeProblem>> MakePulledListNet(
     std::span<const GameQuery> queries,
     config::v1::ListNetOptions::Target target, const OrderPull& pull);
 
-// `problem` must outlive it. Requires max_passes >= 1.
-std::unique_ptr<HingeSolver> MakePulledListNetSolver(HingeProblem* problem,
-                                                     uint32_t max_passes);
+// options.max_iterations, at least 1, limits the passes of the ascent too.
+// `problem` must outlive it.
+std::unique_ptr<HingeSolver> MakePulledListNetSolver(
+    HingeProblem* problem, const config::v1::LbfgsOptions& options);
 
 }  // namespace sortition
