@@ -45,7 +45,7 @@ void AppendPoints(const LabelledReport& report, std::string* text) {
     absl::StrAppendFormat(
         text,
         "  Warning: that is above gap_tolerance, %g; raise the limits of "
-        "iterations, or lambda\n",
+        "iterations, or lambda, or scale the features\n",
         report.gap_tolerance());
   }
 }
@@ -64,6 +64,9 @@ void AppendWeights(const LabelledReport& report, std::string* text) {
                   "  standard error: of what the training orders alone say; "
                   "unknown: nothing. lambda shrinks weights towards 0\n");
 }
+
+// Of pairs: where more are tied, the order of the data says more.
+constexpr double kManyTied = 0.5;
 
 // A row for each weight, at the lambda that was chosen.
 void AppendTrusted(const LabelledReport& report, std::string* text) {
@@ -89,6 +92,11 @@ void AppendTrusted(const LabelledReport& report, std::string* text) {
                           point.chosen() ? '*' : ' ', point.setting(),
                           point.trusted_divergence(),
                           100 * point.trusted_inversions(), point.validation());
+  }
+  if (trusted.tied_pairs() > kManyTied) {
+    absl::StrAppend(text,
+                    "  Warning: most pairs are tied, and were pulled towards "
+                    "the order of the data, which may be that of the labels\n");
   }
 }
 

@@ -224,6 +224,8 @@ absl::StatusOr<LabelledResult> Learn(const Run& run, LabelledReport* report) {
     Describe(result.points[p], clock.seconds(p), report);
   }
   report->mutable_points(static_cast<int>(result.chosen))->set_chosen(true);
+  report->set_gap_tolerance(result.points[result.chosen].gap_tolerance.value_or(
+      run.learner->gap_tolerance()));
   if (!result.standard_errors.empty()) {
     report->mutable_weights()->Add(result.weights.begin(),
                                    result.weights.end());
@@ -243,6 +245,7 @@ absl::StatusOr<model::v1::Model> MakeModel(const Run& run,
     result.weights.pop_back();
     report->set_threshold(threshold);
   }
+  const std::string setting = result.points[result.chosen].setting;
   LabelledPolicyTask task = run.PolicyTask();
   task.threshold = threshold;
   task.transitions = std::move(result.transitions);
@@ -269,6 +272,7 @@ absl::StatusOr<model::v1::Model> MakeModel(const Run& run,
   provenance->set_options(run.options.ShortDebugString());
   provenance->set_created_time_us(absl::ToUnixMicros(absl::Now()));
   provenance->set_num_tuples(run.training.size());
+  provenance->set_comment(setting);
   return model;
 }
 
@@ -286,7 +290,6 @@ void FillCounts(const Run& run, TrainReport* report) {
   labelled->set_test_queries(run.test.size());
   labelled->set_candidates(run.data.num_candidates);
   labelled->set_num_features(run.data.shape.num_features);
-  labelled->set_gap_tolerance(run.learner->gap_tolerance());
   labelled->set_part(run.test.empty() ? "validation" : "test");
 }
 

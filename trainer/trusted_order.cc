@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <memory>
 #include <string>
 #include <utility>
@@ -80,6 +81,30 @@ absl::StatusOr<Source> OpenSource(const TrainOptions& options) {
       model->version};
 }
 
+// A function of n items that is TOP of n or more is 0 everywhere.
+absl::Status CheckPulls(const TrustedOrderOptions& trusted,
+                        const std::vector<LabelledQuery>& training) {
+  if (trusted.divergence() != OrderDivergence::TOP) return absl::OkStatus();
+  const auto longest =
+      std::max_element(training.begin(), training.end(),
+                       [](const LabelledQuery& a, const LabelledQuery& b) {
+                         return a.relevances.size() < b.relevances.size();
+                       });
+  if (longest == training.end() ||
+      trusted.cutoff() < longest->relevances.size()) {
+    return absl::OkStatus();
+  }
+  return absl::InvalidArgumentError(absl::StrCat(
+      "trusted_order.cutoff is ", trusted.cutoff(), ", must be below ",
+      longest->relevances.size(), " for divergence TOP, the candidates of the ",
+      "longest training query, '", longest->id, "': no order is pulled else"));
+}
+
+bool AllEqual(const std::vector<double>& scores) {
+  return std::adjacent_find(scores.begin(), scores.end(),
+                            std::not_equal_to<>()) == scores.end();
+}
+
 // Of pairs of items.
 double TiedShare(std::vector<double> scores) {
   std::sort(scores.begin(), scores.end());
@@ -148,8 +173,11 @@ absl::Status CheckTrustedOrder(const TrainOptions& options) {
 
 absl::StatusOr<TrustedSource> ReadTrustedOrders(const TrainOptions& options,
                                                 const LabelledData& data) {
+  const TrustedOrderOptions& trusted = options.trusted_order();
+  RETURN_IF_ERROR(CheckPulls(trusted, data.training));
   ASSIGN_OR_RETURN(const Source source, OpenSource(options));
   TrustedSource result;
+  bool is_order = false;
   result.version = source.version;
   Mean tied;
   Mean right;
@@ -157,13 +185,20 @@ absl::StatusOr<TrustedSource> ReadTrustedOrders(const TrainOptions& options,
     const auto scores = source.scorer->Scores(query, data.shape.num_features);
     if (!scores.ok()) return WithName(source.option, scores.status());
     result.orders.push_back(OrderOf(*scores));
+    is_order = is_order || !AllEqual(*scores);
     tied.Add(TiedShare(*scores));
     right.Add(RightPairs(*scores, query.relevances));
   }
   source.scorer->EndFile(data.num_rows);
   RETURN_IF_ERROR(WithName(source.option, source.scorer->End()));
+  if (!is_order) {
+    return WithName(
+        source.option == nullptr ? "feature" : source.option,
+        absl::InvalidArgumentError(absl::StrCat(
+            source.name, " has equal values in each of ", data.training.size(),
+            " training queries, must have ", "two that differ in at least 1")));
+  }
   result.report.set_source(source.name);
-  const TrustedOrderOptions& trusted = options.trusted_order();
   result.report.set_divergence(
       OrderDivergence::Kind_Name(trusted.divergence()));
   if (trusted.cutoff() > 0) {

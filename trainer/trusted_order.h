@@ -22,8 +22,9 @@ struct TrustedSource {
 
 // Equal scores are in the order of the data. Requires options that were
 // checked, and data as read, without a constant feature. InvalidArgument names
-// the option, or the file and line, that is wrong; NotFound where the store has
-// no such version.
+// the option, or the file and line, that is wrong, also where the orders pull
+// nowhere: all scores of every training query are equal, or TOP counts all
+// ranks; NotFound where the store has no such version.
 absl::StatusOr<TrustedSource> ReadTrustedOrders(
     const config::v1::TrainOptions& options, const LabelledData& data);
 

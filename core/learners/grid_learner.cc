@@ -144,6 +144,7 @@ absl::Status GridLearner::TrainPoints(const LabelledTask& task,
     LabelledPoint point{.lambda = of.lambda,
                         .objective = fit.objective,
                         .dual_bound = fit.dual_bound,
+                        .gap_tolerance = fit.gap_tolerance,
                         .passes = fit.passes,
                         .setting = SettingOf(of, task),
                         .termination = fit.termination};

@@ -22,8 +22,10 @@ struct GridFit {
   std::vector<double> standard_errors = {};  // As those of LabelledResult.
   double objective = 0;
   std::optional<double> dual_bound = {};  // The minimum is not below it.
-  uint32_t passes = 0;                    // Over the training queries.
-  std::string termination = {};           // For people.
+  // How near it objective is to be; unset: GridSpec.gap_tolerance.
+  std::optional<double> gap_tolerance = {};
+  uint32_t passes = 0;           // Over the training queries.
+  std::string termination = {};  // For people.
 };
 
 struct GridPoint {
@@ -42,7 +44,7 @@ struct GridSpec {
   std::vector<ActionKind> actions = {ActionKind::kRank};  // That are allowed.
   bool has_temperature = true;
   bool needs_constant = false;
-  double gap_tolerance = 0;    // 0: no point has a dual bound.
+  double gap_tolerance = 0;    // Of fits without; 0: they have no dual bound.
   uint32_t most_steps = 1;     // Of a point.
   size_t num_points = 1;       // That `points` returns.
   bool trusts_orders = false;  // Points are pulled by PullOf().

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "absl/status/status.h"
 #include "core/base/status_macros.h"
@@ -28,6 +29,28 @@ struct Effort {
   }
 };
 constexpr double kSlow = 0.9;
+
+// Ends a search whose gap so many passes did not lower by a share: features of
+// very different scale may hold it up for ever.
+class Patience {
+ public:
+  // After a pass.
+  bool Over(double gap) {
+    ++passes_;
+    if (gap < kLeft * least_) {
+      least_ = gap;
+      passes_ = 0;
+    }
+    return passes_ >= kMostPasses;
+  }
+
+ private:
+  static constexpr double kLeft = 0.99;
+  static constexpr int kMostPasses = 50;
+
+  double least_ = std::numeric_limits<double>::infinity();
+  int passes_ = 0;
+};
 
 // Of d parameters the minimum needs d planes beside one for each query.
 Eigen::Index Capacity(const HingeProblem& problem) {
@@ -62,17 +85,22 @@ absl::StatusOr<HingeResult> HingeAscent::Minimise(
   RETURN_IF_ERROR(CheckLambda(lambda));
   const double allowed = options_.gap_tolerance();
   Effort effort;
+  Patience patience;
   HingeResult result;
+  result.dual_bound = problem_.lower_bound();
+  double raised = -std::numeric_limits<double>::infinity();  // By the planes.
   Eigen::VectorXd point = Eigen::VectorXd::Zero(problem_.dimension());
   const auto raise = [&] {
     const auto bound =
         planes_.Maximise(lambda, effort.share * allowed, effort.rounds);
-    result.dual_bound = std::max(result.dual_bound, bound.value);
+    raised = std::max(raised, bound.value);
+    result.dual_bound = std::max(result.dual_bound, raised);
     point = bound.point;
   };
   if (has_planes_) raise();
-  while (result.gap() > allowed && result.passes < options_.max_passes()) {
-    const double before = result.gap();
+  while (result.gap() > allowed && !result.stalled &&
+         result.passes < options_.max_passes()) {
+    const double before = result.objective - raised;
     const double objective = Evaluate(lambda, point);
     if (!std::isfinite(objective)) {
       return absl::InternalError("the objective is not finite");
@@ -84,9 +112,12 @@ absl::StatusOr<HingeResult> HingeAscent::Minimise(
       result.weights = point;
     }
     raise();
-    if (result.gap() > kSlow * before) effort.Raise();
+    if (result.objective - raised > kSlow * before) effort.Raise();
+    result.stalled = patience.Over(result.gap()) && result.gap() > allowed;
   }
-  result.termination = result.gap() <= allowed ? "gap closed" : "max passes";
+  result.termination = result.gap() <= allowed ? "gap closed"
+                       : result.stalled        ? "stalled"
+                                               : "max passes";
   return result;
 }
 

@@ -35,11 +35,15 @@ std::unique_ptr<HingeProblem> HingeProblem::Of(
       new HingeProblem(queries[0].items.num_features(), pull));
   size_t hinged = 0;
   for (size_t q = 0; q < queries.size(); ++q) {
-    hinged += hinges[q] != nullptr ? 1 : 0;
+    if (hinges[q] != nullptr) {
+      ++hinged;
+      problem->lower_bound_ += hinges[q]->LowerBound();
+    }
     if (hinges[q] == nullptr && pull.orders == nullptr) continue;
     problem->queries_.push_back({queries[q].items, std::move(hinges[q]), q});
   }
   if (hinged == 0) return nullptr;
+  problem->lower_bound_ /= static_cast<double>(hinged);
   const auto all = static_cast<double>(problem->queries_.size());
   problem->hinge_scale_ = all / static_cast<double>(hinged);
   if (pull.orders != nullptr) {

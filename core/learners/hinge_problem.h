@@ -39,6 +39,8 @@ class HingeProblem {
 
   size_t num_queries() const { return queries_.size(); }  // M; no pull: N
   Eigen::Index dimension() const { return dimension_; }
+  // J is not below it, whatever w and λ: the hinges' own bounds.
+  double lower_bound() const { return lower_bound_; }
 
   // The term of q at w: value = offset + slope·w, and offset + slope·v is at
   // most the term at v, everywhere.
@@ -60,6 +62,7 @@ class HingeProblem {
   const OrderPull pull_;
   double hinge_scale_ = 1;  // M / N
   double pull_scale_ = 0;   // M weight / N'
+  double lower_bound_ = 0;
   std::vector<Query> queries_;
   std::vector<double> scores_;
   std::vector<double> slopes_;

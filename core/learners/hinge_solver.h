@@ -21,6 +21,7 @@ struct HingeResult {
   double dual_bound = -std::numeric_limits<double>::infinity();
   uint32_t passes = 0;  // Over the queries, those at one point included.
   std::string termination;
+  bool stalled = false;  // Many passes gained nothing.
   double gap() const { return objective - dual_bound; }
 };
 

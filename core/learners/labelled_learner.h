@@ -38,8 +38,10 @@ struct LabelledPoint {
   double lambda = 0;
   double objective = 0;
   std::optional<double> dual_bound;  // The minimum is not below it.
-  uint32_t passes = 0;               // Over the training queries.
-  double validation = 0;             // Mean measure, higher is better.
+  // How near it objective is to be; unset: LabelledLearner.gap_tolerance().
+  std::optional<double> gap_tolerance = {};
+  uint32_t passes = 0;    // Over the training queries.
+  double validation = 0;  // Mean measure, higher is better.
   // On the training queries; unset: no order is trusted.
   std::optional<TrustedOrders::Distance> from_trusted = {};
   std::string setting = {};  // Of the grid beside lambda, for people.
@@ -95,7 +97,8 @@ class LabelledLearner {
   virtual bool has_temperature() const { return true; }
   virtual bool needs_constant() const { return false; }
   virtual ActionKind default_action() const { return ActionKind::kRank; }
-  // How near the minimum each point is to be; 0: it has no dual bound.
+  // How near the minimum a point is to be that does not say so itself; 0: it
+  // has no dual bound.
   virtual double gap_tolerance() const { return 0; }
   // Whether points are pulled towards LabelledTask.trusted_orders; else Train()
   // refuses them.

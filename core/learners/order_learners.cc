@@ -92,6 +92,8 @@ absl::StatusOr<GridFit> FitRankSvm(const RankSvmOptions& options,
   return GridFit{.weights = std::move(result.weights),
                  .objective = result.descent.objective,
                  .dual_bound = result.descent.dual_bound,
+                 .gap_tolerance = options.gap_tolerance() *
+                                  std::abs(result.descent.objective),
                  .passes = result.descent.evaluations,
                  .termination = result.descent.termination};
 }
@@ -112,6 +114,10 @@ absl::StatusOr<GridFit> FitListNet(const ListNetOptions& options,
 // They share a solver, whose planes do not depend on λ.
 absl::StatusOr<std::vector<GridPoint>> PulledListNetPoints(
     const ListNetOptions& options, const LabelledTask& task) {
+  if (options.lbfgs().max_iterations() == 0) {
+    return absl::InvalidArgumentError(
+        "list_net.lbfgs.max_iterations is 0, must be at least 1");
+  }
   ASSIGN_OR_RETURN(
       const std::vector<double> lambdas,
       LambdaGrid(options.lambda(), task.training.size(), kListNetLambda));
@@ -119,7 +125,7 @@ absl::StatusOr<std::vector<GridPoint>> PulledListNetPoints(
                                                 PullOf(task)));
   const std::shared_ptr<HingeProblem> problem = std::move(made);
   const std::shared_ptr<HingeSolver> solver =
-      MakePulledListNetSolver(problem.get());
+      MakePulledListNetSolver(problem.get(), options.lbfgs());
   return PointsOf(
       lambdas,
       [problem, solver](
@@ -130,6 +136,7 @@ absl::StatusOr<std::vector<GridPoint>> PulledListNetPoints(
         return GridFit{.weights = {found.weights.begin(), found.weights.end()},
                        .objective = found.objective,
                        .dual_bound = found.dual_bound,
+                       .gap_tolerance = kPulledListNetGap,
                        .passes = found.passes,
                        .termination = found.termination};
       });
@@ -148,7 +155,10 @@ absl::StatusOr<GridFit> FitPulledRegression(
           "%d iterations, residuals %.1e and %.1e; %s", result.iterations,
           result.primal_residual, result.dual_residual,
           result.closed() ? "gap closed" : "max iterations")};
-  if (result.is_proved) fit.dual_bound = result.dual_bound;
+  if (result.is_proved) {
+    fit.dual_bound = result.dual_bound;
+    fit.gap_tolerance = result.gap_tolerance();
+  }
   return fit;
 }
 
@@ -199,7 +209,6 @@ absl::StatusOr<std::unique_ptr<LabelledLearner>> MakeRankSvmLearner(
         absl::StrCat("rank_svm.gap_tolerance is ", own.gap_tolerance(),
                      ", must be above 0 and at most 1"));
   }
-  spec.gap_tolerance = own.gap_tolerance();
   spec.most_steps = own.lbfgs().max_iterations() + own.max_cuts();
   spec.trusts_orders = true;
   SetPoints(own, kRankSvmLambda, &FitRankSvm, &spec);

@@ -3,7 +3,10 @@
 //   min_w  λ/2 ‖w‖² + cross entropy + weight · D(w).
 // D has kinks, one of them at w = 0, which stop L-BFGS: as a HingeProblem, by
 // dual ascent query by query (hinge_ascent.h), with a proof of the gap. A
-// tangent of the cross entropy of a query is a plane below it.
+// tangent of the cross entropy of a query is a plane below it. Where features
+// differ in scale by many orders of magnitude the ascent stalls: the planes'
+// dual does not change with the parameters' scale. L-BFGS over w_j times the
+// scale of feature j then lowers J as far as kinks let it; the gap stays open.
 #include <memory>
 #include <span>
 
@@ -16,9 +19,8 @@
 
 namespace sortition {
 
-// How near the minimum it is to end, in nats, and passes at most.
+// How near the minimum it is to end, in nats.
 inline constexpr double kPulledListNetGap = 1e-4;
-inline constexpr uint32_t kMostPulledPasses = 1000;
 
 // InvalidArgument as TrainListNet(), but for λ and options of L-BFGS. Requires
 // orders, of `queries`.
@@ -26,7 +28,9 @@ absl::StatusOr<std::unique_ptr<HingeProblem>> MakePulledListNet(
     std::span<const GameQuery> queries,
     config::v1::ListNetOptions::Target target, const OrderPull& pull);
 
+// options.max_iterations, at least 1, limits the passes of the ascent too.
 // `problem` must outlive it.
-std::unique_ptr<HingeSolver> MakePulledListNetSolver(HingeProblem* problem);
+std::unique_ptr<HingeSolver> MakePulledListNetSolver(
+    HingeProblem* problem, const config::v1::LbfgsOptions& options);
 
 }  // namespace sortition

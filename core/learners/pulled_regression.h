@@ -44,10 +44,10 @@ struct PulledRegressionResult {
   double primal_residual = 0;  // |Zv - z|, at the end.
   double dual_residual = 0;    // ρ |Zᵀ(z - z')|, z' that of before.
   double gap() const { return objective - dual_bound; }
-  bool closed() const {
-    return gap() <=
-           kPulledRegressionGap * std::max(objective, kLeastPulledObjective);
+  double gap_tolerance() const {  // Of J.
+    return kPulledRegressionGap * std::max(objective, kLeastPulledObjective);
   }
+  bool closed() const { return gap() <= gap_tolerance(); }
 };
 
 // Deterministic. InvalidArgument as CheckQueries(), where l2 is not finite and

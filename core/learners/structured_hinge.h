@@ -44,6 +44,8 @@ class StructuredHinge {
   // there are candidates. Deterministic.
   virtual double Evaluate(std::span<const double> scores,
                           std::span<double> slopes) = 0;
+  // H is not below it, whatever the scores.
+  virtual double LowerBound() const { return 0; }
 };
 
 class StructuredHinges {

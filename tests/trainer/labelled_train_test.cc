@@ -14,6 +14,7 @@
 #include "tests/trainer/planted_labels.h"
 #include "trainer/commands.h"
 #include "trainer/labelled_data.h"
+#include "trainer/labelled_report.h"
 #include "trainer/train.h"
 
 namespace sortition {
@@ -25,6 +26,7 @@ using config::v1::TrainOptions;
 using config::v1::TrainReport;
 using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::Not;
 
 using LabelledTrainTest = PlantedTest;
 
@@ -127,6 +129,32 @@ TEST_F(LabelledTrainTest, AWideGapIsSaidPlainly) {
   const std::string text = testing::internal::GetCapturedStdout();
   EXPECT_THAT(text, HasSubstr("The chosen objective is proved within"));
   EXPECT_THAT(text, HasSubstr("Warning: that is above gap_tolerance, 0.0001"));
+}
+
+// Absolute in the report: ranksvm's is a share of J, that of the pulled listnet
+// no option.
+TEST_F(LabelledTrainTest, OpenGapsOfEveryLearnerAreWarnedOf) {
+  options_.clear_game();
+  options_.set_learner("ranksvm");
+  options_.mutable_rank_svm()->add_lambda(0.01);
+  options_.set_dry_run(true);
+  const auto warning = HasSubstr("Warning: that is above gap_tolerance, ");
+  ASSERT_OK_AND_ASSIGN(TrainReport report, Train(options_));
+  EXPECT_DOUBLE_EQ(report.labelled().gap_tolerance(),
+                   1e-3 * report.labelled().points(0).objective());
+  EXPECT_THAT(FormatLabelledReport(report), Not(warning));
+  options_.clear_rank_svm();
+  options_.set_learner("listnet");
+  options_.mutable_list_net()->add_lambda(1e-3);
+  options_.mutable_trusted_order()->set_feature(1);
+  options_.mutable_trusted_order()->add_weight(1);
+  ASSERT_OK_AND_ASSIGN(report, Train(options_));
+  EXPECT_EQ(report.labelled().gap_tolerance(), 1e-4);
+  EXPECT_THAT(FormatLabelledReport(report), Not(warning));
+  options_.mutable_list_net()->mutable_lbfgs()->set_max_iterations(1);
+  ASSERT_OK_AND_ASSIGN(report, Train(options_));
+  EXPECT_EQ(report.labelled().points(0).passes(), 1);
+  EXPECT_THAT(FormatLabelledReport(report), warning);
 }
 
 // s > threshold is what the labels say: the constant feature did its work.

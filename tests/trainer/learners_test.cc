@@ -115,8 +115,10 @@ TEST_P(EveryLearnerTest, PublishesAPolicyThatBeatsChance) {
   const LabelledReport& labelled = report.labelled();
   EXPECT_EQ(labelled.learner(), GetParam());
   int chosen = 0;
+  std::string setting;
   for (const LabelledReport::Point& point : labelled.points()) {
     chosen += point.chosen() ? 1 : 0;
+    if (point.chosen()) setting = point.setting();
     EXPECT_FALSE(point.termination().empty());
     // Its grid is not of λ alone.
     EXPECT_EQ(point.setting().empty(), GetParam() != "crf");
@@ -124,6 +126,7 @@ TEST_P(EveryLearnerTest, PublishesAPolicyThatBeatsChance) {
   EXPECT_EQ(chosen, 1);
   ASSERT_OK_AND_ASSIGN(const StoredModel stored, store().Load("default", 1));
   EXPECT_EQ(stored.model.provenance().learner(), GetParam());
+  EXPECT_EQ(stored.model.provenance().comment(), setting);
   EXPECT_EQ(
       stored.model.policy().inverse_temperature(),
       labelled.has_inverse_temperature() ? labelled.inverse_temperature() : 1);

@@ -173,6 +173,7 @@ TEST_F(TrustedOrderTest, TheModelSaysWhichVersionWasTrusted) {
                        store().Load("default", report.version()));
   EXPECT_THAT(stored.model.provenance().options(),
               HasSubstr("trusted_order { weight: 1 version: 2 }"));
+  EXPECT_EQ(stored.model.provenance().comment(), "trusted order weight 1");
 }
 
 TEST_F(TrustedOrderTest, ReportsWhatWasTrustedAndHowFarItPulled) {
@@ -221,6 +222,81 @@ TEST_F(TrustedOrderTest, TiesAreInTheOrderOfTheData) {
                        ReadTrustedOrders(options_, data));
   EXPECT_THAT(second.orders, ElementsAre(ElementsAre(3, 2, 1, 0)));
   EXPECT_DOUBLE_EQ(second.report.right_pairs(), 0.75);
+}
+
+// All would be pulled towards the order of the lines, often that of the labels.
+TEST_F(TrustedOrderTest, ASourceThatTiesEverythingIsRefused) {
+  TrainOptions options = options_;
+  auto* trusted = options.mutable_trusted_order();
+  trusted->clear_feature();
+  trusted->set_scores(
+      WriteScores([](const std::vector<float>&) { return 7.0; }));
+  EXPECT_THAT(ErrorOf(options),
+              HasSubstr(absl::StrCat("trusted_order.scores: scores of ",
+                                     trusted->scores(),
+                                     " has equal values in each of ")));
+  PublishFirstFeature(0);
+  trusted->clear_scores();
+  trusted->set_version(0);
+  EXPECT_THAT(ErrorOf(options),
+              HasSubstr("trusted_order.version: version 1 of default has "));
+  LabelledData data;
+  data.shape = {.num_features = 2, .max_relevance = 1};
+  data.training = {{"a", {3, 1, 3, 2}, {0, 1}, {0, 1}},
+                   {"b", {5, 1, 5, 1}, {0, 1}, {2, 3}}};
+  data.num_rows = 4;
+  EXPECT_THAT(
+      ReadTrustedOrders(options_, data),
+      StatusIs(kInvalid, HasSubstr("trusted_order.feature: feature 1 has equal "
+                                   "values in each of 2 training queries")));
+  Trust(2, {1});  // One pair that differs is enough.
+  EXPECT_OK(ReadTrustedOrders(options_, data));
+}
+
+TEST_F(TrustedOrderTest, ManyTiesAreWarnedOf) {
+  // Above 2 in one of 44 cases: 96 % of the pairs are tied.
+  TrainOptions options = options_;
+  auto* trusted = options.mutable_trusted_order();
+  trusted->clear_feature();
+  const auto warning = HasSubstr("Warning: most pairs are tied");
+  for (const double at : {2.0, -100.0}) {
+    trusted->set_scores(WriteScores([at](const std::vector<float>& features) {
+      return features[0] > at ? (at < 0 ? features[0] : 1.0) : 0.0;
+    }));
+    ASSERT_OK_AND_ASSIGN(const TrainReport report, Train(options));
+    if (at > 0) {
+      EXPECT_GT(report.labelled().trusted_order().tied_pairs(), 0.5);
+      EXPECT_THAT(FormatLabelledReport(report), warning);
+    } else {
+      EXPECT_THAT(FormatLabelledReport(report), Not(warning));
+    }
+  }
+}
+
+// TOP of all ranks: min{|S|, m} = |S|, which has no order.
+TEST_F(TrustedOrderTest, ATopOfAllRanksIsRefused) {
+  LabelledData data;
+  data.shape = {.num_features = 1, .max_relevance = 1};
+  data.training = {{"short", {1, 2}, {0, 1}, {0, 1}},
+                   {"long", {1, 2, 3, 4}, {0, 1, 0, 1}, {2, 3, 4, 5}},
+                   {"other", {1, 2, 3}, {0, 1, 0}, {6, 7, 8}}};
+  data.num_rows = 9;
+  options_.mutable_trusted_order()->set_divergence(OrderDivergence::TOP);
+  for (const uint32_t cutoff : {4, 5}) {
+    options_.mutable_trusted_order()->set_cutoff(cutoff);
+    EXPECT_THAT(
+        ReadTrustedOrders(options_, data),
+        StatusIs(kInvalid,
+                 HasSubstr(absl::StrCat(
+                     "trusted_order.cutoff is ", cutoff,
+                     ", must be below 4 for divergence TOP, the candidates of "
+                     "the longest training query, 'long'"))));
+  }
+  options_.mutable_trusted_order()->set_cutoff(3);
+  EXPECT_OK(ReadTrustedOrders(options_, data));
+  options_.mutable_trusted_order()->set_divergence(OrderDivergence::DCG);
+  options_.mutable_trusted_order()->set_cutoff(4);  // Ranks differ in it.
+  EXPECT_OK(ReadTrustedOrders(options_, data));
 }
 
 // The constant that F_BETA needs is no feature that can be trusted.

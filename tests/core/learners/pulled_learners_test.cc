@@ -22,6 +22,7 @@ using config::v1::ListNetOptions;
 using config::v1::OrderDivergence;
 using config::v1::RankSvmOptions;
 using config::v1::RegressionOptions;
+using testing::HasSubstr;
 
 constexpr LabelledShape kShape = {.num_features = 3, .max_relevance = 2};
 constexpr double kLambda = 0.02;
@@ -284,6 +285,56 @@ TEST(PulledLearnersTest, ALargeWeightGivesTheTrustedOrder) {
       }
     }
   }
+}
+
+// The gap that each aimed at, as a number of its objective: a share of J for
+// ranksvm and regression. One that is cut short is above it.
+TEST(PulledLearnersTest, PointsSayWhichGapTheyAimedAt) {
+  const GameQueries queries = SomeQueries(8);
+  const TrustedOrders trusted =
+      TrustedOf(queries, RandomOrders(queries, 8), TrustedKinds()[0]);
+  for (const Pulled& pulled : AllPulled()) {
+    SCOPED_TRACE(pulled.name);
+    const LabelledPoint point = FitOf(pulled, queries, &trusted, 0.5).point;
+    const double tolerance =
+        point.gap_tolerance.value_or(pulled.learner->gap_tolerance());
+    EXPECT_GT(tolerance, 0);
+    EXPECT_LE(point.objective - *point.dual_bound, tolerance);
+    if (pulled.name == "ranksvm") {
+      EXPECT_DOUBLE_EQ(tolerance, 1e-3 * point.objective);
+    }
+    if (pulled.name == "listnet") {
+      EXPECT_EQ(tolerance, 1e-4);
+      EXPECT_FALSE(
+          FitOf(pulled, queries, nullptr, 0).point.gap_tolerance.has_value());
+    }
+    if (pulled.name == "regression") {
+      EXPECT_DOUBLE_EQ(tolerance, 1e-5 * point.objective);
+    }
+  }
+}
+
+// L-BFGS meets kinks; its limit of iterations is that of the ascent's passes.
+TEST(PulledLearnersTest, PassesOfListNetAreLimitedByItsOptions) {
+  const GameQueries queries = SomeQueries(9);
+  const TrustedOrders trusted =
+      TrustedOf(queries, RandomOrders(queries, 9), TrustedKinds()[0]);
+  ListNetOptions options;
+  options.add_lambda(1e-4);
+  options.mutable_lbfgs()->set_max_iterations(2);
+  const Pulled pulled = {"", *MakeListNetLearner(options, kShape), {}};
+  const LabelledPoint point = FitOf(pulled, queries, &trusted, 1).point;
+  EXPECT_EQ(point.passes, 2);
+  EXPECT_EQ(point.termination, "max passes");
+  EXPECT_GT(point.objective - *point.dual_bound, *point.gap_tolerance);
+  options.mutable_lbfgs()->set_max_iterations(0);
+  const auto learner = *MakeListNetLearner(options, kShape);
+  EXPECT_THAT(learner->Train({.training = queries.views(),
+                              .validation = queries.views(),
+                              .trusted_orders = &trusted,
+                              .trusted_weights = {1}}),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       HasSubstr("list_net.lbfgs.max_iterations is 0")));
 }
 
 TEST(PulledLearnersTest, TheSameBitsAgain) {
