@@ -1,6 +1,6 @@
 #include "trainer/cluster.h"
 
-#include <limits>
+#include <algorithm>
 #include <map>
 #include <memory>
 #include <string>
@@ -86,7 +86,24 @@ absl::Status CheckEnough(const config::v1::ClusterOptions& options,
                        "], the number of ", NameOf(task.of)));
     }
   }
+  if (task.divergence == AggregateDivergence::kTop &&
+      task.of != ClusterOf::kSources &&
+      options.cutoff() >= data.vectors.cols()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("cutoff is ", options.cutoff(), ", must be below ",
+                     data.vectors.cols(), ", the number of candidates"));
+  }
   return absl::OkStatus();
+}
+
+// Of sources: TOP's cutoff has all of their candidates.
+uint64_t CountWeightless(const config::v1::ClusterOptions& options,
+                         const Task& task, const ClusterData& data) {
+  if (task.divergence != AggregateDivergence::kTop) return 0;
+  return std::count_if(data.decisions.begin(), data.decisions.end(),
+                       [&](const ClusterData::DecisionInfo& decision) {
+                         return decision.num_items <= options.cutoff();
+                       });
 }
 
 // A block for each decision where sources are grouped, else one.
@@ -130,12 +147,8 @@ std::string FormatAssignments(const ClusterData& data, ClusterOf of,
       if (of == ClusterOf::kLists) absl::StrAppend(&table, origin.source);
     }
     absl::StrAppendFormat(&table, "\t%d\t%.9g\t", own, divergences(i, own));
-    Eigen::Index next = -1;
-    for (Eigen::Index c = 0; c < divergences.cols(); ++c) {
-      if (c == own) continue;
-      if (next < 0 || divergences(i, c) < divergences(i, next)) next = c;
-    }
-    if (next < 0) {
+    const uint32_t next = grouping.next[i];
+    if (next == own) {
       absl::StrAppend(&table, "\t\n");
       continue;
     }
@@ -170,6 +183,7 @@ absl::StatusOr<ClusterReport> ClusterTuples(
                    ChooseClusters(data.vectors, f, options));
   ClusterReport report;
   FillCounts(options, data, &report);
+  report.set_weightless_decisions(CountWeightless(options, task, data));
   for (const ClusterReport::Trial& trial : choice.trials) {
     *report.add_trials() = trial;
   }

@@ -3,12 +3,16 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <optional>
 #include <set>
-#include <span>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
+#include "core/base/random.h"
 #include "core/base/status_macros.h"
+#include "trainer/cluster_measure.h"
 #include "trainer/progress.h"
+#include "trainer/tied_orders.h"
 
 namespace sortition {
 namespace {
@@ -17,9 +21,7 @@ using config::v1::ClusterReport;
 using Index = Eigen::Index;
 
 constexpr uint32_t kMostClusters = 6;
-// A divergence is a difference of two sums: what is below this share of the
-// largest there can be is 0.
-constexpr double kRounding = 1e-12;
+constexpr uint32_t kChanceRestarts = 3;
 
 std::vector<uint32_t> Grid(const config::v1::ClusterOptions& options,
                            Index vectors) {
@@ -56,66 +58,67 @@ Clustering Renumber(Clustering found) {
   return result;
 }
 
+// Each block's scores in an order by lot.
+void Shuffle(const BlockFunction& f, uint64_t seed, ScoreMatrix* vectors) {
+  RandomSequence random(StableHash(HashDomain::kTraining,
+                                   {"cluster by chance", absl::StrCat(seed)}));
+  for (Index i = 0; i < vectors->rows(); ++i) {
+    double* row = vectors->row(i).data();
+    for (size_t b = 0; b < f.num_blocks(); ++b) {
+      for (size_t j = f.begin(b + 1) - 1; j > f.begin(b); --j) {
+        std::swap(row[j], row[f.begin(b) + random.Below(j - f.begin(b) + 1)]);
+      }
+    }
+  }
+}
+
 // Tries one number of groups after the other on the same vectors.
 class Chooser {
  public:
   Chooser(const ScoreMatrix& vectors, const BlockFunction& f,
           const config::v1::ClusterOptions& options)
-      : vectors_(vectors),
+      : vectors_(options.euclidean() > 0 ? vectors : WithoutLeast(vectors, f)),
         f_(f),
-        options_(options),
-        extensions_(vectors.rows()),
-        reversed_(vectors.rows()) {
-    for (Index i = 0; i < vectors.rows(); ++i) Measure(i);
+        options_(options) {
+    measure_.emplace(vectors_, f);
   }
 
   absl::StatusOr<GroupingChoice> Run() {
     const std::vector<uint32_t> grid = Grid(options_, vectors_.rows());
-    ASSIGN_OR_RETURN(const Clustering one, Fit(1, nullptr));
+    ASSIGN_OR_RETURN(const Clustering one, Fit(1, 1, nullptr));
     Progress progress("grouping", "beginnings",
                       grid.size() * options_.restarts());
     GroupingChoice choice;
     size_t best = 0;
     for (const uint32_t k : grid) {
-      ASSIGN_OR_RETURN(Clustering found, Fit(k, &progress));
+      ASSIGN_OR_RETURN(Clustering found,
+                       Fit(k, options_.restarts(), &progress));
       Grouping grouping = Describe(Renumber(std::move(found)));
       choice.trials.push_back(MakeTrial(grouping, one.objective));
-      const ClusterReport::Trial& trial = choice.trials.back();
-      const ClusterReport::Trial& so_far = choice.trials[best];
-      if (choice.trials.size() == 1 || !so_far.has_silhouette() ||
-          trial.silhouette() > so_far.silhouette()) {
+      if (choice.trials.size() == 1 || Better(grouping, choice.grouping)) {
         best = choice.trials.size() - 1;
         choice.grouping = std::move(grouping);
       }
     }
     choice.trials[best].set_chosen(true);
+    RETURN_IF_ERROR(CompareWithChance(&choice.trials[best]));
     return choice;
   }
 
  private:
-  std::span<const double> Row(Index i) const {
-    return {vectors_.data() + i * vectors_.cols(),
-            static_cast<size_t>(vectors_.cols())};
+  // A number without a silhouette is taken only where there is no other.
+  static bool Better(const Grouping& grouping, const Grouping& so_far) {
+    return !so_far.silhouette.has_value() ||
+           (grouping.silhouette.has_value() &&
+            *grouping.silhouette > *so_far.silhouette);
   }
 
-  // The extension of the vector, and what its own order reversed would cost.
-  void Measure(Index i) {
-    Order order;
-    sorter_.Sort(Row(i), &order);
-    Eigen::RowVectorXd h(vectors_.cols());
-    const std::span<double> entries(h.data(), static_cast<size_t>(h.size()));
-    f_.ExtremeSubgradient(order, entries);
-    extensions_(i) = h.dot(vectors_.row(i));
-    std::reverse(order.begin(), order.end());
-    f_.ExtremeSubgradient(order, entries);
-    reversed_(i) = std::max(0.0, extensions_(i) - h.dot(vectors_.row(i)));
-  }
-
-  absl::StatusOr<Clustering> Fit(uint32_t k, Progress* progress) const {
+  absl::StatusOr<Clustering> Fit(uint32_t k, uint32_t restarts,
+                                 Progress* progress) const {
     ClusterOptions options;
     options.clusters = k;
     options.euclidean = options_.euclidean();
-    options.restarts = k == 1 ? 1 : options_.restarts();
+    options.restarts = restarts;
     options.max_iterations = options_.max_iterations();
     options.seed = options_.seed();
     return Cluster(vectors_, f_, options, [progress](uint32_t) {
@@ -123,77 +126,120 @@ class Chooser {
     });
   }
 
-  Grouping Describe(Clustering clustering) const {
-    const auto k = static_cast<Index>(clustering.sizes.size());
-    Eigen::MatrixXd divergences(vectors_.rows(), k);
-    Eigen::RowVectorXd h(vectors_.cols());
-    for (Index c = 0; c < k; ++c) {
-      f_.ExtremeSubgradient(clustering.orders[c],
-                            {h.data(), static_cast<size_t>(h.size())});
-      for (Index i = 0; i < vectors_.rows(); ++i) {
-        divergences(i, c) = Divergence(i, h);
-      }
-    }
-    return {std::move(clustering), std::move(divergences), reversed_};
+  // What the same number of groups have where there is nothing to find. The
+  // vectors are gone then.
+  absl::Status CompareWithChance(ClusterReport::Trial* trial) {
+    if (!trial->has_silhouette()) return absl::OkStatus();
+    Shuffle(f_, options_.seed(), &vectors_);
+    measure_.emplace(vectors_, f_);
+    ASSIGN_OR_RETURN(
+        Clustering found,
+        Fit(trial->clusters(), std::min(kChanceRestarts, options_.restarts()),
+            nullptr));
+    // Groups of one only have none.
+    trial->set_silhouette_by_chance(
+        Describe(std::move(found)).silhouette.value_or(0));
+    return absl::OkStatus();
   }
 
-  ClusterReport::Trial MakeTrial(const Grouping& grouping, double of_one) {
+  Grouping Describe(Clustering clustering) const {
+    const auto k = static_cast<Index>(clustering.sizes.size());
+    Grouping grouping;
+    grouping.divergences.resize(vectors_.rows(), k);
+    grouping.reversed = measure_->reversed();
+    grouping.by_chance = measure_->by_chance();
+    Eigen::RowVectorXd h(vectors_.cols());
+    for (Index c = 0; c < k; ++c) {
+      MeanSubgradient(f_, {clustering.means.row(c).data(), f_.num_items()},
+                      {h.data(), f_.num_items()});
+      for (Index i = 0; i < vectors_.rows(); ++i) {
+        grouping.divergences(i, c) = measure_->Divergence(i, h);
+      }
+    }
+    grouping.clustering = std::move(clustering);
+    Compare(&grouping);
+    return grouping;
+  }
+
+  ClusterReport::Trial MakeTrial(const Grouping& grouping,
+                                 double of_one) const {
     const Clustering& clustering = grouping.clustering;
     ClusterReport::Trial trial;
     trial.set_clusters(static_cast<uint32_t>(clustering.sizes.size()));
     trial.set_objective(clustering.objective);
-    if (of_one > 0) trial.set_share(clustering.objective / of_one);
+    if (of_one > measure_->rounding()) {
+      trial.set_share(clustering.objective / of_one);
+    }
     trial.set_iterations(clustering.iterations);
     trial.set_converged(clustering.converged);
-    if (trial.clusters() > 1) {
-      trial.set_silhouette(
-          MeanSilhouette(SilhouetteCosts(grouping), clustering.cluster));
+    if (grouping.silhouette.has_value()) {
+      trial.set_silhouette(*grouping.silhouette);
     }
     return trial;
   }
 
-  // Of each vector in each group; in its own, of that without it. Else a group
-  // of few long vectors, whose mean is half of each, would seem near to them.
-  Eigen::MatrixXd SilhouetteCosts(const Grouping& grouping) {
-    const Clustering& clustering = grouping.clustering;
-    Eigen::MatrixXd costs = grouping.divergences;
-    for (Index c = 0; options_.euclidean() > 0 && c < costs.cols(); ++c) {
-      costs.col(c) +=
-          options_.euclidean() * (vectors_.rowwise() - clustering.means.row(c))
-                                     .rowwise()
-                                     .squaredNorm();
+  // Fills what compares the own group with the others. The own group is that
+  // without the vector: else one of few long vectors, whose mean is half of
+  // each, would seem near to them.
+  void Compare(Grouping* grouping) const {
+    const Clustering& clustering = grouping->clustering;
+    const double euclidean = options_.euclidean();
+    Eigen::MatrixXd costs = grouping->divergences;
+    for (Index c = 0; euclidean > 0 && c < costs.cols(); ++c) {
+      costs.col(c) += euclidean * (vectors_.rowwise() - clustering.means.row(c))
+                                      .rowwise()
+                                      .squaredNorm();
     }
-    Order order;
+    grouping->without.setZero(costs.rows());
     Eigen::RowVectorXd h(vectors_.cols());
     for (Index i = 0; i < costs.rows(); ++i) {
       const uint32_t own = clustering.cluster[i];
       const double size = clustering.sizes[own];
+      grouping->next.push_back(NextGroup(costs.row(i), own));
       if (size < 2) continue;
       const Eigen::RowVectorXd mean =
           (size * clustering.means.row(own) - vectors_.row(i)) / (size - 1);
-      const auto n = static_cast<size_t>(mean.size());
-      sorter_.Sort(std::span(mean.data(), n), &order);
-      f_.ExtremeSubgradient(order, {h.data(), n});
-      costs(i, own) =
-          Divergence(i, h) +
-          options_.euclidean() * (vectors_.row(i) - mean).squaredNorm();
+      MeanSubgradient(f_, {mean.data(), f_.num_items()},
+                      {h.data(), f_.num_items()});
+      grouping->without(i) = measure_->Divergence(i, h);
+      costs(i, own) = grouping->without(i) +
+                      euclidean * (vectors_.row(i) - mean).squaredNorm();
     }
-    return costs;
+    if (costs.cols() > 1 && LargestSize(clustering) > 1) {
+      grouping->silhouette = MeanSilhouette(costs, clustering.cluster);
+    }
   }
 
-  // From the order whose subgradient is `h`.
-  double Divergence(Index i, const Eigen::RowVectorXd& h) const {
-    const double divergence = extensions_(i) - h.dot(vectors_.row(i));
-    return divergence > kRounding * reversed_(i) ? divergence : 0;
+  static uint32_t LargestSize(const Clustering& clustering) {
+    return *std::max_element(clustering.sizes.begin(), clustering.sizes.end());
   }
 
-  const ScoreMatrix& vectors_;
+  // That costs least beside `own`; `own`: there is none.
+  static uint32_t NextGroup(const Eigen::RowVectorXd& costs, uint32_t own) {
+    uint32_t next = own;
+    for (uint32_t c = 0; c < costs.size(); ++c) {
+      if (c == own) continue;
+      if (next == own || costs(c) < costs(next)) next = c;
+    }
+    return next;
+  }
+
+  ScoreMatrix vectors_;
   const BlockFunction& f_;
   const config::v1::ClusterOptions& options_;
-  Eigen::VectorXd extensions_;  // f̂ of each vector.
-  Eigen::VectorXd reversed_;
-  Sorter sorter_;
+  std::optional<VectorMeasure> measure_;  // Of vectors_.
 };
+
+// Of the vectors as they were given.
+void FillMeans(const ScoreMatrix& vectors, Clustering* clustering) {
+  clustering->means.setZero();
+  for (Index i = 0; i < vectors.rows(); ++i) {
+    clustering->means.row(clustering->cluster[i]) += vectors.row(i);
+  }
+  for (Index c = 0; c < clustering->means.rows(); ++c) {
+    clustering->means.row(c) /= clustering->sizes[c];
+  }
+}
 
 }  // namespace
 
@@ -219,7 +265,9 @@ double MeanSilhouette(const Eigen::MatrixXd& costs,
 absl::StatusOr<GroupingChoice> ChooseClusters(
     const ScoreMatrix& vectors, const BlockFunction& f,
     const config::v1::ClusterOptions& options) {
-  return Chooser(vectors, f, options).Run();
+  ASSIGN_OR_RETURN(GroupingChoice choice, Chooser(vectors, f, options).Run());
+  FillMeans(vectors, &choice.grouping.clustering);
+  return choice;
 }
 
 }  // namespace sortition

@@ -131,10 +131,11 @@ class Reader {
     HeldDecision held;
     reason = ScaleDecision(decision, comparable, of_, scale_, &held.rows);
     if (!reason.empty()) return reason;
-    held.subsample = Subsample(decision);
-    if (held.subsample >= keep_) return absl::string_view();
     held.info = {decision.decision_id(), tuple.reward(),
                  static_cast<uint32_t>(comparable.documents.size())};
+    if (Bytes(held) > memory_bytes_) return kBeyondMemory;
+    held.subsample = Subsample(decision);
+    if (held.subsample >= keep_) return absl::string_view();
     NoteItems(decision, comparable);
     if (of_ == ClusterOf::kSources) held.documents = comparable.documents;
     Hold(std::move(held));

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "core/aggregation/aggregate.h"
-#include "core/metrics/pair_metrics.h"
+#include "trainer/tied_orders.h"
 
 namespace sortition {
 namespace {
@@ -20,6 +20,8 @@ using Index = Eigen::Index;
 constexpr int kListedMembers = 10;
 constexpr size_t kListedItems = 1000;
 constexpr size_t kListedDisputes = 10;
+// Of the largest dispute: less is rounding.
+constexpr double kRounding = 1e-12;
 
 class Describer {
  public:
@@ -32,8 +34,8 @@ class Describer {
         clustering_(grouping.clustering),
         subgradients_(clustering_.means.rows(), clustering_.means.cols()) {
     for (Index c = 0; c < subgradients_.rows(); ++c) {
-      f.ExtremeSubgradient(clustering_.orders[c],
-                           {subgradients_.row(c).data(), f.num_items()});
+      MeanSubgradient(f, Mean(static_cast<uint32_t>(c)),
+                      {subgradients_.row(c).data(), f.num_items()});
       split_.push_back(f.SplitOrder(clustering_.orders[c]));
     }
   }
@@ -42,9 +44,13 @@ class Describer {
     report->set_vectors(data_.vectors.rows());
     report->set_items(data_.vectors.cols());
     report->set_flat((grouping_.reversed.array() == 0).count());
+    if (const double reversed = grouping_.reversed.sum(); reversed > 0) {
+      report->set_share_by_chance(grouping_.by_chance.sum() / reversed);
+    }
     for (uint32_t c = 0; c < clustering_.sizes.size(); ++c) {
       FillGroup(c, report->add_groups());
     }
+    FillKendall(report);
     FillMembers(report);
     FillDisputes(report);
   }
@@ -69,21 +75,34 @@ class Describer {
     }
     group->set_total_variation(total_variation /
                                static_cast<double>(f_.num_blocks()));
-    for (uint32_t other = 0; other < clustering_.sizes.size(); ++other) {
-      group->add_kendall_from(Kendall(c, other));
-    }
     FillDivergences(c, group);
     if (of_ != ClusterOf::kSources) FillOrder(c, group);
     if (of_ == ClusterOf::kQueries) FillReward(c, group);
+  }
+
+  void FillKendall(ClusterReport* report) const {
+    const auto k = static_cast<int>(clustering_.sizes.size());
+    for (auto& group : *report->mutable_groups()) {
+      group.mutable_kendall_from()->Resize(k, 0);
+    }
+    for (int a = 0; a < k; ++a) {
+      for (int b = a + 1; b < k; ++b) {
+        const double share = Kendall(a, b);
+        report->mutable_groups(a)->set_kendall_from(b, share);
+        report->mutable_groups(b)->set_kendall_from(a, share);
+      }
+    }
   }
 
   double Kendall(uint32_t a, uint32_t b) const {
     double inverted = 0;
     double pairs = 0;
     for (size_t block = 0; block < f_.num_blocks(); ++block) {
-      const auto n = static_cast<double>(BlockOrder(a, block).size());
-      inverted += static_cast<double>(
-          KendallDistance(BlockOrder(a, block), BlockOrder(b, block)));
+      const size_t begin = f_.begin(block);
+      const size_t size = f_.begin(block + 1) - begin;
+      inverted += TiedKendallDistance(Mean(a).subspan(begin, size),
+                                      Mean(b).subspan(begin, size));
+      const auto n = static_cast<double>(size);
       pairs += n * (n - 1) / 2;
     }
     return inverted / pairs;
@@ -92,16 +111,19 @@ class Describer {
   void FillDivergences(uint32_t c, ClusterReport::Group* group) const {
     Eigen::VectorXd sums = Eigen::VectorXd::Zero(grouping_.divergences.cols());
     double reversed = 0;
+    double without = 0;
     for (Index i = 0; i < grouping_.divergences.rows(); ++i) {
       if (clustering_.cluster[i] != c) continue;
       sums += grouping_.divergences.row(i).transpose();
       reversed += grouping_.reversed(i);
+      without += grouping_.without(i);
     }
     group->set_divergence(sums(c) / clustering_.sizes[c]);
+    group->set_share_reversed(reversed > 0 ? sums(c) / reversed : 0);
+    sums(c) = without;
     for (const double sum : sums) {
       group->add_share_reversed_from(reversed > 0 ? sum / reversed : 0);
     }
-    group->set_share_reversed(group->share_reversed_from(static_cast<int>(c)));
   }
 
   void FillOrder(uint32_t c, ClusterReport::Group* group) const {
@@ -152,7 +174,7 @@ class Describer {
     }
   }
 
-  // The largest `values` above 0, `what` and its number.
+  // The largest `values` above 0 and its rounding.
   void FillLargest(
       const std::vector<double>& values, ClusterReport* report,
       const std::function<void(size_t, ClusterReport::Dispute*)>& fill) const {
@@ -164,7 +186,9 @@ class Describer {
                         return values[a] != values[b] ? values[a] > values[b]
                                                       : a < b;
                       });
-    for (size_t r = 0; r < listed && values[places[r]] > 0; ++r) {
+    const double least = values[places[0]] * kRounding;
+    for (size_t r = 0; r < listed; ++r) {
+      if (!(values[places[r]] > std::max(0.0, least))) break;
       ClusterReport::Dispute* dispute = report->add_disputes();
       dispute->set_divergence(values[places[r]]);
       fill(places[r], dispute);
@@ -224,7 +248,7 @@ class Describer {
   const BlockFunction& f_;
   const Grouping& grouping_;
   const Clustering& clustering_;
-  ScoreMatrix subgradients_;  // h of each group's order.
+  ScoreMatrix subgradients_;  // h of each group's mean; of ties their mean.
   std::vector<Order> split_;  // By group: the order of each block.
 };
 

@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "trainer/cluster_report.h"
 
 namespace sortition {
 namespace {
@@ -47,15 +48,19 @@ std::vector<uint32_t> ShownSources(const ClusterPicture& picture) {
 
 void DrawCell(const ClusterPicture& picture, uint32_t source, size_t group,
               const Panel& cell, Svg* svg) {
-  const double reversed = picture.grouping.reversed(source);
-  const double share = reversed > 0 ? picture.grouping.divergences(
-                                          source, static_cast<Index>(group)) /
-                                          reversed
-                                    : 0;
+  const Grouping& grouping = picture.grouping;
+  const double reversed = grouping.reversed(source);
+  const bool own = grouping.clustering.cluster[source] == group;
+  const bool known =
+      reversed > 0 && !(own && grouping.clustering.sizes[group] < 2);
+  const double divergence =
+      own ? grouping.without(source)
+          : grouping.divergences(source, static_cast<Index>(group));
+  const double share = known ? divergence / reversed : 0;
   svg->Rectangle({cell.x, cell.y}, cell.width, cell.height,
                  {.fill = Shade(share), .stroke = "#ffffff"});
   svg->Text({cell.x + cell.width / 2, cell.y + cell.height / 2 + 4},
-            absl::StrFormat("%.0f %%", 100 * share),
+            known ? absl::StrFormat("%.0f %%", 100 * share) : "-",
             {.size = 11,
              .anchor = Svg::Anchor::kMiddle,
              .fill = share > 0.45 ? "#ffffff" : "#222222"});
@@ -199,14 +204,16 @@ std::string DrawHeatMap(const ClusterPicture& picture, const Panel& panel,
   }
   const size_t all = picture.grouping.clustering.cluster.size();
   const size_t all_groups = picture.grouping.clustering.sizes.size();
-  return absl::StrCat(
-      "0 %: orders candidates as the group; 100 %: the other way round",
-      sources.size() < all
-          ? absl::StrCat("; ", sources.size(), " of ", all, " sources")
-          : "",
-      groups < all_groups
-          ? absl::StrCat("; ", groups, " of ", all_groups, " groups")
-          : "");
+  std::string drawn;
+  if (sources.size() < all) {
+    drawn = absl::StrCat(sources.size(), " of ", all, " sources");
+  }
+  if (groups < all_groups) {
+    absl::StrAppend(&drawn, drawn.empty() ? "" : "; ", groups, " of ",
+                    all_groups, " groups");
+  }
+  return absl::StrCat("0 %: as the group (the own without it); 100 %: reversed",
+                      DescribeChance(picture.report), "\n", drawn);
 }
 
 std::string DrawOrders(const ClusterPicture& picture, const Panel& panel,

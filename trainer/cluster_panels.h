@@ -14,9 +14,9 @@ struct Panel {
   double height;
 };
 
-// Of sources (rows) and groups (columns): divergence from the group's order, as
-// a share of that from the source's own order reversed. Returns what there is
-// to say below it.
+// Of sources (rows) and groups (columns): divergence from the group's order, of
+// the own group without the source, as a share of that from the source's own
+// order reversed; "-" where there is none. Returns two lines to say below.
 std::string DrawHeatMap(const ClusterPicture& picture, const Panel& panel,
                         Svg* svg);
 

@@ -9,6 +9,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_split.h"
 #include "trainer/cluster_panels.h"
 #include "trainer/principal_axes.h"
 #include "trainer/svg.h"
@@ -45,15 +46,20 @@ Axis MakeAxis(double low, double high, double begin, double end) {
   return {low - room, high + room, begin, end};
 }
 
+Eigen::MatrixXd ProjectAll(const PrincipalAxes& axes,
+                           const ScoreMatrix& vectors) {
+  return axes.Project(vectors, SpreadOut(vectors.rows(), vectors.rows()));
+}
+
 class Scatter {
  public:
   Scatter(const ClusterPicture& picture, Svg* svg)
       : picture_(picture),
         svg_(svg),
         axes_(FindPrincipalAxes(picture.data.vectors)),
-        drawn_(EvenlySpaced(picture.data.vectors.rows(), kMostPoints)),
-        points_(axes_.Project(picture.data.vectors(drawn_, Eigen::all))),
-        means_(axes_.Project(picture.grouping.clustering.means)) {
+        drawn_(SpreadOut(picture.data.vectors.rows(), kMostPoints)),
+        points_(axes_.Project(picture.data.vectors, drawn_)),
+        means_(ProjectAll(axes_, picture.grouping.clustering.means)) {
     const auto low = [&](Index a) {
       return std::min(points_.col(a).minCoeff(), means_.col(a).minCoeff());
     };
@@ -103,8 +109,9 @@ class Scatter {
   }
 
   std::string AxisName(absl::string_view which, size_t axis) const {
-    return absl::StrFormat("%s principal component (%.0f %% of the variance)",
-                           which, 100 * axes_.shares[axis]);
+    return absl::StrFormat("%s principal component (%.0f %% of the variance%s)",
+                           which, 100 * axes_.shares[axis],
+                           axes_.of_sample ? " of a sample" : "");
   }
 
   Point At(Index i) const { return {x_(points_(i, 0)), y_(points_(i, 1))}; }
@@ -178,8 +185,8 @@ std::string Subtitle(const config::v1::ClusterReport& report) {
   for (const auto& trial : report.trials()) {
     if (!trial.chosen()) continue;
     if (trial.has_silhouette()) {
-      absl::StrAppendFormat(&text, "; mean silhouette %.2f",
-                            trial.silhouette());
+      absl::StrAppendFormat(&text, "; mean silhouette %.2f, by chance %.2f",
+                            trial.silhouette(), trial.silhouette_by_chance());
     }
     if (trial.has_share()) {
       absl::StrAppendFormat(
@@ -244,7 +251,11 @@ std::string DrawClusters(const ClusterPicture& picture) {
   const std::string note = picture.of == ClusterOf::kSources
                                ? DrawHeatMap(picture, kRight, &svg)
                                : DrawOrders(picture, kRight, &svg);
-  svg.Text({kRight.x - 60, 644}, note, {.size = kNoteSize});
+  double y = 644;
+  for (const absl::string_view line : absl::StrSplit(note, '\n')) {
+    svg.Text({kRight.x - 60, y}, line, {.size = kNoteSize});
+    y += 18;
+  }
   return std::move(svg).Finish();
 }
 

@@ -13,7 +13,7 @@ using config::v1::ClusterReport;
 
 constexpr int kPrintedItems = 10;
 constexpr int kPrintedSources = 50;
-// Silhouettes below it are those of chance.
+// Silhouettes that exceed those of chance by less say nothing.
 constexpr double kHardlyAny = 0.1;
 // Wider matrices are in the JSON report only.
 constexpr int kMostColumns = 12;
@@ -36,17 +36,29 @@ void AppendData(const ClusterReport& report, std::string* text) {
                           "every group\n",
                           report.flat());
   }
+  if (report.weightless_decisions() > 0) {
+    absl::StrAppendFormat(text,
+                          "  %d decisions weigh nothing: no more candidates "
+                          "than the cutoff\n",
+                          report.weightless_decisions());
+  }
 }
 
 void AppendAdvice(const ClusterReport& report, std::string* text) {
   for (const ClusterReport::Trial& trial : report.trials()) {
     if (!trial.chosen() || !trial.has_silhouette()) continue;
-    if (trial.silhouette() < kHardlyAny) {
+    absl::StrAppendFormat(text,
+                          "by chance: %.3f, of as many groups of the same "
+                          "vectors with their scores shuffled.\n",
+                          trial.silhouette_by_chance());
+    if (trial.silhouette() - std::max(0.0, trial.silhouette_by_chance()) <
+        kHardlyAny) {
       absl::StrAppend(text,
-                      "Hardly nearer to the own group than to the next: there "
+                      "Hardly nearer to the own group than by chance: there "
                       "may be only one.\n");
     } else if (&trial == &*report.trials().rbegin() &&
-               report.trials_size() > 1) {
+               report.trials_size() > 1 &&
+               trial.clusters() + 1 < report.vectors()) {
       absl::StrAppend(text,
                       "The largest number tried is the best: try more with "
                       "--clusters.\n");
@@ -124,9 +136,10 @@ void AppendGroup(const ClusterReport& report, int number, std::string* text) {
                             : "\n");
 }
 
-// Groups by groups, as percentages.
+// Groups by groups, as percentages. `without`: the diagonal is of each group
+// without the member, and a group of one has none.
 template <typename Row>
-void AppendMatrix(const ClusterReport& report, const Row& row,
+void AppendMatrix(const ClusterReport& report, bool without, const Row& row,
                   std::string* text) {
   absl::StrAppendFormat(text, "  %8s", "");
   for (int c = 0; c < report.groups_size(); ++c) {
@@ -135,8 +148,13 @@ void AppendMatrix(const ClusterReport& report, const Row& row,
   absl::StrAppend(text, "\n");
   for (int c = 0; c < report.groups_size(); ++c) {
     absl::StrAppendFormat(text, "  %8s", absl::StrCat("group ", c));
-    for (const double value : row(report.groups(c))) {
-      absl::StrAppendFormat(text, " %6.1f %%", 100 * value);
+    const auto& values = row(report.groups(c));
+    for (int other = 0; other < values.size(); ++other) {
+      if (without && other == c && report.groups(c).size() < 2) {
+        absl::StrAppendFormat(text, " %8s", "-");
+      } else {
+        absl::StrAppendFormat(text, " %6.1f %%", 100 * values[other]);
+      }
     }
     absl::StrAppend(text, "\n");
   }
@@ -151,19 +169,21 @@ void AppendDistances(const ClusterReport& report, std::string* text) {
   }
   absl::StrAppendFormat(text,
                         "\nDivergence of the %s of a group (line) from the "
-                        "order of a group (column); 100 %%: every one's own "
-                        "order reversed\n",
-                        report.of());
+                        "order of a group (column), from the own group's "
+                        "without the member; 100 %%: every one's own order "
+                        "reversed%s\n",
+                        report.of(), DescribeChance(report));
   AppendMatrix(
-      report, [](const auto& group) -> const auto& {
+      report, /*without=*/true, [](const auto& group) -> const auto& {
         return group.share_reversed_from();
       },
       text);
   absl::StrAppend(text,
-                  "\nPairs of candidates that two groups' orders have the "
-                  "other way round (Kendall)\n");
+                  "\nPairs of candidates that two groups' means have the "
+                  "other way round, and half of those that either ties "
+                  "(Kendall)\n");
   AppendMatrix(
-      report,
+      report, /*without=*/false,
       [](const auto& group) -> const auto& { return group.kendall_from(); },
       text);
 }
@@ -210,6 +230,13 @@ std::string EscapeId(absl::string_view id) {
     }
   }
   return text;
+}
+
+std::string DescribeChance(const ClusterReport& report) {
+  return report.has_share_by_chance()
+             ? absl::StrFormat("; an unrelated order: %.0f %%",
+                               100 * report.share_by_chance())
+             : "";
 }
 
 std::string FormatClusterReport(const ClusterReport& report) {

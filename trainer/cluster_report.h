@@ -11,6 +11,9 @@ namespace sortition {
 // line.
 std::string EscapeId(absl::string_view id);
 
+// "; an unrelated order: 50 %"; empty where all vectors are flat.
+std::string DescribeChance(const config::v1::ClusterReport& report);
+
 std::string FormatClusterReport(const config::v1::ClusterReport& report);
 
 }  // namespace sortition

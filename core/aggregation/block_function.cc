@@ -1,7 +1,6 @@
 #include "core/aggregation/block_function.h"
 
 #include <algorithm>
-#include <numeric>
 #include <utility>
 
 namespace sortition {
@@ -59,26 +58,20 @@ Order BlockFunction::SplitOrder(std::span<const uint32_t> order) const {
   return split;
 }
 
-std::vector<double> BlockFunction::BlockDivergences(
-    std::span<const double> x, std::span<const uint32_t> order) const {
+double BlockFunction::Divergence(std::span<const double> x,
+                                 std::span<const uint32_t> order) const {
   const Order split = SplitOrder(order);
-  std::vector<double> divergences(blocks_.size());
+  double divergence = 0;
   std::vector<double> falling;
   Sorter sorter;
   for (size_t b = 0; b < blocks_.size(); ++b) {
     const size_t size = begins_[b + 1] - begins_[b];
     const auto scores = x.subspan(begins_[b], size);
     sorter.SortValues(scores, &falling);
-    divergences[b] = blocks_[b]->DivergenceOfSorted(
+    divergence += blocks_[b]->DivergenceOfSorted(
         falling, scores, std::span(split).subspan(begins_[b], size));
   }
-  return divergences;
-}
-
-double BlockFunction::Divergence(std::span<const double> x,
-                                 std::span<const uint32_t> order) const {
-  const std::vector<double> divergences = BlockDivergences(x, order);
-  return std::accumulate(divergences.begin(), divergences.end(), 0.0);
+  return divergence;
 }
 
 }  // namespace sortition

@@ -32,10 +32,6 @@ class BlockFunction : public SubmodularFunction {
   double Divergence(std::span<const double> x,
                     std::span<const uint32_t> order) const override;
 
-  // By block: the divergence of its items' scores from what `order` has of it.
-  std::vector<double> BlockDivergences(std::span<const double> x,
-                                       std::span<const uint32_t> order) const;
-
   // The blocks' orders, one after the other, items counted from the block's
   // first.
   Order SplitOrder(std::span<const uint32_t> order) const;

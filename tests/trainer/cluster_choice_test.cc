@@ -1,5 +1,7 @@
 #include "trainer/cluster_choice.h"
 
+#include <algorithm>
+
 #include "core/aggregation/submodular_function.h"
 #include "gtest/gtest.h"
 #include "tests/testing/status_matchers.h"
@@ -80,12 +82,52 @@ TEST(ClusterChoiceTest, TheOwnGroupIsThatWithoutTheVector) {
   options.add_clusters(2);
   ASSERT_OK_AND_ASSIGN(const GroupingChoice choice,
                        ChooseClusters(vectors, AllPairs(3), options));
-  // Own: 2 · 0.25 each, though the first is 0 from the order of its group's
-  // mean. Other, from the order 1, 2, 0: 2 (0.5 + 0.75) and, with the last
-  // pair, 2 · 1.5. The last two agree, and are far from the others.
-  EXPECT_EQ(choice.grouping.divergences(0, 0), 0);
-  EXPECT_NEAR(choice.trials[0].silhouette(),
-              (1 - 0.5 / 2.5 + 1 - 0.5 / 3 + 2) / 4, 1e-12);
+  // Own: 2 · 0.25 each, though they are half of it from the tie of their
+  // group's mean. Other: 2 (0.5 + 0.75) and half of the last pair, tied there,
+  // too. The last two agree, and are far from the others.
+  EXPECT_EQ(choice.grouping.divergences(0, 0), 0.25);
+  EXPECT_EQ(choice.grouping.without, (Eigen::Vector4d{0.5, 0.5, 0, 0}));
+  EXPECT_NEAR(choice.trials[0].silhouette(), (2 * (1 - 0.5 / 2.75) + 2) / 4,
+              1e-12);
+}
+
+// The group of equal orders is far, that of reversed ones near.
+TEST(ClusterChoiceTest, TheNextGroupIsThatOfTheLeastCost) {
+  ScoreMatrix vectors(7, 2);
+  vectors << 0, 0.25,  //
+      0, 0.25,         //
+      0, 0.25,         //
+      100, 101,        //
+      100, 101,        //
+      0.25, 0,         //
+      0.25, 0;
+  config::v1::ClusterOptions options;
+  options.add_clusters(3);
+  options.set_euclidean(1);
+  ASSERT_OK_AND_ASSIGN(const GroupingChoice choice,
+                       ChooseClusters(vectors, AllPairs(2), options));
+  ASSERT_EQ(choice.grouping.clustering.cluster,
+            (std::vector<uint32_t>{0, 0, 0, 1, 1, 2, 2}));
+  EXPECT_EQ(choice.grouping.divergences(0, 1), 0);
+  EXPECT_EQ(choice.grouping.divergences(0, 2), 0.5);
+  EXPECT_EQ(choice.grouping.next, (std::vector<uint32_t>{2, 2, 2, 0, 0, 0, 0}));
+}
+
+// By all 24 orders.
+TEST(ClusterChoiceTest, ChanceIsTheMeanOverAllOrders) {
+  srand(1);
+  ScoreMatrix vectors = ScoreMatrix::Random(2, 4);
+  const BlockFunction f({CardinalityFunction::Dcg(4, 3)});
+  ASSERT_OK_AND_ASSIGN(const GroupingChoice choice,
+                       ChooseClusters(vectors, f, {}));
+  for (Eigen::Index i = 0; i < 2; ++i) {
+    Order order = {0, 1, 2, 3};
+    double sum = 0;
+    do {
+      sum += f.Divergence({vectors.row(i).data(), 4}, order);
+    } while (std::next_permutation(order.begin(), order.end()));
+    EXPECT_NEAR(choice.grouping.by_chance(i), sum / 24, 1e-12);
+  }
 }
 
 // Two vectors have no number of groups below them: 2 is tried all the same.

@@ -204,6 +204,21 @@ TEST_F(ClusterDataTest, LeavesOutWhatNoMemoryHolds) {
   EXPECT_THAT(Problem(), HasSubstr("more scores than memory_mb holds"));
 }
 
+// 40000 candidates of 2 sources: their scores fit into 1 MiB, but not with the
+// copy that is grouped. The other decisions must not pay for it.
+TEST_F(ClusterDataTest, LeavesOutOneDecisionThatIsTooLarge) {
+  std::vector<BanditTuple> tuples = SourceTuples(60, {1, -1}, 0.1);
+  ScoreTable scores(40000, {0, 1});
+  scores[7] = {1, 0};
+  tuples.push_back(AggregateTuple("huge", scores, false));
+  Use(tuples);
+  options_.set_memory_mb(1);
+  const ClusterReport report = Run();
+  EXPECT_EQ(report.decisions(), 60u);
+  EXPECT_EQ(report.kept_fraction(), 1);
+  EXPECT_EQ(report.excluded().at("more scores than memory_mb holds"), 1u);
+}
+
 TEST_F(ClusterDataTest, CountsListsThatSayNothing) {
   std::vector<BanditTuple> tuples = QueryTuples(10, 1, kPrototypes, 0.05);
   for (float& score : *tuples[3].mutable_decision()->mutable_dense_values()) {

@@ -6,6 +6,7 @@
 #include "tests/trainer/cluster_fixture.h"
 #include "tests/trainer/score_lists.h"
 #include "tests/trainer/xml_checker.h"
+#include "trainer/svg.h"
 
 namespace sortition {
 namespace {
@@ -82,6 +83,38 @@ TEST_F(ClusterPictureTest, SaysWhatItLeavesOut) {
   EXPECT_THAT(text, HasSubstr("15 of 20 candidates"));
   EXPECT_THAT(text, HasSubstr("8 of 12 groups"));
   EXPECT_EQ(Count(text, "<circle"), 3000 + 8 + 15 * 8);
+}
+
+// Two opposite sources take turns: about half of what is drawn is of each.
+TEST_F(ClusterPictureTest, DrawsAllSourcesOfASample) {
+  std::vector<BanditTuple> tuples;
+  for (int q = 0; q < 3000; ++q) {
+    tuples.push_back(AggregateTuple(absl::StrCat("d", q),
+                                    {{1, 0}, {0.5, 0.5}, {0, 1}}, true));
+  }
+  Use(tuples);
+  options_.set_of("lists");
+  options_.add_clusters(2);
+  options_.set_restarts(1);
+  const std::string text = Draw();
+  for (const int group : {0, 1}) {
+    // 6 standard deviations, and some of the means, legends and heads.
+    EXPECT_NEAR(Count(text, absl::StrCat("fill=\"", Colour(group), "\"")), 1500,
+                175);
+  }
+  EXPECT_EQ(Count(text, " of the variance of a sample)"), 2);
+}
+
+// Groups of one have nobody else to be near to, and the last source says
+// nothing.
+TEST_F(ClusterPictureTest, CellsWithoutAShareAreMarked) {
+  Use({AggregateTuple("d", {{1, 0, 5}, {0.5, 0.5, 5}, {0, 1, 5}}, false)});
+  options_.add_clusters(3);
+  const std::string text = Draw();
+  EXPECT_EQ(Count(text, ">-<"), 2 + 3);
+  EXPECT_EQ(Count(text, ">100 %<"), 2);
+  EXPECT_EQ(Count(text, ">50 %<"), 2);
+  EXPECT_EQ(Count(text, "an unrelated order: 50 %"), 1);
 }
 
 TEST_F(ClusterPictureTest, DrawsWhatHardlyVaries) {

@@ -214,12 +214,15 @@ TEST_F(ClusterTuplesTest, IdsAreEscapedInLines) {
   EXPECT_EQ(lines[0].size(), 6u);
 }
 
-// Seven groups, each with a favourite of its own.
+// Seven groups, each with an order of its own.
 TEST_F(ClusterTuplesTest, AsksForMoreWhereTheMostIsTheBest) {
   std::vector<std::vector<double>> prototypes;
   for (int p = 0; p < 7; ++p) {
-    prototypes.emplace_back(7, 0.0);
-    prototypes.back()[p] = 1;
+    RandomSequence random(
+        StableHash(HashDomain::kSimulation, {absl::StrCat(p)}));
+    std::vector<double> scores = {0, 0.5, 1, 1.5, 2, 2.5, 3};
+    std::shuffle(scores.begin(), scores.end(), random);
+    prototypes.push_back(scores);
   }
   Use(QueryTuples(70, 1, prototypes, 0.01));
   options_.set_of("lists");

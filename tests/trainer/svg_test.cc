@@ -1,12 +1,10 @@
 #include "trainer/svg.h"
 
-#include <cmath>
 #include <set>
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/trainer/xml_checker.h"
-#include "trainer/principal_axes.h"
 
 namespace sortition {
 namespace {
@@ -74,39 +72,6 @@ TEST(SvgTest, ShadesDarken) {
   EXPECT_EQ(Shade(2), Shade(1));
   EXPECT_EQ(Shade(0), "#fffaf0");
   EXPECT_EQ(Shade(1), "#7f0014");
-}
-
-// Points along (3, 4) / 5 with a little of what is orthogonal to it; many
-// columns of which the others are constant.
-TEST(PrincipalAxesTest, FindsTheDirectionsOfLargestVariance) {
-  ScoreMatrix vectors = ScoreMatrix::Constant(1000, 50, 7);
-  for (int i = 0; i < 1000; ++i) {
-    const double along = std::cos(i);
-    const double across = 0.1 * std::sin(2 * i);
-    vectors(i, 10) += 0.6 * along - 0.8 * across;
-    vectors(i, 20) += 0.8 * along + 0.6 * across;
-  }
-  const PrincipalAxes axes = FindPrincipalAxes(vectors);
-  EXPECT_NEAR(axes.axes(10, 0), 0.6, 1e-3);
-  EXPECT_NEAR(axes.axes(20, 0), 0.8, 1e-3);
-  EXPECT_NEAR(axes.axes(10, 1), 0.8, 1e-3);
-  EXPECT_NEAR(axes.axes(20, 1), -0.6, 1e-3);
-  EXPECT_NEAR(axes.axes.col(0).norm(), 1, 1e-12);
-  EXPECT_NEAR(axes.shares[0], 1 / 1.01, 1e-3);
-  EXPECT_NEAR(axes.shares[0] + axes.shares[1], 1, 1e-12);
-  const Eigen::MatrixXd points = axes.Project(vectors);
-  EXPECT_NEAR(points(17, 0) - points(3, 0), std::cos(17) - std::cos(3), 1e-3);
-}
-
-TEST(PrincipalAxesTest, OfEqualVectorsThereAreNone) {
-  const PrincipalAxes axes = FindPrincipalAxes(ScoreMatrix::Constant(5, 3, 2));
-  EXPECT_EQ(axes.axes.cwiseAbs().maxCoeff(), 0);
-  EXPECT_EQ(axes.shares[0], 0);
-}
-
-TEST(PrincipalAxesTest, SamplesAreEvenlySpaced) {
-  EXPECT_THAT(EvenlySpaced(10, 4), ElementsAre(0, 2, 5, 7));
-  EXPECT_THAT(EvenlySpaced(3, 4), ElementsAre(0, 1, 2));
 }
 
 }  // namespace

@@ -50,7 +50,6 @@ TEST_F(BlockFunctionTest, BlocksAreThoseOfTheirOwnFunctions) {
   EXPECT_EQ(f.SplitOrder(order), (Order{0, 1, 1, 0, 2}));
   // 2 (1 - 0.25) of the inverted pair; the first of the second block lacks
   // 0.75 - 0.5.
-  EXPECT_EQ(f.BlockDivergences(x, order), (std::vector<double>{1.5, 0.25}));
   EXPECT_EQ(f.Divergence(x, order), 1.75);
 }
 
