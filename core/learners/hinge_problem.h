@@ -1,7 +1,7 @@
 #pragma once
 // J(w) = λ/2 ‖w‖² + (1/N) Σ_q H_q(X_q w), the structured hinges of N labelled
 // queries (structured_hinge.h) and linear scores: what the solvers of
-// hinge_solvers.h minimise. Trusted orders of N' queries add
+// hinge_solver.h minimise. Trusted orders of N' queries add
 // (weight/N') Σ_q d(X_q w‖σ_q): of each of the M queries that have a hinge or
 // an order, the problem's terms are (M/N) H_q + (M weight/N') d_q, their mean
 // what both add up to.
