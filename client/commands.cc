@@ -1,8 +1,8 @@
 #include "client/commands.h"
 
-#include "absl/strings/str_cat.h"
-#include "core/base/check.h"
-#include "google/protobuf/util/json_util.h"
+#include "client/commands/request_commands.h"
+#include "client/logs/log_commands.h"
+#include "client/simulation/simulation_commands.h"
 
 namespace sortition {
 
@@ -30,29 +30,6 @@ std::vector<Command> AllCommands() {
       MakeCommand("log verify", "DIR|FILE",
                   "Recompute every logged decision bit for bit", RunLogVerify),
   };
-}
-
-absl::StatusOr<std::unique_ptr<Client>> ConnectClient(
-    const config::v1::ClientOptions& options) {
-  return Client::Connect(options.server(),
-                         {.deadline_seconds = options.deadline_seconds(),
-                          .max_attempts = options.max_attempts()});
-}
-
-absl::Status AtServer(const config::v1::ClientOptions& options,
-                      const absl::Status& status) {
-  if (status.ok()) return status;
-  return absl::Status(status.code(), absl::StrCat("server ", options.server(),
-                                                  ": ", status.message()));
-}
-
-std::string MessageJson(const google::protobuf::Message& message) {
-  google::protobuf::util::JsonPrintOptions options;
-  options.preserve_proto_field_names = true;
-  std::string text;
-  CHECK(google::protobuf::util::MessageToJsonString(message, &text, options)
-            .ok());
-  return text;
 }
 
 }  // namespace sortition

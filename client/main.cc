@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "client/command.h"
 #include "client/commands.h"
+#include "process/command.h"
 
 int main(int argc, char** argv) {
   std::ios::sync_with_stdio(false);

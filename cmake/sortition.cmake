@@ -1,9 +1,22 @@
-# How targets of this project are declared. One library per folder.
+# How targets of this project are declared. One library, and one test program, per
+# folder.
+include(GoogleTest)
 
 find_program(CCACHE ccache)
 if(CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
-  set(CMAKE_CXX_COMPILER_LAUNCHER ${CCACHE})
+  # A precompiled header is read after its macros and time stamps were checked.
+  set(CMAKE_CXX_COMPILER_LAUNCHER
+    ${CMAKE_COMMAND} -E env CCACHE_SLOPPINESS=pch_defines,time_macros ${CCACHE})
 endif()
+find_program(MOLD mold)
+if(MOLD)
+  add_link_options(-fuse-ld=mold)
+endif()
+
+# No fused multiply-add: an expression has the same bits on every processor.
+add_compile_options(-ffp-contract=off)
+# gRPC asks for it; a precompiled header is for sources of the same options.
+add_compile_options(-pthread)
 
 # Warnings of our own code; linked PRIVATE, so that they stop at its border.
 add_library(sortition_warnings INTERFACE)
@@ -17,6 +30,27 @@ if(SORTITION_SANITIZE)
   add_link_options(-fsanitize=${SORTITION_SANITIZE})
 endif()
 
+# sortition_precompiled(NAME HEADER [OPTIONS o ...] [DEPS t ...]): the headers of
+# others that most sources include, compiled once with these options; targets get
+# them by sortition_use_precompiled().
+function(sortition_precompiled name header)
+  if(NOT SORTITION_PRECOMPILE)
+    return()
+  endif()
+  add_library(${name} OBJECT ${PROJECT_SOURCE_DIR}/cmake/precompiled.cc)
+  cmake_parse_arguments(arg "" "" "OPTIONS;DEPS" ${ARGN})
+  target_compile_options(${name} PRIVATE ${arg_OPTIONS})
+  target_link_libraries(${name} PRIVATE ${arg_DEPS} sortition_warnings absl::status absl::statusor
+    absl::str_format absl::strings Eigen3::Eigen protobuf::libprotobuf)
+  target_precompile_headers(${name} PRIVATE ${PROJECT_SOURCE_DIR}/cmake/${header})
+endfunction()
+
+function(sortition_use_precompiled target precompiled)
+  if(SORTITION_PRECOMPILE)
+    target_precompile_headers(${target} REUSE_FROM ${precompiled})
+  endif()
+endfunction()
+
 # sortition_library(NAME SRCS a.cc ... DEPS t ...): library sortition_NAME, alias
 # sortition::NAME. Without SRCS it is header-only.
 function(sortition_library name)
@@ -25,6 +59,7 @@ function(sortition_library name)
     add_library(sortition_${name} STATIC ${arg_SRCS})
     target_include_directories(sortition_${name} PUBLIC ${PROJECT_SOURCE_DIR})
     target_link_libraries(sortition_${name} PUBLIC ${arg_DEPS} PRIVATE sortition_warnings)
+    sortition_use_precompiled(sortition_${name} sortition_precompiled)
   else()
     add_library(sortition_${name} INTERFACE)
     target_include_directories(sortition_${name} INTERFACE ${PROJECT_SOURCE_DIR})
@@ -39,23 +74,33 @@ function(sortition_binary name)
   add_executable(${name} ${arg_SRCS})
   target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR})
   target_link_libraries(${name} PRIVATE ${arg_DEPS} sortition_warnings)
+  sortition_use_precompiled(${name} sortition_precompiled)
 endfunction()
 
-# sortition_test(PATH DEPS t ... [LABELS l ...] [TIMEOUT s]): PATH.cc below tests/
-# is one test program and one ctest of that name.
-function(sortition_test path)
-  cmake_parse_arguments(arg "" "TIMEOUT" "DEPS;LABELS" ${ARGN})
-  string(REPLACE "/" "_" name ${path})
-  add_executable(${name} ${path}.cc)
-  target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR})
-  target_link_libraries(${name} PRIVATE ${arg_DEPS} sortition_warnings
+# sortition_bench(NAME SRCS a.cc ... DEPS t ...): the benchmark bench_NAME. Built
+# when it is named, or by the target `benchmarks`, which builds all of them.
+add_custom_target(benchmarks)
+function(sortition_bench name)
+  sortition_binary(bench_${name} ${ARGN})
+  set_target_properties(bench_${name} PROPERTIES EXCLUDE_FROM_ALL ON)
+  add_dependencies(benchmarks bench_${name})
+endfunction()
+
+# sortition_tests(NAME SRCS a_test.cc ... DEPS t ... [LABELS l ...]): the test
+# program test_NAME of a folder; each of its cases is one ctest.
+function(sortition_tests name)
+  cmake_parse_arguments(arg "" "" "SRCS;DEPS;LABELS" ${ARGN})
+  set(target test_${name})
+  add_executable(${target} ${arg_SRCS})
+  target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR})
+  target_link_libraries(${target} PRIVATE ${arg_DEPS} sortition_warnings
     GTest::gmock GTest::gtest_main)
-  set_target_properties(${name} PROPERTIES
+  # Compiling a test takes longer than running it.
+  target_compile_options(${target} PRIVATE -O1)
+  sortition_use_precompiled(${target} sortition_precompiled_tests)
+  set_target_properties(${target} PROPERTIES
     RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests)
-  add_test(NAME ${path} COMMAND ${name})
-  if(NOT arg_TIMEOUT)
-    set(arg_TIMEOUT 600)
-  endif()
-  set_tests_properties(${path} PROPERTIES TIMEOUT ${arg_TIMEOUT} LABELS "${arg_LABELS}"
-    ENVIRONMENT "SORTITION_BIN=${CMAKE_RUNTIME_OUTPUT_DIRECTORY}")
+  gtest_discover_tests(${target} TEST_PREFIX "${name}." DISCOVERY_MODE PRE_TEST
+    PROPERTIES TIMEOUT 900 LABELS "${arg_LABELS}"
+      ENVIRONMENT "SORTITION_BIN=${CMAKE_RUNTIME_OUTPUT_DIRECTORY}")
 endfunction()

@@ -8,13 +8,13 @@
 #include "absl/time/time.h"
 #include "core/base/status_macros.h"
 #include "io/files.h"
-#include "io/spool_writer.h"
+#include "io/segments/spool_writer.h"
 #include "process/log.h"
-#include "server/aggregate_service.h"
-#include "server/grpc_server.h"
-#include "server/model_registry.h"
-#include "server/models_service.h"
-#include "server/ranking_service.h"
+#include "server/decisions/aggregate_service.h"
+#include "server/decisions/ranking_service.h"
+#include "server/models/model_registry.h"
+#include "server/rpc/grpc_server.h"
+#include "server/rpc/models_service.h"
 
 namespace sortition {
 namespace {

@@ -6,7 +6,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "io/segment.h"
+#include "io/segments/segment.h"
 
 namespace sortition {
 

@@ -15,7 +15,7 @@
 #include "absl/strings/str_cat.h"
 #include "core/base/hash.h"
 #include "core/base/status_macros.h"
-#include "io/segment.h"
+#include "io/segments/segment.h"
 #include "process/log.h"
 #include "sidecar/segment_sequence.h"
 

@@ -16,7 +16,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "core/base/status_macros.h"
-#include "io/segment.h"
+#include "io/segments/segment.h"
 #include "process/log.h"
 
 namespace sortition {

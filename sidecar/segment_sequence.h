@@ -10,7 +10,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "io/segment_writer.h"
+#include "io/segments/segment_writer.h"
 #include "sidecar/record_wire.h"
 #include "sortition/log/v1/log.pb.h"
 

@@ -15,7 +15,7 @@
 #include "absl/strings/str_cat.h"
 #include "core/base/check.h"
 #include "core/base/status_macros.h"
-#include "io/segment_writer.h"
+#include "io/segments/segment_writer.h"
 #include "process/log.h"
 #include "sidecar/record_wire.h"
 

@@ -9,7 +9,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "io/segment.h"
+#include "io/segments/segment.h"
 #include "sidecar/join_records.h"
 
 namespace sortition {

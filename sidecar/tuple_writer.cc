@@ -8,7 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "core/base/check.h"
 #include "core/base/status_macros.h"
-#include "io/segment.h"
+#include "io/segments/segment.h"
 #include "sidecar/record_wire.h"
 
 namespace sortition {

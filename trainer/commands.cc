@@ -13,15 +13,15 @@
 #include "io/files.h"
 #include "process/options.h"
 #include "sortition/config/v1/trainer.pb.h"
-#include "trainer/calibrate.h"
-#include "trainer/calibrate_report.h"
-#include "trainer/cluster.h"
-#include "trainer/cluster_report.h"
-#include "trainer/convert.h"
-#include "trainer/evaluate_orders.h"
-#include "trainer/fit.h"
+#include "trainer/cluster/cluster.h"
+#include "trainer/cluster/cluster_report.h"
+#include "trainer/labelled/evaluate_orders.h"
+#include "trainer/labelled/fit.h"
+#include "trainer/offpolicy/calibrate.h"
+#include "trainer/offpolicy/calibrate_report.h"
 #include "trainer/report.h"
 #include "trainer/train.h"
+#include "trainer/tuples/convert.h"
 
 namespace sortition {
 namespace {

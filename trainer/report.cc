@@ -6,9 +6,9 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "google/protobuf/util/json_util.h"
-#include "trainer/labelled_report.h"
-#include "trainer/left_out_report.h"
-#include "trainer/overlap_report.h"
+#include "trainer/labelled/labelled_report.h"
+#include "trainer/offpolicy/overlap_report.h"
+#include "trainer/tuples/left_out_report.h"
 
 namespace sortition {
 namespace {

@@ -16,15 +16,17 @@
 #include "absl/time/time.h"
 #include "core/base/status_macros.h"
 #include "core/counterfactual/loss_scaling.h"
-#include "core/learners/counterfactual_learner.h"
-#include "io/model_store.h"
-#include "trainer/evaluate.h"
-#include "trainer/grid.h"
-#include "trainer/labelled_train.h"
-#include "trainer/learner_choice.h"
-#include "trainer/newest_version.h"
-#include "trainer/option_checks.h"
-#include "trainer/train_data.h"
+#include "core/learners/counterfactual/counterfactual_grid.h"
+#include "core/learners/counterfactual/counterfactual_learner.h"
+#include "io/models/model_store.h"
+#include "io/models/newest_version.h"
+#include "process/progress.h"
+#include "process/threads.h"
+#include "trainer/labelled/labelled_train.h"
+#include "trainer/labelled/learner_choice.h"
+#include "trainer/offpolicy/evaluate.h"
+#include "trainer/offpolicy/option_checks.h"
+#include "trainer/offpolicy/train_data.h"
 
 namespace sortition {
 namespace {
@@ -160,7 +162,9 @@ absl::StatusOr<model::v1::Model> Learn(const TrainOptions& options,
       TrainGrid({.data = &data,
                  .options = options.poem(),
                  .parent_start = ParentStart(options, store, data),
-                 .confidence = options.confidence()});
+                 .confidence = options.confidence(),
+                 .parallel = OnThreads(options.poem().threads()),
+                 .start_progress = ShowProgress});
   // The cause, where both failed.
   RETURN_IF_ERROR(data.ReadStatus());
   ASSIGN_OR_RETURN(const GridOutcome grid, std::move(learned));

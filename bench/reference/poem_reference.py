@@ -2,7 +2,7 @@
 """POEM with NumPy and SciPy: what bench_poem_speed is compared with.
 
 The objective of core/counterfactual/crm.h for the independent labels of
-core/learners/labels_policy.h, minimised by POEM(S) (core/learners/poem.h: the
+core/learners/multilabel/labels_policy.h, minimised by POEM(S) (core/learners/counterfactual/poem.h: the
 same shuffles, batches and steps of AdaGrad) or POEM(B) (SciPy's L-BFGS). Every
 tuple has its row of X, dense or CSR, as a table of logged data has.
 
@@ -80,7 +80,7 @@ def objective_and_gradient(flat, log, options):
 
 
 def majorise(log, w, options):
-    """Factors of the means of u and u² (a and b of core/learners/poem.h)."""
+    """Factors of the means of u and u² (a and b of core/learners/counterfactual/poem.h)."""
     if options["lambda"] == 0:
         return 1.0, 0.0
     u, _, _ = clipped_losses(log.x, log.y, log.losses, log.log_propensities, w,

@@ -9,6 +9,7 @@
 #include "core/base/random.h"
 #include "core/base/status_macros.h"
 #include "core/policies/boltzmann_orders.h"
+#include "core/policies/distribution_factory.h"
 
 namespace sortition {
 namespace {

@@ -2,7 +2,8 @@
 // Objectives made from one term per tuple:
 //   f(w) = t̄ + λ √(V / n) + μ ‖w‖²   (core/counterfactual/penalised_mean.h)
 // with tᵢ(w) a function of the i-th tuple alone. Both optimisers minimise it:
-// as a whole (TermObjective) and in mini-batches (core/learners/poem.h).
+// as a whole (TermObjective) and in mini-batches
+// (core/learners/counterfactual/poem.h).
 #include <cstddef>
 #include <cstdint>
 #include <optional>

@@ -1,12 +1,12 @@
 #include "core/learners/learners.h"
 
-#include "core/learners/chain_learner.h"
-#include "core/learners/crf.h"
-#include "core/learners/hinge_learner.h"
-#include "core/learners/mallows.h"
-#include "core/learners/mpg.h"
-#include "core/learners/multiclass_learner.h"
-#include "core/learners/order_learners.h"
+#include "core/learners/classes/chain_learner.h"
+#include "core/learners/classes/multiclass_learner.h"
+#include "core/learners/games/mpg.h"
+#include "core/learners/hinge/hinge_learner.h"
+#include "core/learners/orders/crf.h"
+#include "core/learners/orders/mallows.h"
+#include "core/learners/orders/order_learners.h"
 
 namespace sortition {
 

@@ -3,7 +3,7 @@
 #include <vector>
 
 #include "absl/strings/string_view.h"
-#include "core/learners/labelled_learner.h"
+#include "core/learners/labelled/labelled_learner.h"
 
 namespace sortition {
 

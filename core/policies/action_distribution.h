@@ -4,16 +4,13 @@
 // them to document indexes.
 #include <cstdint>
 #include <functional>
-#include <memory>
 #include <optional>
 #include <span>
 #include <vector>
 
-#include "absl/status/statusor.h"
 #include "core/base/random.h"
 #include "core/data/action.h"
 #include "core/policies/distribution_scratch.h"
-#include "sortition/model/v1/model.pb.h"
 
 namespace sortition {
 
@@ -104,32 +101,5 @@ class ActionDistribution {
   virtual double FirstProbabilities(const ScoredCandidates& candidates,
                                     std::span<double> probabilities) const = 0;
 };
-
-// The distribution that `policy` describes. InvalidArgument where its kind is
-// unset, inverse_temperature is outside (0, 1e6], uniform_mixture is outside
-// [0, 1], the abstain score or the threshold is not finite or beyond ±1e6, or
-// the fields of a game or a Boltzmann ranking are out of their ranges.
-absl::StatusOr<std::unique_ptr<const ActionDistribution>>
-MakeActionDistribution(const model::v1::Policy& policy);
-
-// Of what MakeActionDistribution() makes.
-ActionKind ActionKindOf(const model::v1::Policy& policy);
-
-// Whether every action, of the size that is asked for, has a positive
-// probability whatever the scores of so many eligible candidates. Games have
-// certain parts, Boltzmann rankings of more candidates than their head as well:
-// without a mixture most actions are impossible, and their rewards never
-// logged.
-bool HasFullSupport(const model::v1::Policy& policy, size_t num_eligible);
-
-// Candidates that the policy chooses where a request does not say; 0: any
-// number, or no subset.
-uint32_t SubsetSize(const model::v1::Policy& policy);
-
-// Every action equally likely: for all eligible candidates, and abstaining
-// where `abstain_score` is set; for every order of top_k; for every subset, of
-// size top_k where that is not 0.
-std::unique_ptr<const ActionDistribution> MakeUniformDistribution(
-    ActionKind action_kind);
 
 }  // namespace sortition

@@ -22,6 +22,7 @@
 #include "absl/status/statusor.h"
 #include "core/policies/action_distribution.h"
 #include "core/policies/ranking_distribution.h"
+#include "sortition/model/v1/model.pb.h"
 
 namespace sortition {
 

@@ -3,11 +3,11 @@
 #include <cstdint>
 #include <vector>
 
-#include "core/games/f_beta_game.h"
-#include "core/games/precision_game.h"
-#include "core/games/ranking_game.h"
-#include "core/games/sized_set_sampler.h"
-#include "core/games/slot_sampler.h"
+#include "core/games/f_beta/f_beta_game.h"
+#include "core/games/ranking/precision_game.h"
+#include "core/games/ranking/ranking_game.h"
+#include "core/games/sampling/sized_set_sampler.h"
+#include "core/games/sampling/slot_sampler.h"
 #include "core/policies/head_tail_orders.h"
 #include "core/policies/sized_subset.h"
 

@@ -5,11 +5,11 @@
 // The game has the potentials ψ = α s, the score Σ_r D_r y(σ_r) and, on the
 // predictor's side, the policies (1-ε) p + ε uniform. Their expected discounts
 // are Perm(D') with D' = (1-ε) D + ε mean(D), and the optimal ones of the
-// mixture are the projection of ψ on it (core/games/ranking_game.h). Take out
-// the uniform part and what is left is the projection of ψ / (1-ε) on Perm(D):
-// adding a constant to ψ does not move a projection on Perm(D). So p is the
-// game of ψ / (1-ε), and core/games/slot_sampler.h draws an order with its
-// expected discounts.
+// mixture are the projection of ψ on it (core/games/ranking/ranking_game.h).
+// Take out the uniform part and what is left is the projection of ψ / (1-ε) on
+// Perm(D): adding a constant to ψ does not move a projection on Perm(D). So p
+// is the game of ψ / (1-ε), and core/games/sampling/slot_sampler.h draws an
+// order with its expected discounts.
 //
 // Where asked for, p is further mixed with Plackett-Luce: p = (1-η) game + η
 // PL.
@@ -21,9 +21,10 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "core/games/discounts.h"
+#include "core/games/ranking/discounts.h"
 #include "core/policies/action_distribution.h"
 #include "core/policies/ranking_distribution.h"
+#include "sortition/model/v1/model.pb.h"
 
 namespace sortition {
 

@@ -6,17 +6,17 @@
 // PRECISION: k candidates. The game is that over all policies (1-ε) p + ε
 // uniform. By candidate, the probability of being in is (1-ε) p_i + ε k/m, and
 // these policies are those whose p/k is in the hull Perm(D), D = 1/k at the
-// first k ranks (core/games/precision_game.h). So, as in
+// first k ranks (core/games/ranking/precision_game.h). So, as in
 // game_ranking_distribution.h, p is the game of ψ / (1-ε). O(m log m).
 //
 // F_BETA: any number of candidates. p is the game of ψ
-// (core/games/f_beta_game.h) and the uniform part has each candidate in with
-// probability ½; the game is not solved for the mixture. Its search ends at the
-// tolerance, after max_rounds, or where it is stopped; what is played then is a
-// function of the rounds it had.
+// (core/games/f_beta/f_beta_game.h) and the uniform part has each candidate in
+// with probability ½; the game is not solved for the mixture. Its search ends
+// at the tolerance, after max_rounds, or where it is stopped; what is played
+// then is a function of the rounds it had.
 //
-// Sets are drawn by the coins of core/games/slot_sampler.h: without ε most are
-// impossible, log h = -infinity.
+// Sets are drawn by the coins of core/games/sampling/slot_sampler.h: without ε
+// most are impossible, log h = -infinity.
 #include <memory>
 #include <vector>
 
@@ -24,6 +24,7 @@
 #include "core/base/log_mixture.h"
 #include "core/policies/action_distribution.h"
 #include "core/policies/independent_subset_distribution.h"
+#include "sortition/model/v1/model.pb.h"
 
 namespace sortition {
 

@@ -12,6 +12,7 @@
 #include "absl/status/statusor.h"
 #include "core/base/log_mixture.h"
 #include "core/policies/action_distribution.h"
+#include "sortition/model/v1/model.pb.h"
 
 namespace sortition {
 

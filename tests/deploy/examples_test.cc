@@ -11,7 +11,7 @@
 #include "sortition/config/v1/sidecar.pb.h"
 #include "sortition/config/v1/trainer.pb.h"
 #include "tests/testing/status_matchers.h"
-#include "trainer/learner_choice.h"
+#include "trainer/labelled/learner_choice.h"
 
 namespace sortition {
 namespace {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "client/client.h"
+#include "client/rpc/client.h"
 #include "gmock/gmock.h"
 #include "tests/integration/deployment.h"
 #include "tests/testing/status_matchers.h"

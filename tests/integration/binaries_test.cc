@@ -9,7 +9,7 @@
 #include "sortition/config/v1/server.pb.h"
 #include "sortition/config/v1/sidecar.pb.h"
 #include "sortition/config/v1/trainer.pb.h"
-#include "tests/integration/child_process.h"
+#include "tests/testing/child_process.h"
 #include "tests/testing/status_matchers.h"
 
 namespace sortition {

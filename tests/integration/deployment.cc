@@ -13,7 +13,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "core/base/status_macros.h"
-#include "io/segment.h"
+#include "io/segments/segment.h"
 
 namespace sortition {
 namespace {

@@ -10,10 +10,10 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "io/model_store.h"
+#include "io/models/model_store.h"
 #include "sortition/log/v1/log.pb.h"
 #include "sortition/model/v1/model.pb.h"
-#include "tests/integration/child_process.h"
+#include "tests/testing/child_process.h"
 
 namespace sortition {
 

@@ -218,11 +218,3 @@ TEST_F(HotSwapTest, NoRequestFailsWhileVersionsChange) {
 
 }  // namespace
 }  // namespace sortition
-
-int main(int argc, char** argv) {
-  testing::InitGoogleTest(&argc, argv);
-  if (argc > 1 && std::string(argv[1]) == "--long") {
-    setenv("SORTITION_LONG", "1", 1);
-  }
-  return RUN_ALL_TESTS();
-}

@@ -12,7 +12,7 @@
 #include "absl/strings/str_cat.h"
 #include "core/base/random.h"
 #include "core/base/status_macros.h"
-#include "io/segment.h"
+#include "io/segments/segment.h"
 #include "tests/integration/deployment.h"
 #include "tests/integration/load.h"
 #include "tests/testing/status_matchers.h"

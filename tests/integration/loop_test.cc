@@ -13,8 +13,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "core/base/status_macros.h"
-#include "io/segment.h"
-#include "io/segment_writer.h"
+#include "io/segments/segment.h"
+#include "io/segments/segment_writer.h"
 #include "sortition/v1/models.grpc.pb.h"
 #include "tests/integration/deployment.h"
 #include "tests/testing/status_matchers.h"

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
-#include "client/client.h"
+#include "client/rpc/client.h"
 #include "tests/integration/deployment.h"
 #include "tests/integration/load.h"
 #include "tests/testing/status_matchers.h"

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "gtest/gtest.h"
-#include "io/model_store.h"
-#include "io/segment.h"
+#include "io/models/model_store.h"
+#include "io/segments/segment.h"
 #include "sortition/config/v1/server.pb.h"
 #include "sortition/log/v1/log.pb.h"
 #include "sortition/v1/ranking.pb.h"

@@ -13,7 +13,7 @@
 
 #include "absl/strings/match.h"
 #include "gtest/gtest.h"
-#include "io/segment.h"
+#include "io/segments/segment.h"
 #include "sidecar/record_wire.h"
 #include "tests/sidecar/spool_testing.h"
 #include "tests/testing/status_matchers.h"

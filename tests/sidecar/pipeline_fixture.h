@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "gtest/gtest.h"
-#include "io/segment.h"
+#include "io/segments/segment.h"
 #include "sidecar/pipeline.h"
 #include "tests/sidecar/spool_testing.h"
 #include "tests/testing/status_matchers.h"

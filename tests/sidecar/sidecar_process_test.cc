@@ -16,7 +16,7 @@
 #include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "io/segment.h"
+#include "io/segments/segment.h"
 #include "tests/sidecar/spool_testing.h"
 #include "tests/testing/status_matchers.h"
 

@@ -5,7 +5,7 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "io/segment_writer.h"
+#include "io/segments/segment_writer.h"
 #include "sidecar/record_wire.h"
 #include "tests/sidecar/spool_testing.h"
 #include "tests/testing/status_matchers.h"

@@ -13,7 +13,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "gtest/gtest.h"
-#include "io/segment.h"
+#include "io/segments/segment.h"
 
 namespace sortition::testing_sidecar {
 namespace {

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "io/segment_writer.h"
+#include "io/segments/segment_writer.h"
 #include "sidecar/pipeline.h"
 #include "sortition/config/v1/sidecar.pb.h"
 #include "sortition/log/v1/log.pb.h"

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "core/base/random.h"
-#include "io/letor.h"
+#include "core/data/labelled_queries.h"
 #include "tests/trainer/planted_labels.h"
 
 namespace sortition {

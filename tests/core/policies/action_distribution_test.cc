@@ -3,6 +3,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "core/policies/distribution_factory.h"
 #include "tests/core/policies/enumeration.h"
 #include "tests/testing/status_matchers.h"
 

@@ -1,29 +1,10 @@
 // A thread that has ranked a list of some length allocates nothing for the next
 // ones: lists within the head, and behind it.
 #include <cmath>
-#include <cstdlib>
-#include <new>
 
 #include "core/base/random.h"
 #include "tests/core/policies/enumeration.h"
-
-namespace {
-size_t num_allocations = 0;
-}  // namespace
-
-// Not inlined: GCC would see only half of a pair and warn.
-[[gnu::noinline]] void* operator new(size_t size) {
-  ++num_allocations;
-  void* const memory = std::malloc(size);
-  if (memory == nullptr) throw std::bad_alloc();
-  return memory;
-}
-[[gnu::noinline]] void operator delete(void* memory) noexcept {
-  std::free(memory);
-}
-[[gnu::noinline]] void operator delete(void* memory, size_t) noexcept {
-  std::free(memory);
-}
+#include "tests/testing/allocation_counter.h"
 
 namespace sortition {
 namespace {
@@ -53,9 +34,9 @@ TEST(BoltzmannAllocationTest, WarmRankingsAllocateNothing) {
       }
     };
     rank();
-    const size_t before = num_allocations;
+    const int64_t before = NumAllocations();
     rank();
-    EXPECT_EQ(num_allocations, before);
+    EXPECT_EQ(NumAllocations(), before);
     EXPECT_TRUE(std::isfinite(sum));
   }
 }

@@ -10,6 +10,7 @@
 
 #include "core/base/check.h"
 #include "core/policies/action_distribution.h"
+#include "core/policies/distribution_factory.h"
 #include "gtest/gtest.h"
 
 namespace sortition {

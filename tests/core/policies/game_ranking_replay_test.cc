@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "core/base/random.h"
+#include "core/policies/distribution_factory.h"
 #include "core/policies/linear_policy.h"
 #include "tests/core/policies/game_ranking_case.h"
 #include "tests/testing/status_matchers.h"

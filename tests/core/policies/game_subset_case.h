@@ -7,6 +7,7 @@
 
 #include "core/base/check.h"
 #include "core/policies/action_distribution.h"
+#include "core/policies/distribution_factory.h"
 
 namespace sortition {
 

@@ -14,7 +14,7 @@
 #include "absl/strings/str_format.h"
 #include "bench/reference/matrix_game.h"
 #include "core/base/random.h"
-#include "core/games/f_beta_game.h"
+#include "core/games/f_beta/f_beta_game.h"
 #include "tests/core/policies/game_subset_case.h"
 #include "tests/core/policies/subset_case.h"
 #include "tests/testing/chi_square.h"

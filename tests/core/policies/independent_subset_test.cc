@@ -8,6 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "core/base/random.h"
+#include "core/policies/distribution_factory.h"
 #include "core/policies/independent_subset_distribution.h"
 #include "core/policies/linear_policy.h"
 #include "tests/core/policies/subset_case.h"

@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include "absl/strings/str_cat.h"
+#include "core/policies/distribution_factory.h"
 #include "tests/core/policies/enumeration.h"
 #include "tests/testing/chi_square.h"
 #include "tests/testing/status_matchers.h"

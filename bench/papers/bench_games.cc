@@ -1,0 +1,62 @@
+// Tables 3 and 4 and figure 1 of [WangXingAsifZiebart15], beside the paper's
+// figures. (Tables 1 and 2 are tests.)
+#include <iterator>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/flags/flag.h"
+#include "absl/flags/parse.h"
+#include "absl/flags/usage.h"
+#include "bench/papers/games_table3.h"
+#include "bench/papers/games_table4.h"
+#include "bench/support/report.h"
+#include "core/base/status_macros.h"
+
+ABSL_FLAG(std::string, optdigits, "",
+          "table 3: directory of optdigits.tra and .tes");
+ABSL_FLAG(std::string, adult, "", "table 3: directory of a3a and a3a.t");
+ABSL_FLAG(bool, precision, true, "table 3 above: precision at k");
+ABSL_FLAG(bool, f1, true, "table 3 below: F-score");
+ABSL_FLAG(std::string, letor, "",
+          "table 4: directory with S1.txt .. S5.txt, or Fold1 .. Fold5");
+ABSL_FLAG(std::string, figure1, "", "write figure 1 as SVG to this file");
+ABSL_FLAG(int, threads, 2, "table 4: folds at once");
+
+namespace sortition {
+namespace {
+
+absl::StatusOr<std::vector<Target>> Run() {
+  const Table3Options table3 = {.optdigits = absl::GetFlag(FLAGS_optdigits),
+                                .adult = absl::GetFlag(FLAGS_adult),
+                                .precision = absl::GetFlag(FLAGS_precision),
+                                .f1 = absl::GetFlag(FLAGS_f1)};
+  const Table4Options table4 = {.letor = absl::GetFlag(FLAGS_letor),
+                                .figure = absl::GetFlag(FLAGS_figure1),
+                                .threads = absl::GetFlag(FLAGS_threads)};
+  const bool has_table3 = !table3.optdigits.empty() || !table3.adult.empty();
+  if (!has_table3 && table4.letor.empty()) {
+    return absl::InvalidArgumentError(
+        "--optdigits, --adult or --letor must name a directory of data");
+  }
+  std::vector<Target> targets;
+  if (has_table3) {
+    ASSIGN_OR_RETURN(targets, RunTable3(table3));
+  }
+  if (!table4.letor.empty()) {
+    ASSIGN_OR_RETURN(std::vector<Target> more, RunTable4(table4));
+    targets.insert(targets.end(), std::make_move_iterator(more.begin()),
+                   std::make_move_iterator(more.end()));
+  }
+  return targets;
+}
+
+}  // namespace
+}  // namespace sortition
+
+int main(int argc, char** argv) {
+  absl::SetProgramUsageMessage(
+      "Replicates the tables of the paper on prediction games.");
+  absl::ParseCommandLine(argc, argv);
+  return sortition::PrintTargets(sortition::Run());
+}

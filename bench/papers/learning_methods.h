@@ -1,0 +1,48 @@
+#pragma once
+// What the paper of POEM compares, and the objectives that came after it.
+#include <array>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "bench/papers/label_experiment.h"
+#include "sortition/config/v1/learner.pb.h"
+
+namespace sortition {
+
+struct Method {
+  std::string name;
+  // Objective, optimiser and, unless the default is meant, lambda_factor.
+  config::v1::PoemOptions options = {};
+  bool both_starts = false;  // From h0 as well as from w = 0.
+};
+
+Method Ips(config::v1::PoemOptions::Optimiser optimiser);
+Method Poem(config::v1::PoemOptions::Optimiser optimiser);
+// Self-normalised, doubly robust, logarithmically smoothed.
+std::vector<Method> NewerMethods();
+// POEM(S) as `sortition-trainer train` has it by default, from both starts.
+Method PoemFromBothStarts();
+
+// How a point of the grid is chosen by the validation tuples.
+enum Criterion {
+  kBounded,  // Σ δρ / max(n, Σ ρ): weights that sum to less than n leave
+             // probability unaccounted for, which counts as the worst
+             // loss; those that sum to more do not flatter.
+  kSelfNormalised,  // Σ δρ / Σ ρ
+  kUnbiased,        // Σ δρ / n: eq. 1, as in the paper.
+};
+inline constexpr size_t kNumCriteria = 3;
+
+struct Learnt {
+  // Of the chosen point on the test set, by criterion.
+  std::array<HammingLosses, kNumCriteria> losses;
+  double seconds_per_fit = 0;
+};
+
+// Trains every λ of the method's grid from every start at M, 10 M and 100 M, M
+// by the percentile rule of sec. 6 (sec. 4.4: M is to be selected, and not too
+// small).
+absl::StatusOr<Learnt> Learn(const Method& method, LabelLog* log);
+
+}  // namespace sortition

@@ -1,0 +1,220 @@
+#include "bench/papers/letor_table.h"
+
+#include <atomic>
+#include <chrono>
+#include <cmath>
+#include <thread>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "bench/papers/letor_methods.h"
+#include "bench/support/chart.h"
+#include "bench/support/letor_folds.h"
+#include "core/base/status_macros.h"
+
+namespace sortition {
+namespace {
+
+constexpr int kRandomDraws = 100;
+constexpr double kPercent = 100;
+
+// A method on one fold, at the grid point that is best on the validation
+// queries.
+struct FoldResult {
+  std::string setting;
+  double validation = 0;  // Criterion().
+  TopNdcg test = {};
+};
+
+struct MethodResult {
+  std::string name;
+  bool is_crf = false;
+  TopNdcg published = {};
+  std::array<FoldResult, kNumFolds> folds;
+};
+
+absl::StatusOr<FoldResult> RunFold(const LetorMethod& method,
+                                   const LetorFold& fold, NdcgKind kind) {
+  ASSIGN_OR_RETURN(const std::vector<LetorRanker> rankers,
+                   method.train(fold, kind));
+  FoldResult best{.setting = "", .validation = -1};
+  for (const LetorRanker& ranker : rankers) {
+    const double validation = Criterion(fold.validation, ranker.weights, kind);
+    if (validation <= best.validation) continue;
+    best = {ranker.setting, validation,
+            JudgeTop(fold.test, ranker.weights, kind)};
+  }
+  return best;
+}
+
+absl::StatusOr<std::vector<MethodResult>> RunAll(const LetorFolds& data,
+                                                 NdcgKind kind,
+                                                 int num_threads) {
+  std::vector<LetorMethod> methods = CrfMethods();
+  for (LetorMethod& method : LetorBaselines()) {
+    methods.push_back(std::move(method));
+  }
+  std::vector<MethodResult> results;
+  for (const LetorMethod& method : methods) {
+    results.push_back({method.name, method.is_crf, method.published, {}});
+  }
+  const size_t count = methods.size() * kNumFolds;
+  std::vector<absl::Status> status(count);
+  std::atomic<size_t> next = 0;
+  std::vector<std::jthread> threads;
+  for (int t = 0; t < num_threads; ++t) {
+    threads.emplace_back([&] {
+      for (size_t j = next++; j < count; j = next++) {
+        const size_t m = j / kNumFolds;
+        const size_t f = j % kNumFolds;
+        auto result = RunFold(methods[m], data.folds[f], kind);
+        status[j] = result.status();
+        if (result.ok()) results[m].folds[f] = *std::move(result);
+      }
+    });
+  }
+  threads.clear();  // Joins.
+  for (const absl::Status& one : status) RETURN_IF_ERROR(one);
+  MethodResult random{.name = "random order", .folds = {}};
+  for (size_t f = 0; f < kNumFolds; ++f) {
+    random.folds[f] = {
+        "", {}, JudgeRandomTop(data.folds[f].test, kRandomDraws, f, kind)};
+  }
+  results.push_back(std::move(random));
+  return results;
+}
+
+// As LETOR does: the mean of the folds' means. In percent.
+TopNdcg MeanOfFolds(const MethodResult& method) {
+  TopNdcg mean = {};
+  for (const FoldResult& fold : method.folds) {
+    for (size_t k = 0; k < kTopRanks; ++k) {
+      mean[k] += kPercent * fold.test[k] / kNumFolds;
+    }
+  }
+  return mean;
+}
+
+// Standard error of the mean over @1 .. 5 of the folds' mean. In percent.
+double ErrorOverFolds(const MethodResult& method) {
+  const double mean = MeanOver(MeanOfFolds(method));
+  double squares = 0;
+  for (const FoldResult& fold : method.folds) {
+    squares += std::pow(kPercent * MeanOver(fold.test) - mean, 2);
+  }
+  return std::sqrt(squares / (kNumFolds * (kNumFolds - 1)));
+}
+
+void PrintTable(const std::vector<MethodResult>& results,
+                const std::string& title, bool published) {
+  absl::PrintF("\n%s\n%-18s", title, "test, mean of folds");
+  for (size_t k = 1; k <= kTopRanks; ++k) absl::PrintF("    @%d", k);
+  absl::PrintF("    mean  s.e.%s\n", published ? "   published @1-5" : "");
+  for (const MethodResult& method : results) {
+    absl::PrintF("%-18s ", method.name);
+    const TopNdcg test = MeanOfFolds(method);
+    for (const double ndcg : test) absl::PrintF(" %5.2f", ndcg);
+    absl::PrintF("   %5.2f  %4.2f", MeanOver(test), ErrorOverFolds(method));
+    if (published && method.published[0] > 0) {
+      absl::PrintF("  ");
+      for (const double ndcg : method.published) absl::PrintF(" %5.2f", ndcg);
+    }
+    absl::PrintF("\n");
+  }
+}
+
+void PrintFolds(const std::vector<MethodResult>& results) {
+  absl::PrintF("\nMean of @1-5 by fold, and what validation chose\n");
+  for (const MethodResult& method : results) {
+    absl::PrintF("%-18s", method.name);
+    for (const FoldResult& fold : method.folds) {
+      absl::PrintF(" %5.2f (%s)", kPercent * MeanOver(fold.test), fold.setting);
+    }
+    absl::PrintF("\n");
+  }
+}
+
+const MethodResult& Find(const std::vector<MethodResult>& results,
+                         const std::string& name) {
+  for (const MethodResult& method : results) {
+    if (method.name == name) return method;
+  }
+  return results.front();
+}
+
+// KL within half a point of the paper or above; baselines within a point on
+// either side.
+std::vector<Target> Compare(const std::vector<MethodResult>& results,
+                            const LetorTableOptions& options) {
+  constexpr double kEqual = 0.5;
+  constexpr double kNear = 1;
+  const MethodResult& kl = Find(results, "KL");
+  std::vector<Target> targets = {
+      {absl::StrCat(options.name, ", KL against ML, mean of @1-5"),
+       MeanOver(MeanOfFolds(kl)), MeanOver(MeanOfFolds(Find(results, "ML"))),
+       true}};
+  if (!options.published) return targets;
+  for (size_t k = 0; k < kTopRanks; ++k) {
+    const double ndcg = MeanOfFolds(kl)[k];
+    targets.push_back(
+        {absl::StrFormat(
+             "KL NDCG@%d, %s %.2f", k + 1,
+             ndcg >= kl.published[k] ? "at or above" : "within 0.5 of",
+             kl.published[k]),
+         ndcg, kl.published[k] - kEqual, true});
+  }
+  for (const char* name : {"regression", "RankSVM, pairs"}) {
+    const MethodResult& method = Find(results, name);
+    for (size_t k = 0; k < kTopRanks; ++k) {
+      targets.push_back({absl::StrFormat("%s NDCG@%d: distance from %.2f", name,
+                                         k + 1, method.published[k]),
+                         std::abs(MeanOfFolds(method)[k] - method.published[k]),
+                         kNear});
+    }
+  }
+  return targets;
+}
+
+absl::Status DrawFigure2(const std::vector<MethodResult>& results,
+                         const LetorTableOptions& options) {
+  Chart chart{.title = absl::StrCat(options.name, ", five objectives"),
+              .x_label = "k",
+              .y_label = "NDCG@k in percent, test queries of five folds",
+              .x = {},
+              .logarithmic_x = false,
+              .series = {}};
+  for (size_t k = 1; k <= kTopRanks; ++k) {
+    chart.x.push_back(static_cast<double>(k));
+  }
+  for (const MethodResult& method : results) {
+    if (!method.is_crf) continue;
+    const TopNdcg mean = MeanOfFolds(method);
+    chart.series.push_back({method.name, {mean.begin(), mean.end()}});
+  }
+  return DrawChart(chart, options.figure);
+}
+
+}  // namespace
+
+absl::StatusOr<std::vector<Target>> RunLetorTable(
+    const LetorTableOptions& options) {
+  ASSIGN_OR_RETURN(const LetorFolds data, ReadLetorFolds(options.letor));
+  const auto start = std::chrono::steady_clock::now();
+  ASSIGN_OR_RETURN(const std::vector<MethodResult> letor,
+                   RunAll(data, NdcgKind::kLetor, options.threads));
+  PrintTable(letor, absl::StrCat(options.name, ", NDCG of LETOR 4.0's tool"),
+             options.published);
+  PrintFolds(letor);
+  ASSIGN_OR_RETURN(const std::vector<MethodResult> linear,
+                   RunAll(data, NdcgKind::kLinear, options.threads));
+  PrintTable(linear, absl::StrCat(options.name, ", NDCG of eq. 12"),
+             options.published);
+  const std::chrono::duration<double> seconds =
+      std::chrono::steady_clock::now() - start;
+  absl::PrintF("\n%.1f s on %d threads\n", seconds.count(), options.threads);
+  if (!options.figure.empty()) RETURN_IF_ERROR(DrawFigure2(letor, options));
+  return Compare(letor, options);
+}
+
+}  // namespace sortition

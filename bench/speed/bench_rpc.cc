@@ -1,0 +1,373 @@
+// Rank by sortition-server against an echo of the same messages, in alternating
+// pairs of one run. Exit status 1 where a target is missed.
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cstdio>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "absl/flags/flag.h"
+#include "absl/flags/parse.h"
+#include "absl/flags/usage.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
+#include "bench/speed/closed_loop.h"
+#include "bench/speed/echo_server.h"
+#include "bench/support/report.h"
+#include "core/base/random.h"
+#include "core/base/status_macros.h"
+#include "io/files.h"
+#include "io/models/model_store.h"
+#include "io/segments/segment.h"
+#include "io/segments/segment_writer.h"
+
+ABSL_FLAG(int, pairs, 7, "pairs of trials per comparison, in [1, 1000]");
+ABSL_FLAG(double, seconds, 2, "length of a trial, in [0.1, 600]");
+ABSL_FLAG(int, channels, 4, "connections of the load generator, in [1, 256]");
+ABSL_FLAG(int, outstanding, 64, "requests under way, in [1, 4096]");
+ABSL_FLAG(std::string, output, "text", "text or json");
+ABSL_FLAG(std::string, bin, "",
+          "directory of the programs; empty: that of this one");
+ABSL_FLAG(std::string, dir, "",
+          "where the spool goes; empty: TMPDIR, or beside the programs");
+ABSL_FLAG(uint64_t, spool_max_bytes, uint64_t{4} << 30,
+          "limit of the spool; closed segments are removed all the time");
+ABSL_FLAG(std::string, echo, "", "internal: serve an echo, queue or callback");
+ABSL_FLAG(std::string, response, "", "internal: what the echo answers");
+ABSL_FLAG(std::string, port_file, "", "internal: where the echo says its port");
+
+namespace sortition {
+namespace {
+
+constexpr uint32_t kCandidates = 100;
+constexpr uint32_t kFeatures = 46;
+constexpr uint32_t kTopK = 10;
+constexpr double kStartSeconds = 60;
+
+struct RunningServer {
+  std::unique_ptr<ChildProcess> process;
+  int port = 0;
+};
+
+v1::RankRequest MakeRequest() {
+  RandomSequence random(SeedKey(1));
+  v1::RankRequest request;
+  request.set_top_k(kTopK);
+  v1::Candidates* candidates = request.mutable_context()->mutable_candidates();
+  candidates->set_num_features(kFeatures);
+  for (uint32_t i = 0; i < kCandidates * kFeatures; ++i) {
+    candidates->mutable_dense()->add_values(
+        static_cast<float>(random.Normal()));
+  }
+  return request;
+}
+
+absl::Status PublishModel(const std::string& root) {
+  RandomSequence random(SeedKey(2));
+  model::v1::Model model;
+  model.set_name("default");
+  model.set_num_features(kFeatures);
+  for (uint32_t j = 0; j < kFeatures; ++j) {
+    model.add_weights(0.2 * random.Normal());
+  }
+  model.mutable_policy()->mutable_plackett_luce();
+  model.mutable_policy()->set_inverse_temperature(1);
+  model.mutable_policy()->set_uniform_mixture(0.02);
+  return ModelStore(root).Publish(model, nullptr, {}).status();
+}
+
+absl::StatusOr<RunningServer> StartAndWait(std::vector<std::string> arguments,
+                                           const std::string& prefix) {
+  arguments.push_back(absl::StrCat("--port_file=", prefix, ".ports"));
+  RunningServer server;
+  ASSIGN_OR_RETURN(server.process, ChildProcess::Start(arguments, prefix));
+  ASSIGN_OR_RETURN(server.port, server.process->WaitForPort(
+                                    prefix + ".ports", "rpc", kStartSeconds));
+  return server;
+}
+
+// Removes closed segments as long as it lives, as a sidecar would.
+class SpoolCleaner {
+ public:
+  explicit SpoolCleaner(const std::string& dir)
+      : dir_(dir), thread_([this] {
+          while (!done_) {
+            Clean();
+            std::this_thread::sleep_for(std::chrono::milliseconds(20));
+          }
+          Clean();
+        }) {}
+  ~SpoolCleaner() {
+    done_ = true;
+    thread_.join();
+  }
+
+ private:
+  void Clean() const {
+    const auto names = ListSegments(dir_);
+    if (!names.ok()) return;
+    for (const std::string& name : *names) {
+      const std::string path = absl::StrCat(dir_, "/", name);
+      const absl::StatusOr<bool> live = SegmentHasLiveWriter(path);
+      if (live.ok() && !*live) std::filesystem::remove(path);
+    }
+  }
+
+  const std::string dir_;
+  std::atomic<bool> done_ = false;
+  std::thread thread_;
+};
+
+struct Comparison {
+  std::string name;
+  std::string base_name;
+  const RunningServer* subject;
+  const RunningServer* base;
+  std::vector<ClosedLoopResult> subject_trials = {};
+  std::vector<ClosedLoopResult> base_trials = {};
+
+  Spread RatioOf(double ClosedLoopResult::*figure) const {
+    std::vector<double> ratios;
+    for (size_t i = 0; i < subject_trials.size(); ++i) {
+      ratios.push_back(subject_trials[i].*figure / (base_trials[i].*figure));
+    }
+    return SpreadOf(std::move(ratios));
+  }
+  static double MedianOf(const std::vector<ClosedLoopResult>& trials,
+                         double ClosedLoopResult::*figure) {
+    std::vector<double> values;
+    for (const ClosedLoopResult& trial : trials)
+      values.push_back(trial.*figure);
+    return SpreadOf(std::move(values)).median;
+  }
+  uint64_t failed() const {
+    uint64_t sum = 0;
+    for (const auto& trial : subject_trials) sum += trial.failed;
+    for (const auto& trial : base_trials) sum += trial.failed;
+    return sum;
+  }
+};
+
+absl::Status Measure(const v1::RankRequest& request,
+                     const ClosedLoopOptions& options, int pairs,
+                     const std::string& spool, Comparison* comparison) {
+  const SpoolCleaner cleaner(spool);
+  // The first trial of each warms it up and is not counted.
+  for (int trial = -1; trial < pairs; ++trial) {
+    // The order changes with every pair: drift of the machine cancels.
+    for (const bool subject : {trial % 2 == 0, trial % 2 != 0}) {
+      const RunningServer& server =
+          subject ? *comparison->subject : *comparison->base;
+      ASSIGN_OR_RETURN(
+          ClosedLoopResult result,
+          RunClosedLoop(request, server.port, *server.process, options));
+      if (trial < 0) continue;
+      (subject ? comparison->subject_trials : comparison->base_trials)
+          .push_back(std::move(result));
+    }
+  }
+  return absl::OkStatus();
+}
+
+std::string FormatTable(const std::vector<Comparison>& comparisons) {
+  std::string text = absl::StrFormat(
+      "Rank, %d candidates x %d features, top %d; median (lowest - highest)\n"
+      "%-22s %-12s %9s %9s %8s %8s  %-22s %-22s\n",
+      kCandidates, kFeatures, kTopK, "subject", "base", "req/s", "CPU us",
+      "p50 ms", "p99 ms", "throughput ratio", "CPU/request ratio");
+  using R = ClosedLoopResult;
+  for (const Comparison& c : comparisons) {
+    const Spread throughput = c.RatioOf(&R::requests_per_second);
+    const Spread cpu = c.RatioOf(&R::server_microseconds);
+    absl::StrAppendFormat(
+        &text,
+        "%-22s %-12s %9.0f %9.2f %8.2f %8.2f  %.3f (%.3f - %.3f)  %.3f (%.3f - "
+        "%.3f)\n",
+        c.name, c.base_name,
+        Comparison::MedianOf(c.subject_trials, &R::requests_per_second),
+        Comparison::MedianOf(c.subject_trials, &R::server_microseconds),
+        Comparison::MedianOf(c.subject_trials, &R::p50_milliseconds),
+        Comparison::MedianOf(c.subject_trials, &R::p99_milliseconds),
+        throughput.median, throughput.lowest, throughput.highest, cpu.median,
+        cpu.lowest, cpu.highest);
+    absl::StrAppendFormat(
+        &text, "  %-20s %-12s %9.0f %9.2f %8.2f %8.2f\n", "its base", "",
+        Comparison::MedianOf(c.base_trials, &R::requests_per_second),
+        Comparison::MedianOf(c.base_trials, &R::server_microseconds),
+        Comparison::MedianOf(c.base_trials, &R::p50_milliseconds),
+        Comparison::MedianOf(c.base_trials, &R::p99_milliseconds));
+  }
+  return text;
+}
+
+std::string FormatJson(const std::vector<Comparison>& comparisons,
+                       const std::vector<Target>& targets) {
+  const auto spread = [](const Spread& s) {
+    return absl::StrFormat(R"({"median":%.4f,"lowest":%.4f,"highest":%.4f})",
+                           s.median, s.lowest, s.highest);
+  };
+  const auto trials = [](const std::vector<ClosedLoopResult>& results) {
+    std::vector<std::string> items;
+    for (const ClosedLoopResult& r : results) {
+      items.push_back(absl::StrFormat(
+          R"({"requests_per_second":%.1f,"server_microseconds":%.3f,)"
+          R"("p50_milliseconds":%.3f,"p99_milliseconds":%.3f,"failed":%d})",
+          r.requests_per_second, r.server_microseconds, r.p50_milliseconds,
+          r.p99_milliseconds, r.failed));
+    }
+    return "[" + absl::StrJoin(items, ",") + "]";
+  };
+  std::vector<std::string> items;
+  for (const Comparison& c : comparisons) {
+    items.push_back(
+        absl::StrCat(R"({"subject":")", c.name, R"(","base":")", c.base_name,
+                     R"(","throughput_ratio":)",
+                     spread(c.RatioOf(&ClosedLoopResult::requests_per_second)),
+                     R"(,"cpu_ratio":)",
+                     spread(c.RatioOf(&ClosedLoopResult::server_microseconds)),
+                     R"(,"subject_trials":)", trials(c.subject_trials),
+                     R"(,"base_trials":)", trials(c.base_trials), "}"));
+  }
+  return absl::StrCat(R"({"benchmark":"rpc","comparisons":[)",
+                      absl::StrJoin(items, ","), R"(],"targets":)",
+                      FormatTargetsAsJson(targets), "}\n");
+}
+
+// All of them run from the start; those that are not asked idle.
+struct Servers {
+  RunningServer plain;
+  RunningServer logged;
+  RunningServer queue_echo;
+  RunningServer callback_echo;
+};
+
+// Below `base`; the echoes answer what the real server answers to `request`.
+absl::StatusOr<Servers> StartServers(const std::string& self,
+                                     const std::string& bin,
+                                     const std::string& base,
+                                     const v1::RankRequest& request) {
+  RETURN_IF_ERROR(PublishModel(base + "models"));
+  std::vector<std::string> arguments = {
+      bin + "/sortition-server", "--listen=127.0.0.1:0",
+      "--metrics_listen=", absl::StrCat("--model_store=", base, "models")};
+  Servers servers;
+  ASSIGN_OR_RETURN(servers.plain, StartAndWait(arguments, base + "plain"));
+  arguments.push_back(absl::StrCat("--spool.dir=", base, "spool"));
+  arguments.push_back(
+      absl::StrCat("--spool.max_bytes=", absl::GetFlag(FLAGS_spool_max_bytes)));
+  ASSIGN_OR_RETURN(servers.logged, StartAndWait(arguments, base + "logged"));
+  ASSIGN_OR_RETURN(const v1::RankResponse response,
+                   RankOnce(request, servers.plain.port));
+  if (response.result().model().version() != 1) {
+    return absl::FailedPreconditionError(
+        "the server does not serve the published model");
+  }
+  RETURN_IF_ERROR(WriteFile(base + "response", response.SerializeAsString()));
+  const auto start_echo = [&](const std::string& api) {
+    return StartAndWait(
+        {self, "--echo=" + api, absl::StrCat("--response=", base, "response")},
+        base + api);
+  };
+  ASSIGN_OR_RETURN(servers.queue_echo, start_echo("queue"));
+  ASSIGN_OR_RETURN(servers.callback_echo, start_echo("callback"));
+  return servers;
+}
+
+std::vector<Target> MakeTargets(const std::vector<Comparison>& comparisons) {
+  const auto cpu = [&](size_t index) {
+    return comparisons[index]
+        .RatioOf(&ClosedLoopResult::server_microseconds)
+        .median;
+  };
+  uint64_t failed = 0;
+  for (const Comparison& comparison : comparisons) {
+    failed += comparison.failed();
+  }
+  return {{"server CPU per request, no log, / echo", cpu(0), 1.25},
+          {"server CPU per request, logged, / echo", cpu(1), 1.6},
+          {"failed requests", static_cast<double>(failed), 0}};
+}
+
+absl::StatusOr<int> Run(const std::string& self) {
+  std::string bin = absl::GetFlag(FLAGS_bin);
+  if (bin.empty()) bin = std::filesystem::path(self).parent_path();
+  std::string parent = absl::GetFlag(FLAGS_dir);
+  if (parent.empty() && std::getenv("TMPDIR") == nullptr) parent = bin;
+  const TemporaryDirectory directory(parent);
+  const v1::RankRequest request = MakeRequest();
+  ASSIGN_OR_RETURN(const Servers servers,
+                   StartServers(self, bin, directory.path() + "/", request));
+
+  std::vector<Comparison> comparisons = {
+      {"rank, no log", "echo", &servers.plain, &servers.queue_echo},
+      {"rank, logged", "echo", &servers.logged, &servers.queue_echo},
+      {"echo, callback API", "echo", &servers.callback_echo,
+       &servers.queue_echo}};
+  const ClosedLoopOptions options{
+      .channels = absl::GetFlag(FLAGS_channels),
+      .outstanding = absl::GetFlag(FLAGS_outstanding),
+      .seconds = absl::GetFlag(FLAGS_seconds)};
+  for (Comparison& comparison : comparisons) {
+    RETURN_IF_ERROR(Measure(request, options, absl::GetFlag(FLAGS_pairs),
+                            directory.path() + "/spool", &comparison));
+  }
+  const std::vector<Target> targets = MakeTargets(comparisons);
+  const std::string text =
+      absl::GetFlag(FLAGS_output) == "json"
+          ? FormatJson(comparisons, targets)
+          : FormatTable(comparisons) + FormatTargets(targets);
+  std::fputs(text.c_str(), stdout);
+  return ExitCode(targets);
+}
+
+absl::Status CheckFlags() {
+  const auto check = [](absl::string_view name, double value, double low,
+                        double high) {
+    if (value >= low && value <= high) return absl::OkStatus();
+    return absl::InvalidArgumentError(absl::StrCat(
+        "--", name, " is ", value, ", must be in [", low, ", ", high, "]"));
+  };
+  RETURN_IF_ERROR(check("pairs", absl::GetFlag(FLAGS_pairs), 1, 1000));
+  RETURN_IF_ERROR(check("seconds", absl::GetFlag(FLAGS_seconds), 0.1, 600));
+  RETURN_IF_ERROR(check("channels", absl::GetFlag(FLAGS_channels), 1, 256));
+  RETURN_IF_ERROR(
+      check("outstanding", absl::GetFlag(FLAGS_outstanding), 1, 4096));
+  const std::string output = absl::GetFlag(FLAGS_output);
+  if (output != "text" && output != "json") {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--output is ", output, ", must be text or json"));
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<int> Main() {
+  const std::string self = std::filesystem::read_symlink("/proc/self/exe");
+  if (!absl::GetFlag(FLAGS_echo).empty()) {
+    RETURN_IF_ERROR(
+        RunEchoServer({absl::GetFlag(FLAGS_echo), absl::GetFlag(FLAGS_response),
+                       absl::GetFlag(FLAGS_port_file)}));
+    return 0;
+  }
+  RETURN_IF_ERROR(CheckFlags());
+  return Run(self);
+}
+
+}  // namespace
+}  // namespace sortition
+
+int main(int argc, char** argv) {
+  absl::SetProgramUsageMessage(
+      "compares Rank of sortition-server with an echo of the same messages");
+  absl::ParseCommandLine(argc, argv);
+  const absl::StatusOr<int> result = sortition::Main();
+  if (!result.ok()) {
+    std::fprintf(stderr, "bench_rpc: %s\n", result.status().ToString().c_str());
+    return 1;
+  }
+  return *result;
+}

@@ -1,0 +1,82 @@
+#include "bench/support/letor_folds.h"
+
+#include <deque>
+#include <filesystem>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "core/base/status_macros.h"
+#include "io/datasets/letor.h"
+
+namespace sortition {
+namespace {
+
+using Files = std::deque<LabelledQueries>;
+
+absl::StatusOr<std::vector<LabelledItems>> ReadFile(const std::string& path,
+                                                    Files* files) {
+  ASSIGN_OR_RETURN(LabelledQueries file, ReadLetor(path));
+  files->push_back(std::move(file));
+  std::vector<LabelledItems> queries;
+  for (const LabelledQuery& query : files->back().queries) {
+    ASSIGN_OR_RETURN(
+        const Candidates items,
+        Candidates::Dense(query.features, files->back().num_features));
+    queries.push_back({items, query.relevances});
+  }
+  return queries;
+}
+
+void Append(const std::vector<LabelledItems>& queries,
+            std::vector<LabelledItems>* all) {
+  all->insert(all->end(), queries.begin(), queries.end());
+}
+
+absl::StatusOr<LetorFolds> FromParts(const std::string& dir) {
+  const auto files = std::make_shared<Files>();
+  std::array<std::vector<LabelledItems>, kNumFolds> parts;
+  for (size_t p = 0; p < kNumFolds; ++p) {
+    ASSIGN_OR_RETURN(parts[p],
+                     ReadFile(absl::StrCat(dir, "/S", p + 1, ".txt"), &*files));
+  }
+  LetorFolds folds;
+  folds.data = files;
+  for (size_t f = 0; f < kNumFolds; ++f) {
+    const auto part = [&](size_t step) {
+      return parts[(f + step) % kNumFolds];
+    };
+    for (const size_t step : {0, 1, 2}) {
+      Append(part(step), &folds.folds[f].train);
+    }
+    folds.folds[f].validation = part(3);
+    folds.folds[f].test = part(4);
+  }
+  return folds;
+}
+
+absl::StatusOr<LetorFolds> FromFolds(const std::string& dir) {
+  const auto files = std::make_shared<Files>();
+  LetorFolds folds;
+  folds.data = files;
+  for (size_t f = 0; f < kNumFolds; ++f) {
+    const std::string fold = absl::StrCat(dir, "/Fold", f + 1);
+    LetorFold& into = folds.folds[f];
+    ASSIGN_OR_RETURN(into.train, ReadFile(fold + "/train.txt", &*files));
+    ASSIGN_OR_RETURN(into.validation, ReadFile(fold + "/vali.txt", &*files));
+    ASSIGN_OR_RETURN(into.test, ReadFile(fold + "/test.txt", &*files));
+  }
+  return folds;
+}
+
+}  // namespace
+
+absl::StatusOr<LetorFolds> ReadLetorFolds(const std::string& dir) {
+  const std::filesystem::path path(dir);
+  if (std::filesystem::exists(path / "S1.txt")) return FromParts(dir);
+  if (std::filesystem::exists(path / "Fold1")) return FromFolds(dir);
+  return absl::NotFoundError(absl::StrCat(
+      "letor is ", dir, ": there is neither S1.txt nor Fold1 in it"));
+}
+
+}  // namespace sortition

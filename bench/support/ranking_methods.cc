@@ -1,0 +1,216 @@
+#include "bench/support/ranking_methods.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "core/base/random.h"
+#include "core/base/status_macros.h"
+#include "core/data/labelled_queries.h"
+#include "core/learners/classes/logistic.h"
+#include "core/learners/games/game_learner.h"
+#include "core/learners/orders/list_net.h"
+#include "core/learners/orders/rank_svm.h"
+#include "core/learners/orders/relevance_regression.h"
+
+namespace sortition {
+namespace {
+
+using config::v1::GameOptions;
+using config::v1::ListNetOptions;
+using config::v1::RankSvmOptions;
+
+using Rankers = std::vector<LinearRanker>;
+
+// C = 2^-6 .. 2^6 [WangXingAsifZiebart15, sec. 4].
+std::vector<double> Grid() {
+  std::vector<double> grid;
+  for (int power = -6; power <= 6; ++power) grid.push_back(std::exp2(power));
+  return grid;
+}
+
+double LambdaOf(double c, size_t num_queries) {
+  return 1 / (c * static_cast<double>(num_queries));
+}
+
+std::vector<double> ToVector(const Eigen::VectorXd& vector) {
+  return {vector.begin(), vector.end()};
+}
+
+absl::StatusOr<Rankers> TrainGames(std::span<const LabelledItems> train,
+                                   GameOptions options) {
+  options.set_max_relevance(2);
+  Rankers rankers;
+  // The path's own choice is not used: all points are judged alike.
+  ASSIGN_OR_RETURN(const GamePath path,
+                   TrainGamePath(train, train, options, SerialFor));
+  for (const GamePathPoint& point : path.points) {
+    const double c = 1 / (point.lambda *
+                          static_cast<double>(train.size() - path.num_skipped));
+    rankers.push_back({.c = c,
+                       .weights = ToVector(point.result.theta),
+                       .relative_gap = point.result.gap() /
+                                       std::abs(point.result.objective)});
+  }
+  return rankers;
+}
+
+RankingMethod Game(const std::string& name, GameOptions::Measure measure,
+                   uint32_t k, GameOptions::DiscountKind discounts) {
+  GameOptions options;
+  options.set_measure(measure);
+  options.set_k(k);
+  options.set_discounts(discounts);
+  return {"MPG " + name, true, [options](std::span<const LabelledItems> train) {
+            return TrainGames(train, options);
+          }};
+}
+
+RankingMethod RankSvm(const std::string& name,
+                      RankSvmOptions::Weighting weighting) {
+  const auto train =
+      [weighting](
+          std::span<const LabelledItems> queries) -> absl::StatusOr<Rankers> {
+    Rankers rankers;
+    for (const double c : Grid()) {
+      RankSvmOptions options;
+      options.set_weighting(weighting);
+      ASSIGN_OR_RETURN(
+          const RankSvmResult result,
+          TrainRankSvm(queries, LambdaOf(c, queries.size()), options));
+      rankers.push_back(
+          {.c = c,
+           .weights = result.weights,
+           .relative_gap = result.descent.gap() / result.descent.objective});
+    }
+    return rankers;
+  };
+  return {name, false, train};
+}
+
+RankingMethod ListNet(const std::string& name, ListNetOptions::Target target) {
+  const auto train =
+      [target](
+          std::span<const LabelledItems> queries) -> absl::StatusOr<Rankers> {
+    Rankers rankers;
+    for (const double c : Grid()) {
+      ListNetOptions options;
+      options.set_target(target);
+      ASSIGN_OR_RETURN(
+          const ListNetResult result,
+          TrainListNet(queries, LambdaOf(c, queries.size()), options));
+      rankers.push_back({.c = c, .weights = result.weights});
+    }
+    return rankers;
+  };
+  return {name, false, train};
+}
+
+absl::StatusOr<Rankers> FitRegressions(std::span<const LabelledItems> queries) {
+  Rankers rankers;
+  for (const double c : Grid()) {
+    ASSIGN_OR_RETURN(const RegressionResult result,
+                     FitRelevance(queries, 1 / c));
+    rankers.push_back({.c = c, .weights = result.weights});
+  }
+  return rankers;
+}
+
+absl::StatusOr<Rankers> FitLogistics(std::span<const LabelledItems> queries) {
+  std::vector<float> features;
+  std::vector<uint8_t> labels;
+  for (const LabelledItems& query : queries) {
+    const auto values = query.items.values();
+    features.insert(features.end(), values.begin(), values.end());
+    for (const uint32_t relevance : query.relevances) {
+      labels.push_back(relevance > 0 ? 1 : 0);
+    }
+  }
+  Rankers rankers;
+  for (const double c : Grid()) {
+    config::v1::LogisticOptions options;
+    options.set_l2(1 / c);
+    ASSIGN_OR_RETURN(
+        const LogisticResult result,
+        FitLogistic({features, labels, queries[0].items.num_features()},
+                    options));
+    rankers.push_back({.c = c, .weights = result.weights});
+  }
+  return rankers;
+}
+
+LetorFigures FiguresOfOrder(const LabelledItems& query,
+                            std::span<const size_t> order) {
+  std::vector<int> ranked;
+  for (const size_t i : order) {
+    ranked.push_back(static_cast<int>(query.relevances[i]));
+  }
+  return LetorFiguresOf(ranked);
+}
+
+}  // namespace
+
+std::vector<RankingMethod> GameMethods() {
+  constexpr auto kStandard = GameOptions::STANDARD;
+  constexpr auto kLetor = GameOptions::LETOR;
+  return {
+      Game("DCG", GameOptions::DCG, 0, kStandard),
+      Game("DCG@10", GameOptions::DCG, 10, kStandard),
+      Game("graded DCG", GameOptions::GRADED_DCG, 0, kStandard),
+      Game("graded DCG'", GameOptions::GRADED_DCG, 0, kLetor),
+      Game("NDCG'", GameOptions::NDCG, 0, kLetor),
+      Game("NDCG'@10", GameOptions::NDCG, 10, kLetor),
+      Game("mean NDCG'", GameOptions::MEAN_NDCG, 0, kLetor),
+      Game("P@5", GameOptions::PRECISION, 5, kStandard),
+      Game("P@10", GameOptions::PRECISION, 10, kStandard),
+  };
+}
+
+std::vector<RankingMethod> BaselineMethods() {
+  return {
+      RankSvm("RankSVM, pairs", RankSvmOptions::PAIRS),
+      RankSvm("RankSVM, queries", RankSvmOptions::QUERIES),
+      ListNet("ListNet", ListNetOptions::RELEVANCE),
+      ListNet("ListNet, gains", ListNetOptions::GAIN),
+      {"linear regression", false, FitRegressions},
+      {"logistic regression", false, FitLogistics},
+  };
+}
+
+std::vector<LetorFigures> Judge(std::span<const LabelledItems> queries,
+                                std::span<const double> weights) {
+  std::vector<LetorFigures> figures;
+  for (const LabelledItems& query : queries) {
+    std::vector<double> scores(query.relevances.size());
+    ScoreAll(query.items, weights, scores);
+    std::vector<size_t> order(scores.size());
+    std::iota(order.begin(), order.end(), size_t{0});
+    std::stable_sort(order.begin(), order.end(),
+                     [&](size_t a, size_t b) { return scores[a] > scores[b]; });
+    figures.push_back(FiguresOfOrder(query, order));
+  }
+  return figures;
+}
+
+std::vector<LetorFigures> JudgeRandomOrder(
+    std::span<const LabelledItems> queries, int draws, uint64_t seed) {
+  RandomSequence random(SeedKey(seed));
+  std::vector<LetorFigures> means;
+  for (const LabelledItems& query : queries) {
+    std::vector<size_t> order(query.relevances.size());
+    std::iota(order.begin(), order.end(), size_t{0});
+    std::vector<LetorFigures> figures;
+    for (int draw = 0; draw < draws; ++draw) {
+      for (size_t r = order.size(); r > 1; --r) {
+        std::swap(order[r - 1], order[random.Below(r)]);
+      }
+      figures.push_back(FiguresOfOrder(query, order));
+    }
+    means.push_back(MeanOf(figures));
+  }
+  return means;
+}
+
+}  // namespace sortition

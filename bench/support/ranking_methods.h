@@ -1,0 +1,44 @@
+#pragma once
+// What table 4 of the paper of prediction games compares
+// [WangXingAsifZiebart15, sec. 4]: learners of linear scores from labelled
+// queries, each with a grid of its regularisation.
+#include <functional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "bench/support/letor_folds.h"
+#include "core/metrics/letor_metrics.h"
+
+namespace sortition {
+
+// One point of a method's grid.
+struct LinearRanker {
+  double c = 0;  // Weight of the sum of losses over queries beside ‖w‖² / 2.
+  std::vector<double> weights;
+  double relative_gap = 0;  // Proved; 0 where the method proves none.
+};
+
+struct RankingMethod {
+  std::string name;
+  bool is_game = false;
+  // All grid points.
+  std::function<absl::StatusOr<std::vector<LinearRanker>>(
+      std::span<const LabelledItems> train)>
+      train;
+};
+
+// Prediction games of every measure that orders are judged by.
+std::vector<RankingMethod> GameMethods();
+// RankSVM by pairs and by queries, ListNet, linear and logistic regression.
+std::vector<RankingMethod> BaselineMethods();
+
+// Of the queries ordered by falling score, ties in the order of the file.
+std::vector<LetorFigures> Judge(std::span<const LabelledItems> queries,
+                                std::span<const double> weights);
+// Means over `draws` random orders of each query; a function of the seed.
+std::vector<LetorFigures> JudgeRandomOrder(
+    std::span<const LabelledItems> queries, int draws, uint64_t seed);
+
+}  // namespace sortition

@@ -1,0 +1,107 @@
+#include "client/commands/decide_input.h"
+
+#include <cmath>
+#include <vector>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_split.h"
+#include "google/protobuf/util/json_util.h"
+#include "io/datasets/letor.h"
+
+namespace sortition {
+namespace internal {
+
+bool IsJson(const config::v1::DecideOptions& options, absl::string_view text) {
+  return options.format() == "json" ||
+         (options.format() == "auto" &&
+          absl::StartsWith(absl::StripLeadingAsciiWhitespace(text), "{"));
+}
+
+absl::Status FillFromJson(const std::string& text,
+                          google::protobuf::Message* request) {
+  const auto status =
+      google::protobuf::util::JsonStringToMessage(text, request);
+  if (status.ok()) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(
+      "features is no JSON of a ", request->GetDescriptor()->full_name(), ": ",
+      std::string(status.message())));
+}
+
+absl::Status FillFromLetor(absl::string_view text,
+                           v1::DecisionContext* context) {
+  ASSIGN_OR_RETURN(const LabelledQueries queries,
+                   ParseLetor(AddMissingQids(text)));
+  if (queries.queries.size() != 1) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("features holds ", queries.queries.size(),
+                     " queries, must hold exactly 1"));
+  }
+  const LabelledQuery& query = queries.queries[0];
+  v1::Candidates* candidates = context->mutable_candidates();
+  candidates->set_num_features(queries.num_features);
+  candidates->mutable_dense()->mutable_values()->Add(query.features.begin(),
+                                                     query.features.end());
+  return absl::OkStatus();
+}
+
+void ApplyFlags(const config::v1::DecideOptions& options,
+                v1::DecisionContext* context) {
+  if (options.has_model()) context->set_model(options.model());
+  if (options.has_version()) context->set_version(options.version());
+  if (options.has_decision_id()) {
+    context->set_decision_id(options.decision_id());
+  }
+  if (options.scores()) context->set_return_scores(true);
+  if (options.probabilities()) context->set_return_probabilities(true);
+  if (options.return_game()) context->set_return_game(true);
+}
+
+}  // namespace internal
+
+std::string AddMissingQids(absl::string_view text) {
+  std::string result;
+  for (const absl::string_view line : absl::StrSplit(text, '\n')) {
+    const absl::string_view data =
+        absl::StripAsciiWhitespace(line.substr(0, line.find('#')));
+    if (data.empty() || absl::StrContains(data, "qid:")) {
+      absl::StrAppend(&result, line, "\n");
+      continue;
+    }
+    const size_t space = data.find_first_of(" \t");
+    absl::StrAppend(&result, data.substr(0, space), " qid:1",
+                    space == data.npos ? "" : data.substr(space), "\n");
+  }
+  return result;
+}
+
+std::string ProbabilityText(double log_propensity) {
+  return absl::StrFormat("%.6g", std::exp(log_propensity));
+}
+
+std::string EntryText(const google::protobuf::RepeatedField<double>& list,
+                      uint32_t i) {
+  if (i >= static_cast<uint32_t>(list.size())) return "";
+  return absl::StrFormat("%.6g", list.Get(static_cast<int>(i)));
+}
+
+std::string DecisionHead(const v1::DecisionResult& result) {
+  std::string text = absl::StrCat(
+      "decision    ", result.decision_id(), "\nmodel       ",
+      result.model().name(), " version ", result.model().version(),
+      "\npropensity  ", ProbabilityText(result.log_propensity()), " (log ",
+      absl::StrFormat("%.17g", result.log_propensity()), ")\n");
+  if (!result.degraded().empty()) {
+    absl::StrAppend(&text, "degraded    ", result.degraded(), "\n");
+  }
+  if (result.has_game()) {
+    absl::StrAppendFormat(&text, "game        [%.6g, %.6g] after %d rounds\n",
+                          result.game().lower(), result.game().upper(),
+                          result.game().rounds());
+  }
+  return text;
+}
+
+}  // namespace sortition

@@ -1,0 +1,103 @@
+#include "client/logs/log_scan.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "core/base/status_macros.h"
+#include "io/segments/segment.h"
+#include "io/segments/segment_writer.h"
+
+namespace sortition {
+namespace {
+
+// Bytes of the file from `offset` to its last one that is not 0: what lies
+// behind them was preallocated and never written.
+uint64_t WrittenBytesFrom(const std::string& path, uint64_t offset) {
+  std::ifstream file(path, std::ios::binary);
+  file.seekg(static_cast<std::streamoff>(offset));
+  std::vector<char> chunk(1 << 16);
+  uint64_t read = 0;
+  uint64_t written = 0;
+  while (file) {
+    file.read(chunk.data(), static_cast<std::streamsize>(chunk.size()));
+    const uint64_t count = static_cast<uint64_t>(file.gcount());
+    for (uint64_t i = 0; i < count; ++i) {
+      if (chunk[i] != 0) written = read + i + 1;
+    }
+    read += count;
+  }
+  return written;
+}
+
+absl::Status ScanSegment(const std::string& path, SegmentReader* reader,
+                         LogVisitor* visitor) {
+  // Before reading: a writer that closes the segment meanwhile is seen to live.
+  const absl::StatusOr<bool> live = SegmentHasLiveWriter(path);
+  visitor->BeginSegment(path);
+  SegmentEnd end;
+  log::v1::LogRecord record;
+  while (true) {
+    absl::string_view payload;
+    uint64_t offset = 0;
+    ASSIGN_OR_RETURN(const SegmentReader::Outcome outcome,
+                     reader->Next(&payload, &offset));
+    if (outcome == SegmentReader::Outcome::kCorrupt) {
+      RETURN_IF_ERROR(visitor->Corrupt(offset, payload.size()));
+      continue;
+    }
+    if (outcome != SegmentReader::Outcome::kRecord) {
+      if (outcome == SegmentReader::Outcome::kIncomplete) {
+        end.torn_bytes = WrittenBytesFrom(path, reader->offset());
+      }
+      break;
+    }
+    if (!record.ParseFromArray(payload.data(),
+                               static_cast<int>(payload.size()))) {
+      RETURN_IF_ERROR(visitor->Corrupt(offset, payload.size()));
+      continue;
+    }
+    if (record.has_footer()) end.closed = true;
+    RETURN_IF_ERROR(visitor->Record(record, offset));
+  }
+  end.bytes = reader->offset();
+  end.live = !end.closed && live.ok() && *live;
+  visitor->EndSegment(end);
+  return absl::OkStatus();
+}
+
+absl::Status ScanDirectory(const std::string& dir, LogVisitor* visitor) {
+  ASSIGN_OR_RETURN(const std::vector<std::string> names, ListSegments(dir));
+  for (const std::string& name : names) {
+    const std::string path = absl::StrCat(dir, "/", name);
+    const auto reader = SegmentReader::Open(path);
+    if (absl::IsNotFound(reader.status())) continue;
+    RETURN_IF_ERROR(reader.status());
+    RETURN_IF_ERROR(ScanSegment(path, reader->get(), visitor));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::Status ScanLog(const std::string& path, LogVisitor* visitor) {
+  std::error_code error;
+  if (!std::filesystem::exists(path, error)) {
+    return absl::NotFoundError(absl::StrCat(
+        path, " does not exist; must be a directory of segments or a segment"));
+  }
+  if (!std::filesystem::is_directory(path, error)) {
+    ASSIGN_OR_RETURN(const std::unique_ptr<SegmentReader> reader,
+                     SegmentReader::Open(path));
+    return ScanSegment(path, reader.get(), visitor);
+  }
+  RETURN_IF_ERROR(ScanDirectory(path, visitor));
+  const std::string late = absl::StrCat(path, "/late");
+  if (!std::filesystem::is_directory(late, error)) return absl::OkStatus();
+  return ScanDirectory(late, visitor);
+}
+
+}  // namespace sortition

@@ -1,0 +1,196 @@
+#include "client/logs/log_stats.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
+#include "client/logs/log_scan.h"
+#include "core/base/hash.h"
+#include "core/base/status_macros.h"
+#include "core/policies/distribution_factory.h"
+
+namespace sortition {
+namespace {
+
+struct HashOfHash {
+  size_t operator()(const Hash128& hash) const { return hash.low; }
+};
+
+size_t NumEligible(const log::v1::Decision& decision) {
+  if (decision.eligible().empty()) return decision.num_candidates();
+  return static_cast<size_t>(
+      std::count(decision.eligible().begin(), decision.eligible().end(), true));
+}
+
+// An aggregation's order that was not drawn.
+bool IsCertain(const log::v1::Decision& decision) {
+  return decision.has_aggregation() &&
+         decision.policy().kind_case() == model::v1::Policy::KIND_NOT_SET;
+}
+
+class Counter : public LogVisitor {
+ public:
+  explicit Counter(LogStats* stats) : stats_(*stats) {}
+
+  void BeginSegment(const std::string&) override {
+    ++stats_.segments;
+    records_ = 0;
+    footer_.Clear();
+    header_.Clear();
+  }
+
+  absl::Status Record(const log::v1::LogRecord& record, uint64_t) override {
+    if (record.has_header()) {
+      Start(record.header());
+    } else if (record.has_footer()) {
+      footer_ = record.footer();
+    } else {
+      ++stats_.records;
+      ++records_;
+      CountRecord(record);
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status Corrupt(uint64_t, uint64_t) override {
+    ++stats_.corrupt_records;
+    return absl::OkStatus();
+  }
+
+  void EndSegment(const SegmentEnd& end) override {
+    stats_.bytes += end.bytes;
+    stats_.torn_bytes += end.torn_bytes + footer_.torn_bytes();
+    ++(footer_.recovered() ? stats_.segments_recovered
+       : end.closed        ? stats_.segments_closed
+       : end.live          ? stats_.segments_open
+                           : stats_.segments_abandoned);
+    if (header_.incarnation().empty()) return;
+    next_sequence_[Writer(header_)] = header_.first_sequence() + records_;
+  }
+
+  // Rewards of a spool, once all of its feedback is known.
+  void Finish() {
+    stats_.distinct_decision_ids = decisions_.size();
+    stats_.duplicate_decision_ids =
+        stats_.decisions + stats_.tuples - stats_.distinct_decision_ids;
+    for (const auto& [id, reward] : rewards_) {
+      const auto decision = decisions_.find(id);
+      if (decision == decisions_.end() || decision->second == nullptr) continue;
+      ++decision->second->with_feedback;
+      decision->second->reward_sum += reward;
+    }
+  }
+
+ private:
+  static std::string Writer(const log::v1::SegmentHeader& header) {
+    return header.writer_id() + '\n' + header.incarnation();
+  }
+
+  void Start(const log::v1::SegmentHeader& header) {
+    header_ = header;
+    const auto next = next_sequence_.find(Writer(header));
+    if (next != next_sequence_.end() &&
+        header.first_sequence() > next->second) {
+      stats_.missing_records += header.first_sequence() - next->second;
+    }
+  }
+
+  void CountRecord(const log::v1::LogRecord& record) {
+    switch (record.record_case()) {
+      case log::v1::LogRecord::kDecision: {
+        ++stats_.decisions;
+        VersionStats* version = CountDecision(record.decision());
+        decisions_.try_emplace(HashBytes(record.decision().decision_id()),
+                               version);
+        break;
+      }
+      case log::v1::LogRecord::kTuple:
+        CountTuple(record.tuple());
+        break;
+      case log::v1::LogRecord::kShown:
+        ++stats_.shown;
+        break;
+      case log::v1::LogRecord::kFeedback:
+        CountFeedback(record.feedback());
+        break;
+      case log::v1::LogRecord::kGap:
+        ++stats_.gaps;
+        stats_.lost_records += record.gap().lost_records();
+        break;
+      case log::v1::LogRecord::kLate:
+        ++stats_.late;
+        ++(record.late().reason() == log::v1::LateFeedback::AFTER_WINDOW
+               ? stats_.late_after_window
+               : stats_.late_unknown_decision);
+        break;
+      default:
+        break;
+    }
+  }
+
+  VersionStats* CountDecision(const log::v1::Decision& decision) {
+    if (stats_.first_time_us == 0 ||
+        decision.time_us() < stats_.first_time_us) {
+      stats_.first_time_us = decision.time_us();
+    }
+    stats_.last_time_us = std::max(stats_.last_time_us, decision.time_us());
+    if (decision.action_kind() == log::v1::LABELS) ++stats_.labels;
+    if (decision.action_kind() == log::v1::SUBSET) ++stats_.subsets;
+    if (IsCertain(decision) ||
+        !HasFullSupport(decision.policy(), NumEligible(decision))) {
+      ++stats_.without_full_support;
+    }
+    VersionStats& version =
+        stats_.models[{decision.model(), decision.version()}];
+    ++version.decisions;
+    version.propensity_sum += std::exp(decision.log_propensity());
+    return &version;
+  }
+
+  void CountTuple(const log::v1::BanditTuple& tuple) {
+    ++stats_.tuples;
+    VersionStats* version = CountDecision(tuple.decision());
+    decisions_.try_emplace(HashBytes(tuple.decision().decision_id()), nullptr);
+    version->reward_sum += tuple.reward();
+    if (tuple.has_feedback()) {
+      ++stats_.tuples_with_feedback;
+      ++version->with_feedback;
+    }
+    if (tuple.has_shown()) ++stats_.shown;
+    stats_.feedback += static_cast<uint64_t>(tuple.feedback_size());
+  }
+
+  void CountFeedback(const log::v1::Feedback& feedback) {
+    ++stats_.feedback;
+    if (!feedback_ids_.insert(HashBytes(feedback.feedback_id())).second) {
+      ++stats_.duplicate_feedback_ids;
+      return;
+    }
+    rewards_[HashBytes(feedback.decision_id())] += feedback.reward();
+  }
+
+  LogStats& stats_;
+  log::v1::SegmentHeader header_;
+  log::v1::SegmentFooter footer_;
+  uint64_t records_ = 0;
+  absl::flat_hash_map<std::string, uint64_t> next_sequence_;
+  // Where a decision of the spool counts; null for that of a tuple, whose
+  // reward is its own. Feedback may stand before its decision: matched at the
+  // end.
+  absl::flat_hash_map<Hash128, VersionStats*, HashOfHash> decisions_;
+  absl::flat_hash_map<Hash128, double, HashOfHash> rewards_;
+  absl::flat_hash_set<Hash128, HashOfHash> feedback_ids_;
+};
+
+}  // namespace
+
+absl::StatusOr<LogStats> CollectLogStats(const std::string& path) {
+  LogStats stats;
+  Counter counter(&stats);
+  RETURN_IF_ERROR(ScanLog(path, &counter));
+  counter.Finish();
+  return stats;
+}
+
+}  // namespace sortition

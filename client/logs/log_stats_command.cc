@@ -1,0 +1,118 @@
+#include <algorithm>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/time/time.h"
+#include "client/logs/log_commands.h"
+#include "client/logs/log_stats.h"
+#include "core/base/status_macros.h"
+#include "process/json_writer.h"
+#include "process/text_table.h"
+
+namespace sortition {
+namespace {
+
+struct NamedCount {
+  absl::string_view name;
+  uint64_t count;
+};
+
+std::vector<NamedCount> Counts(const LogStats& stats) {
+  return {{"segments", stats.segments},
+          {"segments_closed", stats.segments_closed},
+          {"segments_recovered", stats.segments_recovered},
+          {"segments_open", stats.segments_open},
+          {"segments_abandoned", stats.segments_abandoned},
+          {"bytes", stats.bytes},
+          {"records", stats.records},
+          {"decisions", stats.decisions},
+          {"tuples", stats.tuples},
+          {"labels", stats.labels},
+          {"subsets", stats.subsets},
+          {"without_full_support", stats.without_full_support},
+          {"distinct_decision_ids", stats.distinct_decision_ids},
+          {"duplicate_decision_ids", stats.duplicate_decision_ids},
+          {"shown", stats.shown},
+          {"feedback", stats.feedback},
+          {"duplicate_feedback_ids", stats.duplicate_feedback_ids},
+          {"tuples_with_feedback", stats.tuples_with_feedback},
+          {"late", stats.late},
+          {"late_after_window", stats.late_after_window},
+          {"late_unknown_decision", stats.late_unknown_decision},
+          {"gaps", stats.gaps},
+          {"lost_records", stats.lost_records},
+          {"missing_records", stats.missing_records},
+          {"torn_bytes", stats.torn_bytes},
+          {"corrupt_records", stats.corrupt_records}};
+}
+
+double PerDecision(double sum, const VersionStats& version) {
+  return sum / static_cast<double>(std::max<uint64_t>(1, version.decisions));
+}
+
+std::string TimeText(int64_t time_us) {
+  return absl::FormatTime("%Y-%m-%d %H:%M:%E3SZ", absl::FromUnixMicros(time_us),
+                          absl::UTCTimeZone());
+}
+
+}  // namespace
+
+std::string LogStatsJson(const LogStats& stats) {
+  JsonWriter json;
+  json.BeginObject();
+  for (const NamedCount& entry : Counts(stats)) {
+    json.Key(entry.name).Count(entry.count);
+  }
+  json.Key("first_time_us").Signed(stats.first_time_us);
+  json.Key("last_time_us").Signed(stats.last_time_us);
+  json.Key("models").BeginArray();
+  for (const auto& [model, version] : stats.models) {
+    json.BeginObject();
+    json.Key("model").String(model.first).Key("version").Count(model.second);
+    json.Key("decisions").Count(version.decisions);
+    json.Key("with_feedback").Count(version.with_feedback);
+    json.Key("mean_reward").Number(PerDecision(version.reward_sum, version));
+    json.Key("mean_propensity")
+        .Number(PerDecision(version.propensity_sum, version));
+    json.EndObject();
+  }
+  json.EndArray().EndObject();
+  return json.text();
+}
+
+std::string LogStatsText(const LogStats& stats) {
+  std::vector<std::vector<std::string>> rows = {{"what", "count"}};
+  for (const NamedCount& entry : Counts(stats)) {
+    rows.push_back({std::string(entry.name), absl::StrCat(entry.count)});
+  }
+  std::string text = FormatTable(rows);
+  if (stats.first_time_us != 0) {
+    absl::StrAppend(&text, "decided from ", TimeText(stats.first_time_us),
+                    " to ", TimeText(stats.last_time_us), "\n");
+  }
+  if (stats.models.empty()) return text;
+  rows = {{"model", "version", "decisions", "with feedback", "mean reward",
+           "mean propensity"}};
+  for (const auto& [model, version] : stats.models) {
+    rows.push_back(
+        {model.first, absl::StrCat(model.second),
+         absl::StrCat(version.decisions), absl::StrCat(version.with_feedback),
+         absl::StrFormat("%.6f", PerDecision(version.reward_sum, version)),
+         absl::StrFormat("%.6g",
+                         PerDecision(version.propensity_sum, version))});
+  }
+  return absl::StrCat(text, "\n", FormatTable(rows));
+}
+
+absl::Status RunLogStats(const config::v1::LogOptions& options,
+                         const std::vector<std::string>& positional,
+                         CommandOutput* output) {
+  RETURN_IF_ERROR(CheckChoice("output", options.output(), {"text", "json"}));
+  ASSIGN_OR_RETURN(const LogStats stats, CollectLogStats(positional[0]));
+  output->out << (options.output() == "json" ? LogStatsJson(stats) + "\n"
+                                             : LogStatsText(stats));
+  return absl::OkStatus();
+}
+
+}  // namespace sortition

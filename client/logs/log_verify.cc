@@ -1,0 +1,352 @@
+#include "client/logs/log_verify.h"
+
+#include <algorithm>
+#include <bit>
+#include <chrono>
+#include <span>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
+#include "client/logs/log_scan.h"
+#include "core/base/status_macros.h"
+
+namespace sortition {
+namespace {
+
+using Found = std::optional<std::string>;
+
+Found Differs(absl::string_view what, absl::string_view expected,
+              absl::string_view logged) {
+  return absl::StrCat(what, ": expected ", expected, ", logged ", logged);
+}
+
+bool SameBits(double a, double b) {
+  return std::bit_cast<uint64_t>(a) == std::bit_cast<uint64_t>(b);
+}
+
+// Decimal and exact form.
+std::string DoubleText(double value) {
+  return absl::StrFormat("%.17g (%a)", value, value);
+}
+
+std::string KindText(ActionKind kind) {
+  switch (kind) {
+    case ActionKind::kSelect:
+      return "SELECT";
+    case ActionKind::kRank:
+      return "RANK";
+    case ActionKind::kSubset:
+      break;
+  }
+  return "SUBSET";
+}
+
+// Nothing for kinds that are not served.
+std::optional<ActionKind> ServedKind(log::v1::ActionKind kind) {
+  switch (kind) {
+    case log::v1::SELECT:
+      return ActionKind::kSelect;
+    case log::v1::RANK:
+      return ActionKind::kRank;
+    case log::v1::SUBSET:
+      return ActionKind::kSubset;
+    default:
+      return std::nullopt;
+  }
+}
+
+std::string RoundsText(const std::optional<uint32_t>& rounds) {
+  return rounds.has_value() ? absl::StrCat(*rounds) : "none";
+}
+
+template <typename T>
+std::span<const T> View(const google::protobuf::RepeatedField<T>& values) {
+  return {values.data(), static_cast<size_t>(values.size())};
+}
+
+// The query that was decided, a view of `decision`.
+absl::StatusOr<PolicyQuery> LoggedQuery(const log::v1::Decision& decision) {
+  PolicyQuery query;
+  if (decision.has_sparse()) {
+    const auto& sparse = decision.sparse();
+    ASSIGN_OR_RETURN(
+        query.candidates,
+        Candidates::Sparse(View(sparse.row_offsets()), View(sparse.columns()),
+                           View(sparse.values()), decision.num_features()));
+  } else {
+    ASSIGN_OR_RETURN(query.candidates,
+                     Candidates::Dense(View(decision.dense_values()),
+                                       decision.num_features()));
+  }
+  const uint32_t n = query.candidates.num_candidates();
+  if (n != decision.num_candidates()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("num_candidates is ", decision.num_candidates(),
+                     ", features have ", n, " rows"));
+  }
+  query.eligible = View(decision.eligible());
+  if (!query.eligible.empty() &&
+      (query.eligible.size() != n ||
+       std::find(query.eligible.begin(), query.eligible.end(), true) ==
+           query.eligible.end())) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("eligible has ", query.eligible.size(), " entries for ", n,
+                     " candidates, or none is true"));
+  }
+  query.top_k = decision.top_k();
+  if (decision.has_game_rounds()) query.game_rounds = decision.game_rounds();
+  return query;
+}
+
+Hash128 KeyOf(const log::v1::Decision& decision) {
+  return decision.has_seed() ? SeedKey(decision.seed())
+                             : DecisionKey(decision.model(), decision.version(),
+                                           decision.decision_id());
+}
+
+std::optional<ScoreScale> ScaleOf(const v1::Aggregation& aggregation) {
+  switch (aggregation.scale()) {
+    case v1::Aggregation::MIN_MAX:
+      return ScoreScale::kMinMax;
+    case v1::Aggregation::RANK:
+      return ScoreScale::kRank;
+    case v1::Aggregation::NONE:
+      return ScoreScale::kNone;
+    default:
+      return std::nullopt;
+  }
+}
+
+// Of SUBSET: what says which distribution it was drawn from.
+Found CompareSubset(const log::v1::Decision& decision,
+                    const LinearPolicy& policy, const PolicyQuery& query,
+                    const Draw& draw) {
+  if (draw.game_rounds != query.game_rounds) {
+    return Differs("game_rounds", RoundsText(draw.game_rounds),
+                   RoundsText(query.game_rounds));
+  }
+  const bool sized =
+      policy.takes_size() && (query.top_k > 0 || policy.subset_size() > 0);
+  const size_t top_k = sized ? draw.action.size() : 0;
+  if (decision.top_k() == top_k) return std::nullopt;
+  return Differs("top_k", absl::StrCat(top_k), absl::StrCat(decision.top_k()));
+}
+
+// `of_game` says with how many rounds of a game the draw was repeated.
+Found CompareDraw(const log::v1::Decision& decision, const Draw& draw,
+                  absl::string_view of_game) {
+  if (!std::equal(draw.action.begin(), draw.action.end(),
+                  decision.action().begin(), decision.action().end())) {
+    return Differs(
+        absl::StrCat("action", of_game),
+        absl::StrCat("[", absl::StrJoin(draw.action, ","), "]"),
+        absl::StrCat("[", absl::StrJoin(decision.action(), ","), "]"));
+  }
+  if (!SameBits(draw.log_propensity, decision.log_propensity())) {
+    return Differs(absl::StrCat("log_propensity", of_game),
+                   DoubleText(draw.log_propensity),
+                   DoubleText(decision.log_propensity()));
+  }
+  if (decision.action_kind() != log::v1::RANK) return std::nullopt;
+  const auto& logged = decision.conditional_log_propensities();
+  const auto& expected = draw.conditional_log_propensities;
+  if (static_cast<size_t>(logged.size()) != expected.size()) {
+    return Differs("conditional_log_propensities",
+                   absl::StrCat(expected.size(), " entries"),
+                   absl::StrCat(logged.size()));
+  }
+  for (int rank = 0; rank < logged.size(); ++rank) {
+    if (SameBits(expected[rank], logged[rank])) continue;
+    return Differs(absl::StrCat("conditional_log_propensities[", rank, "]"),
+                   DoubleText(expected[rank]), DoubleText(logged[rank]));
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+absl::StatusOr<const DecisionVerifier::LoadedModel*> DecisionVerifier::Load(
+    const std::string& model, uint64_t version) {
+  const auto key = std::make_pair(model, version);
+  if (const auto found = models_.find(key); found != models_.end()) {
+    return &found->second;
+  }
+  if (!store_.has_value()) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "model ", model, " version ", version,
+        " decided: --model_store must name the directory of the models"));
+  }
+  ASSIGN_OR_RETURN(const StoredModel stored, store_->Load(model, version));
+  ASSIGN_OR_RETURN(LinearPolicy policy,
+                   LinearPolicy::Create(stored.model.policy(),
+                                        {stored.model.weights().begin(),
+                                         stored.model.weights().end()}));
+  LoadedModel loaded;
+  loaded.policy_bytes = stored.model.policy().SerializeAsString();
+  loaded.policy = std::make_shared<const LinearPolicy>(std::move(policy));
+  return &models_.emplace(key, std::move(loaded)).first->second;
+}
+
+absl::StatusOr<Found> DecisionVerifier::FindPolicy(
+    const log::v1::Decision& decision, ActionKind kind,
+    std::shared_ptr<const LinearPolicy>* policy) {
+  if (decision.version() == 0) {
+    if (decision.policy().kind_case() != model::v1::Policy::KIND_NOT_SET) {
+      return Differs("policy", "none (version 0 is uniform)",
+                     decision.policy().ShortDebugString());
+    }
+    *policy = std::make_shared<const LinearPolicy>(
+        LinearPolicy::Uniform(kind, decision.can_abstain()));
+    return Found();
+  }
+  ASSIGN_OR_RETURN(const LoadedModel* model,
+                   Load(decision.model(), decision.version()));
+  *policy = model->policy;
+  if (decision.policy().SerializeAsString() != model->policy_bytes) {
+    model::v1::Policy expected;
+    expected.ParseFromString(model->policy_bytes);
+    return Differs("policy", expected.ShortDebugString(),
+                   decision.policy().ShortDebugString());
+  }
+  if ((*policy)->action_kind() != kind) {
+    return Differs("action_kind", KindText((*policy)->action_kind()),
+                   KindText(kind));
+  }
+  if ((*policy)->can_abstain() != decision.can_abstain()) {
+    return Differs("can_abstain", (*policy)->can_abstain() ? "true" : "false",
+                   decision.can_abstain() ? "true" : "false");
+  }
+  if ((*policy)->num_features() != decision.num_features()) {
+    return Differs("num_features", absl::StrCat((*policy)->num_features()),
+                   absl::StrCat(decision.num_features()));
+  }
+  return Found();
+}
+
+Found DecisionVerifier::AggregateDifference(const log::v1::Decision& decision) {
+  const absl::StatusOr<PolicyQuery> lists = LoggedQuery(decision);
+  const absl::StatusOr<AggregatePolicy> policy =
+      AggregatePolicy::Create(decision.policy());
+  const std::optional<ScoreScale> scale = ScaleOf(decision.aggregation());
+  absl::Status status = lists.status();
+  if (status.ok()) status = policy.status();
+  if (status.ok() && !scale.has_value()) {
+    status = absl::InvalidArgumentError(
+        absl::StrCat("aggregation.scale is ", decision.aggregation().scale()));
+  }
+  if (status.ok()) {
+    status =
+        policy->Decide({*lists, View(decision.aggregation().weights()), *scale},
+                       KeyOf(decision), &aggregate_, &draw_);
+  }
+  if (!status.ok()) {
+    return absl::StrCat("cannot be recomputed: ", status.message());
+  }
+  if (decision.action_kind() != log::v1::RANK || decision.version() != 0) {
+    return Differs(
+        "action_kind and version", "RANK, 0",
+        absl::StrCat(decision.action_kind(), ", ", decision.version()));
+  }
+  return CompareDraw(decision, draw_, "");
+}
+
+absl::StatusOr<Found> DecisionVerifier::Difference(
+    const log::v1::Decision& decision) {
+  const std::optional<ActionKind> kind = ServedKind(decision.action_kind());
+  if (!kind.has_value()) {
+    return Differs("action_kind", "SELECT, RANK or SUBSET",
+                   absl::StrCat(static_cast<int>(decision.action_kind())));
+  }
+  if (decision.has_aggregation()) return AggregateDifference(decision);
+  std::shared_ptr<const LinearPolicy> policy;
+  ASSIGN_OR_RETURN(Found difference, FindPolicy(decision, *kind, &policy));
+  if (difference.has_value()) return difference;
+  const absl::StatusOr<PolicyQuery> query = LoggedQuery(decision);
+  if (!query.ok()) {
+    return Found(
+        absl::StrCat("cannot be recomputed: ", query.status().message()));
+  }
+  policy->Decide(*query, KeyOf(decision), &workspace_, &draw_);
+  if (kind == ActionKind::kSubset) {
+    difference = CompareSubset(decision, *policy, *query, draw_);
+    if (difference.has_value()) return difference;
+  } else if (decision.has_game_rounds()) {
+    return Differs("game_rounds", "none", RoundsText(query->game_rounds));
+  }
+  const bool plays = decision.policy().game_subset().measure() ==
+                     model::v1::GameSubset::F_BETA;
+  return CompareDraw(decision, draw_,
+                     plays ? absl::StrCat(" with game_rounds = ",
+                                          RoundsText(query->game_rounds))
+                           : "");
+}
+
+namespace {
+
+class Verifier : public LogVisitor {
+ public:
+  Verifier(DecisionVerifier* verifier, VerifyResult* result)
+      : verifier_(*verifier), result_(*result) {}
+
+  void BeginSegment(const std::string& path) override { file_ = path; }
+
+  absl::Status Record(const log::v1::LogRecord& record,
+                      uint64_t offset) override {
+    if (record.has_decision()) return Check(record.decision(), offset);
+    if (record.has_tuple()) return Check(record.tuple().decision(), offset);
+    return absl::OkStatus();
+  }
+
+  absl::Status Corrupt(uint64_t, uint64_t) override {
+    ++result_.corrupt_records;
+    return absl::OkStatus();
+  }
+
+  void EndSegment(const SegmentEnd&) override {}
+
+ private:
+  absl::Status Check(const log::v1::Decision& decision, uint64_t offset) {
+    if (decision.action_kind() == log::v1::LABELS) {
+      ++result_.labels;
+      return absl::OkStatus();
+    }
+    const absl::StatusOr<Found> difference = verifier_.Difference(decision);
+    if (!difference.ok()) {
+      return absl::Status(difference.status().code(),
+                          absl::StrCat(file_, " offset ", offset, " decision ",
+                                       decision.decision_id(), ": ",
+                                       difference.status().message()));
+    }
+    if (!difference->has_value()) {
+      ++result_.verified;
+      return absl::OkStatus();
+    }
+    if (++result_.different > 1) return absl::OkStatus();
+    result_.first_file = file_;
+    result_.first_offset = offset;
+    result_.first_decision_id = decision.decision_id();
+    result_.first_difference = **difference;
+    return absl::OkStatus();
+  }
+
+  DecisionVerifier& verifier_;
+  VerifyResult& result_;
+  std::string file_;
+};
+
+}  // namespace
+
+absl::StatusOr<VerifyResult> VerifyLog(const std::string& path,
+                                       DecisionVerifier* verifier) {
+  const auto start = std::chrono::steady_clock::now();
+  VerifyResult result;
+  Verifier visitor(verifier, &result);
+  RETURN_IF_ERROR(ScanLog(path, &visitor));
+  result.seconds =
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - start)
+          .count();
+  return result;
+}
+
+}  // namespace sortition

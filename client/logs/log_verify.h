@@ -1,0 +1,77 @@
+#pragma once
+// Recomputes logged decisions and compares bit for bit.
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "core/aggregation/aggregate_policy.h"
+#include "core/policies/linear_policy.h"
+#include "io/models/model_store.h"
+#include "sortition/log/v1/log.pb.h"
+
+namespace sortition {
+
+// Not thread-safe. Holds every model version that it met.
+class DecisionVerifier {
+ public:
+  // `store` may be unset: only decisions of version 0 (uniform) can be
+  // verified.
+  explicit DecisionVerifier(std::optional<ModelStore> store)
+      : store_(std::move(store)) {}
+
+  // Recomputes the decision from its features, mask, model and id (or seed).
+  // Nothing where it is what was logged, else what differs:
+  // "log_propensity: expected -1.5, logged -1.25". A decision that cannot be
+  // recomputed differs, too. An error is a model that cannot be read.
+  absl::StatusOr<std::optional<std::string>> Difference(
+      const log::v1::Decision& decision);
+
+ private:
+  struct LoadedModel {
+    std::string policy_bytes;
+    std::shared_ptr<const LinearPolicy> policy;
+  };
+
+  absl::StatusOr<const LoadedModel*> Load(const std::string& model,
+                                          uint64_t version);
+  absl::StatusOr<std::optional<std::string>> FindPolicy(
+      const log::v1::Decision& decision, ActionKind kind,
+      std::shared_ptr<const LinearPolicy>* policy);
+
+  // Of Aggregate, which asks no model.
+  std::optional<std::string> AggregateDifference(
+      const log::v1::Decision& decision);
+
+  std::optional<ModelStore> store_;
+  std::map<std::pair<std::string, uint64_t>, LoadedModel> models_;
+  PolicyWorkspace workspace_;
+  AggregateResult aggregate_;
+  Draw draw_;
+};
+
+struct VerifyResult {
+  uint64_t verified = 0;  // Recomputed and the same.
+  uint64_t different = 0;
+  uint64_t corrupt_records = 0;
+  // Chose labels: all of a conversion are one draw, none can be repeated alone.
+  uint64_t labels = 0;
+  double seconds = 0;
+  // Of the first that differs: file, offset, decision id, what.
+  std::string first_file;
+  uint64_t first_offset = 0;
+  std::string first_decision_id;
+  std::string first_difference;
+};
+
+// All decisions and tuples of `path` (ScanLog).
+absl::StatusOr<VerifyResult> VerifyLog(const std::string& path,
+                                       DecisionVerifier* verifier);
+
+std::string VerifyResultJson(const VerifyResult& result);
+
+}  // namespace sortition

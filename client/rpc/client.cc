@@ -1,0 +1,213 @@
+#include "client/rpc/client.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <thread>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "client/rpc/uuid.h"
+#include "grpcpp/create_channel.h"
+#include "grpcpp/security/credentials.h"
+#include "grpcpp/support/channel_arguments.h"
+
+namespace sortition {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr int kReconnectMilliseconds = 100;
+constexpr int kMaxReconnectMilliseconds = 2000;
+
+std::shared_ptr<grpc::Channel> MakeChannel(const std::string& address) {
+  grpc::ChannelArguments arguments;
+  // Channels to one address share connections otherwise.
+  arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
+  // A retry finds a server that came back, not the channel's own back-off.
+  arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS,
+                   kReconnectMilliseconds);
+  arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS,
+                   kMaxReconnectMilliseconds);
+  arguments.SetMaxReceiveMessageSize(-1);
+  return grpc::CreateCustomChannel(address, grpc::InsecureChannelCredentials(),
+                                   arguments);
+}
+
+absl::Status Validate(const std::string& address, const CallOptions& options) {
+  if (address.empty()) {
+    return absl::InvalidArgumentError("server is \"\", must be host:port");
+  }
+  if (!(options.deadline_seconds > 0) ||
+      !std::isfinite(options.deadline_seconds)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("deadline_seconds is ", options.deadline_seconds,
+                     ", must be positive and finite"));
+  }
+  if (options.max_attempts < 1) {
+    return absl::InvalidArgumentError("max_attempts is 0, must be at least 1");
+  }
+  if (!(options.first_backoff_seconds >= 0) ||
+      !(options.max_backoff_seconds >= options.first_backoff_seconds)) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "first_backoff_seconds is ", options.first_backoff_seconds,
+        ", must be in [0, max_backoff_seconds = ", options.max_backoff_seconds,
+        "]"));
+  }
+  return absl::OkStatus();
+}
+
+void FillDecisionId(v1::DecisionContext* context) {
+  if (context->decision_id().empty()) context->set_decision_id(MakeUuidV7());
+}
+
+}  // namespace
+
+absl::Status FromGrpcStatus(const grpc::Status& status) {
+  if (status.ok()) return absl::OkStatus();
+  // The canonical codes have the same numbers on both sides.
+  const int code = static_cast<int>(status.error_code());
+  const bool known = code > 0 && code <= 16;
+  return absl::Status(
+      known ? static_cast<absl::StatusCode>(code) : absl::StatusCode::kUnknown,
+      status.error_message());
+}
+
+absl::StatusOr<std::unique_ptr<Client>> Client::Connect(
+    const std::string& address, const CallOptions& options) {
+  if (absl::Status status = Validate(address, options); !status.ok()) {
+    return status;
+  }
+  return std::unique_ptr<Client>(new Client(address, options));
+}
+
+Client::Client(const std::string& address, const CallOptions& options)
+    : address_(address),
+      options_(options),
+      channel_(MakeChannel(address)),
+      ranking_(v1::Ranking::NewStub(channel_)),
+      models_(v1::Models::NewStub(channel_)),
+      jitter_(HashBytes(MakeUuidV7())) {}
+
+// Without a connection the pause ends where there is one again. To wait for it
+// is also what drives the attempts: in a sleep only gRPC's backup poll would,
+// once in 5 s.
+bool Client::Pause(Clock::duration pause, Clock::time_point deadline) {
+  const Clock::duration left = deadline - Clock::now();
+  if (channel_->GetState(/*try_to_connect=*/true) == GRPC_CHANNEL_READY) {
+    // The server's own words say more than a deadline that passed in a pause.
+    if (pause >= left) return false;
+    std::this_thread::sleep_for(pause);
+    return true;
+  }
+  channel_->WaitForConnected(std::chrono::system_clock::now() +
+                             std::min(pause, left));
+  return Clock::now() < deadline;
+}
+
+absl::Status Client::CallWithRetries(
+    const std::function<grpc::Status(grpc::ClientContext*)>& call) {
+  const auto seconds = [](double count) {
+    return std::chrono::duration_cast<Clock::duration>(
+        std::chrono::duration<double>(count));
+  };
+  const Clock::time_point deadline =
+      Clock::now() + seconds(options_.deadline_seconds);
+  double backoff = options_.first_backoff_seconds;
+  for (uint32_t attempt = 1;; ++attempt) {
+    grpc::ClientContext context;
+    context.set_deadline(std::chrono::system_clock::now() +
+                         (deadline - Clock::now()));
+    const grpc::Status status = call(&context);
+    if (status.error_code() != grpc::StatusCode::UNAVAILABLE ||
+        attempt >= options_.max_attempts) {
+      return FromGrpcStatus(status);
+    }
+    const Clock::duration pause =
+        seconds(backoff * jitter_.Uniform(next_jitter_.fetch_add(1)));
+    if (!Pause(pause, deadline)) return FromGrpcStatus(status);
+    backoff = std::min(2 * backoff, options_.max_backoff_seconds);
+  }
+}
+
+absl::StatusOr<v1::RankResponse> Client::Rank(v1::RankRequest request) {
+  FillDecisionId(request.mutable_context());
+  v1::RankResponse response;
+  const absl::Status status =
+      CallWithRetries([&](grpc::ClientContext* context) {
+        return ranking_->Rank(context, request, &response);
+      });
+  if (!status.ok()) return status;
+  return response;
+}
+
+absl::StatusOr<v1::SelectResponse> Client::Select(v1::SelectRequest request) {
+  FillDecisionId(request.mutable_context());
+  v1::SelectResponse response;
+  const absl::Status status =
+      CallWithRetries([&](grpc::ClientContext* context) {
+        return ranking_->Select(context, request, &response);
+      });
+  if (!status.ok()) return status;
+  return response;
+}
+
+absl::StatusOr<v1::LabelResponse> Client::Label(v1::LabelRequest request) {
+  FillDecisionId(request.mutable_context());
+  v1::LabelResponse response;
+  const absl::Status status =
+      CallWithRetries([&](grpc::ClientContext* context) {
+        return ranking_->Label(context, request, &response);
+      });
+  if (!status.ok()) return status;
+  return response;
+}
+
+absl::StatusOr<v1::AggregateResponse> Client::Aggregate(
+    v1::AggregateRequest request) {
+  FillDecisionId(request.mutable_context());
+  v1::AggregateResponse response;
+  const absl::Status status =
+      CallWithRetries([&](grpc::ClientContext* context) {
+        return ranking_->Aggregate(context, request, &response);
+      });
+  if (!status.ok()) return status;
+  return response;
+}
+
+absl::StatusOr<v1::ReportShownResponse> Client::ReportShown(
+    const v1::ReportShownRequest& request) {
+  v1::ReportShownResponse response;
+  const absl::Status status =
+      CallWithRetries([&](grpc::ClientContext* context) {
+        return ranking_->ReportShown(context, request, &response);
+      });
+  if (!status.ok()) return status;
+  return response;
+}
+
+absl::StatusOr<v1::ReportFeedbackResponse> Client::ReportFeedback(
+    v1::ReportFeedbackRequest request) {
+  for (v1::Feedback& feedback : *request.mutable_feedback()) {
+    if (feedback.feedback_id().empty()) feedback.set_feedback_id(MakeUuidV7());
+  }
+  v1::ReportFeedbackResponse response;
+  const absl::Status status =
+      CallWithRetries([&](grpc::ClientContext* context) {
+        return ranking_->ReportFeedback(context, request, &response);
+      });
+  if (!status.ok()) return status;
+  return response;
+}
+
+absl::StatusOr<v1::ListModelsResponse> Client::ListModels() {
+  v1::ListModelsResponse response;
+  const absl::Status status =
+      CallWithRetries([&](grpc::ClientContext* context) {
+        return models_->ListModels(context, v1::ListModelsRequest(), &response);
+      });
+  if (!status.ok()) return status;
+  return response;
+}
+
+}  // namespace sortition

@@ -1,0 +1,21 @@
+#include "client/rpc/connect.h"
+
+#include "absl/strings/str_cat.h"
+
+namespace sortition {
+
+absl::StatusOr<std::unique_ptr<Client>> ConnectClient(
+    const config::v1::ClientOptions& options) {
+  return Client::Connect(options.server(),
+                         {.deadline_seconds = options.deadline_seconds(),
+                          .max_attempts = options.max_attempts()});
+}
+
+absl::Status AtServer(const config::v1::ClientOptions& options,
+                      const absl::Status& status) {
+  if (status.ok()) return status;
+  return absl::Status(status.code(), absl::StrCat("server ", options.server(),
+                                                  ": ", status.message()));
+}
+
+}  // namespace sortition

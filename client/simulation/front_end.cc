@@ -1,0 +1,235 @@
+#include "client/simulation/front_end.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "client/rpc/connect.h"
+#include "core/base/hash.h"
+#include "core/base/status_macros.h"
+
+namespace sortition {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+// Feedback items of one call, and how long the first of them waits: windows of
+// feedback may be short and servers slow.
+constexpr int kFeedbackBatch = 64;
+constexpr double kFeedbackSeconds = 0.1;
+
+double SecondsSince(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+UserModelOptions UserOptions(const config::v1::SimulateOptions& options,
+                             const LabelledQueries& queries) {
+  UserModelOptions user;
+  user.seed = options.seed();
+  user.relevant_from = options.relevant_from();
+  user.abstain_reward = options.abstain_reward();
+  user.noise = options.noise();
+  for (const LabelledQuery& query : queries.queries) {
+    for (const uint32_t relevance : query.relevances) {
+      user.max_relevance = std::max(user.max_relevance, relevance);
+    }
+  }
+  return user;
+}
+
+}  // namespace
+
+std::optional<uint64_t> SharedLoop::Next() {
+  if (Clock::now() >= deadline_) return std::nullopt;
+  if (version_seen_ && next_ >= decisions_) return std::nullopt;
+  const uint64_t index = next_.fetch_add(1);
+  if (version_seen_ && index >= decisions_) {
+    // Another connection took the last one.
+    next_.fetch_sub(1);
+    return std::nullopt;
+  }
+  return index;
+}
+
+void SharedLoop::Answered(uint64_t version) {
+  if (until_version_ == version) version_seen_ = true;
+}
+
+absl::StatusOr<std::unique_ptr<FrontEnd>> FrontEnd::Create(
+    const config::v1::SimulateOptions& options, const LabelledQueries& queries,
+    SharedLoop* loop) {
+  ASSIGN_OR_RETURN(std::unique_ptr<Client> client,
+                   ConnectClient(options.client()));
+  return std::unique_ptr<FrontEnd>(
+      new FrontEnd(options, queries, loop, std::move(client)));
+}
+
+FrontEnd::FrontEnd(const config::v1::SimulateOptions& options,
+                   const LabelledQueries& queries, SharedLoop* loop,
+                   std::unique_ptr<Client> client)
+    : options_(options),
+      queries_(queries),
+      loop_(*loop),
+      client_(std::move(client)),
+      user_(UserOptions(options, queries)),
+      seed_text_(absl::StrCat(options.seed())) {}
+
+void FrontEnd::Run() {
+  while (const std::optional<uint64_t> index = loop_.Next()) {
+    Decide(*index);
+    if (pending_.feedback_size() >= kFeedbackBatch ||
+        SecondsSince(pending_since_) > kFeedbackSeconds) {
+      SendFeedback();
+    }
+  }
+  SendFeedback();
+}
+
+void FrontEnd::Decide(uint64_t index) {
+  const Hash128 hash = StableHash(HashDomain::kSimulation,
+                                  {"query", seed_text_, absl::StrCat(index)});
+  const auto place = static_cast<size_t>(
+      UnitInterval(hash) * static_cast<double>(queries_.queries.size()));
+  const LabelledQuery& query =
+      queries_.queries[std::min(place, queries_.queries.size() - 1)];
+  v1::DecisionContext context;
+  context.set_decision_id(absl::StrCat("sim-", seed_text_, "-", index));
+  context.set_model(options_.model());
+  context.mutable_candidates()->set_num_features(queries_.num_features);
+  context.mutable_candidates()->mutable_dense()->mutable_values()->Add(
+      query.features.begin(), query.features.end());
+  if (options_.action() == "select") {
+    Select(query, std::move(context));
+  } else if (options_.action() == "label") {
+    Label(query, std::move(context));
+  } else {
+    Rank(query, std::move(context));
+  }
+}
+
+void FrontEnd::Select(const LabelledQuery& query, v1::DecisionContext context) {
+  v1::SelectRequest request;
+  *request.mutable_context() = std::move(context);
+  const Clock::time_point start = Clock::now();
+  const absl::StatusOr<v1::SelectResponse> response =
+      client_->Select(std::move(request));
+  if (!response.ok()) return CountFailure(response.status(), &result_.failed);
+  result_.latency.Add(SecondsSince(start));
+  const int32_t selected = response->has_selected()
+                               ? static_cast<int32_t>(response->selected())
+                               : kAbstain;
+  if (selected >= static_cast<int32_t>(query.relevances.size())) {
+    return CountFailure(absl::InternalError("selected is out of range"),
+                        &result_.failed);
+  }
+  std::vector<uint32_t> shown;
+  if (selected != kAbstain) shown.push_back(response->selected());
+  const v1::DecisionResult& decision = response->result();
+  Conclude(
+      decision, std::move(shown),
+      user_.SelectReward(query.relevances, selected, decision.decision_id()),
+      user_.ExpectedSelectReward(query.relevances, selected));
+}
+
+void FrontEnd::Rank(const LabelledQuery& query, v1::DecisionContext context) {
+  const auto n = static_cast<uint32_t>(query.relevances.size());
+  v1::RankRequest request;
+  *request.mutable_context() = std::move(context);
+  request.set_top_k(std::min(options_.top_k(), n));
+  const Clock::time_point start = Clock::now();
+  const absl::StatusOr<v1::RankResponse> response =
+      client_->Rank(std::move(request));
+  if (!response.ok()) return CountFailure(response.status(), &result_.failed);
+  result_.latency.Add(SecondsSince(start));
+  const std::vector<int32_t> order(response->order().begin(),
+                                   response->order().end());
+  if (order.empty() || std::any_of(order.begin(), order.end(), [n](int32_t i) {
+        return static_cast<uint32_t>(i) >= n;
+      })) {
+    return CountFailure(absl::InternalError("order is empty or out of range"),
+                        &result_.failed);
+  }
+  const v1::DecisionResult& decision = response->result();
+  Conclude(decision, {response->order().begin(), response->order().end()},
+           user_.RankReward(query.relevances, order, decision.decision_id()),
+           user_.ExpectedRankReward(query.relevances, order));
+}
+
+void FrontEnd::Label(const LabelledQuery& query, v1::DecisionContext context) {
+  const auto n = static_cast<uint32_t>(query.relevances.size());
+  v1::LabelRequest request;
+  *request.mutable_context() = std::move(context);
+  if (options_.has_k()) request.set_k(std::min(options_.k(), n));
+  const Clock::time_point start = Clock::now();
+  const absl::StatusOr<v1::LabelResponse> response =
+      client_->Label(std::move(request));
+  if (!response.ok()) return CountFailure(response.status(), &result_.failed);
+  result_.latency.Add(SecondsSince(start));
+  const std::vector<int32_t> subset(response->chosen().begin(),
+                                    response->chosen().end());
+  for (size_t i = 0; i < subset.size(); ++i) {
+    if (subset[i] < 0 || static_cast<uint32_t>(subset[i]) >= n ||
+        (i > 0 && subset[i] <= subset[i - 1])) {
+      return CountFailure(
+          absl::InternalError("chosen is not ascending or out of range"),
+          &result_.failed);
+    }
+  }
+  const auto measure = options_.has_k() ? UserModel::Measure::kPrecision
+                                        : UserModel::Measure::kF1;
+  const v1::DecisionResult& decision = response->result();
+  Conclude(decision, {response->chosen().begin(), response->chosen().end()},
+           user_.SubsetReward(query.relevances, subset, measure,
+                              decision.decision_id()),
+           user_.ExpectedSubsetReward(query.relevances, subset, measure));
+}
+
+void FrontEnd::Conclude(const v1::DecisionResult& decision,
+                        std::vector<uint32_t> shown, double reward,
+                        double expected_reward) {
+  const uint64_t version = decision.model().version();
+  const bool abstain = shown.empty();
+  result_.rewards.Add(reward, expected_reward, abstain);
+  result_.models[{decision.model().name(), version}].Add(
+      reward, expected_reward, abstain);
+  if (!decision.degraded().empty()) ++result_.degraded;
+  loop_.Answered(version);
+  if (!options_.report_feedback()) return;
+  v1::ReportShownRequest report;
+  report.set_decision_id(decision.decision_id());
+  report.mutable_shown()->Add(shown.begin(), shown.end());
+  const absl::Status status = client_->ReportShown(report).status();
+  if (status.ok()) {
+    ++result_.shown_reported;
+  } else {
+    CountFailure(status, &result_.failed_reports);
+  }
+  if (pending_.feedback_size() == 0) pending_since_ = Clock::now();
+  v1::Feedback* feedback = pending_.add_feedback();
+  feedback->set_feedback_id(absl::StrCat("fb-", decision.decision_id()));
+  feedback->set_decision_id(decision.decision_id());
+  feedback->set_reward(reward);
+}
+
+void FrontEnd::SendFeedback() {
+  if (pending_.feedback_size() == 0) return;
+  const auto response = client_->ReportFeedback(pending_);
+  if (response.ok()) {
+    result_.feedback_reported +=
+        static_cast<uint64_t>(pending_.feedback_size());
+  } else {
+    CountFailure(response.status(), &result_.failed_reports);
+  }
+  pending_.clear_feedback();
+}
+
+void FrontEnd::CountFailure(const absl::Status& status, uint64_t* counter) {
+  ++*counter;
+  loop_.Failed();
+  ++result_.failures[absl::StatusCodeToString(status.code())];
+  if (result_.first_failure.empty()) {
+    result_.first_failure = status.ToString();
+  }
+}
+
+}  // namespace sortition

@@ -1,0 +1,88 @@
+#pragma once
+// One connection of the simulator.
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "client/rpc/client.h"
+#include "client/simulation/simulate.h"
+#include "core/data/labelled_queries.h"
+#include "core/simulation/user_model.h"
+#include "sortition/config/v1/client.pb.h"
+
+namespace sortition {
+
+// What the connections share. Thread-safe.
+class SharedLoop {
+ public:
+  SharedLoop(uint64_t decisions, std::optional<uint64_t> until_version,
+             std::chrono::steady_clock::time_point deadline)
+      : decisions_(decisions),
+        until_version_(until_version),
+        deadline_(deadline),
+        version_seen_(!until_version.has_value()) {}
+
+  // Number of the next decision to ask for; nothing at the end.
+  std::optional<uint64_t> Next();
+  void Answered(uint64_t version);
+  void Failed() { ++failed_; }
+
+  uint64_t asked() const { return next_; }
+  uint64_t failed() const { return failed_; }
+  bool version_seen() const { return version_seen_; }
+
+ private:
+  const uint64_t decisions_;
+  const std::optional<uint64_t> until_version_;
+  const std::chrono::steady_clock::time_point deadline_;
+  std::atomic<uint64_t> next_{0};
+  std::atomic<uint64_t> failed_{0};
+  std::atomic<bool> version_seen_;
+};
+
+// Used by one thread.
+class FrontEnd {
+ public:
+  // `queries` and `loop` must outlive it. InvalidArgument for a bad address.
+  static absl::StatusOr<std::unique_ptr<FrontEnd>> Create(
+      const config::v1::SimulateOptions& options,
+      const LabelledQueries& queries, SharedLoop* loop);
+
+  // Until the loop ends; then everything is reported.
+  void Run();
+
+  const SimulateResult& result() const { return result_; }
+
+ private:
+  FrontEnd(const config::v1::SimulateOptions& options,
+           const LabelledQueries& queries, SharedLoop* loop,
+           std::unique_ptr<Client> client);
+
+  void Decide(uint64_t index);
+  void Select(const LabelledQuery& query, v1::DecisionContext context);
+  void Rank(const LabelledQuery& query, v1::DecisionContext context);
+  void Label(const LabelledQuery& query, v1::DecisionContext context);
+  // The user saw `shown` and gave `reward`.
+  void Conclude(const v1::DecisionResult& decision, std::vector<uint32_t> shown,
+                double reward, double expected_reward);
+  void SendFeedback();
+  void CountFailure(const absl::Status& status, uint64_t* counter);
+
+  const config::v1::SimulateOptions& options_;
+  const LabelledQueries& queries_;
+  SharedLoop& loop_;
+  const std::unique_ptr<Client> client_;
+  const UserModel user_;
+  const std::string seed_text_;
+  v1::ReportFeedbackRequest pending_;
+  std::chrono::steady_clock::time_point pending_since_;  // Of its first item.
+  SimulateResult result_;
+};
+
+}  // namespace sortition

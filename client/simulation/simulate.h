@@ -1,0 +1,73 @@
+#pragma once
+// Plays a front end with its users: asks for decisions in a closed loop, shows
+// each answer to a simulated user, reports what was shown and the reward.
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "absl/status/statusor.h"
+#include "client/simulation/latency_histogram.h"
+#include "core/data/labelled_queries.h"
+#include "sortition/config/v1/client.pb.h"
+
+namespace sortition {
+
+// Rewards of a set of decisions.
+struct RewardStats {
+  uint64_t decisions = 0;
+  uint64_t abstained = 0;
+  double reward_sum = 0;
+  double reward_squares = 0;
+  double expected_reward_sum = 0;  // Over the user's chance, given the answers.
+
+  void Add(double reward, double expected_reward, bool abstain);
+  void Merge(const RewardStats& other);
+  double mean_reward() const;     // 0 where there are no decisions.
+  double standard_error() const;  // Of the mean.
+  double mean_expected_reward() const;
+  double abstain_rate() const;
+};
+
+struct SimulateResult {
+  RewardStats rewards;
+  std::map<std::pair<std::string, uint64_t>, RewardStats> models;
+  uint64_t failed = 0;          // Decisions that were asked for in vain.
+  uint64_t failed_reports = 0;  // Shown and feedback calls that failed.
+  std::map<std::string, uint64_t> failures;  // All of these, by status code.
+  std::string first_failure;                 // Its message.
+  uint64_t degraded = 0;  // Answers that say why they are less.
+  uint64_t shown_reported = 0;
+  uint64_t feedback_reported = 0;  // Items.
+  double seconds = 0;
+  LatencyHistogram latency;  // Of the decision calls that were answered.
+  bool version_seen = true;  // That of until_version; true where there is none.
+
+  void Merge(const SimulateResult& other);
+  uint64_t asked() const { return rewards.decisions + failed; }
+};
+
+struct SimulateProgress {
+  uint64_t asked = 0;
+  uint64_t failed = 0;
+  double seconds = 0;
+};
+
+// Decision i asks query UnitInterval(hash(seed, i)) · queries under the id
+// "sim-<seed>-<i>": the same seed asks the same again. Ends after
+// options.decisions() and, where until_version is set, not before that version
+// has answered; in any case after max_seconds. `report_progress` (may be empty)
+// is called twice a second from this thread. InvalidArgument where an option or
+// the data is of no use; failed calls are counted, not returned.
+absl::StatusOr<SimulateResult> Simulate(
+    const config::v1::SimulateOptions& options, const LabelledQueries& queries,
+    const std::function<void(const SimulateProgress&)>& report_progress);
+
+std::string SimulateResultJson(const config::v1::SimulateOptions& options,
+                               const SimulateResult& result);
+std::string SimulateResultText(const config::v1::SimulateOptions& options,
+                               const SimulateResult& result);
+
+}  // namespace sortition

@@ -1,0 +1,102 @@
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "client/simulation/simulate.h"
+#include "client/simulation/simulation_commands.h"
+#include "core/base/status_macros.h"
+#include "core/simulation/world.h"
+#include "io/datasets/letor.h"
+#include "io/files.h"
+
+namespace sortition {
+namespace {
+
+// Where nobody watches a line grow, one line in so many seconds.
+constexpr double kPlainLineSeconds = 10;
+
+// A line that is written over on a terminal, plain lines elsewhere.
+class ProgressLine {
+ public:
+  ProgressLine(uint64_t decisions, CommandOutput* output)
+      : decisions_(decisions), output_(*output) {}
+
+  void Show(const SimulateProgress& progress) {
+    const bool terminal = output_.error_is_terminal;
+    if (!terminal && progress.seconds < next_line_) return;
+    next_line_ = progress.seconds + kPlainLineSeconds;
+    const double asked = static_cast<double>(progress.asked);
+    const double rate = asked / progress.seconds;
+    // It asks for more than its number while it waits for a version.
+    const bool known_end = progress.asked <= decisions_;
+    std::string line =
+        absl::StrFormat("%d%s decisions, %d failed, %.0f/s", progress.asked,
+                        known_end ? absl::StrCat(" of ", decisions_) : "",
+                        progress.failed, rate);
+    if (known_end && rate > 0) {
+      absl::StrAppendFormat(&line, ", %.0f s left",
+                            (static_cast<double>(decisions_) - asked) / rate);
+    }
+    output_.error << (terminal ? "\r\x1b[K" : "") << line
+                  << (terminal ? "" : "\n") << std::flush;
+    shown_ = terminal;
+  }
+
+  void Clear() {
+    if (shown_) output_.error << "\r\x1b[K" << std::flush;
+  }
+
+ private:
+  const uint64_t decisions_;
+  CommandOutput& output_;
+  double next_line_ = kPlainLineSeconds;
+  bool shown_ = false;
+};
+
+// What makes the exit code 1 although a result was printed.
+absl::Status Verdict(const config::v1::SimulateOptions& options,
+                     const SimulateResult& result) {
+  if (result.failed + result.failed_reports > 0) {
+    return absl::UnavailableError(
+        absl::StrCat(result.failed, " decisions and ", result.failed_reports,
+                     " reports failed; first: ", result.first_failure));
+  }
+  if (!result.version_seen) {
+    return absl::DeadlineExceededError(absl::StrCat(
+        "version ", options.until_version(),
+        " did not answer within max_seconds = ", options.max_seconds()));
+  }
+  if (result.asked() < options.decisions()) {
+    return absl::DeadlineExceededError(absl::StrCat(
+        result.asked(), " of ", options.decisions(),
+        " decisions asked for within max_seconds = ", options.max_seconds()));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::Status RunSimulate(const config::v1::SimulateOptions& options,
+                         const std::vector<std::string>&,
+                         CommandOutput* output) {
+  RETURN_IF_ERROR(CheckChoice("output", options.output(), {"text", "json"}));
+  RETURN_IF_ERROR(
+      CheckChoice("action", options.action(), {"select", "rank", "label"}));
+  ASSIGN_OR_RETURN(const LabelledQueries queries,
+                   options.data().empty() ? MakeWorld(options.world())
+                                          : ReadLetor(options.data()));
+  ProgressLine progress(options.decisions(), output);
+  ASSIGN_OR_RETURN(const SimulateResult result,
+                   Simulate(options, queries, [&](const SimulateProgress& now) {
+                     progress.Show(now);
+                   }));
+  progress.Clear();
+  const std::string json = SimulateResultJson(options, result) + "\n";
+  output->out << (options.output() == "json"
+                      ? json
+                      : SimulateResultText(options, result));
+  if (!options.report().empty()) {
+    RETURN_IF_ERROR(WriteFile(options.report(), json));
+  }
+  return Verdict(options, result);
+}
+
+}  // namespace sortition

@@ -1,0 +1,10 @@
+#pragma once
+// As precompiled.h, for tests.
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <thread>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "precompiled.h"

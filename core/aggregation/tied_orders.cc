@@ -1,0 +1,106 @@
+#include "core/aggregation/tied_orders.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <tuple>
+
+#include "core/aggregation/order.h"
+#include "core/metrics/pair_metrics.h"
+
+namespace sortition {
+namespace {
+
+// Of the largest score: a smaller difference is rounding of a mean.
+constexpr double kRounding = 1e-12;
+
+// The end of the items from `begin` on whose scores are equal, in an order by
+// falling score.
+size_t EndOfTie(std::span<const double> x, std::span<const uint32_t> order,
+                size_t begin) {
+  const double largest =
+      std::max(std::abs(x[order.front()]), std::abs(x[order.back()]));
+  size_t end = begin + 1;
+  while (end < order.size() &&
+         x[order[begin]] - x[order[end]] <= kRounding * largest) {
+    ++end;
+  }
+  return end;
+}
+
+// By item: the number of its tie, the best is 0.
+std::vector<uint32_t> Ties(std::span<const double> x) {
+  const Order order = OrderOf(x);
+  std::vector<uint32_t> ties(x.size());
+  uint32_t tie = 0;
+  for (size_t begin = 0, end = 0; begin < order.size(); begin = end, ++tie) {
+    end = EndOfTie(x, order, begin);
+    for (size_t r = begin; r < end; ++r) ties[order[r]] = tie;
+  }
+  return ties;
+}
+
+// Pairs of equal keys.
+template <typename Key>
+double EqualPairs(std::vector<Key> keys) {
+  std::sort(keys.begin(), keys.end());
+  double pairs = 0;
+  for (size_t begin = 0, end = 0; begin < keys.size(); begin = end) {
+    while (end < keys.size() && keys[end] == keys[begin]) ++end;
+    const auto equal = static_cast<double>(end - begin);
+    pairs += equal * (equal - 1) / 2;
+  }
+  return pairs;
+}
+
+}  // namespace
+
+void MeanSubgradient(const BlockFunction& f, std::span<const double> x,
+                     std::span<double> h) {
+  Sorter sorter;
+  Order of_block;
+  Order order;  // Block by block: f compares none with another.
+  for (size_t b = 0; b < f.num_blocks(); ++b) {
+    const size_t begin = f.begin(b);
+    sorter.Sort(x.subspan(begin, f.begin(b + 1) - begin), &of_block);
+    for (const uint32_t item : of_block) {
+      order.push_back(static_cast<uint32_t>(begin + item));
+    }
+  }
+  f.ExtremeSubgradient(order, h);
+  for (size_t b = 0; b < f.num_blocks(); ++b) {
+    const auto block = std::span<const uint32_t>(order).subspan(
+        f.begin(b), f.begin(b + 1) - f.begin(b));
+    for (size_t begin = 0, end = 0; begin < block.size(); begin = end) {
+      end = EndOfTie(x, block, begin);
+      if (end == begin + 1) continue;
+      double sum = 0;
+      for (size_t r = begin; r < end; ++r) sum += h[block[r]];
+      for (size_t r = begin; r < end; ++r) {
+        h[block[r]] = sum / static_cast<double>(end - begin);
+      }
+    }
+  }
+}
+
+double TiedKendallDistance(std::span<const double> a,
+                           std::span<const double> b) {
+  const std::vector<uint32_t> in_a = Ties(a);
+  const std::vector<uint32_t> in_b = Ties(b);
+  // What one ties is ordered as in the other: no inversion.
+  Order by_a(a.size());
+  std::iota(by_a.begin(), by_a.end(), 0u);
+  Order by_b = by_a;
+  std::vector<std::pair<uint32_t, uint32_t>> both;
+  for (size_t i = 0; i < a.size(); ++i) both.emplace_back(in_a[i], in_b[i]);
+  std::sort(by_a.begin(), by_a.end(), [&](uint32_t i, uint32_t j) {
+    return std::tie(in_a[i], in_b[i], i) < std::tie(in_a[j], in_b[j], j);
+  });
+  std::sort(by_b.begin(), by_b.end(), [&](uint32_t i, uint32_t j) {
+    return std::tie(in_b[i], in_a[i], i) < std::tie(in_b[j], in_a[j], j);
+  });
+  const double tied = EqualPairs(in_a) + EqualPairs(in_b) - EqualPairs(both);
+  return static_cast<double>(KendallDistance(by_a, by_b)) + tied / 2;
+}
+
+}  // namespace sortition

@@ -1,0 +1,43 @@
+#pragma once
+// Many queries whose candidates are labelled: what learners from labels train
+// on.
+#include <cstdint>
+#include <limits>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "core/data/candidates.h"
+#include "core/data/labelled_items.h"
+
+namespace sortition {
+
+// One query with its candidates as dense rows.
+struct LabelledQuery {
+  std::string id;
+  std::vector<float> features;       // Row-major, relevance.size() × d.
+  std::vector<uint32_t> relevances;  // One per candidate.
+  // Of each candidate, its place among all of the file, from 0. Empty where
+  // the query was not read. ReadLabelledData(): of all files.
+  std::vector<uint32_t> file_rows = {};
+};
+
+struct LabelledQueries {
+  uint32_t num_features = 0;  // d: the largest feature number seen.
+  std::vector<LabelledQuery> queries;
+};
+
+// InvalidArgument if there are no queries, or if one has no items, a number of
+// features or labels that differs from what it should be, a feature that is NaN
+// or infinite, or a relevance above `max_relevance`.
+absl::Status CheckQueries(
+    std::span<const LabelledItems> queries,
+    uint32_t max_relevance = std::numeric_limits<uint32_t>::max());
+
+// Writes scores[i] = w·x_i for all items. Requires as many scores as items and
+// as many weights as features.
+void ScoreAll(const Candidates& items, std::span<const double> weights,
+              std::span<double> scores);
+
+}  // namespace sortition

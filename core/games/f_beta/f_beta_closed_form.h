@@ -1,0 +1,40 @@
+#pragma once
+// The F-beta game against an adversary who plays only the empty set and single
+// items: closed form, O(n). For small potentials it is the whole game's.
+//
+// The predictor needs p_0 >= v against the empty set and, with m_i = Σ_s P_is
+// (1+β²)/(s+β²), m_i >= v + ψ_i against {i}. Sets of mass m_i, all of them of
+// mass M >= max m_i together, take Σ_i m_i + β² M of (1+β²) (1 - p_0), so that
+// v is the root of the increasing
+//   (1+β²) v⁺ + Σ_i (v+ψ_i)⁺ + β² (v+ψ_1)⁺ = 1 + β².
+// The multiplier of this budget, λ, is q_0; those of m_i and M give the
+// adversary λ/(1+β²) on each item with v + ψ_i > 0, and λ β²/(1+β²) more on
+// the largest potential (shared among equals).
+#include "core/games/f_beta/f_beta_sorted.h"
+#include "core/games/f_beta/item_sets.h"
+
+namespace sortition {
+
+struct FBetaClosedForm {
+  double value = 0;         // Of the adversary so held: >= that of the game.
+  double total = 0;         // M = (v + ψ_1)⁺, also if v < 0.
+  int num_active = 0;       // Items with v + ψ_i > 0.
+  SizeMarginals adversary;  // Holds any predictor to `value`.
+  // Guarantees `value` against the empty set and single items. Sets of two
+  // neighbouring sizes, as many of each as Σ m_i asks for.
+  SizeMarginals predictor;
+  std::vector<double> cumulated;  // Scratch.
+  std::vector<double> starts;
+};
+
+// In the costs of SortedFBetaGame (value includes Σψ⁺ of the cut potentials).
+// Requires at least one item.
+void SolveFBetaClosedForm(const SortedFBetaGame& game, FBetaClosedForm* result);
+
+// Appends sets of the same marginals m_i / M by systematic sampling: at most
+// `limit` of the num_active + 1 there are. `form` is changed in its scratch
+// only.
+void AppendSystematicSets(const SortedFBetaGame& game, int limit,
+                          FBetaClosedForm* form, ItemSets* sets);
+
+}  // namespace sortition

@@ -1,0 +1,82 @@
+#pragma once
+// Equilibria of the F-beta game [WangXingAsifZiebart15, sec. 3.3]: a predictor
+// plays sets a of n items by lot, an adversary sets y; the predictor gets
+//   F(a, y) - Σ_{i in y} ψ_i,   F = (1+β²) |a ∩ y| / (|a| + β² |y|),  F(∅, ∅) =
+//   1
+// and maximises. Small potentials have a closed form; otherwise the double
+// oracle of f_beta_double_oracle.h. Memory is O(n · sizes played).
+#include <span>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "core/games/f_beta/f_beta_closed_form.h"
+#include "core/games/f_beta/f_beta_double_oracle.h"
+#include "core/games/sampling/sized_set_marginals.h"
+
+namespace sortition {
+
+struct FBetaEquilibrium {
+  // lo <= value of the game <= hi: what the two strategies guarantee.
+  double lo = 0;
+  double hi = 0;
+  FBetaTermination termination = FBetaTermination::kConverged;
+  // Of the double oracle. 0: closed form, which then solves the game or is what
+  // is at hand where there was no time for a round.
+  int rounds = 0;
+  std::vector<SizedSetMarginals> predictor;
+  std::vector<SizedSetMarginals> adversary;
+  // [item]: P(y_i = 1). Minus the gradient of the value by the potentials, up
+  // to the gap. Equal potentials have equal ones.
+  std::vector<double> adversary_marginals;
+};
+
+// Which sets were played, so that a similar game can start from them. Of the
+// caller's items. Empty: nothing known.
+struct FBetaWarmStart {
+  int num_items = 0;
+  ItemSets predictor;
+  ItemSets adversary;
+};
+
+// Solves games one after the other; reusable buffers. Deterministic: depends on
+// potentials, options and warm start only. Not thread-safe.
+class FBetaSolver {
+ public:
+  // Whatever the termination, `result` holds the best strategies found and what
+  // they guarantee. `warm_start` may be null; else it is used if it has as many
+  // items, and replaced after a round of the double oracle. InvalidArgument for
+  // a potential that is not within [-1e9, 1e9], and for an option outside its
+  // range; Internal where rounding defeats the simplex method before the first
+  // round. `result` is then as before.
+  absl::Status Solve(std::span<const double> potentials,
+                     const FBetaOptions& options, FBetaWarmStart* warm_start,
+                     FBetaEquilibrium* result);
+
+ private:
+  void Sort(std::span<const double> potentials, double beta);
+  void BeginSimply();
+  bool TryClosedForm(double tolerance);
+  void Seed(const FBetaWarmStart* warm_start);
+  FBetaTermination Search(const FBetaOptions& options,
+                          FBetaWarmStart* warm_start);
+  void Remap(const ItemSets& from, bool to_positions, ItemSets* to);
+  void Export(const SizeMarginals& mixture,
+              std::vector<SizedSetMarginals>* sets) const;
+  void SaveWarmStart(FBetaWarmStart* warm_start);
+  void FillResult(FBetaTermination termination, bool with_adversary,
+                  FBetaEquilibrium* result);
+
+  SortedFBetaGame game_;
+  std::vector<int> position_;  // [item]
+  StopSignal stop_;
+  bool searched_ = false;  // By the double oracle.
+  FBetaClosedForm closed_form_;
+  FBetaBestResponse best_response_;
+  FBetaDoubleOracle oracle_;
+  FBetaIncumbent best_;
+  std::vector<double> prefix_sums_;
+  ItemSets seeds_;
+  ItemSets remapped_;
+};
+
+}  // namespace sortition

@@ -1,0 +1,35 @@
+#pragma once
+// The F-beta game of two players who play prefixes of the potentials' order
+// only: (n+1) x (n+1), with best responses in O(n) per prefix played. Its
+// equilibrium is not one of the whole game (even sets of one size need not be
+// nested), but close to it.
+#include <span>
+#include <vector>
+
+#include "core/games/f_beta/f_beta_restricted_game.h"
+#include "core/games/f_beta/f_beta_sorted.h"
+#include "core/games/f_beta/stop_signal.h"
+
+namespace sortition {
+
+// Reusable: no allocation when warm.
+class FBetaPrefixGame {
+ public:
+  // Adds prefixes to `restricted` until no other gains more than `tolerance`,
+  // or until `stop` says so, and solves it. Requires prefixes of each player in
+  // it and nothing else. False: the simplex failed.
+  bool Solve(const SortedFBetaGame& game, double tolerance, StopSignal* stop,
+             FBetaRestrictedGame* restricted);
+
+ private:
+  bool AddResponses(const SortedFBetaGame& game, double margin,
+                    FBetaRestrictedGame* restricted);
+  void SelectOptima(std::span<const double> payoffs, double threshold,
+                    std::vector<int>* sizes) const;
+
+  double gap_ = 0;  // hi - lo of the last equilibrium among prefixes.
+  std::vector<double> payoffs_;
+  std::vector<int> sizes_;
+};
+
+}  // namespace sortition

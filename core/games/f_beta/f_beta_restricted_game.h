@@ -1,0 +1,74 @@
+#pragma once
+// The F-beta game restricted to lists of sets, which grow and shrink. A set
+// stands for all that differ from it by permutations of equal potentials,
+// played uniformly.
+#include <span>
+#include <vector>
+
+#include "core/games/f_beta/f_beta_sorted.h"
+#include "core/games/f_beta/item_sets.h"
+#include "core/optim/matrix_simplex.h"
+
+namespace sortition {
+
+// Reusable: no allocation when warm. `game` must outlive its use.
+class FBetaRestrictedGame {
+ public:
+  void Clear(const SortedFBetaGame& game, double perturbation);
+
+  // False, and nothing is added, where the set is there already.
+  bool AddRow(std::span<const uint64_t> set, int size);     // Predictor's.
+  bool AddColumn(std::span<const uint64_t> set, int size);  // Adversary's.
+  bool AddPrefixRow(int size);
+  bool AddPrefixColumn(int size);
+
+  // Between additions of rows and of columns; see MatrixSimplex. False: give
+  // up.
+  bool Solve();
+  double value() const { return simplex_.value(); }
+
+  // Removes actions that were not played in the last `max_age` solutions, where
+  // there are more than `keep` times as many as are played. The first column,
+  // {ψ > 0}, stays.
+  void Purge(int max_age, double keep);
+
+  const ItemSets& rows() const { return rows_.sets; }
+  const ItemSets& columns() const { return columns_.sets; }
+  std::span<const double> row_strategy() const {
+    return simplex_.row_strategy();
+  }
+  std::span<const double> column_strategy() const {
+    return simplex_.column_strategy();
+  }
+  int64_t num_pivots() const { return simplex_.num_pivots(); }
+
+ private:
+  struct Actions {
+    ItemSets sets;          // The first items of each tie.
+    std::vector<int> age;   // Solutions since it was played.
+    std::vector<int> tied;  // [set · ties + tie]: items of the tie in the set.
+  };
+  bool Append(std::span<const uint64_t> set, int size, Actions* actions);
+  void Remove(int set, Actions* actions) const;
+  double Score(int row, int column) const;
+  double CostOf(std::span<const uint64_t> set) const;
+  std::span<const uint64_t> Prefix(int size);
+  static int CountPlayed(Actions* actions, std::span<const double> strategy);
+
+  const SortedFBetaGame* game_ = nullptr;
+  Actions rows_;
+  Actions columns_;
+  std::vector<double> cost_;  // [column]
+  MatrixSimplex simplex_;
+  std::vector<double> payoffs_;
+  ItemSets scratch_;
+};
+
+// alpha · incumbent + (1 - alpha) · the mixture of `sets` with `weights`, ties
+// averaged. `incumbent` may be null if alpha is 0. `row_of_size` is scratch.
+void MixMarginals(const SortedFBetaGame& game, const SizeMarginals* incumbent,
+                  double alpha, const ItemSets& sets,
+                  std::span<const double> weights,
+                  std::vector<int>* row_of_size, SizeMarginals* mixture);
+
+}  // namespace sortition

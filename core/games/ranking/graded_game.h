@@ -1,0 +1,92 @@
+#pragma once
+// The game of DCG with graded relevance [WangXingAsifZiebart15, sec. 3.2]:
+// score Σ_i D_rank(i) gain(y_i), y_i one of K levels, and a potential per item
+// and level. Exact in O(K n log n), and n log n a split of the last step.
+//
+// The adversary's answer counts by mean gains u alone, at the price of the
+// upper concave envelope of the points (gain_l, ψ_il): slopes s_il between
+// gains l and l + 1, falling in l. Cut u's range at the gains: with F(A) = D_1
+// + .. + D_|A|,
+//   max_d d·u - price(u) = Σ_l ∫ F({u > α}) - s_l({u > α}) dα over the l-th gap
+//     >= Σ_l (gain_{l+1} - gain_l) min_A (F(A) - s_l(A)),
+// binary games of ranking_game.h with potentials s_l. Their minimisers A_l are
+// nested, because s_l falls in l, so one u attains every minimum: item i has
+// the level |{l : i in A_l}|, as a mixture of the two levels next to it on the
+// envelope where it is not on it. Optimal d: within the items of one level any
+// d in the hull of that level's ranks with s_{i,level} <= d_i <= s_{i,level-1};
+// here the one nearest to (ψ_{i,K-1} - ψ_{i,0}) / gain_{K-1}, found by
+// decomposition [Groenevelt91]: share the ranks' sum among the clipped items;
+// if some of them got more than the top ranks are worth, split off the set that
+// did most so. For K = 2 it is ranking_game.h's d.
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "core/games/ranking/ranking_game.h"
+
+namespace sortition {
+
+struct GradedEquilibrium {
+  double value = 0;
+  std::vector<double> expected_discounts;  // d, by item.
+  // n × K, row by item: P(y_i = l). Negative, a supergradient of the value by
+  // ψ.
+  std::vector<double> level_probabilities;
+};
+
+// Workspace of the solver: one per thread, allocates nothing once warm.
+class GradedGame {
+ public:
+  // psi: n × K, row by item; gains: K >= 2, from 0 on, increasing.
+  // InvalidArgument where they are not so, or where a potential or a slope of
+  // the potentials by gain is not within ±kMaxPotential.
+  absl::Status Solve(std::span<const double> psi, std::span<const double> gains,
+                     const Discounts& discounts,
+                     GradedEquilibrium* equilibrium);
+
+ private:
+  // An item in the order of ranks, with its share's target and bounds.
+  struct Member {
+    double target;
+    double low;
+    double high;
+    double share;  // d.
+    int32_t item;
+  };
+  struct Range {
+    size_t begin;
+    size_t end;
+  };
+
+  absl::Status FindSlopes(std::span<const double> psi,
+                          std::span<const double> gains);
+  // The level of each item from the binary games; adds up the value.
+  absl::Status FindLevels(std::span<const double> gains,
+                          const Discounts& discounts, double* value);
+  void WriteProbabilities(std::span<const double> gains,
+                          std::vector<double>* probabilities) const;
+  void ArrangeMembers(std::span<const double> psi,
+                      std::span<const double> gains,
+                      const Discounts& discounts);
+  // Members of a range of ranks share its discounts, clipped to their bounds.
+  void Share(Range range, const Discounts& discounts);
+  // Members of the range that got most above the ranks' worth, put first; their
+  // number, 0 for none.
+  size_t SplitOff(Range range, const Discounts& discounts);
+
+  size_t num_items_ = 0;
+  std::vector<double> slopes_;      // (K - 1) × n, row by gap of gains.
+  std::vector<uint8_t> is_vertex_;  // n × K: on the envelope.
+  std::vector<int32_t> corners_;
+  std::vector<int32_t> levels_;  // By item.
+  std::vector<KeyedItem> by_target_, buffer_;
+  std::vector<size_t> level_ends_;
+  std::vector<Member> members_, moved_;
+  std::vector<int32_t> by_share_;
+  std::vector<Range> ranges_;
+  RankingGame binary_;
+  RankingEquilibrium binary_equilibrium_;
+};
+
+}  // namespace sortition

@@ -1,0 +1,76 @@
+#pragma once
+// The NDCG game of ndcg_game.h where the adversary mixes sizes: a double oracle
+// [McMahanGordonBlum03] over strategies rather than actions. The payoff is
+// bilinear in the predictor's d and the adversary's w = E[y / Z_|y|], so a row
+// may be any d, a column any sets of one size; starting from the equilibria of
+// single sizes it ends after some rounds. Best responses: sort w; for every
+// size the cheapest items.
+#include <cstddef>
+#include <optional>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "core/games/ranking/discounts.h"
+#include "core/games/ranking/ndcg_certificate.h"
+#include "core/optim/matrix_simplex.h"
+
+namespace sortition {
+
+// Reusable; deterministic.
+class NdcgDoubleOracle {
+ public:
+  // Begins a game; the spans must outlive it. Requires 0 < Z_1.
+  void Start(std::span<const double> psi, const Discounts& discounts,
+             std::optional<double> empty_score);
+
+  // Strategies to begin with; one of each at least.
+  void AddPredictor(std::vector<double> expected_discounts);
+  // Positives given |y|: q that sums to num_positives.
+  void AddAdversary(size_t num_positives, std::vector<double> q);
+
+  // One round: solves the game of the strategies there are, notes what both
+  // players' answers guarantee, adds the best answers. False where nothing is
+  // left to add, or the linear program failed.
+  bool Round();
+
+  // Best so far; lower <= value <= upper.
+  double lower() const { return lower_; }
+  double upper() const { return upper_; }
+  const std::vector<double>& expected_discounts() const { return best_d_; }
+  const std::vector<NdcgSets>& sets() const { return best_sets_; }
+
+ private:
+  struct Column {
+    size_t num_positives;
+    std::vector<double> q;
+    double normaliser;
+    double constant;  // -ψ·q, or the score of the empty set.
+  };
+  struct Answer {
+    double value;
+    size_t num_positives;
+  };
+
+  double Payoff(std::span<const double> d, const Column& column) const;
+  bool AnswerPredictor();
+  bool AnswerAdversary();
+  std::vector<double> CheapestSet(std::span<const double> d, size_t size,
+                                  double* value);
+
+  std::span<const double> psi_;
+  const Discounts* discounts_ = nullptr;
+  std::optional<double> empty_score_;
+  std::vector<double> normalisers_;  // Z_t, t from 0.
+  MatrixSimplex simplex_;
+  std::vector<std::vector<double>> rows_;
+  std::vector<Column> columns_;
+  std::vector<double> payoffs_;
+  std::vector<std::pair<double, size_t>> costs_;
+  double lower_ = 0;
+  double upper_ = 0;
+  std::vector<double> best_d_;
+  std::vector<NdcgSets> best_sets_;
+};
+
+}  // namespace sortition

@@ -1,0 +1,41 @@
+#pragma once
+// The game of precision at k, |ŷ ∩ y| / k with |ŷ| = k, in O(n): that of
+// ranking_game.h with k discounts of 1/k, without sorting.
+//
+// d is the projection of ψ on the hull, here p = k d = min(1, max(0, kψ + τ))
+// with τ such that Σp = k: by Newton's method over the items whose ψ is within
+// 1/k of the k-th largest.
+#include <span>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "core/games/ranking/ranking_game.h"
+
+namespace sortition {
+
+// Workspace of the solver: one per thread, allocates nothing once warm.
+class PrecisionGame {
+ public:
+  // As RankingGame::Solve() with Discounts::PrecisionAt(k), but the order is
+  // cut in three: items chosen for sure (p = 1), one block of those chosen by
+  // lot, and those never chosen; within each by item. The block is the only one
+  // reported, and absent where nothing is left to chance. k > n is as k = n,
+  // but for 1/k. InvalidArgument for k = 0 besides.
+  absl::Status Solve(std::span<const double> psi, size_t k,
+                     const PositivesBound& positives,
+                     RankingEquilibrium* equilibrium);
+
+ private:
+  void FindShift(std::span<const double> psi, size_t k);
+  void Partition(std::span<const double> psi, size_t k);
+  void WritePredictor(size_t k, RankingEquilibrium* equilibrium) const;
+  void WriteAdversary(size_t k, const PositivesBound& positives,
+                      RankingEquilibrium* equilibrium);
+
+  double threshold_ = 0;  // ψ_(k).
+  double shift_ = 0;      // τ of p = k (ψ - threshold_) + τ.
+  std::vector<double> near_;
+  std::vector<KeyedItem> sure_, chance_, never_;
+};
+
+}  // namespace sortition

@@ -1,0 +1,103 @@
+#pragma once
+// Games whose score is Σ_i D_rank(i) y_i, y binary: DCG, DCG@k, precision at k
+// [WangXingAsifZiebart15, sec. 3.2], solved exactly in O(n log n).
+//
+// The predictor draws an order, the adversary labels y; the expected payoff
+//   Σ_i (d_i - ψ_i) q_i,  d_i = E[D_rank(i)],  q_i = P(y_i = 1),
+// depends on d and q alone. d ranges over the convex hull of the orders'
+// discounts, Perm(D): Σd = ΣD, and no j items' sum above D_1 + .. + D_j. Sort
+// by ψ, falling, and let v be the isotonic (non-decreasing) regression of
+// D_r - ψ_(r); it pools neighbours into blocks of equal v. Then
+//   d = ψ + v, and q = 1 where v < 0, else 0,
+// are an equilibrium. Why: c_j = Σ_{r<=j} (D_r - ψ_(r)), ĉ its lower convex
+// envelope, with slopes v.
+//  - d is in Perm(D): its prefix sums are Σψ + ĉ_j <= Σψ + c_j = ΣD, with
+//    equality at the blocks' ends, and it does not increase.
+//  - Against d, q with sum m pays Σ v q, at least the m smallest v: ĉ_m.
+//  - Against a q that falls in the order of ψ and is constant within blocks,
+//  the
+//    best order is that of ψ, and Σ D_r q_(r) = Σ d q: no more than Σ v q.
+// Hence one d is optimal for every bound on the number of positives, and the
+// value for exactly m is ĉ_m. Also d is the projection of ψ on Perm(D)
+// [LimWright16], so it moves no faster than ψ.
+#include <cmath>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "core/games/ranking/discounts.h"
+#include "core/games/ranking/keyed_item.h"
+
+namespace sortition {
+
+// Of the potentials; what is larger could overflow in sums.
+inline constexpr double kMaxPotential = 1e300;
+
+// How many positives the adversary has in expectation: 0 <= fewest <= most <=
+// n; most may be infinite, which stands for n.
+struct PositivesBound {
+  double fewest = 0;
+  double most = HUGE_VAL;
+};
+
+// Items order[start .. start + length), whose d - ψ is `excess`.
+struct PooledBlock {
+  int32_t start = 0;
+  int32_t length = 0;
+  double mean_discount = 0;  // Of its ranks, and so of its items' d.
+  double excess = 0;
+};
+
+struct RankingEquilibrium {
+  double value = 0;
+  std::vector<double> expected_discounts;      // d, by item.
+  std::vector<double> positive_probabilities;  // q, by item. -q is a
+                                               // supergradient of the value.
+  // Items by falling ψ, ties by item, as far as the blocks go; the others,
+  // whose d is 0, follow in an order that is no more than reproducible.
+  std::vector<int32_t> order;
+  std::vector<PooledBlock> blocks;  // From order[0] on, without a gap.
+};
+
+// Workspace of the solver: one per thread. Solving allocates nothing once it
+// has met as many items, with the same equilibrium reused.
+class RankingGame {
+ public:
+  // psi: one potential per item. Exact to rounding, of differences of ψ where ψ
+  // is large. InvalidArgument where a potential is not within ±kMaxPotential,
+  // or the bound is not as said.
+  absl::Status Solve(std::span<const double> psi, const Discounts& discounts,
+                     const PositivesBound& positives,
+                     RankingEquilibrium* equilibrium);
+
+ private:
+  struct Block {
+    int32_t start;
+    int32_t length;
+    double discounts;  // Σ D.
+    double drops;      // Σ (ψ_start - ψ): small where ψ is large.
+    double first;      // d of the first item.
+  };
+
+  void Pool(const Discounts& discounts);
+  // Whether a block whose first item is at `rank` and has d = `first` belongs
+  // to the last one.
+  bool MustPool(size_t rank, double first) const;
+  void Append(size_t rank, double discount);
+  void WritePredictor(const Discounts& discounts,
+                      RankingEquilibrium* equilibrium) const;
+  // Reorders the items that are in no block.
+  void WriteAdversary(const PositivesBound& positives,
+                      RankingEquilibrium* equilibrium);
+
+  std::vector<KeyedItem> items_;  // By rank.
+  std::vector<KeyedItem> buffer_;
+  std::vector<Block> blocks_;
+};
+
+// InvalidArgument naming the first that is not within ±kMaxPotential.
+absl::Status CheckPotentials(std::span<const double> psi);
+absl::Status CheckPositives(const PositivesBound& positives, size_t num_items);
+
+}  // namespace sortition

@@ -1,0 +1,127 @@
+#include "core/learners/classes/chain_learner.h"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "core/base/status_macros.h"
+#include "core/learners/classes/chain.h"
+#include "core/learners/labelled/grid_learner.h"
+#include "core/learners/labelled/label_accuracy.h"
+#include "core/learners/labelled/lambda_grid.h"
+
+namespace sortition {
+namespace {
+
+using config::v1::ChainOptions;
+
+constexpr char kLambda[] = "chain.lambda";
+
+absl::Status CheckLabels(std::span<const LabelledItems> sequences) {
+  const uint32_t first = sequences[0].relevances[0];
+  for (const LabelledItems& sequence : sequences) {
+    for (const uint32_t label : sequence.relevances) {
+      if (label != first) return absl::OkStatus();
+    }
+  }
+  return absl::FailedPreconditionError(absl::StrCat(
+      "every item of the ", sequences.size(), " training sequences has label ",
+      first, ": nothing tells labels apart"));
+}
+
+absl::StatusOr<GridFit> Fit(ChainTrainer* trainer, double lambda,
+                            uint32_t num_features, uint32_t num_labels,
+                            const std::function<void()>& on_step) {
+  ASSIGN_OR_RETURN(const ChainFit chain, trainer->Train(lambda, on_step));
+  const auto unary = chain.parameters.begin() +
+                     static_cast<Eigen::Index>(num_features) * num_labels;
+  return GridFit{.weights = {chain.parameters.begin(), unary},
+                 .transitions = {unary, chain.parameters.end()},
+                 .objective = chain.objective,
+                 .dual_bound = chain.dual_bound,
+                 .passes = chain.evaluations,
+                 .termination = chain.termination};
+}
+
+absl::StatusOr<std::vector<GridPoint>> Points(const ChainOptions& options,
+                                              uint32_t num_labels,
+                                              const LabelledTask& task) {
+  RETURN_IF_ERROR(CheckLabels(task.training));
+  ASSIGN_OR_RETURN(const std::vector<double> lambdas,
+                   LambdaGrid(options.lambda(), task.training.size(), kLambda));
+  ASSIGN_OR_RETURN(std::shared_ptr<ChainTrainer> trainer,
+                   ChainTrainer::Create(task.training, num_labels, options,
+                                        task.parallel_for));
+  std::vector<GridPoint> points;
+  for (const double lambda : lambdas) {
+    points.push_back({.lambda = lambda,
+                      .fit = [=](const LabelledTask& of, const auto& on_step) {
+                        return Fit(trainer.get(), lambda,
+                                   of.training[0].items.num_features(),
+                                   num_labels, on_step);
+                      }});
+  }
+  return points;
+}
+
+absl::StatusOr<model::v1::Policy> ChainPolicy(uint32_t num_labels,
+                                              const LabelledPolicyTask& task) {
+  if (task.rank.ByteSizeLong() > 0) {
+    return absl::InvalidArgumentError(
+        "rank_policy is set, must be unset for learner chain");
+  }
+  model::v1::Policy policy;
+  policy.set_inverse_temperature(task.inverse_temperature);
+  policy.mutable_label_chain()->set_num_labels(num_labels);
+  policy.mutable_label_chain()->mutable_transitions()->Add(
+      task.transitions.begin(), task.transitions.end());
+  RETURN_IF_ERROR(CheckLabelPolicy(policy));
+  return policy;
+}
+
+// Of the most probable labelling.
+absl::StatusOr<double> Accuracy(uint32_t num_labels, const LabelledItems& query,
+                                const GridFit& fit) {
+  LabelledPolicyTask task;
+  task.transitions = fit.transitions;
+  ASSIGN_OR_RETURN(const model::v1::Policy policy,
+                   ChainPolicy(num_labels, task));
+  ASSIGN_OR_RETURN(const std::vector<int32_t> labels,
+                   MostProbableLabels(policy, fit.weights, query.items));
+  return EvaluateAction({.kind = LabelMeasure::Kind::kAccuracy},
+                        query.relevances, labels);
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<LabelledLearner>> MakeChainLearner(
+    const google::protobuf::Message& options, const LabelledShape& shape) {
+  ChainOptions own;
+  own.CopyFrom(options);
+  RETURN_IF_ERROR(LambdaGrid(own.lambda(), 1, kLambda).status());
+  const uint32_t q = std::max(2U, shape.max_relevance + 1);
+  const bool hinge = own.objective() == ChainOptions::HINGE;
+  GridSpec spec;
+  spec.options = std::make_shared<ChainOptions>(own);
+  spec.measure = {.kind = LabelMeasure::Kind::kAccuracy};
+  spec.default_action = ActionKind::kSubset;
+  spec.actions = {ActionKind::kSubset};
+  spec.gap_tolerance = own.one_slack().gap_tolerance();
+  spec.most_steps =
+      hinge ? own.one_slack().max_iterations() : own.lbfgs().max_iterations();
+  spec.num_points = LambdaGridSize(own.lambda());
+  spec.points = [own, q](const LabelledTask& task) {
+    return Points(own, q, task);
+  };
+  spec.validate = [q](const LabelledItems& query, const GridFit& fit) {
+    return Accuracy(q, query, fit);
+  };
+  spec.make_policy = [q](const LabelledPolicyTask& task) {
+    return ChainPolicy(q, task);
+  };
+  return std::make_unique<GridLearner>(std::move(spec));
+}
+
+}  // namespace sortition

@@ -1,0 +1,99 @@
+#pragma once
+// Categorisation into k labels (seed 001, sec. 17.1 and 17.2): by reduction to
+// binary learners, or at once by the generalised hinge
+//
+//   min_W  λ/2 ‖W‖² + (1/n) Σ_i max_l [Δ(l, y_i) + (w_l - w_{y_i})·x_i]
+//
+// with a weight vector for each label (example 17.2) and a cost Δ of saying l
+// for y. Example 17.1 is a test: one against all fails where the hinge does
+// not.
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "Eigen/Core"
+#include "absl/status/statusor.h"
+#include "core/optim/one_slack.h"
+
+namespace sortition {
+
+struct MulticlassData {
+  std::span<const float> features;   // Row-major, n × num_features, finite.
+  std::span<const uint32_t> labels;  // n, below num_labels.
+  uint32_t num_features = 0;
+  uint32_t num_labels = 0;  // k, at least 2.
+};
+
+// argmax_l of the scores, the lowest where several are best.
+uint32_t PredictLabel(const Eigen::VectorXd& scores);
+
+// A linear model: a row of weights for each label.
+struct MulticlassModel {
+  Eigen::MatrixXd weights;  // k × num_features.
+
+  uint32_t Predict(std::span<const float> features) const;
+};
+
+// Weights of a binary learner from features and labels, 1 or 0, of as many
+// rows.
+using BinaryLearner = std::function<absl::StatusOr<Eigen::VectorXd>(
+    std::span<const float> features, std::span<const uint8_t> labels)>;
+
+// w_l from label l against all others. InvalidArgument as ValidateMulticlass();
+// the learner's errors.
+absl::StatusOr<MulticlassModel> OneAgainstAll(const MulticlassData& data,
+                                              const BinaryLearner& learner);
+
+// From every two labels i < j, those examples alone, with i for 1. A label's
+// score is the sum of what its pairs say for it, which is linear again. Pairs
+// of which a label has no example say nothing.
+absl::StatusOr<MulticlassModel> AllPairs(const MulticlassData& data,
+                                         const BinaryLearner& learner);
+
+struct MulticlassHinge {
+  // costs(l, y) >= 0: Δ of saying l where it is y; 0 for l = y. Empty: 1.
+  Eigen::MatrixXd costs = {};
+  config::v1::OneSlackOptions one_slack = {};
+};
+
+struct MulticlassResult {
+  MulticlassModel model;
+  OneSlackResult descent;
+};
+
+// The hinge for one λ after another: each starts where the last ended, and
+// planes are kept.
+class MulticlassHingeTrainer {
+ public:
+  // `data` must outlive it. InvalidArgument as ValidateMulticlass(), and where
+  // costs are not k × k, one is negative or not finite, or one of the diagonal
+  // is not 0.
+  static absl::StatusOr<std::unique_ptr<MulticlassHingeTrainer>> Create(
+      const MulticlassData& data, const MulticlassHinge& options);
+
+  // Deterministic. `on_step` may be empty. InvalidArgument where lambda is not
+  // above 0 and finite.
+  absl::StatusOr<MulticlassResult> Train(
+      double lambda, const std::function<void()>& on_step = nullptr);
+
+ private:
+  MulticlassHingeTrainer(const MulticlassData& data, Eigen::MatrixXd costs,
+                         const config::v1::OneSlackOptions& options);
+  // The hinge's mean and a plane below it that touches it at w.
+  void Evaluate(const Eigen::VectorXd& w, RiskPlane* plane) const;
+
+  const MulticlassData data_;
+  const Eigen::MatrixXd costs_;
+  const Eigen::MatrixXd rows_;     // Features.
+  std::function<void()> on_step_;  // Of the call.
+  OneSlackSolver solver_;
+  Eigen::VectorXd start_;
+};
+
+// InvalidArgument where sizes disagree, there is no example, a label is not
+// below num_labels, num_labels is below 2, or a feature is not finite.
+absl::Status ValidateMulticlass(const MulticlassData& data);
+
+}  // namespace sortition

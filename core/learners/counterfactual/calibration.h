@@ -1,0 +1,92 @@
+#pragma once
+// The inverse temperature α at which a policy that samples abstains as often as
+// its deterministic counterpart [SwaminathanJoachims15, sec. 7].
+//
+// The deterministic rule takes the best candidate, or none where the abstain
+// score is higher (MAP). With s_0 the abstain score, ε the mixture and c the
+// number of actions, abstaining included, the served policy abstains with
+//   f(α) = mean over queries of (1-ε) exp(α s_0) / Σ_d exp(α s(d)) + ε/c.
+// α → 0 is the uniform policy, f = mean 1/c; α → ∞ is MAP, mixed with uniform.
+// Between them f need not be monotone, nor need it pass the rate of MAP: then
+// no α gives it exactly, and one that comes near enough is taken.
+#include <cstdint>
+#include <initializer_list>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "core/learners/counterfactual/bandit_tuple.h"
+#include "core/policies/action_distribution.h"
+#include "sortition/model/v1/model.pb.h"
+
+namespace sortition {
+
+// The scores s(d) = w·x(d), not multiplied by α, of logged queries. Immutable.
+class ScoredQueries {
+ public:
+  // Of all parts in order. InvalidArgument where there is no tuple, or one has
+  // another number of features than the model.
+  static absl::StatusOr<ScoredQueries> Create(
+      const model::v1::Model& model,
+      std::initializer_list<std::span<const BanditTuple>> parts);
+
+  size_t size() const { return ranks_.size(); }
+  bool can_abstain() const { return abstain_score_.has_value(); }
+  // A view; rankings fill as many ranks as were logged.
+  ScoredCandidates operator[](size_t i) const;
+
+ private:
+  absl::Status Add(const BanditTuple& tuple, std::span<const double> weights);
+
+  std::vector<double> scores_;
+  std::vector<size_t> begins_;  // One more than queries.
+  std::vector<uint32_t> ranks_;
+  std::optional<double> abstain_score_;
+};
+
+// The most probable action at any α > 0 without mixture: the best candidate,
+// kAbstain where the abstain score is higher; for rankings the order of the
+// scores. Ties go to the lower position, and to answering.
+Action MapPrediction(ActionKind action_kind,
+                     const ScoredCandidates& candidates);
+
+// Share of the queries in which MapPrediction() abstains.
+double MapAbstentionRate(const ScoredQueries& queries);
+
+// Means over the queries, of the policy as served, mixture included.
+struct PolicyShape {
+  double abstention_rate = 0;
+  double map_probability = 0;  // Of MapPrediction().
+  double entropy = 0;  // In nats; for rankings, of what is placed first.
+};
+
+// InvalidArgument for a policy out of its ranges (MakeActionDistribution).
+absl::StatusOr<PolicyShape> MeasureShape(const ScoredQueries& queries,
+                                         const model::v1::Policy& policy);
+
+struct CalibrationRange {
+  double alpha_min = 1e-3;
+  double alpha_max = 1e3;
+  double tolerance = 0.01;  // Of the rate, where it is not reached exactly.
+};
+
+struct Calibration {
+  double inverse_temperature = 1;
+  double abstention_rate = 0;      // f there.
+  double map_abstention_rate = 0;  // What was looked for.
+  bool exact = true;               // f passes the rate; else within tolerance.
+  std::vector<double> roots;       // All that were found, ascending.
+};
+
+// Of all α in the range where f passes the rate of MAP, the one nearest to the
+// policy's present α by ratio: it changes the policy least. Where f does not
+// pass it, the nearest α within the tolerance. f is looked at in steps of 15 %
+// and then bisected; the result is exact to 1e-12 of α. InvalidArgument for a
+// policy that cannot abstain or a bad range; FailedPrecondition, with the rates
+// that can be reached, where no α comes near enough.
+absl::StatusOr<Calibration> CalibrateInverseTemperature(
+    const ScoredQueries& queries, const model::v1::Policy& policy,
+    const CalibrationRange& range);
+
+}  // namespace sortition

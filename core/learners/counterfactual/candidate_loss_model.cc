@@ -1,0 +1,227 @@
+#include "core/learners/counterfactual/candidate_loss_model.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "core/base/check.h"
+#include "core/base/status_macros.h"
+#include "core/counterfactual/moments.h"
+#include "core/optim/ridge.h"
+#include "core/policies/distribution_factory.h"
+
+namespace sortition {
+namespace {
+
+// Of each tuple that did not abstain: its first candidate and a 1.
+class ChosenRows : public RidgeRows {
+ public:
+  ChosenRows(std::span<const BanditTuple> tuples,
+             const std::vector<uint32_t>& answered, uint32_t num_features)
+      : tuples_(tuples), answered_(answered), num_features_(num_features) {}
+
+  Eigen::Index rows() const override {
+    return static_cast<Eigen::Index>(answered_.size());
+  }
+  Eigen::Index columns() const override { return num_features_ + 1; }
+  void Multiply(const Eigen::VectorXd& v,
+                Eigen::VectorXd* products) const override {
+    products->resize(rows());
+    const std::span<const double> weights(v.data(), num_features_);
+    for (size_t k = 0; k < answered_.size(); ++k) {
+      const BanditTuple& tuple = tuples_[answered_[k]];
+      const auto [candidates, row] = ChosenRow(tuple);
+      (*products)[static_cast<Eigen::Index>(k)] =
+          candidates.Score(row, weights) + v[num_features_];
+    }
+  }
+  void AddTransposed(const Eigen::VectorXd& factors,
+                     Eigen::VectorXd* sum) const override {
+    const std::span<double> weights(sum->data(), num_features_);
+    for (size_t k = 0; k < answered_.size(); ++k) {
+      const BanditTuple& tuple = tuples_[answered_[k]];
+      const double factor = factors[static_cast<Eigen::Index>(k)];
+      const auto [candidates, row] = ChosenRow(tuple);
+      candidates.AddRow(row, factor, weights);
+      (*sum)[num_features_] += factor;
+    }
+  }
+  void AddSquares(Eigen::VectorXd* sum) const override {
+    Eigen::VectorXd entries(num_features_);
+    for (const uint32_t i : answered_) {
+      entries.setZero();
+      const auto [candidates, row] = ChosenRow(tuples_[i]);
+      candidates.AddRow(row, 1, {entries.data(), num_features_});
+      sum->head(num_features_) += entries.cwiseAbs2();
+    }
+    (*sum)[num_features_] += static_cast<double>(answered_.size());
+  }
+
+ private:
+  FeatureBlock::Row ChosenRow(const BanditTuple& tuple) const {
+    return features_.LoadRow(tuple, static_cast<uint32_t>(tuple.action[0]));
+  }
+
+  std::span<const BanditTuple> tuples_;
+  const std::vector<uint32_t>& answered_;
+  uint32_t num_features_;
+  mutable FeatureBlock features_;
+};
+
+absl::StatusOr<std::shared_ptr<const ActionDistribution>> WithoutMixture(
+    LinearFamily family) {
+  family.uniform_mixture = 0;
+  return MakeActionDistribution(
+      PolicyAt(family, Eigen::VectorXd::Zero(family.dimension())));
+}
+
+}  // namespace
+
+absl::StatusOr<CandidateLossModel> CandidateLossModel::Fit(
+    const LinearFamily& family, std::span<const BanditTuple> tuples,
+    std::span<const double> losses, double l2) {
+  CHECK(losses.size() == tuples.size());
+  if (family.action_kind == ActionKind::kSubset) {
+    return absl::InvalidArgumentError(
+        "poem.objective is DOUBLY_ROBUST, which models the loss of one "
+        "candidate, must be another for subsets");
+  }
+  if (family.boltzmann) {
+    return absl::InvalidArgumentError(
+        "poem.objective is DOUBLY_ROBUST, which follows the softmax of the "
+        "first rank, must be another for boltzmann_ranking");
+  }
+  if (!(l2 > 0 && std::isfinite(l2))) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("loss_model_l2 is ", l2, ", must be finite and positive"));
+  }
+  ASSIGN_OR_RETURN(std::shared_ptr<const ActionDistribution> distribution,
+                   WithoutMixture(family));
+  CandidateLossModel model(family, tuples, std::move(distribution));
+  std::vector<uint32_t> answered;
+  Eigen::VectorXd targets(static_cast<Eigen::Index>(tuples.size()));
+  Moments abstained;
+  for (size_t i = 0; i < tuples.size(); ++i) {
+    if (tuples[i].action[0] == kAbstain) {
+      abstained.Add(losses[i]);
+      continue;
+    }
+    targets[static_cast<Eigen::Index>(answered.size())] = losses[i];
+    answered.push_back(static_cast<uint32_t>(i));
+  }
+  targets.conservativeResize(static_cast<Eigen::Index>(answered.size()));
+  model.abstain_loss_ = abstained.mean();
+  const ChosenRows rows(tuples, answered, family.num_features);
+  // The intercept is free.
+  Eigen::VectorXd penalties = Eigen::VectorXd::Constant(rows.columns(), l2);
+  penalties[family.num_features] = 0;
+  model.Predict(SolveRidge(rows, targets, penalties));
+  return model;
+}
+
+void CandidateLossModel::Predict(const Eigen::VectorXd& coefficients) {
+  const std::span<const double> weights(coefficients.data(),
+                                        family_.num_features);
+  std::vector<double> losses;
+  std::vector<uint64_t> offsets;
+  offsets.reserve(tuples_.size() + 1);
+  size_t num_candidates = 0;
+  for (const BanditTuple& tuple : tuples_) {
+    num_candidates += tuple.num_candidates();
+  }
+  losses.reserve(num_candidates);
+  for (const BanditTuple& tuple : tuples_) {
+    offsets.push_back(losses.size());
+    const Candidates& candidates = features_.Load(tuple);
+    for (uint32_t row = 0; row < candidates.num_candidates(); ++row) {
+      // Beyond its range a loss is the line's error, not the candidate's: it
+      // would draw the policy to where the features are largest.
+      losses.push_back(std::clamp(
+          candidates.Score(row, weights) + coefficients[family_.num_features],
+          -1.0, 0.0));
+    }
+  }
+  offsets.push_back(losses.size());
+  candidate_losses_ =
+      std::make_shared<const std::vector<double>>(std::move(losses));
+  offsets_ = std::make_shared<const std::vector<uint64_t>>(std::move(offsets));
+}
+
+std::span<const double> CandidateLossModel::CandidateLosses(size_t i) const {
+  return std::span(*candidate_losses_)
+      .subspan((*offsets_)[i], (*offsets_)[i + 1] - (*offsets_)[i]);
+}
+
+double CandidateLossModel::LoggedLoss(size_t i) const {
+  const int32_t first = tuples_[i].action[0];
+  return first == kAbstain ? abstain_loss_
+                           : CandidateLosses(i)[static_cast<size_t>(first)];
+}
+
+// For the policy part p and m actions: E = (1-ε) Σ p δ̂ + (ε/m) Σ δ̂,
+// ∂E/∂s_j = (1-ε) p_j (δ̂_j - Σ p δ̂).
+void CandidateLossModel::ExpectedLosses(const Eigen::VectorXd& parameters,
+                                        std::span<const uint32_t> tuples,
+                                        std::span<double> losses) {
+  DCHECK(parameters.size() == family_.dimension());
+  const double epsilon = family_.uniform_mixture;
+  const std::span<const double> weights(parameters.data(),
+                                        family_.num_features);
+  block_.assign(tuples.begin(), tuples.end());
+  features_.Assign(tuples_, block_);
+  score_slopes_.clear();
+  abstain_slopes_.clear();
+  for (size_t k = 0; k < tuples.size(); ++k) {
+    const Candidates& candidates = features_[k];
+    const std::span<const double> modelled = CandidateLosses(tuples[k]);
+    scores_.resize(modelled.size());
+    probabilities_.resize(modelled.size());
+    for (uint32_t row = 0; row < modelled.size(); ++row) {
+      scores_[row] = candidates.Score(row, weights);
+    }
+    ScoredCandidates scored;
+    scored.scores = scores_;
+    scored.scratch = &scratch_;
+    if (family_.can_abstain) {
+      scored.abstain_score = parameters[family_.num_features];
+    }
+    // 0 where abstaining is no action.
+    const double abstain =
+        distribution_->FirstProbabilities(scored, probabilities_);
+    double mean = abstain * abstain_loss_;
+    double sum = family_.can_abstain ? abstain_loss_ : 0;
+    for (size_t row = 0; row < modelled.size(); ++row) {
+      mean += probabilities_[row] * modelled[row];
+      sum += modelled[row];
+    }
+    const size_t num_actions = modelled.size() + (family_.can_abstain ? 1 : 0);
+    losses[k] =
+        (1 - epsilon) * mean + epsilon * sum / static_cast<double>(num_actions);
+    for (size_t row = 0; row < modelled.size(); ++row) {
+      score_slopes_.push_back((1 - epsilon) * probabilities_[row] *
+                              (modelled[row] - mean));
+    }
+    abstain_slopes_.push_back((1 - epsilon) * abstain * (abstain_loss_ - mean));
+  }
+}
+
+void CandidateLossModel::AddGradient(std::span<const double> factors,
+                                     Eigen::VectorXd* gradient) {
+  DCHECK(factors.size() == block_.size());
+  const std::span<double> weights_gradient(gradient->data(),
+                                           family_.num_features);
+  size_t next = 0;
+  for (size_t k = 0; k < block_.size(); ++k) {
+    const Candidates& candidates = features_[k];
+    for (uint32_t row = 0; row < candidates.num_candidates(); ++row) {
+      candidates.AddRow(row, factors[k] * score_slopes_[next++],
+                        weights_gradient);
+    }
+    if (family_.can_abstain) {
+      (*gradient)[family_.num_features] += factors[k] * abstain_slopes_[k];
+    }
+  }
+}
+
+}  // namespace sortition

@@ -1,0 +1,243 @@
+#include "core/learners/counterfactual/counterfactual_grid.h"
+
+#include <algorithm>
+#include <limits>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "core/base/status_macros.h"
+#include "core/counterfactual/estimators.h"
+#include "core/learners/counterfactual/counterfactual_learner.h"
+#include "core/learners/counterfactual/weighted_tuples.h"
+
+namespace sortition {
+namespace {
+
+using config::v1::PoemOptions;
+using model::v1::Evaluation;
+
+struct Point {
+  LambdaChoice lambda;
+  double l2 = 0;
+  bool from_parent = false;
+};
+
+// What the points share.
+struct Grid {
+  const GridTask& task;
+  double clip = 1;  // M
+  std::vector<Point> points;
+  GridData::LossModelCopies loss_model = {};  // Empty: there is none.
+};
+
+// Of the policy on the validation tuples.
+struct Validation {
+  // Eq. 1 in rewards: mean of r ρ, unbiased; the interval is that of clipped
+  // IPS.
+  Interval reward;
+  Interval improvement;
+  double lower = 0;  // Of the clipped mean, at its best clip.
+  double effective_sample_size = 0;
+};
+
+struct PointResult {
+  absl::Status status;
+  CounterfactualResult learned;
+  Validation validation;
+};
+
+std::vector<Point> ListPoints(const GridTask& task,
+                              const std::vector<LambdaChoice>& lambdas) {
+  std::vector<double> l2s(task.options.l2().begin(), task.options.l2().end());
+  if (l2s.empty()) l2s = {1e-6};
+  const auto start = task.options.start();
+  const bool has_parent = task.parent_start.size() > 0;
+  const bool zero = start != PoemOptions::PARENT || !has_parent;
+  const bool parent = start != PoemOptions::ZERO && has_parent;
+  std::vector<Point> points;
+  for (const bool from_parent : {false, true}) {
+    if (!(from_parent ? parent : zero)) continue;
+    for (const LambdaChoice& lambda : lambdas) {
+      for (const double l2 : l2s) points.push_back({lambda, l2, from_parent});
+    }
+  }
+  return points;
+}
+
+absl::StatusOr<Grid> MakeGrid(const GridTask& task) {
+  RETURN_IF_ERROR(ValidatePoemOptions(task.options));
+  ASSIGN_OR_RETURN(const auto policy, task.data->TrainPolicy());
+  if (policy->num_tuples() < 2) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("training tuples: there are ", policy->num_tuples(),
+                     ", must be at least 2"));
+  }
+  ASSIGN_OR_RETURN(const auto lambdas, ListLambdas(task.options, *policy));
+  Grid grid{.task = task,
+            .clip = ClipOf(task.options, *policy),
+            .points = ListPoints(task, lambdas)};
+  if (task.options.objective() == PoemOptions::DOUBLY_ROBUST) {
+    ASSIGN_OR_RETURN(grid.loss_model,
+                     task.data->FitLossModel(task.options.loss_model_l2()));
+  }
+  return grid;
+}
+
+absl::StatusOr<Validation> Validate(const GridData& data,
+                                    const Eigen::VectorXd& parameters,
+                                    double confidence) {
+  // Only compares points: at the clip that was chosen on the same tuples it is
+  // no level that holds, and none that is claimed.
+  constexpr double kConfidence = 0.95;
+  ASSIGN_OR_RETURN(const auto policy, data.ValidationPolicy());
+  const std::vector<double> log_weights = LogWeights(parameters, policy.get());
+  const std::vector<double> rewards = Rewards(*policy);
+  OffPolicyEstimator estimator(
+      ChooseEvaluationClip(rewards, log_weights, rewards.size(), kConfidence));
+  for (size_t i = 0; i < rewards.size(); ++i) {
+    estimator.Add(rewards[i], log_weights[i]);
+  }
+  // These hold for every clip that could have been chosen.
+  const OffPolicyEstimates estimates =
+      estimator.Estimate(1 - (1 - confidence) / kNumEvaluationClips);
+  return Validation{.reward = {estimates.unclipped_ips, estimates.ips.lower,
+                               estimates.ips.upper},
+                    .improvement = estimates.improvement,
+                    .lower = estimator.Estimate(kConfidence).improvement.lower,
+                    .effective_sample_size = estimates.effective_sample_size};
+}
+
+uint32_t MaxRounds(const PoemOptions& options) {
+  return options.optimiser() == PoemOptions::BATCH
+             ? options.lbfgs().max_iterations()
+             : options.adagrad().max_epochs();
+}
+
+PointResult TrainPoint(const Grid& grid, const Point& point,
+                       const ReportSteps& report) {
+  PointResult result;
+  const GridTask& task = grid.task;
+  const auto train = [&]() -> absl::Status {
+    ASSIGN_OR_RETURN(const auto policy, task.data->TrainPolicy());
+    const std::unique_ptr<LossModel> model =
+        grid.loss_model ? grid.loss_model() : nullptr;
+    CounterfactualRun run{.options = task.options,
+                          .clip = grid.clip,
+                          .lambda = point.lambda.lambda,
+                          .l2 = point.l2};
+    if (point.from_parent) run.start = task.parent_start;
+    run.on_round = [&report](uint32_t) { report(1); };
+    ASSIGN_OR_RETURN(result.learned,
+                     TrainCounterfactual(policy.get(), model.get(), run));
+    ASSIGN_OR_RETURN(
+        result.validation,
+        Validate(*task.data, result.learned.parameters, task.confidence));
+    return absl::OkStatus();
+  };
+  result.status = train();
+  // What early stopping saved counts as done.
+  const uint32_t max_rounds = MaxRounds(task.options);
+  const uint32_t rounds = result.learned.epochs + result.learned.iterations;
+  report(max_rounds - std::min(max_rounds, rounds));
+  return result;
+}
+
+std::vector<PointResult> TrainAll(const Grid& grid) {
+  const PoemOptions& options = grid.task.options;
+  const ReportSteps report = grid.task.start_progress(
+      "training",
+      options.optimiser() == PoemOptions::BATCH ? "iterations" : "epochs",
+      grid.points.size() * MaxRounds(options));
+  std::vector<PointResult> results(grid.points.size());
+  grid.task.parallel(results.size(), [&](size_t i) {
+    results[i] = TrainPoint(grid, grid.points[i], report);
+  });
+  return results;
+}
+
+void SetEstimate(const Interval& interval, double confidence,
+                 model::v1::Estimate* estimate) {
+  estimate->set_value(interval.value);
+  estimate->set_lower(interval.lower);
+  estimate->set_upper(interval.upper);
+  estimate->set_confidence(confidence);
+}
+
+Evaluation::GridPoint Describe(const GridTask& task, const Point& point,
+                               const PointResult& result) {
+  const PoemOptions& options = task.options;
+  Evaluation::GridPoint row;
+  row.set_objective(PoemOptions::Objective_Name(options.objective()));
+  row.set_optimiser(PoemOptions::Optimiser_Name(options.optimiser()));
+  if (point.lambda.factor) row.set_lambda_factor(*point.lambda.factor);
+  row.set_lambda(point.lambda.lambda);
+  row.set_l2(point.l2);
+  row.set_start(point.from_parent ? "parent" : "zero");
+  row.set_epochs(result.learned.epochs);
+  row.set_iterations(result.learned.iterations);
+  row.set_train_objective(result.learned.objective);
+  row.set_validation_reward(result.validation.reward.value);
+  row.set_validation_lower(result.validation.lower);
+  row.set_effective_sample_size(result.validation.effective_sample_size);
+  row.set_termination(result.status.ok() ? result.learned.termination
+                                         : "diverged");
+  if (result.status.ok()) {
+    SetEstimate(result.validation.reward, task.confidence,
+                row.mutable_validation_estimate());
+    SetEstimate(result.validation.improvement, task.confidence,
+                row.mutable_validation_improvement());
+  }
+  return row;
+}
+
+// x ↦ offset + range x.
+void Rescale(double offset, double range, model::v1::Estimate* estimate) {
+  estimate->set_value(offset + range * estimate->value());
+  estimate->set_lower(offset + range * estimate->lower());
+  estimate->set_upper(offset + range * estimate->upper());
+}
+
+}  // namespace
+
+Evaluation::GridPoint InRewardUnits(Evaluation::GridPoint point,
+                                    double reward_min, double reward_max) {
+  const double range = reward_max - reward_min;
+  point.set_validation_reward(reward_min + range * point.validation_reward());
+  if (point.has_validation_estimate()) {
+    Rescale(reward_min, range, point.mutable_validation_estimate());
+    Rescale(0, range, point.mutable_validation_improvement());
+  }
+  return point;
+}
+
+absl::StatusOr<GridOutcome> TrainGrid(const GridTask& task) {
+  ASSIGN_OR_RETURN(const Grid grid, MakeGrid(task));
+  std::vector<PointResult> results = TrainAll(grid);
+  GridOutcome outcome{.clip = grid.clip};
+  double best = -std::numeric_limits<double>::infinity();
+  std::optional<size_t> chosen;
+  for (size_t i = 0; i < results.size(); ++i) {
+    const PointResult& result = results[i];
+    if (!absl::IsInternal(result.status)) RETURN_IF_ERROR(result.status);
+    outcome.points.push_back(Describe(task, grid.points[i], result));
+    // The unbiased estimate alone would choose a point that a few huge weights
+    // flatter; the bound is the criterion of CRM applied to validation.
+    if (result.status.ok() && result.validation.lower > best) {
+      best = result.validation.lower;
+      chosen = i;
+    }
+  }
+  if (!chosen) {
+    return results[0].status.ok()
+               ? absl::InternalError("validation is finite at no grid point")
+               : results[0].status;
+  }
+  outcome.points[*chosen].set_chosen(true);
+  outcome.parameters = std::move(results[*chosen].learned.parameters);
+  return outcome;
+}
+
+}  // namespace sortition

@@ -1,0 +1,67 @@
+#pragma once
+// Counterfactual learning over a grid of λ and μ, in parallel; the best is
+// chosen by counterfactual validation [SwaminathanJoachims15, sec. 6].
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "Eigen/Core"
+#include "absl/status/statusor.h"
+#include "core/base/parallel.h"
+#include "core/base/progress_steps.h"
+#include "core/counterfactual/loss_model.h"
+#include "core/counterfactual/tuple_policy.h"
+#include "sortition/config/v1/learner.pb.h"
+#include "sortition/model/v1/model.pb.h"
+
+namespace sortition {
+
+// Where the points of a grid get what they learn from, whatever kind of action
+// the tuples have. Thread-safe; what it hands out is for one thread.
+class GridData {
+ public:
+  virtual ~GridData() = default;
+
+  virtual absl::StatusOr<std::unique_ptr<TuplePolicy>> TrainPolicy() const = 0;
+  virtual absl::StatusOr<std::unique_ptr<TuplePolicy>> ValidationPolicy()
+      const = 0;
+
+  // Fits a model of the loss of the training tuples, with l2 as its penalty;
+  // every call of what is returned makes a copy for one thread.
+  using LossModelCopies = std::function<std::unique_ptr<LossModel>()>;
+  virtual absl::StatusOr<LossModelCopies> FitLossModel(double l2) const = 0;
+};
+
+struct GridTask {
+  const GridData* data = nullptr;
+  config::v1::PoemOptions options = {};
+  Eigen::VectorXd parent_start = {};  // Empty: there is none.
+  double confidence = 0.95;           // Of the intervals of the points.
+  ParallelFor parallel = SerialFor;   // Over the points.
+  StartProgress start_progress = NoProgress;
+};
+
+struct GridOutcome {
+  Eigen::VectorXd parameters = {};  // Of the chosen point.
+  double clip = 1;  // M of the objective; infinity: it has none.
+  // All points in the order of the options; rewards scaled to [0, 1].
+  std::vector<model::v1::Evaluation::GridPoint> points = {};
+};
+
+// The same point with its rewards in their units instead of [0, 1], but for
+// validation_lower.
+model::v1::Evaluation::GridPoint InRewardUnits(
+    model::v1::Evaluation::GridPoint point, double reward_min,
+    double reward_max);
+
+// Trains every point on the training tuples and chooses the one with the
+// highest lower confidence bound of the improvement in validation (the first of
+// equals): the unbiased estimate of eq. 1, reported beside it, can be ruled by
+// a few huge weights. Threads change the time only, not the result. A point
+// that diverges is kept in the list as "diverged"; Internal where all do.
+// InvalidArgument where the options do not go together (ValidatePoemOptions)
+// or there are fewer than 2 tuples, FailedPrecondition where λ* is needed and
+// all losses are equal.
+absl::StatusOr<GridOutcome> TrainGrid(const GridTask& task);
+
+}  // namespace sortition

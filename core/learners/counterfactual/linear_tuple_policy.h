@@ -1,0 +1,132 @@
+#pragma once
+// The served policies (core/policies/linear_policy.h) as functions of their
+// parameters over bandit tuples: what is trained is what will be served.
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "Eigen/Core"
+#include "absl/status/statusor.h"
+#include "core/counterfactual/tuple_policy.h"
+#include "core/learners/counterfactual/bandit_tuple.h"
+#include "core/learners/counterfactual/feature_block.h"
+#include "core/policies/action_distribution.h"
+#include "sortition/model/v1/model.pb.h"
+
+namespace sortition {
+
+// A family of policies: scores s(d) = w·x(d) at inverse temperature 1 (a free w
+// needs no other) and a constant: for selections that may abstain the score of
+// abstaining, for subsets of any size their threshold. Parameters: w
+// (num_features), then the constant.
+struct LinearFamily {
+  ActionKind action_kind = ActionKind::kSelect;
+  uint32_t num_features = 0;
+  bool can_abstain = false;    // kSelect only.
+  double uniform_mixture = 0;  // ε of the served mixture, part of h.
+  // kSubset: what is served where a request asks for no size; 0: any size. Of
+  // tuples, those of any size or, if this is not 0, of the size that each has.
+  uint32_t subset_size = 0;
+  // kRank: set, the orders are such, with these rank weights, head, tail and
+  // mixture with Plackett-Luce; else Plackett-Luce.
+  std::optional<model::v1::BoltzmannRanking> boltzmann = {};
+
+  bool has_constant() const {
+    return can_abstain ||
+           (action_kind == ActionKind::kSubset && subset_size == 0);
+  }
+  Eigen::Index dimension() const {
+    return static_cast<Eigen::Index>(num_features) + (has_constant() ? 1 : 0);
+  }
+};
+
+// The policy to serve, and its weights, at `parameters`.
+model::v1::Policy PolicyAt(const LinearFamily& family,
+                           const Eigen::VectorXd& parameters);
+std::vector<double> WeightsAt(const LinearFamily& family,
+                              const Eigen::VectorXd& parameters);
+
+// The parameters at which the family gives what `model` serves, but for the
+// mixture: α w and α times the constant. Empty where the model is not of this
+// family (kind of action, number of features, ability to abstain, subsets of
+// any or of fixed size; law of rankings, but for their mixture too).
+std::optional<Eigen::VectorXd> ParametersOf(const LinearFamily& family,
+                                            const model::v1::Model& model);
+
+// Log-probability of an action where something else was shown; its loss is 0.
+enum class HiddenActions {
+  kImpossible,  // -infinity: weight 0.
+  // Its own: the loss 0, the worst, is its outcome. Doubly robust terms need
+  // it: with weight 0 a modelled loss would be claimed and never corrected.
+  kWeighed,
+};
+
+class LinearTuplePolicy : public TuplePolicy {
+ public:
+  // `tuples` must outlive this. InvalidArgument where the mixture is outside
+  // [0, 1] or a tuple does not fit the family: number of features, rows that
+  // the action names, length of the action.
+  static absl::StatusOr<LinearTuplePolicy> Create(
+      const LinearFamily& family, std::span<const BanditTuple> tuples,
+      HiddenActions hidden = HiddenActions::kImpossible);
+
+  size_t num_tuples() const override { return tuples_.size(); }
+  Eigen::Index dimension() const override { return family_.dimension(); }
+  // 0 where something else than the action was shown: nothing to learn there.
+  double loss(size_t i) const override {
+    return tuples_[i].action_shown ? tuples_[i].loss : 0;
+  }
+  double log_propensity(size_t i) const override {
+    return tuples_[i].log_propensity;
+  }
+  // -infinity also where something else than the action was shown, but for
+  // kWeighed: what the policy would get there is unknown.
+  void LogProbabilities(const Eigen::VectorXd& parameters,
+                        std::span<const uint32_t> tuples,
+                        std::span<double> log_probabilities) override;
+  void AddGradient(std::span<const double> factors,
+                   Eigen::VectorXd* gradient) override;
+  size_t block_size() const override { return 128; }
+
+  // What OffPolicyEstimator::Add() takes. The reward, in [0, 1], is the one
+  // that was observed, whatever was shown: it counts for the logging policy.
+  // The weight is 0 (-infinity) where that was not the action: what the new
+  // policy would get is unknown, and the bounds stay valid without it. To leave
+  // such tuples out would condition on the action.
+  double reward(size_t i) const override { return -tuples_[i].loss; }
+  double LogWeight(const Eigen::VectorXd& parameters, size_t i) {
+    return LogProbability(parameters, i) - log_propensity(i);
+  }
+
+ private:
+  LinearTuplePolicy(const LinearFamily& family,
+                    std::span<const BanditTuple> tuples, HiddenActions hidden,
+                    std::unique_ptr<const ActionDistribution> distribution)
+      : family_(family),
+        tuples_(tuples),
+        hidden_(hidden),
+        distribution_(std::move(distribution)) {}
+
+  bool IsPossible(const BanditTuple& tuple) const {
+    return tuple.action_shown || hidden_ == HiddenActions::kWeighed;
+  }
+
+  // What the distribution takes of tuple i whose rows have these scores.
+  ScoredCandidates Scored(size_t i, std::span<const double> scores);
+
+  LinearFamily family_;
+  std::span<const BanditTuple> tuples_;
+  HiddenActions hidden_;
+  std::unique_ptr<const ActionDistribution> distribution_;
+  // Of the last LogProbabilities(): scores of the rows of all its tuples.
+  std::vector<uint32_t> block_;
+  FeatureBlock features_;
+  std::vector<double> scores_;
+  double constant_ = 0;
+  std::vector<uint32_t> indexes_;  // 0, 1, 2 …
+  std::vector<double> score_gradient_;
+  DistributionScratch scratch_;
+};
+
+}  // namespace sortition

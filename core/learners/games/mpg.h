@@ -1,0 +1,24 @@
+#pragma once
+// `mpg` in the frame of labelled learners: prediction games
+// [WangXingAsifZiebart15], trained by game_learner.h.
+#include <memory>
+
+#include "absl/status/statusor.h"
+#include "core/learners/labelled/labelled_learner.h"
+
+namespace sortition {
+
+// `options` is a GameOptions; max_relevance, where unset, becomes the data's.
+// InvalidArgument where they contradict each other or the data, and for what
+// cannot be served: NDCG and LETOR's discounts, PER_LEVEL potentials (policies
+// have one weight per feature), and F_BETA of centred features (a set's
+// threshold would be lost).
+//
+// It needs a constant feature where the adversary is free, so that ψ = 0 can be
+// the threshold. It publishes game_ranking for DCG, GRADED_DCG and PRECISION,
+// game_subset for PRECISION and F_BETA. Potentials are calibrated by training:
+// the inverse temperature is 1.
+absl::StatusOr<std::unique_ptr<LabelledLearner>> MakeMpgLearner(
+    const google::protobuf::Message& options, const LabelledShape& shape);
+
+}  // namespace sortition

@@ -1,0 +1,97 @@
+#pragma once
+// What a served policy is worth on labelled queries: its measure in expectation
+// over its draws, computed where that has a closed form.
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "core/data/labelled_items.h"
+#include "core/games/ranking/discounts.h"
+#include "core/games/sampling/sized_set_marginals.h"
+#include "core/learners/labelled/label_measure.h"
+#include "core/policies/linear_policy.h"
+#include "sortition/model/v1/model.pb.h"
+
+namespace sortition {
+
+// Immutable, thread-safe.
+//  - Game rankings of the measure's own discounts, without Plackett-Luce:
+//    Σ d_i y_i, mixed with uniform. Others by draws.
+//  - Subsets: F-beta and precision are linear given how large the set is, so
+//    that the inclusion probabilities by size are enough. Independent ones: the
+//    numbers of relevant and other members are independent sums of coins.
+//  - Selections: Σ p_i gain_i.
+//  - Accuracy of labels: label_accuracy.h, also of a policy that is not served.
+class ExpectedMeasure {
+ public:
+  static constexpr uint32_t kDraws = 256;
+
+  // `weights`: one per feature of the queries (accuracy: and label).
+  // InvalidArgument where the policy cannot be served; FailedPrecondition where
+  // the measure is of another kind of action: of rankings for sets, of k-sets
+  // for sets of any size, of selections for all others. Where it takes draws,
+  // so many.
+  static absl::StatusOr<ExpectedMeasure> Create(const model::v1::Policy& policy,
+                                                std::vector<double> weights,
+                                                LabelMeasure measure,
+                                                uint32_t draws = kDraws);
+
+  // A query's value is the mean of so many draws; 0: exact (for F_BETA games,
+  // of the strategy that is served, however exactly it solves the game).
+  uint32_t num_draws() const { return num_draws_; }
+
+  // Draws are a function of `seed`. InvalidArgument where scores are beyond
+  // what can be played.
+  absl::StatusOr<double> Of(const LabelledItems& query, uint64_t seed) const;
+
+  // The others require a query that Of() has a value for.
+  // Of what is done without lot: ActionByScore() with the policy's threshold.
+  double ByScore(const LabelledItems& query) const;
+  // Of an action drawn uniformly.
+  double ByChance(const LabelledItems& query) const;
+  // In nats: of what is selected or placed first; of subsets, the sum over the
+  // items of that of being in; of labels, the mean over the items. Unset for
+  // game policies.
+  std::optional<double> Entropy(const LabelledItems& query) const;
+
+ private:
+  ExpectedMeasure(const model::v1::Policy& policy, std::vector<double> weights,
+                  LabelMeasure measure);
+
+  absl::StatusOr<double> ByDraws(const LabelledItems& query,
+                                 uint64_t seed) const;
+  double OfSelection(const LabelledItems& query) const;
+  // Of y, the gains, and s, the scores.
+  absl::StatusOr<double> OfRanking(std::span<const double> gains,
+                                   std::span<const double> scores) const;
+  absl::StatusOr<double> OfSubset(std::span<const double> gains,
+                                  std::span<const double> scores) const;
+  // The game's strategy, without the uniform part.
+  absl::StatusOr<std::vector<SizedSetMarginals>> PlaySubset(
+      std::span<const double> scores) const;
+  // Of each item to be in an independent subset; `size` 0: of any size.
+  absl::Status IndependentInclusion(std::span<const double> scores, size_t size,
+                                    std::span<double> inclusion) const;
+  double OfSets(std::span<const double> gains,
+                const std::vector<SizedSetMarginals>& sets) const;
+  Discounts DiscountsOf(size_t num_items) const;
+  std::vector<double> GainsOf(const LabelledItems& query) const;
+  double ByChance(std::span<const double> gains) const;
+
+  model::v1::Policy policy_;
+  std::vector<double> weights_;
+  LabelMeasure measure_;
+  uint32_t num_draws_ = 0;
+  std::shared_ptr<const LinearPolicy> linear_;  // But for accuracy.
+};
+
+// Mean F-beta of a set that each item joins independently with its probability;
+// gains of 0 or 1. O(n²).
+double IndependentFBeta(double beta, std::span<const double> gains,
+                        std::span<const double> probabilities);
+
+}  // namespace sortition

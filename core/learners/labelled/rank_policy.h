@@ -1,0 +1,24 @@
+#pragma once
+// The policies of linear scores that were learned from labels.
+#include "absl/status/statusor.h"
+#include "core/learners/labelled/labelled_learner.h"
+#include "sortition/config/v1/learner.pb.h"
+#include "sortition/model/v1/model.pb.h"
+
+namespace sortition {
+
+// With α and ε of the task,
+//  - kRank: plackett_luce or boltzmann_ranking (of DCG's rank weights), as
+//    task.rank says, else `rank_kind`;
+//  - kSelect: softmax_selection, which never abstains;
+//  - kSubset: independent_subset of the task's threshold; `subset_size` 0: of
+//    any size.
+// InvalidArgument for α or ε out of its range, for options of rank_policy that
+// have no meaning with the others, and for a threshold beyond what is served.
+absl::StatusOr<model::v1::Policy> MakeRankPolicy(
+    const LabelledPolicyTask& task,
+    config::v1::RankPolicyOptions::Kind rank_kind =
+        config::v1::RankPolicyOptions::PLACKETT_LUCE,
+    uint32_t subset_size = 0);
+
+}  // namespace sortition

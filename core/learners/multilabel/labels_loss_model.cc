@@ -1,0 +1,174 @@
+#include "core/learners/multilabel/labels_loss_model.h"
+
+#include <cmath>
+#include <limits>
+
+#include "absl/strings/str_cat.h"
+#include "core/base/check.h"
+#include "core/optim/ridge.h"
+
+namespace sortition {
+namespace {
+
+constexpr uint32_t kNoPlace = std::numeric_limits<uint32_t>::max();
+
+// x ⊗ y of each tuple and a 1. Column j q + l: feature j of label l.
+class OuterRows : public RidgeRows {
+ public:
+  OuterRows(const LabelContexts& contexts, const LabelTuples& tuples)
+      : contexts_(contexts), tuples_(tuples) {}
+
+  Eigen::Index rows() const override {
+    return static_cast<Eigen::Index>(tuples_.size());
+  }
+  Eigen::Index columns() const override {
+    return static_cast<Eigen::Index>(contexts_.num_features) *
+               contexts_.num_labels +
+           1;
+  }
+  void Multiply(const Eigen::VectorXd& v,
+                Eigen::VectorXd* products) const override {
+    *products = Eigen::VectorXd::Constant(rows(), v[columns() - 1]);
+    ForEachEntry([&](Eigen::Index row, Eigen::Index column, double value) {
+      (*products)[row] += value * v[column];
+    });
+  }
+  void AddTransposed(const Eigen::VectorXd& factors,
+                     Eigen::VectorXd* sum) const override {
+    ForEachEntry([&](Eigen::Index row, Eigen::Index column, double value) {
+      (*sum)[column] += value * factors[row];
+    });
+    (*sum)[columns() - 1] += factors.sum();
+  }
+  void AddSquares(Eigen::VectorXd* sum) const override {
+    ForEachEntry([&](Eigen::Index, Eigen::Index column, double value) {
+      (*sum)[column] += value * value;
+    });
+    (*sum)[columns() - 1] += static_cast<double>(tuples_.size());
+  }
+
+ private:
+  // All but the ones.
+  template <typename Visit>
+  void ForEachEntry(const Visit& visit) const {
+    const uint32_t q = contexts_.num_labels;
+    std::vector<uint32_t> set;
+    for (size_t i = 0; i < tuples_.size(); ++i) {
+      set.clear();
+      for (uint32_t l = 0; l < q; ++l) {
+        if (tuples_.labels[i * q + l] == 1) set.push_back(l);
+      }
+      const uint32_t context = tuples_.contexts[i];
+      for (uint64_t k = contexts_.row_offsets[context];
+           k < contexts_.row_offsets[context + 1]; ++k) {
+        const Eigen::Index first =
+            static_cast<Eigen::Index>(contexts_.columns[k]) * q;
+        for (const uint32_t l : set) {
+          visit(static_cast<Eigen::Index>(i), first + l,
+                static_cast<double>(contexts_.values[k]));
+        }
+      }
+    }
+  }
+
+  const LabelContexts& contexts_;
+  const LabelTuples& tuples_;
+};
+
+}  // namespace
+
+LabelsLossModel::LabelsLossModel(const LabelContexts& contexts,
+                                 const LabelTuples& tuples)
+    : contexts_(&contexts),
+      tuples_(&tuples),
+      scorer_(contexts),
+      place_of_context_(contexts.size(), kNoPlace) {}
+
+absl::StatusOr<LabelsLossModel> LabelsLossModel::Fit(
+    const LabelContexts& contexts, const LabelTuples& tuples, double l2) {
+  if (!(l2 > 0 && std::isfinite(l2))) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("loss_model_l2 is ", l2, ", must be finite and positive"));
+  }
+  const OuterRows rows(contexts, tuples);
+  const Eigen::Map<const Eigen::VectorXd> targets(tuples.losses.data(),
+                                                  rows.rows());
+  const Eigen::Index size = rows.columns() - 1;
+  // The intercept is free.
+  Eigen::VectorXd penalties = Eigen::VectorXd::Constant(rows.columns(), l2);
+  penalties[size] = 0;
+  const Eigen::VectorXd solution = SolveRidge(rows, targets, penalties);
+  LabelsLossModel model(contexts, tuples);
+  model.intercept_ = solution[size];
+  model.effects_ = std::make_shared<const LabelScorer::Matrix>(
+      model.scorer_.Scores(solution.head(size)));
+  return model;
+}
+
+std::unique_ptr<LabelsLossModel> LabelsLossModel::Clone() const {
+  auto clone = std::unique_ptr<LabelsLossModel>(
+      new LabelsLossModel(*contexts_, *tuples_));
+  clone->effects_ = effects_;
+  clone->intercept_ = intercept_;
+  return clone;
+}
+
+double LabelsLossModel::LoggedLoss(size_t i) const {
+  const auto effects = effects_->row(tuples_->contexts[i]);
+  const uint32_t q = contexts_->num_labels;
+  double loss = intercept_;
+  for (uint32_t l = 0; l < q; ++l) {
+    if (tuples_->labels[i * q + l] == 1) loss += effects[l];
+  }
+  return loss;
+}
+
+void LabelsLossModel::ExpectedLosses(const Eigen::VectorXd& parameters,
+                                     std::span<const uint32_t> tuples,
+                                     std::span<double> losses) {
+  DCHECK(tuples.size() == losses.size());
+  rows_.clear();
+  place_.clear();
+  for (const uint32_t tuple : tuples) {
+    uint32_t& place = place_of_context_[tuples_->contexts[tuple]];
+    if (place == kNoPlace) {
+      place = static_cast<uint32_t>(rows_.size());
+      rows_.push_back(tuples_->contexts[tuple]);
+    }
+    place_.push_back(place);
+  }
+  for (const uint32_t row : rows_) place_of_context_[row] = kNoPlace;
+  scores_.resize(static_cast<Eigen::Index>(rows_.size()),
+                 contexts_->num_labels);
+  scorer_.SetParameters(parameters);
+  scorer_.Score(rows_, {scores_.data(), static_cast<size_t>(scores_.size())});
+  slopes_.resize(scores_.rows(), scores_.cols());
+  Eigen::VectorXd expected(scores_.rows());
+  for (Eigen::Index r = 0; r < scores_.rows(); ++r) {
+    const auto effects = effects_->row(rows_[static_cast<size_t>(r)]).array();
+    // σ(s) and σ(-s) by e = exp(-|s|): neither overflows nor cancels.
+    const auto e = (-scores_.row(r).array().abs()).exp().eval();
+    const auto large = (1 / (1 + e)).eval();
+    const auto positive =
+        (scores_.row(r).array() >= 0).select(large, e * large).eval();
+    expected[r] = intercept_ + (positive * effects).sum();
+    slopes_.row(r) = e * large.square() * effects;
+  }
+  for (size_t k = 0; k < tuples.size(); ++k) losses[k] = expected[place_[k]];
+}
+
+void LabelsLossModel::AddGradient(std::span<const double> factors,
+                                  Eigen::VectorXd* gradient) {
+  DCHECK(factors.size() == place_.size());
+  Eigen::VectorXd row_factors =
+      Eigen::VectorXd::Zero(static_cast<Eigen::Index>(rows_.size()));
+  for (size_t k = 0; k < factors.size(); ++k) {
+    row_factors[place_[k]] += factors[k];
+  }
+  scores_ = row_factors.asDiagonal() * slopes_;
+  scorer_.AddOuterProducts(
+      rows_, {scores_.data(), static_cast<size_t>(scores_.size())}, SerialFor,
+      gradient);
+}
+
+}  // namespace sortition

@@ -1,0 +1,58 @@
+#pragma once
+// Model of the loss of a set of labels, for doubly robust learning:
+//   δ̂(x, y) = b + Σ_l y_l v_l·x,
+// v, b by ridge regression of the losses. Linear in y, so that independence
+// makes the expectation exact [SwaminathanJoachims15, sec. 5.2]:
+//   Σ_y h_w(y|x) δ̂(x, y) = b + Σ_l σ(s_l) v_l·x,  s_l = w_l·x,
+//   ∇_{w_l} = σ(s_l) (1 - σ(s_l)) (v_l·x) x.
+// Not cut to [-1, 0], which would end that.
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "Eigen/Core"
+#include "absl/status/statusor.h"
+#include "core/counterfactual/loss_model.h"
+#include "core/learners/multilabel/label_tuples.h"
+#include "core/learners/multilabel/labels_policy.h"
+
+namespace sortition {
+
+class LabelsLossModel : public LossModel {
+ public:
+  // Both must outlive this and fit each other (LabelsPolicy::Create).
+  // InvalidArgument where l2, the weight of ‖v‖² beside the sum of squared
+  // errors, is not finite and positive.
+  static absl::StatusOr<LabelsLossModel> Fit(const LabelContexts& contexts,
+                                             const LabelTuples& tuples,
+                                             double l2);
+
+  // The same model with its own memory of the last ExpectedLosses().
+  std::unique_ptr<LabelsLossModel> Clone() const;
+
+  double LoggedLoss(size_t i) const override;
+  void ExpectedLosses(const Eigen::VectorXd& parameters,
+                      std::span<const uint32_t> tuples,
+                      std::span<double> losses) override;
+  void AddGradient(std::span<const double> factors,
+                   Eigen::VectorXd* gradient) override;
+
+ private:
+  LabelsLossModel(const LabelContexts& contexts, const LabelTuples& tuples);
+
+  const LabelContexts* contexts_;
+  const LabelTuples* tuples_;
+  // v_l·x of each context (contexts × q), and b.
+  std::shared_ptr<const LabelScorer::Matrix> effects_;
+  double intercept_ = 0;
+  LabelScorer scorer_;
+  // Of the last ExpectedLosses():
+  std::vector<uint32_t> rows_;   // Contexts, each once.
+  std::vector<uint32_t> place_;  // Of each tuple's context in rows_.
+  std::vector<uint32_t> place_of_context_;
+  LabelScorer::Matrix scores_;
+  LabelScorer::Matrix slopes_;  // σ (1 - σ) v_l·x of rows_.
+};
+
+}  // namespace sortition

@@ -1,0 +1,117 @@
+#pragma once
+// Independent labels [SwaminathanJoachims15, sec. 5.2]: with φ(x, y) = x ⊗ y,
+//   h_w(y|x) = Π_l σ(s_l)^{y_l} (1 - σ(s_l))^{1 - y_l},  s_l = w_l · x,
+//   log Z(x) = Σ_l log(1 + exp(s_l)),
+//   ∇_{w_l} log h_w(y|x) = (y_l - σ(s_l)) x.
+// Parameters: w as a p × q matrix by rows, w[j q + l] of feature j for label l.
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "Eigen/Core"
+#include "absl/status/statusor.h"
+#include "core/base/parallel.h"
+#include "core/counterfactual/tuple_policy.h"
+#include "core/learners/multilabel/dense_rows.h"
+#include "core/learners/multilabel/label_tuples.h"
+
+namespace sortition {
+
+// s = w·x for rows of contexts; dense inside where few values are zero.
+class LabelScorer {
+ public:
+  using Matrix =
+      Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
+
+  // `contexts` must outlive this.
+  explicit LabelScorer(const LabelContexts& contexts);
+
+  void SetParameters(const Eigen::VectorXd& parameters);
+  // Scores of the contexts `rows` into `scores` (rows × q). Thread-safe.
+  void Score(std::span<const uint32_t> rows, std::span<double> scores) const;
+  // A hint that Score() of this context comes soon.
+  void Prefetch(uint32_t row) const {
+    if (!dense_.empty()) dense_.Prefetch(row);
+  }
+  // gradient += Σ_r x_r ⊗ factors[r q …], r over `rows`.
+  void AddOuterProducts(std::span<const uint32_t> rows,
+                        std::span<const double> factors,
+                        const ParallelFor& parallel_for,
+                        Eigen::VectorXd* gradient);
+
+  // All scores at once.
+  Matrix Scores(const Eigen::VectorXd& parameters);
+
+  // The features that are not zero in some of `rows`, each once, ascending;
+  // empty optional where the rows are dense. Valid until the next call.
+  std::optional<std::span<const uint32_t>> Features(
+      std::span<const uint32_t> rows);
+
+  Eigen::Index dimension() const {
+    return static_cast<Eigen::Index>(contexts_.num_features) *
+           contexts_.num_labels;
+  }
+
+ private:
+  const LabelContexts& contexts_;
+  DenseRows dense_;           // Empty where the rows are sparse.
+  const double* parameters_;  // Of SetParameters(); for sparse rows.
+  // Of Features():
+  std::vector<uint32_t> features_;
+  std::vector<uint64_t> is_found_;  // A bit a feature; all 0 between calls.
+};
+
+class LabelsPolicy : public TuplePolicy {
+ public:
+  // Both must outlive this. InvalidArgument where a tuple names no context, a
+  // label is not 0 or 1, or sizes do not fit.
+  // Results do not depend on `parallel_for`.
+  static absl::StatusOr<LabelsPolicy> Create(
+      const LabelContexts& contexts, const LabelTuples& tuples,
+      ParallelFor parallel_for = SerialFor);
+
+  size_t num_tuples() const override { return tuples_->size(); }
+  Eigen::Index dimension() const override { return scorer_.dimension(); }
+  double loss(size_t i) const override { return tuples_->losses[i]; }
+  double log_propensity(size_t i) const override {
+    return tuples_->log_propensities[i];
+  }
+  // Tuples of one context share its scores, its partition and its part of the
+  // gradient.
+  void LogProbabilities(const Eigen::VectorXd& parameters,
+                        std::span<const uint32_t> tuples,
+                        std::span<double> log_probabilities) override;
+  void Prefetch(std::span<const uint32_t> tuples) const override;
+  void AddGradient(std::span<const double> factors,
+                   Eigen::VectorXd* gradient) override;
+  std::optional<EntryGroups> gradient_entries() override;
+  size_t block_size() const override { return size_t{1} << 20; }
+
+ private:
+  LabelsPolicy(const LabelContexts& contexts, const LabelTuples& tuples,
+               ParallelFor parallel_for);
+
+  // Distinct contexts of `tuples` into rows_, and where each is into place_.
+  void FindContexts(std::span<const uint32_t> tuples);
+  // Scores, probabilities and log-partitions of rows_[begin, end).
+  void ScoreRows(size_t begin, size_t end);
+
+  const LabelContexts* contexts_;
+  const LabelTuples* tuples_;
+  ParallelFor parallel_for_;
+  LabelScorer scorer_;
+  // Of the last LogProbabilities():
+  std::vector<uint32_t> block_;  // Its tuples.
+  std::vector<uint32_t> rows_;   // Their contexts, each once.
+  std::vector<uint32_t> place_;  // Of each tuple's context in rows_.
+  std::vector<uint32_t> place_of_context_;
+  // Rows × q:
+  std::vector<double> scores_;
+  std::vector<double> probabilities_;   // σ(s)
+  std::vector<double> factors_;         // Of AddGradient().
+  std::vector<double> log_partitions_;  // Rows.
+};
+
+}  // namespace sortition

@@ -1,0 +1,44 @@
+#pragma once
+// RankSVM [Joachims02]: linear scores s = w·x that put the candidates of each
+// query in the order of their relevances,
+//   min_w  λ/2 ‖w‖² + mean over pairs (i, j) of max(0, 1 - (s_i - s_j)),
+// pairs of a query with relevance_i > relevance_j; the mean over all pairs, or
+// over queries and in each over its pairs.
+//
+// The hinge is kept as it is: of so many pairs it is nearly smooth, so L-BFGS
+// goes far, and its subgradients bound the minimum as one-slack cutting planes
+// do [Joachims06]. Loss and subgradient cost O(n log n + n log K) for a query
+// of n candidates with K relevances, not O(n²): an active pair counts by its
+// ends, and how many partners each has is counted in the order of scores.
+// Trusted orders add weight · D(w), with planes of its own (trusted_orders.h).
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "core/data/labelled_items.h"
+#include "core/data/labelled_queries.h"
+#include "core/learners/labelled/trusted_orders.h"
+#include "core/losses/pairwise_hinge.h"
+#include "core/optim/bundled_objective.h"
+#include "core/optim/certified_descent.h"
+#include "sortition/config/v1/learner.pb.h"
+
+namespace sortition {
+
+struct RankSvmResult {
+  std::vector<double> weights;
+  uint64_t num_pairs = 0;
+  DescentResult descent;
+};
+
+// Of one lambda; that in the options is not used. Deterministic. `queries` need
+// not be valid: InvalidArgument as CheckQueries(), for lambda or an option out
+// of its range, and where no query has a pair. `watcher` may be empty; true
+// stops. `pull`: orders of `queries`.
+absl::StatusOr<RankSvmResult> TrainRankSvm(
+    std::span<const LabelledItems> queries, double lambda,
+    const config::v1::RankSvmOptions& options,
+    const DescentWatcher& watcher = nullptr, const OrderPull& pull = {});
+
+}  // namespace sortition

@@ -1,0 +1,359 @@
+#include "io/models/model_store.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cmath>
+#include <cstdio>
+#include <filesystem>
+#include <system_error>
+#include <utility>
+
+#include "absl/cleanup/cleanup.h"
+#include "absl/strings/ascii.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "core/base/hash.h"
+#include "core/base/status_macros.h"
+#include "google/protobuf/io/tokenizer.h"
+#include "google/protobuf/text_format.h"
+#include "io/files.h"
+#include "io/models/policy_check.h"
+#include "io/posix_status.h"
+#include "io/segments/record_frame.h"
+
+namespace sortition {
+namespace {
+
+constexpr char kModelFile[] = "model.pb";
+constexpr char kManifestFile[] = "MANIFEST.textproto";
+constexpr char kEvaluationFile[] = "evaluation.pb";
+constexpr char kWarmupFile[] = "warmup.tfrecord";
+constexpr size_t kMaxWarmupQueries = 1000;
+// With float features a score stays far from the end of double.
+constexpr double kMaxWeight = 1e100;
+
+std::string Checksum(absl::string_view bytes) {
+  const Hash128 hash = HashBytes(bytes);
+  return absl::StrFormat("%016x%016x", hash.high, hash.low);
+}
+
+absl::Status SyncPath(const std::string& path) {
+  const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return PosixStatus(errno, path, "cannot open");
+  const int result = fsync(fd);
+  const int error = errno;
+  close(fd);
+  return result == 0 ? absl::OkStatus()
+                     : PosixStatus(error, path, "cannot sync");
+}
+
+// Names of the entries, sorted; hidden ones left out.
+absl::StatusOr<std::vector<std::string>> ListDirectories(
+    const std::string& dir) {
+  std::error_code error;
+  std::filesystem::directory_iterator entries(dir, error);
+  if (error) return PosixStatus(error.value(), dir, "cannot list");
+  std::vector<std::string> names;
+  for (const auto& entry : entries) {
+    std::string name = entry.path().filename().string();
+    if (name[0] != '.' && entry.is_directory(error)) {
+      names.push_back(std::move(name));
+    }
+  }
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+// Of each feature.
+uint64_t WeightsPerFeature(const model::v1::Policy& policy) {
+  if (policy.has_label_chain()) return policy.label_chain().num_labels();
+  return policy.has_independent_labels()
+             ? policy.independent_labels().num_labels()
+             : 1;
+}
+
+// The file as the manifest describes it.
+absl::StatusOr<std::string> ReadListed(const std::string& dir,
+                                       const model::v1::Manifest::File& file) {
+  const std::string path = absl::StrCat(dir, "/", file.name());
+  ASSIGN_OR_RETURN(std::string contents, ReadFile(path));
+  if (contents.size() != file.bytes()) {
+    return absl::DataLossError(absl::StrCat(path, " has ", contents.size(),
+                                            " bytes, its manifest says ",
+                                            file.bytes()));
+  }
+  if (Checksum(contents) != file.xxh3_128()) {
+    return absl::DataLossError(
+        absl::StrCat(path, " has checksum ", Checksum(contents),
+                     ", its manifest says ", file.xxh3_128()));
+  }
+  return contents;
+}
+
+// Keeps the first error; the library's own way is to print it.
+class FirstError : public google::protobuf::io::ErrorCollector {
+ public:
+  void AddError(int line, int column, const std::string& message) override {
+    if (!text_.empty()) return;
+    text_ =
+        absl::StrCat("line ", line + 1, ", column ", column + 1, ": ", message);
+  }
+  const std::string& text() const { return text_; }
+
+ private:
+  std::string text_;
+};
+
+absl::StatusOr<model::v1::Manifest> ReadManifest(const std::string& dir) {
+  const std::string path = absl::StrCat(dir, "/", kManifestFile);
+  ASSIGN_OR_RETURN(const std::string text, ReadFile(path));
+  model::v1::Manifest manifest;
+  FirstError error;
+  google::protobuf::TextFormat::Parser parser;
+  parser.RecordErrorsTo(&error);
+  if (!parser.ParseFromString(text, &manifest)) {
+    return absl::DataLossError(
+        absl::StrCat(path, " is not a manifest: ", error.text()));
+  }
+  if (manifest.format_version() != 1) {
+    return absl::InvalidArgumentError(absl::StrCat(path, ": format_version is ",
+                                                   manifest.format_version(),
+                                                   ", must be 1"));
+  }
+  return manifest;
+}
+
+absl::StatusOr<std::vector<log::v1::Decision>> ParseWarmup(
+    const std::string& path, absl::string_view bytes) {
+  std::vector<log::v1::Decision> queries;
+  while (!bytes.empty()) {
+    uint64_t size = 0;
+    log::v1::LogRecord record;
+    if (!ParseFrameHead(bytes, &size) || size > bytes.size() ||
+        FrameBytes(size) > bytes.size() ||
+        !record.ParseFromArray(bytes.data() + kFrameHeadBytes,
+                               static_cast<int>(size)) ||
+        !record.has_decision() || queries.size() == kMaxWarmupQueries) {
+      return absl::DataLossError(absl::StrCat(path, ": record ", queries.size(),
+                                              " is not one of at most ",
+                                              kMaxWarmupQueries, " decisions"));
+    }
+    queries.push_back(std::move(*record.mutable_decision()));
+    bytes.remove_prefix(FrameBytes(size));
+  }
+  return queries;
+}
+
+// Writes one version's files into a directory of its own.
+class VersionDirectory {
+ public:
+  explicit VersionDirectory(std::string path) : path_(std::move(path)) {}
+
+  absl::Status Add(const std::string& name, const std::string& contents) {
+    RETURN_IF_ERROR(WriteFile(absl::StrCat(path_, "/", name), contents));
+    model::v1::Manifest::File* const file = manifest_.add_files();
+    file->set_name(name);
+    file->set_bytes(contents.size());
+    file->set_xxh3_128(Checksum(contents));
+    return absl::OkStatus();
+  }
+
+  absl::Status Finish(const model::v1::Model& model) {
+    manifest_.set_format_version(1);
+    manifest_.set_model(model.name());
+    manifest_.set_version(model.version());
+    std::string text;
+    google::protobuf::TextFormat::PrintToString(manifest_, &text);
+    RETURN_IF_ERROR(WriteFile(absl::StrCat(path_, "/", kManifestFile), text));
+    return SyncPath(path_);
+  }
+
+ private:
+  std::string path_;
+  model::v1::Manifest manifest_;
+};
+
+absl::Status WriteVersion(const std::string& dir, const model::v1::Model& model,
+                          const model::v1::Evaluation* evaluation,
+                          const std::vector<log::v1::Decision>& warmup) {
+  VersionDirectory version(dir);
+  RETURN_IF_ERROR(version.Add(kModelFile, model.SerializeAsString()));
+  if (evaluation != nullptr) {
+    RETURN_IF_ERROR(
+        version.Add(kEvaluationFile, evaluation->SerializeAsString()));
+  }
+  if (!warmup.empty()) {
+    std::string frames;
+    log::v1::LogRecord record;
+    for (size_t i = 0; i < std::min(warmup.size(), kMaxWarmupQueries); ++i) {
+      *record.mutable_decision() = warmup[i];
+      AppendFrame(record.SerializeAsString(), &frames);
+    }
+    RETURN_IF_ERROR(version.Add(kWarmupFile, frames));
+  }
+  return version.Finish(model);
+}
+
+}  // namespace
+
+absl::Status ValidateModelName(absl::string_view name) {
+  const bool good =
+      !name.empty() && name.size() <= 64 && name[0] != '.' &&
+      std::all_of(name.begin(), name.end(), [](char c) {
+        return absl::ascii_isalnum(static_cast<unsigned char>(c)) || c == '_' ||
+               c == '-' || c == '.';
+      });
+  if (good) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(
+      "model name is '", name,
+      "', must be 1 to 64 letters, digits, '_', '-' or '.', not '.' first"));
+}
+
+absl::Status ValidateModel(const model::v1::Model& model) {
+  RETURN_IF_ERROR(ValidateModelName(model.name()));
+  RETURN_IF_ERROR(ValidatePolicy(model.policy()));
+  if (model.num_features() == 0) {
+    return absl::InvalidArgumentError("num_features is 0, must be at least 1");
+  }
+  const uint64_t per_feature = WeightsPerFeature(model.policy());
+  const uint64_t num_weights = model.num_features() * per_feature;
+  if (static_cast<uint64_t>(model.weights_size()) != num_weights) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("weights has ", model.weights_size(),
+                     " entries, must have num_features",
+                     model.policy().has_independent_labels() ||
+                             model.policy().has_label_chain()
+                         ? " x num_labels"
+                         : "",
+                     " = ", num_weights));
+  }
+  for (int j = 0; j < model.weights_size(); ++j) {
+    if (!(std::abs(model.weights(j)) <= kMaxWeight)) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("weights[", j, "] is ", model.weights(j),
+                       ", must be finite and within ±", kMaxWeight));
+    }
+  }
+  return absl::OkStatus();
+}
+
+ModelStore::ModelStore(std::string root) : root_(std::move(root)) {}
+
+absl::StatusOr<std::vector<std::string>> ModelStore::ListModels() const {
+  return ListDirectories(root_);
+}
+
+absl::StatusOr<std::vector<uint64_t>> ModelStore::ListVersions(
+    const std::string& model) const {
+  const auto names = ListDirectories(absl::StrCat(root_, "/", model));
+  std::vector<uint64_t> versions;
+  if (absl::IsNotFound(names.status())) return versions;
+  if (!names.ok()) return names.status();
+  for (const std::string& name : *names) {
+    uint64_t version = 0;
+    if (absl::SimpleAtoi(name, &version) && version > 0 &&
+        absl::StrCat(version) == name) {
+      versions.push_back(version);
+    }
+  }
+  std::sort(versions.begin(), versions.end());
+  return versions;
+}
+
+absl::StatusOr<StoredModel> ModelStore::Load(const std::string& model,
+                                             uint64_t version) const {
+  const std::string dir = absl::StrCat(root_, "/", model, "/", version);
+  ASSIGN_OR_RETURN(const model::v1::Manifest manifest, ReadManifest(dir));
+  StoredModel stored;
+  bool found = false;
+  for (const model::v1::Manifest::File& file : manifest.files()) {
+    ASSIGN_OR_RETURN(const std::string contents, ReadListed(dir, file));
+    const std::string path = absl::StrCat(dir, "/", file.name());
+    if (file.name() == kModelFile) {
+      found = true;
+      stored.checksum = file.xxh3_128();
+      if (!stored.model.ParseFromString(contents)) {
+        return absl::DataLossError(absl::StrCat(path, " is not a model"));
+      }
+    } else if (file.name() == kWarmupFile) {
+      ASSIGN_OR_RETURN(stored.warmup, ParseWarmup(path, contents));
+    }
+  }
+  const std::string path = absl::StrCat(dir, "/", kModelFile);
+  if (!found) {
+    return absl::DataLossError(
+        absl::StrCat(dir, "/", kManifestFile, " does not list ", kModelFile));
+  }
+  if (stored.model.name() != model || stored.model.version() != version ||
+      manifest.model() != model || manifest.version() != version) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        path, " is version ", stored.model.version(), " of '",
+        stored.model.name(), "', its manifest's is version ",
+        manifest.version(), " of '", manifest.model(),
+        "'; its place says version ", version, " of '", model, "'"));
+  }
+  if (const absl::Status status = ValidateModel(stored.model); !status.ok()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(path, ": ", status.message()));
+  }
+  return stored;
+}
+
+absl::StatusOr<uint64_t> ModelStore::Publish(
+    model::v1::Model model, const model::v1::Evaluation* evaluation,
+    const std::vector<log::v1::Decision>& warmup) const {
+  RETURN_IF_ERROR(ValidateModel(model));
+  const std::string parent = absl::StrCat(root_, "/", model.name());
+  std::error_code error;
+  std::filesystem::create_directories(parent, error);
+  if (error) return PosixStatus(error.value(), parent, "cannot create");
+  while (true) {
+    ASSIGN_OR_RETURN(const auto versions, ListVersions(model.name()));
+    model.set_version(versions.empty() ? 1 : versions.back() + 1);
+    std::string temporary = absl::StrCat(parent, "/.tmp-XXXXXX");
+    if (mkdtemp(temporary.data()) == nullptr) {
+      return PosixStatus(errno, temporary, "cannot create");
+    }
+    absl::Cleanup remover = [&] {
+      std::error_code ignored;
+      std::filesystem::remove_all(temporary, ignored);
+    };
+    if (chmod(temporary.c_str(), 0755) != 0) {
+      return PosixStatus(errno, temporary, "cannot change mode of");
+    }
+    RETURN_IF_ERROR(WriteVersion(temporary, model, evaluation, warmup));
+    const std::string path = absl::StrCat(parent, "/", model.version());
+    if (renameat2(AT_FDCWD, temporary.c_str(), AT_FDCWD, path.c_str(),
+                  RENAME_NOREPLACE) == 0) {
+      std::move(remover).Cancel();
+      RETURN_IF_ERROR(SyncPath(parent));
+      return model.version();
+    }
+    // Another publisher was faster: take the next number.
+    if (errno != EEXIST && errno != ENOTEMPTY) {
+      return PosixStatus(errno, path, "cannot rename to");
+    }
+  }
+}
+
+absl::StatusOr<model::v1::Evaluation> ModelStore::LoadEvaluation(
+    const std::string& model, uint64_t version) const {
+  const std::string dir = absl::StrCat(root_, "/", model, "/", version);
+  ASSIGN_OR_RETURN(const model::v1::Manifest manifest, ReadManifest(dir));
+  for (const model::v1::Manifest::File& file : manifest.files()) {
+    if (file.name() != kEvaluationFile) continue;
+    ASSIGN_OR_RETURN(const std::string contents, ReadListed(dir, file));
+    model::v1::Evaluation evaluation;
+    if (evaluation.ParseFromString(contents)) return evaluation;
+    return absl::DataLossError(
+        absl::StrCat(dir, "/", kEvaluationFile, " is not an evaluation"));
+  }
+  return absl::NotFoundError(absl::StrCat(dir, " has no ", kEvaluationFile));
+}
+
+}  // namespace sortition

@@ -1,0 +1,238 @@
+#include "io/segments/segment.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <filesystem>
+#include <system_error>
+
+#include "absl/strings/match.h"
+#include "io/posix_status.h"
+#include "io/segments/record_frame.h"
+
+namespace sortition {
+namespace {
+
+// Read at once: little at first, so that following a live segment is cheap.
+constexpr uint64_t kFirstChunkBytes = 1 << 14;
+constexpr uint64_t kChunkBytes = 1 << 20;
+// No file holds more; sums of offset and length cannot overflow.
+constexpr uint64_t kMaxPayloadBytes = uint64_t{1} << 48;
+// How far the search for the next intact frame goes.
+constexpr uint64_t kMaxScanBytes = uint64_t{1} << 28;
+
+bool AllZero(absl::string_view bytes) {
+  return std::all_of(bytes.begin(), bytes.end(),
+                     [](char byte) { return byte == 0; });
+}
+
+}  // namespace
+
+struct SegmentReader::Rep {
+  using Outcome = SegmentReader::Outcome;
+
+  ~Rep() {
+    if (fd >= 0) close(fd);
+  }
+
+  // Bytes [at, at + size) of the file, fewer at its end.
+  absl::StatusOr<absl::string_view> Read(uint64_t at, uint64_t size) {
+    if (at < buffer_start || at + size > buffer_start + buffer.size()) {
+      buffer.resize(std::max(size, chunk_bytes));
+      chunk_bytes = std::min(4 * chunk_bytes, kChunkBytes);
+      buffer_start = at;
+      uint64_t filled = 0;
+      while (filled < buffer.size()) {
+        const ssize_t count =
+            pread(fd, buffer.data() + filled, buffer.size() - filled,
+                  static_cast<off_t>(at + filled));
+        if (count < 0 && errno == EINTR) continue;
+        if (count < 0) return PosixStatus(errno, path, "cannot read");
+        if (count == 0) break;
+        filled += static_cast<uint64_t>(count);
+      }
+      buffer.resize(filled);
+    }
+    const uint64_t begin = at - buffer_start;
+    return absl::string_view(buffer).substr(
+        begin, std::min<uint64_t>(size, buffer.size() - begin));
+  }
+
+  // What stands there may change: forget it.
+  void Forget() {
+    buffer.clear();
+    buffer_start = 0;
+    chunk_bytes = kFirstChunkBytes;
+  }
+
+  enum class Frame { kIntact, kZero, kBroken };
+
+  // The frame at `at`.
+  absl::StatusOr<Frame> Parse(uint64_t at, absl::string_view* payload);
+  // The first intact frame after the broken one at `at`, 0 where there is none.
+  absl::StatusOr<uint64_t> FindFrameAfter(uint64_t at);
+  // Passes over the broken frame at `offset` if a later one is intact.
+  absl::StatusOr<Outcome> Resynchronise(absl::string_view* payload);
+
+  std::string path;
+  int fd = -1;
+  uint64_t offset = 0;
+  std::string buffer;
+  uint64_t buffer_start = 0;
+  uint64_t chunk_bytes = kFirstChunkBytes;
+  // Searches in vain at this offset; repeated at powers of two only.
+  uint64_t vain_offset = 0;
+  uint64_t vain_tries = 0;
+};
+
+absl::StatusOr<SegmentReader::Rep::Frame> SegmentReader::Rep::Parse(
+    uint64_t at, absl::string_view* payload) {
+  auto head = Read(at, kFrameHeadBytes);
+  if (!head.ok()) return head.status();
+  uint64_t size = 0;
+  if (AllZero(*head)) return Frame::kZero;
+  if (!ParseFrameHead(*head, &size) || size > kMaxPayloadBytes) {
+    return Frame::kBroken;
+  }
+  if (at + FrameBytes(size) > buffer_start + buffer.size()) {
+    // Never allocate for a length that the file does not hold.
+    const off_t end = lseek(fd, 0, SEEK_END);
+    if (end < 0) return PosixStatus(errno, path, "cannot seek in");
+    if (size > static_cast<uint64_t>(end) ||
+        at + FrameBytes(size) > static_cast<uint64_t>(end)) {
+      return Frame::kBroken;
+    }
+  }
+  auto frame = Read(at, FrameBytes(size));
+  if (!frame.ok()) return frame.status();
+  if (frame->size() < FrameBytes(size)) return Frame::kBroken;
+  *payload = frame->substr(kFrameHeadBytes, size);
+  return FrameTailMatches(*payload, frame->substr(kFrameHeadBytes + size))
+             ? Frame::kIntact
+             : Frame::kBroken;
+}
+
+absl::StatusOr<uint64_t> SegmentReader::Rep::FindFrameAfter(uint64_t at) {
+  auto broken = Read(at, kFrameHeadBytes);
+  if (!broken.ok()) return broken.status();
+  // An intact head tells where the next frame starts. Never look for one inside
+  // the payload: its bytes come from outside and could spell a frame, and while
+  // it is being written it looks damaged.
+  uint64_t broken_bytes = 0;
+  uint64_t begin = at + 1;
+  if (ParseFrameHead(*broken, &broken_bytes)) {
+    if (broken_bytes > kMaxPayloadBytes) return 0;
+    begin = at + FrameBytes(broken_bytes);
+  }
+  for (uint64_t place = begin; place - begin < kMaxScanBytes;) {
+    // Preallocated space that was never written holds no frame.
+    const off_t data = lseek(fd, static_cast<off_t>(place), SEEK_DATA);
+    if (data < 0 && errno == ENXIO) return 0;
+    if (data > static_cast<off_t>(place + kFrameHeadBytes)) {
+      place = static_cast<uint64_t>(data) - kFrameHeadBytes;
+    }
+    auto window = Read(place, kChunkBytes);
+    if (!window.ok()) return window.status();
+    if (window->size() < FrameBytes(0)) return 0;
+    // Copied: checking a candidate's payload may move the buffer.
+    const std::string bytes(*window);
+    const uint64_t last = bytes.size() - kFrameHeadBytes;
+    for (uint64_t i = 0; i <= last; ++i) {
+      uint64_t size = 0;
+      const absl::string_view head =
+          absl::string_view(bytes).substr(i, kFrameHeadBytes);
+      if (AllZero(head) || !ParseFrameHead(head, &size)) continue;
+      absl::string_view payload;
+      auto frame = Parse(place + i, &payload);
+      if (!frame.ok()) return frame.status();
+      if (*frame == Frame::kIntact) return place + i;
+    }
+    place += last + 1;
+  }
+  return 0;
+}
+
+SegmentReader::SegmentReader() : rep_(std::make_unique<Rep>()) {}
+SegmentReader::~SegmentReader() = default;
+
+absl::StatusOr<std::unique_ptr<SegmentReader>> SegmentReader::Open(
+    const std::string& path) {
+  std::unique_ptr<SegmentReader> reader(new SegmentReader);
+  reader->rep_->path = path;
+  reader->rep_->fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (reader->rep_->fd < 0) return PosixStatus(errno, path, "cannot open");
+  return reader;
+}
+
+absl::StatusOr<SegmentReader::Outcome> SegmentReader::Rep::Resynchronise(
+    absl::string_view* payload) {
+  if (vain_offset != offset) vain_tries = 0;
+  vain_offset = offset;
+  const uint64_t tries = ++vain_tries;
+  if ((tries & (tries - 1)) != 0) return Outcome::kIncomplete;
+  auto next = FindFrameAfter(offset);
+  if (!next.ok()) return next.status();
+  if (*next == 0) return Outcome::kIncomplete;
+  // A later frame was written after this one was whole: look once more.
+  Forget();
+  auto frame = Parse(offset, payload);
+  if (!frame.ok()) return frame.status();
+  if (*frame == Frame::kIntact) {
+    offset += FrameBytes(payload->size());
+    return Outcome::kRecord;
+  }
+  auto skipped = Read(offset, *next - offset);
+  if (!skipped.ok()) return skipped.status();
+  *payload = *skipped;
+  offset = *next;
+  return Outcome::kCorrupt;
+}
+
+absl::StatusOr<SegmentReader::Outcome> SegmentReader::Next(
+    absl::string_view* payload, uint64_t* offset) {
+  Rep& rep = *rep_;
+  *offset = rep.offset;
+  const bool has_read_ahead = !rep.buffer.empty();
+  auto frame = rep.Parse(rep.offset, payload);
+  if (frame.ok() && *frame != Rep::Frame::kIntact && has_read_ahead) {
+    // What was read ahead may be older than what stands there now.
+    rep.Forget();
+    frame = rep.Parse(rep.offset, payload);
+  }
+  if (!frame.ok()) return frame.status();
+  Outcome outcome = Outcome::kEnd;
+  if (*frame == Rep::Frame::kIntact) {
+    rep.offset += FrameBytes(payload->size());
+    return Outcome::kRecord;
+  }
+  if (*frame == Rep::Frame::kBroken) {
+    auto resynchronised = rep.Resynchronise(payload);
+    if (!resynchronised.ok()) return resynchronised.status();
+    outcome = *resynchronised;
+  }
+  if (outcome == Outcome::kEnd || outcome == Outcome::kIncomplete) {
+    *payload = {};
+    rep.Forget();
+  }
+  return outcome;
+}
+
+void SegmentReader::Seek(uint64_t offset) { rep_->offset = offset; }
+uint64_t SegmentReader::offset() const { return rep_->offset; }
+
+absl::StatusOr<std::vector<std::string>> ListSegments(const std::string& dir) {
+  std::error_code error;
+  std::filesystem::directory_iterator entries(dir, error);
+  if (error) return PosixStatus(error.value(), dir, "cannot list");
+  std::vector<std::string> names;
+  for (const auto& entry : entries) {
+    const std::string name = entry.path().filename().string();
+    if (absl::EndsWith(name, ".seg")) names.push_back(name);
+  }
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+}  // namespace sortition

@@ -1,0 +1,178 @@
+#include "io/segments/segment_batch.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <cstdio>
+#include <filesystem>
+#include <system_error>
+#include <utility>
+
+#include "absl/cleanup/cleanup.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "core/base/status_macros.h"
+#include "io/posix_status.h"
+#include "io/segments/segment.h"
+
+namespace sortition {
+namespace {
+
+namespace fs = std::filesystem;
+
+int64_t NowMicros() {
+  return std::chrono::duration_cast<std::chrono::microseconds>(
+             std::chrono::system_clock::now().time_since_epoch())
+      .count();
+}
+
+// Empty where the file is no segment.
+std::string WriterOf(const std::string& path) {
+  const auto reader = SegmentReader::Open(path);
+  if (!reader.ok()) return {};
+  absl::string_view payload;
+  uint64_t offset = 0;
+  const auto outcome = (*reader)->Next(&payload, &offset);
+  log::v1::LogRecord record;
+  if (!outcome.ok() || *outcome != SegmentReader::Outcome::kRecord ||
+      !record.ParseFromArray(payload.data(),
+                             static_cast<int>(payload.size()))) {
+    return {};
+  }
+  return record.header().writer_id();
+}
+
+// Whether `dir` may be taken: `*holds_segments` where it has some to replace.
+absl::Status CheckDirectory(const SegmentBatch::Options& options,
+                            bool* holds_segments) {
+  *holds_segments = false;
+  std::error_code error;
+  if (!fs::exists(options.dir, error)) return absl::OkStatus();
+  fs::directory_iterator entries(options.dir, error);
+  if (error) return PosixStatus(error.value(), options.dir, "cannot list");
+  for (const auto& entry : entries) {
+    const std::string path = entry.path().string();
+    if (!options.replace) {
+      return absl::FailedPreconditionError(
+          absl::StrCat(options.dir, " holds ", entry.path().filename().string(),
+                       ", must be absent or empty"));
+    }
+    if (!absl::EndsWith(path, ".seg") || WriterOf(path) != options.writer_id) {
+      return absl::FailedPreconditionError(absl::StrCat(
+          path, " is no segment of writer '", options.writer_id,
+          "', which alone are replaced; ", options.dir, " is left as it is"));
+    }
+    ASSIGN_OR_RETURN(const bool live, SegmentHasLiveWriter(path));
+    if (live) {
+      return absl::FailedPreconditionError(
+          absl::StrCat(path, " is being written"));
+    }
+    *holds_segments = true;
+  }
+  return absl::OkStatus();
+}
+
+absl::Status SyncDirectory(const std::string& dir) {
+  const int fd = open(dir.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (fd < 0) return PosixStatus(errno, dir, "cannot open");
+  const absl::Cleanup closer = [fd] { close(fd); };
+  return fsync(fd) == 0 ? absl::OkStatus()
+                        : PosixStatus(errno, dir, "cannot sync");
+}
+
+}  // namespace
+
+SegmentBatch::SegmentBatch(Options options)
+    : options_(std::move(options)),
+      incarnation_(absl::StrCat(absl::Hex(NowMicros()), "-", getpid())) {}
+
+SegmentBatch::~SegmentBatch() {
+  writer_.reset();
+  std::error_code ignored;
+  if (!staging_.empty()) fs::remove_all(staging_, ignored);
+}
+
+absl::StatusOr<std::unique_ptr<SegmentBatch>> SegmentBatch::Create(
+    Options options) {
+  std::error_code error;
+  // Without links: what is renamed is the directory itself.
+  fs::path dir = fs::weakly_canonical(fs::absolute(options.dir, error), error);
+  if (error) return PosixStatus(error.value(), options.dir, "cannot resolve");
+  if (!dir.has_filename()) dir = dir.parent_path();
+  options.dir = dir.string();
+  std::unique_ptr<SegmentBatch> batch(new SegmentBatch(std::move(options)));
+  bool holds_segments = false;
+  RETURN_IF_ERROR(CheckDirectory(batch->options_, &holds_segments));
+  batch->parent_ = dir.parent_path().string();
+  fs::create_directories(batch->parent_, error);
+  if (error) return PosixStatus(error.value(), batch->parent_, "cannot create");
+  std::string staging = absl::StrCat(batch->parent_, "/.",
+                                     dir.filename().string(), ".tmp-XXXXXX");
+  if (mkdtemp(staging.data()) == nullptr) {
+    return PosixStatus(errno, staging, "cannot create");
+  }
+  batch->staging_ = staging;
+  if (chmod(staging.c_str(), 0755) != 0) {
+    return PosixStatus(errno, staging, "cannot change mode of");
+  }
+  return batch;
+}
+
+absl::Status SegmentBatch::Begin() {
+  // Names sort in the order of writing.
+  last_created_us_ = std::max(NowMicros(), last_created_us_ + 1);
+  SegmentWriter::Options segment;
+  segment.dir = staging_;
+  segment.name =
+      SegmentName(last_created_us_, options_.writer_id, num_segments_);
+  segment.header.set_format_version(1);
+  segment.header.set_kind(options_.kind);
+  segment.header.set_writer_id(options_.writer_id);
+  segment.header.set_incarnation(incarnation_);
+  segment.header.set_first_sequence(num_records_);
+  segment.header.set_created_time_us(last_created_us_);
+  segment.header.set_options(options_.options_text);
+  ASSIGN_OR_RETURN(writer_, SegmentWriter::Create(segment));
+  ++num_segments_;
+  return absl::OkStatus();
+}
+
+absl::Status SegmentBatch::Close() {
+  if (writer_ == nullptr) return absl::OkStatus();
+  RETURN_IF_ERROR(writer_->Close());
+  writer_.reset();
+  return absl::OkStatus();
+}
+
+absl::Status SegmentBatch::Append(const log::v1::LogRecord& record) {
+  if (writer_ != nullptr && writer_->num_records() > 0 &&
+      writer_->bytes() + record.ByteSizeLong() > options_.segment_bytes) {
+    RETURN_IF_ERROR(Close());
+  }
+  if (writer_ == nullptr) RETURN_IF_ERROR(Begin());
+  RETURN_IF_ERROR(writer_->Append(record));
+  ++num_records_;
+  return absl::OkStatus();
+}
+
+absl::Status SegmentBatch::Publish() {
+  RETURN_IF_ERROR(Close());
+  bool holds_segments = false;
+  RETURN_IF_ERROR(CheckDirectory(options_, &holds_segments));
+  // rename(2) takes the place of an empty directory, and of nothing else.
+  const int result = holds_segments
+                         ? renameat2(AT_FDCWD, staging_.c_str(), AT_FDCWD,
+                                     options_.dir.c_str(), RENAME_EXCHANGE)
+                         : rename(staging_.c_str(), options_.dir.c_str());
+  if (result != 0) return PosixStatus(errno, options_.dir, "cannot rename to");
+  std::error_code ignored;
+  if (holds_segments) fs::remove_all(staging_, ignored);  // What was replaced.
+  staging_.clear();
+  return SyncDirectory(parent_);
+}
+
+}  // namespace sortition

@@ -1,0 +1,109 @@
+#include "io/segments/spool_directory.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <filesystem>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/time/clock.h"
+#include "core/base/status_macros.h"
+#include "io/posix_status.h"
+#include "io/segments/segment.h"
+
+namespace sortition {
+namespace {
+
+// Holds the lock, and the time in the newest segment's name.
+constexpr char kLockFile[] = ".writer.lock";
+constexpr size_t kTimeDigits = 16;
+
+// 0 where `text` does not begin with a time.
+int64_t ParseTime(absl::string_view text) {
+  uint64_t time_us = 0;
+  if (text.size() < kTimeDigits ||
+      !absl::SimpleHexAtoi(text.substr(0, kTimeDigits), &time_us)) {
+    return 0;
+  }
+  return static_cast<int64_t>(time_us);
+}
+
+}  // namespace
+
+SpoolDirectory::SpoolDirectory(std::string path) : path_(std::move(path)) {}
+
+SpoolDirectory::~SpoolDirectory() {
+  if (lock_fd_ >= 0) close(lock_fd_);
+}
+
+absl::StatusOr<std::unique_ptr<SpoolDirectory>> SpoolDirectory::Take(
+    const std::string& dir) {
+  std::error_code error;
+  std::filesystem::create_directories(dir, error);
+  if (error) return PosixStatus(error.value(), dir, "cannot create");
+  std::unique_ptr<SpoolDirectory> directory(new SpoolDirectory(dir));
+  const std::string path = absl::StrCat(dir, "/", kLockFile);
+  directory->lock_fd_ = open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
+  if (directory->lock_fd_ < 0) return PosixStatus(errno, path, "cannot open");
+  if (flock(directory->lock_fd_, LOCK_EX | LOCK_NB) != 0) {
+    return errno == EWOULDBLOCK ? absl::FailedPreconditionError(absl::StrCat(
+                                      "another writer holds spool ", dir))
+                                : PosixStatus(errno, path, "cannot lock");
+  }
+  for (const auto& entry : std::filesystem::directory_iterator(dir, error)) {
+    if (absl::EndsWith(entry.path().filename().string(), ".tmp")) {
+      std::error_code ignored;
+      std::filesystem::remove(entry.path(), ignored);
+    }
+  }
+  if (error) return PosixStatus(error.value(), dir, "cannot list");
+  RETURN_IF_ERROR(directory->FindNewestTime());
+  return directory;
+}
+
+absl::Status SpoolDirectory::FindNewestTime() {
+  ASSIGN_OR_RETURN(const std::vector<std::string> names, ListSegments(path_));
+  char digits[kTimeDigits];
+  const ssize_t count = pread(lock_fd_, digits, sizeof digits, 0);
+  if (count == static_cast<ssize_t>(sizeof digits)) {
+    newest_time_us_ = ParseTime({digits, sizeof digits});
+  }
+  for (const std::string& name : names) {
+    newest_time_us_ = std::max(newest_time_us_, ParseTime(name));
+  }
+  return absl::OkStatus();
+}
+
+int64_t SpoolDirectory::NextSegmentTime() {
+  newest_time_us_ =
+      std::max(absl::ToUnixMicros(absl::Now()), newest_time_us_ + 1);
+  const std::string digits = absl::StrFormat("%016x", newest_time_us_);
+  // Where this fails, the names of the segments that are left must do.
+  [[maybe_unused]] const ssize_t written =
+      pwrite(lock_fd_, digits.data(), digits.size(), 0);
+  return newest_time_us_;
+}
+
+uint64_t SpoolDirectory::SegmentBytes(const std::string& except) const {
+  uint64_t bytes = 0;
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator(path_, error)) {
+    const std::string name = entry.path().filename().string();
+    if (name == except || !absl::EndsWith(name, ".seg")) continue;
+    std::error_code gone;  // Removed by the reader meanwhile.
+    const auto size = entry.file_size(gone);
+    if (!gone) bytes += size;
+  }
+  return bytes;
+}
+
+}  // namespace sortition

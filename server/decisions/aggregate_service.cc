@@ -1,0 +1,331 @@
+#include "server/decisions/aggregate_service.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "core/base/status_macros.h"
+#include "io/models/model_store.h"
+#include "server/decisions/decision_record.h"
+#include "server/decisions/request_validation.h"
+
+namespace sortition {
+namespace {
+
+using v1::AggregateRequest;
+using v1::AggregateResponse;
+
+constexpr char kDefaultName[] = "aggregate";
+constexpr double kMaxConcentration = 1e6;
+constexpr double kMaxWeight = 1e300;
+constexpr uint32_t kMaxCutoff = 1'000'000;
+constexpr uint32_t kMaxSamples = 100'000;
+constexpr uint64_t kMaxSampledSources = 200'000;
+constexpr double kDefaultConfidence = 0.95;
+constexpr uint32_t kPairs = 100;
+
+absl::Status Refuse(absl::string_view field, absl::string_view value,
+                    absl::string_view must) {
+  return absl::InvalidArgumentError(
+      absl::StrCat(field, " = ", value, ": must be ", must));
+}
+
+absl::Status CheckContext(const v1::DecisionContext& context) {
+  if (context.has_version()) {
+    return Refuse("context.version", absl::StrCat(context.version()),
+                  "unset: no model is asked");
+  }
+  if (context.return_game() || context.return_probabilities()) {
+    return Refuse(context.return_game() ? "context.return_game"
+                                        : "context.return_probabilities",
+                  "true", "false for Aggregate");
+  }
+  if (!context.candidates().has_dense()) {
+    return absl::InvalidArgumentError(
+        "context.candidates.features is not dense: must be dense, a row of "
+        "scores for each candidate");
+  }
+  if (context.model().empty()) return absl::OkStatus();
+  if (const absl::Status status = ValidateModelName(context.model());
+      !status.ok()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("context.model: ", status.message()));
+  }
+  return absl::OkStatus();
+}
+
+// Those of the query; what ValidateScoreLists() would say of them, in the words
+// of the request.
+absl::Status CheckWeights(const v1::Aggregation& aggregation,
+                          uint32_t num_sources) {
+  const auto& weights = aggregation.weights();
+  if (weights.empty()) return absl::OkStatus();
+  if (static_cast<uint32_t>(weights.size()) != num_sources) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "aggregation.weights has ", weights.size(), " entries: must have ",
+        num_sources, ", one per source, or none"));
+  }
+  for (int s = 0; s < weights.size(); ++s) {
+    if (weights[s] >= 0 && weights[s] <= kMaxWeight) continue;
+    return Refuse(absl::StrCat("aggregation.weights[", s, "]"),
+                  absl::StrCat(weights[s]), "in [0, 1e300]");
+  }
+  if (*std::max_element(weights.begin(), weights.end()) > 0) {
+    return absl::OkStatus();
+  }
+  return absl::InvalidArgumentError(
+      "aggregation.weights are all 0: one must be above 0");
+}
+
+absl::StatusOr<ScoreScale> ScaleOf(const v1::Aggregation& aggregation) {
+  switch (aggregation.scale()) {
+    case v1::Aggregation::MIN_MAX:
+      return ScoreScale::kMinMax;
+    case v1::Aggregation::RANK:
+      return ScoreScale::kRank;
+    case v1::Aggregation::NONE:
+      return ScoreScale::kNone;
+    default:
+      break;
+  }
+  return Refuse("aggregation.scale", absl::StrCat(aggregation.scale()),
+                "MIN_MAX, RANK or NONE");
+}
+
+absl::StatusOr<AggregateDivergence> DivergenceOf(
+    const AggregateRequest& request) {
+  switch (request.divergence()) {
+    case AggregateRequest::DCG:
+      return AggregateDivergence::kDcg;
+    case AggregateRequest::ALL_PAIRS:
+      return AggregateDivergence::kAllPairs;
+    case AggregateRequest::TOP:
+      return AggregateDivergence::kTop;
+    default:
+      break;
+  }
+  return Refuse("divergence", absl::StrCat(request.divergence()),
+                "DCG, ALL_PAIRS or TOP");
+}
+
+absl::Status CheckBootstrap(const AggregateRequest& request,
+                            uint32_t num_sources) {
+  const uint32_t samples = request.bootstrap_samples();
+  const uint64_t most =
+      std::min<uint64_t>(kMaxSamples, kMaxSampledSources / num_sources);
+  if (samples > most) {
+    return Refuse(
+        "bootstrap_samples", absl::StrCat(samples),
+        absl::StrCat("in [0, ", most, "] for ", num_sources, " sources"));
+  }
+  if (request.has_confidence() &&
+      !(request.confidence() > 0 && request.confidence() < 1)) {
+    return Refuse("confidence", absl::StrCat(request.confidence()),
+                  "above 0 and below 1");
+  }
+  return absl::OkStatus();
+}
+
+// No kind where nothing is to be drawn.
+absl::StatusOr<model::v1::Policy> PolicyOf(const AggregateRequest& request,
+                                           AggregateDivergence divergence) {
+  const double uniform = request.uniform_mixture();
+  if (!(uniform >= 0 && uniform <= 1)) {
+    return Refuse("uniform_mixture", absl::StrCat(uniform), "in [0, 1]");
+  }
+  if (!request.has_concentration()) {
+    if (uniform == 0 && request.head() == 0) return model::v1::Policy();
+    return absl::InvalidArgumentError(
+        "concentration is unset: must be in (0, 1000000] where "
+        "uniform_mixture or head is set");
+  }
+  if (!(request.concentration() > 0 &&
+        request.concentration() <= kMaxConcentration)) {
+    return Refuse("concentration", absl::StrCat(request.concentration()),
+                  absl::StrCat("in (0, ", kMaxConcentration, "]"));
+  }
+  if (request.head() > 16) {
+    return Refuse("head", absl::StrCat(request.head()), "in [0, 16]");
+  }
+  model::v1::Policy policy =
+      MakeAggregateDraw(divergence, request.cutoff(), request.concentration());
+  policy.mutable_boltzmann_ranking()->set_head(request.head());
+  policy.set_uniform_mixture(uniform);
+  return policy;
+}
+
+// The order answered and below it the others by falling mean; positions.
+std::vector<uint32_t> CompleteOrder(const AggregateResult& result,
+                                    const Action& action,
+                                    uint32_t num_candidates) {
+  std::vector<uint32_t> position(num_candidates);
+  for (uint32_t p = 0; p < result.eligible_documents.size(); ++p) {
+    position[result.eligible_documents[p]] = p;
+  }
+  std::vector<uint32_t> order;
+  std::vector<uint8_t> taken(result.eligible_documents.size());
+  for (const int32_t document : action) {
+    order.push_back(position[document]);
+    taken[order.back()] = 1;
+  }
+  for (const uint32_t p : result.mean.order) {
+    if (taken[p] == 0) order.push_back(p);
+  }
+  return order;
+}
+
+void AddPairs(const AggregateRequest& request, const AggregateQuery& query,
+              const AggregateResult& result, uint64_t seed,
+              AggregateResponse* response) {
+  if (request.bootstrap_samples() == 0) return;
+  const BootstrapOptions options = {.samples = request.bootstrap_samples(),
+                                    .confidence = request.has_confidence()
+                                                      ? request.confidence()
+                                                      : kDefaultConfidence,
+                                    .pairs = kPairs,
+                                    .seed = seed};
+  for (const PairConfidence& pair :
+       BootstrapPairs(result.lists, query.scale, result.mean, options)) {
+    v1::PairConfidence* row = response->add_pairs();
+    row->set_rank(pair.rank);
+    row->set_difference(pair.difference);
+    row->set_lower(pair.lower);
+    row->set_upper(pair.upper);
+    row->set_support(pair.support);
+  }
+}
+
+}  // namespace
+
+AggregateService::AggregateService(const config::v1::RequestLimits& limits,
+                                   SpoolWriter* spool, Metrics* metrics)
+    : limits_(limits),
+      spool_(spool),
+      ids_(DecisionIdMaker::RandomSecret()),
+      sources_(metrics->Histogram("sortition_aggregate_sources",
+                                  "Score lists of an aggregation",
+                                  {1, 2, 3, 5, 10, 20, 50, 100, 1000})),
+      drawn_(metrics->Counter("sortition_aggregates_drawn_total",
+                              "Aggregations whose order was drawn")) {}
+
+absl::StatusOr<AggregateService::Question> AggregateService::Check(
+    const AggregateRequest& request) const {
+  const v1::DecisionContext& context = request.context();
+  Question question;
+  AggregateQuery& query = question.query;
+  ASSIGN_OR_RETURN(query.lists, ValidateQuery(context, limits_, 0));
+  RETURN_IF_ERROR(CheckContext(context));
+  question.name = context.model().empty() ? kDefaultName : context.model();
+  const uint32_t n = query.lists.candidates.num_candidates();
+  const uint32_t sources = query.lists.candidates.num_features();
+  const uint32_t eligible = NumEligible(query.lists);
+  if (eligible < 2) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("context.candidates: ", eligible, " of ", n,
+                     " is eligible: must be at least 2"));
+  }
+  RETURN_IF_ERROR(CheckWeights(request.aggregation(), sources));
+  query.weights = {request.aggregation().weights().data(),
+                   static_cast<size_t>(request.aggregation().weights_size())};
+  ASSIGN_OR_RETURN(query.scale, ScaleOf(request.aggregation()));
+  ASSIGN_OR_RETURN(const uint32_t top_k, ValidateTopK(TopKOf(request), n));
+  query.lists.top_k = std::min(top_k, eligible);
+  if (request.has_top_k() && top_k > eligible) {
+    question.degraded = absl::StrCat("top_k = ", top_k, " cut to ", eligible,
+                                     ", as many as are eligible");
+  }
+  if (request.cutoff() > kMaxCutoff) {
+    return Refuse("cutoff", absl::StrCat(request.cutoff()),
+                  absl::StrCat("in [0, ", kMaxCutoff, "]"));
+  }
+  ASSIGN_OR_RETURN(const AggregateDivergence divergence, DivergenceOf(request));
+  ASSIGN_OR_RETURN(question.divergence,
+                   MakeDivergence(divergence, request.cutoff(), eligible));
+  RETURN_IF_ERROR(CheckBootstrap(request, sources));
+  ASSIGN_OR_RETURN(question.policy, PolicyOf(request, divergence));
+  return question;
+}
+
+absl::Status AggregateService::Log(const AggregateRequest& request,
+                                   const Question& question,
+                                   const std::string& decision_id,
+                                   int64_t time_us, DecisionScratch* scratch) {
+  const Candidates& lists = question.query.lists.candidates;
+  const Draw& draw = scratch->draw;
+  log::v1::Decision& record = scratch->record;
+  StartRecord(request.context(), {decision_id, time_us, question.name, 0},
+              lists, draw, &record);
+  record.set_action_kind(log::v1::RANK);
+  if (question.policy.kind_case() != model::v1::Policy::KIND_NOT_SET) {
+    *record.mutable_policy() = question.policy;
+  }
+  *record.mutable_aggregation() = request.aggregation();
+  record.set_top_k(static_cast<uint32_t>(draw.action.size()));
+  record.mutable_conditional_log_propensities()->Assign(
+      draw.conditional_log_propensities.begin(),
+      draw.conditional_log_propensities.end());
+  record.set_degraded(question.degraded);
+  return AppendRecord(request.context(), lists, spool_, &record);
+}
+
+absl::Status AggregateService::Aggregate(const AggregateRequest& request,
+                                         DecisionScratch* scratch,
+                                         AggregateResponse* response) {
+  response->Clear();
+  ASSIGN_OR_RETURN(const Question question, Check(request));
+  const v1::DecisionContext& context = request.context();
+  const AggregateQuery& query = question.query;
+  ASSIGN_OR_RETURN(const AggregatePolicy policy,
+                   AggregatePolicy::Create(question.policy));
+  const int64_t time_us = NowUs();
+  v1::DecisionResult* answer = response->mutable_result();
+  answer->set_decision_id(context.decision_id().empty()
+                              ? ids_.Make(time_us)
+                              : context.decision_id());
+  const Hash128 key =
+      context.has_seed() ? SeedKey(context.seed())
+                         : DecisionKey(question.name, 0, answer->decision_id());
+  AggregateResult& result = scratch->aggregate;
+  Draw& draw = scratch->draw;
+  RETURN_IF_ERROR(policy.Decide(query, key, &result, &draw));
+  if (!std::isfinite(draw.log_propensity)) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "context.candidates: scores give log-propensity = ",
+        draw.log_propensity,
+        ": must be finite; scores of this size times concentration are beyond "
+        "what can be drawn"));
+  }
+  if (spool_ != nullptr) {
+    RETURN_IF_ERROR(
+        Log(request, question, answer->decision_id(), time_us, scratch));
+  }
+  answer->mutable_model()->set_name(question.name);
+  answer->set_log_propensity(draw.log_propensity);
+  answer->set_degraded(question.degraded);
+  const uint32_t n = query.lists.candidates.num_candidates();
+  if (context.return_scores()) {
+    answer->mutable_scores()->Resize(static_cast<int>(n), 0);
+    for (size_t p = 0; p < result.eligible_documents.size(); ++p) {
+      answer->set_scores(static_cast<int>(result.eligible_documents[p]),
+                         result.mean.mean[p]);
+    }
+  }
+  response->mutable_order()->Assign(draw.action.begin(), draw.action.end());
+  response->mutable_conditional_log_propensities()->Assign(
+      draw.conditional_log_propensities.begin(),
+      draw.conditional_log_propensities.end());
+  response->set_total_variation(result.mean.total_variation);
+  const std::vector<double> divergences =
+      SourceDivergences(result.lists, query.scale, *question.divergence,
+                        CompleteOrder(result, draw.action, n), SerialFor);
+  response->mutable_divergences()->Assign(divergences.begin(),
+                                          divergences.end());
+  AddPairs(request, query, result, key.low, response);
+  sources_->Observe(query.lists.candidates.num_features());
+  if (question.policy.has_boltzmann_ranking()) drawn_->Increment();
+  return absl::OkStatus();
+}
+
+}  // namespace sortition

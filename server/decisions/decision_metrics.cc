@@ -1,0 +1,84 @@
+#include "server/decisions/decision_metrics.h"
+
+#include <cmath>
+#include <vector>
+
+namespace sortition {
+namespace {
+
+std::vector<double> CandidateBuckets() {
+  return {1, 2, 5, 10, 20, 50, 100, 200, 500, 1e3, 2e3, 5e3, 1e4, 1e5, 1e6};
+}
+
+std::vector<double> PropensityBuckets() {
+  return {1e-4, 1e-3, 0.01, 0.02, 0.05, 0.1, 0.2, 0.3,
+          0.4,  0.5,  0.6,  0.7,  0.8,  0.9, 0.99};
+}
+
+std::vector<double> ChosenBuckets() {
+  return {0, 1, 2, 3, 5, 10, 20, 50, 100, 200, 500, 1e3, 1e4, 1e5, 1e6};
+}
+
+std::vector<double> RoundBuckets() {
+  return {0, 1, 2, 5, 10, 20, 50, 100, 200, 500, 1000};
+}
+
+std::vector<double> GapBuckets() {
+  return {1e-9, 1e-6, 1e-5, 1e-4, 1e-3, 2e-3, 5e-3, 0.01, 0.02, 0.05, 0.1, 0.5};
+}
+
+}  // namespace
+
+DecisionMetrics::DecisionMetrics(Metrics* metrics)
+    : candidates_(metrics->Histogram("sortition_candidates",
+                                     "Candidates of a decision",
+                                     CandidateBuckets())),
+      propensities_(metrics->Histogram(
+          "sortition_propensity",
+          "Probability of what was selected, or placed first",
+          PropensityBuckets())),
+      abstentions_(metrics->Counter("sortition_abstentions_total",
+                                    "Selections of no candidate")),
+      degraded_(metrics->Counter("sortition_degraded_total",
+                                 "Answers with less than was asked for")),
+      feedback_(metrics->Counter("sortition_feedback_total",
+                                 "Feedback items logged")),
+      chosen_(metrics->Histogram(
+          "sortition_chosen", "Candidates that Label chose", ChosenBuckets())),
+      games_stopped_(
+          metrics->Counter("sortition_games_stopped_total",
+                           "F-score games stopped for lack of time")),
+      game_rounds_(metrics->Histogram("sortition_game_rounds",
+                                      "Rounds of an F-score game's search",
+                                      RoundBuckets())),
+      game_gap_(metrics->Histogram(
+          "sortition_game_gap",
+          "How far an F-score game's strategy may be from its value",
+          GapBuckets())) {}
+
+void DecisionMetrics::Count(const PolicyQuery& query,
+                            const LinearPolicy& policy, const Draw& draw,
+                            bool degraded) {
+  candidates_->Observe(query.candidates.num_candidates());
+  if (degraded) degraded_->Increment();
+  switch (policy.action_kind()) {
+    case ActionKind::kSelect:
+      propensities_->Observe(std::exp(draw.log_propensity));
+      if (draw.action[0] == kAbstain) abstentions_->Increment();
+      break;
+    case ActionKind::kRank:
+      propensities_->Observe(std::exp(draw.conditional_log_propensities[0]));
+      break;
+    case ActionKind::kSubset:
+      chosen_->Observe(static_cast<double>(draw.action.size()));
+      if (policy.takes_size() || !draw.game.has_value()) break;
+      if (draw.game_rounds.has_value()) games_stopped_->Increment();
+      game_rounds_->Observe(draw.game->rounds);
+      game_gap_->Observe(draw.game->gap);
+      break;
+  }
+}
+
+void DecisionMetrics::CountFeedback(int items) { feedback_->Increment(items); }
+
+}  // namespace sortition

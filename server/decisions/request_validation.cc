@@ -1,0 +1,291 @@
+#include "server/decisions/request_validation.h"
+
+#include <algorithm>
+#include <cmath>
+#include <span>
+#include <vector>
+
+#include "absl/strings/escaping.h"
+#include "absl/strings/str_cat.h"
+#include "core/base/status_macros.h"
+
+namespace sortition {
+namespace {
+
+// Length of the UTF-8 sequence at the start of `text`, 0 where it is none
+// (RFC 3629: no overlong forms, no surrogates, nothing beyond U+10FFFF).
+size_t Utf8SequenceLength(absl::string_view text) {
+  const auto byte = [&](size_t i) {
+    return i < text.size() ? static_cast<unsigned char>(text[i]) : 0u;
+  };
+  const auto follows = [&](size_t i, unsigned low, unsigned high) {
+    return byte(i) >= low && byte(i) <= high;
+  };
+  const unsigned lead = byte(0);
+  if (lead < 0x80) return 1;
+  if (lead < 0xC2) return 0;
+  if (lead < 0xE0) return follows(1, 0x80, 0xBF) ? 2 : 0;
+  if (lead < 0xF0) {
+    const unsigned low = lead == 0xE0 ? 0xA0 : 0x80;
+    const unsigned high = lead == 0xED ? 0x9F : 0xBF;
+    return follows(1, low, high) && follows(2, 0x80, 0xBF) ? 3 : 0;
+  }
+  if (lead > 0xF4) return 0;
+  const unsigned low = lead == 0xF0 ? 0x90 : 0x80;
+  const unsigned high = lead == 0xF4 ? 0x8F : 0xBF;
+  return follows(1, low, high) && follows(2, 0x80, 0xBF) &&
+                 follows(3, 0x80, 0xBF)
+             ? 4
+             : 0;
+}
+
+bool IsControl(char c) {
+  const auto byte = static_cast<unsigned char>(c);
+  return byte < 0x20 || byte == 0x7F;
+}
+
+// `error` with the field that it is about in front.
+absl::Status InField(absl::string_view field, const absl::Status& error) {
+  return absl::Status(error.code(), absl::StrCat(field, ": ", error.message()));
+}
+
+template <typename T>
+std::span<const T> View(const google::protobuf::RepeatedField<T>& field) {
+  return {field.data(), static_cast<size_t>(field.size())};
+}
+
+absl::Status CheckNumFeatures(const v1::Candidates& candidates,
+                              const config::v1::RequestLimits& limits,
+                              uint32_t num_features) {
+  const uint32_t d = candidates.num_features();
+  if (d < 1 || d > limits.max_features()) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "context.candidates.num_features = ", d, ": must be in [1, ",
+        limits.max_features(), "] (server option limits.max_features)"));
+  }
+  if (num_features != 0 && d != num_features) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("context.candidates.num_features = ", d, ": must be ",
+                     num_features, ", as the model has"));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckNumCandidates(absl::string_view field, size_t n,
+                                const config::v1::RequestLimits& limits) {
+  if (n >= 1 && n <= limits.max_candidates()) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(
+      field, " holds ", n, " candidates: must be in [1, ",
+      limits.max_candidates(), "] (server option limits.max_candidates)"));
+}
+
+absl::StatusOr<Candidates> ValidateCandidates(
+    const v1::Candidates& candidates, const config::v1::RequestLimits& limits) {
+  const uint32_t d = candidates.num_features();
+  absl::string_view field;
+  absl::StatusOr<Candidates> view;
+  switch (candidates.features_case()) {
+    case v1::Candidates::kDense: {
+      field = "context.candidates.dense";
+      const auto& values = candidates.dense().values();
+      // The cap first: a request over it is not worth a look at its values.
+      RETURN_IF_ERROR(CheckNumCandidates(
+          field, (static_cast<size_t>(values.size()) + d - 1) / d, limits));
+      view = Candidates::Dense(View(values), d);
+      break;
+    }
+    case v1::Candidates::kSparse: {
+      field = "context.candidates.sparse";
+      const v1::SparseFeatures& sparse = candidates.sparse();
+      const int rows = std::max(sparse.row_offsets_size() - 1, 0);
+      RETURN_IF_ERROR(
+          CheckNumCandidates(field, static_cast<size_t>(rows), limits));
+      view =
+          Candidates::Sparse(View(sparse.row_offsets()), View(sparse.columns()),
+                             View(sparse.values()), d);
+      break;
+    }
+    case v1::Candidates::FEATURES_NOT_SET:
+      return absl::InvalidArgumentError(
+          "context.candidates.features is unset: must be dense or sparse");
+  }
+  if (!view.ok()) return InField(field, view.status());
+  return view;
+}
+
+absl::Status CheckEligible(const v1::DecisionContext& context, uint32_t n) {
+  const auto& eligible = context.eligible();
+  if (eligible.empty()) return absl::OkStatus();
+  if (static_cast<uint32_t>(eligible.size()) != n) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "context.eligible has ", eligible.size(), " entries: must have ", n,
+        ", one per candidate, or none"));
+  }
+  if (std::find(eligible.begin(), eligible.end(), true) == eligible.end()) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "context.eligible has 0 true entries: must have 1 to ", n));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckCandidateIds(const v1::Candidates& candidates, uint32_t n) {
+  const auto& ids = candidates.ids();
+  if (ids.empty()) return absl::OkStatus();
+  if (static_cast<uint32_t>(ids.size()) != n) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "context.candidates.ids has ", ids.size(), " entries: must have ", n,
+        ", one per candidate, or none"));
+  }
+  for (int i = 0; i < ids.size(); ++i) {
+    if (absl::Status status = ValidateId("id", ids[i]); !status.ok()) {
+      return InField(absl::StrCat("context.candidates.ids[", i, "]"), status);
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckFeedback(const v1::Feedback& feedback,
+                           const config::v1::RequestLimits& limits) {
+  RETURN_IF_ERROR(ValidateRequiredId("feedback_id", feedback.feedback_id()));
+  RETURN_IF_ERROR(ValidateRequiredId("decision_id", feedback.decision_id()));
+  if (feedback.value_case() == v1::Feedback::VALUE_NOT_SET) {
+    return absl::InvalidArgumentError(
+        "value is unset: must be a finite reward or loss");
+  }
+  const bool is_reward = feedback.value_case() == v1::Feedback::kReward;
+  const double value = is_reward ? feedback.reward() : feedback.loss();
+  if (!std::isfinite(value)) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        is_reward ? "reward" : "loss", " = ", value, ": must be finite"));
+  }
+  if (feedback.has_rank() && feedback.rank() >= limits.max_candidates()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("rank = ", feedback.rank(), ": must be in [0, ",
+                     limits.max_candidates() - 1, "]"));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::Status ValidateId(absl::string_view field, absl::string_view id) {
+  if (id.size() > kMaxIdBytes) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        field, " = \"", absl::CHexEscape(id.substr(0, 16)), "…\" has ",
+        id.size(), " bytes: must have at most ", kMaxIdBytes));
+  }
+  for (size_t i = 0; i < id.size();) {
+    const size_t length = Utf8SequenceLength(id.substr(i));
+    if (length == 0 || IsControl(id[i])) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          field, " = \"", absl::CHexEscape(id), "\" holds ",
+          length == 0 ? "invalid UTF-8" : "a control character", " at byte ", i,
+          ": must be UTF-8 text without control characters"));
+    }
+    i += length;
+  }
+  return absl::OkStatus();
+}
+
+absl::Status ValidateRequiredId(absl::string_view field, absl::string_view id) {
+  if (id.empty()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(field, " = \"\": must have 1 to ", kMaxIdBytes, " bytes"));
+  }
+  return ValidateId(field, id);
+}
+
+absl::StatusOr<PolicyQuery> ValidateQuery(
+    const v1::DecisionContext& context, const config::v1::RequestLimits& limits,
+    uint32_t num_features) {
+  RETURN_IF_ERROR(ValidateId("context.decision_id", context.decision_id()));
+  RETURN_IF_ERROR(CheckNumFeatures(context.candidates(), limits, num_features));
+  PolicyQuery query;
+  ASSIGN_OR_RETURN(query.candidates,
+                   ValidateCandidates(context.candidates(), limits));
+  const uint32_t n = query.candidates.num_candidates();
+  RETURN_IF_ERROR(CheckEligible(context, n));
+  RETURN_IF_ERROR(CheckCandidateIds(context.candidates(), n));
+  query.eligible = View(context.eligible());
+  return query;
+}
+
+uint32_t NumEligible(const PolicyQuery& query) {
+  if (query.eligible.empty()) return query.candidates.num_candidates();
+  return static_cast<uint32_t>(
+      std::count(query.eligible.begin(), query.eligible.end(), true));
+}
+
+absl::StatusOr<uint32_t> ValidateTopK(std::optional<uint32_t> top_k,
+                                      uint32_t num_candidates) {
+  if (!top_k.has_value()) return num_candidates;
+  if (*top_k < 1 || *top_k > num_candidates) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("top_k = ", *top_k, ": must be in [1, ", num_candidates,
+                     "], the number of candidates"));
+  }
+  return *top_k;
+}
+
+absl::StatusOr<uint32_t> ValidateSubsetSize(const v1::LabelRequest& request,
+                                            uint32_t num_candidates) {
+  if (!request.has_k()) return 0;
+  if (request.k() < 1 || request.k() > num_candidates) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("k = ", request.k(), ": must be in [1, ", num_candidates,
+                     "], the number of candidates"));
+  }
+  return request.k();
+}
+
+absl::Status ValidateShown(const v1::ReportShownRequest& request,
+                           const config::v1::RequestLimits& limits) {
+  RETURN_IF_ERROR(ValidateRequiredId("decision_id", request.decision_id()));
+  if (request.not_shown() && request.shown_size() > 0) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("shown has ", request.shown_size(),
+                     " entries: must have none where not_shown is true"));
+  }
+  const uint32_t limit = limits.max_candidates();
+  if (static_cast<uint32_t>(request.shown_size()) > limit) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("shown has ", request.shown_size(),
+                     " entries: must have at most ", limit));
+  }
+  for (int rank = 0; rank < request.shown_size(); ++rank) {
+    if (request.shown(rank) >= limit) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("shown[", rank, "] = ", request.shown(rank),
+                       ": must be in [0, ", limit - 1, "]"));
+    }
+  }
+  std::vector<uint32_t> sorted(request.shown().begin(), request.shown().end());
+  std::sort(sorted.begin(), sorted.end());
+  const auto twice = std::adjacent_find(sorted.begin(), sorted.end());
+  if (twice != sorted.end()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("shown holds document_index ", *twice,
+                     " more than once: must be distinct"));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status ValidateFeedback(const v1::ReportFeedbackRequest& request,
+                              const config::v1::RequestLimits& limits) {
+  const int count = request.feedback_size();
+  if (count < 1 || static_cast<uint32_t>(count) > limits.max_feedback_batch()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("feedback has ", count, " entries: must have 1 to ",
+                     limits.max_feedback_batch(),
+                     " (server option limits.max_feedback_batch)"));
+  }
+  for (int i = 0; i < count; ++i) {
+    if (absl::Status status = CheckFeedback(request.feedback(i), limits);
+        !status.ok()) {
+      return InField(absl::StrCat("feedback[", i, "]"), status);
+    }
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace sortition

@@ -1,0 +1,181 @@
+#include "server/models/served_model.h"
+
+#include <algorithm>
+#include <cmath>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "core/base/random.h"
+#include "core/base/status_macros.h"
+#include "server/models/self_test.h"
+
+namespace sortition {
+namespace {
+
+template <typename T>
+std::span<const T> View(const google::protobuf::RepeatedField<T>& field) {
+  return {field.data(), static_cast<size_t>(field.size())};
+}
+
+absl::Status WarmUpWith(const LinearPolicy& policy, PolicyQuery query,
+                        const Hash128& key, PolicyWorkspace* workspace) {
+  constexpr uint32_t kGameRounds = 5;  // Of a large game one may take a second.
+  query.game_rounds = kGameRounds;
+  Draw draw;
+  policy.Decide(query, key, workspace, &draw);
+  if (std::isfinite(draw.log_propensity)) return absl::OkStatus();
+  return absl::InternalError(absl::StrCat(
+      "log-propensity is ", draw.log_propensity, ", must be finite"));
+}
+
+absl::StatusOr<PolicyQuery> StoredQuery(const log::v1::Decision& decision,
+                                        uint32_t num_features) {
+  const uint32_t d = decision.num_features();
+  if (d != num_features) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("num_features is ", d, ", must be ", num_features));
+  }
+  PolicyQuery query;
+  if (decision.has_sparse()) {
+    const v1::SparseFeatures& sparse = decision.sparse();
+    ASSIGN_OR_RETURN(
+        query.candidates,
+        Candidates::Sparse(View(sparse.row_offsets()), View(sparse.columns()),
+                           View(sparse.values()), d));
+  } else {
+    ASSIGN_OR_RETURN(query.candidates,
+                     Candidates::Dense(View(decision.dense_values()), d));
+  }
+  const auto& eligible = decision.eligible();
+  const uint32_t n = query.candidates.num_candidates();
+  if (!eligible.empty() &&
+      (static_cast<uint32_t>(eligible.size()) != n ||
+       std::find(eligible.begin(), eligible.end(), true) == eligible.end())) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("eligible has ", eligible.size(), " entries, must have ",
+                     n, ", one of them true"));
+  }
+  query.eligible = View(eligible);
+  query.top_k = decision.top_k();
+  return query;
+}
+
+absl::Status WarmUpStored(const LinearPolicy& policy,
+                          const std::vector<log::v1::Decision>& queries) {
+  PolicyWorkspace workspace;
+  for (size_t i = 0; i < queries.size(); ++i) {
+    const auto query = StoredQuery(queries[i], policy.num_features());
+    const absl::Status status =
+        query.ok() ? WarmUpWith(policy, *query, SeedKey(i), &workspace)
+                   : query.status();
+    if (!status.ok()) {
+      return absl::Status(status.code(), absl::StrCat("warm-up query ", i, ": ",
+                                                      status.message()));
+    }
+  }
+  return absl::OkStatus();
+}
+
+// For versions that bring no queries: touches all weights.
+absl::Status WarmUpMadeUp(const LinearPolicy& policy) {
+  constexpr uint64_t kQueries = 20;
+  constexpr size_t kMaxValues = 1'000'000;
+  constexpr size_t kMaxCandidates = 100;
+  const size_t d = policy.num_features();
+  const size_t n = std::clamp<size_t>(kMaxValues / d, 1, kMaxCandidates);
+  RandomSequence random(SeedKey(0));
+  std::vector<float> values(n * d);
+  for (float& value : values) value = static_cast<float>(random.Uniform());
+  const PolicyQuery query = {
+      Candidates::DenseUnchecked(values, static_cast<uint32_t>(d)), {}, 10};
+  PolicyWorkspace workspace;
+  for (uint64_t i = 0; i < kQueries; ++i) {
+    RETURN_IF_ERROR(WarmUpWith(policy, query, SeedKey(i), &workspace));
+  }
+  return absl::OkStatus();
+}
+
+std::string PolicyName(const model::v1::Policy& policy) {
+  switch (policy.kind_case()) {
+    case model::v1::Policy::kSoftmaxSelection:
+      return "softmax_selection";
+    case model::v1::Policy::kPlackettLuce:
+      return "plackett_luce";
+    case model::v1::Policy::kGameRanking:
+      return "game_ranking";
+    case model::v1::Policy::kGameSubset:
+      return "game_subset";
+    case model::v1::Policy::kIndependentSubset:
+      return "independent_subset";
+    case model::v1::Policy::kBoltzmannRanking:
+      return "boltzmann_ranking";
+    case model::v1::Policy::kIndependentLabels:
+      return "independent_labels";
+    case model::v1::Policy::kLabelChain:
+      return "label_chain";
+    case model::v1::Policy::KIND_NOT_SET:
+      break;
+  }
+  return "uniform";
+}
+
+}  // namespace
+
+std::shared_ptr<const ServedModel> MakeUniformModel(const std::string& name,
+                                                    int64_t time_us) {
+  auto served = std::make_shared<ServedModel>();
+  served->name = name;
+  served->policy_name = PolicyName(served->policy);
+  served->loaded_time_us = time_us;
+  served->select = LinearPolicy::Uniform(ActionKind::kSelect, false);
+  served->rank = LinearPolicy::Uniform(ActionKind::kRank, false);
+  served->label = LinearPolicy::Uniform(ActionKind::kSubset, false);
+  served->degraded = "no model loaded: uniform policy";
+  return served;
+}
+
+absl::StatusOr<std::shared_ptr<const ServedModel>> MakeServedModel(
+    const StoredModel& stored, uint32_t num_features, int64_t time_us,
+    std::string* stage) {
+  const model::v1::Model& model = stored.model;
+  *stage = "policy";
+  ASSIGN_OR_RETURN(
+      LinearPolicy policy,
+      LinearPolicy::Create(model.policy(),
+                           {model.weights().begin(), model.weights().end()}));
+  *stage = "dimension";
+  if (num_features != 0 && model.num_features() != num_features) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "num_features is ", model.num_features(), ", must be ", num_features,
+        ", as in the version that serves: callers send that many"));
+  }
+  *stage = "self_test";
+  RETURN_IF_ERROR(SelfTest(policy));
+  *stage = "warm_up";
+  RETURN_IF_ERROR(stored.warmup.empty() ? WarmUpMadeUp(policy)
+                                        : WarmUpStored(policy, stored.warmup));
+  auto served = std::make_shared<ServedModel>();
+  served->name = model.name();
+  served->version = model.version();
+  served->policy = model.policy();
+  served->policy_name = PolicyName(model.policy());
+  served->num_features = model.num_features();
+  served->checksum = stored.checksum;
+  served->loaded_time_us = time_us;
+  switch (policy.action_kind()) {
+    case ActionKind::kSelect:
+      served->select = std::move(policy);
+      break;
+    case ActionKind::kRank:
+      served->rank = std::move(policy);
+      break;
+    case ActionKind::kSubset:
+      served->label = std::move(policy);
+      break;
+  }
+  return served;
+}
+
+}  // namespace sortition

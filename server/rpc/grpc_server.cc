@@ -1,0 +1,271 @@
+#include "server/rpc/grpc_server.h"
+
+#include <grpcpp/ext/proto_server_reflection_plugin.h>
+#include <grpcpp/grpcpp.h>
+#include <grpcpp/resource_quota.h>
+
+#include <algorithm>
+#include <functional>
+#include <list>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
+#include "core/base/status_macros.h"
+#include "server/rpc/health_service.h"
+#include "server/rpc/health_watch_call.h"
+#include "server/rpc/rpc_call.h"
+#include "sortition/v1/models.grpc.pb.h"
+#include "sortition/v1/ranking.grpc.pb.h"
+
+namespace sortition {
+namespace {
+
+using ReportStub = v1::Ranking::WithRawMethod_ReportShown<
+    v1::Ranking::WithRawMethod_ReportFeedback<v1::Ranking::Service>>;
+using RankingStub = v1::Ranking::WithRawMethod_Rank<
+    v1::Ranking::WithRawMethod_Select<v1::Ranking::WithRawMethod_Label<
+        v1::Ranking::WithRawMethod_Aggregate<ReportStub>>>>;
+using ModelsStub = v1::Models::WithRawMethod_ListModels<v1::Models::Service>;
+
+// Calls that can wait in one queue for its thread without a detour through
+// gRPC's own list of unmatched calls.
+constexpr int kDecisionSlots = 128;
+constexpr int kReportSlots = 32;
+constexpr int kControlSlots = 4;
+
+// Reflection of this server alone: linking the library switches it on for all
+// servers of the process.
+class ReflectionOption final : public grpc::ServerBuilderOption {
+ public:
+  explicit ReflectionOption(bool serve) : serve_(serve) {}
+  void UpdateArguments(grpc::ChannelArguments*) override {}
+  void UpdatePlugins(std::vector<std::unique_ptr<grpc::ServerBuilderPlugin>>*
+                         plugins) override {
+    auto ours =
+        std::make_unique<grpc::reflection::ProtoServerReflectionPlugin>();
+    std::erase_if(*plugins, [&](const auto& plugin) {
+      return plugin->name() == ours->name();
+    });
+    if (serve_) plugins->push_back(std::move(ours));
+  }
+
+ private:
+  const bool serve_;
+};
+
+absl::Status ValidateLimits(const config::v1::RequestLimits& limits) {
+  const uint64_t least = 2 * uint64_t{limits.max_message_bytes()};
+  if (limits.memory_bytes() >= least) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(
+      "limits.memory_bytes = ", limits.memory_bytes(), ": must be at least ",
+      least, ", twice limits.max_message_bytes"));
+}
+
+// A call that is taken up is answered at once, so those that wait are inside
+// gRPC, and only gRPC can bound them.
+void SetLimits(const config::v1::RequestLimits& limits,
+               grpc::ServerBuilder* builder) {
+  builder->SetMaxReceiveMessageSize(
+      static_cast<int>(limits.max_message_bytes()));
+  builder->AddChannelArgument(
+      GRPC_ARG_MAX_CONCURRENT_STREAMS,
+      static_cast<int>(limits.max_concurrent_streams()));
+  grpc::ResourceQuota quota("sortition-server");
+  quota.Resize(limits.memory_bytes());
+  builder->SetResourceQuota(quota);
+}
+
+}  // namespace
+
+struct GrpcServer::Rep {
+  RankingStub ranking_stub;
+  ModelsStub models_stub;
+  HealthWatchCall::Stub health_stub;
+  HealthService health;
+  std::vector<std::unique_ptr<CallQueue>> queues;
+  std::unique_ptr<grpc::Server> server;
+  int port = 0;
+  DrainState drain;
+  bool shut_down = false;
+  std::vector<std::thread> threads;
+  std::list<RpcMetrics> rpc_metrics;
+  // Methods and their slots, in the order in which they must be destroyed last.
+  std::vector<std::shared_ptr<void>> methods;
+  std::vector<std::unique_ptr<CompletionEvent>> slots;
+
+  // Makes `count` slots per queue for a method of a stub.
+  template <typename Request, typename Response, typename Stub, typename Ask>
+  UnaryMethod<Request, Response>* Add(
+      const char* name, Stub* stub, Ask ask, int count, Metrics* metrics,
+      std::function<absl::Status(const Request&, DecisionScratch*, Response*)>
+          handle) {
+    using Method = UnaryMethod<Request, Response>;
+    auto method = std::make_shared<Method>();
+    method->ask = [stub, ask](auto* context, auto* payload, auto* writer,
+                              auto* queue, void* tag) {
+      (stub->*ask)(context, payload, writer, queue, queue, tag);
+    };
+    method->handle = std::move(handle);
+    method->metrics = &rpc_metrics.emplace_back(name, metrics);
+    method->drain = &drain;
+    methods.push_back(method);
+    for (const auto& queue : queues) {
+      for (int i = 0; i < count; ++i) {
+        slots.push_back(std::make_unique<UnaryCall<Request, Response>>(
+            method.get(), queue.get()));
+      }
+    }
+    return method.get();
+  }
+
+  void AddMethods(const Services& services, Metrics* metrics);
+  void AddHealth(Metrics* metrics);
+  void Serve(CallQueue* queue);
+  void WaitForQuiet(double timeout_seconds) const;
+};
+
+void GrpcServer::Rep::AddMethods(const Services& services, Metrics* metrics) {
+  RankingService* const ranking = services.ranking;
+  const ModelsService* const models = services.models;
+  Add<v1::RankRequest, v1::RankResponse>(
+      "Rank", &ranking_stub, &RankingStub::RequestRank, kDecisionSlots, metrics,
+      std::bind_front(&RankingService::Rank, ranking));
+  Add<v1::SelectRequest, v1::SelectResponse>(
+      "Select", &ranking_stub, &RankingStub::RequestSelect, kDecisionSlots,
+      metrics, std::bind_front(&RankingService::Select, ranking));
+  Add<v1::LabelRequest, v1::LabelResponse>(
+      "Label", &ranking_stub, &RankingStub::RequestLabel, kDecisionSlots,
+      metrics, std::bind_front(&RankingService::Label, ranking));
+  Add<v1::AggregateRequest, v1::AggregateResponse>(
+      "Aggregate", &ranking_stub, &RankingStub::RequestAggregate,
+      kDecisionSlots, metrics,
+      std::bind_front(&AggregateService::Aggregate, services.aggregates));
+  Add<v1::ReportShownRequest, v1::ReportShownResponse>(
+      "ReportShown", &ranking_stub, &RankingStub::RequestReportShown,
+      kReportSlots, metrics,
+      std::bind_front(&RankingService::ReportShown, ranking));
+  Add<v1::ReportFeedbackRequest, v1::ReportFeedbackResponse>(
+      "ReportFeedback", &ranking_stub, &RankingStub::RequestReportFeedback,
+      kReportSlots, metrics,
+      std::bind_front(&RankingService::ReportFeedback, ranking));
+  Add<v1::ListModelsRequest, v1::ListModelsResponse>(
+      "ListModels", &models_stub, &ModelsStub::RequestListModels, kControlSlots,
+      metrics,
+      [models](const v1::ListModelsRequest& request, DecisionScratch*,
+               v1::ListModelsResponse* response) {
+        return models->ListModels(request, response);
+      });
+}
+
+void GrpcServer::Rep::AddHealth(Metrics* metrics) {
+  using grpc::health::v1::HealthCheckRequest;
+  using grpc::health::v1::HealthCheckResponse;
+  auto* check = Add<HealthCheckRequest, HealthCheckResponse>(
+      "HealthCheck", &health_stub, &HealthWatchCall::Stub::RequestCheck,
+      kControlSlots, metrics,
+      [this](const HealthCheckRequest& request, DecisionScratch*,
+             HealthCheckResponse* response) {
+        return health.Check(request, response);
+      });
+  check->drain = nullptr;
+  for (const auto& queue : queues) {
+    HealthWatchCall::Start(&health_stub, &health, queue.get());
+  }
+  for (const char* service : {"", v1::Ranking::service_full_name(),
+                              v1::Models::service_full_name()}) {
+    health.Set(service, true);
+  }
+}
+
+void GrpcServer::Rep::Serve(CallQueue* queue) {
+  void* tag = nullptr;
+  bool ok = false;
+  while (queue->queue->Next(&tag, &ok)) {
+    static_cast<CompletionEvent*>(tag)->Proceed(ok);
+  }
+}
+
+// Until no request came for a while. gRPC ends calls that arrive while it shuts
+// down as CANCELLED, which callers cannot tell from an error of their own;
+// those that were told UNAVAILABLE before are gone by then.
+void GrpcServer::Rep::WaitForQuiet(double timeout_seconds) const {
+  constexpr absl::Duration kQuiet = absl::Milliseconds(50);
+  constexpr absl::Duration kLongest = absl::Seconds(1);
+  const absl::Time deadline =
+      absl::Now() + std::min(kLongest, absl::Seconds(timeout_seconds));
+  uint64_t before = 0;
+  do {
+    before = drain.refused;
+    absl::SleepFor(std::min(kQuiet, deadline - absl::Now()));
+  } while (drain.refused != before && absl::Now() < deadline);
+}
+
+GrpcServer::GrpcServer() : rep_(std::make_unique<Rep>()) {}
+
+GrpcServer::~GrpcServer() {
+  if (rep_->server != nullptr) Shutdown(0);
+}
+
+absl::StatusOr<std::unique_ptr<GrpcServer>> GrpcServer::Start(
+    const config::v1::ServerOptions& options, const Services& services,
+    Metrics* metrics) {
+  auto result = std::unique_ptr<GrpcServer>(new GrpcServer);
+  Rep& rep = *result->rep_;
+  RETURN_IF_ERROR(ValidateLimits(options.limits()));
+  grpc::ServerBuilder builder;
+  builder.AddListeningPort(options.listen(), grpc::InsecureServerCredentials(),
+                           &rep.port);
+  // A port that another process serves is an error, not a share of its calls.
+  builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
+  SetLimits(options.limits(), &builder);
+  builder.SetOption(std::make_unique<ReflectionOption>(options.reflection()));
+  builder.RegisterService(&rep.ranking_stub);
+  builder.RegisterService(&rep.models_stub);
+  builder.RegisterService(&rep.health_stub);
+  for (uint32_t i = 0; i < options.threads(); ++i) {
+    rep.queues.push_back(std::make_unique<CallQueue>());
+    rep.queues.back()->queue = builder.AddCompletionQueue();
+  }
+  rep.server = builder.BuildAndStart();
+  if (rep.server == nullptr || rep.port == 0) {
+    return absl::UnavailableError(
+        absl::StrCat("listen = \"", options.listen(),
+                     "\": cannot listen there; must be a free host:port of "
+                     "this machine"));
+  }
+  rep.AddMethods(services, metrics);
+  rep.AddHealth(metrics);
+  for (const auto& queue : rep.queues) {
+    rep.threads.emplace_back(&Rep::Serve, &rep, queue.get());
+  }
+  return result;
+}
+
+int GrpcServer::port() const { return rep_->port; }
+
+void GrpcServer::AnnounceShutdown() { rep_->health.SetNotServing(); }
+
+void GrpcServer::Refuse() { rep_->drain.draining = true; }
+
+void GrpcServer::Shutdown(double timeout_seconds) {
+  if (std::exchange(rep_->shut_down, true)) return;
+  AnnounceShutdown();
+  Refuse();
+  const absl::Time deadline = absl::Now() + absl::Seconds(timeout_seconds);
+  rep_->WaitForQuiet(timeout_seconds);
+  rep_->health.FinishWatchers();
+  rep_->server->Shutdown(absl::ToChronoTime(deadline));
+  for (const auto& queue : rep_->queues) {
+    std::lock_guard lock(queue->mutex);
+    queue->closed = true;
+    queue->queue->Shutdown();
+  }
+  for (std::thread& thread : rep_->threads) thread.join();
+}
+
+}  // namespace sortition

@@ -1,0 +1,68 @@
+#include "server/rpc/health_service.h"
+
+#include "absl/strings/escaping.h"
+#include "absl/strings/str_cat.h"
+
+namespace sortition {
+
+using grpc::health::v1::HealthCheckResponse;
+
+void HealthService::Set(const std::string& service, bool serving) {
+  const HealthStatus status =
+      serving ? HealthCheckResponse::SERVING : HealthCheckResponse::NOT_SERVING;
+  std::lock_guard lock(mutex_);
+  statuses_[service] = status;
+  for (const auto& [watcher, watched] : watchers_) {
+    if (watched == service) watcher->Send(status);
+  }
+}
+
+void HealthService::SetNotServing() {
+  std::lock_guard lock(mutex_);
+  for (auto& [service, status] : statuses_) {
+    status = HealthCheckResponse::NOT_SERVING;
+  }
+  for (const auto& [watcher, watched] : watchers_) {
+    if (statuses_.contains(watched)) {
+      watcher->Send(HealthCheckResponse::NOT_SERVING);
+    }
+  }
+}
+
+absl::Status HealthService::Check(
+    const grpc::health::v1::HealthCheckRequest& request,
+    HealthCheckResponse* response) const {
+  std::lock_guard lock(mutex_);
+  const auto status = statuses_.find(request.service());
+  if (status == statuses_.end()) {
+    constexpr size_t kShownBytes = 64;
+    return absl::NotFoundError(
+        absl::StrCat("service = \"",
+                     absl::CHexEscape(request.service().substr(0, kShownBytes)),
+                     "\": no such service here"));
+  }
+  response->set_status(status->second);
+  return absl::OkStatus();
+}
+
+void HealthService::Watch(const std::string& service, HealthWatcher* watcher) {
+  std::lock_guard lock(mutex_);
+  watchers_[watcher] = service;
+  const auto status = statuses_.find(service);
+  watcher->Send(status == statuses_.end() ? HealthCheckResponse::SERVICE_UNKNOWN
+                                          : status->second);
+  if (finishing_) watcher->Finish();
+}
+
+void HealthService::Unwatch(HealthWatcher* watcher) {
+  std::lock_guard lock(mutex_);
+  watchers_.erase(watcher);
+}
+
+void HealthService::FinishWatchers() {
+  std::lock_guard lock(mutex_);
+  finishing_ = true;
+  for (const auto& [watcher, watched] : watchers_) watcher->Finish();
+}
+
+}  // namespace sortition

@@ -1,0 +1,70 @@
+#pragma once
+// One Watch call of grpc.health.v1 on a completion queue.
+#include <grpcpp/grpcpp.h>
+#include <grpcpp/support/async_stream.h>
+
+#include <mutex>
+
+#include "grpc/health/v1/health.grpc.pb.h"
+#include "server/rpc/health_service.h"
+#include "server/rpc/rpc_call.h"
+
+namespace sortition {
+
+// Owns itself: waits for a call, starts the next waiting one when it comes, and
+// is gone when the call is. gRPC's rule for that: no operation is under way,
+// and the event that the call is done was handed out.
+class HealthWatchCall final : public HealthWatcher {
+ public:
+  using Stub = grpc::health::v1::Health::WithRawMethod_Check<
+      grpc::health::v1::Health::WithAsyncMethod_Watch<
+          grpc::health::v1::Health::Service>>;
+
+  // All must outlive the queue's thread.
+  static void Start(Stub* stub, HealthService* health, CallQueue* queue);
+
+  void Send(HealthStatus status) override;
+  void Finish() override;
+
+ private:
+  struct Event final : public CompletionEvent {
+    using Handler = void (HealthWatchCall::*)(bool ok);
+    Event(HealthWatchCall* its_call, Handler its_handler)
+        : call(its_call), handler(its_handler) {}
+    void Proceed(bool ok) override { (call->*handler)(ok); }
+    HealthWatchCall* const call;
+    const Handler handler;
+  };
+
+  HealthWatchCall(Stub* stub, HealthService* health, CallQueue* queue);
+  ~HealthWatchCall() override = default;
+
+  // Events, all in the queue's thread.
+  void OnStarted(bool ok);
+  void OnOperation(bool ok);
+  void OnDone(bool ok);
+
+  // Starts what is to be done next, if nothing is under way.
+  void Advance();  // Requires `mutex_`.
+  void DeleteIfDone();
+
+  Stub* const stub_;
+  HealthService* const health_;
+  CallQueue* const queue_;
+  Event started_;
+  Event operation_ended_;
+  Event done_event_;
+  grpc::ServerContext context_;
+  grpc::health::v1::HealthCheckRequest request_;
+  grpc::ServerAsyncWriter<grpc::health::v1::HealthCheckResponse> writer_;
+
+  std::mutex mutex_;
+  HealthStatus wanted_ = grpc::health::v1::HealthCheckResponse::UNKNOWN;
+  HealthStatus sent_ = grpc::health::v1::HealthCheckResponse::UNKNOWN;
+  bool finish_wanted_ = false;
+  bool operation_ = false;  // A write or the finish is under way.
+  bool over_ = false;       // Nothing can be sent any more.
+  bool done_ = false;
+};
+
+}  // namespace sortition

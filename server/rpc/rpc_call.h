@@ -1,0 +1,150 @@
+#pragma once
+// One call slot of an asynchronous gRPC server: waits for a call, answers it in
+// the queue's thread, waits for the next. Everything that can be kept between
+// calls is: messages, their buffers, the thread's scratch memory.
+#include <grpcpp/grpcpp.h>
+#include <grpcpp/impl/codegen/proto_utils.h>
+#include <grpcpp/support/async_unary_call.h>
+#include <grpcpp/support/proto_buffer_reader.h>
+#include <grpcpp/support/proto_buffer_writer.h>
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
+#include "server/decisions/ranking_service.h"
+#include "server/rpc/rpc_metrics.h"
+#include "server/rpc/status_conversion.h"
+
+namespace sortition {
+
+// What a completion queue hands back.
+class CompletionEvent {
+ public:
+  virtual ~CompletionEvent() = default;
+  virtual void Proceed(bool ok) = 0;
+};
+
+// A completion queue with its one thread's memory.
+struct CallQueue {
+  std::unique_ptr<grpc::ServerCompletionQueue> queue;
+  DecisionScratch scratch;
+  std::mutex mutex;  // Asking for a call on a queue that was shut down aborts.
+  bool closed = false;  // Guarded by `mutex`.
+};
+
+// Whether requests are refused, and how many were.
+struct DrainState {
+  std::atomic<bool> draining{false};
+  std::atomic<uint64_t> refused{0};
+};
+
+// One method, shared by its slots. The request arrives as bytes and is parsed
+// here: unreadable ones are INVALID_ARGUMENT, which gRPC's own parsing would
+// make INTERNAL.
+template <typename Request, typename Response>
+struct UnaryMethod {
+  std::function<void(grpc::ServerContext*, grpc::ByteBuffer*,
+                     grpc::ServerAsyncResponseWriter<grpc::ByteBuffer>*,
+                     grpc::ServerCompletionQueue*, void* tag)>
+      ask;
+  std::function<absl::Status(const Request&, DecisionScratch*, Response*)>
+      handle;
+  RpcMetrics* metrics;
+  DrainState* drain;  // Null: answers while the server drains, too.
+};
+
+template <typename Request, typename Response>
+class UnaryCall final : public CompletionEvent {
+ public:
+  // `method` and `queue` must outlive it.
+  UnaryCall(const UnaryMethod<Request, Response>* method, CallQueue* queue)
+      : method_(method), queue_(queue) {
+    Ask();
+  }
+
+  void Proceed(bool ok) override {
+    if (answering_) {
+      answering_ = false;
+      Ask();  // Whether the answer arrived is the client's business.
+    } else if (ok) {
+      answering_ = true;
+      Answer();
+    }
+    // Else the server is shut down: this slot rests until it is destroyed.
+  }
+
+ private:
+  void Ask() {
+    writer_.reset();
+    context_.emplace();
+    writer_.emplace(&*context_);
+    std::lock_guard lock(queue_->mutex);
+    if (queue_->closed) return;
+    method_->ask(&*context_, &payload_, &*writer_, queue_->queue.get(), this);
+  }
+
+  void Answer() {
+    const int64_t start = absl::GetCurrentTimeNanos();
+    const size_t request_bytes = payload_.Length();
+    const absl::Status status = Handle();
+    payload_.Clear();
+    if (status.ok()) {
+      grpc::ByteBuffer answer;
+      bool own = false;
+      grpc::Status sent =
+          grpc::GenericSerialize<grpc::ProtoBufferWriter, Response>(
+              response_, &answer, &own);
+      writer_->Finish(answer, sent, this);
+    } else {
+      writer_->FinishWithError(ToGrpcStatus(status), this);
+    }
+    method_->metrics->Record(
+        status.code(),
+        static_cast<double>(absl::GetCurrentTimeNanos() - start) * 1e-9);
+    // One huge request, above 1 MiB, should not hold its memory for ever.
+    if (request_bytes > 1 << 20) request_ = Request();
+  }
+
+  absl::Status Handle() {
+    if (method_->drain != nullptr &&
+        method_->drain->draining.load(std::memory_order_relaxed)) {
+      ++method_->drain->refused;
+      return absl::UnavailableError(
+          "server is draining: it shuts down, ask another one");
+    }
+    const gpr_timespec deadline = context_->raw_deadline();
+    const auto left = gpr_time_sub(deadline, gpr_now(deadline.clock_type));
+    if (left.tv_sec < 0) {
+      return absl::DeadlineExceededError(
+          "deadline passed before the request was taken up; not decided");
+    }
+    queue_->scratch.seconds_left = 1e-6 * gpr_timespec_to_micros(left);
+    grpc::ProtoBufferReader reader(&payload_);
+    if (!reader.status().ok() || !request_.ParseFromZeroCopyStream(&reader)) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "request of ", payload_.Length(), " bytes is not a readable ",
+          Request::descriptor()->full_name(), " (text fields must be UTF-8)"));
+    }
+    return method_->handle(request_, &queue_->scratch, &response_);
+  }
+
+  const UnaryMethod<Request, Response>* const method_;
+  CallQueue* const queue_;
+  bool answering_ = false;
+  std::optional<grpc::ServerContext> context_;
+  std::optional<grpc::ServerAsyncResponseWriter<grpc::ByteBuffer>> writer_;
+  grpc::ByteBuffer payload_;
+  Request request_;
+  Response response_;
+};
+
+}  // namespace sortition

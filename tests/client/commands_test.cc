@@ -1,0 +1,263 @@
+#include "client/commands.h"
+
+#include <fstream>
+#include <sstream>
+
+#include "absl/strings/str_split.h"
+#include "client/commands/decide_input.h"
+#include "process/command.h"
+#include "tests/client/rpc/fake_server.h"
+#include "tests/testing/status_matchers.h"
+
+namespace sortition {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+struct CommandRun {
+  int exit_code;
+  std::string out;
+  std::string error;
+};
+
+CommandRun Sortition(const std::vector<std::string>& arguments) {
+  std::ostringstream out;
+  std::ostringstream error;
+  CommandOutput output{out, error};
+  const int exit_code = RunCommand(AllCommands(), arguments, &output);
+  return {exit_code, out.str(), error.str()};
+}
+
+std::string FileWith(const std::string& name, const std::string& text) {
+  std::string path = testing::TempDir() + "command_test_" + name;
+  std::ofstream(path) << text;
+  return path;
+}
+
+TEST(CommandTest, HelpListsEveryCommand) {
+  for (const auto& arguments :
+       std::vector<std::vector<std::string>>{{"--help"}, {"help"}, {"-h"}}) {
+    const CommandRun run = Sortition(arguments);
+    EXPECT_EQ(run.exit_code, 0);
+    for (const Command& command : AllCommands()) {
+      EXPECT_THAT(run.out, HasSubstr("\n  " + command.name));
+      EXPECT_THAT(run.out, HasSubstr(command.summary));
+    }
+  }
+}
+
+TEST(CommandTest, HelpOfAGroupListsTheGroup) {
+  const CommandRun run = Sortition({"log", "--help"});
+  EXPECT_EQ(run.exit_code, 0);
+  EXPECT_THAT(run.out, HasSubstr("log verify"));
+  EXPECT_THAT(run.out, Not(HasSubstr("simulate")));
+}
+
+TEST(CommandTest, EveryCommandExplainsItsFlags) {
+  for (const Command& command : AllCommands()) {
+    std::vector<std::string> words = absl::StrSplit(command.name, ' ');
+    words.push_back("--help");
+    const CommandRun run = Sortition(words);
+    EXPECT_EQ(run.exit_code, 0);
+    EXPECT_THAT(run.out, HasSubstr("usage: sortition " + command.name));
+    EXPECT_THAT(run.out, HasSubstr("--"));
+  }
+}
+
+TEST(CommandTest, WrongCallsExitWithTwo) {
+  const std::vector<std::pair<std::vector<std::string>, std::string>> cases = {
+      {{}, "usage"},
+      {{"selcet"}, "unknown command \"selcet\""},
+      {{"log"}, "unknown command \"log\""},
+      {{"log", "dog"}, "unknown command \"log dog\""},
+      {{"simulate", "--decision=3"}, "--decisions"},
+      {{"simulate", "--noise=2"}, "noise"},
+      {{"simulate", "--action=shown"}, "must be select or rank or label"},
+      {{"simulate", "x"}, "unexpected argument \"x\""},
+      {{"log", "stats"}, "needs DIR|FILE"},
+      {{"log", "cat", "a", "b"}, "unexpected argument \"b\""},
+      {{"rank", "--output=xml"}, "must be text or json"},
+      {{"rank", "--format=csv"}, "must be auto or letor or json"},
+      {{"select", "--top_k=1"}, "--top_k is for rank"},
+      {{"label", "--top_k=1"}, "the size of a subset is --k"},
+      {{"label", "--k=0"}, "k = 0: permitted range is at least 1"},
+      {{"select", "--k=1"}, "--k is for label"},
+      {{"rank", "--k=1"}, "--k is for label"},
+      {{"feedback", "--decision_id=a"}, "reward"},
+      {{"shown", "--decision_id=a"}, "needs --shown"},
+      {{"shown", "--decision_id=a", "--shown=1", "--not_shown"},
+       "--not_shown with --shown"}};
+  for (const auto& [arguments, message] : cases) {
+    const CommandRun run = Sortition(arguments);
+    EXPECT_EQ(run.exit_code, 2) << message;
+    EXPECT_THAT(run.error, HasSubstr(message));
+    EXPECT_EQ(run.out, "");
+  }
+}
+
+TEST(CommandTest, FailuresExitWithOneAndNameTheServer) {
+  const CommandRun run =
+      Sortition({"models", "list", "--server=127.0.0.1:1", "--max_attempts=1",
+                 "--deadline_seconds=5"});
+  EXPECT_EQ(run.exit_code, 1);
+  EXPECT_THAT(run.error,
+              AllOf(HasSubstr("UNAVAILABLE"), HasSubstr("127.0.0.1:1")));
+}
+
+TEST(CommandTest, RankSendsLetorLinesAndPrintsTheOrder) {
+  FakeServer server;
+  const std::string file = FileWith("letor", "1 1:0.5 2:0.25\n0 2:2 # b\n");
+  const CommandRun run =
+      Sortition({"rank", "--server", server.address(), "--features=" + file,
+                 "--decision_id=d1", "--top_k=1", "--scores", "--version=4"});
+  ASSERT_EQ(run.exit_code, 0) << run.error;
+  const auto decisions = server.decisions();
+  ASSERT_EQ(decisions.size(), 1u);
+  EXPECT_EQ(decisions[0].decision_id(), "d1");
+  EXPECT_EQ(decisions[0].version(), 4u);
+  EXPECT_TRUE(decisions[0].return_scores());
+  EXPECT_EQ(decisions[0].candidates().num_features(), 2u);
+  EXPECT_THAT(decisions[0].candidates().dense().values(),
+              testing::ElementsAre(0.5f, 0.25f, 0.0f, 2.0f));
+  EXPECT_THAT(run.out, HasSubstr("decision    d1\n"));
+  // exp(-0.5), of the decision and of its only rank.
+  EXPECT_THAT(run.out, HasSubstr("propensity  0.606531"));
+  EXPECT_THAT(run.out, HasSubstr("\n   0          0         0.606531\n"));
+}
+
+TEST(CommandTest, SelectReadsJsonAndFlagsWin) {
+  FakeServer server;
+  const std::string file = FileWith("json", R"( {"context": {
+      "decision_id": "from-json", "model": "m",
+      "candidates": {"num_features": 1, "ids": ["x"],
+                     "dense": {"values": [3]}}}})");
+  CommandRun run = Sortition({"select", "--server=" + server.address(),
+                              "--features=" + file, "--decision_id=from-flag"});
+  ASSERT_EQ(run.exit_code, 0) << run.error;
+  EXPECT_THAT(run.out, HasSubstr("selected    0 (x)"));
+  EXPECT_EQ(server.decisions()[0].decision_id(), "from-flag");
+  EXPECT_EQ(server.decisions()[0].model(), "m");
+  server.abstain = true;
+  run = Sortition({"select", "--server=" + server.address(),
+                   "--features=" + file, "--output=json"});
+  EXPECT_THAT(run.out, AllOf(HasSubstr("\"decision_id\":\"from-json\""),
+                             Not(HasSubstr("selected"))));
+}
+
+TEST(CommandTest, LabelPrintsTheSubsetAndTheGame) {
+  FakeServer server;
+  const std::string file = FileWith("letor", "0 1:1\n0 1:2\n0 1:3\n");
+  CommandRun run =
+      Sortition({"label", "--server=" + server.address(), "--features=" + file,
+                 "--k=2", "--return_game", "--probabilities"});
+  ASSERT_EQ(run.exit_code, 0) << run.error;
+  EXPECT_EQ(server.sizes(), std::vector<uint32_t>{2});
+  EXPECT_THAT(run.out, HasSubstr("game        [0.25, 0.5] after 3 rounds\n"));
+  EXPECT_THAT(run.out,
+              HasSubstr("\n        0      yes                   0.75\n"));
+  EXPECT_THAT(run.out,
+              HasSubstr("\n        2                            0.75\n"));
+  run = Sortition({"label", "--server=" + server.address(),
+                   "--features=" + file, "--output=json"});
+  EXPECT_THAT(run.out, HasSubstr("\"chosen\":[0,1,2]"));
+  server.abstain = true;
+  run = Sortition(
+      {"label", "--server=" + server.address(), "--features=" + file});
+  EXPECT_THAT(run.out, HasSubstr("chosen      none\n"));
+  EXPECT_THAT(run.out, Not(HasSubstr("candidate")));
+}
+
+TEST(CommandTest, AggregateReadsATableAndPrintsOrderPairsAndSources) {
+  FakeServer server;
+  const std::string file =
+      FileWith("lists.csv", "id,bm25,neural\na,1,2\nb,3,4\nc,5,6\n");
+  CommandRun run = Sortition(
+      {"aggregate", "--server=" + server.address(), "--lists=" + file,
+       "--scale=rank", "--weights=1,3", "--concentration=2", "--top_k=3"});
+  ASSERT_EQ(run.exit_code, 0) << run.error;
+  ASSERT_EQ(server.aggregates().size(), 1u);
+  const v1::AggregateRequest request = server.aggregates()[0];
+  EXPECT_EQ(request.context().candidates().num_features(), 2u);
+  EXPECT_THAT(request.context().candidates().dense().values(),
+              testing::ElementsAre(1, 2, 3, 4, 5, 6));
+  EXPECT_EQ(request.aggregation().scale(), v1::Aggregation::RANK);
+  EXPECT_THAT(request.aggregation().weights(), testing::ElementsAre(1, 3));
+  EXPECT_EQ(request.concentration(), 2);
+  EXPECT_EQ(request.bootstrap_samples(), 1000u);
+  EXPECT_THAT(run.out, HasSubstr("\n   0          2  c "));
+  EXPECT_THAT(run.out, HasSubstr("0.875"));
+  EXPECT_THAT(run.out, HasSubstr("neural       0.125"));
+  // What JSON says stays, but for the flags that are given.
+  const std::string json =
+      FileWith("lists.json",
+               "{\"context\":{\"candidates\":{\"num_features\":1,\"dense\":{"
+               "\"values\":[1,2]}}},\"divergence\":\"ALL_PAIRS\"}");
+  run = Sortition({"aggregate", "--server=" + server.address(),
+                   "--lists=" + json, "--scale=none", "--output=json"});
+  ASSERT_EQ(run.exit_code, 0) << run.error;
+  EXPECT_EQ(server.aggregates()[1].divergence(),
+            v1::AggregateRequest::ALL_PAIRS);
+  EXPECT_EQ(server.aggregates()[1].aggregation().scale(),
+            v1::Aggregation::NONE);
+  EXPECT_EQ(server.aggregates()[1].bootstrap_samples(), 0u);
+  EXPECT_THAT(run.out, HasSubstr("\"order\":[1,0]"));
+  run = Sortition({"aggregate", "--lists=" + file, "--scale=log"});
+  EXPECT_EQ(run.exit_code, 2);
+  EXPECT_THAT(run.error, HasSubstr("scale"));
+}
+
+TEST(CommandTest, BadInputNamesWhatIsWrong) {
+  CommandRun run = Sortition({"select", "--features=/nowhere/at/all"});
+  EXPECT_EQ(run.exit_code, 1);
+  EXPECT_THAT(run.error, HasSubstr("/nowhere/at/all"));
+  run =
+      Sortition({"select", "--features=" +
+                               FileWith("two", "0 qid:1 1:1\n0 qid:2 1:1\n")});
+  EXPECT_EQ(run.exit_code, 1);
+  EXPECT_THAT(run.error, HasSubstr("2 queries"));
+  run =
+      Sortition({"select", "--features=" + FileWith("bad", "{\"contxt\":1}")});
+  EXPECT_EQ(run.exit_code, 1);
+  EXPECT_THAT(run.error, HasSubstr("contxt"));
+}
+
+TEST(CommandTest, ShownAndFeedbackAreReported) {
+  FakeServer server;
+  ASSERT_EQ(Sortition({"shown", "--server=" + server.address(),
+                       "--decision_id=d", "--shown=2,0"})
+                .exit_code,
+            0);
+  ASSERT_EQ(server.shown().size(), 1u);
+  EXPECT_THAT(server.shown()[0].shown(), testing::ElementsAre(2, 0));
+  ASSERT_EQ(
+      Sortition({"feedback", "--server=" + server.address(), "--decision_id=d",
+                 "--reward=0.5", "--rank=1", "--feedback_id=f"})
+          .exit_code,
+      0);
+  ASSERT_EQ(server.feedback().size(), 1u);
+  EXPECT_EQ(server.feedback()[0].reward(), 0.5);
+  EXPECT_EQ(server.feedback()[0].rank(), 1u);
+  EXPECT_EQ(server.feedback()[0].feedback_id(), "f");
+}
+
+TEST(CommandTest, ModelsListPrintsTableAndJson) {
+  FakeServer server;
+  CommandRun run =
+      Sortition({"models", "list", "--server=" + server.address()});
+  EXPECT_THAT(run.out, HasSubstr("default        3  softmax_selection"));
+  run = Sortition(
+      {"models", "list", "--server=" + server.address(), "--output=json"});
+  EXPECT_THAT(run.out, HasSubstr("\"name\":\"default\""));
+}
+
+TEST(AddMissingQidsTest, OnlyWhereNoneIs) {
+  EXPECT_EQ(AddMissingQids("0 1:1"), "0 qid:1 1:1\n");
+  EXPECT_EQ(AddMissingQids("0 1:1 # qid:3"), "0 qid:1 1:1\n");
+  EXPECT_EQ(AddMissingQids("0 qid:7 1:1"), "0 qid:7 1:1\n");
+  EXPECT_EQ(AddMissingQids("2"), "2 qid:1\n");
+  EXPECT_EQ(AddMissingQids("# only a comment"), "# only a comment\n");
+}
+
+}  // namespace
+}  // namespace sortition

@@ -1,0 +1,241 @@
+#include "client/logs/log_stats.h"
+
+#include <cmath>
+#include <fstream>
+#include <sstream>
+
+#include "client/logs/log_commands.h"
+#include "tests/client/logs/log_fixture.h"
+
+namespace sortition {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+class LogStatsTest : public LogFixture {
+ protected:
+  LogStats Stats() {
+    auto stats = CollectLogStats(log());
+    EXPECT_OK(stats);
+    return stats.value_or(LogStats());
+  }
+
+  std::string Cat(const config::v1::LogOptions& options) {
+    std::ostringstream out, error;
+    CommandOutput output{out, error};
+    EXPECT_OK(RunLogCat(options, {log()}, &output));
+    return out.str();
+  }
+
+  void FlipByte(const std::string& name, uint64_t offset) {
+    std::fstream file(log() + "/" + name,
+                      std::ios::in | std::ios::out | std::ios::binary);
+    file.seekg(static_cast<std::streamoff>(offset));
+    const char byte = static_cast<char>(file.get());
+    file.seekp(static_cast<std::streamoff>(offset));
+    file.put(static_cast<char>(byte ^ 0x40));
+  }
+
+  model::v1::Model uniform_ = [] {
+    model::v1::Model model;
+    model.set_name("default");
+    return model;
+  }();
+};
+
+TEST_F(LogStatsTest, CountsASpool) {
+  log::v1::Decision a = Decide(uniform_, false, "a");
+  a.set_log_propensity(std::log(0.5));
+  log::v1::Decision b = Decide(uniform_, false, "b");
+  b.set_log_propensity(std::log(0.25));
+  b.set_time_us(3000000);
+  log::v1::LogRecord shown;
+  shown.mutable_shown()->set_decision_id("a");
+  log::v1::LogRecord gap;
+  gap.mutable_gap()->set_lost_records(12);
+  // Feedback before its decision; a decision and a feedback twice.
+  ASSERT_OK(Write("1", 1, {Feedback("f1", "b", 1), Spool(a), shown})->Close());
+  ASSERT_OK(Write("2", 4,
+                  {Spool(b), Spool(a), Feedback("f1", "b", 1),
+                   Feedback("f2", "b", 0.5), gap})
+                ->Close());
+  const LogStats stats = Stats();
+  EXPECT_EQ(stats.segments, 2u);
+  EXPECT_EQ(stats.segments_closed, 2u);
+  EXPECT_EQ(stats.records, 8u);
+  EXPECT_EQ(stats.decisions, 3u);
+  EXPECT_EQ(stats.distinct_decision_ids, 2u);
+  EXPECT_EQ(stats.duplicate_decision_ids, 1u);
+  EXPECT_EQ(stats.shown, 1u);
+  EXPECT_EQ(stats.feedback, 3u);
+  EXPECT_EQ(stats.duplicate_feedback_ids, 1u);
+  EXPECT_EQ(stats.gaps, 1u);
+  EXPECT_EQ(stats.lost_records, 12u);
+  EXPECT_EQ(stats.missing_records, 0u);
+  EXPECT_EQ(stats.corrupt_records + stats.torn_bytes, 0u);
+  EXPECT_EQ(stats.first_time_us, 1000000);
+  EXPECT_EQ(stats.last_time_us, 3000000);
+  const VersionStats& version = stats.models.at({"default", 0});
+  EXPECT_EQ(version.decisions, 3u);
+  EXPECT_EQ(version.with_feedback, 1u);
+  EXPECT_DOUBLE_EQ(version.reward_sum, 1.5);
+  EXPECT_DOUBLE_EQ(version.propensity_sum, 0.5 + 0.25 + 0.5);
+}
+
+TEST_F(LogStatsTest, CountsTuplesAndLateFeedback) {
+  const log::v1::Decision a = Decide(uniform_, false, "a");
+  const log::v1::Decision b = Decide(uniform_, false, "b");
+  log::v1::LogRecord after;
+  after.mutable_late()->set_reason(log::v1::LateFeedback::AFTER_WINDOW);
+  log::v1::LogRecord unknown;
+  unknown.mutable_late()->set_reason(log::v1::LateFeedback::UNKNOWN_DECISION);
+  ASSERT_OK(Write("1", 1, {Tuple(a, 0.25), Tuple(b, 1)})->Close());
+  ASSERT_OK(Write("late/1", 1, {after, unknown, unknown})->Close());
+  const LogStats stats = Stats();
+  EXPECT_EQ(stats.segments, 2u);
+  EXPECT_EQ(stats.tuples, 2u);
+  EXPECT_EQ(stats.distinct_decision_ids, 2u);
+  EXPECT_EQ(stats.tuples_with_feedback, 2u);
+  EXPECT_EQ(stats.shown, 2u);
+  EXPECT_EQ(stats.late, 3u);
+  EXPECT_EQ(stats.late_after_window, 1u);
+  EXPECT_EQ(stats.late_unknown_decision, 2u);
+  EXPECT_DOUBLE_EQ(stats.models.at({"default", 0}).reward_sum, 1.25);
+}
+
+TEST_F(LogStatsTest, CountsAndPrintsSetsOfLabels) {
+  log::v1::Decision labels;
+  labels.set_decision_id("l");
+  labels.set_model("default");
+  labels.set_version(1);
+  labels.mutable_policy()->mutable_independent_labels()->set_num_labels(4);
+  labels.set_action_kind(log::v1::LABELS);
+  labels.set_num_candidates(1);
+  labels.set_num_features(2);
+  labels.set_num_labels(4);
+  labels.add_action(1);
+  labels.add_action(3);
+  labels.add_dense_values(0.5);
+  labels.add_dense_values(1);
+  labels.set_log_propensity(std::log(0.5));
+  ASSERT_OK(Write("1", 1,
+                  {Tuple(labels, 0.75), Tuple(Decide(uniform_, false, "a"), 1)})
+                ->Close());
+  const LogStats stats = Stats();
+  EXPECT_EQ(stats.tuples, 2u);
+  EXPECT_EQ(stats.labels, 1u);
+  EXPECT_THAT(LogStatsJson(stats), HasSubstr("\"labels\":1"));
+  const VersionStats& version = stats.models.at({"default", 1});
+  EXPECT_DOUBLE_EQ(version.reward_sum, 0.75);
+  EXPECT_DOUBLE_EQ(version.propensity_sum, 0.5);
+  EXPECT_THAT(Cat({}), AllOf(HasSubstr("\"action_kind\":\"LABELS\""),
+                             HasSubstr("\"action\":[1,3]"),
+                             HasSubstr("\"num_labels\":4"),
+                             HasSubstr("dense 1 x 2, left out")));
+}
+
+// A subset of a game that gives most of them probability 0, and an empty one of
+// independent candidates.
+TEST_F(LogStatsTest, CountsAndPrintsSubsets) {
+  log::v1::Decision game = Decide(uniform_, false, "g");
+  game.set_action_kind(log::v1::SUBSET);
+  game.clear_action();
+  game.add_action(1);
+  game.add_action(3);
+  game.set_top_k(2);
+  game.mutable_policy()->mutable_game_subset()->set_measure(
+      model::v1::GameSubset::PRECISION);
+  log::v1::Decision independent = game;
+  independent.set_decision_id("i");
+  independent.clear_action();
+  independent.mutable_policy()->mutable_independent_subset();
+  ASSERT_OK(Write("1", 1, {Tuple(game, 0.75), Spool(independent)})->Close());
+  const LogStats stats = Stats();
+  EXPECT_EQ(stats.subsets, 2u);
+  EXPECT_EQ(stats.without_full_support, 1u);
+  EXPECT_THAT(LogStatsJson(stats),
+              HasSubstr("\"subsets\":2,\"without_full_support\":1"));
+  EXPECT_THAT(Cat({}), AllOf(HasSubstr("\"action_kind\":\"SUBSET\""),
+                             HasSubstr("\"action\":[1,3]"),
+                             HasSubstr("\"game_subset\":")));
+}
+
+TEST_F(LogStatsTest, TellsOpenAbandonedRecoveredAndMissing) {
+  const auto record = Spool(Decide(uniform_, false, "a"));
+  Write("1", 1, {record}).reset();  // Its writer is gone: recovered.
+  ASSERT_OK(RecoverSegment(log() + "/1.seg"));
+  Write("2", 2, {record}).reset();  // Its writer is gone: abandoned.
+  // Sequence numbers 3 and 4 are nowhere.
+  const auto open = Write("3", 5, {record});
+  const LogStats stats = Stats();
+  EXPECT_EQ(stats.segments_recovered, 1u);
+  EXPECT_EQ(stats.segments_abandoned, 1u);
+  EXPECT_EQ(stats.segments_open, 1u);
+  EXPECT_EQ(stats.segments_closed, 0u);
+  EXPECT_EQ(stats.missing_records, 2u);
+}
+
+TEST_F(LogStatsTest, CountsDamage) {
+  const auto record = Spool(Decide(uniform_, false, "a"));
+  auto writer = Write("1", 1, {record});
+  const uint64_t second = writer->bytes();
+  ASSERT_OK(writer->Append(record));
+  ASSERT_OK(writer->Append(record));
+  ASSERT_OK(writer->Close());
+  FlipByte("1.seg", second + 20);
+  writer = Write("2", 4, {record});
+  const uint64_t last = writer->bytes();
+  ASSERT_OK(writer->Append(record));
+  const uint64_t size = writer->bytes() - last;
+  writer.reset();
+  std::filesystem::resize_file(log() + "/2.seg", last + size - 3);
+  const LogStats stats = Stats();
+  EXPECT_EQ(stats.corrupt_records, 1u);
+  EXPECT_EQ(stats.torn_bytes, size - 3);
+  EXPECT_EQ(stats.decisions, 3u);
+  EXPECT_EQ(stats.missing_records, 1u);
+  EXPECT_THAT(Cat({}),
+              AllOf(HasSubstr("\"corrupt_bytes\""),
+                    HasSubstr(absl::StrCat("\"offset\":", second)),
+                    HasSubstr(absl::StrCat("\"torn_bytes\":", size - 3))));
+}
+
+TEST_F(LogStatsTest, JsonHasTheDocumentedKeys) {
+  ASSERT_OK(Write("1", 1, {Tuple(Decide(uniform_, false, "a"), 0.5)})->Close());
+  std::ostringstream out, error;
+  CommandOutput output{out, error};
+  config::v1::LogOptions options;
+  options.set_output("json");
+  ASSERT_OK(RunLogStats(options, {log()}, &output));
+  for (const char* key :
+       {"\"segments\":1", "\"tuples\":1", "\"distinct_decision_ids\":1",
+        "\"duplicate_decision_ids\":0", "\"lost_records\":0",
+        "\"missing_records\":0", "\"torn_bytes\":0", "\"corrupt_records\":0",
+        "\"model\":\"default\",\"version\":0,\"decisions\":1",
+        "\"mean_reward\":0.5"}) {
+    EXPECT_THAT(out.str(), HasSubstr(key));
+  }
+}
+
+TEST_F(LogStatsTest, CatLeavesFeaturesOutOfTextAndObeysTheLimit) {
+  const auto record = Spool(Decide(uniform_, false, "a"));
+  ASSERT_OK(Write("1", 1, {record, record})->Close());
+  config::v1::LogOptions options;
+  EXPECT_THAT(Cat(options),
+              AllOf(HasSubstr("\"features\":\"dense 4 x 2, left out\""),
+                    Not(HasSubstr("dense_values"))));
+  options.set_output("json");
+  EXPECT_THAT(Cat(options), HasSubstr("\"dense_values\":["));
+  options.set_limit(2);
+  const std::string text = Cat(options);
+  EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 2);
+}
+
+TEST_F(LogStatsTest, NamesAMissingDirectory) {
+  EXPECT_THAT(CollectLogStats("/no/such/log"),
+              StatusIs(absl::StatusCode::kNotFound, HasSubstr("/no/such/log")));
+}
+
+}  // namespace
+}  // namespace sortition

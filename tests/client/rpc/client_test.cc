@@ -1,0 +1,216 @@
+#include "client/rpc/client.h"
+
+#include <set>
+#include <thread>
+#include <vector>
+
+#include "client/rpc/uuid.h"
+#include "tests/client/rpc/fake_server.h"
+#include "tests/testing/status_matchers.h"
+
+namespace sortition {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::MatchesRegex;
+
+v1::SelectRequest OneCandidate(const std::string& decision_id) {
+  v1::SelectRequest request;
+  request.mutable_context()->set_decision_id(decision_id);
+  request.mutable_context()->mutable_candidates()->set_num_features(1);
+  return request;
+}
+
+// Back-off of no length: what is tested is how often.
+CallOptions Quick(uint32_t max_attempts) {
+  return {.deadline_seconds = 20,
+          .max_attempts = max_attempts,
+          .first_backoff_seconds = 0};
+}
+
+TEST(ClientTest, RetriesUnavailableWithTheSameDecisionId) {
+  FakeServer server;
+  server.fail_first = 2;
+  ASSERT_OK_AND_ASSIGN(const auto client,
+                       Client::Connect(server.address(), Quick(3)));
+  ASSERT_OK_AND_ASSIGN(const v1::SelectResponse response,
+                       client->Select(OneCandidate("")));
+  const auto decisions = server.decisions();
+  ASSERT_EQ(decisions.size(), 3u);
+  EXPECT_EQ(decisions[0].decision_id(), decisions[1].decision_id());
+  EXPECT_EQ(decisions[0].decision_id(), decisions[2].decision_id());
+  EXPECT_EQ(response.result().decision_id(), decisions[0].decision_id());
+}
+
+TEST(ClientTest, GivesUpAfterMaxAttemptsWithTheServersWords) {
+  FakeServer server;
+  server.fail_first = 10;
+  ASSERT_OK_AND_ASSIGN(const auto client,
+                       Client::Connect(server.address(), Quick(3)));
+  EXPECT_THAT(client->Select(OneCandidate("a")),
+              StatusIs(absl::StatusCode::kUnavailable, HasSubstr("draining")));
+  EXPECT_EQ(server.decisions().size(), 3u);
+}
+
+TEST(ClientTest, RetriesNothingButUnavailable) {
+  for (const grpc::StatusCode code :
+       {grpc::StatusCode::INVALID_ARGUMENT, grpc::StatusCode::INTERNAL,
+        grpc::StatusCode::RESOURCE_EXHAUSTED, grpc::StatusCode::UNKNOWN}) {
+    FakeServer server;
+    server.fail_first = 1;
+    server.failure = grpc::Status(code, "no");
+    ASSERT_OK_AND_ASSIGN(const auto client,
+                         Client::Connect(server.address(), Quick(3)));
+    EXPECT_THAT(client->Select(OneCandidate("a")),
+                StatusIs(static_cast<absl::StatusCode>(code), "no"));
+    EXPECT_EQ(server.decisions().size(), 1u) << code;
+  }
+}
+
+TEST(ClientTest, RepeatedFeedbackKeepsItsId) {
+  FakeServer server;
+  server.fail_first = 1;
+  ASSERT_OK_AND_ASSIGN(const auto client,
+                       Client::Connect(server.address(), Quick(2)));
+  v1::ReportFeedbackRequest request;
+  request.add_feedback()->set_decision_id("a");
+  ASSERT_OK(client->ReportFeedback(request));
+  const auto feedback = server.feedback();
+  ASSERT_EQ(feedback.size(), 2u);
+  EXPECT_EQ(feedback[0].feedback_id(), feedback[1].feedback_id());
+  EXPECT_EQ(feedback[0].feedback_id().size(), 36u);
+}
+
+TEST(ClientTest, ShownIsRetried) {
+  FakeServer server;
+  server.fail_first = 1;
+  ASSERT_OK_AND_ASSIGN(const auto client,
+                       Client::Connect(server.address(), Quick(2)));
+  v1::ReportShownRequest request;
+  request.set_decision_id("a");
+  EXPECT_OK(client->ReportShown(request));
+  EXPECT_EQ(server.shown().size(), 2u);
+}
+
+TEST(ClientTest, CallsEndAtTheirDeadline) {
+  FakeServer server;
+  server.hang = true;
+  CallOptions options;
+  options.deadline_seconds = 0.1;
+  ASSERT_OK_AND_ASSIGN(const auto client,
+                       Client::Connect(server.address(), options));
+  EXPECT_THAT(client->Select(OneCandidate("a")),
+              StatusIs(absl::StatusCode::kDeadlineExceeded));
+  server.hang = false;
+}
+
+TEST(ClientTest, NoPauseGoesBeyondTheDeadline) {
+  FakeServer server;
+  server.fail_first = 1000000;
+  // Pauses are uniform in [0, 1000 s]: the first is above a second but for one
+  // in a thousand, in which case the second or third ends the call.
+  ASSERT_OK_AND_ASSIGN(
+      const auto client,
+      Client::Connect(server.address(), {.deadline_seconds = 1,
+                                         .max_attempts = 4,
+                                         .first_backoff_seconds = 1000,
+                                         .max_backoff_seconds = 1000}));
+  const auto start = std::chrono::steady_clock::now();
+  EXPECT_THAT(client->Select(OneCandidate("a")),
+              StatusIs(absl::StatusCode::kUnavailable, HasSubstr("draining")));
+  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(4));
+}
+
+TEST(ClientTest, EveryClientHasItsOwnConnection) {
+  FakeServer server;
+  ASSERT_OK_AND_ASSIGN(const auto first, Client::Connect(server.address()));
+  ASSERT_OK_AND_ASSIGN(const auto second, Client::Connect(server.address()));
+  ASSERT_OK(first->Select(OneCandidate("a")));
+  ASSERT_OK(second->Select(OneCandidate("b")));
+  ASSERT_OK(first->Select(OneCandidate("c")));
+  EXPECT_EQ(server.peers().size(), 2u);
+}
+
+TEST(ClientTest, ServesManyThreads) {
+  FakeServer server;
+  ASSERT_OK_AND_ASSIGN(const auto client, Client::Connect(server.address()));
+  std::vector<std::thread> threads;
+  std::atomic<int> failed{0};
+  for (int t = 0; t < 4; ++t) {
+    threads.emplace_back([&] {
+      for (int i = 0; i < 50; ++i) {
+        if (!client->Select(OneCandidate("")).ok()) ++failed;
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(failed, 0);
+  std::set<std::string> ids;
+  for (const auto& decision : server.decisions()) {
+    ids.insert(decision.decision_id());
+  }
+  EXPECT_EQ(ids.size(), 200u);
+}
+
+TEST(ClientTest, ConnectNamesWhatIsWrong) {
+  EXPECT_THAT(Client::Connect(""), StatusIs(absl::StatusCode::kInvalidArgument,
+                                            HasSubstr("server is \"\"")));
+  EXPECT_THAT(Client::Connect("a:1", {.deadline_seconds = 0}),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       HasSubstr("deadline_seconds is 0")));
+  EXPECT_THAT(Client::Connect("a:1", {.max_attempts = 0}),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       HasSubstr("max_attempts is 0")));
+  EXPECT_THAT(Client::Connect("a:1", {.first_backoff_seconds = 3,
+                                      .max_backoff_seconds = 2}),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       HasSubstr("first_backoff_seconds is 3")));
+}
+
+TEST(FromGrpcStatusTest, CodesKeepTheirMeaning) {
+  const std::vector<std::pair<grpc::StatusCode, absl::StatusCode>> pairs = {
+      {grpc::StatusCode::CANCELLED, absl::StatusCode::kCancelled},
+      {grpc::StatusCode::UNKNOWN, absl::StatusCode::kUnknown},
+      {grpc::StatusCode::INVALID_ARGUMENT, absl::StatusCode::kInvalidArgument},
+      {grpc::StatusCode::DEADLINE_EXCEEDED,
+       absl::StatusCode::kDeadlineExceeded},
+      {grpc::StatusCode::NOT_FOUND, absl::StatusCode::kNotFound},
+      {grpc::StatusCode::ALREADY_EXISTS, absl::StatusCode::kAlreadyExists},
+      {grpc::StatusCode::PERMISSION_DENIED,
+       absl::StatusCode::kPermissionDenied},
+      {grpc::StatusCode::RESOURCE_EXHAUSTED,
+       absl::StatusCode::kResourceExhausted},
+      {grpc::StatusCode::FAILED_PRECONDITION,
+       absl::StatusCode::kFailedPrecondition},
+      {grpc::StatusCode::ABORTED, absl::StatusCode::kAborted},
+      {grpc::StatusCode::OUT_OF_RANGE, absl::StatusCode::kOutOfRange},
+      {grpc::StatusCode::UNIMPLEMENTED, absl::StatusCode::kUnimplemented},
+      {grpc::StatusCode::INTERNAL, absl::StatusCode::kInternal},
+      {grpc::StatusCode::UNAVAILABLE, absl::StatusCode::kUnavailable},
+      {grpc::StatusCode::DATA_LOSS, absl::StatusCode::kDataLoss},
+      {grpc::StatusCode::UNAUTHENTICATED, absl::StatusCode::kUnauthenticated}};
+  for (const auto& [from, to] : pairs) {
+    EXPECT_THAT(FromGrpcStatus(grpc::Status(from, "why")), StatusIs(to, "why"));
+  }
+  EXPECT_OK(FromGrpcStatus(grpc::Status::OK));
+  // What a peer with codes of its own would send.
+  EXPECT_THAT(FromGrpcStatus(grpc::Status(grpc::StatusCode::DO_NOT_USE, "odd")),
+              StatusIs(absl::StatusCode::kUnknown, "odd"));
+}
+
+TEST(UuidTest, IsOfVersionSevenAndNow) {
+  const std::string uuid = MakeUuidV7();
+  EXPECT_THAT(uuid, MatchesRegex("[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-"
+                                 "[89ab][0-9a-f]{3}-[0-9a-f]{12}"));
+  // The first 48 bits are milliseconds since the epoch.
+  const int64_t milliseconds =
+      std::stoll(uuid.substr(0, 8) + uuid.substr(9, 4), nullptr, 16);
+  const int64_t now = std::chrono::duration_cast<std::chrono::milliseconds>(
+                          std::chrono::system_clock::now().time_since_epoch())
+                          .count();
+  EXPECT_LE(milliseconds, now);
+  EXPECT_GT(milliseconds, now - 10000);
+}
+
+}  // namespace
+}  // namespace sortition

@@ -1,0 +1,242 @@
+#include "client/simulation/simulate.h"
+
+#include <fstream>
+#include <map>
+#include <set>
+#include <sstream>
+
+#include "client/simulation/simulation_commands.h"
+#include "core/data/labelled_queries.h"
+#include "core/simulation/user_model.h"
+#include "tests/client/rpc/fake_server.h"
+#include "tests/testing/status_matchers.h"
+
+namespace sortition {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+// Query i has i + 2 candidates of one feature; candidate 0 is right in every
+// second query.
+LabelledQueries FourQueries() {
+  LabelledQueries queries;
+  queries.num_features = 1;
+  for (uint32_t i = 0; i < 4; ++i) {
+    LabelledQuery query;
+    query.id = absl::StrCat(i);
+    query.relevances.assign(i + 2, 0);
+    query.relevances[0] = i % 2;
+    query.features.assign(i + 2, static_cast<float>(i));
+    queries.queries.push_back(query);
+  }
+  return queries;
+}
+
+class SimulateTest : public testing::Test {
+ protected:
+  SimulateTest() {
+    options_.mutable_client()->set_server(server_.address());
+    options_.set_decisions(300);
+    options_.set_connections(3);
+    options_.set_noise(0);
+  }
+
+  SimulateResult Run() {
+    auto result = Simulate(options_, FourQueries(), nullptr);
+    EXPECT_OK(result);
+    return result.ok() ? *result : SimulateResult();
+  }
+
+  FakeServer server_;
+  config::v1::SimulateOptions options_;
+};
+
+TEST_F(SimulateTest, EveryDecisionIsAskedOnceShownAndRewarded) {
+  const SimulateResult result = Run();
+  EXPECT_EQ(result.rewards.decisions, 300u);
+  EXPECT_EQ(result.failed + result.failed_reports, 0u);
+  EXPECT_EQ(result.shown_reported, 300u);
+  EXPECT_EQ(result.feedback_reported, 300u);
+  EXPECT_EQ(result.latency.count(), 300u);
+  EXPECT_EQ(server_.peers().size(), 3u);
+  std::set<std::string> expected;
+  for (int i = 0; i < 300; ++i) expected.insert(absl::StrCat("sim-1-", i));
+  std::set<std::string> asked, shown, rewarded;
+  std::map<std::string, double> reward_of_decision;
+  for (const auto& d : server_.decisions()) asked.insert(d.decision_id());
+  for (const auto& s : server_.shown()) shown.insert(s.decision_id());
+  for (const auto& f : server_.feedback()) {
+    rewarded.insert(f.decision_id());
+    reward_of_decision[f.decision_id()] = f.reward();
+  }
+  EXPECT_EQ(asked, expected);
+  EXPECT_EQ(shown, expected);
+  EXPECT_EQ(rewarded, expected);
+  // Candidate 0 is right where the feature, the number of the query, is odd.
+  double sum = 0;
+  for (const auto& d : server_.decisions()) {
+    const float query = d.candidates().dense().values(0);
+    const double reward = query == 1 || query == 3 ? 1 : 0;
+    EXPECT_EQ(reward_of_decision[d.decision_id()], reward);
+    sum += reward;
+  }
+  EXPECT_DOUBLE_EQ(result.rewards.mean_reward(), sum / 300);
+  EXPECT_DOUBLE_EQ(result.rewards.mean_expected_reward(), sum / 300);
+  // Of a 0/1 variable with mean m: sqrt(m (1 - m) / (n - 1)).
+  const double m = sum / 300;
+  EXPECT_NEAR(result.rewards.standard_error(), std::sqrt(m * (1 - m) / 299),
+              1e-12);
+}
+
+TEST_F(SimulateTest, TheSameSeedAsksTheSame) {
+  const auto queries_by_id = [this] {
+    std::map<std::string, float> queries;
+    for (const auto& d : server_.decisions()) {
+      queries[d.decision_id()] = d.candidates().dense().values(0);
+    }
+    return queries;
+  };
+  Run();
+  const auto first = queries_by_id();
+  options_.set_connections(1);
+  Run();
+  EXPECT_EQ(first, queries_by_id());
+  EXPECT_EQ(first.size(), 300u);
+}
+
+TEST_F(SimulateTest, RankAsksForTopKOrAllThereAre) {
+  options_.set_action("rank");
+  options_.set_top_k(3);
+  const SimulateResult result = Run();
+  EXPECT_EQ(result.rewards.decisions, 300u);
+  std::map<std::string, int> candidates;
+  for (const auto& d : server_.decisions()) {
+    candidates[d.decision_id()] = d.candidates().dense().values_size();
+  }
+  for (const auto& shown : server_.shown()) {
+    EXPECT_EQ(shown.shown_size(), std::min(3, candidates[shown.decision_id()]));
+  }
+  // Relevance is 0 or 1: R(1) = 1/2, so that half of the odd queries' users are
+  // satisfied at the top.
+  double expected = 0;
+  for (const auto& d : server_.decisions()) {
+    expected += static_cast<int>(d.candidates().dense().values(0)) % 2 * 0.5;
+  }
+  EXPECT_DOUBLE_EQ(result.rewards.mean_expected_reward(), expected / 300);
+}
+
+// All candidates are chosen; of i + 2, candidate 0 is right where i is odd: F1
+// = 2 / (i + 3), else 0.
+TEST_F(SimulateTest, LabelIsRewardedByF1) {
+  options_.set_action("label");
+  const SimulateResult result = Run();
+  EXPECT_EQ(result.rewards.decisions, 300u);
+  EXPECT_EQ(server_.sizes(), std::vector<uint32_t>(300, 0));
+  double sum = 0;
+  for (const auto& d : server_.decisions()) {
+    const double query = d.candidates().dense().values(0);
+    if (query == 1 || query == 3) sum += 2 / (query + 3);
+  }
+  EXPECT_NEAR(result.rewards.mean_reward(), sum / 300, 1e-12);
+  EXPECT_NEAR(result.rewards.mean_expected_reward(), sum / 300, 1e-12);
+}
+
+// Of the first 3 or, of a query of two candidates, 2: one in 3 where i is odd.
+TEST_F(SimulateTest, LabelOfAsManyIsRewardedByPrecision) {
+  options_.set_action("label");
+  options_.set_k(3);
+  const SimulateResult result = Run();
+  double sum = 0;
+  for (const auto& d : server_.decisions()) {
+    const float query = d.candidates().dense().values(0);
+    if (query == 1 || query == 3) sum += 1. / 3;
+  }
+  EXPECT_NEAR(result.rewards.mean_reward(), sum / 300, 1e-12);
+  for (const auto& s : server_.shown()) {
+    EXPECT_EQ(s.shown_size() == 2 || s.shown_size() == 3, true);
+  }
+}
+
+TEST_F(SimulateTest, AbstainingIsShownAsNothing) {
+  server_.abstain = true;
+  const SimulateResult result = Run();
+  EXPECT_EQ(result.rewards.abstain_rate(), 1);
+  // Rounding of a sum of 300 terms.
+  EXPECT_NEAR(result.rewards.mean_reward(), 0.3, 300 * 1e-16);
+  for (const auto& shown : server_.shown()) EXPECT_EQ(shown.shown_size(), 0);
+}
+
+TEST_F(SimulateTest, FailuresAreCountedByCode) {
+  options_.set_connections(1);
+  options_.set_report_feedback(false);
+  server_.fail_first = 7;
+  server_.failure =
+      grpc::Status(grpc::StatusCode::RESOURCE_EXHAUSTED, "spool is full");
+  const SimulateResult result = Run();
+  EXPECT_EQ(result.failed, 7u);
+  EXPECT_EQ(result.rewards.decisions, 293u);
+  EXPECT_EQ(result.failures.at("RESOURCE_EXHAUSTED"), 7u);
+  EXPECT_THAT(result.first_failure, HasSubstr("spool is full"));
+  EXPECT_TRUE(server_.feedback().empty());
+}
+
+TEST_F(SimulateTest, GoesOnUntilTheVersionAnswers) {
+  options_.set_connections(1);
+  options_.set_decisions(10);
+  options_.set_until_version("2");
+  server_.new_version_at = 25;
+  SimulateResult result = Run();
+  EXPECT_EQ(result.rewards.decisions, 25u);
+  EXPECT_TRUE(result.version_seen);
+  EXPECT_EQ(result.models.at({"default", 1}).decisions, 24u);
+  EXPECT_EQ(result.models.at({"default", 2}).decisions, 1u);
+}
+
+TEST_F(SimulateTest, GivesUpOnAVersionAfterMaxSeconds) {
+  options_.set_until_version("3");
+  options_.set_max_seconds(0.2);
+  const SimulateResult result = Run();
+  EXPECT_FALSE(result.version_seen);
+  EXPECT_GE(result.seconds, 0.2);
+}
+
+TEST_F(SimulateTest, RefusesWhatIsOfNoUse) {
+  EXPECT_THAT(
+      Simulate(options_, LabelledQueries(), nullptr),
+      StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("no queries")));
+  options_.set_until_version("next");
+  EXPECT_THAT(Simulate(options_, FourQueries(), nullptr),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       HasSubstr("until_version is \"next\"")));
+}
+
+TEST_F(SimulateTest, CommandWritesItsReport) {
+  const std::string report = testing::TempDir() + "simulate_test_report.json";
+  options_.set_report(report);
+  options_.mutable_world()->set_queries(10);
+  std::ostringstream out, error;
+  CommandOutput output{out, error};
+  ASSERT_OK(RunSimulate(options_, {}, &output));
+  EXPECT_THAT(out.str(), HasSubstr("select: 300 decisions"));
+  std::stringstream text;
+  text << std::ifstream(report).rdbuf();
+  EXPECT_THAT(text.str(),
+              AllOf(HasSubstr(R"("action":"select","decisions":300,)"),
+                    HasSubstr(R"("failed":0,"failed_reports":0,)"),
+                    HasSubstr(R"("model":"default","version":1,)")));
+}
+
+TEST_F(SimulateTest, CommandFailsWhereARequestFailed) {
+  server_.fail_first = 1;
+  server_.failure = grpc::Status(grpc::StatusCode::INTERNAL, "bug");
+  std::ostringstream out, error;
+  CommandOutput output{out, error};
+  options_.mutable_world()->set_queries(10);
+  EXPECT_THAT(RunSimulate(options_, {}, &output),
+              StatusIs(absl::StatusCode::kUnavailable, HasSubstr("bug")));
+  EXPECT_THAT(out.str(), HasSubstr("1 "));
+}
+
+}  // namespace
+}  // namespace sortition

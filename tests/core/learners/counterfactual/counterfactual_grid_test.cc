@@ -1,0 +1,291 @@
+#include "core/learners/counterfactual/counterfactual_grid.h"
+
+#include <cmath>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/base/random.h"
+#include "core/counterfactual/estimators.h"
+#include "core/learners/counterfactual/linear_grid_data.h"
+#include "core/learners/counterfactual/weighted_tuples.h"
+#include "core/learners/multilabel/labels_loss_model.h"
+#include "core/learners/multilabel/labels_policy.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "process/threads.h"
+#include "tests/core/learners/counterfactual/random_tuples.h"
+#include "tests/testing/status_matchers.h"
+
+namespace sortition {
+namespace {
+
+using config::v1::PoemOptions;
+using testing::HasSubstr;
+
+constexpr LinearFamily kFamily{ActionKind::kSelect, 4, false, 0.05};
+
+// Selections drawn uniformly, better where the first feature is large.
+std::vector<BanditTuple> MakeSelections(size_t n, uint64_t seed) {
+  std::vector<BanditTuple> tuples = RandomTuples(kFamily, n, seed);
+  const std::vector<double> first = {1, 0, 0, 0};
+  for (BanditTuple& tuple : tuples) {
+    tuple.log_propensity = -std::log(tuple.candidates().num_candidates());
+    const double x =
+        tuple.candidates().Score(static_cast<uint32_t>(tuple.action[0]), first);
+    tuple.loss = -1 / (1 + std::exp(-2 * x));
+  }
+  return tuples;
+}
+
+// Another kind of action than the trainer reads: the grid need not know.
+class LabelsGridData : public GridData {
+ public:
+  explicit LabelsGridData(const RandomLabels* labels) : labels_(labels) {}
+  absl::StatusOr<std::unique_ptr<TuplePolicy>> TrainPolicy() const override {
+    return std::make_unique<LabelsPolicy>(
+        *LabelsPolicy::Create(labels_->contexts, labels_->tuples));
+  }
+  absl::StatusOr<std::unique_ptr<TuplePolicy>> ValidationPolicy()
+      const override {
+    return TrainPolicy();
+  }
+  absl::StatusOr<LossModelCopies> FitLossModel(double l2) const override {
+    const std::shared_ptr<const LabelsLossModel> model =
+        LabelsLossModel::Fit(labels_->contexts, labels_->tuples, l2)->Clone();
+    return LossModelCopies([model] { return model->Clone(); });
+  }
+
+ private:
+  const RandomLabels* labels_;
+};
+
+PoemOptions MakeOptions(PoemOptions::Objective objective,
+                        PoemOptions::Optimiser optimiser) {
+  PoemOptions options;
+  options.set_objective(objective);
+  options.set_optimiser(optimiser);
+  options.mutable_adagrad()->set_max_epochs(5);
+  options.mutable_lbfgs()->set_max_iterations(20);
+  return options;
+}
+
+struct Case {
+  PoemOptions::Objective objective;
+  PoemOptions::Optimiser optimiser;
+  size_t num_lambdas;  // Of the default grid.
+};
+
+class GridTest : public testing::Test {
+ protected:
+  const std::vector<BanditTuple> train_ = MakeSelections(300, 1);
+  const std::vector<BanditTuple> validation_ = MakeSelections(300, 2);
+};
+
+class EveryObjectiveTest : public GridTest,
+                           public testing::WithParamInterface<Case> {};
+
+INSTANTIATE_TEST_SUITE_P(
+    Objectives, EveryObjectiveTest,
+    testing::Values(
+        Case{PoemOptions::CRM, PoemOptions::STOCHASTIC, 8},
+        Case{PoemOptions::CRM, PoemOptions::BATCH, 8},
+        Case{PoemOptions::IPS, PoemOptions::STOCHASTIC, 1},
+        Case{PoemOptions::IPS, PoemOptions::BATCH, 1},
+        Case{PoemOptions::CLIPPED_IPS, PoemOptions::STOCHASTIC, 1},
+        Case{PoemOptions::CLIPPED_IPS, PoemOptions::BATCH, 1},
+        Case{PoemOptions::SELF_NORMALISED, PoemOptions::BATCH, 4},
+        Case{PoemOptions::DOUBLY_ROBUST, PoemOptions::STOCHASTIC, 8},
+        Case{PoemOptions::DOUBLY_ROBUST, PoemOptions::BATCH, 8},
+        Case{PoemOptions::LOG_SMOOTHING, PoemOptions::STOCHASTIC, 3},
+        Case{PoemOptions::LOG_SMOOTHING, PoemOptions::BATCH, 3}),
+    [](const auto& instance) {
+      return PoemOptions::Objective_Name(instance.param.objective) + "_" +
+             PoemOptions::Optimiser_Name(instance.param.optimiser);
+    });
+
+void ExpectSame(const GridOutcome& one, const GridOutcome& two) {
+  EXPECT_EQ(one.parameters, two.parameters);
+  ASSERT_EQ(one.points.size(), two.points.size());
+  for (size_t i = 0; i < one.points.size(); ++i) {
+    EXPECT_EQ(one.points[i].SerializeAsString(),
+              two.points[i].SerializeAsString())
+        << i;
+  }
+}
+
+TEST_P(EveryObjectiveTest, ThreadsDoNotChangeABitAndEveryPointIsDescribed) {
+  const Case& c = GetParam();
+  const LinearGridData data(kFamily, train_, validation_, c.objective);
+  GridTask task{.data = &data,
+                .options = MakeOptions(c.objective, c.optimiser),
+                .parent_start = Eigen::VectorXd::Constant(4, 0.1)};
+  task.parallel = SerialFor;
+  ASSERT_OK_AND_ASSIGN(const GridOutcome one, TrainGrid(task));
+  task.parallel = OnThreads(2);
+  ASSERT_OK_AND_ASSIGN(const GridOutcome two, TrainGrid(task));
+  ExpectSame(one, two);
+  // Two starts, one μ.
+  ASSERT_EQ(one.points.size(), 2 * c.num_lambdas);
+  int chosen = 0;
+  for (const auto& point : one.points) {
+    EXPECT_EQ(point.objective(), PoemOptions::Objective_Name(c.objective));
+    EXPECT_EQ(point.optimiser(), PoemOptions::Optimiser_Name(c.optimiser));
+    EXPECT_TRUE(point.has_lambda_factor());
+    EXPECT_EQ(point.lambda() == 0, point.lambda_factor() == 0);
+    EXPECT_EQ(point.epochs() > 0, c.optimiser == PoemOptions::STOCHASTIC);
+    EXPECT_EQ(point.iterations() > 0, c.optimiser == PoemOptions::BATCH);
+    EXPECT_NE(point.termination(), "diverged");
+    EXPECT_GT(point.effective_sample_size(), 1);
+    EXPECT_LE(point.effective_sample_size(), 300 + 1e-9);
+    chosen += point.chosen() ? 1 : 0;
+  }
+  EXPECT_EQ(chosen, 1);
+  EXPECT_GT(one.parameters[0], 0.3);
+}
+
+TEST_P(EveryObjectiveTest, LabelsLearnInTheSameGrid) {
+  const Case& c = GetParam();
+  const RandomLabels labels(5, 3, 30, 200, 3);
+  const LabelsGridData data(&labels);
+  GridTask task{.data = &data,
+                .options = MakeOptions(c.objective, c.optimiser)};
+  task.options.add_l2(1e-3);
+  task.parallel = SerialFor;
+  ASSERT_OK_AND_ASSIGN(const GridOutcome one, TrainGrid(task));
+  task.parallel = OnThreads(2);
+  ASSERT_OK_AND_ASSIGN(const GridOutcome two, TrainGrid(task));
+  ExpectSame(one, two);
+  EXPECT_EQ(one.points.size(), c.num_lambdas);
+}
+
+// Theorem 4 of [MaurerPontil09] by hand, at the failure probability of one side
+// for each of the clips that could have been chosen.
+TEST_F(GridTest, IntervalsOfAPointHoldForEveryClipThereIs) {
+  const LinearGridData data(kFamily, train_, validation_, PoemOptions::CRM);
+  GridTask task{.data = &data,
+                .options = MakeOptions(PoemOptions::CRM, PoemOptions::BATCH),
+                .confidence = 0.9};
+  task.options.add_lambda(0.5);
+  ASSERT_OK_AND_ASSIGN(const GridOutcome outcome, TrainGrid(task));
+  ASSERT_OK_AND_ASSIGN(const auto policy, data.ValidationPolicy());
+  const std::vector<double> weights =
+      LogWeights(outcome.parameters, policy.get());
+  const std::vector<double> rewards = Rewards(*policy);
+  const double clip = ChooseEvaluationClip(rewards, weights, 300, 0.95);
+  Moments reward, eq_1, improvement;
+  for (size_t i = 0; i < 300; ++i) {
+    const double weight = std::exp(weights[i]);
+    eq_1.Add(rewards[i] * weight);
+    reward.Add(rewards[i] * std::fmin(weight, clip));
+    improvement.Add(rewards[i] * (std::fmin(weight, clip) - 1));
+  }
+  const double log_term = std::log(2 / (0.05 / 18));
+  const auto lower = [&](const Moments& moments) {
+    return moments.mean() - std::sqrt(2 * moments.variance() * log_term / 300) -
+           clip * 7 * log_term / (3 * 299);
+  };
+  const auto& point = outcome.points[0];
+  const auto& estimate = point.validation_estimate();
+  EXPECT_NEAR(estimate.value(), eq_1.mean(), 1e-12);
+  EXPECT_EQ(estimate.value(), point.validation_reward());
+  EXPECT_NEAR(estimate.lower(), lower(reward), 1e-12);
+  EXPECT_GT(estimate.lower(), 0);
+  EXPECT_GT(estimate.upper(), estimate.value());
+  EXPECT_EQ(estimate.confidence(), 0.9);
+  EXPECT_NEAR(point.validation_improvement().value(), improvement.mean(),
+              1e-12);
+  EXPECT_NEAR(point.validation_improvement().lower(), lower(improvement),
+              1e-12);
+  // What the choice goes by does not depend on the confidence asked for.
+  task.confidence = 0.99;
+  ASSERT_OK_AND_ASSIGN(const GridOutcome wider, TrainGrid(task));
+  EXPECT_LT(wider.points[0].validation_improvement().lower(),
+            point.validation_improvement().lower());
+  EXPECT_EQ(wider.points[0].validation_lower(), point.validation_lower());
+}
+
+// r ↦ 10 r - 3; differences of rewards have no offset.
+TEST_F(GridTest, RewardUnitsScaleEstimatesAndTheirIntervals) {
+  model::v1::Evaluation::GridPoint point;
+  point.set_validation_reward(0.5);
+  point.set_validation_lower(0.1);
+  model::v1::Estimate* estimate = point.mutable_validation_estimate();
+  estimate->set_value(0.5);
+  estimate->set_lower(0.25);
+  estimate->set_upper(1);
+  estimate->set_confidence(0.95);
+  *point.mutable_validation_improvement() = *estimate;
+  const auto scaled = InRewardUnits(point, -3, 7);
+  EXPECT_EQ(scaled.validation_reward(), 2);
+  EXPECT_EQ(scaled.validation_estimate().value(), 2);
+  EXPECT_EQ(scaled.validation_estimate().lower(), -0.5);
+  EXPECT_EQ(scaled.validation_estimate().upper(), 7);
+  EXPECT_EQ(scaled.validation_estimate().confidence(), 0.95);
+  EXPECT_EQ(scaled.validation_improvement().value(), 5);
+  EXPECT_EQ(scaled.validation_improvement().lower(), 2.5);
+  EXPECT_EQ(scaled.validation_lower(), 0.1);
+}
+
+TEST_F(GridTest, BadCombinationsAndTooFewTuplesAreErrors) {
+  const LinearGridData data(kFamily, train_, validation_, PoemOptions::CRM);
+  GridTask task{.data = &data,
+                .options = MakeOptions(PoemOptions::SELF_NORMALISED,
+                                       PoemOptions::STOCHASTIC)};
+  EXPECT_THAT(TrainGrid(task), StatusIs(absl::StatusCode::kInvalidArgument,
+                                        HasSubstr("must be BATCH")));
+  const LinearGridData one(kFamily, std::span(train_).first(1), validation_,
+                           PoemOptions::CRM);
+  task = {.data = &one, .options = PoemOptions()};
+  EXPECT_THAT(TrainGrid(task), StatusIs(absl::StatusCode::kInvalidArgument,
+                                        HasSubstr("there are 1")));
+  std::vector<BanditTuple> constant = train_;
+  for (BanditTuple& tuple : constant) tuple.loss = -0.5;
+  const LinearGridData equal(kFamily, constant, validation_, PoemOptions::CRM);
+  task.data = &equal;
+  EXPECT_THAT(TrainGrid(task), StatusIs(absl::StatusCode::kFailedPrecondition,
+                                        HasSubstr("have the loss -0.5")));
+}
+
+// Steps too small to leave the start.
+TEST_F(GridTest, PointsStartWhereTheOptionsSay) {
+  const LinearGridData data(kFamily, train_, validation_, PoemOptions::CRM);
+  GridTask task{
+      .data = &data,
+      .options = MakeOptions(PoemOptions::CRM, PoemOptions::STOCHASTIC),
+      .parent_start = Eigen::VectorXd::Constant(4, 0.5)};
+  task.options.mutable_adagrad()->set_step_size(1e-9);
+  for (const auto start : {PoemOptions::ZERO, PoemOptions::PARENT}) {
+    task.options.set_start(start);
+    ASSERT_OK_AND_ASSIGN(const GridOutcome outcome, TrainGrid(task));
+    const double expected = start == PoemOptions::PARENT ? 0.5 : 0;
+    for (const double entry : outcome.parameters) {
+      EXPECT_NEAR(entry, expected, 1e-6);
+    }
+    EXPECT_EQ(outcome.points.size(), 8);
+    EXPECT_EQ(outcome.points[0].start(),
+              start == PoemOptions::PARENT ? "parent" : "zero");
+  }
+}
+
+// An l2 beyond what AdaGrad's steps can bear: the other point is chosen.
+TEST_F(GridTest, APointThatDivergesIsKeptAndNotChosen) {
+  const LinearGridData data(kFamily, train_, validation_, PoemOptions::CRM);
+  GridTask task{
+      .data = &data,
+      .options = MakeOptions(PoemOptions::CLIPPED_IPS, PoemOptions::STOCHASTIC),
+      .parent_start = Eigen::VectorXd::Constant(4, 10)};
+  task.options.set_start(PoemOptions::PARENT);
+  task.options.add_l2(1e308);
+  task.options.add_l2(1e-4);
+  ASSERT_OK_AND_ASSIGN(const GridOutcome outcome, TrainGrid(task));
+  EXPECT_EQ(outcome.points[0].termination(), "diverged");
+  EXPECT_FALSE(outcome.points[0].has_validation_estimate());
+  EXPECT_TRUE(outcome.points[1].chosen());
+  task.options.mutable_l2()->RemoveLast();
+  EXPECT_THAT(TrainGrid(task),
+              StatusIs(absl::StatusCode::kInternal, HasSubstr("diverged")));
+}
+
+}  // namespace
+}  // namespace sortition

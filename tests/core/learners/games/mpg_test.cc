@@ -1,0 +1,173 @@
+#include "core/learners/games/mpg.h"
+
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/testing/random_queries.h"
+#include "tests/testing/status_matchers.h"
+
+namespace sortition {
+namespace {
+
+using config::v1::GameOptions;
+using model::v1::GameRanking;
+using model::v1::GameSubset;
+using ::testing::HasSubstr;
+
+constexpr LabelledShape kShape = {.num_features = 3, .max_relevance = 2};
+
+GameOptions Options(GameOptions::Measure measure, uint32_t k = 0) {
+  GameOptions options;
+  options.set_measure(measure);
+  if (k > 0) options.set_k(k);
+  return options;
+}
+
+std::unique_ptr<LabelledLearner> Make(const GameOptions& options) {
+  return MakeMpgLearner(options, kShape).value();
+}
+
+TEST(MpgTest, MaxRelevanceIsTheDatas) {
+  const auto learner = Make(Options(GameOptions::GRADED_DCG));
+  EXPECT_THAT(learner->measure().gains, testing::ElementsAre(0, 1. / 3, 1));
+  GameOptions resolved;
+  resolved.CopyFrom(learner->options());
+  EXPECT_EQ(resolved.max_relevance(), 2);
+  EXPECT_THAT(Make(Options(GameOptions::DCG))->measure().gains,
+              testing::ElementsAre(0, 1, 1));
+}
+
+TEST(MpgTest, FreeAdversariesNeedAConstant) {
+  EXPECT_FALSE(Make(Options(GameOptions::DCG))->needs_constant());
+  EXPECT_TRUE(Make(Options(GameOptions::F_BETA))->needs_constant());
+  GameOptions free = Options(GameOptions::DCG);
+  free.set_adversary(GameOptions::FREE);
+  EXPECT_TRUE(Make(free)->needs_constant());
+  free.set_centre_features(true);  // A constant would be 0.
+  EXPECT_FALSE(Make(free)->needs_constant());
+}
+
+TEST(MpgTest, PublishesTheGameOfItsMeasure) {
+  LabelledPolicyTask task{.uniform_mixture = 0.1, .threshold = 0.25};
+  task.game.set_block_mixing(0.5);
+  ASSERT_OK_AND_ASSIGN(
+      auto policy,
+      Make(Options(GameOptions::GRADED_DCG, 10))->MakePolicy(task));
+  EXPECT_EQ(policy.inverse_temperature(), 1);
+  EXPECT_EQ(policy.uniform_mixture(), 0.1);
+  EXPECT_EQ(policy.game_ranking().discount(), GameRanking::DCG);
+  EXPECT_EQ(policy.game_ranking().cutoff(), 10);
+  EXPECT_EQ(policy.game_ranking().block_mixing(), 0.5);
+  const auto precision = Make(Options(GameOptions::PRECISION, 5));
+  ASSERT_OK_AND_ASSIGN(policy, precision->MakePolicy(task));
+  EXPECT_EQ(policy.game_ranking().discount(), GameRanking::PRECISION);
+  EXPECT_EQ(policy.game_ranking().cutoff(), 5);
+  task.action_kind = ActionKind::kSubset;
+  ASSERT_OK_AND_ASSIGN(policy, precision->MakePolicy(task));
+  EXPECT_EQ(policy.game_subset().measure(), GameSubset::PRECISION);
+  EXPECT_EQ(policy.game_subset().k(), 5);
+  GameOptions f = Options(GameOptions::F_BETA);
+  f.set_beta(2);
+  ASSERT_OK_AND_ASSIGN(policy, Make(f)->MakePolicy(task));
+  EXPECT_EQ(policy.game_subset().measure(), GameSubset::F_BETA);
+  EXPECT_EQ(policy.game_subset().beta(), 2);
+  EXPECT_EQ(policy.game_subset().threshold(), 0.25);
+}
+
+TEST(MpgTest, RefusesActionsWithoutAGame) {
+  LabelledPolicyTask task;
+  EXPECT_THAT(Make(Options(GameOptions::F_BETA))->MakePolicy(task),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       "action is rank, must be label for F_BETA"));
+  task.action_kind = ActionKind::kSubset;
+  EXPECT_THAT(Make(Options(GameOptions::DCG))->MakePolicy(task),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       "action is label, must be rank for DCG"));
+  task.threshold = 2e6;
+  EXPECT_THAT(Make(Options(GameOptions::F_BETA))->MakePolicy(task),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       HasSubstr("learned threshold is 2e+06")));
+  task.threshold = 0;
+  task.game.set_plackett_luce_mixture(0.1);
+  EXPECT_THAT(Make(Options(GameOptions::F_BETA))->MakePolicy(task),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       HasSubstr("plackett_luce_mixture")));
+}
+
+TEST(MpgTest, RefusesOptionsThatCannotBeServedOrContradictTheData) {
+  const auto error = [](const GameOptions& options) {
+    const auto made = MakeMpgLearner(options, kShape);
+    EXPECT_EQ(made.status().code(), absl::StatusCode::kInvalidArgument);
+    return std::string(made.status().message());
+  };
+  GameOptions options = Options(GameOptions::GRADED_DCG);
+  options.set_potentials(GameOptions::PER_LEVEL);
+  EXPECT_THAT(error(options), HasSubstr("must be BY_GAIN"));
+  options = Options(GameOptions::F_BETA);
+  options.set_centre_features(true);
+  EXPECT_THAT(error(options), HasSubstr("must be false for F_BETA"));
+  EXPECT_THAT(error(Options(GameOptions::NDCG)),
+              HasSubstr("game.measure is NDCG, must be DCG"));
+  options = Options(GameOptions::DCG);
+  options.set_discounts(GameOptions::LETOR);
+  EXPECT_THAT(error(options), HasSubstr("must be STANDARD"));
+  options = Options(GameOptions::DCG);
+  options.set_max_relevance(1);
+  EXPECT_THAT(error(options), HasSubstr("game.max_relevance is 1, must be at "
+                                        "least 2, the largest in the data"));
+  EXPECT_THAT(error(Options(GameOptions::PRECISION)),
+              HasSubstr("game.k is 0, must be at least 1"));
+  options = Options(GameOptions::DCG);
+  options.set_relevant_from(3);
+  EXPECT_THAT(error(options), HasSubstr("game.relevant_from is 3, must be "
+                                        "within [1, 2]"));
+}
+
+// As TrainGamePath() trains it; every step is told, with its point.
+TEST(MpgTest, TrainsThePathAndTellsItsSteps) {
+  const TestQueries queries =
+      RandomQueries({.num_queries = 30, .max_relevance = 2}, 1);
+  GameOptions options = Options(GameOptions::DCG);
+  options.add_lambda(1);
+  options.add_lambda(0.1);
+  const auto learner = Make(options);
+  EXPECT_EQ(learner->num_points(), 2);
+  std::vector<size_t> steps(2);
+  LabelledTask task{.training = queries.views(),
+                    .validation = queries.views(),
+                    .on_step = [&steps](size_t point) { ++steps.at(point); }};
+  ASSERT_OK_AND_ASSIGN(const LabelledResult result, learner->Train(task));
+  ASSERT_EQ(result.points.size(), 2);
+  EXPECT_EQ(result.weights.size(), 3);
+  for (size_t p = 0; p < 2; ++p) {
+    EXPECT_GT(steps[p], 0);
+    EXPECT_LE(steps[p], learner->most_steps());
+    EXPECT_LE(result.points[p].objective - *result.points[p].dual_bound,
+              learner->gap_tolerance());
+    EXPECT_LE(result.points[p].validation,
+              result.points[result.chosen].validation);
+  }
+}
+
+TEST(MpgTest, RefusesLabelsThatAreAllAlike) {
+  TestQueries queries;
+  queries.Add({1, 2, 3, 4, 5, 6}, {0, 0});
+  const LabelledTask task{.training = queries.views(),
+                          .validation = queries.views()};
+  EXPECT_THAT(Make(Options(GameOptions::DCG))->Train(task),
+              StatusIs(absl::StatusCode::kFailedPrecondition,
+                       HasSubstr("no candidate of the 1 training queries is "
+                                 "relevant (relevance of at least 1)")));
+  TestQueries all;
+  all.Add({1, 2, 3, 4, 5, 6}, {1, 2});
+  const LabelledTask every{.training = all.views(), .validation = all.views()};
+  EXPECT_THAT(Make(Options(GameOptions::F_BETA))->Train(every),
+              StatusIs(absl::StatusCode::kFailedPrecondition,
+                       HasSubstr("every candidate")));
+}
+
+}  // namespace
+}  // namespace sortition

@@ -1,0 +1,210 @@
+#include "core/learners/labelled/grid_learner.h"
+
+#include <cmath>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/learners/labelled/lambda_grid.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/testing/random_queries.h"
+#include "tests/testing/status_matchers.h"
+
+namespace sortition {
+namespace {
+
+using config::v1::RankSvmOptions;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+// Two features: the first tells what is relevant, the second the contrary.
+TestQueries TwoQueries() {
+  TestQueries queries;
+  queries.Add({1, 0, 0, 1}, {1, 0});
+  queries.Add({0, 1, 1, 0}, {0, 1});
+  return queries;
+}
+
+struct Setting {
+  double lambda;
+  std::vector<double> weights;
+};
+
+// A point for each setting, which is its fit.
+GridSpec SpecOf(const std::vector<Setting>& settings) {
+  GridSpec spec;
+  spec.options = std::make_shared<RankSvmOptions>();
+  spec.measure = {.kind = LabelMeasure::Kind::kDcg, .k = 1, .gains = {0, 1}};
+  spec.num_points = settings.size();
+  spec.most_steps = 2;
+  spec.points = [settings](const LabelledTask&) {
+    std::vector<GridPoint> points;
+    for (const Setting& setting : settings) {
+      const auto fit =
+          [setting](
+              const LabelledTask&,
+              const std::function<void()>& on_step) -> absl::StatusOr<GridFit> {
+        on_step();
+        on_step();
+        return GridFit{.weights = setting.weights,
+                       .transitions = {setting.lambda},
+                       .objective = 2 * setting.lambda,
+                       .dual_bound = setting.lambda,
+                       .passes = 7,
+                       .termination = "done"};
+      };
+      points.push_back({.lambda = setting.lambda,
+                        .setting = absl::StrCat("of ", setting.lambda),
+                        .fit = fit});
+    }
+    return points;
+  };
+  return spec;
+}
+
+absl::StatusOr<LabelledResult> Train(const GridSpec& spec,
+                                     const TestQueries& queries) {
+  return GridLearner(spec).Train(
+      {.training = queries.views(), .validation = queries.views()});
+}
+
+TEST(GridLearnerTest, TakesTheBestOrderOfValidation) {
+  const TestQueries queries = TwoQueries();
+  ASSERT_OK_AND_ASSIGN(
+      const LabelledResult result,
+      Train(SpecOf({{1, {0, 1}}, {2, {1, 0}}, {3, {0, 2}}}), queries));
+  EXPECT_EQ(result.chosen, 1);
+  EXPECT_THAT(result.weights, ElementsAre(1, 0));
+  EXPECT_THAT(result.transitions, ElementsAre(2));
+  ASSERT_EQ(result.points.size(), 3);
+  EXPECT_EQ(result.points[0].validation, 0);
+  const LabelledPoint& point = result.points[1];
+  EXPECT_EQ(point.validation, 1);
+  EXPECT_EQ(point.lambda, 2);
+  EXPECT_EQ(point.objective, 4);
+  EXPECT_EQ(point.dual_bound, 2);
+  EXPECT_EQ(point.passes, 7);
+  EXPECT_EQ(point.setting, "of 2");
+  EXPECT_EQ(point.termination, "done");
+}
+
+// Of orders that are as good, the one of the weights that are least trusted to
+// noise; then the first.
+TEST(GridLearnerTest, TiesGoToTheLargerLambda) {
+  const TestQueries queries = TwoQueries();
+  EXPECT_EQ(
+      Train(SpecOf({{1, {1, 0}}, {3, {2, 0}}, {2, {3, 0}}}), queries)->chosen,
+      1);
+  EXPECT_EQ(Train(SpecOf({{1, {1, 0}}, {1, {2, 0}}}), queries)->chosen, 0);
+}
+
+TEST(GridLearnerTest, ALearnersOwnValidationGoesFirst) {
+  const TestQueries queries = TwoQueries();
+  GridSpec spec = SpecOf({{1, {1, 0}}, {2, {0, 1}}});
+  size_t asked = 0;
+  spec.validate = [&](const LabelledItems& query,
+                      const GridFit& fit) -> absl::StatusOr<double> {
+    ++asked;
+    return fit.weights[1] * query.items.values()[0];
+  };
+  ASSERT_OK_AND_ASSIGN(const LabelledResult result, Train(spec, queries));
+  EXPECT_EQ(result.chosen, 1);
+  EXPECT_EQ(result.points[1].validation, 0.5);
+  EXPECT_EQ(asked, 4);
+  EXPECT_EQ(GridLearner(spec).validation_name(), "DCG@1 without lot");
+  spec.validation_name = "own";
+  EXPECT_EQ(GridLearner(spec).validation_name(), "own");
+  spec.validate = [](const LabelledItems&, const GridFit&) {
+    return absl::StatusOr<double>(absl::InternalError("no"));
+  };
+  EXPECT_THAT(Train(spec, queries), StatusIs(absl::StatusCode::kInternal));
+}
+
+TEST(GridLearnerTest, TellsWhichPointTookAStep) {
+  const TestQueries queries = TwoQueries();
+  std::vector<size_t> steps;
+  LabelledTask task{.training = queries.views(), .validation = queries.views()};
+  task.on_step = [&](size_t point) { steps.push_back(point); };
+  const GridLearner learner(SpecOf({{1, {1, 0}}, {2, {0, 1}}}));
+  ASSERT_OK(learner.Train(task));
+  EXPECT_THAT(steps, ElementsAre(0, 0, 1, 1));
+  EXPECT_EQ(learner.num_points(), 2);
+  EXPECT_EQ(learner.most_steps(), 2);
+}
+
+TEST(GridLearnerTest, RefusesBadPartsAndWeights) {
+  const TestQueries queries = TwoQueries();
+  TestQueries wide;
+  wide.Add({1, 2, 3}, {1});
+  const GridLearner learner(SpecOf({{1, {1, 0}}}));
+  EXPECT_THAT(
+      learner.Train({.training = queries.views(), .validation = wide.views()}),
+      StatusIs(absl::StatusCode::kInvalidArgument,
+               HasSubstr("validation queries have 3 features, must have 2")));
+  EXPECT_THAT(learner.Train({.training = queries.views(), .validation = {}}),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       HasSubstr("validation: there are 0 queries")));
+  TestQueries bad;
+  bad.Add({NAN, 0}, {1});
+  EXPECT_THAT(
+      learner.Train({.training = bad.views(), .validation = queries.views()}),
+      StatusIs(absl::StatusCode::kInvalidArgument));
+  EXPECT_THAT(Train(SpecOf({{1, {HUGE_VAL, 0}}}), queries),
+              StatusIs(absl::StatusCode::kInternal,
+                       HasSubstr("a weight of lambda 1 is inf")));
+}
+
+TEST(GridLearnerTest, MakesPoliciesOfAllowedActionsOnly) {
+  GridSpec spec = SpecOf({{1, {1, 0}}});
+  spec.actions = {ActionKind::kRank, ActionKind::kSelect};
+  ASSERT_OK_AND_ASSIGN(const model::v1::Policy policy,
+                       GridLearner(spec).MakePolicy({.uniform_mixture = 0.25}));
+  EXPECT_TRUE(policy.has_plackett_luce());
+  EXPECT_EQ(policy.uniform_mixture(), 0.25);
+  EXPECT_THAT(
+      GridLearner(spec).MakePolicy({.action_kind = ActionKind::kSubset}),
+      StatusIs(absl::StatusCode::kInvalidArgument,
+               HasSubstr("action is label, must be rank or select")));
+  spec.make_policy = [](const LabelledPolicyTask&) {
+    model::v1::Policy own;
+    own.mutable_label_chain();
+    return absl::StatusOr<model::v1::Policy>(own);
+  };
+  EXPECT_TRUE(GridLearner(spec).MakePolicy({})->has_label_chain());
+}
+
+TEST(LambdaGridTest, IsOneOverCnUnlessGiven) {
+  RankSvmOptions options;
+  ASSERT_OK_AND_ASSIGN(std::vector<double> grid,
+                       LambdaGrid(options.lambda(), 50, "x.lambda"));
+  ASSERT_EQ(grid.size(), 13);
+  EXPECT_EQ(grid.size(), LambdaGridSize(options.lambda()));
+  for (int i = 0; i < 13; ++i) {
+    EXPECT_DOUBLE_EQ(grid[i], 1 / (std::exp2(i - 6) * 50));
+  }
+  for (const double lambda : {0.1, 3., 0.2}) options.add_lambda(lambda);
+  EXPECT_THAT(LambdaGrid(options.lambda(), 50, "").value(),
+              ElementsAre(3, 0.2, 0.1));
+  EXPECT_EQ(LambdaGridSize(options.lambda()), 3);
+  for (const double bad : {0., -1., HUGE_VAL, std::nan("")}) {
+    options.set_lambda(1, bad);
+    EXPECT_THAT(LambdaGrid(options.lambda(), 50, "x.lambda"),
+                StatusIs(absl::StatusCode::kInvalidArgument,
+                         HasSubstr("must be above 0 and finite")));
+  }
+}
+
+TEST(OrderMeasureTest, IsGradedByTheDataAndRefusesHugeLabels) {
+  ASSERT_OK_AND_ASSIGN(const LabelMeasure measure,
+                       OrderMeasure({.max_relevance = 2}));
+  EXPECT_EQ(measure.Name(), "graded DCG@10");
+  EXPECT_THAT(measure.gains, ElementsAre(0, 1. / 3, 1));
+  EXPECT_THAT(OrderMeasure({.max_relevance = 32}),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       HasSubstr("relevance is 32, must be at most 31")));
+  EXPECT_THAT(OrderMeasure({.max_relevance = 0})->gains, ElementsAre(0));
+}
+
+}  // namespace
+}  // namespace sortition

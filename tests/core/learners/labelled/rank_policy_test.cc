@@ -1,0 +1,89 @@
+#include "core/learners/labelled/rank_policy.h"
+
+#include <cmath>
+
+#include "core/policies/linear_policy.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/testing/status_matchers.h"
+
+namespace sortition {
+namespace {
+
+using config::v1::RankPolicyOptions;
+using model::v1::BoltzmannRanking;
+using model::v1::Policy;
+using testing::HasSubstr;
+
+constexpr auto kPlackettLuce = RankPolicyOptions::PLACKETT_LUCE;
+constexpr auto kBoltzmann = RankPolicyOptions::BOLTZMANN;
+
+TEST(RankPolicyTest, EveryActionHasItsPolicyWithTheTasksNumbers) {
+  for (const ActionKind action :
+       {ActionKind::kSelect, ActionKind::kRank, ActionKind::kSubset}) {
+    ASSERT_OK_AND_ASSIGN(const Policy policy,
+                         MakeRankPolicy({.action_kind = action,
+                                         .inverse_temperature = 4,
+                                         .uniform_mixture = 0.25,
+                                         .threshold = -1.5},
+                                        kPlackettLuce, 3));
+    EXPECT_EQ(policy.inverse_temperature(), 4);
+    EXPECT_EQ(policy.uniform_mixture(), 0.25);
+    ASSERT_OK_AND_ASSIGN(const LinearPolicy linear,
+                         LinearPolicy::Create(policy, {1}));
+    EXPECT_EQ(linear.action_kind(), action);
+    EXPECT_FALSE(linear.can_abstain());
+    if (action != ActionKind::kSubset) continue;
+    EXPECT_EQ(linear.threshold(), -1.5);
+    EXPECT_EQ(linear.subset_size(), 3);
+  }
+}
+
+TEST(RankPolicyTest, OrdersAreDrawnAsAskedElseAsTheLearnerDoes) {
+  LabelledPolicyTask task;
+  EXPECT_TRUE(MakeRankPolicy(task)->has_plackett_luce());
+  EXPECT_TRUE(MakeRankPolicy(task, kBoltzmann)->has_boltzmann_ranking());
+  task.rank.set_kind(kPlackettLuce);
+  EXPECT_TRUE(MakeRankPolicy(task, kBoltzmann)->has_plackett_luce());
+  task.rank.set_kind(kBoltzmann);
+  task.rank.set_cutoff(5);
+  task.rank.set_head(7);
+  task.rank.set_plackett_luce_mixture(0.1);
+  ASSERT_OK_AND_ASSIGN(const Policy policy, MakeRankPolicy(task));
+  const BoltzmannRanking& orders = policy.boltzmann_ranking();
+  EXPECT_EQ(orders.rank_weights(), BoltzmannRanking::DCG);
+  EXPECT_EQ(orders.cutoff(), 5);
+  EXPECT_EQ(orders.head(), 7);
+  EXPECT_EQ(orders.plackett_luce_mixture(), 0.1);
+}
+
+// The message of what MakeRankPolicy() refuses.
+std::string Error(const LabelledPolicyTask& task, uint32_t subset_size = 0) {
+  const auto policy = MakeRankPolicy(task, kPlackettLuce, subset_size);
+  EXPECT_EQ(policy.status().code(), absl::StatusCode::kInvalidArgument);
+  return std::string(policy.status().message());
+}
+
+TEST(RankPolicyTest, RefusesWhatHasNoMeaningByName) {
+  for (const double alpha : {0., -1., 2e6, std::nan("")}) {
+    EXPECT_THAT(Error({.inverse_temperature = alpha}),
+                HasSubstr("must be above 0 and at most 1e+06"));
+  }
+  for (const double epsilon : {-0.1, 1.1, std::nan("")}) {
+    EXPECT_THAT(Error({.uniform_mixture = epsilon}),
+                HasSubstr("must be within [0, 1]"));
+  }
+  EXPECT_THAT(Error({.threshold = 2e6}), HasSubstr("threshold is 2e+06"));
+  EXPECT_THAT(Error({.action_kind = ActionKind::kSubset}, 2'000'000),
+              HasSubstr("k is 2000000, must be at most 1000000"));
+  LabelledPolicyTask task;
+  task.rank.set_head(3);
+  EXPECT_THAT(Error(task), HasSubstr("rank_policy.head is set, must be unset "
+                                     "for kind PLACKETT_LUCE"));
+  task.action_kind = ActionKind::kSelect;
+  EXPECT_THAT(Error(task), HasSubstr("rank_policy is set, must be unset for "
+                                     "action select"));
+}
+
+}  // namespace
+}  // namespace sortition

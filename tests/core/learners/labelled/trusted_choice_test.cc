@@ -1,0 +1,160 @@
+// When the grid of weights takes a trusted order, and who refuses one.
+#include <algorithm>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/learners/hinge/hinge_learner.h"
+#include "core/learners/learners.h"
+#include "core/learners/orders/order_learners.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/testing/status_matchers.h"
+#include "tests/testing/trusted_testing.h"
+
+namespace sortition {
+namespace {
+
+using config::v1::HingeOptions;
+using config::v1::ListNetOptions;
+using config::v1::OrderDivergence;
+using config::v1::RankSvmOptions;
+using config::v1::RegressionOptions;
+using testing::HasSubstr;
+
+constexpr LabelledShape kShape = {.num_features = 3, .max_relevance = 2};
+
+// Queries of twelve features; `noise` of the labels against scores of standard
+// deviation 2.7, whose weights these are.
+constexpr uint32_t kWide = 12;
+const std::vector<double> kWideTruth = {1, -.5, 1, -.5, 1, -.5,
+                                        1, -.5, 1, -.5, 1, -.5};
+
+TestQueries WideQueries(int num_queries, double noise, uint64_t seed) {
+  return RandomQueries({.num_queries = num_queries,
+                        .most_items = 12,
+                        .num_features = kWide,
+                        .max_relevance = 2,
+                        .noise = noise},
+                       seed);
+}
+
+std::unique_ptr<LabelledLearner> WideLearner(const std::string& name) {
+  const LabelledShape shape{.num_features = kWide, .max_relevance = 2};
+  RankSvmOptions rank_svm;
+  HingeOptions hinge;
+  ListNetOptions list_net;
+  RegressionOptions regression;
+  for (const double lambda : {0.3, 0.03, 0.003}) {
+    rank_svm.add_lambda(lambda);
+    hinge.add_lambda(lambda);
+    list_net.add_lambda(lambda);
+    regression.add_l2(100 * lambda);
+  }
+  if (name == "ranksvm") return *MakeRankSvmLearner(rank_svm, shape);
+  if (name == "hinge") return *MakeHingeLearner(hinge, shape);
+  if (name == "listnet") return *MakeListNetLearner(list_net, shape);
+  return *MakeRegressionLearner(regression, shape);
+}
+
+// Learned from ten queries whose labels are mostly noise, chosen and tested on
+// a hundred each without. The true order of the ten tells more than their
+// labels, so that pulled scores must earn more, by the mean over three draws of
+// the data; its reverse tells the contrary of what chooses the weight, which
+// must be 0, and with it the weights those without orders.
+TEST(TrustedChoiceTest, AGoodOrderHelpsFewLabelsAndABadOneIsLeft) {
+  for (const char* name : {"ranksvm", "hinge", "listnet", "regression"}) {
+    SCOPED_TRACE(name);
+    const auto learner = WideLearner(name);
+    double plainly = 0, pulled = 0, best = 0;
+    for (uint64_t seed = 0; seed < 3; ++seed) {
+      const TestQueries training = WideQueries(10, 6, 30 + seed);
+      const TestQueries validation = WideQueries(100, 0, 40 + seed);
+      const TestQueries test = WideQueries(100, 0, 50 + seed);
+      const std::vector<Order> good = OrdersBy(training, kWideTruth);
+      std::vector<Order> bad = good;
+      for (Order& order : bad) std::reverse(order.begin(), order.end());
+      LabelledTask task{.training = training.views(),
+                        .validation = validation.views()};
+      const LabelledResult plain = *learner->Train(task);
+      task.trusted_weights = {30, 0, 3};
+      const auto with = [&](const std::vector<Order>& orders) {
+        const TrustedOrders trusted =
+            TrustedOf(training, orders, {OrderDivergence::DCG, 0});
+        task.trusted_orders = &trusted;
+        return *learner->Train(task);
+      };
+      const LabelledResult helped = with(good);
+      ASSERT_EQ(helped.points.size(), 3 * learner->num_points());
+      // From the smallest weight on, so that ties go to it.
+      EXPECT_EQ(helped.points[0].setting, "trusted order weight 0");
+      const LabelledResult misled = with(bad);
+      EXPECT_EQ(misled.points[misled.chosen].setting, "trusted order weight 0");
+      EXPECT_EQ(misled.weights, plain.weights);
+      const auto tested = [&](const std::vector<double>& weights) {
+        return MeanByScore(learner->measure(), test.views(), weights) / 3;
+      };
+      plainly += tested(plain.weights);
+      pulled += tested(helped.weights);
+      best += tested(kWideTruth);
+    }
+    // At least a fifth of what is missing.
+    EXPECT_GT(pulled, plainly + 0.2 * (best - plainly));
+  }
+}
+
+TEST(TrustedChoiceTest, OthersRefuse) {
+  const TestQueries queries =
+      RandomQueries({.num_queries = 15, .max_relevance = 2}, 9);
+  const TrustedOrders trusted =
+      TrustedOf(queries, RandomOrders(queries, 9), TrustedKinds()[0]);
+  LabelledTask task{.training = queries.views(),
+                    .validation = queries.views(),
+                    .trusted_orders = &trusted,
+                    .trusted_weights = {1}};
+  int trusting = 0, others = 0;
+  for (const LearnerInfo& info : ListLearners()) {
+    if (info.make_labelled == nullptr) continue;
+    SCOPED_TRACE(std::string(info.name));
+    const auto* type = google::protobuf::DescriptorPool::generated_pool()
+                           ->FindMessageTypeByName("sortition.config.v1." +
+                                                   std::string(info.options));
+    ASSERT_NE(type, nullptr);
+    const std::unique_ptr<google::protobuf::Message> options(
+        google::protobuf::MessageFactory::generated_factory()
+            ->GetPrototype(type)
+            ->New());
+    ASSERT_OK_AND_ASSIGN(const auto learner,
+                         info.make_labelled(*options, kShape));
+    if (learner->trusts_orders()) {
+      ++trusting;
+      continue;
+    }
+    ++others;
+    EXPECT_THAT(learner->Train(task),
+                StatusIs(absl::StatusCode::kInvalidArgument,
+                         HasSubstr("there are trusted orders, must be none")));
+  }
+  EXPECT_EQ(trusting, 4);
+  EXPECT_GE(others, 4);
+  const auto learner = *MakeRankSvmLearner(RankSvmOptions(), kShape);
+  task.trusted_weights = {};
+  EXPECT_THAT(learner->Train(task),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       HasSubstr("0 weights, must have at least 1")));
+  task.trusted_weights = {1, -1};
+  EXPECT_THAT(learner->Train(task),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       HasSubstr("is -1, must be at least 0 and finite")));
+  task.trusted_weights = {1};
+  const TestQueries fewer = RandomQueries({.num_queries = 3}, 1);
+  const TrustedOrders of_fewer =
+      TrustedOf(fewer, RandomOrders(fewer, 1), TrustedKinds()[0]);
+  task.trusted_orders = &of_fewer;
+  EXPECT_THAT(learner->Train(task),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       HasSubstr("3 trusted orders for 15 training queries")));
+}
+
+}  // namespace
+}  // namespace sortition

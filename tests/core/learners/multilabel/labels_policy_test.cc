@@ -1,0 +1,302 @@
+#include "core/learners/multilabel/labels_policy.h"
+
+#include <cmath>
+#include <functional>
+#include <numeric>
+#include <thread>
+#include <vector>
+
+#include "core/base/random.h"
+#include "core/counterfactual/risk_objective.h"
+#include "core/learners/counterfactual/poem.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/testing/status_matchers.h"
+
+namespace sortition {
+namespace {
+
+using testing::HasSubstr;
+
+constexpr uint32_t kFeatures = 5;
+constexpr uint32_t kLabels = 3;
+
+// 12 contexts; of every value a share `density` is there.
+LabelContexts RandomContexts(double density, uint64_t seed) {
+  RandomSequence random(SeedKey(seed));
+  LabelContexts contexts;
+  contexts.num_features = kFeatures;
+  contexts.num_labels = kLabels;
+  for (int row = 0; row < 12; ++row) {
+    for (uint32_t j = 0; j < kFeatures; ++j) {
+      if (random.Uniform() >= density) continue;
+      contexts.columns.push_back(j);
+      contexts.values.push_back(static_cast<float>(random.Normal()));
+    }
+    contexts.row_offsets.push_back(contexts.values.size());
+  }
+  return contexts;
+}
+
+// Some contexts several times, some never.
+LabelTuples RandomTuples(size_t n, uint64_t seed) {
+  RandomSequence random(SeedKey(seed));
+  LabelTuples tuples;
+  for (size_t i = 0; i < n; ++i) {
+    tuples.contexts.push_back(static_cast<uint32_t>(random.Below(10)));
+    for (uint32_t l = 0; l < kLabels; ++l) {
+      tuples.labels.push_back(static_cast<uint8_t>(random.Below(2)));
+    }
+    tuples.log_propensities.push_back(std::log(0.05 + 0.4 * random.Uniform()));
+    tuples.losses.push_back(-random.Uniform());
+  }
+  return tuples;
+}
+
+Eigen::VectorXd RandomPoint(uint64_t seed) {
+  RandomSequence random(SeedKey(seed));
+  Eigen::VectorXd point(kFeatures * kLabels);
+  for (double& entry : point) entry = random.Normal();
+  return point;
+}
+
+double Score(const LabelContexts& contexts, const Eigen::VectorXd& w,
+             uint32_t context, uint32_t label) {
+  double score = 0;
+  for (uint64_t k = contexts.row_offsets[context];
+       k < contexts.row_offsets[context + 1]; ++k) {
+    score += contexts.values[k] * w[contexts.columns[k] * kLabels + label];
+  }
+  return score;
+}
+
+class LabelsPolicyTest : public testing::TestWithParam<double> {};
+
+INSTANTIATE_TEST_SUITE_P(DenseAndSparse, LabelsPolicyTest,
+                         testing::Values(1.0, 0.15));
+
+// exp(w·φ(x,y)) / Z(x), Z by summing over all 2³ sets of labels.
+TEST_P(LabelsPolicyTest, ProbabilityIsTheSoftmaxOverAllSets) {
+  const LabelContexts contexts = RandomContexts(GetParam(), 1);
+  const LabelTuples tuples = RandomTuples(40, 2);
+  const Eigen::VectorXd w = 2 * RandomPoint(3);
+  ASSERT_OK_AND_ASSIGN(LabelsPolicy policy,
+                       LabelsPolicy::Create(contexts, tuples));
+  std::vector<uint32_t> order(40);
+  std::iota(order.rbegin(), order.rend(), 0u);
+  std::vector<double> values(40);
+  policy.LogProbabilities(w, order, values);
+  for (size_t k = 0; k < 40; ++k) {
+    const uint32_t i = order[k];
+    double partition = 0;
+    for (uint32_t set = 0; set < 1u << kLabels; ++set) {
+      double exponent = 0;
+      for (uint32_t l = 0; l < kLabels; ++l) {
+        if (set >> l & 1) exponent += Score(contexts, w, tuples.contexts[i], l);
+      }
+      partition += std::exp(exponent);
+    }
+    double exponent = 0;
+    for (uint32_t l = 0; l < kLabels; ++l) {
+      if (tuples.labels[i * kLabels + l] == 1) {
+        exponent += Score(contexts, w, tuples.contexts[i], l);
+      }
+    }
+    EXPECT_NEAR(values[k], exponent - std::log(partition), 1e-12);
+    EXPECT_NEAR(policy.LogProbability(w, i), values[k], 1e-14);
+  }
+}
+
+TEST_P(LabelsPolicyTest, GradientsOfAllRisksAreThoseOfCentralDifferences) {
+  const LabelContexts contexts = RandomContexts(GetParam(), 4);
+  const LabelTuples tuples = RandomTuples(60, 5);
+  ASSERT_OK_AND_ASSIGN(LabelsPolicy policy,
+                       LabelsPolicy::Create(contexts, tuples));
+  const CrmRisk crm = *CrmRisk::Create(1.5, 2);
+  const SelfNormalisedRisk normalised = *SelfNormalisedRisk::Create(1);
+  const LogSmoothingRisk smoothed = *LogSmoothingRisk::Create(0.5);
+  for (const Risk* risk :
+       {static_cast<const Risk*>(&crm), static_cast<const Risk*>(&normalised),
+        static_cast<const Risk*>(&smoothed)}) {
+    ASSERT_OK_AND_ASSIGN(const RiskObjective objective,
+                         RiskObjective::Create(&policy, risk, 0.01));
+    for (uint64_t seed = 10; seed < 15; ++seed) {
+      const Eigen::VectorXd point = RandomPoint(seed);
+      Eigen::VectorXd gradient(point.size());
+      objective.Evaluate(point, &gradient);
+      Eigen::VectorXd differences(point.size());
+      // Truncation is of order step² = 1e-10, rounding 1e-16 / step = 1e-11.
+      constexpr double kStep = 1e-5;
+      for (Eigen::Index j = 0; j < point.size(); ++j) {
+        Eigen::VectorXd above = point, below = point;
+        above[j] += kStep;
+        below[j] -= kStep;
+        differences[j] = (objective.Evaluate(above, nullptr) -
+                          objective.Evaluate(below, nullptr)) /
+                         (2 * kStep);
+      }
+      EXPECT_LT((gradient - differences).norm(), 1e-6 * gradient.norm());
+    }
+  }
+}
+
+TEST_P(LabelsPolicyTest, LargeScoresStayFinite) {
+  const LabelContexts contexts = RandomContexts(GetParam(), 6);
+  const LabelTuples tuples = RandomTuples(10, 7);
+  ASSERT_OK_AND_ASSIGN(LabelsPolicy policy,
+                       LabelsPolicy::Create(contexts, tuples));
+  const Eigen::VectorXd w = 1e6 * RandomPoint(8);
+  std::vector<uint32_t> order(10);
+  std::iota(order.begin(), order.end(), 0u);
+  std::vector<double> values(10), ones(10, 1);
+  policy.LogProbabilities(w, order, values);
+  Eigen::VectorXd gradient = Eigen::VectorXd::Zero(w.size());
+  policy.AddGradient(ones, &gradient);
+  EXPECT_TRUE(gradient.allFinite());
+  for (const double value : values) {
+    EXPECT_LE(value, 0);
+    EXPECT_TRUE(std::isfinite(value));
+  }
+}
+
+// Parts of even index on one thread, the others on another.
+void TwoThreads(size_t count, const std::function<void(size_t)>& body) {
+  std::thread other([&] {
+    for (size_t i = 1; i < count; i += 2) body(i);
+  });
+  for (size_t i = 0; i < count; i += 2) body(i);
+  other.join();
+}
+
+// Of each context, one tuple; `share` of the values are there.
+LabelContexts ManyContexts(size_t n, double share) {
+  RandomSequence random(SeedKey(11));
+  LabelContexts contexts;
+  contexts.num_features = kFeatures;
+  contexts.num_labels = kLabels;
+  for (size_t row = 0; row < n; ++row) {
+    for (uint32_t j = 0; j < kFeatures; ++j) {
+      if (random.Uniform() >= share) continue;
+      contexts.columns.push_back(j);
+      contexts.values.push_back(static_cast<float>(random.Normal()));
+    }
+    contexts.row_offsets.push_back(contexts.values.size());
+  }
+  return contexts;
+}
+
+LabelTuples ManyTuples(size_t n) {
+  LabelTuples tuples = RandomTuples(n, 12);
+  for (uint32_t i = 0; i < n; ++i) tuples.contexts[i] = i;
+  return tuples;
+}
+
+TEST(LabelsPolicyThreadsTest, TrainingHasTheSameBitsForOneAndTwo) {
+  // Above 2048 contexts the gradient is shared out too.
+  const LabelContexts contexts = ManyContexts(5000, 1);
+  const LabelTuples tuples = ManyTuples(5000);
+  ASSERT_OK_AND_ASSIGN(LabelsPolicy one,
+                       LabelsPolicy::Create(contexts, tuples));
+  ASSERT_OK_AND_ASSIGN(LabelsPolicy two,
+                       LabelsPolicy::Create(contexts, tuples, TwoThreads));
+  PoemRun run;
+  run.crm = {.clip = 20, .lambda = 1, .l2 = 1e-4};
+  run.adagrad.set_max_epochs(2);
+  run.adagrad.set_batch_size(3000);
+  ASSERT_OK_AND_ASSIGN(const PoemResult a, TrainPoem(&one, run));
+  ASSERT_OK_AND_ASSIGN(const PoemResult b, TrainPoem(&two, run));
+  EXPECT_EQ(a.parameters, b.parameters);
+  EXPECT_EQ(a.objective, b.objective);
+}
+
+// Of more labels than are worked on at once, and not a multiple:
+// log h = Σ_l y_l s_l - log(1 + exp(s_l)); its gradient by w_l is (y_l - σ) x.
+TEST(LabelsPolicyManyLabelsTest, EveryLabelCountsOnce) {
+  constexpr uint32_t kMany = 11;
+  LabelContexts contexts;
+  contexts.num_features = 1;
+  contexts.num_labels = kMany;
+  contexts.row_offsets = {0, 1};
+  contexts.columns = {0};
+  contexts.values = {2};
+  LabelTuples tuples;
+  tuples.contexts = {0};
+  tuples.losses = {-1};
+  tuples.log_propensities = {-1};
+  Eigen::VectorXd w(kMany);
+  Eigen::VectorXd expected_gradient(kMany);
+  double expected = 0;
+  for (uint32_t l = 0; l < kMany; ++l) {
+    w[l] = 0.3 * l - 1.4;
+    const uint8_t label = l % 3 == 0 ? 1 : 0;
+    tuples.labels.push_back(label);
+    const double score = 2 * w[l];
+    expected += label * score - std::log1p(std::exp(score));
+    expected_gradient[l] = 2 * (label - 1 / (1 + std::exp(-score)));
+  }
+  ASSERT_OK_AND_ASSIGN(LabelsPolicy policy,
+                       LabelsPolicy::Create(contexts, tuples));
+  const std::vector<uint32_t> all = {0};
+  policy.Prefetch(all);  // A hint, whatever it is of.
+  EXPECT_NEAR(policy.LogProbability(w, 0), expected, 1e-13);
+  Eigen::VectorXd gradient = Eigen::VectorXd::Zero(kMany);
+  policy.AddGradient(std::vector<double>{1}, &gradient);
+  EXPECT_LT((gradient - expected_gradient).cwiseAbs().maxCoeff(), 1e-14);
+}
+
+TEST(LabelsPolicySparseTest, TrainsAsOnDenseRows) {
+  // Zeros that are written down make the same rows dense ones.
+  const LabelContexts sparse = ManyContexts(300, 0.2);
+  LabelContexts dense = sparse;
+  dense.row_offsets = {0};
+  dense.columns.clear();
+  dense.values.clear();
+  for (uint32_t row = 0; row < 300; ++row) {
+    uint64_t k = sparse.row_offsets[row];
+    for (uint32_t j = 0; j < kFeatures; ++j) {
+      const bool is_there =
+          k < sparse.row_offsets[row + 1] && sparse.columns[k] == j;
+      dense.columns.push_back(j);
+      dense.values.push_back(is_there ? sparse.values[k++] : 0);
+    }
+    dense.row_offsets.push_back(dense.values.size());
+  }
+  const LabelTuples tuples = ManyTuples(300);
+  ASSERT_OK_AND_ASSIGN(LabelsPolicy a, LabelsPolicy::Create(sparse, tuples));
+  ASSERT_OK_AND_ASSIGN(LabelsPolicy b, LabelsPolicy::Create(dense, tuples));
+  for (const double l2 : {0.0, 1e-3}) {
+    PoemRun run;
+    run.crm = {.clip = 20, .lambda = 1, .l2 = l2};
+    run.adagrad.set_max_epochs(3);
+    run.adagrad.set_batch_size(2);  // Most features are not in a batch.
+    ASSERT_OK_AND_ASSIGN(const PoemResult of_sparse, TrainPoem(&a, run));
+    ASSERT_OK_AND_ASSIGN(const PoemResult of_dense, TrainPoem(&b, run));
+    EXPECT_TRUE(a.gradient_entries().has_value());
+    EXPECT_FALSE(b.gradient_entries().has_value());
+    EXPECT_GT(of_dense.parameters.norm(), 0.1);
+    EXPECT_LT((of_sparse.parameters - of_dense.parameters).norm(), 1e-10)
+        << "l2 " << l2;
+  }
+}
+
+TEST(LabelsPolicyErrorsTest, NamesWhatDoesNotFit) {
+  const LabelContexts contexts = RandomContexts(1, 9);
+  const auto invalid = [](const char* text) {
+    return StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr(text));
+  };
+  LabelTuples tuples = RandomTuples(4, 9);
+  tuples.contexts[2] = 12;
+  EXPECT_THAT(LabelsPolicy::Create(contexts, tuples).status(),
+              invalid("context of tuple 2 is 12, must be below 12"));
+  tuples = RandomTuples(4, 9);
+  tuples.labels[7] = 2;
+  EXPECT_THAT(LabelsPolicy::Create(contexts, tuples).status(),
+              invalid("label 1 of tuple 2 is 2, must be 0 or 1"));
+  tuples = RandomTuples(4, 9);
+  tuples.losses.pop_back();
+  EXPECT_THAT(LabelsPolicy::Create(contexts, tuples).status(),
+              invalid("4 tuples have 12 labels, 3 losses"));
+}
+
+}  // namespace
+}  // namespace sortition

@@ -1,0 +1,127 @@
+#include "io/datasets/letor.h"
+
+#include "absl/strings/str_cat.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "io/files.h"
+#include "tests/testing/status_matchers.h"
+#include "tests/testing/temp_dir.h"
+
+namespace sortition {
+namespace {
+
+using testing::AllOf;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::SizeIs;
+
+TEST(LetorTest, ReadsDenseRowsByQuery) {
+  ASSERT_OK_AND_ASSIGN(const LabelledQueries data,
+                       ParseLetor("# a comment\n"
+                                  "2 qid:10 1:0.5 3:-1e2 # docid = 7\n"
+                                  "\n"
+                                  "0\tqid:x  2:+3 \r\n"
+                                  "31 qid:10"));
+  EXPECT_EQ(data.num_features, 3u);
+  ASSERT_THAT(data.queries, SizeIs(2));
+  EXPECT_EQ(data.queries[0].id, "10");
+  EXPECT_THAT(data.queries[0].relevances, ElementsAre(2u, 31u));
+  EXPECT_THAT(data.queries[0].features,
+              ElementsAre(0.5f, 0.0f, -100.0f, 0.0f, 0.0f, 0.0f));
+  EXPECT_THAT(data.queries[0].file_rows, ElementsAre(0u, 2u));
+  EXPECT_EQ(data.queries[1].id, "x");
+  EXPECT_THAT(data.queries[1].relevances, ElementsAre(0u));
+  EXPECT_THAT(data.queries[1].file_rows, ElementsAre(1u));
+  EXPECT_THAT(data.queries[1].features, ElementsAre(0.0f, 3.0f, 0.0f));
+}
+
+TEST(LetorTest, FormatIsTheInverse) {
+  // Values that need nine digits; a last feature that is 0 everywhere.
+  ASSERT_OK_AND_ASSIGN(
+      const LabelledQueries data,
+      ParseLetor("1 qid:b 1:0.1 2:16777217 4:0\n0 qid:b 2:1.17549435e-38\n"
+                 "3 qid:a 1:-3.40282347e38\n"));
+  ASSERT_OK_AND_ASSIGN(const LabelledQueries again,
+                       ParseLetor(FormatLetor(data)));
+  EXPECT_EQ(again.num_features, 4u);
+  ASSERT_EQ(again.queries.size(), data.queries.size());
+  for (size_t i = 0; i < data.queries.size(); ++i) {
+    EXPECT_EQ(again.queries[i].id, data.queries[i].id);
+    EXPECT_EQ(again.queries[i].relevances, data.queries[i].relevances);
+    EXPECT_EQ(again.queries[i].features, data.queries[i].features);
+  }
+}
+
+struct BadLine {
+  std::string name;
+  std::string line;
+  std::string place;
+  std::string what;
+};
+
+class LetorErrorTest : public testing::TestWithParam<BadLine> {};
+
+TEST_P(LetorErrorTest, NamesLineColumnAndValue) {
+  EXPECT_THAT(ParseLetor(absl::StrCat("1 qid:1 1:1\n\n", GetParam().line)),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       AllOf(HasSubstr("line 3, " + GetParam().place + ":"),
+                             HasSubstr(GetParam().what))));
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    All, LetorErrorTest,
+    testing::Values(
+        BadLine{"NoNumber", "x qid:1 1:1", "column 1", "'x' is not a number"},
+        BadLine{"Negative", "-1 qid:1 1:1", "column 1", "in [0, 31]"},
+        BadLine{"TooRelevant", "32 qid:1 1:1", "column 1", "label is 32"},
+        BadLine{"Fraction", "0.5 qid:1 1:1", "column 1", "label is 0.5"},
+        BadLine{"NanLabel", "nan qid:1 1:1", "column 1", "label is nan"},
+        BadLine{"NoQuery", "1 1:1", "column 3", "must be qid:"},
+        BadLine{"EmptyQuery", "1 qid: 1:1", "column 3", "must be qid:"},
+        BadLine{"OnlyLabel", "1", "column 2", "must be qid:"},
+        BadLine{"NoColon", "1 qid:1 7", "column 9", "'7' must be"},
+        BadLine{"FeatureZero", "1 qid:1 0:1", "column 9", "[1, 100000000]"},
+        BadLine{"FeatureHuge", "1 qid:1 100000001:1", "column 9", "[1, "},
+        BadLine{"FeatureWord", "1 qid:1 a:1", "column 9", "'a:1' must be"},
+        BadLine{"Descending", "1 qid:1 2:1 1:1", "column 13", "above 2"},
+        BadLine{"Twice", "1 qid:1 2:1 2:1", "column 13", "above 2"},
+        BadLine{"NoValue", "1 qid:1 2:", "column 9", "'' is not a number"},
+        BadLine{"Tail", "1 qid:1 2:1x", "column 9", "'1x' is not a number"},
+        BadLine{"Nan", "1 qid:1 2:nan", "column 9", "finite"},
+        BadLine{"Infinite", "1 qid:1 2:-inf", "column 9", "finite"},
+        BadLine{"BeyondFloat", "1 qid:1 2:1e39", "column 9", "finite"}),
+    [](const auto& test) { return test.param.name; });
+
+TEST(LetorTest, RefusesAFileWithoutData) {
+  for (const char* text : {"", "\n\n", "# only a comment\n"}) {
+    EXPECT_THAT(ParseLetor(text), StatusIs(absl::StatusCode::kInvalidArgument,
+                                           "there is no query"));
+  }
+  EXPECT_THAT(
+      ParseLetor("1 qid:1\n"),
+      StatusIs(absl::StatusCode::kInvalidArgument, "no line has a feature"));
+}
+
+TEST(LetorTest, OneFeatureNumberDoesNotEatAllMemory) {
+  // 11 rows of 1e8 values each are more than 2^30.
+  std::string text = "1 qid:1 100000000:1\n";
+  for (int i = 0; i < 10; ++i) text += "0 qid:1 1:1\n";
+  EXPECT_THAT(ParseLetor(text),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       HasSubstr("11 candidates with 100000000 features")));
+}
+
+TEST(LetorTest, ReadNamesTheFile) {
+  const TempDir dir;
+  ASSERT_OK(WriteFile(dir / "a.txt", "1 qid:1 1:2\n"));
+  ASSERT_OK_AND_ASSIGN(const LabelledQueries data, ReadLetor(dir / "a.txt"));
+  EXPECT_EQ(data.num_features, 1u);
+  ASSERT_OK(WriteFile(dir / "a.txt", "1 qid:1 1:2\n1 qid:1 y\n"));
+  EXPECT_THAT(ReadLetor(dir / "a.txt"),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       HasSubstr(dir / "a.txt: line 2, column 9")));
+  EXPECT_THAT(ReadLetor(dir / "b.txt"), StatusIs(absl::StatusCode::kNotFound));
+}
+
+}  // namespace
+}  // namespace sortition

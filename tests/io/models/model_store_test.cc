@@ -1,0 +1,400 @@
+#include "io/models/model_store.h"
+
+#include <cmath>
+#include <filesystem>
+#include <functional>
+#include <limits>
+#include <set>
+#include <thread>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_replace.h"
+#include "core/base/hash.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "io/files.h"
+#include "io/segments/record_frame.h"
+#include "tests/testing/status_matchers.h"
+#include "tests/testing/temp_dir.h"
+
+namespace sortition {
+namespace {
+
+using testing::AllOf;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::SizeIs;
+
+constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+model::v1::Model GoodModel() {
+  model::v1::Model model;
+  model.set_name("ads");
+  model.mutable_policy()->mutable_softmax_selection()->set_abstain_score(-1);
+  model.mutable_policy()->set_inverse_temperature(2);
+  model.mutable_policy()->set_uniform_mixture(0.1);
+  model.set_num_features(3);
+  for (const double weight : {0.5, -1.0, 0.0}) model.add_weights(weight);
+  return model;
+}
+
+class ModelStoreTest : public testing::Test {
+ protected:
+  uint64_t Publish(const model::v1::Model& model) {
+    const auto version = store_.Publish(model, nullptr, {});
+    EXPECT_TRUE(version.ok()) << version.status();
+    return *version;
+  }
+
+  std::string PathOf(uint64_t version, const std::string& file) const {
+    return absl::StrCat(store_.root(), "/ads/", version, "/", file);
+  }
+
+  // Writes model.pb and a manifest that fits it, without validation: what a
+  // publisher of another make might do.
+  void Forge(uint64_t version, const model::v1::Model& model) {
+    const std::string bytes = model.SerializeAsString();
+    std::filesystem::create_directories(PathOf(version, ""));
+    ASSERT_OK(WriteFile(PathOf(version, "model.pb"), bytes));
+    const Hash128 hash = HashBytes(bytes);
+    ASSERT_OK(WriteFile(
+        PathOf(version, "MANIFEST.textproto"),
+        absl::StrFormat("format_version: 1 model: \"ads\" version: %d files { "
+                        "name: \"model.pb\" bytes: %d xxh3_128: "
+                        "\"%016x%016x\" }",
+                        version, bytes.size(), hash.high, hash.low)));
+  }
+
+  void EditManifest(uint64_t version, const std::string& from,
+                    const std::string& to) {
+    const std::string path = PathOf(version, "MANIFEST.textproto");
+    ASSERT_OK_AND_ASSIGN(const std::string text, ReadFile(path));
+    const std::string edited = absl::StrReplaceAll(text, {{from, to}});
+    ASSERT_NE(edited, text);
+    ASSERT_OK(WriteFile(path, edited));
+  }
+
+  const TempDir dir_;
+  const ModelStore store_{dir_ / "models"};
+};
+
+TEST_F(ModelStoreTest, LoadsWhatWasPublished) {
+  model::v1::Evaluation evaluation;
+  evaluation.set_promoted(true);
+  evaluation.mutable_ips_reward()->set_value(0.75);
+  std::vector<log::v1::Decision> warmup(2);
+  warmup[0].set_decision_id("q0");
+  warmup[1].set_decision_id("q1");
+  warmup[1].add_dense_values(0.5f);
+  ASSERT_OK_AND_ASSIGN(const uint64_t version,
+                       store_.Publish(GoodModel(), &evaluation, warmup));
+  EXPECT_EQ(version, 1u);
+  ASSERT_OK_AND_ASSIGN(const StoredModel stored, store_.Load("ads", 1));
+  model::v1::Model expected = GoodModel();
+  expected.set_version(1);
+  EXPECT_EQ(stored.model.SerializeAsString(), expected.SerializeAsString());
+  EXPECT_THAT(stored.checksum, SizeIs(32));
+  ASSERT_THAT(stored.warmup, SizeIs(2));
+  EXPECT_EQ(stored.warmup[1].SerializeAsString(),
+            warmup[1].SerializeAsString());
+  ASSERT_OK_AND_ASSIGN(const auto read, store_.LoadEvaluation("ads", 1));
+  EXPECT_EQ(read.SerializeAsString(), evaluation.SerializeAsString());
+}
+
+TEST_F(ModelStoreTest, VersionsCountUpAndStrangersAreSkipped) {
+  EXPECT_THAT(store_.ListModels(), StatusIs(absl::StatusCode::kNotFound));
+  EXPECT_EQ(Publish(GoodModel()), 1u);
+  EXPECT_EQ(Publish(GoodModel()), 2u);
+  for (const char* name : {"0", "007", "-3", "x", "4x", ".tmp-abcdef"}) {
+    std::filesystem::create_directories(dir_ / "models/ads" + "/" + name);
+  }
+  ASSERT_OK(WriteFile(dir_ / "models/ads/9", "a file"));
+  std::filesystem::create_directories(dir_ / "models/ads/11");
+  std::filesystem::create_directories(dir_ / "models/.hidden");
+  ASSERT_OK_AND_ASSIGN(const auto versions, store_.ListVersions("ads"));
+  EXPECT_THAT(versions, ElementsAre(1u, 2u, 11u));
+  EXPECT_EQ(Publish(GoodModel()), 12u);
+  ASSERT_OK_AND_ASSIGN(const auto models, store_.ListModels());
+  EXPECT_THAT(models, ElementsAre("ads"));
+  ASSERT_OK_AND_ASSIGN(const auto none, store_.ListVersions("none"));
+  EXPECT_THAT(none, IsEmpty());
+  EXPECT_THAT(store_.LoadEvaluation("ads", 1),
+              StatusIs(absl::StatusCode::kNotFound));
+  EXPECT_THAT(store_.Load("ads", 5), StatusIs(absl::StatusCode::kNotFound));
+}
+
+TEST_F(ModelStoreTest, ConcurrentPublishersTakeDifferentVersions) {
+  std::vector<std::vector<uint64_t>> taken(4);
+  std::vector<std::thread> threads;
+  for (auto& versions : taken) {
+    threads.emplace_back([this, &versions] {
+      for (int i = 0; i < 10; ++i) versions.push_back(Publish(GoodModel()));
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  std::set<uint64_t> all;
+  for (const auto& versions : taken) {
+    EXPECT_TRUE(std::is_sorted(versions.begin(), versions.end()));
+    all.insert(versions.begin(), versions.end());
+  }
+  EXPECT_THAT(all, SizeIs(40));
+  EXPECT_EQ(*all.rbegin(), 40u);
+  for (const uint64_t version : all) EXPECT_OK(store_.Load("ads", version));
+  // Nothing temporary is left.
+  const auto entries = std::filesystem::directory_iterator(dir_ / "models/ads");
+  EXPECT_EQ(std::distance(begin(entries), end(entries)), 40);
+}
+
+TEST_F(ModelStoreTest, AModelFileCutAnywhereIsRefused) {
+  Publish(GoodModel());
+  const std::string path = PathOf(1, "model.pb");
+  ASSERT_OK_AND_ASSIGN(const std::string bytes, ReadFile(path));
+  for (size_t size = 0; size < bytes.size(); ++size) {
+    ASSERT_OK(WriteFile(path, bytes.substr(0, size)));
+    ASSERT_THAT(store_.Load("ads", 1),
+                StatusIs(absl::StatusCode::kDataLoss,
+                         HasSubstr(absl::StrCat(path, " has ", size,
+                                                " bytes, its manifest says ",
+                                                bytes.size()))));
+  }
+}
+
+TEST_F(ModelStoreTest, AFlippedByteIsRefused) {
+  Publish(GoodModel());
+  const std::string path = PathOf(1, "model.pb");
+  ASSERT_OK_AND_ASSIGN(std::string bytes, ReadFile(path));
+  for (char& byte : bytes) {
+    byte = static_cast<char>(byte ^ 0x10);
+    ASSERT_OK(WriteFile(path, bytes));
+    byte = static_cast<char>(byte ^ 0x10);
+    ASSERT_THAT(store_.Load("ads", 1),
+                StatusIs(absl::StatusCode::kDataLoss,
+                         AllOf(HasSubstr(path), HasSubstr("has checksum"))));
+  }
+  ASSERT_OK(WriteFile(path, bytes));
+  EXPECT_OK(store_.Load("ads", 1));
+}
+
+TEST_F(ModelStoreTest, ADamagedManifestIsRefused) {
+  for (int i = 0; i < 6; ++i) Publish(GoodModel());
+  EditManifest(1, "files", "fiels");
+  EXPECT_THAT(store_.Load("ads", 1),
+              StatusIs(absl::StatusCode::kDataLoss,
+                       AllOf(HasSubstr(PathOf(1, "MANIFEST.textproto")),
+                             HasSubstr("line 4, column 7"))));
+  EditManifest(2, "format_version: 1", "format_version: 2");
+  EXPECT_THAT(store_.Load("ads", 2),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       HasSubstr("format_version is 2, must be 1")));
+  EditManifest(3, "model.pb", "other.pb");
+  EXPECT_THAT(store_.Load("ads", 3),
+              StatusIs(absl::StatusCode::kNotFound, HasSubstr("other.pb")));
+  ASSERT_OK(WriteFile(PathOf(4, "MANIFEST.textproto"),
+                      "format_version: 1 model: \"ads\" version: 4"));
+  EXPECT_THAT(store_.Load("ads", 4),
+              StatusIs(absl::StatusCode::kDataLoss,
+                       HasSubstr("does not list model.pb")));
+  std::filesystem::remove(PathOf(5, "MANIFEST.textproto"));
+  EXPECT_THAT(store_.Load("ads", 5), StatusIs(absl::StatusCode::kNotFound));
+  EditManifest(6, "version: 6", "version: 5");
+  EXPECT_THAT(store_.Load("ads", 6),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       HasSubstr("manifest's is version 5")));
+}
+
+TEST_F(ModelStoreTest, AVersionInAnotherPlaceIsRefused) {
+  Publish(GoodModel());
+  std::filesystem::rename(PathOf(1, ""), dir_ / "models/ads/8");
+  EXPECT_THAT(store_.Load("ads", 8),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       HasSubstr("its place says version 8 of 'ads'")));
+  std::filesystem::rename(dir_ / "models/ads", dir_ / "models/other");
+  EXPECT_THAT(store_.Load("other", 8),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       HasSubstr("its place says version 8 of 'other'")));
+}
+
+TEST_F(ModelStoreTest, DamagedCompanionsAreRefused) {
+  std::vector<log::v1::Decision> warmup(1001);
+  for (int i = 0; i < 2; ++i) {
+    model::v1::Evaluation evaluation;
+    evaluation.set_verdict("good");
+    ASSERT_OK(store_.Publish(GoodModel(), &evaluation, warmup));
+  }
+  // 1000 at most are written.
+  ASSERT_OK_AND_ASSIGN(const StoredModel stored, store_.Load("ads", 1));
+  EXPECT_THAT(stored.warmup, SizeIs(1000));
+  ASSERT_OK(WriteFile(PathOf(1, "warmup.tfrecord"), "x"));
+  EXPECT_THAT(store_.Load("ads", 1), StatusIs(absl::StatusCode::kDataLoss,
+                                              HasSubstr("warmup.tfrecord")));
+  ASSERT_OK(WriteFile(PathOf(2, "evaluation.pb"), "x"));
+  EXPECT_THAT(
+      store_.LoadEvaluation("ads", 2),
+      StatusIs(absl::StatusCode::kDataLoss, HasSubstr("evaluation.pb")));
+}
+
+struct BadModel {
+  std::string name;
+  std::function<void(model::v1::Model*)> change;
+  std::string what;
+};
+
+class BadModelTest : public ModelStoreTest,
+                     public testing::WithParamInterface<BadModel> {};
+
+TEST_P(BadModelTest, IsNeitherPublishedNorLoaded) {
+  model::v1::Model model = GoodModel();
+  GetParam().change(&model);
+  EXPECT_THAT(
+      store_.Publish(model, nullptr, {}),
+      StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr(GetParam().what)));
+  EXPECT_FALSE(std::filesystem::exists(store_.root()));
+  model.set_version(1);
+  Forge(1, model);
+  const auto loaded = store_.Load("ads", 1);
+  EXPECT_THAT(loaded, StatusIs(absl::StatusCode::kInvalidArgument,
+                               HasSubstr(PathOf(1, "model.pb"))));
+  if (model.name() == "ads") {
+    EXPECT_THAT(loaded, StatusIs(absl::StatusCode::kInvalidArgument,
+                                 HasSubstr(GetParam().what)));
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    All, BadModelTest,
+    testing::Values(
+        BadModel{"NanWeight", [](auto* m) { m->set_weights(1, kNan); },
+                 "weights[1] is nan"},
+        BadModel{"InfiniteWeight",
+                 [](auto* m) { m->set_weights(2, -kInfinity); },
+                 "weights[2] is -inf"},
+        BadModel{"TooManyWeights", [](auto* m) { m->add_weights(1); },
+                 "weights has 4 entries, must have num_features = 3"},
+        BadModel{"TooFewWeights",
+                 [](auto* m) { m->mutable_weights()->Clear(); },
+                 "weights has 0 entries, must have num_features = 3"},
+        BadModel{"NoFeature",
+                 [](auto* m) {
+                   m->set_num_features(0);
+                   m->mutable_weights()->Clear();
+                 },
+                 "num_features is 0"},
+        BadModel{
+            "NoPolicy",
+            [](auto* m) { m->mutable_policy()->clear_softmax_selection(); },
+            "policy.kind is not set"},
+        BadModel{
+            "NoTemperature",
+            [](auto* m) { m->mutable_policy()->clear_inverse_temperature(); },
+            "policy.inverse_temperature is 0, must be in (0, "},
+        BadModel{"Cold",
+                 [](auto* m) {
+                   m->mutable_policy()->set_inverse_temperature(1000001);
+                 },
+                 "policy.inverse_temperature is 1000001"},
+        BadModel{
+            "NanTemperature",
+            [](auto* m) { m->mutable_policy()->set_inverse_temperature(kNan); },
+            "policy.inverse_temperature is nan"},
+        BadModel{
+            "Mixture",
+            [](auto* m) { m->mutable_policy()->set_uniform_mixture(1.01); },
+            "policy.uniform_mixture is 1.01, must be in [0, 1]"},
+        BadModel{"Abstain",
+                 [](auto* m) {
+                   m->mutable_policy()
+                       ->mutable_softmax_selection()
+                       ->set_abstain_score(-kInfinity);
+                 },
+                 "policy.softmax_selection.abstain_score is -inf"},
+        BadModel{
+            "NoDiscount",
+            [](auto* m) { m->mutable_policy()->mutable_game_ranking(); },
+            "policy.game_ranking.discount is 0, must be DCG (1) or PRECISION"},
+        BadModel{"PrecisionAtNothing",
+                 [](auto* m) {
+                   m->mutable_policy()->mutable_game_ranking()->set_discount(
+                       model::v1::GameRanking::PRECISION);
+                 },
+                 "policy.game_ranking.cutoff is 0, must be in [1, 1000000]"},
+        BadModel{"Cutoff",
+                 [](auto* m) {
+                   auto* game = m->mutable_policy()->mutable_game_ranking();
+                   game->set_discount(model::v1::GameRanking::DCG);
+                   game->set_cutoff(1000001);
+                 },
+                 "policy.game_ranking.cutoff is 1000001, must be in [0, "},
+        BadModel{"BlockMixing",
+                 [](auto* m) {
+                   auto* game = m->mutable_policy()->mutable_game_ranking();
+                   game->set_discount(model::v1::GameRanking::DCG);
+                   game->set_block_mixing(kNan);
+                 },
+                 "policy.game_ranking.block_mixing is nan, must be in [0, 1]"},
+        BadModel{"PlackettLuceMixture",
+                 [](auto* m) {
+                   auto* game = m->mutable_policy()->mutable_game_ranking();
+                   game->set_discount(model::v1::GameRanking::DCG);
+                   game->set_plackett_luce_mixture(1.5);
+                 },
+                 "policy.game_ranking.plackett_luce_mixture is 1.5"},
+        BadModel{"PlackettLuceScale",
+                 [](auto* m) {
+                   auto* game = m->mutable_policy()->mutable_game_ranking();
+                   game->set_discount(model::v1::GameRanking::DCG);
+                   game->set_plackett_luce_scale(-1);
+                 },
+                 "policy.game_ranking.plackett_luce_scale is -1"},
+        BadModel{"NoLabels",
+                 [](auto* m) {
+                   m->mutable_policy()->mutable_independent_labels();
+                   m->mutable_weights()->Clear();
+                 },
+                 "policy.independent_labels.num_labels is 0"},
+        BadModel{
+            "MixedLabels",
+            [](auto* m) {
+              m->mutable_policy()->mutable_independent_labels()->set_num_labels(
+                  1);
+              m->mutable_policy()->set_uniform_mixture(0.5);
+            },
+            "policy.uniform_mixture is 0.5, must be 0 for independent"},
+        BadModel{
+            "WeightsOfOneLabel",
+            [](auto* m) {
+              m->mutable_policy()->mutable_independent_labels()->set_num_labels(
+                  2);
+              m->mutable_policy()->set_uniform_mixture(0);
+            },
+            "weights has 3 entries, must have num_features x num_labels = "
+            "6"},
+        BadModel{"WeightsOfAChain",
+                 [](auto* m) {
+                   m->mutable_policy()->mutable_label_chain()->set_num_labels(
+                       2);
+                   m->mutable_policy()->set_uniform_mixture(0);
+                 },
+                 "weights has 3 entries, must have num_features x num_labels = "
+                 "6"},
+        BadModel{"Name", [](auto* m) { m->set_name("../ads"); },
+                 "model name is '../ads'"}),
+    [](const auto& test) { return test.param.name; });
+
+TEST(ModelNameTest, IsSafeAsADirectory) {
+  EXPECT_OK(ValidateModelName("a"));
+  EXPECT_OK(ValidateModelName("Answers_2-v1.0"));
+  EXPECT_OK(ValidateModelName(std::string(64, 'm')));
+  for (const std::string& name :
+       {std::string(), std::string("."), std::string(".tmp-a"),
+        std::string("a/b"), std::string("a b"), std::string("é"),
+        std::string(65, 'm')}) {
+    EXPECT_THAT(ValidateModelName(name),
+                StatusIs(absl::StatusCode::kInvalidArgument));
+  }
+}
+
+}  // namespace
+}  // namespace sortition

@@ -1,0 +1,54 @@
+#pragma once
+// A registry of the model "m", not started, over an empty store.
+#include <memory>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "gtest/gtest.h"
+#include "server/models/model_registry.h"
+#include "tests/server/server_fixture.h"
+#include "tests/testing/status_matchers.h"
+
+namespace sortition {
+
+class ModelRegistryTest : public testing::Test {
+ protected:
+  ModelRegistryTest() {
+    options_.set_model_store(directory_ / "models");
+    options_.set_default_model("m");
+    registry_ = std::make_unique<ModelRegistry>(options_, &metrics_);
+  }
+
+  const std::string& root() const { return options_.model_store(); }
+  std::string VersionPath(uint64_t version) const {
+    return absl::StrCat(root(), "/m/", version);
+  }
+
+  // Version that serves "m".
+  uint64_t Serving() const {
+    const auto model = registry_->Find("m");
+    EXPECT_OK(model);
+    return model.ok() ? (*model)->version : 0;
+  }
+
+  double Failures(const std::string& reason) {
+    return metrics_
+        .Counter("sortition_model_load_failures_total", "",
+                 {{"model", "m"}, {"reason", reason}})
+        ->value();
+  }
+
+  v1::ModelStatus Status() const {
+    for (const v1::ModelStatus& status : registry_->List()) {
+      if (status.name() == "m") return status;
+    }
+    return {};
+  }
+
+  TemporaryDirectory directory_;
+  config::v1::ServerOptions options_;
+  Metrics metrics_;
+  std::unique_ptr<ModelRegistry> registry_;
+};
+
+}  // namespace sortition

@@ -1,0 +1,151 @@
+#include "server/models/model_registry.h"
+
+#include <atomic>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <thread>
+#include <vector>
+
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/server/models/model_registry_fixture.h"
+
+namespace sortition {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::SizeIs;
+
+TEST_F(ModelRegistryTest, ServesUniformlyBeforeTheFirstVersion) {
+  ASSERT_OK(registry_->Start());  // Makes the missing directory, too.
+  EXPECT_TRUE(std::filesystem::is_directory(root()));
+  ASSERT_OK_AND_ASSIGN(const auto model, registry_->Find(""));
+  EXPECT_EQ(model->name, "m");
+  EXPECT_EQ(model->version, 0u);
+  EXPECT_EQ(model->degraded, "no model loaded: uniform policy");
+  EXPECT_TRUE(model->select.has_value());
+  EXPECT_TRUE(model->rank.has_value());
+  EXPECT_EQ(Status().policy(), "uniform");
+}
+
+TEST_F(ModelRegistryTest, StartFailsWhereTheStoreCannotBe) {
+  config::v1::ServerOptions options = options_;
+  options.set_model_store(directory_ / "no/such/parent");
+  EXPECT_THAT(
+      ModelRegistry(options, &metrics_).Start(),
+      StatusIs(absl::StatusCode::kNotFound, HasSubstr("model_store = \"")));
+  options = options_;
+  options.set_default_model("../etc");
+  EXPECT_THAT(ModelRegistry(options, &metrics_).Start(),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       HasSubstr("default_model = \"../etc\"")));
+}
+
+TEST_F(ModelRegistryTest, TakesTheNewestVersionAndEveryDirectory) {
+  Publish(root(), MakeSelectModel("m", {1, 2}));
+  Publish(root(), MakeSelectModel("m", {3, 4}));
+  Publish(root(), MakeRankModel("other", {1, 2, 3}));
+  std::filesystem::create_directory(root() + "/lost+found");
+  ASSERT_OK(registry_->Start());
+  EXPECT_EQ(Serving(), 2u);
+  ASSERT_OK_AND_ASSIGN(const auto other, registry_->Find("other"));
+  EXPECT_EQ(other->num_features, 3u);
+  EXPECT_FALSE(other->select.has_value());
+  EXPECT_THAT(registry_->List(), SizeIs(2));
+  EXPECT_EQ(Status().policy(), "softmax_selection");
+  EXPECT_EQ(Status().num_features(), 2u);
+  EXPECT_THAT(Status().checksum(), SizeIs(32));
+  EXPECT_GT(Status().loaded_time_us(), 0);
+  EXPECT_THAT(registry_->Find("nobody"),
+              StatusIs(absl::StatusCode::kNotFound,
+                       AllOf(HasSubstr("\"nobody\""), HasSubstr("m, other"))));
+}
+
+TEST_F(ModelRegistryTest, SwapsWhileTheOldVersionIsInUse) {
+  Publish(root(), MakeSelectModel("m", {1, 2}));
+  registry_->Refresh();
+  ASSERT_OK_AND_ASSIGN(const auto old, registry_->Find("m"));
+  Publish(root(), MakeSelectModel("m", {3, 4}));
+  registry_->Refresh();
+  EXPECT_EQ(Serving(), 2u);
+  // A request that holds the old one still can use it.
+  EXPECT_EQ(old->version, 1u);
+  EXPECT_EQ(old->select->num_features(), 2u);
+}
+
+TEST_F(ModelRegistryTest, RemovalFromDiskDoesNotUnload) {
+  Publish(root(), MakeSelectModel("m", {1, 2}));
+  Publish(root(), MakeSelectModel("m", {1, 2}));
+  registry_->Refresh();
+  std::filesystem::remove_all(VersionPath(2));
+  registry_->Refresh();
+  EXPECT_EQ(Serving(), 2u);
+  std::filesystem::remove_all(root());
+  registry_->Refresh();
+  EXPECT_EQ(Serving(), 2u);
+}
+
+TEST_F(ModelRegistryTest, SaysItInMetrics) {
+  Publish(root(), MakeSelectModel("m", {1, 2}));
+  ASSERT_OK(registry_->Start());
+  EXPECT_THAT(metrics_.Text(),
+              AllOf(HasSubstr("sortition_model_version{model=\"m\"} 1\n"),
+                    HasSubstr("sortition_model_loads_total{model=\"m\"} 1\n"),
+                    HasSubstr("sortition_model_age_seconds{model=\"m\"} ")));
+}
+
+// True once `condition` holds; false after half a minute.
+bool Eventually(const std::function<bool()>& condition) {
+  const absl::Time deadline = absl::Now() + absl::Seconds(30);
+  while (!condition()) {
+    if (absl::Now() > deadline) return false;
+    absl::SleepFor(absl::Milliseconds(1));
+  }
+  return true;
+}
+
+TEST_F(ModelRegistryTest, SeesNewVersionsByInotify) {
+  options_.set_poll_seconds(3600);  // Polling would come too late.
+  registry_ = std::make_unique<ModelRegistry>(options_, &metrics_);
+  ASSERT_OK(registry_->Start());
+  Publish(root(), MakeSelectModel("m", {1, 2}));
+  EXPECT_TRUE(Eventually([&] { return Serving() == 1; }));
+  Publish(root(), MakeSelectModel("m", {1, 2}));
+  EXPECT_TRUE(Eventually([&] { return Serving() == 2; }));
+}
+
+TEST_F(ModelRegistryTest, ReadersAlwaysFindAWholeModelDuringSwaps) {
+  options_.set_poll_seconds(0.01);
+  registry_ = std::make_unique<ModelRegistry>(options_, &metrics_);
+  Publish(root(), MakeSelectModel("m", {1, 2}));
+  ASSERT_OK(registry_->Start());
+  std::atomic<bool> stop{false};
+  std::atomic<int> failures{0};
+  std::vector<std::thread> readers;
+  for (int i = 0; i < 2; ++i) {
+    readers.emplace_back([&] {
+      uint64_t last = 0;
+      while (!stop) {
+        const auto model = registry_->Find("m");
+        // Versions only go up, and each has its policy.
+        if (!model.ok() || (*model)->version < last || !(*model)->select) {
+          ++failures;
+        } else {
+          last = (*model)->version;
+        }
+      }
+    });
+  }
+  for (int i = 0; i < 20; ++i) Publish(root(), MakeSelectModel("m", {1, 2}));
+  EXPECT_TRUE(Eventually([&] { return Serving() == 21; }));
+  stop = true;
+  for (std::thread& reader : readers) reader.join();
+  EXPECT_EQ(failures, 0);
+}
+
+}  // namespace
+}  // namespace sortition

@@ -1,0 +1,28 @@
+#include "tests/testing/allocation_counter.h"
+
+#include <atomic>
+#include <cstdlib>
+#include <new>
+
+namespace {
+std::atomic<int64_t> num_allocations = 0;
+}  // namespace
+
+// Not inlined: GCC would see only half of a pair and warn.
+[[gnu::noinline]] void* operator new(size_t size) {
+  num_allocations.fetch_add(1, std::memory_order_relaxed);
+  if (void* memory = std::malloc(size)) return memory;
+  throw std::bad_alloc();
+}
+[[gnu::noinline]] void operator delete(void* memory) noexcept {
+  std::free(memory);
+}
+[[gnu::noinline]] void operator delete(void* memory, size_t) noexcept {
+  std::free(memory);
+}
+
+namespace sortition {
+
+int64_t NumAllocations() { return num_allocations.load(); }
+
+}  // namespace sortition

@@ -1,0 +1,196 @@
+#include "trainer/labelled/evaluate_orders.h"
+
+#include <cmath>
+#include <filesystem>
+#include <map>
+#include <string>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "io/files.h"
+#include "io/models/model_store.h"
+#include "tests/testing/status_matchers.h"
+#include "tests/testing/temp_dir.h"
+
+namespace sortition {
+namespace {
+
+using config::v1::EvaluateOptions;
+using config::v1::EvaluateReport;
+using ::testing::HasSubstr;
+
+constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
+
+// Query a has relevances 1, 0, 2, with query b between its lines; of b nothing
+// is relevant. By the first feature a is ordered 0, 2, 1; the second is its
+// negative.
+constexpr char kData[] =
+    "1 qid:a 1:2 2:-2\n"
+    "0 qid:b 1:1 2:-1\n"
+    "0 qid:a 1:3 2:-3\n"
+    "2 qid:a 1:2.5 2:-2.5\n"
+    "0 qid:b 1:2 2:-2\n";
+
+class EvaluateOrdersTest : public ::testing::Test {
+ protected:
+  void SetUp() override { options_.add_data(Write("data.letor", kData)); }
+
+  std::string Write(const std::string& name, const std::string& text) {
+    const std::string path = dir_.path() + "/" + name;
+    EXPECT_OK(WriteFile(path, text));
+    return path;
+  }
+
+  void UseScores(const std::string& scores) {
+    options_.set_scores(Write("scores", scores));
+  }
+
+  // Name to value; NaN where no query has it.
+  std::map<std::string, double> Metrics(const std::string& names) {
+    options_.clear_metrics();
+    options_.add_metrics(names);
+    const auto report = EvaluateOrders(options_);
+    EXPECT_OK(report);
+    std::map<std::string, double> values;
+    if (!report.ok()) return values;
+    for (const EvaluateReport::Metric& metric : report->metrics()) {
+      values[metric.name()] = metric.has_value() ? metric.value() : NAN;
+    }
+    return values;
+  }
+
+  TempDir dir_;
+  EvaluateOptions options_;
+};
+
+// Scores by line: a is ordered 2, 0, 1 by relevance 2, 0, 1 -> values below; b
+// counts 0 for LETOR and is left out of what is not defined without relevance.
+TEST_F(EvaluateOrdersTest, MetricsAreThoseOfTheirSources) {
+  UseScores("1\n0\n2\n3\n5\n");  // a: 1, 2, 3 in its order of lines.
+  const double b = 1 / std::log2(3.0);
+  auto metrics = Metrics(
+      "ndcg_letor@2,ndcg_letor@3,mean_ndcg,map,precision@1,ndcg_exponential,"
+      "ndcg_linear,ndcg_linear@2,ndcg_top@2,kendall,pairs,auc");
+  // Ranked relevances 2, 0, 1; best 2, 1, 0.
+  EXPECT_DOUBLE_EQ(metrics["ndcg_letor@2"], 3.0 / 4 / 2);
+  EXPECT_DOUBLE_EQ(metrics["ndcg_letor@3"], (3 + b) / 4 / 2);
+  EXPECT_DOUBLE_EQ(metrics["mean_ndcg"], (1 + 0.75 + (3 + b) / 4) / 3 / 2);
+  EXPECT_DOUBLE_EQ(metrics["map"], (1 + 2.0 / 3) / 2 / 2);
+  EXPECT_DOUBLE_EQ(metrics["precision@1"], 0.5);
+  EXPECT_DOUBLE_EQ(metrics["ndcg_exponential"], 3.5 / (3 + b) / 2);
+  EXPECT_DOUBLE_EQ(metrics["ndcg_linear"], 2.5 / (2 + b));
+  EXPECT_DOUBLE_EQ(metrics["ndcg_linear@2"], 2 / (2 + b));
+  EXPECT_DOUBLE_EQ(metrics["ndcg_top@2"], 2 / (2 + b));
+  EXPECT_DOUBLE_EQ(metrics["pairs"], 2.0 / 3);
+  EXPECT_DOUBLE_EQ(metrics["auc"], 0.5);
+  // Of a one pair of three differs. In b the labels are equal, which rank
+  // numbers order as the file does, last first: as the scores do.
+  EXPECT_DOUBLE_EQ(metrics["kendall"], (2.0 / 3 + 1) / 2);
+}
+
+TEST_F(EvaluateOrdersTest, SetsAreWhatScoresAboveTheThreshold) {
+  UseScores("1\n0\n2\n3\n5\n");
+  options_.set_threshold(1);
+  auto metrics = Metrics("sensitivity,specificity,precision,f_beta");
+  // a: called 1 and 2, relevant 0 and 2; b: called 1, relevant none.
+  EXPECT_DOUBLE_EQ(metrics["sensitivity"], 0.5);
+  EXPECT_DOUBLE_EQ(metrics["specificity"], (0 + 0.5) / 2);
+  EXPECT_DOUBLE_EQ(metrics["precision"], (0.5 + 0) / 2);
+  EXPECT_DOUBLE_EQ(metrics["f_beta"], (0.5 + 0) / 2);
+  options_.set_relevant_from(2);
+  EXPECT_DOUBLE_EQ(Metrics("sensitivity")["sensitivity"], 1);
+}
+
+// The second file's query is ordered 1, 0; its relevances by rank are 0, 1.
+TEST_F(EvaluateOrdersTest, ScoresGoOnFromFileToFile) {
+  options_.add_data(Write("more.letor", "1 qid:a 1:1\n0 qid:a 1:1\n"));
+  UseScores("9\n0\n1\n8\n5\n3\n4\n");
+  // The first file's: 1, 2, 0, and nothing relevant.
+  EXPECT_DOUBLE_EQ(Metrics("pairs")["pairs"], (2.0 / 3 + 0) / 2);
+}
+
+TEST_F(EvaluateOrdersTest, ModelsScoreAsTheyServe) {
+  model::v1::Model model;
+  model.set_name("m");
+  model.mutable_policy()->mutable_plackett_luce();
+  model.mutable_policy()->set_inverse_temperature(1);
+  model.set_num_features(3);  // One more than the data has.
+  for (const double weight : {1, 0, 7}) model.add_weights(weight);
+  const ModelStore store(dir_.path() + "/store");
+  ASSERT_OK(store.Publish(model, nullptr, {}));
+  model.set_weights(0, -1);
+  ASSERT_OK(store.Publish(model, nullptr, {}));
+  options_.set_model_store(store.root());
+  options_.set_model("m");
+  options_.set_version(1);
+  // Relevances by rank: 0, 2, 1.
+  const double b = 1 / std::log2(3.0);
+  EXPECT_DOUBLE_EQ(Metrics("ndcg_linear")["ndcg_linear"],
+                   (2 * b + 0.5) / (2 + b));
+  options_.set_version(0);  // The newest: 1, 2, 0.
+  EXPECT_DOUBLE_EQ(Metrics("ndcg_linear")["ndcg_linear"],
+                   (1 + 2 * b) / (2 + b));
+  ASSERT_OK_AND_ASSIGN(const EvaluateReport report, EvaluateOrders(options_));
+  EXPECT_EQ(report.version(), 2u);
+  EXPECT_EQ(report.queries(), 2u);
+  EXPECT_EQ(report.candidates(), 5u);
+  EXPECT_THAT(FormatOrderReport(report),
+              AllOf(HasSubstr("ordered by m version 2"),
+                    HasSubstr("of 1 queries that have it")));
+}
+
+TEST_F(EvaluateOrdersTest, WithoutMetricsPrintsWhatLetorsToolDoes) {
+  UseScores("1\n0\n2\n3\n5\n");
+  options_.set_per_query(dir_.path() + "/table.tsv");
+  ASSERT_OK_AND_ASSIGN(const EvaluateReport report, EvaluateOrders(options_));
+  ASSERT_EQ(report.metrics_size(), 22);
+  EXPECT_EQ(report.metrics(0).name(), "P@1");
+  EXPECT_EQ(report.metrics(10).name(), "MAP");
+  EXPECT_EQ(report.metrics(11).name(), "NDCG@1");
+  EXPECT_EQ(report.metrics(21).name(), "MeanNDCG");
+  ASSERT_OK_AND_ASSIGN(const std::string table, ReadFile(options_.per_query()));
+  EXPECT_THAT(table, HasSubstr("qid\tP@1\t"));
+  EXPECT_THAT(table, HasSubstr("\na\t1.000000\t0.500000\t0.666667\t0.500000"));
+  EXPECT_THAT(table, HasSubstr("\nb\t0.000000\t0.000000"));
+}
+
+TEST_F(EvaluateOrdersTest, RefusesWhatItCannotJudge) {
+  const auto refuses = [this](const std::string& why) {
+    EXPECT_THAT(EvaluateOrders(options_), StatusIs(kInvalid, HasSubstr(why)));
+  };
+  refuses("both unset, must be one of them");
+  UseScores("1\n2\n3\n");
+  refuses("has 3 scores, must have one for each candidate");
+  UseScores("1\n2\n3\n4\n5\n6\n");
+  refuses("has 6 scores, must have 5");
+  UseScores("1\n\nnan\n");
+  refuses("line 3 is 'nan', must be one finite number");
+  UseScores("1\n2\n3\n4\n5\n");
+  for (const auto& [metric, why] : std::map<std::string, std::string>{
+           {"ndcg", "metrics has 'ndcg', must be one of letor, ndcg_letor"},
+           {"ndcg_letor", "must be ndcg_letor@1 to @10"},
+           {"ndcg_letor@11", "the number after @ must be 1 to 10"},
+           {"ndcg_linear@0", "must be 1 to 1000000"},
+           {"ndcg_linear@", "must be 1 to 1000000"},
+           {"map@3", "must be map without @"},
+           {"", "metrics has ''"}}) {
+    options_.clear_metrics();
+    options_.add_metrics(metric);
+    refuses(why);
+  }
+  options_.clear_metrics();
+  options_.set_output("xml");
+  refuses("output is 'xml', must be text or json");
+  options_.set_output("text");
+  options_.clear_scores();
+  options_.set_model_store(dir_.path() + "/store");
+  std::filesystem::create_directory(dir_ / "store");
+  EXPECT_THAT(EvaluateOrders(options_),
+              StatusIs(absl::StatusCode::kNotFound,
+                       HasSubstr("there is no version of it")));
+  options_.clear_data();
+  refuses("data is unset");
+}
+
+}  // namespace
+}  // namespace sortition

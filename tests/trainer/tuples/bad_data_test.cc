@@ -1,0 +1,233 @@
+// What becomes of bad data, all the way through `train`: an error that names
+// it, or tuples that are left out, counted and named in the report; never a
+// model made from it.
+#include <cmath>
+#include <functional>
+#include <limits>
+#include <string>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/trainer/synthetic_tuples.h"
+#include "trainer/report.h"
+#include "trainer/train.h"
+#include "trainer/tuples/tuple_convert.h"
+
+namespace sortition {
+namespace {
+
+using testing::HasSubstr;
+
+using Tuples = std::vector<log::v1::BanditTuple>;
+constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+constexpr double kInf = std::numeric_limits<double>::infinity();
+
+// Done to 1500 good tuples of version 1 before they are written.
+struct BadData {
+  std::string name;
+  std::function<void(Tuples*)> spoil;
+  // What must be said: the message of an error with this code; or, with kOk,
+  // why `excluded` tuples are left out, in the report.
+  absl::StatusCode code = absl::StatusCode::kOk;
+  std::string says;
+  uint64_t excluded = 0;
+};
+
+std::function<void(log::v1::BanditTuple*)> LogPropensity(double value) {
+  return [value](log::v1::BanditTuple* tuple) {
+    tuple->mutable_decision()->set_log_propensity(value);
+  };
+}
+
+// The first `count`, by `spoil`.
+std::function<void(Tuples*)> Some(
+    size_t count, std::function<void(log::v1::BanditTuple*)> spoil) {
+  return [count, spoil](Tuples* tuples) {
+    for (size_t i = 0; i < count; ++i) spoil(&(*tuples)[i]);
+  };
+}
+
+std::function<void(Tuples*)> All(
+    std::function<void(log::v1::BanditTuple*)> spoil) {
+  return [spoil](Tuples* tuples) {
+    for (auto& tuple : *tuples) spoil(&tuple);
+  };
+}
+
+std::vector<BadData> Cases() {
+  constexpr auto kOk = absl::StatusCode::kOk;
+  constexpr auto kFailed = absl::StatusCode::kFailedPrecondition;
+  constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
+  const std::string propensity(kBadPropensity);
+  const auto reward = [](double value) {
+    return [value](log::v1::BanditTuple* tuple) { tuple->set_reward(value); };
+  };
+  // Propensities: p = 0, p > 1 and what a writer gives that takes the logarithm
+  // of a negative one.
+  return {
+      {"PropensityZero", Some(7, LogPropensity(-kInf)), kOk, propensity, 7},
+      {"PropensityNegative", Some(3, LogPropensity(std::log(-0.5))), kOk,
+       propensity, 3},
+      {"PropensityAboveOne", Some(2, LogPropensity(std::log(1.5))), kOk,
+       propensity, 2},
+      {"PropensityInfinite", Some(2, LogPropensity(kInf)), kOk, propensity, 2},
+      {"PropensityNan", Some(4, LogPropensity(kNan)), kOk, propensity, 4},
+      {"PropensityNotAsLogarithm", All(LogPropensity(0.25)), kFailed,
+       "1500 left out: " + propensity},
+      {"PropensitiesAllBad", All(LogPropensity(kNan)), kFailed,
+       "1500 left out: " + propensity},
+      {"LossConstant", All(reward(1)), kFailed,
+       "training tuples have the reward 1: nothing tells"},
+      {"RewardNan", Some(5, reward(kNan)), kOk, std::string(kBadReward), 5},
+      {"RewardInfinite", Some(5, reward(-kInf)), kOk, std::string(kBadReward),
+       5},
+      {"RewardAboveTheRange", Some(1, reward(1.5)), kInvalid,
+       "reward of decision 'd0' is 1.5, must be in [0, 1]"},
+      {"RewardBelowTheRange", Some(1, reward(-0.1)), kInvalid,
+       "'d0' is -0.1, must be in [0, 1]; set --reward_min and --reward_max"},
+      {"SegmentEmpty", [](Tuples* tuples) { tuples->clear(); }, kFailed,
+       "no tuple of model 'default'"},
+      {"ModelsMixed",
+       Some(10,
+            [](log::v1::BanditTuple* tuple) {
+              tuple->mutable_decision()->set_model("another");
+            }),
+       kOk, std::string(kOtherModel), 10},
+      {"ModelIsAnother", All([](log::v1::BanditTuple* tuple) {
+         tuple->mutable_decision()->set_model("another");
+       }),
+       kFailed, "1500 left out: other model"},
+      {"KindsOfActionMixed",
+       Some(10,
+            [](log::v1::BanditTuple* tuple) {
+              tuple->mutable_decision()->set_action_kind(log::v1::RANK);
+            }),
+       kOk, std::string(kOtherAction), 10},
+      {"DimensionsMixed",
+       Some(6,
+            [](log::v1::BanditTuple* tuple) {
+              auto* decision = tuple->mutable_decision();
+              decision->set_num_features(6);
+              decision->mutable_dense_values()->Resize(36, 0);
+            }),
+       kOk, std::string(kOtherFeatures), 6},
+      {"FeaturesMissing",
+       Some(6,
+            [](log::v1::BanditTuple* tuple) {
+              tuple->mutable_decision()->mutable_dense_values()->RemoveLast();
+            }),
+       kOk, std::string(kBadFeatures), 6},
+      {"FeatureNan",
+       Some(6,
+            [](log::v1::BanditTuple* tuple) {
+              tuple->mutable_decision()->set_dense_values(3, std::nanf(""));
+            }),
+       kOk, std::string(kBadFeatures), 6},
+      {"NoCandidates",
+       Some(6,
+            [](log::v1::BanditTuple* tuple) {
+              auto* decision = tuple->mutable_decision();
+              decision->set_num_candidates(0);
+              decision->clear_dense_values();
+            }),
+       kOk, "malformed", 6},
+      {"ActionOutOfRange",
+       Some(6,
+            [](log::v1::BanditTuple* tuple) {
+              tuple->mutable_decision()->set_action(0, 6);
+            }),
+       kOk, std::string(kBadAction), 6},
+      {"ActionMissing",
+       Some(6,
+            [](log::v1::BanditTuple* tuple) {
+              tuple->mutable_decision()->clear_action();
+            }),
+       kOk, std::string(kBadAction), 6},
+      {"DrawnWithSeeds",
+       Some(6,
+            [](log::v1::BanditTuple* tuple) {
+              tuple->mutable_decision()->set_seed(1);
+            }),
+       kOk, std::string(kSeeded), 6},
+  };
+}
+
+class NoModelTest : public testing::Test {
+ protected:
+  NoModelTest() {
+    options_.set_tuples(dir_.Sub("tuples"));
+    options_.set_model_store(dir_.Sub("models"));
+    options_.mutable_poem()->add_lambda(0.5);
+    options_.mutable_poem()->add_l2(1e-4);
+    EXPECT_OK(store_.Publish(LoggingModel({}), nullptr, {}));
+  }
+
+  TestDir dir_;
+  ModelStore store_{dir_.Sub("models")};
+  config::v1::TrainOptions options_;
+};
+
+class BadDataTest : public NoModelTest,
+                    public testing::WithParamInterface<BadData> {};
+
+TEST_P(BadDataTest, IsAnErrorOrLeftOutAndNamed) {
+  const BadData& bad = GetParam();
+  Tuples tuples = MakeTuples({}, 1500);
+  bad.spoil(&tuples);
+  WriteSegment(dir_.Sub("tuples"), 0, tuples);
+  // Not even by force an error becomes a model.
+  options_.set_force(true);
+  const auto report = Train(options_);
+  EXPECT_EQ(report.status().code(), bad.code) << report.status();
+  if (bad.code != absl::StatusCode::kOk) {
+    EXPECT_THAT(std::string(report.status().message()), HasSubstr(bad.says));
+    EXPECT_EQ(store_.ListVersions("default")->size(), 1);
+    return;
+  }
+  EXPECT_EQ(report->evaluation().excluded_tuples(), bad.excluded);
+  EXPECT_EQ(report->read_tuples(), 1500);
+  EXPECT_EQ(report->evaluation().train_tuples() +
+                report->evaluation().validation_tuples() +
+                report->evaluation().test_tuples(),
+            1500 - bad.excluded);
+  EXPECT_THAT(FormatReport(*report),
+              HasSubstr(absl::StrCat(bad.excluded, " left out: ", bad.says)));
+}
+
+INSTANTIATE_TEST_SUITE_P(All, BadDataTest, testing::ValuesIn(Cases()),
+                         [](const auto& test) { return test.param.name; });
+
+TEST_F(NoModelTest, AnEmptyDirectoryIsAnError) {
+  EXPECT_THAT(Train(options_),
+              StatusIs(absl::StatusCode::kFailedPrecondition,
+                       HasSubstr("no tuple of model 'default' in ")));
+  options_.set_tuples(dir_.Sub("tuples") + "/missing");
+  EXPECT_THAT(Train(options_),
+              StatusIs(absl::StatusCode::kNotFound, HasSubstr("missing")));
+}
+
+TEST_F(NoModelTest, PropensitiesThatContradictThemselvesPassNoGate) {
+  // A good log whose propensities are a fifth of what they were: the weights
+  // are five times too large, and everything looks like an improvement.
+  Tuples tuples = MakeTuples({}, 4000);
+  for (auto& tuple : tuples) {
+    auto* decision = tuple.mutable_decision();
+    decision->set_log_propensity(decision->log_propensity() - std::log(5));
+  }
+  WriteSegment(dir_.Sub("tuples"), 0, tuples);
+  ASSERT_OK_AND_ASSIGN(const auto report, Train(options_));
+  EXPECT_GT(report.evaluation().improvement().lower(), 0);
+  EXPECT_FALSE(report.gate_passed());
+  EXPECT_FALSE(report.has_version());
+  EXPECT_THAT(report.evaluation().verdict(),
+              testing::AllOf(
+                  testing::StartsWith("Not published: no interval of this log"),
+                  HasSubstr("The logged propensities cannot be right")));
+  options_.set_force(true);
+  ASSERT_OK_AND_ASSIGN(const auto forced, Train(options_));
+  EXPECT_FALSE(forced.gate_passed());
+  EXPECT_EQ(forced.version(), 2);
+}
+
+}  // namespace
+}  // namespace sortition

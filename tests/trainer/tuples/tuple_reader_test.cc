@@ -1,0 +1,310 @@
+#include "trainer/tuples/tuple_reader.h"
+
+#include <cmath>
+#include <fstream>
+#include <limits>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/trainer/synthetic_tuples.h"
+#include "trainer/tuples/tuple_convert.h"
+
+namespace sortition {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+config::v1::TrainOptions Options(const std::string& tuples) {
+  config::v1::TrainOptions options;
+  options.set_tuples(tuples);
+  return options;
+}
+
+size_t Kept(const TupleData& data) {
+  return data.train.size() + data.validation.size() + data.test.size();
+}
+
+TEST(TupleReaderTest, SplitsByDecisionIdInTheAskedShares) {
+  const TestDir dir;
+  WriteSegment(dir.Sub("t"), 0, MakeTuples({}, 2000));
+  ASSERT_OK_AND_ASSIGN(const TupleData data,
+                       ReadTuples(Options(dir.Sub("t")), {}));
+  EXPECT_EQ(data.read_tuples, 2000);
+  EXPECT_EQ(Kept(data), 2000);
+  EXPECT_EQ(data.kept_fraction, 1);
+  // Binomial(2000, 1/4): mean 500, deviation 19.4; 5 of them.
+  EXPECT_NEAR(static_cast<double>(data.test.size()), 500, 97);
+  EXPECT_NEAR(static_cast<double>(data.validation.size()), 500, 97);
+  EXPECT_TRUE(data.can_abstain);
+  EXPECT_EQ(data.num_features, 5);
+  EXPECT_EQ(data.newest_version, 1);
+  EXPECT_EQ(data.warmup.size(), 100);
+}
+
+TEST(TupleReaderTest, CountsWhatItLeavesOutByReason) {
+  const TestDir dir;
+  std::vector<log::v1::BanditTuple> tuples = MakeTuples({}, 40);
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  tuples[1].mutable_decision()->set_model("another");
+  tuples[2].mutable_decision()->set_version(7);
+  tuples[3].mutable_decision()->set_log_propensity(0.5);
+  tuples[4].mutable_decision()->set_log_propensity(nan);
+  tuples[5].mutable_decision()->set_log_propensity(
+      -std::numeric_limits<double>::infinity());
+  tuples[6].mutable_decision()->set_action_kind(log::v1::RANK);
+  tuples[7].mutable_decision()->set_num_features(6);
+  tuples[8].mutable_decision()->mutable_dense_values()->RemoveLast();
+  tuples[9].mutable_decision()->set_dense_values(3, std::nanf(""));
+  tuples[10].mutable_decision()->set_action(0, 6);
+  tuples[11].mutable_decision()->add_action(0);
+  tuples[12].set_reward(nan);
+  tuples[13].mutable_shown()->set_not_shown(true);
+  tuples[14].mutable_shown()->add_shown(
+      tuples[14].decision().action(0) == 0 ? 1 : 0);
+  tuples[15].mutable_decision()->set_seed(0);
+  tuples[16].mutable_decision()->set_seed(7);
+  WriteSegment(dir.Sub("t"), 0, tuples);
+  config::v1::TrainOptions options = Options(dir.Sub("t"));
+  options.set_versions("1, 2");
+  ASSERT_OK_AND_ASSIGN(const TupleData data, ReadTuples(options, {}));
+  EXPECT_EQ(data.read_tuples, 40);
+  EXPECT_EQ(Kept(data), 26);
+  EXPECT_EQ(data.excluded_tuples(), 14);
+  EXPECT_EQ(data.shown_otherwise, 2);
+  const std::map<std::string, uint64_t> expected = {
+      {std::string(kOtherModel), 1},    {std::string(kOtherVersion), 1},
+      {std::string(kBadPropensity), 3}, {std::string(kOtherAction), 1},
+      {std::string(kOtherFeatures), 1}, {std::string(kBadFeatures), 2},
+      {std::string(kBadAction), 2},     {std::string(kBadReward), 1},
+      {std::string(kSeeded), 2}};
+  EXPECT_EQ(data.excluded, expected);
+}
+
+TEST(TupleReaderTest, TakesKindAndFeaturesFromTheFirstUsableTuple) {
+  const TestDir dir;
+  std::vector<log::v1::BanditTuple> tuples = MakeTuples({}, 10);
+  // Another kind and another number of features, and neither is usable.
+  tuples[0].mutable_decision()->set_num_features(6);
+  tuples[1].mutable_decision()->set_action_kind(log::v1::RANK);
+  tuples[1].mutable_decision()->set_log_propensity(0.5);
+  tuples[2].mutable_decision()->set_action_kind(
+      log::v1::ACTION_KIND_UNSPECIFIED);
+  WriteSegment(dir.Sub("t"), 0, tuples);
+  ASSERT_OK_AND_ASSIGN(const TupleData data,
+                       ReadTuples(Options(dir.Sub("t")), {}));
+  EXPECT_EQ(Kept(data), 7);
+  EXPECT_EQ(data.num_features, 5);
+  EXPECT_EQ(data.action_kind, ActionKind::kSelect);
+  const std::map<std::string, uint64_t> expected = {
+      {std::string(kBadFeatures), 1},
+      {std::string(kBadPropensity), 1},
+      {std::string(kOtherAction), 1}};
+  EXPECT_EQ(data.excluded, expected);
+}
+
+TEST(TupleReaderTest, RewardOutOfRangeIsAnErrorWithItsValue) {
+  const TestDir dir;
+  std::vector<log::v1::BanditTuple> tuples = MakeTuples({}, 3);
+  tuples[1].set_reward(2.5);
+  WriteSegment(dir.Sub("t"), 0, tuples);
+  EXPECT_THAT(ReadTuples(Options(dir.Sub("t")), {}),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       HasSubstr("'d1' is 2.5, must be in [0, 1]")));
+}
+
+TEST(TupleReaderTest, OverTheLimitKeepsASampleThatDoesNotDependOnTheOrder) {
+  const TestDir dir;
+  // 60 candidates with 20 features: 4.8 KB each, 600 tuples are 2.9 MB.
+  SyntheticLog log;
+  log.num_candidates = 60;
+  log.num_features = 20;
+  std::vector<log::v1::BanditTuple> tuples = MakeTuples(log, 600);
+  WriteSegment(dir.Sub("forward"), 0, tuples);
+  std::reverse(tuples.begin(), tuples.end());
+  WriteSegment(dir.Sub("backward"), 0, tuples);
+  config::v1::TrainOptions options = Options(dir.Sub("forward"));
+  options.set_memory_mb(1);
+  options.set_scratch_mb(0);
+  ASSERT_OK_AND_ASSIGN(const TupleData forward, ReadTuples(options, {}));
+  options.set_tuples(dir.Sub("backward"));
+  ASSERT_OK_AND_ASSIGN(const TupleData backward, ReadTuples(options, {}));
+  EXPECT_EQ(forward.kept_fraction, 0.25);
+  EXPECT_EQ(backward.kept_fraction, 0.25);
+  EXPECT_EQ(Kept(forward), Kept(backward));
+  // Binomial(600, 1/4): mean 150, deviation 10.6.
+  EXPECT_NEAR(static_cast<double>(Kept(forward)), 150, 53);
+  size_t bytes = 0;
+  for (const auto* part :
+       {&forward.train, &forward.validation, &forward.test}) {
+    for (const BanditTuple& tuple : *part) bytes += tuple.bytes();
+  }
+  EXPECT_LE(bytes, 1 << 20);
+  // The sample is no part of the split: each part shrinks alike.
+  EXPECT_GT(forward.test.size(), 15);
+  EXPECT_GT(forward.validation.size(), 15);
+}
+
+TEST(TupleReaderTest, WarmupQueriesAreBoundedInBytesWhateverTheOrder) {
+  const TestDir dir;
+  // 4 to 20 KB each: 100 of them are far above the eighth of 1 MiB.
+  std::vector<log::v1::BanditTuple> tuples;
+  for (int i = 0; i < 200; ++i) {
+    SyntheticLog log;
+    log.num_candidates = i % 2 == 0 ? 50 : 250;
+    log.num_features = 20;
+    tuples.push_back(MakeTuple(log, absl::StrCat("d", i)));
+  }
+  WriteSegment(dir.Sub("forward"), 0, tuples);
+  std::reverse(tuples.begin(), tuples.end());
+  WriteSegment(dir.Sub("backward"), 0, tuples);
+  config::v1::TrainOptions options = Options(dir.Sub("forward"));
+  options.set_memory_mb(1);
+  options.set_scratch_mb(0);
+  ASSERT_OK_AND_ASSIGN(const TupleData forward, ReadTuples(options, {}));
+  options.set_tuples(dir.Sub("backward"));
+  ASSERT_OK_AND_ASSIGN(const TupleData backward, ReadTuples(options, {}));
+  size_t bytes = 0;
+  std::vector<std::string> ids;
+  for (const auto& decision : forward.warmup) {
+    bytes += decision.SpaceUsedLong();
+    ids.push_back(decision.decision_id());
+  }
+  EXPECT_LE(bytes, (1 << 20) / 8);
+  EXPECT_GE(bytes, (1 << 20) / 16);
+  ASSERT_EQ(backward.warmup.size(), ids.size());
+  for (size_t i = 0; i < ids.size(); ++i) {
+    EXPECT_EQ(backward.warmup[i].decision_id(), ids[i]);
+  }
+  // They count in memory_mb.
+  for (const auto* part :
+       {&forward.train, &forward.validation, &forward.test}) {
+    for (const BanditTuple& tuple : *part) bytes += tuple.bytes();
+  }
+  EXPECT_LE(bytes, 1 << 20);
+}
+
+TEST(TupleReaderTest, ADamagedRecordCostsItselfOnly) {
+  const TestDir dir;
+  WriteSegment(dir.Sub("t"), 0, MakeTuples({}, 50));
+  const auto names = ListSegments(dir.Sub("t"));
+  ASSERT_OK(names);
+  std::fstream file(dir.Sub("t") + "/" + (*names)[0],
+                    std::ios::in | std::ios::out | std::ios::binary);
+  file.seekp(5000);
+  file.put('\x55');
+  file.put('\xaa');
+  file.close();
+  ASSERT_OK_AND_ASSIGN(const TupleData data,
+                       ReadTuples(Options(dir.Sub("t")), {}));
+  EXPECT_EQ(data.damage.corrupt_records, 1);
+  EXPECT_EQ(Kept(data), 49);
+}
+
+TEST(TupleReaderTest, BadOptionsAndMissingDirectoryAreErrors) {
+  const TestDir dir;
+  config::v1::TrainOptions options = Options(dir.Sub("t"));
+  options.set_versions("1,x");
+  EXPECT_THAT(ReadTuples(options, {}),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       HasSubstr("versions is '1,x'")));
+  EXPECT_THAT(ReadTuples(Options("/nonexistent/tuples"), {}),
+              StatusIs(absl::StatusCode::kNotFound));
+}
+
+TEST(ConvertTupleTest, KeepsEligibleRowsAndRenumbersTheAction) {
+  log::v1::BanditTuple logged;
+  logged.set_reward(3);
+  log::v1::Decision* decision = logged.mutable_decision();
+  decision->set_action_kind(log::v1::RANK);
+  decision->set_num_candidates(4);
+  decision->set_num_features(2);
+  for (const bool eligible : {false, true, true, false}) {
+    decision->add_eligible(eligible);
+  }
+  for (int value = 0; value < 8; ++value) {
+    decision->add_dense_values(static_cast<float>(value));
+  }
+  decision->add_action(2);
+  decision->add_action(1);
+  decision->set_log_propensity(-0.5);
+  const TupleExpectation expectation{.action_kind = ActionKind::kRank,
+                                     .num_features = 2,
+                                     .reward_min = -1,
+                                     .reward_max = 7};
+  BanditTuple tuple;
+  ASSERT_OK_AND_ASSIGN(const auto reason,
+                       ConvertTuple(logged, expectation, &tuple));
+  EXPECT_EQ(reason, "");
+  EXPECT_THAT(tuple.values, ElementsAre(2, 3, 4, 5));
+  EXPECT_THAT(tuple.action, ElementsAre(1, 0));
+  EXPECT_EQ(tuple.loss, -0.5);  // (-1 - 3) / (7 + 1)
+  EXPECT_EQ(tuple.log_propensity, -0.5);
+
+  decision->set_action(0, 3);  // Not eligible.
+  ASSERT_OK_AND_ASSIGN(const auto not_eligible,
+                       ConvertTuple(logged, expectation, &tuple));
+  EXPECT_EQ(not_eligible, kBadAction);
+}
+
+TEST(ConvertTupleTest, KeepsTheRewardOfWhatWasShownInPlaceOfTheAction) {
+  log::v1::BanditTuple logged = MakeTuple({}, "d0");
+  logged.set_reward(1);
+  logged.mutable_decision()->set_action(0, 3);
+  const TupleExpectation expectation{.action_kind = ActionKind::kSelect,
+                                     .num_features = 5};
+  BanditTuple tuple;
+  ASSERT_OK(ConvertTuple(logged, expectation, &tuple));
+  EXPECT_TRUE(tuple.action_shown);  // No word of what was shown.
+  logged.mutable_shown()->add_shown(3);
+  ASSERT_OK(ConvertTuple(logged, expectation, &tuple));
+  EXPECT_TRUE(tuple.action_shown);
+  logged.mutable_shown()->set_shown(0, 2);
+  ASSERT_OK_AND_ASSIGN(auto reason, ConvertTuple(logged, expectation, &tuple));
+  EXPECT_EQ(reason, "");
+  EXPECT_FALSE(tuple.action_shown);
+  EXPECT_EQ(tuple.loss, -1);
+  logged.mutable_shown()->clear_shown();
+  logged.mutable_shown()->set_not_shown(true);
+  ASSERT_OK(ConvertTuple(logged, expectation, &tuple));
+  EXPECT_FALSE(tuple.action_shown);
+  // Not to show anything is what an abstention asks for.
+  logged.mutable_decision()->set_action(0, kAbstain);
+  ASSERT_OK_AND_ASSIGN(reason, ConvertTuple(logged, expectation, &tuple));
+  EXPECT_EQ(reason, "");
+  EXPECT_TRUE(tuple.action_shown);
+  // To show something is not.
+  logged.mutable_shown()->clear_not_shown();
+  logged.mutable_shown()->add_shown(2);
+  ASSERT_OK(ConvertTuple(logged, expectation, &tuple));
+  EXPECT_FALSE(tuple.action_shown);
+}
+
+TEST(ConvertTupleTest, KeepsSparseRowsSparse) {
+  log::v1::BanditTuple logged;
+  log::v1::Decision* decision = logged.mutable_decision();
+  decision->set_action_kind(log::v1::SELECT);
+  decision->set_num_candidates(3);
+  decision->set_num_features(9);
+  for (const bool eligible : {true, false, true}) {
+    decision->add_eligible(eligible);
+  }
+  auto* sparse = decision->mutable_sparse();
+  for (const uint32_t offset : {0, 2, 3, 4}) sparse->add_row_offsets(offset);
+  for (const uint32_t column : {1, 8, 0, 5}) sparse->add_columns(column);
+  for (const float value : {1.f, 2.f, 3.f, 4.f}) sparse->add_values(value);
+  decision->add_action(2);
+  const TupleExpectation expectation{.action_kind = ActionKind::kSelect,
+                                     .num_features = 9};
+  BanditTuple tuple;
+  ASSERT_OK_AND_ASSIGN(const auto reason,
+                       ConvertTuple(logged, expectation, &tuple));
+  EXPECT_EQ(reason, "");
+  EXPECT_THAT(tuple.row_offsets, ElementsAre(0, 2, 3));
+  EXPECT_THAT(tuple.columns, ElementsAre(1, 8, 5));
+  EXPECT_THAT(tuple.values, ElementsAre(1, 2, 4));
+  EXPECT_THAT(tuple.action, ElementsAre(1));
+}
+
+}  // namespace
+}  // namespace sortition

@@ -1,0 +1,256 @@
+#include "trainer/cluster/cluster_data.h"
+
+#include <algorithm>
+#include <deque>
+#include <map>
+#include <optional>
+#include <tuple>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "core/base/hash.h"
+#include "core/base/status_macros.h"
+#include "process/log.h"
+#include "trainer/cluster/cluster_decision.h"
+#include "trainer/tuples/tuple_convert.h"
+
+namespace sortition {
+namespace {
+
+constexpr uint64_t kBytesPerMib = 1024 * 1024;
+// Of a key that is counted.
+constexpr uint64_t kCensusEntryBytes = 128;
+// Beside the scores: of a group's mean, subgradient and order, now and at best,
+// by column of sources; of costs and a line of the assignments, by row.
+constexpr uint64_t kGroupBytesPerItem = 44;
+constexpr uint64_t kRowBytes = 128;
+constexpr uint32_t kDefaultMostClusters = 6;
+
+double Subsample(const log::v1::Decision& decision) {
+  return UnitInterval(
+      StableHash(HashDomain::kSubsample, {decision.decision_id()}));
+}
+
+struct HeldDecision {
+  ClusterData::DecisionInfo info;
+  double subsample = 0;
+  std::vector<double> rows;
+  std::vector<uint32_t> documents;  // Sources.
+};
+
+class Reader {
+ public:
+  Reader(const config::v1::ClusterOptions& options, ClusterOf of,
+         ScoreScale scale)
+      : options_(options),
+        of_(of),
+        scale_(scale),
+        memory_bytes_(options.memory_mb() * kBytesPerMib) {
+    for (const uint32_t k : options.clusters()) {
+      most_clusters_ = std::max<uint64_t>(most_clusters_, k);
+    }
+    if (options.clusters_size() == 0) most_clusters_ = kDefaultMostClusters;
+  }
+
+  absl::StatusOr<ClusterData> Read() {
+    RETURN_IF_ERROR(TakeCensus());
+    const auto take = [this](const log::v1::BanditTuple& tuple) {
+      const absl::string_view reason = Take(tuple);
+      ++data_.counts.read_tuples;
+      if (!reason.empty()) ++data_.counts.excluded[std::string(reason)];
+      return absl::OkStatus();
+    };
+    RETURN_IF_ERROR(ScanTuples(options_.tuples(), take, &data_.counts.damage));
+    data_.counts.kept_fraction = keep_;
+    if (held_.empty()) {
+      return absl::FailedPreconditionError(
+          absl::StrCat("no decisions of model '", options_.model(),
+                       "' to group: ", data_.counts.DescribeExclusions(),
+                       keep_ < 1 ? ", none kept within memory_mb" : ""));
+    }
+    return Assemble();
+  }
+
+ private:
+  // The key that most decisions have; of equally many the largest candidates or
+  // sources. Where keys exceed memory, those of a sample of the decisions.
+  absl::Status TakeCensus() {
+    struct Count {
+      uint64_t decisions = 0;
+      uint64_t size = 0;
+    };
+    std::map<std::pair<uint64_t, uint64_t>, Count> counts;
+    ComparableDecision comparable;
+    double share = 1;
+    const auto take = [&](const log::v1::BanditTuple& tuple) -> absl::Status {
+      const log::v1::Decision& decision = tuple.decision();
+      if (decision.model() != options_.model() ||
+          Subsample(decision) >= share ||
+          !MakeComparable(decision, of_, &comparable).empty()) {
+        return absl::OkStatus();
+      }
+      Count& count = counts[{comparable.key.high, comparable.key.low}];
+      ++count.decisions;
+      count.size = of_ == ClusterOf::kSources ? decision.num_features()
+                                              : comparable.documents.size();
+      return counts.size() * kCensusEntryBytes > memory_bytes_ / 4
+                 ? absl::ResourceExhaustedError("")
+                 : absl::OkStatus();
+    };
+    absl::Status status = absl::ResourceExhaustedError("");
+    for (; absl::IsResourceExhausted(status); share /= 2) {
+      counts.clear();
+      SegmentDamage ignored;  // Counted when the decisions are read.
+      status = ScanTuples(options_.tuples(), take, &ignored);
+    }
+    RETURN_IF_ERROR(status);
+    std::tuple<uint64_t, uint64_t, uint64_t, uint64_t> most;
+    for (const auto& [key, count] : counts) {
+      most =
+          std::max(most, {count.decisions, count.size, key.first, key.second});
+    }
+    key_ = {std::get<3>(most), std::get<2>(most)};
+    return absl::OkStatus();
+  }
+
+  // Returns why the decision is left out, or an empty reason.
+  absl::string_view Take(const log::v1::BanditTuple& tuple) {
+    const log::v1::Decision& decision = tuple.decision();
+    if (decision.model() != options_.model()) return kOtherModel;
+    ComparableDecision comparable;
+    absl::string_view reason = MakeComparable(decision, of_, &comparable);
+    if (!reason.empty()) return reason;
+    if (!(comparable.key == key_)) {
+      return of_ == ClusterOf::kSources ? kOtherSources : kOtherCandidates;
+    }
+    if (comparable.documents.size() >
+        memory_bytes_ / sizeof(double) / comparable.candidates.num_features()) {
+      return kBeyondMemory;
+    }
+    HeldDecision held;
+    reason = ScaleDecision(decision, comparable, of_, scale_, &held.rows);
+    if (!reason.empty()) return reason;
+    held.info = {decision.decision_id(), tuple.reward(),
+                 static_cast<uint32_t>(comparable.documents.size())};
+    if (Bytes(held) > memory_bytes_) return kBeyondMemory;
+    held.subsample = Subsample(decision);
+    if (held.subsample >= keep_) return absl::string_view();
+    NoteItems(decision, comparable);
+    if (of_ == ClusterOf::kSources) held.documents = comparable.documents;
+    Hold(std::move(held));
+    return absl::string_view();
+  }
+
+  void NoteItems(const log::v1::Decision& decision,
+                 const ComparableDecision& comparable) {
+    if (of_ == ClusterOf::kSources || !data_.item_ids.empty()) return;
+    for (const uint32_t document : comparable.documents) {
+      data_.item_ids.push_back(
+          decision.candidate_ids(static_cast<int>(document)));
+    }
+  }
+
+  // With the copy that is grouped, which is made before this one is gone.
+  uint64_t Bytes(const HeldDecision& held) const {
+    const uint64_t items = held.info.num_items;
+    const uint64_t scores = 2 * sizeof(double) * held.rows.size();
+    const uint64_t rest =
+        of_ == ClusterOf::kSources
+            ? items * (kGroupBytesPerItem * most_clusters_ + kRowBytes)
+            : held.rows.size() / items *
+                  (kRowBytes + 2 * sizeof(double) * most_clusters_);
+    return sizeof(HeldDecision) + held.info.id.size() + scores + rest;
+  }
+
+  void Hold(HeldDecision held) {
+    bytes_ += Bytes(held);
+    held_.push_back(std::move(held));
+    while (bytes_ > memory_bytes_) {
+      keep_ /= 2;
+      std::erase_if(held_, [this](const HeldDecision& decision) {
+        return decision.subsample >= keep_;
+      });
+      bytes_ = 0;
+      for (const HeldDecision& kept : held_) bytes_ += Bytes(kept);
+      LogWarning(
+          "score lists exceed memory_mb: a sample of the decisions is "
+          "kept",
+          {{"memory_mb", absl::StrCat(options_.memory_mb())},
+           {"kept_fraction", absl::StrCat(keep_)}});
+    }
+  }
+
+  ClusterData Assemble() {
+    // Of one id that is there twice the rows decide.
+    std::sort(held_.begin(), held_.end(),
+              [](const HeldDecision& a, const HeldDecision& b) {
+                return std::tie(a.info.id, a.rows) <
+                       std::tie(b.info.id, b.rows);
+              });
+    of_ == ClusterOf::kSources ? AssembleSources() : AssembleRows();
+    return std::move(data_);
+  }
+
+  void AssembleSources() {
+    Eigen::Index columns = 0;
+    for (const HeldDecision& held : held_) columns += held.info.num_items;
+    const auto sources = static_cast<Eigen::Index>(held_[0].rows.size() /
+                                                   held_[0].info.num_items);
+    data_.vectors.resize(sources, columns);
+    Eigen::Index begin = 0;
+    for (; !held_.empty(); held_.pop_front()) {
+      HeldDecision& held = held_.front();
+      const auto items = static_cast<Eigen::Index>(held.info.num_items);
+      data_.vectors.middleCols(begin, items) =
+          Eigen::Map<const ScoreMatrix>(held.rows.data(), sources, items);
+      begin += items;
+      data_.documents.insert(data_.documents.end(), held.documents.begin(),
+                             held.documents.end());
+      data_.decisions.push_back(std::move(held.info));
+    }
+  }
+
+  void AssembleRows() {
+    const auto items = static_cast<Eigen::Index>(data_.item_ids.size());
+    Eigen::Index count = 0;
+    for (const HeldDecision& held : held_) {
+      count += static_cast<Eigen::Index>(held.rows.size()) / items;
+    }
+    data_.vectors.resize(count, items);
+    Eigen::Index begin = 0;
+    for (; !held_.empty(); held_.pop_front()) {
+      HeldDecision& held = held_.front();
+      const Eigen::Index rows =
+          static_cast<Eigen::Index>(held.rows.size()) / items;
+      data_.vectors.middleRows(begin, rows) =
+          Eigen::Map<const ScoreMatrix>(held.rows.data(), rows, items);
+      begin += rows;
+      for (Eigen::Index source = 0; source < rows; ++source) {
+        data_.origins.push_back({static_cast<uint32_t>(data_.decisions.size()),
+                                 static_cast<uint32_t>(source)});
+      }
+      data_.decisions.push_back(std::move(held.info));
+    }
+  }
+
+  const config::v1::ClusterOptions& options_;
+  const ClusterOf of_;
+  const ScoreScale scale_;
+  const uint64_t memory_bytes_;
+  uint64_t most_clusters_ = 0;
+  Hash128 key_;
+  std::deque<HeldDecision> held_;
+  uint64_t bytes_ = 0;  // Of held_.
+  double keep_ = 1;
+  ClusterData data_;
+};
+
+}  // namespace
+
+absl::StatusOr<ClusterData> ReadClusterData(
+    const config::v1::ClusterOptions& options, ClusterOf of, ScoreScale scale) {
+  return Reader(options, of, scale).Read();
+}
+
+}  // namespace sortition

@@ -1,0 +1,65 @@
+#pragma once
+// The score lists of a log as vectors to be grouped.
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "core/aggregation/aggregate.h"
+#include "core/aggregation/cluster.h"
+#include "sortition/config/v1/trainer.pb.h"
+#include "trainer/tuples/tuple_scan.h"
+
+namespace sortition {
+
+// What one vector is.
+enum class ClusterOf {
+  kSources,  // A source: its scores in all decisions, one after the other.
+  kLists,    // The scores of one source in one decision.
+  kQueries,  // The weighted mean of the scores in one decision.
+};
+
+// Reasons why a decision is left out, beside those of tuple_convert.h.
+inline constexpr absl::string_view kFewCandidates =
+    "fewer than 2 eligible candidates";
+inline constexpr absl::string_view kOtherSources = "other number of sources";
+inline constexpr absl::string_view kNoCandidateIds = "no candidate ids";
+inline constexpr absl::string_view kBadCandidateIds =
+    "candidate ids that repeat, or not one for each candidate";
+inline constexpr absl::string_view kOtherCandidates =
+    "other candidates than in most decisions";
+inline constexpr absl::string_view kBadWeights = "malformed weights";
+inline constexpr absl::string_view kBeyondMemory =
+    "more scores than memory_mb holds";
+
+struct ClusterData {
+  struct DecisionInfo {
+    std::string id;
+    double reward = 0;
+    uint32_t num_items = 0;  // Eligible candidates.
+  };
+  struct Origin {
+    uint32_t decision = 0;  // Place in `decisions`.
+    uint32_t source = 0;    // Of a list.
+  };
+
+  ScoreMatrix vectors;  // A source, list or query per row; scaled by list.
+  std::vector<DecisionInfo> decisions;  // Used; by rising id.
+  std::vector<Origin> origins;          // By row; of sources none.
+  std::vector<std::string> item_ids;    // By column, rising; of sources none.
+  std::vector<uint32_t> documents;  // By column: document_index; of sources.
+  TupleCounts counts;
+};
+
+// Reads tuples of `options.model`, of eligible candidates only. Sources: of
+// decisions with the number of sources that most have; lists and queries: with
+// the set of candidate ids that most have. Vectors do not depend on the order
+// of the tuples. Where they exceed memory_mb, the share of the decisions that
+// is kept is halved, by a threshold on a hash of the decision id
+// (HashDomain::kSubsample). NotFound without the directory; FailedPrecondition
+// where no decision is left.
+absl::StatusOr<ClusterData> ReadClusterData(
+    const config::v1::ClusterOptions& options, ClusterOf of, ScoreScale scale);
+
+}  // namespace sortition

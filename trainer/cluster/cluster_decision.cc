@@ -1,0 +1,106 @@
+#include "trainer/cluster/cluster_decision.h"
+
+#include <algorithm>
+#include <optional>
+#include <span>
+
+#include "absl/strings/str_cat.h"
+#include "core/aggregation/scale_scores.h"
+#include "trainer/tuples/tuple_convert.h"
+
+namespace sortition {
+namespace {
+
+// By rising id.
+absl::string_view SortById(const log::v1::Decision& decision,
+                           std::vector<uint32_t>* documents) {
+  const auto& ids = decision.candidate_ids();
+  if (ids.empty()) return kNoCandidateIds;
+  if (ids.size() != static_cast<int>(decision.num_candidates())) {
+    return kBadCandidateIds;
+  }
+  const auto id = [&](uint32_t document) -> const std::string& {
+    return ids[static_cast<int>(document)];
+  };
+  std::sort(documents->begin(), documents->end(),
+            [&](uint32_t a, uint32_t b) { return id(a) < id(b); });
+  const auto twice = std::adjacent_find(
+      documents->begin(), documents->end(),
+      [&](uint32_t a, uint32_t b) { return id(a) == id(b); });
+  return twice == documents->end() ? absl::string_view() : kBadCandidateIds;
+}
+
+// Each id with its length, so that no two sets have the same bytes.
+Hash128 KeyOfIds(const log::v1::Decision& decision,
+                 std::span<const uint32_t> documents) {
+  std::string bytes;
+  for (const uint32_t document : documents) {
+    const std::string& id = decision.candidate_ids(static_cast<int>(document));
+    absl::StrAppend(&bytes, id.size(), ":", id);
+  }
+  return HashBytes(bytes);
+}
+
+// Source by source.
+std::vector<double> EligibleScores(const ComparableDecision& comparable) {
+  const size_t n = comparable.documents.size();
+  const size_t sources = comparable.candidates.num_features();
+  std::vector<double> scores(sources * n);
+  std::vector<double> row(sources);
+  for (size_t i = 0; i < n; ++i) {
+    std::fill(row.begin(), row.end(), 0);
+    comparable.candidates.AddRow(comparable.documents[i], 1, row);
+    for (size_t s = 0; s < sources; ++s) scores[s * n + i] = row[s];
+  }
+  return scores;
+}
+
+}  // namespace
+
+absl::string_view MakeComparable(const log::v1::Decision& decision,
+                                 ClusterOf of, ComparableDecision* result) {
+  const std::optional<Candidates> candidates = LoggedCandidates(decision);
+  if (!candidates.has_value()) return kBadFeatures;
+  result->candidates = *candidates;
+  result->documents.clear();
+  for (uint32_t i = 0; i < candidates->num_candidates(); ++i) {
+    if (decision.eligible_size() == 0 ||
+        decision.eligible(static_cast<int>(i))) {
+      result->documents.push_back(i);
+    }
+  }
+  if (result->documents.size() < 2) return kFewCandidates;
+  if (of == ClusterOf::kSources) {
+    result->key = HashBytes(absl::StrCat(candidates->num_features()));
+    return absl::string_view();
+  }
+  const absl::string_view reason = SortById(decision, &result->documents);
+  if (reason.empty()) result->key = KeyOfIds(decision, result->documents);
+  return reason;
+}
+
+absl::string_view ScaleDecision(const log::v1::Decision& decision,
+                                const ComparableDecision& comparable,
+                                ClusterOf of, ScoreScale scale,
+                                std::vector<double>* rows) {
+  const std::vector<double> scores = EligibleScores(comparable);
+  const size_t n = comparable.documents.size();
+  if (of == ClusterOf::kQueries) {
+    const auto& weights = decision.aggregation().weights();
+    const ScoreLists lists = {
+        scores, n, {weights.data(), static_cast<size_t>(weights.size())}};
+    if (!ValidateScoreLists(lists).ok()) return kBadWeights;
+    *rows = Aggregate(lists, scale, SerialFor).mean;
+    return absl::string_view();
+  }
+  ScoreScaler scaler;
+  std::vector<double> scaled;
+  rows->clear();
+  for (size_t begin = 0; begin < scores.size(); begin += n) {
+    scaler.Scale(std::span(scores).subspan(begin, n), scale, &scaled);
+    rows->insert(rows->end(), scaled.begin(), scaled.end());
+  }
+  return absl::string_view();
+}
+
+}  // namespace sortition

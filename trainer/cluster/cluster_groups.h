@@ -1,0 +1,16 @@
+#pragma once
+// What the groups are, how far they are from each other, and what about.
+#include "core/aggregation/block_function.h"
+#include "core/aggregation/cluster_choice.h"
+#include "sortition/config/v1/trainer.pb.h"
+#include "trainer/cluster/cluster_data.h"
+
+namespace sortition {
+
+// Fills groups, disputes, flat, vectors and items of the report. `f` has a
+// block for each decision where sources are grouped, else one.
+void DescribeGroups(const ClusterData& data, ClusterOf of,
+                    const BlockFunction& f, const Grouping& grouping,
+                    config::v1::ClusterReport* report);
+
+}  // namespace sortition

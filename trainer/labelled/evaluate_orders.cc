@@ -1,0 +1,161 @@
+#include "trainer/labelled/evaluate_orders.h"
+
+#include <cmath>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
+#include "core/base/status_macros.h"
+#include "io/datasets/letor.h"
+#include "io/files.h"
+#include "trainer/labelled/order_metrics.h"
+#include "trainer/labelled/query_scorer.h"
+
+namespace sortition {
+namespace {
+
+using config::v1::EvaluateOptions;
+using config::v1::EvaluateReport;
+
+std::vector<std::string> FilesOf(const EvaluateOptions& options) {
+  std::vector<std::string> files;
+  for (const std::string& list : options.data()) {
+    for (absl::string_view name : absl::StrSplit(list, ',')) {
+      files.emplace_back(absl::StripAsciiWhitespace(name));
+    }
+  }
+  return files;
+}
+
+absl::Status CheckOptions(const EvaluateOptions& options) {
+  if (options.data_size() == 0) {
+    return absl::InvalidArgumentError(
+        "data is unset, must name a file of labelled queries");
+  }
+  if (options.model_store().empty() == options.scores().empty()) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "model_store and scores are both ",
+        options.scores().empty() ? "unset" : "set", ", must be one of them"));
+  }
+  if (options.output() != "text" && options.output() != "json") {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "output is '", options.output(), "', must be text or json"));
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::unique_ptr<QueryScorer>> MakeScorer(
+    const EvaluateOptions& options, EvaluateReport* report) {
+  if (!options.scores().empty()) return ReadScores(options.scores());
+  ASSIGN_OR_RETURN(ModelScorer model,
+                   LoadModelScorer(options.model_store(), options.model(),
+                                   options.version()));
+  report->set_model(options.model());
+  report->set_version(model.version);
+  return std::move(model.scorer);
+}
+
+// Means over the queries that have the metric, and a line for each query.
+class Summary {
+ public:
+  explicit Summary(std::vector<OrderMetric> metrics)
+      : metrics_(std::move(metrics)),
+        sums_(metrics_.size()),
+        counts_(metrics_.size()) {
+    table_ = "qid";
+    for (const OrderMetric& metric : metrics_) {
+      absl::StrAppend(&table_, "\t", metric.name);
+    }
+    table_ += "\n";
+  }
+
+  void Add(const std::string& id, const ScoredQuery& query) {
+    table_ += id;
+    for (size_t m = 0; m < metrics_.size(); ++m) {
+      const double value = metrics_[m].of(query);
+      if (std::isnan(value)) {
+        table_ += "\t";
+        continue;
+      }
+      absl::StrAppendFormat(&table_, "\t%.6f", value);
+      sums_[m] += value;
+      ++counts_[m];
+    }
+    table_ += "\n";
+  }
+
+  void Fill(EvaluateReport* report) const {
+    for (size_t m = 0; m < metrics_.size(); ++m) {
+      EvaluateReport::Metric* row = report->add_metrics();
+      row->set_name(metrics_[m].name);
+      row->set_queries(counts_[m]);
+      if (counts_[m] == 0) continue;
+      row->set_value(sums_[m] / static_cast<double>(counts_[m]));
+    }
+  }
+  const std::string& table() const { return table_; }
+
+ private:
+  const std::vector<OrderMetric> metrics_;
+  std::vector<double> sums_;
+  std::vector<uint64_t> counts_;
+  std::string table_;
+};
+
+}  // namespace
+
+absl::StatusOr<EvaluateReport> EvaluateOrders(const EvaluateOptions& options) {
+  RETURN_IF_ERROR(CheckOptions(options));
+  ASSIGN_OR_RETURN(std::vector<OrderMetric> metrics, MakeOrderMetrics(options));
+  EvaluateReport report;
+  ASSIGN_OR_RETURN(const auto scorer, MakeScorer(options, &report));
+  Summary summary(std::move(metrics));
+  uint64_t num_queries = 0;
+  uint64_t num_candidates = 0;
+  for (const std::string& file : FilesOf(options)) {
+    ASSIGN_OR_RETURN(const LabelledQueries data, ReadLetor(file));
+    size_t of_file = 0;
+    for (const LabelledQuery& query : data.queries) {
+      ASSIGN_OR_RETURN(const std::vector<double> scores,
+                       scorer->Scores(query, data.num_features));
+      summary.Add(query.id, {query.relevances, scores});
+      of_file += scores.size();
+      ++num_queries;
+    }
+    scorer->EndFile(of_file);
+    num_candidates += of_file;
+  }
+  RETURN_IF_ERROR(scorer->End());
+  summary.Fill(&report);
+  report.set_queries(num_queries);
+  report.set_candidates(num_candidates);
+  if (!options.per_query().empty()) {
+    RETURN_IF_ERROR(WriteFile(options.per_query(), summary.table()));
+  }
+  return report;
+}
+
+std::string FormatOrderReport(const EvaluateReport& report) {
+  std::string text = absl::StrFormat(
+      "%d queries, %d candidates%s\n", report.queries(), report.candidates(),
+      report.has_version() ? absl::StrFormat(", ordered by %s version %d",
+                                             report.model(), report.version())
+                           : ", ordered by the scores given");
+  for (const EvaluateReport::Metric& metric : report.metrics()) {
+    absl::StrAppendFormat(
+        &text, "  %-22s %8s%s\n", metric.name(),
+        metric.has_value() ? absl::StrFormat("%.4f", metric.value()) : "-",
+        metric.queries() == report.queries()
+            ? ""
+            : absl::StrFormat("   of %d queries that have it",
+                              metric.queries()));
+  }
+  return text;
+}
+
+}  // namespace sortition

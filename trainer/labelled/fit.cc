@@ -1,0 +1,138 @@
+#include "trainer/labelled/fit.h"
+
+#include <algorithm>
+#include <numeric>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
+#include "core/base/hash.h"
+#include "core/base/random.h"
+#include "core/base/status_macros.h"
+#include "core/learners/classes/logistic.h"
+#include "io/datasets/letor.h"
+#include "io/models/model_store.h"
+
+namespace sortition {
+namespace {
+
+using config::v1::FitOptions;
+
+absl::Status ValidateFitOptions(const FitOptions& options) {
+  RETURN_IF_ERROR(ValidateModelName(options.model()));
+  if (options.action() != "select" && options.action() != "rank") {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "action is '", options.action(), "', must be select or rank"));
+  }
+  return absl::OkStatus();
+}
+
+// A fitted model is compared with nothing: it must not replace what serves.
+absl::Status CheckFirst(const FitOptions& options, const ModelStore& store) {
+  if (options.force()) return absl::OkStatus();
+  ASSIGN_OR_RETURN(const auto versions, store.ListVersions(options.model()));
+  if (versions.empty()) return absl::OkStatus();
+  return absl::FailedPreconditionError(absl::StrCat(
+      "model '", options.model(), "' has version ", versions.back(),
+      " already, which would be replaced without a gate; give another model, "
+      "or --force"));
+}
+
+// `max_queries` of them, without replacement, by seed.
+std::vector<LabelledQuery> DrawQueries(std::vector<LabelledQuery> queries,
+                                       const FitOptions& options) {
+  RandomSequence random(
+      StableHash(HashDomain::kTraining, {"fit", absl::StrCat(options.seed())}));
+  const size_t wanted = std::min<size_t>(queries.size(), options.max_queries());
+  for (size_t i = 0; i < wanted; ++i) {
+    std::swap(queries[i], queries[i + random.Below(queries.size() - i)]);
+  }
+  queries.resize(wanted);
+  return queries;
+}
+
+model::v1::Policy MakePolicy(const FitOptions& options, double intercept) {
+  model::v1::Policy policy;
+  policy.set_inverse_temperature(options.inverse_temperature());
+  policy.set_uniform_mixture(options.uniform_mixture());
+  if (options.action() == "select") {
+    // w·x + b < 0, probability below 1/2, is w·x < -b.
+    policy.mutable_softmax_selection()->set_abstain_score(-intercept);
+  } else {
+    policy.mutable_plackett_luce();
+  }
+  return policy;
+}
+
+std::vector<log::v1::Decision> WarmupQueries(
+    const std::vector<LabelledQuery>& queries, const FitOptions& options,
+    uint32_t num_features) {
+  std::vector<log::v1::Decision> warmup;
+  for (const LabelledQuery& query : queries) {
+    log::v1::Decision& decision = warmup.emplace_back();
+    decision.set_decision_id(absl::StrCat("warmup-", query.id));
+    decision.set_model(options.model());
+    const bool select = options.action() == "select";
+    decision.set_action_kind(select ? log::v1::SELECT : log::v1::RANK);
+    decision.set_can_abstain(select);
+    decision.set_num_candidates(static_cast<uint32_t>(query.relevances.size()));
+    decision.set_num_features(num_features);
+    if (!select) decision.set_top_k(decision.num_candidates());
+    decision.mutable_dense_values()->Add(query.features.begin(),
+                                         query.features.end());
+  }
+  return warmup;
+}
+
+}  // namespace
+
+absl::StatusOr<FitReport> Fit(const FitOptions& options) {
+  RETURN_IF_ERROR(ValidateFitOptions(options));
+  const ModelStore store(options.model_store());
+  RETURN_IF_ERROR(CheckFirst(options, store));
+  ASSIGN_OR_RETURN(LabelledQueries data, ReadLetor(options.data()));
+  const std::vector<LabelledQuery> queries =
+      DrawQueries(std::move(data.queries), options);
+  std::vector<float> features;
+  std::vector<uint8_t> labels;
+  for (const LabelledQuery& query : queries) {
+    features.insert(features.end(), query.features.begin(),
+                    query.features.end());
+    for (const uint32_t relevance : query.relevances) {
+      labels.push_back(relevance >= options.relevant_from() ? 1 : 0);
+    }
+  }
+  ASSIGN_OR_RETURN(const LogisticResult fit,
+                   FitLogistic({.features = features,
+                                .labels = labels,
+                                .num_features = data.num_features},
+                               options.logistic()));
+
+  model::v1::Model model;
+  model.set_name(options.model());
+  *model.mutable_policy() = MakePolicy(options, fit.intercept);
+  model.set_num_features(data.num_features);
+  model.mutable_weights()->Add(fit.weights.begin(), fit.weights.end());
+  model::v1::Provenance* provenance = model.mutable_provenance();
+  provenance->set_learner("logistic");
+  provenance->set_options(options.ShortDebugString());
+  provenance->set_created_time_us(absl::ToUnixMicros(absl::Now()));
+  provenance->set_num_tuples(labels.size());
+  FitReport report;
+  ASSIGN_OR_RETURN(
+      report.version,
+      store.Publish(std::move(model), nullptr,
+                    WarmupQueries(queries, options, data.num_features)));
+  report.queries = static_cast<uint32_t>(queries.size());
+  report.candidates = labels.size();
+  report.relevant = static_cast<uint64_t>(
+      std::count(labels.begin(), labels.end(), uint8_t{1}));
+  report.num_features = data.num_features;
+  report.iterations = fit.iterations;
+  report.converged = fit.converged;
+  return report;
+}
+
+}  // namespace sortition

@@ -1,0 +1,32 @@
+#pragma once
+// A model's policy on labelled queries, in expectation.
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "core/base/parallel.h"
+#include "core/data/labelled_items.h"
+#include "core/learners/labelled/expected_measure.h"
+#include "core/learners/labelled/label_measure.h"
+#include "sortition/model/v1/model.pb.h"
+
+namespace sortition {
+
+// The model's weights, and 0 for a constant feature of the queries beyond the
+// model's own. Requires a query.
+std::vector<double> WeightsFor(const model::v1::Model& model,
+                               std::span<const LabelledItems> queries);
+
+// As ExpectedMeasure::Create(). Requires a query.
+absl::StatusOr<ExpectedMeasure> MeasureOf(
+    const model::v1::Model& model, std::span<const LabelledItems> queries,
+    const LabelMeasure& measure, uint32_t draws = ExpectedMeasure::kDraws);
+
+// Of every query, by ExpectedMeasure::Of() with its index for seed: what is
+// drawn is the same whatever the policy.
+absl::StatusOr<std::vector<double>> MeasureAll(
+    const ExpectedMeasure& measure, std::span<const LabelledItems> queries,
+    const ParallelFor& parallel_for);
+
+}  // namespace sortition

@@ -1,0 +1,133 @@
+#include "trainer/labelled/query_scorer.h"
+
+#include <cmath>
+#include <numeric>
+#include <span>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
+#include "core/base/status_macros.h"
+#include "core/data/candidates.h"
+#include "io/files.h"
+#include "io/models/model_store.h"
+#include "io/models/newest_version.h"
+
+namespace sortition {
+namespace {
+
+class ByModel : public QueryScorer {
+ public:
+  explicit ByModel(const model::v1::Model& model)
+      : model_(model),
+        weights_(model.weights().begin(), model.weights().end()) {}
+
+  // Files end their lines at the last feature that is not 0: they may have
+  // fewer than the model.
+  absl::StatusOr<std::vector<double>> Scores(const LabelledQuery& query,
+                                             uint32_t num_features) override {
+    if (weights_.size() != model_.num_features()) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("model '", model_.name(), "' has ", weights_.size(),
+                       " weights for ", model_.num_features(),
+                       " features, must have one each to order candidates"));
+    }
+    if (num_features > weights_.size()) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "data has ", num_features, " features, must have at most ",
+          weights_.size(), ", those of model '", model_.name(), "'"));
+    }
+    ASSIGN_OR_RETURN(const Candidates items,
+                     Candidates::Dense(query.features, num_features));
+    std::vector<uint32_t> all(query.relevances.size());
+    std::iota(all.begin(), all.end(), 0u);
+    std::vector<double> scores(all.size());
+    items.Scores(all, std::span(weights_).first(num_features), scores);
+    return scores;
+  }
+  void EndFile(size_t) override {}
+  absl::Status End() override { return absl::OkStatus(); }
+
+ private:
+  const model::v1::Model model_;
+  const std::vector<double> weights_;
+};
+
+class ByFile : public QueryScorer {
+ public:
+  static absl::StatusOr<std::unique_ptr<QueryScorer>> Read(
+      const std::string& path) {
+    ASSIGN_OR_RETURN(const std::string text, ReadFile(path));
+    auto scorer = std::make_unique<ByFile>();
+    scorer->path_ = path;
+    size_t line = 0;
+    for (absl::string_view token : absl::StrSplit(text, '\n')) {
+      ++line;
+      token = absl::StripAsciiWhitespace(token);
+      if (token.empty()) continue;
+      double score = 0;
+      if (!absl::SimpleAtod(token, &score) || !std::isfinite(score)) {
+        return absl::InvalidArgumentError(
+            absl::StrCat(path, ": line ", line, " is '", token,
+                         "', must be one finite number"));
+      }
+      scorer->scores_.push_back(score);
+    }
+    return scorer;
+  }
+
+  absl::StatusOr<std::vector<double>> Scores(const LabelledQuery& query,
+                                             uint32_t) override {
+    std::vector<double> scores;
+    for (const uint32_t row : query.file_rows) {
+      if (before_ + row >= scores_.size()) {
+        return absl::InvalidArgumentError(
+            absl::StrCat(path_, ": has ", scores_.size(),
+                         " scores, must have one for each candidate of data"));
+      }
+      scores.push_back(scores_[before_ + row]);
+    }
+    return scores;
+  }
+  void EndFile(size_t num_candidates) override { before_ += num_candidates; }
+  absl::Status End() override {
+    if (before_ == scores_.size()) return absl::OkStatus();
+    return absl::InvalidArgumentError(
+        absl::StrCat(path_, ": has ", scores_.size(), " scores, must have ",
+                     before_, ", one for each candidate of data"));
+  }
+
+ private:
+  std::string path_;
+  std::vector<double> scores_;
+  size_t before_ = 0;  // Candidates of the files before.
+};
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<QueryScorer>> ReadScores(
+    const std::string& path) {
+  return ByFile::Read(path);
+}
+
+absl::StatusOr<ModelScorer> LoadModelScorer(const std::string& model_store,
+                                            const std::string& model,
+                                            uint64_t version) {
+  RETURN_IF_ERROR(ValidateModelName(model));
+  const ModelStore store(model_store);
+  if (version == 0) {
+    ASSIGN_OR_RETURN(version, NewestVersion(model, store));
+    if (version == 0) {
+      return absl::NotFoundError(
+          absl::StrCat("model is '", model, "', there is no version of it in ",
+                       model_store));
+    }
+  }
+  ASSIGN_OR_RETURN(const StoredModel stored, store.Load(model, version));
+  return ModelScorer{version, std::make_unique<ByModel>(stored.model)};
+}
+
+}  // namespace sortition

@@ -1,0 +1,31 @@
+#pragma once
+// The orders that a run of `train` trusts, from where its options say.
+#include <cstdint>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "core/aggregation/order.h"
+#include "sortition/config/v1/trainer.pb.h"
+#include "trainer/labelled/labelled_data.h"
+
+namespace sortition {
+
+// InvalidArgument unless options.trusted_order has weights and one source, each
+// within its range. Requires it to be set.
+absl::Status CheckTrustedOrder(const config::v1::TrainOptions& options);
+
+struct TrustedSource {
+  std::vector<Order> orders;  // Of the training queries.
+  uint64_t version = 0;       // Of the model; 0: another source.
+  config::v1::LabelledReport::TrustedOrder report;
+};
+
+// Equal scores are in the order of the data. Requires options that were
+// checked, and data as read, without a constant feature. InvalidArgument names
+// the option, or the file and line, that is wrong, also where the orders pull
+// nowhere: all scores of every training query are equal, or TOP counts all
+// ranks; NotFound where the store has no such version.
+absl::StatusOr<TrustedSource> ReadTrustedOrders(
+    const config::v1::TrainOptions& options, const LabelledData& data);
+
+}  // namespace sortition

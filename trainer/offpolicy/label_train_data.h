@@ -1,0 +1,42 @@
+#pragma once
+// Sets of labels as `train` takes them.
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "sortition/model/v1/model.pb.h"
+#include "trainer/offpolicy/train_data.h"
+#include "trainer/tuples/label_reader.h"
+
+namespace sortition {
+
+class LabelTrainData : public TrainData {
+ public:
+  explicit LabelTrainData(LabelData data) : data_(std::move(data)) {}
+
+  absl::StatusOr<std::unique_ptr<TuplePolicy>> TrainPolicy() const override;
+  absl::StatusOr<std::unique_ptr<TuplePolicy>> ValidationPolicy()
+      const override;
+  absl::StatusOr<WeightedParts> Weigh(
+      const Eigen::VectorXd& parameters) const override;
+  absl::StatusOr<LossModelCopies> FitLossModel(double l2) const override;
+
+  const TupleCounts& counts() const override { return data_; }
+  size_t num_train() const override { return data_.train.size(); }
+  size_t num_validation() const override { return data_.validation.size(); }
+  size_t num_test() const override { return data_.test.size(); }
+  std::vector<double> ShownLosses() const override {
+    return data_.train.losses;
+  }
+  // α w.
+  std::optional<Eigen::VectorXd> ParametersOf(
+      const model::v1::Model& model) const override;
+  void SetPolicy(const Eigen::VectorXd& parameters,
+                 model::v1::Model* model) const override;
+
+ private:
+  const LabelData data_;
+};
+
+}  // namespace sortition

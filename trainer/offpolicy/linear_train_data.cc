@@ -1,0 +1,63 @@
+#include "trainer/offpolicy/linear_train_data.h"
+
+#include <utility>
+
+#include "core/base/status_macros.h"
+#include "core/learners/counterfactual/linear_weights.h"
+
+namespace sortition {
+
+namespace {
+
+// What the newest version drew is learned as such.
+std::optional<model::v1::BoltzmannRanking> BoltzmannOf(const TupleData& data) {
+  if (!data.newest_policy.has_boltzmann_ranking()) return std::nullopt;
+  return data.newest_policy.boltzmann_ranking();
+}
+
+}  // namespace
+
+LinearTrainData::LinearTrainData(TupleData data,
+                                 const config::v1::TrainOptions& options)
+    : data_(std::move(data)),
+      family_{.action_kind = data_.action_kind,
+              .num_features = data_.num_features,
+              .can_abstain = data_.can_abstain,
+              .uniform_mixture = options.uniform_mixture(),
+              .subset_size = data_.subset_size,
+              .boltzmann = BoltzmannOf(data_)},
+      grid_data_(family_, data_.train, data_.validation,
+                 options.poem().objective()) {}
+
+absl::StatusOr<WeightedParts> LinearTrainData::Weigh(
+    const Eigen::VectorXd& parameters) const {
+  WeightedParts parts;
+  ASSIGN_OR_RETURN(parts.train, WeighLinear(family_, parameters, data_.train));
+  ASSIGN_OR_RETURN(parts.validation,
+                   WeighLinear(family_, parameters, data_.validation));
+  ASSIGN_OR_RETURN(parts.test, WeighLinear(family_, parameters, data_.test));
+  parts.train.impossible = data_.impossible(data_.train);
+  parts.test.impossible = data_.impossible(data_.test);
+  parts.ball = LinearBall(family_, parameters, data_.train);
+  return parts;
+}
+
+std::vector<double> LinearTrainData::ShownLosses() const {
+  std::vector<double> losses;
+  for (const BanditTuple& tuple : data_.train) {
+    if (tuple.action_shown) losses.push_back(tuple.loss);
+  }
+  return losses;
+}
+
+void LinearTrainData::SetPolicy(const Eigen::VectorXd& parameters,
+                                model::v1::Model* model) const {
+  *model->mutable_policy() = PolicyAt(family_, parameters);
+  model->set_num_features(family_.num_features);
+  model->clear_weights();
+  for (const double weight : WeightsAt(family_, parameters)) {
+    model->add_weights(weight);
+  }
+}
+
+}  // namespace sortition

@@ -1,0 +1,56 @@
+#pragma once
+// Selections, rankings and subsets as `train` takes them.
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "core/learners/counterfactual/linear_grid_data.h"
+#include "core/learners/counterfactual/linear_tuple_policy.h"
+#include "sortition/model/v1/model.pb.h"
+#include "trainer/offpolicy/train_data.h"
+#include "trainer/tuples/tuple_reader.h"
+
+namespace sortition {
+
+class LinearTrainData : public TrainData {
+ public:
+  LinearTrainData(TupleData data, const config::v1::TrainOptions& options);
+
+  absl::StatusOr<std::unique_ptr<TuplePolicy>> TrainPolicy() const override {
+    return grid_data_.TrainPolicy();
+  }
+  absl::StatusOr<std::unique_ptr<TuplePolicy>> ValidationPolicy()
+      const override {
+    return grid_data_.ValidationPolicy();
+  }
+  absl::StatusOr<LossModelCopies> FitLossModel(double l2) const override {
+    return grid_data_.FitLossModel(l2);
+  }
+  absl::StatusOr<WeightedParts> Weigh(
+      const Eigen::VectorXd& parameters) const override;
+
+  const TupleCounts& counts() const override { return data_; }
+  uint64_t shown_otherwise() const override { return data_.shown_otherwise; }
+  size_t num_train() const override { return data_.train.size(); }
+  size_t num_validation() const override { return data_.validation.size(); }
+  size_t num_test() const override { return data_.test.size(); }
+  std::vector<double> ShownLosses() const override;
+  std::optional<Eigen::VectorXd> ParametersOf(
+      const model::v1::Model& model) const override {
+    return sortition::ParametersOf(family_, model);
+  }
+  void SetPolicy(const Eigen::VectorXd& parameters,
+                 model::v1::Model* model) const override;
+  absl::Status ReadStatus() const override { return data_.ReadStatus(); }
+  std::vector<log::v1::Decision> Warmup() const override {
+    return data_.warmup;
+  }
+
+ private:
+  const TupleData data_;
+  const LinearFamily family_;
+  const LinearGridData grid_data_;  // A view of data_.
+};
+
+}  // namespace sortition

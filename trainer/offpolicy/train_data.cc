@@ -1,0 +1,119 @@
+#include "trainer/offpolicy/train_data.h"
+
+#include <string>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "core/base/status_macros.h"
+#include "core/policies/distribution_factory.h"
+#include "trainer/offpolicy/label_train_data.h"
+#include "trainer/offpolicy/linear_train_data.h"
+#include "trainer/tuples/label_reader.h"
+#include "trainer/tuples/tuple_reader.h"
+
+namespace sortition {
+namespace {
+
+using config::v1::TrainOptions;
+
+uint64_t VersionOf(const std::optional<StoredModel>& baseline) {
+  return baseline.has_value() ? baseline->model.version() : 0;
+}
+
+// The tuples must fit the newest version in the store, where there is one.
+TupleFilter MakeFilter(const TrainOptions& options,
+                       const std::optional<StoredModel>& baseline) {
+  TupleFilter filter;
+  filter.baseline_version = VersionOf(baseline);
+  if (baseline.has_value()) {
+    const model::v1::Policy& policy = baseline->model.policy();
+    filter.num_features = baseline->model.num_features();
+    filter.action_kind = ActionKindOf(policy);
+    if (filter.action_kind == ActionKind::kSelect) {
+      filter.can_abstain = policy.softmax_selection().has_abstain_score();
+    }
+    if (filter.action_kind == ActionKind::kSubset) {
+      filter.fixed_size = SubsetSize(policy) > 0;
+    }
+  }
+  if (options.action() == "select") filter.action_kind = ActionKind::kSelect;
+  if (options.action() == "rank") filter.action_kind = ActionKind::kRank;
+  if (options.action() == "label") filter.action_kind = ActionKind::kSubset;
+  return filter;
+}
+
+// The objectives that there are for what was logged.
+absl::Status CheckObjective(const TrainOptions& options,
+                            const TupleData& data) {
+  if (options.poem().objective() != config::v1::PoemOptions::DOUBLY_ROBUST) {
+    return absl::OkStatus();
+  }
+  if (data.action_kind == ActionKind::kSubset) {
+    return absl::InvalidArgumentError(
+        "poem.objective is DOUBLY_ROBUST, must be another for subsets: the "
+        "loss is modelled by candidate");
+  }
+  if (data.newest_policy.has_boltzmann_ranking()) {
+    return absl::InvalidArgumentError(
+        "poem.objective is DOUBLY_ROBUST, must be another for "
+        "boltzmann_ranking: the modelled loss is followed for a softmax of the "
+        "first rank");
+  }
+  return absl::OkStatus();
+}
+
+LabelFilter MakeLabelFilter(const std::optional<StoredModel>& baseline) {
+  LabelFilter filter{.baseline_version = VersionOf(baseline)};
+  if (baseline.has_value()) {
+    const model::v1::Model& model = baseline->model;
+    filter.num_features = model.num_features();
+    filter.num_labels = model.policy().independent_labels().num_labels();
+  }
+  return filter;
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<TrainData>> ReadTrainData(
+    const TrainOptions& options, const std::optional<StoredModel>& baseline) {
+  bool labels = options.action() == "labels";
+  if (baseline.has_value() && baseline->model.policy().has_label_chain()) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        "version ", VersionOf(baseline), " of model '", options.model(),
+        "' is a label_chain, which is not served: there is no log to learn "
+        "from; give another model"));
+  }
+  if (baseline.has_value()) {
+    const bool of_labels = baseline->model.policy().has_independent_labels();
+    if (options.action().empty()) labels = of_labels;
+    if (labels != of_labels) {
+      return absl::FailedPreconditionError(
+          absl::StrCat("action is '", options.action(), "', version ",
+                       VersionOf(baseline), " of model '", options.model(),
+                       "' chooses ", of_labels ? "labels" : "candidates",
+                       ", must be the same; give another model"));
+    }
+  }
+  if (labels) {
+    // 0 unless it was asked for: every set of labels has support already.
+    if (options.has_uniform_mixture() && options.uniform_mixture() != 0) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "uniform_mixture is ", options.uniform_mixture(),
+          ", must be 0 for labels, whose policies have no mixture"));
+    }
+    ASSIGN_OR_RETURN(LabelData data,
+                     ReadLabelTuples(options, MakeLabelFilter(baseline)));
+    return std::make_unique<LabelTrainData>(std::move(data));
+  }
+  ASSIGN_OR_RETURN(TupleData data,
+                   ReadTuples(options, MakeFilter(options, baseline)));
+  RETURN_IF_ERROR(CheckObjective(options, data));
+  if (data.action_kind == ActionKind::kSubset) {
+    const uint32_t served =
+        baseline.has_value() ? SubsetSize(baseline->model.policy()) : 0;
+    if (data.subset_size > 0 && served > 0) data.subset_size = served;
+  }
+  return std::make_unique<LinearTrainData>(std::move(data), options);
+}
+
+}  // namespace sortition

@@ -1,0 +1,57 @@
+#pragma once
+// What is trained on and what comes of it, for one kind of action: the rest of
+// `train` does not ask which.
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "Eigen/Core"
+#include "absl/status/statusor.h"
+#include "core/learners/counterfactual/counterfactual_grid.h"
+#include "core/learners/counterfactual/weighted_tuples.h"
+#include "io/models/model_store.h"
+#include "sortition/config/v1/trainer.pb.h"
+#include "sortition/log/v1/log.pb.h"
+#include "sortition/model/v1/model.pb.h"
+#include "trainer/tuples/tuple_scan.h"
+
+namespace sortition {
+
+// Training, validation and test tuples. Immutable.
+class TrainData : public GridData {
+ public:
+  virtual const TupleCounts& counts() const = 0;
+  virtual uint64_t shown_otherwise() const { return 0; }  // Of those kept.
+  // How many there are to train, validate and test.
+  virtual size_t num_train() const = 0;
+  virtual size_t num_validation() const = 0;
+  virtual size_t num_test() const = 0;
+  // Of the training tuples whose action was shown.
+  virtual std::vector<double> ShownLosses() const = 0;
+
+  // What the policy of `parameters` is evaluated by.
+  virtual absl::StatusOr<WeightedParts> Weigh(
+      const Eigen::VectorXd& parameters) const = 0;
+
+  // Parameters that give what `model` serves; empty where it is another family.
+  virtual std::optional<Eigen::VectorXd> ParametersOf(
+      const model::v1::Model& model) const = 0;
+  // Sets policy, num_features and weights.
+  virtual void SetPolicy(const Eigen::VectorXd& parameters,
+                         model::v1::Model* model) const = 0;
+  // Not OK where tuples could not be read since: nothing that was computed from
+  // them can be used.
+  virtual absl::Status ReadStatus() const { return absl::OkStatus(); }
+  // Queries for the warm-up of servers.
+  virtual std::vector<log::v1::Decision> Warmup() const { return {}; }
+};
+
+// Reads the tuples of the kind that `options` or else the newest version say,
+// which is `baseline`, unset where there is none; they must fit it. Errors as
+// ReadTuples() and ReadLabelTuples(); FailedPrecondition where one of option
+// and version chooses labels and the other does not.
+absl::StatusOr<std::unique_ptr<TrainData>> ReadTrainData(
+    const config::v1::TrainOptions& options,
+    const std::optional<StoredModel>& baseline);
+
+}  // namespace sortition

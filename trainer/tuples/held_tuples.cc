@@ -1,0 +1,104 @@
+#include "trainer/tuples/held_tuples.h"
+
+#include <malloc.h>
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "core/base/status_macros.h"
+#include "process/log.h"
+
+namespace sortition {
+namespace {
+
+// With the copy that is trained on, which is made before this one is gone.
+uint64_t Bytes(const HeldTuple& held) {
+  return held.tuple.bytes() + sizeof(HeldTuple);
+}
+
+}  // namespace
+
+// Below the limit of memory a scratch file would keep less than memory does.
+HeldTuples::HeldTuples(Limits limits)
+    : limits_(std::move(limits)),
+      may_spill_(limits_.scratch_bytes >= limits_.memory_bytes) {}
+
+absl::Status HeldTuples::Add(HeldTuple held) {
+  if (spill_ != nullptr) {
+    absl::Status written = absl::ResourceExhaustedError("");
+    while (held.subsample < keep_ && absl::IsResourceExhausted(written)) {
+      written = spill_->Write(&held.tuple);
+      if (absl::IsResourceExhausted(written)) {
+        LogWarning("no room for features in the scratch file",
+                   {{"error", std::string(written.message())}});
+        RETURN_IF_ERROR(HalveSample());
+      }
+    }
+    if (!absl::IsResourceExhausted(written)) RETURN_IF_ERROR(written);
+  }
+  if (held.subsample >= keep_) return absl::OkStatus();
+  if (spill_ != nullptr) spill_->Release(&held.tuple);
+  bytes_ += Bytes(held);
+  tuples_.push_back(std::move(held));
+  while (bytes_ > limits_.memory_bytes) {
+    if (may_spill_) {
+      Spill();
+    } else {
+      RETURN_IF_ERROR(HalveSample());
+    }
+  }
+  return absl::OkStatus();
+}
+
+// All features, or none where there is no room for them.
+void HeldTuples::Spill() {
+  may_spill_ = false;
+  auto spill = FeatureSpill::Create(
+      limits_.scratch.empty() ? DefaultScratchDirectory() : limits_.scratch,
+      limits_.scratch_bytes);
+  const absl::Status status =
+      spill.ok() ? SpillAll(spill->get()) : spill.status();
+  if (!status.ok()) {
+    LogWarning("features cannot go to a scratch file",
+               {{"error", std::string(status.message())}});
+    return;
+  }
+  spill_ = *std::move(spill);
+  // Else the heap keeps what was freed between the actions.
+  malloc_trim(0);
+  LogInfo("tuples exceed memory_mb: their features go to a scratch file",
+          {{"memory_mb", absl::StrCat(limits_.memory_mb)},
+           {"scratch", spill_->file().dir()}});
+  if (spill_->file().in_memory()) {
+    LogWarning("the scratch directory is in memory itself",
+               {{"scratch", spill_->file().dir()}});
+  }
+}
+
+absl::Status HeldTuples::SpillAll(FeatureSpill* spill) {
+  for (HeldTuple& held : tuples_) RETURN_IF_ERROR(spill->Write(&held.tuple));
+  bytes_ = 0;
+  for (HeldTuple& held : tuples_) {
+    spill->Release(&held.tuple);
+    bytes_ += Bytes(held);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status HeldTuples::HalveSample() {
+  keep_ /= 2;
+  std::erase_if(tuples_, [this](const HeldTuple& held) {
+    return held.subsample >= keep_;
+  });
+  bytes_ = 0;
+  for (const HeldTuple& held : tuples_) bytes_ += Bytes(held);
+  LogWarning("tuples exceed memory_mb: a sample of them is kept",
+             {{"memory_mb", absl::StrCat(limits_.memory_mb)},
+              {"kept_fraction", absl::StrCat(keep_)}});
+  if (spill_ == nullptr) return absl::OkStatus();
+  size_t next = 0;
+  return spill_->Compact(
+      [&] { return next < tuples_.size() ? &tuples_[next++].tuple : nullptr; });
+}
+
+}  // namespace sortition

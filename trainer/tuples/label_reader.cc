@@ -1,0 +1,235 @@
+#include "trainer/tuples/label_reader.h"
+
+#include <algorithm>
+#include <array>
+#include <set>
+#include <utility>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/strings/str_cat.h"
+#include "core/base/hash.h"
+#include "core/base/status_macros.h"
+#include "process/log.h"
+#include "trainer/tuples/label_record.h"
+#include "trainer/tuples/tuple_convert.h"
+
+namespace sortition {
+namespace {
+
+// Of a context beside its values: hash, place, offset, room in the table.
+constexpr size_t kContextBytes = 96;
+// Of a tuple beside its labels.
+constexpr size_t kTupleBytes = 24;
+constexpr uint32_t kGone = UINT32_MAX;
+
+struct HashOfHash {
+  size_t operator()(const Hash128& hash) const { return hash.low; }
+};
+
+// In [0, 1), independent between domains.
+double Share(HashDomain domain, const Hash128& context) {
+  const std::array<uint64_t, 2> words = {context.low, context.high};
+  return UnitInterval(StableHash(
+      domain, {{reinterpret_cast<const char*>(words.data()), sizeof words}}));
+}
+
+// Appends tuple `i` of `from`, now of context `context`.
+void Append(const LabelTuples& from, size_t i, size_t num_labels,
+            uint32_t context, LabelTuples* to) {
+  const auto labels =
+      from.labels.begin() + static_cast<ptrdiff_t>(i * num_labels);
+  to->labels.insert(to->labels.end(), labels,
+                    labels + static_cast<ptrdiff_t>(num_labels));
+  to->contexts.push_back(context);
+  to->log_propensities.push_back(from.log_propensities[i]);
+  to->losses.push_back(from.losses[i]);
+}
+
+class LabelReader {
+ public:
+  LabelReader(const config::v1::TrainOptions& options,
+              const LabelFilter& filter, std::set<uint64_t> versions)
+      : options_(options), filter_(filter), versions_(std::move(versions)) {}
+
+  absl::Status AddTuple(const log::v1::BanditTuple& logged) {
+    ++data_.read_tuples;
+    const log::v1::Decision& decision = logged.decision();
+    absl::string_view reason = FilterReason(decision);
+    if (reason.empty()) {
+      const LabelExpectation expectation{
+          .num_features =
+              filter_.num_features.value_or(decision.num_features()),
+          .num_labels = filter_.num_labels.value_or(decision.num_labels()),
+          .reward_min = options_.reward_min(),
+          .reward_max = options_.reward_max()};
+      ASSIGN_OR_RETURN(reason,
+                       ConvertLabelTuple(logged, expectation, &record_));
+    }
+    if (!reason.empty()) {
+      ++data_.excluded[std::string(reason)];
+      return absl::OkStatus();
+    }
+    filter_.num_features = data_.contexts.num_features =
+        decision.num_features();
+    filter_.num_labels = data_.contexts.num_labels = decision.num_labels();
+    data_.newest_version = std::max(data_.newest_version, decision.version());
+    Hold(decision.version() ==
+         filter_.baseline_version.value_or(decision.version()));
+    return absl::OkStatus();
+  }
+
+  LabelData Finish(const SegmentDamage& damage) {
+    data_.damage = damage;
+    data_.kept_fraction = keep_;
+    if (options_.force()) EvaluateAllIfTooFew();
+    for (size_t i = 0; i < held_.size(); ++i) {
+      LabelTuples* part = PartOf(i);
+      if (part == &data_.train || evaluates_[i]) {
+        Append(held_, i, num_labels(), held_.contexts[i], part);
+      } else {
+        ++data_.excluded[std::string(kHeldOut)];
+      }
+    }
+    held_ = {};
+    return std::move(data_);
+  }
+
+ private:
+  size_t num_labels() const { return data_.contexts.num_labels; }
+
+  // Where the context of tuple `i` is.
+  LabelTuples* PartOf(size_t i) {
+    const double split = Share(HashDomain::kSplit, hashes_[held_.contexts[i]]);
+    if (split < options_.test_fraction()) return &data_.test;
+    return split < options_.test_fraction() + options_.validation_fraction()
+               ? &data_.validation
+               : &data_.train;
+  }
+
+  void EvaluateAllIfTooFew() {
+    size_t validation = 0;
+    size_t test = 0;
+    for (size_t i = 0; i < held_.size(); ++i) {
+      if (!evaluates_[i]) continue;
+      const LabelTuples* part = PartOf(i);
+      if (part == &data_.validation) ++validation;
+      if (part == &data_.test) ++test;
+    }
+    if (std::min(validation, test) >= kFewestTuples) return;
+    for (std::vector<bool>::reference evaluates : evaluates_) {
+      data_.evaluates_baseline &= evaluates;
+      evaluates = true;
+    }
+  }
+
+  // Why a tuple is of no concern before its contents are looked at; else empty.
+  absl::string_view FilterReason(const log::v1::Decision& decision) const {
+    if (decision.model() != options_.model()) return kOtherModel;
+    if (!versions_.empty() && versions_.count(decision.version()) == 0) {
+      return kOtherVersion;
+    }
+    return {};
+  }
+
+  // The record that was converted last.
+  void Hold(bool evaluates) {
+    const Hash128 hash = record_.ContextHash();
+    if (Share(HashDomain::kSubsample, hash) >= keep_) return;
+    LabelContexts& contexts = data_.contexts;
+    const auto [place, is_new] =
+        place_of_.try_emplace(hash, static_cast<uint32_t>(contexts.size()));
+    if (is_new) {
+      hashes_.push_back(hash);
+      contexts.columns.insert(contexts.columns.end(), record_.columns.begin(),
+                              record_.columns.end());
+      contexts.values.insert(contexts.values.end(), record_.values.begin(),
+                             record_.values.end());
+      contexts.row_offsets.push_back(contexts.values.size());
+    }
+    held_.contexts.push_back(place->second);
+    held_.labels.insert(held_.labels.end(), record_.labels.begin(),
+                        record_.labels.end());
+    held_.log_propensities.push_back(record_.log_propensity);
+    held_.losses.push_back(record_.loss);
+    evaluates_.push_back(evaluates);
+    const double limit =
+        static_cast<double>(options_.memory_mb()) * 1024.0 * 1024.0;
+    while (static_cast<double>(Bytes()) > limit) HalveSample();
+  }
+
+  size_t Bytes() const {
+    const LabelContexts& contexts = data_.contexts;
+    return contexts.size() * kContextBytes +
+           contexts.values.size() * (sizeof(float) + sizeof(uint32_t)) +
+           held_.size() * (kTupleBytes + num_labels());
+  }
+
+  void HalveSample() {
+    keep_ /= 2;
+    const std::vector<uint32_t> moved = DropContexts();
+    const LabelTuples all = std::exchange(held_, {});
+    const std::vector<bool> all_evaluate = std::exchange(evaluates_, {});
+    for (size_t i = 0; i < all.size(); ++i) {
+      const uint32_t context = moved[all.contexts[i]];
+      if (context == kGone) continue;
+      Append(all, i, num_labels(), context, &held_);
+      evaluates_.push_back(all_evaluate[i]);
+    }
+    LogWarning("tuples exceed memory_mb: a sample of them is kept",
+               {{"memory_mb", absl::StrCat(options_.memory_mb())},
+                {"kept_fraction", absl::StrCat(keep_)}});
+  }
+
+  // Those that are not in the sample any more. New place of each, or kGone.
+  std::vector<uint32_t> DropContexts() {
+    const LabelContexts all = std::exchange(data_.contexts, {});
+    const std::vector<Hash128> all_hashes = std::exchange(hashes_, {});
+    LabelContexts& kept = data_.contexts;
+    kept.num_features = all.num_features;
+    kept.num_labels = all.num_labels;
+    place_of_.clear();
+    std::vector<uint32_t> moved(all.size(), kGone);
+    for (size_t row = 0; row < all.size(); ++row) {
+      if (Share(HashDomain::kSubsample, all_hashes[row]) >= keep_) continue;
+      moved[row] = static_cast<uint32_t>(kept.size());
+      place_of_[all_hashes[row]] = moved[row];
+      hashes_.push_back(all_hashes[row]);
+      const auto begin = static_cast<ptrdiff_t>(all.row_offsets[row]);
+      const auto end = static_cast<ptrdiff_t>(all.row_offsets[row + 1]);
+      kept.columns.insert(kept.columns.end(), all.columns.begin() + begin,
+                          all.columns.begin() + end);
+      kept.values.insert(kept.values.end(), all.values.begin() + begin,
+                         all.values.begin() + end);
+      kept.row_offsets.push_back(kept.values.size());
+    }
+    return moved;
+  }
+
+  const config::v1::TrainOptions& options_;
+  LabelFilter filter_;
+  const std::set<uint64_t> versions_;
+  LabelData data_;
+  absl::flat_hash_map<Hash128, uint32_t, HashOfHash> place_of_;
+  std::vector<Hash128> hashes_;  // Of data_.contexts.
+  LabelTuples held_;
+  std::vector<bool> evaluates_;  // May validate or test; as many as tuples.
+  double keep_ = 1;
+  LabelRecord record_;
+};
+
+}  // namespace
+
+absl::StatusOr<LabelData> ReadLabelTuples(
+    const config::v1::TrainOptions& options, const LabelFilter& filter) {
+  ASSIGN_OR_RETURN(auto versions, ParseVersions(options.versions()));
+  LabelReader reader(options, filter, std::move(versions));
+  SegmentDamage damage;
+  RETURN_IF_ERROR(ScanTuples(
+      options.tuples(),
+      [&](const log::v1::BanditTuple& tuple) { return reader.AddTuple(tuple); },
+      &damage));
+  return reader.Finish(damage);
+}
+
+}  // namespace sortition

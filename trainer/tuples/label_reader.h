@@ -1,0 +1,48 @@
+#pragma once
+// Reads label tuples from the segments of a directory into memory, bounded,
+// and splits them.
+#include <cstdint>
+#include <optional>
+
+#include "absl/status/statusor.h"
+#include "core/learners/multilabel/label_tuples.h"
+#include "sortition/config/v1/trainer.pb.h"
+#include "trainer/tuples/tuple_scan.h"
+
+namespace sortition {
+
+struct LabelData : TupleCounts {
+  // Each once, by hash of its features: replays share it. Those of all parts.
+  LabelContexts contexts;
+  // Split by HashDomain::kSplit of the *context*: all replays of one are in the
+  // same part, in every run. Unlike seed 004, sec. 6, which splits the tuples:
+  // there a policy is chosen and tested on the contexts that it was trained on,
+  // and the interval of its improvement would not hold for others.
+  LabelTuples train;
+  LabelTuples validation;
+  LabelTuples test;
+};
+
+// What the tuples must be. Unset: as the first usable tuple is.
+struct LabelFilter {
+  std::optional<uint32_t> num_features = {};
+  std::optional<uint32_t> num_labels = {};
+  // As TupleFilter.baseline_version. Tuples of other versions train where their
+  // context does, and are left out where it validates or tests.
+  std::optional<uint64_t> baseline_version = {};
+};
+
+inline constexpr absl::string_view kHeldOut =
+    "of another version, context validates or tests";
+
+// Streams all segments. Where contexts and tuples exceed memory_mb, the share
+// that is kept is halved, by a threshold on a hash of the context
+// (HashDomain::kSubsample): which are kept does not depend on their order, and
+// a context stays with all its replays or goes. With `force`, tuples of all
+// versions validate and test where there are too few of the baseline.
+// InvalidArgument as ConvertLabelTuple(), or for bad options; NotFound without
+// the directory.
+absl::StatusOr<LabelData> ReadLabelTuples(
+    const config::v1::TrainOptions& options, const LabelFilter& filter);
+
+}  // namespace sortition

@@ -1,0 +1,139 @@
+#include "trainer/tuples/label_record.h"
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+
+#include "absl/strings/str_cat.h"
+#include "core/base/status_macros.h"
+#include "core/counterfactual/loss_scaling.h"
+#include "core/data/candidates.h"
+#include "trainer/tuples/tuple_convert.h"
+
+namespace sortition {
+namespace {
+
+template <typename T>
+absl::string_view BytesOf(const std::vector<T>& values) {
+  return {reinterpret_cast<const char*>(values.data()),
+          values.size() * sizeof(T)};
+}
+
+// False where there is not one context of valid features.
+bool ReadContext(const log::v1::Decision& decision, LabelRecord* record) {
+  const std::optional<Candidates> context = LoggedCandidates(decision);
+  if (!context.has_value() || context->num_candidates() != 1 ||
+      decision.eligible_size() != 0) {
+    return false;
+  }
+  for (size_t k = 0; k < context->values().size(); ++k) {
+    if (context->values()[k] == 0) continue;
+    record->columns.push_back(context->sparse() ? context->columns()[k]
+                                                : static_cast<uint32_t>(k));
+    record->values.push_back(context->values()[k]);
+  }
+  return true;
+}
+
+bool ReadLabels(const log::v1::Decision& decision, LabelRecord* record) {
+  record->labels.assign(decision.num_labels(), 0);
+  int64_t last = -1;
+  for (const int32_t label : decision.action()) {
+    if (label <= last || label >= int64_t{decision.num_labels()}) return false;
+    record->labels[static_cast<size_t>(label)] = 1;
+    last = label;
+  }
+  return true;
+}
+
+// Nothing of it tells what other labels would have earned.
+bool OthersWereShown(const log::v1::BanditTuple& logged) {
+  const auto& shown = logged.shown().shown();
+  const auto& action = logged.decision().action();
+  return logged.has_shown() &&
+         (logged.shown().not_shown() ||
+          !std::is_permutation(shown.begin(), shown.end(), action.begin(),
+                               action.end()));
+}
+
+// Why it cannot be used, whatever stands in its fields of variable length.
+absl::string_view HeadReason(const log::v1::Decision& decision,
+                             const LabelExpectation& expectation) {
+  if (decision.action_kind() != log::v1::LABELS) return kOtherAction;
+  if (decision.num_features() != expectation.num_features) {
+    return kOtherFeatures;
+  }
+  if (decision.num_labels() != expectation.num_labels) return kOtherLabels;
+  if (decision.num_labels() == 0) return kBadLabels;
+  if (uint64_t{decision.num_features()} * decision.num_labels() >
+      kMaxLabelWeights) {
+    return kTooManyWeights;
+  }
+  if (decision.has_seed()) return kSeeded;
+  return {};
+}
+
+}  // namespace
+
+void SetContext(const LabelContexts& contexts, size_t row,
+                std::span<const uint8_t> labels, log::v1::Decision* decision) {
+  const auto begin = static_cast<ptrdiff_t>(contexts.row_offsets[row]);
+  const auto end = static_cast<ptrdiff_t>(contexts.row_offsets[row + 1]);
+  decision->set_action_kind(log::v1::LABELS);
+  decision->set_num_candidates(1);
+  decision->set_num_features(contexts.num_features);
+  decision->set_num_labels(contexts.num_labels);
+  decision->clear_sparse();
+  decision->clear_dense_values();
+  if (2 * (end - begin) < contexts.num_features) {
+    auto* sparse = decision->mutable_sparse();
+    sparse->add_row_offsets(0);
+    sparse->add_row_offsets(static_cast<uint32_t>(end - begin));
+    sparse->mutable_columns()->Add(contexts.columns.begin() + begin,
+                                   contexts.columns.begin() + end);
+    sparse->mutable_values()->Add(contexts.values.begin() + begin,
+                                  contexts.values.begin() + end);
+  } else {
+    decision->mutable_dense_values()->Resize(
+        static_cast<int>(contexts.num_features), 0);
+    for (ptrdiff_t k = begin; k < end; ++k) {
+      const auto place = static_cast<size_t>(k);
+      decision->set_dense_values(static_cast<int>(contexts.columns[place]),
+                                 contexts.values[place]);
+    }
+  }
+  decision->clear_action();
+  for (size_t l = 0; l < labels.size(); ++l) {
+    if (labels[l] == 1) decision->add_action(static_cast<int32_t>(l));
+  }
+}
+
+Hash128 LabelRecord::ContextHash() const {
+  return StableHash(HashDomain::kContext, {BytesOf(columns), BytesOf(values)});
+}
+
+absl::StatusOr<absl::string_view> ConvertLabelTuple(
+    const log::v1::BanditTuple& logged, const LabelExpectation& expectation,
+    LabelRecord* record) {
+  const log::v1::Decision& decision = logged.decision();
+  *record = LabelRecord();
+  const absl::string_view reason = HeadReason(decision, expectation);
+  if (!reason.empty()) return reason;
+  if (!IsLogPropensity(decision.log_propensity())) return kBadPropensity;
+  if (!std::isfinite(logged.reward())) return kBadReward;
+  if (!ReadContext(decision, record)) return kBadFeatures;
+  if (!ReadLabels(decision, record)) return kBadLabels;
+  if (OthersWereShown(logged)) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "other labels were shown than decision '", decision.decision_id(),
+        "' chose, must be the same: its reward is that of another action"));
+  }
+  RETURN_IF_ERROR(
+      CheckReward(logged, expectation.reward_min, expectation.reward_max));
+  record->log_propensity = std::min(decision.log_propensity(), 0.0);
+  record->loss = RewardToLoss(logged.reward(), expectation.reward_min,
+                              expectation.reward_max);
+  return absl::string_view();
+}
+
+}  // namespace sortition

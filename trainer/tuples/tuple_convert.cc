@@ -1,0 +1,236 @@
+#include "trainer/tuples/tuple_convert.h"
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+#include <span>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "core/base/status_macros.h"
+#include "core/counterfactual/loss_scaling.h"
+#include "core/policies/distribution_factory.h"
+#include "core/policies/sized_subset.h"
+
+namespace sortition {
+namespace {
+
+// A log-propensity of a certain action may come out this much above 0 by
+// rounding; it is taken as 0.
+constexpr double kLogPropensityRounding = 1e-9;
+
+// Copies the rows of the eligible; `row_of` maps document_index to row or -1.
+void PackEligible(const log::v1::Decision& decision,
+                  const Candidates& candidates, std::vector<int32_t>* row_of,
+                  BanditTuple* result) {
+  const uint32_t n = candidates.num_candidates();
+  const size_t d = candidates.num_features();
+  const bool all = decision.eligible_size() == 0;
+  row_of->assign(n, -1);
+  if (candidates.sparse()) result->row_offsets.push_back(0);
+  const std::span<const float> values = candidates.values();
+  if (all && !candidates.sparse()) {
+    result->values.assign(values.begin(), values.end());
+  }
+  int32_t next_row = 0;
+  for (uint32_t i = 0; i < n; ++i) {
+    if (!all && !decision.eligible(static_cast<int>(i))) continue;
+    (*row_of)[i] = next_row++;
+    if (candidates.sparse()) {
+      const uint32_t begin = candidates.row_offsets()[i];
+      const uint32_t end = candidates.row_offsets()[i + 1];
+      result->values.insert(result->values.end(), values.begin() + begin,
+                            values.begin() + end);
+      result->columns.insert(result->columns.end(),
+                             candidates.columns().begin() + begin,
+                             candidates.columns().begin() + end);
+      result->row_offsets.push_back(
+          static_cast<uint32_t>(result->values.size()));
+    } else if (!all) {
+      result->values.insert(result->values.end(), values.begin() + i * d,
+                            values.begin() + (i + 1) * d);
+    }
+  }
+  result->num_features = candidates.num_features();
+  result->values.shrink_to_fit();
+  result->columns.shrink_to_fit();
+}
+
+// The action in rows; false where it is malformed.
+bool PackAction(const log::v1::Decision& decision, ActionKind action_kind,
+                std::vector<int32_t>* row_of, BanditTuple* result) {
+  const bool select = action_kind == ActionKind::kSelect;
+  const bool subset = action_kind == ActionKind::kSubset;
+  const auto size = static_cast<uint32_t>(decision.action_size());
+  if (subset) {
+    const uint32_t chosen = SubsetSize(decision);
+    const size_t eligible =
+        row_of->size() - std::count(row_of->begin(), row_of->end(), -1);
+    if (chosen > 0 && size != std::min<size_t>(chosen, eligible)) return false;
+    if (!std::is_sorted(decision.action().begin(), decision.action().end())) {
+      return false;
+    }
+  } else if (size == 0 || (select && size != 1)) {
+    return false;
+  }
+  for (const int32_t document_index : decision.action()) {
+    if (select && document_index == kAbstain && decision.can_abstain()) {
+      result->action.push_back(kAbstain);
+      continue;
+    }
+    if (document_index < 0 ||
+        document_index >= static_cast<int32_t>(row_of->size())) {
+      return false;
+    }
+    int32_t& row = (*row_of)[document_index];
+    if (row < 0) return false;  // Not eligible, or named before.
+    result->action.push_back(row);
+    row = -1;
+  }
+  result->action.shrink_to_fit();
+  return true;
+}
+
+// What was shown need not reach as far down as the action, but must not differ
+// from it: the reward would be another action's.
+bool ShownDiffers(const log::v1::BanditTuple& logged) {
+  const log::v1::Decision& decision = logged.decision();
+  if (!logged.has_shown()) return false;
+  // Nobody is shown an abstention, or an empty subset.
+  if (logged.shown().not_shown()) {
+    if (decision.action_kind() == log::v1::SUBSET) {
+      return decision.action_size() != 0;
+    }
+    return decision.action_size() != 1 || decision.action(0) != kAbstain;
+  }
+  if (decision.action_kind() == log::v1::SUBSET) {
+    // Sets have no order and no first ranks.
+    const std::set<int64_t> seen(logged.shown().shown().begin(),
+                                 logged.shown().shown().end());
+    return seen != std::set<int64_t>(decision.action().begin(),
+                                     decision.action().end());
+  }
+  const auto& shown = logged.shown().shown();
+  const auto& action = decision.action();
+  return shown.size() > action.size() ||
+         !std::equal(shown.begin(), shown.end(), action.begin(),
+                     [](uint32_t seen, int32_t chosen) {
+                       return static_cast<int64_t>(seen) == chosen;
+                     });
+}
+
+}  // namespace
+
+std::optional<ActionKind> ActionKindOf(const log::v1::Decision& decision) {
+  switch (decision.action_kind()) {
+    case log::v1::SELECT:
+      return ActionKind::kSelect;
+    case log::v1::RANK:
+      return ActionKind::kRank;
+    case log::v1::SUBSET:
+      return ActionKind::kSubset;
+    default:
+      return std::nullopt;
+  }
+}
+
+uint32_t SubsetSize(const log::v1::Decision& decision) {
+  if (decision.action_kind() != log::v1::SUBSET) return 0;
+  if (decision.policy().game_subset().measure() ==
+      model::v1::GameSubset::F_BETA) {
+    return 0;  // Whatever was asked for.
+  }
+  return decision.top_k() > 0 ? decision.top_k()
+                              : SubsetSize(decision.policy());
+}
+
+std::optional<Candidates> LoggedCandidates(const log::v1::Decision& decision) {
+  absl::StatusOr<Candidates> candidates =
+      decision.has_sparse()
+          ? Candidates::Sparse(
+                {decision.sparse().row_offsets().data(),
+                 static_cast<size_t>(decision.sparse().row_offsets_size())},
+                {decision.sparse().columns().data(),
+                 static_cast<size_t>(decision.sparse().columns_size())},
+                {decision.sparse().values().data(),
+                 static_cast<size_t>(decision.sparse().values_size())},
+                decision.num_features())
+          : Candidates::Dense(
+                {decision.dense_values().data(),
+                 static_cast<size_t>(decision.dense_values_size())},
+                decision.num_features());
+  if (!candidates.ok() ||
+      candidates->num_candidates() != decision.num_candidates()) {
+    return std::nullopt;
+  }
+  if (decision.eligible_size() != 0 &&
+      decision.eligible_size() != static_cast<int>(decision.num_candidates())) {
+    return std::nullopt;
+  }
+  return *candidates;
+}
+
+bool IsLogPropensity(double value) {
+  return std::isfinite(value) && value <= kLogPropensityRounding;
+}
+
+absl::Status CheckReward(const log::v1::BanditTuple& logged, double reward_min,
+                         double reward_max) {
+  if (logged.reward() >= reward_min && logged.reward() <= reward_max) {
+    return absl::OkStatus();
+  }
+  return absl::InvalidArgumentError(absl::StrCat(
+      "reward of decision '", logged.decision().decision_id(), "' is ",
+      logged.reward(), ", must be in [", reward_min, ", ", reward_max,
+      "]; set --reward_min and --reward_max to the range of the log"));
+}
+
+absl::StatusOr<absl::string_view> ConvertTuple(
+    const log::v1::BanditTuple& logged, const TupleExpectation& expectation,
+    BanditTuple* result) {
+  const log::v1::Decision& decision = logged.decision();
+  *result = BanditTuple();
+  if (ActionKindOf(decision) != expectation.action_kind) return kOtherAction;
+  if (decision.num_features() != expectation.num_features) {
+    return kOtherFeatures;
+  }
+  if ((SubsetSize(decision) > 0) != expectation.fixed_size) return kOtherSize;
+  // Draws of one seed are the same numbers, and whoever sets it may choose it:
+  // intervals and propensities are of independent draws.
+  if (decision.has_seed()) return kSeeded;
+  const double log_propensity = decision.log_propensity();
+  if (!IsLogPropensity(log_propensity)) return kBadPropensity;
+  if (!std::isfinite(logged.reward())) return kBadReward;
+  const std::optional<Candidates> candidates = LoggedCandidates(decision);
+  if (!candidates.has_value()) return kBadFeatures;
+  std::vector<int32_t> row_of;
+  PackEligible(decision, *candidates, &row_of, result);
+  if (!PackAction(decision, expectation.action_kind, &row_of, result)) {
+    return kBadAction;
+  }
+  if (!expectation.can_abstain && !result->action.empty() &&
+      result->action[0] == kAbstain) {
+    return kAbstained;
+  }
+  if (expectation.fixed_size &&
+      !SizedSubset::IsWithinLimit(result->num_candidates(),
+                                  result->action.size())) {
+    return kTooLarge;
+  }
+  RETURN_IF_ERROR(
+      CheckReward(logged, expectation.reward_min, expectation.reward_max));
+  result->action_shown = !ShownDiffers(logged);
+  // An aggregation's order that was not drawn is certain.
+  const bool is_certain =
+      decision.has_aggregation() &&
+      decision.policy().kind_case() == model::v1::Policy::KIND_NOT_SET;
+  result->full_support =
+      !is_certain &&
+      HasFullSupport(decision.policy(), result->num_candidates());
+  result->log_propensity = std::min(log_propensity, 0.0);
+  result->loss = RewardToLoss(logged.reward(), expectation.reward_min,
+                              expectation.reward_max);
+  return absl::string_view();
+}
+
+}  // namespace sortition

@@ -1,0 +1,262 @@
+#include "trainer/tuples/tuple_reader.h"
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <map>
+#include <set>
+#include <system_error>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "core/base/hash.h"
+#include "core/base/status_macros.h"
+#include "core/policies/distribution_factory.h"
+#include "process/log.h"
+#include "trainer/tuples/held_tuples.h"
+#include "trainer/tuples/tuple_convert.h"
+
+namespace sortition {
+namespace {
+
+constexpr double kBytesPerMib = 1024.0 * 1024.0;
+
+// Of the queries kept for warm-up: enough for any server, and never more than
+// this share of memory_mb, of which it is a part. Reserved in full: what is
+// kept must not depend on the order.
+constexpr double kMaxWarmupBytes = 64 * kBytesPerMib;
+constexpr double kMaxWarmupShare = 1.0 / 8;
+
+double MemoryBytes(const config::v1::TrainOptions& options) {
+  return static_cast<double>(options.memory_mb()) * kBytesPerMib;
+}
+
+double WarmupBytes(const config::v1::TrainOptions& options) {
+  if (options.warmup_queries() == 0) return 0;
+  return std::min(kMaxWarmupBytes, kMaxWarmupShare * MemoryBytes(options));
+}
+
+// What training keeps of every tuple beside it, and the process itself, have
+// the rest of memory_mb; but for scratch_mb = 0.
+constexpr double kMaxTupleShare = 7.0 / 8;
+
+HeldTuples::Limits LimitsOf(const config::v1::TrainOptions& options) {
+  const double share = options.scratch_mb() > 0 ? kMaxTupleShare : 1;
+  return {.memory_bytes = static_cast<uint64_t>(share * MemoryBytes(options) -
+                                                WarmupBytes(options)),
+          .memory_mb = options.memory_mb(),
+          .scratch = options.scratch(),
+          .scratch_bytes = options.scratch_mb() << 20};
+}
+
+// Early: it may be needed after hours of reading only.
+absl::Status CheckScratch(const config::v1::TrainOptions& options) {
+  std::error_code error;
+  if (options.scratch().empty() || options.scratch_mb() == 0 ||
+      std::filesystem::is_directory(options.scratch(), error)) {
+    return absl::OkStatus();
+  }
+  return absl::NotFoundError(absl::StrCat("scratch is '", options.scratch(),
+                                          "', must be a directory"));
+}
+
+// Of the policies without full support.
+absl::string_view KindName(const model::v1::Policy& policy) {
+  if (policy.has_boltzmann_ranking()) return "boltzmann_ranking";
+  return policy.has_game_subset() ? "game_subset" : "game_ranking";
+}
+
+class Reader {
+ public:
+  Reader(const config::v1::TrainOptions& options, const TupleFilter& filter,
+         std::set<uint64_t> versions)
+      : options_(options),
+        filter_(filter),
+        versions_(std::move(versions)),
+        held_(LimitsOf(options)) {}
+
+  absl::Status AddTuple(const log::v1::BanditTuple& logged) {
+    ++data_.read_tuples;
+    const log::v1::Decision& decision = logged.decision();
+    absl::string_view reason = FilterReason(decision);
+    HeldTuple held;
+    if (reason.empty()) {
+      const TupleExpectation expectation{
+          .action_kind = filter_.action_kind.value_or(
+              ActionKindOf(decision).value_or(ActionKind::kSelect)),
+          .num_features =
+              filter_.num_features.value_or(decision.num_features()),
+          .can_abstain = filter_.can_abstain.value_or(true),
+          .fixed_size = filter_.fixed_size.value_or(SubsetSize(decision) > 0),
+          .reward_min = options_.reward_min(),
+          .reward_max = options_.reward_max()};
+      ASSIGN_OR_RETURN(reason, ConvertTuple(logged, expectation, &held.tuple));
+    }
+    if (!reason.empty()) {
+      ++data_.excluded[std::string(reason)];
+      return absl::OkStatus();
+    }
+    Note(decision, held.tuple);
+    return Hold(decision, std::move(held));
+  }
+
+  TupleData Finish(const SegmentDamage& damage) {
+    data_.damage = damage;
+    data_.kept_fraction = held_.kept_fraction();
+    data_.spill = held_.TakeSpill();
+    data_.subset_size = MostFrequentSize();
+    if (data_.spill != nullptr) NoteSpill(data_.spill->file());
+    if (options_.force()) EvaluateAllIfTooFew();
+    std::map<const std::vector<BanditTuple>*, size_t> sizes;
+    for (const HeldTuple& held : held_.tuples()) ++sizes[PartOf(held)];
+    for (auto* part : {&data_.train, &data_.validation, &data_.test}) {
+      part->reserve(sizes[part]);
+    }
+    for (; !held_.tuples().empty(); held_.tuples().pop_front()) {
+      HeldTuple& held = held_.tuples().front();
+      PartOf(held)->push_back(std::move(held.tuple));
+    }
+    for (auto& [hash, decision] : warmup_) {
+      data_.warmup.push_back(std::move(decision));
+    }
+    return std::move(data_);
+  }
+
+ private:
+  // Of a tuple that was converted: the kind is known.
+  void Note(const log::v1::Decision& decision, const BanditTuple& tuple) {
+    filter_.action_kind = ActionKindOf(decision);
+    filter_.num_features = decision.num_features();
+    data_.action_kind = *filter_.action_kind;
+    data_.num_features = *filter_.num_features;
+    data_.can_abstain |= filter_.can_abstain.value_or(decision.can_abstain()) &&
+                         data_.action_kind == ActionKind::kSelect;
+    if (data_.action_kind == ActionKind::kSubset) {
+      filter_.fixed_size = SubsetSize(decision) > 0;
+      ++sizes_[SubsetSize(decision)];
+    }
+    if (decision.version() > data_.newest_version) {
+      data_.newest_version = decision.version();
+      data_.newest_policy = decision.policy();
+    }
+    if (!tuple.action_shown) ++data_.shown_otherwise;
+    if (!tuple.full_support) {
+      ++data_.without_full_support[absl::StrCat(
+          "version ", decision.version(), ", ", KindName(decision.policy()))];
+    }
+  }
+
+  // Ties go to the smaller.
+  uint32_t MostFrequentSize() const {
+    const auto most = std::max_element(
+        sizes_.begin(), sizes_.end(),
+        [](const auto& a, const auto& b) { return a.second < b.second; });
+    return most == sizes_.end() ? 0 : most->first;
+  }
+
+  std::vector<BanditTuple>* PartOf(const HeldTuple& held) {
+    if (!held.evaluates) return &data_.train;
+    if (held.split < options_.test_fraction()) return &data_.test;
+    return held.split <
+                   options_.test_fraction() + options_.validation_fraction()
+               ? &data_.validation
+               : &data_.train;
+  }
+
+  void NoteSpill(const ScratchFile& file) {
+    data_.spilled_bytes = file.bytes();
+    data_.scratch = file.dir();
+    LogInfo("features in a scratch file",
+            {{"scratch", file.dir()}, {"bytes", absl::StrCat(file.bytes())}});
+  }
+
+  void EvaluateAllIfTooFew() {
+    size_t validation = 0;
+    size_t test = 0;
+    for (const HeldTuple& held : held_.tuples()) {
+      const std::vector<BanditTuple>* part = PartOf(held);
+      if (part == &data_.validation) ++validation;
+      if (part == &data_.test) ++test;
+    }
+    if (std::min(validation, test) >= kFewestTuples) return;
+    for (HeldTuple& held : held_.tuples()) {
+      data_.evaluates_baseline &= held.evaluates;
+      held.evaluates = true;
+    }
+  }
+
+  // Why a tuple is of no concern before its contents are looked at; else empty.
+  absl::string_view FilterReason(const log::v1::Decision& decision) const {
+    if (decision.model() != options_.model()) return kOtherModel;
+    if (!versions_.empty() && versions_.count(decision.version()) == 0) {
+      return kOtherVersion;
+    }
+    return {};
+  }
+
+  absl::Status Hold(const log::v1::Decision& decision, HeldTuple held) {
+    const std::string& id = decision.decision_id();
+    held.subsample = UnitInterval(StableHash(HashDomain::kSubsample, {id}));
+    held.split = UnitInterval(StableHash(HashDomain::kSplit, {id}));
+    held.evaluates = decision.version() == filter_.baseline_version.value_or(
+                                               decision.version()) &&
+                     decision.version() >= filter_.evaluate_from_version;
+    KeepForWarmup(held.subsample, decision);
+    return held_.Add(std::move(held));
+  }
+
+  // Those of smallest hash, as many as there is room for.
+  void KeepForWarmup(double hash, const log::v1::Decision& decision) {
+    if (hash >= warmup_end_) return;
+    const auto [place, inserted] = warmup_.emplace(hash, decision);
+    if (inserted) warmup_bytes_ += place->second.SpaceUsedLong();
+    while (warmup_.size() > options_.warmup_queries() ||
+           static_cast<double>(warmup_bytes_) > WarmupBytes(options_)) {
+      // None behind the first without room, whatever the order.
+      const auto last = std::prev(warmup_.end());
+      warmup_end_ = last->first;
+      warmup_bytes_ -= last->second.SpaceUsedLong();
+      warmup_.erase(last);
+    }
+  }
+
+  const config::v1::TrainOptions& options_;
+  TupleFilter filter_;
+  const std::set<uint64_t> versions_;
+  TupleData data_;
+  HeldTuples held_;
+  std::map<uint32_t, uint64_t> sizes_;          // Of subsets, to count.
+  std::map<double, log::v1::Decision> warmup_;  // By hash, below warmup_end_.
+  double warmup_end_ = 1;
+  size_t warmup_bytes_ = 0;
+};
+
+}  // namespace
+
+uint64_t TupleData::impossible(const std::vector<BanditTuple>& part) const {
+  const auto abstained = excluded.find(std::string(kAbstained));
+  if (abstained == excluded.end()) return 0;
+  // The baseline, which alone validates and tests, cannot abstain either.
+  double share = &part == &train ? 1 : 0;
+  if (!evaluates_baseline) {
+    share = static_cast<double>(part.size()) /
+            static_cast<double>(train.size() + validation.size() + test.size());
+  }
+  return static_cast<uint64_t>(std::llround(
+      share * kept_fraction * static_cast<double>(abstained->second)));
+}
+
+absl::StatusOr<TupleData> ReadTuples(const config::v1::TrainOptions& options,
+                                     const TupleFilter& filter) {
+  ASSIGN_OR_RETURN(auto versions, ParseVersions(options.versions()));
+  RETURN_IF_ERROR(CheckScratch(options));
+  Reader reader(options, filter, std::move(versions));
+  SegmentDamage damage;
+  RETURN_IF_ERROR(ScanTuples(
+      options.tuples(),
+      [&](const log::v1::BanditTuple& tuple) { return reader.AddTuple(tuple); },
+      &damage));
+  return reader.Finish(damage);
+}
+
+}  // namespace sortition

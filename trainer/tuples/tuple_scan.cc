@@ -1,0 +1,109 @@
+#include "trainer/tuples/tuple_scan.h"
+
+#include <filesystem>
+#include <system_error>
+#include <vector>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
+#include "core/base/status_macros.h"
+#include "process/log.h"
+#include "process/progress.h"
+
+namespace sortition {
+namespace {
+
+constexpr double kBytesPerMib = 1024.0 * 1024.0;
+
+using TakeTuple = std::function<absl::Status(const log::v1::BanditTuple&)>;
+
+uint64_t MibOf(const std::string& path) {
+  std::error_code error;
+  const auto bytes = std::filesystem::file_size(path, error);
+  return error
+             ? 0
+             : static_cast<uint64_t>(static_cast<double>(bytes) / kBytesPerMib);
+}
+
+absl::Status ScanSegment(const std::string& path, const TakeTuple& take,
+                         Progress* progress, SegmentDamage* damage) {
+  ASSIGN_OR_RETURN(const auto reader, SegmentReader::Open(path));
+  log::v1::LogRecord record;
+  uint64_t reported = 0;
+  while (true) {
+    absl::string_view payload;
+    uint64_t offset = 0;
+    ASSIGN_OR_RETURN(const auto outcome, reader->Next(&payload, &offset));
+    if (outcome == SegmentReader::Outcome::kEnd ||
+        outcome == SegmentReader::Outcome::kIncomplete) {
+      break;
+    }
+    if (outcome == SegmentReader::Outcome::kCorrupt ||
+        !record.ParseFromArray(payload.data(),
+                               static_cast<int>(payload.size()))) {
+      ++damage->corrupt_records;
+      LogWarning("a damaged record was passed over",
+                 {{"segment", path}, {"offset", absl::StrCat(offset)}});
+      continue;
+    }
+    if (record.has_tuple()) RETURN_IF_ERROR(take(record.tuple()));
+    const uint64_t mib =
+        static_cast<uint64_t>(static_cast<double>(offset) / kBytesPerMib);
+    if (mib > reported) {
+      progress->Add(mib - reported);
+      reported = mib;
+    }
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+uint64_t TupleCounts::excluded_tuples() const {
+  uint64_t sum = 0;
+  for (const auto& [reason, count] : excluded) sum += count;
+  return sum;
+}
+
+std::string TupleCounts::DescribeExclusions() const {
+  std::string text = absl::StrCat(read_tuples, " tuples read");
+  for (const auto& [reason, count] : excluded) {
+    absl::StrAppend(&text, ", ", count, " left out: ", reason);
+  }
+  return text;
+}
+
+absl::Status ScanTuples(const std::string& dir, const TakeTuple& take,
+                        SegmentDamage* damage) {
+  ASSIGN_OR_RETURN(const auto names, ListSegments(dir));
+  std::vector<std::string> paths;
+  uint64_t total_mib = 0;
+  for (const std::string& name : names) {
+    paths.push_back((std::filesystem::path(dir) / name).string());
+    total_mib += MibOf(paths.back());
+  }
+  Progress progress("reading tuples", "MiB", total_mib);
+  for (const std::string& path : paths) {
+    RETURN_IF_ERROR(ScanSegment(path, take, &progress, damage));
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::set<uint64_t>> ParseVersions(const std::string& text) {
+  std::set<uint64_t> versions;
+  if (text.empty()) return versions;
+  for (const absl::string_view part : absl::StrSplit(text, ',')) {
+    uint64_t version = 0;
+    if (!absl::SimpleAtoi(absl::StripAsciiWhitespace(part), &version)) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("versions is '", text,
+                       "', must be whole numbers separated by commas"));
+    }
+    versions.insert(version);
+  }
+  return versions;
+}
+
+}  // namespace sortition
