@@ -101,7 +101,12 @@ function(sortition_tests name)
   sortition_use_precompiled(${target} sortition_precompiled_tests)
   set_target_properties(${target} PROPERTIES
     RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests)
+  set(properties TIMEOUT 900
+    ENVIRONMENT "SORTITION_BIN=${CMAKE_RUNTIME_OUTPUT_DIRECTORY}")
+  if(arg_LABELS)
+    list(APPEND properties LABELS "${arg_LABELS}")
+  endif()
+  # At the time of the test: listing cases while building would run every program.
   gtest_discover_tests(${target} TEST_PREFIX "${name}." DISCOVERY_MODE PRE_TEST
-    PROPERTIES TIMEOUT 900 LABELS "${arg_LABELS}"
-      ENVIRONMENT "SORTITION_BIN=${CMAKE_RUNTIME_OUTPUT_DIRECTORY}")
+    DISCOVERY_TIMEOUT 120 PROPERTIES ${properties})
 endfunction()
