@@ -108,8 +108,7 @@ void SampleRanking(benchmark::State& state) {
   model::v1::GameRanking game;
   game.set_discount(model::v1::GameRanking::DCG);
   game.set_cutoff(static_cast<uint32_t>(state.range(1)));
-  const auto distribution = GameRankingDistribution::Create(1, 0.02, game);
-  CHECK(distribution.ok());
+  const GameRankingDistribution distribution(1, 0.02, game);
   std::vector<std::vector<double>> scores;
   for (size_t g = 0; g < kGames; ++g) scores.push_back(Potentials(n, g));
   DistributionScratch scratch;
@@ -120,7 +119,7 @@ void SampleRanking(benchmark::State& state) {
     candidates.scores = scores[++g % kGames];
     candidates.top_k = 10;
     candidates.scratch = &scratch;
-    (*distribution)->Sample(candidates, CounterRandom(SeedKey(g)), &draw);
+    distribution.Sample(candidates, CounterRandom(SeedKey(g)), &draw);
     benchmark::DoNotOptimize(draw.log_propensity);
   }
 }

@@ -95,7 +95,7 @@ absl::StatusOr<PolicyQuery> LoggedQuery(const log::v1::Decision& decision) {
                      " candidates, or none is true"));
   }
   query.top_k = decision.top_k();
-  if (decision.has_game_rounds()) query.game_rounds = decision.game_rounds();
+  if (decision.has_game_rounds()) query.game.rounds = decision.game_rounds();
   return query;
 }
 
@@ -122,9 +122,9 @@ std::optional<ScoreScale> ScaleOf(const v1::Aggregation& aggregation) {
 Found CompareSubset(const log::v1::Decision& decision,
                     const LinearPolicy& policy, const PolicyQuery& query,
                     const Draw& draw) {
-  if (draw.game_rounds != query.game_rounds) {
+  if (draw.game_rounds != query.game.rounds) {
     return Differs("game_rounds", RoundsText(draw.game_rounds),
-                   RoundsText(query.game_rounds));
+                   RoundsText(query.game.rounds));
   }
   const bool sized =
       policy.takes_size() && (query.top_k > 0 || policy.subset_size() > 0);
@@ -272,13 +272,13 @@ absl::StatusOr<Found> DecisionVerifier::Difference(
     difference = CompareSubset(decision, *policy, *query, draw_);
     if (difference.has_value()) return difference;
   } else if (decision.has_game_rounds()) {
-    return Differs("game_rounds", "none", RoundsText(query->game_rounds));
+    return Differs("game_rounds", "none", RoundsText(query->game.rounds));
   }
   const bool plays = decision.policy().game_subset().measure() ==
                      model::v1::GameSubset::F_BETA;
   return CompareDraw(decision, draw_,
                      plays ? absl::StrCat(" with game_rounds = ",
-                                          RoundsText(query->game_rounds))
+                                          RoundsText(query->game.rounds))
                            : "");
 }
 

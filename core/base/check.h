@@ -19,7 +19,7 @@ namespace sortition::internal {
        ? static_cast<void>(0) \
        : ::sortition::internal::CheckFailed(__FILE__, __LINE__, #condition))
 
-// In inner loops: compiled out with NDEBUG.
+// For inner loops: compiled out with NDEBUG.
 #ifdef NDEBUG
 #define DCHECK(condition) static_cast<void>(0)
 #else

@@ -1,6 +1,7 @@
 #pragma once
-// Mixtures of a policy with the uniform one, in log space. What the policy
-// cannot draw has log p = -infinity and log-odds of -infinity from there on.
+// Mixtures of a policy with the uniform one, in log space. Where the policy
+// cannot draw something, log p is -infinity, and so are the log-odds from there
+// on.
 #include <cstddef>
 #include <span>
 
@@ -18,11 +19,11 @@ class LogMixture {
         log_uniform_(epsilon > 0 ? stable::Log(epsilon) : 0) {}
 
   double epsilon() const { return epsilon_; }
-  // Whether p and q count at all: what does not need not be computed.
+  // Whether p and q count at all: one that does not need not be computed.
   bool has_policy() const { return epsilon_ < 1; }
   bool has_uniform() const { return epsilon_ > 0; }
 
-  // log h.
+  // Returns log h.
   double operator()(double log_p, double log_q) const {
     if (!has_uniform()) return log_p;
     if (!has_policy()) return log_q;
@@ -30,25 +31,26 @@ class LogMixture {
         stable::LogAddExp(log_policy_ + log_p, log_uniform_ + log_q));
   }
 
-  // The rest requires 0 < ε < 1. A log-odds is log((1-ε) p / (ε q)) of the
-  // ranks seen so far. It is carried along, not computed from log p and log q:
-  // those are large and their difference would cancel.
+  // The other functions require 0 < ε < 1. Log-odds are log((1-ε) p / (ε q))
+  // for the ranks seen so far. They are carried along and not computed from log
+  // p and log q, which are large: their difference would cancel.
   double PriorLogOdds() const { return log_policy_ - log_uniform_; }
 
-  // log of the posterior probability that the policy drew what was seen.
+  // Returns the log of the posterior probability that the policy drew what was
+  // seen.
   static double LogPolicyPosterior(double log_odds) {
     return -stable::Softplus(-log_odds);
   }
 
-  // log h of what comes next, given its log p and log q: each part weighs as
-  // much as it is probable to have drawn what was seen.
+  // Returns log h of what comes next, given its log p and log q: the weight of
+  // each part is the probability that it drew what was seen.
   static double Conditional(double log_odds, double log_p, double log_q) {
     return AtMostZero(stable::LogAddExp(LogPolicyPosterior(log_odds) + log_p,
                                         LogPolicyPosterior(-log_odds) + log_q));
   }
 
  private:
-  // The logarithm of a probability, but for the rounding.
+  // A log-probability must not be above 0; rounding could make it so.
   static double AtMostZero(double value) { return value < 0 ? value : 0; }
 
   double epsilon_;
@@ -56,16 +58,15 @@ class LogMixture {
   double log_uniform_;
 };
 
-// log h of an order, or of its first ranks: `conditionals` hold p's
-// log-probability of each rank given those above and get h's; `others` hold
-// q's.
+// Returns log h of an order, or of its first ranks. `conditionals` holds log p
+// of each rank given those above, and `others` log q; overwrites `conditionals`
+// with log h.
 double MixOrders(const LogMixture& mixture, std::span<const double> others,
                  std::span<double> conditionals);
 
-// log h of an order, or of its first ranks: `conditionals` hold the policy's
-// log-probability of each rank given those above and get those of its mixture
-// with the uniform order of `num_items`. Where 0 < ε < 1 the log-odds that the
-// policy drew it go into `log_odds`.
+// As MixOrders() with the uniform orders of `num_items` as the other part.
+// Where 0 < ε < 1, writes the log-odds that the policy drew the order into
+// `log_odds`.
 double MixWithUniformOrders(const LogMixture& mixture, size_t num_items,
                             std::span<double> conditionals, double* log_odds);
 

@@ -5,7 +5,7 @@
 
 namespace sortition {
 
-// Calls body(0) … body(count - 1), in any order and perhaps at once, and
+// Calls body(0) … body(count - 1), in any order and perhaps concurrently, and
 // returns when all have returned. Results must not depend on the order.
 using ParallelFor = std::function<void(
     size_t count, const std::function<void(size_t index)>& body)>;

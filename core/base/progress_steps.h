@@ -7,11 +7,11 @@
 
 namespace sortition {
 
-// Counts steps that are done. Thread-safe; the last copy that is destroyed ends
-// the job.
+// Counts the steps that are done. Thread-safe. The job ends when the last copy
+// is destroyed.
 using ReportSteps = std::function<void(uint64_t done)>;
 
-// Begins a job of `total` steps; `unit` is what they are ("epochs").
+// Begins a job of `total` steps; `unit` says what they are ("epochs").
 using StartProgress = std::function<ReportSteps(
     absl::string_view task, absl::string_view unit, uint64_t total)>;
 

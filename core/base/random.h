@@ -23,7 +23,7 @@ class CounterRandom {
   // finite.
   std::array<double, 2> UniformPair(uint32_t block) const;
 
-  // numbers[i] = Uniform(2·first_block + i), faster.
+  // Writes numbers[i] = Uniform(2·first_block + i), but faster.
   void UniformBlocks(uint32_t first_block, std::span<double> numbers) const;
 
   double Uniform(uint32_t index) const {
@@ -43,11 +43,12 @@ class RandomSequence {
       : random_(key, stream) {}
 
   double Uniform() { return random_.Uniform(next_++); }
-  // Uniform in {0 .. bound - 1}; requires bound > 0. Bias below bound · 2^-52.
+  // Returns a number uniform in {0 .. bound - 1}. Requires bound > 0. The bias
+  // is below bound · 2^-52.
   uint64_t Below(uint64_t bound) {
     return static_cast<uint64_t>(Uniform() * static_cast<double>(bound));
   }
-  // Standard normal, by Box–Muller.
+  // Returns a standard normal number, by Box–Muller.
   double Normal();
 
   static constexpr result_type min() { return 0; }

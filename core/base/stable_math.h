@@ -1,9 +1,10 @@
 #pragma once
 // exp and log with the same bits on every machine: additions, multiplications
-// and divisions of IEEE doubles in a fixed order, never fused. The C library's
-// differ between processors (with and without FMA) and releases, and one bit is
-// enough to break the replay of a logged decision. Reductions and arguments as
-// in FDLIBM; error below 1 ulp for Exp and Log, 4 ulp for Log1p and Expm1.
+// and divisions of IEEE doubles in a fixed order, never fused. Those of the C
+// library differ between processors (with and without FMA) and releases, and
+// one bit is enough to break the replay of a logged decision. Argument
+// reductions and polynomials are those of FDLIBM; the error is below 1 ulp for
+// Exp and Log, 4 ulp for Log1p and Expm1.
 #include <span>
 
 namespace sortition::stable {
@@ -27,17 +28,18 @@ double Softplus(double x);
 // log(e^a + e^b); either may be -infinity.
 double LogAddExp(double a, double b);
 
-// Element by element, in place; the same bits as the functions above.
+// Apply the functions above to each element in place, with the same bits.
 void ExpInPlace(std::span<double> values);
 // Requires normal numbers (no subnormals).
 void LogInPlace(std::span<double> values);
 // Requires numbers in [0, 1].
 void Log1pInPlace(std::span<double> values);
 
-// In eight lanes (element i in lane i mod 8), added up pairwise at the end.
+// Returns the sum, in eight lanes (element i in lane i mod 8) that are added up
+// pairwise at the end.
 double Sum(std::span<const double> values);
 
-// Largest; requires values not empty, no NaN.
+// Returns the largest value. Requires at least one, and no NaN.
 double Max(std::span<const double> values);
 
 }  // namespace sortition::stable

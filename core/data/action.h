@@ -1,5 +1,5 @@
 #pragma once
-// What a policy can do with a query.
+// The actions that a policy can take for a query.
 #include <cstdint>
 #include <vector>
 
@@ -7,7 +7,7 @@ namespace sortition {
 
 enum class ActionKind { kSelect, kRank, kSubset };
 
-// Selection of nothing.
+// In place of a document_index: nothing is selected.
 inline constexpr int32_t kAbstain = -1;
 
 // kSelect: one document_index, or kAbstain. kRank: document_index by rank.

@@ -38,7 +38,7 @@ inline __attribute__((always_inline)) void AddBlock(const float* row,
 // Scores of some rows of a dense matrix.
 struct DenseRows {
   const float* values;
-  size_t num_rows;  // Of the matrix.
+  size_t num_rows;  // Number of rows of the matrix.
   size_t num_features;
   std::span<const uint32_t> rows;
   const double* weights;
@@ -99,7 +99,7 @@ double SparseScore(std::span<const uint32_t> columns, const float* values,
   return AddLanes(lanes);
 }
 
-// Index of the first value that is NaN or infinite; size() where there is none.
+// Returns the index of the first value that is NaN or infinite, or size().
 size_t FindNotFinite(std::span<const float> values) {
   constexpr uint32_t kExponent = 0x7f800000;
   uint32_t found = 0;

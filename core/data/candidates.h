@@ -28,7 +28,7 @@ class Candidates {
       std::span<const uint32_t> row_offsets, std::span<const uint32_t> columns,
       std::span<const float> values, uint32_t num_features);
 
-  // The same without looking at the values: for data that was validated before.
+  // The same without any checks: for data that was validated before.
   static Candidates DenseUnchecked(std::span<const float> values,
                                    uint32_t num_features);
   static Candidates SparseUnchecked(std::span<const uint32_t> row_offsets,
@@ -43,15 +43,15 @@ class Candidates {
   std::span<const uint32_t> row_offsets() const { return row_offsets_; }
   std::span<const uint32_t> columns() const { return columns_; }
 
-  // w·x_i, accumulated in double in a fixed order: the same bits whatever the
-  // alignment. Requires weights.size() == num_features().
+  // Returns w·x_i, accumulated in double in a fixed order: the same bits
+  // whatever the alignment. Requires weights.size() == num_features().
   double Score(uint32_t document_index, std::span<const double> weights) const;
 
-  // scores[i] = Score(document_indexes[i]), the same bits, faster.
+  // Writes scores[i] = Score(document_indexes[i]): the same bits, but faster.
   void Scores(std::span<const uint32_t> document_indexes,
               std::span<const double> weights, std::span<double> scores) const;
 
-  // gradient += scale · x_i. Requires gradient.size() == num_features().
+  // Adds scale · x_i to `gradient`. Requires gradient.size() == num_features().
   void AddRow(uint32_t document_index, double scale,
               std::span<double> gradient) const;
 

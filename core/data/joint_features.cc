@@ -12,13 +12,13 @@
 namespace sortition {
 namespace {
 
-// Of row offsets and columns.
+// Limit of row offsets and columns.
 constexpr uint64_t kMost = std::numeric_limits<uint32_t>::max();
 // A document_index is an int32_t.
 constexpr uint32_t kMostClasses = std::numeric_limits<int32_t>::max();
-// So that its product with a logarithm is a float.
+// Limit of word counts: times a logarithm they are still floats.
 constexpr float kMostCount = 1e30F;
-// What no document counts as.
+// What a word counts as that no document contains.
 constexpr double kUnseen = 0.5;
 
 absl::Status CheckNumClasses(uint32_t num_classes) {
@@ -41,13 +41,13 @@ absl::Status CheckCount(float count, size_t document, size_t word) {
                    count, ", must be within [0, ", kMostCount, "]"));
 }
 
-// Of all rows.
+// Returns how many numbers all rows together have.
 size_t NumNonZero(std::span<const float> x, uint32_t num_rows) {
   const auto zeros = std::count(x.begin(), x.end(), 0.0F);
   return (x.size() - static_cast<size_t>(zeros)) * num_rows;
 }
 
-// visit(row, word, count) of all counts that are not left out.
+// Calls visit(row, word, count) for all counts that are not 0.
 template <typename Visit>
 absl::Status ForEachCount(const Candidates& documents, const Visit& visit) {
   const uint32_t d = documents.num_features();

@@ -1,6 +1,6 @@
 #pragma once
-// Many queries whose candidates are labelled: what learners from labels train
-// on.
+// Queries whose candidates are labelled: the training data of learners from
+// labels.
 #include <cstdint>
 #include <limits>
 #include <span>
@@ -18,13 +18,14 @@ struct LabelledQuery {
   std::string id;
   std::vector<float> features;       // Row-major, relevance.size() × d.
   std::vector<uint32_t> relevances;  // One per candidate.
-  // Of each candidate, its place among all of the file, from 0. Empty where
-  // the query was not read. ReadLabelledData(): of all files.
+  // The place of each candidate among all candidates of the file, from 0; with
+  // ReadLabelledData() among those of all files. Empty where the query was not
+  // read from a file.
   std::vector<uint32_t> file_rows = {};
 };
 
 struct LabelledQueries {
-  uint32_t num_features = 0;  // d: the largest feature number seen.
+  uint32_t num_features = 0;  // d, the largest feature number in the data.
   std::vector<LabelledQuery> queries;
 };
 

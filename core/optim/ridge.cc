@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "Eigen/Cholesky"
 #include "core/base/check.h"
 
 namespace sortition {
@@ -94,12 +95,14 @@ Eigen::VectorXd SolveRidgeByGradients(const RidgeRows& rows,
 RidgeSolver::RidgeSolver(const RidgeRows& rows, Eigen::VectorXd penalties)
     : rows_(rows), penalties_(std::move(penalties)) {
   CHECK(penalties_.size() == rows.columns());
-  if (direct()) factors_ = Factor(rows_, penalties_);
+  if (!direct()) return;
+  factors_ = std::make_shared<const Eigen::LDLT<Eigen::MatrixXd>>(
+      Factor(rows_, penalties_));
 }
 
 Eigen::VectorXd RidgeSolver::Solve(const Eigen::VectorXd& targets) const {
   CHECK(targets.size() == rows_.rows());
-  if (direct()) return factors_.solve(RightSide(rows_, targets));
+  if (direct()) return factors_->solve(RightSide(rows_, targets));
   return internal::SolveRidgeByGradients(rows_, targets, penalties_);
 }
 

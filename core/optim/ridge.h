@@ -1,6 +1,7 @@
 #pragma once
 // Ridge regression: linear least squares with an L2 penalty.
-#include "Eigen/Cholesky"
+#include <memory>
+
 #include "Eigen/Core"
 
 namespace sortition {
@@ -46,7 +47,7 @@ class RidgeSolver {
  private:
   const RidgeRows& rows_;
   const Eigen::VectorXd penalties_;
-  Eigen::LDLT<Eigen::MatrixXd> factors_;  // If direct.
+  std::shared_ptr<const Eigen::LDLT<Eigen::MatrixXd>> factors_;  // If direct.
 };
 
 namespace internal {

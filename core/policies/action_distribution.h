@@ -14,30 +14,40 @@
 
 namespace sortition {
 
-// What is drawn from: m >= 1 finite scores, not yet multiplied by the inverse
-// temperature. Views; top_k in [1, m] for rankings; of subsets the size asked
-// for, in [0, m], 0: as the policy has it; otherwise ignored.
+// How to play the game of a policy that plays one; others ignore it.
+struct GameControls {
+  // An F-score game is solved in rounds. Where set, `stop` is called every 10
+  // µs or so; once it returns true the best strategy known is played, and
+  // Draw.game_rounds says how many rounds it took.
+  const std::function<bool()>* stop = nullptr;
+  // Set: plays the strategy of a game that was stopped after so many rounds.
+  std::optional<uint32_t> rounds = std::nullopt;
+  bool return_bounds = false;  // Whether to fill Draw.game.
+};
+
+// The candidates to draw from: m >= 1 finite scores, not yet multiplied by the
+// inverse temperature. Views.
 struct ScoredCandidates {
   std::span<const double> scores;
   std::optional<double> abstain_score;  // Set: abstaining is an action.
   double threshold = 0;                 // kSubset: subtracted from every score.
+  // kRank: ranks to fill, in [1, m]. kSubset: the size asked for, in [0, m]; 0:
+  // the policy decides. Otherwise ignored.
   uint32_t top_k = 1;
   DistributionScratch* scratch = nullptr;  // Null: allocated by each call.
-  // Of games, as in PolicyQuery.
-  const std::function<bool()>* stop = nullptr;
-  std::optional<uint32_t> game_rounds;
-  bool return_game = false;
+  GameControls game = {};
 };
 
-// A prediction game that was played (GameValue in ranking.proto).
+// Bounds on the value of a prediction game that was played (GameValue in
+// ranking.proto).
 struct GameBounds {
   double lower = 0;  // What the policy guarantees, its mixture included.
   double upper = 0;
-  double gap = 0;  // By which the game is not solved; at most upper - lower.
-  uint32_t rounds = 0;  // Of the double oracle.
+  double gap = 0;       // What the solver left open; at most upper - lower.
+  uint32_t rounds = 0;  // Rounds of the double oracle.
 };
 
-// Its own, or else the caller's.
+// Returns the scratch that comes with the candidates, or else `local`.
 inline DistributionScratch& ScratchOf(const ScoredCandidates& candidates,
                                       DistributionScratch* local) {
   return candidates.scratch != nullptr ? *candidates.scratch : *local;
@@ -46,16 +56,20 @@ inline DistributionScratch& ScratchOf(const ScoredCandidates& candidates,
 struct Draw {
   Action action;
   double log_propensity = 0;
-  // kRank: of each rank given those above; they sum to log_propensity, rounded.
+  // kRank: log-propensity of each rank given those above; they add up to
+  // log_propensity, but for rounding.
   std::vector<double> conditional_log_propensities;
-  std::optional<uint32_t> game_rounds;  // Of a game that was stopped.
-  // Where asked for or searched; not touched by policies without a game.
+  // Set where a game was stopped: the rounds that it had.
+  std::optional<uint32_t> game_rounds;
+  // Set where it was asked for, or the game had to be searched; policies
+  // without a game leave it as it is.
   std::optional<GameBounds> game;
 };
 
 // Immutable and thread-safe. Scores up to ±1e4 (after the temperature) and m up
 // to 1e6 keep log-propensities finite and exact to rounding. Where a
-// distribution cannot draw as it computes, all log-propensities are -infinity.
+// distribution cannot draw exactly what it logs, all log-propensities are
+// -infinity.
 class ActionDistribution {
  public:
   virtual ~ActionDistribution() = default;
@@ -67,37 +81,37 @@ class ActionDistribution {
   virtual void Sample(const ScoredCandidates& candidates,
                       const CounterRandom& random, Draw* draw) const = 0;
 
-  // log p(action); -infinity where it is impossible or ill-formed (positions
-  // out of range, repeated, not as many as top_k, a subset not ascending). The
-  // same bits as Sample() gave for the action that it drew.
+  // Returns log p(action); -infinity where the action is impossible or
+  // malformed (positions out of range or repeated, not top_k of them, a subset
+  // that does not ascend). The same bits as Sample() gave for the action that
+  // it drew.
   virtual double LogPropensity(const ScoredCandidates& candidates,
                                std::span<const int32_t> action) const = 0;
 
-  // Of each rank given those above (kRank); of the action itself (kSelect,
-  // kSubset). Requires a well-formed, possible action.
+  // Writes the log-propensity of each rank given those above (kRank), or of the
+  // action itself (kSelect, kSubset). Requires a well-formed, possible action.
   virtual void ConditionalLogPropensities(
       const ScoredCandidates& candidates, std::span<const int32_t> action,
       std::vector<double>* conditionals) const = 0;
 
-  // Whether it can be learned by its log-propensity's gradient.
+  // Whether LogPropensityGradient() may be called.
   virtual bool has_gradient() const { return true; }
 
-  // Returns log p(action) and writes its derivatives by each score (m of them)
-  // and, into `abstain_gradient`, by what is beside them: the abstain score (0
-  // where abstaining is no action), the threshold of subsets. Requires
-  // has_gradient().
+  // Returns log p(action) and writes its m derivatives by the scores and, into
+  // `abstain_gradient`, the derivative by the abstain score (0 where abstaining
+  // is no action) or by the threshold of subsets. Requires has_gradient().
   virtual double LogPropensityGradient(const ScoredCandidates& candidates,
                                        std::span<const int32_t> action,
                                        std::span<double> score_gradient,
                                        double* abstain_gradient) const = 0;
 
-  // The most probable action; ties go to the lower position. Of subsets of any
-  // size the smallest.
+  // Returns the most probable action. Ties go to the lower position, and to the
+  // smaller subset.
   virtual Action Mode(const ScoredCandidates& candidates) const = 0;
 
-  // Probability of each candidate to be selected (kSelect), to be placed first
-  // (kRank) or to be in (kSubset); the probability of abstaining is what is
-  // missing to 1, returned.
+  // Writes the probability of each candidate to be selected (kSelect), to come
+  // first (kRank) or to be in the subset (kSubset). Returns the probability of
+  // abstaining.
   virtual double FirstProbabilities(const ScoredCandidates& candidates,
                                     std::span<double> probabilities) const = 0;
 };

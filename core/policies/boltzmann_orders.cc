@@ -16,7 +16,7 @@ size_t FactorIndex(size_t p, size_t i, size_t k) {
   return (p * kMax + i) * kMax + k;
 }
 
-// The next larger number with as many bits.
+// Returns the next larger number with as many bits set.
 uint32_t NextOfSize(uint32_t set) {
   const uint32_t lowest = set & (0 - set);
   const uint32_t carried = set + lowest;
@@ -25,8 +25,8 @@ uint32_t NextOfSize(uint32_t set) {
 
 }  // namespace
 
-// Choosing the p-th best of R first, in place of the best completion's order,
-// moves each better one down by one rank. It costs
+// To choose the p-th best of R first, instead of following the order of the
+// best completion, moves each better item down by one rank. It costs
 //   T_p = Σ_{q<p} (a_{r+q} - a_{r+q+1}) (s_(q) - s_(p)),
 // and T_{p+1} = T_p + (a_r - a_{r+p+1}) (s_(p) - s_(p+1)): no term is negative.
 void BoltzmannOrders::FillFactors(size_t size) {
@@ -100,7 +100,7 @@ BoltzmannOrders::Step BoltzmannOrders::StepFrom(uint32_t remaining) const {
 double BoltzmannOrders::LogProbability(uint32_t remaining, const Step& step,
                                        uint32_t i) const {
   const uint32_t next = remaining ^ (uint32_t{1} << step.place[i]);
-  // The others by themselves, so that a p near 1 keeps its distance to it.
+  // The others are summed apart, so that a p near 1 keeps its digits of 1 - p.
   double others = 0;
   for (uint32_t j = 0; j < step.size; ++j) {
     if (j != i) others += step.weight[j];

@@ -11,8 +11,8 @@
 // weigh
 //   B(R) = Σ_{j in R} exp(a_r s_j) B(R∖j),  p(j next | R) = exp(a_r s_j)
 //   B(R∖j) / B(R).
-// Kept is b(R) = B(R) / (weight of the best completion, by falling score), in
-// [1, |R|!]: nothing overflows, and what underflows does not count.
+// What is stored is b(R) = B(R) / (weight of the best completion, by falling
+// score), in [1, |R|!]: nothing overflows, and what underflows is negligible.
 #include <array>
 #include <cstdint>
 #include <span>
@@ -32,38 +32,39 @@ class BoltzmannOrders {
              std::span<const double> scores);
 
   // Draws the first numbers.size() ranks, at most n, rank r by numbers[r] in
-  // (0, 1). `conditionals` gets what ConditionalLogPropensities() would.
+  // (0, 1), and writes their ConditionalLogPropensities().
   void Draw(std::span<const double> numbers, std::vector<int32_t>* order,
             std::vector<double>* conditionals) const;
 
-  // log p of each rank given those above, of the first ranks of an order.
-  // Requires different items below n.
+  // Writes log p of each rank given those above, for the first ranks of an
+  // order. Requires different items below n.
   void ConditionalLogPropensities(std::span<const int32_t> order,
                                   std::vector<double>* conditionals) const;
 
-  // E[a_rank(i)], by item: the derivatives of log Z by the scores. Costs as
-  // much as Build().
+  // Writes E[a_rank(i)] by item: the derivatives of log Z by the scores. Costs
+  // as much as Build().
   void ExpectedRankWeights(std::span<double> expected) {
     ExpectedRankWeights({}, expected);
   }
-  // The same of the orders that begin with `first`, different items below n: of
-  // these a_r. Less those of all orders, the derivatives of log p(first).
+  // The same over the orders that begin with `first`, different items below n,
+  // which have a_r themselves. Minus the expectations over all orders, these
+  // are the derivatives of log p(first).
   void ExpectedRankWeights(std::span<const int32_t> first,
                            std::span<double> expected);
 
-  // Of each item to come first; n of them.
+  // Writes the probability of each of the n items to come first.
   void FirstProbabilities(std::span<double> probabilities) const;
 
-  // log Z.
+  // Returns log Z.
   double LogPartition() const;
 
  private:
-  // What each item of R, best first, adds to b(R), and log p(it is next).
+  // The items of R, best first, with what each adds to b(R).
   struct Step {
     uint32_t size = 0;
     std::array<uint32_t, kMaxItems> place;
-    std::array<double, kMaxItems> cost;    // T: exp(-T) b(R∖j) is added.
-    std::array<double, kMaxItems> weight;  // Of it in b(R).
+    std::array<double, kMaxItems> cost;    // T
+    std::array<double, kMaxItems> weight;  // exp(-T) b(R∖j), the term of b(R).
   };
   Step StepFrom(uint32_t remaining) const;
   double LogProbability(uint32_t remaining, const Step& step, uint32_t i) const;
@@ -75,9 +76,9 @@ class BoltzmannOrders {
   std::array<int32_t, kMaxItems> item_{};  // By place.
   std::array<uint32_t, kMaxItems> place_{};  // By item.
   std::vector<double> completions_;          // b(R), R as bits of places.
-  // exp(-(a_r - a_{r+p+1}) (s_i - s_k)), of one r: [p][i][k].
+  // exp(-(a_r - a_{r+p+1}) (s_i - s_k)) for one r: [p][i][k].
   std::vector<double> factors_;
-  std::vector<double> reached_;  // P(R is what is left at some rank).
+  std::vector<double> reached_;  // P(R are the items left at some rank).
 };
 
 }  // namespace sortition

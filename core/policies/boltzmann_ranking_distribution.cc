@@ -2,64 +2,24 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 
-#include "absl/strings/str_cat.h"
 #include "core/base/check.h"
 #include "core/base/stable_math.h"
-#include "core/base/status_macros.h"
 
 namespace sortition {
 namespace {
 
 using model::v1::BoltzmannRanking;
 
-constexpr uint32_t kMaxCutoff = 1'000'000;
-constexpr int kMaxWeights = 1'000'000;
 constexpr uint32_t kDefaultHead = 12;
-constexpr double kMaxScale = 1e6;
 
-// Numbers of the draw, as in RankingDistribution: 0 says which part of the
-// mixture, those from 2 on are HeadTailOrders'.
+// The random numbers of a draw, as in RankingDistribution: number 0 chooses the
+// part of the mixture, those from 2 on are for HeadTailOrders.
 constexpr uint32_t kPart = 0;
 constexpr uint32_t kFirstBlock = 1;
 
-double ScaleOf(double scale) { return scale == 0 ? 1 : scale; }
-
-absl::Status CheckRankWeights(const BoltzmannRanking& boltzmann) {
-  const auto kind = boltzmann.rank_weights();
-  const int size = boltzmann.weights_size();
-  if (kind != BoltzmannRanking::DCG && kind != BoltzmannRanking::LINEAR &&
-      kind != BoltzmannRanking::CUSTOM) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "boltzmann_ranking.rank_weights is ", static_cast<int>(kind),
-        ", must be DCG (1), LINEAR (2) or CUSTOM (3)"));
-  }
-  const bool custom = kind == BoltzmannRanking::CUSTOM;
-  if (custom ? size < 1 || size > kMaxWeights : size > 0) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "boltzmann_ranking.weights has ", size, " values, must have ",
-        custom ? absl::StrCat("1 to ", kMaxWeights, " with CUSTOM")
-               : "none but with rank_weights CUSTOM"));
-  }
-  for (int r = 0; r < size; ++r) {
-    const double most = r == 0 ? HUGE_VAL : boltzmann.weights(r - 1);
-    const double weight = boltzmann.weights(r);
-    if (!(std::isfinite(weight) && weight <= most)) {
-      return absl::InvalidArgumentError(absl::StrCat(
-          "boltzmann_ranking.weights[", r, "] is ", weight, ", must be finite",
-          r == 0 ? "" : absl::StrCat(" and at most the one before, ", most)));
-    }
-  }
-  return absl::OkStatus();
-}
-
-absl::Status CheckScale(absl::string_view field, double scale) {
-  if (scale >= 0 && scale <= kMaxScale) return absl::OkStatus();
-  return absl::InvalidArgumentError(
-      absl::StrCat("boltzmann_ranking.", field, " is ", scale,
-                   ", must be in (0, ", kMaxScale, "], or 0 for 1"));
-}
+// Returns the scale of logits that a field stands for: 0 stands for 1.
+double OneIfZero(double scale) { return scale == 0 ? 1 : scale; }
 
 }  // namespace
 
@@ -96,40 +56,11 @@ BoltzmannRankingDistribution::BoltzmannRankingDistribution(
       mixture_(uniform_mixture),
       plackett_luce_mixture_(boltzmann.plackett_luce_mixture()),
       plackett_luce_alpha_(inverse_temperature *
-                           ScaleOf(boltzmann.plackett_luce_scale())),
-      tail_alpha_(inverse_temperature * ScaleOf(boltzmann.tail_scale())),
+                           OneIfZero(boltzmann.plackett_luce_scale())),
+      tail_alpha_(inverse_temperature * OneIfZero(boltzmann.tail_scale())),
       rank_weights_(RankWeightsOf(boltzmann)),
       plackett_luce_(plackett_luce_alpha_, 0),
       uniform_(1, 1) {}
-
-absl::StatusOr<std::unique_ptr<const ActionDistribution>>
-BoltzmannRankingDistribution::Create(double inverse_temperature,
-                                     double uniform_mixture,
-                                     const BoltzmannRanking& boltzmann) {
-  RETURN_IF_ERROR(CheckRankWeights(boltzmann));
-  if (boltzmann.cutoff() > kMaxCutoff) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("boltzmann_ranking.cutoff is ", boltzmann.cutoff(),
-                     ", must be in [0, ", kMaxCutoff, "]"));
-  }
-  if (boltzmann.head() > BoltzmannOrders::kMaxItems) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "boltzmann_ranking.head is ", boltzmann.head(), ", must be in [1, ",
-        BoltzmannOrders::kMaxItems, "], or 0 for ", kDefaultHead));
-  }
-  RETURN_IF_ERROR(CheckScale("tail_scale", boltzmann.tail_scale()));
-  const double share = boltzmann.plackett_luce_mixture();
-  if (!(share >= 0 && share <= 1)) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("boltzmann_ranking.plackett_luce_mixture is ", share,
-                     ", must be in [0, 1]"));
-  }
-  RETURN_IF_ERROR(
-      CheckScale("plackett_luce_scale", boltzmann.plackett_luce_scale()));
-  return std::unique_ptr<const ActionDistribution>(
-      new BoltzmannRankingDistribution(inverse_temperature, uniform_mixture,
-                                       boltzmann));
-}
 
 bool BoltzmannRankingDistribution::CanDraw(
     const ScoredCandidates& candidates) const {
@@ -254,8 +185,8 @@ void BoltzmannRankingDistribution::ConditionalLogPropensities(
              conditionals);
 }
 
-// ∂ log h is that of each part, weighed by the posterior probability that the
-// part drew the action.
+// ∂ log h is the sum of the gradients of the parts, each weighted by the
+// posterior probability that the part drew the action.
 double BoltzmannRankingDistribution::LogPropensityGradient(
     const ScoredCandidates& candidates, std::span<const int32_t> action,
     std::span<double> score_gradient, double* abstain_gradient) const {

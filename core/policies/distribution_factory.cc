@@ -1,86 +1,90 @@
 #include "core/policies/distribution_factory.h"
 
-#include <cmath>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/string_view.h"
+#include "absl/strings/str_join.h"
+#include "core/base/status_macros.h"
 #include "core/policies/boltzmann_ranking_distribution.h"
 #include "core/policies/game_ranking_distribution.h"
 #include "core/policies/game_subset_distribution.h"
 #include "core/policies/independent_subset_distribution.h"
+#include "core/policies/policy_check.h"
 #include "core/policies/ranking_distribution.h"
 #include "core/policies/selection_distribution.h"
 
 namespace sortition {
 namespace {
 
-constexpr absl::string_view kServedKinds =
-    "softmax_selection, plackett_luce, game_ranking, boltzmann_ranking, "
-    "independent_subset or game_subset";
+using model::v1::GameSubset;
+using model::v1::Policy;
+
+bool IsServed(Policy::KindCase kind) {
+  return kind != Policy::kLabelChain && kind != Policy::kIndependentLabels;
+}
+
+absl::Status NotServedError(const Policy& policy) {
+  std::vector<std::string> served;
+  const auto& kinds = *Policy::descriptor()->FindOneofByName("kind");
+  for (int i = 0; i < kinds.field_count(); ++i) {
+    const auto& kind = *kinds.field(i);
+    if (IsServed(static_cast<Policy::KindCase>(kind.number()))) {
+      served.push_back(kind.name());
+    }
+  }
+  return absl::InvalidArgumentError(
+      absl::StrCat("policy.kind is ", PolicyKindName(policy),
+                   ", which cannot be served, must be one of ",
+                   absl::StrJoin(served, ", ")));
+}
 
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<const ActionDistribution>>
-MakeActionDistribution(const model::v1::Policy& policy) {
-  constexpr double kMaxInverseTemperature = 1e6;
-  constexpr double kMaxAbstainScore = 1e6;
+MakeActionDistribution(const Policy& policy) {
+  RETURN_IF_ERROR(ValidatePolicy(policy));
   const double alpha = policy.inverse_temperature();
-  if (!(alpha > 0 && alpha <= kMaxInverseTemperature)) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("inverse_temperature is ", alpha, ", must be in (0, ",
-                     kMaxInverseTemperature, "]"));
-  }
   const double epsilon = policy.uniform_mixture();
-  if (!(epsilon >= 0 && epsilon <= 1)) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("uniform_mixture is ", epsilon, ", must be in [0, 1]"));
-  }
   switch (policy.kind_case()) {
-    case model::v1::Policy::kSoftmaxSelection: {
-      const double abstain = policy.softmax_selection().abstain_score();
-      if (!(std::abs(abstain) <= kMaxAbstainScore)) {
-        return absl::InvalidArgumentError(
-            absl::StrCat("abstain_score is ", abstain, ", must be in [",
-                         -kMaxAbstainScore, ", ", kMaxAbstainScore, "]"));
-      }
+    case Policy::kSoftmaxSelection:
       return std::make_unique<const SelectionDistribution>(alpha, epsilon);
-    }
-    case model::v1::Policy::kPlackettLuce:
+    case Policy::kPlackettLuce:
       return std::make_unique<const RankingDistribution>(alpha, epsilon);
-    case model::v1::Policy::kGameRanking:
-      return GameRankingDistribution::Create(alpha, epsilon,
-                                             policy.game_ranking());
-    case model::v1::Policy::kIndependentSubset:
-      return IndependentSubsetDistribution::Create(alpha, epsilon,
-                                                   policy.independent_subset());
-    case model::v1::Policy::kGameSubset:
-      return GameSubsetDistribution::Create(alpha, epsilon,
-                                            policy.game_subset());
-    case model::v1::Policy::kBoltzmannRanking:
-      return BoltzmannRankingDistribution::Create(alpha, epsilon,
-                                                  policy.boltzmann_ranking());
-    case model::v1::Policy::kLabelChain:
-    case model::v1::Policy::kIndependentLabels:
-      return absl::InvalidArgumentError(absl::StrCat(
-          "policy kind is ",
-          policy.has_label_chain() ? "label_chain" : "independent_labels",
-          ", which cannot be served, must be ", kServedKinds));
-    case model::v1::Policy::KIND_NOT_SET:
+    case Policy::kGameRanking:
+      return std::make_unique<const GameRankingDistribution>(
+          alpha, epsilon, policy.game_ranking());
+    case Policy::kIndependentSubset:
+      return std::make_unique<const IndependentSubsetDistribution>(
+          alpha, epsilon, policy.independent_subset().k());
+    case Policy::kGameSubset:
+      return std::make_unique<const GameSubsetDistribution>(
+          alpha, epsilon, policy.game_subset());
+    case Policy::kBoltzmannRanking:
+      return std::make_unique<const BoltzmannRankingDistribution>(
+          alpha, epsilon, policy.boltzmann_ranking());
+    case Policy::kLabelChain:
+    case Policy::kIndependentLabels:
+    case Policy::KIND_NOT_SET:
       break;
   }
-  return absl::InvalidArgumentError(
-      absl::StrCat("policy kind is not set, must be ", kServedKinds));
+  return NotServedError(policy);
 }
 
-ActionKind ActionKindOf(const model::v1::Policy& policy) {
+std::string PolicyKindName(const Policy& policy) {
+  const auto* kind =
+      Policy::descriptor()->FindFieldByNumber(policy.kind_case());
+  return kind == nullptr ? "" : kind->name();
+}
+
+ActionKind ActionKindOf(const Policy& policy) {
   if (policy.has_softmax_selection()) return ActionKind::kSelect;
   return policy.has_game_subset() || policy.has_independent_subset()
              ? ActionKind::kSubset
              : ActionKind::kRank;
 }
 
-bool HasFullSupport(const model::v1::Policy& policy, size_t num_eligible) {
+bool HasFullSupport(const Policy& policy, size_t num_eligible) {
   if (policy.uniform_mixture() > 0) return true;
   if (policy.has_game_ranking()) {
     return policy.game_ranking().plackett_luce_mixture() > 0;
@@ -92,11 +96,20 @@ bool HasFullSupport(const model::v1::Policy& policy, size_t num_eligible) {
   return !policy.has_game_subset();
 }
 
-uint32_t SubsetSize(const model::v1::Policy& policy) {
+uint32_t SubsetSize(const Policy& policy) {
   if (policy.has_independent_subset()) return policy.independent_subset().k();
-  return policy.game_subset().measure() == model::v1::GameSubset::PRECISION
-             ? policy.game_subset().k()
-             : 0;
+  return TakesSubsetSize(policy) ? policy.game_subset().k() : 0;
+}
+
+bool TakesSubsetSize(const Policy& policy) {
+  return policy.has_independent_subset() ||
+         policy.game_subset().measure() == GameSubset::PRECISION;
+}
+
+double SubsetThreshold(const Policy& policy) {
+  return policy.has_independent_subset()
+             ? policy.independent_subset().threshold()
+             : policy.game_subset().threshold();
 }
 
 std::unique_ptr<const ActionDistribution> MakeUniformDistribution(

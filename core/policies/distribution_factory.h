@@ -1,9 +1,10 @@
 #pragma once
 // Makes the distribution that a model's policy describes, and says what such a
-// distribution can do.
+// distribution can do: the one place that knows all kinds of policies.
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <string>
 
 #include "absl/status/statusor.h"
 #include "core/data/action.h"
@@ -12,30 +13,39 @@
 
 namespace sortition {
 
-// The distribution that `policy` describes. InvalidArgument where its kind is
-// unset, inverse_temperature is outside (0, 1e6], uniform_mixture is outside
-// [0, 1], the abstain score or the threshold is not finite or beyond ±1e6, or
-// the fields of a game or a Boltzmann ranking are out of their ranges.
+// Returns the distribution that `policy` describes. InvalidArgument where
+// ValidatePolicy() refuses the policy, or its kind is not one that is served.
 absl::StatusOr<std::unique_ptr<const ActionDistribution>>
 MakeActionDistribution(const model::v1::Policy& policy);
 
-// Of what MakeActionDistribution() makes.
+// Returns the name of the policy's kind in model.proto, as "plackett_luce";
+// empty where it is not set.
+std::string PolicyKindName(const model::v1::Policy& policy);
+
+// Returns what kind of actions MakeActionDistribution(policy) draws.
 ActionKind ActionKindOf(const model::v1::Policy& policy);
 
-// Whether every action, of the size that is asked for, has a positive
-// probability whatever the scores of so many eligible candidates. Games have
-// certain parts, Boltzmann rankings of more candidates than their head as well:
-// without a mixture most actions are impossible, and their rewards never
-// logged.
+// Whether every action of the requested size has a positive probability,
+// whatever the scores of `num_eligible` candidates are. Games leave some
+// choices no chance, and so do Boltzmann rankings of more candidates than their
+// head: without a mixture most actions are impossible, and their rewards are
+// never logged.
 bool HasFullSupport(const model::v1::Policy& policy, size_t num_eligible);
 
-// Candidates that the policy chooses where a request does not say; 0: any
-// number, or no subset.
+// Returns how many candidates the policy chooses where the request does not
+// say; 0: any number, or the policy does not choose subsets.
 uint32_t SubsetSize(const model::v1::Policy& policy);
 
-// Every action equally likely: for all eligible candidates, and abstaining
-// where `abstain_score` is set; for every order of top_k; for every subset, of
-// size top_k where that is not 0.
+// Whether a request may ask for the size of the subset.
+bool TakesSubsetSize(const model::v1::Policy& policy);
+
+// Returns what is subtracted from every score; 0 for policies that do not
+// choose subsets.
+double SubsetThreshold(const model::v1::Policy& policy);
+
+// Returns the distribution in which every action is equally likely: each
+// eligible candidate, and abstaining where `abstain_score` is set; each order
+// of top_k candidates; each subset, of size top_k where that is not 0.
 std::unique_ptr<const ActionDistribution> MakeUniformDistribution(
     ActionKind action_kind);
 

@@ -1,5 +1,5 @@
 #pragma once
-// What the distributions of core/policies/action_distribution.h work in.
+// The buffers of the distributions of core/policies/action_distribution.h.
 #include <cstdint>
 #include <vector>
 
@@ -15,9 +15,9 @@ namespace sortition {
 
 // Buffers reused between calls by one thread: no allocation when warm.
 struct DistributionScratch {
-  // log Σ exp(l) over a set as reference + excess, the reference one of its
-  // largest logits l: the difference to another logit keeps full precision
-  // however large the logits are.
+  // log Σ exp(l) over a set as reference + excess, where the reference is the
+  // largest logit l or close to it: the difference from another logit keeps
+  // full precision however large the logits are.
   struct LogSum {
     double reference = 0;
     double excess = 0;
@@ -26,7 +26,7 @@ struct DistributionScratch {
   std::vector<double> conditionals;
   std::vector<uint8_t> taken;
   std::vector<LogSum> log_sums;
-  // Of games.
+  // For policies that play games.
   RankingGame game;
   RankingEquilibrium equilibrium;
   std::vector<double> others;

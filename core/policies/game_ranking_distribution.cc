@@ -2,43 +2,30 @@
 
 #include <algorithm>
 #include <cmath>
-#include <utility>
+#include <optional>
 
-#include "absl/strings/str_cat.h"
 #include "core/base/check.h"
-#include "core/base/status_macros.h"
 
 namespace sortition {
 namespace {
 
 using model::v1::GameRanking;
 
-constexpr uint32_t kMaxCutoff = 1'000'000;
 constexpr double kDefaultBlockMixing = 0.9;
-constexpr double kMaxScale = 1e6;
-// Candidates up to which the discounts of all ranks are at hand.
+// Number of ranks whose discounts are computed ahead where all ranks count.
 constexpr size_t kRanksAtHand = 1024;
 
-// Numbers of the draw, as in RankingDistribution: 0 says which part of the
-// mixture, those from 2 on are the game's.
+// The random numbers of a draw, as in RankingDistribution: number 0 chooses the
+// part of the mixture, those from 2 on are for the game.
 constexpr uint32_t kPart = 0;
 constexpr uint32_t kFirstBlock = 1;
 
-absl::StatusOr<Discounts> MakeDiscounts(const GameRanking& game) {
+// Returns the discounts by rank; where all ranks count, those of the first.
+Discounts MakeDiscounts(const GameRanking& game) {
   const uint32_t cutoff = game.cutoff();
-  if (game.discount() != GameRanking::DCG &&
-      game.discount() != GameRanking::PRECISION) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "game_ranking.discount is ", static_cast<int>(game.discount()),
-        ", must be DCG (1) or PRECISION (2)"));
+  if (game.discount() == GameRanking::PRECISION) {
+    return *Discounts::PrecisionAt(cutoff);
   }
-  const bool precision = game.discount() == GameRanking::PRECISION;
-  if (cutoff > kMaxCutoff || (precision && cutoff == 0)) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("game_ranking.cutoff is ", cutoff, ", must be in [",
-                     precision ? 1 : 0, ", ", kMaxCutoff, "]"));
-  }
-  if (precision) return Discounts::PrecisionAt(cutoff);
   return Discounts::Dcg(cutoff == 0 ? kRanksAtHand : cutoff);
 }
 
@@ -54,8 +41,7 @@ double PlackettLuceScale(const GameRanking& game) {
 
 GameRankingDistribution::GameRankingDistribution(double inverse_temperature,
                                                  double uniform_mixture,
-                                                 const GameRanking& game,
-                                                 Discounts discounts)
+                                                 const GameRanking& game)
     : alpha_(inverse_temperature),
       mixture_(uniform_mixture),
       block_mixing_(BlockMixing(game)),
@@ -63,37 +49,11 @@ GameRankingDistribution::GameRankingDistribution(double inverse_temperature,
       plackett_luce_alpha_(inverse_temperature * PlackettLuceScale(game)),
       plackett_luce_(plackett_luce_alpha_, 0),
       all_ranks_(game.cutoff() == 0),
-      discounts_(std::move(discounts)),
+      discounts_(MakeDiscounts(game)),
       uniform_(1, 1) {}
 
-absl::StatusOr<std::unique_ptr<const ActionDistribution>>
-GameRankingDistribution::Create(double inverse_temperature,
-                                double uniform_mixture,
-                                const GameRanking& game) {
-  ASSIGN_OR_RETURN(Discounts discounts, MakeDiscounts(game));
-  const double block_mixing = BlockMixing(game);
-  if (!(block_mixing >= 0 && block_mixing <= 1)) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "game_ranking.block_mixing is ", block_mixing, ", must be in [0, 1]"));
-  }
-  const double share = game.plackett_luce_mixture();
-  if (!(share >= 0 && share <= 1)) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("game_ranking.plackett_luce_mixture is ", share,
-                     ", must be in [0, 1]"));
-  }
-  const double scale = PlackettLuceScale(game);
-  if (!(scale > 0 && scale <= kMaxScale)) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("game_ranking.plackett_luce_scale is ", scale,
-                     ", must be in (0, ", kMaxScale, "], or 0 for 1"));
-  }
-  return std::unique_ptr<const ActionDistribution>(new GameRankingDistribution(
-      inverse_temperature, uniform_mixture, game, std::move(discounts)));
-}
-
-// Candidates in no block have expected discount 0 and are a block each, in the
-// order of the scores where they are shown.
+// Candidates in no block have expected discount 0. Each becomes a block of its
+// own, in the order of the scores as far as they are shown.
 void GameRankingDistribution::FindBlocks(const ScoredCandidates& candidates,
                                          DistributionScratch* scratch) const {
   std::vector<int32_t>& order = scratch->equilibrium.order;
@@ -150,10 +110,10 @@ bool GameRankingDistribution::Prepare(const ScoredCandidates& candidates,
   return scratch->slots.Build(targets).ok();
 }
 
-// An adversary against expected discounts d' calls positive what costs more
-// than it gives: Σ min(0, d'_i - ψ_i). d' = (1-ε) d + ε mean(D) is optimal
-// among policies that explore so; of a share η of Plackett-Luce no more than d'
-// >= 0 is known.
+// Against expected discounts d' an adversary calls those items positive for
+// which d'_i < ψ_i, and the payoff is Σ min(0, d'_i - ψ_i). d' = (1-ε) d + ε
+// mean(D) is optimal among the policies that explore this much. Of the share η
+// of Plackett-Luce only d' >= 0 is known.
 GameBounds GameRankingDistribution::DescribeGame(
     const ScoredCandidates& candidates,
     const DistributionScratch& scratch) const {
@@ -204,7 +164,7 @@ void GameRankingDistribution::Sample(const ScoredCandidates& candidates,
   DistributionScratch& scratch = ScratchOf(candidates, &local);
   DCHECK(candidates.top_k >= 1 && candidates.top_k <= candidates.scores.size());
   const bool prepared = Prepare(candidates, &scratch);
-  if (candidates.return_game && prepared && mixture_.has_policy()) {
+  if (candidates.game.return_bounds && prepared && mixture_.has_policy()) {
     draw->game = DescribeGame(candidates, scratch);
   }
   const double epsilon = mixture_.epsilon();

@@ -1,26 +1,24 @@
 #pragma once
-// Rankings drawn as the predictor of a prediction game draws them
-// [WangXingAsifZiebart15], mixed with uniform.
+// Rankings drawn by the equilibrium strategy of the predictor in a prediction
+// game [WangXingAsifZiebart15], mixed with uniform.
 //
-// The game has the potentials ψ = α s, the score Σ_r D_r y(σ_r) and, on the
-// predictor's side, the policies (1-ε) p + ε uniform. Their expected discounts
-// are Perm(D') with D' = (1-ε) D + ε mean(D), and the optimal ones of the
-// mixture are the projection of ψ on it (core/games/ranking/ranking_game.h).
-// Take out the uniform part and what is left is the projection of ψ / (1-ε) on
-// Perm(D): adding a constant to ψ does not move a projection on Perm(D). So p
-// is the game of ψ / (1-ε), and core/games/sampling/slot_sampler.h draws an
-// order with its expected discounts.
+// The game has the potentials ψ = α s and the score Σ_r D_r y(σ_r). The
+// predictor's strategies are the policies (1-ε) p + ε uniform: their expected
+// discounts are Perm(D') with D' = (1-ε) D + ε mean(D), and the optimal ones
+// are the projection of ψ on it (core/games/ranking/ranking_game.h). Without
+// the uniform part this is the projection of ψ / (1-ε) on Perm(D), because
+// adding a constant to ψ does not move a projection on Perm(D). So p is the
+// game of ψ / (1-ε), and core/games/sampling/slot_sampler.h draws an order with
+// its expected discounts.
 //
-// Where asked for, p is further mixed with Plackett-Luce: p = (1-η) game + η
-// PL.
+// The game can be mixed with Plackett-Luce: p = (1-η) game + η PL.
 //
-// Costs O(m log m) for a draw, as for a probability. Between blocks of
-// candidates an order is certain: without ε most orders are impossible, log h =
+// A draw and a probability cost O(m log m). The order of two blocks of
+// candidates is certain: without ε and η most orders are impossible, log h =
 // -infinity. Potentials beyond ±1e300 make every order impossible.
-#include <memory>
 #include <vector>
 
-#include "absl/status/statusor.h"
+#include "core/base/log_mixture.h"
 #include "core/games/ranking/discounts.h"
 #include "core/policies/action_distribution.h"
 #include "core/policies/ranking_distribution.h"
@@ -30,12 +28,9 @@ namespace sortition {
 
 class GameRankingDistribution : public ActionDistribution {
  public:
-  // InvalidArgument where the discount is unset, cutoff is above 1e6, or 0 with
-  // PRECISION, or the other fields are not in their ranges. Requires
-  // inverse_temperature and uniform_mixture in their ranges.
-  static absl::StatusOr<std::unique_ptr<const ActionDistribution>> Create(
-      double inverse_temperature, double uniform_mixture,
-      const model::v1::GameRanking& game);
+  // Requires what ValidatePolicy() does.
+  GameRankingDistribution(double inverse_temperature, double uniform_mixture,
+                          const model::v1::GameRanking& game);
 
   ActionKind action_kind() const override { return ActionKind::kRank; }
   void Sample(const ScoredCandidates& candidates, const CounterRandom& random,
@@ -45,38 +40,36 @@ class GameRankingDistribution : public ActionDistribution {
   void ConditionalLogPropensities(
       const ScoredCandidates& candidates, std::span<const int32_t> action,
       std::vector<double>* conditionals) const override;
-  // The expected discounts are piecewise linear in the scores, and games are
-  // learned as such: the gradient of the value is known in closed form.
+  // The expected discounts are piecewise linear in the scores. Games are
+  // learned by the gradient of their value instead, which has a closed form.
   bool has_gradient() const override { return false; }
   double LogPropensityGradient(const ScoredCandidates& candidates,
                                std::span<const int32_t> action,
                                std::span<double> score_gradient,
                                double* abstain_gradient) const override;
-  // The order of the scores. Of whole orders it is the most probable, as no
-  // coin of the draw is likelier to swap than not, and so it is for
-  // Plackett-Luce; of prefixes the tests find it so.
+  // Returns the order of the scores. It is the most probable whole order of the
+  // game, since no coin of the draw swaps with a probability above ½, and of
+  // Plackett-Luce. For first ranks this is not proved; the tests confirm it.
   Action Mode(const ScoredCandidates& candidates) const override;
   double FirstProbabilities(const ScoredCandidates& candidates,
                             std::span<double> probabilities) const override;
 
  private:
-  GameRankingDistribution(double inverse_temperature, double uniform_mixture,
-                          const model::v1::GameRanking& game,
-                          Discounts discounts);
-
-  // Solves the game and builds scratch->slots; false where that is impossible.
+  // Solves the game and builds scratch->slots. Returns false where that is
+  // impossible.
   bool Prepare(const ScoredCandidates& candidates,
                DistributionScratch* scratch) const;
-  // Where blocks begin in the order of the equilibrium, which is completed.
+  // Writes where blocks begin in the order of the equilibrium, and completes
+  // that order as far as it is shown.
   void FindBlocks(const ScoredCandidates& candidates,
                   DistributionScratch* scratch) const;
 
-  // What the policy guarantees, after Prepare().
+  // Returns what the policy guarantees. Requires Prepare().
   GameBounds DescribeGame(const ScoredCandidates& candidates,
                           const DistributionScratch& scratch) const;
 
-  // log h of a well-formed action and of each rank given those above. Requires
-  // what Prepare() returned.
+  // Returns log h of a well-formed action and writes that of each rank given
+  // those above. `prepared` is what Prepare() returned.
   double Propensity(const ScoredCandidates& candidates,
                     std::span<const int32_t> action, bool prepared,
                     DistributionScratch* scratch,
@@ -85,10 +78,12 @@ class GameRankingDistribution : public ActionDistribution {
   double alpha_;
   LogMixture mixture_;
   double block_mixing_;
-  LogMixture plackett_luce_mixture_;  // "Uniform" stands for Plackett-Luce.
+  // Plackett-Luce takes the place of the uniform part.
+  LogMixture plackett_luce_mixture_;
   double plackett_luce_alpha_;
   RankingDistribution plackett_luce_;
-  bool all_ranks_;  // However many there are; `discounts_` has some of them.
+  // Whether all ranks count; `discounts_` then has only the first of them.
+  bool all_ranks_;
   Discounts discounts_;
   RankingDistribution uniform_;
 };

@@ -4,53 +4,25 @@
 #include <cmath>
 #include <numeric>
 
-#include "absl/strings/str_cat.h"
+#include "absl/status/status.h"
 #include "core/base/check.h"
-#include "core/base/stable_math.h"
-#include "core/base/status_macros.h"
 
 namespace sortition {
 namespace {
 
 using model::v1::GameSubset;
 
-constexpr uint32_t kMaxSize = 1'000'000;
-constexpr double kMaxThreshold = 1e6;
 constexpr double kDefaultBlockMixing = 0.9;
 constexpr double kDefaultTolerance = 1e-3;
 constexpr uint32_t kDefaultRounds = 1000;
-constexpr uint32_t kMaxRounds = 1'000'000;
-// Of F-score games, which do not tell potentials beyond ±1 apart.
+// Potentials of F-score games are cut to this, which changes nothing: such
+// games do not distinguish potentials beyond ±1.
 constexpr double kMaxFBetaPotential = 1e9;
 
-// Numbers of the draw: 0 says which part of the mixture, 1 the size in an
-// F-score game, those from 2 on are the set's.
+// The random numbers of a draw: number 0 chooses the part of the mixture,
+// number 1 the size in an F-score game, those from 2 on the set.
 constexpr uint32_t kPart = 0;
 constexpr uint32_t kFirstBlock = 1;
-
-template <typename T>
-absl::Status CheckField(absl::string_view field, T value, T lowest, T highest,
-                        absl::string_view or_else = "") {
-  if (value >= lowest && value <= highest) return absl::OkStatus();
-  return absl::InvalidArgumentError(
-      absl::StrCat("game_subset.", field, " is ", value, ", must be in [",
-                   lowest, ", ", highest, "]", or_else));
-}
-
-absl::Status CheckPrecision(const GameSubset& game) {
-  return CheckField("k", game.k(), 1u, kMaxSize);
-}
-
-absl::Status CheckFBeta(const GameSubset& game) {
-  if (game.beta() != 0) {
-    RETURN_IF_ERROR(CheckField("beta", game.beta(), 1e-3, 1e3, ", or 0 for 1"));
-  }
-  if (game.tolerance() != 0) {
-    RETURN_IF_ERROR(CheckField("tolerance", game.tolerance(), 1e-9, 1.0,
-                               ", or 0 for 1e-3"));
-  }
-  return CheckField("max_rounds", game.max_rounds(), 0u, kMaxRounds);
-}
 
 template <typename T>
 T OrDefault(T value, T otherwise) {
@@ -68,7 +40,8 @@ bool IsSubset(std::span<const int32_t> action,
   return last < static_cast<int64_t>(candidates.scores.size());
 }
 
-// The `size` positions of largest value, ascending; ties to the lower one.
+// Returns the `size` positions of largest value, ascending; ties go to the
+// lower position.
 Action Largest(std::span<const double> values, size_t size) {
   Action subset(values.size());
   std::iota(subset.begin(), subset.end(), 0);
@@ -82,6 +55,16 @@ Action Largest(std::span<const double> values, size_t size) {
 
 }  // namespace
 
+FBetaOptions FBetaOptionsOf(const GameSubset& game) {
+  FBetaOptions options;
+  options.beta = OrDefault(game.beta(), 1.0);
+  options.tolerance = OrDefault(game.tolerance(), kDefaultTolerance);
+  options.max_rounds =
+      static_cast<int>(OrDefault(game.max_rounds(), kDefaultRounds));
+  options.with_adversary = false;
+  return options;
+}
+
 GameSubsetDistribution::GameSubsetDistribution(double inverse_temperature,
                                                double uniform_mixture,
                                                const GameSubset& game)
@@ -90,35 +73,9 @@ GameSubsetDistribution::GameSubsetDistribution(double inverse_temperature,
       k_(game.measure() == GameSubset::PRECISION ? game.k() : 0),
       block_mixing_(game.has_block_mixing() ? game.block_mixing()
                                             : kDefaultBlockMixing),
-      beta_(OrDefault(game.beta(), 1.0)),
-      tolerance_(OrDefault(game.tolerance(), kDefaultTolerance)),
-      max_rounds_(OrDefault(game.max_rounds(), kDefaultRounds)),
+      f_beta_options_(FBetaOptionsOf(game)),
       uniform_(1, 1, 0),
       independent_(inverse_temperature, uniform_mixture, 0) {}
-
-absl::StatusOr<std::unique_ptr<const ActionDistribution>>
-GameSubsetDistribution::Create(double inverse_temperature,
-                               double uniform_mixture, const GameSubset& game) {
-  switch (game.measure()) {
-    case GameSubset::PRECISION:
-      RETURN_IF_ERROR(CheckPrecision(game));
-      break;
-    case GameSubset::F_BETA:
-      RETURN_IF_ERROR(CheckFBeta(game));
-      break;
-    default:
-      return absl::InvalidArgumentError(absl::StrCat(
-          "game_subset.measure is ", static_cast<int>(game.measure()),
-          ", must be PRECISION (1) or F_BETA (2)"));
-  }
-  RETURN_IF_ERROR(
-      CheckField("threshold", game.threshold(), -kMaxThreshold, kMaxThreshold));
-  if (game.has_block_mixing()) {
-    RETURN_IF_ERROR(CheckField("block_mixing", game.block_mixing(), 0.0, 1.0));
-  }
-  return std::unique_ptr<const ActionDistribution>(
-      new GameSubsetDistribution(inverse_temperature, uniform_mixture, game));
-}
 
 ScoredCandidates GameSubsetDistribution::OfSize(
     const ScoredCandidates& candidates) const {
@@ -130,8 +87,8 @@ ScoredCandidates GameSubsetDistribution::OfSize(
   return sized;
 }
 
-// The order of the equilibrium has the sure ones first, then those chosen by
-// lot, not ordered among themselves, then the others: a block each.
+// The order of the equilibrium has three blocks: the candidates that are surely
+// in, then those that are in at random, unordered, then the others.
 bool GameSubsetDistribution::PreparePrecision(
     const ScoredCandidates& candidates, DistributionScratch* scratch) const {
   const size_t m = candidates.scores.size();
@@ -182,20 +139,19 @@ bool GameSubsetDistribution::PrepareFBeta(const ScoredCandidates& candidates,
     psi[i] = std::clamp(alpha_ * (candidates.scores[i] - candidates.threshold),
                         -kMaxFBetaPotential, kMaxFBetaPotential);
   }
-  FBetaOptions options;
-  options.beta = beta_;
-  options.tolerance = tolerance_;
+  FBetaOptions options = f_beta_options_;
+  const GameControls& controls = candidates.game;
+  const auto max_rounds = static_cast<uint32_t>(options.max_rounds);
   options.max_rounds = static_cast<int>(
-      std::min(max_rounds_, candidates.game_rounds.value_or(max_rounds_)));
-  options.with_adversary = false;
-  if (candidates.stop != nullptr && !candidates.game_rounds.has_value()) {
-    options.stop = *candidates.stop;
+      std::min(max_rounds, controls.rounds.value_or(max_rounds)));
+  if (controls.stop != nullptr && !controls.rounds.has_value()) {
+    options.stop = *controls.stop;
   }
   FBetaEquilibrium& game = scratch->f_beta;
   absl::Status status =
       scratch->f_beta_game.Solve(psi, options, nullptr, &game);
   if (absl::IsInternal(status)) {
-    // Rounding defeated the search before its first round.
+    // Rounding made the search fail before its first round.
     options.max_rounds = 0;
     status = scratch->f_beta_game.Solve(psi, options, nullptr, &game);
   }
@@ -251,17 +207,17 @@ void GameSubsetDistribution::DrawFromGame(const ScoredCandidates& candidates,
   }
 }
 
-// PRECISION: what the mixture's d' = ((1-ε) p + ε k/m) / k guarantees against
-// an adversary who calls positive what costs more than it gives, Σ min(0, d'_i
-// - ψ_i), is the value. F_BETA: the payoff plus Σψ⁺ is not negative, whatever
-// the uniform part draws.
+// PRECISION: the value is what d' = ((1-ε) p + ε k/m) / k of the mixture
+// guarantees against an adversary who calls those items positive for which d'_i
+// < ψ_i: Σ min(0, d'_i - ψ_i). F_BETA: the payoff plus Σψ⁺ is not negative,
+// whatever the uniform part draws.
 void GameSubsetDistribution::DescribeGame(const ScoredCandidates& candidates,
                                           const DistributionScratch& scratch,
                                           Draw* draw) const {
   const double epsilon = mixture_.epsilon();
   const std::span<const double> scores = candidates.scores;
   if (precision()) {
-    if (!candidates.return_game) return;
+    if (!candidates.game.return_bounds) return;
     const std::vector<double>& d = scratch.equilibrium.expected_discounts;
     const double uniform = epsilon / static_cast<double>(scores.size());
     double value = 0;
@@ -274,8 +230,8 @@ void GameSubsetDistribution::DescribeGame(const ScoredCandidates& candidates,
   }
   const FBetaEquilibrium& game = scratch.f_beta;
   const auto rounds = static_cast<uint32_t>(game.rounds);
-  if (candidates.game_rounds.has_value()
-          ? *candidates.game_rounds == rounds
+  if (candidates.game.rounds.has_value()
+          ? *candidates.game.rounds == rounds
           : game.termination == FBetaTermination::kStopped) {
     draw->game_rounds = rounds;
   }

@@ -1,41 +1,40 @@
 #pragma once
-// Subsets drawn as the predictor of a prediction game of sets draws them
-// [WangXingAsifZiebart15, sec. 3.3], mixed with uniform. The potentials are
-// ψ = α (s - threshold).
+// Subsets drawn by the equilibrium strategy of the predictor in a prediction
+// game of sets [WangXingAsifZiebart15, sec. 3.3], mixed with uniform. The
+// potentials are ψ = α (s - threshold).
 //
-// PRECISION: k candidates. The game is that over all policies (1-ε) p + ε
-// uniform. By candidate, the probability of being in is (1-ε) p_i + ε k/m, and
-// these policies are those whose p/k is in the hull Perm(D), D = 1/k at the
-// first k ranks (core/games/ranking/precision_game.h). So, as in
-// game_ranking_distribution.h, p is the game of ψ / (1-ε). O(m log m).
+// PRECISION: k candidates. The predictor's strategies are the policies (1-ε) p
+// + ε uniform. Candidate i is in with probability (1-ε) p_i + ε k/m, and the
+// possible p are those with p/k in the hull Perm(D), D = 1/k at the first k
+// ranks (core/games/ranking/precision_game.h). So, as in
+// game_ranking_distribution.h, p is the game of ψ / (1-ε). Costs O(m log m).
 //
 // F_BETA: any number of candidates. p is the game of ψ
-// (core/games/f_beta/f_beta_game.h) and the uniform part has each candidate in
-// with probability ½; the game is not solved for the mixture. Its search ends
-// at the tolerance, after max_rounds, or where it is stopped; what is played
-// then is a function of the rounds it had.
+// (core/games/f_beta/f_beta_game.h), and in the uniform part each candidate is
+// in with probability ½; the game is not solved for the mixture. Its search
+// ends at the tolerance, after max_rounds, or where it is stopped. The strategy
+// that is played then depends on the number of rounds only.
 //
 // Sets are drawn by the coins of core/games/sampling/slot_sampler.h: without ε
-// most are impossible, log h = -infinity.
-#include <memory>
+// most sets are impossible, log h = -infinity.
 #include <vector>
 
-#include "absl/status/statusor.h"
 #include "core/base/log_mixture.h"
+#include "core/games/f_beta/f_beta_double_oracle.h"
 #include "core/policies/action_distribution.h"
 #include "core/policies/independent_subset_distribution.h"
 #include "sortition/model/v1/model.pb.h"
 
 namespace sortition {
 
+// Returns how the F-score game of a policy is solved, defaults filled in.
+FBetaOptions FBetaOptionsOf(const model::v1::GameSubset& game);
+
 class GameSubsetDistribution : public ActionDistribution {
  public:
-  // InvalidArgument where the measure is unset, PRECISION has a k outside [1,
-  // 1e6], or another field is not in its range. Requires inverse_temperature
-  // and uniform_mixture in their ranges.
-  static absl::StatusOr<std::unique_ptr<const ActionDistribution>> Create(
-      double inverse_temperature, double uniform_mixture,
-      const model::v1::GameSubset& game);
+  // Requires what ValidatePolicy() does.
+  GameSubsetDistribution(double inverse_temperature, double uniform_mixture,
+                         const model::v1::GameSubset& game);
 
   ActionKind action_kind() const override { return ActionKind::kSubset; }
   void Sample(const ScoredCandidates& candidates, const CounterRandom& random,
@@ -50,29 +49,27 @@ class GameSubsetDistribution : public ActionDistribution {
                                std::span<const int32_t> action,
                                std::span<double> score_gradient,
                                double* abstain_gradient) const override;
-  // PRECISION: those of largest score. F_BETA: of the sets that have the most
-  // probable candidates of their size, the most probable.
+  // PRECISION: returns the candidates of largest score. F_BETA: for each size
+  // takes the most probable candidates, and returns the most probable of these
+  // sets.
   Action Mode(const ScoredCandidates& candidates) const override;
   double FirstProbabilities(const ScoredCandidates& candidates,
                             std::span<double> probabilities) const override;
 
  private:
-  GameSubsetDistribution(double inverse_temperature, double uniform_mixture,
-                         const model::v1::GameSubset& game);
-
   bool precision() const { return k_ > 0; }
-  // The candidates, of the size that is to be drawn; 0: any.
+  // Returns the candidates with top_k set to the size to draw; 0: any size.
   ScoredCandidates OfSize(const ScoredCandidates& candidates) const;
 
-  // Solve the game and make what draws from it; false where that is impossible.
-  // Candidates are as OfSize() has them.
+  // Solve the game and build its sampler; false where that is impossible.
+  // Require candidates from OfSize().
   bool Prepare(const ScoredCandidates& candidates,
                DistributionScratch* scratch) const;
   bool PreparePrecision(const ScoredCandidates& candidates,
                         DistributionScratch* scratch) const;
   bool PrepareFBeta(const ScoredCandidates& candidates,
                     DistributionScratch* scratch) const;
-  // log h of a subset. Requires what Prepare() returned.
+  // Returns log h of a subset. `prepared` is what Prepare() returned.
   double Propensity(const ScoredCandidates& candidates,
                     std::span<const int32_t> action, bool prepared,
                     DistributionScratch* scratch) const;
@@ -84,13 +81,11 @@ class GameSubsetDistribution : public ActionDistribution {
 
   double alpha_;
   LogMixture mixture_;
-  uint32_t k_;  // PRECISION; 0: F_BETA.
+  uint32_t k_;  // 0: the measure is F_BETA.
   double block_mixing_;
-  double beta_;
-  double tolerance_;
-  uint32_t max_rounds_;
-  // The uniform part; of size k the mode is also that of independent subsets.
+  FBetaOptions f_beta_options_;
   IndependentSubsetDistribution uniform_;
+  // Has the same mode for subsets of size k.
   IndependentSubsetDistribution independent_;
 };
 

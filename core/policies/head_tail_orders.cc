@@ -7,7 +7,7 @@
 namespace sortition {
 namespace {
 
-// Far from overflow, and no NaN from infinity times 0.
+// Far from overflow, so that infinity times 0 never makes a NaN.
 constexpr double kMaxSpread = 1e300;
 
 }  // namespace
@@ -96,7 +96,7 @@ void HeadTailOrders::ConditionalLogPropensities(
                        conditionals_.end());
 }
 
-// Of the head log p(first ranks) = Σ_r a_r ψ(σ_r) + log Z(rest) - log Z, and
+// For the head, log p(first ranks) = Σ_r a_r ψ(σ_r) + log Z(rest) - log Z, and
 // the derivatives of the two logarithms by ψ are expectations of a_rank.
 void HeadTailOrders::AddGradient(double scale, DistributionScratch* scratch,
                                  std::span<double> score_gradient) {

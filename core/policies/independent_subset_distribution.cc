@@ -4,28 +4,23 @@
 #include <cmath>
 #include <numeric>
 
-#include "absl/status/status.h"
-#include "absl/strings/str_cat.h"
 #include "core/base/check.h"
 #include "core/base/stable_math.h"
 
 namespace sortition {
 namespace {
 
-constexpr double kMaxThreshold = 1e6;
-constexpr uint32_t kMaxSize = 1'000'000;
-
-// Numbers of the draw: 0 says which part of the mixture, 2 + i belongs to
-// position i.
+// The random numbers of a draw: number 0 chooses the part of the mixture,
+// number 2 + i belongs to position i.
 constexpr uint32_t kPart = 0;
 constexpr uint32_t kFirstBlock = 1;
 
-// σ(l) for both signs of l, given exp(-|l|).
+// Returns σ(l) for either sign of l, given exp(-|l|).
 double Sigmoid(bool positive, double exp_minus_size) {
   return (positive ? 1 : exp_minus_size) / (1 + exp_minus_size);
 }
 
-// -log of the number of sets of `size` of m.
+// Returns minus the log of the number of subsets of `size` of m items.
 double LogUniform(size_t m, size_t size) {
   double log_q = 0;
   for (size_t j = 0; j < std::min(size, m - size); ++j) {
@@ -35,7 +30,7 @@ double LogUniform(size_t m, size_t size) {
   return log_q;
 }
 
-// Every set of `size` with the same probability.
+// Draws each subset of `size` with the same probability.
 void DrawUniform(std::span<const double> numbers, size_t size,
                  std::span<uint8_t> taken) {
   const size_t m = numbers.size();
@@ -48,24 +43,6 @@ void DrawUniform(std::span<const double> numbers, size_t size,
 }
 
 }  // namespace
-
-absl::StatusOr<std::unique_ptr<const ActionDistribution>>
-IndependentSubsetDistribution::Create(
-    double inverse_temperature, double uniform_mixture,
-    const model::v1::IndependentSubset& subset) {
-  if (!(std::abs(subset.threshold()) <= kMaxThreshold)) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "independent_subset.threshold is ", subset.threshold(),
-        ", must be in [", -kMaxThreshold, ", ", kMaxThreshold, "]"));
-  }
-  if (subset.k() > kMaxSize) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("independent_subset.k is ", subset.k(),
-                     ", must be in [1, ", kMaxSize, "], or 0 for any size"));
-  }
-  return std::make_unique<const IndependentSubsetDistribution>(
-      inverse_temperature, uniform_mixture, subset.k());
-}
 
 size_t IndependentSubsetDistribution::SizeOf(
     const ScoredCandidates& candidates) const {
@@ -204,7 +181,8 @@ void IndependentSubsetDistribution::ConditionalLogPropensities(
   conditionals->assign(1, LogPropensity(candidates, action));
 }
 
-// ∂ log h / ∂ l_i = (1-ε) p / h · (1{i in S} - P(i is in)), by the policy part.
+// ∂ log h / ∂ l_i = (1-ε) p / h · (1{i in S} - P(i is in)), where P is the
+// policy part.
 double IndependentSubsetDistribution::LogPropensityGradient(
     const ScoredCandidates& candidates, std::span<const int32_t> action,
     std::span<double> score_gradient, double* abstain_gradient) const {
@@ -251,7 +229,7 @@ double IndependentSubsetDistribution::LogPropensityGradient(
   return log_h;
 }
 
-// The mixture with uniform has the mode of its other part.
+// The uniform part does not change the mode.
 Action IndependentSubsetDistribution::Mode(
     const ScoredCandidates& candidates) const {
   const size_t size = SizeOf(candidates);

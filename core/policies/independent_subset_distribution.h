@@ -1,31 +1,23 @@
 #pragma once
-// Subsets of the candidates, each in on its own, mixed with uniform:
+// Subsets of the candidates, each of which is in independently of the others,
+// mixed with uniform:
 //   h(S) = (1-ε) Π_{i in S} σ(l_i) Π_{i not in S} σ(-l_i) + ε / 2^m,
 //   l_i = α (s_i - threshold).
-// Of a fixed size k both parts are on the condition that k are in: then the
-// threshold does not matter, and uniform is over the sets of that size. Costs
-// O(m) for a draw, as for a probability; of size k O(m k), and above 1e7 all
-// log-propensities are -infinity.
-#include <memory>
+// For a fixed size k both parts are conditioned on k candidates being in: the
+// threshold then does not matter, and the uniform part is over the sets of that
+// size. A draw and a probability cost O(m), for a fixed size k O(m k). Where m
+// k is above 1e7, all log-propensities are -infinity.
 #include <vector>
 
-#include "absl/status/statusor.h"
 #include "core/base/log_mixture.h"
 #include "core/policies/action_distribution.h"
-#include "sortition/model/v1/model.pb.h"
 
 namespace sortition {
 
 class IndependentSubsetDistribution : public ActionDistribution {
  public:
-  // InvalidArgument where the threshold is not finite or beyond ±1e6, or k is
-  // above 1e6. Requires inverse_temperature and uniform_mixture in their
-  // ranges.
-  static absl::StatusOr<std::unique_ptr<const ActionDistribution>> Create(
-      double inverse_temperature, double uniform_mixture,
-      const model::v1::IndependentSubset& subset);
-
-  // Requires what Create() does. `size` 0: any, where none is asked for.
+  // Requires values in the ranges of model.proto. `size` is that of subsets
+  // whose size the caller does not ask for; 0: any size.
   IndependentSubsetDistribution(double inverse_temperature,
                                 double uniform_mixture, uint32_t size)
       : alpha_(inverse_temperature), mixture_(uniform_mixture), size_(size) {}
@@ -47,25 +39,26 @@ class IndependentSubsetDistribution : public ActionDistribution {
                             std::span<double> probabilities) const override;
 
  private:
-  // What is asked for, at most m; 0: any.
+  // Returns the size to draw, at most m; 0: any size.
   size_t SizeOf(const ScoredCandidates& candidates) const;
-  // Whether `action` is ascending and of the right size; if so, its members go
-  // into scratch->taken.
+  // Whether `action` ascends and has the right size. If so, marks its members
+  // in scratch->taken.
   bool IsWellFormed(const ScoredCandidates& candidates,
                     std::span<const int32_t> action,
                     DistributionScratch* scratch) const;
 
-  // log h of the subset in scratch->taken and, where 0 < ε < 1, the log-odds
-  // that the policy part drew it.
+  // Returns log h of the subset in scratch->taken and, where 0 < ε < 1, writes
+  // the log-odds that the policy part drew it.
   double LogMixed(const ScoredCandidates& candidates,
                   DistributionScratch* scratch, double* log_odds) const;
-  // Given log p of a subset of this size.
+  // As LogMixed(), given log p of a subset of a fixed size.
   double LogMixedSized(const ScoredCandidates& candidates, size_t size,
                        double log_p, double* log_odds) const;
-  // Of any size: σ(l).
+  // Writes σ(l) of each candidate: its probability to be in a subset of any
+  // size.
   void PolicyProbabilities(const ScoredCandidates& candidates,
                            std::span<double> probabilities) const;
-  // Into scratch->sized_subset; false beyond its limit.
+  // Sets the logits of scratch->sized_subset. Returns false beyond its limit.
   bool SetLogits(const ScoredCandidates& candidates, size_t size,
                  DistributionScratch* scratch) const;
 

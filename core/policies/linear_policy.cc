@@ -6,17 +6,14 @@
 #include <utility>
 
 #include "absl/status/status.h"
-#include "absl/strings/str_cat.h"
 #include "core/base/check.h"
+#include "core/base/random.h"
 #include "core/base/status_macros.h"
 #include "core/policies/distribution_factory.h"
+#include "core/policies/policy_check.h"
 
 namespace sortition {
 namespace {
-
-// With features up to 3.4e38, fewer than 1e10 of them and an inverse
-// temperature up to 1e6, no score overflows.
-constexpr double kMaxWeight = 1e200;
 
 void FillEligible(const PolicyQuery& query, PolicyWorkspace* workspace) {
   std::vector<uint32_t>& documents = workspace->eligible_documents;
@@ -34,8 +31,8 @@ void FillEligible(const PolicyQuery& query, PolicyWorkspace* workspace) {
   documents.resize(size);
 }
 
-// Positions among the eligible of the documents of `action`, into
-// workspace->positions; false where one is not eligible. Requires
+// Writes the positions among the eligible of the documents of `action` into
+// workspace->positions. Returns false where one is not eligible. Requires
 // FillEligible().
 bool ToPositions(std::span<const int32_t> action, PolicyWorkspace* workspace) {
   const std::vector<uint32_t>& documents = workspace->eligible_documents;
@@ -66,29 +63,16 @@ absl::StatusOr<LinearPolicy> LinearPolicy::Create(
     return absl::InvalidArgumentError(
         "weights has 0 values, must have at least 1");
   }
-  for (size_t j = 0; j < weights.size(); ++j) {
-    if (!(std::abs(weights[j]) <= kMaxWeight)) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("weights[", j, "] is ", weights[j], ", must be in [",
-                       -kMaxWeight, ", ", kMaxWeight, "]"));
-    }
-  }
+  RETURN_IF_ERROR(ValidateWeights(weights));
   LinearPolicy result;
   result.weights_ = std::move(weights);
   result.distribution_ = std::move(distribution);
   if (policy.softmax_selection().has_abstain_score()) {
     result.abstain_score_ = policy.softmax_selection().abstain_score();
   }
-  if (policy.has_independent_subset()) {
-    result.threshold_ = policy.independent_subset().threshold();
-    result.takes_size_ = true;
-    result.subset_size_ = policy.independent_subset().k();
-  } else if (policy.has_game_subset()) {
-    result.threshold_ = policy.game_subset().threshold();
-    result.takes_size_ =
-        policy.game_subset().measure() == model::v1::GameSubset::PRECISION;
-    result.subset_size_ = result.takes_size_ ? policy.game_subset().k() : 0;
-  }
+  result.threshold_ = SubsetThreshold(policy);
+  result.takes_size_ = TakesSubsetSize(policy);
+  result.subset_size_ = SubsetSize(policy);
   return result;
 }
 
@@ -125,9 +109,7 @@ ScoredCandidates LinearPolicy::Score(const PolicyQuery& query,
     scored.top_k = static_cast<uint32_t>(m);
   }
   scored.scratch = &workspace->scratch;
-  scored.stop = &query.stop;
-  scored.game_rounds = query.game_rounds;
-  scored.return_game = query.return_game;
+  scored.game = query.game;
   return scored;
 }
 

@@ -1,13 +1,11 @@
 #pragma once
 // A served policy: linear scores s(d) = w·x(d) and a distribution over actions
-// (seed 004, sec. 5.1 and 7). Serving, verification and training all go through
-// this class, so that the logged propensity is the one that is recomputed.
+// (seed 004, sec. 5.1 and 7). Serving, verification and training all use this
+// class, so that they compute the same propensities.
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
-#include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -22,23 +20,19 @@ namespace sortition {
 // One query. Views.
 struct PolicyQuery {
   Candidates candidates;
-  // Empty: all are eligible. Else one per candidate, at least one true.
+  // Empty: all candidates are eligible. Else one value per candidate, at least
+  // one of them true.
   std::span<const bool> eligible;
-  // kRank: ranks to fill; 0 or more than eligible: all. kSubset: size; 0: as
-  // the policy has it; more than eligible: all.
+  // kRank: ranks to fill; 0 or more than are eligible: all. kSubset: size of
+  // the subset; 0: the policy decides; more than are eligible: all.
   uint32_t top_k = 0;
-  // Of an F-score game, which is solved in rounds. `stop` is asked every 10 µs
-  // or so; once it says true, the best strategy known is played, and the draw
-  // says how many rounds that had. `game_rounds` plays that strategy again.
-  std::function<bool()> stop = nullptr;
-  std::optional<uint32_t> game_rounds = std::nullopt;
-  bool return_game = false;  // Draw.game, of policies that play one.
+  GameControls game = {};
 };
 
 // Reused between queries by one thread: no allocation when warm.
 struct PolicyWorkspace {
   std::vector<uint32_t> eligible_documents;
-  std::vector<double> scores;  // Of the eligible.
+  std::vector<double> scores;  // One per eligible document.
   std::vector<int32_t> positions;
   std::vector<double> score_gradient;
   Draw draw;
@@ -48,74 +42,75 @@ struct PolicyWorkspace {
 // Immutable, thread-safe.
 class LinearPolicy {
  public:
-  // InvalidArgument where the policy is bad (MakeActionDistribution), there is
-  // no weight, or one is beyond ±1e200: all scores of finite features are
-  // finite.
+  // InvalidArgument where MakeActionDistribution() refuses the policy, there is
+  // no weight, or ValidateWeights() refuses one.
   static absl::StatusOr<LinearPolicy> Create(const model::v1::Policy& policy,
                                              std::vector<double> weights);
 
-  // Every action equally likely, for any number of features; selection includes
-  // abstaining where `can_abstain`.
+  // Returns the policy in which every action is equally likely, for any number
+  // of features. Selection includes abstaining where `can_abstain`.
   static LinearPolicy Uniform(ActionKind action_kind, bool can_abstain);
 
   ActionKind action_kind() const { return distribution_->action_kind(); }
   bool can_abstain() const { return abstain_score_.has_value(); }
-  // Subsets: whether their size can be asked for (PolicyQuery.top_k).
+  // Subsets: whether a query may ask for their size (PolicyQuery.top_k).
   bool takes_size() const { return takes_size_; }
-  // Subsets: how many of enough candidates it chooses where nothing is asked
-  // for; 0: any number.
+  // Subsets: how many candidates are chosen where the query does not say and
+  // enough are eligible; 0: any number.
   uint32_t subset_size() const { return subset_size_; }
   // Subsets: what is subtracted from every score.
   double threshold() const { return threshold_; }
   bool uniform() const { return uniform_; }
-  // Of a query it can score; 0: any (uniform).
+  // Number of features that a query must have; 0: any (uniform).
   uint32_t num_features() const {
     return static_cast<uint32_t>(weights_.size());
   }
 
-  // Draws an action in document indexes with its log-propensity; -infinity, not
-  // to be served, where scores are beyond what can be drawn exactly
-  // (kMaxRankingLogit). Pure function of (query, key) but for `stop`. Requires
-  // num_features() to match, at least one eligible.
+  // Draws an action in document indexes with its log-propensity. That is
+  // -infinity, and the action must not be served, where scores are beyond what
+  // can be drawn exactly (kMaxRankingLogit). A pure function of (query, key)
+  // unless query.game.stop is set. Requires num_features() to match and an
+  // eligible candidate.
   void Decide(const PolicyQuery& query, const Hash128& key,
               PolicyWorkspace* workspace, Draw* draw) const;
 
-  // log p(action | query), the same bits as Decide() gave; -infinity for an
-  // action that is impossible or ill-formed (not eligible, repeated, wrong
-  // length).
+  // Returns log p(action | query), the same bits as Decide() gave; -infinity
+  // for an action that is impossible or malformed (a candidate not eligible or
+  // repeated, a wrong length).
   double LogPropensity(const PolicyQuery& query,
                        std::span<const int32_t> action,
                        PolicyWorkspace* workspace) const;
 
   // Returns log p(action | query) and adds `scale` times its gradient to
-  // `gradient`: d entries by the weights and one more by the abstain score,
-  // where can_abstain(), or by the threshold, for subsets. -infinity and
-  // nothing added for an impossible action.
+  // `gradient`: d entries by the weights and, where can_abstain() or for
+  // subsets, one more by the abstain score or the threshold. For an impossible
+  // action returns -infinity and adds nothing.
   double AddLogPropensityGradient(const PolicyQuery& query,
                                   std::span<const int32_t> action, double scale,
                                   PolicyWorkspace* workspace,
                                   std::span<double> gradient) const;
 
-  // Most probable action in document indexes.
+  // Returns the most probable action in document indexes.
   Action Mode(const PolicyQuery& query, PolicyWorkspace* workspace) const;
 
-  // s(d) of every candidate, 0 where not eligible.
+  // Returns s(d) of every candidate, 0 for those that are not eligible.
   std::vector<double> Scores(const PolicyQuery& query) const;
 
-  // Of each candidate, 0 where not eligible, as in
-  // ActionDistribution::FirstProbabilities; `abstain_probability` may be null.
+  // Returns ActionDistribution::FirstProbabilities() by document, 0 for those
+  // that are not eligible. `abstain_probability` may be null.
   std::vector<double> FirstProbabilities(const PolicyQuery& query,
                                          double* abstain_probability) const;
 
  private:
   LinearPolicy() = default;
 
-  // Whether there is a parameter beside the weights.
+  // Whether the policy has a parameter besides the weights.
   bool has_constant() const {
     return can_abstain() || action_kind() == ActionKind::kSubset;
   }
 
-  // Fills the workspace's eligible documents and scores.
+  // Fills the workspace's eligible documents and scores, and returns a view of
+  // them.
   ScoredCandidates Score(const PolicyQuery& query,
                          PolicyWorkspace* workspace) const;
 

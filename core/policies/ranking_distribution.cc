@@ -12,15 +12,16 @@ namespace {
 
 using LogSum = DistributionScratch::LogSum;
 
-// Numbers of the draw: 0 says which part of the mixture, 2 + i belongs to
-// position i.
+// The random numbers of a draw: number 0 chooses the part of the mixture,
+// number 2 + i belongs to position i.
 constexpr uint32_t kPart = 0;
 constexpr uint32_t kFirstBlock = 1;
 
-// Up to here insertion into the top_k beats a partition of everything.
+// Up to this top_k, insertion is faster than a partition of all keys.
 constexpr uint32_t kInsertionTopK = 64;
 
-// Over the candidates not taken. Uses scratch->values.
+// Returns log Σ exp(l) over the candidates that are not taken. Overwrites
+// scratch->values.
 LogSum TailLogSum(const ScoredCandidates& candidates, double alpha,
                   DistributionScratch* scratch) {
   const size_t m = candidates.scores.size();
@@ -36,15 +37,16 @@ LogSum TailLogSum(const ScoredCandidates& candidates, double alpha,
   const double max = stable::Max(logits);
   for (double& logit : logits) logit -= max;
   stable::ExpInPlace(logits);
-  // Without the 1 of the largest, so that small terms next to it count.
+  // Leaves out the 1 of the largest, so that small terms beside it count.
   *std::find(logits.begin(), logits.end(), 1.0) = 0;
   return {max, stable::Log1p(stable::Sum(logits))};
 }
 
-// Conditional log-propensities of the Plackett–Luce part, from the last rank
-// up: with L = log Σ exp(l) of what is left below a rank,
+// Writes the conditional log-propensities of the Plackett–Luce part, from the
+// last rank up: with L = log Σ exp(l) over the candidates below a rank,
 //   log exp(l) / (exp(l) + exp(L)) = -log(1 + exp(L - l)).
-// Leaves log Σ exp(l) of every rank, its own candidate included, in log_sums.
+// Writes log Σ exp(l) of every rank, its own candidate included, into
+// `log_sums`, unless that is null.
 void PolicyConditionals(const ScoredCandidates& candidates, double alpha,
                         std::span<const int32_t> action,
                         DistributionScratch* scratch,
@@ -106,7 +108,7 @@ void SortTop(std::span<const double> keys, uint32_t top_k,
   int32_t* const top = order->data();
   const double* const key = keys.data();
   size_t size = 0;
-  double last = -HUGE_VAL;  // Once full: smallest key of the top.
+  double last = -HUGE_VAL;  // The smallest key of the top.
   for (int32_t i = 0; i < num_keys; ++i) {
     const double candidate = key[i];
     if (size == top_k && candidate <= last) continue;
@@ -249,7 +251,7 @@ Action RankingDistribution::Mode(const ScoredCandidates& candidates) const {
   if (mixture_.has_policy()) {
     SortTop(candidates.scores, candidates.top_k, &order);
   } else {
-    // Of the uniform distribution every order is a mode: the first one.
+    // Every order is a mode of the uniform distribution: takes the first.
     order.resize(candidates.top_k);
     std::iota(order.begin(), order.end(), 0);
   }

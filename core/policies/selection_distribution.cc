@@ -9,7 +9,8 @@
 namespace sortition {
 namespace {
 
-// Numbers of the draw: which part of the mixture, and where in it.
+// The random numbers of a draw: the first chooses the part of the mixture, the
+// second the place in it.
 constexpr uint32_t kPart = 0;
 constexpr uint32_t kPlace = 1;
 
@@ -31,7 +32,8 @@ bool Possible(const ScoredCandidates& candidates,
          static_cast<size_t>(action[0]) < candidates.scores.size();
 }
 
-// First place at which the running sum of `weights` exceeds `target`.
+// Returns the first place at which the running sum of `weights` exceeds
+// `target`.
 size_t InverseCdf(std::span<const double> weights, double target) {
   double sum = 0;
   size_t last = 0;
@@ -57,7 +59,7 @@ SelectionDistribution::Weights SelectionDistribution::ComputeWeights(
   const double max = stable::Max(values);
   for (double& value : values) value -= max;
   stable::ExpInPlace(values);
-  // Without the 1 of the largest, so that small terms next to it count.
+  // Leaves out the 1 of the largest, so that small terms beside it count.
   const auto largest = std::find(values.begin(), values.end(), 1.0);
   *largest = 0;
   const double log_total = stable::Log1p(stable::Sum(values));
@@ -159,7 +161,7 @@ double SelectionDistribution::LogPropensityGradient(
 }
 
 Action SelectionDistribution::Mode(const ScoredCandidates& candidates) const {
-  // Of the uniform distribution every action is a mode: the first one.
+  // Every action is a mode of the uniform distribution: takes the first.
   if (!mixture_.has_policy()) return {0};
   const auto best =
       std::max_element(candidates.scores.begin(), candidates.scores.end());

@@ -32,7 +32,7 @@ class SelectionDistribution : public ActionDistribution {
                             std::span<double> probabilities) const override;
 
  private:
-  // exp(l - max) of all actions in scratch->values, abstaining last.
+  // exp(l - max) of all actions, a view of scratch->values; abstaining is last.
   struct Weights {
     std::span<const double> values;
     double max = 0;        // Largest logit.

@@ -9,10 +9,10 @@
 namespace sortition {
 namespace {
 
-// Rows of this many entries in all are held without recomputing any.
+// Up to so many entries in all, all rows are kept and none is computed twice.
 constexpr size_t kCellsAtHand = 1 << 16;
 
-// log σ(±log_odds) of what is possible.
+// Returns log σ(±log_odds). Requires that its probability is not 0.
 double LogProbability(bool in, double log_odds) {
   return 0 - stable::Softplus(in ? -log_odds : log_odds);
 }
@@ -36,8 +36,8 @@ void SizedSubset::FillEnd(LogRatio* row) const {
   std::fill(row + 1, row + size_ + 1, LogRatio{-HUGE_VAL, 0});
 }
 
-// By E_i(j) = log e_j: E_i(j) = log(exp E_{i+1}(j) + exp(l_i + E_{i+1}(j-1))).
-// With a = l_i - D_{i+1}(j) >= b = l_i - D_{i+1}(j-1) it follows
+// Let E_i(j) = log e_j = log(exp E_{i+1}(j) + exp(l_i + E_{i+1}(j-1))). With a
+// = l_i - D_{i+1}(j) >= b = l_i - D_{i+1}(j-1) it follows that
 //   D_i(j) = D_{i+1}(j) + log(1 + e^a) - log(1 + e^b),
 // and log(1 + e^a) = max(a, 0) + log(1 + e^-|a|).
 void SizedSubset::Advance(double logit, const LogRatio* next, LogRatio* row) {
@@ -136,7 +136,8 @@ double SizedSubset::LogPropensity(std::span<const uint8_t> taken) {
   return stable::Sum(state_);
 }
 
-// By the probability of j items to be left before item i, forwards.
+// Goes forward with the probabilities that j items are still to be chosen
+// before item i.
 void SizedSubset::Marginals(std::span<double> in, std::span<double> out) {
   DCHECK(in.size() == logits_.size() && out.size() == logits_.size());
   if (size_ == logits_.size()) {

@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cmath>
 #include <cstdio>
 #include <filesystem>
 #include <system_error>
@@ -19,10 +18,10 @@
 #include "absl/strings/str_format.h"
 #include "core/base/hash.h"
 #include "core/base/status_macros.h"
+#include "core/policies/policy_check.h"
 #include "google/protobuf/io/tokenizer.h"
 #include "google/protobuf/text_format.h"
 #include "io/files.h"
-#include "io/models/policy_check.h"
 #include "io/posix_status.h"
 #include "io/segments/record_frame.h"
 
@@ -34,8 +33,6 @@ constexpr char kManifestFile[] = "MANIFEST.textproto";
 constexpr char kEvaluationFile[] = "evaluation.pb";
 constexpr char kWarmupFile[] = "warmup.tfrecord";
 constexpr size_t kMaxWarmupQueries = 1000;
-// With float features a score stays far from the end of double.
-constexpr double kMaxWeight = 1e100;
 
 std::string Checksum(absl::string_view bytes) {
   const Hash128 hash = HashBytes(bytes);
@@ -52,7 +49,7 @@ absl::Status SyncPath(const std::string& path) {
                      : PosixStatus(error, path, "cannot sync");
 }
 
-// Names of the entries, sorted; hidden ones left out.
+// Returns the names of the directories in `dir`, sorted, without hidden ones.
 absl::StatusOr<std::vector<std::string>> ListDirectories(
     const std::string& dir) {
   std::error_code error;
@@ -69,7 +66,7 @@ absl::StatusOr<std::vector<std::string>> ListDirectories(
   return names;
 }
 
-// Of each feature.
+// Returns how many weights a model has for each feature.
 uint64_t WeightsPerFeature(const model::v1::Policy& policy) {
   if (policy.has_label_chain()) return policy.label_chain().num_labels();
   return policy.has_independent_labels()
@@ -77,7 +74,7 @@ uint64_t WeightsPerFeature(const model::v1::Policy& policy) {
              : 1;
 }
 
-// The file as the manifest describes it.
+// Reads a file and checks it against its entry in the manifest.
 absl::StatusOr<std::string> ReadListed(const std::string& dir,
                                        const model::v1::Manifest::File& file) {
   const std::string path = absl::StrCat(dir, "/", file.name());
@@ -95,7 +92,7 @@ absl::StatusOr<std::string> ReadListed(const std::string& dir,
   return contents;
 }
 
-// Keeps the first error; the library's own way is to print it.
+// Keeps the first error. By default the library would print it.
 class FirstError : public google::protobuf::io::ErrorCollector {
  public:
   void AddError(int line, int column, const std::string& message) override {
@@ -232,14 +229,8 @@ absl::Status ValidateModel(const model::v1::Model& model) {
                          : "",
                      " = ", num_weights));
   }
-  for (int j = 0; j < model.weights_size(); ++j) {
-    if (!(std::abs(model.weights(j)) <= kMaxWeight)) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("weights[", j, "] is ", model.weights(j),
-                       ", must be finite and within ±", kMaxWeight));
-    }
-  }
-  return absl::OkStatus();
+  return ValidateWeights(
+      {model.weights().data(), static_cast<size_t>(model.weights_size())});
 }
 
 ModelStore::ModelStore(std::string root) : root_(std::move(root)) {}

@@ -2,7 +2,6 @@
 // The model store: <root>/<model>/<version>/{model.pb, MANIFEST.textproto,
 // evaluation.pb, warmup.tfrecord} (DESIGN: published by rename, immutable).
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -15,26 +14,28 @@ namespace sortition {
 
 struct StoredModel {
   model::v1::Model model;
-  std::string checksum;  // Of model.pb, hexadecimal.
+  std::string checksum;  // Checksum of model.pb, hexadecimal.
   std::vector<log::v1::Decision>
       warmup;  // Queries to warm up with; may be empty.
 };
 
-// A view of the directory; keeps nothing. Thread-safe.
+// A view of the directory, without a state of its own. Thread-safe.
 class ModelStore {
  public:
   explicit ModelStore(std::string root);
   const std::string& root() const { return root_; }
 
-  // Names of the models, sorted. NotFound where the root does not exist.
+  // Returns the names of the models, sorted. NotFound where the root does not
+  // exist.
   absl::StatusOr<std::vector<std::string>> ListModels() const;
-  // Published versions, ascending; empty where the model does not exist.
+  // Returns the published versions, ascending; none where the model does not
+  // exist.
   absl::StatusOr<std::vector<uint64_t>> ListVersions(
       const std::string& model) const;
 
-  // Reads and validates: manifest, sizes, checksums, name and version as in the
-  // path, policy and its ranges, num_features = number of weights, all finite.
-  // DataLoss or InvalidArgument name the file and what is wrong.
+  // Reads a version and validates it: manifest, sizes, checksums, name and
+  // version as in the path, and ValidateModel(). DataLoss or InvalidArgument
+  // name the file and what is wrong.
   absl::StatusOr<StoredModel> Load(const std::string& model,
                                    uint64_t version) const;
 
@@ -53,10 +54,12 @@ class ModelStore {
   std::string root_;
 };
 
-// What Load() and Publish() ask of a model.
+// InvalidArgument where Load() and Publish() would refuse the model: by its
+// name, its policy, its features, or the number and the range of its weights.
 absl::Status ValidateModel(const model::v1::Model& model);
 
-// Letters, digits, '_', '-', '.', 1 to 64 of them, not starting with '.'.
+// InvalidArgument unless the name has 1 to 64 letters, digits, '_', '-' or '.',
+// and does not start with '.'.
 absl::Status ValidateModelName(absl::string_view name);
 
 }  // namespace sortition

@@ -9,11 +9,11 @@
 
 namespace sortition {
 
-// Of the model in the store; 0 where there is none.
+// Returns the newest version of the model in the store; 0 where there is none.
 absl::StatusOr<uint64_t> NewestVersion(const std::string& model,
                                        const ModelStore& store);
 
-// Nothing where there is no version.
+// Loads the newest version; nullopt where there is none.
 absl::StatusOr<std::optional<StoredModel>> LoadNewest(const std::string& model,
                                                       const ModelStore& store);
 

@@ -150,7 +150,7 @@ absl::Status RankingService::Decide(const v1::DecisionContext& context,
       context.has_seed()
           ? SeedKey(context.seed())
           : DecisionKey(model.name, model.version, result->decision_id());
-  question.query.return_game = context.return_game();
+  question.query.game.return_bounds = context.return_game();
   policy.Decide(question.query, key, &scratch->workspace, &scratch->draw);
   const Draw& draw = scratch->draw;
   const double log_propensity = draw.log_propensity;
@@ -276,14 +276,16 @@ absl::Status RankingService::Label(const v1::LabelRequest& request,
                    Check(request.context(), ActionKind::kSubset));
   RETURN_IF_ERROR(SetSize(request, &question));
   PolicyQuery& query = question.query;
-  query.stop = GameLimit(request.context(), scratch->seconds_left);
+  const std::function<bool()> limit =
+      GameLimit(request.context(), scratch->seconds_left);
+  query.game.stop = &limit;
   RETURN_IF_ERROR(Decide(request.context(), &question, scratch,
                          response->mutable_result()));
   const Action& chosen = scratch->draw.action;
   response->mutable_chosen()->Assign(chosen.begin(), chosen.end());
   if (request.context().return_probabilities()) {
-    query.stop = nullptr;
-    query.game_rounds = scratch->draw.game_rounds;
+    query.game.stop = nullptr;
+    query.game.rounds = scratch->draw.game_rounds;
     Assign(question.policy->FirstProbabilities(query, nullptr),
            response->mutable_result()->mutable_probabilities());
   }

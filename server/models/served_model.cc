@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "core/base/random.h"
 #include "core/base/status_macros.h"
+#include "core/policies/distribution_factory.h"
 #include "server/models/self_test.h"
 
 namespace sortition {
@@ -22,7 +23,7 @@ std::span<const T> View(const google::protobuf::RepeatedField<T>& field) {
 absl::Status WarmUpWith(const LinearPolicy& policy, PolicyQuery query,
                         const Hash128& key, PolicyWorkspace* workspace) {
   constexpr uint32_t kGameRounds = 5;  // Of a large game one may take a second.
-  query.game_rounds = kGameRounds;
+  query.game.rounds = kGameRounds;
   Draw draw;
   policy.Decide(query, key, workspace, &draw);
   if (std::isfinite(draw.log_propensity)) return absl::OkStatus();
@@ -97,37 +98,13 @@ absl::Status WarmUpMadeUp(const LinearPolicy& policy) {
   return absl::OkStatus();
 }
 
-std::string PolicyName(const model::v1::Policy& policy) {
-  switch (policy.kind_case()) {
-    case model::v1::Policy::kSoftmaxSelection:
-      return "softmax_selection";
-    case model::v1::Policy::kPlackettLuce:
-      return "plackett_luce";
-    case model::v1::Policy::kGameRanking:
-      return "game_ranking";
-    case model::v1::Policy::kGameSubset:
-      return "game_subset";
-    case model::v1::Policy::kIndependentSubset:
-      return "independent_subset";
-    case model::v1::Policy::kBoltzmannRanking:
-      return "boltzmann_ranking";
-    case model::v1::Policy::kIndependentLabels:
-      return "independent_labels";
-    case model::v1::Policy::kLabelChain:
-      return "label_chain";
-    case model::v1::Policy::KIND_NOT_SET:
-      break;
-  }
-  return "uniform";
-}
-
 }  // namespace
 
 std::shared_ptr<const ServedModel> MakeUniformModel(const std::string& name,
                                                     int64_t time_us) {
   auto served = std::make_shared<ServedModel>();
   served->name = name;
-  served->policy_name = PolicyName(served->policy);
+  served->policy_name = "uniform";
   served->loaded_time_us = time_us;
   served->select = LinearPolicy::Uniform(ActionKind::kSelect, false);
   served->rank = LinearPolicy::Uniform(ActionKind::kRank, false);
@@ -160,7 +137,7 @@ absl::StatusOr<std::shared_ptr<const ServedModel>> MakeServedModel(
   served->name = model.name();
   served->version = model.version();
   served->policy = model.policy();
-  served->policy_name = PolicyName(model.policy());
+  served->policy_name = PolicyKindName(model.policy());
   served->num_features = model.num_features();
   served->checksum = stored.checksum;
   served->loaded_time_us = time_us;

@@ -60,12 +60,6 @@ absl::Status CheckScratch(const config::v1::TrainOptions& options) {
                                           "', must be a directory"));
 }
 
-// Of the policies without full support.
-absl::string_view KindName(const model::v1::Policy& policy) {
-  if (policy.has_boltzmann_ranking()) return "boltzmann_ranking";
-  return policy.has_game_subset() ? "game_subset" : "game_ranking";
-}
-
 class Reader {
  public:
   Reader(const config::v1::TrainOptions& options, const TupleFilter& filter,
@@ -142,7 +136,8 @@ class Reader {
     if (!tuple.action_shown) ++data_.shown_otherwise;
     if (!tuple.full_support) {
       ++data_.without_full_support[absl::StrCat(
-          "version ", decision.version(), ", ", KindName(decision.policy()))];
+          "version ", decision.version(), ", ",
+          PolicyKindName(decision.policy()))];
     }
   }
 

@@ -11,8 +11,8 @@ namespace {
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 // Exchanges that gain less than this are not made: rounding could undo them.
 constexpr double kExchange = 1e-15;
-// Responses whose sizes differ by no more than this part of the items are too
-// much alike to keep both.
+// Two responses are too similar to keep both if their sizes differ by at most
+// this part of the items.
 constexpr int kSpacing = 1500;
 
 }  // namespace
@@ -61,9 +61,9 @@ void FBetaBestResponse::SetCut(const SortedFBetaGame& game, int run, int cut) {
   next_psi_[run] = cut < begin_[run + 1] ? game.psi[cut] : -kInfinity;
 }
 
-// The `size` items with the smallest values_ - ψ. Within a run those are its
-// first; the set of the size before is repaired by exchanges, of which there
-// are few. Returns the sum.
+// Takes the `size` items with the smallest values_ - ψ and returns the sum of
+// these. Within a run they are its first; the set of the previous size is
+// repaired by exchanges, of which there are few.
 double FBetaBestResponse::TakeSmallest(const SortedFBetaGame& game, int size) {
   for (;;) {
     int best = -1;
@@ -98,8 +98,8 @@ double FBetaBestResponse::TakeSmallest(const SortedFBetaGame& game, int size) {
   }
 }
 
-// The `size` items with the largest values_: whole runs by falling value, and
-// the first items of one more.
+// Takes the `size` items with the largest values_ and returns the sum of these:
+// whole runs by falling value, and the first items of one more.
 double FBetaBestResponse::TakeLargest(int size) {
   for (int k = 1; k < num_runs_; ++k) {
     const int run = order_[k];
@@ -160,7 +160,8 @@ void FBetaBestResponse::Keep(double payoff, double sign, int limit) {
   }
 }
 
-// Takes the item with the largest value less potential back, which it returns.
+// Removes the taken item with the largest value less potential. Returns that
+// difference.
 double FBetaBestResponse::Return(const SortedFBetaGame& game) {
   int worst = 0;
   double largest = -kInfinity;
@@ -254,8 +255,8 @@ double FBetaBestResponse::Predictor(const SortedFBetaGame& game,
   return certified;
 }
 
-// The first size above s whose best set could get more than `target`, as far as
-// the values at s tell.
+// Returns the first size above s whose best set could get more than `target`,
+// by a bound from the values at s.
 int FBetaBestResponse::SkipBelow(int s, double payoff, double target,
                                  double* certified) const {
   int size = 0;  // Items in the runs before.

@@ -14,34 +14,34 @@ namespace sortition {
 // The best responses found, of different sizes.
 struct FBetaResponses {
   ItemSets sets;
-  std::vector<double> payoff;  // Of the mixture against the set.
+  std::vector<double> payoff;  // Payoff of the mixture against the set.
 };
 
 struct FBetaResponseOptions {
-  // Sets are looked for that are better than this: smaller payoffs for the
-  // adversary, larger ones for the predictor. Sizes that cannot have any are
+  // Only sets with a better payoff than this are sought: a smaller one for the
+  // adversary, a larger one for the predictor. Sizes that cannot have any are
   // skipped.
   double threshold = 0;
-  double slack = 0;  // >= 0; what the bound may lose by skipping more.
-  int limit = 0;     // Responses that are kept, at most.
-  // Where it stops the search, what is returned and kept means nothing. May be
-  // null.
+  double slack =
+      0;          // >= 0; how much the bound may lose by skipping more sizes.
+  int limit = 0;  // Number of responses to keep at most.
+  // May be null. Where it stops the search, the results are meaningless.
   StopSignal* stop = nullptr;
 };
 
 // Reusable: no allocation when warm.
 class FBetaBestResponse {
  public:
-  // A lower bound, within `slack`, of the least payoff that a set of the
-  // adversary leaves to the mixture `predictor`; if none is below `threshold`,
-  // a number >= threshold - slack. The best sets go into `responses`, if not
-  // null.
+  // Returns a lower bound, within `slack`, on the least payoff that a set of
+  // the adversary leaves to the mixture `predictor`; if none is below
+  // `threshold`, a number >= threshold - slack. Writes the best sets into
+  // `responses`, unless that is null.
   double Adversary(const SortedFBetaGame& game, const SizeMarginals& predictor,
                    const FBetaResponseOptions& options,
                    FBetaResponses* responses);
 
-  // An upper bound of the largest payoff of a set of the predictor against the
-  // mixture `adversary`, likewise.
+  // Likewise returns an upper bound on the largest payoff of a set of the
+  // predictor against the mixture `adversary`.
   double Predictor(const SortedFBetaGame& game, const SizeMarginals& adversary,
                    const FBetaResponseOptions& options,
                    FBetaResponses* responses);
@@ -53,7 +53,7 @@ class FBetaBestResponse {
   void SetCut(const SortedFBetaGame& game, int run, int cut);
   double TakeLargest(int size);
   int SkipBelow(int s, double payoff, double target, double* certified) const;
-  // After a look at all runs in so many sizes of the mixture.
+  // Asks `stop` after all runs were looked at in so many sizes of the mixture.
   bool Stopped(StopSignal* stop, size_t sizes) const;
   double Return(const SortedFBetaGame& game);
   void Keep(double payoff, double sign, int limit);
@@ -65,7 +65,8 @@ class FBetaBestResponse {
   std::vector<double> values_;   // [run]: Σ_s W_st · marginal.
   std::vector<double> weights_;  // [size]: W_st of the mixture's sizes.
   std::vector<double> rows_;     // [size · run]: marginals of the runs.
-  // ψ of the last item taken and of the next, ±infinity where there is none.
+  // [run]: ψ of the last item taken and of the next, ±infinity where there is
+  // none.
   std::vector<double> last_psi_;
   std::vector<double> next_psi_;
   double taken_psi_ = 0;

@@ -8,9 +8,9 @@
 namespace sortition {
 namespace {
 
-// The worst over sizes first..last, as the minimiser sees it. `bound(a, b)`
-// returns a number that no size within [a, b] is below; `attained(a, b)` then
-// one that some size in it has.
+// Returns the least value over sizes first..last. `bound(a, b)` returns a lower
+// bound for all sizes within [a, b]; `attained(a, b)`, called after it, the
+// value of one of these sizes.
 struct Search {
   std::function<double(int, int, double*)> bound_and_attained = nullptr;
   double slack = 0;

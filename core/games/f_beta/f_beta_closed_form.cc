@@ -5,10 +5,10 @@
 namespace sortition {
 namespace {
 
-// A share of sets that rounding may have made.
+// A smaller share of sets may be a rounding error.
 constexpr double kDust = 1e-12;
 
-// Root v of the budget, with the items that are active there.
+// The root v of the budget and the number of items that are active there.
 double FindValue(const SortedFBetaGame& game, int* num_active) {
   const double beta2 = game.beta2;
   const double budget = 1 + beta2;

@@ -1,6 +1,7 @@
 #pragma once
-// The F-beta game against an adversary who plays only the empty set and single
-// items: closed form, O(n). For small potentials it is the whole game's.
+// The closed form, in O(n), of the F-beta game against an adversary who plays
+// only the empty set and single items. For small potentials it solves the whole
+// game.
 //
 // The predictor needs p_0 >= v against the empty set and, with m_i = Σ_s P_is
 // (1+β²)/(s+β²), m_i >= v + ψ_i against {i}. Sets of mass m_i, all of them of
@@ -16,24 +17,24 @@
 namespace sortition {
 
 struct FBetaClosedForm {
-  double value = 0;         // Of the adversary so held: >= that of the game.
+  double value = 0;         // At least the value of the whole game.
   double total = 0;         // M = (v + ψ_1)⁺, also if v < 0.
   int num_active = 0;       // Items with v + ψ_i > 0.
   SizeMarginals adversary;  // Holds any predictor to `value`.
-  // Guarantees `value` against the empty set and single items. Sets of two
-  // neighbouring sizes, as many of each as Σ m_i asks for.
+  // Guarantees `value` against the empty set and single items. Has sets of two
+  // neighbouring sizes, whose shares follow from Σ m_i.
   SizeMarginals predictor;
   std::vector<double> cumulated;  // Scratch.
   std::vector<double> starts;
 };
 
-// In the costs of SortedFBetaGame (value includes Σψ⁺ of the cut potentials).
-// Requires at least one item.
+// Solves the game with the costs of SortedFBetaGame (the value includes Σψ⁺ of
+// the cut potentials). Requires at least one item.
 void SolveFBetaClosedForm(const SortedFBetaGame& game, FBetaClosedForm* result);
 
-// Appends sets of the same marginals m_i / M by systematic sampling: at most
-// `limit` of the num_active + 1 there are. `form` is changed in its scratch
-// only.
+// Appends sets with the same marginals m_i / M, found by systematic sampling:
+// at most `limit` of the num_active + 1 that exist. Changes only the scratch of
+// `form`.
 void AppendSystematicSets(const SortedFBetaGame& game, int limit,
                           FBetaClosedForm* form, ItemSets* sets);
 

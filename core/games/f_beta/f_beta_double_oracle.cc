@@ -6,19 +6,20 @@ namespace {
 // Perturbation of the simplex, relative to the tolerance: moves the value by
 // less than what matters.
 constexpr double kPerturbation = 1e-3;
-constexpr int kResponses = 16;  // Of each player that are added in a round.
-// What leaves the restricted game: see FBetaRestrictedGame::Purge(). Keeping
-// less makes games cycle, keeping more makes pivots dear.
+constexpr int kResponses = 16;  // Added for each player in a round.
+// Limits of FBetaRestrictedGame::Purge(). Keeping fewer actions makes games
+// cycle, keeping more makes pivots expensive.
 constexpr int kMaxAge = 3;
 constexpr double kKeep = 1.5;
 // Responses have to be better than the restricted value by this part of the
 // tolerance.
 constexpr double kMargin = 0.1;
-// What a bound may lose, as a part of the tolerance, by skipping sizes.
+// How much a bound may lose by skipping sizes, as a part of the tolerance.
 constexpr double kSlack = 0.01;
-// Below this size mixing with the incumbent loses more rounds than it saves.
+// Below this number of items mixing with the incumbent costs more rounds than
+// it saves.
 constexpr int kMixFrom = 65;
-// Share of the incumbent at first.
+// The initial share of the incumbent.
 constexpr double kMix = 0.5;
 
 }  // namespace
@@ -46,7 +47,8 @@ bool FBetaDoubleOracle::SolvePrefixGame() {
   return true;
 }
 
-// Leaves the responses in columns_, the predictor that is replaced in mixture_.
+// Leaves the responses in columns_, and a predictor that was replaced in
+// mixture_.
 bool FBetaDoubleOracle::EvaluatePredictor(double alpha, FBetaIncumbent* best) {
   MixMarginals(*game_, &best->predictor, alpha, restricted_.rows(),
                restricted_.row_strategy(), &row_of_size_, &mixture_);
@@ -94,8 +96,8 @@ bool FBetaDoubleOracle::AddRows() {
   return added;
 }
 
-// A mixed point may lie where nothing new is better than the restricted value;
-// the restricted equilibrium itself then tells.
+// Against a mixed point there may be no new response that is better than the
+// restricted value; then the restricted equilibrium itself decides.
 std::optional<FBetaTermination> FBetaDoubleOracle::Extend(
     Shares* shares, FBetaIncumbent* best) {
   bool added_columns = AddColumns();
@@ -124,7 +126,7 @@ std::optional<FBetaTermination> FBetaDoubleOracle::Extend(
   return std::nullopt;
 }
 
-// To the predictor with which round `rounds_` ended.
+// Returns to the predictor with which round `rounds_` ended.
 void FBetaDoubleOracle::ReturnToRound(FBetaIncumbent* best) {
   if (!round_lo_.has_value()) return;
   best->lo = *round_lo_;

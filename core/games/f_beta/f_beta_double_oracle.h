@@ -3,12 +3,13 @@
 // exact best responses; unlike the paper's:
 // - it first solves the game of prefixes of the potentials' order, whose best
 //   responses cost O(n) per action played;
-// - responses are sought against a point between the last restricted game's
-//   equilibrium and the best strategy known (in-out separation
+// - responses are sought against a point between the equilibrium of the last
+//   restricted game and the best strategy known (in-out separation
 //   [BenAmeurNeto07]), and many are added in a round: local optima over sizes;
-// - it keeps the simplex tableau, and drops what is no longer played;
-// - both players' bounds are known in each round, so that it can stop anywhere:
-//   stopped amid a round it returns to the strategies of the one before.
+// - it keeps the simplex tableau, and drops actions that are no longer played;
+// - both players' bounds are known in each round, so that it can stop at any
+// time:
+//   if stopped within a round it returns to the strategies of the one before.
 #include <functional>
 #include <optional>
 
@@ -22,28 +23,29 @@ namespace sortition {
 
 struct FBetaOptions {
   double beta = 1;          // Within [1e-3, 1e3].
-  double tolerance = 1e-6;  // Of the gap hi - lo; within [1e-9, 1].
-  int max_rounds = 1000;    // Of the double oracle; >= 0.
-  // Asked every 10 µs or so, less often in pivots; true ends the search. A
-  // time limit, for instance. The predictor of a search that was stopped with
-  // `rounds` is, bit for bit, that of one with as many max_rounds.
+  double tolerance = 1e-6;  // Gap hi - lo to reach; within [1e-9, 1].
+  int max_rounds = 1000;    // Rounds of the double oracle at most; >= 0.
+  // Ends the search once it returns true, as at a time limit. It is called
+  // every 10 µs or so, less often in pivots. The predictor of a search that was
+  // stopped after `rounds` is, bit for bit, that of a search with as many
+  // max_rounds.
   std::function<bool()> stop = nullptr;
-  bool with_adversary = true;  // Or leave the adversary's results empty.
+  bool with_adversary = true;  // False: leave the adversary's results empty.
 };
 
 enum class FBetaTermination {
   kConverged,  // hi - lo <= tolerance.
   kRoundLimit,
   kStopped,  // By the caller's `stop`.
-  kStalled,  // Rounding: no response is better, yet the gap is wider.
+  kStalled,  // No response is better, yet rounding leaves a wider gap.
 };
 
 // Below all payoffs of SortedFBetaGame, which are not negative.
 inline constexpr double kUnknownBound = -1;
 
-// Best strategies known, with what they guarantee.
+// The best strategies known, with what they guarantee.
 struct FBetaIncumbent {
-  double lo = 0;  // kUnknownBound: nobody has looked.
+  double lo = 0;  // kUnknownBound: not computed yet.
   double hi = 0;
   SizeMarginals predictor;  // Gets >= lo against anything,
   SizeMarginals adversary;  // gives <= hi to anything.
@@ -56,29 +58,30 @@ class FBetaDoubleOracle {
   // all of them.
   void Start(const SortedFBetaGame& game, double tolerance, StopSignal* stop);
   FBetaRestrictedGame& restricted() { return restricted_; }
-  // Solves the game of prefixes: an estimate of the value, and seeds.
-  // False: the simplex failed.
+  // Solves the game of prefixes, for an estimate of the value and for seeds.
+  // Returns false where the simplex failed.
   bool SolvePrefixGame();
   double prefix_value() const { return prefix_value_; }
 
-  // `best` comes in with some strategies. Stopped in the first round it gets
-  // the first equilibrium, unless its own predictor has a bound: that round
-  // counts.
+  // `best` holds some strategies at the start. Where the search is stopped in
+  // the first round, it gets the first equilibrium, and that round counts;
+  // unless its own predictor has a bound.
   FBetaTermination Run(int max_rounds, FBetaIncumbent* best);
-  // Whose predictor `best` has; 0: the one it came in with.
+  // The round whose predictor `best` has; 0: the one at the start.
   int rounds() const { return rounds_; }
 
  private:
-  // How much the incumbents are mixed in.
+  // The shares with which the incumbents are mixed in.
   struct Shares {
     double rows = 0;
     double columns = 0;
   };
 
-  // False where stopped: `best` is as before.
+  // Return false where stopped: `best` is then as before.
   bool EvaluatePredictor(double alpha, FBetaIncumbent* best);
   bool EvaluateAdversary(double alpha, FBetaIncumbent* best);
-  // Adds what was found and solves again. Returns why there is no next round.
+  // Adds the responses found and solves again. Returns the reason if there is
+  // no next round.
   std::optional<FBetaTermination> Extend(Shares* shares, FBetaIncumbent* best);
   void ReturnToRound(FBetaIncumbent* best);
   bool AddColumns();
@@ -92,10 +95,10 @@ class FBetaDoubleOracle {
   FBetaPrefixGame prefix_game_;
   FBetaRestrictedGame restricted_;
   FBetaBestResponse best_response_;
-  FBetaResponses columns_;  // To be added.
+  FBetaResponses columns_;  // Responses to add.
   FBetaResponses rows_;
   SizeMarginals mixture_;
-  // What the predictor was when the round ended, where it was replaced since.
+  // The predictor at the end of the round, if it was replaced since.
   std::optional<double> round_lo_;
   SizeMarginals round_predictor_;
   std::vector<int> row_of_size_;

@@ -13,7 +13,8 @@ namespace {
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kMaxPotential = 1e9;
 constexpr double kCut = 2;  // See SortedFBetaGame.
-// More single items and systematic sets than this are not worth their pivots.
+// Number of single items and systematic sets beyond which more do not pay for
+// their pivots.
 constexpr int kMaxSeeds = 256;
 
 absl::Status OutOfRange(absl::string_view field, double value, double lowest,
@@ -77,9 +78,10 @@ void FBetaSolver::Sort(std::span<const double> potentials, double beta) {
   }
 }
 
-// Strategies of O(n): those of the closed form or, where more items are worth
-// calling positive than its adversary can, {ψ > 0} of both. No payoff is below
-// 0, none against that set, which costs nothing, above 1.
+// Begins with strategies that cost O(n): those of the closed form or, where
+// more items are worth calling positive than its adversary can, {ψ > 0} for
+// both. No payoff is below 0, and none against that set, which costs nothing,
+// is above 1.
 void FBetaSolver::BeginSimply() {
   best_.lo = kUnknownBound;
   closed_form_.value = kInfinity;
@@ -136,9 +138,9 @@ void FBetaSolver::Remap(const ItemSets& from, bool to_positions, ItemSets* to) {
   }
 }
 
-// What is worth playing from the start: what was played in the last game; or
-// the prefix game's equilibrium and, where the closed form's adversary does
-// better than prefixes, what that plays.
+// Adds the sets that are worth playing from the start: those of the last game;
+// or the equilibrium of the prefix game and, where the adversary of the closed
+// form does better than prefixes, the sets of that.
 void FBetaSolver::Seed(const FBetaWarmStart* warm_start) {
   FBetaRestrictedGame& restricted = oracle_.restricted();
   if (warm_start != nullptr && warm_start->num_items == game_.num_items &&
@@ -171,8 +173,8 @@ void FBetaSolver::Seed(const FBetaWarmStart* warm_start) {
   }
 }
 
-// Conditional marginals, by the caller's items. Rounding may leave them beyond
-// [0, 1] by an ulp.
+// Converts to conditional marginals by the caller's items. Rounding may put
+// them an ulp beyond [0, 1].
 void FBetaSolver::Export(const SizeMarginals& mixture,
                          std::vector<SizedSetMarginals>* sets) const {
   const int n = game_.num_items;

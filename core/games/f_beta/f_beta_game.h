@@ -1,10 +1,11 @@
 #pragma once
 // Equilibria of the F-beta game [WangXingAsifZiebart15, sec. 3.3]: a predictor
-// plays sets a of n items by lot, an adversary sets y; the predictor gets
-//   F(a, y) - Σ_{i in y} ψ_i,   F = (1+β²) |a ∩ y| / (|a| + β² |y|),  F(∅, ∅) =
-//   1
-// and maximises. Small potentials have a closed form; otherwise the double
-// oracle of f_beta_double_oracle.h. Memory is O(n · sizes played).
+// draws a set a of n items at random, an adversary a set y, and the predictor
+// maximises
+//   F(a, y) - Σ_{i in y} ψ_i,  F = (1+β²) |a ∩ y| / (|a| + β² |y|), F(∅, ∅)
+//   = 1.
+// Small potentials have a closed form; others take the double oracle of
+// f_beta_double_oracle.h. Memory is O(n · sizes played).
 #include <span>
 #include <vector>
 
@@ -20,8 +21,8 @@ struct FBetaEquilibrium {
   double lo = 0;
   double hi = 0;
   FBetaTermination termination = FBetaTermination::kConverged;
-  // Of the double oracle. 0: closed form, which then solves the game or is what
-  // is at hand where there was no time for a round.
+  // Rounds of the double oracle. 0: the closed form, which solves the game, or
+  // was all there was time for.
   int rounds = 0;
   std::vector<SizedSetMarginals> predictor;
   std::vector<SizedSetMarginals> adversary;
@@ -30,8 +31,8 @@ struct FBetaEquilibrium {
   std::vector<double> adversary_marginals;
 };
 
-// Which sets were played, so that a similar game can start from them. Of the
-// caller's items. Empty: nothing known.
+// The sets that were played, in the caller's items, so that a similar game can
+// start from them. Empty: nothing is known.
 struct FBetaWarmStart {
   int num_items = 0;
   ItemSets predictor;
@@ -69,7 +70,7 @@ class FBetaSolver {
   SortedFBetaGame game_;
   std::vector<int> position_;  // [item]
   StopSignal stop_;
-  bool searched_ = false;  // By the double oracle.
+  bool searched_ = false;  // Whether the double oracle was used.
   FBetaClosedForm closed_form_;
   FBetaBestResponse best_response_;
   FBetaDoubleOracle oracle_;

@@ -10,7 +10,7 @@ constexpr int kMaxRounds = 1000;
 
 }  // namespace
 
-// The sizes of the largest `payoffs` above the threshold among local maxima.
+// Finds the sizes of the largest local maxima of `payoffs` above the threshold.
 void FBetaPrefixGame::SelectOptima(std::span<const double> payoffs,
                                    double threshold,
                                    std::vector<int>* sizes) const {
@@ -32,8 +32,8 @@ void FBetaPrefixGame::SelectOptima(std::span<const double> payoffs,
   }
 }
 
-// Responses to the restricted equilibrium among prefixes; the payoff of a of
-// size s against y of size t is W_st min(s, t).
+// Adds responses to the restricted equilibrium among prefixes. The payoff of a
+// prefix of size s against one of size t is W_st min(s, t).
 bool FBetaPrefixGame::AddResponses(const SortedFBetaGame& game, double margin,
                                    FBetaRestrictedGame* restricted) {
   const int n = game.num_items;

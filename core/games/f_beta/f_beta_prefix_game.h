@@ -1,6 +1,6 @@
 #pragma once
-// The F-beta game of two players who play prefixes of the potentials' order
-// only: (n+1) x (n+1), with best responses in O(n) per prefix played. Its
+// The F-beta game in which both players play only prefixes of the order of
+// potentials: (n+1) x (n+1), with best responses in O(n) per prefix played. Its
 // equilibrium is not one of the whole game (even sets of one size need not be
 // nested), but close to it.
 #include <span>
@@ -16,8 +16,8 @@ namespace sortition {
 class FBetaPrefixGame {
  public:
   // Adds prefixes to `restricted` until no other gains more than `tolerance`,
-  // or until `stop` says so, and solves it. Requires prefixes of each player in
-  // it and nothing else. False: the simplex failed.
+  // or `stop` ends the search, and solves it. Requires that it holds prefixes
+  // of each player and nothing else. Returns false where the simplex failed.
   bool Solve(const SortedFBetaGame& game, double tolerance, StopSignal* stop,
              FBetaRestrictedGame* restricted);
 

@@ -1,7 +1,7 @@
 #pragma once
 // The F-beta game restricted to lists of sets, which grow and shrink. A set
-// stands for all that differ from it by permutations of equal potentials,
-// played uniformly.
+// stands for all sets that differ from it by permutations of items with equal
+// potentials, played uniformly.
 #include <span>
 #include <vector>
 
@@ -16,20 +16,20 @@ class FBetaRestrictedGame {
  public:
   void Clear(const SortedFBetaGame& game, double perturbation);
 
-  // False, and nothing is added, where the set is there already.
+  // Return false, and add nothing, where the set is there already.
   bool AddRow(std::span<const uint64_t> set, int size);     // Predictor's.
   bool AddColumn(std::span<const uint64_t> set, int size);  // Adversary's.
   bool AddPrefixRow(int size);
   bool AddPrefixColumn(int size);
 
-  // Between additions of rows and of columns; see MatrixSimplex. False: give
-  // up.
+  // Solves the game; to be called between additions of rows and of columns, see
+  // MatrixSimplex. Returns false where the simplex failed.
   bool Solve();
   double value() const { return simplex_.value(); }
 
-  // Removes actions that were not played in the last `max_age` solutions, where
-  // there are more than `keep` times as many as are played. The first column,
-  // {ψ > 0}, stays.
+  // Removes actions that were not played in the last `max_age` solutions, if
+  // there are more than `keep` times as many actions as are played. The first
+  // column, {ψ > 0}, stays.
   void Purge(int max_age, double keep);
 
   const ItemSets& rows() const { return rows_.sets; }
@@ -64,8 +64,9 @@ class FBetaRestrictedGame {
   ItemSets scratch_;
 };
 
-// alpha · incumbent + (1 - alpha) · the mixture of `sets` with `weights`, ties
-// averaged. `incumbent` may be null if alpha is 0. `row_of_size` is scratch.
+// Writes alpha · incumbent + (1 - alpha) · the mixture of `sets` with
+// `weights`, averaged over ties. `incumbent` may be null if alpha is 0.
+// `row_of_size` is scratch.
 void MixMarginals(const SortedFBetaGame& game, const SizeMarginals* incumbent,
                   double alpha, const ItemSets& sets,
                   std::span<const double> weights,

@@ -1,20 +1,21 @@
 #pragma once
 // The F-beta game as its solver sees it: items by falling potential, and
 // mixtures of sets of them.
-#include <algorithm>
 #include <span>
 #include <vector>
 
 namespace sortition {
 
-// Payoffs are F(a, y) + cost(y), where cost(y) = Σ ψ⁺ - ψ(y) >= 0 is the game's
-// -ψ(y) less its least value: what matters is within [0, 1], however large the
-// potentials are. Potentials are cut to [-2, 2]: an adversary's set that lacks
-// an item of ψ > 1 or has one of ψ < -1 costs more than 1, hence is worse
-// against every action than {ψ > 0}, which costs nothing.
+// Payoffs are F(a, y) + cost(y), where cost(y) = Σ ψ⁺ - ψ(y) >= 0 is the -ψ(y)
+// of the game less its least value: payoffs that matter are within [0, 1],
+// however large the potentials are. Potentials are cut to [-2, 2]: an
+// adversary's set that lacks an item of ψ > 1 or has one of ψ < -1 costs more
+// than 1, hence is worse against every action than {ψ > 0}, which costs
+// nothing.
 //
-// Items of equal potential can be permuted: it is enough to look at strategies
-// that do so at random, and of a set only its number of each kind matters.
+// Items of equal potential are interchangeable: it is enough to look at
+// strategies that permute them at random, for which only the number of items of
+// each kind in a set matters.
 struct SortedFBetaGame {
   struct Tie {
     int begin = 0;  // Positions begin .. end - 1.
@@ -28,16 +29,18 @@ struct SortedFBetaGame {
   std::vector<double> sums;  // [t]: the first t of psi; num_items + 1.
   std::vector<Tie> ties;     // Groups of two items at least.
   int num_positive = 0;      // Potentials > 0.
-  double positive_sum = 0;   // Of these, uncut: Value of the caller's game
-                             // = value of this one - positive_sum.
+  // Sum of the positive potentials, not cut: the value of the caller's game is
+  // the value of this one - positive_sum.
+  double positive_sum = 0;
 
   double Weight(int s, int t) const { return (1 + beta2) / (s + beta2 * t); }
-  // Cost of the first t items.
+  // Returns the cost of the first t items.
   double PrefixCost(int t) const { return sums[num_positive] - sums[t]; }
 };
 
-// Sizes less probable than this are not played: what mixing has left of early
-// rounds. Payoffs that matter are within [0, 1], so that bounds move by less.
+// Sizes that are less probable than this, remains of mixing with early rounds,
+// are not played. Payoffs that matter are within [0, 1], so bounds move by
+// less.
 inline constexpr double kFBetaDust = 1e-14;
 
 // A mixture of sets: P_is = P(item i in the set, |set| = s).
@@ -55,7 +58,7 @@ struct SizeMarginals {
     return {items.data() + static_cast<size_t>(k) * num_items,
             static_cast<size_t>(num_items)};
   }
-  // No sets of `new_sizes` yet (all 0).
+  // Makes an empty mixture (all 0) of sets of `new_sizes`.
   void Reset(std::span<const int> new_sizes, int num_items) {
     empty = 0;
     sizes.assign(new_sizes.begin(), new_sizes.end());

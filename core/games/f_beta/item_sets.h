@@ -7,7 +7,8 @@
 
 namespace sortition {
 
-// Without branches, so that the compiler vectorises sums of it.
+// Counts the bits that are set, without branches, so that the compiler
+// vectorises sums of it.
 inline int CountBits(uint64_t word) {
   word -= (word >> 1) & 0x5555555555555555u;
   word = (word & 0x3333333333333333u) + ((word >> 2) & 0x3333333333333333u);
@@ -15,7 +16,7 @@ inline int CountBits(uint64_t word) {
   return static_cast<int>((word * 0x0101010101010101u) >> 56);
 }
 
-// The lowest `count` bits, 0 .. 64.
+// Returns a word whose lowest `count` bits, 0 .. 64, are set.
 inline uint64_t Ones(int count) {
   return count == 64 ? ~uint64_t{0} : (uint64_t{1} << count) - 1;
 }
@@ -34,7 +35,7 @@ class ItemSets {
     return {bits_.data() + set * words_, words_};
   }
 
-  // A set without items; fill it by AddRange() and ask for it after.
+  // Adds a set without items, to be filled by AddRange(). Returns its index.
   int AddEmpty() {
     bits_.resize(bits_.size() + words_);
     sizes_.push_back(0);
@@ -53,7 +54,7 @@ class ItemSets {
     std::fill_n(bits_.begin() + set * words_, words_, uint64_t{0});
     sizes_[set] = 0;
   }
-  // Items begin .. end - 1, none of which is in it.
+  // Adds items begin .. end - 1. Requires that none of them is in the set.
   void AddRange(int set, int begin, int end) {
     sizes_[set] += end - begin;
     uint64_t* words = bits_.data() + set * words_;
@@ -63,7 +64,7 @@ class ItemSets {
       begin = stop;
     }
   }
-  // Takes items begin .. end - 1 out; returns how many there were.
+  // Removes items begin .. end - 1. Returns how many of them were in the set.
   int TakeRange(int set, int begin, int end) {
     uint64_t* words = bits_.data() + set * words_;
     int count = 0;
@@ -77,7 +78,7 @@ class ItemSets {
     sizes_[set] -= count;
     return count;
   }
-  // The last set takes its index.
+  // Removes a set. The last set takes its index.
   void Remove(int set) {
     Replace(set, bits(count() - 1), sizes_.back());
     sizes_.pop_back();
@@ -107,7 +108,7 @@ inline int SizeOfIntersection(std::span<const uint64_t> a,
   return size;
 }
 
-// visit(item) for each item of the set, in order.
+// Calls visit(item) for each item of the set, in order.
 template <typename Visit>
 void ForEachItem(std::span<const uint64_t> bits, Visit visit) {
   for (size_t w = 0; w < bits.size(); ++w) {

@@ -1,5 +1,5 @@
 #pragma once
-// When a search has to end: a callback that is asked now and then.
+// Ends a search when a callback says so, which is called now and then.
 #include <functional>
 
 namespace sortition {
@@ -7,19 +7,20 @@ namespace sortition {
 class StopSignal {
  public:
   StopSignal() = default;
-  // Asks `stop`, which must outlive it; null or empty: never.
+  // Stops when `stop`, which must outlive it, returns true; null or empty:
+  // never.
   explicit StopSignal(const std::function<bool()>* stop)
       : stop_(stop != nullptr && *stop ? stop : nullptr) {}
 
-  // Asks; once true it stays so.
+  // Calls it. Once stopped it stays so.
   bool Ask() {
     work_ = 0;
     stopped_ = stopped_ || (stop_ != nullptr && (*stop_)());
     return stopped_;
   }
 
-  // Asks where enough was done since the last time: some 10 µs of arithmetic,
-  // so that a look at a clock costs little beside it.
+  // Calls it if enough work was done since the last call: about 10 µs of
+  // arithmetic, so that reading a clock costs little beside it.
   bool AfterWork(double operations) {
     constexpr double kOperations = 1e4;
     work_ += operations;

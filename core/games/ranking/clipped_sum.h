@@ -11,19 +11,20 @@ struct ClippedSum {
   double slope;
 };
 
-// Where the root is: value(low) <= total <= value(high); `start` is the first
-// guess.
+// An interval that holds the root: value(low) <= total <= value(high). `start`
+// is the first guess.
 struct ClippedSumBracket {
   double low;
   double high;
   double start;
   double total;
-  double tolerance;  // Of the value; what rounding can leave of it.
+  double tolerance;  // Allowed error of the value; rounding error at least.
 };
 
-// t with |evaluate(t).value - total| <= tolerance, or as near as doubles come;
-// an end of the bracket where it holds no root. Newton's method, exact once it
-// is on the root's piece, kept within a bracket that shrinks.
+// Returns t with |evaluate(t).value - total| <= tolerance, or as close as
+// doubles come; an end of the bracket where it holds no root. Newton's method
+// within a bracket that shrinks; it is exact once it is on the piece of the
+// root.
 template <typename Evaluate>
 double SolveClippedSum(const ClippedSumBracket& bracket, Evaluate evaluate) {
   constexpr int kMaxSteps = 120;  // Bisection alone needs some 60.

@@ -10,11 +10,11 @@
 namespace sortition {
 namespace {
 
-// Of sums of discounts, in units of the largest, per item.
+// Tolerance of sums of discounts, in units of the largest, per item.
 constexpr double kRounding = 1e-15;
 
-// Targets within so many of the largest discount keep all but two of its digits
-// when they are added to it.
+// Targets within so many times the largest discount keep all but two of its
+// digits when they are added to it.
 constexpr double kNear = 100;
 
 absl::Status CheckGains(std::span<const double> gains) {
@@ -37,8 +37,9 @@ absl::Status CheckGains(std::span<const double> gains) {
 
 }  // namespace
 
-// Upper concave envelope of every item's (gain, ψ), from left to right: a point
-// below the line from the corner before it to the next point is no corner.
+// Finds the upper concave envelope of each item's (gain, ψ), from left to
+// right: a point below the line from the corner before it to the next point is
+// not a corner.
 absl::Status GradedGame::FindSlopes(std::span<const double> psi,
                                     std::span<const double> gains) {
   const size_t num_levels = gains.size();
@@ -110,8 +111,8 @@ void GradedGame::WriteProbabilities(std::span<const double> gains,
   }
 }
 
-// Items of higher level at higher ranks, within a level by falling target: a
-// member's place is a rank of its level.
+// Puts items of higher level at higher ranks, and orders those of one level by
+// falling target: the place of a member is a rank of its level.
 void GradedGame::ArrangeMembers(std::span<const double> psi,
                                 std::span<const double> gains,
                                 const Discounts& discounts) {
@@ -142,7 +143,7 @@ void GradedGame::ArrangeMembers(std::span<const double> psi,
   ranges_.clear();
   size_t begin = 0;
   for (const size_t end : level_ends_) {
-    // No d is outside the level's discounts, so the bounds may be finite.
+    // No d is outside the discounts of the level, so the bounds may be finite.
     for (size_t r = begin; r < end; ++r) {
       Member& member = members_[r];
       member.high =
@@ -154,10 +155,11 @@ void GradedGame::ArrangeMembers(std::span<const double> psi,
   }
 }
 
-// share = clip(target + τ, low, high) with the right sum, τ = t - reference. As
-// bounds are within [0, most], every bend is at a τ in [-target, most - target]
-// of some member. Where targets are far apart, the reference is the first
-// member that reaches the sum, so that large targets cancel before t is added.
+// Finds share = clip(target + τ, low, high) with the right sum, τ = t -
+// reference. As bounds are within [0, most], every bend is at a τ in [-target,
+// most - target] of some member. Where targets are far apart, the reference is
+// the first member that reaches the sum, so that large targets cancel before t
+// is added.
 void GradedGame::Share(Range range, const Discounts& discounts) {
   const std::span<Member> members(members_.begin() + range.begin,
                                   members_.begin() + range.end);
@@ -204,7 +206,7 @@ void GradedGame::Share(Range range, const Discounts& discounts) {
 size_t GradedGame::SplitOff(Range range, const Discounts& discounts) {
   const size_t size = range.end - range.begin;
   Member* const members = members_.data() + range.begin;
-  // They fall already, mostly: shares fall with targets but for the bounds.
+  // They mostly fall already: shares fall with targets, but for the bounds.
   bool in_order = true;
   for (size_t r = 1; r < size; ++r) {
     in_order = in_order && members[r - 1].share >= members[r].share;

@@ -1,23 +1,25 @@
 #pragma once
 // The game of DCG with graded relevance [WangXingAsifZiebart15, sec. 3.2]:
 // score Σ_i D_rank(i) gain(y_i), y_i one of K levels, and a potential per item
-// and level. Exact in O(K n log n), and n log n a split of the last step.
+// and level. Exact in O(K n log n), plus O(n log n) for each split in the last
+// step.
 //
-// The adversary's answer counts by mean gains u alone, at the price of the
-// upper concave envelope of the points (gain_l, ψ_il): slopes s_il between
-// gains l and l + 1, falling in l. Cut u's range at the gains: with F(A) = D_1
-// + .. + D_|A|,
+// Only the mean gains u of the adversary matter. Their price is the upper
+// concave envelope of the points (gain_l, ψ_il): slopes s_il between gains l
+// and l + 1, falling in l. Cut the range of u at the gains: with F(A) = D_1 +
+// .. + D_|A|,
 //   max_d d·u - price(u) = Σ_l ∫ F({u > α}) - s_l({u > α}) dα over the l-th gap
 //     >= Σ_l (gain_{l+1} - gain_l) min_A (F(A) - s_l(A)),
 // binary games of ranking_game.h with potentials s_l. Their minimisers A_l are
 // nested, because s_l falls in l, so one u attains every minimum: item i has
-// the level |{l : i in A_l}|, as a mixture of the two levels next to it on the
-// envelope where it is not on it. Optimal d: within the items of one level any
-// d in the hull of that level's ranks with s_{i,level} <= d_i <= s_{i,level-1};
-// here the one nearest to (ψ_{i,K-1} - ψ_{i,0}) / gain_{K-1}, found by
-// decomposition [Groenevelt91]: share the ranks' sum among the clipped items;
-// if some of them got more than the top ranks are worth, split off the set that
-// did most so. For K = 2 it is ranking_game.h's d.
+// the level |{l : i in A_l}|, or, where that level is not on the envelope, a
+// mixture of the two levels next to it on the envelope. For the items of one
+// level, any d is optimal that is in the hull of the ranks of that level and
+// has s_{i,level}
+// <= d_i <= s_{i,level-1}. We take the one closest to (ψ_{i,K-1} - ψ_{i,0}) /
+// gain_{K-1}, by decomposition [Groenevelt91]: share the sum of the ranks among
+// the clipped items; if some items got more than the top ranks are worth, split
+// off the set that exceeds it most. For K = 2 this is the d of ranking_game.h.
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -30,23 +32,23 @@ namespace sortition {
 struct GradedEquilibrium {
   double value = 0;
   std::vector<double> expected_discounts;  // d, by item.
-  // n × K, row by item: P(y_i = l). Negative, a supergradient of the value by
-  // ψ.
+  // n × K, row by item: P(y_i = l). Its negative is a supergradient of the
+  // value by ψ.
   std::vector<double> level_probabilities;
 };
 
 // Workspace of the solver: one per thread, allocates nothing once warm.
 class GradedGame {
  public:
-  // psi: n × K, row by item; gains: K >= 2, from 0 on, increasing.
-  // InvalidArgument where they are not so, or where a potential or a slope of
-  // the potentials by gain is not within ±kMaxPotential.
+  // psi: n × K, row by item; gains: K >= 2 of them, the first 0, increasing.
+  // InvalidArgument where that does not hold, or where a potential or a slope
+  // of the potentials by gain is not within ±kMaxPotential.
   absl::Status Solve(std::span<const double> psi, std::span<const double> gains,
                      const Discounts& discounts,
                      GradedEquilibrium* equilibrium);
 
  private:
-  // An item in the order of ranks, with its share's target and bounds.
+  // An item in the order of ranks, with the target and bounds of its share.
   struct Member {
     double target;
     double low;
@@ -61,7 +63,7 @@ class GradedGame {
 
   absl::Status FindSlopes(std::span<const double> psi,
                           std::span<const double> gains);
-  // The level of each item from the binary games; adds up the value.
+  // Finds the level of each item by the binary games, and adds up the value.
   absl::Status FindLevels(std::span<const double> gains,
                           const Discounts& discounts, double* value);
   void WriteProbabilities(std::span<const double> gains,
@@ -69,10 +71,11 @@ class GradedGame {
   void ArrangeMembers(std::span<const double> psi,
                       std::span<const double> gains,
                       const Discounts& discounts);
-  // Members of a range of ranks share its discounts, clipped to their bounds.
+  // Shares the discounts of a range of ranks among its members, clipped to
+  // their bounds.
   void Share(Range range, const Discounts& discounts);
-  // Members of the range that got most above the ranks' worth, put first; their
-  // number, 0 for none.
+  // Puts first the members of the range whose shares exceed the worth of the
+  // top ranks most. Returns their number; 0: none do.
   size_t SplitOff(Range range, const Discounts& discounts);
 
   size_t num_items_ = 0;

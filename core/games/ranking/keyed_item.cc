@@ -7,7 +7,7 @@ namespace sortition {
 
 namespace {
 
-// Runs of so many are sorted by counting who comes before whom.
+// Runs of this length are sorted by counting how many items come before each.
 constexpr size_t kRun = 8;
 
 void SortRun(std::span<const KeyedItem> items, KeyedItem* sorted) {
@@ -21,7 +21,7 @@ void SortRun(std::span<const KeyedItem> items, KeyedItem* sorted) {
   }
 }
 
-// Stable: of equals those of `a` first.
+// Merges stably: ties go to `a`.
 void Merge(std::span<const KeyedItem> a, std::span<const KeyedItem> b,
            KeyedItem* merged) {
   const KeyedItem* left = a.data();

@@ -17,8 +17,9 @@ struct NdcgSets {
   std::vector<double> positives;  // By item: P(y_i = 1 and |y| = t).
 };
 
-// lower: the best answer to d over sets of every size, in O(n²); upper: the
-// best order against the sets. empty_score as in NdcgOptions.
+// Returns bounds: `lower` by the best answer to d over sets of every size, in
+// O(n²), and `upper` by the best order against the sets. `empty_score` is that
+// of NdcgOptions.
 RankingCertificate CertifyNdcg(std::span<const double> psi,
                                const Discounts& discounts,
                                std::optional<double> empty_score,

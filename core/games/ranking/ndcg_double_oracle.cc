@@ -3,12 +3,12 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
-#include <utility>
 
 namespace sortition {
 namespace {
 
-// What an answer must gain to be added: above the simplex method's rounding.
+// An answer is added if it gains more than this: above the rounding of the
+// simplex method.
 constexpr double kGain = 1e-12;
 // Against degeneracy; far below any tolerance of the game.
 constexpr double kPerturbation = 1e-13;
@@ -68,8 +68,8 @@ void NdcgDoubleOracle::AddAdversary(size_t num_positives,
   simplex_.AddColumn(payoffs_);
 }
 
-// The items of smallest d_i / Z_size - ψ_i, ties by item; Σ of these in
-// `value`.
+// Returns the `size` items of smallest d_i / Z_size - ψ_i, ties go to the lower
+// item, and writes the sum of these into `value`.
 std::vector<double> NdcgDoubleOracle::CheapestSet(std::span<const double> d,
                                                   size_t size, double* value) {
   std::vector<double> q(d.size(), 0);
@@ -91,7 +91,7 @@ std::vector<double> NdcgDoubleOracle::CheapestSet(std::span<const double> d,
   return q;
 }
 
-// The adversary's answers to the mixture of the rows.
+// Finds the adversary's answers to the mixture of the rows.
 bool NdcgDoubleOracle::AnswerPredictor() {
   std::vector<double> d(psi_.size(), 0);
   for (size_t a = 0; a < simplex_.row_strategy().size(); ++a) {
@@ -122,7 +122,7 @@ bool NdcgDoubleOracle::AnswerPredictor() {
   return added;
 }
 
-// The predictor's answer to the mixture of the columns.
+// Finds the predictor's answer to the mixture of the columns.
 bool NdcgDoubleOracle::AnswerAdversary() {
   const size_t n = psi_.size();
   std::vector<NdcgSets> sets;

@@ -2,9 +2,9 @@
 // The NDCG game of ndcg_game.h where the adversary mixes sizes: a double oracle
 // [McMahanGordonBlum03] over strategies rather than actions. The payoff is
 // bilinear in the predictor's d and the adversary's w = E[y / Z_|y|], so a row
-// may be any d, a column any sets of one size; starting from the equilibria of
-// single sizes it ends after some rounds. Best responses: sort w; for every
-// size the cheapest items.
+// may be any d, a column any sets of one size. Starting from the equilibria of
+// single sizes it ends after a few rounds. The best responses are the order of
+// w, and for every size the cheapest items.
 #include <cstddef>
 #include <optional>
 #include <span>
@@ -24,17 +24,18 @@ class NdcgDoubleOracle {
   void Start(std::span<const double> psi, const Discounts& discounts,
              std::optional<double> empty_score);
 
-  // Strategies to begin with; one of each at least.
+  // Add strategies to begin with, at least one of each player.
   void AddPredictor(std::vector<double> expected_discounts);
-  // Positives given |y|: q that sums to num_positives.
+  // q: the probabilities of items to be positive given |y|, which add up to
+  // num_positives.
   void AddAdversary(size_t num_positives, std::vector<double> q);
 
-  // One round: solves the game of the strategies there are, notes what both
-  // players' answers guarantee, adds the best answers. False where nothing is
-  // left to add, or the linear program failed.
+  // Plays one round: solves the game of the strategies so far, updates what the
+  // players' strategies guarantee, and adds the best answers. Returns false
+  // where nothing is left to add, or the linear program failed.
   bool Round();
 
-  // Best so far; lower <= value <= upper.
+  // The best so far; lower <= value <= upper.
   double lower() const { return lower_; }
   double upper() const { return upper_; }
   const std::vector<double>& expected_discounts() const { return best_d_; }

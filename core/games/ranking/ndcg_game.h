@@ -1,15 +1,15 @@
 #pragma once
 // NDCG games of binary relevance. Where the normaliser is constant in a query
-// (the ideal DCG of known labels), this is ranking_game.h with
-// Discounts::ScaledBy(). Here the adversary's own labels normalise: score
+// (the ideal DCG of known labels), use ranking_game.h with
+// Discounts::ScaledBy(). Here the score is normalised by the adversary's own
+// labels:
 //   Σ_i d_i y_i / Z_|y|,  Z_t = D_1 + .. + D_t,
-// and a constant for y = 0. Not additive in y: a game for every size t.
-//
-// With t fixed it is the ranking game of potentials Z_t ψ with t positives over
-// Z_t: value V_t, predictor d_t. So the value is at most min_t V_t, and at
+// and a constant for y = 0. It is not additive in y, but for a fixed size t it
+// is: the ranking game of potentials Z_t ψ with t positives, over Z_t, with the
+// value V_t and the predictor d_t. So the value is at most min_t V_t, and at
 // least what any d guarantees against the best set of every size. If these meet
 // for d_t of the smallest V_t (or of another), that is the equilibrium: no
-// mixture of sizes helps the adversary. Else the result is an interval.
+// mixture of sizes helps the adversary. Otherwise the result is an interval.
 #include <cstddef>
 #include <optional>
 #include <span>
@@ -23,29 +23,30 @@
 namespace sortition {
 
 struct NdcgOptions {
-  // The score where nothing is relevant; none: the adversary must have a
-  // positive.
+  // The score where nothing is relevant. Unset: the adversary must have a
+  // positive item.
   std::optional<double> empty_score = 1;
-  // upper - lower up to this, relative to 1 + |upper|, closes the gap.
+  // The gap counts as closed where upper - lower is at most this, relative to
+  // 1 + |upper|.
   double tolerance = 1e-9;
-  // Rounds of the double oracle, where it is needed; each O(n²) and a linear
-  // program of some hundred strategies at most. 0: none.
+  // Rounds of the double oracle, where it is needed; each costs O(n²) and a
+  // linear program of a few hundred strategies at most. 0: none.
   size_t max_rounds = 200;
 };
 
 enum class NdcgStatus {
   kClosed,  // An equilibrium, within the tolerance.
-  kGap,     // After max_rounds: the strategies guarantee lower and upper only.
+  kGap,     // After max_rounds: the strategies only guarantee lower and upper.
 };
 
 struct NdcgEquilibrium {
   NdcgStatus status = NdcgStatus::kGap;
-  // Guaranteed by the predictor's and by the adversary's strategy.
+  // What the predictor's and the adversary's strategy guarantee.
   double lower = 0;
   double upper = 0;
   std::vector<double> expected_discounts;  // d, by item.
   std::vector<NdcgSets> adversary;         // Sizes rising, probabilities > 0.
-  std::vector<double> positive_probabilities;  // q, by item, of all sizes.
+  std::vector<double> positive_probabilities;  // q, by item, over all sizes.
 };
 
 // Workspace of the solver: one per thread.
@@ -64,10 +65,10 @@ class NdcgGame {
     size_t num_positives;
   };
 
-  // The ranking game of that size.
+  // Solves the ranking game for that size.
   absl::Status SolveSize(std::span<const double> psi,
                          const Discounts& discounts, size_t num_positives);
-  // V_t of every size, rising.
+  // Finds V_t of every size, and sorts sizes by it.
   absl::Status FindValues(std::span<const double> psi,
                           const Discounts& discounts);
   // Mixes sizes until the gap is closed.

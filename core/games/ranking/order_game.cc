@@ -45,8 +45,8 @@ absl::StatusOr<OrderGameValue> SolveOrderGame(std::span<const double> w) {
   std::sort(falling.begin(), falling.end(), std::greater<>());
   OrderGameValue result;
   result.exact = FallsIntoGroups(falling);
-  // Of every item the items more than 1 below it are a tail: their drops from
-  // the first add up to `tail`.
+  // For each item, those more than 1 below it are a tail of the items. Their
+  // distances from the first item add up to `tail`.
   double tail = 0;
   for (const double weight : falling) tail += falling[0] - weight;
   size_t far = 0;
@@ -140,7 +140,8 @@ double BucketOrder::LogPropensity(std::span<const int32_t> order) {
   for (const int32_t size : bucket_sizes_) {
     for (int32_t s = 2; s <= size; ++s) log_orders += stable::Log(s);
   }
-  double log_ratio = 0;  // Of the current interval's Π size! to the first's.
+  // log of the current interval's Π size! over that of the first.
+  double log_ratio = 0;
   double log_sum = -HUGE_VAL;
   const auto add_interval = [&](double length) {
     if (length <= 0 || num_inverted > 0) return;

@@ -58,7 +58,7 @@ void PrecisionGame::Partition(std::span<const double> psi, size_t k) {
       never_.push_back(item);
     }
   }
-  // The root of the piece that the search ended on, without its tolerance.
+  // Takes the exact root of the piece that the search ended on.
   if (!chance_.empty()) shift_ = left / static_cast<double>(chance_.size());
 }
 
@@ -90,8 +90,8 @@ void PrecisionGame::WritePredictor(size_t k,
        .excess = shift_ / scale - threshold_});
 }
 
-// As RankingGame: v = 1/k - ψ of those sure, -ψ of those never chosen, between
-// them that of the block.
+// As RankingGame: v is 1/k - ψ for items that are surely chosen, -ψ for those
+// never chosen, and between them for the block.
 void PrecisionGame::WriteAdversary(size_t k, const PositivesBound& positives,
                                    RankingEquilibrium* equilibrium) {
   const double discount = 1 / static_cast<double>(k);

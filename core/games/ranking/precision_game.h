@@ -2,8 +2,8 @@
 // The game of precision at k, |ŷ ∩ y| / k with |ŷ| = k, in O(n): that of
 // ranking_game.h with k discounts of 1/k, without sorting.
 //
-// d is the projection of ψ on the hull, here p = k d = min(1, max(0, kψ + τ))
-// with τ such that Σp = k: by Newton's method over the items whose ψ is within
+// d is the projection of ψ on the hull: p = k d = min(1, max(0, kψ + τ)) with τ
+// such that Σp = k, found by Newton's method over the items whose ψ is within
 // 1/k of the k-th largest.
 #include <span>
 #include <vector>
@@ -16,11 +16,11 @@ namespace sortition {
 // Workspace of the solver: one per thread, allocates nothing once warm.
 class PrecisionGame {
  public:
-  // As RankingGame::Solve() with Discounts::PrecisionAt(k), but the order is
-  // cut in three: items chosen for sure (p = 1), one block of those chosen by
-  // lot, and those never chosen; within each by item. The block is the only one
-  // reported, and absent where nothing is left to chance. k > n is as k = n,
-  // but for 1/k. InvalidArgument for k = 0 besides.
+  // As RankingGame::Solve() with Discounts::PrecisionAt(k), but the order has
+  // three parts, each sorted by item: items that are surely chosen (p = 1), one
+  // block of those chosen at random, and those never chosen. Only that block is
+  // reported, and none where nothing is left to chance. k > n is as k = n, but
+  // for 1/k. InvalidArgument also for k = 0.
   absl::Status Solve(std::span<const double> psi, size_t k,
                      const PositivesBound& positives,
                      RankingEquilibrium* equilibrium);

@@ -1,8 +1,8 @@
 #pragma once
 // Bounds on the value of a ranking game, from strategies alone: what each
 // guarantees against the best answer, found by sorting. Shares no code with the
-// solvers. lower <= value <= upper for any strategies that are feasible; equal
-// ones prove an equilibrium.
+// solvers. lower <= value <= upper for all feasible strategies; where the
+// bounds are equal, the strategies are an equilibrium.
 #include <span>
 
 #include "core/games/ranking/discounts.h"
@@ -14,33 +14,34 @@ struct RankingCertificate {
   double lower = 0;
   double upper = 0;
   // How far the strategies are from feasible: the largest violation of a sum
-  // over items. 0, or some roundings.
+  // over items. 0 but for rounding.
   double predictor_violation = 0;
   double adversary_violation = 0;
 };
 
-// min_q (d - ψ)·q over q within the bound; max_d d·q - ψ·q over Perm(D).
-// Requires d (expected discounts) and q (positive probabilities) by item, as
-// many as ψ.
+// Returns min_q (d - ψ)·q over q within the bound as `lower`, and max_d d·q -
+// ψ·q over Perm(D) as `upper`. Requires d (expected discounts) and q (positive
+// probabilities) by item, as many as ψ.
 RankingCertificate CertifyRanking(std::span<const double> psi,
                                   const Discounts& discounts,
                                   const PositivesBound& positives,
                                   std::span<const double> expected_discounts,
                                   std::span<const double> q);
 
-// For graded_game.h: psi and level_probabilities are n × K, row by item; gains
-// of K levels.
+// The same for graded_game.h: psi and level_probabilities are n × K, row by
+// item; gains has K levels.
 RankingCertificate CertifyGradedRanking(
     std::span<const double> psi, std::span<const double> gains,
     const Discounts& discounts, std::span<const double> expected_discounts,
     std::span<const double> level_probabilities);
 
-// How far d is outside the hull of the orders' discounts, Perm(D): the largest
-// excess of j items' sum over the first j discounts, or the sums' difference.
+// Returns how far d is outside the hull of the orders' discounts, Perm(D): the
+// largest excess of j items' sum over the first j discounts, or the difference
+// of the two sums.
 double HullViolation(const Discounts& discounts,
                      std::span<const double> expected_discounts);
 
-// Largest Σ D_rank(i) values_i over all orders.
+// Returns the largest Σ D_rank(i) values_i over all orders.
 double BestOrderScore(const Discounts& discounts,
                       std::span<const double> values);
 

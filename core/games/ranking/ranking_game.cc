@@ -8,8 +8,8 @@
 namespace sortition {
 namespace {
 
-// Where no more than this part of the ranks is worth something, taking the best
-// item from a heap again and again beats sorting all.
+// Where at most 1 in so many ranks is worth something, taking the best items
+// one by one from a heap is faster than sorting all.
 constexpr size_t kHeapFactor = 4;
 
 }  // namespace
@@ -42,8 +42,8 @@ absl::Status CheckPositives(const PositivesBound& positives, size_t num_items) {
   return absl::OkStatus();
 }
 
-// v of the last block >= v of the new one, as a comparison of differences:
-// v = first - ψ_start, where ψ may be too large for the discounts to count.
+// Compares v of the last block with v of the new one by differences: v = first
+// - ψ_start, where ψ may be so large that it swallows the discounts.
 bool RankingGame::MustPool(size_t rank, double first) const {
   const Block& last = blocks_.back();
   return last.first - first >= items_[last.start].psi - items_[rank].psi;
@@ -69,13 +69,14 @@ void RankingGame::Append(size_t rank, double discount) {
 }
 
 // Beyond the discounts v = -ψ rises by rank: once an item there is not pooled,
-// none is, and the rest has d = 0. Few discounts: without sorting that rest.
+// none is, and the rest has d = 0. With few discounts that rest is not sorted.
 void RankingGame::Pool(const Discounts& discounts) {
   const bool by_heap = kHeapFactor * discounts.size() <= items_.size();
   const auto top_last = [](const KeyedItem& a, const KeyedItem& b) {
     return Before()(b, a);
   };
-  // Of the items from the last to the first: its top leaves to the front.
+  // The heap is stored from the last item to the first: its top leaves to the
+  // front.
   if (by_heap) {
     std::make_heap(items_.rbegin(), items_.rend(), top_last);
   } else {
@@ -106,7 +107,8 @@ void RankingGame::WritePredictor(const Discounts& discounts,
          .length = block.length,
          .mean_discount = block.discounts / block.length,
          .excess = block.first - psi_start});
-    // True in exact arithmetic; rounding must not lead out of it.
+    // d is within these bounds in exact arithmetic; rounding must not leave
+    // them.
     const double most = discounts[block.start];
     const double least = discounts[block.start + block.length - 1];
     for (int32_t r = block.start; r < block.start + block.length; ++r) {
@@ -116,8 +118,8 @@ void RankingGame::WritePredictor(const Discounts& discounts,
   }
 }
 
-// The m items of smallest v, m as near as permitted to the number of v < 0; a
-// block that m cuts shares what is left.
+// Takes the m items of smallest v, where m is as close as permitted to the
+// number of v < 0. A block that m cuts shares what is left.
 void RankingGame::WriteAdversary(const PositivesBound& positives,
                                  RankingEquilibrium* equilibrium) {
   const auto n = static_cast<double>(items_.size());

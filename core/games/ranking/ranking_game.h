@@ -31,7 +31,7 @@
 
 namespace sortition {
 
-// Of the potentials; what is larger could overflow in sums.
+// Limit of potentials: sums of larger ones could overflow.
 inline constexpr double kMaxPotential = 1e300;
 
 // How many positives the adversary has in expectation: 0 <= fewest <= most <=
@@ -41,11 +41,11 @@ struct PositivesBound {
   double most = HUGE_VAL;
 };
 
-// Items order[start .. start + length), whose d - ψ is `excess`.
+// The items order[start .. start + length), whose d - ψ is `excess`.
 struct PooledBlock {
   int32_t start = 0;
   int32_t length = 0;
-  double mean_discount = 0;  // Of its ranks, and so of its items' d.
+  double mean_discount = 0;  // Mean discount of its ranks and d of its items.
   double excess = 0;
 };
 
@@ -54,19 +54,19 @@ struct RankingEquilibrium {
   std::vector<double> expected_discounts;      // d, by item.
   std::vector<double> positive_probabilities;  // q, by item. -q is a
                                                // supergradient of the value.
-  // Items by falling ψ, ties by item, as far as the blocks go; the others,
-  // whose d is 0, follow in an order that is no more than reproducible.
+  // Items by falling ψ, ties by item, as far as the blocks go. The others,
+  // whose d is 0, follow in some order, which is reproducible.
   std::vector<int32_t> order;
-  std::vector<PooledBlock> blocks;  // From order[0] on, without a gap.
+  std::vector<PooledBlock> blocks;  // From order[0] on, without gaps.
 };
 
 // Workspace of the solver: one per thread. Solving allocates nothing once it
 // has met as many items, with the same equilibrium reused.
 class RankingGame {
  public:
-  // psi: one potential per item. Exact to rounding, of differences of ψ where ψ
-  // is large. InvalidArgument where a potential is not within ±kMaxPotential,
-  // or the bound is not as said.
+  // psi: one potential per item. Exact but for the rounding of differences of
+  // ψ, also where ψ is large. InvalidArgument where a potential is not within
+  // ±kMaxPotential, or the bound breaks the rule of PositivesBound.
   absl::Status Solve(std::span<const double> psi, const Discounts& discounts,
                      const PositivesBound& positives,
                      RankingEquilibrium* equilibrium);
@@ -75,7 +75,7 @@ class RankingGame {
   struct Block {
     int32_t start;
     int32_t length;
-    double discounts;  // Σ D.
+    double discounts;  // Σ D
     double drops;      // Σ (ψ_start - ψ): small where ψ is large.
     double first;      // d of the first item.
   };
@@ -96,7 +96,7 @@ class RankingGame {
   std::vector<Block> blocks_;
 };
 
-// InvalidArgument naming the first that is not within ±kMaxPotential.
+// InvalidArgument naming the first potential that is not within ±kMaxPotential.
 absl::Status CheckPotentials(std::span<const double> psi);
 absl::Status CheckPositives(const PositivesBound& positives, size_t num_items);
 

@@ -3,24 +3,23 @@
 // answer unique and Lipschitz in ψ, for optimisers that need gradients and for
 // certificates of their optimum.
 #include <span>
-#include <vector>
 
 #include "absl/status/statusor.h"
 #include "core/games/ranking/ranking_game.h"
 
 namespace sortition {
 
-// V_μ = min_q max_d (d - ψ)·q + μ/2 |q|² for the equilibrium's game. q falls in
-// the order of ψ and is constant within blocks, so the best d against it is
-// that of the equilibrium whatever μ is, and with v = d - ψ
-//   q_i = clip((ν - v_i) / μ, 0, 1),
-// ν = 0, or where that leaves the bound, such that Σq meets it. V <= V_μ <= V +
-// μ/2 · (number of positives); -q is the gradient of V_μ by ψ and
-// 1/μ-Lipschitz.
+// Returns V_μ = min_q max_d (d - ψ)·q + μ/2 |q|² and writes its minimiser into
+// `q`, which has as many items as `psi`. `expected_discounts` is the d that
+// solves the game of `psi`. InvalidArgument unless μ is finite and above 0 and
+// the bound keeps the rule of PositivesBound.
 //
-// `expected_discounts` of the solution for `psi`; writes q into `q`, of as many
-// items. Returns V_μ. InvalidArgument unless μ is finite and above 0 and the
-// bound as PositivesBound says.
+// q falls in the order of ψ and is constant within blocks, so the best d
+// against it is that of the equilibrium whatever μ is, and with v = d - ψ
+//   q_i = clip((ν - v_i) / μ, 0, 1),
+// where ν = 0 or, if Σq is then outside the bound, such that Σq meets it. V <=
+// V_μ <= V + μ/2 · (number of positives); -q is the gradient of V_μ by ψ and
+// 1/μ-Lipschitz.
 absl::StatusOr<double> SmoothAdversary(
     std::span<const double> psi, std::span<const double> expected_discounts,
     const PositivesBound& positives, double mu, std::span<double> q);

@@ -1,6 +1,6 @@
 #pragma once
-// Mixtures of subsets of n items by what the games need of them: how large the
-// set is, and how probable each item is in a set of that size.
+// Mixtures of subsets of n items, described by what the games need: the
+// probability of each size, and of each item to be in a set of that size.
 #include <cstdint>
 #include <vector>
 
@@ -10,7 +10,7 @@ namespace sortition {
 // increasing, probabilities adding up to 1.
 struct SizedSetMarginals {
   uint32_t size = 0;       // 0 .. n.
-  double probability = 0;  // Of a set of this size.
+  double probability = 0;  // That the set has this size.
   // [item]: P(item in the set | size); each within [0, 1], they add up to the
   // size. Empty for size 0.
   std::vector<double> inclusion_probabilities;

@@ -1,4 +1,5 @@
-// The probabilities of SlotSampler's outcomes: its coins, replayed.
+// The probabilities of the outcomes of SlotSampler, found by replaying its
+// coins.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -10,17 +11,17 @@
 namespace sortition {
 namespace {
 
-// Label of what the outcome does not show.
+// The label of slots that the outcome does not show.
 constexpr uint32_t kHidden = std::numeric_limits<uint32_t>::max();
 
 }  // namespace
 
-// Here slots_ is the slot by place, observed_ the label by place
+// In this file slots_ holds the slot by place, and observed_ the label by place
 // that the outcome shows: the slot in lists, the first slot of the block in
 // sets.
 
-// Returns how many of the first slots hold items that their blocks can bring
-// there.
+// Fills observed_. Returns how many of the first slots hold items that their
+// blocks can bring there.
 uint32_t SlotSampler::ObserveOutcome(std::span<const int32_t> outcome) {
   observed_.assign(num_used_, kHidden);
   if (outcome.size() != num_shown_) return 0;
@@ -42,14 +43,14 @@ uint32_t SlotSampler::ObserveOutcome(std::span<const int32_t> outcome) {
   return num_shown_;
 }
 
-// The log-probability of each shown slot of a list given those above into
-// `logs`, or of the set into logs[0], as the coins have it. Returns how many
+// Writes the log-probability by the coins of each shown slot of a list given
+// those above into `logs`, or that of the set into logs[0]. Returns how many
 // slots are possible.
 //
-// A coin between slots s < t matters from the moment that slot s is shown; it
-// belongs to that slot, and what it does then is the same whatever else is
-// shown. Where the outcome contradicts a coin or the end, it does so from some
-// slot on: from there nothing is shown and the replay goes on.
+// A coin between slots s < t belongs to slot s: it matters as soon as slot s is
+// shown, and then does the same whatever else is shown. Where the outcome
+// contradicts a coin or the final places, it does so from some slot on; the
+// replay goes on as if nothing were shown from there.
 uint32_t SlotSampler::Replay(const Block& block, uint32_t end_shown,
                              std::span<double> logs) {
   constexpr double kSmall = 0x1p-500;
@@ -129,7 +130,8 @@ double SlotSampler::BlockLogPropensity(const Block& block, uint32_t end_shown,
   double log_p = 0;
   CoinLogPropensities(block, end_shown, {&log_p, 1});
   if (block.uniform == 0) return log_p;
-  double log_q = 0;  // -log of the number of sets of `shown` of `size`.
+  double log_q =
+      0;  // -log of the number of subsets of `shown` of `size` items.
   for (uint32_t i = 0; i < std::min(shown, size - shown); ++i) {
     log_q -= stable::Log(static_cast<double>(size - i) / (i + 1));
   }
@@ -158,7 +160,7 @@ double SlotSampler::LogPropensity(std::span<const int32_t> outcome,
   return log_propensity;
 }
 
-// Coins mix the rows of their items, from item i in slot i.
+// Starts with item i in slot i; each coin mixes the rows of its two items.
 void SlotSampler::BlockMarginals(const Block& block, uint32_t end_slot,
                                  uint32_t stride,
                                  std::span<double> probabilities) {

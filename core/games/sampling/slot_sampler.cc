@@ -14,14 +14,15 @@ namespace {
 
 constexpr uint32_t kNone = std::numeric_limits<uint32_t>::max();
 
-// Of D_0. Rounding of d, as it comes from pooling, is a few 2^-52.
+// As a part of D_0. The rounding error of d, which comes from pooling, is a few
+// 2^-52.
 constexpr double kNegligible = 0x1p-48;
-// Of D_0, for up to kManyPlaces places in a block, which add up: d further than
-// this out of reach is a mistake, not rounding.
+// As a part of D_0, for blocks of up to kManyPlaces places, whose rounding
+// errors add up: a d that D misses by more is a mistake, not rounding.
 constexpr double kReach = 1e-9;
 constexpr double kManyPlaces = 1e4;
 
-// To a multiple of 2^-52, for p in [0, 1]: the sum has that last place.
+// Rounds p in [0, 1] to a multiple of 2^-52, the last place of the sum.
 double OnGrid(double p) { return (1 + p) - 1; }
 
 absl::Status Bad(const char* field, const auto& value, const auto& range) {
@@ -148,7 +149,7 @@ absl::Status SlotSampler::Build(const SlotTargets& targets) {
   return absl::OkStatus();
 }
 
-// λ: the largest for which d' = (d - λ mean) / (1-λ) is still majorised by D is
+// The largest λ for which D still majorises d' = (d - λ mean) / (1-λ) is
 // 1 - max_r Σ_{i<=r} (d_i - mean) / Σ_{i<=r} (D_i - mean).
 void SlotSampler::MixBlock(double block_mixing, Block* block) {
   const uint32_t size = block->end - block->begin;
@@ -167,7 +168,7 @@ void SlotSampler::MixBlock(double block_mixing, Block* block) {
   }
   block->uniform = OnGrid(block_mixing * (1 - std::min(ratio, 1.0)));
   const double rest = 1 - block->uniform;
-  if (rest == 0) return;  // No d'.
+  if (rest == 0) return;  // There is no d'.
   for (uint32_t i = block->begin; i < block->end; ++i) {
     targets_[i] = (targets_[i] - block->uniform * mean) / rest;
   }
@@ -199,7 +200,7 @@ void SlotSampler::MakeCoins(Block* block) {
   block->end_coin = static_cast<uint32_t>(coins_.size());
 }
 
-// In drawing, slots_ is the place by slot while it is made.
+// The next functions draw. In them slots_ holds the place by slot.
 
 void SlotSampler::PermuteUniformly(const Block& block,
                                    std::span<const double> numbers) {
@@ -213,7 +214,7 @@ void SlotSampler::PermuteUniformly(const Block& block,
 
 void SlotSampler::TossCoins(const Block& block,
                             std::span<const double> numbers) {
-  // The slot of each place in observed_; inverted in the end.
+  // observed_ holds the slot of each place, and is inverted in the end.
   for (uint32_t i = block.begin; i < block.end; ++i) observed_[i] = i;
   uint32_t next = block.begin + 1;
   for (uint32_t c = block.first_coin; c < block.end_coin; ++c) {
@@ -223,9 +224,9 @@ void SlotSampler::TossCoins(const Block& block,
   for (uint32_t i = block.begin; i < block.end; ++i) slots_[observed_[i]] = i;
 }
 
-// Numbers of a block: the first says which part of the mixture, the others are
-// those of its coins, at most one less than it has places, or of the uniform
-// order.
+// Of the numbers of a block, the first chooses the part of the mixture. The
+// others are for its coins, of which there are fewer than places, or for the
+// uniform order.
 void SlotSampler::Draw(std::span<const double> numbers,
                        std::span<int32_t> outcome) {
   CHECK(num_used_ > 0 && numbers.size() >= num_used_ &&

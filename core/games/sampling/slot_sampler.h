@@ -4,20 +4,22 @@
 //
 // Slot r gives the discount D_r, D_0 >= D_1 >= ... The expected discounts d
 // that a lottery over orders can have are those that D majorises [Rado52].
-// Items start in the order of d, item i in slot i; a coin (giver, taker, p)
+// Items start in the order of d, item i in slot i. A coin (giver, taker, p)
 // swaps the slots of two items with probability p, a T-transform of their
 // expectations [MarshallOlkin79, ch. 2.B]. Every coin brings one of its two
-// items to its d for good, so at most n - 1 are needed and p <= ½. Where that
-// item is in the outcome tells whether the coin swapped: an outcome comes from
-// one sequence of coins only, and its probability is the product of theirs. A
-// coin between two slots that the outcome does not show counts as 1.
+// items to its final d, so at most n - 1 coins are needed, and p <= ½. The
+// place of that item in the outcome tells whether the coin swapped: an outcome
+// comes from one sequence of coins only, and its probability is the product of
+// theirs. A coin between two slots that the outcome does not show counts as 1.
 //
-// Within a block, where the sums of d and D agree at both ends, d is split as
-// λ mean(D) + (1-λ) d': with probability λ the block is ordered uniformly, else
-// by the coins of d'. The same d, and every order of the block is possible.
+// A block is a range of places where the sums of d and D agree at both ends.
+// Within it d is split as λ mean(D) + (1-λ) d': with probability λ the block is
+// ordered uniformly, else by the coins of d'. That keeps d and makes every
+// order of the block possible.
 //
 // Probabilities of coins are multiples of 2^-52, the grid of the random numbers
-// (core/base/random.h): what is logged is what is drawn, to the last bit.
+// (core/base/random.h), so that outcomes are drawn with exactly the probability
+// that is logged.
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -26,8 +28,8 @@
 
 namespace sortition {
 
-// What an outcome shows of the first k slots: who is in each, or only who is in
-// them.
+// Whether an outcome shows which item is in each of the first k slots, or only
+// which items are in them.
 enum class SlotView { kList, kSet };
 
 // A lottery over n >= 1 items and as many slots. Views.
@@ -41,7 +43,7 @@ struct SlotTargets {
   std::span<const uint32_t> block_begins;
   SlotView view = SlotView::kList;
   uint32_t num_shown = 0;  // k, in [1, n].
-  // λ as a part of the largest that d allows, in [0, 1].
+  // λ as a share, in [0, 1], of the largest that d allows.
   double block_mixing = 0;
 };
 
@@ -49,35 +51,36 @@ struct SlotTargets {
 class SlotSampler {
  public:
   // InvalidArgument where there is no item, sizes differ, a value is not
-  // finite, D increases or is below 0, `order` is no order of the items or d
-  // increases in a block, blocks are not ascending, d is not in the reach of D
-  // (to 1e-9 D_0 and rounding), or k or block_mixing is out of range. Nothing
-  // of `targets` is kept.
+  // finite, D increases or is below 0, `order` is not an order of the items or
+  // d increases in a block, blocks are not ascending, D does not majorise d
+  // (within 1e-9 D_0 and rounding), or k or block_mixing is out of range. Keeps
+  // no reference to `targets`.
   absl::Status Build(const SlotTargets& targets);
 
-  // Random numbers in (0, 1) that Draw() takes.
+  // Number of random numbers in (0, 1) that Draw() takes.
   uint32_t num_numbers() const { return num_used_; }
 
-  // The outcome of `numbers`: k items by slot; of a set in ascending order.
+  // Draws the outcome of `numbers`: k items by slot; for a set in ascending
+  // order.
   void Draw(std::span<const double> numbers, std::span<int32_t> outcome);
 
-  // log p(outcome); -infinity where it is impossible or ill-formed. Of lists
-  // writes the log-probability of each slot's item given those above, k values
-  // that add up to it to rounding; not of sets.
+  // Returns log p(outcome); -infinity where it is impossible or malformed. For
+  // lists also writes the log-probability of the item in each slot given those
+  // above: k values that add up to it, but for rounding.
   double LogPropensity(std::span<const int32_t> outcome,
                        std::vector<double>* conditionals);
 
-  // n × k by rows: P(item i in slot r). Costs O(n k).
+  // Writes P(item i in slot r), n × k by rows. Costs O(n k).
   void PositionMarginals(std::span<double> probabilities);
-  // The column of slot 0.
+  // Writes the column of slot 0.
   void FirstProbabilities(std::span<double> probabilities);
 
  private:
-  // Places in the order, not items.
+  // Giver and taker are places in the order, not items.
   struct Coin {
     uint32_t giver;
     uint32_t taker;
-    double swap;  // p
+    double swap;  // p, the probability to swap.
     bool giver_is_final;
   };
   struct Block {

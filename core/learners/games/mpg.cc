@@ -1,7 +1,6 @@
 #include "core/learners/games/mpg.h"
 
 #include <algorithm>
-#include <cmath>
 #include <utility>
 
 #include "absl/status/status.h"
@@ -9,6 +8,8 @@
 #include "core/base/status_macros.h"
 #include "core/learners/games/game_learner.h"
 #include "core/learners/labelled/lambda_grid.h"
+#include "core/learners/labelled/rank_policy.h"
+#include "core/policies/policy_check.h"
 
 namespace sortition {
 namespace {
@@ -16,8 +17,6 @@ namespace {
 using config::v1::GameOptions;
 using model::v1::GameRanking;
 using model::v1::GameSubset;
-
-constexpr uint32_t kMaxK = 1'000'000;  // Of policies.
 
 std::string MeasureName(const GameOptions& options) {
   return GameOptions::Measure_Name(options.measure());
@@ -165,10 +164,6 @@ absl::Status MpgLearner::CheckAction(const LabelledPolicyTask& task) const {
         "game_policy.plackett_luce_mixture and its scale are for action rank, "
         "must be unset for label");
   }
-  if (options_.k() > kMaxK) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("game.k is ", options_.k(), ", must be at most ", kMaxK));
-  }
   return absl::OkStatus();
 }
 
@@ -188,14 +183,10 @@ absl::StatusOr<model::v1::Policy> MpgLearner::MakePolicy(
     if (task.game.plackett_luce_mixture() > 0) {
       game->set_plackett_luce_scale(task.game.plackett_luce_scale());
     }
+    RETURN_IF_ERROR(ValidatePolicy(policy));
     return policy;
   }
-  constexpr double kMaxThreshold = 1e6;
-  if (!(std::abs(task.threshold) <= kMaxThreshold)) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "the learned threshold is ", task.threshold, ", must be within ±",
-        kMaxThreshold, "; train with a larger lambda"));
-  }
+  RETURN_IF_ERROR(CheckLearnedThreshold(task.threshold));
   GameSubset* game = policy.mutable_game_subset();
   game->set_measure(precision ? GameSubset::PRECISION : GameSubset::F_BETA);
   if (precision) {
@@ -205,6 +196,7 @@ absl::StatusOr<model::v1::Policy> MpgLearner::MakePolicy(
   }
   game->set_threshold(task.threshold);
   game->set_block_mixing(task.game.block_mixing());
+  RETURN_IF_ERROR(ValidatePolicy(policy));
   return policy;
 }
 

@@ -16,6 +16,7 @@
 #include "core/games/ranking/ranking_game.h"
 #include "core/learners/labelled/label_accuracy.h"
 #include "core/policies/distribution_factory.h"
+#include "core/policies/game_subset_distribution.h"
 #include "core/policies/sized_subset.h"
 
 namespace sortition {
@@ -24,10 +25,6 @@ namespace {
 using model::v1::GameRanking;
 using model::v1::GameSubset;
 using Kind = LabelMeasure::Kind;
-
-// Defaults of GameSubset.
-constexpr double kDefaultTolerance = 1e-3;
-constexpr uint32_t kDefaultRounds = 1000;
 
 double SumOf(std::span<const double> values) {
   return std::accumulate(values.begin(), values.end(), 0.0);
@@ -61,14 +58,6 @@ std::vector<double> SumOfCoins(std::span<const double> probabilities) {
   return sum;
 }
 
-// Members of a subset, where that is fixed; else 0.
-uint32_t FixedSize(const model::v1::Policy& policy) {
-  if (policy.has_independent_subset()) return policy.independent_subset().k();
-  return policy.game_subset().measure() == GameSubset::PRECISION
-             ? policy.game_subset().k()
-             : 0;
-}
-
 absl::Status CheckAction(const model::v1::Policy& policy,
                          const LabelMeasure& measure) {
   if (measure.kind == Kind::kAccuracy) return CheckLabelPolicy(policy);
@@ -88,7 +77,7 @@ absl::Status CheckAction(const model::v1::Policy& policy,
   if (action == ActionKind::kSelect) return absl::OkStatus();
   const bool subset = action == ActionKind::kSubset;
   if (measure.kind == Kind::kPrecision && subset &&
-      FixedSize(policy) != measure.k) {
+      SubsetSize(policy) != measure.k) {
     return absl::FailedPreconditionError(
         absl::StrCat("the policy does not choose ", measure.k,
                      " candidates: it has no ", measure.Name()));
@@ -202,13 +191,7 @@ absl::StatusOr<std::vector<SizedSetMarginals>> ExpectedMeasure::PlaySubset(
     // As core/policies/game_subset_distribution.cc plays it.
     FBetaSolver solver;
     FBetaEquilibrium equilibrium;
-    FBetaOptions options;
-    options.beta = game.beta() == 0 ? 1 : game.beta();
-    options.tolerance =
-        game.tolerance() == 0 ? kDefaultTolerance : game.tolerance();
-    options.max_rounds = static_cast<int>(
-        game.max_rounds() == 0 ? kDefaultRounds : game.max_rounds());
-    options.with_adversary = false;
+    FBetaOptions options = FBetaOptionsOf(game);
     absl::Status status = solver.Solve(psi, options, nullptr, &equilibrium);
     if (absl::IsInternal(status)) {
       options.max_rounds = 0;
@@ -256,7 +239,7 @@ absl::StatusOr<double> ExpectedMeasure::OfSubset(
     std::span<const double> gains, std::span<const double> scores) const {
   const double epsilon = policy_.uniform_mixture();
   const size_t n = gains.size();
-  const size_t k = std::min<size_t>(FixedSize(policy_), n);
+  const size_t k = std::min<size_t>(SubsetSize(policy_), n);
   const auto of_size = [&](std::vector<double> inclusion) {
     return OfSets(gains, {{static_cast<uint32_t>(k), 1, std::move(inclusion)}});
   };
@@ -333,7 +316,7 @@ double ExpectedMeasure::ByChance(std::span<const double> gains) const {
     case ActionKind::kSubset:
       break;
   }
-  const size_t k = std::min<size_t>(FixedSize(policy_), n);
+  const size_t k = std::min<size_t>(SubsetSize(policy_), n);
   if (k == 0) {
     return IndependentFBeta(measure_.beta, gains, std::vector<double>(n, 0.5));
   }

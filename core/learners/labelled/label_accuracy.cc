@@ -10,44 +10,14 @@
 #include "core/data/labelled_queries.h"
 #include "core/learners/labelled/label_measure.h"
 #include "core/losses/label_chain.h"
-#include "core/policies/distribution_factory.h"
+#include "core/policies/policy_check.h"
 
 namespace sortition {
 namespace {
 
 using Eigen::Index;
 
-constexpr double kMaxInverseTemperature = 1e6;
 constexpr uint32_t kMaxLabels = 1000;
-
-absl::Status CheckChain(const model::v1::Policy& policy) {
-  const model::v1::LabelChain& chain = policy.label_chain();
-  const uint32_t q = chain.num_labels();
-  if (q < 2 || q > kMaxLabels) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "num_labels is ", q, ", must be within [2, ", kMaxLabels, "]"));
-  }
-  const auto size = static_cast<uint32_t>(chain.transitions_size());
-  if (size != 0 && size != q * q) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "transitions are ", size, ", must be 0 or ", q * q, ", ", q, " x ", q));
-  }
-  for (const double transition : chain.transitions()) {
-    if (std::isfinite(transition)) continue;
-    return absl::InvalidArgumentError(
-        absl::StrCat("a transition is ", transition, ", must be finite"));
-  }
-  const double alpha = policy.inverse_temperature();
-  if (!(alpha > 0 && alpha <= kMaxInverseTemperature)) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("inverse_temperature is ", alpha, ", must be in (0, ",
-                     kMaxInverseTemperature, "]"));
-  }
-  if (policy.uniform_mixture() == 0) return absl::OkStatus();
-  return absl::InvalidArgumentError(
-      absl::StrCat("uniform_mixture is ", policy.uniform_mixture(),
-                   ", must be 0 for label_chain"));
-}
 
 absl::StatusOr<uint32_t> NumLabels(const model::v1::Policy& policy,
                                    size_t num_weights, uint32_t num_features) {
@@ -159,9 +129,8 @@ double EntropyOf(double p) { return p > 0 ? -p * std::log(p) : 0; }
 }  // namespace
 
 absl::Status CheckLabelPolicy(const model::v1::Policy& policy) {
-  if (policy.has_label_chain()) return CheckChain(policy);
-  if (policy.has_softmax_selection()) {
-    return MakeActionDistribution(policy).status();
+  if (policy.has_label_chain() || policy.has_softmax_selection()) {
+    return ValidatePolicy(policy);
   }
   return absl::FailedPreconditionError(
       "the policy gives items no labels, must be softmax_selection or "

@@ -1,20 +1,16 @@
 #include "core/learners/labelled/rank_policy.h"
 
-#include <cmath>
-
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "core/base/field_range.h"
 #include "core/base/status_macros.h"
+#include "core/policies/policy_check.h"
 
 namespace sortition {
 namespace {
 
 using config::v1::RankPolicyOptions;
 using model::v1::BoltzmannRanking;
-
-constexpr double kMaxInverseTemperature = 1e6;
-constexpr double kMaxThreshold = 1e6;
-constexpr uint32_t kMaxSubset = 1'000'000;
 
 absl::Status CheckOrders(const RankPolicyOptions& options,
                          RankPolicyOptions::Kind kind) {
@@ -29,26 +25,6 @@ absl::Status CheckOrders(const RankPolicyOptions& options,
       absl::StrCat("rank_policy.", name,
                    " is set, must be unset for kind PLACKETT_LUCE: it is of "
                    "BOLTZMANN"));
-}
-
-absl::Status CheckNumbers(const LabelledPolicyTask& task) {
-  if (!(task.inverse_temperature > 0 &&
-        task.inverse_temperature <= kMaxInverseTemperature)) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("inverse_temperature is ", task.inverse_temperature,
-                     ", must be above 0 and at most ", kMaxInverseTemperature));
-  }
-  if (!(task.uniform_mixture >= 0 && task.uniform_mixture <= 1)) {
-    return absl::InvalidArgumentError(absl::StrCat("uniform_mixture is ",
-                                                   task.uniform_mixture,
-                                                   ", must be within [0, 1]"));
-  }
-  if (!(std::abs(task.threshold) <= kMaxThreshold)) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "the learned threshold is ", task.threshold, ", must be within ±",
-        kMaxThreshold, "; train with a larger lambda"));
-  }
-  return absl::OkStatus();
 }
 
 void SetOrders(const RankPolicyOptions& options, RankPolicyOptions::Kind kind,
@@ -66,10 +42,21 @@ void SetOrders(const RankPolicyOptions& options, RankPolicyOptions::Kind kind,
 
 }  // namespace
 
+absl::Status CheckLearnedThreshold(double threshold) {
+  using model::v1::IndependentSubset;
+  const absl::Status status =
+      CheckInRange("the learned threshold", threshold,
+                   PolicyRange(*IndependentSubset::descriptor(),
+                               IndependentSubset::kThresholdFieldNumber));
+  if (status.ok()) return status;
+  return absl::InvalidArgumentError(
+      absl::StrCat(status.message(), "; train with a larger lambda"));
+}
+
 absl::StatusOr<model::v1::Policy> MakeRankPolicy(
     const LabelledPolicyTask& task, RankPolicyOptions::Kind rank_kind,
     uint32_t subset_size) {
-  RETURN_IF_ERROR(CheckNumbers(task));
+  RETURN_IF_ERROR(CheckLearnedThreshold(task.threshold));
   const bool ranks = task.action_kind == ActionKind::kRank;
   const RankPolicyOptions::Kind kind =
       task.rank.has_kind() ? task.rank.kind() : rank_kind;
@@ -79,10 +66,6 @@ absl::StatusOr<model::v1::Policy> MakeRankPolicy(
         task.action_kind == ActionKind::kSelect ? "select" : "label"));
   }
   if (ranks) RETURN_IF_ERROR(CheckOrders(task.rank, kind));
-  if (subset_size > kMaxSubset) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("k is ", subset_size, ", must be at most ", kMaxSubset));
-  }
   model::v1::Policy policy;
   policy.set_inverse_temperature(task.inverse_temperature);
   policy.set_uniform_mixture(task.uniform_mixture);
@@ -98,6 +81,7 @@ absl::StatusOr<model::v1::Policy> MakeRankPolicy(
       policy.mutable_independent_subset()->set_k(subset_size);
       break;
   }
+  RETURN_IF_ERROR(ValidatePolicy(policy));
   return policy;
 }
 

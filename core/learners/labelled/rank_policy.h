@@ -1,5 +1,6 @@
 #pragma once
 // The policies of linear scores that were learned from labels.
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "core/learners/labelled/labelled_learner.h"
 #include "sortition/config/v1/learner.pb.h"
@@ -13,12 +14,16 @@ namespace sortition {
 //  - kSelect: softmax_selection, which never abstains;
 //  - kSubset: independent_subset of the task's threshold; `subset_size` 0: of
 //    any size.
-// InvalidArgument for α or ε out of its range, for options of rank_policy that
-// have no meaning with the others, and for a threshold beyond what is served.
+// InvalidArgument for options of rank_policy that have no meaning with the
+// others, and for what CheckLearnedThreshold() or ValidatePolicy() refuses.
 absl::StatusOr<model::v1::Policy> MakeRankPolicy(
     const LabelledPolicyTask& task,
     config::v1::RankPolicyOptions::Kind rank_kind =
         config::v1::RankPolicyOptions::PLACKETT_LUCE,
     uint32_t subset_size = 0);
+
+// InvalidArgument where no policy of subsets may have this threshold, which was
+// learned.
+absl::Status CheckLearnedThreshold(double threshold);
 
 }  // namespace sortition

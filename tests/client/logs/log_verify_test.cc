@@ -66,7 +66,7 @@ class LogVerifyTest : public LogFixture {
     query.candidates =
         Candidates::DenseUnchecked({decision.dense_values().data(), 80}, 2);
     query.top_k = k;
-    query.game_rounds = rounds;
+    query.game.rounds = rounds;
     PolicyWorkspace workspace;
     Draw draw;
     policy.Decide(query, DecisionKey(decision.model(), decision.version(), id),

@@ -16,7 +16,7 @@ constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
 
 using Floats = std::vector<float>;
 
-// What a request has to be.
+// A request must hold such candidates.
 void ExpectGood(const JointFeatures& joint) {
   EXPECT_OK(Candidates::Sparse(joint.row_offsets, joint.columns, joint.values,
                                joint.num_features));

@@ -67,7 +67,7 @@ TEST(MakeActionDistributionTest, NamesWhatIsWrong) {
   };
   model::v1::Policy policy;
   policy.set_inverse_temperature(1);
-  EXPECT_THAT(message(policy), HasSubstr("policy kind is not set"));
+  EXPECT_THAT(message(policy), HasSubstr("policy.kind is not set"));
   policy.mutable_plackett_luce();
   EXPECT_OK(MakeActionDistribution(policy).status());
   for (const double alpha : {0.0, -1.0, 1.1e6, std::nan(""), HUGE_VAL}) {
@@ -135,8 +135,7 @@ TEST(UniformDistributionTest, EveryActionIsEquallyLikely) {
   EXPECT_EQ(rank->Mode(candidates), (Action{0, 1}));
 }
 
-// What is certain has probability 1 to the last bit; in a mixture, 0.7 + 0.3
-// rounds.
+// Certain actions have probability exactly 1; in a mixture 0.7 + 0.3 rounds.
 TEST(ActionDistributionTest, CertaintyIsExact) {
   EXPECT_EQ(LogPropensity(Selection({3}), {0}), 0);
   EXPECT_EQ(LogPropensity(Ranking({3}, 1), {0}), 0);

@@ -256,18 +256,19 @@ TEST(BoltzmannRankingTest, SaysWhatIsWrongWithItsFields) {
   };
   EXPECT_EQ(message([](BoltzmannRanking*) {}), "");
   EXPECT_EQ(message([](BoltzmannRanking* b) { b->set_head(17); }),
-            "boltzmann_ranking.head is 17, must be in [1, 16], or 0 for 12");
+            "policy.boltzmann_ranking.head is 17, must be in [1, 16], or 0 for "
+            "12");
   EXPECT_EQ(message([](BoltzmannRanking* b) { b->set_tail_scale(-1); }),
-            "boltzmann_ranking.tail_scale is -1, must be in (0, 1e+06], or 0 "
-            "for 1");
+            "policy.boltzmann_ranking.tail_scale is -1, must be in (0, "
+            "1000000], or 0 for 1");
   EXPECT_THAT(
       message([](BoltzmannRanking* b) {
         b->set_rank_weights(BoltzmannRanking::CUSTOM);
         b->add_weights(1);
         b->add_weights(1.5);
       }),
-      HasSubstr("boltzmann_ranking.weights[1] is 1.5, must be finite and at "
-                "most the one before, 1"));
+      HasSubstr("boltzmann_ranking.weights[1] is 1.5, must be at most the "
+                "weight before it, 1"));
 }
 
 // Pinned: a change of one bit makes logged decisions impossible to verify.

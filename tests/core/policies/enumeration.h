@@ -58,7 +58,7 @@ struct DistributionCase {
   }
 };
 
-// Of a parameterised test.
+// Names the instances of a parameterised test.
 inline std::string CaseName(
     const testing::TestParamInfo<DistributionCase>& test) {
   return test.param.name;
@@ -92,7 +92,8 @@ inline std::vector<Action> AllActions(const DistributionCase& c) {
   return actions;
 }
 
-// Of an order's first ranks, of candidates with these logits.
+// Returns the probability of an order's first ranks, for candidates with these
+// logits.
 inline long double PlackettLuceProbability(const std::vector<double>& logits,
                                            const Action& action) {
   const auto weight = [](double logit) {
@@ -122,7 +123,8 @@ inline long double BoltzmannRankWeight(const model::v1::BoltzmannRanking& b,
   return b.weights(std::min(static_cast<int>(r), b.weights_size() - 1));
 }
 
-// Of the first ranks of orders of `items`, over all of them.
+// Returns the probability of the first ranks of orders of `items`, by summing
+// over all orders.
 inline long double BoltzmannProbability(const model::v1::BoltzmannRanking& b,
                                         const std::vector<double>& psi,
                                         std::vector<int32_t> items,

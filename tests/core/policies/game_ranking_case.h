@@ -6,7 +6,8 @@
 #include <vector>
 
 #include "core/base/check.h"
-#include "core/policies/game_ranking_distribution.h"
+#include "core/policies/action_distribution.h"
+#include "core/policies/distribution_factory.h"
 
 namespace sortition {
 
@@ -26,13 +27,16 @@ struct GameRankingCase {
   }
 
   std::unique_ptr<const ActionDistribution> Distribution() const {
-    auto distribution = GameRankingDistribution::Create(inverse_temperature,
-                                                        uniform_mixture, game);
+    model::v1::Policy policy;
+    policy.set_inverse_temperature(inverse_temperature);
+    policy.set_uniform_mixture(uniform_mixture);
+    *policy.mutable_game_ranking() = game;
+    auto distribution = MakeActionDistribution(policy);
     CHECK(distribution.ok());
     return *std::move(distribution);
   }
 
-  // As the game has them.
+  // Returns the discounts of the game for n ranks.
   std::vector<double> Discounts(size_t n) const {
     std::vector<double> discounts(n, 0);
     for (size_t r = 0; r < n; ++r) {

@@ -103,7 +103,7 @@ TEST(GameRankingLargeTest, SaysWhatItGuarantees) {
     Draw draw;
     c.Distribution()->Sample(candidates, CounterRandom(SeedKey(1)), &draw);
     EXPECT_FALSE(draw.game.has_value());
-    candidates.return_game = true;
+    candidates.game.return_bounds = true;
     c.Distribution()->Sample(candidates, CounterRandom(SeedKey(1)), &draw);
     RankingGame game;
     RankingEquilibrium equilibrium;

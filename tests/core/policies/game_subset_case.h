@@ -37,7 +37,7 @@ struct GameSubsetCase {
     return *std::move(distribution);
   }
 
-  // Of the subsets; 0: any.
+  // Returns the size of the subsets; 0: any size.
   int Size() const {
     if (game.measure() == model::v1::GameSubset::F_BETA) return 0;
     return static_cast<int>(

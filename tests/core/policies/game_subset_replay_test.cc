@@ -63,7 +63,7 @@ TEST(GameSubsetLargeTest, StoppedGamesAreReplayedByTheirRounds) {
     const std::function<bool()> stop = [&] { return ++asked >= last; };
     ScoredCandidates candidates = c.Candidates();
     candidates.scratch = &scratch;
-    candidates.stop = &stop;
+    candidates.game.stop = &stop;
     Draw draw;
     distribution->Sample(candidates, CounterRandom(SeedKey(last)), &draw);
     ASSERT_TRUE(draw.game.has_value());
@@ -73,7 +73,7 @@ TEST(GameSubsetLargeTest, StoppedGamesAreReplayedByTheirRounds) {
     EXPECT_GT(draw.game->gap, 1e-9);
     rounds.insert(*draw.game_rounds);
     ScoredCandidates replayed = c.Candidates();
-    replayed.game_rounds = draw.game_rounds;
+    replayed.game.rounds = draw.game_rounds;
     Draw again;
     distribution->Sample(replayed, CounterRandom(SeedKey(last)), &again);
     EXPECT_EQ(again.action, draw.action);
@@ -92,7 +92,7 @@ TEST(GameSubsetLargeTest, RoundsThatWereNotNeededAreNotClaimed) {
   c.scores = {0.2, 0.1, -0.1};  // Solved in closed form.
   c.game = FBeta(1);
   ScoredCandidates candidates = c.Candidates();
-  candidates.game_rounds = 3;
+  candidates.game.rounds = 3;
   Draw draw;
   c.Distribution()->Sample(candidates, CounterRandom(SeedKey(1)), &draw);
   EXPECT_FALSE(draw.game_rounds.has_value());

@@ -209,7 +209,7 @@ TEST(GameSubsetGameTest, PrecisionIsOptimalAmongPoliciesThatExploreSo) {
                          SolveMatrixGame(explored));
     EXPECT_NEAR(Guarantee(c, payoffs, subsets), solution.value, 1e-8);
     ScoredCandidates candidates = c.Candidates();
-    candidates.return_game = true;
+    candidates.game.return_bounds = true;
     Draw draw;
     c.Distribution()->Sample(candidates, CounterRandom(SeedKey(1)), &draw);
     ASSERT_TRUE(draw.game.has_value());

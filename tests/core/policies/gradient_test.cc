@@ -72,7 +72,7 @@ TEST_P(GradientTest, DerivativesAddUpToZero) {
   }
 }
 
-// Those whose scores leave the differences some digits, and a hard mixture.
+// Cases whose scores leave the differences some digits, and a hard mixture.
 std::vector<DistributionCase> SmoothCases() {
   std::vector<DistributionCase> cases;
   for (const DistributionCase& c : AllCases()) {

@@ -37,7 +37,7 @@ std::vector<SubsetCase> AllCases() {
     for (const double epsilon : {0.0, 0.2, 1.0}) {
       for (const uint32_t size : {0u, 1u, 2u, 3u, 7u}) {
         c.uniform_mixture = epsilon;
-        // What is asked for goes before what the policy has.
+        // A size that is asked for overrides that of the policy.
         c.k = size == 2 ? 3 : size;
         c.asked = size == 2 ? 2 : 0;
         cases.push_back(c);

@@ -261,8 +261,10 @@ TEST(LinearPolicyTest, CreateNamesWhatIsWrong) {
               StatusIs(kInvalid, HasSubstr("weights[1] is nan")));
   EXPECT_THAT(LinearPolicy::Create(policy, {HUGE_VAL}),
               StatusIs(kInvalid, HasSubstr("weights[0] is inf")));
-  EXPECT_THAT(LinearPolicy::Create(policy, {1e201}),
-              StatusIs(kInvalid, HasSubstr("weights[0] is 1e+201")));
+  EXPECT_THAT(LinearPolicy::Create(policy, {1, -1.01e100}),
+              StatusIs(kInvalid, HasSubstr("weights[1] is -1.01e+100, must be "
+                                           "in [-1e+100, 1e+100]")));
+  EXPECT_OK(LinearPolicy::Create(policy, {1e100, -1e100}).status());
   EXPECT_THAT(LinearPolicy::Create(model::v1::Policy(), {1}),
               StatusIs(kInvalid, HasSubstr("inverse_temperature is 0")));
 }
@@ -277,14 +279,14 @@ TEST(LinearPolicyTest, LargestNumbersStayFinite) {
   model::v1::Policy proto = MakePolicy(ActionKind::kSelect, 0.1);
   proto.mutable_softmax_selection()->clear_abstain_score();
   proto.set_inverse_temperature(1e6);
-  const LinearPolicy select = MustCreate(proto, {1e200, 1e200});
+  const LinearPolicy select = MustCreate(proto, {1e100, 1e100});
   select.Decide(query, SeedKey(1), &workspace, &draw);
   EXPECT_TRUE(std::isfinite(draw.log_propensity));
   EXPECT_NEAR(select.LogPropensity(query, Action{1}, &workspace),
               std::log(0.1 / 3), 1e-12);
 
   proto.mutable_plackett_luce();
-  const LinearPolicy rank = MustCreate(proto, {1e200, 1e200});
+  const LinearPolicy rank = MustCreate(proto, {1e100, 1e100});
   rank.Decide(query, SeedKey(1), &workspace, &draw);
   EXPECT_EQ(draw.log_propensity, -HUGE_VAL);
   EXPECT_EQ(rank.LogPropensity(query, Action{1, 2, 0}, &workspace), -HUGE_VAL);

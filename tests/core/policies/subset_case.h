@@ -19,7 +19,7 @@ struct SubsetCase {
   double threshold = 0;
   double inverse_temperature = 1;
   double uniform_mixture = 0;
-  uint32_t k = 0;  // Of the policy.
+  uint32_t k = 0;  // As in the policy.
   uint32_t asked = 0;
 
   uint32_t Size() const {
@@ -47,7 +47,7 @@ struct SubsetCase {
   }
 };
 
-// Those whose bits are set.
+// Returns the positions whose bits are set.
 inline Action SubsetOf(uint32_t bits) {
   Action subset;
   for (int32_t i = 0; bits >> i != 0; ++i) {

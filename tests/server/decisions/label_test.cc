@@ -244,14 +244,14 @@ TEST_F(LabelTest, StoppedDecisionsAreRepeatedFromTheirRecords) {
     PolicyQuery query;
     query.candidates =
         Candidates::DenseUnchecked({decision.dense_values().data(), 300}, 1);
-    if (decision.has_game_rounds()) query.game_rounds = decision.game_rounds();
+    if (decision.has_game_rounds()) query.game.rounds = decision.game_rounds();
     PolicyWorkspace workspace;
     Draw draw;
     policy.Decide(query, DecisionKey("fscore", 1, decision.decision_id()),
                   &workspace, &draw);
     EXPECT_TRUE(std::ranges::equal(draw.action, decision.action()));
     EXPECT_EQ(draw.log_propensity, decision.log_propensity());
-    EXPECT_EQ(draw.game_rounds, query.game_rounds);
+    EXPECT_EQ(draw.game_rounds, query.game.rounds);
   }
 }
 

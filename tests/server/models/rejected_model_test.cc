@@ -145,7 +145,7 @@ class BrokenModelTest : public RejectedModelTest,
            boltzmann->set_rank_weights(model::v1::BoltzmannRanking::DCG);
            boltzmann->set_head(17);
          }),
-         "invalid", "policy.boltzmann_ranking.head is 17, must be in [0, 16]"},
+         "invalid", "policy.boltzmann_ranking.head is 17, must be in [1, 16]"},
         {"NoPolicy",
          with([](model::v1::Model* model) { model->clear_policy(); }),
          "invalid", "policy"},

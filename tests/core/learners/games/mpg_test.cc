@@ -89,7 +89,7 @@ TEST(MpgTest, RefusesActionsWithoutAGame) {
   task.threshold = 2e6;
   EXPECT_THAT(Make(Options(GameOptions::F_BETA))->MakePolicy(task),
               StatusIs(absl::StatusCode::kInvalidArgument,
-                       HasSubstr("learned threshold is 2e+06")));
+                       HasSubstr("learned threshold is 2000000")));
   task.threshold = 0;
   task.game.set_plackett_luce_mixture(0.1);
   EXPECT_THAT(Make(Options(GameOptions::F_BETA))->MakePolicy(task),

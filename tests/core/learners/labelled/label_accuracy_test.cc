@@ -234,13 +234,13 @@ TEST(LabelAccuracyTest, NamesWhatIsWrong) {
       error(Chain(2, {}), {1, 2, 3}),
       StatusIs(kInvalid, HasSubstr("3 weights, must be 2 features times 2")));
   EXPECT_THAT(error(Chain(1, {}), {1, 2}),
-              StatusIs(kInvalid, HasSubstr("num_labels is 1, must be within "
+              StatusIs(kInvalid, HasSubstr("num_labels is 1, must be in "
                                            "[2, 1000]")));
   EXPECT_THAT(error(Chain(2, {1}), {1, 2, 3, 4}),
-              StatusIs(kInvalid, HasSubstr("transitions are 1, must be 0 or "
-                                           "4")));
+              StatusIs(kInvalid, HasSubstr("transitions has 1 values, must "
+                                           "have 4 or none")));
   EXPECT_THAT(error(Chain(2, {1, 2, 3, HUGE_VAL}), {1, 2, 3, 4}),
-              StatusIs(kInvalid, HasSubstr("a transition is inf")));
+              StatusIs(kInvalid, HasSubstr("transitions[3] is inf")));
   EXPECT_THAT(error(Chain(2, {}, -1), {1, 2, 3, 4}),
               StatusIs(kInvalid, HasSubstr("inverse_temperature is -1")));
   model::v1::Policy mixed = Chain(2, {});

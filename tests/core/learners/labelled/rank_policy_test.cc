@@ -67,15 +67,20 @@ std::string Error(const LabelledPolicyTask& task, uint32_t subset_size = 0) {
 TEST(RankPolicyTest, RefusesWhatHasNoMeaningByName) {
   for (const double alpha : {0., -1., 2e6, std::nan("")}) {
     EXPECT_THAT(Error({.inverse_temperature = alpha}),
-                HasSubstr("must be above 0 and at most 1e+06"));
+                AllOf(HasSubstr("policy.inverse_temperature is"),
+                      HasSubstr("must be in (0, 1000000]")));
   }
   for (const double epsilon : {-0.1, 1.1, std::nan("")}) {
     EXPECT_THAT(Error({.uniform_mixture = epsilon}),
-                HasSubstr("must be within [0, 1]"));
+                AllOf(HasSubstr("policy.uniform_mixture is"),
+                      HasSubstr("must be in [0, 1]")));
   }
-  EXPECT_THAT(Error({.threshold = 2e6}), HasSubstr("threshold is 2e+06"));
+  EXPECT_THAT(Error({.threshold = 2e6}),
+              "the learned threshold is 2000000, must be in [-1000000, "
+              "1000000]; train with a larger lambda");
   EXPECT_THAT(Error({.action_kind = ActionKind::kSubset}, 2'000'000),
-              HasSubstr("k is 2000000, must be at most 1000000"));
+              HasSubstr("k is 2000000, must be in [1, 1000000], or 0 for any "
+                        "size"));
   LabelledPolicyTask task;
   task.rank.set_head(3);
   EXPECT_THAT(Error(task), HasSubstr("rank_policy.head is set, must be unset "

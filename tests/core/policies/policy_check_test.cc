@@ -1,6 +1,6 @@
-// What the store refuses of the policies of subsets, Boltzmann rankings and
-// chains; those of the other kinds are in model_store_test.cc.
-#include "io/models/policy_check.h"
+// Bad policies of subsets, Boltzmann rankings and chains are refused; for the
+// other kinds see tests/io/models/model_store_test.cc.
+#include "core/policies/policy_check.h"
 
 #include <cmath>
 #include <functional>
@@ -8,7 +8,10 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "core/policies/boltzmann_orders.h"
+#include "core/policies/boltzmann_ranking_distribution.h"
 #include "core/policies/distribution_factory.h"
+#include "core/policies/game_subset_distribution.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/testing/status_matchers.h"
@@ -38,7 +41,7 @@ TEST(PolicyCheckTest, NamesWhatIsWrongWithAGame) {
           {"k is 0, must be in [1, 1000000]",
            [](GameSubset* game) { game->set_k(0); }},
           {"k is 1000001", [](GameSubset* game) { game->set_k(1000001); }},
-          {"beta is 1000.5, must be in [0.001, 1000], or 0 for the default",
+          {"beta is 1000.5, must be in [0.001, 1000], or 0 for 1",
            [](GameSubset* game) { game->set_beta(1000.5); }},
           {"beta is -1", [](GameSubset* game) { game->set_beta(-1); }},
           {"threshold is -1000001",
@@ -75,9 +78,9 @@ TEST(PolicyCheckTest, NamesWhatIsWrongWithABoltzmannRanking) {
        [](BoltzmannRanking* b) { b->clear_rank_weights(); }},
       {"cutoff is 1000001, must be in [0, 1000000]",
        [](BoltzmannRanking* b) { b->set_cutoff(1000001); }},
-      {"head is 17, must be in [0, 16]",
+      {"head is 17, must be in [1, 16], or 0 for 12",
        [](BoltzmannRanking* b) { b->set_head(17); }},
-      {"tail_scale is -1, must be in [0, 1000000]",
+      {"tail_scale is -1, must be in (0, 1000000], or 0 for 1",
        [](BoltzmannRanking* b) { b->set_tail_scale(-1); }},
       {"plackett_luce_mixture is 1.1, must be in [0, 1]",
        [](BoltzmannRanking* b) { b->set_plackett_luce_mixture(1.1); }},
@@ -87,7 +90,7 @@ TEST(PolicyCheckTest, NamesWhatIsWrongWithABoltzmannRanking) {
        [](BoltzmannRanking* b) { b->add_weights(1); }},
       {"weights has 0 values, must have 1 to 1000000", custom({})},
       {"weights[0] is inf, must be finite", custom({HUGE_VAL})},
-      {"weights[1] is 2, must be finite and at most the one before, 1",
+      {"weights[1] is 2, must be at most the weight before it, 1",
        custom({1, 2})},
       {"weights[1] is nan", custom({1, std::nan("")})},
   };
@@ -101,15 +104,67 @@ TEST(PolicyCheckTest, NamesWhatIsWrongWithABoltzmannRanking) {
     EXPECT_THAT(ValidatePolicy(policy),
                 StatusIs(absl::StatusCode::kInvalidArgument,
                          HasSubstr("policy.boltzmann_ranking." + message)));
-    // What the store refuses cannot be made either, and the same is named.
-    EXPECT_THAT(MakeActionDistribution(policy).status(),
-                StatusIs(absl::StatusCode::kInvalidArgument,
-                         HasSubstr("boltzmann_ranking." +
-                                   message.substr(0, message.find(", must")))));
+    EXPECT_EQ(MakeActionDistribution(policy).status(), ValidatePolicy(policy));
   }
   custom({3, 3, -1e308})(sound.mutable_boltzmann_ranking());
   EXPECT_OK(ValidatePolicy(sound));
   EXPECT_OK(MakeActionDistribution(sound).status());
+}
+
+// A field that is added without a range would be checked by nobody.
+void ExpectRanges(const google::protobuf::Descriptor& message) {
+  for (int i = 0; i < message.field_count(); ++i) {
+    const google::protobuf::FieldDescriptor& field = *message.field(i);
+    if (field.message_type() != nullptr) {
+      ExpectRanges(*field.message_type());
+      continue;
+    }
+    const FieldRange range = PolicyRange(message, field.number());
+    EXPECT_EQ(range.specified, field.enum_type()) << field.full_name();
+    EXPECT_FALSE(range.Contains(std::nan(""))) << field.full_name();
+  }
+}
+
+TEST(PolicyCheckTest, EveryFieldOfAPolicyHasARange) {
+  ExpectRanges(*model::v1::Policy::descriptor());
+}
+
+// The texts of model.proto repeat some numbers of the code.
+TEST(PolicyCheckTest, AnnotationsKnowLimitsAndDefaultsOfTheCode) {
+  const FieldRange head = PolicyRange(*BoltzmannRanking::descriptor(),
+                                      BoltzmannRanking::kHeadFieldNumber);
+  EXPECT_EQ(head.max, static_cast<double>(BoltzmannOrders::kMaxItems));
+  EXPECT_EQ(head.zero, absl::StrCat(HeadOf(BoltzmannRanking())));
+  const auto zero = [](int field) {
+    return std::string(PolicyRange(*GameSubset::descriptor(), field).zero);
+  };
+  const FBetaOptions defaults = FBetaOptionsOf(GameSubset());
+  EXPECT_EQ(zero(GameSubset::kBetaFieldNumber), NumberText(defaults.beta));
+  EXPECT_EQ(zero(GameSubset::kToleranceFieldNumber),
+            NumberText(defaults.tolerance));
+  EXPECT_EQ(zero(GameSubset::kMaxRoundsFieldNumber),
+            NumberText(defaults.max_rounds));
+}
+
+TEST(PolicyCheckTest, NamesWhatIsWrongWithTheKind) {
+  model::v1::Policy policy;
+  policy.set_inverse_temperature(1);
+  EXPECT_THAT(ValidatePolicy(policy),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       "policy.kind is not set, must be softmax_selection, "
+                       "plackett_luce, independent_labels, game_ranking, "
+                       "game_subset, independent_subset, boltzmann_ranking or "
+                       "label_chain"));
+  EXPECT_EQ(PolicyKindName(policy), "");
+  policy.mutable_independent_labels()->set_num_labels(2);
+  EXPECT_EQ(PolicyKindName(policy), "independent_labels");
+  EXPECT_OK(ValidatePolicy(policy));
+  EXPECT_THAT(MakeActionDistribution(policy),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       "policy.kind is independent_labels, which cannot be "
+                       "served, must be one of softmax_selection, "
+                       "plackett_luce, game_ranking, game_subset, "
+                       "independent_subset, boltzmann_ranking"));
 }
 
 TEST(PolicyCheckTest, NamesWhatIsWrongWithALabelChain) {
@@ -120,7 +175,7 @@ TEST(PolicyCheckTest, NamesWhatIsWrongWithALabelChain) {
   for (const double t : {0.5, -1.0, 0.0, 2.0}) chain->add_transitions(t);
   EXPECT_OK(ValidatePolicy(policy));
   EXPECT_THAT(MakeActionDistribution(policy).status().message(),
-              HasSubstr("policy kind is label_chain, which cannot be served"));
+              HasSubstr("policy.kind is label_chain, which cannot be served"));
   const auto expect_wrong = [&](const std::string& message) {
     EXPECT_THAT(
         ValidatePolicy(policy),
@@ -128,6 +183,7 @@ TEST(PolicyCheckTest, NamesWhatIsWrongWithALabelChain) {
   };
   chain->set_transitions(2, HUGE_VAL);
   expect_wrong("policy.label_chain.transitions[2] is inf, must be finite");
+  chain->set_transitions(2, 0);
   chain->mutable_transitions()->RemoveLast();
   expect_wrong("label_chain.transitions has 3 values, must have 4 or none");
   chain->clear_transitions();
