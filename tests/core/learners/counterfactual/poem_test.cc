@@ -13,6 +13,7 @@
 #include "core/policies/linear_policy.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "tests/core/counterfactual/crm_risk.h"
 #include "tests/testing/status_matchers.h"
 
 namespace sortition {

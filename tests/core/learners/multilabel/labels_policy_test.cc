@@ -11,6 +11,7 @@
 #include "core/learners/counterfactual/poem.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "tests/core/counterfactual/crm_risk.h"
 #include "tests/testing/status_matchers.h"
 
 namespace sortition {
