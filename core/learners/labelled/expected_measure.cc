@@ -48,7 +48,7 @@ bool PlaysTheMeasure(const model::v1::Policy& policy,
          game.plackett_luce_mixture() == 0;
 }
 
-// P(j of the coins fall), j = 0 .. n.
+// Returns P(j of the coins show heads), j = 0 .. n.
 std::vector<double> SumOfCoins(std::span<const double> probabilities) {
   std::vector<double> sum = {1};
   for (const double p : probabilities) {
@@ -61,7 +61,7 @@ std::vector<double> SumOfCoins(std::span<const double> probabilities) {
   return sum;
 }
 
-// Members of a subset, where that is fixed; else 0.
+// Returns the size of a subset if it is fixed, otherwise 0.
 uint32_t FixedSize(const model::v1::Policy& policy) {
   if (policy.has_independent_subset()) return policy.independent_subset().k();
   return policy.game_subset().measure() == GameSubset::PRECISION

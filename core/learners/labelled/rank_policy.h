@@ -2,7 +2,7 @@
 // The policies of linear scores that were learned from labels.
 #include "absl/status/statusor.h"
 #include "core/learners/labelled/labelled_learner.h"
-#include "sortition/config/v1/learner.pb.h"
+#include "sortition/config/v1/labelled.pb.h"
 #include "sortition/model/v1/model.pb.h"
 
 namespace sortition {
