@@ -9,4 +9,7 @@ namespace sortition {
 // In the order of the help.
 std::vector<Command> AllCommands();
 
+// The program with these commands.
+Program SortitionProgram();
+
 }  // namespace sortition

@@ -12,7 +12,7 @@ int main(int argc, char** argv) {
   std::ios::sync_with_stdio(false);
   sortition::CommandOutput output{std::cout, std::cerr,
                                   isatty(STDERR_FILENO) == 1};
-  return sortition::RunCommand(sortition::AllCommands(),
+  return sortition::RunCommand(sortition::SortitionProgram(),
                                std::vector<std::string>(argv + 1, argv + argc),
                                &output);
 }

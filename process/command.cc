@@ -28,18 +28,20 @@ bool AsksForHelp(const std::vector<std::string>& arguments) {
                      });
 }
 
-std::string CommandHelp(const Command& command) {
-  return absl::StrCat("usage: sortition ", command.name,
-                      command.positional.empty() ? "" : " ", command.positional,
-                      " [--config=FILE] [--FLAG=VALUE …]\n\n", command.summary,
-                      "\n\n", OptionsHelp(command.options));
+std::string CommandHelp(const Program& program, const Command& command) {
+  return absl::StrCat(
+      "usage: ", program.name, " ", command.name,
+      command.positional.empty() ? "" : " ", command.positional,
+      " [--config=FILE] [--FLAG=VALUE …]\n\n",
+      command.help.empty() ? command.summary + "\n" : command.help, "\n",
+      OptionsHelp(command.options));
 }
 
 // One line per command whose name begins with `group` (empty: all).
-std::string CommandList(const std::vector<Command>& commands,
-                        absl::string_view group) {
-  std::string text = "usage: sortition COMMAND [--FLAG=VALUE …]\n\n";
-  for (const Command& command : commands) {
+std::string CommandList(const Program& program, absl::string_view group) {
+  std::string text =
+      absl::StrCat("usage: ", program.name, " COMMAND [--FLAG=VALUE …]\n\n");
+  for (const Command& command : program.commands) {
     if (!group.empty() &&
         !absl::StartsWith(command.name, absl::StrCat(group, " "))) {
       continue;
@@ -49,9 +51,10 @@ std::string CommandList(const std::vector<Command>& commands,
                      command.positional);
     absl::StrAppendFormat(&text, "  %-20s %s\n", usage, command.summary);
   }
-  absl::StrAppend(&text,
-                  "\nsortition COMMAND --help lists the flags of a command. "
-                  "Exit codes: 0 done,\n1 failed, 2 called wrongly.\n");
+  absl::StrAppend(&text, "\n", program.name,
+                  " COMMAND --help lists the flags of a command.\nExit codes: ",
+                  program.exit_codes, ".\n");
+  if (!program.notes.empty()) absl::StrAppend(&text, "\n", program.notes);
   return text;
 }
 
@@ -69,28 +72,28 @@ const Command* FindCommand(const std::vector<Command>& commands,
 }
 
 // `arguments` begin with no command.
-int RunNoCommand(const std::vector<Command>& commands,
+int RunNoCommand(const Program& program,
                  const std::vector<std::string>& arguments,
                  CommandOutput* output) {
   const std::string& first = arguments[0];
-  const bool is_group =
-      std::any_of(commands.begin(), commands.end(), [&](const Command& c) {
+  const bool is_group = std::any_of(
+      program.commands.begin(), program.commands.end(), [&](const Command& c) {
         return absl::StartsWith(c.name, absl::StrCat(first, " "));
       });
-  const std::string list = CommandList(commands, is_group ? first : "");
+  const std::string list = CommandList(program, is_group ? first : "");
   if (AsksForHelp(arguments) && (is_group || absl::StartsWith(first, "-"))) {
     output->out << list;
     return kExitOk;
   }
   if (first == "help") {
-    output->out << CommandList(commands, "");
+    output->out << CommandList(program, "");
     return kExitOk;
   }
   if (first == "--version") {
-    output->out << "sortition " << Version() << "\n";
+    output->out << program.name << " " << Version() << "\n";
     return kExitOk;
   }
-  output->error << "sortition: unknown command \""
+  output->error << program.name << ": unknown command \""
                 << absl::StrJoin(
                        arguments.begin(),
                        arguments.begin() +
@@ -98,7 +101,7 @@ int RunNoCommand(const std::vector<Command>& commands,
                        " ")
                 << "\"\n"
                 << list;
-  return kExitUsage;
+  return program.usage_exit_code;
 }
 
 }  // namespace
@@ -142,28 +145,28 @@ absl::Status ParseCommand(const std::vector<std::string>& arguments,
   return absl::OkStatus();
 }
 
-int RunCommand(const std::vector<Command>& commands,
+int RunCommand(const Program& program,
                const std::vector<std::string>& arguments,
                CommandOutput* output) {
   if (arguments.empty()) {
-    output->error << CommandList(commands, "");
-    return kExitUsage;
+    output->error << CommandList(program, "");
+    return program.usage_exit_code;
   }
-  const Command* command = FindCommand(commands, arguments);
-  if (command == nullptr) return RunNoCommand(commands, arguments, output);
+  const Command* command = FindCommand(program.commands, arguments);
+  if (command == nullptr) return RunNoCommand(program, arguments, output);
   const std::vector<std::string> rest(
       arguments.begin() + WordCount(command->name), arguments.end());
   if (AsksForHelp(rest)) {
-    output->out << CommandHelp(*command);
+    output->out << CommandHelp(program, *command);
     return kExitOk;
   }
   const absl::Status status = command->run(rest, output);
   output->out.flush();
-  if (status.ok()) return kExitOk;
-  output->error << "sortition " << command->name << ": ";
+  if (status.ok()) return output->exit_code;
+  output->error << program.name << " " << command->name << ": ";
   if (IsUsageError(status)) {
     output->error << status.message() << "\n";
-    return kExitUsage;
+    return program.usage_exit_code;
   }
   output->error << absl::StatusCodeToString(status.code()) << ": "
                 << status.message() << "\n";

@@ -1,5 +1,6 @@
 #pragma once
-// What a subcommand of `sortition` is, and how its arguments reach it.
+// A program of subcommands, as `sortition` and `sortition-trainer` are: how its
+// commands are declared, and how arguments reach them.
 #include <functional>
 #include <iostream>
 #include <string>
@@ -17,6 +18,7 @@ struct CommandOutput {
   std::ostream& out;
   std::ostream& error;
   bool error_is_terminal = false;
+  int exit_code = 0;  // Of a command that ends without an error.
 };
 
 // Exit codes.
@@ -30,10 +32,20 @@ struct Command {
   std::string summary;     // One line.
   const google::protobuf::Descriptor* options = nullptr;
   // Parses the arguments behind the name, then runs. A status that
-  // IsUsageError() exits with kExitUsage, any other error with kExitError.
+  // IsUsageError() exits with Program.usage_exit_code, any other error with
+  // kExitError.
   std::function<absl::Status(const std::vector<std::string>& arguments,
                              CommandOutput* output)>
       run;
+  std::string help;  // Printed by --help before the options; "": `summary`.
+};
+
+struct Program {
+  std::string name;               // As in "sortition".
+  std::vector<Command> commands;  // In the order of the help.
+  std::string exit_codes;         // As in "0 done, 1 failed".
+  int usage_exit_code = kExitUsage;
+  std::string notes = {};  // Printed by --help after the commands.
 };
 
 // An error of how the command was called.
@@ -58,8 +70,12 @@ using CommandFunction = absl::Status (*)(
 
 template <typename Options>
 Command MakeCommand(const std::string& name, const std::string& positional,
-                    const std::string& summary, CommandFunction<Options> run) {
-  return {name, positional, summary, Options::descriptor(),
+                    const std::string& summary, CommandFunction<Options> run,
+                    const std::string& help = "") {
+  return {name,
+          positional,
+          summary,
+          Options::descriptor(),
           [run, positional](const std::vector<std::string>& arguments,
                             CommandOutput* output) {
             Options options;
@@ -68,12 +84,13 @@ Command MakeCommand(const std::string& name, const std::string& positional,
                 ParseCommand(arguments, positional, &options, &command_line);
             return status.ok() ? run(options, command_line.positional, output)
                                : status;
-          }};
+          },
+          help};
 }
 
 // Finds the command that `arguments` (without program name) begin with, and
 // runs it or prints its help; returns the exit code.
-int RunCommand(const std::vector<Command>& commands,
+int RunCommand(const Program& program,
                const std::vector<std::string>& arguments,
                CommandOutput* output);
 

@@ -144,10 +144,26 @@ absl::Status SetField(const OptionField& option, absl::string_view text,
   return BadValue(option, text, "set in the config file");
 }
 
+// InvalidArgument if `group` is a member of a oneof of which `message` has
+// another member: setting the flag would silently drop the options of that
+// member.
+absl::Status CheckOneof(const OptionField& option, const FieldDescriptor* group,
+                        const Message& message) {
+  const auto* choice = group->real_containing_oneof();
+  if (choice == nullptr) return absl::OkStatus();
+  const FieldDescriptor* set =
+      message.GetReflection()->GetOneofFieldDescriptor(message, choice);
+  if (set == nullptr || set == group) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("flag --", option.name, ": options of ", set->name(),
+                   " are set, must be unset for an option of ", group->name()));
+}
+
 absl::Status Assign(const Assignment& assignment, bool first, Message* root) {
   const OptionField& option = *assignment.option;
   Message* message = root;
   for (size_t i = 0; i + 1 < option.path.size(); ++i) {
+    RETURN_IF_ERROR(CheckOneof(option, option.path[i], *message));
     message = message->GetReflection()->MutableMessage(message, option.path[i]);
   }
   const FieldDescriptor& field = option.field();

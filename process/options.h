@@ -24,7 +24,7 @@ struct CommandLine {
 // other ends so, as in --server for --client.server). Then checks ranges and
 // required fields (not with --help). InvalidArgument names flag, value and
 // permitted range; for an unknown flag, the nearest known one; for an ambiguous
-// one, all that it could be.
+// one, all that it could be. Of a oneof, only one member may be set.
 absl::Status ParseOptions(const std::vector<std::string>& arguments,
                           google::protobuf::Message* options,
                           CommandLine* command_line);

@@ -3,14 +3,17 @@
 #include <string>
 #include <vector>
 
+#include "process/command.h"
+
 namespace sortition {
 
-inline constexpr int kExitOk = 0;
-inline constexpr int kExitError = 1;
+// `train`: the gate says no, nothing is published.
 inline constexpr int kExitGateSaysNo = 3;
 
-// `arguments` without the program name. Results go to stdout, progress,
-// warnings and errors to stderr. Returns the exit status.
+Program TrainerProgram();
+
+// Runs a command with results to stdout; progress, warnings and errors to
+// stderr. `arguments` are without the program name. Returns the exit status.
 int RunTrainer(const std::vector<std::string>& arguments);
 
 }  // namespace sortition

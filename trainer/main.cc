@@ -1,4 +1,5 @@
-// sortition-trainer: learns from logged decisions and publishes what is better.
+// sortition-trainer: learns from logged decisions or labelled queries, and
+// publishes what is better.
 #include <string>
 #include <vector>
 

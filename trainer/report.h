@@ -4,7 +4,7 @@
 
 #include "absl/status/statusor.h"
 #include "google/protobuf/message.h"
-#include "sortition/config/v1/trainer.pb.h"
+#include "sortition/config/v1/train_report.pb.h"
 
 namespace sortition {
 

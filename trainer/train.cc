@@ -60,9 +60,10 @@ absl::Status CheckRewardsDiffer(const TrainOptions& options,
   const std::set<double> losses(shown.begin(), shown.end());
   if (losses.size() > 1) return absl::OkStatus();
   if (losses.empty()) {
-    return absl::FailedPreconditionError(absl::StrCat(
-        "of none of the ", data.num_train(),
-        " training tuples the action was shown: nothing can be learned"));
+    return absl::FailedPreconditionError(
+        absl::StrCat("none of the ", data.num_train(),
+                     " training tuples has an action that was shown: nothing "
+                     "can be learned"));
   }
   return absl::FailedPreconditionError(absl::StrCat(
       "all ", data.num_train(), " training tuples have the reward ",
@@ -93,7 +94,8 @@ absl::Status CheckLearnable(const TrainOptions& options, uint64_t baseline,
   return CheckRewardsDiffer(options, data);
 }
 
-// Parameters of the newest policy that logged, where it is of the family.
+// Returns the parameters of the newest policy that logged; empty if it is not
+// in the store or not of the family.
 Eigen::VectorXd ParentStart(const TrainOptions& options,
                             const ModelStore& store, const TrainData& data) {
   const uint64_t version = data.counts().newest_version;
@@ -153,7 +155,7 @@ model::v1::Model MakeModel(const TrainOptions& options, const TrainData& data,
   return model;
 }
 
-// Learns and evaluates; fills all of the report but the version.
+// Learns and evaluates; fills the report except for the version.
 absl::StatusOr<model::v1::Model> Learn(const TrainOptions& options,
                                        const ModelStore& store,
                                        const TrainData& data,
@@ -165,7 +167,7 @@ absl::StatusOr<model::v1::Model> Learn(const TrainOptions& options,
                  .confidence = options.confidence(),
                  .parallel = OnThreads(options.poem().threads()),
                  .start_progress = ShowProgress});
-  // The cause, where both failed.
+  // If both failed, the read error is the cause.
   RETURN_IF_ERROR(data.ReadStatus());
   ASSIGN_OR_RETURN(const GridOutcome grid, std::move(learned));
   ASSIGN_OR_RETURN(const WeightedParts parts, data.Weigh(grid.parameters));
@@ -224,7 +226,7 @@ absl::StatusOr<TrainReport> TrainFromTuples(const TrainOptions& options) {
   model::v1::Evaluation* evaluation = report.mutable_evaluation();
   evaluation->set_train_tuples(data.num_train());
   evaluation->set_excluded_tuples(counts.excluded_tuples());
-  // Thin overlap is in the bound already; wrong propensities are not.
+  // The bound accounts for small overlap, but not for wrong propensities.
   const bool passed = counts.evaluates_baseline &&
                       evaluation->improvement().lower() > 0 &&
                       !ContradictsItself(*evaluation);

@@ -2,11 +2,12 @@
 // sortition-trainer train: read, learn, evaluate, gate, publish. From labelled
 // queries: labelled_train.h.
 #include "absl/status/statusor.h"
-#include "sortition/config/v1/trainer.pb.h"
+#include "sortition/config/v1/train.pb.h"
+#include "sortition/config/v1/train_report.pb.h"
 
 namespace sortition {
 
-// Publishes where the lower bound of the improvement over the newest version in
+// Publishes if the lower bound of the improvement over the newest version in
 // the store is positive, or by force; never in a dry run. Deterministic but for
 // times. InvalidArgument: options or rewards out of range; FailedPrecondition:
 // tuples from which nothing can be learned (none, too few, too few of the

@@ -6,7 +6,7 @@
 
 #include "absl/status/statusor.h"
 #include "bench/papers/label_experiment.h"
-#include "sortition/config/v1/learner.pb.h"
+#include "sortition/config/v1/poem.pb.h"
 
 namespace sortition {
 

@@ -30,6 +30,7 @@
 #include "core/learners/counterfactual/poem.h"
 #include "core/learners/multilabel/labels_policy.h"
 #include "core/optim/lbfgs.h"
+#include "tests/core/counterfactual/crm_risk.h"
 
 ABSL_FLAG(std::vector<std::string>, data, {},
           "multi-label SVMlight files to learn from");

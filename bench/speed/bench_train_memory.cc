@@ -28,7 +28,7 @@
 #include "google/protobuf/util/json_util.h"
 #include "io/files.h"
 #include "io/segments/segment_writer.h"
-#include "sortition/config/v1/trainer.pb.h"
+#include "sortition/config/v1/train_report.pb.h"
 
 ABSL_FLAG(uint64_t, tuples, 1000000, "to train on with memory_mb");
 ABSL_FLAG(uint64_t, compare_tuples, 100000,

@@ -8,7 +8,7 @@
 #include "core/aggregation/block_function.h"
 #include "core/aggregation/cluster.h"
 #include "core/base/progress_steps.h"
-#include "sortition/config/v1/trainer.pb.h"
+#include "sortition/config/v1/cluster.pb.h"
 
 namespace sortition {
 

@@ -37,11 +37,6 @@ double ClippedLoss(double loss, double log_weight, double clip) {
   return loss * std::fmin(clip, std::exp(log_weight));
 }
 
-double ClippedLossSlope(double loss, double log_weight, double clip) {
-  const double weight = std::exp(log_weight);
-  return weight < clip ? loss * weight : 0;
-}
-
 void ClippedLosses(std::span<const double> losses, double clip,
                    std::span<double> values, std::span<double> slopes) {
   DCHECK(values.size() == losses.size() && slopes.size() == losses.size());

@@ -12,9 +12,10 @@
 // Eq. 13 as printed has a further factor δᵢ/pᵢ in ∇uᵢ; that is an error of the
 // paper (u already contains both), as differentiating its first line shows.
 //
-// Here are its parts that stochastic optimisation needs; as a whole it is a
-// RiskObjective (core/counterfactual/risk_objective.h) of a CrmRisk
-// (core/counterfactual/risks.h).
+// This file has the parts of the objective that stochastic optimisation needs.
+// Tests compare them with the whole objective, a RiskObjective
+// (core/counterfactual/risk_objective.h) of the CrmRisk in
+// tests/core/counterfactual/crm_risk.h.
 #include <span>
 
 #include "absl/status/status.h"
@@ -30,15 +31,12 @@ struct CrmOptions {
   double l2 = 0;      // μ >= 0.
 };
 
-// uᵢ for δᵢ = `loss` and log ρᵢ = `log_weight`.
+// Returns uᵢ for δᵢ = `loss` and log ρᵢ = `log_weight`.
 double ClippedLoss(double loss, double log_weight, double clip);
 
-// d uᵢ / d log h_w(yᵢ|xᵢ): uᵢ where unclipped, else 0.
-double ClippedLossSlope(double loss, double log_weight, double clip);
-
-// Both for many tuples, from one exponential each: values[i], log ρᵢ, becomes
-// uᵢ, and slopes[i] its derivative. Requires equal sizes. Clips at e^709 at
-// most: larger weights are no doubles.
+// Replaces values[i] = log ρᵢ by uᵢ, and writes d uᵢ / d log h_w(yᵢ|xᵢ), uᵢ
+// where unclipped, else 0, to slopes[i]: one exponential for each tuple.
+// Requires equal sizes. Clips at e^709 at most: larger weights are no doubles.
 void ClippedLosses(std::span<const double> losses, double clip,
                    std::span<double> values, std::span<double> slopes);
 

@@ -3,13 +3,9 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "core/base/check.h"
-#include "core/counterfactual/crm.h"
-#include "core/counterfactual/moments.h"
-#include "core/counterfactual/penalised_mean.h"
 
 namespace sortition {
 namespace {
@@ -41,32 +37,12 @@ double LogSmoothedLossSlope(double loss, double log_weight, double lambda) {
   return -1 / (lambda * (1 + std::exp(-log_term)));
 }
 
-absl::StatusOr<CrmRisk> CrmRisk::Create(double clip, double lambda) {
+absl::Status ValidateClipAndLambda(double clip, double lambda) {
   if (!(clip >= 1)) {
     return absl::InvalidArgumentError(
         absl::StrCat("clip is ", clip, ", must be at least 1"));
   }
-  const absl::Status status = ValidateLambda(lambda);
-  if (!status.ok()) return status;
-  return CrmRisk(clip, lambda);
-}
-
-double CrmRisk::Evaluate(std::span<const double> losses,
-                         std::span<const double> log_weights,
-                         std::span<double> slopes) const {
-  DCHECK(losses.size() == log_weights.size());
-  std::vector<double> values(log_weights.begin(), log_weights.end());
-  std::vector<double> own_slopes(slopes.empty() ? losses.size() : 0);
-  const std::span<double> value_slopes = slopes.empty() ? own_slopes : slopes;
-  ClippedLosses(losses, clip_, values, value_slopes);
-  Moments moments;
-  moments.Add(values);
-  const PenalisedMean risk(moments, lambda_);
-  // A slope is u itself where unclipped, else 0.
-  for (double& slope : slopes) {
-    if (slope != 0) slope *= risk.Slope(slope);
-  }
-  return risk.value();
+  return ValidateLambda(lambda);
 }
 
 absl::StatusOr<SelfNormalisedRisk> SelfNormalisedRisk::Create(double lambda) {

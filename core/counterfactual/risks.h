@@ -28,23 +28,10 @@ class Risk {
   virtual bool ignores_zero_losses() const = 0;
 };
 
-// Counterfactual risk minimisation [SwaminathanJoachims15, eq. 10]:
-//   ū + λ √(V / n),  uᵢ = δᵢ min{M, ρᵢ},  V = Σ (uᵢ - ū)² / (n - 1).
-// λ = 0: clipped IPS (eq. 2 with M); M = infinity too: IPS (eq. 1).
-class CrmRisk : public Risk {
- public:
-  // InvalidArgument where clip M < 1 or lambda λ is not finite or negative.
-  static absl::StatusOr<CrmRisk> Create(double clip, double lambda);
-  double Evaluate(std::span<const double> losses,
-                  std::span<const double> log_weights,
-                  std::span<double> slopes) const override;
-  bool ignores_zero_losses() const override { return true; }
-
- private:
-  CrmRisk(double clip, double lambda) : clip_(clip), lambda_(lambda) {}
-  double clip_;
-  double lambda_;
-};
+// Checks the clip M and the variance weight λ of counterfactual risk
+// minimisation (core/counterfactual/crm.h); M may be infinite. InvalidArgument
+// if M < 1 or if λ is negative or not finite.
+absl::Status ValidateClipAndLambda(double clip, double lambda);
 
 // Self-normalised risk with its standard error by the delta method (Norm-POEM)
 // [SwaminathanJoachims15b]:

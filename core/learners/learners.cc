@@ -9,42 +9,57 @@
 #include "core/learners/orders/order_learners.h"
 
 namespace sortition {
+namespace {
+
+using config::v1::TrainOptions;
+
+// Calls the factory `make` with the group of options that `group` returns.
+template <auto group, auto make>
+absl::StatusOr<std::unique_ptr<LabelledLearner>> Make(
+    const TrainOptions& options, const LabelledShape& shape) {
+  return make((options.*group)(), shape);
+}
+
+}  // namespace
 
 std::vector<LearnerInfo> ListLearners() {
+  constexpr auto kNotOfTrain = TrainOptions::LEARNER_OPTIONS_NOT_SET;
   return {
-      {"poem", "PoemOptions", "bandit tuples",
-       "counterfactual risk minimisation: where logs and rewards are at hand"},
-      {"mpg", "GameOptions", "labelled queries",
-       "prediction games: precision at k, DCG, F-beta as they are; robust",
-       &MakeMpgLearner},
-      {"crf", "CrfOptions", "labelled queries",
-       "random field over orders, drawn as it was trained: orders that are "
-       "nearly as good are nearly as likely",
-       &MakeCrfLearner},
-      {"mallows", "MallowsOptions", "labelled queries",
-       "how much each score list is worth, from orders that were seen",
-       &MakeMallowsLearner},
-      {"ranksvm", "RankSvmOptions", "labelled queries",
-       "hinge of all pairs: a strong order to begin with, quick",
-       &MakeRankSvmLearner},
-      {"listnet", "ListNetOptions", "labelled queries",
-       "cross entropy of the first rank: smooth, scores in units of draws",
-       &MakeListNetLearner},
-      {"regression", "RegressionOptions", "labelled queries",
-       "least squares of the relevance: what every other is to beat",
-       &MakeRegressionLearner},
-      {"hinge", "HingeOptions", "labelled queries",
-       "bounds of NDCG, Kendall's tau, F-beta, .. of the best answer",
-       &MakeHingeLearner},
-      {"multiclass", "MulticlassOptions", "labelled queries",
-       "one of several classes for each item; relevance is the class",
-       &MakeMulticlassLearner},
-      {"chain", "ChainOptions", "labelled queries",
-       "labels of sequences, each after the one before; not served",
-       &MakeChainLearner},
-      {"logistic", "LogisticOptions", "labelled queries",
+      {"poem", TrainOptions::kPoem, "bandit tuples",
+       "counterfactual risk minimisation; for logs with rewards"},
+      {"mpg", TrainOptions::kGame, "labelled queries",
+       "prediction games: optimises precision at k, DCG or F-beta itself; "
+       "robust",
+       &Make<&TrainOptions::game, &MakeMpgLearner>},
+      {"crf", TrainOptions::kCrf, "labelled queries",
+       "conditional random field over orders, served as trained: nearly "
+       "equally "
+       "good orders are nearly equally likely",
+       &Make<&TrainOptions::crf, &MakeCrfLearner>},
+      {"mallows", TrainOptions::kMallows, "labelled queries",
+       "weights of several score lists, from observed orders",
+       &Make<&TrainOptions::mallows, &MakeMallowsLearner>},
+      {"ranksvm", TrainOptions::kRankSvm, "labelled queries",
+       "hinge loss of all pairs: fast, a strong first choice for ranking",
+       &Make<&TrainOptions::rank_svm, &MakeRankSvmLearner>},
+      {"listnet", TrainOptions::kListNet, "labelled queries",
+       "cross entropy of the first rank: smooth, calibrated for drawing",
+       &Make<&TrainOptions::list_net, &MakeListNetLearner>},
+      {"regression", TrainOptions::kRegression, "labelled queries",
+       "least squares of the relevance: the baseline",
+       &Make<&TrainOptions::regression, &MakeRegressionLearner>},
+      {"hinge", TrainOptions::kHinge, "labelled queries",
+       "upper bounds of NDCG, Kendall's tau, F-beta and other losses",
+       &Make<&TrainOptions::hinge, &MakeHingeLearner>},
+      {"multiclass", TrainOptions::kMulticlass, "labelled queries",
+       "one of several classes for each item; the relevance is the class",
+       &Make<&TrainOptions::multiclass, &MakeMulticlassLearner>},
+      {"chain", TrainOptions::kChain, "labelled queries",
+       "labels of sequences, each depending on the one before; not served",
+       &Make<&TrainOptions::chain, &MakeChainLearner>},
+      {"logistic", kNotOfTrain, "labelled queries",
        "logistic regression per candidate: a first model that explores (fit)"},
-      {"labels", "LbfgsOptions", "labelled contexts",
+      {"labels", kNotOfTrain, "labelled contexts",
        "logistic regression per label: the logging policy (convert)"},
   };
 }

@@ -11,7 +11,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
 #include "core/optim/bundled_objective.h"
-#include "sortition/config/v1/learner.pb.h"
+#include "sortition/config/v1/optim.pb.h"
 
 namespace sortition {
 

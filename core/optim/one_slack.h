@@ -20,7 +20,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "core/optim/cutting_planes.h"
-#include "sortition/config/v1/learner.pb.h"
+#include "sortition/config/v1/optim.pb.h"
 
 namespace sortition {
 

@@ -25,7 +25,7 @@ CommandRun Sortition(const std::vector<std::string>& arguments) {
   std::ostringstream out;
   std::ostringstream error;
   CommandOutput output{out, error};
-  const int exit_code = RunCommand(AllCommands(), arguments, &output);
+  const int exit_code = RunCommand(SortitionProgram(), arguments, &output);
   return {exit_code, out.str(), error.str()};
 }
 

@@ -9,14 +9,14 @@
 #include "process/options.h"
 #include "sortition/config/v1/server.pb.h"
 #include "sortition/config/v1/sidecar.pb.h"
-#include "sortition/config/v1/trainer.pb.h"
+#include "sortition/config/v1/train.pb.h"
 #include "tests/testing/status_matchers.h"
 #include "trainer/labelled/learner_choice.h"
 
 namespace sortition {
 namespace {
 
-// Options as a process gets them that is started with --config=NAME alone.
+// Returns the options of a process that is started with --config=NAME alone.
 template <typename Options>
 Options ParseExample(const std::string& name) {
   Options options;
@@ -51,8 +51,7 @@ TEST(ExamplesTest, PredictionGamesAreTrainedForTheServersModel) {
   ASSERT_OK_AND_ASSIGN(const LearnerInfo info, ChooseLearner(mpg));
   ASSERT_OK_AND_ASSIGN(
       const auto learner,
-      info.make_labelled(OwnOptions(info, mpg),
-                         {.num_features = 46, .max_relevance = 2}));
+      info.make_labelled(mpg, {.num_features = 46, .max_relevance = 2}));
   EXPECT_EQ(learner->measure().Name(), "DCG@10");
 }
 
@@ -68,7 +67,7 @@ std::vector<std::string> Examples() {
   return names;
 }
 
-// Those that `train` reads; the others are other processes'.
+// Returns the examples for `train`; the others are for other processes.
 std::vector<std::string> TrainExamples() {
   std::vector<std::string> names = Examples();
   std::erase_if(names, [](const std::string& name) {
@@ -94,8 +93,7 @@ TEST_P(TrainExampleTest, IsAcceptedByItsLearner) {
   EXPECT_TRUE(GetParam().starts_with(options.learner()));
   ASSERT_OK_AND_ASSIGN(
       const auto learner,
-      info.make_labelled(OwnOptions(info, options),
-                         {.num_features = 46, .max_relevance = 2}));
+      info.make_labelled(options, {.num_features = 46, .max_relevance = 2}));
   const ActionKind action = options.action() == "select" ? ActionKind::kSelect
                             : options.action() == "rank" ? ActionKind::kRank
                             : options.action() == "label"

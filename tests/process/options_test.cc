@@ -9,8 +9,10 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "sortition/config/v1/client.pb.h"
+#include "sortition/config/v1/fit.pb.h"
+#include "sortition/config/v1/games.pb.h"
 #include "sortition/config/v1/server.pb.h"
-#include "sortition/config/v1/trainer.pb.h"
+#include "sortition/config/v1/train.pb.h"
 #include "tests/testing/status_matchers.h"
 
 namespace sortition {
@@ -201,13 +203,37 @@ TEST(OptionsTest, AmbiguousLastNameListsWhatItCouldBe) {
 
 // Groups that came later leave the short names to those that had them.
 TEST(OptionsTest, GroupsThatGiveWayAreMeantWhereNoOtherIs) {
+  config::v1::TrainOptions poem;
+  ASSERT_OK(Parse({"--model_store=s", "--lambda=0.5"}, &poem));
+  EXPECT_THAT(poem.poem().lambda(), ElementsAre(0.5));
+  config::v1::TrainOptions game;
+  ASSERT_OK(
+      Parse({"--model_store=s", "--measure=DCG", "--game.lambda=2"}, &game));
+  EXPECT_EQ(game.game().measure(), config::v1::GameOptions::DCG);
+  EXPECT_THAT(game.game().lambda(), ElementsAre(2));
+}
+
+TEST(OptionsTest, OnlyOneMemberOfAOneofMayBeSet) {
   config::v1::TrainOptions options;
-  ASSERT_OK(Parse(
-      {"--model_store=s", "--lambda=0.5", "--measure=DCG", "--game.lambda=2"},
-      &options));
-  EXPECT_THAT(options.poem().lambda(), ElementsAre(0.5));
-  EXPECT_EQ(options.game().measure(), config::v1::GameOptions::DCG);
-  EXPECT_THAT(options.game().lambda(), ElementsAre(2));
+  EXPECT_THAT(
+      Parse({"--model_store=s", "--game.k=3", "--crf.seed=2"}, &options),
+      StatusIs(kInvalid,
+               "flag --crf.seed: options of game are set, must be unset for an "
+               "option of crf"));
+  std::string config =
+      "--config=" + WriteConfig("model_store: 's' hinge { k: 5 }");
+  options.Clear();
+  EXPECT_THAT(Parse({config, "--crf.seed=2"}, &options),
+              StatusIs(kInvalid, HasSubstr("options of hinge are set")));
+  options.Clear();
+  ASSERT_OK(Parse({config, "--hinge.seed=2"}, &options));
+  EXPECT_EQ(options.hinge().k(), 5);
+  EXPECT_EQ(options.hinge().seed(), 2);
+  config = "--config=" +
+           WriteConfig("model_store: 's' hinge { k: 5 } crf { seed: 2 }");
+  options.Clear();
+  EXPECT_THAT(Parse({config}, &options),
+              StatusIs(kInvalid, AllOf(HasSubstr("crf"), HasSubstr("hinge"))));
 }
 
 TEST(OptionsTest, RangesOfRepeatedNumbersAreChecked) {

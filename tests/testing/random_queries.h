@@ -6,7 +6,7 @@
 
 #include "core/base/random.h"
 #include "core/data/labelled_items.h"
-#include "sortition/config/v1/learner.pb.h"
+#include "sortition/config/v1/games.pb.h"
 
 namespace sortition {
 

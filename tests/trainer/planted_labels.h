@@ -10,14 +10,15 @@
 #include "io/datasets/letor.h"
 #include "io/files.h"
 #include "io/models/model_store.h"
-#include "sortition/config/v1/trainer.pb.h"
+#include "sortition/config/v1/games.pb.h"
+#include "sortition/config/v1/train.pb.h"
 #include "tests/testing/status_matchers.h"
 #include "tests/trainer/synthetic_tuples.h"
 
 namespace sortition {
 
 inline constexpr uint32_t kPlantedFeatures = 4;
-// Of the truth, a score; the last feature says nothing.
+// Weights of the true score; the last feature is noise.
 inline constexpr double kTruth[kPlantedFeatures] = {2, -1, 1, 0};
 
 inline double TrueScore(const float* features) {

@@ -2,7 +2,7 @@
 // sortition-trainer cluster: which sources, lists or queries of a log order
 // candidates alike.
 #include "absl/status/statusor.h"
-#include "sortition/config/v1/trainer.pb.h"
+#include "sortition/config/v1/cluster.pb.h"
 
 namespace sortition {
 

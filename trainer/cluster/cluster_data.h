@@ -8,7 +8,7 @@
 #include "absl/strings/string_view.h"
 #include "core/aggregation/aggregate.h"
 #include "core/aggregation/cluster.h"
-#include "sortition/config/v1/trainer.pb.h"
+#include "sortition/config/v1/cluster.pb.h"
 #include "trainer/tuples/tuple_scan.h"
 
 namespace sortition {

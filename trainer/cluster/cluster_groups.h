@@ -2,7 +2,7 @@
 // What the groups are, how far they are from each other, and what about.
 #include "core/aggregation/block_function.h"
 #include "core/aggregation/cluster_choice.h"
-#include "sortition/config/v1/trainer.pb.h"
+#include "sortition/config/v1/cluster.pb.h"
 #include "trainer/cluster/cluster_data.h"
 
 namespace sortition {

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "core/aggregation/cluster_choice.h"
-#include "sortition/config/v1/trainer.pb.h"
+#include "sortition/config/v1/cluster.pb.h"
 #include "trainer/cluster/cluster_data.h"
 
 namespace sortition {

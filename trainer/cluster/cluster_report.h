@@ -3,7 +3,7 @@
 #include <string>
 
 #include "absl/strings/string_view.h"
-#include "sortition/config/v1/trainer.pb.h"
+#include "sortition/config/v1/cluster.pb.h"
 
 namespace sortition {
 

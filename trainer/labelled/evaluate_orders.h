@@ -1,16 +1,16 @@
 #pragma once
-// sortition-trainer evaluate: how good orders of labelled queries are, by the
-// metrics of order_metrics.h.
+// sortition-trainer evaluate: metrics of rankings of labelled queries
+// (order_metrics.h).
 #include <string>
 
 #include "absl/status/statusor.h"
-#include "sortition/config/v1/trainer.pb.h"
+#include "sortition/config/v1/evaluate.pb.h"
 
 namespace sortition {
 
-// Orders the queries by a model's scores, or by those of a file, and writes
-// options.per_query where that is set. InvalidArgument names the option, or the
-// file and line, that is wrong; NotFound where there is no such model.
+// Ranks the candidates by a model's scores, or by those of a file, and writes
+// options.per_query if set. InvalidArgument names the wrong option, or the file
+// and line; NotFound if there is no such model.
 absl::StatusOr<config::v1::EvaluateReport> EvaluateOrders(
     const config::v1::EvaluateOptions& options);
 

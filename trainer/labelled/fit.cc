@@ -29,7 +29,8 @@ absl::Status ValidateFitOptions(const FitOptions& options) {
   return absl::OkStatus();
 }
 
-// A fitted model is compared with nothing: it must not replace what serves.
+// A fitted model is not compared with others, so it must not replace one that
+// serves.
 absl::Status CheckFirst(const FitOptions& options, const ModelStore& store) {
   if (options.force()) return absl::OkStatus();
   ASSIGN_OR_RETURN(const auto versions, store.ListVersions(options.model()));
@@ -40,7 +41,7 @@ absl::Status CheckFirst(const FitOptions& options, const ModelStore& store) {
       "or --force"));
 }
 
-// `max_queries` of them, without replacement, by seed.
+// Returns `max_queries` of the queries, drawn without replacement by seed.
 std::vector<LabelledQuery> DrawQueries(std::vector<LabelledQuery> queries,
                                        const FitOptions& options) {
   RandomSequence random(

@@ -1,9 +1,9 @@
 #pragma once
-// sortition-trainer fit: an incumbent from a few labelled queries.
+// sortition-trainer fit: a first model from a few labelled queries.
 #include <cstdint>
 
 #include "absl/status/statusor.h"
-#include "sortition/config/v1/trainer.pb.h"
+#include "sortition/config/v1/fit.pb.h"
 
 namespace sortition {
 
@@ -17,11 +17,12 @@ struct FitReport {
   bool converged = false;
 };
 
-// Logistic regression of "relevant" on the features of every candidate, served
-// as softmax selection that abstains where no candidate reaches probability 1/2
-// (select) or as Plackett-Luce (rank). InvalidArgument for bad options or data,
-// or where the drawn queries have no relevant or only relevant candidates;
-// FailedPrecondition where the model has a version already, but for `force`.
+// Fits a logistic regression of relevance on the features of every candidate
+// and publishes it as softmax selection that abstains if no candidate reaches
+// probability 1/2 (select) or as Plackett-Luce (rank). InvalidArgument for bad
+// options or data, or if the drawn queries have no relevant or only relevant
+// candidates; FailedPrecondition if the model has a version already, unless
+// `force`.
 absl::StatusOr<FitReport> Fit(const config::v1::FitOptions& options);
 
 }  // namespace sortition

@@ -17,7 +17,7 @@ namespace {
 using config::v1::TrainOptions;
 using Files = google::protobuf::RepeatedPtrField<std::string>;
 
-// Rows of `from` values each become rows of `to`, filled up with `value`.
+// Widens rows of `from` values to `to` values each, filled up with `value`.
 void Widen(uint32_t from, uint32_t to, float value, LabelledQuery* query) {
   if (from == to) return;
   const size_t n = query->relevances.size();
@@ -29,8 +29,8 @@ void Widen(uint32_t from, uint32_t to, float value, LabelledQuery* query) {
   query->features = std::move(wide);
 }
 
-// Appends the queries of all files, each with shape->num_features, the largest
-// so far; `widths` has what each query has.
+// Appends the queries of all files and raises shape->num_features to the
+// largest width; `widths` gets the width of each query.
 struct Reading {
   std::vector<LabelledQuery> queries;
   std::vector<uint32_t> widths;
@@ -88,7 +88,8 @@ absl::string_view BytesOf(const auto& values) {
           values.size() * sizeof(values[0])};
 }
 
-// Of one part, or of two.
+// InvalidArgument if two parts have a query with the same id, candidates and
+// labels.
 absl::Status CheckDistinct(const LabelledData& data) {
   std::map<std::pair<uint64_t, uint64_t>, const char*> seen;
   const auto check = [&seen](const std::vector<LabelledQuery>& part,

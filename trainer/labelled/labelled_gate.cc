@@ -25,7 +25,7 @@ void SetMean(const std::vector<double>& values, double confidence,
              model::v1::Estimate* estimate) {
   Moments moments;
   for (const double value : values) moments.Add(value);
-  // Of fewer than two values nothing is known.
+  // With fewer than two values the interval is unbounded.
   double slack = HUGE_VAL;
   if (values.size() > 1) {
     slack = StudentQuantile((1 + confidence) / 2, values.size() - 1) *
@@ -37,12 +37,12 @@ void SetMean(const std::vector<double>& values, double confidence,
   estimate->set_confidence(confidence);
 }
 
-// Labels have none.
+// Policies of labels have none.
 bool HasOrder(const GateTask& task) {
   return task.measure.kind != LabelMeasure::Kind::kAccuracy;
 }
 
-// Of what would be done without lot.
+// Quality of the deterministic policy.
 struct Quality {
   LetorFigures letor;  // Of the order by falling score, ties by index.
   double measure = 0;
@@ -79,7 +79,7 @@ void AddQuality(const GateTask& task, const Quality& quality,
     row->set_value(get(quality));
     if (old.has_value()) row->set_old_value(get(*old));
   };
-  add(absl::StrCat(task.measure.Name(), " without lot"),
+  add(absl::StrCat(task.measure.Name(), ", deterministic"),
       [](const Quality& of) { return of.measure; });
   if (!HasOrder(task)) return;
   for (size_t k = 1; k <= 10; ++k) {
@@ -94,7 +94,7 @@ void AddQuality(const GateTask& task, const Quality& quality,
   add("MAP", [](const Quality& of) { return of.letor.average_precision; });
 }
 
-// Unset where it is all right.
+// Returns why the policies cannot be compared; unset: they can.
 std::string WhyIncomparable(const GateTask& task,
                             const absl::StatusOr<ExpectedMeasure>& old) {
   const uint32_t features = task.old->model.num_features();

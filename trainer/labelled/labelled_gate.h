@@ -1,5 +1,6 @@
 #pragma once
-// Is a policy from labelled queries better than the one it would replace?
+// Whether a policy from labelled queries is better than the one it would
+// replace.
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -10,16 +11,16 @@
 #include "core/learners/labelled/label_measure.h"
 #include "core/learners/labelled/labelled_learner.h"
 #include "io/models/model_store.h"
-#include "sortition/config/v1/trainer.pb.h"
+#include "sortition/config/v1/train_report.pb.h"
 #include "sortition/model/v1/model.pb.h"
 
 namespace sortition {
 
-// Fewer have no interval that one could trust.
+// Fewer queries give no trustworthy interval.
 inline constexpr size_t kFewestGateQueries = 10;
 
 struct GateTask {
-  std::span<const LabelledItems> queries;  // That nothing was learned from.
+  std::span<const LabelledItems> queries;  // Not used for learning.
   LabelMeasure measure;
   const model::v1::Model& model;
   const std::optional<StoredModel>& old;  // Unset: the first version.
@@ -27,12 +28,12 @@ struct GateTask {
   ParallelFor parallel_for;
 };
 
-// Writes the measures of both, their paired difference, the quality of their
-// orders, or why they cannot be compared. Intervals are of the mean over
-// queries like these, by Student's t, and include the error of draws where the
-// measure is estimated by them; the same draws whenever it is asked. Returns
-// whether the lower end of the difference is above 0; true for a first version.
-// The queries may have a constant feature beyond those of the models.
+// Writes the measures of both policies, their paired difference and the quality
+// of their rankings, or why they cannot be compared. Intervals are for the mean
+// over queries like these, by Student's t, and include the error of estimates
+// by draws; the draws are always the same. Returns true if the lower end of the
+// difference is above 0, and for a first version. The queries may have a
+// constant feature beyond those of the models.
 absl::StatusOr<bool> PassesGate(const GateTask& task,
                                 config::v1::LabelledReport* report);
 

@@ -23,8 +23,8 @@ absl::StatusOr<ExpectedMeasure> MeasureOf(
     const model::v1::Model& model, std::span<const LabelledItems> queries,
     const LabelMeasure& measure, uint32_t draws = ExpectedMeasure::kDraws);
 
-// Of every query, by ExpectedMeasure::Of() with its index for seed: what is
-// drawn is the same whatever the policy.
+// Returns the expected measure of each query, by ExpectedMeasure::Of() with the
+// query's index as seed: all policies get the same random numbers.
 absl::StatusOr<std::vector<double>> MeasureAll(
     const ExpectedMeasure& measure, std::span<const LabelledItems> queries,
     const ParallelFor& parallel_for);

@@ -2,7 +2,7 @@
 // What training from labelled queries found, for people.
 #include <string>
 
-#include "sortition/config/v1/trainer.pb.h"
+#include "sortition/config/v1/train_report.pb.h"
 
 namespace sortition {
 

@@ -16,13 +16,13 @@ namespace {
 using config::v1::LabelledReport;
 using Row = LabelledReport::Temperature;
 
-// By default 1 to 2^10, and on to these where that is not enough.
+// The default grid is 1 to 2^10, extended up to these limits if needed.
 constexpr int kDefaultDoublings = 10;
 constexpr double kSmallest = 0x1p-19;
 constexpr double kLargest = 0x1p19;
 
-// Boltzmann rankings take 0.1 ms a draw. Of 100 queries the mean is still exact
-// to some 0.005.
+// Boltzmann rankings take 0.1 ms per draw. Over 100 queries the mean is still
+// accurate to about 0.005.
 constexpr uint32_t kBoltzmannDraws = 32;
 
 std::vector<double> GridOf(std::vector<double> grid) {
@@ -44,7 +44,7 @@ std::vector<LabelledItems> Some(std::span<const LabelledItems> queries) {
   return some;
 }
 
-// Rows of the table, on some of the queries.
+// Computes rows of the table, on a sample of the queries.
 class Trials {
  public:
   explicit Trials(const TemperatureTask& task)
@@ -68,7 +68,7 @@ class Trials {
     return row;
   }
 
-  // What is to be kept.
+  // Returns the measure that must be kept.
   absl::StatusOr<double> Wanted(LabelledReport* report) {
     ASSIGN_OR_RETURN(const ExpectedMeasure measure, At(1));
     const double score =
@@ -99,7 +99,8 @@ class Trials {
   model::v1::Model model_;
 };
 
-// The grid, rising, but for what cannot be drawn.
+// Returns rows for the grid in rising order, without values that cannot be
+// drawn.
 absl::StatusOr<std::vector<Row>> TryAll(const std::vector<double>& grid,
                                         Trials* trials) {
   Progress progress("choosing the inverse temperature", "values", grid.size());
@@ -114,8 +115,8 @@ absl::StatusOr<std::vector<Row>> TryAll(const std::vector<double>& grid,
   return rows;
 }
 
-// Halves and doubles, until the smallest does not keep enough and the largest
-// does: what scores are in units of, no grid knows.
+// Halves and doubles until the smallest value does not keep enough and the
+// largest does, because no fixed grid knows the scale of the scores.
 absl::Status Extend(const std::function<bool(const Row&)>& keeps,
                     Trials* trials, std::vector<Row>* rows) {
   while (keeps(rows->front()) &&

@@ -64,7 +64,7 @@ absl::StatusOr<ActionKind> ActionOf(const TrainOptions& options,
       "', must be select, rank or label for learner ", options.learner()));
 }
 
-// The run's parts, in the order in which they come to be.
+// The state of a run, in the order in which it is filled.
 struct Run {
   TrainOptions options;  // In force.
   std::unique_ptr<LabelledLearner> learner = nullptr;
@@ -84,7 +84,7 @@ struct Run {
   }
 };
 
-// Before anything is learned.
+// Checks before training that all policies of the options can be made.
 absl::Status CheckPolicies(const Run& run) {
   LabelledPolicyTask task = run.PolicyTask();
   RETURN_IF_ERROR(run.learner->MakePolicy(task).status());
@@ -101,7 +101,8 @@ absl::Status CheckPolicies(const Run& run) {
   return absl::OkStatus();
 }
 
-// What policies are compared by: a learner of orders may also select.
+// Returns the measure that compares policies: a learner of rankings may also
+// select.
 LabelMeasure MeasureOfAction(const Run& run) {
   LabelMeasure measure = run.learner->measure();
   if (run.action == ActionKind::kSelect &&
@@ -113,13 +114,12 @@ LabelMeasure MeasureOfAction(const Run& run) {
   return measure;
 }
 
-// All that can be refused before anything is learned.
+// Reads the data and makes every check that does not need training.
 absl::StatusOr<Run> Prepare(const TrainOptions& options,
                             const LearnerInfo& info) {
   Run run{.options = options};
   ASSIGN_OR_RETURN(run.data, ReadLabelledData(options));
-  ASSIGN_OR_RETURN(run.learner, info.make_labelled(OwnOptions(info, options),
-                                                   run.data.shape));
+  ASSIGN_OR_RETURN(run.learner, info.make_labelled(options, run.data.shape));
   SetOwnOptions(info, run.learner->options(), &run.options);
   ASSIGN_OR_RETURN(run.action, ActionOf(options, *run.learner));
   RETURN_IF_ERROR(CheckPolicies(run));
@@ -131,7 +131,7 @@ absl::StatusOr<Run> Prepare(const TrainOptions& options,
   TrustedSource trusted;
   if (options.has_trusted_order()) {
     ASSIGN_OR_RETURN(trusted, ReadTrustedOrders(options, run.data));
-    if (trusted.version > 0) {  // The newest by its number.
+    if (trusted.version > 0) {  // Records the number instead of "newest".
       run.options.mutable_trusted_order()->set_version(trusted.version);
     }
   }
@@ -154,7 +154,7 @@ ParallelFor ThreadsOf(const Run& run) {
                                              : kDefaultThreads);
 }
 
-// Progress of the training, and how long each point took.
+// Shows the progress of the training and times each point.
 class PointClock {
  public:
   PointClock(const LabelledLearner& learner, size_t num_points)
@@ -166,7 +166,7 @@ class PointClock {
     seconds_.resize(std::max(seconds_.size(), point + 1));
     seconds_[point] += SecondsSince(last_);
     last_ = Clock::now();
-    // What early stopping saved counts as done.
+    // Steps saved by early stopping count as done.
     const uint64_t done =
         most_steps_ * point + std::min(++steps_[point], most_steps_);
     progress_.Add(done - std::min(done, shown_));
@@ -235,7 +235,8 @@ absl::StatusOr<LabelledResult> Learn(const Run& run, LabelledReport* report) {
   return result;
 }
 
-// The constant's weight is the negated threshold. Labels have weights each.
+// The constant's weight is the negated threshold. In a label_chain each label
+// has its own weights.
 absl::StatusOr<model::v1::Model> MakeModel(const Run& run,
                                            LabelledResult result,
                                            LabelledReport* report) {
@@ -293,7 +294,7 @@ void FillCounts(const Run& run, TrainReport* report) {
   labelled->set_part(run.test.empty() ? "validation" : "test");
 }
 
-// What of the report has a place in evaluation.pb.
+// Returns the part of the report that evaluation.pb has fields for.
 model::v1::Evaluation ToEvaluation(const LabelledReport& report) {
   model::v1::Evaluation evaluation;
   evaluation.set_measure(report.measure());

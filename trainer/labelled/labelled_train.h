@@ -3,13 +3,14 @@
 // compare, publish.
 #include "absl/status/statusor.h"
 #include "core/learners/learners.h"
-#include "sortition/config/v1/trainer.pb.h"
+#include "sortition/config/v1/train.pb.h"
+#include "sortition/config/v1/train_report.pb.h"
 
 namespace sortition {
 
-// Publishes where the gate (labelled_gate.h) finds the new policy better than
-// the newest version in the store, or there is none, or by force; never in a
-// dry run. Deterministic but for times. Requires a learner that ChooseLearner()
+// Publishes if the gate (labelled_gate.h) finds the new policy better than the
+// newest version in the store, if there is none, or by force; never in a dry
+// run. Deterministic except for times. Requires a learner that ChooseLearner()
 // gave. InvalidArgument: options or data; FailedPrecondition: data from which
 // nothing can be learned, or another version was published meanwhile.
 absl::StatusOr<config::v1::TrainReport> TrainLabelled(

@@ -16,18 +16,17 @@ namespace {
 using config::v1::TrainOptions;
 using google::protobuf::FieldDescriptor;
 
-// The one that learns from tuples, and the one that plays what it learns.
-constexpr char kPoem[] = "poem";
+// The learner whose policies are games.
 constexpr char kMpg[] = "mpg";
 
-// Options that are about one kind of data.
+// Options for one kind of data only.
 constexpr const char* kOfTuples[] = {"tuples",    "reward_min", "reward_max",
                                      "memory_mb", "versions",   "scratch",
                                      "scratch_mb"};
 constexpr const char* kOfLabels[] = {
     "data",        "validation",          "test",         "game_policy",
     "rank_policy", "inverse_temperature", "trusted_order"};
-// Of those, about one kind of policy.
+// Options of those for one kind of policy only.
 constexpr const char* kOfGames[] = {"game_policy"};
 constexpr const char* kOfScores[] = {"rank_policy", "inverse_temperature"};
 
@@ -39,38 +38,36 @@ bool Contains(const char* const (&names)[n], const std::string& name) {
 std::vector<LearnerInfo> LearnersOfTrain() {
   std::vector<LearnerInfo> learners = ListLearners();
   std::erase_if(learners, [](const LearnerInfo& learner) {
-    return learner.make_labelled == nullptr && learner.name != kPoem;
+    return learner.options == TrainOptions::LEARNER_OPTIONS_NOT_SET;
   });
   return learners;
 }
 
-const FieldDescriptor* FieldOf(const LearnerInfo& learner) {
-  const auto* descriptor = TrainOptions::descriptor();
-  for (int i = 0; i < descriptor->field_count(); ++i) {
-    const FieldDescriptor* field = descriptor->field(i);
-    if (field->cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE &&
-        absl::string_view(field->message_type()->name()) == learner.options) {
-      return field;
-    }
-  }
-  CHECK(false);
-  return nullptr;
+// The field of the learner's options. A case of a oneof is its field's number.
+const FieldDescriptor* FieldOf(TrainOptions::LearnerOptionsCase group) {
+  const FieldDescriptor* field =
+      TrainOptions::descriptor()->FindFieldByNumber(group);
+  CHECK(field != nullptr);
+  return field;
 }
 
-// Whether `field` is the options of a learner that is not `learner`.
-bool IsOfAnother(const FieldDescriptor* field, const LearnerInfo& learner,
-                 const std::vector<LearnerInfo>& learners) {
-  return field != FieldOf(learner) &&
-         std::any_of(learners.begin(), learners.end(),
-                     [field](const LearnerInfo& other) {
-                       return field == FieldOf(other);
-                     });
+absl::Status CheckGroup(const TrainOptions& options,
+                        const LearnerInfo& learner) {
+  const auto group = options.learner_options_case();
+  if (group == TrainOptions::LEARNER_OPTIONS_NOT_SET ||
+      group == learner.options) {
+    return absl::OkStatus();
+  }
+  return absl::InvalidArgumentError(absl::StrCat(
+      "options of ", FieldOf(group)->name(),
+      " are set, must be unset for learner ", learner.name,
+      ", whose options are in ", FieldOf(learner.options)->name()));
 }
 
 absl::Status CheckMeaning(const TrainOptions& options,
                           const LearnerInfo& learner) {
   const bool labelled = learner.make_labelled != nullptr;
-  const std::vector<LearnerInfo> learners = LearnersOfTrain();
+  const bool game = learner.name == kMpg;
   std::vector<const FieldDescriptor*> set;
   options.GetReflection()->ListFields(options, &set);
   for (const FieldDescriptor* field : set) {
@@ -80,21 +77,15 @@ absl::Status CheckMeaning(const TrainOptions& options,
           absl::StrCat(name, " is set, must be unset for learner ",
                        learner.name, ", which learns from ", learner.data));
     }
-    const bool game = learner.name == kMpg;
     if (labelled &&
         (game ? Contains(kOfScores, name) : Contains(kOfGames, name))) {
       return absl::InvalidArgumentError(absl::StrCat(
-          name, " is set, must be unset for learner ", learner.name, ": it is ",
-          game ? "not of games, whose scores training calibrates"
-               : "of games, which mpg learns"));
-    }
-    if (IsOfAnother(field, learner, learners)) {
-      return absl::InvalidArgumentError(absl::StrCat(
-          "options of ", name, " are set, must be unset for learner ",
-          learner.name, ", whose options are in ", FieldOf(learner)->name()));
+          name, " is set, must be unset for learner ", learner.name, ": ",
+          game ? "training calibrates the scores of games"
+               : "it is for games, which mpg learns"));
     }
   }
-  return absl::OkStatus();
+  return CheckGroup(options, learner);
 }
 
 absl::Status CheckData(const TrainOptions& options,
@@ -130,16 +121,11 @@ absl::StatusOr<LearnerInfo> ChooseLearner(const TrainOptions& options) {
                    absl::StrJoin(names, ", ")));
 }
 
-const google::protobuf::Message& OwnOptions(const LearnerInfo& learner,
-                                            const TrainOptions& options) {
-  return options.GetReflection()->GetMessage(options, FieldOf(learner));
-}
-
 void SetOwnOptions(const LearnerInfo& learner,
                    const google::protobuf::Message& own,
                    TrainOptions* options) {
   options->GetReflection()
-      ->MutableMessage(options, FieldOf(learner))
+      ->MutableMessage(options, FieldOf(learner.options))
       ->CopyFrom(own);
 }
 

@@ -1,22 +1,20 @@
 #pragma once
-// Which learner `train` runs, and whether the options are for it.
+// Which learner `train` runs, and whether the options fit it.
 #include "absl/status/statusor.h"
 #include "core/learners/learners.h"
 #include "google/protobuf/message.h"
-#include "sortition/config/v1/trainer.pb.h"
+#include "sortition/config/v1/train.pb.h"
 
 namespace sortition {
 
-// The learner that `options` name. InvalidArgument where `train` has none of
-// that name, where what it learns from is missing, and where an option is set
-// that has no meaning for it.
+// Returns the learner that `options` name. InvalidArgument if `train` has no
+// learner of that name, if the data it learns from is missing, and if an option
+// is set that the learner does not use.
 absl::StatusOr<LearnerInfo> ChooseLearner(
     const config::v1::TrainOptions& options);
 
-// The field of `options` with the learner's own, LearnerInfo::options. Requires
-// a learner of labelled queries.
-const google::protobuf::Message& OwnOptions(
-    const LearnerInfo& learner, const config::v1::TrainOptions& options);
+// Replaces the learner's group in `options` by `own`, which must be of the
+// group's type. Requires a learner that `train` runs.
 void SetOwnOptions(const LearnerInfo& learner,
                    const google::protobuf::Message& own,
                    config::v1::TrainOptions* options);

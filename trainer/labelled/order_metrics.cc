@@ -27,10 +27,10 @@ constexpr uint32_t kMaxK = 1'000'000;
 using Measure = std::function<double(const ScoredQuery&)>;
 using Maker = Measure (*)(const EvaluateOptions& options, uint32_t k);
 
-// What may stand after the name.
+// What may follow the name of a metric.
 enum class Ranks { kNone, kOptional, kUpToTen };
 
-// Document_index by rank.
+// Returns document_index by rank.
 std::vector<uint32_t> OrderOf(const ScoredQuery& query) {
   std::vector<uint32_t> order(query.scores.size());
   std::iota(order.begin(), order.end(), 0u);
@@ -198,7 +198,7 @@ absl::StatusOr<OrderMetric> MakeOne(const EvaluateOptions& options,
                absl::StrCat("must be one of ", absl::StrJoin(names, ", ")));
 }
 
-// As LETOR 4.0's tool lists and names them.
+// Returns the names of LETOR 4.0's tool, in its order.
 void AddLetor(std::vector<OrderMetric>* metrics) {
   for (size_t k = 0; k < kLetorRanks; ++k) {
     metrics->push_back({absl::StrCat("P@", k + 1), [k](const ScoredQuery& q) {

@@ -12,9 +12,8 @@
 //   equal
 //                      scores and equal labels in the order of the file, last
 //                      first.
-//   pairs              share of the pairs of different relevance that are in
-//   the
-//                      right order, equal scores half.
+//   pairs              share of the pairs of different relevance in the correct
+//                      order, equal scores counting half.
 //   auc                the same of relevant and other candidates.
 //   precision@k        relevant among the first k, over k.
 //   sensitivity, specificity, precision, f_beta: seed 001, sec. 17.5.1.
@@ -26,7 +25,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "sortition/config/v1/trainer.pb.h"
+#include "sortition/config/v1/evaluate.pb.h"
 
 namespace sortition {
 
@@ -38,13 +37,13 @@ struct ScoredQuery {
 
 struct OrderMetric {
   std::string name;  // As in the report: "ndcg_linear@5".
-  // NaN where the query does not have it, as nothing is relevant.
+  // Returns NaN if the query has no value, for example if nothing is relevant.
   std::function<double(const ScoredQuery&)> of;
 };
 
-// Those that options.metrics names, in its order, `letor` spelled out.
-// InvalidArgument for an unknown name, and for a k where there is none or it is
-// out of its range.
+// Returns the metrics that options.metrics names, in its order, `letor`
+// expanded. InvalidArgument for an unknown name, and for a k where there is
+// none or it is out of its range.
 absl::StatusOr<std::vector<OrderMetric>> MakeOrderMetrics(
     const config::v1::EvaluateOptions& options);
 

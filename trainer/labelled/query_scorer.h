@@ -1,6 +1,6 @@
 #pragma once
-// What gives the candidates of labelled queries their scores: a model of the
-// store, or a file.
+// Scores of the candidates of labelled queries, from a model in the store or
+// from a file.
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -14,17 +14,17 @@ namespace sortition {
 class QueryScorer {
  public:
   virtual ~QueryScorer() = default;
-  // By candidate, finite. InvalidArgument where it has none for them.
+  // Returns the scores by candidate, finite. InvalidArgument if there are none.
   virtual absl::StatusOr<std::vector<double>> Scores(const LabelledQuery& query,
                                                      uint32_t num_features) = 0;
-  // After the queries of each file, of so many candidates.
+  // Call after the queries of each file, with their number of candidates.
   virtual void EndFile(size_t num_candidates) = 0;
-  // After all files. InvalidArgument where scores are left over.
+  // Call after all files. InvalidArgument if scores are left over.
   virtual absl::Status End() = 0;
 };
 
-// One score a line, for each candidate of all files in their order.
-// InvalidArgument names file and line of what is no finite number.
+// Reads one score per line, for each candidate of all files in their order.
+// InvalidArgument names file and line of anything that is not a finite number.
 absl::StatusOr<std::unique_ptr<QueryScorer>> ReadScores(
     const std::string& path);
 
@@ -33,8 +33,8 @@ struct ModelScorer {
   std::unique_ptr<QueryScorer> scorer;
 };
 
-// `version` 0: the newest. NotFound where there is none; InvalidArgument for a
-// bad name.
+// Loads a version of a model; 0: the newest. NotFound if there is none;
+// InvalidArgument for a bad name.
 absl::StatusOr<ModelScorer> LoadModelScorer(const std::string& model_store,
                                             const std::string& model,
                                             uint64_t version);

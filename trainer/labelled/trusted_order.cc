@@ -46,7 +46,8 @@ class ByFeature : public QueryScorer {
   const uint32_t feature_;
 };
 
-// Of an option whose errors do not name it.
+// Prepends the name of an option to its error; null: the error names it
+// already.
 absl::Status WithName(const char* option, const absl::Status& status) {
   if (status.ok() || option == nullptr) return status;
   return absl::Status(status.code(),
@@ -82,7 +83,7 @@ absl::StatusOr<Source> OpenSource(const TrainOptions& options) {
       model->version};
 }
 
-// A function of n items that is TOP of n or more is 0 everywhere.
+// TOP of n or more of n items is 0 everywhere.
 absl::Status CheckPulls(const TrustedOrderOptions& trusted,
                         const std::vector<LabelledQuery>& training) {
   if (trusted.divergence() != OrderDivergence::TOP) return absl::OkStatus();
@@ -106,7 +107,7 @@ bool AllEqual(const std::vector<double>& scores) {
                             std::not_equal_to<>()) == scores.end();
 }
 
-// Of pairs of items.
+// Returns the share of pairs of items with tied scores.
 double TiedShare(std::vector<double> scores) {
   std::sort(scores.begin(), scores.end());
   double tied = 0;
@@ -120,7 +121,7 @@ double TiedShare(std::vector<double> scores) {
   return tied / (n * (n - 1) / 2);
 }
 
-// Of values that are not NaN; 0 where there is none.
+// Mean of the values that are not NaN; 0 if there are none.
 struct Mean {
   double sum = 0;
   double count = 0;

@@ -1,11 +1,13 @@
 #pragma once
-// The orders that a run of `train` trusts, from where its options say.
+// The orders that a run of `train` trusts, from the source that its options
+// name.
 #include <cstdint>
 #include <vector>
 
 #include "absl/status/statusor.h"
 #include "core/aggregation/order.h"
-#include "sortition/config/v1/trainer.pb.h"
+#include "sortition/config/v1/train.pb.h"
+#include "sortition/config/v1/train_report.pb.h"
 #include "trainer/labelled/labelled_data.h"
 
 namespace sortition {

@@ -187,13 +187,14 @@ class Calibrator {
     return alphas;
   }
 
-  // On the test part, of the weights that `weigh` gives.
+  // Returns the evaluation on the test part, with the weights that `weigh`
+  // gives.
   absl::StatusOr<model::v1::Evaluation> EvaluateBy(
       absl::StatusOr<WeightedTuples> (*weigh)(const LinearFamily&,
                                               const Eigen::VectorXd&,
                                               std::span<const BanditTuple>),
       const model::v1::Model& model) const {
-    // Of the family by construction.
+    // The model is in the family by construction.
     const Eigen::VectorXd parameters = *ParametersOf(family_, model);
     WeightedParts parts;
     ASSIGN_OR_RETURN(parts.validation,

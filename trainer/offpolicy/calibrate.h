@@ -1,8 +1,8 @@
 #pragma once
-// sortition-trainer calibrate: the inverse temperature of a version, and what
-// others would do.
+// sortition-trainer calibrate: the inverse temperature of a version, and the
+// effect of others.
 #include "absl/status/statusor.h"
-#include "sortition/config/v1/trainer.pb.h"
+#include "sortition/config/v1/calibrate.pb.h"
 
 namespace sortition {
 
@@ -13,8 +13,7 @@ namespace sortition {
 // published. Publishes with `publish` and `force` only: no gate compares.
 // InvalidArgument: options or rewards out of range; NotFound: no such version;
 // FailedPrecondition: too few tuples, some that abstained where the model
-// cannot, or `publish` without `force` or for a
-// policy that cannot abstain.
+// cannot, or `publish` without `force` or for a policy that cannot abstain.
 absl::StatusOr<config::v1::CalibrateReport> Calibrate(
     const config::v1::CalibrateOptions& options);
 

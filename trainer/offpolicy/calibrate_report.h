@@ -1,12 +1,12 @@
 #pragma once
-// What `calibrate` prints.
+// The text that `calibrate` prints.
 #include <string>
 
-#include "sortition/config/v1/trainer.pb.h"
+#include "sortition/config/v1/calibrate.pb.h"
 
 namespace sortition {
 
-// The rate that was looked for and the table; the calibrated row has a '*'.
+// Returns the target rate and the table; a '*' marks the calibrated row.
 std::string FormatCalibration(const config::v1::CalibrateReport& report);
 
 }  // namespace sortition

@@ -84,7 +84,7 @@ void Judge(const WeightedTuples& weighted, double clip, TupleUse use,
   }
 }
 
-// Of one side of an interval.
+// Returns the probability that one side of an interval fails.
 double Failure(const EvaluationTask& task) { return (1 - task.confidence) / 2; }
 
 void AddBound(const EvaluationTask& task, double risk, const char* part,
@@ -172,7 +172,7 @@ void AddFindings(const EvaluationTask& task, Evaluation* evaluation) {
     Judge(task.parts.train, task.train_clip, TupleUse::kTraining,
           evaluation->mutable_train_overlap(), &findings);
   }
-  // What concerns the estimates before what concerns the learning.
+  // Findings about the estimates come before findings about learning.
   std::stable_sort(
       findings.begin(), findings.end(),
       [](const auto& a, const auto& b) { return a.gravity() > b.gravity(); });

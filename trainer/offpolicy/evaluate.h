@@ -1,7 +1,7 @@
 #pragma once
-// The numbers that the gate looks at: a trained policy against the logging
-// policy, on tuples that neither training nor selection has seen; and what they
-// are worth.
+// The estimates that the gate uses: a trained policy against the logging
+// policy, on tuples that neither training nor selection has seen; and how
+// reliable they are.
 #include <cstddef>
 #include <string>
 
@@ -37,8 +37,8 @@ model::v1::Evaluation Evaluate(const EvaluationTask& task);
 std::string WithReservation(std::string verdict,
                             const model::v1::Evaluation& evaluation);
 
-// True where the logged propensities contradict themselves: the lower bound of
-// the improvement then proves nothing, and the gate must not rely on it.
+// Returns true if the logged propensities are inconsistent: the lower bound of
+// the improvement is then meaningless, and the gate must not rely on it.
 bool ContradictsItself(const model::v1::Evaluation& evaluation);
 
 }  // namespace sortition

@@ -1,5 +1,5 @@
 #pragma once
-// Sets of labels as `train` takes them.
+// Tuples with sets of labels, for `train`.
 #include <memory>
 #include <optional>
 #include <vector>

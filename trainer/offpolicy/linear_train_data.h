@@ -1,5 +1,5 @@
 #pragma once
-// Selections, rankings and subsets as `train` takes them.
+// Tuples with selections, rankings and subsets, for `train`.
 #include <memory>
 #include <optional>
 #include <vector>

@@ -1,5 +1,5 @@
 #pragma once
-// What an evaluation is worth, for people: bounds, overlap with the log,
+// How reliable an evaluation is, for people: bounds, overlap with the log,
 // findings.
 #include <string>
 
@@ -7,8 +7,8 @@
 
 namespace sortition {
 
-// The tables behind the estimates of `train`. What the evaluation does not have
-// is left out; the list of findings too where all is well.
+// Append the tables behind the estimates of `train`. They omit what the
+// evaluation does not have, and the list of findings if there are none.
 void AppendBounds(const model::v1::Evaluation& evaluation, std::string* text);
 void AppendOverlap(const model::v1::Evaluation& evaluation, std::string* text);
 void AppendFindings(const model::v1::Evaluation& evaluation, std::string* text);

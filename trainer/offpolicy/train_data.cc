@@ -42,7 +42,7 @@ TupleFilter MakeFilter(const TrainOptions& options,
   return filter;
 }
 
-// The objectives that there are for what was logged.
+// Checks that the objective exists for the logged kind of action.
 absl::Status CheckObjective(const TrainOptions& options,
                             const TupleData& data) {
   if (options.poem().objective() != config::v1::PoemOptions::DOUBLY_ROBUST) {

@@ -1,6 +1,6 @@
 #pragma once
-// What is trained on and what comes of it, for one kind of action: the rest of
-// `train` does not ask which.
+// The tuples of one kind of action as `train` needs them: the rest of `train`
+// does not depend on the kind.
 #include <memory>
 #include <optional>
 #include <vector>
@@ -10,7 +10,7 @@
 #include "core/learners/counterfactual/counterfactual_grid.h"
 #include "core/learners/counterfactual/weighted_tuples.h"
 #include "io/models/model_store.h"
-#include "sortition/config/v1/trainer.pb.h"
+#include "sortition/config/v1/train.pb.h"
 #include "sortition/log/v1/log.pb.h"
 #include "sortition/model/v1/model.pb.h"
 #include "trainer/tuples/tuple_scan.h"
@@ -22,14 +22,14 @@ class TrainData : public GridData {
  public:
   virtual const TupleCounts& counts() const = 0;
   virtual uint64_t shown_otherwise() const { return 0; }  // Of those kept.
-  // How many there are to train, validate and test.
+  // Number of tuples that train, validate and test.
   virtual size_t num_train() const = 0;
   virtual size_t num_validation() const = 0;
   virtual size_t num_test() const = 0;
-  // Of the training tuples whose action was shown.
+  // Returns the losses of the training tuples whose action was shown.
   virtual std::vector<double> ShownLosses() const = 0;
 
-  // What the policy of `parameters` is evaluated by.
+  // Returns the importance weights of the policy of `parameters`.
   virtual absl::StatusOr<WeightedParts> Weigh(
       const Eigen::VectorXd& parameters) const = 0;
 
@@ -39,10 +39,10 @@ class TrainData : public GridData {
   // Sets policy, num_features and weights.
   virtual void SetPolicy(const Eigen::VectorXd& parameters,
                          model::v1::Model* model) const = 0;
-  // Not OK where tuples could not be read since: nothing that was computed from
-  // them can be used.
+  // Returns the first error of reading tuples so far: nothing computed from
+  // them can then be used.
   virtual absl::Status ReadStatus() const { return absl::OkStatus(); }
-  // Queries for the warm-up of servers.
+  // Returns queries for the warm-up of servers.
   virtual std::vector<log::v1::Decision> Warmup() const { return {}; }
 };
 

@@ -8,7 +8,7 @@
 
 #include "absl/status/statusor.h"
 #include "core/learners/multilabel/label_conversion.h"
-#include "sortition/config/v1/trainer.pb.h"
+#include "sortition/config/v1/convert.pb.h"
 
 namespace sortition {
 

@@ -10,7 +10,7 @@
 #include "absl/status/statusor.h"
 #include "core/data/action.h"
 #include "core/learners/counterfactual/bandit_tuple.h"
-#include "sortition/config/v1/trainer.pb.h"
+#include "sortition/config/v1/train.pb.h"
 #include "sortition/log/v1/log.pb.h"
 #include "sortition/model/v1/model.pb.h"
 #include "trainer/tuples/feature_spill.h"

@@ -20,7 +20,7 @@ using RowMatrix =
 using Term = ChainData::Term;
 
 constexpr uint32_t kMaxLabels = 1000;
-// Sequences are summed in so many groups, whatever the number of threads.
+// Number of groups in which sequences are summed, for any number of threads.
 constexpr size_t kGroups = 16;
 
 // Adds `weight` times Ψ(x, y) to the slopes.

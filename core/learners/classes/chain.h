@@ -26,7 +26,7 @@
 #include "core/losses/label_chain.h"
 #include "core/optim/objective.h"
 #include "core/optim/one_slack.h"
-#include "sortition/config/v1/learner.pb.h"
+#include "sortition/config/v1/classes.pb.h"
 
 namespace sortition {
 
@@ -45,8 +45,8 @@ class ChainData {
   Eigen::Index num_unary() const { return items_.cols() * q_; }
   size_t num_sequences() const { return begins_.size() - 1; }
 
-  // Of a sequence: its value, and what adds to the slopes, r × q and q × q, of
-  // 0 before.
+  // One sequence's term of the objective: a TermFunction returns its value and
+  // writes its slopes, r × q and q × q, which are 0 before.
   struct Term {
     std::span<const uint32_t> truth;
     const Eigen::MatrixXd& unary;  // r × q
@@ -66,8 +66,8 @@ class ChainData {
 
   Eigen::Index q_ = 0;
   Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor> items_;
-  std::vector<uint32_t> labels_;  // Of the items.
-  std::vector<size_t> begins_;    // Of the sequences; last, all items.
+  std::vector<uint32_t> labels_;  // By item.
+  std::vector<size_t> begins_;    // By sequence; last: number of items.
   ParallelFor parallel_for_;
 };
 
@@ -88,7 +88,7 @@ class ChainLikelihood : public Objective {
 struct ChainFit {
   Eigen::VectorXd parameters;
   double objective = 0;
-  // The minimum is not below it; of the likelihood by strong convexity, J -
+  // Lower bound of the minimum; for the likelihood by strong convexity, J -
   // ‖∇J‖² / (2 λ).
   double dual_bound = 0;
   uint32_t evaluations = 0;
@@ -99,7 +99,7 @@ struct ChainFit {
 // hinge keeps its planes.
 class ChainTrainer {
  public:
-  // As ChainData::Create().
+  // Errors as ChainData::Create().
   static absl::StatusOr<std::unique_ptr<ChainTrainer>> Create(
       std::span<const LabelledItems> sequences, uint32_t num_labels,
       const config::v1::ChainOptions& options,

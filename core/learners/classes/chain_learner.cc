@@ -8,9 +8,9 @@
 #include "absl/strings/str_cat.h"
 #include "core/base/status_macros.h"
 #include "core/learners/classes/chain.h"
-#include "core/learners/labelled/grid_learner.h"
 #include "core/learners/labelled/label_accuracy.h"
-#include "core/learners/labelled/lambda_grid.h"
+#include "core/learners/labelled/lambda_path.h"
+#include "core/learners/labelled/tuned_learner.h"
 
 namespace sortition {
 namespace {
@@ -31,39 +31,34 @@ absl::Status CheckLabels(std::span<const LabelledItems> sequences) {
       first, ": nothing tells labels apart"));
 }
 
-absl::StatusOr<GridFit> Fit(ChainTrainer* trainer, double lambda,
-                            uint32_t num_features, uint32_t num_labels,
-                            const std::function<void()>& on_step) {
+absl::StatusOr<PointFit> Fit(ChainTrainer* trainer, double lambda,
+                             uint32_t num_features, uint32_t num_labels,
+                             const std::function<void()>& on_step) {
   ASSIGN_OR_RETURN(const ChainFit chain, trainer->Train(lambda, on_step));
   const auto unary = chain.parameters.begin() +
                      static_cast<Eigen::Index>(num_features) * num_labels;
-  return GridFit{.weights = {chain.parameters.begin(), unary},
-                 .transitions = {unary, chain.parameters.end()},
-                 .objective = chain.objective,
-                 .dual_bound = chain.dual_bound,
-                 .passes = chain.evaluations,
-                 .termination = chain.termination};
+  return PointFit{.weights = {chain.parameters.begin(), unary},
+                  .transitions = {unary, chain.parameters.end()},
+                  .objective = chain.objective,
+                  .dual_bound = chain.dual_bound,
+                  .passes = chain.evaluations,
+                  .termination = chain.termination};
 }
 
-absl::StatusOr<std::vector<GridPoint>> Points(const ChainOptions& options,
-                                              uint32_t num_labels,
-                                              const LabelledTask& task) {
+absl::StatusOr<std::vector<TuningPoint>> Points(const ChainOptions& options,
+                                                uint32_t num_labels,
+                                                const LabelledTask& task) {
   RETURN_IF_ERROR(CheckLabels(task.training));
   ASSIGN_OR_RETURN(const std::vector<double> lambdas,
-                   LambdaGrid(options.lambda(), task.training.size(), kLambda));
+                   LambdaPath(options.lambda(), task.training.size(), kLambda));
   ASSIGN_OR_RETURN(std::shared_ptr<ChainTrainer> trainer,
                    ChainTrainer::Create(task.training, num_labels, options,
                                         task.parallel_for));
-  std::vector<GridPoint> points;
-  for (const double lambda : lambdas) {
-    points.push_back({.lambda = lambda,
-                      .fit = [=](const LabelledTask& of, const auto& on_step) {
-                        return Fit(trainer.get(), lambda,
-                                   of.training[0].items.num_features(),
-                                   num_labels, on_step);
-                      }});
-  }
-  return points;
+  return PointsAt(lambdas, [=](const LabelledTask& of, double lambda,
+                               const std::function<void()>& on_step) {
+    return Fit(trainer.get(), lambda, of.training[0].items.num_features(),
+               num_labels, on_step);
+  });
 }
 
 absl::StatusOr<model::v1::Policy> ChainPolicy(uint32_t num_labels,
@@ -81,9 +76,9 @@ absl::StatusOr<model::v1::Policy> ChainPolicy(uint32_t num_labels,
   return policy;
 }
 
-// Of the most probable labelling.
+// Returns the accuracy of the most probable labelling.
 absl::StatusOr<double> Accuracy(uint32_t num_labels, const LabelledItems& query,
-                                const GridFit& fit) {
+                                const PointFit& fit) {
   LabelledPolicyTask task;
   task.transitions = fit.transitions;
   ASSIGN_OR_RETURN(const model::v1::Policy policy,
@@ -97,31 +92,29 @@ absl::StatusOr<double> Accuracy(uint32_t num_labels, const LabelledItems& query,
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<LabelledLearner>> MakeChainLearner(
-    const google::protobuf::Message& options, const LabelledShape& shape) {
-  ChainOptions own;
-  own.CopyFrom(options);
-  RETURN_IF_ERROR(LambdaGrid(own.lambda(), 1, kLambda).status());
+    const ChainOptions& options, const LabelledShape& shape) {
+  RETURN_IF_ERROR(LambdaPath(options.lambda(), 1, kLambda).status());
   const uint32_t q = std::max(2U, shape.max_relevance + 1);
-  const bool hinge = own.objective() == ChainOptions::HINGE;
-  GridSpec spec;
-  spec.options = std::make_shared<ChainOptions>(own);
+  const bool hinge = options.objective() == ChainOptions::HINGE;
+  TunedLearnerSpec spec;
+  spec.options = std::make_shared<ChainOptions>(options);
   spec.measure = {.kind = LabelMeasure::Kind::kAccuracy};
   spec.default_action = ActionKind::kSubset;
   spec.actions = {ActionKind::kSubset};
-  spec.gap_tolerance = own.one_slack().gap_tolerance();
-  spec.most_steps =
-      hinge ? own.one_slack().max_iterations() : own.lbfgs().max_iterations();
-  spec.num_points = LambdaGridSize(own.lambda());
-  spec.points = [own, q](const LabelledTask& task) {
-    return Points(own, q, task);
+  spec.gap_tolerance = options.one_slack().gap_tolerance();
+  spec.most_steps = hinge ? options.one_slack().max_iterations()
+                          : options.lbfgs().max_iterations();
+  spec.num_points = LambdaPathSize(options.lambda());
+  spec.points = [options, q](const LabelledTask& task) {
+    return Points(options, q, task);
   };
-  spec.validate = [q](const LabelledItems& query, const GridFit& fit) {
+  spec.validate = [q](const LabelledItems& query, const PointFit& fit) {
     return Accuracy(q, query, fit);
   };
   spec.make_policy = [q](const LabelledPolicyTask& task) {
     return ChainPolicy(q, task);
   };
-  return std::make_unique<GridLearner>(std::move(spec));
+  return std::make_unique<TunedLearner>(std::move(spec));
 }
 
 }  // namespace sortition

@@ -6,19 +6,20 @@
 
 #include "absl/status/statusor.h"
 #include "core/learners/labelled/labelled_learner.h"
+#include "sortition/config/v1/classes.pb.h"
 
 namespace sortition {
 
-// `options` is a ChainOptions. λ is chosen by the accuracy of the most probable
+// λ is chosen by the accuracy of the most probable
 // labelling. It publishes label_chain, which servers refuse: weights d × q by
 // rows, transitions in the policy, no uniform mixture. Its action is label.
 //
 // The gap of LIKELIHOOD follows from strong convexity; L-BFGS ends by its own
-// tolerances, and one_slack.gap_tolerance is what the report warns by. Its
+// tolerances, and the report warns by one_slack.gap_tolerance. Its
 // distribution is that of the inverse temperature 1.
 //
-// FailedPrecondition in training where all items have one label.
+// Training returns FailedPrecondition if all items have the same label.
 absl::StatusOr<std::unique_ptr<LabelledLearner>> MakeChainLearner(
-    const google::protobuf::Message& options, const LabelledShape& shape);
+    const config::v1::ChainOptions& options, const LabelledShape& shape);
 
 }  // namespace sortition

@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "core/base/random.h"
 #include "core/base/status_macros.h"
+#include "core/learners/classes/example_checks.h"
 
 namespace sortition {
 namespace {
@@ -16,18 +17,9 @@ using Rows = Eigen::Map<const Eigen::Matrix<float, Eigen::Dynamic,
                                             Eigen::Dynamic, Eigen::RowMajor>>;
 
 absl::Status Validate(const BinaryData& data, const LinearSvmOptions& options) {
-  const size_t n = data.labels.size();
-  if (n == 0 || data.num_features == 0 ||
-      data.features.size() != n * data.num_features) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "there are ", data.features.size(), " feature values, must be ", n,
-        " labels times ", data.num_features, " features, and not 0"));
-  }
-  if (!std::all_of(data.features.begin(), data.features.end(),
-                   [](float value) { return std::isfinite(value); })) {
-    return absl::InvalidArgumentError(
-        "a feature is not finite, all must be finite");
-  }
+  RETURN_IF_ERROR(
+      CheckExampleSizes(data.features, data.labels.size(), data.num_features));
+  RETURN_IF_ERROR(CheckFiniteFeatures(data.features, data.num_features));
   if (!(options.lambda > 0 && options.lambda < HUGE_VAL)) {
     return absl::InvalidArgumentError(absl::StrCat(
         "lambda is ", options.lambda, ", must be above 0 and finite"));

@@ -15,7 +15,7 @@ namespace {
 // such terms carries rounding of about 1e-16 times that, whatever the scale.
 constexpr double kRelativeTolerance = 1e-12;
 
-// The same where no step lowers the objective any more. Near the optimum an
+// The same if no step lowers the objective any more. Near the optimum an
 // objective of rounding 1e-16 is flat where the gradient is some 1e-8 of what
 // it can be; further away the run has failed.
 constexpr double kStalledTolerance = 1e-6;

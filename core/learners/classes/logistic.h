@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "sortition/config/v1/learner.pb.h"
+#include "sortition/config/v1/classes.pb.h"
 
 namespace sortition {
 

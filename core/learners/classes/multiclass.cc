@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "core/base/status_macros.h"
+#include "core/learners/classes/example_checks.h"
 
 namespace sortition {
 namespace {
@@ -55,12 +56,7 @@ absl::StatusOr<Eigen::VectorXd> Learn(const MulticlassData& data,
 
 absl::Status ValidateMulticlass(const MulticlassData& data) {
   const size_t n = data.labels.size();
-  if (n == 0 || data.num_features == 0 ||
-      data.features.size() != n * data.num_features) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "there are ", data.features.size(), " feature values, must be ", n,
-        " labels times ", data.num_features, " features, and not 0"));
-  }
+  RETURN_IF_ERROR(CheckExampleSizes(data.features, n, data.num_features));
   if (data.num_labels < 2) {
     return absl::InvalidArgumentError(absl::StrCat(
         "num_labels is ", data.num_labels, ", must be at least 2"));
@@ -71,13 +67,7 @@ absl::Status ValidateMulticlass(const MulticlassData& data) {
         absl::StrCat("labels[", i, "] is ", data.labels[i], ", must be below ",
                      data.num_labels));
   }
-  for (size_t e = 0; e < data.features.size(); ++e) {
-    if (std::isfinite(data.features[e])) continue;
-    return absl::InvalidArgumentError(absl::StrCat(
-        "feature ", e % data.num_features, " of example ",
-        e / data.num_features, " is ", data.features[e], ", must be finite"));
-  }
-  return absl::OkStatus();
+  return CheckFiniteFeatures(data.features, data.num_features);
 }
 
 uint32_t PredictLabel(const Eigen::VectorXd& scores) {

@@ -26,7 +26,7 @@ struct MulticlassData {
   uint32_t num_labels = 0;  // k, at least 2.
 };
 
-// argmax_l of the scores, the lowest where several are best.
+// Returns argmax_l of the scores, ties to the lowest label.
 uint32_t PredictLabel(const Eigen::VectorXd& scores);
 
 // A linear model: a row of weights for each label.
@@ -36,24 +36,24 @@ struct MulticlassModel {
   uint32_t Predict(std::span<const float> features) const;
 };
 
-// Weights of a binary learner from features and labels, 1 or 0, of as many
-// rows.
+// Returns the weights of a binary learner from features and as many labels, 1
+// or 0.
 using BinaryLearner = std::function<absl::StatusOr<Eigen::VectorXd>(
     std::span<const float> features, std::span<const uint8_t> labels)>;
 
-// w_l from label l against all others. InvalidArgument as ValidateMulticlass();
-// the learner's errors.
+// Learns w_l from label l against all others. InvalidArgument as
+// ValidateMulticlass(); the learner's errors.
 absl::StatusOr<MulticlassModel> OneAgainstAll(const MulticlassData& data,
                                               const BinaryLearner& learner);
 
-// From every two labels i < j, those examples alone, with i for 1. A label's
-// score is the sum of what its pairs say for it, which is linear again. Pairs
-// of which a label has no example say nothing.
+// Learns a binary model for every two labels i < j from their examples alone,
+// with i as 1. A label's score is the sum of its pairs' votes, which is linear
+// again. Pairs with a label without examples are left out.
 absl::StatusOr<MulticlassModel> AllPairs(const MulticlassData& data,
                                          const BinaryLearner& learner);
 
 struct MulticlassHinge {
-  // costs(l, y) >= 0: Δ of saying l where it is y; 0 for l = y. Empty: 1.
+  // costs(l, y) >= 0: Δ of predicting l for y; 0 for l = y. Empty: 1.
   Eigen::MatrixXd costs = {};
   config::v1::OneSlackOptions one_slack = {};
 };

@@ -13,9 +13,9 @@
 #include "core/learners/classes/linear_svm.h"
 #include "core/learners/classes/logistic.h"
 #include "core/learners/classes/multiclass.h"
-#include "core/learners/labelled/grid_learner.h"
 #include "core/learners/labelled/label_accuracy.h"
-#include "core/learners/labelled/lambda_grid.h"
+#include "core/learners/labelled/lambda_path.h"
+#include "core/learners/labelled/tuned_learner.h"
 
 namespace sortition {
 namespace {
@@ -62,10 +62,10 @@ absl::StatusOr<Examples> ExamplesOf(std::span<const LabelledItems> queries,
   return all;
 }
 
-// What binary learners come to, as they are run one after another.
+// Sums over the binary learners run so far.
 struct BinarySums {
   uint32_t num_learners = 0;
-  uint32_t num_open = 0;  // That stopped before they were done.
+  uint32_t num_open = 0;  // Those that stopped before they converged.
   double objective = 0;
   double dual_bound = 0;
   uint32_t passes = 0;
@@ -100,9 +100,9 @@ absl::StatusOr<Eigen::VectorXd> FitSvm(const MulticlassOptions& options,
   return ToVector(result.weights);
 }
 
-// logistic.h takes the sum over n examples for our mean: the weight of ‖w‖² is
-// n times ours. By strong convexity the objective is within ‖gradient‖² / (2
-// l2) of its minimum.
+// logistic.h minimises the sum over n examples instead of the mean, so its
+// weight of ‖w‖² is n times ours. By strong convexity the objective is within
+// ‖gradient‖² / (2 l2) of its minimum.
 absl::StatusOr<Eigen::VectorXd> FitHomogeneousLogistic(const BinaryData& data,
                                                        double lambda,
                                                        BinarySums* sums) {
@@ -131,9 +131,9 @@ std::vector<double> ByBlocks(const MulticlassModel& model) {
   return weights;
 }
 
-absl::StatusOr<GridFit> FitReduction(const MulticlassOptions& options,
-                                     const Examples& examples, double lambda,
-                                     const std::function<void()>& on_step) {
+absl::StatusOr<PointFit> FitReduction(const MulticlassOptions& options,
+                                      const Examples& examples, double lambda,
+                                      const std::function<void()>& on_step) {
   BinarySums sums;
   const auto binary =
       [&](std::span<const float> features,
@@ -148,7 +148,7 @@ absl::StatusOr<GridFit> FitReduction(const MulticlassOptions& options,
                    options.method() == MulticlassOptions::ALL_PAIRS
                        ? AllPairs(examples.View(), binary)
                        : OneAgainstAll(examples.View(), binary));
-  return GridFit{
+  return PointFit{
       .weights = ByBlocks(model),
       .objective = sums.objective / sums.num_learners,
       .dual_bound = sums.dual_bound / sums.num_learners,
@@ -159,31 +159,32 @@ absl::StatusOr<GridFit> FitReduction(const MulticlassOptions& options,
                                         sums.num_learners, " not solved")};
 }
 
-absl::StatusOr<GridFit> FitHinge(MulticlassHingeTrainer* trainer, double lambda,
-                                 const std::function<void()>& on_step) {
+absl::StatusOr<PointFit> FitHinge(MulticlassHingeTrainer* trainer,
+                                  double lambda,
+                                  const std::function<void()>& on_step) {
   ASSIGN_OR_RETURN(const MulticlassResult result,
                    trainer->Train(lambda, on_step));
-  return GridFit{.weights = ByBlocks(result.model),
-                 .objective = result.descent.objective,
-                 .dual_bound = result.descent.dual_bound,
-                 .passes = result.descent.evaluations,
-                 .termination = std::string(
-                     OneSlackTerminationName(result.descent.termination))};
+  return PointFit{.weights = ByBlocks(result.model),
+                  .objective = result.descent.objective,
+                  .dual_bound = result.descent.dual_bound,
+                  .passes = result.descent.evaluations,
+                  .termination = std::string(
+                      OneSlackTerminationName(result.descent.termination))};
 }
 
 absl::Status CheckOptions(const MulticlassOptions& options, uint32_t q) {
-  RETURN_IF_ERROR(LambdaGrid(options.lambda(), 1, kLambda).status());
+  RETURN_IF_ERROR(LambdaPath(options.lambda(), 1, kLambda).status());
   const std::string method = MulticlassOptions::Method_Name(options.method());
   const bool hinge = options.method() == MulticlassOptions::HINGE;
   if (hinge && options.has_binary()) {
     return absl::InvalidArgumentError(
-        "multiclass.binary is set, must be unset for method HINGE: it is of "
+        "multiclass.binary is set, must be unset for method HINGE: it is for "
         "ONE_AGAINST_ALL and ALL_PAIRS");
   }
   if (!hinge && options.cost_size() > 0) {
     return absl::InvalidArgumentError(
         absl::StrCat("multiclass.cost is set, must be unset for method ",
-                     method, ": it is of HINGE"));
+                     method, ": it is for HINGE"));
   }
   const auto size = static_cast<size_t>(options.cost_size());
   if (size == 0 || size == size_t{q} * q) return absl::OkStatus();
@@ -203,20 +204,20 @@ MulticlassHinge HingeOf(const MulticlassOptions& options, uint32_t q) {
   return hinge;
 }
 
-// What all points share.
+// What all points of a task share.
 struct Shared {
   MulticlassOptions options;
   Examples examples;
   std::unique_ptr<MulticlassHingeTrainer> hinge = nullptr;
 };
 
-absl::StatusOr<std::vector<GridPoint>> Points(const MulticlassOptions& options,
-                                              uint32_t num_classes,
-                                              const LabelledTask& task) {
+absl::StatusOr<std::vector<TuningPoint>> Points(
+    const MulticlassOptions& options, uint32_t num_classes,
+    const LabelledTask& task) {
   ASSIGN_OR_RETURN(Examples examples, ExamplesOf(task.training, num_classes));
   ASSIGN_OR_RETURN(
       const std::vector<double> lambdas,
-      LambdaGrid(options.lambda(), examples.classes.size(), kLambda));
+      LambdaPath(options.lambda(), examples.classes.size(), kLambda));
   const auto shared = std::make_shared<Shared>(
       Shared{.options = options, .examples = std::move(examples)});
   if (options.method() == MulticlassOptions::HINGE) {
@@ -224,19 +225,13 @@ absl::StatusOr<std::vector<GridPoint>> Points(const MulticlassOptions& options,
                                         shared->examples.View(),
                                         HingeOf(options, num_classes)));
   }
-  std::vector<GridPoint> points;
-  for (const double lambda : lambdas) {
-    points.push_back(
-        {.lambda = lambda,
-         .fit = [shared, lambda](const LabelledTask&,
-                                 const std::function<void()>& on_step) {
-           return shared->hinge != nullptr
-                      ? FitHinge(shared->hinge.get(), lambda, on_step)
-                      : FitReduction(shared->options, shared->examples, lambda,
-                                     on_step);
-         }});
-  }
-  return points;
+  return PointsAt(lambdas, [shared](const LabelledTask&, double lambda,
+                                    const std::function<void()>& on_step) {
+    return shared->hinge != nullptr
+               ? FitHinge(shared->hinge.get(), lambda, on_step)
+               : FitReduction(shared->options, shared->examples, lambda,
+                              on_step);
+  });
 }
 
 uint32_t MostSteps(const MulticlassOptions& options, uint32_t q) {
@@ -251,9 +246,9 @@ uint32_t MostSteps(const MulticlassOptions& options, uint32_t q) {
   return q * (q - 1) / 2;
 }
 
-// Of the most probable classes.
+// Returns the accuracy of the most probable classes.
 absl::StatusOr<double> Accuracy(const LabelledItems& query,
-                                const GridFit& fit) {
+                                const PointFit& fit) {
   model::v1::Policy policy;
   policy.mutable_softmax_selection();
   policy.set_inverse_temperature(1);
@@ -266,24 +261,22 @@ absl::StatusOr<double> Accuracy(const LabelledItems& query,
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<LabelledLearner>> MakeMulticlassLearner(
-    const google::protobuf::Message& options, const LabelledShape& shape) {
-  MulticlassOptions own;
-  own.CopyFrom(options);
+    const MulticlassOptions& options, const LabelledShape& shape) {
   const uint32_t q = std::max(2U, shape.max_relevance + 1);
-  RETURN_IF_ERROR(CheckOptions(own, q));
-  GridSpec spec;
-  spec.options = std::make_shared<MulticlassOptions>(own);
+  RETURN_IF_ERROR(CheckOptions(options, q));
+  TunedLearnerSpec spec;
+  spec.options = std::make_shared<MulticlassOptions>(options);
   spec.measure = {.kind = LabelMeasure::Kind::kAccuracy};
   spec.default_action = ActionKind::kSelect;
   spec.actions = {ActionKind::kSelect};
-  spec.gap_tolerance = own.one_slack().gap_tolerance();
-  spec.most_steps = MostSteps(own, q);
-  spec.num_points = LambdaGridSize(own.lambda());
-  spec.points = [own, q](const LabelledTask& task) {
-    return Points(own, q, task);
+  spec.gap_tolerance = options.one_slack().gap_tolerance();
+  spec.most_steps = MostSteps(options, q);
+  spec.num_points = LambdaPathSize(options.lambda());
+  spec.points = [options, q](const LabelledTask& task) {
+    return Points(options, q, task);
   };
   spec.validate = &Accuracy;
-  return std::make_unique<GridLearner>(std::move(spec));
+  return std::make_unique<TunedLearner>(std::move(spec));
 }
 
 }  // namespace sortition

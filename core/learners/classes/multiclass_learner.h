@@ -1,18 +1,19 @@
 #pragma once
 // `multiclass` in the frame of labelled learners: one of q classes for each
 // item, by multiclass.h. An item's relevance is its class, 0 .. q - 1, q being
-// one more than the largest in the data; a query is a group of items that stay
-// in one part, of which each counts by itself.
+// one more than the largest in the data. A query is a group of items that stay
+// in one part of the data; each item counts by itself.
 //
 // Homogeneous, as the lecture: no intercepts. For them, add a feature of 1.
 #include <memory>
 
 #include "absl/status/statusor.h"
 #include "core/learners/labelled/labelled_learner.h"
+#include "sortition/config/v1/classes.pb.h"
 
 namespace sortition {
 
-// `options` is a MulticlassOptions. λ is chosen by the accuracy of the most
+// λ is chosen by the accuracy of the most
 // probable class. The objective of ONE_AGAINST_ALL and ALL_PAIRS is the mean of
 // those of the binary learners, each λ/2 ‖w‖² + the mean loss of its examples,
 // solved to one_slack.gap_tolerance in one_slack.max_iterations passes.
@@ -21,10 +22,10 @@ namespace sortition {
 // multi-vector features of item and class (core/data/joint_features.h): q d
 // weights, w_0, w_1, .. w_q-1.
 //
-// InvalidArgument where costs are not q × q, one is out of its range, and for
-// options without meaning: costs but for HINGE, a binary learner for it.
-// FailedPrecondition in training where all items are of one class.
+// InvalidArgument if costs are not q × q or out of their range, and for options
+// without meaning: costs without HINGE, a binary learner with it.
+// Training returns FailedPrecondition if all items have the same class.
 absl::StatusOr<std::unique_ptr<LabelledLearner>> MakeMulticlassLearner(
-    const google::protobuf::Message& options, const LabelledShape& shape);
+    const config::v1::MulticlassOptions& options, const LabelledShape& shape);
 
 }  // namespace sortition

@@ -19,8 +19,8 @@ namespace sortition {
 
 class MultivariateSvm {
  public:
-  // Of `items`, which must outlive it, with one label each, 0 or 1.
-  // InvalidArgument where sizes disagree or as MultivariateInference::Create().
+  // Trains on `items`, which must outlive it, with one label each, 0 or 1.
+  // InvalidArgument if sizes disagree or as MultivariateInference::Create().
   static absl::StatusOr<std::unique_ptr<MultivariateSvm>> Create(
       const Candidates& items, std::span<const uint8_t> labels,
       const MultivariateLoss& loss, const config::v1::OneSlackOptions& options);

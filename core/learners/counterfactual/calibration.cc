@@ -17,7 +17,7 @@ namespace {
 
 // Steps of the search in a factor of ten: 15 % each.
 constexpr double kStepsPerDecade = 16;
-// A rate is that of MAP: beyond, only rounding tells them apart.
+// Rates closer than this count as equal: the difference is rounding.
 constexpr double kSameRate = 1e-9;
 
 absl::Status ValidateRange(const CalibrationRange& range) {
@@ -67,7 +67,7 @@ class Excess {
   mutable DistributionScratch scratch_;
 };
 
-// Where `level(α)` changes its sign between α = `low` and `high`.
+// Returns the α between `low` and `high` at which `level` changes its sign.
 template <typename Level>
 double Bisect(double low, double high, Level level) {
   const bool low_is_positive = level(low) > 0;
@@ -91,8 +91,8 @@ std::vector<double> Steps(const CalibrationRange& range) {
   return alphas;
 }
 
-// All α where the excess passes 0. Not those behind the last step where it is
-// more than rounding: there the policy has become MAP.
+// Returns all α at which the excess crosses 0, except beyond the last step at
+// which it is more than rounding: there the policy has become MAP.
 std::vector<double> FindRoots(const Excess& excess,
                               const std::vector<double>& alphas,
                               const std::vector<double>& values) {
@@ -117,8 +117,8 @@ double Distance(double alpha, double present) {
   return std::fabs(std::log(alpha / present));
 }
 
-// The α nearest to `present` with |excess| <= tolerance; empty where there is
-// none among the steps.
+// Returns the α nearest to `present` with |excess| <= tolerance; empty if none
+// of the steps has it.
 std::optional<double> FindNear(const Excess& excess,
                                const std::vector<double>& alphas,
                                const std::vector<double>& values,

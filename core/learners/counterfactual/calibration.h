@@ -25,8 +25,8 @@ namespace sortition {
 // The scores s(d) = w·x(d), not multiplied by α, of logged queries. Immutable.
 class ScoredQueries {
  public:
-  // Of all parts in order. InvalidArgument where there is no tuple, or one has
-  // another number of features than the model.
+  // Scores the tuples of all parts, in order. InvalidArgument if there is no
+  // tuple, or if one has another number of features than the model.
   static absl::StatusOr<ScoredQueries> Create(
       const model::v1::Model& model,
       std::initializer_list<std::span<const BanditTuple>> parts);
@@ -45,20 +45,20 @@ class ScoredQueries {
   std::optional<double> abstain_score_;
 };
 
-// The most probable action at any α > 0 without mixture: the best candidate,
-// kAbstain where the abstain score is higher; for rankings the order of the
-// scores. Ties go to the lower position, and to answering.
+// Returns the most probable action at any α > 0 without mixture: the best
+// candidate, or kAbstain if the abstain score is higher; for rankings the order
+// of the scores. Ties go to the lower position, and to answering.
 Action MapPrediction(ActionKind action_kind,
                      const ScoredCandidates& candidates);
 
-// Share of the queries in which MapPrediction() abstains.
+// Returns the share of the queries in which MapPrediction() abstains.
 double MapAbstentionRate(const ScoredQueries& queries);
 
 // Means over the queries, of the policy as served, mixture included.
 struct PolicyShape {
   double abstention_rate = 0;
   double map_probability = 0;  // Of MapPrediction().
-  double entropy = 0;  // In nats; for rankings, of what is placed first.
+  double entropy = 0;          // In nats; for rankings, of the first rank.
 };
 
 // InvalidArgument for a policy out of its ranges (MakeActionDistribution).
@@ -74,17 +74,18 @@ struct CalibrationRange {
 struct Calibration {
   double inverse_temperature = 1;
   double abstention_rate = 0;      // f there.
-  double map_abstention_rate = 0;  // What was looked for.
-  bool exact = true;               // f passes the rate; else within tolerance.
+  double map_abstention_rate = 0;  // The target.
+  bool exact = true;               // False: only within the tolerance.
   std::vector<double> roots;       // All that were found, ascending.
 };
 
-// Of all α in the range where f passes the rate of MAP, the one nearest to the
-// policy's present α by ratio: it changes the policy least. Where f does not
-// pass it, the nearest α within the tolerance. f is looked at in steps of 15 %
-// and then bisected; the result is exact to 1e-12 of α. InvalidArgument for a
-// policy that cannot abstain or a bad range; FailedPrecondition, with the rates
-// that can be reached, where no α comes near enough.
+// Returns, of all α in the range at which f equals the rate of MAP, the one
+// nearest to the policy's present α by ratio, as it changes the policy least.
+// If f never equals that rate: the nearest α within the tolerance. Scans f in
+// steps of 15 % of α and bisects; the result is accurate to 1e-12 of α.
+// InvalidArgument for a policy that cannot abstain or a bad range;
+// FailedPrecondition, with the rates that can be reached, where no α comes near
+// enough.
 absl::StatusOr<Calibration> CalibrateInverseTemperature(
     const ScoredQueries& queries, const model::v1::Policy& policy,
     const CalibrationRange& range);

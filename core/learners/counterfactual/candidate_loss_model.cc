@@ -14,7 +14,7 @@
 namespace sortition {
 namespace {
 
-// Of each tuple that did not abstain: its first candidate and a 1.
+// The first chosen candidate of each tuple that did not abstain, and a 1.
 class ChosenRows : public RidgeRows {
  public:
   ChosenRows(std::span<const BanditTuple> tuples,
@@ -135,8 +135,8 @@ void CandidateLossModel::Predict(const Eigen::VectorXd& coefficients) {
     offsets.push_back(losses.size());
     const Candidates& candidates = features_.Load(tuple);
     for (uint32_t row = 0; row < candidates.num_candidates(); ++row) {
-      // Beyond its range a loss is the line's error, not the candidate's: it
-      // would draw the policy to where the features are largest.
+      // A loss beyond its range is an error of the linear model, which would
+      // draw the policy to candidates with large features.
       losses.push_back(std::clamp(
           candidates.Score(row, weights) + coefficients[family_.num_features],
           -1.0, 0.0));
@@ -186,7 +186,7 @@ void CandidateLossModel::ExpectedLosses(const Eigen::VectorXd& parameters,
     if (family_.can_abstain) {
       scored.abstain_score = parameters[family_.num_features];
     }
-    // 0 where abstaining is no action.
+    // 0 if abstaining is not an action.
     const double abstain =
         distribution_->FirstProbabilities(scored, probabilities_);
     double mean = abstain * abstain_loss_;

@@ -65,13 +65,13 @@ class CandidateLossModel : public LossModel {
   // Without the mixture: the uniform part does not depend on w.
   std::shared_ptr<const ActionDistribution> distribution_;
   std::shared_ptr<const std::vector<double>> candidate_losses_;
-  std::shared_ptr<const std::vector<uint64_t>> offsets_;  // Of each tuple's.
+  std::shared_ptr<const std::vector<uint64_t>> offsets_;  // By tuple.
   double abstain_loss_ = 0;
-  // Of the last ExpectedLosses():
+  // State of the last ExpectedLosses():
   std::vector<uint32_t> block_;
   FeatureBlock features_;
-  std::vector<double> score_slopes_;    // Of all its rows, ∂ by their scores.
-  std::vector<double> abstain_slopes_;  // Of its tuples.
+  std::vector<double> score_slopes_;    // By row: derivative by its score.
+  std::vector<double> abstain_slopes_;  // By tuple.
   std::vector<double> scores_;
   std::vector<double> probabilities_;
   DistributionScratch scratch_;

@@ -25,7 +25,7 @@ struct Point {
   bool from_parent = false;
 };
 
-// What the points share.
+// State shared by the points.
 struct Grid {
   const GridTask& task;
   double clip = 1;  // M
@@ -33,7 +33,7 @@ struct Grid {
   GridData::LossModelCopies loss_model = {};  // Empty: there is none.
 };
 
-// Of the policy on the validation tuples.
+// Estimates of a policy on the validation tuples.
 struct Validation {
   // Eq. 1 in rewards: mean of r ρ, unbiased; the interval is that of clipped
   // IPS.
@@ -89,8 +89,8 @@ absl::StatusOr<Grid> MakeGrid(const GridTask& task) {
 absl::StatusOr<Validation> Validate(const GridData& data,
                                     const Eigen::VectorXd& parameters,
                                     double confidence) {
-  // Only compares points: at the clip that was chosen on the same tuples it is
-  // no level that holds, and none that is claimed.
+  // Only for comparing points: as the clip was chosen on the same tuples, the
+  // confidence level does not hold and is not claimed.
   constexpr double kConfidence = 0.95;
   ASSIGN_OR_RETURN(const auto policy, data.ValidationPolicy());
   const std::vector<double> log_weights = LogWeights(parameters, policy.get());
@@ -100,7 +100,7 @@ absl::StatusOr<Validation> Validate(const GridData& data,
   for (size_t i = 0; i < rewards.size(); ++i) {
     estimator.Add(rewards[i], log_weights[i]);
   }
-  // These hold for every clip that could have been chosen.
+  // These bounds hold for every clip that could have been chosen.
   const OffPolicyEstimates estimates =
       estimator.Estimate(1 - (1 - confidence) / kNumEvaluationClips);
   return Validation{.reward = {estimates.unclipped_ips, estimates.ips.lower,
@@ -223,8 +223,8 @@ absl::StatusOr<GridOutcome> TrainGrid(const GridTask& task) {
     const PointResult& result = results[i];
     if (!absl::IsInternal(result.status)) RETURN_IF_ERROR(result.status);
     outcome.points.push_back(Describe(task, grid.points[i], result));
-    // The unbiased estimate alone would choose a point that a few huge weights
-    // flatter; the bound is the criterion of CRM applied to validation.
+    // The unbiased estimate alone would favour points with a few huge weights;
+    // the bound is the criterion of CRM applied to validation.
     if (result.status.ok() && result.validation.lower > best) {
       best = result.validation.lower;
       chosen = i;

@@ -11,13 +11,13 @@
 #include "core/base/progress_steps.h"
 #include "core/counterfactual/loss_model.h"
 #include "core/counterfactual/tuple_policy.h"
-#include "sortition/config/v1/learner.pb.h"
+#include "sortition/config/v1/poem.pb.h"
 #include "sortition/model/v1/model.pb.h"
 
 namespace sortition {
 
-// Where the points of a grid get what they learn from, whatever kind of action
-// the tuples have. Thread-safe; what it hands out is for one thread.
+// The source of the data that grid points learn from, for any kind of action.
+// Thread-safe; the objects it returns are for one thread each.
 class GridData {
  public:
   virtual ~GridData() = default;
@@ -26,8 +26,8 @@ class GridData {
   virtual absl::StatusOr<std::unique_ptr<TuplePolicy>> ValidationPolicy()
       const = 0;
 
-  // Fits a model of the loss of the training tuples, with l2 as its penalty;
-  // every call of what is returned makes a copy for one thread.
+  // Fits a model of the loss of the training tuples with penalty l2. Each call
+  // of the returned function makes a copy for one thread.
   using LossModelCopies = std::function<std::unique_ptr<LossModel>()>;
   virtual absl::StatusOr<LossModelCopies> FitLossModel(double l2) const = 0;
 };
@@ -43,25 +43,25 @@ struct GridTask {
 
 struct GridOutcome {
   Eigen::VectorXd parameters = {};  // Of the chosen point.
-  double clip = 1;  // M of the objective; infinity: it has none.
+  double clip = 1;                  // M of the objective; infinity: no clip.
   // All points in the order of the options; rewards scaled to [0, 1].
   std::vector<model::v1::Evaluation::GridPoint> points = {};
 };
 
-// The same point with its rewards in their units instead of [0, 1], but for
-// validation_lower.
+// Returns `point` with its rewards, except validation_lower, in their own units
+// instead of [0, 1].
 model::v1::Evaluation::GridPoint InRewardUnits(
     model::v1::Evaluation::GridPoint point, double reward_min,
     double reward_max);
 
 // Trains every point on the training tuples and chooses the one with the
-// highest lower confidence bound of the improvement in validation (the first of
-// equals): the unbiased estimate of eq. 1, reported beside it, can be ruled by
-// a few huge weights. Threads change the time only, not the result. A point
-// that diverges is kept in the list as "diverged"; Internal where all do.
-// InvalidArgument where the options do not go together (ValidatePoemOptions)
-// or there are fewer than 2 tuples, FailedPrecondition where λ* is needed and
-// all losses are equal.
+// highest lower confidence bound of the improvement in validation, ties to the
+// first: the unbiased estimate of eq. 1, which is reported too, can be
+// dominated by a few huge weights. Threads change the time only, not the
+// result. A point that diverges is kept in the list as "diverged"; Internal if
+// all diverge. InvalidArgument if the options do not go together
+// (ValidatePoemOptions) or there are fewer than 2 tuples, FailedPrecondition
+// where λ* is needed and all losses are equal.
 absl::StatusOr<GridOutcome> TrainGrid(const GridTask& task);
 
 }  // namespace sortition

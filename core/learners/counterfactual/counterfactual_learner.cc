@@ -199,9 +199,8 @@ absl::StatusOr<CounterfactualResult> TrainCounterfactual(
   const bool smooths = objective == PoemOptions::LOG_SMOOTHING;
   const double clip =
       HasClip(objective) ? run.clip : std::numeric_limits<double>::infinity();
-  // For their checks.
   RETURN_IF_ERROR(smooths ? LogSmoothingRisk::Create(run.lambda).status()
-                          : CrmRisk::Create(clip, run.lambda).status());
+                          : ValidateClipAndLambda(clip, run.lambda));
   ASSIGN_OR_RETURN(
       WeightedTerms terms,
       WeightedTerms::Create(

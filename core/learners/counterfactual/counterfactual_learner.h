@@ -1,6 +1,6 @@
 #pragma once
 // One run of any objective of PoemOptions with any optimiser, and the grid of λ
-// that is tried. What each objective is: sortition/config/v1/learner.proto,
+// that is tried. What each objective is: sortition/config/v1/poem.proto,
 // core/counterfactual/{weighted_terms,risks}.h.
 #include <cstdint>
 #include <functional>
@@ -13,7 +13,7 @@
 #include "absl/status/statusor.h"
 #include "core/counterfactual/loss_model.h"
 #include "core/counterfactual/tuple_policy.h"
-#include "sortition/config/v1/learner.pb.h"
+#include "sortition/config/v1/poem.pb.h"
 
 namespace sortition {
 
@@ -22,7 +22,7 @@ namespace sortition {
 // lambda beside lambda_factor.
 absl::Status ValidatePoemOptions(const config::v1::PoemOptions& options);
 
-// M of the objective for these training tuples: infinity where it has none.
+// Returns M of the objective for these training tuples; infinity: no clip.
 double ClipOf(const config::v1::PoemOptions& options,
               const TuplePolicy& policy);
 
@@ -55,12 +55,12 @@ struct CounterfactualResult {
   std::string termination;
 };
 
-// Deterministic: the same data and run give the same bits. `model` is that of
-// DOUBLY_ROBUST, else null. Where every weight is clipped the gradient is that
-// of μ ‖w‖² alone: the start is what comes out, or what is nearer to 0.
-// InvalidArgument where there are fewer than 2 tuples, or a loss, a propensity,
-// a parameter of the run or the start is out of range; Internal where a
-// parameter or the objective became NaN or infinite.
+// Trains at one point. Deterministic: the same data and run give the same bits.
+// `model` is the loss model of DOUBLY_ROBUST, otherwise null. If every weight
+// is clipped, the gradient is that of μ ‖w‖² alone, so the result is the start
+// or closer to 0. InvalidArgument if there are fewer than 2 tuples, or a loss,
+// a propensity, a parameter of the run or the start is out of range; Internal
+// where a parameter or the objective became NaN or infinite.
 absl::StatusOr<CounterfactualResult> TrainCounterfactual(
     TuplePolicy* policy, LossModel* model, const CounterfactualRun& run);
 

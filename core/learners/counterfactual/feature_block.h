@@ -42,7 +42,7 @@ class FeatureBlock {
   // Reads no other row where rows are dense.
   Row LoadRow(const BanditTuple& tuple, uint32_t row);
 
-  // Of one tuple.
+  // Returns the features of one tuple.
   const Candidates& Load(const BanditTuple& tuple) {
     static constexpr uint32_t kFirst = 0;
     Assign({&tuple, 1}, {&kFirst, 1});
@@ -57,7 +57,7 @@ class FeatureBlock {
   std::span<const uint32_t> indexes_;
   size_t begin_ = 0;  // Of those loaded.
   std::vector<Candidates> candidates_;
-  // Of the tuples that are not in memory, one behind the other. They only grow.
+  // Features of the tuples outside memory, one after another. They only grow.
   std::vector<float> values_;
   std::vector<uint32_t> integers_;  // Row offsets and columns.
 };

@@ -7,7 +7,7 @@
 #include "core/learners/counterfactual/bandit_tuple.h"
 #include "core/learners/counterfactual/counterfactual_grid.h"
 #include "core/learners/counterfactual/linear_tuple_policy.h"
-#include "sortition/config/v1/learner.pb.h"
+#include "sortition/config/v1/poem.pb.h"
 
 namespace sortition {
 

@@ -119,7 +119,7 @@ class LinearTuplePolicy : public TuplePolicy {
   std::span<const BanditTuple> tuples_;
   HiddenActions hidden_;
   std::unique_ptr<const ActionDistribution> distribution_;
-  // Of the last LogProbabilities(): scores of the rows of all its tuples.
+  // State of the last LogProbabilities(): scores of the rows of all its tuples.
   std::vector<uint32_t> block_;
   FeatureBlock features_;
   std::vector<double> scores_;

@@ -22,7 +22,8 @@ double LogUniformSubset(size_t n, size_t size) {
   return log_q;
 }
 
-// log q of the logged action under the uniform policy over all of its query's.
+// Returns log q of the logged action under the uniform policy over the query's
+// actions.
 double LogUniform(const LinearFamily& family, const BanditTuple& tuple) {
   const double rows = static_cast<double>(tuple.num_candidates());
   if (family.action_kind == ActionKind::kSelect) {

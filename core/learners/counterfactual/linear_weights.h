@@ -12,14 +12,15 @@
 
 namespace sortition {
 
-// Of the policy that is served. What something else was shown for weighs 0,
-// whatever the objective makes of it. Errors as LinearTuplePolicy::Create().
+// Returns the weights of the policy as served. Tuples whose user saw something
+// else than the action weigh 0, whatever the objective does with them. Errors
+// as LinearTuplePolicy::Create().
 absl::StatusOr<WeightedTuples> WeighLinear(const LinearFamily& family,
                                            const Eigen::VectorXd& parameters,
                                            std::span<const BanditTuple> tuples);
 
-// Of the most probable action always, ties to the lower row: what softmax
-// becomes as α grows without limit (seed 004, sec. 6.3).
+// Returns the weights of the policy that always takes the most probable action,
+// ties to the lower row: the limit of softmax for large α (seed 004, sec. 6.3).
 absl::StatusOr<WeightedTuples> WeighMap(const LinearFamily& family,
                                         const Eigen::VectorXd& parameters,
                                         std::span<const BanditTuple> tuples);

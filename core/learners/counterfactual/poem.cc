@@ -31,7 +31,7 @@ constexpr double kLargestSquaredNorm = 1e200;
 
 enum class EpochEnd { kAllBatches, kSmallDirection, kDiverged };
 
-// One training run: what its steps share.
+// The state of one training run.
 class Trainer {
  public:
   Trainer(TupleTerms* terms, const PoemRun& run)

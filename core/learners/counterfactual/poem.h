@@ -33,7 +33,7 @@
 #include "core/counterfactual/crm.h"
 #include "core/counterfactual/tuple_policy.h"
 #include "core/counterfactual/tuple_terms.h"
-#include "sortition/config/v1/learner.pb.h"
+#include "sortition/config/v1/optim.pb.h"
 
 namespace sortition {
 

@@ -11,7 +11,7 @@
 
 namespace sortition {
 
-// Tuple i at place i of each.
+// Tuple i is at place i of each vector.
 struct WeightedTuples {
   std::vector<double> rewards;      // Observed, in [0, 1].
   std::vector<double> log_weights;  // log ρ, as OverlapSample has it.
@@ -22,7 +22,7 @@ struct WeightedTuples {
   uint64_t impossible = 0;
 
   size_t size() const { return rewards.size(); }
-  // Of the policy: -r of what was shown as chosen.
+  // Returns the losses of the policy: -r of the tuples whose action was shown.
   std::vector<double> Losses() const;
 };
 
@@ -36,14 +36,15 @@ struct WeightedParts {
   std::optional<LinearFamilyBall> ball = {};
 };
 
-// log(h_w(y|x) / p) of every tuple.
+// Returns log(h_w(y|x) / p) of every tuple.
 std::vector<double> LogWeights(const Eigen::VectorXd& parameters,
                                TuplePolicy* policy);
 
-// Observed, in [0, 1].
+// Returns the observed rewards, in [0, 1].
 std::vector<double> Rewards(const TuplePolicy& policy);
 
-// All but log_uniform and the counts, which the policy does not know.
+// Fills everything except log_uniform and the counts, which the policy does not
+// know.
 WeightedTuples Weigh(const Eigen::VectorXd& parameters, TuplePolicy* policy);
 
 }  // namespace sortition

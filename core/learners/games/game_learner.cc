@@ -8,17 +8,17 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "core/base/status_macros.h"
-#include "core/learners/labelled/lambda_grid.h"
+#include "core/learners/labelled/lambda_path.h"
 
 namespace sortition {
 namespace {
 
 using config::v1::GameOptions;
 
-// Solves games of F_BETA as far as J's gap is worth it: a few of the largest
-// would take most of the time, and count no more than others. What they leave
-// open is to be a share of J's gap in the mean, by rounds of each game's
-// double oracle, which goes on at the next evaluation from where it was.
+// Solves games of F_BETA only as far as J's gap justifies: a few of the largest
+// would take most of the time, and count no more than others. The mean gap that
+// they leave open shall be a share of J's gap. It is controlled by the rounds
+// of each game's double oracle, which continues at the next evaluation.
 class EffortControl {
  public:
   explicit EffortControl(GameObjective* objective)
@@ -129,7 +129,7 @@ absl::StatusOr<GamePath> TrainGamePath(
   }
   ASSIGN_OR_RETURN(
       const std::vector<double> lambdas,
-      LambdaGrid(options.lambda(), objective->task().played.size(), "lambda"));
+      LambdaPath(options.lambda(), objective->task().played.size(), "lambda"));
   GamePath path;
   path.num_skipped = training.size() - objective->task().played.size();
   Eigen::VectorXd start;

@@ -7,10 +7,10 @@
 // have no smoothed adversary at once, by cutting planes [TeoEtAl10] from all
 // that has been seen. It ends as soon as the gap is closed, whatever the stage.
 //
-// Games of F_BETA are solved no better than the gap of J at the time needs:
-// what is recorded holds for any strategies. After a few iterations of L-BFGS
-// they go over to cutting planes, where memory allows with planes of each query
-// (query_planes.h): an evaluation is dear.
+// F-beta games are expensive, so they are solved no better than the current gap
+// of J needs: recorded planes hold for any strategies. After a few iterations
+// of L-BFGS they go over to cutting planes, with planes of each query
+// (query_planes.h) if memory allows.
 #include <functional>
 #include <span>
 #include <vector>
@@ -41,20 +41,21 @@ struct GamePathPoint {
 };
 struct GamePath {
   std::vector<GamePathPoint> points;  // By falling lambda.
-  size_t chosen = 0;                  // Of the largest `validation`; the first.
-  // Training queries left out: NDCG has no meaning for them.
+  size_t chosen = 0;  // The largest `validation`, ties to the first.
+  // Training queries left out because they have no NDCG.
   size_t num_skipped = 0;
-  bool stopped = false;  // By the caller: the last λ is not done, others miss.
+  bool stopped =
+      false;  // By the caller: the last λ is unfinished, others missing.
 };
 
-// Where a path is.
+// The progress of a path.
 struct GameProgress {
   size_t point = 0;  // Of `num_points` λ, from 0.
   size_t num_points = 0;
   double lambda = 0;
   const GameResult& so_far;  // At this λ.
 };
-// After each step of the descent; true stops the path.
+// Called after each step of the descent; stops the path by returning true.
 using GameWatcher = std::function<bool(const GameProgress&)>;
 
 // TrainGame() for each λ of options.lambda, or by default for 1 / (C N) with C

@@ -15,10 +15,11 @@ constexpr size_t kMaxChunks = 64;
 // Memory of the chunks' moments and of the planes: 32 MiB each.
 constexpr size_t kMaxEntries = size_t{1} << 22;
 constexpr size_t kMaxPlanes = 256;
-// Planes of each query, where they take no more memory than that.
+// Most and fewest planes of each query; none if the fewest exceed that memory.
 constexpr size_t kMaxQueryPlanes = 24;
 constexpr size_t kFewestQueryPlanes = 4;
-// Of LowerBound(): from so many steps on, and passes over them.
+// LowerBound() uses planes of each query from this many steps on, with at most
+// kMaxPasses passes over them.
 constexpr int kQueryPlanesFrom = 1000;
 constexpr int kMaxPasses = 200;
 
@@ -79,7 +80,7 @@ GameObjective::GameObjective(GameTask task,
   MakeChunks();
 }
 
-// Of about as many items each.
+// Makes chunks with about equal numbers of items.
 void GameObjective::MakeChunks() {
   size_t num_items = 0;
   for (const LabelledItems& query : queries_)

@@ -44,10 +44,10 @@ class GameObjective : public BundledObjective {
 
   // μ = 0: the exact adversary. Requires μ = 0 or CanSmooth(task()).
   void SetSmoothing(double mu) { mu_ = mu; }
-  // F_BETA: of evaluations from now on; at first as the options say. What is
-  // recorded holds for any.
+  // F_BETA: sets the effort of evaluations from now on; initially as the
+  // options say. Recorded planes hold for any effort.
   void SetEffort(const FBetaEffort& effort) { effort_ = effort; }
-  // What the games of the last exact evaluation left open, their mean.
+  // Mean gap of the games in the last exact evaluation.
   double game_gap() const { return last_.means.upper - last_.means.lower; }
 
   // J, from what adversaries guarantee: for F_BETA that is up to the games'
@@ -98,7 +98,7 @@ class GameObjective : public BundledObjective {
   QueryRules RulesOf(size_t p) const;
   void Evaluate(Chunk& chunk, const Eigen::VectorXd& point) const;
   bool IsLast(const Eigen::VectorXd& point) const;
-  // Of all chunks, over N. moments_ too.
+  // Returns the sums of all chunks over N, moments included.
   GameSums Means() const;
 
   const GameTask task_;

@@ -9,7 +9,7 @@
 #include "absl/status/statusor.h"
 #include "core/data/labelled_items.h"
 #include "core/games/ranking/discounts.h"
-#include "sortition/config/v1/learner.pb.h"
+#include "sortition/config/v1/games.pb.h"
 
 namespace sortition {
 
@@ -28,7 +28,7 @@ struct GameTask {
   // Indexes of the queries that have a game, ascending: all, but for NDCG and
   // MEAN_NDCG those with something relevant.
   std::vector<size_t> played;
-  // Of played[p].
+  // Returns the discounts of query played[p].
   const Discounts& DiscountsOf(size_t p) const {
     return discounts[discounts.size() == 1 ? 0 : p];
   }

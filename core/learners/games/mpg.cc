@@ -7,7 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "core/base/status_macros.h"
 #include "core/learners/games/game_learner.h"
-#include "core/learners/labelled/lambda_grid.h"
+#include "core/learners/labelled/lambda_path.h"
 #include "core/learners/labelled/rank_policy.h"
 #include "core/policies/policy_check.h"
 
@@ -52,7 +52,7 @@ class MpgLearner : public LabelledLearner {
     return 2 * options_.lbfgs().max_iterations() + options_.max_cuts();
   }
   size_t num_points() const override {
-    return LambdaGridSize(options_.lambda());
+    return LambdaPathSize(options_.lambda());
   }
   absl::StatusOr<LabelledResult> Train(const LabelledTask& task) const override;
   absl::StatusOr<model::v1::Policy> MakePolicy(
@@ -231,9 +231,8 @@ absl::Status CheckServed(const GameOptions& game) {
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<LabelledLearner>> MakeMpgLearner(
-    const google::protobuf::Message& options, const LabelledShape& shape) {
-  GameOptions game;
-  game.CopyFrom(options);
+    const GameOptions& options, const LabelledShape& shape) {
+  GameOptions game = options;
   if (!game.has_max_relevance()) {
     game.set_max_relevance(std::max(1u, shape.max_relevance));
   } else if (game.max_relevance() < shape.max_relevance) {

@@ -5,10 +5,11 @@
 
 #include "absl/status/statusor.h"
 #include "core/learners/labelled/labelled_learner.h"
+#include "sortition/config/v1/games.pb.h"
 
 namespace sortition {
 
-// `options` is a GameOptions; max_relevance, where unset, becomes the data's.
+// options.max_relevance, if unset, becomes the data's.
 // InvalidArgument where they contradict each other or the data, and for what
 // cannot be served: NDCG and LETOR's discounts, PER_LEVEL potentials (policies
 // have one weight per feature), and F_BETA of centred features (a set's
@@ -19,6 +20,6 @@ namespace sortition {
 // game_subset for PRECISION and F_BETA. Potentials are calibrated by training:
 // the inverse temperature is 1.
 absl::StatusOr<std::unique_ptr<LabelledLearner>> MakeMpgLearner(
-    const google::protobuf::Message& options, const LabelledShape& shape);
+    const config::v1::GameOptions& options, const LabelledShape& shape);
 
 }  // namespace sortition

@@ -30,8 +30,8 @@ struct Effort {
 };
 constexpr double kSlow = 0.9;
 
-// Ends a search whose gap so many passes did not lower by a share: features of
-// very different scale may hold it up for ever.
+// Ends a search if several passes did not lower the gap by a share: features of
+// very different scale may stall it for ever.
 class Patience {
  public:
   // After a pass.
@@ -52,7 +52,7 @@ class Patience {
   int passes_ = 0;
 };
 
-// Of d parameters the minimum needs d planes beside one for each query.
+// A minimum over d parameters needs d planes in addition to one for each query.
 Eigen::Index Capacity(const HingeProblem& problem) {
   const auto queries = static_cast<Eigen::Index>(problem.num_queries());
   const Eigen::Index d = problem.dimension();

@@ -8,9 +8,9 @@
 #include "core/base/status_macros.h"
 #include "core/learners/hinge/hinge_problem.h"
 #include "core/learners/hinge/hinge_solver.h"
-#include "core/learners/labelled/grid_learner.h"
-#include "core/learners/labelled/lambda_grid.h"
+#include "core/learners/labelled/lambda_path.h"
 #include "core/learners/labelled/rank_policy.h"
+#include "core/learners/labelled/tuned_learner.h"
 
 namespace sortition {
 namespace {
@@ -41,7 +41,7 @@ absl::Status CheckOptions(const HingeOptions& options) {
     return absl::InvalidArgumentError(
         "hinge.max_passes is 0, must be at least 1");
   }
-  return LambdaGrid(options.lambda(), 1, kLambda).status();
+  return LambdaPath(options.lambda(), 1, kLambda).status();
 }
 
 absl::StatusOr<LabelMeasure> MeasureOf(const HingeOptions& options,
@@ -71,7 +71,7 @@ absl::StatusOr<LabelMeasure> MeasureOf(const HingeOptions& options,
   return measure;
 }
 
-// The first is the default.
+// Returns the allowed actions, the default first.
 std::vector<ActionKind> ActionsOf(HingeOptions::Loss loss) {
   switch (loss) {
     case HingeOptions::NDCG:
@@ -88,66 +88,65 @@ std::vector<ActionKind> ActionsOf(HingeOptions::Loss loss) {
   return {ActionKind::kSubset};
 }
 
-// The points share a solver, which outlives its problem's queries no more than
-// the task does.
+// The solver that all points share. It refers to the task's queries, so it must
+// not be used after the task's end.
 struct Solver {
   std::unique_ptr<HingeProblem> problem;
   std::unique_ptr<HingeSolver> solver;
 };
 
-absl::StatusOr<std::vector<GridPoint>> PointsOf(const HingeOptions& options,
-                                                const LabelledTask& task) {
+absl::StatusOr<PointFit> FitHinge(HingeSolver* solver, double lambda,
+                                  const std::function<void()>& on_step) {
+  ASSIGN_OR_RETURN(const HingeResult found, solver->Minimise(lambda, on_step));
+  return PointFit{.weights = {found.weights.begin(), found.weights.end()},
+                  .objective = found.objective,
+                  .dual_bound = found.dual_bound,
+                  .passes = found.passes,
+                  .termination = found.termination};
+}
+
+absl::StatusOr<std::vector<TuningPoint>> PointsOf(const HingeOptions& options,
+                                                  const LabelledTask& task) {
   ASSIGN_OR_RETURN(const std::vector<double> lambdas,
-                   LambdaGrid(options.lambda(), task.training.size(), kLambda));
+                   LambdaPath(options.lambda(), task.training.size(), kLambda));
   auto problem = HingeProblem::Create(task.training, options, PullOf(task));
   if (!problem.ok()) return problem.status();
   auto shared = std::make_shared<Solver>();
   shared->problem = *std::move(problem);
   shared->solver = MakeHingeSolver(shared->problem.get(), options);
-  std::vector<GridPoint> points;
-  for (const double lambda : lambdas) {
-    points.push_back(
-        {.lambda = lambda,
-         .fit = [=](const LabelledTask&, const std::function<void()>& on_step)
-             -> absl::StatusOr<GridFit> {
-           ASSIGN_OR_RETURN(const HingeResult found,
-                            shared->solver->Minimise(lambda, on_step));
-           return GridFit{
-               .weights = {found.weights.begin(), found.weights.end()},
-               .objective = found.objective,
-               .dual_bound = found.dual_bound,
-               .passes = found.passes,
-               .termination = found.termination};
-         }});
-  }
-  return points;
+  return PointsAt(lambdas, [shared](const LabelledTask&, double lambda,
+                                    const std::function<void()>& on_step) {
+    return FitHinge(shared->solver.get(), lambda, on_step);
+  });
 }
 
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<LabelledLearner>> MakeHingeLearner(
-    const google::protobuf::Message& options, const LabelledShape& shape) {
-  HingeOptions own;
-  own.CopyFrom(options);
-  RETURN_IF_ERROR(CheckOptions(own));
-  GridSpec spec;
-  spec.options = std::make_shared<HingeOptions>(own);
-  ASSIGN_OR_RETURN(spec.measure, MeasureOf(own, shape));
-  spec.actions = ActionsOf(own.loss());
+    const HingeOptions& options, const LabelledShape& shape) {
+  RETURN_IF_ERROR(CheckOptions(options));
+  TunedLearnerSpec spec;
+  spec.options = std::make_shared<HingeOptions>(options);
+  ASSIGN_OR_RETURN(spec.measure, MeasureOf(options, shape));
+  spec.actions = ActionsOf(options.loss());
   spec.default_action = spec.actions[0];
-  spec.needs_constant = own.loss() == HingeOptions::SENSITIVITY_SPECIFICITY ||
-                        own.loss() == HingeOptions::F_BETA;
-  spec.gap_tolerance = own.gap_tolerance();
+  spec.needs_constant =
+      options.loss() == HingeOptions::SENSITIVITY_SPECIFICITY ||
+      options.loss() == HingeOptions::F_BETA;
+  spec.gap_tolerance = options.gap_tolerance();
   spec.trusts_orders = true;
-  spec.most_steps = std::max(2u, own.max_passes());  // SUBGRADIENT takes 2.
-  spec.num_points = LambdaGridSize(own.lambda());
-  spec.points = [own](const LabelledTask& task) { return PointsOf(own, task); };
-  const uint32_t size = own.loss() == HingeOptions::PRECISION ? own.k() : 0;
+  spec.most_steps = std::max(2u, options.max_passes());  // SUBGRADIENT takes 2.
+  spec.num_points = LambdaPathSize(options.lambda());
+  spec.points = [options](const LabelledTask& task) {
+    return PointsOf(options, task);
+  };
+  const uint32_t size =
+      options.loss() == HingeOptions::PRECISION ? options.k() : 0;
   spec.make_policy = [size](const LabelledPolicyTask& task) {
     return MakeRankPolicy(task, config::v1::RankPolicyOptions::PLACKETT_LUCE,
                           size);
   };
-  return std::make_unique<GridLearner>(std::move(spec));
+  return std::make_unique<TunedLearner>(std::move(spec));
 }
 
 }  // namespace sortition

@@ -5,17 +5,18 @@
 
 #include "absl/status/statusor.h"
 #include "core/learners/labelled/labelled_learner.h"
+#include "sortition/config/v1/hinge.pb.h"
 
 namespace sortition {
 
-// `options` is a HingeOptions. InvalidArgument where they contradict each
-// other. λ is chosen and policies are compared, and which there are:
+// InvalidArgument if options contradict each other. The measure that chooses λ
+// and compares policies, and the actions that have policies:
 //  - NDCG, KENDALL: by graded DCG@10; rank, select;
 //  - SELECTION: by the relevance over the largest there is; select, rank;
 //  - SENSITIVITY_SPECIFICITY: by F1, F_BETA: by F-beta; subset. Both need a
 //    constant feature, whose weight, negated, is the threshold;
 //  - PRECISION: by precision at k; subsets of k, rank.
 absl::StatusOr<std::unique_ptr<LabelledLearner>> MakeHingeLearner(
-    const google::protobuf::Message& options, const LabelledShape& shape);
+    const config::v1::HingeOptions& options, const LabelledShape& shape);
 
 }  // namespace sortition

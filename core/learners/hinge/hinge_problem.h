@@ -21,16 +21,16 @@ namespace sortition {
 // One caller at a time.
 class HingeProblem {
  public:
-  // Of those queries whose labels say something, and with `pull`, orders of
-  // `queries`, of all; what they view must outlive it, and the orders too.
-  // InvalidArgument as StructuredHinges::Create() and CheckQueries(), or where
-  // no query's labels say anything.
+  // Uses the queries with informative labels; with `pull`, which has orders of
+  // `queries`, all queries. What the queries view and the orders must outlive
+  // it. InvalidArgument as StructuredHinges::Create() and CheckQueries(), or if
+  // no query has informative labels.
   static absl::StatusOr<std::unique_ptr<HingeProblem>> Create(
       std::span<const LabelledItems> queries,
       const config::v1::HingeOptions& options, const OrderPull& pull = {});
 
-  // With functions of the queries' scores in place of the hinges of options;
-  // null where the labels say nothing; the problem is null where all are.
+  // Uses functions of the queries' scores instead of the hinges of options;
+  // null for queries without informative labels. Returns null if all are null.
   // Requires valid queries, and as many functions.
   static std::unique_ptr<HingeProblem> Of(
       std::span<const LabelledItems> queries,
@@ -39,13 +39,13 @@ class HingeProblem {
 
   size_t num_queries() const { return queries_.size(); }  // M; no pull: N
   Eigen::Index dimension() const { return dimension_; }
-  // J is not below it, whatever w and λ: the hinges' own bounds.
+  // Lower bound of J for every w and λ, from the hinges' own bounds.
   double lower_bound() const { return lower_bound_; }
 
-  // The term of q at w: value = offset + slope·w, and offset + slope·v is at
-  // most the term at v, everywhere.
+  // Writes a plane that touches the term of q at w, value = offset + slope·w,
+  // and is nowhere above it.
   void Evaluate(size_t q, const Eigen::VectorXd& w, RiskPlane* plane);
-  // The mean of all.
+  // Writes the mean of the terms' planes.
   void EvaluateAll(const Eigen::VectorXd& w, RiskPlane* mean);
 
  private:

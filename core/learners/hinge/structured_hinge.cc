@@ -137,7 +137,7 @@ class StructuredHinges::Sets : public StructuredHinge {
         inference_(*MultivariateInference::Create(loss, labels)),
         own_(labels.begin(), labels.end()) {
     if (loss.measure != MultivariateMeasure::kPrecisionAtK) return;
-    // Of k candidates as many relevant ones as there are, any; then others.
+    // The best sets of k have as many relevant candidates as possible.
     const auto n = static_cast<double>(labels.size());
     const double relevant = std::accumulate(own_.begin(), own_.end(), 0.0);
     const auto k = static_cast<double>(loss.most);

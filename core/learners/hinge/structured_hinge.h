@@ -23,19 +23,19 @@
 // (4) ψ(y) is the mean over the best sets of k, so that H does not change with
 // what is added to all scores; they may differ in s, which H then is above.
 //
-// A maximum over candidates or sets meets the worst of many: with noisy labels
-// no w but 0 may lower the mean H of SELECTION, F_BETA or PRECISION. NDCG and
-// KENDALL sum over pairs and do not suffer so.
+// A maximum over candidates or sets is dominated by the worst of many: with
+// noisy labels, no w but 0 may lower the mean H of SELECTION, F_BETA or
+// PRECISION. NDCG and KENDALL sum over pairs and do not have this problem.
 #include <cstdint>
 #include <memory>
 #include <span>
 
 #include "absl/status/statusor.h"
-#include "sortition/config/v1/learner.pb.h"
+#include "sortition/config/v1/hinge.pb.h"
 
 namespace sortition {
 
-// Has a workspace, which those of one factory share: one caller at a time.
+// Hinges of one factory share a workspace: one caller at a time.
 class StructuredHinge {
  public:
   virtual ~StructuredHinge() = default;
@@ -44,7 +44,7 @@ class StructuredHinge {
   // there are candidates. Deterministic.
   virtual double Evaluate(std::span<const double> scores,
                           std::span<double> slopes) = 0;
-  // H is not below it, whatever the scores.
+  // Lower bound of H for all scores.
   virtual double LowerBound() const { return 0; }
 };
 
@@ -54,10 +54,10 @@ class StructuredHinges {
   static absl::StatusOr<StructuredHinges> Create(
       const config::v1::HingeOptions& options);
 
-  // Null where the labels say nothing of the scores: all relevances alike, and
-  // for SELECTION none above 0; for PRECISION none or all relevant, or no more
-  // than k candidates. SENSITIVITY_SPECIFICITY and F_BETA always say something.
-  // Requires a candidate.
+  // Makes the hinge of a query. Null if the labels carry no information: all
+  // relevances equal, and for SELECTION none above 0; for PRECISION none or all
+  // relevant, or no more than k candidates. Never null for
+  // SENSITIVITY_SPECIFICITY and F_BETA. Requires a candidate.
   std::unique_ptr<StructuredHinge> Of(
       std::span<const uint32_t> relevances) const;
 

@@ -23,7 +23,7 @@ class CandidateRows : public RidgeRows {
   void AddSquares(Eigen::VectorXd* sum) const override;
 
   Eigen::VectorXd Relevances() const;
-  // `l2` but for the intercept, which is not penalised.
+  // Returns `l2` for each weight and 0 for the intercept.
   Eigen::VectorXd Penalties(double l2) const;
 
  private:

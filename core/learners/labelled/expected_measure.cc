@@ -45,7 +45,7 @@ bool PlaysTheMeasure(const model::v1::Policy& policy,
          game.plackett_luce_mixture() == 0;
 }
 
-// P(j of the coins fall), j = 0 .. n.
+// Returns P(j of the coins show heads), j = 0 .. n.
 std::vector<double> SumOfCoins(std::span<const double> probabilities) {
   std::vector<double> sum = {1};
   for (const double p : probabilities) {

@@ -1,6 +1,6 @@
 #pragma once
-// What a served policy is worth on labelled queries: its measure in expectation
-// over its draws, computed where that has a closed form.
+// The expected measure of a served policy on labelled queries, over its draws:
+// exact where there is a closed form, otherwise from samples.
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -40,22 +40,23 @@ class ExpectedMeasure {
                                                 LabelMeasure measure,
                                                 uint32_t draws = kDraws);
 
-  // A query's value is the mean of so many draws; 0: exact (for F_BETA games,
-  // of the strategy that is served, however exactly it solves the game).
+  // Number of draws that a query's value is the mean of; 0: exact (for F_BETA
+  // games, of the served strategy, however exactly it solves the game).
   uint32_t num_draws() const { return num_draws_; }
 
   // Draws are a function of `seed`. InvalidArgument where scores are beyond
   // what can be played.
   absl::StatusOr<double> Of(const LabelledItems& query, uint64_t seed) const;
 
-  // The others require a query that Of() has a value for.
-  // Of what is done without lot: ActionByScore() with the policy's threshold.
+  // The following require a query for which Of() has a value.
+  // Returns the measure of the deterministic policy: ActionByScore() with the
+  // policy's threshold.
   double ByScore(const LabelledItems& query) const;
-  // Of an action drawn uniformly.
+  // Returns the expected measure of a uniformly drawn action.
   double ByChance(const LabelledItems& query) const;
-  // In nats: of what is selected or placed first; of subsets, the sum over the
-  // items of that of being in; of labels, the mean over the items. Unset for
-  // game policies.
+  // Returns the policy's entropy in nats: of what is selected or ranked first;
+  // for subsets the sum over the items of the entropy of being in; for labels
+  // the mean over the items. Unset for game policies.
   std::optional<double> Entropy(const LabelledItems& query) const;
 
  private:
@@ -65,7 +66,7 @@ class ExpectedMeasure {
   absl::StatusOr<double> ByDraws(const LabelledItems& query,
                                  uint64_t seed) const;
   double OfSelection(const LabelledItems& query) const;
-  // Of y, the gains, and s, the scores.
+  // Expected measure of a ranking or subset from the gains y and the scores s.
   absl::StatusOr<double> OfRanking(std::span<const double> gains,
                                    std::span<const double> scores) const;
   absl::StatusOr<double> OfSubset(std::span<const double> gains,
@@ -73,7 +74,8 @@ class ExpectedMeasure {
   // The game's strategy, without the uniform part.
   absl::StatusOr<std::vector<SizedSetMarginals>> PlaySubset(
       std::span<const double> scores) const;
-  // Of each item to be in an independent subset; `size` 0: of any size.
+  // Writes the probability of each item to be in an independent subset of
+  // `size` items; 0: of any size.
   absl::Status IndependentInclusion(std::span<const double> scores, size_t size,
                                     std::span<double> inclusion) const;
   double OfSets(std::span<const double> gains,
@@ -86,11 +88,11 @@ class ExpectedMeasure {
   std::vector<double> weights_;
   LabelMeasure measure_;
   uint32_t num_draws_ = 0;
-  std::shared_ptr<const LinearPolicy> linear_;  // But for accuracy.
+  std::shared_ptr<const LinearPolicy> linear_;  // Null for accuracy.
 };
 
-// Mean F-beta of a set that each item joins independently with its probability;
-// gains of 0 or 1. O(n²).
+// Returns the mean F-beta of a set that each item joins independently with its
+// probability. Requires gains of 0 or 1. O(n²).
 double IndependentFBeta(double beta, std::span<const double> gains,
                         std::span<const double> probabilities);
 

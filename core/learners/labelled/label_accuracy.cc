@@ -35,7 +35,7 @@ absl::StatusOr<uint32_t> NumLabels(const model::v1::Policy& policy,
             : absl::StrCat("a number of labels within [1, ", kMaxLabels, "]")));
 }
 
-// w_l·x_i, items × labels, without α.
+// Returns the scores w_l·x_i, items × labels, without α.
 absl::StatusOr<Eigen::MatrixXd> LabelScores(const model::v1::Policy& policy,
                                             std::span<const double> weights,
                                             const Candidates& items) {
@@ -79,8 +79,8 @@ double NumActions(const model::v1::Policy& policy,
       scores.cols() + (policy.softmax_selection().has_abstain_score() ? 1 : 0));
 }
 
-// P(label l of item i), items × labels; where the policy abstains, rows add up
-// to less than 1.
+// Returns P(label l of item i), items × labels; if the policy can abstain, rows
+// add up to less than 1.
 Eigen::MatrixXd SelectionProbabilities(const model::v1::Policy& policy,
                                        const Eigen::MatrixXd& scores) {
   const double alpha = policy.inverse_temperature();

@@ -1,10 +1,9 @@
 #pragma once
-// Policies that give each item of a query one of q labels, and the share of
-// labels that is right (LabelMeasure::kAccuracy; an item's relevance is its
-// label).
-//  - softmax_selection among q candidates, the multi-vector features of the
-//  item
-//    and each label (core/data/joint_features.h): weights w_0, w_1, .. w_q-1.
+// Policies that give each item of a query one of q labels, and their accuracy,
+// the share of correct labels (LabelMeasure::kAccuracy; an item's relevance is
+// its label).
+//  - softmax_selection among q candidates with the multi-vector features of the
+//    item and each label (core/data/joint_features.h): weights w_0, .. w_q-1.
 //    Items are labelled one by one; abstaining is wrong.
 //  - label_chain: the items are a sequence. weights[j q + l] of feature j for
 //    label l.
@@ -24,26 +23,26 @@ namespace sortition {
 // the number of labels or the transitions are out of their range.
 absl::Status CheckLabelPolicy(const model::v1::Policy& policy);
 
-// What it is worth on a query. A label that the policy does not know is never
-// right.
+// A policy's figures on a query. A label that the policy does not know is never
+// correct.
 struct LabelFigures {
-  // Share of right labels, exactly in expectation over the draws of the policy
-  // as served, mixture included; of a chain by forward and backward sums.
+  // Expected accuracy of the policy as served, mixture included: exact; for a
+  // chain by forward and backward sums.
   double expected = 0;
-  double by_score = 0;   // Of MostProbableLabels().
-  double by_chance = 0;  // Of labels drawn uniformly.
-  double entropy = 0;    // In nats: mean over the items of their labels'.
+  double by_score = 0;   // Accuracy of MostProbableLabels().
+  double by_chance = 0;  // Accuracy of uniformly drawn labels.
+  double entropy = 0;    // In nats, of a label: mean over the items.
 };
 
-// As CheckLabelPolicy(); InvalidArgument where the weights are not a multiple
-// of the features (label_chain: q times as many), there is no item, or a score
-// is not finite.
+// Errors as CheckLabelPolicy(); InvalidArgument also where the weights are not
+// a multiple of the features (label_chain: q times as many), there is no item,
+// or a score is not finite.
 absl::StatusOr<LabelFigures> LabelFiguresOf(const model::v1::Policy& policy,
                                             std::span<const double> weights,
                                             const LabelledItems& query);
 
-// The most probable label of each item, the lowest where several are (kAbstain
-// where that is more probable); of a chain the most probable labelling
+// Returns the most probable label of each item, ties to the lowest (kAbstain if
+// that is more probable); for a chain the most probable labelling
 // (LabelChain::Maximise). Errors as LabelFiguresOf().
 absl::StatusOr<std::vector<int32_t>> MostProbableLabels(
     const model::v1::Policy& policy, std::span<const double> weights,

@@ -1,6 +1,5 @@
 #pragma once
-// What labelled queries are learned for: the measure of an action on a query's
-// labels.
+// Measures of an action on a query's labels, which learners optimise.
 #include <cstdint>
 #include <span>
 #include <string>
@@ -13,11 +12,11 @@ namespace sortition {
 
 struct LabelMeasure {
   enum class Kind {
-    kPrecision,  // Relevant ones among the first k, or in a set of k; over k.
+    kPrecision,  // Share relevant of the first k, or of a set of k.
     kDcg,        // Σ gain / log2(rank + 2) over the first k ranks; k = 0: all.
-    kFBeta,      // Of a set; 1 where it is empty and nothing is relevant.
-    kGain,       // Of the candidate that is selected; 0 of none.
-    kAccuracy,   // Share of the items that are given their label.
+    kFBeta,      // Of a set; 1 if it is empty and nothing is relevant.
+    kGain,       // Of the selected candidate; 0 if none is selected.
+    kAccuracy,   // Share of the items that get their own label.
   };
   Kind kind = Kind::kDcg;
   uint32_t k = 0;
@@ -29,34 +28,35 @@ struct LabelMeasure {
   std::string Name() const;
 };
 
-// Of a ranking (kRank), a subset (kSubset) or a selection (kSelect) of the
-// items, in document_indexes, given their relevances; for kAccuracy of a label
-// for each item. Requires relevances below gains.size() but for kAccuracy;
-// kRank for kDcg, kSubset for kFBeta, kSelect for kGain.
+// Returns the measure of a ranking (kRank), subset (kSubset) or selection
+// (kSelect) of items with the given relevances; `action` has document_indexes,
+// for kAccuracy a label for each item. Requires relevances below gains.size(),
+// except for kAccuracy; kRank for kDcg, kSubset for kFBeta, kSelect for kGain.
 double EvaluateAction(const LabelMeasure& measure,
                       std::span<const uint32_t> relevances,
                       std::span<const int32_t> action);
 
-// What scores say to do where nothing is drawn: kPrecision and kDcg, all items
-// by falling score, ties by index; kGain, the first of them; kFBeta, those
-// above the threshold. Requires another kind than kAccuracy, and an item.
+// Returns the deterministic action by score: for kPrecision and kDcg all items
+// by falling score, ties by index; for kGain the first of them; for kFBeta the
+// items above the threshold. Requires a kind other than kAccuracy, and an item.
 Action ActionByScore(const LabelMeasure& measure,
                      std::span<const double> scores, double threshold = 0);
 
-// Mean of ActionByScore() over the queries, s = w·x. Requires a query, and as
-// many weights as features.
+// Returns the mean measure of ActionByScore() over the queries, s = w·x.
+// Requires a query, and as many weights as features.
 double MeanByScore(const LabelMeasure& measure,
                    std::span<const LabelledItems> queries,
                    std::span<const double> weights, double threshold = 0);
 
-// [relevance], up to max_relevance: (2^relevance - 1) / (2^max_relevance - 1).
+// Returns the gains (2^relevance - 1) / (2^max_relevance - 1) by relevance.
 // Requires max_relevance <= 1000.
 std::vector<double> GradedGains(uint32_t max_relevance);
-// 1 from relevant_from on, else 0.
+// Returns gains by relevance: 1 from relevant_from on, otherwise 0.
 std::vector<double> BinaryGains(uint32_t max_relevance, uint32_t relevant_from);
 
-// F-beta of a set of `size` items, `hits` of them among the `num_positives`
-// relevant ones; for a mean of sets of one size, their mean hits.
+// Returns F-beta of a set of `size` items, `hits` of which are among the
+// `num_positives` relevant ones. For a mean over sets of equal size, pass the
+// mean number of hits.
 double FBeta(double beta, double size, double num_positives, double hits);
 
 }  // namespace sortition

@@ -22,7 +22,7 @@
 #include "core/learners/labelled/label_measure.h"
 #include "core/learners/labelled/trusted_orders.h"
 #include "google/protobuf/message.h"
-#include "sortition/config/v1/learner.pb.h"
+#include "sortition/config/v1/labelled.pb.h"
 #include "sortition/model/v1/model.pb.h"
 
 namespace sortition {
@@ -33,35 +33,36 @@ struct LabelledShape {
   uint32_t max_relevance = 0;  // The largest there is.
 };
 
-// A point of the learner's grid.
+// The outcome of one setting of the learner.
 struct LabelledPoint {
   double lambda = 0;
   double objective = 0;
-  std::optional<double> dual_bound;  // The minimum is not below it.
-  // How near it objective is to be; unset: LabelledLearner.gap_tolerance().
+  std::optional<double> dual_bound;  // Lower bound of the minimum.
+  // Gap that training aimed at; unset: LabelledLearner.gap_tolerance().
   std::optional<double> gap_tolerance = {};
   uint32_t passes = 0;    // Over the training queries.
   double validation = 0;  // Mean measure, higher is better.
-  // On the training queries; unset: no order is trusted.
+  // Distance of the training queries' scores; unset: no order is trusted.
   std::optional<TrustedOrders::Distance> from_trusted = {};
-  std::string setting = {};  // Of the grid beside lambda, for people.
+  std::string setting = {};  // What is tuned besides lambda, for people.
   std::string termination;
 };
 
 struct LabelledTask {
   std::span<const LabelledItems> training;
-  std::span<const LabelledItems> validation;  // What chooses the point.
-  // Of the training queries; null: none. All points are trained with each of
-  // the weights, of which there must be one then, finite and at least 0.
+  std::span<const LabelledItems> validation;  // Chooses the point.
+  // Trusted orders of the training queries; null: none. All points are trained
+  // with each of the weights: at least one, each finite and at least 0.
   const TrustedOrders* trusted_orders = nullptr;
   std::vector<double> trusted_weights = {};
   ParallelFor parallel_for = SerialFor;
-  // After each step of the descent to the given point. May be empty.
+  // Called after each step of the training of a point. May be empty.
   std::function<void(size_t point)> on_step = {};
 };
 
 struct LabelledResult {
-  // Of the chosen point, as Model.weights; a constant feature's is the last.
+  // Weights of the chosen point, as Model.weights; a constant feature's is
+  // last.
   std::vector<double> weights;
   std::vector<double> transitions = {};  // Of a label_chain, q × q by rows.
   std::vector<double> standard_errors = {};  // Of the weights; empty: unknown.
@@ -69,7 +70,7 @@ struct LabelledResult {
   size_t chosen = 0;
 };
 
-// What the caller says of the policy.
+// The policy that the caller wants.
 struct LabelledPolicyTask {
   ActionKind action_kind = ActionKind::kRank;
   double inverse_temperature = 1;
@@ -85,49 +86,46 @@ class LabelledLearner {
  public:
   virtual ~LabelledLearner() = default;
 
-  // As in force, defaults that depend on the data filled in.
+  // Returns the options in force, including defaults that depend on the data.
   virtual const google::protobuf::Message& options() const = 0;
-  // What it learns for; policies are compared by it.
+  // Returns the measure that the learner optimises and policies are compared
+  // by.
   virtual LabelMeasure measure() const = 0;
-  // What LabelledPoint.validation is, for people.
+  // Returns the name of LabelledPoint.validation, for people.
   virtual std::string validation_name() const {
-    return measure().Name() + " without lot";
+    return measure().Name() + ", deterministic";
   }
-  // Whether the inverse temperature is chosen after training; else it is 1.
+  // True if the inverse temperature is chosen after training; otherwise it
+  // is 1.
   virtual bool has_temperature() const { return true; }
   virtual bool needs_constant() const { return false; }
   virtual ActionKind default_action() const { return ActionKind::kRank; }
-  // How near the minimum a point is to be that does not say so itself; 0: it
-  // has no dual bound.
+  // Gap that training aims at for points that do not set their own; 0: points
+  // have no dual bound.
   virtual double gap_tolerance() const { return 0; }
-  // Whether points are pulled towards LabelledTask.trusted_orders; else Train()
-  // refuses them.
+  // True if points are pulled towards LabelledTask.trusted_orders; otherwise
+  // Train() refuses them.
   virtual bool trusts_orders() const { return false; }
-  // How many steps a point takes at most, and how many points there are.
+  // Maximum number of steps per point, and number of points.
   virtual uint32_t most_steps() const = 0;
   virtual size_t num_points() const = 0;  // For each weight of trusted orders.
 
-  // Deterministic, whatever parallel_for is. InvalidArgument or
-  // FailedPrecondition where nothing can be learned from the data;
-  // InvalidArgument also as CheckTrusted().
+  // Trains all points and chooses one. The result does not depend on
+  // parallel_for. InvalidArgument or FailedPrecondition if nothing can be
+  // learned from the data; InvalidArgument also as CheckTrusted().
   virtual absl::StatusOr<LabelledResult> Train(
       const LabelledTask& task) const = 0;
 
-  // The policy of s. InvalidArgument for an action that the learner's measure
-  // has no policy for, and for options without meaning.
+  // Returns the policy that draws by the scores s. InvalidArgument for an
+  // action without a policy for the learner's measure, and for options without
+  // meaning.
   virtual absl::StatusOr<model::v1::Policy> MakePolicy(
       const LabelledPolicyTask& task) const = 0;
 };
 
-// Of task.trusted_orders: InvalidArgument where the learner has no use for
-// them, they are of other queries, or their weights are none or out of range.
+// Checks task.trusted_orders. InvalidArgument if the learner cannot use them,
+// if they belong to other queries, or if weights are missing or out of range.
 absl::Status CheckTrusted(const LabelledLearner& learner,
                           const LabelledTask& task);
-
-// From the learner's options, InvalidArgument where they contradict each other
-// or the data.
-using LabelledLearnerFactory =
-    absl::StatusOr<std::unique_ptr<LabelledLearner>> (*)(
-        const google::protobuf::Message& options, const LabelledShape& shape);
 
 }  // namespace sortition

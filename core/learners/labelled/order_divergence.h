@@ -1,7 +1,7 @@
 #pragma once
 // The divergence that options name.
 #include "core/aggregation/aggregate_policy.h"
-#include "sortition/config/v1/learner.pb.h"
+#include "sortition/config/v1/labelled.pb.h"
 
 namespace sortition {
 

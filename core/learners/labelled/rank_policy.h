@@ -3,7 +3,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "core/learners/labelled/labelled_learner.h"
-#include "sortition/config/v1/learner.pb.h"
+#include "sortition/config/v1/labelled.pb.h"
 #include "sortition/model/v1/model.pb.h"
 
 namespace sortition {

@@ -4,8 +4,8 @@
 //   D(w) = (1/N) Σ_q d(X_q w‖σ_q),
 // d the divergence of a function of cardinality. It is convex, and d(s w) =
 // s d(w) for s >= 0: with g a subgradient at w, D(w) = g·w, and g·v <= D(v)
-// everywhere, a plane through 0. It falls where scores shrink; what it weighs
-// in an objective depends on the scale of the scores that the rest wants.
+// everywhere, a plane through 0. It falls as scores shrink, so its influence on
+// an objective depends on the scale of the scores that the other terms prefer.
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -16,7 +16,7 @@
 #include "core/aggregation/order.h"
 #include "core/aggregation/submodular_function.h"
 #include "core/data/labelled_items.h"
-#include "sortition/config/v1/learner.pb.h"
+#include "sortition/config/v1/labelled.pb.h"
 
 namespace sortition {
 
@@ -36,11 +36,11 @@ class TrustedOrders {
     return *functions_.at(orders_[q].size());
   }
 
-  // scale · d(X_q w‖σ_q); adds scale times its subgradient to `slope`. Ties of
-  // the scores are as σ_q has them. A sort.
+  // Returns scale · d(X_q w‖σ_q) and adds scale times its subgradient to
+  // `slope`. Ties of the scores follow σ_q. Costs one sort.
   double Add(size_t q, double scale, std::span<const double> weights,
              std::span<double> slope) const;
-  // The same of D.
+  // Returns scale · D(w) and adds scale times its subgradient to `slope`.
   double AddMean(double scale, std::span<const double> weights,
                  std::span<double> slope) const;
 
@@ -48,7 +48,7 @@ class TrustedOrders {
   struct Distance {
     double divergence = 0;  // D(w)
     // Mean, over the queries that have a pair, of the share of pairs that the
-    // scores have the other way round; equal scores do not.
+    // scores invert; equal scores do not count as inverted.
     double inverted_pairs = 0;
   };
   Distance Measure(std::span<const double> weights) const;
@@ -61,7 +61,7 @@ class TrustedOrders {
   std::map<size_t, std::unique_ptr<CardinalityFunction>> functions_;  // By n.
 };
 
-// weight · D(w) beside an objective. No orders: nothing.
+// A term weight · D(w) of an objective; without orders there is none.
 struct OrderPull {
   const TrustedOrders* orders = nullptr;
   double weight = 0;

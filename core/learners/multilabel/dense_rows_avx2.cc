@@ -14,7 +14,7 @@ namespace {
 // once for each of its uses.
 #define SORTITION_IN_REGISTER(vector) asm("" : "+x"(vector))
 
-// Of the rows to come: memory is slower than the work on one row.
+// Distance of prefetching: memory is slower than the work on one row.
 constexpr size_t kPrefetchBytes = 8192;
 
 // The sums of the four entries of each of four vectors.

@@ -10,7 +10,7 @@
 #include "absl/status/statusor.h"
 #include "core/data/multilabel_data.h"
 #include "core/learners/multilabel/label_tuples.h"
-#include "sortition/config/v1/learner.pb.h"
+#include "sortition/config/v1/optim.pb.h"
 
 namespace sortition {
 

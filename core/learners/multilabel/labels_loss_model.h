@@ -47,9 +47,9 @@ class LabelsLossModel : public LossModel {
   std::shared_ptr<const LabelScorer::Matrix> effects_;
   double intercept_ = 0;
   LabelScorer scorer_;
-  // Of the last ExpectedLosses():
+  // State of the last ExpectedLosses():
   std::vector<uint32_t> rows_;   // Contexts, each once.
-  std::vector<uint32_t> place_;  // Of each tuple's context in rows_.
+  std::vector<uint32_t> place_;  // Place of each tuple's context in rows_.
   std::vector<uint32_t> place_of_context_;
   LabelScorer::Matrix scores_;
   LabelScorer::Matrix slopes_;  // σ (1 - σ) v_l·x of rows_.

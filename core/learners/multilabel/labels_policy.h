@@ -58,7 +58,7 @@ class LabelScorer {
   const LabelContexts& contexts_;
   DenseRows dense_;           // Empty where the rows are sparse.
   const double* parameters_;  // Of SetParameters(); for sparse rows.
-  // Of Features():
+  // Workspace of Features():
   std::vector<uint32_t> features_;
   std::vector<uint64_t> is_found_;  // A bit a feature; all 0 between calls.
 };
@@ -102,10 +102,10 @@ class LabelsPolicy : public TuplePolicy {
   const LabelTuples* tuples_;
   ParallelFor parallel_for_;
   LabelScorer scorer_;
-  // Of the last LogProbabilities():
+  // State of the last LogProbabilities():
   std::vector<uint32_t> block_;  // Its tuples.
   std::vector<uint32_t> rows_;   // Their contexts, each once.
-  std::vector<uint32_t> place_;  // Of each tuple's context in rows_.
+  std::vector<uint32_t> place_;  // Place of each tuple's context in rows_.
   std::vector<uint32_t> place_of_context_;
   // Rows × q:
   std::vector<double> scores_;

@@ -6,9 +6,9 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "core/base/status_macros.h"
-#include "core/learners/labelled/grid_learner.h"
-#include "core/learners/labelled/lambda_grid.h"
+#include "core/learners/labelled/lambda_path.h"
 #include "core/learners/labelled/rank_policy.h"
+#include "core/learners/labelled/tuned_learner.h"
 #include "core/learners/orders/crf_training.h"
 
 namespace sortition {
@@ -18,9 +18,9 @@ using config::v1::CrfOptions;
 using config::v1::RankPolicyOptions;
 
 constexpr char kLambda[] = "crf.lambda";
-constexpr double kMost = 1e6;  // Of all grids but λ's.
+constexpr double kMost = 1e6;  // Largest value of all grids except λ's.
 
-// The paper's, sec. 6.2.
+// Fills empty grids with the paper's values, sec. 6.2.
 void FillGrids(CrfOptions* options) {
   if (options->objective() == CrfOptions::LOSS_AUGMENTED &&
       options->loss_weight().empty()) {
@@ -61,7 +61,7 @@ absl::Status CheckNumber(const char* name, uint32_t value, uint32_t least,
       "crf.", name, " is ", value, ", must be ", least, " to ", most));
 }
 
-// Options that would be ignored.
+// InvalidArgument for options that would be ignored.
 absl::Status CheckMeaning(const CrfOptions& options) {
   const bool batch = options.optimiser() == CrfOptions::BATCH;
   const struct {
@@ -87,7 +87,7 @@ absl::Status CheckMeaning(const CrfOptions& options) {
   for (const auto& rule : rules) {
     if (!rule.is_set || rule.has_meaning) continue;
     return absl::InvalidArgumentError(absl::StrCat(
-        "crf.", rule.name, " is set, must be unset but for ", rule.owner));
+        "crf.", rule.name, " is set, must be unset except for ", rule.owner));
   }
   return absl::OkStatus();
 }
@@ -97,7 +97,7 @@ absl::Status CheckOptions(const CrfOptions& options) {
   RETURN_IF_ERROR(CheckGrid("loss_weight", options.loss_weight()));
   RETURN_IF_ERROR(CheckGrid("temperature", options.temperature()));
   RETURN_IF_ERROR(CheckGrid("learning_rate", options.learning_rate()));
-  RETURN_IF_ERROR(LambdaGrid(options.lambda(), 1, kLambda).status());
+  RETURN_IF_ERROR(LambdaPath(options.lambda(), 1, kLambda).status());
   RETURN_IF_ERROR(CheckNumber("subset_size", options.subset_size(), 2,
                               RankingCrf::kMaxItems));
   RETURN_IF_ERROR(CheckNumber("subsets", options.subsets(), 1, 10000));
@@ -105,7 +105,7 @@ absl::Status CheckOptions(const CrfOptions& options) {
   return CheckNumber("patience", options.patience(), 1, 100000);
 }
 
-// NDCG of eq. 12 of the order by score.
+// Returns the NDCG of eq. 12 of the order by score; 0 if nothing is relevant.
 double NdcgByScore(const LabelMeasure& measure, const LabelledItems& query,
                    std::span<const double> weights) {
   const std::vector<double> ideal(query.relevances.begin(),
@@ -159,19 +159,19 @@ std::vector<Setting> Settings(const CrfOptions& options) {
   return settings;
 }
 
-GridFit FitOf(CrfResult result) {
+PointFit FitOf(CrfResult result) {
   return {.weights = std::move(result.weights),
           .objective = result.objective,
           .passes = result.passes,
           .termination = std::move(result.termination)};
 }
 
-GridPoint StochasticPoint(const CrfOptions& options,
-                          const LabelMeasure& measure, const Setting& setting,
-                          double rate) {
+TuningPoint StochasticPoint(const CrfOptions& options,
+                            const LabelMeasure& measure, const Setting& setting,
+                            double rate) {
   const auto fit =
       [=](const LabelledTask& task,
-          const std::function<void()>& on_step) -> absl::StatusOr<GridFit> {
+          const std::function<void()>& on_step) -> absl::StatusOr<PointFit> {
     ASSIGN_OR_RETURN(CrfResult result,
                      TrainCrfBySteps(
                          task.training, setting.objective, rate, options,
@@ -189,11 +189,11 @@ GridPoint StochasticPoint(const CrfOptions& options,
       .fit = fit};
 }
 
-GridPoint BatchPoint(const CrfOptions& options, const Setting& setting,
-                     double lambda) {
+TuningPoint BatchPoint(const CrfOptions& options, const Setting& setting,
+                       double lambda) {
   const auto fit =
       [=](const LabelledTask& task,
-          const std::function<void()>& on_step) -> absl::StatusOr<GridFit> {
+          const std::function<void()>& on_step) -> absl::StatusOr<PointFit> {
     ASSIGN_OR_RETURN(CrfResult result,
                      TrainCrfByBatch(task.training, setting.objective, lambda,
                                      options, on_step));
@@ -202,12 +202,12 @@ GridPoint BatchPoint(const CrfOptions& options, const Setting& setting,
   return {.lambda = lambda, .setting = setting.name, .fit = fit};
 }
 
-absl::StatusOr<std::vector<GridPoint>> Points(const CrfOptions& options,
-                                              const LabelMeasure& measure,
-                                              const LabelledTask& task) {
+absl::StatusOr<std::vector<TuningPoint>> Points(const CrfOptions& options,
+                                                const LabelMeasure& measure,
+                                                const LabelledTask& task) {
   ASSIGN_OR_RETURN(const std::vector<double> lambdas,
-                   LambdaGrid(options.lambda(), task.training.size(), kLambda));
-  std::vector<GridPoint> points;
+                   LambdaPath(options.lambda(), task.training.size(), kLambda));
+  std::vector<TuningPoint> points;
   for (const Setting& setting : Settings(options)) {
     if (options.optimiser() == CrfOptions::BATCH) {
       for (const double lambda : lambdas) {
@@ -225,33 +225,32 @@ absl::StatusOr<std::vector<GridPoint>> Points(const CrfOptions& options,
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<LabelledLearner>> MakeCrfLearner(
-    const google::protobuf::Message& options, const LabelledShape& shape) {
-  CrfOptions own;
-  own.CopyFrom(options);
-  RETURN_IF_ERROR(CheckOptions(own));
+    const CrfOptions& options, const LabelledShape& shape) {
+  RETURN_IF_ERROR(CheckOptions(options));
+  CrfOptions own = options;
   FillGrids(&own);
-  GridSpec spec;
+  TunedLearnerSpec spec;
   spec.options = std::make_shared<CrfOptions>(own);
   ASSIGN_OR_RETURN(spec.measure, LinearOrderMeasure(shape));
   spec.actions = {ActionKind::kRank, ActionKind::kSelect};
   const bool batch = own.optimiser() == CrfOptions::BATCH;
   spec.most_steps = batch ? own.lbfgs().max_iterations() : own.max_epochs();
   spec.num_points = Settings(own).size() *
-                    (batch ? LambdaGridSize(own.lambda())
+                    (batch ? LambdaPathSize(own.lambda())
                            : static_cast<size_t>(own.learning_rate().size()));
   spec.points = [own, measure = spec.measure](const LabelledTask& task) {
     return Points(own, measure, task);
   };
   spec.validate = [measure = spec.measure](
                       const LabelledItems& query,
-                      const GridFit& fit) -> absl::StatusOr<double> {
+                      const PointFit& fit) -> absl::StatusOr<double> {
     return NdcgByScore(measure, query, fit.weights);
   };
-  spec.validation_name = "NDCG of linear gain without lot";
+  spec.validation_name = "NDCG of linear gain, deterministic";
   spec.make_policy = [](const LabelledPolicyTask& task) {
     return MakeRankPolicy(task, RankPolicyOptions::BOLTZMANN);
   };
-  return std::make_unique<GridLearner>(std::move(spec));
+  return std::make_unique<TunedLearner>(std::move(spec));
 }
 
 }  // namespace sortition

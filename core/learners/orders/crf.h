@@ -4,19 +4,20 @@
 //
 // A point is a temperature or loss weight, if the objective has one, with a
 // learning rate or λ. Epochs and points are chosen by the validation queries'
-// mean NDCG of the order by score (eq. 12), 0 of a query without anything
-// relevant. It publishes boltzmann_ranking, which is the model itself, or what
-// rank_policy asks for; softmax_selection for action select.
+// mean NDCG of the order by score (eq. 12), which is 0 for queries without a
+// relevant candidate. It publishes boltzmann_ranking, which is the model
+// itself, or what rank_policy asks for; softmax_selection for action select.
 #include <memory>
 
 #include "absl/status/statusor.h"
 #include "core/learners/labelled/labelled_learner.h"
+#include "sortition/config/v1/orders.pb.h"
 
 namespace sortition {
 
-// `options` is a CrfOptions. InvalidArgument where an option is out of its
-// range, or set for another objective or optimiser than its own.
+// InvalidArgument if an option is out of its range, or set for another
+// objective or optimiser than its own.
 absl::StatusOr<std::unique_ptr<LabelledLearner>> MakeCrfLearner(
-    const google::protobuf::Message& options, const LabelledShape& shape);
+    const config::v1::CrfOptions& options, const LabelledShape& shape);
 
 }  // namespace sortition

@@ -18,8 +18,8 @@ namespace {
 
 using config::v1::CrfOptions;
 
-// Streams of random numbers: of the fixed subsets, and from kEpochs on of
-// epochs.
+// Streams of random numbers: one for the fixed subsets and, from kEpochs on,
+// one for each epoch.
 constexpr uint32_t kBatch = 0;
 constexpr uint32_t kEpochs = 1;
 
@@ -30,7 +30,7 @@ absl::Status CheckPositive(const char* name, double value, double most) {
       name, " is ", value, ", must be above 0 and at most ", most));
 }
 
-// Queries with two levels at least.
+// Returns the queries with at least two levels.
 absl::StatusOr<std::vector<LabelledItems>> QueriesWithLevels(
     std::span<const LabelledItems> queries, const CrfObjective& objective,
     const CrfOptions& options) {
@@ -84,7 +84,7 @@ class Walk {
 
   const std::vector<double>& weights() const { return weights_; }
 
-  // Returns the mean objective as it was met.
+  // Returns the mean of the objective's values seen during the epoch.
   double Epoch(uint32_t epoch) {
     RandomSequence random(seed_, kEpochs + epoch);
     for (size_t k = order_.size(); k > 1; --k) {
@@ -121,7 +121,7 @@ class Walk {
   std::vector<size_t> order_;
   std::vector<LevelSubsets> subsets_;
   RankingCrf crf_;
-  // Of a step.
+  // Workspace of a step.
   std::vector<uint32_t> members_;
   std::vector<double> scores_, gains_, slopes_;
 };

@@ -2,10 +2,11 @@
 // Conditional random fields over orders with linear scores s = w·x
 // [VolkovsLarochelleZemel11, sec. 6]: one setting of their training.
 //
-// All orders are summed of a few candidates only, so that a query of more is
-// seen through random subsets which hold every relevance level of it. Queries
-// with one level say nothing of an order: likelihoods would pull their scores
-// together, expected and scaled loss are constant. They are left out.
+// Summing over all orders is possible for a few candidates only, so larger
+// queries are seen through random subsets that contain every relevance level of
+// the query. Queries with a single level carry no information about orders
+// (likelihoods would only pull their scores together, expected and scaled loss
+// are constant) and are left out.
 #include <functional>
 #include <span>
 #include <string>
@@ -16,7 +17,7 @@
 #include "core/data/labelled_queries.h"
 #include "core/losses/ranking_crf.h"
 #include "core/optim/objective.h"
-#include "sortition/config/v1/learner.pb.h"
+#include "sortition/config/v1/orders.pb.h"
 
 namespace sortition {
 
@@ -37,7 +38,7 @@ class CrfBatchObjective : public Objective {
 
  private:
   struct Subset {
-    Candidates items;  // Of the query.
+    Candidates items;  // All candidates of the query.
     std::vector<uint32_t> members;
     std::vector<double> gains;
     double weight = 0;
@@ -52,33 +53,35 @@ class CrfBatchObjective : public Objective {
 
 struct CrfResult {
   std::vector<double> weights;
-  // Of the queries, which are not left out: STOCHASTIC, the mean over the last
-  // epoch as it went; BATCH, at the weights.
+  // Over the queries in use. STOCHASTIC: mean of the values seen during the
+  // last epoch; BATCH: at the weights.
   double objective = 0;
-  double validation = 0;  // STOCHASTIC: of the weights, the best epoch's.
+  double validation =
+      0;  // STOCHASTIC: of the weights, those of the best epoch.
   uint32_t best_epoch = 0;
   uint32_t passes = 0;  // Over the queries.
   size_t num_skipped = 0;
   std::string termination;
 };
 
-// Higher is better.
+// Returns the quality of weights, higher is better.
 using CrfValidation = std::function<double(std::span<const double> weights)>;
 
-// Descent by single queries: in each epoch all in a new order, with a step
-// `learning_rate` against the gradient of one subset each. Ends after
-// max_epochs, or patience epochs without a better `validate`; the weights of
-// the best epoch are kept. A function of options.seed. `on_epoch` may be empty.
-// InvalidArgument as CheckQueries(), for an option out of its range, where a
-// query has more relevance levels than subset_size, and where no query has two.
+// Stochastic gradient descent: each epoch visits all queries in a new order,
+// with a step `learning_rate` against the gradient of one subset of each. Ends
+// after max_epochs, or after patience epochs without a better `validate`; keeps
+// the weights of the best epoch. Random only in options.seed. `on_epoch` may be
+// empty. InvalidArgument as CheckQueries(), for an option out of its range,
+// where a query has more relevance levels than subset_size, and where no query
+// has two.
 absl::StatusOr<CrfResult> TrainCrfBySteps(
     std::span<const LabelledItems> queries, const CrfObjective& objective,
     double learning_rate, const config::v1::CrfOptions& options,
     const CrfValidation& validate,
     const std::function<void()>& on_epoch = nullptr);
 
-// L-BFGS on CrfBatchObjective from w = 0: its minimum, of kExpectedLoss a local
-// one. Errors as above.
+// Minimises CrfBatchObjective by L-BFGS from w = 0; for kExpectedLoss the
+// minimum is local. Errors as TrainCrfBySteps().
 absl::StatusOr<CrfResult> TrainCrfByBatch(
     std::span<const LabelledItems> queries, const CrfObjective& objective,
     double lambda, const config::v1::CrfOptions& options,

@@ -59,7 +59,7 @@ void LevelSubsets::Draw(RandomSequence* random, std::span<uint32_t> items) {
     const size_t n = begins_[l + 1] - begins_[l];
     const double* const row = &num_sets_[l * (size_ + 1)];
     const double* const after = row + size_ + 1;
-    // So many of this level as `left` allows.
+    // As many of this level as `left` allows.
     double threshold = random->Uniform() * row[left];
     size_t count = 0;
     double choices = 1;

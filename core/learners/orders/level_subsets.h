@@ -9,15 +9,15 @@
 
 namespace sortition {
 
-// How many different relevances there are.
+// Returns the number of different relevances.
 size_t CountLevels(std::span<const uint32_t> relevances);
 
-// Of one query: uniform over the sets of `size` items that have one of each
-// level at least. How many of each level is drawn first, by how many sets
-// there are of so many; then which.
+// Draws uniformly from the sets of `size` items of one query that have at least
+// one item of each level. First draws the number of items of each level, in
+// proportion to the number of sets with these numbers, then the items.
 class LevelSubsets {
  public:
-  // Where there are no more than `size` items, all. Requires an item and size
+  // Draws all items if there are no more than `size`. Requires an item and size
   // >= CountLevels(relevances).
   LevelSubsets(std::span<const uint32_t> relevances, size_t size);
 

@@ -14,15 +14,15 @@
 #include "core/data/labelled_queries.h"
 #include "core/optim/lbfgs.h"
 #include "core/optim/objective.h"
-#include "sortition/config/v1/learner.pb.h"
+#include "sortition/config/v1/orders.pb.h"
 
 namespace sortition {
 
 class ListNetObjective : public Objective {
  public:
   // Requires valid queries and lambda > 0; what the queries view must outlive
-  // it. Queries whose relevances are all equal say nothing of an order, but
-  // pull scores together; they are left out.
+  // it. Leaves out queries whose relevances are all equal: they carry no
+  // information about orders and would only pull scores together.
   ListNetObjective(std::span<const LabelledItems> queries, double lambda,
                    config::v1::ListNetOptions::Target target);
 
@@ -44,10 +44,10 @@ struct ListNetResult {
   LbfgsResult descent;
 };
 
-// Of one lambda; that in the options is not used. Deterministic.
-// InvalidArgument as CheckQueries(), for lambda or an option out of its
-// range, for relevances above 31, and where all relevances of every query are
-// equal; Internal where L-BFGS fails. `on_iteration` may be empty.
+// Trains at `lambda`, ignoring options.lambda. Deterministic. InvalidArgument
+// as CheckQueries(), for lambda or an option out of its range, for relevances
+// above 31, and if all relevances of every query are equal; Internal if L-BFGS
+// fails. `on_iteration` may be empty.
 absl::StatusOr<ListNetResult> TrainListNet(
     std::span<const LabelledItems> queries, double lambda,
     const config::v1::ListNetOptions& options,
@@ -57,9 +57,9 @@ namespace internal {
 
 inline constexpr uint32_t kMostListNetRelevance = 31;
 
-// log Σ exp(scores).
+// Returns log Σ exp(scores).
 double LogSumExp(std::span<const double> scores);
-// P.
+// Returns P, the target distribution of the first rank.
 std::vector<double> TopProbabilities(std::span<const uint32_t> relevances,
                                      config::v1::ListNetOptions::Target target);
 bool AllEqual(std::span<const uint32_t> relevances);

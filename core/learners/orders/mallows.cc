@@ -13,10 +13,10 @@
 #include "core/aggregation/aggregate_policy.h"
 #include "core/aggregation/lovasz_mallows.h"
 #include "core/base/status_macros.h"
-#include "core/learners/labelled/grid_learner.h"
-#include "core/learners/labelled/lambda_grid.h"
+#include "core/learners/labelled/lambda_path.h"
 #include "core/learners/labelled/order_divergence.h"
 #include "core/learners/labelled/rank_policy.h"
+#include "core/learners/labelled/tuned_learner.h"
 #include "core/policies/boltzmann_orders.h"
 
 namespace sortition {
@@ -28,8 +28,8 @@ using config::v1::RankPolicyOptions;
 
 constexpr char kLambda[] = "mallows.lambda";
 
-// δ of the longest order there can be; of fewer items they differ by a constant
-// at most, which changes no probability.
+// δ of the longest possible order. Those of fewer items differ from it at most
+// by a constant, which changes no probability.
 using Increments = std::vector<double>;
 
 absl::StatusOr<Increments> IncrementsOf(const MallowsOptions& options) {
@@ -57,8 +57,8 @@ absl::Status CheckTies(std::span<const uint32_t> relevances, const Order& order,
     return absl::InvalidArgumentError(absl::StrCat(
         "two candidates have the relevance ", relevances[order[r]],
         " at the ranks ", r, " and ", r + 1,
-        " from 0, must differ: what was seen is an order, as far as "
-        "mallows.cutoff goes"));
+        " from 0, must differ: mallows learns from orders without ties up to "
+        "mallows.cutoff"));
   }
   return absl::OkStatus();
 }
@@ -70,7 +70,7 @@ absl::StatusOr<ObservedOrder> ObservedOf(const LabelledItems& query,
   if (n > increments.size()) {
     return absl::InvalidArgumentError(absl::StrCat(
         "it has ", n, " candidates, must have at most ", increments.size(),
-        ": all their orders are summed; crf takes more"));
+        ", because training sums over all their orders; crf takes more"));
   }
   ObservedOrder observed;
   observed.lists.resize(items.num_features(), n);
@@ -105,13 +105,13 @@ absl::StatusOr<std::vector<ObservedOrder>> AllObserved(
   return orders;
 }
 
-absl::StatusOr<GridFit> FitPoint(std::span<const ObservedOrder> orders,
-                                 const Increments& increments, double lambda,
-                                 const ParallelFor& parallel_for) {
+absl::StatusOr<PointFit> FitPoint(std::span<const ObservedOrder> orders,
+                                  const Increments& increments, double lambda,
+                                  const ParallelFor& parallel_for) {
   const auto n = static_cast<double>(orders.size());
   ASSIGN_OR_RETURN(const MallowsFit fit,
                    FitMallows(orders, increments, lambda * n, parallel_for));
-  GridFit point;
+  PointFit point;
   point.weights.assign(fit.theta.begin(), fit.theta.end());
   if (fit.converged) {
     point.standard_errors.assign(fit.standard_error.begin(),
@@ -124,30 +124,25 @@ absl::StatusOr<GridFit> FitPoint(std::span<const ObservedOrder> orders,
   return point;
 }
 
-absl::StatusOr<std::vector<GridPoint>> Points(const MallowsOptions& options,
-                                              const Increments& increments,
-                                              const LabelledTask& task) {
+absl::StatusOr<std::vector<TuningPoint>> Points(const MallowsOptions& options,
+                                                const Increments& increments,
+                                                const LabelledTask& task) {
   ASSIGN_OR_RETURN(const std::vector<double> lambdas,
-                   LambdaGrid(options.lambda(), task.training.size(), kLambda));
+                   LambdaPath(options.lambda(), task.training.size(), kLambda));
   ASSIGN_OR_RETURN(std::vector<ObservedOrder> training,
                    AllObserved(task.training, increments, "training"));
-  // Before hours of training.
+  // Fails before hours of training.
   RETURN_IF_ERROR(
       AllObserved(task.validation, increments, "validation").status());
   const auto orders =
       std::make_shared<const std::vector<ObservedOrder>>(std::move(training));
-  std::vector<GridPoint> points;
-  for (const double lambda : lambdas) {
-    points.push_back({.lambda = lambda,
-                      .fit = [=](const LabelledTask& of,
-                                 const std::function<void()>& on_step) {
-                        absl::StatusOr<GridFit> fit = FitPoint(
-                            *orders, increments, lambda, of.parallel_for);
-                        on_step();
-                        return fit;
-                      }});
-  }
-  return points;
+  return PointsAt(lambdas, [=](const LabelledTask& of, double lambda,
+                               const std::function<void()>& on_step) {
+    absl::StatusOr<PointFit> fit =
+        FitPoint(*orders, increments, lambda, of.parallel_for);
+    on_step();
+    return fit;
+  });
 }
 
 absl::StatusOr<double> LogProbabilityOf(const LabelledItems& query,
@@ -168,7 +163,7 @@ absl::StatusOr<model::v1::Policy> PolicyOf(const MallowsOptions& options,
     return absl::InvalidArgumentError(absl::StrCat(
         "rank_policy.", task.rank.has_cutoff() ? "cutoff" : "kind",
         " is set, must be ", task.rank.has_cutoff() ? "unset" : "BOLTZMANN",
-        " for learner mallows, whose model draws"));
+        " for learner mallows, which draws from its own model"));
   }
   ASSIGN_OR_RETURN(model::v1::Policy policy,
                    MakeRankPolicy(task, RankPolicyOptions::BOLTZMANN));
@@ -177,7 +172,7 @@ absl::StatusOr<model::v1::Policy> PolicyOf(const MallowsOptions& options,
   policy.set_inverse_temperature(draw.inverse_temperature());
   policy.mutable_boltzmann_ranking()->clear_cutoff();
   policy.mutable_boltzmann_ranking()->MergeFrom(draw.boltzmann_ranking());
-  // As many as orders were learned from: the policy is the model.
+  // The limit of the learned orders, so that the policy is the model.
   if (!task.rank.has_head()) {
     policy.mutable_boltzmann_ranking()->set_head(BoltzmannOrders::kMaxItems);
   }
@@ -187,27 +182,26 @@ absl::StatusOr<model::v1::Policy> PolicyOf(const MallowsOptions& options,
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<LabelledLearner>> MakeMallowsLearner(
-    const google::protobuf::Message& options, const LabelledShape& shape) {
-  MallowsOptions own;
-  own.CopyFrom(options);
-  ASSIGN_OR_RETURN(const Increments increments, IncrementsOf(own));
-  RETURN_IF_ERROR(LambdaGrid(own.lambda(), 1, kLambda).status());
-  GridSpec spec;
-  spec.options = std::make_shared<MallowsOptions>(own);
+    const MallowsOptions& options, const LabelledShape& shape) {
+  ASSIGN_OR_RETURN(const Increments increments, IncrementsOf(options));
+  RETURN_IF_ERROR(LambdaPath(options.lambda(), 1, kLambda).status());
+  TunedLearnerSpec spec;
+  spec.options = std::make_shared<MallowsOptions>(options);
   ASSIGN_OR_RETURN(spec.measure, LinearOrderMeasure(shape));
   spec.has_temperature = false;
-  spec.num_points = LambdaGridSize(own.lambda());
-  spec.points = [own, increments](const LabelledTask& task) {
-    return Points(own, increments, task);
+  spec.num_points = LambdaPathSize(options.lambda());
+  spec.points = [options, increments](const LabelledTask& task) {
+    return Points(options, increments, task);
   };
-  spec.validate = [increments](const LabelledItems& query, const GridFit& fit) {
+  spec.validate = [increments](const LabelledItems& query,
+                               const PointFit& fit) {
     return LogProbabilityOf(query, increments, fit.weights);
   };
   spec.validation_name = "log-likelihood of the order";
-  spec.make_policy = [own](const LabelledPolicyTask& task) {
-    return PolicyOf(own, task);
+  spec.make_policy = [options](const LabelledPolicyTask& task) {
+    return PolicyOf(options, task);
   };
-  return std::make_unique<GridLearner>(std::move(spec));
+  return std::make_unique<TunedLearner>(std::move(spec));
 }
 
 }  // namespace sortition

@@ -9,8 +9,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "core/base/status_macros.h"
-#include "core/learners/labelled/grid_learner.h"
-#include "core/learners/labelled/lambda_grid.h"
+#include "core/learners/labelled/lambda_path.h"
+#include "core/learners/labelled/tuned_learner.h"
 #include "core/learners/orders/list_net.h"
 #include "core/learners/orders/pulled_list_net.h"
 #include "core/learners/orders/pulled_regression.h"
@@ -27,61 +27,36 @@ using config::v1::RegressionOptions;
 constexpr char kRankSvmLambda[] = "rank_svm.lambda";
 constexpr char kListNetLambda[] = "list_net.lambda";
 
-// All but the points.
+// Returns a spec of a learner of rankings, complete except for the points.
 template <typename Options>
-absl::StatusOr<GridSpec> SpecOf(const Options& options,
-                                const LabelledShape& shape) {
-  GridSpec spec;
+absl::StatusOr<TunedLearnerSpec> SpecOf(const Options& options,
+                                        const LabelledShape& shape) {
+  TunedLearnerSpec spec;
   spec.options = std::make_shared<Options>(options);
   ASSIGN_OR_RETURN(spec.measure, OrderMeasure(shape));
   spec.actions = {ActionKind::kRank, ActionKind::kSelect};
   return spec;
 }
 
-template <typename Options>
-Options CopyOf(const google::protobuf::Message& message) {
-  Options options;
-  options.CopyFrom(message);
-  return options;
-}
-
-// One point for each λ of the grid; `fit` also gets λ.
-using FitOfLambda = std::function<absl::StatusOr<GridFit>(
-    const LabelledTask& task, double lambda,
-    const std::function<void()>& on_step)>;
-
-std::vector<GridPoint> PointsOf(const std::vector<double>& lambdas,
-                                const FitOfLambda& fit) {
-  std::vector<GridPoint> points;
-  for (const double lambda : lambdas) {
-    points.push_back(
-        {.lambda = lambda,
-         .fit = [=](const LabelledTask& task, const auto& on_step) {
-           return fit(task, lambda, on_step);
-         }});
-  }
-  return points;
-}
-
-// Those of options.lambda, or of the default grid.
+// Sets the points of `spec`: those of options.lambda, or of the default path.
 template <typename Options>
 void SetPoints(const Options& options, const char* name,
-               absl::StatusOr<GridFit> (*fit)(const Options&,
-                                              const LabelledTask&, double,
-                                              const std::function<void()>&),
-               GridSpec* spec) {
-  spec->num_points = LambdaGridSize(options.lambda());
-  spec->points =
-      [=](const LabelledTask& task) -> absl::StatusOr<std::vector<GridPoint>> {
+               absl::StatusOr<PointFit> (*fit)(const Options&,
+                                               const LabelledTask&, double,
+                                               const std::function<void()>&),
+               TunedLearnerSpec* spec) {
+  spec->num_points = LambdaPathSize(options.lambda());
+  spec->points = [=](const LabelledTask& task)
+      -> absl::StatusOr<std::vector<TuningPoint>> {
     ASSIGN_OR_RETURN(const std::vector<double> lambdas,
-                     LambdaGrid(options.lambda(), task.training.size(), name));
-    return PointsOf(lambdas, std::bind_front(fit, options));
+                     LambdaPath(options.lambda(), task.training.size(), name));
+    return PointsAt(lambdas, std::bind_front(fit, options));
   };
 }
 
-absl::StatusOr<GridFit> FitRankSvm(const RankSvmOptions& options,
-                                   const LabelledTask& task, double lambda,
-                                   const std::function<void()>& on_step) {
+absl::StatusOr<PointFit> FitRankSvm(const RankSvmOptions& options,
+                                    const LabelledTask& task, double lambda,
+                                    const std::function<void()>& on_step) {
   ASSIGN_OR_RETURN(RankSvmResult result, TrainRankSvm(
                                              task.training, lambda, options,
                                              [&on_step](const DescentResult&) {
@@ -89,30 +64,30 @@ absl::StatusOr<GridFit> FitRankSvm(const RankSvmOptions& options,
                                                return false;
                                              },
                                              PullOf(task)));
-  return GridFit{.weights = std::move(result.weights),
-                 .objective = result.descent.objective,
-                 .dual_bound = result.descent.dual_bound,
-                 .gap_tolerance = options.gap_tolerance() *
-                                  std::abs(result.descent.objective),
-                 .passes = result.descent.evaluations,
-                 .termination = result.descent.termination};
+  return PointFit{.weights = std::move(result.weights),
+                  .objective = result.descent.objective,
+                  .dual_bound = result.descent.dual_bound,
+                  .gap_tolerance = options.gap_tolerance() *
+                                   std::abs(result.descent.objective),
+                  .passes = result.descent.evaluations,
+                  .termination = result.descent.termination};
 }
 
-absl::StatusOr<GridFit> FitListNet(const ListNetOptions& options,
-                                   const LabelledTask& task, double lambda,
-                                   const std::function<void()>& on_step) {
+absl::StatusOr<PointFit> FitListNet(const ListNetOptions& options,
+                                    const LabelledTask& task, double lambda,
+                                    const std::function<void()>& on_step) {
   ASSIGN_OR_RETURN(ListNetResult result,
                    TrainListNet(task.training, lambda, options,
                                 [&on_step](uint32_t) { on_step(); }));
-  return GridFit{.weights = std::move(result.weights),
-                 .objective = result.descent.value,
-                 .passes = result.descent.evaluations,
-                 .termination = std::string(
-                     LbfgsTerminationName(result.descent.termination))};
+  return PointFit{.weights = std::move(result.weights),
+                  .objective = result.descent.value,
+                  .passes = result.descent.evaluations,
+                  .termination = std::string(
+                      LbfgsTerminationName(result.descent.termination))};
 }
 
-// They share a solver, whose planes do not depend on λ.
-absl::StatusOr<std::vector<GridPoint>> PulledListNetPoints(
+// Returns points that share a solver, whose planes do not depend on λ.
+absl::StatusOr<std::vector<TuningPoint>> PulledListNetPoints(
     const ListNetOptions& options, const LabelledTask& task) {
   if (options.lbfgs().max_iterations() == 0) {
     return absl::InvalidArgumentError(
@@ -120,34 +95,34 @@ absl::StatusOr<std::vector<GridPoint>> PulledListNetPoints(
   }
   ASSIGN_OR_RETURN(
       const std::vector<double> lambdas,
-      LambdaGrid(options.lambda(), task.training.size(), kListNetLambda));
+      LambdaPath(options.lambda(), task.training.size(), kListNetLambda));
   ASSIGN_OR_RETURN(auto made, MakePulledListNet(task.training, options.target(),
                                                 PullOf(task)));
   const std::shared_ptr<HingeProblem> problem = std::move(made);
   const std::shared_ptr<HingeSolver> solver =
       MakePulledListNetSolver(problem.get(), options.lbfgs());
-  return PointsOf(
+  return PointsAt(
       lambdas,
       [problem, solver](
           const LabelledTask&, double lambda,
-          const std::function<void()>& on_step) -> absl::StatusOr<GridFit> {
+          const std::function<void()>& on_step) -> absl::StatusOr<PointFit> {
         ASSIGN_OR_RETURN(const HingeResult found,
                          solver->Minimise(lambda, on_step));
-        return GridFit{.weights = {found.weights.begin(), found.weights.end()},
-                       .objective = found.objective,
-                       .dual_bound = found.dual_bound,
-                       .gap_tolerance = kPulledListNetGap,
-                       .passes = found.passes,
-                       .termination = found.termination};
+        return PointFit{.weights = {found.weights.begin(), found.weights.end()},
+                        .objective = found.objective,
+                        .dual_bound = found.dual_bound,
+                        .gap_tolerance = kPulledListNetGap,
+                        .passes = found.passes,
+                        .termination = found.termination};
       });
 }
 
-absl::StatusOr<GridFit> FitPulledRegression(
+absl::StatusOr<PointFit> FitPulledRegression(
     const LabelledTask& task, double l2, const std::function<void()>& on_step) {
   ASSIGN_OR_RETURN(PulledRegressionResult result,
                    FitPulledRelevance(task.training, l2, PullOf(task)));
   on_step();
-  GridFit fit{
+  PointFit fit{
       .weights = std::move(result.weights),
       .objective = result.objective,
       .passes = result.iterations,
@@ -162,16 +137,16 @@ absl::StatusOr<GridFit> FitPulledRegression(
   return fit;
 }
 
-absl::StatusOr<GridFit> FitRegression(const LabelledTask& task, double l2,
-                                      const std::function<void()>& on_step) {
+absl::StatusOr<PointFit> FitRegression(const LabelledTask& task, double l2,
+                                       const std::function<void()>& on_step) {
   if (PullOf(task).orders != nullptr) {
     return FitPulledRegression(task, l2, on_step);
   }
   ASSIGN_OR_RETURN(RegressionResult result, FitRelevance(task.training, l2));
   on_step();
-  GridFit fit{.weights = std::move(result.weights),
-              .passes = 1,
-              .termination = "solved"};
+  PointFit fit{.weights = std::move(result.weights),
+               .passes = 1,
+               .termination = "solved"};
   for (const double weight : fit.weights) fit.objective += l2 * weight * weight;
   for (const LabelledItems& query : task.training) {
     for (uint32_t i = 0; i < query.relevances.size(); ++i) {
@@ -183,65 +158,62 @@ absl::StatusOr<GridFit> FitRegression(const LabelledTask& task, double l2,
   return fit;
 }
 
-// Falling, by default 2^6, 2^5, .. 2^-6.
-absl::StatusOr<std::vector<double>> L2Grid(const RegressionOptions& options) {
-  std::vector<double> grid(options.l2().begin(), options.l2().end());
-  if (grid.empty()) return LambdaGrid({}, 1, "l2");
-  for (const double l2 : grid) {
+// Returns options.l2 in falling order; none: 2^6, 2^5, ... 2^-6.
+absl::StatusOr<std::vector<double>> L2Path(const RegressionOptions& options) {
+  std::vector<double> path(options.l2().begin(), options.l2().end());
+  if (path.empty()) return LambdaPath({}, 1, "l2");
+  for (const double l2 : path) {
     if (!(l2 >= 0 && l2 < HUGE_VAL)) {
       return absl::InvalidArgumentError(absl::StrCat(
           "regression.l2 is ", l2, ", must be finite and at least 0"));
     }
   }
-  std::sort(grid.begin(), grid.end(), std::greater<>());
-  return grid;
+  std::sort(path.begin(), path.end(), std::greater<>());
+  return path;
 }
 
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<LabelledLearner>> MakeRankSvmLearner(
-    const google::protobuf::Message& options, const LabelledShape& shape) {
-  const auto own = CopyOf<RankSvmOptions>(options);
-  ASSIGN_OR_RETURN(GridSpec spec, SpecOf(own, shape));
-  RETURN_IF_ERROR(LambdaGrid(own.lambda(), 1, kRankSvmLambda).status());
-  if (!(own.gap_tolerance() > 0 && own.gap_tolerance() <= 1)) {
+    const RankSvmOptions& options, const LabelledShape& shape) {
+  ASSIGN_OR_RETURN(TunedLearnerSpec spec, SpecOf(options, shape));
+  RETURN_IF_ERROR(LambdaPath(options.lambda(), 1, kRankSvmLambda).status());
+  if (!(options.gap_tolerance() > 0 && options.gap_tolerance() <= 1)) {
     return absl::InvalidArgumentError(
-        absl::StrCat("rank_svm.gap_tolerance is ", own.gap_tolerance(),
+        absl::StrCat("rank_svm.gap_tolerance is ", options.gap_tolerance(),
                      ", must be above 0 and at most 1"));
   }
-  spec.most_steps = own.lbfgs().max_iterations() + own.max_cuts();
+  spec.most_steps = options.lbfgs().max_iterations() + options.max_cuts();
   spec.trusts_orders = true;
-  SetPoints(own, kRankSvmLambda, &FitRankSvm, &spec);
-  return std::make_unique<GridLearner>(std::move(spec));
+  SetPoints(options, kRankSvmLambda, &FitRankSvm, &spec);
+  return std::make_unique<TunedLearner>(std::move(spec));
 }
 
 absl::StatusOr<std::unique_ptr<LabelledLearner>> MakeListNetLearner(
-    const google::protobuf::Message& options, const LabelledShape& shape) {
-  const auto own = CopyOf<ListNetOptions>(options);
-  ASSIGN_OR_RETURN(GridSpec spec, SpecOf(own, shape));
-  RETURN_IF_ERROR(LambdaGrid(own.lambda(), 1, kListNetLambda).status());
-  spec.most_steps = own.lbfgs().max_iterations();
+    const ListNetOptions& options, const LabelledShape& shape) {
+  ASSIGN_OR_RETURN(TunedLearnerSpec spec, SpecOf(options, shape));
+  RETURN_IF_ERROR(LambdaPath(options.lambda(), 1, kListNetLambda).status());
+  spec.most_steps = options.lbfgs().max_iterations();
   spec.trusts_orders = true;
-  SetPoints(own, kListNetLambda, &FitListNet, &spec);
-  spec.points = [own,
+  SetPoints(options, kListNetLambda, &FitListNet, &spec);
+  spec.points = [options,
                  plain = std::move(spec.points)](const LabelledTask& task) {
     return PullOf(task).orders == nullptr ? plain(task)
-                                          : PulledListNetPoints(own, task);
+                                          : PulledListNetPoints(options, task);
   };
-  return std::make_unique<GridLearner>(std::move(spec));
+  return std::make_unique<TunedLearner>(std::move(spec));
 }
 
 absl::StatusOr<std::unique_ptr<LabelledLearner>> MakeRegressionLearner(
-    const google::protobuf::Message& options, const LabelledShape& shape) {
-  const auto own = CopyOf<RegressionOptions>(options);
-  ASSIGN_OR_RETURN(GridSpec spec, SpecOf(own, shape));
-  ASSIGN_OR_RETURN(const std::vector<double> grid, L2Grid(own));
-  spec.num_points = grid.size();
+    const RegressionOptions& options, const LabelledShape& shape) {
+  ASSIGN_OR_RETURN(TunedLearnerSpec spec, SpecOf(options, shape));
+  ASSIGN_OR_RETURN(const std::vector<double> path, L2Path(options));
+  spec.num_points = path.size();
   spec.trusts_orders = true;
-  spec.points = [grid](const LabelledTask&) {
-    return PointsOf(grid, &FitRegression);
+  spec.points = [path](const LabelledTask&) {
+    return PointsAt(path, &FitRegression);
   };
-  return std::make_unique<GridLearner>(std::move(spec));
+  return std::make_unique<TunedLearner>(std::move(spec));
 }
 
 }  // namespace sortition

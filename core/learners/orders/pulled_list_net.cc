@@ -88,7 +88,7 @@ Eigen::VectorXd ScalesOf(HingeProblem* problem) {
   return (squares.array() > 0).select(squares.cwiseSqrt(), 1.0);
 }
 
-// Ascent, and where that stalls L-BFGS.
+// Dual ascent; L-BFGS if that stalls.
 class PulledListNetSolver : public HingeSolver {
  public:
   PulledListNetSolver(HingeProblem* problem, const LbfgsOptions& options)
@@ -108,7 +108,7 @@ class PulledListNetSolver : public HingeSolver {
   }
 
  private:
-  // At kinks it starts anew, as long as that helps.
+  // Restarts at kinks as long as that helps.
   absl::Status Descend(double lambda, HingeResult* result) {
     const Eigen::VectorXd scales = ScalesOf(&problem_);
     const Rescaled objective(&problem_, lambda, scales);

@@ -15,11 +15,12 @@
 #include "core/learners/hinge/hinge_problem.h"
 #include "core/learners/hinge/hinge_solver.h"
 #include "core/learners/labelled/trusted_orders.h"
-#include "sortition/config/v1/learner.pb.h"
+#include "sortition/config/v1/optim.pb.h"
+#include "sortition/config/v1/orders.pb.h"
 
 namespace sortition {
 
-// How near the minimum it is to end, in nats.
+// Gap that the ascent aims at, in nats.
 inline constexpr double kPulledListNetGap = 1e-4;
 
 // InvalidArgument as TrainListNet(), but for λ and options of L-BFGS. Requires

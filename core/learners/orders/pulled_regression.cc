@@ -13,9 +13,9 @@
 namespace sortition {
 namespace {
 
-// The gap is looked after every so many iterations: it costs as much as one.
+// Iterations between checks of the gap, which cost as much as an iteration.
 constexpr uint32_t kBoundEvery = 5;
-// Of the penalty.
+// The penalty ρ.
 constexpr double kRho = 2;
 
 class PulledRegression {

@@ -27,8 +27,8 @@
 
 namespace sortition {
 
-// How near the minimum it ends, as a share of J, or of that where J is less
-// (where it can be 0), and iterations at most.
+// Gap that the search aims at, as a share of J or, if J is smaller (it can be
+// 0), of kLeastPulledObjective; and maximum number of iterations.
 inline constexpr double kPulledRegressionGap = 1e-5;
 inline constexpr double kLeastPulledObjective = 1e-6;
 inline constexpr uint32_t kMostPulledIterations = 5000;
@@ -37,15 +37,15 @@ struct PulledRegressionResult {
   std::vector<double> weights;
   double intercept = 0;
   double objective = 0;  // J
-  // min J is not below it, as far as ridge.h solves: with more columns than
-  // kMaxDirectColumns it is no proof.
+  // Lower bound of min J, up to the accuracy of ridge.h: no proof with more
+  // columns than kMaxDirectColumns.
   double dual_bound = 0;
   bool is_proved = false;
   uint32_t iterations = 0;
   double primal_residual = 0;  // |Zv - z|, at the end.
-  double dual_residual = 0;    // ρ |Zᵀ(z - z')|, z' that of before.
+  double dual_residual = 0;    // ρ |Zᵀ(z - z')|, z' the previous z.
   double gap() const { return objective - dual_bound; }
-  double gap_tolerance() const {  // Of J.
+  double gap_tolerance() const {  // Absolute.
     return kPulledRegressionGap * std::max(objective, kLeastPulledObjective);
   }
   bool closed() const { return gap() <= gap_tolerance(); }

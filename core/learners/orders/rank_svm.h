@@ -22,7 +22,7 @@
 #include "core/losses/pairwise_hinge.h"
 #include "core/optim/bundled_objective.h"
 #include "core/optim/certified_descent.h"
-#include "sortition/config/v1/learner.pb.h"
+#include "sortition/config/v1/orders.pb.h"
 
 namespace sortition {
 
@@ -32,10 +32,10 @@ struct RankSvmResult {
   DescentResult descent;
 };
 
-// Of one lambda; that in the options is not used. Deterministic. `queries` need
+// Trains at `lambda`, ignoring options.lambda. Deterministic. `queries` need
 // not be valid: InvalidArgument as CheckQueries(), for lambda or an option out
-// of its range, and where no query has a pair. `watcher` may be empty; true
-// stops. `pull`: orders of `queries`.
+// of its range, and if no query has a pair. `watcher` may be empty; it stops
+// training by returning true. `pull`: orders of `queries`.
 absl::StatusOr<RankSvmResult> TrainRankSvm(
     std::span<const LabelledItems> queries, double lambda,
     const config::v1::RankSvmOptions& options,

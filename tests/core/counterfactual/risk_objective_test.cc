@@ -9,6 +9,7 @@
 #include "core/counterfactual/loss_scaling.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "tests/core/counterfactual/crm_risk.h"
 #include "tests/core/counterfactual/toy_policy.h"
 #include "tests/testing/status_matchers.h"
 

@@ -10,6 +10,7 @@
 #include "core/counterfactual/moments.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "tests/core/counterfactual/crm_risk.h"
 #include "tests/testing/status_matchers.h"
 
 namespace sortition {

@@ -9,6 +9,7 @@
 #include "core/counterfactual/weighted_terms.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "tests/core/counterfactual/crm_risk.h"
 #include "tests/core/counterfactual/toy_policy.h"
 #include "tests/testing/central_differences.h"
 #include "tests/testing/status_matchers.h"

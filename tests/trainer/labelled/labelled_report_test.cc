@@ -17,7 +17,7 @@ TrainReport Report() {
   TrainReport report;
   LabelledReport* labelled = report.mutable_labelled();
   labelled->set_measure("graded DCG@10");
-  labelled->set_validation_measure("graded DCG@10 without lot");
+  labelled->set_validation_measure("graded DCG@10, deterministic");
   for (const double lambda : {0.5, 0.25}) {
     LabelledReport::Point* point = labelled->add_points();
     point->set_lambda(lambda);
@@ -39,7 +39,7 @@ TEST(LabelledReportTest, SettingsAreAColumnWhereThereAreAny) {
               HasSubstr("       0.5  temperature 10, learning rate 0.01"));
   EXPECT_THAT(text,
               HasSubstr("*       0.25                       temperature 1"));
-  EXPECT_THAT(text, HasSubstr("validation: mean graded DCG@10 without lot"));
+  EXPECT_THAT(text, HasSubstr("validation: mean graded DCG@10, deterministic"));
 }
 
 TEST(LabelledReportTest, TemperaturesComeWithWhatTheyKeep) {

@@ -42,7 +42,7 @@ TEST_F(LabelModelsTest, ClassesAreSelectedByJointFeatures) {
   EXPECT_EQ(labelled.action(), "select");
   EXPECT_EQ(labelled.measure(), "accuracy");
   EXPECT_EQ(labelled.quality_size(), 1);
-  EXPECT_EQ(labelled.quality(0).name(), "accuracy without lot");
+  EXPECT_EQ(labelled.quality(0).name(), "accuracy, deterministic");
   EXPECT_GT(labelled.quality(0).value(), 0.95);
   ASSERT_OK_AND_ASSIGN(const StoredModel stored, store().Load("default", 1));
   const model::v1::Model& model = stored.model;

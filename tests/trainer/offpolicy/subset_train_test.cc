@@ -1,5 +1,5 @@
 // Policies learned from logs of subsets, of any and of fixed size; and from
-// logs of games, which cannot speak of every action.
+// logs of games, which give some actions probability 0.
 #include <cmath>
 
 #include "gmock/gmock.h"
@@ -208,7 +208,7 @@ TEST(SubsetConvertTest, LeavesOutWhatIsMalformed) {
   EXPECT_EQ(reason(two, false, {0, 5}), kOtherSize);
   EXPECT_EQ(reason(two, true, {0, 5}), "");
   EXPECT_EQ(reason(two, true, {0}), kBadAction);
-  // Of one eligible candidate both are that one.
+  // With one eligible candidate, both are that candidate.
   for (int i = 0; i < 6; ++i) two.mutable_decision()->add_eligible(i == 3);
   EXPECT_EQ(reason(two, true, {3}), "");
 }

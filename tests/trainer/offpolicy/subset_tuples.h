@@ -23,7 +23,7 @@ struct SubsetLog {
   uint32_t size = 0;             // 0: any.
   bool size_of_request = false;  // Asked for by each request; else the model's.
   uint64_t version = 1;
-  // Of the model that logs, but for its weights; empty: independent subsets.
+  // Policy of the logging model, without weights; empty: independent subsets.
   std::optional<model::v1::Policy> policy = {};
 };
 

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "core/learners/labelled/label_accuracy.h"
+#include "sortition/config/v1/classes.pb.h"
 #include "tests/testing/random_queries.h"
 #include "tests/testing/status_matchers.h"
 

@@ -12,6 +12,7 @@
 #include "core/base/hash.h"
 #include "core/learners/labelled/label_accuracy.h"
 #include "core/learners/learners.h"
+#include "sortition/config/v1/classes.pb.h"
 #include "tests/testing/random_queries.h"
 #include "tests/testing/status_matchers.h"
 
@@ -281,7 +282,7 @@ TestQueries ReadDigits(const std::string& path, int part) {
   return queries;
 }
 
-// Of a directory named by SORTITION_OPTDIGITS with optdigits.tra and .tes.
+// Needs the directory SORTITION_OPTDIGITS with optdigits.tra and optdigits.tes.
 TEST(MulticlassLearnerTest, ReadsHandwrittenDigits) {
   const char* path = std::getenv("SORTITION_OPTDIGITS");
   if (path == nullptr) {

@@ -9,6 +9,7 @@
 #include "core/learners/counterfactual/candidate_loss_model.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "tests/core/counterfactual/crm_risk.h"
 #include "tests/core/learners/counterfactual/random_tuples.h"
 #include "tests/testing/status_matchers.h"
 

@@ -8,7 +8,9 @@
 #include "core/policies/linear_policy.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "tests/core/counterfactual/crm_risk.h"
 #include "tests/core/learners/counterfactual/random_tuples.h"
+#include "tests/testing/central_differences.h"
 #include "tests/testing/status_matchers.h"
 
 namespace sortition {
@@ -18,7 +20,8 @@ using testing::HasSubstr;
 
 constexpr uint32_t kFeatures = 4;
 
-// Of as many as there are, or mostly of three, when others follow.
+// A Boltzmann family whose head is all candidates or, if smaller, is followed
+// by the others.
 LinearFamily BoltzmannFamily(uint32_t head) {
   LinearFamily family{ActionKind::kRank, kFeatures, false, 0};
   auto& boltzmann = family.boltzmann.emplace();
@@ -65,17 +68,7 @@ TEST_P(LinearTuplePolicyTest, CrmGradientIsThatOfCentralDifferences) {
       const Eigen::VectorXd point = RandomPoint(family, &random);
       Eigen::VectorXd gradient(family.dimension());
       objective.Evaluate(point, &gradient);
-      Eigen::VectorXd differences(family.dimension());
-      // Truncation is of order step² = 1e-10, rounding 1e-16 / step = 1e-11.
-      constexpr double kStep = 1e-5;
-      for (Eigen::Index j = 0; j < family.dimension(); ++j) {
-        Eigen::VectorXd above = point, below = point;
-        above[j] += kStep;
-        below[j] -= kStep;
-        differences[j] = (objective.Evaluate(above, nullptr) -
-                          objective.Evaluate(below, nullptr)) /
-                         (2 * kStep);
-      }
+      const Eigen::VectorXd differences = CentralDifferences(objective, point);
       EXPECT_LT((gradient - differences).norm(), 1e-6 * gradient.norm())
           << "clip " << clip << " point " << point.transpose();
     }
@@ -173,7 +166,7 @@ TEST(LinearTuplePolicyErrorsTest, ParametersOfAnotherFamilyAreNone) {
   EXPECT_TRUE(ParametersOf(pairs, model).has_value());
   model.mutable_policy()->mutable_game_subset();
   EXPECT_FALSE(ParametersOf(any, model));
-  // Of the same law, whatever is mixed with it.
+  // The same family, whatever is mixed with it.
   const LinearFamily boltzmann = BoltzmannFamily(3);
   *model.mutable_policy()->mutable_boltzmann_ranking() = *boltzmann.boltzmann;
   EXPECT_TRUE(ParametersOf(boltzmann, model).has_value());

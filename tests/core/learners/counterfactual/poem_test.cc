@@ -13,11 +13,13 @@
 #include "core/policies/linear_policy.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "tests/core/counterfactual/crm_risk.h"
 #include "tests/testing/status_matchers.h"
 
 namespace sortition {
 namespace {
 
+using config::v1::TrainOptions;
 using testing::HasSubstr;
 
 // A selection among 8 candidates; the reward of a candidate is Bernoulli with
@@ -286,6 +288,23 @@ TEST(LearnersTest, ListsEveryLearnerOnce) {
   for (const char* name :
        {"mpg", "ranksvm", "listnet", "regression", "logistic", "labels"}) {
     EXPECT_EQ(names.count(name), 1) << name;
+  }
+}
+
+TEST(LearnersTest, EveryGroupOfTrainOptionsHasOneLearner) {
+  std::multiset<int> groups;
+  for (const LearnerInfo& learner : ListLearners()) {
+    if (learner.options != TrainOptions::LEARNER_OPTIONS_NOT_SET) {
+      groups.insert(learner.options);
+    }
+  }
+  const auto* choice =
+      TrainOptions::descriptor()->FindOneofByName("learner_options");
+  ASSERT_NE(choice, nullptr);
+  EXPECT_EQ(groups.size(), static_cast<size_t>(choice->field_count()));
+  for (int i = 0; i < choice->field_count(); ++i) {
+    EXPECT_EQ(groups.count(choice->field(i)->number()), 1)
+        << choice->field(i)->name();
   }
 }
 

@@ -6,6 +6,7 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "sortition/config/v1/games.pb.h"
 #include "tests/testing/random_queries.h"
 #include "tests/testing/status_matchers.h"
 

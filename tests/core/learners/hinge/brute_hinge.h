@@ -8,7 +8,7 @@
 #include <span>
 #include <vector>
 
-#include "sortition/config/v1/learner.pb.h"
+#include "sortition/config/v1/hinge.pb.h"
 
 namespace sortition {
 
@@ -23,8 +23,8 @@ inline double DcgOf(std::span<const uint32_t> relevances,
   return sum;
 }
 
-// Of orders: 1 - NDCG, and the mean over pairs of different relevances of what
-// is lost where they are the wrong way round.
+// Hinge of rankings: 1 - NDCG, and the mean over pairs of different relevances
+// of the score lost by inverting them.
 inline double BruteNdcgHinge(size_t cutoff, std::span<const uint32_t> y,
                              std::span<const double> s) {
   std::vector<size_t> order(y.size());

@@ -143,7 +143,7 @@ TEST(ExpectedMeasureTest, OfIndependentSubsetsIsTheSumOverAllSubsets) {
                       ByEnumeration(policy, F(beta), query, AllSubsets(n)),
                       1e-12);
         }
-        // Of a fixed size, all of them where there are fewer.
+        // A fixed size, or all items if there are fewer.
         policy.mutable_independent_subset()->set_k(2);
         for (const LabelMeasure& measure : {F(1), Precision(2)}) {
           EXPECT_NEAR(Value(policy, measure, query),

@@ -9,6 +9,8 @@
 #include "core/learners/orders/order_learners.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "sortition/config/v1/hinge.pb.h"
+#include "sortition/config/v1/orders.pb.h"
 #include "tests/testing/status_matchers.h"
 #include "tests/testing/trusted_testing.h"
 
@@ -116,16 +118,9 @@ TEST(TrustedChoiceTest, OthersRefuse) {
   for (const LearnerInfo& info : ListLearners()) {
     if (info.make_labelled == nullptr) continue;
     SCOPED_TRACE(std::string(info.name));
-    const auto* type = google::protobuf::DescriptorPool::generated_pool()
-                           ->FindMessageTypeByName("sortition.config.v1." +
-                                                   std::string(info.options));
-    ASSERT_NE(type, nullptr);
-    const std::unique_ptr<google::protobuf::Message> options(
-        google::protobuf::MessageFactory::generated_factory()
-            ->GetPrototype(type)
-            ->New());
-    ASSERT_OK_AND_ASSIGN(const auto learner,
-                         info.make_labelled(*options, kShape));
+    ASSERT_OK_AND_ASSIGN(
+        const auto learner,
+        info.make_labelled(config::v1::TrainOptions(), kShape));
     if (learner->trusts_orders()) {
       ++trusting;
       continue;

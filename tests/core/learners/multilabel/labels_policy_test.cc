@@ -11,6 +11,8 @@
 #include "core/learners/counterfactual/poem.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "tests/core/counterfactual/crm_risk.h"
+#include "tests/testing/central_differences.h"
 #include "tests/testing/status_matchers.h"
 
 namespace sortition {
@@ -124,17 +126,7 @@ TEST_P(LabelsPolicyTest, GradientsOfAllRisksAreThoseOfCentralDifferences) {
       const Eigen::VectorXd point = RandomPoint(seed);
       Eigen::VectorXd gradient(point.size());
       objective.Evaluate(point, &gradient);
-      Eigen::VectorXd differences(point.size());
-      // Truncation is of order step² = 1e-10, rounding 1e-16 / step = 1e-11.
-      constexpr double kStep = 1e-5;
-      for (Eigen::Index j = 0; j < point.size(); ++j) {
-        Eigen::VectorXd above = point, below = point;
-        above[j] += kStep;
-        below[j] -= kStep;
-        differences[j] = (objective.Evaluate(above, nullptr) -
-                          objective.Evaluate(below, nullptr)) /
-                         (2 * kStep);
-      }
+      const Eigen::VectorXd differences = CentralDifferences(objective, point);
       EXPECT_LT((gradient - differences).norm(), 1e-6 * gradient.norm());
     }
   }
@@ -168,7 +160,8 @@ void TwoThreads(size_t count, const std::function<void(size_t)>& body) {
   other.join();
 }
 
-// Of each context, one tuple; `share` of the values are there.
+// Makes n contexts with one tuple each, in which a `share` of the values is
+// set.
 LabelContexts ManyContexts(size_t n, double share) {
   RandomSequence random(SeedKey(11));
   LabelContexts contexts;
@@ -209,7 +202,7 @@ TEST(LabelsPolicyThreadsTest, TrainingHasTheSameBitsForOneAndTwo) {
   EXPECT_EQ(a.objective, b.objective);
 }
 
-// Of more labels than are worked on at once, and not a multiple:
+// More labels than one block of the kernel, and not a multiple of it:
 // log h = Σ_l y_l s_l - log(1 + exp(s_l)); its gradient by w_l is (y_l - σ) x.
 TEST(LabelsPolicyManyLabelsTest, EveryLabelCountsOnce) {
   constexpr uint32_t kMany = 11;

@@ -11,6 +11,7 @@
 #include "core/learners/multilabel/labels_loss_model.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "tests/core/counterfactual/crm_risk.h"
 #include "tests/core/learners/counterfactual/random_tuples.h"
 #include "tests/testing/central_differences.h"
 #include "tests/testing/status_matchers.h"

@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "sortition/config/v1/orders.pb.h"
 #include "tests/testing/random_queries.h"
 #include "tests/testing/status_matchers.h"
 
@@ -153,14 +154,15 @@ TEST(CrfTest, RefusesOptionsWithoutMeaning) {
   CrfOptions options;
   options.add_loss_weight(1);
   expect(options,
-         "crf.loss_weight is set, must be unset but for objective "
+         "crf.loss_weight is set, must be unset except for objective "
          "LOSS_AUGMENTED");
   options = Objective(CrfOptions::EXPECTED_LOSS);
   options.add_temperature(1);
   expect(options, "crf.temperature is set");
   options = {};
   options.add_lambda(1);
-  expect(options, "crf.lambda is set, must be unset but for optimiser BATCH");
+  expect(options,
+         "crf.lambda is set, must be unset except for optimiser BATCH");
   options = {};
   options.set_optimiser(CrfOptions::BATCH);
   options.set_patience(3);

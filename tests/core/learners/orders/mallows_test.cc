@@ -14,6 +14,7 @@
 #include "core/policies/distribution_factory.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "sortition/config/v1/orders.pb.h"
 #include "tests/testing/status_matchers.h"
 
 namespace sortition {
@@ -55,7 +56,7 @@ class Queries {
     }
     return views;
   }
-  // Of list j of query q.
+  // Returns list j of query q.
   std::vector<double> List(size_t q, uint32_t j) const {
     std::vector<double> list;
     for (uint32_t i = 0; i < items_; ++i) {
@@ -168,7 +169,7 @@ TEST(MallowsTest, PublishesThePolicyThatDrawsItsModel) {
   }
 }
 
-// Of as many candidates as it learns from.
+// For the largest number of candidates that it learns from.
 TEST(MallowsTest, ThePolicyIsTheModelOfLongListsToo) {
   const std::vector<double> theta = {4, 1};
   for (const uint32_t n : {13u, 16u}) {

@@ -28,8 +28,13 @@ TestQueries SomeQueries(uint64_t seed) {
       {.num_queries = 30, .num_features = 3, .max_relevance = 2}, seed);
 }
 
-absl::StatusOr<LabelledResult> Train(LabelledLearnerFactory make,
-                                     const google::protobuf::Message& options) {
+template <typename Options>
+using Factory = absl::StatusOr<std::unique_ptr<LabelledLearner>> (*)(
+    const Options& options, const LabelledShape& shape);
+
+template <typename Options>
+absl::StatusOr<LabelledResult> Train(Factory<Options> make,
+                                     const Options& options) {
   const TestQueries training = SomeQueries(1);
   const TestQueries validation = SomeQueries(2);
   const auto learner = make(options, kShape);
@@ -47,7 +52,7 @@ absl::StatusOr<LabelledResult> Train(LabelledLearnerFactory make,
   return result;
 }
 
-// The chosen point is what the core function learns of its λ.
+// The chosen point is what the core function learns at its λ.
 TEST(OrderLearnersTest, AreTheirCoreFunctionsAtTheChosenLambda) {
   const TestQueries queries = SomeQueries(1);
   {
@@ -110,7 +115,7 @@ TEST(OrderLearnersTest, RankAndSelectButDoNotLabel) {
         MakeRegressionLearner(RegressionOptions(), kShape)}) {
     ASSERT_OK(learner);
     EXPECT_EQ((*learner)->measure().Name(), "graded DCG@10");
-    EXPECT_EQ((*learner)->validation_name(), "graded DCG@10 without lot");
+    EXPECT_EQ((*learner)->validation_name(), "graded DCG@10, deterministic");
     EXPECT_TRUE((*learner)->MakePolicy({})->has_plackett_luce());
     EXPECT_TRUE((*learner)
                     ->MakePolicy({.action_kind = ActionKind::kSelect})
@@ -121,8 +126,7 @@ TEST(OrderLearnersTest, RankAndSelectButDoNotLabel) {
 }
 
 TEST(OrderLearnersTest, BadOptionsAreNamed) {
-  const auto error = [](LabelledLearnerFactory make,
-                        const google::protobuf::Message& options) {
+  const auto error = [](auto make, const auto& options) {
     const auto learner = make(options, kShape);
     EXPECT_EQ(learner.status().code(), absl::StatusCode::kInvalidArgument);
     return std::string(learner.status().message());

@@ -11,6 +11,7 @@
 #include "core/learners/orders/order_learners.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "sortition/config/v1/hinge.pb.h"
 #include "tests/testing/status_matchers.h"
 #include "tests/testing/trusted_testing.h"
 
@@ -217,9 +218,9 @@ TEST(PulledLearnersTest, Weight0IsNoOrderToTheBit) {
   }
 }
 
-// Of exact minimisers w1, w2 at weights c1 < c2, J1(w1) <= J1(w2) and J2(w2) <=
-// J2(w1) add up to (c2 - c1) (D(w2) - D(w1)) <= 0; of proved ones to the sum of
-// their gaps.
+// For exact minimisers w1, w2 at weights c1 < c2, J1(w1) <= J1(w2) and J2(w2)
+// <= J2(w1) add up to (c2 - c1) (D(w2) - D(w1)) <= 0; for approximate ones the
+// right side is the sum of their proved gaps.
 TEST(PulledLearnersTest, TheDivergenceFallsWithTheWeight) {
   const TestQueries queries = SomeQueries(5);
   const TrustedOrders trusted =

@@ -1,13 +1,14 @@
-#include "core/learners/labelled/grid_learner.h"
+#include "core/learners/labelled/tuned_learner.h"
 
 #include <cmath>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "core/learners/labelled/lambda_grid.h"
+#include "core/learners/labelled/lambda_path.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "sortition/config/v1/orders.pb.h"
 #include "tests/testing/random_queries.h"
 #include "tests/testing/status_matchers.h"
 
@@ -18,7 +19,7 @@ using config::v1::RankSvmOptions;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-// Two features: the first tells what is relevant, the second the contrary.
+// Two features: the first marks relevant items, the second the others.
 TestQueries TwoQueries() {
   TestQueries queries;
   queries.Add({1, 0, 0, 1}, {1, 0});
@@ -31,28 +32,27 @@ struct Setting {
   std::vector<double> weights;
 };
 
-// A point for each setting, which is its fit.
-GridSpec SpecOf(const std::vector<Setting>& settings) {
-  GridSpec spec;
+// A point for each setting, whose fit is the setting itself.
+TunedLearnerSpec SpecOf(const std::vector<Setting>& settings) {
+  TunedLearnerSpec spec;
   spec.options = std::make_shared<RankSvmOptions>();
   spec.measure = {.kind = LabelMeasure::Kind::kDcg, .k = 1, .gains = {0, 1}};
   spec.num_points = settings.size();
   spec.most_steps = 2;
   spec.points = [settings](const LabelledTask&) {
-    std::vector<GridPoint> points;
+    std::vector<TuningPoint> points;
     for (const Setting& setting : settings) {
-      const auto fit =
-          [setting](
-              const LabelledTask&,
-              const std::function<void()>& on_step) -> absl::StatusOr<GridFit> {
+      const auto fit = [setting](const LabelledTask&,
+                                 const std::function<void()>& on_step)
+          -> absl::StatusOr<PointFit> {
         on_step();
         on_step();
-        return GridFit{.weights = setting.weights,
-                       .transitions = {setting.lambda},
-                       .objective = 2 * setting.lambda,
-                       .dual_bound = setting.lambda,
-                       .passes = 7,
-                       .termination = "done"};
+        return PointFit{.weights = setting.weights,
+                        .transitions = {setting.lambda},
+                        .objective = 2 * setting.lambda,
+                        .dual_bound = setting.lambda,
+                        .passes = 7,
+                        .termination = "done"};
       };
       points.push_back({.lambda = setting.lambda,
                         .setting = absl::StrCat("of ", setting.lambda),
@@ -63,13 +63,13 @@ GridSpec SpecOf(const std::vector<Setting>& settings) {
   return spec;
 }
 
-absl::StatusOr<LabelledResult> Train(const GridSpec& spec,
+absl::StatusOr<LabelledResult> Train(const TunedLearnerSpec& spec,
                                      const TestQueries& queries) {
-  return GridLearner(spec).Train(
+  return TunedLearner(spec).Train(
       {.training = queries.views(), .validation = queries.views()});
 }
 
-TEST(GridLearnerTest, TakesTheBestOrderOfValidation) {
+TEST(TunedLearnerTest, TakesTheBestOrderOfValidation) {
   const TestQueries queries = TwoQueries();
   ASSERT_OK_AND_ASSIGN(
       const LabelledResult result,
@@ -89,9 +89,8 @@ TEST(GridLearnerTest, TakesTheBestOrderOfValidation) {
   EXPECT_EQ(point.termination, "done");
 }
 
-// Of orders that are as good, the one of the weights that are least trusted to
-// noise; then the first.
-TEST(GridLearnerTest, TiesGoToTheLargerLambda) {
+// A larger λ trusts noise less; at equal λ the first point is chosen.
+TEST(TunedLearnerTest, TiesGoToTheLargerLambda) {
   const TestQueries queries = TwoQueries();
   EXPECT_EQ(
       Train(SpecOf({{1, {1, 0}}, {3, {2, 0}}, {2, {3, 0}}}), queries)->chosen,
@@ -99,12 +98,12 @@ TEST(GridLearnerTest, TiesGoToTheLargerLambda) {
   EXPECT_EQ(Train(SpecOf({{1, {1, 0}}, {1, {2, 0}}}), queries)->chosen, 0);
 }
 
-TEST(GridLearnerTest, ALearnersOwnValidationGoesFirst) {
+TEST(TunedLearnerTest, ALearnersOwnValidationGoesFirst) {
   const TestQueries queries = TwoQueries();
-  GridSpec spec = SpecOf({{1, {1, 0}}, {2, {0, 1}}});
+  TunedLearnerSpec spec = SpecOf({{1, {1, 0}}, {2, {0, 1}}});
   size_t asked = 0;
   spec.validate = [&](const LabelledItems& query,
-                      const GridFit& fit) -> absl::StatusOr<double> {
+                      const PointFit& fit) -> absl::StatusOr<double> {
     ++asked;
     return fit.weights[1] * query.items.values()[0];
   };
@@ -112,32 +111,32 @@ TEST(GridLearnerTest, ALearnersOwnValidationGoesFirst) {
   EXPECT_EQ(result.chosen, 1);
   EXPECT_EQ(result.points[1].validation, 0.5);
   EXPECT_EQ(asked, 4);
-  EXPECT_EQ(GridLearner(spec).validation_name(), "DCG@1 without lot");
+  EXPECT_EQ(TunedLearner(spec).validation_name(), "DCG@1, deterministic");
   spec.validation_name = "own";
-  EXPECT_EQ(GridLearner(spec).validation_name(), "own");
-  spec.validate = [](const LabelledItems&, const GridFit&) {
+  EXPECT_EQ(TunedLearner(spec).validation_name(), "own");
+  spec.validate = [](const LabelledItems&, const PointFit&) {
     return absl::StatusOr<double>(absl::InternalError("no"));
   };
   EXPECT_THAT(Train(spec, queries), StatusIs(absl::StatusCode::kInternal));
 }
 
-TEST(GridLearnerTest, TellsWhichPointTookAStep) {
+TEST(TunedLearnerTest, TellsWhichPointTookAStep) {
   const TestQueries queries = TwoQueries();
   std::vector<size_t> steps;
   LabelledTask task{.training = queries.views(), .validation = queries.views()};
   task.on_step = [&](size_t point) { steps.push_back(point); };
-  const GridLearner learner(SpecOf({{1, {1, 0}}, {2, {0, 1}}}));
+  const TunedLearner learner(SpecOf({{1, {1, 0}}, {2, {0, 1}}}));
   ASSERT_OK(learner.Train(task));
   EXPECT_THAT(steps, ElementsAre(0, 0, 1, 1));
   EXPECT_EQ(learner.num_points(), 2);
   EXPECT_EQ(learner.most_steps(), 2);
 }
 
-TEST(GridLearnerTest, RefusesBadPartsAndWeights) {
+TEST(TunedLearnerTest, RefusesBadPartsAndWeights) {
   const TestQueries queries = TwoQueries();
   TestQueries wide;
   wide.Add({1, 2, 3}, {1});
-  const GridLearner learner(SpecOf({{1, {1, 0}}}));
+  const TunedLearner learner(SpecOf({{1, {1, 0}}}));
   EXPECT_THAT(
       learner.Train({.training = queries.views(), .validation = wide.views()}),
       StatusIs(absl::StatusCode::kInvalidArgument,
@@ -155,15 +154,16 @@ TEST(GridLearnerTest, RefusesBadPartsAndWeights) {
                        HasSubstr("a weight of lambda 1 is inf")));
 }
 
-TEST(GridLearnerTest, MakesPoliciesOfAllowedActionsOnly) {
-  GridSpec spec = SpecOf({{1, {1, 0}}});
+TEST(TunedLearnerTest, MakesPoliciesOfAllowedActionsOnly) {
+  TunedLearnerSpec spec = SpecOf({{1, {1, 0}}});
   spec.actions = {ActionKind::kRank, ActionKind::kSelect};
-  ASSERT_OK_AND_ASSIGN(const model::v1::Policy policy,
-                       GridLearner(spec).MakePolicy({.uniform_mixture = 0.25}));
+  ASSERT_OK_AND_ASSIGN(
+      const model::v1::Policy policy,
+      TunedLearner(spec).MakePolicy({.uniform_mixture = 0.25}));
   EXPECT_TRUE(policy.has_plackett_luce());
   EXPECT_EQ(policy.uniform_mixture(), 0.25);
   EXPECT_THAT(
-      GridLearner(spec).MakePolicy({.action_kind = ActionKind::kSubset}),
+      TunedLearner(spec).MakePolicy({.action_kind = ActionKind::kSubset}),
       StatusIs(absl::StatusCode::kInvalidArgument,
                HasSubstr("action is label, must be rank or select")));
   spec.make_policy = [](const LabelledPolicyTask&) {
@@ -171,25 +171,25 @@ TEST(GridLearnerTest, MakesPoliciesOfAllowedActionsOnly) {
     own.mutable_label_chain();
     return absl::StatusOr<model::v1::Policy>(own);
   };
-  EXPECT_TRUE(GridLearner(spec).MakePolicy({})->has_label_chain());
+  EXPECT_TRUE(TunedLearner(spec).MakePolicy({})->has_label_chain());
 }
 
-TEST(LambdaGridTest, IsOneOverCnUnlessGiven) {
+TEST(LambdaPathTest, IsOneOverCnUnlessGiven) {
   RankSvmOptions options;
   ASSERT_OK_AND_ASSIGN(std::vector<double> grid,
-                       LambdaGrid(options.lambda(), 50, "x.lambda"));
+                       LambdaPath(options.lambda(), 50, "x.lambda"));
   ASSERT_EQ(grid.size(), 13);
-  EXPECT_EQ(grid.size(), LambdaGridSize(options.lambda()));
+  EXPECT_EQ(grid.size(), LambdaPathSize(options.lambda()));
   for (int i = 0; i < 13; ++i) {
     EXPECT_DOUBLE_EQ(grid[i], 1 / (std::exp2(i - 6) * 50));
   }
   for (const double lambda : {0.1, 3., 0.2}) options.add_lambda(lambda);
-  EXPECT_THAT(LambdaGrid(options.lambda(), 50, "").value(),
+  EXPECT_THAT(LambdaPath(options.lambda(), 50, "").value(),
               ElementsAre(3, 0.2, 0.1));
-  EXPECT_EQ(LambdaGridSize(options.lambda()), 3);
+  EXPECT_EQ(LambdaPathSize(options.lambda()), 3);
   for (const double bad : {0., -1., HUGE_VAL, std::nan("")}) {
     options.set_lambda(1, bad);
-    EXPECT_THAT(LambdaGrid(options.lambda(), 50, "x.lambda"),
+    EXPECT_THAT(LambdaPath(options.lambda(), 50, "x.lambda"),
                 StatusIs(absl::StatusCode::kInvalidArgument,
                          HasSubstr("must be above 0 and finite")));
   }

@@ -1,4 +1,4 @@
-#include "core/learners/labelled/grid_learner.h"
+#include "core/learners/labelled/tuned_learner.h"
 
 #include <algorithm>
 #include <cmath>
@@ -16,7 +16,7 @@
 namespace sortition {
 namespace {
 
-constexpr uint32_t kMostRelevant = 31;  // As labels are read.
+constexpr uint32_t kMostRelevant = 31;  // Limit of the label reader.
 
 absl::Status CheckParts(const LabelledTask& task) {
   RETURN_IF_ERROR(CheckQueries(task.training));
@@ -50,7 +50,7 @@ bool IsBetter(const LabelledPoint& a, const LabelledPoint& b) {
                                       : a.lambda > b.lambda;
 }
 
-std::string SettingOf(const GridPoint& point, const LabelledTask& task) {
+std::string SettingOf(const TuningPoint& point, const LabelledTask& task) {
   if (task.trusted_orders == nullptr) return point.setting;
   return absl::StrCat(point.setting, point.setting.empty() ? "" : ", ",
                       "trusted order weight ", task.trusted_weights[0]);
@@ -85,7 +85,19 @@ absl::Status CheckTrusted(const LabelledLearner& learner,
   return absl::OkStatus();
 }
 
-// Of weight 0: as without, to the bit.
+std::vector<TuningPoint> PointsAt(const std::vector<double>& lambdas,
+                                  const FitAtLambda& fit) {
+  std::vector<TuningPoint> points;
+  for (const double lambda : lambdas) {
+    points.push_back(
+        {.lambda = lambda,
+         .fit = [=](const LabelledTask& task, const auto& on_step) {
+           return fit(task, lambda, on_step);
+         }});
+  }
+  return points;
+}
+
 OrderPull PullOf(const LabelledTask& task) {
   if (task.trusted_orders == nullptr || !(task.trusted_weights[0] > 0)) {
     return {};
@@ -93,8 +105,8 @@ OrderPull PullOf(const LabelledTask& task) {
   return {task.trusted_orders, task.trusted_weights[0]};
 }
 
-absl::StatusOr<double> GridLearner::Validate(const LabelledTask& task,
-                                             const GridFit& fit) const {
+absl::StatusOr<double> TunedLearner::Validate(const LabelledTask& task,
+                                              const PointFit& fit) const {
   if (!spec_.validate) {
     return MeanByScore(spec_.measure, task.validation, fit.weights);
   }
@@ -106,7 +118,7 @@ absl::StatusOr<double> GridLearner::Validate(const LabelledTask& task,
   return sum / static_cast<double>(task.validation.size());
 }
 
-absl::StatusOr<LabelledResult> GridLearner::Train(
+absl::StatusOr<LabelledResult> TunedLearner::Train(
     const LabelledTask& task) const {
   RETURN_IF_ERROR(CheckParts(task));
   LabelledResult result;
@@ -125,16 +137,16 @@ absl::StatusOr<LabelledResult> GridLearner::Train(
   return result;
 }
 
-absl::Status GridLearner::TrainPoints(const LabelledTask& task,
-                                      LabelledResult* result) const {
-  ASSIGN_OR_RETURN(const std::vector<GridPoint> grid, spec_.points(task));
-  CHECK(grid.size() == spec_.num_points);
-  for (const GridPoint& of : grid) {
+absl::Status TunedLearner::TrainPoints(const LabelledTask& task,
+                                       LabelledResult* result) const {
+  ASSIGN_OR_RETURN(const std::vector<TuningPoint> points, spec_.points(task));
+  CHECK(points.size() == spec_.num_points);
+  for (const TuningPoint& of : points) {
     const size_t p = result->points.size();
     const auto on_step = [&] {
       if (task.on_step) task.on_step(p);
     };
-    ASSIGN_OR_RETURN(GridFit fit, of.fit(task, on_step));
+    ASSIGN_OR_RETURN(PointFit fit, of.fit(task, on_step));
     for (const double weight : fit.weights) {
       if (!std::isfinite(weight)) {
         return absl::InternalError(absl::StrCat("a weight of lambda ",
@@ -164,7 +176,7 @@ absl::Status GridLearner::TrainPoints(const LabelledTask& task,
   return absl::OkStatus();
 }
 
-absl::StatusOr<model::v1::Policy> GridLearner::MakePolicy(
+absl::StatusOr<model::v1::Policy> TunedLearner::MakePolicy(
     const LabelledPolicyTask& task) const {
   const auto& actions = spec_.actions;
   if (std::find(actions.begin(), actions.end(), task.action_kind) ==

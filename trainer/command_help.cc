@@ -1,0 +1,169 @@
+#include "trainer/command_help.h"
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "core/learners/learners.h"
+
+namespace sortition {
+namespace {
+
+constexpr char kTrain[] =
+    R"(Learns a better policy from logs or from labels.
+
+--learner=poem (the default) reads the tuple segments that the sidecar wrote:
+each tuple is a decision with its propensity and its reward. It learns by
+counterfactual risk minimisation (POEM, or another --objective and --optimiser)
+at each point of a grid of lambda and l2, chooses the point by counterfactual
+validation, and estimates its reward on tuples that it has not seen. It
+publishes the next version of the model only if the lower confidence bound of
+the improvement over the newest version in the store is positive. Tuples of all
+versions train; only tuples that the newest version logged validate and test.
+--action=labels learns from what convert wrote; no server loads its models.
+
+The other learners read queries with labelled candidates (LETOR/SVMlight with
+qid) from --data, train at each point of a grid of lambda, and choose the point
+by validation queries. They replace an existing version only if the expected
+measure on test queries is better with confidence. The policy is random, so that
+its log can be learned from: --inverse_temperature takes the smallest value that
+keeps 95 % of the gain of the deterministic policy over chance (mpg: as
+trained). --rank_policy says how rankings are drawn. Each learner has its own
+group of options below. With --action=select, a learner of rankings selects one
+candidate. ranksvm, hinge, listnet and regression can be pulled towards a
+trusted order: set --trusted_order.weight and one of --trusted_order.feature,
+.scores and .version.
+
+)";
+
+constexpr char kTrainExamples[] = R"(
+  sortition-trainer train --tuples=DIR --model_store=DIR [--model=NAME] ...
+  sortition-trainer train --learner=mpg --data=FILE[,FILE] --model_store=DIR
+      --game.measure=DCG|GRADED_DCG|PRECISION|F_BETA [--game.k=N] ...
+  sortition-trainer train --learner=ranksvm --data=FILE --validation=FILE
+      --test=FILE --model_store=DIR [--rank_svm.lambda=X,...]
+      [--trusted_order.feature=N --trusted_order.weight=0,X,...] ...
+  sortition-trainer train --config=FILE.textproto
+
+deploy/examples has a configuration for each learner.
+
+Exit status: 0 published (or would be, with --dry_run), 1 error, 3 the gate said
+no.
+)";
+
+}  // namespace
+
+const char kEvaluateHelp[] =
+    R"(Measures how good the rankings of a model are.
+
+Ranks the candidates of labelled queries (LETOR/SVMlight with qid) by the scores
+of a model in the store, or by scores in a file, and prints metrics. Each metric
+follows one source's definition (docs/metrics.md); the default is all metrics
+that LETOR 4.0's evaluation tool prints.
+
+  sortition-trainer evaluate --data=FILE[,FILE] --model_store=DIR [--model=NAME]
+      [--metrics=letor,ndcg_linear@5,kendall,auc] [--per_query=FILE.tsv]
+  sortition-trainer evaluate --data=FILE --scores=FILE ...
+
+Exit status: 0 printed, 1 error.
+)";
+
+const char kFitHelp[] =
+    R"(Publishes a first model from a few labelled queries.
+
+Fits a logistic regression of relevance on the features of each candidate and
+publishes it as the next version: for --action=select as softmax selection that
+can abstain (candidates that are more likely irrelevant than relevant score
+below abstaining), for --action=rank as Plackett-Luce. The uniform mixture and
+the temperature make the policy explore, so that its log can be learned from. If
+the model has a version already, only --force replaces it: nothing compares the
+two.
+
+  sortition-trainer fit --data=FILE --model_store=DIR [--model=NAME] ...
+
+Exit status: 0 published, 1 error.
+)";
+
+const char kCalibrateHelp[] =
+    R"(Shows how random a policy is and finds a calibrated temperature.
+
+For a version in the store and the queries of a log, prints for several inverse
+temperatures alpha how often the policy abstains, how probable its best action
+is, over how many actions it spreads, and its off-policy estimated reward; the
+last row is the deterministic policy, which always takes the best action (MAP).
+Finds the alpha at which the random policy abstains as often as the
+deterministic one. That needs a policy that can abstain; for others, such as
+rankings, only the table is printed.
+
+With --publish --force the calibrated policy becomes the next version. It needs
+--force because no gate compares the rewards: read the table first.
+
+  sortition-trainer calibrate --tuples=DIR --model_store=DIR [--model=NAME] ...
+
+Exit status: 0 done, 1 error, or no alpha gives the rate (the table is printed).
+)";
+
+const char kConvertHelp[] =
+    R"(Makes bandit tuples from multi-label data.
+
+Fits a logging policy (a logistic regression per label, by L-BFGS) to a random
+part of the contexts, draws labels for all of them from it, and writes what a
+log would keep: the context, the drawn labels, their exact propensity, and as
+reward the share of the labels that is right. 'sortition-trainer train' and
+'sortition log' read the segments. The output directory appears whole or not at
+all.
+
+  sortition-trainer convert --data=FILE.svm --output=DIR [--test=FILE.svm] ...
+
+A line of the data is "label,label feature:value feature:value", labels from 0,
+features from 1. With --model_store the logging policy is published, so that
+train compares with it; no server can load it.
+
+Exit status: 0 written, 1 error.
+)";
+
+const char kClusterHelp[] =
+    R"(Shows which sources or queries of a log disagree.
+
+Groups score lists of a log that rank candidates alike: k-means with a
+Lovasz-Bregman divergence, which compares scores with an order, so that a source
+that hardly distinguishes the candidates hardly counts. It reads the decisions
+of 'sortition aggregate' (or of --model=NAME, each feature as a source).
+
+  --of=sources  groups sources (engines, raters) over all decisions
+  --of=lists    groups the lists of all decisions; candidates need ids
+  --of=queries  groups decisions by the weighted mean of their lists; needs ids
+
+Prints how well each number of groups fits, each group's members, its joint
+order and how sure that order is (queries: also the mean reward), how far the
+groups are from each other, and what they disagree about most. --picture draws
+it.
+
+  sortition-trainer cluster --tuples=DIR [--of=sources|lists|queries]
+      [--clusters=K[,K]] [--report=FILE.json] [--picture=FILE.svg]
+      [--assignments=FILE.tsv]
+
+Exit status: 0 printed, 1 error.
+)";
+
+std::string LearnerTable(LearnersListed listed) {
+  std::string text;
+  absl::string_view data;
+  for (const LearnerInfo& learner : ListLearners()) {
+    if (listed == LearnersListed::kOfTrain &&
+        learner.options == config::v1::TrainOptions::LEARNER_OPTIONS_NOT_SET) {
+      continue;
+    }
+    if (learner.data != data) {
+      absl::StrAppendFormat(&text, "Learners from %s:\n", learner.data);
+    }
+    data = learner.data;
+    absl::StrAppendFormat(&text, "  %-10s  %s\n", learner.name, learner.help);
+  }
+  return text;
+}
+
+std::string TrainHelp() {
+  return absl::StrCat(kTrain, LearnerTable(LearnersListed::kOfTrain),
+                      kTrainExamples);
+}
+
+}  // namespace sortition

@@ -1,0 +1,20 @@
+#pragma once
+// The texts that `--help` prints before the options of a command.
+#include <string>
+
+namespace sortition {
+
+enum class LearnersListed { kAll, kOfTrain };
+
+// Returns the learners with when to use each, by the data they learn from.
+std::string LearnerTable(LearnersListed listed);
+
+std::string TrainHelp();
+
+extern const char kEvaluateHelp[];
+extern const char kFitHelp[];
+extern const char kCalibrateHelp[];
+extern const char kConvertHelp[];
+extern const char kClusterHelp[];
+
+}  // namespace sortition

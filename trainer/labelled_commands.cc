@@ -1,0 +1,37 @@
+// The commands on labelled queries.
+#include "absl/strings/str_format.h"
+#include "core/base/status_macros.h"
+#include "trainer/labelled/evaluate_orders.h"
+#include "trainer/labelled/fit.h"
+#include "trainer/report.h"
+#include "trainer/trainer_commands.h"
+
+namespace sortition {
+
+absl::Status RunEvaluate(const config::v1::EvaluateOptions& options,
+                         const std::vector<std::string>&,
+                         CommandOutput* output) {
+  ASSIGN_OR_RETURN(const config::v1::EvaluateReport report,
+                   EvaluateOrders(options));
+  if (options.output() == "json") {
+    ASSIGN_OR_RETURN(const std::string json, ReportToJson(report));
+    output->out << json;
+  } else {
+    output->out << FormatOrderReport(report);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status RunFit(const config::v1::FitOptions& options,
+                    const std::vector<std::string>&, CommandOutput* output) {
+  ASSIGN_OR_RETURN(const FitReport report, Fit(options));
+  output->out << absl::StrFormat(
+      "%s version %d: logistic regression on %d queries, %d candidates (%d "
+      "relevant), %d features; %d Newton steps%s\n",
+      options.model(), report.version, report.queries, report.candidates,
+      report.relevant, report.num_features, report.iterations,
+      report.converged ? "" : ", not converged");
+  return absl::OkStatus();
+}
+
+}  // namespace sortition

@@ -1,0 +1,39 @@
+#pragma once
+// What each command of sortition-trainer runs. Each prints its result to
+// output->out; core, reports and files are behind the functions that it calls.
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "process/command.h"
+#include "sortition/config/v1/calibrate.pb.h"
+#include "sortition/config/v1/cluster.pb.h"
+#include "sortition/config/v1/convert.pb.h"
+#include "sortition/config/v1/evaluate.pb.h"
+#include "sortition/config/v1/fit.pb.h"
+#include "sortition/config/v1/train.pb.h"
+
+namespace sortition {
+
+// Exits with kExitGateSaysNo if the gate does.
+absl::Status RunTrain(const config::v1::TrainOptions& options,
+                      const std::vector<std::string>& positional,
+                      CommandOutput* output);
+absl::Status RunEvaluate(const config::v1::EvaluateOptions& options,
+                         const std::vector<std::string>& positional,
+                         CommandOutput* output);
+absl::Status RunFit(const config::v1::FitOptions& options,
+                    const std::vector<std::string>& positional,
+                    CommandOutput* output);
+// FailedPrecondition, after the table, if no inverse temperature was found.
+absl::Status RunCalibrate(const config::v1::CalibrateOptions& options,
+                          const std::vector<std::string>& positional,
+                          CommandOutput* output);
+absl::Status RunCluster(const config::v1::ClusterOptions& options,
+                        const std::vector<std::string>& positional,
+                        CommandOutput* output);
+absl::Status RunConvert(const config::v1::ConvertOptions& options,
+                        const std::vector<std::string>& positional,
+                        CommandOutput* output);
+
+}  // namespace sortition
