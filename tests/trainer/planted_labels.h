@@ -12,6 +12,7 @@
 #include "io/models/model_store.h"
 #include "sortition/config/v1/trainer.pb.h"
 #include "tests/testing/status_matchers.h"
+#include "tests/testing/temp_dir.h"
 #include "tests/trainer/synthetic_tuples.h"
 
 namespace sortition {
@@ -81,7 +82,7 @@ class PlantedTest : public testing::Test {
     return options;
   }
 
-  TestDir dir_;
+  TempDir dir_;
   config::v1::TrainOptions options_;
 };
 
