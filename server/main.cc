@@ -1,4 +1,4 @@
-// sortition-server: serves by lot, logs every decision, swaps models under
+// sortition-server: decides at random, logs every decision, swaps models under
 // load.
 #include <malloc.h>
 
@@ -19,26 +19,26 @@ namespace {
 constexpr char kUsage[] =
     "Usage: sortition-server --model_store=DIR [--spool.dir=DIR] [OPTION]...\n"
     "\n"
-    "Ranks, selects and labels candidates by lot, with the exact probability\n"
-    "of every answer, over gRPC (port 8500); metrics for Prometheus at\n"
-    "/metrics (port 8501). Takes the newest good version of every model in\n"
-    "the store, also while it serves. SIGTERM drains. Version %s.\n"
+    "Ranks, selects and labels candidates at random over gRPC (port 8500) and\n"
+    "returns the exact probability of every answer; metrics for Prometheus at\n"
+    "/metrics (port 8501). Serves the newest good version of every model in\n"
+    "the store and swaps versions while it runs. SIGTERM drains. Version %s.\n"
     "\n"
     "Example: sortition-server --model_store=/models --spool.dir=/spool\n"
     "             --listen=0.0.0.0:8500 --metrics_listen=0.0.0.0:8501\n"
     "\n%s";
 
 void TuneLibraries() {
-  // Memory of requests goes back to the allocator, not to the kernel: otherwise
-  // large requests spend most of their time on page faults. 32 MB is the most
-  // that glibc takes as a threshold for mmap.
+  // Memory of requests returns to the allocator, not to the kernel: otherwise
+  // large requests spend most of their time on page faults. 32 MB is the
+  // largest threshold for mmap that glibc accepts.
   constexpr int kMegabyte = 1 << 20;
   mallopt(M_MMAP_THRESHOLD, 32 * kMegabyte);
   mallopt(M_TRIM_THRESHOLD, 1024 * kMegabyte);
-  // Abseil's packages have the deadlock detector of debug builds on: every lock
-  // inside gRPC looks into a global graph.
+  // The packaged Abseil has the deadlock detector of debug builds switched on:
+  // every lock inside gRPC would look into a global graph.
   absl::SetMutexDeadlockDetectionMode(absl::OnDeadlockCycle::kIgnore);
-  // Its complaints are about requests, which we refuse with our own words.
+  // Protobuf logs malformed requests; we refuse them with our own words.
   google::protobuf::SetLogHandler(nullptr);
 }
 

@@ -12,6 +12,7 @@
 #include "process/log.h"
 #include "server/decisions/aggregate_service.h"
 #include "server/decisions/ranking_service.h"
+#include "server/decisions/report_service.h"
 #include "server/models/model_registry.h"
 #include "server/rpc/grpc_server.h"
 #include "server/rpc/models_service.h"
@@ -19,7 +20,7 @@
 namespace sortition {
 namespace {
 
-// Moves a counter to a total that is kept elsewhere.
+// Raises `counter` to a total that is kept elsewhere.
 void CatchUp(MetricCounter* counter, uint64_t total) {
   counter->Increment(static_cast<double>(total) - counter->value());
 }
@@ -31,15 +32,15 @@ void ExportSpool(const SpoolWriter* spool, Metrics* metrics) {
   auto* records = counter("sortition_spool_records_total", "Records appended");
   auto* bytes = counter("sortition_spool_bytes_total", "Bytes appended");
   auto* refused = counter("sortition_spool_refused_total",
-                          "Appends refused: spool at its limit or disk full");
+                          "Appends refused: spool at its limit, or disk full");
   auto* lost = counter("sortition_spool_lost_records_total",
-                       "Answered and not logged (when_full: COUNT)");
+                       "Decisions answered but not logged (when_full: COUNT)");
   auto* segments = counter("sortition_spool_segments_total", "Segments opened");
   auto* syncs = counter("sortition_spool_syncs_total", "fdatasync calls");
   auto* sync_seconds = counter("sortition_spool_sync_seconds_total",
-                               "Time in fdatasync, seconds");
+                               "Time spent in fdatasync, seconds");
   auto* size = metrics->Gauge("sortition_spool_size_bytes",
-                              "All spool segments together, bytes");
+                              "Size of all spool segments, bytes");
   metrics->OnScrape([=] {
     const SpoolStats stats = spool->stats();
     CatchUp(records, stats.records);
@@ -60,12 +61,13 @@ struct Server::Rep {
       : options(std::move(server_options)) {}
 
   const config::v1::ServerOptions options;
-  // In order of dependence, each on those above; `metrics` is told when a
-  // scrape must not look at the others any more.
+  // Each part depends on those above it. ~Server() ends `metrics` first,
+  // because a scrape looks at the other parts.
   std::unique_ptr<SpoolWriter> spool;
   std::unique_ptr<ModelRegistry> registry;
   std::unique_ptr<RankingService> ranking;
   std::unique_ptr<AggregateService> aggregates;
+  std::unique_ptr<ReportService> reports;
   std::unique_ptr<ModelsService> models;
   std::unique_ptr<GrpcServer> grpc;
   std::unique_ptr<Metrics> metrics = std::make_unique<Metrics>();
@@ -90,14 +92,16 @@ absl::Status Server::Rep::Start() {
                                              spool.get(), metrics.get());
   aggregates = std::make_unique<AggregateService>(options.limits(), spool.get(),
                                                   metrics.get());
+  reports = std::make_unique<ReportService>(options.limits(), spool.get(),
+                                            metrics.get());
   models = std::make_unique<ModelsService>(registry.get());
   if (!options.metrics_listen().empty()) {
     ASSIGN_OR_RETURN(metrics_port, metrics->Serve(options.metrics_listen()));
   }
-  ASSIGN_OR_RETURN(
-      grpc, GrpcServer::Start(options,
-                              {ranking.get(), aggregates.get(), models.get()},
-                              metrics.get()));
+  ASSIGN_OR_RETURN(grpc, GrpcServer::Start(options,
+                                           {ranking.get(), aggregates.get(),
+                                            reports.get(), models.get()},
+                                           metrics.get()));
   RETURN_IF_ERROR(WritePorts());
   LogInfo("serving", {{"rpc_port", absl::StrCat(grpc->port())},
                       {"metrics_port", absl::StrCat(metrics_port)},
@@ -116,10 +120,10 @@ absl::Status Server::Rep::WritePorts() const {
 Server::Server() = default;
 
 Server::~Server() {
-  // A failure was for Drain()'s caller to see; here nobody is left to tell.
+  // Only a caller of Drain() can be told of a failure; here nobody is left.
   if (rep_->grpc != nullptr) Drain().IgnoreError();
-  // Threads that count into the metrics end before these do, and scrapes before
-  // what they look at.
+  // Threads that count into the metrics end before the metrics, and scrapes end
+  // before the parts that they look at.
   if (rep_->registry != nullptr) rep_->registry->Stop();
   rep_->metrics.reset();
 }

@@ -1,5 +1,5 @@
 #pragma once
-// sortition-server: its parts, started in order and drained in order.
+// The parts of sortition-server, started in order and drained in order.
 #include <memory>
 
 #include "absl/status/status.h"
@@ -11,7 +11,7 @@ namespace sortition {
 
 class Server {
  public:
-  // Serving when it returns; the port file is written. Any failure leaves
+  // Returns a server that serves; the port file is written. A failure leaves
   // nothing behind.
   static absl::StatusOr<std::unique_ptr<Server>> Start(
       const config::v1::ServerOptions& options);
@@ -21,9 +21,9 @@ class Server {
   int metrics_port() const;  // 0: none.
   const Metrics& metrics() const;
 
-  // Health NOT_SERVING; after drain_grace_seconds new requests are UNAVAILABLE;
-  // running ones finish within drain_seconds; the spool is closed. Fails where
-  // the spool does.
+  // Sets health to NOT_SERVING, after drain_grace_seconds refuses new requests
+  // as UNAVAILABLE, waits at most drain_seconds for running ones, and closes
+  // the spool. Fails if the spool cannot be closed.
   absl::Status Drain();
 
  private:

@@ -7,7 +7,7 @@
 namespace sortition {
 namespace {
 
-// Up to here reading on is cheaper than starting a new read-ahead elsewhere.
+// Reading on over so many bytes is cheaper than a new read-ahead elsewhere.
 constexpr uint64_t kSkipBytes = 1 << 20;
 
 }  // namespace

@@ -1,5 +1,5 @@
 #pragma once
-// Reads decisions a second time, when they are emitted.
+// Reads decisions a second time, when their tuples are written.
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -10,11 +10,11 @@
 
 namespace sortition {
 
-// Fast where places come in spool order. Not thread-safe.
+// Fast if places come in spool order. Not thread-safe.
 class DecisionReader {
  public:
-  // The serialised Decision whose record is at `offset` of the segment `path`;
-  // valid until the next call. DataLoss where it is not (any more) there.
+  // Returns the serialised Decision whose record is at `offset` of the segment
+  // `path`; valid until the next call. DataLoss if it is not there (any more).
   absl::StatusOr<absl::string_view> Read(const std::string& path,
                                          uint64_t offset);
 

@@ -1,5 +1,5 @@
 #pragma once
-// One sidecar per directory.
+// Ensures that only one sidecar works on a directory.
 #include <string>
 #include <utility>
 
@@ -7,12 +7,12 @@
 
 namespace sortition {
 
-// Holds flock(2) on <dir>/sidecar.lock until destroyed; the kernel lets go of
-// it when the process dies.
+// Holds flock(2) on <dir>/sidecar.lock until destroyed; the kernel releases it
+// when the process dies.
 class DirectoryLock {
  public:
   DirectoryLock() = default;
-  // FailedPrecondition where another process holds it.
+  // FailedPrecondition if another process holds it.
   static absl::StatusOr<DirectoryLock> Take(const std::string& dir);
   DirectoryLock(DirectoryLock&& other) noexcept
       : fd_(std::exchange(other.fd_, -1)) {}

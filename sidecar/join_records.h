@@ -1,5 +1,5 @@
 #pragma once
-// What goes into the join and what comes out of it.
+// The inputs and outputs of the join.
 #include <compare>
 #include <cstdint>
 #include <string>
@@ -10,15 +10,15 @@
 
 namespace sortition {
 
-// Place of a record in the spool. Segments are counted from 1 in spool order;
-// 0 stands for all that were removed before this process started.
+// The place of a record in the spool. Segments are counted from 1 in spool
+// order; 0 stands for all segments removed before this process started.
 struct SpoolPlace {
   uint32_t segment = 0;
   uint64_t offset = 0;
   friend auto operator<=>(const SpoolPlace&, const SpoolPlace&) = default;
 };
 
-// A shown or feedback record, as it is kept until its decision is emitted.
+// A shown or feedback record, as it is kept until its decision is closed.
 struct JoinedRecord {
   SpoolPlace place;
   int64_t time_us = 0;
@@ -31,8 +31,8 @@ struct JoinedRecord {
 struct ClosedDecision {
   SpoolPlace place;
   int64_t time_us = 0;
-  bool is_wanted = true;      // False: only_if_shown, and it was not.
-  bool is_ambiguous = false;  // The same id was answered in another way too.
+  bool is_wanted = true;      // False: not shown, and only_if_shown is set.
+  bool is_ambiguous = false;  // The same id was also answered differently.
   bool has_feedback = false;
   double reward = 0;                  // Aggregated, or the default.
   std::vector<JoinedRecord> records;  // In spool order, at most one shown.
@@ -45,19 +45,19 @@ struct LateRecord {
   std::string feedback;  // Serialised Feedback.
 };
 
-// An id that outlives its record: see Joiner::IdsOfSegment().
+// An id that is remembered longer than its record: see Joiner::IdsOfSegment().
 struct RememberedId {
   Hash128 hash;
   int64_t time_us = 0;
   uint32_t segment = 0;
-  bool is_feedback = false;  // Of feedback; else of a decision.
+  bool is_feedback = false;  // Otherwise the id of a decision.
 };
 
 struct JoinCounts {
-  uint64_t decisions = 0;            // Without duplicates.
-  uint64_t duplicate_decisions = 0;  // Another answer included.
+  uint64_t decisions = 0;            // Duplicates not counted.
+  uint64_t duplicate_decisions = 0;  // Including other answers.
   uint64_t shown = 0;                // Joined.
-  uint64_t unused_shown = 0;         // Second, late, or of no known decision.
+  uint64_t unused_shown = 0;         // Second, late, or decision unknown.
   uint64_t feedback = 0;             // Joined.
   uint64_t duplicate_feedback = 0;
   uint64_t after_window = 0;

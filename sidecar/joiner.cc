@@ -13,7 +13,8 @@ namespace {
 
 using log::v1::LateFeedback;
 
-// Times outside are brought inside, so that sums with windows cannot overflow.
+// Times are clamped to [0, kMaxTimeUs], so that sums with windows do not
+// overflow.
 constexpr int64_t kMaxTimeUs = int64_t{1} << 61;
 
 int64_t Clamp(int64_t time_us) {
@@ -31,7 +32,7 @@ Joiner::Joiner(const config::v1::JoinOptions& options)
       window_us_(Micros(options.reward_wait_time_seconds())),
       slack_us_(Micros(options.slack_seconds())) {}
 
-// True when no record is to come with a time up to `time_us` + windows.
+// Returns true if no record with a time up to `time_us` + windows can come.
 bool Joiner::HasPassed(int64_t time_us, int windows) const {
   return watermark_us_ > time_us + windows * window_us_ + slack_us_;
 }
@@ -119,7 +120,7 @@ void Joiner::AddRecord(const Hash128& decision, JoinedRecord record) {
              record.time_us > known.time_us + window_us_) {
     Reject(std::move(record), LateFeedback::AFTER_WINDOW);
   }
-  // Else it is in the tuple that an earlier process wrote.
+  // Otherwise it is in the tuple that an earlier process wrote.
 }
 
 void Joiner::Attach(Pending* pending, JoinedRecord record) {

@@ -1,6 +1,6 @@
 #pragma once
-// The join of decisions with what came back (docs/join.md): a left outer join
-// by decision id inside a window of log time.
+// Joins decisions with what was shown and with feedback (docs/join.md): a left
+// outer join by decision id within a window of log time.
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -17,28 +17,29 @@
 
 namespace sortition {
 
-// Feed it the records in spool order, and after each one take out what came
-// ready. Its answers depend on the log times alone, not on when it is called,
-// as long as every record reaches the spool within `slack` of its time. No
-// files, clocks or threads. Memory: about 150 bytes per pending decision, 80
-// per remembered id, and the feedback itself.
+// Add the records in spool order, and after each one take out what is ready.
+// The results depend on the log times alone, not on when it is called, as long
+// as every record reaches the spool within `slack` of its time. Uses no files,
+// clocks or threads. Memory: about 150 bytes per pending decision, 80 per
+// remembered id, and the feedback itself.
 class Joiner {
  public:
   explicit Joiner(const config::v1::JoinOptions& options);
 
-  // `answer`: equal for two records of one id that say the same.
+  // `answer` is equal for two records of one id that say the same.
   void AddDecision(SpoolPlace place, absl::string_view id, int64_t time_us,
                    uint64_t answer);
   void AddShown(SpoolPlace place, const log::v1::Shown& shown);
   // Requires a finite reward.
   void AddFeedback(SpoolPlace place, const log::v1::Feedback& feedback);
-  // An id of a removed segment. Before all records.
+  // Adds an id of a removed segment. Must be called before any record is added.
   void AddRemembered(const RememberedId& id);
 
-  // Every record up to this log time has been added.
+  // Says that every record up to this log time has been added.
   void AdvanceTo(int64_t time_us);
 
-  // Decisions whose window is over, in spool order: the first one blocks.
+  // Returns the next decision in spool order if its window is over; a decision
+  // whose window is open blocks those behind it.
   std::optional<ClosedDecision> PopClosed();
   std::optional<LateRecord> PopLate();
 
@@ -46,35 +47,32 @@ class Joiner {
   size_t num_pending() const { return queue_.size(); }
   const JoinCounts& counts() const { return counts_; }
 
-  // Oldest segment whose records may still go into an output; UINT32_MAX where
-  // there is none.
+  // Returns the oldest segment whose records may still go into an output;
+  // UINT32_MAX if there is none.
   uint32_t OldestNeededSegment() const;
-  // What must be remembered of a segment so that it can be removed.
+  // Returns the ids that must be remembered if a segment is removed.
   std::vector<RememberedId> IdsOfSegment(uint32_t segment) const;
-  // Ids of segments before `segment` may be forgotten in time; not the others.
+  // Only ids of segments before `segment` may be forgotten when they are old.
   void AllowForgettingBefore(uint32_t segment) { forget_before_ = segment; }
-  // True when windows of decisions up to this time are over, and what was held
-  // for want of a decision up to this time has been let go.
+  // Returns true if the windows of decisions up to this time are over, and
+  // records up to this time no longer wait for a decision.
   bool IsOver(int64_t time_us) const;
 
  private:
-  struct HashOfHash {
-    size_t operator()(const Hash128& hash) const { return hash.low; }
-  };
   template <typename Value>
-  using MapByHash = absl::flat_hash_map<Hash128, Value, HashOfHash>;
+  using MapByHash = absl::flat_hash_map<Hash128, Value, Hash128Hasher>;
 
   enum class State : uint8_t { kPending, kEmitted, kRemembered };
   struct Known {
     int64_t time_us = 0;
-    uint64_t number = 0;  // Of the pending decision.
+    uint64_t number = 0;  // Number of the pending decision.
     State state = State::kPending;
   };
   struct Pending {
     Hash128 id;
     int64_t time_us = 0;
-    // The watermark when it came: it stays open for a window from there, so
-    // that a clock that was ahead for a moment closes nothing.
+    // The watermark when it came. The decision stays open for a window from
+    // there, so that a clock that was briefly ahead closes nothing.
     int64_t came_at_us = 0;
     SpoolPlace place;
     uint64_t answer = 0;
@@ -88,7 +86,7 @@ class Joiner {
   };
 
   bool HasPassed(int64_t time_us, int windows) const;
-  // By log time an id is known for two windows, whatever is in memory.
+  // An id is known for two windows of log time, whatever is in memory.
   bool IsKnownAt(const Known& known, int64_t time_us) const {
     return time_us <= known.time_us + 2 * window_us_;
   }
@@ -109,14 +107,15 @@ class Joiner {
   uint32_t forget_before_ = 1;
   JoinCounts counts_;
   std::deque<Pending> queue_;
-  uint64_t first_number_ = 0;  // Of queue_.front().
+  uint64_t first_number_ = 0;  // Number of queue_.front().
   MapByHash<Known> known_;
   MapByHash<int64_t> seen_feedback_;  // Time of the first with this id.
-  std::deque<RememberedId> ids_;      // Of both maps, in spool order.
-  MapByHash<std::vector<JoinedRecord>> held_;  // By decision not yet seen.
+  std::deque<RememberedId> ids_;      // Keys of both maps, in spool order.
+  MapByHash<std::vector<JoinedRecord>> held_;  // By unknown decision.
   std::deque<HeldId> held_order_;
-  std::map<uint32_t, uint64_t> early_;  // Records held by a pending decision of
-                                        // a later segment than their own.
+  // Number of records, by segment, that a pending decision of a later segment
+  // holds.
+  std::map<uint32_t, uint64_t> early_;
   std::deque<LateRecord> late_;
 };
 

@@ -1,4 +1,4 @@
-// sortition-sidecar: joins what the server logged into bandit tuples.
+// sortition-sidecar: joins the server's log into bandit tuples.
 #include <cstdio>
 #include <string>
 #include <vector>

@@ -40,7 +40,7 @@ Pipeline::Pipeline(const config::v1::SidecarOptions& options, Metrics* metrics,
       metrics_(metrics),
       tail_(options.spool(), options.inotify()),
       joiner_(options.join()),
-      memory_(options.tuples() + "/memory") {}
+      removed_(options.tuples() + "/memory") {}
 
 absl::StatusOr<std::unique_ptr<Pipeline>> Pipeline::Open(
     const config::v1::SidecarOptions& options, Metrics* metrics, Clock clock) {
@@ -57,7 +57,7 @@ absl::Status Pipeline::Recover() {
   if (options_.delete_spool()) {
     ASSIGN_OR_RETURN(spool_lock_, DirectoryLock::Take(options_.spool()));
   } else {
-    // Nothing is removed: what is forgotten can be read again.
+    // Nothing is removed: ids that are forgotten can be read again.
     joiner_.AllowForgettingBefore(std::numeric_limits<uint32_t>::max());
   }
   ASSIGN_OR_RETURN(const std::vector<std::string> segments,
@@ -66,7 +66,8 @@ absl::Status Pipeline::Recover() {
       writer_,
       TupleWriter::Open(options_, segments.empty() ? "" : segments.front()));
   counts_.output_torn_bytes = writer_->torn_bytes();
-  ASSIGN_OR_RETURN(const std::vector<RememberedId> ids, memory_.Load(segments));
+  ASSIGN_OR_RETURN(const std::vector<RememberedId> ids,
+                   removed_.Load(segments));
   for (const RememberedId& id : ids) joiner_.AddRemembered(id);
   last_sync_us_ = clock_();
   return absl::OkStatus();
@@ -77,12 +78,12 @@ absl::StatusOr<bool> Pipeline::Poll(uint64_t max_steps) {
   for (uint64_t step = 0; step < max_steps && is_busy; ++step) {
     ASSIGN_OR_RETURN(is_busy, Step());
   }
-  RETURN_IF_ERROR(KeepHouse());
+  RETURN_IF_ERROR(DoHousekeeping());
   UpdateMetrics();
   return is_busy;
 }
 
-// What is ready is written before more is read: so the output depends on the
+// Writes what is ready before it reads more, so that the output depends on the
 // order of the spool alone.
 absl::StatusOr<bool> Pipeline::Step() {
   if (!late_.has_value()) late_ = joiner_.PopLate();
@@ -92,11 +93,12 @@ absl::StatusOr<bool> Pipeline::Step() {
   return ReadStep();
 }
 
-// Output is tried again until there is room; the spool keeps what it has.
+// Returns true if the disk is full: the output is tried again until there is
+// room, and the spool keeps its records meanwhile.
 bool Pipeline::IsFullDisk(const absl::Status& status) {
   if (!absl::IsResourceExhausted(status)) return false;
   if (counts_.full_disk_retries++ == 0) {
-    LogError("disk full; waiting for room",
+    LogError("disk full; waiting for free space",
              {{"error", std::string(status.message())}});
   }
   return true;
@@ -114,7 +116,7 @@ absl::StatusOr<bool> Pipeline::FinishOutput(const absl::Status& status) {
 }
 
 absl::StatusOr<bool> Pipeline::ReadStep() {
-  // Taken before the look: a record that is missed now has a later time.
+  // Read the clock first: a record that Next() misses has a later time.
   const int64_t now_us = clock_();
   ASSIGN_OR_RETURN(const SpoolTail::Outcome outcome, tail_.Next());
   is_caught_up_ = outcome == SpoolTail::Outcome::kCaughtUp;
@@ -162,7 +164,7 @@ void Pipeline::TakeRecord(const SpoolTail::Record& record) {
   }
   if (is_good) return;
   ++counts_.malformed_records;
-  LogError("passed over a record that makes no sense",
+  LogError("skipped a malformed record",
            {{"file", tail_.PathOf(tail_.segment(record.place.segment).name)},
             {"offset", absl::StrCat(record.place.offset)}});
 }
@@ -225,7 +227,7 @@ absl::Status Pipeline::Write(const ClosedDecision& closed) {
   if (absl::IsDataLoss(decision.status()) ||
       absl::IsNotFound(decision.status())) {
     ++counts_.unreadable_decisions;
-    LogError("a decision was damaged after it was read; it has no tuple",
+    LogError("a decision was damaged after it was read; it gets no tuple",
              {{"error", std::string(decision.status().message())}});
     return absl::OkStatus();
   }
@@ -264,10 +266,10 @@ absl::Status Pipeline::Write(const LateRecord& late) {
   return absl::OkStatus();
 }
 
-absl::Status Pipeline::KeepHouse() {
+absl::Status Pipeline::DoHousekeeping() {
   const int64_t now_us = clock_();
   const int64_t interval_us = Micros(options_.sync_interval_seconds());
-  // A clock that was set back must not put this off.
+  // A clock that was set back must not delay this.
   if (now_us >= last_sync_us_ && now_us < last_sync_us_ + interval_us) {
     return absl::OkStatus();
   }
@@ -275,17 +277,17 @@ absl::Status Pipeline::KeepHouse() {
   counts_.spool_lag_bytes = LagBytes();
   absl::Status status = writer_->Sync();
   if (status.ok() && options_.delete_spool()) status = RemoveSafeSegments();
-  // Last: a footer needs room.
+  // Last, because a footer needs free space.
   if (status.ok()) status = writer_->RotateByAge(now_us);
   return IsFullDisk(status) ? absl::OkStatus() : status;
 }
 
-// A segment goes when nothing of it can get into an output any more, and all
-// outputs that hold something of it are on the disk. The newest one stays: its
-// name tells the writer what the next ones must sort after.
+// Removes segments of which nothing can reach an output any more, after all
+// outputs that hold something of them are on the disk. The newest segment
+// stays: its name tells the writer what later names must sort after.
 absl::Status Pipeline::RemoveSafeSegments() {
   uint32_t needed = joiner_.OldestNeededSegment();
-  // Output that waits for room must not keep what would make room.
+  // Records of an output that was not written yet are needed, too.
   if (late_.has_value()) needed = std::min(needed, late_->place.segment);
   if (closed_.has_value()) {
     needed = std::min(needed, closed_->place.segment);
@@ -303,7 +305,7 @@ absl::Status Pipeline::RemoveSafeSegments() {
     }
     RETURN_IF_ERROR(writer_->Sync());
     const std::string name = tail_.segment(oldest.ordinal).name;
-    RETURN_IF_ERROR(memory_.Add(name, joiner_.IdsOfSegment(oldest.ordinal)));
+    RETURN_IF_ERROR(removed_.Add(name, joiner_.IdsOfSegment(oldest.ordinal)));
     const std::string path = tail_.PathOf(name);
     if (unlink(path.c_str()) != 0 && errno != ENOENT) {
       return absl::UnavailableError(
@@ -314,12 +316,16 @@ absl::Status Pipeline::RemoveSafeSegments() {
     tail_.DropBefore(oldest.ordinal + 1);
     segments_.pop_front();
   }
-  // What is remembered of removed segments matters to the records that are
-  // left, up to two windows later.
+  return ForgetOldIds();
+}
+
+// Drops the ids of removed segments that are too old to matter to the records
+// that are left: an id matters for two windows.
+absl::Status Pipeline::ForgetOldIds() {
   if (segments_.empty() || segments_.front().first_time_us == 0) {
     return absl::OkStatus();
   }
-  return memory_.DropBefore(
+  return removed_.DropBefore(
       segments_.front().first_time_us -
       2 * Micros(options_.join().reward_wait_time_seconds()) -
       Micros(options_.join().slack_seconds()));

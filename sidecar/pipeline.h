@@ -1,5 +1,6 @@
 #pragma once
-// The sidecar's work: tail the spool, join, write tuples, remove what is safe.
+// The sidecar's work: follows the spool, joins, writes tuples, and removes
+// segments that are no longer needed.
 #include <cstdint>
 #include <deque>
 #include <functional>
@@ -14,8 +15,8 @@
 #include "sidecar/directory_lock.h"
 #include "sidecar/joiner.h"
 #include "sidecar/record_wire.h"
+#include "sidecar/removed_segment_ids.h"
 #include "sidecar/sidecar_metrics.h"
-#include "sidecar/spool_memory.h"
 #include "sidecar/spool_tail.h"
 #include "sidecar/tuple_writer.h"
 #include "sortition/config/v1/sidecar.pb.h"
@@ -23,26 +24,27 @@
 namespace sortition {
 
 // Not thread-safe. May be destroyed, or killed, at any time: the next pipeline
-// on the same directories goes on so that every decision has one tuple.
+// on the same directories continues so that every decision has one tuple.
 class Pipeline {
  public:
   // Microseconds since the epoch.
   using Clock = std::function<int64_t()>;
 
-  // Makes the directories where missing. FailedPrecondition where another
+  // Makes the directories if they are missing. FailedPrecondition if another
   // sidecar works on one of them. `metrics` must outlive the pipeline.
   static absl::StatusOr<std::unique_ptr<Pipeline>> Open(
       const config::v1::SidecarOptions& options, Metrics* metrics, Clock clock);
 
-  // Takes at most `max_steps` steps: a record read, a tuple or late record
-  // written. False where there is nothing to do until Wait() returns.
+  // Takes at most `max_steps` steps; a step reads a record or writes a tuple or
+  // a late record. Returns false if there is nothing to do until Wait()
+  // returns.
   absl::StatusOr<bool> Poll(uint64_t max_steps);
 
-  // Until the spool may have changed, at most `seconds`.
+  // Waits until the spool may have changed, at most `seconds`.
   void Wait(double seconds) { tail_.Wait(seconds); }
 
   // Closes the output segments. Decisions whose window is open stay in the
-  // spool.
+  // spool for the next pipeline.
   absl::Status Close();
 
   const SidecarCounts& counts() const { return counts_; }
@@ -51,8 +53,8 @@ class Pipeline {
   // A segment of the spool from which records were read.
   struct Segment {
     uint32_t ordinal = 0;
-    int64_t first_time_us = 0;  // Of its first record; 0: none yet.
-    int64_t last_time_us = 0;   // Latest.
+    int64_t first_time_us = 0;  // Time of its first record; 0: none yet.
+    int64_t last_time_us = 0;   // Latest time of a record.
     bool is_done = false;
   };
 
@@ -69,8 +71,9 @@ class Pipeline {
   absl::Status Write(const LateRecord& late);
   bool IsFullDisk(const absl::Status& status);
   absl::StatusOr<bool> FinishOutput(const absl::Status& status);
-  absl::Status KeepHouse();
+  absl::Status DoHousekeeping();
   absl::Status RemoveSafeSegments();
+  absl::Status ForgetOldIds();
   uint64_t LagBytes() const;
   void UpdateMetrics();
 
@@ -82,12 +85,12 @@ class Pipeline {
   DirectoryLock tuples_lock_;
   SpoolTail tail_;
   Joiner joiner_;
-  SpoolMemory memory_;
+  RemovedSegmentIds removed_;
   DecisionReader decisions_;
   std::unique_ptr<TupleWriter> writer_;
-  std::deque<Segment> segments_;  // Not removed yet.
-  uint32_t last_ordinal_ = 0;     // Of all there were.
-  // Taken from the joiner, not yet written: a full disk may put it off.
+  std::deque<Segment> segments_;  // Those not removed yet.
+  uint32_t last_ordinal_ = 0;     // Of the newest segment there was.
+  // Taken from the joiner and not written yet: a full disk may delay it.
   std::optional<ClosedDecision> closed_;
   std::optional<LateRecord> late_;
   bool is_caught_up_ = false;

@@ -26,7 +26,7 @@ CodedInputStream Input(absl::string_view bytes) {
                           static_cast<int>(bytes.size()));
 }
 
-// The bytes of a length-delimited field whose tag was just read.
+// Sets `view` to the bytes of a length-delimited field whose tag was just read.
 bool ReadView(CodedInputStream* input, absl::string_view all,
               absl::string_view* view) {
   uint32_t size = 0;
@@ -70,7 +70,7 @@ absl::StatusOr<DecisionView> ViewDecision(absl::string_view decision) {
   CodedInputStream input = Input(decision);
   DecisionView view;
   bool has_time = false;
-  // Both come first where the writer is ours; then this stops after 2 fields.
+  // Our own writer puts both first; then this stops after two fields.
   while (view.id.empty() || !has_time) {
     const uint32_t tag = input.ReadTag();
     if (tag == 0) break;

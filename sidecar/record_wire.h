@@ -1,6 +1,6 @@
 #pragma once
-// Log records without parsing them: a decision carries kilobytes of features
-// that the join only passes on.
+// Views of serialised log records: a decision carries kilobytes of features
+// that the join passes on without parsing them.
 #include <cstdint>
 #include <string>
 
@@ -11,33 +11,34 @@
 
 namespace sortition {
 
-// The one field of a serialised LogRecord.
+// The only field of a serialised LogRecord.
 struct RecordView {
   log::v1::LogRecord::RecordCase kind = log::v1::LogRecord::RECORD_NOT_SET;
-  absl::string_view bytes;  // Of the sub-message; points into the payload.
+  absl::string_view bytes;  // The sub-message; points into the payload.
 };
 
-// DataLoss where `payload` is not exactly one field.
+// DataLoss if `payload` is not exactly one field.
 absl::StatusOr<RecordView> ViewRecord(absl::string_view payload);
 
 struct DecisionView {
   absl::string_view id;
   int64_t time_us = 0;
-  // What follows them: two decisions of one id with the same `rest` are one
-  // answer, given twice.
+  // The bytes after id and time: two decisions of one id with the same `rest`
+  // are the same answer, given twice.
   absl::string_view rest;
 };
 
-// Reads as far as needed. DataLoss where the bytes are no Decision or name no
-// id.
+// Reads no further than needed. DataLoss if the bytes are not a Decision or
+// have no id.
 absl::StatusOr<DecisionView> ViewDecision(absl::string_view decision);
 
-// Position of a serialised BanditTuple or LateFeedback. DataLoss where it has
-// none.
+// Returns the position of a serialised BanditTuple or LateFeedback. DataLoss if
+// it has none.
 absl::StatusOr<log::v1::SpoolPosition> ViewPosition(absl::string_view message);
 
-// The bytes in front of a serialised Decision that make `tuple` with it, all
-// put after each other, a LogRecord. Requires !tuple.has_decision().
+// Returns the bytes to put in front of a serialised Decision of
+// `decision_bytes` bytes to get a serialised LogRecord of `tuple` with that
+// decision. Requires !tuple.has_decision().
 std::string TuplePrefix(const log::v1::BanditTuple& tuple,
                         uint64_t decision_bytes);
 

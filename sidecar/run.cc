@@ -10,22 +10,17 @@
 #include "io/files.h"
 #include "process/log.h"
 #include "process/metrics.h"
+#include "process/wall_clock.h"
 #include "sidecar/pipeline.h"
 
 namespace sortition {
 namespace {
 
 constexpr uint64_t kStepsPerPoll = 4096;
-// Longest sleep without a look at the signals.
+// Longest sleep between two checks for signals.
 constexpr double kSliceSeconds = 0.1;
-// Longest work after a signal. What is left stays in the spool.
+// Longest work after a signal; the rest stays in the spool.
 constexpr std::chrono::seconds kDrainLimit(5);
-
-int64_t NowMicros() {
-  return std::chrono::duration_cast<std::chrono::microseconds>(
-             std::chrono::system_clock::now().time_since_epoch())
-      .count();
-}
 
 absl::Status ServeMetrics(const config::v1::SidecarOptions& options,
                           Metrics* metrics) {
@@ -52,7 +47,7 @@ absl::Status RunSidecar(const config::v1::SidecarOptions& options,
                         const std::function<bool(double)>& wait_for_stop) {
   Metrics metrics;
   ASSIGN_OR_RETURN(const std::unique_ptr<Pipeline> pipeline,
-                   Pipeline::Open(options, &metrics, NowMicros));
+                   Pipeline::Open(options, &metrics, NowUs));
   RETURN_IF_ERROR(ServeMetrics(options, &metrics));
   LogInfo("sidecar started",
           {{"spool", options.spool()}, {"tuples", options.tuples()}});

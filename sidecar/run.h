@@ -7,8 +7,8 @@
 
 namespace sortition {
 
-// Runs until `wait_for_stop`, which waits at most so many seconds, says true;
-// then takes what is in the spool, closes the output and returns OK.
+// Runs until `wait_for_stop`, which waits at most that many seconds, returns
+// true; then takes what is in the spool, closes the output and returns OK.
 absl::Status RunSidecar(const config::v1::SidecarOptions& options,
                         const std::function<bool(double)>& wait_for_stop);
 

@@ -24,13 +24,14 @@ namespace {
 
 constexpr uint32_t kFormatVersion = 1;
 
-// Differs between starts: process ids are used again, times may be set back.
+// Returns a name that differs between starts: process ids are reused and clocks
+// are set back, but hardly both at once.
 std::string NewIncarnation() {
   const auto now = std::chrono::system_clock::now().time_since_epoch().count();
   return absl::StrCat(absl::Hex(now), "-", getpid());
 }
 
-// 0 where the name does not begin with a time.
+// Returns the time that the name begins with; 0 if it does not.
 int64_t CreatedTimeOf(const std::string& name) {
   uint64_t time_us = 0;
   if (!absl::SimpleHexAtoi(name.substr(0, 16), &time_us)) return 0;
@@ -56,7 +57,7 @@ absl::StatusOr<std::unique_ptr<SegmentSequence>> SegmentSequence::Open(
   ASSIGN_OR_RETURN(const bool is_live, SegmentHasLiveWriter(path));
   if (is_live) {
     return absl::FailedPreconditionError(
-        absl::StrCat(path, " is written by another process"));
+        absl::StrCat(path, " is being written by another process"));
   }
   ASSIGN_OR_RETURN(const log::v1::SegmentFooter footer, RecoverSegment(path));
   if (footer.torn_bytes() > 0) {
@@ -88,7 +89,7 @@ absl::Status SegmentSequence::Begin(const log::v1::SpoolPosition& resume,
   absl::StatusOr<std::unique_ptr<SegmentWriter>> writer =
       SegmentWriter::Create(segment);
   if (absl::IsResourceExhausted(writer.status())) {
-    // What there is to write may need less room than a whole segment.
+    // The records may need less room than a whole segment.
     segment.preallocate_bytes = 0;
     writer = SegmentWriter::Create(segment);
   }

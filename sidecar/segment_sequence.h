@@ -20,7 +20,7 @@ namespace sortition {
 class SegmentSequence {
  public:
   struct Options {
-    std::string dir;        // Made where missing.
+    std::string dir;        // Made if missing.
     std::string writer_id;  // In segment names and headers.
     log::v1::SegmentHeader::Kind kind =
         log::v1::SegmentHeader::KIND_UNSPECIFIED;
@@ -30,24 +30,24 @@ class SegmentSequence {
     std::string options_text;
   };
 
-  // Recovers what a dead writer left: its last segment is cut and closed.
+  // Recovers what a dead writer left: cuts and closes its last segment.
   static absl::StatusOr<std::unique_ptr<SegmentSequence>> Open(Options options);
-  // Without Close(), all is left as a dead process leaves it.
+  // Without Close(), the files stay as a dead process leaves them.
   ~SegmentSequence() = default;
 
-  // Appends a record whose payload is the concatenation of `pieces`. `resume`
-  // goes into the header where this begins a segment.
+  // Appends a record whose payload is the concatenation of `pieces`. If this
+  // begins a segment, `resume` goes into its header.
   absl::Status Append(std::span<const absl::string_view> pieces,
                       const log::v1::SpoolPosition& resume, int64_t now_us);
 
   // Closes the current segment if it is old enough.
   absl::Status RotateByAge(int64_t now_us);
-  // What has been appended is on the disk afterwards. Nothing where it is
-  // already.
+  // All that was appended is on the disk when it returns. Does nothing if it is
+  // there already.
   absl::Status Sync();
   absl::Status Close();
 
-  // Cut from the end of the last segment when Open() recovered it.
+  // Bytes that Open() cut from the end of the last segment.
   uint64_t torn_bytes() const { return torn_bytes_; }
 
  private:
@@ -56,7 +56,7 @@ class SegmentSequence {
 
   const Options options_;
   const std::string incarnation_;
-  int64_t last_created_us_ = 0;  // In the newest name.
+  int64_t last_created_us_ = 0;  // Time in the newest name.
   uint64_t num_segments_ = 0;    // Begun by this process.
   uint64_t num_records_ = 0;     // Appended by this process.
   uint64_t torn_bytes_ = 0;
@@ -65,18 +65,18 @@ class SegmentSequence {
   int64_t begun_us_ = 0;
 };
 
-// Reads a segment that is not written to: its header, then each other record
-// but the footer. Damaged records are passed over.
+// Reads a segment that has no writer: stores its header and calls `take` with
+// every other record but the footer. Damaged records are skipped.
 absl::Status ReadSegment(const std::string& path,
                          log::v1::SegmentHeader* header,
                          const std::function<void(const RecordView&)>& take);
 
-// Makes a directory, with those above it, where missing.
+// Makes a directory and its parents if they are missing.
 absl::Status MakeDirectories(const std::string& dir);
-// Removes files "*.tmp", which a process left that died. The caller holds the
-// directory's lock.
+// Removes the files "*.tmp", which a dead process left. The caller must hold
+// the directory's lock.
 void RemoveTemporaries(const std::string& dir);
-// fsync(2): names in it survive a power cut.
+// Calls fsync(2) on a directory, so that its names survive a power cut.
 absl::Status SyncDirectory(const std::string& dir);
 
 }  // namespace sortition

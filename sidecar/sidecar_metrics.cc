@@ -6,7 +6,7 @@
 namespace sortition {
 namespace {
 
-// Rewards come within seconds (clicks) up to days (purchases).
+// Rewards take seconds (clicks) to days (purchases).
 std::vector<double> RewardLatencySeconds() {
   return {0.01, 0.1, 0.5, 1,    2,    5,     10,   30,
           60,   300, 600, 1800, 3600, 21600, 86400};
@@ -37,17 +37,17 @@ void SidecarMetrics::AddJoinCounters(Metrics* metrics) {
   Add(metrics, "join_decisions_total", "Decisions read, duplicates not counted",
       Join(&JoinCounts::decisions));
   Add(metrics, "join_duplicate_decisions_total",
-      "Decisions dropped: id seen before",
+      "Decisions dropped because their id was seen before",
       Join(&JoinCounts::duplicate_decisions));
   Add(metrics, "join_shown_total", "Shown records joined",
       Join(&JoinCounts::shown));
   Add(metrics, "join_unused_shown_total",
-      "Shown records dropped: second, late or of no known decision",
+      "Shown records dropped: second, late, or decision unknown",
       Join(&JoinCounts::unused_shown));
   Add(metrics, "join_feedback_total", "Feedback joined",
       Join(&JoinCounts::feedback));
   Add(metrics, "join_duplicate_feedback_total",
-      "Feedback dropped: id seen before",
+      "Feedback dropped because its id was seen before",
       Join(&JoinCounts::duplicate_feedback));
   const char* late_help = "Late feedback written to late segments";
   Add(metrics, "join_late_total", late_help,
@@ -61,39 +61,41 @@ void SidecarMetrics::AddJoinCounters(Metrics* metrics) {
   Add(metrics, "join_tuples_total", tuples_help,
       Count(&SidecarCounts::defaulted), {{"reward", "default"}});
   Add(metrics, "join_ambiguous_decisions_total",
-      "Decisions without a tuple: their id was answered in two ways",
+      "Decisions without a tuple because their id has two answers",
       Count(&SidecarCounts::ambiguous_decisions));
   Add(metrics, "join_not_shown_total", "Decisions left out by only_if_shown",
       Count(&SidecarCounts::not_shown));
   Add(metrics, "join_written_before_total",
-      "Decisions read again whose tuple was written before a restart",
+      "Decisions read again after a restart whose tuple is written",
       Count(&SidecarCounts::written_before));
 }
 
 void SidecarMetrics::AddSidecarCounters(Metrics* metrics) {
   Add(metrics, "sidecar_spool_read_bytes_total",
       "Payload bytes read from the spool", Tail(&TailCounts::bytes));
-  Add(metrics, "sidecar_corrupt_records_total", "Damaged records passed over",
+  Add(metrics, "sidecar_corrupt_records_total", "Damaged records skipped",
       Tail(&TailCounts::corrupt_records));
   Add(metrics, "sidecar_malformed_records_total",
-      "Records with a good checksum that make no sense",
+      "Records with a good checksum and malformed content",
       Count(&SidecarCounts::malformed_records));
   Add(metrics, "sidecar_unreadable_decisions_total",
       "Decisions without a tuple: damaged between reading and writing",
       Count(&SidecarCounts::unreadable_decisions));
   Add(metrics, "sidecar_gap_records_total",
-      "Records that the server reported as lost",
+      "Records that the server reports as lost",
       Count(&SidecarCounts::gap_records));
   Add(metrics, "sidecar_recovered_segments_total",
-      "Spool segments of dead writers", Tail(&TailCounts::recovered_segments));
+      "Spool segments recovered from dead writers",
+      Tail(&TailCounts::recovered_segments));
   Add(metrics, "sidecar_torn_bytes_total", "Bytes cut from torn tails",
       Tail(&TailCounts::torn_bytes), {{"of", "spool"}});
   Add(metrics, "sidecar_torn_bytes_total", "Bytes cut from torn tails",
       Count(&SidecarCounts::output_torn_bytes), {{"of", "output"}});
   Add(metrics, "sidecar_out_of_order_segments_total",
-      "Segments that sort before the place that was reached",
+      "Segments that appeared before the place already reached",
       Tail(&TailCounts::out_of_order_segments));
-  Add(metrics, "sidecar_full_disk_retries_total", "Writes put off: disk full",
+  Add(metrics, "sidecar_full_disk_retries_total",
+      "Writes delayed because the disk is full",
       Count(&SidecarCounts::full_disk_retries));
   Add(metrics, "sidecar_removed_segments_total", "Spool segments removed",
       Count(&SidecarCounts::removed_segments));
@@ -104,15 +106,16 @@ SidecarMetrics::SidecarMetrics(Metrics* metrics) {
   AddSidecarCounters(metrics);
   pending_ = metrics->Gauge("sortition_join_pending_decisions",
                             "Decisions whose window is open");
-  spool_lag_bytes_ =
-      metrics->Gauge("sortition_sidecar_spool_lag_bytes",
-                     "Bytes in the spool not read yet, preallocated included");
-  watermark_seconds_ =
-      metrics->Gauge("sortition_join_watermark_seconds",
-                     "Log time up to which all is read, since the epoch");
-  reward_latency_ = metrics->Histogram("sortition_join_reward_latency_seconds",
-                                       "From decision to feedback that counted",
-                                       RewardLatencySeconds());
+  spool_lag_bytes_ = metrics->Gauge(
+      "sortition_sidecar_spool_lag_bytes",
+      "Bytes in the spool not read yet, including preallocated ones");
+  watermark_seconds_ = metrics->Gauge(
+      "sortition_join_watermark_seconds",
+      "Log time up to which all is read, seconds since the epoch");
+  reward_latency_ = metrics->Histogram(
+      "sortition_join_reward_latency_seconds",
+      "Time from a decision to the feedback that counted, seconds",
+      RewardLatencySeconds());
 }
 
 void SidecarMetrics::Update(const SidecarCounts& counts) {

@@ -10,8 +10,9 @@
 
 namespace sortition {
 
-// Since this process started. What is read again after a restart counts again;
-// `tuples`, `matched`, `defaulted` and `late_*` count what was written.
+// Counts since this process started. Records that are read again after a
+// restart count again; `tuples`, `matched`, `defaulted` and `late_*` count what
+// was written.
 struct SidecarCounts {
   JoinCounts join;
   TailCounts tail;
@@ -20,16 +21,16 @@ struct SidecarCounts {
   uint64_t defaulted = 0;
   uint64_t ambiguous_decisions = 0;  // One id, two answers: no tuple.
   uint64_t not_shown = 0;            // Left out by only_if_shown.
-  uint64_t written_before = 0;  // Decisions an earlier process has emitted.
+  uint64_t written_before = 0;       // Decisions that an earlier process wrote.
   uint64_t late_after_window = 0;
   uint64_t late_unknown_decision = 0;
-  uint64_t malformed_records = 0;     // Intact frames that make no sense.
-  uint64_t unreadable_decisions = 0;  // At emission.
-  uint64_t gap_records = 0;           // Lost by the server, by its own account.
+  uint64_t malformed_records = 0;     // Intact frames with malformed content.
+  uint64_t unreadable_decisions = 0;  // When their tuple was to be written.
+  uint64_t gap_records = 0;           // That the server says it has lost.
   uint64_t output_torn_bytes = 0;
   uint64_t full_disk_retries = 0;
   uint64_t removed_segments = 0;
-  // Now:
+  // Current values, not counts:
   uint64_t pending = 0;
   uint64_t spool_lag_bytes = 0;
   int64_t watermark_us = 0;

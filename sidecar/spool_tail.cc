@@ -22,8 +22,8 @@
 namespace sortition {
 namespace {
 
-// A busy writer wakes the reader at every record; waiting this long before
-// looking lets it take many at once.
+// A busy writer wakes the reader at every record. Waiting this long before
+// reading lets it take many at once.
 constexpr int kCoalesceMs = 5;
 
 constexpr uint32_t kFormatVersion = 1;
@@ -84,7 +84,7 @@ void SpoolTail::Wait(double seconds) {
   }
 }
 
-// Finds the segments that came since the last look.
+// Finds the segments that came since the last call.
 absl::Status SpoolTail::List() {
   ASSIGN_OR_RETURN(const std::vector<std::string> names, ListSegments(dir_));
   const std::string newest = !later_.empty()     ? later_.back()
@@ -93,21 +93,21 @@ absl::Status SpoolTail::List() {
   const size_t known = segments_.size() + later_.size();
   const auto first_new = std::upper_bound(names.begin(), names.end(), newest);
   later_.insert(later_.end(), first_new, names.end());
-  // A segment that sorts before one that is being read came too late: its
-  // writer's clock was set back. Its place in the order has been passed.
+  // A segment that sorts before the current one came too late, because its
+  // writer's clock was set back.
   const size_t old = static_cast<size_t>(first_new - names.begin());
   const size_t unknown = old > known ? old - known : 0;
   if (unknown > counts_.out_of_order_segments) {
     LogError(
-        "segments appeared before the place that was reached; they are not "
-        "read before the next start",
+        "segments appeared before the place already reached; they will be read "
+        "after the next start",
         {{"directory", dir_}, {"count", absl::StrCat(unknown)}});
     counts_.out_of_order_segments = unknown;
   }
   return absl::OkStatus();
 }
 
-// Leaves `reader_` empty where the next segment is gone: someone removed it.
+// Opens the next segment. Leaves `reader_` empty if someone removed it.
 absl::Status SpoolTail::OpenNext() {
   auto reader = SegmentReader::Open(PathOf(later_.front()));
   if (absl::IsNotFound(reader.status())) {
@@ -167,7 +167,7 @@ absl::StatusOr<SpoolTail::Outcome> SpoolTail::Next() {
   }
 }
 
-// A payload that is no LogRecord is passed on: the caller counts it.
+// Passes on a payload that is not a LogRecord: the caller counts it.
 absl::StatusOr<SpoolTail::Content> SpoolTail::TakeRecord(
     absl::string_view payload, uint64_t offset) {
   record_ = {{current_, offset}, payload};
@@ -193,7 +193,7 @@ absl::StatusOr<SpoolTail::Content> SpoolTail::TakeRecord(
   return Content::kHeader;
 }
 
-// At the end of what the current segment has now.
+// Finds out what it means that the current segment has no further record now.
 absl::StatusOr<SpoolTail::Outcome> SpoolTail::AtEnd(
     SegmentReader::Outcome outcome) {
   ASSIGN_OR_RETURN(const bool is_live,
@@ -208,8 +208,8 @@ absl::StatusOr<SpoolTail::Outcome> SpoolTail::AtEnd(
   return is_last ? Outcome::kCaughtUp : Outcome::kWaiting;
 }
 
-// A writer that died may have left records after the place where the reader
-// stood, then a torn one.
+// Recovers the current segment. Its dead writer may have left more whole
+// records after the reader's place, and then a torn one.
 absl::Status SpoolTail::Recover() {
   const std::string path = PathOf(segments_.back().name);
   const uint64_t offset = reader_->offset();
@@ -222,7 +222,7 @@ absl::Status SpoolTail::Recover() {
                 {"records", absl::StrCat(footer->num_records())},
                 {"torn_bytes", absl::StrCat(footer->torn_bytes())}});
   } else {
-    // The writer is dead all the same: what can be read is all there will be.
+    // The writer is dead all the same: no more records will come.
     LogError("cannot recover a spool segment; reading what is intact",
              {{"file", path}, {"error", footer.status().ToString()}});
   }
@@ -232,8 +232,9 @@ absl::Status SpoolTail::Recover() {
   return absl::OkStatus();
 }
 
-// A writer prepares its next segment ahead, and may close the old one after it
-// has begun to write there.
+// Returns true if later segments have no records. A writer prepares its next
+// segment ahead of time, and may begin to write there before it closes the old
+// one.
 absl::StatusOr<bool> SpoolTail::AreLaterSegmentsEmpty() const {
   for (const std::string& name : later_) {
     ASSIGN_OR_RETURN(const std::unique_ptr<SegmentReader> reader,

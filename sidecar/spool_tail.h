@@ -1,5 +1,5 @@
 #pragma once
-// Follows a spool: all records of all its segments, in order, as they come.
+// Follows a spool: reads all records of all its segments in order as they come.
 #include <cstdint>
 #include <deque>
 #include <memory>
@@ -15,9 +15,9 @@
 namespace sortition {
 
 struct TailCounts {
-  uint64_t bytes = 0;               // Of record payloads.
-  uint64_t corrupt_records = 0;     // Skipped in the middle.
-  uint64_t recovered_segments = 0;  // Whose writer had died.
+  uint64_t bytes = 0;               // In record payloads.
+  uint64_t corrupt_records = 0;     // Skipped.
+  uint64_t recovered_segments = 0;  // Their writer had died.
   uint64_t torn_bytes = 0;          // Cut from their ends.
   uint64_t out_of_order_segments = 0;
 };
@@ -26,10 +26,10 @@ struct TailCounts {
 class SpoolTail {
  public:
   enum class Outcome {
-    kRecord,       // The fields of record() are set.
-    kSegmentDone,  // The segment that was read last got its footer.
-    kCaughtUp,     // All that is in the spool has been read.
-    kWaiting,      // Nothing to read now, but more is under way.
+    kRecord,       // record() returns it.
+    kSegmentDone,  // The current segment has ended.
+    kCaughtUp,     // The whole spool has been read.
+    kWaiting,      // Nothing to read now, but more is coming.
   };
   struct Record {
     SpoolPlace place;
@@ -40,30 +40,30 @@ class SpoolTail {
     std::string writer_id;  // From its header.
   };
 
-  // `dir` must exist. Where inotify does not work, Wait() polls.
+  // `dir` must exist. If inotify does not work, Wait() polls.
   SpoolTail(std::string dir, bool use_inotify);
   ~SpoolTail();
   SpoolTail(const SpoolTail&) = delete;
   SpoolTail& operator=(const SpoolTail&) = delete;
 
-  // Damage is counted, logged and passed over; the segment of a dead writer is
-  // recovered, then passed. FailedPrecondition for a segment of a later format;
-  // other errors name the file that cannot be read.
+  // Reads on. Damaged records are counted, logged and skipped; the segment of a
+  // dead writer is recovered and read to its end. FailedPrecondition for a
+  // segment of a later format; other errors name the file that cannot be read.
   absl::StatusOr<Outcome> Next();
   const Record& record() const { return record_; }
 
-  // Until something may have changed in the spool, at most `seconds`.
+  // Waits until the spool may have changed, at most `seconds`.
   void Wait(double seconds);
 
-  // The segment that the ordinal `place.segment` counts, from 1.
+  // Returns the segment with the ordinal `place.segment`, counted from 1.
   const Segment& segment(uint32_t ordinal) const;
   // Forgets the names of segments before `ordinal`.
   void DropBefore(uint32_t ordinal);
   uint32_t current_segment() const { return current_; }
 
-  // Names of the segments after the current one.
+  // The names of the segments after the current one.
   const std::deque<std::string>& later_segments() const { return later_; }
-  // Of the current segment, what is preallocated included.
+  // Unread bytes of the current segment, including preallocated ones.
   uint64_t RemainingBytes() const;
   std::string PathOf(const std::string& name) const {
     return dir_ + "/" + name;
@@ -83,10 +83,10 @@ class SpoolTail {
 
   const std::string dir_;
   int inotify_ = -1;
-  std::unique_ptr<SegmentReader> reader_;  // Of the current segment.
-  bool has_dead_writer_ = false;           // The current segment's.
+  std::unique_ptr<SegmentReader> reader_;  // Reads the current segment.
+  bool has_dead_writer_ = false;           // Of the current segment.
   std::deque<Segment> segments_;           // The last one is the current one.
-  uint32_t first_ordinal_ = 1;             // Of segments_.front().
+  uint32_t first_ordinal_ = 1;             // Ordinal of segments_.front().
   uint32_t current_ = 0;
   std::deque<std::string> later_;
   Record record_;

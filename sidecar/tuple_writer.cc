@@ -79,8 +79,8 @@ absl::Status TupleWriter::FindResume(const std::string& dir) {
   return absl::OkStatus();
 }
 
-// All of them are read: their names do not say what of the spool they hold
-// where a clock was set back, and they are few and small.
+// Reads all late segments: their names do not tell which part of the spool they
+// hold if a clock was set back, and they are few and small.
 absl::Status TupleWriter::FindLate(const std::string& dir,
                                    const std::string& oldest_segment) {
   if (oldest_segment.empty()) return absl::OkStatus();

@@ -1,6 +1,6 @@
 #pragma once
 // The sidecar's output: tuple segments in <dir>, late segments in <dir>/late.
-// Knows what earlier processes have written, so that nothing is written twice.
+// Knows what earlier processes wrote, so that nothing is written twice.
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -19,30 +19,32 @@ namespace sortition {
 // Not thread-safe.
 class TupleWriter {
  public:
-  // `oldest_segment` names the oldest segment of the spool; empty: none.
-  // Recovers torn tails of a dead writer.
+  // Recovers the torn segments of a dead writer. `oldest_segment` names the
+  // oldest segment of the spool; empty: the spool has none.
   static absl::StatusOr<std::unique_ptr<TupleWriter>> Open(
       const config::v1::SidecarOptions& options,
       const std::string& oldest_segment);
 
-  // True when the decision at `position` came before or at the last one that
-  // was written. Tuples are written in the order of the spool.
+  // Returns true if the decision at `position` is the last one that was written
+  // or comes before it. Tuples are written in the order of the spool.
   bool HasPassed(const log::v1::SpoolPosition& position) const;
-  // `tuple` lacks its decision, which is appended as it stands: `decision` is a
-  // serialised Decision. Requires !HasPassed(tuple.position()).
+  // Writes `tuple`, which lacks its decision, with the serialised Decision
+  // `decision` appended unchanged. Requires !HasPassed(tuple.position()).
   absl::Status WriteTuple(const log::v1::BanditTuple& tuple,
                           absl::string_view decision, int64_t now_us);
 
+  // Returns true if an earlier process wrote the late feedback at `position`.
   bool HasLate(const log::v1::SpoolPosition& position) const;
   absl::Status WriteLate(const log::v1::LateFeedback& late, int64_t now_us);
 
   absl::Status RotateByAge(int64_t now_us);
   // All that was written is on the disk when it returns.
   absl::Status Sync();
-  // Sync, with footers. Without it all is left as a dead process leaves it.
+  // Closes the segments with footers, and syncs. Without it the files stay as a
+  // dead process leaves them.
   absl::Status Close();
 
-  // Cut from the ends of its own segments at Open().
+  // Bytes that Open() cut from the ends of its own segments.
   uint64_t torn_bytes() const {
     return tuples_->torn_bytes() + late_->torn_bytes();
   }
@@ -55,8 +57,8 @@ class TupleWriter {
 
   std::unique_ptr<SegmentSequence> tuples_;
   std::unique_ptr<SegmentSequence> late_;
-  log::v1::SpoolPosition resume_;  // All decisions before it are written.
-  // Offsets of late feedback by segment, from earlier processes.
+  log::v1::SpoolPosition resume_;  // All decisions before it have been written.
+  // Offsets, by segment, of late feedback that earlier processes wrote.
   std::map<std::string, absl::flat_hash_set<uint64_t>> late_positions_;
 };
 

@@ -14,7 +14,7 @@
 #include "io/segments/segment.h"
 #include "io/segments/segment_writer.h"
 #include "io/segments/spool_writer.h"
-#include "tests/testing/child_process.h"
+#include "tests/testing/temp_dir.h"
 
 namespace sortition {
 namespace {
@@ -108,7 +108,7 @@ void RemoveClosedSegments(const std::string& dir) {
 // A decision with `range(0)` bytes of features, checksum included.
 void SpoolAppend(benchmark::State& state) {
   constexpr size_t kBytesBetweenCleanings = size_t{256} << 20;
-  const TemporaryDirectory directory;
+  const TempDir directory;
   config::v1::SpoolOptions options;
   options.set_dir(directory.path());
   absl::StatusOr<std::unique_ptr<SpoolWriter>> writer =

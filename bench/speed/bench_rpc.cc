@@ -25,6 +25,7 @@
 #include "io/models/model_store.h"
 #include "io/segments/segment.h"
 #include "io/segments/segment_writer.h"
+#include "tests/testing/temp_dir.h"
 
 ABSL_FLAG(int, pairs, 7, "pairs of trials per comparison, in [1, 1000]");
 ABSL_FLAG(double, seconds, 2, "length of a trial, in [0.1, 600]");
@@ -298,7 +299,7 @@ absl::StatusOr<int> Run(const std::string& self) {
   if (bin.empty()) bin = std::filesystem::path(self).parent_path();
   std::string parent = absl::GetFlag(FLAGS_dir);
   if (parent.empty() && std::getenv("TMPDIR") == nullptr) parent = bin;
-  const TemporaryDirectory directory(parent);
+  const TempDir directory(parent);
   const v1::RankRequest request = MakeRequest();
   ASSIGN_OR_RETURN(const Servers servers,
                    StartServers(self, bin, directory.path() + "/", request));

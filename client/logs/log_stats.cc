@@ -13,10 +13,6 @@
 namespace sortition {
 namespace {
 
-struct HashOfHash {
-  size_t operator()(const Hash128& hash) const { return hash.low; }
-};
-
 size_t NumEligible(const log::v1::Decision& decision) {
   if (decision.eligible().empty()) return decision.num_candidates();
   return static_cast<size_t>(
@@ -178,9 +174,9 @@ class Counter : public LogVisitor {
   // Where a decision of the spool counts; null for that of a tuple, whose
   // reward is its own. Feedback may stand before its decision: matched at the
   // end.
-  absl::flat_hash_map<Hash128, VersionStats*, HashOfHash> decisions_;
-  absl::flat_hash_map<Hash128, double, HashOfHash> rewards_;
-  absl::flat_hash_set<Hash128, HashOfHash> feedback_ids_;
+  absl::flat_hash_map<Hash128, VersionStats*, Hash128Hasher> decisions_;
+  absl::flat_hash_map<Hash128, double, Hash128Hasher> rewards_;
+  absl::flat_hash_set<Hash128, Hash128Hasher> feedback_ids_;
 };
 
 }  // namespace

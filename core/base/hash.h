@@ -1,6 +1,7 @@
 #pragma once
 // Stable 128-bit hashes: the same on every machine and in every release.
 // XXH3-128 (libxxhash).
+#include <cstddef>
 #include <cstdint>
 #include <initializer_list>
 
@@ -12,6 +13,11 @@ struct Hash128 {
   uint64_t low = 0;
   uint64_t high = 0;
   friend bool operator==(const Hash128&, const Hash128&) = default;
+};
+
+// Hash functor of tables whose keys are hashes: their bits are already mixed.
+struct Hash128Hasher {
+  size_t operator()(const Hash128& hash) const { return hash.low; }
 };
 
 // What a hash is for. Uses of one decision id under different domains are

@@ -1,14 +1,12 @@
 #include "server/decisions/aggregate_service.h"
 
 #include <algorithm>
-#include <cmath>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "core/base/status_macros.h"
 #include "io/models/model_store.h"
-#include "server/decisions/decision_record.h"
 #include "server/decisions/request_validation.h"
 
 namespace sortition {
@@ -35,7 +33,7 @@ absl::Status Refuse(absl::string_view field, absl::string_view value,
 absl::Status CheckContext(const v1::DecisionContext& context) {
   if (context.has_version()) {
     return Refuse("context.version", absl::StrCat(context.version()),
-                  "unset: no model is asked");
+                  "unset: Aggregate uses no model");
   }
   if (context.return_game() || context.return_probabilities()) {
     return Refuse(context.return_game() ? "context.return_game"
@@ -56,8 +54,8 @@ absl::Status CheckContext(const v1::DecisionContext& context) {
   return absl::OkStatus();
 }
 
-// Those of the query; what ValidateScoreLists() would say of them, in the words
-// of the request.
+// Checks what ValidateScoreLists() requires of weights, but names the fields of
+// the request.
 absl::Status CheckWeights(const v1::Aggregation& aggregation,
                           uint32_t num_sources) {
   const auto& weights = aggregation.weights();
@@ -76,10 +74,10 @@ absl::Status CheckWeights(const v1::Aggregation& aggregation,
     return absl::OkStatus();
   }
   return absl::InvalidArgumentError(
-      "aggregation.weights are all 0: one must be above 0");
+      "aggregation.weights are all 0: at least one must be above 0");
 }
 
-absl::StatusOr<ScoreScale> ScaleOf(const v1::Aggregation& aggregation) {
+absl::StatusOr<ScoreScale> ValidateScale(const v1::Aggregation& aggregation) {
   switch (aggregation.scale()) {
     case v1::Aggregation::MIN_MAX:
       return ScoreScale::kMinMax;
@@ -94,7 +92,7 @@ absl::StatusOr<ScoreScale> ScaleOf(const v1::Aggregation& aggregation) {
                 "MIN_MAX, RANK or NONE");
 }
 
-absl::StatusOr<AggregateDivergence> DivergenceOf(
+absl::StatusOr<AggregateDivergence> ValidateDivergence(
     const AggregateRequest& request) {
   switch (request.divergence()) {
     case AggregateRequest::DCG:
@@ -128,9 +126,10 @@ absl::Status CheckBootstrap(const AggregateRequest& request,
   return absl::OkStatus();
 }
 
-// No kind where nothing is to be drawn.
-absl::StatusOr<model::v1::Policy> PolicyOf(const AggregateRequest& request,
-                                           AggregateDivergence divergence) {
+// Validates how to draw and returns the policy that does it; no kind if nothing
+// is to be drawn.
+absl::StatusOr<model::v1::Policy> MakePolicy(const AggregateRequest& request,
+                                             AggregateDivergence divergence) {
   const double uniform = request.uniform_mixture();
   if (!(uniform >= 0 && uniform <= 1)) {
     return Refuse("uniform_mixture", absl::StrCat(uniform), "in [0, 1]");
@@ -156,7 +155,8 @@ absl::StatusOr<model::v1::Policy> PolicyOf(const AggregateRequest& request,
   return policy;
 }
 
-// The order answered and below it the others by falling mean; positions.
+// Returns the order of `action`, completed by the other candidates in the order
+// of their mean, as positions among the eligible candidates.
 std::vector<uint32_t> CompleteOrder(const AggregateResult& result,
                                     const Action& action,
                                     uint32_t num_candidates) {
@@ -202,22 +202,21 @@ void AddPairs(const AggregateRequest& request, const AggregateQuery& query,
 AggregateService::AggregateService(const config::v1::RequestLimits& limits,
                                    SpoolWriter* spool, Metrics* metrics)
     : limits_(limits),
-      spool_(spool),
-      ids_(DecisionIdMaker::RandomSecret()),
+      recorder_(spool),
       sources_(metrics->Histogram("sortition_aggregate_sources",
-                                  "Score lists of an aggregation",
+                                  "Score lists per aggregation",
                                   {1, 2, 3, 5, 10, 20, 50, 100, 1000})),
       drawn_(metrics->Counter("sortition_aggregates_drawn_total",
                               "Aggregations whose order was drawn")) {}
 
-absl::StatusOr<AggregateService::Question> AggregateService::Check(
+absl::StatusOr<AggregateService::CheckedRequest> AggregateService::Check(
     const AggregateRequest& request) const {
   const v1::DecisionContext& context = request.context();
-  Question question;
-  AggregateQuery& query = question.query;
+  CheckedRequest checked;
+  AggregateQuery& query = checked.query;
   ASSIGN_OR_RETURN(query.lists, ValidateQuery(context, limits_, 0));
   RETURN_IF_ERROR(CheckContext(context));
-  question.name = context.model().empty() ? kDefaultName : context.model();
+  checked.name = context.model().empty() ? kDefaultName : context.model();
   const uint32_t n = query.lists.candidates.num_candidates();
   const uint32_t sources = query.lists.candidates.num_features();
   const uint32_t eligible = NumEligible(query.lists);
@@ -229,87 +228,50 @@ absl::StatusOr<AggregateService::Question> AggregateService::Check(
   RETURN_IF_ERROR(CheckWeights(request.aggregation(), sources));
   query.weights = {request.aggregation().weights().data(),
                    static_cast<size_t>(request.aggregation().weights_size())};
-  ASSIGN_OR_RETURN(query.scale, ScaleOf(request.aggregation()));
-  ASSIGN_OR_RETURN(const uint32_t top_k, ValidateTopK(TopKOf(request), n));
-  query.lists.top_k = std::min(top_k, eligible);
-  if (request.has_top_k() && top_k > eligible) {
-    question.degraded = absl::StrCat("top_k = ", top_k, " cut to ", eligible,
-                                     ", as many as are eligible");
-  }
+  ASSIGN_OR_RETURN(query.scale, ValidateScale(request.aggregation()));
+  RETURN_IF_ERROR(
+      SetTopK(RequestedTopK(request), &query.lists, &checked.degraded));
   if (request.cutoff() > kMaxCutoff) {
     return Refuse("cutoff", absl::StrCat(request.cutoff()),
                   absl::StrCat("in [0, ", kMaxCutoff, "]"));
   }
-  ASSIGN_OR_RETURN(const AggregateDivergence divergence, DivergenceOf(request));
-  ASSIGN_OR_RETURN(question.divergence,
+  ASSIGN_OR_RETURN(const AggregateDivergence divergence,
+                   ValidateDivergence(request));
+  ASSIGN_OR_RETURN(checked.divergence,
                    MakeDivergence(divergence, request.cutoff(), eligible));
   RETURN_IF_ERROR(CheckBootstrap(request, sources));
-  ASSIGN_OR_RETURN(question.policy, PolicyOf(request, divergence));
-  return question;
+  ASSIGN_OR_RETURN(checked.policy, MakePolicy(request, divergence));
+  return checked;
 }
 
-absl::Status AggregateService::Log(const AggregateRequest& request,
-                                   const Question& question,
-                                   const std::string& decision_id,
-                                   int64_t time_us, DecisionScratch* scratch) {
-  const Candidates& lists = question.query.lists.candidates;
-  const Draw& draw = scratch->draw;
-  log::v1::Decision& record = scratch->record;
-  StartRecord(request.context(), {decision_id, time_us, question.name, 0},
-              lists, draw, &record);
-  record.set_action_kind(log::v1::RANK);
-  if (question.policy.kind_case() != model::v1::Policy::KIND_NOT_SET) {
-    *record.mutable_policy() = question.policy;
+void AggregateService::AddDetails(const AggregateRequest& request,
+                                  const CheckedRequest& checked,
+                                  const Draw& draw, log::v1::Decision* record) {
+  record->set_action_kind(log::v1::RANK);
+  if (checked.policy.kind_case() != model::v1::Policy::KIND_NOT_SET) {
+    *record->mutable_policy() = checked.policy;
   }
-  *record.mutable_aggregation() = request.aggregation();
-  record.set_top_k(static_cast<uint32_t>(draw.action.size()));
-  record.mutable_conditional_log_propensities()->Assign(
+  *record->mutable_aggregation() = request.aggregation();
+  record->set_top_k(static_cast<uint32_t>(draw.action.size()));
+  record->mutable_conditional_log_propensities()->Assign(
       draw.conditional_log_propensities.begin(),
       draw.conditional_log_propensities.end());
-  record.set_degraded(question.degraded);
-  return AppendRecord(request.context(), lists, spool_, &record);
 }
 
-absl::Status AggregateService::Aggregate(const AggregateRequest& request,
-                                         DecisionScratch* scratch,
-                                         AggregateResponse* response) {
-  response->Clear();
-  ASSIGN_OR_RETURN(const Question question, Check(request));
-  const v1::DecisionContext& context = request.context();
-  const AggregateQuery& query = question.query;
-  ASSIGN_OR_RETURN(const AggregatePolicy policy,
-                   AggregatePolicy::Create(question.policy));
-  const int64_t time_us = NowUs();
-  v1::DecisionResult* answer = response->mutable_result();
-  answer->set_decision_id(context.decision_id().empty()
-                              ? ids_.Make(time_us)
-                              : context.decision_id());
-  const Hash128 key =
-      context.has_seed() ? SeedKey(context.seed())
-                         : DecisionKey(question.name, 0, answer->decision_id());
-  AggregateResult& result = scratch->aggregate;
-  Draw& draw = scratch->draw;
-  RETURN_IF_ERROR(policy.Decide(query, key, &result, &draw));
-  if (!std::isfinite(draw.log_propensity)) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "context.candidates: scores give log-propensity = ",
-        draw.log_propensity,
-        ": must be finite; scores of this size times concentration are beyond "
-        "what can be drawn"));
-  }
-  if (spool_ != nullptr) {
-    RETURN_IF_ERROR(
-        Log(request, question, answer->decision_id(), time_us, scratch));
-  }
-  answer->mutable_model()->set_name(question.name);
-  answer->set_log_propensity(draw.log_propensity);
-  answer->set_degraded(question.degraded);
+void AggregateService::AddAnswer(const AggregateRequest& request,
+                                 const CheckedRequest& checked,
+                                 const DecisionScratch& scratch,
+                                 AggregateResponse* response) {
+  const AggregateQuery& query = checked.query;
+  const AggregateResult& result = scratch.aggregate;
+  const Draw& draw = scratch.draw;
   const uint32_t n = query.lists.candidates.num_candidates();
-  if (context.return_scores()) {
-    answer->mutable_scores()->Resize(static_cast<int>(n), 0);
+  if (request.context().return_scores()) {
+    v1::DecisionResult& answer = *response->mutable_result();
+    answer.mutable_scores()->Resize(static_cast<int>(n), 0);
     for (size_t p = 0; p < result.eligible_documents.size(); ++p) {
-      answer->set_scores(static_cast<int>(result.eligible_documents[p]),
-                         result.mean.mean[p]);
+      answer.set_scores(static_cast<int>(result.eligible_documents[p]),
+                        result.mean.mean[p]);
     }
   }
   response->mutable_order()->Assign(draw.action.begin(), draw.action.end());
@@ -318,13 +280,40 @@ absl::Status AggregateService::Aggregate(const AggregateRequest& request,
       draw.conditional_log_propensities.end());
   response->set_total_variation(result.mean.total_variation);
   const std::vector<double> divergences =
-      SourceDivergences(result.lists, query.scale, *question.divergence,
+      SourceDivergences(result.lists, query.scale, *checked.divergence,
                         CompleteOrder(result, draw.action, n), SerialFor);
   response->mutable_divergences()->Assign(divergences.begin(),
                                           divergences.end());
-  AddPairs(request, query, result, key.low, response);
-  sources_->Observe(query.lists.candidates.num_features());
-  if (question.policy.has_boltzmann_ranking()) drawn_->Increment();
+}
+
+absl::Status AggregateService::Aggregate(const AggregateRequest& request,
+                                         DecisionScratch* scratch,
+                                         AggregateResponse* response) {
+  response->Clear();
+  ASSIGN_OR_RETURN(const CheckedRequest checked, Check(request));
+  const AggregateQuery& query = checked.query;
+  const Candidates& candidates = query.lists.candidates;
+  ASSIGN_OR_RETURN(const AggregatePolicy policy,
+                   AggregatePolicy::Create(checked.policy));
+  const OpenDecision decision =
+      recorder_.Begin({request.context(), candidates, checked.name, 0},
+                      response->mutable_result());
+  const Draw& draw = scratch->draw;
+  RETURN_IF_ERROR(
+      policy.Decide(query, decision.key, &scratch->aggregate, &scratch->draw));
+  RETURN_IF_ERROR(ValidateLogPropensity(
+      draw.log_propensity, "scores",
+      "times concentration are beyond what can be drawn"));
+  RETURN_IF_ERROR(recorder_.Finish(
+      decision, checked.degraded,
+      [&](log::v1::Decision* record) {
+        AddDetails(request, checked, draw, record);
+      },
+      scratch));
+  AddAnswer(request, checked, *scratch, response);
+  AddPairs(request, query, scratch->aggregate, decision.key.low, response);
+  sources_->Observe(candidates.num_features());
+  if (checked.policy.has_boltzmann_ranking()) drawn_->Increment();
   return absl::OkStatus();
 }
 

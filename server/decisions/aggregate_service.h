@@ -1,5 +1,5 @@
 #pragma once
-// Ranking.Aggregate without its transport: refuses, decides, logs, answers.
+// Aggregate without its transport: refuses, decides, logs, answers.
 #include <memory>
 #include <string>
 
@@ -8,16 +8,18 @@
 #include "core/aggregation/aggregate_policy.h"
 #include "io/segments/spool_writer.h"
 #include "process/metrics.h"
-#include "server/decisions/decision_id.h"
+#include "server/decisions/decision_recorder.h"
 #include "server/decisions/decision_scratch.h"
 #include "sortition/config/v1/server.pb.h"
+#include "sortition/log/v1/log.pb.h"
+#include "sortition/model/v1/model.pb.h"
 #include "sortition/v1/ranking.pb.h"
 
 namespace sortition {
 
-// Thread-safe. Overwrites `response`; where it fails, nothing was logged and
-// the response is void. INVALID_ARGUMENT names field, value and range;
-// RESOURCE_EXHAUSTED or UNAVAILABLE where the record could not be logged.
+// Thread-safe. Overwrites `response`; if it fails, nothing was logged and the
+// response is void. INVALID_ARGUMENT names field, value and range;
+// RESOURCE_EXHAUSTED or UNAVAILABLE if the record could not be logged.
 class AggregateService {
  public:
   // All must outlive it. `spool` null: decisions are not logged.
@@ -30,22 +32,28 @@ class AggregateService {
 
  private:
   // A request that passed every check.
-  struct Question {
+  struct CheckedRequest {
     AggregateQuery query;      // Views into the request.
     model::v1::Policy policy;  // No kind: nothing is drawn.
     std::unique_ptr<const CardinalityFunction> divergence;
-    std::string name;
+    std::string name;  // The decision is logged under it.
     std::string degraded;
   };
 
-  absl::StatusOr<Question> Check(const v1::AggregateRequest& request) const;
-  absl::Status Log(const v1::AggregateRequest& request,
-                   const Question& question, const std::string& decision_id,
-                   int64_t time_us, DecisionScratch* scratch);
+  absl::StatusOr<CheckedRequest> Check(
+      const v1::AggregateRequest& request) const;
+  // Sets the fields of the record that only aggregations have.
+  static void AddDetails(const v1::AggregateRequest& request,
+                         const CheckedRequest& checked, const Draw& draw,
+                         log::v1::Decision* record);
+  // Fills the response from what is decided in `scratch`, but for `pairs`.
+  static void AddAnswer(const v1::AggregateRequest& request,
+                        const CheckedRequest& checked,
+                        const DecisionScratch& scratch,
+                        v1::AggregateResponse* response);
 
   const config::v1::RequestLimits limits_;
-  SpoolWriter* const spool_;
-  DecisionIdMaker ids_;
+  DecisionRecorder recorder_;
   MetricHistogram* const sources_;
   MetricCounter* const drawn_;
 };

@@ -17,8 +17,8 @@ Hash128 DecisionIdMaker::RandomSecret() {
 }
 
 std::string DecisionIdMaker::Make(int64_t time_us) {
-  // The hash of (secret, counter) stands for random bits: no two calls share
-  // an input, and nobody outside knows the secret.
+  // The hash of (secret, counter) serves as random bits: no two calls share an
+  // input, and nobody outside knows the secret.
   const std::array<uint64_t, 3> input = {
       secret_.low, secret_.high,
       counter_.fetch_add(1, std::memory_order_relaxed)};

@@ -1,5 +1,5 @@
 #pragma once
-// Decision ids for requests that bring none.
+// Decision ids for requests that do not bring one.
 #include <atomic>
 #include <cstdint>
 #include <string>
@@ -9,13 +9,14 @@
 namespace sortition {
 
 // Makes UUIDs of version 7 [RFC9562, sec. 5.7]: they sort by time, to the
-// millisecond, and are unique over servers. Thread-safe.
+// millisecond, and are unique across servers. Thread-safe.
 class DecisionIdMaker {
  public:
-  // `secret` sets the random bits; different for every start of a server.
+  // `secret` determines the random bits; use a new one whenever a server
+  // starts.
   explicit DecisionIdMaker(const Hash128& secret) : secret_(secret) {}
 
-  // 128 bits from the system's random source.
+  // Returns 128 bits from the system's random source.
   static Hash128 RandomSecret();
 
   std::string Make(int64_t time_us);

@@ -31,29 +31,29 @@ std::vector<double> GapBuckets() {
 
 DecisionMetrics::DecisionMetrics(Metrics* metrics)
     : candidates_(metrics->Histogram("sortition_candidates",
-                                     "Candidates of a decision",
+                                     "Candidates per decision",
                                      CandidateBuckets())),
       propensities_(metrics->Histogram(
           "sortition_propensity",
-          "Probability of what was selected, or placed first",
+          "Probability of the candidate that was selected or placed first",
           PropensityBuckets())),
-      abstentions_(metrics->Counter("sortition_abstentions_total",
-                                    "Selections of no candidate")),
-      degraded_(metrics->Counter("sortition_degraded_total",
-                                 "Answers with less than was asked for")),
-      feedback_(metrics->Counter("sortition_feedback_total",
-                                 "Feedback items logged")),
+      abstentions_(
+          metrics->Counter("sortition_abstentions_total",
+                           "Select decisions that chose no candidate")),
+      degraded_(
+          metrics->Counter("sortition_degraded_total",
+                           "Answers that fall short of what was asked for")),
       chosen_(metrics->Histogram(
-          "sortition_chosen", "Candidates that Label chose", ChosenBuckets())),
-      games_stopped_(
-          metrics->Counter("sortition_games_stopped_total",
-                           "F-score games stopped for lack of time")),
-      game_rounds_(metrics->Histogram("sortition_game_rounds",
-                                      "Rounds of an F-score game's search",
-                                      RoundBuckets())),
+          "sortition_chosen", "Candidates chosen by Label", ChosenBuckets())),
+      games_stopped_(metrics->Counter(
+          "sortition_games_stopped_total",
+          "F-score games that were stopped because their time ran out")),
+      game_rounds_(metrics->Histogram(
+          "sortition_game_rounds",
+          "Rounds of the double oracle in an F-score game", RoundBuckets())),
       game_gap_(metrics->Histogram(
           "sortition_game_gap",
-          "How far an F-score game's strategy may be from its value",
+          "Largest distance of an F-score game's strategy from the value",
           GapBuckets())) {}
 
 void DecisionMetrics::Count(const PolicyQuery& query,
@@ -78,7 +78,5 @@ void DecisionMetrics::Count(const PolicyQuery& query,
       break;
   }
 }
-
-void DecisionMetrics::CountFeedback(int items) { feedback_->Increment(items); }
 
 }  // namespace sortition

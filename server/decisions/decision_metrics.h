@@ -1,5 +1,5 @@
 #pragma once
-// What is counted of decisions, and of feedback to them.
+// The metrics of Rank, Select and Label.
 #include "core/policies/linear_policy.h"
 #include "process/metrics.h"
 
@@ -11,17 +11,16 @@ class DecisionMetrics {
   // `metrics` must outlive it.
   explicit DecisionMetrics(Metrics* metrics);
 
-  // A decision of `policy` that was logged.
+  // Counts a decision of `policy` that was logged. `degraded`: its answer falls
+  // short of what was asked for.
   void Count(const PolicyQuery& query, const LinearPolicy& policy,
              const Draw& draw, bool degraded);
-  void CountFeedback(int items);
 
  private:
   MetricHistogram* const candidates_;
   MetricHistogram* const propensities_;
   MetricCounter* const abstentions_;
   MetricCounter* const degraded_;
-  MetricCounter* const feedback_;
   MetricHistogram* const chosen_;
   MetricCounter* const games_stopped_;
   MetricHistogram* const game_rounds_;

@@ -1,5 +1,5 @@
 #pragma once
-// Memory of one thread, reused between its requests.
+// Memory of one thread that serves requests, reused from request to request.
 #include <cmath>
 #include <vector>
 
@@ -15,7 +15,7 @@ struct DecisionScratch {
   Draw draw;
   log::v1::Decision record;
   std::vector<log::v1::LogRecord> records;
-  double seconds_left = HUGE_VAL;  // Until the deadline of the call.
+  double seconds_left = HUGE_VAL;  // Time to the deadline of the call.
 };
 
 }  // namespace sortition

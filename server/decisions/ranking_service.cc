@@ -2,21 +2,19 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cmath>
-#include <span>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "absl/time/time.h"
 #include "core/base/status_macros.h"
-#include "server/decisions/decision_record.h"
+#include "server/decisions/request_validation.h"
 
 namespace sortition {
 namespace {
 
-// The call that a model answers.
+// Returns the name of the call that `model` answers.
 const char* MethodOf(const ServedModel& model) {
   return model.select.has_value() ? "Select"
          : model.rank.has_value() ? "Rank"
@@ -47,10 +45,6 @@ log::v1::ActionKind LoggedKind(ActionKind kind) {
   return log::v1::SUBSET;
 }
 
-void AddDegraded(absl::string_view reason, std::string* degraded) {
-  absl::StrAppend(degraded, degraded->empty() ? "" : "; ", reason);
-}
-
 template <typename T>
 void Assign(const std::vector<T>& values,
             google::protobuf::RepeatedField<T>* field) {
@@ -64,15 +58,20 @@ RankingService::RankingService(const config::v1::RequestLimits& limits,
                                Metrics* metrics)
     : limits_(limits),
       models_(models),
-      spool_(spool),
-      ids_(DecisionIdMaker::RandomSecret()),
+      recorder_(spool),
       decision_metrics_(metrics) {}
 
-absl::StatusOr<RankingService::Question> RankingService::Check(
+absl::StatusOr<RankingService::CheckedRequest> RankingService::Check(
     const v1::DecisionContext& context, ActionKind action_kind) const {
-  Question question;
-  ASSIGN_OR_RETURN(question.model, models_->Find(context.model()));
-  const ServedModel& model = *question.model;
+  CheckedRequest checked;
+  auto found = models_->Find(context.model());
+  if (!found.ok()) {
+    return absl::Status(
+        found.status().code(),
+        absl::StrCat("context.model = ", found.status().message()));
+  }
+  checked.model = *std::move(found);
+  const ServedModel& model = *checked.model;
   if (context.has_version() && context.version() != model.version) {
     return absl::FailedPreconditionError(absl::StrCat(
         "context.version = ", context.version(), ": not loaded; must be ",
@@ -85,50 +84,40 @@ absl::StatusOr<RankingService::Question> RankingService::Check(
         " has policy ", model.policy_name, ", which answers ", MethodOf(model),
         ", not ", MethodOf(action_kind)));
   }
-  question.policy = &*policy;
-  ASSIGN_OR_RETURN(question.query,
+  checked.policy = &*policy;
+  ASSIGN_OR_RETURN(checked.query,
                    ValidateQuery(context, limits_, model.num_features));
-  question.degraded = model.degraded;
-  return question;
+  checked.degraded = model.degraded;
+  return checked;
 }
 
-absl::Status RankingService::LogDecision(const v1::DecisionContext& context,
-                                         const Question& question,
-                                         int64_t time_us,
-                                         const std::string& decision_id,
-                                         DecisionScratch* scratch) {
-  const ServedModel& model = *question.model;
-  const Candidates& candidates = question.query.candidates;
-  const ActionKind kind = question.policy->action_kind();
-  const Draw& draw = scratch->draw;
-  log::v1::Decision& record = scratch->record;
-  StartRecord(context, {decision_id, time_us, model.name, model.version},
-              candidates, draw, &record);
-  if (model.policy.kind_case() != model::v1::Policy::KIND_NOT_SET) {
-    *record.mutable_policy() = model.policy;
+void RankingService::AddDetails(const CheckedRequest& checked, const Draw& draw,
+                                log::v1::Decision* record) {
+  const model::v1::Policy& policy = checked.model->policy;
+  if (policy.kind_case() != model::v1::Policy::KIND_NOT_SET) {
+    *record->mutable_policy() = policy;
   }
-  record.set_action_kind(LoggedKind(kind));
+  const ActionKind kind = checked.policy->action_kind();
+  record->set_action_kind(LoggedKind(kind));
   if (kind == ActionKind::kRank) {
-    record.set_top_k(static_cast<uint32_t>(draw.action.size()));
+    record->set_top_k(static_cast<uint32_t>(draw.action.size()));
     Assign(draw.conditional_log_propensities,
-           record.mutable_conditional_log_propensities());
+           record->mutable_conditional_log_propensities());
   } else if (kind == ActionKind::kSubset) {
-    record.set_top_k(question.query.top_k);
+    record->set_top_k(checked.query.top_k);
     if (draw.game_rounds.has_value()) {
-      record.set_game_rounds(*draw.game_rounds);
+      record->set_game_rounds(*draw.game_rounds);
     }
   } else {
-    record.set_can_abstain(question.policy->can_abstain());
+    record->set_can_abstain(checked.policy->can_abstain());
   }
-  record.set_degraded(question.degraded);
-  return AppendRecord(context, candidates, spool_, &record);
 }
 
 std::function<bool()> RankingService::GameLimit(
     const v1::DecisionContext& context, double seconds_left) const {
   using Clock = std::chrono::steady_clock;
   double seconds = std::min(limits_.max_game_seconds(), seconds_left / 2);
-  // For probabilities the game is played again.
+  // The game is played a second time for the probabilities.
   if (context.return_probabilities()) seconds /= 2;
   const Clock::time_point end =
       Clock::now() + std::chrono::duration_cast<Clock::duration>(
@@ -137,51 +126,37 @@ std::function<bool()> RankingService::GameLimit(
 }
 
 absl::Status RankingService::Decide(const v1::DecisionContext& context,
-                                    Question* asked, DecisionScratch* scratch,
+                                    CheckedRequest* checked,
+                                    DecisionScratch* scratch,
                                     v1::DecisionResult* result) {
-  Question& question = *asked;
-  const ServedModel& model = *question.model;
-  const LinearPolicy& policy = *question.policy;
-  const int64_t time_us = NowUs();
-  result->set_decision_id(context.decision_id().empty()
-                              ? ids_.Make(time_us)
-                              : context.decision_id());
-  const Hash128 key =
-      context.has_seed()
-          ? SeedKey(context.seed())
-          : DecisionKey(model.name, model.version, result->decision_id());
-  question.query.game.return_bounds = context.return_game();
-  policy.Decide(question.query, key, &scratch->workspace, &scratch->draw);
+  const ServedModel& model = *checked->model;
+  const LinearPolicy& policy = *checked->policy;
+  PolicyQuery& query = checked->query;
+  const OpenDecision decision = recorder_.Begin(
+      {context, query.candidates, model.name, model.version}, result);
+  query.game.return_bounds = context.return_game();
+  policy.Decide(query, decision.key, &scratch->workspace, &scratch->draw);
   const Draw& draw = scratch->draw;
-  const double log_propensity = draw.log_propensity;
-  if (!std::isfinite(log_propensity)) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "context.candidates: features give log-propensity = ", log_propensity,
-        ": must be finite; features of this size overflow the model's scores"));
-  }
+  RETURN_IF_ERROR(ValidateLogPropensity(draw.log_propensity, "features",
+                                        "overflow the model's scores"));
   if (draw.game_rounds.has_value()) {
     AddDegraded(absl::StrFormat("game stopped after %d rounds, gap %.3g",
                                 *draw.game_rounds, draw.game->gap),
-                &question.degraded);
+                &checked->degraded);
   }
-  if (spool_ != nullptr) {
-    RETURN_IF_ERROR(LogDecision(context, question, time_us,
-                                result->decision_id(), scratch));
-  }
-  result->mutable_model()->set_name(model.name);
-  result->mutable_model()->set_version(model.version);
-  result->set_log_propensity(log_propensity);
-  result->set_degraded(question.degraded);
+  RETURN_IF_ERROR(recorder_.Finish(
+      decision, checked->degraded,
+      [&](log::v1::Decision* record) { AddDetails(*checked, draw, record); },
+      scratch));
   if (context.return_scores()) {
-    Assign(policy.Scores(question.query), result->mutable_scores());
+    Assign(policy.Scores(query), result->mutable_scores());
   }
   if (context.return_game() && draw.game.has_value()) {
     result->mutable_game()->set_lower(draw.game->lower);
     result->mutable_game()->set_upper(draw.game->upper);
     result->mutable_game()->set_rounds(draw.game->rounds);
   }
-  decision_metrics_.Count(question.query, *question.policy, draw,
-                          !question.degraded.empty());
+  decision_metrics_.Count(query, policy, draw, !checked->degraded.empty());
   return absl::OkStatus();
 }
 
@@ -189,26 +164,18 @@ absl::Status RankingService::Rank(const v1::RankRequest& request,
                                   DecisionScratch* scratch,
                                   v1::RankResponse* response) {
   response->Clear();
-  ASSIGN_OR_RETURN(Question question,
+  ASSIGN_OR_RETURN(CheckedRequest checked,
                    Check(request.context(), ActionKind::kRank));
-  PolicyQuery& query = question.query;
-  const uint32_t n = query.candidates.num_candidates();
-  ASSIGN_OR_RETURN(const uint32_t top_k, ValidateTopK(TopKOf(request), n));
-  const uint32_t eligible = NumEligible(query);
-  if (request.has_top_k() && top_k > eligible) {
-    AddDegraded(absl::StrCat("top_k = ", top_k, " cut to ", eligible,
-                             ", as many as are eligible"),
-                &question.degraded);
-  }
-  query.top_k = std::min(top_k, eligible);
-  RETURN_IF_ERROR(Decide(request.context(), &question, scratch,
-                         response->mutable_result()));
+  RETURN_IF_ERROR(
+      SetTopK(RequestedTopK(request), &checked.query, &checked.degraded));
+  RETURN_IF_ERROR(
+      Decide(request.context(), &checked, scratch, response->mutable_result()));
   const Draw& draw = scratch->draw;
   response->mutable_order()->Assign(draw.action.begin(), draw.action.end());
   Assign(draw.conditional_log_propensities,
          response->mutable_conditional_log_propensities());
   if (request.context().return_probabilities()) {
-    Assign(question.policy->FirstProbabilities(query, nullptr),
+    Assign(checked.policy->FirstProbabilities(checked.query, nullptr),
            response->mutable_result()->mutable_probabilities());
   }
   return absl::OkStatus();
@@ -218,17 +185,17 @@ absl::Status RankingService::Select(const v1::SelectRequest& request,
                                     DecisionScratch* scratch,
                                     v1::SelectResponse* response) {
   response->Clear();
-  ASSIGN_OR_RETURN(Question question,
+  ASSIGN_OR_RETURN(CheckedRequest checked,
                    Check(request.context(), ActionKind::kSelect));
-  RETURN_IF_ERROR(Decide(request.context(), &question, scratch,
-                         response->mutable_result()));
+  RETURN_IF_ERROR(
+      Decide(request.context(), &checked, scratch, response->mutable_result()));
   const int32_t selected = scratch->draw.action[0];
   if (selected != kAbstain) {
     response->set_selected(static_cast<uint32_t>(selected));
   }
   if (request.context().return_probabilities()) {
     double abstain = 0;
-    Assign(question.policy->FirstProbabilities(question.query, &abstain),
+    Assign(checked.policy->FirstProbabilities(checked.query, &abstain),
            response->mutable_result()->mutable_probabilities());
     response->set_abstain_probability(abstain);
   }
@@ -236,25 +203,22 @@ absl::Status RankingService::Select(const v1::SelectRequest& request,
 }
 
 absl::Status RankingService::SetSize(const v1::LabelRequest& request,
-                                     Question* question) {
-  const LinearPolicy& policy = *question->policy;
-  const ServedModel& model = *question->model;
-  PolicyQuery& query = question->query;
+                                     CheckedRequest* checked) {
+  const LinearPolicy& policy = *checked->policy;
+  const ServedModel& model = *checked->model;
+  PolicyQuery& query = checked->query;
   ASSIGN_OR_RETURN(
       const uint32_t asked,
       ValidateSubsetSize(request, query.candidates.num_candidates()));
   if (asked > 0 && !policy.takes_size()) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("k = ", asked, ": must be unset; version ", model.version,
-                     " of model \"", model.name,
-                     "\" chooses as many as its F-score game ", "finds right"));
+    return absl::InvalidArgumentError(absl::StrCat(
+        "k = ", asked, ": must be unset; version ", model.version,
+        " of model \"", model.name, "\" chooses the size by its F-score game"));
   }
   const uint32_t k = asked > 0 ? asked : policy.subset_size();
   const uint32_t eligible = NumEligible(query);
   if (k > eligible) {
-    AddDegraded(absl::StrCat("k = ", k, " cut to ", eligible,
-                             ", as many as are eligible"),
-                &question->degraded);
+    AddDegraded(CutToEligible("k", k, eligible), &checked->degraded);
   }
   query.top_k = std::min(k, eligible);
   if (query.top_k > 0 && model.policy.has_independent_subset() &&
@@ -272,78 +236,28 @@ absl::Status RankingService::Label(const v1::LabelRequest& request,
                                    DecisionScratch* scratch,
                                    v1::LabelResponse* response) {
   response->Clear();
-  ASSIGN_OR_RETURN(Question question,
+  ASSIGN_OR_RETURN(CheckedRequest checked,
                    Check(request.context(), ActionKind::kSubset));
-  RETURN_IF_ERROR(SetSize(request, &question));
-  PolicyQuery& query = question.query;
+  RETURN_IF_ERROR(SetSize(request, &checked));
+  PolicyQuery& query = checked.query;
   const std::function<bool()> limit =
       GameLimit(request.context(), scratch->seconds_left);
   query.game.stop = &limit;
-  RETURN_IF_ERROR(Decide(request.context(), &question, scratch,
-                         response->mutable_result()));
+  RETURN_IF_ERROR(
+      Decide(request.context(), &checked, scratch, response->mutable_result()));
   const Action& chosen = scratch->draw.action;
   response->mutable_chosen()->Assign(chosen.begin(), chosen.end());
   if (request.context().return_probabilities()) {
     query.game.stop = nullptr;
     query.game.rounds = scratch->draw.game_rounds;
-    Assign(question.policy->FirstProbabilities(query, nullptr),
+    Assign(checked.policy->FirstProbabilities(query, nullptr),
            response->mutable_result()->mutable_probabilities());
   }
-  // One huge game should not hold its memory for ever.
+  // One huge game must not hold its memory for ever.
   constexpr uint32_t kKeptCandidates = 10'000;
   if (query.candidates.num_candidates() > kKeptCandidates) {
     scratch->workspace = PolicyWorkspace();
   }
-  return absl::OkStatus();
-}
-
-absl::Status RankingService::LogReports(
-    const std::vector<log::v1::LogRecord>& records) {
-  if (spool_ == nullptr) {
-    return absl::FailedPreconditionError(
-        "this server logs nothing (its option spool.dir is empty), so it takes "
-        "no reports");
-  }
-  const absl::Status status = spool_->Append(records);
-  return status.ok() ? status : NotLogged(status);
-}
-
-absl::Status RankingService::ReportShown(const v1::ReportShownRequest& request,
-                                         DecisionScratch* scratch,
-                                         v1::ReportShownResponse* response) {
-  response->Clear();
-  RETURN_IF_ERROR(ValidateShown(request, limits_));
-  scratch->records.resize(1);
-  log::v1::Shown& shown = *scratch->records[0].mutable_shown();
-  shown.Clear();
-  shown.set_decision_id(request.decision_id());
-  shown.set_time_us(NowUs());
-  *shown.mutable_shown() = request.shown();
-  shown.set_not_shown(request.not_shown());
-  return LogReports(scratch->records);
-}
-
-absl::Status RankingService::ReportFeedback(
-    const v1::ReportFeedbackRequest& request, DecisionScratch* scratch,
-    v1::ReportFeedbackResponse* response) {
-  response->Clear();
-  RETURN_IF_ERROR(ValidateFeedback(request, limits_));
-  const int64_t time_us = NowUs();
-  scratch->records.resize(static_cast<size_t>(request.feedback_size()));
-  for (int i = 0; i < request.feedback_size(); ++i) {
-    const v1::Feedback& from = request.feedback(i);
-    log::v1::Feedback& to =
-        *scratch->records[static_cast<size_t>(i)].mutable_feedback();
-    to.Clear();
-    to.set_feedback_id(from.feedback_id());
-    to.set_decision_id(from.decision_id());
-    to.set_time_us(time_us);
-    to.set_reward(from.has_reward() ? from.reward() : -from.loss());
-    if (from.has_rank()) to.set_rank(from.rank());
-  }
-  RETURN_IF_ERROR(LogReports(scratch->records));
-  decision_metrics_.CountFeedback(request.feedback_size());
-  response->set_accepted(static_cast<uint32_t>(request.feedback_size()));
   return absl::OkStatus();
 }
 

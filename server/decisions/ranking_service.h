@@ -1,18 +1,18 @@
 #pragma once
-// The data plane without its transport: refuses, decides, logs, answers.
-#include <cstdint>
+// Rank, Select and Label without their transport: refuses, decides, logs,
+// answers.
 #include <functional>
 #include <memory>
-#include <vector>
+#include <string>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "core/policies/linear_policy.h"
 #include "io/segments/spool_writer.h"
 #include "process/metrics.h"
-#include "server/decisions/decision_id.h"
 #include "server/decisions/decision_metrics.h"
+#include "server/decisions/decision_recorder.h"
 #include "server/decisions/decision_scratch.h"
-#include "server/decisions/request_validation.h"
 #include "server/models/model_registry.h"
 #include "sortition/config/v1/server.pb.h"
 #include "sortition/log/v1/log.pb.h"
@@ -20,15 +20,13 @@
 
 namespace sortition {
 
-// Thread-safe. Every method overwrites `response`; where it fails, nothing was
-// logged and the response is void. Errors are those of DESIGN:
-// INVALID_ARGUMENT, NOT_FOUND, FAILED_PRECONDITION; RESOURCE_EXHAUSTED or
-// UNAVAILABLE where the record could not be logged. Logged before answered,
-// always.
+// Thread-safe. Every method overwrites `response`; if it fails, nothing was
+// logged and the response is void. Errors: INVALID_ARGUMENT, NOT_FOUND,
+// FAILED_PRECONDITION; RESOURCE_EXHAUSTED or UNAVAILABLE if the record could
+// not be logged. A decision is always logged before it is answered.
 class RankingService {
  public:
-  // All must outlive it. `spool` null: decisions are not logged, and reports
-  // are FAILED_PRECONDITION.
+  // All must outlive it. `spool` null: decisions are not logged.
   RankingService(const config::v1::RequestLimits& limits,
                  const ModelRegistry* models, SpoolWriter* spool,
                  Metrics* metrics);
@@ -39,43 +37,37 @@ class RankingService {
                       DecisionScratch* scratch, v1::SelectResponse* response);
   absl::Status Label(const v1::LabelRequest& request, DecisionScratch* scratch,
                      v1::LabelResponse* response);
-  absl::Status ReportShown(const v1::ReportShownRequest& request,
-                           DecisionScratch* scratch,
-                           v1::ReportShownResponse* response);
-  absl::Status ReportFeedback(const v1::ReportFeedbackRequest& request,
-                              DecisionScratch* scratch,
-                              v1::ReportFeedbackResponse* response);
 
  private:
-  // A request that passed every check.
-  struct Question {
+  // A request that passed every check, with the model that answers it.
+  struct CheckedRequest {
     std::shared_ptr<const ServedModel> model;
-    const LinearPolicy* policy = nullptr;  // Of `model`.
+    const LinearPolicy* policy = nullptr;  // Belongs to `model`.
     PolicyQuery query;                     // Views into the request.
     std::string degraded;
   };
 
-  absl::StatusOr<Question> Check(const v1::DecisionContext& context,
-                                 ActionKind action_kind) const;
-  // Draws, logs and fills what all answers have; the draw is in `scratch`.
-  absl::Status Decide(const v1::DecisionContext& context, Question* question,
-                      DecisionScratch* scratch, v1::DecisionResult* result);
-  // Of the subset.
+  // Finds the model and validates what requests of all kinds have in common.
+  absl::StatusOr<CheckedRequest> Check(const v1::DecisionContext& context,
+                                       ActionKind action_kind) const;
+  // Validates k and stores the size of the subset in `checked`.
   static absl::Status SetSize(const v1::LabelRequest& request,
-                              Question* question);
-  // When an F-score game that begins now has to end.
+                              CheckedRequest* checked);
+  // Returns a function that tells whether an F-score game that begins now must
+  // stop.
   std::function<bool()> GameLimit(const v1::DecisionContext& context,
                                   double seconds_left) const;
-  absl::Status LogDecision(const v1::DecisionContext& context,
-                           const Question& question, int64_t time_us,
-                           const std::string& decision_id,
-                           DecisionScratch* scratch);
-  absl::Status LogReports(const std::vector<log::v1::LogRecord>& records);
+  // Draws into `scratch`, logs, and fills the fields that all results share.
+  absl::Status Decide(const v1::DecisionContext& context,
+                      CheckedRequest* checked, DecisionScratch* scratch,
+                      v1::DecisionResult* result);
+  // Sets the fields of the record that depend on the kind of action.
+  static void AddDetails(const CheckedRequest& checked, const Draw& draw,
+                         log::v1::Decision* record);
 
   const config::v1::RequestLimits limits_;
   const ModelRegistry* const models_;
-  SpoolWriter* const spool_;
-  DecisionIdMaker ids_;
+  DecisionRecorder recorder_;
   DecisionMetrics decision_metrics_;
 };
 

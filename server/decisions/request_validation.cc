@@ -12,8 +12,9 @@
 namespace sortition {
 namespace {
 
-// Length of the UTF-8 sequence at the start of `text`, 0 where it is none
-// (RFC 3629: no overlong forms, no surrogates, nothing beyond U+10FFFF).
+// Returns the length of the UTF-8 sequence at the start of `text`, 0 if there
+// is none (RFC 3629: no overlong forms, no surrogates, nothing beyond
+// U+10FFFF).
 size_t Utf8SequenceLength(absl::string_view text) {
   const auto byte = [&](size_t i) {
     return i < text.size() ? static_cast<unsigned char>(text[i]) : 0u;
@@ -44,7 +45,7 @@ bool IsControl(char c) {
   return byte < 0x20 || byte == 0x7F;
 }
 
-// `error` with the field that it is about in front.
+// Returns `error` with its field in front of the message.
 absl::Status InField(absl::string_view field, const absl::Status& error) {
   return absl::Status(error.code(), absl::StrCat(field, ": ", error.message()));
 }
@@ -88,7 +89,7 @@ absl::StatusOr<Candidates> ValidateCandidates(
     case v1::Candidates::kDense: {
       field = "context.candidates.dense";
       const auto& values = candidates.dense().values();
-      // The cap first: a request over it is not worth a look at its values.
+      // The cap comes first: the values of a request over it are not read.
       RETURN_IF_ERROR(CheckNumCandidates(
           field, (static_cast<size_t>(values.size()) + d - 1) / d, limits));
       view = Candidates::Dense(View(values), d);
@@ -216,15 +217,20 @@ uint32_t NumEligible(const PolicyQuery& query) {
       std::count(query.eligible.begin(), query.eligible.end(), true));
 }
 
-absl::StatusOr<uint32_t> ValidateTopK(std::optional<uint32_t> top_k,
-                                      uint32_t num_candidates) {
-  if (!top_k.has_value()) return num_candidates;
-  if (*top_k < 1 || *top_k > num_candidates) {
+absl::Status SetTopK(std::optional<uint32_t> top_k, PolicyQuery* query,
+                     std::string* degraded) {
+  const uint32_t n = query->candidates.num_candidates();
+  if (top_k.has_value() && (*top_k < 1 || *top_k > n)) {
     return absl::InvalidArgumentError(
-        absl::StrCat("top_k = ", *top_k, ": must be in [1, ", num_candidates,
+        absl::StrCat("top_k = ", *top_k, ": must be in [1, ", n,
                      "], the number of candidates"));
   }
-  return *top_k;
+  const uint32_t eligible = NumEligible(*query);
+  if (top_k.has_value() && *top_k > eligible) {
+    AddDegraded(CutToEligible("top_k", *top_k, eligible), degraded);
+  }
+  query->top_k = std::min(top_k.value_or(n), eligible);
+  return absl::OkStatus();
 }
 
 absl::StatusOr<uint32_t> ValidateSubsetSize(const v1::LabelRequest& request,
@@ -236,6 +242,16 @@ absl::StatusOr<uint32_t> ValidateSubsetSize(const v1::LabelRequest& request,
                      "], the number of candidates"));
   }
   return request.k();
+}
+
+void AddDegraded(absl::string_view reason, std::string* degraded) {
+  absl::StrAppend(degraded, degraded->empty() ? "" : "; ", reason);
+}
+
+std::string CutToEligible(absl::string_view field, uint32_t number,
+                          uint32_t eligible) {
+  return absl::StrCat(field, " = ", number, " cut to ", eligible,
+                      ", as many as are eligible");
 }
 
 absl::Status ValidateShown(const v1::ReportShownRequest& request,

@@ -1,10 +1,11 @@
 #pragma once
-// Where requests become core types: everything a caller can get wrong is
-// refused here, once, with INVALID_ARGUMENT that names field, value and
-// permitted range.
+// Turns requests into core types. Everything a caller can get wrong is refused
+// here, once, with an INVALID_ARGUMENT that names field, value and permitted
+// range.
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <string>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -17,41 +18,54 @@ namespace sortition {
 
 inline constexpr size_t kMaxIdBytes = 128;
 
-// At most 128 bytes of valid UTF-8 without control characters.
+// Validates an id: at most 128 bytes of UTF-8 without control characters.
 absl::Status ValidateId(absl::string_view field, absl::string_view id);
 
-// The same, and not empty.
+// Validates an id that must not be empty.
 absl::Status ValidateRequiredId(absl::string_view field, absl::string_view id);
 
-// The query of a request, as views into `context`, which must outlive it; top_k
-// is left 0. `num_features` is the model's, 0: any. Looks at everything but the
-// model's name and version.
+// Validates everything in `context` but the model's name and version, and
+// returns the query as views into `context`, which must outlive it; top_k stays
+// 0. `num_features` is the model's; 0: any number.
 absl::StatusOr<PolicyQuery> ValidateQuery(
     const v1::DecisionContext& context, const config::v1::RequestLimits& limits,
     uint32_t num_features);
 
-// Of its candidates.
+// Returns how many candidates of `query` are eligible.
 uint32_t NumEligible(const PolicyQuery& query);
 
-// Ranks that a request with a top_k asks for.
+// Returns the top_k of `request`, if it is set.
 template <typename Request>
-std::optional<uint32_t> TopKOf(const Request& request) {
+std::optional<uint32_t> RequestedTopK(const Request& request) {
   if (!request.has_top_k()) return std::nullopt;
   return request.top_k();
 }
 
-// Ranks to fill: unset is all, else in [1, num_candidates].
-absl::StatusOr<uint32_t> ValidateTopK(std::optional<uint32_t> top_k,
-                                      uint32_t num_candidates);
+// Validates `top_k`, which is in [1, number of candidates] or unset for all,
+// and stores the ranks to fill in `query`. If fewer candidates are eligible
+// than were asked for, says so in `degraded`.
+absl::Status SetTopK(std::optional<uint32_t> top_k, PolicyQuery* query,
+                     std::string* degraded);
 
-// Candidates to choose: unset is 0, as the model has it, else in [1,
-// num_candidates].
+// Validates k, which is in [1, num_candidates] or unset, and returns it; 0 if
+// it is unset: the model's own size.
 absl::StatusOr<uint32_t> ValidateSubsetSize(const v1::LabelRequest& request,
                                             uint32_t num_candidates);
 
+// Appends `reason` to the reasons why an answer falls short of what was asked
+// for.
+void AddDegraded(absl::string_view reason, std::string* degraded);
+
+// The reason for AddDegraded() when the number in `field` was larger than the
+// number of eligible candidates.
+std::string CutToEligible(absl::string_view field, uint32_t number,
+                          uint32_t eligible);
+
+// Validates a report of what a user saw.
 absl::Status ValidateShown(const v1::ReportShownRequest& request,
                            const config::v1::RequestLimits& limits);
 
+// Validates a whole batch of feedback.
 absl::Status ValidateFeedback(const v1::ReportFeedbackRequest& request,
                               const config::v1::RequestLimits& limits);
 

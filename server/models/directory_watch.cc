@@ -26,9 +26,9 @@ void DirectoryWatch::Add(const std::string& directory) {
 }
 
 void DirectoryWatch::Wait(double timeout_seconds) {
-  // poll() passes over descriptors below 0.
+  // poll() ignores negative descriptors.
   pollfd descriptors[] = {{inotify_, POLLIN, 0}, {wake_, POLLIN, 0}};
-  // An early end by a signal only means a look too many.
+  // If a signal ends the wait early, the caller only looks once too often.
   ::poll(descriptors, 2, static_cast<int>(timeout_seconds * 1000 + 0.999));
   alignas(inotify_event) char buffer[4096];
   while (inotify_ >= 0 && ::read(inotify_, buffer, sizeof(buffer)) > 0) {
@@ -40,7 +40,7 @@ void DirectoryWatch::Wait(double timeout_seconds) {
 
 void DirectoryWatch::Wake() {
   const uint64_t one = 1;
-  // Fails only where the counter is full, and then the wait ends anyway.
+  // Fails only if the counter is full, and then the wait ends anyway.
   [[maybe_unused]] const ssize_t written = ::write(wake_, &one, sizeof(one));
 }
 

@@ -1,6 +1,6 @@
 #pragma once
-// Waits until something changes in one of some directories (inotify), with a
-// timeout for file systems that tell nothing.
+// Waits until something changes in one of several directories (inotify), with a
+// timeout for file systems that report no changes.
 #include <string>
 
 namespace sortition {
@@ -13,15 +13,16 @@ class DirectoryWatch {
   DirectoryWatch(const DirectoryWatch&) = delete;
   DirectoryWatch& operator=(const DirectoryWatch&) = delete;
 
-  // Entries made, moved or removed in `directory` end a wait from now on.
-  // Adding it again does nothing; failing to watch is no error: the timeout
-  // remains.
+  // From now on, creating, moving or removing an entry of `directory` ends a
+  // wait. Adding it again does nothing. Failure to watch is no error, because
+  // the timeout remains.
   void Add(const std::string& directory);
 
-  // Until a change since the last wait, Wake(), or `timeout_seconds` from now.
+  // Returns after a change since the last wait, after Wake(), or after
+  // `timeout_seconds`.
   void Wait(double timeout_seconds);
 
-  // Ends the current wait, or the next.
+  // Ends the current wait or, if there is none, the next one.
   void Wake();
 
  private:

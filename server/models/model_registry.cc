@@ -14,14 +14,13 @@
 #include "absl/time/time.h"
 #include "core/base/status_macros.h"
 #include "process/log.h"
+#include "process/wall_clock.h"
 
 namespace sortition {
 namespace {
 
-int64_t NowUs() { return absl::ToUnixMicros(absl::Now()); }
-
-// Changes when a file of the directory is added, removed, written or replaced,
-// or its access rights change.
+// Returns a text that changes when a file of the directory is added, removed,
+// written or replaced, or when its access rights change.
 std::string Fingerprint(const std::string& directory) {
   std::vector<std::string> parts;
   const auto add = [&](const std::string& path) {
@@ -41,35 +40,37 @@ std::string Fingerprint(const std::string& directory) {
   return absl::StrJoin(parts, "\n");
 }
 
-// Errors of the machine rather than of the files.
+// True for errors of the machine rather than of the files.
 bool IsTransient(const absl::Status& status) {
   return absl::IsUnavailable(status) || absl::IsResourceExhausted(status);
 }
 
-std::string LoadStage(const absl::Status& status) {
+// Returns what an error of ModelStore::Load() says about the version.
+LoadFailure FailureOfStore(const absl::Status& status) {
   switch (status.code()) {
     case absl::StatusCode::kDataLoss:
-      return "corrupt";
+      return LoadFailure::kCorrupt;
     case absl::StatusCode::kInvalidArgument:
-      return "invalid";
+      return LoadFailure::kInvalid;
     case absl::StatusCode::kNotFound:
-      return "missing_file";
+      return LoadFailure::kMissingFile;
     default:
-      return "unreadable";
+      return LoadFailure::kUnreadable;
   }
 }
 
 absl::Status MakeStoreDirectory(const std::string& root) {
   std::error_code error;
   if (std::filesystem::is_directory(root, error)) return absl::OkStatus();
-  // One level only: a wrong path should fail, not be made.
+  // One level only: a wrong path must fail rather than be created.
   if (std::filesystem::create_directory(root, error)) {
-    LogWarning("model store was missing and is empty now", {{"path", root}});
+    LogWarning("model store was missing; created an empty one",
+               {{"path", root}});
     return absl::OkStatus();
   }
   return absl::NotFoundError(absl::StrCat(
       "model_store = \"", root,
-      "\": must be a directory, and cannot be made: ", error.message()));
+      "\": must be a directory, and cannot be created: ", error.message()));
 }
 
 }  // namespace
@@ -113,7 +114,7 @@ void ModelRegistry::Run() {
 
 void ModelRegistry::Refresh() {
   std::lock_guard refresh_lock(refresh_mutex_);
-  // Watched before it is listed, so that nothing falls between.
+  // Watch before listing, so that no change is missed in between.
   watch_.Add(store_.root());
   auto names = store_.ListModels();
   const std::string error =
@@ -133,7 +134,7 @@ void ModelRegistry::Refresh() {
 
 void ModelRegistry::RefreshModel(const std::string& name) {
   const auto versions = store_.ListVersions(name);
-  if (!versions.ok()) return;  // Gone again; what serves goes on.
+  if (!versions.ok()) return;  // Gone again; what serves continues.
   uint64_t serving = 0;
   bool known = false;
   {
@@ -156,7 +157,8 @@ void ModelRegistry::RefreshModel(const std::string& name) {
 }
 
 bool ModelRegistry::TryVersion(const std::string& name, uint64_t version) {
-  // Before the load: a change during it gives another fingerprint next time.
+  // The fingerprint is taken before the load, so that a change during the load
+  // gives another one next time.
   Rejection rejection;
   uint32_t num_features = 0;
   const std::string path = absl::StrCat(store_.root(), "/", name, "/", version);
@@ -173,29 +175,30 @@ bool ModelRegistry::TryVersion(const std::string& name, uint64_t version) {
     return false;
   }
   const absl::Time start = absl::Now();
-  std::string stage;
+  LoadFailure failure = LoadFailure::kUnreadable;
   const auto stored = store_.Load(name, version);
   auto served =
       stored.ok()
-          ? MakeServedModel(*stored, num_features, NowUs(), &stage)
+          ? MakeServedModel(*stored, num_features, NowUs(), &failure)
           : absl::StatusOr<std::shared_ptr<const ServedModel>>(stored.status());
   if (served.ok()) {
     Serve(*std::move(served), absl::ToDoubleSeconds(absl::Now() - start));
     return true;
   }
-  if (!stored.ok()) stage = LoadStage(stored.status());
-  Reject(name, version, stage,
-         {absl::StrCat(stage, ": ", served.status().message()), fingerprint,
-          IsTransient(served.status())});
+  if (!stored.ok()) failure = FailureOfStore(stored.status());
+  Reject(
+      name, version, failure,
+      {absl::StrCat(LoadFailureName(failure), ": ", served.status().message()),
+       fingerprint, IsTransient(served.status())});
   return false;
 }
 
 void ModelRegistry::Reject(const std::string& name, uint64_t version,
-                           const std::string& stage, Rejection rejection) {
+                           LoadFailure failure, Rejection rejection) {
   metrics_
       ->Counter("sortition_model_load_failures_total",
-                "Model versions that were refused, by reason",
-                {{"model", name}, {"reason", stage}})
+                "Model versions refused, by reason",
+                {{"model", name}, {"reason", LoadFailureName(failure)}})
       ->Increment();
   std::lock_guard lock(mutex_);
   Rejection& known = models_.find(name)->second.rejected[version];
@@ -219,12 +222,12 @@ void ModelRegistry::Serve(const std::shared_ptr<const ServedModel>& model,
   }
   if (now.version == 0) return;
   metrics_
-      ->Counter("sortition_model_loads_total", "Model versions that were taken",
-                {{"model", now.name}})
+      ->Counter("sortition_model_loads_total",
+                "Model versions that began to serve", {{"model", now.name}})
       ->Increment();
   metrics_
       ->Gauge("sortition_model_load_seconds",
-              "Read, validate and warm up: the newest version, seconds",
+              "Time to read, validate and warm up the newest version, seconds",
               {{"model", now.name}})
       ->Set(load_seconds);
   LogInfo("model version serves",
@@ -247,53 +250,50 @@ absl::StatusOr<std::shared_ptr<const ServedModel>> ModelRegistry::Find(
     for (const auto& [known, unused] : models_) names.push_back(known);
   }
   std::sort(names.begin(), names.end());
-  // Names from outside are cut: they come back in the answer.
+  // A name from outside is cut, because the answer repeats it.
   constexpr size_t kShownBytes = 64;
   return absl::NotFoundError(absl::StrCat(
-      "context.model = \"", absl::CHexEscape(name.substr(0, kShownBytes)),
+      "\"", absl::CHexEscape(name.substr(0, kShownBytes)),
       "\": no such model; must be one of ", absl::StrJoin(names, ", "),
       ", or empty for ", default_model_));
 }
 
-std::vector<v1::ModelStatus> ModelRegistry::List() const {
-  std::vector<v1::ModelStatus> list;
-  std::lock_guard lock(mutex_);
-  for (const auto& [name, entry] : models_) {
-    v1::ModelStatus& status = list.emplace_back();
-    status.set_name(name);
-    status.set_version(entry.serving->version);
-    status.set_policy(entry.serving->policy_name);
-    status.set_num_features(entry.serving->num_features);
-    status.set_loaded_time_us(entry.serving->loaded_time_us);
-    status.set_checksum(entry.serving->checksum);
-    for (const auto& [version, rejection] : entry.rejected) {
-      v1::RejectedVersion& rejected = *status.add_rejected();
-      rejected.set_version(version);
-      rejected.set_reason(rejection.reason);
+std::vector<ModelState> ModelRegistry::List() const {
+  std::vector<ModelState> list;
+  {
+    std::lock_guard lock(mutex_);
+    for (const auto& [name, entry] : models_) {
+      ModelState& state = list.emplace_back();
+      state.serving = entry.serving;
+      for (const auto& [version, rejection] : entry.rejected) {
+        state.rejected.emplace(version, rejection.reason);
+      }
     }
   }
   std::sort(list.begin(), list.end(),
-            [](const v1::ModelStatus& a, const v1::ModelStatus& b) {
-              return a.name() < b.name();
+            [](const ModelState& a, const ModelState& b) {
+              return a.serving->name < b.serving->name;
             });
   return list;
 }
 
 void ModelRegistry::SetMetrics() {
-  for (const v1::ModelStatus& status : List()) {
-    const MetricLabels model = {{"model", status.name()}};
+  for (const ModelState& state : List()) {
+    const ServedModel& serving = *state.serving;
+    const MetricLabels model = {{"model", serving.name}};
     metrics_
         ->Gauge("sortition_model_version",
-                "Version that serves; 0: uniform policy, none is loaded", model)
-        ->Set(static_cast<double>(status.version()));
+                "Version that serves; 0: uniform policy, no version is loaded",
+                model)
+        ->Set(static_cast<double>(serving.version));
     metrics_
         ->Gauge("sortition_model_age_seconds",
-                "Since the version that serves was loaded, seconds", model)
-        ->Set(static_cast<double>(NowUs() - status.loaded_time_us()) * 1e-6);
+                "Time since the version that serves was loaded, seconds", model)
+        ->Set(static_cast<double>(NowUs() - serving.loaded_time_us) * 1e-6);
     metrics_
         ->Gauge("sortition_model_rejected_versions",
-                "Versions in the store that were refused", model)
-        ->Set(static_cast<double>(status.rejected_size()));
+                "Versions in the store that are refused", model)
+        ->Set(static_cast<double>(state.rejected.size()));
   }
 }
 

@@ -1,6 +1,6 @@
 #pragma once
-// The models of a server: found in the store, validated and warmed up by a
-// thread of its own, then swapped by pointer while requests run.
+// The models of a server. A thread finds versions in the store, validates them
+// and warms them up; then it swaps a pointer while requests run.
 #include <atomic>
 #include <cstdint>
 #include <map>
@@ -16,43 +16,50 @@
 #include "io/models/model_store.h"
 #include "process/metrics.h"
 #include "server/models/directory_watch.h"
+#include "server/models/load_failure.h"
 #include "server/models/served_model.h"
 #include "sortition/config/v1/server.pb.h"
-#include "sortition/v1/models.pb.h"
 
 namespace sortition {
 
-// The models are the default one and every directory of the store. Of each, the
-// newest version that loads and validates serves; a bad version never does: it
-// is counted, logged and remembered, and looked at again when its files change.
-// A version that serves goes on when it is removed from disk. Thread-safe.
+// What a registry knows of one model.
+struct ModelState {
+  std::shared_ptr<const ServedModel> serving;
+  std::map<uint64_t, std::string> rejected;  // Reason by version.
+};
+
+// The models are the default one and every directory of the store. The newest
+// version of each that loads and validates serves. A bad version never serves:
+// it is counted, logged, remembered, and tried again when its files change. A
+// version continues to serve when it is removed from disk. Thread-safe.
 class ModelRegistry {
  public:
   // `metrics` must outlive it.
   ModelRegistry(const config::v1::ServerOptions& options, Metrics* metrics);
   ~ModelRegistry();  // Stop()
 
-  // Makes the store's directory where it is missing, looks once, and goes on
-  // looking in the background. NotFound, PermissionDenied: no such store.
+  // Makes the store's directory if it is missing, refreshes once, and keeps
+  // refreshing in the background. NotFound, PermissionDenied: no such store.
   absl::Status Start();
   void Stop();
 
-  // One look at the store, done when it returns.
+  // Looks at the store once and takes what is new.
   void Refresh();
 
-  // What serves `name` now. Never waits for a load. NotFound lists the models
-  // that there are.
+  // Returns the model that serves `name` now; empty: the default model. Never
+  // waits for a load. The message of a NotFound begins with the quoted name and
+  // lists the models that exist.
   absl::StatusOr<std::shared_ptr<const ServedModel>> Find(
       absl::string_view name) const;
 
-  // All models, by name.
-  std::vector<v1::ModelStatus> List() const;
+  // Returns all models, sorted by name.
+  std::vector<ModelState> List() const;
 
  private:
   struct Rejection {
     std::string reason;
-    std::string fingerprint;  // Of the files that were bad.
-    bool transient = false;   // The disk's fault, not the model's: tried again.
+    std::string fingerprint;  // Identifies the state of the bad files.
+    bool transient = false;  // The machine's fault, not the model's: try again.
   };
   struct Entry {
     std::shared_ptr<const ServedModel> serving;
@@ -61,10 +68,10 @@ class ModelRegistry {
 
   void Run();
   void RefreshModel(const std::string& name);
-  // True where the version serves now.
+  // Returns true if the version serves now.
   bool TryVersion(const std::string& name, uint64_t version);
-  void Reject(const std::string& name, uint64_t version,
-              const std::string& stage, Rejection rejection);
+  void Reject(const std::string& name, uint64_t version, LoadFailure failure,
+              Rejection rejection);
   void Serve(const std::shared_ptr<const ServedModel>& model,
              double load_seconds);
   void SetMetrics();
@@ -76,10 +83,10 @@ class ModelRegistry {
   DirectoryWatch watch_;
   std::thread thread_;
   std::atomic<bool> stop_{false};
-  std::mutex refresh_mutex_;  // One look at a time; taken before `mutex_`.
+  std::mutex refresh_mutex_;  // Refresh() runs once at a time. Before `mutex_`.
   std::string last_store_error_;
 
-  mutable std::mutex mutex_;  // Held for moments only, never during a load.
+  mutable std::mutex mutex_;  // Held for moments, never during a load.
   absl::flat_hash_map<std::string, Entry> models_;
 };
 

@@ -19,14 +19,15 @@ namespace {
 constexpr uint32_t kCandidates = 4;
 constexpr int kDraws = 2000;
 constexpr double kSumTolerance = 1e-9;
-// More features than this are left zero, so that a wide model costs no more.
+// Other features stay zero, so that the test of a wide model costs no more.
 constexpr uint32_t kMaxColumns = 1024;
 
 Hash128 TestKey(uint64_t number) {
   return DecisionKey("self-test", 0, absl::StrCat(number));
 }
 
-// kCandidates rows in compressed form: kMaxColumns evenly spaced columns.
+// kCandidates compressed rows, each with at most kMaxColumns evenly spaced
+// columns.
 struct TestFeatures {
   std::vector<uint32_t> row_offsets = {0};
   std::vector<uint32_t> columns;
@@ -55,8 +56,9 @@ TestFeatures MakeFeatures(const LinearPolicy& policy) {
   return features;
 }
 
-// Difference of the largest and the smallest log-probability of one candidate;
-// of subsets the largest log-odds of being in, or out.
+// Returns how unequal the candidates are: the difference between the largest
+// and the smallest log-probability of one candidate; for subsets the largest
+// absolute log-odds of membership.
 double Spread(const LinearPolicy& policy, const TestFeatures& features) {
   if (policy.action_kind() == ActionKind::kSubset) {
     const PolicyQuery query = {
@@ -80,9 +82,9 @@ double Spread(const LinearPolicy& policy, const TestFeatures& features) {
   return high - low;
 }
 
-// Scales the features so that the most and the least probable candidate differ
-// by a factor of at most e²: then every action is seen among the draws. In
-// steps, because a mixture hides how far the scores are apart.
+// Scales the features until the most and the least probable candidate differ by
+// a factor of at most e², so that every action is seen among the draws. Works
+// in steps, because a mixture hides how far apart the scores are.
 void Temper(const LinearPolicy& policy, TestFeatures* features) {
   constexpr double kSpread = 2;
   constexpr double kStep = 0.125;
@@ -95,7 +97,7 @@ void Temper(const LinearPolicy& policy, TestFeatures* features) {
   }
 }
 
-// Those of `size`, or all for 0.
+// Appends all subsets of `size` members; 0: all subsets.
 void AppendSubsets(std::span<const int32_t> eligible, uint32_t size,
                    std::vector<Action>* subsets) {
   for (uint32_t bits = 0; bits < 1u << eligible.size(); ++bits) {
@@ -107,7 +109,7 @@ void AppendSubsets(std::span<const int32_t> eligible, uint32_t size,
   }
 }
 
-// Every action of `policy` on the query.
+// Returns every action of `policy` on the query.
 std::vector<Action> AllActions(const LinearPolicy& policy,
                                const PolicyQuery& query) {
   std::vector<int32_t> eligible;
@@ -126,7 +128,7 @@ std::vector<Action> AllActions(const LinearPolicy& policy,
     AppendSubsets(eligible, query.top_k, &actions);
     return actions;
   }
-  // Orders of all eligible; their prefixes of top_k come in runs.
+  // Permutations come in lexicographic order: equal prefixes are adjacent.
   do {
     Action prefix(eligible.begin(),
                   eligible.begin() + static_cast<ptrdiff_t>(std::min<size_t>(
@@ -180,7 +182,7 @@ absl::Status SelfTest(const LinearPolicy& policy) {
   Temper(policy, &features);
   const bool mask[kCandidates] = {true, false, true, true};
   if (policy.action_kind() == ActionKind::kSubset) {
-    // Of the size that is asked for, of another, of any.
+    // Subsets of the requested size, of another size, of any size.
     const uint32_t size = policy.takes_size() ? 2 : 0;
     RETURN_IF_ERROR(CheckQuery(policy, {features.view(), {}, size}, 1));
     RETURN_IF_ERROR(

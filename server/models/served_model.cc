@@ -22,7 +22,8 @@ std::span<const T> View(const google::protobuf::RepeatedField<T>& field) {
 
 absl::Status WarmUpWith(const LinearPolicy& policy, PolicyQuery query,
                         const Hash128& key, PolicyWorkspace* workspace) {
-  constexpr uint32_t kGameRounds = 5;  // Of a large game one may take a second.
+  // One round of a large game may take a second.
+  constexpr uint32_t kGameRounds = 5;
   query.game.rounds = kGameRounds;
   Draw draw;
   policy.Decide(query, key, workspace, &draw);
@@ -79,7 +80,8 @@ absl::Status WarmUpStored(const LinearPolicy& policy,
   return absl::OkStatus();
 }
 
-// For versions that bring no queries: touches all weights.
+// Warms up a version that brings no queries; the made-up ones touch all
+// weights.
 absl::Status WarmUpMadeUp(const LinearPolicy& policy) {
   constexpr uint64_t kQueries = 20;
   constexpr size_t kMaxValues = 1'000'000;
@@ -115,22 +117,22 @@ std::shared_ptr<const ServedModel> MakeUniformModel(const std::string& name,
 
 absl::StatusOr<std::shared_ptr<const ServedModel>> MakeServedModel(
     const StoredModel& stored, uint32_t num_features, int64_t time_us,
-    std::string* stage) {
+    LoadFailure* failure) {
   const model::v1::Model& model = stored.model;
-  *stage = "policy";
+  *failure = LoadFailure::kPolicy;
   ASSIGN_OR_RETURN(
       LinearPolicy policy,
       LinearPolicy::Create(model.policy(),
                            {model.weights().begin(), model.weights().end()}));
-  *stage = "dimension";
+  *failure = LoadFailure::kDimension;
   if (num_features != 0 && model.num_features() != num_features) {
     return absl::InvalidArgumentError(absl::StrCat(
         "num_features is ", model.num_features(), ", must be ", num_features,
         ", as in the version that serves: callers send that many"));
   }
-  *stage = "self_test";
+  *failure = LoadFailure::kSelfTest;
   RETURN_IF_ERROR(SelfTest(policy));
-  *stage = "warm_up";
+  *failure = LoadFailure::kWarmUp;
   RETURN_IF_ERROR(stored.warmup.empty() ? WarmUpMadeUp(policy)
                                         : WarmUpStored(policy, stored.warmup));
   auto served = std::make_shared<ServedModel>();

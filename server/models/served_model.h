@@ -1,5 +1,6 @@
 #pragma once
-// A model as it serves: immutable, shared by the requests that run on it.
+// A model that is ready to serve: immutable, shared by the requests that use
+// it.
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -8,14 +9,15 @@
 #include "absl/status/statusor.h"
 #include "core/policies/linear_policy.h"
 #include "io/models/model_store.h"
+#include "server/models/load_failure.h"
 #include "sortition/model/v1/model.pb.h"
 
 namespace sortition {
 
 struct ServedModel {
   std::string name;
-  uint64_t version = 0;       // 0: uniform, nothing is loaded.
-  model::v1::Policy policy;   // As logged; kind unset: uniform.
+  uint64_t version = 0;       // 0: uniform, no version is loaded.
+  model::v1::Policy policy;   // As it is logged; kind unset: uniform.
   std::string policy_name;    // "softmax_selection", "plackett_luce",
                               // "game_ranking",
                               // "boltzmann_ranking", "game_subset",
@@ -23,11 +25,11 @@ struct ServedModel {
   uint32_t num_features = 0;  // 0: any.
   std::string checksum;
   int64_t loaded_time_us = 0;
-  // What decides, by kind of action; unset: not an action of this model.
+  // The policy for each kind of action; unset: the model does not answer it.
   std::optional<LinearPolicy> select;
   std::optional<LinearPolicy> rank;
   std::optional<LinearPolicy> label;
-  std::string degraded;  // Why its answers are less than a model's.
+  std::string degraded;  // Why its answers fall short of a model's.
 
   const std::optional<LinearPolicy>& PolicyFor(ActionKind kind) const {
     switch (kind) {
@@ -42,17 +44,16 @@ struct ServedModel {
   }
 };
 
-// Serves `name` until its first version is there: every candidate, every order
-// or every subset equally likely; never abstains.
+// Makes the model that serves `name` until the first version is loaded: every
+// candidate, every order or every subset is equally likely; it never abstains.
 std::shared_ptr<const ServedModel> MakeUniformModel(const std::string& name,
                                                     int64_t time_us);
 
-// A version that may serve: its policy passed the self-test and has answered
-// the warm-up queries. On failure `stage` says where: "policy", "dimension",
-// "self_test", "warm_up". `num_features` of the version that serves now, 0:
-// none.
+// Makes a version ready to serve: its policy has passed the self-test and has
+// answered the warm-up queries. `num_features` is that of the version that
+// serves now; 0: none does. On error, stores in `failure` what failed.
 absl::StatusOr<std::shared_ptr<const ServedModel>> MakeServedModel(
     const StoredModel& stored, uint32_t num_features, int64_t time_us,
-    std::string* stage);
+    LoadFailure* failure);
 
 }  // namespace sortition

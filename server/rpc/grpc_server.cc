@@ -32,14 +32,14 @@ using RankingStub = v1::Ranking::WithRawMethod_Rank<
         v1::Ranking::WithRawMethod_Aggregate<ReportStub>>>>;
 using ModelsStub = v1::Models::WithRawMethod_ListModels<v1::Models::Service>;
 
-// Calls that can wait in one queue for its thread without a detour through
+// How many calls can wait in one queue for its thread without a detour through
 // gRPC's own list of unmatched calls.
 constexpr int kDecisionSlots = 128;
 constexpr int kReportSlots = 32;
 constexpr int kControlSlots = 4;
 
-// Reflection of this server alone: linking the library switches it on for all
-// servers of the process.
+// Switches reflection on or off for this server alone: linking the library
+// switches it on for all servers of the process.
 class ReflectionOption final : public grpc::ServerBuilderOption {
  public:
   explicit ReflectionOption(bool serve) : serve_(serve) {}
@@ -66,8 +66,8 @@ absl::Status ValidateLimits(const config::v1::RequestLimits& limits) {
       least, ", twice limits.max_message_bytes"));
 }
 
-// A call that is taken up is answered at once, so those that wait are inside
-// gRPC, and only gRPC can bound them.
+// Sets gRPC's own limits. A call that we take up is answered at once, so
+// waiting calls are inside gRPC, and only gRPC can bound them.
 void SetLimits(const config::v1::RequestLimits& limits,
                grpc::ServerBuilder* builder) {
   builder->SetMaxReceiveMessageSize(
@@ -94,7 +94,7 @@ struct GrpcServer::Rep {
   bool shut_down = false;
   std::vector<std::thread> threads;
   std::list<RpcMetrics> rpc_metrics;
-  // Methods and their slots, in the order in which they must be destroyed last.
+  // Methods and their slots; a slot must be destroyed before its method.
   std::vector<std::shared_ptr<void>> methods;
   std::vector<std::unique_ptr<CompletionEvent>> slots;
 
@@ -131,6 +131,7 @@ struct GrpcServer::Rep {
 
 void GrpcServer::Rep::AddMethods(const Services& services, Metrics* metrics) {
   RankingService* const ranking = services.ranking;
+  ReportService* const reports = services.reports;
   const ModelsService* const models = services.models;
   Add<v1::RankRequest, v1::RankResponse>(
       "Rank", &ranking_stub, &RankingStub::RequestRank, kDecisionSlots, metrics,
@@ -148,11 +149,11 @@ void GrpcServer::Rep::AddMethods(const Services& services, Metrics* metrics) {
   Add<v1::ReportShownRequest, v1::ReportShownResponse>(
       "ReportShown", &ranking_stub, &RankingStub::RequestReportShown,
       kReportSlots, metrics,
-      std::bind_front(&RankingService::ReportShown, ranking));
+      std::bind_front(&ReportService::ReportShown, reports));
   Add<v1::ReportFeedbackRequest, v1::ReportFeedbackResponse>(
       "ReportFeedback", &ranking_stub, &RankingStub::RequestReportFeedback,
       kReportSlots, metrics,
-      std::bind_front(&RankingService::ReportFeedback, ranking));
+      std::bind_front(&ReportService::ReportFeedback, reports));
   Add<v1::ListModelsRequest, v1::ListModelsResponse>(
       "ListModels", &models_stub, &ModelsStub::RequestListModels, kControlSlots,
       metrics,
@@ -190,9 +191,9 @@ void GrpcServer::Rep::Serve(CallQueue* queue) {
   }
 }
 
-// Until no request came for a while. gRPC ends calls that arrive while it shuts
-// down as CANCELLED, which callers cannot tell from an error of their own;
-// those that were told UNAVAILABLE before are gone by then.
+// Waits until no request has come for a while. gRPC ends calls that arrive
+// during its shutdown as CANCELLED, which callers cannot tell from an error of
+// their own; after UNAVAILABLE they go elsewhere.
 void GrpcServer::Rep::WaitForQuiet(double timeout_seconds) const {
   constexpr absl::Duration kQuiet = absl::Milliseconds(50);
   constexpr absl::Duration kLongest = absl::Seconds(1);
@@ -220,7 +221,7 @@ absl::StatusOr<std::unique_ptr<GrpcServer>> GrpcServer::Start(
   grpc::ServerBuilder builder;
   builder.AddListeningPort(options.listen(), grpc::InsecureServerCredentials(),
                            &rep.port);
-  // A port that another process serves is an error, not a share of its calls.
+  // A port that another process serves is an error: do not share its calls.
   builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
   SetLimits(options.limits(), &builder);
   builder.SetOption(std::make_unique<ReflectionOption>(options.reflection()));

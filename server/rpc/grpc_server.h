@@ -1,28 +1,30 @@
 #pragma once
-// The RPC port: asynchronous gRPC over completion queues, each with one thread.
+// The RPC port: asynchronous gRPC over completion queues with one thread each.
 #include <memory>
 
 #include "absl/status/statusor.h"
 #include "process/metrics.h"
 #include "server/decisions/aggregate_service.h"
 #include "server/decisions/ranking_service.h"
+#include "server/decisions/report_service.h"
 #include "server/rpc/models_service.h"
 #include "sortition/config/v1/server.pb.h"
 
 namespace sortition {
 
-// What answers.
+// What answers the calls.
 struct Services {
   RankingService* ranking;
   AggregateService* aggregates;
+  ReportService* reports;
   const ModelsService* models;
 };
 
 class GrpcServer {
  public:
   // Listens at options.listen and serves with options.threads threads. All
-  // arguments must outlive it. Unavailable where the address is taken or wrong,
-  // InvalidArgument for limits that contradict each other.
+  // arguments must outlive it. Unavailable if the address is taken or wrong,
+  // InvalidArgument if limits contradict each other.
   static absl::StatusOr<std::unique_ptr<GrpcServer>> Start(
       const config::v1::ServerOptions& options, const Services& services,
       Metrics* metrics);
@@ -30,15 +32,15 @@ class GrpcServer {
 
   int port() const;
 
-  // Health becomes NOT_SERVING; requests are still answered.
+  // Sets health to NOT_SERVING; requests are still answered.
   void AnnounceShutdown();
 
-  // From now on new requests are UNAVAILABLE.
+  // Refuses new requests from now on, as UNAVAILABLE.
   void Refuse();
 
-  // Refuses, waits a moment for callers to notice, closes the port, waits for
-  // running requests until `timeout_seconds` from now, cancels what is left,
-  // ends the threads.
+  // Refuses new requests, waits a moment for callers to notice, closes the
+  // port, waits for running requests until `timeout_seconds` from now, cancels
+  // the rest, and ends the threads.
   void Shutdown(double timeout_seconds);
 
  private:

@@ -1,5 +1,5 @@
 #pragma once
-// grpc.health.v1 without its transport: what serves, and who wants to know.
+// grpc.health.v1 without its transport: what serves, and who watches it.
 #include <map>
 #include <mutex>
 #include <string>
@@ -12,8 +12,8 @@ namespace sortition {
 
 using HealthStatus = grpc::health::v1::HealthCheckResponse::ServingStatus;
 
-// One Watch call. Both are called with the service's lock held: they must not
-// call back, nor wait.
+// One Watch call. Both methods are called with the service's lock held: they
+// must neither call back nor wait.
 class HealthWatcher {
  public:
   virtual ~HealthWatcher() = default;
@@ -24,19 +24,19 @@ class HealthWatcher {
 // Thread-safe.
 class HealthService {
  public:
-  // Tells the watchers of `service`.
+  // Sets the status of `service` and tells its watchers.
   void Set(const std::string& service, bool serving);
-  // All that were set before.
+  // Sets all services that were set before to NOT_SERVING.
   void SetNotServing();
 
   absl::Status Check(const grpc::health::v1::HealthCheckRequest& request,
                      grpc::health::v1::HealthCheckResponse* response) const;
 
-  // `watcher` is sent the status now and at every change until Unwatch(), and
-  // finished by FinishWatchers().
+  // Sends `watcher` the status now and after every change until Unwatch();
+  // FinishWatchers() finishes it.
   void Watch(const std::string& service, HealthWatcher* watcher);
   void Unwatch(HealthWatcher* watcher);
-  // Also those that come later: the server shuts down.
+  // Finishes all watchers, also those that come later: the server shuts down.
   void FinishWatchers();
 
  private:

@@ -23,7 +23,7 @@ void HealthWatchCall::Start(Stub* stub, HealthService* health,
 }
 
 void HealthWatchCall::OnStarted(bool ok) {
-  if (!ok) {  // Shut down before a call came; the done event does not come.
+  if (!ok) {  // Shut down before a call came; there is no done event.
     delete this;
     return;
   }
@@ -42,7 +42,7 @@ void HealthWatchCall::OnOperation(bool ok) {
 }
 
 void HealthWatchCall::OnDone(bool) {
-  // From here on only this thread knows the call.
+  // From here on only this thread refers to the call.
   health_->Unwatch(this);
   {
     std::lock_guard lock(mutex_);

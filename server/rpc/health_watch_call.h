@@ -11,9 +11,9 @@
 
 namespace sortition {
 
-// Owns itself: waits for a call, starts the next waiting one when it comes, and
-// is gone when the call is. gRPC's rule for that: no operation is under way,
-// and the event that the call is done was handed out.
+// Owns itself: waits for a call, starts the next waiting object when the call
+// comes, and deletes itself when the call is over. gRPC allows that when no
+// operation is in progress and the event that the call is done was handed out.
 class HealthWatchCall final : public HealthWatcher {
  public:
   using Stub = grpc::health::v1::Health::WithRawMethod_Check<
@@ -39,12 +39,12 @@ class HealthWatchCall final : public HealthWatcher {
   HealthWatchCall(Stub* stub, HealthService* health, CallQueue* queue);
   ~HealthWatchCall() override = default;
 
-  // Events, all in the queue's thread.
+  // Event handlers; all run in the queue's thread.
   void OnStarted(bool ok);
   void OnOperation(bool ok);
   void OnDone(bool ok);
 
-  // Starts what is to be done next, if nothing is under way.
+  // Starts the next operation if none is in progress.
   void Advance();  // Requires `mutex_`.
   void DeleteIfDone();
 
@@ -62,7 +62,7 @@ class HealthWatchCall final : public HealthWatcher {
   HealthStatus wanted_ = grpc::health::v1::HealthCheckResponse::UNKNOWN;
   HealthStatus sent_ = grpc::health::v1::HealthCheckResponse::UNKNOWN;
   bool finish_wanted_ = false;
-  bool operation_ = false;  // A write or the finish is under way.
+  bool operation_ = false;  // A write or the finish is in progress.
   bool over_ = false;       // Nothing can be sent any more.
   bool done_ = false;
 };

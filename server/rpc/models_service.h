@@ -1,5 +1,5 @@
 #pragma once
-// The control plane without its transport.
+// The control plane without its transport: lists models.
 #include "absl/status/status.h"
 #include "server/models/model_registry.h"
 #include "sortition/v1/models.pb.h"

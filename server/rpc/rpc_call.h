@@ -1,7 +1,7 @@
 #pragma once
 // One call slot of an asynchronous gRPC server: waits for a call, answers it in
-// the queue's thread, waits for the next. Everything that can be kept between
-// calls is: messages, their buffers, the thread's scratch memory.
+// the queue's thread, and waits for the next. Messages, their buffers and the
+// thread's scratch memory are reused from call to call.
 #include <grpcpp/grpcpp.h>
 #include <grpcpp/impl/codegen/proto_utils.h>
 #include <grpcpp/support/async_unary_call.h>
@@ -20,36 +20,36 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
-#include "server/decisions/ranking_service.h"
+#include "server/decisions/decision_scratch.h"
 #include "server/rpc/rpc_metrics.h"
 #include "server/rpc/status_conversion.h"
 
 namespace sortition {
 
-// What a completion queue hands back.
+// What a completion queue hands out.
 class CompletionEvent {
  public:
   virtual ~CompletionEvent() = default;
   virtual void Proceed(bool ok) = 0;
 };
 
-// A completion queue with its one thread's memory.
+// A completion queue with the memory of its one thread.
 struct CallQueue {
   std::unique_ptr<grpc::ServerCompletionQueue> queue;
   DecisionScratch scratch;
-  std::mutex mutex;  // Asking for a call on a queue that was shut down aborts.
+  std::mutex mutex;     // Asking a queue for a call after its shutdown aborts.
   bool closed = false;  // Guarded by `mutex`.
 };
 
-// Whether requests are refused, and how many were.
+// Whether requests are refused, and how many have been.
 struct DrainState {
   std::atomic<bool> draining{false};
   std::atomic<uint64_t> refused{0};
 };
 
 // One method, shared by its slots. The request arrives as bytes and is parsed
-// here: unreadable ones are INVALID_ARGUMENT, which gRPC's own parsing would
-// make INTERNAL.
+// here, so that an unreadable one is INVALID_ARGUMENT; gRPC's own parsing would
+// make it INTERNAL.
 template <typename Request, typename Response>
 struct UnaryMethod {
   std::function<void(grpc::ServerContext*, grpc::ByteBuffer*,
@@ -59,7 +59,7 @@ struct UnaryMethod {
   std::function<absl::Status(const Request&, DecisionScratch*, Response*)>
       handle;
   RpcMetrics* metrics;
-  DrainState* drain;  // Null: answers while the server drains, too.
+  DrainState* drain;  // Null: the method is answered even while draining.
 };
 
 template <typename Request, typename Response>
@@ -74,12 +74,12 @@ class UnaryCall final : public CompletionEvent {
   void Proceed(bool ok) override {
     if (answering_) {
       answering_ = false;
-      Ask();  // Whether the answer arrived is the client's business.
+      Ask();  // Whether the answer arrived is not our concern.
     } else if (ok) {
       answering_ = true;
       Answer();
     }
-    // Else the server is shut down: this slot rests until it is destroyed.
+    // Otherwise the server is shut down: this slot is idle until destroyed.
   }
 
  private:
@@ -110,7 +110,7 @@ class UnaryCall final : public CompletionEvent {
     method_->metrics->Record(
         status.code(),
         static_cast<double>(absl::GetCurrentTimeNanos() - start) * 1e-9);
-    // One huge request, above 1 MiB, should not hold its memory for ever.
+    // One huge request, above 1 MiB, must not hold its memory for ever.
     if (request_bytes > 1 << 20) request_ = Request();
   }
 
@@ -119,7 +119,7 @@ class UnaryCall final : public CompletionEvent {
         method_->drain->draining.load(std::memory_order_relaxed)) {
       ++method_->drain->refused;
       return absl::UnavailableError(
-          "server is draining: it shuts down, ask another one");
+          "server is draining before it shuts down; ask another one");
     }
     const gpr_timespec deadline = context_->raw_deadline();
     const auto left = gpr_time_sub(deadline, gpr_now(deadline.clock_type));

@@ -10,7 +10,7 @@ RpcMetrics::RpcMetrics(std::string method, Metrics* metrics)
       metrics_(metrics),
       seconds_(metrics->Histogram(
           "sortition_request_seconds",
-          "From taking up a request to sending its answer, seconds",
+          "Time from taking up a request to sending its answer, seconds",
           LatencyBuckets(), {{"method", method_}})) {}
 
 void RpcMetrics::Record(absl::StatusCode code, double seconds) {
@@ -19,7 +19,8 @@ void RpcMetrics::Record(absl::StatusCode code, double seconds) {
   MetricCounter* counter = requests_[index].load(std::memory_order_acquire);
   if (counter == nullptr) {
     counter = metrics_->Counter(
-        "sortition_requests_total", "Requests answered, by method and code",
+        "sortition_requests_total",
+        "Requests answered, by method and status code",
         {{"method", method_}, {"code", absl::StatusCodeToString(code)}});
     requests_[index].store(counter, std::memory_order_release);
   }

@@ -1,5 +1,5 @@
 #pragma once
-// What is counted of every RPC.
+// The metrics of every RPC.
 #include <array>
 #include <atomic>
 #include <string>
@@ -9,7 +9,7 @@
 
 namespace sortition {
 
-// Of one method. Thread-safe.
+// The metrics of one method. Thread-safe.
 class RpcMetrics {
  public:
   // `metrics` must outlive it.
@@ -22,7 +22,7 @@ class RpcMetrics {
   const std::string method_;
   Metrics* const metrics_;
   MetricHistogram* const seconds_;
-  // Made when first needed, so that codes that never come are no series.
+  // Created when first needed: a code that never occurs makes no time series.
   std::array<std::atomic<MetricCounter*>, kCodes> requests_{};
 };
 

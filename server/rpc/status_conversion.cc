@@ -6,7 +6,7 @@ namespace sortition {
 
 grpc::Status ToGrpcStatus(const absl::Status& status) {
   if (status.ok()) return grpc::Status::OK;
-  // Both enumerations carry the numbers of google.rpc.Code.
+  // Both enumerations have the numbers of google.rpc.Code.
   return grpc::Status(static_cast<grpc::StatusCode>(status.code()),
                       std::string(status.message()));
 }

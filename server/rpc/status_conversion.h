@@ -1,12 +1,12 @@
 #pragma once
-// The one place where absl::Status becomes grpc::Status.
+// Converts absl::Status to grpc::Status; nothing else does.
 #include <grpcpp/support/status.h>
 
 #include "absl/status/status.h"
 
 namespace sortition {
 
-// Same code, same message.
+// Returns the same code and message.
 grpc::Status ToGrpcStatus(const absl::Status& status);
 
 }  // namespace sortition

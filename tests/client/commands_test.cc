@@ -8,6 +8,7 @@
 #include "process/command.h"
 #include "tests/client/rpc/fake_server.h"
 #include "tests/testing/status_matchers.h"
+#include "tests/testing/temp_dir.h"
 
 namespace sortition {
 namespace {
@@ -30,7 +31,8 @@ CommandRun Sortition(const std::vector<std::string>& arguments) {
 }
 
 std::string FileWith(const std::string& name, const std::string& text) {
-  std::string path = testing::TempDir() + "command_test_" + name;
+  static const TempDir dir;
+  std::string path = dir / name;
   std::ofstream(path) << text;
   return path;
 }

@@ -14,6 +14,7 @@
 #include "sortition/log/v1/log.pb.h"
 #include "sortition/model/v1/model.pb.h"
 #include "tests/testing/child_process.h"
+#include "tests/testing/temp_dir.h"
 
 namespace sortition {
 
@@ -47,7 +48,7 @@ class Deployment {
   absl::StatusOr<std::string> SidecarMetrics() const;
 
  private:
-  TemporaryDirectory directory_;
+  TempDir directory_;
   std::unique_ptr<ChildProcess> server_;
   std::unique_ptr<ChildProcess> sidecar_;
   int rpc_port_ = 0;

@@ -14,6 +14,7 @@
 #include "sortition/config/v1/server.pb.h"
 #include "sortition/config/v1/train.pb.h"
 #include "tests/testing/status_matchers.h"
+#include "tests/testing/temp_dir.h"
 
 namespace sortition {
 namespace {
@@ -31,7 +32,8 @@ using testing::Not;
 constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
 
 std::string WriteConfig(const std::string& text) {
-  const std::string path = testing::TempDir() + "/options_test.textproto";
+  static const TempDir dir;
+  const std::string path = dir / "options.textproto";
   std::ofstream(path) << text;
   return path;
 }

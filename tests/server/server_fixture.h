@@ -1,7 +1,5 @@
 #pragma once
 // A model store, a spool and requests for tests of the server.
-#include <cstdlib>
-#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -13,24 +11,6 @@
 #include "sortition/v1/ranking.pb.h"
 
 namespace sortition {
-
-// Removed with all that is in it.
-class TemporaryDirectory {
- public:
-  TemporaryDirectory() : path_(testing::TempDir() + "/server_test-XXXXXX") {
-    if (mkdtemp(path_.data()) == nullptr) std::abort();
-  }
-  ~TemporaryDirectory() { std::filesystem::remove_all(path_); }
-  TemporaryDirectory(const TemporaryDirectory&) = delete;
-  TemporaryDirectory& operator=(const TemporaryDirectory&) = delete;
-
-  std::string operator/(const std::string& name) const {
-    return path_ + "/" + name;
-  }
-
- private:
-  std::string path_;
-};
 
 inline model::v1::Model MakeModel(const std::string& name,
                                   const std::vector<double>& weights) {
@@ -56,7 +36,7 @@ inline model::v1::Model MakeRankModel(const std::string& name,
   return model;
 }
 
-// Publishes as the next version; 0 where that failed.
+// Publishes `model` as the next version and returns the version; 0 on error.
 inline uint64_t Publish(const std::string& root,
                         const model::v1::Model& model) {
   const auto version = ModelStore(root).Publish(model, nullptr, {});
@@ -71,7 +51,7 @@ inline void SetDense(uint32_t num_features, const std::vector<float>& values,
       values.begin(), values.end());
 }
 
-// Records of all segments of a spool, without headers and footers.
+// Returns the records of all segments of a spool, without headers and footers.
 inline std::vector<log::v1::LogRecord> ReadSpool(const std::string& dir) {
   std::vector<log::v1::LogRecord> records;
   const auto names = ListSegments(dir);

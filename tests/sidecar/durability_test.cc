@@ -17,14 +17,15 @@
 #include "sidecar/record_wire.h"
 #include "tests/sidecar/spool_testing.h"
 #include "tests/testing/status_matchers.h"
+#include "tests/testing/temp_dir.h"
 
 namespace sortition {
 namespace {
 
 using namespace testing_sidecar;  // NOLINT: the fixture of this folder.
 
-// By segment of the spool: how many of its decisions and feedbacks are in
-// output records.
+// Returns, by segment of the spool, how many of its decisions and feedback
+// records are in the output.
 using CountBySegment = std::map<std::string, int>;
 
 struct Journal {
@@ -34,7 +35,7 @@ struct Journal {
 };
 Journal* journal = nullptr;
 
-// Set: writes below this directory fail as on a full disk.
+// If set, writes below this directory fail as on a full disk.
 std::string* full_dir = nullptr;
 
 std::string PathOf(int fd) {
@@ -86,9 +87,9 @@ void NoteRemoval(const std::string& path) {
 }
 
 TEST(DurabilityTest, NothingIsRemovedBeforeItsOutputIsOnTheDisk) {
-  TempDir dir;
+  const TempDir dir(FastParent());
   auto options = Options(dir.path());
-  // Rarely due, so that only the order in the code can save it.
+  // Syncs by time are rare, so that only the order in the code can save it.
   options.set_sync_interval_seconds(1);
   WriteSpool(options.spool(), History(300, 9, 1000 * kSecond), 15);
   FakeClock clock{1000 * kSecond};
@@ -114,9 +115,9 @@ TEST(DurabilityTest, NothingIsRemovedBeforeItsOutputIsOnTheDisk) {
   }
 }
 
-// The disk is full during three polls of ten.
+// The disk is full during three out of ten polls.
 TEST(DurabilityTest, WaitsWhileTheDiskIsFull) {
-  TempDir dir;
+  const TempDir dir(FastParent());
   auto options = Options(dir.path());
   const auto history = History(200, 10, 1000 * kSecond);
   WriteSpool(options.spool(), history, 15);
@@ -140,10 +141,10 @@ TEST(DurabilityTest, WaitsWhileTheDiskIsFull) {
   EXPECT_EQ(output.late, expected.late);
 }
 
-// A tuple that waits for room must not keep the segments of those written
-// before: on one disk they are the room.
+// A tuple that waits for free space must not keep the segments of tuples
+// written before it: on one disk their removal frees the space.
 TEST(DurabilityTest, AFullDiskGetsBackWhatIsSafe) {
-  TempDir dir;
+  const TempDir dir(FastParent());
   auto options = Options(dir.path());
   options.set_sync_interval_seconds(1000);
   WriteSpool(options.spool(), History(200, 10, 1000 * kSecond), 15);

@@ -16,10 +16,10 @@ using testing::ElementsAre;
 using testing::IsEmpty;
 
 constexpr int64_t kSecond = 1000000;
-// Some time after the epoch; tests count in seconds from here.
+// A time after the epoch from which tests count seconds.
 constexpr int64_t kBase = 1'700'000'000 * kSecond;
 
-// Feeds a joiner with window 10 s and slack 1 s; every record in a new place.
+// Feeds a joiner with window 10 s and slack 1 s; every record has a new place.
 class JoinerTest : public testing::Test {
  protected:
   JoinerTest() {
@@ -100,7 +100,7 @@ class AggregationTest : public JoinerTest,
                         public testing::WithParamInterface<AggregationCase> {};
 
 // Rewards 5 at 3 s, 1 at 2 s and 3 at 4 s, in this order in the spool. The
-// earliest is the 1; sum 9, mean 3, largest 5, smallest 1.
+// earliest is 1, the sum 9, the mean 3, the largest 5, the smallest 1.
 TEST_P(AggregationTest, AggregatesTheRewardsOfTheWindow) {
   options_.set_aggregation(GetParam().aggregation);
   Decide("a", 0);
@@ -129,7 +129,7 @@ TEST_F(JoinerTest, DecisionWithoutFeedbackGetsTheDefault) {
   EXPECT_FALSE(closed_[0].has_feedback);
 }
 
-// It closes when the watermark is beyond 0 + 10 + 1 seconds, not at it.
+// It closes when the watermark is after 0 + 10 + 1 seconds, not at that time.
 TEST_F(JoinerTest, ClosesStrictlyAfterWindowAndSlack) {
   Decide("a", 0);
   Advance(11);
@@ -144,7 +144,7 @@ TEST_F(JoinerTest, LogTimesAloneCloseAWindow) {
   EXPECT_EQ(closed_.size(), 1u);
 }
 
-// 10 s after the decision is inside, a microsecond more is outside.
+// 10 s after the decision is inside the window, a microsecond later is outside.
 TEST_F(JoinerTest, FeedbackExactlyAtTheWindowCounts) {
   Decide("a", 0);
   Feed("f1", "a", 10, 1);
@@ -186,7 +186,8 @@ TEST_F(JoinerTest, EarlyFeedbackWaitsOneWindow) {
   EXPECT_THAT(late_, ElementsAre("f2:unknown"));
 }
 
-// In the spool before its decision, in time after its window.
+// The record is in the spool before its decision, but its time is after the
+// window.
 TEST_F(JoinerTest, EarlyInTheSpoolButAfterTheWindowIsLate) {
   options_.set_slack_seconds(100);
   Feed("f1", "a", 10.5, 2);
@@ -237,7 +238,7 @@ TEST_F(JoinerTest, AnIdIsFreeAgainAfterTwoWindows) {
   EXPECT_EQ(closed_.size(), 2u);
 }
 
-// The same in one look that comes late: nothing was emitted in between.
+// The same with one late look: nothing was emitted in between.
 TEST_F(JoinerTest, AnIdIsFreeAgainThoughItsFirstUseIsStillPending) {
   joiner().AddDecision(NextPlace(), "a", At(0), 1);
   joiner().AddDecision(NextPlace(), "a", At(20), 1);
@@ -257,7 +258,7 @@ TEST_F(JoinerTest, FeedbackAfterTwoWindowsIsUnknownThoughNothingWasEmitted) {
   EXPECT_THAT(late_, ElementsAre("f1:unknown"));
 }
 
-// A retry that met another version: no tuple has the reward of either.
+// A retry was answered by another version: neither answer gets a tuple.
 TEST_F(JoinerTest, TwoAnswersToOneIdAreAmbiguous) {
   Decide("a", 0, 1);
   Decide("b", 0, 1);
@@ -274,7 +275,7 @@ TEST_F(JoinerTest, TwoAnswersToOneIdAreAmbiguous) {
   EXPECT_EQ(joiner().counts().duplicate_decisions, 3u);
 }
 
-// An hour ahead for a moment: what comes after stays open for its window.
+// A clock is briefly an hour ahead: later decisions stay open for their window.
 TEST_F(JoinerTest, AClockThatWasAheadClosesNothingEarly) {
   Advance(3600);
   Decide("a", 0);
@@ -338,8 +339,9 @@ TEST_F(JoinerTest, NeedsTheSegmentOfTheOldestOpenDecision) {
   EXPECT_EQ(joiner().OldestNeededSegment(), 4u);
 }
 
-// The feedback of segment 1 is in the tuple of a decision of segment 2: it is
-// needed until that one is out at 9 + 11 s, though it is over itself at 11 s.
+// The feedback of segment 1 goes into the tuple of a decision of segment 2: the
+// segment is needed until that tuple is out at 9 + 11 s, although its own
+// decision is over at 11 s.
 TEST_F(JoinerTest, NeedsTheSegmentOfAdoptedFeedback) {
   Feed("f1", "a", 0, 1);
   segment_ = 2;
@@ -352,8 +354,8 @@ TEST_F(JoinerTest, NeedsTheSegmentOfAdoptedFeedback) {
             std::numeric_limits<uint32_t>::max());
 }
 
-// A joiner that got the ids of segment 1 must answer to segment 2 as one that
-// saw segment 1 itself.
+// A joiner that was given the ids of segment 1 must treat segment 2 as one that
+// read segment 1 itself.
 TEST_F(JoinerTest, RememberedIdsStandForARemovedSegment) {
   Decide("a", 0);
   Feed("f1", "a", 1, 1);

@@ -1,5 +1,5 @@
 #pragma once
-// A pipeline over a prepared spool, with a clock of its own.
+// A pipeline over a prepared spool, with its own clock.
 #include <filesystem>
 #include <memory>
 #include <string>
@@ -10,6 +10,7 @@
 #include "sidecar/pipeline.h"
 #include "tests/sidecar/spool_testing.h"
 #include "tests/testing/status_matchers.h"
+#include "tests/testing/temp_dir.h"
 
 namespace sortition::testing_sidecar {
 
@@ -26,13 +27,13 @@ class PipelineTest : public testing::Test {
     EXPECT_OK(pipeline);
     return *std::move(pipeline);
   }
-  // One undisturbed life, to the end.
+  // Runs a pipeline undisturbed to the end.
   void Finish() {
     const auto pipeline = Open();
     RunToEnd(pipeline.get(), &clock_);
     EXPECT_OK(pipeline->Close());
   }
-  // Dies after so many steps; false where the end came first.
+  // Kills a pipeline after `steps`; returns false if the end came first.
   bool DieAfter(uint64_t steps) {
     const auto pipeline = Open();
     for (uint64_t i = 0; i < steps;) {
@@ -47,7 +48,7 @@ class PipelineTest : public testing::Test {
     }
     return true;
   }
-  // Everything as it was before the first life.
+  // Restores everything as it was before the first run.
   void StartAgain(const std::string& saved_spool) {
     std::filesystem::remove_all(options_.spool());
     std::filesystem::remove_all(options_.tuples());
@@ -61,7 +62,7 @@ class PipelineTest : public testing::Test {
   }
   std::vector<std::string> Spool() const { return Names(options_.spool()); }
 
-  TempDir dir_;
+  const TempDir dir_{FastParent()};
   Metrics metrics_;
   FakeClock clock_{kStartUs};
   config::v1::SidecarOptions options_;

@@ -71,12 +71,12 @@ TEST_F(PipelineTest, RecoversTheSegmentOfADeadWriter) {
   const uint64_t torn_end = writer->bytes();
   writer.reset();  // Dies ...
   {
-    // ... with 30 bytes of the last record written.
+    // The last record is written in part: 30 bytes of it.
     std::fstream file(path, std::ios::in | std::ios::out | std::ios::binary);
     file.seekp(static_cast<std::streamoff>(end + 30));
     file << std::string(torn_end - end - 30, '\0');
   }
-  // The next life of the server.
+  // The server starts again.
   auto next = NewSegment(options_.spool(), 2, 0);
   ASSERT_OK(next->Append(DecisionRecord("b", kStartUs + 3)));
   ASSERT_OK(next->Close());
@@ -127,7 +127,7 @@ TEST_F(PipelineTest, PassesOverRecordsThatMakeNoSense) {
   EXPECT_EQ(pipeline->counts().malformed_records, 3u);
 }
 
-// What cannot be read now may be readable later: nothing is passed over.
+// A segment that cannot be read now may be readable later: nothing is skipped.
 TEST_F(PipelineTest, ASegmentThatCannotBeReadBackLosesNothing) {
   const auto history = History(20, 5, kStartUs);
   WriteSpool(options_.spool(), history, 1000);
@@ -149,8 +149,8 @@ TEST_F(PipelineTest, ASegmentThatCannotBeReadBackLosesNothing) {
   ExpectSame(Output(options_.tuples()), ExpectedOutput(history));
 }
 
-// Names of late segments older than all of the spool: only what is in them says
-// what was written.
+// The late segments have names older than the whole spool: only their content
+// tells what was written.
 TEST_F(PipelineTest, LateFeedbackIsNotRepeatedAfterTheClockWasSetBack) {
   options_.set_delete_spool(false);
   options_.set_segment_seconds(1);
@@ -199,7 +199,8 @@ TEST_F(PipelineTest, NoDeleteSpoolKeepsAll) {
   ExpectSame(Output(options_.tuples()), ExpectedOutput(history));
 }
 
-// Decision at 0 s closes at 11 s of log time; its segment must stay before.
+// The decision at 0 s closes at 11 s of log time; its segment must stay until
+// then.
 TEST_F(PipelineTest, KeepsASegmentWhileItsWindowsAreOpen) {
   WriteSpool(options_.spool(),
              {DecisionRecord("a", kStartUs), DecisionRecord("b", kStartUs + 1)},
@@ -231,7 +232,7 @@ TEST_F(PipelineTest, RotatesBySizeAndByAge) {
     RunToEnd(pipeline.get(), &clock_);
     clock_.now_us += 6 * kSecond;
     ASSERT_OK(pipeline->Poll(1));
-    // By age: all segments are closed, though the pipeline is not.
+    // All segments are closed by age, although the pipeline is not.
     for (const std::string& name : Names(options_.tuples())) {
       const auto is_live = SegmentHasLiveWriter(options_.tuples() + "/" + name);
       ASSERT_OK(is_live);

@@ -19,6 +19,7 @@
 #include "io/segments/segment.h"
 #include "tests/sidecar/spool_testing.h"
 #include "tests/testing/status_matchers.h"
+#include "tests/testing/temp_dir.h"
 
 namespace sortition {
 namespace {
@@ -32,7 +33,7 @@ int64_t NowMicros() {
       .count();
 }
 
-// A running sidecar; killed at the end where it still runs.
+// A running sidecar, killed by the destructor if it still runs.
 class Sidecar {
  public:
   explicit Sidecar(const std::string& dir,
@@ -63,12 +64,17 @@ class Sidecar {
   ~Sidecar() {
     if (pid_ > 0) End(SIGKILL);
   }
-  // Exit status, or minus the signal that ended it.
+  // Returns the exit status, or minus the signal that ended the process.
   int End(int signal) {
-    kill(pid_, signal);
+    // kill(-1, …) would end every process of the machine.
+    if (pid_ > 0) kill(pid_, signal);
     return Wait();
   }
   int Wait() {
+    if (pid_ <= 0) {
+      ADD_FAILURE() << "the sidecar does not run";
+      return -1;
+    }
     int status = 0;
     EXPECT_EQ(waitpid(pid_, &status, 0), pid_);
     pid_ = -1;
@@ -106,8 +112,8 @@ std::string Scrape(int port) {
   return answer;
 }
 
-// The server's part: every fifth segment is left as by a killed server, the
-// next one begins before the last one is closed. Not faster than `allowed`.
+// Writes as the server does, not faster than `allowed`: every fifth segment is
+// left as by a killed server; the next one begins before the last is closed.
 void WriteLive(const std::string& spool,
                const std::vector<log::v1::LogRecord>& history,
                const std::atomic<size_t>& allowed) {
@@ -125,10 +131,10 @@ void WriteLive(const std::string& spool,
   }
 }
 
-// Log times lie ahead of the clock, so that the log alone closes windows and
-// the outcome cannot depend on how fast the machine is.
+// Log times are ahead of the clock, so that only the log closes windows and the
+// result does not depend on the speed of the machine.
 TEST(SidecarProcessTest, EveryDecisionHasOneTupleWhateverIsKilled) {
-  TempDir dir;
+  const TempDir dir(FastParent());
   std::filesystem::create_directories(dir / "spool");
   const auto history = History(1500, 12, NowMicros() + 3600 * kSecond);
   const Expected expected = ExpectedOutput(history);
@@ -138,7 +144,8 @@ TEST(SidecarProcessTest, EveryDecisionHasOneTupleWhateverIsKilled) {
   constexpr size_t kKills = 25;
   for (size_t i = 0; i < kKills; ++i) {
     Sidecar sidecar(dir.path());
-    // Let it live until it has written some more; then it is busy, or not.
+    // Let it run until it has written some more; it may or may not be busy
+    // then.
     const size_t target = ReadTuples(dir / "tuples").size() + random() % 50;
     const size_t steps = history.size() / (kKills + 1);
     for (size_t step = 0; step < steps; ++step) ++allowed;
@@ -162,7 +169,7 @@ TEST(SidecarProcessTest, EveryDecisionHasOneTupleWhateverIsKilled) {
 }
 
 TEST(SidecarProcessTest, SigtermTakesWhatIsThereAndLeavesOpenWindows) {
-  TempDir dir;
+  const TempDir dir(FastParent());
   const int64_t future_us = NowMicros() + 3600 * kSecond;
   WriteSpool(dir / "spool",
              {DecisionRecord("a", future_us),
@@ -182,7 +189,7 @@ TEST(SidecarProcessTest, SigtermTakesWhatIsThereAndLeavesOpenWindows) {
 }
 
 TEST(SidecarProcessTest, ServesItsMetrics) {
-  TempDir dir;
+  const TempDir dir(FastParent());
   WriteSpool(dir / "spool", {DecisionRecord("a", NowMicros() - 60 * kSecond)},
              10);
   Sidecar sidecar(dir.path());
@@ -198,7 +205,7 @@ TEST(SidecarProcessTest, ServesItsMetrics) {
 }
 
 TEST(SidecarProcessTest, RefusesWrongOptions) {
-  TempDir dir;
+  const TempDir dir(FastParent());
   EXPECT_EQ(Sidecar(dir.path(), {"--slack_seconds=-1"}).Wait(), 1);
   EXPECT_EQ(Sidecar(dir.path(), {"--no_such_flag=1"}).Wait(), 1);
   EXPECT_EQ(Sidecar(dir.path(), {"surplus"}).Wait(), 1);

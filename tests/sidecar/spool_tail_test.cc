@@ -9,6 +9,7 @@
 #include "sidecar/record_wire.h"
 #include "tests/sidecar/spool_testing.h"
 #include "tests/testing/status_matchers.h"
+#include "tests/testing/temp_dir.h"
 
 namespace sortition {
 namespace {
@@ -31,7 +32,7 @@ class SpoolTailTest : public testing::Test {
     return *outcome;
   }
 
-  TempDir dir_;
+  const TempDir dir_{FastParent()};
 };
 
 TEST_F(SpoolTailTest, EmptySpoolIsCaughtUp) {
@@ -39,8 +40,8 @@ TEST_F(SpoolTailTest, EmptySpoolIsCaughtUp) {
   EXPECT_EQ(Next(&tail), Outcome::kCaughtUp);
 }
 
-// The server keeps the next segment ready, and may write to it before the old
-// one is closed.
+// The server keeps the next segment ready and may write to it before it closes
+// the old one.
 TEST_F(SpoolTailTest, ReadsPreparedSegmentsInOrder) {
   SpoolTail tail(dir_.path(), true);
   auto first = NewSegment(dir_.path(), 1, 0);

@@ -23,6 +23,7 @@
 #include "absl/strings/str_split.h"
 #include "core/base/check.h"
 #include "core/base/status_macros.h"
+#include "tests/testing/temp_dir.h"
 
 namespace sortition {
 namespace {
@@ -55,20 +56,6 @@ std::string ReadWhole(const std::string& path) {
 }
 
 }  // namespace
-
-TemporaryDirectory::TemporaryDirectory(const std::string& parent) {
-  const char* base = std::getenv("TMPDIR");
-  path_ = absl::StrCat(!parent.empty() ? parent
-                       : base          ? base
-                                       : "/tmp",
-                       "/sortition.XXXXXX");
-  CHECK(mkdtemp(path_.data()) != nullptr);
-}
-
-TemporaryDirectory::~TemporaryDirectory() {
-  std::error_code ignored;
-  std::filesystem::remove_all(path_, ignored);
-}
 
 bool PollUntil(double timeout_seconds, const std::function<bool()>& condition) {
   using Clock = std::chrono::steady_clock;
@@ -185,7 +172,7 @@ absl::StatusOr<int> ChildProcess::WaitForPort(const std::string& port_file,
 
 absl::StatusOr<FinishedProcess> RunToEnd(
     const std::vector<std::string>& arguments, double timeout_seconds) {
-  const TemporaryDirectory output;
+  const TempDir output;
   ASSIGN_OR_RETURN(
       const std::unique_ptr<ChildProcess> child,
       ChildProcess::Start(arguments, absl::StrCat(output.path(), "/out")));

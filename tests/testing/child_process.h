@@ -13,19 +13,6 @@
 
 namespace sortition {
 
-// A directory of its own below $TMPDIR or `parent`, removed with all in it.
-class TemporaryDirectory {
- public:
-  explicit TemporaryDirectory(const std::string& parent = "");
-  ~TemporaryDirectory();
-  TemporaryDirectory(const TemporaryDirectory&) = delete;
-  TemporaryDirectory& operator=(const TemporaryDirectory&) = delete;
-  const std::string& path() const { return path_; }
-
- private:
-  std::string path_;
-};
-
 // True as soon as `condition` holds, false where it still does not hold after
 // `timeout_seconds`.
 bool PollUntil(double timeout_seconds, const std::function<bool()>& condition);

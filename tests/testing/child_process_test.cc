@@ -2,11 +2,11 @@
 
 #include <signal.h>
 
-#include <filesystem>
 #include <string>
 
 #include "absl/strings/str_cat.h"
 #include "tests/testing/status_matchers.h"
+#include "tests/testing/temp_dir.h"
 
 namespace sortition {
 namespace {
@@ -37,7 +37,7 @@ TEST(ChildProcessTest, RunToEndKillsWhatTakesTooLong) {
 }
 
 TEST(ChildProcessTest, WaitTellsTheSignalAndIsRepeatable) {
-  const TemporaryDirectory directory;
+  const TempDir directory;
   ASSERT_OK_AND_ASSIGN(
       const std::unique_ptr<ChildProcess> child,
       ChildProcess::Start({"/bin/sleep", "1000"}, directory.path() + "/out"));
@@ -49,7 +49,7 @@ TEST(ChildProcessTest, WaitTellsTheSignalAndIsRepeatable) {
 }
 
 TEST(ChildProcessTest, WaitForPortReadsItsLine) {
-  const TemporaryDirectory directory;
+  const TempDir directory;
   const std::string ports = directory.path() + "/ports";
   ASSERT_OK_AND_ASSIGN(
       const std::unique_ptr<ChildProcess> child,
@@ -65,23 +65,12 @@ TEST(ChildProcessTest, WaitForPortReadsItsLine) {
 }
 
 TEST(ChildProcessTest, WaitForPortTellsWhyTheProcessEnded) {
-  const TemporaryDirectory directory;
+  const TempDir directory;
   ASSERT_OK_AND_ASSIGN(const std::unique_ptr<ChildProcess> child,
                        ChildProcess::Start(Shell("echo no luck >&2; exit 1"),
                                            directory.path() + "/out"));
   EXPECT_THAT(child->WaitForPort(directory.path() + "/ports", "rpc", 60),
               StatusIs(absl::StatusCode::kUnavailable, HasSubstr("no luck")));
-}
-
-TEST(TemporaryDirectoryTest, IsRemovedWithItsFiles) {
-  std::string path;
-  {
-    const TemporaryDirectory directory;
-    path = directory.path();
-    std::filesystem::create_directory(path + "/inner");
-    EXPECT_TRUE(std::filesystem::exists(path));
-  }
-  EXPECT_FALSE(std::filesystem::exists(path));
 }
 
 }  // namespace

@@ -1,20 +1,29 @@
 #pragma once
-// A directory of a test's own, gone at its end.
+// Temporary directories for tests and benchmarks.
 #include <stdlib.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <string>
+#include <system_error>
 
-#include "gtest/gtest.h"
+#include "core/base/check.h"
 
 namespace sortition {
 
+// A new directory in `parent` or, without one, in $TMPDIR; the destructor
+// removes it with all that is in it.
 class TempDir {
  public:
-  TempDir() : path_(testing::TempDir() + "/ioXXXXXX") {
-    EXPECT_NE(mkdtemp(path_.data()), nullptr);
+  explicit TempDir(const std::string& parent = "")
+      : path_((parent.empty() ? DefaultParent() : parent) +
+              "/sortition.XXXXXX") {
+    CHECK(mkdtemp(path_.data()) != nullptr);
   }
-  ~TempDir() { std::filesystem::remove_all(path_); }
+  ~TempDir() {
+    std::error_code ignored;
+    std::filesystem::remove_all(path_, ignored);
+  }
   TempDir(const TempDir&) = delete;
   TempDir& operator=(const TempDir&) = delete;
 
@@ -22,9 +31,25 @@ class TempDir {
   std::string operator/(const std::string& name) const {
     return path_ + "/" + name;
   }
+  // Returns the path of a subdirectory, which is made if it is missing.
+  std::string Sub(const std::string& name) const {
+    std::filesystem::create_directories(*this / name);
+    return *this / name;
+  }
 
  private:
+  static std::string DefaultParent() {
+    const char* parent = getenv("TMPDIR");
+    return parent == nullptr ? "/tmp" : parent;
+  }
+
   std::string path_;
 };
+
+// A parent for directories of tests that sync often: in memory if possible.
+inline std::string FastParent() {
+  const char* shm = "/dev/shm";
+  return access(shm, W_OK) == 0 ? shm : "";
+}
 
 }  // namespace sortition

@@ -13,6 +13,7 @@
 #include "sortition/config/v1/games.pb.h"
 #include "sortition/config/v1/train.pb.h"
 #include "tests/testing/status_matchers.h"
+#include "tests/testing/temp_dir.h"
 #include "tests/trainer/synthetic_tuples.h"
 
 namespace sortition {
@@ -82,7 +83,7 @@ class PlantedTest : public testing::Test {
     return options;
   }
 
-  TestDir dir_;
+  TempDir dir_;
   config::v1::TrainOptions options_;
 };
 

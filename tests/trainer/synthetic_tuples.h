@@ -3,7 +3,6 @@
 // queries, rewards follow a hidden weight vector, tuples are written as the
 // sidecar writes them.
 #include <cmath>
-#include <filesystem>
 #include <optional>
 #include <string>
 #include <vector>
@@ -17,26 +16,9 @@
 #include "sortition/log/v1/log.pb.h"
 #include "sortition/model/v1/model.pb.h"
 #include "tests/testing/status_matchers.h"
+#include "tests/testing/temp_dir.h"
 
 namespace sortition {
-
-// A fresh directory, removed at the end of the test.
-class TestDir {
- public:
-  TestDir() {
-    std::string pattern = testing::TempDir() + "trainer_XXXXXX";
-    path_ = mkdtemp(pattern.data());
-  }
-  ~TestDir() { std::filesystem::remove_all(path_); }
-  std::string Sub(const std::string& name) const {
-    const std::string path = path_ + "/" + name;
-    std::filesystem::create_directories(path);
-    return path;
-  }
-
- private:
-  std::string path_;
-};
 
 struct SyntheticLog {
   ActionKind action_kind = ActionKind::kSelect;

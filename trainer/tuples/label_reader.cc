@@ -23,10 +23,6 @@ constexpr size_t kContextBytes = 96;
 constexpr size_t kTupleBytes = 24;
 constexpr uint32_t kGone = UINT32_MAX;
 
-struct HashOfHash {
-  size_t operator()(const Hash128& hash) const { return hash.low; }
-};
-
 // In [0, 1), independent between domains.
 double Share(HashDomain domain, const Hash128& context) {
   const std::array<uint64_t, 2> words = {context.low, context.high};
@@ -210,7 +206,7 @@ class LabelReader {
   LabelFilter filter_;
   const std::set<uint64_t> versions_;
   LabelData data_;
-  absl::flat_hash_map<Hash128, uint32_t, HashOfHash> place_of_;
+  absl::flat_hash_map<Hash128, uint32_t, Hash128Hasher> place_of_;
   std::vector<Hash128> hashes_;  // Of data_.contexts.
   LabelTuples held_;
   std::vector<bool> evaluates_;  // May validate or test; as many as tuples.

@@ -1,8 +1,5 @@
 #pragma once
 // A model store and segments of decisions as a server would have logged them.
-#include <stdlib.h>
-
-#include <filesystem>
 #include <functional>
 #include <memory>
 #include <string>
@@ -14,22 +11,18 @@
 #include "io/models/model_store.h"
 #include "io/segments/segment_writer.h"
 #include "tests/testing/status_matchers.h"
+#include "tests/testing/temp_dir.h"
 
 namespace sortition {
 
 class LogFixture : public testing::Test {
  protected:
   LogFixture() {
-    std::string pattern = testing::TempDir() + "client_log_XXXXXX";
-    root_ = mkdtemp(pattern.data());
-    for (const char* name : {"models", "log", "log/late"}) {
-      std::filesystem::create_directory(root_ + "/" + name);
-    }
+    for (const char* name : {"models", "log", "log/late"}) root_.Sub(name);
   }
-  ~LogFixture() override { std::filesystem::remove_all(root_); }
 
-  std::string store() const { return root_ + "/models"; }
-  std::string log() const { return root_ + "/log"; }
+  std::string store() const { return root_ / "models"; }
+  std::string log() const { return root_ / "log"; }
 
   // Publishes a model over two features; returns it with its version.
   model::v1::Model Publish(bool rank) {
@@ -169,7 +162,7 @@ class LogFixture : public testing::Test {
     return *std::move(writer);
   }
 
-  std::string root_;
+  const TempDir root_;
 };
 
 }  // namespace sortition

@@ -10,6 +10,7 @@
 #include "core/simulation/user_model.h"
 #include "tests/client/rpc/fake_server.h"
 #include "tests/testing/status_matchers.h"
+#include "tests/testing/temp_dir.h"
 
 namespace sortition {
 namespace {
@@ -212,7 +213,8 @@ TEST_F(SimulateTest, RefusesWhatIsOfNoUse) {
 }
 
 TEST_F(SimulateTest, CommandWritesItsReport) {
-  const std::string report = testing::TempDir() + "simulate_test_report.json";
+  const TempDir dir;
+  const std::string report = dir / "report.json";
   options_.set_report(report);
   options_.mutable_world()->set_queries(10);
   std::ostringstream out, error;

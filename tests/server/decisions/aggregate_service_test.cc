@@ -1,4 +1,4 @@
-// One order from several score lists, as the data plane serves it.
+// Aggregate: one order from several score lists.
 #include "server/decisions/aggregate_service.h"
 
 #include <algorithm>
@@ -14,6 +14,7 @@
 #include "gtest/gtest.h"
 #include "tests/server/server_fixture.h"
 #include "tests/testing/status_matchers.h"
+#include "tests/testing/temp_dir.h"
 
 namespace sortition {
 namespace {
@@ -56,7 +57,7 @@ class AggregateServiceTest : public testing::Test {
     return ReadSpool(spool_options_.dir());
   }
 
-  TemporaryDirectory directory_;
+  TempDir directory_;
   config::v1::RequestLimits limits_;
   config::v1::SpoolOptions spool_options_;
   Metrics metrics_;
@@ -66,7 +67,7 @@ class AggregateServiceTest : public testing::Test {
   v1::AggregateResponse response_;
 };
 
-// Means 1/2, 1/2 and 5/8: ties by candidate.
+// The means are 1/2, 1/2 and 5/8; ties go to the first candidate.
 TEST_F(AggregateServiceTest, AnswersTheOrderOfTheMeanAndLogsIt) {
   v1::AggregateRequest request = Request();
   request.mutable_context()->set_return_scores(true);
@@ -79,8 +80,8 @@ TEST_F(AggregateServiceTest, AnswersTheOrderOfTheMeanAndLogsIt) {
               ElementsAre(DoubleEq(0.5), DoubleEq(0.5), DoubleEq(0.625)));
   // Pairs differ by 1/8, 1/8 and 0.
   EXPECT_DOUBLE_EQ(response_.total_variation(), 0.25 / 3);
-  // In DCG source 0 has 1, 1/2, 0 at best and 1/2, 0, 1 by the order; source 1
-  // has 1, 3/4, 0 and 3/4, 1, 0.
+  // For DCG, source 0 has the scores 1, 1/2, 0 in its best order and 1/2, 0, 1
+  // in the answered one; source 1 has 1, 3/4, 0 and 3/4, 1, 0.
   const double second = 1 / std::log2(3.0);
   EXPECT_THAT(response_.divergences(),
               ElementsAre(DoubleEq(0.5 + second / 2 - 0.5),
@@ -99,8 +100,7 @@ TEST_F(AggregateServiceTest, AnswersTheOrderOfTheMeanAndLogsIt) {
   EXPECT_EQ(decision.num_features(), 2u);
 }
 
-// Mean differences of a, b and c under any weights: with all weight on source 1
-// the order is 0, 2, 1.
+// With all weight on source 1 the order is 0, 2, 1.
 TEST_F(AggregateServiceTest, WeightsAndMaskDecideWhatCounts) {
   v1::AggregateRequest request = Request();
   request.mutable_aggregation()->add_weights(0);
@@ -155,8 +155,9 @@ TEST_F(AggregateServiceTest, SaysHowSureTheOrderIs) {
   request.set_confidence(0.5);
   ASSERT_OK(Aggregate(request));
   ASSERT_THAT(response_.pairs(), SizeIs(2));
-  // Candidate 2 above 0: by 1/2 of source 0, by -1/4 of source 1. Resamples
-  // have both, or one twice: 1/8, 1/2, -1/4 with 1/2, 1/4, 1/4.
+  // Candidate 2 is above 0 by 1/2 in source 0 and by -1/4 in source 1.
+  // Resamples hold both sources, or one twice: the difference is 1/8, 1/2 or
+  // -1/4 with probability 1/2, 1/4 and 1/4.
   const v1::PairConfidence& pair = response_.pairs(0);
   EXPECT_EQ(pair.rank(), 0u);
   EXPECT_DOUBLE_EQ(pair.difference(), 0.125);

@@ -1,5 +1,5 @@
 #pragma once
-// The data plane without its transport, with a store and a spool of its own.
+// A RankingService with its own store and spool.
 #include <memory>
 #include <vector>
 
@@ -7,6 +7,7 @@
 #include "server/decisions/ranking_service.h"
 #include "tests/server/server_fixture.h"
 #include "tests/testing/status_matchers.h"
+#include "tests/testing/temp_dir.h"
 
 namespace sortition {
 
@@ -66,7 +67,7 @@ class RankingServiceTest : public testing::Test {
     return service_->Rank(request, &scratch_, &rank_);
   }
 
-  TemporaryDirectory directory_;
+  TempDir directory_;
   config::v1::ServerOptions options_;
   Metrics metrics_;
   std::unique_ptr<ModelRegistry> registry_;

@@ -68,8 +68,8 @@ TEST_F(RankingServiceTest, RankAnswersWhatItLogs) {
   ASSERT_THAT(rank_.order(), SizeIs(2));
   ASSERT_THAT(rank_.conditional_log_propensities(), SizeIs(2));
   EXPECT_NE(rank_.order(0), rank_.order(1));
-  // Plackett–Luce over scores 1, 2, 3: each rank is a softmax over what is
-  // left.
+  // Plackett–Luce over scores 1, 2, 3: each rank is a softmax over the
+  // candidates that are left.
   const double scores[] = {1, 2, 3};
   const double all = std::exp(1) + std::exp(2) + std::exp(3);
   const double first = scores[rank_.order(0)];
@@ -99,8 +99,9 @@ TEST_F(RankingServiceTest, RankAnswersWhatItLogs) {
 }
 
 // Scores 1, 2, 3 and weights 0, -1, -2 of the ranks: an order with score s at
-// rank r weighs exp(-Σ r s), so that its first rank has, over the orders of the
-// others, exp(-2a - b) + exp(-a - 2b) for these of scores a, b.
+// rank r weighs exp(-Σ r s). The orders with a given candidate first, whose
+// other candidates have scores a and b, weigh exp(-2a - b) + exp(-a - 2b)
+// together.
 TEST_F(RankingServiceTest, RankDrawsBoltzmannOrders) {
   v1::RankRequest request = GoodRank();
   request.mutable_context()->set_model("boltzmann");
@@ -152,8 +153,8 @@ TEST_F(RankingServiceTest, SameIdSameAnswerOtherIdsOtherAnswers) {
     ASSERT_OK(Rank(request));
     orders.insert({rank_.order().begin(), rank_.order().end()});
   }
-  // The likeliest of the six orders has probability 0.49: fifty times the same
-  // is a chance of 1e-15.
+  // The likeliest of the six orders has probability 0.49: fifty equal orders
+  // have probability 1e-15.
   EXPECT_GT(orders.size(), 1u);
   request.mutable_context()->set_decision_id("d-1");
   ASSERT_OK(Rank(request));
@@ -256,38 +257,6 @@ TEST_F(RankingServiceTest, ServedVersionMayBeNamed) {
   EXPECT_OK(Select(request));
 }
 
-TEST_F(RankingServiceTest, ReportsAreLogged) {
-  v1::ReportShownRequest shown;
-  shown.set_decision_id("d-1");
-  shown.add_shown(2);
-  shown.add_shown(0);
-  v1::ReportShownResponse shown_response;
-  ASSERT_OK(service_->ReportShown(shown, &scratch_, &shown_response));
-  v1::ReportFeedbackRequest feedback;
-  v1::Feedback& first = *feedback.add_feedback();
-  first.set_feedback_id("f-1");
-  first.set_decision_id("d-1");
-  first.set_reward(0.5);
-  first.set_rank(1);
-  v1::Feedback& second = *feedback.add_feedback();
-  second.set_feedback_id("f-2");
-  second.set_decision_id("d-1");
-  second.set_loss(0.25);
-  v1::ReportFeedbackResponse response;
-  ASSERT_OK(service_->ReportFeedback(feedback, &scratch_, &response));
-  EXPECT_EQ(response.accepted(), 2u);
-
-  const auto records = Logged();
-  ASSERT_THAT(records, SizeIs(3));
-  EXPECT_EQ(records[0].shown().decision_id(), "d-1");
-  EXPECT_THAT(records[0].shown().shown(), ElementsAre(2, 0));
-  EXPECT_EQ(records[1].feedback().feedback_id(), "f-1");
-  EXPECT_EQ(records[1].feedback().reward(), 0.5);
-  EXPECT_EQ(records[1].feedback().rank(), 1u);
-  EXPECT_EQ(records[2].feedback().reward(), -0.25);  // reward = -loss
-  EXPECT_FALSE(records[2].feedback().has_rank());
-}
-
 TEST_F(RankingServiceTest, NoAnswerWhereTheSpoolRefuses) {
   ASSERT_OK(spool_->Close());
   EXPECT_THAT(Select(GoodSelect()),
@@ -318,16 +287,10 @@ TEST_F(RankingServiceTest, FullSpoolIsResourceExhausted) {
   EXPECT_THAT(ReadSpool(small.dir()), SizeIs(answered - 1));
 }
 
-TEST_F(RankingServiceTest, WithoutASpoolDecidesButTakesNoReports) {
+TEST_F(RankingServiceTest, DecidesWithoutASpool) {
   RankingService service(options_.limits(), registry_.get(), nullptr,
                          &metrics_);
   EXPECT_OK(service.Select(GoodSelect(), &scratch_, &select_));
-  v1::ReportShownRequest shown;
-  shown.set_decision_id("d");
-  v1::ReportShownResponse response;
-  EXPECT_THAT(service.ReportShown(shown, &scratch_, &response),
-              StatusIs(StatusCode::kFailedPrecondition,
-                       HasSubstr("spool.dir is empty")));
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
 #pragma once
-// A registry of the model "m", not started, over an empty store.
+// A registry of the model "m" over an empty store, not started.
 #include <memory>
 #include <string>
 
@@ -8,6 +8,7 @@
 #include "server/models/model_registry.h"
 #include "tests/server/server_fixture.h"
 #include "tests/testing/status_matchers.h"
+#include "tests/testing/temp_dir.h"
 
 namespace sortition {
 
@@ -24,13 +25,14 @@ class ModelRegistryTest : public testing::Test {
     return absl::StrCat(root(), "/m/", version);
   }
 
-  // Version that serves "m".
+  // Returns the version that serves "m".
   uint64_t Serving() const {
     const auto model = registry_->Find("m");
     EXPECT_OK(model);
     return model.ok() ? (*model)->version : 0;
   }
 
+  // Returns how often a version of "m" was refused for this reason.
   double Failures(const std::string& reason) {
     return metrics_
         .Counter("sortition_model_load_failures_total", "",
@@ -38,14 +40,15 @@ class ModelRegistryTest : public testing::Test {
         ->value();
   }
 
-  v1::ModelStatus Status() const {
-    for (const v1::ModelStatus& status : registry_->List()) {
-      if (status.name() == "m") return status;
+  // What the registry knows of "m".
+  ModelState State() const {
+    for (ModelState& state : registry_->List()) {
+      if (state.serving->name == "m") return state;
     }
     return {};
   }
 
-  TemporaryDirectory directory_;
+  TempDir directory_;
   config::v1::ServerOptions options_;
   Metrics metrics_;
   std::unique_ptr<ModelRegistry> registry_;

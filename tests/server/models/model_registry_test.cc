@@ -29,7 +29,7 @@ TEST_F(ModelRegistryTest, ServesUniformlyBeforeTheFirstVersion) {
   EXPECT_EQ(model->degraded, "no model loaded: uniform policy");
   EXPECT_TRUE(model->select.has_value());
   EXPECT_TRUE(model->rank.has_value());
-  EXPECT_EQ(Status().policy(), "uniform");
+  EXPECT_EQ(State().serving->policy_name, "uniform");
 }
 
 TEST_F(ModelRegistryTest, StartFailsWhereTheStoreCannotBe) {
@@ -56,13 +56,14 @@ TEST_F(ModelRegistryTest, TakesTheNewestVersionAndEveryDirectory) {
   EXPECT_EQ(other->num_features, 3u);
   EXPECT_FALSE(other->select.has_value());
   EXPECT_THAT(registry_->List(), SizeIs(2));
-  EXPECT_EQ(Status().policy(), "softmax_selection");
-  EXPECT_EQ(Status().num_features(), 2u);
-  EXPECT_THAT(Status().checksum(), SizeIs(32));
-  EXPECT_GT(Status().loaded_time_us(), 0);
+  EXPECT_EQ(State().serving->policy_name, "softmax_selection");
+  EXPECT_EQ(State().serving->num_features, 2u);
+  EXPECT_THAT(State().serving->checksum, SizeIs(32));
+  EXPECT_GT(State().serving->loaded_time_us, 0);
   EXPECT_THAT(registry_->Find("nobody"),
               StatusIs(absl::StatusCode::kNotFound,
-                       AllOf(HasSubstr("\"nobody\""), HasSubstr("m, other"))));
+                       "\"nobody\": no such model; must be one of m, other, "
+                       "or empty for m"));
 }
 
 TEST_F(ModelRegistryTest, SwapsWhileTheOldVersionIsInUse) {
@@ -72,7 +73,7 @@ TEST_F(ModelRegistryTest, SwapsWhileTheOldVersionIsInUse) {
   Publish(root(), MakeSelectModel("m", {3, 4}));
   registry_->Refresh();
   EXPECT_EQ(Serving(), 2u);
-  // A request that holds the old one still can use it.
+  // A request that holds the old version can still use it.
   EXPECT_EQ(old->version, 1u);
   EXPECT_EQ(old->select->num_features(), 2u);
 }
@@ -98,7 +99,7 @@ TEST_F(ModelRegistryTest, SaysItInMetrics) {
                     HasSubstr("sortition_model_age_seconds{model=\"m\"} ")));
 }
 
-// True once `condition` holds; false after half a minute.
+// Returns true once `condition` holds, false after half a minute.
 bool Eventually(const std::function<bool()>& condition) {
   const absl::Time deadline = absl::Now() + absl::Seconds(30);
   while (!condition()) {
@@ -131,7 +132,7 @@ TEST_F(ModelRegistryTest, ReadersAlwaysFindAWholeModelDuringSwaps) {
       uint64_t last = 0;
       while (!stop) {
         const auto model = registry_->Find("m");
-        // Versions only go up, and each has its policy.
+        // Versions only increase, and each has its policy.
         if (!model.ok() || (*model)->version < last || !(*model)->select) {
           ++failures;
         } else {

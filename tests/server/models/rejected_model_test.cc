@@ -19,8 +19,12 @@ namespace sortition {
 namespace {
 
 using testing::AllOf;
+using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
+using testing::Pair;
+using testing::SizeIs;
+using testing::StartsWith;
 
 std::string Read(const std::string& path) {
   std::ifstream in(path, std::ios::binary);
@@ -33,8 +37,8 @@ void Write(const std::string& path, const std::string& bytes) {
 
 class RejectedModelTest : public ModelRegistryTest {
  protected:
-  // Publishes a good version, spoils it, and moves it into the store as the
-  // next version, so that nobody ever sees it whole.
+  // Publishes a good version elsewhere, spoils it, and moves it into the store
+  // as the next version, so that nobody ever sees it intact.
   uint64_t PublishSpoilt(
       const std::function<void(const std::string& path)>& spoil) {
     const std::string aside = directory_ / "aside";
@@ -57,7 +61,7 @@ class RejectedModelTest : public ModelRegistryTest {
     return versions->empty() ? 1 : versions->back() + 1;
   }
 
-  // Replaces model.pb by `model` with a manifest that fits it.
+  // Replaces model.pb by `model` and updates the manifest.
   static void Replace(const std::string& path, const model::v1::Model& model) {
     const std::string bytes = model.SerializeAsString();
     Write(path + "/model.pb", bytes);
@@ -162,12 +166,12 @@ TEST_P(BrokenModelTest, NeverServesIsCountedAndNamed) {
   Publish(root(), MakeSelectModel("m", {1, 2}));
   const uint64_t version = PublishSpoilt(GetParam().spoil);
   ASSERT_EQ(version, 2u);
-  // At start: the good version below it serves.
+  // After a start the good version below it serves.
   {
     ModelRegistry fresh(options_, &metrics_);
     fresh.Refresh();
     ASSERT_OK_AND_ASSIGN(const auto model, fresh.Find("m"));
-    // Without a version that serves, another dimension is no fault.
+    // Any dimension is right while no version serves.
     EXPECT_EQ(model->version, GetParam().reason == "dimension" ? 2u : 1u);
   }
   const double before = Failures(GetParam().reason);
@@ -182,16 +186,15 @@ TEST_P(BrokenModelTest, NeverServesIsCountedAndNamed) {
   const std::string logged = testing::internal::GetCapturedStderr();
   EXPECT_EQ(Serving(), 1u);
   EXPECT_EQ(Failures(GetParam().reason), before + 1);
-  ASSERT_EQ(Status().rejected_size(), 1);
-  EXPECT_EQ(Status().rejected(0).version(), 2u);
-  EXPECT_THAT(Status().rejected(0).reason(),
-              AllOf(HasSubstr(GetParam().reason), HasSubstr(GetParam().words)));
+  EXPECT_THAT(State().rejected,
+              ElementsAre(Pair(2u, AllOf(StartsWith(GetParam().reason + ": "),
+                                         HasSubstr(GetParam().words)))));
   EXPECT_THAT(logged, AllOf(HasSubstr("model version refused"),
                             HasSubstr("\"version\":\"2\""),
                             HasSubstr(GetParam().words)));
   EXPECT_EQ(std::count(logged.begin(), logged.end(), '\n'), 1);
 
-  // The next good version goes past it.
+  // The next good version replaces both.
   EXPECT_EQ(Publish(root(), MakeSelectModel("m", {1, 2})), 3u);
   registry_->Refresh();
   EXPECT_EQ(Serving(), 3u);
@@ -213,17 +216,17 @@ TEST_F(RejectedModelTest, RejectedVersionIsTriedAgainWhenItsFilesChange) {
   Write(VersionPath(version) + "/model.pb", good);
   registry_->Refresh();
   EXPECT_EQ(Serving(), version);
-  EXPECT_THAT(Status().rejected(), IsEmpty());
+  EXPECT_THAT(State().rejected, IsEmpty());
 }
 
 TEST_F(RejectedModelTest, RejectionIsForgottenWithItsFiles) {
   const uint64_t version = PublishSpoilt(
       [](const std::string& path) { Write(path + "/model.pb", "bad"); });
   registry_->Refresh();
-  EXPECT_EQ(Status().rejected_size(), 1);
+  EXPECT_THAT(State().rejected, SizeIs(1));
   std::filesystem::remove_all(VersionPath(version));
   registry_->Refresh();
-  EXPECT_EQ(Status().rejected_size(), 0);
+  EXPECT_THAT(State().rejected, IsEmpty());
 }
 
 TEST_F(RejectedModelTest, WarmUpQueriesAreAnsweredAndBadOnesReject) {
@@ -240,8 +243,9 @@ TEST_F(RejectedModelTest, WarmUpQueriesAreAnsweredAndBadOnesReject) {
   registry_->Refresh();
   EXPECT_EQ(Serving(), 1u);
   EXPECT_EQ(Failures("warm_up"), 1);
-  EXPECT_THAT(Status().rejected(0).reason(),
-              HasSubstr("warm-up query 0: num_features is 4, must be 2"));
+  EXPECT_THAT(State().rejected,
+              ElementsAre(Pair(2u, HasSubstr("warm-up query 0: num_features is "
+                                             "4, must be 2"))));
 }
 
 }  // namespace

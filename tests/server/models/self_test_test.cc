@@ -114,8 +114,8 @@ TEST(SelfTestTest, UniformPoliciesPass) {
 }
 
 TEST(SelfTestTest, DominantAbstainScorePasses) {
-  // Abstains but for e^-1000: all other cells are too small to be counted
-  // alone.
+  // Abstains with probability 1 - e^-1000: all other cells are too small to be
+  // counted alone.
   model::v1::Policy policy = Selects(1, 0);
   policy.mutable_softmax_selection()->set_abstain_score(1000);
   ASSERT_OK_AND_ASSIGN(const auto linear, LinearPolicy::Create(policy, {1, 1}));
@@ -125,7 +125,7 @@ TEST(SelfTestTest, DominantAbstainScorePasses) {
 TEST(ChiSquareLimitTest, CoversTheExactQuantile) {
   // Upper 1e-9 quantiles: 1 degree z² = 6.1094² = 37.325; 2 degrees
   // -2 ln 1e-9 = 41.447; 23 degrees 89.116, by bisection of erfc(√(x/2)) +
-  // Σ (x/2)^a e^(-x/2) / Γ(a + 1), a = 1/2 … 21/2. The approximation is above.
+  // Σ (x/2)^a e^(-x/2) / Γ(a + 1), a = 1/2 … 21/2. The approximation is larger.
   const std::vector<std::pair<size_t, double>> quantiles = {
       {1, 37.324}, {2, 41.446}, {23, 89.115}};
   for (const auto& [degrees, exact] : quantiles) {
@@ -136,19 +136,19 @@ TEST(ChiSquareLimitTest, CoversTheExactQuantile) {
 
 TEST(CheckCountsTest, FindsDrawsFromAnotherDistribution) {
   const std::map<Action, double> expected = {{{0}, 1000}, {{1}, 1000}};
-  // Off by 100 of 1,000: chi-square 20, below the limit of one degree.
+  // Counts off by 100 of 1,000: chi-square 20, below the limit for one degree.
   EXPECT_OK(internal::CheckCounts(expected, {{{0}, 1100}, {{1}, 900}}));
-  // Off by 200: chi-square 80.
+  // Counts off by 200: chi-square 80.
   EXPECT_THAT(internal::CheckCounts(expected, {{{0}, 1200}, {{1}, 800}}),
               StatusIs(absl::StatusCode::kInternal,
                        testing::HasSubstr("chi-square 80")));
-  // One action never drawn.
+  // One action is never drawn.
   EXPECT_FALSE(internal::CheckCounts(expected, {{{0}, 2000}}).ok());
 }
 
 TEST(CheckCountsTest, SmallCellsCountTogether) {
-  // Four cells of 2 each expect 8 together; 100 seen there is wrong, 8 is
-  // right, however they fall.
+  // Four cells of 2 expect 8 draws together: 100 draws are wrong, 8 are right,
+  // however they are distributed.
   const std::map<Action, double> expected = {
       {{0}, 1992}, {{1}, 2}, {{2}, 2}, {{3}, 2}, {{4}, 2}};
   EXPECT_OK(internal::CheckCounts(expected, {{{0}, 1992}, {{1}, 8}}));

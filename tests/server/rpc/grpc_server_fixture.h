@@ -1,5 +1,5 @@
 #pragma once
-// The whole server in this process, on free ports, asked by real stubs.
+// The whole server in this process, on free ports, called through real stubs.
 #include <grpcpp/grpcpp.h>
 
 #include <memory>
@@ -13,6 +13,7 @@
 #include "sortition/v1/ranking.grpc.pb.h"
 #include "tests/server/server_fixture.h"
 #include "tests/testing/status_matchers.h"
+#include "tests/testing/temp_dir.h"
 
 namespace sortition {
 
@@ -60,7 +61,7 @@ class GrpcServerTest : public testing::Test {
     return ranking_->Rank(&context, request, response);
   }
 
-  TemporaryDirectory directory_;
+  TempDir directory_;
   config::v1::ServerOptions options_;
   std::unique_ptr<Server> server_;
   std::shared_ptr<grpc::Channel> channel_;

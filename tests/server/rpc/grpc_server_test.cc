@@ -1,10 +1,11 @@
-// What comes in over the wire, and how it is answered.
+// Calls over the wire and their answers.
 #include "server/rpc/grpc_server.h"
 
 #include <grpcpp/generic/generic_stub.h>
 #include <grpcpp/grpcpp.h>
 
 #include <chrono>
+#include <filesystem>
 #include <fstream>
 #include <future>
 #include <memory>
@@ -26,7 +27,7 @@ using grpc::health::v1::HealthCheckResponse;
 using testing::AllOf;
 using testing::HasSubstr;
 
-// A unary call by name, of messages that are bytes.
+// Makes a unary call by name with a message of raw bytes.
 grpc::Status CallRaw(const std::shared_ptr<grpc::Channel>& channel,
                      const std::string& method, const std::string& request,
                      std::string* response) {
@@ -118,6 +119,26 @@ TEST_F(GrpcServerTest, AnswersEveryMethod) {
   EXPECT_THAT(ReadSpool(options_.spool().dir()), testing::SizeIs(4));
 }
 
+TEST_F(GrpcServerTest, ListModelsTellsWhatServesAndWhatWasRefused) {
+  std::filesystem::create_directory(options_.model_store() + "/m/2");
+  StartServer();
+  v1::ListModelsResponse response;
+  grpc::ClientContext context;
+  ASSERT_TRUE(
+      v1::Models::NewStub(channel_)->ListModels(&context, {}, &response).ok());
+  ASSERT_EQ(response.models_size(), 1);
+  const v1::ModelStatus& model = response.models(0);
+  EXPECT_EQ(model.name(), "m");
+  EXPECT_EQ(model.version(), 1u);
+  EXPECT_EQ(model.policy(), "plackett_luce");
+  EXPECT_EQ(model.num_features(), 2u);
+  EXPECT_EQ(model.checksum().size(), 32u);
+  EXPECT_GT(model.loaded_time_us(), 0);
+  ASSERT_EQ(model.rejected_size(), 1);
+  EXPECT_EQ(model.rejected(0).version(), 2u);
+  EXPECT_THAT(model.rejected(0).reason(), HasSubstr("missing_file: "));
+}
+
 TEST_F(GrpcServerTest, ErrorsKeepTheirCodeAndMessage) {
   StartServer();
   v1::RankResponse response;
@@ -125,7 +146,9 @@ TEST_F(GrpcServerTest, ErrorsKeepTheirCodeAndMessage) {
   request.mutable_context()->set_model("nobody");
   grpc::Status status = Rank(request, &response);
   EXPECT_EQ(status.error_code(), StatusCode::NOT_FOUND);
-  EXPECT_THAT(status.error_message(), HasSubstr("nobody"));
+  EXPECT_EQ(status.error_message(),
+            "context.model = \"nobody\": no such model; must be one of m, or "
+            "empty for m");
   request = GoodRank();
   request.set_top_k(0);
   status = Rank(request, &response);
@@ -136,7 +159,7 @@ TEST_F(GrpcServerTest, ErrorsKeepTheirCodeAndMessage) {
 TEST_F(GrpcServerTest, UnreadableRequestsAreInvalidArgument) {
   StartServer();
   std::string response;
-  // A length that goes beyond the message.
+  // A length beyond the end of the message.
   grpc::Status status =
       CallRaw(channel_, "/sortition.v1.Ranking/Rank", "\x0a\x7f", &response);
   EXPECT_EQ(status.error_code(), StatusCode::INVALID_ARGUMENT);
@@ -162,7 +185,7 @@ TEST_F(GrpcServerTest, TooLargeRequestsAreResourceExhausted) {
 TEST_F(GrpcServerTest, LargeRequestsAreAnsweredAgainAndAgain) {
   StartServer();
   v1::RankRequest large = GoodRank();
-  // Beyond what a slot keeps between calls.
+  // Larger than what a slot keeps between calls.
   SetDense(2, std::vector<float>(600'000 / 3, 0.5f), large.mutable_context());
   large.set_top_k(1);
   v1::RankResponse response;
@@ -177,8 +200,8 @@ TEST_F(GrpcServerTest, ReflectionOnlyWhereAsked) {
   for (const bool reflection : {false, true, false}) {
     options_.set_reflection(reflection);
     StartServer();
-    // Asked as a unary call with an empty request: a server that has the
-    // service ends the stream without a fault, others do not know the method.
+    // A unary call with an empty request: a server that has the service ends
+    // the stream without an error, others do not know the method.
     std::string answer;
     const grpc::Status status = CallRaw(
         channel_,
@@ -206,7 +229,7 @@ TEST_F(GrpcServerTest, CallsBeyondAConnectionsLimitWaitAtTheCaller) {
   options_.mutable_limits()->set_max_concurrent_streams(2);
   StartServer();
   const auto stub = grpc::health::v1::Health::NewStub(channel_);
-  // Two calls that last.
+  // Two calls that do not end.
   std::vector<std::unique_ptr<grpc::ClientContext>> contexts;
   std::vector<std::unique_ptr<grpc::ClientReader<HealthCheckResponse>>> watches;
   HealthCheckResponse status;
@@ -222,7 +245,7 @@ TEST_F(GrpcServerTest, CallsBeyondAConnectionsLimitWaitAtTheCaller) {
   EXPECT_EQ(ranking_->Rank(&impatient, GoodRank(), &response).error_code(),
             StatusCode::DEADLINE_EXCEEDED);
 
-  // Other connections have limits of their own.
+  // Other connections have their own limits.
   grpc::ChannelArguments own_connection;
   own_connection.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
   HealthStatus health;

@@ -1,4 +1,4 @@
-// What the server says of its health, and how it ends.
+// Health and draining of the server.
 #include <atomic>
 #include <memory>
 #include <thread>
@@ -61,8 +61,8 @@ TEST_F(HealthAndDrainTest, OpenWatchesDoNotHoldUpTheDrain) {
   options_.set_drain_seconds(3600);
   StartServer();
   const auto stub = grpc::health::v1::Health::NewStub(channel_);
-  // Nobody reads from them after the first status, which says that the server
-  // has taken them up.
+  // Nobody reads from them after the first status, which tells that the server
+  // has taken up the call.
   std::vector<std::unique_ptr<grpc::ClientContext>> contexts;
   std::vector<std::unique_ptr<grpc::ClientReader<HealthCheckResponse>>> watches;
   for (int i = 0; i < 20; ++i) {
@@ -88,10 +88,12 @@ TEST_F(HealthAndDrainTest, RefusesWhileDraining) {
   ASSERT_OK(registry.Start());
   RankingService ranking(options_.limits(), &registry, nullptr, &metrics);
   AggregateService aggregates(options_.limits(), nullptr, &metrics);
+  ReportService reports(options_.limits(), nullptr, &metrics);
   ModelsService models(&registry);
   ASSERT_OK_AND_ASSIGN(
       const auto server,
-      GrpcServer::Start(options_, {&ranking, &aggregates, &models}, &metrics));
+      GrpcServer::Start(options_, {&ranking, &aggregates, &reports, &models},
+                        &metrics));
   channel_ = grpc::CreateChannel(absl::StrCat("127.0.0.1:", server->port()),
                                  grpc::InsecureChannelCredentials());
   ranking_ = v1::Ranking::NewStub(channel_);
@@ -131,8 +133,8 @@ TEST_F(HealthAndDrainTest, DrainUnderLoadLosesNoAnsweredDecision) {
         if (status.ok()) {
           ++answered;
         } else {
-          // CANCELLED: gRPC's own answer to a call that comes in while the port
-          // closes.
+          // CANCELLED is gRPC's own answer to a call that arrives while the
+          // port closes.
           if (status.error_code() != StatusCode::UNAVAILABLE &&
               status.error_code() != StatusCode::CANCELLED) {
             other_error = true;
@@ -148,8 +150,7 @@ TEST_F(HealthAndDrainTest, DrainUnderLoadLosesNoAnsweredDecision) {
   EXPECT_OK(server_->Drain());
   for (std::thread& client : clients) client.join();
   EXPECT_FALSE(other_error);
-  // Answered at last in the client's eyes, or logged and cut off on the way: at
-  // most one of each client.
+  // Of each client at most one decision is logged whose answer was cut off.
   const auto logged =
       static_cast<int>(ReadSpool(options_.spool().dir()).size());
   EXPECT_GE(logged, answered);

@@ -9,6 +9,7 @@
 #include "gtest/gtest.h"
 #include "io/files.h"
 #include "tests/testing/status_matchers.h"
+#include "tests/testing/temp_dir.h"
 #include "tests/trainer/cluster/score_lists.h"
 #include "tests/trainer/synthetic_tuples.h"
 #include "trainer/cluster/cluster.h"
@@ -69,7 +70,7 @@ class ClusterTuplesTest : public ::testing::Test {
     return lines;
   }
 
-  TestDir dir_;
+  TempDir dir_;
   int logs_ = 0;
   config::v1::ClusterOptions options_;
 };

@@ -8,6 +8,7 @@
 #include "gtest/gtest.h"
 #include "io/files.h"
 #include "io/models/model_store.h"
+#include "tests/testing/temp_dir.h"
 #include "tests/trainer/synthetic_tuples.h"
 #include "trainer/commands.h"
 
@@ -38,7 +39,7 @@ class FitTest : public testing::Test {
     ASSERT_OK(WriteFile(options_.data(), Letor()));
   }
 
-  TestDir dir_;
+  TempDir dir_;
   config::v1::FitOptions options_;
 };
 

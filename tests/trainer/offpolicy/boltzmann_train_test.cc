@@ -2,6 +2,7 @@
 #include "core/learners/counterfactual/linear_weights.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "tests/testing/temp_dir.h"
 #include "tests/trainer/synthetic_tuples.h"
 #include "trainer/train.h"
 
@@ -19,7 +20,7 @@ TEST(BoltzmannTrainTest, LearnsThemAsSuch) {
     log.boltzmann->set_cutoff(3);
     log.boltzmann->set_head(head);
     log.boltzmann->set_plackett_luce_mixture(head > 0 ? 0.3 : 0);
-    const TestDir dir;
+    const TempDir dir;
     const ModelStore store(dir.Sub("models"));
     WriteSegment(dir.Sub("tuples"), 0, MakeTuples(log, 4000));
     ASSERT_OK(store.Publish(LoggingModel(log), nullptr, {}));

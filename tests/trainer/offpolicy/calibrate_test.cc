@@ -6,6 +6,7 @@
 #include "google/protobuf/util/json_util.h"
 #include "gtest/gtest.h"
 #include "io/files.h"
+#include "tests/testing/temp_dir.h"
 #include "tests/trainer/synthetic_tuples.h"
 #include "trainer/commands.h"
 #include "trainer/offpolicy/calibrate_report.h"
@@ -40,7 +41,7 @@ class CalibrateTest : public testing::Test {
 
   size_t NumVersions() const { return store_.ListVersions("default")->size(); }
 
-  TestDir dir_;
+  TempDir dir_;
   ModelStore store_{dir_.Sub("models")};
   config::v1::CalibrateOptions options_;
 };

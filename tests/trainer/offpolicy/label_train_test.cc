@@ -6,6 +6,7 @@
 #include "gtest/gtest.h"
 #include "io/datasets/multilabel.h"
 #include "io/files.h"
+#include "tests/testing/temp_dir.h"
 #include "tests/trainer/label_data.h"
 #include "tests/trainer/synthetic_tuples.h"
 #include "trainer/offpolicy/label_train_data.h"
@@ -58,7 +59,7 @@ class LabelTrainTest : public testing::Test {
                                               model.weights_size()));
   }
 
-  TestDir dir_;
+  TempDir dir_;
   ModelStore store_{dir_.Sub("models")};
   config::v1::ConvertOptions convert_;
   config::v1::TrainOptions train_;

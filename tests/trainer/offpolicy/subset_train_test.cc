@@ -4,6 +4,7 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "tests/testing/temp_dir.h"
 #include "tests/trainer/offpolicy/subset_tuples.h"
 #include "tests/trainer/synthetic_tuples.h"
 #include "trainer/report.h"
@@ -59,7 +60,7 @@ class SubsetTrainTest : public testing::Test {
     EXPECT_EQ(overlap.without_full_support_fraction(), 0);
   }
 
-  TestDir dir_;
+  TempDir dir_;
   ModelStore store_{dir_.Sub("models")};
   config::v1::TrainOptions options_;
   StoredModel stored_;
@@ -137,7 +138,7 @@ TEST_F(SubsetTrainTest, StartsFromAParentOfTheFamilyOnly) {
   model::v1::Model game = SubsetLoggingModel(log);
   auto* subset = game.mutable_policy()->mutable_game_subset();
   subset->set_measure(model::v1::GameSubset::F_BETA);
-  const TestDir other;
+  const TempDir other;
   ASSERT_OK(ModelStore(other.Sub("models")).Publish(game, nullptr, {}));
   options_.set_model_store(other.Sub("models"));
   ASSERT_OK_AND_ASSIGN(report, Train(options_));

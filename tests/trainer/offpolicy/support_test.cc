@@ -7,6 +7,7 @@
 #include "core/policies/distribution_factory.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "tests/testing/temp_dir.h"
 #include "tests/trainer/offpolicy/subset_tuples.h"
 #include "tests/trainer/synthetic_tuples.h"
 #include "trainer/report.h"
@@ -78,7 +79,7 @@ class SupportTest : public testing::Test {
     EXPECT_LT(evaluation.improvement().lower(), after - before);
   }
 
-  TestDir dir_;
+  TempDir dir_;
   ModelStore store_{dir_.Sub("models")};
 };
 

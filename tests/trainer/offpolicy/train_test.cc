@@ -6,6 +6,7 @@
 #include "google/protobuf/util/json_util.h"
 #include "gtest/gtest.h"
 #include "io/files.h"
+#include "tests/testing/temp_dir.h"
 #include "tests/trainer/synthetic_tuples.h"
 #include "trainer/commands.h"
 #include "trainer/report.h"
@@ -29,7 +30,7 @@ class TrainTest : public testing::Test {
     options_.mutable_poem()->add_l2(1e-4);
   }
 
-  TestDir dir_;
+  TempDir dir_;
   ModelStore store_{dir_.Sub("models")};
   config::v1::TrainOptions options_;
 };
@@ -81,7 +82,7 @@ TEST_F(TrainTest, EveryObjectiveLearnsABetterSelectionAndRanking) {
     SyntheticLog log;
     log.action_kind = kind;
     log.top_k = 1;  // Weights of whole orders need more tuples.
-    const TestDir dir;
+    const TempDir dir;
     WriteSegment(dir.Sub("tuples"), 0, MakeTuples(log, 4000));
     ASSERT_OK(
         ModelStore(dir.Sub("models")).Publish(LoggingModel(log), nullptr, {}));

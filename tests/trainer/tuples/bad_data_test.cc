@@ -8,6 +8,7 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "tests/testing/temp_dir.h"
 #include "tests/trainer/synthetic_tuples.h"
 #include "trainer/report.h"
 #include "trainer/train.h"
@@ -162,7 +163,7 @@ class NoModelTest : public testing::Test {
     EXPECT_OK(store_.Publish(LoggingModel({}), nullptr, {}));
   }
 
-  TestDir dir_;
+  TempDir dir_;
   ModelStore store_{dir_.Sub("models")};
   config::v1::TrainOptions options_;
 };

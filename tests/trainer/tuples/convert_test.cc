@@ -13,6 +13,7 @@
 #include "io/files.h"
 #include "io/models/model_store.h"
 #include "io/segments/segment.h"
+#include "tests/testing/temp_dir.h"
 #include "tests/trainer/label_data.h"
 #include "tests/trainer/synthetic_tuples.h"
 #include "trainer/commands.h"
@@ -66,7 +67,7 @@ class ConvertTest : public testing::Test {
     return names;
   }
 
-  TestDir dir_;
+  TempDir dir_;
   config::v1::ConvertOptions options_;
 };
 

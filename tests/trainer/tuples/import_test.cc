@@ -6,6 +6,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "io/files.h"
+#include "tests/testing/temp_dir.h"
 #include "tests/trainer/synthetic_tuples.h"
 #include "trainer/tuples/tuple_reader.h"
 
@@ -36,7 +37,7 @@ class ImportTest : public testing::Test {
                                 .baseline_version = 99});
   }
 
-  TestDir dir_;
+  TempDir dir_;
   const std::string output_ = dir_.Sub("tuples");
 };
 

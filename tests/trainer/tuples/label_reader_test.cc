@@ -8,6 +8,7 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "tests/testing/temp_dir.h"
 #include "tests/trainer/synthetic_tuples.h"
 #include "trainer/tuples/label_record.h"
 #include "trainer/tuples/tuple_convert.h"
@@ -83,7 +84,7 @@ std::multiset<float> ContextsOf(const LabelData& data,
 }
 
 TEST(LabelReaderTest, ReadsWhatWasLogged) {
-  const TestDir dir;
+  const TempDir dir;
   WriteSegment(
       dir.Sub("t"), 0,
       {MakeLabelTuple(7, 0), MakeLabelTuple(8, 0), MakeLabelTuple(7, 1)});
@@ -104,7 +105,7 @@ TEST(LabelReaderTest, ReadsWhatWasLogged) {
 }
 
 TEST(LabelReaderTest, DenseAndSparseFormsOfAContextAreShared) {
-  const TestDir dir;
+  const TempDir dir;
   std::vector<log::v1::BanditTuple> tuples = {
       MakeLabelTuple(7, 0), MakeLabelTuple(7, 1), MakeLabelTuple(7, 2)};
   for (const bool with_zero : {false, true}) {
@@ -128,7 +129,7 @@ TEST(LabelReaderTest, DenseAndSparseFormsOfAContextAreShared) {
 }
 
 TEST(LabelReaderTest, CountsWhatItLeavesOutByReason) {
-  const TestDir dir;
+  const TempDir dir;
   const double nan = std::numeric_limits<double>::quiet_NaN();
   using Decision = log::v1::Decision;
   using Spoil = std::function<void(Decision*)>;
@@ -188,7 +189,7 @@ TEST(LabelReaderTest, CountsWhatItLeavesOutByReason) {
 }
 
 TEST(LabelReaderTest, APolicyTooLargeIsNotRead) {
-  const TestDir dir;
+  const TempDir dir;
   log::v1::BanditTuple tuple = MakeLabelTuple(1, 0);
   tuple.mutable_decision()->set_num_labels((1u << 22) + 1);
   WriteSegment(dir.Sub("t"), 0, {tuple, MakeLabelTuple(2, 0)});
@@ -200,7 +201,7 @@ TEST(LabelReaderTest, APolicyTooLargeIsNotRead) {
 }
 
 TEST(LabelReaderTest, TheFilterSaysWhatTuplesMustBe) {
-  const TestDir dir;
+  const TempDir dir;
   WriteSegment(dir.Sub("t"), 0, MakeLabelTuples(5, 1));
   ASSERT_OK_AND_ASSIGN(
       const LabelData features,
@@ -213,7 +214,7 @@ TEST(LabelReaderTest, TheFilterSaysWhatTuplesMustBe) {
 }
 
 TEST(LabelReaderTest, EachReaderLeavesTheOtherKindOut) {
-  const TestDir dir;
+  const TempDir dir;
   std::vector<log::v1::BanditTuple> tuples = MakeLabelTuples(10, 1);
   for (const auto& tuple : MakeTuples({}, 7)) tuples.push_back(tuple);
   WriteSegment(dir.Sub("t"), 0, tuples);
@@ -228,7 +229,7 @@ TEST(LabelReaderTest, EachReaderLeavesTheOtherKindOut) {
 }
 
 TEST(LabelReaderTest, AContextIsInOnePartWithAllItsReplays) {
-  const TestDir dir;
+  const TempDir dir;
   WriteSegment(dir.Sub("t"), 0, MakeLabelTuples(2000, 3));
   ASSERT_OK_AND_ASSIGN(const LabelData data,
                        ReadLabelTuples(Options(dir.Sub("t")), {}));
@@ -252,7 +253,7 @@ TEST(LabelReaderTest, AContextIsInOnePartWithAllItsReplays) {
 }
 
 TEST(LabelReaderTest, OtherVersionsTrainOnTrainingContextsOnly) {
-  const TestDir dir;
+  const TempDir dir;
   std::vector<log::v1::BanditTuple> tuples = MakeLabelTuples(400, 2);
   // The second replay is another version's.
   for (size_t i = 400; i < 800; ++i) {
@@ -278,7 +279,7 @@ TEST(LabelReaderTest, OtherVersionsTrainOnTrainingContextsOnly) {
 }
 
 TEST(LabelReaderTest, OverTheLimitKeepsWholeContextsWhateverTheOrder) {
-  const TestDir dir;
+  const TempDir dir;
   // 8 KB a context; 500 with 2 replays are 4 MB shared, 8 MB in the file.
   std::vector<log::v1::BanditTuple> tuples = MakeLabelTuples(500, 2);
   for (log::v1::BanditTuple& tuple : tuples) {
@@ -306,7 +307,7 @@ TEST(LabelReaderTest, OverTheLimitKeepsWholeContextsWhateverTheOrder) {
 }
 
 TEST(LabelReaderTest, WhatWouldBiasIsAnErrorWithTheDecision) {
-  const TestDir dir;
+  const TempDir dir;
   std::vector<log::v1::BanditTuple> tuples = MakeLabelTuples(3, 1);
   tuples[1].set_reward(1.5);
   WriteSegment(dir.Sub("reward"), 0, tuples);
@@ -326,7 +327,7 @@ TEST(LabelReaderTest, WhatWouldBiasIsAnErrorWithTheDecision) {
 }
 
 TEST(LabelReaderTest, ADamagedRecordCostsItselfOnly) {
-  const TestDir dir;
+  const TempDir dir;
   WriteSegment(dir.Sub("t"), 0, MakeLabelTuples(50, 1));
   const auto names = ListSegments(dir.Sub("t"));
   ASSERT_OK(names);

@@ -9,6 +9,7 @@
 #include "core/learners/counterfactual/feature_block.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "tests/testing/temp_dir.h"
 #include "tests/trainer/synthetic_tuples.h"
 #include "trainer/train.h"
 #include "trainer/tuples/tuple_reader.h"
@@ -68,7 +69,7 @@ class SpillTest : public testing::Test {
     return bytes;
   }
 
-  const TestDir dir_;
+  const TempDir dir_;
   std::string scratch_;
 };
 
@@ -184,7 +185,7 @@ TEST_F(SpillTest, FeaturesThatCannotBeReadAreZerosAndRemembered) {
 std::string Published(const SyntheticLog& log, uint64_t memory_mb,
                       config::v1::PoemOptions::Objective objective,
                       uint64_t* spilled) {
-  const TestDir dir;
+  const TempDir dir;
   WriteSegment(dir.Sub("tuples"), 0, MakeTuples(log, 2000));
   config::v1::TrainOptions options;
   options.set_tuples(dir.Sub("tuples"));

@@ -6,6 +6,7 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "tests/testing/temp_dir.h"
 #include "tests/trainer/synthetic_tuples.h"
 #include "trainer/tuples/tuple_convert.h"
 
@@ -26,7 +27,7 @@ size_t Kept(const TupleData& data) {
 }
 
 TEST(TupleReaderTest, SplitsByDecisionIdInTheAskedShares) {
-  const TestDir dir;
+  const TempDir dir;
   WriteSegment(dir.Sub("t"), 0, MakeTuples({}, 2000));
   ASSERT_OK_AND_ASSIGN(const TupleData data,
                        ReadTuples(Options(dir.Sub("t")), {}));
@@ -43,7 +44,7 @@ TEST(TupleReaderTest, SplitsByDecisionIdInTheAskedShares) {
 }
 
 TEST(TupleReaderTest, CountsWhatItLeavesOutByReason) {
-  const TestDir dir;
+  const TempDir dir;
   std::vector<log::v1::BanditTuple> tuples = MakeTuples({}, 40);
   const double nan = std::numeric_limits<double>::quiet_NaN();
   tuples[1].mutable_decision()->set_model("another");
@@ -82,7 +83,7 @@ TEST(TupleReaderTest, CountsWhatItLeavesOutByReason) {
 }
 
 TEST(TupleReaderTest, TakesKindAndFeaturesFromTheFirstUsableTuple) {
-  const TestDir dir;
+  const TempDir dir;
   std::vector<log::v1::BanditTuple> tuples = MakeTuples({}, 10);
   // Another kind and another number of features, and neither is usable.
   tuples[0].mutable_decision()->set_num_features(6);
@@ -104,7 +105,7 @@ TEST(TupleReaderTest, TakesKindAndFeaturesFromTheFirstUsableTuple) {
 }
 
 TEST(TupleReaderTest, RewardOutOfRangeIsAnErrorWithItsValue) {
-  const TestDir dir;
+  const TempDir dir;
   std::vector<log::v1::BanditTuple> tuples = MakeTuples({}, 3);
   tuples[1].set_reward(2.5);
   WriteSegment(dir.Sub("t"), 0, tuples);
@@ -114,7 +115,7 @@ TEST(TupleReaderTest, RewardOutOfRangeIsAnErrorWithItsValue) {
 }
 
 TEST(TupleReaderTest, OverTheLimitKeepsASampleThatDoesNotDependOnTheOrder) {
-  const TestDir dir;
+  const TempDir dir;
   // 60 candidates with 20 features: 4.8 KB each, 600 tuples are 2.9 MB.
   SyntheticLog log;
   log.num_candidates = 60;
@@ -146,7 +147,7 @@ TEST(TupleReaderTest, OverTheLimitKeepsASampleThatDoesNotDependOnTheOrder) {
 }
 
 TEST(TupleReaderTest, WarmupQueriesAreBoundedInBytesWhateverTheOrder) {
-  const TestDir dir;
+  const TempDir dir;
   // 4 to 20 KB each: 100 of them are far above the eighth of 1 MiB.
   std::vector<log::v1::BanditTuple> tuples;
   for (int i = 0; i < 200; ++i) {
@@ -185,7 +186,7 @@ TEST(TupleReaderTest, WarmupQueriesAreBoundedInBytesWhateverTheOrder) {
 }
 
 TEST(TupleReaderTest, ADamagedRecordCostsItselfOnly) {
-  const TestDir dir;
+  const TempDir dir;
   WriteSegment(dir.Sub("t"), 0, MakeTuples({}, 50));
   const auto names = ListSegments(dir.Sub("t"));
   ASSERT_OK(names);
@@ -202,7 +203,7 @@ TEST(TupleReaderTest, ADamagedRecordCostsItselfOnly) {
 }
 
 TEST(TupleReaderTest, BadOptionsAndMissingDirectoryAreErrors) {
-  const TestDir dir;
+  const TempDir dir;
   config::v1::TrainOptions options = Options(dir.Sub("t"));
   options.set_versions("1,x");
   EXPECT_THAT(ReadTuples(options, {}),

@@ -1,9 +1,10 @@
 #pragma once
-// What is remembered of spool segments that were removed, so that a restart
-// answers as if they were still there.
+// The ids of spool segments that were removed. They outlive the segments, so
+// that a restarted sidecar recognises duplicates as if the segments were there.
 #include <cstdint>
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -14,22 +15,22 @@ namespace sortition {
 
 // One file per removed segment, <dir>/<segment>.ids, with the hashes and times
 // of its ids. Not thread-safe.
-class SpoolMemory {
+class RemovedSegmentIds {
  public:
-  // `dir` is made where missing.
-  explicit SpoolMemory(std::string dir) : dir_(std::move(dir)) {}
+  // Load() makes `dir` if it is missing.
+  explicit RemovedSegmentIds(std::string dir) : dir_(std::move(dir)) {}
 
-  // The ids of all removed segments, oldest first. `present` names the segments
-  // of the spool: what is kept of those is dropped, for they can be read again.
-  // A damaged file is logged and passed over.
+  // Returns the ids of all removed segments, oldest first. `present` names the
+  // segments of the spool, sorted: their files are dropped, because the
+  // segments can be read again. A damaged file is logged and skipped.
   absl::StatusOr<std::vector<RememberedId>> Load(
       const std::vector<std::string>& present);
 
-  // On the disk when it returns.
+  // Stores the ids of a segment; they are on the disk when it returns.
   absl::Status Add(const std::string& segment,
                    const std::vector<RememberedId>& ids);
 
-  // Drops the files without an id of `time_us` or later.
+  // Drops the files whose ids are all older than `time_us`.
   absl::Status DropBefore(int64_t time_us);
 
  private:
@@ -39,7 +40,7 @@ class SpoolMemory {
   }
 
   const std::string dir_;
-  std::map<std::string, int64_t> last_time_us_;  // By segment.
+  std::map<std::string, int64_t> last_time_us_;  // Latest id by segment.
 };
 
 }  // namespace sortition

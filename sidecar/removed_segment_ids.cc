@@ -1,4 +1,4 @@
-#include "sidecar/spool_memory.h"
+#include "sidecar/removed_segment_ids.h"
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -22,7 +22,7 @@
 namespace sortition {
 namespace {
 
-// File: magic, then entries, then the hash of all before it; little-endian.
+// A file holds the magic, the entries, and the hash of both; little-endian.
 constexpr absl::string_view kMagic = "SRTIDS1\n";
 constexpr uint64_t kFeedbackBit = uint64_t{1} << 63;
 constexpr size_t kEntryBytes = 3 * sizeof(uint64_t);
@@ -97,7 +97,7 @@ absl::Status SyncFile(const std::string& path) {
 
 }  // namespace
 
-absl::StatusOr<std::vector<RememberedId>> SpoolMemory::Load(
+absl::StatusOr<std::vector<RememberedId>> RemovedSegmentIds::Load(
     const std::vector<std::string>& present) {
   RETURN_IF_ERROR(MakeDirectories(dir_));
   RemoveTemporaries(dir_);
@@ -123,7 +123,7 @@ absl::StatusOr<std::vector<RememberedId>> SpoolMemory::Load(
     const absl::StatusOr<std::vector<RememberedId>> ids = Decode(bytes);
     if (!ids.ok()) {
       LogError(
-          "a file of remembered ids is damaged; duplicates of its "
+          "a file of ids of a removed segment is damaged; duplicates of its "
           "decisions will not be recognised",
           {{"file", PathOf(segment)}});
       continue;
@@ -134,8 +134,8 @@ absl::StatusOr<std::vector<RememberedId>> SpoolMemory::Load(
   return all;
 }
 
-absl::Status SpoolMemory::Add(const std::string& segment,
-                              const std::vector<RememberedId>& ids) {
+absl::Status RemovedSegmentIds::Add(const std::string& segment,
+                                    const std::vector<RememberedId>& ids) {
   RETURN_IF_ERROR(WriteFile(PathOf(segment), Encode(ids)));
   RETURN_IF_ERROR(SyncFile(PathOf(segment)));
   RETURN_IF_ERROR(SyncDirectory(dir_));
@@ -143,7 +143,7 @@ absl::Status SpoolMemory::Add(const std::string& segment,
   return absl::OkStatus();
 }
 
-absl::Status SpoolMemory::DropBefore(int64_t time_us) {
+absl::Status RemovedSegmentIds::DropBefore(int64_t time_us) {
   for (auto it = last_time_us_.begin(); it != last_time_us_.end();) {
     const auto current = it++;
     if (current->second < time_us) RETURN_IF_ERROR(Drop(current->first));
@@ -151,7 +151,7 @@ absl::Status SpoolMemory::DropBefore(int64_t time_us) {
   return absl::OkStatus();
 }
 
-absl::Status SpoolMemory::Drop(const std::string& segment) {
+absl::Status RemovedSegmentIds::Drop(const std::string& segment) {
   const std::string path = PathOf(segment);
   last_time_us_.erase(segment);
   if (unlink(path.c_str()) == 0 || errno == ENOENT) return absl::OkStatus();

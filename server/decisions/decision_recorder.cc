@@ -1,0 +1,100 @@
+#include "server/decisions/decision_recorder.h"
+
+#include <cmath>
+#include <span>
+
+#include "absl/strings/str_cat.h"
+#include "core/base/status_macros.h"
+#include "process/wall_clock.h"
+
+namespace sortition {
+namespace {
+
+// Overwrites `record` with the fields that do not depend on the kind of action.
+void StartRecord(const OpenDecision& decision, const Draw& draw,
+                 log::v1::Decision* record) {
+  const auto& [context, candidates, model, version] = decision.subject;
+  record->Clear();
+  record->set_decision_id(decision.result->decision_id());
+  record->set_time_us(decision.time_us);
+  record->set_model(model);
+  record->set_version(version);
+  record->set_num_candidates(candidates.num_candidates());
+  record->set_num_features(candidates.num_features());
+  *record->mutable_eligible() = context.eligible();
+  *record->mutable_candidate_ids() = context.candidates().ids();
+  if (context.has_seed()) record->set_seed(context.seed());
+  record->mutable_action()->Assign(draw.action.begin(), draw.action.end());
+  record->set_log_propensity(draw.log_propensity);
+}
+
+// Appends `record` with the features that `subject` views.
+absl::Status AppendRecord(const DecisionSubject& subject, SpoolWriter* spool,
+                          log::v1::Decision* record) {
+  std::span<const float> dense_values;
+  if (subject.context.candidates().has_sparse()) {
+    *record->mutable_sparse() = subject.context.candidates().sparse();
+  } else {
+    dense_values = subject.candidates.values();
+  }
+  const absl::Status status = spool->AppendDecision(*record, dense_values);
+  return status.ok() ? status : NotLogged(status);
+}
+
+}  // namespace
+
+DecisionRecorder::DecisionRecorder(SpoolWriter* spool)
+    : spool_(spool), ids_(DecisionIdMaker::RandomSecret()) {}
+
+OpenDecision DecisionRecorder::Begin(const DecisionSubject& subject,
+                                     v1::DecisionResult* result) {
+  const v1::DecisionContext& context = subject.context;
+  const int64_t time_us = NowUs();
+  result->set_decision_id(context.decision_id().empty()
+                              ? ids_.Make(time_us)
+                              : context.decision_id());
+  const Hash128 key =
+      context.has_seed()
+          ? SeedKey(context.seed())
+          : DecisionKey(subject.model, subject.version, result->decision_id());
+  return {subject, result, time_us, key};
+}
+
+absl::Status DecisionRecorder::Finish(
+    const OpenDecision& decision, const std::string& degraded,
+    absl::FunctionRef<void(log::v1::Decision*)> add_details,
+    DecisionScratch* scratch) {
+  const DecisionSubject& subject = decision.subject;
+  if (spool_ != nullptr) {
+    log::v1::Decision& record = scratch->record;
+    StartRecord(decision, scratch->draw, &record);
+    add_details(&record);
+    record.set_degraded(degraded);
+    RETURN_IF_ERROR(AppendRecord(subject, spool_, &record));
+  }
+  v1::DecisionResult& result = *decision.result;
+  result.mutable_model()->set_name(subject.model);
+  result.mutable_model()->set_version(subject.version);
+  result.set_log_propensity(scratch->draw.log_propensity);
+  result.set_degraded(degraded);
+  return absl::OkStatus();
+}
+
+absl::Status ValidateLogPropensity(double log_propensity,
+                                   absl::string_view input,
+                                   absl::string_view reason) {
+  if (std::isfinite(log_propensity)) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(
+      "context.candidates: ", input, " give log-propensity = ", log_propensity,
+      ": must be finite; ", input, " of this size ", reason));
+}
+
+absl::Status NotLogged(const absl::Status& status) {
+  const absl::StatusCode code = absl::IsResourceExhausted(status)
+                                    ? absl::StatusCode::kResourceExhausted
+                                    : absl::StatusCode::kUnavailable;
+  return absl::Status(
+      code, absl::StrCat("not logged, so not answered: ", status.message()));
+}
+
+}  // namespace sortition

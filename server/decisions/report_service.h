@@ -1,0 +1,40 @@
+#pragma once
+// Reports about decisions without their transport: refuses, logs, answers.
+#include <vector>
+
+#include "absl/status/status.h"
+#include "io/segments/spool_writer.h"
+#include "process/metrics.h"
+#include "server/decisions/decision_scratch.h"
+#include "sortition/config/v1/server.pb.h"
+#include "sortition/log/v1/log.pb.h"
+#include "sortition/v1/ranking.pb.h"
+
+namespace sortition {
+
+// Thread-safe. Every method overwrites `response`; if it fails, nothing was
+// logged and the response is void. Errors: INVALID_ARGUMENT; RESOURCE_EXHAUSTED
+// or UNAVAILABLE if the records could not be logged.
+class ReportService {
+ public:
+  // All must outlive it. `spool` null: reports are FAILED_PRECONDITION.
+  ReportService(const config::v1::RequestLimits& limits, SpoolWriter* spool,
+                Metrics* metrics);
+
+  absl::Status ReportShown(const v1::ReportShownRequest& request,
+                           DecisionScratch* scratch,
+                           v1::ReportShownResponse* response);
+  absl::Status ReportFeedback(const v1::ReportFeedbackRequest& request,
+                              DecisionScratch* scratch,
+                              v1::ReportFeedbackResponse* response);
+
+ private:
+  // Logs all of the records or none.
+  absl::Status Append(const std::vector<log::v1::LogRecord>& records);
+
+  const config::v1::RequestLimits limits_;
+  SpoolWriter* const spool_;
+  MetricCounter* const feedback_;
+};
+
+}  // namespace sortition

@@ -1,0 +1,27 @@
+#include "server/models/load_failure.h"
+
+namespace sortition {
+
+const char* LoadFailureName(LoadFailure failure) {
+  switch (failure) {
+    case LoadFailure::kMissingFile:
+      return "missing_file";
+    case LoadFailure::kCorrupt:
+      return "corrupt";
+    case LoadFailure::kInvalid:
+      return "invalid";
+    case LoadFailure::kUnreadable:
+      break;
+    case LoadFailure::kPolicy:
+      return "policy";
+    case LoadFailure::kDimension:
+      return "dimension";
+    case LoadFailure::kSelfTest:
+      return "self_test";
+    case LoadFailure::kWarmUp:
+      return "warm_up";
+  }
+  return "unreadable";
+}
+
+}  // namespace sortition

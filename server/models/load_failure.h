@@ -1,0 +1,22 @@
+#pragma once
+// Why a version of a model was refused.
+
+namespace sortition {
+
+enum class LoadFailure {
+  // The store cannot give the version.
+  kMissingFile,
+  kCorrupt,  // A file is not what the manifest says.
+  kInvalid,  // The model itself is out of range.
+  kUnreadable,
+  // The model was read, but must not serve.
+  kPolicy,     // The policy cannot be served.
+  kDimension,  // Another number of features than the version that serves.
+  kSelfTest,
+  kWarmUp,
+};
+
+// Returns the name in metrics, in logs and in front of the reason.
+const char* LoadFailureName(LoadFailure failure);
+
+}  // namespace sortition
