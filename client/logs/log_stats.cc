@@ -9,6 +9,7 @@
 #include "core/base/hash.h"
 #include "core/base/status_macros.h"
 #include "core/policies/distribution_factory.h"
+#include "io/segments/decision_view.h"
 
 namespace sortition {
 namespace {
@@ -16,18 +17,6 @@ namespace {
 struct HashOfHash {
   size_t operator()(const Hash128& hash) const { return hash.low; }
 };
-
-size_t NumEligible(const log::v1::Decision& decision) {
-  if (decision.eligible().empty()) return decision.num_candidates();
-  return static_cast<size_t>(
-      std::count(decision.eligible().begin(), decision.eligible().end(), true));
-}
-
-// An aggregation's order that was not drawn.
-bool IsCertain(const log::v1::Decision& decision) {
-  return decision.has_aggregation() &&
-         decision.policy().kind_case() == model::v1::Policy::KIND_NOT_SET;
-}
 
 class Counter : public LogVisitor {
  public:

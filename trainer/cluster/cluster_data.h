@@ -5,7 +5,6 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "absl/strings/string_view.h"
 #include "core/aggregation/aggregate.h"
 #include "core/aggregation/cluster.h"
 #include "sortition/config/v1/trainer.pb.h"
@@ -19,19 +18,6 @@ enum class ClusterOf {
   kLists,    // The scores of one source in one decision.
   kQueries,  // The weighted mean of the scores in one decision.
 };
-
-// Reasons why a decision is left out, beside those of tuple_convert.h.
-inline constexpr absl::string_view kFewCandidates =
-    "fewer than 2 eligible candidates";
-inline constexpr absl::string_view kOtherSources = "other number of sources";
-inline constexpr absl::string_view kNoCandidateIds = "no candidate ids";
-inline constexpr absl::string_view kBadCandidateIds =
-    "candidate ids that repeat, or not one for each candidate";
-inline constexpr absl::string_view kOtherCandidates =
-    "other candidates than in most decisions";
-inline constexpr absl::string_view kBadWeights = "malformed weights";
-inline constexpr absl::string_view kBeyondMemory =
-    "more scores than memory_mb holds";
 
 struct ClusterData {
   struct DecisionInfo {

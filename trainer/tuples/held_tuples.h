@@ -9,6 +9,7 @@
 #include "absl/status/status.h"
 #include "core/learners/counterfactual/bandit_tuple.h"
 #include "trainer/tuples/feature_spill.h"
+#include "trainer/tuples/tuple_selection.h"
 
 namespace sortition {
 
@@ -39,7 +40,7 @@ class HeldTuples {
 
   // To be taken away one by one from the front.
   std::deque<HeldTuple>& tuples() { return tuples_; }
-  double kept_fraction() const { return keep_; }
+  double kept_fraction() const { return kept_.fraction(); }
   // Null where all is in memory. What tuples() held needs it.
   std::unique_ptr<const FeatureSpill> TakeSpill() { return std::move(spill_); }
 
@@ -52,7 +53,7 @@ class HeldTuples {
   bool may_spill_;  // Not tried yet.
   std::deque<HeldTuple> tuples_;
   uint64_t bytes_ = 0;  // Of tuples_, in memory.
-  double keep_ = 1;
+  KeptShare kept_;
   std::unique_ptr<FeatureSpill> spill_;
 };
 

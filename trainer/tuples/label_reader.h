@@ -32,9 +32,6 @@ struct LabelFilter {
   std::optional<uint64_t> baseline_version = {};
 };
 
-inline constexpr absl::string_view kHeldOut =
-    "of another version, context validates or tests";
-
 // Streams all segments. Where contexts and tuples exceed memory_mb, the share
 // that is kept is halved, by a threshold on a hash of the context
 // (HashDomain::kSubsample): which are kept does not depend on their order, and

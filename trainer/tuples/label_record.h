@@ -2,14 +2,15 @@
 // Label tuples as they stand in the log (docs/log_format.md): to a record and
 // back, or the reason why one cannot be used.
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "absl/strings/string_view.h"
 #include "core/base/hash.h"
 #include "core/learners/multilabel/label_tuples.h"
 #include "sortition/log/v1/log.pb.h"
+#include "trainer/tuples/left_out.h"
 
 namespace sortition {
 
@@ -42,18 +43,11 @@ struct LabelExpectation {
   double reward_max = 1;
 };
 
-// Reasons beside those of trainer/tuples/tuple_convert.h.
-inline constexpr absl::string_view kOtherLabels = "other number of labels";
-inline constexpr absl::string_view kBadLabels =
-    "labels out of range or not ascending";
-inline constexpr absl::string_view kTooManyWeights =
-    "features times labels above 2^24";
-
-// Fills `record` and returns an empty reason, or returns why the tuple is left
-// out. InvalidArgument for a reward outside [reward_min, reward_max] as in
+// Fills `record` and returns nothing, or returns why the tuple is left out.
+// InvalidArgument for a reward outside [reward_min, reward_max] as in
 // ConvertTuple(), and where something else than the action was shown: to leave
 // such tuples out would bias every estimate, and their weight cannot be 0 here.
-absl::StatusOr<absl::string_view> ConvertLabelTuple(
+absl::StatusOr<std::optional<LeftOutReason>> ConvertLabelTuple(
     const log::v1::BanditTuple& logged, const LabelExpectation& expectation,
     LabelRecord* record);
 

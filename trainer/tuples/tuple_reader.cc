@@ -4,7 +4,6 @@
 #include <cmath>
 #include <filesystem>
 #include <map>
-#include <set>
 #include <system_error>
 #include <utility>
 
@@ -12,9 +11,11 @@
 #include "core/base/hash.h"
 #include "core/base/status_macros.h"
 #include "core/policies/distribution_factory.h"
+#include "io/segments/decision_view.h"
 #include "process/log.h"
 #include "trainer/tuples/held_tuples.h"
 #include "trainer/tuples/tuple_convert.h"
+#include "trainer/tuples/tuple_selection.h"
 
 namespace sortition {
 namespace {
@@ -69,18 +70,18 @@ absl::string_view KindName(const model::v1::Policy& policy) {
 class Reader {
  public:
   Reader(const config::v1::TrainOptions& options, const TupleFilter& filter,
-         std::set<uint64_t> versions)
+         TupleSelection selection)
       : options_(options),
         filter_(filter),
-        versions_(std::move(versions)),
+        selection_(std::move(selection)),
         held_(LimitsOf(options)) {}
 
   absl::Status AddTuple(const log::v1::BanditTuple& logged) {
     ++data_.read_tuples;
     const log::v1::Decision& decision = logged.decision();
-    absl::string_view reason = FilterReason(decision);
+    std::optional<LeftOutReason> reason = selection_.ReasonToSkip(decision);
     HeldTuple held;
-    if (reason.empty()) {
+    if (!reason.has_value()) {
       const TupleExpectation expectation{
           .action_kind = filter_.action_kind.value_or(
               ActionKindOf(decision).value_or(ActionKind::kSelect)),
@@ -92,8 +93,8 @@ class Reader {
           .reward_max = options_.reward_max()};
       ASSIGN_OR_RETURN(reason, ConvertTuple(logged, expectation, &held.tuple));
     }
-    if (!reason.empty()) {
-      ++data_.excluded[std::string(reason)];
+    if (reason.has_value()) {
+      data_.LeaveOut(*reason);
       return absl::OkStatus();
     }
     Note(decision, held.tuple);
@@ -107,14 +108,13 @@ class Reader {
     data_.subset_size = MostFrequentSize();
     if (data_.spill != nullptr) NoteSpill(data_.spill->file());
     if (options_.force()) EvaluateAllIfTooFew();
-    std::map<const std::vector<BanditTuple>*, size_t> sizes;
-    for (const HeldTuple& held : held_.tuples()) ++sizes[PartOf(held)];
-    for (auto* part : {&data_.train, &data_.validation, &data_.test}) {
-      part->reserve(sizes[part]);
-    }
+    const PartSizes sizes = Sizes();
+    data_.train.reserve(sizes.train);
+    data_.validation.reserve(sizes.validation);
+    data_.test.reserve(sizes.test);
     for (; !held_.tuples().empty(); held_.tuples().pop_front()) {
       HeldTuple& held = held_.tuples().front();
-      PartOf(held)->push_back(std::move(held.tuple));
+      TuplesOf(PartOf(held))->push_back(std::move(held.tuple));
     }
     for (auto& [hash, decision] : warmup_) {
       data_.warmup.push_back(std::move(decision));
@@ -154,13 +154,20 @@ class Reader {
     return most == sizes_.end() ? 0 : most->first;
   }
 
-  std::vector<BanditTuple>* PartOf(const HeldTuple& held) {
-    if (!held.evaluates) return &data_.train;
-    if (held.split < options_.test_fraction()) return &data_.test;
-    return held.split <
-                   options_.test_fraction() + options_.validation_fraction()
-               ? &data_.validation
-               : &data_.train;
+  Part PartOf(const HeldTuple& held) const {
+    return held.evaluates ? selection_.PartOf(held.split) : Part::kTrain;
+  }
+
+  std::vector<BanditTuple>* TuplesOf(Part part) {
+    return part == Part::kTrain        ? &data_.train
+           : part == Part::kValidation ? &data_.validation
+                                       : &data_.test;
+  }
+
+  PartSizes Sizes() {
+    PartSizes sizes;
+    for (const HeldTuple& held : held_.tuples()) sizes.Add(PartOf(held));
+    return sizes;
   }
 
   void NoteSpill(const ScratchFile& file) {
@@ -171,27 +178,11 @@ class Reader {
   }
 
   void EvaluateAllIfTooFew() {
-    size_t validation = 0;
-    size_t test = 0;
-    for (const HeldTuple& held : held_.tuples()) {
-      const std::vector<BanditTuple>* part = PartOf(held);
-      if (part == &data_.validation) ++validation;
-      if (part == &data_.test) ++test;
-    }
-    if (std::min(validation, test) >= kFewestTuples) return;
+    if (Sizes().can_evaluate()) return;
     for (HeldTuple& held : held_.tuples()) {
       data_.evaluates_baseline &= held.evaluates;
       held.evaluates = true;
     }
-  }
-
-  // Why a tuple is of no concern before its contents are looked at; else empty.
-  absl::string_view FilterReason(const log::v1::Decision& decision) const {
-    if (decision.model() != options_.model()) return kOtherModel;
-    if (!versions_.empty() && versions_.count(decision.version()) == 0) {
-      return kOtherVersion;
-    }
-    return {};
   }
 
   absl::Status Hold(const log::v1::Decision& decision, HeldTuple held) {
@@ -222,7 +213,7 @@ class Reader {
 
   const config::v1::TrainOptions& options_;
   TupleFilter filter_;
-  const std::set<uint64_t> versions_;
+  const TupleSelection selection_;
   TupleData data_;
   HeldTuples held_;
   std::map<uint32_t, uint64_t> sizes_;          // Of subsets, to count.
@@ -234,23 +225,23 @@ class Reader {
 }  // namespace
 
 uint64_t TupleData::impossible(const std::vector<BanditTuple>& part) const {
-  const auto abstained = excluded.find(std::string(kAbstained));
-  if (abstained == excluded.end()) return 0;
+  const uint64_t abstained = left_out(LeftOutReason::kAbstained);
+  if (abstained == 0) return 0;
   // The baseline, which alone validates and tests, cannot abstain either.
   double share = &part == &train ? 1 : 0;
   if (!evaluates_baseline) {
     share = static_cast<double>(part.size()) /
             static_cast<double>(train.size() + validation.size() + test.size());
   }
-  return static_cast<uint64_t>(std::llround(
-      share * kept_fraction * static_cast<double>(abstained->second)));
+  return static_cast<uint64_t>(
+      std::llround(share * kept_fraction * static_cast<double>(abstained)));
 }
 
 absl::StatusOr<TupleData> ReadTuples(const config::v1::TrainOptions& options,
                                      const TupleFilter& filter) {
-  ASSIGN_OR_RETURN(auto versions, ParseVersions(options.versions()));
+  ASSIGN_OR_RETURN(TupleSelection selection, TupleSelection::Create(options));
   RETURN_IF_ERROR(CheckScratch(options));
-  Reader reader(options, filter, std::move(versions));
+  Reader reader(options, filter, std::move(selection));
   SegmentDamage damage;
   RETURN_IF_ERROR(ScanTuples(
       options.tuples(),

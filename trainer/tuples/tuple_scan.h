@@ -3,13 +3,12 @@
 #include <cstdint>
 #include <functional>
 #include <map>
-#include <set>
 #include <string>
 
 #include "absl/status/status.h"
-#include "absl/status/statusor.h"
 #include "io/segments/segment.h"
 #include "sortition/log/v1/log.pb.h"
+#include "trainer/tuples/left_out.h"
 
 namespace sortition {
 
@@ -19,7 +18,7 @@ struct TupleCounts {
   double kept_fraction = 1;    // Below 1: sub-sampled to fit memory_mb.
   uint64_t spilled_bytes = 0;  // Of features, in a scratch file …
   std::string scratch;         // … in this directory.
-  std::map<std::string, uint64_t> excluded;  // Reason to count.
+  std::map<std::string, uint64_t> excluded;  // ReasonText() to count.
   // Of those used: "version 3, game_subset" to count, where that policy gave
   // some actions probability 0.
   std::map<std::string, uint64_t> without_full_support;
@@ -28,6 +27,8 @@ struct TupleCounts {
   // Validation and test were logged by the baseline alone. False by force only.
   bool evaluates_baseline = true;
 
+  void LeaveOut(LeftOutReason reason);
+  uint64_t left_out(LeftOutReason reason) const;
   uint64_t excluded_tuples() const;
   // "12 tuples read, 3 left out: other model", for messages.
   std::string DescribeExclusions() const;
@@ -44,8 +45,5 @@ absl::Status ScanTuples(
     const std::string& dir,
     const std::function<absl::Status(const log::v1::BanditTuple&)>& take,
     SegmentDamage* damage);
-
-// Of TrainOptions.versions; empty: all.
-absl::StatusOr<std::set<uint64_t>> ParseVersions(const std::string& text);
 
 }  // namespace sortition

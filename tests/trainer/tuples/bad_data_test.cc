@@ -16,6 +16,7 @@
 namespace sortition {
 namespace {
 
+using enum LeftOutReason;
 using testing::HasSubstr;
 
 using Tuples = std::vector<log::v1::BanditTuple>;
@@ -58,7 +59,7 @@ std::vector<BadData> Cases() {
   constexpr auto kOk = absl::StatusCode::kOk;
   constexpr auto kFailed = absl::StatusCode::kFailedPrecondition;
   constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
-  const std::string propensity(kBadPropensity);
+  const std::string propensity = ReasonText(kBadPropensity);
   const auto reward = [](double value) {
     return [value](log::v1::BanditTuple* tuple) { tuple->set_reward(value); };
   };
@@ -78,8 +79,8 @@ std::vector<BadData> Cases() {
        "1500 left out: " + propensity},
       {"LossConstant", All(reward(1)), kFailed,
        "training tuples have the reward 1: nothing tells"},
-      {"RewardNan", Some(5, reward(kNan)), kOk, std::string(kBadReward), 5},
-      {"RewardInfinite", Some(5, reward(-kInf)), kOk, std::string(kBadReward),
+      {"RewardNan", Some(5, reward(kNan)), kOk, ReasonText(kBadReward), 5},
+      {"RewardInfinite", Some(5, reward(-kInf)), kOk, ReasonText(kBadReward),
        5},
       {"RewardAboveTheRange", Some(1, reward(1.5)), kInvalid,
        "reward of decision 'd0' is 1.5, must be in [0, 1]"},
@@ -92,7 +93,7 @@ std::vector<BadData> Cases() {
             [](log::v1::BanditTuple* tuple) {
               tuple->mutable_decision()->set_model("another");
             }),
-       kOk, std::string(kOtherModel), 10},
+       kOk, ReasonText(kOtherModel), 10},
       {"ModelIsAnother", All([](log::v1::BanditTuple* tuple) {
          tuple->mutable_decision()->set_model("another");
        }),
@@ -102,7 +103,7 @@ std::vector<BadData> Cases() {
             [](log::v1::BanditTuple* tuple) {
               tuple->mutable_decision()->set_action_kind(log::v1::RANK);
             }),
-       kOk, std::string(kOtherAction), 10},
+       kOk, ReasonText(kOtherAction), 10},
       {"DimensionsMixed",
        Some(6,
             [](log::v1::BanditTuple* tuple) {
@@ -110,19 +111,19 @@ std::vector<BadData> Cases() {
               decision->set_num_features(6);
               decision->mutable_dense_values()->Resize(36, 0);
             }),
-       kOk, std::string(kOtherFeatures), 6},
+       kOk, ReasonText(kOtherFeatures), 6},
       {"FeaturesMissing",
        Some(6,
             [](log::v1::BanditTuple* tuple) {
               tuple->mutable_decision()->mutable_dense_values()->RemoveLast();
             }),
-       kOk, std::string(kBadFeatures), 6},
+       kOk, ReasonText(kBadFeatures), 6},
       {"FeatureNan",
        Some(6,
             [](log::v1::BanditTuple* tuple) {
               tuple->mutable_decision()->set_dense_values(3, std::nanf(""));
             }),
-       kOk, std::string(kBadFeatures), 6},
+       kOk, ReasonText(kBadFeatures), 6},
       {"NoCandidates",
        Some(6,
             [](log::v1::BanditTuple* tuple) {
@@ -136,19 +137,19 @@ std::vector<BadData> Cases() {
             [](log::v1::BanditTuple* tuple) {
               tuple->mutable_decision()->set_action(0, 6);
             }),
-       kOk, std::string(kBadAction), 6},
+       kOk, ReasonText(kBadAction), 6},
       {"ActionMissing",
        Some(6,
             [](log::v1::BanditTuple* tuple) {
               tuple->mutable_decision()->clear_action();
             }),
-       kOk, std::string(kBadAction), 6},
+       kOk, ReasonText(kBadAction), 6},
       {"DrawnWithSeeds",
        Some(6,
             [](log::v1::BanditTuple* tuple) {
               tuple->mutable_decision()->set_seed(1);
             }),
-       kOk, std::string(kSeeded), 6},
+       kOk, ReasonText(kSeeded), 6},
   };
 }
 

@@ -12,6 +12,7 @@
 namespace sortition {
 namespace {
 
+using enum LeftOutReason;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
@@ -73,11 +74,11 @@ TEST(TupleReaderTest, CountsWhatItLeavesOutByReason) {
   EXPECT_EQ(data.excluded_tuples(), 14);
   EXPECT_EQ(data.shown_otherwise, 2);
   const std::map<std::string, uint64_t> expected = {
-      {std::string(kOtherModel), 1},    {std::string(kOtherVersion), 1},
-      {std::string(kBadPropensity), 3}, {std::string(kOtherAction), 1},
-      {std::string(kOtherFeatures), 1}, {std::string(kBadFeatures), 2},
-      {std::string(kBadAction), 2},     {std::string(kBadReward), 1},
-      {std::string(kSeeded), 2}};
+      {ReasonText(kOtherModel), 1},    {ReasonText(kOtherVersion), 1},
+      {ReasonText(kBadPropensity), 3}, {ReasonText(kOtherAction), 1},
+      {ReasonText(kOtherFeatures), 1}, {ReasonText(kBadFeatures), 2},
+      {ReasonText(kBadAction), 2},     {ReasonText(kBadReward), 1},
+      {ReasonText(kSeeded), 2}};
   EXPECT_EQ(data.excluded, expected);
 }
 
@@ -97,9 +98,9 @@ TEST(TupleReaderTest, TakesKindAndFeaturesFromTheFirstUsableTuple) {
   EXPECT_EQ(data.num_features, 5);
   EXPECT_EQ(data.action_kind, ActionKind::kSelect);
   const std::map<std::string, uint64_t> expected = {
-      {std::string(kBadFeatures), 1},
-      {std::string(kBadPropensity), 1},
-      {std::string(kOtherAction), 1}};
+      {ReasonText(kBadFeatures), 1},
+      {ReasonText(kBadPropensity), 1},
+      {ReasonText(kOtherAction), 1}};
   EXPECT_EQ(data.excluded, expected);
 }
 
@@ -235,7 +236,7 @@ TEST(ConvertTupleTest, KeepsEligibleRowsAndRenumbersTheAction) {
   BanditTuple tuple;
   ASSERT_OK_AND_ASSIGN(const auto reason,
                        ConvertTuple(logged, expectation, &tuple));
-  EXPECT_EQ(reason, "");
+  EXPECT_EQ(reason, std::nullopt);
   EXPECT_THAT(tuple.values, ElementsAre(2, 3, 4, 5));
   EXPECT_THAT(tuple.action, ElementsAre(1, 0));
   EXPECT_EQ(tuple.loss, -0.5);  // (-1 - 3) / (7 + 1)
@@ -261,7 +262,7 @@ TEST(ConvertTupleTest, KeepsTheRewardOfWhatWasShownInPlaceOfTheAction) {
   EXPECT_TRUE(tuple.action_shown);
   logged.mutable_shown()->set_shown(0, 2);
   ASSERT_OK_AND_ASSIGN(auto reason, ConvertTuple(logged, expectation, &tuple));
-  EXPECT_EQ(reason, "");
+  EXPECT_EQ(reason, std::nullopt);
   EXPECT_FALSE(tuple.action_shown);
   EXPECT_EQ(tuple.loss, -1);
   logged.mutable_shown()->clear_shown();
@@ -271,7 +272,7 @@ TEST(ConvertTupleTest, KeepsTheRewardOfWhatWasShownInPlaceOfTheAction) {
   // Not to show anything is what an abstention asks for.
   logged.mutable_decision()->set_action(0, kAbstain);
   ASSERT_OK_AND_ASSIGN(reason, ConvertTuple(logged, expectation, &tuple));
-  EXPECT_EQ(reason, "");
+  EXPECT_EQ(reason, std::nullopt);
   EXPECT_TRUE(tuple.action_shown);
   // To show something is not.
   logged.mutable_shown()->clear_not_shown();
@@ -299,7 +300,7 @@ TEST(ConvertTupleTest, KeepsSparseRowsSparse) {
   BanditTuple tuple;
   ASSERT_OK_AND_ASSIGN(const auto reason,
                        ConvertTuple(logged, expectation, &tuple));
-  EXPECT_EQ(reason, "");
+  EXPECT_EQ(reason, std::nullopt);
   EXPECT_THAT(tuple.row_offsets, ElementsAre(0, 2, 3));
   EXPECT_THAT(tuple.columns, ElementsAre(1, 8, 5));
   EXPECT_THAT(tuple.values, ElementsAre(1, 2, 4));
