@@ -2,11 +2,11 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "process/drawing/colours.h"
+#include "tests/process/drawing/xml_checker.h"
 #include "tests/testing/status_matchers.h"
 #include "tests/trainer/cluster/cluster_fixture.h"
 #include "tests/trainer/cluster/score_lists.h"
-#include "tests/trainer/cluster/xml_checker.h"
-#include "trainer/cluster/svg.h"
 
 namespace sortition {
 namespace {
