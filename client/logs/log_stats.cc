@@ -58,7 +58,7 @@ class Counter : public LogVisitor {
     next_sequence_[Writer(header_)] = header_.first_sequence() + records_;
   }
 
-  // Rewards of a spool, once all of its feedback is known.
+  // Adds up the rewards of a spool, once all of its feedback is known.
   void Finish() {
     stats_.distinct_decision_ids = decisions_.size();
     stats_.duplicate_decision_ids =
@@ -164,9 +164,9 @@ class Counter : public LogVisitor {
   log::v1::SegmentFooter footer_;
   uint64_t records_ = 0;
   absl::flat_hash_map<std::string, uint64_t> next_sequence_;
-  // Where a decision of the spool counts; null for that of a tuple, whose
-  // reward is its own. Feedback may stand before its decision: matched at the
-  // end.
+  // Where a decision of the spool counts; null for the decision of a tuple,
+  // which has its own reward. Feedback may come before its decision, and is
+  // matched at the end.
   absl::flat_hash_map<Hash128, VersionStats*, HashOfHash> decisions_;
   absl::flat_hash_map<Hash128, double, HashOfHash> rewards_;
   absl::flat_hash_set<Hash128, HashOfHash> feedback_ids_;

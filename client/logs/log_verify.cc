@@ -25,7 +25,7 @@ bool SameBits(double a, double b) {
   return std::bit_cast<uint64_t>(a) == std::bit_cast<uint64_t>(b);
 }
 
-// Decimal and exact form.
+// Returns the decimal and the exact hexadecimal form.
 std::string DoubleText(double value) {
   return absl::StrFormat("%.17g (%a)", value, value);
 }
@@ -74,7 +74,7 @@ std::optional<ScoreScale> ScaleOf(const v1::Aggregation& aggregation) {
   }
 }
 
-// Of SUBSET: what says which distribution it was drawn from.
+// Compares what says which distribution a subset was drawn from.
 Found CompareSubset(const log::v1::Decision& decision,
                     const LinearPolicy& policy, const PolicyQuery& query,
                     const Draw& draw) {

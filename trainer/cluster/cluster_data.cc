@@ -18,10 +18,11 @@ namespace sortition {
 namespace {
 
 constexpr uint64_t kBytesPerMib = 1024 * 1024;
-// Of a key that is counted.
+// Memory of a key that is counted.
 constexpr uint64_t kCensusEntryBytes = 128;
-// Beside the scores: of a group's mean, subgradient and order, now and at best,
-// by column of sources; of costs and a line of the assignments, by row.
+// Memory beside the scores. By column, where sources are grouped: a group's
+// mean, subgradient and order, now and at best. By row: costs and a line of the
+// assignments.
 constexpr uint64_t kGroupBytesPerItem = 44;
 constexpr uint64_t kRowBytes = 128;
 constexpr uint32_t kDefaultMostClusters = 6;
@@ -73,8 +74,8 @@ class Reader {
   }
 
  private:
-  // The key that most decisions have; of equally many the largest candidates or
-  // sources. Where keys exceed memory, those of a sample of the decisions.
+  // Finds the key that most decisions have; ties go to the most candidates or
+  // sources. Where the keys exceed memory, counts a sample of the decisions.
   absl::Status TakeCensus() {
     struct Count {
       uint64_t decisions = 0;
@@ -152,7 +153,8 @@ class Reader {
     }
   }
 
-  // With the copy that is grouped, which is made before this one is gone.
+  // Counts the copy that is grouped as well: it is made before this one is
+  // gone.
   uint64_t Bytes(const HeldDecision& held) const {
     const uint64_t items = held.info.num_items;
     const uint64_t scores = 2 * sizeof(double) * held.rows.size();
@@ -179,7 +181,7 @@ class Reader {
   }
 
   ClusterData Assemble() {
-    // Of one id that is there twice the rows decide.
+    // Where an id occurs twice, the rows decide.
     std::sort(held_.begin(), held_.end(),
               [](const HeldDecision& a, const HeldDecision& b) {
                 return std::tie(a.info.id, a.rows) <
@@ -238,7 +240,7 @@ class Reader {
   uint64_t most_clusters_ = 0;
   Hash128 key_;
   std::deque<HeldDecision> held_;
-  uint64_t bytes_ = 0;  // Of held_.
+  uint64_t bytes_ = 0;  // What held_ takes.
   KeptShare kept_;
   ClusterData data_;
 };

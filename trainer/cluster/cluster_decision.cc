@@ -10,7 +10,7 @@
 namespace sortition {
 namespace {
 
-// By rising id.
+// Sorts by rising id.
 std::optional<LeftOutReason> SortById(const log::v1::Decision& decision,
                                       std::vector<uint32_t>* documents) {
   const auto& ids = decision.candidate_ids();
@@ -30,7 +30,7 @@ std::optional<LeftOutReason> SortById(const log::v1::Decision& decision,
   return std::nullopt;
 }
 
-// Each id with its length, so that no two sets have the same bytes.
+// Hashes each id with its length, so that no two sets have the same bytes.
 Hash128 KeyOfIds(const log::v1::Decision& decision,
                  std::span<const uint32_t> documents) {
   std::string bytes;
@@ -41,7 +41,7 @@ Hash128 KeyOfIds(const log::v1::Decision& decision,
   return HashBytes(bytes);
 }
 
-// Source by source.
+// Returns the scores source by source.
 std::vector<double> EligibleScores(const ComparableDecision& comparable) {
   const size_t n = comparable.documents.size();
   const size_t sources = comparable.candidates.num_features();

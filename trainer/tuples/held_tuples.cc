@@ -11,14 +11,15 @@
 namespace sortition {
 namespace {
 
-// With the copy that is trained on, which is made before this one is gone.
+// Counts the copy that is trained on as well: it is made before this one is
+// gone.
 uint64_t Bytes(const HeldTuple& held) {
   return held.tuple.bytes() + sizeof(HeldTuple);
 }
 
 }  // namespace
 
-// Below the limit of memory a scratch file would keep less than memory does.
+// A scratch file smaller than memory_bytes would hold less than memory does.
 HeldTuples::HeldTuples(Limits limits)
     : limits_(std::move(limits)),
       may_spill_(limits_.scratch_bytes >= limits_.memory_bytes),
@@ -51,7 +52,8 @@ absl::Status HeldTuples::Add(HeldTuple held) {
   return absl::OkStatus();
 }
 
-// All features, or none where there is no room for them.
+// Moves all features to a scratch file, or none where there is no room for
+// them.
 void HeldTuples::Spill() {
   may_spill_ = false;
   auto spill = FeatureSpill::Create(
@@ -65,7 +67,7 @@ void HeldTuples::Spill() {
     return;
   }
   spill_ = *std::move(spill);
-  // Else the heap keeps what was freed between the actions.
+  // Otherwise the heap keeps what was freed between the actions.
   malloc_trim(0);
   LogInfo("tuples exceed memory_mb: their features go to a scratch file",
           {{"memory_mb", absl::StrCat(limits_.memory_mb)},

@@ -14,9 +14,9 @@
 namespace sortition {
 namespace {
 
-// Of a context beside its values: hash, place, offset, room in the table.
+// Memory of a context beside its values: hash, place, offset, table entry.
 constexpr size_t kContextBytes = 96;
-// Of a tuple beside its labels.
+// Memory of a tuple beside its labels.
 constexpr size_t kTupleBytes = 24;
 constexpr uint32_t kGone = UINT32_MAX;
 
@@ -24,14 +24,14 @@ struct HashOfHash {
   size_t operator()(const Hash128& hash) const { return hash.low; }
 };
 
-// In [0, 1), independent between domains.
+// Returns a number in [0, 1), independent between domains.
 double Share(HashDomain domain, const Hash128& context) {
   const std::array<uint64_t, 2> words = {context.low, context.high};
   return UnitInterval(StableHash(
       domain, {{reinterpret_cast<const char*>(words.data()), sizeof words}}));
 }
 
-// Appends tuple `i` of `from`, now of context `context`.
+// Appends tuple `i` of `from`, whose context has the new place `context`.
 void Append(const LabelTuples& from, size_t i, size_t num_labels,
             uint32_t context, LabelTuples* to) {
   const auto labels =
@@ -122,7 +122,7 @@ class LabelReader {
     }
   }
 
-  // The record that was converted last.
+  // Holds the record that was converted last.
   void Hold(bool evaluates) {
     const Hash128 hash = record_.ContextHash();
     if (!kept_.Keeps(Share(HashDomain::kSubsample, hash))) return;
@@ -168,7 +168,8 @@ class LabelReader {
     }
   }
 
-  // Those that are not in the sample any more. New place of each, or kGone.
+  // Drops contexts that are no longer in the sample. Returns the new place of
+  // each, or kGone.
   std::vector<uint32_t> DropContexts() {
     const LabelContexts all = std::exchange(data_.contexts, {});
     const std::vector<Hash128> all_hashes = std::exchange(hashes_, {});
@@ -201,7 +202,7 @@ class LabelReader {
   KeptShare kept_;
   LabelData data_;
   absl::flat_hash_map<Hash128, uint32_t, HashOfHash> place_of_;
-  std::vector<Hash128> hashes_;  // Of data_.contexts.
+  std::vector<Hash128> hashes_;  // One for each of data_.contexts.
   LabelTuples held_;
   std::vector<bool> evaluates_;  // May validate or test; as many as tuples.
   LabelRecord record_;

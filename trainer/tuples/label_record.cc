@@ -18,7 +18,7 @@ absl::string_view BytesOf(const std::vector<T>& values) {
           values.size() * sizeof(T)};
 }
 
-// False where there is not one context of valid features.
+// Returns false unless there is exactly one context, with valid features.
 bool ReadContext(const log::v1::Decision& decision, LabelRecord* record) {
   const absl::StatusOr<DecisionView> view = ViewDecision(decision);
   if (!view.ok() || view->candidates.num_candidates() != 1 ||
@@ -46,7 +46,8 @@ bool ReadLabels(const log::v1::Decision& decision, LabelRecord* record) {
   return true;
 }
 
-// Nothing of it tells what other labels would have earned.
+// Returns whether the user saw something other than the labels chosen. The
+// reward then says nothing about those.
 bool OthersWereShown(const log::v1::BanditTuple& logged) {
   const auto& shown = logged.shown().shown();
   const auto& action = logged.decision().action();
@@ -56,7 +57,7 @@ bool OthersWereShown(const log::v1::BanditTuple& logged) {
                                action.end()));
 }
 
-// Why it cannot be used, whatever stands in its fields of variable length.
+// Checks the fields of fixed length. Returns why the tuple cannot be used.
 std::optional<LeftOutReason> HeadReason(const log::v1::Decision& decision,
                                         const LabelExpectation& expectation) {
   if (decision.action_kind() != log::v1::LABELS)

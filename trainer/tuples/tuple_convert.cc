@@ -16,8 +16,8 @@
 namespace sortition {
 namespace {
 
-// A log-propensity of a certain action may come out this much above 0 by
-// rounding; it is taken as 0.
+// By rounding, the log-propensity of a certain action may come out this much
+// above 0; it is taken as 0.
 constexpr double kLogPropensityRounding = 1e-9;
 
 // Copies the rows of the eligible; `row_of` maps document_index to row or -1.
@@ -57,7 +57,7 @@ void PackEligible(const DecisionView& view, std::vector<int32_t>* row_of,
   result->columns.shrink_to_fit();
 }
 
-// The action in rows; false where it is malformed.
+// Converts the action to rows. Returns false where it is malformed.
 bool PackAction(const log::v1::Decision& decision, ActionKind action_kind,
                 std::vector<int32_t>* row_of, BanditTuple* result) {
   const bool select = action_kind == ActionKind::kSelect;
@@ -92,12 +92,12 @@ bool PackAction(const log::v1::Decision& decision, ActionKind action_kind,
   return true;
 }
 
-// What was shown need not reach as far down as the action, but must not differ
-// from it: the reward would be another action's.
+// Returns whether what was shown differs from the action: then the reward is
+// that of another action. Fewer ranks than the action has may have been shown.
 bool ShownDiffers(const log::v1::BanditTuple& logged) {
   const log::v1::Decision& decision = logged.decision();
   if (!logged.has_shown()) return false;
-  // Nobody is shown an abstention, or an empty subset.
+  // To show nothing is right for an abstention, and for an empty subset.
   if (logged.shown().not_shown()) {
     if (decision.action_kind() == log::v1::SUBSET) {
       return decision.action_size() != 0;
@@ -159,8 +159,8 @@ absl::StatusOr<std::optional<LeftOutReason>> ConvertTuple(
   }
   if ((SubsetSize(decision) > 0) != expectation.fixed_size)
     return LeftOutReason::kOtherSize;
-  // Draws of one seed are the same numbers, and whoever sets it may choose it:
-  // intervals and propensities are of independent draws.
+  // Draws of one seed are the same numbers, and the caller chooses the seed,
+  // but intervals and propensities assume independent draws.
   if (decision.has_seed()) return LeftOutReason::kSeeded;
   const double log_propensity = decision.log_propensity();
   if (!IsLogPropensity(log_propensity)) return LeftOutReason::kBadPropensity;

@@ -22,9 +22,9 @@ namespace {
 
 constexpr double kBytesPerMib = 1024.0 * 1024.0;
 
-// Of the queries kept for warm-up: enough for any server, and never more than
-// this share of memory_mb, of which it is a part. Reserved in full: what is
-// kept must not depend on the order.
+// Memory of the queries kept for warm-up: enough for any server, and never more
+// than this share of memory_mb, of which it is a part. Reserved in full,
+// because what is kept must not depend on the order.
 constexpr double kMaxWarmupBytes = 64 * kBytesPerMib;
 constexpr double kMaxWarmupShare = 1.0 / 8;
 
@@ -37,8 +37,9 @@ double WarmupBytes(const config::v1::TrainOptions& options) {
   return std::min(kMaxWarmupBytes, kMaxWarmupShare * MemoryBytes(options));
 }
 
-// What training keeps of every tuple beside it, and the process itself, have
-// the rest of memory_mb; but for scratch_mb = 0.
+// The share of memory_mb for tuples. The rest is for the process itself and for
+// what training keeps beside every tuple. Without a scratch file, tuples get
+// all.
 constexpr double kMaxTupleShare = 7.0 / 8;
 
 HeldTuples::Limits LimitsOf(const config::v1::TrainOptions& options) {
@@ -50,7 +51,7 @@ HeldTuples::Limits LimitsOf(const config::v1::TrainOptions& options) {
           .scratch_bytes = options.scratch_mb() << 20};
 }
 
-// Early: it may be needed after hours of reading only.
+// Called early: the directory may be needed only after hours of reading.
 absl::Status CheckScratch(const config::v1::TrainOptions& options) {
   std::error_code error;
   if (options.scratch().empty() || options.scratch_mb() == 0 ||
@@ -61,7 +62,7 @@ absl::Status CheckScratch(const config::v1::TrainOptions& options) {
                                           "', must be a directory"));
 }
 
-// Of the policies without full support.
+// Returns the name of a kind that may lack full support.
 absl::string_view KindName(const model::v1::Policy& policy) {
   if (policy.has_boltzmann_ranking()) return "boltzmann_ranking";
   return policy.has_game_subset() ? "game_subset" : "game_ranking";
@@ -123,7 +124,7 @@ class Reader {
   }
 
  private:
-  // Of a tuple that was converted: the kind is known.
+  // Notes what a tuple that was converted says about the log.
   void Note(const log::v1::Decision& decision, const BanditTuple& tuple) {
     filter_.action_kind = ActionKindOf(decision);
     filter_.num_features = decision.num_features();
@@ -146,7 +147,7 @@ class Reader {
     }
   }
 
-  // Ties go to the smaller.
+  // Returns 0 where there are no subsets; ties go to the smaller.
   uint32_t MostFrequentSize() const {
     const auto most = std::max_element(
         sizes_.begin(), sizes_.end(),
@@ -196,14 +197,14 @@ class Reader {
     return held_.Add(std::move(held));
   }
 
-  // Those of smallest hash, as many as there is room for.
+  // Keeps the queries of smallest hash, as many as there is room for.
   void KeepForWarmup(double hash, const log::v1::Decision& decision) {
     if (hash >= warmup_end_) return;
     const auto [place, inserted] = warmup_.emplace(hash, decision);
     if (inserted) warmup_bytes_ += place->second.SpaceUsedLong();
     while (warmup_.size() > options_.warmup_queries() ||
            static_cast<double>(warmup_bytes_) > WarmupBytes(options_)) {
-      // None behind the first without room, whatever the order.
+      // Nothing beyond the first without room, whatever the order.
       const auto last = std::prev(warmup_.end());
       warmup_end_ = last->first;
       warmup_bytes_ -= last->second.SpaceUsedLong();
@@ -216,7 +217,7 @@ class Reader {
   const TupleSelection selection_;
   TupleData data_;
   HeldTuples held_;
-  std::map<uint32_t, uint64_t> sizes_;          // Of subsets, to count.
+  std::map<uint32_t, uint64_t> sizes_;          // Size of subsets to count.
   std::map<double, log::v1::Decision> warmup_;  // By hash, below warmup_end_.
   double warmup_end_ = 1;
   size_t warmup_bytes_ = 0;
@@ -227,7 +228,7 @@ class Reader {
 uint64_t TupleData::impossible(const std::vector<BanditTuple>& part) const {
   const uint64_t abstained = left_out(LeftOutReason::kAbstained);
   if (abstained == 0) return 0;
-  // The baseline, which alone validates and tests, cannot abstain either.
+  // The baseline alone validates and tests, and cannot abstain either.
   double share = &part == &train ? 1 : 0;
   if (!evaluates_baseline) {
     share = static_cast<double>(part.size()) /

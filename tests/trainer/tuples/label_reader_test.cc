@@ -29,7 +29,7 @@ config::v1::TrainOptions Options(const std::string& tuples) {
   return options;
 }
 
-// All of them train.
+// Options by which all tuples train.
 config::v1::TrainOptions TrainOnly(const std::string& tuples) {
   config::v1::TrainOptions options = Options(tuples);
   options.set_test_fraction(0);
@@ -41,7 +41,8 @@ size_t Kept(const LabelData& data) {
   return data.train.size() + data.validation.size() + data.test.size();
 }
 
-// Replay `replay` of context `context`, whose first feature is its number.
+// Returns replay `replay` of context `context`, whose first feature is its
+// number.
 log::v1::BanditTuple MakeLabelTuple(int context, int replay) {
   log::v1::BanditTuple tuple;
   tuple.set_reward(replay % 2 == 0 ? 1.0 / 3 : 1);
@@ -73,7 +74,7 @@ std::vector<log::v1::BanditTuple> MakeLabelTuples(int contexts, int replays) {
   return tuples;
 }
 
-// First features of the contexts of `part`.
+// Returns the first features of the contexts of `part`.
 std::multiset<float> ContextsOf(const LabelData& data,
                                 const LabelTuples& part) {
   std::multiset<float> contexts;
@@ -270,7 +271,7 @@ TEST(LabelReaderTest, OtherVersionsTrainOnTrainingContextsOnly) {
     for (const double value : part->log_propensities) EXPECT_EQ(value, -2.25);
   }
   EXPECT_TRUE(data.evaluates_baseline);
-  // None of version 3: all evaluate, by force, and it is said.
+  // There are none of version 3: with force, all evaluate, and the data say so.
   options.set_force(true);
   ASSERT_OK_AND_ASSIGN(const LabelData forced,
                        ReadLabelTuples(options, {.baseline_version = 3}));
