@@ -6,7 +6,7 @@
 
 namespace sortition {
 
-// In the order of the help.
+// Returns the commands in the order in which help lists them.
 std::vector<Command> AllCommands();
 
 // The program with these commands.

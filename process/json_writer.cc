@@ -2,85 +2,78 @@
 
 #include <cmath>
 
-#include "absl/strings/str_cat.h"
-#include "absl/strings/str_format.h"
 #include "core/base/check.h"
 #include "google/protobuf/util/json_util.h"
 
 namespace sortition {
+namespace {
 
-JsonWriter& JsonWriter::Append(absl::string_view value) {
-  absl::StrAppend(&text_, need_comma_ ? "," : "", value);
-  need_comma_ = true;
-  return *this;
+// RapidJSON refuses null pointers, which empty views may hold.
+const char* Data(absl::string_view text) {
+  return text.empty() ? "" : text.data();
 }
 
+rapidjson::SizeType Size(absl::string_view text) {
+  return static_cast<rapidjson::SizeType>(text.size());
+}
+
+}  // namespace
+
 JsonWriter& JsonWriter::BeginObject() {
-  Append("{");
-  need_comma_ = false;
+  writer_.StartObject();
   return *this;
 }
 
 JsonWriter& JsonWriter::EndObject() {
-  need_comma_ = false;
-  return Append("}");
+  writer_.EndObject();
+  return *this;
 }
 
 JsonWriter& JsonWriter::BeginArray() {
-  Append("[");
-  need_comma_ = false;
+  writer_.StartArray();
   return *this;
 }
 
 JsonWriter& JsonWriter::EndArray() {
-  need_comma_ = false;
-  return Append("]");
+  writer_.EndArray();
+  return *this;
 }
 
 JsonWriter& JsonWriter::Key(absl::string_view key) {
-  String(key);
-  text_ += ':';
-  need_comma_ = false;
+  writer_.Key(Data(key), Size(key));
   return *this;
 }
 
 JsonWriter& JsonWriter::String(absl::string_view value) {
-  std::string quoted = "\"";
-  for (const char c : value) {
-    if (c == '"' || c == '\\') {
-      quoted += '\\';
-      quoted += c;
-    } else if (static_cast<unsigned char>(c) < 0x20) {
-      absl::StrAppendFormat(&quoted, "\\u%04x", static_cast<unsigned char>(c));
-    } else {
-      quoted += c;
-    }
-  }
-  quoted += '"';
-  return Append(quoted);
+  writer_.String(Data(value), Size(value));
+  return *this;
 }
 
 JsonWriter& JsonWriter::Number(double value) {
-  if (!std::isfinite(value)) return Append("null");
-  // The shortest of the two that reads back as the same double.
-  std::string text = absl::StrFormat("%.15g", value);
-  if (std::stod(text) != value) text = absl::StrFormat("%.17g", value);
-  return Append(text);
+  std::isfinite(value) ? writer_.Double(value) : writer_.Null();
+  return *this;
 }
 
 JsonWriter& JsonWriter::Count(uint64_t value) {
-  return Append(absl::StrCat(value));
+  writer_.Uint64(value);
+  return *this;
 }
 
 JsonWriter& JsonWriter::Signed(int64_t value) {
-  return Append(absl::StrCat(value));
+  writer_.Int64(value);
+  return *this;
 }
 
 JsonWriter& JsonWriter::Bool(bool value) {
-  return Append(value ? "true" : "false");
+  writer_.Bool(value);
+  return *this;
 }
 
-JsonWriter& JsonWriter::Raw(absl::string_view json) { return Append(json); }
+JsonWriter& JsonWriter::Raw(absl::string_view json) {
+  // The type matters for keys only.
+  writer_.RawValue(Data(json), json.size(), rapidjson::kObjectType);
+  return *this;
+}
 
 std::string MessageJson(const google::protobuf::Message& message) {
   google::protobuf::util::JsonPrintOptions options;

@@ -1,15 +1,18 @@
 #pragma once
-// JSON text of reports, key by key, in the order of the calls. Counts are
-// numbers, not strings as in the JSON form of protos.
+// Writes the JSON of reports, key by key, in the order of the calls. Unlike the
+// JSON form of protos, 64-bit counts are numbers and not strings.
 #include <cstdint>
 #include <string>
 
 #include "absl/strings/string_view.h"
 #include "google/protobuf/message.h"
+#include "rapidjson/stringbuffer.h"
+#include "rapidjson/writer.h"
 
 namespace sortition {
 
-// Calls must nest well: Key() before every value of an object.
+// One document. Calls must be well nested, and each value of an object needs a
+// Key() before it; builds with assertions abort otherwise.
 class JsonWriter {
  public:
   JsonWriter& BeginObject();
@@ -19,23 +22,24 @@ class JsonWriter {
   JsonWriter& Key(absl::string_view key);
 
   JsonWriter& String(absl::string_view value);
-  JsonWriter& Number(double value);  // null where not finite.
+  // Writes digits that read back as the same double; null where `value` is not
+  // finite.
+  JsonWriter& Number(double value);
   JsonWriter& Count(uint64_t value);
   JsonWriter& Signed(int64_t value);
   JsonWriter& Bool(bool value);
-  // Text that is JSON already.
+  // Writes one value that is JSON text already.
   JsonWriter& Raw(absl::string_view json);
 
-  const std::string& text() const { return text_; }
+  // Returns what was written so far.
+  std::string text() const { return {text_.GetString(), text_.GetSize()}; }
 
  private:
-  JsonWriter& Append(absl::string_view value);
-
-  std::string text_;
-  bool need_comma_ = false;
+  rapidjson::StringBuffer text_;
+  rapidjson::Writer<rapidjson::StringBuffer> writer_{text_};
 };
 
-// One-line JSON form of a message, field names as in the proto.
+// Returns the message as JSON on one line, with the proto's field names.
 std::string MessageJson(const google::protobuf::Message& message);
 
 }  // namespace sortition

@@ -2,40 +2,12 @@
 
 #include <unistd.h>
 
-#include "absl/strings/str_cat.h"
-#include "absl/strings/str_format.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
+#include "process/json_writer.h"
 
 namespace sortition {
 namespace {
-
-void AppendJsonString(absl::string_view text, std::string* line) {
-  line->push_back('"');
-  for (const char c : text) {
-    switch (c) {
-      case '"':
-        line->append("\\\"");
-        break;
-      case '\\':
-        line->append("\\\\");
-        break;
-      case '\n':
-        line->append("\\n");
-        break;
-      case '\t':
-        line->append("\\t");
-        break;
-      default:
-        if (static_cast<unsigned char>(c) < 0x20) {
-          absl::StrAppendFormat(line, "\\u%04x", static_cast<unsigned char>(c));
-        } else {
-          line->push_back(c);
-        }
-    }
-  }
-  line->push_back('"');
-}
 
 absl::string_view LevelName(LogLevel level) {
   switch (level) {
@@ -53,21 +25,15 @@ absl::string_view LevelName(LogLevel level) {
 
 void Log(LogLevel level, absl::string_view message,
          std::initializer_list<LogField> fields) {
-  std::string line =
-      absl::StrCat("{\"time\":\"",
-                   absl::FormatTime("%Y-%m-%dT%H:%M:%E6SZ", absl::Now(),
-                                    absl::UTCTimeZone()),
-                   "\",\"level\":\"", LevelName(level), "\",\"message\":");
-  AppendJsonString(message, &line);
-  for (const LogField& field : fields) {
-    line.push_back(',');
-    AppendJsonString(field.key, &line);
-    line.push_back(':');
-    AppendJsonString(field.value, &line);
-  }
-  line.append("}\n");
-  // One call, so that lines of several threads and processes do not mix. There
-  // is nobody to tell when standard error itself is gone.
+  JsonWriter json;
+  json.BeginObject();
+  json.Key("time").String(absl::FormatTime("%Y-%m-%dT%H:%M:%E6SZ", absl::Now(),
+                                           absl::UTCTimeZone()));
+  json.Key("level").String(LevelName(level)).Key("message").String(message);
+  for (const LogField& field : fields) json.Key(field.key).String(field.value);
+  const std::string line = json.EndObject().text() + "\n";
+  // One call, so that lines of several threads and processes do not mix. When
+  // standard error itself is gone, there is nobody left to tell.
   [[maybe_unused]] const ssize_t written =
       ::write(STDERR_FILENO, line.data(), line.size());
 }

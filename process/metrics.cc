@@ -52,7 +52,7 @@ class HistogramHandle final : public MetricHistogram {
   prometheus::Histogram* histogram_;
 };
 
-// The registry, with the updates of OnScrape() run before it is read.
+// Runs the updates of OnScrape() before the registry is read.
 class Scraped final : public prometheus::Collectable {
  public:
   std::vector<prometheus::MetricFamily> Collect() const override {
@@ -78,12 +78,13 @@ class Scraped final : public prometheus::Collectable {
 struct Metrics::Rep {
   std::shared_ptr<Scraped> scraped = std::make_shared<Scraped>();
   std::mutex mutex;
-  // By the library's own object, which is the same for the same name and
+  // Keyed by the library's own object, which is the same for the same name and
   // labels.
   std::unordered_map<const void*, std::unique_ptr<MetricCounter>> counters;
   std::unordered_map<const void*, std::unique_ptr<MetricGauge>> gauges;
   std::unordered_map<const void*, std::unique_ptr<MetricHistogram>> histograms;
-  std::unique_ptr<prometheus::Exposer> exposer;  // Last: goes first.
+  std::unique_ptr<prometheus::Exposer>
+      exposer;  // Last, so that it stops first.
 
   template <typename Handle, typename Map, typename Metric>
   auto* HandleOf(Map* handles, Metric* metric) {
@@ -157,7 +158,7 @@ std::string Metrics::Text() const {
 }
 
 absl::StatusOr<int> Metrics::Serve(const std::string& listen) {
-  // Bind errors come as exceptions of the web server inside.
+  // The web server inside reports bind errors by exceptions.
   try {
     auto exposer = std::make_unique<prometheus::Exposer>(listen, 1);
     const std::vector<int> ports = exposer->GetListeningPorts();

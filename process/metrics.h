@@ -1,6 +1,6 @@
 #pragma once
-// Prometheus metrics of a process. The only header that knows the library is
-// metrics.cc; everyone else sees these handles.
+// Prometheus metrics of a process. Only metrics.cc includes the
+// library; everyone else sees these handles.
 #include <functional>
 #include <map>
 #include <memory>
@@ -39,19 +39,20 @@ class Metrics {
   Metrics(const Metrics&) = delete;
   Metrics& operator=(const Metrics&) = delete;
 
-  // The same name and labels give the same handle.
+  // Return the handle of a metric: the same one for the same name and labels.
   MetricCounter* Counter(const std::string& name, const std::string& help,
                          const MetricLabels& labels = {});
   MetricGauge* Gauge(const std::string& name, const std::string& help,
                      const MetricLabels& labels = {});
-  // `buckets`: ascending upper bounds.
+  // `buckets` are ascending upper bounds.
   MetricHistogram* Histogram(const std::string& name, const std::string& help,
                              const std::vector<double>& buckets,
                              const MetricLabels& labels = {});
-  // Called before every scrape, to set gauges from state held elsewhere.
+  // Calls `update` before every scrape, to set gauges from state held
+  // elsewhere.
   void OnScrape(std::function<void()> update);
 
-  // The text that /metrics serves.
+  // Returns the text that /metrics serves.
   std::string Text() const;
 
   // Serves /metrics at "host:port"; returns the port (port 0: the one picked).
@@ -62,7 +63,7 @@ class Metrics {
   std::unique_ptr<Rep> rep_;
 };
 
-// 25 µs … 5 s.
+// Returns the bounds of latency buckets, from 25 µs to 5 s.
 std::vector<double> LatencyBuckets();
 
 }  // namespace sortition

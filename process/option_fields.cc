@@ -71,7 +71,7 @@ bool GivesWay(const OptionField* option) {
 std::string NearestOption(const std::vector<OptionField>& fields,
                           absl::string_view name) {
   std::string nearest;
-  // A name of which half must be changed is no misspelling.
+  // A name that must be changed by half is not a misspelling.
   size_t best = std::max<size_t>(2, name.size() / 2) + 1;
   const auto consider = [&](absl::string_view known, const std::string& full) {
     const size_t distance = EditDistance(name, known);

@@ -1,5 +1,5 @@
 #pragma once
-// The options of a message as a flat table, for parsing and for help.
+// Lists the options of a message as a flat table, for parsing and for help.
 #include <string>
 #include <vector>
 
@@ -20,28 +20,29 @@ struct OptionField {
   }
 };
 
-// What the declaration of `field` says of it.
+// Returns what the declaration of `field` says about it.
 const config::v1::OptionInfo& InfoOf(
     const google::protobuf::FieldDescriptor& field);
 
-// In order of declaration, those of the message itself before those of its
-// sub-messages. Repeated sub-messages have no flags.
+// Returns the options in order of declaration, those of the message itself
+// before those of its sub-messages. Repeated sub-messages have no flags.
 std::vector<OptionField> OptionFields(
     const google::protobuf::Descriptor& descriptor);
 
-// The option called `name`: a dotted path, or the end of one where no other
-// option ends in it. '-' counts as '_'. InvalidArgument names the nearest known
-// option, or all that `name` could mean.
+// Returns the option called `name`: a dotted path, or the end of one where no
+// other option ends in it. '-' counts as '_'. InvalidArgument names the nearest
+// known option, or all that `name` could mean.
 absl::StatusOr<const OptionField*> FindOption(
     const std::vector<OptionField>& fields, absl::string_view name);
 
-// "[1, 256]", "(0, 1000]", "at least 1"; empty where there is no range.
+// Returns "[1, 256]", "(0, 1000]" or "at least 1"; empty where there is no
+// range.
 std::string RangeText(const config::v1::OptionInfo& info);
 
-// Shortest text of a number in help and messages: 10737418240, 0.05, 1e-06.
+// Returns a number as help and messages write it: 10737418240, 0.05, 1e-06.
 std::string NumberText(double value);
 
-// Names of the values of an enum, joined by `separator`.
+// Returns the names of an enum's values, joined by `separator`.
 std::string EnumNames(const google::protobuf::EnumDescriptor& type,
                       absl::string_view separator);
 

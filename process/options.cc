@@ -214,7 +214,7 @@ class ArgumentReader {
       : arguments_(arguments), fields_(fields) {}
 
   absl::Status Read() {
-    // Before anything else: who asks for help may have misspelt a flag.
+    // Before anything else: a user who asks for help may have misspelt a flag.
     const auto end = std::find(arguments_.begin(), arguments_.end(), "--");
     help =
         std::any_of(arguments_.begin(), end, [](const std::string& argument) {
@@ -261,7 +261,7 @@ class ArgumentReader {
     auto option = internal::FindOption(fields_, name);
     if (!option.ok()) return ReadNegated(name, value, option.status());
     if ((*option)->field().cpp_type() == FieldDescriptor::CPPTYPE_BOOL) {
-      // Takes no separate value, or "--flag FILE" would swallow the file.
+      // Takes no separate value: "--flag FILE" would swallow the file.
       assignments.push_back({*option, value.value_or("true")});
       return absl::OkStatus();
     }
@@ -270,7 +270,7 @@ class ArgumentReader {
     return absl::OkStatus();
   }
 
-  // --no-flag; `unknown` where it is none.
+  // Reads --no-flag; returns `unknown` where it is not of that form.
   absl::Status ReadNegated(absl::string_view name,
                            const std::optional<std::string>& value,
                            const absl::Status& unknown) {

@@ -1,5 +1,5 @@
 #pragma once
-// Options of a program: a proto2 message, read from a text file and overridden
+// Reads the options of a program: a proto2 message from a text file, overridden
 // by flags. Help, ranges and required fields come from the option's own
 // declaration (sortition/config/v1/option.proto).
 #include <string>
@@ -13,13 +13,13 @@ namespace sortition {
 
 struct CommandLine {
   bool help = false;                    // --help was given.
-  std::vector<std::string> positional;  // Arguments that are no flags.
+  std::vector<std::string> positional;  // Arguments that are not flags.
 };
 
 // Fills `options` from `arguments` (without program name): --config=FILE first
 // (a text proto of that message), then every --path.to.field=value (also
 // --path.to.field value; --flag and --no-flag for booleans; repeated fields
-// append, the flags together replacing what the file says; numbers also as a
+// append, and together replace what the file says; numbers also as a
 // comma list; a sub-message's field may go by the end of its path where no
 // other ends so, as in --server for --client.server). Then checks ranges and
 // required fields (not with --help). InvalidArgument names flag, value and
@@ -29,11 +29,11 @@ absl::Status ParseOptions(const std::vector<std::string>& arguments,
                           google::protobuf::Message* options,
                           CommandLine* command_line);
 
-// One line per option: flag, type, default, help, range; grouped by
+// Returns one entry per option: flag, help, default, range; grouped by
 // sub-message.
 std::string OptionsHelp(const google::protobuf::Descriptor* descriptor);
 
-// Range and required checks alone, with the path of the field in the message.
+// Checks ranges and required fields alone. Messages name the path of the field.
 absl::Status ValidateOptions(const google::protobuf::Message& options);
 
 }  // namespace sortition

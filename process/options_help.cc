@@ -80,7 +80,7 @@ std::string Description(const FieldDescriptor& field) {
   return absl::StrCat(info.help(), " (", absl::StrJoin(notes, "; "), ")");
 }
 
-// Characters on the screen, not bytes: help texts hold Greek letters.
+// Counts characters on the screen, not bytes: help texts hold Greek letters.
 size_t DisplayWidth(absl::string_view text) {
   return static_cast<size_t>(
       std::count_if(text.begin(), text.end(), [](char byte) {
@@ -88,7 +88,7 @@ size_t DisplayWidth(absl::string_view text) {
       }));
 }
 
-// `text` broken between words, every line after the first indented.
+// Breaks `text` between words and indents every line but the first.
 std::string Wrap(absl::string_view text, size_t indent) {
   std::string out;
   size_t column = indent;

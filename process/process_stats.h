@@ -1,5 +1,5 @@
 #pragma once
-// What the kernel says of this process (/proc/self).
+// What the kernel reports about this process (/proc/self).
 #include <cstdint>
 
 namespace sortition::internal {

@@ -1,6 +1,6 @@
 #pragma once
-// Progress of a long job on stderr: one line that is rewritten on a terminal,
-// plain lines now and then elsewhere.
+// Shows the progress of a long job on stderr: one line that is rewritten on a
+// terminal, a plain line every few seconds elsewhere.
 #include <chrono>
 #include <cstdint>
 #include <mutex>
@@ -16,10 +16,10 @@ class Progress {
  public:
   // `unit` is what `total` counts ("MB", "epochs").
   Progress(absl::string_view task, absl::string_view unit, uint64_t total);
-  ~Progress();  // Finish()
+  ~Progress();  // Calls Finish().
 
   void Add(uint64_t done);
-  // Last line: total time and rate.
+  // Prints the last line: what was done, and in what time.
   void Finish();
 
  private:

@@ -36,7 +36,7 @@ void BlockShutdownSignals() {
 bool WaitForShutdown(double timeout_seconds) {
   using Clock = std::chrono::steady_clock;
   CHECK(signal_descriptor.load() >= 0);
-  // A day at a time: poll() takes its timeout as an int of milliseconds.
+  // Waits a day at a time: poll() takes its timeout as an int of milliseconds.
   constexpr double kLongestWait = 86400;
   const Clock::time_point start = Clock::now();
   while (true) {

@@ -7,8 +7,8 @@ namespace sortition {
 // SIGPIPE. Call first in main(), before any thread.
 void BlockShutdownSignals();
 
-// Waits until one of them arrives, at most `timeout_seconds` (negative: without
-// end). True where one did. Once true, always true.
+// Waits for one of the two, at most `timeout_seconds` (negative: forever).
+// Returns whether one has arrived; once true, always true.
 bool WaitForShutdown(double timeout_seconds);
 
 }  // namespace sortition

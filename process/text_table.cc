@@ -13,7 +13,7 @@ bool LooksNumeric(const std::string& cell) {
   return digit != std::string::npos && absl::ascii_isdigit(cell[digit]);
 }
 
-// Whether every cell of the column below its head is a number or empty.
+// Returns whether every cell below the heading is a number or empty.
 bool IsNumericColumn(const std::vector<std::vector<std::string>>& rows,
                      size_t column) {
   return std::all_of(rows.begin() + 1, rows.end(), [column](const auto& row) {

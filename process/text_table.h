@@ -1,12 +1,12 @@
 #pragma once
-// Tables for people.
+// Formats tables for people to read.
 #include <string>
 #include <vector>
 
 namespace sortition {
 
-// Rows of cells as lines of aligned columns, the first row being the heads.
-// Cells that start like a number are aligned to the right.
+// Returns the rows as lines of aligned columns; the first row has the headings.
+// Columns whose other cells all start like a number are aligned to the right.
 std::string FormatTable(const std::vector<std::vector<std::string>>& rows);
 
 }  // namespace sortition

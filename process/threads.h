@@ -6,7 +6,8 @@
 
 namespace sortition {
 
-// On up to `num_threads` threads, the caller's among them; at least 1.
+// Returns a loop that runs on up to `num_threads` threads, the caller's among
+// them.
 ParallelFor OnThreads(uint32_t num_threads);
 
 }  // namespace sortition

@@ -4,7 +4,7 @@
 
 namespace sortition {
 
-// Release of the sources, as in "0.1.0".
+// Returns the release of the sources, as in "0.1.0".
 absl::string_view Version();
 
 }  // namespace sortition

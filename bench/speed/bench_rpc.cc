@@ -15,7 +15,6 @@
 #include "absl/flags/usage.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "absl/strings/str_join.h"
 #include "bench/speed/closed_loop.h"
 #include "bench/speed/echo_server.h"
 #include "bench/support/report.h"
@@ -25,6 +24,7 @@
 #include "io/models/model_store.h"
 #include "io/segments/segment.h"
 #include "io/segments/segment_writer.h"
+#include "process/json_writer.h"
 #include "tests/testing/temp_dir.h"
 
 ABSL_FLAG(int, pairs, 7, "pairs of trials per comparison, in [1, 1000]");
@@ -206,37 +206,50 @@ std::string FormatTable(const std::vector<Comparison>& comparisons) {
   return text;
 }
 
+void WriteSpread(absl::string_view key, const Spread& spread,
+                 JsonWriter* json) {
+  json->Key(key).BeginObject();
+  json->Key("median").Number(spread.median);
+  json->Key("lowest").Number(spread.lowest);
+  json->Key("highest").Number(spread.highest);
+  json->EndObject();
+}
+
+void WriteTrials(absl::string_view key,
+                 const std::vector<ClosedLoopResult>& results,
+                 JsonWriter* json) {
+  json->Key(key).BeginArray();
+  for (const ClosedLoopResult& result : results) {
+    json->BeginObject();
+    json->Key("requests_per_second").Number(result.requests_per_second);
+    json->Key("server_microseconds").Number(result.server_microseconds);
+    json->Key("p50_milliseconds").Number(result.p50_milliseconds);
+    json->Key("p99_milliseconds").Number(result.p99_milliseconds);
+    json->Key("failed").Count(result.failed);
+    json->EndObject();
+  }
+  json->EndArray();
+}
+
 std::string FormatJson(const std::vector<Comparison>& comparisons,
                        const std::vector<Target>& targets) {
-  const auto spread = [](const Spread& s) {
-    return absl::StrFormat(R"({"median":%.4f,"lowest":%.4f,"highest":%.4f})",
-                           s.median, s.lowest, s.highest);
-  };
-  const auto trials = [](const std::vector<ClosedLoopResult>& results) {
-    std::vector<std::string> items;
-    for (const ClosedLoopResult& r : results) {
-      items.push_back(absl::StrFormat(
-          R"({"requests_per_second":%.1f,"server_microseconds":%.3f,)"
-          R"("p50_milliseconds":%.3f,"p99_milliseconds":%.3f,"failed":%d})",
-          r.requests_per_second, r.server_microseconds, r.p50_milliseconds,
-          r.p99_milliseconds, r.failed));
-    }
-    return "[" + absl::StrJoin(items, ",") + "]";
-  };
-  std::vector<std::string> items;
+  JsonWriter json;
+  json.BeginObject().Key("benchmark").String("rpc");
+  json.Key("comparisons").BeginArray();
   for (const Comparison& c : comparisons) {
-    items.push_back(
-        absl::StrCat(R"({"subject":")", c.name, R"(","base":")", c.base_name,
-                     R"(","throughput_ratio":)",
-                     spread(c.RatioOf(&ClosedLoopResult::requests_per_second)),
-                     R"(,"cpu_ratio":)",
-                     spread(c.RatioOf(&ClosedLoopResult::server_microseconds)),
-                     R"(,"subject_trials":)", trials(c.subject_trials),
-                     R"(,"base_trials":)", trials(c.base_trials), "}"));
+    json.BeginObject();
+    json.Key("subject").String(c.name).Key("base").String(c.base_name);
+    WriteSpread("throughput_ratio",
+                c.RatioOf(&ClosedLoopResult::requests_per_second), &json);
+    WriteSpread("cpu_ratio", c.RatioOf(&ClosedLoopResult::server_microseconds),
+                &json);
+    WriteTrials("subject_trials", c.subject_trials, &json);
+    WriteTrials("base_trials", c.base_trials, &json);
+    json.EndObject();
   }
-  return absl::StrCat(R"({"benchmark":"rpc","comparisons":[)",
-                      absl::StrJoin(items, ","), R"(],"targets":)",
-                      FormatTargetsAsJson(targets), "}\n");
+  json.EndArray().Key("targets");
+  WriteTargets(targets, &json);
+  return json.EndObject().text() + "\n";
 }
 
 // All of them run from the start; those that are not asked idle.

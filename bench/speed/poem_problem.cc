@@ -10,12 +10,13 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_format.h"
 #include "core/base/random.h"
 #include "core/base/status_macros.h"
 #include "core/learners/counterfactual/poem.h"
 #include "core/learners/multilabel/labels_policy.h"
 #include "io/datasets/multilabel.h"
+#include "io/files.h"
+#include "process/json_writer.h"
 
 namespace sortition {
 namespace {
@@ -200,17 +201,18 @@ absl::Status WritePoemProblem(const std::string& directory,
   }
   RETURN_IF_ERROR(WriteNpy<uint32_t>(folder / "orders.npy", "<u4",
                                      {schedule.epochs, n}, orders));
-  std::ofstream options(folder / "options.json");
-  options << absl::StreamFormat(
-      R"({"clip": %.17g, "lambda": %.17g, "l2": %.17g, "batch_size": %d,)"
-      R"( "step_size": %.17g, "iterations": %d, "history": %d,)"
-      R"( "repetitions": %d})",
-      problem.crm.clip, problem.crm.lambda, problem.crm.l2, schedule.batch_size,
-      schedule.step_size, schedule.iterations, schedule.history,
-      schedule.repetitions);
-  options.close();
-  return options.good() ? absl::OkStatus()
-                        : absl::DataLossError("options.json was not written");
+  JsonWriter options;
+  options.BeginObject();
+  options.Key("clip").Number(problem.crm.clip);
+  options.Key("lambda").Number(problem.crm.lambda);
+  options.Key("l2").Number(problem.crm.l2);
+  options.Key("batch_size").Count(schedule.batch_size);
+  options.Key("step_size").Number(schedule.step_size);
+  options.Key("iterations").Count(schedule.iterations);
+  options.Key("history").Count(schedule.history);
+  options.Key("repetitions").Count(schedule.repetitions);
+  options.EndObject();
+  return WriteFile((folder / "options.json").string(), options.text());
 }
 
 }  // namespace sortition

@@ -4,7 +4,6 @@
 #include <cstdio>
 
 #include "absl/strings/str_format.h"
-#include "absl/strings/str_join.h"
 
 namespace sortition {
 
@@ -28,15 +27,18 @@ std::string FormatTargets(std::span<const Target> targets) {
   return text;
 }
 
-std::string FormatTargetsAsJson(std::span<const Target> targets) {
-  std::vector<std::string> items;
+void WriteTargets(std::span<const Target> targets, JsonWriter* json) {
+  json->BeginArray();
   for (const Target& target : targets) {
-    items.push_back(absl::StrFormat(
-        R"({"result":"%s","what":"%s","measured":%.4f,"required_at_%s":%g})",
-        target.met() ? "PASS" : "MISS", target.what, target.measured,
-        target.at_least ? "least" : "most", target.required));
+    json->BeginObject();
+    json->Key("result").String(target.met() ? "PASS" : "MISS");
+    json->Key("what").String(target.what);
+    json->Key("measured").Number(target.measured);
+    json->Key(target.at_least ? "required_at_least" : "required_at_most")
+        .Number(target.required);
+    json->EndObject();
   }
-  return "[" + absl::StrJoin(items, ",") + "]";
+  json->EndArray();
 }
 
 int ExitCode(std::span<const Target> targets) {

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "process/json_writer.h"
 
 namespace sortition {
 
@@ -30,8 +31,8 @@ Spread SpreadOf(std::vector<double> values);
 
 // "PASS  what  measured  <= required" (or >=), one line each.
 std::string FormatTargets(std::span<const Target> targets);
-// The same as a JSON array.
-std::string FormatTargetsAsJson(std::span<const Target> targets);
+// Writes the targets as an array of objects.
+void WriteTargets(std::span<const Target> targets, JsonWriter* json);
 
 // 0 where all are met, otherwise 1.
 int ExitCode(std::span<const Target> targets);

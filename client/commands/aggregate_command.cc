@@ -20,7 +20,7 @@ using config::v1::AggregateOptions;
 using v1::AggregateRequest;
 using v1::AggregateResponse;
 
-// A request, and what its sources are called.
+// A request, and the names of its sources.
 struct Input {
   AggregateRequest request;
   std::vector<std::string> sources;
@@ -40,12 +40,6 @@ absl::Status FillFromTable(absl::string_view text, Input* input) {
   return absl::OkStatus();
 }
 
-bool IsJson(const AggregateOptions& options, absl::string_view text) {
-  return options.format() == "json" ||
-         (options.format() == "auto" &&
-          absl::StartsWith(absl::StripLeadingAsciiWhitespace(text), "{"));
-}
-
 bool IsLetor(const AggregateOptions& options, absl::string_view text) {
   return options.format() == "letor" ||
          (options.format() == "auto" && absl::StrContains(text, ":"));
@@ -54,7 +48,7 @@ bool IsLetor(const AggregateOptions& options, absl::string_view text) {
 absl::StatusOr<Input> ReadInput(const AggregateOptions& options,
                                 const std::string& text) {
   Input input;
-  if (IsJson(options, text)) {
+  if (internal::IsJson(options.format(), text)) {
     RETURN_IF_ERROR(internal::FillFromJson(text, &input.request));
   } else if (IsLetor(options, text)) {
     RETURN_IF_ERROR(
@@ -65,7 +59,7 @@ absl::StatusOr<Input> ReadInput(const AggregateOptions& options,
   return input;
 }
 
-// What `name` in small letters stands for.
+// Returns the value called `name`, which is in lower case.
 template <typename Enum>
 Enum ParseEnum(const std::string& name) {
   const auto* found =
@@ -75,7 +69,7 @@ Enum ParseEnum(const std::string& name) {
   return static_cast<Enum>(found->number());
 }
 
-// Of a JSON request only those that were given.
+// Sets what the flags say; in a JSON request, only where a flag was given.
 void ApplyFlags(const AggregateOptions& options, bool json,
                 AggregateRequest* request) {
   v1::DecisionContext* context = request->mutable_context();
@@ -176,7 +170,7 @@ absl::Status RunAggregate(const AggregateOptions& options,
   RETURN_IF_ERROR(CheckChoices(options));
   ASSIGN_OR_RETURN(const std::string text, ReadFile(options.lists()));
   ASSIGN_OR_RETURN(Input input, ReadInput(options, text));
-  ApplyFlags(options, IsJson(options, text), &input.request);
+  ApplyFlags(options, internal::IsJson(options.format(), text), &input.request);
   ASSIGN_OR_RETURN(const std::unique_ptr<Client> client,
                    ConnectClient(options.client()));
   const absl::StatusOr<AggregateResponse> response =

@@ -14,9 +14,9 @@
 namespace sortition {
 namespace internal {
 
-bool IsJson(const config::v1::DecideOptions& options, absl::string_view text) {
-  return options.format() == "json" ||
-         (options.format() == "auto" &&
+bool IsJson(absl::string_view format, absl::string_view text) {
+  return format == "json" ||
+         (format == "auto" &&
           absl::StartsWith(absl::StripLeadingAsciiWhitespace(text), "{"));
 }
 
@@ -26,8 +26,8 @@ absl::Status FillFromJson(const std::string& text,
       google::protobuf::util::JsonStringToMessage(text, request);
   if (status.ok()) return absl::OkStatus();
   return absl::InvalidArgumentError(absl::StrCat(
-      "features is no JSON of a ", request->GetDescriptor()->full_name(), ": ",
-      std::string(status.message())));
+      "features is not the JSON of a ", request->GetDescriptor()->full_name(),
+      ": ", std::string(status.message())));
 }
 
 absl::Status FillFromLetor(absl::string_view text,

@@ -1,5 +1,6 @@
 #pragma once
-// The request of `sortition rank`, `select` and `label`, from flags and a file.
+// Builds the request of `sortition rank`, `select` and `label` from flags and a
+// file.
 #include <string>
 
 #include "absl/status/status.h"
@@ -14,7 +15,7 @@ namespace sortition {
 
 // The parts of MakeRequest().
 namespace internal {
-bool IsJson(const config::v1::DecideOptions& options, absl::string_view text);
+bool IsJson(absl::string_view format, absl::string_view text);
 absl::Status FillFromJson(const std::string& text,
                           google::protobuf::Message* request);
 absl::Status FillFromLetor(absl::string_view text,
@@ -23,32 +24,32 @@ void ApplyFlags(const config::v1::DecideOptions& options,
                 v1::DecisionContext* context);
 }  // namespace internal
 
-// A RankRequest, SelectRequest or LabelRequest from `options` and the text of
-// the features file: JSON of the request, or LETOR/SVMlight lines of one query
-// (labels are ignored, qid may be missing). Flags win over the JSON.
+// Builds a RankRequest, SelectRequest or LabelRequest from `options` and the
+// text of the features file: JSON of the request, or LETOR/SVMlight lines of
+// one query (labels are ignored, qid may be missing). Flags override the JSON.
 // InvalidArgument names what cannot be read.
 template <typename Request>
 absl::StatusOr<Request> MakeRequest(const config::v1::DecideOptions& options,
                                     const std::string& text) {
   Request request;
   RETURN_IF_ERROR(
-      internal::IsJson(options, text)
+      internal::IsJson(options.format(), text)
           ? internal::FillFromJson(text, &request)
           : internal::FillFromLetor(text, request.mutable_context()));
   internal::ApplyFlags(options, request.mutable_context());
   return request;
 }
 
-// `text` with "qid:1" in every line that has no qid.
+// Returns `text` with "qid:1" in every line that has no qid.
 std::string AddMissingQids(absl::string_view text);
 
-// What these commands print of a decision before their tables.
+// Returns what these commands print about a decision above their tables.
 std::string DecisionHead(const v1::DecisionResult& result);
 
-// "0.25" for p = exp(log_propensity), 6 significant digits.
+// Returns p = exp(log_propensity) with 6 significant digits, as in "0.25".
 std::string ProbabilityText(double log_propensity);
 
-// Entry i of an optional list as text, "" where the list is shorter.
+// Returns entry i of an optional list as text; "" where the list is shorter.
 std::string EntryText(const google::protobuf::RepeatedField<double>& list,
                       uint32_t i);
 

@@ -24,7 +24,8 @@ std::string LabelText(const v1::LabelRequest& request,
     if (chosen.size() <= i) chosen.resize(i + 1);
     chosen[i] = true;
   }
-  // Every candidate where there are numbers of all, else the chosen ones.
+  // Lists every candidate where there are numbers for all, else the chosen
+  // ones.
   const int listed =
       std::max(result.scores_size(), result.probabilities_size());
   const int end = std::max(listed, static_cast<int>(chosen.size()));

@@ -1,5 +1,5 @@
 #pragma once
-// Score lists as people keep them: a table of candidates by sources.
+// Reads score lists as people keep them: a table of candidates by sources.
 #include <string>
 #include <vector>
 
@@ -15,11 +15,11 @@ struct ScoreTable {
   size_t num_sources = 0;
 };
 
-// From CSV, or TSV where the first line has a tab: without quotes. The first
-// line names the sources where one of its fields is no number; the first column
-// has the candidates' ids where a field of it is none. Empty lines are skipped.
-// InvalidArgument names line and column of what is missing, too much, or no
-// finite number.
+// Parses CSV, or TSV where the first line has a tab; knows no quotes. The first
+// line names the sources where one of its fields is not a number; the first
+// column has the candidates' ids where one of its fields is not a number. Empty
+// lines are skipped. InvalidArgument names the line and column of a field that
+// is missing, superfluous, or not a finite number.
 absl::StatusOr<ScoreTable> ParseScoreTable(absl::string_view text);
 
 }  // namespace sortition

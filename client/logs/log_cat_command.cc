@@ -11,7 +11,7 @@ namespace {
 
 constexpr char kLimitReached[] = "limit reached";
 
-// Takes the features away; returns what they were.
+// Removes the features and returns a description of them.
 std::string AbbreviateFeatures(log::v1::Decision* decision) {
   const bool sparse = decision->has_sparse();
   decision->clear_dense_values();

@@ -14,8 +14,8 @@
 namespace sortition {
 namespace {
 
-// Bytes of the file from `offset` to its last one that is not 0: what lies
-// behind them was preallocated and never written.
+// Returns how many bytes of the file from `offset` on were written: up to the
+// last that is not 0, since preallocated bytes are 0.
 uint64_t WrittenBytesFrom(const std::string& path, uint64_t offset) {
   std::ifstream file(path, std::ios::binary);
   file.seekg(static_cast<std::streamoff>(offset));
@@ -35,7 +35,8 @@ uint64_t WrittenBytesFrom(const std::string& path, uint64_t offset) {
 
 absl::Status ScanSegment(const std::string& path, SegmentReader* reader,
                          LogVisitor* visitor) {
-  // Before reading: a writer that closes the segment meanwhile is seen to live.
+  // Asked before reading, so that a writer that closes the segment meanwhile
+  // counts as live.
   const absl::StatusOr<bool> live = SegmentHasLiveWriter(path);
   visitor->BeginSegment(path);
   SegmentEnd end;

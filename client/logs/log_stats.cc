@@ -9,21 +9,11 @@
 #include "core/base/hash.h"
 #include "core/base/status_macros.h"
 #include "core/policies/distribution_factory.h"
+#include "io/segments/decision_view.h"
 
 namespace sortition {
 namespace {
 
-size_t NumEligible(const log::v1::Decision& decision) {
-  if (decision.eligible().empty()) return decision.num_candidates();
-  return static_cast<size_t>(
-      std::count(decision.eligible().begin(), decision.eligible().end(), true));
-}
-
-// An aggregation's order that was not drawn.
-bool IsCertain(const log::v1::Decision& decision) {
-  return decision.has_aggregation() &&
-         decision.policy().kind_case() == model::v1::Policy::KIND_NOT_SET;
-}
 
 class Counter : public LogVisitor {
  public:
@@ -65,7 +55,7 @@ class Counter : public LogVisitor {
     next_sequence_[Writer(header_)] = header_.first_sequence() + records_;
   }
 
-  // Rewards of a spool, once all of its feedback is known.
+  // Adds up the rewards of a spool, once all of its feedback is known.
   void Finish() {
     stats_.distinct_decision_ids = decisions_.size();
     stats_.duplicate_decision_ids =
@@ -171,9 +161,9 @@ class Counter : public LogVisitor {
   log::v1::SegmentFooter footer_;
   uint64_t records_ = 0;
   absl::flat_hash_map<std::string, uint64_t> next_sequence_;
-  // Where a decision of the spool counts; null for that of a tuple, whose
-  // reward is its own. Feedback may stand before its decision: matched at the
-  // end.
+  // Where a decision of the spool counts; null for the decision of a tuple,
+  // which has its own reward. Feedback may come before its decision, and is
+  // matched at the end.
   absl::flat_hash_map<Hash128, VersionStats*, Hash128Hasher> decisions_;
   absl::flat_hash_map<Hash128, double, Hash128Hasher> rewards_;
   absl::flat_hash_set<Hash128, Hash128Hasher> feedback_ids_;

@@ -3,13 +3,13 @@
 #include <algorithm>
 #include <bit>
 #include <chrono>
-#include <span>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "client/logs/log_scan.h"
 #include "core/base/status_macros.h"
+#include "io/segments/decision_view.h"
 
 namespace sortition {
 namespace {
@@ -25,7 +25,7 @@ bool SameBits(double a, double b) {
   return std::bit_cast<uint64_t>(a) == std::bit_cast<uint64_t>(b);
 }
 
-// Decimal and exact form.
+// Returns the decimal and the exact hexadecimal form.
 std::string DoubleText(double value) {
   return absl::StrFormat("%.17g (%a)", value, value);
 }
@@ -42,59 +42,15 @@ std::string KindText(ActionKind kind) {
   return "SUBSET";
 }
 
-// Nothing for kinds that are not served.
-std::optional<ActionKind> ServedKind(log::v1::ActionKind kind) {
-  switch (kind) {
-    case log::v1::SELECT:
-      return ActionKind::kSelect;
-    case log::v1::RANK:
-      return ActionKind::kRank;
-    case log::v1::SUBSET:
-      return ActionKind::kSubset;
-    default:
-      return std::nullopt;
-  }
-}
-
 std::string RoundsText(const std::optional<uint32_t>& rounds) {
   return rounds.has_value() ? absl::StrCat(*rounds) : "none";
 }
 
-template <typename T>
-std::span<const T> View(const google::protobuf::RepeatedField<T>& values) {
-  return {values.data(), static_cast<size_t>(values.size())};
-}
-
-// The query that was decided, a view of `decision`.
+// Returns the query that was decided, a view of `decision`.
 absl::StatusOr<PolicyQuery> LoggedQuery(const log::v1::Decision& decision) {
-  PolicyQuery query;
-  if (decision.has_sparse()) {
-    const auto& sparse = decision.sparse();
-    ASSIGN_OR_RETURN(
-        query.candidates,
-        Candidates::Sparse(View(sparse.row_offsets()), View(sparse.columns()),
-                           View(sparse.values()), decision.num_features()));
-  } else {
-    ASSIGN_OR_RETURN(query.candidates,
-                     Candidates::Dense(View(decision.dense_values()),
-                                       decision.num_features()));
-  }
-  const uint32_t n = query.candidates.num_candidates();
-  if (n != decision.num_candidates()) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("num_candidates is ", decision.num_candidates(),
-                     ", features have ", n, " rows"));
-  }
-  query.eligible = View(decision.eligible());
-  if (!query.eligible.empty() &&
-      (query.eligible.size() != n ||
-       std::find(query.eligible.begin(), query.eligible.end(), true) ==
-           query.eligible.end())) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("eligible has ", query.eligible.size(), " entries for ", n,
-                     " candidates, or none is true"));
-  }
-  query.top_k = decision.top_k();
+  ASSIGN_OR_RETURN(const DecisionView view, ViewDecision(decision));
+  RETURN_IF_ERROR(CheckDecidable(view));
+  PolicyQuery query = {view.candidates, view.eligible, view.top_k};
   if (decision.has_game_rounds()) query.game.rounds = decision.game_rounds();
   return query;
 }
@@ -118,7 +74,7 @@ std::optional<ScoreScale> ScaleOf(const v1::Aggregation& aggregation) {
   }
 }
 
-// Of SUBSET: what says which distribution it was drawn from.
+// Compares what says which distribution a subset was drawn from.
 Found CompareSubset(const log::v1::Decision& decision,
                     const LinearPolicy& policy, const PolicyQuery& query,
                     const Draw& draw) {
@@ -236,9 +192,9 @@ Found DecisionVerifier::AggregateDifference(const log::v1::Decision& decision) {
         absl::StrCat("aggregation.scale is ", decision.aggregation().scale()));
   }
   if (status.ok()) {
-    status =
-        policy->Decide({*lists, View(decision.aggregation().weights()), *scale},
-                       KeyOf(decision), &aggregate_, &draw_);
+    status = policy->Decide(
+        {*lists, SpanOf(decision.aggregation().weights()), *scale},
+        KeyOf(decision), &aggregate_, &draw_);
   }
   if (!status.ok()) {
     return absl::StrCat("cannot be recomputed: ", status.message());
@@ -253,7 +209,7 @@ Found DecisionVerifier::AggregateDifference(const log::v1::Decision& decision) {
 
 absl::StatusOr<Found> DecisionVerifier::Difference(
     const log::v1::Decision& decision) {
-  const std::optional<ActionKind> kind = ServedKind(decision.action_kind());
+  const std::optional<ActionKind> kind = ActionKindOf(decision);
   if (!kind.has_value()) {
     return Differs("action_kind", "SELECT, RANK or SUBSET",
                    absl::StrCat(static_cast<int>(decision.action_kind())));

@@ -1,5 +1,5 @@
 #pragma once
-// Recomputes logged decisions and compares bit for bit.
+// Recomputes logged decisions and compares them bit for bit.
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -16,18 +16,17 @@
 
 namespace sortition {
 
-// Not thread-safe. Holds every model version that it met.
+// Not thread-safe. Keeps every model version that it has loaded.
 class DecisionVerifier {
  public:
-  // `store` may be unset: only decisions of version 0 (uniform) can be
-  // verified.
+  // Without a store, only decisions of version 0 (uniform) can be verified.
   explicit DecisionVerifier(std::optional<ModelStore> store)
       : store_(std::move(store)) {}
 
   // Recomputes the decision from its features, mask, model and id (or seed).
-  // Nothing where it is what was logged, else what differs:
+  // Returns nothing where it is what was logged, else what differs:
   // "log_propensity: expected -1.5, logged -1.25". A decision that cannot be
-  // recomputed differs, too. An error is a model that cannot be read.
+  // recomputed differs, too. Returns an error where a model cannot be read.
   absl::StatusOr<std::optional<std::string>> Difference(
       const log::v1::Decision& decision);
 
@@ -43,7 +42,7 @@ class DecisionVerifier {
       const log::v1::Decision& decision, ActionKind kind,
       std::shared_ptr<const LinearPolicy>* policy);
 
-  // Of Aggregate, which asks no model.
+  // Recomputes an aggregation, for which no model is needed.
   std::optional<std::string> AggregateDifference(
       const log::v1::Decision& decision);
 
@@ -58,17 +57,18 @@ struct VerifyResult {
   uint64_t verified = 0;  // Recomputed and the same.
   uint64_t different = 0;
   uint64_t corrupt_records = 0;
-  // Chose labels: all of a conversion are one draw, none can be repeated alone.
+  // Decisions of labels, which are skipped: a conversion draws them all in one
+  // sequence, so that none can be repeated alone.
   uint64_t labels = 0;
   double seconds = 0;
-  // Of the first that differs: file, offset, decision id, what.
+  // The first decision that differs: its place, its id, and what differs.
   std::string first_file;
   uint64_t first_offset = 0;
   std::string first_decision_id;
   std::string first_difference;
 };
 
-// All decisions and tuples of `path` (ScanLog).
+// Verifies all decisions and tuples of `path`, as in ScanLog().
 absl::StatusOr<VerifyResult> VerifyLog(const std::string& path,
                                        DecisionVerifier* verifier);
 

@@ -25,7 +25,7 @@ std::string VerifyResultText(const VerifyResult& result) {
       Rate(result));
 }
 
-// What of the log is not verified.
+// Returns an error that says which part of the log is not verified.
 absl::Status Verdict(const std::string& path, const VerifyResult& result) {
   if (result.different > 0) {
     return absl::DataLossError(absl::StrCat(

@@ -22,9 +22,10 @@ constexpr int kMaxReconnectMilliseconds = 2000;
 
 std::shared_ptr<grpc::Channel> MakeChannel(const std::string& address) {
   grpc::ChannelArguments arguments;
-  // Channels to one address share connections otherwise.
+  // Otherwise, channels to one address share connections.
   arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
-  // A retry finds a server that came back, not the channel's own back-off.
+  // Short, so that a retry finds a server that came back, and does not wait for
+  // the channel's own back-off.
   arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS,
                    kReconnectMilliseconds);
   arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS,
@@ -89,9 +90,9 @@ Client::Client(const std::string& address, const CallOptions& options)
       models_(v1::Models::NewStub(channel_)),
       jitter_(HashBytes(MakeUuidV7())) {}
 
-// Without a connection the pause ends where there is one again. To wait for it
-// is also what drives the attempts: in a sleep only gRPC's backup poll would,
-// once in 5 s.
+// Without a connection, the pause ends as soon as there is one. Waiting for it
+// also drives the attempts to connect: during a sleep only gRPC's backup poll
+// would, once in 5 s.
 bool Client::Pause(Clock::duration pause, Clock::time_point deadline) {
   const Clock::duration left = deadline - Clock::now();
   if (channel_->GetState(/*try_to_connect=*/true) == GRPC_CHANNEL_READY) {
@@ -130,60 +131,49 @@ absl::Status Client::CallWithRetries(
   }
 }
 
-absl::StatusOr<v1::RankResponse> Client::Rank(v1::RankRequest request) {
-  FillDecisionId(request.mutable_context());
-  v1::RankResponse response;
-  const absl::Status status =
-      CallWithRetries([&](grpc::ClientContext* context) {
-        return ranking_->Rank(context, request, &response);
-      });
+template <typename Response, typename Send>
+absl::StatusOr<Response> Client::Call(const Send& send) {
+  Response response;
+  const absl::Status status = CallWithRetries(
+      [&](grpc::ClientContext* context) { return send(context, &response); });
   if (!status.ok()) return status;
   return response;
+}
+
+absl::StatusOr<v1::RankResponse> Client::Rank(v1::RankRequest request) {
+  FillDecisionId(request.mutable_context());
+  return Call<v1::RankResponse>([&](auto* context, auto* response) {
+    return ranking_->Rank(context, request, response);
+  });
 }
 
 absl::StatusOr<v1::SelectResponse> Client::Select(v1::SelectRequest request) {
   FillDecisionId(request.mutable_context());
-  v1::SelectResponse response;
-  const absl::Status status =
-      CallWithRetries([&](grpc::ClientContext* context) {
-        return ranking_->Select(context, request, &response);
-      });
-  if (!status.ok()) return status;
-  return response;
+  return Call<v1::SelectResponse>([&](auto* context, auto* response) {
+    return ranking_->Select(context, request, response);
+  });
 }
 
 absl::StatusOr<v1::LabelResponse> Client::Label(v1::LabelRequest request) {
   FillDecisionId(request.mutable_context());
-  v1::LabelResponse response;
-  const absl::Status status =
-      CallWithRetries([&](grpc::ClientContext* context) {
-        return ranking_->Label(context, request, &response);
-      });
-  if (!status.ok()) return status;
-  return response;
+  return Call<v1::LabelResponse>([&](auto* context, auto* response) {
+    return ranking_->Label(context, request, response);
+  });
 }
 
 absl::StatusOr<v1::AggregateResponse> Client::Aggregate(
     v1::AggregateRequest request) {
   FillDecisionId(request.mutable_context());
-  v1::AggregateResponse response;
-  const absl::Status status =
-      CallWithRetries([&](grpc::ClientContext* context) {
-        return ranking_->Aggregate(context, request, &response);
-      });
-  if (!status.ok()) return status;
-  return response;
+  return Call<v1::AggregateResponse>([&](auto* context, auto* response) {
+    return ranking_->Aggregate(context, request, response);
+  });
 }
 
 absl::StatusOr<v1::ReportShownResponse> Client::ReportShown(
     const v1::ReportShownRequest& request) {
-  v1::ReportShownResponse response;
-  const absl::Status status =
-      CallWithRetries([&](grpc::ClientContext* context) {
-        return ranking_->ReportShown(context, request, &response);
-      });
-  if (!status.ok()) return status;
-  return response;
+  return Call<v1::ReportShownResponse>([&](auto* context, auto* response) {
+    return ranking_->ReportShown(context, request, response);
+  });
 }
 
 absl::StatusOr<v1::ReportFeedbackResponse> Client::ReportFeedback(
@@ -191,23 +181,15 @@ absl::StatusOr<v1::ReportFeedbackResponse> Client::ReportFeedback(
   for (v1::Feedback& feedback : *request.mutable_feedback()) {
     if (feedback.feedback_id().empty()) feedback.set_feedback_id(MakeUuidV7());
   }
-  v1::ReportFeedbackResponse response;
-  const absl::Status status =
-      CallWithRetries([&](grpc::ClientContext* context) {
-        return ranking_->ReportFeedback(context, request, &response);
-      });
-  if (!status.ok()) return status;
-  return response;
+  return Call<v1::ReportFeedbackResponse>([&](auto* context, auto* response) {
+    return ranking_->ReportFeedback(context, request, response);
+  });
 }
 
 absl::StatusOr<v1::ListModelsResponse> Client::ListModels() {
-  v1::ListModelsResponse response;
-  const absl::Status status =
-      CallWithRetries([&](grpc::ClientContext* context) {
-        return models_->ListModels(context, v1::ListModelsRequest(), &response);
-      });
-  if (!status.ok()) return status;
-  return response;
+  return Call<v1::ListModelsResponse>([&](auto* context, auto* response) {
+    return models_->ListModels(context, v1::ListModelsRequest(), response);
+  });
 }
 
 }  // namespace sortition

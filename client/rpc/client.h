@@ -19,25 +19,27 @@
 namespace sortition {
 
 struct CallOptions {
-  double deadline_seconds = 5;         // Of a call with all its tries; > 0.
+  double deadline_seconds = 5;         // For a call and its retries; > 0.
   uint32_t max_attempts = 3;           // At least 1.
-  double first_backoff_seconds = 0.1;  // Doubles with every try; >= 0.
+  double first_backoff_seconds = 0.1;  // Doubles with every retry; >= 0.
   double max_backoff_seconds = 2;
 };
 
 // Thread-safe. Calls block until the answer, an error or the deadline.
 //
-// A call is tried again only where the server said UNAVAILABLE, after a random
-// share of an exponentially growing back-off. That is safe for every call: the
-// draw of a decision is a function of its id and the model's version, so that a
-// repetition gives the same answer (one without an id gets a UUID version 7
-// here before the first try); where another version serves by then, and the
+// A call is retried only where the server says UNAVAILABLE, after a random
+// share of a back-off that grows exponentially. That is safe for every call.
+// The draw of a decision is a function of its id and the model's version, so
+// that a repetition gives the same answer; a request without an id gets a UUID
+// here before the first attempt. Where another version serves by then, and the
 // first answer was logged, the join leaves the decision out (docs/join.md).
-// Feedback counts once per feedback id, the other calls change nothing twice.
+// Feedback counts once per feedback id, and the other calls change nothing
+// twice.
 class Client {
  public:
-  // Connects at the first call. InvalidArgument where `address` is empty or an
-  // option is out of its range. Every Client has a connection of its own.
+  // Returns a client that connects at its first call. InvalidArgument where
+  // `address` is empty or an option is out of its range. Every Client has a
+  // connection of its own.
   static absl::StatusOr<std::unique_ptr<Client>> Connect(
       const std::string& address, const CallOptions& options = {});
 
@@ -59,9 +61,12 @@ class Client {
  private:
   Client(const std::string& address, const CallOptions& options);
 
+  // Sends one call, `send`(context, response), with retries.
+  template <typename Response, typename Send>
+  absl::StatusOr<Response> Call(const Send& send);
   absl::Status CallWithRetries(
       const std::function<grpc::Status(grpc::ClientContext*)>& call);
-  // False where no time is left for another try.
+  // Waits; returns false where no time is left for another attempt.
   bool Pause(std::chrono::steady_clock::duration pause,
              std::chrono::steady_clock::time_point deadline);
 
@@ -74,7 +79,7 @@ class Client {
   std::atomic<uint32_t> next_jitter_{0};
 };
 
-// The one place where the status of a call becomes ours. Codes that gRPC does
+// Converts the status of a call; the only place that does. Codes that gRPC does
 // not define become Unknown.
 absl::Status FromGrpcStatus(const grpc::Status& status);
 

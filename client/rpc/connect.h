@@ -1,5 +1,5 @@
 #pragma once
-// A connection as the flags of a subcommand ask for it.
+// Connects to a server as a subcommand's flags say.
 #include <memory>
 
 #include "absl/status/status.h"
@@ -12,7 +12,7 @@ namespace sortition {
 absl::StatusOr<std::unique_ptr<Client>> ConnectClient(
     const config::v1::ClientOptions& options);
 
-// The same status with the server's address in its message.
+// Returns the status with the server's address in its message.
 absl::Status AtServer(const config::v1::ClientOptions& options,
                       const absl::Status& status);
 

@@ -13,8 +13,8 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// Feedback items of one call, and how long the first of them waits: windows of
-// feedback may be short and servers slow.
+// Most feedback items of one call, and how long the first of them may wait: the
+// windows of feedback may be short and servers slow.
 constexpr int kFeedbackBatch = 64;
 constexpr double kFeedbackSeconds = 0.1;
 

@@ -18,7 +18,7 @@
 
 namespace sortition {
 
-// What the connections share. Thread-safe.
+// The state that the connections share. Thread-safe.
 class SharedLoop {
  public:
   SharedLoop(uint64_t decisions, std::optional<uint64_t> until_version,
@@ -28,7 +28,7 @@ class SharedLoop {
         deadline_(deadline),
         version_seen_(!until_version.has_value()) {}
 
-  // Number of the next decision to ask for; nothing at the end.
+  // Returns the number of the next decision to ask for; nothing at the end.
   std::optional<uint64_t> Next();
   void Answered(uint64_t version);
   void Failed() { ++failed_; }
@@ -54,7 +54,7 @@ class FrontEnd {
       const config::v1::SimulateOptions& options,
       const LabelledQueries& queries, SharedLoop* loop);
 
-  // Until the loop ends; then everything is reported.
+  // Asks until the loop ends, then reports what is left to report.
   void Run();
 
   const SimulateResult& result() const { return result_; }
@@ -68,7 +68,7 @@ class FrontEnd {
   void Select(const LabelledQuery& query, v1::DecisionContext context);
   void Rank(const LabelledQuery& query, v1::DecisionContext context);
   void Label(const LabelledQuery& query, v1::DecisionContext context);
-  // The user saw `shown` and gave `reward`.
+  // Counts and reports that the user saw `shown` and gave `reward`.
   void Conclude(const v1::DecisionResult& decision, std::vector<uint32_t> shown,
                 double reward, double expected_reward);
   void SendFeedback();

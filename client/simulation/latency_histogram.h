@@ -1,12 +1,13 @@
 #pragma once
-// Percentiles of latencies in bounded memory.
+// Computes percentiles of latencies in bounded memory.
 #include <cstdint>
 #include <vector>
 
 namespace sortition {
 
-// Counts in buckets whose bounds grow by 1 %, from 1 µs to over an hour: a
-// percentile is off by at most 1 %. Not thread-safe; one per thread, merged.
+// Counts latencies in buckets whose bounds grow by 1 %, from 1 µs to over an
+// hour: a percentile is off by at most 1 %. Not thread-safe: use one per thread
+// and merge them.
 class LatencyHistogram {
  public:
   LatencyHistogram();
@@ -16,8 +17,8 @@ class LatencyHistogram {
 
   uint64_t count() const { return count_; }
   double max_seconds() const { return max_seconds_; }
-  // Smallest bound that at least the share `quantile`, in [0, 1], of the
-  // latencies does not exceed; 0 where there are none.
+  // Returns the smallest bound that at least the share `quantile`, in [0, 1],
+  // of the latencies does not exceed; 0 where there are none.
   double Quantile(double quantile) const;
 
  private:

@@ -1,6 +1,6 @@
 #pragma once
-// Plays a front end with its users: asks for decisions in a closed loop, shows
-// each answer to a simulated user, reports what was shown and the reward.
+// Plays a front end and its users: asks for decisions in a closed loop, shows
+// each answer to a simulated user, and reports what was shown and the reward.
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -21,12 +21,12 @@ struct RewardStats {
   uint64_t abstained = 0;
   double reward_sum = 0;
   double reward_squares = 0;
-  double expected_reward_sum = 0;  // Over the user's chance, given the answers.
+  double expected_reward_sum = 0;  // In expectation over users.
 
   void Add(double reward, double expected_reward, bool abstain);
   void Merge(const RewardStats& other);
   double mean_reward() const;     // 0 where there are no decisions.
-  double standard_error() const;  // Of the mean.
+  double standard_error() const;  // Of mean_reward().
   double mean_expected_reward() const;
   double abstain_rate() const;
 };
@@ -34,16 +34,16 @@ struct RewardStats {
 struct SimulateResult {
   RewardStats rewards;
   std::map<std::pair<std::string, uint64_t>, RewardStats> models;
-  uint64_t failed = 0;          // Decisions that were asked for in vain.
+  uint64_t failed = 0;          // Decisions that were not answered.
   uint64_t failed_reports = 0;  // Shown and feedback calls that failed.
-  std::map<std::string, uint64_t> failures;  // All of these, by status code.
-  std::string first_failure;                 // Its message.
-  uint64_t degraded = 0;  // Answers that say why they are less.
+  std::map<std::string, uint64_t> failures;  // Both, by status code.
+  std::string first_failure;                 // Message of the first.
+  uint64_t degraded = 0;                     // Answers marked as degraded.
   uint64_t shown_reported = 0;
   uint64_t feedback_reported = 0;  // Items.
   double seconds = 0;
-  LatencyHistogram latency;  // Of the decision calls that were answered.
-  bool version_seen = true;  // That of until_version; true where there is none.
+  LatencyHistogram latency;  // Of answered decision calls.
+  bool version_seen = true;  // True also without until_version.
 
   void Merge(const SimulateResult& other);
   uint64_t asked() const { return rewards.decisions + failed; }
@@ -57,10 +57,10 @@ struct SimulateProgress {
 
 // Decision i asks query UnitInterval(hash(seed, i)) · queries under the id
 // "sim-<seed>-<i>": the same seed asks the same again. Ends after
-// options.decisions() and, where until_version is set, not before that version
-// has answered; in any case after max_seconds. `report_progress` (may be empty)
-// is called twice a second from this thread. InvalidArgument where an option or
-// the data is of no use; failed calls are counted, not returned.
+// options.decisions(), where until_version is set not before that version has
+// answered, and in any case after max_seconds. Calls `report_progress` (may be
+// empty) twice a second from this thread. InvalidArgument for unusable options
+// or data; failed calls are counted, not returned.
 absl::StatusOr<SimulateResult> Simulate(
     const config::v1::SimulateOptions& options, const LabelledQueries& queries,
     const std::function<void(const SimulateProgress&)>& report_progress);

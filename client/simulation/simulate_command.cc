@@ -10,10 +10,10 @@
 namespace sortition {
 namespace {
 
-// Where nobody watches a line grow, one line in so many seconds.
+// Seconds between lines where standard error is not a terminal.
 constexpr double kPlainLineSeconds = 10;
 
-// A line that is written over on a terminal, plain lines elsewhere.
+// One line that is overwritten on a terminal, plain lines elsewhere.
 class ProgressLine {
  public:
   ProgressLine(uint64_t decisions, CommandOutput* output)
@@ -25,7 +25,7 @@ class ProgressLine {
     next_line_ = progress.seconds + kPlainLineSeconds;
     const double asked = static_cast<double>(progress.asked);
     const double rate = asked / progress.seconds;
-    // It asks for more than its number while it waits for a version.
+    // While it waits for a version, it asks for more than `decisions_`.
     const bool known_end = progress.asked <= decisions_;
     std::string line =
         absl::StrFormat("%d%s decisions, %d failed, %.0f/s", progress.asked,
@@ -51,7 +51,7 @@ class ProgressLine {
   bool shown_ = false;
 };
 
-// What makes the exit code 1 although a result was printed.
+// Returns an error, and hence exit code 1, although a result was printed.
 absl::Status Verdict(const config::v1::SimulateOptions& options,
                      const SimulateResult& result) {
   if (result.failed + result.failed_reports > 0) {

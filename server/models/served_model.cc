@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <span>
 #include <utility>
 #include <vector>
 
@@ -10,15 +9,11 @@
 #include "core/base/random.h"
 #include "core/base/status_macros.h"
 #include "core/policies/distribution_factory.h"
+#include "io/segments/decision_view.h"
 #include "server/models/self_test.h"
 
 namespace sortition {
 namespace {
-
-template <typename T>
-std::span<const T> View(const google::protobuf::RepeatedField<T>& field) {
-  return {field.data(), static_cast<size_t>(field.size())};
-}
 
 absl::Status WarmUpWith(const LinearPolicy& policy, PolicyQuery query,
                         const Hash128& key, PolicyWorkspace* workspace) {
@@ -39,29 +34,9 @@ absl::StatusOr<PolicyQuery> StoredQuery(const log::v1::Decision& decision,
     return absl::InvalidArgumentError(
         absl::StrCat("num_features is ", d, ", must be ", num_features));
   }
-  PolicyQuery query;
-  if (decision.has_sparse()) {
-    const v1::SparseFeatures& sparse = decision.sparse();
-    ASSIGN_OR_RETURN(
-        query.candidates,
-        Candidates::Sparse(View(sparse.row_offsets()), View(sparse.columns()),
-                           View(sparse.values()), d));
-  } else {
-    ASSIGN_OR_RETURN(query.candidates,
-                     Candidates::Dense(View(decision.dense_values()), d));
-  }
-  const auto& eligible = decision.eligible();
-  const uint32_t n = query.candidates.num_candidates();
-  if (!eligible.empty() &&
-      (static_cast<uint32_t>(eligible.size()) != n ||
-       std::find(eligible.begin(), eligible.end(), true) == eligible.end())) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("eligible has ", eligible.size(), " entries, must have ",
-                     n, ", one of them true"));
-  }
-  query.eligible = View(eligible);
-  query.top_k = decision.top_k();
-  return query;
+  ASSIGN_OR_RETURN(const DecisionView view, ViewQuery(decision));
+  RETURN_IF_ERROR(CheckDecidable(view));
+  return PolicyQuery{view.candidates, view.eligible, view.top_k};
 }
 
 absl::Status WarmUpStored(const LinearPolicy& policy,

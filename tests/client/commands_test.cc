@@ -190,7 +190,7 @@ TEST(CommandTest, AggregateReadsATableAndPrintsOrderPairsAndSources) {
   EXPECT_THAT(run.out, HasSubstr("\n   0          2  c "));
   EXPECT_THAT(run.out, HasSubstr("0.875"));
   EXPECT_THAT(run.out, HasSubstr("neural       0.125"));
-  // What JSON says stays, but for the flags that are given.
+  // Flags override the JSON only where they are given.
   const std::string json =
       FileWith("lists.json",
                "{\"context\":{\"candidates\":{\"num_features\":1,\"dense\":{"

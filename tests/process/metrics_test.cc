@@ -18,7 +18,7 @@ using testing::AllOf;
 using testing::HasSubstr;
 using testing::StartsWith;
 
-// GET /metrics from 127.0.0.1:port, header and body.
+// Returns header and body of GET /metrics from 127.0.0.1:port.
 std::string Scrape(int port) {
   const int socket = ::socket(AF_INET, SOCK_STREAM, 0);
   sockaddr_in address = {};

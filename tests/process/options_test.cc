@@ -44,7 +44,7 @@ absl::Status Parse(const std::vector<std::string>& arguments,
   return ParseOptions(arguments, options, &command_line);
 }
 
-// Of a server whose only required option is set.
+// Returns options of a server with only the required option set.
 absl::Status ParseServer(std::vector<std::string> arguments,
                          ServerOptions* options) {
   arguments.push_back("--model_store=/store");
@@ -196,14 +196,14 @@ TEST(OptionsTest, AmbiguousLastNameListsWhatItCouldBe) {
                        "flag --gradient_tolerance is ambiguous: it could be "
                        "--poem.adagrad.gradient_tolerance or "
                        "--poem.lbfgs.gradient_tolerance"));
-  // As much of the path as tells them apart is enough.
+  // As much of the path as tells them apart will do.
   arguments.back() = "--lbfgs.gradient-tolerance=0.5";
   ASSERT_OK(Parse(arguments, &options));
   EXPECT_EQ(options.poem().lbfgs().gradient_tolerance(), 0.5);
   EXPECT_FALSE(options.poem().has_adagrad());
 }
 
-// Groups that came later leave the short names to those that had them.
+// Groups that were added later leave the short names to those that had them.
 TEST(OptionsTest, GroupsThatGiveWayAreMeantWhereNoOtherIs) {
   config::v1::TrainOptions poem;
   ASSERT_OK(Parse({"--model_store=s", "--lambda=0.5"}, &poem));

@@ -12,7 +12,7 @@
 namespace sortition {
 namespace {
 
-// Each runs in a process of its own: a signal that came stays.
+// Each case runs in its own process, because a signal that came stays pending.
 
 [[noreturn]] void SignalWakesEveryWaiter(int signal) {
   BlockShutdownSignals();

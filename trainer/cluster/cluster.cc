@@ -26,7 +26,7 @@ namespace {
 
 using config::v1::ClusterReport;
 
-// Of one run: what the options name.
+// What the options of a run name.
 struct Task {
   ClusterOf of = ClusterOf::kSources;
   ScoreScale scale = ScoreScale::kMinMax;
@@ -54,7 +54,7 @@ absl::StatusOr<Task> ParseTask(const config::v1::ClusterOptions& options) {
   ASSIGN_OR_RETURN(task.of, ParseOf(options.of()));
   ASSIGN_OR_RETURN(task.scale, ParseScale(options.scale()));
   task.divergence = DivergenceOf(options.divergence());
-  // The cutoff, before hours of reading.
+  // Checks the cutoff before hours of reading.
   RETURN_IF_ERROR(
       MakeDivergence(task.divergence, options.cutoff(), 2).status());
   for (const uint32_t k : options.clusters()) {
@@ -97,7 +97,8 @@ absl::Status CheckEnough(const config::v1::ClusterOptions& options,
   return absl::OkStatus();
 }
 
-// Of sources: TOP's cutoff has all of their candidates.
+// Counts the decisions that weigh nothing since TOP's cutoff has all of their
+// candidates.
 uint64_t CountWeightless(const config::v1::ClusterOptions& options,
                          const Task& task, const ClusterData& data) {
   if (task.divergence != AggregateDivergence::kTop) return 0;
@@ -107,7 +108,7 @@ uint64_t CountWeightless(const config::v1::ClusterOptions& options,
                        });
 }
 
-// A block for each decision where sources are grouped, else one.
+// Returns a block for each decision where sources are grouped, else one block.
 BlockFunction MakeFunction(const config::v1::ClusterOptions& options,
                            const Task& task, const ClusterData& data) {
   std::map<uint32_t, std::shared_ptr<const CardinalityFunction>> by_size;
@@ -130,7 +131,7 @@ BlockFunction MakeFunction(const config::v1::ClusterOptions& options,
   return BlockFunction(std::move(blocks));
 }
 
-// A line of the table for each vector; ids with their control characters
+// Returns a table with a line for each vector; control characters in ids are
 // escaped.
 std::string FormatAssignments(const ClusterData& data, ClusterOf of,
                               const Grouping& grouping) {

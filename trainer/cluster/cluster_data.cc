@@ -11,18 +11,18 @@
 #include "absl/strings/str_cat.h"
 #include "core/base/hash.h"
 #include "core/base/status_macros.h"
-#include "process/log.h"
 #include "trainer/cluster/cluster_decision.h"
-#include "trainer/tuples/tuple_convert.h"
+#include "trainer/tuples/tuple_selection.h"
 
 namespace sortition {
 namespace {
 
 constexpr uint64_t kBytesPerMib = 1024 * 1024;
-// Of a key that is counted.
+// Memory of a key that is counted.
 constexpr uint64_t kCensusEntryBytes = 128;
-// Beside the scores: of a group's mean, subgradient and order, now and at best,
-// by column of sources; of costs and a line of the assignments, by row.
+// Memory beside the scores. By column, where sources are grouped: a group's
+// mean, subgradient and order, now and at best. By row: costs and a line of the
+// assignments.
 constexpr uint64_t kGroupBytesPerItem = 44;
 constexpr uint64_t kRowBytes = 128;
 constexpr uint32_t kDefaultMostClusters = 6;
@@ -46,7 +46,8 @@ class Reader {
       : options_(options),
         of_(of),
         scale_(scale),
-        memory_bytes_(options.memory_mb() * kBytesPerMib) {
+        memory_bytes_(options.memory_mb() * kBytesPerMib),
+        kept_(options.memory_mb()) {
     for (const uint32_t k : options.clusters()) {
       most_clusters_ = std::max<uint64_t>(most_clusters_, k);
     }
@@ -56,25 +57,25 @@ class Reader {
   absl::StatusOr<ClusterData> Read() {
     RETURN_IF_ERROR(TakeCensus());
     const auto take = [this](const log::v1::BanditTuple& tuple) {
-      const absl::string_view reason = Take(tuple);
+      const std::optional<LeftOutReason> reason = Take(tuple);
       ++data_.counts.read_tuples;
-      if (!reason.empty()) ++data_.counts.excluded[std::string(reason)];
+      if (reason.has_value()) data_.counts.LeaveOut(*reason);
       return absl::OkStatus();
     };
     RETURN_IF_ERROR(ScanTuples(options_.tuples(), take, &data_.counts.damage));
-    data_.counts.kept_fraction = keep_;
+    data_.counts.kept_fraction = kept_.fraction();
     if (held_.empty()) {
-      return absl::FailedPreconditionError(
-          absl::StrCat("no decisions of model '", options_.model(),
-                       "' to group: ", data_.counts.DescribeExclusions(),
-                       keep_ < 1 ? ", none kept within memory_mb" : ""));
+      return absl::FailedPreconditionError(absl::StrCat(
+          "no decisions of model '", options_.model(),
+          "' to group: ", data_.counts.DescribeExclusions(),
+          kept_.fraction() < 1 ? ", none kept within memory_mb" : ""));
     }
     return Assemble();
   }
 
  private:
-  // The key that most decisions have; of equally many the largest candidates or
-  // sources. Where keys exceed memory, those of a sample of the decisions.
+  // Finds the key that most decisions have; ties go to the most candidates or
+  // sources. Where the keys exceed memory, counts a sample of the decisions.
   absl::Status TakeCensus() {
     struct Count {
       uint64_t decisions = 0;
@@ -87,7 +88,7 @@ class Reader {
       const log::v1::Decision& decision = tuple.decision();
       if (decision.model() != options_.model() ||
           Subsample(decision) >= share ||
-          !MakeComparable(decision, of_, &comparable).empty()) {
+          MakeComparable(decision, of_, &comparable).has_value()) {
         return absl::OkStatus();
       }
       Count& count = counts[{comparable.key.high, comparable.key.low}];
@@ -114,32 +115,33 @@ class Reader {
     return absl::OkStatus();
   }
 
-  // Returns why the decision is left out, or an empty reason.
-  absl::string_view Take(const log::v1::BanditTuple& tuple) {
+  // Returns why the decision is left out, or nothing.
+  std::optional<LeftOutReason> Take(const log::v1::BanditTuple& tuple) {
     const log::v1::Decision& decision = tuple.decision();
-    if (decision.model() != options_.model()) return kOtherModel;
+    if (decision.model() != options_.model()) return LeftOutReason::kOtherModel;
     ComparableDecision comparable;
-    absl::string_view reason = MakeComparable(decision, of_, &comparable);
-    if (!reason.empty()) return reason;
+    auto reason = MakeComparable(decision, of_, &comparable);
+    if (reason.has_value()) return reason;
     if (!(comparable.key == key_)) {
-      return of_ == ClusterOf::kSources ? kOtherSources : kOtherCandidates;
+      return of_ == ClusterOf::kSources ? LeftOutReason::kOtherSources
+                                        : LeftOutReason::kOtherCandidates;
     }
     if (comparable.documents.size() >
         memory_bytes_ / sizeof(double) / comparable.candidates.num_features()) {
-      return kBeyondMemory;
+      return LeftOutReason::kBeyondMemory;
     }
     HeldDecision held;
     reason = ScaleDecision(decision, comparable, of_, scale_, &held.rows);
-    if (!reason.empty()) return reason;
+    if (reason.has_value()) return reason;
     held.info = {decision.decision_id(), tuple.reward(),
                  static_cast<uint32_t>(comparable.documents.size())};
-    if (Bytes(held) > memory_bytes_) return kBeyondMemory;
+    if (Bytes(held) > memory_bytes_) return LeftOutReason::kBeyondMemory;
     held.subsample = Subsample(decision);
-    if (held.subsample >= keep_) return absl::string_view();
+    if (!kept_.Keeps(held.subsample)) return std::nullopt;
     NoteItems(decision, comparable);
     if (of_ == ClusterOf::kSources) held.documents = comparable.documents;
     Hold(std::move(held));
-    return absl::string_view();
+    return std::nullopt;
   }
 
   void NoteItems(const log::v1::Decision& decision,
@@ -151,7 +153,8 @@ class Reader {
     }
   }
 
-  // With the copy that is grouped, which is made before this one is gone.
+  // Counts the copy that is grouped as well: it is made before this one is
+  // gone.
   uint64_t Bytes(const HeldDecision& held) const {
     const uint64_t items = held.info.num_items;
     const uint64_t scores = 2 * sizeof(double) * held.rows.size();
@@ -167,22 +170,18 @@ class Reader {
     bytes_ += Bytes(held);
     held_.push_back(std::move(held));
     while (bytes_ > memory_bytes_) {
-      keep_ /= 2;
+      kept_.Halve(
+          "score lists exceed memory_mb: a sample of the decisions is kept");
       std::erase_if(held_, [this](const HeldDecision& decision) {
-        return decision.subsample >= keep_;
+        return !kept_.Keeps(decision.subsample);
       });
       bytes_ = 0;
       for (const HeldDecision& kept : held_) bytes_ += Bytes(kept);
-      LogWarning(
-          "score lists exceed memory_mb: a sample of the decisions is "
-          "kept",
-          {{"memory_mb", absl::StrCat(options_.memory_mb())},
-           {"kept_fraction", absl::StrCat(keep_)}});
     }
   }
 
   ClusterData Assemble() {
-    // Of one id that is there twice the rows decide.
+    // Where an id occurs twice, the rows decide.
     std::sort(held_.begin(), held_.end(),
               [](const HeldDecision& a, const HeldDecision& b) {
                 return std::tie(a.info.id, a.rows) <
@@ -241,8 +240,8 @@ class Reader {
   uint64_t most_clusters_ = 0;
   Hash128 key_;
   std::deque<HeldDecision> held_;
-  uint64_t bytes_ = 0;  // Of held_.
-  double keep_ = 1;
+  uint64_t bytes_ = 0;  // What held_ takes.
+  KeptShare kept_;
   ClusterData data_;
 };
 

@@ -1,11 +1,10 @@
 #pragma once
-// The score lists of a log as vectors to be grouped.
+// Reads the score lists of a log as vectors to be grouped.
 #include <cstdint>
 #include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "absl/strings/string_view.h"
 #include "core/aggregation/aggregate.h"
 #include "core/aggregation/cluster.h"
 #include "sortition/config/v1/cluster.pb.h"
@@ -20,19 +19,6 @@ enum class ClusterOf {
   kQueries,  // The weighted mean of the scores in one decision.
 };
 
-// Reasons why a decision is left out, beside those of tuple_convert.h.
-inline constexpr absl::string_view kFewCandidates =
-    "fewer than 2 eligible candidates";
-inline constexpr absl::string_view kOtherSources = "other number of sources";
-inline constexpr absl::string_view kNoCandidateIds = "no candidate ids";
-inline constexpr absl::string_view kBadCandidateIds =
-    "candidate ids that repeat, or not one for each candidate";
-inline constexpr absl::string_view kOtherCandidates =
-    "other candidates than in most decisions";
-inline constexpr absl::string_view kBadWeights = "malformed weights";
-inline constexpr absl::string_view kBeyondMemory =
-    "more scores than memory_mb holds";
-
 struct ClusterData {
   struct DecisionInfo {
     std::string id;
@@ -41,24 +27,24 @@ struct ClusterData {
   };
   struct Origin {
     uint32_t decision = 0;  // Place in `decisions`.
-    uint32_t source = 0;    // Of a list.
+    uint32_t source = 0;    // The list's.
   };
 
   ScoreMatrix vectors;  // A source, list or query per row; scaled by list.
-  std::vector<DecisionInfo> decisions;  // Used; by rising id.
-  std::vector<Origin> origins;          // By row; of sources none.
-  std::vector<std::string> item_ids;    // By column, rising; of sources none.
-  std::vector<uint32_t> documents;  // By column: document_index; of sources.
+  std::vector<DecisionInfo> decisions;  // Those used, by rising id.
+  std::vector<Origin> origins;          // By row; empty for sources.
+  std::vector<std::string> item_ids;    // By column, rising; empty for sources.
+  std::vector<uint32_t> documents;      // Sources: document_index by column.
   TupleCounts counts;
 };
 
-// Reads tuples of `options.model`, of eligible candidates only. Sources: of
-// decisions with the number of sources that most have; lists and queries: with
-// the set of candidate ids that most have. Vectors do not depend on the order
-// of the tuples. Where they exceed memory_mb, the share of the decisions that
-// is kept is halved, by a threshold on a hash of the decision id
-// (HashDomain::kSubsample). NotFound without the directory; FailedPrecondition
-// where no decision is left.
+// Reads the tuples of `options.model`, eligible candidates only. To group
+// sources, uses the decisions that have the most common number of sources; to
+// group lists or queries, those that have the most common set of candidate ids.
+// Vectors do not depend on the order of the tuples. Where they exceed
+// memory_mb, halves the share of the decisions that is kept, by a threshold on
+// a hash of the decision id (KeptShare). NotFound without the directory;
+// FailedPrecondition where no decision is left.
 absl::StatusOr<ClusterData> ReadClusterData(
     const config::v1::ClusterOptions& options, ClusterOf of, ScoreScale scale);
 

@@ -1,23 +1,22 @@
 #include "trainer/cluster/cluster_decision.h"
 
 #include <algorithm>
-#include <optional>
 #include <span>
 
 #include "absl/strings/str_cat.h"
 #include "core/aggregation/scale_scores.h"
-#include "trainer/tuples/tuple_convert.h"
+#include "io/segments/decision_view.h"
 
 namespace sortition {
 namespace {
 
-// By rising id.
-absl::string_view SortById(const log::v1::Decision& decision,
-                           std::vector<uint32_t>* documents) {
+// Sorts by rising id.
+std::optional<LeftOutReason> SortById(const log::v1::Decision& decision,
+                                      std::vector<uint32_t>* documents) {
   const auto& ids = decision.candidate_ids();
-  if (ids.empty()) return kNoCandidateIds;
+  if (ids.empty()) return LeftOutReason::kNoCandidateIds;
   if (ids.size() != static_cast<int>(decision.num_candidates())) {
-    return kBadCandidateIds;
+    return LeftOutReason::kBadCandidateIds;
   }
   const auto id = [&](uint32_t document) -> const std::string& {
     return ids[static_cast<int>(document)];
@@ -27,10 +26,11 @@ absl::string_view SortById(const log::v1::Decision& decision,
   const auto twice = std::adjacent_find(
       documents->begin(), documents->end(),
       [&](uint32_t a, uint32_t b) { return id(a) == id(b); });
-  return twice == documents->end() ? absl::string_view() : kBadCandidateIds;
+  if (twice != documents->end()) return LeftOutReason::kBadCandidateIds;
+  return std::nullopt;
 }
 
-// Each id with its length, so that no two sets have the same bytes.
+// Hashes each id with its length, so that no two sets have the same bytes.
 Hash128 KeyOfIds(const log::v1::Decision& decision,
                  std::span<const uint32_t> documents) {
   std::string bytes;
@@ -41,7 +41,7 @@ Hash128 KeyOfIds(const log::v1::Decision& decision,
   return HashBytes(bytes);
 }
 
-// Source by source.
+// Returns the scores source by source.
 std::vector<double> EligibleScores(const ComparableDecision& comparable) {
   const size_t n = comparable.documents.size();
   const size_t sources = comparable.candidates.num_features();
@@ -57,41 +57,38 @@ std::vector<double> EligibleScores(const ComparableDecision& comparable) {
 
 }  // namespace
 
-absl::string_view MakeComparable(const log::v1::Decision& decision,
-                                 ClusterOf of, ComparableDecision* result) {
-  const std::optional<Candidates> candidates = LoggedCandidates(decision);
-  if (!candidates.has_value()) return kBadFeatures;
-  result->candidates = *candidates;
+std::optional<LeftOutReason> MakeComparable(const log::v1::Decision& decision,
+                                            ClusterOf of,
+                                            ComparableDecision* result) {
+  const absl::StatusOr<DecisionView> view = ViewDecision(decision);
+  if (!view.ok()) return LeftOutReason::kBadFeatures;
+  result->candidates = view->candidates;
   result->documents.clear();
-  for (uint32_t i = 0; i < candidates->num_candidates(); ++i) {
-    if (decision.eligible_size() == 0 ||
-        decision.eligible(static_cast<int>(i))) {
-      result->documents.push_back(i);
-    }
+  for (uint32_t i = 0; i < view->candidates.num_candidates(); ++i) {
+    if (view->is_eligible(i)) result->documents.push_back(i);
   }
-  if (result->documents.size() < 2) return kFewCandidates;
+  if (result->documents.size() < 2) return LeftOutReason::kFewCandidates;
   if (of == ClusterOf::kSources) {
-    result->key = HashBytes(absl::StrCat(candidates->num_features()));
-    return absl::string_view();
+    result->key = HashBytes(absl::StrCat(view->candidates.num_features()));
+    return std::nullopt;
   }
-  const absl::string_view reason = SortById(decision, &result->documents);
-  if (reason.empty()) result->key = KeyOfIds(decision, result->documents);
+  const auto reason = SortById(decision, &result->documents);
+  if (!reason.has_value()) result->key = KeyOfIds(decision, result->documents);
   return reason;
 }
 
-absl::string_view ScaleDecision(const log::v1::Decision& decision,
-                                const ComparableDecision& comparable,
-                                ClusterOf of, ScoreScale scale,
-                                std::vector<double>* rows) {
+std::optional<LeftOutReason> ScaleDecision(const log::v1::Decision& decision,
+                                           const ComparableDecision& comparable,
+                                           ClusterOf of, ScoreScale scale,
+                                           std::vector<double>* rows) {
   const std::vector<double> scores = EligibleScores(comparable);
   const size_t n = comparable.documents.size();
   if (of == ClusterOf::kQueries) {
-    const auto& weights = decision.aggregation().weights();
-    const ScoreLists lists = {
-        scores, n, {weights.data(), static_cast<size_t>(weights.size())}};
-    if (!ValidateScoreLists(lists).ok()) return kBadWeights;
+    const ScoreLists lists = {scores, n,
+                              SpanOf(decision.aggregation().weights())};
+    if (!ValidateScoreLists(lists).ok()) return LeftOutReason::kBadWeights;
     *rows = Aggregate(lists, scale, SerialFor).mean;
-    return absl::string_view();
+    return std::nullopt;
   }
   ScoreScaler scaler;
   std::vector<double> scaled;
@@ -100,7 +97,7 @@ absl::string_view ScaleDecision(const log::v1::Decision& decision,
     scaler.Scale(std::span(scores).subspan(begin, n), scale, &scaled);
     rows->insert(rows->end(), scaled.begin(), scaled.end());
   }
-  return absl::string_view();
+  return std::nullopt;
 }
 
 }  // namespace sortition

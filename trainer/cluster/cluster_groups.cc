@@ -20,7 +20,7 @@ using Index = Eigen::Index;
 constexpr int kListedMembers = 10;
 constexpr size_t kListedItems = 1000;
 constexpr size_t kListedDisputes = 10;
-// Of the largest dispute: less is rounding.
+// Disputes below this share of the largest are rounding.
 constexpr double kRounding = 1e-12;
 
 class Describer {
@@ -174,7 +174,7 @@ class Describer {
     }
   }
 
-  // The largest `values` above 0 and its rounding.
+  // Reports the largest of `values` that are above 0 by more than rounding.
   void FillLargest(
       const std::vector<double>& values, ClusterReport* report,
       const std::function<void(size_t, ClusterReport::Dispute*)>& fill) const {
@@ -224,8 +224,8 @@ class Describer {
                 });
   }
 
-  // By block: the mean over a != b of d(μ_a‖σ_b), which is Σ_a <k h_a - Σ_b
-  // h_b, μ_a> over k (k - 1), h_a being also that of μ_a.
+  // Returns for each block the mean over a != b of d(μ_a‖σ_b). It is Σ_a <k h_a
+  // - Σ_b h_b, μ_a> over k (k - 1), since h_a is also the subgradient at μ_a.
   std::vector<double> DisputesOfDecisions() const {
     const auto k = static_cast<double>(clustering_.sizes.size());
     const Eigen::RowVectorXd all = subgradients_.colwise().sum();
@@ -248,7 +248,7 @@ class Describer {
   const BlockFunction& f_;
   const Grouping& grouping_;
   const Clustering& clustering_;
-  ScoreMatrix subgradients_;  // h of each group's mean; of ties their mean.
+  ScoreMatrix subgradients_;  // h of each group's mean; averaged over ties.
   std::vector<Order> split_;  // By group: the order of each block.
 };
 

@@ -1,5 +1,5 @@
 #pragma once
-// What the groups are, how far they are from each other, and what about.
+// Describes the groups, how far they are apart, and what they disagree about.
 #include "core/aggregation/block_function.h"
 #include "core/aggregation/cluster_choice.h"
 #include "sortition/config/v1/cluster.pb.h"

@@ -1,7 +1,7 @@
 #pragma once
-// The groups drawn: left all vectors on their first two principal components;
-// right, of lists and queries, the groups' orders beside each other, of sources
-// how far each is from each group's order.
+// The picture of the groups. Left: all vectors on their first two principal
+// components. Right: of lists and queries the groups' orders beside each other,
+// of sources how far each is from each group's order.
 #include <string>
 
 #include "core/aggregation/cluster_choice.h"
@@ -10,7 +10,7 @@
 
 namespace sortition {
 
-// What is drawn; all must outlive the drawing.
+// What is drawn. All of it must outlive the drawing.
 struct ClusterPicture {
   const ClusterData& data;
   ClusterOf of = ClusterOf::kSources;
@@ -18,8 +18,8 @@ struct ClusterPicture {
   const config::v1::ClusterReport& report;
 };
 
-// An SVG document. Draws some of the vectors, sources, groups or candidates
-// where there are too many to tell apart, and says so.
+// Returns an SVG document. Where there are too many vectors, sources, groups or
+// candidates to tell apart, it shows some of them and says so.
 std::string DrawClusters(const ClusterPicture& picture);
 
 }  // namespace sortition

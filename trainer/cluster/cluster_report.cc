@@ -13,7 +13,7 @@ using config::v1::ClusterReport;
 
 constexpr int kPrintedItems = 10;
 constexpr int kPrintedSources = 50;
-// Silhouettes that exceed those of chance by less say nothing.
+// A silhouette that exceeds that of chance by less says nothing.
 constexpr double kHardlyAny = 0.1;
 // Wider matrices are in the JSON report only.
 constexpr int kMostColumns = 12;
@@ -136,8 +136,8 @@ void AppendGroup(const ClusterReport& report, int number, std::string* text) {
                             : "\n");
 }
 
-// Groups by groups, as percentages. `without`: the diagonal is of each group
-// without the member, and a group of one has none.
+// Appends a matrix of groups by groups, as percentages. `without`: the diagonal
+// compares members with their group without them, so a group of one has none.
 template <typename Row>
 void AppendMatrix(const ClusterReport& report, bool without, const Row& row,
                   std::string* text) {

@@ -1,5 +1,5 @@
 #pragma once
-// What `cluster` prints.
+// Formats what `cluster` prints.
 #include <string>
 
 #include "absl/strings/string_view.h"
@@ -7,11 +7,11 @@
 
 namespace sortition {
 
-// An id with backslashes and control characters escaped as in C, to stand in a
-// line.
+// Returns the id with backslashes and control characters escaped as in C, so
+// that it fits on a line.
 std::string EscapeId(absl::string_view id);
 
-// "; an unrelated order: 50 %"; empty where all vectors are flat.
+// Returns "; an unrelated order: 50 %", or nothing where all vectors are flat.
 std::string DescribeChance(const config::v1::ClusterReport& report);
 
 std::string FormatClusterReport(const config::v1::ClusterReport& report);

@@ -101,10 +101,10 @@ absl::StatusOr<TupleData> Read(const CalibrateOptions& options,
                model.policy().softmax_selection().has_abstain_score(),
            .baseline_version = std::nullopt,
            .evaluate_from_version = model.provenance().parent_version()}));
-  if (const auto abstained = data.excluded.find(std::string(kAbstained));
-      abstained != data.excluded.end()) {
+  if (const uint64_t abstained = data.left_out(LeftOutReason::kAbstained);
+      abstained > 0) {
     return absl::FailedPreconditionError(absl::StrCat(
-        abstained->second, " tuples abstained, which version ", model.version(),
+        abstained, " tuples abstained, which version ", model.version(),
         " of model '", options.model(),
         "' cannot: estimates without them would be too high; give the versions "
         "that could not abstain either by --versions"));

@@ -28,10 +28,10 @@ namespace {
 using config::v1::ConvertOptions;
 
 constexpr char kWriterId[] = "convert";
-// A sequence of random numbers has so many.
+// The length of a sequence of random numbers.
 constexpr uint64_t kMaxDraws = uint64_t{1} << 32;
 
-// The version that h0 will have.
+// Returns the version that the logging policy will have.
 absl::StatusOr<uint64_t> NextVersion(const ConvertOptions& options) {
   if (options.model_store().empty()) return 1;
   const ModelStore store(options.model_store());
@@ -40,8 +40,8 @@ absl::StatusOr<uint64_t> NextVersion(const ConvertOptions& options) {
   if (options.force()) return versions.back() + 1;
   return absl::FailedPreconditionError(absl::StrCat(
       "model '", options.model(), "' has version ", versions.back(),
-      " already, which would be replaced without a gate; give another model, "
-      "or --force"));
+      " already, which would be replaced without a gate; choose another name, "
+      "or give --force"));
 }
 
 absl::Status CheckSizes(const ConvertOptions& options,
@@ -89,7 +89,7 @@ absl::StatusOr<LabelledFiles> ReadFiles(const ConvertOptions& options) {
   return files;
 }
 
-// `fraction` of the contexts, at least one, without replacement, by seed.
+// Draws `fraction` of the contexts, at least one, without replacement.
 std::vector<uint32_t> DrawRows(size_t n, const ConvertOptions& options) {
   std::vector<uint32_t> rows(n);
   std::iota(rows.begin(), rows.end(), 0u);
@@ -170,7 +170,8 @@ void Summarise(const LabelTuples& tuples, uint32_t num_labels,
   }
 }
 
-// Before the tuples appear: they never name a version that is not there.
+// Called before the tuples appear, so that they never name a version that does
+// not exist.
 absl::Status PublishModel(const ConvertOptions& options,
                           const model::v1::Model& model, uint64_t expected) {
   const ModelStore store(options.model_store());
@@ -179,7 +180,7 @@ absl::Status PublishModel(const ConvertOptions& options,
   return absl::FailedPreconditionError(absl::StrCat(
       "version ", expected, " of model '", options.model(),
       "' was published meanwhile: the logging policy became version ", version,
-      ", has no tuples; try again with --force"));
+      " and has no tuples; try again with --force"));
 }
 
 }  // namespace

@@ -12,9 +12,10 @@
 namespace sortition {
 namespace {
 
-// Slower than any copy from the kernel's cache: the disk was waited for. Then
-// this many reads are announced, so that it works on many at once; where all is
-// in the cache, that would only cost a system call a tuple.
+// A slower read than this has waited for the disk: copies from the kernel's
+// cache are faster. Then the next reads, this many, are announced, so that the
+// disk works on many at once. Where all is in the cache, announcing would only
+// cost a system call per tuple.
 constexpr std::chrono::microseconds kSlowRead{50};
 constexpr int kAnnouncedReads = 1024;
 

@@ -1,6 +1,6 @@
 #pragma once
-// Features of tuples in a scratch file: written while the tuples are read, read
-// while they train.
+// Keeps features of tuples in a scratch file: written while the tuples are
+// read, read while they train.
 #include <atomic>
 #include <cstdint>
 #include <functional>
@@ -17,24 +17,25 @@ namespace sortition {
 
 class FeatureSpill : public FeatureStore {
  public:
-  // As ScratchFile::Create().
+  // Errors as ScratchFile::Create().
   static absl::StatusOr<std::unique_ptr<FeatureSpill>> Create(
       const std::string& dir, uint64_t max_bytes);
 
-  // Writes the features of a tuple in memory, and notes their place in it. They
-  // stay in memory too until Release(). Errors as ScratchFile::Append(); then
-  // nothing is written.
+  // Writes the features of a tuple that is in memory, and notes their place in
+  // the tuple. They stay in memory as well until Release(). Errors as
+  // ScratchFile::Append(); then nothing is written.
   absl::Status Write(BanditTuple* tuple);
-  // Frees them in memory.
+  // Frees the tuple's features in memory.
   void Release(BanditTuple* tuple) const;
 
-  // Closes the gaps of tuples that were dropped. `next` gives those that stay,
-  // in the order of Write(), then null.
+  // Closes the gaps of tuples that were dropped. `next` returns those that
+  // stay, in the order of Write(), then null.
   absl::Status Compact(const std::function<BanditTuple*()>& next);
 
   void WillRead(uint64_t offset, size_t size) const override;
   void Read(uint64_t offset, void* data, size_t size) const override;
-  // Of the first Read() that failed: nothing computed since can be used.
+  // Returns the error of the first Read() that failed: nothing computed since
+  // can be used.
   absl::Status status() const;
 
   const ScratchFile& file() const { return *file_; }
@@ -44,7 +45,7 @@ class FeatureSpill : public FeatureStore {
       : file_(std::move(file)) {}
 
   std::unique_ptr<ScratchFile> file_;
-  // As many reads to come as the kernel is told of.
+  // How many of the next reads are announced to the kernel.
   mutable std::atomic<int> announced_reads_ = 0;
   mutable std::mutex mutex_;
   mutable absl::Status read_status_;

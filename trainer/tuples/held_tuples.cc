@@ -11,22 +11,24 @@
 namespace sortition {
 namespace {
 
-// With the copy that is trained on, which is made before this one is gone.
+// Counts the copy that is trained on as well: it is made before this one is
+// gone.
 uint64_t Bytes(const HeldTuple& held) {
   return held.tuple.bytes() + sizeof(HeldTuple);
 }
 
 }  // namespace
 
-// Below the limit of memory a scratch file would keep less than memory does.
+// A scratch file smaller than memory_bytes would hold less than memory does.
 HeldTuples::HeldTuples(Limits limits)
     : limits_(std::move(limits)),
-      may_spill_(limits_.scratch_bytes >= limits_.memory_bytes) {}
+      may_spill_(limits_.scratch_bytes >= limits_.memory_bytes),
+      kept_(limits_.memory_mb) {}
 
 absl::Status HeldTuples::Add(HeldTuple held) {
   if (spill_ != nullptr) {
     absl::Status written = absl::ResourceExhaustedError("");
-    while (held.subsample < keep_ && absl::IsResourceExhausted(written)) {
+    while (kept_.Keeps(held.subsample) && absl::IsResourceExhausted(written)) {
       written = spill_->Write(&held.tuple);
       if (absl::IsResourceExhausted(written)) {
         LogWarning("no room for features in the scratch file",
@@ -36,7 +38,7 @@ absl::Status HeldTuples::Add(HeldTuple held) {
     }
     if (!absl::IsResourceExhausted(written)) RETURN_IF_ERROR(written);
   }
-  if (held.subsample >= keep_) return absl::OkStatus();
+  if (!kept_.Keeps(held.subsample)) return absl::OkStatus();
   if (spill_ != nullptr) spill_->Release(&held.tuple);
   bytes_ += Bytes(held);
   tuples_.push_back(std::move(held));
@@ -50,7 +52,8 @@ absl::Status HeldTuples::Add(HeldTuple held) {
   return absl::OkStatus();
 }
 
-// All features, or none where there is no room for them.
+// Moves all features to a scratch file, or none where there is no room for
+// them.
 void HeldTuples::Spill() {
   may_spill_ = false;
   auto spill = FeatureSpill::Create(
@@ -64,7 +67,7 @@ void HeldTuples::Spill() {
     return;
   }
   spill_ = *std::move(spill);
-  // Else the heap keeps what was freed between the actions.
+  // Otherwise the heap keeps what was freed between the actions.
   malloc_trim(0);
   LogInfo("tuples exceed memory_mb: their features go to a scratch file",
           {{"memory_mb", absl::StrCat(limits_.memory_mb)},
@@ -86,15 +89,12 @@ absl::Status HeldTuples::SpillAll(FeatureSpill* spill) {
 }
 
 absl::Status HeldTuples::HalveSample() {
-  keep_ /= 2;
+  kept_.Halve(kTuplesExceedMemory);
   std::erase_if(tuples_, [this](const HeldTuple& held) {
-    return held.subsample >= keep_;
+    return !kept_.Keeps(held.subsample);
   });
   bytes_ = 0;
   for (const HeldTuple& held : tuples_) bytes_ += Bytes(held);
-  LogWarning("tuples exceed memory_mb: a sample of them is kept",
-             {{"memory_mb", absl::StrCat(limits_.memory_mb)},
-              {"kept_fraction", absl::StrCat(keep_)}});
   if (spill_ == nullptr) return absl::OkStatus();
   size_t next = 0;
   return spill_->Compact(

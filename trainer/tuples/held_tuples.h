@@ -1,5 +1,5 @@
 #pragma once
-// The tuples that are read so far, bounded in memory and on disk.
+// Holds the tuples that were read so far, bounded in memory and on disk.
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -9,23 +9,24 @@
 #include "absl/status/status.h"
 #include "core/learners/counterfactual/bandit_tuple.h"
 #include "trainer/tuples/feature_spill.h"
+#include "trainer/tuples/tuple_selection.h"
 
 namespace sortition {
 
 struct HeldTuple {
   BanditTuple tuple;
-  double subsample = 0;  // In [0, 1); kept while below the threshold.
+  double subsample = 0;  // In [0, 1); KeptShare decides by it.
   double split = 0;
   bool evaluates = true;  // May validate or test.
 };
 
-// All tuples in memory; where they exceed it, their features in a scratch file;
-// where that or memory is exceeded then, a sample. What is kept does not depend
-// on the order.
+// Keeps all tuples in memory. Where they exceed it, their features go to a
+// scratch file; where they exceed that, or still exceed memory, a sample is
+// kept. What is kept does not depend on the order.
 class HeldTuples {
  public:
   struct Limits {
-    uint64_t memory_bytes = 0;  // Of the tuples.
+    uint64_t memory_bytes = 0;  // For the tuples.
     uint64_t memory_mb = 0;     // As the user gave it, for messages.
     std::string scratch;        // Empty: DefaultScratchDirectory().
     uint64_t scratch_bytes = 0;
@@ -34,13 +35,14 @@ class HeldTuples {
   explicit HeldTuples(Limits limits);
 
   // Takes the tuple, or leaves it out of the sample. Unavailable where the disk
-  // of the scratch file fails; a full one only makes the sample smaller.
+  // of the scratch file fails; a full disk only makes the sample smaller.
   absl::Status Add(HeldTuple held);
 
-  // To be taken away one by one from the front.
+  // The caller takes them away one by one, from the front.
   std::deque<HeldTuple>& tuples() { return tuples_; }
-  double kept_fraction() const { return keep_; }
-  // Null where all is in memory. What tuples() held needs it.
+  double kept_fraction() const { return kept_.fraction(); }
+  // Returns null where all is in memory. The tuples taken from tuples() need
+  // it.
   std::unique_ptr<const FeatureSpill> TakeSpill() { return std::move(spill_); }
 
  private:
@@ -49,10 +51,10 @@ class HeldTuples {
   absl::Status HalveSample();
 
   const Limits limits_;
-  bool may_spill_;  // Not tried yet.
+  bool may_spill_;  // False once it was tried.
   std::deque<HeldTuple> tuples_;
-  uint64_t bytes_ = 0;  // Of tuples_, in memory.
-  double keep_ = 1;
+  uint64_t bytes_ = 0;  // What tuples_ take in memory.
+  KeptShare kept_;
   std::unique_ptr<FeatureSpill> spill_;
 };
 

@@ -2,35 +2,32 @@
 
 #include <algorithm>
 #include <array>
-#include <set>
 #include <utility>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
-#include "absl/strings/str_cat.h"
 #include "core/base/hash.h"
 #include "core/base/status_macros.h"
-#include "process/log.h"
 #include "trainer/tuples/label_record.h"
-#include "trainer/tuples/tuple_convert.h"
+#include "trainer/tuples/tuple_selection.h"
 
 namespace sortition {
 namespace {
 
-// Of a context beside its values: hash, place, offset, room in the table.
+// Memory of a context beside its values: hash, place, offset, table entry.
 constexpr size_t kContextBytes = 96;
-// Of a tuple beside its labels.
+// Memory of a tuple beside its labels.
 constexpr size_t kTupleBytes = 24;
 constexpr uint32_t kGone = UINT32_MAX;
 
-// In [0, 1), independent between domains.
+// Returns a number in [0, 1), independent between domains.
 double Share(HashDomain domain, const Hash128& context) {
   const std::array<uint64_t, 2> words = {context.low, context.high};
   return UnitInterval(StableHash(
       domain, {{reinterpret_cast<const char*>(words.data()), sizeof words}}));
 }
 
-// Appends tuple `i` of `from`, now of context `context`.
+// Appends tuple `i` of `from`, whose context has the new place `context`.
 void Append(const LabelTuples& from, size_t i, size_t num_labels,
             uint32_t context, LabelTuples* to) {
   const auto labels =
@@ -45,14 +42,17 @@ void Append(const LabelTuples& from, size_t i, size_t num_labels,
 class LabelReader {
  public:
   LabelReader(const config::v1::TrainOptions& options,
-              const LabelFilter& filter, std::set<uint64_t> versions)
-      : options_(options), filter_(filter), versions_(std::move(versions)) {}
+              const LabelFilter& filter, TupleSelection selection)
+      : options_(options),
+        filter_(filter),
+        selection_(std::move(selection)),
+        kept_(options.memory_mb()) {}
 
   absl::Status AddTuple(const log::v1::BanditTuple& logged) {
     ++data_.read_tuples;
     const log::v1::Decision& decision = logged.decision();
-    absl::string_view reason = FilterReason(decision);
-    if (reason.empty()) {
+    std::optional<LeftOutReason> reason = selection_.ReasonToSkip(decision);
+    if (!reason.has_value()) {
       const LabelExpectation expectation{
           .num_features =
               filter_.num_features.value_or(decision.num_features()),
@@ -62,8 +62,8 @@ class LabelReader {
       ASSIGN_OR_RETURN(reason,
                        ConvertLabelTuple(logged, expectation, &record_));
     }
-    if (!reason.empty()) {
-      ++data_.excluded[std::string(reason)];
+    if (reason.has_value()) {
+      data_.LeaveOut(*reason);
       return absl::OkStatus();
     }
     filter_.num_features = data_.contexts.num_features =
@@ -77,14 +77,14 @@ class LabelReader {
 
   LabelData Finish(const SegmentDamage& damage) {
     data_.damage = damage;
-    data_.kept_fraction = keep_;
+    data_.kept_fraction = kept_.fraction();
     if (options_.force()) EvaluateAllIfTooFew();
     for (size_t i = 0; i < held_.size(); ++i) {
-      LabelTuples* part = PartOf(i);
-      if (part == &data_.train || evaluates_[i]) {
-        Append(held_, i, num_labels(), held_.contexts[i], part);
+      const Part part = PartOf(i);
+      if (part == Part::kTrain || evaluates_[i]) {
+        Append(held_, i, num_labels(), held_.contexts[i], TuplesOf(part));
       } else {
-        ++data_.excluded[std::string(kHeldOut)];
+        data_.LeaveOut(LeftOutReason::kHeldOut);
       }
     }
     held_ = {};
@@ -94,44 +94,34 @@ class LabelReader {
  private:
   size_t num_labels() const { return data_.contexts.num_labels; }
 
-  // Where the context of tuple `i` is.
-  LabelTuples* PartOf(size_t i) {
-    const double split = Share(HashDomain::kSplit, hashes_[held_.contexts[i]]);
-    if (split < options_.test_fraction()) return &data_.test;
-    return split < options_.test_fraction() + options_.validation_fraction()
-               ? &data_.validation
-               : &data_.train;
+  // Returns the part that the context of tuple `i` is in.
+  Part PartOf(size_t i) const {
+    return selection_.PartOf(
+        Share(HashDomain::kSplit, hashes_[held_.contexts[i]]));
+  }
+
+  LabelTuples* TuplesOf(Part part) {
+    return part == Part::kTrain        ? &data_.train
+           : part == Part::kValidation ? &data_.validation
+                                       : &data_.test;
   }
 
   void EvaluateAllIfTooFew() {
-    size_t validation = 0;
-    size_t test = 0;
+    PartSizes sizes;
     for (size_t i = 0; i < held_.size(); ++i) {
-      if (!evaluates_[i]) continue;
-      const LabelTuples* part = PartOf(i);
-      if (part == &data_.validation) ++validation;
-      if (part == &data_.test) ++test;
+      if (evaluates_[i]) sizes.Add(PartOf(i));
     }
-    if (std::min(validation, test) >= kFewestTuples) return;
+    if (sizes.can_evaluate()) return;
     for (std::vector<bool>::reference evaluates : evaluates_) {
       data_.evaluates_baseline &= evaluates;
       evaluates = true;
     }
   }
 
-  // Why a tuple is of no concern before its contents are looked at; else empty.
-  absl::string_view FilterReason(const log::v1::Decision& decision) const {
-    if (decision.model() != options_.model()) return kOtherModel;
-    if (!versions_.empty() && versions_.count(decision.version()) == 0) {
-      return kOtherVersion;
-    }
-    return {};
-  }
-
-  // The record that was converted last.
+  // Holds the record that was converted last.
   void Hold(bool evaluates) {
     const Hash128 hash = record_.ContextHash();
-    if (Share(HashDomain::kSubsample, hash) >= keep_) return;
+    if (!kept_.Keeps(Share(HashDomain::kSubsample, hash))) return;
     LabelContexts& contexts = data_.contexts;
     const auto [place, is_new] =
         place_of_.try_emplace(hash, static_cast<uint32_t>(contexts.size()));
@@ -162,7 +152,7 @@ class LabelReader {
   }
 
   void HalveSample() {
-    keep_ /= 2;
+    kept_.Halve(kTuplesExceedMemory);
     const std::vector<uint32_t> moved = DropContexts();
     const LabelTuples all = std::exchange(held_, {});
     const std::vector<bool> all_evaluate = std::exchange(evaluates_, {});
@@ -172,12 +162,10 @@ class LabelReader {
       Append(all, i, num_labels(), context, &held_);
       evaluates_.push_back(all_evaluate[i]);
     }
-    LogWarning("tuples exceed memory_mb: a sample of them is kept",
-               {{"memory_mb", absl::StrCat(options_.memory_mb())},
-                {"kept_fraction", absl::StrCat(keep_)}});
   }
 
-  // Those that are not in the sample any more. New place of each, or kGone.
+  // Drops contexts that are no longer in the sample. Returns the new place of
+  // each, or kGone.
   std::vector<uint32_t> DropContexts() {
     const LabelContexts all = std::exchange(data_.contexts, {});
     const std::vector<Hash128> all_hashes = std::exchange(hashes_, {});
@@ -187,7 +175,9 @@ class LabelReader {
     place_of_.clear();
     std::vector<uint32_t> moved(all.size(), kGone);
     for (size_t row = 0; row < all.size(); ++row) {
-      if (Share(HashDomain::kSubsample, all_hashes[row]) >= keep_) continue;
+      if (!kept_.Keeps(Share(HashDomain::kSubsample, all_hashes[row]))) {
+        continue;
+      }
       moved[row] = static_cast<uint32_t>(kept.size());
       place_of_[all_hashes[row]] = moved[row];
       hashes_.push_back(all_hashes[row]);
@@ -204,13 +194,13 @@ class LabelReader {
 
   const config::v1::TrainOptions& options_;
   LabelFilter filter_;
-  const std::set<uint64_t> versions_;
+  const TupleSelection selection_;
+  KeptShare kept_;
   LabelData data_;
   absl::flat_hash_map<Hash128, uint32_t, Hash128Hasher> place_of_;
-  std::vector<Hash128> hashes_;  // Of data_.contexts.
+  std::vector<Hash128> hashes_;  // One for each of data_.contexts.
   LabelTuples held_;
   std::vector<bool> evaluates_;  // May validate or test; as many as tuples.
-  double keep_ = 1;
   LabelRecord record_;
 };
 
@@ -218,8 +208,8 @@ class LabelReader {
 
 absl::StatusOr<LabelData> ReadLabelTuples(
     const config::v1::TrainOptions& options, const LabelFilter& filter) {
-  ASSIGN_OR_RETURN(auto versions, ParseVersions(options.versions()));
-  LabelReader reader(options, filter, std::move(versions));
+  ASSIGN_OR_RETURN(TupleSelection selection, TupleSelection::Create(options));
+  LabelReader reader(options, filter, std::move(selection));
   SegmentDamage damage;
   RETURN_IF_ERROR(ScanTuples(
       options.tuples(),

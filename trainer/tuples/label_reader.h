@@ -12,18 +12,19 @@
 namespace sortition {
 
 struct LabelData : TupleCounts {
-  // Each once, by hash of its features: replays share it. Those of all parts.
+  // The contexts of all parts, each once, by hash of its features: replays
+  // share one context.
   LabelContexts contexts;
   // Split by HashDomain::kSplit of the *context*: all replays of one are in the
-  // same part, in every run. Unlike seed 004, sec. 6, which splits the tuples:
-  // there a policy is chosen and tested on the contexts that it was trained on,
-  // and the interval of its improvement would not hold for others.
+  // same part, in every run. Seed 004, sec. 6, splits the tuples instead: then
+  // a policy is chosen and tested on the contexts that it was trained on, and
+  // the interval of its improvement would not hold for others.
   LabelTuples train;
   LabelTuples validation;
   LabelTuples test;
 };
 
-// What the tuples must be. Unset: as the first usable tuple is.
+// What the tuples must be like. Where unset, like the first usable tuple.
 struct LabelFilter {
   std::optional<uint32_t> num_features = {};
   std::optional<uint32_t> num_labels = {};
@@ -32,16 +33,12 @@ struct LabelFilter {
   std::optional<uint64_t> baseline_version = {};
 };
 
-inline constexpr absl::string_view kHeldOut =
-    "of another version, context validates or tests";
-
-// Streams all segments. Where contexts and tuples exceed memory_mb, the share
-// that is kept is halved, by a threshold on a hash of the context
-// (HashDomain::kSubsample): which are kept does not depend on their order, and
-// a context stays with all its replays or goes. With `force`, tuples of all
-// versions validate and test where there are too few of the baseline.
-// InvalidArgument as ConvertLabelTuple(), or for bad options; NotFound without
-// the directory.
+// Streams all segments. Where contexts and tuples exceed memory_mb, halves the
+// share that is kept, by a threshold on a hash of the context (KeptShare):
+// which are kept does not depend on their order, and a context stays or goes
+// together with all its replays. With `force`, tuples of all versions validate
+// and test where the baseline has too few. InvalidArgument as
+// ConvertLabelTuple(), or for bad options; NotFound without the directory.
 absl::StatusOr<LabelData> ReadLabelTuples(
     const config::v1::TrainOptions& options, const LabelFilter& filter);
 

@@ -2,12 +2,11 @@
 
 #include <algorithm>
 #include <cmath>
-#include <optional>
 
 #include "absl/strings/str_cat.h"
 #include "core/base/status_macros.h"
 #include "core/counterfactual/loss_scaling.h"
-#include "core/data/candidates.h"
+#include "io/segments/decision_view.h"
 #include "trainer/tuples/tuple_convert.h"
 
 namespace sortition {
@@ -19,18 +18,19 @@ absl::string_view BytesOf(const std::vector<T>& values) {
           values.size() * sizeof(T)};
 }
 
-// False where there is not one context of valid features.
+// Returns false unless there is exactly one context, with valid features.
 bool ReadContext(const log::v1::Decision& decision, LabelRecord* record) {
-  const std::optional<Candidates> context = LoggedCandidates(decision);
-  if (!context.has_value() || context->num_candidates() != 1 ||
-      decision.eligible_size() != 0) {
+  const absl::StatusOr<DecisionView> view = ViewDecision(decision);
+  if (!view.ok() || view->candidates.num_candidates() != 1 ||
+      !view->eligible.empty()) {
     return false;
   }
-  for (size_t k = 0; k < context->values().size(); ++k) {
-    if (context->values()[k] == 0) continue;
-    record->columns.push_back(context->sparse() ? context->columns()[k]
-                                                : static_cast<uint32_t>(k));
-    record->values.push_back(context->values()[k]);
+  const Candidates& context = view->candidates;
+  for (size_t k = 0; k < context.values().size(); ++k) {
+    if (context.values()[k] == 0) continue;
+    record->columns.push_back(context.sparse() ? context.columns()[k]
+                                               : static_cast<uint32_t>(k));
+    record->values.push_back(context.values()[k]);
   }
   return true;
 }
@@ -46,7 +46,8 @@ bool ReadLabels(const log::v1::Decision& decision, LabelRecord* record) {
   return true;
 }
 
-// Nothing of it tells what other labels would have earned.
+// Returns whether the user saw something other than the labels chosen. The
+// reward then says nothing about those.
 bool OthersWereShown(const log::v1::BanditTuple& logged) {
   const auto& shown = logged.shown().shown();
   const auto& action = logged.decision().action();
@@ -56,21 +57,23 @@ bool OthersWereShown(const log::v1::BanditTuple& logged) {
                                action.end()));
 }
 
-// Why it cannot be used, whatever stands in its fields of variable length.
-absl::string_view HeadReason(const log::v1::Decision& decision,
-                             const LabelExpectation& expectation) {
-  if (decision.action_kind() != log::v1::LABELS) return kOtherAction;
+// Checks the fields of fixed length. Returns why the tuple cannot be used.
+std::optional<LeftOutReason> HeadReason(const log::v1::Decision& decision,
+                                        const LabelExpectation& expectation) {
+  if (decision.action_kind() != log::v1::LABELS)
+    return LeftOutReason::kOtherAction;
   if (decision.num_features() != expectation.num_features) {
-    return kOtherFeatures;
+    return LeftOutReason::kOtherFeatures;
   }
-  if (decision.num_labels() != expectation.num_labels) return kOtherLabels;
-  if (decision.num_labels() == 0) return kBadLabels;
+  if (decision.num_labels() != expectation.num_labels)
+    return LeftOutReason::kOtherLabels;
+  if (decision.num_labels() == 0) return LeftOutReason::kBadLabels;
   if (uint64_t{decision.num_features()} * decision.num_labels() >
       kMaxLabelWeights) {
-    return kTooManyWeights;
+    return LeftOutReason::kTooManyWeights;
   }
-  if (decision.has_seed()) return kSeeded;
-  return {};
+  if (decision.has_seed()) return LeftOutReason::kSeeded;
+  return std::nullopt;
 }
 
 }  // namespace
@@ -112,17 +115,18 @@ Hash128 LabelRecord::ContextHash() const {
   return StableHash(HashDomain::kContext, {BytesOf(columns), BytesOf(values)});
 }
 
-absl::StatusOr<absl::string_view> ConvertLabelTuple(
+absl::StatusOr<std::optional<LeftOutReason>> ConvertLabelTuple(
     const log::v1::BanditTuple& logged, const LabelExpectation& expectation,
     LabelRecord* record) {
   const log::v1::Decision& decision = logged.decision();
   *record = LabelRecord();
-  const absl::string_view reason = HeadReason(decision, expectation);
-  if (!reason.empty()) return reason;
-  if (!IsLogPropensity(decision.log_propensity())) return kBadPropensity;
-  if (!std::isfinite(logged.reward())) return kBadReward;
-  if (!ReadContext(decision, record)) return kBadFeatures;
-  if (!ReadLabels(decision, record)) return kBadLabels;
+  const auto reason = HeadReason(decision, expectation);
+  if (reason.has_value()) return reason;
+  if (!IsLogPropensity(decision.log_propensity()))
+    return LeftOutReason::kBadPropensity;
+  if (!std::isfinite(logged.reward())) return LeftOutReason::kBadReward;
+  if (!ReadContext(decision, record)) return LeftOutReason::kBadFeatures;
+  if (!ReadLabels(decision, record)) return LeftOutReason::kBadLabels;
   if (OthersWereShown(logged)) {
     return absl::InvalidArgumentError(absl::StrCat(
         "other labels were shown than decision '", decision.decision_id(),
@@ -133,7 +137,7 @@ absl::StatusOr<absl::string_view> ConvertLabelTuple(
   record->log_propensity = std::min(decision.log_propensity(), 0.0);
   record->loss = RewardToLoss(logged.reward(), expectation.reward_min,
                               expectation.reward_max);
-  return absl::string_view();
+  return std::nullopt;
 }
 
 }  // namespace sortition

@@ -1,28 +1,29 @@
 #pragma once
-// Label tuples as they stand in the log (docs/log_format.md): to a record and
-// back, or the reason why one cannot be used.
+// Converts label tuples to records of the log (docs/log_format.md) and back, or
+// says why one cannot be used.
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "absl/strings/string_view.h"
 #include "core/base/hash.h"
 #include "core/learners/multilabel/label_tuples.h"
 #include "sortition/log/v1/log.pb.h"
+#include "trainer/tuples/left_out.h"
 
 namespace sortition {
 
-// Largest num_features × num_labels of a policy here: 128 MiB a vector, of
-// which its training holds some 20.
+// Largest num_features × num_labels of a policy: 128 MiB for a vector of
+// weights, of which training holds some 20.
 inline constexpr uint64_t kMaxLabelWeights = uint64_t{1} << 24;
 
-// Context `row` of `contexts` and the labels chosen (q entries, 0 or 1), by the
-// shorter of both forms of features.
+// Writes context `row` of `contexts` and the labels chosen (q entries, 0 or 1)
+// to `decision`, in the shorter of the two forms of features.
 void SetContext(const LabelContexts& contexts, size_t row,
                 std::span<const uint8_t> labels, log::v1::Decision* decision);
 
-// One context, one set of labels, and what came of it.
+// One context, the labels chosen for it, and the outcome.
 struct LabelRecord {
   std::vector<uint32_t> columns;  // Ascending, of the values that are not 0.
   std::vector<float> values;
@@ -30,11 +31,11 @@ struct LabelRecord {
   double log_propensity = 0;
   double loss = 0;
 
-  // Equal where features are: dense and sparse forms are alike.
+  // Equal where the features are equal, dense or sparse.
   Hash128 ContextHash() const;
 };
 
-// What every label tuple must be to be trained on together.
+// What label tuples must have in common to be trained on together.
 struct LabelExpectation {
   uint32_t num_features = 0;
   uint32_t num_labels = 0;
@@ -42,18 +43,11 @@ struct LabelExpectation {
   double reward_max = 1;
 };
 
-// Reasons beside those of trainer/tuples/tuple_convert.h.
-inline constexpr absl::string_view kOtherLabels = "other number of labels";
-inline constexpr absl::string_view kBadLabels =
-    "labels out of range or not ascending";
-inline constexpr absl::string_view kTooManyWeights =
-    "features times labels above 2^24";
-
-// Fills `record` and returns an empty reason, or returns why the tuple is left
-// out. InvalidArgument for a reward outside [reward_min, reward_max] as in
-// ConvertTuple(), and where something else than the action was shown: to leave
-// such tuples out would bias every estimate, and their weight cannot be 0 here.
-absl::StatusOr<absl::string_view> ConvertLabelTuple(
+// Fills `record` and returns nothing, or returns why the tuple is left out.
+// InvalidArgument for a reward outside [reward_min, reward_max], as in
+// ConvertTuple(), and where something other than the action was shown: to leave
+// such tuples out would bias every estimate, and they cannot get weight 0 here.
+absl::StatusOr<std::optional<LeftOutReason>> ConvertLabelTuple(
     const log::v1::BanditTuple& logged, const LabelExpectation& expectation,
     LabelRecord* record);
 

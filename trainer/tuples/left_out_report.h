@@ -1,5 +1,5 @@
 #pragma once
-// What of a log was not used, for people.
+// Says which part of a log was not used, for people.
 #include <cstdint>
 #include <string>
 
@@ -7,14 +7,15 @@
 
 namespace sortition {
 
-// As TrainReport and CalibrateReport have it.
+// The fields that several reports have in common.
 struct LeftOut {
   double kept_fraction;  // Below 1: sub-sampled to fit memory_mb.
   uint64_t corrupt_records;
   const google::protobuf::Map<std::string, uint64_t>& excluded;  // By reason.
 };
 
-// A line for each that is not zero, reasons in alphabetical order.
+// Appends a line for each count that is not zero, reasons in alphabetical
+// order.
 void AppendLeftOut(const LeftOut& left_out, std::string* text);
 
 }  // namespace sortition

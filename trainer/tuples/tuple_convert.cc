@@ -11,21 +11,22 @@
 #include "core/counterfactual/loss_scaling.h"
 #include "core/policies/distribution_factory.h"
 #include "core/policies/sized_subset.h"
+#include "io/segments/decision_view.h"
 
 namespace sortition {
 namespace {
 
-// A log-propensity of a certain action may come out this much above 0 by
-// rounding; it is taken as 0.
+// By rounding, the log-propensity of a certain action may come out this much
+// above 0; it is taken as 0.
 constexpr double kLogPropensityRounding = 1e-9;
 
 // Copies the rows of the eligible; `row_of` maps document_index to row or -1.
-void PackEligible(const log::v1::Decision& decision,
-                  const Candidates& candidates, std::vector<int32_t>* row_of,
+void PackEligible(const DecisionView& view, std::vector<int32_t>* row_of,
                   BanditTuple* result) {
+  const Candidates& candidates = view.candidates;
   const uint32_t n = candidates.num_candidates();
   const size_t d = candidates.num_features();
-  const bool all = decision.eligible_size() == 0;
+  const bool all = view.eligible.empty();
   row_of->assign(n, -1);
   if (candidates.sparse()) result->row_offsets.push_back(0);
   const std::span<const float> values = candidates.values();
@@ -34,7 +35,7 @@ void PackEligible(const log::v1::Decision& decision,
   }
   int32_t next_row = 0;
   for (uint32_t i = 0; i < n; ++i) {
-    if (!all && !decision.eligible(static_cast<int>(i))) continue;
+    if (!view.is_eligible(i)) continue;
     (*row_of)[i] = next_row++;
     if (candidates.sparse()) {
       const uint32_t begin = candidates.row_offsets()[i];
@@ -56,7 +57,7 @@ void PackEligible(const log::v1::Decision& decision,
   result->columns.shrink_to_fit();
 }
 
-// The action in rows; false where it is malformed.
+// Converts the action to rows. Returns false where it is malformed.
 bool PackAction(const log::v1::Decision& decision, ActionKind action_kind,
                 std::vector<int32_t>* row_of, BanditTuple* result) {
   const bool select = action_kind == ActionKind::kSelect;
@@ -91,12 +92,12 @@ bool PackAction(const log::v1::Decision& decision, ActionKind action_kind,
   return true;
 }
 
-// What was shown need not reach as far down as the action, but must not differ
-// from it: the reward would be another action's.
+// Returns whether what was shown differs from the action: then the reward is
+// that of another action. Fewer ranks than the action has may have been shown.
 bool ShownDiffers(const log::v1::BanditTuple& logged) {
   const log::v1::Decision& decision = logged.decision();
   if (!logged.has_shown()) return false;
-  // Nobody is shown an abstention, or an empty subset.
+  // To show nothing is right for an abstention, and for an empty subset.
   if (logged.shown().not_shown()) {
     if (decision.action_kind() == log::v1::SUBSET) {
       return decision.action_size() != 0;
@@ -121,19 +122,6 @@ bool ShownDiffers(const log::v1::BanditTuple& logged) {
 
 }  // namespace
 
-std::optional<ActionKind> ActionKindOf(const log::v1::Decision& decision) {
-  switch (decision.action_kind()) {
-    case log::v1::SELECT:
-      return ActionKind::kSelect;
-    case log::v1::RANK:
-      return ActionKind::kRank;
-    case log::v1::SUBSET:
-      return ActionKind::kSubset;
-    default:
-      return std::nullopt;
-  }
-}
-
 uint32_t SubsetSize(const log::v1::Decision& decision) {
   if (decision.action_kind() != log::v1::SUBSET) return 0;
   if (decision.policy().game_subset().measure() ==
@@ -142,32 +130,6 @@ uint32_t SubsetSize(const log::v1::Decision& decision) {
   }
   return decision.top_k() > 0 ? decision.top_k()
                               : SubsetSize(decision.policy());
-}
-
-std::optional<Candidates> LoggedCandidates(const log::v1::Decision& decision) {
-  absl::StatusOr<Candidates> candidates =
-      decision.has_sparse()
-          ? Candidates::Sparse(
-                {decision.sparse().row_offsets().data(),
-                 static_cast<size_t>(decision.sparse().row_offsets_size())},
-                {decision.sparse().columns().data(),
-                 static_cast<size_t>(decision.sparse().columns_size())},
-                {decision.sparse().values().data(),
-                 static_cast<size_t>(decision.sparse().values_size())},
-                decision.num_features())
-          : Candidates::Dense(
-                {decision.dense_values().data(),
-                 static_cast<size_t>(decision.dense_values_size())},
-                decision.num_features());
-  if (!candidates.ok() ||
-      candidates->num_candidates() != decision.num_candidates()) {
-    return std::nullopt;
-  }
-  if (decision.eligible_size() != 0 &&
-      decision.eligible_size() != static_cast<int>(decision.num_candidates())) {
-    return std::nullopt;
-  }
-  return *candidates;
 }
 
 bool IsLogPropensity(double value) {
@@ -185,52 +147,50 @@ absl::Status CheckReward(const log::v1::BanditTuple& logged, double reward_min,
       "]; set --reward_min and --reward_max to the range of the log"));
 }
 
-absl::StatusOr<absl::string_view> ConvertTuple(
+absl::StatusOr<std::optional<LeftOutReason>> ConvertTuple(
     const log::v1::BanditTuple& logged, const TupleExpectation& expectation,
     BanditTuple* result) {
   const log::v1::Decision& decision = logged.decision();
   *result = BanditTuple();
-  if (ActionKindOf(decision) != expectation.action_kind) return kOtherAction;
+  if (ActionKindOf(decision) != expectation.action_kind)
+    return LeftOutReason::kOtherAction;
   if (decision.num_features() != expectation.num_features) {
-    return kOtherFeatures;
+    return LeftOutReason::kOtherFeatures;
   }
-  if ((SubsetSize(decision) > 0) != expectation.fixed_size) return kOtherSize;
-  // Draws of one seed are the same numbers, and whoever sets it may choose it:
-  // intervals and propensities are of independent draws.
-  if (decision.has_seed()) return kSeeded;
+  if ((SubsetSize(decision) > 0) != expectation.fixed_size)
+    return LeftOutReason::kOtherSize;
+  // Draws of one seed are the same numbers, and the caller chooses the seed,
+  // but intervals and propensities assume independent draws.
+  if (decision.has_seed()) return LeftOutReason::kSeeded;
   const double log_propensity = decision.log_propensity();
-  if (!IsLogPropensity(log_propensity)) return kBadPropensity;
-  if (!std::isfinite(logged.reward())) return kBadReward;
-  const std::optional<Candidates> candidates = LoggedCandidates(decision);
-  if (!candidates.has_value()) return kBadFeatures;
+  if (!IsLogPropensity(log_propensity)) return LeftOutReason::kBadPropensity;
+  if (!std::isfinite(logged.reward())) return LeftOutReason::kBadReward;
+  const absl::StatusOr<DecisionView> view = ViewDecision(decision);
+  if (!view.ok()) return LeftOutReason::kBadFeatures;
   std::vector<int32_t> row_of;
-  PackEligible(decision, *candidates, &row_of, result);
+  PackEligible(*view, &row_of, result);
   if (!PackAction(decision, expectation.action_kind, &row_of, result)) {
-    return kBadAction;
+    return LeftOutReason::kBadAction;
   }
   if (!expectation.can_abstain && !result->action.empty() &&
       result->action[0] == kAbstain) {
-    return kAbstained;
+    return LeftOutReason::kAbstained;
   }
   if (expectation.fixed_size &&
       !SizedSubset::IsWithinLimit(result->num_candidates(),
                                   result->action.size())) {
-    return kTooLarge;
+    return LeftOutReason::kTooLarge;
   }
   RETURN_IF_ERROR(
       CheckReward(logged, expectation.reward_min, expectation.reward_max));
   result->action_shown = !ShownDiffers(logged);
-  // An aggregation's order that was not drawn is certain.
-  const bool is_certain =
-      decision.has_aggregation() &&
-      decision.policy().kind_case() == model::v1::Policy::KIND_NOT_SET;
   result->full_support =
-      !is_certain &&
+      !IsCertain(decision) &&
       HasFullSupport(decision.policy(), result->num_candidates());
   result->log_propensity = std::min(log_propensity, 0.0);
   result->loss = RewardToLoss(logged.reward(), expectation.reward_min,
                               expectation.reward_max);
-  return absl::string_view();
+  return std::nullopt;
 }
 
 }  // namespace sortition

@@ -4,7 +4,6 @@
 #include <cmath>
 #include <filesystem>
 #include <map>
-#include <set>
 #include <system_error>
 #include <utility>
 
@@ -12,18 +11,20 @@
 #include "core/base/hash.h"
 #include "core/base/status_macros.h"
 #include "core/policies/distribution_factory.h"
+#include "io/segments/decision_view.h"
 #include "process/log.h"
 #include "trainer/tuples/held_tuples.h"
 #include "trainer/tuples/tuple_convert.h"
+#include "trainer/tuples/tuple_selection.h"
 
 namespace sortition {
 namespace {
 
 constexpr double kBytesPerMib = 1024.0 * 1024.0;
 
-// Of the queries kept for warm-up: enough for any server, and never more than
-// this share of memory_mb, of which it is a part. Reserved in full: what is
-// kept must not depend on the order.
+// Memory of the queries kept for warm-up: enough for any server, and never more
+// than this share of memory_mb, of which it is a part. Reserved in full,
+// because what is kept must not depend on the order.
 constexpr double kMaxWarmupBytes = 64 * kBytesPerMib;
 constexpr double kMaxWarmupShare = 1.0 / 8;
 
@@ -36,8 +37,9 @@ double WarmupBytes(const config::v1::TrainOptions& options) {
   return std::min(kMaxWarmupBytes, kMaxWarmupShare * MemoryBytes(options));
 }
 
-// What training keeps of every tuple beside it, and the process itself, have
-// the rest of memory_mb; but for scratch_mb = 0.
+// The share of memory_mb for tuples. The rest is for the process itself and for
+// what training keeps beside every tuple. Without a scratch file, tuples get
+// all.
 constexpr double kMaxTupleShare = 7.0 / 8;
 
 HeldTuples::Limits LimitsOf(const config::v1::TrainOptions& options) {
@@ -49,7 +51,7 @@ HeldTuples::Limits LimitsOf(const config::v1::TrainOptions& options) {
           .scratch_bytes = options.scratch_mb() << 20};
 }
 
-// Early: it may be needed after hours of reading only.
+// Called early: the directory may be needed only after hours of reading.
 absl::Status CheckScratch(const config::v1::TrainOptions& options) {
   std::error_code error;
   if (options.scratch().empty() || options.scratch_mb() == 0 ||
@@ -63,18 +65,18 @@ absl::Status CheckScratch(const config::v1::TrainOptions& options) {
 class Reader {
  public:
   Reader(const config::v1::TrainOptions& options, const TupleFilter& filter,
-         std::set<uint64_t> versions)
+         TupleSelection selection)
       : options_(options),
         filter_(filter),
-        versions_(std::move(versions)),
+        selection_(std::move(selection)),
         held_(LimitsOf(options)) {}
 
   absl::Status AddTuple(const log::v1::BanditTuple& logged) {
     ++data_.read_tuples;
     const log::v1::Decision& decision = logged.decision();
-    absl::string_view reason = FilterReason(decision);
+    std::optional<LeftOutReason> reason = selection_.ReasonToSkip(decision);
     HeldTuple held;
-    if (reason.empty()) {
+    if (!reason.has_value()) {
       const TupleExpectation expectation{
           .action_kind = filter_.action_kind.value_or(
               ActionKindOf(decision).value_or(ActionKind::kSelect)),
@@ -86,8 +88,8 @@ class Reader {
           .reward_max = options_.reward_max()};
       ASSIGN_OR_RETURN(reason, ConvertTuple(logged, expectation, &held.tuple));
     }
-    if (!reason.empty()) {
-      ++data_.excluded[std::string(reason)];
+    if (reason.has_value()) {
+      data_.LeaveOut(*reason);
       return absl::OkStatus();
     }
     Note(decision, held.tuple);
@@ -101,14 +103,13 @@ class Reader {
     data_.subset_size = MostFrequentSize();
     if (data_.spill != nullptr) NoteSpill(data_.spill->file());
     if (options_.force()) EvaluateAllIfTooFew();
-    std::map<const std::vector<BanditTuple>*, size_t> sizes;
-    for (const HeldTuple& held : held_.tuples()) ++sizes[PartOf(held)];
-    for (auto* part : {&data_.train, &data_.validation, &data_.test}) {
-      part->reserve(sizes[part]);
-    }
+    const PartSizes sizes = Sizes();
+    data_.train.reserve(sizes.train);
+    data_.validation.reserve(sizes.validation);
+    data_.test.reserve(sizes.test);
     for (; !held_.tuples().empty(); held_.tuples().pop_front()) {
       HeldTuple& held = held_.tuples().front();
-      PartOf(held)->push_back(std::move(held.tuple));
+      TuplesOf(PartOf(held))->push_back(std::move(held.tuple));
     }
     for (auto& [hash, decision] : warmup_) {
       data_.warmup.push_back(std::move(decision));
@@ -117,7 +118,7 @@ class Reader {
   }
 
  private:
-  // Of a tuple that was converted: the kind is known.
+  // Notes what a tuple that was converted says about the log.
   void Note(const log::v1::Decision& decision, const BanditTuple& tuple) {
     filter_.action_kind = ActionKindOf(decision);
     filter_.num_features = decision.num_features();
@@ -141,7 +142,7 @@ class Reader {
     }
   }
 
-  // Ties go to the smaller.
+  // Returns 0 where there are no subsets; ties go to the smaller.
   uint32_t MostFrequentSize() const {
     const auto most = std::max_element(
         sizes_.begin(), sizes_.end(),
@@ -149,13 +150,20 @@ class Reader {
     return most == sizes_.end() ? 0 : most->first;
   }
 
-  std::vector<BanditTuple>* PartOf(const HeldTuple& held) {
-    if (!held.evaluates) return &data_.train;
-    if (held.split < options_.test_fraction()) return &data_.test;
-    return held.split <
-                   options_.test_fraction() + options_.validation_fraction()
-               ? &data_.validation
-               : &data_.train;
+  Part PartOf(const HeldTuple& held) const {
+    return held.evaluates ? selection_.PartOf(held.split) : Part::kTrain;
+  }
+
+  std::vector<BanditTuple>* TuplesOf(Part part) {
+    return part == Part::kTrain        ? &data_.train
+           : part == Part::kValidation ? &data_.validation
+                                       : &data_.test;
+  }
+
+  PartSizes Sizes() {
+    PartSizes sizes;
+    for (const HeldTuple& held : held_.tuples()) sizes.Add(PartOf(held));
+    return sizes;
   }
 
   void NoteSpill(const ScratchFile& file) {
@@ -166,27 +174,11 @@ class Reader {
   }
 
   void EvaluateAllIfTooFew() {
-    size_t validation = 0;
-    size_t test = 0;
-    for (const HeldTuple& held : held_.tuples()) {
-      const std::vector<BanditTuple>* part = PartOf(held);
-      if (part == &data_.validation) ++validation;
-      if (part == &data_.test) ++test;
-    }
-    if (std::min(validation, test) >= kFewestTuples) return;
+    if (Sizes().can_evaluate()) return;
     for (HeldTuple& held : held_.tuples()) {
       data_.evaluates_baseline &= held.evaluates;
       held.evaluates = true;
     }
-  }
-
-  // Why a tuple is of no concern before its contents are looked at; else empty.
-  absl::string_view FilterReason(const log::v1::Decision& decision) const {
-    if (decision.model() != options_.model()) return kOtherModel;
-    if (!versions_.empty() && versions_.count(decision.version()) == 0) {
-      return kOtherVersion;
-    }
-    return {};
   }
 
   absl::Status Hold(const log::v1::Decision& decision, HeldTuple held) {
@@ -200,14 +192,14 @@ class Reader {
     return held_.Add(std::move(held));
   }
 
-  // Those of smallest hash, as many as there is room for.
+  // Keeps the queries of smallest hash, as many as there is room for.
   void KeepForWarmup(double hash, const log::v1::Decision& decision) {
     if (hash >= warmup_end_) return;
     const auto [place, inserted] = warmup_.emplace(hash, decision);
     if (inserted) warmup_bytes_ += place->second.SpaceUsedLong();
     while (warmup_.size() > options_.warmup_queries() ||
            static_cast<double>(warmup_bytes_) > WarmupBytes(options_)) {
-      // None behind the first without room, whatever the order.
+      // Nothing beyond the first without room, whatever the order.
       const auto last = std::prev(warmup_.end());
       warmup_end_ = last->first;
       warmup_bytes_ -= last->second.SpaceUsedLong();
@@ -217,10 +209,10 @@ class Reader {
 
   const config::v1::TrainOptions& options_;
   TupleFilter filter_;
-  const std::set<uint64_t> versions_;
+  const TupleSelection selection_;
   TupleData data_;
   HeldTuples held_;
-  std::map<uint32_t, uint64_t> sizes_;          // Of subsets, to count.
+  std::map<uint32_t, uint64_t> sizes_;          // Size of subsets to count.
   std::map<double, log::v1::Decision> warmup_;  // By hash, below warmup_end_.
   double warmup_end_ = 1;
   size_t warmup_bytes_ = 0;
@@ -229,23 +221,23 @@ class Reader {
 }  // namespace
 
 uint64_t TupleData::impossible(const std::vector<BanditTuple>& part) const {
-  const auto abstained = excluded.find(std::string(kAbstained));
-  if (abstained == excluded.end()) return 0;
-  // The baseline, which alone validates and tests, cannot abstain either.
+  const uint64_t abstained = left_out(LeftOutReason::kAbstained);
+  if (abstained == 0) return 0;
+  // The baseline alone validates and tests, and cannot abstain either.
   double share = &part == &train ? 1 : 0;
   if (!evaluates_baseline) {
     share = static_cast<double>(part.size()) /
             static_cast<double>(train.size() + validation.size() + test.size());
   }
-  return static_cast<uint64_t>(std::llround(
-      share * kept_fraction * static_cast<double>(abstained->second)));
+  return static_cast<uint64_t>(
+      std::llround(share * kept_fraction * static_cast<double>(abstained)));
 }
 
 absl::StatusOr<TupleData> ReadTuples(const config::v1::TrainOptions& options,
                                      const TupleFilter& filter) {
-  ASSIGN_OR_RETURN(auto versions, ParseVersions(options.versions()));
+  ASSIGN_OR_RETURN(TupleSelection selection, TupleSelection::Create(options));
   RETURN_IF_ERROR(CheckScratch(options));
-  Reader reader(options, filter, std::move(versions));
+  Reader reader(options, filter, std::move(selection));
   SegmentDamage damage;
   RETURN_IF_ERROR(ScanTuples(
       options.tuples(),

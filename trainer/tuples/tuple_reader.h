@@ -22,41 +22,42 @@ struct TupleData : TupleCounts {
   ActionKind action_kind = ActionKind::kSelect;
   uint32_t num_features = 0;
   bool can_abstain = false;  // Selections: as the filter says.
-  // That logged the tuples of newest_version, among those that were kept or
-  // left out for lack of room; kind unset: uniform.
+  // The policy that logged the tuples of newest_version, among those that were
+  // kept or left out for lack of room. Its kind is unset where it is uniform.
   model::v1::Policy newest_policy;
-  // Subsets: the size that was most often chosen, ties to the smaller, where
-  // all are of fixed sizes; 0: of any size.
+  // Subsets of fixed sizes: the size that was chosen most often; ties go to the
+  // smaller. 0: of any size.
   uint32_t subset_size = 0;
   // Split by HashDomain::kSplit of the decision id: a decision is in the same
-  // part in every run, but for those that the baseline did not log: they only
-  // train.
+  // part in every run. Those that the baseline did not log only train.
   std::vector<BanditTuple> train;
   std::vector<BanditTuple> validation;
   std::vector<BanditTuple> test;
-  // Those of `part`, train or test, that were left out because they abstained,
-  // which no policy that is trained can do: they were drawn all the same. Those
-  // of the sample that is kept; where all versions are split, in proportion.
+  // Returns how many tuples of `part`, train or test, were left out because
+  // they abstained, which no policy that is trained can do: they were drawn all
+  // the same. Counts the sample that is kept; in proportion to the parts where
+  // all versions are split.
   uint64_t impossible(const std::vector<BanditTuple>& part) const;
   uint64_t shown_otherwise = 0;  // Kept, with BanditTuple.action_shown unset.
-  // A sample of the queries, for the warm-up of servers; smallest hash first.
+  // A sample of the queries by which servers warm up; smallest hash first.
   std::vector<log::v1::Decision> warmup;
-  // Features of the tuples above, where they do not fit memory_mb; else null.
+  // Holds the features of the tuples where they do not fit memory_mb; else
+  // null.
   std::unique_ptr<const FeatureSpill> spill;
-  // Not OK where reading them failed: nothing computed since can be used.
+  // Not OK where reading features failed: nothing computed since can be used.
   absl::Status ReadStatus() const {
     return spill == nullptr ? absl::OkStatus() : spill->status();
   }
 };
 
-// What the tuples must be. Unset: as the first usable tuple is.
+// What the tuples must be like. Where unset, like the first usable tuple.
 struct TupleFilter {
   std::optional<ActionKind> action_kind;
   std::optional<uint32_t> num_features;
   std::optional<bool> can_abstain;      // Unset: where one of the tuples could.
   std::optional<bool> fixed_size = {};  // Subsets.
   // The version that a new one would replace. Only what it logged validates and
-  // tests, since the mean reward there is the one to beat. Unset: all versions.
+  // tests, since its mean reward is the one to beat. Unset: all versions.
   std::optional<uint64_t> baseline_version;
   // Tuples of earlier versions do not validate or test either: a policy may
   // have been trained on all of them.
@@ -65,13 +66,12 @@ struct TupleFilter {
 
 // Streams all segments; segments that are still written to are read up to their
 // last whole record. Where the tuples exceed memory_mb, their features go to a
-// scratch file. Where these exceed scratch_mb or the disk, or what is left in
-// memory exceeds memory_mb, the share that is kept is halved, by a threshold on
-// a hash of the decision id (HashDomain::kSubsample): which tuples are kept
-// does not depend on their order. With `force`, tuples of all versions validate
-// and test where there are too few of the baseline. InvalidArgument for bad
-// options or a reward out of range; NotFound without the directory, or that of
-// `scratch`.
+// scratch file. Where these exceed scratch_mb or the disk, or the rest exceeds
+// memory_mb, halves the share that is kept, by a threshold on a hash of the
+// decision id (KeptShare): which tuples are kept does not depend on their
+// order. With `force`, tuples of all versions validate and test where the
+// baseline has too few. InvalidArgument for bad options or a reward out of
+// range; NotFound without the directory of tuples, or that of `scratch`.
 absl::StatusOr<TupleData> ReadTuples(const config::v1::TrainOptions& options,
                                      const TupleFilter& filter);
 

@@ -4,10 +4,7 @@
 #include <system_error>
 #include <vector>
 
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_split.h"
-#include "absl/strings/strip.h"
 #include "core/base/status_macros.h"
 #include "process/log.h"
 #include "process/progress.h"
@@ -61,6 +58,15 @@ absl::Status ScanSegment(const std::string& path, const TakeTuple& take,
 
 }  // namespace
 
+void TupleCounts::LeaveOut(LeftOutReason reason) {
+  ++excluded[ReasonText(reason)];
+}
+
+uint64_t TupleCounts::left_out(LeftOutReason reason) const {
+  const auto found = excluded.find(ReasonText(reason));
+  return found == excluded.end() ? 0 : found->second;
+}
+
 uint64_t TupleCounts::excluded_tuples() const {
   uint64_t sum = 0;
   for (const auto& [reason, count] : excluded) sum += count;
@@ -89,21 +95,6 @@ absl::Status ScanTuples(const std::string& dir, const TakeTuple& take,
     RETURN_IF_ERROR(ScanSegment(path, take, &progress, damage));
   }
   return absl::OkStatus();
-}
-
-absl::StatusOr<std::set<uint64_t>> ParseVersions(const std::string& text) {
-  std::set<uint64_t> versions;
-  if (text.empty()) return versions;
-  for (const absl::string_view part : absl::StrSplit(text, ',')) {
-    uint64_t version = 0;
-    if (!absl::SimpleAtoi(absl::StripAsciiWhitespace(part), &version)) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("versions is '", text,
-                       "', must be whole numbers separated by commas"));
-    }
-    versions.insert(version);
-  }
-  return versions;
 }
 
 }  // namespace sortition

@@ -49,7 +49,7 @@ class LogFixture : public testing::Test {
     return model;
   }
 
-  // Decision `id` of `model` (version 0: uniform) over four candidates.
+  // Returns decision `id` of `model` (version 0: uniform) over four candidates.
   static log::v1::Decision Decide(const model::v1::Model& model, bool rank,
                                   const std::string& id) {
     log::v1::Decision decision;
@@ -70,7 +70,7 @@ class LogFixture : public testing::Test {
     return decision;
   }
 
-  // Fills in what the policy makes of the features in `decision`.
+  // Fills in what the policy decides about the features in `decision`.
   static void Complete(const model::v1::Model& model, bool rank,
                        log::v1::Decision* decision) {
     const bool uniform = model.version() == 0;
@@ -142,7 +142,7 @@ class LogFixture : public testing::Test {
     return record;
   }
 
-  // A segment of `records`, not closed yet.
+  // Returns a segment of `records` that is not closed yet.
   std::unique_ptr<SegmentWriter> Write(
       const std::string& name, uint64_t first_sequence,
       const std::vector<log::v1::LogRecord>& records) {

@@ -54,7 +54,8 @@ TEST_F(LogStatsTest, CountsASpool) {
   shown.mutable_shown()->set_decision_id("a");
   log::v1::LogRecord gap;
   gap.mutable_gap()->set_lost_records(12);
-  // Feedback before its decision; a decision and a feedback twice.
+  // One feedback stands before its decision; a decision and a feedback occur
+  // twice.
   ASSERT_OK(Write("1", 1, {Feedback("f1", "b", 1), Spool(a), shown})->Close());
   ASSERT_OK(Write("2", 4,
                   {Spool(b), Spool(a), Feedback("f1", "b", 1),
@@ -135,8 +136,8 @@ TEST_F(LogStatsTest, CountsAndPrintsSetsOfLabels) {
                              HasSubstr("dense 1 x 2, left out")));
 }
 
-// A subset of a game that gives most of them probability 0, and an empty one of
-// independent candidates.
+// A subset from a game that gives most subsets probability 0, and an empty one
+// from independent candidates.
 TEST_F(LogStatsTest, CountsAndPrintsSubsets) {
   log::v1::Decision game = Decide(uniform_, false, "g");
   game.set_action_kind(log::v1::SUBSET);
@@ -166,7 +167,7 @@ TEST_F(LogStatsTest, TellsOpenAbandonedRecoveredAndMissing) {
   Write("1", 1, {record}).reset();  // Its writer is gone: recovered.
   ASSERT_OK(RecoverSegment(log() + "/1.seg"));
   Write("2", 2, {record}).reset();  // Its writer is gone: abandoned.
-  // Sequence numbers 3 and 4 are nowhere.
+  // No record has sequence number 3 or 4.
   const auto open = Write("3", 5, {record});
   const LogStats stats = Stats();
   EXPECT_EQ(stats.segments_recovered, 1u);

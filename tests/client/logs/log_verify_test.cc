@@ -40,8 +40,8 @@ class LogVerifyTest : public LogFixture {
     independent_ = Publish(subset);
   }
 
-  // Decision `id` of a model that labels, over 40 candidates, asked for `k` of
-  // them (0: as the model has it), its game stopped after `rounds`.
+  // Returns decision `id` of a model that labels 40 candidates, asked for `k`
+  // of them (0: as the model has it), its game stopped after `rounds`.
   static log::v1::Decision Label(const model::v1::Model& model,
                                  const std::string& id, uint32_t k = 0,
                                  std::optional<uint32_t> rounds = {}) {
@@ -79,7 +79,7 @@ class LogVerifyTest : public LogFixture {
     return decision;
   }
 
-  // What Difference() says; "" where nothing differs.
+  // Returns what Difference() says; "" where nothing differs.
   std::string Difference(const log::v1::Decision& decision) {
     DecisionVerifier verifier{ModelStore(store())};
     const auto difference = verifier.Difference(decision);
@@ -177,8 +177,8 @@ TEST_F(LogVerifyTest, FindsChangesInSubsets) {
   EXPECT_EQ(Difference(ranked), "game_rounds: expected none, logged 1");
 }
 
-// Decisions of a game of more rounds, or fewer, or all: their strategies
-// differ, and with them nearly every propensity.
+// A game of more rounds, or fewer, or all of them has another strategy, and
+// with it nearly every propensity differs.
 TEST_F(LogVerifyTest, FindsChangedRoundsOfGames) {
   int found = 0;
   for (int i = 0; i < 20; ++i) {
@@ -215,7 +215,7 @@ TEST_F(LogVerifyTest, FindsOneBitAnywhere) {
   }
 }
 
-// Decision of score lists, drawn from their mean.
+// Decides score lists by a draw from their mean.
 log::v1::Decision DecideAggregate(bool drawn) {
   log::v1::Decision decision;
   decision.set_decision_id("aggregate-1");

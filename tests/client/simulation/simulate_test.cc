@@ -84,7 +84,8 @@ TEST_F(SimulateTest, EveryDecisionIsAskedOnceShownAndRewarded) {
   }
   EXPECT_DOUBLE_EQ(result.rewards.mean_reward(), sum / 300);
   EXPECT_DOUBLE_EQ(result.rewards.mean_expected_reward(), sum / 300);
-  // Of a 0/1 variable with mean m: sqrt(m (1 - m) / (n - 1)).
+  // The standard error of a 0/1 variable with mean m: sqrt(m (1 - m) / (n -
+  // 1)).
   const double m = sum / 300;
   EXPECT_NEAR(result.rewards.standard_error(), std::sqrt(m * (1 - m) / 299),
               1e-12);
@@ -143,7 +144,7 @@ TEST_F(SimulateTest, LabelIsRewardedByF1) {
   EXPECT_NEAR(result.rewards.mean_expected_reward(), sum / 300, 1e-12);
 }
 
-// Of the first 3 or, of a query of two candidates, 2: one in 3 where i is odd.
+// Precision of the first 3, or of both where there are two: 1/3 where i is odd.
 TEST_F(SimulateTest, LabelOfAsManyIsRewardedByPrecision) {
   options_.set_action("label");
   options_.set_k(3);

@@ -1,4 +1,4 @@
-// What `cluster` says of vectors that say little: constant, tied, alone, or
+// What `cluster` says about vectors that say little: constant, tied, alone, or
 // grouped by chance.
 #include <algorithm>
 #include <numeric>
@@ -99,8 +99,8 @@ TEST_F(ClusterChanceTest, SilhouettesAreComparedWithChance) {
   EXPECT_THAT(Text(report), Not(HasSubstr("may be only one")));
 }
 
-// Of 10 unrelated sources those of one group are no nearer to each other than
-// to those of others, though each is part of its group's mean.
+// Among 10 unrelated sources, those of one group are no nearer to each other
+// than to the others, though each is part of its group's mean.
 TEST_F(ClusterChanceTest, TheOwnShareIsThatWithoutTheMember) {
   Use(SourceTuples(300, std::vector<int>(10, 1), 1e6));
   options_.set_divergence(OrderDivergence::ALL_PAIRS);
@@ -118,7 +118,7 @@ TEST_F(ClusterChanceTest, TheOwnShareIsThatWithoutTheMember) {
   EXPECT_NEAR(report.share_by_chance(), 0.5, 1e-12);  // All pairs: exactly.
 }
 
-// TOP 1 of one high score in 4: found by an order by lot once in 4 times.
+// TOP 1 of one high score in 4: found by a random order once in 4 times.
 TEST_F(ClusterChanceTest, SaysWhatAnUnrelatedOrderWouldHave) {
   Use({AggregateTuple("d", {{1, 0}, {0, 1}, {0, 0}, {0, 0}}, false)});
   options_.set_divergence(OrderDivergence::TOP);
@@ -168,7 +168,7 @@ TEST_F(ClusterChanceTest, TwoSourcesHaveNoSilhouette) {
                                   HasSubstr("   group 0    0.0 %  100.0 %")));
 }
 
-// Of 4 vectors in 3 groups there is no more to try.
+// With 4 vectors in 3 groups there is nothing more to try.
 TEST_F(ClusterChanceTest, AsksForMoreOnlyWhereThereAreMore) {
   ClusterReport report;
   report.add_trials()->set_silhouette(0.3);

@@ -41,8 +41,8 @@ TEST_F(ClusterDataTest, QueriesAreTheLoggedWeightedMeans) {
   EXPECT_EQ(report.excluded().at("malformed weights"), 1u);
 }
 
-// What the picture of the whole is without the candidates that were not
-// eligible, whatever their scores: min-max must not see them either.
+// Candidates that were not eligible must not matter, whatever their scores: not
+// even to min-max.
 TEST_F(ClusterDataTest, OnlyEligibleCandidatesCount) {
   std::vector<BanditTuple> tuples = QueryTuples(30, 2, kPrototypes, 0.05);
   options_.set_of("lists");

@@ -2,11 +2,11 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "process/drawing/colours.h"
+#include "tests/process/drawing/xml_checker.h"
 #include "tests/testing/status_matchers.h"
 #include "tests/trainer/cluster/cluster_fixture.h"
 #include "tests/trainer/cluster/score_lists.h"
-#include "tests/trainer/cluster/xml_checker.h"
-#include "trainer/cluster/svg.h"
 
 namespace sortition {
 namespace {
@@ -85,7 +85,7 @@ TEST_F(ClusterPictureTest, SaysWhatItLeavesOut) {
   EXPECT_EQ(Count(text, "<circle"), 3000 + 8 + 15 * 8);
 }
 
-// Two opposite sources take turns: about half of what is drawn is of each.
+// Two opposite sources take turns: each has about half of the points drawn.
 TEST_F(ClusterPictureTest, DrawsAllSourcesOfASample) {
   std::vector<BanditTuple> tuples;
   for (int q = 0; q < 3000; ++q) {
@@ -98,15 +98,14 @@ TEST_F(ClusterPictureTest, DrawsAllSourcesOfASample) {
   options_.set_restarts(1);
   const std::string text = Draw();
   for (const int group : {0, 1}) {
-    // 6 standard deviations, and some of the means, legends and heads.
+    // 6 standard deviations, and a few for means, legend and headings.
     EXPECT_NEAR(Count(text, absl::StrCat("fill=\"", Colour(group), "\"")), 1500,
                 175);
   }
   EXPECT_EQ(Count(text, " of the variance of a sample)"), 2);
 }
 
-// Groups of one have nobody else to be near to, and the last source says
-// nothing.
+// Groups of one have no other member, and the last source says nothing.
 TEST_F(ClusterPictureTest, CellsWithoutAShareAreMarked) {
   Use({AggregateTuple("d", {{1, 0, 5}, {0.5, 0.5, 5}, {0, 1, 5}}, false)});
   options_.add_clusters(3);

@@ -15,6 +15,7 @@
 namespace sortition {
 namespace {
 
+using enum LeftOutReason;
 using testing::HasSubstr;
 
 class SubsetTrainTest : public testing::Test {
@@ -169,7 +170,7 @@ TEST(SubsetConvertTest, ShownIsASet) {
     tuple.mutable_shown()->set_not_shown(not_shown);
     BanditTuple result;
     const auto reason = ConvertTuple(tuple, expectation, &result);
-    CHECK(reason.ok() && reason->empty());
+    CHECK(reason.ok() && !reason->has_value());
     EXPECT_EQ(result.action, action);
     return result.action_shown;
   };
@@ -191,27 +192,27 @@ TEST(SubsetConvertTest, LeavesOutWhatIsMalformed) {
     *tuple.mutable_decision()->mutable_action() = {action.begin(),
                                                    action.end()};
     BanditTuple result;
-    return std::string(*ConvertTuple(tuple,
-                                     {.action_kind = ActionKind::kSubset,
-                                      .num_features = kSubsetFeatures,
-                                      .fixed_size = fixed_size},
-                                     &result));
+    return *ConvertTuple(tuple,
+                         {.action_kind = ActionKind::kSubset,
+                          .num_features = kSubsetFeatures,
+                          .fixed_size = fixed_size},
+                         &result);
   };
   const log::v1::BanditTuple any = MakeSubsetTuple({}, "d1");
   log::v1::BanditTuple two = MakeSubsetTuple(fixed, "d1");
-  EXPECT_EQ(reason(any, false, {0, 5}), "");
-  EXPECT_EQ(reason(any, false, {}), "");
+  EXPECT_EQ(reason(any, false, {0, 5}), std::nullopt);
+  EXPECT_EQ(reason(any, false, {}), std::nullopt);
   EXPECT_EQ(reason(any, false, {5, 0}), kBadAction);
   EXPECT_EQ(reason(any, false, {0, 6}), kBadAction);
   EXPECT_EQ(reason(any, false, {kAbstain}), kBadAction);
   EXPECT_EQ(reason(any, false, {3, 3}), kBadAction);
   EXPECT_EQ(reason(any, true, {0, 5}), kOtherSize);
   EXPECT_EQ(reason(two, false, {0, 5}), kOtherSize);
-  EXPECT_EQ(reason(two, true, {0, 5}), "");
+  EXPECT_EQ(reason(two, true, {0, 5}), std::nullopt);
   EXPECT_EQ(reason(two, true, {0}), kBadAction);
   // With one eligible candidate, both are that candidate.
   for (int i = 0; i < 6; ++i) two.mutable_decision()->add_eligible(i == 3);
-  EXPECT_EQ(reason(two, true, {3}), "");
+  EXPECT_EQ(reason(two, true, {3}), std::nullopt);
 }
 
 }  // namespace

@@ -223,7 +223,7 @@ TEST_F(TrainTest, TheNewestVersionSaysWhetherToAbstain) {
   EXPECT_EQ(report.evaluation().grid_size(), 2);
   // The abstentions of version 1 are nothing that version 3 could do, and no
   // sign of wrong propensities.
-  EXPECT_GT(report.excluded().at(std::string(kAbstained)), 50);
+  EXPECT_GT(report.excluded().at(ReasonText(LeftOutReason::kAbstained)), 50);
   const auto& overlap = report.evaluation().train_overlap();
   EXPECT_NEAR(overlap.uniform_mean_weight(), 1,
               5 * overlap.uniform_mean_weight_error());

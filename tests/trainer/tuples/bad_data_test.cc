@@ -1,6 +1,6 @@
-// What becomes of bad data, all the way through `train`: an error that names
+// Follows bad data all the way through `train`: it becomes an error that names
 // it, or tuples that are left out, counted and named in the report; never a
-// model made from it.
+// model.
 #include <cmath>
 #include <functional>
 #include <limits>
@@ -17,13 +17,14 @@
 namespace sortition {
 namespace {
 
+using enum LeftOutReason;
 using testing::HasSubstr;
 
 using Tuples = std::vector<log::v1::BanditTuple>;
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 constexpr double kInf = std::numeric_limits<double>::infinity();
 
-// Done to 1500 good tuples of version 1 before they are written.
+// What is done to 1500 good tuples of version 1 before they are written.
 struct BadData {
   std::string name;
   std::function<void(Tuples*)> spoil;
@@ -40,7 +41,7 @@ std::function<void(log::v1::BanditTuple*)> LogPropensity(double value) {
   };
 }
 
-// The first `count`, by `spoil`.
+// Spoils the first `count` tuples.
 std::function<void(Tuples*)> Some(
     size_t count, std::function<void(log::v1::BanditTuple*)> spoil) {
   return [count, spoil](Tuples* tuples) {
@@ -59,12 +60,11 @@ std::vector<BadData> Cases() {
   constexpr auto kOk = absl::StatusCode::kOk;
   constexpr auto kFailed = absl::StatusCode::kFailedPrecondition;
   constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
-  const std::string propensity(kBadPropensity);
+  const std::string propensity = ReasonText(kBadPropensity);
   const auto reward = [](double value) {
     return [value](log::v1::BanditTuple* tuple) { tuple->set_reward(value); };
   };
-  // Propensities: p = 0, p > 1 and what a writer gives that takes the logarithm
-  // of a negative one.
+  // Propensities: p = 0, p > 1, and the logarithm of a negative number.
   return {
       {"PropensityZero", Some(7, LogPropensity(-kInf)), kOk, propensity, 7},
       {"PropensityNegative", Some(3, LogPropensity(std::log(-0.5))), kOk,
@@ -79,8 +79,8 @@ std::vector<BadData> Cases() {
        "1500 left out: " + propensity},
       {"LossConstant", All(reward(1)), kFailed,
        "training tuples have the reward 1: nothing tells"},
-      {"RewardNan", Some(5, reward(kNan)), kOk, std::string(kBadReward), 5},
-      {"RewardInfinite", Some(5, reward(-kInf)), kOk, std::string(kBadReward),
+      {"RewardNan", Some(5, reward(kNan)), kOk, ReasonText(kBadReward), 5},
+      {"RewardInfinite", Some(5, reward(-kInf)), kOk, ReasonText(kBadReward),
        5},
       {"RewardAboveTheRange", Some(1, reward(1.5)), kInvalid,
        "reward of decision 'd0' is 1.5, must be in [0, 1]"},
@@ -93,7 +93,7 @@ std::vector<BadData> Cases() {
             [](log::v1::BanditTuple* tuple) {
               tuple->mutable_decision()->set_model("another");
             }),
-       kOk, std::string(kOtherModel), 10},
+       kOk, ReasonText(kOtherModel), 10},
       {"ModelIsAnother", All([](log::v1::BanditTuple* tuple) {
          tuple->mutable_decision()->set_model("another");
        }),
@@ -103,7 +103,7 @@ std::vector<BadData> Cases() {
             [](log::v1::BanditTuple* tuple) {
               tuple->mutable_decision()->set_action_kind(log::v1::RANK);
             }),
-       kOk, std::string(kOtherAction), 10},
+       kOk, ReasonText(kOtherAction), 10},
       {"DimensionsMixed",
        Some(6,
             [](log::v1::BanditTuple* tuple) {
@@ -111,19 +111,19 @@ std::vector<BadData> Cases() {
               decision->set_num_features(6);
               decision->mutable_dense_values()->Resize(36, 0);
             }),
-       kOk, std::string(kOtherFeatures), 6},
+       kOk, ReasonText(kOtherFeatures), 6},
       {"FeaturesMissing",
        Some(6,
             [](log::v1::BanditTuple* tuple) {
               tuple->mutable_decision()->mutable_dense_values()->RemoveLast();
             }),
-       kOk, std::string(kBadFeatures), 6},
+       kOk, ReasonText(kBadFeatures), 6},
       {"FeatureNan",
        Some(6,
             [](log::v1::BanditTuple* tuple) {
               tuple->mutable_decision()->set_dense_values(3, std::nanf(""));
             }),
-       kOk, std::string(kBadFeatures), 6},
+       kOk, ReasonText(kBadFeatures), 6},
       {"NoCandidates",
        Some(6,
             [](log::v1::BanditTuple* tuple) {
@@ -137,19 +137,19 @@ std::vector<BadData> Cases() {
             [](log::v1::BanditTuple* tuple) {
               tuple->mutable_decision()->set_action(0, 6);
             }),
-       kOk, std::string(kBadAction), 6},
+       kOk, ReasonText(kBadAction), 6},
       {"ActionMissing",
        Some(6,
             [](log::v1::BanditTuple* tuple) {
               tuple->mutable_decision()->clear_action();
             }),
-       kOk, std::string(kBadAction), 6},
+       kOk, ReasonText(kBadAction), 6},
       {"DrawnWithSeeds",
        Some(6,
             [](log::v1::BanditTuple* tuple) {
               tuple->mutable_decision()->set_seed(1);
             }),
-       kOk, std::string(kSeeded), 6},
+       kOk, ReasonText(kSeeded), 6},
   };
 }
 
@@ -176,7 +176,7 @@ TEST_P(BadDataTest, IsAnErrorOrLeftOutAndNamed) {
   Tuples tuples = MakeTuples({}, 1500);
   bad.spoil(&tuples);
   WriteSegment(dir_.Sub("tuples"), 0, tuples);
-  // Not even by force an error becomes a model.
+  // Not even --force turns an error into a model.
   options_.set_force(true);
   const auto report = Train(options_);
   EXPECT_EQ(report.status().code(), bad.code) << report.status();

@@ -42,7 +42,7 @@ class ConvertTest : public testing::Test {
     EXPECT_OK(WriteFile(options_.data(), MadeUpLabelData(300, 1)));
   }
 
-  // All that was written, as read for training.
+  // Reads all that was written, as for training.
   LabelData ReadAll() const {
     config::v1::TrainOptions train;
     train.set_tuples(options_.output());
@@ -110,7 +110,8 @@ TEST_F(ConvertTest, ReadingGivesTheTuplesThatWereDrawnBitForBit) {
   EXPECT_EQ(read.contexts.size(), distinct.size());
 }
 
-// log p = Σ_l log σ(±α w_l · x), in long double, from the records alone.
+// Returns log p = Σ_l log σ(±α w_l · x), in long double, from the records
+// alone.
 TEST_F(ConvertTest, PropensitiesAreThoseOfThePolicyThatTheTuplesName) {
   ASSERT_OK(Convert(options_));
   const model::v1::Model model = LoggingPolicy().model;
@@ -276,7 +277,7 @@ TEST_F(ConvertTest, RefusesADirectoryWithSegmentsAndAModelWithAVersion) {
   EXPECT_EQ(ReadAll().read_tuples, 900u);
   EXPECT_NE(ReadAll().train.labels, before.train.labels);
   EXPECT_THAT(Entries(dir_.Sub("logs")), testing::ElementsAre("out"));
-  // By force a version comes after the others, and the tuples name it.
+  // With force, the new version follows the others, and the tuples name it.
   options_.set_model_store(dir_.Sub("models"));
   ASSERT_OK_AND_ASSIGN(const ConvertReport report, Convert(options_));
   EXPECT_EQ(report.version, 2u);
@@ -302,7 +303,8 @@ TEST_F(ConvertTest, TheCommandPrintsASummary) {
               HasSubstr("permitted range is (0, 1]"));
 }
 
-// Of a file named by SORTITION_MULTILABEL, such as the paper's Scene or Yeast.
+// Reads a file named by SORTITION_MULTILABEL, such as the paper's Scene or
+// Yeast.
 TEST_F(ConvertTest, ConvertsRealData) {
   const char* path = std::getenv("SORTITION_MULTILABEL");
   if (path == nullptr) {

@@ -17,6 +17,7 @@
 namespace sortition {
 namespace {
 
+using enum LeftOutReason;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
@@ -29,7 +30,7 @@ config::v1::TrainOptions Options(const std::string& tuples) {
   return options;
 }
 
-// All of them train.
+// Options by which all tuples train.
 config::v1::TrainOptions TrainOnly(const std::string& tuples) {
   config::v1::TrainOptions options = Options(tuples);
   options.set_test_fraction(0);
@@ -41,7 +42,8 @@ size_t Kept(const LabelData& data) {
   return data.train.size() + data.validation.size() + data.test.size();
 }
 
-// Replay `replay` of context `context`, whose first feature is its number.
+// Returns replay `replay` of context `context`, whose first feature is its
+// number.
 log::v1::BanditTuple MakeLabelTuple(int context, int replay) {
   log::v1::BanditTuple tuple;
   tuple.set_reward(replay % 2 == 0 ? 1.0 / 3 : 1);
@@ -73,7 +75,7 @@ std::vector<log::v1::BanditTuple> MakeLabelTuples(int contexts, int replays) {
   return tuples;
 }
 
-// First features of the contexts of `part`.
+// Returns the first features of the contexts of `part`.
 std::multiset<float> ContextsOf(const LabelData& data,
                                 const LabelTuples& part) {
   std::multiset<float> contexts;
@@ -133,7 +135,7 @@ TEST(LabelReaderTest, CountsWhatItLeavesOutByReason) {
   const double nan = std::numeric_limits<double>::quiet_NaN();
   using Decision = log::v1::Decision;
   using Spoil = std::function<void(Decision*)>;
-  const std::vector<std::pair<absl::string_view, Spoil>> spoilt = {
+  const std::vector<std::pair<LeftOutReason, Spoil>> spoilt = {
       {kOtherModel, [](Decision* d) { d->set_model("another"); }},
       {kOtherVersion, [](Decision* d) { d->set_version(7); }},
       {kOtherAction, [](Decision* d) { d->set_action_kind(log::v1::SELECT); }},
@@ -171,11 +173,11 @@ TEST(LabelReaderTest, CountsWhatItLeavesOutByReason) {
   for (const auto& [reason, spoil] : spoilt) {
     tuples.push_back(MakeLabelTuple(static_cast<int>(tuples.size()), 0));
     spoil(tuples.back().mutable_decision());
-    ++expected[std::string(reason)];
+    ++expected[ReasonText(reason)];
   }
   tuples.push_back(MakeLabelTuple(99, 0));
   tuples.back().set_reward(nan);
-  ++expected[std::string(kBadReward)];
+  ++expected[ReasonText(kBadReward)];
   // Nothing chosen is a choice.
   tuples.push_back(MakeLabelTuple(98, 0));
   tuples.back().mutable_decision()->clear_action();
@@ -195,7 +197,7 @@ TEST(LabelReaderTest, APolicyTooLargeIsNotRead) {
   WriteSegment(dir.Sub("t"), 0, {tuple, MakeLabelTuple(2, 0)});
   ASSERT_OK_AND_ASSIGN(const LabelData data,
                        ReadLabelTuples(TrainOnly(dir.Sub("t")), {}));
-  EXPECT_EQ(data.excluded.at(std::string(kTooManyWeights)), 1u);
+  EXPECT_EQ(data.excluded.at(ReasonText(kTooManyWeights)), 1u);
   EXPECT_EQ(data.contexts.num_labels, kLabels);
   EXPECT_EQ(data.train.size(), 1u);
 }
@@ -206,11 +208,11 @@ TEST(LabelReaderTest, TheFilterSaysWhatTuplesMustBe) {
   ASSERT_OK_AND_ASSIGN(
       const LabelData features,
       ReadLabelTuples(TrainOnly(dir.Sub("t")), {.num_features = 9}));
-  EXPECT_EQ(features.excluded.at(std::string(kOtherFeatures)), 5u);
+  EXPECT_EQ(features.excluded.at(ReasonText(kOtherFeatures)), 5u);
   ASSERT_OK_AND_ASSIGN(
       const LabelData labels,
       ReadLabelTuples(TrainOnly(dir.Sub("t")), {.num_labels = 9}));
-  EXPECT_EQ(labels.excluded.at(std::string(kOtherLabels)), 5u);
+  EXPECT_EQ(labels.excluded.at(ReasonText(kOtherLabels)), 5u);
 }
 
 TEST(LabelReaderTest, EachReaderLeavesTheOtherKindOut) {
@@ -220,11 +222,11 @@ TEST(LabelReaderTest, EachReaderLeavesTheOtherKindOut) {
   WriteSegment(dir.Sub("t"), 0, tuples);
   ASSERT_OK_AND_ASSIGN(const LabelData labels,
                        ReadLabelTuples(TrainOnly(dir.Sub("t")), {}));
-  EXPECT_EQ(labels.excluded.at(std::string(kOtherAction)), 7u);
+  EXPECT_EQ(labels.excluded.at(ReasonText(kOtherAction)), 7u);
   EXPECT_EQ(labels.train.size(), 10u);
   ASSERT_OK_AND_ASSIGN(const TupleData selections,
                        ReadTuples(TrainOnly(dir.Sub("t")), {}));
-  EXPECT_EQ(selections.excluded.at(std::string(kOtherAction)), 10u);
+  EXPECT_EQ(selections.excluded.at(ReasonText(kOtherAction)), 10u);
   EXPECT_EQ(selections.train.size(), 7u);
 }
 
@@ -263,14 +265,14 @@ TEST(LabelReaderTest, OtherVersionsTrainOnTrainingContextsOnly) {
   config::v1::TrainOptions options = Options(dir.Sub("t"));
   ASSERT_OK_AND_ASSIGN(const LabelData data,
                        ReadLabelTuples(options, {.baseline_version = 2}));
-  const size_t held_out = data.excluded.at(std::string(kHeldOut));
+  const size_t held_out = data.excluded.at(ReasonText(kHeldOut));
   EXPECT_EQ(data.validation.size() + data.test.size(), held_out);
   EXPECT_EQ(data.train.size(), 800 - 2 * held_out);
   for (const auto* part : {&data.validation, &data.test}) {
     for (const double value : part->log_propensities) EXPECT_EQ(value, -2.25);
   }
   EXPECT_TRUE(data.evaluates_baseline);
-  // None of version 3: all evaluate, by force, and it is said.
+  // There are none of version 3: with force, all evaluate, and the data say so.
   options.set_force(true);
   ASSERT_OK_AND_ASSIGN(const LabelData forced,
                        ReadLabelTuples(options, {.baseline_version = 3}));

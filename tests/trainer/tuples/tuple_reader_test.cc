@@ -13,6 +13,7 @@
 namespace sortition {
 namespace {
 
+using enum LeftOutReason;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
@@ -74,18 +75,18 @@ TEST(TupleReaderTest, CountsWhatItLeavesOutByReason) {
   EXPECT_EQ(data.excluded_tuples(), 14);
   EXPECT_EQ(data.shown_otherwise, 2);
   const std::map<std::string, uint64_t> expected = {
-      {std::string(kOtherModel), 1},    {std::string(kOtherVersion), 1},
-      {std::string(kBadPropensity), 3}, {std::string(kOtherAction), 1},
-      {std::string(kOtherFeatures), 1}, {std::string(kBadFeatures), 2},
-      {std::string(kBadAction), 2},     {std::string(kBadReward), 1},
-      {std::string(kSeeded), 2}};
+      {ReasonText(kOtherModel), 1},    {ReasonText(kOtherVersion), 1},
+      {ReasonText(kBadPropensity), 3}, {ReasonText(kOtherAction), 1},
+      {ReasonText(kOtherFeatures), 1}, {ReasonText(kBadFeatures), 2},
+      {ReasonText(kBadAction), 2},     {ReasonText(kBadReward), 1},
+      {ReasonText(kSeeded), 2}};
   EXPECT_EQ(data.excluded, expected);
 }
 
 TEST(TupleReaderTest, TakesKindAndFeaturesFromTheFirstUsableTuple) {
   const TempDir dir;
   std::vector<log::v1::BanditTuple> tuples = MakeTuples({}, 10);
-  // Another kind and another number of features, and neither is usable.
+  // Of another kind, and with another number of features; neither is usable.
   tuples[0].mutable_decision()->set_num_features(6);
   tuples[1].mutable_decision()->set_action_kind(log::v1::RANK);
   tuples[1].mutable_decision()->set_log_propensity(0.5);
@@ -98,9 +99,9 @@ TEST(TupleReaderTest, TakesKindAndFeaturesFromTheFirstUsableTuple) {
   EXPECT_EQ(data.num_features, 5);
   EXPECT_EQ(data.action_kind, ActionKind::kSelect);
   const std::map<std::string, uint64_t> expected = {
-      {std::string(kBadFeatures), 1},
-      {std::string(kBadPropensity), 1},
-      {std::string(kOtherAction), 1}};
+      {ReasonText(kBadFeatures), 1},
+      {ReasonText(kBadPropensity), 1},
+      {ReasonText(kOtherAction), 1}};
   EXPECT_EQ(data.excluded, expected);
 }
 
@@ -114,22 +115,26 @@ TEST(TupleReaderTest, RewardOutOfRangeIsAnErrorWithItsValue) {
                        HasSubstr("'d1' is 2.5, must be in [0, 1]")));
 }
 
-TEST(TupleReaderTest, OverTheLimitKeepsASampleThatDoesNotDependOnTheOrder) {
+// Reads the tuples without a scratch file.
+absl::StatusOr<TupleData> ReadWithinOneMib(
+    const std::vector<log::v1::BanditTuple>& tuples) {
   const TempDir dir;
+  WriteSegment(dir.Sub("t"), 0, tuples);
+  config::v1::TrainOptions options = Options(dir.Sub("t"));
+  options.set_memory_mb(1);
+  options.set_scratch_mb(0);
+  return ReadTuples(options, {});
+}
+
+TEST(TupleReaderTest, OverTheLimitKeepsASampleThatDoesNotDependOnTheOrder) {
   // 60 candidates with 20 features: 4.8 KB each, 600 tuples are 2.9 MB.
   SyntheticLog log;
   log.num_candidates = 60;
   log.num_features = 20;
   std::vector<log::v1::BanditTuple> tuples = MakeTuples(log, 600);
-  WriteSegment(dir.Sub("forward"), 0, tuples);
+  ASSERT_OK_AND_ASSIGN(const TupleData forward, ReadWithinOneMib(tuples));
   std::reverse(tuples.begin(), tuples.end());
-  WriteSegment(dir.Sub("backward"), 0, tuples);
-  config::v1::TrainOptions options = Options(dir.Sub("forward"));
-  options.set_memory_mb(1);
-  options.set_scratch_mb(0);
-  ASSERT_OK_AND_ASSIGN(const TupleData forward, ReadTuples(options, {}));
-  options.set_tuples(dir.Sub("backward"));
-  ASSERT_OK_AND_ASSIGN(const TupleData backward, ReadTuples(options, {}));
+  ASSERT_OK_AND_ASSIGN(const TupleData backward, ReadWithinOneMib(tuples));
   EXPECT_EQ(forward.kept_fraction, 0.25);
   EXPECT_EQ(backward.kept_fraction, 0.25);
   EXPECT_EQ(Kept(forward), Kept(backward));
@@ -141,13 +146,12 @@ TEST(TupleReaderTest, OverTheLimitKeepsASampleThatDoesNotDependOnTheOrder) {
     for (const BanditTuple& tuple : *part) bytes += tuple.bytes();
   }
   EXPECT_LE(bytes, 1 << 20);
-  // The sample is no part of the split: each part shrinks alike.
+  // The sample is independent of the split: each part shrinks alike.
   EXPECT_GT(forward.test.size(), 15);
   EXPECT_GT(forward.validation.size(), 15);
 }
 
 TEST(TupleReaderTest, WarmupQueriesAreBoundedInBytesWhateverTheOrder) {
-  const TempDir dir;
   // 4 to 20 KB each: 100 of them are far above the eighth of 1 MiB.
   std::vector<log::v1::BanditTuple> tuples;
   for (int i = 0; i < 200; ++i) {
@@ -156,15 +160,9 @@ TEST(TupleReaderTest, WarmupQueriesAreBoundedInBytesWhateverTheOrder) {
     log.num_features = 20;
     tuples.push_back(MakeTuple(log, absl::StrCat("d", i)));
   }
-  WriteSegment(dir.Sub("forward"), 0, tuples);
+  ASSERT_OK_AND_ASSIGN(const TupleData forward, ReadWithinOneMib(tuples));
   std::reverse(tuples.begin(), tuples.end());
-  WriteSegment(dir.Sub("backward"), 0, tuples);
-  config::v1::TrainOptions options = Options(dir.Sub("forward"));
-  options.set_memory_mb(1);
-  options.set_scratch_mb(0);
-  ASSERT_OK_AND_ASSIGN(const TupleData forward, ReadTuples(options, {}));
-  options.set_tuples(dir.Sub("backward"));
-  ASSERT_OK_AND_ASSIGN(const TupleData backward, ReadTuples(options, {}));
+  ASSERT_OK_AND_ASSIGN(const TupleData backward, ReadWithinOneMib(tuples));
   size_t bytes = 0;
   std::vector<std::string> ids;
   for (const auto& decision : forward.warmup) {
@@ -236,7 +234,7 @@ TEST(ConvertTupleTest, KeepsEligibleRowsAndRenumbersTheAction) {
   BanditTuple tuple;
   ASSERT_OK_AND_ASSIGN(const auto reason,
                        ConvertTuple(logged, expectation, &tuple));
-  EXPECT_EQ(reason, "");
+  EXPECT_EQ(reason, std::nullopt);
   EXPECT_THAT(tuple.values, ElementsAre(2, 3, 4, 5));
   EXPECT_THAT(tuple.action, ElementsAre(1, 0));
   EXPECT_EQ(tuple.loss, -0.5);  // (-1 - 3) / (7 + 1)
@@ -262,17 +260,17 @@ TEST(ConvertTupleTest, KeepsTheRewardOfWhatWasShownInPlaceOfTheAction) {
   EXPECT_TRUE(tuple.action_shown);
   logged.mutable_shown()->set_shown(0, 2);
   ASSERT_OK_AND_ASSIGN(auto reason, ConvertTuple(logged, expectation, &tuple));
-  EXPECT_EQ(reason, "");
+  EXPECT_EQ(reason, std::nullopt);
   EXPECT_FALSE(tuple.action_shown);
   EXPECT_EQ(tuple.loss, -1);
   logged.mutable_shown()->clear_shown();
   logged.mutable_shown()->set_not_shown(true);
   ASSERT_OK(ConvertTuple(logged, expectation, &tuple));
   EXPECT_FALSE(tuple.action_shown);
-  // Not to show anything is what an abstention asks for.
+  // To show nothing is what an abstention asks for.
   logged.mutable_decision()->set_action(0, kAbstain);
   ASSERT_OK_AND_ASSIGN(reason, ConvertTuple(logged, expectation, &tuple));
-  EXPECT_EQ(reason, "");
+  EXPECT_EQ(reason, std::nullopt);
   EXPECT_TRUE(tuple.action_shown);
   // To show something is not.
   logged.mutable_shown()->clear_not_shown();
@@ -300,7 +298,7 @@ TEST(ConvertTupleTest, KeepsSparseRowsSparse) {
   BanditTuple tuple;
   ASSERT_OK_AND_ASSIGN(const auto reason,
                        ConvertTuple(logged, expectation, &tuple));
-  EXPECT_EQ(reason, "");
+  EXPECT_EQ(reason, std::nullopt);
   EXPECT_THAT(tuple.row_offsets, ElementsAre(0, 2, 3));
   EXPECT_THAT(tuple.columns, ElementsAre(1, 8, 5));
   EXPECT_THAT(tuple.values, ElementsAre(1, 2, 4));

@@ -1,0 +1,126 @@
+#include "process/drawing/scatter_plot.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "absl/strings/str_format.h"
+#include "process/drawing/scale.h"
+
+namespace sortition {
+namespace {
+
+// A label meets what is nearer to its middle.
+constexpr double kLabelWidth = 15;
+constexpr double kLabelHeight = 11;
+// Places around a dot that a label tries, from the nearest ring outwards.
+constexpr int kDirections = 8;
+constexpr int kRings = 6;
+
+class Drawing {
+ public:
+  Drawing(const ScatterPlot& plot, const Panel& panel, Svg* svg)
+      : plot_(plot), panel_(panel), svg_(svg) {
+    constexpr double kInf = std::numeric_limits<double>::infinity();
+    Point low = {kInf, kInf};
+    Point high = {-kInf, -kInf};
+    const auto extend = [&](const Point& point) {
+      low = {std::min(low.x, point.x), std::min(low.y, point.y)};
+      high = {std::max(high.x, point.x), std::max(high.y, point.y)};
+    };
+    for (const ScatterPlot::Dot& dot : plot.dots) extend(dot.place);
+    for (const Point& mark : plot.marks) extend(mark);
+    x_ = MakeScale(low.x, high.x, panel.x, panel.x + panel.width);
+    y_ = MakeScale(low.y, high.y, panel.y + panel.height, panel.y);
+  }
+
+  void Draw() const {
+    DrawTitle(plot_.title, {panel_.x, panel_.y - 12}, svg_);
+    DrawAxes();
+    const size_t n = plot_.dots.size();
+    const double radius = n <= 50 ? 6 : n <= 500 ? 3.5 : 2;
+    for (const ScatterPlot::Dot& dot : plot_.dots) {
+      svg_->Circle(At(dot.place), radius,
+                   {.fill = Colour(dot.group), .opacity = n <= 50 ? 1 : 0.6});
+    }
+    for (size_t group = 0; group < plot_.marks.size(); ++group) {
+      svg_->Diamond(At(plot_.marks[group]), 8,
+                    {.fill = Colour(group), .stroke = "#000000", .width = 1.5});
+    }
+    DrawLabels();
+  }
+
+ private:
+  Point At(const Point& place) const { return {x_(place.x), y_(place.y)}; }
+
+  void DrawAxes() const {
+    svg_->Rectangle({panel_.x, panel_.y}, panel_.width, panel_.height,
+                    {.stroke = kFrame});
+    const double bottom = panel_.y + panel_.height;
+    for (const double tick : Ticks(x_.low, x_.high)) {
+      svg_->Line({x_(tick), bottom}, {x_(tick), bottom + 5},
+                 {.stroke = kFrame});
+      svg_->Text({x_(tick), bottom + 18}, absl::StrFormat("%g", tick),
+                 {.size = kSmallSize, .anchor = Svg::Anchor::kMiddle});
+    }
+    for (const double tick : Ticks(y_.low, y_.high)) {
+      svg_->Line({panel_.x - 5, y_(tick)}, {panel_.x, y_(tick)},
+                 {.stroke = kFrame});
+      svg_->Text({panel_.x - 8, y_(tick) + 4}, absl::StrFormat("%g", tick),
+                 {.size = kSmallSize, .anchor = Svg::Anchor::kEnd});
+    }
+    svg_->Text({panel_.x + panel_.width / 2, bottom + 38}, plot_.x_name,
+               {.anchor = Svg::Anchor::kMiddle});
+    svg_->Text({panel_.x - 52, panel_.y + panel_.height / 2}, plot_.y_name,
+               {.anchor = Svg::Anchor::kMiddle, .upwards = true});
+  }
+
+  void DrawLabels() const {
+    std::vector<Point> taken;
+    for (const ScatterPlot::Dot& dot : plot_.dots) {
+      taken.push_back(At(dot.place));
+    }
+    for (const ScatterPlot::Dot& dot : plot_.dots) {
+      if (dot.label.empty()) continue;
+      const Point place = FreePlace(At(dot.place), taken);
+      taken.push_back(place);
+      svg_->Text({place.x, place.y + 4}, dot.label,
+                 {.size = kSmallSize,
+                  .anchor = Svg::Anchor::kMiddle,
+                  .fill = Colour(dot.group)});
+    }
+  }
+
+  // Returns a place near `centre` that meets none of `taken`, or the last one
+  // tried.
+  static Point FreePlace(const Point& centre, const std::vector<Point>& taken) {
+    Point place = centre;
+    for (int step = 0; step < kDirections * kRings; ++step) {
+      const double angle = 0.25 * M_PI * (step % kDirections) - 0.25 * M_PI;
+      const double away = 14 + 10 * (step / kDirections);
+      place = {centre.x + away * std::cos(angle),
+               centre.y + away * std::sin(angle)};
+      if (std::none_of(taken.begin(), taken.end(), [&](const Point& other) {
+            return std::abs(other.x - place.x) < kLabelWidth &&
+                   std::abs(other.y - place.y) < kLabelHeight;
+          })) {
+        break;
+      }
+    }
+    return place;
+  }
+
+  const ScatterPlot& plot_;
+  const Panel panel_;
+  Svg* const svg_;
+  Scale x_;
+  Scale y_;
+};
+
+}  // namespace
+
+void DrawScatterPlot(const ScatterPlot& plot, const Panel& panel, Svg* svg) {
+  Drawing(plot, panel, svg).Draw();
+}
+
+}  // namespace sortition

@@ -1,0 +1,26 @@
+#include "process/drawing/xml_text.h"
+
+#include "gtest/gtest.h"
+
+namespace sortition {
+namespace {
+
+TEST(XmlTextTest, EscapesWhatXmlDoesNotAllow) {
+  EXPECT_EQ(EscapeXml("a<b&\"c'>"), "a&lt;b&amp;&quot;c&#39;&gt;");
+  EXPECT_EQ(EscapeXml("Zoë 中 \U0001F600"), "Zoë 中 \U0001F600");
+  EXPECT_EQ(EscapeXml(absl::string_view("\0\x01\t\x1b\x7f", 5)),
+            "\uFFFD\uFFFD\t\uFFFD\x7f");
+  // A byte alone, a cut character, an overlong one, a surrogate, U+FFFF.
+  EXPECT_EQ(EscapeXml("\xff|\xc3|\xe2\x82"), "\uFFFD|\uFFFD|\uFFFD\uFFFD");
+  EXPECT_EQ(EscapeXml("\xc0\x80|\xef\xbf\xbf|\xed\xa0\x80"),
+            "\uFFFD\uFFFD|\uFFFD|\uFFFD");
+}
+
+TEST(XmlTextTest, ShortensByCharactersNotBytes) {
+  EXPECT_EQ(Shorten("äöüß", 4), "äöüß");
+  EXPECT_EQ(Shorten("äöüßx", 4), "äöü…");
+  EXPECT_EQ(Shorten("", 4), "");
+}
+
+}  // namespace
+}  // namespace sortition
