@@ -1,5 +1,5 @@
 #pragma once
-// A directory of a test's own, gone at its end.
+// A test's own directory, removed at its end.
 #include <stdlib.h>
 
 #include <filesystem>

@@ -32,7 +32,7 @@ struct GameRankingCase {
     return *std::move(distribution);
   }
 
-  // As the game has them.
+  // The discounts of the game.
   std::vector<double> Discounts(size_t n) const {
     std::vector<double> discounts(n, 0);
     for (size_t r = 0; r < n; ++r) {

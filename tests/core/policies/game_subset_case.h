@@ -37,7 +37,7 @@ struct GameSubsetCase {
     return *std::move(distribution);
   }
 
-  // Of the subsets; 0: any.
+  // The size of the subsets; 0: any.
   int Size() const {
     if (game.measure() == model::v1::GameSubset::F_BETA) return 0;
     return static_cast<int>(

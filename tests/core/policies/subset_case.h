@@ -19,7 +19,7 @@ struct SubsetCase {
   double threshold = 0;
   double inverse_temperature = 1;
   double uniform_mixture = 0;
-  uint32_t k = 0;  // Of the policy.
+  uint32_t k = 0;  // The policy's size.
   uint32_t asked = 0;
 
   uint32_t Size() const {
@@ -47,7 +47,7 @@ struct SubsetCase {
   }
 };
 
-// Those whose bits are set.
+// The positions whose bits are set.
 inline Action SubsetOf(uint32_t bits) {
   Action subset;
   for (int32_t i = 0; bits >> i != 0; ++i) {
@@ -67,9 +67,9 @@ inline std::vector<Action> AllSubsets(const SubsetCase& c) {
   return subsets;
 }
 
-// By the definition, in long double: as the product of the weights of its
-// members, over the sum of those of all. Every weight is divided by the
-// largest.
+// The probability by its definition, in long double: the product of the weights
+// of the members over the sum of the products of all subsets. Every weight is
+// divided by the largest.
 inline long double ExactProbability(const SubsetCase& c, const Action& subset) {
   const auto log_weight = [&c](const Action& members) {
     long double sum = 0;

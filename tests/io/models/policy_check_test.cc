@@ -1,5 +1,5 @@
-// What the store refuses of the policies of subsets, Boltzmann rankings and
-// chains; those of the other kinds are in model_store_test.cc.
+// Policies of subsets, Boltzmann rankings and chains that the store refuses;
+// the other kinds are in model_store_test.cc.
 #include "io/models/policy_check.h"
 
 #include <cmath>
@@ -101,7 +101,8 @@ TEST(PolicyCheckTest, NamesWhatIsWrongWithABoltzmannRanking) {
     EXPECT_THAT(ValidatePolicy(policy),
                 StatusIs(absl::StatusCode::kInvalidArgument,
                          HasSubstr("policy.boltzmann_ranking." + message)));
-    // What the store refuses cannot be made either, and the same is named.
+    // A policy that the store refuses cannot be made either; both errors name
+    // the same field.
     EXPECT_THAT(MakeActionDistribution(policy).status(),
                 StatusIs(absl::StatusCode::kInvalidArgument,
                          HasSubstr("boltzmann_ranking." +

@@ -18,7 +18,7 @@ using testing::HasSubstr;
 
 constexpr uint32_t kFeatures = 4;
 
-// Of as many as there are, or mostly of three, when others follow.
+// The head has all candidates, or mostly three, so that others follow.
 LinearFamily BoltzmannFamily(uint32_t head) {
   LinearFamily family{ActionKind::kRank, kFeatures, false, 0};
   auto& boltzmann = family.boltzmann.emplace();
@@ -44,7 +44,7 @@ INSTANTIATE_TEST_SUITE_P(
                                  /*subset_size=*/2},
                     BoltzmannFamily(0), BoltzmannFamily(3)));
 
-// As a request asks; subsets of any size are not asked for one.
+// The k of a request; requests for subsets of any size have none.
 uint32_t TopK(const LinearFamily& family, const BanditTuple& tuple) {
   return family.action_kind == ActionKind::kSubset && family.subset_size == 0
              ? 0
@@ -173,7 +173,7 @@ TEST(LinearTuplePolicyErrorsTest, ParametersOfAnotherFamilyAreNone) {
   EXPECT_TRUE(ParametersOf(pairs, model).has_value());
   model.mutable_policy()->mutable_game_subset();
   EXPECT_FALSE(ParametersOf(any, model));
-  // Of the same law, whatever is mixed with it.
+  // Both follow the same law, whatever is mixed with it.
   const LinearFamily boltzmann = BoltzmannFamily(3);
   *model.mutable_policy()->mutable_boltzmann_ranking() = *boltzmann.boltzmann;
   EXPECT_TRUE(ParametersOf(boltzmann, model).has_value());
@@ -187,9 +187,9 @@ TEST(LinearTuplePolicyErrorsTest, ParametersOfAnotherFamilyAreNone) {
   EXPECT_FALSE(ParametersOf(boltzmann, model));
 }
 
-// Two candidates with features 1 and 0 at w = 2: exp(a_0 2) to exp(a_1 2), and
-// the derivative of its logarithm (a_0 - a_1) p(the other order). A log of such
-// is not one of Plackett-Luce.
+// Two candidates with features 1 and 0 at w = 2: their orders have the odds
+// exp(a_0 2) to exp(a_1 2), and the derivative of the logarithm is (a_0 - a_1)
+// p(the other order). Plackett-Luce does not fit a log of such orders.
 TEST(LinearTuplePolicyBoltzmannTest, LearnsTheLawThatLogged) {
   BanditTuple tuple;
   tuple.num_features = 1;
@@ -245,7 +245,8 @@ TEST(LinearTuplePolicyErrorsTest, NamesTheTupleThatDoesNotFit) {
 }
 
 TEST(LinearTuplePolicyRangeTest, WhatTheServerWouldRefuseEarnsNothing) {
-  // Scores of 1e10: a ranking of them is not drawn as it is logged.
+  // Scores of 1e10: their rankings are not drawn with the probabilities that
+  // would be logged.
   BanditTuple tuple;
   tuple.num_features = 1;
   tuple.values = {1e10f, 1e10f};

@@ -18,7 +18,7 @@ using config::v1::RankSvmOptions;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-// Two features: the first tells what is relevant, the second the contrary.
+// Two features: the first agrees with relevance, the second contradicts it.
 TestQueries TwoQueries() {
   TestQueries queries;
   queries.Add({1, 0, 0, 1}, {1, 0});
@@ -31,7 +31,7 @@ struct Setting {
   std::vector<double> weights;
 };
 
-// A point for each setting, which is its fit.
+// One point for each setting, with the setting's fit.
 GridSpec SpecOf(const std::vector<Setting>& settings) {
   GridSpec spec;
   spec.options = std::make_shared<RankSvmOptions>();
@@ -89,8 +89,8 @@ TEST(GridLearnerTest, TakesTheBestOrderOfValidation) {
   EXPECT_EQ(point.termination, "done");
 }
 
-// Of orders that are as good, the one of the weights that are least trusted to
-// noise; then the first.
+// Among equally good orders the one with the largest λ is chosen, then the
+// first.
 TEST(GridLearnerTest, TiesGoToTheLargerLambda) {
   const TestQueries queries = TwoQueries();
   EXPECT_EQ(

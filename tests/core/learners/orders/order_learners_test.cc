@@ -47,7 +47,7 @@ absl::StatusOr<LabelledResult> Train(LabelledLearnerFactory make,
   return result;
 }
 
-// The chosen point is what the core function learns of its λ.
+// The chosen point is the result of the core function at its λ.
 TEST(OrderLearnersTest, AreTheirCoreFunctionsAtTheChosenLambda) {
   const TestQueries queries = SomeQueries(1);
   {
