@@ -113,7 +113,7 @@ struct Table {
   SetMeasure measure;
   std::string name;
   std::vector<Method> methods;   // The games first.
-  std::vector<double> required;  // Of the games, by data set.
+  std::vector<double> required;  // Limits for the games, by data set.
 };
 
 std::vector<Table> Tables() {

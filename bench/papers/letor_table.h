@@ -11,7 +11,7 @@
 namespace sortition {
 
 struct LetorTableOptions {
-  std::string name;        // Of the data set.
+  std::string name;        // The data set's name.
   std::string letor;       // Directory, see letor_folds.h.
   std::string figure;      // SVG file; empty: none.
   int threads = 2;         // Methods and folds run at once.

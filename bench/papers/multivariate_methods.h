@@ -26,8 +26,8 @@ struct Variant {
 
 // The quality of a θ on some items.
 struct SetQuality {
-  double expected = 0;    // Of the method's own prediction, random or not.
-  double mode = 0;        // Of the most probable set.
+  double expected = 0;    // Score of the method's own prediction.
+  double mode = 0;        // Score of the most probable set.
   double as_trained = 0;  // Expected, if only C is chosen.
 };
 

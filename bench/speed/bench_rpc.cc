@@ -212,10 +212,10 @@ void WriteTrials(const std::string& key,
   json->EndArray();
 }
 
-// {"comparisons": [..]} with every trial.
-std::string DetailsJson(const std::vector<Comparison>& comparisons) {
+// An array with every trial of every comparison.
+std::string ComparisonsJson(const std::vector<Comparison>& comparisons) {
   JsonWriter json;
-  json.BeginObject().Key("comparisons").BeginArray();
+  json.BeginArray();
   for (const Comparison& c : comparisons) {
     json.BeginObject();
     json.Key("subject").String(c.name).Key("base").String(c.base_name);
@@ -227,7 +227,7 @@ std::string DetailsJson(const std::vector<Comparison>& comparisons) {
     WriteTrials("base_trials", c.base_trials, &json);
     json.EndObject();
   }
-  json.EndArray().EndObject();
+  json.EndArray();
   return json.text();
 }
 
@@ -311,7 +311,9 @@ absl::StatusOr<Report> Compare(const std::string& self) {
                             directory.path() + "/spool", &comparison));
   }
   PrintTable(comparisons);
-  return Report(MakeTargets(comparisons), DetailsJson(comparisons));
+  Report report(MakeTargets(comparisons));
+  report.details["comparisons"] = ComparisonsJson(comparisons);
+  return report;
 }
 
 absl::Status CheckFlags() {

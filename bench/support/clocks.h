@@ -4,8 +4,8 @@
 
 namespace sortition {
 
-double ThreadCpuSeconds();   // Of the calling thread.
-double ProcessCpuSeconds();  // Of all threads of this process.
+double ThreadCpuSeconds();   // CPU time of the calling thread.
+double ProcessCpuSeconds();  // CPU time of all threads of this process.
 double WallSeconds();        // Monotonic; since some fixed point.
 
 // The largest resident memory of this process so far, in MiB.

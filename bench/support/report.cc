@@ -76,7 +76,7 @@ std::string FormatTargets(std::span<const Target> targets) {
 std::string FormatReportAsJson(absl::string_view name, const Report& report) {
   JsonWriter json;
   json.BeginObject().Key("benchmark").String(name);
-  if (!report.details.empty()) json.Key("details").Raw(report.details);
+  for (const auto& [key, value] : report.details) json.Key(key).Raw(value);
   json.Key("targets").BeginArray();
   for (const Target& target : report.targets) {
     json.BeginObject().Key("result").String(ResultOf(target));

@@ -1,6 +1,7 @@
 #pragma once
 // How every benchmark ends: one line per target, and an exit status.
 #include <functional>
+#include <map>
 #include <span>
 #include <string>
 #include <utility>
@@ -26,19 +27,18 @@ struct Target {
 
 struct Report {
   // Implicit, so that a benchmark can return its targets alone.
-  Report(std::vector<Target> all_targets = {}, std::string more = "")
-      : targets(std::move(all_targets)), details(std::move(more)) {}
+  Report(std::vector<Target> all_targets = {})
+      : targets(std::move(all_targets)) {}
 
   std::vector<Target> targets;
-  // JSON value with everything else that was measured; may be empty.
-  std::string details;
+  std::map<std::string, std::string> details = {};  // More for the JSON report.
 };
 
 void AppendTargets(std::vector<Target> more, std::vector<Target>* targets);
 
 // "PASS  what  measured  <= required" (or MISS, or >=), one line per target.
 std::string FormatTargets(std::span<const Target> targets);
-// {"benchmark": name, "details": .., "targets": [..]}, one line.
+// {"benchmark": name, <key of a detail>: <its JSON>, .., "targets": [..]}.
 std::string FormatReportAsJson(absl::string_view name, const Report& report);
 
 // 0 if all targets are met, otherwise 1.

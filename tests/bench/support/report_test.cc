@@ -35,15 +35,17 @@ TEST(FormatTargetsTest, SaysPassOrMissWithBothFiguresOnALineEach) {
 }
 
 TEST(FormatReportAsJsonTest, HasDetailsAndTargets) {
-  EXPECT_EQ(FormatReportAsJson("rpc", {{{"time", 2.5, 3}}, R"({"a":1})"}),
-            R"({"benchmark":"rpc","details":{"a":1},"targets":[)"
+  Report report({{"time", 2.5, 3}});
+  report.details["trials"] = "[1,2]";
+  EXPECT_EQ(FormatReportAsJson("rpc", report),
+            R"({"benchmark":"rpc","trials":[1,2],"targets":[)"
             R"({"result":"PASS","what":"time","measured":2.5,)"
             R"("required_at_most":3}]})"
             "\n");
 }
 
 TEST(FormatReportAsJsonTest, StaysJsonWithQuotesAndInfinity) {
-  EXPECT_EQ(FormatReportAsJson("x", {{{"\"q\"", HUGE_VAL, 3}}}),
+  EXPECT_EQ(FormatReportAsJson("x", Report({{"\"q\"", HUGE_VAL, 3}})),
             R"({"benchmark":"x","targets":[{"result":"MISS",)"
             R"("what":"\"q\"","measured":null,"required_at_most":3}]})"
             "\n");
