@@ -7,19 +7,20 @@ usage() {
   cat <<'TEXT'
 usage: ./dev demo [OPTION ...]
 
-Fits a first model to a few labelled queries, serves it by lot, logs and joins every
-decision with the users' feedback, learns from that log, proves off-policy that the new
-model is better, swaps it in under load, and measures it. Ends with a table; exits
-non-zero where the new model is not at least 15 % better, the measured reward is outside
-the predicted interval, or anything failed, is missing or is there twice.
+Fits a first model to a few labelled queries, serves it at random, logs every decision
+and joins it with the users' feedback, learns from that log, shows off-policy that the
+new model is better, swaps it in under load, and measures it. Ends with a table. The exit
+status is not 0 if the new model is less than 15 % better, if the measured reward is
+outside the predicted interval, or if a request failed or a decision is missing or
+logged twice.
 
   --data FILE      labelled queries (LETOR/SVMlight with qid); default: a built-in
                    question-answering world
   --action ACTION  select (one answer or none; default) or rank (top 5)
   --dir DIR        spool, tuples, models and reports (default build/demo; emptied first)
   --decisions N    decisions in each of the two phases (default 40000)
-  --chaos          three times kill -9 the sidecar and the server while they serve, leave
-                   half a record at the end of the log, and start them again
+  --chaos          three times: kill -9 the sidecar and the server while they serve, leave
+                   half a record at the end of the log, and restart them
 TEXT
 }
 
@@ -39,8 +40,8 @@ done
 case $action in select | rank) ;; *) usage >&2 && exit 2 ;; esac
 
 bin=build/release/bin
-# The weight of an order is a product over its ranks: heavier tails, so a tighter clip
-# and smaller steps than for one choice.
+# The weight of a ranking is a product over its ranks, so its tails are heavier: it needs
+# a tighter clip and smaller steps than a single choice.
 learning=()
 [ "$action" = select ] || learning=(--clip=10 --step_size=0.1 --lambda=0,1)
 server_pid='' sidecar_pid='' load_pid=''
@@ -62,14 +63,14 @@ trap stop_all EXIT
 prepare_dir() {
   if [ -e "$dir" ]; then
     [ -e "$dir/.sortition-demo" ] || [ -z "$(ls -A "$dir")" ] ||
-      { echo "demo: $dir is not empty and no demo directory" >&2 && exit 2; }
+      { echo "demo: $dir is not empty and is not a demo directory" >&2 && exit 2; }
     rm -rf "$dir"
   fi
   mkdir -p "$dir"/{logs,models,reports}
   touch "$dir/.sortition-demo"
 }
 
-# wait_for SECONDS WHAT COMMAND ...: until COMMAND succeeds.
+# wait_for SECONDS WHAT COMMAND ...: waits until COMMAND succeeds.
 wait_for() {
   local until=$((SECONDS + $1)) what=$2
   shift 2
@@ -79,8 +80,8 @@ wait_for() {
   done
 }
 
-# The port file is the process's own word that it serves. After a kill -9 the same
-# port is taken again, so that the load finds its server.
+# The server writes the port file once it serves. After a kill -9 it takes the same port
+# again, so that the load finds its server.
 server_port=0
 start_server() {
   rm -f "$dir/server.port"
@@ -120,8 +121,8 @@ answered() {
   python3 tools/demo_report.py answered "$@"
 }
 
-# Kills both processes in the middle of the load, with the log as a machine leaves it that
-# goes down, and starts them again.
+# Kills both processes under load, leaves the log as a machine that goes down would, and
+# restarts them.
 cause_chaos() {
   local round
   for round in 1 2 3; do
@@ -132,7 +133,7 @@ cause_chaos() {
     python3 tools/tear_tail.py "$dir/spool"
     start_server
     start_sidecar
-    echo "round $round: sidecar and server killed with -9 and started again"
+    echo "round $round: sidecar and server killed with -9 and restarted"
   done
 }
 

@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""Reads what a demo run says.
+"""Reads the reports of a demo run.
 
-usage: demo_report.py answered REPORT ...     decisions answered, added up
+usage: demo_report.py answered REPORT ...     prints the number of answered decisions
        demo_report.py logged --port-file FILE --at-least N
-                                              does the server's log hold N records of its own?
+                                              succeeds if the server has logged N records
        demo_report.py table --dir DIR --seconds S [--chaos]
+                                              prints the result, exit status 1 on a MISS
 """
 import argparse
 import json
@@ -46,7 +47,7 @@ def logged(port_file):
 
 
 def recoveries(directory):
-    """Segments that the sidecar met without their writer, and the bytes cut."""
+    """Number of segments whose writer had died, and of the bytes cut from them."""
     log = (directory / "logs" / "sidecar.log").read_text()
     found = re.findall(r"recovered a spool segment.*\"torn_bytes\":\"(\d+)\"", log)
     return len(found), sum(map(int, found))

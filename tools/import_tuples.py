@@ -1,17 +1,17 @@
 #!/usr/bin/env python3
-"""Writes decisions that another system logged as a tuple segment to train from.
+"""Converts decisions that another system logged into a tuple segment to train on.
 
 usage: import_tuples.py --output=DIR [--model=NAME] [--version=N]
                         [--action=select|rank] [--cannot_abstain] < DECISIONS.jsonl
 
-One JSON object a line:
+One JSON object per line:
   {"id": "2026-01-31/17", "features": [[0.9, 0.1], [0.2, 0.8]], "action": [1],
    "propensity": 0.25, "reward": 1}
-features: one row per candidate that could have been chosen. action: the place of the
-chosen row from 0, [-1] for no answer; with --action=rank the places by rank.
-propensity: of the whole action, in (0, 1], as the logging system drew it. Version 0 is
-what is replaced where the model store has no version yet. A bad line ends the run:
-nothing is written.
+features: one row per candidate that could have been chosen. action: the index of the
+chosen row, from 0, or [-1] for no answer; with --action=rank the indexes by rank.
+propensity: the probability in (0, 1] with which the logging system drew the whole action.
+--version: the version of the model that logged; 0 stands for what a new model replaces if
+the model store has no version yet. A bad line ends the run, and nothing is written.
 """
 import argparse
 import json
@@ -88,11 +88,11 @@ def record(line, args):
     rows, action = line["features"], line["action"]
     check(rows and all(len(row) == len(rows[0]) for row in rows),
           f"features has rows of {sorted({len(row) for row in rows})} numbers, "
-          "must have one length, and a row at least")
+          "must have at least one row, and rows of one length")
     lowest = -1 if args.action == "select" and not args.cannot_abstain else 0
     check(action and all(isinstance(i, int) and lowest <= i < len(rows) for i in action)
           and len(set(action)) == len(action),
-          f"action is {action}, must be places in [{lowest}, {len(rows)}), each once")
+          f"action is {action}, must be different indexes in [{lowest}, {len(rows)})")
     check(args.action == "rank" or len(action) == 1,
           f"action has {len(action)} entries, must have 1")
     propensity = real(line["propensity"], "propensity")
@@ -127,7 +127,7 @@ def main():
             file.write(frame(header()))
             for count, text in enumerate(sys.stdin, 1):
                 line = json.loads(text)
-                check(line["id"] not in seen, f"id {line['id']!r} was there before")
+                check(line["id"] not in seen, f"id {line['id']!r} is not unique")
                 seen.add(line["id"])
                 file.write(frame(record(line, args)))
             file.write(frame(block(2, number(1, count))))  # Footer.

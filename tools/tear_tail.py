@@ -3,8 +3,8 @@
 
 usage: tear_tail.py SPOOL
 
-kill -9 alone hardly ever tears a record: the kernel finishes a write that began. A
-machine that goes down does. What this writes must be cut by the recovery.
+kill -9 alone hardly ever tears a record, because the kernel finishes a write that began.
+A machine that goes down does. Recovery must cut what this writes.
 """
 import pathlib
 import struct
@@ -36,7 +36,7 @@ def main():
         offset, size = found[-1]
         end = offset + size
         if end == len(data):
-            continue  # Closed: no room was left behind its footer.
+            continue  # Closed: nothing follows the footer.
         with path.open("r+b") as file:
             file.seek(end)
             file.write(data[offset:offset + size // 2])

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# Runs the image as an operator would: not root, read-only root file system; asks for a
-# ranking from outside the container; expects a clean drain on SIGTERM.
+# Runs the image as an operator would, as a normal user on a read-only root file system,
+# requests a ranking from outside the container, and expects a clean drain on SIGTERM.
 # usage: tools/test_image.sh IMAGE SORTITION [podman run options ...]
-#   SORTITION  the command line to ask with (build/release/bin/sortition)
+#   SORTITION  the client program, for example build/release/bin/sortition
 set -euo pipefail
 image=$1 sortition=$2
 shift 2

@@ -31,7 +31,7 @@ std::string Head(const std::string& path, int columns, int rows) {
 
 using Field = std::function<double(const std::vector<double>&)>;
 
-// A height for each point of a grid over [low, 1]^2.
+// The height of each point of a grid over [low, 1]^2.
 std::string Grid(double low, const Field& field) {
   constexpr int kSteps = 40;
   std::string lines;
@@ -106,7 +106,8 @@ absl::Status DrawFigure1(const std::string& path) {
   return RunGnuplot(script, path);
 }
 
-// Level sets of the extended divergence from y, whose order and signs count.
+// Level sets of the extended divergence from y, which depends on the order and
+// the signs of y.
 absl::Status DrawFigure2(const std::string& path) {
   std::string script = Head(path, 2, 1);
   script +=
@@ -135,7 +136,7 @@ std::unique_ptr<CardinalityFunction> SquareRoot(size_t n) {
   return CardinalityFunction::Create(increments).value();
 }
 
-// Clusters of random points with f(S) = √|S|.
+// Clusters of random points for f(S) = √|S|.
 absl::Status DrawFigure3(const std::string& path) {
   struct Panel {
     const char* title;

@@ -1,31 +1,30 @@
-// Time to aggregate score lists and to compare one with an order; figures of
-// the Lovász-Bregman paper.
+// Time of aggregating score lists, and figures of the Lovász-Bregman paper.
+//
+// Also times the divergence of one list from an order.
 #include <algorithm>
-#include <chrono>
 #include <cmath>
-#include <cstdio>
 #include <functional>
 #include <memory>
-#include <numeric>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
-#include "Eigen/Dense"
 #include "absl/flags/flag.h"
-#include "absl/flags/parse.h"
-#include "absl/flags/usage.h"
 #include "absl/strings/str_format.h"
 #include "bench/papers/aggregation_figures.h"
+#include "bench/support/clocks.h"
 #include "bench/support/report.h"
+#include "bench/support/statistics.h"
 #include "core/aggregation/aggregate.h"
 #include "core/aggregation/submodular_function.h"
 #include "core/base/check.h"
 #include "core/base/random.h"
 #include "core/base/status_macros.h"
+#include "process/threads.h"
 
-ABSL_FLAG(size_t, items, 1'000'000, "candidates that are aggregated");
-ABSL_FLAG(size_t, sources, 20, "score lists of them");
+ABSL_FLAG(size_t, items, 1'000'000, "candidates to aggregate");
+ABSL_FLAG(size_t, sources, 20, "score lists to aggregate");
 ABSL_FLAG(int, repetitions, 15, "runs of each; the fastest counts");
 ABSL_FLAG(std::string, figures, "", "directory for figures 1 to 3, as SVG");
 
@@ -41,21 +40,10 @@ std::vector<double> RandomScores(size_t count) {
   return scores;
 }
 
-void ParallelThreads(size_t count, const std::function<void(size_t)>& body) {
-  const size_t threads = std::max(1u, std::thread::hardware_concurrency());
-  std::vector<std::jthread> workers;
-  for (size_t t = 0; t < threads; ++t) {
-    workers.emplace_back([&, t] {
-      for (size_t i = t; i < count; i += threads) body(i);
-    });
-  }
-}
-
 double Seconds(const std::function<void()>& run) {
-  const auto start = std::chrono::steady_clock::now();
+  const double start = WallSeconds();
   run();
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start)
-      .count();
+  return WallSeconds() - start;
 }
 
 double FastestSeconds(const std::function<void()>& run) {
@@ -66,8 +54,8 @@ double FastestSeconds(const std::function<void()>& run) {
   return fastest;
 }
 
-// Slope of log seconds by log size, from an eighth of `items` to all. All sizes
-// take turns, so that what else the machine does meets all of them.
+// The exponent of growth from an eighth of `items` to all. All sizes take
+// turns, so that whatever else the machine does affects all of them.
 double Exponent(size_t items,
                 const std::function<std::function<void()>(size_t)>& make_run) {
   const std::vector<size_t> sizes = {items / 8, items / 4, items / 2, items};
@@ -79,18 +67,12 @@ double Exponent(size_t items,
       fastest[i] = std::min(fastest[i], Seconds(runs[i]));
     }
   }
-  Eigen::MatrixXd design(sizes.size(), 2);
-  Eigen::VectorXd logs(sizes.size());
+  std::vector<std::pair<double, double>> points;
   for (size_t i = 0; i < sizes.size(); ++i) {
-    const auto row = static_cast<Eigen::Index>(i);
-    design.row(row) << 1, std::log(static_cast<double>(sizes[i]));
-    logs(row) = std::log(fastest[i]);
-    std::printf("  %9zu items: %9.3f ms\n", sizes[i], 1e3 * fastest[i]);
+    points.emplace_back(sizes[i], fastest[i]);
+    absl::PrintF("  %9d items: %9.3f ms\n", sizes[i], 1e3 * fastest[i]);
   }
-  return (design.transpose() * design)
-      .inverse()
-      .
-      operator*(design.transpose() * logs)(1);
+  return GrowthExponent(points);
 }
 
 std::function<void()> AggregateRun(const std::vector<double>& scores,
@@ -109,10 +91,12 @@ void AddAggregateTargets(const std::vector<double>& scores,
   };
   const std::string size = absl::StrFormat("%d items x %d sources", items,
                                            absl::GetFlag(FLAGS_sources));
+  const ParallelFor all_threads =
+      OnThreads(std::max(1u, std::thread::hardware_concurrency()));
   const double one = seconds(ScoreScale::kMinMax, SerialFor);
-  std::printf("%s: one thread %.3f s, all threads %.3f s; by rank %.3f s\n",
-              size.c_str(), one, seconds(ScoreScale::kMinMax, ParallelThreads),
-              seconds(ScoreScale::kRank, ParallelThreads));
+  absl::PrintF("%s: one thread %.3f s, all threads %.3f s; by rank %.3f s\n",
+               size, one, seconds(ScoreScale::kMinMax, all_threads),
+               seconds(ScoreScale::kRank, all_threads));
   targets->push_back({"Aggregate " + size + ", one thread, s", one, 0.5});
   targets->push_back({"Aggregate, growth exponent",
                       Exponent(items,
@@ -123,7 +107,7 @@ void AddAggregateTargets(const std::vector<double>& scores,
                       1.1});
 }
 
-// Of the first scores from the order of the last.
+// Computes the divergence of the first scores from the order of the last.
 std::function<void()> DivergenceRun(const std::vector<double>& scores,
                                     size_t n) {
   return [f = std::shared_ptr(CardinalityFunction::AllPairs(n)),
@@ -143,10 +127,10 @@ void AddDivergenceTargets(const std::vector<double>& scores,
        Exponent(kDivergenceItems,
                 [&](size_t n) { return DivergenceRun(scores, n); }),
        1.1});
-  // Beyond what the caches hold.
+  // More than the caches hold.
   const double beyond = Exponent(
       8 * kDivergenceItems, [&](size_t n) { return DivergenceRun(scores, n); });
-  std::printf("Divergence, growth exponent of these: %.3f\n", beyond);
+  absl::PrintF("Divergence, growth exponent of these: %.3f\n", beyond);
 }
 
 absl::StatusOr<std::vector<Target>> Run() {
@@ -164,7 +148,7 @@ absl::StatusOr<std::vector<Target>> Run() {
 }  // namespace sortition
 
 int main(int argc, char** argv) {
-  absl::SetProgramUsageMessage("Times and figures of score aggregation.");
-  absl::ParseCommandLine(argc, argv);
-  return sortition::PrintTargets(sortition::Run());
+  return sortition::RunBenchmark(
+      argc, argv, "Times score aggregation and draws the figures of its paper.",
+      sortition::Run);
 }

@@ -1,13 +1,12 @@
-// Tables 3 and 4 and figure 1 of [WangXingAsifZiebart15], beside the paper's
-// figures. (Tables 1 and 2 are tests.)
-#include <iterator>
+// Tables 3 and 4 and figure 1 of the paper on prediction games.
+//
+// Prints the figures of [WangXingAsifZiebart15] beside ours. Tables 1 and 2 are
+// tests.
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "absl/flags/flag.h"
-#include "absl/flags/parse.h"
-#include "absl/flags/usage.h"
 #include "bench/papers/games_table3.h"
 #include "bench/papers/games_table4.h"
 #include "bench/support/report.h"
@@ -16,12 +15,12 @@
 ABSL_FLAG(std::string, optdigits, "",
           "table 3: directory of optdigits.tra and .tes");
 ABSL_FLAG(std::string, adult, "", "table 3: directory of a3a and a3a.t");
-ABSL_FLAG(bool, precision, true, "table 3 above: precision at k");
-ABSL_FLAG(bool, f1, true, "table 3 below: F-score");
+ABSL_FLAG(bool, precision, true, "upper half of table 3: precision at k");
+ABSL_FLAG(bool, f1, true, "lower half of table 3: F-score");
 ABSL_FLAG(std::string, letor, "",
           "table 4: directory with S1.txt .. S5.txt, or Fold1 .. Fold5");
 ABSL_FLAG(std::string, figure1, "", "write figure 1 as SVG to this file");
-ABSL_FLAG(int, threads, 2, "table 4: folds at once");
+ABSL_FLAG(int, threads, 2, "table 4: methods and folds run at once");
 
 namespace sortition {
 namespace {
@@ -45,8 +44,7 @@ absl::StatusOr<std::vector<Target>> Run() {
   }
   if (!table4.letor.empty()) {
     ASSIGN_OR_RETURN(std::vector<Target> more, RunTable4(table4));
-    targets.insert(targets.end(), std::make_move_iterator(more.begin()),
-                   std::make_move_iterator(more.end()));
+    AppendTargets(std::move(more), &targets);
   }
   return targets;
 }
@@ -55,8 +53,7 @@ absl::StatusOr<std::vector<Target>> Run() {
 }  // namespace sortition
 
 int main(int argc, char** argv) {
-  absl::SetProgramUsageMessage(
-      "Replicates the tables of the paper on prediction games.");
-  absl::ParseCommandLine(argc, argv);
-  return sortition::PrintTargets(sortition::Run());
+  return sortition::RunBenchmark(
+      argc, argv, "Replicates the tables of the paper on prediction games.",
+      sortition::Run);
 }

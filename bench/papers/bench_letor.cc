@@ -1,12 +1,11 @@
-// Table 1 and figure 2 of [VolkovsLarochelleZemel11], beside the paper's
-// figures.
-#include <iterator>
+// Table 1 and figure 2 of the paper on loss-sensitive random fields.
+//
+// Prints the figures of [VolkovsLarochelleZemel11] beside ours.
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/flags/flag.h"
-#include "absl/flags/parse.h"
-#include "absl/flags/usage.h"
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "bench/papers/letor_table.h"
@@ -15,9 +14,9 @@
 
 ABSL_FLAG(std::string, letor, "",
           "directory of MQ2008: S1.txt .. S5.txt, or Fold1 .. Fold5");
-ABSL_FLAG(std::string, mq2007, "", "directory of MQ2007, alike");
+ABSL_FLAG(std::string, mq2007, "", "directory of MQ2007, with the same files");
 ABSL_FLAG(std::string, figures, "", "write figure 2 as SVG to this directory");
-ABSL_FLAG(int, threads, 2, "methods and folds at once");
+ABSL_FLAG(int, threads, 2, "methods and folds run at once");
 
 namespace sortition {
 namespace {
@@ -42,8 +41,7 @@ absl::StatusOr<std::vector<Target>> Run() {
       absl::StrAppend(&options.figure, "/figure2_", options.name, ".svg");
     }
     ASSIGN_OR_RETURN(std::vector<Target> more, RunLetorTable(options));
-    targets.insert(targets.end(), std::make_move_iterator(more.begin()),
-                   std::make_move_iterator(more.end()));
+    AppendTargets(std::move(more), &targets);
   }
   return targets;
 }
@@ -52,9 +50,9 @@ absl::StatusOr<std::vector<Target>> Run() {
 }  // namespace sortition
 
 int main(int argc, char** argv) {
-  absl::SetProgramUsageMessage(
+  return sortition::RunBenchmark(
+      argc, argv,
       "Replicates table 1 and figure 2 of the paper on loss-sensitive training "
-      "of random fields.");
-  absl::ParseCommandLine(argc, argv);
-  return sortition::PrintTargets(sortition::Run());
+      "of random fields.",
+      sortition::Run);
 }

@@ -1,42 +1,43 @@
+// Tables 3, 4 and 5 and figures 1 to 3 of the POEM paper for one data set.
+//
 // Multi-label classification from bandit feedback [SwaminathanJoachims15, sec.
-// 6]: tables 3, 4 and 5 and figures 1 to 3 for one data set, beside the paper's
-// figures.
-#include <atomic>
+// 6], with the paper's figures beside ours.
 #include <cstdio>
 #include <filesystem>
 #include <string>
-#include <thread>
 #include <utility>
 #include <vector>
 
 #include "absl/flags/flag.h"
-#include "absl/flags/parse.h"
-#include "absl/flags/usage.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "bench/papers/label_experiment.h"
 #include "bench/papers/learning_methods.h"
 #include "bench/papers/poem_results.h"
 #include "bench/support/chart.h"
+#include "bench/support/parallel_runs.h"
 #include "bench/support/report.h"
+#include "bench/support/statistics.h"
 #include "core/base/status_macros.h"
 
 ABSL_FLAG(std::string, train, "", "multi-label SVMlight file to learn from");
 ABSL_FLAG(std::string, test, "", "multi-label SVMlight file to measure on");
 ABSL_FLAG(std::string, name, "",
-          "scene, yeast, tmc or lyrl: prints the paper's figures beside; "
-          "empty: what the name of --train begins with");
+          "scene, yeast, tmc or lyrl: the data set whose published figures are "
+          "printed beside ours; empty: from the file name of --train");
 ABSL_FLAG(int, runs, 10, "runs, each with its own logging policy and log");
 ABSL_FLAG(double, fraction, 0.05, "share of the contexts that h0 is fitted to");
 ABSL_FLAG(double, logging_l2, 0.09, "L2 weight of h0's fit");
-ABSL_FLAG(double, temperature, 1, "alpha of h0: multiplies its scores");
+ABSL_FLAG(double, temperature, 1, "alpha of h0, a factor of its scores");
 ABSL_FLAG(int, replays, 4, "passes over the contexts");
-ABSL_FLAG(bool, logging_only, false, "measure h0 alone: to choose its options");
+ABSL_FLAG(bool, logging_only, false, "measure h0 alone, to choose its options");
 ABSL_FLAG(std::string, figures, "",
           "write figures 1 to 3 as SVG to this directory");
-ABSL_FLAG(bool, full, false,
-          "figures with 10 runs and up to 256 replays; hours for some data");
-ABSL_FLAG(int, threads, 2, "runs at once");
+ABSL_FLAG(
+    bool, full, false,
+    "draw figures with 10 runs and up to 256 replays; takes hours for some "
+    "data");
+ABSL_FLAG(int, threads, 2, "runs executed at once");
 
 namespace sortition {
 namespace {
@@ -57,43 +58,33 @@ LogOptions LogOptionsFromFlags() {
           .replays = static_cast<uint32_t>(absl::GetFlag(FLAGS_replays))};
 }
 
-// All runs of `methods`, several at once; the result does not depend on how
+// Runs all `methods`, several runs at once; the result does not depend on how
 // many.
 absl::StatusOr<Results> RunAll(const LabelData& data, const LogOptions& options,
                                const std::vector<Method>& methods, int runs) {
   struct Run {
-    absl::Status status;
     HammingLosses logging;
     std::vector<Learnt> learnt;
   };
   std::vector<Run> done(runs);
-  const auto execute = [&](int r) -> absl::Status {
+  const auto execute = [&](size_t r) -> absl::Status {
     ASSIGN_OR_RETURN(const std::unique_ptr<LabelLog> log,
-                     LabelLog::Draw(data, options, r));
+                     LabelLog::Draw(data, options, static_cast<int>(r)));
     done[r].logging = log->logging();
     for (const Method& method : methods) {
       ASSIGN_OR_RETURN(const Learnt learnt, Learn(method, log.get()));
       done[r].learnt.push_back(learnt);
     }
+    std::fprintf(stderr, ".");
     return absl::OkStatus();
   };
-  std::atomic<int> next = 0;
-  std::vector<std::jthread> threads;
-  for (int t = 0; t < absl::GetFlag(FLAGS_threads); ++t) {
-    threads.emplace_back([&] {
-      for (int r = next++; r < runs; r = next++) {
-        done[r].status = execute(r);
-        std::fprintf(stderr, ".");
-      }
-    });
-  }
-  threads.clear();  // Joins.
+  RETURN_IF_ERROR(
+      RunInParallel(done.size(), absl::GetFlag(FLAGS_threads), execute));
   std::fprintf(stderr, "\n");
 
   Results results;
   results.methods.resize(methods.size());
   for (const Run& run : done) {
-    RETURN_IF_ERROR(run.status);
     results.logging.expected.push_back(run.logging.expected);
     results.logging.map.push_back(run.logging.map);
     for (size_t m = 0; m < methods.size(); ++m) {
@@ -122,8 +113,7 @@ absl::StatusOr<std::vector<Target>> Tables(const LabelData& data) {
   return ReplicationTargets(DataName(), results);
 }
 
-// One figure: what POEM(S) and Norm-POEM learn beside h0 as one option of the
-// log changes.
+// One figure: POEM(S) and Norm-POEM beside h0 as one option of the log changes.
 struct Sweep {
   std::string file;
   std::string title;
@@ -145,7 +135,8 @@ std::vector<Sweep> Sweeps() {
        "A better logging policy",
        "share of the data that h0 is fitted to",
        {0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1},
-       // The paper's penalty is of the sum over the examples, ours of the mean.
+       // The paper's penalty is added to the sum over the examples, ours to
+       // their mean.
        [](double x, LogOptions* options) {
          options->l2 *= options->fraction / x;
          options->fraction = x;
@@ -232,8 +223,8 @@ absl::StatusOr<std::vector<Target>> Run() {
 }  // namespace sortition
 
 int main(int argc, char** argv) {
-  absl::SetProgramUsageMessage(
-      "Learns sets of labels from bandit feedback, as the paper of POEM does.");
-  absl::ParseCommandLine(argc, argv);
-  return sortition::PrintTargets(sortition::Run());
+  return sortition::RunBenchmark(
+      argc, argv,
+      "Learns sets of labels from bandit feedback, as the POEM paper does.",
+      sortition::Run);
 }

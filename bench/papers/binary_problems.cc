@@ -1,12 +1,12 @@
 #include "bench/papers/binary_problems.h"
 
 #include <algorithm>
-#include <numeric>
 #include <utility>
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "bench/support/shuffle.h"
 #include "core/base/random.h"
 #include "core/base/status_macros.h"
 #include "io/datasets/svmlight_line.h"
@@ -20,7 +20,7 @@ constexpr uint32_t kPixels = 64;
 constexpr uint32_t kMaxPixel = 16;
 constexpr uint32_t kAdultFeatures = 123;
 
-// Labels are digits.
+// Reads images of digits; the labels are the digits.
 absl::StatusOr<BinaryItems> ReadDigits(const std::string& path) {
   ASSIGN_OR_RETURN(const std::string text, ReadFile(path));
   BinaryItems items;
@@ -55,6 +55,7 @@ BinaryItems DigitAgainstRest(const BinaryItems& digits, uint32_t digit) {
   return items;
 }
 
+// Reads SVMlight lines with labels -1 and 1.
 absl::StatusOr<BinaryItems> ReadSigns(const std::string& path) {
   ASSIGN_OR_RETURN(const std::string text, ReadFile(path));
   BinaryItems items;
@@ -133,12 +134,9 @@ absl::StatusOr<BinaryProblem> ReadAdult(const std::string& directory) {
 }
 
 HoldOut HoldOutThird(const BinaryItems& items, uint64_t seed) {
-  std::vector<uint32_t> order(items.size());
-  std::iota(order.begin(), order.end(), 0u);
+  std::vector<uint32_t> order = IndexesUpTo<uint32_t>(items.size());
   RandomSequence random(SeedKey(seed));
-  for (size_t i = order.size(); i > 1; --i) {
-    std::swap(order[i - 1], order[random.Below(i)]);
-  }
+  Shuffle<uint32_t>(order, &random);
   const std::span<const uint32_t> all(order);
   const size_t third = order.size() / 3;
   return {Select(items, all.subspan(third)), Select(items, all.first(third))};

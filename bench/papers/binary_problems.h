@@ -1,5 +1,5 @@
 #pragma once
-// Binary classification data of table 3 of [WangXingAsifZiebart15], from files.
+// Reads the binary classification data of table 3 of [WangXingAsifZiebart15].
 #include <cstdint>
 #include <span>
 #include <string>
@@ -28,14 +28,15 @@ struct BinaryProblem {
   BinaryItems test;
 };
 
-// Ten problems, each digit against the rest: optdigits.tra and optdigits.tes in
-// `directory`, lines of 64 integers from 0 to 16, here over 16, and the digit.
+// Ten problems, each digit against the rest, from optdigits.tra and
+// optdigits.tes in `directory`: lines of 64 integers from 0 to 16 and the
+// digit. Features are the integers divided by 16.
 absl::StatusOr<std::vector<BinaryProblem>> ReadOptdigits(
     const std::string& directory);
-// a3a and a3a.t in `directory`, SVMlight with labels -1 and +1.
+// Reads a3a and a3a.t in `directory`, SVMlight with labels -1 and +1.
 absl::StatusOr<BinaryProblem> ReadAdult(const std::string& directory);
 
-// A fixed random third of the items, and the others.
+// A random third of the items for validation, the others to train on.
 struct HoldOut {
   BinaryItems train;
   BinaryItems validation;

@@ -1,11 +1,8 @@
 #include "bench/papers/games_table3.h"
 
-#include <sys/resource.h>
-
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
-#include <ctime>
 #include <memory>
 #include <utility>
 
@@ -13,6 +10,7 @@
 #include "absl/strings/str_format.h"
 #include "bench/papers/binary_problems.h"
 #include "bench/papers/multivariate_methods.h"
+#include "bench/support/clocks.h"
 #include "core/base/status_macros.h"
 #include "core/games/f_beta/f_beta_game.h"
 
@@ -24,17 +22,10 @@ constexpr uint64_t kSplitSeed = 1;
 // at most, needs stronger penalties.
 constexpr int kLeastPower = -16;
 constexpr int kMostPower = 6;
-// Of the game of Adult's test items.
+// Limits for the game of Adult's test items.
 constexpr double kAdultGap = 1e-2;
 constexpr double kAdultSeconds = 10;
 constexpr double kAdultMebibytes = 1024;
-
-double CpuSeconds() {
-  timespec time;
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
-  return static_cast<double>(time.tv_sec) +
-         static_cast<double>(time.tv_nsec) * 1e-9;
-}
 
 std::vector<double> Cs() {
   std::vector<double> cs;
@@ -44,7 +35,7 @@ std::vector<double> Cs() {
   return cs;
 }
 
-// What validation chose, and what came of it.
+// What validation chose, and the result.
 struct Outcome {
   double validation = -1;
   size_t c = 0;  // Index.
@@ -52,12 +43,12 @@ struct Outcome {
   Variant prediction = {};
   Eigen::VectorXd theta = {};
   SetQuality test = {};
-  double gap = 0;            // Widest up to the chosen C.
-  double train_seconds = 0;  // CPU, validation of all C included.
+  double gap = 0;            // Widest, up to the chosen C.
+  double train_seconds = 0;  // CPU, including validation of all C.
   double test_seconds = 0;
 };
 
-// Of equally good ones that in the middle.
+// Chooses C and the variants by validation. Ties go to the one in the middle.
 absl::StatusOr<Outcome> Choose(const SetMethod& method, const HoldOut& parts,
                                SetMeasure measure, std::span<const double> cs) {
   std::vector<Outcome> best;
@@ -91,22 +82,22 @@ absl::StatusOr<Outcome> Run(const SetMethod& method,
                             const BinaryProblem& problem, SetMeasure measure,
                             std::span<const double> cs) {
   const HoldOut parts = HoldOutThird(problem.train, kSplitSeed);
-  double start = CpuSeconds();
+  double start = ThreadCpuSeconds();
   ASSIGN_OR_RETURN(Outcome outcome, Choose(method, parts, measure, cs));
   ASSIGN_OR_RETURN(const std::vector<Eigen::VectorXd> path,
                    method.Train(problem.train, measure, outcome.training,
                                 cs.first(outcome.c + 1), &outcome.gap));
-  outcome.train_seconds = CpuSeconds() - start;
-  start = CpuSeconds();
+  outcome.train_seconds = ThreadCpuSeconds() - start;
+  start = ThreadCpuSeconds();
   ASSIGN_OR_RETURN(outcome.test,
                    method.Judge(path.back(), problem.test, measure,
                                 outcome.prediction, problem.train));
-  outcome.test_seconds = CpuSeconds() - start;
+  outcome.test_seconds = ThreadCpuSeconds() - start;
   outcome.theta = path.back();
   return outcome;
 }
 
-// Data sets of the table: several problems are averaged.
+// A data set of the table; several problems are averaged.
 struct DataSet {
   std::string name;
   std::vector<BinaryProblem> problems;
@@ -114,7 +105,7 @@ struct DataSet {
 
 struct Method {
   std::unique_ptr<SetMethod> learner;
-  std::string paper_scores;  // On optdigits and Adult, for people.
+  std::string paper_scores;  // On optdigits and Adult, as text.
   std::string paper_seconds;
 };
 
@@ -122,7 +113,7 @@ struct Table {
   SetMeasure measure;
   std::string name;
   std::vector<Method> methods;   // The games first.
-  std::vector<double> required;  // Of the games, by data set.
+  std::vector<double> required;  // Limits for the games, by data set.
 };
 
 std::vector<Table> Tables() {
@@ -163,8 +154,8 @@ void PrintOutcome(const std::string& problem, const SetMethod& method,
   std::fflush(stdout);
 }
 
-// Means over a data set's problems, the sums of times, and the last problem's
-// outcome.
+// Means of scores and sums of times over a data set's problems, and the last
+// problem's outcome.
 struct Summary {
   double expected = 0;
   double mode = 0;
@@ -195,13 +186,7 @@ absl::StatusOr<Summary> RunMethod(const Method& method, const DataSet& data,
   return summary;
 }
 
-double PeakMebibytes() {
-  rusage usage;
-  getrusage(RUSAGE_SELF, &usage);
-  return static_cast<double>(usage.ru_maxrss) / 1024;
-}
-
-// All test items as one game with potentials theta·x.
+// Solves the game of all test items with potentials theta·x.
 absl::Status PlayAdult(const BinaryItems& items, const Eigen::VectorXd& theta,
                        const std::string& name, std::vector<Target>* targets) {
   std::vector<double> psi(items.size());
@@ -211,10 +196,10 @@ absl::Status PlayAdult(const BinaryItems& items, const Eigen::VectorXd& theta,
   }
   FBetaSolver solver;
   FBetaEquilibrium result;
-  const double start = CpuSeconds();
+  const double start = ThreadCpuSeconds();
   RETURN_IF_ERROR(
       solver.Solve(psi, {.tolerance = kAdultGap}, nullptr, &result));
-  const double seconds = CpuSeconds() - start;
+  const double seconds = ThreadCpuSeconds() - start;
   absl::PrintF(
       "Game of %d items, %s: value within [%.6f, %.6f], %d rounds, %.2f s (the "
       "paper: 252 s)\n",
@@ -227,7 +212,7 @@ absl::Status PlayAdult(const BinaryItems& items, const Eigen::VectorXd& theta,
   return absl::OkStatus();
 }
 
-// What bounds F1 there: linear scores that know the answers.
+// Prints a bound on F1 there: that of linear scores fitted to the answers.
 absl::Status PrintCeiling(const BinaryItems& test) {
   const std::vector<double> cs = {1};
   ASSIGN_OR_RETURN(

@@ -10,10 +10,10 @@
 namespace sortition {
 
 struct Table3Options {
-  std::string optdigits;  // Directory; empty: left out.
+  std::string optdigits;  // Directory; empty: skipped.
   std::string adult;
-  bool precision = true;  // At k.
-  bool f1 = true;
+  bool precision = true;  // Upper half: precision at k.
+  bool f1 = true;         // Lower half.
 };
 
 // Prints the table beside the paper's figures.

@@ -1,21 +1,18 @@
 #include "bench/papers/games_table4.h"
 
 #include <algorithm>
-#include <atomic>
-#include <cstdio>
-#include <ctime>
-#include <numeric>
 #include <string>
-#include <thread>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "bench/support/chart.h"
+#include "bench/support/clocks.h"
 #include "bench/support/letor_folds.h"
-#include "bench/support/paired_test.h"
+#include "bench/support/parallel_runs.h"
 #include "bench/support/ranking_methods.h"
+#include "bench/support/statistics.h"
 #include "core/base/status_macros.h"
 
 namespace sortition {
@@ -23,12 +20,12 @@ namespace {
 
 constexpr int kRandomDraws = 100;
 
-// A method on one fold, at the grid point that is best on the validation
-// queries.
+// The result of a method on one fold, at the grid point that is best on the
+// validation queries.
 struct FoldResult {
   std::string setting;
   double validation = 0;  // Mean NDCG.
-  double seconds = 0;     // CPU, whole grid.
+  double seconds = 0;     // CPU, for the whole grid.
   double largest_gap = 0;
   std::vector<LetorFigures> test;  // By query.
 };
@@ -43,20 +40,13 @@ double MeanNdcg(const std::vector<LetorFigures>& figures) {
   return MeanOf(figures).mean_ndcg;
 }
 
-double CpuSeconds() {
-  timespec time;
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
-  return static_cast<double>(time.tv_sec) +
-         static_cast<double>(time.tv_nsec) * 1e-9;
-}
-
 absl::StatusOr<FoldResult> RunFold(const RankingMethod& method,
                                    const LetorFold& fold) {
   FoldResult result;
-  const double start = CpuSeconds();
+  const double start = ThreadCpuSeconds();
   ASSIGN_OR_RETURN(const std::vector<LinearRanker> rankers,
                    method.train(fold.train));
-  result.seconds = CpuSeconds() - start;
+  result.seconds = ThreadCpuSeconds() - start;
   const LinearRanker* best = nullptr;
   for (const LinearRanker& ranker : rankers) {
     result.largest_gap = std::max(result.largest_gap, ranker.relative_gap);
@@ -70,7 +60,7 @@ absl::StatusOr<FoldResult> RunFold(const RankingMethod& method,
   return result;
 }
 
-// By method, then fold; several at once.
+// Runs every method on every fold, several at once.
 absl::StatusOr<std::vector<MethodResult>> RunAll(const LetorFolds& data,
                                                  int num_threads) {
   std::vector<RankingMethod> methods = GameMethods();
@@ -82,27 +72,17 @@ absl::StatusOr<std::vector<MethodResult>> RunAll(const LetorFolds& data,
     results.push_back(
         {method.name, method.is_game, std::vector<FoldResult>(kNumFolds)});
   }
-  const size_t count = methods.size() * kNumFolds;
-  std::vector<absl::Status> status(count);
-  std::atomic<size_t> next = 0;
-  std::vector<std::jthread> threads;
-  for (int t = 0; t < num_threads; ++t) {
-    threads.emplace_back([&] {
-      for (size_t j = next++; j < count; j = next++) {
-        const size_t m = j / kNumFolds;
-        const size_t f = j % kNumFolds;
-        auto result = RunFold(methods[m], data.folds[f]);
-        status[j] = result.status();
-        if (result.ok()) results[m].folds[f] = *std::move(result);
-      }
-    });
-  }
-  threads.clear();  // Joins.
-  for (const absl::Status& one : status) RETURN_IF_ERROR(one);
+  const auto run = [&](size_t i) -> absl::Status {
+    const size_t m = i / kNumFolds;
+    const size_t f = i % kNumFolds;
+    ASSIGN_OR_RETURN(results[m].folds[f], RunFold(methods[m], data.folds[f]));
+    return absl::OkStatus();
+  };
+  RETURN_IF_ERROR(RunInParallel(methods.size() * kNumFolds, num_threads, run));
   return results;
 }
 
-// Of each fold the game that is best on its validation queries.
+// For each fold, the game that is best on its validation queries.
 MethodResult ChosenGame(const std::vector<MethodResult>& results) {
   MethodResult chosen{"MPG, chosen", true, std::vector<FoldResult>(kNumFolds)};
   for (size_t f = 0; f < kNumFolds; ++f) {
@@ -131,7 +111,7 @@ MethodResult RandomOrder(const LetorFolds& data) {
   return random;
 }
 
-// As LETOR does: the mean of the folds' means.
+// The mean of the folds' means, as LETOR computes it.
 LetorFigures MeanOfFolds(const MethodResult& method) {
   std::vector<LetorFigures> folds;
   for (const FoldResult& fold : method.folds)
@@ -190,7 +170,8 @@ void PrintFolds(const std::vector<MethodResult>& results) {
   }
 }
 
-// The paper's, on another data set: for the order of methods only.
+// The paper's figures are for another data set: compare only the order of the
+// methods.
 void PrintPaper() {
   absl::PrintF(
       "\nThe paper on MQ2007, mean NDCG: MPG 0.5220, RankBoost 0.5003, ListNet "

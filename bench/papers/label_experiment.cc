@@ -1,12 +1,13 @@
 #include "bench/papers/label_experiment.h"
 
 #include <algorithm>
-#include <numeric>
 #include <span>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "bench/support/label_part.h"
+#include "bench/support/shuffle.h"
 #include "core/base/hash.h"
 #include "core/base/random.h"
 #include "core/base/status_macros.h"
@@ -17,28 +18,11 @@ namespace {
 
 constexpr double kValidationShare = 0.25;
 
-LabelTuples Part(const LabelTuples& tuples, std::span<const uint32_t> which,
-                 uint32_t num_labels) {
-  LabelTuples part;
-  for (const uint32_t i : which) {
-    part.contexts.push_back(tuples.contexts[i]);
-    part.losses.push_back(tuples.losses[i]);
-    part.log_propensities.push_back(tuples.log_propensities[i]);
-    const auto labels =
-        tuples.labels.begin() + static_cast<ptrdiff_t>(i) * num_labels;
-    part.labels.insert(part.labels.end(), labels, labels + num_labels);
-  }
-  return part;
-}
-
 std::vector<uint32_t> Shuffled(size_t n, const std::string& what, int run) {
-  std::vector<uint32_t> order(n);
-  std::iota(order.begin(), order.end(), 0u);
+  std::vector<uint32_t> order = IndexesUpTo<uint32_t>(n);
   RandomSequence random(
       StableHash(HashDomain::kTraining, {what, absl::StrCat(run)}));
-  for (size_t i = n; i > 1; --i) {
-    std::swap(order[i - 1], order[random.Below(i)]);
-  }
+  Shuffle<uint32_t>(order, &random);
   return order;
 }
 
@@ -83,8 +67,8 @@ absl::StatusOr<std::unique_ptr<LabelLog>> LabelLog::Draw(
   auto log = std::unique_ptr<LabelLog>(new LabelLog(data));
   log->logging_ = MeanHammingLosses(data.test, h0);
   log->logging_parameters_ = h0;
-  log->validation_tuples_ = Part(tuples, std::span(order).first(size), q);
-  log->train_tuples_ = Part(tuples, std::span(order).subspan(size), q);
+  log->validation_tuples_ = PartOf(tuples, std::span(order).first(size), q);
+  log->train_tuples_ = PartOf(tuples, std::span(order).subspan(size), q);
   ASSIGN_OR_RETURN(log->train_, MakePolicy(train.contexts, log->train_tuples_));
   ASSIGN_OR_RETURN(log->validation_,
                    MakePolicy(train.contexts, log->validation_tuples_));

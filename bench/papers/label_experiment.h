@@ -1,6 +1,6 @@
 #pragma once
 // One run of the experiment of the POEM paper [SwaminathanJoachims15, sec. 6]:
-// a logging policy h0 from a part of a labelled data set, and its log.
+// a logging policy h0 fitted to a part of a labelled data set, and its log.
 #include <memory>
 #include <string>
 
@@ -17,18 +17,19 @@ struct LabelData {
   LabelledContexts test;
 };
 
-// From two multi-label SVMlight files, with the larger of their dimensions.
+// Reads two multi-label SVMlight files; both parts get the larger of their
+// dimensions.
 absl::StatusOr<LabelData> ReadLabelData(const std::string& train,
                                         const std::string& test);
 
 struct LogOptions {
-  double fraction = 0.05;          // f: of the contexts, h0 is fitted to them.
-  double l2 = 0.09;                // μ of that fit.
+  double fraction = 0.05;          // f: share of the contexts for h0's fit.
+  double l2 = 0.09;                // μ of h0's fit.
   double inverse_temperature = 1;  // α of h0.
   uint32_t replays = 4;
 };
 
-// h0, and the tuples that it drew: a quarter validates.
+// h0 and the tuples that it drew, a quarter of them for validation.
 class LabelLog {
  public:
   // A function of `data`, `options` and `run` alone. `data` must outlive it.
@@ -40,9 +41,9 @@ class LabelLog {
   const LabelContexts& contexts() const { return data_.train.contexts; }
   const LabelTuples& train_tuples() const { return train_tuples_; }
   const LabelledContexts& test() const { return data_.test; }
-  // Of h0 on the test set.
+  // The losses of h0 on the test set.
   HammingLosses logging() const { return logging_; }
-  // α included.
+  // Scaled by α.
   const Eigen::VectorXd& logging_parameters() const {
     return logging_parameters_;
   }

@@ -1,12 +1,12 @@
 #include "bench/papers/learning_methods.h"
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <limits>
 #include <memory>
 #include <numeric>
 
+#include "bench/support/clocks.h"
 #include "core/base/status_macros.h"
 #include "core/learners/counterfactual/counterfactual_learner.h"
 #include "core/learners/multilabel/labels_loss_model.h"
@@ -15,7 +15,6 @@ namespace sortition {
 namespace {
 
 using config::v1::PoemOptions;
-using Clock = std::chrono::steady_clock;
 using Criteria = std::array<double, kNumCriteria>;
 
 std::string Named(const char* name, PoemOptions::Optimiser optimiser) {
@@ -107,11 +106,11 @@ absl::StatusOr<Learnt> Learn(const Method& method, LabelLog* log) {
   Criteria best;
   best.fill(std::numeric_limits<double>::infinity());
   const auto fit = [&](const CounterfactualRun& run) -> absl::Status {
-    const Clock::time_point begin = Clock::now();
+    const double begin = WallSeconds();
     ASSIGN_OR_RETURN(const CounterfactualResult result,
                      TrainCounterfactual(log->train(), model.get(), run));
     learnt.seconds_per_fit +=
-        std::chrono::duration<double>(Clock::now() - begin).count() /
+        (WallSeconds() - begin) /
         static_cast<double>(clips.size() * lambdas.size() * starts.size());
     const Criteria criteria = Validate(log->validation(), result.parameters);
     for (size_t k = 0; k < kNumCriteria; ++k) {

@@ -1,5 +1,5 @@
 #pragma once
-// What the paper of POEM compares, and the objectives that came after it.
+// The methods that the POEM paper compares, and later objectives.
 #include <array>
 #include <string>
 #include <vector>
@@ -12,7 +12,7 @@ namespace sortition {
 
 struct Method {
   std::string name;
-  // Objective, optimiser and, unless the default is meant, lambda_factor.
+  // Objective, optimiser and, unless it is the default, lambda_factor.
   config::v1::PoemOptions options = {};
   bool both_starts = false;  // From h0 as well as from w = 0.
 };
@@ -24,7 +24,7 @@ std::vector<Method> NewerMethods();
 // POEM(S) as `sortition-trainer train` has it by default, from both starts.
 Method PoemFromBothStarts();
 
-// How a point of the grid is chosen by the validation tuples.
+// The criterion on the validation tuples that chooses a point of the grid.
 enum Criterion {
   kBounded,  // Σ δρ / max(n, Σ ρ): weights that sum to less than n leave
              // probability unaccounted for, which counts as the worst
@@ -35,14 +35,14 @@ enum Criterion {
 inline constexpr size_t kNumCriteria = 3;
 
 struct Learnt {
-  // Of the chosen point on the test set, by criterion.
+  // Losses of the chosen point on the test set, by criterion.
   std::array<HammingLosses, kNumCriteria> losses;
   double seconds_per_fit = 0;
 };
 
-// Trains every λ of the method's grid from every start at M, 10 M and 100 M, M
-// by the percentile rule of sec. 6 (sec. 4.4: M is to be selected, and not too
-// small).
+// Trains every λ of the method's grid from every start at M, 10 M and 100 M. M
+// follows the percentile rule of sec. 6; sec. 4.4 says to select M and not to
+// make it too small.
 absl::StatusOr<Learnt> Learn(const Method& method, LabelLog* log);
 
 }  // namespace sortition

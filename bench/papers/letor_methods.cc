@@ -7,10 +7,9 @@
 #include <utility>
 
 #include "absl/strings/str_format.h"
+#include "bench/support/ranked_labels.h"
 #include "bench/support/ranking_methods.h"
-#include "core/base/random.h"
 #include "core/base/status_macros.h"
-#include "core/data/labelled_queries.h"
 #include "core/learners/hinge/hinge_problem.h"
 #include "core/learners/hinge/hinge_solver.h"
 #include "core/learners/orders/crf_training.h"
@@ -25,7 +24,7 @@ using config::v1::CrfOptions;
 constexpr std::array kLearningRates = {0.5, 0.1, 0.01, 0.001};
 constexpr std::array kWeights = {1.0, 10.0, 20.0, 50.0};  // α and T.
 
-// Eq. 12 at each k.
+// NDCG@k of eq. 12 for each k.
 std::vector<double> LinearNdcg(std::span<const int> relevances) {
   std::vector<int> best(relevances.begin(), relevances.end());
   std::sort(best.rbegin(), best.rend());
@@ -39,26 +38,6 @@ std::vector<double> LinearNdcg(std::span<const int> relevances) {
     ndcg.push_back(ideal > 0 ? gain / ideal : 0);
   }
   return ndcg;
-}
-
-std::vector<int> ByOrder(const LabelledItems& query,
-                         std::span<const size_t> order) {
-  std::vector<int> ranked;
-  for (const size_t i : order) {
-    ranked.push_back(static_cast<int>(query.relevances[i]));
-  }
-  return ranked;
-}
-
-std::vector<int> ByScore(const LabelledItems& query,
-                         std::span<const double> weights) {
-  std::vector<double> scores(query.relevances.size());
-  ScoreAll(query.items, weights, scores);
-  std::vector<size_t> order(scores.size());
-  std::iota(order.begin(), order.end(), size_t{0});
-  std::stable_sort(order.begin(), order.end(),
-                   [&](size_t a, size_t b) { return scores[a] > scores[b]; });
-  return ByOrder(query, order);
 }
 
 void Add(const TopNdcg& ndcg, double share, TopNdcg* sum) {
@@ -110,10 +89,7 @@ LetorMethod Crf(const std::string& name, CrfObjective::Kind objective,
 
 LetorMethod Baseline(const std::string& name, const std::string& method,
                      const TopNdcg& published = {}) {
-  std::vector<RankingMethod> methods = BaselineMethods();
-  const auto found =
-      std::ranges::find(methods, method, [](const auto& m) { return m.name; });
-  const auto train = [train = found->train](
+  const auto train = [train = BaselineMethod(method).train](
                          const LetorFold& fold,
                          NdcgKind) -> absl::StatusOr<std::vector<LetorRanker>> {
     ASSIGN_OR_RETURN(const std::vector<LinearRanker> points, train(fold.train));
@@ -126,8 +102,9 @@ LetorMethod Baseline(const std::string& name, const std::string& method,
   return {name, false, published, train};
 }
 
-// Least squares of the relevance with a constant for each query: features less
-// their mean over the query. As good as no penalty; 0 columns need some.
+// Least squares of the relevance with a constant for each query, that is, with
+// the query's mean features subtracted. The penalty is negligible; columns of
+// zeros need one.
 absl::StatusOr<std::vector<LetorRanker>> FitWithinQueries(const LetorFold& fold,
                                                           NdcgKind) {
   constexpr double kL2 = 1e-6;
@@ -153,7 +130,7 @@ absl::StatusOr<std::vector<LetorRanker>> FitWithinQueries(const LetorFold& fold,
   return std::vector<LetorRanker>{{"", std::move(result.weights)}};
 }
 
-// The hinge of NDCG (seed 001, sec. 17.4.2), C = 2^-6 .. 2^6.
+// Trains the hinge of NDCG (seed 001, sec. 17.4.2) for C = 2^-6 .. 2^6.
 absl::StatusOr<std::vector<LetorRanker>> TrainNdcgHinge(const LetorFold& fold,
                                                         NdcgKind) {
   const config::v1::HingeOptions options;
@@ -195,7 +172,7 @@ TopNdcg JudgeTop(std::span<const LabelledItems> queries,
                  std::span<const double> weights, NdcgKind kind) {
   TopNdcg mean = {};
   for (const LabelledItems& query : queries) {
-    Add(TopNdcgOf(ByScore(query, weights), kind),
+    Add(TopNdcgOf(RelevancesByScore(query, weights), kind),
         1 / static_cast<double>(queries.size()), &mean);
   }
   return mean;
@@ -205,7 +182,7 @@ double Criterion(std::span<const LabelledItems> queries,
                  std::span<const double> weights, NdcgKind kind) {
   double sum = 0;
   for (const LabelledItems& query : queries) {
-    const std::vector<int> ranked = ByScore(query, weights);
+    const std::vector<int> ranked = RelevancesByScore(query, weights);
     if (kind == NdcgKind::kLinear) {
       const std::vector<double> ndcg = LinearNdcg(ranked);
       sum += std::accumulate(ndcg.begin(), ndcg.end(), 0.0) /
@@ -219,19 +196,12 @@ double Criterion(std::span<const LabelledItems> queries,
 
 TopNdcg JudgeRandomTop(std::span<const LabelledItems> queries, int draws,
                        uint64_t seed, NdcgKind kind) {
-  RandomSequence random(SeedKey(seed));
+  const double share = 1 / (static_cast<double>(queries.size()) * draws);
   TopNdcg mean = {};
-  for (const LabelledItems& query : queries) {
-    std::vector<size_t> order(query.relevances.size());
-    std::iota(order.begin(), order.end(), size_t{0});
-    for (int draw = 0; draw < draws; ++draw) {
-      for (size_t r = order.size(); r > 1; --r) {
-        std::swap(order[r - 1], order[random.Below(r)]);
-      }
-      Add(TopNdcgOf(ByOrder(query, order), kind),
-          1 / (static_cast<double>(queries.size()) * draws), &mean);
-    }
-  }
+  ForEachRandomOrder(queries, draws, seed,
+                     [&](size_t, std::span<const int> relevances) {
+                       Add(TopNdcgOf(relevances, kind), share, &mean);
+                     });
   return mean;
 }
 
@@ -247,9 +217,9 @@ std::vector<LetorMethod> CrfMethods() {
 }
 
 std::vector<LetorMethod> LetorBaselines() {
-  // LETOR's figures "RankSVM-Struct", the paper's "SVM-Struct", are RankSVM by
-  // pairs. Its regression is not far from one with a constant for each query,
-  // and far from one with a constant for all.
+  // RankSVM by pairs is called "RankSVM-Struct" by LETOR and "SVM-Struct" by
+  // the paper. LETOR's regression is close to one with a constant for each
+  // query, and far from one with a single constant.
   return {
       {.name = "regression",
        .published = {36.67, 40.62, 42.89, 45.60, 47.73},

@@ -1,6 +1,6 @@
 #pragma once
-// What table 1 and figure 2 of the paper of loss-sensitive random fields
-// compare [VolkovsLarochelleZemel11, sec. 6], and how it is judged.
+// The methods that table 1 and figure 2 of the paper on loss-sensitive random
+// fields compare [VolkovsLarochelleZemel11, sec. 6], and their measure.
 #include <array>
 #include <functional>
 #include <span>
@@ -12,28 +12,28 @@
 
 namespace sortition {
 
-// NDCG@1 .. NDCG@5, of one query or means.
+// NDCG@1 .. NDCG@5 of one query, or their means.
 inline constexpr size_t kTopRanks = 5;
 using TopNdcg = std::array<double, kTopRanks>;
 
 enum class NdcgKind {
-  kLetor,   // Of LETOR 4.0's tool: letor_metrics.h.
-  kLinear,  // Eq. 12 at k: gain the relevance, discount 1 / log2(rank + 2); 0
-            // where nothing is relevant.
+  kLetor,   // By LETOR 4.0's tool: letor_metrics.h.
+  kLinear,  // By eq. 12 at k: the gain is the relevance, the discount
+            // 1 / log2(rank + 2); 0 if nothing is relevant.
 };
 
-// Of relevances by rank, of all candidates.
+// `relevances` of all candidates, by rank.
 TopNdcg TopNdcgOf(std::span<const int> relevances, NdcgKind kind);
 double MeanOver(const TopNdcg& ndcg);
 
 // Mean over queries ordered by falling score, ties in the order of the file.
 TopNdcg JudgeTop(std::span<const LabelledItems> queries,
                  std::span<const double> weights, NdcgKind kind);
-// What chooses: mean over queries of the mean of NDCG@1 .. NDCG@n of n
-// candidates. Of all ranks, it is less a matter of luck than the first ones.
+// The criterion of validation: the mean over queries of the mean of NDCG@1 ..
+// NDCG@n of n candidates. Over all ranks it varies less than over the first.
 double Criterion(std::span<const LabelledItems> queries,
                  std::span<const double> weights, NdcgKind kind);
-// Mean over `draws` random orders of each query.
+// The mean over `draws` random orders of each query.
 TopNdcg JudgeRandomTop(std::span<const LabelledItems> queries, int draws,
                        uint64_t seed, NdcgKind kind);
 
@@ -46,10 +46,10 @@ struct LetorRanker {
 struct LetorMethod {
   std::string name;
   bool is_crf = false;
-  // MQ2008 in table 1 or on LETOR's site, in percent; 0: none.
+  // Figures of MQ2008 in table 1 or on LETOR's site, in percent; 0: none.
   TopNdcg published = {};
-  // All grid points. Only random fields look at the validation queries, where
-  // Criterion() of `kind` chooses the epoch.
+  // Trains all grid points. Only random fields use the validation queries,
+  // where Criterion() with `kind` chooses the epoch.
   std::function<absl::StatusOr<std::vector<LetorRanker>>(const LetorFold& fold,
                                                          NdcgKind kind)>
       train;
@@ -57,7 +57,7 @@ struct LetorMethod {
 
 // The five objectives with the grids of the paper, sec. 6.2: η, α, T.
 std::vector<LetorMethod> CrfMethods();
-// Those of ranking_methods.h that the paper has, or stand-ins.
+// The paper's baselines from ranking_methods.h, or the closest to them.
 std::vector<LetorMethod> LetorBaselines();
 
 }  // namespace sortition

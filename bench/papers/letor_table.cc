@@ -1,16 +1,15 @@
 #include "bench/papers/letor_table.h"
 
-#include <atomic>
-#include <chrono>
 #include <cmath>
-#include <thread>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "bench/papers/letor_methods.h"
 #include "bench/support/chart.h"
+#include "bench/support/clocks.h"
 #include "bench/support/letor_folds.h"
+#include "bench/support/parallel_runs.h"
 #include "core/base/status_macros.h"
 
 namespace sortition {
@@ -19,8 +18,8 @@ namespace {
 constexpr int kRandomDraws = 100;
 constexpr double kPercent = 100;
 
-// A method on one fold, at the grid point that is best on the validation
-// queries.
+// The result of a method on one fold, at the grid point that is best on the
+// validation queries.
 struct FoldResult {
   std::string setting;
   double validation = 0;  // Criterion().
@@ -59,23 +58,14 @@ absl::StatusOr<std::vector<MethodResult>> RunAll(const LetorFolds& data,
   for (const LetorMethod& method : methods) {
     results.push_back({method.name, method.is_crf, method.published, {}});
   }
-  const size_t count = methods.size() * kNumFolds;
-  std::vector<absl::Status> status(count);
-  std::atomic<size_t> next = 0;
-  std::vector<std::jthread> threads;
-  for (int t = 0; t < num_threads; ++t) {
-    threads.emplace_back([&] {
-      for (size_t j = next++; j < count; j = next++) {
-        const size_t m = j / kNumFolds;
-        const size_t f = j % kNumFolds;
-        auto result = RunFold(methods[m], data.folds[f], kind);
-        status[j] = result.status();
-        if (result.ok()) results[m].folds[f] = *std::move(result);
-      }
-    });
-  }
-  threads.clear();  // Joins.
-  for (const absl::Status& one : status) RETURN_IF_ERROR(one);
+  const auto run = [&](size_t i) -> absl::Status {
+    const size_t m = i / kNumFolds;
+    const size_t f = i % kNumFolds;
+    ASSIGN_OR_RETURN(results[m].folds[f],
+                     RunFold(methods[m], data.folds[f], kind));
+    return absl::OkStatus();
+  };
+  RETURN_IF_ERROR(RunInParallel(methods.size() * kNumFolds, num_threads, run));
   MethodResult random{.name = "random order", .folds = {}};
   for (size_t f = 0; f < kNumFolds; ++f) {
     random.folds[f] = {
@@ -85,7 +75,7 @@ absl::StatusOr<std::vector<MethodResult>> RunAll(const LetorFolds& data,
   return results;
 }
 
-// As LETOR does: the mean of the folds' means. In percent.
+// The mean of the folds' means, as LETOR computes it, in percent.
 TopNdcg MeanOfFolds(const MethodResult& method) {
   TopNdcg mean = {};
   for (const FoldResult& fold : method.folds) {
@@ -96,7 +86,7 @@ TopNdcg MeanOfFolds(const MethodResult& method) {
   return mean;
 }
 
-// Standard error of the mean over @1 .. 5 of the folds' mean. In percent.
+// The standard error over folds of the mean of NDCG@1 .. 5, in percent.
 double ErrorOverFolds(const MethodResult& method) {
   const double mean = MeanOver(MeanOfFolds(method));
   double squares = 0;
@@ -143,8 +133,8 @@ const MethodResult& Find(const std::vector<MethodResult>& results,
   return results.front();
 }
 
-// KL within half a point of the paper or above; baselines within a point on
-// either side.
+// The targets: KL is at most half a point below the paper's figures; baselines
+// differ from theirs by at most a point.
 std::vector<Target> Compare(const std::vector<MethodResult>& results,
                             const LetorTableOptions& options) {
   constexpr double kEqual = 0.5;
@@ -200,7 +190,7 @@ absl::Status DrawFigure2(const std::vector<MethodResult>& results,
 absl::StatusOr<std::vector<Target>> RunLetorTable(
     const LetorTableOptions& options) {
   ASSIGN_OR_RETURN(const LetorFolds data, ReadLetorFolds(options.letor));
-  const auto start = std::chrono::steady_clock::now();
+  const double start = WallSeconds();
   ASSIGN_OR_RETURN(const std::vector<MethodResult> letor,
                    RunAll(data, NdcgKind::kLetor, options.threads));
   PrintTable(letor, absl::StrCat(options.name, ", NDCG of LETOR 4.0's tool"),
@@ -210,9 +200,8 @@ absl::StatusOr<std::vector<Target>> RunLetorTable(
                    RunAll(data, NdcgKind::kLinear, options.threads));
   PrintTable(linear, absl::StrCat(options.name, ", NDCG of eq. 12"),
              options.published);
-  const std::chrono::duration<double> seconds =
-      std::chrono::steady_clock::now() - start;
-  absl::PrintF("\n%.1f s on %d threads\n", seconds.count(), options.threads);
+  absl::PrintF("\n%.1f s on %d threads\n", WallSeconds() - start,
+               options.threads);
   if (!options.figure.empty()) RETURN_IF_ERROR(DrawFigure2(letor, options));
   return Compare(letor, options);
 }

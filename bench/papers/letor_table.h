@@ -1,5 +1,5 @@
 #pragma once
-// Table 1 and figure 2 of the paper of loss-sensitive random fields
+// Table 1 and figure 2 of the paper on loss-sensitive random fields
 // [VolkovsLarochelleZemel11, sec. 6.2]: test NDCG@1 .. 5, mean of five folds,
 // of settings chosen on each fold's validation queries.
 #include <string>
@@ -11,16 +11,16 @@
 namespace sortition {
 
 struct LetorTableOptions {
-  std::string name;        // Of the data set.
-  std::string letor;       // Directory: see letor_folds.h.
+  std::string name;        // The data set's name.
+  std::string letor;       // Directory, see letor_folds.h.
   std::string figure;      // SVG file; empty: none.
-  int threads = 2;         // Methods and folds at once.
-  bool published = false;  // Print published figures of MQ2008 and hold
-                           // ours against them.
+  int threads = 2;         // Methods and folds run at once.
+  bool published = false;  // Compare with the published figures of
+                           // MQ2008.
 };
 
-// Trains, prints and draws. Targets: of KL, RankSVM and regression where
-// `published`; and KL at least ML.
+// Trains, prints and draws. The targets: KL is at least as good as ML, and with
+// `published` KL, RankSVM and regression have the published figures.
 absl::StatusOr<std::vector<Target>> RunLetorTable(
     const LetorTableOptions& options);
 

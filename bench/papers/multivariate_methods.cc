@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
-#include <numeric>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "bench/support/shuffle.h"
 #include "core/base/status_macros.h"
 #include "core/learners/classes/logistic.h"
 #include "core/learners/classes/multivariate_svm.h"
@@ -19,12 +19,12 @@ namespace {
 using config::v1::GameOptions;
 using config::v1::OneSlackOptions;
 
-// Of the objectives; hinges and games are worth up to 1.
+// The gap of the objectives; hinges and games are worth up to 1.
 constexpr double kGapTolerance = 2e-3;
 constexpr uint32_t kMaxIterations = 200;
-// Of F-score games and what is learned by them: potentials that are being
-// learned are where games of thousands of items are hard; a tenth of it takes
-// seconds to minutes a game.
+// The gap of F-score games, and of what is learned from them. Games of
+// thousands of items are hard at potentials that are being learned: a tenth of
+// this gap takes seconds to minutes per game.
 constexpr double kGameTolerance = 2e-3;
 constexpr uint32_t kMaxRounds = 8;
 constexpr double kGameGapTolerance = 4e-3;
@@ -40,8 +40,7 @@ std::vector<uint8_t> Labels(const BinaryItems& items) {
 
 std::vector<double> Scores(const Eigen::VectorXd& theta,
                            const BinaryItems& items) {
-  std::vector<uint32_t> indexes(items.size());
-  std::iota(indexes.begin(), indexes.end(), 0u);
+  const std::vector<uint32_t> indexes = IndexesUpTo<uint32_t>(items.size());
   std::vector<double> scores(items.size());
   items.view().Scores(indexes, ToSpan(theta), scores);
   return scores;
@@ -53,8 +52,8 @@ MultivariateLoss LossOf(SetMeasure measure, size_t k) {
       .measure = MultivariateMeasure::kPrecisionAtK, .fewest = k, .most = k};
 }
 
-// Precision at k can be trained for another k than the one that is measured.
-// With k = P the labels are a set of k themselves: hinges need that.
+// Precision at k can be trained for a k other than the measured one. With k = P
+// (all positives) the labels themselves are a set of k, which hinges need.
 std::vector<Variant> SizeVariants(SetMeasure measure) {
   if (measure == SetMeasure::kF1) return {{"", 1}};
   return {{"k = P", 1}, {"k = P/2", 0.5}};
@@ -66,7 +65,7 @@ size_t KOf(const BinaryItems& items, const Variant& variant) {
                              static_cast<double>(items.num_positives())));
 }
 
-// The k best items, or those of positive score.
+// The measure of the k best items, or of those with positive scores.
 double Deterministic(const Eigen::VectorXd& theta, const BinaryItems& items,
                      SetMeasure measure) {
   const MultivariateLoss loss = LossOf(measure, HalfOfPositives(items));
@@ -74,8 +73,8 @@ double Deterministic(const Eigen::VectorXd& theta, const BinaryItems& items,
                    Labels(items));
 }
 
-// θ shifted, by its constant feature, to the variant's share of positive
-// scores.
+// Shifts θ by its constant feature so that the variant's share of scores is
+// positive.
 Eigen::VectorXd WithShare(const Eigen::VectorXd& theta,
                           const BinaryItems& items, const Variant& variant,
                           const BinaryItems& trained) {
@@ -95,7 +94,7 @@ Eigen::VectorXd WithShare(const Eigen::VectorXd& theta,
   return shifted;
 }
 
-// As trained, and with every share of `kShares`.
+// The scores as trained, and shifted to several shares of positives.
 std::vector<Variant> ShareVariants(SetMeasure measure) {
   std::vector<Variant> variants = {{"", 0}};
   if (measure == SetMeasure::kPrecision) return variants;
@@ -105,7 +104,7 @@ std::vector<Variant> ShareVariants(SetMeasure measure) {
   return variants;
 }
 
-// One game of all items.
+// One game over all items.
 class WholeGame {
  public:
   static absl::StatusOr<std::unique_ptr<WholeGame>> Create(
@@ -121,8 +120,8 @@ class WholeGame {
   WholeGame(const WholeGame&) = delete;
   WholeGame& operator=(const WholeGame&) = delete;
 
-  // R of J = λ/2 ‖θ‖² + R. Without warm starts: for thousands of items the
-  // game of prefixes is the better one.
+  // Evaluates R of J = λ/2 ‖θ‖² + R. Starts cold: for thousands of items the
+  // game of prefixes is the better start.
   absl::Status Evaluate(const Eigen::VectorXd& theta, RiskPlane* plane) {
     GameSums sums;
     sums.moments.assign(static_cast<size_t>(theta.size()), 0);
@@ -158,8 +157,9 @@ class PredictionGame : public SetMethod {
     return SizeVariants(measure);
   }
 
-  // Potentials are worth what an item adds to the measure, some 1/n: those of
-  // n items belong to a game of as many. Larger ones trust the order more.
+  // A potential is about what an item adds to the measure, 1/n, so potentials
+  // fit games of the size they were trained on. Larger ones trust the ranking
+  // more.
   std::vector<Variant> prediction_variants(SetMeasure measure) const override {
     std::vector<Variant> variants;
     for (const double scale : {1., 2., 4., 8., 16., 64.}) {
@@ -185,8 +185,8 @@ class PredictionGame : public SetMethod {
           return game->Evaluate(theta, plane);
         },
         items.num_features, options);
-    // The SVM's objective less 1 is above the game's: it has the labels for
-    // predictor. So its w is a good start.
+    // The SVM's objective minus 1 is an upper bound of the game's, so its w is
+    // a good start.
     ASSIGN_OR_RETURN(std::vector<Eigen::VectorXd> path,
                      MultivariateSvmMethod()->Train(items, measure, {"", 1},
                                                     cs.first(1), nullptr));
@@ -311,8 +311,7 @@ Eigen::VectorXd Played(const Eigen::VectorXd& theta, const BinaryItems& items,
 
 double BestF1(const Eigen::VectorXd& theta, const BinaryItems& items) {
   const std::vector<double> scores = Scores(theta, items);
-  std::vector<uint32_t> order(items.size());
-  std::iota(order.begin(), order.end(), 0u);
+  std::vector<uint32_t> order = IndexesUpTo<uint32_t>(items.size());
   std::stable_sort(order.begin(), order.end(), [&](uint32_t i, uint32_t j) {
     return scores[i] > scores[j];
   });

@@ -1,7 +1,8 @@
 #pragma once
-// Three ways to learn a set of items for F1 or for precision at k, half the
-// number of positives [WangXingAsifZiebart15, sec. 4]: prediction games,
-// support vector machines for the measure, logistic regression.
+// Three ways to learn a set of items [WangXingAsifZiebart15, sec. 4]:
+// prediction games, support vector machines for the measure, and logistic
+// regression. The measure is F1, or precision at k with k half the number of
+// positives.
 #include <memory>
 #include <string>
 #include <vector>
@@ -14,20 +15,20 @@ namespace sortition {
 
 enum class SetMeasure { kF1, kPrecision };
 
-// What is chosen by validation besides C.
+// A choice that validation makes besides C.
 struct Variant {
   std::string name;
-  double value = 0;  // What it is, is the method's affair.
-  // F1: scores are shifted so that so many items, as a multiple of the share of
-  // positives that was trained on, have positive ones; 0: not.
+  double value = 0;  // The method defines its meaning.
+  // F1: scores are shifted so that the share of positive ones is this multiple
+  // of the share of positives in the training items; 0: no shift.
   double share = 0;
 };
 
-// What a θ is worth on some items.
+// The quality of a θ on some items.
 struct SetQuality {
-  double expected = 0;    // Of the method's own, perhaps random, prediction.
-  double mode = 0;        // Of the most probable set.
-  double as_trained = 0;  // Expected, with nothing but C chosen.
+  double expected = 0;    // Score of the method's own prediction.
+  double mode = 0;        // Score of the most probable set.
+  double as_trained = 0;  // Expected, if only C is chosen.
 };
 
 class SetMethod {
@@ -42,8 +43,8 @@ class SetMethod {
     return {{"", 0}};
   }
 
-  // θ for each C of `cs`, ascending; what is minimised has weight C beside
-  // ‖θ‖² / 2. The widest proved gap goes to `gap`, where there is one.
+  // Trains θ for each C of `cs`, ascending; C weighs the loss beside ‖θ‖² / 2.
+  // Writes the widest proved gap to `gap`, if the method proves one.
   virtual absl::StatusOr<std::vector<Eigen::VectorXd>> Train(
       const BinaryItems& items, SetMeasure measure, const Variant& variant,
       std::span<const double> cs, double* gap) const = 0;
@@ -59,14 +60,14 @@ std::unique_ptr<SetMethod> PredictionGameMethod();
 std::unique_ptr<SetMethod> MultivariateSvmMethod(bool with_share = false);
 std::unique_ptr<SetMethod> LogisticMethod(bool with_share = false);
 
-// θ with which the game is played.
+// The θ with which the game is played.
 Eigen::VectorXd Played(const Eigen::VectorXd& theta, const BinaryItems& items,
                        const Variant& variant, const BinaryItems& trained);
 
-// F1 of the set that is best for it among those of the highest scores: what
-// nobody can know without the labels.
+// The best F1 of any threshold on the scores. Needs the labels, so it is a
+// bound on what a learner can reach.
 double BestF1(const Eigen::VectorXd& theta, const BinaryItems& items);
-// The k of a measure on those items.
+// The k at which precision on these items is measured.
 size_t HalfOfPositives(const BinaryItems& items);
 
 }  // namespace sortition

@@ -4,16 +4,15 @@
 #include <cmath>
 #include <limits>
 #include <map>
-#include <numeric>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "bench/support/paired_test.h"
+#include "bench/support/statistics.h"
 
 namespace sortition {
 namespace {
 
-// Places in Results.methods; POEM follows its IPS.
+// Indexes into Results.methods; each POEM follows its IPS.
 constexpr size_t kIpsBatch = 0;
 constexpr size_t kIpsStochastic = 2;
 
@@ -88,11 +87,6 @@ PairedTest PoemAgainstIps(const Results& results, size_t ips,
 }
 
 }  // namespace
-
-double Mean(std::span<const double> values) {
-  return std::accumulate(values.begin(), values.end(), 0.0) /
-         static_cast<double>(values.size());
-}
 
 std::string FormatTable(const std::string& data,
                         std::span<const Method> methods,

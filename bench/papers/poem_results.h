@@ -1,6 +1,6 @@
 #pragma once
-// Tables 3, 4 and 5 of the paper of POEM [SwaminathanJoachims15, sec. 6] for
-// one data set, our figures beside its own.
+// Tables 3, 4 and 5 of the POEM paper [SwaminathanJoachims15, sec. 6] for one
+// data set, our figures beside the published ones.
 #include <array>
 #include <span>
 #include <string>
@@ -11,7 +11,7 @@
 
 namespace sortition {
 
-// By run.
+// Mean Hamming losses on the test set, by run.
 struct Losses {
   std::vector<double> expected;
   std::vector<double> map;
@@ -27,21 +27,20 @@ struct Results {
   std::vector<MethodLosses> methods;
 };
 
-double Mean(std::span<const double> values);
-
-// Beside the paper's figures where it has `data`: scene, yeast, tmc, lyrl.
+// The table of losses and times, with the paper's figures if it has `data`:
+// scene, yeast, tmc, lyrl.
 std::string FormatTable(const std::string& data,
                         std::span<const Method> methods,
                         const Results& results);
 
-// Whether POEM is better than IPS; results.methods begins with IPS(B), POEM(B),
-// IPS(S), POEM(S).
+// Tests whether POEM is better than IPS. Requires results.methods to begin with
+// IPS(B), POEM(B), IPS(S), POEM(S).
 std::string FormatPairedTests(const Results& results);
 
-// What replication asks for, by the bounded criterion: h0 as good as the
-// paper's within 2 %, POEM better than IPS and not worse than the paper's, and
-// one of what comes after the first four not worse than the better POEM. Empty
-// for data that are not the paper's.
+// The targets of the replication, by the bounded criterion: h0's loss is within
+// 2 % of the paper's, POEM is better than IPS and not worse than in the paper,
+// and one of the newer methods (after the first four) is not worse than the
+// better POEM. Empty for data sets that the paper does not have.
 std::vector<Target> ReplicationTargets(const std::string& data,
                                        const Results& results);
 

@@ -6,8 +6,8 @@
 namespace sortition {
 namespace {
 
-// The least that Clp takes. A vertex is integral, so that what it leaves beside
-// one is rounded away.
+// The smallest that Clp accepts. A vertex is integral, so that rounding removes
+// the rest.
 constexpr double kTolerance = 1e-10;
 constexpr int kNoPerturbation = 100;
 
@@ -27,7 +27,7 @@ absl::StatusOr<AssignmentLpSolution> SolveAssignmentLp(
   simplex.setDualTolerance(kTolerance);
   simplex.resize(2 * n, 0);
   for (int row = 0; row < 2 * n; ++row) simplex.setRowBounds(row, 1, 1);
-  // Variables column by column, as Eigen has them.
+  // Variables go column by column, as in Eigen.
   const double ones[] = {1, 1};
   for (int j = 0; j < n; ++j) {
     for (int i = 0; i < n; ++i) {

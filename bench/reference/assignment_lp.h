@@ -10,12 +10,12 @@ struct AssignmentLpSolution {
   // A basic solution: by Birkhoff's theorem a permutation matrix, up to Clp's
   // tolerances of 1e-10.
   Eigen::MatrixXd matrix;
-  double cost = 0;  // Σ costs(i, j) matrix(i, j), of the matrix rounded.
+  double cost = 0;  // Σ costs(i, j) round(matrix(i, j)).
 };
 
-// min_B Σ costs(i, j) B(i, j), B >= 0 with rows and columns of sum 1.
+// Solves min_B Σ costs(i, j) B(i, j), B >= 0 with rows and columns of sum 1.
 // InvalidArgument for costs that are not square, empty or not finite; Internal
-// where Clp does not report an optimum.
+// if Clp does not report an optimum.
 absl::StatusOr<AssignmentLpSolution> SolveAssignmentLp(
     const Eigen::MatrixXd& costs);
 

@@ -11,7 +11,8 @@
 
 namespace sortition {
 
-// Of a game of n items: by item its label, 0/1 for a set, or by rank the item.
+// An action in a game of n items: the label of each item (0/1 for a set), or
+// the item at each rank.
 using GameAction = std::vector<int>;
 
 struct MixedStrategy {
@@ -22,7 +23,8 @@ struct MixedStrategy {
 // A zero-sum game; rows maximise the payoff.
 struct OracleGame {
   std::function<double(const GameAction& row, const GameAction& column)> payoff;
-  // An action of largest (smallest) expected payoff against the strategy.
+  // Return an action of largest (smallest) expected payoff against the
+  // strategy.
   std::function<GameAction(const MixedStrategy& columns)> best_row;
   std::function<GameAction(const MixedStrategy& rows)> best_column;
   GameAction first_row, first_column;
@@ -30,12 +32,12 @@ struct OracleGame {
 
 struct DoubleOracleOptions {
   double tolerance = 1e-6;    // Stop at upper - lower ≤ tolerance.
-  int max_iterations = 1000;  // Each of two linear programs.
+  int max_iterations = 1000;  // Two linear programs each.
 };
 
 struct DoubleOracleSolution {
-  MixedStrategy rows, columns;  // Those that guarantee lower and upper.
-  // lower ≤ value of the game ≤ upper, by best responses.
+  MixedStrategy rows, columns;  // They guarantee lower and upper.
+  // lower ≤ value of the game ≤ upper, proved by best responses.
   double lower = 0;
   double upper = 0;
   int iterations = 0;
@@ -46,7 +48,7 @@ struct DoubleOracleSolution {
 absl::StatusOr<DoubleOracleSolution> SolveByDoubleOracle(
     const OracleGame& game, const DoubleOracleOptions& options);
 
-// Every pair's payoff, for solving a small game whole.
+// The payoff of every pair, to solve a small game whole.
 Eigen::MatrixXd PayoffMatrix(const OracleGame& game,
                              const std::vector<GameAction>& rows,
                              const std::vector<GameAction>& columns);

@@ -11,7 +11,8 @@ namespace {
 
 constexpr double kTolerance = 1e-9;
 
-// A probability vector: what the solver's tolerances left beside it is cut.
+// Makes the strategy a probability vector; cuts what the solver's tolerances
+// left.
 Eigen::VectorXd Normalised(Eigen::VectorXd strategy) {
   strategy = strategy.cwiseMax(0);
   return strategy / strategy.sum();
@@ -19,8 +20,8 @@ Eigen::VectorXd Normalised(Eigen::VectorXd strategy) {
 
 }  // namespace
 
-// max v, subject to Σ_i x_i payoffs(i, j) - v ≥ 0 for every column j, Σ x = 1,
-// x ≥ 0; the columns' strategy is the dual.
+// Solves max v subject to Σ_i x_i payoffs(i, j) - v ≥ 0 for every column j, Σ x
+// = 1, x ≥ 0. The columns' strategy is the dual.
 absl::StatusOr<MatrixGameSolution> SolveMatrixGame(
     const Eigen::MatrixXd& payoffs) {
   const int rows = static_cast<int>(payoffs.rows());

@@ -13,7 +13,7 @@ struct MatrixGameSolution {
 
 // The row player gets payoffs(i, j). Both strategies are optimal within Clp's
 // tolerances of 1e-9. InvalidArgument for an empty matrix or an entry that is
-// not finite; Internal where Clp does not report an optimum.
+// not finite; Internal if Clp does not report an optimum.
 absl::StatusOr<MatrixGameSolution> SolveMatrixGame(
     const Eigen::MatrixXd& payoffs);
 

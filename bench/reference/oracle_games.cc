@@ -24,7 +24,7 @@ GameAction Largest(const Eigen::VectorXd& values, int size) {
   return labels;
 }
 
-// Smallest Σ_{i in y} costs_i with as many positives as permitted.
+// The set y with the smallest Σ_{i in y} costs_i among the permitted sizes.
 GameAction CheapestSet(const Eigen::VectorXd& costs, PositivesRange positives) {
   const auto negative = static_cast<int>((costs.array() < 0).count());
   return Largest(-costs,
@@ -70,8 +70,8 @@ double FBeta(const GameAction& a, const GameAction& y, double b) {
   return scale == 0 ? 1 : (1 + b) * both / scale;
 }
 
-// scores(i, s-1) = Σ_a P(a) a_i W(|a|, s), W the F-score per common item
-// against a set of size s: matrix F of algorithm 2, without ψ.
+// scores(i, s-1) = Σ_a P(a) a_i W(|a|, s), where W is the F-score per common
+// item against a set of size s: matrix F of algorithm 2, without ψ.
 template <typename Weight>
 Eigen::MatrixXd ScoresBySize(const MixedStrategy& sets, int n, Weight weight) {
   Eigen::MatrixXd scores = Eigen::MatrixXd::Zero(n, n);
@@ -98,8 +98,8 @@ double ProbabilityOfEmpty(const MixedStrategy& sets) {
   return sum;
 }
 
-// Algorithm 2: of each size the best set is greedy; `empty` is the score
-// of the empty one.
+// Algorithm 2: for each size the best set is greedy; `empty` is the score of
+// the empty set.
 GameAction LargestOverSizes(const Eigen::MatrixXd& scores, double empty) {
   const auto n = static_cast<int>(scores.rows());
   GameAction best(n, 0);

@@ -1,8 +1,8 @@
 #pragma once
-// The prediction games of [WangXingAsifZiebart15] with its best responses
+// The prediction games of [WangXingAsifZiebart15] with their best responses
 // (sec. 3.4, algorithm 2 [DembczynskiEtAl11]), for the double oracle and for
-// enumeration. Payoff: score(ŷ, y) - Σ_i ψ(i, y_i), row ŷ, column y; ψ(i, 0) =
-// 0 where y is binary.
+// enumeration. The payoff is score(ŷ, y) - Σ_i ψ(i, y_i) for row ŷ and column
+// y; ψ(i, 0) = 0 if y is binary.
 #include <vector>
 
 #include "bench/reference/double_oracle.h"
@@ -28,7 +28,7 @@ OracleGame GradedDcgGame(const Eigen::MatrixXd& psi,
                          const Eigen::VectorXd& gains,
                          const Eigen::VectorXd& discounts);
 
-// F-beta: (1 + β²) |ŷ ∩ y| / (|ŷ| + β² |y|), 1 where both are empty.
+// F-beta: (1 + β²) |ŷ ∩ y| / (|ŷ| + β² |y|), 1 if both are empty.
 OracleGame FBetaGame(const Eigen::VectorXd& psi, double beta);
 
 // 1 / log2(rank + 2), rank from 0.
@@ -36,7 +36,7 @@ Eigen::VectorXd DcgDiscounts(int n);
 
 // Every y in {0, ..., levels - 1}^n.
 std::vector<GameAction> AllLabellings(int n, int levels);
-// Of those of two levels the ones in the range.
+// The sets whose size is in the range.
 std::vector<GameAction> AllSets(int n, PositivesRange positives);
 std::vector<GameAction> AllOrders(int n);
 

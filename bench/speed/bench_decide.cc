@@ -1,18 +1,23 @@
-// Time of a decision in process, and of what logging adds to it.
+// Time of one decision in process, and what logging adds to it.
+//
+// Targets are ratios to a baseline of the same run: the scores of the same
+// candidates, which every policy needs, and a plain write of as many bytes.
 #include <benchmark/benchmark.h>
+#include <fcntl.h>
+#include <unistd.h>
 
-#include <filesystem>
 #include <memory>
+#include <numeric>
 #include <string>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "bench/speed/closed_segments.h"
+#include "bench/support/micro_benchmarks.h"
 #include "core/base/check.h"
 #include "core/base/random.h"
 #include "core/policies/linear_policy.h"
 #include "io/segments/crc32c.h"
-#include "io/segments/segment.h"
-#include "io/segments/segment_writer.h"
 #include "io/segments/spool_writer.h"
 #include "tests/testing/temp_dir.h"
 
@@ -29,12 +34,16 @@ std::vector<float> RandomFeatures(size_t count) {
   return values;
 }
 
-enum class Policy { kSelect, kRank, kBoltzmann };
-
-LinearPolicy MakePolicy(Policy kind) {
+std::vector<double> RandomWeights() {
   RandomSequence random(SeedKey(2));
   std::vector<double> weights(kFeatures);
   for (double& weight : weights) weight = 0.2 * random.Normal();
+  return weights;
+}
+
+enum class Policy { kSelect, kRank, kBoltzmann };
+
+LinearPolicy MakePolicy(Policy kind) {
   model::v1::Policy policy;
   policy.set_inverse_temperature(1);
   policy.set_uniform_mixture(0.02);
@@ -47,10 +56,27 @@ LinearPolicy MakePolicy(Policy kind) {
     policy.mutable_softmax_selection()->set_abstain_score(0);
   }
   absl::StatusOr<LinearPolicy> result =
-      LinearPolicy::Create(policy, std::move(weights));
+      LinearPolicy::Create(policy, RandomWeights());
   CHECK(result.ok());
   return *std::move(result);
 }
+
+// The baseline of Decide: scores alone.
+void Score(benchmark::State& state) {
+  const auto num_candidates = static_cast<size_t>(state.range(0));
+  const std::vector<float> features =
+      RandomFeatures(num_candidates * kFeatures);
+  const std::vector<double> weights = RandomWeights();
+  const Candidates candidates = Candidates::DenseUnchecked(features, kFeatures);
+  std::vector<uint32_t> indexes(num_candidates);
+  std::iota(indexes.begin(), indexes.end(), 0u);
+  std::vector<double> scores(num_candidates);
+  for (auto _ : state) {
+    candidates.Scores(indexes, weights, scores);
+    benchmark::DoNotOptimize(scores.data());
+  }
+}
+BENCHMARK(Score)->RangeMultiplier(10)->Range(10, 10000);
 
 void Decide(benchmark::State& state, Policy kind) {
   const auto num_candidates = static_cast<size_t>(state.range(0));
@@ -71,7 +97,7 @@ void Decide(benchmark::State& state, Policy kind) {
 BENCHMARK_CAPTURE(Decide, rank_top10, Policy::kRank)
     ->RangeMultiplier(10)
     ->Range(10, 10000);
-// Its head: 12.
+// Exact probabilities by subsets of a head of 12 candidates.
 BENCHMARK_CAPTURE(Decide, boltzmann_top10, Policy::kBoltzmann)
     ->RangeMultiplier(10)
     ->Range(10, 10000);
@@ -95,19 +121,37 @@ void Checksum(benchmark::State& state) {
 }
 BENCHMARK(Checksum)->Arg(4 << 10)->Arg(19 << 10)->Arg(1 << 20);
 
-void RemoveClosedSegments(const std::string& dir) {
-  const auto names = ListSegments(dir);
-  CHECK(names.ok());
-  for (const std::string& name : *names) {
-    const std::string path = absl::StrCat(dir, "/", name);
-    const absl::StatusOr<bool> live = SegmentHasLiveWriter(path);
-    if (live.ok() && !*live) std::filesystem::remove(path);
+constexpr size_t kBytesBetweenCleanings = size_t{256} << 20;
+
+// The baseline of SpoolAppend: `range(0)` bytes into a preallocated file.
+void PlainWrite(benchmark::State& state) {
+  const TempDir directory;
+  const std::string path = directory.path() + "/file";
+  const std::string bytes(static_cast<size_t>(state.range(0)), 'x');
+  int file = -1;
+  size_t written = kBytesBetweenCleanings;
+  for (auto _ : state) {
+    if (written + bytes.size() > kBytesBetweenCleanings) {
+      state.PauseTiming();
+      if (file >= 0) close(file);
+      unlink(path.c_str());
+      file = open(path.c_str(), O_RDWR | O_CREAT, 0600);
+      CHECK(file >= 0 && fallocate(file, 0, 0, kBytesBetweenCleanings) == 0);
+      written = 0;
+      state.ResumeTiming();
+    }
+    CHECK(
+        pwrite(file, bytes.data(), bytes.size(), static_cast<off_t>(written)) ==
+        static_cast<ssize_t>(bytes.size()));
+    written += bytes.size();
   }
+  close(file);
+  state.SetBytesProcessed(state.iterations() * state.range(0));
 }
+BENCHMARK(PlainWrite)->Arg(4 << 10)->Arg(19 << 10)->Arg(1 << 20)->UseRealTime();
 
 // A decision with `range(0)` bytes of features, checksum included.
 void SpoolAppend(benchmark::State& state) {
-  constexpr size_t kBytesBetweenCleanings = size_t{256} << 20;
   const TempDir directory;
   config::v1::SpoolOptions options;
   options.set_dir(directory.path());
@@ -139,7 +183,31 @@ BENCHMARK(SpoolAppend)
     ->Arg(1 << 20)
     ->UseRealTime();
 
+// The limits are a third above what was measured when they were set, to notice
+// when a decision becomes slower.
+std::vector<Target> MakeTargets(const MicroBenchmarkResults& results) {
+  const auto ratio = [&](const std::string& run, const std::string& baseline) {
+    return results.Microseconds(run) / results.Microseconds(baseline);
+  };
+  return {
+      {"rank, top 10 of 100, / scoring 100",
+       ratio("Decide/rank_top10/100", "Score/100"), 9},
+      {"rank, top 10 of 1000, / scoring 1000",
+       ratio("Decide/rank_top10/1000", "Score/1000"), 6},
+      {"select of 100, / scoring 100", ratio("Decide/select/100", "Score/100"),
+       3.2},
+      {"check of features, 100 candidates, / scoring 100",
+       ratio("ValidateFeatures/100", "Score/100"), 4.5},
+      {"spool append of 19 KiB, / plain write",
+       ratio("SpoolAppend/19456/real_time", "PlainWrite/19456/real_time"), 1.6},
+  };
+}
+
 }  // namespace
 }  // namespace sortition
 
-BENCHMARK_MAIN();
+int main(int argc, char** argv) {
+  return sortition::RunMicroBenchmarks(
+      argc, argv, "Times one decision in process, and its log record.",
+      sortition::MakeTargets);
+}

@@ -1,42 +1,42 @@
-// Training of prediction games on LETOR files: the time of a gradient, and what
-// is learned beside logistic regression per candidate.
+// Time of a gradient of prediction games on LETOR files, and what they learn.
+//
+// What they learn is compared with logistic regression on single candidates.
 #include <algorithm>
-#include <cmath>
-#include <cstdio>
-#include <ctime>
-#include <deque>
-#include <numeric>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "absl/flags/flag.h"
-#include "absl/flags/parse.h"
-#include "absl/flags/usage.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "bench/support/clocks.h"
+#include "bench/support/letor_folds.h"
+#include "bench/support/ranked_labels.h"
+#include "bench/support/ranking_methods.h"
 #include "bench/support/report.h"
+#include "bench/support/statistics.h"
 #include "core/base/status_macros.h"
-#include "core/learners/classes/logistic.h"
 #include "core/learners/games/game_learner.h"
 #include "core/metrics/ranking_metrics.h"
-#include "io/datasets/letor.h"
 
 ABSL_FLAG(std::vector<std::string>, train, {}, "LETOR files to train on");
-ABSL_FLAG(std::vector<std::string>, validate, {}, "LETOR files to choose by");
-ABSL_FLAG(std::vector<std::string>, test, {}, "LETOR files to compare on");
-ABSL_FLAG(int, repetitions, 20, "gradients that are timed");
+ABSL_FLAG(std::vector<std::string>, validate, {},
+          "LETOR files to choose the L2 weight by");
+ABSL_FLAG(std::vector<std::string>, test, {},
+          "LETOR files to compare rankings on");
+ABSL_FLAG(int, repetitions, 20, "gradients to time");
 
 namespace sortition {
 namespace {
 
 using config::v1::GameOptions;
 
-// Times are given for that many items, 1700 queries of 41 (MQ2007).
+// Times are scaled to this many items: 1700 queries of 41 (MQ2007).
 constexpr double kReferenceItems = 1700 * 41;
 
 struct Queries {
-  std::deque<LabelledQueries> files;  // What the views point to.
+  LetorFiles files;  // What the views point to.
   std::vector<LabelledItems> views;
   double num_items = 0;
 };
@@ -44,28 +44,18 @@ struct Queries {
 absl::StatusOr<Queries> Read(const std::vector<std::string>& paths) {
   Queries queries;
   for (const std::string& path : paths) {
-    ASSIGN_OR_RETURN(LabelledQueries file, ReadLetor(path));
-    queries.files.push_back(std::move(file));
-    for (const LabelledQuery& query : queries.files.back().queries) {
-      ASSIGN_OR_RETURN(
-          const Candidates items,
-          Candidates::Dense(query.features, queries.files.back().num_features));
-      queries.views.push_back({items, query.relevances});
+    ASSIGN_OR_RETURN(const std::vector<LabelledItems> views,
+                     ReadLetorFile(path, &queries.files));
+    for (const LabelledItems& query : views) {
+      queries.views.push_back(query);
       queries.num_items += static_cast<double>(query.relevances.size());
     }
   }
   if (queries.views.empty()) {
     return absl::InvalidArgumentError(
-        "--train, --validate and --test must name a LETOR file each");
+        "--train, --validate and --test must each name a LETOR file");
   }
   return queries;
-}
-
-double CpuSeconds() {
-  timespec time;
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
-  return static_cast<double>(time.tv_sec) +
-         static_cast<double>(time.tv_nsec) * 1e-9;
 }
 
 struct RankingQuality {
@@ -74,22 +64,14 @@ struct RankingQuality {
   double precision_at_5 = 0;
 };
 
-// Means over queries of the order by falling w·x, ties by index.
-RankingQuality Judge(const Queries& queries, std::span<const double> weights) {
+// Means over queries ranked by falling w·x, ties by index.
+RankingQuality QualityOf(const Queries& queries,
+                         std::span<const double> weights) {
   RankingQuality sum;
   for (const LabelledItems& query : queries.views) {
     const std::vector<int> labels(query.relevances.begin(),
                                   query.relevances.end());
-    std::vector<double> scores(labels.size());
-    std::vector<size_t> order(labels.size());
-    std::iota(order.begin(), order.end(), size_t{0});
-    for (const size_t i : order) {
-      scores[i] = query.items.Score(static_cast<uint32_t>(i), weights);
-    }
-    std::stable_sort(order.begin(), order.end(),
-                     [&](size_t a, size_t b) { return scores[a] > scores[b]; });
-    std::vector<int> ranked;
-    for (const size_t i : order) ranked.push_back(labels[i]);
+    const std::vector<int> ranked = RelevancesByScore(query, weights);
     sum.ndcg += Ndcg(ranked, labels, 0);
     sum.ndcg_at_10 += Ndcg(ranked, labels, 10);
     sum.precision_at_5 += Precision(ranked, 1, 5);
@@ -107,7 +89,7 @@ void PrintQuality(const std::string& name, const std::string& chosen,
 struct Game {
   std::string name;
   GameOptions options;
-  double limit_ms;  // Of a gradient for kReferenceItems.
+  double limit_ms;  // For a gradient over kReferenceItems.
 };
 
 std::vector<Game> Games() {
@@ -128,8 +110,8 @@ std::vector<Game> Games() {
   return games;
 }
 
-// After training: gradients at points near the minimum, as training has them at
-// its end. The median.
+// The median time of gradients near the minimum, as they are at the end of a
+// training.
 absl::StatusOr<Target> TimeGradient(const Game& game, const Queries& train) {
   ASSIGN_OR_RETURN(const auto objective,
                    GameObjective::Create(train.views, game.options, SerialFor));
@@ -139,14 +121,13 @@ absl::StatusOr<Target> TimeGradient(const Game& game, const Queries& train) {
   std::vector<double> times;
   for (int k = 0; k < absl::GetFlag(FLAGS_repetitions); ++k) {
     const Eigen::VectorXd point = result.theta * (1 + 1e-4 * k);
-    const double start = CpuSeconds();
-    objective->Evaluate(point, &gradient);
-    times.push_back(1e3 * (CpuSeconds() - start) * kReferenceItems /
-                    train.num_items);
+    const double seconds =
+        ThreadCpuSecondsOf([&] { objective->Evaluate(point, &gradient); });
+    times.push_back(1e3 * seconds * kReferenceItems / train.num_items);
   }
   return Target{absl::StrCat(game.name, ": CPU ms of a gradient for ",
                              kReferenceItems, " items"),
-                SpreadOf(times).median, game.limit_ms};
+                MedianOf(times), game.limit_ms};
 }
 
 absl::Status CompareQuality(const Game& game, const Queries& train,
@@ -155,42 +136,24 @@ absl::Status CompareQuality(const Game& game, const Queries& train,
       const GamePath path,
       TrainGamePath(train.views, validate.views, game.options, SerialFor));
   const GamePathPoint& best = path.points[path.chosen];
-  PrintQuality(game.name, absl::StrFormat("lambda %g", best.lambda),
-               Judge(test, {best.result.theta.data(),
-                            static_cast<size_t>(best.result.theta.size())}));
+  PrintQuality(
+      game.name, absl::StrFormat("lambda %g", best.lambda),
+      QualityOf(test, {best.result.theta.data(),
+                       static_cast<size_t>(best.result.theta.size())}));
   return absl::OkStatus();
 }
 
-// l2 chosen by NDCG on the validation queries.
-absl::Status JudgeLogistic(const Queries& train, const Queries& validate,
-                           const Queries& test) {
-  std::vector<float> features;
-  std::vector<uint8_t> labels;
-  for (const LabelledItems& query : train.views) {
-    const auto values = query.items.values();
-    features.insert(features.end(), values.begin(), values.end());
-    for (const uint32_t relevance : query.relevances) {
-      labels.push_back(relevance > 0 ? 1 : 0);
-    }
-  }
-  std::vector<double> best;
-  double best_l2 = 0;
-  double best_ndcg = -1;
-  for (int power = -6; power <= 6; ++power) {
-    config::v1::LogisticOptions options;
-    options.set_l2(std::exp2(power));
-    ASSIGN_OR_RETURN(
-        const LogisticResult result,
-        FitLogistic({features, labels, train.views[0].items.num_features()},
-                    options));
-    const double ndcg = Judge(validate, result.weights).ndcg;
-    if (ndcg <= best_ndcg) continue;
-    best_ndcg = ndcg;
-    best_l2 = options.l2();
-    best = result.weights;
-  }
-  PrintQuality("logistic regression", absl::StrFormat("l2 %g", best_l2),
-               Judge(test, best));
+// Logistic regression with the C that has the best NDCG on `validate`.
+absl::Status CompareLogistic(const Queries& train, const Queries& validate,
+                             const Queries& test) {
+  ASSIGN_OR_RETURN(const std::vector<LinearRanker> rankers,
+                   BaselineMethod("logistic regression").train(train.views));
+  const LinearRanker& best =
+      *std::ranges::max_element(rankers, {}, [&](const LinearRanker& ranker) {
+        return QualityOf(validate, ranker.weights).ndcg;
+      });
+  PrintQuality("logistic regression", absl::StrFormat("l2 %g", 1 / best.c),
+               QualityOf(test, best.weights));
   return absl::OkStatus();
 }
 
@@ -205,10 +168,11 @@ absl::StatusOr<std::vector<Target>> Run() {
   for (const Game& game : Games()) {
     ASSIGN_OR_RETURN(Target target, TimeGradient(game, train));
     targets.push_back(std::move(target));
-    if (game.options.measure() == GameOptions::F_BETA) continue;  // No order.
+    if (game.options.measure() == GameOptions::F_BETA)
+      continue;  // A set, not a ranking.
     RETURN_IF_ERROR(CompareQuality(game, train, validate, test));
   }
-  RETURN_IF_ERROR(JudgeLogistic(train, validate, test));
+  RETURN_IF_ERROR(CompareLogistic(train, validate, test));
   return targets;
 }
 
@@ -216,8 +180,8 @@ absl::StatusOr<std::vector<Target>> Run() {
 }  // namespace sortition
 
 int main(int argc, char** argv) {
-  absl::SetProgramUsageMessage(
-      "Times the training of prediction games and compares what they learn.");
-  absl::ParseCommandLine(argc, argv);
-  return sortition::PrintTargets(sortition::Run());
+  return sortition::RunBenchmark(
+      argc, argv,
+      "Times the training of prediction games and compares what they learn.",
+      sortition::Run);
 }

@@ -1,66 +1,52 @@
-// How fast POEM learns sets of labels: against NumPy and SciPy on the same
-// tuples in alternating pairs, against the rates of the machine, and against
-// the number of tuples and features.
-#include <sys/resource.h>
-#include <unistd.h>
-
+// Speed of learning sets of labels by POEM against NumPy and SciPy.
+//
+// Both train on the same tuples in alternating pairs. Also compares with the
+// rates of the machine, and times training against the numbers of tuples and
+// features.
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <cstdio>
-#include <filesystem>
+#include <cstdlib>
 #include <fstream>
-#include <functional>
 #include <map>
 #include <string>
-#include <thread>
 #include <utility>
 #include <vector>
 
 #include "absl/flags/flag.h"
-#include "absl/flags/parse.h"
-#include "absl/flags/usage.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "bench/speed/poem_problem.h"
+#include "bench/support/clocks.h"
 #include "bench/support/machine_rates.h"
 #include "bench/support/report.h"
+#include "bench/support/statistics.h"
 #include "core/base/status_macros.h"
 #include "core/counterfactual/risk_objective.h"
 #include "core/learners/counterfactual/poem.h"
 #include "core/learners/multilabel/labels_policy.h"
 #include "core/optim/lbfgs.h"
-#include "tests/core/counterfactual/crm_risk.h"
+#include "process/threads.h"
+#include "tests/testing/child_process.h"
+#include "tests/testing/temp_dir.h"
 
 ABSL_FLAG(std::vector<std::string>, data, {},
           "multi-label SVMlight files to learn from");
 ABSL_FLAG(int, pairs, 5, "alternating pairs of runs");
-ABSL_FLAG(bool, sparse, true, "also generated sparse rows, 47,000 features");
-ABSL_FLAG(bool, scaling, true, "also the time against n and p");
-ABSL_FLAG(std::string, python, "/usr/bin/python3", "that has NumPy and SciPy");
+ABSL_FLAG(bool, sparse, true,
+          "also train on generated sparse rows of 47,000 features");
+ABSL_FLAG(bool, scaling, true,
+          "also time training against the numbers of tuples and features");
+ABSL_FLAG(std::string, python, "/usr/bin/python3",
+          "Python interpreter with NumPy and SciPy");
 ABSL_FLAG(std::string, reference, "bench/reference/poem_reference.py",
-          "the implementation to compare with");
+          "implementation to compare with");
 
 namespace sortition {
 namespace {
 
-using WallClock = std::chrono::steady_clock;
-
-double SecondsSince(WallClock::time_point begin) {
-  return std::chrono::duration<double>(WallClock::now() - begin).count();
-}
-
-// One thread per part; for the comparison of 1 and 2.
-void ThreadedFor(size_t count, const std::function<void(size_t)>& body) {
-  std::thread other([&] {
-    for (size_t i = 1; i < count; i += 2) body(i);
-  });
-  for (size_t i = 0; i < count; i += 2) body(i);
-  other.join();
-}
-
 struct Trained {
-  double seconds = 0;  // Of the CPU: others may share the machine.
+  double seconds = 0;  // CPU time: others may share the machine.
   double wall_seconds = 0;
   double objective = 0;
   double evaluations = 0;  // POEM(B)
@@ -73,8 +59,8 @@ absl::StatusOr<Trained> TrainOnce(const PoemProblem& problem, Method method,
                                   const PoemSchedule& schedule,
                                   LabelsPolicy* policy) {
   Trained trained;
-  const WallClock::time_point wall_begin = WallClock::now();
-  const double begin = CpuSeconds();
+  const double wall_begin = WallSeconds();
+  const double begin = ProcessCpuSeconds();
   if (method == Method::kStochastic) {
     PoemRun run;
     run.crm = problem.crm;
@@ -109,8 +95,8 @@ absl::StatusOr<Trained> TrainOnce(const PoemProblem& problem, Method method,
     trained.evaluations = result.evaluations;
     trained.parameters = std::move(result.point);
   }
-  trained.seconds = CpuSeconds() - begin;
-  trained.wall_seconds = SecondsSince(wall_begin);
+  trained.seconds = ProcessCpuSeconds() - begin;
+  trained.wall_seconds = WallSeconds() - wall_begin;
   return trained;
 }
 
@@ -129,7 +115,7 @@ absl::StatusOr<Trained> Train(const PoemProblem& problem, Method method,
   return best;
 }
 
-// What the reference says, name to value.
+// Runs the reference implementation and returns its figures by name.
 absl::StatusOr<std::map<std::string, double>> RunReference(
     const std::string& directory, Method method) {
   const std::string output = directory + "/results";
@@ -148,8 +134,8 @@ absl::StatusOr<std::map<std::string, double>> RunReference(
   return results;
 }
 
-// Multiplications and additions of the matrix products of one pass over the
-// tuples (S) or one evaluation with gradient (B).
+// The number of multiplications and additions in the matrix products of one
+// pass over the tuples (S) or of one evaluation with gradient (B).
 double ProductFlops(const PoemProblem& problem, Method method) {
   const double entries = static_cast<double>(problem.contexts.values.size()) *
                          problem.contexts.num_labels;
@@ -162,39 +148,32 @@ double ProductFlops(const PoemProblem& problem, Method method) {
 absl::Status Compare(const PoemProblem& problem, Method method,
                      const PoemSchedule& schedule, double least_ratio,
                      double peak, std::vector<Target>* targets) {
-  const std::filesystem::path folder =
-      std::filesystem::temp_directory_path() /
-      absl::StrCat("bench_poem_speed_", getpid());
-  std::filesystem::create_directories(folder);
+  const TempDir folder;
   std::vector<double> ours, theirs, shares;
   Trained trained;
   std::map<std::string, double> reference;
   for (int pair = 0; pair < absl::GetFlag(FLAGS_pairs); ++pair) {
     ASSIGN_OR_RETURN(trained, Train(problem, method, schedule));
     if (pair == 0) {
-      RETURN_IF_ERROR(WritePoemProblem(folder.string(), problem, schedule,
+      RETURN_IF_ERROR(WritePoemProblem(folder.path(), problem, schedule,
                                        trained.parameters));
     }
-    ASSIGN_OR_RETURN(reference, RunReference(folder.string(), method));
+    ASSIGN_OR_RETURN(reference, RunReference(folder.path(), method));
     ours.push_back(trained.seconds);
     theirs.push_back(reference["seconds"]);
     shares.push_back(ours.back() / theirs.back());
   }
-  std::filesystem::remove_all(folder);
   const double passes =
       method == Method::kStochastic ? schedule.epochs : trained.evaluations;
-  const double share = SpreadOf(shares).median;
+  const double share = MedianOf(shares);
   const std::string name = absl::StrCat(
       problem.name, method == Method::kStochastic ? " POEM(S)" : " POEM(B)");
-  std::fputs(absl::StrFormat(
-                 "%-26s %9.4f %9.4f %7.1f %13.9f %13.9f %9.1e %7.0f %%\n", name,
-                 SpreadOf(ours).median, SpreadOf(theirs).median, 1 / share,
-                 trained.objective, reference["objective"],
-                 std::abs(trained.objective - reference["objective_at_given"]),
-                 100e-9 * passes * ProductFlops(problem, method) /
-                     SpreadOf(ours).median / peak)
-                 .c_str(),
-             stdout);
+  absl::PrintF(
+      "%-26s %9.4f %9.4f %7.1f %13.9f %13.9f %9.1e %7.0f %%\n", name,
+      MedianOf(ours), MedianOf(theirs), 1 / share, trained.objective,
+      reference["objective"],
+      std::abs(trained.objective - reference["objective_at_given"]),
+      100e-9 * passes * ProductFlops(problem, method) / MedianOf(ours) / peak);
   std::fflush(stdout);
   targets->push_back(
       {absl::StrCat(name, ", share of NumPy's time"), share, 1 / least_ratio});
@@ -206,26 +185,7 @@ absl::Status Compare(const PoemProblem& problem, Method method,
   return absl::OkStatus();
 }
 
-double PeakRssMib() {
-  rusage usage{};
-  getrusage(RUSAGE_SELF, &usage);
-  return static_cast<double>(usage.ru_maxrss) / 1024;
-}
-
-// The exponent of seconds ~ size^exponent by least squares on the logarithms.
-double FitExponent(const std::vector<std::pair<double, double>>& points) {
-  double x = 0, y = 0, xx = 0, xy = 0;
-  for (const auto& [size, seconds] : points) {
-    x += std::log(size);
-    y += std::log(seconds);
-    xx += std::log(size) * std::log(size);
-    xy += std::log(size) * std::log(seconds);
-  }
-  const double n = static_cast<double>(points.size());
-  return (n * xy - x * y) / (n * xx - x * x);
-}
-
-// Seconds of an epoch of POEM(S) at each size; its fitted exponent.
+// Times an epoch of POEM(S) at each size; returns the exponent of its growth.
 absl::StatusOr<double> Scale(
     const std::string& what,
     const std::vector<std::pair<double, GeneratedShape>>& sizes) {
@@ -238,13 +198,11 @@ absl::StatusOr<double> Scale(
     ASSIGN_OR_RETURN(const Trained trained,
                      Train(problem, Method::kStochastic, schedule));
     points.emplace_back(size, trained.seconds / schedule.epochs);
-    std::fputs(absl::StrFormat("%-30s %9.0f %12.5f s an epoch %9.0f MiB RSS\n",
-                               what, size, points.back().second, PeakRssMib())
-                   .c_str(),
-               stdout);
+    absl::PrintF("%-30s %9.0f %12.5f s an epoch %9.0f MiB RSS\n", what, size,
+                 points.back().second, PeakMebibytes());
     std::fflush(stdout);
   }
-  return FitExponent(points);
+  return GrowthExponent(points);
 }
 
 absl::Status ScaleAll(std::vector<Target>* targets) {
@@ -261,11 +219,11 @@ absl::Status ScaleAll(std::vector<Target>* targets) {
   ASSIGN_OR_RETURN(const double n, Scale("tuples (50 features)", by_n));
   targets->push_back({"exponent of an epoch by features", p, 1.05});
   targets->push_back({"exponent of an epoch by tuples", n, 1.05});
-  targets->push_back({"GiB of RSS at most", PeakRssMib() / 1024, 2});
+  targets->push_back({"peak memory, GiB", PeakMebibytes() / 1024, 2});
   return absl::OkStatus();
 }
 
-// POEM(B) with 1 and 2 threads, whose parameters must be equal.
+// Trains POEM(B) with 1 and 2 threads; the parameters must have the same bits.
 absl::Status CompareThreads(std::vector<Target>* targets) {
   const PoemProblem problem =
       GeneratePoemProblem("threads", {100000, 100, 6, 100, 1});
@@ -273,12 +231,11 @@ absl::Status CompareThreads(std::vector<Target>* targets) {
   schedule.iterations = 10;
   ASSIGN_OR_RETURN(const Trained one, Train(problem, Method::kBatch, schedule));
   ASSIGN_OR_RETURN(const Trained two,
-                   Train(problem, Method::kBatch, schedule, ThreadedFor));
-  std::fputs(absl::StrFormat("POEM(B), 1e5 x 100: 1 thread %.3f s, 2 threads "
-                             "%.3f s\n",
-                             one.wall_seconds, two.wall_seconds)
-                 .c_str(),
-             stdout);
+                   Train(problem, Method::kBatch, schedule, OnThreads(2)));
+  absl::PrintF(
+      "POEM(B), 1e5 x 100: 1 thread %.3f s, 2 threads "
+      "%.3f s\n",
+      one.wall_seconds, two.wall_seconds);
   targets->push_back(
       {"parameters that differ with 2 threads",
        static_cast<double>(
@@ -287,15 +244,15 @@ absl::Status CompareThreads(std::vector<Target>* targets) {
   return absl::OkStatus();
 }
 
-// A run with the options that learners have unless told, and the risk of what
-// it learned on as many other tuples.
+// Times a run with default options, followed by an evaluation of the risk of
+// what it learned.
 absl::Status TimeValidationRun(const PoemProblem& problem,
                                std::vector<Target>* targets) {
   ASSIGN_OR_RETURN(LabelsPolicy policy,
                    LabelsPolicy::Create(problem.contexts, problem.tuples));
   PoemRun run;
   run.crm = problem.crm;
-  const double begin = CpuSeconds();
+  const double begin = ProcessCpuSeconds();
   ASSIGN_OR_RETURN(const PoemResult result, TrainPoem(&policy, run));
   ASSIGN_OR_RETURN(const CrmRisk risk, CrmRisk::Create(HUGE_VAL, 0));
   ASSIGN_OR_RETURN(const RiskObjective objective,
@@ -304,22 +261,33 @@ absl::Status TimeValidationRun(const PoemProblem& problem,
   targets->push_back(
       {absl::StrCat(problem.name, ", seconds of a validation run of ",
                     result.epochs, " epochs"),
-       CpuSeconds() - begin, 0.2});
+       ProcessCpuSeconds() - begin, 0.2});
   return absl::OkStatus();
+}
+
+absl::Status CompareSparse(double peak, std::vector<Target>* targets) {
+  const PoemSchedule schedule = {.epochs = 2, .iterations = 10};
+  PoemProblem problem =
+      GeneratePoemProblem("sparse, l2", {5000, 47000, 4, 75, 4});
+  RETURN_IF_ERROR(
+      Compare(problem, Method::kStochastic, schedule, 8, peak, targets));
+  RETURN_IF_ERROR(Compare(problem, Method::kBatch, schedule, 4, peak, targets));
+  problem.name = "sparse";
+  problem.crm.l2 = 0;
+  RETURN_IF_ERROR(
+      Compare(problem, Method::kStochastic, schedule, 8, peak, targets));
+  problem = GeneratePoemProblem("sparse, 32 labels", {5000, 47000, 32, 75, 1});
+  problem.crm.l2 = 0;
+  return Compare(problem, Method::kStochastic, schedule, 8, peak, targets);
 }
 
 absl::StatusOr<std::vector<Target>> Run() {
   std::vector<Target> targets;
   const double peak = PeakGigaflops();
-  std::fputs(absl::StrFormat("one core: %.1f Gflop/s, reads %.1f GB/s\n", peak,
-                             MemoryGigabytesPerSecond())
-                 .c_str(),
-             stdout);
-  std::fputs(absl::StrFormat("%-26s %9s %9s %7s %13s %13s %9s %9s\n", "",
-                             "CPU s", "NumPy", "ratio", "objective", "NumPy's",
-                             "at equal w", "of peak")
-                 .c_str(),
-             stdout);
+  absl::PrintF("one core: %.1f Gflop/s, reads %.1f GB/s\n", peak,
+               MemoryGigabytesPerSecond());
+  absl::PrintF("%-26s %9s %9s %7s %13s %13s %9s %9s\n", "", "CPU s", "NumPy",
+               "ratio", "objective", "NumPy's", "at equal w", "of peak");
   for (const std::string& path : absl::GetFlag(FLAGS_data)) {
     ASSIGN_OR_RETURN(const PoemProblem problem, ReadPoemProblem(path));
     RETURN_IF_ERROR(
@@ -328,22 +296,7 @@ absl::StatusOr<std::vector<Target>> Run() {
     RETURN_IF_ERROR(TimeValidationRun(problem, &targets));
   }
   if (absl::GetFlag(FLAGS_sparse)) {
-    const PoemSchedule schedule = {.epochs = 2, .iterations = 10};
-    PoemProblem problem =
-        GeneratePoemProblem("sparse, l2", {5000, 47000, 4, 75, 4});
-    RETURN_IF_ERROR(
-        Compare(problem, Method::kStochastic, schedule, 8, peak, &targets));
-    RETURN_IF_ERROR(
-        Compare(problem, Method::kBatch, schedule, 4, peak, &targets));
-    problem.name = "sparse";
-    problem.crm.l2 = 0;
-    RETURN_IF_ERROR(
-        Compare(problem, Method::kStochastic, schedule, 8, peak, &targets));
-    problem =
-        GeneratePoemProblem("sparse, 32 labels", {5000, 47000, 32, 75, 1});
-    problem.crm.l2 = 0;
-    RETURN_IF_ERROR(
-        Compare(problem, Method::kStochastic, schedule, 8, peak, &targets));
+    RETURN_IF_ERROR(CompareSparse(peak, &targets));
   }
   RETURN_IF_ERROR(CompareThreads(&targets));
   if (absl::GetFlag(FLAGS_scaling)) RETURN_IF_ERROR(ScaleAll(&targets));
@@ -354,8 +307,8 @@ absl::StatusOr<std::vector<Target>> Run() {
 }  // namespace sortition
 
 int main(int argc, char** argv) {
-  absl::SetProgramUsageMessage(
-      "Times POEM against NumPy, the machine, and the size of the data.");
-  absl::ParseCommandLine(argc, argv);
-  return sortition::PrintTargets(sortition::Run());
+  return sortition::RunBenchmark(
+      argc, argv,
+      "Times POEM against NumPy, the machine, and the size of the data.",
+      sortition::Run);
 }

@@ -1,9 +1,8 @@
-// Rank by sortition-server against an echo of the same messages, in alternating
-// pairs of one run. Exit status 1 where a target is missed.
-#include <algorithm>
+// Rank by sortition-server against an echo of the same messages.
+//
+// Both run in alternating pairs of one run.
 #include <atomic>
 #include <chrono>
-#include <cstdio>
 #include <filesystem>
 #include <memory>
 #include <string>
@@ -11,31 +10,28 @@
 #include <vector>
 
 #include "absl/flags/flag.h"
-#include "absl/flags/parse.h"
-#include "absl/flags/usage.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "bench/speed/closed_loop.h"
+#include "bench/speed/closed_segments.h"
 #include "bench/speed/echo_server.h"
 #include "bench/support/report.h"
+#include "bench/support/statistics.h"
 #include "core/base/random.h"
 #include "core/base/status_macros.h"
 #include "io/files.h"
 #include "io/models/model_store.h"
-#include "io/segments/segment.h"
-#include "io/segments/segment_writer.h"
 #include "process/json_writer.h"
-#include "tests/testing/temp_dir.h"
 
 ABSL_FLAG(int, pairs, 7, "pairs of trials per comparison, in [1, 1000]");
 ABSL_FLAG(double, seconds, 2, "length of a trial, in [0.1, 600]");
 ABSL_FLAG(int, channels, 4, "connections of the load generator, in [1, 256]");
 ABSL_FLAG(int, outstanding, 64, "requests under way, in [1, 4096]");
-ABSL_FLAG(std::string, output, "text", "text or json");
 ABSL_FLAG(std::string, bin, "",
           "directory of the programs; empty: that of this one");
-ABSL_FLAG(std::string, dir, "",
-          "where the spool goes; empty: TMPDIR, or beside the programs");
+ABSL_FLAG(
+    std::string, dir, "",
+    "parent directory of the spool; empty: TMPDIR, or beside the programs");
 ABSL_FLAG(uint64_t, spool_max_bytes, uint64_t{4} << 30,
           "limit of the spool; closed segments are removed all the time");
 ABSL_FLAG(std::string, echo, "", "internal: serve an echo, queue or callback");
@@ -92,16 +88,16 @@ absl::StatusOr<RunningServer> StartAndWait(std::vector<std::string> arguments,
   return server;
 }
 
-// Removes closed segments as long as it lives, as a sidecar would.
+// Removes closed segments as long as it lives.
 class SpoolCleaner {
  public:
   explicit SpoolCleaner(const std::string& dir)
       : dir_(dir), thread_([this] {
           while (!done_) {
-            Clean();
+            RemoveClosedSegments(dir_);
             std::this_thread::sleep_for(std::chrono::milliseconds(20));
           }
-          Clean();
+          RemoveClosedSegments(dir_);
         }) {}
   ~SpoolCleaner() {
     done_ = true;
@@ -109,16 +105,6 @@ class SpoolCleaner {
   }
 
  private:
-  void Clean() const {
-    const auto names = ListSegments(dir_);
-    if (!names.ok()) return;
-    for (const std::string& name : *names) {
-      const std::string path = absl::StrCat(dir_, "/", name);
-      const absl::StatusOr<bool> live = SegmentHasLiveWriter(path);
-      if (live.ok() && !*live) std::filesystem::remove(path);
-    }
-  }
-
   const std::string dir_;
   std::atomic<bool> done_ = false;
   std::thread thread_;
@@ -138,13 +124,6 @@ struct Comparison {
       ratios.push_back(subject_trials[i].*figure / (base_trials[i].*figure));
     }
     return SpreadOf(std::move(ratios));
-  }
-  static double MedianOf(const std::vector<ClosedLoopResult>& trials,
-                         double ClosedLoopResult::*figure) {
-    std::vector<double> values;
-    for (const ClosedLoopResult& trial : trials)
-      values.push_back(trial.*figure);
-    return SpreadOf(std::move(values)).median;
   }
   uint64_t failed() const {
     uint64_t sum = 0;
@@ -175,67 +154,68 @@ absl::Status Measure(const v1::RankRequest& request,
   return absl::OkStatus();
 }
 
-std::string FormatTable(const std::vector<Comparison>& comparisons) {
-  std::string text = absl::StrFormat(
+double Median(const std::vector<ClosedLoopResult>& trials,
+              double ClosedLoopResult::*figure) {
+  std::vector<double> values;
+  for (const ClosedLoopResult& trial : trials) values.push_back(trial.*figure);
+  return MedianOf(std::move(values));
+}
+
+void PrintTrials(const std::string& name, const std::string& base,
+                 const std::vector<ClosedLoopResult>& trials) {
+  using R = ClosedLoopResult;
+  absl::PrintF("%-22s %-12s %9.0f %9.2f %8.2f %8.2f", name, base,
+               Median(trials, &R::requests_per_second),
+               Median(trials, &R::server_microseconds),
+               Median(trials, &R::p50_milliseconds),
+               Median(trials, &R::p99_milliseconds));
+}
+
+void PrintTable(const std::vector<Comparison>& comparisons) {
+  absl::PrintF(
       "Rank, %d candidates x %d features, top %d; median (lowest - highest)\n"
       "%-22s %-12s %9s %9s %8s %8s  %-22s %-22s\n",
       kCandidates, kFeatures, kTopK, "subject", "base", "req/s", "CPU us",
       "p50 ms", "p99 ms", "throughput ratio", "CPU/request ratio");
-  using R = ClosedLoopResult;
   for (const Comparison& c : comparisons) {
-    const Spread throughput = c.RatioOf(&R::requests_per_second);
-    const Spread cpu = c.RatioOf(&R::server_microseconds);
-    absl::StrAppendFormat(
-        &text,
-        "%-22s %-12s %9.0f %9.2f %8.2f %8.2f  %.3f (%.3f - %.3f)  %.3f (%.3f - "
-        "%.3f)\n",
-        c.name, c.base_name,
-        Comparison::MedianOf(c.subject_trials, &R::requests_per_second),
-        Comparison::MedianOf(c.subject_trials, &R::server_microseconds),
-        Comparison::MedianOf(c.subject_trials, &R::p50_milliseconds),
-        Comparison::MedianOf(c.subject_trials, &R::p99_milliseconds),
-        throughput.median, throughput.lowest, throughput.highest, cpu.median,
-        cpu.lowest, cpu.highest);
-    absl::StrAppendFormat(
-        &text, "  %-20s %-12s %9.0f %9.2f %8.2f %8.2f\n", "its base", "",
-        Comparison::MedianOf(c.base_trials, &R::requests_per_second),
-        Comparison::MedianOf(c.base_trials, &R::server_microseconds),
-        Comparison::MedianOf(c.base_trials, &R::p50_milliseconds),
-        Comparison::MedianOf(c.base_trials, &R::p99_milliseconds));
+    const Spread throughput = c.RatioOf(&ClosedLoopResult::requests_per_second);
+    const Spread cpu = c.RatioOf(&ClosedLoopResult::server_microseconds);
+    PrintTrials(c.name, c.base_name, c.subject_trials);
+    absl::PrintF("  %.3f (%.3f - %.3f)  %.3f (%.3f - %.3f)\n",
+                 throughput.median, throughput.lowest, throughput.highest,
+                 cpu.median, cpu.lowest, cpu.highest);
+    PrintTrials("  its base", "", c.base_trials);
+    absl::PrintF("\n");
   }
-  return text;
 }
 
-void WriteSpread(absl::string_view key, const Spread& spread,
+void WriteSpread(const std::string& key, const Spread& spread,
                  JsonWriter* json) {
   json->Key(key).BeginObject();
   json->Key("median").Number(spread.median);
   json->Key("lowest").Number(spread.lowest);
-  json->Key("highest").Number(spread.highest);
-  json->EndObject();
+  json->Key("highest").Number(spread.highest).EndObject();
 }
 
-void WriteTrials(absl::string_view key,
-                 const std::vector<ClosedLoopResult>& results,
+void WriteTrials(const std::string& key,
+                 const std::vector<ClosedLoopResult>& trials,
                  JsonWriter* json) {
   json->Key(key).BeginArray();
-  for (const ClosedLoopResult& result : results) {
+  for (const ClosedLoopResult& trial : trials) {
     json->BeginObject();
-    json->Key("requests_per_second").Number(result.requests_per_second);
-    json->Key("server_microseconds").Number(result.server_microseconds);
-    json->Key("p50_milliseconds").Number(result.p50_milliseconds);
-    json->Key("p99_milliseconds").Number(result.p99_milliseconds);
-    json->Key("failed").Count(result.failed);
-    json->EndObject();
+    json->Key("requests_per_second").Number(trial.requests_per_second);
+    json->Key("server_microseconds").Number(trial.server_microseconds);
+    json->Key("p50_milliseconds").Number(trial.p50_milliseconds);
+    json->Key("p99_milliseconds").Number(trial.p99_milliseconds);
+    json->Key("failed").Count(trial.failed).EndObject();
   }
   json->EndArray();
 }
 
-std::string FormatJson(const std::vector<Comparison>& comparisons,
-                       const std::vector<Target>& targets) {
+// An array with every trial of every comparison.
+std::string ComparisonsJson(const std::vector<Comparison>& comparisons) {
   JsonWriter json;
-  json.BeginObject().Key("benchmark").String("rpc");
-  json.Key("comparisons").BeginArray();
+  json.BeginArray();
   for (const Comparison& c : comparisons) {
     json.BeginObject();
     json.Key("subject").String(c.name).Key("base").String(c.base_name);
@@ -247,12 +227,11 @@ std::string FormatJson(const std::vector<Comparison>& comparisons,
     WriteTrials("base_trials", c.base_trials, &json);
     json.EndObject();
   }
-  json.EndArray().Key("targets");
-  WriteTargets(targets, &json);
-  return json.EndObject().text() + "\n";
+  json.EndArray();
+  return json.text();
 }
 
-// All of them run from the start; those that are not asked idle.
+// All four run from the start; those that get no requests are idle.
 struct Servers {
   RunningServer plain;
   RunningServer logged;
@@ -260,7 +239,8 @@ struct Servers {
   RunningServer callback_echo;
 };
 
-// Below `base`; the echoes answer what the real server answers to `request`.
+// Starts the servers with their files below `base`. The echoes answer what the
+// real server answers to `request`.
 absl::StatusOr<Servers> StartServers(const std::string& self,
                                      const std::string& bin,
                                      const std::string& base,
@@ -307,7 +287,7 @@ std::vector<Target> MakeTargets(const std::vector<Comparison>& comparisons) {
           {"failed requests", static_cast<double>(failed), 0}};
 }
 
-absl::StatusOr<int> Run(const std::string& self) {
+absl::StatusOr<Report> Compare(const std::string& self) {
   std::string bin = absl::GetFlag(FLAGS_bin);
   if (bin.empty()) bin = std::filesystem::path(self).parent_path();
   std::string parent = absl::GetFlag(FLAGS_dir);
@@ -330,13 +310,10 @@ absl::StatusOr<int> Run(const std::string& self) {
     RETURN_IF_ERROR(Measure(request, options, absl::GetFlag(FLAGS_pairs),
                             directory.path() + "/spool", &comparison));
   }
-  const std::vector<Target> targets = MakeTargets(comparisons);
-  const std::string text =
-      absl::GetFlag(FLAGS_output) == "json"
-          ? FormatJson(comparisons, targets)
-          : FormatTable(comparisons) + FormatTargets(targets);
-  std::fputs(text.c_str(), stdout);
-  return ExitCode(targets);
+  PrintTable(comparisons);
+  Report report(MakeTargets(comparisons));
+  report.details["comparisons"] = ComparisonsJson(comparisons);
+  return report;
 }
 
 absl::Status CheckFlags() {
@@ -349,39 +326,26 @@ absl::Status CheckFlags() {
   RETURN_IF_ERROR(check("pairs", absl::GetFlag(FLAGS_pairs), 1, 1000));
   RETURN_IF_ERROR(check("seconds", absl::GetFlag(FLAGS_seconds), 0.1, 600));
   RETURN_IF_ERROR(check("channels", absl::GetFlag(FLAGS_channels), 1, 256));
-  RETURN_IF_ERROR(
-      check("outstanding", absl::GetFlag(FLAGS_outstanding), 1, 4096));
-  const std::string output = absl::GetFlag(FLAGS_output);
-  if (output != "text" && output != "json") {
-    return absl::InvalidArgumentError(
-        absl::StrCat("--output is ", output, ", must be text or json"));
-  }
-  return absl::OkStatus();
+  return check("outstanding", absl::GetFlag(FLAGS_outstanding), 1, 4096);
 }
 
-absl::StatusOr<int> Main() {
-  const std::string self = std::filesystem::read_symlink("/proc/self/exe");
+absl::StatusOr<Report> Run() {
   if (!absl::GetFlag(FLAGS_echo).empty()) {
     RETURN_IF_ERROR(
         RunEchoServer({absl::GetFlag(FLAGS_echo), absl::GetFlag(FLAGS_response),
                        absl::GetFlag(FLAGS_port_file)}));
-    return 0;
+    return Report();
   }
   RETURN_IF_ERROR(CheckFlags());
-  return Run(self);
+  return Compare(std::filesystem::read_symlink("/proc/self/exe"));
 }
 
 }  // namespace
 }  // namespace sortition
 
 int main(int argc, char** argv) {
-  absl::SetProgramUsageMessage(
-      "compares Rank of sortition-server with an echo of the same messages");
-  absl::ParseCommandLine(argc, argv);
-  const absl::StatusOr<int> result = sortition::Main();
-  if (!result.ok()) {
-    std::fprintf(stderr, "bench_rpc: %s\n", result.status().ToString().c_str());
-    return 1;
-  }
-  return *result;
+  return sortition::RunBenchmark(
+      argc, argv,
+      "Compares Rank of sortition-server with an echo of the same messages.",
+      sortition::Run);
 }

@@ -1,9 +1,8 @@
-// Times of structured losses: gradients over all orders, loss-augmented
-// inference, and training on LETOR files.
+// Time of structured losses: gradients over all orders, inference, training.
+//
+// Inference is loss-augmented; training is on LETOR files.
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
-#include <ctime>
 #include <functional>
 #include <span>
 #include <string>
@@ -11,13 +10,13 @@
 #include <vector>
 
 #include "absl/flags/flag.h"
-#include "absl/flags/parse.h"
-#include "absl/flags/usage.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "bench/speed/order_enumeration.h"
+#include "bench/support/clocks.h"
 #include "bench/support/letor_folds.h"
 #include "bench/support/report.h"
+#include "bench/support/statistics.h"
 #include "core/base/random.h"
 #include "core/base/status_macros.h"
 #include "core/learners/orders/crf_training.h"
@@ -26,38 +25,25 @@
 #include "core/losses/ranking_crf.h"
 
 ABSL_FLAG(std::string, letor, "",
-          "directory of MQ2008: S1.txt .. S5.txt, or Fold1 .. Fold5; empty: no "
-          "training");
-ABSL_FLAG(int, repetitions, 21, "of each measurement");
+          "directory of MQ2008: S1.txt .. S5.txt, or Fold1 .. Fold5; empty: "
+          "training is not timed");
+ABSL_FLAG(int, repetitions, 21, "repetitions of each measurement");
 
 namespace sortition {
 namespace {
 
 constexpr size_t kItems = 1000;
 
-double CpuSeconds() {
-  timespec time;
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
-  return static_cast<double>(time.tv_sec) +
-         static_cast<double>(time.tv_nsec) * 1e-9;
-}
-
-double Time(const std::function<void()>& body) {
-  const double start = CpuSeconds();
-  body();
-  return CpuSeconds() - start;
-}
-
 // Median CPU seconds.
 double MedianTime(const std::function<void()>& body) {
   std::vector<double> times;
   for (int k = 0; k < absl::GetFlag(FLAGS_repetitions); ++k) {
-    times.push_back(Time(body));
+    times.push_back(ThreadCpuSecondsOf(body));
   }
-  return SpreadOf(std::move(times)).median;
+  return MedianOf(std::move(times));
 }
 
-// Both in turn, on the same scores.
+// Times the gradient and its enumeration in turn, on the same scores.
 absl::StatusOr<Target> TimeGradient() {
   const std::vector<double> gains = {2, 0, 1, 0, 0, 1};
   constexpr double kTemperature = 0.5;
@@ -74,7 +60,7 @@ absl::StatusOr<Target> TimeGradient() {
   std::vector<double> ratios;
   std::vector<double> microseconds;
   for (int k = 0; k < absl::GetFlag(FLAGS_repetitions); ++k) {
-    const double own = Time([&] {
+    const double own = ThreadCpuSecondsOf([&] {
       for (int i = 0; i < kFast; ++i) {
         fast_value = crf.Evaluate(scores, gains,
                                   {.kind = CrfObjective::kKullbackLeibler,
@@ -82,7 +68,7 @@ absl::StatusOr<Target> TimeGradient() {
                                   fast);
       }
     });
-    const double direct = Time([&] {
+    const double direct = ThreadCpuSecondsOf([&] {
       for (int i = 0; i < kSlow; ++i) {
         slow_value =
             EnumerateKullbackLeibler(scores, gains, kTemperature, slow);
@@ -100,9 +86,9 @@ absl::StatusOr<Target> TimeGradient() {
         absl::StrCat("gradients differ by ", difference));
   }
   absl::PrintF("gradient over 720 orders: %.2f us, %.0f times direct\n",
-               SpreadOf(microseconds).median, SpreadOf(ratios).median);
-  return Target{"gradient of six documents, times a direct enumeration",
-                SpreadOf(std::move(ratios)).median, 50, true};
+               MedianOf(microseconds), MedianOf(ratios));
+  return Target{"gradient of six documents, times faster than enumeration",
+                MedianOf(ratios), 50, true};
 }
 
 struct Ranking {
@@ -111,8 +97,8 @@ struct Ranking {
   std::vector<uint32_t> relevances;
 };
 
-// `share` of the items is relevant, of levels 1 .. levels - 1; `agreement` with
-// the scores from -1 to 1.
+// A `share` of the items is relevant, with levels 1 .. levels - 1. Scores and
+// relevances agree from -1 (opposite) to 1.
 Ranking MakeRanking(double deviation, uint32_t levels, double share,
                     double agreement, uint64_t seed) {
   RandomSequence random(SeedKey(seed));
@@ -158,11 +144,11 @@ void TimeInference(std::vector<Target>* targets) {
     }
   }
   targets->push_back(
-      {"Kendall inference, 1000 items, worst, CPU ms", 1e3 * worst_kendall, 1});
-  targets->push_back(
-      {"NDCG inference, 1000 items, 2 and 3 levels, worst, CPU "
-       "ms",
-       1e3 * worst_ndcg, 60});
+      {absl::StrCat("Kendall inference, ", kItems, " items, worst, CPU ms"),
+       1e3 * worst_kendall, 1});
+  targets->push_back({absl::StrCat("NDCG inference, ", kItems,
+                                   " items, 2 and 3 levels, worst, CPU ms"),
+                      1e3 * worst_ndcg, 60});
 }
 
 void TimeEpoch(std::span<const LabelledItems> queries,
@@ -171,7 +157,7 @@ void TimeEpoch(std::span<const LabelledItems> queries,
   config::v1::CrfOptions options;
   options.set_max_epochs(kEpochs);
   options.set_patience(kEpochs);
-  const double seconds = Time([&] {
+  const double seconds = ThreadCpuSecondsOf([&] {
     double epoch = 0;
     TrainCrfBySteps(queries, {.kind = CrfObjective::kKullbackLeibler}, 0.01,
                     options, [&](std::span<const double>) { return ++epoch; })
@@ -193,7 +179,7 @@ void TimeRankSvm(std::span<const LabelledItems> train,
     const double lambda =
         1 / (std::exp2(power) * static_cast<double>(train.size()));
     double gap = 0;
-    const double time = Time([&] {
+    const double time = ThreadCpuSecondsOf([&] {
       const RankSvmResult result = TrainRankSvm(train, lambda, options).value();
       gap = result.descent.gap() / result.descent.objective;
     });
@@ -241,7 +227,6 @@ absl::StatusOr<std::vector<Target>> Run() {
 }  // namespace sortition
 
 int main(int argc, char** argv) {
-  absl::SetProgramUsageMessage("Times structured losses.");
-  absl::ParseCommandLine(argc, argv);
-  return sortition::PrintTargets(sortition::Run());
+  return sortition::RunBenchmark(argc, argv, "Times structured losses.",
+                                 sortition::Run);
 }

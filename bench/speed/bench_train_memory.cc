@@ -1,6 +1,7 @@
-// Trains on more tuples than memory_mb holds: peak memory and time of a real
-// sortition-trainer, and what the scratch file costs where both ways are
-// possible. Exit status 1 where a target is missed.
+// Peak memory and time of training on more tuples than memory_mb holds.
+//
+// Runs a real sortition-trainer. Also compares training in memory with training
+// from a scratch file on a log that allows both.
 #include <fcntl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -10,40 +11,39 @@
 #include <cmath>
 #include <cstdio>
 #include <filesystem>
-#include <functional>
 #include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "absl/cleanup/cleanup.h"
 #include "absl/flags/flag.h"
-#include "absl/flags/parse.h"
-#include "absl/flags/usage.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "bench/support/report.h"
+#include "bench/support/statistics.h"
 #include "core/base/random.h"
 #include "core/base/status_macros.h"
 #include "google/protobuf/util/json_util.h"
 #include "io/files.h"
 #include "io/segments/segment_writer.h"
-#include "sortition/config/v1/train_report.pb.h"
+#include "sortition/config/v1/trainer.pb.h"
+#include "tests/testing/child_process.h"
+#include "tests/testing/temp_dir.h"
 
-ABSL_FLAG(uint64_t, tuples, 1000000, "to train on with memory_mb");
+ABSL_FLAG(uint64_t, tuples, 1000000, "tuples to train on with memory_mb");
 ABSL_FLAG(uint64_t, compare_tuples, 100000,
-          "to train on in memory and spilled, in pairs; 0: do not");
-ABSL_FLAG(int, pairs, 3, "of the comparison");
-ABSL_FLAG(uint32_t, candidates, 50, "of a tuple");
-ABSL_FLAG(uint32_t, features, 46, "of a candidate");
-ABSL_FLAG(uint32_t, top_k, 10, "ranks; with --select one is chosen");
-ABSL_FLAG(bool, select, false, "selections in place of rankings");
-ABSL_FLAG(uint64_t, memory_mb, 2048, "of the trainer");
-ABSL_FLAG(uint32_t, epochs, 3, "of the one grid point");
-ABSL_FLAG(std::string, objective, "CRM", "as --poem.objective");
+          "tuples to train on both in memory and spilled, in pairs; 0: none");
+ABSL_FLAG(int, pairs, 3, "pairs of trainings of the comparison");
+ABSL_FLAG(uint32_t, candidates, 50, "candidates of a tuple");
+ABSL_FLAG(uint32_t, features, 46, "features of a candidate");
+ABSL_FLAG(uint32_t, top_k, 10, "ranks of a tuple; with --select one is chosen");
+ABSL_FLAG(bool, select, false, "selections instead of rankings");
+ABSL_FLAG(uint64_t, memory_mb, 2048, "--memory_mb of the trainer");
+ABSL_FLAG(uint32_t, epochs, 3, "epochs of the one grid point");
+ABSL_FLAG(std::string, objective, "CRM", "--poem.objective of the trainer");
 ABSL_FLAG(std::string, dir, "",
-          "for log and scratch file, some 20 kB a tuple of the default shape; "
-          "empty: TMPDIR, or /tmp");
+          "directory of the log and the scratch file, about 20 kB a tuple of "
+          "the default shape; empty: TMPDIR, or /tmp");
 ABSL_FLAG(std::string, bin, "",
           "directory of the programs; empty: that of this one");
 
@@ -67,7 +67,7 @@ absl::StatusOr<std::unique_ptr<SegmentWriter>> StartSegment(
   return SegmentWriter::Create(options);
 }
 
-// Decisions of the uniform policy; the features are stretches of one table.
+// Makes decisions of the uniform policy. Features are stretches of one table.
 class TupleMaker {
  public:
   TupleMaker() : random_(SeedKey(1)), table_(1 << 20) {
@@ -133,7 +133,8 @@ struct Outcome {
   config::v1::TrainReport report;
 };
 
-// "<task>: 12 MiB in 3.4 s" at the end of the trainer's progress.
+// The seconds in the last line "<task>: 12 MiB in 3.4 s" of the trainer's
+// progress; NaN if there is none.
 double SecondsOf(const std::string& log, const std::string& task) {
   const size_t line = log.rfind("\n" + task + ": ");
   const size_t place =
@@ -157,7 +158,7 @@ absl::StatusOr<rusage> RunProgram(std::vector<std::string> arguments,
   }
   int status = 0;
   rusage usage{};
-  // 3: trained, and the gate says no.
+  // 3: trained, but the gate refused the model.
   if (wait4(child, &status, 0, &usage) != child || !WIFEXITED(status) ||
       (WEXITSTATUS(status) != 0 && WEXITSTATUS(status) != 3)) {
     ASSIGN_OR_RETURN(const std::string text, ReadFile(log));
@@ -202,16 +203,13 @@ absl::StatusOr<Outcome> Train(const std::string& root, const std::string& log,
 }
 
 void Print(const std::string& what, const Outcome& outcome) {
-  std::fputs(
-      absl::StrFormat(
-          "%-26s %9d tuples  peak %7.1f MiB  spilled %8.1f MiB  kept %5.1f %%  "
-          "read %6.1f s  epoch %7.2f s  all %7.1f s\n",
-          what, outcome.report.read_tuples(), outcome.peak_mib,
-          static_cast<double>(outcome.report.spilled_bytes()) / kMib,
-          100 * outcome.report.kept_fraction(), outcome.read_seconds,
-          outcome.epoch_seconds, outcome.seconds)
-          .c_str(),
-      stdout);
+  absl::PrintF(
+      "%-26s %9d tuples  peak %7.1f MiB  spilled %8.1f MiB  kept %5.1f %%  "
+      "read %6.1f s  epoch %7.2f s  all %7.1f s\n",
+      what, outcome.report.read_tuples(), outcome.peak_mib,
+      static_cast<double>(outcome.report.spilled_bytes()) / kMib,
+      100 * outcome.report.kept_fraction(), outcome.read_seconds,
+      outcome.epoch_seconds, outcome.seconds);
   std::fflush(stdout);
 }
 
@@ -235,19 +233,17 @@ absl::Status Compare(const std::string& root, std::vector<Target>* targets) {
     Print("spilled", spilled);
     ratios.push_back(spilled.epoch_seconds / memory.epoch_seconds);
   }
-  targets->push_back({"seconds of an epoch, spilled / in memory",
-                      SpreadOf(ratios).median, 1.5});
+  targets->push_back(
+      {"seconds of an epoch, spilled / in memory", MedianOf(ratios), 1.5});
   std::filesystem::remove_all(log);
   return absl::OkStatus();
 }
 
 absl::StatusOr<std::vector<Target>> Run() {
-  const std::string dir = absl::GetFlag(FLAGS_dir);
-  const char* tmp = getenv("TMPDIR");
-  std::string root = !dir.empty() ? dir : tmp != nullptr ? tmp : "/tmp";
-  root += absl::StrCat("/bench_train_memory_", getpid());
-  std::filesystem::create_directories(root);
-  const absl::Cleanup remove = [&] { std::filesystem::remove_all(root); };
+  const std::string parent = absl::GetFlag(FLAGS_dir);
+  if (!parent.empty()) std::filesystem::create_directories(parent);
+  const TempDir directory(parent);
+  const std::string& root = directory.path();
   std::vector<Target> targets;
   RETURN_IF_ERROR(Compare(root, &targets));
   RETURN_IF_ERROR(WriteLog(root + "/tuples", absl::GetFlag(FLAGS_tuples)));
@@ -255,7 +251,7 @@ absl::StatusOr<std::vector<Target>> Run() {
       const Outcome outcome,
       Train(root, root + "/tuples", absl::GetFlag(FLAGS_memory_mb)));
   Print(absl::StrCat("memory_mb ", absl::GetFlag(FLAGS_memory_mb)), outcome);
-  targets.push_back({"GiB of memory at most", outcome.peak_mib / 1024, 2});
+  targets.push_back({"peak memory, GiB", outcome.peak_mib / 1024, 2});
   targets.push_back(
       {"share of the tuples left out", 1 - outcome.report.kept_fraction(), 0});
   return targets;
@@ -265,8 +261,8 @@ absl::StatusOr<std::vector<Target>> Run() {
 }  // namespace sortition
 
 int main(int argc, char** argv) {
-  absl::SetProgramUsageMessage(
-      "Trains on more tuples than fit memory; says what it took.");
-  absl::ParseCommandLine(argc, argv);
-  return sortition::PrintTargets(sortition::Run());
+  return sortition::RunBenchmark(
+      argc, argv,
+      "Trains on more tuples than fit into memory; measures memory and time.",
+      sortition::Run);
 }

@@ -13,25 +13,25 @@ struct ClosedLoopOptions {
   int channels = 4;      // TCP connections.
   int outstanding = 64;  // Requests under way at any time.
   double warmup_seconds = 0.3;
-  double seconds = 2;  // Of the window that is measured.
+  double seconds = 2;  // Length of the measured window.
 };
 
 struct ClosedLoopResult {
   double requests_per_second = 0;
-  double server_microseconds = 0;  // Processor time of the server per request.
+  double server_microseconds = 0;  // CPU time of the server per request.
   double p50_milliseconds = 0;
   double p99_milliseconds = 0;
   uint64_t failed = 0;
-  std::string failure;  // Message of the first.
+  std::string failure;  // Message of the first failure.
 };
 
-// Sends `request` to `server` at 127.0.0.1:port again and again. Unavailable
-// where the server ends or no request is answered.
+// Sends `request` to `server` at 127.0.0.1:port again and again. Unavailable if
+// the server ends or answers no request.
 absl::StatusOr<ClosedLoopResult> RunClosedLoop(
     const v1::RankRequest& request, int port, const ChildProcess& server,
     const ClosedLoopOptions& options);
 
-// One call, for its answer.
+// Makes one call and returns its answer.
 absl::StatusOr<v1::RankResponse> RankOnce(const v1::RankRequest& request,
                                           int port);
 

@@ -119,8 +119,8 @@ absl::Status RunCallback(const EchoOptions& options,
 }  // namespace
 
 absl::Status RunEchoServer(const EchoOptions& options) {
-  // The allocator keeps freed pages: the cheapest echo there is, so that the
-  // ratios to it flatter nobody.
+  // The allocator keeps freed pages, which makes the echo as cheap as possible,
+  // so that ratios to it flatter nobody.
   mallopt(M_TRIM_THRESHOLD, 1 << 30);
   mallopt(M_MMAP_THRESHOLD, 1 << 30);
   ASSIGN_OR_RETURN(const std::string bytes, ReadFile(options.response_file));

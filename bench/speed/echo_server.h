@@ -1,6 +1,6 @@
 #pragma once
-// The floor of bench_rpc: servers that parse a RankRequest and answer with a
-// RankResponse made before.
+// The baseline of bench_rpc: servers that parse a RankRequest and answer with a
+// prepared RankResponse.
 #include <string>
 
 #include "absl/status/status.h"
@@ -14,7 +14,7 @@ struct EchoOptions {
   std::string port_file;      // Gets the line "rpc PORT".
 };
 
-// Serves until it is killed; returns where it cannot start.
+// Serves until it is killed. Returns only if it cannot start.
 absl::Status RunEchoServer(const EchoOptions& options);
 
 }  // namespace sortition

@@ -1,16 +1,15 @@
-// F-beta games against the double oracle with Clp on the same potentials. Times
-// are CPU times of single games, of each the least of `kRepetitions`, since
-// games of one size differ by orders of magnitude: see the counters.
+// F-beta games against the double oracle with Clp on the same potentials. Games
+// of one size differ by orders of magnitude in time, so the counters describe
+// the CPU times of single games, for each the least of `kRepetitions`.
 #include <benchmark/benchmark.h>
-#include <sys/resource.h>
 
 #include <algorithm>
 #include <cmath>
-#include <ctime>
-#include <numeric>
 #include <vector>
 
 #include "bench/reference/oracle_games.h"
+#include "bench/support/clocks.h"
+#include "bench/support/statistics.h"
 #include "core/base/check.h"
 #include "core/base/random.h"
 #include "core/games/f_beta/f_beta_game.h"
@@ -20,9 +19,9 @@ namespace {
 
 constexpr int kRepetitions = 3;
 
-// Normal potentials of 12 scales and shifts (18 if n >= 1000), times 5/n: as
-// many items at a time as a fifth of all then matter. From closed forms to pure
-// equilibria.
+// Normal potentials of 12 scales and shifts (18 if n >= 1000), times 5/n, so
+// that about a fifth of the items matter at a time. The games range from closed
+// forms to pure equilibria.
 std::vector<std::vector<double>> Games(int n, int draws) {
   const std::vector<double> scales =
       n < 1000 ? std::vector<double>{0.5, 1, 2, 4}
@@ -42,37 +41,35 @@ std::vector<std::vector<double>> Games(int n, int draws) {
   return games;
 }
 
-double CpuMilliseconds() {
-  timespec time;
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
-  return static_cast<double>(time.tv_sec) * 1e3 +
-         static_cast<double>(time.tv_nsec) * 1e-6;
+// The least CPU milliseconds of solve(game) over the repetitions.
+template <typename Solve>
+double LeastMilliseconds(size_t game, int repetitions, const Solve& solve) {
+  double least = INFINITY;
+  for (int k = 0; k < repetitions; ++k) {
+    least = std::min(least, 1e3 * ThreadCpuSecondsOf([&] { solve(game); }));
+  }
+  return least;
 }
 
-// solve(game) for all; counters in milliseconds.
+// Times solve(game) for every game; the counters are in milliseconds.
 template <typename Solve>
 void Time(benchmark::State& state, size_t num_games, int repetitions,
           Solve solve) {
-  std::vector<double> times(num_games, INFINITY);
+  std::vector<double> times(num_games);
   for (auto _ : state) {
     for (size_t game = 0; game < num_games; ++game) {
-      for (int k = 0; k < repetitions; ++k) {
-        const double start = CpuMilliseconds();
-        solve(game);
-        times[game] = std::min(times[game], CpuMilliseconds() - start);
-      }
+      times[game] = LeastMilliseconds(game, repetitions, solve);
     }
   }
   std::sort(times.begin(), times.end());
   state.counters["games"] = static_cast<double>(num_games);
-  state.counters["mean_ms"] = std::accumulate(times.begin(), times.end(), 0.) /
-                              static_cast<double>(num_games);
+  state.counters["mean_ms"] = Mean(times);
   state.counters["median_ms"] = times[num_games / 2];
   state.counters["p90_ms"] = times[num_games * 9 / 10];
   state.counters["max_ms"] = times.back();
 }
 
-// Arguments: n, -log10 of the tolerance, draws, most rounds.
+// Arguments: n, -log10 of the tolerance, draws, limit of rounds.
 void FBeta(benchmark::State& state) {
   const auto games =
       Games(static_cast<int>(state.range(0)), static_cast<int>(state.range(2)));
@@ -91,9 +88,7 @@ void FBeta(benchmark::State& state) {
   });
   state.counters["worst_gap"] = gap;
   state.counters["missed"] = static_cast<double>(missed) / kRepetitions;
-  rusage usage;
-  getrusage(RUSAGE_SELF, &usage);
-  state.counters["peak_mib"] = static_cast<double>(usage.ru_maxrss) / 1024;
+  state.counters["peak_mib"] = PeakMebibytes();
 }
 BENCHMARK(FBeta)
     ->Iterations(1)
@@ -108,7 +103,7 @@ BENCHMARK(FBeta)
     ->Args({1000, 3, 1, 1000})
     ->Args({29376, 2, 1, 1000});
 
-// From the sets of the same game before a small step, as learners take them.
+// Starts from the sets of the same game before a small step, as learners do.
 void FBetaWarm(benchmark::State& state) {
   const int n = static_cast<int>(state.range(0));
   const auto games = Games(n, 10);
@@ -145,17 +140,13 @@ void FBetaDoubleOracle(benchmark::State& state) {
   const double mean = state.counters["mean_ms"];
   FBetaSolver solver;
   FBetaEquilibrium equilibrium;
-  std::vector<double> times(games.size(), INFINITY);
+  std::vector<double> times;
   for (size_t game = 0; game < games.size(); ++game) {
-    for (int k = 0; k < kRepetitions; ++k) {
-      const double start = CpuMilliseconds();
-      CHECK(solver.Solve(games[game], {}, nullptr, &equilibrium).ok());
-      times[game] = std::min(times[game], CpuMilliseconds() - start);
-    }
+    times.push_back(LeastMilliseconds(game, kRepetitions, [&](size_t g) {
+      CHECK(solver.Solve(games[g], {}, nullptr, &equilibrium).ok());
+    }));
   }
-  state.counters["ratio_of_means"] =
-      mean * static_cast<double>(games.size()) /
-      std::accumulate(times.begin(), times.end(), 0.);
+  state.counters["ratio_of_means"] = mean / Mean(times);
 }
 BENCHMARK(FBetaDoubleOracle)
     ->Iterations(1)

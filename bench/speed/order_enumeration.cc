@@ -14,7 +14,7 @@ double RankWeight(size_t rank) {
   return std::log(2) / std::log(static_cast<double>(rank) + 2);
 }
 
-// Of the documents sorted by their rank.
+// DCG of the documents at these ranks.
 double Dcg(std::span<const double> gains, const std::vector<size_t>& ranks) {
   std::vector<size_t> order(ranks.size());
   std::iota(order.begin(), order.end(), size_t{0});

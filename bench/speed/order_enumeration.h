@@ -1,11 +1,12 @@
 #pragma once
-// The gradient of a random field over orders as its formulas read, order by
-// order: what core/losses/ranking_crf.h is to be faster than.
+// The gradient of a random field over orders by its formulas, order by order:
+// the baseline of core/losses/ranking_crf.h.
 #include <span>
 
 namespace sortition {
 
-// As RankingCrf::Evaluate() for kKullbackLeibler. Requires something relevant.
+// Returns what RankingCrf::Evaluate() returns for kKullbackLeibler. Requires a
+// relevant document.
 double EnumerateKullbackLeibler(std::span<const double> scores,
                                 std::span<const double> gains,
                                 double temperature, std::span<double> gradient);

@@ -10,6 +10,8 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "bench/support/label_part.h"
 #include "core/base/random.h"
 #include "core/base/status_macros.h"
 #include "core/learners/counterfactual/poem.h"
@@ -35,22 +37,9 @@ std::vector<uint32_t> SomeOf(size_t n, double share, uint32_t stream) {
   return order;
 }
 
-LabelTuples Part(const LabelTuples& tuples, std::span<const uint32_t> which,
-                 uint32_t q) {
-  LabelTuples part;
-  for (const uint32_t i : which) {
-    part.contexts.push_back(tuples.contexts[i]);
-    part.losses.push_back(tuples.losses[i]);
-    part.log_propensities.push_back(tuples.log_propensities[i]);
-    for (uint32_t l = 0; l < q; ++l) {
-      part.labels.push_back(tuples.labels[size_t{i} * q + l]);
-    }
-  }
-  return part;
-}
-
-// Feature j with a probability in proportion to 1 / (j + 1), as the words of
-// texts are; all where the rows are dense. Ascending, each once.
+// Draws distinct features, feature j with a probability in proportion to
+// 1 / (j + 1) like the words of a text, in ascending order. Returns all
+// features if rows are dense.
 std::vector<uint32_t> RandomColumns(const GeneratedShape& shape,
                                     RandomSequence* random) {
   std::vector<uint32_t> columns;
@@ -69,7 +58,7 @@ std::vector<uint32_t> RandomColumns(const GeneratedShape& shape,
   return columns;
 }
 
-// NumPy's format 1.0: magic, length of the header, header, data.
+// Writes NumPy's format 1.0: magic, length of the header, header, data.
 template <typename T>
 absl::Status WriteNpy(const std::filesystem::path& path,
                       const std::string& type, const std::vector<size_t>& shape,
@@ -133,8 +122,8 @@ absl::StatusOr<PoemProblem> ReadPoemProblem(const std::string& path) {
       DrawTuples(data, logging, {.replays = kReplays, .seed = 1});
   PoemProblem problem;
   problem.name = std::filesystem::path(path).stem().string();
-  problem.tuples = Part(all, SomeOf(all.size(), kTrainingShare, 2),
-                        data.contexts.num_labels);
+  problem.tuples = PartOf(all, SomeOf(all.size(), kTrainingShare, 2),
+                          data.contexts.num_labels);
   problem.contexts = std::move(data.contexts);
   ASSIGN_OR_RETURN(const LabelsPolicy policy,
                    LabelsPolicy::Create(problem.contexts, problem.tuples));

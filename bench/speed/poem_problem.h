@@ -1,6 +1,7 @@
 #pragma once
-// Learning problems for the speed of POEM: bandit tuples whose action is a set
-// of labels, from files or generated, and as NumPy's files.
+// Learning problems that measure the speed of POEM: bandit tuples whose action
+// is a set of labels, read from files or generated, and written as NumPy's
+// files.
 #include <cstdint>
 #include <string>
 
@@ -36,10 +37,10 @@ struct GeneratedShape {
 PoemProblem GeneratePoemProblem(const std::string& name,
                                 const GeneratedShape& shape);
 
-// How both are to train.
+// How both implementations train.
 struct PoemSchedule {
-  uint32_t epochs = 10;      // Of POEM(S)
-  uint32_t iterations = 50;  // Of POEM(B)
+  uint32_t epochs = 10;      // For POEM(S).
+  uint32_t iterations = 50;  // For POEM(B).
   uint32_t repetitions = 5;  // The fastest of which counts.
   uint32_t batch_size = 100;
   uint32_t history = 10;
@@ -47,8 +48,8 @@ struct PoemSchedule {
   uint64_t seed = 1;
 };
 
-// What bench/reference/poem_reference.py reads, into an existing directory.
-// `parameters`: where it is to evaluate the objective.
+// Writes the input of bench/reference/poem_reference.py into an existing
+// directory. The reference evaluates the objective at `parameters`.
 absl::Status WritePoemProblem(const std::string& directory,
                               const PoemProblem& problem,
                               const PoemSchedule& schedule,

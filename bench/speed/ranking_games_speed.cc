@@ -3,10 +3,11 @@
 
 #include <algorithm>
 #include <cmath>
-#include <ctime>
 #include <vector>
 
 #include "bench/reference/oracle_games.h"
+#include "bench/speed/game_potentials.h"
+#include "bench/support/clocks.h"
 #include "core/base/check.h"
 #include "core/base/random.h"
 #include "core/games/ranking/graded_game.h"
@@ -18,26 +19,13 @@
 namespace sortition {
 namespace {
 
-// As of a model in training: one item in five, the relevant ones, near the
-// discounts of the top, the others below the mean discount.
-std::vector<double> Potentials(size_t n, uint64_t seed) {
-  RandomSequence random(SeedKey(seed));
-  std::vector<double> psi(n);
-  for (size_t i = 0; i < n; ++i) {
-    psi[i] = (i % 5 == 0 ? 0.4 : 0.2) + 0.1 * random.Normal();
-  }
-  return psi;
-}
-
-// Many games in turn, so that branches cannot be learned by heart.
 constexpr size_t kGames = 512;
 
 std::vector<std::vector<double>> Games(size_t n) {
-  std::vector<std::vector<double>> games;
-  for (size_t g = 0; g < kGames; ++g) games.push_back(Potentials(n, g));
-  return games;
+  return RandomGames(kGames, n, 0.4, 0.1);
 }
 
+// One iteration solves one game.
 template <typename Solve>
 void Run(benchmark::State& state, Solve solve) {
   const auto games = Games(static_cast<size_t>(state.range(0)));
@@ -106,7 +94,7 @@ void Graded(benchmark::State& state) {
 }
 BENCHMARK(Graded)->Arg(10)->Arg(41)->Arg(100)->Arg(1000);
 
-// With the share of games that were closed.
+// Also counts the share of games that were closed.
 void Ndcg(benchmark::State& state) {
   const auto n = static_cast<size_t>(state.range(0));
   const auto games = Games(n);
@@ -135,12 +123,9 @@ void OrderPropensity(benchmark::State& state) {
 }
 BENCHMARK(OrderPropensity)->Arg(41)->Arg(1000);
 
-double CpuSeconds() {
-  return static_cast<double>(std::clock()) / CLOCKS_PER_SEC;
-}
-
-// CPU seconds of the double oracle on games 0 .. count - 1, each to a gap of
-// 1e-6, over those of the exact solver; values must agree.
+// Compares the mean CPU time of the double oracle on the first `num_games`
+// games, each to a gap of 1e-6, with that of the exact solver. Their values
+// must agree.
 template <typename Solve, typename MakeGame>
 void Compare(benchmark::State& state, size_t num_games, Solve solve,
              MakeGame make_game) {
@@ -153,18 +138,18 @@ void Compare(benchmark::State& state, size_t num_games, Solve solve,
       CHECK(solve(games[g], &equilibrium).ok());
       const OracleGame game = make_game(Eigen::Map<const Eigen::VectorXd>(
           games[g].data(), static_cast<Eigen::Index>(games[g].size())));
-      const double begin = CpuSeconds();
+      const double begin = ThreadCpuSeconds();
       const auto solution = SolveByDoubleOracle(game, {});
-      oracle_seconds += CpuSeconds() - begin;
+      oracle_seconds += ThreadCpuSeconds() - begin;
       CHECK(solution.ok() && solution->converged);
       worst = std::max({worst, std::abs(solution->lower - equilibrium.value),
                         std::abs(solution->upper - equilibrium.value)});
     }
-    const double begin = CpuSeconds();
-    for (size_t g = 0; g < kGames; ++g) {
-      CHECK(solve(games[g], &equilibrium).ok());
-    }
-    const double exact_seconds = CpuSeconds() - begin;
+    const double exact_seconds = ThreadCpuSecondsOf([&] {
+      for (size_t g = 0; g < kGames; ++g) {
+        CHECK(solve(games[g], &equilibrium).ok());
+      }
+    });
     state.counters["oracle_ms"] =
         1e3 * oracle_seconds / static_cast<double>(num_games);
     state.counters["exact_us"] = 1e6 * exact_seconds / kGames;
@@ -175,12 +160,12 @@ void Compare(benchmark::State& state, size_t num_games, Solve solve,
   }
 }
 
-// Fewer games where the double oracle takes seconds.
+// Fewer games if the double oracle takes seconds.
 size_t NumGames(const benchmark::State& state) {
   return state.range(0) < 100 ? 20 : 2;
 }
 
-// n / 5 positives, as the paper has for precision at k.
+// n / 5 positives, as in the paper's precision at k.
 void DcgAgainstDoubleOracle(benchmark::State& state) {
   const auto n = static_cast<int>(state.range(0));
   RankingGame game;

@@ -1,9 +1,10 @@
-// Drawing what a game's equilibrium is played by, and its probability.
+// Draws from the equilibria of games, and the probabilities of what was drawn.
 #include <benchmark/benchmark.h>
 
 #include <memory>
 #include <vector>
 
+#include "bench/speed/game_potentials.h"
 #include "core/base/check.h"
 #include "core/base/random.h"
 #include "core/games/ranking/ranking_game.h"
@@ -15,28 +16,22 @@ namespace {
 
 constexpr size_t kGames = 256;
 
-// Potentials as in ranking_games_speed.cc.
-std::vector<double> Potentials(size_t n, uint64_t seed) {
-  RandomSequence random(SeedKey(seed));
-  std::vector<double> psi(n);
-  for (size_t i = 0; i < n; ++i) {
-    psi[i] = (i % 5 == 0 ? 0.6 : 0.2) + 0.3 * random.Normal();
-  }
-  return psi;
-}
+// Wider apart than in ranking_games_speed.cc.
+constexpr double kRelevantMean = 0.6;
+constexpr double kDeviation = 0.3;
 
-// Solved DCG games, and how their blocks begin.
+// A solved DCG game, and the index of the first item of each block.
 struct Solved {
   RankingEquilibrium equilibrium;
   std::vector<uint32_t> block_begins;
 };
 
 std::vector<Solved> Games(size_t n, const Discounts& discounts) {
+  const auto potentials = RandomGames(kGames, n, kRelevantMean, kDeviation);
   std::vector<Solved> games(kGames);
   RankingGame game;
   for (size_t g = 0; g < kGames; ++g) {
-    CHECK(game.Solve(Potentials(n, g), discounts, {}, &games[g].equilibrium)
-              .ok());
+    CHECK(game.Solve(potentials[g], discounts, {}, &games[g].equilibrium).ok());
     for (const PooledBlock& block : games[g].equilibrium.blocks) {
       games[g].block_begins.push_back(static_cast<uint32_t>(block.start));
     }
@@ -44,7 +39,7 @@ std::vector<Solved> Games(size_t n, const Discounts& discounts) {
   return games;
 }
 
-// Lists of the first range(1) ranks of range(0) items, all for 0.
+// Lists of the first range(1) ranks of range(0) items; 0 means all ranks.
 struct Lists {
   explicit Lists(const benchmark::State& state)
       : n(static_cast<size_t>(state.range(0))),
@@ -102,15 +97,16 @@ void Propensity(benchmark::State& state) {
 }
 BENCHMARK(Propensity)->ArgsProduct({{10, 41, 100, 1000}, {0, 10}});
 
-// A served decision from its scores: game, draw and propensities.
+// A served decision from its scores: solves the game, draws, and computes the
+// propensity.
 void SampleRanking(benchmark::State& state) {
   const auto n = static_cast<size_t>(state.range(0));
   model::v1::GameRanking game;
   game.set_discount(model::v1::GameRanking::DCG);
   game.set_cutoff(static_cast<uint32_t>(state.range(1)));
-  const GameRankingDistribution distribution(1, 0.02, game);
-  std::vector<std::vector<double>> scores;
-  for (size_t g = 0; g < kGames; ++g) scores.push_back(Potentials(n, g));
+  const auto distribution = GameRankingDistribution::Create(1, 0.02, game);
+  CHECK(distribution.ok());
+  const auto scores = RandomGames(kGames, n, kRelevantMean, kDeviation);
   DistributionScratch scratch;
   sortition::Draw draw;
   size_t g = 0;

@@ -9,7 +9,7 @@
 namespace sortition {
 namespace {
 
-// Single quotes: gnuplot takes what is inside as it is.
+// In single quotes gnuplot interprets nothing.
 std::string Quoted(const std::string& text) {
   return absl::StrCat("'", text, "'");
 }
@@ -20,7 +20,8 @@ std::string Script(const Chart& chart, const std::string& path) {
       "set output ",
       Quoted(path), "\nset title ", Quoted(chart.title), "\nset xlabel ",
       Quoted(chart.x_label), "\nset ylabel ", Quoted(chart.y_label),
-      "\nset logscale x 2\nset xtics (", absl::StrJoin(chart.x, ", "),
+      chart.logarithmic_x ? "\nset logscale x 2" : "", "\nset xtics (",
+      absl::StrJoin(chart.x, ", "),
       ")\nset grid\nset key outside right\nplot ");
   for (size_t i = 0; i < chart.series.size(); ++i) {
     absl::StrAppend(&script, i > 0 ? ", " : "", "'-' with linespoints title ",

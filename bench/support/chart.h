@@ -21,11 +21,11 @@ struct Chart {
   std::vector<Series> series;
 };
 
-// Writes `chart` to the file `path`. Internal where gnuplot is missing or
+// Writes `chart` to the file `path`. Internal error if gnuplot is missing or
 // fails.
 absl::Status DrawChart(const Chart& chart, const std::string& path);
 
-// Runs a gnuplot script that writes `path`. Errors as above.
+// Runs a gnuplot script that writes `path`. Errors as DrawChart()'s.
 absl::Status RunGnuplot(const std::string& script, const std::string& path);
 
 }  // namespace sortition

@@ -1,6 +1,5 @@
 #include "bench/support/letor_folds.h"
 
-#include <deque>
 #include <filesystem>
 #include <utility>
 
@@ -12,33 +11,18 @@
 namespace sortition {
 namespace {
 
-using Files = std::deque<LabelledQueries>;
-
-absl::StatusOr<std::vector<LabelledItems>> ReadFile(const std::string& path,
-                                                    Files* files) {
-  ASSIGN_OR_RETURN(LabelledQueries file, ReadLetor(path));
-  files->push_back(std::move(file));
-  std::vector<LabelledItems> queries;
-  for (const LabelledQuery& query : files->back().queries) {
-    ASSIGN_OR_RETURN(
-        const Candidates items,
-        Candidates::Dense(query.features, files->back().num_features));
-    queries.push_back({items, query.relevances});
-  }
-  return queries;
-}
-
 void Append(const std::vector<LabelledItems>& queries,
             std::vector<LabelledItems>* all) {
   all->insert(all->end(), queries.begin(), queries.end());
 }
 
 absl::StatusOr<LetorFolds> FromParts(const std::string& dir) {
-  const auto files = std::make_shared<Files>();
+  const auto files = std::make_shared<LetorFiles>();
   std::array<std::vector<LabelledItems>, kNumFolds> parts;
   for (size_t p = 0; p < kNumFolds; ++p) {
-    ASSIGN_OR_RETURN(parts[p],
-                     ReadFile(absl::StrCat(dir, "/S", p + 1, ".txt"), &*files));
+    ASSIGN_OR_RETURN(
+        parts[p],
+        ReadLetorFile(absl::StrCat(dir, "/S", p + 1, ".txt"), &*files));
   }
   LetorFolds folds;
   folds.data = files;
@@ -56,20 +40,35 @@ absl::StatusOr<LetorFolds> FromParts(const std::string& dir) {
 }
 
 absl::StatusOr<LetorFolds> FromFolds(const std::string& dir) {
-  const auto files = std::make_shared<Files>();
+  const auto files = std::make_shared<LetorFiles>();
   LetorFolds folds;
   folds.data = files;
   for (size_t f = 0; f < kNumFolds; ++f) {
     const std::string fold = absl::StrCat(dir, "/Fold", f + 1);
     LetorFold& into = folds.folds[f];
-    ASSIGN_OR_RETURN(into.train, ReadFile(fold + "/train.txt", &*files));
-    ASSIGN_OR_RETURN(into.validation, ReadFile(fold + "/vali.txt", &*files));
-    ASSIGN_OR_RETURN(into.test, ReadFile(fold + "/test.txt", &*files));
+    ASSIGN_OR_RETURN(into.train, ReadLetorFile(fold + "/train.txt", &*files));
+    ASSIGN_OR_RETURN(into.validation,
+                     ReadLetorFile(fold + "/vali.txt", &*files));
+    ASSIGN_OR_RETURN(into.test, ReadLetorFile(fold + "/test.txt", &*files));
   }
   return folds;
 }
 
 }  // namespace
+
+absl::StatusOr<std::vector<LabelledItems>> ReadLetorFile(
+    const std::string& path, LetorFiles* files) {
+  ASSIGN_OR_RETURN(LabelledQueries file, ReadLetor(path));
+  files->push_back(std::move(file));
+  std::vector<LabelledItems> queries;
+  for (const LabelledQuery& query : files->back().queries) {
+    ASSIGN_OR_RETURN(
+        const Candidates items,
+        Candidates::Dense(query.features, files->back().num_features));
+    queries.push_back({items, query.relevances});
+  }
+  return queries;
+}
 
 absl::StatusOr<LetorFolds> ReadLetorFolds(const std::string& dir) {
   const std::filesystem::path path(dir);

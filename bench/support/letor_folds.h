@@ -1,14 +1,24 @@
 #pragma once
 // The five folds of a LETOR 4.0 data set [QinLiu13].
 #include <array>
+#include <deque>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
 #include "core/data/labelled_items.h"
+#include "core/data/labelled_queries.h"
 
 namespace sortition {
+
+// What views of queries point to; its elements stay where they are.
+using LetorFiles = std::deque<LabelledQueries>;
+
+// Reads a file into `files`; returns views of its queries. Errors as
+// ReadLetor()'s.
+absl::StatusOr<std::vector<LabelledItems>> ReadLetorFile(
+    const std::string& path, LetorFiles* files);
 
 inline constexpr size_t kNumFolds = 5;
 
@@ -23,10 +33,10 @@ struct LetorFolds {
   std::array<LetorFold, kNumFolds> folds;
 };
 
-// From DIR/S1.txt .. S5.txt: fold i trains on parts i, i + 1, i + 2, validates
-// on i + 3 and tests on i + 4, cyclically. Else from
+// Reads DIR/S1.txt .. S5.txt: fold i trains on parts i, i + 1, i + 2, validates
+// on i + 3 and tests on i + 4, cyclically. Otherwise reads
 // DIR/Fold1/{train,vali,test}.txt .. Fold5. Errors as ReadLetor()'s; NotFound
-// naming what is missing where there is neither.
+// if DIR has neither.
 absl::StatusOr<LetorFolds> ReadLetorFolds(const std::string& dir);
 
 }  // namespace sortition

@@ -6,8 +6,9 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <ctime>
 #include <vector>
+
+#include "bench/support/clocks.h"
 
 namespace sortition {
 namespace {
@@ -45,7 +46,8 @@ __attribute__((target("avx2,fma"))) void MultiplyAndAddAvx2() {
       asm("" : "+x"(sum));
     }
   }
-  // Whole vectors: of a part, the compiler would keep them in memory.
+  // Whole vectors: if only a part were used, the compiler would keep them in
+  // memory.
   for (const __m256d& sum : sums) asm volatile("" : : "x"(sum));
 }
 #endif
@@ -53,22 +55,15 @@ __attribute__((target("avx2,fma"))) void MultiplyAndAddAvx2() {
 double BestGigaflops(void (*kernel)(), int width) {
   double best = 0;
   for (int trial = 0; trial < kTrials; ++trial) {
-    const double begin = CpuSeconds();
+    const double begin = ProcessCpuSeconds();
     kernel();
-    best = std::max(best,
-                    2e-9 * kRounds * kChains * width / (CpuSeconds() - begin));
+    best = std::max(
+        best, 2e-9 * kRounds * kChains * width / (ProcessCpuSeconds() - begin));
   }
   return best;
 }
 
 }  // namespace
-
-double CpuSeconds() {
-  timespec time{};
-  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
-  return static_cast<double>(time.tv_sec) +
-         1e-9 * static_cast<double>(time.tv_nsec);
-}
 
 double PeakGigaflops() {
 #if defined(__x86_64__)
@@ -85,14 +80,14 @@ double MemoryGigabytesPerSecond() {
   const std::vector<double> values(kSize, 1);
   double best = 0;
   for (int trial = 0; trial < kTrials; ++trial) {
-    const double begin = CpuSeconds();
+    const double begin = ProcessCpuSeconds();
     double lanes[kLanes] = {};
     for (size_t i = 0; i < kSize; i += kLanes) {
       for (size_t k = 0; k < kLanes; ++k) lanes[k] += values[i + k];
     }
     for (const double lane : lanes) Use(lane);
-    best =
-        std::max(best, 1e-9 * kSize * sizeof(double) / (CpuSeconds() - begin));
+    best = std::max(
+        best, 1e-9 * kSize * sizeof(double) / (ProcessCpuSeconds() - begin));
   }
   return best;
 }

@@ -2,13 +2,13 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
+#include <cstdint>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "core/base/random.h"
+#include "bench/support/ranked_labels.h"
+#include "core/base/check.h"
 #include "core/base/status_macros.h"
-#include "core/data/labelled_queries.h"
 #include "core/learners/classes/logistic.h"
 #include "core/learners/games/game_learner.h"
 #include "core/learners/orders/list_net.h"
@@ -43,7 +43,7 @@ absl::StatusOr<Rankers> TrainGames(std::span<const LabelledItems> train,
                                    GameOptions options) {
   options.set_max_relevance(2);
   Rankers rankers;
-  // The path's own choice is not used: all points are judged alike.
+  // The point that the path chooses is not used: all are judged alike.
   ASSIGN_OR_RETURN(const GamePath path,
                    TrainGamePath(train, train, options, SerialFor));
   for (const GamePathPoint& point : path.points) {
@@ -68,44 +68,52 @@ RankingMethod Game(const std::string& name, GameOptions::Measure measure,
           }};
 }
 
+// A method that trains each C of the grid on its own.
+RankingMethod OverGrid(
+    const std::string& name,
+    std::function<absl::StatusOr<LinearRanker>(
+        std::span<const LabelledItems> queries, double lambda)>
+        train) {
+  return {name, false,
+          [train](std::span<const LabelledItems> queries)
+              -> absl::StatusOr<Rankers> {
+            Rankers rankers;
+            for (const double c : Grid()) {
+              ASSIGN_OR_RETURN(LinearRanker ranker,
+                               train(queries, LambdaOf(c, queries.size())));
+              ranker.c = c;
+              rankers.push_back(std::move(ranker));
+            }
+            return rankers;
+          }};
+}
+
 RankingMethod RankSvm(const std::string& name,
                       RankSvmOptions::Weighting weighting) {
-  const auto train =
-      [weighting](
-          std::span<const LabelledItems> queries) -> absl::StatusOr<Rankers> {
-    Rankers rankers;
-    for (const double c : Grid()) {
-      RankSvmOptions options;
-      options.set_weighting(weighting);
-      ASSIGN_OR_RETURN(
-          const RankSvmResult result,
-          TrainRankSvm(queries, LambdaOf(c, queries.size()), options));
-      rankers.push_back(
-          {.c = c,
-           .weights = result.weights,
-           .relative_gap = result.descent.gap() / result.descent.objective});
-    }
-    return rankers;
-  };
-  return {name, false, train};
+  RankSvmOptions options;
+  options.set_weighting(weighting);
+  return OverGrid(
+      name,
+      [options](std::span<const LabelledItems> queries,
+                double lambda) -> absl::StatusOr<LinearRanker> {
+        ASSIGN_OR_RETURN(RankSvmResult result,
+                         TrainRankSvm(queries, lambda, options));
+        return LinearRanker{
+            .weights = std::move(result.weights),
+            .relative_gap = result.descent.gap() / result.descent.objective};
+      });
 }
 
 RankingMethod ListNet(const std::string& name, ListNetOptions::Target target) {
-  const auto train =
-      [target](
-          std::span<const LabelledItems> queries) -> absl::StatusOr<Rankers> {
-    Rankers rankers;
-    for (const double c : Grid()) {
-      ListNetOptions options;
-      options.set_target(target);
-      ASSIGN_OR_RETURN(
-          const ListNetResult result,
-          TrainListNet(queries, LambdaOf(c, queries.size()), options));
-      rankers.push_back({.c = c, .weights = result.weights});
-    }
-    return rankers;
-  };
-  return {name, false, train};
+  ListNetOptions options;
+  options.set_target(target);
+  return OverGrid(name,
+                  [options](std::span<const LabelledItems> queries,
+                            double lambda) -> absl::StatusOr<LinearRanker> {
+                    ASSIGN_OR_RETURN(ListNetResult result,
+                                     TrainListNet(queries, lambda, options));
+                    return LinearRanker{.weights = std::move(result.weights)};
+                  });
 }
 
 absl::StatusOr<Rankers> FitRegressions(std::span<const LabelledItems> queries) {
@@ -141,15 +149,6 @@ absl::StatusOr<Rankers> FitLogistics(std::span<const LabelledItems> queries) {
   return rankers;
 }
 
-LetorFigures FiguresOfOrder(const LabelledItems& query,
-                            std::span<const size_t> order) {
-  std::vector<int> ranked;
-  for (const size_t i : order) {
-    ranked.push_back(static_cast<int>(query.relevances[i]));
-  }
-  return LetorFiguresOf(ranked);
-}
-
 }  // namespace
 
 std::vector<RankingMethod> GameMethods() {
@@ -179,37 +178,32 @@ std::vector<RankingMethod> BaselineMethods() {
   };
 }
 
+RankingMethod BaselineMethod(const std::string& name) {
+  std::vector<RankingMethod> methods = BaselineMethods();
+  const auto found =
+      std::ranges::find(methods, name, [](const auto& m) { return m.name; });
+  CHECK(found != methods.end());
+  return *std::move(found);
+}
+
 std::vector<LetorFigures> Judge(std::span<const LabelledItems> queries,
                                 std::span<const double> weights) {
   std::vector<LetorFigures> figures;
   for (const LabelledItems& query : queries) {
-    std::vector<double> scores(query.relevances.size());
-    ScoreAll(query.items, weights, scores);
-    std::vector<size_t> order(scores.size());
-    std::iota(order.begin(), order.end(), size_t{0});
-    std::stable_sort(order.begin(), order.end(),
-                     [&](size_t a, size_t b) { return scores[a] > scores[b]; });
-    figures.push_back(FiguresOfOrder(query, order));
+    figures.push_back(LetorFiguresOf(RelevancesByScore(query, weights)));
   }
   return figures;
 }
 
 std::vector<LetorFigures> JudgeRandomOrder(
     std::span<const LabelledItems> queries, int draws, uint64_t seed) {
-  RandomSequence random(SeedKey(seed));
+  std::vector<std::vector<LetorFigures>> figures(queries.size());
+  ForEachRandomOrder(queries, draws, seed,
+                     [&](size_t query, std::span<const int> relevances) {
+                       figures[query].push_back(LetorFiguresOf(relevances));
+                     });
   std::vector<LetorFigures> means;
-  for (const LabelledItems& query : queries) {
-    std::vector<size_t> order(query.relevances.size());
-    std::iota(order.begin(), order.end(), size_t{0});
-    std::vector<LetorFigures> figures;
-    for (int draw = 0; draw < draws; ++draw) {
-      for (size_t r = order.size(); r > 1; --r) {
-        std::swap(order[r - 1], order[random.Below(r)]);
-      }
-      figures.push_back(FiguresOfOrder(query, order));
-    }
-    means.push_back(MeanOf(figures));
-  }
+  for (const auto& of_query : figures) means.push_back(MeanOf(of_query));
   return means;
 }
 

@@ -1,7 +1,7 @@
 #pragma once
-// What table 4 of the paper of prediction games compares
-// [WangXingAsifZiebart15, sec. 4]: learners of linear scores from labelled
-// queries, each with a grid of its regularisation.
+// The learners that table 4 of the paper on prediction games compares
+// [WangXingAsifZiebart15, sec. 4]: linear scores from labelled queries, each
+// over a grid of regularisation weights.
 #include <functional>
 #include <span>
 #include <string>
@@ -17,27 +17,31 @@ namespace sortition {
 struct LinearRanker {
   double c = 0;  // Weight of the sum of losses over queries beside ‖w‖² / 2.
   std::vector<double> weights;
-  double relative_gap = 0;  // Proved; 0 where the method proves none.
+  double relative_gap = 0;  // Proved; 0 if the method proves none.
 };
 
 struct RankingMethod {
   std::string name;
   bool is_game = false;
-  // All grid points.
+  // Trains all grid points.
   std::function<absl::StatusOr<std::vector<LinearRanker>>(
       std::span<const LabelledItems> train)>
       train;
 };
 
-// Prediction games of every measure that orders are judged by.
+// Prediction games, one for each measure that rankings are judged by.
 std::vector<RankingMethod> GameMethods();
 // RankSVM by pairs and by queries, ListNet, linear and logistic regression.
 std::vector<RankingMethod> BaselineMethods();
+// The baseline of this name. Requires that there is one.
+RankingMethod BaselineMethod(const std::string& name);
 
-// Of the queries ordered by falling score, ties in the order of the file.
+// The figures of each query ranked by falling score, ties in the order of the
+// file.
 std::vector<LetorFigures> Judge(std::span<const LabelledItems> queries,
                                 std::span<const double> weights);
-// Means over `draws` random orders of each query; a function of the seed.
+// The mean figures of each query over `draws` random orders; a function of the
+// seed.
 std::vector<LetorFigures> JudgeRandomOrder(
     std::span<const LabelledItems> queries, int draws, uint64_t seed);
 

@@ -1,44 +1,54 @@
 #pragma once
-// What a benchmark says at its end: one line per target.
+// How every benchmark ends: one line per target, and an exit status.
+#include <functional>
+#include <map>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "process/json_writer.h"
+#include "absl/strings/string_view.h"
 
 namespace sortition {
 
-// A figure that must not be above its limit, or below it.
+// A measured figure and the limit that it has to keep.
 struct Target {
   std::string what;
   double measured = 0;
-  double required = 0;    // At most; with
-  bool at_least = false;  // this, at least.
+  double required = 0;
+  bool at_least = false;  // False: `required` is the most that is allowed.
+
+  // NaN, which stands for "not measured", meets no target.
   bool met() const {
     return at_least ? measured >= required : measured <= required;
   }
 };
 
-struct Spread {
-  double median = 0;
-  double lowest = 0;
-  double highest = 0;
+struct Report {
+  // Implicit, so that a benchmark can return its targets alone.
+  Report(std::vector<Target> all_targets = {})
+      : targets(std::move(all_targets)) {}
+
+  std::vector<Target> targets;
+  std::map<std::string, std::string> details = {};  // More for the JSON report.
 };
 
-// Requires at least one value.
-Spread SpreadOf(std::vector<double> values);
+void AppendTargets(std::vector<Target> more, std::vector<Target>* targets);
 
-// "PASS  what  measured  <= required" (or >=), one line each.
+// "PASS  what  measured  <= required" (or MISS, or >=), one line per target.
 std::string FormatTargets(std::span<const Target> targets);
-// Writes the targets as an array of objects.
-void WriteTargets(std::span<const Target> targets, JsonWriter* json);
+// {"benchmark": name, <key of a detail>: <its JSON>, .., "targets": [..]}.
+std::string FormatReportAsJson(absl::string_view name, const Report& report);
 
-// 0 where all are met, otherwise 1.
+// 0 if all targets are met, otherwise 1.
 int ExitCode(std::span<const Target> targets);
 
-// What a benchmark without other formats ends with: prints the targets, or the
-// error to stderr; returns the exit code.
-int PrintTargets(const absl::StatusOr<std::vector<Target>>& targets);
+// The main function of every benchmark. Parses the flags, calls `run`, prints
+// the targets and returns the exit status: 1 if a target is missed or `run`
+// fails. With --output=json standard output is the JSON report alone; whatever
+// `run` prints goes to standard error.
+int RunBenchmark(int argc, char** argv, absl::string_view description,
+                 const std::function<absl::StatusOr<Report>()>& run);
 
 }  // namespace sortition

@@ -1,4 +1,4 @@
-// Aggregate with the real programs: asked, logged, joined, verified.
+// Aggregate with the real programs: request, log, join, verify.
 #include <grpcpp/client_context.h>
 #include <signal.h>
 
@@ -32,7 +32,7 @@ class AggregateLoopTest : public testing::Test {
     return run->stdout_text;
   }
 
-  // Of 20 candidates by three sources, drawn.
+  // A request for 20 candidates by three sources, with a drawn order.
   static v1::AggregateRequest Request(int number) {
     v1::AggregateRequest request;
     v1::DecisionContext* context = request.mutable_context();

@@ -38,7 +38,7 @@ struct BadContext {
 };
 
 v1::SparseFeatures* MakeSparse(v1::DecisionContext* context) {
-  // Two candidates: x_0 = (0, 1, 0, 0), x_1 = (1, 0, 0, 1).
+  // Two candidates with x_0 = (0, 1, 0, 0) and x_1 = (1, 0, 0, 1).
   v1::SparseFeatures* sparse = context->mutable_candidates()->mutable_sparse();
   for (const uint32_t offset : {0, 1, 3}) sparse->add_row_offsets(offset);
   for (const uint32_t column : {1, 0, 3}) sparse->add_columns(column);
@@ -105,7 +105,7 @@ std::vector<BadContext> BadDenseContexts() {
        [](auto* c) { c->set_version(99); },
        StatusCode::FAILED_PRECONDITION,
        {"version", "99"}},
-      // The server of this test takes 100 candidates and 50 features.
+      // The server of this test accepts 100 candidates and 50 features.
       {"TooManyCandidates",
        [=](auto* c) {
          for (int i = 0; i < 98 * 4; ++i) dense(c)->add_values(1);
@@ -174,7 +174,7 @@ class BadRequestsTest : public testing::Test {
     stub_ = v1::Ranking::NewStub(deployment_.NewChannel());
   }
 
-  // Ends the server well and counts what it logged.
+  // Stops the server cleanly and expects that it logged nothing.
   void ExpectNothingLogged() {
     // A channel that no call polls keeps its connection for seconds.
     stub_.reset();
@@ -258,7 +258,7 @@ TEST_F(BadRequestsTest, BadContextsOfEveryDecision) {
 }
 
 TEST_F(BadRequestsTest, TopKOutOfRange) {
-  // 3 candidates: top_k must be in [1, 3].
+  // There are 3 candidates, so top_k must be in [1, 3].
   ExpectRefused(Rank(GoodContext(), 0), StatusCode::INVALID_ARGUMENT,
                 {"top_k", "0", "[1, 3]"});
   ExpectRefused(Rank(GoodContext(), 4), StatusCode::INVALID_ARGUMENT,
@@ -271,7 +271,7 @@ TEST_F(BadRequestsTest, SubsetSizeOutOfRange) {
                 {"k = 0", "[1, 3]"});
   ExpectRefused(Label(GoodContext(), 4), StatusCode::INVALID_ARGUMENT,
                 {"k = 4", "[1, 3]"});
-  // An F-score game has the size that it finds right.
+  // An F-score game chooses its own size.
   ExpectRefused(Label(GoodContext(), 2), StatusCode::INVALID_ARGUMENT,
                 {"k = 2", "must be unset", "labelling"});
   ExpectNothingLogged();
@@ -368,8 +368,8 @@ TEST(FullSpoolTest, RefusesAtTheLimitAndLogsExactlyWhatItAnswered) {
   const auto stub = v1::Ranking::NewStub(deployment.NewChannel());
   v1::SelectRequest request;
   *request.mutable_context() = GoodContext();
-  // A record has more than 48 bytes of features, so that the limit is reached
-  // before 131072 / 48 < 2731 answers.
+  // A record has more than 48 bytes of features, so the limit is reached before
+  // 131072 / 48 < 2731 answers.
   std::vector<std::string> answered;
   grpc::Status status;
   for (int i = 0; i < 2731 && status.ok(); ++i) {

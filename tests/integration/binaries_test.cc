@@ -1,4 +1,4 @@
-// Every program explains itself and refuses what it does not know.
+// Every program prints its help and refuses unknown options.
 #include <string>
 #include <vector>
 
@@ -26,7 +26,7 @@ using ::testing::HasSubstr;
 struct Command {
   std::vector<std::string> words;  // Program and subcommand.
   const Descriptor* options;
-  std::string typo;  // An option misspelled.
+  std::string typo;  // A misspelled option.
   std::string hint;  // Its right name.
 };
 
@@ -87,7 +87,7 @@ std::vector<std::string> Arguments(const Command& command) {
   return arguments;
 }
 
-// Names of the options themselves, not of their groups.
+// Appends the names of the options themselves, not of their groups.
 void AppendLeafNames(const Descriptor* descriptor,
                      std::vector<std::string>* names) {
   for (int i = 0; i < descriptor->field_count(); ++i) {

@@ -1,5 +1,5 @@
 // Boltzmann rankings with the real programs: served, logged, verified bit for
-// bit, learned from by POEM as what they are, and served again. Lists are
+// bit, learned from by POEM under their own law, and served again. Lists are
 // shorter and longer than the head.
 #include <signal.h>
 
@@ -15,7 +15,8 @@ using ::testing::HasSubstr;
 constexpr uint32_t kFeatures = 6;
 constexpr size_t kDecisions = 2000;
 
-// Its best eight of up to fourteen candidates come first, but for a share.
+// The best eight of up to fourteen candidates come first, except in the shares
+// of Plackett-Luce and uniform rankings.
 model::v1::Model FirstVersion() {
   model::v1::Model model = RankingModel(kFeatures, 0.1);
   model.mutable_policy()->set_uniform_mixture(0.1);
@@ -30,8 +31,8 @@ model::v1::Model FirstVersion() {
 
 class BoltzmannLoopTest : public LoopFixture {
  protected:
-  // Waits until that many tuples are written; counts lists by what the head is
-  // to them.
+  // Waits until `number` tuples are written; counts the lists shorter and
+  // longer than the head.
   void AwaitTuples(size_t number) {
     EXPECT_TRUE(PollUntil(kPatienceSeconds, [&] {
       within_head_ = beyond_head_ = 0;
@@ -61,7 +62,7 @@ TEST_F(BoltzmannLoopTest, IsServedLoggedVerifiedAndLearned) {
   ASSERT_OK(deployment_.StartSidecar(
       {"--join.reward_wait_time_seconds=1", "--segment_seconds=0.5"}));
   ExpectServed(1);
-  // Ten ranks: prefixes of long lists reach behind the head.
+  // Ten ranks: prefixes of long lists reach beyond the head.
   Simulate("rank", 1, absl::StrCat("--decisions=", kDecisions), {"--top_k=10"});
   AwaitTuples(kDecisions);
   EXPECT_GT(within_head_, kDecisions / 10);

@@ -1,4 +1,4 @@
-// SIGTERM under load: health says so, what runs is finished, nothing is lost.
+// SIGTERM under load: health reports it, running calls finish, nothing is lost.
 #include <grpcpp/client_context.h>
 #include <grpcpp/generic/generic_stub.h>
 #include <grpcpp/support/byte_buffer.h>
@@ -20,8 +20,8 @@ using ::testing::AnyOf;
 using ::testing::Each;
 using ::testing::Key;
 
-// ServingStatus of grpc.health.v1, or -1 where the call fails. Field 1 of the
-// response is the status: its encoding is 0x08, value.
+// ServingStatus of grpc.health.v1, or -1 if the call fails. Field 1 of the
+// response is the status, encoded as 0x08 and the value.
 int CheckHealth(grpc::GenericStub* stub) {
   grpc::ClientContext context;
   context.set_deadline(std::chrono::system_clock::now() +
@@ -66,7 +66,7 @@ TEST(DrainTest, FinishesWhatRunsAndLogsAllItAnswered) {
     return last_health != kServing;
   }));
   EXPECT_EQ(last_health, kNotServing);
-  // The grace lets clients go away: requests are still answered.
+  // The grace period lets clients go away: requests are still answered.
   const uint64_t answered = load.num_answered();
   EXPECT_TRUE(PollUntil(kPatienceSeconds,
                         [&] { return load.num_answered() > answered; }));
@@ -75,11 +75,12 @@ TEST(DrainTest, FinishesWhatRunsAndLogsAllItAnswered) {
       << deployment.server().StderrText();
   load.Stop();
   // gRPC itself answers CANCELLED to a call that arrives in the instant in
-  // which its server shuts down; neither is decided or logged.
+  // which its server shuts down; such a call is neither decided nor logged.
   EXPECT_THAT(load.failures(), Each(Key(AnyOf(grpc::StatusCode::UNAVAILABLE,
                                               grpc::StatusCode::CANCELLED))));
 
-  // Every segment is closed with a footer, every answer is in one of them once.
+  // Every segment is closed with a footer, and every answer is in one of them
+  // exactly once.
   std::vector<std::string> logged;
   ASSERT_OK(VisitRecords(deployment.spool(), true, [&](const auto& record) {
     if (record.has_decision())

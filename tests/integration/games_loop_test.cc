@@ -1,6 +1,6 @@
 // Prediction games from labels to logs and back with the real programs: train
-// mpg, publish, serve rankings and subsets under load while it is replaced,
-// log, verify; then POEM learns from that log.
+// mpg, publish, serve rankings and subsets under load while the model is
+// replaced, log, verify; then POEM learns from that log.
 #include <signal.h>
 
 #include <set>
@@ -22,14 +22,14 @@ constexpr int kDecisions = 2000;
 struct Loop {
   std::string name;
   std::string action;
-  std::vector<std::string> game;     // How it is trained.
-  std::vector<std::string> request;  // What is asked for.
+  std::vector<std::string> game;     // Options of its training.
+  std::vector<std::string> request;  // Options of the requests.
 };
 
 class GamesLoopTest : public LoopFixture,
                       public testing::WithParamInterface<Loop> {
  protected:
-  // Publishes the next version.
+  // Trains and publishes the next version.
   void TrainGame(const std::string& lambda) {
     std::vector<std::string> arguments = {"sortition-trainer",
                                           "train",

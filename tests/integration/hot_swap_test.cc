@@ -36,7 +36,7 @@ enum class Defect { kNone, kTruncated, kChecksum, kNanWeight, kDimension };
 constexpr std::array kDefects = {Defect::kTruncated, Defect::kChecksum,
                                  Defect::kNanWeight, Defect::kDimension};
 
-// What the reason of the refusal must speak of.
+// The word that the reason of the refusal must contain.
 std::string ReasonOf(Defect defect) {
   switch (defect) {
     case Defect::kTruncated:
@@ -50,8 +50,8 @@ std::string ReasonOf(Defect defect) {
   }
 }
 
-// Puts `version` of "default" into the store by hand, so that nothing is wrong
-// with it but the defect.
+// Puts `version` of "default" into the store by hand, so that the defect is its
+// only fault.
 absl::Status PlaceModel(const std::string& root, uint64_t version,
                         Defect defect) {
   model::v1::Model model = SelectionModel(kFeatures, 1);
@@ -164,11 +164,11 @@ class HotSwapTest : public testing::Test {
   Deployment deployment_;
   std::unique_ptr<v1::Models::Stub> stub_;
   std::set<uint64_t> published_;
-  std::vector<Broken> broken_;  // Ascending.
+  std::vector<Broken> broken_;  // By ascending version.
   uint64_t newest_ = 0;
 };
 
-// Guards the tests below: without a defect the model is one that serves.
+// Guards the tests below: a model without a defect serves.
 TEST_F(HotSwapTest, PlacedModelWithoutDefectServes) {
   ASSERT_OK(PlaceModel(deployment_.models(), 2, Defect::kNone));
   EXPECT_OK(deployment_.store().Load("default", 2));
@@ -185,7 +185,7 @@ TEST_F(HotSwapTest, EachDefectKeepsTheLastGoodVersion) {
 
 TEST_F(HotSwapTest, NoRequestFailsWhileVersionsChange) {
   const int publishes = LongRun() ? 200 : 40;
-  // The pace of the long experiment, not a wait for something.
+  // Sets the pace of the long experiment; waits for nothing.
   const std::chrono::milliseconds interval(LongRun() ? 300 : 0);
   SelectLoad load(
       {.address = deployment_.address(), .num_features = kFeatures});
@@ -199,7 +199,7 @@ TEST_F(HotSwapTest, NoRequestFailsWhileVersionsChange) {
     const uint64_t good = newest_;
     if (i % 5 == 4) PlaceBroken(kDefects[(i / 5) % kDefects.size()]);
     ASSERT_TRUE(is_seen(good)) << "version " << good;
-    // Older ones than what serves are not looked at.
+    // Versions older than the one that serves are not loaded.
     ASSERT_TRUE(BrokenAreRejected());
     std::this_thread::sleep_until(next += interval);
   }
@@ -210,7 +210,7 @@ TEST_F(HotSwapTest, NoRequestFailsWhileVersionsChange) {
   load.Stop();
 
   EXPECT_THAT(load.failures(), IsEmpty());
-  // Each good version, and no broken one.
+  // Every good version was seen, and no broken one.
   EXPECT_EQ(load.versions(), published_);
   EXPECT_EQ(StatusOfDefault(stub_.get()).version(), last_good);
   ExpectBrokenAreReported();

@@ -1,5 +1,5 @@
-// kill -9 of server and sidecar at any moment: what was answered is in the
-// tuples exactly once, and every segment can be read to its end.
+// kill -9 of server and sidecar at any moment: every answered decision is in
+// the tuples exactly once, and every segment can be read to its end.
 #include <fcntl.h>
 #include <signal.h>
 #include <unistd.h>
@@ -26,8 +26,8 @@ constexpr std::array kVictims = {Victim::kServer,  Victim::kBoth,
                                  Victim::kSidecar, Victim::kBoth};
 
 // Leaves half of another frame behind the last one of the newest segment, as a
-// writer that dies while it writes. Returns the number of bytes without zeros
-// at their end, which look like space that was never written.
+// writer that dies while it writes does. Returns the number of its bytes
+// without zeros at the end, which look like unwritten space.
 absl::StatusOr<uint64_t> TearNewestSegment(const std::string& dir) {
   ASSIGN_OR_RETURN(const std::vector<std::string> names, ListSegments(dir));
   if (names.empty()) return absl::NotFoundError("no segment");
@@ -55,7 +55,7 @@ absl::StatusOr<uint64_t> TearNewestSegment(const std::string& dir) {
                         static_cast<ssize_t>(half);
   close(file);
   if (!done) return absl::InternalError("cannot write " + path);
-  // The length stands at the front, so there is a byte that is not 0.
+  // The length stands at the front, so one byte is not 0.
   return frame.find_last_not_of('\0', half - 1) + 1;
 }
 
@@ -91,8 +91,8 @@ class KillTest : public testing::TestWithParam<bool> {
   }
 
   Deployment deployment_;
-  uint64_t torn_bytes_ = 0;       // Of all tears.
-  uint64_t last_torn_bytes_ = 0;  // Met by the last sidecar.
+  uint64_t torn_bytes_ = 0;       // In all tears.
+  uint64_t last_torn_bytes_ = 0;  // Found by the last sidecar.
 };
 
 std::vector<std::string> Sorted(std::vector<std::string> values) {
@@ -134,7 +134,7 @@ TEST_P(KillTest, AnsweredDecisionsBecomeOneTupleEach) {
                         }))
       << answered.size() << " answered, " << tuples.size() << " tuples";
   if (delete_spool()) {
-    // The newest segment stays (docs/join.md).
+    // The newest segment is kept (docs/join.md).
     EXPECT_TRUE(PollUntil(kPatienceSeconds, [&] {
       return ListSegments(deployment_.spool())->size() <= 1;
     }));
@@ -146,7 +146,8 @@ TEST_P(KillTest, AnsweredDecisionsBecomeOneTupleEach) {
   deployment_.sidecar().Signal(SIGTERM);
   EXPECT_EQ(deployment_.sidecar().Wait(kPatienceSeconds), 0);
 
-  // Nothing came twice, and each segment, of dead writers too, is whole.
+  // No tuple came twice, and each segment is whole, those of dead writers
+  // included.
   ASSERT_OK_AND_ASSIGN(tuples, TupleIds(deployment_.tuples()));
   tuples = Sorted(std::move(tuples));
   EXPECT_EQ(std::adjacent_find(tuples.begin(), tuples.end()), tuples.end());

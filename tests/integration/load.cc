@@ -15,7 +15,7 @@ v1::DecisionContext MakeContext(uint32_t num_candidates, uint32_t num_features,
   v1::DecisionContext context;
   v1::Candidates* candidates = context.mutable_candidates();
   candidates->set_num_features(num_features);
-  // Multiples of 1/128 in [0, 1): 37 and 101 are coprime to 128.
+  // Features are multiples of 1/128 in [0, 1): 37 and 101 are coprime to 128.
   for (uint32_t i = 0; i < num_candidates; ++i) {
     for (uint32_t j = 0; j < num_features; ++j) {
       const uint32_t step = (37 * i + 101 * j + 11 * salt) % 128;
@@ -57,7 +57,7 @@ void SelectLoad::Stop() {
 
 void SelectLoad::WaitAfterFailure(uint64_t generation) {
   std::unique_lock lock(mutex_);
-  // Long enough for a draining server to see that its callers went away.
+  // Long enough for a draining server to notice that its callers went away.
   changed_.wait_for(lock, std::chrono::milliseconds(200),
                     [&] { return stopping_ || generation_ != generation; });
 }

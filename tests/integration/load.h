@@ -1,5 +1,5 @@
 #pragma once
-// Closed-loop clients that ask a server until they are stopped.
+// Closed-loop clients that call a server until they are stopped.
 #include <grpcpp/support/status.h>
 
 #include <atomic>
@@ -16,12 +16,12 @@
 
 namespace sortition {
 
-// n candidates with d features each, all different, fixed by `salt`.
+// n candidates with d features each, all different, determined by `salt`.
 v1::DecisionContext MakeContext(uint32_t num_candidates, uint32_t num_features,
                                 uint32_t salt);
 
-// Threads that call Select, each with an id of its own for every call; a call
-// that failed is not repeated.
+// Threads that call Select with a new id for every call. A call that failed is
+// not repeated.
 class SelectLoad {
  public:
   struct Options {
@@ -34,14 +34,15 @@ class SelectLoad {
   explicit SelectLoad(const Options& options);
   ~SelectLoad();  // Stop()
 
-  // Later calls go there.
+  // Later calls go to `address`.
   void SetAddress(const std::string& address);
   uint64_t num_answered() const { return num_answered_; }
-  // True once a call was answered by this version of the model.
+  // True once this version of the model answered a call.
   bool HasSeen(uint64_t version);
   void Stop();
 
-  // Ids of calls that ended with OK. The rest is of all calls. After Stop().
+  // Ids of calls that ended with OK; the figures below are of all calls. Valid
+  // after Stop().
   const std::vector<std::string>& answered() const { return answered_; }
   const std::set<uint64_t>& versions() const { return versions_; }
   const std::map<grpc::StatusCode, std::string>& failures() const {
@@ -50,7 +51,7 @@ class SelectLoad {
 
  private:
   void Run(int thread_index);
-  // Waits for another address, not long.
+  // Waits briefly for another address.
   void WaitAfterFailure(uint64_t generation);
 
   Options options_;

@@ -1,5 +1,5 @@
 #pragma once
-// The programs in one directory, driven by simulated users of a made-up world.
+// The programs in one directory, driven by simulated users.
 #include <grpcpp/client_context.h>
 
 #include <cstdint>
@@ -16,7 +16,7 @@ namespace sortition {
 
 class LoopFixture : public testing::Test {
  protected:
-  // A program by name and its arguments; it must end with exit code 0.
+  // Runs a program by name with its arguments; it must end with exit code 0.
   FinishedProcess Run(std::vector<std::string> arguments) {
     const std::string name = arguments[0];
     arguments[0] = BinaryPath(name);
@@ -35,7 +35,8 @@ class LoopFixture : public testing::Test {
     return "--model_store=" + deployment_.models();
   }
 
-  // Users who ask for `action`, `until` --decisions or --until_version.
+  // Simulates users who ask for `action`, `until` --decisions or
+  // --until_version.
   void Simulate(const std::string& action, uint64_t seed,
                 const std::string& until,
                 const std::vector<std::string>& request) {

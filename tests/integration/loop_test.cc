@@ -73,9 +73,9 @@ class LoopTest : public testing::Test {
   Deployment deployment_;
 };
 
-// Copies the segments of `from` to `to`; the log-propensity of the first tuple
-// of the newest model version becomes the next larger double. Returns its
-// decision id.
+// Copies the segments of `from` to `to`, with the log-propensity of the first
+// tuple of the newest model version changed to the next larger double. Returns
+// its decision id.
 absl::StatusOr<std::string> CopyWithOneChange(const std::string& from,
                                               const std::string& to) {
   std::filesystem::create_directory(to);

@@ -1,5 +1,5 @@
 // More calls than the server can answer: its memory stays bounded, health
-// checks are answered, and it serves as before when the load is gone.
+// checks are answered, and it serves as before once the load is gone.
 #include <grpcpp/client_context.h>
 #include <grpcpp/create_channel.h>
 
@@ -22,10 +22,10 @@
 #include "tests/testing/status_matchers.h"
 
 #if defined(__SANITIZE_THREAD__)
-// ThreadSanitizer takes what gRPC's client, which is not instrumented, passes
-// between threads for races, and compares each with all those it has suppressed
-// before: so much data as here would take hours. What is tested is the server,
-// which is a process of its own and is watched.
+// ThreadSanitizer mistakes what gRPC's client, which is not instrumented,
+// passes between threads for races, and compares each with all that it has
+// suppressed before: with this much data that takes hours. The subject of the
+// test is the server, a process of its own that is watched.
 extern "C" const char* __tsan_default_options();
 extern "C" const char* __tsan_default_options() { return "report_bugs=0"; }
 #endif
@@ -38,14 +38,14 @@ using ::testing::Each;
 using ::testing::IsEmpty;
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr bool kSanitized = true;  // Takes memory and time of its own.
+constexpr bool kSanitized = true;  // Sanitizers need memory and time.
 #else
 constexpr bool kSanitized = false;
 #endif
 
 constexpr uint64_t kMebibyte = 1 << 20;
 
-// The most that the process has had in memory.
+// The peak resident memory of a process.
 uint64_t PeakBytes(pid_t pid) {
   std::ifstream file(absl::StrCat("/proc/", pid, "/status"));
   std::string word;
@@ -78,7 +78,8 @@ TEST(OverloadTest, LargeRequestsCannotTakeAllMemory) {
   Deployment deployment;
   ASSERT_OK(deployment.StartServer(
       {absl::StrCat("--limits.memory_bytes=", kMemory)}));
-  // 16 MiB of values, four times the limit together.
+  // A request has 16 MiB of values; those of all clients are four times the
+  // limit.
   v1::SelectRequest request;
   *request.mutable_context() = MakeContext(1024, 4096, 1);
   std::atomic<int> num_calls = 0;

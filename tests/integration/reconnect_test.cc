@@ -1,5 +1,5 @@
 // The client library and a server that is killed and comes back. The client is
-// alone in its process: a server beside it would drive its connection too.
+// alone in its process: a server in it would drive its connection too.
 #include <memory>
 #include <string>
 
@@ -19,7 +19,7 @@ v1::SelectRequest Request(const std::string& decision_id) {
   return request;
 }
 
-// gRPC's own backup poll would connect again after 5 s or more.
+// gRPC's own backup poll would reconnect after 5 s or more.
 TEST(ReconnectTest, FirstCallAfterTheRestartIsAnswered) {
   Deployment deployment;
   ASSERT_OK(deployment.StartServer());

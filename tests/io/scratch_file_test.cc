@@ -66,8 +66,8 @@ TEST(ScratchFileTest, AWriteThatFailsHalfWayLeavesTheFileAsItWas) {
   const TempDir dir;
   ASSERT_OK_AND_ASSIGN(const auto file, ScratchFile::Create(dir.path(), 1000));
   ASSERT_OK(Append(file.get(), "abc"));
-  // Files of at most 10 bytes: 7 of 20 get there, then there is an error, as on
-  // a full disk.
+  // Files may have at most 10 bytes: 7 of 20 are written, then there is an
+  // error, as on a full disk.
   signal(SIGXFSZ, SIG_IGN);
   rlimit limit{};
   ASSERT_EQ(getrlimit(RLIMIT_FSIZE, &limit), 0);
@@ -106,7 +106,8 @@ TEST(ScratchFileTest, ClosesGapsInPlace) {
   const TempDir dir;
   ASSERT_OK_AND_ASSIGN(const auto file,
                        ScratchFile::Create(dir.path(), 10 << 20));
-  // Longer than what is moved at once, and over itself: byte i is i modulo 251.
+  // Moves more bytes than one buffer holds, and onto overlapping ones: byte i
+  // is i modulo 251.
   std::string bytes(3 << 20, '\0');
   for (size_t i = 0; i < bytes.size(); ++i) {
     bytes[i] = static_cast<char>(i % 251);

@@ -5,9 +5,9 @@
 
 namespace sortition {
 
-// Of the order of 1e-10 from the gradient where values and derivatives are of
-// the order of 1: truncation is of order step² = 1e-10, rounding of
-// 1e-16 / step = 1e-11.
+// Differs from the gradient by about 1e-10 if values and derivatives are of
+// order 1: truncation is of order step² = 1e-10, rounding of order 1e-16 / step
+// = 1e-11.
 inline Eigen::VectorXd CentralDifferences(const Objective& objective,
                                           const Eigen::VectorXd& point) {
   constexpr double kStep = 1e-5;

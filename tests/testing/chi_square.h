@@ -61,8 +61,8 @@ inline double ChiSquareUpperTail(double statistic, double degrees_of_freedom) {
 }
 
 // p-value of `counts` under `probabilities`. Cells with an expected count below
-// 5, where the approximation is bad, are taken together; 0 where something
-// counted is impossible.
+// 5, where the approximation is bad, are merged; 0 if an impossible outcome was
+// counted.
 inline double ChiSquarePValue(std::span<const uint64_t> counts,
                               std::span<const double> probabilities) {
   double total = 0;
@@ -89,7 +89,7 @@ inline double ChiSquarePValue(std::span<const uint64_t> counts,
   if (rare_expected >= 1) {
     add(rare_count, rare_expected);
   } else if (rare_count > 20) {
-    return 0;  // More than 20 where less than 1 is expected: below 1e-18.
+    return 0;  // P(> 20 | mean < 1) < 1e-18.
   }
   return cells < 2 ? 1 : ChiSquareUpperTail(statistic, cells - 1);
 }

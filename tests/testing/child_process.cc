@@ -111,7 +111,7 @@ void ChildProcess::Kill() {
 
 std::optional<int> ChildProcess::Wait(double timeout_seconds) {
   if (exit_code_.has_value()) return exit_code_;
-  // The process is ours and not reaped yet, so the pid still names it.
+  // The process is ours and not yet reaped, so the pid still names it.
   const int descriptor = static_cast<int>(syscall(SYS_pidfd_open, pid_, 0));
   CHECK(descriptor >= 0);
   pollfd waiting{descriptor, POLLIN, 0};

@@ -34,12 +34,12 @@ class ChildProcess {
   ChildProcess& operator=(const ChildProcess&) = delete;
 
   pid_t pid() const { return pid_; }
-  // Nothing happens where the process has ended.
+  // Does nothing if the process has ended.
   void Signal(int signal_number);
-  // SIGKILL, and waits for the end.
+  // Sends SIGKILL and waits for the end.
   void Kill();
-  // Exit code, or minus the signal that ended it; nothing where it still runs
-  // after `timeout_seconds`.
+  // The exit code, or minus the signal that ended the process; nothing if it
+  // still runs after `timeout_seconds`.
   std::optional<int> Wait(double timeout_seconds);
 
   std::string StdoutText() const;
@@ -48,8 +48,8 @@ class ChildProcess {
   // User and system time of all its threads so far.
   absl::StatusOr<double> CpuSeconds() const;
 
-  // Waits for a line "<name> <port>" in `port_file`. Unavailable where the
-  // process ends before, DeadlineExceeded where nothing comes.
+  // Waits for a line "<name> <port>" in `port_file`. Unavailable if the process
+  // ends before, DeadlineExceeded if no line comes.
   absl::StatusOr<int> WaitForPort(const std::string& port_file,
                                   absl::string_view name,
                                   double timeout_seconds);

@@ -35,16 +35,16 @@ class TestQueries {
 
 struct RandomQueriesShape {
   int num_queries = 12;
-  int most_items = 8;  // 1 at least.
+  int most_items = 8;  // At least 1.
   uint32_t num_features = 3;
   uint32_t max_relevance = 1;
-  bool rounded = false;  // To 1/2: many ties.
-  double noise = 1;      // Against features of standard deviation 1.
-  float shift = 0;       // Of all features.
+  bool rounded = false;  // To multiples of 1/2: many ties.
+  double noise = 1;      // Features have standard deviation 1.
+  float shift = 0;       // Added to all features.
 };
 
-// Relevance falls with a linear score plus noise: the middle half of the items,
-// by thresholds, has relevances between the extremes.
+// Relevance falls with a linear score plus noise. Thresholds give the middle
+// half of the items relevances between the extremes.
 inline TestQueries RandomQueries(const RandomQueriesShape& shape,
                                  uint64_t seed) {
   RandomSequence random(SeedKey(seed));
@@ -70,7 +70,7 @@ inline TestQueries RandomQueries(const RandomQueriesShape& shape,
   return queries;
 }
 
-// One of every kind of game.
+// The options of every kind of game.
 inline std::vector<config::v1::GameOptions> AllGames() {
   using config::v1::GameOptions;
   std::vector<GameOptions> games(11);

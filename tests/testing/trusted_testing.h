@@ -1,5 +1,5 @@
 #pragma once
-// Trusted orders for tests, and what they cost by definition.
+// Trusted orders for tests, and their cost by definition.
 #include <algorithm>
 #include <memory>
 #include <numeric>
@@ -62,7 +62,7 @@ inline TrustedOrders TrustedOf(const TestQueries& queries,
   return *TrustedOrders::Create(queries.views(), orders, of.kind, of.cutoff);
 }
 
-// f of n candidates, by another way than the library's choice.
+// f of n candidates, chosen independently of the library.
 inline std::unique_ptr<CardinalityFunction> FunctionOf(const TrustedKind& of,
                                                        size_t n) {
   using config::v1::OrderDivergence;
@@ -75,7 +75,7 @@ inline std::unique_ptr<CardinalityFunction> FunctionOf(const TrustedKind& of,
   return CardinalityFunction::Dcg(n, of.cutoff);
 }
 
-// Mean over the queries, by eq. 12.
+// The mean over the queries, by eq. 12.
 inline double MeanByDefinition(const TestQueries& queries,
                                const std::vector<Order>& orders,
                                const TrustedKind& of,

@@ -13,7 +13,7 @@ namespace {
 
 constexpr double kTolerance = 1e-7;
 
-// Potentials about the size of the scores, one in four a tie.
+// Potentials of about the size of the scores, one in four tied.
 Eigen::MatrixXd RandomPotentials(int n, int columns, std::mt19937_64* random) {
   std::normal_distribution<double> normal(0.2, 0.6);
   std::uniform_int_distribution<int> tie(0, 3);
@@ -25,8 +25,8 @@ Eigen::MatrixXd RandomPotentials(int n, int columns, std::mt19937_64* random) {
   return psi;
 }
 
-// The method finds the value of the whole game, and its strategies guarantee it
-// against every action there is.
+// Expects the method to find the value of the whole game, and its strategies to
+// guarantee it against every action.
 void ExpectSolves(const OracleGame& game, const std::vector<GameAction>& rows,
                   const std::vector<GameAction>& columns) {
   ASSERT_OK_AND_ASSIGN(const auto whole,
@@ -124,9 +124,10 @@ TEST(PaperTablesTest, TableOneHasThesePayoffs) {
               1.0 / 2 - 0.1 - 0.3, 1e-15);
 }
 
-// Table 2 above, P@2 at ψ = 0.4: -2/15 is the value where the adversary has two
-// positives. Table 1 also lets it play 111, at 1 - 1.2 against every row: the
-// equilibrium of the reduced game is none of the game in table 1.
+// Upper part of table 2, P@2 at ψ = 0.4: -2/15 is the value if the adversary
+// has two positives. Table 1 also lets it play 111, at 1 - 1.2 against every
+// row, so the equilibrium of the reduced game is not one of the game in table
+// 1.
 TEST(PaperTablesTest, PrecisionOfTableTwoHoldsForTwoPositivesOnly) {
   const Eigen::Vector3d psi(0.4, 0.4, 0.4);
   const auto value = [&](PositivesRange positives) {
@@ -140,8 +141,8 @@ TEST(PaperTablesTest, PrecisionOfTableTwoHoldsForTwoPositivesOnly) {
   EXPECT_NEAR(value({0, 3}), -1.0 / 5, 1e-9);
 }
 
-// Table 2 below, F1 at ψ = 0: the printed strategies are an equilibrium, and
-// its value is 1/3; the text says 2/3, which is the loss.
+// Lower part of table 2, F1 at ψ = 0: the printed strategies are an
+// equilibrium, and its value is 1/3. The text says 2/3, which is the loss.
 TEST(PaperTablesTest, FScoreOfTableTwoIsOneThird) {
   const OracleGame game = FBetaGame(Eigen::Vector3d(0, 0, 0), 1);
   const std::vector<GameAction> all = AllSets(3, {0, 3});

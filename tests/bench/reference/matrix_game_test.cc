@@ -20,7 +20,7 @@ TEST(MatrixGameTest, SolvesARectangularGame) {
   EXPECT_NEAR(solution.column_strategy[0], 0.5, 1e-9);
 }
 
-// Each strategy guarantees the value against every answer: together a proof.
+// Each strategy guarantees the value against every answer, which proves both.
 TEST(MatrixGameTest, BothStrategiesGuaranteeTheValue) {
   std::mt19937_64 random(7);
   std::uniform_real_distribution<double> uniform(-2, 2);

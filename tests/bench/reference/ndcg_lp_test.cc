@@ -1,5 +1,5 @@
 // Loss-augmented inference for NDCG against the linear program of seed 001,
-// sec. 17.4.3, which shares nothing with the assignment by shortest paths.
+// sec. 17.4.3, which shares no code with the assignment by shortest paths.
 #include <algorithm>
 #include <cmath>
 #include <numeric>
@@ -37,14 +37,14 @@ Query RandomQuery(RandomSequence& random) {
   return query;
 }
 
-// D of rank number j = 1 .. n.
+// The discount D of rank number j = 1 .. n.
 double DiscountOf(const Query& query, size_t number) {
   const size_t rank = query.scores.size() - number;
   if (query.cutoff > 0 && rank >= query.cutoff) return 0;
   return 1 / std::log2(static_cast<double>(rank) + 2);
 }
 
-// The labels' rank numbers ȳ, items of one label by their scores.
+// The labels' rank numbers ȳ; items of one label are ordered by their scores.
 std::vector<size_t> NumbersOfLabels(const Query& query) {
   std::vector<size_t> order(query.scores.size());
   std::iota(order.begin(), order.end(), size_t{0});
@@ -96,7 +96,7 @@ TEST(NdcgLpTest, InferenceIsTheLinearProgram) {
   }
 }
 
-// The assignment itself, of any costs.
+// The assignment alone, for any costs.
 TEST(NdcgLpTest, AssignmentIsTheLinearProgram) {
   RandomSequence random(SeedKey(2));
   Assignment assignment;

@@ -157,7 +157,7 @@ TEST(AggregatePolicyTest, DrawsTheLovaszMallowsModelOfTheSources) {
   }
 }
 
-// It is logged with every decision.
+// The policy is logged with every decision, so it has to stay small.
 TEST(AggregatePolicyTest, APolicyForALargeCutoffIsSmall) {
   const model::v1::Policy policy =
       MakeAggregateDraw(AggregateDivergence::kTop, 1'000'000, 1);

@@ -48,7 +48,7 @@ TEST(AggregateTest, ConfidentListsOutweighTheOthers) {
   EXPECT_NEAR(result.mean[1], 1.64, 1e-12);
   EXPECT_THAT(result.order, ElementsAre(0, 1));
   EXPECT_NEAR(result.total_variation, 0.39, 1e-12);
-  // By rank alone it is three against two.
+  // By rank alone three lists outvote two.
   EXPECT_THAT(Aggregate(lists.view(), ScoreScale::kRank, SerialFor).order,
               ElementsAre(1, 0));
 }

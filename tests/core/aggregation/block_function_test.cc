@@ -12,7 +12,7 @@
 namespace sortition {
 namespace {
 
-// What holds of every submodular function is in submodular_function_test.cc.
+// Properties of every submodular function are in submodular_function_test.cc.
 class BlockFunctionTest : public RandomFunctionsTest {
  protected:
   double Normal() { return normal_(random_); }
@@ -22,7 +22,7 @@ class BlockFunctionTest : public RandomFunctionsTest {
 };
 
 // σ has the items of each block by falling score, whatever it does between
-// blocks: 0.
+// blocks, so the divergence is 0.
 TEST_F(BlockFunctionTest, BlocksAreNotCompared) {
   for (int repeat = 0; repeat < kRepeats; ++repeat) {
     const std::unique_ptr<BlockFunction> f = RandomBlocks(1 + Below(10));
@@ -48,13 +48,14 @@ TEST_F(BlockFunctionTest, BlocksAreThoseOfTheirOwnFunctions) {
   const std::vector<double> x = {0.25, 1, 0, 0.5, 0.75};
   const Order order = {3, 0, 2, 1, 4};
   EXPECT_EQ(f.SplitOrder(order), (Order{0, 1, 1, 0, 2}));
-  // 2 (1 - 0.25) of the inverted pair; the first of the second block lacks
-  // 0.75 - 0.5.
+  // 2 (1 - 0.25) for the inverted pair; the first item of the second block
+  // lacks 0.75 - 0.5.
   EXPECT_EQ(f.Divergence(x, order), 1.75);
 }
 
-// Two kinds of sources over 40 queries of 3 candidates: the one's scores are
-// the other's reversed, with shifts of each query that no block minds.
+// Two kinds of sources over 40 queries of 3 candidates: the scores of one kind
+// are those of the other reversed, plus shifts of each query that do not affect
+// any block.
 TEST_F(BlockFunctionTest, GroupsSourcesOfManyQueries) {
   const std::shared_ptr<const CardinalityFunction> dcg =
       CardinalityFunction::Dcg(3, 0);

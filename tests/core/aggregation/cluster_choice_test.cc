@@ -46,12 +46,12 @@ TEST(ClusterChoiceTest, MeasuresVectorsFromAllGroups) {
   EXPECT_EQ(choice.grouping.divergences, expected);
   EXPECT_EQ(choice.grouping.reversed, Eigen::VectorXd::Constant(4, 4));
   EXPECT_EQ(choice.trials[0].objective(), 0);
-  EXPECT_EQ(choice.trials[0].share(), 0);  // Of one group's: 4.
+  EXPECT_EQ(choice.trials[0].share(), 0);  // One group costs 4.
   EXPECT_EQ(choice.trials[0].silhouette(), 0.75);
 }
 
-// The Euclidean term counts for the silhouette as it does for the objective: of
-// equal orders it alone tells groups apart.
+// The Euclidean term counts for the silhouette as it does for the objective: it
+// alone separates groups of equal orders.
 TEST(ClusterChoiceTest, SilhouettesHaveTheEuclideanTerm) {
   ScoreMatrix vectors(4, 2);
   vectors << 1, 0,  //
@@ -65,13 +65,13 @@ TEST(ClusterChoiceTest, SilhouettesHaveTheEuclideanTerm) {
                        ChooseClusters(vectors, AllPairs(2), options));
   EXPECT_EQ(choice.grouping.clustering.cluster,
             (std::vector<uint32_t>{0, 0, 1, 1}));
-  // Own without it 2 · 0.5², other 2 (8² + 0.25²).
+  // Own group, without the vector: 2 · 0.5². Other group: 2 (8² + 0.25²).
   EXPECT_NEAR(choice.trials[0].silhouette(), 1 - 0.5 / 128.125, 1e-12);
   EXPECT_NEAR(choice.trials[0].objective(), 4 * 2 * 0.0625, 1e-12);
 }
 
-// The first two disagree about the order of the last two items, which ties in
-// their mean.
+// The first two disagree about the order of the last two items, which are tied
+// in their mean.
 TEST(ClusterChoiceTest, TheOwnGroupIsThatWithoutTheVector) {
   ScoreMatrix vectors(4, 3);
   vectors << 1, 0.5, 0.25,  //
@@ -82,16 +82,16 @@ TEST(ClusterChoiceTest, TheOwnGroupIsThatWithoutTheVector) {
   options.add_clusters(2);
   ASSERT_OK_AND_ASSIGN(const GroupingChoice choice,
                        ChooseClusters(vectors, AllPairs(3), options));
-  // Own: 2 · 0.25 each, though they are half of it from the tie of their
-  // group's mean. Other: 2 (0.5 + 0.75) and half of the last pair, tied there,
-  // too. The last two agree, and are far from the others.
+  // Own group: 2 · 0.25 each, although the tie of their group's mean halves it.
+  // Other group: 2 (0.5 + 0.75) and half of the last pair, which is tied there,
+  // too. The last two agree and are far from the others.
   EXPECT_EQ(choice.grouping.divergences(0, 0), 0.25);
   EXPECT_EQ(choice.grouping.without, (Eigen::Vector4d{0.5, 0.5, 0, 0}));
   EXPECT_NEAR(choice.trials[0].silhouette(), (2 * (1 - 0.5 / 2.75) + 2) / 4,
               1e-12);
 }
 
-// The group of equal orders is far, that of reversed ones near.
+// The group of equal orders is far, the group of reversed ones is near.
 TEST(ClusterChoiceTest, TheNextGroupIsThatOfTheLeastCost) {
   ScoreMatrix vectors(7, 2);
   vectors << 0, 0.25,  //
@@ -113,7 +113,7 @@ TEST(ClusterChoiceTest, TheNextGroupIsThatOfTheLeastCost) {
   EXPECT_EQ(choice.grouping.next, (std::vector<uint32_t>{2, 2, 2, 0, 0, 0, 0}));
 }
 
-// By all 24 orders.
+// The mean over all 24 orders.
 TEST(ClusterChoiceTest, ChanceIsTheMeanOverAllOrders) {
   srand(1);
   ScoreMatrix vectors = ScoreMatrix::Random(2, 4);
@@ -130,7 +130,8 @@ TEST(ClusterChoiceTest, ChanceIsTheMeanOverAllOrders) {
   }
 }
 
-// Two vectors have no number of groups below them: 2 is tried all the same.
+// Below two vectors there is no number of groups to try: 2 is tried all the
+// same.
 TEST(ClusterChoiceTest, TriesTwoToSixBelowTheNumberOfVectors) {
   for (const auto& [rows, most] :
        std::vector<std::pair<int, uint32_t>>{{2, 2}, {3, 2}, {5, 4}, {20, 6}}) {

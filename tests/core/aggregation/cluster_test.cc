@@ -57,7 +57,7 @@ TEST(ClusterTest, RecoversPlantedGroups) {
   }
 }
 
-// With the first item only, groups are those of the favourites.
+// If only the first item counts, groups are those of equal favourites.
 TEST(ClusterTest, TopOneGroupsByTheFavourite) {
   std::mt19937_64 random(2);
   ScoreMatrix lists = 0.2 * RandomLists(&random, 90, 3);
@@ -104,7 +104,8 @@ TEST(ClusterTest, ObjectiveNeverRisesAndIsWhatItSays) {
   }
 }
 
-// Of one group the best order is that of the mean: no assignment to choose.
+// The best order of one group is that of the mean: there is no assignment to
+// choose.
 TEST(ClusterTest, OneClusterIsTheAggregate) {
   std::mt19937_64 random(4);
   const ScoreMatrix lists = RandomLists(&random, 20, 6);

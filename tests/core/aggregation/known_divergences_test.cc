@@ -1,5 +1,5 @@
-// Divergences against what they are known as: the rows of table 1, DCG, the
-// area under the curve, partial and signed orders.
+// Divergences against known ones: the rows of table 1, DCG, the area under the
+// curve, partial and signed orders.
 #include <algorithm>
 #include <cmath>
 #include <numeric>
@@ -41,7 +41,7 @@ TEST_F(KnownDivergencesTest, PrintedCutDivergencesAreHalf) {
   }
 }
 
-// Row 7 of table 1 is 0 for a reversed order, which the definition is not.
+// Row 7 of table 1 is 0 for a reversed order; the definition is not.
 TEST_F(KnownDivergencesTest, PrintedRowSevenIsNotTheDivergence) {
   const std::vector<double> x = {3, 2, 1};
   const Order reversed = {2, 1, 0};
@@ -114,8 +114,8 @@ TEST_F(KnownDivergencesTest, PartialOrdersCountTheirPairsOnly) {
   }
 }
 
-// Scores that obey the edges cost nothing, others as much as the cut from every
-// order that does.
+// Scores that obey the edges cost nothing; others cost as much as the cut from
+// every order that obeys them.
 TEST_F(KnownDivergencesTest, PartialOrdersAreCutsOfWhatObeysThem) {
   for (int repeat = 0; repeat < kRepeats; ++repeat) {
     const size_t n = 2 + Below(6);
@@ -166,11 +166,11 @@ TEST_F(KnownDivergencesTest, ExtendedDivergencesAreOfSignedScores) {
     const double divergence = ExtendedDivergence(*f, x, order).value();
     ASSERT_NEAR(divergence, LovaszExtension(*f, absolute(x)) - product, 1e-12);
     ASSERT_GE(divergence, -1e-12);
-    // Of its own order and signs: 0.
+    // Its own order and signs cost 0.
     SignedOrder own = {OrderOf(absolute(x)), std::vector<int8_t>(n)};
     for (size_t i = 0; i < n; ++i) own.signs[i] = x[i] < 0 ? -1 : 1;
     ASSERT_NEAR(ExtendedDivergence(*f, x, own).value(), 0, 1e-12);
-    // Convex.
+    // The divergence is convex.
     const std::vector<double> y = signed_scores();
     const double t = Below(11) / 10.0;
     std::vector<double> mixed(n);

@@ -27,7 +27,7 @@ ScoreMatrix RandomLists(std::mt19937_64* random, int lists, int items) {
   return matrix;
 }
 
-// By the definition, eq. 21, over all orders.
+// The probability by its definition, eq. 21, over all orders.
 TEST(FitMallowsTest, LikelihoodIsThatOfTheDivergences) {
   std::mt19937_64 random(1);
   for (int repeat = 0; repeat < 20; ++repeat) {
@@ -118,7 +118,7 @@ TEST(FitMallowsTest, NamesWhatIsWrong) {
                        HasSubstr("ridge is -1, must be at least 0")));
 }
 
-// As seen by the model of `theta`.
+// Draws orders from the model with the parameters `theta`.
 std::vector<ObservedOrder> Simulate(int count, int items,
                                     const Eigen::VectorXd& theta,
                                     uint64_t seed) {
@@ -165,7 +165,7 @@ TEST(FitMallowsTest, UnitsAndOffsetsDoNotMatter) {
   }
 }
 
-// A ridge shrinks θ, not what is known of it.
+// A ridge shrinks θ, but not the information about it.
 TEST(FitMallowsTest, StandardErrorsAreThoseOfTheOrdersAlone) {
   const std::vector<double> increments = DcgIncrements(5);
   const std::vector<ObservedOrder> orders =
@@ -200,7 +200,7 @@ TEST(FitMallowsTest, ListsThatSayNothingAreUnknown) {
       Simulate(200, 5, Eigen::Vector2d(5, 2), 7);
   ASSERT_OK_AND_ASSIGN(const MallowsFit both,
                        FitMallows(orders, increments, 0));
-  // One that is the same everywhere, and two that say the same.
+  // One feature is the same everywhere, and two carry the same information.
   for (ObservedOrder& observed : orders) {
     observed.lists.conservativeResize(4, Eigen::NoChange);
     observed.lists.row(2).setConstant(1000);

@@ -34,7 +34,7 @@ void ExpectSorts(const std::vector<double>& scores) {
   Sorter sorter;
   Order order;
   std::vector<double> values;
-  for (int use = 0; use < 2; ++use) {  // Warm, too.
+  for (int use = 0; use < 2; ++use) {  // The second use is warm.
     sorter.Sort(scores, &order);
     ASSERT_EQ(order, expected);
     sorter.SortValues(scores, &values);

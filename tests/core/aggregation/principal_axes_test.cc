@@ -10,8 +10,8 @@ namespace {
 
 using Index = Eigen::Index;
 
-// Rows alternate between sources: a period of any length must be met by lot, so
-// that each source has its share, within 6 standard deviations.
+// Rows alternate between sources. Rows are sampled at random, so that with a
+// period of any length each source has its share, within 6 standard deviations.
 TEST(PrincipalAxesTest, RowsOfAnyPeriodAreMet) {
   for (const Index period : {2, 3, 5}) {
     const std::vector<Index> places = SpreadOut(3000 * period, 3000);
@@ -28,8 +28,8 @@ TEST(PrincipalAxesTest, RowsOfAnyPeriodAreMet) {
   EXPECT_EQ(SpreadOut(4, 9), (std::vector<Index>{0, 1, 2, 3}));
 }
 
-// Points along (3, 4) / 5 with a little of what is orthogonal to it; many
-// columns of which the others are constant.
+// Points along (3, 4) / 5 with a small orthogonal part; most of the many
+// columns are constant.
 TEST(PrincipalAxesTest, FindsTheDirectionsOfLargestVariance) {
   ScoreMatrix vectors = ScoreMatrix::Constant(400, 50, 7);
   for (int i = 0; i < 400; ++i) {
@@ -56,7 +56,7 @@ TEST(PrincipalAxesTest, OfEqualVectorsThereAreNone) {
   EXPECT_EQ(axes.shares[0], 0);
 }
 
-// More columns than are copied at a time.
+// There are more columns than are copied at a time.
 TEST(PrincipalAxesTest, AxesAreTheSingularVectors) {
   srand(1);
   ScoreMatrix vectors = ScoreMatrix::Random(7, 2500);

@@ -52,7 +52,7 @@ class RandomFunctionsTest : public ::testing::Test {
     return CutFunction::Create(n, edges).value();
   }
 
-  // Blocks of functions of cardinality of any kind, n items in all.
+  // Blocks of random cardinality functions with n items in all.
   std::unique_ptr<BlockFunction> RandomBlocks(size_t n) {
     std::vector<std::shared_ptr<const CardinalityFunction>> blocks;
     while (n > 0) {
@@ -95,7 +95,7 @@ class RandomFunctionsTest : public ::testing::Test {
     }
   }
 
-  static constexpr int kRepeats = 10000;  // Of each kind.
+  static constexpr int kRepeats = 10000;  // For each kind.
 
   std::mt19937_64 random_{7};
 };

@@ -73,7 +73,7 @@ TEST(ProximalOrderTest, LeavesAloneWhatIsInOrder) {
   ASSERT_OK(ProximalOrder(*CardinalityFunction::AllPairs(3), Order{0, 2, 1}, 10,
                           z, x));
   EXPECT_EQ(x, z);
-  // Two items: pulled together, as far as their mean.
+  // Two items are pulled together, at most to their mean.
   const auto pair = CardinalityFunction::AllPairs(2);
   const std::vector<double> inverted = {0, 1};
   x.resize(2);
@@ -107,7 +107,7 @@ TEST(AddOrderPenaltyTest, GradientIsThatOfTheDivergence) {
     const auto f = CardinalityFunction::Dcg(n, 0);
     const Order order = RandomOrder(&random, n);
     const std::vector<double> x = RandomScores(&random, n);
-    std::vector<double> gradient(n, 0.25);  // Added to.
+    std::vector<double> gradient(n, 0.25);  // The function adds to it.
     EXPECT_EQ(AddOrderPenalty(*f, order, 3, x, gradient),
               3 * f->Divergence(x, order));
     for (size_t i = 0; i < n; ++i) {
@@ -124,7 +124,7 @@ TEST(AddOrderPenaltyTest, GradientIsThatOfTheDivergence) {
 }
 
 TEST(AddOrderPenaltyTest, IsAtRestWhereTheOrderHolds) {
-  const std::vector<double> x = {1, 1, 0};  // Ties as the order has them.
+  const std::vector<double> x = {1, 1, 0};  // Ties follow the order.
   std::vector<double> gradient(3);
   EXPECT_EQ(AddOrderPenalty(*CardinalityFunction::AllPairs(3), Order{1, 0, 2},
                             1, x, gradient),

@@ -22,7 +22,8 @@ TEST(ExpDividedDifferenceTest, EqualsItsDefinition) {
   // Equal nodes: e^t / n!.
   EXPECT_NEAR(ExpDividedDifference(std::vector<double>(6, -1)),
               std::exp(-1) / 120, 1e-17);
-  // Far apart: the largest rules. exp[0, -100, -200] = (1/100 - ~0) / 200.
+  // Nodes that are far apart: the largest dominates. exp[0, -100, -200] =
+  // (1/100 - ~0) / 200.
   EXPECT_NEAR(ExpDividedDifference(std::vector<double>{0, -100, -200}),
               1.0 / 20000, 1e-17);
   const std::vector<double> nodes = {-1, 0, -30, -2};
@@ -50,7 +51,7 @@ TEST(ScoreNormaliserTest, OfTwoItemsInClosedForm) {
   }
 }
 
-// Falls to what scores in order alone weigh, 1 / n!.
+// Z falls to the share of scores that are in order, 1 / n!.
 TEST(ScoreNormaliserTest, IsFiniteForAnyTheta) {
   const auto f = CardinalityFunction::AllPairs(3);
   double last = 1;
@@ -86,7 +87,7 @@ TEST(ScoreNormaliserTest, ExactAndSampledAgree) {
         std::sqrt((squares / kSamples - mean * mean) / kSamples);
     EXPECT_NEAR(exact.value, mean, 4 * error);
   }
-  // And the sampler itself, where there is no exact value, by a longer run.
+  // Without an exact value, compare the sampler with a longer run of its own.
   const auto f = CardinalityFunction::Dcg(9, 0);
   ASSERT_OK_AND_ASSIGN(const Normaliser one, ScoreNormaliser(*f, 3, 20000, 1));
   ASSERT_OK_AND_ASSIGN(const Normaliser two, ScoreNormaliser(*f, 3, 200000, 2));

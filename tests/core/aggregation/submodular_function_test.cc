@@ -16,7 +16,7 @@ using ::testing::HasSubstr;
 
 class SubmodularFunctionTest : public RandomFunctionsTest {};
 
-// Indicators of the sets of n items, by bits.
+// The set of n items with these bits, as indicators.
 std::vector<uint8_t> SetOf(uint32_t bits, size_t n) {
   std::vector<uint8_t> in(n);
   for (size_t i = 0; i < n; ++i) in[i] = (bits >> i) & 1;
@@ -106,7 +106,8 @@ TEST_F(SubmodularFunctionTest, IsZeroOnlyForTheOrderOfTheScores) {
   }
 }
 
-// Corollary 3.1.1.
+// Corollary 3.1.1: functions of cardinality do not depend on the names of
+// items.
 TEST_F(SubmodularFunctionTest, NamesOfItemsDoNotMatterToCardinality) {
   for (int repeat = 0; repeat < kRepeats; ++repeat) {
     const size_t n = 1 + Below(8);
@@ -129,7 +130,7 @@ TEST_F(SubmodularFunctionTest, IsLinearInTheFunction) {
     const auto one = RandomCardinality(n);
     const auto two = RandomCardinality(n);
     std::vector<double> sum(n);
-    std::vector<double> shifted(n);  // And a modular term does not matter.
+    std::vector<double> shifted(n);  // A modular term has no effect.
     for (size_t r = 0; r < n; ++r) {
       sum[r] = one->increments()[r] + two->increments()[r];
       shifted[r] = sum[r] + 3;
@@ -146,8 +147,7 @@ TEST_F(SubmodularFunctionTest, IsLinearInTheFunction) {
   }
 }
 
-// Theorem 3.2 and what follows it: scores that are nearly equal are near to
-// every order.
+// Theorem 3.2 and its consequence: nearly equal scores are near to every order.
 TEST_F(SubmodularFunctionTest, IsBoundedByTheSpreadOfTheScores) {
   for (int repeat = 0; repeat < kKinds * kRepeats; ++repeat) {
     const size_t n = 2 + Below(6);
@@ -172,8 +172,8 @@ TEST_F(SubmodularFunctionTest, IsBoundedByTheSpreadOfTheScores) {
   }
 }
 
-// Lemma 3.1: two neighbours that change places cost their difference times what
-// the function tells them apart by.
+// Lemma 3.1: two neighbours that swap places cost their difference in score
+// times the amount by which the function tells them apart.
 TEST_F(SubmodularFunctionTest, CostsOfNeighboursThatChangePlaces) {
   for (int repeat = 0; repeat < kKinds * kRepeats; ++repeat) {
     const size_t n = 2 + Below(6);

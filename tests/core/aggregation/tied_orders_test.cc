@@ -32,7 +32,7 @@ TEST(TiedOrdersTest, PairsThatEitherTiesCountHalf) {
   EXPECT_EQ(TiedKendallDistance(std::vector<double>{7, 7, 7},
                                 std::vector<double>{5, 5, 5}),
             1.5);
-  // (0, 1) and (1, 2) tied in one each, (0, 2) the other way round.
+  // (0, 1) and (1, 2) are tied in one order each; (0, 2) is reversed.
   EXPECT_EQ(TiedKendallDistance(std::vector<double>{1, 1, 0},
                                 std::vector<double>{0, 1, 1}),
             2);

@@ -39,7 +39,7 @@ TEST(HashTest, PartsCountWithTheirLengths) {
   EXPECT_NE(DecisionKey("m", 1, "x"), DecisionKey("n", 1, "x"));
 }
 
-// On the stack or on the heap: the same hash of the same bytes.
+// On the stack or on the heap, the same bytes have the same hash.
 TEST(HashTest, LongPartsHashLikeShortOnes) {
   const std::string id(5000, 'x');
   EXPECT_EQ(StableHash(HashDomain::kSplit, {id}),

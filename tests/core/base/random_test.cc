@@ -57,7 +57,7 @@ TEST(CounterRandomTest, IsUniform) {
   EXPECT_GT(ChiSquarePValue(counts, std::vector<double>(1000, 0.001)), 1e-4);
 }
 
-// First number of many keys, as many decisions draw it.
+// The first number of many keys, as many decisions draw it.
 TEST(CounterRandomTest, IsUniformOverKeys) {
   std::vector<uint64_t> counts(1000);
   for (uint64_t seed = 0; seed < 1000000; ++seed) {

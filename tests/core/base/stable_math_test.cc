@@ -114,7 +114,7 @@ TEST(StableMathTest, ArraysHaveTheBitsOfScalars) {
   const std::vector<double> numbers = UniformNumbers(0.001, 30, 1003);
   std::vector<double> logs = numbers;
   std::vector<double> exps = numbers;
-  for (double& x : exps) x = -30 * x;  // Some of them below -708.
+  for (double& x : exps) x = -30 * x;  // Some are below -708.
   const std::vector<double> arguments = exps;
   // From 1 down to 0.
   std::vector<double> log1ps = arguments;

@@ -11,7 +11,7 @@
 namespace sortition {
 namespace {
 
-// Half of the losses -1, the other half 0.
+// n losses, half of them -1, the others 0.
 Moments Halves(int n) {
   Moments moments;
   for (int i = 0; i < n; ++i) moments.Add(i % 2 == 0 ? -1 : 0);
@@ -51,13 +51,13 @@ TEST(CrmGeneralisationBoundTest, IsMonotoneInTuplesClipConfidenceAndCapacity) {
   }
   EXPECT_LT(CrmGeneralisationBound(Halves(64), 5, 1, 0.1),
             CrmGeneralisationBound(Halves(64), 5, 2, 0.1));
-  // Towards the mean as 1/√n.
+  // The bound approaches the mean as 1/√n.
   EXPECT_NEAR(CrmGeneralisationBound(Halves(100000000), 1, 0, 0.1), -0.5, 1e-3);
 }
 
-// One query of three actions, logged with p = (0.6, 0.3, 0.1), losses
-// (-0.1, -0.4, -0.9). Eight policies h_t ∝ exp(t δ), t from -4 to 10, among
-// them nearly all of the third action: ρ up to 10, clipped at M = 6.
+// One query of three actions, logged with p = (0.6, 0.3, 0.1), losses (-0.1,
+// -0.4, -0.9). Eight policies h_t ∝ exp(t δ), t from -4 to 10; some of them
+// almost always choose the third action: ρ up to 10, clipped at M = 6.
 TEST(CrmGeneralisationBoundTest, HoldsForAllOfAFiniteClassAtOnce) {
   constexpr double kPropensities[] = {0.6, 0.3, 0.1};
   constexpr double kLosses[] = {-0.1, -0.4, -0.9};
@@ -104,12 +104,12 @@ TEST(CrmGeneralisationBoundTest, HoldsForAllOfAFiniteClassAtOnce) {
     failures_of_means += mean_fails ? 1 : 0;
   }
   EXPECT_LE(failures, kFailure * kLogs);
-  // What is added to the mean is needed: without it half of the logs fail.
+  // The term added to the mean is needed: without it half of the logs fail.
   EXPECT_GT(failures_of_means, 0.4 * kLogs);
 }
 
-// 400 tuples of δ = -1, every tenth with the weight 6, the others with 4/9, the
-// rest of the weight of 1.
+// 400 tuples of δ = -1: every tenth has the weight 6, the others 4/9, which is
+// the rest of a mean weight of 1.
 TEST(BestCrmBoundTest, TakesTheBestClipAndPaysForSevenOfThem) {
   const auto bound_of = [](int n) {
     const std::vector<double> losses(n, -1);
@@ -128,7 +128,7 @@ TEST(BestCrmBoundTest, TakesTheBestClipAndPaysForSevenOfThem) {
                 1e-9);
     return best;
   };
-  // Few tuples pay for the range, many for the bias.
+  // With few tuples the range decides, with many the bias.
   EXPECT_EQ(bound_of(400).clip, 1);
   EXPECT_EQ(bound_of(400000).clip, 10);
   EXPECT_TRUE(std::isinf(BestCrmBound({}, {}, 0, 0.1).risk));
@@ -138,7 +138,7 @@ TEST(BestCrmBoundTest, TakesTheBestClipAndPaysForSevenOfThem) {
 TEST(LinearFamilyLogCapacityTest, IsThatOfAGridOnTheBall) {
   const LinearFamilyBall ball{.dimension = 2, .radius = 4, .feature_norm = 3};
   EXPECT_NEAR(LinearFamilyLogCapacity(ball, 16), 2 * std::log(769), 1e-12);
-  // Vacuous for a usual log: 20 features, 10,000 tuples, M = 10.
+  // The bound is vacuous for a usual log: 20 features, 10,000 tuples, M = 10.
   const LinearFamilyBall usual{.dimension = 20, .radius = 8, .feature_norm = 5};
   Moments moments;
   for (int i = 0; i < 10000; ++i) moments.Add(-1);
@@ -147,8 +147,8 @@ TEST(LinearFamilyLogCapacityTest, IsThatOfAGridOnTheBall) {
             0);
 }
 
-// What the capacity rests on: |f_w - f_w'| <= 2 X ‖w - w'‖ for softmax over
-// vectors no longer than X, f = 1 + δ min{M, h/p} / M with δ = -1.
+// The assumption behind the capacity: |f_w - f_w'| <= 2 X ‖w - w'‖ for softmax
+// over vectors no longer than X, f = 1 + δ min{M, h/p} / M with δ = -1.
 TEST(LinearFamilyLogCapacityTest, PoliciesOfNearWeightsAreNear) {
   constexpr double kNorm = 1.5;
   constexpr double kClip = 4;
@@ -170,7 +170,7 @@ TEST(LinearFamilyLogCapacityTest, PoliciesOfNearWeightsAreNear) {
                                        (2 * kNorm * std::fabs(step)));
   }
   EXPECT_LE(steepest, 1);
-  EXPECT_GT(steepest, 0.2);  // Not loose by orders of magnitude.
+  EXPECT_GT(steepest, 0.2);  // The bound is of the right order.
 }
 
 TEST(ChooseRadiusTest, SharesOfAllRadiiAddUpToOne) {
@@ -181,7 +181,7 @@ TEST(ChooseRadiusTest, SharesOfAllRadiiAddUpToOne) {
   EXPECT_EQ(ChooseRadius(5).share, 1.0 / 20);  // j = 3.
   double sum = 0;
   for (int j = 0; j < 60; ++j) sum += ChooseRadius(std::ldexp(1, j)).share;
-  EXPECT_NEAR(sum, 1 - 1.0 / 61, 1e-12);  // Telescopes.
+  EXPECT_NEAR(sum, 1 - 1.0 / 61, 1e-12);  // The sum telescopes.
 }
 
 TEST(ChooseLogSmoothingLambdaTest, TakesTheOneWithTheLowestBound) {
@@ -199,7 +199,7 @@ TEST(ChooseLogSmoothingLambdaTest, TakesTheOneWithTheLowestBound) {
     EXPECT_LE(bound(few, 10), bound(lambda, 10));
     EXPECT_LE(bound(many, 1000000), bound(lambda, 1000000));
   }
-  // The more tuples, the less has to be smoothed.
+  // More tuples need less smoothing.
   EXPECT_LT(many, few);
 }
 

@@ -174,7 +174,7 @@ TEST(EstimatorsTest, ClippingOnlyLowersTheEstimateAndTheUpperEndKnowsIt) {
   // 1 - E[(1-r) w] = 1 - (.1·.8 + .1·.5 + .2·.4 + .1·2·.1) = 0.77.
   EXPECT_GE(clipped.ips.upper, kNewValue);
   EXPECT_NEAR(clipped.ips.upper, 0.77, 0.01);
-  // Actions 3 are clipped: a tenth.
+  // A tenth of the actions, action 3, is clipped.
   EXPECT_NEAR(clipped.clipped_fraction, 0.1, 0.005);
   EXPECT_EQ(Evaluate(sample, 6.5, 0.95).clipped_fraction, 0);
 }
@@ -184,7 +184,7 @@ TEST(EstimatorsTest, SelfNormalisedIsShiftEquivariant) {
   const double plain = Evaluate(sample, 5, 0.95, 0, 0.5).snips.value;
   const double shifted = Evaluate(sample, 5, 0.95, 0.3, 0.5).snips.value;
   EXPECT_NEAR(shifted, plain + 0.3, 1e-12);
-  // Unlike plain IPS, whose weights do not average to 1 in a sample.
+  // Weights of plain IPS, unlike these, do not average to 1 in a sample.
   const double ips = Evaluate(sample, 100, 0.95, 0, 0.5).ips.value;
   const double ips_shifted = Evaluate(sample, 100, 0.95, 0.3, 0.5).ips.value;
   EXPECT_GT(std::fabs(ips_shifted - ips - 0.3), 1e-3);
@@ -258,8 +258,9 @@ TEST(NormalQuantileTest, HasTheTabulatedValues) {
   EXPECT_NEAR(NormalQuantile(0.01), -2.326347874040841, 1e-9);
 }
 
-// Of one and two degrees in closed form, tan(π (p - ½)) and with a = 4p(1-p)
-// 2 (p - ½) √(2 / a); others as tabulated; the normal's in the limit.
+// One and two degrees of freedom have closed forms, tan(π (p - ½)) and, with a
+// = 4p(1-p), 2 (p - ½) √(2 / a). Others are compared with tables, and the limit
+// with the normal distribution.
 TEST(StudentQuantileTest, HasTheTabulatedValues) {
   const double p = 0.975;
   EXPECT_NEAR(StudentQuantile(p, 1), std::tan(std::numbers::pi * (p - 0.5)),
@@ -274,8 +275,8 @@ TEST(StudentQuantileTest, HasTheTabulatedValues) {
 
 TEST(EvaluationClipTest, IsLargeForManyTuplesAndSmallForFew) {
   const Sample sample = Simulate(5000, 10);
-  // All weight above 6 is no loss: with many tuples the first M at or above 6
-  // has the whole signal and the least range.
+  // Weight above 6 does not occur, so clipping there loses nothing: with many
+  // tuples the first M at or above 6 has the whole signal and the least range.
   EXPECT_EQ(
       ChooseEvaluationClip(sample.rewards, sample.log_weights, 1000000, 0.95),
       7);

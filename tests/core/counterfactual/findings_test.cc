@@ -18,7 +18,7 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::StartsWith;
 
-// Weights as they are, not as logarithms.
+// A log with weights themselves, not their logarithms.
 struct Log {
   std::vector<double> weights;
   std::vector<double> propensities;
@@ -47,8 +47,8 @@ struct Log {
   }
 };
 
-// Four actions with p = q = 1/4, a policy that gives 0.3 or 0.2 to what was
-// logged: nothing to find.
+// Four actions with p = q = 1/4 and a policy that gives 0.3 or 0.2 to the
+// logged action: there is nothing to find.
 Log Healthy(size_t n) {
   Log log;
   for (size_t i = 0; i < n; ++i) {
@@ -121,9 +121,9 @@ TEST(JudgeOverlapTest, SaysNothingWhereAllIsWell) {
 // Data that has exactly one trouble, and the sentence for it.
 struct Trouble {
   std::string name;
-  std::string sentence;  // A part of it.
+  std::string sentence;  // Part of the message.
   Gravity gravity;
-  std::function<void(Log*)> make;  // From Healthy(2000).
+  std::function<void(Log*)> make;  // Changes Healthy(2000).
   TupleUse use = TupleUse::kHeldOut;
 };
 
@@ -164,7 +164,8 @@ std::vector<Trouble> Troubles() {
          for (double& weight : log->weights) weight = 0.5;
          for (size_t i = 0; i < 3; ++i) log->weights[i] = 335;
        }},
-      // 60 tuples of weight 2000/60: each as good as one drawn by the policy.
+      // 60 tuples of weight 2000/60: each is worth as much as one drawn by the
+      // policy.
       {"few_effective_tuples",
        "its 2,000 tuples are worth 60 drawn from the policy itself; it takes "
        "at least 100.",
@@ -251,8 +252,9 @@ TEST(JudgeOverlapTest, EachTroubleHasItsSentenceAndNoOther) {
   }
 }
 
-// Weights of 1 in the mean: the policy keeps to what could be logged. Below 0.8
-// something is missing; of few tuples it does not rule the estimate.
+// Weights have the mean 1 if the policy keeps to actions that could be logged.
+// Below 0.8 something is missing; with few tuples that does not invalidate the
+// estimate.
 TEST(JudgeOverlapTest, GravityOfMissingSupportIsThatOfWhatIsMissing) {
   const auto gravity = [](double mean, uint64_t without) {
     Log log = Healthy(2000);
@@ -262,14 +264,14 @@ TEST(JudgeOverlapTest, GravityOfMissingSupportIsThatOfWhatIsMissing) {
          JudgeOverlap(log.Measure(), TupleUse::kHeldOut)) {
       if (finding.kind == FindingKind::kNoFullSupport) return finding.gravity;
     }
-    return Gravity::kContradiction;  // None.
+    return Gravity::kContradiction;  // No such finding.
   };
   EXPECT_EQ(gravity(1, 2000), Gravity::kCaution);
   EXPECT_EQ(gravity(0.7, 2000), Gravity::kUnsupported);
   EXPECT_EQ(gravity(0.7, 1000), Gravity::kUnsupported);
   EXPECT_EQ(gravity(0.7, 999), Gravity::kCaution);
   EXPECT_EQ(gravity(0.7, 19), Gravity::kContradiction);
-  // Before what is only a caution by its kind.
+  // Listed before findings that are only cautions by their kind.
   Log log = Healthy(2000);
   for (double& weight : log.weights) weight *= 0.7;
   log.without_full_support = 2000;
@@ -277,8 +279,8 @@ TEST(JudgeOverlapTest, GravityOfMissingSupportIsThatOfWhatIsMissing) {
               ElementsAre("no_full_support", "rarely_tried"));
 }
 
-// A policy that cannot abstain, and a log of which a third did: without that
-// third the mean of the rest would be 1.5.
+// The policy cannot abstain, and a third of the log did: without that third the
+// mean of the rest would be 1.5.
 TEST(JudgeOverlapTest, WhatNeitherPolicyCanDoCountsInTheMeans) {
   Log log = Healthy(1000);
   for (size_t i = 0; i < 1000; ++i) {
@@ -305,7 +307,8 @@ TEST(JudgeOverlapTest, GravestFirst) {
 }
 
 TEST(JudgeOverlapTest, ASmallLogIsJudgedByItsSizeAlone) {
-  // Neither 20 equal weights nor their mean say anything but that they are few.
+  // The only finding about 20 equal weights and their mean is that they are
+  // few.
   Log log = Healthy(20);
   for (double& weight : log.weights) weight = 0.3;
   const auto findings = JudgeOverlap(log.Measure(), TupleUse::kTraining);
@@ -315,7 +318,7 @@ TEST(JudgeOverlapTest, ASmallLogIsJudgedByItsSizeAlone) {
                          "tuples are worth 20 "));
 }
 
-// Ten actions drawn by a geometric policy, mixed with a tenth of uniform:
+// Ten actions drawn from a geometric policy, mixed with a tenth of uniform:
 // right propensities are never called wrong, and a wrong temperature is.
 TEST(JudgeOverlapTest, PropensitiesOfAnotherTemperatureAreCalledWrong) {
   constexpr int kActions = 10;

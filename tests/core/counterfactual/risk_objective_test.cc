@@ -80,7 +80,7 @@ TEST(RiskObjectiveTest, SomeButNotAllWeightsAreClippedInTheGradientTest) {
 }
 
 TEST(RiskObjectiveTest, GradientWithoutVarianceIsFinite) {
-  // Equal u: V = 0, where √V has no derivative.
+  // All u are equal: V = 0, where √V has no derivative.
   ToyPolicy policy(4, 5);
   policy.losses.assign(4, 0.0);
   ASSERT_OK_AND_ASSIGN(const CrmRisk risk, CrmRisk::Create(10, 1));
@@ -91,7 +91,8 @@ TEST(RiskObjectiveTest, GradientWithoutVarianceIsFinite) {
   EXPECT_EQ(gradient.norm(), 0);
 }
 
-// Whole passes in blocks and at once; a risk that leaves tuples out.
+// Compares whole passes in blocks with passes at once, also for a risk that
+// leaves tuples out.
 TEST(RiskObjectiveTest, BlocksChangeNothing) {
   ToyPolicy policy(50, 6);
   policy.losses[7] = 0;
@@ -124,7 +125,7 @@ Moments LossMoments(ToyPolicy* policy, const Eigen::VectorXd& w, double clip) {
   return moments;
 }
 
-// Prop. 4 by brute force: the sums over the tuples.
+// Prop. 4 by brute force: sums over the tuples.
 double Majorant(const VarianceMajoriser& majoriser, ToyPolicy* policy,
                 const Eigen::VectorXd& w, double clip) {
   double sum = 0, squares = 0;

@@ -58,7 +58,7 @@ std::vector<std::unique_ptr<Risk>> AllRisks() {
 TEST(ClippedLossesTest, AreThoseOfEachTuple) {
   Sample sample = RandomSample(103, 9);
   sample.log_weights[0] = -kInfinity;
-  sample.log_weights[1] = 800;  // Beyond doubles: clipped all the same.
+  sample.log_weights[1] = 800;  // Overflows a double, but is clipped.
   sample.log_weights[2] = std::log(5);
   std::vector<double> values = sample.log_weights;
   std::vector<double> slopes(values.size());
@@ -66,7 +66,7 @@ TEST(ClippedLossesTest, AreThoseOfEachTuple) {
   for (size_t i = 0; i < values.size(); ++i) {
     EXPECT_NEAR(values[i],
                 ClippedLoss(sample.losses[i], sample.log_weights[i], 5), 1e-15);
-    if (i == 2) continue;  // At the edge, either is right.
+    if (i == 2) continue;  // At the edge both are right.
     EXPECT_NEAR(slopes[i],
                 ClippedLossSlope(sample.losses[i], sample.log_weights[i], 5),
                 1e-15);
@@ -74,7 +74,7 @@ TEST(ClippedLossesTest, AreThoseOfEachTuple) {
 }
 
 TEST(MomentsTest, ManyAtOnceAreAsOneByOne) {
-  // Far from 0, where the difference of squares would cancel.
+  // Values are far from 0, where a difference of squares would cancel.
   RandomSequence random(SeedKey(2));
   std::vector<double> values(1003);
   for (double& value : values) value = 1e6 + random.Normal();

@@ -1,6 +1,6 @@
 #pragma once
-// A policy small enough to be written out, so that objectives are tested
-// without core/policies.
+// A policy small enough to write out, so that objectives are tested without
+// core/policies.
 #include <cmath>
 #include <vector>
 
@@ -55,7 +55,7 @@ class ToyPolicy : public TuplePolicy {
   }
   size_t block_size() const override { return block_size_; }
 
-  size_t block_size_ = 16;  // Below the number of tuples in most tests.
+  size_t block_size_ = 16;  // Most tests have more tuples.
   Eigen::VectorXd point;
   std::vector<uint32_t> block;
   std::vector<Eigen::MatrixXd> features;

@@ -37,7 +37,8 @@ TEST(PenalisedMeanTest, SlopesAreThoseOfCentralDifferences) {
   }
 }
 
-// Two ways to the same number: a function of all weights, and of single terms.
+// Computes the same number in two ways: from all weights, and from single
+// terms.
 TEST(TermObjectiveTest, EqualsTheRiskOfTheWeights) {
   ToyPolicy policy(50, 1);
   policy.losses[7] = 0;

@@ -147,7 +147,7 @@ TEST(CandidatesTest, ScoresAreTheSameBitsInEveryForm) {
       EXPECT_EQ(dense.Score(i, matrix.weights), scores[i]) << d;
       EXPECT_EQ(sparse.Score(i, matrix.weights), scores[i]) << d;
       EXPECT_EQ(sparse_scores[i], scores[i]) << d;
-      // Row i alone: it is the last of its matrix, at another alignment.
+      // Row i alone, as the last row of its matrix and at another alignment.
       Floats moved(i + d);
       std::copy_n(matrix.dense.begin() + i * d, d, moved.begin() + i);
       const Candidates alone = Candidates::DenseUnchecked(

@@ -106,7 +106,8 @@ TEST(TfIdfTest, MultipliesByTermFrequency) {
     EXPECT_FLOAT_EQ(joint.values[2 * j], static_cast<float>(3 * others[j]));
     EXPECT_FLOAT_EQ(joint.values[2 * j + 1], static_cast<float>(std::log(8.0)));
   }
-  // The word of class 0 speaks for class 0, a word unseen for none.
+  // The word of class 0 is evidence for class 0; an unseen word is evidence for
+  // none.
   const Candidates candidates = joint.View();
   const std::vector<double> ones = {1, 1, 1};
   EXPECT_GT(candidates.Score(0, ones), candidates.Score(1, ones));
@@ -114,9 +115,9 @@ TEST(TfIdfTest, MultipliesByTermFrequency) {
               3 * std::log(3.0), 1e-6);
 }
 
-// A word that every document but those of the class holds, n = m, has weight 0
-// and no place in the row; a word held only by the class counts as half a
-// document: log(2 m).
+// A word that occurs in every document except those of the class, n = m, has
+// weight 0 and no place in the row. A word that occurs only in the class counts
+// as half a document: log(2 m).
 TEST(TfIdfTest, CountsOfNoneAndAll) {
   const Floats counts = {1, 0, 0, 1, 0, 1};
   const std::vector<uint32_t> classes = {0, 1, 1};
@@ -137,7 +138,7 @@ TEST(TfIdfTest, CountsOfNoneAndAll) {
   EXPECT_FLOAT_EQ(joint.values[0], static_cast<float>(5 * std::log(4.0)));
 }
 
-// Zeros that are there count as little as those that are not.
+// Explicit zeros count as little as missing ones.
 TEST(TfIdfTest, SparseDocumentsAreAsDenseOnes) {
   const Documents documents;
   const std::vector<uint32_t> row_offsets = {0, 3, 4, 5, 6};

@@ -102,7 +102,7 @@ TEST(LabelChainTest, LargeScoresOverflowNothing) {
   const Eigen::MatrixXd transitions = Eigen::MatrixXd::Constant(3, 3, -900);
   EXPECT_NEAR(solver.Sum(unary, transitions),
               200 * 5000 - 199 * 900 + 200 * std::log(3), 1e-6);
-  // The only likely labelling needs the least likely transition.
+  // The only likely labelling uses the least likely transition.
   Eigen::MatrixXd forced(2, 2);
   forced << 0, -5000, -5000, 0;
   Eigen::MatrixXd against(2, 2);

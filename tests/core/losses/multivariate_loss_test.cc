@@ -20,7 +20,7 @@ std::vector<uint8_t> Bits(uint32_t word, size_t n) {
   return bits;
 }
 
-// The measure from its definition, item by item.
+// The measure by its definition, item by item.
 double Defined(const MultivariateLoss& loss, const std::vector<uint8_t>& v,
                const std::vector<uint8_t>& y) {
   double a = 0, b = 0, c = 0, d = 0;
@@ -53,8 +53,8 @@ struct Instance {
   std::vector<double> scores;
 };
 
-// Labels of every balance, scores of every scale, in a half of them with ties;
-// bounds from none to one size only.
+// Labels of every balance and scores of every scale, half of them with ties;
+// bounds from none to a single size.
 Instance RandomInstance(RandomSequence& random) {
   Instance instance;
   const size_t n = 1 + random.Below(9);
@@ -101,7 +101,7 @@ size_t Size(const std::vector<uint8_t>& v) {
   return static_cast<size_t>(std::count(v.begin(), v.end(), 1));
 }
 
-// The largest of `value` over the vectors within the bounds, one by one.
+// The largest `value` over all vectors within the bounds.
 template <typename Value>
 double Enumerate(const Instance& instance, const Value& value) {
   const size_t n = instance.labels.size();
@@ -116,8 +116,8 @@ double Enumerate(const Instance& instance, const Value& value) {
   return best;
 }
 
-// 10,000 of each measure; of them a quarter each without bounds, V≤k, V≥k and
-// both, but for precision at k.
+// 10,000 instances for each measure. Except for precision at k, a quarter each
+// has no bounds, V≤k, V≥k, and both.
 TEST(MultivariateLossTest, InferenceEqualsEnumeration) {
   RandomSequence random(SeedKey(1));
   LossAugmentedLabels found;
@@ -132,7 +132,7 @@ TEST(MultivariateLossTest, InferenceEqualsEnumeration) {
     double scale = 1;
     for (const double score : instance.scores) scale += std::abs(score);
     ASSERT_NEAR(found.hinge, best, 1e-12 * scale) << "trial " << trial;
-    // And v is what attains it.
+    // v attains the maximum.
     ASSERT_NEAR(Hinge(instance, found.labels), best, 1e-12 * scale);
     ASSERT_NEAR(found.loss,
                 1 - Defined(instance.loss, found.labels, instance.labels),
@@ -161,7 +161,7 @@ TEST(MultivariateLossTest, PredictionEqualsEnumeration) {
   }
 }
 
-// Every pair (a, b), as seed 001 has it: O(n²).
+// Tries every pair (a, b), as in seed 001: O(n²).
 double BestOfAllPairs(const MultivariateLoss& loss,
                       const std::vector<uint8_t>& labels,
                       const std::vector<double>& scores) {
@@ -214,8 +214,8 @@ TEST(MultivariateLossTest, InferenceEqualsAllPairsForManyItems) {
   }
 }
 
-// Two positives, two negatives, one of each predicted: sensitivity,
-// specificity, precision 1/2 each.
+// Two positives and two negatives, one of each predicted: sensitivity,
+// specificity and precision are 1/2.
 TEST(MultivariateLossTest, MeasuresOfAnExample) {
   const std::vector<uint8_t> labels = {1, 1, 0, 0};
   const std::vector<uint8_t> predicted = {1, 0, 1, 0};
@@ -224,7 +224,7 @@ TEST(MultivariateLossTest, MeasuresOfAnExample) {
   EXPECT_DOUBLE_EQ(
       MeasureOf({.measure = Measure::kBalanced}, predicted, labels), 0.5);
   EXPECT_DOUBLE_EQ(MeasureOf({.beta = 2}, predicted, labels), 0.5);
-  // precision 1/3, sensitivity 1/2, β² = 4: 5 / (4 · 2 + 3).
+  // Precision 1/3, sensitivity 1/2, β² = 4: 5 / (4 · 2 + 3).
   EXPECT_DOUBLE_EQ(
       MeasureOf({.beta = 2}, std::vector<uint8_t>{1, 0, 1, 1}, labels),
       5.0 / 11);

@@ -34,7 +34,7 @@ Query RandomQuery(std::mt19937_64* random) {
   return query;
 }
 
-// By the definitions of sec. 17.4, whose rank numbers rise.
+// The definitions of sec. 17.4, whose rank numbers rise.
 struct Definition {
   const Query& query;
   size_t n = query.scores.size();
@@ -62,7 +62,7 @@ struct Definition {
   double Loss(const Order& order) const {
     return ideal > 0 ? 1 - Gain(order) / ideal : 0;
   }
-  // Pairs of different labels that the order has the wrong way round.
+  // The pairs of different labels that the order has the wrong way round.
   double Score(const Order& order) const {
     double score = 0;
     for (size_t r = 0; r < n; ++r) {
@@ -73,7 +73,7 @@ struct Definition {
     }
     return score;
   }
-  // Eq. 10: by rank numbers, against the labels' order.
+  // Eq. 10: the score by rank numbers, relative to the labels' order.
   double NumberedScore(const Order& order) const {
     double score = 0;
     for (size_t r = 0; r < n; ++r) {
@@ -116,8 +116,8 @@ TEST(NdcgHingeTest, EqualsEnumeration) {
   }
 }
 
-// The two ways to find it agree: gains that differ in nothing but rounding are
-// more than two labels.
+// Both ways to find it agree: gains that differ only by rounding are more than
+// two labels.
 TEST(NdcgHingeTest, MergingEqualsAssigning) {
   std::mt19937_64 random(2);
   std::normal_distribution<double> normal(0, 0.02);
@@ -131,7 +131,7 @@ TEST(NdcgHingeTest, MergingEqualsAssigning) {
       gains[i] = static_cast<double>(random() % 2);
     }
     std::vector<double> slopes(kItems);
-    // Δ + Σ v s: v̄ is another where a label is.
+    // The maximum of Δ + Σ v s, where labels determine v̄.
     const auto most = [&] {
       double sum = hinge.Evaluate(scores, gains, 10, slopes).loss;
       for (size_t rank = 0; rank < kItems; ++rank) {
@@ -145,8 +145,8 @@ TEST(NdcgHingeTest, MergingEqualsAssigning) {
   }
 }
 
-// Where Start() is the answer, and where it is not: relevant items with scores
-// above the others' that are worth about as much as the loss.
+// Cases in which Start() is the answer, and cases in which it is not: relevant
+// items have scores above the others' that are worth about as much as the loss.
 TEST(NdcgHingeTest, ManyLevelsEqualAssigningFromNothing) {
   std::mt19937_64 random(4);
   std::normal_distribution<double> normal;
@@ -195,7 +195,7 @@ TEST(NdcgHingeTest, SlopesAreDerivatives) {
     std::vector<double> unused(n);
     const double value =
         hinge.Evaluate(query.scores, query.gains, query.cutoff, slopes).value;
-    // Subgradients of a convex function: it lies above its tangents.
+    // Subgradients of a convex function: the function lies above its tangents.
     std::vector<double> moved = query.scores;
     double tangent = value;
     for (size_t i = 0; i < n; ++i) {

@@ -49,8 +49,8 @@ TEST(OrderMomentsTest, EqualEnumeration) {
   }
 }
 
-// On both sides of where BoltzmannOrders takes over; without it, sums of scores
-// 1000 apart would not be finite.
+// Sizes on both sides of where BoltzmannOrders takes over. Without it, sums of
+// scores 1000 apart would not be finite.
 TEST(OrderMomentsTest, FarScoresAreExactToo) {
   RandomSequence random(SeedKey(2));
   OrderMoments moments;

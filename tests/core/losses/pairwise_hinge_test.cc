@@ -9,7 +9,8 @@
 namespace sortition {
 namespace {
 
-// Scores in halves: differences of exactly 1 and ties are common.
+// Scores are multiples of 1/2, so that ties and differences of exactly 1 are
+// common.
 TEST(PairwiseHingeTest, IsTheSumOverAllPairs) {
   RandomSequence random(SeedKey(1));
   PairwiseHinge hinge;
@@ -42,8 +43,8 @@ TEST(PairwiseHingeTest, IsTheSumOverAllPairs) {
   }
 }
 
-// 0.1 + 0.2 - 1 and its like are rounded: whatever is active at one end must be
-// at the other, or the sum is wrong by a whole score.
+// Sums such as 0.1 + 0.2 - 1 are rounded. Both items of a pair must agree on
+// whether it is active, or the sum is wrong by a whole score.
 TEST(PairwiseHingeTest, BothEndsAgreeWhereRoundingDecides) {
   PairwiseHinge hinge;
   RandomSequence random(SeedKey(2));

@@ -18,7 +18,7 @@ constexpr CrfObjective::Kind kKinds[] = {
     CrfObjective::kLossScaled, CrfObjective::kExpectedLoss,
     CrfObjective::kKullbackLeibler};
 
-// Everything of one query by the definitions, order by order.
+// All quantities of one query by their definitions, order by order.
 struct Enumeration {
   std::vector<double> w;
   std::vector<double> loss;
@@ -168,12 +168,12 @@ TEST(RankingCrfTest, HighScoresComeFirst) {
   crf.Evaluate(scores, std::vector<double>{0, 1, 2},
                {.kind = CrfObjective::kExpectedLoss}, gradient);
   const std::span<const double> p = crf.probabilities();
-  // Lexicographic: 012 021 102 120 201 210.
+  // In lexicographic order: 012 021 102 120 201 210.
   EXPECT_EQ(std::max_element(p.begin(), p.end()) - p.begin(), 3);
   EXPECT_EQ(std::min_element(p.begin(), p.end()) - p.begin(), 1);
 }
 
-// Both bound the loss of the order that is predicted.
+// Both bound the loss of the predicted order.
 TEST(RankingCrfTest, UpperBoundsAreUpperBounds) {
   std::mt19937_64 random(3);
   RankingCrf crf;

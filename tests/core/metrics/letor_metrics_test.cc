@@ -33,7 +33,7 @@ TEST(LetorMetricsTest, NdcgBeyondTheLastCandidateIsZeroAndPrecisionIsDiluted) {
   EXPECT_DOUBLE_EQ(figures.precision[0], 1);
   EXPECT_DOUBLE_EQ(figures.precision[1], 1. / 2);
   EXPECT_DOUBLE_EQ(figures.precision[2], 2. / 3);
-  // Relevant at ranks 1 and 3.
+  // Ranks 1 and 3 are relevant.
   EXPECT_DOUBLE_EQ(figures.average_precision, (1 + 2. / 3) / 2);
 }
 
@@ -59,7 +59,7 @@ TEST(LetorMetricsTest, TheBestOrderHasNdcgOneAtEveryRank) {
 TEST(LetorMetricsTest, MeanNdcgGoesOverAllRanks) {
   Relevances last(12, 0);
   last[11] = 1;
-  // 0 for eleven ranks; then 1/log2 12 over 1.
+  // NDCG is 0 for eleven ranks, then 1/log2 12 over 1.
   EXPECT_DOUBLE_EQ(LetorFiguresOf(last).mean_ndcg, 1 / std::log2(12.0) / 12);
 }
 

@@ -40,7 +40,7 @@ TEST(PairMetricsTest, AreaIsTheShareOfRightPairs) {
   EXPECT_TRUE(std::isnan(AreaUnderRoc(std::vector<uint8_t>{1, 1})));
 }
 
-// Pair by pair; scores and labels with many ties.
+// Compares with a count pair by pair; scores and labels have many ties.
 TEST(RightPairsTest, CountsEqualScoresHalf) {
   std::mt19937_64 random(3);
   for (int trial = 0; trial < 2000; ++trial) {

@@ -34,7 +34,7 @@ Values Random(std::mt19937_64* random, size_t n, int levels) {
 
 int Sign(double value) { return value > 0 ? 1 : value < 0 ? -1 : 0; }
 
-// The sum over i < j as it is printed, of rank numbers.
+// The sum over i < j of rank numbers, as printed.
 TEST(KendallTauCostTest, IsTheShareOfPairsThatDiffer) {
   std::mt19937_64 random(1);
   for (int trial = 0; trial < 2000; ++trial) {
@@ -75,7 +75,7 @@ TEST(NdcgCostTest, IsNotDefinedWhereAllLabelsAre0) {
   EXPECT_TRUE(std::isnan(NdcgCost(Values{1, 2}, Values{0, 0}, 0)));
 }
 
-// Where scores are distinct, ties do not matter and seed 001 and 003 agree; the
+// If scores are distinct, ties do not matter and seeds 001 and 003 agree; the
 // labels' own order costs nothing.
 TEST(NdcgCostTest, IsOneLessTheLinearNdcg) {
   std::mt19937_64 random(2);

@@ -26,7 +26,7 @@ TEST(NdcgTest, ComparesWithTheBestOrder) {
   const double b = 1 / std::log2(3.0);
   EXPECT_DOUBLE_EQ(Ndcg(Relevances{0, 1, 3}, all, 0), (b + 3.5) / (7 + b));
   EXPECT_DOUBLE_EQ(Ndcg(Relevances{3, 1, 0}, all, 0), 1);
-  // The best first 1 of all, though only 1 was ranked.
+  // Compares with the best first item of all, though only one was ranked.
   EXPECT_DOUBLE_EQ(Ndcg(Relevances{1}, all, 1), 1.0 / 7);
 }
 

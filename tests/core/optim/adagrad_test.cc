@@ -60,7 +60,8 @@ TEST(AdaGradTest, FindsTheMinimumOfABadlyScaledQuadratic) {
 }
 
 TEST(AdaGradTest, PenaltyIsPartOfTheGradient) {
-  // g + 2 μ w = (3, 0) + 2 · 0.25 · (2, 4) = (4, 2): as a step by (4, 2).
+  // g + 2 μ w = (3, 0) + 2 · 0.25 · (2, 4) = (4, 2): the same as a step by (4,
+  // 2).
   AdaGrad with_penalty(2, /*step_size=*/0.5);
   AdaGrad without(2, /*step_size=*/0.5);
   Eigen::VectorXd a = Eigen::Vector2d(2, 4);
@@ -73,7 +74,7 @@ TEST(AdaGradTest, PenaltyIsPartOfTheGradient) {
 }
 
 TEST(AdaGradTest, SparseStepsMoveAsDenseOnesDo) {
-  // 7 groups of 5 entries, so that vectors of 4 do not fit; g is 0 but in
+  // 7 groups of 5 entries, which vectors of 4 do not divide; g is 0 except in
   // groups 1, 3 and 6.
   const std::vector<uint32_t> groups = {1, 3, 6};
   AdaGrad dense(35, /*step_size=*/0.5);
@@ -95,8 +96,8 @@ TEST(AdaGradTest, SparseStepsMoveAsDenseOnesDo) {
   }
 }
 
-// f(w) = (1/n) Σ log(1 + exp(-yᵢ xᵢ·w)) + μ ‖w‖²: convex, so that it has one
-// minimum. Of all rows, or of [begin, end).
+// f(w) = (1/n) Σ log(1 + exp(-yᵢ xᵢ·w)) + μ ‖w‖², over all rows or [begin,
+// end). It is convex, so it has one minimum.
 class LogisticLoss : public Objective {
  public:
   static constexpr int kRows = 200;
@@ -118,7 +119,7 @@ class LogisticLoss : public Objective {
     const Eigen::ArrayXd margins = y_.array() * (x_ * w).array();
     return (-margins).exp().log1p().mean() + kL2 * w.squaredNorm();
   }
-  // Of the mean of some losses, without the penalty.
+  // The gradient of the mean of some losses, without the penalty.
   Eigen::VectorXd Gradient(const Eigen::VectorXd& w, int begin, int end) const {
     const auto x = x_.middleRows(begin, end - begin);
     const auto y = y_.segment(begin, end - begin).array();
@@ -139,8 +140,9 @@ TEST(AdaGradTest, MiniBatchesReachTheOptimumOfLbfgsOnAConvexObjective) {
   ASSERT_OK_AND_ASSIGN(
       const LbfgsResult lbfgs,
       MinimizeByLbfgs(loss, Eigen::VectorXd::Zero(4), options, nullptr));
-  // 20 batches of 10 a pass. Steps shrink as 1/√t and noise with them: after
-  // 1e5 steps w is within a few thousandths, f, flat there, within 1e-5.
+  // 20 batches of 10 make a pass. Steps shrink as 1/√t, and noise with them:
+  // after 1e5 steps w is within a few thousandths, and f, which is flat there,
+  // within 1e-5.
   AdaGrad adagrad(4, /*step_size=*/0.5);
   Eigen::VectorXd point = Eigen::VectorXd::Zero(4);
   for (int step = 0; step < 100000; ++step) {
@@ -150,7 +152,7 @@ TEST(AdaGradTest, MiniBatchesReachTheOptimumOfLbfgsOnAConvexObjective) {
   }
   EXPECT_NEAR(loss.Evaluate(point, nullptr), lbfgs.value, 1e-5);
   EXPECT_LT((point - lbfgs.point).norm(), 0.01);
-  // All rows at once: no noise.
+  // With all rows at once there is no noise.
   AdaGrad whole(4, /*step_size=*/0.5);
   Eigen::VectorXd exact = Eigen::VectorXd::Zero(4);
   for (int step = 0; step < 3000; ++step) {

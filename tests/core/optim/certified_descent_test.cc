@@ -53,7 +53,7 @@ TEST(CertifiedDescentTest, CuttingPlanesCloseWhatAKinkLeftOpen) {
   EXPECT_THAT(result.termination, HasSubstr("gap closed"));
 }
 
-// Once proved, no evaluation more; and a looser gap takes fewer.
+// After the proof there are no more evaluations; a looser gap takes fewer.
 TEST(CertifiedDescentTest, EndsAsSoonAsTheGapIsClosed) {
   uint32_t last = 0;
   for (const double gap : {1., 1e-2, 1e-4, 1e-8}) {

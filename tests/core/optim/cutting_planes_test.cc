@@ -11,7 +11,7 @@ namespace {
 Eigen::VectorXd One(double x) { return Eigen::VectorXd::Constant(1, x); }
 
 // R(x) = |x - 1| from both of its planes: λ/2 x² + R is least at 1/λ, or at the
-// kink where that is beyond it.
+// kink if that is nearer.
 TEST(CuttingPlanesTest, AllPlanesOfARoofGiveTheMinimum) {
   CuttingPlanes planes(1, 4);
   planes.Add(-1, One(1));
@@ -35,7 +35,7 @@ TEST(CuttingPlanesTest, ForgetsTheOldestAndKnowsNothingAtFirst) {
 }
 
 // R(x) = max of random planes: the bound is the model's minimum, so the model
-// at its minimum has that value, whatever the planes are.
+// at its minimum has that value for any planes.
 TEST(CuttingPlanesTest, BoundIsTheValueOfTheModelAtItsMinimum) {
   RandomSequence random(SeedKey(1));
   for (int trial = 0; trial < 50; ++trial) {

@@ -15,7 +15,7 @@ using ::testing::HasSubstr;
 // valley.
 class Rosenbrock : public Objective {
  public:
-  // Added to f.
+  // `offset` is added to f.
   explicit Rosenbrock(double offset = 0) : offset_(offset) {}
   Eigen::Index dimension() const override { return 2; }
   double Evaluate(const Eigen::VectorXd& point,
@@ -33,7 +33,7 @@ class Rosenbrock : public Objective {
   double offset_;
 };
 
-// -log x: not finite for x <= 0, and it falls for ever.
+// -log x is not finite for x <= 0, and it falls for ever.
 class MinusLog : public Objective {
  public:
   Eigen::Index dimension() const override { return 1; }
@@ -60,7 +60,7 @@ TEST(LbfgsTest, FindsTheMinimumOfACurvedValley) {
   EXPECT_EQ(result.termination, LbfgsTermination::kGradient);
   EXPECT_EQ(seen, result.iterations);
   EXPECT_GE(result.evaluations, result.iterations);
-  // Steepest descent needs thousands here.
+  // Steepest descent needs thousands of iterations here.
   EXPECT_LT(result.iterations, 60u);
 }
 

@@ -11,8 +11,8 @@
 namespace sortition {
 namespace {
 
-// Entries are integers from -levels to levels, over `levels`: few levels make
-// ties, dominated rows and equal columns.
+// Entries are integers from -levels to levels, divided by `levels`: few levels
+// make ties, dominated rows and equal columns.
 Eigen::MatrixXd RandomPayoffs(RandomSequence& random, int rows, int columns,
                               int levels) {
   Eigen::MatrixXd payoffs(rows, columns);
@@ -23,8 +23,8 @@ Eigen::MatrixXd RandomPayoffs(RandomSequence& random, int rows, int columns,
   return payoffs;
 }
 
-// Both strategies are distributions, and each holds the other player to the
-// value: what no optimal pair can miss and no other pair can meet.
+// Expects both strategies to be distributions, each of which holds the other
+// player to the value. Every optimal pair does that, and no other pair.
 void ExpectOptimal(const MatrixSimplex& simplex, const Eigen::MatrixXd& payoffs,
                    double value, double tolerance) {
   ASSERT_EQ(simplex.num_rows(), payoffs.rows());
@@ -42,7 +42,7 @@ void ExpectOptimal(const MatrixSimplex& simplex, const Eigen::MatrixXd& payoffs,
   EXPECT_NEAR(simplex.value(), value, tolerance);
 }
 
-// Of the rows and columns that are in the simplex now.
+// The payoffs of the rows and columns that are in the simplex now.
 Eigen::MatrixXd PayoffsOf(const MatrixSimplex& simplex) {
   Eigen::MatrixXd payoffs(simplex.num_rows(), simplex.num_columns());
   for (int i = 0; i < payoffs.rows(); ++i) {
@@ -95,8 +95,8 @@ TEST(MatrixSimplexTest, AgreesWithLinearProgramming) {
   }
 }
 
-// As the double oracle does: rows and columns come a few at a time, and idle
-// ones leave.
+// As in the double oracle, rows and columns come a few at a time, and idle ones
+// leave.
 TEST(MatrixSimplexTest, FollowsAGameThatGrowsAndShrinks) {
   RandomSequence random(HashBytes("growing"));
   MatrixSimplex simplex;
@@ -139,8 +139,8 @@ TEST(MatrixSimplexTest, FollowsAGameThatGrowsAndShrinks) {
   }
 }
 
-// 100 copies of a row and of a column, on a game of two actions each: matching
-// pennies, whose value is 0.
+// 100 copies of a row and of a column in matching pennies, a game of two
+// actions each whose value is 0.
 TEST(MatrixSimplexTest, EqualActionsDoNotStopIt) {
   const int n = 200;
   Eigen::MatrixXd payoffs(n, n);
@@ -155,8 +155,8 @@ TEST(MatrixSimplexTest, EqualActionsDoNotStopIt) {
   EXPECT_LT(simplex.num_pivots(), 20);
 }
 
-// A value far below every other payoff's size: only `lowest_payoff` has to be
-// below the value.
+// A value far smaller than all payoffs: only `lowest_payoff` has to be below
+// the value.
 TEST(MatrixSimplexTest, PayoffsBelowTheLowestMayHideBehindTheValue) {
   Eigen::Matrix2d payoffs;
   payoffs << 3, -50, 0, 1;  // Row 1 guarantees 0; value 3/54.

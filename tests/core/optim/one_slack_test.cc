@@ -59,8 +59,8 @@ TEST(OneSlackTest, FindsTheMinimumOfAHinge) {
   }
 }
 
-// The minimum of λ/2 ‖w‖² + max of all planes: the quadratic program solved
-// whole by the dual of CuttingPlanes.
+// Compares with the minimum of λ/2 ‖w‖² + max of all planes, the quadratic
+// program solved whole by the dual of CuttingPlanes.
 TEST(OneSlackTest, AgreesWithTheWholeQuadraticProgram) {
   RandomSequence random(SeedKey(1));
   for (int trial = 0; trial < 200; ++trial) {
@@ -87,7 +87,8 @@ TEST(OneSlackTest, AgreesWithTheWholeQuadraticProgram) {
   }
 }
 
-// Whatever ends it, the bound is below the minimum and the objective above.
+// However the solver ends, the bound is below the minimum and the objective
+// above.
 TEST(OneSlackTest, BoundsHoldWhereverItStops) {
   RandomSequence random(SeedKey(2));
   const Planes planes = RandomPlanes(random, 60, 8);
@@ -108,7 +109,8 @@ TEST(OneSlackTest, BoundsHoldWhereverItStops) {
   }
 }
 
-// An oracle whose planes are up to 0.01 too low and values as much too high.
+// An oracle whose planes are up to 0.01 too low, and its values as much too
+// high.
 TEST(OneSlackTest, BoundsHoldForAnOracleThatApproximates) {
   RandomSequence random(SeedKey(3));
   const Planes planes = RandomPlanes(random, 60, 8);

@@ -10,8 +10,8 @@ namespace {
 
 Eigen::VectorXd One(double x) { return Eigen::VectorXd::Constant(1, x); }
 
-// R_1 = |x - 1|, R_2 = |x + 1|: λ/2 x² + (|x - 1| + |x + 1|) / 2 is 1 at 0. One
-// plane for both from x = 0, and each other side.
+// R_1 = |x - 1|, R_2 = |x + 1|: λ/2 x² + (|x - 1| + |x + 1|) / 2 is 1 at 0.
+// There is one plane for both from x = 0, and the plane of each other side.
 TEST(QueryPlanesTest, MixesEachQueryByItself) {
   QueryPlanes planes(2, 1, 4);
   EXPECT_EQ(planes.Maximise(1, 1e-12, 100).value, -HUGE_VAL);
@@ -28,7 +28,7 @@ TEST(QueryPlanesTest, MixesEachQueryByItself) {
 }
 
 // The bound is the minimum of the model, so the model at its minimum has that
-// value, whatever the planes are.
+// value for any planes.
 TEST(QueryPlanesTest, BoundIsTheValueOfTheModelAtItsMinimum) {
   constexpr int kQueries = 7, kPlanes = 6, kDimension = 4;
   RandomSequence random(SeedKey(1));
@@ -54,13 +54,13 @@ TEST(QueryPlanesTest, BoundIsTheValueOfTheModelAtItsMinimum) {
     }
     EXPECT_LE(bound.value, model + 1e-12);
     EXPECT_NEAR(bound.value, model, 1e-8);
-    // Any number of passes gives a bound, from where the last ended.
+    // Any number of passes gives a bound, starting where the last call ended.
     const auto other = planes.Maximise(2 * lambda, 1e-10, 1);
     EXPECT_GE(other.value, bound.value - 1e-8);
   }
 }
 
-// Of R = |x - 1| the planes in use stay when there is no room.
+// With R = |x - 1| the planes in use stay when room runs out.
 TEST(QueryPlanesTest, ForgetsWhatIsNotUsed) {
   QueryPlanes planes(1, 1, 3);
   planes.Add(0, -1, One(1));
@@ -69,7 +69,7 @@ TEST(QueryPlanesTest, ForgetsWhatIsNotUsed) {
   EXPECT_NEAR(with_both, 0.25, 1e-9);
   for (int k = 0; k < 10; ++k) planes.Add(0, -5 - k, One(0));
   EXPECT_NEAR(planes.Maximise(0.5, 1e-12, 100).value, 0.25, 1e-9);
-  // A new λ is no reason to lose the bound of the old planes.
+  // A new λ does not lose the bound of the old planes.
   EXPECT_NEAR(planes.Maximise(2, 1e-12, 100).value, 0.75, 1e-9);
 }
 

@@ -32,7 +32,7 @@ double LogPropensity(const DistributionCase& c, const Action& action) {
 }
 
 // At 1e17 the noise of the draw is below half a unit in the last place: of two
-// equal candidates the first would always come first, logged with 1/2.
+// equal candidates the first would always come first, but be logged with 1/2.
 TEST(RankingDistributionTest, RefusesLogitsThatSwallowTheNoise) {
   for (const double epsilon : {0.0, 0.1}) {
     for (const double score : {1e17, -1e17, 1.001e9}) {
@@ -52,7 +52,7 @@ TEST(RankingDistributionTest, RefusesLogitsThatSwallowTheNoise) {
     const DistributionCase c = Ranking({1e9, -1e9}, 2, epsilon);
     EXPECT_TRUE(std::isfinite(LogPropensity(c, {1, 0})));
   }
-  // The logit counts, not the score.
+  // The limit is on the logit, not the score.
   DistributionCase c = Ranking({1e4, 1e4}, 2);
   c.inverse_temperature = 1e6;
   EXPECT_EQ(LogPropensity(c, {0, 1}), -HUGE_VAL);
@@ -115,7 +115,7 @@ TEST(ActionDistributionTest, ImpossibleActionsHaveNoGradient) {
   EXPECT_EQ(abstain, 0);
 }
 
-// Selection of one of m, or abstaining: 1/(m+1). The first 2 of 5: 3!/5!.
+// A selection among m, or abstaining: 1/(m+1). The first 2 of 5: 3!/5!.
 TEST(UniformDistributionTest, EveryActionIsEquallyLikely) {
   const auto select = MakeUniformDistribution(ActionKind::kSelect);
   const std::vector<double> scores = {5, -3, 1, 0, 0};
@@ -144,7 +144,7 @@ TEST(ActionDistributionTest, CertaintyIsExact) {
   EXPECT_EQ(LogPropensity(Ranking({1e4, -1e4}, 2), {1, 0}), -2e4);
   EXPECT_NEAR(LogPropensity(Selection({3}, 0.3), {0}), 0, 1e-16);
   EXPECT_NEAR(LogPropensity(Ranking({3}, 1, 0.3), {0}), 0, 1e-16);
-  // The last rank of a full order has no choice.
+  // At the last rank of a full order there is no choice.
   std::vector<double> conditionals;
   const DistributionCase rank = Ranking({1, 2, 3}, 3, 0.1);
   rank.Distribution()->ConditionalLogPropensities(
@@ -152,7 +152,8 @@ TEST(ActionDistributionTest, CertaintyIsExact) {
   EXPECT_NEAR(conditionals[2], 0, 1e-16);
 }
 
-// The mixture lends its support: ε / c where the policy gives e^-20000.
+// The mixture bounds the probability from below: ε / c where the policy gives
+// e^-20000.
 TEST(ActionDistributionTest, MixtureBoundsTheProbabilityFromBelow) {
   EXPECT_NEAR(LogPropensity(Selection({1e4, -1e4}, 0.01), {1}),
               std::log(0.01 / 2), 1e-14);
@@ -178,7 +179,8 @@ TEST(ActionDistributionTest, DrawIsAFunctionOfTheKey) {
   EXPECT_LT(same, 20);  // About 1 in 120 by chance.
 }
 
-// A million candidates with scores over ±1e4, in orders of one, some and all.
+// A million candidates with scores over ±1e4, in orders of one, some and all
+// ranks.
 class LargeTest : public testing::TestWithParam<double> {};
 
 TEST_P(LargeTest, MillionCandidatesStayExact) {
@@ -199,7 +201,7 @@ TEST_P(LargeTest, MillionCandidatesStayExact) {
     EXPECT_LE(draw.log_propensity, 0);
     EXPECT_EQ(distribution->LogPropensity(c.Candidates(), draw.action),
               draw.log_propensity);
-    // Reversed: as improbable as it gets, and still finite.
+    // The reversed order has the smallest probability, which is still finite.
     if (top_k == kCandidates) {
       Action mode = distribution->Mode(candidates);
       std::reverse(mode.begin(), mode.end());
@@ -232,7 +234,7 @@ TEST(ActionDistributionTest, MillionEqualCandidates) {
   }
 }
 
-// Top 65 and more are sorted in another way than the top 64.
+// The top 65 and more are sorted in a different way than the top 64.
 TEST(ActionDistributionTest, LongAndShortOrdersAgree) {
   std::vector<double> scores(300);
   std::iota(scores.begin(), scores.end(), 0.0);

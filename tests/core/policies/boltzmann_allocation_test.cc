@@ -1,5 +1,5 @@
 // A thread that has ranked a list of some length allocates nothing for the next
-// ones: lists within the head, and behind it.
+// ones, whether lists fit into the head or are longer.
 #include <cmath>
 
 #include "core/base/random.h"

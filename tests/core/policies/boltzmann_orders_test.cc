@@ -105,7 +105,7 @@ TEST(BoltzmannOrdersTest, ProbabilitiesOfTenItemsSumToOne) {
               1e-12);
 }
 
-// The first ranks have the probability of all orders that begin so.
+// The first ranks have the probability of all orders that begin with them.
 TEST(BoltzmannOrdersTest, PrefixesHaveTheirMarginals) {
   std::mt19937_64 random(3);
   const Model model = RandomModel(&random, 5, 3);

@@ -1,5 +1,5 @@
-// Boltzmann rankings beyond what enumeration.h has of them: many candidates,
-// scores of any size, what is refused, bits that are kept.
+// Boltzmann rankings beyond the cases of enumeration.h: many candidates, scores
+// of any size, refused inputs, and pinned bits.
 #include <algorithm>
 #include <cmath>
 #include <numeric>
@@ -29,8 +29,8 @@ std::vector<double> NormalScores(size_t n, uint64_t seed, double scale = 1) {
   return scores;
 }
 
-// Log-probabilities of all next candidates, by the set of those placed before:
-// the order of these does not matter, as the test below finds.
+// Log-probabilities of all next candidates, by the set of those placed before.
+// The test below finds that the order of these does not matter.
 class NextOf {
  public:
   NextOf(const DistributionCase& c, int n) : n_(n), log_p_((1 << n) * n) {
@@ -56,7 +56,7 @@ class NextOf {
     }
   }
 
-  // Σ over the orders of the rest of exp(log_p + theirs), one by one.
+  // Σ exp(log_p + log-probability) over the orders of the rest, one by one.
   long double SumOfOrders(int placed = 0, double log_p = 0) const {
     if (placed == (1 << n_) - 1) return std::exp(log_p);
     long double sum = 0;
@@ -78,7 +78,7 @@ TEST(BoltzmannRankingTest, ProbabilitiesOfTenCandidatesSumToOne) {
   const DistributionCase c = BoltzmannCase("Ten", NormalScores(10, 1, 2), 10);
   const NextOf next(c, 10);
   EXPECT_NEAR(static_cast<double>(next.SumOfOrders()), 1, 1e-12);
-  // These sums are those of its log-propensities.
+  // These sums agree with the log-propensities.
   Action order(10);
   std::iota(order.begin(), order.end(), 0);
   RandomSequence random(SeedKey(2));
@@ -94,7 +94,7 @@ TEST(BoltzmannRankingTest, ProbabilitiesOfTenCandidatesSumToOne) {
   }
 }
 
-// Through the served head of twelve, with eight behind it.
+// Covers the served head of twelve, with eight candidates behind it.
 TEST(BoltzmannRankingTest, GradientOfALongListIsThatOfCentralDifferences) {
   for (const uint32_t top_k : {5u, 12u, 16u, 20u}) {
     for (const double eta : {0.0, 0.3}) {
@@ -127,9 +127,9 @@ TEST(BoltzmannRankingTest, GradientOfALongListIsThatOfCentralDifferences) {
   }
 }
 
-// Serving and verification are different processes with other buffers.
-// Whatever the scores: what is drawn is possible and replays bit for bit, or
-// all is refused.
+// Serving and verification are different processes with other buffers. For any
+// scores, either the draw is possible and replays bit for bit, or everything is
+// refused.
 TEST(BoltzmannRankingTest, DrawsReplayBitForBit) {
   RandomSequence random(SeedKey(8));
   DistributionScratch scratch;
@@ -185,7 +185,7 @@ TEST(BoltzmannRankingTest, FarScoresKeepTheirDigits) {
     EXPECT_EQ(LogPropensity(c, {0, 1}), 0);
     EXPECT_NEAR(LogPropensity(c, {1, 0}) / (-2 * fall * score), 1, 1e-15);
   }
-  // Equal ones at the limit are as probable as any.
+  // Equal scores at the limit are as probable as any.
   EXPECT_NEAR(LogPropensity(BoltzmannCase("", std::vector<double>(5, 1e9), 5),
                             {4, 2, 0, 1, 3}),
               -std::log(120), 1e-14);
@@ -206,15 +206,15 @@ TEST(BoltzmannRankingTest, RefusesLogitsOfPartsThatCount) {
     }
     return draw.log_propensity > -HUGE_VAL;
   };
-  // With the uniform mixture too, which alone could be drawn.
+  // Also with the uniform mixture, which alone could be drawn.
   DistributionCase c = BoltzmannCase("", {1.001e9, 0, 1}, 3);
   EXPECT_FALSE(is_drawn(c));
   c.uniform_mixture = 0.1;
   EXPECT_FALSE(is_drawn(c));
   c.uniform_mixture = 1;
   EXPECT_TRUE(is_drawn(c));
-  // The tail's scale counts where there is a tail, Plackett-Luce's where it is
-  // mixed in.
+  // The tail's scale counts if there is a tail, Plackett-Luce's if it is mixed
+  // in.
   c = BoltzmannCase("", {1e4, 0, 1}, 3, 3);
   c.boltzmann->set_tail_scale(1e6);
   c.boltzmann->set_plackett_luce_scale(1e6);
@@ -224,7 +224,7 @@ TEST(BoltzmannRankingTest, RefusesLogitsOfPartsThatCount) {
   c.boltzmann->set_head(3);
   c.boltzmann->set_plackett_luce_mixture(0.1);
   EXPECT_FALSE(is_drawn(c));
-  // Weights whose differences overflow.
+  // Differences of these weights overflow.
   c = BoltzmannCase("", {1, 0, 1}, 3);
   c.boltzmann->set_rank_weights(BoltzmannRanking::CUSTOM);
   for (const double a : {1e308, 0.0, -1e308}) c.boltzmann->add_weights(a);
@@ -279,7 +279,7 @@ TEST(BoltzmannRankingTest, KeepsTheBitsOfLoggedDecisions) {
   c.inverse_temperature = 1.75;
   struct Golden {
     uint64_t seed;
-    double mixture;  // Both; 0: surely head and tail.
+    double mixture;  // Both; 0: always head and tail.
     Action action;
     double log_propensity;
     double last_conditional;

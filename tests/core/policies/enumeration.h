@@ -15,7 +15,7 @@
 
 namespace sortition {
 
-// A distribution and what it is over.
+// A distribution and the candidates it ranks or selects.
 struct DistributionCase {
   std::string name;
   ActionKind kind = ActionKind::kSelect;
@@ -152,7 +152,7 @@ inline long double BoltzmannProbability(const model::v1::BoltzmannRanking& b,
   return with_first / all;
 }
 
-// The head, the tail, and Plackett-Luce.
+// The product of head and tail, mixed with Plackett-Luce.
 inline long double ExactBoltzmann(const DistributionCase& c,
                                   const Action& action) {
   const model::v1::BoltzmannRanking& b = *c.boltzmann;
@@ -190,7 +190,7 @@ inline long double ExactBoltzmann(const DistributionCase& c,
   return (1 - eta) * p + eta * PlackettLuceProbability(plackett_luce, action);
 }
 
-// Its probability by the definition, in long double, whose exponents hold
+// The probability by its definition, in long double, whose exponents hold
 // exp(±1e4) and whose rounding is 1/2000 of a double's.
 inline long double ExactProbability(const DistributionCase& c,
                                     const Action& action, size_t num_actions) {
@@ -227,7 +227,8 @@ inline DistributionCase BoltzmannCase(const std::string& name,
   return c;
 }
 
-// All kinds of rank weights, with and without a tail, prefixes, mixtures.
+// All kinds of rank weights, with and without a tail, with prefixes and
+// mixtures.
 inline std::vector<DistributionCase> BoltzmannCases() {
   const std::vector<double> spread = {0.3, -1.2, 0.8, 0.0, 1.6, -0.4};
   const std::vector<double> ties = {1, 0, 1, 0, 1};

@@ -1,5 +1,5 @@
-// Rankings drawn by a game as they are served: replayed bit for bit, of any
-// size and score, through a model's policy.
+// Rankings drawn by a game as they are served: replayed bit for bit for any
+// size and score, and through a model's policy.
 #include <algorithm>
 #include <cmath>
 #include <numeric>
@@ -58,7 +58,7 @@ TEST(GameRankingLargeTest, LargeRankingsReplayBitForBit) {
   }
 }
 
-// Whatever the scores: what is drawn is possible, and is what is replayed.
+// For any scores, what is drawn is possible and replays.
 TEST(GameRankingLargeTest, DrawsFromScoresOfAnySize) {
   RandomSequence random(SeedKey(8));
   DistributionScratch scratch;
@@ -90,8 +90,8 @@ TEST(GameRankingLargeTest, DrawsFromScoresOfAnySize) {
   }
 }
 
-// The value of the game with the mixture in its discounts, as its solver has
-// it; Plackett-Luce lowers what is guaranteed.
+// The reported value is that of the game with the mixture in its discounts, as
+// its solver computes it; Plackett-Luce lowers the guarantee.
 TEST(GameRankingLargeTest, SaysWhatItGuarantees) {
   for (const double epsilon : {0.0, 0.2}) {
     GameRankingCase c;
@@ -194,8 +194,8 @@ model::v1::Policy GamePolicy(double epsilon) {
   return policy;
 }
 
-// The scores are the features. A mask leaves the game of the others; candidates
-// in another order are ranked as they were.
+// The scores are the features. A mask leaves the game of the other candidates;
+// candidates in another order are ranked as before.
 TEST(GameRankingPolicyTest, MasksAndOrderOfCandidatesDoNotMatter) {
   ASSERT_OK_AND_ASSIGN(const LinearPolicy policy,
                        LinearPolicy::Create(GamePolicy(0.1), {1}));

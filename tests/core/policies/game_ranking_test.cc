@@ -29,7 +29,7 @@ std::vector<Action> AllActions(const GameRankingCase& c) {
   return actions;
 }
 
-// Up to 6 candidates; discounts of all and of some ranks, whole orders and
+// Up to 6 candidates, discounts of all and of some ranks, whole orders, and
 // prefixes shorter and longer than the discounts.
 std::vector<GameRankingCase> AllGames() {
   const std::map<std::string, std::vector<double>> all_scores = {
@@ -80,8 +80,8 @@ std::vector<GameRankingCase> AllGames() {
 
 class GameRankingTest : public testing::TestWithParam<GameRankingCase> {};
 
-// Fixed seeds. Of the 279 cases one would fail by chance for 1 set of seeds in
-// 36.
+// Seeds are fixed. Of the 279 cases one would fail by chance for 1 set of seeds
+// in 36.
 TEST_P(GameRankingTest, DrawsEveryActionAsOftenAsItShould) {
   constexpr uint64_t kDraws = 10000;
   const GameRankingCase& c = GetParam();
@@ -112,8 +112,8 @@ TEST_P(GameRankingTest, DrawsEveryActionAsOftenAsItShould) {
   EXPECT_GT(ChiSquarePValue(counts, probabilities), 1e-4);
 }
 
-// The mixture's expected discounts are the projection of α s on the hull of
-// D' = (1-ε) D + ε mean(D): the game over all policies that explore so much.
+// The mixture's expected discounts are the projection of α s on the hull of D'
+// = (1-ε) D + ε mean(D): the game over all policies that explore as much.
 TEST_P(GameRankingTest, MixtureIsOptimalAmongThoseThatExploreAsMuch) {
   GameRankingCase c = GetParam();
   if (c.uniform_mixture == 1 || c.game.plackett_luce_mixture() > 0) return;
@@ -199,7 +199,8 @@ TEST_P(GameRankingTest, ModeIsMostProbable) {
   }
 }
 
-// (1-ε) ((1-η) game + η Plackett-Luce) + ε uniform, from its three parts.
+// (1-ε) ((1-η) game + η Plackett-Luce) + ε uniform, computed from its three
+// parts.
 TEST_P(GameRankingTest, PartsAddUpToTheMixture) {
   const GameRankingCase& c = GetParam();
   const double eta = c.game.plackett_luce_mixture();
@@ -232,7 +233,8 @@ INSTANTIATE_TEST_SUITE_P(
       return test.param.name;
     });
 
-// Random scores, of which prefixes the mode might not be.
+// Random scores, for which a prefix of the most probable order might not be the
+// most probable prefix.
 TEST(GameRankingModeTest, IsMostProbableForRandomScores) {
   RandomSequence random(SeedKey(2));
   for (int round = 0; round < 1000; ++round) {

@@ -1,5 +1,5 @@
-// Subsets drawn by a game as they are served: replayed bit for bit, stopped
-// anywhere, through a model's policy.
+// Subsets drawn by a game as they are served: replayed bit for bit, wherever
+// the solver was stopped, and through a model's policy.
 #include <cmath>
 #include <functional>
 #include <set>
@@ -52,7 +52,7 @@ TEST(GameSubsetLargeTest, ReplayGivesTheSameBits) {
   }
 }
 
-// Stopped anywhere, a game is played as one of as many rounds is.
+// A game stopped anywhere is played like one of as many rounds.
 TEST(GameSubsetLargeTest, StoppedGamesAreReplayedByTheirRounds) {
   const GameSubsetCase c = LargeGame(200, FBeta(1), 3);
   const auto distribution = c.Distribution();
@@ -67,7 +67,7 @@ TEST(GameSubsetLargeTest, StoppedGamesAreReplayedByTheirRounds) {
     Draw draw;
     distribution->Sample(candidates, CounterRandom(SeedKey(last)), &draw);
     ASSERT_TRUE(draw.game.has_value());
-    if (asked < last) break;  // Solved before.
+    if (asked < last) break;  // Solved before being stopped.
     ASSERT_TRUE(draw.game_rounds.has_value());
     EXPECT_EQ(draw.game->rounds, *draw.game_rounds);
     EXPECT_GT(draw.game->gap, 1e-9);
@@ -86,7 +86,7 @@ TEST(GameSubsetLargeTest, StoppedGamesAreReplayedByTheirRounds) {
   EXPECT_TRUE(rounds.contains(0));
 }
 
-// A game that needs fewer rounds than it is said to have had was not stopped.
+// A game that needs fewer rounds than are claimed for it was not stopped.
 TEST(GameSubsetLargeTest, RoundsThatWereNotNeededAreNotClaimed) {
   GameSubsetCase c;
   c.scores = {0.2, 0.1, -0.1};  // Solved in closed form.
@@ -151,7 +151,7 @@ TEST(GameSubsetLargeTest, IllFormedSubsetsAreImpossible) {
   }
 }
 
-// The scores are the features. A mask leaves the game of the others.
+// The scores are the features. A mask leaves the game of the other candidates.
 TEST(GameSubsetPolicyTest, MasksAndOrderOfCandidatesDoNotMatter) {
   const std::vector<float> features = {0.3f, 0.9f, 0.1f, 0.35f, 0.7f};
   const std::vector<float> reversed(features.rbegin(), features.rend());

@@ -97,8 +97,8 @@ TEST_P(GameSubsetTest, ProbabilitiesAddUpAndHaveTheMarginals) {
   }
 }
 
-// Fixed seeds. Of the 147 cases one would fail by chance for 1 set of seeds in
-// 68.
+// Seeds are fixed. Of the 147 cases one would fail by chance for 1 set of seeds
+// in 68.
 TEST_P(GameSubsetTest, DrawsEverySubsetAsOftenAsItShould) {
   constexpr uint64_t kDraws = 5000;
   const GameSubsetCase& c = GetParam();
@@ -128,8 +128,8 @@ TEST_P(GameSubsetTest, DrawsEverySubsetAsOftenAsItShould) {
   EXPECT_GT(ChiSquarePValue(counts, probabilities), 1e-4);
 }
 
-// Of an F-score game the best of the sets that hold the most probable
-// candidates need not be the best of all.
+// In an F-score game the best of the sets that hold the most probable
+// candidates need not be the best of all sets.
 TEST_P(GameSubsetTest, ModeIsTheMostProbable) {
   const GameSubsetCase& c = GetParam();
   const auto distribution = c.Distribution();
@@ -144,8 +144,8 @@ TEST_P(GameSubsetTest, ModeIsTheMostProbable) {
 INSTANTIATE_TEST_SUITE_P(All, GameSubsetTest, testing::ValuesIn(AllGames()),
                          [](const auto& test) { return test.param.name; });
 
-// Row a of `score` is what subset a scores against all sets of labels; the
-// policy is that of `c`, mixed as it is.
+// Row a of `score` is the score of subset a against all sets of labels. The
+// policy is that of `c`, with its mixture.
 double Guarantee(const GameSubsetCase& c, const Eigen::MatrixXd& payoffs,
                  const std::vector<Action>& subsets) {
   const auto distribution = c.Distribution();
@@ -157,7 +157,7 @@ double Guarantee(const GameSubsetCase& c, const Eigen::MatrixXd& payoffs,
   return (payoffs.transpose() * p).minCoeff();
 }
 
-// score(subset, labels) - Σ ψ over the labels.
+// The payoff score(subset, labels) - Σ ψ over the labels.
 template <typename Score>
 Eigen::MatrixXd Payoffs(const GameSubsetCase& c,
                         const std::vector<Action>& subsets, Score score) {
@@ -181,9 +181,9 @@ Eigen::MatrixXd Payoffs(const GameSubsetCase& c,
   return payoffs;
 }
 
-// The game of all policies that are uniform with probability ε: rows are
-// (1-ε) times a subset's payoffs plus ε times the mean row. Its value, by
-// linear programming, is what the policy guarantees and what it says.
+// The game of all policies that are uniform with probability ε: rows are (1-ε)
+// times a subset's payoffs plus ε times the mean row. Its value, by linear
+// programming, is what the policy guarantees and reports.
 TEST(GameSubsetGameTest, PrecisionIsOptimalAmongPoliciesThatExploreSo) {
   RandomSequence random(SeedKey(7));
   for (int round = 0; round < 300; ++round) {

@@ -76,7 +76,7 @@ TEST_P(GradientTest, DerivativesAddUpToZero) {
 std::vector<DistributionCase> SmoothCases() {
   std::vector<DistributionCase> cases;
   for (const DistributionCase& c : AllCases()) {
-    // Which candidates are a head jumps where scores are equal.
+    // The head changes abruptly where scores are equal.
     if (c.name == "BoltzmannTailTies") continue;
     if (std::abs(c.scores[0]) < 1e3) cases.push_back(c);
   }
@@ -98,7 +98,8 @@ std::vector<DistributionCase> SmoothCases() {
 INSTANTIATE_TEST_SUITE_P(All, GradientTest, testing::ValuesIn(SmoothCases()),
                          CaseName);
 
-// log p = -e^-50 for the sure one: its derivative 1 - p is e^-50, not 0.
+// log p = -e^-50 for the almost certain one: its derivative 1 - p is e^-50, not
+// 0.
 TEST(GradientEdgeTest, SmallDerivativesDoNotCancel) {
   DistributionCase c;
   c.scores = {50, 0};
@@ -124,8 +125,8 @@ TEST(GradientEdgeTest, ExtremeScoresHaveFiniteGradients) {
                                               &abstain);
       EXPECT_TRUE(std::isfinite(abstain));
       for (const double derivative : gradient) {
-        // A rank can be counted in every normaliser above it; the weights of
-        // the Boltzmann cases, and their scales, span less than all ranks.
+        // A rank can occur in every normaliser above it; the weights of the
+        // Boltzmann cases and their scales span less than all ranks.
         const size_t ranks = c.boltzmann ? c.scores.size() : c.top_k;
         EXPECT_LE(std::abs(derivative),
                   c.inverse_temperature * static_cast<double>(ranks));

@@ -1,5 +1,5 @@
-// Subsets, each candidate in on its own, of any and of a fixed size: against
-// the enumeration of all.
+// Subsets in which each candidate is included independently, of any and of a
+// fixed size, against the enumeration of all subsets.
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -72,7 +72,7 @@ TEST_P(SubsetTest, LogPropensityIsExact) {
   EXPECT_NEAR(sum, 1, 1e-13);
 }
 
-// Fixed seeds; a case fails by chance for 1 set of seeds in 10,000.
+// Seeds are fixed; a case fails by chance for 1 set of seeds in 10,000.
 TEST_P(SubsetTest, DrawsEverySubsetAsOftenAsItShould) {
   const SubsetCase& c = GetParam();
   const auto distribution = c.Distribution();
@@ -119,7 +119,8 @@ TEST_P(SubsetTest, ProbabilitiesAreMarginals) {
   }
 }
 
-// Among the most probable the smallest; of one size that of lower positions.
+// Among the most probable subsets the smallest is chosen, and among those of
+// one size the one with lower positions.
 TEST_P(SubsetTest, ModeIsMostProbable) {
   const SubsetCase& c = GetParam();
   const auto distribution = c.Distribution();
@@ -181,7 +182,7 @@ TEST(IndependentSubsetTest, IllFormedSubsetsAreImpossible) {
                                                     {},
                                                     {0, 1, 2}}) {
       SubsetCase c = {"", {1, 2, 3}, 0, 1, epsilon};
-      // The last two only for their size.
+      // The last two are possible only by their size.
       if (action.empty() || action.size() == 3) c.k = 2;
       std::vector<double> gradient(3, 7);
       double threshold = 7;
@@ -196,7 +197,7 @@ TEST(IndependentSubsetTest, IllFormedSubsetsAreImpossible) {
   }
 }
 
-// log p = -2 e^-50 for the sure one: its derivatives e^-50 are not 0.
+// log p = -2 e^-50 for the almost certain one: its derivatives e^-50 are not 0.
 TEST(IndependentSubsetTest, SmallDerivativesDoNotCancel) {
   const SubsetCase c = {"", {50, -50}};
   std::vector<double> gradient(2);
@@ -209,8 +210,8 @@ TEST(IndependentSubsetTest, SmallDerivativesDoNotCancel) {
   EXPECT_NEAR(gradient[1] / -expected, 1, 1e-14);
 }
 
-// A million candidates over ±1e4: against long double, whatever ε; drawn and
-// recomputed with the same bits.
+// A million candidates over ±1e4: compared with long double for any ε; drawn
+// and recomputed with the same bits.
 TEST(IndependentSubsetTest, MillionCandidatesStayExact) {
   constexpr size_t kCandidates = 1000000;
   for (const double range : {1e4, 1e-3}) {
@@ -268,7 +269,8 @@ TEST(IndependentSubsetTest, MakeNamesWhatIsWrong) {
   EXPECT_EQ(ActionKindOf(policy), ActionKind::kSubset);
 }
 
-// 1 of 2^5 subsets, the empty one too; of size 2, where it is asked for, of 10.
+// 1 of 2^5 subsets, including the empty one; with a requested size of 2, 1 of
+// 10.
 TEST(IndependentSubsetTest, UniformTakesEverySubset) {
   const LinearPolicy uniform =
       LinearPolicy::Uniform(ActionKind::kSubset, false);
@@ -310,8 +312,9 @@ TEST(IndependentSubsetTest, LinearPolicyHasThresholdAndMask) {
               1e-14);
   EXPECT_EQ(policy->LogPropensity(query, Action{1}, &workspace), -HUGE_VAL);
   EXPECT_EQ(policy->Mode(query, &workspace), (Action{0, 2}));
-  // ∂/∂s = 2 (1{in} - σ): -2σ(1), 2(1 - σ(5)), -2σ(-1); by the weight times the
-  // features, by the threshold minus their sum. Scaled by 3.
+  // ∂/∂s = 2 (1{in} - σ): -2σ(1), 2(1 - σ(5)), -2σ(-1). The gradient with
+  // respect to the weight multiplies them by the features; with respect to the
+  // threshold it is minus their sum. Scaled by 3.
   const double g0 = -2 * sigma(1);
   const double g2 = 2 * sigma(-5);
   const double g3 = -2 * sigma(-1);

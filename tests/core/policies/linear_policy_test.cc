@@ -269,7 +269,7 @@ TEST(LinearPolicyTest, CreateNamesWhatIsWrong) {
               StatusIs(kInvalid, HasSubstr("inverse_temperature is 0")));
 }
 
-// The largest numbers that are let in give finite answers, or none.
+// The largest permitted numbers give finite answers, or none.
 TEST(LinearPolicyTest, LargestNumbersStayFinite) {
   const std::vector<float> features = {3e38f, 3e38f, -3e38f, -3e38f, 0, 0};
   PolicyQuery query;
@@ -373,8 +373,8 @@ TEST(LinearPolicyTest, DecisionsNeverChange) {
   EXPECT_EQ(std::bit_cast<uint64_t>(draw.log_propensity), 0xbff66c05d78ce408);
 }
 
-// The split into training and test must not say what was drawn: over 1e5 ids
-// the correlation of independent numbers has standard deviation 1/√1e5,
+// The split into training and test must not depend on what was drawn: over 1e5
+// ids the correlation of independent numbers has standard deviation 1/√1e5,
 // exceeded 4 times with probability 6e-5 (fixed ids).
 TEST(LinearPolicyTest, SplitIsIndependentOfTheAction) {
   constexpr int kIds = 100000;

@@ -1,5 +1,5 @@
-// Each distribution against the enumeration of its actions: drawn as often as
-// it should be, and with the log-propensity that it should have.
+// Each distribution against the enumeration of its actions: frequencies of
+// draws, and log-propensities.
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -19,8 +19,8 @@ bool IsPossible(const DistributionCase& c, const Action& action) {
 
 class SamplerTest : public testing::TestWithParam<DistributionCase> {};
 
-// Fixed seeds. Of the 110 cases one would fail by chance for 1 set of seeds in
-// 100.
+// Seeds are fixed. Of the 110 cases one would fail by chance for 1 set of seeds
+// in 100.
 TEST_P(SamplerTest, DrawsEveryActionAsOftenAsItShould) {
   constexpr uint64_t kDraws = 1000000;
   const DistributionCase& c = GetParam();
@@ -73,7 +73,8 @@ TEST_P(SamplerTest, LogPropensityIsExact) {
         std::log(ExactProbability(c, action, actions.size())));
     const double log_p = distribution->LogPropensity(c.Candidates(), action);
     if (exact == -HUGE_VAL) {
-      // Impossible for Boltzmann; else e^-20000, which long double has not.
+      // Boltzmann gives such actions probability 0; others give e^-20000, which
+      // long double cannot represent.
       EXPECT_TRUE(!c.boltzmann || log_p == exact);
       continue;
     }

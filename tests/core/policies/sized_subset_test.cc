@@ -1,4 +1,4 @@
-// Subsets of fixed size, large ones too: what enumeration does not reach.
+// Subsets of fixed size, including large ones beyond enumeration.
 #include "core/policies/sized_subset.h"
 
 #include <cmath>
@@ -34,8 +34,9 @@ TEST(SizedSubsetTest, ManyEqualCandidatesOfFixedSize) {
   }
 }
 
-// log p(S) = Σ l - log e_k in long double, by e_j of growing prefixes; where
-// log p is near 0 the oracle cancels: with logits to 1e4, k = 20, at 1e-14.
+// log p(S) = Σ l - log e_k in long double, by e_j of growing prefixes. The
+// oracle cancels where log p is near 0: with logits to 1e4 and k = 20, at
+// 1e-14.
 TEST(SizedSubsetTest, LargeSetsOfFixedSizeStayExact) {
   constexpr uint32_t kSize = 20;
   for (const double range : {1e4, 10.0, 1e-3}) {
@@ -96,8 +97,8 @@ TEST(SizedSubsetTest, SmallDerivativesOfFixedSizeDoNotCancel) {
   EXPECT_EQ(threshold, 0);
 }
 
-// So many that rows are computed twice. By symmetry every one has the marginal
-// k/m.
+// So many candidates that rows are computed twice. By symmetry every one has
+// the marginal k/m.
 TEST(SizedSubsetTest, MarginalsOverManyBlocks) {
   SubsetCase c = {"", std::vector<double>(50000, 3.5)};
   c.k = 150;

@@ -67,9 +67,9 @@ inline std::vector<Action> AllSubsets(const SubsetCase& c) {
   return subsets;
 }
 
-// By the definition, in long double: as the product of the weights of its
-// members, over the sum of those of all. Every weight is divided by the
-// largest.
+// The probability by its definition, in long double: the product of the weights
+// of the members over the sum of the products of all subsets. Every weight is
+// divided by the largest.
 inline long double ExactProbability(const SubsetCase& c, const Action& subset) {
   const auto log_weight = [&c](const Action& members) {
     long double sum = 0;

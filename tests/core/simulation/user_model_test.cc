@@ -80,7 +80,7 @@ TEST(UserModelTest, ExpectedRankRewardIsTheMean) {
               kTolerance);
 }
 
-// Right are candidates 1 and 3 of five. {1, 2, 3}: F1 = 4/5, precision 2/3.
+// Candidates 1 and 3 of five are right. {1, 2, 3}: F1 = 4/5, precision 2/3.
 TEST(UserModelTest, ExpectedSubsetRewardIsTheMean) {
   using Measure = UserModel::Measure;
   const std::vector<uint32_t> relevances = {0, 1, 0, 2, 0};
@@ -92,7 +92,7 @@ TEST(UserModelTest, ExpectedSubsetRewardIsTheMean) {
                    0.8);
   EXPECT_DOUBLE_EQ(
       sure.SubsetReward(relevances, three, Measure::kPrecision, "a"), 2. / 3);
-  // Nothing chosen: worth 1 only where nothing is right.
+  // Choosing nothing is worth 1 only if nothing is right.
   const std::vector<uint32_t> none = {0, 0};
   EXPECT_EQ(sure.ExpectedSubsetReward(relevances, {}, Measure::kF1), 0);
   EXPECT_EQ(sure.ExpectedSubsetReward(none, {}, Measure::kF1), 1);

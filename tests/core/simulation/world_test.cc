@@ -27,7 +27,7 @@ double Score(const LabelledQuery& query, size_t document_index,
   return score;
 }
 
-// Mean expected reward of the best-scored candidate, or of no answer where its
+// The mean expected reward of the best-scored candidate, or of no answer if its
 // score is below `threshold`.
 double RewardOfLinear(const LabelledQueries& world,
                       const std::vector<double>& weights, double threshold) {
@@ -124,7 +124,7 @@ TEST(WorldTest, HiddenWeightsAreAUnitVectorWithUselessFeatures) {
 
 TEST(WorldTest, AThresholdOnALinearScoreNearlyAnswersItAll) {
   ASSERT_OK_AND_ASSIGN(const LabelledQueries world, MakeWorld({}));
-  // All right: 3/4 · 0.95 + 1/4 · 0.3 = 0.7875.
+  // If all answers are right: 3/4 · 0.95 + 1/4 · 0.3 = 0.7875.
   const double middle = (internal::kGoodQuality + internal::kPoorQuality) / 2;
   EXPECT_GT(RewardOfLinear(world, internal::HiddenWeights({}), middle), 0.76);
 }
@@ -141,7 +141,8 @@ TEST(WorldTest, OneFeatureIsNotEnough) {
   for (double threshold = -1; threshold < 4; threshold += 0.25) {
     best = std::max(best, RewardOfLinear(world, single, threshold));
   }
-  // Never answering is worth 0.3; at most a third of what is above it is won.
+  // Never answering is worth 0.3; a linear policy gains at most a third of what
+  // lies above it.
   EXPECT_LT(best, 0.3 + (0.7875 - 0.3) / 3);
 }
 

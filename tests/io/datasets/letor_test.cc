@@ -36,7 +36,7 @@ TEST(LetorTest, ReadsDenseRowsByQuery) {
 }
 
 TEST(LetorTest, FormatIsTheInverse) {
-  // Values that need nine digits; a last feature that is 0 everywhere.
+  // Some values need nine digits; the last feature is 0 everywhere.
   ASSERT_OK_AND_ASSIGN(
       const LabelledQueries data,
       ParseLetor("1 qid:b 1:0.1 2:16777217 4:0\n0 qid:b 2:1.17549435e-38\n"

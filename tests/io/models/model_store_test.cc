@@ -53,8 +53,8 @@ class ModelStoreTest : public testing::Test {
     return absl::StrCat(store_.root(), "/ads/", version, "/", file);
   }
 
-  // Writes model.pb and a manifest that fits it, without validation: what a
-  // publisher of another make might do.
+  // Writes model.pb and a manifest that fits it, without validation, as another
+  // publisher might do.
   void Forge(uint64_t version, const model::v1::Model& model) {
     const std::string bytes = model.SerializeAsString();
     std::filesystem::create_directories(PathOf(version, ""));
@@ -143,7 +143,7 @@ TEST_F(ModelStoreTest, ConcurrentPublishersTakeDifferentVersions) {
   EXPECT_THAT(all, SizeIs(40));
   EXPECT_EQ(*all.rbegin(), 40u);
   for (const uint64_t version : all) EXPECT_OK(store_.Load("ads", version));
-  // Nothing temporary is left.
+  // No temporary file is left.
   const auto entries = std::filesystem::directory_iterator(dir_ / "models/ads");
   EXPECT_EQ(std::distance(begin(entries), end(entries)), 40);
 }
@@ -224,7 +224,7 @@ TEST_F(ModelStoreTest, DamagedCompanionsAreRefused) {
     evaluation.set_verdict("good");
     ASSERT_OK(store_.Publish(GoodModel(), &evaluation, warmup));
   }
-  // 1000 at most are written.
+  // At most 1000 are written.
   ASSERT_OK_AND_ASSIGN(const StoredModel stored, store_.Load("ads", 1));
   EXPECT_THAT(stored.warmup, SizeIs(1000));
   ASSERT_OK(WriteFile(PathOf(1, "warmup.tfrecord"), "x"));

@@ -1,5 +1,5 @@
-// A spool on a disk of 600 kB. Where this process may not mount one, the limit
-// of the spool stands in for it.
+// A spool on a disk of 600 kB. If this process may not mount one, the limit of
+// the spool stands in for it.
 #include <poll.h>
 #include <sched.h>
 #include <sys/mount.h>
@@ -22,7 +22,7 @@ class FullDiskTest : public testing::Test {
  protected:
   FullDiskTest() {
     std::filesystem::create_directory(disk_);
-    // Mounts of a namespace of its own are gone with the process.
+    // Mounts in a namespace of its own vanish with the process.
     is_mounted_ =
         unshare(CLONE_NEWNS) == 0 &&
         mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0 &&
@@ -44,11 +44,12 @@ class FullDiskTest : public testing::Test {
 
   std::vector<std::string> Segments() { return *ListSegments(options_.dir()); }
 
-  // Moves what the closed segments hold to `read_`, as the sidecar does.
+  // Moves the records of closed segments to `read_`, as the sidecar does.
   void DrainClosedSegments() {
     for (const std::string& name : Segments()) {
       const std::string path = options_.dir() + "/" + name;
-      // In order: a later one may be closed while this is being closed.
+      // Segments are read in order: a later one may be closed while this one is
+      // still being closed.
       if (*SegmentHasLiveWriter(path)) break;
       Take(path);
       std::filesystem::remove(path);

@@ -36,7 +36,7 @@ TEST(Crc32cTest, PiecesGiveTheSameAsTheWhole) {
   }
 }
 
-// Computed from the definitions by a program of its own, bit by bit: length,
+// Computed from the definitions by a separate program, bit by bit: length,
 // masked CRC of the length, payload, masked CRC of the payload.
 TEST(RecordFrameTest, HasTheBytesOfTfrecord) {
   std::string frame;
@@ -55,7 +55,7 @@ TEST(RecordFrameTest, HasTheBytesOfTfrecord) {
 }
 
 TEST(RecordFrameTest, ZerosAreNoFrame) {
-  // Else preallocated space would read as records of no bytes.
+  // Otherwise preallocated space would read as empty records.
   uint64_t size = 0;
   EXPECT_FALSE(ParseFrameHead(std::string(12, '\0'), &size));
   EXPECT_FALSE(ParseFrameHead(std::string(11, '\0'), &size));

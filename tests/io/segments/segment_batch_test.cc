@@ -28,7 +28,7 @@ class SegmentBatchTest : public testing::Test {
             .options_text = "o"};
   }
 
-  // `n` tuples whose rewards count up from `first`, in a batch of their own.
+  // Writes `n` tuples whose rewards count up from `first`, in one batch.
   static absl::Status Write(const SegmentBatch::Options& options, int n,
                             int first = 0) {
     auto batch = SegmentBatch::Create(options);
@@ -76,7 +76,7 @@ class SegmentBatchTest : public testing::Test {
     return rewards;
   }
 
-  // Everything beside the output, hidden things too.
+  // Lists everything beside the output, including hidden files.
   std::vector<std::string> Siblings() const {
     std::vector<std::string> names;
     for (const auto& entry :

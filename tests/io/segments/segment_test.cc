@@ -71,7 +71,7 @@ TEST_F(SegmentTest, AFlippedByteCostsNoOtherRecord) {
         ASSERT_EQ(contents.corrupt_bytes, whole.offsets[damaged + 1] - offset);
         ASSERT_EQ(contents.end, Outcome::kEnd);
       } else {
-        // Nothing follows that shows it is damaged and not unfinished.
+        // Nothing follows to show that it is damaged, not unfinished.
         ASSERT_THAT(contents.corrupt_offsets, IsEmpty());
         ASSERT_EQ(contents.end, Outcome::kIncomplete);
       }
@@ -109,7 +109,7 @@ TEST_F(SegmentTest, SeesGrowthAndClosing) {
   const auto writer = NewSegment(dir_.path(), 1 << 16);
   ASSERT_OK_AND_ASSIGN(const auto reader, SegmentReader::Open(path_));
   EXPECT_THAT(ReadAll(reader.get()).records, SizeIs(1));
-  // Through the preallocated space and far beyond it.
+  // Writes through the preallocated space and far beyond it.
   for (int i = 0; i < 3000; ++i) {
     const std::string id = absl::StrCat(i, std::string(i % 90, 'x'));
     ASSERT_OK(writer->Append(FeedbackRecord(id)));
@@ -136,14 +136,14 @@ TEST_F(SegmentTest, AWriteInProgressIsIncompleteUntilItIsWhole) {
     const Contents contents = ReadAll(reader.get());
     ASSERT_THAT(contents.records, IsEmpty());
     ASSERT_THAT(contents.corrupt_offsets, IsEmpty());
-    // The tail's last byte may be 0, as the space behind it is.
+    // The tail's last byte may be 0, like the space behind it.
     ASSERT_EQ(contents.end, Outcome::kIncomplete);
   }
   Patch(begin, frame);
   EXPECT_THAT(ReadAll(reader.get()).Ids(), ElementsAre("slow"));
 }
 
-// Whoever sends features chooses the bytes of a payload.
+// Clients that send features choose the bytes of a payload.
 TEST_F(SegmentTest, NeverTakesAFrameFromInsideAPayload) {
   const std::string forged = FrameOf(FeedbackRecord("forged"));
   const auto writer = NewSegment(dir_.path(), 1 << 16);
@@ -151,7 +151,7 @@ TEST_F(SegmentTest, NeverTakesAFrameFromInsideAPayload) {
   ASSERT_OK(writer->Append(FeedbackRecord("x" + forged + forged + "y")));
   const std::string frame =
       ReadBytes(path_).substr(begin, writer->bytes() - begin);
-  // In progress: all but the end stands there.
+  // In progress: everything but the end is there.
   Patch(begin + frame.size() - 8, std::string(8, '\0'));
   Contents contents = ReadAll(path_);
   EXPECT_THAT(contents.Ids(), IsEmpty());
@@ -195,7 +195,8 @@ TEST_F(SegmentTest, ReadsRecordsOfAllSizes) {
 }
 
 TEST_F(SegmentTest, FindsTheNextRecordBehindALongDamage) {
-  // No head is intact in 2.5 MiB; the damage ends across a chunk's border.
+  // There is no intact head in 2.5 MiB; the damage ends across a chunk's
+  // border.
   const auto writer = NewSegment(dir_.path(), 0);
   const uint64_t begin = writer->bytes();
   ASSERT_OK(writer->Append(FeedbackRecord(std::string((5 << 19) + 3, 'z'))));
@@ -218,7 +219,7 @@ TEST_F(SegmentTest, FindsARecordThatComesAfterVainSearches) {
     ASSERT_EQ(ReadAll(reader.get()).end, Outcome::kIncomplete);
   }
   ASSERT_OK(writer->Append(FeedbackRecord("next")));
-  // Searches come at tries 1, 2, 4, 8.
+  // Searches happen at tries 1, 2, 4, 8.
   std::vector<std::string> ids;
   for (int i = 0; i < 3 && ids.empty(); ++i) ids = ReadAll(reader.get()).Ids();
   EXPECT_THAT(ids, ElementsAre("next"));

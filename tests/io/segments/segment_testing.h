@@ -11,7 +11,7 @@
 
 namespace sortition {
 
-// Feedback on decision "d", `id` being all that differs.
+// Feedback on decision "d"; only the id differs.
 log::v1::LogRecord FeedbackRecord(const std::string& id);
 
 // Header of the first spool segment of writer "w".
@@ -21,19 +21,19 @@ std::unique_ptr<SegmentWriter> NewSegment(const std::string& dir,
                                           uint64_t preallocate_bytes,
                                           const std::string& name = "1.seg");
 
-// A closed segment of these feedback records.
+// Writes a closed segment with these feedback records.
 void WriteClosedSegment(const std::string& dir,
                         const std::vector<std::string>& ids);
 
-// What reading a segment to its present end gives.
+// What a reader returns for a segment up to its present end.
 struct Contents {
   std::vector<log::v1::LogRecord> records;  // Header and footer too.
-  std::vector<uint64_t> offsets;            // Of the records' frames.
+  std::vector<uint64_t> offsets;            // Where the frames begin.
   std::vector<uint64_t> corrupt_offsets;
   uint64_t corrupt_bytes = 0;
   SegmentReader::Outcome end = SegmentReader::Outcome::kEnd;
 
-  // Of the feedback and decision records, in order.
+  // The ids of the feedback and decision records, in order.
   std::vector<std::string> Ids() const;
 };
 Contents ReadAll(SegmentReader* reader);

@@ -26,7 +26,8 @@ using testing::SizeIs;
 
 class SegmentWriterTest : public testing::Test {
  protected:
-  // Leaves "a", "b" and `torn` bytes of a third record, as a dead writer does.
+  // Leaves "a", "b" and `torn` bytes of a third record, as a writer that died
+  // would.
   void WriteTorn(uint64_t torn) {
     auto writer = NewSegment(dir_.path(), 1 << 16);
     ASSERT_OK(writer->Append(FeedbackRecord("a")));
@@ -60,7 +61,7 @@ TEST_F(SegmentWriterTest, IsPreallocatedAndCutAtItsEnd) {
             FrameBytes(contents.records[0].ByteSizeLong()));
   const log::v1::SegmentFooter& footer = contents.records[2].footer();
   EXPECT_EQ(footer.num_records(), 1u);
-  EXPECT_EQ(footer.last_sequence(), 40u);  // The header says 40 comes first.
+  EXPECT_EQ(footer.last_sequence(), 40u);  // The header begins with 40.
   EXPECT_GT(footer.closed_time_us(), 0);
   EXPECT_FALSE(footer.recovered());
   EXPECT_THAT(writer->Append(FeedbackRecord("b")),
@@ -68,8 +69,8 @@ TEST_F(SegmentWriterTest, IsPreallocatedAndCutAtItsEnd) {
   EXPECT_OK(writer->Close());
 }
 
-// The example of docs/log_format.md, computed from the definitions by a program
-// of its own.
+// The example of docs/log_format.md, computed from the definitions by a
+// separate program.
 TEST_F(SegmentWriterTest, WritesTheBytesOfTheDocumentedExample) {
   SegmentWriter::Options options;
   options.dir = dir_.path();
@@ -138,13 +139,13 @@ TEST_F(SegmentWriterTest, IsLiveUntilClosedOrDropped) {
               StatusIs(absl::StatusCode::kNotFound));
 }
 
-// Every length of the torn record, from none of it to all but a byte.
+// Every length of the torn record, from nothing to all but one byte.
 TEST_F(SegmentWriterTest, RecoveryCutsAndCountsTheTornTail) {
   const uint64_t size = FrameBytes(FeedbackRecord("torn").ByteSizeLong());
   for (uint64_t torn = 0; torn < size; ++torn) {
     WriteTorn(torn);
     const std::string bytes = ReadBytes(path_);
-    // What was written, without zeros at its end.
+    // The bytes written, without zeros at the end.
     const uint64_t expected = bytes.find_last_not_of('\0') + 1 - end_;
     ASSERT_OK_AND_ASSIGN(const auto footer, RecoverSegment(path_));
     EXPECT_TRUE(footer.recovered());
@@ -199,7 +200,7 @@ TEST_F(SegmentWriterTest, ZerosInPlaceOfAFrameEndTheSegment) {
   WriteBytes(path_, bytes);
   ASSERT_OK_AND_ASSIGN(const auto footer, RecoverSegment(path_));
   EXPECT_EQ(footer.num_records(), 0u);
-  // To the end of "b", whose checksum does not end in 0.
+  // Up to the end of "b", whose checksum does not end in 0.
   EXPECT_EQ(footer.torn_bytes(), end_ - offsets[1]);
   EXPECT_THAT(ReadAll(path_).records, SizeIs(2));
 }
@@ -213,8 +214,8 @@ TEST_F(SegmentWriterTest, AnEmptySegmentHasNoLastSequence) {
   EXPECT_EQ(footer.torn_bytes(), 0u);
 }
 
-// A limit on the size of files fails writes the way a full disk does: first a
-// short write, then an error.
+// A limit on file size makes writes fail as a full disk does: first a short
+// write, then an error.
 TEST_F(SegmentWriterTest, AFailedAppendLeavesNothing) {
   signal(SIGXFSZ, SIG_IGN);
   const auto writer = NewSegment(dir_.path(), 4096);
@@ -240,7 +241,7 @@ TEST_F(SegmentWriterTest, AFailedAppendLeavesNothing) {
   EXPECT_THAT(ReadAll(path_).Ids(), ElementsAre("a", "b"));
 }
 
-// A reader that follows may have passed them before the write failed.
+// A reader that follows may have read them before the write failed.
 TEST_F(SegmentWriterTest, WholeFramesOfAFailedBatchStay) {
   signal(SIGXFSZ, SIG_IGN);
   const auto writer = NewSegment(dir_.path(), 4096);
@@ -256,7 +257,7 @@ TEST_F(SegmentWriterTest, WholeFramesOfAFailedBatchStay) {
   rlimit small = limit;
   small.rlim_cur = 8192;
   ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &small), 0);
-  // Cut in the middle of a frame, and pieces end where no frame does.
+  // Frames are cut in the middle, and pieces end inside frames.
   const absl::string_view bytes(frames);
   const absl::string_view pieces[] = {bytes.substr(0, 5), bytes.substr(5)};
   const absl::Status status = writer->AppendFrames(pieces, 4);
@@ -272,13 +273,13 @@ TEST_F(SegmentWriterTest, WholeFramesOfAFailedBatchStay) {
   EXPECT_EQ(ReadAll(path_).records.back().footer().num_records(), 3u);
 }
 
-// A power cut may take what a reader has read.
+// A power cut may lose bytes that a reader has already read.
 TEST_F(SegmentWriterTest, AReaderBehindTheEndFindsTheEnd) {
   for (const uint64_t place : {10, 30, 10000}) {
     WriteTorn(20);
     ASSERT_OK(RecoverSegment(path_));
     ASSERT_OK_AND_ASSIGN(const auto reader, SegmentReader::Open(path_));
-    reader->Seek(end_ + place);  // In the footer, or behind it.
+    reader->Seek(end_ + place);  // Inside the footer or behind it.
     const Contents contents = ReadAll(reader.get());
     EXPECT_THAT(contents.records, IsEmpty());
     EXPECT_EQ(contents.corrupt_bytes, 0u);

@@ -1,5 +1,5 @@
-// A spool at its limit, or on a full disk: refuses or counts, loses nothing
-// unsaid.
+// A spool at its limit, or on a full disk, refuses or counts records, and loses
+// none silently.
 #include <signal.h>
 #include <sys/resource.h>
 
@@ -22,7 +22,8 @@ using testing::SizeIs;
 
 class SpoolFullTest : public SpoolWriterTest {
  protected:
-  // What the sidecar does with a segment it has read. One that is in use stays.
+  // Removes the closed segments, as the sidecar does once it has read them.
+  // Segments in use stay.
   void RemoveClosedSegments() {
     for (const std::string& name : Segments()) {
       const std::string path = options_.dir() + "/" + name;
@@ -30,7 +31,8 @@ class SpoolFullTest : public SpoolWriterTest {
     }
   }
 
-  // Until one append is not written. Returns how many were.
+  // Appends until one append is not written. Returns the number of written
+  // ones.
   int Fill(SpoolWriter* writer) {
     const std::vector<float> values = Values(2000);
     for (int i = 0;; ++i) {
@@ -107,7 +109,7 @@ TEST_F(SpoolFullTest, CloseLogsTheGap) {
   EXPECT_TRUE(records.back().has_footer());
 }
 
-// As on a full disk: see SegmentWriterTest.
+// Imitates a full disk as in SegmentWriterTest.
 TEST_F(SpoolFullTest, AFullDiskRefusesWhatDoesNotFit) {
   signal(SIGXFSZ, SIG_IGN);
   const auto writer = Open();
@@ -143,7 +145,7 @@ TEST_F(SpoolFullTest, ABatchCutByAFullDiskIsCountedRecordByRecord) {
   EXPECT_OK(counted);
   EXPECT_EQ(writer->stats().records, 2u);
   EXPECT_EQ(writer->stats().lost, 2u);
-  // Larger than what is left of the segment: it goes into the next one.
+  // A record larger than the rest of the segment goes into the next one.
   ASSERT_OK(writer->AppendDecision(SmallDecision("d"), Values(20000)));
   ASSERT_OK(writer->Close());
   EXPECT_THAT(Ids(), ElementsAre("a", "b", "d"));

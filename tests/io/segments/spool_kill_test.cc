@@ -1,4 +1,4 @@
-// kill -9 of a writer in the middle of appending.
+// kill -9 of a writer while it appends.
 #include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -16,7 +16,7 @@
 namespace sortition {
 namespace {
 
-// The child: appends for ever, says each number that was acknowledged.
+// The child process: appends for ever and reports each acknowledged number.
 [[noreturn]] void AppendAndReport(const std::string& dir, int pipe) {
   config::v1::SpoolOptions options;
   options.set_dir(dir);
@@ -34,7 +34,8 @@ namespace {
   }
 }
 
-// Reads numbers until `count` came, kills, reads the rest: how many came.
+// Reads `count` numbers, kills the child, reads the rest. Returns the number of
+// all.
 uint64_t KillAfter(uint64_t count, pid_t child, int pipe) {
   uint64_t acknowledged = 0;
   uint64_t number = 0;
@@ -63,7 +64,7 @@ TEST(SpoolKillTest, WhatWasAcknowledgedIsReadableAndTheTailIsCut) {
       AppendAndReport(dir.path(), ends[1]);
     }
     close(ends[1]);
-    // From in the first segment to several rotations on.
+    // From within the first segment to several rotations later.
     const uint64_t acknowledged = KillAfter(1 + 37 * round, child, ends[0]);
     close(ends[0]);
     int state = 0;
@@ -89,7 +90,7 @@ TEST(SpoolKillTest, WhatWasAcknowledgedIsReadableAndTheTailIsCut) {
     ASSERT_LE(ids.size(), acknowledged + 1);
     for (size_t i = 0; i < ids.size(); ++i) EXPECT_EQ(ids[i], absl::StrCat(i));
 
-    // The next life goes on in the same directory.
+    // The next process continues in the same directory.
     config::v1::SpoolOptions options;
     options.set_dir(dir.path());
     ASSERT_OK_AND_ASSIGN(const auto writer, SpoolWriter::Open(options, ""));

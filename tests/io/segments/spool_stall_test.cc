@@ -1,5 +1,5 @@
-// A disk whose fdatasync does not come back for a while: this program has its
-// own fdatasync().
+// A disk whose fdatasync does not return for a while: this program has its own
+// fdatasync().
 #include <poll.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -22,7 +22,7 @@
 namespace sortition {
 namespace {
 
-// Where fdatasync() waits while the disk is stalled.
+// The state in which fdatasync() waits while the disk is stalled.
 struct Stall {
   void Set(bool value) {
     const std::lock_guard lock(mutex);
@@ -71,7 +71,7 @@ bool PollUntil(const std::function<bool()>& condition) {
 
 bool HasPreparedFile(const std::string& dir) {
   for (const auto& entry : std::filesystem::directory_iterator(dir)) {
-    // Made under this name, then preallocated.
+    // The file is created under this name, then preallocated.
     if (entry.path().extension() == ".tmp" &&
         std::filesystem::file_size(entry.path()) > 0) {
       return true;

@@ -74,7 +74,7 @@ class SpoolWriterTest : public testing::Test {
 
   std::vector<std::string> Segments() { return *ListSegments(options_.dir()); }
 
-  // Of all segments, in order.
+  // The records of all segments, in order.
   std::vector<log::v1::LogRecord> Records() {
     std::vector<log::v1::LogRecord> records;
     for (const std::string& name : Segments()) {

@@ -40,7 +40,7 @@ TEST_F(SpoolWriterTest, DecisionsHaveTheBytesOfTheLibrary) {
     EXPECT_EQ(writer->stats().bytes - before,
               FrameBytes(expected.ByteSizeLong()));
   }
-  // All fields but `dense_values` small, sparse features among them.
+  // All fields but `dense_values` are small, and some features are sparse.
   log::v1::Decision sparse = SmallDecision("sparse");
   sparse.mutable_sparse()->add_row_offsets(0);
   sparse.mutable_sparse()->add_values(0.5f);
@@ -51,7 +51,7 @@ TEST_F(SpoolWriterTest, DecisionsHaveTheBytesOfTheLibrary) {
 
 TEST_F(SpoolWriterTest, RotatesBySize) {
   const auto writer = Open();
-  // 8000 bytes of values and below 150 others each: eight fit into 65536.
+  // 8000 bytes of values and fewer than 150 others each: eight fit into 65536.
   const std::vector<float> values = Values(2000);
   std::vector<std::string> expected;
   for (int i = 0; i < 50; ++i) {
@@ -89,7 +89,7 @@ TEST_F(SpoolWriterTest, RotatesByAgeWithoutTraffic) {
   EXPECT_TRUE(
       PollUntil([&] { return ReadAll(first).records.back().has_footer(); }));
   EXPECT_THAT(ReadAll(first).Ids(), ElementsAre("a"));
-  // The next one has no record, and ages in vain.
+  // The next segment has no record, so its age does not close it.
   EXPECT_TRUE(PollUntil([&] { return writer->stats().syncs > 10; }));
   EXPECT_THAT(Segments(), SizeIs(2));
 }
@@ -130,7 +130,7 @@ TEST_F(SpoolWriterTest, FourThreadsLoseNothing) {
   ASSERT_OK(writer->Close());
   const std::vector<std::string> ids = Ids();
   EXPECT_THAT(ids, SizeIs(kThreads * kPerThread * 3 / 2));
-  // Each thread's records are in its order, batches without a break.
+  // Each thread's records keep their order, and batches are contiguous.
   std::vector<int> next(kThreads, 0);
   for (size_t k = 0; k < ids.size(); ++k) {
     const size_t t = static_cast<size_t>(ids[k][0] - '0');
@@ -176,7 +176,7 @@ TEST_F(SpoolWriterTest, RemovesWhatADeadWriterPrepared) {
 }
 
 TEST_F(SpoolWriterTest, NamesSortInTheOrderOfWritingWhateverTheClockDoes) {
-  // Written when the clock was far ahead, and still there.
+  // A segment that was written when the clock was far ahead is still there.
   const std::string old = SegmentName(int64_t{1} << 60, "server", 7);
   std::filesystem::create_directories(options_.dir());
   WriteBytes(options_.dir() + "/" + old, "");
@@ -184,7 +184,7 @@ TEST_F(SpoolWriterTest, NamesSortInTheOrderOfWritingWhateverTheClockDoes) {
   std::vector<std::string> names = Segments();
   ASSERT_THAT(names, SizeIs(2));
   EXPECT_EQ(names[0], old);
-  // Read and removed.
+  // The segments are read and removed.
   for (const std::string& name : names) {
     std::filesystem::remove(options_.dir() + "/" + name);
   }

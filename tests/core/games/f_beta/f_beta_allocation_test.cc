@@ -1,4 +1,4 @@
-// A solver that has met a game of some size allocates nothing for the next
+// A solver that has solved a game of some size allocates nothing for the next
 // ones.
 #include <vector>
 
@@ -12,7 +12,8 @@
 namespace sortition {
 namespace {
 
-// Twice is not enough: the best strategies change places with scratch.
+// Two uses are not enough to warm up: the best strategies are swapped with
+// scratch.
 TEST(FBetaAllocationTest, WarmSolversDoNotAllocate) {
   RandomSequence random(HashBytes("allocation"));
   FBetaSolver solver;

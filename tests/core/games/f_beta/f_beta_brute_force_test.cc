@@ -13,8 +13,8 @@
 namespace sortition {
 namespace {
 
-// What the linear program's strategies prove of the value: Clp misses it by
-// 1e-6 where all payoffs of a row are within 1e-6 of each other (β = 1e-3).
+// The bounds that the linear program's strategies prove. Clp misses the value
+// by 1e-6 if all payoffs of a row are within 1e-6 of each other (β = 1e-3).
 struct Bracket {
   double lo = 0;
   double hi = 0;
@@ -29,7 +29,7 @@ Bracket SolveFullGame(const std::vector<double>& psi, double beta) {
           (payoffs * full->column_strategy).maxCoeff()};
 }
 
-// 1,000 games in all; brute force is 2^n x 2^n.
+// 1,000 games in all. Brute force solves a matrix of 2^n x 2^n.
 class FBetaBruteForceTest : public ::testing::TestWithParam<int> {};
 
 TEST_P(FBetaBruteForceTest, ValueIsThatOfTheFullGame) {
@@ -42,9 +42,9 @@ TEST_P(FBetaBruteForceTest, ValueIsThatOfTheFullGame) {
   for (int k = 0; k < num_games; ++k) {
     const std::vector<double> psi = RandomPotentials(random, n, k);
     const double beta = kBetas[k % 10];
-    // Potentials beyond ±3 are beyond the linear program's accuracy. Cutting
-    // one adds to the value what it loses: the adversary plays such items
-    // surely, or never.
+    // The linear program is not accurate for potentials beyond ±3. Cutting one
+    // adds the amount cut to the value: the adversary plays such items always
+    // or never.
     std::vector<double> cut = psi;
     double lost = 0;
     double largest = 0;
@@ -91,13 +91,13 @@ TEST(FBetaCertificateTest, SlackIsNotExceeded) {
   }
 }
 
-// Against every single set of a small game.
+// Compares with every single set of a small game.
 TEST(FBetaCertificateTest, IsTheBestOfAllSets) {
   RandomSequence random(HashBytes("all sets"));
   for (int k = 0; k < 40; ++k) {
     const std::vector<double> psi = RandomPotentials(random, 6, 7 * k + 1);
-    // The predictor plays {0, 1, 2} and {0} half of the time each, the
-    // adversary {1, 5} and nothing.
+    // The predictor plays {0, 1, 2} and {0} with probability 1/2 each, the
+    // adversary {1, 5} and the empty set.
     const std::vector<SizedSetMarginals> predictor = {
         {1, 0.5, {1, 0, 0, 0, 0, 0}}, {3, 0.5, {1, 1, 1, 0, 0, 0}}};
     const std::vector<SizedSetMarginals> adversary = {

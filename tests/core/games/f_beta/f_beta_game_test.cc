@@ -102,7 +102,7 @@ TEST(FBetaGameTest, LargePotentialsArePlayedPurely) {
   for (const double scale : {1.0, 1e3, 1e8}) {
     const FBetaEquilibrium game =
         Solve({1.5 * scale, 0.2 * scale, -0.4 * scale, 0.3 * scale});
-    // Σψ⁺ = 2 scale, and the overlap is whole.
+    // Σψ⁺ = 2 scale; all relevant items are found.
     EXPECT_NEAR(game.lo, 1 - 2 * scale, 1e-15 * scale);
     EXPECT_NEAR(game.hi, 1 - 2 * scale, 1e-15 * scale);
     ASSERT_EQ(game.predictor.size(), 1u);
@@ -126,7 +126,7 @@ TEST(FBetaGameTest, ValuesOfKnownGames) {
   } games[] = {
       {{0.6, 0.3, 0.2}, 1, -0.1},
       {{0.5, 0.5, 0.5}, 1, -0.5},
-      // No equilibrium plays only nested sets within each size.
+      // In equilibrium the sets of a size are not nested.
       {{0.36, 0.14, 0.02, -0.12, -0.2}, 1, 0.167067384660166},
       {{0.7, 0.24, 0.04, -0.06, -0.1}, 1, -0.138241610496225},
       {{0.3, 0.2, 0.1, 0}, 2, 73. / 405},
@@ -153,7 +153,8 @@ TEST(FBetaGameTest, LargerGamesReachTheirTolerance) {
   }
 }
 
-// As many items as a whole data set has: memory by the sizes played.
+// A game with as many items as a data set needs memory only for the sizes
+// played.
 TEST(FBetaGameTest, ThousandsOfItemsAreOneGame) {
   RandomSequence random(HashBytes("thousands"));
   const int n = 8000;
@@ -171,7 +172,7 @@ TEST(FBetaGameTest, ThousandsOfItemsAreOneGame) {
   }
 }
 
-// Equal potentials are told apart by nothing but their index.
+// Equal potentials differ only in their index.
 TEST(FBetaGameTest, EqualPotentialsArePlayedAlike) {
   RandomSequence random(HashBytes("ties"));
   for (int k = 0; k < 40; ++k) {
@@ -223,7 +224,8 @@ TEST(FBetaGameTest, AdversaryMarginalsAreASupergradient) {
   }
 }
 
-// A hard game: hundreds of pivots from nothing, a few from a near one's sets.
+// A hard game takes hundreds of pivots from a cold start, and a few from the
+// sets of a similar game.
 TEST(FBetaGameTest, WarmStartsSaveRounds) {
   RandomSequence random(HashBytes("warm"));
   FBetaSolver solver;

@@ -1,6 +1,6 @@
 #pragma once
-// F-beta games for tests: random ones, small ones as matrices, and what holds
-// for every solution.
+// F-beta games for tests: random games, small games as matrices, and properties
+// of every solution.
 #include <algorithm>
 #include <bit>
 #include <cmath>
@@ -14,7 +14,8 @@
 
 namespace sortition {
 
-// A distribution over sizes, and marginals that sets of the size can have.
+// Expects a distribution over sizes, and marginals that sets of each size can
+// have.
 inline void ExpectFeasible(const std::vector<SizedSetMarginals>& strategy,
                            size_t n) {
   double total = 0;
@@ -36,7 +37,8 @@ inline void ExpectFeasible(const std::vector<SizedSetMarginals>& strategy,
   EXPECT_NEAR(total, 1, 1e-12);
 }
 
-// The strategies keep what the solver claims; `rounding` is that of the sums.
+// Expects the strategies to prove the value that the solver claims, up to
+// `rounding` of the sums.
 inline void ExpectCertified(const std::vector<double>& psi, double beta,
                             const FBetaEquilibrium& game,
                             double rounding = 1e-13) {
@@ -46,7 +48,7 @@ inline void ExpectCertified(const std::vector<double>& psi, double beta,
   EXPECT_LE(FBetaUpperBound(psi, beta, game.adversary), game.hi + rounding);
 }
 
-// All 2^n sets against all.
+// Payoffs of all 2^n sets against all.
 inline Eigen::MatrixXd FullMatrix(const std::vector<double>& psi, double beta) {
   const int size = 1 << psi.size();
   Eigen::MatrixXd payoffs(size, size);
@@ -67,8 +69,8 @@ inline Eigen::MatrixXd FullMatrix(const std::vector<double>& psi, double beta) {
   return payoffs;
 }
 
-// Potentials of a family where all kinds of equilibria occur; every third game
-// has ties, every seventh extremes.
+// Potentials of a family with all kinds of equilibria; every third game has
+// ties, every seventh extreme values.
 inline std::vector<double> RandomPotentials(RandomSequence& random, int n,
                                             int game) {
   const double scale = std::ldexp(0.5, game % 4);

@@ -1,5 +1,5 @@
-// Searches that are stopped: what they leave is what as many rounds leave, bit
-// for bit, wherever they were stopped.
+// Stopped searches return what as many rounds return, bit for bit, wherever
+// they are stopped.
 #include <set>
 
 #include "core/base/random.h"
@@ -21,8 +21,8 @@ void ExpectSamePredictor(const FBetaEquilibrium& a, const FBetaEquilibrium& b) {
   }
 }
 
-// Stops at the `last`-th time of asking; later answers are no again, so that
-// nobody may ask twice.
+// Stops at the `last`-th question. Later answers are "no" again, so that the
+// solver must not ask twice.
 FBetaEquilibrium StopAt(const std::vector<double>& psi, int last,
                         FBetaSolver* solver) {
   FBetaEquilibrium result;
@@ -41,8 +41,8 @@ FBetaEquilibrium Rounds(const std::vector<double>& psi, int rounds,
   return result;
 }
 
-// The games have tens of rounds and are asked about several times in each:
-// amid best responses of both players, and between rounds.
+// The games take tens of rounds and ask several times in each: during the best
+// responses of both players, and between rounds.
 TEST(FBetaStopTest, LeavesWhatAsManyRoundsLeave) {
   RandomSequence random(HashBytes("stop"));
   FBetaSolver solver;
@@ -69,8 +69,8 @@ TEST(FBetaStopTest, LeavesWhatAsManyRoundsLeave) {
   EXPECT_TRUE(rounds_seen.contains(0));
 }
 
-// Even so the strategies are worth something: what the closed form plays, or
-// everything of ψ > 0.
+// Without a round the strategies are still feasible: those of the closed form,
+// or everything or nothing, for ψ > 0.
 TEST(FBetaStopTest, WithoutARoundStrategiesAreFeasible) {
   RandomSequence random(HashBytes("no round"));
   FBetaSolver solver;

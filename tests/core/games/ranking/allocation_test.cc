@@ -1,4 +1,4 @@
-// A solver that has met a game of some size allocates nothing for the next
+// A solver that has solved a game of some size allocates nothing for the next
 // ones.
 
 #include "core/base/check.h"

@@ -41,7 +41,8 @@ void ExpectCertified(const std::vector<double>& psi,
   EXPECT_NEAR(certificate.upper, equilibrium.value, 1e-13 * Scale(psi));
 }
 
-// Potentials that a model of gains would give, and some that it would not.
+// Random potentials: some that a model of gains would give, and some that it
+// would not.
 std::vector<double> RandomGradedPotentials(int n,
                                            const std::vector<double>& gains,
                                            std::mt19937_64* random) {
@@ -67,16 +68,16 @@ std::vector<double> Gains(size_t num_levels) {
 TEST(GradedGameTest, SolvesGamesWorkedOutByHand) {
   const std::vector<double> gains = {0, 1, 3};
   const Discounts dcg = Discounts::Dcg(3);
-  // No slope is above a mean of discounts: level 0 for all. The targets 2/3 and
-  // 0.4 would share the first two ranks as 0.949 and 0.682, but the second item
-  // needs its slope of 0.7 to be worth no level.
+  // No slope is above a mean of discounts, so every item has level 0. The
+  // targets 2/3 and 0.4 would share the first two ranks as 0.949 and 0.682, but
+  // at its slope of 0.7 the second item gains nothing from a higher level.
   GradedEquilibrium e =
       Solved({0, 0.9, 2, 0, 0.7, 1.2, 0, 0.2, 0.3}, gains, dcg);
   EXPECT_NEAR(e.value, 0, 1e-14);
   EXPECT_THAT(e.expected_discounts, AllNear({kLog3 + 0.3, 0.7, 0.5}, 1e-13));
   EXPECT_THAT(e.level_probabilities, AllNear({1, 0, 0, 1, 0, 0, 1, 0, 0}, 0));
-  // Level 1 is below the envelope of the first item: its mean gain of 1 is
-  // played as 0 and 3, and its d is the envelope's slope.
+  // Level 1 is below the envelope of the first item: the adversary plays its
+  // mean gain of 1 as a mixture of 0 and 3, and d is the envelope's slope.
   e = Solved({0, 0.2, 2.4, 0, 0.9, 1.5, 0, -0.1, 0.1}, gains, dcg);
   EXPECT_NEAR(e.value, -0.069070246428542, 1e-14);
   EXPECT_THAT(e.expected_discounts, AllNear({0.8, kLog3 + 0.2, 0.5}, 1e-13));

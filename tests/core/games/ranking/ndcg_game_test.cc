@@ -42,7 +42,7 @@ double ValueOfWhole(const std::vector<double>& psi,
 }
 
 TEST(NdcgGameTest, SolvesGamesWorkedOutByHand) {
-  // Alike items: any one is found at a random rank.
+  // Items are alike: each stands at a uniformly random rank.
   const double third = (1.5 + 1 / std::log2(3)) / 3;
   NdcgEquilibrium e = Solved({0, 0, 0}, {});
   EXPECT_EQ(e.status, NdcgStatus::kClosed);
@@ -50,7 +50,7 @@ TEST(NdcgGameTest, SolvesGamesWorkedOutByHand) {
   EXPECT_THAT(e.expected_discounts, AllNear({third, third, third}, 1e-14));
   ASSERT_EQ(e.adversary.size(), 1);
   EXPECT_EQ(e.adversary[0].num_positives, 1);
-  // Everything relevant: an NDCG of 1 for 0.6 of potential.
+  // Everything is relevant: an NDCG of 1 for 0.6 of potential.
   e = Solved({0.3, 0.2, 0.1}, {});
   EXPECT_EQ(e.status, NdcgStatus::kClosed);
   EXPECT_NEAR(e.lower, 0.4, 1e-9);
@@ -99,7 +99,7 @@ TEST(NdcgGameTest, AgreesWithEveryOrderAgainstEveryLabelling) {
   }
 }
 
-// Some games need a mixture of sizes, at which one size alone leaves a gap.
+// Some games need a mixture of sizes; a single size leaves a gap.
 TEST(NdcgGameTest, MixesSizesWhereOneDoesNotDo) {
   std::mt19937_64 random(42);
   int num_mixed = 0;
@@ -122,7 +122,7 @@ TEST(NdcgGameTest, MixesSizesWhereOneDoesNotDo) {
   EXPECT_GT(num_mixed, 3);
 }
 
-// Divided by the ideal DCG of labels that are known: a ranking game.
+// Dividing by the ideal DCG of known labels gives a ranking game.
 TEST(NdcgGameTest, ConstantNormaliserScalesTheDiscounts) {
   const std::vector<double> psi = {0.4, 0.3, 0.25, -0.1};
   const Discounts dcg = Discounts::Dcg(4);

@@ -15,8 +15,8 @@ namespace {
 
 using ::testing::HasSubstr;
 
-// Pairs that both orders have alike, less half the weight differences of the
-// column's pairs.
+// The number of pairs on which both orders agree, minus half the weight
+// differences of the column's pairs.
 double Payoff(const std::vector<double>& w, const GameAction& row,
               const GameAction& column) {
   const size_t n = w.size();
@@ -48,7 +48,7 @@ std::vector<double> RandomWeights(int n, std::mt19937_64* random) {
 }
 
 TEST(OrderGameTest, SumsOverPairs) {
-  // Two pairs 0.9 apart at 1/2 each, one 1.8 apart at 1 - 0.9.
+  // Two pairs 0.9 apart count 1/2 each, one pair 1.8 apart counts 1 - 0.9.
   ASSERT_OK_AND_ASSIGN(const OrderGameValue chain,
                        SolveOrderGame(std::vector<double>{0, 0.9, 1.8}));
   EXPECT_NEAR(chain.guarantee, 1.1, 1e-15);
@@ -74,7 +74,8 @@ TEST(OrderGameTest, IsTheValueOfTheWholeGame) {
   }
 }
 
-// In closed form the sum over pairs, and "exact" a claim about groups.
+// Compares the closed form with the sum over pairs, and "exact" with a
+// condition on groups.
 TEST(OrderGameTest, FastSumIsTheSumOfPairs) {
   std::mt19937_64 random(52);
   for (int trial = 0; trial < 200; ++trial) {
@@ -137,8 +138,9 @@ TEST(BucketOrderTest, DrawsAsOftenAsItSays) {
   EXPECT_GT(ChiSquarePValue(observed, probabilities), 1e-4);
 }
 
-// 2000 items within 1 at whole numbers: one bucket, n! orders; far too small
-// for a probability, not for its logarithm. Weights need not be small.
+// 2000 items within 1 of each other at whole numbers make one bucket with n!
+// orders: a probability would underflow, its logarithm does not. Weights may be
+// large.
 TEST(BucketOrderTest, LargeGamesStayInLogarithms) {
   BucketOrder policy;
   constexpr int kItems = 2000;

@@ -21,7 +21,7 @@ RankingEquilibrium Solved(std::vector<double> psi, size_t k,
   return equilibrium;
 }
 
-// With p = k d, the probability of being chosen.
+// p = k d is the probability of being chosen.
 void ExpectIs(const RankingEquilibrium& equilibrium, size_t k, double value,
               std::vector<double> p, const std::vector<double>& q) {
   EXPECT_NEAR(equilibrium.value, value, 1e-15);
@@ -30,7 +30,7 @@ void ExpectIs(const RankingEquilibrium& equilibrium, size_t k, double value,
   EXPECT_THAT(equilibrium.positive_probabilities, AllNear(q, 1e-15));
 }
 
-// The first is table 2 of the paper, whose value holds for two positives only.
+// The first is table 2 of the paper; its value holds for two positives only.
 TEST(PrecisionGameTest, SolvesGamesWorkedOutByHand) {
   const double third = 2.0 / 3;
   ExpectIs(Solved({0.4, 0.4, 0.4}, 2, {2, 2}), 2, -2.0 / 15,
@@ -99,7 +99,7 @@ TEST(PrecisionGameTest, AgreesWithPoolingAndIsCertified) {
 }
 
 TEST(PrecisionGameTest, HugePotentialsKeepEveryDigit) {
-  // 0.25 apart at 2e15: p = 1/2 ± 0.125.
+  // Potentials 0.25 apart at 2e15: p = 1/2 ± 0.125.
   const RankingEquilibrium e = Solved({2e15, 0.3, 2e15 - 0.25, -1e300}, 1);
   EXPECT_THAT(e.expected_discounts, AllNear({0.625, 0, 0.375, 0}, 1e-16));
   EXPECT_THAT(Solved({1e300, 0.1, 0.1}, 2).expected_discounts,

@@ -1,5 +1,5 @@
 #pragma once
-// Random games for comparing solvers with whole matrices.
+// Random games to compare solvers with the solution of the whole matrix.
 #include <algorithm>
 #include <cmath>
 #include <random>
@@ -16,8 +16,8 @@
 
 namespace sortition {
 
-// Each of another size, from far too small to matter to far larger than the
-// discounts; a third rounded, so that ψ ties with others and with discounts.
+// Scales vary from far too small to matter to far larger than the discounts. A
+// third is rounded, so that potentials tie with others and with discounts.
 inline std::vector<double> RandomPotentials(int n, std::mt19937_64* random) {
   std::uniform_int_distribution<int> kind(0, 5);
   const double scales[] = {0.05, 0.4, 0.4, 1, 1, 20};
@@ -52,7 +52,7 @@ inline Discounts RandomDiscounts(int n, std::mt19937_64* random) {
   return Discounts::Create(by_rank).value();
 }
 
-// Free, exactly m, or from one number to another.
+// A free number of positives, exactly m, or a range.
 inline PositivesRange RandomRange(int n, std::mt19937_64* random) {
   std::uniform_int_distribution<int> count(0, n);
   std::uniform_int_distribution<int> kind(0, 2);

@@ -33,14 +33,14 @@ void ExpectIs(const RankingEquilibrium& equilibrium, double value,
   EXPECT_THAT(equilibrium.positive_probabilities, AllNear(q, 1e-14));
 }
 
-// The strategies are feasible and prove the value.
+// Expects the strategies to be feasible and to prove the value.
 void ExpectCertified(const std::vector<double>& psi, const Discounts& discounts,
                      const PositivesBound& positives,
                      const RankingEquilibrium& equilibrium) {
   const RankingCertificate certificate =
       CertifyRanking(psi, discounts, positives, equilibrium.expected_discounts,
                      equilibrium.positive_probabilities);
-  // Sums of n numbers of up to 1.
+  // Sums of n numbers of up to 1 round by about this much.
   const double rounding = 1e-14 * (10 + static_cast<double>(psi.size()));
   EXPECT_LE(certificate.predictor_violation, rounding);
   EXPECT_LE(certificate.adversary_violation, rounding);
@@ -55,11 +55,13 @@ TEST(RankingGameTest, SolvesGamesWorkedOutByHand) {
   const double pair = (1 + kLog3) / 2;
   const Discounts dcg3 = Discounts::Dcg(3);
   const Discounts dcg4 = Discounts::Dcg(4);
-  // One block, as all are alike; the free adversary then has nothing to win.
+  // One block, because all items are alike; the free adversary cannot win
+  // anything.
   ExpectIs(Solved({0, 0, 0}, dcg3), 0, {third, third, third}, {0, 0, 0});
   ExpectIs(Solved({0, 0, 0}, dcg3, {1, 1}), third, {third, third, third},
            {1.0 / 3, 1.0 / 3, 1.0 / 3});
-  // Potentials that fall as fast as the discounts: the sorted order.
+  // Potentials fall as fast as the discounts: the equilibrium is the sorted
+  // order.
   ExpectIs(Solved({0.9, 0.5, 0.2}, dcg3), 0, {1, kLog3, 0.5}, {0, 0, 0});
   // (1 + kLog3 + 1/2 - 2.4) / 3 < 0 pools the first three.
   const std::vector<double> psi = {0.9, 0.8, 0.7, -0.1};
@@ -134,8 +136,8 @@ TEST(RankingGameTest, ProvesLargeGamesForAnyExpectedNumber) {
   }
 }
 
-// Few discounts are solved by a heap, the same ones as part of many by sorting:
-// trailing discounts too small to count, but not zero.
+// A game with few discounts is solved by a heap. The same discounts followed by
+// many others, too small to count but not zero, are solved by sorting.
 TEST(RankingGameTest, HeapAndSortingAgree) {
   std::mt19937_64 random(13);
   int num_shorter = 0;
@@ -158,7 +160,7 @@ TEST(RankingGameTest, HeapAndSortingAgree) {
                 1e-13 * (1 + ToEigen(psi).cwiseAbs().sum()));
     ExpectCertified(psi, few, bound, by_heap);
   }
-  EXPECT_GT(num_shorter, 50);  // The heap was used and left items alone.
+  EXPECT_GT(num_shorter, 50);  // The heap left some items out.
 }
 
 TEST(RankingGameTest, BlocksHoldTheirItemsDiscounts) {
@@ -192,7 +194,7 @@ TEST(RankingGameTest, BlocksHoldTheirItemsDiscounts) {
   }
 }
 
-// -q is the gradient of the value by ψ, where it has one.
+// -q is the gradient of the value with respect to ψ, where it exists.
 TEST(RankingGameTest, AdversaryIsTheGradient) {
   const std::vector<double> psi = {0.9, 0.81, 0.7, -0.1, 0.3};
   const Discounts dcg = Discounts::Dcg(5);
@@ -220,10 +222,10 @@ TEST(RankingGameTest, ItemsMayComeInAnyOrderAndShift) {
               AllNear(e.expected_discounts, 1e-13));
 }
 
-// A constant feature shifts every ψ. With m positives the value moves by -m of
-// the shift and the strategies stay: the slope of Σ ψ y - V, Σ y - m, is never
-// 0 where the adversary has fewer positives than the labels, as in section 4 of
-// the paper, and learning runs away along that feature.
+// A constant feature shifts every ψ. With m positives the value moves by -m
+// times the shift and the strategies stay. The slope of Σ ψ y - V is Σ y - m.
+// It is never 0 if the adversary has fewer positives than the labels, as in
+// section 4 of the paper, and then learning diverges along that feature.
 TEST(RankingGameTest, OnlyTheLabelsOwnNumberCanMatchAConstantFeature) {
   std::mt19937_64 random(18);
   for (int trial = 0; trial < 50; ++trial) {
@@ -293,8 +295,9 @@ TEST(DiscountsTest, HoldsTheVariants) {
   EXPECT_EQ(Discounts::Create({1, 0, 0}).value().size(), 1);
 }
 
-// Best among all policies that are uniform with probability ε: by enumeration,
-// the game in which each order's discounts are mixed with the mean.
+// The best among all policies that are uniform with probability ε, by
+// enumeration of the game in which each order's discounts are mixed with their
+// mean.
 TEST(DiscountsTest, ExplorationIsPartOfTheGame) {
   std::mt19937_64 random(16);
   for (int trial = 0; trial < 100; ++trial) {
@@ -340,7 +343,8 @@ TEST(SmoothedAdversaryTest, IsTheGradientOfAValueNearby) {
       q->resize(n);
       const double value =
           SmoothAdversary(at, e.expected_discounts, bound, mu, *q).value();
-      // The strategies of the smoothed game meet: no d does better against q.
+      // The strategies of the smoothed game are a pair of best responses: no d
+      // does better against q.
       const RankingCertificate certificate =
           CertifyRanking(at, dcg, bound, e.expected_discounts, *q);
       EXPECT_LE(certificate.adversary_violation, 1e-12);

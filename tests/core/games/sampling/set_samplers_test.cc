@@ -1,4 +1,4 @@
-// Sets: systematic sampling, and sets whose size is drawn first.
+// Samplers of sets: systematic sampling, and sets whose size is drawn first.
 #include <map>
 #include <string>
 
@@ -57,7 +57,7 @@ TEST(SystematicSamplerTest, SetsAddUpAndHaveTheInclusionProbabilities) {
   }
 }
 
-// Rounding of the sum must not make a size possible that is not.
+// Rounding of the sum must not make an impossible size possible.
 TEST(SystematicSamplerTest, WholeSumsGiveOneSize) {
   SystematicSampler sampler;
   ASSERT_OK(sampler.Build(std::vector<double>(10, 0.1)));
@@ -71,7 +71,7 @@ TEST(SystematicSamplerTest, WholeSumsGiveOneSize) {
   EXPECT_EQ(sampler.LogPropensity(Outcome{1, 2}), -HUGE_VAL);
 }
 
-// 1,000 items: the set of u is possible, and its interval has u.
+// 1,000 items: the set drawn with u is possible, and its interval contains u.
 TEST(SystematicSamplerTest, DrawnSetsArePossible) {
   RandomSequence random(SeedKey(2));
   SystematicSampler sampler;
@@ -149,8 +149,8 @@ TEST(SizedSetSamplerTest, SetsAddUpAndAreDrawnAsOftenAsTheyShould) {
   }
 }
 
-// What is drawn is what is claimed, however badly the sums of sizes that are
-// hardly played are known.
+// Draws match the claimed probabilities even if the sums of sizes that are
+// hardly ever played are inaccurate.
 TEST(SizedSetSamplerTest, SumsThatAreOffLeaveProbabilitiesExact) {
   FScorePlay play;
   play.sizes[2].probability = 2. / 15 - 1e-11;
@@ -169,7 +169,7 @@ TEST(SizedSetSamplerTest, SumsThatAreOffLeaveProbabilitiesExact) {
   }
   EXPECT_NEAR(sum, 1, 1e-15);
   EXPECT_NEAR(singles, 1e-11, 1e-15);
-  // In proportion: 0.9 / 1.3.
+  // The probabilities are in proportion: 0.9 / 1.3.
   EXPECT_NEAR(std::exp(sampler.LogPropensity(Outcome{0})) / singles, 0.9 / 1.3,
               1e-12);
 }

@@ -1,6 +1,6 @@
 #pragma once
-// What the tests of lotteries over slots compare with: enumerated outcomes and
-// expected discounts that can be had.
+// Oracles for lotteries over slots: enumerated outcomes, and expected discounts
+// that are feasible.
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
@@ -14,7 +14,8 @@ namespace sortition {
 
 using Outcome = std::vector<int32_t>;
 
-// Discounts, expected discounts and items by descending ones.
+// Discounts, feasible expected discounts, and the items by falling expected
+// discount.
 struct Lottery {
   std::vector<double> discounts;
   std::vector<double> expected;
@@ -36,8 +37,8 @@ inline std::vector<int32_t> Descending(const std::vector<double>& values) {
   return order;
 }
 
-// The discounts by a random mixture of `orders` random orders, one of them
-// leaving each item of `fixed` and those before it where they are.
+// Expected discounts of a random mixture of `orders` random orders, all of
+// which leave the first `fixed` items in place.
 inline Lottery RandomLottery(std::vector<double> discounts, int orders,
                              uint32_t fixed, RandomSequence* random) {
   const size_t n = discounts.size();
@@ -92,7 +93,7 @@ inline void AppendOutcomes(SlotView view, size_t n, uint32_t k, Outcome* prefix,
   }
 }
 
-// All lists or sets of k of n items.
+// All lists or sets of k out of n items.
 inline std::vector<Outcome> AllOutcomes(SlotView view, size_t n, uint32_t k) {
   std::vector<Outcome> outcomes;
   Outcome prefix;

@@ -26,8 +26,8 @@ std::vector<double> Numbers(uint64_t seed, uint32_t size) {
   return numbers;
 }
 
-// Lotteries over n items: random mixtures of orders, single orders, the
-// uniform, with ties, with leading items that never move.
+// Lotteries over n items: random mixtures of orders, single orders, the uniform
+// one, with ties, and with leading items that never move.
 std::vector<Lottery> Lotteries(size_t n, uint64_t seed) {
   RandomSequence random(SeedKey(seed));
   std::vector<Lottery> lotteries;
@@ -80,8 +80,9 @@ TEST(SlotSamplerTest, TossesTheCoinsOfTheDcgExample) {
   EXPECT_NEAR(Probability(&sampler, {2, 1, 0, 3}), 0.205849304441, 2e-12);
 }
 
-// Of every outcome of every lottery: they add up to 1; E D_slot = d; prefixes
-// add up to the probabilities of shorter ones; conditionals multiply.
+// For every lottery the probabilities of all outcomes add up to 1, E D_slot =
+// d, the probabilities of lists add up to those of their prefixes, and
+// conditionals multiply.
 TEST(SlotSamplerTest, OutcomesAddUpAndHaveTheExpectedDiscounts) {
   SlotSampler sampler;
   std::vector<double> conditionals;
@@ -109,8 +110,8 @@ TEST(SlotSamplerTest, OutcomesAddUpAndHaveTheExpectedDiscounts) {
   }
 }
 
-// A list of k shows of an order its first k items, a set who they are: their
-// probabilities are sums over orders.
+// A list of k shows the first k items of an order, and a set shows which items
+// they are: their probabilities are sums over orders.
 TEST(SlotSamplerTest, ListsAndSetsAreMarginalsOfOrders) {
   SlotSampler orders;
   SlotSampler shorter;
@@ -146,8 +147,8 @@ TEST(SlotSamplerTest, ListsAndSetsAreMarginalsOfOrders) {
   }
 }
 
-// P(list of r + 1) = P(list of r) · conditional, also where an order becomes
-// impossible only at some rank.
+// P(list of r + 1) = P(list of r) · conditional, even if an order becomes
+// impossible only at a later rank.
 TEST(SlotSamplerTest, ConditionalsAreRatiosOfPrefixes) {
   SlotSampler orders;
   SlotSampler prefixes;
@@ -210,8 +211,8 @@ TEST(SlotSamplerTest, PositionMarginalsAreThoseOfTheOutcomes) {
   }
 }
 
-// With λ > 0 all orders inside of a block are possible; with all d equal and
-// the whole of λ each has 1/n!.
+// With λ > 0 all orders within a block are possible; if all d are equal and λ =
+// 1, each has probability 1/n!.
 TEST(SlotSamplerTest, BlockMixingMakesEveryOrderOfABlockPossible) {
   RandomSequence random(SeedKey(4));
   SlotSampler sampler;
@@ -234,8 +235,8 @@ TEST(SlotSamplerTest, BlockMixingMakesEveryOrderOfABlockPossible) {
   }
 }
 
-// Fixed seeds; of the 24 tests one would fail by chance for 1 set of seeds in
-// 400.
+// Seeds are fixed; one of the 24 tests would fail by chance for 1 set of seeds
+// in 400.
 TEST(SlotSamplerTest, DrawsEveryOutcomeAsOftenAsItShould) {
   constexpr uint64_t kDraws = 200000;
   SlotSampler sampler;
@@ -266,7 +267,7 @@ TEST(SlotSamplerTest, DrawsEveryOutcomeAsOftenAsItShould) {
   }
 }
 
-// Whatever the workspace was used for before.
+// Replays do not depend on earlier uses of the workspace.
 TEST(SlotSamplerTest, LargeLotteriesReplayBitForBit) {
   constexpr size_t kItems = 1000;
   RandomSequence random(SeedKey(6));
@@ -278,7 +279,7 @@ TEST(SlotSamplerTest, LargeLotteriesReplayBitForBit) {
     for (const double mixing : kMixings) {
       SlotSampler sampler;
       ASSERT_OK(sampler.Build(lottery.Targets(SlotView::kList, k, mixing)));
-      SlotSampler other;  // Used for something else before.
+      SlotSampler other;  // Already used for another lottery.
       ASSERT_OK(other.Build(Lotteries(6, 1)[0].Targets(SlotView::kSet, 3, 1)));
       ASSERT_OK(other.Build(lottery.Targets(SlotView::kList, k, mixing)));
       for (uint64_t seed = 0; seed < 20; ++seed) {
@@ -296,8 +297,8 @@ TEST(SlotSamplerTest, LargeLotteriesReplayBitForBit) {
   }
 }
 
-// Items are only names: the same lottery under other names has the same
-// outcomes under those names, to the last bit.
+// Items are only names: renaming the items of a lottery renames its outcomes,
+// to the last bit.
 TEST(SlotSamplerTest, NamesOfItemsDoNotMatter) {
   RandomSequence random(SeedKey(7));
   constexpr size_t kItems = 30;

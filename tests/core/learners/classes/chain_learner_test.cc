@@ -28,7 +28,7 @@ std::unique_ptr<LabelledLearner> Make(const ChainOptions& options,
       .value();
 }
 
-// Labels 0, 1, 2, 0, .. from a start that only the first item tells: without
+// Labels 0, 1, 2, 0, .. from a start that only the first item reveals: without
 // transitions only every twelfth is known.
 TestQueries Cycles(int num_sequences) {
   TestQueries sequences;
@@ -71,7 +71,7 @@ TEST(ChainLearnerTest, LearnsWhatFollowsWhat) {
       EXPECT_EQ(std::max_element(row, row + 3) - row,
                 static_cast<ptrdiff_t>((l + 1) % 3));
     }
-    // What is published says the same.
+    // The published model has the same weights.
     ASSERT_OK_AND_ASSIGN(
         const model::v1::Policy policy,
         learner->MakePolicy({.action_kind = learner->default_action(),

@@ -37,7 +37,7 @@ absl::StatusOr<ChainFit> Train(const TestQueries& sequences, uint32_t q,
   return (*trainer)->Train(lambda, nullptr);
 }
 
-// U and T as they lie in the parameters.
+// U and T, in the order of the parameters.
 struct Chain {
   RowMatrix weights;      // d × q
   RowMatrix transitions;  // q × q
@@ -69,8 +69,8 @@ struct Chain {
   }
 };
 
-// Labels drawn from exp(S), rank after rank backwards from the forward sums.
-// Features are normal; a chain's own randomness is its noise.
+// Labels drawn from exp(S), one after another, backwards by the forward sums.
+// Features are normal; the chain's own randomness is the noise.
 TestQueries Planted(const Chain& truth, int num_sequences, size_t length,
                     uint64_t seed) {
   RandomSequence random(SeedKey(seed));
@@ -87,7 +87,7 @@ TestQueries Planted(const Chain& truth, int num_sequences, size_t length,
         labels};
     Eigen::MatrixXd unary = truth.Unary(items);
     for (size_t j = 0; j < length; ++j) {
-      // P(y_j | y_0 .. y_j-1): all before are fixed by large scores.
+      // P(y_j | y_0 .. y_j-1): large scores fix all labels before j.
       chain.Sum(unary, truth.transitions);
       double place = random.Uniform();
       uint32_t label = 0;
@@ -152,7 +152,7 @@ TEST(ChainTest, GradientIsThatOfTheLikelihood) {
   }
 }
 
-// The bound holds wherever one looks, and L-BFGS ends close to it.
+// The bound holds at every point, and L-BFGS ends close to it.
 TEST(ChainTest, LikelihoodEndsAtItsMinimum) {
   const TestQueries sequences = RandomQueries(
       {.num_queries = 30, .num_features = 3, .max_relevance = 2}, 3);
@@ -171,7 +171,7 @@ TEST(ChainTest, LikelihoodEndsAtItsMinimum) {
     for (double& w : other) w += 0.1 * random.Normal();
     EXPECT_GT(objective.Evaluate(other, nullptr), fit.dual_bound);
   }
-  // Also far from the minimum.
+  // The bound holds far from the minimum, too.
   ChainOptions early = Options(ChainOptions::LIKELIHOOD);
   early.mutable_lbfgs()->set_max_iterations(2);
   ASSERT_OK_AND_ASSIGN(const ChainFit stopped,
@@ -261,10 +261,10 @@ Chain Truth() {
   return Chain(parameters, 2, 3);
 }
 
-// The likelihood determines U but for a constant for each feature, and T but
-// for one. Errors fall with the root of the number of sequences; the largest
-// were 0.15 for 2000 and 0.07 for 8000, of T(a, b) + f(a) - f(b), which only
-// the ends of sequences tell from T.
+// The likelihood determines U up to a constant for each feature, and T up to a
+// single one. Errors fall with the square root of the number of sequences. The
+// largest were 0.15 for 2000 and 0.07 for 8000, for T(a, b) + f(a) - f(b),
+// which only the ends of sequences distinguish from T.
 TEST(ChainTest, LikelihoodRecoversAPlantedChain) {
   const Chain truth = Truth();
   const TestQueries sequences = Planted(truth, 8000, 5, 1);
@@ -282,16 +282,16 @@ TEST(ChainTest, LikelihoodRecoversAPlantedChain) {
   EXPECT_LT((difference.array() - difference.mean()).abs().maxCoeff(), 0.1);
 }
 
-// Both objectives label new sequences nearly as well as the truth does, and far
-// better than an item by itself can be labelled.
+// Both objectives label new sequences nearly as well as the true model does,
+// and far better than is possible from single items.
 TEST(ChainTest, TransitionsMatter) {
   VectorXd parameters(2 * 3 + 9);
-  // Weak features; each label is mostly followed by the next.
+  // Features are weak; each label is mostly followed by the next.
   parameters << 1, 0, -1, 1, -2, 1, -1, 3, -1, -1, -1, 3, 3, -1, -1;
   const Chain truth(parameters, 2, 3);
   const TestQueries training = Planted(truth, 300, 12, 2);
   const TestQueries test = Planted(truth, 300, 12, 3);
-  // Each item a sequence of its own.
+  // Each item is a sequence of its own.
   TestQueries items;
   for (const LabelledItems& sequence : training.views()) {
     for (size_t j = 0; j < sequence.relevances.size(); ++j) {
@@ -312,7 +312,7 @@ TEST(ChainTest, TransitionsMatter) {
   }
 }
 
-// A path of λ ends where each alone does.
+// A path of λ ends at the same points as separate trainings.
 TEST(ChainTest, AStartChangesNoMinimum) {
   const TestQueries sequences = RandomQueries({.max_relevance = 2}, 5);
   for (const auto objective : {ChainOptions::LIKELIHOOD, ChainOptions::HINGE}) {

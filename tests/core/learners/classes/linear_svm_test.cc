@@ -67,7 +67,7 @@ TEST(LinearSvmTest, GapProvesTheMinimum) {
   }
 }
 
-// Two points, at 1 and -1: w = 1 from λ = 1 down, else 1/λ.
+// Two points, at 1 and -1: w = 1 for λ up to 1, otherwise 1/λ.
 TEST(LinearSvmTest, SolvesTwoPoints) {
   const std::vector<float> features = {1, -1};
   const std::vector<uint8_t> labels = {1, 0};

@@ -31,7 +31,8 @@ TEST(LogisticTest, WithoutPenaltyReproducesATwoByTwoTable) {
   EXPECT_NEAR(result.weights[0], 2 * std::log(3.0), 1e-10);
 }
 
-// x = 1, 3 of 4 relevant: σ(w) = 3/4. All relevant: a penalty holds w.
+// x = 1, 3 of 4 relevant: σ(w) = 3/4. If all are relevant, a penalty keeps w
+// finite.
 TEST(LogisticTest, WithoutInterceptTheWeightsSayAll) {
   const std::vector<float> features = {1, 1, 1, 1};
   std::vector<uint8_t> labels = {1, 1, 0, 1};
@@ -66,7 +67,7 @@ TEST(LogisticTest, GradientIsZeroAtTheOptimum) {
       const LogisticResult result,
       FitLogistic({features, labels, kFeatures}, Options(kL2)));
   EXPECT_TRUE(result.converged);
-  // Σᵢ (σ(w·xᵢ + b) - yᵢ) xᵢ + l2 w = 0, and without penalty for b.
+  // Σᵢ (σ(w·xᵢ + b) - yᵢ) xᵢ + l2 w = 0; b has no penalty.
   std::vector<double> gradient(kFeatures + 1);
   for (size_t i = 0; i < kRows; ++i) {
     double score = result.intercept;
@@ -96,8 +97,9 @@ TEST(LogisticTest, SeparableLabelsAreFineWithAPenalty) {
 }
 
 TEST(LogisticTest, ConvergesToASmallGradientAtAnyScaleOfTheFeatures) {
-  // Heavy-tailed features of 1e16 (weights of 1e-16, full Newton steps often
-  // too long), each row with its mirror image, so that the intercept is 0.
+  // Heavy-tailed features of about 1e16, so that weights are about 1e-16 and
+  // full Newton steps are often too long. Each row has its mirror image, so
+  // that the intercept is 0.
   constexpr double kScale = 1e16;
   for (uint64_t seed = 0; seed < 500; ++seed) {
     RandomSequence random(SeedKey(seed));

@@ -32,7 +32,7 @@ MulticlassOptions Options(
   return options;
 }
 
-// Every way to learn.
+// Options of every method.
 std::vector<MulticlassOptions> AllMethods() {
   return {
       Options(MulticlassOptions::HINGE),
@@ -61,7 +61,7 @@ absl::StatusOr<LabelledResult> Learn(const MulticlassOptions& options,
       {.training = training.views(), .validation = validation.views()});
 }
 
-// Mean over the queries of the share of items whose most probable class is
+// The mean over queries of the share of items whose most probable class is
 // right.
 double Accuracy(const std::vector<double>& weights,
                 const TestQueries& queries) {
@@ -79,7 +79,7 @@ double Accuracy(const std::vector<double>& weights,
 }
 
 // Example 17.1: x1 = (-1, 1) and x3 = (1, 1) with probability 0.4, x2 = (0, 1)
-// with 0.2; in one query, in two, which must not matter.
+// with 0.2. Whether they are in one query or in two must not matter.
 TestQueries Example171() {
   TestQueries queries;
   queries.Add({-1, 1, 0, 1, 1, 1, -1, 1, 1, 1}, {0, 1, 2, 0, 2});
@@ -101,7 +101,7 @@ TEST(MulticlassLearnerTest, OneAgainstAllFailsOnExample171) {
             : 1;
     if (options.method() == MulticlassOptions::ONE_AGAINST_ALL &&
         options.binary() == MulticlassOptions::LOGISTIC) {
-      continue;  // Says by how much it is wrong, which may tell them apart.
+      continue;  // May separate the classes.
     }
     EXPECT_NEAR(result.points[0].validation, expected, 1e-12)
         << NameOf(options);
@@ -109,9 +109,9 @@ TEST(MulticlassLearnerTest, OneAgainstAllFailsOnExample171) {
   }
 }
 
-// Three items on the axes, one of each class, λ large: each binary learner and
-// the hinge stay where all examples are within the margin, and the minimum is
-// known. One against all of class l: w = (1/λn) Σ y_i x_i, n = 3.
+// Three items on the axes, one of each class. With a large λ each binary
+// learner and the hinge keep all examples within the margin, and the minimum is
+// known. One against all for class l: w = (1/λn) Σ y_i x_i, n = 3.
 TEST(MulticlassLearnerTest, WeightsAreBlocksByClass) {
   TestQueries queries;
   queries.Add({1, 0, 0, 0, 2, 0, 0, 0, 4}, {0, 1, 2});
@@ -126,7 +126,7 @@ TEST(MulticlassLearnerTest, WeightsAreBlocksByClass) {
   for (size_t j = 0; j < 9; ++j) {
     EXPECT_NEAR(result.weights[j], expected[j] / 300, 1e-9) << j;
   }
-  // 1 - λ/2 ‖w‖² each, by w = Σ y_i x_i / (λ n) and all in the margin.
+  // 1 - λ/2 ‖w‖² each, because w = Σ y_i x_i / (λ n) and all are in the margin.
   EXPECT_NEAR(result.points[0].objective, 1 - 50 * 21.0 / 90000, 1e-9);
   options.set_method(MulticlassOptions::HINGE);
   options.clear_binary();
@@ -157,7 +157,8 @@ TEST(MulticlassLearnerTest, LogisticByHand) {
   }
 }
 
-// Objective and bound of every point hold each other, whatever the method.
+// The objective and the bound of every point bracket the minimum, whatever the
+// method.
 TEST(MulticlassLearnerTest, EveryPointHasAGap) {
   const TestQueries training =
       RandomQueries({.num_queries = 40, .max_relevance = 3, .noise = 0.3}, 1);
@@ -170,7 +171,7 @@ TEST(MulticlassLearnerTest, EveryPointHasAGap) {
     double best = 0;
     for (const LabelledPoint& point : result.points) {
       EXPECT_GE(point.objective, *point.dual_bound) << NameOf(options);
-      // Coordinate steps of the SVM are slow where λ is small; that is said.
+      // Coordinate steps of the SVM are slow if λ is small; the point says so.
       EXPECT_TRUE(point.objective - *point.dual_bound <= 1e-3 ||
                   (options.binary() == MulticlassOptions::SVM &&
                    point.termination.ends_with("not solved")))
@@ -180,16 +181,16 @@ TEST(MulticlassLearnerTest, EveryPointHasAGap) {
     EXPECT_EQ(result.points[result.chosen].validation, best);
     EXPECT_NEAR(Accuracy(result.weights, validation), best, 1e-12);
     EXPECT_EQ(result.weights.size(), 4 * 3);
-    // Far better than chance, though no line orders the classes: the features
-    // have no constant.
+    // Far better than chance, although no line separates the classes: the
+    // features have no constant.
     EXPECT_GT(best, 0.5) << NameOf(options);
   }
 }
 
-// Items (2, 0) of class 0 and (0, 1) of class 1 with weights of their own: with
-// u = w_0 - w_1 of the feature, w_0 = -w_1 = u/2, each adds λ/4 u² + 1/2 max(0,
-// Δ - x u). Saying 1 for 0 costs 3: u = 3/2 at λ = 1, J = 9/16. Saying 0 for 1
-// costs 1: u = -1, J = 1/4.
+// Items (2, 0) of class 0 and (0, 1) of class 1 have weights of their own. With
+// u = w_0 - w_1 of the feature and w_0 = -w_1 = u/2, each adds λ/4 u² + 1/2
+// max(0, Δ - x u). Predicting 1 for 0 costs 3: u = 3/2 at λ = 1, J = 9/16.
+// Predicting 0 for 1 costs 1: u = -1, J = 1/4.
 TEST(MulticlassLearnerTest, CostsAreByRowsOfWhatIsSaid) {
   TestQueries queries;
   queries.Add({2, 0, 0, 1}, {0, 1});
@@ -260,8 +261,9 @@ TEST(MulticlassLearnerTest, NamesWhatIsWrong) {
                        HasSubstr("is of class 1: nothing tells")));
 }
 
-// Rows of 64 integers of 0 .. 16 and the digit, scaled to 1, with a constant;
-// each a query, those of `part` of two by hash, 2: all.
+// Reads rows of 64 integers of 0 .. 16 and the digit, scaled to 1, with a
+// constant. Each row is a query; `part` selects one of two parts by hash, 2
+// selects all.
 TestQueries ReadDigits(const std::string& path, int part) {
   TestQueries queries;
   std::ifstream file(path);
@@ -304,8 +306,8 @@ TEST(MulticlassLearnerTest, ReadsHandwrittenDigits) {
     std::cout << NameOf(options) << ": accuracy " << accuracy << ", validation "
               << chosen.validation << ", lambda " << chosen.lambda << ", "
               << chosen.termination << "\n";
-    // The sum of what pairs say, which is linear, counts with the pairs that
-    // know nothing of the item: fewer are right than by their votes.
+    // The sum of the pairs' scores, which is linear, includes pairs that know
+    // nothing about the item: fewer predictions are right than by votes.
     const bool pairs = options.method() == MulticlassOptions::ALL_PAIRS;
     EXPECT_GT(accuracy, pairs ? 0.87 : 0.94) << NameOf(options);
   }

@@ -74,7 +74,7 @@ TEST(MulticlassTest, OneAgainstAllFailsWhereTheHingeDoesNot) {
   EXPECT_EQ(example.Errors(pairs), 0);
 }
 
-// Pairs and one against all work with any binary learner.
+// All pairs and one against all work with any binary learner.
 TEST(MulticlassTest, ReductionsTakeOtherLearners) {
   const Example171 example;
   const BinaryLearner logistic =
@@ -145,7 +145,8 @@ TEST(MulticlassTest, HingeIsAtItsMinimum) {
   }
 }
 
-// From the last λ and with its planes, the same minimum is found as from none.
+// Starting from the last λ and its planes finds the same minimum as a cold
+// start.
 TEST(MulticlassTest, AStartChangesNoMinimum) {
   const Example171 example;
   MulticlassHinge options;
@@ -164,9 +165,9 @@ TEST(MulticlassTest, AStartChangesNoMinimum) {
   }
 }
 
-// 10,000 examples with costs and features in halves, so that labels tie, at the
-// first points of the descent. None of the maxima found is above its own, so
-// that one that is not the largest would show in their mean.
+// 10,000 examples at the first points of the descent, with costs and features
+// that are multiples of 1/2, so that labels tie. No maximum is above its own
+// value, so one that is not the largest would show in the mean.
 TEST(MulticlassTest, LossAugmentedLabelsEqualEnumeration) {
   std::mt19937_64 random(2);
   const auto half = [&] { return static_cast<double>(random() % 7) / 2 - 1.5; };

@@ -35,7 +35,7 @@ Problem RandomProblem(RandomSequence& random) {
   return problem;
 }
 
-// All 2^8 planes of the hinge, those of vectors within the bounds.
+// All of the 2^8 planes of the hinge whose vectors are within the bounds.
 CuttingPlanes AllPlanes(const Problem& problem) {
   CuttingPlanes planes(kFeatures, 1 << kItems);
   for (uint32_t word = 0; word < (1u << kItems); ++word) {
@@ -79,8 +79,8 @@ TEST(MultivariateSvmTest, AgreesWithAllConstraintsAtOnce) {
   }
 }
 
-// Where one feature tells the labels apart, enough weight on it makes every
-// hinge 0: J is at most λ/2 ‖w‖².
+// If one feature separates the labels, enough weight on it makes every hinge 0:
+// J is at most λ/2 ‖w‖².
 TEST(MultivariateSvmTest, SeparatesWhatCanBeSeparated) {
   Problem problem;
   for (uint32_t i = 0; i < kItems; ++i) {

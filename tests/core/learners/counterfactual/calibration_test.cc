@@ -22,7 +22,7 @@ BanditTuple Query(const std::vector<float>& scores) {
   return tuple;
 }
 
-// Softmax selection that abstains at the score 0.
+// A softmax selection whose abstain score is 0.
 model::v1::Model Model(double mixture = 0) {
   model::v1::Model model;
   model.add_weights(1);
@@ -48,7 +48,8 @@ TEST(MapPredictionTest, TakesTheBestOrNone) {
   EXPECT_THAT(MapPrediction(ActionKind::kSelect, queries[0]), ElementsAre(1));
   EXPECT_THAT(MapPrediction(ActionKind::kSelect, queries[1]),
               ElementsAre(kAbstain));
-  // As good as abstaining: answered. Equal: the first.
+  // A candidate as good as abstaining is answered. Among equal ones the first
+  // is.
   EXPECT_THAT(MapPrediction(ActionKind::kSelect, queries[2]), ElementsAre(1));
   EXPECT_THAT(MapPrediction(ActionKind::kSelect, queries[3]), ElementsAre(1));
   EXPECT_EQ(MapAbstentionRate(queries), 0.25);
@@ -65,7 +66,7 @@ TEST(MeasureShapeTest, NumbersByHand) {
   EXPECT_NEAR(shape.abstention_rate, 0.25, 1e-7);
   EXPECT_NEAR(shape.map_probability, 0.5, 1e-7);
   EXPECT_NEAR(shape.entropy, 1.5 * std::log(2), 1e-7);
-  // Half uniform: 5/12, 7/24, 7/24.
+  // Mixed half with uniform: 5/12, 7/24, 7/24.
   ASSERT_OK_AND_ASSIGN(shape, MeasureShape(queries, Model(0.5).policy()));
   EXPECT_NEAR(shape.abstention_rate, 7 / 24.0, 1e-7);
   EXPECT_NEAR(shape.map_probability, 5 / 12.0, 1e-7);
@@ -102,7 +103,7 @@ TEST(CalibrateTest, TakesWhatIsNearEnoughWhereTheRateIsOnlyApproached) {
   EXPECT_TRUE(calibration.roots.empty());
   EXPECT_NEAR(calibration.inverse_temperature, -std::log(z), 1e-9);
   EXPECT_NEAR(calibration.abstention_rate, 0.49, 1e-10);
-  // What is near enough already stays as it is.
+  // A rate that is near enough leaves the policy as it is.
   model::v1::Policy sharp = Model().policy();
   sharp.set_inverse_temperature(7);
   ASSERT_OK_AND_ASSIGN(calibration,
@@ -111,8 +112,8 @@ TEST(CalibrateTest, TakesWhatIsNearEnoughWhereTheRateIsOnlyApproached) {
 }
 
 TEST(CalibrateTest, OutOfReachNamesTheRates) {
-  // Nearly uniform 1/3; MAP 1/2; with a mixture of 0.3 at most
-  // 0.7 · 1/2 + 0.3 · 1/3 = 0.45.
+  // The rate is nearly uniform, 1/3; MAP's is 1/2; with a mixture of 0.3 it is
+  // at most 0.7 · 1/2 + 0.3 · 1/3 = 0.45.
   const auto queries = Queries({Query({-1, -1}), Query({1, 1})});
   EXPECT_THAT(
       CalibrateInverseTemperature(queries, Model(0.3).policy(), {}),
@@ -125,8 +126,8 @@ TEST(CalibrateTest, OutOfReachNamesTheRates) {
 }
 
 // Two answered queries (one candidate, 3) make the rate fall, one that abstains
-// (-1) makes it rise, and a third that is answered (20 candidates, 0.3) brings
-// it above its limit in the end: above at α → 0, below at 1, above at 5.
+// (-1) makes it rise, and a third that is answered (20 candidates, 0.3) finally
+// brings it above its limit. It is above at α → 0, below at 1, above at 5.
 TEST(CalibrateTest, OfSeveralRootsTheNearestToThePresent) {
   const auto queries = Queries({Query({3}), Query({3}), Query({-1}),
                                 Query(std::vector<float>(20, 0.3f))});

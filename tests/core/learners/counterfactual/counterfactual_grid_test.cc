@@ -25,7 +25,7 @@ using testing::HasSubstr;
 
 constexpr LinearFamily kFamily{ActionKind::kSelect, 4, false, 0.05};
 
-// Selections drawn uniformly, better where the first feature is large.
+// Selections drawn uniformly, with more reward if the first feature is large.
 std::vector<BanditTuple> MakeSelections(size_t n, uint64_t seed) {
   std::vector<BanditTuple> tuples = RandomTuples(kFamily, n, seed);
   const std::vector<double> first = {1, 0, 0, 0};
@@ -38,7 +38,7 @@ std::vector<BanditTuple> MakeSelections(size_t n, uint64_t seed) {
   return tuples;
 }
 
-// Another kind of action than the trainer reads: the grid need not know.
+// A kind of action that the trainer does not read: the grid need not know it.
 class LabelsGridData : public GridData {
  public:
   explicit LabelsGridData(const RandomLabels* labels) : labels_(labels) {}
@@ -73,7 +73,7 @@ PoemOptions MakeOptions(PoemOptions::Objective objective,
 struct Case {
   PoemOptions::Objective objective;
   PoemOptions::Optimiser optimiser;
-  size_t num_lambdas;  // Of the default grid.
+  size_t num_lambdas;  // In the default grid.
 };
 
 class GridTest : public testing::Test {
@@ -125,7 +125,7 @@ TEST_P(EveryObjectiveTest, ThreadsDoNotChangeABitAndEveryPointIsDescribed) {
   task.parallel = OnThreads(2);
   ASSERT_OK_AND_ASSIGN(const GridOutcome two, TrainGrid(task));
   ExpectSame(one, two);
-  // Two starts, one μ.
+  // Two starts and one μ.
   ASSERT_EQ(one.points.size(), 2 * c.num_lambdas);
   int chosen = 0;
   for (const auto& point : one.points) {
@@ -160,7 +160,7 @@ TEST_P(EveryObjectiveTest, LabelsLearnInTheSameGrid) {
 }
 
 // Theorem 4 of [MaurerPontil09] by hand, at the failure probability of one side
-// for each of the clips that could have been chosen.
+// for each clip that could have been chosen.
 TEST_F(GridTest, IntervalsOfAPointHoldForEveryClipThereIs) {
   const LinearGridData data(kFamily, train_, validation_, PoemOptions::CRM);
   GridTask task{.data = &data,
@@ -197,7 +197,7 @@ TEST_F(GridTest, IntervalsOfAPointHoldForEveryClipThereIs) {
               1e-12);
   EXPECT_NEAR(point.validation_improvement().lower(), lower(improvement),
               1e-12);
-  // What the choice goes by does not depend on the confidence asked for.
+  // The choice does not depend on the confidence of the intervals.
   task.confidence = 0.99;
   ASSERT_OK_AND_ASSIGN(const GridOutcome wider, TrainGrid(task));
   EXPECT_LT(wider.points[0].validation_improvement().lower(),
@@ -247,7 +247,7 @@ TEST_F(GridTest, BadCombinationsAndTooFewTuplesAreErrors) {
                                         HasSubstr("have the loss -0.5")));
 }
 
-// Steps too small to leave the start.
+// The steps are too small to leave the start.
 TEST_F(GridTest, PointsStartWhereTheOptionsSay) {
   const LinearGridData data(kFamily, train_, validation_, PoemOptions::CRM);
   GridTask task{
@@ -268,7 +268,7 @@ TEST_F(GridTest, PointsStartWhereTheOptionsSay) {
   }
 }
 
-// An l2 beyond what AdaGrad's steps can bear: the other point is chosen.
+// AdaGrad's steps diverge with so large an l2: the other point is chosen.
 TEST_F(GridTest, APointThatDivergesIsKeptAndNotChosen) {
   const LinearGridData data(kFamily, train_, validation_, PoemOptions::CRM);
   GridTask task{

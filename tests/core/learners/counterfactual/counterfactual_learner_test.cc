@@ -29,7 +29,7 @@ PoemOptions MakeOptions(PoemOptions::Objective objective,
   return options;
 }
 
-// Random selections, drawn uniformly; the better, the larger the first feature.
+// Random selections, drawn uniformly; the larger the first feature, the better.
 struct Problem {
   explicit Problem(uint64_t seed)
       : tuples(RandomTuples(kFamily, 400, seed)), policy(Make()) {
@@ -69,8 +69,8 @@ struct Problem {
   std::unique_ptr<CandidateLossModel> model;
 };
 
-// The same objective by two optimisers: mini-batches of all tuples come to
-// where L-BFGS does.
+// Two optimisers of the same objective: mini-batches of all tuples reach the
+// minimum of L-BFGS.
 TEST(CounterfactualLearnerTest, BothOptimisersMinimiseTheSame) {
   Problem problem(1);
   for (const auto objective :
@@ -99,7 +99,7 @@ TEST(CounterfactualLearnerTest, BothOptimisersMinimiseTheSame) {
   }
 }
 
-// What is minimised is the risk of the weights, made in another way.
+// The objective is the risk of the weights, computed in another way.
 TEST(CounterfactualLearnerTest, TheObjectiveIsThatOfItsRisk) {
   Problem problem(8);
   const CrmRisk crm = *CrmRisk::Create(3, 0.5);
@@ -237,8 +237,8 @@ TEST(CounterfactualLearnerTest, OneTupleIsRefused) {
   }
 }
 
-// Every weight is above M = 1 near the start: nothing pulls anywhere, and what
-// comes out is the start.
+// Every weight is above M = 1 near the start: the gradient is 0, so the result
+// is the start.
 TEST(CounterfactualLearnerTest, AllWeightsClippedLeavesTheStart) {
   Problem problem(6);
   double sum = 0;

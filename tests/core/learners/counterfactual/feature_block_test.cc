@@ -20,10 +20,10 @@ const LinearFamily kFamily{.action_kind = ActionKind::kRank,
                            .num_features = 7,
                            .uniform_mixture = 0.1};
 
-// Features in a string.
+// Stores features in a string.
 class StringStore : public FeatureStore {
  public:
-  // Takes them out of the tuple.
+  // Moves them out of the tuple.
   void Store(BanditTuple* tuple) {
     tuple->stored = {
         .store = this,
@@ -50,14 +50,15 @@ class StringStore : public FeatureStore {
   std::string bytes_;
 };
 
-// Dense and sparse tuples, and the same with two of three in a store.
+// Dense and sparse tuples, and the same tuples with the features of two in
+// three in a store.
 class FeatureBlockTest : public testing::Test {
  protected:
   FeatureBlockTest() {
     for (size_t i = 0; i < stored_.size(); ++i) {
       if (i % 3 > 0) store_.Store(&stored_[i]);
     }
-    // More than are loaded at once, none in its place.
+    // Loads more tuples than fit at once, none of them at its own place.
     for (uint32_t i = 0; i < stored_.size(); ++i) {
       order_.push_back((i * 7 + 3) % static_cast<uint32_t>(stored_.size()));
     }

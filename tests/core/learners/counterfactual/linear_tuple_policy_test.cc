@@ -47,7 +47,7 @@ INSTANTIATE_TEST_SUITE_P(
                                  /*subset_size=*/2},
                     BoltzmannFamily(0), BoltzmannFamily(3)));
 
-// As a request asks; subsets of any size are not asked for one.
+// The k of a request; requests for subsets of any size have none.
 uint32_t TopK(const LinearFamily& family, const BanditTuple& tuple) {
   return family.action_kind == ActionKind::kSubset && family.subset_size == 0
              ? 0
@@ -180,9 +180,9 @@ TEST(LinearTuplePolicyErrorsTest, ParametersOfAnotherFamilyAreNone) {
   EXPECT_FALSE(ParametersOf(boltzmann, model));
 }
 
-// Two candidates with features 1 and 0 at w = 2: exp(a_0 2) to exp(a_1 2), and
-// the derivative of its logarithm (a_0 - a_1) p(the other order). A log of such
-// is not one of Plackett-Luce.
+// Two candidates with features 1 and 0 at w = 2: their orders have the odds
+// exp(a_0 2) to exp(a_1 2), and the derivative of the logarithm is (a_0 - a_1)
+// p(the other order). Plackett-Luce does not fit a log of such orders.
 TEST(LinearTuplePolicyBoltzmannTest, LearnsTheLawThatLogged) {
   BanditTuple tuple;
   tuple.num_features = 1;
@@ -238,7 +238,8 @@ TEST(LinearTuplePolicyErrorsTest, NamesTheTupleThatDoesNotFit) {
 }
 
 TEST(LinearTuplePolicyRangeTest, WhatTheServerWouldRefuseEarnsNothing) {
-  // Scores of 1e10: a ranking of them is not drawn as it is logged.
+  // Scores of 1e10: their rankings are not drawn with the probabilities that
+  // would be logged.
   BanditTuple tuple;
   tuple.num_features = 1;
   tuple.values = {1e10f, 1e10f};

@@ -25,7 +25,7 @@ using testing::HasSubstr;
 // A selection among 8 candidates; the reward of a candidate is Bernoulli with
 // probability σ(θ·x + 1). The logging policy follows θ only roughly and is
 // peaked, so that some actions have small propensities and importance weights
-// vary much.
+// vary widely.
 class World {
  public:
   static constexpr uint32_t kFeatures = 10;
@@ -124,8 +124,8 @@ double HeldOutLoss(World* world, const std::vector<BanditTuple>& tuples,
 }
 
 TEST(PoemTest, BeatsIpsAndTheLoggingPolicyOnHeldOutExpectedLoss) {
-  // As in seed 004, table 3: the same training but for λ; means over 30 runs
-  // of few, skewed tuples; POEM against IPS by a one-sided paired t-test at
+  // As in seed 004, table 3: the same training except for λ, means over 30 runs
+  // of few, skewed tuples, POEM against IPS by a one-sided paired t-test at
   // level 0.01 (29 degrees of freedom: 2.462). λ = 2 was chosen on other seeds.
   constexpr int kRuns = 30;
   Moments logging, ips, poem, advantage;
@@ -164,9 +164,9 @@ TEST(PoemTest, IsDeterministicAndFollowsItsSeed) {
 }
 
 TEST(PoemTest, EndsNearAStationaryPointOfTheObjective) {
-  // One batch is all data, so that there is no noise. Every epoch's majoriser
-  // has the gradient of the objective at its point; with steps of AdaGrad the
-  // gradient of the whole objective must come to (nearly) zero.
+  // One batch holds all data, so there is no noise. Every epoch's majoriser has
+  // the gradient of the objective at its point, so with steps of AdaGrad the
+  // gradient of the whole objective must become (nearly) zero.
   World world(22);
   const std::vector<BanditTuple> tuples = world.Log(400);
   LinearTuplePolicy policy =
@@ -211,8 +211,8 @@ TEST(PoemTest, ProgressiveValidationEndsARunThatGetsNoBetter) {
 }
 
 TEST(PoemTest, BatchesWithoutARewardDoNotEndARun) {
-  // 10 of 1000 tuples are rewarded: most batches of 10 have none, and at w = 0
-  // their gradient is exactly 0.
+  // 10 of 1000 tuples are rewarded: most batches of 10 have no reward, and at w
+  // = 0 their gradient is exactly 0.
   std::vector<BanditTuple> tuples = World(27).Log(1000);
   for (size_t i = 0; i < tuples.size(); ++i) {
     tuples[i].loss = i % 100 == 0 ? -1 : 0;
@@ -227,7 +227,7 @@ TEST(PoemTest, BatchesWithoutARewardDoNotEndARun) {
   EXPECT_EQ(result.termination, PoemTermination::kMaxEpochs);
   EXPECT_EQ(result.epochs, 3);
   EXPECT_GT(result.parameters.norm(), 0.1);
-  // Nor does a run go on where no batch has one.
+  // A run also ends if no batch has a reward.
   for (BanditTuple& tuple : tuples) tuple.loss = 0;
   ASSERT_OK_AND_ASSIGN(const PoemResult nothing, TrainPoem(&policy, run));
   EXPECT_EQ(nothing.termination, PoemTermination::kGradient);

@@ -1,5 +1,5 @@
 #pragma once
-// Bandit tuples without meaning, to compare what is computed from them.
+// Random bandit tuples, to compare two computations on them.
 #include <cmath>
 #include <cstdint>
 #include <utility>
@@ -13,8 +13,8 @@
 
 namespace sortition {
 
-// Tuples with 2 to 7 candidates, every other one sparse; actions, losses and
-// propensities at random.
+// Tuples with 2 to 7 candidates, every other one sparse, with random actions,
+// losses and propensities.
 inline std::vector<BanditTuple> RandomTuples(const LinearFamily& family,
                                              size_t n, uint64_t seed) {
   RandomSequence random(SeedKey(seed));
@@ -66,8 +66,8 @@ inline Eigen::VectorXd RandomPoint(const LinearFamily& family,
   return point;
 }
 
-// Sets of labels: `num_contexts` contexts with half of their values there, each
-// the context of some of the n tuples.
+// Sets of labels: `num_contexts` contexts with half of their values present,
+// each used by some of the n tuples.
 struct RandomLabels {
   RandomLabels(uint32_t num_features, uint32_t num_labels,
                uint32_t num_contexts, size_t n, uint64_t seed) {

@@ -1,4 +1,4 @@
-// What holds of the objective of every measure: gradients, subgradients, the
+// Properties of the objective of every measure: gradients, subgradients, the
 // same bits for any number of threads.
 #include <thread>
 #include <vector>
@@ -26,7 +26,8 @@ TEST_P(EveryGameGradientTest, GradientMatchesDifferences) {
         RandomPoint(objective->dimension(), 0.4, &random);
     Eigen::VectorXd gradient;
     objective->Evaluate(point, &gradient);
-    // Linear between kinks, which are rare; F_BETA's values are to 1e-9.
+    // The objective is linear between kinks, which are rare; F_BETA's values
+    // are accurate to 1e-9.
     const double tolerance =
         GetParam().measure() == GameOptions::F_BETA ? 1e-4 : 1e-8;
     EXPECT_LT((gradient - CentralDifferences(*objective, point))
@@ -41,7 +42,7 @@ TEST_P(EveryGameGradientTest, SubgradientsSupportTheObjectiveEverywhere) {
   constexpr double kLambda = 0.3;
   RandomSequence random(SeedKey(6));
   for (uint64_t seed = 0; seed < 10; ++seed) {
-    // Ties make kinks at every point looked at.
+    // Ties make kinks at every point of the test.
     const TestQueries queries =
         RandomQueries({.max_relevance = 2, .rounded = true}, seed);
     const auto objective = Make(queries, GetParam());
@@ -62,7 +63,7 @@ TEST_P(EveryGameGradientTest, SubgradientsSupportTheObjectiveEverywhere) {
             << seed << " " << a << " " << b;
       }
     }
-    // So no bound from planes is above any value.
+    // Therefore no bound from planes is above any value.
     EXPECT_LE(objective->LowerBound().value,
               *std::min_element(values.begin(), values.end()) + 2e-9);
   }

@@ -39,8 +39,8 @@ TEST_P(EveryGameTest, TrainsToAProvedGap) {
       EXPECT_GE(result.gap(), -1e-12);
       EXPECT_THAT(result.termination, HasSubstr("gap closed"));
       EXPECT_EQ(result.evaluations, objective->evaluations());
-      // J as reported is J there, up to what the games left open, and nothing
-      // nearby is below the bound.
+      // The reported J is J there, up to the gap that the games left, and
+      // nothing nearby is below the bound.
       const double j = objective->Evaluate(result.theta, nullptr);
       const bool exact = GetParam().measure() != GameOptions::F_BETA;
       EXPECT_LE(j, result.objective + 2e-9);
@@ -55,9 +55,8 @@ TEST_P(EveryGameTest, TrainsToAProvedGap) {
   }
 }
 
-// The adversary of the bound, a mixture of those met, has moments
-// Σ (y - q) x = N λ w; J is λ-strongly convex above it, so that w is within
-// √(2 gap / λ) of θ.
+// The bound's adversary, a mixture of those met, has moments Σ (y - q) x = N λ
+// w. J is λ-strongly convex above the bound, so w is within √(2 gap / λ) of θ.
 TEST_P(EveryGameTest, MomentsMatchAtTheOptimum) {
   constexpr double kLambda = 0.05;
   const TestQueries queries =
@@ -68,14 +67,14 @@ TEST_P(EveryGameTest, MomentsMatchAtTheOptimum) {
   const CuttingPlanes::Bound bound = objective->LowerBound();
   EXPECT_LE((bound.point - result.theta).norm(),
             std::sqrt(2 * (result.objective - bound.value) / kLambda) + 1e-9);
-  // Not for want of anything to match.
+  // There are moments to match.
   EXPECT_GT(result.theta.norm(), 0.01);
 }
 
 INSTANTIATE_TEST_SUITE_P(All, EveryGameTest, ValuesIn(AllGames()));
 
-// Strong regularisation leaves ψ small, where nothing but ties could be a kink:
-// the gradient itself is 0, Σ (y - q) x = N λ θ for the game's own q.
+// Strong regularisation keeps ψ small, where only ties could be kinks: the
+// gradient itself is 0, Σ (y - q) x = N λ θ for the game's own q.
 TEST(GameLearnerTest, GradientVanishesWhereTheOptimumIsSmooth) {
   const TestQueries queries = RandomQueries({.num_queries = 30}, 5);
   GameOptions options;
@@ -92,8 +91,8 @@ TEST(GameLearnerTest, GradientVanishesWhereTheOptimumIsSmooth) {
   EXPECT_GT(result.theta.norm(), 1e-5);
 }
 
-// Each stage is worth having: kinks stop L-BFGS early, the smoothed
-// adversary lowers J further, cutting planes close what is left.
+// Each stage contributes: kinks stop L-BFGS early, the smoothed adversary
+// lowers J further, and cutting planes close the remaining gap.
 TEST(GameLearnerTest, LaterStagesCloseTheGap) {
   double after_lbfgs = 0;
   double after_smoothing = 0;
@@ -113,7 +112,7 @@ TEST(GameLearnerTest, LaterStagesCloseTheGap) {
     closed += whole.objective;
     options.set_max_cuts(0);
     after_smoothing += train(options).objective;
-    // With so much smoothing that its minimum is no better.
+    // With this much smoothing the smoothed minimum is no better.
     options.set_smoothing(1);
     after_lbfgs += train(options).objective;
   }
@@ -122,8 +121,9 @@ TEST(GameLearnerTest, LaterStagesCloseTheGap) {
 }
 
 // A feature that is 1 for every item has Σ (y - q) = |y| - m in each query,
-// whatever the game; so its weight is the mean of |y| - m over λ. None for
-// m = |y|; without end as λ falls for m = k < |y|; none where it is centred.
+// whatever the game, so its weight is the mean of |y| - m over λ. It is 0 for m
+// = |y|, grows without limit as λ falls for m = k < |y|, and is 0 if the
+// feature is centred.
 TEST(GameLearnerTest,
      AConstantFeatureRunsAwayWhereTheAdversaryHasAnotherTotal) {
   constexpr double kLambda = 0.01;
@@ -154,8 +154,8 @@ TEST(GameLearnerTest,
   EXPECT_NEAR(constant_weight(), 0, 2e-3);
 }
 
-// The same hazard where every feature has a mean: θ must grow along (1, 1),
-// which says nothing of relevance here, until it drowns what does.
+// The same hazard if every feature has a mean: θ must grow along (1, 1), which
+// is unrelated to relevance here, until it swamps the signal.
 TEST(GameLearnerTest, ShiftedFeaturesSpoilTheUnsoundBoundOnly) {
   const auto precision = [](float shift, GameOptions::Adversary adversary,
                             bool centre) {
@@ -186,13 +186,13 @@ TEST(GameLearnerTest, ShiftedFeaturesSpoilTheUnsoundBoundOnly) {
   EXPECT_GT(sound, 0.95);
   EXPECT_NEAR(precision(4, GameOptions::SAME_TOTAL, false), sound, 0.01);
   EXPECT_NEAR(precision(4, GameOptions::K_POSITIVES, true), sound, 0.05);
-  // A random set of 4 has 0.39.
+  // A random set of 4 has a precision of 0.39.
   EXPECT_LT(precision(8, GameOptions::K_POSITIVES, false), 0.6);
 }
 
 TEST(GameLearnerTest, LearnsWhatIsSeparable) {
-  // One feature tells; d of the best order is reached where ψ differs by
-  // enough, at little regularisation.
+  // One feature decides relevance. With little regularisation ψ differs by
+  // enough that d is that of the best order.
   TestQueries queries;
   queries.Add({1, 0, 0, 0, 1, 1}, {1, 0, 0});
   queries.Add({0, 1, 1, 0, 1, 1, 0, 0}, {0, 1, 1, 0});
@@ -223,7 +223,8 @@ TEST(GameLearnerTest, PathChoosesByValidationAndIsRepeatable) {
     EXPECT_EQ(judge->ExpectedScore(point.result.theta).value(),
               point.validation);
     EXPECT_LE(point.validation, path.points[path.chosen].validation);
-    // A start elsewhere gives the same minimum, and planes from larger λ hold.
+    // Another start gives the same minimum, and planes from larger λ stay
+    // valid.
     const auto fresh = Make(training, options);
     ASSERT_OK_AND_ASSIGN(const GameResult cold,
                          TrainGame(fresh.get(), point.lambda, {}));
@@ -257,9 +258,9 @@ TEST(GameLearnerTest, PathTellsItsProgressAndStops) {
   EXPECT_TRUE(path.stopped);
   ASSERT_EQ(path.points.size(), 2u);
   EXPECT_TRUE(path.points[1].result.stopped);
-  // What there is still holds.
+  // The planes that exist stay valid.
   EXPECT_GE(path.points[1].result.gap(), 0);
-  // Queries without anything relevant were left out.
+  // Queries without relevant items were left out.
   size_t irrelevant = 0;
   for (const LabelledItems& query : queries.views()) {
     irrelevant += std::ranges::count(query.relevances, 0u) ==
@@ -269,7 +270,7 @@ TEST(GameLearnerTest, PathTellsItsProgressAndStops) {
   EXPECT_EQ(path.num_skipped, irrelevant);
 }
 
-// Far fewer passes than L-BFGS and cutting planes to their ends.
+// Takes far fewer passes than L-BFGS and cutting planes run to their ends.
 TEST(GameLearnerTest, EndsAsSoonAsTheGapIsProved) {
   const TestQueries queries = RandomQueries({.num_queries = 60}, 15);
   GameOptions options;

@@ -43,15 +43,15 @@ void ExpectGolden(const GameOptions& options, const Golden& golden) {
 TEST(GameObjectiveTest, ValuesOfGamesSolvedByHand) {
   GameOptions options;
   options.set_max_relevance(2);
-  // Ranks 1 to 3 are pooled: D_1 + D_2 + D_3 = 2.130929753571, so that each has
-  // v = (2.130929753571 - 2.4) / 3 and two positives cost 2 v; q = 2/3 each.
+  // Ranks 1 to 3 are pooled: D_1 + D_2 + D_3 = 2.130929753571, so each has v =
+  // (2.130929753571 - 2.4) / 3, and two positives cost 2 v; q = 2/3 each.
   const double v = (1 + 1 / std::log2(3.0) + 0.5 - 2.4) / 3;
   const std::vector<float> pooled = {.9F, .8F, .7F, -.1F};
   ExpectGolden(options, {pooled, {2, 0, 1, 0}, 2 * v, 1.6, 1.6});
-  options.set_adversary(GameOptions::FREE);  // All of v < 0.
+  options.set_adversary(GameOptions::FREE);  // All with v < 0.
   ExpectGolden(options, {pooled, {2, 0, 1, 0}, 3 * v, 2.4, 1.6});
   options.set_adversary(GameOptions::K_POSITIVES);
-  options.set_k(4);  // All, and D_4 + 0.1 of the last.
+  options.set_k(4);  // All four; the last adds D_4 + 0.1.
   ExpectGolden(
       options,
       {pooled, {2, 0, 1, 0}, 3 * v + 1 / std::log2(5.0) + .1, 2.3, 1.6});
@@ -62,7 +62,7 @@ TEST(GameObjectiveTest, ValuesOfGamesSolvedByHand) {
                {pooled, {2, 0, 1, 0}, 4 * v / 3, 4. / 9 * 2.4, .9 + .7 / 3});
   options.set_measure(GameOptions::PRECISION);
   options.set_k(2);
-  // P = (1, .7, .3, 0); the first costs 1/2 - 1, the block .05 each.
+  // P = (1, .7, .3, 0); the first costs 1/2 - 1, each of the block .05.
   ExpectGolden(options,
                {{1, .3F, .1F, -.2F}, {0, 1, 0, 2}, -.5 + .05, 1.2, .1});
   options.set_measure(GameOptions::F_BETA);
@@ -71,9 +71,10 @@ TEST(GameObjectiveTest, ValuesOfGamesSolvedByHand) {
 }
 
 TEST(GameObjectiveTest, ValueOfAGradedGameWithALevelThatIsNeverWorthIt) {
-  // Gains 0, 1/3, 1; ψ of the rows below over 3, one feature per item. With
-  // gains 0, 1, 3 slopes are (.8, .8), (.9, .3), (0, 0): {1, 2} of the first
-  // gap has v = (1.630929753571 - 1.7) / 2 < 0, the second gap v > 0.
+  // Gains are 0, 1/3, 1 and ψ is that of the rows below over 3, with one
+  // feature per item. With gains 0, 1, 3 the slopes are (.8, .8), (.9, .3), (0,
+  // 0): the first gap has {1, 2} with v = (1.630929753571 - 1.7) / 2 < 0, the
+  // second gap v > 0.
   TestQueries queries;
   queries.Add({1, 0, 0, 0, 1, 0, 0, 0, 1}, {0, 0, 0});
   GameOptions options;
@@ -95,8 +96,9 @@ TEST(GameObjectiveTest, ValueOfAGradedGameWithALevelThatIsNeverWorthIt) {
   EXPECT_LT((gradient - theta - q).cwiseAbs().maxCoeff(), 1e-12);
 }
 
-// -(1/N) Σ S_D(q) - |Σ X'(q - y) / N|² / (2λ), S_D(q) the DCG of the best
-// order, with q from the solvers and nothing else of the objective's code.
+// The dual objective -(1/N) Σ S_D(q) - |Σ X'(q - y) / N|² / (2λ), with S_D(q)
+// the DCG of the best order. q comes from the solvers; no other code of the
+// objective is used.
 double DualObjective(const TestQueries& queries, const Eigen::VectorXd& theta,
                      double mu, double lambda) {
   double score = 0;
@@ -144,8 +146,8 @@ TEST(GameObjectiveTest, OneEvaluationBoundsByTheDualObjectiveOfItsAdversary) {
   }
 }
 
-// Strategies that are far from an equilibrium make bounds loose, never wrong;
-// also beyond ψ = 2, where the solver cuts potentials.
+// Strategies far from an equilibrium make bounds loose, but never wrong, also
+// beyond ψ = 2, where the solver cuts potentials.
 TEST(GameObjectiveTest, LooselySolvedGamesBoundFromBothSides) {
   GameOptions options;
   options.set_measure(GameOptions::F_BETA);
@@ -159,14 +161,14 @@ TEST(GameObjectiveTest, LooselySolvedGamesBoundFromBothSides) {
         RandomQueries({.num_queries = 1, .num_features = 8}, seed);
     const auto exact = Make(queries, options);
     const auto loose = Make(queries, loosely);
-    // Next to no penalty: what is left is the games.
+    // The penalty is negligible, so that only the games count.
     exact->SetLambda(1e-9);
     loose->SetLambda(1e-9);
     const double scale = std::exp2(static_cast<double>(seed % 6) - 2);
     const Eigen::VectorXd a = RandomPoint(8, scale, &random);
     Eigen::VectorXd gradient;
-    loose->Evaluate(-a, nullptr);  // Sets that are bad at a.
-    loose->SetLambda(1e-9);        // Forgets how good that was.
+    loose->Evaluate(-a, nullptr);  // Its sets are bad at a.
+    loose->SetLambda(1e-9);        // Forgets that value.
     const double below = loose->Evaluate(a, &gradient);
     const double j = exact->Evaluate(a, nullptr);
     EXPECT_LE(below, j + 1e-8) << seed;
@@ -181,9 +183,9 @@ TEST(GameObjectiveTest, LooselySolvedGamesBoundFromBothSides) {
   EXPECT_GT(widest, 0.1);
 }
 
-// Where potentials are far apart the predictor plays their order for sure: what
-// it expects is what LETOR's tool says of that order, over the queries that
-// have something relevant.
+// If potentials are far apart, the predictor plays their order with certainty,
+// so the expected measure is that of LETOR's tool for this order, over the
+// queries that have something relevant.
 TEST(GameObjectiveTest, ExpectedMeanNdcgOfAStrictOrderIsThatOfLetorsTool) {
   const TestQueries queries = RandomQueries(
       {.num_queries = 40, .most_items = 15, .max_relevance = 2}, 21);
@@ -221,8 +223,8 @@ TEST(GameObjectiveTest, ExpectedMeanNdcgOfAStrictOrderIsThatOfLetorsTool) {
               ndcg_at_3 / num_queries, 1e-9);
 }
 
-// Every evaluation adds a plane of each query: mixed each by itself they bound
-// at least as well as their mean does.
+// Every evaluation adds a plane for each query: mixed separately they bound at
+// least as well as their mean does.
 TEST(GameObjectiveTest, PlanesOfQueriesBoundMoreTightlyThanTheirMean) {
   RandomSequence random(SeedKey(14));
   double gained = 0;
@@ -259,7 +261,7 @@ TEST(GameObjectiveTest, SmoothedObjectiveIsNearAndBelow) {
     Eigen::VectorXd gradient;
     const double smoothed = objective->Evaluate(theta, &gradient);
     EXPECT_LE(smoothed, exact + 1e-12);
-    EXPECT_GE(smoothed, exact - kMu / 2 * 8);  // 8 positives at most.
+    EXPECT_GE(smoothed, exact - kMu / 2 * 8);  // At most 8 positives.
     EXPECT_LT((gradient - CentralDifferences(*objective, theta))
                   .cwiseAbs()
                   .maxCoeff(),
@@ -275,7 +277,7 @@ TEST(GameObjectiveTest, KeepsTheBestExactPointOfALambda) {
   objective->SetLambda(1);
   const double j = objective->Evaluate(zero, nullptr);
   EXPECT_GT(objective->Evaluate(far, nullptr), j);
-  objective->SetSmoothing(1);  // Below J; does not count.
+  objective->SetSmoothing(1);  // Below J, so it does not count.
   EXPECT_LT(objective->Evaluate(zero, nullptr), j);
   objective->SetSmoothing(0);
   EXPECT_EQ(objective->best_point(), zero);
@@ -287,7 +289,7 @@ TEST(GameObjectiveTest, KeepsTheBestExactPointOfALambda) {
 
 TEST(GameObjectiveTest, CentredFeaturesAreThoseLessTheirMeanInTheQuery) {
   TestQueries raw, centred;
-  raw.Add({1, 5, 2, 4, 3, 3, 6, 0}, {1, 0, 0, 1});  // Means 3 and 3.
+  raw.Add({1, 5, 2, 4, 3, 3, 6, 0}, {1, 0, 0, 1});  // Both means are 3.
   centred.Add({-2, 2, -1, 1, 0, 0, 3, -3}, {1, 0, 0, 1});
   GameOptions options;
   options.set_adversary(GameOptions::FREE);
@@ -302,7 +304,7 @@ TEST(GameObjectiveTest, CentredFeaturesAreThoseLessTheirMeanInTheQuery) {
 }
 
 TEST(GameObjectiveTest, ExpectedScoreIsThatOfTheEquilibriumStrategy) {
-  // d of ValuesOfGamesSolvedByHand is ψ + v.
+  // d in ValuesOfGamesSolvedByHand is ψ + v.
   const double v = (1 + 1 / std::log2(3.0) + 0.5 - 2.4) / 3;
   TestQueries queries;
   queries.Add({.9F, .8F, .7F, -.1F}, {1, 0, 1, 0});
@@ -310,8 +312,9 @@ TEST(GameObjectiveTest, ExpectedScoreIsThatOfTheEquilibriumStrategy) {
   const auto dcg = Make(queries, GameOptions());
   EXPECT_NEAR(dcg->ExpectedScore(Eigen::VectorXd::Ones(1)).value(),
               (.9 + .7 + 2 * v + 1 / std::log2(5.0)) / 2, 1e-6);
-  // ψ = 0, two items: the empty set with probability (1+β²)/(n+1+2β²) = 2/5,
-  // else both: F = 2/3 of one positive, 0 of none.
+  // ψ = 0, two items: the predictor plays the empty set with probability
+  // (1+β²)/(n+1+2β²) = 2/5, otherwise both items, whose F is 2/3 with one
+  // positive and 0 with none.
   GameOptions options;
   options.set_measure(GameOptions::F_BETA);
   TestQueries sets;

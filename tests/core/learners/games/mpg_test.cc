@@ -47,7 +47,7 @@ TEST(MpgTest, FreeAdversariesNeedAConstant) {
   GameOptions free = Options(GameOptions::DCG);
   free.set_adversary(GameOptions::FREE);
   EXPECT_TRUE(Make(free)->needs_constant());
-  free.set_centre_features(true);  // A constant would be 0.
+  free.set_centre_features(true);  // A constant feature would become 0.
   EXPECT_FALSE(Make(free)->needs_constant());
 }
 
@@ -127,7 +127,7 @@ TEST(MpgTest, RefusesOptionsThatCannotBeServedOrContradictTheData) {
                                         "within [1, 2]"));
 }
 
-// As TrainGamePath() trains it; every step is told, with its point.
+// Trains as TrainGamePath() does, and reports every step with its point.
 TEST(MpgTest, TrainsThePathAndTellsItsSteps) {
   const TestQueries queries =
       RandomQueries({.num_queries = 30, .max_relevance = 2}, 1);

@@ -1,5 +1,5 @@
 #pragma once
-// Structured hinges of tiny queries by their definition: every answer y'.
+// Structured hinges of tiny queries by their definition, over every answer y'.
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
@@ -77,7 +77,7 @@ inline double BruteSelectionHinge(std::span<const uint32_t> y,
   return most;
 }
 
-// Δ of a set, from a, b, c, d of definition 17.9.
+// Δ of a set, from a, b, c and d of definition 17.9.
 inline double LossOfSet(const HingeOptions& options,
                         std::span<const uint32_t> y, uint32_t set) {
   double a = 0, b = 0, c = 0, d = 0;
@@ -101,7 +101,7 @@ inline double LossOfSet(const HingeOptions& options,
   }
 }
 
-// Against the mean over the sets of least Δ.
+// The hinge of sets, relative to the mean over the sets of least Δ.
 inline double BruteSetHinge(const HingeOptions& options,
                             std::span<const uint32_t> y,
                             std::span<const double> s) {
@@ -125,7 +125,7 @@ inline double BruteSetHinge(const HingeOptions& options,
   return most - own / count;
 }
 
-// Requires labels that say something.
+// Requires labels that are not all the same.
 inline double BruteHinge(const HingeOptions& options,
                          std::span<const uint32_t> relevances,
                          std::span<const double> scores) {
@@ -141,7 +141,7 @@ inline double BruteHinge(const HingeOptions& options,
   }
 }
 
-// One of each loss.
+// The options of each loss.
 inline std::vector<HingeOptions> AllHinges() {
   std::vector<HingeOptions> all;
   for (int loss = HingeOptions::Loss_MIN; loss <= HingeOptions::Loss_MAX;

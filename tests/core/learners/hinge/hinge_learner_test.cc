@@ -57,7 +57,7 @@ TEST(HingeLearnerTest, ChoosesAPointOfItsPath) {
   }
 }
 
-// J at the weights that are published is what the point says.
+// The point reports J at the published weights.
 TEST(HingeLearnerTest, PublishesTheMinimumOfJ) {
   const TestQueries queries = SomeQueries(3);
   HingeOptions options;

@@ -27,7 +27,7 @@ Training Start(const TestQueries& queries, const HingeOptions& options) {
   return training;
 }
 
-// J from every answer to every query whose labels say something.
+// J, from every answer to every query with informative labels.
 double BruteForce(const TestQueries& queries, const HingeOptions& options,
                   double lambda, const Eigen::VectorXd& w) {
   const StructuredHinges hinges = *StructuredHinges::Create(options);
@@ -121,7 +121,7 @@ TEST_P(HingeSolversTest, AgreeWithEachOtherAndEnumeration) {
                     result.dual_bound);
         }
       }
-      // No bound of one is above what another attains.
+      // No solver's bound is above the value that another solver attains.
       EXPECT_LE(highest_bound, least + 1e-10);
     }
   }
@@ -132,7 +132,8 @@ INSTANTIATE_TEST_SUITE_P(Losses, HingeSolversTest,
                            return HingeOptions::Loss_Name(p.param.loss());
                          });
 
-// Where H is smooth its slope is the derivative; the mean's too.
+// H has a derivative where it is smooth, and its slope equals it; so for the
+// mean.
 TEST(HingeProblemTest, SlopesAreNumericDerivatives) {
   RandomSequence random(SeedKey(2));
   for (const HingeOptions& options : AllHinges()) {
@@ -156,7 +157,8 @@ TEST(HingeProblemTest, SlopesAreNumericDerivatives) {
   }
 }
 
-// Whatever ends it, the bound is below the minimum and the objective above.
+// However the solver ends, the bound is below the minimum and the objective
+// above.
 TEST(HingeSolverTest, BoundsHoldWhereverItStops) {
   const TestQueries queries = SomeQueries(4);
   HingeOptions options;
@@ -174,7 +176,7 @@ TEST(HingeSolverTest, BoundsHoldWhereverItStops) {
       EXPECT_LE(result.dual_bound, minimum);
       EXPECT_GE(result.objective, minimum - 1e-7);
       EXPECT_EQ(told, result.passes);
-      // Subgradients need one to begin with and one to judge.
+      // Subgradients need one pass to begin with and one to evaluate.
       EXPECT_LE(result.passes, solver == HingeOptions::SUBGRADIENT
                                    ? std::max(2u, passes)
                                    : passes);

@@ -17,7 +17,8 @@ struct Query {
   std::vector<double> scores;
 };
 
-// Scores of many scales, half of them in halves: ties, and hinges at 0.
+// Scores of many scales; half of them are multiples of 1/2, for ties and hinges
+// at 0.
 Query RandomQuery(RandomSequence& random, size_t most_items) {
   Query query;
   const size_t n = 1 + random.Below(most_items);
@@ -56,7 +57,7 @@ double ValueOf(StructuredHinge* hinge, const std::vector<double>& scores,
 
 class StructuredHingeTest : public ::testing::TestWithParam<HingeOptions> {};
 
-// And lies above its tangents.
+// The hinge also lies above its tangents.
 TEST_P(StructuredHingeTest, EqualsEnumeration) {
   RandomSequence random(SeedKey(GetParam().loss()));
   int told = 0;
@@ -87,7 +88,7 @@ INSTANTIATE_TEST_SUITE_P(Losses, StructuredHingeTest,
                            return HingeOptions::Loss_Name(p.param.loss());
                          });
 
-// Lemma 17.4: of the order, candidate or set that the scores predict.
+// Lemma 17.4, for the order, candidate or set that the scores predict.
 TEST(StructuredHingesTest, BoundTheLossOfWhatIsPredicted) {
   RandomSequence random(SeedKey(7));
   std::vector<double> slopes;
@@ -153,7 +154,7 @@ TEST(StructuredHingesTest, LabelsThatSayNothingHaveNone) {
     EXPECT_EQ(says({2, 2, 2}), any_size);
     EXPECT_EQ(says({1}), any_size);
     EXPECT_TRUE(says({0, 2, 1}));
-    // All are relevant, or as many as are chosen.
+    // All items are relevant, or as many as are chosen.
     const bool precision = options.loss() == HingeOptions::PRECISION;
     EXPECT_EQ(says({1, 2, 1}), !precision);
     EXPECT_EQ(says({0, 2}), !precision);

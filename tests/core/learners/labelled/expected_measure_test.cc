@@ -20,7 +20,7 @@ using model::v1::Policy;
 using ::testing::HasSubstr;
 using Kind = LabelMeasure::Kind;
 
-// One feature, of weight 1: the score.
+// Items with one feature, whose weight is 1: the feature is the score.
 struct Query {
   std::vector<float> scores;
   std::vector<uint32_t> relevances;
@@ -56,7 +56,7 @@ LabelMeasure F(double beta) {
   return {.kind = Kind::kFBeta, .beta = beta, .gains = {0, 0, 1}};
 }
 
-// Σ of p(action) times its measure, over `actions`.
+// Σ p(action) · measure(action) over `actions`.
 double ByEnumeration(const Policy& policy, const LabelMeasure& measure,
                      const Query& query,
                      const std::vector<std::vector<int32_t>>& actions) {
@@ -223,7 +223,7 @@ ExpectedMeasure Created(const Policy& policy, const LabelMeasure& measure) {
   return ExpectedMeasure::Create(policy, {1}, measure).value();
 }
 
-// As a policy that is uniform.
+// Equals the measure of a policy that is uniform.
 TEST(ExpectedMeasureTest, ChanceIsTheSumOverEquallyLikelyActions) {
   const Query query = RandomQuery(4, 8);
   Policy order = BasePolicy(0);
@@ -263,7 +263,7 @@ TEST(ExpectedMeasureTest, ByScoreIsTheActionWithoutLot) {
                    1. / 3 / std::log2(3) + 1 / std::log2(4) + 1 / std::log2(5));
   EXPECT_DOUBLE_EQ(Created(order, Precision(2)).ByScore(query.view()), 0.5);
   EXPECT_EQ(Created(Selection(0.5, false), Gain()).ByScore(query.view()), 0);
-  // Above 0.3 there is one candidate, above 0 three, of which one counts.
+  // One candidate is above 0.3; three are above 0, of which one counts.
   Policy set = BasePolicy(0.5);
   set.mutable_independent_subset()->set_threshold(0.3F);
   EXPECT_EQ(Created(set, F(1)).ByScore(query.view()), 0);
@@ -274,7 +274,7 @@ TEST(ExpectedMeasureTest, ByScoreIsTheActionWithoutLot) {
 TEST(ExpectedMeasureTest, EntropyIsOfWhatIsFirst) {
   const Query query = {{0, 0.5F}, {1, 0}};
   const auto of = [](double p) { return -p * std::log(p); };
-  const double p = 1 / (1 + std::exp(1.5 * 0.5));  // Of the first.
+  const double p = 1 / (1 + std::exp(1.5 * 0.5));  // P of the first.
   Policy order = BasePolicy(0);
   order.mutable_plackett_luce();
   EXPECT_NEAR(*Created(order, Dcg(0)).Entropy(query.view()), of(p) + of(1 - p),
@@ -290,7 +290,7 @@ TEST(ExpectedMeasureTest, EntropyIsOfWhatIsFirst) {
                    .has_value());
 }
 
-// 200 means of 256 draws: their own mean is within 5 standard errors.
+// The mean of 200 means of 256 draws is within 5 standard errors.
 TEST(ExpectedMeasureTest, DrawsAreUnbiasedAndRepeatable) {
   const Query query = RandomQuery(4, 7);
   Policy plackett_luce = BasePolicy(0.1);
@@ -352,7 +352,8 @@ TEST(ExpectedMeasureTest, RefusesScoresThatCannotBeDrawnExactly) {
       StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("beyond what")));
 }
 
-// F = 1 of nothing where nothing is relevant; (1 + β²) h / (s + β² t) by hand.
+// F = 1 for the empty set if nothing is relevant; otherwise (1 + β²) h / (s +
+// β² t) by hand.
 TEST(LabelMeasureTest, EvaluatesActionsByDefinition) {
   const std::vector<uint32_t> relevances = {2, 0, 1, 2};
   const std::vector<int32_t> order = {1, 3, 2, 0};

@@ -36,7 +36,7 @@ model::v1::Policy Chain(uint32_t num_labels, const Weights& transitions,
   return policy;
 }
 
-// Items of one feature, 1 unless said otherwise.
+// Items with one feature, 1 by default.
 struct Items {
   std::vector<float> features;
   std::vector<uint32_t> labels;
@@ -67,7 +67,7 @@ TEST(LabelAccuracyTest, SelectionByHand) {
   EXPECT_NEAR(Expected(Selection(1, 0.2), weights, Items({1, 1, 0, 1})),
               (3 * 0.7 + 0.3) / 4, 1e-15);
   EXPECT_NEAR(Expected(Selection(2, 0), weights, Items({1})), 0.9, 1e-15);
-  // A label that the policy does not know.
+  // The second label is unknown to the policy.
   EXPECT_NEAR(Expected(Selection(1, 0), weights, Items({1, 2})), 0.375, 1e-15);
 }
 
@@ -87,7 +87,7 @@ TEST(LabelAccuracyTest, AbstainingIsWrong) {
             0);
 }
 
-// As served: the probabilities of the policy over the joint features.
+// The accuracy is that of the served policy over the joint features.
 TEST(LabelAccuracyTest, IsThatOfTheServedPolicy) {
   RandomSequence random(SeedKey(1));
   constexpr uint32_t kFeatures = 3;
@@ -163,7 +163,8 @@ TEST(LabelAccuracyTest, ChainEqualsEnumeration) {
   }
 }
 
-// Every item says 0 by a little, but 0 after 0 costs more than 1 gains: 0 1 0.
+// Each item alone slightly prefers 0, but 0 after 0 costs more than a 1 gains:
+// 0 1 0.
 TEST(LabelAccuracyTest, MostProbableLabelsOfAChainLookAtTransitions) {
   const Items items({0, 0, 0});
   ASSERT_OK_AND_ASSIGN(const auto labels,
@@ -183,7 +184,7 @@ TEST(LabelAccuracyTest, MostProbableLabelsOfAChainLookAtTransitions) {
   EXPECT_THAT(by_feature, ElementsAre(2, 1));
 }
 
-// Odds 1 and 3 of two labels; the second item's label is not known.
+// Odds 1 and 3 of two labels; the second item's label is unknown.
 TEST(LabelAccuracyTest, OtherFiguresByHand) {
   const Weights weights = {0, std::log(3)};
   const double entropy = -0.25 * std::log(0.25) - 0.75 * std::log(0.75);
@@ -196,7 +197,7 @@ TEST(LabelAccuracyTest, OtherFiguresByHand) {
     EXPECT_EQ(figures.by_chance, 0.375);
     EXPECT_NEAR(figures.entropy, entropy, 1e-15);
   }
-  // One of three actions is to abstain; p = (1/8, 3/8, 1/2).
+  // One of three actions is abstaining; p = (1/8, 3/8, 1/2).
   model::v1::Policy policy = Selection(1, 0);
   policy.mutable_softmax_selection()->set_abstain_score(std::log(4));
   ASSERT_OK_AND_ASSIGN(const LabelFigures figures,

@@ -57,7 +57,7 @@ TEST(RankPolicyTest, OrdersAreDrawnAsAskedElseAsTheLearnerDoes) {
   EXPECT_EQ(orders.plackett_luce_mixture(), 0.1);
 }
 
-// The message of what MakeRankPolicy() refuses.
+// The message with which MakeRankPolicy() refuses the task.
 std::string Error(const LabelledPolicyTask& task, uint32_t subset_size = 0) {
   const auto policy = MakeRankPolicy(task, kPlackettLuce, subset_size);
   EXPECT_EQ(policy.status().code(), absl::StatusCode::kInvalidArgument);

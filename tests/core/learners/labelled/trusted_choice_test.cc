@@ -1,4 +1,4 @@
-// When the grid of weights takes a trusted order, and who refuses one.
+// When the grid of weights uses a trusted order, and which learners refuse one.
 #include <algorithm>
 #include <memory>
 #include <string>
@@ -26,8 +26,8 @@ using testing::HasSubstr;
 
 constexpr LabelledShape kShape = {.num_features = 3, .max_relevance = 2};
 
-// Queries of twelve features; `noise` of the labels against scores of standard
-// deviation 2.7, whose weights these are.
+// Queries of twelve features. Labels follow the scores of these weights, which
+// have standard deviation 2.7, plus `noise`.
 constexpr uint32_t kWide = 12;
 const std::vector<double> kWideTruth = {1, -.5, 1, -.5, 1, -.5,
                                         1, -.5, 1, -.5, 1, -.5};
@@ -59,11 +59,12 @@ std::unique_ptr<LabelledLearner> WideLearner(const std::string& name) {
   return *MakeRegressionLearner(regression, shape);
 }
 
-// Learned from ten queries whose labels are mostly noise, chosen and tested on
-// a hundred each without. The true order of the ten tells more than their
-// labels, so that pulled scores must earn more, by the mean over three draws of
-// the data; its reverse tells the contrary of what chooses the weight, which
-// must be 0, and with it the weights those without orders.
+// The learner trains on ten queries whose labels are mostly noise; validation
+// and test have a hundred queries each without noise. The true order of the ten
+// says more than their labels, so scores pulled to it must earn more, by the
+// mean over three draws of the data. The reversed order contradicts the
+// validation labels, so its weight must be 0, and the weights must be those
+// without orders.
 TEST(TrustedChoiceTest, AGoodOrderHelpsFewLabelsAndABadOneIsLeft) {
   for (const char* name : {"ranksvm", "hinge", "listnet", "regression"}) {
     SCOPED_TRACE(name);
@@ -88,7 +89,7 @@ TEST(TrustedChoiceTest, AGoodOrderHelpsFewLabelsAndABadOneIsLeft) {
       };
       const LabelledResult helped = with(good);
       ASSERT_EQ(helped.points.size(), 3 * learner->num_points());
-      // From the smallest weight on, so that ties go to it.
+      // The grid begins with the smallest weight, so that ties go to it.
       EXPECT_EQ(helped.points[0].setting, "trusted order weight 0");
       const LabelledResult misled = with(bad);
       EXPECT_EQ(misled.points[misled.chosen].setting, "trusted order weight 0");
@@ -100,7 +101,7 @@ TEST(TrustedChoiceTest, AGoodOrderHelpsFewLabelsAndABadOneIsLeft) {
       pulled += tested(helped.weights);
       best += tested(kWideTruth);
     }
-    // At least a fifth of what is missing.
+    // At least a fifth of the distance to the best.
     EXPECT_GT(pulled, plainly + 0.2 * (best - plainly));
   }
 }

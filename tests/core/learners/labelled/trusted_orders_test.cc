@@ -38,13 +38,13 @@ TEST(TrustedOrdersTest, IsTheMeanDivergenceByDefinitionAndItsSlope) {
         return MeanByDefinition(queries, orders, of, weights);
       };
       const std::vector<double> weights = RandomWeights(&random);
-      std::vector<double> slope = {1, 2, 3};  // Added to.
+      std::vector<double> slope = {1, 2, 3};  // The function adds to it.
       const double mean = trusted.AddMean(2.5, weights, slope);
       EXPECT_NEAR(mean, 2.5 * value(weights), 1e-12 * (1 + mean));
       EXPECT_NEAR(trusted.Measure(weights).divergence, value(weights),
                   1e-12 * (1 + mean));
       for (int j = 0; j < 3; ++j) slope[j] = (slope[j] - (j + 1)) / 2.5;
-      // Numeric: D is linear near weights without ties.
+      // Numeric slopes: D is linear near weights without ties.
       for (int j = 0; j < 3; ++j) {
         constexpr double kStep = 1e-7;
         std::vector<double> up = weights, down = weights;
@@ -62,7 +62,7 @@ TEST(TrustedOrdersTest, IsTheMeanDivergenceByDefinitionAndItsSlope) {
   }
 }
 
-// Scores that agree with the orders, ties included, are left alone.
+// Scores that agree with the orders, ties included, cost nothing.
 TEST(TrustedOrdersTest, TiesAreAsTheTrustedOrderHasThem) {
   for (uint64_t seed = 0; seed < 10; ++seed) {
     const TestQueries queries = RandomQueries({.rounded = true}, seed);
@@ -77,10 +77,10 @@ TEST(TrustedOrdersTest, TiesAreAsTheTrustedOrderHasThem) {
   }
 }
 
-// Scores 3, 1, 2 and the order 1, 0, 2: of the pairs only (0, 2) is as there.
-// DCG of the scores' own order less that of 1, 0, 2:
-//   3 + 2 / log2(3) + 1/2 - (1 + 3 / log2(3) + 2/2).
-// The other query has no pair, but counts in the mean of the divergence.
+// Scores 3, 1, 2 and the order 1, 0, 2: of the pairs, only (0, 2) agrees. The
+// divergence is the DCG of the scores' own order minus that of 1, 0, 2: 3 + 2 /
+// log2(3) + 1/2 - (1 + 3 / log2(3) + 2/2). The other query has no pair, but
+// counts in the mean of the divergence.
 TEST(TrustedOrdersTest, MeasuresByHand) {
   TestQueries queries;
   queries.Add({3, 1, 2}, {0, 0, 0});
@@ -91,7 +91,7 @@ TEST(TrustedOrdersTest, MeasuresByHand) {
   const auto distance = trusted.Measure(std::vector<double>{1});
   EXPECT_NEAR(distance.divergence, (1.5 - 1 / std::log2(3.0)) / 2, 1e-12);
   EXPECT_NEAR(distance.inverted_pairs, 2.0 / 3, 1e-12);
-  // Twice the scores are twice as far, and order as before.
+  // Twice the scores are twice as far from the orders, in the same order.
   const auto twice = trusted.Measure(std::vector<double>{2});
   EXPECT_NEAR(twice.divergence, 2 * distance.divergence, 1e-12);
   EXPECT_EQ(twice.inverted_pairs, distance.inverted_pairs);

@@ -44,7 +44,7 @@ void BackwardFor(size_t count, const std::function<void(size_t)>& body) {
 }
 
 // Every size of a block of labels, odd numbers of rows, features that do not
-// fill vectors, and more rows than are worked on together.
+// fill vectors, and more rows than one block.
 TEST(DenseRowsTest, ProductsAreThoseOfMatrices) {
   for (const int p : {1, 7, 8, 45}) {
     for (const int q : {1, 2, 3, 4, 5, 6, 7, 14}) {
@@ -86,7 +86,7 @@ TEST(DenseRowsTest, NoRowsGiveNothing) {
 }
 
 TEST(DenseRowsTest, BitsDoNotDependOnTheOrderOfTheParts) {
-  // Enough rows that the features are divided.
+  // Enough rows that the features are divided among threads.
   const Matrix x = RandomMatrix(5000, 45, 1);
   DenseRows dense = MakeRows(x);
   std::vector<uint32_t> rows(5000);

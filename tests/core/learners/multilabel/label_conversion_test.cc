@@ -15,7 +15,7 @@ namespace {
 
 using testing::ElementsAre;
 
-// Two features, one of them constant; label 0 is there where the other is
+// Two features, one of them constant. Label 0 is set where the other is
 // positive, label 1 where it is not; a fifth of each is wrong.
 LabelledContexts World(size_t n, uint64_t seed) {
   RandomSequence random(SeedKey(seed));
@@ -41,7 +41,7 @@ std::vector<uint32_t> Rows(size_t n) {
   return rows;
 }
 
-// Labels {1} of (x₀, x₁) = (2, 0), none of x₁ = 3.
+// Labels {1} for (x₀, x₁) = (2, 0), none for x₁ = 3.
 TEST(LabelConversionTest, ContextsAreTheRowsInTheShapeAskedFor) {
   MultilabelData data;
   data.num_features = 2;

@@ -23,7 +23,7 @@ using testing::HasSubstr;
 constexpr uint32_t kFeatures = 5;
 constexpr uint32_t kLabels = 3;
 
-// 12 contexts; of every value a share `density` is there.
+// 12 contexts; a share `density` of the values is present.
 LabelContexts RandomContexts(double density, uint64_t seed) {
   RandomSequence random(SeedKey(seed));
   LabelContexts contexts;
@@ -40,7 +40,7 @@ LabelContexts RandomContexts(double density, uint64_t seed) {
   return contexts;
 }
 
-// Some contexts several times, some never.
+// Some contexts occur several times, some never.
 LabelTuples RandomTuples(size_t n, uint64_t seed) {
   RandomSequence random(SeedKey(seed));
   LabelTuples tuples;
@@ -151,7 +151,7 @@ TEST_P(LabelsPolicyTest, LargeScoresStayFinite) {
   }
 }
 
-// Parts of even index on one thread, the others on another.
+// Runs parts of even index on one thread, the others on another.
 void TwoThreads(size_t count, const std::function<void(size_t)>& body) {
   std::thread other([&] {
     for (size_t i = 1; i < count; i += 2) body(i);
@@ -185,7 +185,7 @@ LabelTuples ManyTuples(size_t n) {
 }
 
 TEST(LabelsPolicyThreadsTest, TrainingHasTheSameBitsForOneAndTwo) {
-  // Above 2048 contexts the gradient is shared out too.
+  // Above 2048 contexts the gradient is divided among threads, too.
   const LabelContexts contexts = ManyContexts(5000, 1);
   const LabelTuples tuples = ManyTuples(5000);
   ASSERT_OK_AND_ASSIGN(LabelsPolicy one,
@@ -230,7 +230,7 @@ TEST(LabelsPolicyManyLabelsTest, EveryLabelCountsOnce) {
   ASSERT_OK_AND_ASSIGN(LabelsPolicy policy,
                        LabelsPolicy::Create(contexts, tuples));
   const std::vector<uint32_t> all = {0};
-  policy.Prefetch(all);  // A hint, whatever it is of.
+  policy.Prefetch(all);  // Only a hint.
   EXPECT_NEAR(policy.LogProbability(w, 0), expected, 1e-13);
   Eigen::VectorXd gradient = Eigen::VectorXd::Zero(kMany);
   policy.AddGradient(std::vector<double>{1}, &gradient);
@@ -238,7 +238,7 @@ TEST(LabelsPolicyManyLabelsTest, EveryLabelCountsOnce) {
 }
 
 TEST(LabelsPolicySparseTest, TrainsAsOnDenseRows) {
-  // Zeros that are written down make the same rows dense ones.
+  // Explicit zeros turn the same rows into dense ones.
   const LabelContexts sparse = ManyContexts(300, 0.2);
   LabelContexts dense = sparse;
   dense.row_offsets = {0};

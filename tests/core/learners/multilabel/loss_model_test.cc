@@ -25,7 +25,7 @@ constexpr double kNoClip = HUGE_VAL;
 constexpr uint32_t kFeatures = 4;
 constexpr uint32_t kLabels = 3;
 
-// Tuples of one kind of action with a policy and a fitted model over them.
+// Tuples of one kind of action, with a policy and a fitted model.
 struct Problem {
   std::vector<BanditTuple> tuples;
   std::unique_ptr<RandomLabels> labels;
@@ -43,7 +43,7 @@ struct Problem {
     model->ExpectedLosses(point, All(), losses);
     return losses;
   }
-  // p of a tuple's propensity.
+  // Sets the propensity p of a tuple.
   void SetPropensity(size_t i, double log_propensity) {
     if (labels) {
       labels->tuples.log_propensities[i] = log_propensity;
@@ -94,7 +94,7 @@ class LossModelTest : public testing::TestWithParam<Kind> {
     return problem;
   }
 
-  // Every action of one context once, logged by the policy at `logging`.
+  // Every action of one context once; the policy at `logging` logged them.
   Problem Enumerate(uint64_t seed, const Eigen::VectorXd& logging) const {
     Problem problem;
     RandomSequence random(SeedKey(seed));
@@ -184,7 +184,7 @@ TEST_P(LossModelTest, ExpectationIsTheSumOverAllActions) {
   EXPECT_NEAR(problem.Expected(point)[0], sum, 1e-12);
 }
 
-// Σ_y p(y) t(y) = Σ_y h(y) δ(y) for a model that fits badly.
+// Σ_y p(y) t(y) = Σ_y h(y) δ(y), even for a model that fits badly.
 TEST_P(LossModelTest, DoublyRobustTermsAreUnbiasedWhateverTheModel) {
   const Problem problem = Enumerate(5, RandomPoint(6));
   ASSERT_OK_AND_ASSIGN(
@@ -206,8 +206,8 @@ TEST_P(LossModelTest, DoublyRobustTermsAreUnbiasedWhateverTheModel) {
   EXPECT_NEAR(estimate, risk, 1e-12);
 }
 
-// Losses that are linear: the model finds them, and a term is its expectation,
-// whatever was drawn and with what propensity.
+// Losses are linear, so the model fits them exactly, and a term is its
+// expectation, whatever was drawn and with whatever propensity.
 TEST_P(LossModelTest, APerfectModelLeavesTheCorrectionNothing) {
   Problem problem = MakeProblem(8);
   if (problem.labels) {
@@ -293,8 +293,8 @@ TEST_P(LossModelTest, RefusesAPenaltyThatIsNotPositive) {
   }
 }
 
-// Where something else was shown the outcome is the worst loss, 0. With that as
-// δ and the action's own weight, terms stay unbiased for E_h[shown · δ].
+// If something else was shown, the outcome is the worst loss, 0. With that as δ
+// and the action's own weight, terms stay unbiased for E_h[shown · δ].
 TEST(CandidateLossModelTest, HiddenActionsCorrectTheModel) {
   const LinearFamily family{ActionKind::kSelect, kFeatures, false, 0};
   Problem problem;
@@ -331,8 +331,9 @@ TEST(CandidateLossModelTest, HiddenActionsCorrectTheModel) {
 }
 
 TEST(CandidateLossModelTest, ModelledLossesStayInTheRangeOfLosses) {
-  // Both tuples have two candidates of one feature; chosen are 0 (loss 0) and 1
-  // (loss -1): the line is -x. The others, at -3 and 4, would get 3 and -4.
+  // Both tuples have two candidates of one feature. The chosen ones have 0
+  // (loss 0) and 1 (loss -1), so the fitted line is -x. The others, at -3 and
+  // 4, would get 3 and -4.
   const LinearFamily family{ActionKind::kSelect, 1, false, 0};
   std::vector<BanditTuple> tuples(2);
   for (BanditTuple& tuple : tuples) {
@@ -364,7 +365,7 @@ TEST(CandidateLossModelTest, AbstainingHasTheMeanLossOfThoseThatAbstained) {
   ASSERT_OK_AND_ASSIGN(const auto twice,
                        CandidateLossModel::Fit(family, tuples, losses, 1));
   EXPECT_NEAR(twice.abstain_loss(), -0.3, 1e-15);
-  // Nobody answered: the regression has no row, and the model is finite.
+  // All abstained: the regression has no row, and the model is finite.
   for (BanditTuple& tuple : tuples) tuple.action = {kAbstain};
   ASSERT_OK_AND_ASSIGN(const auto always,
                        CandidateLossModel::Fit(family, tuples, losses, 1));

@@ -39,7 +39,7 @@ class SparseRowsTest : public testing::Test {
   const std::vector<uint32_t> rows_ = {7, 0, 4, 8, 2};
 };
 
-// Wide vectors do the operations of one label after the other: equal bits.
+// Wide vectors perform the operations of one label after the other: equal bits.
 TEST_F(SparseRowsTest, ScoresHaveTheBitsOfOneLabelAtATime) {
   const std::vector<double> weights = Normals(kFeatures * kLabels);
   std::vector<double> scores(rows_.size() * kLabels, -1);

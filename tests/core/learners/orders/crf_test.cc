@@ -51,7 +51,7 @@ TEST(CrfTest, GridsAreThePapersUnlessGiven) {
   EXPECT_EQ(in_force.learning_rate_size(), 0);
 }
 
-// Linear gain, as in eq. 12.
+// The gain is linear, as in eq. 12.
 TEST(CrfTest, ComparesByLinearGain) {
   const LabelMeasure measure = Make({})->measure();
   EXPECT_EQ(measure.kind, LabelMeasure::Kind::kDcg);
@@ -77,9 +77,9 @@ TEST(CrfTest, PublishesTheModelItself) {
                        HasSubstr("action is label")));
 }
 
-// One query: relevances 2, 1, 0, 0 in the order of x. Scores fall with x where
-// w < 0, then NDCG is that of (0, 0, 1, 2): (1/2 + 2/log2 5) / (2 + 1/log2 3).
-// Where w > 0 it is 1.
+// One query: relevances 2, 1, 0, 0 in the order of x. For w < 0 scores fall
+// with x, and NDCG is that of (0, 0, 1, 2): (1/2 + 2/log2 5) / (2 + 1/log2 3).
+// For w > 0 it is 1.
 TEST(CrfTest, PointsAreChosenByTheirNdcg) {
   TestQueries training;
   training.Add({4, 3, 2, 1}, {2, 1, 0, 0});

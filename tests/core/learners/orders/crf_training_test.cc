@@ -38,7 +38,7 @@ std::vector<LabelledItems> WithLevels(const TestQueries& queries) {
   return kept;
 }
 
-// Share of the pairs of different relevances that are in order.
+// The share of the pairs of different relevances that are in order.
 double PairsInOrder(std::span<const LabelledItems> queries,
                     std::span<const double> weights) {
   double right = 0;
@@ -77,8 +77,9 @@ TEST(CrfBatchObjectiveTest, GradientMatchesDifferences) {
   }
 }
 
-// Queries of as many candidates as a subset count by their one subset; larger
-// ones by the mean of theirs, which with all equal scores is that of any.
+// Queries with as many candidates as a subset have one subset. Larger ones
+// count by the mean over their subsets, which is that of any subset if all
+// scores are equal.
 TEST(CrfBatchObjectiveTest, ValueIsTheMeanOverQueries) {
   TestQueries queries;
   queries.Add({1, 2}, {1, 0});                          // log 2 at w = 0
@@ -90,7 +91,7 @@ TEST(CrfBatchObjectiveTest, ValueIsTheMeanOverQueries) {
   EXPECT_EQ(batch.num_subsets(), 6u);
   EXPECT_NEAR(batch.Evaluate(Eigen::VectorXd::Zero(1), nullptr),
               (std::log(2) + std::log(6)) / 2, 1e-12);
-  // The penalty beside them: 2/2 · w².
+  // The penalty is added: 2/2 · w².
   const CrfBatchObjective heavier(queries.views(), {}, 4, options);
   const Eigen::VectorXd w = Eigen::VectorXd::Constant(1, 0.5);
   EXPECT_NEAR(heavier.Evaluate(w, nullptr) - batch.Evaluate(w, nullptr), 0.25,
@@ -98,8 +99,8 @@ TEST(CrfBatchObjectiveTest, ValueIsTheMeanOverQueries) {
 }
 
 // KL to a spread target is convex with a finite minimum. All candidates are in
-// the subset, so that steps and batches have one objective; what is left is the
-// steps' jitter.
+// the subset, so that steps and batches have one objective; only the jitter of
+// the steps remains.
 TEST(CrfTrainingTest, StepsReachTheMinimumOfTheBatch) {
   const TestQueries queries = RandomQueries(
       {.num_queries = 12, .most_items = 5, .max_relevance = 2}, 3);
@@ -216,8 +217,8 @@ TEST(CrfTrainingTest, KeepsTheBestEpochAndStopsByPatience) {
   EXPECT_EQ(shorter.passes, 4u);
 }
 
-// One step on a query of two is that of the difference of their features:
-// -η p(wrong) (a_1 - a_2) at w = 0.
+// One step on a query of two is along the difference of their features: -η
+// p(wrong) (a_1 - a_2) at w = 0.
 TEST(CrfTrainingTest, AStepIsTheGradientTimesTheRate) {
   TestQueries queries;
   queries.Add({3, 1}, {1, 0});

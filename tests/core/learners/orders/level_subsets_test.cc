@@ -22,7 +22,7 @@ std::set<uint32_t> LevelsOf(std::span<const uint32_t> relevances,
   return levels;
 }
 
-// All subsets by their bits.
+// All subsets that have every level, by their bits.
 std::vector<std::vector<uint32_t>> SubsetsWithAllLevels(
     const std::vector<uint32_t>& relevances, size_t size) {
   std::vector<uint32_t> all(relevances.size());
@@ -71,7 +71,8 @@ TEST(LevelSubsetsTest, DrawsAreUniformOverSubsetsOfAllLevels) {
   }
 }
 
-// One relevant of 1000: all subsets hold it, whose share of all is 0.6 %.
+// Items 3 and 700 are the only ones of their levels, so they are in every
+// subset; of all subsets only 0.6 % hold a given item.
 TEST(LevelSubsetsTest, RareLevelsAreInEverySubset) {
   std::vector<uint32_t> relevances(1000, 0);
   relevances[700] = 2;
@@ -96,7 +97,7 @@ TEST(LevelSubsetsTest, FewItemsAreAllDrawn) {
   EXPECT_THAT(items, ElementsAre(0, 1, 2));
 }
 
-// As many levels as places: one of each.
+// As many levels as places: one candidate of each.
 TEST(LevelSubsetsTest, LevelsMayFillTheSubset) {
   const std::vector<uint32_t> relevances = {0, 0, 1, 1, 2, 2, 7};
   LevelSubsets draws(relevances, 4);

@@ -32,20 +32,20 @@ TEST(ListNetTest, GradientMatchesDifferences) {
   }
 }
 
-// At w = 0, p = 1/n whatever P is.
+// At w = 0, p = 1/n for any P.
 TEST(ListNetTest, ValueAtZeroIsTheMeanLogOfTheSizes) {
   TestQueries queries;
   queries.Add({1, 2, 3, 4}, {2, 0, 1, 0});
   queries.Add({1, 2}, {0, 1});
-  queries.Add({5, 5, 5}, {1, 1, 1});  // Left out.
+  queries.Add({5, 5, 5}, {1, 1, 1});  // Is left out.
   const ListNetObjective objective(queries.views(), 1, ListNetOptions::GAIN);
   EXPECT_EQ(objective.num_queries(), 2u);
   EXPECT_NEAR(objective.Evaluate(Eigen::VectorXd::Zero(1), nullptr),
               (std::log(4) + std::log(2)) / 2, 1e-15);
 }
 
-// One query of two, relevances 2 and 0, x = 1 and 0: P_1 = σ(2), so that w = 2
-// without a penalty; of gains σ(3) and 3.
+// One query of two, relevances 2 and 0, x = 1 and 0: P_1 = σ(2), so w = 2
+// without a penalty; with gains σ(3) and w = 3.
 TEST(ListNetTest, ScoresBecomeTheTargetsWhereTheyCan) {
   TestQueries queries;
   queries.Add({1, 0}, {2, 0});
@@ -68,7 +68,7 @@ TEST(ListNetTest, FindsAPlantedDirection) {
   options.set_target(ListNetOptions::GAIN);
   ASSERT_OK_AND_ASSIGN(const ListNetResult result,
                        TrainListNet(queries.views(), 1e-6, options));
-  // Planted: (1, -1/2, 1).
+  // The planted weights are (1, -1/2, 1).
   const std::vector<double>& w = result.weights;
   EXPECT_NEAR(w[1] / w[0], -0.5, 0.1);
   EXPECT_NEAR(w[2] / w[0], 1, 0.1);

@@ -25,7 +25,7 @@ using config::v1::OrderDivergence;
 using config::v1::RankPolicyOptions;
 using testing::HasSubstr;
 
-// Queries of `items` candidates with random scores by each list.
+// Queries of `items` candidates with random scores from each list.
 class Queries {
  public:
   Queries(int count, uint32_t items, uint32_t lists, uint64_t seed)
@@ -35,7 +35,7 @@ class Queries {
       std::vector<float>& features = features_.emplace_back(items * lists);
       for (float& score : features)
         score = static_cast<float>(random.Uniform());
-      // The order in the file, until another is seen.
+      // The order of the file, until another one is observed.
       std::vector<uint32_t>& relevances = relevances_.emplace_back(items);
       for (uint32_t i = 0; i < items; ++i) relevances[i] = items - 1 - i;
     }
@@ -93,8 +93,8 @@ LabelledShape ShapeOf(uint32_t items, uint32_t lists) {
   return {.num_features = lists, .max_relevance = items - 1};
 }
 
-// What is drawn for a policy of such weights, from the divergences themselves:
-// log p by order (seed 002, eq. 21).
+// The probabilities of orders under a policy with these weights, from the
+// divergences themselves: log p by order (seed 002, eq. 21).
 std::map<Action, double> Enumerate(const Queries& queries, size_t q,
                                    const CardinalityFunction& f,
                                    const std::vector<double>& theta) {
@@ -225,7 +225,7 @@ TEST(MallowsTest, MinimisesAndValidatesByTheLikelihoodOfTheOrders) {
                                          .validation = all.last(2)}));
     ASSERT_EQ(result.points.size(), 1);
     ASSERT_OK_AND_ASSIGN(const auto f, FunctionOf(c, kItems));
-    // -log p of a query, on average, by enumeration.
+    // The mean of -log p of a query, by enumeration.
     const auto mean_loss = [&](size_t begin, size_t end,
                                const std::vector<double>& theta) {
       double sum = 0;
@@ -253,7 +253,7 @@ TEST(MallowsTest, MinimisesAndValidatesByTheLikelihoodOfTheOrders) {
   }
 }
 
-// Orders drawn by the published policy are seen; θ is found again.
+// Observes orders drawn from the published policy and recovers θ.
 TEST(MallowsTest, FindsTheTruthIn5000Orders) {
   constexpr uint32_t kItems = 6;
   const std::vector<double> truth = {2, 1, 3};

@@ -1,4 +1,4 @@
-// Every learner that is pulled towards trusted orders: eq. 23 of seed 002.
+// Every learner that can be pulled towards trusted orders: eq. 23 of seed 002.
 #include <algorithm>
 #include <cmath>
 #include <functional>
@@ -40,7 +40,7 @@ TestQueries SomeQueries(uint64_t seed, double noise = 1) {
 struct Pulled {
   std::string name;
   std::unique_ptr<LabelledLearner> learner;
-  // What it minimises without orders; of regression with the best intercept.
+  // The objective without orders; for regression with the best intercept.
   std::function<double(const TestQueries&, const std::vector<double>&)>
       objective;
 };
@@ -51,7 +51,8 @@ double Norm(const std::vector<double>& weights) {
   return sum;
 }
 
-// λ/2 ‖w‖² and the mean over all pairs, one by one; of KENDALL by query.
+// λ/2 ‖w‖² and the mean over all pairs, one by one; KENDALL takes the mean by
+// query.
 double Hinge(const TestQueries& queries, const std::vector<double>& weights,
              bool by_query) {
   double sum = 0, count = 0;
@@ -142,8 +143,8 @@ Fit FitOf(const Pulled& pulled, const TestQueries& queries,
   return {result->weights, result->points[0]};
 }
 
-// Random steps of growing and shrinking length from `point`: slow, and knows
-// nothing of slopes or planes.
+// Searches by random steps of growing and shrinking length from `point`: slow,
+// but independent of slopes and planes.
 double LeastBySearch(const std::function<double(const std::vector<double>&)>& f,
                      std::vector<double> point, uint64_t seed) {
   RandomSequence random(SeedKey(seed));
@@ -162,12 +163,13 @@ double LeastBySearch(const std::function<double(const std::vector<double>&)>& f,
   return best;
 }
 
-// What is reported as the objective is eq. 23 at the weights; the bound holds
-// against a search that starts elsewhere; and the two are near.
+// The reported objective is eq. 23 at the weights, the bound holds against a
+// search that starts elsewhere, and the two are near.
 TEST(PulledLearnersTest, ProveThatTheyMinimiseEquation23) {
   for (uint64_t seed = 0; seed < 3; ++seed) {
     const TestQueries queries = SomeQueries(seed);
-    // Half with the labels: neither alone has the least.
+    // The orders agree with the labels by half, so that neither alone has the
+    // minimum.
     const std::vector<Order> orders = OrdersBy(queries, {1, 1, 0.2});
     for (const TrustedKind& of : TrustedKinds()) {
       const TrustedOrders trusted = TrustedOf(queries, orders, of);
@@ -189,7 +191,7 @@ TEST(PulledLearnersTest, ProveThatTheyMinimiseEquation23) {
         EXPECT_LE(*fit.point.dual_bound, searched * (1 + 1e-12));
         EXPECT_NEAR(searched, fit.point.objective,
                     allowed + 2e-3 * fit.point.objective);
-        // Neither at 0 nor where it would be without the orders.
+        // The minimum is neither at 0 nor where it would be without the orders.
         EXPECT_LT(fit.point.objective, objective({0, 0, 0}) - allowed);
         EXPECT_LT(FitOf(pulled, queries, nullptr, 0).point.objective,
                   *fit.point.dual_bound);
@@ -229,7 +231,7 @@ TEST(PulledLearnersTest, TheDivergenceFallsWithTheWeight) {
     SCOPED_TRACE(pulled.name);
     double last_weight = 0, last_gap = 0, last = 0, first = 0;
     for (double weight : {0.1, 0.4, 2.0, 10.0}) {
-      if (pulled.name == "regression") weight *= 40;  // Beside a sum.
+      if (pulled.name == "regression") weight *= 40;  // Its loss is a sum.
       const LabelledPoint point =
           FitOf(pulled, queries, &trusted, weight).point;
       const double gap = point.objective - *point.dual_bound;
@@ -244,13 +246,13 @@ TEST(PulledLearnersTest, TheDivergenceFallsWithTheWeight) {
       last_gap = gap;
       last = now;
     }
-    EXPECT_LT(last, 0.7 * first);  // And it does fall.
+    EXPECT_LT(last, 0.7 * first);  // It does fall.
   }
 }
 
-// With J_0 the objective without orders and w* in their order, D(w*) = 0 and
-// c D(w) <= J_c(w) - min J_0 <= J_0(w*) + gap - min J_0: for large c, the
-// scores have that order but for differences that vanish.
+// With J_0 the objective without orders and w* in their order, D(w*) = 0 and c
+// D(w) <= J_c(w) - min J_0 <= J_0(w*) + gap - min J_0: for large c the scores
+// have that order, up to differences that vanish.
 TEST(PulledLearnersTest, ALargeWeightGivesTheTrustedOrder) {
   const TestQueries queries = SomeQueries(6, 3);  // Noise: labels disagree.
   const std::vector<double> truth = {1, 0.4, 0.5};
@@ -259,7 +261,7 @@ TEST(PulledLearnersTest, ALargeWeightGivesTheTrustedOrder) {
       TrustedOf(queries, orders, {OrderDivergence::ALL_PAIRS, 0});
   constexpr double kWeight = 3000;
   for (const Pulled& pulled : AllPulled()) {
-    if (pulled.name == "hinge SUBGRADIENT") continue;  // Steps: far too slow.
+    if (pulled.name == "hinge SUBGRADIENT") continue;  // Far too slow.
     SCOPED_TRACE(pulled.name);
     const Fit before = FitOf(pulled, queries, &trusted, 0);
     EXPECT_GT(before.point.from_trusted->inverted_pairs, 0.05);
@@ -275,7 +277,7 @@ TEST(PulledLearnersTest, ALargeWeightGivesTheTrustedOrder) {
     EXPECT_LE(kWeight * fit.point.from_trusted->divergence,
               agreeing + gap - pulled.objective(queries, before.weights) +
                   std::abs(before.point.objective) * 1e-2);
-    // Not by shrinking to nothing: better than scores of 0.
+    // The weights do not shrink to nothing: they are better than scores of 0.
     EXPECT_LT(fit.point.objective, pulled.objective(queries, {0, 0, 0}));
     // No pair is the wrong way round by more than a hundredth of the spread.
     for (size_t q = 0; q < orders.size(); ++q) {
@@ -288,8 +290,8 @@ TEST(PulledLearnersTest, ALargeWeightGivesTheTrustedOrder) {
   }
 }
 
-// The gap that each aimed at, as a number of its objective: a share of J for
-// ranksvm and regression. One that is cut short is above it.
+// The gap that each learner aimed at, in units of its objective: a share of J
+// for ranksvm and regression. A run that is cut short is above it.
 TEST(PulledLearnersTest, PointsSayWhichGapTheyAimedAt) {
   const TestQueries queries = SomeQueries(8);
   const TrustedOrders trusted =

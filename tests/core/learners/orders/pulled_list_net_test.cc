@@ -19,7 +19,7 @@ using Scales = std::vector<double>;
 const Scales kScales = {1e6, 1, 1, 1e-4};
 
 // 50 queries of 8 candidates, labels by the sum of the features over their
-// scale and noise, and one query whose labels say nothing.
+// scale plus noise, and one query whose labels are all the same.
 TestQueries Scaled(const Scales& scales) {
   RandomSequence random(SeedKey(1));
   TestQueries queries;
@@ -41,7 +41,8 @@ TestQueries Scaled(const Scales& scales) {
   return queries;
 }
 
-// Mean over the queries whose labels differ of -Σ P log P, P = softmax(labels).
+// The mean of -Σ P log P over the queries whose labels differ, P =
+// softmax(labels).
 double MeanEntropy(const TestQueries& queries) {
   double sum = 0, count = 0;
   for (const LabelledItems& query : queries.views()) {
@@ -76,10 +77,10 @@ HingeResult Minimum(const TestQueries& queries, const TrustedOrders& trusted,
               ->Minimise(lambda, nullptr);
 }
 
-// Features of scales from 1e-4 to 1e6 hold the ascent up: it ends, what is
-// proved stays sound and is at least what the labels alone say. L-BFGS comes as
-// near as the ascent does with 1 in place of 1e6, whose J is that at v_0 =
-// 1e6 w_0 and λ/2 v_0².
+// Features of scales from 1e-4 to 1e6 slow the ascent down. It still ends, its
+// proof stays sound, and its bound is at least that of the labels alone. L-BFGS
+// comes as near as the ascent does with 1 instead of 1e6, whose J is that at
+// v_0 = 1e6 w_0 and λ/2 v_0².
 TEST(PulledListNetTest, LearnsFromUnscaledFeatures) {
   const TestQueries queries = Scaled(kScales);
   const TestQueries scaled = Scaled({1, 1, 1, 1e-4});

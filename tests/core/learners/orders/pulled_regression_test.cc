@@ -12,8 +12,8 @@ namespace {
 
 using testing::HasSubstr;
 
-// Without l2 a feature that is the same everywhere cannot be told from the
-// intercept; more columns than are solved directly have no proof.
+// Without l2 a feature that is the same everywhere cannot be distinguished from
+// the intercept. With more columns than are solved directly there is no proof.
 TEST(PulledRegressionTest, SaysWhatIsProved) {
   const TestQueries queries =
       RandomQueries({.num_queries = 15, .max_relevance = 2}, 8);
@@ -41,9 +41,10 @@ TEST(PulledRegressionTest, SaysWhatIsProved) {
 }
 
 // One query of scores w (0, 1) + b, relevances 0 and 1, order 0 before 1. The
-// least squares are 0 at w = 1, b = 0; pairs as they should not be cost, with
-// Top(2, 1), c max(0, w). So w - 1 = e, errors shared by b: e²/2 + c (1 + e) is
-// least at e = -c, J = c - c²/2, until w = 0 for c >= 1, where J = 1/2.
+// least squares are 0 at w = 1, b = 0. Pairs that contradict the order cost,
+// with Top(2, 1), c max(0, w). So w - 1 = e with errors shared by b: e²/2 + c
+// (1 + e) is least at e = -c, J = c - c²/2, until w = 0 for c >= 1, where J =
+// 1/2.
 TEST(PulledRegressionTest, SolvesAPairByHand) {
   TestQueries queries;
   queries.Add({0, 1}, {0, 1});
@@ -61,7 +62,8 @@ TEST(PulledRegressionTest, SolvesAPairByHand) {
   }
 }
 
-// All relevances alike: the intercept says it all, J = 0, and the search ends.
+// All relevances are the same: the intercept alone fits them, J = 0, and the
+// search ends.
 TEST(PulledRegressionTest, EndsWhereTheObjectiveIs0) {
   TestQueries queries;
   queries.Add({0.3F, 1, 0.7F}, {3, 3, 3});

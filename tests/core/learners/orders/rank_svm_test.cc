@@ -96,7 +96,7 @@ TEST(RankSvmTest, ClosesTheGapOfTheObjectivePairByPair) {
 }
 
 // The relevance is a threshold of a linear score: with little regularisation
-// every pair is put right.
+// every pair is ordered correctly.
 TEST(RankSvmTest, FindsAPlantedOrder) {
   const TestQueries queries =
       RandomQueries({.num_queries = 30, .max_relevance = 3, .noise = 0}, 7);

@@ -10,7 +10,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-// Relevance 1 + 2 x0 - x1 exactly, over two queries.
+// Relevance is exactly 1 + 2 x0 - x1, over two queries.
 TEST(RelevanceRegressionTest, FindsAPlantedPlane) {
   TestQueries queries;
   queries.Add({0, 0, 1, 0, 1, 1}, {1, 3, 2});
@@ -22,9 +22,9 @@ TEST(RelevanceRegressionTest, FindsAPlantedPlane) {
   EXPECT_NEAR(result.intercept, 1, 1e-12);
 }
 
-// The intercept is free: one feature of mean 2 and centred sum of squares 2,
-// centred products with the relevances (0, 1, 5) of 5: w = 5 / (2 + l2), and b
-// = 2 - 2 w.
+// The intercept is free. One feature has mean 2 and centred sum of squares 2;
+// its centred products with the relevances (0, 1, 5) sum to 5: w = 5 / (2 +
+// l2), and b = 2 - 2 w.
 TEST(RelevanceRegressionTest, PenaltyShrinksWeightsAndNotTheIntercept) {
   TestQueries queries;
   queries.Add({1, 2, 3}, {0, 1, 5});
@@ -34,8 +34,8 @@ TEST(RelevanceRegressionTest, PenaltyShrinksWeightsAndNotTheIntercept) {
   EXPECT_NEAR(result.intercept, 0, 1e-12);
 }
 
-// More columns than are solved directly: by conjugate gradients, which need
-// the columns' squares.
+// More columns than are solved directly use conjugate gradients, which need the
+// columns' squares.
 TEST(RelevanceRegressionTest, ManyColumnsGiveTheSameAsFew) {
   RandomSequence random(SeedKey(1));
   TestQueries few, many;

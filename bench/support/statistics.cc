@@ -1,8 +1,10 @@
-#include "bench/support/paired_test.h"
+#include "bench/support/statistics.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <numbers>
+#include <numeric>
 
 #include "core/counterfactual/moments.h"
 
@@ -28,6 +30,36 @@ double UpperTail(double t, double freedom) {
 }
 
 }  // namespace
+
+Spread SpreadOf(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  const size_t middle = values.size() / 2;
+  const double median = values.size() % 2 == 1
+                            ? values[middle]
+                            : (values[middle - 1] + values[middle]) / 2;
+  return {median, values.front(), values.back()};
+}
+
+double MedianOf(std::vector<double> values) {
+  return SpreadOf(std::move(values)).median;
+}
+
+double Mean(std::span<const double> values) {
+  return std::accumulate(values.begin(), values.end(), 0.0) /
+         static_cast<double>(values.size());
+}
+
+double GrowthExponent(std::span<const std::pair<double, double>> points) {
+  double x = 0, y = 0, xx = 0, xy = 0;
+  for (const auto& [size, seconds] : points) {
+    x += std::log(size);
+    y += std::log(seconds);
+    xx += std::log(size) * std::log(size);
+    xy += std::log(size) * std::log(seconds);
+  }
+  const double n = static_cast<double>(points.size());
+  return (n * xy - x * y) / (n * xx - x * x);
+}
 
 PairedTest TestPairs(std::span<const double> a, std::span<const double> b) {
   Moments differences;
