@@ -21,7 +21,7 @@ absl::Status ValidateLambda(double lambda) {
       absl::StrCat("lambda is ", lambda, ", must be finite and at least 0"));
 }
 
-// log(-λ ρ δ): no weight overflows.
+// Returns log(-λ ρ δ), computed so that no weight overflows.
 double LogSmoothedLogTerm(double loss, double log_weight, double lambda) {
   return loss == 0 ? -std::numeric_limits<double>::infinity()
                    : std::log(-lambda * loss) + log_weight;
@@ -62,7 +62,7 @@ double CrmRisk::Evaluate(std::span<const double> losses,
   Moments moments;
   moments.Add(values);
   const PenalisedMean risk(moments, lambda_);
-  // A slope is u itself where unclipped, else 0.
+  // A slope is u itself if unclipped, else 0.
   for (double& slope : slopes) {
     if (slope != 0) slope *= risk.Slope(slope);
   }
