@@ -12,11 +12,11 @@
 namespace sortition {
 namespace {
 
-// Each runs in a process of its own: a signal that came stays.
+// Each test runs in its own process, because a received signal is remembered.
 
 [[noreturn]] void SignalWakesEveryWaiter(int signal) {
   BlockShutdownSignals();
-  if (WaitForShutdown(0)) std::exit(1);  // Not before it came.
+  if (WaitForShutdown(0)) std::exit(1);  // Before the signal.
   bool woken[2] = {false, false};
   std::thread first([&] { woken[0] = WaitForShutdown(30); });
   std::thread second([&] { woken[1] = WaitForShutdown(-1); });

@@ -1,5 +1,5 @@
 #pragma once
-// A model store, a spool and requests for tests of the server.
+// A model store, a spool and requests for the server's tests.
 #include <cstdlib>
 #include <filesystem>
 #include <string>
@@ -56,7 +56,7 @@ inline model::v1::Model MakeRankModel(const std::string& name,
   return model;
 }
 
-// Publishes as the next version; 0 where that failed.
+// Publishes the model and returns its version; 0 on failure.
 inline uint64_t Publish(const std::string& root,
                         const model::v1::Model& model) {
   const auto version = ModelStore(root).Publish(model, nullptr, {});
@@ -71,7 +71,7 @@ inline void SetDense(uint32_t num_features, const std::vector<float>& values,
       values.begin(), values.end());
 }
 
-// Records of all segments of a spool, without headers and footers.
+// Returns the records of all segments of a spool, without headers and footers.
 inline std::vector<log::v1::LogRecord> ReadSpool(const std::string& dir) {
   std::vector<log::v1::LogRecord> records;
   const auto names = ListSegments(dir);

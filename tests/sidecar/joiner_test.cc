@@ -16,10 +16,11 @@ using testing::ElementsAre;
 using testing::IsEmpty;
 
 constexpr int64_t kSecond = 1000000;
-// Some time after the epoch; tests count in seconds from here.
+// An arbitrary time; tests count in seconds from here.
 constexpr int64_t kBase = 1'700'000'000 * kSecond;
 
-// Feeds a joiner with window 10 s and slack 1 s; every record in a new place.
+// Feeds a joiner that has a window of 10 s and a slack of 1 s. Every record has
+// a new position.
 class JoinerTest : public testing::Test {
  protected:
   JoinerTest() {
@@ -129,7 +130,7 @@ TEST_F(JoinerTest, DecisionWithoutFeedbackGetsTheDefault) {
   EXPECT_FALSE(closed_[0].has_feedback);
 }
 
-// It closes when the watermark is beyond 0 + 10 + 1 seconds, not at it.
+// It closes when the watermark is beyond 0 + 10 + 1 seconds, not at exactly 11.
 TEST_F(JoinerTest, ClosesStrictlyAfterWindowAndSlack) {
   Decide("a", 0);
   Advance(11);
@@ -144,7 +145,7 @@ TEST_F(JoinerTest, LogTimesAloneCloseAWindow) {
   EXPECT_EQ(closed_.size(), 1u);
 }
 
-// 10 s after the decision is inside, a microsecond more is outside.
+// 10 s after the decision is inside the window; a microsecond more is outside.
 TEST_F(JoinerTest, FeedbackExactlyAtTheWindowCounts) {
   Decide("a", 0);
   Feed("f1", "a", 10, 1);
@@ -158,8 +159,9 @@ TEST_F(JoinerTest, FeedbackExactlyAtTheWindowCounts) {
 TEST_F(JoinerTest, FeedbackOfAnEmittedDecisionIsLateForOneMoreWindow) {
   Decide("a", 0);
   Advance(12);
-  Feed("f1", "a", 20, 1);         // 0 + 2 · 10: still known.
-  Feed("f2", "a", 20.000001, 1);  // Not known any more: held, then unknown.
+  Feed("f1", "a", 20, 1);  // 0 + 2 · 10: the id is still known.
+  // Not known any more: held, then late as unknown.
+  Feed("f2", "a", 20.000001, 1);
   EXPECT_THAT(late_, ElementsAre("f1:late"));
   Advance(32);
   EXPECT_THAT(late_, ElementsAre("f1:late", "f2:unknown"));
@@ -186,7 +188,8 @@ TEST_F(JoinerTest, EarlyFeedbackWaitsOneWindow) {
   EXPECT_THAT(late_, ElementsAre("f2:unknown"));
 }
 
-// In the spool before its decision, in time after its window.
+// The feedback precedes its decision in the spool, but its time is after the
+// window.
 TEST_F(JoinerTest, EarlyInTheSpoolButAfterTheWindowIsLate) {
   options_.set_slack_seconds(100);
   Feed("f1", "a", 10.5, 2);
@@ -209,7 +212,7 @@ TEST_F(JoinerTest, DropsDuplicatesByFeedbackId) {
   Decide("a", 0);
   Feed("f1", "a", 1, 2);
   Feed("f1", "a", 2, 2);
-  Feed("f1", "a", 15, 2);  // A retry after the window is no late feedback.
+  Feed("f1", "a", 15, 2);  // A retry after the window is not late feedback.
   Advance(20);
   EXPECT_THAT(Rewards(), ElementsAre(2));
   EXPECT_THAT(late_, IsEmpty());
@@ -231,17 +234,18 @@ TEST_F(JoinerTest, DropsASecondDecisionWithTheSameId) {
 TEST_F(JoinerTest, AnIdIsFreeAgainAfterTwoWindows) {
   Decide("a", 0);
   Advance(19);
-  Decide("a", 20);  // 0 + 2 · 10: a duplicate still.
+  Decide("a", 20);  // 0 + 2 · 10: still a duplicate.
   Decide("a", 20.000001);
   Advance(40);
   EXPECT_EQ(closed_.size(), 2u);
 }
 
-// The same in one look that comes late: nothing was emitted in between.
+// The same if all is read at once, so that nothing was emitted in between.
 TEST_F(JoinerTest, AnIdIsFreeAgainThoughItsFirstUseIsStillPending) {
   joiner().AddDecision(NextPlace(), "a", At(0), 1);
   joiner().AddDecision(NextPlace(), "a", At(20), 1);
-  joiner().AddDecision(NextPlace(), "a", At(30), 1);  // Of the one at 0 + 30.
+  // Belongs to the decision at 0 + 30.
+  joiner().AddDecision(NextPlace(), "a", At(30), 1);
   Feed("f1", "a", 31, 5);
   Feed("f2", "a", 32, 5);  // After the first use was emitted.
   Advance(50);
@@ -257,7 +261,7 @@ TEST_F(JoinerTest, FeedbackAfterTwoWindowsIsUnknownThoughNothingWasEmitted) {
   EXPECT_THAT(late_, ElementsAre("f1:unknown"));
 }
 
-// A retry that met another version: no tuple has the reward of either.
+// A retry was answered by another version: neither answer becomes a tuple.
 TEST_F(JoinerTest, TwoAnswersToOneIdAreAmbiguous) {
   Decide("a", 0, 1);
   Decide("b", 0, 1);
@@ -274,7 +278,8 @@ TEST_F(JoinerTest, TwoAnswersToOneIdAreAmbiguous) {
   EXPECT_EQ(joiner().counts().duplicate_decisions, 3u);
 }
 
-// An hour ahead for a moment: what comes after stays open for its window.
+// The clock is an hour ahead for a moment: later decisions still stay open for
+// their window.
 TEST_F(JoinerTest, AClockThatWasAheadClosesNothingEarly) {
   Advance(3600);
   Decide("a", 0);
@@ -287,7 +292,7 @@ TEST_F(JoinerTest, AClockThatWasAheadClosesNothingEarly) {
 
 TEST_F(JoinerTest, TheHeadBlocksSoThatOrderIsTheSpools) {
   Decide("a", 5);
-  Decide("b", 4.5);  // Disorder within the slack.
+  Decide("b", 4.5);  // Out of order, within the slack.
   Advance(15.9);     // b's window is over, a's is not.
   EXPECT_THAT(closed_, IsEmpty());
   Advance(16.1);
@@ -338,8 +343,9 @@ TEST_F(JoinerTest, NeedsTheSegmentOfTheOldestOpenDecision) {
   EXPECT_EQ(joiner().OldestNeededSegment(), 4u);
 }
 
-// The feedback of segment 1 is in the tuple of a decision of segment 2: it is
-// needed until that one is out at 9 + 11 s, though it is over itself at 11 s.
+// Feedback of segment 1 belongs to the tuple of a decision in segment 2. So
+// segment 1 is needed until that tuple is written at 9 + 11 s, although its own
+// windows end at 11 s.
 TEST_F(JoinerTest, NeedsTheSegmentOfAdoptedFeedback) {
   Feed("f1", "a", 0, 1);
   segment_ = 2;
@@ -352,8 +358,8 @@ TEST_F(JoinerTest, NeedsTheSegmentOfAdoptedFeedback) {
             std::numeric_limits<uint32_t>::max());
 }
 
-// A joiner that got the ids of segment 1 must answer to segment 2 as one that
-// saw segment 1 itself.
+// A joiner that was given the ids of segment 1 must treat segment 2 like one
+// that read segment 1 itself.
 TEST_F(JoinerTest, RememberedIdsStandForARemovedSegment) {
   Decide("a", 0);
   Feed("f1", "a", 1, 1);
@@ -368,8 +374,8 @@ TEST_F(JoinerTest, RememberedIdsStandForARemovedSegment) {
   segment_ = 2;
   Decide("a", 2);          // Duplicate.
   Feed("f1", "a", 3, 1);   // Duplicate.
-  Feed("f2", "a", 5, 1);   // In the window: in the tuple that was written.
-  Feed("f3", "a", 12, 1);  // After it.
+  Feed("f2", "a", 5, 1);   // In the window: its tuple has been written already.
+  Feed("f3", "a", 12, 1);  // After the window.
   Advance(60);
   EXPECT_THAT(closed_, IsEmpty());
   EXPECT_THAT(late_, ElementsAre("f3:late"));

@@ -1,4 +1,4 @@
-// Follows a spool while it is written.
+// The sidecar follows a spool while it is being written.
 #include <atomic>
 #include <chrono>
 #include <thread>
@@ -20,11 +20,12 @@ int64_t NowMicros() {
       .count();
 }
 
-// Tails a spool that another thread writes. All log times lie far ahead of the
-// sidecar's clock, so that only the log closes windows, however slow it goes.
+// Tails a spool that another thread writes. All log times are far ahead of the
+// sidecar's clock, so that only the log closes windows, however slow the test
+// is.
 class LiveTest : public PipelineTest, public testing::WithParamInterface<bool> {
  protected:
-  // Until all is written and read.
+  // Polls until everything is written and read.
   void Follow(const std::atomic<bool>& is_written) {
     const auto pipeline =
         *Pipeline::Open(options_, &metrics_, [] { return kStartUs; });
@@ -49,7 +50,8 @@ TEST_P(LiveTest, FollowsAWriter) {
     std::unique_ptr<SegmentWriter> current = NewSegment(options_.spool(), 1, 0);
     for (size_t i = 0; i < history.size(); ++i) {
       if (i % 100 == 99) {
-        // The next one is there, and used, before the old one has its footer.
+        // The next segment exists and is used before the old one has its
+        // footer.
         auto next =
             NewSegment(options_.spool(), static_cast<int64_t>(i) + 2, i);
         EXPECT_OK(next->Append(history[i]));
@@ -66,7 +68,8 @@ TEST_P(LiveTest, FollowsAWriter) {
   ExpectSame(Output(options_.tuples()), expected);
 }
 
-// The server's own writer: large decisions, segments that rotate by size.
+// Uses the server's own writer with large decisions and segments that rotate by
+// size.
 TEST_P(LiveTest, FollowsTheServersSpoolWriter) {
   options_.set_inotify(GetParam());
   config::v1::SpoolOptions spool;
@@ -87,7 +90,7 @@ TEST_P(LiveTest, FollowsTheServersSpoolWriter) {
       }
     }
     // Old segments get their footers in the background; until then the reader
-    // waits before the next one.
+    // does not go on to the next one.
     EXPECT_OK(spool_writer->Close());
     is_written = true;
   });

@@ -1,5 +1,5 @@
 #pragma once
-// A pipeline over a prepared spool, with a clock of its own.
+// A pipeline over a prepared spool, with its own clock.
 #include <filesystem>
 #include <memory>
 #include <string>
@@ -26,13 +26,14 @@ class PipelineTest : public testing::Test {
     EXPECT_OK(pipeline);
     return *std::move(pipeline);
   }
-  // One undisturbed life, to the end.
+  // Runs a new pipeline to its end.
   void Finish() {
     const auto pipeline = Open();
     RunToEnd(pipeline.get(), &clock_);
     EXPECT_OK(pipeline->Close());
   }
-  // Dies after so many steps; false where the end came first.
+  // Runs a new pipeline that dies after `steps`. Returns false if it ended
+  // first.
   bool DieAfter(uint64_t steps) {
     const auto pipeline = Open();
     for (uint64_t i = 0; i < steps;) {
@@ -47,7 +48,7 @@ class PipelineTest : public testing::Test {
     }
     return true;
   }
-  // Everything as it was before the first life.
+  // Restores everything to the state before the first run.
   void StartAgain(const std::string& saved_spool) {
     std::filesystem::remove_all(options_.spool());
     std::filesystem::remove_all(options_.tuples());

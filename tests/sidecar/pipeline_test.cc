@@ -26,7 +26,7 @@ TEST_F(PipelineTest, JoinsAHistoryByTheRules) {
   ExpectSame(Output(options_.tuples()), ExpectedOutput(history));
 }
 
-// The decision must be in the tuple byte for byte, unknown fields included.
+// The tuple must contain the decision byte for byte, unknown fields included.
 TEST_F(PipelineTest, PassesTheBytesOfADecisionOn) {
   log::v1::LogRecord record = DecisionRecord("a", kStartUs);
   record.mutable_decision()
@@ -76,7 +76,7 @@ TEST_F(PipelineTest, RecoversTheSegmentOfADeadWriter) {
     file.seekp(static_cast<std::streamoff>(end + 30));
     file << std::string(torn_end - end - 30, '\0');
   }
-  // The next life of the server.
+  // The restarted server.
   auto next = NewSegment(options_.spool(), 2, 0);
   ASSERT_OK(next->Append(DecisionRecord("b", kStartUs + 3)));
   ASSERT_OK(next->Close());
@@ -127,7 +127,8 @@ TEST_F(PipelineTest, PassesOverRecordsThatMakeNoSense) {
   EXPECT_EQ(pipeline->counts().malformed_records, 3u);
 }
 
-// What cannot be read now may be readable later: nothing is passed over.
+// A segment that cannot be read now may be readable later: it must not be
+// skipped.
 TEST_F(PipelineTest, ASegmentThatCannotBeReadBackLosesNothing) {
   const auto history = History(20, 5, kStartUs);
   WriteSpool(options_.spool(), history, 1000);
@@ -149,8 +150,8 @@ TEST_F(PipelineTest, ASegmentThatCannotBeReadBackLosesNothing) {
   ExpectSame(Output(options_.tuples()), ExpectedOutput(history));
 }
 
-// Names of late segments older than all of the spool: only what is in them says
-// what was written.
+// The names of late segments are older than the whole spool: only their
+// contents tell what was written.
 TEST_F(PipelineTest, LateFeedbackIsNotRepeatedAfterTheClockWasSetBack) {
   options_.set_delete_spool(false);
   options_.set_segment_seconds(1);
@@ -194,12 +195,13 @@ TEST_F(PipelineTest, NoDeleteSpoolKeepsAll) {
   WriteSpool(options_.spool(), history, 20);
   const auto before = Spool();
   Finish();
-  Finish();  // A second life finds nothing to write.
+  Finish();  // A second run finds nothing to write.
   EXPECT_EQ(Spool(), before);
   ExpectSame(Output(options_.tuples()), ExpectedOutput(history));
 }
 
-// Decision at 0 s closes at 11 s of log time; its segment must stay before.
+// The decision at 0 s closes at 11 s of log time; its segment must stay until
+// then.
 TEST_F(PipelineTest, KeepsASegmentWhileItsWindowsAreOpen) {
   WriteSpool(options_.spool(),
              {DecisionRecord("a", kStartUs), DecisionRecord("b", kStartUs + 1)},
@@ -231,7 +233,8 @@ TEST_F(PipelineTest, RotatesBySizeAndByAge) {
     RunToEnd(pipeline.get(), &clock_);
     clock_.now_us += 6 * kSecond;
     ASSERT_OK(pipeline->Poll(1));
-    // By age: all segments are closed, though the pipeline is not.
+    // Segments rotate by age: all of them are closed, although the pipeline
+    // still runs.
     for (const std::string& name : Names(options_.tuples())) {
       const auto is_live = SegmentHasLiveWriter(options_.tuples() + "/" + name);
       ASSERT_OK(is_live);
@@ -242,7 +245,7 @@ TEST_F(PipelineTest, RotatesBySizeAndByAge) {
   EXPECT_GT(names.size(), 1u);
   for (const std::string& name : names) {
     EXPECT_LE(std::filesystem::file_size(options_.tuples() + "/" + name),
-              65536u + 100u);  // And a footer.
+              65536u + 100u);  // Plus a footer.
   }
   ExpectSame(Output(options_.tuples()), ExpectedOutput(history));
 }

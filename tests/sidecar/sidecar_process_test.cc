@@ -1,4 +1,5 @@
-// The program itself: killed, ended by SIGTERM, asked for its metrics.
+// Tests of the program itself: it is killed, ended by SIGTERM, and asked for
+// its metrics.
 #include <arpa/inet.h>
 #include <signal.h>
 #include <spawn.h>
@@ -32,7 +33,7 @@ int64_t NowMicros() {
       .count();
 }
 
-// A running sidecar; killed at the end where it still runs.
+// A running sidecar. The destructor kills it if it still runs.
 class Sidecar {
  public:
   explicit Sidecar(const std::string& dir,
@@ -63,7 +64,7 @@ class Sidecar {
   ~Sidecar() {
     if (pid_ > 0) End(SIGKILL);
   }
-  // Exit status, or minus the signal that ended it.
+  // Returns the exit status, or minus the signal that ended it.
   int End(int signal) {
     kill(pid_, signal);
     return Wait();
@@ -106,8 +107,9 @@ std::string Scrape(int port) {
   return answer;
 }
 
-// The server's part: every fifth segment is left as by a killed server, the
-// next one begins before the last one is closed. Not faster than `allowed`.
+// Plays the server's part: every fifth segment is left as by a killed server,
+// and each segment begins before the last one is closed. Writes no more than
+// `allowed` records.
 void WriteLive(const std::string& spool,
                const std::vector<log::v1::LogRecord>& history,
                const std::atomic<size_t>& allowed) {
@@ -125,8 +127,8 @@ void WriteLive(const std::string& spool,
   }
 }
 
-// Log times lie ahead of the clock, so that the log alone closes windows and
-// the outcome cannot depend on how fast the machine is.
+// Log times are ahead of the clock, so that only the log closes windows and the
+// outcome does not depend on the speed of the machine.
 TEST(SidecarProcessTest, EveryDecisionHasOneTupleWhateverIsKilled) {
   TempDir dir;
   std::filesystem::create_directories(dir / "spool");
@@ -138,11 +140,12 @@ TEST(SidecarProcessTest, EveryDecisionHasOneTupleWhateverIsKilled) {
   constexpr size_t kKills = 25;
   for (size_t i = 0; i < kKills; ++i) {
     Sidecar sidecar(dir.path());
-    // Let it live until it has written some more; then it is busy, or not.
+    // Let it run until it has written some more. It may be busy then, or not.
     const size_t target = ReadTuples(dir / "tuples").size() + random() % 50;
     const size_t steps = history.size() / (kKills + 1);
     for (size_t step = 0; step < steps; ++step) ++allowed;
-    // More than every fifth record is a decision, and 22 may have open windows.
+    // At least every fifth record is a decision, and 22 of them may have open
+    // windows.
     const size_t closed = allowed / 5 > 22 ? allowed / 5 - 22 : 0;
     EXPECT_TRUE(WaitUntil([&] {
       return ReadTuples(dir / "tuples").size() >= std::min(target, closed);
@@ -189,7 +192,7 @@ TEST(SidecarProcessTest, ServesItsMetrics) {
   ASSERT_TRUE(WaitUntil([&] { return !ReadAll(dir / "ports").empty(); }));
   int port = 0;
   ASSERT_EQ(sscanf(ReadAll(dir / "ports").c_str(), "metrics %d", &port), 1);
-  // The wall clock closes the window: nothing follows in the log.
+  // The wall clock closes the window, since nothing follows in the log.
   EXPECT_TRUE(WaitUntil([&] {
     return testing::Matches(HasSubstr(
         "sortition_join_tuples_total{reward=\"default\"} 1"))(Scrape(port));

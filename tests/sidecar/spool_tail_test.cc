@@ -39,8 +39,8 @@ TEST_F(SpoolTailTest, EmptySpoolIsCaughtUp) {
   EXPECT_EQ(Next(&tail), Outcome::kCaughtUp);
 }
 
-// The server keeps the next segment ready, and may write to it before the old
-// one is closed.
+// The server keeps the next segment ready and may write to it before it closes
+// the old one.
 TEST_F(SpoolTailTest, ReadsPreparedSegmentsInOrder) {
   SpoolTail tail(dir_.path(), true);
   auto first = NewSegment(dir_.path(), 1, 0);
@@ -87,7 +87,7 @@ TEST_F(SpoolTailTest, CountsSegmentsThatComeTooLate) {
 TEST_F(SpoolTailTest, InotifyEndsTheWait) {
   SpoolTail tail(dir_.path(), true);
   auto writer = NewSegment(dir_.path(), 1, 0);
-  tail.Wait(60);  // Takes the events of its making.
+  tail.Wait(60);  // Consumes the events of its creation.
   std::thread thread(
       [&] { EXPECT_OK(writer->Append(DecisionRecord("a", 1))); });
   const auto start = std::chrono::steady_clock::now();

@@ -56,7 +56,7 @@ TEST_F(RankingServiceTest, SelectAnswersWhatItLogs) {
                               : kAbstain));
   EXPECT_EQ(std::bit_cast<uint64_t>(decision.log_propensity()),
             std::bit_cast<uint64_t>(select_.result().log_propensity()));
-  // Microseconds since the epoch, of this century.
+  // Microseconds since the epoch, in this century.
   EXPECT_GT(decision.time_us(), int64_t{1'600'000'000'000'000});
   EXPECT_LT(decision.time_us(), int64_t{5'000'000'000'000'000});
 }
@@ -68,8 +68,8 @@ TEST_F(RankingServiceTest, RankAnswersWhatItLogs) {
   ASSERT_THAT(rank_.order(), SizeIs(2));
   ASSERT_THAT(rank_.conditional_log_propensities(), SizeIs(2));
   EXPECT_NE(rank_.order(0), rank_.order(1));
-  // Plackett–Luce over scores 1, 2, 3: each rank is a softmax over what is
-  // left.
+  // Plackett–Luce over scores 1, 2, 3: each rank is a softmax over the
+  // remaining candidates.
   const double scores[] = {1, 2, 3};
   const double all = std::exp(1) + std::exp(2) + std::exp(3);
   const double first = scores[rank_.order(0)];
@@ -98,9 +98,10 @@ TEST_F(RankingServiceTest, RankAnswersWhatItLogs) {
                           rank_.conditional_log_propensities(1)));
 }
 
-// Scores 1, 2, 3 and weights 0, -1, -2 of the ranks: an order with score s at
-// rank r weighs exp(-Σ r s), so that its first rank has, over the orders of the
-// others, exp(-2a - b) + exp(-a - 2b) for these of scores a, b.
+// With scores 1, 2, 3 and rank weights 0, -1, -2, an order with score s at rank
+// r has weight exp(-Σ r s). So a candidate has weight exp(-2a - b) + exp(-a -
+// 2b) at the first rank, summed over the orders of the other two, whose scores
+// are a and b.
 TEST_F(RankingServiceTest, RankDrawsBoltzmannOrders) {
   v1::RankRequest request = GoodRank();
   request.mutable_context()->set_model("boltzmann");
@@ -152,8 +153,8 @@ TEST_F(RankingServiceTest, SameIdSameAnswerOtherIdsOtherAnswers) {
     ASSERT_OK(Rank(request));
     orders.insert({rank_.order().begin(), rank_.order().end()});
   }
-  // The likeliest of the six orders has probability 0.49: fifty times the same
-  // is a chance of 1e-15.
+  // The most probable of the six orders has probability 0.49: fifty equal
+  // orders have a probability of about 1e-15.
   EXPECT_GT(orders.size(), 1u);
   request.mutable_context()->set_decision_id("d-1");
   ASSERT_OK(Rank(request));
@@ -207,7 +208,8 @@ TEST_F(RankingServiceTest, MaskedCandidatesAreNeverChosen) {
     ASSERT_OK(Select(select));
     EXPECT_TRUE(!select_.has_selected() || select_.selected() != 1);
   }
-  // Renormalised over scores 1 and 3 and the abstain score 0.
+  // The softmax is renormalised over the scores 1 and 3 and the abstain score
+  // 0.
   const double sum = std::exp(1) + std::exp(3) + 1;
   EXPECT_THAT(select_.result().probabilities(),
               ElementsAre(DoubleNear(std::exp(1) / sum, 1e-12), 0,
@@ -306,7 +308,7 @@ TEST_F(RankingServiceTest, FullSpoolIsResourceExhausted) {
     request.mutable_context()->mutable_candidates()->add_ids(
         std::string(100, 'x'));
   }
-  // Each record holds more than 300 bytes: at most 437 of them fit.
+  // Each record has more than 300 bytes, so that at most 437 of them fit.
   absl::Status status;
   int answered = 0;
   for (; answered < 500 && status.ok(); ++answered) {

@@ -1,5 +1,5 @@
 #pragma once
-// A registry of the model "m", not started, over an empty store.
+// A registry of the model "m" over an empty store, not started.
 #include <memory>
 #include <string>
 
@@ -24,7 +24,7 @@ class ModelRegistryTest : public testing::Test {
     return absl::StrCat(root(), "/m/", version);
   }
 
-  // Version that serves "m".
+  // Returns the version that serves "m".
   uint64_t Serving() const {
     const auto model = registry_->Find("m");
     EXPECT_OK(model);

@@ -21,7 +21,7 @@ using testing::HasSubstr;
 using testing::SizeIs;
 
 TEST_F(ModelRegistryTest, ServesUniformlyBeforeTheFirstVersion) {
-  ASSERT_OK(registry_->Start());  // Makes the missing directory, too.
+  ASSERT_OK(registry_->Start());  // Also creates the missing directory.
   EXPECT_TRUE(std::filesystem::is_directory(root()));
   ASSERT_OK_AND_ASSIGN(const auto model, registry_->Find(""));
   EXPECT_EQ(model->name, "m");
@@ -98,7 +98,7 @@ TEST_F(ModelRegistryTest, SaysItInMetrics) {
                     HasSubstr("sortition_model_age_seconds{model=\"m\"} ")));
 }
 
-// True once `condition` holds; false after half a minute.
+// Waits until `condition` holds. Returns false after half a minute.
 bool Eventually(const std::function<bool()>& condition) {
   const absl::Time deadline = absl::Now() + absl::Seconds(30);
   while (!condition()) {
@@ -109,7 +109,7 @@ bool Eventually(const std::function<bool()>& condition) {
 }
 
 TEST_F(ModelRegistryTest, SeesNewVersionsByInotify) {
-  options_.set_poll_seconds(3600);  // Polling would come too late.
+  options_.set_poll_seconds(3600);  // Polling would be too late.
   registry_ = std::make_unique<ModelRegistry>(options_, &metrics_);
   ASSERT_OK(registry_->Start());
   Publish(root(), MakeSelectModel("m", {1, 2}));
@@ -131,7 +131,7 @@ TEST_F(ModelRegistryTest, ReadersAlwaysFindAWholeModelDuringSwaps) {
       uint64_t last = 0;
       while (!stop) {
         const auto model = registry_->Find("m");
-        // Versions only go up, and each has its policy.
+        // Versions only increase, and each has its policy.
         if (!model.ok() || (*model)->version < last || !(*model)->select) {
           ++failures;
         } else {

@@ -1,4 +1,4 @@
-// Versions that must not serve: broken files, wrong models, bad warm-up
+// Versions that must be rejected: broken files, wrong models, bad warm-up
 // queries.
 #include <algorithm>
 #include <filesystem>
@@ -33,8 +33,8 @@ void Write(const std::string& path, const std::string& bytes) {
 
 class RejectedModelTest : public ModelRegistryTest {
  protected:
-  // Publishes a good version, spoils it, and moves it into the store as the
-  // next version, so that nobody ever sees it whole.
+  // Publishes a good version elsewhere, spoils it, and moves it into the store
+  // as the next version, so that the registry never sees it intact.
   uint64_t PublishSpoilt(
       const std::function<void(const std::string& path)>& spoil) {
     const std::string aside = directory_ / "aside";
@@ -57,7 +57,7 @@ class RejectedModelTest : public ModelRegistryTest {
     return versions->empty() ? 1 : versions->back() + 1;
   }
 
-  // Replaces model.pb by `model` with a manifest that fits it.
+  // Replaces model.pb by `model` and updates the manifest to match.
   static void Replace(const std::string& path, const model::v1::Model& model) {
     const std::string bytes = model.SerializeAsString();
     Write(path + "/model.pb", bytes);
@@ -80,8 +80,8 @@ class RejectedModelTest : public ModelRegistryTest {
 struct Broken {
   std::string name;
   std::function<void(const std::string& path)> spoil;
-  std::string reason;  // Of the metric.
-  std::string words;   // In what the operator reads.
+  std::string reason;  // Label of the metric.
+  std::string words;   // Part of the message for the operator.
 };
 
 class BrokenModelTest : public RejectedModelTest,
@@ -162,12 +162,12 @@ TEST_P(BrokenModelTest, NeverServesIsCountedAndNamed) {
   Publish(root(), MakeSelectModel("m", {1, 2}));
   const uint64_t version = PublishSpoilt(GetParam().spoil);
   ASSERT_EQ(version, 2u);
-  // At start: the good version below it serves.
+  // At start the good version before it serves.
   {
     ModelRegistry fresh(options_, &metrics_);
     fresh.Refresh();
     ASSERT_OK_AND_ASSIGN(const auto model, fresh.Find("m"));
-    // Without a version that serves, another dimension is no fault.
+    // If no version serves, a different dimension is not an error.
     EXPECT_EQ(model->version, GetParam().reason == "dimension" ? 2u : 1u);
   }
   const double before = Failures(GetParam().reason);
@@ -178,7 +178,9 @@ TEST_P(BrokenModelTest, NeverServesIsCountedAndNamed) {
   std::filesystem::rename(directory_ / "aside", VersionPath(2));
   testing::internal::CaptureStderr();
   registry_->Refresh();
-  registry_->Refresh();  // Remembered: not read, counted or logged again.
+  // The rejection is remembered: the version is not read, counted or logged
+  // again.
+  registry_->Refresh();
   const std::string logged = testing::internal::GetCapturedStderr();
   EXPECT_EQ(Serving(), 1u);
   EXPECT_EQ(Failures(GetParam().reason), before + 1);
@@ -191,7 +193,7 @@ TEST_P(BrokenModelTest, NeverServesIsCountedAndNamed) {
                             HasSubstr(GetParam().words)));
   EXPECT_EQ(std::count(logged.begin(), logged.end(), '\n'), 1);
 
-  // The next good version goes past it.
+  // The next good version serves, although the rejected one precedes it.
   EXPECT_EQ(Publish(root(), MakeSelectModel("m", {1, 2})), 3u);
   registry_->Refresh();
   EXPECT_EQ(Serving(), 3u);

@@ -1,4 +1,4 @@
-// What comes in over the wire, and how it is answered.
+// Requests over the wire and their answers.
 #include "server/rpc/grpc_server.h"
 
 #include <grpcpp/generic/generic_stub.h>
@@ -26,7 +26,7 @@ using grpc::health::v1::HealthCheckResponse;
 using testing::AllOf;
 using testing::HasSubstr;
 
-// A unary call by name, of messages that are bytes.
+// Makes a unary call by method name with raw bytes as messages.
 grpc::Status CallRaw(const std::shared_ptr<grpc::Channel>& channel,
                      const std::string& method, const std::string& request,
                      std::string* response) {
@@ -136,7 +136,7 @@ TEST_F(GrpcServerTest, ErrorsKeepTheirCodeAndMessage) {
 TEST_F(GrpcServerTest, UnreadableRequestsAreInvalidArgument) {
   StartServer();
   std::string response;
-  // A length that goes beyond the message.
+  // A length beyond the end of the message.
   grpc::Status status =
       CallRaw(channel_, "/sortition.v1.Ranking/Rank", "\x0a\x7f", &response);
   EXPECT_EQ(status.error_code(), StatusCode::INVALID_ARGUMENT);
@@ -162,7 +162,7 @@ TEST_F(GrpcServerTest, TooLargeRequestsAreResourceExhausted) {
 TEST_F(GrpcServerTest, LargeRequestsAreAnsweredAgainAndAgain) {
   StartServer();
   v1::RankRequest large = GoodRank();
-  // Beyond what a slot keeps between calls.
+  // Larger than the memory that a slot keeps between calls.
   SetDense(2, std::vector<float>(600'000 / 3, 0.5f), large.mutable_context());
   large.set_top_k(1);
   v1::RankResponse response;
@@ -177,8 +177,9 @@ TEST_F(GrpcServerTest, ReflectionOnlyWhereAsked) {
   for (const bool reflection : {false, true, false}) {
     options_.set_reflection(reflection);
     StartServer();
-    // Asked as a unary call with an empty request: a server that has the
-    // service ends the stream without a fault, others do not know the method.
+    // Calls the method as a unary call with an empty request: a server that has
+    // the service ends the stream without an error; others answer that the
+    // method is unknown.
     std::string answer;
     const grpc::Status status = CallRaw(
         channel_,
@@ -206,7 +207,7 @@ TEST_F(GrpcServerTest, CallsBeyondAConnectionsLimitWaitAtTheCaller) {
   options_.mutable_limits()->set_max_concurrent_streams(2);
   StartServer();
   const auto stub = grpc::health::v1::Health::NewStub(channel_);
-  // Two calls that last.
+  // Two long-running calls.
   std::vector<std::unique_ptr<grpc::ClientContext>> contexts;
   std::vector<std::unique_ptr<grpc::ClientReader<HealthCheckResponse>>> watches;
   HealthCheckResponse status;
@@ -222,7 +223,7 @@ TEST_F(GrpcServerTest, CallsBeyondAConnectionsLimitWaitAtTheCaller) {
   EXPECT_EQ(ranking_->Rank(&impatient, GoodRank(), &response).error_code(),
             StatusCode::DEADLINE_EXCEEDED);
 
-  // Other connections have limits of their own.
+  // Other connections have their own limits.
   grpc::ChannelArguments own_connection;
   own_connection.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
   HealthStatus health;

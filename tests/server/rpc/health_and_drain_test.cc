@@ -1,4 +1,4 @@
-// What the server says of its health, and how it ends.
+// Health of the server, and its shutdown.
 #include <atomic>
 #include <memory>
 #include <thread>
@@ -61,8 +61,8 @@ TEST_F(HealthAndDrainTest, OpenWatchesDoNotHoldUpTheDrain) {
   options_.set_drain_seconds(3600);
   StartServer();
   const auto stub = grpc::health::v1::Health::NewStub(channel_);
-  // Nobody reads from them after the first status, which says that the server
-  // has taken them up.
+  // Nothing reads from them after the first status, which shows that the server
+  // has accepted them.
   std::vector<std::unique_ptr<grpc::ClientContext>> contexts;
   std::vector<std::unique_ptr<grpc::ClientReader<HealthCheckResponse>>> watches;
   for (int i = 0; i < 20; ++i) {
@@ -102,13 +102,13 @@ TEST_F(HealthAndDrainTest, RefusesWhileDraining) {
   HealthStatus health;
   ASSERT_TRUE(Health(channel_, "sortition.v1.Ranking", &health).ok());
   EXPECT_EQ(health, HealthCheckResponse::NOT_SERVING);
-  EXPECT_TRUE(Rank(GoodRank(), &response).ok());  // Grace.
+  EXPECT_TRUE(Rank(GoodRank(), &response).ok());  // During the grace period.
 
   server->Refuse();
   const grpc::Status status = Rank(GoodRank(), &response);
   EXPECT_EQ(status.error_code(), StatusCode::UNAVAILABLE);
   EXPECT_THAT(status.error_message(), HasSubstr("draining"));
-  ASSERT_TRUE(Health(channel_, "", &health).ok());  // Answered nevertheless.
+  ASSERT_TRUE(Health(channel_, "", &health).ok());  // Still answered.
   EXPECT_EQ(health, HealthCheckResponse::NOT_SERVING);
 
   server->Shutdown(1);
@@ -148,8 +148,8 @@ TEST_F(HealthAndDrainTest, DrainUnderLoadLosesNoAnsweredDecision) {
   EXPECT_OK(server_->Drain());
   for (std::thread& client : clients) client.join();
   EXPECT_FALSE(other_error);
-  // Answered at last in the client's eyes, or logged and cut off on the way: at
-  // most one of each client.
+  // Each client may have had one last call that it saw answered, or that was
+  // logged but cut off.
   const auto logged =
       static_cast<int>(ReadSpool(options_.spool().dir()).size());
   EXPECT_GE(logged, answered);
