@@ -121,7 +121,7 @@ TEST(CommandTest, RankSendsLetorLinesAndPrintsTheOrder) {
   EXPECT_THAT(decisions[0].candidates().dense().values(),
               testing::ElementsAre(0.5f, 0.25f, 0.0f, 2.0f));
   EXPECT_THAT(run.out, HasSubstr("decision    d1\n"));
-  // exp(-0.5), of the decision and of its only rank.
+  // exp(-0.5) is the propensity of the decision and of its only rank.
   EXPECT_THAT(run.out, HasSubstr("propensity  0.606531"));
   EXPECT_THAT(run.out, HasSubstr("\n   0          0         0.606531\n"));
 }
@@ -188,7 +188,7 @@ TEST(CommandTest, AggregateReadsATableAndPrintsOrderPairsAndSources) {
   EXPECT_THAT(run.out, HasSubstr("\n   0          2  c "));
   EXPECT_THAT(run.out, HasSubstr("0.875"));
   EXPECT_THAT(run.out, HasSubstr("neural       0.125"));
-  // What JSON says stays, but for the flags that are given.
+  // Values from the JSON file are kept, except those that flags override.
   const std::string json =
       FileWith("lists.json",
                "{\"context\":{\"candidates\":{\"num_features\":1,\"dense\":{"

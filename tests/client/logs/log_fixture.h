@@ -31,7 +31,7 @@ class LogFixture : public testing::Test {
   std::string store() const { return root_ + "/models"; }
   std::string log() const { return root_ + "/log"; }
 
-  // Publishes a model over two features; returns it with its version.
+  // Publishes a model over two features and returns it with its version.
   model::v1::Model Publish(bool rank) {
     model::v1::Policy policy;
     if (rank) {
@@ -56,7 +56,8 @@ class LogFixture : public testing::Test {
     return model;
   }
 
-  // Decision `id` of `model` (version 0: uniform) over four candidates.
+  // Returns the decision `id` by `model` (version 0: uniform) over four
+  // candidates.
   static log::v1::Decision Decide(const model::v1::Model& model, bool rank,
                                   const std::string& id) {
     log::v1::Decision decision;
@@ -77,7 +78,8 @@ class LogFixture : public testing::Test {
     return decision;
   }
 
-  // Fills in what the policy makes of the features in `decision`.
+  // Fills in the action and propensities that the policy draws for the features
+  // in `decision`.
   static void Complete(const model::v1::Model& model, bool rank,
                        log::v1::Decision* decision) {
     const bool uniform = model.version() == 0;
@@ -149,7 +151,7 @@ class LogFixture : public testing::Test {
     return record;
   }
 
-  // A segment of `records`, not closed yet.
+  // Writes a segment of `records` and leaves it open.
   std::unique_ptr<SegmentWriter> Write(
       const std::string& name, uint64_t first_sequence,
       const std::vector<log::v1::LogRecord>& records) {

@@ -26,7 +26,7 @@ class LogVerifyTest : public LogFixture {
     auto* orders = boltzmann.mutable_boltzmann_ranking();
     orders->set_rank_weights(model::v1::BoltzmannRanking::DCG);
     boltzmann_ = Publish(boltzmann);
-    orders->set_head(2);  // Of three that are eligible.
+    orders->set_head(2);  // Less than the three eligible candidates.
     orders->set_plackett_luce_mixture(0.3);
     head_ = Publish(boltzmann);
     model::v1::Policy subset;
@@ -40,8 +40,9 @@ class LogVerifyTest : public LogFixture {
     independent_ = Publish(subset);
   }
 
-  // Decision `id` of a model that labels, over 40 candidates, asked for `k` of
-  // them (0: as the model has it), its game stopped after `rounds`.
+  // Returns the decision `id` by a model of subsets over 40 candidates. The
+  // request asked for `k` of them (0: as the model says), and the game was
+  // stopped after `rounds`.
   static log::v1::Decision Label(const model::v1::Model& model,
                                  const std::string& id, uint32_t k = 0,
                                  std::optional<uint32_t> rounds = {}) {
@@ -79,7 +80,7 @@ class LogVerifyTest : public LogFixture {
     return decision;
   }
 
-  // What Difference() says; "" where nothing differs.
+  // Returns the message of Difference(); "" if nothing differs.
   std::string Difference(const log::v1::Decision& decision) {
     DecisionVerifier verifier{ModelStore(store())};
     const auto difference = verifier.Difference(decision);
@@ -177,8 +178,8 @@ TEST_F(LogVerifyTest, FindsChangesInSubsets) {
   EXPECT_EQ(Difference(ranked), "game_rounds: expected none, logged 1");
 }
 
-// Decisions of a game of more rounds, or fewer, or all: their strategies
-// differ, and with them nearly every propensity.
+// Games of more rounds, fewer rounds or all rounds have different strategies,
+// and so nearly every propensity differs.
 TEST_F(LogVerifyTest, FindsChangedRoundsOfGames) {
   int found = 0;
   for (int i = 0; i < 20; ++i) {
@@ -206,8 +207,8 @@ TEST_F(LogVerifyTest, FindsOneBitAnywhere) {
     bad = good;
     bad.mutable_action()->SwapElements(0, 1);
     EXPECT_THAT(Difference(bad), HasSubstr("action: expected ["));
-    // Scores that are far apart can move and leave a game as it is; two that
-    // become equal cannot.
+    // Changing a score that is far from the others may leave the game
+    // unchanged; making two scores equal does not.
     bad = good;
     for (int j = 0; j < 2; ++j)
       bad.set_dense_values(j, bad.dense_values(4 + j));
@@ -215,7 +216,8 @@ TEST_F(LogVerifyTest, FindsOneBitAnywhere) {
   }
 }
 
-// Decision of score lists, drawn from their mean.
+// Returns a decision on score lists: the order of their mean or, if `drawn`, an
+// order drawn with the means as scores.
 log::v1::Decision DecideAggregate(bool drawn) {
   log::v1::Decision decision;
   decision.set_decision_id("aggregate-1");

@@ -269,8 +269,8 @@ TEST_F(LabelTest, ALimitOfNothingStopsEveryGame) {
   EXPECT_EQ(label_.result().degraded(), "");
 }
 
-// A game with two equal potentials of 3/2: with the discounts 1 and 0.63 the
-// value of both is 1.63 - 3 in the positive part.
+// A game with two equal potentials of 3/2: the adversary labels both items
+// positive, and with the discounts 1 and 0.63 the value is 1.63 - 3.
 TEST_F(LabelTest, RankSaysWhatItsGameIsWorth) {
   v1::RankRequest request;
   *request.mutable_context() = Request("dcg", {1.5f, 1.5f}).context();

@@ -38,12 +38,14 @@ class ClusterPictureTest : public ClusterTuplesTest {
   }
 };
 
-// Circles: 6 sources and 2 of the legend; cells: 6 by 2, and two frames.
+// Circles are 6 sources and 2 in the legend; rectangles are 6 by 2 cells and
+// two frames.
 TEST_F(ClusterPictureTest, DrawsSourcesAndTheirDivergences) {
   Use(SourceTuples(40, {1, 1, 1, 1, -1, -1}, 0));
   const std::string text = Draw();
   EXPECT_EQ(Count(text, "<circle"), 6 + 2);
-  EXPECT_EQ(Count(text, "<polygon"), 2 + 1);  // Means; one in the legend.
+  // The means, and one in the legend.
+  EXPECT_EQ(Count(text, "<polygon"), 2 + 1);
   EXPECT_EQ(Count(text, "<rect"), 12 + 2);
   EXPECT_EQ(Count(text, ">100 %<"), 6);
   EXPECT_EQ(Count(text, ">0 %<"), 6);
@@ -85,7 +87,8 @@ TEST_F(ClusterPictureTest, SaysWhatItLeavesOut) {
   EXPECT_EQ(Count(text, "<circle"), 3000 + 8 + 15 * 8);
 }
 
-// Two opposite sources take turns: about half of what is drawn is of each.
+// Two opposite sources alternate, so that about half of the drawn circles
+// belong to each.
 TEST_F(ClusterPictureTest, DrawsAllSourcesOfASample) {
   std::vector<BanditTuple> tuples;
   for (int q = 0; q < 3000; ++q) {
@@ -98,15 +101,16 @@ TEST_F(ClusterPictureTest, DrawsAllSourcesOfASample) {
   options_.set_restarts(1);
   const std::string text = Draw();
   for (const int group : {0, 1}) {
-    // 6 standard deviations, and some of the means, legends and heads.
+    // Allows 6 standard deviations, and some more for means, legends and
+    // headings.
     EXPECT_NEAR(Count(text, absl::StrCat("fill=\"", Colour(group), "\"")), 1500,
                 175);
   }
   EXPECT_EQ(Count(text, " of the variance of a sample)"), 2);
 }
 
-// Groups of one have nobody else to be near to, and the last source says
-// nothing.
+// A group of one has no other member to compare with, and the last source has
+// no information.
 TEST_F(ClusterPictureTest, CellsWithoutAShareAreMarked) {
   Use({AggregateTuple("d", {{1, 0, 5}, {0.5, 0.5, 5}, {0, 1, 5}}, false)});
   options_.add_clusters(3);

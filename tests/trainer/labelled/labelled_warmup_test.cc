@@ -12,7 +12,7 @@ using testing::ElementsAre;
 using testing::IsEmpty;
 using testing::SizeIs;
 
-// Two queries of two features and a constant.
+// Two queries with two features and a constant.
 LabelledData TwoQueries() {
   LabelledData data;
   data.shape.num_features = 2;
@@ -46,7 +46,7 @@ TEST(WarmupQueriesTest, AreTrainingQueriesWithoutTheConstant) {
   EXPECT_EQ(WarmupQueries(TwoQueries(), model, 1)[0].top_k(), 2);
 }
 
-// Of two classes: candidate l has the item's features in block l.
+// With two classes, candidate l has the item's features in block l.
 TEST(WarmupQueriesTest, ClassesAreCandidatesOfTheirOwnBlock) {
   model::v1::Model model;
   model.set_num_features(4);

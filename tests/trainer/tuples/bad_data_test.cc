@@ -1,6 +1,6 @@
-// What becomes of bad data, all the way through `train`: an error that names
-// it, or tuples that are left out, counted and named in the report; never a
-// model made from it.
+// `train` with bad data: either an error names the fault, or the bad tuples are
+// left out and the report counts and explains them. A model is never made from
+// bad data.
 #include <cmath>
 #include <functional>
 #include <limits>
@@ -22,12 +22,12 @@ using Tuples = std::vector<log::v1::BanditTuple>;
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 constexpr double kInf = std::numeric_limits<double>::infinity();
 
-// Done to 1500 good tuples of version 1 before they are written.
+// Applied to 1500 good tuples of version 1 before they are written.
 struct BadData {
   std::string name;
   std::function<void(Tuples*)> spoil;
-  // What must be said: the message of an error with this code; or, with kOk,
-  // why `excluded` tuples are left out, in the report.
+  // The expected words: in the message of an error with this code; or, with
+  // kOk, the reason in the report why `excluded` tuples are left out.
   absl::StatusCode code = absl::StatusCode::kOk;
   std::string says;
   uint64_t excluded = 0;
@@ -39,7 +39,7 @@ std::function<void(log::v1::BanditTuple*)> LogPropensity(double value) {
   };
 }
 
-// The first `count`, by `spoil`.
+// Returns a function that applies `spoil` to the first `count` tuples.
 std::function<void(Tuples*)> Some(
     size_t count, std::function<void(log::v1::BanditTuple*)> spoil) {
   return [count, spoil](Tuples* tuples) {
@@ -62,8 +62,8 @@ std::vector<BadData> Cases() {
   const auto reward = [](double value) {
     return [value](log::v1::BanditTuple* tuple) { tuple->set_reward(value); };
   };
-  // Propensities: p = 0, p > 1 and what a writer gives that takes the logarithm
-  // of a negative one.
+  // Propensities: p = 0, p > 1, and NaN from a writer that takes the logarithm
+  // of a negative number.
   return {
       {"PropensityZero", Some(7, LogPropensity(-kInf)), kOk, propensity, 7},
       {"PropensityNegative", Some(3, LogPropensity(std::log(-0.5))), kOk,
@@ -175,7 +175,7 @@ TEST_P(BadDataTest, IsAnErrorOrLeftOutAndNamed) {
   Tuples tuples = MakeTuples({}, 1500);
   bad.spoil(&tuples);
   WriteSegment(dir_.Sub("tuples"), 0, tuples);
-  // Not even by force an error becomes a model.
+  // Not even --force makes a model after an error.
   options_.set_force(true);
   const auto report = Train(options_);
   EXPECT_EQ(report.status().code(), bad.code) << report.status();
@@ -207,8 +207,8 @@ TEST_F(NoModelTest, AnEmptyDirectoryIsAnError) {
 }
 
 TEST_F(NoModelTest, PropensitiesThatContradictThemselvesPassNoGate) {
-  // A good log whose propensities are a fifth of what they were: the weights
-  // are five times too large, and everything looks like an improvement.
+  // A good log whose propensities were divided by five: the weights are five
+  // times too large, and everything looks like an improvement.
   Tuples tuples = MakeTuples({}, 4000);
   for (auto& tuple : tuples) {
     auto* decision = tuple.mutable_decision();

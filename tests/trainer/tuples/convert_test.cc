@@ -41,7 +41,7 @@ class ConvertTest : public testing::Test {
     EXPECT_OK(WriteFile(options_.data(), MadeUpLabelData(300, 1)));
   }
 
-  // All that was written, as read for training.
+  // Returns everything that was written, read as for training.
   LabelData ReadAll() const {
     config::v1::TrainOptions train;
     train.set_tuples(options_.output());
@@ -105,7 +105,7 @@ TEST_F(ConvertTest, ReadingGivesTheTuplesThatWereDrawnBitForBit) {
               RowOf(data.contexts, drawn.contexts[i]));
     distinct.insert(RowOf(data.contexts, drawn.contexts[i]));
   }
-  // Replays, and lines that are equal, share their context again.
+  // Replays and equal lines share one context after reading, too.
   EXPECT_EQ(read.contexts.size(), distinct.size());
 }
 
@@ -186,7 +186,7 @@ TEST_F(ConvertTest, RewardIsTheShareOfTheRightLabels) {
 
 TEST_F(ConvertTest, ReportsWhatItDid) {
   options_.set_test(dir_.Sub("data") + "/test.svm");
-  // A label and two features that the training data do not have.
+  // A label and two features that do not occur in the training data.
   ASSERT_OK(WriteFile(options_.test(), "3 1:1 12:1\n0 2:1\n"));
   ASSERT_OK_AND_ASSIGN(const ConvertReport report, Convert(options_));
   EXPECT_EQ(report.contexts, 300u);
@@ -248,7 +248,7 @@ TEST_F(ConvertTest, AFailedRunLeavesNothing) {
   EXPECT_THAT(Convert(options_).status(),
               StatusIs(absl::StatusCode::kInvalidArgument,
                        HasSubstr("must be at most 16777216")));
-  // More random numbers than there are: 65537 labels, 65536 replays.
+  // 65537 labels and 65536 replays need more random numbers than there are.
   ASSERT_OK(WriteFile(options_.data(), "65536 1:1\n"));
   options_.set_replays(65536);
   EXPECT_THAT(Convert(options_).status(),
@@ -275,7 +275,8 @@ TEST_F(ConvertTest, RefusesADirectoryWithSegmentsAndAModelWithAVersion) {
   EXPECT_EQ(ReadAll().read_tuples, 900u);
   EXPECT_NE(ReadAll().train.labels, before.train.labels);
   EXPECT_THAT(Entries(dir_.Sub("logs")), testing::ElementsAre("out"));
-  // By force a version comes after the others, and the tuples name it.
+  // With --force the version is published after the others, and the tuples name
+  // it.
   options_.set_model_store(dir_.Sub("models"));
   ASSERT_OK_AND_ASSIGN(const ConvertReport report, Convert(options_));
   EXPECT_EQ(report.version, 2u);
@@ -301,7 +302,8 @@ TEST_F(ConvertTest, TheCommandPrintsASummary) {
               HasSubstr("permitted range is (0, 1]"));
 }
 
-// Of a file named by SORTITION_MULTILABEL, such as the paper's Scene or Yeast.
+// Converts the file named by SORTITION_MULTILABEL, such as the paper's Scene or
+// Yeast.
 TEST_F(ConvertTest, ConvertsRealData) {
   const char* path = std::getenv("SORTITION_MULTILABEL");
   if (path == nullptr) {
@@ -314,7 +316,8 @@ TEST_F(ConvertTest, ConvertsRealData) {
   EXPECT_THAT(read.excluded, IsEmpty());
   EXPECT_EQ(read.train.size(), 3 * report.contexts);
   EXPECT_LE(read.contexts.size(), report.contexts);
-  // Mean of 3 n draws, each in [0, q]: within 5 of the largest standard errors.
+  // The mean of 3 n draws, each in [0, q], within 5 of the largest possible
+  // standard errors.
   EXPECT_NEAR(report.mean_wrong_labels, report.test->expected,
               5 * report.num_labels / 2.0 /
                   std::sqrt(static_cast<double>(report.tuples)));

@@ -1,4 +1,5 @@
-// tools/import_tuples.py: logs of other systems become tuples to train from.
+// tools/import_tuples.py, which converts logs of other systems to tuples for
+// training.
 #include <cstdlib>
 #include <filesystem>
 
@@ -16,7 +17,7 @@ using testing::ElementsAre;
 
 class ImportTest : public testing::Test {
  protected:
-  // The exit status of the program.
+  // Runs the program and returns its exit status.
   int Import(const std::string& lines, const std::string& flags = "") {
     const std::string input = dir_.Sub("input") + "/log.jsonl";
     EXPECT_OK(WriteFile(input, lines));
@@ -26,7 +27,7 @@ class ImportTest : public testing::Test {
                            .c_str());
   }
 
-  // All tuples, which must be in the training part.
+  // Returns all tuples, which must be in the training part.
   absl::StatusOr<TupleData> Read() {
     config::v1::TrainOptions options;
     options.set_tuples(output_);

@@ -28,7 +28,7 @@ config::v1::TrainOptions Options(const std::string& tuples) {
   return options;
 }
 
-// All of them train.
+// Returns options that use all tuples for training.
 config::v1::TrainOptions TrainOnly(const std::string& tuples) {
   config::v1::TrainOptions options = Options(tuples);
   options.set_test_fraction(0);
@@ -40,7 +40,8 @@ size_t Kept(const LabelData& data) {
   return data.train.size() + data.validation.size() + data.test.size();
 }
 
-// Replay `replay` of context `context`, whose first feature is its number.
+// Returns replay `replay` of context `context`, whose first feature is its
+// number.
 log::v1::BanditTuple MakeLabelTuple(int context, int replay) {
   log::v1::BanditTuple tuple;
   tuple.set_reward(replay % 2 == 0 ? 1.0 / 3 : 1);
@@ -72,7 +73,7 @@ std::vector<log::v1::BanditTuple> MakeLabelTuples(int contexts, int replays) {
   return tuples;
 }
 
-// First features of the contexts of `part`.
+// Returns the first features of the contexts of `part`.
 std::multiset<float> ContextsOf(const LabelData& data,
                                 const LabelTuples& part) {
   std::multiset<float> contexts;
@@ -152,7 +153,7 @@ TEST(LabelReaderTest, CountsWhatItLeavesOutByReason) {
          for (int j = 0; j < 4; ++j) d->add_dense_values(1);
        }},
       {kBadFeatures,
-       [](Decision* d) {  // A column that is not there.
+       [](Decision* d) {  // A column that does not exist.
          d->clear_dense_values();
          d->mutable_sparse()->add_row_offsets(0);
          d->mutable_sparse()->add_row_offsets(1);
@@ -175,7 +176,7 @@ TEST(LabelReaderTest, CountsWhatItLeavesOutByReason) {
   tuples.push_back(MakeLabelTuple(99, 0));
   tuples.back().set_reward(nan);
   ++expected[std::string(kBadReward)];
-  // Nothing chosen is a choice.
+  // Choosing no label is a valid action.
   tuples.push_back(MakeLabelTuple(98, 0));
   tuples.back().mutable_decision()->clear_action();
   WriteSegment(dir.Sub("t"), 0, tuples);
@@ -254,7 +255,7 @@ TEST(LabelReaderTest, AContextIsInOnePartWithAllItsReplays) {
 TEST(LabelReaderTest, OtherVersionsTrainOnTrainingContextsOnly) {
   const TestDir dir;
   std::vector<log::v1::BanditTuple> tuples = MakeLabelTuples(400, 2);
-  // The second replay is another version's.
+  // The second replay belongs to another version.
   for (size_t i = 400; i < 800; ++i) {
     tuples[i].mutable_decision()->set_version(2);
   }
@@ -269,7 +270,8 @@ TEST(LabelReaderTest, OtherVersionsTrainOnTrainingContextsOnly) {
     for (const double value : part->log_propensities) EXPECT_EQ(value, -2.25);
   }
   EXPECT_TRUE(data.evaluates_baseline);
-  // None of version 3: all evaluate, by force, and it is said.
+  // No tuple is of version 3: with --force all are used for evaluation, and the
+  // report says so.
   options.set_force(true);
   ASSERT_OK_AND_ASSIGN(const LabelData forced,
                        ReadLabelTuples(options, {.baseline_version = 3}));
@@ -279,7 +281,8 @@ TEST(LabelReaderTest, OtherVersionsTrainOnTrainingContextsOnly) {
 
 TEST(LabelReaderTest, OverTheLimitKeepsWholeContextsWhateverTheOrder) {
   const TestDir dir;
-  // 8 KB a context; 500 with 2 replays are 4 MB shared, 8 MB in the file.
+  // Each context has 8 KB: 500 contexts with 2 replays take 4 MB shared and 8
+  // MB in the file.
   std::vector<log::v1::BanditTuple> tuples = MakeLabelTuples(500, 2);
   for (log::v1::BanditTuple& tuple : tuples) {
     log::v1::Decision* decision = tuple.mutable_decision();

@@ -84,7 +84,8 @@ TEST(TupleReaderTest, CountsWhatItLeavesOutByReason) {
 TEST(TupleReaderTest, TakesKindAndFeaturesFromTheFirstUsableTuple) {
   const TestDir dir;
   std::vector<log::v1::BanditTuple> tuples = MakeTuples({}, 10);
-  // Another kind and another number of features, and neither is usable.
+  // One tuple has another kind, another one a different number of features:
+  // neither can be used.
   tuples[0].mutable_decision()->set_num_features(6);
   tuples[1].mutable_decision()->set_action_kind(log::v1::RANK);
   tuples[1].mutable_decision()->set_log_propensity(0.5);
@@ -140,14 +141,14 @@ TEST(TupleReaderTest, OverTheLimitKeepsASampleThatDoesNotDependOnTheOrder) {
     for (const BanditTuple& tuple : *part) bytes += tuple.bytes();
   }
   EXPECT_LE(bytes, 1 << 20);
-  // The sample is no part of the split: each part shrinks alike.
+  // The sample is independent of the split: each part shrinks equally.
   EXPECT_GT(forward.test.size(), 15);
   EXPECT_GT(forward.validation.size(), 15);
 }
 
 TEST(TupleReaderTest, WarmupQueriesAreBoundedInBytesWhateverTheOrder) {
   const TestDir dir;
-  // 4 to 20 KB each: 100 of them are far above the eighth of 1 MiB.
+  // With 4 to 20 KB each, 100 of them are far above an eighth of 1 MiB.
   std::vector<log::v1::BanditTuple> tuples;
   for (int i = 0; i < 200; ++i) {
     SyntheticLog log;
@@ -176,7 +177,7 @@ TEST(TupleReaderTest, WarmupQueriesAreBoundedInBytesWhateverTheOrder) {
   for (size_t i = 0; i < ids.size(); ++i) {
     EXPECT_EQ(backward.warmup[i].decision_id(), ids[i]);
   }
-  // They count in memory_mb.
+  // They count towards memory_mb.
   for (const auto* part :
        {&forward.train, &forward.validation, &forward.test}) {
     for (const BanditTuple& tuple : *part) bytes += tuple.bytes();
@@ -255,7 +256,7 @@ TEST(ConvertTupleTest, KeepsTheRewardOfWhatWasShownInPlaceOfTheAction) {
                                      .num_features = 5};
   BanditTuple tuple;
   ASSERT_OK(ConvertTuple(logged, expectation, &tuple));
-  EXPECT_TRUE(tuple.action_shown);  // No word of what was shown.
+  EXPECT_TRUE(tuple.action_shown);  // No record of what was shown.
   logged.mutable_shown()->add_shown(3);
   ASSERT_OK(ConvertTuple(logged, expectation, &tuple));
   EXPECT_TRUE(tuple.action_shown);
@@ -268,12 +269,12 @@ TEST(ConvertTupleTest, KeepsTheRewardOfWhatWasShownInPlaceOfTheAction) {
   logged.mutable_shown()->set_not_shown(true);
   ASSERT_OK(ConvertTuple(logged, expectation, &tuple));
   EXPECT_FALSE(tuple.action_shown);
-  // Not to show anything is what an abstention asks for.
+  // Showing nothing agrees with an abstention.
   logged.mutable_decision()->set_action(0, kAbstain);
   ASSERT_OK_AND_ASSIGN(reason, ConvertTuple(logged, expectation, &tuple));
   EXPECT_EQ(reason, "");
   EXPECT_TRUE(tuple.action_shown);
-  // To show something is not.
+  // Showing something does not.
   logged.mutable_shown()->clear_not_shown();
   logged.mutable_shown()->add_shown(2);
   ASSERT_OK(ConvertTuple(logged, expectation, &tuple));
