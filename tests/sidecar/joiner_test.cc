@@ -19,8 +19,7 @@ constexpr int64_t kSecond = 1000000;
 // An arbitrary time; tests count in seconds from here.
 constexpr int64_t kBase = 1'700'000'000 * kSecond;
 
-// Feeds a joiner that has a window of 10 s and a slack of 1 s. Every record has
-// a new position.
+// Feeds a joiner: window 10 s, slack 1 s; every record has a new position.
 class JoinerTest : public testing::Test {
  protected:
   JoinerTest() {
@@ -130,7 +129,7 @@ TEST_F(JoinerTest, DecisionWithoutFeedbackGetsTheDefault) {
   EXPECT_FALSE(closed_[0].has_feedback);
 }
 
-// It closes when the watermark is beyond 0 + 10 + 1 seconds, not at exactly 11.
+// It closes when the watermark is beyond 0 + 10 + 1 seconds, not at 11.
 TEST_F(JoinerTest, ClosesStrictlyAfterWindowAndSlack) {
   Decide("a", 0);
   Advance(11);
@@ -159,9 +158,8 @@ TEST_F(JoinerTest, FeedbackExactlyAtTheWindowCounts) {
 TEST_F(JoinerTest, FeedbackOfAnEmittedDecisionIsLateForOneMoreWindow) {
   Decide("a", 0);
   Advance(12);
-  Feed("f1", "a", 20, 1);  // 0 + 2 · 10: the id is still known.
-  // Not known any more: held, then late as unknown.
-  Feed("f2", "a", 20.000001, 1);
+  Feed("f1", "a", 20, 1);         // 0 + 2 · 10: the id is still known.
+  Feed("f2", "a", 20.000001, 1);  // Not known any more: held, then late.
   EXPECT_THAT(late_, ElementsAre("f1:late"));
   Advance(32);
   EXPECT_THAT(late_, ElementsAre("f1:late", "f2:unknown"));
@@ -188,8 +186,7 @@ TEST_F(JoinerTest, EarlyFeedbackWaitsOneWindow) {
   EXPECT_THAT(late_, ElementsAre("f2:unknown"));
 }
 
-// The feedback precedes its decision in the spool, but its time is after the
-// window.
+// The feedback precedes its decision in the spool, but its window is over.
 TEST_F(JoinerTest, EarlyInTheSpoolButAfterTheWindowIsLate) {
   options_.set_slack_seconds(100);
   Feed("f1", "a", 10.5, 2);
@@ -244,8 +241,7 @@ TEST_F(JoinerTest, AnIdIsFreeAgainAfterTwoWindows) {
 TEST_F(JoinerTest, AnIdIsFreeAgainThoughItsFirstUseIsStillPending) {
   joiner().AddDecision(NextPlace(), "a", At(0), 1);
   joiner().AddDecision(NextPlace(), "a", At(20), 1);
-  // Belongs to the decision at 0 + 30.
-  joiner().AddDecision(NextPlace(), "a", At(30), 1);
+  joiner().AddDecision(NextPlace(), "a", At(30), 1);  // A new use: 0 + 30.
   Feed("f1", "a", 31, 5);
   Feed("f2", "a", 32, 5);  // After the first use was emitted.
   Advance(50);
@@ -278,8 +274,7 @@ TEST_F(JoinerTest, TwoAnswersToOneIdAreAmbiguous) {
   EXPECT_EQ(joiner().counts().duplicate_decisions, 3u);
 }
 
-// The clock is an hour ahead for a moment: later decisions still stay open for
-// their window.
+// The clock is an hour ahead for a moment: later windows still stay open.
 TEST_F(JoinerTest, AClockThatWasAheadClosesNothingEarly) {
   Advance(3600);
   Decide("a", 0);
@@ -343,9 +338,8 @@ TEST_F(JoinerTest, NeedsTheSegmentOfTheOldestOpenDecision) {
   EXPECT_EQ(joiner().OldestNeededSegment(), 4u);
 }
 
-// Feedback of segment 1 belongs to the tuple of a decision in segment 2. So
-// segment 1 is needed until that tuple is written at 9 + 11 s, although its own
-// windows end at 11 s.
+// Feedback of segment 1 is for a decision in segment 2. So segment 1 is needed
+// until 9 + 11 s, when that tuple is written; its own windows end at 11 s.
 TEST_F(JoinerTest, NeedsTheSegmentOfAdoptedFeedback) {
   Feed("f1", "a", 0, 1);
   segment_ = 2;

@@ -26,8 +26,7 @@ using testing::HasSubstr;
 
 constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
 
-// The planted queries in two files; in the first one the lines of queries are
-// mixed.
+// The planted queries in two files; the first one mixes the queries' lines.
 class TrustedOrderTest : public PlantedTest {
  protected:
   void SetUp() override {
@@ -103,8 +102,7 @@ class TrustedOrderTest : public PlantedTest {
     trusted->mutable_weight()->Add(weights.begin(), weights.end());
   }
 
-  // Returns objective, bound and divergence of every point, which depend on all
-  // that training used.
+  // Returns objective, bound and divergence of every point.
   std::vector<double> Numbers(const TrainOptions& options) {
     const auto report = Train(options);
     EXPECT_OK(report);
@@ -137,10 +135,9 @@ class TrustedOrderTest : public PlantedTest {
   }
 };
 
-// A file with twice the first feature, and a version that scores by this
-// feature, order every training query like the feature: the problems are
-// bit-identical. They would differ if scores were taken from lines of other
-// parts or of another file.
+// Scores of twice the first feature, and a version that scores by it, order
+// queries like the feature: the problems are bit-identical. They would differ
+// if scores were taken from lines of other parts or of another file.
 TEST_F(TrustedOrderTest, FeatureScoresAndVersionOfOneOrderAreOne) {
   Trust(1, {0.5, 4});
   const std::vector<double> by_feature = Numbers(options_);
@@ -199,8 +196,7 @@ TEST_F(TrustedOrderTest, ReportsWhatWasTrustedAndHowFarItPulled) {
             labelled.points(0).trusted_inversions() / 2);
   EXPECT_LT(labelled.points(1).trusted_divergence(),
             labelled.points(0).trusted_divergence() / 2);
-  // The labels have more information than the feature, as the validation part
-  // shows.
+  // The validation part shows that the labels say more than the feature.
   EXPECT_TRUE(labelled.points(0).chosen());
   const std::string text = FormatLabelledReport(report);
   EXPECT_THAT(text, HasSubstr("Trusted order: feature 1, DCG@5 divergence"));
@@ -210,8 +206,7 @@ TEST_F(TrustedOrderTest, ReportsWhatWasTrustedAndHowFarItPulled) {
               Not(HasSubstr("rusted order")));
 }
 
-// A feature with two values: ties are in the order of the data and are
-// reported.
+// Ties of a feature with two values keep the order of the data; it is reported.
 TEST_F(TrustedOrderTest, TiesAreInTheOrderOfTheData) {
   LabelledData data;
   data.shape = {.num_features = 2, .max_relevance = 1};
@@ -261,8 +256,7 @@ TEST_F(TrustedOrderTest, ASourceThatTiesEverythingIsRefused) {
 }
 
 TEST_F(TrustedOrderTest, ManyTiesAreWarnedOf) {
-  // The feature is above 2 in one of 44 cases, so that 96 % of the pairs are
-  // tied.
+  // It is above 2 in one of 44 cases, so that 96 % of the pairs are tied.
   TrainOptions options = options_;
   auto* trusted = options.mutable_trusted_order();
   trusted->clear_feature();

@@ -1,7 +1,6 @@
 #pragma once
-// Logs of subsets for tests of the trainer. A hidden weight vector determines
-// which candidates are relevant; rewards are F1 or, for sets of fixed size,
-// precision.
+// Simulated logs of subsets. A hidden weight vector determines the relevant
+// candidates; rewards are F1 or, for sets of fixed size, precision.
 #include <algorithm>
 #include <cmath>
 #include <cstdint>

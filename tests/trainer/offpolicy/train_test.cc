@@ -163,8 +163,7 @@ TEST_F(TrainTest, TheGateComparesWithTheNewestVersionOnly) {
   Prepare({}, 4000);
   ASSERT_OK_AND_ASSIGN(const auto first, Train(options_));
   ASSERT_EQ(first.version(), 2);
-  // Version 1 logged everything, so nothing is known about the reward of
-  // version 2.
+  // Version 1 logged everything: the reward of version 2 is not known.
   EXPECT_THAT(Train(options_),
               StatusIs(absl::StatusCode::kFailedPrecondition,
                        HasSubstr("of version 2, 0 to validate, 0 to test")));
