@@ -42,7 +42,7 @@ absl::Status ValidateScoreLists(const ScoreLists& lists);
 
 struct Aggregation {
   Order order;               // Best first; ties by item number.
-  std::vector<double> mean;  // Weighted mean scaled score of each item.
+  std::vector<double> mean;  // Weighted mean of each item's scores.
   // The mean of |mean_i - mean_j| over all pairs of items; 0 if the aggregated
   // scores do not tell any items apart.
   double total_variation = 0;

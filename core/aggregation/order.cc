@@ -84,7 +84,7 @@ class Parts {
     const auto [low, high] = std::ranges::minmax(scores);
     const size_t wanted = std::min(kMaxParts, scores.size() / kBucketItems);
     const double scale = static_cast<double>(wanted) / (high - low);
-    if (!(scale > 0 && std::isfinite(scale))) return;  // One part has all.
+    if (!(scale > 0 && std::isfinite(scale))) return;  // A single part has all.
     high_ = high;
     scale_ = scale;
     count_ = wanted;

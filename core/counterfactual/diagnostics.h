@@ -43,7 +43,7 @@ struct MeanWeight {
 
 struct Overlap {
   uint64_t num_tuples = 0;
-  MeanWeight weight;                 // Mean ρ; expected: 1 if full support.
+  MeanWeight weight;                 // Mean ρ; about 1 if full support.
   double effective_sample_size = 0;  // (Σ ρ)² / Σ ρ²
   double largest_share = 0;          // Largest share of one tuple in Σ ρ.
   // The smallest number of tuples that have half of Σ ρ; 0 if Σ ρ = 0.

@@ -48,7 +48,7 @@ class Assignment {
   std::vector<uint32_t> next_free_;
   std::vector<double> costs_;
   // The state of the search for a path.
-  std::vector<double> distance_;  // Of each column from the free row.
+  std::vector<double> distance_;  // Length of the path to a column.
   std::vector<uint32_t> from_;    // The row before each column on its path.
   std::vector<uint32_t> order_;   // Columns: done, at hand, the others.
 };

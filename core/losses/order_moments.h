@@ -39,7 +39,7 @@ class OrderMoments {
   void Prepare(size_t n);
 
   size_t n_ = 0;
-  std::vector<Step> steps_;                           // By rank.
+  std::vector<Step> steps_;                           // Sorted by rank.
   std::array<double, kMaxItems * kMaxItems> factor_;  // [rank][item]
   // For each set, the sums over the orders of its items and over those of the
   // other items.
