@@ -12,9 +12,9 @@
 // Eq. 13 as printed has a further factor δᵢ/pᵢ in ∇uᵢ; that is an error of the
 // paper (u already contains both), as differentiating its first line shows.
 //
-// This file has the parts of the objective that stochastic optimisation needs.
-// The whole objective is a RiskObjective (core/counterfactual/risk_objective.h)
-// of a CrmRisk (core/counterfactual/risks.h).
+// Here are its parts that stochastic optimisation needs; as a whole it is a
+// RiskObjective (core/counterfactual/risk_objective.h) of a CrmRisk
+// (core/counterfactual/risks.h).
 #include <span>
 
 #include "absl/status/status.h"
@@ -33,12 +33,12 @@ struct CrmOptions {
 // Returns uᵢ for δᵢ = `loss` and log ρᵢ = `log_weight`.
 double ClippedLoss(double loss, double log_weight, double clip);
 
-// Returns d uᵢ / d log h_w(yᵢ|xᵢ): uᵢ if unclipped, else 0.
+// d uᵢ / d log h_w(yᵢ|xᵢ): uᵢ where unclipped, else 0.
 double ClippedLossSlope(double loss, double log_weight, double clip);
 
-// Computes both for many tuples with one exponential each: replaces values[i] =
-// log ρᵢ by uᵢ and writes its derivative to slopes[i]. Requires equal sizes.
-// Weights are limited to e^709, since larger ones overflow a double.
+// Both for many tuples, from one exponential each: values[i], log ρᵢ, becomes
+// uᵢ, and slopes[i] its derivative. Requires equal sizes. Clips at e^709 at
+// most: larger weights are no doubles.
 void ClippedLosses(std::span<const double> losses, double clip,
                    std::span<double> values, std::span<double> slopes);
 

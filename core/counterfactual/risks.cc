@@ -62,7 +62,7 @@ double CrmRisk::Evaluate(std::span<const double> losses,
   Moments moments;
   moments.Add(values);
   const PenalisedMean risk(moments, lambda_);
-  // A slope is u itself if unclipped, else 0.
+  // A slope is u itself where unclipped, else 0.
   for (double& slope : slopes) {
     if (slope != 0) slope *= risk.Slope(slope);
   }

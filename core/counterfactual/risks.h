@@ -30,10 +30,10 @@ class Risk {
 
 // Counterfactual risk minimisation [SwaminathanJoachims15, eq. 10]:
 //   ū + λ √(V / n),  uᵢ = δᵢ min{M, ρᵢ},  V = Σ (uᵢ - ū)² / (n - 1).
-// λ = 0 is clipped IPS (eq. 2 with M); with M = infinity it is IPS (eq. 1).
+// λ = 0: clipped IPS (eq. 2 with M); M = infinity too: IPS (eq. 1).
 class CrmRisk : public Risk {
  public:
-  // InvalidArgument if clip M < 1, or if lambda λ is not finite or is negative.
+  // InvalidArgument where clip M < 1 or lambda λ is not finite or negative.
   static absl::StatusOr<CrmRisk> Create(double clip, double lambda);
   double Evaluate(std::span<const double> losses,
                   std::span<const double> log_weights,

@@ -50,7 +50,7 @@ class RidgeSolver {
  private:
   const RidgeRows& rows_;
   const Eigen::VectorXd penalties_;
-  Eigen::LDLT<Eigen::MatrixXd> factors_;  // Set if direct().
+  Eigen::LDLT<Eigen::MatrixXd> factors_;  // If direct.
 };
 
 namespace internal {

@@ -188,7 +188,7 @@ TEST(CommandTest, AggregateReadsATableAndPrintsOrderPairsAndSources) {
   EXPECT_THAT(run.out, HasSubstr("\n   0          2  c "));
   EXPECT_THAT(run.out, HasSubstr("0.875"));
   EXPECT_THAT(run.out, HasSubstr("neural       0.125"));
-  // Values from the JSON file are kept, except those that flags override.
+  // What JSON says stays, but for the flags that are given.
   const std::string json =
       FileWith("lists.json",
                "{\"context\":{\"candidates\":{\"num_features\":1,\"dense\":{"

@@ -18,7 +18,7 @@ using testing::AllOf;
 using testing::HasSubstr;
 using testing::StartsWith;
 
-// Returns the response to GET /metrics from 127.0.0.1:port, header and body.
+// GET /metrics from 127.0.0.1:port, header and body.
 std::string Scrape(int port) {
   const int socket = ::socket(AF_INET, SOCK_STREAM, 0);
   sockaddr_in address = {};

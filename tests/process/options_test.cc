@@ -40,7 +40,7 @@ absl::Status Parse(const std::vector<std::string>& arguments,
   return ParseOptions(arguments, options, &command_line);
 }
 
-// Parses arguments of a server, with its only required option set.
+// Of a server whose only required option is set.
 absl::Status ParseServer(std::vector<std::string> arguments,
                          ServerOptions* options) {
   arguments.push_back("--model_store=/store");
@@ -192,14 +192,14 @@ TEST(OptionsTest, AmbiguousLastNameListsWhatItCouldBe) {
                        "flag --gradient_tolerance is ambiguous: it could be "
                        "--poem.adagrad.gradient_tolerance or "
                        "--poem.lbfgs.gradient_tolerance"));
-  // A part of the path that makes the name unique is enough.
+  // As much of the path as tells them apart is enough.
   arguments.back() = "--lbfgs.gradient-tolerance=0.5";
   ASSERT_OK(Parse(arguments, &options));
   EXPECT_EQ(options.poem().lbfgs().gradient_tolerance(), 0.5);
   EXPECT_FALSE(options.poem().has_adagrad());
 }
 
-// Groups that were added later leave short names to the older groups.
+// Groups that came later leave the short names to those that had them.
 TEST(OptionsTest, GroupsThatGiveWayAreMeantWhereNoOtherIs) {
   config::v1::TrainOptions options;
   ASSERT_OK(Parse(

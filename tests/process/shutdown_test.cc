@@ -12,7 +12,7 @@
 namespace sortition {
 namespace {
 
-// Each test runs in its own process, because a received signal is remembered.
+// Each runs in a process of its own: a signal that came stays.
 
 [[noreturn]] void SignalWakesEveryWaiter(int signal) {
   BlockShutdownSignals();

@@ -1,5 +1,5 @@
 #pragma once
-// A model store, a spool and requests for the server's tests.
+// A model store, a spool and requests for tests of the server.
 #include <cstdlib>
 #include <filesystem>
 #include <string>
@@ -56,7 +56,7 @@ inline model::v1::Model MakeRankModel(const std::string& name,
   return model;
 }
 
-// Publishes the model and returns its version; 0 on failure.
+// Publishes as the next version; 0 where that failed.
 inline uint64_t Publish(const std::string& root,
                         const model::v1::Model& model) {
   const auto version = ModelStore(root).Publish(model, nullptr, {});

@@ -15,10 +15,9 @@ using namespace testing_sidecar;  // NOLINT: the fixture of this folder.
 class CrashTest : public PipelineTest,
                   public testing::WithParamInterface<bool> {};
 
-// The pipeline is killed after every possible number of steps and then run to
-// its end: the output must be that of an undisturbed run. One step is one
-// record read, or one tuple or late record written; sync and removal happen
-// after each.
+// Killed after every possible number of steps, then run to its end: the output
+// is the one of an undisturbed run. One step is one record read, or one tuple
+// or late record written; sync and removal happen after each.
 TEST_P(CrashTest, OutputDoesNotDependOnWhereItDied) {
   options_.mutable_join()->set_only_if_shown(GetParam());
   const std::string saved = dir_ / "saved";
@@ -67,7 +66,7 @@ TEST_F(PipelineTest, OutputDoesNotDependOnManyDeaths) {
   }
 }
 
-// A kill inside pwritev(2) leaves part of a record.
+// A kill inside pwritev(2) leaves a part of a record.
 TEST_F(PipelineTest, TornTuplesAreWrittenAgain) {
   options_.set_sync_interval_seconds(3600);
   const std::string saved = dir_ / "saved";

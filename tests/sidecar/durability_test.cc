@@ -23,7 +23,7 @@ namespace {
 
 using namespace testing_sidecar;  // NOLINT: the fixture of this folder.
 
-// For each segment of the spool, how many of its decisions and feedbacks are in
+// By segment of the spool: how many of its decisions and feedbacks are in
 // output records.
 using CountBySegment = std::map<std::string, int>;
 
@@ -88,7 +88,7 @@ void NoteRemoval(const std::string& path) {
 TEST(DurabilityTest, NothingIsRemovedBeforeItsOutputIsOnTheDisk) {
   TempDir dir;
   auto options = Options(dir.path());
-  // Syncs are rarely due, so that only the order in the code protects the data.
+  // Rarely due, so that only the order in the code can save it.
   options.set_sync_interval_seconds(1);
   WriteSpool(options.spool(), History(300, 9, 1000 * kSecond), 15);
   FakeClock clock{1000 * kSecond};
@@ -140,8 +140,8 @@ TEST(DurabilityTest, WaitsWhileTheDiskIsFull) {
   EXPECT_EQ(output.late, expected.late);
 }
 
-// A tuple that waits for space must not block the removal of segments whose
-// tuples are written: on a shared disk they are the space.
+// A tuple that waits for room must not keep the segments of those written
+// before: on one disk they are the room.
 TEST(DurabilityTest, AFullDiskGetsBackWhatIsSafe) {
   TempDir dir;
   auto options = Options(dir.path());

@@ -16,10 +16,10 @@ using testing::ElementsAre;
 using testing::IsEmpty;
 
 constexpr int64_t kSecond = 1000000;
-// An arbitrary time; tests count in seconds from here.
+// Some time after the epoch; tests count in seconds from here.
 constexpr int64_t kBase = 1'700'000'000 * kSecond;
 
-// Feeds a joiner: window 10 s, slack 1 s; every record has a new position.
+// Feeds a joiner with window 10 s and slack 1 s; every record in a new place.
 class JoinerTest : public testing::Test {
  protected:
   JoinerTest() {
@@ -129,7 +129,7 @@ TEST_F(JoinerTest, DecisionWithoutFeedbackGetsTheDefault) {
   EXPECT_FALSE(closed_[0].has_feedback);
 }
 
-// It closes when the watermark is beyond 0 + 10 + 1 seconds, not at 11.
+// It closes when the watermark is beyond 0 + 10 + 1 seconds, not at it.
 TEST_F(JoinerTest, ClosesStrictlyAfterWindowAndSlack) {
   Decide("a", 0);
   Advance(11);
@@ -144,7 +144,7 @@ TEST_F(JoinerTest, LogTimesAloneCloseAWindow) {
   EXPECT_EQ(closed_.size(), 1u);
 }
 
-// 10 s after the decision is inside the window; a microsecond more is outside.
+// 10 s after the decision is inside, a microsecond more is outside.
 TEST_F(JoinerTest, FeedbackExactlyAtTheWindowCounts) {
   Decide("a", 0);
   Feed("f1", "a", 10, 1);
@@ -186,7 +186,7 @@ TEST_F(JoinerTest, EarlyFeedbackWaitsOneWindow) {
   EXPECT_THAT(late_, ElementsAre("f2:unknown"));
 }
 
-// The feedback precedes its decision in the spool, but its window is over.
+// In the spool before its decision, in time after its window.
 TEST_F(JoinerTest, EarlyInTheSpoolButAfterTheWindowIsLate) {
   options_.set_slack_seconds(100);
   Feed("f1", "a", 10.5, 2);
@@ -237,7 +237,7 @@ TEST_F(JoinerTest, AnIdIsFreeAgainAfterTwoWindows) {
   EXPECT_EQ(closed_.size(), 2u);
 }
 
-// The same if all is read at once, so that nothing was emitted in between.
+// The same in one look that comes late: nothing was emitted in between.
 TEST_F(JoinerTest, AnIdIsFreeAgainThoughItsFirstUseIsStillPending) {
   joiner().AddDecision(NextPlace(), "a", At(0), 1);
   joiner().AddDecision(NextPlace(), "a", At(20), 1);
@@ -257,7 +257,7 @@ TEST_F(JoinerTest, FeedbackAfterTwoWindowsIsUnknownThoughNothingWasEmitted) {
   EXPECT_THAT(late_, ElementsAre("f1:unknown"));
 }
 
-// A retry was answered by another version: neither answer becomes a tuple.
+// A retry that met another version: no tuple has the reward of either.
 TEST_F(JoinerTest, TwoAnswersToOneIdAreAmbiguous) {
   Decide("a", 0, 1);
   Decide("b", 0, 1);
@@ -274,7 +274,7 @@ TEST_F(JoinerTest, TwoAnswersToOneIdAreAmbiguous) {
   EXPECT_EQ(joiner().counts().duplicate_decisions, 3u);
 }
 
-// The clock is an hour ahead for a moment: later windows still stay open.
+// An hour ahead for a moment: what comes after stays open for its window.
 TEST_F(JoinerTest, AClockThatWasAheadClosesNothingEarly) {
   Advance(3600);
   Decide("a", 0);
@@ -338,8 +338,8 @@ TEST_F(JoinerTest, NeedsTheSegmentOfTheOldestOpenDecision) {
   EXPECT_EQ(joiner().OldestNeededSegment(), 4u);
 }
 
-// Feedback of segment 1 is for a decision in segment 2. So segment 1 is needed
-// until 9 + 11 s, when that tuple is written; its own windows end at 11 s.
+// The feedback of segment 1 is in the tuple of a decision of segment 2: it is
+// needed until that one is out at 9 + 11 s, though it is over itself at 11 s.
 TEST_F(JoinerTest, NeedsTheSegmentOfAdoptedFeedback) {
   Feed("f1", "a", 0, 1);
   segment_ = 2;
@@ -352,8 +352,8 @@ TEST_F(JoinerTest, NeedsTheSegmentOfAdoptedFeedback) {
             std::numeric_limits<uint32_t>::max());
 }
 
-// A joiner that was given the ids of segment 1 must treat segment 2 like one
-// that read segment 1 itself.
+// A joiner that got the ids of segment 1 must answer to segment 2 as one that
+// saw segment 1 itself.
 TEST_F(JoinerTest, RememberedIdsStandForARemovedSegment) {
   Decide("a", 0);
   Feed("f1", "a", 1, 1);

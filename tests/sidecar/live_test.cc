@@ -20,12 +20,11 @@ int64_t NowMicros() {
       .count();
 }
 
-// Tails a spool that another thread writes. All log times are far ahead of the
-// sidecar's clock, so that only the log closes windows, however slow the test
-// is.
+// Tails a spool that another thread writes. All log times lie far ahead of the
+// sidecar's clock, so that only the log closes windows, however slow it goes.
 class LiveTest : public PipelineTest, public testing::WithParamInterface<bool> {
  protected:
-  // Polls until everything is written and read.
+  // Until all is written and read.
   void Follow(const std::atomic<bool>& is_written) {
     const auto pipeline =
         *Pipeline::Open(options_, &metrics_, [] { return kStartUs; });
@@ -50,8 +49,7 @@ TEST_P(LiveTest, FollowsAWriter) {
     std::unique_ptr<SegmentWriter> current = NewSegment(options_.spool(), 1, 0);
     for (size_t i = 0; i < history.size(); ++i) {
       if (i % 100 == 99) {
-        // The next segment exists and is used before the old one has its
-        // footer.
+        // The next one is there, and used, before the old one has its footer.
         auto next =
             NewSegment(options_.spool(), static_cast<int64_t>(i) + 2, i);
         EXPECT_OK(next->Append(history[i]));
@@ -68,8 +66,7 @@ TEST_P(LiveTest, FollowsAWriter) {
   ExpectSame(Output(options_.tuples()), expected);
 }
 
-// Uses the server's own writer with large decisions and segments that rotate by
-// size.
+// The server's own writer: large decisions, segments that rotate by size.
 TEST_P(LiveTest, FollowsTheServersSpoolWriter) {
   options_.set_inotify(GetParam());
   config::v1::SpoolOptions spool;

@@ -26,14 +26,13 @@ class PipelineTest : public testing::Test {
     EXPECT_OK(pipeline);
     return *std::move(pipeline);
   }
-  // Runs a new pipeline to its end.
+  // One undisturbed life, to the end.
   void Finish() {
     const auto pipeline = Open();
     RunToEnd(pipeline.get(), &clock_);
     EXPECT_OK(pipeline->Close());
   }
-  // Runs a new pipeline that dies after `steps`. Returns false if it ended
-  // first.
+  // Dies after so many steps; false where the end came first.
   bool DieAfter(uint64_t steps) {
     const auto pipeline = Open();
     for (uint64_t i = 0; i < steps;) {
@@ -48,7 +47,7 @@ class PipelineTest : public testing::Test {
     }
     return true;
   }
-  // Restores everything to the state before the first run.
+  // Everything as it was before the first life.
   void StartAgain(const std::string& saved_spool) {
     std::filesystem::remove_all(options_.spool());
     std::filesystem::remove_all(options_.tuples());

@@ -76,7 +76,7 @@ TEST_F(PipelineTest, RecoversTheSegmentOfADeadWriter) {
     file.seekp(static_cast<std::streamoff>(end + 30));
     file << std::string(torn_end - end - 30, '\0');
   }
-  // The restarted server.
+  // The next life of the server.
   auto next = NewSegment(options_.spool(), 2, 0);
   ASSERT_OK(next->Append(DecisionRecord("b", kStartUs + 3)));
   ASSERT_OK(next->Close());
@@ -127,8 +127,7 @@ TEST_F(PipelineTest, PassesOverRecordsThatMakeNoSense) {
   EXPECT_EQ(pipeline->counts().malformed_records, 3u);
 }
 
-// A segment that cannot be read now may be readable later: it must not be
-// skipped.
+// What cannot be read now may be readable later: nothing is passed over.
 TEST_F(PipelineTest, ASegmentThatCannotBeReadBackLosesNothing) {
   const auto history = History(20, 5, kStartUs);
   WriteSpool(options_.spool(), history, 1000);
@@ -150,8 +149,8 @@ TEST_F(PipelineTest, ASegmentThatCannotBeReadBackLosesNothing) {
   ExpectSame(Output(options_.tuples()), ExpectedOutput(history));
 }
 
-// The names of late segments are older than the whole spool: only their
-// contents tell what was written.
+// Names of late segments older than all of the spool: only what is in them says
+// what was written.
 TEST_F(PipelineTest, LateFeedbackIsNotRepeatedAfterTheClockWasSetBack) {
   options_.set_delete_spool(false);
   options_.set_segment_seconds(1);
@@ -233,8 +232,7 @@ TEST_F(PipelineTest, RotatesBySizeAndByAge) {
     RunToEnd(pipeline.get(), &clock_);
     clock_.now_us += 6 * kSecond;
     ASSERT_OK(pipeline->Poll(1));
-    // Segments rotate by age: all of them are closed, although the pipeline
-    // still runs.
+    // By age: all segments are closed, though the pipeline is not.
     for (const std::string& name : Names(options_.tuples())) {
       const auto is_live = SegmentHasLiveWriter(options_.tuples() + "/" + name);
       ASSERT_OK(is_live);

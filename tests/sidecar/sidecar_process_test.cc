@@ -33,7 +33,7 @@ int64_t NowMicros() {
       .count();
 }
 
-// A running sidecar. The destructor kills it if it still runs.
+// A running sidecar; killed at the end where it still runs.
 class Sidecar {
  public:
   explicit Sidecar(const std::string& dir,
@@ -64,7 +64,7 @@ class Sidecar {
   ~Sidecar() {
     if (pid_ > 0) End(SIGKILL);
   }
-  // Returns the exit status, or minus the signal that ended it.
+  // Exit status, or minus the signal that ended it.
   int End(int signal) {
     kill(pid_, signal);
     return Wait();
@@ -107,9 +107,8 @@ std::string Scrape(int port) {
   return answer;
 }
 
-// Plays the server's part: every fifth segment is left as by a killed server,
-// and each segment begins before the last one is closed. Writes no more than
-// `allowed` records.
+// The server's part: every fifth segment is left as by a killed server, the
+// next one begins before the last one is closed. Not faster than `allowed`.
 void WriteLive(const std::string& spool,
                const std::vector<log::v1::LogRecord>& history,
                const std::atomic<size_t>& allowed) {
@@ -127,8 +126,8 @@ void WriteLive(const std::string& spool,
   }
 }
 
-// Log times are ahead of the clock, so that only the log closes windows and the
-// outcome does not depend on the speed of the machine.
+// Log times lie ahead of the clock, so that the log alone closes windows and
+// the outcome cannot depend on how fast the machine is.
 TEST(SidecarProcessTest, EveryDecisionHasOneTupleWhateverIsKilled) {
   TempDir dir;
   std::filesystem::create_directories(dir / "spool");
@@ -140,7 +139,7 @@ TEST(SidecarProcessTest, EveryDecisionHasOneTupleWhateverIsKilled) {
   constexpr size_t kKills = 25;
   for (size_t i = 0; i < kKills; ++i) {
     Sidecar sidecar(dir.path());
-    // Let it run until it has written some more. It may be busy then, or not.
+    // Let it live until it has written some more; then it is busy, or not.
     const size_t target = ReadTuples(dir / "tuples").size() + random() % 50;
     const size_t steps = history.size() / (kKills + 1);
     for (size_t step = 0; step < steps; ++step) ++allowed;

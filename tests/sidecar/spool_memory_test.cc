@@ -36,8 +36,7 @@ TEST(SpoolMemoryTest, LoadsWhatWasAddedInOrderOfSegments) {
   EXPECT_EQ((*ids)[0].segment, 0u);
 }
 
-// The process died after Add() but before it removed the segment, so the
-// segment will be read again.
+// Died after Add(), before the segment was removed: it will be read again.
 TEST(SpoolMemoryTest, WhatIsInTheSpoolIsNotRemembered) {
   TempDir dir;
   SpoolMemory memory(dir.path());

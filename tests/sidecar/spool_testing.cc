@@ -55,7 +55,7 @@ void ForEachRecord(const std::string& dir, Take take) {
 }  // namespace
 
 TempDir::TempDir() {
-  // In memory if possible, because some tests sync after every step.
+  // In memory where possible: some tests sync after every step.
   const std::string shm = "/dev/shm";
   std::string name = access(shm.c_str(), W_OK) == 0 ? shm : testing::TempDir();
   name += "/sidecarXXXXXX";
@@ -139,7 +139,7 @@ std::vector<log::v1::LogRecord> History(int num_decisions, uint32_t seed,
   const auto below = [&](uint32_t bound) {
     return static_cast<uint32_t>(random() % bound);
   };
-  // Sorted by time, then in the order of creation.
+  // By time, then in the order of making.
   std::multimap<int64_t, log::v1::LogRecord> events;
   int num_feedback = 0;
   for (int i = 0; i < num_decisions; ++i) {
@@ -202,8 +202,7 @@ void WriteSpool(const std::string& spool,
 
 Expected ExpectedOutput(const std::vector<log::v1::LogRecord>& records) {
   // Positions of every new use of a decision id, and of the first feedback with
-  // each id. In a History() all other records with these ids come within two
-  // windows.
+  // an id; in a History() all others of those come within two windows.
   std::map<std::string, std::vector<size_t>> decisions;
   std::map<std::string, size_t> feedbacks;
   std::set<size_t> ambiguous;
@@ -239,7 +238,7 @@ Expected ExpectedOutput(const std::vector<log::v1::LogRecord>& records) {
           feedback.feedback_id(), log::v1::LateFeedback::UNKNOWN_DECISION));
       continue;
     }
-    // Feedback for the first use of an id precedes the second use.
+    // Feedback of a first use comes before the second one.
     const std::vector<size_t>& uses = decision->second;
     const size_t use =
         feedback.time_us() < time_of(uses.back()) ? uses.front() : uses.back();
@@ -291,7 +290,7 @@ Expected Output(const std::string& tuples_dir) {
 }
 
 void RunToEnd(Pipeline* pipeline, FakeClock* clock) {
-  // Much more than any history of these tests needs.
+  // Far beyond what any history of these tests needs.
   for (int i = 0; i < 100000; ++i) {
     const auto is_busy = pipeline->Poll(64);
     ASSERT_TRUE(is_busy.ok()) << is_busy.status();

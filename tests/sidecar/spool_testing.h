@@ -19,7 +19,7 @@ constexpr int64_t kSecond = 1000000;
 constexpr double kWindowSeconds = 10;
 constexpr double kSlackSeconds = 1;
 
-// A directory that is removed at the end.
+// A directory that is gone at the end.
 class TempDir {
  public:
   TempDir();
@@ -35,8 +35,7 @@ class TempDir {
   std::string path_;
 };
 
-// Returns options with a window of 10 s and a slack of 1 s; syncs and cleans up
-// at every poll.
+// Window 10 s, slack 1 s; syncs and tidies up at every poll.
 config::v1::SidecarOptions Options(const std::string& dir);
 
 log::v1::LogRecord DecisionRecord(const std::string& id, int64_t time_us,
@@ -47,27 +46,26 @@ log::v1::LogRecord FeedbackRecord(const std::string& feedback_id,
 log::v1::LogRecord ShownRecord(const std::string& id, int64_t time_us,
                                bool not_shown = false);
 
-// Returns a segment as the server begins it.
+// A segment as the server begins it.
 std::unique_ptr<SegmentWriter> NewSegment(const std::string& spool,
                                           int64_t created_us, uint64_t counter);
 
-// Returns a history of `num_decisions` decisions, 0.5 s apart from `start_us`
-// on, with shown records and feedback: early, in time, late, repeated, or
-// without a decision. Some decisions are repeated, also with another answer,
-// and some ids are used again after two windows. Ends with a decision "end"
-// long after all others. A function of `seed`.
+// A history of `num_decisions` decisions, 0.5 s apart from `start_us` on, with
+// shown and feedback: early, in time, late, twice, for nobody; decisions twice,
+// also with another answer; and ids used again after two windows. Ends with a
+// decision "end" long after all others. A function of `seed`.
 std::vector<log::v1::LogRecord> History(int num_decisions, uint32_t seed,
                                         int64_t start_us);
 
-// Writes `records` into closed segments of `per_segment` records.
+// Writes `records`, `per_segment` to a closed segment.
 void WriteSpool(const std::string& spool,
                 const std::vector<log::v1::LogRecord>& records,
                 size_t per_segment);
 
-// The tuples and late feedback that a history must give by the rules of
-// docs/join.md, found by comparing all pairs: lines "<decision id> <reward>
-// <feedback ids>" in the order of decisions, and sorted lines "<feedback id>
-// <reason>". With aggregation SUM, without the decision "end".
+// What tuples and late feedback a history must give, from the rules of
+// docs/join.md by looking at all pairs: lines "<decision id> <reward>
+// <feedback ids>" in the order of decisions, and sorted "<feedback id>
+// <reason>". Aggregation SUM; without the decision "end".
 struct Expected {
   std::vector<std::string> tuples;
   std::vector<std::string> late;
@@ -75,13 +73,12 @@ struct Expected {
 };
 Expected ExpectedOutput(const std::vector<log::v1::LogRecord>& records);
 
-// Returns the contents of the directory of tuples in the same form, without
-// "end".
+// What is in the directory of tuples, in the same form, "end" left out.
 Expected Output(const std::string& tuples_dir);
-// Returns whole tuples in the order of writing.
+// Whole tuples, in order of writing.
 std::vector<log::v1::BanditTuple> ReadTuples(const std::string& tuples_dir);
 
-// A clock that every reading advances by 20 ms.
+// Time at hand; every look moves it by 20 ms.
 struct FakeClock {
   int64_t now_us = 0;
   Pipeline::Clock Get() {
@@ -89,11 +86,11 @@ struct FakeClock {
   }
 };
 
-// Polls until nothing is pending and nothing is left to read. Advances the
-// clock when the pipeline waits.
+// Polls until nothing is pending and nothing left to read, moving the clock
+// where the pipeline waits.
 void RunToEnd(Pipeline* pipeline, FakeClock* clock);
 
-// Waits until `condition` is true. Returns false after 60 s.
+// True once `condition` is, false after 60 s.
 bool WaitUntil(const std::function<bool()>& condition);
 
 }  // namespace sortition::testing_sidecar

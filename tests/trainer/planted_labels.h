@@ -17,7 +17,7 @@
 namespace sortition {
 
 inline constexpr uint32_t kPlantedFeatures = 4;
-// The hidden weights of the true score; the last feature has no information.
+// Of the truth, a score; the last feature says nothing.
 inline constexpr double kTruth[kPlantedFeatures] = {2, -1, 1, 0};
 
 inline double TrueScore(const float* features) {

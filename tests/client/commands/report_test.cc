@@ -1,4 +1,4 @@
-// The parts of reports: JSON, tables and percentiles.
+// What reports are made of: JSON, tables, percentiles.
 #include <cmath>
 #include <limits>
 
@@ -47,7 +47,7 @@ TEST(TextTableTest, AlignsNumbersRightAndWordsLeft) {
 TEST(LatencyHistogramTest, QuantilesAreWithinOnePercent) {
   LatencyHistogram histogram;
   LatencyHistogram other;
-  // Together they have the durations 1, 2, … 1000 ms.
+  // 1, 2, … 1000 ms over both.
   for (int i = 1; i <= 1000; ++i) {
     (i % 2 == 0 ? histogram : other).Add(i * 1e-3);
   }

@@ -56,8 +56,7 @@ class LogFixture : public testing::Test {
     return model;
   }
 
-  // Returns the decision `id` by `model` (version 0: uniform) over four
-  // candidates.
+  // Decision `id` of `model` (version 0: uniform) over four candidates.
   static log::v1::Decision Decide(const model::v1::Model& model, bool rank,
                                   const std::string& id) {
     log::v1::Decision decision;
@@ -78,8 +77,7 @@ class LogFixture : public testing::Test {
     return decision;
   }
 
-  // Fills in the action and propensities that the policy draws for the features
-  // in `decision`.
+  // Fills in what the policy makes of the features in `decision`.
   static void Complete(const model::v1::Model& model, bool rank,
                        log::v1::Decision* decision) {
     const bool uniform = model.version() == 0;
@@ -151,7 +149,7 @@ class LogFixture : public testing::Test {
     return record;
   }
 
-  // Writes a segment of `records` and leaves it open.
+  // A segment of `records`, not closed yet.
   std::unique_ptr<SegmentWriter> Write(
       const std::string& name, uint64_t first_sequence,
       const std::vector<log::v1::LogRecord>& records) {

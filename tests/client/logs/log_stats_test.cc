@@ -135,8 +135,8 @@ TEST_F(LogStatsTest, CountsAndPrintsSetsOfLabels) {
                              HasSubstr("dense 1 x 2, left out")));
 }
 
-// A subset drawn by a game that gives most subsets probability 0, and an empty
-// one drawn with independent candidates.
+// A subset of a game that gives most of them probability 0, and an empty one of
+// independent candidates.
 TEST_F(LogStatsTest, CountsAndPrintsSubsets) {
   log::v1::Decision game = Decide(uniform_, false, "g");
   game.set_action_kind(log::v1::SUBSET);
@@ -165,8 +165,8 @@ TEST_F(LogStatsTest, TellsOpenAbandonedRecoveredAndMissing) {
   const auto record = Spool(Decide(uniform_, false, "a"));
   Write("1", 1, {record}).reset();  // Its writer is gone: it will be recovered.
   ASSERT_OK(RecoverSegment(log() + "/1.seg"));
-  Write("2", 2, {record}).reset();  // Its writer is gone: it is abandoned.
-  // Sequence numbers 3 and 4 are missing.
+  Write("2", 2, {record}).reset();  // Its writer is gone: abandoned.
+  // Sequence numbers 3 and 4 are nowhere.
   const auto open = Write("3", 5, {record});
   const LogStats stats = Stats();
   EXPECT_EQ(stats.segments_recovered, 1u);

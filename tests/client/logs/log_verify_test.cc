@@ -40,9 +40,8 @@ class LogVerifyTest : public LogFixture {
     independent_ = Publish(subset);
   }
 
-  // Returns the decision `id` by a model of subsets over 40 candidates. The
-  // request asked for `k` of them (0: as the model says), and the game was
-  // stopped after `rounds`.
+  // Decision `id` of a model that labels, over 40 candidates, asked for `k` of
+  // them (0: as the model has it), its game stopped after `rounds`.
   static log::v1::Decision Label(const model::v1::Model& model,
                                  const std::string& id, uint32_t k = 0,
                                  std::optional<uint32_t> rounds = {}) {
@@ -80,7 +79,7 @@ class LogVerifyTest : public LogFixture {
     return decision;
   }
 
-  // Returns the message of Difference(); "" if nothing differs.
+  // What Difference() says; "" where nothing differs.
   std::string Difference(const log::v1::Decision& decision) {
     DecisionVerifier verifier{ModelStore(store())};
     const auto difference = verifier.Difference(decision);
@@ -178,8 +177,8 @@ TEST_F(LogVerifyTest, FindsChangesInSubsets) {
   EXPECT_EQ(Difference(ranked), "game_rounds: expected none, logged 1");
 }
 
-// Games of more rounds, fewer rounds or all rounds have different strategies,
-// and so nearly every propensity differs.
+// Decisions of a game of more rounds, or fewer, or all: their strategies
+// differ, and with them nearly every propensity.
 TEST_F(LogVerifyTest, FindsChangedRoundsOfGames) {
   int found = 0;
   for (int i = 0; i < 20; ++i) {
@@ -216,8 +215,7 @@ TEST_F(LogVerifyTest, FindsOneBitAnywhere) {
   }
 }
 
-// Returns a decision on score lists: the order of their mean or, if `drawn`, an
-// order drawn with the means as scores.
+// Decision of score lists, drawn from their mean.
 log::v1::Decision DecideAggregate(bool drawn) {
   log::v1::Decision decision;
   decision.set_decision_id("aggregate-1");

@@ -21,7 +21,7 @@ v1::SelectRequest OneCandidate(const std::string& decision_id) {
   return request;
 }
 
-// Retries without pauses, for tests of the number of attempts.
+// Back-off of no length: what is tested is how often.
 CallOptions Quick(uint32_t max_attempts) {
   return {.deadline_seconds = 20,
           .max_attempts = max_attempts,
@@ -107,9 +107,8 @@ TEST(ClientTest, CallsEndAtTheirDeadline) {
 TEST(ClientTest, NoPauseGoesBeyondTheDeadline) {
   FakeServer server;
   server.fail_first = 1000000;
-  // Pauses are uniform in [0, 1000 s]. The first one is above a second except
-  // with probability 1/1000; in that case the second or third one ends the
-  // call.
+  // Pauses are uniform in [0, 1000 s]: the first is above a second but for one
+  // in a thousand, in which case the second or third ends the call.
   ASSERT_OK_AND_ASSIGN(
       const auto client,
       Client::Connect(server.address(), {.deadline_seconds = 1,
@@ -194,7 +193,7 @@ TEST(FromGrpcStatusTest, CodesKeepTheirMeaning) {
     EXPECT_THAT(FromGrpcStatus(grpc::Status(from, "why")), StatusIs(to, "why"));
   }
   EXPECT_OK(FromGrpcStatus(grpc::Status::OK));
-  // A code that gRPC does not define.
+  // What a peer with codes of its own would send.
   EXPECT_THAT(FromGrpcStatus(grpc::Status(grpc::StatusCode::DO_NOT_USE, "odd")),
               StatusIs(absl::StatusCode::kUnknown, "odd"));
 }

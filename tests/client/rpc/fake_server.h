@@ -1,5 +1,5 @@
 #pragma once
-// A server in this process whose answers are set by a test.
+// A server in this process that answers as a test says.
 #include <grpcpp/grpcpp.h>
 
 #include <atomic>
@@ -155,7 +155,7 @@ class FakeServer : public v1::Ranking::Service, public v1::Models::Service {
     return peers_;
   }
 
-  // To be set before the calls that they affect.
+  // To be set before the calls that they are about.
   std::atomic<int> fail_first{0};
   grpc::Status failure{grpc::StatusCode::UNAVAILABLE, "draining"};
   std::atomic<bool> abstain{false};

@@ -83,8 +83,7 @@ TEST_F(SimulateTest, EveryDecisionIsAskedOnceShownAndRewarded) {
   }
   EXPECT_DOUBLE_EQ(result.rewards.mean_reward(), sum / 300);
   EXPECT_DOUBLE_EQ(result.rewards.mean_expected_reward(), sum / 300);
-  // The standard error of a 0/1 variable with mean m is sqrt(m (1 - m) / (n -
-  // 1)).
+  // Of a 0/1 variable with mean m: sqrt(m (1 - m) / (n - 1)).
   const double m = sum / 300;
   EXPECT_NEAR(result.rewards.standard_error(), std::sqrt(m * (1 - m) / 299),
               1e-12);
@@ -143,8 +142,7 @@ TEST_F(SimulateTest, LabelIsRewardedByF1) {
   EXPECT_NEAR(result.rewards.mean_expected_reward(), sum / 300, 1e-12);
 }
 
-// The first 3 candidates are chosen, or 2 if there are only two. If i is odd,
-// one of 3 is right.
+// Of the first 3 or, of a query of two candidates, 2: one in 3 where i is odd.
 TEST_F(SimulateTest, LabelOfAsManyIsRewardedByPrecision) {
   options_.set_action("label");
   options_.set_k(3);

@@ -1,4 +1,4 @@
-// Aggregation of several score lists into one order by the data plane.
+// One order from several score lists, as the data plane serves it.
 #include "server/decisions/aggregate_service.h"
 
 #include <algorithm>
@@ -66,7 +66,7 @@ class AggregateServiceTest : public testing::Test {
   v1::AggregateResponse response_;
 };
 
-// The means are 1/2, 1/2 and 5/8; ties are ordered by candidate.
+// Means 1/2, 1/2 and 5/8: ties by candidate.
 TEST_F(AggregateServiceTest, AnswersTheOrderOfTheMeanAndLogsIt) {
   v1::AggregateRequest request = Request();
   request.mutable_context()->set_return_scores(true);
@@ -79,8 +79,8 @@ TEST_F(AggregateServiceTest, AnswersTheOrderOfTheMeanAndLogsIt) {
               ElementsAre(DoubleEq(0.5), DoubleEq(0.5), DoubleEq(0.625)));
   // The differences of the three pairs are 1/8, 1/8 and 0.
   EXPECT_DOUBLE_EQ(response_.total_variation(), 0.25 / 3);
-  // Scores by rank in the DCG of source 0: 1, 1/2, 0 in its best order and 1/2,
-  // 0, 1 in the answered one; of source 1: 1, 3/4, 0 and 3/4, 1, 0.
+  // In DCG source 0 has 1, 1/2, 0 at best and 1/2, 0, 1 by the order; source 1
+  // has 1, 3/4, 0 and 3/4, 1, 0.
   const double second = 1 / std::log2(3.0);
   EXPECT_THAT(response_.divergences(),
               ElementsAre(DoubleEq(0.5 + second / 2 - 0.5),
@@ -155,9 +155,8 @@ TEST_F(AggregateServiceTest, SaysHowSureTheOrderIs) {
   request.set_confidence(0.5);
   ASSERT_OK(Aggregate(request));
   ASSERT_THAT(response_.pairs(), SizeIs(2));
-  // Candidate 2 leads candidate 0 by 1/2 in source 0 and by -1/4 in source 1. A
-  // resample has both sources or one of them twice: the mean lead is 1/8, 1/2
-  // or -1/4, with probability 1/2, 1/4 and 1/4.
+  // Candidate 2 above 0: by 1/2 of source 0, by -1/4 of source 1. Resamples
+  // have both, or one twice: 1/8, 1/2, -1/4 with 1/2, 1/4, 1/4.
   const v1::PairConfidence& pair = response_.pairs(0);
   EXPECT_EQ(pair.rank(), 0u);
   EXPECT_DOUBLE_EQ(pair.difference(), 0.125);

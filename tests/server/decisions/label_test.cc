@@ -1,4 +1,4 @@
-// Decisions on subsets by the data plane.
+// Subsets as the data plane serves them.
 #include <algorithm>
 #include <bit>
 #include <cmath>
@@ -34,7 +34,7 @@ class LabelTest : public testing::Test {
     options_.set_model_store(directory_ / "models");
     options_.mutable_spool()->set_dir(directory_ / "spool");
     options_.mutable_spool()->set_segment_bytes(1 << 22);
-    // Much longer than a test takes.
+    // Far beyond what a test takes.
     options_.mutable_limits()->set_max_game_seconds(3600);
     auto best = MakeModel("best", {1});
     best.mutable_policy()->mutable_game_subset()->set_measure(
@@ -72,8 +72,7 @@ class LabelTest : public testing::Test {
     return request;
   }
 
-  // Returns a request with so many candidates that the game takes several
-  // rounds.
+  // So many that the game takes some rounds.
   static v1::LabelRequest HardGame() {
     std::vector<float> scores;
     for (int i = 0; i < 300; ++i) {
@@ -113,7 +112,7 @@ TEST_F(LabelTest, AnswersWhatItLogs) {
   EXPECT_THAT(label_.result().probabilities(),
               ElementsAre(DoubleNear(7. / 15, 1e-7), DoubleNear(10. / 15, 1e-7),
                           DoubleNear(13. / 15, 1e-7)));
-  // Two of three are chosen, with the probability that the third is left out.
+  // Two of three: the probability that the third is out.
   const uint32_t out = 3 - label_.chosen(0) - label_.chosen(1);
   EXPECT_NEAR(std::exp(label_.result().log_propensity()),
               1 - label_.result().probabilities(static_cast<int>(out)), 1e-12);
@@ -182,7 +181,7 @@ TEST_F(LabelTest, AnyNumberMayBeRight) {
     ASSERT_OK(Label(request));
     sizes.insert(label_.chosen_size());
   }
-  // The size is 0 with probability 4/15, 2 with 0.6 and 3 with 2/15.
+  // With 4/15 none, with 0.6 two, with 2/15 all three.
   EXPECT_THAT(sizes, ElementsAre(0, 2, 3));
   EXPECT_NEAR(label_.result().game().lower(), 4. / 15, 1e-7);
   EXPECT_NEAR(label_.result().game().upper(), 4. / 15, 1e-7);
@@ -203,8 +202,7 @@ TEST_F(LabelTest, WithoutAVersionEverySubsetIsEquallyLikely) {
   EXPECT_NEAR(label_.result().log_propensity(), -std::log(3), 1e-15);
 }
 
-// A call whose deadline has already passed uses the initial strategy without a
-// search.
+// A call whose deadline has passed already plays what it has without a search.
 TEST_F(LabelTest, StopsTheGameAtTheDeadlineAndSaysSo) {
   ASSERT_OK(Label(HardGame()));
   EXPECT_EQ(label_.result().degraded(), "");
@@ -229,7 +227,7 @@ TEST_F(LabelTest, StopsTheGameAtTheDeadlineAndSaysSo) {
   EXPECT_EQ(records[1].decision().degraded(), label_.result().degraded());
 }
 
-// In whichever round a game was stopped, its record reproduces the decision.
+// Wherever in its rounds a game was stopped, its record repeats the decision.
 TEST_F(LabelTest, StoppedDecisionsAreRepeatedFromTheirRecords) {
   for (int i = 0; i < 60; ++i) {
     v1::LabelRequest request = HardGame();
@@ -263,14 +261,14 @@ TEST_F(LabelTest, ALimitOfNothingStopsEveryGame) {
                          &metrics_);
   ASSERT_OK(service.Label(HardGame(), &scratch_, &label_));
   EXPECT_THAT(label_.result().degraded(), HasSubstr("game stopped after"));
-  // Games with a closed form are too fast to be stopped.
+  // What has a closed form does not take long enough to be stopped.
   ASSERT_OK(service.Label(Request("fscore", {0.2f, 0.1f, -0.1f}), &scratch_,
                           &label_));
   EXPECT_EQ(label_.result().degraded(), "");
 }
 
-// A game with two equal potentials of 3/2: the adversary labels both items
-// positive, and with the discounts 1 and 0.63 the value is 1.63 - 3.
+// The game of two equal potentials of 3/2: with the discounts 1 and 0.63 both
+// are positive, at 1.63 - 3.
 TEST_F(LabelTest, RankSaysWhatItsGameIsWorth) {
   v1::RankRequest request;
   *request.mutable_context() = Request("dcg", {1.5f, 1.5f}).context();

@@ -68,8 +68,8 @@ TEST_F(RankingServiceTest, RankAnswersWhatItLogs) {
   ASSERT_THAT(rank_.order(), SizeIs(2));
   ASSERT_THAT(rank_.conditional_log_propensities(), SizeIs(2));
   EXPECT_NE(rank_.order(0), rank_.order(1));
-  // Plackett–Luce over scores 1, 2, 3: each rank is a softmax over the
-  // remaining candidates.
+  // Plackett–Luce over scores 1, 2, 3: each rank is a softmax over what is
+  // left.
   const double scores[] = {1, 2, 3};
   const double all = std::exp(1) + std::exp(2) + std::exp(3);
   const double first = scores[rank_.order(0)];
@@ -98,10 +98,9 @@ TEST_F(RankingServiceTest, RankAnswersWhatItLogs) {
                           rank_.conditional_log_propensities(1)));
 }
 
-// With scores 1, 2, 3 and rank weights 0, -1, -2, an order with score s at rank
-// r has weight exp(-Σ r s). So a candidate has weight exp(-2a - b) + exp(-a -
-// 2b) at the first rank, summed over the orders of the other two, whose scores
-// are a and b.
+// Scores 1, 2, 3 and weights 0, -1, -2 of the ranks: an order with score s at
+// rank r weighs exp(-Σ r s), so that its first rank has, over the orders of the
+// others, exp(-2a - b) + exp(-a - 2b) for these of scores a, b.
 TEST_F(RankingServiceTest, RankDrawsBoltzmannOrders) {
   v1::RankRequest request = GoodRank();
   request.mutable_context()->set_model("boltzmann");
@@ -153,8 +152,8 @@ TEST_F(RankingServiceTest, SameIdSameAnswerOtherIdsOtherAnswers) {
     ASSERT_OK(Rank(request));
     orders.insert({rank_.order().begin(), rank_.order().end()});
   }
-  // The most probable of the six orders has probability 0.49: fifty equal
-  // orders have a probability of about 1e-15.
+  // The likeliest of the six orders has probability 0.49: fifty times the same
+  // is a chance of 1e-15.
   EXPECT_GT(orders.size(), 1u);
   request.mutable_context()->set_decision_id("d-1");
   ASSERT_OK(Rank(request));

@@ -98,7 +98,7 @@ TEST_F(ModelRegistryTest, SaysItInMetrics) {
                     HasSubstr("sortition_model_age_seconds{model=\"m\"} ")));
 }
 
-// Waits until `condition` holds. Returns false after half a minute.
+// True once `condition` holds; false after half a minute.
 bool Eventually(const std::function<bool()>& condition) {
   const absl::Time deadline = absl::Now() + absl::Seconds(30);
   while (!condition()) {

@@ -33,8 +33,8 @@ void Write(const std::string& path, const std::string& bytes) {
 
 class RejectedModelTest : public ModelRegistryTest {
  protected:
-  // Publishes a good version elsewhere, spoils it, and moves it into the store
-  // as the next version, so that the registry never sees it intact.
+  // Publishes a good version, spoils it, and moves it into the store as the
+  // next version, so that nobody ever sees it whole.
   uint64_t PublishSpoilt(
       const std::function<void(const std::string& path)>& spoil) {
     const std::string aside = directory_ / "aside";
@@ -57,7 +57,7 @@ class RejectedModelTest : public ModelRegistryTest {
     return versions->empty() ? 1 : versions->back() + 1;
   }
 
-  // Replaces model.pb by `model` and updates the manifest to match.
+  // Replaces model.pb by `model` with a manifest that fits it.
   static void Replace(const std::string& path, const model::v1::Model& model) {
     const std::string bytes = model.SerializeAsString();
     Write(path + "/model.pb", bytes);
@@ -162,12 +162,12 @@ TEST_P(BrokenModelTest, NeverServesIsCountedAndNamed) {
   Publish(root(), MakeSelectModel("m", {1, 2}));
   const uint64_t version = PublishSpoilt(GetParam().spoil);
   ASSERT_EQ(version, 2u);
-  // At start the good version before it serves.
+  // At start: the good version below it serves.
   {
     ModelRegistry fresh(options_, &metrics_);
     fresh.Refresh();
     ASSERT_OK_AND_ASSIGN(const auto model, fresh.Find("m"));
-    // If no version serves, a different dimension is not an error.
+    // Without a version that serves, another dimension is no fault.
     EXPECT_EQ(model->version, GetParam().reason == "dimension" ? 2u : 1u);
   }
   const double before = Failures(GetParam().reason);
@@ -193,7 +193,7 @@ TEST_P(BrokenModelTest, NeverServesIsCountedAndNamed) {
                             HasSubstr(GetParam().words)));
   EXPECT_EQ(std::count(logged.begin(), logged.end(), '\n'), 1);
 
-  // The next good version serves, although the rejected one precedes it.
+  // The next good version goes past it.
   EXPECT_EQ(Publish(root(), MakeSelectModel("m", {1, 2})), 3u);
   registry_->Refresh();
   EXPECT_EQ(Serving(), 3u);

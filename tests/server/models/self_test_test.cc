@@ -114,8 +114,8 @@ TEST(SelfTestTest, UniformPoliciesPass) {
 }
 
 TEST(SelfTestTest, DominantAbstainScorePasses) {
-  // Abstains except with probability e^-1000: all other cells are too small to
-  // be tested separately.
+  // Abstains but for e^-1000: all other cells are too small to be counted
+  // alone.
   model::v1::Policy policy = Selects(1, 0);
   policy.mutable_softmax_selection()->set_abstain_score(1000);
   ASSERT_OK_AND_ASSIGN(const auto linear, LinearPolicy::Create(policy, {1, 1}));
@@ -123,10 +123,9 @@ TEST(SelfTestTest, DominantAbstainScorePasses) {
 }
 
 TEST(ChiSquareLimitTest, CoversTheExactQuantile) {
-  // Upper 1e-9 quantiles: for 1 degree of freedom z² = 6.1094² = 37.325; for 2
-  // degrees -2 ln 1e-9 = 41.447; for 23 degrees 89.116, by bisection of
-  // erfc(√(x/2)) + Σ (x/2)^a e^(-x/2) / Γ(a + 1), a = 1/2 … 21/2. The
-  // approximation is larger.
+  // Upper 1e-9 quantiles: 1 degree z² = 6.1094² = 37.325; 2 degrees
+  // -2 ln 1e-9 = 41.447; 23 degrees 89.116, by bisection of erfc(√(x/2)) +
+  // Σ (x/2)^a e^(-x/2) / Γ(a + 1), a = 1/2 … 21/2. The approximation is above.
   const std::vector<std::pair<size_t, double>> quantiles = {
       {1, 37.324}, {2, 41.446}, {23, 89.115}};
   for (const auto& [degrees, exact] : quantiles) {
@@ -143,13 +142,13 @@ TEST(CheckCountsTest, FindsDrawsFromAnotherDistribution) {
   EXPECT_THAT(internal::CheckCounts(expected, {{{0}, 1200}, {{1}, 800}}),
               StatusIs(absl::StatusCode::kInternal,
                        testing::HasSubstr("chi-square 80")));
-  // One action was never drawn.
+  // One action never drawn.
   EXPECT_FALSE(internal::CheckCounts(expected, {{{0}, 2000}}).ok());
 }
 
 TEST(CheckCountsTest, SmallCellsCountTogether) {
-  // Four cells with expected counts of 2 are pooled to 8. A pooled count of 100
-  // is wrong, and one of 8 is right, however the cells share it.
+  // Four cells of 2 each expect 8 together; 100 seen there is wrong, 8 is
+  // right, however they fall.
   const std::map<Action, double> expected = {
       {{0}, 1992}, {{1}, 2}, {{2}, 2}, {{3}, 2}, {{4}, 2}};
   EXPECT_OK(internal::CheckCounts(expected, {{{0}, 1992}, {{1}, 8}}));

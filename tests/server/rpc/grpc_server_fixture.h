@@ -1,5 +1,5 @@
 #pragma once
-// The whole server in this process on free ports, called through real stubs.
+// The whole server in this process, on free ports, asked by real stubs.
 #include <grpcpp/grpcpp.h>
 
 #include <memory>

@@ -1,4 +1,4 @@
-// Requests over the wire and their answers.
+// What comes in over the wire, and how it is answered.
 #include "server/rpc/grpc_server.h"
 
 #include <grpcpp/generic/generic_stub.h>
@@ -26,7 +26,7 @@ using grpc::health::v1::HealthCheckResponse;
 using testing::AllOf;
 using testing::HasSubstr;
 
-// Makes a unary call by method name with raw bytes as messages.
+// A unary call by name, of messages that are bytes.
 grpc::Status CallRaw(const std::shared_ptr<grpc::Channel>& channel,
                      const std::string& method, const std::string& request,
                      std::string* response) {
@@ -162,7 +162,7 @@ TEST_F(GrpcServerTest, TooLargeRequestsAreResourceExhausted) {
 TEST_F(GrpcServerTest, LargeRequestsAreAnsweredAgainAndAgain) {
   StartServer();
   v1::RankRequest large = GoodRank();
-  // Larger than the memory that a slot keeps between calls.
+  // Beyond what a slot keeps between calls.
   SetDense(2, std::vector<float>(600'000 / 3, 0.5f), large.mutable_context());
   large.set_top_k(1);
   v1::RankResponse response;
@@ -177,9 +177,8 @@ TEST_F(GrpcServerTest, ReflectionOnlyWhereAsked) {
   for (const bool reflection : {false, true, false}) {
     options_.set_reflection(reflection);
     StartServer();
-    // Calls the method as a unary call with an empty request: a server that has
-    // the service ends the stream without an error; others answer that the
-    // method is unknown.
+    // Asked as a unary call with an empty request: a server that has the
+    // service ends the stream without a fault, others do not know the method.
     std::string answer;
     const grpc::Status status = CallRaw(
         channel_,
@@ -207,7 +206,7 @@ TEST_F(GrpcServerTest, CallsBeyondAConnectionsLimitWaitAtTheCaller) {
   options_.mutable_limits()->set_max_concurrent_streams(2);
   StartServer();
   const auto stub = grpc::health::v1::Health::NewStub(channel_);
-  // Two long-running calls.
+  // Two calls that last.
   std::vector<std::unique_ptr<grpc::ClientContext>> contexts;
   std::vector<std::unique_ptr<grpc::ClientReader<HealthCheckResponse>>> watches;
   HealthCheckResponse status;

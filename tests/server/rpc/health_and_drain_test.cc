@@ -1,4 +1,4 @@
-// Health of the server, and its shutdown.
+// What the server says of its health, and how it ends.
 #include <atomic>
 #include <memory>
 #include <thread>
@@ -61,8 +61,8 @@ TEST_F(HealthAndDrainTest, OpenWatchesDoNotHoldUpTheDrain) {
   options_.set_drain_seconds(3600);
   StartServer();
   const auto stub = grpc::health::v1::Health::NewStub(channel_);
-  // Nothing reads from them after the first status, which shows that the server
-  // has accepted them.
+  // Nobody reads from them after the first status, which says that the server
+  // has taken them up.
   std::vector<std::unique_ptr<grpc::ClientContext>> contexts;
   std::vector<std::unique_ptr<grpc::ClientReader<HealthCheckResponse>>> watches;
   for (int i = 0; i < 20; ++i) {
@@ -148,8 +148,8 @@ TEST_F(HealthAndDrainTest, DrainUnderLoadLosesNoAnsweredDecision) {
   EXPECT_OK(server_->Drain());
   for (std::thread& client : clients) client.join();
   EXPECT_FALSE(other_error);
-  // Each client may have had one last call that it saw answered, or that was
-  // logged but cut off.
+  // Answered at last in the client's eyes, or logged and cut off on the way: at
+  // most one of each client.
   const auto logged =
       static_cast<int>(ReadSpool(options_.spool().dir()).size());
   EXPECT_GE(logged, answered);

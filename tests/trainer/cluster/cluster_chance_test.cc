@@ -1,5 +1,5 @@
-// What `cluster` reports for vectors with little information: constant, tied,
-// alone, or grouped by chance.
+// What `cluster` says of vectors that say little: constant, tied, alone, or
+// grouped by chance.
 #include <algorithm>
 #include <numeric>
 
@@ -99,8 +99,8 @@ TEST_F(ClusterChanceTest, SilhouettesAreComparedWithChance) {
   EXPECT_THAT(Text(report), Not(HasSubstr("may be only one")));
 }
 
-// Among 10 unrelated sources, those of one group are not closer to each other
-// than to the others, although each is part of its group's mean.
+// Of 10 unrelated sources those of one group are no nearer to each other than
+// to those of others, though each is part of its group's mean.
 TEST_F(ClusterChanceTest, TheOwnShareIsThatWithoutTheMember) {
   Use(SourceTuples(300, std::vector<int>(10, 1), 1e6));
   options_.set_divergence(OrderDivergence::ALL_PAIRS);
@@ -118,7 +118,7 @@ TEST_F(ClusterChanceTest, TheOwnShareIsThatWithoutTheMember) {
   EXPECT_NEAR(report.share_by_chance(), 0.5, 1e-12);  // Exact for all pairs.
 }
 
-// TOP 1 with one high score among 4: a random order finds it once in 4 times.
+// TOP 1 of one high score in 4: found by an order by lot once in 4 times.
 TEST_F(ClusterChanceTest, SaysWhatAnUnrelatedOrderWouldHave) {
   Use({AggregateTuple("d", {{1, 0}, {0, 1}, {0, 0}, {0, 0}}, false)});
   options_.set_divergence(OrderDivergence::TOP);

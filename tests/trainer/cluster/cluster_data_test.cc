@@ -41,8 +41,8 @@ TEST_F(ClusterDataTest, QueriesAreTheLoggedWeightedMeans) {
   EXPECT_EQ(report.excluded().at("malformed weights"), 1u);
 }
 
-// The scores of candidates that were not eligible must not affect anything, not
-// even min-max.
+// What the picture of the whole is without the candidates that were not
+// eligible, whatever their scores: min-max must not see them either.
 TEST_F(ClusterDataTest, OnlyEligibleCandidatesCount) {
   std::vector<BanditTuple> tuples = QueryTuples(30, 2, kPrototypes, 0.05);
   options_.set_of("lists");

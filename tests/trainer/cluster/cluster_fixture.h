@@ -17,7 +17,7 @@ namespace sortition {
 
 class ClusterTuplesTest : public ::testing::Test {
  protected:
-  // Uses a log of its own tuples.
+  // A log of its own.
   void Use(const std::vector<log::v1::BanditTuple>& tuples) {
     const std::string dir = dir_.Sub(absl::StrCat("tuples", ++logs_));
     WriteSegment(dir, 1, tuples);
@@ -53,7 +53,7 @@ class ClusterTuplesTest : public ::testing::Test {
     return ids;
   }
 
-  // Returns the cells by line and column, without the header line.
+  // By line, by column; without the head.
   std::vector<std::vector<std::string>> Assignments() {
     options_.set_assignments(dir_.Sub("out") + "/assignments.tsv");
     Run();

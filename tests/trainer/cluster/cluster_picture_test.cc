@@ -87,8 +87,7 @@ TEST_F(ClusterPictureTest, SaysWhatItLeavesOut) {
   EXPECT_EQ(Count(text, "<circle"), 3000 + 8 + 15 * 8);
 }
 
-// Two opposite sources alternate, so that about half of the drawn circles
-// belong to each.
+// Two opposite sources take turns: about half of what is drawn is of each.
 TEST_F(ClusterPictureTest, DrawsAllSourcesOfASample) {
   std::vector<BanditTuple> tuples;
   for (int q = 0; q < 3000; ++q) {
@@ -101,16 +100,15 @@ TEST_F(ClusterPictureTest, DrawsAllSourcesOfASample) {
   options_.set_restarts(1);
   const std::string text = Draw();
   for (const int group : {0, 1}) {
-    // Allows 6 standard deviations, and some more for means, legends and
-    // headings.
+    // 6 standard deviations, and some of the means, legends and heads.
     EXPECT_NEAR(Count(text, absl::StrCat("fill=\"", Colour(group), "\"")), 1500,
                 175);
   }
   EXPECT_EQ(Count(text, " of the variance of a sample)"), 2);
 }
 
-// A group of one has no other member to compare with, and the last source has
-// no information.
+// Groups of one have nobody else to be near to, and the last source says
+// nothing.
 TEST_F(ClusterPictureTest, CellsWithoutAShareAreMarked) {
   Use({AggregateTuple("d", {{1, 0, 5}, {0.5, 0.5, 5}, {0, 1, 5}}, false)});
   options_.add_clusters(3);

@@ -18,8 +18,7 @@ TEST(SvgTest, EscapesWhatXmlDoesNotAllow) {
   EXPECT_EQ(EscapeXml("Zoë 中 \U0001F600"), "Zoë 中 \U0001F600");
   EXPECT_EQ(EscapeXml(absl::string_view("\0\x01\t\x1b\x7f", 5)),
             "\uFFFD\uFFFD\t\uFFFD\x7f");
-  // A lone byte, a truncated character, an overlong one, a surrogate, and
-  // U+FFFF.
+  // A byte alone, a cut character, an overlong one, a surrogate, U+FFFF.
   EXPECT_EQ(EscapeXml("\xff|\xc3|\xe2\x82"), "\uFFFD|\uFFFD|\uFFFD\uFFFD");
   EXPECT_EQ(EscapeXml("\xc0\x80|\xef\xbf\xbf|\xed\xa0\x80"),
             "\uFFFD\uFFFD|\uFFFD|\uFFFD");
@@ -44,7 +43,7 @@ TEST(SvgTest, DocumentsAreWellFormed) {
   EXPECT_THAT(text, HasSubstr("points=\"0.00,0.00 1.00,2.00 3.00,4.00\""));
 }
 
-// The checker finds each of these errors.
+// The checker can fail.
 TEST(SvgTest, TheCheckerFindsWhatIsWrong) {
   for (const char* bad :
        {"<a><b></a></b>", "<a>", "<a>&</a>", "<a x=\"1/>", "<a/><a/>", "x<a/>",

@@ -1,7 +1,7 @@
 #pragma once
-// Checks that a document is well-formed XML of the kind that pictures use. It
-// is strict about nesting, quotes, entities and characters, and does not
-// support comments, CDATA or DTDs.
+// Whether a document is well-formed XML, as far as pictures use it: strict
+// about nesting, quotes, entities and characters; knows no comments, CDATA or
+// DTDs.
 #include <string>
 #include <vector>
 
@@ -13,7 +13,7 @@ namespace sortition {
 
 class XmlChecker {
  public:
-  // Returns the first error; empty if there is none.
+  // Empty, or what is wrong.
   static std::string Problem(absl::string_view text) {
     XmlChecker checker;
     if (absl::StartsWith(text, "<?xml ")) {

@@ -84,9 +84,8 @@ TEST_F(EvaluateOrdersTest, MetricsAreThoseOfTheirSources) {
   EXPECT_DOUBLE_EQ(metrics["ndcg_top@2"], 2 / (2 + b));
   EXPECT_DOUBLE_EQ(metrics["pairs"], 2.0 / 3);
   EXPECT_DOUBLE_EQ(metrics["auc"], 0.5);
-  // In a one pair of three differs. The labels of b are equal: rank numbers
-  // order them like the file, last one first, and the scores give the same
-  // order.
+  // Of a one pair of three differs. In b the labels are equal, which rank
+  // numbers order as the file does, last first: as the scores do.
   EXPECT_DOUBLE_EQ(metrics["kendall"], (2.0 / 3 + 1) / 2);
 }
 

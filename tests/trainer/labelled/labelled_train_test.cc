@@ -67,7 +67,7 @@ TEST_F(LabelledTrainTest, RecoversPlantedRelevanceAndPublishesIt) {
     square += model.weights(j) * model.weights(j);
   }
   EXPECT_GT(product / std::sqrt(square * 6), 0.98);
-  // The true weights with almost no randomness have the best possible DCG.
+  // The truth, played almost without lot, has the best DCG that there is.
   const double best = OfTheTruth(options_, model.policy(), 1000);
   const LabelledReport& labelled = report.labelled();
   EXPECT_EQ(labelled.measure(), "DCG@5");

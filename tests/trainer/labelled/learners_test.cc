@@ -81,7 +81,7 @@ class LearnerTest : public PlantedTest {
                                        const LabelledShape& shape) {
     for (const LearnerInfo& info : ListLearners()) {
       if (info.name != options.learner()) continue;
-      // With its default options.
+      // Of its defaults.
       const auto* descriptor = TrainOptions::descriptor();
       for (int i = 0; i < descriptor->field_count(); ++i) {
         const auto* field = descriptor->field(i);

@@ -1,5 +1,5 @@
-// Policies learned from logs of subsets of any size and of fixed size, and from
-// logs of games, which do not support every action.
+// Policies learned from logs of subsets, of any and of fixed size; and from
+// logs of games, which cannot speak of every action.
 #include <cmath>
 
 #include "gmock/gmock.h"
@@ -209,7 +209,7 @@ TEST(SubsetConvertTest, LeavesOutWhatIsMalformed) {
   EXPECT_EQ(reason(two, false, {0, 5}), kOtherSize);
   EXPECT_EQ(reason(two, true, {0, 5}), "");
   EXPECT_EQ(reason(two, true, {0}), kBadAction);
-  // If only one candidate is eligible, a request for two gets that one.
+  // Of one eligible candidate both are that one.
   for (int i = 0; i < 6; ++i) two.mutable_decision()->add_eligible(i == 3);
   EXPECT_EQ(reason(two, true, {3}), "");
 }

@@ -24,8 +24,7 @@ struct SubsetLog {
   // Each request asks for the size; else the model has it.
   bool size_of_request = false;
   uint64_t version = 1;
-  // Policy of the logging model except for its weights; empty: independent
-  // subsets.
+  // Of the model that logs, but for its weights; empty: independent subsets.
   std::optional<model::v1::Policy> policy = {};
 };
 

@@ -56,7 +56,7 @@ class SupportTest : public testing::Test {
     return report.value_or(config::v1::TrainReport());
   }
 
-  // Returns the finding of this kind for the test part; null if there is none.
+  // Of the test part; null: there is none.
   static const Finding* FindingOf(const config::v1::TrainReport& report) {
     for (const Finding& finding : report.evaluation().findings()) {
       if (finding.kind() == "no_full_support" && finding.part() == "test") {
@@ -220,7 +220,7 @@ TEST(HasFullSupportTest, OfEveryKindOfPolicy) {
   EXPECT_FALSE(HasFullSupport(policy, 20));
   policy.mutable_game_ranking()->set_plackett_luce_mixture(0.01);
   EXPECT_TRUE(HasFullSupport(policy, 20));
-  // If there are more candidates than the head of 12, some never come first.
+  // Of more candidates than the head, 12, some never come first.
   policy.mutable_boltzmann_ranking();
   EXPECT_TRUE(HasFullSupport(policy, 12));
   EXPECT_FALSE(HasFullSupport(policy, 13));

@@ -220,8 +220,8 @@ TEST_F(TrainTest, TheNewestVersionSaysWhetherToAbstain) {
   EXPECT_FALSE(stored.model.policy().softmax_selection().has_abstain_score());
   // The parent is of the same family: a second start.
   EXPECT_EQ(report.evaluation().grid_size(), 2);
-  // Version 3 cannot abstain, so the abstentions of version 1 are excluded.
-  // They are not a sign of wrong propensities.
+  // The abstentions of version 1 are nothing that version 3 could do, and no
+  // sign of wrong propensities.
   EXPECT_GT(report.excluded().at(std::string(kAbstained)), 50);
   const auto& overlap = report.evaluation().train_overlap();
   EXPECT_NEAR(overlap.uniform_mean_weight(), 1,

@@ -1,6 +1,6 @@
-// `train` with bad data: either an error names the fault, or the bad tuples are
-// left out and the report counts and explains them. A model is never made from
-// bad data.
+// What becomes of bad data, all the way through `train`: an error that names
+// it, or tuples that are left out, counted and named in the report; never a
+// model made from it.
 #include <cmath>
 #include <functional>
 #include <limits>
@@ -22,7 +22,7 @@ using Tuples = std::vector<log::v1::BanditTuple>;
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 constexpr double kInf = std::numeric_limits<double>::infinity();
 
-// Applied to 1500 good tuples of version 1 before they are written.
+// Done to 1500 good tuples of version 1 before they are written.
 struct BadData {
   std::string name;
   std::function<void(Tuples*)> spoil;
@@ -39,7 +39,7 @@ std::function<void(log::v1::BanditTuple*)> LogPropensity(double value) {
   };
 }
 
-// Returns a function that applies `spoil` to the first `count` tuples.
+// The first `count`, by `spoil`.
 std::function<void(Tuples*)> Some(
     size_t count, std::function<void(log::v1::BanditTuple*)> spoil) {
   return [count, spoil](Tuples* tuples) {
@@ -62,8 +62,8 @@ std::vector<BadData> Cases() {
   const auto reward = [](double value) {
     return [value](log::v1::BanditTuple* tuple) { tuple->set_reward(value); };
   };
-  // Propensities: p = 0, p > 1, and NaN from a writer that takes the logarithm
-  // of a negative number.
+  // Propensities: p = 0, p > 1 and what a writer gives that takes the logarithm
+  // of a negative one.
   return {
       {"PropensityZero", Some(7, LogPropensity(-kInf)), kOk, propensity, 7},
       {"PropensityNegative", Some(3, LogPropensity(std::log(-0.5))), kOk,
@@ -175,7 +175,7 @@ TEST_P(BadDataTest, IsAnErrorOrLeftOutAndNamed) {
   Tuples tuples = MakeTuples({}, 1500);
   bad.spoil(&tuples);
   WriteSegment(dir_.Sub("tuples"), 0, tuples);
-  // Not even --force makes a model after an error.
+  // Not even by force an error becomes a model.
   options_.set_force(true);
   const auto report = Train(options_);
   EXPECT_EQ(report.status().code(), bad.code) << report.status();

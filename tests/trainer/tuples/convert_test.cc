@@ -41,7 +41,7 @@ class ConvertTest : public testing::Test {
     EXPECT_OK(WriteFile(options_.data(), MadeUpLabelData(300, 1)));
   }
 
-  // Returns everything that was written, read as for training.
+  // All that was written, as read for training.
   LabelData ReadAll() const {
     config::v1::TrainOptions train;
     train.set_tuples(options_.output());
@@ -275,8 +275,7 @@ TEST_F(ConvertTest, RefusesADirectoryWithSegmentsAndAModelWithAVersion) {
   EXPECT_EQ(ReadAll().read_tuples, 900u);
   EXPECT_NE(ReadAll().train.labels, before.train.labels);
   EXPECT_THAT(Entries(dir_.Sub("logs")), testing::ElementsAre("out"));
-  // With --force the version is published after the others, and the tuples name
-  // it.
+  // By force a version comes after the others, and the tuples name it.
   options_.set_model_store(dir_.Sub("models"));
   ASSERT_OK_AND_ASSIGN(const ConvertReport report, Convert(options_));
   EXPECT_EQ(report.version, 2u);
@@ -302,8 +301,7 @@ TEST_F(ConvertTest, TheCommandPrintsASummary) {
               HasSubstr("permitted range is (0, 1]"));
 }
 
-// Converts the file named by SORTITION_MULTILABEL, such as the paper's Scene or
-// Yeast.
+// Of a file named by SORTITION_MULTILABEL, such as the paper's Scene or Yeast.
 TEST_F(ConvertTest, ConvertsRealData) {
   const char* path = std::getenv("SORTITION_MULTILABEL");
   if (path == nullptr) {

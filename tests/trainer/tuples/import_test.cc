@@ -17,7 +17,7 @@ using testing::ElementsAre;
 
 class ImportTest : public testing::Test {
  protected:
-  // Runs the program and returns its exit status.
+  // The exit status of the program.
   int Import(const std::string& lines, const std::string& flags = "") {
     const std::string input = dir_.Sub("input") + "/log.jsonl";
     EXPECT_OK(WriteFile(input, lines));
@@ -27,7 +27,7 @@ class ImportTest : public testing::Test {
                            .c_str());
   }
 
-  // Returns all tuples, which must be in the training part.
+  // All tuples, which must be in the training part.
   absl::StatusOr<TupleData> Read() {
     config::v1::TrainOptions options;
     options.set_tuples(output_);

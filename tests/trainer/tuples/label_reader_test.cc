@@ -28,7 +28,7 @@ config::v1::TrainOptions Options(const std::string& tuples) {
   return options;
 }
 
-// Returns options that use all tuples for training.
+// All of them train.
 config::v1::TrainOptions TrainOnly(const std::string& tuples) {
   config::v1::TrainOptions options = Options(tuples);
   options.set_test_fraction(0);
@@ -176,7 +176,7 @@ TEST(LabelReaderTest, CountsWhatItLeavesOutByReason) {
   tuples.push_back(MakeLabelTuple(99, 0));
   tuples.back().set_reward(nan);
   ++expected[std::string(kBadReward)];
-  // Choosing no label is a valid action.
+  // Nothing chosen is a choice.
   tuples.push_back(MakeLabelTuple(98, 0));
   tuples.back().mutable_decision()->clear_action();
   WriteSegment(dir.Sub("t"), 0, tuples);
@@ -270,8 +270,7 @@ TEST(LabelReaderTest, OtherVersionsTrainOnTrainingContextsOnly) {
     for (const double value : part->log_propensities) EXPECT_EQ(value, -2.25);
   }
   EXPECT_TRUE(data.evaluates_baseline);
-  // No tuple is of version 3: with --force all are used for evaluation, and the
-  // report says so.
+  // None of version 3: all evaluate, by force, and it is said.
   options.set_force(true);
   ASSERT_OK_AND_ASSIGN(const LabelData forced,
                        ReadLabelTuples(options, {.baseline_version = 3}));
@@ -281,8 +280,7 @@ TEST(LabelReaderTest, OtherVersionsTrainOnTrainingContextsOnly) {
 
 TEST(LabelReaderTest, OverTheLimitKeepsWholeContextsWhateverTheOrder) {
   const TestDir dir;
-  // Each context has 8 KB: 500 contexts with 2 replays take 4 MB shared and 8
-  // MB in the file.
+  // 8 KB a context; 500 with 2 replays are 4 MB shared, 8 MB in the file.
   std::vector<log::v1::BanditTuple> tuples = MakeLabelTuples(500, 2);
   for (log::v1::BanditTuple& tuple : tuples) {
     log::v1::Decision* decision = tuple.mutable_decision();

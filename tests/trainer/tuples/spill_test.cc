@@ -47,7 +47,7 @@ class SpillTest : public testing::Test {
     return options;
   }
 
-  // Returns the features of each part in the order of reading.
+  // Of each part, in the order of reading.
   static std::vector<std::vector<float>> Features(const TupleData& data) {
     std::vector<std::vector<float>> features;
     FeatureBlock block;
@@ -181,7 +181,7 @@ TEST_F(SpillTest, FeaturesThatCannotBeReadAreZerosAndRemembered) {
   EXPECT_FALSE(data.ReadStatus().ok());
 }
 
-// Returns the model and evaluation of a log, without options and times.
+// Model and evaluation of a log, without what names options and times.
 std::string Published(const SyntheticLog& log, uint64_t memory_mb,
                       config::v1::PoemOptions::Objective objective,
                       uint64_t* spilled) {

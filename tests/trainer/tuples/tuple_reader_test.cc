@@ -84,8 +84,7 @@ TEST(TupleReaderTest, CountsWhatItLeavesOutByReason) {
 TEST(TupleReaderTest, TakesKindAndFeaturesFromTheFirstUsableTuple) {
   const TestDir dir;
   std::vector<log::v1::BanditTuple> tuples = MakeTuples({}, 10);
-  // One tuple has another kind, another one a different number of features:
-  // neither can be used.
+  // Another kind and another number of features, and neither is usable.
   tuples[0].mutable_decision()->set_num_features(6);
   tuples[1].mutable_decision()->set_action_kind(log::v1::RANK);
   tuples[1].mutable_decision()->set_log_propensity(0.5);
@@ -141,14 +140,14 @@ TEST(TupleReaderTest, OverTheLimitKeepsASampleThatDoesNotDependOnTheOrder) {
     for (const BanditTuple& tuple : *part) bytes += tuple.bytes();
   }
   EXPECT_LE(bytes, 1 << 20);
-  // The sample is independent of the split: each part shrinks equally.
+  // The sample is no part of the split: each part shrinks alike.
   EXPECT_GT(forward.test.size(), 15);
   EXPECT_GT(forward.validation.size(), 15);
 }
 
 TEST(TupleReaderTest, WarmupQueriesAreBoundedInBytesWhateverTheOrder) {
   const TestDir dir;
-  // With 4 to 20 KB each, 100 of them are far above an eighth of 1 MiB.
+  // 4 to 20 KB each: 100 of them are far above the eighth of 1 MiB.
   std::vector<log::v1::BanditTuple> tuples;
   for (int i = 0; i < 200; ++i) {
     SyntheticLog log;
@@ -269,7 +268,7 @@ TEST(ConvertTupleTest, KeepsTheRewardOfWhatWasShownInPlaceOfTheAction) {
   logged.mutable_shown()->set_not_shown(true);
   ASSERT_OK(ConvertTuple(logged, expectation, &tuple));
   EXPECT_FALSE(tuple.action_shown);
-  // Showing nothing agrees with an abstention.
+  // Not to show anything is what an abstention asks for.
   logged.mutable_decision()->set_action(0, kAbstain);
   ASSERT_OK_AND_ASSIGN(reason, ConvertTuple(logged, expectation, &tuple));
   EXPECT_EQ(reason, "");
