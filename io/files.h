@@ -1,5 +1,5 @@
 #pragma once
-// Small files, whole.
+// Reads and writes small files as a whole.
 #include <string>
 
 #include "absl/status/status.h"
@@ -8,10 +8,12 @@
 
 namespace sortition {
 
-// NotFound, PermissionDenied or Unavailable name the path. "-" is stdin.
+// Returns the contents of the file; "-" is stdin. NotFound, PermissionDenied or
+// Unavailable, naming the path, if it cannot be read.
 absl::StatusOr<std::string> ReadFile(const std::string& path);
 
-// By a temporary name and rename: readers see the old or the new file.
+// Writes a temporary file and renames it, so that readers see either the old or
+// the new file.
 absl::Status WriteFile(const std::string& path, absl::string_view contents);
 
 }  // namespace sortition

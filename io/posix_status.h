@@ -1,5 +1,5 @@
 #pragma once
-// errno as absl::Status.
+// Converts errno to absl::Status.
 #include <string>
 
 #include "absl/status/status.h"
@@ -7,7 +7,7 @@
 
 namespace sortition {
 
-// "<what> <path>: <strerror>", with the code that fits: NotFound,
+// Returns "<what> <path>: <strerror>" with the matching code: NotFound,
 // PermissionDenied, ResourceExhausted (disk or quota full), AlreadyExists, else
 // Unavailable.
 absl::Status PosixStatus(int error, const std::string& path,

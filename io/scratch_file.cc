@@ -22,23 +22,23 @@
 namespace sortition {
 namespace {
 
-// The disk is asked for its free space once for so many bytes.
+// The free space of the disk is checked once for every so many bytes.
 constexpr uint64_t kCheckEveryBytes = uint64_t{64} << 20;
 constexpr uint64_t kMoveBytes = uint64_t{1} << 20;
 constexpr size_t kMaxPieces = 16;
 
-// A file without a name in `dir`; -1 and errno where there can be none.
+// Opens an unnamed file in `dir`. Returns -1 and sets errno on failure.
 int OpenUnnamed(const std::string& dir) {
   int fd = open(dir.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
   if (fd >= 0) return fd;
-  // Not every file system can.
+  // Not every file system supports O_TMPFILE.
   std::string path = dir + "/sortition-scratch-XXXXXX";
   fd = mkostemp(path.data(), O_CLOEXEC);
   if (fd >= 0) unlink(path.c_str());
   return fd;
 }
 
-// All of `pieces`, which it uses up; 0 or the error.
+// Writes all of `pieces`, which it modifies. Returns 0 or an errno.
 int WriteAll(int fd, std::span<iovec> pieces, uint64_t offset) {
   while (!pieces.empty()) {
     const ssize_t count =
@@ -79,7 +79,7 @@ absl::Status ScratchFile::CheckRoom(uint64_t size) {
   if (end > max_bytes_) {
     return absl::ResourceExhaustedError(absl::StrCat(
         "the scratch file in ", dir_, " holds ", bytes_, " bytes; ", size,
-        " more exceed its limit of ", max_bytes_));
+        " more would exceed its limit of ", max_bytes_));
   }
   if (end <= checked_bytes_) return absl::OkStatus();
   struct statvfs disk = {};
@@ -88,13 +88,13 @@ absl::Status ScratchFile::CheckRoom(uint64_t size) {
   }
   const uint64_t step = std::max(size, kCheckEveryBytes);
   const uint64_t free_bytes = uint64_t{disk.f_bavail} * disk.f_frsize;
-  // Near the limit the whole step will not be written.
+  // Close to the limit less than a whole step can be written.
   const uint64_t needed = std::min(step, max_bytes_ - bytes_);
   if (free_bytes < needed + kReserveBytes) {
     return absl::ResourceExhaustedError(
         absl::StrCat(dir_, " has ", free_bytes, " bytes free, must have ",
-                     needed + kReserveBytes, " for ", needed,
-                     " more of the scratch file and the rest for others"));
+                     needed + kReserveBytes, ": ", needed,
+                     " for the scratch file, the rest for other processes"));
   }
   checked_bytes_ = bytes_ + step;
   return absl::OkStatus();
@@ -113,8 +113,9 @@ absl::StatusOr<uint64_t> ScratchFile::Append(
   }
   RETURN_IF_ERROR(CheckRoom(size));
   const int error = WriteAll(fd_, std::span(parts).first(num_parts), bytes_);
-  // What was written of it stands behind the end and is written over.
-  if (error != 0) return PosixStatus(error, dir_, "scratch file in");
+  // The part that was written is beyond the end and will be overwritten.
+  if (error != 0)
+    return PosixStatus(error, dir_, "cannot write the scratch file in");
   return std::exchange(bytes_, bytes_ + size);
 }
 
@@ -127,7 +128,8 @@ absl::Status ScratchFile::MoveDown(uint64_t from, uint64_t to, uint64_t size) {
     RETURN_IF_ERROR(Read(from + done, buffer.data(), part));
     iovec piece = {buffer.data(), part};
     const int error = WriteAll(fd_, {&piece, 1}, to + done);
-    if (error != 0) return PosixStatus(error, dir_, "scratch file in");
+    if (error != 0)
+      return PosixStatus(error, dir_, "cannot write the scratch file in");
     done += part;
   }
   return absl::OkStatus();
@@ -148,7 +150,8 @@ absl::Status ScratchFile::Read(uint64_t offset, void* data, size_t size) const {
   while (size > 0) {
     const ssize_t count = pread(fd_, to, size, static_cast<off_t>(offset));
     if (count < 0 && errno == EINTR) continue;
-    if (count < 0) return PosixStatus(errno, dir_, "scratch file in");
+    if (count < 0)
+      return PosixStatus(errno, dir_, "cannot read the scratch file in");
     if (count == 0) {
       return absl::OutOfRangeError(absl::StrCat("the scratch file in ", dir_,
                                                 " ends at ", offset, ", ", size,

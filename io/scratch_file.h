@@ -1,6 +1,6 @@
 #pragma once
-// A file for what does not fit memory, without a name: gone with its process,
-// however that ends.
+// An unnamed temporary file for data that does not fit into memory. It
+// disappears with its process, however that ends.
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -15,10 +15,11 @@ namespace sortition {
 
 class ScratchFile {
  public:
-  // Left free on the disk for others, who may be writing a log there.
+  // Kept free on the disk for other processes, which may be writing a log
+  // there.
   static constexpr uint64_t kReserveBytes = uint64_t{256} << 20;
 
-  // A file of at most `max_bytes` in `dir`; NotFound, PermissionDenied, … as
+  // Creates a file of at most `max_bytes` in `dir`. Errors have the codes of
   // PosixStatus().
   static absl::StatusOr<std::unique_ptr<ScratchFile>> Create(
       const std::string& dir, uint64_t max_bytes);
@@ -26,27 +27,28 @@ class ScratchFile {
   ScratchFile(const ScratchFile&) = delete;
   ScratchFile& operator=(const ScratchFile&) = delete;
 
-  // Appends the concatenation of `pieces`, at most 16; returns where it starts.
-  // ResourceExhausted where `max_bytes` or the disk, but for kReserveBytes, are
-  // full. After an error the file is what it was.
+  // Appends the concatenation of `pieces`, at most 16, and returns the offset
+  // where it starts. ResourceExhausted if the file would exceed `max_bytes`, or
+  // if less than kReserveBytes would be left on the disk. After an error the
+  // file is unchanged.
   absl::StatusOr<uint64_t> Append(std::span<const absl::string_view> pieces);
 
-  // Copies `size` bytes to an earlier place, which may overlap. Requires
-  // to <= from.
+  // Copies `size` bytes from offset `from` to offset `to`; the ranges may
+  // overlap. Requires to <= from.
   absl::Status MoveDown(uint64_t from, uint64_t to, uint64_t size);
-  // Requires size <= bytes().
+  // Shortens the file to `size`. Requires size <= bytes().
   absl::Status Truncate(uint64_t size);
 
-  // Unavailable where the disk fails; OutOfRange beyond the end. Thread-safe
-  // while nothing writes.
+  // Reads `size` bytes at `offset`. Unavailable if the disk fails; OutOfRange
+  // beyond the end. Thread-safe while no thread writes.
   absl::Status Read(uint64_t offset, void* data, size_t size) const;
 
-  // Lets the kernel fetch what will be read, if it has not got it in memory.
+  // Tells the kernel to start reading these bytes if they are not in memory.
   void WillRead(uint64_t offset, size_t size) const;
 
   uint64_t bytes() const { return bytes_; }
   const std::string& dir() const { return dir_; }
-  // In memory after all, as tmpfs is.
+  // True if the file system of the file is in memory, such as tmpfs.
   bool in_memory() const;
 
  private:
@@ -57,10 +59,11 @@ class ScratchFile {
   const std::string dir_;
   const uint64_t max_bytes_;
   uint64_t bytes_ = 0;
-  uint64_t checked_bytes_ = 0;  // The disk was asked for room up to here.
+  uint64_t checked_bytes_ = 0;  // Free space was checked up to here.
 };
 
-// $TMPDIR, or else /var/tmp: /tmp is memory on many machines.
+// Returns $TMPDIR or, if that is not set, /var/tmp, because /tmp is in memory
+// on many machines.
 std::string DefaultScratchDirectory();
 
 }  // namespace sortition

@@ -12,8 +12,8 @@ namespace sortition {
 namespace {
 
 constexpr double kMaxScore = 1e300;
-// Items whose means one worker computes: the bits do not depend on how many
-// workers there are.
+// Number of items whose means one worker computes. It is fixed, so that the
+// results are bit-identical for any number of workers.
 constexpr size_t kBlock = 1 << 14;
 
 size_t NumSources(const ScoreLists& lists) {
@@ -34,7 +34,8 @@ double TotalWeight(const ScoreLists& lists) {
   return total;
 }
 
-// Adds to the means what the source says.
+// Returns the weighted means of the scores for kNone and kMinMax, which scale
+// the scores of each source affinely.
 std::vector<double> AffineMean(const ScoreLists& lists, ScoreScale scale,
                                const ParallelFor& parallel_for) {
   const size_t n = lists.num_items;
@@ -72,7 +73,8 @@ std::vector<double> RankMean(const ScoreLists& lists,
   return mean;
 }
 
-// leads(r, s): by how much source s puts the item at rank r above the next.
+// Returns the matrix whose entry (r, s) is the scaled score that source s gives
+// to the item at rank r of `order`, minus the one for rank r + 1, r < pairs.
 Eigen::MatrixXd Leads(const ScoreLists& lists, ScoreScale scale,
                       std::span<const uint32_t> order, size_t pairs) {
   Eigen::MatrixXd leads(pairs, NumSources(lists));
@@ -87,7 +89,8 @@ Eigen::MatrixXd Leads(const ScoreLists& lists, ScoreScale scale,
   return leads;
 }
 
-// Of as many sources as there are, drawn with replacement.
+// Returns the weighted mean of the columns of `leads` over one bootstrap
+// sample: as many sources as there are, drawn with replacement.
 Eigen::VectorXd SampleMean(const ScoreLists& lists,
                            const Eigen::MatrixXd& leads,
                            RandomSequence* random) {
@@ -124,7 +127,8 @@ double MeanDifference(std::span<const double> x,
                       std::span<const uint32_t> order) {
   const auto n = static_cast<double>(order.size());
   double sum = 0;
-  // Each gap separates the r + 1 items above it from those below.
+  // Each gap between adjacent scores counts once for every pair of one of the r
+  // + 1 items above it and one of the items below it.
   for (size_t r = 0; r + 1 < order.size(); ++r) {
     const auto above = static_cast<double>(r + 1);
     sum += (x[order[r]] - x[order[r + 1]]) * above * (n - above);

@@ -18,7 +18,7 @@ using model::v1::BoltzmannRanking;
 
 constexpr size_t kMaxHead = BoltzmannOrders::kMaxItems;
 
-// The eligible documents' scores, source by source.
+// Writes the scores of the eligible documents to `result`, source by source.
 void Transpose(const PolicyQuery& query, AggregateResult* result) {
   const Candidates& candidates = query.candidates;
   std::vector<uint32_t>& documents = result->eligible_documents;
@@ -84,8 +84,9 @@ absl::Status AggregatePolicy::Decide(const AggregateQuery& query,
   return absl::OkStatus();
 }
 
-// d(x‖σ) = constant - Σ_r δ(r) x_σ(r): the rank weights are the increments δ.
-// Of AllPairs δ(r) = n - 1 - 2 r, a constant and twice LINEAR's.
+// d(x‖σ) = constant - Σ_r δ(r) x_σ(r), so the rank weights are the increments
+// δ. For AllPairs δ(r) = n - 1 - 2 r, which is a constant plus twice the
+// weights of LINEAR.
 model::v1::Policy MakeAggregateDraw(AggregateDivergence divergence,
                                     uint32_t cutoff, double concentration) {
   model::v1::Policy policy;
@@ -102,7 +103,7 @@ model::v1::Policy MakeAggregateDraw(AggregateDivergence divergence,
       break;
     case AggregateDivergence::kTop:
       orders->set_rank_weights(BoltzmannRanking::CUSTOM);
-      // Ranks below the head's have no weight to ask for.
+      // There are no weights for ranks below the head.
       for (size_t r = 0; r < std::min<size_t>(cutoff, kMaxHead); ++r) {
         orders->add_weights(1);
       }

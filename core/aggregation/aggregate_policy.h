@@ -1,8 +1,8 @@
 #pragma once
-// What Ranking.Aggregate decides: the order of the weighted mean of score
-// lists, or one that a ranking policy draws with the means as scores. Serving
-// and verification both go through this class, so that the logged propensity is
-// the one that is recomputed.
+// The decision of Ranking.Aggregate: the order of the weighted mean of score
+// lists, or an order that a ranking policy draws with the means as scores.
+// Serving and verification both use this class, so that verification recomputes
+// exactly the propensity that was logged.
 #include <memory>
 #include <vector>
 
@@ -15,52 +15,56 @@
 
 namespace sortition {
 
-// Views. `lists.candidates` is dense: a row for each candidate, a column for
-// each source.
+// The fields are views. `lists.candidates` is dense: one row for each
+// candidate, one column for each source.
 struct AggregateQuery {
   PolicyQuery lists;
-  std::span<const double> weights;  // By source; empty: all 1.
+  std::span<const double> weights;  // One for each source; empty: all 1.
   ScoreScale scale = ScoreScale::kMinMax;
 };
 
-// Of one query; positions are among the eligible.
+// The aggregation of one query. Items are numbered by their position among the
+// eligible candidates.
 struct AggregateResult {
   std::vector<uint32_t> eligible_documents;  // document_index by position.
-  std::vector<double> scores;                // Source by source.
-  ScoreLists lists;                          // Of `scores`, a view.
+  std::vector<double> scores;                // Row-major, a row per source.
+  ScoreLists lists;                          // A view of `scores`.
   Aggregation mean;
 };
 
 // Immutable, thread-safe.
 class AggregatePolicy {
  public:
-  // No kind: the order of the mean, with probability 1. InvalidArgument as
-  // MakeActionDistribution(), and where the policy does not rank.
+  // A policy whose kind is not set returns the order of the mean with
+  // probability 1. InvalidArgument for the reasons of MakeActionDistribution(),
+  // and if the policy does not rank.
   static absl::StatusOr<AggregatePolicy> Create(
       const model::v1::Policy& policy);
 
-  // Draws in document indexes; log_propensity is -infinity, not to be served,
-  // where means are beyond what can be drawn exactly. Pure function of (query,
-  // key). Requires at least one eligible; InvalidArgument as
-  // ValidateScoreLists(), of the eligible, and where the lists are sparse.
+  // Draws an order of document indexes. If the means are too large to draw from
+  // exactly, log_propensity is -infinity and the draw must not be served. A
+  // pure function of (query, key). Requires at least one eligible candidate.
+  // InvalidArgument if the lists are sparse, or if ValidateScoreLists() rejects
+  // the scores of the eligible candidates.
   absl::Status Decide(const AggregateQuery& query, const Hash128& key,
                       AggregateResult* result, Draw* draw) const;
 
  private:
   AggregatePolicy() = default;
 
-  std::shared_ptr<const ActionDistribution> distribution_;  // Null: no draw.
+  // Null: the order of the mean.
+  std::shared_ptr<const ActionDistribution> distribution_;
 };
 
-// The policy that draws p(σ) ∝ exp(-θ d(σ)), d the weighted mean of the
-// divergences of the lists from σ by f (seed 002, eq. 21 with θ_i = θ w_i / Σ
-// w).
+// Returns the policy that draws p(σ) ∝ exp(-θ d(σ)), where θ is `concentration`
+// and d(σ) the weighted mean over the lists of their divergences from σ (seed
+// 002, eq. 21 with θ_i = θ w_i / Σ w).
 enum class AggregateDivergence { kDcg, kAllPairs, kTop };
 model::v1::Policy MakeAggregateDraw(AggregateDivergence divergence,
                                     uint32_t cutoff, double concentration);
 
-// f of so many items. InvalidArgument where cutoff is 0 for kTop, or not 0 for
-// kAllPairs.
+// Returns the function f of `num_items` items that defines the divergence.
+// InvalidArgument if cutoff is 0 for kTop, or not 0 for kAllPairs.
 absl::StatusOr<std::unique_ptr<CardinalityFunction>> MakeDivergence(
     AggregateDivergence divergence, uint32_t cutoff, size_t num_items);
 

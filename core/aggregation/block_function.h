@@ -1,6 +1,6 @@
 #pragma once
-// A sum of functions of cardinality over blocks of items: what a source's
-// scores in many queries are compared by, each query with its own candidates.
+// A sum of functions of cardinality over blocks of items. It compares the
+// scores of sources over many queries, where each query has its own candidates.
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -10,18 +10,20 @@
 
 namespace sortition {
 
-// f(S) = Σ_b g_b(|S ∩ V_b|), V_b consecutive items: submodular as a sum of
-// such. Items of two blocks are never compared: d(x‖σ) is the sum of the
-// blocks' divergences from what σ has of each (linearity in f, sec. 2.4).
+// f(S) = Σ_b g_b(|S ∩ V_b|), where each block V_b is a range of consecutive
+// items. f is submodular as a sum of submodular functions. Items of different
+// blocks are never compared: d(x‖σ) is the sum over the blocks of the
+// divergence from σ restricted to the block (linearity in f, sec. 2.4).
 class BlockFunction : public SubmodularFunction {
  public:
-  // The blocks' functions, in the order of the items; not null. Equal ones may
-  // be the same object.
+  // `blocks` has the function of each block, in the order of the items, none of
+  // them null. Blocks with equal functions may share one object.
   explicit BlockFunction(
       std::vector<std::shared_ptr<const CardinalityFunction>> blocks);
 
   size_t num_blocks() const { return blocks_.size(); }
-  // First item of the block; of num_blocks(): the number of items.
+  // Returns the first item of the block; for block = num_blocks(), the number
+  // of items.
   size_t begin(size_t block) const { return begins_[block]; }
 
   double Value(std::span<const uint8_t> in_set) const override;
@@ -32,14 +34,14 @@ class BlockFunction : public SubmodularFunction {
   double Divergence(std::span<const double> x,
                     std::span<const uint32_t> order) const override;
 
-  // The blocks' orders, one after the other, items counted from the block's
-  // first.
+  // Returns the orders of the blocks, one after the other, with items counted
+  // from the first item of their block.
   Order SplitOrder(std::span<const uint32_t> order) const;
 
  private:
   const std::vector<std::shared_ptr<const CardinalityFunction>> blocks_;
   const std::vector<size_t> begins_;
-  std::vector<uint32_t> block_of_;  // By item.
+  std::vector<uint32_t> block_of_;  // The block of each item.
 };
 
 }  // namespace sortition

@@ -50,10 +50,10 @@ absl::Status Validate(const ScoreMatrix& lists, const SubmodularFunction& f,
   return absl::OkStatus();
 }
 
-// One restart.
+// One restart of k-means.
 class KMeans {
  public:
-  // The data must outlive it. `extensions` has f̂ of every list.
+  // All arguments must outlive this object. `extensions` has f̂ of every list.
   KMeans(const ScoreMatrix& lists, const Eigen::VectorXd& extensions,
          const SubmodularFunction& f, const ClusterOptions& options)
       : lists_(lists), extensions_(extensions), f_(f), options_(options) {
@@ -80,7 +80,7 @@ class KMeans {
   }
 
  private:
-  // Of all lists if they belonged to cluster c.
+  // Returns the cost that each list would have in cluster c.
   Eigen::VectorXd Costs(Index c) const {
     Eigen::VectorXd costs =
         (extensions_ - lists_ * subgradients_.row(c).transpose()).cwiseMax(0);
@@ -101,7 +101,7 @@ class KMeans {
 
   void Seed(RandomSequence* random) {
     const Index n = lists_.rows();
-    costs_ = Eigen::VectorXd::Ones(n);  // The first: any.
+    costs_ = Eigen::VectorXd::Ones(n);  // The first one is drawn uniformly.
     for (Index c = 0; c < result_.means.rows(); ++c) {
       double rest = random->Uniform() * costs_.sum();
       Index chosen = 0;
@@ -113,7 +113,8 @@ class KMeans {
     FillEmpty();
   }
 
-  // Lists that cost less in cluster c go there. Returns whether any did.
+  // Moves lists that cost less in cluster c there, or all of them if this is
+  // the first cluster. Returns whether any list changed its cluster.
   bool Claim(Index c, const Eigen::VectorXd& costs, bool first) {
     bool moved = false;
     for (Index i = 0; i < lists_.rows(); ++i) {
@@ -130,7 +131,8 @@ class KMeans {
     for (const uint32_t c : result_.cluster) ++result_.sizes[c];
   }
 
-  // As there are at least as many lists as clusters, one with company is left.
+  // Moves the list with the highest cost into each empty cluster. There are at
+  // least as many lists as clusters, so that some cluster has a list to spare.
   void FillEmpty() {
     CountSizes();
     for (uint32_t c = 0; c < options_.clusters; ++c) {
@@ -185,8 +187,8 @@ class KMeans {
   const SubmodularFunction& f_;
   const ClusterOptions& options_;
   Clustering result_;
-  Eigen::VectorXd costs_;     // By list, in its cluster.
-  ScoreMatrix subgradients_;  // h of each cluster's order.
+  Eigen::VectorXd costs_;     // The cost of each list in its cluster.
+  ScoreMatrix subgradients_;  // h_σ of each cluster's order σ.
   Sorter sorter_;
 };
 

@@ -1,9 +1,9 @@
 #pragma once
-// Groups of score lists that order items alike [IyerBilmes13, sec. 4,
+// Finds groups of score lists that order items alike [IyerBilmes13, sec. 4,
 // "Clustering"]: k-means with a Lovász-Bregman divergence,
 //   minimise Σ_i d(x_i‖σ_c(i)) + γ |x_i - μ_c(i)|²
-// over assignments c and representatives. Of a group, its mean μ and the order
-// of μ are best for both terms (lemma 4.1).
+// over assignments c and representatives (σ, μ) of the groups. The mean μ of a
+// group and the order of μ minimise both terms (lemma 4.1).
 #include <cstdint>
 #include <functional>
 #include <string>
@@ -16,36 +16,39 @@
 
 namespace sortition {
 
-// A list per row.
+// One score list per row.
 using ScoreMatrix =
     Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
 
 struct ClusterOptions {
-  uint32_t clusters = 2;   // k, at least 1, at most as many as there are lists.
-  double euclidean = 0;    // γ, finite, at least 0.
-  uint32_t restarts = 10;  // At least 1; the best is taken.
-  uint32_t max_iterations = 100;  // Of each, at least 1.
+  uint32_t clusters = 2;          // k, from 1 to the number of lists.
+  double euclidean = 0;           // γ, finite, at least 0.
+  uint32_t restarts = 10;         // At least 1; the best one is returned.
+  uint32_t max_iterations = 100;  // In each restart; at least 1.
   uint64_t seed = 1;
 };
 
 struct Clustering {
-  std::vector<uint32_t> cluster;  // By list.
-  std::vector<Order> orders;      // By cluster: of the mean; ties by item.
-  ScoreMatrix means;              // A cluster per row.
-  std::vector<uint32_t> sizes;
-  double objective = 0;  // The sum over lists.
-  // After every assignment and every update of the best restart; never rises.
+  std::vector<uint32_t> cluster;  // The cluster of each list.
+  std::vector<Order> orders;      // Of each cluster's mean; ties by item.
+  ScoreMatrix means;              // One cluster per row.
+  std::vector<uint32_t> sizes;    // The number of lists in each cluster.
+  double objective = 0;           // The minimised sum over all lists.
+  // The objective after every assignment and every update of the best restart;
+  // never increases.
   std::vector<double> objectives;
-  uint32_t iterations = 0;  // Of the best restart.
-  bool converged = false;   // No list moved in the last one.
+  uint32_t iterations = 0;  // In the best restart.
+  bool converged = false;   // No list moved in the last iteration.
 };
 
-// Begins, k-means++ fashion [ArthurVassilvitskii07], with lists drawn in
-// proportion to what they would cost with those drawn before. An empty cluster
-// takes the list that costs most. `progress` (may be empty) is told the number
-// of each finished restart. Deterministic for a seed. InvalidArgument for an
-// option out of its range, a list of another size than f, or a score that is
-// not finite.
+// Runs `options.restarts` restarts and returns the best clustering. As in
+// k-means++ [ArthurVassilvitskii07], each restart begins with representatives
+// drawn from the lists, with probability proportional to the cost of each list
+// given the representatives drawn so far. An empty cluster receives the list
+// with the highest cost. `progress` (may be empty) is called with the number of
+// each finished restart. Deterministic for a given seed. InvalidArgument if an
+// option is out of range, if the lists do not have f.num_items() scores, or if
+// a score is not finite.
 absl::StatusOr<Clustering> Cluster(
     const ScoreMatrix& lists, const SubmodularFunction& f,
     const ClusterOptions& options,

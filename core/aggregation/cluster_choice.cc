@@ -34,7 +34,7 @@ std::vector<uint32_t> Grid(const config::v1::ClusterOptions& options,
   return {grid.begin(), grid.end()};
 }
 
-// Renumbers the groups: the largest first.
+// Renumbers the groups: the largest first, ties by their first vector.
 Clustering Renumber(Clustering found) {
   std::vector<uint32_t> first(found.sizes.size(), UINT32_MAX);
   for (uint32_t i = 0; i < found.cluster.size(); ++i) {
@@ -58,7 +58,7 @@ Clustering Renumber(Clustering found) {
   return result;
 }
 
-// Each block's scores in an order by lot.
+// Shuffles the scores of each vector within each block at random.
 void Shuffle(const BlockFunction& f, uint64_t seed, ScoreMatrix* vectors) {
   RandomSequence random(StableHash(HashDomain::kTraining,
                                    {"cluster by chance", absl::StrCat(seed)}));
@@ -72,7 +72,7 @@ void Shuffle(const BlockFunction& f, uint64_t seed, ScoreMatrix* vectors) {
   }
 }
 
-// Tries one number of groups after the other on the same vectors.
+// Tries several numbers of groups, one after the other, on the same vectors.
 class Chooser {
  public:
   Chooser(const ScoreMatrix& vectors, const BlockFunction& f,
@@ -107,7 +107,7 @@ class Chooser {
   }
 
  private:
-  // A number without a silhouette is taken only where there is no other.
+  // A grouping without a silhouette is chosen only if all others have none.
   static bool Better(const Grouping& grouping, const Grouping& so_far) {
     return !so_far.silhouette.has_value() ||
            (grouping.silhouette.has_value() &&
@@ -125,8 +125,8 @@ class Chooser {
     return Cluster(vectors_, f_, options, [&report](uint32_t) { report(1); });
   }
 
-  // What the same number of groups have where there is nothing to find. The
-  // vectors are gone then.
+  // Computes the silhouette of the same number of groups for shuffled vectors,
+  // in which there are no groups to find. Overwrites the vectors.
   absl::Status CompareWithChance(ClusterReport::Trial* trial) {
     if (!trial->has_silhouette()) return absl::OkStatus();
     Shuffle(f_, options_.seed(), &vectors_);
@@ -135,7 +135,7 @@ class Chooser {
         Clustering found,
         Fit(trial->clusters(), std::min(kChanceRestarts, options_.restarts()),
             kSilent));
-    // Groups of one only have none.
+    // There is no silhouette if every group has one vector.
     trial->set_silhouette_by_chance(
         Describe(std::move(found)).silhouette.value_or(0));
     return absl::OkStatus();
@@ -177,9 +177,9 @@ class Chooser {
     return trial;
   }
 
-  // Fills what compares the own group with the others. The own group is that
-  // without the vector: else one of few long vectors, whose mean is half of
-  // each, would seem near to them.
+  // Fills in the fields that compare a vector's own group with the others. The
+  // own group is taken without the vector: otherwise a vector in a small group
+  // would seem close to a mean that is largely the vector itself.
   void Compare(Grouping* grouping) const {
     const Clustering& clustering = grouping->clustering;
     const double euclidean = options_.euclidean();
@@ -213,7 +213,8 @@ class Chooser {
     return *std::max_element(clustering.sizes.begin(), clustering.sizes.end());
   }
 
-  // That costs least beside `own`; `own`: there is none.
+  // Returns the group other than `own` with the lowest cost; `own` if there is
+  // none.
   static uint32_t NextGroup(const Eigen::RowVectorXd& costs, uint32_t own) {
     uint32_t next = own;
     for (uint32_t c = 0; c < costs.size(); ++c) {
@@ -227,10 +228,10 @@ class Chooser {
   const BlockFunction& f_;
   const config::v1::ClusterOptions& options_;
   const StartProgress& start_progress_;
-  std::optional<VectorMeasure> measure_;  // Of vectors_.
+  std::optional<VectorMeasure> measure_;  // Measures vectors_.
 };
 
-// Of the vectors as they were given.
+// Sets the means to those of the vectors as the caller gave them.
 void FillMeans(const ScoreMatrix& vectors, Clustering* clustering) {
   clustering->means.setZero();
   for (Index i = 0; i < vectors.rows(); ++i) {

@@ -12,7 +12,7 @@ namespace {
 
 using Index = Eigen::Index;
 
-// Of the sizes of the terms.
+// Rounding error of a sum, relative to the sum of the sizes of its terms.
 constexpr double kRounding = 1e-12;
 
 double SizeOfTerms(const Eigen::RowVectorXd& h, const ScoreMatrix& vectors,

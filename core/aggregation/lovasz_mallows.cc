@@ -19,7 +19,8 @@ namespace {
 absl::Status ValidateObserved(std::span<const ObservedOrder> orders,
                               std::span<const double> increments) {
   if (orders.empty()) {
-    return absl::InvalidArgumentError("there are no orders, must be some");
+    return absl::InvalidArgumentError(
+        "there are no orders, must be at least one");
   }
   for (size_t q = 0; q < orders.size(); ++q) {
     const ScoreMatrix& lists = orders[q].lists;
@@ -30,13 +31,13 @@ absl::Status ValidateObserved(std::span<const ObservedOrder> orders,
           std::min(BoltzmannOrders::kMaxItems, increments.size())));
     }
     if (lists.rows() != orders[0].lists.rows() || lists.rows() == 0) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("order ", q, " has ", lists.rows(), " lists, must have ",
-                       orders[0].lists.rows(), " as the first, and not 0"));
+      return absl::InvalidArgumentError(absl::StrCat(
+          "order ", q, " has ", lists.rows(), " lists, must have ",
+          orders[0].lists.rows(), " like the first order, and at least 1"));
     }
     if (!lists.allFinite()) {
       return absl::InvalidArgumentError(absl::StrCat(
-          "order ", q, " has a score that is not finite, must be"));
+          "order ", q, " has a score that is not finite; all must be finite"));
     }
     if (const absl::Status status = ValidateOrder(orders[q].order, n);
         !status.ok()) {
@@ -47,7 +48,7 @@ absl::Status ValidateObserved(std::span<const ObservedOrder> orders,
   return absl::OkStatus();
 }
 
-// Σ_r δ(r) x_σ(r) of each list.
+// Returns Σ_r δ(r) x_σ(r) for each list x.
 Eigen::VectorXd Agreement(const ObservedOrder& observed,
                           std::span<const double> increments) {
   Eigen::VectorXd agreement = Eigen::VectorXd::Zero(observed.lists.rows());
@@ -57,7 +58,7 @@ Eigen::VectorXd Agreement(const ObservedOrder& observed,
   return agreement;
 }
 
-// The model of scores s = Σ_i θ_i x_i.
+// Sets `orders` to the model with the scores s = Σ_i θ_i x_i.
 void Build(const ObservedOrder& observed, std::span<const double> increments,
            const Eigen::VectorXd& theta, BoltzmannOrders* orders) {
   const Eigen::VectorXd scores = observed.lists.transpose() * theta;
@@ -72,8 +73,9 @@ double LogProbability(const ObservedOrder& observed,
   return Agreement(observed, increments).dot(theta) - orders->LogPartition();
 }
 
-// The lists with each query's mean taken from them, which changes no
-// probability, and of size 1: then numbers and steps do not depend on units.
+// The orders with centred and scaled lists. The mean of each list is subtracted
+// within each order, which changes no probability. Then each list is divided by
+// its largest absolute score, so that step sizes do not depend on units.
 struct ScaledOrders {
   ScaledOrders(std::span<const ObservedOrder> observed)
       : orders(observed.begin(), observed.end()),
@@ -89,12 +91,13 @@ struct ScaledOrders {
   }
 
   std::vector<ObservedOrder> orders;
-  Eigen::VectorXd scale;  // By list.
+  Eigen::VectorXd scale;  // The divisor of each list.
 };
 
-// Less ridge_i θ_i² / 2 of each list. The gradient by s of log Z; the Hessian
-// by central differences of it along each list, which is enough for Newton's
-// method on a concave function.
+// The log-likelihood of the orders minus Σ_i ridge_i θ_i² / 2. The gradient
+// uses the exact gradient of log Z with respect to s. The Hessian is computed
+// by central differences of the gradient along each list, which is accurate
+// enough for Newton's method on a concave function.
 class Likelihood {
  public:
   Likelihood(std::span<const ObservedOrder> orders,
@@ -123,7 +126,7 @@ class Likelihood {
     return OrdersGradient(theta) - ridge_.cwiseProduct(theta);
   }
 
-  // Of the orders alone.
+  // Returns the negative Hessian of the log-likelihood, without the ridge.
   Eigen::MatrixXd Information(const Eigen::VectorXd& theta) const {
     const double step = 1e-5 * std::max(1.0, theta.cwiseAbs().maxCoeff());
     Eigen::MatrixXd information(theta.size(), theta.size());
@@ -152,8 +155,8 @@ class Likelihood {
                });
   }
 
-  // Orders that one worker adds up: the bits do not depend on how many workers
-  // there are.
+  // Number of orders that one worker adds up. It is fixed, so that the results
+  // are bit-identical for any number of workers.
   static constexpr size_t kBlock = 32;
 
   using Term = std::function<Eigen::VectorXd(const ObservedOrder& observed,
@@ -181,8 +184,8 @@ class Likelihood {
   mutable uint32_t passes_ = 0;
 };
 
-// Of a matrix without negative eigenvalues but by rounding, to such a share of
-// the largest: directions below it are none of its own.
+// Eigenvalues below this share of the largest count as 0. The matrix is
+// positive semidefinite; smaller and negative eigenvalues are rounding errors.
 constexpr double kNoCurvature = 1e-9;
 
 struct Curvature {
@@ -198,11 +201,13 @@ struct Curvature {
   }
 
   Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> solver;
-  Eigen::VectorXd inverse;  // Of the eigenvalues; 0: no curvature.
+  Eigen::VectorXd inverse;  // 1 / eigenvalue; 0: no curvature.
 };
 
 Eigen::VectorXd StandardErrors(const Eigen::MatrixXd& information) {
-  constexpr double kShare = 1e-6;  // Of a list in directions without curvature.
+  // A θ_i is undetermined if more than this share of its unit vector lies in
+  // directions without curvature.
+  constexpr double kShare = 1e-6;
   const Curvature curvature(information);
   const Eigen::MatrixXd squares = curvature.solver.eigenvectors().cwiseAbs2();
   const Eigen::VectorXd unknown =
@@ -211,10 +216,11 @@ Eigen::VectorXd StandardErrors(const Eigen::MatrixXd& information) {
       .select(HUGE_VAL, (squares * curvature.inverse).cwiseSqrt());
 }
 
-// From θ = 0; fills all but the standard errors.
+// Maximises the likelihood, starting at θ = 0, and fills in all of `fit` except
+// the standard errors.
 void MaximiseByNewton(const Likelihood& likelihood, MallowsFit* fit) {
   constexpr int kMaxSteps = 50;
-  constexpr double kTolerance = 1e-9;  // Of a step, in squared standard errors.
+  constexpr double kTolerance = 1e-9;  // In squared standard errors.
   Eigen::VectorXd& theta = fit->theta;
   theta = Eigen::VectorXd::Zero(likelihood.ridge().size());
   double value = likelihood.Value(theta);
@@ -233,7 +239,7 @@ void MaximiseByNewton(const Likelihood& likelihood, MallowsFit* fit) {
       next = likelihood.Value(theta + share * step);
     }
     if (!(next >= value)) {
-      fit->termination = "not converged: no step is better";
+      fit->termination = "not converged: no step improves the likelihood";
       break;
     }
     theta += share * step;

@@ -13,16 +13,19 @@ namespace {
 
 constexpr size_t kRadixFrom = 2048;
 constexpr int kDigitBits = 11;
-constexpr int kDigits = 6;  // 66 bits.
+constexpr int kDigits = 6;  // 66 bits, enough for the 64 of a key.
 constexpr size_t kBuckets = size_t{1} << kDigitBits;
-// Of a bucket that is sorted at once: two of them fit a second-level cache.
+// Average number of items of a part. Two parts fit into a second-level cache.
 constexpr size_t kBucketItems = 8192;
-constexpr size_t kMaxParts = 1024;  // Places written to in turn.
+// Limits the number of places in memory that are written to alternately.
+constexpr size_t kMaxParts = 1024;
 
-// Rises where the score falls. Negative numbers have all their bits turned
-// round, others the sign; and all once more, to fall.
+// Maps scores to integers in reverse order: the larger the score, the smaller
+// the key. Flipping all bits of negative numbers and the sign bit of others
+// gives integers in the order of the scores; flipping all bits once more
+// reverses it.
 uint64_t FallingKey(double score) {
-  const auto bits = std::bit_cast<uint64_t>(score + 0.0);  // One zero.
+  const auto bits = std::bit_cast<uint64_t>(score + 0.0);  // Turns -0 into 0.
   const uint64_t sign = uint64_t{1} << 63;
   return (bits & sign) != 0 ? bits : ~(bits ^ sign);
 }
@@ -31,7 +34,7 @@ size_t Digit(uint64_t key, int digit) {
   return (key >> (digit * kDigitBits)) & (kBuckets - 1);
 }
 
-// What is sorted: values, or more that has a score.
+// The elements that are sorted are either scores or structs with a score.
 double ScoreOf(double value) { return value; }
 template <typename Entry>
 double ScoreOf(const Entry& entry) {
@@ -44,7 +47,8 @@ bool Before(const Entry& a, const Entry& b) {
   return a.score != b.score ? a.score > b.score : a.item < b.item;
 }
 
-// From the lowest digit up; each pass keeps the order of the one before.
+// Sorts by the digits of the key, the lowest first. Each pass is stable: it
+// keeps the sequence of elements with equal digits.
 template <typename Entry>
 void SortByRadix(std::span<Entry> entries, std::vector<Entry>* buffer) {
   std::vector<uint32_t> counts(kDigits * kBuckets);
@@ -60,7 +64,7 @@ void SortByRadix(std::span<Entry> entries, std::vector<Entry>* buffer) {
   for (int digit = 0; digit < kDigits; ++digit) {
     uint32_t* const begins = counts.data() + digit * kBuckets;
     const size_t first = Digit(FallingKey(ScoreOf(from[0])), digit);
-    // Nothing to do where all have the same digit.
+    // If all elements have the same digit, there is nothing to do.
     if (begins[first] == from.size()) continue;
     std::exclusive_scan(begins, begins + kBuckets, begins, 0u);
     for (const Entry& entry : from) {
@@ -71,7 +75,8 @@ void SortByRadix(std::span<Entry> entries, std::vector<Entry>* buffer) {
   if (from.data() != entries.data()) std::ranges::copy(from, entries.begin());
 }
 
-// Parts of the range of scores, from the largest down, of equal width.
+// Splits the range of scores into parts of equal width, the largest scores
+// first.
 class Parts {
  public:
   explicit Parts(std::span<const double> scores) {
@@ -79,14 +84,15 @@ class Parts {
     const auto [low, high] = std::ranges::minmax(scores);
     const size_t wanted = std::min(kMaxParts, scores.size() / kBucketItems);
     const double scale = static_cast<double>(wanted) / (high - low);
-    if (!(scale > 0 && std::isfinite(scale))) return;  // One for all.
+    if (!(scale > 0 && std::isfinite(scale))) return;  // A single part has all.
     high_ = high;
     scale_ = scale;
     count_ = wanted;
   }
 
   size_t count() const { return count_; }
-  // Never less for a smaller score: each step of it is monotone when rounded.
+  // Returns the part of the score. A smaller score never gets an earlier part,
+  // since rounding keeps every step of the computation monotone.
   size_t Of(double score) const {
     return std::min(count_ - 1, static_cast<size_t>((high_ - score) * scale_));
   }
@@ -97,7 +103,7 @@ class Parts {
   size_t count_ = 1;
 };
 
-// Fills `sorted` with make(i) for each score i, by falling score, ties by i.
+// Fills `sorted` with make(i) for each score i, by decreasing score, ties by i.
 template <typename Entry, typename Make>
 void SortFalling(std::span<const double> scores, const Make& make,
                  std::vector<Entry>* sorted, std::vector<Entry>* buffer) {

@@ -1,5 +1,5 @@
 #pragma once
-// Orders of items by their scores.
+// Sorts items by their scores.
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -9,16 +9,18 @@
 
 namespace sortition {
 
-// item by rank, best first.
+// The item at each rank, best first.
 using Order = std::vector<uint32_t>;
 
-// Sorts; keeps its large buffers for the next time. O(n) from some thousand
-// items on, part after part by radix, in the cache.
+// Sorts items and keeps its large buffers for the next call. O(n) for more than
+// a few thousand items: they are split into parts that fit the cache, and each
+// part is sorted by radix.
 class Sorter {
  public:
-  // σ_x: by falling score, ties by item. Requires scores without NaN.
+  // Writes σ_x: items by decreasing score, ties by item. Requires scores
+  // without NaN.
   void Sort(std::span<const double> scores, Order* order);
-  // The scores, falling.
+  // Writes the scores in decreasing order.
   void SortValues(std::span<const double> scores, std::vector<double>* values);
 
  private:
@@ -32,21 +34,23 @@ class Sorter {
   std::vector<double> value_buffer_;
 };
 
+// Returns σ_x: items by decreasing score, ties by item.
 Order OrderOf(std::span<const double> scores);
 
-// σ_x with ties as `order` has them: 0 .. n - 1 of x along `order`, which must
-// be valid.
+// Returns the items by decreasing score, with ties in the sequence that they
+// have in `order`, which must be a valid order of all items.
 Order OrderAlong(std::span<const double> scores,
                  std::span<const uint32_t> order);
 
-// rank by item.
+// Returns the rank of each item.
 std::vector<uint32_t> RanksOf(std::span<const uint32_t> order);
 
-// InvalidArgument unless `order` has each of 0 .. num_items - 1 once.
+// InvalidArgument unless `order` has each of 0 .. num_items - 1 exactly once.
 absl::Status ValidateOrder(std::span<const uint32_t> order, size_t num_items);
 
-// A top-m list made an order: the items that it does not name follow by index.
-// InvalidArgument where it names one twice, or none of 0 .. num_items - 1.
+// Completes a top-m list to an order: the items that it does not contain follow
+// by index. InvalidArgument if it contains an item twice, or one outside 0 ..
+// num_items - 1.
 absl::StatusOr<Order> CompleteOrder(std::span<const uint32_t> top,
                                     size_t num_items);
 

@@ -13,8 +13,8 @@ namespace {
 using Index = Eigen::Index;
 
 constexpr Index kMostRows = 400;
-constexpr Index kPartColumns = 1024;  // Copied at a time.
-// Of the variance: less is rounding.
+constexpr Index kPartColumns = 1024;  // Columns copied at a time.
+// A smaller share of the variance is rounding error.
 constexpr double kRounding = 1e-12;
 
 }  // namespace
@@ -64,9 +64,10 @@ PrincipalAxes FindPrincipalAxes(const ScoreMatrix& vectors) {
     const ScoreMatrix x = part(begin);
     gram += x * x.transpose();
   }
-  // u an eigenvector of X Xᵀ to λ: Xᵀ u / √λ is one of Xᵀ X.
+  // If u is a unit eigenvector of X Xᵀ with the eigenvalue λ, then Xᵀ u / √λ is
+  // a unit eigenvector of Xᵀ X.
   const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> solver(gram);
-  const Eigen::VectorXd& values = solver.eigenvalues();  // Rising.
+  const Eigen::VectorXd& values = solver.eigenvalues();  // Increasing.
   const double total = values.cwiseMax(0).sum();
   result.axes = Eigen::MatrixXd::Zero(vectors.cols(), 2);
   for (Index a = 0; a < std::min<Index>(2, n); ++a) {

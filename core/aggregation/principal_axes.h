@@ -1,5 +1,5 @@
 #pragma once
-// Two axes along which vectors differ most, to draw them.
+// Finds the two axes along which vectors differ most, to plot the vectors.
 #include <array>
 #include <cstddef>
 #include <vector>
@@ -9,25 +9,29 @@
 
 namespace sortition {
 
-// The first two principal components [Pearson01] of the rows, or of some.
+// The first two principal components [Pearson01] of the rows of a matrix, or of
+// a sample of the rows.
 struct PrincipalAxes {
   Eigen::RowVectorXd centre;
-  Eigen::MatrixXd axes;  // A column each, of length 1; 0: nothing varies.
-  std::array<double, 2> shares = {0, 0};  // Of the variance.
+  Eigen::MatrixXd axes;  // One unit vector per column; 0: no variance.
+  std::array<double, 2> shares = {0, 0};  // Shares of the total variance.
   bool of_sample = false;
 
-  // One row for each of `rows` of `vectors`.
+  // Returns the coordinates along the two axes of the given `rows` of
+  // `vectors`: one row for each.
   Eigen::MatrixXd Project(const ScoreMatrix& vectors,
                           const std::vector<Eigen::Index>& rows) const;
 };
 
-// `most` of 0 .. count - 1, rising: one by lot of each of as many parts of
-// about equal size, so that no period of the rows is met. All where there are
-// no more.
+// Returns `most` of the numbers 0 .. count - 1 in increasing order: one drawn
+// at random from each of `most` parts of about equal size, so that a periodic
+// pattern in the rows does not bias the sample. Returns all numbers if count <=
+// most.
 std::vector<Eigen::Index> SpreadOut(Eigen::Index count, Eigen::Index most);
 
-// By the Gram matrix of at most 400 rows: O(400² columns), without a copy of
-// them. Of each axis the entry of largest size is positive.
+// Computes the axes from the Gram matrix of at most 400 rows, in O(400² ·
+// columns) and without copying the rows. The sign of each axis is chosen so
+// that its entry of largest absolute value is positive.
 PrincipalAxes FindPrincipalAxes(const ScoreMatrix& vectors);
 
 }  // namespace sortition

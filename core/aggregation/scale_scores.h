@@ -1,5 +1,5 @@
 #pragma once
-// Scores of one source, made comparable with those of others.
+// Makes the scores of one source comparable with those of others.
 #include <span>
 #include <vector>
 
@@ -7,16 +7,16 @@
 
 namespace sortition {
 
-// Scaled scores are slope · (x - origin): of kNone and kMinMax.
+// For kNone and kMinMax the scaled score is slope · (x - origin).
 struct AffineScale {
   double origin = 0;
   double slope = 1;
 };
 
-// Requires scale to be kNone or kMinMax.
+// Requires `scale` to be kNone or kMinMax.
 AffineScale FindAffineScale(std::span<const double> scores, ScoreScale scale);
 
-// Reusable.
+// Scales scores; keeps its buffers for the next call.
 class ScoreScaler {
  public:
   void Scale(std::span<const double> scores, ScoreScale scale,

@@ -17,9 +17,11 @@ constexpr size_t kMaxExactItems = 7;
 
 }  // namespace
 
-// exp of the matrix with the nodes on its diagonal and ones above it has it in
-// its corner [Opitz64]. Less the smallest node, the matrix has no negative
-// entry, so that neither its series nor its squaring cancels.
+// The divided difference is the upper right entry of the exponential of the
+// matrix with the nodes on its diagonal and ones directly above it [Opitz64].
+// With the smallest node subtracted from the diagonal, the matrix has no
+// negative entry, so that neither the series nor the repeated squaring suffers
+// from cancellation.
 double ExpDividedDifference(std::span<const double> nodes) {
   const auto n = static_cast<Eigen::Index>(nodes.size());
   const double least = *std::min_element(nodes.begin(), nodes.end());
@@ -31,8 +33,8 @@ double ExpDividedDifference(std::span<const double> nodes) {
     matrix(i, i) = std::ldexp(nodes[i] - least, -halvings);
     if (i + 1 < n) matrix(i, i + 1) = std::ldexp(1, -halvings);
   }
-  // Entries of the k-th power fall like 2^k / k!: enough for the corner, which
-  // begins with the power n - 1.
+  // The entries of the k-th term fall like 2^k / k!, so these terms are enough
+  // for the corner entry, to which only powers from n - 1 on contribute.
   const int terms = 30 + static_cast<int>(n);
   Eigen::MatrixXd power = Eigen::MatrixXd::Identity(n, n);
   Eigen::MatrixXd sum = power;
@@ -40,7 +42,8 @@ double ExpDividedDifference(std::span<const double> nodes) {
     power = power * matrix / k;
     sum += power;
   }
-  double log_scale = 0;  // Of `sum`, whose largest entry stays in range.
+  // Logarithm of the factor taken out of `sum`, to keep its entries in range.
+  double log_scale = 0;
   for (int i = 0; i < halvings; ++i) {
     const double largest = sum.maxCoeff();
     sum /= largest;

@@ -1,5 +1,6 @@
 #pragma once
-// The Lovász-Mallows density of scores around an order [IyerBilmes13, eq. 20].
+// The normaliser of the Lovász-Mallows density of scores around an order
+// [IyerBilmes13, eq. 20].
 #include <cstdint>
 #include <span>
 
@@ -8,24 +9,28 @@
 
 namespace sortition {
 
-// An estimate and its standard error; 0: exact up to rounding.
+// An estimate and its standard error. A standard error of 0 means that the
+// value is exact up to rounding.
 struct Normaliser {
   double value = 0;
   double standard_error = 0;
 };
 
-// Z(θ) of p(x | θ, σ) = exp(-θ d(x‖σ)) / Z(θ), scores x in [0, 1]^n (eq. 20);
-// it is the same for all σ. Exact for n <= 7: where x has the order π, d is
-// linear, x a mixture of the corners 1_{S_j} of a simplex, so that the integral
-// is the divided difference of exp at -θ d(1_{S_j}‖σ) [Hermite and Genocchi],
-// summed over all π. Otherwise from `samples` uniform x. InvalidArgument where
-// θ is negative or not finite, there is no item, or no sample and n > 7.
+// Returns Z(θ) of the density p(x | θ, σ) = exp(-θ d(x‖σ)) / Z(θ) of scores x
+// in [0, 1]^n (eq. 20); it is the same for all σ. Exact for n <= 7: the points
+// x with the same order π form a simplex with corners 1_{S_j} on which d is
+// linear, so that the integral over it is the divided difference of exp at the
+// nodes -θ d(1_{S_j}‖σ) [Hermite and Genocchi]; Z sums these over all π. For n
+// > 7 it is estimated from `samples` uniform x. InvalidArgument if θ is
+// negative or not finite, if there is no item, or if n > 7 and there are fewer
+// than 2 samples.
 absl::StatusOr<Normaliser> ScoreNormaliser(const CardinalityFunction& f,
                                            double theta, uint64_t samples,
                                            uint64_t seed);
 
-// exp[t_0, .., t_n], the divided difference: of rising order, symmetric, equal
-// nodes allowed. Relative error near n + |largest - least node| ulp.
+// Returns the divided difference exp[t_0, .., t_n]. It is symmetric in the
+// nodes, which may be equal. Its relative error is about n + |largest -
+// smallest node| ulp.
 double ExpDividedDifference(std::span<const double> nodes);
 
 }  // namespace sortition

@@ -87,7 +87,7 @@ void CardinalityFunction::ExtremeSubgradient(std::span<const uint32_t> order,
 double CardinalityFunction::DivergenceOfSorted(
     std::span<const double> falling, std::span<const double> x,
     std::span<const uint32_t> order) const {
-  // Scores in a random order: so many are fetched at once.
+  // The scores are read in random order, so they are prefetched this far ahead.
   constexpr size_t kAhead = 32;
   const size_t n = order.size();
   double divergence = 0;
@@ -151,7 +151,8 @@ void CutFunction::ExtremeSubgradient(std::span<const uint32_t> order,
                                      std::span<double> h) const {
   const std::vector<uint32_t> ranks = RanksOf(order);
   std::fill(h.begin(), h.end(), 0);
-  // Cut from the moment `from` comes in until `to` does.
+  // While items are added in this order, an edge is cut from the step that adds
+  // `from` until the step that adds `to`.
   for (const auto& [from, to, weight] : edges_) {
     if (ranks[from] > ranks[to]) continue;
     h[from] += weight;

@@ -1,13 +1,13 @@
 #pragma once
-// Submodular functions and their Lovász-Bregman divergences [IyerBilmes13]:
-// how far scores x are from an order σ,
+// Submodular functions and their Lovász-Bregman divergences [IyerBilmes13],
+// which measure how far scores x are from an order σ:
 //   d(x‖σ) = <x, h_σx - h_σ>  (eq. 12),
-// h_σ the extreme subgradient of the Lovász extension f̂ at points of order σ
-// (lemma 2.2), σ_x the order of x. It is convex in x, never negative, 0 where σ
-// orders x, and small where x hardly tells items apart.
+// where h_σ is the extreme subgradient of the Lovász extension f̂ at points of
+// order σ (lemma 2.2) and σ_x the order of x. It is convex in x, never
+// negative, 0 if σ orders x, and small if the scores hardly differ.
 //
-// Where f separates pairs in both directions, d is twice what eq. 14 and rows
-// 1 and 5 of table 1 print: f̂ counts an inverted pair once, <x, h_σ> once more.
+// If f separates pairs in both directions, d is twice what eq. 14 and rows 1
+// and 5 of table 1 print: f̂ and <x, h_σ> both count each inverted pair.
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -18,21 +18,21 @@
 
 namespace sortition {
 
-// f over the sets of num_items items, f(∅) = 0. Immutable, thread-safe. Orders
-// must be valid (ValidateOrder), scores finite.
+// A function f of sets of num_items items with f(∅) = 0. Immutable,
+// thread-safe. Orders must be valid (ValidateOrder) and scores finite.
 class SubmodularFunction {
  public:
   virtual ~SubmodularFunction() = default;
   size_t num_items() const { return num_items_; }
 
-  // f(S), `in_set` by item.
+  // Returns f(S); in_set[i] says whether item i is in S.
   virtual double Value(std::span<const uint8_t> in_set) const = 0;
 
-  // h_σ: h[σ(j)] = f({σ(0) .. σ(j)}) - f({σ(0) .. σ(j-1)}).
+  // Writes h_σ: h[σ(j)] = f({σ(0) .. σ(j)}) - f({σ(0) .. σ(j-1)}).
   virtual void ExtremeSubgradient(std::span<const uint32_t> order,
                                   std::span<double> h) const = 0;
 
-  // d(x‖σ), as a sum of terms that are not negative.
+  // Returns d(x‖σ), computed as a sum of terms that are not negative.
   virtual double Divergence(std::span<const double> x,
                             std::span<const uint32_t> order) const = 0;
 
@@ -43,27 +43,27 @@ class SubmodularFunction {
   const size_t num_items_;
 };
 
-// f(S) = g(|S|), g concave: table 1, rows 1 to 4, 6 and 7; eq. 15 to 18.
+// f(S) = g(|S|) for a concave g: table 1, rows 1 to 4, 6 and 7; eq. 15 to 18.
 class CardinalityFunction : public SubmodularFunction {
  public:
-  // δ(r) = g(r + 1) - g(r), one for each item. InvalidArgument unless they are
-  // finite and do not increase.
+  // `increments`: δ(r) = g(r + 1) - g(r) for each item. InvalidArgument unless
+  // they are finite and do not increase.
   static absl::StatusOr<std::unique_ptr<CardinalityFunction>> Create(
       std::vector<double> increments);
 
-  // |S| |V∖S|: twice the sum of |x_i - x_j| over the inverted pairs, a weighted
-  // Kendall's tau. For x of 1 (good) and 0 (bad) that is 2 |good| |bad| times
-  // the area missing under the ROC curve (eq. 19).
+  // f(S) = |S| |V∖S|. d is twice the sum of |x_i - x_j| over the inverted
+  // pairs, a weighted Kendall's tau. If x is 1 for good and 0 for bad items, d
+  // is 2 |good| |bad| times the missing area under the ROC curve (eq. 19).
   static std::unique_ptr<CardinalityFunction> AllPairs(size_t num_items);
-  // min{|S|, m}: what the m first items lack (eq. 17); m = 1: max x - x(σ(0)).
-  // m >= num_items: everything is in order.
+  // f(S) = min{|S|, m}. d is the largest sum of m scores minus that of σ's
+  // first m (eq. 17): max x - x(σ(0)) for m = 1, 0 for m >= num_items.
   static std::unique_ptr<CardinalityFunction> Top(size_t num_items, size_t m);
-  // δ(r) = 1 / log2(r + 2), r < cutoff: the loss in DCG of linear gain x (eq.
-  // 18 without its denominator, IdealValue()). cutoff 0: all.
+  // δ(r) = 1 / log2(r + 2) for r < cutoff, else 0; cutoff = 0: all ranks. d is
+  // the loss in DCG of linear gain x (eq. 18 without its denominator).
   static std::unique_ptr<CardinalityFunction> Dcg(size_t num_items,
                                                   size_t cutoff);
-  // 1 unless S is empty or everything: what the first and the last item lack
-  // of max x - min x (table 1, row 6; row 7 prints less for the same f).
+  // f(S) = 1 unless S is empty or complete. d is max x - min x minus the lead
+  // of σ's first item over its last (table 1, row 6; row 7 prints less).
   static std::unique_ptr<CardinalityFunction> Ends(size_t num_items);
 
   std::span<const double> increments() const { return increments_; }
@@ -71,12 +71,13 @@ class CardinalityFunction : public SubmodularFunction {
   double Value(std::span<const uint8_t> in_set) const override;
   void ExtremeSubgradient(std::span<const uint32_t> order,
                           std::span<double> h) const override;
-  // Σ_r (δ(r) - δ(r+1)) (largest sum of r+1 scores - that of σ's first), which
-  // is eq. 15 summed by parts. O(n log n).
+  // Σ_r (δ(r) - δ(r+1)) (largest sum of r+1 scores - sum of the first r+1 of
+  // σ), which is eq. 15 summed by parts. O(n log n).
   double Divergence(std::span<const double> x,
                     std::span<const uint32_t> order) const override;
 
-  // The same for many orders of one x: `falling` has x's values, falling. O(n).
+  // Returns the same, faster if there are many orders for one x: `falling` has
+  // the values of x in decreasing order. O(n).
   double DivergenceOfSorted(std::span<const double> falling,
                             std::span<const double> x,
                             std::span<const uint32_t> order) const;
@@ -87,9 +88,8 @@ class CardinalityFunction : public SubmodularFunction {
   const std::vector<double> increments_;
 };
 
-// f(S) = Σ weight over edges from S to V∖S: eq. 14, table 1 row 5. Divergence:
-// Σ weight |x_i - x_j| over the edges whose ends x has the other way round than
-// σ, whichever way the edge points.
+// f(S) = Σ weight over the edges from S to V∖S: eq. 14, table 1 row 5. d is Σ
+// weight |x_i - x_j| over the edges whose ends x and σ order differently.
 class CutFunction : public SubmodularFunction {
  public:
   struct Edge {
@@ -98,12 +98,12 @@ class CutFunction : public SubmodularFunction {
     double weight;  // >= 0.
   };
 
-  // InvalidArgument where an edge has an end that is no item, both ends the
-  // same, or a weight that is negative or not finite.
+  // InvalidArgument if an end of an edge is not an item, if both ends are the
+  // same item, or if a weight is negative or not finite.
   static absl::StatusOr<std::unique_ptr<CutFunction>> Create(
       size_t num_items, std::vector<Edge> edges);
 
-  // Σ_i |[i in S] - [i+1 in S]| (table 1, row 5).
+  // f(S) = Σ_i |[i in S] - [i+1 in S]| (table 1, row 5).
   static std::unique_ptr<CutFunction> Chain(size_t num_items);
 
   double Value(std::span<const uint8_t> in_set) const override;
@@ -119,30 +119,30 @@ class CutFunction : public SubmodularFunction {
   const std::vector<Edge> edges_;
 };
 
-// f̂(x) = <h_σx, x> (eq. 8).
+// Returns f̂(x) = <h_σx, x> (eq. 8).
 double LovaszExtension(const SubmodularFunction& f, std::span<const double> x);
 
-// d(x‖σ) by eq. 12 itself.
+// Returns d(x‖σ) computed directly by eq. 12.
 double DivergenceByDefinition(const SubmodularFunction& f,
                               std::span<const double> x,
                               std::span<const uint32_t> order);
 
-// Distance of scores from a partial order: Σ weight max(0, x_to - x_from) over
-// its edges, `from` better than `to` (sec. 3, "Extensions to partial
-// orderings"): d(x‖σ) of the cut for any σ that obeys them. Requires valid
-// edges.
+// Returns the distance of scores from a partial order (sec. 3, "Extensions to
+// partial orderings"): Σ weight max(0, x_to - x_from) over its edges, each of
+// which says that `from` is better than `to`. It equals d(x‖σ) of the cut
+// function for every σ that agrees with the edges. Requires valid edges.
 double PartialOrderDivergence(std::span<const double> x,
                               std::span<const CutFunction::Edge> better);
 
-// An order of the sizes of values and their signs.
+// An order of items by the absolute values of their scores, and the signs.
 struct SignedOrder {
   Order order;
-  std::vector<int8_t> signs;  // By item: -1 or 1.
+  std::vector<int8_t> signs;  // -1 or 1 for each item.
 };
 
-// The extended divergence d_|f̂|(x‖σ, s) = f̂(|x|) - Σ x_i s_i h_σ(i) (sec. 2.3):
-// orders with signs tell (-1, -2) from (2, 1). InvalidArgument where h_σ has a
-// negative entry: f must be monotone, or f̂(|x|) is not convex.
+// Returns the extended divergence d_|f̂|(x‖σ, s) = f̂(|x|) - Σ x_i s_i h_σ(i),
+// which distinguishes (-1, -2) from (2, 1) (sec. 2.3). InvalidArgument if h_σ
+// has a negative entry: f must be monotone, otherwise f̂(|x|) is not convex.
 absl::StatusOr<double> ExtendedDivergence(const SubmodularFunction& f,
                                           std::span<const double> x,
                                           const SignedOrder& order);

@@ -11,11 +11,12 @@
 namespace sortition {
 namespace {
 
-// Of the largest score: a smaller difference is rounding of a mean.
+// A difference that is smaller than this share of the largest score is due to
+// rounding in a mean.
 constexpr double kRounding = 1e-12;
 
-// The end of the items from `begin` on whose scores are equal, in an order by
-// falling score.
+// Returns the end of the run of tied items that starts at `begin` in an order
+// by decreasing score.
 size_t EndOfTie(std::span<const double> x, std::span<const uint32_t> order,
                 size_t begin) {
   const double largest =
@@ -28,7 +29,8 @@ size_t EndOfTie(std::span<const double> x, std::span<const uint32_t> order,
   return end;
 }
 
-// By item: the number of its tie, the best is 0.
+// Returns for each item the number of its group of tied items; the best group
+// is 0.
 std::vector<uint32_t> Ties(std::span<const double> x) {
   const Order order = OrderOf(x);
   std::vector<uint32_t> ties(x.size());
@@ -40,7 +42,7 @@ std::vector<uint32_t> Ties(std::span<const double> x) {
   return ties;
 }
 
-// Pairs of equal keys.
+// Returns the number of pairs of equal keys.
 template <typename Key>
 double EqualPairs(std::vector<Key> keys) {
   std::sort(keys.begin(), keys.end());
@@ -59,7 +61,8 @@ void MeanSubgradient(const BlockFunction& f, std::span<const double> x,
                      std::span<double> h) {
   Sorter sorter;
   Order of_block;
-  Order order;  // Block by block: f compares none with another.
+  // Block by block, since f never compares items of different blocks.
+  Order order;
   for (size_t b = 0; b < f.num_blocks(); ++b) {
     const size_t begin = f.begin(b);
     sorter.Sort(x.subspan(begin, f.begin(b + 1) - begin), &of_block);
@@ -87,7 +90,8 @@ double TiedKendallDistance(std::span<const double> a,
                            std::span<const double> b) {
   const std::vector<uint32_t> in_a = Ties(a);
   const std::vector<uint32_t> in_b = Ties(b);
-  // What one ties is ordered as in the other: no inversion.
+  // Ties in one vector are broken by the other, so that they are not
+  // inversions.
   Order by_a(a.size());
   std::iota(by_a.begin(), by_a.end(), 0u);
   Order by_b = by_a;

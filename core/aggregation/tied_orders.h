@@ -1,6 +1,6 @@
 #pragma once
-// Means of scores whose items tie: no order of equal scores is better than
-// another, so all of them count alike.
+// Orders of scores with ties. No order of tied items is better than another, so
+// all of them count equally.
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -9,13 +9,15 @@
 
 namespace sortition {
 
-// The mean of h_σ over all orders σ of x: at x a subgradient of f̂, too. Scores
-// of a block are equal where they differ by rounding only. O(n log n).
+// Writes to `h` the mean of h_σ over all orders σ of x, which is also a
+// subgradient of f̂ at x. Scores of a block count as tied if they differ by no
+// more than rounding error. O(n log n).
 void MeanSubgradient(const BlockFunction& f, std::span<const double> x,
                      std::span<double> h);
 
-// Pairs of items that a and b have the other way round, and half of those that
-// either does not tell apart. Both of one size. O(n log n).
+// Returns the number of pairs of items that a and b order differently, plus
+// half the number of pairs that are tied in a or in b. Requires equal sizes.
+// O(n log n).
 double TiedKendallDistance(std::span<const double> a,
                            std::span<const double> b);
 

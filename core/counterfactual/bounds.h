@@ -6,26 +6,28 @@
 // >= 16 tuples, for all h of a class H,
 //   R(h) <= R̂^M(h) + √(18 V Q / n) + 15 M Q / (n - 1),
 //   Q = log(10 N / γ),  N = N_∞(1/n, F_H, 2n),
-// with R̂^M the mean and V the sample variance of uᵢ = δᵢ min{M, ρᵢ}, and N the
-// covering number of F_H = {f_h = 1 + u_h / M}, functions into [0, 1].
-// As printed the last term stands under the root. It does not belong there: the
+// where R̂^M is the mean and V the sample variance of uᵢ = δᵢ min{M, ρᵢ}, and N
+// is the covering number of F_H = {f_h = 1 + u_h / M}, functions into [0, 1].
+// The paper prints the last term under the root, where it does not belong: the
 // proof has E[s] <= Ψ(s, t) + ε (2 + 8 √(t/n)) with Ψ = mean + √(18 V t / n) +
-// 11 t / (n-1), no root around the sum ([MaurerPontil09, Theorem 6]). With
-// ε = 1/n, n >= 16 and t = Q > 1: 8 √(t/n) <= 2t, and (2 + 2t)/n <= 4t / (n-1),
-// which makes 15 of 11. s = 1 + u/M gives M times that for u. R <= R^M, since
-// δ <= 0.
+// 11 t / (n-1), no root around the sum ([MaurerPontil09, Theorem 6]). With ε =
+// 1/n, n >= 16 and t = Q > 1: 8 √(t/n) <= 2t, and (2 + 2t)/n <= 4t / (n-1),
+// which turns the 11 into 15. Substituting s = 1 + u/M gives M times that for
+// u. R <= R^M, since δ <= 0.
 //
-// Capacities. The class must be fixed before the tuples are seen.
-//  - K policies, made without these tuples: N <= K (log_capacity = log K).
-//  - The linear family with ‖w‖ <= W, where features are no longer than X and
-//    an action fills k ranks: N <= (1 + 4 k X W n)^D, D the number of
-//    parameters; of any family in which ‖∇ log h‖ <= 2 k X.
-//    By ρ δ/M in [-1, 0] where unclipped, |∂f / ∂ log h| <= 1; ∇ log h is a sum
-//    of k differences of a feature vector and a mean of them, so that
-//    |f_w - f_w'| <= 2 k X ‖w - w'‖ everywhere (mixing with uniform only
-//    lessens it). A cover of the ball by r = 1 / (2 k X n), which (1 + 2W/r)^D
-//    points give, is a cover of F_H by 1/n. It is vacuous (a bound of 0 or more
-//    says nothing) until n is many times 15 M D log(n).
+// Capacities. The class must be fixed before anybody has seen the tuples.
+//  - K policies that were made without these tuples: N <= K (log_capacity = log
+//    K).
+//  - The linear family with ‖w‖ <= W, where the norm of features is at most X
+//    and an action fills k ranks: N <= (1 + 4 k X W n)^D, where D is the number
+//    of parameters. This holds for any family with ‖∇ log h‖ <= 2 k X. Proof:
+//    unclipped terms have ρ δ/M in [-1, 0], so that |∂f / ∂ log h| <= 1. ∇ log
+//    h is a sum of k differences between a feature vector and a mean of such,
+//    so that |f_w - f_w'| <= 2 k X ‖w - w'‖ everywhere (mixing with the uniform
+//    policy only decreases it). A cover of the ball with radius r = 1 / (2 k X
+//    n), for which (1 + 2W/r)^D points are enough, is therefore a cover of F_H
+//    with radius 1/n. The bound is vacuous (0 or more) until n is many times 15
+//    M D log(n).
 #include <cstdint>
 #include <span>
 
@@ -33,51 +35,53 @@
 
 namespace sortition {
 
-// Below this Theorem 3 says nothing.
+// Theorem 3 needs at least this many tuples.
 inline constexpr uint64_t kFewestTuplesOfTheorem3 = 16;
 
-// The right side of Theorem 3; infinite where n < 16. `clipped_losses`: moments
-// of u. Requires clip M >= 1, log_capacity = log N >= 0, failure_probability γ
-// in (0, 1).
+// Returns the right side of Theorem 3; infinity if n < 16. `clipped_losses` are
+// the moments of u. Requires clip M >= 1, log_capacity = log N >= 0 and
+// failure_probability γ in (0, 1).
 double CrmGeneralisationBound(const Moments& clipped_losses, double clip,
                               double log_capacity, double failure_probability);
 
 struct ClippedBound {
-  double risk = 0;  // At least the policy's true risk; 0 or more says nothing.
+  double risk = 0;  // Upper bound of the true risk; vacuous if 0 or more.
   double clip = 1;  // M
 };
 
-// The lowest right side of Theorem 3 for M = 1, 2, 5, 10, 20, 50, 100, for all
-// of them at once: a policy of a class of capacity N together with a choice of
-// M is one of a class of capacity 7 N, so that M may be chosen on the same
-// tuples. Requires equal sizes; infinite where n < 16.
+// Returns the lowest right side of Theorem 3 over M = 1, 2, 5, 10, 20, 50, 100.
+// It holds although M is chosen on the same tuples: a policy of a class of
+// capacity N together with one of 7 values of M belongs to a class of capacity
+// 7 N. Requires equal sizes. The risk is infinity if n < 16.
 ClippedBound BestCrmBound(std::span<const double> losses,
                           std::span<const double> log_weights,
                           double log_capacity, double failure_probability);
 
 struct LinearFamilyBall {
   uint64_t dimension = 0;   // D, the abstain score included.
-  double radius = 0;        // W; of α w, abstain score included.
-  double feature_norm = 0;  // X; at least 1 where abstaining is an action.
+  double radius = 0;        // W, bounds ‖α w‖ with the abstain score.
+  double feature_norm = 0;  // X; at least 1 if abstaining is an action.
   uint64_t ranks = 1;       // k; 1 for selections.
 };
 
-// log N of the ball for n = `num_tuples`, as derived above.
+// Returns log N of the ball for n = `num_tuples`, as derived above.
 double LinearFamilyLogCapacity(const LinearFamilyBall& ball,
                                uint64_t num_tuples);
 
-// A radius for a w that was learned from the same tuples, by a union bound over
-// W = 1, 2, 4, ...: the smallest that holds `norm`, and the share of γ that it
-// gets, 1 / ((j+1) (j+2)) for W = 2^j; the shares add up to 1.
+// Returns a radius W for parameters with the given norm that were learned from
+// the same tuples. A union bound over W = 1, 2, 4, ... makes the choice valid:
+// W = 2^j may fail with the share 1 / ((j+1) (j+2)) of γ, and the shares add up
+// to 1. The result is the smallest such W >= `norm`, and its share.
 struct RadiusShare {
   double radius = 1;
   double share = 0.5;
 };
 RadiusShare ChooseRadius(double norm);
 
-// The λ of LogSmoothingRisk, of a fixed list, whose bound (LogSmoothingBound)
-// would be lowest on `num_evaluation_tuples` tuples like these. To be chosen on
-// other tuples than those evaluated. Requires equal sizes, not empty.
+// Returns the λ of LogSmoothingRisk, from a fixed list, whose bound
+// (LogSmoothingBound) would be lowest on `num_evaluation_tuples` tuples like
+// these. The tuples given here must not be those of the evaluation. Requires
+// equal sizes, not empty.
 double ChooseLogSmoothingLambda(std::span<const double> losses,
                                 std::span<const double> log_weights,
                                 uint64_t num_evaluation_tuples,

@@ -11,7 +11,7 @@
 namespace sortition {
 namespace {
 
-// Whose exponential is still a double.
+// The exponential of a larger number overflows a double.
 constexpr double kLargestLogWeight = 709;
 
 absl::Status ValidateOptions(const CrmOptions& options) {
@@ -88,7 +88,7 @@ absl::StatusOr<double> CalibratedLambda(const TuplePolicy& policy) {
   return absl::FailedPreconditionError(absl::StrCat(
       "lambda_factor: all ", policy.num_tuples(),
       " training tuples have the loss ", losses.mean(),
-      ", so that no lambda* is defined; losses must differ, or give lambda"));
+      ", so lambda* is not defined; the losses must differ, or set lambda"));
 }
 
 VarianceMajoriser MajoriseStandardDeviation(const Moments& losses) {

@@ -6,7 +6,7 @@
 //   uᵢ = δᵢ min{M, ρᵢ},  ρᵢ = h_w(yᵢ|xᵢ) / pᵢ,  δᵢ in [-1, 0],
 //   ū = Σᵢ uᵢ / n,  V = Σᵢ (uᵢ - ū)² / (n - 1).
 //
-// λ = 0 is the IPS objective (eq. 2). Gradient:
+// λ = 0 is the IPS objective (eq. 2). The gradient is
 //   ∇uᵢ = uᵢ ∇log h_w(yᵢ|xᵢ) where ρᵢ < M, else 0,
 //   ∇√V = Σᵢ (uᵢ - ū) ∇uᵢ / ((n - 1) √V), taken as 0 where V = 0.
 // Eq. 13 as printed has a further factor δᵢ/pᵢ in ∇uᵢ; that is an error of the
@@ -40,22 +40,23 @@ double ClippedLoss(double loss, double log_weight, double clip);
 void ClippedLosses(std::span<const double> losses, double clip,
                    std::span<double> values, std::span<double> slopes);
 
-// InvalidArgument where there are fewer than 2 tuples, a loss is outside
-// [-1, 0], a log-propensity is not finite or positive, or an option is out of
-// its range.
+// InvalidArgument if there are fewer than 2 tuples, if a loss is outside [-1,
+// 0], if a log-propensity is not finite or is positive, or if an option is out
+// of its range.
 absl::Status ValidateCrm(const TuplePolicy& policy, const CrmOptions& options);
 
-// Value of the objective for given moments of u and ‖w‖².
+// Returns the value of the objective for given moments of u and ‖w‖².
 double CrmValue(const Moments& losses, double squared_norm,
                 const CrmOptions& options);
 
-// λ* of sec. 4.4: the objective (μ = 0) of the logging policy, whose weights
-// are all 1, is 0 there: ū + λ* √(V / n) = 0 with u = δ, λ* = -ū √(n / V). At a
-// larger λ a policy that avoids all logged actions (u = 0) is better than the
-// logging policy. FailedPrecondition where all losses are equal.
+// Returns λ* of sec. 4.4, at which the objective (μ = 0) of the logging policy
+// is 0. All weights of that policy are 1, hence u = δ, and ū + λ* √(V / n) = 0
+// gives λ* = -ū √(n / V). For a larger λ, a policy that avoids all logged
+// actions (u = 0) has a lower objective than the logging policy.
+// FailedPrecondition if all losses are equal.
 absl::StatusOr<double> CalibratedLambda(const TuplePolicy& policy);
 
-// The majoriser of the standard deviation at w₀ (Prop. 4):
+// A majoriser of the standard deviation at w₀ (Prop. 4):
 //   √V(w) <= A Σᵢ uᵢ + B Σᵢ uᵢ² + C  for every w, with equality at w₀;
 //   A = -ū₀ / ((n-1) √V₀),  B = 1 / (2 (n-1) √V₀),
 //   C = n ū₀² / (2 (n-1) √V₀) + √V₀ / 2.
@@ -65,7 +66,8 @@ struct VarianceMajoriser {
   double constant = 0;   // C
 };
 
-// `losses`: moments of u at w₀. All 0 where V₀ = 0: nothing to penalise there.
+// Returns the majoriser for `losses`, the moments of u at w₀. All coefficients
+// are 0 if V₀ = 0, since there is no deviation to penalise.
 VarianceMajoriser MajoriseStandardDeviation(const Moments& losses);
 
 }  // namespace sortition

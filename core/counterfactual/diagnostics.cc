@@ -11,31 +11,31 @@
 namespace sortition {
 namespace {
 
-// Squares and their sums must stay finite; as in estimators.cc.
+// Keeps squares and their sums finite, as in estimators.cc.
 constexpr double kMaxLogWeight = 300;
 
-// A propensity of 1 may have lost so much by rounding.
+// Log-propensities above this count as log 1, to allow for rounding.
 constexpr double kCertain = -1e-9;
 
 double WeightOf(double log_weight) {
   return std::exp(std::fmin(log_weight, kMaxLogWeight));
 }
 
-// With `zeros` more weights of 0.
+// Returns the mean of the weights and `zeros` more weights of 0.
 MeanWeight MeanOf(Moments moments, uint64_t zeros) {
   for (uint64_t i = 0; i < zeros; ++i) moments.Add(0);
   return {moments.mean(),
           std::sqrt(moments.variance() / static_cast<double>(moments.count()))};
 }
 
-// `descending` is not empty.
+// Requires that `descending` is not empty.
 double Percentile(const std::vector<double>& descending, double q) {
   const double n = static_cast<double>(descending.size());
   const double rank = std::clamp(std::ceil(q * n), 1.0, n);
   return descending[descending.size() - static_cast<size_t>(rank)];
 }
 
-// Fewest of the largest that have half of `sum`.
+// Returns how many of the largest weights it takes to reach half of `sum`.
 uint64_t HalfWeightTuples(const std::vector<double>& descending, double sum) {
   double so_far = 0;
   uint64_t count = 0;
@@ -59,7 +59,8 @@ void MeasureWeights(const OverlapSample& sample, Overlap* overlap) {
   overlap->weight_p90 = Percentile(weights, 0.9);
   overlap->weight_p99 = Percentile(weights, 0.99);
   overlap->largest_weight = weights[0];
-  // Relative to the largest: squares of tiny weights keep their digits.
+  // Weights are taken relative to the largest, so that the squares of tiny
+  // weights do not underflow.
   const double largest = weights[0];
   if (largest == 0) return;
   double sum = 0;

@@ -11,8 +11,8 @@
 namespace sortition {
 namespace {
 
-// ρ² and sums of it must stay finite; a weight this large says no more than one
-// that is larger still.
+// Keeps ρ² and its sums finite. Weights this large are useless anyway, so that
+// their exact size does not matter.
 constexpr double kMaxLogWeight = 300;
 
 Interval Around(const Moments& moments, double range, double failure) {
@@ -53,9 +53,8 @@ double NormalQuantile(double probability) {
 double StudentQuantile(double probability, uint64_t freedom) {
   CHECK(probability > 0.5 && probability < 1);
   CHECK(freedom >= 1);
-  // P(|T| < t) for θ = atan(t / √ν): of c = cos θ, the terms 1, c² 1/2,
-  // c⁴ (1·3)/(2·4), .. below c^ν where ν is even; c, c³ 2/3, .. where it is
-  // odd.
+  // P(|T| < t) for θ = atan(t / √ν). With c = cos θ, the terms are 1, c² 1/2,
+  // c⁴ (1·3)/(2·4), .. below c^ν if ν is even, and c, c³ 2/3, .. if it is odd.
   const auto within = [freedom](double angle) {
     const double cosine2 = std::cos(angle) * std::cos(angle);
     const bool odd = freedom % 2 == 1;
@@ -100,7 +99,7 @@ void OffPolicyEstimator::Add(double reward, double log_weight) {
 
 OffPolicyEstimates OffPolicyEstimator::Estimate(double confidence) const {
   CHECK(confidence > 0 && confidence < 1);
-  const double failure = (1 - confidence) / 2;  // Of one side.
+  const double failure = (1 - confidence) / 2;  // For one side.
   OffPolicyEstimates result;
   result.num_tuples = reward_.count();
   if (reward_.count() == 0) return result;
@@ -117,12 +116,13 @@ OffPolicyEstimates OffPolicyEstimator::Estimate(double confidence) const {
   result.unclipped_ips = weighted_reward_.mean();
   result.clipped_fraction =
       static_cast<double>(clipped_) / static_cast<double>(reward_.count());
-  // Squares below it have lost their digits: such weights say nothing either.
+  // Smaller squares have lost digits to underflow, so that such weights cannot
+  // be used.
   if (weight_squares_ >= std::numeric_limits<double>::min()) {
     result.effective_sample_size = weight_ * weight_ / weight_squares_;
     const double value = weighted_reward_.mean() *
                          static_cast<double>(reward_.count()) / weight_;
-    // Σ ρ²(r-S)², which rounding may take just below 0.
+    // Σ ρ²(r-S)², which rounding may make slightly negative.
     const double squares = std::fmax(0, weight_squares_reward_2_ -
                                             2 * value * weight_squares_reward_ +
                                             value * value * weight_squares_);
@@ -130,7 +130,7 @@ OffPolicyEstimates OffPolicyEstimator::Estimate(double confidence) const {
         NormalQuantile(1 - failure) * std::sqrt(squares) / weight_;
     result.snips = CutTo({value, value - slack, value + slack}, 0, 1);
   } else {
-    result.snips = {0, 0, 1};  // Nothing is known.
+    result.snips = {0, 0, 1};  // No information.
   }
   return result;
 }

@@ -9,47 +9,53 @@
 namespace sortition {
 namespace {
 
-// A mean differs from 1 by so many standard errors: by chance once in three
-// million reports (one tail of the normal). A positive variable with a long
-// tail errs upwards even more rarely: what is large enlarges the error too.
+// A mean must differ from 1 by this many standard errors. By chance this
+// happens once in three million reports (one tail of the normal distribution).
+// The mean of a positive variable with a long tail is too high even more
+// rarely, since large values also increase the standard error.
 constexpr double kStandardErrors = 5;
-// Standard errors of fewer weights are guesses themselves.
+// With fewer weights their standard error is unreliable itself.
 constexpr uint64_t kFewestForMeans = 30;
-// A mean that is surely above 1, but by less, moves no decision.
+// A mean that is significantly above 1, but below this, changes no decision.
 constexpr double kExcess = 1.05;
-// Seen with right propensities in at most one of a million logs.
+// With right propensities this happens in at most one of a million logs.
 constexpr double kImpossible = 1e6;
 
-// Of all tuples: what is left is too little to speak of the policy as a whole.
+// Share of deterministic tuples above which the others are too few to estimate
+// the policy as a whole.
 constexpr double kMostlyDeterministic = 0.9;
-// A fifth of the tuples is lost; fewer show in the sample size well enough.
+// A fifth of the tuples is useless. The sample size shows a smaller loss well
+// enough.
 constexpr double kPartlyDeterministic = 0.2;
 
-// The usual least number for a normal approximation of a mean: an estimate that
-// half depends on fewer tuples has no known error.
+// The usual minimum for a normal approximation of a mean. The error of an
+// estimate that depends half on fewer tuples is unknown.
 constexpr uint64_t kFewestDecidingTuples = 30;
-// Only where they are few among many; else the sample is small as a whole.
+// Only if they are a small share of the tuples; otherwise the whole sample is
+// small.
 constexpr double kDecidingShare = 0.05;
-// A reward in [0, 1] is known to ± 0.1 (two standard errors of at most 1/2).
+// With this many tuples a mean reward in [0, 1] is known to ± 0.1 (two standard
+// errors of a variable whose deviation is at most 1/2).
 constexpr double kFewestEffectiveTuples = 100;
 
-// Most of the tuples, and as many as move an estimate at all.
+// Shares of tuples without full support: half of them, and the least that
+// affects an estimate noticeably.
 constexpr double kMostlyNoFullSupport = 0.5;
 constexpr double kSomeNoFullSupport = 0.01;
 
-// More than half of what the policy does was not seen.
+// More than half of what the policy does is missing from the log.
 constexpr double kMissingMean = 0.5;
-// A fifth was not seen, and counts as the worst reward.
+// A fifth is missing from the log and counts as the worst reward.
 constexpr double kRareMean = 0.8;
-// The training objective promises a fifth too much.
+// The training objective is a fifth too optimistic.
 constexpr double kRepeatingMean = 1.2;
-// A tenth of the range of rewards may be missing from the estimate.
+// The estimate may be too low by a tenth of the range of rewards.
 constexpr double kShownShare = 0.1;
 constexpr double kClippedShare = 0.1;
-// One tuple's reward moves the self-normalised estimate by that much.
+// The reward of one tuple moves the self-normalised estimate by this much.
 constexpr double kLargeShare = 0.05;
 
-// 20000 as "20,000".
+// Returns 20000 as "20,000".
 std::string Grouped(uint64_t number) {
   std::string digits = absl::StrCat(number);
   for (size_t end = digits.size(); end > 3; end -= 3) {
@@ -71,8 +77,9 @@ bool SurelyAbove(const Overlap& overlap, const MeanWeight& mean, double level) {
          mean.value - 1 > kStandardErrors * mean.error;
 }
 
-// What is 1 where every action that the policy takes was shown and could be
-// logged: of what was not shown the weight is 0 whatever the policy.
+// Returns the expected mean weight if the log supports every action of the
+// policy. It is 1 if every logged action was shown; tuples whose action was not
+// shown have weight 0 for any policy.
 double ExpectedWeight(const Overlap& overlap) {
   return 1 - overlap.shown_otherwise_fraction;
 }
@@ -84,7 +91,7 @@ bool SurelyBelow(const Overlap& overlap, double level) {
          missing > kStandardErrors * overlap.weight.error;
 }
 
-// Of all kinds but kNoFullSupport.
+// Returns the gravity of any kind except kNoFullSupport.
 Gravity GravityOf(FindingKind kind) {
   if (kind == FindingKind::kWrongPropensities) return Gravity::kContradiction;
   return kind <= FindingKind::kMissingSupport ? Gravity::kUnsupported
@@ -128,21 +135,22 @@ class Judge {
     const std::string start = "The logged propensities cannot be right: ";
     const double n = static_cast<double>(overlap_.num_tuples);
     if (SurelyAbove(overlap_, overlap_.uniform_weight, kExcess)) {
-      Add(kKind, absl::StrCat(start, "the weights of the uniform policy are ",
-                              Text(overlap_.uniform_weight),
-                              " in the mean, and can be 1 at most."));
+      Add(kKind,
+          absl::StrCat(start, "the mean weight of the uniform policy is ",
+                       Text(overlap_.uniform_weight),
+                       ", but it cannot exceed 1."));
     } else if (overlap_.largest_uniform_weight > kImpossible * n) {
       Add(kKind,
           absl::StrCat(start, "an action was drawn that was ",
                        absl::StrFormat("%.1e", overlap_.largest_uniform_weight),
-                       " times less probable than by a fair lot, which "
-                       "not one of a million such logs has."));
+                       " times less probable than under the uniform policy, "
+                       "which happens in fewer than one of a million logs."));
     } else if (use_ == TupleUse::kHeldOut &&
                SurelyAbove(overlap_, overlap_.weight, kExcess)) {
-      Add(kKind, absl::StrCat(start, "the weights of the policy are ",
+      Add(kKind, absl::StrCat(start, "the mean weight of the policy is ",
                               Text(overlap_.weight),
-                              " in the mean, and can be 1 at most on tuples "
-                              "that it was not made from."));
+                              ", but it cannot exceed 1 on tuples that the "
+                              "policy was not made from."));
     }
   }
 
@@ -152,18 +160,18 @@ class Judge {
       Add(FindingKind::kDeterministicLog,
           absl::StrCat(CannotSupport(), "in ", Percent(share),
                        " of the tuples the logged action had propensity 1, and "
-                       "nothing is known of any other."));
+                       "nothing is known about any other action."));
     } else if (share >= kPartlyDeterministic) {
       Add(FindingKind::kPartlyDeterministic,
           absl::StrCat("In ", Percent(share),
                        " of the tuples the logged action had propensity 1: "
-                       "they tell nothing of any other."));
+                       "they say nothing about any other action."));
     }
   }
 
-  // The gravest of what is the same trouble in three degrees.
+  // Three findings are degrees of the same problem; adds the most serious one.
   void Concentration() {
-    if (overlap_.half_weight_tuples == 0) return;  // MeanBelow() says so.
+    if (overlap_.half_weight_tuples == 0) return;  // MeanBelow() reports it.
     const double n = static_cast<double>(overlap_.num_tuples);
     const double deciding = static_cast<double>(overlap_.half_weight_tuples);
     if (overlap_.half_weight_tuples < kFewestDecidingTuples &&
@@ -179,19 +187,19 @@ class Judge {
           absl::StrCat(CannotSupport(), "its ", Grouped(overlap_.num_tuples),
                        " tuples are worth ",
                        absl::StrFormat("%.3g", overlap_.effective_sample_size),
-                       " drawn from the policy itself; it takes at least ",
-                       kFewestEffectiveTuples, "."));
+                       " drawn from the policy itself; at least ",
+                       kFewestEffectiveTuples, " are needed."));
     } else if (overlap_.largest_share > kLargeShare) {
       Add(FindingKind::kOneLargeWeight,
           absl::StrCat("One of ", Grouped(overlap_.num_tuples),
                        " tuples carries ", Percent(overlap_.largest_share),
-                       " of the weight: its reward alone moves the "
-                       "self-normalised estimate by as much."));
+                       " of the weight: its reward alone can move the "
+                       "self-normalised estimate by that much."));
     }
   }
 
-  // Weights of 1 in the mean say that the policy keeps to what was logged; then
-  // nothing is missing.
+  // A mean weight of 1 means that the policy takes logged actions only; then no
+  // support is missing.
   void Support() {
     const double share = overlap_.without_full_support_fraction;
     if (share < kSomeNoFullSupport) return;
@@ -204,27 +212,27 @@ class Judge {
          absl::StrCat(
              unsupported ? CannotSupport() : "", unsupported ? "in " : "In ",
              Percent(share),
-             " of the tuples the policy that logged gave some actions "
-             "probability 0; what the new one does of them (its weights are ",
+             " of the tuples the logging policy gave some actions probability "
+             "0; where the new policy takes such actions (its mean weight is ",
              Text(overlap_.weight),
-             " in the mean) counts as the worst reward, and the "
-             "self-normalised estimate says nothing of it.")});
+             "), they count as the worst reward, and the self-normalised "
+             "estimate ignores them.")});
   }
 
   void MeanBelow() {
     const std::string mean = absl::StrCat(
-        Text(overlap_.weight), " in the mean where ",
+        Text(overlap_.weight), " where ",
         absl::StrFormat("%.3g", ExpectedWeight(overlap_)), " is expected: ");
     if (SurelyBelow(overlap_, kMissingMean)) {
       Add(FindingKind::kMissingSupport,
-          absl::StrCat(CannotSupport(), "its weights are ", mean,
-                       "most of what the policy does was never, or too "
-                       "rarely, logged."));
+          absl::StrCat(CannotSupport(), "the mean weight is ", mean,
+                       "most of what the policy does was never logged, or too "
+                       "rarely."));
     } else if (SurelyBelow(overlap_, kRareMean)) {
       Add(FindingKind::kRarelyTried,
-          absl::StrCat("The weights are ", mean,
-                       "part of what the policy does was never, or too "
-                       "rarely, logged, and counts as the worst reward."));
+          absl::StrCat("The mean weight is ", mean,
+                       "part of what the policy does was never logged, or too "
+                       "rarely, and counts as the worst reward."));
     }
   }
 
@@ -234,27 +242,27 @@ class Judge {
       return;
     }
     Add(FindingKind::kRepeatsTheLog,
-        absl::StrCat("What was learned repeats the log: the weights of its "
-                     "training tuples are ",
+        absl::StrCat("What was learned repeats the log: the mean weight of the "
+                     "training tuples is ",
                      Text(overlap_.weight),
-                     " in the mean where 1 is expected, and the training "
-                     "objective promises too much."));
+                     " where 1 is expected, so the training objective is too "
+                     "optimistic."));
   }
 
   void Losses() {
     if (overlap_.shown_otherwise_fraction > kShownShare) {
       Add(FindingKind::kShownOtherwise,
           absl::StrCat("In ", Percent(overlap_.shown_otherwise_fraction),
-                       " of the tuples something else than the action was "
-                       "shown: there the policy counts as earning the "
-                       "least."));
+                       " of the tuples something other than the action was "
+                       "shown: they count as the worst reward for any "
+                       "policy."));
     }
     if (overlap_.clipped_mass > kClippedShare) {
       Add(FindingKind::kClippedMass,
           absl::StrCat("Clipping at ", absl::StrFormat("%.4g", overlap_.clip),
-                       " takes ", Percent(overlap_.clipped_mass),
-                       " of the weight away: the clipped estimate may be too "
-                       "low by as much."));
+                       " removes ", Percent(overlap_.clipped_mass),
+                       " of the weight: the clipped estimate may be too low "
+                       "by that much."));
     }
   }
 

@@ -1,7 +1,8 @@
 #pragma once
-// What the overlap of a policy with a log says to somebody who has to decide:
-// one plain sentence per finding, none where all is well
-// [SwaminathanJoachims15, sec. 4.5: when is counterfactual learning possible?].
+// Explains the overlap of a policy with a log to somebody who has to decide
+// whether to trust an estimate: one plain sentence for each problem that was
+// found [SwaminathanJoachims15, sec. 4.5: when is counterfactual learning
+// possible?].
 #include <string>
 #include <vector>
 
@@ -10,28 +11,29 @@
 
 namespace sortition {
 
-// In order of gravity, but for kNoFullSupport, which may be either.
+// The most serious kinds come first, except that kNoFullSupport may have either
+// of two gravities.
 enum class FindingKind {
-  kWrongPropensities,  // They contradict themselves: no interval holds.
-  kDeterministicLog,   // Nearly all actions were the only one possible.
-  kFewTuplesDecide,    // Half of the weight lies on a handful of tuples.
+  kWrongPropensities,  // They are inconsistent: no interval holds.
+  kDeterministicLog,   // Nearly all actions had no alternative.
+  kFewTuplesDecide,    // A handful of tuples has half of the weight.
   kFewEffectiveTuples,
-  kNoFullSupport,        // Policies that logged gave actions probability 0.
+  kNoFullSupport,        // Logging policies excluded some actions.
   kMissingSupport,       // Most of what the policy does was never logged.
-  kRepeatsTheLog,        // Training tuples only: propensity overfitting.
+  kRepeatsTheLog,        // Propensity overfitting; training tuples only.
   kRarelyTried,          // Part of what the policy does was never logged.
   kShownOtherwise,       // The user saw something else.
-  kClippedMass,          // Clipping takes much of the weight away.
-  kPartlyDeterministic,  // Many actions were the only one possible.
-  kOneLargeWeight,       // One tuple moves the estimate.
+  kClippedMass,          // Clipping removes much of the weight.
+  kPartlyDeterministic,  // Many actions had no alternative.
+  kOneLargeWeight,       // One tuple alone moves the estimate.
 };
-// A stable name for programs, as "few_tuples_decide".
+// Returns a stable name for use in programs, such as "few_tuples_decide".
 absl::string_view FindingKindName(FindingKind kind);
 
 enum class Gravity {
-  kContradiction,  // The premise of every interval is broken.
+  kContradiction,  // The assumption of every interval is violated.
   kUnsupported,    // The log cannot support the estimate.
-  kCaution,        // Worth knowing; the estimate stands.
+  kCaution,        // Worth knowing; the estimate is valid.
 };
 
 struct Finding {
@@ -42,10 +44,10 @@ struct Finding {
 
 enum class TupleUse {
   kHeldOut,   // The policy was made without these tuples.
-  kTraining,  // It was made from them: its mean weight need not be 1.
+  kTraining,  // It was made from them, so its mean weight may not be 1.
 };
 
-// Gravest first, at most one of each kind.
+// Returns the findings, most serious first and at most one of each kind.
 std::vector<Finding> JudgeOverlap(const Overlap& overlap, TupleUse use);
 
 }  // namespace sortition

@@ -6,7 +6,7 @@
 
 namespace sortition {
 
-// Welford's recurrence: no cancellation, one pass, constant memory.
+// Welford's recurrence: one pass, constant memory and no cancellation.
 class Moments {
  public:
   void Add(double value) {
@@ -16,8 +16,8 @@ class Moments {
     squares_ += difference * (value - mean_);
   }
 
-  // Many at once, by their own mean and the merging of two samples
-  // [ChanGolubLeVeque83]; equal to Add() of each up to rounding.
+  // Adds many values at once: computes their own moments and merges the two
+  // samples [ChanGolubLeVeque83]. Equal to adding each value, up to rounding.
   void Add(std::span<const double> values) {
     if (values.empty()) return;
     const double n = static_cast<double>(values.size());
@@ -34,14 +34,14 @@ class Moments {
   }
 
   uint64_t count() const { return count_; }
-  double mean() const { return mean_; }  // 0 where count() = 0.
-  // With divisor count() - 1; 0 where count() < 2.
+  double mean() const { return mean_; }  // 0 if count() = 0.
+  // Has the divisor count() - 1; 0 if count() < 2.
   double variance() const {
     return count_ < 2 ? 0 : squares_ / static_cast<double>(count_ - 1);
   }
 
  private:
-  // In four lanes, which processors add at once.
+  // Adds in four lanes, which processors can do in parallel.
   template <typename Function>
   static double SumOf(std::span<const double> values,
                       const Function& function) {

@@ -1,6 +1,6 @@
 #pragma once
-// Mean and deviation of per-tuple terms tᵢ in one number, as CRM minimises it
-// [SwaminathanJoachims15, eq. 12]:
+// Combines the mean and the deviation of per-tuple terms tᵢ into the number
+// that CRM minimises [SwaminathanJoachims15, eq. 12]:
 //   R = t̄ + λ √(V / n),  V = Σᵢ (tᵢ - t̄)² / (n - 1).
 #include <cmath>
 
@@ -10,7 +10,7 @@ namespace sortition {
 
 class PenalisedMean {
  public:
-  // Of n >= 2 terms.
+  // Requires n >= 2 terms.
   PenalisedMean(const Moments& terms, double lambda)
       : mean_(terms.mean()),
         share_(1 / static_cast<double>(terms.count())),

@@ -12,11 +12,12 @@
 namespace sortition {
 namespace {
 
-// Tuples asked for at once where nothing of them is needed again: what is
-// remembered of them stays in the caches, and those of one context still share.
+// Block size for passes without a gradient. It is small enough for what the
+// policy keeps of a block to stay in the caches, and large enough for tuples of
+// one context to share their work.
 constexpr size_t kForgotten = size_t{1} << 15;
 
-// Calls `visit` with consecutive parts of `tuples`, none above `size`.
+// Calls `visit` with consecutive parts of `tuples` of at most `size` each.
 template <typename Visit>
 void ForEachBlock(std::span<const uint32_t> tuples, size_t size,
                   const Visit& visit) {

@@ -11,13 +11,13 @@
 
 namespace sortition {
 
-// Cost: one pass over the tuples for the value; for the gradient a second one,
-// unless the policy remembers all tuples at once.
+// The value costs one pass over the tuples. The gradient costs a second one,
+// unless one block of the policy holds all tuples.
 class RiskObjective : public Objective {
  public:
-  // `policy` and `risk` must outlive the objective. InvalidArgument where there
-  // are fewer than 2 tuples, a loss is outside [-1, 0], a log-propensity is not
-  // finite or positive, or l2 μ is not finite or negative.
+  // `policy` and `risk` must outlive the objective. InvalidArgument if there
+  // are fewer than 2 tuples, if a loss is outside [-1, 0], if a log-propensity
+  // is not finite or is positive, or if l2 μ is not finite or is negative.
   static absl::StatusOr<RiskObjective> Create(TuplePolicy* policy,
                                               const Risk* risk, double l2);
 
@@ -27,7 +27,8 @@ class RiskObjective : public Objective {
 
   std::span<const double> losses() const { return losses_; }
   std::span<const double> log_propensities() const { return log_propensities_; }
-  // log ρᵢ at `point`; -infinity for tuples whose weight does not matter.
+  // Returns log ρᵢ at `point`; -infinity for tuples whose weight does not
+  // matter.
   std::vector<double> LogWeights(const Eigen::VectorXd& point) const;
 
  private:

@@ -17,7 +17,7 @@ absl::Status ValidateLambda(double lambda) {
       absl::StrCat("lambda is ", lambda, ", must be finite and at least 0"));
 }
 
-// log(-λ ρ δ): no weight overflows.
+// Returns log(-λ ρ δ), computed so that no weight overflows.
 double LogSmoothedLogTerm(double loss, double log_weight, double lambda) {
   return loss == 0 ? -std::numeric_limits<double>::infinity()
                    : std::log(-lambda * loss) + log_weight;

@@ -1,8 +1,8 @@
 #pragma once
-// Estimates of a policy's risk from importance weights, as learners minimise
-// them: functions of the losses δᵢ and weights ρᵢ = h_w(yᵢ|xᵢ) / pᵢ of n
-// tuples, with their exact derivatives. What w does to ρ is not known here
-// (core/counterfactual/tuple_policy.h).
+// Estimates of a policy's risk that learners minimise: functions of the losses
+// δᵢ and importance weights ρᵢ = h_w(yᵢ|xᵢ) / pᵢ of n tuples, with their exact
+// derivatives with respect to log ρ. How ρ depends on w is left to
+// core/counterfactual/tuple_policy.h.
 #include <cstdint>
 #include <span>
 
@@ -11,19 +11,19 @@
 
 namespace sortition {
 
-// R(δ, ρ). Immutable, thread-safe.
+// An estimate R(δ, ρ). Immutable, thread-safe.
 class Risk {
  public:
   virtual ~Risk() = default;
 
-  // R where losses[i] = δᵢ and log_weights[i] = log ρᵢ, which may be -infinity.
-  // Unless empty, slopes[i] becomes ∂R / ∂ log ρᵢ. Requires equal sizes, n
-  // >= 2.
+  // Returns R for losses[i] = δᵢ and log_weights[i] = log ρᵢ, which may be
+  // -infinity. Unless `slopes` is empty, sets slopes[i] to ∂R / ∂ log ρᵢ.
+  // Requires equal sizes and n >= 2.
   virtual double Evaluate(std::span<const double> losses,
                           std::span<const double> log_weights,
                           std::span<double> slopes) const = 0;
 
-  // True where a tuple with δᵢ = 0 adds the same to R whatever its weight: it
+  // True if the weights of tuples with δᵢ = 0 do not affect R, so that they
   // need not be computed.
   virtual bool ignores_zero_losses() const = 0;
 };
@@ -36,13 +36,13 @@ absl::Status ValidateClipAndLambda(double clip, double lambda);
 // Self-normalised risk with its standard error by the delta method (Norm-POEM)
 // [SwaminathanJoachims15b]:
 //   S + λ √V,  S = Σ δᵢ ρᵢ / Σ ρᵢ,  V = Σ (δᵢ - S)² ρᵢ² / (Σ ρᵢ)².
-// δ + c for every δ gives R + c, so that its minimum does not move; c · ρ gives
-// R: only ratios of weights count, and none of them overflows.
+// Adding c to every δ adds c to R, so that its minimum does not move. Only
+// ratios of weights count, so that none of them can overflow.
 class SelfNormalisedRisk : public Risk {
  public:
-  // InvalidArgument where lambda λ is not finite or negative.
+  // InvalidArgument if lambda λ is not finite or is negative.
   static absl::StatusOr<SelfNormalisedRisk> Create(double lambda);
-  // 0 where every weight is 0.
+  // Returns 0 if every weight is 0.
   double Evaluate(std::span<const double> losses,
                   std::span<const double> log_weights,
                   std::span<double> slopes) const override;
@@ -55,10 +55,10 @@ class SelfNormalisedRisk : public Risk {
 
 // Logarithmic smoothing [SakhiEtAl24], for δ in [-1, 0]:
 //   -(1 / (λ n)) Σ log(1 - λ ρᵢ δᵢ),  λ > 0;
-// λ → 0 is IPS; a large weight counts by its logarithm.
+// The limit λ → 0 is IPS; a large weight counts by its logarithm.
 class LogSmoothingRisk : public Risk {
  public:
-  // InvalidArgument where lambda λ is not finite and positive.
+  // InvalidArgument unless lambda λ is finite and positive.
   static absl::StatusOr<LogSmoothingRisk> Create(double lambda);
   double Evaluate(std::span<const double> losses,
                   std::span<const double> log_weights,
@@ -70,17 +70,18 @@ class LogSmoothingRisk : public Risk {
   double lambda_;
 };
 
-// -log(1 - λ ρ δ) / λ, the part of one tuple, and its derivative by log ρ.
+// The term of one tuple, -log(1 - λ ρ δ) / λ, and its derivative with respect
+// to log ρ.
 double LogSmoothedLoss(double loss, double log_weight, double lambda);
 double LogSmoothedLossSlope(double loss, double log_weight, double lambda);
 
-// Upper bound of the true risk from R = LogSmoothingRisk(λ) of n tuples, for a
-// policy that was fixed before they were seen: holds with probability at least
-// 1 - η, η in (0, 1),
+// Returns an upper bound of the true risk of a policy that was fixed before the
+// n tuples were seen, from R = LogSmoothingRisk(λ) of these tuples. It holds
+// with probability at least 1 - η, η in (0, 1):
 //   (1 - exp(-λ R - log(1/η) / n)) / λ.
 // By independence E Π (1 - λ ρᵢ δᵢ) <= (1 - λ r)ⁿ for the true risk r (missing
-// support only lessens the left side); Markov's inequality for the product
-// gives exp(-n λ R) <= (1 - λ r)ⁿ / η but with probability η.
+// support only decreases the left side). Markov's inequality for the product
+// gives exp(-n λ R) <= (1 - λ r)ⁿ / η, except with probability η.
 double LogSmoothingBound(double risk, double lambda, uint64_t num_tuples,
                          double failure_probability);
 

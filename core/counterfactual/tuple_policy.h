@@ -1,6 +1,6 @@
 #pragma once
-// What counterfactual learning sees of a policy: the probability that it gives
-// to each logged action, as a function of its parameters.
+// The view that counterfactual learning has of a policy: the probability that
+// it gives to each logged action, as a function of its parameters.
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -11,47 +11,49 @@
 
 namespace sortition {
 
-// A parametric stochastic policy h_w over a fixed set of bandit tuples
-// (xᵢ, yᵢ, δᵢ, pᵢ), i < num_tuples(). Not thread-safe: implementations keep
-// scratch space; every thread has its own.
+// A parametric stochastic policy h_w over a fixed set of bandit tuples (xᵢ, yᵢ,
+// δᵢ, pᵢ), i < num_tuples(). Not thread-safe: implementations keep scratch
+// space, so every thread needs its own.
 class TuplePolicy {
  public:
   virtual ~TuplePolicy() = default;
 
   virtual size_t num_tuples() const = 0;
-  virtual Eigen::Index dimension() const = 0;  // Of w.
+  virtual Eigen::Index dimension() const = 0;  // Size of w.
 
   virtual double loss(size_t i) const = 0;            // δᵢ in [-1, 0].
   virtual double log_propensity(size_t i) const = 0;  // log pᵢ, finite, <= 0.
 
-  // Observed, in [0, 1], whatever the user saw: what the logging policy got.
+  // The observed reward of the logging policy, in [0, 1], even if the user was
+  // shown something else.
   virtual double reward(size_t i) const { return -loss(i); }
 
-  // log h_w(yᵢ|xᵢ) of each i in `tuples`, -infinity where it is impossible,
-  // into `log_probabilities`, of the same size. What AddGradient() needs of it
-  // is remembered.
+  // Writes log h_w(yᵢ|xᵢ) for each i in `tuples` to `log_probabilities`, which
+  // has the same size; -infinity for impossible actions. Keeps what
+  // AddGradient() needs.
   virtual void LogProbabilities(const Eigen::VectorXd& parameters,
                                 std::span<const uint32_t> tuples,
                                 std::span<double> log_probabilities) = 0;
 
-  // Adds Σ_k factors[k] · ∇_w log h_w(y|x) to `gradient`, k-th of the tuples of
-  // the last LogProbabilities(), at its parameters. The factors of every
-  // importance-weighted objective depend on the values, which come first; what
-  // has the factor 0 costs nothing.
+  // Adds Σ_k factors[k] · ∇_w log h_w(y|x) of the k-th tuple of the last
+  // LogProbabilities() to `gradient`, at the parameters of that call. Values
+  // and gradients are computed by separate calls because the factors of an
+  // importance-weighted objective depend on the values. Tuples with factor 0
+  // cost nothing.
   virtual void AddGradient(std::span<const double> factors,
                            Eigen::VectorXd* gradient) = 0;
 
-  // The entries of w outside which AddGradient() adds nothing, for the last
-  // LogProbabilities(); empty where that may be all of them. Valid until the
-  // next call of any function.
+  // The only entries of w to which AddGradient() may add for the last
+  // LogProbabilities(); nullopt if it may be all of them. Valid until the next
+  // call of any function.
   virtual std::optional<EntryGroups> gradient_entries() { return std::nullopt; }
 
-  // A hint: LogProbabilities() of these comes soon. Shuffled tuples lie
-  // scattered in memory, which is slower than the work on them.
+  // A hint that LogProbabilities() of these tuples comes soon. Shuffled tuples
+  // are scattered in memory, and fetching them takes longer than computing.
   virtual void Prefetch(std::span<const uint32_t> /*tuples*/) const {}
 
-  // At most so many tuples should be asked for at once: more is remembered
-  // beyond the caches, and in memory.
+  // The largest number of tuples to ask for at once. What is kept of more
+  // tuples does not fit the caches and takes memory.
   virtual size_t block_size() const = 0;
 
   double LogProbability(const Eigen::VectorXd& parameters, size_t i) {

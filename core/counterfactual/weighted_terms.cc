@@ -89,7 +89,8 @@ void WeightedTerms::Prefetch(std::span<const uint32_t> tuples) const {
 
 void WeightedTerms::AddGradient(std::span<const double> factors,
                                 Eigen::VectorXd* gradient) {
-  // The values are not needed any more: their memory holds the factors.
+  // The values are not needed any more, so their memory is reused for the
+  // factors.
   for (size_t k = 0; k < slopes_.size(); ++k) {
     active_values_[k] = factors[places_[k]] * slopes_[k];
   }

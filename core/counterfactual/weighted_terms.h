@@ -1,14 +1,14 @@
 #pragma once
 // Terms made from the importance weight ρᵢ = h_w(yᵢ|xᵢ) / pᵢ of a tuple:
 //   tᵢ = f(δᵢ, ρᵢ),
-// and the doubly robust ones [DudikLangfordLi11], with a model δ̂ of the loss:
+// and doubly robust terms [DudikLangfordLi11], which use a model δ̂ of the loss:
 //   tᵢ = Σ_y h_w(y|xᵢ) δ̂(xᵢ, y) + f(δᵢ - δ̂(xᵢ, yᵢ), ρᵢ).
-// Where f(δ, ρ) = δ ρ, the mean of the latter has the policy's risk as its
-// expectation whatever δ̂ is, as long as it was not made from these tuples; the
-// better δ̂, the smaller the residuals that the weights multiply. (A model
-// fitted to the same tuples has smaller residuals there than elsewhere: that
-// bias falls with its number of parameters over n. What chooses and what gates
-// a policy uses other tuples, and no model.)
+// If f(δ, ρ) = δ ρ, the expectation of the mean of the latter is the policy's
+// risk for any δ̂ that was not made from these tuples. The better δ̂, the smaller
+// the residuals that the weights multiply. (A model fitted to the same tuples
+// has smaller residuals on them than elsewhere; this bias is of the order of
+// its number of parameters over n. Model selection and the gate use other
+// tuples, and no model.)
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -24,25 +24,25 @@
 
 namespace sortition {
 
-// f of many tuples: values[i], log ρᵢ (it may be -infinity), becomes f(δᵢ, ρᵢ)
-// for δᵢ = losses[i], not 0, and slopes[i] becomes ∂f / ∂ log ρᵢ. All of one
-// size. Where δ = 0, f is 0.
+// f of many tuples. Replaces values[i] = log ρᵢ (it may be -infinity) by f(δᵢ,
+// ρᵢ) and sets slopes[i] to ∂f / ∂ log ρᵢ, for δᵢ = losses[i] != 0. All spans
+// have the same size. For δ = 0, f is 0 and not evaluated.
 using TermFunction =
     std::function<void(std::span<const double> losses, std::span<double> values,
                        std::span<double> slopes)>;
 
-// δ min{M, ρ} for M = `clip`; infinity: IPS.
+// Returns f = δ min{M, ρ} for M = `clip`; infinity: IPS.
 TermFunction ClippedTerm(double clip);
 
-// -log(1 - λ ρ δ) / λ (LogSmoothingRisk in core/counterfactual/risks.h). For
-// δ <= 0, λ > 0.
+// Returns f = -log(1 - λ ρ δ) / λ (LogSmoothingRisk in
+// core/counterfactual/risks.h), for δ <= 0 and λ > 0.
 TermFunction LogSmoothedTerm(double lambda);
 
 class WeightedTerms : public TupleTerms {
  public:
-  // `policy` and `model` must outlive this; null: no model. InvalidArgument
-  // where a loss is outside [-1, 0], or a log-propensity or a modelled loss is
-  // not finite.
+  // `policy` and `model`, which may be null, must outlive this object.
+  // InvalidArgument if a loss is outside [-1, 0], or if a log-propensity or a
+  // modelled loss is not finite.
   static absl::StatusOr<WeightedTerms> Create(TuplePolicy* policy,
                                               TermFunction function,
                                               LossModel* model);
@@ -50,7 +50,7 @@ class WeightedTerms : public TupleTerms {
   size_t num_tuples() const override { return residuals_.size(); }
   Eigen::Index dimension() const override { return policy_->dimension(); }
   size_t block_size() const override { return policy_->block_size(); }
-  // Tuples without a residual cost nothing of the policy.
+  // Asks the policy only for tuples whose residual is not 0.
   void Values(const Eigen::VectorXd& parameters,
               std::span<const uint32_t> tuples,
               std::span<double> values) override;
@@ -70,12 +70,12 @@ class WeightedTerms : public TupleTerms {
   LossModel* model_;
   std::vector<double> residuals_;         // δᵢ - δ̂(xᵢ, yᵢ)
   std::vector<double> log_propensities_;  // log pᵢ
-  // Of the last Values(): its tuples that have a residual.
+  // The tuples of the last Values() whose residual is not 0.
   std::vector<uint32_t> active_;
-  std::vector<uint32_t> places_;  // Of each of them among all.
+  std::vector<uint32_t> places_;  // Their indices in that call.
   std::vector<double> active_residuals_;
   std::vector<double> active_values_;
-  std::vector<double> slopes_;  // By log h_w.
+  std::vector<double> slopes_;  // With respect to log h_w.
 };
 
 }  // namespace sortition

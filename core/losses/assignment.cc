@@ -6,7 +6,8 @@
 
 namespace sortition {
 
-// Rows whose column is the cheapest, as far as rounding goes.
+// Assigns the suggested columns to those free rows for which they are the
+// cheapest up to rounding.
 void Assignment::AssignCheapest(const RowCosts& row_costs,
                                 std::span<const uint32_t> columns) {
   constexpr double kRounding = 1e-14;
@@ -29,9 +30,10 @@ void Assignment::AssignCheapest(const RowCosts& row_costs,
   });
 }
 
-// Each free row takes its cheapest column, at a price at which the second
-// cheapest would do as well, and frees who had it. Twice through the free rows,
-// and not without end where costs are equal but for rounding.
+// Gives each free row its cheapest column, changes the price of that column
+// until the second cheapest is as good, and frees the row that had the column.
+// Makes two passes over the free rows; `patience` ends a pass in which rows
+// whose costs differ only by rounding keep displacing each other.
 void Assignment::ReduceRows(const RowCosts& row_costs) {
   for (int pass = 0; pass < 2 && !free_.empty(); ++pass) {
     next_free_.clear();
@@ -77,14 +79,16 @@ void Assignment::ReduceRows(const RowCosts& row_costs) {
   }
 }
 
-// Dijkstra's search from a free row over columns, by costs less prices.
+// Runs Dijkstra's search from a free row over columns, with costs minus prices
+// as distances, and assigns along the path that it finds.
 void Assignment::Augment(uint32_t row, const RowCosts& row_costs) {
   row_costs(row, costs_);
   for (size_t j = 0; j < n_; ++j) distance_[j] = costs_[j] - price_[j];
   std::fill(from_.begin(), from_.end(), row);
   std::iota(order_.begin(), order_.end(), 0);
-  size_t done = 0;     // order_[0 .. done): their rows were looked at.
-  size_t at_hand = 0;  // order_[done .. at_hand): all at distance `least`.
+  // order_[0 .. done): the rows of these columns have been visited.
+  size_t done = 0;
+  size_t at_hand = 0;  // order_[done .. at_hand): columns at distance `least`.
   double least = 0;
   uint32_t end = kNone;
   while (end == kNone) {

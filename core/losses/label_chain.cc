@@ -58,7 +58,8 @@ double LabelChain::Maximise(const Eigen::MatrixXd& unary,
   return score;
 }
 
-// In logarithms throughout: transitions can be as unlikely as they like.
+// Computes with logarithms throughout, so that transitions may be arbitrarily
+// unlikely.
 double LabelChain::Sum(const Eigen::MatrixXd& unary,
                        const Eigen::MatrixXd& transitions) {
   const Index r = unary.rows();

@@ -18,7 +18,7 @@ double Ratio(double part, double whole) { return whole > 0 ? part / whole : 1; }
 
 double Count(size_t count) { return static_cast<double>(count); }
 
-// argmax_v Σ vᵢ worthᵢ with fewest <= Σv <= most.
+// Writes argmax_v Σ vᵢ worthᵢ with fewest <= Σv <= most to `chosen`.
 void ChooseBest(std::span<const double> worths, size_t fewest, size_t most,
                 std::vector<uint32_t>* order, std::vector<uint8_t>* chosen) {
   const size_t n = worths.size();
@@ -41,7 +41,8 @@ void ChooseBest(std::span<const double> worths, size_t fewest, size_t most,
   std::for_each(order->begin(), end, [&](uint32_t i) { (*chosen)[i] = 1; });
 }
 
-// By falling score, ties by item; `sums` of the first 0, 1, ... scores.
+// Sorts `items` by decreasing score, ties by item, and writes the sums of the
+// first 0, 1, ... scores.
 void SortByScore(std::span<const double> scores, std::vector<uint32_t>* items,
                  std::vector<double>* sums) {
   std::sort(items->begin(), items->end(), [&](uint32_t i, uint32_t j) {
@@ -63,9 +64,9 @@ absl::Status CheckMultivariateLoss(const MultivariateLoss& loss) {
                      ", ", kMaxBeta, "]"));
   }
   if (loss.fewest > loss.most) {
-    return absl::InvalidArgumentError(absl::StrCat("fewest is ", loss.fewest,
-                                                   ", must be within [0, ",
-                                                   loss.most, "], most"));
+    return absl::InvalidArgumentError(
+        absl::StrCat("fewest is ", loss.fewest,
+                     ", must be within [0, most = ", loss.most, "]"));
   }
   if (loss.measure == MultivariateMeasure::kPrecisionAtK &&
       (loss.fewest != loss.most || loss.most == 0)) {
@@ -127,7 +128,7 @@ absl::StatusOr<MultivariateInference> MultivariateInference::Create(
   if (labels.empty() || labels.size() < loss.fewest) {
     return absl::InvalidArgumentError(
         absl::StrCat("there are ", labels.size(), " labels, must be at least ",
-                     std::max<size_t>(1, loss.fewest), ", fewest"));
+                     std::max<size_t>(1, loss.fewest), " = max(1, fewest)"));
   }
   return MultivariateInference(loss, labels);
 }
@@ -155,7 +156,9 @@ void MultivariateInference::Find(std::span<const double> scores,
   }
 }
 
-// A true positive takes what one adds to the measure off its score.
+// Choosing a positive item adds its score minus what a true positive adds to
+// the measure; choosing a negative item adds its score plus what a false
+// positive takes from it.
 void MultivariateInference::ChooseItems(std::span<const double> scores,
                                         LossAugmentedLabels* result) {
   double gain = 0;
@@ -189,11 +192,11 @@ size_t MultivariateInference::BestFalsePositives(size_t true_positives) const {
   const size_t a = true_positives;
   size_t low = loss_.fewest > a ? loss_.fewest - a : 0;
   size_t high = std::min(counts_.negatives, loss_.most - a);
-  // Without positives nothing is a true positive and Δ is 1, but for no
-  // positives at all, where it is 0: concave from 1 on only.
+  // If y has no positives, Δ is 0 for b = 0 and 1 for every b >= 1. So the sum
+  // is concave only from b = 1 on, and b = 0 is compared separately.
   const bool may_be_empty = counts_.positives == 0 && low == 0;
   if (may_be_empty && high > 0) low = 1;
-  // The first b after which one more adds nothing.
+  // Bisects for the first b after which one more does not add anything.
   const size_t first = low;
   while (low < high) {
     const size_t middle = low + (high - low) / 2;

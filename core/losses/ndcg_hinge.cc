@@ -16,13 +16,13 @@ void NdcgHinge::SortItems(std::span<const double> scores,
   });
 }
 
-// best(h, l): the most that ranks h + l and below can bring, h items of the
-// high label and l of the low one placed.
+// best(h, l) is the largest value of the ranks from h + l on, after h items of
+// the high label and l of the low one have been placed.
 void NdcgHinge::Merge(std::span<const double> scores,
                       std::span<const double> gains, size_t num_high) {
   const size_t num_low = n_ - num_high;
   choice_.resize((num_high + 1) * (num_low + 1));
-  best_.assign(num_low + 1, 0);  // Of h + 1, then of h.
+  best_.assign(num_low + 1, 0);  // best(h + 1, .), then best(h, .).
   const auto worth = [&](size_t place, size_t rank) {
     const uint32_t item = items_[place];
     return static_cast<double>(n_ - rank) * scores[item] -
@@ -48,9 +48,11 @@ void NdcgHinge::Merge(std::span<const double> scores,
   }
 }
 
-// Rank by rank the item of the largest k that is left, the first of its label;
-// or from the last rank on that of the least k at the rank above, the last of
-// its label. With prices between the k of neighbours neither wants to change.
+// From the first rank on, each rank gets the item with the largest k(rank)
+// among the first remaining items of all labels. From the last rank on, it gets
+// the item with the least k(rank - 1) among the last remaining ones. If the
+// price difference of two ranks is between the k of their items, neither item
+// gains by changing.
 double NdcgHinge::FillRanks(std::span<const double> scores,
                             std::span<const double> gains, bool from_last,
                             std::vector<uint32_t>* order) {
@@ -120,8 +122,8 @@ void NdcgHinge::Assign(std::span<const double> scores,
     }
   };
   assignment_.Solve(n_, costs, prices_, ranks_);
-  // Equal scores, or nearly so, may leave items of one label in another order
-  // than v̄ has them.
+  // Items with equal labels and equal or nearly equal scores may be in another
+  // order than in v̄: restore that order.
   places_.resize(n_);
   for (size_t begin = 0, end = 0; begin < n_; begin = end) {
     for (; end < n_ && gains[items_[end]] == gains[items_[begin]]; ++end) {

@@ -9,9 +9,10 @@
 namespace sortition {
 namespace {
 
-// Sums are relative to the best order, of falling scores: above_ is at most n!,
-// below_ at most n! exp(k a_k · spread) after a set of k, where k a_k < 1.6.
-// Their products that count are neither too large nor too small.
+// The largest range of scores for which sums stay in the range of doubles. Sums
+// are relative to the best order, by decreasing score: above_ is at most n!,
+// and below_ at most n! exp(k a_k · spread) after a set of k items, where k a_k
+// < 1.6. The products that matter neither overflow nor underflow.
 constexpr double kMostSpread = 300;
 
 }  // namespace

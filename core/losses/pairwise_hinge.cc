@@ -40,9 +40,9 @@ void PairwiseHinge::RankLevels(std::span<const uint32_t> relevances) {
   }
 }
 
-// The pair (i, j) is active where s_j > s_i - 1. Both ends ask this of the same
-// rounded s_i - 1, which is monotone in s_i, so that each active pair is
-// counted at both or at none.
+// The pair (i, j) is active if s_j > s_i - 1. The counts for i and for j
+// compare with the same rounded s_i - 1, which is monotone in s_i, so that each
+// active pair is counted either for both items or for none.
 PairwiseHinge::Sum PairwiseHinge::Evaluate(std::span<const double> scores,
                                            std::span<const uint32_t> relevances,
                                            std::span<double> slopes) {
@@ -54,7 +54,7 @@ PairwiseHinge::Sum PairwiseHinge::Evaluate(std::span<const double> scores,
     return scores[a] > scores[b] || (scores[a] == scores[b] && a < b);
   });
   Sum sum;
-  // As i falls, more j are above s_i - 1.
+  // As s_i decreases, more s_j are above s_i - 1.
   counts_.Clear(levels_.size());
   for (size_t r = 0, added = 0; r < n; ++r) {
     const uint32_t i = order_[r];
@@ -65,7 +65,8 @@ PairwiseHinge::Sum PairwiseHinge::Evaluate(std::span<const double> scores,
     sum.num_active += below;
     slopes[i] = -static_cast<double>(below);
   }
-  // As j rises, more i have s_i - 1 below s_j. Levels counted from above.
+  // As s_j increases, more s_i - 1 are below s_j. Here levels are counted from
+  // the highest.
   counts_.Clear(levels_.size());
   const auto from_above = [&](uint32_t item) {
     return levels_.size() - 1 - level_[item];

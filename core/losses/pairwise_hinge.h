@@ -1,10 +1,12 @@
 #pragma once
-// Hinges of all pairs of items that their labels order (seed 001, sec. 17.4.1),
+// The sum of the hinges of all pairs of items with different labels (seed 001,
+// sec. 17.4.1),
 //   Σ over (i, j) with y_i > y_j of max(0, 1 - (s_i - s_j)),
-// convex in s. Over the number of pairs it is at least the share of them that
-// the order of s has the wrong way round. In O(n log n + n log K) for K labels,
-// not O(n²): an active pair counts by its ends, and how many partners each has
-// is counted in the order of scores [Joachims06].
+// which is convex in s. Divided by the number of pairs, it is at least the
+// share of pairs that the order of s inverts. It is computed in O(n log n + n
+// log K) for K labels instead of O(n²): an active pair contributes through its
+// two items, and the partners of each item are counted in the order of scores
+// [Joachims06].
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -12,21 +14,24 @@
 
 namespace sortition {
 
-// Loss of one query. Workspace: allocates nothing once it has met as many.
+// The loss of one query. Reusable: allocates nothing once it has met as many
+// items.
 class PairwiseHinge {
  public:
-  // Σ of the hinges of all pairs = num_active + Σ_i slopes[i] · scores[i], and
-  // `slopes` is a subgradient of it by the scores. One score and relevance for
-  // each candidate; scores finite.
+  // The sum of the hinges of all pairs is `value` = num_active + Σ_i slopes[i]
+  // · scores[i].
   struct Sum {
     double num_active = 0;  // Pairs whose hinge is not 0.
     double value = 0;
   };
+  // Returns the sum and writes a subgradient with respect to the scores to
+  // `slopes`. Requires a finite score and a relevance for each candidate.
   Sum Evaluate(std::span<const double> scores,
                std::span<const uint32_t> relevances, std::span<double> slopes);
 
  private:
-  // How many of those added have a smaller index: Fenwick's tree.
+  // Counts how many added indexes are smaller than a given one, with a Fenwick
+  // tree.
   class Counts {
    public:
     void Clear(size_t size) { tree_.assign(size + 1, 0); }
@@ -39,13 +44,13 @@ class PairwiseHinge {
 
   void RankLevels(std::span<const uint32_t> relevances);
 
-  std::vector<uint32_t> order_;   // Items by falling score.
+  std::vector<uint32_t> order_;   // Items by decreasing score.
   std::vector<uint32_t> levels_;  // Distinct relevances, ascending.
-  std::vector<uint32_t> level_;   // Of each item, its index in levels_.
+  std::vector<uint32_t> level_;   // The index in levels_ for each item.
   Counts counts_;
 };
 
-// Pairs of a query: of candidates with different relevances.
+// Returns the number of pairs of candidates with different relevances.
 uint64_t CountPairs(std::span<const uint32_t> relevances);
 
 }  // namespace sortition

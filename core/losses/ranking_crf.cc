@@ -10,7 +10,8 @@
 namespace sortition {
 namespace {
 
-// Losses are differences of discounts: none but rounding is so small.
+// Losses are differences of discounts, so that a smaller loss can only be
+// rounding error.
 constexpr double kNoLoss = 1e-9;
 
 }  // namespace
@@ -29,7 +30,8 @@ void RankingCrf::PrepareTree() {
   if (n == num_walked_) return;
   num_walked_ = n;
   tree_.clear();
-  // A walk through all prefixes, by the items that are taken.
+  // A depth-first walk through all prefixes; the bits of `taken` are their
+  // items.
   std::array<uint8_t, kMaxItems> path;
   uint32_t taken = 0;
   size_t rank = 0;
@@ -90,8 +92,9 @@ double RankingCrf::Differentiate(CrfObjective::Kind kind) {
   return expected;
 }
 
-// ∂W/∂s_i is the weight of i's rank: what is below a prefix counts once for its
-// last item.
+// Writes the derivatives with respect to the scores. ∂W/∂s_i is the weight of
+// i's rank, so the derivatives of all orders with a given prefix are added once
+// for the last item of the prefix.
 void RankingCrf::Spread(std::span<double> gradient) const {
   std::fill(gradient.begin(), gradient.end(), 0);
   std::array<double, kMaxItems + 1> below{};
@@ -134,7 +137,7 @@ double RankingCrf::Ideal(std::span<const double> gains) const {
                             sorted.begin(), 0.0);
 }
 
-// Items of one gain share the ranks of those of it.
+// The items of equal gain share the ranks of their group equally.
 void RankingCrf::TargetTruths(std::span<const double> gains) {
   for (size_t i = 0; i < n_; ++i) {
     size_t first = 0;

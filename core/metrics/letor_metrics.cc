@@ -10,7 +10,7 @@
 namespace sortition {
 namespace {
 
-// [rank] up to each rank.
+// Returns the cumulated gains: entry r is the sum over ranks 0 .. r.
 std::vector<double> CumulatedGains(std::span<const int> relevances) {
   std::vector<double> gains(relevances.size());
   double sum = 0;

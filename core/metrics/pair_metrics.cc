@@ -10,7 +10,7 @@
 namespace sortition {
 namespace {
 
-// Sorts `values` and returns how many pairs were out of order.
+// Sorts `values` and returns the number of pairs that were out of order.
 uint64_t SortAndCount(std::span<uint32_t> values, std::span<uint32_t> scratch) {
   const size_t n = values.size();
   if (n < 2) return 0;
@@ -69,7 +69,9 @@ double RightPairs(std::span<const double> scores,
   by_score = by_label;
   double wrong = 0;
   for (const bool ties_are_wrong : {false, true}) {
-    // Descending; pairs of equal labels agree with the order of scores.
+    // Equal scores count as right in the first round and as wrong in the
+    // second, which makes half in the mean. Pairs of equal labels have the same
+    // order in both sorts, so that they are never counted as wrong.
     const auto above = [&](uint32_t i, uint32_t j) {
       if (scores[i] != scores[j]) return scores[i] > scores[j];
       if (labels[i] != labels[j]) {

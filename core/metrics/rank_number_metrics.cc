@@ -10,7 +10,7 @@
 namespace sortition {
 namespace {
 
-// Index by rank number less 1; of equal values in their order.
+// Returns the indexes by rank number - 1; equal values keep their order.
 std::vector<uint32_t> Ascending(std::span<const double> values) {
   std::vector<uint32_t> order(values.size());
   std::iota(order.begin(), order.end(), 0u);
@@ -20,7 +20,7 @@ std::vector<uint32_t> Ascending(std::span<const double> values) {
   return order;
 }
 
-// G of the order that is `ascending`.
+// Returns G for the rank numbers that the order `ascending` gives.
 double CumulativeGain(std::span<const uint32_t> ascending,
                       std::span<const double> labels, size_t k) {
   double gain = 0;

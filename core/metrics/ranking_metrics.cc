@@ -17,7 +17,7 @@ size_t RanksUpTo(std::span<const int> relevances, uint32_t k) {
 double ExponentialGain(int relevance) { return std::exp2(relevance) - 1; }
 double LinearGain(int relevance) { return relevance; }
 
-// Σ_{rank < k} gain / log2(rank + 2).
+// Returns Σ_{rank < k} gain(relevance) / log2(rank + 2).
 double Discounted(std::span<const int> relevances, uint32_t k,
                   double (*gain)(int)) {
   double sum = 0;

@@ -1,6 +1,6 @@
 #pragma once
-// Quality of a set of items that were called relevant (seed 001, def. 17.9 and
-// sec. 17.5.1).
+// Metrics of the quality of a set of items that are predicted to be relevant
+// (seed 001, def. 17.9 and sec. 17.5.1).
 #include <cstdint>
 #include <span>
 
@@ -13,17 +13,18 @@ struct SetCounts {
   uint64_t true_negatives = 0;   // d
 };
 
-// `called` and `relevant` have an entry for each item, 1 or 0.
+// Counts the items of each kind. `called` (predicted to be relevant) and
+// `relevant` have an entry for each item, 1 or 0.
 SetCounts CountSet(std::span<const uint8_t> called,
                    std::span<const uint8_t> relevant);
 
-// NaN where the denominator is 0.
+// The following three return NaN if the denominator is 0.
 double Sensitivity(const SetCounts& counts);  // a / (a + c)
 double Specificity(const SetCounts& counts);  // d / (d + b)
 double Precision(const SetCounts& counts);    // a / (a + b)
 
-// (1 + β²) a / ((1 + β²) a + b + β² c); 1 where nothing is relevant nor called
-// so. Requires beta > 0.
+// Returns (1 + β²) a / ((1 + β²) a + b + β² c); 1 if no item is relevant and
+// none is predicted. Requires beta > 0.
 double FBeta(const SetCounts& counts, double beta);
 
 }  // namespace sortition

@@ -12,8 +12,8 @@
 namespace sortition {
 namespace {
 
-// Entries that are moved together. Sums of squares are by lane, so that the
-// bits do not depend on how wide the processor's vectors are.
+// Number of entries that are moved together. Sums of squares are kept per lane,
+// so that results do not depend on the vector width of the processor.
 constexpr size_t kLanes = 4;
 
 struct Sums {
@@ -55,7 +55,7 @@ void MovePortable(const Vectors& v, const EntryGroups& entries, Sums* sums) {
 #if defined(__x86_64__)
 #define SORTITION_AVX2 __attribute__((target("avx2")))
 
-// The same operations in the same order, four at once.
+// Performs the same operations in the same order, for four entries at once.
 struct FourMover {
   __m256d step_size;
   __m256d two_l2;
@@ -92,7 +92,7 @@ SORTITION_AVX2 void MoveAvx2(const Vectors& v, const EntryGroups& entries,
       _mm256_storeu_pd(v.point + i, w);
     }
     if (full == entries.size) continue;
-    // Lanes behind the end: w = g = 0 and h = 1, which does not move.
+    // Lanes beyond the end get w = g = 0 and h = 1, so that they do not move.
     __m256d h = _mm256_blendv_pd(_mm256_set1_pd(1),
                                  _mm256_maskload_pd(v.accumulator + i, rest),
                                  _mm256_castsi256_pd(rest));

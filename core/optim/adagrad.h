@@ -8,8 +8,9 @@
 
 namespace sortition {
 
-// Some entries of a vector: groups of `size` consecutive ones, group k being
-// the entries [k size, (k + 1) size); each once. Ascending is faster.
+// A set of entries of a vector, in groups of `size` consecutive ones: group k
+// has the entries [k size, (k + 1) size). Each group occurs once; ascending
+// groups are faster.
 struct EntryGroups {
   std::span<const uint32_t> groups;
   uint32_t size = 1;
@@ -17,26 +18,27 @@ struct EntryGroups {
 
 struct AdaGradStep {
   double direction_norm = 0;      // ‖j‖, before η.
-  double point_squared_norm = 0;  // ‖w‖² after the step, of what it moved.
+  double point_squared_norm = 0;  // ‖w‖² of the moved entries afterwards.
 };
 
-// One run of steps:
+// The state of one descent, whose steps are
 //   g ← g + 2 μ w,   h ← h + g∘g,   j = g / √h,   w ← w - η j,
-// with h starting at 1 (Algorithm 1, line 14), so that the first steps of a
-// small gradient are about η g instead of η sign(g). One pass over the memory;
-// the same bits on every processor.
+// with h starting at 1 (Algorithm 1, line 14), so that the first steps for a
+// small gradient are about η g instead of η sign(g). A step is one pass over
+// the memory. Results are bit-identical on every processor.
 class AdaGrad {
  public:
   // Requires step_size η > 0.
   AdaGrad(Eigen::Index dimension, double step_size);
 
-  // Moves `point` w against `gradient` g and that of μ ‖w‖², μ = `l2`; clears
-  // g, for the next to be added up. Requires sizes equal to the dimension.
+  // Moves `point` w against the sum of `gradient` g and the gradient of μ ‖w‖²,
+  // μ = `l2`. Sets g to 0, so that the caller can add up the next one. Requires
+  // sizes equal to the dimension.
   AdaGradStep Step(double l2, Eigen::VectorXd* gradient,
                    Eigen::VectorXd* point);
 
-  // The same for μ = 0 and a gradient that is 0 elsewhere: nothing moves there.
-  // `point_squared_norm` is that of the entries.
+  // Does the same for μ = 0 and a gradient that is 0 outside `entries`, where
+  // nothing moves. `point_squared_norm` is that of the entries.
   AdaGradStep StepSparse(const EntryGroups& entries, Eigen::VectorXd* gradient,
                          Eigen::VectorXd* point);
 

@@ -1,6 +1,6 @@
 #pragma once
-// J(θ) = λ/2 ‖θ‖² + R(θ), R convex, as an objective that remembers what its
-// evaluations prove: the least value met, and planes below R.
+// An objective J(θ) = λ/2 ‖θ‖² + R(θ), R convex, that remembers what its
+// evaluations prove: the least value found, and planes below R.
 #include <cstdint>
 
 #include "Eigen/Core"
@@ -10,37 +10,38 @@
 
 namespace sortition {
 
-// Evaluations change this memory: one caller at a time.
+// Not thread-safe: evaluations change this memory.
 class BundledObjective : public Objective {
  public:
-  // Requires lambda > 0, finite. Forgets the best point, but no plane: R does
-  // not depend on λ.
+  // Requires lambda > 0, finite. Forgets the best point but keeps the planes,
+  // since R does not depend on λ.
   void SetLambda(double lambda);
   double lambda() const { return lambda_; }
 
   Eigen::Index dimension() const final { return dimension_; }
-  // Why an evaluation failed; OK for objectives that cannot fail.
+  // The error of a failed evaluation; OK for objectives that cannot fail.
   virtual absl::Status status() const { return absl::OkStatus(); }
 
-  // The point of least J that was recorded since SetLambda(), and a bound of J
-  // there: from above. Infinity and empty before the first.
+  // The recorded point with the least J since SetLambda(), and an upper bound
+  // of J there. Empty and infinity before the first evaluation.
   const Eigen::VectorXd& best_point() const { return best_point_; }
   double best_value() const { return best_value_; }
-  // A lower bound of min J from all planes, and where their model is least; the
-  // best such bound up to about `tolerance`, or what CuttingPlanes::Maximise()
-  // finds in `max_steps` from the last one.
+  // Returns a lower bound of min J from all planes, and the minimum of their
+  // model. It is the best such bound up to about `tolerance`, or what
+  // CuttingPlanes::Maximise() finds in `max_steps` from the previous one.
   virtual CuttingPlanes::Bound LowerBound(double tolerance,
                                           int max_steps = 20000) const;
-  // Passes over the data.
+  // Number of passes over the data.
   uint32_t evaluations() const { return evaluations_; }
 
  protected:
-  // Keeps the last `capacity` planes.
+  // The objective will keep the last `capacity` planes.
   BundledObjective(Eigen::Index dimension, Eigen::Index capacity);
 
-  // For Evaluate(). R(θ') >= offset + slope·θ' for every θ'. Counts a pass.
+  // To be called by Evaluate(): records that R(θ') >= offset + slope·θ' for
+  // every θ', and counts a pass.
   void RecordPlane(double offset, const Eigen::VectorXd& slope) const;
-  // R(point) <= risk.
+  // Records that R(point) <= risk.
   void RecordPoint(const Eigen::VectorXd& point, double risk) const;
   double Penalty(const Eigen::VectorXd& point) const {
     return lambda_ / 2 * point.squaredNorm();

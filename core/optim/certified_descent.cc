@@ -40,7 +40,7 @@ absl::Status CertifiedDescent::Certify(const Effort& effort) {
   RETURN_IF_ERROR(objective_.status());
   CuttingPlanes::Bound bound =
       objective_.LowerBound(effort.share * Tolerance(), effort.max_steps);
-  // Bounds of before hold still.
+  // Earlier bounds are still valid.
   result_.dual_bound = std::max(result_.dual_bound, bound.value);
   model_minimum_ = std::move(bound.point);
   if (objective_.best_value() < result_.objective) {
@@ -74,8 +74,9 @@ absl::Status CertifiedDescent::Lbfgs(absl::string_view name) {
   return over() ? absl::OkStatus() : Certify(kTight);
 }
 
-// Half-way from the best point to the model's minimum [BenAmeurNeto07]: there
-// the planes are still wrong where they are far from what is known.
+// Evaluates the point half-way between the best point and the model's minimum
+// [BenAmeurNeto07], because far from all evaluated points the model is too
+// inaccurate.
 absl::Status CertifiedDescent::CuttingPlaneSteps() {
   if (over()) return absl::OkStatus();
   RETURN_IF_ERROR(Certify(kTight));

@@ -1,8 +1,8 @@
 #pragma once
 // Minimises a BundledObjective until the result is proved to be good enough:
-// L-BFGS on the (sub)gradient, then cutting planes [TeoEtAl10], which begin
-// with all that was seen. After each step the planes bound the minimum from
-// below, and the descent ends as soon as the gap is closed.
+// first by L-BFGS with the (sub)gradient, then by cutting planes [TeoEtAl10],
+// which begin with all planes recorded so far. After each step the planes bound
+// the minimum from below, and the descent ends as soon as the gap is closed.
 #include <cstdint>
 #include <functional>
 #include <string>
@@ -17,15 +17,16 @@ namespace sortition {
 
 struct DescentResult {
   Eigen::VectorXd theta;
-  double objective = 0;   // J(theta) is not above it.
-  double dual_bound = 0;  // min J is not below it.
+  double objective = 0;   // Upper bound of J(theta).
+  double dual_bound = 0;  // Lower bound of min J.
   uint32_t evaluations = 0;
-  std::string termination;  // For people: what stopped each stage.
-  bool stopped = false;     // By the caller.
+  std::string termination;  // What ended each stage, for people.
+  bool stopped = false;     // The watcher ended the descent.
   double gap() const { return objective - dual_bound; }
 };
 
-// Gets what is known after each step; true stops. May be empty.
+// Called with the current result after each step; returning true ends the
+// descent. May be empty.
 using DescentWatcher = std::function<bool(const DescentResult& so_far)>;
 
 struct DescentOptions {
@@ -37,18 +38,19 @@ struct DescentOptions {
 
 class CertifiedDescent {
  public:
-  // From `start`, of the objective's dimension; it must outlive this.
+  // Starts at `start`, which must have the dimension of `objective`. The
+  // objective must outlive this object.
   CertifiedDescent(const BundledObjective* objective,
                    const Eigen::VectorXd& start, const DescentOptions& options,
                    DescentWatcher watcher);
 
-  // Stages, in any order; each begins at the best point known and does nothing
-  // once the descent is over. The objective's errors; those of
-  // MinimizeByLbfgs().
+  // The stages, to be called in any order. Each begins at the best known point
+  // and does nothing once the descent is over. Return errors of the objective
+  // and of MinimizeByLbfgs().
   absl::Status Lbfgs(absl::string_view name);
   absl::Status CuttingPlaneSteps();
 
-  // The gap is closed, or the watcher said so.
+  // True if the gap is closed or the watcher ended the descent.
   bool over() const { return closed() || result_.stopped; }
   DescentResult Finish() &&;
 
@@ -56,20 +58,20 @@ class CertifiedDescent {
   bool closed() const { return result_.gap() <= Tolerance(); }
   double Tolerance() const;
   void Note(absl::string_view what);
-  // How exactly the bound is found: to a share of the tolerance, in so many
-  // steps.
+  // How precisely the bound is computed: up to `share` of the tolerance, in at
+  // most `max_steps`.
   struct Effort {
     double share;
     int max_steps;
   };
-  // While L-BFGS runs, to cost little beside an evaluation.
+  // For L-BFGS: costs little compared with an evaluation.
   static constexpr Effort kLoose = {0.1, 200};
-  // Where the bound's point is the next one.
+  // For cutting planes, which use the minimum of the model as the next point.
   static constexpr Effort kTight = {1e-3, 20000};
 
-  // Bounds from what is known.
+  // Updates the bounds of the result.
   absl::Status Certify(const Effort& effort);
-  // Certify() and tell the watcher.
+  // Calls Certify() and then the watcher.
   absl::Status Step(const Effort& effort);
 
   const BundledObjective& objective_;

@@ -6,20 +6,22 @@
 namespace sortition {
 namespace {
 
-// Of the squared norm of a slope: planes that differ by rounding.
+// Least curvature of a pair, relative to the squared norm of a slope, for
+// planes that differ by rounding only.
 constexpr double kLeastCurvature = 1e-12;
 
-// The pair to move weight between.
+// A pair of planes to move weight between.
 struct Pair {
   Eigen::Index to;
   Eigen::Index from;
-  double gain;  // By first order, per weight, of the steepest pair.
+  double gain;  // First-order gain per weight of the steepest pair.
 };
 
-// `rise`: derivative of the bound by each α. `to` is the steepest; `from`, of
-// those that have weight, gains most with it in one step without bounds
-// [FanChenLin05]: far fewer steps than the steepest pair needs where planes are
-// much alike.
+// Chooses the next pair. `rise` has the derivative of the bound with respect to
+// each α. `to` is the plane with the largest; `from` is the plane, among those
+// with weight, that gains most together with it in one unbounded step
+// [FanChenLin05]. If planes are similar, this takes far fewer steps than the
+// steepest pair.
 Pair BestPair(const Eigen::VectorXd& rise, const Eigen::VectorXd& alpha,
               const Eigen::Ref<const Eigen::MatrixXd>& gram) {
   Pair pair{0, 0, 0};
@@ -87,7 +89,7 @@ CuttingPlanes::Bound CuttingPlanes::Maximise(double lambda, double tolerance,
   return Solve(offsets_.head(num_planes_), lambda, tolerance, max_steps);
 }
 
-// a_t + g_t·θ = (a_t + g_t·centre) + g_t·(θ - centre).
+// Shifts the origin: a_t + g_t·θ = (a_t + g_t·centre) + g_t·(θ - centre).
 CuttingPlanes::Bound CuttingPlanes::MaximiseAround(
     const Eigen::VectorXd& centre, double weight, double tolerance,
     int max_steps) {

@@ -14,7 +14,7 @@ namespace {
 using ConstMap = Eigen::Map<const Eigen::VectorXd>;
 using Map = Eigen::Map<Eigen::VectorXd>;
 
-// What the callbacks of one run share.
+// The state that the callbacks of one run share.
 struct Run {
   const Objective& objective;
   const std::function<void(uint32_t)>& on_iteration;
@@ -22,7 +22,7 @@ struct Run {
   const double decrease_tolerance;
   Eigen::VectorXd point;
   Eigen::VectorXd gradient;
-  // The best iterate: a line search that fails leaves its last trial behind.
+  // The best iterate, because a line search that fails returns its last trial.
   Eigen::VectorXd best;
   double best_value;
   uint32_t iterations = 0;
@@ -48,14 +48,14 @@ int Progress(void* instance, const lbfgsfloatval_t* x, const lbfgsfloatval_t*,
              lbfgsfloatval_t, int n, int iteration, int) {
   Run& run = *static_cast<Run*>(instance);
   run.iterations = static_cast<uint32_t>(iteration);
-  // The library's own test divides by f and stops at once where f < 0.
+  // The library's own test divides by f and stops at once if f < 0.
   run.is_small_decrease = run.best_value - value <
                           run.decrease_tolerance * std::abs(run.best_value);
   run.best = ConstMap(x, n);
   run.best_value = value;
   if (run.on_iteration) run.on_iteration(run.iterations);
   run.is_stopped = run.stop && run.stop();
-  // Not 0: cancel.
+  // A return value other than 0 cancels the run.
   return run.is_finite && !run.is_small_decrease && !run.is_stopped ? 0 : 1;
 }
 
@@ -122,7 +122,8 @@ absl::StatusOr<LbfgsResult> MinimizeByLbfgs(
   parameters.m = static_cast<int>(options.history());
   parameters.epsilon = options.gradient_tolerance();
   parameters.max_iterations = static_cast<int>(options.max_iterations());
-  // Aligned for the vector instructions of the library; a multiple of 8 long.
+  // The vector instructions of the library need aligned memory and a size that
+  // is a multiple of 8.
   const auto n = static_cast<int>(start.size());
   const std::unique_ptr<lbfgsfloatval_t, decltype(&lbfgs_free)> x(
       lbfgs_malloc((n + 7) / 8 * 8), &lbfgs_free);

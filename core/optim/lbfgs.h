@@ -1,6 +1,6 @@
 #pragma once
 // Limited-memory BFGS [LiuNocedal89] with the line search of Moré and Thuente,
-// which ends where the strong Wolfe conditions hold (liblbfgs).
+// which ends when the strong Wolfe conditions hold. Uses liblbfgs.
 #include <cstdint>
 #include <functional>
 
@@ -16,9 +16,9 @@ enum class LbfgsTermination {
   kGradient,  // ‖∇f‖ <= gradient_tolerance · max(1, ‖x‖).
   kDecrease,  // f fell by less than decrease_tolerance · |f| in one step.
   kMaxIterations,
-  kLineSearch,  // No step along the direction is better: as far as the
-                // precision of f goes.
-  kStopped,     // By `stop`.
+  // No step along the direction improves f within its numerical precision.
+  kLineSearch,
+  kStopped,  // `stop` returned true.
 };
 absl::string_view LbfgsTerminationName(LbfgsTermination termination);
 
@@ -26,16 +26,16 @@ struct LbfgsResult {
   Eigen::VectorXd point;
   double value = 0;  // f(point) <= f(start).
   uint32_t iterations = 0;
-  uint32_t evaluations = 0;  // Of value and gradient.
+  uint32_t evaluations = 0;  // Each of value and gradient.
   LbfgsTermination termination = LbfgsTermination::kMaxIterations;
 };
 
-// A local minimum of `objective` near `start`, which must have its dimension.
-// Deterministic. InvalidArgument where the start is not finite or of the wrong
-// size, Internal where the objective is not finite on the way. `on_iteration`
-// may be empty; it gets the number of the iteration, from 1. `stop` may be
-// empty; it is asked at the start and after each iteration, and true ends the
-// descent.
+// Finds a local minimum of `objective`, starting at `start`. Deterministic.
+// InvalidArgument if the start is not finite or its size is not the dimension
+// of the objective; Internal if the objective becomes not finite.
+// `on_iteration` may be empty; it is called with the number of each iteration,
+// from 1. `stop` may be empty; it is called at the start and after each
+// iteration, and ends the descent if it returns true.
 absl::StatusOr<LbfgsResult> MinimizeByLbfgs(
     const Objective& objective, const Eigen::VectorXd& start,
     const config::v1::LbfgsOptions& options,

@@ -9,15 +9,15 @@
 namespace sortition {
 namespace {
 
-// Entries smaller than this are no pivots: dividing by them would multiply the
-// rounding of the tableau, whose entries are of order 1.
+// Smaller entries are not used as pivots: dividing by them would amplify the
+// rounding errors of the tableau, whose entries are of order 1.
 constexpr double kPivot = 1e-10;
-// A reduced cost within this of 0 is one.
+// A reduced cost counts as 0 if its absolute value is below this.
 constexpr double kReducedCost = 1e-11;
-// A right-hand side within this of 0 is one.
+// A right-hand side counts as 0 if its absolute value is below this.
 constexpr double kFeasible = 1e-11;
-// Payoffs of the found strategies may miss the found value by this, relative to
-// the shifted value, before the tableau is computed anew.
+// If the payoffs of the strategies differ from the value by more than this,
+// relative to the shifted value, the tableau is recomputed.
 constexpr double kResidual = 1e-9;
 
 }  // namespace
@@ -41,13 +41,15 @@ void MatrixSimplex::Clear(double lowest_payoff, double perturbation) {
   place_of_column_.clear();
 }
 
-// 1 plus a number within [0, perturbation_); the numbers of Weyl's sequence.
+// Returns 1 plus the next number of Weyl's sequence, scaled to [0,
+// perturbation_).
 double MatrixSimplex::Perturbed() {
   random_ += 0x9E3779B97F4A7C15u;
   return 1 + perturbation_ * (static_cast<double>(random_ >> 11) * 0x1p-53);
 }
 
-// Rows keep their length while there is room, so that appending moves nothing.
+// Makes room for a game of this size. Rows keep their length while there is
+// room, so that adding a row or column moves nothing.
 void MatrixSimplex::Reserve(int rows, int columns) {
   if (static_cast<size_t>(columns) > stride_) {
     const size_t stride = std::max<size_t>(2 * stride_, columns + 16);
@@ -81,8 +83,8 @@ void MatrixSimplex::SetColumnLabel(int tableau_column, int label) {
       ~tableau_column;
 }
 
-// The new slack is basic. What is basic already is expressed by the others:
-// a' z = a_N' z_N + a_B' (rhs - T nonbasic).
+// The new slack is basic. Existing basic variables are expressed by nonbasic
+// ones: a' z = a_N' z_N + a_B' (rhs - T nonbasic).
 void MatrixSimplex::AddRow(std::span<const double> payoffs) {
   DCHECK(static_cast<int>(payoffs.size()) == num_columns_);
   Reserve(num_rows_ + 1, num_columns_);
@@ -110,8 +112,8 @@ void MatrixSimplex::AddRow(std::span<const double> payoffs) {
   SetRowLabel(row, ~row);
 }
 
-// The column of the slack of row i is that of the inverse basis; the new column
-// is the sum of them, weighted with its payoffs.
+// The tableau column of the slack of row i is column i of the inverse basis.
+// The new column is the sum of these columns, weighted with its payoffs.
 void MatrixSimplex::AddColumn(std::span<const double> payoffs) {
   DCHECK(static_cast<int>(payoffs.size()) == num_rows_);
   Reserve(num_rows_, num_columns_ + 1);
@@ -164,8 +166,8 @@ void MatrixSimplex::Pivot(int row, int column) {
   SetRowLabel(row, entering);
 }
 
-// The first to reach 0 while nonbasic `column` grows; of equals the one with
-// the largest pivot. -1 where none does.
+// Returns the tableau row whose variable is the first to reach 0 while the
+// nonbasic `column` grows; ties go to the largest pivot. -1 if none does.
 int MatrixSimplex::LeavingRow(int column) const {
   int best = -1;
   double best_ratio = std::numeric_limits<double>::infinity();
@@ -232,7 +234,7 @@ bool MatrixSimplex::RunPivots() {
          DualPivots();
 }
 
-// All slacks basic: the tableau is the matrix.
+// Makes all slacks basic, so that the tableau is the matrix.
 void MatrixSimplex::FillTableau() {
   for (int i = 0; i < num_rows_; ++i) {
     std::copy_n(payoffs_.data() + index(i, 0), num_columns_, tableau_row(i));
@@ -243,7 +245,7 @@ void MatrixSimplex::FillTableau() {
   cost_ = column_profits_;
 }
 
-// The tableau of the same basis, computed from the payoffs with the largest
+// Recomputes the tableau of the same basis from the payoffs, with the largest
 // pivots.
 bool MatrixSimplex::Refactor() {
   wanted_columns_.resize(num_columns_);
@@ -279,8 +281,8 @@ bool MatrixSimplex::Refactor() {
   return true;
 }
 
-// False where payoffs of the strategies contradict the value: the tableau has
-// drifted.
+// Reads strategies and value from the tableau. Returns false if the payoffs of
+// the strategies contradict the value because the tableau has drifted.
 bool MatrixSimplex::ReadStrategies() {
   row_strategy_.assign(num_rows_, 0);
   column_strategy_.assign(num_columns_, 0);
@@ -299,7 +301,7 @@ bool MatrixSimplex::ReadStrategies() {
   if (!(row_sum > 0) || !(column_sum > 0)) return false;
   for (double& x : row_strategy_) x /= row_sum;
   for (double& z : column_strategy_) z /= column_sum;
-  // hi: what the best row gets; lo: what the best column leaves.
+  // hi is the payoff of the best row, lo that of the best column.
   residual_.assign(num_columns_, 0);
   double hi = 0;
   for (int i = 0; i < num_rows_; ++i) {
@@ -334,7 +336,7 @@ void MatrixSimplex::RemoveRow(int row) {
   row_strategy_[row] = row_strategy_[last];
   row_strategy_.pop_back();
   const int place = place_of_row_[row];
-  // The last tableau row moves to where the slack was basic.
+  // The last tableau row moves to the place where the slack was basic.
   if (place != last) {
     std::copy_n(tableau_row(last), num_columns_, tableau_row(place));
     rhs_[place] = rhs_[last];

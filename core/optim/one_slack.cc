@@ -11,43 +11,46 @@
 namespace sortition {
 namespace {
 
-// A step is taken where J falls by this share of what the model promised, and
-// ρ falls where it does by that.
+// A step is taken if J falls by at least kSerious of the decrease that the
+// model promised. If it falls by more than kGood of it, ρ may fall.
 constexpr double kSerious = 0.1;
 constexpr double kGood = 0.5;
-// ρ changes by no more than this factor in a step and does not fall below that
-// share of λ, where it no longer matters.
+// ρ changes by at most the factor kMaxChange in a step. It does not fall below
+// kLeastProximity of λ, where it has no effect any more.
 constexpr double kMaxChange = 10;
 constexpr double kLeastProximity = 1e-3;
-// How exactly models are minimised, as a share of the gap allowed, and how many
-// steps that may take.
+// The precision of minimising a model, as a share of the allowed gap, and the
+// largest number of steps for it.
 constexpr double kModelShare = 1e-2;
 constexpr int kMaxModelSteps = 5000;
-// How exact the oracle should be, as a share of what a step promises; at first.
+// The tolerance of the oracle, as a share of the decrease that a step promises,
+// and in the first call.
 constexpr double kOracleShare = 0.2;
 constexpr double kFirstTolerance = 1e-2;
-// The bound is looked after where a step promises no more than so many times
-// the gap allowed, and every so many steps.
+// The lower bound is updated if a step promises at most kNearEnd times the
+// allowed gap, and after every kBoundEvery evaluations.
 constexpr double kNearEnd = 3;
 constexpr uint32_t kBoundEvery = 10;
-// So many promises below kModelShare of the gap allowed, in a row, end the
-// search.
+// The search ends after this many consecutive steps that promise less than
+// kModelShare of the allowed gap.
 constexpr int kMaxStalls = 20;
 
 }  // namespace
 
-// ρ, by [Kiwiel90]: where J along the step is the parabola through what is
-// known of it, 2 ρ (1 - fall / promised) makes the next step end at its least.
+// Controls ρ as in [Kiwiel90]: if J along the step is the parabola through its
+// known values, ρ' = 2 ρ (1 - fall / promised) makes the next step end at the
+// minimum of the parabola.
 class OneSlackSolver::Proximity {
  public:
   Proximity(double lambda, double first)
       : least_(kLeastProximity * lambda), rho_(std::max(first, least_)) {}
   double rho() const { return rho_; }
 
-  // After a step that promised more than the `noise` of oracle and model, and
-  // brought `fall`. `error`: how far the new plane is below J at the centre.
+  // Updates ρ after a step that promised the decrease `promised` and achieved
+  // `fall`. `noise` is the imprecision of oracle and model; `error` is how far
+  // the new plane is below J at the centre.
   void Update(double promised, double noise, double fall, double error) {
-    if (promised <= 2 * noise) {  // Too short a step to see anything.
+    if (promised <= 2 * noise) {  // The step is too short to tell.
       rho_ = std::max(rho_ / kMaxChange, least_);
       return;
     }
@@ -119,7 +122,7 @@ void OneSlackSolver::RaiseBound(double lambda, OneSlackResult* result) {
                    .value);
 }
 
-// λ/2 ‖w‖² + ρ/2 ‖w - c‖² is, up to a constant, (λ+ρ)/2 ‖w - ρ/(λ+ρ) c‖².
+// Up to a constant, λ/2 ‖w‖² + ρ/2 ‖w - c‖² is (λ+ρ)/2 ‖w - ρ/(λ+ρ) c‖².
 absl::StatusOr<double> OneSlackSolver::Step(double lambda, Proximity* proximity,
                                             OneSlackResult* result) {
   const double weight = lambda + proximity->rho();
@@ -161,7 +164,8 @@ absl::StatusOr<OneSlackResult> OneSlackSolver::Minimise(
   result.evaluations = 1;
   result.objective = lambda / 2 * result.weights.squaredNorm() + plane_.value;
   RaiseBound(lambda, &result);
-  // So that a step down the gradient promises about what the risk is worth.
+  // With this ρ, a step along the gradient promises a decrease of about the
+  // risk itself.
   Proximity proximity(lambda,
                       (plane_.slope + lambda * result.weights).squaredNorm() /
                           std::max(std::abs(plane_.value), allowed));

@@ -1,17 +1,18 @@
 #pragma once
-// Minimises J(w) = λ/2 ‖w‖² + R(w) for a convex R that an oracle bounds by
-// planes: the one-slack form of structured learners [JoachimsFinleyYu09],
+// Minimises J(w) = λ/2 ‖w‖² + R(w) for a convex R that an oracle bounds from
+// below by planes: the one-slack form of structured learners
+// [JoachimsFinleyYu09],
 //
 //   min_{w,ξ} λ/2 ‖w‖² + ξ  with  ξ >= offset + slope·w for every plane,
 //
-// R the mean (or sum) over examples of structured hinges. What an example is,
-// its labels and its loss-augmented inference are the oracle's.
+// where R is the mean (or sum) of structured hinges over examples. The oracle
+// defines examples, labels and loss-augmented inference.
 //
-// Unlike [JoachimsFinleyYu09] the next point is not the model's minimum, which
-// flies far off while planes are few and λ is small, but the model's minimum
-// with a term ρ/2 ‖w - c‖² besides, c the best point known and ρ controlled as
-// in [Kiwiel90]. The model's own minimum still bounds min J from below; the gap
-// to it is what ends the search.
+// Unlike [JoachimsFinleyYu09], the next point is not the minimum of the model,
+// which is far away as long as there are few planes and λ is small. It is the
+// minimum of the model plus ρ/2 ‖w - c‖², where c is the best known point and ρ
+// is controlled as in [Kiwiel90]. The minimum of the model itself still bounds
+// min J from below; the search ends when the gap to it is closed.
 #include <cstdint>
 #include <functional>
 
@@ -25,13 +26,14 @@
 namespace sortition {
 
 struct RiskPlane {
-  double value = 0;   // R(w) is not above it.
+  double value = 0;   // Upper bound of R(w).
   double offset = 0;  // R(v) >= offset + slope·v for every v.
   Eigen::VectorXd slope;
 };
-// Fills in what is known of R at w. Of an exact oracle, value = offset +
-// slope·w; an oracle that approximates should leave no wider gap between them
-// than `tolerance`, or the search may end with a gap of its own. Deterministic.
+// Fills in a plane and an upper bound of R at w. For an exact oracle, value =
+// offset + slope·w. For an approximate oracle the difference should be at most
+// `tolerance`; otherwise the search may not be able to close its gap. Must be
+// deterministic.
 using RiskOracle = std::function<absl::Status(
     const Eigen::VectorXd& w, double tolerance, RiskPlane* plane)>;
 
@@ -40,23 +42,24 @@ absl::string_view OneSlackTerminationName(OneSlackTermination termination);
 
 struct OneSlackResult {
   Eigen::VectorXd weights;
-  double objective = 0;   // J(weights) is not above it.
-  double dual_bound = 0;  // min J is not below it.
+  double objective = 0;   // Upper bound of J(weights).
+  double dual_bound = 0;  // Lower bound of min J.
   uint32_t evaluations = 0;
   OneSlackTermination termination = OneSlackTermination::kMaxIterations;
   double gap() const { return objective - dual_bound; }
 };
 
-// Keeps the planes from one call to the next: they do not depend on λ, so that
-// a path of λ costs little more than one of them.
+// Keeps the planes from one call to the next. They do not depend on λ, so that
+// a path of several λ costs little more than a single one.
 class OneSlackSolver {
  public:
   OneSlackSolver(RiskOracle oracle, Eigen::Index dimension,
                  const config::v1::OneSlackOptions& options);
 
-  // From `start` (empty: 0). Deterministic. InvalidArgument where lambda is not
-  // above 0 and finite, or the start has another size or is not finite;
-  // Internal where the oracle's numbers are not finite; the oracle's errors.
+  // Minimises J from `start` (empty: 0). Deterministic. InvalidArgument if
+  // lambda is not positive and finite, or if the start has the wrong size or is
+  // not finite; Internal if the oracle's numbers are not finite; errors of the
+  // oracle.
   absl::StatusOr<OneSlackResult> Minimise(double lambda,
                                           const Eigen::VectorXd& start);
 
@@ -64,18 +67,18 @@ class OneSlackSolver {
   class Proximity;
 
   absl::Status CheckStart(double lambda, const Eigen::VectorXd& start) const;
-  // Fills plane_ and adds it.
+  // Asks the oracle for plane_ at w and adds it to planes_.
   absl::Status Evaluate(const Eigen::VectorXd& w, double tolerance);
   void RaiseBound(double lambda, OneSlackResult* result);
-  // To the least point of the model near result->weights, if J is less there.
-  // By how much the model promised that.
+  // Evaluates the minimum of the model near result->weights and moves there if
+  // J decreases enough. Returns the decrease that the model promised.
   absl::StatusOr<double> Step(double lambda, Proximity* proximity,
                               OneSlackResult* result);
 
   const RiskOracle oracle_;
   const config::v1::OneSlackOptions options_;
   CuttingPlanes planes_;
-  RiskPlane plane_;  // The last.
+  RiskPlane plane_;  // The last one.
 };
 
 }  // namespace sortition

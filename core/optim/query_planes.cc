@@ -8,7 +8,8 @@
 namespace sortition {
 namespace {
 
-// Of a query in a pass: more would be undone by the next query's.
+// Moves for a query in one pass. More moves would be undone by those of the
+// next query.
 constexpr int kMovesPerVisit = 4;
 
 }  // namespace
@@ -45,7 +46,7 @@ void QueryPlanes::Add(size_t query, double offset,
   planes.slopes.col(t) = slope;
   planes.age[t] = planes.added++;
   planes.weights[t] = 0;
-  // The weights of the planes that are left sum to 1 again.
+  // Scales the weights of the remaining planes to sum 1.
   if (const double sum = planes.weights.sum(); sum > 0) {
     planes.weights /= sum;
   } else {
@@ -53,7 +54,7 @@ void QueryPlanes::Add(size_t query, double offset,
   }
 }
 
-// The point is -Σ α g / (λ N); `scale` is 1 / (λ N).
+// `point` is -Σ α g / (λ N), and `scale` is 1 / (λ N).
 double QueryPlanes::Improve(double scale, Planes* planes,
                             Eigen::VectorXd* point) {
   const Eigen::Index n = planes->count;
@@ -103,7 +104,8 @@ CuttingPlanes::Bound QueryPlanes::Maximise(double lambda, double tolerance,
     }
   }
   set_point();
-  // The sum of the gains bounds what is missing, but for moves within a pass.
+  // The sum of the gains bounds the distance from the maximum, apart from moves
+  // within a pass.
   double gain = std::numeric_limits<double>::infinity();
   for (int pass = 0; pass < max_passes && gain / n > tolerance; ++pass) {
     gain = 0;
@@ -111,7 +113,7 @@ CuttingPlanes::Bound QueryPlanes::Maximise(double lambda, double tolerance,
       gain += Improve(1 / (lambda * n), &planes, &point);
     }
   }
-  set_point();  // Without the rounding of many moves.
+  set_point();  // Removes the rounding errors of many moves.
   double offset = 0;
   for (Planes& planes : planes_) {
     planes.weights /= planes.weights.sum();

@@ -9,7 +9,7 @@
 namespace sortition {
 namespace {
 
-// (ZᵀZ + diag(penalties)) v.
+// The matrix ZᵀZ + diag(penalties), given by its products with vectors.
 class NormalMatrix {
  public:
   NormalMatrix(const RidgeRows& rows, const Eigen::VectorXd& penalties)
@@ -56,7 +56,7 @@ Eigen::VectorXd SolveRidgeDirectly(const RidgeRows& rows,
   return Factor(rows, penalties).solve(RightSide(rows, targets));
 }
 
-// [HestenesStiefel52], preconditioned.
+// Preconditioned conjugate gradients [HestenesStiefel52].
 Eigen::VectorXd SolveRidgeByGradients(const RidgeRows& rows,
                                       const Eigen::VectorXd& targets,
                                       const Eigen::VectorXd& penalties) {
@@ -66,7 +66,7 @@ Eigen::VectorXd SolveRidgeByGradients(const RidgeRows& rows,
   NormalMatrix normal(rows, penalties);
   Eigen::VectorXd diagonal = penalties;
   rows.AddSquares(&diagonal);
-  // A column that is never there and not penalised stays 0.
+  // The coefficient of a column that is always 0 and not penalised stays 0.
   diagonal = (diagonal.array() > 0).select(diagonal, 1.0);
   Eigen::VectorXd solution = Eigen::VectorXd::Zero(d);
   Eigen::VectorXd residual = RightSide(rows, targets);
@@ -78,7 +78,7 @@ Eigen::VectorXd SolveRidgeByGradients(const RidgeRows& rows,
   for (Eigen::Index k = 0; k < steps && residual.norm() > last; ++k) {
     const Eigen::VectorXd image = normal * direction;
     const double curvature = direction.dot(image);
-    if (!(curvature > 0)) break;  // Rounding: as good as it gets.
+    if (!(curvature > 0)) break;  // Rounding prevents any further progress.
     const double step = product / curvature;
     solution += step * direction;
     residual -= step * image;

@@ -6,39 +6,43 @@
 
 namespace sortition {
 
-// The rows zᵢ of a regression, as what is done with them: nothing is copied.
+// The rows zᵢ of a regression, given by the operations that the solver needs,
+// so that they are never copied.
 class RidgeRows {
  public:
   virtual ~RidgeRows() = default;
   virtual Eigen::Index rows() const = 0;
   virtual Eigen::Index columns() const = 0;
-  // products[i] = zᵢ·v. Requires v.size() == columns(); resizes `products`.
+  // Sets products[i] = zᵢ·v. Requires v.size() == columns(); resizes
+  // `products`.
   virtual void Multiply(const Eigen::VectorXd& v,
                         Eigen::VectorXd* products) const = 0;
-  // sum += Σᵢ factors[i] zᵢ.
+  // Adds Σᵢ factors[i] zᵢ to `sum`.
   virtual void AddTransposed(const Eigen::VectorXd& factors,
                              Eigen::VectorXd* sum) const = 0;
-  // sum[j] += Σᵢ zᵢⱼ².
+  // Adds Σᵢ zᵢⱼ² to sum[j] for each j.
   virtual void AddSquares(Eigen::VectorXd* sum) const = 0;
 };
 
-// Up to so many columns by LDLᵀ, at the cost of columns() products; more by
-// conjugate gradients.
+// Problems with at most this many columns are solved by LDLᵀ, at the cost of
+// columns() products; larger ones by conjugate gradients.
 inline constexpr Eigen::Index kMaxDirectColumns = 256;
 
+// Returns the solution of
 //   min_v  Σᵢ (zᵢ·v - tᵢ)² + Σⱼ penaltiesⱼ vⱼ²
 // for `targets` t and penalties >= 0. Deterministic. Conjugate gradients, with
-// the diagonal as preconditioner, end where the residual is 1e-10 of the first
-// or after 2 · columns() steps, 1000 at most: badly scaled columns may leave
-// them short of the minimum.
+// the diagonal as preconditioner, end when the residual is 1e-10 of the first
+// one, or after 2 · columns() but at most 1000 steps: with badly scaled columns
+// they may end before the minimum.
 Eigen::VectorXd SolveRidge(const RidgeRows& rows,
                            const Eigen::VectorXd& targets,
                            const Eigen::VectorXd& penalties);
 
-// The same for many targets: what does not depend on them is done once.
+// Solves the same problem for many targets: what does not depend on them is
+// computed once.
 class RidgeSolver {
  public:
-  // `rows` must outlive it.
+  // `rows` must outlive this object.
   RidgeSolver(const RidgeRows& rows, Eigen::VectorXd penalties);
 
   bool direct() const { return rows_.columns() <= kMaxDirectColumns; }

@@ -85,7 +85,7 @@ double UserModel::ExpectedSelectReward(std::span<const uint32_t> relevances,
 double UserModel::ExpectedRankReward(std::span<const uint32_t> relevances,
                                      std::span<const int32_t> order) const {
   double expectation = 0;
-  double reads_on = 1;  // Probability that no rank above satisfied.
+  double reads_on = 1;  // Probability that no rank above satisfies.
   for (uint32_t rank = 0; rank < order.size(); ++rank) {
     const double satisfied = Satisfaction(relevances[order[rank]]);
     expectation += reads_on * satisfied / (rank + 1);

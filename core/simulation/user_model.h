@@ -1,23 +1,25 @@
 #pragma once
-// A simulated user, who knows the relevance of every candidate. Rewards are in
+// A simulated user who knows the relevance of every candidate. Rewards are in
 // [0, 1] and a function of (seed, decision id, answer).
 //
-// Selection: a right answer (relevance >= relevant_from) is worth 1, a wrong
-// one 0, and with probability `noise` the user says the opposite; "no answer"
-// is worth abstain_reward.
+// Selection: a right answer (relevance >= relevant_from) is worth 1 and a wrong
+// one 0; with probability `noise` the user reports the opposite. "No answer" is
+// worth abstain_reward.
 //
-// Ranking: the cascade user of expected reciprocal rank [Chapelle09]. Ranks are
-// read from the top; a candidate of relevance g satisfies with probability
+// Ranking: the cascade user of expected reciprocal rank [Chapelle09]. The user
+// reads ranks from the top. A candidate of relevance g satisfies the user with
+// probability
 //   R(g) = (2^g - 1) / 2^g_max,
-// the user stops there, and the reward is 1 / (rank + 1), rank 0-based; 0 where
-// nothing satisfies. Its expectation is ERR = Σ_r R_r Π_{s<r} (1 - R_s) /
-// (r+1).
+// and then the user stops, and the reward is 1 / (rank + 1), rank 0-based. The
+// reward is 0 if no candidate satisfies. Its expectation is ERR = Σ_r R_r
+// Π_{s<r} (1 - R_s) / (r+1).
 //
-// Subset: F1 of the set against the right candidates (relevance >=
-// relevant_from), 2 |right ones in it| / (|set| + |right ones|), 1 where both
-// are empty; of a set whose size was asked for, precision: the share of right
-// ones in it, 0 where it is empty. With probability `noise` the user says the
-// opposite, 1 less that. Its expectation is (1 - noise) r + noise (1 - r).
+// Subset: the reward r is the F1 of the set with respect to the right
+// candidates (relevance >= relevant_from), 2 |right ones in it| / (|set| +
+// |right ones|), or 1 if both are empty. If the request fixed the size of the
+// set, r is the precision: the share of right ones in it, 0 if it is empty.
+// With probability `noise` the user reports 1 - r. The expected reward is (1 -
+// noise) r + noise (1 - r).
 #include <cstdint>
 #include <span>
 #include <string>
@@ -35,8 +37,7 @@ struct UserModelOptions {
   uint32_t max_relevance = 1;  // g_max of the data, at least 1.
 };
 
-// Immutable and thread-safe. Actions are in document indexes, in range of
-// `relevances`.
+// Immutable and thread-safe. Actions are document indexes within `relevances`.
 class UserModel {
  public:
   explicit UserModel(const UserModelOptions& options);
@@ -53,7 +54,7 @@ class UserModel {
                       std::span<const int32_t> subset, Measure measure,
                       absl::string_view decision_id) const;
 
-  // Exact expectations of the above over decision ids.
+  // The exact expectations of these rewards over decision ids.
   double ExpectedSelectReward(std::span<const uint32_t> relevances,
                               int32_t document_index) const;
   double ExpectedRankReward(std::span<const uint32_t> relevances,
@@ -63,7 +64,7 @@ class UserModel {
                               Measure measure) const;
 
  private:
-  // Without noise.
+  // Returns the reward of a subset without noise.
   double Worth(std::span<const uint32_t> relevances,
                std::span<const int32_t> subset, Measure measure) const;
   double Satisfaction(uint32_t relevance) const;

@@ -15,7 +15,7 @@ namespace {
 
 constexpr uint32_t kMaxGoodAnswers = 2;
 constexpr double kGoodQualitySpread = 0.45;
-// Exact in binary, short in LETOR text.
+// Multiples of it are exact in binary and short in LETOR text.
 constexpr double kFeatureStep = 1.0 / 64;
 
 Hash128 WorldKey(const config::v1::WorldOptions& options,
@@ -24,7 +24,7 @@ Hash128 WorldKey(const config::v1::WorldOptions& options,
                     {"world", absl::StrCat(options.seed()), part});
 }
 
-// Standard normal given that it is at most kPoorQuality.
+// Draws a standard normal number conditional on being at most kPoorQuality.
 double PoorQuality(RandomSequence* random) {
   while (true) {
     const double quality = random->Normal();
@@ -42,7 +42,8 @@ uint32_t Relevance(double quality) {
   return quality >= internal::kGoodQuality ? 1 : 0;
 }
 
-// Appends one row x with w·x = `target` and, orthogonal to w, standard normal.
+// Appends one row x with w·x = `target` that is standard normal orthogonally to
+// w.
 void AppendFeatures(const std::vector<double>& weights, double target,
                     RandomSequence* random, std::vector<float>* features) {
   std::vector<double> row(weights.size());
@@ -58,7 +59,7 @@ void AppendFeatures(const std::vector<double>& weights, double target,
   }
 }
 
-// The query numbered `index`.
+// Returns the query with the number `index`.
 LabelledQuery MakeQuery(const config::v1::WorldOptions& options,
                         const std::vector<double>& weights, uint32_t index) {
   RandomSequence random(WorldKey(options, absl::StrCat("query ", index)));
@@ -102,7 +103,8 @@ std::vector<double> HiddenWeights(const config::v1::WorldOptions& options) {
   std::vector<double> weights(d, 0.0);
   double squares = 0;
   for (uint32_t j = 0; j < informative; ++j) {
-    // Away from 0, of either sign: each informative feature matters.
+    // The weights have either sign and are not close to 0, so that each
+    // informative feature matters.
     const double size = 0.4 + random.Uniform();
     weights[j] = random.Uniform() < 0.5 ? -size : size;
     squares += size * size;

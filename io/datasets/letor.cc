@@ -15,7 +15,8 @@ namespace sortition {
 namespace {
 
 constexpr uint32_t kMaxRelevance = 31;
-// 4 GiB of dense rows: one feature number must not eat all memory.
+// Limits dense rows to 4 GiB, so that one large feature number cannot exhaust
+// the memory.
 constexpr uint64_t kMaxDenseValues = uint64_t{1} << 30;
 
 struct Line {
@@ -45,7 +46,7 @@ absl::Status ParseLine(absl::string_view bytes, size_t number, Line* out) {
 struct SparseQuery {
   std::vector<uint32_t> relevances;
   std::vector<uint32_t> file_rows;
-  std::vector<size_t> row_ends;  // Into `features`.
+  std::vector<size_t> row_ends;  // Indexes into `features`.
   std::vector<SvmlightFeature> features;
 };
 
@@ -100,9 +101,10 @@ absl::StatusOr<LabelledQueries> ParseLetor(absl::string_view text) {
     return absl::InvalidArgumentError("no line has a feature");
   }
   if (num_rows * result.num_features > kMaxDenseValues) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        num_rows, " candidates with ", result.num_features,
-        " features each are more than ", kMaxDenseValues, " dense values"));
+    return absl::InvalidArgumentError(
+        absl::StrCat(num_rows, " candidates with ", result.num_features,
+                     " features each exceed the limit of ", kMaxDenseValues,
+                     " dense values"));
   }
   result.queries.reserve(queries.size());
   for (auto& [id, query] : queries) {

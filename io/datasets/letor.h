@@ -1,5 +1,6 @@
 #pragma once
-// Labelled queries from LETOR/SVMlight text: "label qid:Q 1:v 2:v … # comment".
+// Reads labelled queries from LETOR/SVMlight text: "label qid:Q 1:v 2:v … #
+// comment".
 #include <string>
 
 #include "absl/status/statusor.h"
@@ -8,13 +9,15 @@
 
 namespace sortition {
 
-// Candidates of a query need not be adjacent; queries keep the order of their
-// first line. InvalidArgument names line and column of what cannot be read.
+// Candidates of a query need not be adjacent; queries are in the order of their
+// first lines. InvalidArgument, naming line and column, if something cannot be
+// parsed.
 absl::StatusOr<LabelledQueries> ParseLetor(absl::string_view text);
 absl::StatusOr<LabelledQueries> ReadLetor(const std::string& path);
 
-// Inverse of ParseLetor; features with 9 significant digits, zeros left out but
-// for the last feature of the first candidate, which keeps d.
+// The inverse of ParseLetor. Features have 9 significant digits. Zeros are
+// omitted, except for the last feature of the first candidate, which keeps the
+// number of features.
 std::string FormatLetor(const LabelledQueries& queries);
 
 }  // namespace sortition

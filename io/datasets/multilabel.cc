@@ -28,7 +28,7 @@ absl::Status ParseLabels(const SvmlightLine& line, absl::string_view token,
   std::sort(labels->begin(), labels->end());
   const auto twice = std::adjacent_find(labels->begin(), labels->end());
   if (twice == labels->end()) return absl::OkStatus();
-  return line.Error(absl::StrCat("label ", *twice, " is there twice"));
+  return line.Error(absl::StrCat("label ", *twice, " occurs twice"));
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 #pragma once
-// Multi-label data from SVMlight text: "0,4 1:v 2:v … # comment", labels from
-// 0, comma separated; a line without labels begins with its features.
+// Reads multi-label data from SVMlight text: "0,4 1:v 2:v … # comment". Labels
+// start at 0 and are separated by commas; a line without labels begins with its
+// features.
 #include <string>
 
 #include "absl/status/statusor.h"
@@ -9,8 +10,9 @@
 
 namespace sortition {
 
-// num_features is the largest feature number seen, num_labels the largest label
-// plus 1. InvalidArgument names line and column of what cannot be read.
+// num_features is the largest feature number in the text, num_labels the
+// largest label plus 1. InvalidArgument, naming line and column, if something
+// cannot be parsed.
 absl::StatusOr<MultilabelData> ParseMultilabel(absl::string_view text);
 absl::StatusOr<MultilabelData> ReadMultilabel(const std::string& path);
 

@@ -1,5 +1,6 @@
 #pragma once
-// Tokens of one line of SVMlight text and its relatives (LETOR, multi-label).
+// Splits lines of SVMlight text and similar formats (LETOR, multi-label) into
+// tokens.
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -14,21 +15,22 @@ struct SvmlightFeature {
   float value = 0;      // Finite.
 };
 
-// Remembers where it stands: errors are InvalidArgument and name line and
-// column of what cannot be read.
+// Parses one line from left to right. Errors are InvalidArgument and name the
+// line and column of what cannot be parsed.
 class SvmlightLine {
  public:
-  // `number` of the line, from 1. `line` must outlive this.
+  // `number` is that of the line, from 1. `line` must outlive this object.
   SvmlightLine(absl::string_view line, size_t number)
       : line_(line), number_(number) {}
 
-  // Empty at the end of the line or at its comment ("# …").
+  // Returns the next token; empty at the end of the line or at its comment ("#
+  // …").
   absl::string_view NextToken();
 
-  // All the rest of the line: "<feature>:<value>" with ascending numbers.
+  // Parses the rest of the line: "<feature>:<value>" with ascending numbers.
   absl::Status ParseFeatures(std::vector<SvmlightFeature>* features);
 
-  // The whole of `token` as a number; `what` it is, for the message.
+  // Parses the whole `token` as a number. `what` names it in error messages.
   absl::Status ParseNumber(absl::string_view token, absl::string_view what,
                            double* value) const;
 

@@ -43,7 +43,7 @@ inline FrameTail MakeFrameTail(std::span<const absl::string_view> pieces) {
   return tail;
 }
 
-// True where `head` is intact; sets the payload's length.
+// Returns true and sets the length of the payload if `head` is intact.
 inline bool ParseFrameHead(absl::string_view head, uint64_t* payload_bytes) {
   if (head.size() < kFrameHeadBytes) return false;
   uint32_t crc;
@@ -59,7 +59,7 @@ inline bool FrameTailMatches(absl::string_view payload,
   return crc == MaskCrc(Crc32c(payload));
 }
 
-// One whole frame.
+// Appends one whole frame to `out`.
 inline void AppendFrame(absl::string_view payload, std::string* out) {
   const FrameHead head = MakeFrameHead(payload.size());
   const FrameTail tail = MakeFrameTail({&payload, 1});

@@ -15,12 +15,13 @@
 namespace sortition {
 namespace {
 
-// Read at once: little at first, so that following a live segment is cheap.
+// Bytes read at once: few at first, so that following a live segment is cheap.
 constexpr uint64_t kFirstChunkBytes = 1 << 14;
 constexpr uint64_t kChunkBytes = 1 << 20;
-// No file holds more; sums of offset and length cannot overflow.
+// No file is larger, and sums of an offset and a length below this limit cannot
+// overflow.
 constexpr uint64_t kMaxPayloadBytes = uint64_t{1} << 48;
-// How far the search for the next intact frame goes.
+// The largest distance of the search for the next intact frame.
 constexpr uint64_t kMaxScanBytes = uint64_t{1} << 28;
 
 bool AllZero(absl::string_view bytes) {
@@ -37,7 +38,7 @@ struct SegmentReader::Rep {
     if (fd >= 0) close(fd);
   }
 
-  // Bytes [at, at + size) of the file, fewer at its end.
+  // Returns the bytes [at, at + size) of the file, fewer at its end.
   absl::StatusOr<absl::string_view> Read(uint64_t at, uint64_t size) {
     if (at < buffer_start || at + size > buffer_start + buffer.size()) {
       buffer.resize(std::max(size, chunk_bytes));
@@ -60,7 +61,7 @@ struct SegmentReader::Rep {
         begin, std::min<uint64_t>(size, buffer.size() - begin));
   }
 
-  // What stands there may change: forget it.
+  // Forgets the buffer, since the file may have changed.
   void Forget() {
     buffer.clear();
     buffer_start = 0;
@@ -69,11 +70,12 @@ struct SegmentReader::Rep {
 
   enum class Frame { kIntact, kZero, kBroken };
 
-  // The frame at `at`.
+  // Parses the frame at `at`.
   absl::StatusOr<Frame> Parse(uint64_t at, absl::string_view* payload);
-  // The first intact frame after the broken one at `at`, 0 where there is none.
+  // Returns the offset of the first intact frame after the broken one at `at`;
+  // 0 if there is none.
   absl::StatusOr<uint64_t> FindFrameAfter(uint64_t at);
-  // Passes over the broken frame at `offset` if a later one is intact.
+  // Skips the broken frame at `offset` if a later one is intact.
   absl::StatusOr<Outcome> Resynchronise(absl::string_view* payload);
 
   std::string path;
@@ -82,7 +84,8 @@ struct SegmentReader::Rep {
   std::string buffer;
   uint64_t buffer_start = 0;
   uint64_t chunk_bytes = kFirstChunkBytes;
-  // Searches in vain at this offset; repeated at powers of two only.
+  // Counts the failed searches at this offset; only the searches whose number
+  // is a power of two are made.
   uint64_t vain_offset = 0;
   uint64_t vain_tries = 0;
 };
@@ -97,7 +100,7 @@ absl::StatusOr<SegmentReader::Rep::Frame> SegmentReader::Rep::Parse(
     return Frame::kBroken;
   }
   if (at + FrameBytes(size) > buffer_start + buffer.size()) {
-    // Never allocate for a length that the file does not hold.
+    // Never allocate memory for more bytes than the file has.
     const off_t end = lseek(fd, 0, SEEK_END);
     if (end < 0) return PosixStatus(errno, path, "cannot seek in");
     if (size > static_cast<uint64_t>(end) ||
@@ -117,9 +120,9 @@ absl::StatusOr<SegmentReader::Rep::Frame> SegmentReader::Rep::Parse(
 absl::StatusOr<uint64_t> SegmentReader::Rep::FindFrameAfter(uint64_t at) {
   auto broken = Read(at, kFrameHeadBytes);
   if (!broken.ok()) return broken.status();
-  // An intact head tells where the next frame starts. Never look for one inside
-  // the payload: its bytes come from outside and could spell a frame, and while
-  // it is being written it looks damaged.
+  // An intact head tells where the next frame starts. Never search inside the
+  // payload: its bytes come from outside and could look like a frame, and a
+  // payload that is still being written looks damaged.
   uint64_t broken_bytes = 0;
   uint64_t begin = at + 1;
   if (ParseFrameHead(*broken, &broken_bytes)) {
@@ -127,7 +130,7 @@ absl::StatusOr<uint64_t> SegmentReader::Rep::FindFrameAfter(uint64_t at) {
     begin = at + FrameBytes(broken_bytes);
   }
   for (uint64_t place = begin; place - begin < kMaxScanBytes;) {
-    // Preallocated space that was never written holds no frame.
+    // Preallocated space that was never written has no frame.
     const off_t data = lseek(fd, static_cast<off_t>(place), SEEK_DATA);
     if (data < 0 && errno == ENXIO) return 0;
     if (data > static_cast<off_t>(place + kFrameHeadBytes)) {
@@ -136,7 +139,8 @@ absl::StatusOr<uint64_t> SegmentReader::Rep::FindFrameAfter(uint64_t at) {
     auto window = Read(place, kChunkBytes);
     if (!window.ok()) return window.status();
     if (window->size() < FrameBytes(0)) return 0;
-    // Copied: checking a candidate's payload may move the buffer.
+    // A copy, because checking the payload of a candidate may change the
+    // buffer.
     const std::string bytes(*window);
     const uint64_t last = bytes.size() - kFrameHeadBytes;
     for (uint64_t i = 0; i <= last; ++i) {
@@ -175,7 +179,8 @@ absl::StatusOr<SegmentReader::Outcome> SegmentReader::Rep::Resynchronise(
   auto next = FindFrameAfter(offset);
   if (!next.ok()) return next.status();
   if (*next == 0) return Outcome::kIncomplete;
-  // A later frame was written after this one was whole: look once more.
+  // The writer completes each frame before it starts the next one, so this
+  // frame may have become complete since it was read: read it again.
   Forget();
   auto frame = Parse(offset, payload);
   if (!frame.ok()) return frame.status();
@@ -197,7 +202,7 @@ absl::StatusOr<SegmentReader::Outcome> SegmentReader::Next(
   const bool has_read_ahead = !rep.buffer.empty();
   auto frame = rep.Parse(rep.offset, payload);
   if (frame.ok() && *frame != Rep::Frame::kIntact && has_read_ahead) {
-    // What was read ahead may be older than what stands there now.
+    // The buffer may be older than the contents of the file.
     rep.Forget();
     frame = rep.Parse(rep.offset, payload);
   }

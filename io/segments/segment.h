@@ -1,7 +1,7 @@
 #pragma once
-// Segments: files of log records (docs/log_format.md). TFRecord frames around
-// serialised sortition.log.v1.LogRecord; first a header, last a footer where
-// the segment was closed.
+// Segments are files of log records (docs/log_format.md): TFRecord frames with
+// serialised sortition.log.v1.LogRecord. The first record is a header; the last
+// one is a footer if the segment was closed.
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -15,29 +15,31 @@
 
 namespace sortition {
 
-// Reads one segment that may still be written to. Not thread-safe.
+// Reads one segment, which may still be growing. Not thread-safe.
 class SegmentReader {
  public:
   enum class Outcome {
-    kRecord,      // `payload` and `offset` are set.
-    kEnd,         // Nothing more now: end of file, or the preallocated zeros.
-    kIncomplete,  // Bytes at the end that are no whole record (yet): a write in
-                  // progress, or a torn tail where the writer is dead.
-    kCorrupt,  // A damaged record was passed over; reading can go on. `offset`
-               // and `payload.size()` say what was skipped.
+    kRecord,  // `payload` and `offset` are set.
+    kEnd,     // No more data yet: end of file, or preallocated zeros.
+    // The last bytes are not a whole record: a write is in progress, or the
+    // writer died and left a torn tail.
+    kIncomplete,
+    // A damaged record was skipped; reading can go on. `offset` and
+    // `payload.size()` say what was skipped.
+    kCorrupt,
   };
 
   static absl::StatusOr<std::unique_ptr<SegmentReader>> Open(
       const std::string& path);
   ~SegmentReader();
 
-  // Next record's payload, valid until the next call. After kEnd or kIncomplete
-  // the same place is tried again.
+  // Reads the next record. `payload` is valid until the next call. After kEnd
+  // or kIncomplete the next call tries the same place again.
   absl::StatusOr<Outcome> Next(absl::string_view* payload, uint64_t* offset);
 
   // Continues at the frame that starts at `offset`.
   void Seek(uint64_t offset);
-  // Where the next frame would start.
+  // The place where the next frame starts.
   uint64_t offset() const;
 
  private:
@@ -46,14 +48,14 @@ class SegmentReader {
   std::unique_ptr<Rep> rep_;
 };
 
-// Names of the segments in `dir` (files ending in ".seg"), oldest first.
-// NotFound where there is no such directory.
+// Returns the names of the segments in `dir` (files ending in ".seg"), oldest
+// first. NotFound if there is no such directory.
 absl::StatusOr<std::vector<std::string>> ListSegments(const std::string& dir);
 
-// Counts over all segments of a directory.
+// Damage found in all segments of a directory.
 struct SegmentDamage {
-  uint64_t corrupt_records = 0;  // Skipped in the middle.
-  uint64_t torn_bytes = 0;       // Not a record, at the end.
+  uint64_t corrupt_records = 0;  // Damaged records that were skipped.
+  uint64_t torn_bytes = 0;  // Bytes at the ends that are not a whole record.
 };
 
 }  // namespace sortition

@@ -30,7 +30,7 @@ int64_t NowMicros() {
       .count();
 }
 
-// Empty where the file is no segment.
+// Returns the writer_id of a segment; empty if the file is not a segment.
 std::string WriterOf(const std::string& path) {
   const auto reader = SegmentReader::Open(path);
   if (!reader.ok()) return {};
@@ -46,7 +46,8 @@ std::string WriterOf(const std::string& path) {
   return record.header().writer_id();
 }
 
-// Whether `dir` may be taken: `*holds_segments` where it has some to replace.
+// Checks that `dir` may be used, and sets `*holds_segments` if it has segments
+// to be replaced.
 absl::Status CheckDirectory(const SegmentBatch::Options& options,
                             bool* holds_segments) {
   *holds_segments = false;
@@ -63,13 +64,13 @@ absl::Status CheckDirectory(const SegmentBatch::Options& options,
     }
     if (!absl::EndsWith(path, ".seg") || WriterOf(path) != options.writer_id) {
       return absl::FailedPreconditionError(absl::StrCat(
-          path, " is no segment of writer '", options.writer_id,
-          "', which alone are replaced; ", options.dir, " is left as it is"));
+          path, " is not a segment of writer '", options.writer_id,
+          "'; only these are replaced; ", options.dir, " is left unchanged"));
     }
     ASSIGN_OR_RETURN(const bool live, SegmentHasLiveWriter(path));
     if (live) {
       return absl::FailedPreconditionError(
-          absl::StrCat(path, " is being written"));
+          absl::StrCat(path, " is still being written"));
     }
     *holds_segments = true;
   }
@@ -99,7 +100,7 @@ SegmentBatch::~SegmentBatch() {
 absl::StatusOr<std::unique_ptr<SegmentBatch>> SegmentBatch::Create(
     Options options) {
   std::error_code error;
-  // Without links: what is renamed is the directory itself.
+  // Resolves links, because the directory itself is renamed.
   fs::path dir = fs::weakly_canonical(fs::absolute(options.dir, error), error);
   if (error) return PosixStatus(error.value(), options.dir, "cannot resolve");
   if (!dir.has_filename()) dir = dir.parent_path();
@@ -123,7 +124,7 @@ absl::StatusOr<std::unique_ptr<SegmentBatch>> SegmentBatch::Create(
 }
 
 absl::Status SegmentBatch::Begin() {
-  // Names sort in the order of writing.
+  // Increasing times make the names sort in the order of writing.
   last_created_us_ = std::max(NowMicros(), last_created_us_ + 1);
   SegmentWriter::Options segment;
   segment.dir = staging_;
@@ -163,14 +164,14 @@ absl::Status SegmentBatch::Publish() {
   RETURN_IF_ERROR(Close());
   bool holds_segments = false;
   RETURN_IF_ERROR(CheckDirectory(options_, &holds_segments));
-  // rename(2) takes the place of an empty directory, and of nothing else.
+  // rename(2) can replace an empty directory, but nothing else.
   const int result = holds_segments
                          ? renameat2(AT_FDCWD, staging_.c_str(), AT_FDCWD,
                                      options_.dir.c_str(), RENAME_EXCHANGE)
                          : rename(staging_.c_str(), options_.dir.c_str());
   if (result != 0) return PosixStatus(errno, options_.dir, "cannot rename to");
   std::error_code ignored;
-  if (holds_segments) fs::remove_all(staging_, ignored);  // What was replaced.
+  if (holds_segments) fs::remove_all(staging_, ignored);  // The replaced ones.
   staging_.clear();
   return SyncDirectory(parent_);
 }

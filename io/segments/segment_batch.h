@@ -1,5 +1,5 @@
 #pragma once
-// Segments that appear in a directory together, or not at all.
+// Writes segments that appear in a directory all together, or not at all.
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -16,25 +16,26 @@ namespace sortition {
 class SegmentBatch {
  public:
   struct Options {
-    std::string dir;  // Absent or an empty directory, but for `replace`.
+    std::string dir;  // Absent or empty, unless `replace` is set.
     std::string writer_id;
     log::v1::SegmentHeader::Kind kind =
         log::v1::SegmentHeader::KIND_UNSPECIFIED;
-    uint64_t segment_bytes = 0;  // Where a segment rotates.
+    uint64_t segment_bytes = 0;  // Size from which a new segment is started.
     std::string options_text;
-    // `dir` may hold segments of this writer_id, and nothing else: they go when
-    // the new ones come.
+    // If true, `dir` may contain segments of this writer_id, but nothing else.
+    // The new segments replace them.
     bool replace = false;
   };
 
-  // FailedPrecondition where something is in the way.
+  // FailedPrecondition if `dir` contains anything that must not be replaced.
   static absl::StatusOr<std::unique_ptr<SegmentBatch>> Create(Options options);
-  // Without Publish() nothing is left.
+  // Removes everything unless Publish() was called.
   ~SegmentBatch();
 
   absl::Status Append(const log::v1::LogRecord& record);
-  // All that was appended is in `dir`, closed and on the disk. After an error
-  // `dir` is as it was, or all is there and not certain to survive a power cut.
+  // Moves all that was appended into `dir`, closed and synced to the disk.
+  // After an error either `dir` is unchanged, or all is there but may not
+  // survive a power cut.
   absl::Status Publish();
 
   uint64_t num_segments() const { return num_segments_; }
@@ -46,8 +47,8 @@ class SegmentBatch {
 
   Options options_;
   std::string incarnation_;
-  std::string parent_;   // Of dir.
-  std::string staging_;  // Empty once it is published.
+  std::string parent_;   // The parent of dir.
+  std::string staging_;  // Empty after Publish().
   std::unique_ptr<SegmentWriter> writer_;
   int64_t last_created_us_ = 0;
   uint64_t num_segments_ = 0;

@@ -35,7 +35,8 @@ int64_t NowMicros() {
 
 using IoVectors = absl::InlinedVector<iovec, 8>;
 
-// All of `pieces` at `*offset`, which goes on with every byte that is written.
+// Writes all of `pieces` at `*offset` and advances it by the bytes written,
+// also on failure.
 absl::Status WriteAll(int fd, const std::string& path, uint64_t* offset,
                       IoVectors pieces) {
   size_t first = 0;
@@ -76,7 +77,8 @@ struct Extent {
   uint64_t num_records = 0;
 };
 
-// The frames that lie whole within the first `written` bytes of `parts`.
+// Returns the extent of the frames that are complete within the first `written`
+// bytes of `parts`.
 Extent WholeFrames(const IoVectors& parts, uint64_t written) {
   std::string bytes;
   for (const iovec& part : parts) {
@@ -94,7 +96,8 @@ Extent WholeFrames(const IoVectors& parts, uint64_t written) {
   return whole;
 }
 
-// Bytes from `begin` on that are not the zeros of preallocation.
+// Returns the number of bytes from `begin` up to the last one that is not a
+// preallocated zero.
 absl::StatusOr<uint64_t> NonZeroBytesAfter(int fd, const std::string& path,
                                            uint64_t begin) {
   std::vector<char> buffer(1 << 20);
@@ -132,7 +135,7 @@ absl::Status SyncDirectoryOf(const std::string& path) {
                         : PosixStatus(errno, dir, "cannot sync");
 }
 
-// Footer of a segment whose header says `first_sequence`.
+// Returns the footer of a segment whose header has `first_sequence`.
 log::v1::SegmentFooter MakeFooter(uint64_t first_sequence,
                                   uint64_t num_records) {
   log::v1::SegmentFooter footer;
@@ -151,8 +154,8 @@ struct SegmentWriter::Rep {
     if (fd >= 0) close(fd);
   }
 
-  // `parts`, which are `records` whole frames, at the end of the segment. Where
-  // it fails, the frames that got there whole stay.
+  // Appends `parts`, which are `records` whole frames, to the segment. After a
+  // failure the complete frames stay.
   absl::Status Write(const IoVectors& parts, uint64_t records);
   void CutTornBytes();
 
@@ -163,7 +166,7 @@ struct SegmentWriter::Rep {
   std::atomic<uint64_t> num_records{0};
   uint64_t first_sequence = 0;
   std::atomic<bool> is_directory_synced{false};
-  bool is_torn = false;  // Bytes of a failed write may stand behind the end.
+  bool is_torn = false;  // A failed write may have left bytes beyond the end.
 };
 
 absl::Status SegmentWriter::Rep::Write(const IoVectors& parts,
@@ -175,7 +178,7 @@ absl::Status SegmentWriter::Rep::Write(const IoVectors& parts,
   if (is_torn) CutTornBytes();
   if (is_torn) {
     return absl::InternalError(
-        absl::StrCat("cannot cut what a failed write left in ", path));
+        absl::StrCat("cannot cut off the bytes of a failed write in ", path));
   }
   const uint64_t begin = bytes;
   uint64_t end = begin;
@@ -185,8 +188,8 @@ absl::Status SegmentWriter::Rep::Write(const IoVectors& parts,
     num_records += records;
     return status;
   }
-  // A reader may have passed whole frames already: it would find itself in the
-  // middle of what comes next if they were taken back.
+  // A reader may have read complete frames already. If they were removed, the
+  // reader would continue in the middle of later data.
   const Extent whole = WholeFrames(parts, end - begin);
   bytes = begin + whole.bytes;
   num_records += whole.num_records;
@@ -213,7 +216,7 @@ absl::StatusOr<std::unique_ptr<PreparedSegment>> PreparedSegment::Create(
   if (flock(prepared->fd_, LOCK_EX | LOCK_NB) != 0) {
     return PosixStatus(errno, path, "cannot lock");
   }
-  // Where the file system cannot preallocate, the file just grows.
+  // On file systems without preallocation the file just grows.
   if (preallocate_bytes > 0 &&
       fallocate(prepared->fd_, 0, 0, static_cast<off_t>(preallocate_bytes)) !=
           0 &&

@@ -1,5 +1,6 @@
 #pragma once
-// Writes one segment: preallocated, checksummed, locked while its writer lives.
+// Writes one segment: preallocated, checksummed, and locked while its writer
+// lives.
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -12,9 +13,9 @@
 
 namespace sortition {
 
-// A preallocated, locked file that can become a segment: made ahead of time, so
-// that starting the next segment is two cheap system calls. Removed when
-// dropped.
+// A preallocated, locked file that can become a segment. It is made ahead of
+// time, so that starting the next segment takes only two cheap system calls.
+// The destructor removes the file if it was not used.
 class PreparedSegment {
  public:
   static absl::StatusOr<std::unique_ptr<PreparedSegment>> Create(
@@ -28,9 +29,10 @@ class PreparedSegment {
   int fd_ = -1;
 };
 
-// Not thread-safe. The file is made under a temporary name, preallocated,
-// locked (flock, held until the writer closes or dies: that is how readers tell
-// a live segment from an abandoned one), given its header record, then renamed.
+// Not thread-safe. The file is created under a temporary name, preallocated and
+// locked; then the header record is written, and the file is renamed. The lock
+// (flock) is held until the writer closes the segment or dies: by it readers
+// tell a live segment from an abandoned one.
 class SegmentWriter {
  public:
   struct Options {
@@ -43,30 +45,31 @@ class SegmentWriter {
   static absl::StatusOr<std::unique_ptr<SegmentWriter>> Create(
       const Options& options,
       std::unique_ptr<PreparedSegment> prepared = nullptr);
-  // Without Close() the segment is left as a dead writer leaves it.
+  // Without Close() the segment stays in the state in which a dead writer
+  // leaves it.
   ~SegmentWriter();
 
   // Appends one frame whose payload is the concatenation of `pieces`, gathered
-  // by one pwritev(2) without a copy. On failure nothing is appended: the bytes
-  // that were written are cut again. ResourceExhausted: disk full.
+  // by one pwritev(2) without a copy. On failure nothing is appended: bytes
+  // that were written are cut off again. ResourceExhausted if the disk is full.
   absl::Status Append(std::span<const absl::string_view> pieces);
   absl::Status Append(const log::v1::LogRecord& record);
-  // Appends `num_records` whole frames, in pieces, by one write. On failure the
-  // first frames may have got there whole: these stay, for a reader may have
-  // taken them, and num_records() counts them.
+  // Appends `num_records` whole frames, given in pieces, by one write. After a
+  // failure the first frames may be complete. These stay, since a reader may
+  // have read them, and num_records() counts them.
   absl::Status AppendFrames(std::span<const absl::string_view> pieces,
                             uint64_t num_records);
 
-  // fdatasync(2); the first time also of the directory, so that the segment's
-  // name survives too. May run while another thread appends.
+  // Calls fdatasync(2), the first time also for the directory, so that the name
+  // of the segment survives too. May run while another thread appends.
   absl::Status Sync();
 
-  // Footer, truncation to size, Sync(), unlock.
+  // Writes the footer, truncates the file to its size, syncs and unlocks it.
   absl::Status Close();
 
   const std::string& name() const;
   uint64_t bytes() const;        // Written so far, header included.
-  uint64_t num_records() const;  // Header not counted.
+  uint64_t num_records() const;  // Without the header.
 
  private:
   SegmentWriter();
@@ -74,17 +77,18 @@ class SegmentWriter {
   std::unique_ptr<Rep> rep_;
 };
 
-// "<created_time_us, 16 hexadecimal digits>-<writer_id>-<counter, 6
-// digits>.seg": sorts by time.
+// Returns "<created_time_us, 16 hexadecimal digits>-<writer_id>-<counter, 6
+// digits>.seg". These names sort by time.
 std::string SegmentName(int64_t created_time_us, absl::string_view writer_id,
                         uint64_t counter);
 
-// True while the process that writes the segment lives and has not closed it.
+// Returns true while the process that writes the segment lives and has not
+// closed it.
 absl::StatusOr<bool> SegmentHasLiveWriter(const std::string& path);
 
-// Cuts the torn tail of an abandoned segment and adds a footer that says so;
-// returns the footer. A segment that has a footer is left as it is.
-// FailedPrecondition where its writer lives.
+// Cuts off the torn tail of an abandoned segment and adds a footer that records
+// this. Returns the footer. A segment that has a footer is not changed.
+// FailedPrecondition if its writer lives.
 absl::StatusOr<log::v1::SegmentFooter> RecoverSegment(const std::string& path);
 
 }  // namespace sortition

@@ -23,11 +23,11 @@
 namespace sortition {
 namespace {
 
-// Holds the lock, and the time in the newest segment's name.
+// This file is locked, and it contains the time in the newest segment's name.
 constexpr char kLockFile[] = ".writer.lock";
 constexpr size_t kTimeDigits = 16;
 
-// 0 where `text` does not begin with a time.
+// Returns the time at the beginning of `text`; 0 if there is none.
 int64_t ParseTime(absl::string_view text) {
   uint64_t time_us = 0;
   if (text.size() < kTimeDigits ||
@@ -87,7 +87,7 @@ int64_t SpoolDirectory::NextSegmentTime() {
   newest_time_us_ =
       std::max(absl::ToUnixMicros(absl::Now()), newest_time_us_ + 1);
   const std::string digits = absl::StrFormat("%016x", newest_time_us_);
-  // Where this fails, the names of the segments that are left must do.
+  // If this fails, the names of the remaining segments must suffice.
   [[maybe_unused]] const ssize_t written =
       pwrite(lock_fd_, digits.data(), digits.size(), 0);
   return newest_time_us_;
@@ -99,7 +99,7 @@ uint64_t SpoolDirectory::SegmentBytes(const std::string& except) const {
   for (const auto& entry : std::filesystem::directory_iterator(path_, error)) {
     const std::string name = entry.path().filename().string();
     if (name == except || !absl::EndsWith(name, ".seg")) continue;
-    std::error_code gone;  // Removed by the reader meanwhile.
+    std::error_code gone;  // The reader may have removed it.
     const auto size = entry.file_size(gone);
     if (!gone) bytes += size;
   }

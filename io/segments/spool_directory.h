@@ -1,5 +1,5 @@
 #pragma once
-// The directory of a spool, held by its one writer.
+// The directory of a spool, locked by its only writer.
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -10,19 +10,19 @@ namespace sortition {
 
 class SpoolDirectory {
  public:
-  // Creates `dir` where missing, locks it for the life of the object, removes
-  // what a dead writer left under temporary names. FailedPrecondition where
-  // another writer holds it.
+  // Creates `dir` if it does not exist, locks it for the life of the object,
+  // and removes temporary files that a dead writer left. FailedPrecondition if
+  // another writer holds the lock.
   static absl::StatusOr<std::unique_ptr<SpoolDirectory>> Take(
       const std::string& dir);
   ~SpoolDirectory();
 
-  // Time for the name of a new segment: now, but later than all before it, so
-  // that names sort in the order of writing even where the clock is set back
-  // or the older segments are gone. Not thread-safe.
+  // Returns the time for the name of a new segment: now, but later than all
+  // earlier ones, so that names sort in the order of writing even if the clock
+  // is set back or older segments have been removed. Not thread-safe.
   int64_t NextSegmentTime();
 
-  // Of all segments but `except`.
+  // Returns the total size of all segments except `except`.
   uint64_t SegmentBytes(const std::string& except) const;
 
   const std::string& path() const { return path_; }

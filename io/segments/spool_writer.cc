@@ -22,14 +22,15 @@
 namespace sortition {
 namespace {
 
-// Ages and intervals do not follow a clock that is set.
+// A steady clock, so that setting the system time does not affect ages and
+// intervals.
 using Clock = std::chrono::steady_clock;
 using Seconds = std::chrono::duration<double>;
 
 constexpr Seconds kLookInterval{0.2};
 
 // Field numbers of log.proto that are encoded by hand; SpoolWriterTest compares
-// with the library.
+// the result with that of the protobuf library.
 constexpr uint32_t kLengthDelimited = 2;
 constexpr uint64_t kDecisionKey =
     (log::v1::LogRecord::kDecisionFieldNumber << 3) | kLengthDelimited;
@@ -48,7 +49,7 @@ std::string NewIncarnation() {
   return absl::StrFormat("%08x%08x", device(), device());
 }
 
-// It becomes part of file names.
+// The id becomes part of file names.
 absl::Status ValidateWriterId(absl::string_view id) {
   const bool is_good =
       !id.empty() && id.size() <= 64 &&
@@ -73,21 +74,21 @@ struct SpoolWriter::Rep {
       std::unique_ptr<SpoolDirectory> d)
       : options(o), options_text(std::move(text)), directory(std::move(d)) {}
 
-  // The next four want `mutex` held.
+  // The next four require `mutex`.
   absl::Status StartSegment();
   absl::Status MakeRoom(uint64_t bytes);
   absl::Status WriteGap();
   absl::Status Full(const absl::Status& why, uint64_t count);
 
-  // Appends `pieces`: `count` whole frames of `bytes` together.
+  // Appends `pieces`, which are `count` whole frames of `bytes` in total.
   absl::Status Write(std::span<const absl::string_view> pieces, uint64_t bytes,
                      uint64_t count);
 
-  // The preparing thread: nothing in it waits for the disk to sync, so that the
-  // next segment is there when requests want it.
+  // The preparing thread. Nothing in it waits for the disk to sync, so that the
+  // next segment is ready when a request needs it.
   void PrepareSegments();
   void RotateByAge();
-  bool PrepareNext();  // False where the disk is full.
+  bool PrepareNext();  // False if the disk is full.
 
   // The syncing thread.
   void SyncSegments();
@@ -100,7 +101,8 @@ struct SpoolWriter::Rep {
   const std::string incarnation = NewIncarnation();
   const std::unique_ptr<SpoolDirectory> directory;
 
-  // Of the standard library: ThreadSanitizer knows it, and not Debian's Abseil.
+  // From the standard library, because ThreadSanitizer supports it but not
+  // Debian's Abseil.
   std::mutex mutex;
   std::condition_variable work;  // `stop`, `next` or `old` have changed.
   // Guarded by `mutex`.
@@ -109,7 +111,7 @@ struct SpoolWriter::Rep {
   std::unique_ptr<PreparedSegment> next;
   std::vector<std::shared_ptr<SegmentWriter>> old;
   uint64_t next_sequence = 0;
-  uint64_t other_bytes = 0;  // Without `current`.
+  uint64_t other_bytes = 0;  // Size of the segments other than `current`.
   uint64_t counter = 0;
   log::v1::Gap gap;
   SpoolStats stats;
@@ -150,7 +152,7 @@ absl::Status SpoolWriter::Rep::MakeRoom(uint64_t bytes) {
   if (other_bytes + current->bytes() + bytes > options.max_bytes()) {
     return absl::ResourceExhaustedError(absl::StrCat(
         "spool ", options.dir(), " holds ", other_bytes + current->bytes(),
-        " bytes, at most ", options.max_bytes(), " are allowed"));
+        " bytes, must be at most ", options.max_bytes()));
   }
   if (current->num_records() == 0 ||
       current->bytes() + bytes <= options.segment_bytes()) {
@@ -209,7 +211,7 @@ void SpoolWriter::Rep::PrepareSegments() {
     RotateByAge();
     std::unique_lock lock(mutex);
     work.wait_for(lock, std::min(kLookInterval, age_interval), [&] {
-      // On a full disk another try at once would fail as well.
+      // On a full disk an immediate retry would fail as well.
       return stop || (is_prepared && next == nullptr);
     });
     if (stop) return;
@@ -222,7 +224,7 @@ void SpoolWriter::Rep::RotateByAge() {
       Clock::now() - current_since < Seconds(options.segment_seconds())) {
     return;
   }
-  // Where it fails, the current segment goes on and the next turn tries again.
+  // If it fails, the current segment stays in use and the next round retries.
   StartSegment().IgnoreError();
 }
 
@@ -231,7 +233,7 @@ bool SpoolWriter::Rep::PrepareNext() {
     const std::lock_guard lock(mutex);
     if (next != nullptr) return true;
   }
-  // Where it fails, rotation tries by itself and reports.
+  // If it fails, rotation creates a segment itself and reports the error.
   auto prepared =
       PreparedSegment::Create(options.dir(), options.segment_bytes());
   if (!prepared.ok()) return false;
@@ -285,14 +287,15 @@ void SpoolWriter::Rep::LookAtDirectory() {
   uint64_t segments = 0;
   {
     const std::lock_guard lock(mutex);
-    // One that waits to be closed still has its preallocated size.
+    // A segment that waits to be closed still has its preallocated size.
     if (!old.empty()) return;
     name = current->name();
     segments = stats.segments;
   }
   const uint64_t bytes = directory->SegmentBytes(name);
   const std::lock_guard lock(mutex);
-  // A rotation in between has changed what is "other"; look again next time.
+  // If there was a rotation in between, `bytes` does not fit the new `current`;
+  // the next round measures again.
   if (segments == stats.segments) other_bytes = bytes;
 }
 
@@ -337,7 +340,7 @@ absl::Status SpoolWriter::AppendDecision(const log::v1::Decision& decision,
   }
   AppendVarint(kDecisionKey, &head);
   AppendVarint(small.size() + values.size(), &head);
-  // Framed here: checksums are computed outside the lock.
+  // The frame is made here, so that checksums are computed outside the lock.
   const absl::string_view payload[] = {head, small, values};
   const uint64_t payload_bytes = head.size() + small.size() + values.size();
   const FrameHead frame_head = MakeFrameHead(payload_bytes);

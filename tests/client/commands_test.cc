@@ -123,7 +123,7 @@ TEST(CommandTest, RankSendsLetorLinesAndPrintsTheOrder) {
   EXPECT_THAT(decisions[0].candidates().dense().values(),
               testing::ElementsAre(0.5f, 0.25f, 0.0f, 2.0f));
   EXPECT_THAT(run.out, HasSubstr("decision    d1\n"));
-  // exp(-0.5), of the decision and of its only rank.
+  // exp(-0.5) is the propensity of the decision and of its only rank.
   EXPECT_THAT(run.out, HasSubstr("propensity  0.606531"));
   EXPECT_THAT(run.out, HasSubstr("\n   0          0         0.606531\n"));
 }

@@ -57,7 +57,7 @@ TEST(ScratchFileTest, OverTheLimitNothingIsAppended) {
   ASSERT_OK(Append(file.get(), "abc"));
   EXPECT_THAT(Append(file.get(), "def"),
               StatusIs(absl::StatusCode::kResourceExhausted,
-                       HasSubstr("3 more exceed its limit of 5")));
+                       HasSubstr("3 more would exceed its limit of 5")));
   ASSERT_OK(Append(file.get(), "de"));
   EXPECT_EQ(ReadAt(*file, 0, 5), "abcde");
 }

@@ -84,12 +84,13 @@ TEST(MetricsTest, SaysWhatTheProcessIsAndUses) {
   Metrics metrics;
   metrics.Text();
   EXPECT_THAT(metrics.Text(), HasSubstr("sortition_build_info{version=\""));
-  // More than a megabyte, less than a terabyte: bytes, not pages or kilobytes.
+  // Between a megabyte and a terabyte if the unit is bytes, not pages or
+  // kilobytes.
   EXPECT_GT(metrics.Gauge("process_resident_memory_bytes", "")->value(), 1e6);
   EXPECT_LT(metrics.Gauge("process_resident_memory_bytes", "")->value(), 1e12);
   EXPECT_GE(metrics.Gauge("process_open_fds", "")->value(), 3);
   EXPECT_GE(metrics.Gauge("process_threads", "")->value(), 1);
-  // Started within the last day, so in seconds since the epoch.
+  // Within the last day if the unit is seconds since the epoch.
   const auto now = static_cast<double>(::time(nullptr));
   const double start = metrics.Gauge("process_start_time_seconds", "")->value();
   EXPECT_GT(start, now - 86400);

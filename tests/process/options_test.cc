@@ -291,7 +291,7 @@ TEST(OptionsTest, RangesAreCheckedWithPathValueAndRange) {
   options.Clear();
   EXPECT_THAT(ParseServer({"--poll_seconds=nan"}, &options),
               StatusIs(kInvalid, HasSubstr("poll_seconds = nan")));
-  config::v1::FeedbackOptions feedback;  // A reward has no range of its own.
+  config::v1::FeedbackOptions feedback;  // The reward has no declared range.
   EXPECT_THAT(Parse({"--decision_id=d", "--reward=inf"}, &feedback),
               StatusIs(kInvalid,
                        "option reward = inf: permitted range is "

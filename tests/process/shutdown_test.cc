@@ -16,7 +16,7 @@ namespace {
 
 [[noreturn]] void SignalWakesEveryWaiter(int signal) {
   BlockShutdownSignals();
-  if (WaitForShutdown(0)) std::exit(1);  // Not before it came.
+  if (WaitForShutdown(0)) std::exit(1);  // Before the signal.
   bool woken[2] = {false, false};
   std::thread first([&] { woken[0] = WaitForShutdown(30); });
   std::thread second([&] { woken[1] = WaitForShutdown(-1); });

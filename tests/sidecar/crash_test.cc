@@ -1,4 +1,4 @@
-// Exactly one tuple per decision, wherever the pipeline dies.
+// The pipeline writes exactly one tuple per decision, wherever it is killed.
 #include <fstream>
 #include <random>
 

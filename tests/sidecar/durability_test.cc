@@ -29,7 +29,7 @@ using namespace testing_sidecar;  // NOLINT: the fixture of this folder.
 using CountBySegment = std::map<std::string, int>;
 
 struct Journal {
-  std::string tuples_dir;  // Empty: not noting.
+  std::string tuples_dir;  // Empty: nothing is recorded.
   std::map<std::string, CountBySegment> synced_by_file;
   CountBySegment synced_when_removed;
 };

@@ -158,8 +158,8 @@ TEST_F(JoinerTest, FeedbackExactlyAtTheWindowCounts) {
 TEST_F(JoinerTest, FeedbackOfAnEmittedDecisionIsLateForOneMoreWindow) {
   Decide("a", 0);
   Advance(12);
-  Feed("f1", "a", 20, 1);         // 0 + 2 · 10: still known.
-  Feed("f2", "a", 20.000001, 1);  // Not known any more: held, then unknown.
+  Feed("f1", "a", 20, 1);         // 0 + 2 · 10: the id is still known.
+  Feed("f2", "a", 20.000001, 1);  // Not known any more: held, then late.
   EXPECT_THAT(late_, ElementsAre("f1:late"));
   Advance(32);
   EXPECT_THAT(late_, ElementsAre("f1:late", "f2:unknown"));
@@ -210,7 +210,7 @@ TEST_F(JoinerTest, DropsDuplicatesByFeedbackId) {
   Decide("a", 0);
   Feed("f1", "a", 1, 2);
   Feed("f1", "a", 2, 2);
-  Feed("f1", "a", 15, 2);  // A retry after the window is no late feedback.
+  Feed("f1", "a", 15, 2);  // A retry after the window is not late feedback.
   Advance(20);
   EXPECT_THAT(Rewards(), ElementsAre(2));
   EXPECT_THAT(late_, IsEmpty());
@@ -232,7 +232,7 @@ TEST_F(JoinerTest, DropsASecondDecisionWithTheSameId) {
 TEST_F(JoinerTest, AnIdIsFreeAgainAfterTwoWindows) {
   Decide("a", 0);
   Advance(19);
-  Decide("a", 20);  // 0 + 2 · 10: a duplicate still.
+  Decide("a", 20);  // 0 + 2 · 10: still a duplicate.
   Decide("a", 20.000001);
   Advance(40);
   EXPECT_EQ(closed_.size(), 2u);
@@ -242,7 +242,7 @@ TEST_F(JoinerTest, AnIdIsFreeAgainAfterTwoWindows) {
 TEST_F(JoinerTest, AnIdIsFreeAgainThoughItsFirstUseIsStillPending) {
   joiner().AddDecision(NextPlace(), "a", At(0), 1);
   joiner().AddDecision(NextPlace(), "a", At(20), 1);
-  joiner().AddDecision(NextPlace(), "a", At(30), 1);  // Of the one at 0 + 30.
+  joiner().AddDecision(NextPlace(), "a", At(30), 1);  // A new use: 0 + 30.
   Feed("f1", "a", 31, 5);
   Feed("f2", "a", 32, 5);  // After the first use was emitted.
   Advance(50);
@@ -288,7 +288,7 @@ TEST_F(JoinerTest, AClockThatWasAheadClosesNothingEarly) {
 
 TEST_F(JoinerTest, TheHeadBlocksSoThatOrderIsTheSpools) {
   Decide("a", 5);
-  Decide("b", 4.5);  // Disorder within the slack.
+  Decide("b", 4.5);  // Out of order, within the slack.
   Advance(15.9);     // b's window is over, a's is not.
   EXPECT_THAT(closed_, IsEmpty());
   Advance(16.1);
@@ -370,8 +370,8 @@ TEST_F(JoinerTest, RememberedIdsStandForARemovedSegment) {
   segment_ = 2;
   Decide("a", 2);          // Duplicate.
   Feed("f1", "a", 3, 1);   // Duplicate.
-  Feed("f2", "a", 5, 1);   // In the window: in the tuple that was written.
-  Feed("f3", "a", 12, 1);  // After it.
+  Feed("f2", "a", 5, 1);   // In the window: its tuple has been written already.
+  Feed("f3", "a", 12, 1);  // After the window.
   Advance(60);
   EXPECT_THAT(closed_, IsEmpty());
   EXPECT_THAT(late_, ElementsAre("f3:late"));

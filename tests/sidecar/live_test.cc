@@ -1,4 +1,4 @@
-// Follows a spool while it is written.
+// The sidecar follows a spool while it is being written.
 #include <atomic>
 #include <chrono>
 #include <thread>
@@ -88,7 +88,7 @@ TEST_P(LiveTest, FollowsTheServersSpoolWriter) {
       }
     }
     // Old segments get their footers in the background; until then the reader
-    // waits before the next one.
+    // does not go on to the next one.
     EXPECT_OK(spool_writer->Close());
     is_written = true;
   });

@@ -26,7 +26,7 @@ TEST_F(PipelineTest, JoinsAHistoryByTheRules) {
   ExpectSame(Output(options_.tuples()), ExpectedOutput(history));
 }
 
-// The decision must be in the tuple byte for byte, unknown fields included.
+// The tuple must contain the decision byte for byte, unknown fields included.
 TEST_F(PipelineTest, PassesTheBytesOfADecisionOn) {
   log::v1::LogRecord record = DecisionRecord("a", kStartUs);
   record.mutable_decision()
@@ -194,7 +194,7 @@ TEST_F(PipelineTest, NoDeleteSpoolKeepsAll) {
   WriteSpool(options_.spool(), history, 20);
   const auto before = Spool();
   Finish();
-  Finish();  // A second life finds nothing to write.
+  Finish();  // A second run finds nothing to write.
   EXPECT_EQ(Spool(), before);
   ExpectSame(Output(options_.tuples()), ExpectedOutput(history));
 }
@@ -243,7 +243,7 @@ TEST_F(PipelineTest, RotatesBySizeAndByAge) {
   EXPECT_GT(names.size(), 1u);
   for (const std::string& name : names) {
     EXPECT_LE(std::filesystem::file_size(options_.tuples() + "/" + name),
-              65536u + 100u);  // And a footer.
+              65536u + 100u);  // Plus a footer.
   }
   ExpectSame(Output(options_.tuples()), ExpectedOutput(history));
 }

@@ -1,4 +1,5 @@
-// The program itself: killed, ended by SIGTERM, asked for its metrics.
+// Tests of the program itself: it is killed, ended by SIGTERM, and asked for
+// its metrics.
 #include <arpa/inet.h>
 #include <signal.h>
 #include <spawn.h>
@@ -149,7 +150,8 @@ TEST(SidecarProcessTest, EveryDecisionHasOneTupleWhateverIsKilled) {
     const size_t target = ReadTuples(dir / "tuples").size() + random() % 50;
     const size_t steps = history.size() / (kKills + 1);
     for (size_t step = 0; step < steps; ++step) ++allowed;
-    // More than every fifth record is a decision, and 22 may have open windows.
+    // At least every fifth record is a decision, and 22 of them may have open
+    // windows.
     const size_t closed = allowed / 5 > 22 ? allowed / 5 - 22 : 0;
     EXPECT_TRUE(WaitUntil([&] {
       return ReadTuples(dir / "tuples").size() >= std::min(target, closed);
@@ -196,7 +198,7 @@ TEST(SidecarProcessTest, ServesItsMetrics) {
   ASSERT_TRUE(WaitUntil([&] { return !ReadAll(dir / "ports").empty(); }));
   int port = 0;
   ASSERT_EQ(sscanf(ReadAll(dir / "ports").c_str(), "metrics %d", &port), 1);
-  // The wall clock closes the window: nothing follows in the log.
+  // The wall clock closes the window, since nothing follows in the log.
   EXPECT_TRUE(WaitUntil([&] {
     return testing::Matches(HasSubstr(
         "sortition_join_tuples_total{reward=\"default\"} 1"))(Scrape(port));

@@ -88,7 +88,7 @@ TEST_F(SpoolTailTest, CountsSegmentsThatComeTooLate) {
 TEST_F(SpoolTailTest, InotifyEndsTheWait) {
   SpoolTail tail(dir_.path(), true);
   auto writer = NewSegment(dir_.path(), 1, 0);
-  tail.Wait(60);  // Takes the events of its making.
+  tail.Wait(60);  // Consumes the events of its creation.
   std::thread thread(
       [&] { EXPECT_OK(writer->Append(DecisionRecord("a", 1))); });
   const auto start = std::chrono::steady_clock::now();

@@ -52,7 +52,7 @@ void WriteSpool(const std::string& spool,
 struct Expected {
   std::vector<std::string> tuples;
   std::vector<std::string> late;
-  size_t num_ambiguous = 0;  // Not in Output().
+  size_t num_ambiguous = 0;  // Not part of Output().
 };
 // Applies the rules of docs/join.md to all pairs of records.
 Expected ExpectedOutput(const std::vector<log::v1::LogRecord>& records);

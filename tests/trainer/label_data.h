@@ -1,5 +1,5 @@
 #pragma once
-// Made-up multi-label data as SVMlight text.
+// Synthetic multi-label data as SVMlight text.
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -13,8 +13,8 @@ namespace sortition {
 inline constexpr uint32_t kLabelDataFeatures = 10;
 inline constexpr uint32_t kLabelDataLabels = 3;
 
-// `n` lines, of which 1 to all features are there, and a zero now and then;
-// label l where feature l + 1 is positive, a fifth of them wrong.
+// Returns `n` lines with one to all features, and occasional zeros. An item has
+// label l if feature l + 1 is positive; a fifth of the labels is wrong.
 inline std::string MadeUpLabelData(size_t n, uint64_t seed) {
   RandomSequence random(SeedKey(seed));
   std::string text = "0,2 1:0.25 10:1\n";

@@ -1,6 +1,6 @@
 #pragma once
-// Items with classes, whole orders and sequences of labels that follow hidden
-// weight vectors.
+// Items with classes, whole orders, and sequences of labels, generated from
+// hidden weight vectors.
 #include <algorithm>
 #include <cmath>
 #include <vector>
@@ -11,8 +11,8 @@
 
 namespace sortition {
 
-// Items of three classes: the one that a hidden weight vector of its own scores
-// highest, a share of them drawn from nothing.
+// Returns items of three classes. The class is the one whose hidden weight
+// vector gives the highest score, or a random one for a share of the items.
 inline LabelledQueries PlantedClasses(int num_queries, double noise,
                                       uint64_t seed) {
   constexpr double kOfClass[3][kPlantedFeatures] = {
@@ -38,8 +38,8 @@ inline LabelledQueries PlantedClasses(int num_queries, double noise,
   return data;
 }
 
-// Whole orders of up to 8 items by their true scores, some neighbours the
-// other way round.
+// Returns whole orders of up to 8 items by their true scores, with some
+// neighbours exchanged.
 inline LabelledQueries PlantedOrders(int num_queries, uint64_t seed) {
   LabelledQueries data = Planted(num_queries, 0, seed);
   RandomSequence random(SeedKey(seed + 3'000'000));
@@ -60,8 +60,9 @@ inline LabelledQueries PlantedOrders(int num_queries, uint64_t seed) {
   return data;
 }
 
-// Sequences of three labels that mostly stay as they are; the feature of the
-// label is larger by 1 than the others, which are noise.
+// Returns sequences of three labels that mostly stay the same from place to
+// place. The feature of the label is larger by 1 than the others, which are
+// noise.
 inline LabelledQueries PlantedSequences(int num_queries, uint64_t seed) {
   LabelledQueries data = Planted(num_queries, 0, seed);
   RandomSequence random(SeedKey(seed + 2'000'000));

@@ -1,6 +1,6 @@
 #pragma once
-// Labelled queries whose relevance follows a hidden weight vector, and options
-// to train a prediction game.
+// Labelled queries whose relevance is generated from a hidden weight vector,
+// and options to train a prediction game.
 #include <cmath>
 #include <string>
 
@@ -29,8 +29,8 @@ inline double TrueScore(const float* features) {
   return score;
 }
 
-// Labels as MQ2008 has them: 1 where the true score is above 1.5, 2 above 4, a
-// share of them drawn from nothing.
+// Returns queries with labels like those of MQ2008: 1 if the true score is
+// above 1.5, 2 if above 4, and random ones for a share of the items.
 inline LabelledQueries Planted(int num_queries, double noise, uint64_t seed) {
   RandomSequence random(SeedKey(seed));
   LabelledQueries data;

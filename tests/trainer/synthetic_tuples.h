@@ -1,7 +1,7 @@
 #pragma once
-// A simulated log for tests of the trainer: a policy decides on made-up
-// queries, rewards follow a hidden weight vector, tuples are written as the
-// sidecar writes them.
+// A simulated log for tests of the trainer: a policy decides on synthetic
+// queries, rewards depend on a hidden weight vector, and tuples are written as
+// the sidecar writes them.
 #include <cmath>
 #include <optional>
 #include <string>
@@ -28,11 +28,11 @@ struct SyntheticLog {
   uint32_t top_k = 3;
   uint64_t version = 1;
   bool rewards_are_noise = false;  // No action is better than another.
-  // kRank: drawn so instead of by Plackett-Luce.
+  // For kRank: the policy to draw with instead of Plackett-Luce.
   std::optional<model::v1::BoltzmannRanking> boltzmann = {};
 };
 
-// The policy that logged: mild preferences that are half wrong.
+// Returns the logging policy: weak preferences, half of them wrong.
 inline model::v1::Model LoggingModel(const SyntheticLog& log) {
   model::v1::Model model;
   model.set_name("default");
@@ -56,8 +56,9 @@ inline model::v1::Model LoggingModel(const SyntheticLog& log) {
   return model;
 }
 
-// Probability of a reward: σ(x₀ + x₁ + x₂) of the candidate; 0.2 for
-// abstaining; of the first rank for rankings, of the first member for subsets.
+// Returns the probability of a reward: σ(x₀ + x₁ + x₂) of the candidate, 0.2
+// for abstaining. Rankings count by their first rank, subsets by their first
+// member.
 inline double RewardProbability(const log::v1::Decision& decision) {
   const int32_t document_index = decision.action(0);
   if (document_index == kAbstain) return 0.2;
@@ -120,7 +121,7 @@ inline std::vector<log::v1::BanditTuple> MakeTuples(const SyntheticLog& log,
   return tuples;
 }
 
-// One closed segment of `dir`, the `number`-th.
+// Writes the `number`-th segment of `dir` and closes it.
 inline void WriteSegment(const std::string& dir, uint64_t number,
                          const std::vector<log::v1::BanditTuple>& tuples) {
   SegmentWriter::Options options;

@@ -24,7 +24,7 @@ class LogFixture : public testing::Test {
   std::string store() const { return root_ / "models"; }
   std::string log() const { return root_ / "log"; }
 
-  // Publishes a model over two features; returns it with its version.
+  // Publishes a model over two features and returns it with its version.
   model::v1::Model Publish(bool rank) {
     model::v1::Policy policy;
     if (rank) {

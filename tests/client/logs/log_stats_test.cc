@@ -164,7 +164,7 @@ TEST_F(LogStatsTest, CountsAndPrintsSubsets) {
 
 TEST_F(LogStatsTest, TellsOpenAbandonedRecoveredAndMissing) {
   const auto record = Spool(Decide(uniform_, false, "a"));
-  Write("1", 1, {record}).reset();  // Its writer is gone: recovered.
+  Write("1", 1, {record}).reset();  // Its writer is gone: it will be recovered.
   ASSERT_OK(RecoverSegment(log() + "/1.seg"));
   Write("2", 2, {record}).reset();  // Its writer is gone: abandoned.
   // No record has sequence number 3 or 4.

@@ -26,7 +26,7 @@ class LogVerifyTest : public LogFixture {
     auto* orders = boltzmann.mutable_boltzmann_ranking();
     orders->set_rank_weights(model::v1::BoltzmannRanking::DCG);
     boltzmann_ = Publish(boltzmann);
-    orders->set_head(2);  // Of three that are eligible.
+    orders->set_head(2);  // Less than the three eligible candidates.
     orders->set_plackett_luce_mixture(0.3);
     head_ = Publish(boltzmann);
     model::v1::Policy subset;
@@ -206,8 +206,8 @@ TEST_F(LogVerifyTest, FindsOneBitAnywhere) {
     bad = good;
     bad.mutable_action()->SwapElements(0, 1);
     EXPECT_THAT(Difference(bad), HasSubstr("action: expected ["));
-    // Scores that are far apart can move and leave a game as it is; two that
-    // become equal cannot.
+    // Changing a score that is far from the others may leave the game
+    // unchanged; making two scores equal does not.
     bad = good;
     for (int j = 0; j < 2; ++j)
       bad.set_dense_values(j, bad.dense_values(4 + j));

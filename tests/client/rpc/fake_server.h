@@ -16,8 +16,8 @@
 
 namespace sortition {
 
-// Selects candidate 0, ranks in the order of the request, chooses the first k
-// (all, where no k is asked for; none with `abstain`); the first
+// Selects candidate 0, ranks in the order of the request, and chooses the first
+// k candidates (all if k is not set, none with `abstain`). The first
 // `fail_first` calls fail with `failure`.
 class FakeServer : public v1::Ranking::Service, public v1::Models::Service {
  public:
@@ -133,7 +133,7 @@ class FakeServer : public v1::Ranking::Service, public v1::Models::Service {
     const std::lock_guard<std::mutex> lock(mutex_);
     return decisions_;
   }
-  // LabelRequest.k of each, 0 where unset.
+  // Returns LabelRequest.k of each request, 0 if unset.
   std::vector<uint32_t> sizes() const {
     const std::lock_guard<std::mutex> lock(mutex_);
     return sizes_;
@@ -159,7 +159,7 @@ class FakeServer : public v1::Ranking::Service, public v1::Models::Service {
   std::atomic<int> fail_first{0};
   grpc::Status failure{grpc::StatusCode::UNAVAILABLE, "draining"};
   std::atomic<bool> abstain{false};
-  std::atomic<bool> hang{false};  // Answer when the call is cancelled.
+  std::atomic<bool> hang{false};  // Answer only when the call is cancelled.
   std::atomic<uint64_t> new_version_at{0};  // Version 2 from this decision on.
 
  private:

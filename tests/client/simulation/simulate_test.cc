@@ -18,7 +18,7 @@ namespace {
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 
-// Query i has i + 2 candidates of one feature; candidate 0 is right in every
+// Query i has i + 2 candidates with one feature; candidate 0 is right in every
 // second query.
 LabelledQueries FourQueries() {
   LabelledQueries queries;
@@ -74,7 +74,7 @@ TEST_F(SimulateTest, EveryDecisionIsAskedOnceShownAndRewarded) {
   EXPECT_EQ(asked, expected);
   EXPECT_EQ(shown, expected);
   EXPECT_EQ(rewarded, expected);
-  // Candidate 0 is right where the feature, the number of the query, is odd.
+  // Candidate 0 is right if its feature, the number of the query, is odd.
   double sum = 0;
   for (const auto& d : server_.decisions()) {
     const float query = d.candidates().dense().values(0);
@@ -119,8 +119,8 @@ TEST_F(SimulateTest, RankAsksForTopKOrAllThereAre) {
   for (const auto& shown : server_.shown()) {
     EXPECT_EQ(shown.shown_size(), std::min(3, candidates[shown.decision_id()]));
   }
-  // Relevance is 0 or 1: R(1) = 1/2, so that half of the odd queries' users are
-  // satisfied at the top.
+  // Relevance is 0 or 1, and R(1) = 1/2, so that the first rank satisfies half
+  // of the users of odd queries.
   double expected = 0;
   for (const auto& d : server_.decisions()) {
     expected += static_cast<int>(d.candidates().dense().values(0)) % 2 * 0.5;
@@ -128,8 +128,8 @@ TEST_F(SimulateTest, RankAsksForTopKOrAllThereAre) {
   EXPECT_DOUBLE_EQ(result.rewards.mean_expected_reward(), expected / 300);
 }
 
-// All candidates are chosen; of i + 2, candidate 0 is right where i is odd: F1
-// = 2 / (i + 3), else 0.
+// All i + 2 candidates are chosen. If i is odd, candidate 0 is right: F1 = 2 /
+// (i + 3), else 0.
 TEST_F(SimulateTest, LabelIsRewardedByF1) {
   options_.set_action("label");
   const SimulateResult result = Run();
@@ -164,7 +164,7 @@ TEST_F(SimulateTest, AbstainingIsShownAsNothing) {
   server_.abstain = true;
   const SimulateResult result = Run();
   EXPECT_EQ(result.rewards.abstain_rate(), 1);
-  // Rounding of a sum of 300 terms.
+  // The tolerance is the rounding error of a sum of 300 terms.
   EXPECT_NEAR(result.rewards.mean_reward(), 0.3, 300 * 1e-16);
   for (const auto& shown : server_.shown()) EXPECT_EQ(shown.shown_size(), 0);
 }

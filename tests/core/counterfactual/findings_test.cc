@@ -131,8 +131,8 @@ std::vector<Trouble> Troubles() {
   return {
       // p = 1/8 for half of the tuples, q = 1/4: mean q/p is 1.5.
       {"wrong_propensities",
-       "the weights of the uniform policy are 1.5 ± 0.011 in the mean, and can "
-       "be 1 at most.",
+       "the mean weight of the uniform policy is 1.5 ± 0.011, but it cannot "
+       "exceed 1.",
        Gravity::kContradiction,
        [](Log* log) {
          for (size_t i = 0; i < log->weights.size(); i += 2) {
@@ -141,18 +141,18 @@ std::vector<Trouble> Troubles() {
        }},
       // One action of p = 1e-11 in 2000 draws: 2.5e10 > 2000 · 1e6.
       {"wrong_propensities",
-       "an action was drawn that was 2.5e+10 times less probable than by a "
-       "fair lot",
+       "an action was drawn that was 2.5e+10 times less probable than under "
+       "the uniform policy",
        Gravity::kContradiction, [](Log* log) { log->propensities[7] = 1e-11; }},
       {"wrong_propensities",
-       "the weights of the policy are 1.5 ± 0.0067 in the mean",
+       "the mean weight of the policy is 1.5 ± 0.0067, but it cannot exceed 1",
        Gravity::kContradiction,
        [](Log* log) {
          for (double& weight : log->weights) weight *= 1.5;
        }},
       {"deterministic_log",
        "in 95 % of the tuples the logged action had propensity 1, and nothing "
-       "is known of any other.",
+       "is known about any other action.",
        Gravity::kUnsupported,
        [](Log* log) {
          for (size_t i = 0; i < 1900; ++i) log->propensities[i] = 1;
@@ -167,29 +167,27 @@ std::vector<Trouble> Troubles() {
       // 60 tuples of weight 2000/60: each is worth as much as one drawn by the
       // policy.
       {"few_effective_tuples",
-       "its 2,000 tuples are worth 60 drawn from the policy itself; it takes "
-       "at least 100.",
+       "its 2,000 tuples are worth 60 drawn from the policy itself; at least "
+       "100 are needed.",
        Gravity::kUnsupported,
        [](Log* log) {
          for (size_t i = 0; i < 2000; ++i) {
            log->weights[i] = i < 60 ? 2000 / 60.0 : 0;
          }
        }},
-      {"missing_support",
-       "its weights are 0.4 ± 0.0018 in the mean where 1 is expected",
+      {"missing_support", "the mean weight is 0.4 ± 0.0018 where 1 is expected",
        Gravity::kUnsupported,
        [](Log* log) {
          for (double& weight : log->weights) weight *= 0.4;
        }},
-      {"rarely_tried",
-       "The weights are 0.7 ± 0.0031 in the mean where 1 is expected",
+      {"rarely_tried", "The mean weight is 0.7 ± 0.0031 where 1 is expected",
        Gravity::kCaution,
        [](Log* log) {
          for (double& weight : log->weights) weight *= 0.7;
        }},
       // A quarter was not shown; the rest has the mean 1.
       {"shown_otherwise",
-       "In 25 % of the tuples something else than the action was shown",
+       "In 25 % of the tuples something other than the action was shown",
        Gravity::kCaution,
        [](Log* log) {
          for (size_t i = 0; i < 500; ++i) log->weights[i] = 0;
@@ -197,7 +195,7 @@ std::vector<Trouble> Troubles() {
        }},
       // 100 weights of 10.5 and 1900 of 0.5: clipping at 5 takes 100 · 5.5 of
       // 2000.
-      {"clipped_mass", "Clipping at 5 takes 27.5 % of the weight away",
+      {"clipped_mass", "Clipping at 5 removes 27.5 % of the weight",
        Gravity::kCaution,
        [](Log* log) {
          for (size_t i = 0; i < 2000; ++i) {
@@ -206,8 +204,8 @@ std::vector<Trouble> Troubles() {
          log->clip = 5;
        }},
       {"partly_deterministic",
-       "In 40 % of the tuples the logged action had propensity 1: they tell "
-       "nothing of any other.",
+       "In 40 % of the tuples the logged action had propensity 1: they say "
+       "nothing about any other action.",
        Gravity::kCaution,
        [](Log* log) {
          for (size_t i = 0; i < 800; ++i) log->propensities[i] = 1;
@@ -220,11 +218,11 @@ std::vector<Trouble> Troubles() {
          log->weights[99] = 110;
        }},
       {"no_full_support",
-       "In 40 % of the tuples the policy that logged gave some actions "
-       "probability 0",
+       "In 40 % of the tuples the logging policy gave some actions probability "
+       "0",
        Gravity::kCaution, [](Log* log) { log->without_full_support = 800; }},
       {"repeats_the_log",
-       "the weights of its training tuples are 1.5 ± 0.0067 in the mean",
+       "the mean weight of the training tuples is 1.5 ± 0.0067 where 1 is",
        Gravity::kCaution,
        [](Log* log) {
          for (double& weight : log->weights) weight *= 1.5;

@@ -244,9 +244,9 @@ TEST(MultivariateLossTest, NamesWhatIsOutsideItsRange) {
   };
   EXPECT_EQ(message({.beta = 0}), "beta is 0, must be within [0.001, 1000]");
   EXPECT_EQ(message({.fewest = 2, .most = 1}),
-            "fewest is 2, must be within [0, 1], most");
+            "fewest is 2, must be within [0, most = 1]");
   EXPECT_EQ(message({.fewest = 3}),
-            "there are 2 labels, must be at least 3, fewest");
+            "there are 2 labels, must be at least 3 = max(1, fewest)");
   EXPECT_EQ(message({.measure = Measure::kPrecisionAtK, .fewest = 1}),
             absl::StrCat("fewest and most are 1 and ", SIZE_MAX,
                          ", must both be k >= 1 for kPrecisionAtK"));

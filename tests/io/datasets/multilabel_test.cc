@@ -57,7 +57,7 @@ INSTANTIATE_TEST_SUITE_P(
         BadCase{"0,,1 1:1", "label '' is not a number"},
         BadCase{"-1 1:1", "label is -1, must be an integer in [0, 1000000]"},
         BadCase{"0.5 1:1", "label is 0.5"},
-        BadCase{"3,1,3 1:1", "label 3 is there twice"},
+        BadCase{"3,1,3 1:1", "label 3 occurs twice"},
         BadCase{"0 2:1 1:1", "line 1, column 7: feature 1 must be above 2"},
         BadCase{"0 0:1", "column 3: '0:1' must be <feature>:<value>"},
         BadCase{"0 1:nan", "must be a finite float"}));

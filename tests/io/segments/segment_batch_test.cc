@@ -147,7 +147,7 @@ TEST_F(SegmentBatchTest, LeavesWhatIsNotItsOwn) {
   options.replace = true;
   EXPECT_THAT(Write(options, 2),
               StatusIs(absl::StatusCode::kFailedPrecondition,
-                       HasSubstr("is no segment of writer 'w'")));
+                       HasSubstr("is not a segment of writer 'w'")));
   EXPECT_EQ(Read(directory_ / "parent/out").size(), 5u);
 
   std::filesystem::remove_all(directory_ / "parent/out");
@@ -155,7 +155,7 @@ TEST_F(SegmentBatchTest, LeavesWhatIsNotItsOwn) {
   std::ofstream(directory_ / "parent/out/notes.txt") << "mine";
   EXPECT_THAT(Write(options, 2),
               StatusIs(absl::StatusCode::kFailedPrecondition,
-                       HasSubstr("notes.txt is no segment")));
+                       HasSubstr("notes.txt is not a segment")));
   EXPECT_TRUE(std::filesystem::exists(directory_ / "parent/out/notes.txt"));
 }
 

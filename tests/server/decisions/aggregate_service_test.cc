@@ -78,7 +78,7 @@ TEST_F(AggregateServiceTest, AnswersTheOrderOfTheMeanAndLogsIt) {
   EXPECT_EQ(response_.result().model().version(), 0u);
   EXPECT_THAT(response_.result().scores(),
               ElementsAre(DoubleEq(0.5), DoubleEq(0.5), DoubleEq(0.625)));
-  // Pairs differ by 1/8, 1/8 and 0.
+  // The differences of the three pairs are 1/8, 1/8 and 0.
   EXPECT_DOUBLE_EQ(response_.total_variation(), 0.25 / 3);
   // For DCG, source 0 has the scores 1, 1/2, 0 in its best order and 1/2, 0, 1
   // in the answered one; source 1 has 1, 3/4, 0 and 3/4, 1, 0.
@@ -121,7 +121,7 @@ TEST_F(AggregateServiceTest, DrawsByItsIdWithTheProbabilityThatItSays) {
   request.set_concentration(2);
   request.set_divergence(v1::AggregateRequest::ALL_PAIRS);
   request.set_uniform_mixture(0.1);
-  // p(σ) ∝ exp(2 Σ_r (2 - 2 r) mean) of the six orders, and 0.1 / 6.
+  // The six orders have p(σ) ∝ exp(2 Σ_r (2 - 2 r) mean), mixed with 0.1 / 6.
   const double mean[] = {0.5, 0.5, 0.625};
   const auto weight = [&](const auto& order) {
     return std::exp(2 * (2 * mean[order[0]] - 2 * mean[order[2]]));

@@ -1,4 +1,4 @@
-// Everything a caller of the data plane can get wrong.
+// Refusals of wrong requests to the data plane.
 #include <functional>
 #include <limits>
 #include <string>
@@ -25,7 +25,8 @@ struct BadRequest {
   std::string name;
   std::function<void(v1::DecisionContext*)> spoil;
   StatusCode code;
-  std::vector<std::string> words;  // Field, value, permitted range.
+  // The field, the value and the permitted range.
+  std::vector<std::string> words;
 };
 
 std::vector<BadRequest> BadContexts() {

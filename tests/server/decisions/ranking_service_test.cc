@@ -56,7 +56,7 @@ TEST_F(RankingServiceTest, SelectAnswersWhatItLogs) {
                               : kAbstain));
   EXPECT_EQ(std::bit_cast<uint64_t>(decision.log_propensity()),
             std::bit_cast<uint64_t>(select_.result().log_propensity()));
-  // Microseconds since the epoch, of this century.
+  // Microseconds since the epoch, in this century.
   EXPECT_GT(decision.time_us(), int64_t{1'600'000'000'000'000});
   EXPECT_LT(decision.time_us(), int64_t{5'000'000'000'000'000});
 }
@@ -208,7 +208,8 @@ TEST_F(RankingServiceTest, MaskedCandidatesAreNeverChosen) {
     ASSERT_OK(Select(select));
     EXPECT_TRUE(!select_.has_selected() || select_.selected() != 1);
   }
-  // Renormalised over scores 1 and 3 and the abstain score 0.
+  // The softmax is renormalised over the scores 1 and 3 and the abstain score
+  // 0.
   const double sum = std::exp(1) + std::exp(3) + 1;
   EXPECT_THAT(select_.result().probabilities(),
               ElementsAre(DoubleNear(std::exp(1) / sum, 1e-12), 0,
@@ -275,7 +276,7 @@ TEST_F(RankingServiceTest, FullSpoolIsResourceExhausted) {
     request.mutable_context()->mutable_candidates()->add_ids(
         std::string(100, 'x'));
   }
-  // Each record holds more than 300 bytes: at most 437 of them fit.
+  // Each record has more than 300 bytes, so that at most 437 of them fit.
   absl::Status status;
   int answered = 0;
   for (; answered < 500 && status.ok(); ++answered) {

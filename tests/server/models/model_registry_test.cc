@@ -21,7 +21,7 @@ using testing::HasSubstr;
 using testing::SizeIs;
 
 TEST_F(ModelRegistryTest, ServesUniformlyBeforeTheFirstVersion) {
-  ASSERT_OK(registry_->Start());  // Makes the missing directory, too.
+  ASSERT_OK(registry_->Start());  // Also creates the missing directory.
   EXPECT_TRUE(std::filesystem::is_directory(root()));
   ASSERT_OK_AND_ASSIGN(const auto model, registry_->Find(""));
   EXPECT_EQ(model->name, "m");
@@ -110,7 +110,7 @@ bool Eventually(const std::function<bool()>& condition) {
 }
 
 TEST_F(ModelRegistryTest, SeesNewVersionsByInotify) {
-  options_.set_poll_seconds(3600);  // Polling would come too late.
+  options_.set_poll_seconds(3600);  // Polling would be too late.
   registry_ = std::make_unique<ModelRegistry>(options_, &metrics_);
   ASSERT_OK(registry_->Start());
   Publish(root(), MakeSelectModel("m", {1, 2}));

@@ -1,4 +1,4 @@
-// Versions that must not serve: broken files, wrong models, bad warm-up
+// Versions that must be rejected: broken files, wrong models, bad warm-up
 // queries.
 #include <algorithm>
 #include <filesystem>
@@ -84,8 +84,8 @@ class RejectedModelTest : public ModelRegistryTest {
 struct Broken {
   std::string name;
   std::function<void(const std::string& path)> spoil;
-  std::string reason;  // Of the metric.
-  std::string words;   // In what the operator reads.
+  std::string reason;  // Label of the metric.
+  std::string words;   // Part of the message for the operator.
 };
 
 class BrokenModelTest : public RejectedModelTest,
@@ -182,7 +182,9 @@ TEST_P(BrokenModelTest, NeverServesIsCountedAndNamed) {
   std::filesystem::rename(directory_ / "aside", VersionPath(2));
   testing::internal::CaptureStderr();
   registry_->Refresh();
-  registry_->Refresh();  // Remembered: not read, counted or logged again.
+  // The rejection is remembered: the version is not read, counted or logged
+  // again.
+  registry_->Refresh();
   const std::string logged = testing::internal::GetCapturedStderr();
   EXPECT_EQ(Serving(), 1u);
   EXPECT_EQ(Failures(GetParam().reason), before + 1);

@@ -104,13 +104,13 @@ TEST_F(HealthAndDrainTest, RefusesWhileDraining) {
   HealthStatus health;
   ASSERT_TRUE(Health(channel_, "sortition.v1.Ranking", &health).ok());
   EXPECT_EQ(health, HealthCheckResponse::NOT_SERVING);
-  EXPECT_TRUE(Rank(GoodRank(), &response).ok());  // Grace.
+  EXPECT_TRUE(Rank(GoodRank(), &response).ok());  // During the grace period.
 
   server->Refuse();
   const grpc::Status status = Rank(GoodRank(), &response);
   EXPECT_EQ(status.error_code(), StatusCode::UNAVAILABLE);
   EXPECT_THAT(status.error_message(), HasSubstr("draining"));
-  ASSERT_TRUE(Health(channel_, "", &health).ok());  // Answered nevertheless.
+  ASSERT_TRUE(Health(channel_, "", &health).ok());  // Still answered.
   EXPECT_EQ(health, HealthCheckResponse::NOT_SERVING);
 
   server->Shutdown(1);

@@ -27,8 +27,8 @@ std::string Text(const ClusterReport& report) {
   return FormatClusterReport(report);
 }
 
-// Scores that are equal, with rounding: 0.1 is none of a float. The other lists
-// are orders of 0, 1/8 .. 1, which all scales leave as they are.
+// Equal scores that are subject to rounding, since 0.1 is not a float. The
+// other lists are orders of 0, 1/8 .. 1, which no scale changes.
 TEST_F(ClusterChanceTest, ConstantListsSayNothingAtAnyScale) {
   std::vector<BanditTuple> tuples;
   for (int q = 0; q < 30; ++q) {
@@ -111,11 +111,11 @@ TEST_F(ClusterChanceTest, TheOwnShareIsThatWithoutTheMember) {
     const auto& group = report.groups(c);
     if (group.size() < 2) continue;
     ++compared;
-    EXPECT_LT(group.share_reversed(), 0.4);  // With it.
+    EXPECT_LT(group.share_reversed(), 0.4);  // With the member.
     EXPECT_NEAR(group.share_reversed_from(c), 0.5, 0.07);
   }
   EXPECT_GT(compared, 0);
-  EXPECT_NEAR(report.share_by_chance(), 0.5, 1e-12);  // All pairs: exactly.
+  EXPECT_NEAR(report.share_by_chance(), 0.5, 1e-12);  // Exact for all pairs.
 }
 
 // TOP 1 of one high score in 4: found by a random order once in 4 times.
@@ -128,8 +128,8 @@ TEST_F(ClusterChanceTest, SaysWhatAnUnrelatedOrderWouldHave) {
   EXPECT_THAT(Text(report), HasSubstr("an unrelated order: 75 %"));
 }
 
-// Candidates come by falling score of the first source; the second has them
-// reversed, and the third does not tell them apart.
+// Candidates are sorted by decreasing score of the first source; the second
+// source has the reversed order, and the third one does not tell them apart.
 TEST_F(ClusterChanceTest, TiesAreNoAgreement) {
   std::vector<BanditTuple> tuples;
   const std::vector<double> falling = {1, 0.7, 0.6, 0.2, 0};

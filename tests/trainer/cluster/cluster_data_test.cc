@@ -18,7 +18,7 @@ using ::testing::HasSubstr;
 
 using ClusterDataTest = ClusterTuplesTest;
 
-// Group 1's source counts nothing where it has weight 0.
+// The source of group 1 has no influence if its weight is 0.
 TEST_F(ClusterDataTest, QueriesAreTheLoggedWeightedMeans) {
   std::vector<BanditTuple> tuples;
   for (int q = 0; q < 10; ++q) {
@@ -95,7 +95,7 @@ TEST_F(ClusterDataTest, CountsWhatIsLeftOutByReason) {
   add("f", [](auto* d) {
     for (int i = 0; i < 5; ++i) d->add_eligible(i == 2);
   });
-  // Another order of the same candidates is the same set.
+  // The same candidates in another order are the same set.
   add("g", [](auto* d) {
     d->mutable_candidate_ids()->SwapElements(0, 1);
     for (int s = 0; s < 2; ++s)
@@ -107,7 +107,7 @@ TEST_F(ClusterDataTest, CountsWhatIsLeftOutByReason) {
   ClusterReport report = Run();
   EXPECT_EQ(report.read_tuples(), 27u);
   EXPECT_EQ(report.decisions(), 21u);
-  EXPECT_THAT(report.groups(0).size(), 16u);  // "g" is as the first.
+  EXPECT_THAT(report.groups(0).size(), 16u);  // "g" has the first set.
   using Counts = std::map<std::string, uint64_t>;
   EXPECT_EQ(
       Counts(report.excluded().begin(), report.excluded().end()),
@@ -120,7 +120,7 @@ TEST_F(ClusterDataTest, CountsWhatIsLeftOutByReason) {
   EXPECT_THAT(FormatClusterReport(report),
               AllOf(HasSubstr("27 tuples read, 21 decisions used"),
                     HasSubstr("1 left out: no candidate ids")));
-  // Sources need no ids; one decision more has another number of them.
+  // Sources have no ids; another decision has a different number of them.
   add("h", [](auto* d) {
     d->set_num_features(1);
     d->mutable_dense_values()->Truncate(5);
@@ -136,7 +136,7 @@ TEST_F(ClusterDataTest, CountsWhatIsLeftOutByReason) {
                     {"fewer than 2 eligible candidates", 1}}));
 }
 
-// Decisions of an ordinary model: its features are the sources.
+// Decisions of an ordinary model, whose features are the sources.
 TEST_F(ClusterDataTest, TakesModelsOnRequest) {
   Use(MakeTuples({.action_kind = ActionKind::kRank}, 20));
   EXPECT_THAT(Problem(),
@@ -146,8 +146,8 @@ TEST_F(ClusterDataTest, TakesModelsOnRequest) {
   EXPECT_EQ(Run().vectors(), 5u);
 }
 
-// 400 decisions of about 4.5 candidates by 400 sources: some 12 MiB, and as
-// much again for a copy.
+// 400 decisions on about 4.5 candidates by 400 sources take about 12 MiB, and
+// as much again for a copy.
 TEST_F(ClusterDataTest, SubSamplesWithinMemoryWhateverTheOrder) {
   std::vector<int> directions(400, 1);
   for (int s = 0; s < 100; ++s) directions[s] = -1;
@@ -169,8 +169,8 @@ TEST_F(ClusterDataTest, SubSamplesWithinMemoryWhateverTheOrder) {
   EXPECT_EQ(Run().SerializeAsString(), some.SerializeAsString());
 }
 
-// 3000 sets of candidates that are there once are more than 1 MiB counts; the
-// smaller set of 300 decisions is found in a sample.
+// 3000 sets of candidates that occur once exceed the counts that fit into 1
+// MiB; the smaller set of 300 decisions is found in a sample.
 TEST_F(ClusterDataTest, FindsTheMostCommonCandidatesAmongVeryMany) {
   std::vector<BanditTuple> tuples = QueryTuples(300, 2, kPrototypes, 0.05);
   for (int i = 0; i < 3000; ++i) {
@@ -204,8 +204,9 @@ TEST_F(ClusterDataTest, LeavesOutWhatNoMemoryHolds) {
   EXPECT_THAT(Problem(), HasSubstr("more scores than memory_mb holds"));
 }
 
-// 40000 candidates of 2 sources: their scores fit into 1 MiB, but not with the
-// copy that is grouped. The other decisions must not pay for it.
+// 40000 candidates with 2 sources: their scores fit into 1 MiB, but not
+// together with the copy that is grouped. The other decisions must not be
+// affected.
 TEST_F(ClusterDataTest, LeavesOutOneDecisionThatIsTooLarge) {
   std::vector<BanditTuple> tuples = SourceTuples(60, {1, -1}, 0.1);
   ScoreTable scores(40000, {0, 1});

@@ -38,12 +38,14 @@ class ClusterPictureTest : public ClusterTuplesTest {
   }
 };
 
-// Circles: 6 sources and 2 of the legend; cells: 6 by 2, and two frames.
+// Circles are 6 sources and 2 in the legend; rectangles are 6 by 2 cells and
+// two frames.
 TEST_F(ClusterPictureTest, DrawsSourcesAndTheirDivergences) {
   Use(SourceTuples(40, {1, 1, 1, 1, -1, -1}, 0));
   const std::string text = Draw();
   EXPECT_EQ(Count(text, "<circle"), 6 + 2);
-  EXPECT_EQ(Count(text, "<polygon"), 2 + 1);  // Means; one in the legend.
+  // The means, and one in the legend.
+  EXPECT_EQ(Count(text, "<polygon"), 2 + 1);
   EXPECT_EQ(Count(text, "<rect"), 12 + 2);
   EXPECT_EQ(Count(text, ">100 %<"), 6);
   EXPECT_EQ(Count(text, ">0 %<"), 6);

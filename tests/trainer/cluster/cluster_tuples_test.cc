@@ -31,8 +31,9 @@ using ::testing::UnorderedElementsAre;
 constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
 constexpr auto kPrecondition = absl::StatusCode::kFailedPrecondition;
 
-// Sources 0, 2, 3 and 5 see the quality, 1 and 4 its opposite, 6, 7 and 8
-// something else. Candidates have no ids, decisions different numbers of them.
+// Sources 0, 2, 3 and 5 see the quality, 1 and 4 its opposite, and 6, 7 and 8
+// something else. Candidates have no ids, and decisions have different numbers
+// of them.
 TEST_F(ClusterTuplesTest, FindsPlantedGroupsOfSources) {
   const std::vector<int> directions = {1, -1, 1, 1, -1, 1, 2, 2, 2};
   Use(SourceTuples(80, directions, 0.4));
@@ -54,8 +55,8 @@ TEST_F(ClusterTuplesTest, FindsPlantedGroupsOfSources) {
   }
 }
 
-// Long vectors that have nothing in common: small groups must not look good
-// only because their members are part of their means. The planted groups above
+// Long vectors that have nothing in common. Small groups must not look good
+// only because members are part of their own mean. The planted groups above
 // have silhouettes above 0.6.
 TEST_F(ClusterTuplesTest, FindsNoStructureWhereThereIsNone) {
   for (const double noise : {0.7, 30.0}) {
@@ -68,7 +69,7 @@ TEST_F(ClusterTuplesTest, FindsNoStructureWhereThereIsNone) {
   }
 }
 
-// The opposite groups are as far as can be, the others half way.
+// Opposite groups have the largest possible distance, the others half of it.
 TEST_F(ClusterTuplesTest, SaysHowFarGroupsOfSourcesAreApart) {
   Use(SourceTuples(300, {1, 1, 1, 1, -1, -1, -1, 2, 2}, 0));
   options_.set_divergence(OrderDivergence::ALL_PAIRS);
@@ -83,7 +84,7 @@ TEST_F(ClusterTuplesTest, SaysHowFarGroupsOfSourcesAreApart) {
   EXPECT_NEAR(groups[1].share_reversed_from(0), 1, 1e-12);
   EXPECT_NEAR(groups[0].kendall_from(0), 0, 1e-12);
   EXPECT_NEAR(groups[0].kendall_from(1), 1, 1e-12);
-  // Of 300 decisions of 3 to 15 pairs: within 6 standard deviations.
+  // For 300 decisions with 3 to 15 pairs this is 6 standard deviations.
   EXPECT_NEAR(groups[0].share_reversed_from(2), 0.5, 0.1);
   EXPECT_NEAR(groups[2].kendall_from(0), 0.5, 0.1);
   EXPECT_TRUE(groups[0].order().empty());
@@ -98,10 +99,10 @@ TEST_F(ClusterTuplesTest, SaysHowFarGroupsOfSourcesAreApart) {
   }
 }
 
-// Two sources, one decision each way: what is reported, by hand.
+// Two sources and one decision in each direction; the expected values are
+// computed by hand.
 TEST_F(ClusterTuplesTest, DisputesAreDivergencesBetweenTheGroups) {
-  // Candidates 0, 1, 2 of two decisions; the second source agrees in the
-  // second.
+  // Candidates 0, 1, 2 in two decisions; the sources agree in the second one.
   Use({AggregateTuple("far", {{1, 0}, {0.25, 0.5}, {0, 1}}, false),
        AggregateTuple("near", {{0, 0}, {0.5, 0.25}, {1, 1}}, false)});
   options_.set_divergence(OrderDivergence::TOP);
@@ -112,9 +113,11 @@ TEST_F(ClusterTuplesTest, DisputesAreDivergencesBetweenTheGroups) {
   EXPECT_EQ(report.disputes(0).id(), "far");
   EXPECT_NEAR(report.disputes(0).divergence(), 1, 1e-12);
   EXPECT_THAT(report.disputes(0).first(), ElementsAre(0, 2));
-  // Pairs by source 0: .75, 1, .25 and .5, 1, .5; mean 2/3 in both.
+  // The pairs of source 0 differ by .75, 1, .25 and .5, 1, .5; both have the
+  // mean 2/3.
   EXPECT_NEAR(report.groups(0).total_variation(), 2.0 / 3, 1e-12);
-  // One of two first places is the other's last: of two reversed ones.
+  // In one of two decisions the first place of one source is the last of the
+  // other; reversed orders have this in both.
   EXPECT_NEAR(report.groups(0).share_reversed_from(1), 0.5, 1e-12);
   EXPECT_NEAR(report.groups(0).kendall_from(1), 0.5, 1e-12);
 }
@@ -164,9 +167,11 @@ TEST_F(ClusterTuplesTest, FindsPlantedGroupsOfQueriesAndTheirRewards) {
   const ClusterReport report = Run();
   EXPECT_EQ(report.vectors(), 90u);
   ASSERT_EQ(report.groups_size(), 3);
-  // Equal sizes: in the order of their first decisions, "d0", "d1", "d10" ...
+  // Groups of equal size are in the order of their first decisions, "d0", "d1",
+  // "d10" ...
   EXPECT_NEAR(report.groups(0).mean_reward(), 0.5 / 30, 1e-12);
-  // Of one 0.5 among 30: √(Σ (r - mean)² / 29 / 30) = 0.5 √(1 - 1/30) / √870.
+  // One reward of 0.5 among 30: √(Σ (r - mean)² / 29 / 30) = 0.5 √(1 - 1/30) /
+  // √870.
   EXPECT_NEAR(report.groups(0).reward_standard_error(), 1.0 / 60, 1e-12);
   EXPECT_NEAR(report.groups(1).mean_reward(), 1, 1e-12);
   EXPECT_NEAR(report.groups(1).reward_standard_error(), 0, 1e-12);
@@ -184,7 +189,8 @@ TEST_F(ClusterTuplesTest, IsAFunctionOfItsSeed) {
   EXPECT_NE(Run().SerializeAsString(), first);
 }
 
-// A grid with 1 in it never takes it; alone it is taken, and is the aggregate.
+// One group is never chosen from a grid with other numbers. If it is the only
+// number, it is chosen and equals the aggregate.
 TEST_F(ClusterTuplesTest, OneGroupIsTakenOnlyAlone) {
   Use(QueryTuples(30, 2, {kPrototypes[0]}, 0.2));
   options_.set_of("lists");
@@ -201,7 +207,7 @@ TEST_F(ClusterTuplesTest, OneGroupIsTakenOnlyAlone) {
   EXPECT_TRUE(report.trials(1).chosen());
 }
 
-// Ids may hold anything: a line of the table stays a line.
+// Ids may contain anything; a line of the table must stay one line.
 TEST_F(ClusterTuplesTest, IdsAreEscapedInLines) {
   EXPECT_EQ(EscapeId("a\tb\n\\\x01\x7f\"Zoë'"), "a\\tb\\n\\\\\\x01\\x7f\"Zoë'");
   std::vector<BanditTuple> tuples = QueryTuples(6, 1, kPrototypes, 0.05);
@@ -214,7 +220,7 @@ TEST_F(ClusterTuplesTest, IdsAreEscapedInLines) {
   EXPECT_EQ(lines[0].size(), 6u);
 }
 
-// Seven groups, each with an order of its own.
+// Seven groups, each with its own order.
 TEST_F(ClusterTuplesTest, AsksForMoreWhereTheMostIsTheBest) {
   std::vector<std::vector<double>> prototypes;
   for (int p = 0; p < 7; ++p) {

@@ -9,10 +9,10 @@
 
 namespace sortition {
 
-// Score of a candidate by a source: [candidate][source].
+// Scores: [candidate][source].
 using ScoreTable = std::vector<std::vector<double>>;
 
-// A tuple as `Aggregate` logs it and the sidecar joins it.
+// Returns a tuple as `Aggregate` logs it and the sidecar joins it.
 inline log::v1::BanditTuple AggregateTuple(const std::string& decision_id,
                                            const ScoreTable& scores,
                                            bool with_ids) {
@@ -36,8 +36,8 @@ inline log::v1::BanditTuple AggregateTuple(const std::string& decision_id,
   return tuple;
 }
 
-// Decisions of 3 to 6 candidates without ids. `direction[s]` of their quality
-// is what source s sees, with noise: 1, or -1, or 2: another quality.
+// Returns decisions on 3 to 6 candidates without ids. Source s sees, with
+// noise, direction[s] times their quality (1 or -1), or another quality (2).
 inline std::vector<log::v1::BanditTuple> SourceTuples(
     size_t decisions, const std::vector<int>& directions, double noise) {
   std::vector<log::v1::BanditTuple> tuples;
@@ -58,8 +58,8 @@ inline std::vector<log::v1::BanditTuple> SourceTuples(
   return tuples;
 }
 
-// Decisions about the same candidates, with ids: the q-th has `sources` lists
-// around prototypes[q % prototypes.size()].
+// Returns decisions on the same candidates, with ids. The q-th has `sources`
+// lists around prototypes[q % prototypes.size()].
 inline std::vector<log::v1::BanditTuple> QueryTuples(
     size_t decisions, size_t sources,
     const std::vector<std::vector<double>>& prototypes, double noise) {

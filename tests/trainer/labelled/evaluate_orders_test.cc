@@ -21,8 +21,8 @@ using ::testing::HasSubstr;
 
 constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
 
-// Query a has relevances 1, 0, 2, with query b between its lines; of b nothing
-// is relevant. By the first feature a is ordered 0, 2, 1; the second is its
+// Query a has relevances 1, 0, 2, with query b between its lines; nothing in b
+// is relevant. The first feature orders a as 0, 2, 1; the second is its
 // negative.
 constexpr char kData[] =
     "1 qid:a 1:2 2:-2\n"
@@ -45,7 +45,7 @@ class EvaluateOrdersTest : public ::testing::Test {
     options_.set_scores(Write("scores", scores));
   }
 
-  // Name to value; NaN where no query has it.
+  // Returns the metrics by name; NaN if no query defines the metric.
   std::map<std::string, double> Metrics(const std::string& names) {
     options_.clear_metrics();
     options_.add_metrics(names);
@@ -63,15 +63,16 @@ class EvaluateOrdersTest : public ::testing::Test {
   EvaluateOptions options_;
 };
 
-// Scores by line: a is ordered 2, 0, 1 by relevance 2, 0, 1 -> values below; b
-// counts 0 for LETOR and is left out of what is not defined without relevance.
+// Scores are given by line: a has relevances 2, 0, 1 by rank; b counts 0 for
+// LETOR metrics and is left out of metrics that are not defined without
+// relevance.
 TEST_F(EvaluateOrdersTest, MetricsAreThoseOfTheirSources) {
-  UseScores("1\n0\n2\n3\n5\n");  // a: 1, 2, 3 in its order of lines.
+  UseScores("1\n0\n2\n3\n5\n");  // a: 1, 2, 3 in the order of its lines.
   const double b = 1 / std::log2(3.0);
   auto metrics = Metrics(
       "ndcg_letor@2,ndcg_letor@3,mean_ndcg,map,precision@1,ndcg_exponential,"
       "ndcg_linear,ndcg_linear@2,ndcg_top@2,kendall,pairs,auc");
-  // Ranked relevances 2, 0, 1; best 2, 1, 0.
+  // Relevances by rank are 2, 0, 1; in the best order 2, 1, 0.
   EXPECT_DOUBLE_EQ(metrics["ndcg_letor@2"], 3.0 / 4 / 2);
   EXPECT_DOUBLE_EQ(metrics["ndcg_letor@3"], (3 + b) / 4 / 2);
   EXPECT_DOUBLE_EQ(metrics["mean_ndcg"], (1 + 0.75 + (3 + b) / 4) / 3 / 2);
@@ -92,7 +93,7 @@ TEST_F(EvaluateOrdersTest, SetsAreWhatScoresAboveTheThreshold) {
   UseScores("1\n0\n2\n3\n5\n");
   options_.set_threshold(1);
   auto metrics = Metrics("sensitivity,specificity,precision,f_beta");
-  // a: called 1 and 2, relevant 0 and 2; b: called 1, relevant none.
+  // a: predicted 1 and 2, relevant 0 and 2; b: predicted 1, relevant none.
   EXPECT_DOUBLE_EQ(metrics["sensitivity"], 0.5);
   EXPECT_DOUBLE_EQ(metrics["specificity"], (0 + 0.5) / 2);
   EXPECT_DOUBLE_EQ(metrics["precision"], (0.5 + 0) / 2);
@@ -101,11 +102,13 @@ TEST_F(EvaluateOrdersTest, SetsAreWhatScoresAboveTheThreshold) {
   EXPECT_DOUBLE_EQ(Metrics("sensitivity")["sensitivity"], 1);
 }
 
-// The second file's query is ordered 1, 0; its relevances by rank are 0, 1.
+// The query of the second file is ordered 1, 0; its relevances by rank are 0,
+// 1.
 TEST_F(EvaluateOrdersTest, ScoresGoOnFromFileToFile) {
   options_.add_data(Write("more.letor", "1 qid:a 1:1\n0 qid:a 1:1\n"));
   UseScores("9\n0\n1\n8\n5\n3\n4\n");
-  // The first file's: 1, 2, 0, and nothing relevant.
+  // The first file has relevances 1, 2, 0 by rank, and a query with nothing
+  // relevant.
   EXPECT_DOUBLE_EQ(Metrics("pairs")["pairs"], (2.0 / 3 + 0) / 2);
 }
 

@@ -17,7 +17,7 @@ namespace {
 
 using testing::HasSubstr;
 
-// 30 queries of 6 candidates; relevant where feature 1 is above 1.5.
+// 30 queries of 6 candidates, which are relevant if feature 1 is above 1.5.
 std::string Letor() {
   RandomSequence random(SeedKey(3));
   std::string text;

@@ -24,7 +24,7 @@ using testing::HasSubstr;
 
 using LabelledGateTest = PlantedTest;
 
-// DCG@5 in expectation of each test query.
+// Returns the expected DCG@5 of each test query.
 std::vector<double> Measured(const TrainOptions& options,
                              const model::v1::Model& model) {
   const LabelledData data = ReadLabelledData(options).value();
@@ -40,7 +40,7 @@ std::vector<double> Measured(const TrainOptions& options,
   return values;
 }
 
-// The interval of the mean difference per query, not that of two means.
+// The interval is that of the mean difference per query, not of two means.
 TEST_F(LabelledGateTest, TheDifferenceIsPairedByQuery) {
   ASSERT_OK(Train(NoiseOptions()));
   ASSERT_OK_AND_ASSIGN(const TrainReport report, Train(options_));
@@ -62,11 +62,11 @@ TEST_F(LabelledGateTest, TheDifferenceIsPairedByQuery) {
 }
 
 TEST_F(LabelledGateTest, TheGateTakesWhatIsBetterAndNothingElse) {
-  // A first version that knows nothing.
+  // A first version that was trained on noise.
   ASSERT_OK_AND_ASSIGN(const TrainReport first, Train(NoiseOptions()));
   EXPECT_EQ(first.version(), 1);
   EXPECT_THAT(first.evaluation().verdict(), HasSubstr("no version of model"));
-  // Better.
+  // A better version.
   ASSERT_OK_AND_ASSIGN(const TrainReport second, Train(options_));
   EXPECT_EQ(second.version(), 2);
   const auto& difference = second.labelled().difference();
@@ -76,13 +76,14 @@ TEST_F(LabelledGateTest, TheGateTakesWhatIsBetterAndNothingElse) {
                   second.labelled().old_measure().value(),
               1e-12);
   EXPECT_EQ(second.labelled().old_draws(), 0);
-  // The same again is no better.
+  // The same version again is not better.
   ASSERT_OK_AND_ASSIGN(const TrainReport again, Train(options_));
   EXPECT_FALSE(again.gate_passed());
   EXPECT_FALSE(again.has_version());
   EXPECT_EQ(again.labelled().difference().value(), 0);
   EXPECT_THAT(again.evaluation().verdict(), HasSubstr("Not published"));
-  // What was learned from noise is worse, on a test part of the truth.
+  // A version that was trained on noise is worse on test queries with true
+  // labels.
   TrainOptions noise = NoiseOptions();
   noise.add_test(Write("test", Planted(60, 0, 3)));
   ASSERT_OK_AND_ASSIGN(const TrainReport worse, Train(noise));
@@ -95,7 +96,7 @@ TEST_F(LabelledGateTest, TheGateTakesWhatIsBetterAndNothingElse) {
   EXPECT_THAT(forced.evaluation().verdict(), HasSubstr("Published by --force"));
 }
 
-// A little better on a dozen queries: that may be chance.
+// A small improvement on a dozen queries may be due to chance.
 TEST_F(LabelledGateTest, AnImprovementMustBeCertain) {
   options_.add_test(Write("dozen", Planted(12, 0.3, 7)));
   options_.mutable_game()->clear_lambda();
@@ -134,7 +135,7 @@ TEST_F(LabelledGateTest, WhatCannotBeComparedIsReplacedByForceOnly) {
       HasSubstr(
           "version 1 cannot be compared: the policy selects a candidate"));
   EXPECT_FALSE(report.labelled().quality(0).has_old_value());
-  // Another number of features.
+  // A different number of features.
   LabelledQueries wide = Planted(60, 0, 4);
   wide.num_features = 2;
   fit.set_data(Write("narrow", wide));

@@ -16,7 +16,7 @@ namespace {
 using config::v1::LabelledReport;
 using testing::HasSubstr;
 
-// One feature; items of relevance 1 have a larger one, mostly.
+// Queries with one feature that is mostly larger for items of relevance 1.
 class TemperatureTest : public testing::Test {
  protected:
   void SetUp() override {
@@ -49,7 +49,7 @@ class TemperatureTest : public testing::Test {
             .parallel_for = SerialFor};
   }
 
-  // Mean probability of relevant candidates.
+  // Returns the mean probability of relevant candidates.
   double Gain(double alpha) const {
     double sum = 0;
     for (size_t q = 0; q < queries_.size(); ++q) {
@@ -95,7 +95,8 @@ TEST_F(TemperatureTest, TakesTheSmallestThatKeepsMostOfTheGain) {
   EXPECT_EQ(report.inverse_temperature(), alpha);
 }
 
-// The same policy, whatever the scores are in units of: α times the weights is.
+// The resulting policy does not depend on the unit of the scores: α times the
+// weights stays the same.
 TEST_F(TemperatureTest, TheDefaultGridGoesAsFarAsItHasTo) {
   LabelledReport report;
   ASSERT_OK_AND_ASSIGN(const double alpha, ChooseTemperature(Task(), &report));
@@ -114,7 +115,7 @@ TEST_F(TemperatureTest, TheDefaultGridGoesAsFarAsItHasTo) {
     }
     EXPECT_EQ(chosen, 1);
   }
-  // Beyond all bounds: the best that there is.
+  // If the best α is outside the bounds, the nearest bound is chosen.
   model_.set_weights(0, 0x1p-40);
   report.Clear();
   EXPECT_EQ(ChooseTemperature(Task(), &report).value(), 0x1p19);
@@ -149,7 +150,7 @@ TEST_F(TemperatureTest, WhereNoneKeepsEnoughTheBestIsTaken) {
   EXPECT_EQ(report.temperatures(0).inverse_temperature(), 0.1);
 }
 
-// Going by score is worse than chance: the less of it the better.
+// Choosing by score is worse than chance, so the least α is the best.
 TEST_F(TemperatureTest, ScoresThatMisleadAreMostRandom) {
   model_.set_weights(0, -1);
   LabelledReport report;
@@ -172,7 +173,7 @@ TEST_F(TemperatureTest, WhatCannotBeDrawnIsLeftOut) {
                        HasSubstr("beyond what the policy can draw")));
 }
 
-// Every third of 3,000.
+// Every third of 3,000 queries is used.
 TEST_F(TemperatureTest, ManyQueriesAreThinnedEvenly) {
   features_.clear();
   relevances_.clear();

@@ -31,7 +31,8 @@ using testing::Not;
 
 using LabelledTrainTest = PlantedTest;
 
-// Measure in expectation of a policy that knows the truth, on the test part.
+// Returns the expected measure of a policy that knows the truth on the test
+// part.
 double OfTheTruth(const TrainOptions& options, const model::v1::Policy& policy,
                   double scale) {
   const LabelledData data = ReadLabelledData(options).value();
@@ -58,7 +59,7 @@ TEST_F(LabelledTrainTest, RecoversPlantedRelevanceAndPublishesIt) {
   EXPECT_EQ(model.policy().game_ranking().discount(),
             model::v1::GameRanking::DCG);
   EXPECT_EQ(model.policy().game_ranking().cutoff(), 5);
-  // The weights point where the truth does.
+  // The weights have nearly the direction of the truth.
   double product = 0;
   double square = 0;
   for (uint32_t j = 0; j < kPlantedFeatures; ++j) {
@@ -73,7 +74,8 @@ TEST_F(LabelledTrainTest, RecoversPlantedRelevanceAndPublishesIt) {
   EXPECT_EQ(labelled.part(), "test");
   EXPECT_LE(labelled.new_measure().value(), best + 1e-9);
   EXPECT_GT(labelled.new_measure().value(), 0.97 * best);
-  // Served as it is, the first of the most probable order is relevant.
+  // Served as published, the first candidate of the most probable order is
+  // relevant.
   ASSERT_OK(LinearPolicy::Create(
       model.policy(), {model.weights().begin(), model.weights().end()}));
   EXPECT_EQ(labelled.quality(1).name(), "NDCG@1");
@@ -111,7 +113,7 @@ TEST_F(LabelledTrainTest, ReportsEveryLambdaWithItsGap) {
             labelled.new_measure().value());
   ASSERT_OK_AND_ASSIGN(const StoredModel stored, store().Load("default", 1));
   EXPECT_EQ(stored.model.provenance().learner(), "mpg");
-  // The options in force: what the data made of max_relevance.
+  // The recorded options have the max_relevance that was found in the data.
   EXPECT_THAT(stored.model.provenance().options(),
               HasSubstr("max_relevance: 2"));
 }
@@ -132,8 +134,8 @@ TEST_F(LabelledTrainTest, AWideGapIsSaidPlainly) {
   EXPECT_THAT(text, HasSubstr("Warning: that is above gap_tolerance, 0.0001"));
 }
 
-// Absolute in the report: ranksvm's is a share of J, that of the pulled listnet
-// no option.
+// The report has an absolute tolerance: the option of ranksvm is a share of J,
+// and a listnet with a trusted order has no option for it.
 TEST_F(LabelledTrainTest, OpenGapsOfEveryLearnerAreWarnedOf) {
   options_.clear_game();
   options_.set_learner("ranksvm");
@@ -158,7 +160,7 @@ TEST_F(LabelledTrainTest, OpenGapsOfEveryLearnerAreWarnedOf) {
   EXPECT_THAT(FormatLabelledReport(report), warning);
 }
 
-// s > threshold is what the labels say: the constant feature did its work.
+// s > threshold agrees with the labels, so the constant feature had its effect.
 TEST_F(LabelledTrainTest, FBetaPublishesTheThresholdOfRelevance) {
   options_.mutable_game()->Clear();
   options_.mutable_game()->set_measure(GameOptions::F_BETA);
@@ -187,7 +189,7 @@ TEST_F(LabelledTrainTest, FBetaPublishesTheThresholdOfRelevance) {
     }
   }
   EXPECT_GT(right, 0.93 * all);
-  // Warm-up queries are without the constant.
+  // Warm-up queries do not have the constant.
   ASSERT_EQ(stored.warmup.size(), 100);
   EXPECT_EQ(stored.warmup[0].action_kind(), log::v1::SUBSET);
   EXPECT_EQ(stored.warmup[0].num_features(), kPlantedFeatures);
@@ -224,7 +226,7 @@ TEST_F(LabelledTrainTest, ThreadsDoNotMatter) {
   model::v1::Model three = store().Load("other", 1).value().model;
   for (model::v1::Model* model : {&one, &three}) {
     model->clear_name();
-    model->clear_provenance();  // The time, and the options.
+    model->clear_provenance();  // It has the time and the options.
   }
   EXPECT_EQ(one.SerializeAsString(), three.SerializeAsString());
 }
@@ -257,7 +259,7 @@ TEST_F(LabelledTrainTest, PartsMustNotKnowEachOther) {
   EXPECT_THAT(Train(options_),
               StatusIs(absl::StatusCode::kInvalidArgument,
                        HasSubstr("part and in the test part, must be in one")));
-  // The same ids of other queries are no matter.
+  // Other queries may have the same ids.
   LabelledQueries others = Planted(200, 0, 6);
   for (size_t q = 0; q < others.queries.size(); ++q) {
     others.queries[q].id = absl::StrCat("s1q", q);

@@ -12,7 +12,7 @@ using testing::ElementsAre;
 using testing::IsEmpty;
 using testing::SizeIs;
 
-// Two queries of two features and a constant.
+// Two queries with two features and a constant.
 LabelledData TwoQueries() {
   LabelledData data;
   data.shape.num_features = 2;

@@ -33,7 +33,7 @@ std::vector<std::string> LabelledLearners() {
   return names;
 }
 
-// What the learner is for.
+// Returns data of the kind that the learner needs.
 LabelledQueries DataFor(const std::string& learner, uint64_t seed) {
   if (learner == "multiclass") return PlantedClasses(150, 0.05, seed);
   if (learner == "mallows") return PlantedOrders(150, seed);
@@ -51,8 +51,8 @@ class LearnerTest : public PlantedTest {
     return options;
   }
 
-  // What the published policy earns on queries that nobody has seen, as a
-  // share of the way from chance to what can be had.
+  // Returns the reward of the published policy on unseen queries, scaled so
+  // that 0 is chance and 1 the largest possible reward.
   double Earned(const TrainOptions& options, const TrainReport& report) {
     const StoredModel stored =
         store().Load("default", report.version()).value();
@@ -108,7 +108,7 @@ TEST_P(EveryLearnerTest, PublishesAPolicyThatBeatsChance) {
     chosen += point.chosen() ? 1 : 0;
     if (point.chosen()) setting = point.setting();
     EXPECT_FALSE(point.termination().empty());
-    // Its grid is not of λ alone.
+    // Its grid has more than λ.
     EXPECT_EQ(point.setting().empty(), GetParam() != "crf");
   }
   EXPECT_EQ(chosen, 1);
@@ -118,8 +118,8 @@ TEST_P(EveryLearnerTest, PublishesAPolicyThatBeatsChance) {
   EXPECT_EQ(
       stored.model.policy().inverse_temperature(),
       labelled.has_inverse_temperature() ? labelled.inverse_temperature() : 1);
-  // 5 % are left to exploration, 2 % to the uniform mixture, and validation
-  // queries are others.
+  // Exploration costs 5 %, the uniform mixture 2 %, and the validation queries
+  // are different ones.
   EXPECT_GT(Earned(options, report), GetParam() == "mpg" ? 0.8 : 0.88);
 }
 
@@ -167,11 +167,11 @@ TEST_F(LearnerTest, ALearnerOfOrdersMaySelect) {
   EXPECT_TRUE(stored.model.policy().has_softmax_selection());
   ASSERT_EQ(stored.warmup.size(), report.labelled().training_queries());
   EXPECT_EQ(stored.warmup[0].action_kind(), log::v1::SELECT);
-  // The same again is compared with it and no better.
+  // The same training again is compared with this version and is not better.
   ASSERT_OK_AND_ASSIGN(const TrainReport again, Train(options));
   EXPECT_FALSE(again.gate_passed());
   EXPECT_EQ(again.labelled().difference().value(), 0);
-  // Orders are not.
+  // A ranking cannot be compared with a published version that selects.
   options.set_action("rank");
   ASSERT_OK_AND_ASSIGN(const TrainReport rank, Train(options));
   EXPECT_THAT(rank.labelled().incomparable(), HasSubstr("selects a candidate"));

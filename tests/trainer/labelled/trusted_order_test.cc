@@ -26,7 +26,7 @@ using testing::HasSubstr;
 
 constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
 
-// The planted queries in two files, lines of queries mixed in the first.
+// The planted queries in two files; the first one mixes the queries' lines.
 class TrustedOrderTest : public PlantedTest {
  protected:
   void SetUp() override {
@@ -42,7 +42,7 @@ class TrustedOrderTest : public PlantedTest {
     Trust(1, {1});
   }
 
-  // Every second line first.
+  // Writes every second line first.
   std::string WriteMixed(const std::string& name, const LabelledQueries& data) {
     const std::string path = Write(name, data);
     const std::vector<std::string> lines = Lines(path);
@@ -69,7 +69,7 @@ class TrustedOrderTest : public PlantedTest {
     return lines;
   }
 
-  // By the text of every line of the data.
+  // Writes a score for every line of the data, computed from its features.
   std::string WriteScores(
       const std::function<double(const std::vector<float>&)>& score,
       int more = 0) {
@@ -102,7 +102,7 @@ class TrustedOrderTest : public PlantedTest {
     trusted->mutable_weight()->Add(weights.begin(), weights.end());
   }
 
-  // The points' objective, bound and divergence: what training saw.
+  // Returns objective, bound and divergence of every point.
   std::vector<double> Numbers(const TrainOptions& options) {
     const auto report = Train(options);
     EXPECT_OK(report);
@@ -135,9 +135,9 @@ class TrustedOrderTest : public PlantedTest {
   }
 };
 
-// A file with twice the first feature, and a version that scores by it, order
-// every training query as the feature does: the same problem, to the bit. Lines
-// that the split gave to other parts, or another file, would not.
+// Scores of twice the first feature, and a version that scores by it, order
+// queries like the feature: the problems are bit-identical. They would differ
+// if scores were taken from lines of other parts or of another file.
 TEST_F(TrustedOrderTest, FeatureScoresAndVersionOfOneOrderAreOne) {
   Trust(1, {0.5, 4});
   const std::vector<double> by_feature = Numbers(options_);
@@ -185,7 +185,7 @@ TEST_F(TrustedOrderTest, ReportsWhatWasTrustedAndHowFarItPulled) {
   EXPECT_EQ(labelled.trusted_order().source(), "feature 1");
   EXPECT_EQ(labelled.trusted_order().divergence(), "DCG@5");
   EXPECT_EQ(labelled.trusted_order().tied_pairs(), 0);
-  // The labels follow 2 x_1 and others, a fifth of them noise.
+  // The labels depend on 2 x_1 and other features; a fifth of them is noise.
   EXPECT_GT(labelled.trusted_order().right_pairs(), 0.7);
   EXPECT_LT(labelled.trusted_order().right_pairs(), 0.9);
   ASSERT_EQ(labelled.points_size(), 2);
@@ -196,7 +196,7 @@ TEST_F(TrustedOrderTest, ReportsWhatWasTrustedAndHowFarItPulled) {
             labelled.points(0).trusted_inversions() / 2);
   EXPECT_LT(labelled.points(1).trusted_divergence(),
             labelled.points(0).trusted_divergence() / 2);
-  // Labels know more than the feature: the validation part says so.
+  // The validation part shows that the labels say more than the feature.
   EXPECT_TRUE(labelled.points(0).chosen());
   const std::string text = FormatLabelledReport(report);
   EXPECT_THAT(text, HasSubstr("Trusted order: feature 1, DCG@5 divergence"));
@@ -206,7 +206,7 @@ TEST_F(TrustedOrderTest, ReportsWhatWasTrustedAndHowFarItPulled) {
               Not(HasSubstr("rusted order")));
 }
 
-// A feature of two values: ties are in the order of the data, and said.
+// Ties of a feature with two values keep the order of the data; it is reported.
 TEST_F(TrustedOrderTest, TiesAreInTheOrderOfTheData) {
   LabelledData data;
   data.shape = {.num_features = 2, .max_relevance = 1};
@@ -225,7 +225,8 @@ TEST_F(TrustedOrderTest, TiesAreInTheOrderOfTheData) {
   EXPECT_DOUBLE_EQ(second.report.right_pairs(), 0.75);
 }
 
-// All would be pulled towards the order of the lines, often that of the labels.
+// Otherwise all scores would be pulled towards the order of the lines, which is
+// often that of the labels.
 TEST_F(TrustedOrderTest, ASourceThatTiesEverythingIsRefused) {
   TrainOptions options = options_;
   auto* trusted = options.mutable_trusted_order();
@@ -255,7 +256,7 @@ TEST_F(TrustedOrderTest, ASourceThatTiesEverythingIsRefused) {
 }
 
 TEST_F(TrustedOrderTest, ManyTiesAreWarnedOf) {
-  // Above 2 in one of 44 cases: 96 % of the pairs are tied.
+  // It is above 2 in one of 44 cases, so that 96 % of the pairs are tied.
   TrainOptions options = options_;
   auto* trusted = options.mutable_trusted_order();
   trusted->clear_feature();
@@ -274,7 +275,7 @@ TEST_F(TrustedOrderTest, ManyTiesAreWarnedOf) {
   }
 }
 
-// TOP of all ranks: min{|S|, m} = |S|, which has no order.
+// TOP of all ranks is min{|S|, m} = |S|, which does not depend on the order.
 TEST_F(TrustedOrderTest, ATopOfAllRanksIsRefused) {
   LabelledData data;
   data.shape = {.num_features = 1, .max_relevance = 1};
@@ -296,11 +297,12 @@ TEST_F(TrustedOrderTest, ATopOfAllRanksIsRefused) {
   options_.mutable_trusted_order()->set_cutoff(3);
   EXPECT_OK(ReadTrustedOrders(options_, data));
   options_.mutable_trusted_order()->set_divergence(OrderDivergence::DCG);
-  options_.mutable_trusted_order()->set_cutoff(4);  // Ranks differ in it.
+  // Here the ranks have different weights.
+  options_.mutable_trusted_order()->set_cutoff(4);
   EXPECT_OK(ReadTrustedOrders(options_, data));
 }
 
-// The constant that F_BETA needs is no feature that can be trusted.
+// The constant that F_BETA adds is not a feature that can be trusted.
 TEST_F(TrustedOrderTest, PullsScoresThatHaveAThreshold) {
   options_.clear_rank_svm();
   options_.set_learner("hinge");

@@ -1,4 +1,4 @@
-// What is learned from logs of Boltzmann rankings.
+// Learning from logs of Boltzmann rankings.
 #include "core/learners/counterfactual/linear_weights.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -11,7 +11,8 @@ namespace {
 
 using testing::HasSubstr;
 
-// From full support, and from a log in which some orders were impossible.
+// Learns from a log with full support and from one in which some orders were
+// impossible.
 TEST(BoltzmannTrainTest, LearnsThemAsSuch) {
   for (const uint32_t head : {0u, 4u}) {
     SyntheticLog log;
@@ -36,15 +37,15 @@ TEST(BoltzmannTrainTest, LearnsThemAsSuch) {
     EXPECT_EQ(policy.boltzmann_ranking().SerializeAsString(),
               log.boltzmann->SerializeAsString());
     EXPECT_EQ(policy.inverse_temperature(), 1);
-    // The hidden weights are (1, 1, 1, 0, 0); the logging policy had the second
-    // at -0.5. With a tail the gradient does not see who enters the head, and
-    // comes less far. Both starts are of the family.
+    // The hidden weights are (1, 1, 1, 0, 0); the logging policy had -0.5 for
+    // the second. If lists have a tail, the gradient ignores which candidates
+    // enter the head and makes less progress. Both starts belong to the family.
     for (const int j : {0, 2}) EXPECT_GT(stored.model.weights(j), 0.3) << j;
     EXPECT_GT(stored.model.weights(1), head == 0 ? 0.3 : -0.2);
     EXPECT_EQ(report.evaluation().grid_size(), 2);
     EXPECT_GT(report.evaluation().snips_reward().value(),
               report.evaluation().logging_reward().value());
-    // Where lists are longer than the head, no covering bound holds.
+    // If lists are longer than the head, there is no covering bound.
     bool covered = false;
     for (const auto& bound : report.evaluation().bounds()) {
       covered |= bound.part() == "train";
@@ -59,8 +60,9 @@ TEST(BoltzmannTrainTest, LearnsThemAsSuch) {
   }
 }
 
-// Σ_r (a_r - a_{n-1}) of n = 3 ranks of DCG is (1 - 1/2) + (1/log2(3) - 1/2) =
-// 0.63: as long as the gradient of one rank of Plackett-Luce, whatever k.
+// For n = 3 ranks of DCG, Σ_r (a_r - a_{n-1}) is (1 - 1/2) + (1/log2(3) - 1/2)
+// = 0.63, so that the gradient is as long as that of one rank of Plackett-Luce,
+// for any k.
 TEST(BoltzmannTrainTest, CoveringBoundCountsRankWeights) {
   BanditTuple tuple;
   tuple.num_features = 1;

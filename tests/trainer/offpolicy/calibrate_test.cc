@@ -20,7 +20,7 @@ constexpr auto kFailed = absl::StatusCode::kFailedPrecondition;
 
 class CalibrateTest : public testing::Test {
  protected:
-  // A log of version 1, which is the one to calibrate.
+  // Writes a log of version 1, which will be calibrated.
   void Prepare(const SyntheticLog& log, const model::v1::Model& model) {
     const auto tuples = MakeTuples(log, 3000);
     WriteSegment(dir_.Sub("tuples"), 0, tuples);
@@ -30,7 +30,8 @@ class CalibrateTest : public testing::Test {
   }
   void Prepare(const SyntheticLog& log) { Prepare(log, LoggingModel(log)); }
 
-  // The best of six candidates is below 1.2 in every fourth query.
+  // Returns a model with an abstain score of 1.2; the best of six candidates is
+  // below it in every fourth query.
   static model::v1::Model Abstaining(double mixture) {
     model::v1::Model model = LoggingModel({});
     model.mutable_policy()->set_uniform_mixture(mixture);
@@ -62,7 +63,7 @@ TEST_F(CalibrateTest, PublishesTheTemperatureAtWhichItAbstainsAsItsRule) {
   EXPECT_EQ(calibrated->alpha(), report.alpha());
   EXPECT_NEAR(calibrated->abstention_rate(), report.map_abstention_rate(),
               report.exact() ? 1e-9 : 0.0101);
-  // The present one does not do so already.
+  // The current temperature does not already do so.
   EXPECT_GT(std::fabs(report.rows(3).abstention_rate() -
                       report.map_abstention_rate()),
             0.01);
@@ -96,7 +97,7 @@ TEST_F(CalibrateTest, TheTableSharpensWithAlphaAndEndsInMap) {
   EXPECT_FALSE(map.has_alpha());
   EXPECT_EQ(map.map_probability(), 1);
   EXPECT_EQ(map.abstention_rate(), report.map_abstention_rate());
-  // At the present temperature the policy is the one that logged: every weight
+  // At the current temperature the policy is the logging policy: every weight
   // is 1, and the interval is that of a mean.
   for (const auto& row : report.rows()) {
     if (row.alpha() != 1) continue;
@@ -119,7 +120,8 @@ TEST_F(CalibrateTest, RefusesGames) {
               HasSubstr("version 1 of model 'default' plays a game"));
 }
 
-// The table's rows weigh by the law that logged: 1 at the present temperature.
+// The rows of the table use the logging distribution: weights are 1 at the
+// current temperature.
 TEST_F(CalibrateTest, BoltzmannRankingsAreWeighedAsSuch) {
   SyntheticLog log;
   log.action_kind = ActionKind::kRank;
@@ -140,7 +142,7 @@ TEST_F(CalibrateTest, BoltzmannRankingsAreWeighedAsSuch) {
 }
 
 TEST_F(CalibrateTest, OutOfReachPublishesNothingAndPrintsTheTable) {
-  // Abstains in MAP nearly always; half of the actions are uniform.
+  // MAP nearly always abstains; half of the actions are uniform.
   model::v1::Model model = LoggingModel({});
   model.mutable_policy()->set_uniform_mixture(0.5);
   model.mutable_policy()->mutable_softmax_selection()->set_abstain_score(9);
@@ -176,7 +178,8 @@ TEST_F(CalibrateTest, RankingsHaveATableOnly) {
 
 TEST_F(CalibrateTest, EstimatesUseNoTupleThatTheModelMayHaveLearnedFrom) {
   Prepare({});
-  // Version 2 was trained while version 2 was the newest to log.
+  // The published version has the parent 2, so that only tuples of version 2 or
+  // later can validate and test it.
   model::v1::Model model = LoggingModel({});
   model.mutable_provenance()->set_parent_version(2);
   ASSERT_OK(store_.Publish(model, nullptr, {}));
@@ -188,7 +191,8 @@ TEST_F(CalibrateTest, EstimatesUseNoTupleThatTheModelMayHaveLearnedFrom) {
 }
 
 TEST_F(CalibrateTest, ALogOfAbstentionsCannotJudgeWhoCannotAbstain) {
-  // Without the abstentions the weights of the others would be too large.
+  // If the abstentions were left out, the weights of the other actions would be
+  // too large.
   SyntheticLog no_abstaining;
   no_abstaining.can_abstain = false;
   Prepare({}, LoggingModel(no_abstaining));

@@ -15,8 +15,8 @@ namespace {
 using testing::HasSubstr;
 using testing::Not;
 
-// Two candidates with one feature, 1 and 0; a fair coin logged; the first one
-// earns 1 with probability 0.8, the second with 0.2.
+// Returns a log with two candidates whose feature is 1 and 0, chosen by a fair
+// coin. The first one earns 1 with probability 0.8, the second with 0.2.
 std::vector<BanditTuple> CoinLog(int n, uint64_t seed) {
   RandomSequence random(SeedKey(seed));
   std::vector<BanditTuple> tuples(n);
@@ -64,7 +64,7 @@ TEST_F(EvaluateTest, AHealthyLogHasNoFindings) {
   EXPECT_EQ(evaluation.findings_size(), 0);
   const auto& overlap = evaluation.test_overlap();
   EXPECT_EQ(overlap.tuples(), 2000);
-  // Deviation of the mean: 0.5/√2000 = 0.011.
+  // The standard deviation of the mean is 0.5/√2000 = 0.011.
   EXPECT_NEAR(overlap.mean_weight(), 1, 0.05);
   EXPECT_NEAR(overlap.mean_weight_error(), 0.0112, 1e-3);
   EXPECT_NEAR(overlap.largest_weight(), 1.5, 1e-12);
@@ -129,7 +129,7 @@ TEST_F(EvaluateTest, MapTakesTheFirstAlways) {
   EXPECT_EQ(evaluation.test_overlap().median_weight() *
                 (2 - evaluation.test_overlap().median_weight()),
             0);
-  // What was not shown is not known, whatever was chosen.
+  // If the actions were not shown, the weights are 0 for any policy.
   for (BanditTuple& tuple : test_) tuple.action_shown = false;
   const auto hidden = Evaluate({.parts = MapHeldOut()});
   EXPECT_EQ(hidden.test_overlap().largest_weight(), 0);
@@ -137,7 +137,7 @@ TEST_F(EvaluateTest, MapTakesTheFirstAlways) {
 }
 
 TEST_F(EvaluateTest, WrongPropensitiesAreAContradiction) {
-  // What was drawn as a fair coin is logged as 1/4: q/p = 2.
+  // A fair coin was logged with probability 1/4: q/p = 2.
   for (BanditTuple& tuple : test_) tuple.log_propensity = std::log(0.25);
   const auto evaluation = Evaluate({.parts = HeldOut()});
   EXPECT_TRUE(ContradictsItself(evaluation));

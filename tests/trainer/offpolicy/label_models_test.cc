@@ -1,4 +1,4 @@
-// Models that give items labels, through the command that trains them.
+// Models that give labels to items, trained by the command.
 #include <string>
 #include <vector>
 
@@ -31,9 +31,8 @@ class LabelModelsTest : public PlantedTest {
   }
 };
 
-// A client sends an item's multi-vector features to Select, and is told the
-// class: as often as the report says, within 5 standard errors of what other
-// items' truth allows.
+// A client sends the multi-vector features of an item to Select and gets its
+// class. It is right as often as the report says, within 5 standard errors.
 TEST_F(LabelModelsTest, ClassesAreSelectedByJointFeatures) {
   const TrainOptions options =
       OptionsFor("multiclass", PlantedClasses(150, 0, 1));
@@ -76,7 +75,7 @@ TEST_F(LabelModelsTest, ClassesAreSelectedByJointFeatures) {
   }
   EXPECT_GT(right / all, 0.95);
   EXPECT_NEAR(expected / all, labelled.new_measure().value(), 0.03);
-  // Warm-up queries are items with all their classes.
+  // Warm-up queries are items with all possible classes.
   ASSERT_GT(stored.warmup.size(), 0);
   EXPECT_EQ(stored.warmup[0].action_kind(), log::v1::SELECT);
   EXPECT_EQ(stored.warmup[0].num_candidates(), 3);
@@ -94,7 +93,7 @@ TEST_F(LabelModelsTest, ClassesPassTheGateOnlyIfBetter) {
   ASSERT_OK_AND_ASSIGN(const TrainReport again, Train(options));
   EXPECT_FALSE(again.gate_passed());
   EXPECT_EQ(again.labelled().difference().value(), 0);
-  // Orders are no classes.
+  // Orders are not classes.
   TrainOptions order = OptionsFor("ranksvm", Planted(150, 0, 1));
   order.set_model("orders");
   ASSERT_OK(Train(order));
@@ -103,7 +102,8 @@ TEST_F(LabelModelsTest, ClassesPassTheGateOnlyIfBetter) {
   EXPECT_THAT(other.labelled().incomparable(), HasSubstr("features"));
 }
 
-// A label mostly stays: what comes before and after says more than the item.
+// Labels mostly stay the same, so that the neighbours have more information
+// than the item.
 TEST_F(LabelModelsTest, SequencesAreLabelledByTheirNeighbours) {
   TrainOptions chain = OptionsFor("chain", PlantedSequences(200, 1));
   chain.set_dry_run(true);

@@ -19,7 +19,7 @@ namespace {
 using testing::AllOf;
 using testing::HasSubstr;
 
-// A poor logging policy as version 1 of "default" and what it logged.
+// A poor logging policy as version 1 of "default", and its log.
 class LabelTrainTest : public testing::Test {
  protected:
   LabelTrainTest() {
@@ -48,7 +48,7 @@ class LabelTrainTest : public testing::Test {
 
   size_t NumVersions() { return store_.ListVersions("default")->size(); }
 
-  // Wrong labels on contexts that were never logged.
+  // Returns the wrong labels on contexts that were never logged.
   static HammingLosses Measure(const model::v1::Model& model) {
     const auto data = ParseMultilabel(MadeUpLabelData(2000, 2));
     EXPECT_OK(data);
@@ -79,30 +79,31 @@ TEST_F(LabelTrainTest, PublishesAPolicyThatIsBetterOnOtherContexts) {
   const double before = Measure(Load(1)).expected;
   const double after = Measure(model).expected;
   EXPECT_LT(after, before);
-  // What the gate promised, in labels: the share of right ones rose by at least
-  // the lower bound, but for the 2000 contexts that it is measured on (standard
-  // error of each below 3 / (2 √2000) = 0.034).
+  // The gate's promise in labels: the share of right labels rose by at least
+  // the lower bound, up to the error of measuring it on 2000 contexts (each
+  // standard error below 3 / (2 √2000) = 0.034).
   const auto& evaluation = report.evaluation();
   EXPECT_GT(before - after,
             kLabelDataLabels * evaluation.improvement().lower() - 0.1);
   EXPECT_EQ(evaluation.train_tuples() + evaluation.validation_tuples() +
                 evaluation.test_tuples(),
             8000u);
-  // Right propensities: uniform weights of mean 1.
+  // Right propensities give uniform weights with mean 1.
   EXPECT_NEAR(evaluation.test_overlap().uniform_mean_weight(), 1,
               5 * evaluation.test_overlap().uniform_mean_weight_error());
   EXPECT_EQ(evaluation.bounds_size(), 3);
   EXPECT_LE(evaluation.logging_reward().lower(), 1 - before / 3 + 0.04);
   EXPECT_GE(evaluation.logging_reward().upper(), 1 - before / 3 - 0.04);
-  // The next round compares with this one, which has logged nothing yet.
+  // The next round compares with this version, which has not logged anything
+  // yet.
   EXPECT_THAT(Train(train_).status(),
               StatusIs(absl::StatusCode::kFailedPrecondition,
                        HasSubstr("of version 2, 0 to validate")));
 }
 
-// Three labels, all set; a context of length 5, another too long that does not
-// train. Where all scores are far below 0, the gradient of log h is x for each
-// label: no other direction of w changes log h faster than 2 k X.
+// Three labels, all set; a context of length 5, and a longer one that is not
+// used for training. If all scores are far below 0, the gradient of log h is x
+// for each label; log h changes with w at most at the rate 2 k X.
 TEST(LabelWeightsTest, TheBallHasTheSteepestGradient) {
   LabelData data;
   data.contexts = {.num_features = 2,
@@ -210,7 +211,7 @@ TEST_F(LabelTrainTest, BadTuplesMakeNoModel) {
                AllOf(HasSubstr("20 tuples read"),
                      HasSubstr("10 left out: labels out of range"),
                      HasSubstr("10 left out: propensity not in (0, 1]"))));
-  // Label tuples are none of a selection.
+  // Label tuples are not tuples of selections.
   train_.set_action("select");
   EXPECT_THAT(Train(train_).status(),
               StatusIs(absl::StatusCode::kFailedPrecondition,
@@ -218,7 +219,7 @@ TEST_F(LabelTrainTest, BadTuplesMakeNoModel) {
   EXPECT_EQ(NumVersions(), 0u);
 }
 
-// α w are the parameters of a family without a temperature of its own.
+// The parameters are α w, since the family has no separate temperature.
 TEST(LabelTrainDataTest, ParametersAreThoseOfTheStoredPolicy) {
   LabelData data;
   data.contexts.num_features = 2;

@@ -20,7 +20,7 @@ using testing::HasSubstr;
 
 class SubsetTrainTest : public testing::Test {
  protected:
-  // The logging model becomes version 1.
+  // Writes a log and publishes the logging model as version 1.
   void Prepare(const std::vector<log::v1::BanditTuple>& tuples,
                const model::v1::Model& logging) {
     WriteSegment(dir_.Sub("tuples"), 0, tuples);
@@ -52,8 +52,8 @@ class SubsetTrainTest : public testing::Test {
     EXPECT_GT(evaluation.ips_reward().upper(), after);
     EXPECT_LT(evaluation.improvement().lower(), after - before);
     EXPECT_NEAR(evaluation.snips_reward().value(), after, 0.05);
-    // Every action could be drawn: weights are 1 in the mean, those of the
-    // uniform policy too.
+    // Every action could be drawn, so the mean weights of the learned and of
+    // the uniform policy are 1.
     const auto& overlap = evaluation.test_overlap();
     EXPECT_NEAR(overlap.mean_weight(), 1, 4 * overlap.mean_weight_error());
     EXPECT_NEAR(overlap.uniform_mean_weight(), 1,
@@ -82,8 +82,8 @@ TEST_F(SubsetTrainTest, LearnsSubsetsOfTheModelsSize) {
   EXPECT_EQ(stored_.model.policy().independent_subset().threshold(), 0);
 }
 
-// The store has a policy of any size, but all requests asked for 3: the tuples
-// are of no use to it, and without it they are.
+// The policy in the store has subsets of any size, but all requests asked for
+// 3: the tuples cannot be used with this parent, but without it they can.
 TEST_F(SubsetTrainTest, SizesOfRequestsAndModelsMustAgree) {
   const SubsetLog log{.size = 3, .size_of_request = true};
   Prepare(MakeSubsetTuples(log, 200), SubsetLoggingModel(log));
@@ -124,12 +124,13 @@ TEST_F(SubsetTrainTest, LearnsFromTheUniformPolicy) {
   EXPECT_TRUE(report.gate_passed()) << FormatReport(report);
   ASSERT_OK_AND_ASSIGN(const StoredModel stored, store_.Load("default", 1));
   EXPECT_EQ(stored.model.policy().independent_subset().k(), 2);
-  // 1 of 15 pairs.
+  // One of 15 pairs.
   EXPECT_NEAR(report.evaluation().test_overlap().smallest_propensity(), 1. / 15,
               1e-12);
 }
 
-// A start at the parent's parameters, where it is of the family.
+// Training also starts at the parent's parameters if the parent belongs to the
+// family.
 TEST_F(SubsetTrainTest, StartsFromAParentOfTheFamilyOnly) {
   const SubsetLog log;
   Prepare(MakeSubsetTuples(log, 400), SubsetLoggingModel(log));

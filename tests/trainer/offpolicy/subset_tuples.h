@@ -1,6 +1,6 @@
 #pragma once
-// Logs of subsets for tests of the trainer: candidates are relevant by a hidden
-// weight vector, rewards are F1 or, of sets of fixed size, precision.
+// Simulated logs of subsets. A hidden weight vector determines the relevant
+// candidates; rewards are F1 or, for sets of fixed size, precision.
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
@@ -20,14 +20,15 @@ inline constexpr uint32_t kSubsetFeatures = 4;
 inline constexpr uint32_t kSubsetCandidates = 6;
 
 struct SubsetLog {
-  uint32_t size = 0;             // 0: any.
-  bool size_of_request = false;  // Asked for by each request; else the model's.
+  uint32_t size = 0;  // 0: any.
+  // Each request asks for the size; else the model has it.
+  bool size_of_request = false;
   uint64_t version = 1;
   // Policy of the logging model, without weights; empty: independent subsets.
   std::optional<model::v1::Policy> policy = {};
 };
 
-// A query whose candidates are relevant with probability σ(x₀ + x₁ - 0.5).
+// A query with candidates that are relevant with probability σ(x₀ + x₁ - 0.5).
 struct SubsetQuery {
   explicit SubsetQuery(const std::string& id) {
     RandomSequence random(StableHash(HashDomain::kSimulation, {id}));
@@ -63,7 +64,7 @@ struct SubsetQuery {
   std::vector<bool> relevant;
 };
 
-// The policy that logged: mild preferences that are half wrong.
+// Returns the logging policy: weak preferences, half of them wrong.
 inline model::v1::Model SubsetLoggingModel(const SubsetLog& log) {
   model::v1::Model model;
   model.set_name("default");
@@ -121,8 +122,8 @@ inline std::vector<log::v1::BanditTuple> MakeSubsetTuples(const SubsetLog& log,
   return tuples;
 }
 
-// Expected reward of a model: exact over its subsets, over `n` fresh queries.
-// Standard error below 0.5 / √n.
+// Returns the mean over `n` fresh queries of the exact expected reward of a
+// model. Standard error below 0.5 / √n.
 inline double TrueReward(const SubsetLog& log, const model::v1::Model& model,
                          size_t n) {
   const LinearPolicy policy = *LinearPolicy::Create(

@@ -1,5 +1,5 @@
-// Logs of games: most actions have probability 0, and what a learned policy
-// does of them no log can tell.
+// Logs of games: most actions have probability 0, and the log has no
+// information about a learned policy that takes them.
 #include <algorithm>
 #include <cmath>
 
@@ -21,7 +21,8 @@ using model::v1::GameRanking;
 using model::v1::GameSubset;
 using testing::HasSubstr;
 
-// Pairs by precision, or subsets by F1; as sharp as its α.
+// Returns a game of pairs by precision or of subsets by F1; the larger α, the
+// sharper it is.
 model::v1::Policy Game(GameSubset::Measure measure, double epsilon,
                        double alpha = 1) {
   model::v1::Policy policy;
@@ -67,7 +68,8 @@ class SupportTest : public testing::Test {
   }
 
   // Both ends of clipped IPS and the lower end of the improvement hold without
-  // support: what was never logged counts as the worst, or the best, reward.
+  // support: actions that were never logged count as the worst or the best
+  // reward.
   void ExpectIntervalsHold(const SubsetLog& log,
                            const config::v1::TrainReport& report) {
     ASSERT_OK_AND_ASSIGN(const StoredModel stored, store_.Load("default", 2));
@@ -83,8 +85,8 @@ class SupportTest : public testing::Test {
   ModelStore store_{dir_.Sub("models")};
 };
 
-// Training keeps to what was logged, as all else counts as the worst. A policy
-// that is to be a fair lot of pairs in 6 of 10 queries cannot.
+// Training prefers logged actions, since all others count as the worst. A
+// policy that must draw pairs uniformly in 6 of 10 queries cannot do so.
 TEST_F(SupportTest, GamesOfPairsWithoutMixtureAreFound) {
   const SubsetLog log = GameLog(Game(GameSubset::PRECISION, 0, 4));
   const auto report =
@@ -113,8 +115,8 @@ TEST_F(SupportTest, GamesOfAnySizeWithoutMixtureAreFound) {
   EXPECT_EQ(stored.model.policy().independent_subset().k(), 0);
 }
 
-// With a mixture every subset is possible, and there is nothing to find; from
-// the logs of a game whose scores are half wrong a better policy is learned.
+// With a mixture every subset is possible and there is no finding. A better
+// policy is learned from the logs of a game whose scores are half wrong.
 TEST_F(SupportTest, GamesWithAMixtureTeach) {
   const SubsetLog log = GameLog(Game(GameSubset::PRECISION, 0.6));
   const auto report =
@@ -127,7 +129,8 @@ TEST_F(SupportTest, GamesWithAMixtureTeach) {
   ExpectIntervalsHold(log, report);
 }
 
-// Orders of a game, all of one block or not: Plackett-Luce does what it cannot.
+// A ranking game, whether or not its ranks form one block, draws some orders
+// only; Plackett-Luce draws all of them.
 TEST_F(SupportTest, RankingGamesWithoutMixtureAreFound) {
   SyntheticLog log;
   log.action_kind = ActionKind::kRank;
@@ -161,11 +164,11 @@ TEST_F(SupportTest, RankingGamesWithoutMixtureAreFound) {
   EXPECT_EQ(FindingOf(report)->gravity(), Finding::UNSUPPORTED);
 }
 
-// The gate's bound fails with at most 2.5 % of the logs whatever the support:
-// of 200 logs of a sharp game, judged for a policy that mostly does what the
-// game never did, it is never above the truth (with 2.5 %, 12 or more would
-// come once in 300 times; with clipping and Bernstein's bound it is far
-// from 2.5 %).
+// For any support, the gate's bound fails for at most 2.5 % of the logs. For a
+// policy that mostly takes actions that the game never took, it is not above
+// the truth for any of 200 logs of a sharp game. (At 2.5 %, 12 or more failures
+// would occur once in 300 times; clipping and Bernstein's bound are far from
+// 2.5 %.)
 TEST(SupportBoundTest, LowerEndHoldsWithoutSupport) {
   const SubsetLog log = GameLog(Game(GameSubset::PRECISION, 0, 3));
   model::v1::Model target = SubsetLoggingModel({.size = 2});

@@ -17,8 +17,8 @@ namespace {
 
 using testing::HasSubstr;
 
-// Tuples of `log` in one directory, their logging model as version 1 in
-// another.
+// Writes the tuples of `log` to one directory, and their logging model as
+// version 1 to another.
 class TrainTest : public testing::Test {
  protected:
   void Prepare(const SyntheticLog& log, size_t n) {
@@ -57,7 +57,7 @@ TEST_F(TrainTest, PublishesABetterSelection) {
   EXPECT_GT(evaluation.improvement().lower(), 0);
   EXPECT_LT(evaluation.ips_reward().lower(), evaluation.snips_reward().value());
   EXPECT_GT(evaluation.ips_reward().upper(), evaluation.snips_reward().value());
-  // One point of the grid, from two starts.
+  // One point of the grid with two starts.
   ASSERT_EQ(evaluation.grid_size(), 2);
   EXPECT_NE(evaluation.grid(0).chosen(), evaluation.grid(1).chosen());
   EXPECT_THAT(evaluation.verdict(), HasSubstr("Published: with 95 % conf"));
@@ -67,8 +67,8 @@ TEST_F(TrainTest, PublishesABetterSelection) {
 TEST_F(TrainTest, PublishesABetterRanking) {
   SyntheticLog log;
   log.action_kind = ActionKind::kRank;
-  // Weights of orders have heavy tails: the bound needs more tuples than for
-  // one choice.
+  // Weights of orders have heavy tails, so that the bound needs more tuples
+  // than for a single choice.
   Prepare(log, 16000);
   ASSERT_OK_AND_ASSIGN(const auto report, Train(options_));
   EXPECT_TRUE(report.gate_passed()) << FormatReport(report);
@@ -164,7 +164,7 @@ TEST_F(TrainTest, TheGateComparesWithTheNewestVersionOnly) {
   Prepare({}, 4000);
   ASSERT_OK_AND_ASSIGN(const auto first, Train(options_));
   ASSERT_EQ(first.version(), 2);
-  // Version 1 logged all of it: nothing says what version 2 earns.
+  // Version 1 logged everything: the reward of version 2 is not known.
   EXPECT_THAT(Train(options_),
               StatusIs(absl::StatusCode::kFailedPrecondition,
                        HasSubstr("of version 2, 0 to validate, 0 to test")));
@@ -179,8 +179,7 @@ TEST_F(TrainTest, TheGateComparesWithTheNewestVersionOnly) {
 
 TEST_F(TrainTest, OlderVersionsTrainAndTheNewestTests) {
   Prepare({}, 1000);
-  // Another model in the place of version 2 logged as version 2, all of it
-  // rewarded.
+  // A second version logs too, and all its tuples are rewarded.
   ASSERT_OK(store_.Publish(LoggingModel({}), nullptr, {}));
   SyntheticLog newest;
   newest.version = 2;
@@ -195,7 +194,8 @@ TEST_F(TrainTest, OlderVersionsTrainAndTheNewestTests) {
   EXPECT_EQ(evaluation.logging_reward().value(), 1);
   EXPECT_FALSE(report.gate_passed());
   EXPECT_EQ(report.parent_version(), 2);
-  // Binomial(400, 1/4), deviation 8.7, to test; all of version 1 trains.
+  // Binomial(400, 1/4) tuples, deviation 8.7, are for testing; all those of
+  // version 1 are for training.
   EXPECT_NEAR(static_cast<double>(evaluation.test_tuples()), 100, 44);
   EXPECT_EQ(evaluation.train_tuples() + evaluation.validation_tuples() +
                 evaluation.test_tuples(),
@@ -230,8 +230,8 @@ TEST_F(TrainTest, TheNewestVersionSaysWhetherToAbstain) {
 }
 
 TEST_F(TrainTest, TheGateLooksAtTheTestPartOnly) {
-  // In the test part everything is the other way round: what looks better in
-  // training and validation is worse there.
+  // In the test part all rewards are inverted: what looks better in training
+  // and validation is worse there.
   Prepare({}, 0);
   std::vector<log::v1::BanditTuple> tuples = MakeTuples({}, 4000);
   Moments test_rewards;
@@ -261,8 +261,8 @@ TEST_F(TrainTest, TheGateLooksAtTheTestPartOnly) {
 }
 
 TEST_F(TrainTest, WhatWasShownInsteadEarnsForTheLoggingPolicyOnly) {
-  // Rewards are coins, but the front end mends half of what would fail: there
-  // it shows something else, which earns 1.
+  // Rewards are coin flips, but for half of the failures the front end shows
+  // something else, which earns 1.
   SyntheticLog noise;
   noise.rewards_are_noise = true;
   Prepare(noise, 0);
@@ -282,9 +282,9 @@ TEST_F(TrainTest, WhatWasShownInsteadEarnsForTheLoggingPolicyOnly) {
   ASSERT_OK_AND_ASSIGN(const auto report, Train(options_));
   EXPECT_EQ(report.shown_otherwise(), mended);
   EXPECT_TRUE(report.excluded().empty());
-  // The front end earns 3/4 (deviation 0.012 of 1400 tuples). Of what was shown
-  // as chosen it is 2/3, and any policy could be said to earn that. Of the
-  // actions themselves 1/2 is known.
+  // With the front end the mean reward is 3/4 (deviation 0.012 for 1400
+  // tuples). Among tuples whose action was shown it is 2/3, which any policy
+  // would seem to earn. The actions themselves are known to earn 1/2.
   EXPECT_NEAR(report.evaluation().logging_reward().value(), 0.75, 0.04);
   EXPECT_NEAR(report.evaluation().ips_reward().value(), 0.5, 0.06);
   EXPECT_THAT(FormatReport(report),
@@ -301,8 +301,8 @@ TEST_F(TrainTest, DryRunPublishesNothing) {
 }
 
 TEST_F(TrainTest, RewardsInOtherUnitsComeBackInThem) {
-  // The same log with reward 10 r - 3: estimates are mapped, the policy is the
-  // same up to rounding.
+  // With reward 10 r - 3 in the same log, the estimates are transformed, and
+  // the policy is the same up to rounding.
   Prepare({}, 3000);
   options_.set_dry_run(true);
   ASSERT_OK_AND_ASSIGN(const auto plain, Train(options_));
@@ -358,7 +358,7 @@ TEST_F(TrainTest, AReportThatCannotBeWrittenStopsBeforeAnythingIsPublished) {
     EXPECT_EQ(RunTrainer(with_report), kExitError);
   }
   EXPECT_EQ(store_.ListVersions("default")->size(), 1);
-  // Nothing is left of the attempt where training fails.
+  // If training fails, it leaves no files.
   const std::string path = dir_.Sub("report") + "/report.json";
   EXPECT_EQ(
       RunTrainer({"train", "--tuples=" + dir_.Sub("none"),

@@ -28,8 +28,8 @@ constexpr double kInf = std::numeric_limits<double>::infinity();
 struct BadData {
   std::string name;
   std::function<void(Tuples*)> spoil;
-  // What must be said: the message of an error with this code; or, with kOk,
-  // why `excluded` tuples are left out, in the report.
+  // The expected words: in the message of an error with this code; or, with
+  // kOk, the reason in the report why `excluded` tuples are left out.
   absl::StatusCode code = absl::StatusCode::kOk;
   std::string says;
   uint64_t excluded = 0;
@@ -208,8 +208,8 @@ TEST_F(NoModelTest, AnEmptyDirectoryIsAnError) {
 }
 
 TEST_F(NoModelTest, PropensitiesThatContradictThemselvesPassNoGate) {
-  // A good log whose propensities are a fifth of what they were: the weights
-  // are five times too large, and everything looks like an improvement.
+  // A good log whose propensities were divided by five: the weights are five
+  // times too large, and everything looks like an improvement.
   Tuples tuples = MakeTuples({}, 4000);
   for (auto& tuple : tuples) {
     auto* decision = tuple.mutable_decision();

@@ -106,7 +106,7 @@ TEST_F(ConvertTest, ReadingGivesTheTuplesThatWereDrawnBitForBit) {
               RowOf(data.contexts, drawn.contexts[i]));
     distinct.insert(RowOf(data.contexts, drawn.contexts[i]));
   }
-  // Replays, and lines that are equal, share their context again.
+  // Replays and equal lines share one context after reading, too.
   EXPECT_EQ(read.contexts.size(), distinct.size());
 }
 
@@ -188,7 +188,7 @@ TEST_F(ConvertTest, RewardIsTheShareOfTheRightLabels) {
 
 TEST_F(ConvertTest, ReportsWhatItDid) {
   options_.set_test(dir_.Sub("data") + "/test.svm");
-  // A label and two features that the training data do not have.
+  // A label and two features that do not occur in the training data.
   ASSERT_OK(WriteFile(options_.test(), "3 1:1 12:1\n0 2:1\n"));
   ASSERT_OK_AND_ASSIGN(const ConvertReport report, Convert(options_));
   EXPECT_EQ(report.contexts, 300u);
@@ -250,7 +250,7 @@ TEST_F(ConvertTest, AFailedRunLeavesNothing) {
   EXPECT_THAT(Convert(options_).status(),
               StatusIs(absl::StatusCode::kInvalidArgument,
                        HasSubstr("must be at most 16777216")));
-  // More random numbers than there are: 65537 labels, 65536 replays.
+  // 65537 labels and 65536 replays need more random numbers than there are.
   ASSERT_OK(WriteFile(options_.data(), "65536 1:1\n"));
   options_.set_replays(65536);
   EXPECT_THAT(Convert(options_).status(),
@@ -317,7 +317,8 @@ TEST_F(ConvertTest, ConvertsRealData) {
   EXPECT_THAT(read.excluded, IsEmpty());
   EXPECT_EQ(read.train.size(), 3 * report.contexts);
   EXPECT_LE(read.contexts.size(), report.contexts);
-  // Mean of 3 n draws, each in [0, q]: within 5 of the largest standard errors.
+  // The mean of 3 n draws, each in [0, q], within 5 of the largest possible
+  // standard errors.
   EXPECT_NEAR(report.mean_wrong_labels, report.test->expected,
               5 * report.num_labels / 2.0 /
                   std::sqrt(static_cast<double>(report.tuples)));

@@ -1,4 +1,5 @@
-// tools/import_tuples.py: logs of other systems become tuples to train from.
+// tools/import_tuples.py, which converts logs of other systems to tuples for
+// training.
 #include <cstdlib>
 #include <filesystem>
 

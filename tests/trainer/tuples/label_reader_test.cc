@@ -155,7 +155,7 @@ TEST(LabelReaderTest, CountsWhatItLeavesOutByReason) {
          for (int j = 0; j < 4; ++j) d->add_dense_values(1);
        }},
       {kBadFeatures,
-       [](Decision* d) {  // A column that is not there.
+       [](Decision* d) {  // A column that does not exist.
          d->clear_dense_values();
          d->mutable_sparse()->add_row_offsets(0);
          d->mutable_sparse()->add_row_offsets(1);
@@ -257,7 +257,7 @@ TEST(LabelReaderTest, AContextIsInOnePartWithAllItsReplays) {
 TEST(LabelReaderTest, OtherVersionsTrainOnTrainingContextsOnly) {
   const TempDir dir;
   std::vector<log::v1::BanditTuple> tuples = MakeLabelTuples(400, 2);
-  // The second replay is another version's.
+  // The second replay belongs to another version.
   for (size_t i = 400; i < 800; ++i) {
     tuples[i].mutable_decision()->set_version(2);
   }

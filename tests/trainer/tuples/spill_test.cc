@@ -85,7 +85,8 @@ TEST_F(SpillTest, KeepsEveryTupleInLessMemory) {
   EXPECT_LT(BytesInMemory(spilled), 1 << 20);
   EXPECT_EQ(Features(spilled), Features(memory));
   EXPECT_OK(spilled.ReadStatus());
-  // Nothing is left behind, whatever happens to this process.
+  // There is no visible file, so that nothing is left whatever happens to this
+  // process.
   EXPECT_TRUE(std::filesystem::is_empty(scratch_));
 }
 
@@ -94,14 +95,14 @@ TEST_F(SpillTest, OverBothLimitsKeepsASampleThatDoesNotDependOnTheOrder) {
   ASSERT_OK_AND_ASSIGN(const TupleData forward, ReadTuples(options, {}));
   options.set_tuples(dir_.Sub("backward"));
   ASSERT_OK_AND_ASSIGN(const TupleData backward, ReadTuples(options, {}));
-  // 2.9 MB to 1.05 MB: some 1.4 MB for a half are too many.
+  // 2.9 MB for a limit of 1.05 MB: half of it, about 1.4 MB, is too much.
   EXPECT_EQ(forward.kept_fraction, 0.25);
   EXPECT_EQ(backward.kept_fraction, 0.25);
   EXPECT_GT(forward.spilled_bytes, 0);
   EXPECT_LE(forward.spilled_bytes, 1 << 20);
   std::vector<std::vector<float>> features = Features(forward);
   EXPECT_EQ(forward.spilled_bytes, features.size() * kFeatureBytes);
-  // What moved in the file is still what was logged.
+  // Features that were moved within the file are still those that were logged.
   std::vector<std::vector<float>> others = Features(backward);
   std::sort(features.begin(), features.end());
   std::sort(others.begin(), others.end());
@@ -114,8 +115,8 @@ TEST_F(SpillTest, OverBothLimitsKeepsASampleThatDoesNotDependOnTheOrder) {
 }
 
 TEST_F(SpillTest, WhatStaysInMemoryIsBoundedToo) {
-  // 120 bytes of features, and more than 200 of everything else: 4000 tuples
-  // exceed 0.75 MiB without their features, a half of them may not.
+  // A tuple has 120 bytes of features and more than 200 other bytes: 4000
+  // tuples exceed 0.75 MiB even without their features; half of them may not.
   WriteSegment(dir_.Sub("small"), 0, MakeTuples({}, 4000));
   config::v1::TrainOptions options = Options(1, 64);
   options.set_tuples(dir_.Sub("small"));
@@ -136,8 +137,8 @@ TEST_F(SpillTest, AFullDiskOnlyMakesTheSampleSmaller) {
   signal(SIGXFSZ, SIG_IGN);
   rlimit limit{};
   ASSERT_EQ(getrlimit(RLIMIT_FSIZE, &limit), 0);
-  // Full while the first tuples are spilled: they stay in memory, 0.75 MiB for
-  // 5.2 kB each. Full later: 208 tuples are in the file.
+  // If the disk is full when the first tuples are spilled, they stay in memory:
+  // 0.75 MiB with 5.2 kB each. If it is full later, 208 tuples are in the file.
   for (const auto& [disk, fraction] :
        {std::pair<rlim_t, double>{100000, 0.125}, {1000000, 0.25}}) {
     const rlimit small{disk, limit.rlim_max};
@@ -148,7 +149,7 @@ TEST_F(SpillTest, AFullDiskOnlyMakesTheSampleSmaller) {
     EXPECT_EQ(data->kept_fraction, fraction);
     EXPECT_EQ(data->spilled_bytes > 0, disk == 1000000);
     const std::vector<std::vector<float>> kept = Features(*data);
-    // Binomial: the deviation is at most 10.6.
+    // Binomial with a deviation of at most 10.6.
     EXPECT_NEAR(static_cast<double>(kept.size()), kTuples * fraction, 53);
     ASSERT_OK_AND_ASSIGN(const TupleData all, ReadTuples(Options(64, 0), {}));
     std::vector<std::vector<float>> features = Features(all);

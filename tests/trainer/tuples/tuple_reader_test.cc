@@ -175,7 +175,7 @@ TEST(TupleReaderTest, WarmupQueriesAreBoundedInBytesWhateverTheOrder) {
   for (size_t i = 0; i < ids.size(); ++i) {
     EXPECT_EQ(backward.warmup[i].decision_id(), ids[i]);
   }
-  // They count in memory_mb.
+  // They count towards memory_mb.
   for (const auto* part :
        {&forward.train, &forward.validation, &forward.test}) {
     for (const BanditTuple& tuple : *part) bytes += tuple.bytes();
@@ -254,7 +254,7 @@ TEST(ConvertTupleTest, KeepsTheRewardOfWhatWasShownInPlaceOfTheAction) {
                                      .num_features = 5};
   BanditTuple tuple;
   ASSERT_OK(ConvertTuple(logged, expectation, &tuple));
-  EXPECT_TRUE(tuple.action_shown);  // No word of what was shown.
+  EXPECT_TRUE(tuple.action_shown);  // No record of what was shown.
   logged.mutable_shown()->add_shown(3);
   ASSERT_OK(ConvertTuple(logged, expectation, &tuple));
   EXPECT_TRUE(tuple.action_shown);
@@ -272,7 +272,7 @@ TEST(ConvertTupleTest, KeepsTheRewardOfWhatWasShownInPlaceOfTheAction) {
   ASSERT_OK_AND_ASSIGN(reason, ConvertTuple(logged, expectation, &tuple));
   EXPECT_EQ(reason, std::nullopt);
   EXPECT_TRUE(tuple.action_shown);
-  // To show something is not.
+  // Showing something does not.
   logged.mutable_shown()->clear_not_shown();
   logged.mutable_shown()->add_shown(2);
   ASSERT_OK(ConvertTuple(logged, expectation, &tuple));
