@@ -26,7 +26,7 @@
 #include "google/protobuf/util/json_util.h"
 #include "io/files.h"
 #include "io/segments/segment_writer.h"
-#include "sortition/config/v1/trainer.pb.h"
+#include "sortition/config/v1/train_report.pb.h"
 #include "tests/testing/child_process.h"
 #include "tests/testing/temp_dir.h"
 

@@ -10,7 +10,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "sortition/config/v1/trainer.pb.h"
+#include "sortition/config/v1/train.pb.h"
 #include "sortition/log/v1/log.pb.h"
 #include "trainer/tuples/left_out.h"
 #include "trainer/tuples/tuple_scan.h"
