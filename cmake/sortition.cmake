@@ -1,7 +1,5 @@
 # How targets of this project are declared. One library, and one test program, per
 # folder.
-include(GoogleTest)
-
 find_program(CCACHE ccache)
 if(CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
   # A precompiled header is read after its macros and time stamps were checked.
@@ -51,6 +49,13 @@ function(sortition_use_precompiled target precompiled)
   endif()
 endfunction()
 
+# Generated sources: no warnings, but the options that the precompiled header has.
+function(sortition_generated target)
+  target_link_libraries(${target} PRIVATE sortition_warnings)
+  target_compile_options(${target} PRIVATE -w)
+  sortition_use_precompiled(${target} sortition_precompiled)
+endfunction()
+
 # sortition_library(NAME SRCS a.cc ... DEPS t ...): library sortition_NAME, alias
 # sortition::NAME. Without SRCS it is header-only.
 function(sortition_library name)
@@ -87,7 +92,7 @@ function(sortition_bench name)
 endfunction()
 
 # sortition_tests(NAME SRCS a_test.cc ... DEPS t ... [LABELS l ...]): the test
-# program test_NAME of a folder; each of its cases is one ctest.
+# program test_NAME of a folder; each of its suites is one ctest.
 function(sortition_tests name)
   cmake_parse_arguments(arg "" "" "SRCS;DEPS;LABELS" ${ARGN})
   set(target test_${name})
@@ -102,12 +107,11 @@ function(sortition_tests name)
   sortition_use_precompiled(${target} sortition_precompiled_tests)
   set_target_properties(${target} PROPERTIES
     RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests)
-  set(properties TIMEOUT 900
-    ENVIRONMENT "SORTITION_BIN=${CMAKE_RUNTIME_OUTPUT_DIRECTORY}")
-  if(arg_LABELS)
-    list(APPEND properties LABELS "${arg_LABELS}")
-  endif()
-  # At the time of the test: listing cases while building would run every program.
-  gtest_discover_tests(${target} TEST_PREFIX "${name}." DISCOVERY_MODE PRE_TEST
-    DISCOVERY_TIMEOUT 120 PROPERTIES ${properties})
+  set(suites ${CMAKE_CURRENT_BINARY_DIR}/${target}_suites.cmake)
+  add_custom_command(TARGET ${target} POST_BUILD
+    COMMAND ${CMAKE_COMMAND} -DPROGRAM=$<TARGET_FILE:${target}> -DPREFIX=${name}
+      -DLABELS=${arg_LABELS} -DBINARIES=${CMAKE_RUNTIME_OUTPUT_DIRECTORY}
+      -DOUTPUT=${suites} -P ${PROJECT_SOURCE_DIR}/cmake/list_suites.cmake
+    BYPRODUCTS ${suites} VERBATIM)
+  set_property(DIRECTORY APPEND PROPERTY TEST_INCLUDE_FILES ${suites})
 endfunction()

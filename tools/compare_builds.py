@@ -26,7 +26,7 @@ LABELLED = [
     ("mpg_per_level", "--learner=mpg --game.measure=GRADED_DCG --game.max_relevance=2"
      " --game.potentials=PER_LEVEL --game.lambda=0.01 --action=rank"),
     ("mpg_precision", "--learner=mpg --game.measure=PRECISION --game.k=5"
-     " --game.lambda=0.01"),
+     " --game.lambda=0.01 --action=label"),
     ("mpg_f_beta", "--learner=mpg --game.measure=F_BETA --game.lambda=0.1"
      " --action=label"),
     ("mpg_ndcg", "--learner=mpg --game.measure=NDCG --game.max_relevance=2"
@@ -69,8 +69,9 @@ LABELLED = [
 ]
 COUNTERFACTUAL = [
     (f"{objective}_{optimiser}".lower(),
-     f"--poem.objective={objective} --poem.optimiser={optimiser} --poem.l2=1e-4 --poem.lambda_factor=0.01,1"
-     " --poem.adagrad.max_epochs=5 --poem.lbfgs.max_iterations=20")
+     f"--poem.objective={objective} --poem.optimiser={optimiser} --poem.l2=1e-4"
+     " --poem.adagrad.max_epochs=5 --poem.lbfgs.max_iterations=20" +
+     ("" if objective.endswith("IPS") else " --poem.lambda_factor=0.01,1"))
     for objective in ("CRM", "IPS", "CLIPPED_IPS", "SELF_NORMALISED",
                       "DOUBLY_ROBUST", "LOG_SMOOTHING")
     for optimiser in ("STOCHASTIC", "BATCH")

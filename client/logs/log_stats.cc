@@ -14,7 +14,6 @@
 namespace sortition {
 namespace {
 
-
 class Counter : public LogVisitor {
  public:
   explicit Counter(LogStats* stats) : stats_(*stats) {}

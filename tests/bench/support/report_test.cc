@@ -40,14 +40,14 @@ TEST(FormatReportAsJsonTest, HasDetailsAndTargets) {
   EXPECT_EQ(FormatReportAsJson("rpc", report),
             R"({"benchmark":"rpc","trials":[1,2],"targets":[)"
             R"({"result":"PASS","what":"time","measured":2.5,)"
-            R"("required_at_most":3}]})"
+            R"("required_at_most":3.0}]})"
             "\n");
 }
 
 TEST(FormatReportAsJsonTest, StaysJsonWithQuotesAndInfinity) {
   EXPECT_EQ(FormatReportAsJson("x", Report({{"\"q\"", HUGE_VAL, 3}})),
             R"({"benchmark":"x","targets":[{"result":"MISS",)"
-            R"("what":"\"q\"","measured":null,"required_at_most":3}]})"
+            R"("what":"\"q\"","measured":null,"required_at_most":3.0}]})"
             "\n");
 }
 

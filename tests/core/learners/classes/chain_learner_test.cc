@@ -104,7 +104,8 @@ TEST(ChainLearnerTest, PublishesAChainWithoutMixture) {
   EXPECT_THAT(
       learner->MakePolicy(
           {.action_kind = ActionKind::kSubset, .transitions = {1, 2, 3}}),
-      StatusIs(kInvalid, HasSubstr("transitions are 3, must be 0 or 4")));
+      StatusIs(kInvalid,
+               HasSubstr("transitions has 3 values, must have 4 or none")));
 }
 
 TEST(ChainLearnerTest, NamesWhatIsWrong) {
