@@ -8,9 +8,14 @@
 
 #include "absl/strings/str_cat.h"
 #include "client/rpc/uuid.h"
+#include "grpcpp/channel.h"
+#include "grpcpp/client_context.h"
 #include "grpcpp/create_channel.h"
 #include "grpcpp/security/credentials.h"
 #include "grpcpp/support/channel_arguments.h"
+#include "grpcpp/support/status.h"
+#include "sortition/v1/models.grpc.pb.h"
+#include "sortition/v1/ranking.grpc.pb.h"
 
 namespace sortition {
 namespace {
@@ -64,6 +69,19 @@ void FillDecisionId(v1::DecisionContext* context) {
 
 }  // namespace
 
+struct Client::Stubs {
+  explicit Stubs(const std::string& address)
+      : channel(MakeChannel(address)),
+        ranking(v1::Ranking::NewStub(channel)),
+        models(v1::Models::NewStub(channel)) {}
+
+  const std::shared_ptr<grpc::Channel> channel;
+  const std::unique_ptr<v1::Ranking::Stub> ranking;
+  const std::unique_ptr<v1::Models::Stub> models;
+};
+
+Client::~Client() = default;
+
 absl::Status FromGrpcStatus(const grpc::Status& status) {
   if (status.ok()) return absl::OkStatus();
   // The canonical codes have the same numbers on both sides.
@@ -85,9 +103,7 @@ absl::StatusOr<std::unique_ptr<Client>> Client::Connect(
 Client::Client(const std::string& address, const CallOptions& options)
     : address_(address),
       options_(options),
-      channel_(MakeChannel(address)),
-      ranking_(v1::Ranking::NewStub(channel_)),
-      models_(v1::Models::NewStub(channel_)),
+      stubs_(std::make_unique<Stubs>(address)),
       jitter_(HashBytes(MakeUuidV7())) {}
 
 // Without a connection, the pause ends as soon as there is one. Waiting for it
@@ -95,14 +111,15 @@ Client::Client(const std::string& address, const CallOptions& options)
 // would, once in 5 s.
 bool Client::Pause(Clock::duration pause, Clock::time_point deadline) {
   const Clock::duration left = deadline - Clock::now();
-  if (channel_->GetState(/*try_to_connect=*/true) == GRPC_CHANNEL_READY) {
+  if (stubs_->channel->GetState(/*try_to_connect=*/true) ==
+      GRPC_CHANNEL_READY) {
     // The server's own words say more than a deadline that passed in a pause.
     if (pause >= left) return false;
     std::this_thread::sleep_for(pause);
     return true;
   }
-  channel_->WaitForConnected(std::chrono::system_clock::now() +
-                             std::min(pause, left));
+  stubs_->channel->WaitForConnected(std::chrono::system_clock::now() +
+                                    std::min(pause, left));
   return Clock::now() < deadline;
 }
 
@@ -143,21 +160,21 @@ absl::StatusOr<Response> Client::Call(const Send& send) {
 absl::StatusOr<v1::RankResponse> Client::Rank(v1::RankRequest request) {
   FillDecisionId(request.mutable_context());
   return Call<v1::RankResponse>([&](auto* context, auto* response) {
-    return ranking_->Rank(context, request, response);
+    return stubs_->ranking->Rank(context, request, response);
   });
 }
 
 absl::StatusOr<v1::SelectResponse> Client::Select(v1::SelectRequest request) {
   FillDecisionId(request.mutable_context());
   return Call<v1::SelectResponse>([&](auto* context, auto* response) {
-    return ranking_->Select(context, request, response);
+    return stubs_->ranking->Select(context, request, response);
   });
 }
 
 absl::StatusOr<v1::LabelResponse> Client::Label(v1::LabelRequest request) {
   FillDecisionId(request.mutable_context());
   return Call<v1::LabelResponse>([&](auto* context, auto* response) {
-    return ranking_->Label(context, request, response);
+    return stubs_->ranking->Label(context, request, response);
   });
 }
 
@@ -165,14 +182,14 @@ absl::StatusOr<v1::AggregateResponse> Client::Aggregate(
     v1::AggregateRequest request) {
   FillDecisionId(request.mutable_context());
   return Call<v1::AggregateResponse>([&](auto* context, auto* response) {
-    return ranking_->Aggregate(context, request, response);
+    return stubs_->ranking->Aggregate(context, request, response);
   });
 }
 
 absl::StatusOr<v1::ReportShownResponse> Client::ReportShown(
     const v1::ReportShownRequest& request) {
   return Call<v1::ReportShownResponse>([&](auto* context, auto* response) {
-    return ranking_->ReportShown(context, request, response);
+    return stubs_->ranking->ReportShown(context, request, response);
   });
 }
 
@@ -182,13 +199,14 @@ absl::StatusOr<v1::ReportFeedbackResponse> Client::ReportFeedback(
     if (feedback.feedback_id().empty()) feedback.set_feedback_id(MakeUuidV7());
   }
   return Call<v1::ReportFeedbackResponse>([&](auto* context, auto* response) {
-    return ranking_->ReportFeedback(context, request, response);
+    return stubs_->ranking->ReportFeedback(context, request, response);
   });
 }
 
 absl::StatusOr<v1::ListModelsResponse> Client::ListModels() {
   return Call<v1::ListModelsResponse>([&](auto* context, auto* response) {
-    return models_->ListModels(context, v1::ListModelsRequest(), response);
+    return stubs_->models->ListModels(context, v1::ListModelsRequest(),
+                                      response);
   });
 }
 

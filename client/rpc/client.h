@@ -10,11 +10,14 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "core/base/random.h"
-#include "grpcpp/channel.h"
-#include "grpcpp/client_context.h"
-#include "grpcpp/support/status.h"
-#include "sortition/v1/models.grpc.pb.h"
-#include "sortition/v1/ranking.grpc.pb.h"
+#include "sortition/v1/models.pb.h"
+#include "sortition/v1/ranking.pb.h"
+
+// gRPC's headers take seconds to compile; those who call do not need them.
+namespace grpc {
+class ClientContext;
+class Status;
+}  // namespace grpc
 
 namespace sortition {
 
@@ -37,6 +40,8 @@ struct CallOptions {
 // twice.
 class Client {
  public:
+  ~Client();
+
   // Returns a client that connects at its first call. InvalidArgument where
   // `address` is empty or an option is out of its range. Every Client has a
   // connection of its own.
@@ -72,9 +77,8 @@ class Client {
 
   const std::string address_;
   const CallOptions options_;
-  std::shared_ptr<grpc::Channel> channel_;
-  std::unique_ptr<v1::Ranking::Stub> ranking_;
-  std::unique_ptr<v1::Models::Stub> models_;
+  struct Stubs;
+  const std::unique_ptr<Stubs> stubs_;
   const CounterRandom jitter_;
   std::atomic<uint32_t> next_jitter_{0};
 };
