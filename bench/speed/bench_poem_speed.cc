@@ -27,7 +27,7 @@
 #include "core/learners/multilabel/labels_policy.h"
 #include "core/optim/lbfgs.h"
 #include "process/threads.h"
-#include "tests/testing/child_process.h"
+#include "tests/core/counterfactual/crm_risk.h"
 #include "tests/testing/temp_dir.h"
 
 ABSL_FLAG(std::vector<std::string>, data, {},

@@ -22,6 +22,7 @@
 #include "io/files.h"
 #include "io/models/model_store.h"
 #include "process/json_writer.h"
+#include "tests/testing/temp_dir.h"
 
 ABSL_FLAG(int, pairs, 7, "pairs of trials per comparison, in [1, 1000]");
 ABSL_FLAG(double, seconds, 2, "length of a trial, in [0.1, 600]");

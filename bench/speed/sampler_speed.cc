@@ -104,8 +104,7 @@ void SampleRanking(benchmark::State& state) {
   model::v1::GameRanking game;
   game.set_discount(model::v1::GameRanking::DCG);
   game.set_cutoff(static_cast<uint32_t>(state.range(1)));
-  const auto distribution = GameRankingDistribution::Create(1, 0.02, game);
-  CHECK(distribution.ok());
+  const GameRankingDistribution distribution(1, 0.02, game);
   const auto scores = RandomGames(kGames, n, kRelevantMean, kDeviation);
   DistributionScratch scratch;
   sortition::Draw draw;
