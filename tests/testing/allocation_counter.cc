@@ -8,10 +8,15 @@ namespace {
 std::atomic<int64_t> num_allocations = 0;
 }  // namespace
 
-// Not inlined: GCC would see only half of a pair and warn.
-[[gnu::noinline]] void* operator new(size_t size) {
+// Not inlined: GCC would see only half of a pair and warn. The forms that are
+// not here call these.
+[[gnu::noinline]] void* operator new(size_t size,
+                                     const std::nothrow_t&) noexcept {
   num_allocations.fetch_add(1, std::memory_order_relaxed);
-  if (void* memory = std::malloc(size)) return memory;
+  return std::malloc(size);
+}
+[[gnu::noinline]] void* operator new(size_t size) {
+  if (void* memory = operator new(size, std::nothrow)) return memory;
   throw std::bad_alloc();
 }
 [[gnu::noinline]] void operator delete(void* memory) noexcept {
