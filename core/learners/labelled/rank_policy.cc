@@ -48,7 +48,7 @@ absl::Status CheckLearnedThreshold(double threshold) {
       CheckInRange("the learned threshold", threshold,
                    PolicyRange(*IndependentSubset::descriptor(),
                                IndependentSubset::kThresholdFieldNumber));
-  if (status.ok()) return status;
+  if (status.ok()) return absl::OkStatus();
   return absl::InvalidArgumentError(
       absl::StrCat(status.message(), "; train with a larger lambda"));
 }
