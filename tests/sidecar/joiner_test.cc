@@ -6,90 +6,14 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "tests/sidecar/joiner_fixture.h"
 
 namespace sortition {
 namespace {
 
 using config::v1::JoinOptions;
-using log::v1::LateFeedback;
 using testing::ElementsAre;
 using testing::IsEmpty;
-
-constexpr int64_t kSecond = 1000000;
-// A time after the epoch from which tests count seconds.
-constexpr int64_t kBase = 1'700'000'000 * kSecond;
-
-// Feeds a joiner with window 10 s and slack 1 s; every record has a new place.
-class JoinerTest : public testing::Test {
- protected:
-  JoinerTest() {
-    options_.set_reward_wait_time_seconds(10);
-    options_.set_slack_seconds(1);
-    options_.set_default_reward(-7);
-  }
-
-  Joiner& joiner() {
-    if (!joiner_.has_value()) joiner_.emplace(options_);
-    return *joiner_;
-  }
-  SpoolPlace NextPlace() { return {segment_, offset_++}; }
-  static int64_t At(double seconds) {
-    return kBase + static_cast<int64_t>(seconds * kSecond);
-  }
-
-  void Decide(const std::string& id, double seconds, uint64_t answer = 1) {
-    joiner().AddDecision(NextPlace(), id, At(seconds), answer);
-    Collect();
-  }
-  void Feed(const std::string& feedback_id, const std::string& id,
-            double seconds, double reward) {
-    log::v1::Feedback feedback;
-    feedback.set_feedback_id(feedback_id);
-    feedback.set_decision_id(id);
-    feedback.set_time_us(At(seconds));
-    feedback.set_reward(reward);
-    joiner().AddFeedback(NextPlace(), feedback);
-    Collect();
-  }
-  void Show(const std::string& id, double seconds, bool not_shown = false) {
-    log::v1::Shown shown;
-    shown.set_decision_id(id);
-    shown.set_time_us(At(seconds));
-    shown.set_not_shown(not_shown);
-    joiner().AddShown(NextPlace(), shown);
-    Collect();
-  }
-  void Advance(double seconds) {
-    joiner().AdvanceTo(At(seconds));
-    Collect();
-  }
-  void Collect() {
-    while (auto late = joiner().PopLate()) {
-      log::v1::Feedback feedback;
-      ASSERT_TRUE(feedback.ParseFromString(late->feedback));
-      late_.push_back(
-          feedback.feedback_id() +
-          (late->reason == LateFeedback::AFTER_WINDOW ? ":late" : ":unknown"));
-    }
-    while (auto closed = joiner().PopClosed()) {
-      closed_.push_back(*std::move(closed));
-    }
-  }
-  std::vector<double> Rewards() const {
-    std::vector<double> rewards;
-    for (const ClosedDecision& closed : closed_) {
-      rewards.push_back(closed.reward);
-    }
-    return rewards;
-  }
-
-  JoinOptions options_;
-  std::optional<Joiner> joiner_;
-  uint32_t segment_ = 1;
-  uint64_t offset_ = 100;
-  std::vector<ClosedDecision> closed_;
-  std::vector<std::string> late_;
-};
 
 struct AggregationCase {
   JoinOptions::Aggregation aggregation;
@@ -325,67 +249,6 @@ TEST_F(JoinerTest, TheFirstShownCounts) {
   ASSERT_EQ(closed_[0].records.size(), 1u);
   EXPECT_EQ(closed_[0].records[0].time_us, At(1));
   EXPECT_EQ(joiner().counts().unused_shown, 1u);
-}
-
-TEST_F(JoinerTest, NeedsTheSegmentOfTheOldestOpenDecision) {
-  EXPECT_EQ(joiner().OldestNeededSegment(),
-            std::numeric_limits<uint32_t>::max());
-  segment_ = 3;
-  Decide("a", 0);
-  segment_ = 4;
-  Decide("b", 8);
-  EXPECT_EQ(joiner().OldestNeededSegment(), 3u);
-  Advance(12);
-  EXPECT_EQ(joiner().OldestNeededSegment(), 4u);
-}
-
-// The feedback of segment 1 goes into the tuple of a decision of segment 2: the
-// segment is needed until that tuple is out at 9 + 11 s, although its own
-// decision is over at 11 s.
-TEST_F(JoinerTest, NeedsTheSegmentOfAdoptedFeedback) {
-  Feed("f1", "a", 0, 1);
-  segment_ = 2;
-  Decide("a", 9);
-  Advance(19);
-  EXPECT_TRUE(joiner().IsOver(At(0)));
-  EXPECT_EQ(joiner().OldestNeededSegment(), 1u);
-  Advance(21);
-  EXPECT_EQ(joiner().OldestNeededSegment(),
-            std::numeric_limits<uint32_t>::max());
-}
-
-// A joiner that was given the ids of segment 1 must treat segment 2 as one that
-// read segment 1 itself.
-TEST_F(JoinerTest, RememberedIdsStandForARemovedSegment) {
-  Decide("a", 0);
-  Feed("f1", "a", 1, 1);
-  std::vector<RememberedId> ids = joiner().IdsOfSegment(1);
-  ASSERT_EQ(ids.size(), 2u);
-  EXPECT_THAT(joiner().IdsOfSegment(2), IsEmpty());
-  joiner_.emplace(options_);
-  for (RememberedId& id : ids) {
-    id.segment = 0;
-    joiner().AddRemembered(id);
-  }
-  segment_ = 2;
-  Decide("a", 2);          // Duplicate.
-  Feed("f1", "a", 3, 1);   // Duplicate.
-  Feed("f2", "a", 5, 1);   // In the window: its tuple has been written already.
-  Feed("f3", "a", 12, 1);  // After the window.
-  Advance(60);
-  EXPECT_THAT(closed_, IsEmpty());
-  EXPECT_THAT(late_, ElementsAre("f3:late"));
-  EXPECT_EQ(joiner().counts().duplicate_decisions, 1u);
-  EXPECT_EQ(joiner().counts().duplicate_feedback, 1u);
-}
-
-TEST_F(JoinerTest, KeepsIdsUntilTheirSegmentMayBeForgotten) {
-  Decide("a", 0);
-  Advance(100);
-  EXPECT_EQ(joiner().IdsOfSegment(1).size(), 1u);
-  joiner().AllowForgettingBefore(2);
-  Advance(101);
-  EXPECT_THAT(joiner().IdsOfSegment(1), IsEmpty());
 }
 
 TEST_F(JoinerTest, SurvivesAbsurdTimes) {
