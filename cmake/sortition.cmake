@@ -28,6 +28,14 @@ if(SORTITION_SANITIZE)
   add_link_options(-fsanitize=${SORTITION_SANITIZE})
 endif()
 
+# Compiling a test takes longer than running it, and a failed expectation names its
+# line: tests of the dev build are hardly optimised and have no debug information. Only
+# a Debug or sanitizer build has it.
+set(SORTITION_TEST_OPTIONS)
+if(CMAKE_BUILD_TYPE STREQUAL RelWithDebInfo AND NOT SORTITION_SANITIZE)
+  set(SORTITION_TEST_OPTIONS -Og -g0)
+endif()
+
 # sortition_precompiled(NAME HEADER [OPTIONS o ...] [DEPS t ...]): the headers of
 # others that most sources include, compiled once with these options; targets get
 # them by sortition_use_precompiled().
@@ -100,10 +108,7 @@ function(sortition_tests name)
   target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR})
   target_link_libraries(${target} PRIVATE ${arg_DEPS} sortition_warnings
     GTest::gmock GTest::gtest_main)
-  # Compiling a test takes longer than running it. At -O1 GCC 12 warns of the bounds of
-  # libstdc++'s own strings.
-  target_compile_options(${target} PRIVATE -O1 -Wno-array-bounds
-    -Wno-stringop-overflow)
+  target_compile_options(${target} PRIVATE ${SORTITION_TEST_OPTIONS})
   sortition_use_precompiled(${target} sortition_precompiled_tests)
   set_target_properties(${target} PROPERTIES
     RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests)

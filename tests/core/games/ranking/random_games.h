@@ -13,6 +13,7 @@
 #include "core/games/ranking/discounts.h"
 #include "core/games/ranking/ranking_game.h"
 #include "gmock/gmock.h"
+#include "tests/testing/status_matchers.h"
 
 namespace sortition {
 
@@ -70,6 +71,15 @@ inline PositivesRange RandomRange(int n, std::mt19937_64* random) {
 
 inline PositivesBound Bound(PositivesRange range) {
   return {static_cast<double>(range.fewest), static_cast<double>(range.most)};
+}
+
+inline RankingEquilibrium Solved(std::vector<double> psi,
+                                 const Discounts& discounts,
+                                 PositivesBound positives = {}) {
+  RankingGame game;
+  RankingEquilibrium equilibrium;
+  EXPECT_OK(game.Solve(psi, discounts, positives, &equilibrium));
+  return equilibrium;
 }
 
 inline Eigen::VectorXd ToEigen(std::span<const double> values) {

@@ -1,0 +1,168 @@
+#include "absl/strings/str_cat.h"
+#include "core/base/hash.h"
+#include "core/counterfactual/moments.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/trainer/offpolicy/train_fixture.h"
+#include "trainer/report.h"
+#include "trainer/train.h"
+
+namespace sortition {
+namespace {
+
+using testing::HasSubstr;
+
+using GateTest = TrainFixture;
+
+TEST_F(GateTest, GateKeepsNoiseOutAndForceOverrides) {
+  SyntheticLog log;
+  log.rewards_are_noise = true;
+  Prepare(log, 2000);
+  ASSERT_OK_AND_ASSIGN(const auto report, Train(options_));
+  EXPECT_FALSE(report.gate_passed());
+  EXPECT_FALSE(report.has_version());
+  EXPECT_FALSE(report.evaluation().promoted());
+  EXPECT_THAT(report.evaluation().verdict(), HasSubstr("Not published"));
+  EXPECT_THAT(store_.ListVersions("default"),
+              testing::Property(&absl::StatusOr<std::vector<uint64_t>>::value,
+                                testing::ElementsAre(1)));
+  options_.set_force(true);
+  ASSERT_OK_AND_ASSIGN(const auto forced, Train(options_));
+  EXPECT_FALSE(forced.gate_passed());
+  EXPECT_EQ(forced.version(), 2);
+  EXPECT_THAT(forced.evaluation().verdict(), HasSubstr("by --force"));
+}
+
+TEST_F(GateTest, TheGateComparesWithTheNewestVersionOnly) {
+  Prepare({}, 4000);
+  ASSERT_OK_AND_ASSIGN(const auto first, Train(options_));
+  ASSERT_EQ(first.version(), 2);
+  // Version 1 logged everything: the reward of version 2 is not known.
+  EXPECT_THAT(Train(options_),
+              StatusIs(absl::StatusCode::kFailedPrecondition,
+                       HasSubstr("of version 2, 0 to validate, 0 to test")));
+  options_.set_force(true);
+  ASSERT_OK_AND_ASSIGN(const auto forced, Train(options_));
+  EXPECT_FALSE(forced.gate_passed());
+  EXPECT_EQ(forced.version(), 3);
+  EXPECT_GT(forced.evaluation().test_tuples(), 800);
+  EXPECT_THAT(forced.evaluation().verdict(),
+              HasSubstr("too few tuples of version 2"));
+}
+
+TEST_F(GateTest, OlderVersionsTrainAndTheNewestTests) {
+  Prepare({}, 1000);
+  // A second version logs too, and all its tuples are rewarded.
+  ASSERT_OK(store_.Publish(LoggingModel({}), nullptr, {}));
+  SyntheticLog newest;
+  newest.version = 2;
+  std::vector<log::v1::BanditTuple> tuples;
+  for (int i = 0; i < 400; ++i) {
+    tuples.push_back(MakeTuple(newest, absl::StrCat("new", i)));
+    tuples.back().set_reward(1);
+  }
+  WriteSegment(dir_.Sub("tuples"), 1, tuples);
+  ASSERT_OK_AND_ASSIGN(const auto report, Train(options_));
+  const auto& evaluation = report.evaluation();
+  EXPECT_EQ(evaluation.logging_reward().value(), 1);
+  EXPECT_FALSE(report.gate_passed());
+  EXPECT_EQ(report.parent_version(), 2);
+  // Binomial(400, 1/4) tuples, deviation 8.7, are for testing; all those of
+  // version 1 are for training.
+  EXPECT_NEAR(static_cast<double>(evaluation.test_tuples()), 100, 44);
+  EXPECT_EQ(evaluation.train_tuples() + evaluation.validation_tuples() +
+                evaluation.test_tuples(),
+            1400);
+  EXPECT_GT(evaluation.train_tuples(), 1100);
+}
+
+TEST_F(GateTest, TheNewestVersionSaysWhetherToAbstain) {
+  // Version 1 could abstain, version 2 cannot.
+  Prepare({}, 1000);
+  SyntheticLog newest;
+  newest.version = 2;
+  newest.can_abstain = false;
+  ASSERT_OK(store_.Publish(LoggingModel(newest), nullptr, {}));
+  std::vector<log::v1::BanditTuple> tuples;
+  for (int i = 0; i < 1000; ++i) {
+    tuples.push_back(MakeTuple(newest, absl::StrCat("new", i)));
+  }
+  WriteSegment(dir_.Sub("tuples"), 1, tuples);
+  options_.set_force(true);
+  ASSERT_OK_AND_ASSIGN(const auto report, Train(options_));
+  ASSERT_OK_AND_ASSIGN(const StoredModel stored, store_.Load("default", 3));
+  EXPECT_FALSE(stored.model.policy().softmax_selection().has_abstain_score());
+  // The parent is of the same family: a second start.
+  EXPECT_EQ(report.evaluation().grid_size(), 2);
+  // The abstentions of version 1 are nothing that version 3 could do, and no
+  // sign of wrong propensities.
+  EXPECT_GT(report.excluded().at(ReasonText(LeftOutReason::kAbstained)), 50);
+  const auto& overlap = report.evaluation().train_overlap();
+  EXPECT_NEAR(overlap.uniform_mean_weight(), 1,
+              5 * overlap.uniform_mean_weight_error());
+}
+
+TEST_F(GateTest, TheGateLooksAtTheTestPartOnly) {
+  // In the test part all rewards are inverted: what looks better in training
+  // and validation is worse there.
+  Prepare({}, 0);
+  std::vector<log::v1::BanditTuple> tuples = MakeTuples({}, 4000);
+  Moments test_rewards;
+  uint64_t validation = 0;
+  for (auto& tuple : tuples) {
+    const double split = UnitInterval(
+        StableHash(HashDomain::kSplit, {tuple.decision().decision_id()}));
+    if (split >= 0.25) {
+      if (split < 0.5) ++validation;
+      continue;
+    }
+    tuple.set_reward(1 - tuple.reward());
+    test_rewards.Add(tuple.reward());
+  }
+  WriteSegment(dir_.Sub("tuples"), 1, tuples);
+  ASSERT_OK_AND_ASSIGN(const auto report, Train(options_));
+  const auto& evaluation = report.evaluation();
+  EXPECT_EQ(evaluation.test_tuples(), test_rewards.count());
+  EXPECT_EQ(evaluation.validation_tuples(), validation);
+  EXPECT_NEAR(evaluation.logging_reward().value(), test_rewards.mean(), 1e-12);
+  EXPECT_LT(evaluation.improvement().value(), -0.05);
+  EXPECT_FALSE(report.gate_passed());
+  EXPECT_FALSE(report.has_version());
+  for (const auto& point : evaluation.grid()) {
+    EXPECT_GT(point.validation_lower(), 0);
+  }
+}
+
+TEST_F(GateTest, WhatWasShownInsteadEarnsForTheLoggingPolicyOnly) {
+  // Rewards are coin flips, but for half of the failures the front end shows
+  // something else, which earns 1.
+  SyntheticLog noise;
+  noise.rewards_are_noise = true;
+  Prepare(noise, 0);
+  std::vector<log::v1::BanditTuple> tuples = MakeTuples(noise, 2000);
+  uint64_t mended = 0;
+  for (size_t i = 0; i < tuples.size(); i += 2) {
+    if (tuples[i].reward() == 1) continue;
+    tuples[i].set_reward(1);
+    tuples[i].mutable_shown()->add_shown(
+        tuples[i].decision().action(0) == 0 ? 1 : 0);
+    ++mended;
+  }
+  WriteSegment(dir_.Sub("tuples"), 1, tuples);
+  options_.set_test_fraction(0.7);
+  options_.set_validation_fraction(0.1);
+  options_.set_dry_run(true);
+  ASSERT_OK_AND_ASSIGN(const auto report, Train(options_));
+  EXPECT_EQ(report.shown_otherwise(), mended);
+  EXPECT_TRUE(report.excluded().empty());
+  // With the front end the mean reward is 3/4 (deviation 0.012 for 1400
+  // tuples). Among tuples whose action was shown it is 2/3, which any policy
+  // would seem to earn. The actions themselves are known to earn 1/2.
+  EXPECT_NEAR(report.evaluation().logging_reward().value(), 0.75, 0.04);
+  EXPECT_NEAR(report.evaluation().ips_reward().value(), 0.5, 0.06);
+  EXPECT_THAT(FormatReport(report),
+              HasSubstr("with weight 0: something else than the action"));
+}
+
+}  // namespace
+}  // namespace sortition
