@@ -2,7 +2,7 @@
 // A simulated log on disk, for tests of `train` on it.
 #include "gtest/gtest.h"
 #include "io/models/model_store.h"
-#include "proto/sortition/config/v1/train.pb.h"
+#include "sortition/config/v1/train.pb.h"
 #include "tests/testing/status_matchers.h"
 #include "tests/testing/temp_dir.h"
 #include "tests/trainer/synthetic_tuples.h"
