@@ -6,6 +6,7 @@
 #include "tests/trainer/offpolicy/train_fixture.h"
 #include "trainer/report.h"
 #include "trainer/train.h"
+#include "trainer/tuples/left_out.h"
 
 namespace sortition {
 namespace {
