@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "core/base/bytes.h"
 #include "core/base/hash.h"
 #include "core/base/status_macros.h"
 #include "trainer/tuples/label_record.h"
@@ -23,8 +24,7 @@ constexpr uint32_t kGone = UINT32_MAX;
 // Returns a number in [0, 1), independent between domains.
 double Share(HashDomain domain, const Hash128& context) {
   const std::array<uint64_t, 2> words = {context.low, context.high};
-  return UnitInterval(StableHash(
-      domain, {{reinterpret_cast<const char*>(words.data()), sizeof words}}));
+  return UnitInterval(StableHash(domain, {BytesOf(words)}));
 }
 
 // Appends tuple `i` of `from`, whose context has the new place `context`.
