@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <functional>
 #include <utility>
 #include <vector>
 
@@ -210,11 +211,10 @@ absl::StatusOr<LabelData> ReadLabelTuples(
     const config::v1::TrainOptions& options, const LabelFilter& filter) {
   ASSIGN_OR_RETURN(TupleSelection selection, TupleSelection::Create(options));
   LabelReader reader(options, filter, std::move(selection));
-  SegmentDamage damage;
-  RETURN_IF_ERROR(ScanTuples(
-      options.tuples(),
-      [&](const log::v1::BanditTuple& tuple) { return reader.AddTuple(tuple); },
-      &damage));
+  ASSIGN_OR_RETURN(
+      const SegmentDamage damage,
+      ScanTuples(options.tuples(),
+                 std::bind_front(&LabelReader::AddTuple, &reader)));
   return reader.Finish(damage);
 }
 
