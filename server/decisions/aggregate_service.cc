@@ -79,16 +79,7 @@ absl::Status CheckWeights(const v1::Aggregation& aggregation,
 }
 
 absl::StatusOr<ScoreScale> ValidateScale(const v1::Aggregation& aggregation) {
-  switch (aggregation.scale()) {
-    case v1::Aggregation::MIN_MAX:
-      return ScoreScale::kMinMax;
-    case v1::Aggregation::RANK:
-      return ScoreScale::kRank;
-    case v1::Aggregation::NONE:
-      return ScoreScale::kNone;
-    default:
-      break;
-  }
+  if (const auto scale = ScaleOf(aggregation); scale.has_value()) return *scale;
   return Refuse("aggregation.scale", absl::StrCat(aggregation.scale()),
                 "MIN_MAX, RANK or NONE");
 }
