@@ -61,19 +61,6 @@ Hash128 KeyOf(const log::v1::Decision& decision) {
                                            decision.decision_id());
 }
 
-std::optional<ScoreScale> ScaleOf(const v1::Aggregation& aggregation) {
-  switch (aggregation.scale()) {
-    case v1::Aggregation::MIN_MAX:
-      return ScoreScale::kMinMax;
-    case v1::Aggregation::RANK:
-      return ScoreScale::kRank;
-    case v1::Aggregation::NONE:
-      return ScoreScale::kNone;
-    default:
-      return std::nullopt;
-  }
-}
-
 // Compares what says which distribution a subset was drawn from.
 Found CompareSubset(const log::v1::Decision& decision,
                     const LinearPolicy& policy, const PolicyQuery& query,

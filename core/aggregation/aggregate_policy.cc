@@ -38,6 +38,19 @@ void Transpose(const PolicyQuery& query, AggregateResult* result) {
 
 }  // namespace
 
+std::optional<ScoreScale> ScaleOf(const v1::Aggregation& aggregation) {
+  switch (aggregation.scale()) {
+    case v1::Aggregation::MIN_MAX:
+      return ScoreScale::kMinMax;
+    case v1::Aggregation::RANK:
+      return ScoreScale::kRank;
+    case v1::Aggregation::NONE:
+      return ScoreScale::kNone;
+    default:
+      return std::nullopt;
+  }
+}
+
 absl::StatusOr<AggregatePolicy> AggregatePolicy::Create(
     const model::v1::Policy& policy) {
   AggregatePolicy result;

@@ -4,6 +4,7 @@
 // Serving and verification both use this class, so that verification recomputes
 // exactly the propensity that was logged.
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -12,8 +13,12 @@
 #include "core/policies/action_distribution.h"
 #include "core/policies/linear_policy.h"
 #include "sortition/model/v1/model.pb.h"
+#include "sortition/v1/ranking.pb.h"
 
 namespace sortition {
+
+// Returns nothing where the message names no scale.
+std::optional<ScoreScale> ScaleOf(const v1::Aggregation& aggregation);
 
 // The fields are views. `lists.candidates` is dense: one row for each
 // candidate, one column for each source.

@@ -49,32 +49,28 @@ std::string IntervalText(const FieldRange& range) {
 // Requires a number or an enum.
 double NumberAt(const Message& message, const FieldDescriptor* field,
                 int index) {
-  const Reflection& read = *message.GetReflection();
-  const bool repeated = field->is_repeated();
+  const auto number = [&](auto get, auto get_repeated) {
+    const Reflection& read = *message.GetReflection();
+    return static_cast<double>(field->is_repeated()
+                                   ? (read.*get_repeated)(message, field, index)
+                                   : (read.*get)(message, field));
+  };
   switch (field->cpp_type()) {
     case FieldDescriptor::CPPTYPE_INT32:
-      return repeated ? read.GetRepeatedInt32(message, field, index)
-                      : read.GetInt32(message, field);
+      return number(&Reflection::GetInt32, &Reflection::GetRepeatedInt32);
     case FieldDescriptor::CPPTYPE_INT64:
-      return static_cast<double>(
-          repeated ? read.GetRepeatedInt64(message, field, index)
-                   : read.GetInt64(message, field));
+      return number(&Reflection::GetInt64, &Reflection::GetRepeatedInt64);
     case FieldDescriptor::CPPTYPE_UINT32:
-      return repeated ? read.GetRepeatedUInt32(message, field, index)
-                      : read.GetUInt32(message, field);
+      return number(&Reflection::GetUInt32, &Reflection::GetRepeatedUInt32);
     case FieldDescriptor::CPPTYPE_UINT64:
-      return static_cast<double>(
-          repeated ? read.GetRepeatedUInt64(message, field, index)
-                   : read.GetUInt64(message, field));
+      return number(&Reflection::GetUInt64, &Reflection::GetRepeatedUInt64);
     case FieldDescriptor::CPPTYPE_FLOAT:
-      return repeated ? read.GetRepeatedFloat(message, field, index)
-                      : read.GetFloat(message, field);
+      return number(&Reflection::GetFloat, &Reflection::GetRepeatedFloat);
     case FieldDescriptor::CPPTYPE_DOUBLE:
-      return repeated ? read.GetRepeatedDouble(message, field, index)
-                      : read.GetDouble(message, field);
+      return number(&Reflection::GetDouble, &Reflection::GetRepeatedDouble);
     default:
-      return repeated ? read.GetRepeatedEnumValue(message, field, index)
-                      : read.GetEnumValue(message, field);
+      return number(&Reflection::GetEnumValue,
+                    &Reflection::GetRepeatedEnumValue);
   }
 }
 

@@ -3,11 +3,11 @@
 namespace sortition {
 
 double MixOrders(const LogMixture& mixture, std::span<const double> others,
-                 std::span<double> conditionals) {
+                 std::span<double> conditionals, double* log_odds) {
   if (!mixture.has_uniform()) others = conditionals;
   double log_p = 0;
   double log_q = 0;
-  double log_odds = mixture.PriorLogOdds();
+  *log_odds = mixture.PriorLogOdds();
   for (size_t r = 0; r < conditionals.size(); ++r) {
     const double policy = conditionals[r];
     const double other = others[r];
@@ -15,9 +15,9 @@ double MixOrders(const LogMixture& mixture, std::span<const double> others,
     log_q += other;
     if (!mixture.has_uniform()) continue;
     conditionals[r] = mixture.has_policy()
-                          ? LogMixture::Conditional(log_odds, policy, other)
+                          ? LogMixture::Conditional(*log_odds, policy, other)
                           : other;
-    log_odds += policy - other;
+    *log_odds += policy - other;
   }
   return mixture(log_p, log_q);
 }

@@ -31,6 +31,17 @@ class LogMixture {
         stable::LogAddExp(log_policy_ + log_p, log_uniform_ + log_q));
   }
 
+  // The posterior probabilities that the policy, or the other part, drew what
+  // was seen. Log-odds count only where 0 < ε < 1.
+  double PolicyPosterior(double log_odds) const {
+    if (!has_policy() || !has_uniform()) return has_policy() ? 1 : 0;
+    return stable::Exp(LogPolicyPosterior(log_odds));
+  }
+  double UniformPosterior(double log_odds) const {
+    if (!has_policy() || !has_uniform()) return has_uniform() ? 1 : 0;
+    return stable::Exp(LogPolicyPosterior(-log_odds));
+  }
+
   // The other functions require 0 < ε < 1. Log-odds are log((1-ε) p / (ε q))
   // for the ranks seen so far. They are carried along and not computed from log
   // p and log q, which are large: their difference would cancel.
@@ -60,13 +71,12 @@ class LogMixture {
 
 // Returns log h of an order, or of its first ranks. `conditionals` holds log p
 // of each rank given those above, and `others` log q; overwrites `conditionals`
-// with log h.
+// with log h. Where 0 < ε < 1, writes the log-odds that the policy drew the
+// order into `log_odds`.
 double MixOrders(const LogMixture& mixture, std::span<const double> others,
-                 std::span<double> conditionals);
+                 std::span<double> conditionals, double* log_odds);
 
 // As MixOrders() with the uniform orders of `num_items` as the other part.
-// Where 0 < ε < 1, writes the log-odds that the policy drew the order into
-// `log_odds`.
 double MixWithUniformOrders(const LogMixture& mixture, size_t num_items,
                             std::span<double> conditionals, double* log_odds);
 

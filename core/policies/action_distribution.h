@@ -2,12 +2,14 @@
 // Distributions over actions, given one score per eligible candidate. Positions
 // here are positions among the eligible; core/policies/linear_policy.h maps
 // them to document indexes.
+#include <cmath>
 #include <cstdint>
 #include <functional>
 #include <optional>
 #include <span>
 #include <vector>
 
+#include "core/base/check.h"
 #include "core/base/random.h"
 #include "core/data/action.h"
 #include "core/policies/distribution_scratch.h"
@@ -92,18 +94,23 @@ class ActionDistribution {
   // action itself (kSelect, kSubset). Requires a well-formed, possible action.
   virtual void ConditionalLogPropensities(
       const ScoredCandidates& candidates, std::span<const int32_t> action,
-      std::vector<double>* conditionals) const = 0;
+      std::vector<double>* conditionals) const {
+    conditionals->assign(1, LogPropensity(candidates, action));
+  }
 
-  // Whether LogPropensityGradient() may be called.
-  virtual bool has_gradient() const { return true; }
+  // Whether LogPropensityGradient() is there and may be called.
+  virtual bool has_gradient() const { return false; }
 
   // Returns log p(action) and writes its m derivatives by the scores and, into
   // `abstain_gradient`, the derivative by the abstain score (0 where abstaining
   // is no action) or by the threshold of subsets. Requires has_gradient().
-  virtual double LogPropensityGradient(const ScoredCandidates& candidates,
-                                       std::span<const int32_t> action,
-                                       std::span<double> score_gradient,
-                                       double* abstain_gradient) const = 0;
+  virtual double LogPropensityGradient(const ScoredCandidates& /*candidates*/,
+                                       std::span<const int32_t> /*action*/,
+                                       std::span<double> /*score_gradient*/,
+                                       double* /*abstain_gradient*/) const {
+    CHECK(has_gradient());
+    return -HUGE_VAL;
+  }
 
   // Returns the most probable action. Ties go to the lower position, and to the
   // smaller subset.
@@ -114,6 +121,12 @@ class ActionDistribution {
   // abstaining.
   virtual double FirstProbabilities(const ScoredCandidates& candidates,
                                     std::span<double> probabilities) const = 0;
+
+ protected:
+  // The random numbers of a draw: number 0 chooses the part of the mixture; the
+  // blocks from the first on, which are numbers 2 and up, draw from that part.
+  static constexpr uint32_t kPart = 0;
+  static constexpr uint32_t kFirstBlock = 1;
 };
 
 }  // namespace sortition

@@ -18,74 +18,50 @@
 // -infinity. Potentials beyond ±1e300 make every order impossible.
 #include <vector>
 
-#include "core/base/log_mixture.h"
 #include "core/games/ranking/discounts.h"
-#include "core/policies/action_distribution.h"
-#include "core/policies/ranking_distribution.h"
+#include "core/policies/mixed_ranking_distribution.h"
 #include "sortition/model/v1/model.pb.h"
 
 namespace sortition {
 
-class GameRankingDistribution : public ActionDistribution {
+// Has no gradient: the expected discounts are piecewise linear in the scores.
+// Games are learned by the gradient of their value instead, which has a closed
+// form.
+//
+// Mode() is the most probable whole order of the game, since no coin of the
+// draw swaps with a probability above ½. For first ranks this is not proved;
+// the tests confirm it.
+class GameRankingDistribution : public MixedRankingDistribution {
  public:
   // Requires what ValidatePolicy() does.
   GameRankingDistribution(double inverse_temperature, double uniform_mixture,
                           const model::v1::GameRanking& game);
 
-  ActionKind action_kind() const override { return ActionKind::kRank; }
-  void Sample(const ScoredCandidates& candidates, const CounterRandom& random,
-              Draw* draw) const override;
-  double LogPropensity(const ScoredCandidates& candidates,
-                       std::span<const int32_t> action) const override;
-  void ConditionalLogPropensities(
-      const ScoredCandidates& candidates, std::span<const int32_t> action,
-      std::vector<double>* conditionals) const override;
-  // The expected discounts are piecewise linear in the scores. Games are
-  // learned by the gradient of their value instead, which has a closed form.
-  bool has_gradient() const override { return false; }
-  double LogPropensityGradient(const ScoredCandidates& candidates,
-                               std::span<const int32_t> action,
-                               std::span<double> score_gradient,
-                               double* abstain_gradient) const override;
-  // Returns the order of the scores. It is the most probable whole order of the
-  // game, since no coin of the draw swaps with a probability above ½, and of
-  // Plackett-Luce. For first ranks this is not proved; the tests confirm it.
-  Action Mode(const ScoredCandidates& candidates) const override;
-  double FirstProbabilities(const ScoredCandidates& candidates,
-                            std::span<double> probabilities) const override;
-
  private:
-  // Solves the game and builds scratch->slots. Returns false where that is
-  // impossible.
-  bool Prepare(const ScoredCandidates& candidates,
-               DistributionScratch* scratch) const;
+  // Solves the game and builds scratch->slots.
+  bool PrepareLaw(const ScoredCandidates& candidates,
+                  DistributionScratch* scratch) const override;
+  void DrawFromLaw(const ScoredCandidates& candidates,
+                   const CounterRandom& random, DistributionScratch* scratch,
+                   Action* action) const override;
+  void LawConditionals(std::span<const int32_t> action,
+                       DistributionScratch* scratch,
+                       std::vector<double>* conditionals) const override;
+  void AddLawFirstProbabilities(double share, DistributionScratch* scratch,
+                                std::span<double> probabilities) const override;
+  void DescribeGame(const ScoredCandidates& candidates,
+                    const DistributionScratch& scratch,
+                    Draw* draw) const override;
+
   // Writes where blocks begin in the order of the equilibrium, and completes
   // that order as far as it is shown.
   void FindBlocks(const ScoredCandidates& candidates,
                   DistributionScratch* scratch) const;
 
-  // Returns what the policy guarantees. Requires Prepare().
-  GameBounds DescribeGame(const ScoredCandidates& candidates,
-                          const DistributionScratch& scratch) const;
-
-  // Returns log h of a well-formed action and writes that of each rank given
-  // those above. `prepared` is what Prepare() returned.
-  double Propensity(const ScoredCandidates& candidates,
-                    std::span<const int32_t> action, bool prepared,
-                    DistributionScratch* scratch,
-                    std::vector<double>* conditionals) const;
-
-  double alpha_;
-  LogMixture mixture_;
   double block_mixing_;
-  // Plackett-Luce takes the place of the uniform part.
-  LogMixture plackett_luce_mixture_;
-  double plackett_luce_alpha_;
-  RankingDistribution plackett_luce_;
   // Whether all ranks count; `discounts_` then has only the first of them.
   bool all_ranks_;
   Discounts discounts_;
-  RankingDistribution uniform_;
 };
 
 }  // namespace sortition

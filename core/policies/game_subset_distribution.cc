@@ -19,11 +19,6 @@ constexpr uint32_t kDefaultRounds = 1000;
 // games do not distinguish potentials beyond ±1.
 constexpr double kMaxFBetaPotential = 1e9;
 
-// The random numbers of a draw: number 0 chooses the part of the mixture,
-// number 1 the size in an F-score game, those from 2 on the set.
-constexpr uint32_t kPart = 0;
-constexpr uint32_t kFirstBlock = 1;
-
 template <typename T>
 T OrDefault(T value, T otherwise) {
   return value == 0 ? otherwise : value;
@@ -202,6 +197,7 @@ void GameSubsetDistribution::DrawFromGame(const ScoredCandidates& candidates,
     scratch->slots.Draw(numbers, *action);
   } else {
     numbers.resize(scratch->sets.num_numbers());
+    // Number 1 is for the size.
     random.UniformBlocks(/*first_block=*/0, numbers);
     scratch->sets.Draw(numbers, action);
   }
@@ -270,20 +266,6 @@ double GameSubsetDistribution::LogPropensity(
   const ScoredCandidates sized = OfSize(candidates);
   if (!IsSubset(action, sized)) return -HUGE_VAL;
   return Propensity(sized, action, Prepare(sized, &scratch), &scratch);
-}
-
-void GameSubsetDistribution::ConditionalLogPropensities(
-    const ScoredCandidates& candidates, std::span<const int32_t> action,
-    std::vector<double>* conditionals) const {
-  conditionals->assign(1, LogPropensity(candidates, action));
-}
-
-double GameSubsetDistribution::LogPropensityGradient(const ScoredCandidates&,
-                                                     std::span<const int32_t>,
-                                                     std::span<double>,
-                                                     double*) const {
-  CHECK(has_gradient());
-  return -HUGE_VAL;
 }
 
 Action GameSubsetDistribution::Mode(const ScoredCandidates& candidates) const {

@@ -41,14 +41,6 @@ class GameSubsetDistribution : public ActionDistribution {
               Draw* draw) const override;
   double LogPropensity(const ScoredCandidates& candidates,
                        std::span<const int32_t> action) const override;
-  void ConditionalLogPropensities(
-      const ScoredCandidates& candidates, std::span<const int32_t> action,
-      std::vector<double>* conditionals) const override;
-  bool has_gradient() const override { return false; }
-  double LogPropensityGradient(const ScoredCandidates& candidates,
-                               std::span<const int32_t> action,
-                               std::span<double> score_gradient,
-                               double* abstain_gradient) const override;
   // PRECISION: returns the candidates of largest score. F_BETA: for each size
   // takes the most probable candidates, and returns the most probable of these
   // sets.

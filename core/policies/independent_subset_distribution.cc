@@ -10,11 +10,6 @@
 namespace sortition {
 namespace {
 
-// The random numbers of a draw: number 0 chooses the part of the mixture,
-// number 2 + i belongs to position i.
-constexpr uint32_t kPart = 0;
-constexpr uint32_t kFirstBlock = 1;
-
 // Returns σ(l) for either sign of l, given exp(-|l|).
 double Sigmoid(bool positive, double exp_minus_size) {
   return (positive ? 1 : exp_minus_size) / (1 + exp_minus_size);
@@ -175,12 +170,6 @@ double IndependentSubsetDistribution::LogPropensity(
   return LogMixed(candidates, &scratch, &log_odds);
 }
 
-void IndependentSubsetDistribution::ConditionalLogPropensities(
-    const ScoredCandidates& candidates, std::span<const int32_t> action,
-    std::vector<double>* conditionals) const {
-  conditionals->assign(1, LogPropensity(candidates, action));
-}
-
 // ∂ log h / ∂ l_i = (1-ε) p / h · (1{i in S} - P(i is in)), where P is the
 // policy part.
 double IndependentSubsetDistribution::LogPropensityGradient(
@@ -196,10 +185,7 @@ double IndependentSubsetDistribution::LogPropensityGradient(
   double log_odds = 0;
   const double log_h = LogMixed(candidates, &scratch, &log_odds);
   if (!mixture_.has_policy() || log_h == -HUGE_VAL) return log_h;
-  const double scale =
-      mixture_.has_uniform()
-          ? alpha_ * stable::Exp(LogMixture::LogPolicyPosterior(log_odds))
-          : alpha_;
+  const double scale = alpha_ * mixture_.PolicyPosterior(log_odds);
   if (SizeOf(candidates) > 0) {
     // LogMixed() has set the logits.
     scratch.conditionals.resize(m);

@@ -12,11 +12,6 @@ namespace {
 
 using LogSum = DistributionScratch::LogSum;
 
-// The random numbers of a draw: number 0 chooses the part of the mixture,
-// number 2 + i belongs to position i.
-constexpr uint32_t kPart = 0;
-constexpr uint32_t kFirstBlock = 1;
-
 // Up to this top_k, insertion is faster than a partition of all keys.
 constexpr uint32_t kInsertionTopK = 64;
 
@@ -71,6 +66,15 @@ void PolicyConditionals(const ScoredCandidates& candidates, double alpha,
 }
 
 }  // namespace
+
+bool AreWithinLimit(std::span<const double> scores, double alpha) {
+  // Counted, not searched: no branch and no chain of dependent maxima.
+  size_t outside = 0;
+  for (const double score : scores) {
+    outside += std::abs(alpha * score) <= kMaxRankingLogit ? 0 : 1;
+  }
+  return outside == 0;
+}
 
 bool MarkTaken(const ScoredCandidates& candidates,
                std::span<const int32_t> action, std::vector<uint8_t>* taken) {
@@ -132,13 +136,7 @@ void DrawPlackettLuce(std::span<const double> scores, double alpha,
 }
 
 bool RankingDistribution::CanDraw(const ScoredCandidates& candidates) const {
-  if (!mixture_.has_policy()) return true;
-  // Counted, not searched: no branch and no chain of dependent maxima.
-  size_t outside = 0;
-  for (const double score : candidates.scores) {
-    outside += std::abs(alpha_ * score) <= kMaxRankingLogit ? 0 : 1;
-  }
-  return outside == 0;
+  return !mixture_.has_policy() || AreWithinLimit(candidates.scores, alpha_);
 }
 
 double RankingDistribution::Propensity(
@@ -238,10 +236,7 @@ double RankingDistribution::LogPropensityGradient(
   double log_odds = 0;
   const double log_h = MixWithUniformOrders(mixture_, candidates.scores.size(),
                                             scratch.conditionals, &log_odds);
-  const double scale =
-      mixture_.has_uniform()
-          ? alpha_ * stable::Exp(LogMixture::LogPolicyPosterior(log_odds))
-          : alpha_;
+  const double scale = alpha_ * mixture_.PolicyPosterior(log_odds);
   for (double& derivative : score_gradient) derivative *= scale;
   return log_h;
 }

@@ -21,6 +21,9 @@ namespace sortition {
 
 inline constexpr double kMaxRankingLogit = 1e9;
 
+// Whether the logits alpha · scores are within ±kMaxRankingLogit.
+bool AreWithinLimit(std::span<const double> scores, double alpha);
+
 // Marks the positions of an action in `taken`. Returns false where the action
 // is not a ranking of top_k of the candidates.
 bool MarkTaken(const ScoredCandidates& candidates,
@@ -50,6 +53,7 @@ class RankingDistribution : public ActionDistribution {
   void ConditionalLogPropensities(
       const ScoredCandidates& candidates, std::span<const int32_t> action,
       std::vector<double>* conditionals) const override;
+  bool has_gradient() const override { return true; }
   double LogPropensityGradient(const ScoredCandidates& candidates,
                                std::span<const int32_t> action,
                                std::span<double> score_gradient,
@@ -58,10 +62,10 @@ class RankingDistribution : public ActionDistribution {
   double FirstProbabilities(const ScoredCandidates& candidates,
                             std::span<double> probabilities) const override;
 
- private:
   // Whether the logits are within ±kMaxRankingLogit, or not used at all.
   bool CanDraw(const ScoredCandidates& candidates) const;
 
+ private:
   // Returns log h of a well-formed action that is marked in scratch->taken, and
   // writes that of each rank given those above; -infinity unless CanDraw().
   double Propensity(const ScoredCandidates& candidates,

@@ -9,9 +9,7 @@
 namespace sortition {
 namespace {
 
-// The random numbers of a draw: the first chooses the part of the mixture, the
-// second the place in it.
-constexpr uint32_t kPart = 0;
+// The random number that chooses the place in the part of the mixture.
 constexpr uint32_t kPlace = 1;
 
 size_t NumActions(const ScoredCandidates& candidates) {
@@ -88,8 +86,8 @@ void SelectionDistribution::Sample(const ScoredCandidates& candidates,
                                    const CounterRandom& random,
                                    Draw* draw) const {
   DistributionScratch local;
-  const Weights weights = ComputeWeights(
-      candidates, candidates.scratch != nullptr ? candidates.scratch : &local);
+  const Weights weights =
+      ComputeWeights(candidates, &ScratchOf(candidates, &local));
   // Numbers 0 and 1; both are above 0 and below 1.
   static_assert(kPart == 0 && kPlace == 1);
   const auto [part, place] = random.UniformPair(0);
@@ -112,16 +110,10 @@ double SelectionDistribution::LogPropensity(
     const ScoredCandidates& candidates, std::span<const int32_t> action) const {
   if (!Possible(candidates, action)) return -HUGE_VAL;
   DistributionScratch local;
-  const Weights weights = ComputeWeights(
-      candidates, candidates.scratch != nullptr ? candidates.scratch : &local);
+  const Weights weights =
+      ComputeWeights(candidates, &ScratchOf(candidates, &local));
   double log_odds = 0;
   return LogMixed(candidates, weights, action[0], &log_odds);
-}
-
-void SelectionDistribution::ConditionalLogPropensities(
-    const ScoredCandidates& candidates, std::span<const int32_t> action,
-    std::vector<double>* conditionals) const {
-  conditionals->assign(1, LogPropensity(candidates, action));
 }
 
 // ∂ log h / ∂ s_j = α (1-ε) p / h · (1{j chosen} - p_j).
@@ -133,15 +125,12 @@ double SelectionDistribution::LogPropensityGradient(
   *abstain_gradient = 0;
   if (!Possible(candidates, action)) return -HUGE_VAL;
   DistributionScratch local;
-  const Weights weights = ComputeWeights(
-      candidates, candidates.scratch != nullptr ? candidates.scratch : &local);
+  const Weights weights =
+      ComputeWeights(candidates, &ScratchOf(candidates, &local));
   double log_odds = 0;
   const double log_h = LogMixed(candidates, weights, action[0], &log_odds);
   if (!mixture_.has_policy()) return log_h;
-  double scale = alpha_;
-  if (mixture_.has_uniform()) {
-    scale *= stable::Exp(LogMixture::LogPolicyPosterior(log_odds));
-  }
+  const double scale = alpha_ * mixture_.PolicyPosterior(log_odds);
   const double normaliser = stable::Exp(0 - weights.log_total);
   for (size_t j = 0; j < score_gradient.size(); ++j) {
     score_gradient[j] = 0 - scale * normaliser * weights.values[j];
@@ -175,8 +164,8 @@ double SelectionDistribution::FirstProbabilities(
     const ScoredCandidates& candidates, std::span<double> probabilities) const {
   DCHECK(probabilities.size() == candidates.scores.size());
   DistributionScratch local;
-  const Weights weights = ComputeWeights(
-      candidates, candidates.scratch != nullptr ? candidates.scratch : &local);
+  const Weights weights =
+      ComputeWeights(candidates, &ScratchOf(candidates, &local));
   const double uniform =
       mixture_.epsilon() / static_cast<double>(weights.values.size());
   const double scale =

@@ -20,9 +20,7 @@ class SelectionDistribution : public ActionDistribution {
               Draw* draw) const override;
   double LogPropensity(const ScoredCandidates& candidates,
                        std::span<const int32_t> action) const override;
-  void ConditionalLogPropensities(
-      const ScoredCandidates& candidates, std::span<const int32_t> action,
-      std::vector<double>* conditionals) const override;
+  bool has_gradient() const override { return true; }
   double LogPropensityGradient(const ScoredCandidates& candidates,
                                std::span<const int32_t> action,
                                std::span<double> score_gradient,

@@ -14,6 +14,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
+#include "core/base/bytes.h"
 #include "core/base/status_macros.h"
 #include "io/segments/record_frame.h"
 #include "io/segments/segment_writer.h"
@@ -326,9 +327,7 @@ SpoolWriter::~SpoolWriter() {
 
 absl::Status SpoolWriter::AppendDecision(const log::v1::Decision& decision,
                                          std::span<const float> dense_values) {
-  const absl::string_view values(
-      reinterpret_cast<const char*>(dense_values.data()),
-      dense_values.size() * sizeof(float));
+  const absl::string_view values = BytesOf(dense_values);
   static thread_local std::string small;
   static thread_local std::string head;
   small.clear();

@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "core/base/status_macros.h"
 #include "io/models/model_store.h"
+#include "io/segments/decision_view.h"
 #include "server/decisions/request_validation.h"
 
 namespace sortition {
@@ -78,16 +79,7 @@ absl::Status CheckWeights(const v1::Aggregation& aggregation,
 }
 
 absl::StatusOr<ScoreScale> ValidateScale(const v1::Aggregation& aggregation) {
-  switch (aggregation.scale()) {
-    case v1::Aggregation::MIN_MAX:
-      return ScoreScale::kMinMax;
-    case v1::Aggregation::RANK:
-      return ScoreScale::kRank;
-    case v1::Aggregation::NONE:
-      return ScoreScale::kNone;
-    default:
-      break;
-  }
+  if (const auto scale = ScaleOf(aggregation); scale.has_value()) return *scale;
   return Refuse("aggregation.scale", absl::StrCat(aggregation.scale()),
                 "MIN_MAX, RANK or NONE");
 }
@@ -226,8 +218,7 @@ absl::StatusOr<AggregateService::CheckedRequest> AggregateService::Check(
                      " is eligible: must be at least 2"));
   }
   RETURN_IF_ERROR(CheckWeights(request.aggregation(), sources));
-  query.weights = {request.aggregation().weights().data(),
-                   static_cast<size_t>(request.aggregation().weights_size())};
+  query.weights = SpanOf(request.aggregation().weights());
   ASSIGN_OR_RETURN(query.scale, ValidateScale(request.aggregation()));
   RETURN_IF_ERROR(
       SetTopK(RequestedTopK(request), &query.lists, &checked.degraded));

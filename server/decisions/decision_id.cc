@@ -5,6 +5,7 @@
 #include <random>
 
 #include "absl/strings/string_view.h"
+#include "core/base/bytes.h"
 
 namespace sortition {
 
@@ -22,8 +23,7 @@ std::string DecisionIdMaker::Make(int64_t time_us) {
   const std::array<uint64_t, 3> input = {
       secret_.low, secret_.high,
       counter_.fetch_add(1, std::memory_order_relaxed)};
-  const Hash128 random = HashBytes(absl::string_view(
-      reinterpret_cast<const char*>(input.data()), sizeof(input)));
+  const Hash128 random = HashBytes(BytesOf(input));
   const uint64_t milliseconds = static_cast<uint64_t>(time_us / 1000);
   // unix_ts_ms (48 bits), version 7, rand_a (12); variant 0b10, rand_b (62).
   const std::array<uint64_t, 2> bits = {

@@ -8,6 +8,7 @@
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "core/base/status_macros.h"
+#include "io/segments/decision_view.h"
 
 namespace sortition {
 namespace {
@@ -50,11 +51,6 @@ absl::Status InField(absl::string_view field, const absl::Status& error) {
   return absl::Status(error.code(), absl::StrCat(field, ": ", error.message()));
 }
 
-template <typename T>
-std::span<const T> View(const google::protobuf::RepeatedField<T>& field) {
-  return {field.data(), static_cast<size_t>(field.size())};
-}
-
 absl::Status CheckNumFeatures(const v1::Candidates& candidates,
                               const config::v1::RequestLimits& limits,
                               uint32_t num_features) {
@@ -92,7 +88,7 @@ absl::StatusOr<Candidates> ValidateCandidates(
       // The cap comes first: the values of a request over it are not read.
       RETURN_IF_ERROR(CheckNumCandidates(
           field, (static_cast<size_t>(values.size()) + d - 1) / d, limits));
-      view = Candidates::Dense(View(values), d);
+      view = Candidates::Dense(SpanOf(values), d);
       break;
     }
     case v1::Candidates::kSparse: {
@@ -101,9 +97,9 @@ absl::StatusOr<Candidates> ValidateCandidates(
       const int rows = std::max(sparse.row_offsets_size() - 1, 0);
       RETURN_IF_ERROR(
           CheckNumCandidates(field, static_cast<size_t>(rows), limits));
-      view =
-          Candidates::Sparse(View(sparse.row_offsets()), View(sparse.columns()),
-                             View(sparse.values()), d);
+      view = Candidates::Sparse(SpanOf(sparse.row_offsets()),
+                                SpanOf(sparse.columns()),
+                                SpanOf(sparse.values()), d);
       break;
     }
     case v1::Candidates::FEATURES_NOT_SET:
@@ -207,7 +203,7 @@ absl::StatusOr<PolicyQuery> ValidateQuery(
   const uint32_t n = query.candidates.num_candidates();
   RETURN_IF_ERROR(CheckEligible(context, n));
   RETURN_IF_ERROR(CheckCandidateIds(context.candidates(), n));
-  query.eligible = View(context.eligible());
+  query.eligible = SpanOf(context.eligible());
   return query;
 }
 

@@ -62,7 +62,7 @@ class Reader {
       if (reason.has_value()) data_.counts.LeaveOut(*reason);
       return absl::OkStatus();
     };
-    RETURN_IF_ERROR(ScanTuples(options_.tuples(), take, &data_.counts.damage));
+    ASSIGN_OR_RETURN(data_.counts.damage, ScanTuples(options_.tuples(), take));
     data_.counts.kept_fraction = kept_.fraction();
     if (held_.empty()) {
       return absl::FailedPreconditionError(absl::StrCat(
@@ -102,8 +102,8 @@ class Reader {
     absl::Status status = absl::ResourceExhaustedError("");
     for (; absl::IsResourceExhausted(status); share /= 2) {
       counts.clear();
-      SegmentDamage ignored;  // Counted when the decisions are read.
-      status = ScanTuples(options_.tuples(), take, &ignored);
+      // Damage is counted when the decisions are read.
+      status = ScanTuples(options_.tuples(), take).status();
     }
     RETURN_IF_ERROR(status);
     std::tuple<uint64_t, uint64_t, uint64_t, uint64_t> most;

@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
+#include "core/base/bytes.h"
 #include "core/base/hash.h"
 #include "core/base/status_macros.h"
 #include "io/datasets/letor.h"
@@ -81,11 +82,6 @@ void Split(const TrainOptions& options, std::vector<LabelledQuery> queries,
                                              : data->training;
     part.push_back(std::move(query));
   }
-}
-
-absl::string_view BytesOf(const auto& values) {
-  return {reinterpret_cast<const char*>(values.data()),
-          values.size() * sizeof(values[0])};
 }
 
 // InvalidArgument if two parts have a query with the same id, candidates and

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/base/bytes.h"
 #include "core/base/check.h"
 #include "core/base/status_macros.h"
 
@@ -18,12 +19,6 @@ namespace {
 // cost a system call per tuple.
 constexpr std::chrono::microseconds kSlowRead{50};
 constexpr int kAnnouncedReads = 1024;
-
-template <typename T>
-absl::string_view BytesOf(const std::vector<T>& values) {
-  return {reinterpret_cast<const char*>(values.data()),
-          values.size() * sizeof(T)};
-}
 
 }  // namespace
 

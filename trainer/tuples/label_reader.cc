@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <array>
+#include <functional>
 #include <utility>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "core/base/bytes.h"
 #include "core/base/hash.h"
 #include "core/base/status_macros.h"
 #include "trainer/tuples/label_record.h"
@@ -23,8 +25,7 @@ constexpr uint32_t kGone = UINT32_MAX;
 // Returns a number in [0, 1), independent between domains.
 double Share(HashDomain domain, const Hash128& context) {
   const std::array<uint64_t, 2> words = {context.low, context.high};
-  return UnitInterval(StableHash(
-      domain, {{reinterpret_cast<const char*>(words.data()), sizeof words}}));
+  return UnitInterval(StableHash(domain, {BytesOf(words)}));
 }
 
 // Appends tuple `i` of `from`, whose context has the new place `context`.
@@ -210,11 +211,10 @@ absl::StatusOr<LabelData> ReadLabelTuples(
     const config::v1::TrainOptions& options, const LabelFilter& filter) {
   ASSIGN_OR_RETURN(TupleSelection selection, TupleSelection::Create(options));
   LabelReader reader(options, filter, std::move(selection));
-  SegmentDamage damage;
-  RETURN_IF_ERROR(ScanTuples(
-      options.tuples(),
-      [&](const log::v1::BanditTuple& tuple) { return reader.AddTuple(tuple); },
-      &damage));
+  ASSIGN_OR_RETURN(
+      const SegmentDamage damage,
+      ScanTuples(options.tuples(),
+                 std::bind_front(&LabelReader::AddTuple, &reader)));
   return reader.Finish(damage);
 }
 

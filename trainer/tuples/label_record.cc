@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "absl/strings/str_cat.h"
+#include "core/base/bytes.h"
 #include "core/base/status_macros.h"
 #include "core/counterfactual/loss_scaling.h"
 #include "io/segments/decision_view.h"
@@ -11,12 +12,6 @@
 
 namespace sortition {
 namespace {
-
-template <typename T>
-absl::string_view BytesOf(const std::vector<T>& values) {
-  return {reinterpret_cast<const char*>(values.data()),
-          values.size() * sizeof(T)};
-}
 
 // Returns false unless there is exactly one context, with valid features.
 bool ReadContext(const log::v1::Decision& decision, LabelRecord* record) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <system_error>
 #include <utility>
@@ -238,11 +239,9 @@ absl::StatusOr<TupleData> ReadTuples(const config::v1::TrainOptions& options,
   ASSIGN_OR_RETURN(TupleSelection selection, TupleSelection::Create(options));
   RETURN_IF_ERROR(CheckScratch(options));
   Reader reader(options, filter, std::move(selection));
-  SegmentDamage damage;
-  RETURN_IF_ERROR(ScanTuples(
-      options.tuples(),
-      [&](const log::v1::BanditTuple& tuple) { return reader.AddTuple(tuple); },
-      &damage));
+  ASSIGN_OR_RETURN(const SegmentDamage damage,
+                   ScanTuples(options.tuples(),
+                              std::bind_front(&Reader::AddTuple, &reader)));
   return reader.Finish(damage);
 }
 

@@ -81,8 +81,8 @@ std::string TupleCounts::DescribeExclusions() const {
   return text;
 }
 
-absl::Status ScanTuples(const std::string& dir, const TakeTuple& take,
-                        SegmentDamage* damage) {
+absl::StatusOr<SegmentDamage> ScanTuples(const std::string& dir,
+                                         const TakeTuple& take) {
   ASSIGN_OR_RETURN(const auto names, ListSegments(dir));
   std::vector<std::string> paths;
   uint64_t total_mib = 0;
@@ -91,10 +91,11 @@ absl::Status ScanTuples(const std::string& dir, const TakeTuple& take,
     total_mib += MibOf(paths.back());
   }
   Progress progress("reading tuples", "MiB", total_mib);
+  SegmentDamage damage;
   for (const std::string& path : paths) {
-    RETURN_IF_ERROR(ScanSegment(path, take, &progress, damage));
+    RETURN_IF_ERROR(ScanSegment(path, take, &progress, &damage));
   }
-  return absl::OkStatus();
+  return damage;
 }
 
 }  // namespace sortition

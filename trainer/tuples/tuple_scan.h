@@ -6,6 +6,7 @@
 #include <string>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "io/segments/segment.h"
 #include "sortition/log/v1/log.pb.h"
 #include "trainer/tuples/left_out.h"
@@ -42,9 +43,8 @@ inline constexpr size_t kFewestTuples = 2;
 // error of `take` ends the scan. Segments that are still written to are read up
 // to their last whole record; damaged records are counted and skipped. NotFound
 // without the directory.
-absl::Status ScanTuples(
+absl::StatusOr<SegmentDamage> ScanTuples(
     const std::string& dir,
-    const std::function<absl::Status(const log::v1::BanditTuple&)>& take,
-    SegmentDamage* damage);
+    const std::function<absl::Status(const log::v1::BanditTuple&)>& take);
 
 }  // namespace sortition

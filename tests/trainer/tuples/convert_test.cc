@@ -116,12 +116,10 @@ TEST_F(ConvertTest, PropensitiesAreThoseOfThePolicyThatTheTuplesName) {
   ASSERT_OK(Convert(options_));
   const model::v1::Model model = LoggingPolicy().model;
   ASSERT_EQ(model.num_features(), kFeatures + 1);
-  SegmentDamage damage;
   size_t dense = 0;
   size_t sparse = 0;
-  ASSERT_OK(ScanTuples(
-      options_.output(),
-      [&](const log::v1::BanditTuple& tuple) {
+  ASSERT_OK(
+      ScanTuples(options_.output(), [&](const log::v1::BanditTuple& tuple) {
         const log::v1::Decision& decision = tuple.decision();
         EXPECT_EQ(decision.model(), "default");
         EXPECT_EQ(decision.version(), 1u);
@@ -150,8 +148,7 @@ TEST_F(ConvertTest, PropensitiesAreThoseOfThePolicyThatTheTuplesName) {
         EXPECT_NEAR(decision.log_propensity(),
                     static_cast<double>(log_probability), 1e-12);
         return absl::OkStatus();
-      },
-      &damage));
+      }));
   EXPECT_EQ(dense + sparse, 900u);
   EXPECT_GT(dense, 100u);
   EXPECT_GT(sparse, 100u);
@@ -161,12 +158,10 @@ TEST_F(ConvertTest, RewardIsTheShareOfTheRightLabels) {
   ASSERT_OK_AND_ASSIGN(const ConvertReport report, Convert(options_));
   ASSERT_OK_AND_ASSIGN(const MultilabelData raw,
                        ReadMultilabel(options_.data()));
-  SegmentDamage damage;
   size_t i = 0;
   double wrong_labels = 0;
-  ASSERT_OK(ScanTuples(
-      options_.output(),
-      [&](const log::v1::BanditTuple& tuple) {
+  ASSERT_OK(
+      ScanTuples(options_.output(), [&](const log::v1::BanditTuple& tuple) {
         std::set<uint32_t> wrong(raw.labels[i % 300].begin(),
                                  raw.labels[i % 300].end());
         for (const int32_t label : tuple.decision().action()) {
@@ -180,8 +175,7 @@ TEST_F(ConvertTest, RewardIsTheShareOfTheRightLabels) {
         wrong_labels += static_cast<double>(wrong.size());
         ++i;
         return absl::OkStatus();
-      },
-      &damage));
+      }));
   EXPECT_EQ(i, 900u);
   EXPECT_NEAR(report.mean_wrong_labels, wrong_labels / 900, 1e-12);
 }
