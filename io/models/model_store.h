@@ -1,6 +1,7 @@
 #pragma once
 // The model store: <root>/<model>/<version>/{model.pb, MANIFEST.textproto,
-// evaluation.pb, warmup.tfrecord} (DESIGN: published by rename, immutable).
+// evaluation.pb, warmup.tfrecord}. Versions are published by rename and are
+// immutable from then on (docs/architecture.md).
 #include <cstdint>
 #include <string>
 #include <vector>
