@@ -13,7 +13,7 @@ using config::v1::ClusterReport;
 
 constexpr int kPrintedItems = 10;
 constexpr int kPrintedSources = 50;
-// A silhouette that exceeds that of chance by less says nothing.
+// A silhouette that exceeds that of chance by less than this says nothing.
 constexpr double kHardlyAny = 0.1;
 // Wider matrices are in the JSON report only.
 constexpr int kMostColumns = 12;
@@ -137,7 +137,8 @@ void AppendGroup(const ClusterReport& report, int number, std::string* text) {
 }
 
 // Appends a matrix of groups by groups, as percentages. `without`: the diagonal
-// compares members with their group without them, so a group of one has none.
+// compares members with the other members of their group, so a group of one has
+// no entry there.
 template <typename Row>
 void AppendMatrix(const ClusterReport& report, bool without, const Row& row,
                   std::string* text) {
