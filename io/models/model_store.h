@@ -16,8 +16,8 @@ namespace sortition {
 struct StoredModel {
   model::v1::Model model;
   std::string checksum;  // Checksum of model.pb, hexadecimal.
-  std::vector<log::v1::Decision>
-      warmup;  // Queries to warm up with; may be empty.
+  // Queries to warm up with; may be empty.
+  std::vector<log::v1::Decision> warmup;
 };
 
 // A view of the directory, without a state of its own. Thread-safe.

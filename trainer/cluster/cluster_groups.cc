@@ -248,8 +248,7 @@ class Describer {
   const BlockFunction& f_;
   const Grouping& grouping_;
   const Clustering& clustering_;
-  ScoreMatrix
-      subgradients_;  // Each is h of a group's mean, averaged over ties.
+  ScoreMatrix subgradients_;  // h of each group's mean, averaged over ties.
   std::vector<Order> split_;  // For each group: the order of each block.
 };
 

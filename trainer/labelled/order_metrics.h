@@ -2,17 +2,15 @@
 // The metrics of `evaluate`, by name. Each is defined as in one source, so that
 // figures can be compared with published ones.
 //
-//   ndcg_letor@k       LETOR 4.0's tool: gain 2^y - 1, no discount for the
-//   first
-//                      two ranks; k in 1 .. 10. 0 if nothing is relevant.
+//   ndcg_letor@k       LETOR 4.0's tool: gain 2^y - 1, no discount for the two
+//                      first ranks; k in 1 .. 10. 0 if nothing is relevant.
 //   mean_ndcg, map     of the same tool.
 //   ndcg_exponential   (2^y - 1) / log2(rank + 2): [JarvelinKekalainen02] with
 //                      the gain of web search. 0 if nothing is relevant.
 //   ndcg_linear        y / log2(rank + 2): seed 003, eq. 12.
 //   ndcg_top, kendall  1 - cost of seed 001, sec. 17.4.1, by rank numbers.
-//   Equal
-//                      scores and equal labels are in the order of the file,
-//                      last first.
+//                      Equal scores and equal labels are in the order of the
+//                      file, last first.
 //   pairs              share of the pairs of different relevance in the correct
 //                      order; equal scores count half.
 //   auc                the same for pairs of a relevant and another candidate.

@@ -21,9 +21,8 @@ namespace sortition {
 class TrainData : public GridData {
  public:
   virtual const TupleCounts& counts() const = 0;
-  virtual uint64_t shown_otherwise() const {
-    return 0;
-  }  // Counts only tuples that are kept.
+  // Counts only tuples that are kept.
+  virtual uint64_t shown_otherwise() const { return 0; }
   // Number of tuples for training, validation and the test.
   virtual size_t num_train() const = 0;
   virtual size_t num_validation() const = 0;

@@ -48,8 +48,8 @@ class FBetaRestrictedGame {
   struct Actions {
     ItemSets sets;         // The first items of each tie.
     std::vector<int> age;  // Solutions since the set was last played.
-    std::vector<int>
-        tied;  // [set · ties + tie]: number of items of the tie in the set.
+    // [set · ties + tie]: number of items of the tie in the set.
+    std::vector<int> tied;
   };
   bool Append(std::span<const uint64_t> set, int size, Actions* actions);
   void Remove(int set, Actions* actions) const;

@@ -26,8 +26,8 @@ struct SortedFBetaGame {
   double beta2 = 1;         // β².
   std::vector<int> item;    // [position]: the caller's index.
   std::vector<double> psi;  // [position], not increasing; ties by index.
-  std::vector<double>
-      sums;  // [t]: sum of the first t of psi; num_items + 1 entries.
+  // [t]: sum of the first t of psi; num_items + 1 entries.
+  std::vector<double> sums;
   std::vector<Tie> ties;  // Groups of at least two items.
   int num_positive = 0;   // Number of potentials > 0.
   // Sum of the positive potentials before clipping. The value of the caller's

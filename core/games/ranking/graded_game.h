@@ -80,8 +80,8 @@ class GradedGame {
 
   size_t num_items_ = 0;
   std::vector<double> slopes_;  // (K - 1) × n, row by gap of gains.
-  std::vector<uint8_t>
-      is_vertex_;  // n × K: whether the level is on the envelope.
+  // n × K: whether the level is on the envelope.
+  std::vector<uint8_t> is_vertex_;
   std::vector<int32_t> corners_;
   std::vector<int32_t> levels_;  // By item.
   std::vector<KeyedItem> by_target_, buffer_;

@@ -35,8 +35,8 @@ enum class SlotView { kList, kSet };
 
 // A lottery over n >= 1 items and as many slots. Views.
 struct SlotTargets {
-  std::span<const double>
-      discounts;  // D by slot, >= 0, non-increasing; then 0.
+  // D by slot, >= 0, non-increasing; then 0.
+  std::span<const double> discounts;
   std::span<const double> expected_discounts;  // d by item.
   std::span<const int32_t> order;              // Items by non-increasing d.
   // Places in `order` where blocks begin; the first is 0. Empty: blocks end

@@ -71,8 +71,8 @@ class ChainData {
   Eigen::Index q_ = 0;
   Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor> items_;
   std::vector<uint32_t> labels_;  // The label of each item.
-  std::vector<size_t>
-      begins_;  // Where each sequence begins; last: number of items.
+  // Where each sequence begins; last: number of items.
+  std::vector<size_t> begins_;
   ParallelFor parallel_for_;
 };
 

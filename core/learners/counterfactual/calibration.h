@@ -41,8 +41,8 @@ class ScoredQueries {
   absl::Status Add(const BanditTuple& tuple, std::span<const double> weights);
 
   std::vector<double> scores_;
-  std::vector<size_t>
-      begins_;  // Where each query begins; last: number of scores.
+  // Where each query begins; last: number of scores.
+  std::vector<size_t> begins_;
   std::vector<uint32_t> ranks_;
   std::optional<double> abstain_score_;
 };
@@ -79,8 +79,8 @@ struct Calibration {
   double abstention_rate = 0;      // f at the chosen α.
   double map_abstention_rate = 0;  // The target of the calibration.
   bool exact = true;               // False: f is within the tolerance only.
-  std::vector<double>
-      roots;  // All α found that give the rate exactly, ascending.
+  // All α found that give the rate exactly, ascending.
+  std::vector<double> roots;
 };
 
 // Returns the α in the range at which f equals the rate of MAP. If there are

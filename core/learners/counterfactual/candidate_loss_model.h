@@ -66,8 +66,8 @@ class CandidateLossModel : public LossModel {
   // w.
   std::shared_ptr<const ActionDistribution> distribution_;
   std::shared_ptr<const std::vector<double>> candidate_losses_;
-  std::shared_ptr<const std::vector<uint64_t>>
-      offsets_;  // Where each tuple's candidates begin.
+  // Where each tuple's candidates begin.
+  std::shared_ptr<const std::vector<uint64_t>> offsets_;
   double abstain_loss_ = 0;
   // State of the last ExpectedLosses():
   std::vector<uint32_t> block_;

@@ -148,8 +148,8 @@ class Trainer {
   std::vector<uint32_t> order_;
   Eigen::VectorXd gradient_;
   Eigen::VectorXd parameters_;
-  std::vector<double>
-      factors_;  // For each tuple of a batch: u, then the factor of ∇u.
+  // For each tuple of a batch: u, then the factor of ∇u.
+  std::vector<double> factors_;
   // Each u of this epoch, as it was before the step that used it.
   Moments progressive_;
 };

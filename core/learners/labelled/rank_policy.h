@@ -12,9 +12,8 @@ namespace sortition {
 //  - kRank: plackett_luce or boltzmann_ranking (with DCG's rank weights), as
 //    task.rank says; if it does not say, `rank_kind`;
 //  - kSelect: softmax_selection, which never abstains;
-//  - kSubset: independent_subset with the task's threshold; `subset_size` 0:
-//  any
-//    size.
+//  - kSubset: independent_subset with the task's threshold; if `subset_size`
+//    is 0, of any size.
 // InvalidArgument if options of rank_policy have no meaning together, and for
 // what CheckLearnedThreshold() or ValidatePolicy() refuses.
 absl::StatusOr<model::v1::Policy> MakeRankPolicy(

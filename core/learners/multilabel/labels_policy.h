@@ -64,8 +64,8 @@ class LabelScorer {
   const double* parameters_;  // From SetParameters(); for sparse rows.
   // Workspace of Features():
   std::vector<uint32_t> features_;
-  std::vector<uint64_t>
-      is_found_;  // One bit for each feature; all 0 between calls.
+  // One bit for each feature; all 0 between calls.
+  std::vector<uint64_t> is_found_;
 };
 
 class LabelsPolicy : public TuplePolicy {

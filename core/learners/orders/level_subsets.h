@@ -29,10 +29,10 @@ class LevelSubsets {
 
  private:
   size_t size_;
-  std::vector<uint32_t>
-      items_;  // Sorted by level, and within a level in any order.
-  std::vector<size_t>
-      begins_;  // Where each level begins in items_; last: the end.
+  // Sorted by level, and within a level in any order.
+  std::vector<uint32_t> items_;
+  // Where each level begins in items_; last: the end.
+  std::vector<size_t> begins_;
   // [l][k], k <= size: the number of sets of k items from level l and the
   // levels after it, with at least one item of each. Row by row.
   std::vector<double> num_sets_;
