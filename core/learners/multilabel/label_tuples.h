@@ -12,8 +12,8 @@ namespace sortition {
 struct LabelContexts {
   uint32_t num_features = 0;  // p
   uint32_t num_labels = 0;    // q
-  std::vector<uint64_t> row_offsets = {
-      0};  // Where each row begins; last: number of values.
+  // Where each row begins; last: number of values.
+  std::vector<uint64_t> row_offsets = {0};
   std::vector<uint32_t> columns;  // Below p, ascending in a row.
   std::vector<float> values;
 
