@@ -97,9 +97,8 @@ void AppendGrid(const TrainReport& report, std::string* text) {
       "  On the validation part. eq. 1: unbiased estimate, %g %% interval of "
       "what it estimates; improvement: over\n"
       "  the logging policy, clipped IPS; each interval holds for its row "
-      "alone. criterion: bound of the improvement\n"
-      "  that the choice goes by, the largest is chosen; ess: effective sample "
-      "size.\n",
+      "alone. criterion: lower bound of the\n"
+      "  improvement, the largest is chosen; ess: effective sample size.\n",
       100 * report.evaluation().logging_reward().confidence());
 }
 

@@ -81,8 +81,9 @@ void AppendTrials(const ClusterReport& report, std::string* text) {
         trial.iterations(), trial.converged() ? "" : ", not converged");
   }
   absl::StrAppend(text,
-                  "silhouette: how much nearer to the own group's order than "
-                  "to the next; 0 none, 1 all.\n");
+                  "silhouette: how much nearer vectors are to their own "
+                  "group's order than to the next; 0: no nearer, 1: exactly "
+                  "in that order\n");
   AppendAdvice(report, text);
 }
 
@@ -199,8 +200,8 @@ void AppendDisputes(const ClusterReport& report, std::string* text) {
             "a group's means from another's order (mean), and by group the "
             "document_index placed first\n"
           : "\nCandidates that the groups disagree about most: the "
-            "difference in what the divergence counts their ranks for, and "
-            "by group the rank (0: the best)\n");
+            "largest difference of the weights of their ranks, and by group "
+            "the rank (0: the best)\n");
   for (const ClusterReport::Dispute& dispute : report.disputes()) {
     absl::StrAppendFormat(text, "  %-24s %10.4g  ", EscapeId(dispute.id()),
                           dispute.divergence());

@@ -61,8 +61,9 @@ void AppendWeights(const LabelledReport& report, std::string* text) {
         std::isfinite(error) ? absl::StrFormat("%.2g", error) : "unknown");
   }
   absl::StrAppend(text,
-                  "  standard error: of what the training orders alone say; "
-                  "unknown: nothing. lambda shrinks weights towards 0\n");
+                  "  standard error: from the training orders alone; unknown: "
+                  "they do not determine the weight. lambda shrinks weights "
+                  "towards 0\n");
 }
 
 // With a larger share of tied pairs, the order of the data dominates.
@@ -130,10 +131,11 @@ void AppendTemperatures(const LabelledReport& report, std::string* text) {
                         report.measure_by_chance());
   absl::StrAppendFormat(
       text,
-      "  inverse: temperature by which actions are drawn; without uniform "
-      "mixture, on validation queries; the\n  smallest is chosen that keeps %g "
-      "%% of what going by score gains over chance, else the best; entropy of "
-      "what\n  is first (of subsets: of who is in), in nats\n",
+      "  inverse: inverse temperature with which actions are drawn, without "
+      "uniform mixture, on validation\n  queries. The smallest is chosen that "
+      "keeps %g %% of what the policy by score gains over chance, or\n  else "
+      "the best. entropy: of what is first (of subsets: of membership), in "
+      "nats\n",
       100 * kKeptGain);
 }
 
