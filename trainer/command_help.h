@@ -6,7 +6,8 @@ namespace sortition {
 
 enum class LearnersListed { kAll, kOfTrain };
 
-// Returns the learners with when to use each, by the data they learn from.
+// Returns the learners and when to use each, grouped by the data they learn
+// from.
 std::string LearnerTable(LearnersListed listed);
 
 std::string TrainHelp();

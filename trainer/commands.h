@@ -7,13 +7,13 @@
 
 namespace sortition {
 
-// `train`: the gate says no, nothing is published.
+// `train`: the gate said no, and nothing was published.
 inline constexpr int kExitGateSaysNo = 3;
 
 Program TrainerProgram();
 
-// Runs a command with results to stdout; progress, warnings and errors to
-// stderr. `arguments` are without the program name. Returns the exit status.
+// Runs a command. Results go to stdout; progress, warnings and errors go to
+// stderr. `arguments` do not include the program name. Returns the exit status.
 int RunTrainer(const std::vector<std::string>& arguments);
 
 }  // namespace sortition

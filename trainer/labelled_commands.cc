@@ -1,4 +1,4 @@
-// The commands on labelled queries.
+// Implements the commands on labelled queries.
 #include "absl/strings/str_format.h"
 #include "core/base/status_macros.h"
 #include "trainer/labelled/evaluate_orders.h"

@@ -1,5 +1,5 @@
 // sortition-trainer: learns from logged decisions or labelled queries, and
-// publishes what is better.
+// publishes policies that are better.
 #include <string>
 #include <vector>
 

@@ -43,7 +43,7 @@ void AppendTuples(const TrainReport& report, std::string* text) {
   }
 }
 
-// "CRM, STOCHASTIC, clipped at M = 10".
+// Returns a title like "CRM, STOCHASTIC, clipped at M = 10".
 std::string LearnerTitle(const TrainReport& report) {
   if (report.evaluation().grid_size() == 0) return "No grid";
   const auto& first = report.evaluation().grid(0);
@@ -54,7 +54,7 @@ std::string LearnerTitle(const TrainReport& report) {
           : std::string());
 }
 
-// "0.7321   [0.5747, 0.8811]", in columns.
+// Returns columns like "0.7321   [0.5747, 0.8811]".
 std::string WithInterval(const model::v1::Estimate& estimate) {
   return absl::StrFormat(
       "%8.4f %18s", estimate.value(),
@@ -83,7 +83,7 @@ void AppendGrid(const TrainReport& report, std::string* text) {
         point.lambda(), point.l2(), point.start(),
         point.epochs() + point.iterations(), point.termination(),
         point.train_objective(),
-        // A point that diverged has none.
+        // A point that diverged has no estimate.
         point.has_validation_estimate()
             ? WithInterval(point.validation_estimate())
             : "",
@@ -97,9 +97,8 @@ void AppendGrid(const TrainReport& report, std::string* text) {
       "  On the validation part. eq. 1: unbiased estimate, %g %% interval of "
       "what it estimates; improvement: over\n"
       "  the logging policy, clipped IPS; each interval holds for its row "
-      "alone. criterion: bound of the improvement\n"
-      "  that the choice goes by, the largest is chosen; ess: effective sample "
-      "size.\n",
+      "alone. criterion: lower bound of the\n"
+      "  improvement, the largest is chosen; ess: effective sample size.\n",
       100 * report.evaluation().logging_reward().confidence());
 }
 

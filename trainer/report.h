@@ -1,5 +1,5 @@
 #pragma once
-// What a training run found, for people and for programs.
+// Formats what a training run found, for people and for programs.
 #include <string>
 
 #include "absl/status/statusor.h"
@@ -8,10 +8,11 @@
 
 namespace sortition {
 
-// The tables that `train` prints; the chosen grid point is marked with '*'.
+// Returns the tables that `train` prints; a '*' marks the chosen grid point.
 std::string FormatReport(const config::v1::TrainReport& report);
 
-// A report as JSON, field names as in the proto, unset numbers as 0.
+// Returns a report as JSON, with the proto's field names and 0 for unset
+// numbers.
 absl::StatusOr<std::string> ReportToJson(
     const google::protobuf::Message& report);
 

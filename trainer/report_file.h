@@ -1,5 +1,5 @@
 #pragma once
-// Reports as JSON files.
+// Writes reports as JSON files.
 #include <string>
 
 #include "absl/status/status.h"
@@ -13,7 +13,7 @@ namespace sortition {
 // empty; InvalidArgument if it is a directory; otherwise errors as WriteFile().
 absl::Status CheckWritable(absl::string_view option, const std::string& path);
 
-// Writes `report` as JSON to `path`; nothing if `path` is empty.
+// Writes `report` as JSON to `path`, unless that is empty.
 absl::Status WriteReport(const std::string& path,
                          const google::protobuf::Message& report);
 

@@ -1,6 +1,6 @@
 #pragma once
-// sortition-trainer train: read, learn, evaluate, gate, publish. From labelled
-// queries: labelled_train.h.
+// sortition-trainer train: reads, learns, evaluates, asks the gate, publishes.
+// For labelled queries see labelled_train.h.
 #include "absl/status/statusor.h"
 #include "sortition/config/v1/train.pb.h"
 #include "sortition/config/v1/train_report.pb.h"
@@ -8,11 +8,11 @@
 namespace sortition {
 
 // Publishes if the lower bound of the improvement over the newest version in
-// the store is positive, or by force; never in a dry run. Deterministic but for
-// times. InvalidArgument: options or rewards out of range; FailedPrecondition:
-// tuples from which nothing can be learned (none, too few, too few of the
-// newest version, all rewards equal), naming what was left out and why, or
-// another version was published meanwhile.
+// the store is positive, or by force; never in a dry run. Deterministic except
+// for times. InvalidArgument for options or rewards out of range;
+// FailedPrecondition if nothing can be learned from the tuples (none, too few,
+// too few of the newest version, all rewards equal), naming what was left out
+// and why, or if another version was published meanwhile.
 absl::StatusOr<config::v1::TrainReport> Train(
     const config::v1::TrainOptions& options);
 

@@ -1,5 +1,5 @@
 #pragma once
-// What each command of sortition-trainer runs. Each prints its result to
+// Runs the commands of sortition-trainer. Each prints its result to
 // output->out; core, reports and files are behind the functions that it calls.
 #include <string>
 #include <vector>
@@ -15,7 +15,7 @@
 
 namespace sortition {
 
-// Exits with kExitGateSaysNo if the gate does.
+// Exits with kExitGateSaysNo if the gate says no.
 absl::Status RunTrain(const config::v1::TrainOptions& options,
                       const std::vector<std::string>& positional,
                       CommandOutput* output);

@@ -1,4 +1,4 @@
-// The commands on logged tuples, besides train.
+// Implements the commands on logged tuples, except train.
 #include "core/base/status_macros.h"
 #include "trainer/cluster/cluster.h"
 #include "trainer/cluster/cluster_report.h"

@@ -31,7 +31,7 @@ std::string Head(const std::string& path, int columns, int rows) {
 
 using Field = std::function<double(const std::vector<double>&)>;
 
-// The height of each point of a grid over [low, 1]^2.
+// Returns the height of each point of a grid over [low, 1]^2.
 std::string Grid(double low, const Field& field) {
   constexpr int kSteps = 40;
   std::string lines;
@@ -46,7 +46,7 @@ std::string Grid(double low, const Field& field) {
   return lines + "e\n";
 }
 
-// Random points of [0, 1]^n, one per row.
+// Returns random points of [0, 1]^n, one per row.
 ScoreMatrix RandomPoints(int points, int n) {
   RandomSequence random(SeedKey(static_cast<uint64_t>(n)));
   ScoreMatrix matrix(points, n);
@@ -77,7 +77,7 @@ Order Identity(size_t n) {
   return order;
 }
 
-// d(x‖σ) of |S| |V∖S|, and Kendall's tau of σ_x, from σ = 1, 2, ..
+// Draws d(x‖σ) for |S| |V∖S|, and Kendall's tau of σ_x, from σ = 1, 2, ..
 absl::Status DrawFigure1(const std::string& path) {
   std::string script = Head(path, 3, 2);
   const std::array<std::pair<const char*, Field>, 2> fields = {
@@ -106,8 +106,8 @@ absl::Status DrawFigure1(const std::string& path) {
   return RunGnuplot(script, path);
 }
 
-// Level sets of the extended divergence from y, which depends on the order and
-// the signs of y.
+// Draws level sets of the extended divergence from y, which depends on the
+// order and the signs of y.
 absl::Status DrawFigure2(const std::string& path) {
   std::string script = Head(path, 2, 1);
   script +=
@@ -136,7 +136,7 @@ std::unique_ptr<CardinalityFunction> SquareRoot(size_t n) {
   return CardinalityFunction::Create(increments).value();
 }
 
-// Clusters of random points for f(S) = √|S|.
+// Draws clusters of random points for f(S) = √|S|.
 absl::Status DrawFigure3(const std::string& path) {
   struct Panel {
     const char* title;

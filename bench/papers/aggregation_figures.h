@@ -1,5 +1,5 @@
 #pragma once
-// Figures 1 to 3 of the Lovász-Bregman paper [IyerBilmes13].
+// Draws figures 1 to 3 of the Lovász-Bregman paper [IyerBilmes13].
 #include <string>
 
 #include "absl/status/status.h"

@@ -54,8 +54,8 @@ double FastestSeconds(const std::function<void()>& run) {
   return fastest;
 }
 
-// The exponent of growth from an eighth of `items` to all. All sizes take
-// turns, so that whatever else the machine does affects all of them.
+// Returns the exponent of growth from an eighth of `items` to all of them. All
+// sizes take turns, so that whatever else the machine does affects all of them.
 double Exponent(size_t items,
                 const std::function<std::function<void()>(size_t)>& make_run) {
   const std::vector<size_t> sizes = {items / 8, items / 4, items / 2, items};
@@ -127,10 +127,10 @@ void AddDivergenceTargets(const std::vector<double>& scores,
        Exponent(kDivergenceItems,
                 [&](size_t n) { return DivergenceRun(scores, n); }),
        1.1});
-  // More than the caches hold.
+  // These sizes exceed the caches.
   const double beyond = Exponent(
       8 * kDivergenceItems, [&](size_t n) { return DivergenceRun(scores, n); });
-  absl::PrintF("Divergence, growth exponent of these: %.3f\n", beyond);
+  absl::PrintF("Divergence beyond the caches, growth exponent: %.3f\n", beyond);
 }
 
 absl::StatusOr<std::vector<Target>> Run() {

@@ -57,7 +57,7 @@ constexpr PilotMethod kMethods[] = {
 };
 constexpr size_t kNumMethods = std::size(kMethods);
 
-// The terms of eq. 1.
+// Computes the terms of eq. 1.
 absl::StatusOr<Moments> WeightedLosses(const LinearFamily& family,
                                        std::span<const BanditTuple> tuples,
                                        const Eigen::VectorXd& parameters) {
@@ -71,7 +71,7 @@ absl::StatusOr<Moments> WeightedLosses(const LinearFamily& family,
 }
 
 struct Outcome {
-  double estimate = 0;  // The reward by eq. 1 on the test tuples.
+  double estimate = 0;  // Estimate of the reward by eq. 1 on the test tuples.
   Rewards rewards;
 };
 
@@ -162,9 +162,9 @@ void Accumulate(const Outcome& outcome, double share, Outcome* sum) {
   sum->rewards.map += share * outcome.rewards.map;
 }
 
-// The paper's claim: POEM(S) improves on the logging policy's estimate by 30 %,
-// where IPS(S) is worse than the logging policy by 3.5 %; both start at w = 0.
-// The last two ask whether the true reward agrees, from either start.
+// The paper's claim: POEM(S) improves the logging policy's estimate by 30 %,
+// while IPS(S) is worse than the logging policy by 3.5 %; both start at w = 0.
+// The last two targets ask whether the true reward agrees, from either start.
 std::vector<Target> MakeTargets(const Run& mean) {
   constexpr size_t kIps = 0, kPoem = 1, kPoemFromLogging = 3;
   const auto estimate = [&](size_t m) {

@@ -113,7 +113,8 @@ absl::StatusOr<std::vector<Target>> Tables(const LabelData& data) {
   return ReplicationTargets(DataName(), results);
 }
 
-// One figure: POEM(S) and Norm-POEM beside h0 as one option of the log changes.
+// One figure: POEM(S) and Norm-POEM beside h0, for several values of one option
+// of the log.
 struct Sweep {
   std::string file;
   std::string title;

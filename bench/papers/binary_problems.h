@@ -28,7 +28,7 @@ struct BinaryProblem {
   BinaryItems test;
 };
 
-// Ten problems, each digit against the rest, from optdigits.tra and
+// Reads ten problems, each digit against the rest, from optdigits.tra and
 // optdigits.tes in `directory`: lines of 64 integers from 0 to 16 and the
 // digit. Features are the integers divided by 16.
 absl::StatusOr<std::vector<BinaryProblem>> ReadOptdigits(
@@ -36,7 +36,8 @@ absl::StatusOr<std::vector<BinaryProblem>> ReadOptdigits(
 // Reads a3a and a3a.t in `directory`, SVMlight with labels -1 and +1.
 absl::StatusOr<BinaryProblem> ReadAdult(const std::string& directory);
 
-// A random third of the items for validation, the others to train on.
+// Holds out a random third of the items for validation; the others are for
+// training.
 struct HoldOut {
   BinaryItems train;
   BinaryItems validation;

@@ -18,8 +18,8 @@ namespace sortition {
 namespace {
 
 constexpr uint64_t kSplitSeed = 1;
-// The paper's grid is 2^-6 .. 2^6; a game or hinge of a whole data set, worth 1
-// at most, needs stronger penalties.
+// The paper's grid is 2^-6 .. 2^6. A game or hinge of a whole data set is worth
+// at most 1, so it needs stronger penalties.
 constexpr int kLeastPower = -16;
 constexpr int kMostPower = 6;
 // Limits for the game of Adult's test items.
@@ -35,7 +35,7 @@ std::vector<double> Cs() {
   return cs;
 }
 
-// What validation chose, and the result.
+// The choice of validation, and the result.
 struct Outcome {
   double validation = -1;
   size_t c = 0;  // Index.
@@ -43,8 +43,8 @@ struct Outcome {
   Variant prediction = {};
   Eigen::VectorXd theta = {};
   SetQuality test = {};
-  double gap = 0;            // Widest, up to the chosen C.
-  double train_seconds = 0;  // CPU, including validation of all C.
+  double gap = 0;            // Widest gap up to the chosen C.
+  double train_seconds = 0;  // CPU time, including validation of all C.
   double test_seconds = 0;
 };
 
@@ -97,7 +97,8 @@ absl::StatusOr<Outcome> Run(const SetMethod& method,
   return outcome;
 }
 
-// A data set of the table; several problems are averaged.
+// A data set of the table. If it has several problems, their figures are
+// averaged.
 struct DataSet {
   std::string name;
   std::vector<BinaryProblem> problems;
@@ -113,7 +114,7 @@ struct Table {
   SetMeasure measure;
   std::string name;
   std::vector<Method> methods;   // The games first.
-  std::vector<double> required;  // Limits for the games, by data set.
+  std::vector<double> required;  // Limits for the games, one per data set.
 };
 
 std::vector<Table> Tables() {
@@ -154,7 +155,7 @@ void PrintOutcome(const std::string& problem, const SetMethod& method,
   std::fflush(stdout);
 }
 
-// Means of scores and sums of times over a data set's problems, and the last
+// Means of scores and sums of times over a data set's problems, with the last
 // problem's outcome.
 struct Summary {
   double expected = 0;
@@ -212,7 +213,8 @@ absl::Status PlayAdult(const BinaryItems& items, const Eigen::VectorXd& theta,
   return absl::OkStatus();
 }
 
-// Prints a bound on F1 there: that of linear scores fitted to the answers.
+// Prints a bound on F1 for Adult: the F1 of linear scores that were fitted to
+// the answers.
 absl::Status PrintCeiling(const BinaryItems& test) {
   const std::vector<double> cs = {1};
   ASSIGN_OR_RETURN(

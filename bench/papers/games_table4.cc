@@ -25,9 +25,9 @@ constexpr int kRandomDraws = 100;
 struct FoldResult {
   std::string setting;
   double validation = 0;  // Mean NDCG.
-  double seconds = 0;     // CPU, for the whole grid.
+  double seconds = 0;     // CPU time for the whole grid.
   double largest_gap = 0;
-  std::vector<LetorFigures> test;  // By query.
+  std::vector<LetorFigures> test;  // One entry per query.
 };
 
 struct MethodResult {
@@ -82,7 +82,7 @@ absl::StatusOr<std::vector<MethodResult>> RunAll(const LetorFolds& data,
   return results;
 }
 
-// For each fold, the game that is best on its validation queries.
+// Returns, for each fold, the game that is best on its validation queries.
 MethodResult ChosenGame(const std::vector<MethodResult>& results) {
   MethodResult chosen{"MPG, chosen", true, std::vector<FoldResult>(kNumFolds)};
   for (size_t f = 0; f < kNumFolds; ++f) {
@@ -111,7 +111,7 @@ MethodResult RandomOrder(const LetorFolds& data) {
   return random;
 }
 
-// The mean of the folds' means, as LETOR computes it.
+// Returns the mean of the folds' means, as LETOR computes it.
 LetorFigures MeanOfFolds(const MethodResult& method) {
   std::vector<LetorFigures> folds;
   for (const FoldResult& fold : method.folds)
@@ -170,8 +170,8 @@ void PrintFolds(const std::vector<MethodResult>& results) {
   }
 }
 
-// The paper's figures are for another data set: compare only the order of the
-// methods.
+// Prints the paper's figures. They are for another data set: compare only the
+// order of the methods.
 void PrintPaper() {
   absl::PrintF(
       "\nThe paper on MQ2007, mean NDCG: MPG 0.5220, RankBoost 0.5003, ListNet "

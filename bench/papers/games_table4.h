@@ -13,7 +13,7 @@ namespace sortition {
 struct Table4Options {
   std::string letor;   // Directory, see letor_folds.h.
   std::string figure;  // SVG file of figure 1; empty: none.
-  int threads = 2;     // Methods and folds run at once.
+  int threads = 2;     // Methods and folds that run at once.
 };
 
 // Trains, prints and draws. The targets: the games, with the measure and C

@@ -32,7 +32,8 @@ struct LogOptions {
 // h0 and the tuples that it drew, a quarter of them for validation.
 class LabelLog {
  public:
-  // A function of `data`, `options` and `run` alone. `data` must outlive it.
+  // The log depends only on `data`, `options` and `run`. `data` must outlive
+  // it.
   static absl::StatusOr<std::unique_ptr<LabelLog>> Draw(
       const LabelData& data, const LogOptions& options, int run);
 
@@ -41,9 +42,9 @@ class LabelLog {
   const LabelContexts& contexts() const { return data_.train.contexts; }
   const LabelTuples& train_tuples() const { return train_tuples_; }
   const LabelledContexts& test() const { return data_.test; }
-  // The losses of h0 on the test set.
+  // Returns the losses of h0 on the test set.
   HammingLosses logging() const { return logging_; }
-  // Scaled by α.
+  // Returns the parameters of h0, scaled by α.
   const Eigen::VectorXd& logging_parameters() const {
     return logging_parameters_;
   }

@@ -19,9 +19,11 @@ struct Method {
 
 Method Ips(config::v1::PoemOptions::Optimiser optimiser);
 Method Poem(config::v1::PoemOptions::Optimiser optimiser);
-// Self-normalised, doubly robust, logarithmically smoothed.
+// Returns the self-normalised, doubly robust and logarithmically smoothed
+// objectives.
 std::vector<Method> NewerMethods();
-// POEM(S) as `sortition-trainer train` has it by default, from both starts.
+// Returns POEM(S) as `sortition-trainer train` runs it by default, from both
+// starts.
 Method PoemFromBothStarts();
 
 // The criterion on the validation tuples that chooses a point of the grid.
@@ -35,7 +37,7 @@ enum Criterion {
 inline constexpr size_t kNumCriteria = 3;
 
 struct Learnt {
-  // Losses of the chosen point on the test set, by criterion.
+  // Losses of the chosen point on the test set, for each criterion.
   std::array<HammingLosses, kNumCriteria> losses;
   double seconds_per_fit = 0;
 };

@@ -24,7 +24,7 @@ using config::v1::CrfOptions;
 constexpr std::array kLearningRates = {0.5, 0.1, 0.01, 0.001};
 constexpr std::array kWeights = {1.0, 10.0, 20.0, 50.0};  // α and T.
 
-// NDCG@k of eq. 12 for each k.
+// Returns NDCG@k of eq. 12 for each k.
 std::vector<double> LinearNdcg(std::span<const int> relevances) {
   std::vector<int> best(relevances.begin(), relevances.end());
   std::sort(best.rbegin(), best.rend());
@@ -102,9 +102,9 @@ LetorMethod Baseline(const std::string& name, const std::string& method,
   return {name, false, published, train};
 }
 
-// Least squares of the relevance with a constant for each query, that is, with
-// the query's mean features subtracted. The penalty is negligible; columns of
-// zeros need one.
+// Fits least squares of the relevance with a constant for each query, that is,
+// with the query's mean features subtracted. The penalty is negligible, but
+// columns of zeros need one.
 absl::StatusOr<std::vector<LetorRanker>> FitWithinQueries(const LetorFold& fold,
                                                           NdcgKind) {
   constexpr double kL2 = 1e-6;

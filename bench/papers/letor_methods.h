@@ -22,18 +22,21 @@ enum class NdcgKind {
             // 1 / log2(rank + 2); 0 if nothing is relevant.
 };
 
-// `relevances` of all candidates, by rank.
+// Returns NDCG for the `relevances` of all candidates in the order of their
+// ranks.
 TopNdcg TopNdcgOf(std::span<const int> relevances, NdcgKind kind);
 double MeanOver(const TopNdcg& ndcg);
 
-// Mean over queries ordered by falling score, ties in the order of the file.
+// Returns the mean over queries ordered by falling score, ties in the order of
+// the file.
 TopNdcg JudgeTop(std::span<const LabelledItems> queries,
                  std::span<const double> weights, NdcgKind kind);
 // The criterion of validation: the mean over queries of the mean of NDCG@1 ..
-// NDCG@n of n candidates. Over all ranks it varies less than over the first.
+// NDCG@n, where n is the query's number of candidates. It varies less than NDCG
+// of the first ranks.
 double Criterion(std::span<const LabelledItems> queries,
                  std::span<const double> weights, NdcgKind kind);
-// The mean over `draws` random orders of each query.
+// Returns the mean over `draws` random orders of each query.
 TopNdcg JudgeRandomTop(std::span<const LabelledItems> queries, int draws,
                        uint64_t seed, NdcgKind kind);
 
@@ -46,18 +49,19 @@ struct LetorRanker {
 struct LetorMethod {
   std::string name;
   bool is_crf = false;
-  // Figures of MQ2008 in table 1 or on LETOR's site, in percent; 0: none.
+  // Published figures for MQ2008, in table 1 or on LETOR's site, in percent; 0:
+  // none.
   TopNdcg published = {};
-  // Trains all grid points. Only random fields use the validation queries,
-  // where Criterion() with `kind` chooses the epoch.
+  // Trains all grid points. Only random fields use the validation queries:
+  // Criterion() with `kind` chooses the epoch.
   std::function<absl::StatusOr<std::vector<LetorRanker>>(const LetorFold& fold,
                                                          NdcgKind kind)>
       train;
 };
 
-// The five objectives with the grids of the paper, sec. 6.2: η, α, T.
+// Returns the five objectives with the paper's grids of η, α and T (sec. 6.2).
 std::vector<LetorMethod> CrfMethods();
-// The paper's baselines from ranking_methods.h, or the closest to them.
+// Returns the paper's baselines from ranking_methods.h, or the closest to them.
 std::vector<LetorMethod> LetorBaselines();
 
 }  // namespace sortition

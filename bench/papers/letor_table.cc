@@ -75,7 +75,7 @@ absl::StatusOr<std::vector<MethodResult>> RunAll(const LetorFolds& data,
   return results;
 }
 
-// The mean of the folds' means, as LETOR computes it, in percent.
+// Returns the mean of the folds' means, as LETOR computes it, in percent.
 TopNdcg MeanOfFolds(const MethodResult& method) {
   TopNdcg mean = {};
   for (const FoldResult& fold : method.folds) {
@@ -86,7 +86,7 @@ TopNdcg MeanOfFolds(const MethodResult& method) {
   return mean;
 }
 
-// The standard error over folds of the mean of NDCG@1 .. 5, in percent.
+// Returns the standard error over folds of the mean of NDCG@1 .. 5, in percent.
 double ErrorOverFolds(const MethodResult& method) {
   const double mean = MeanOver(MeanOfFolds(method));
   double squares = 0;
@@ -133,8 +133,8 @@ const MethodResult& Find(const std::vector<MethodResult>& results,
   return results.front();
 }
 
-// The targets: KL is at most half a point below the paper's figures; baselines
-// differ from theirs by at most a point.
+// Makes the targets: KL is at most half a point below the paper's figures, and
+// baselines differ from theirs by at most a point.
 std::vector<Target> Compare(const std::vector<MethodResult>& results,
                             const LetorTableOptions& options) {
   constexpr double kEqual = 0.5;

@@ -19,12 +19,12 @@ namespace {
 using config::v1::GameOptions;
 using config::v1::OneSlackOptions;
 
-// The gap of the objectives; hinges and games are worth up to 1.
+// The gap of the objectives. Hinges and games are worth at most 1.
 constexpr double kGapTolerance = 2e-3;
 constexpr uint32_t kMaxIterations = 200;
 // The gap of F-score games, and of what is learned from them. Games of
-// thousands of items are hard at potentials that are being learned: a tenth of
-// this gap takes seconds to minutes per game.
+// thousands of items are hard at potentials that are still being learned: a
+// tenth of this gap would take seconds to minutes per game.
 constexpr double kGameTolerance = 2e-3;
 constexpr uint32_t kMaxRounds = 8;
 constexpr double kGameGapTolerance = 4e-3;
@@ -65,7 +65,7 @@ size_t KOf(const BinaryItems& items, const Variant& variant) {
                              static_cast<double>(items.num_positives())));
 }
 
-// The measure of the k best items, or of those with positive scores.
+// Returns the measure of the k best items, or of those with positive scores.
 double Deterministic(const Eigen::VectorXd& theta, const BinaryItems& items,
                      SetMeasure measure) {
   const MultivariateLoss loss = LossOf(measure, HalfOfPositives(items));
@@ -94,7 +94,7 @@ Eigen::VectorXd WithShare(const Eigen::VectorXd& theta,
   return shifted;
 }
 
-// The scores as trained, and shifted to several shares of positives.
+// Returns the scores as trained, and shifted to several shares of positives.
 std::vector<Variant> ShareVariants(SetMeasure measure) {
   std::vector<Variant> variants = {{"", 0}};
   if (measure == SetMeasure::kPrecision) return variants;
@@ -157,9 +157,9 @@ class PredictionGame : public SetMethod {
     return SizeVariants(measure);
   }
 
-  // A potential is about what an item adds to the measure, 1/n, so potentials
-  // fit games of the size they were trained on. Larger ones trust the ranking
-  // more.
+  // A potential is about what an item adds to the measure, 1/n. So potentials
+  // fit games of the size that they were trained on. Larger potentials trust
+  // the ranking more.
   std::vector<Variant> prediction_variants(SetMeasure measure) const override {
     std::vector<Variant> variants;
     for (const double scale : {1., 2., 4., 8., 16., 64.}) {

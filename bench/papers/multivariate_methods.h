@@ -28,14 +28,14 @@ struct Variant {
 struct SetQuality {
   double expected = 0;    // Score of the method's own prediction.
   double mode = 0;        // Score of the most probable set.
-  double as_trained = 0;  // Expected, if only C is chosen.
+  double as_trained = 0;  // The expected score if only C is chosen.
 };
 
 class SetMethod {
  public:
   virtual ~SetMethod() = default;
   virtual std::string name() const = 0;
-  // Ways to train, and to predict from one θ.
+  // How to train, and how to predict from one θ.
   virtual std::vector<Variant> training_variants(SetMeasure) const {
     return {{"", 0}};
   }
@@ -60,14 +60,14 @@ std::unique_ptr<SetMethod> PredictionGameMethod();
 std::unique_ptr<SetMethod> MultivariateSvmMethod(bool with_share = false);
 std::unique_ptr<SetMethod> LogisticMethod(bool with_share = false);
 
-// The θ with which the game is played.
+// Returns the θ with which the game is played.
 Eigen::VectorXd Played(const Eigen::VectorXd& theta, const BinaryItems& items,
                        const Variant& variant, const BinaryItems& trained);
 
-// The best F1 of any threshold on the scores. Needs the labels, so it is a
-// bound on what a learner can reach.
+// Returns the best F1 of any threshold on the scores. It needs the labels, so
+// it is a bound on what a learner can reach.
 double BestF1(const Eigen::VectorXd& theta, const BinaryItems& items);
-// The k at which precision on these items is measured.
+// Returns the k at which precision on these items is measured.
 size_t HalfOfPositives(const BinaryItems& items);
 
 }  // namespace sortition

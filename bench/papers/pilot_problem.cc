@@ -16,9 +16,10 @@
 namespace sortition {
 namespace {
 
-constexpr int kTrueQueries = 5000;  // For the true reward.
+constexpr int kTrueQueries = 5000;  // Queries that give the true reward.
 
-// 1 for a good answer, and for none if there is no good one; otherwise 0.
+// Returns 1 for a good answer, and for no answer if there is no good one;
+// otherwise 0.
 double RewardOf(const LabelledQuery& query, int32_t row) {
   const auto good = [](uint32_t relevance) { return relevance > 0; };
   if (row == kAbstain) {
@@ -27,7 +28,7 @@ double RewardOf(const LabelledQuery& query, int32_t row) {
   return good(query.relevances[static_cast<size_t>(row)]);
 }
 
-// The scores of a query, as the distributions take them.
+// The scores of a query, in the form that the distributions take.
 struct Scored {
   std::vector<double> scores;
   double abstain_score = 0;
@@ -52,7 +53,8 @@ Scored ScoreQuery(const LinearFamily& family, const LabelledQuery& query,
   return scored;
 }
 
-// The parameters of a logistic classifier; it abstains at its threshold.
+// Fits a logistic classifier and returns its parameters; it abstains at its
+// threshold.
 absl::StatusOr<Eigen::VectorXd> FitClassifier(
     const LinearFamily& family, const std::vector<LabelledQuery>& queries) {
   std::vector<float> features;
@@ -83,8 +85,8 @@ BanditTuple TupleOf(const LinearFamily& family, const LabelledQuery& query) {
   return tuple;
 }
 
-// `parameters` times α: the one of the options, or the one at which the random
-// policy abstains as often as the threshold rule.
+// Returns `parameters` times α: the α of the options, or the one at which the
+// random policy abstains as often as the threshold rule.
 absl::StatusOr<Eigen::VectorXd> Calibrated(
     const PilotOptions& options, const LinearFamily& family,
     const std::vector<LabelledQuery>& queries,
@@ -109,7 +111,7 @@ absl::StatusOr<Eigen::VectorXd> Calibrated(
   return calibration.inverse_temperature * parameters;
 }
 
-// Answers of the logging policy with the users' verdicts.
+// Draws answers of the logging policy, with the users' verdicts.
 std::vector<BanditTuple> DrawLog(const PilotOptions& options,
                                  const PilotProblem& problem,
                                  const std::vector<LabelledQuery>& queries,

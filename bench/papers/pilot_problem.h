@@ -14,11 +14,12 @@ namespace sortition {
 
 struct PilotOptions {
   int labelled = 8;   // Queries that the logging policy is fitted to.
-  int features = 20;  // Of a candidate.
-  double inverse_temperature = 0;  // α; 0: as the threshold rule abstains.
-  int train = 4000;                // Tuples to learn from.
-  int held_out = 500;              // Tuples to validate on, and to test on.
-  double noise = 0.05;             // Chance that a verdict is flipped.
+  int features = 20;  // Features of a candidate.
+  // α; 0: chosen to abstain like the threshold rule.
+  double inverse_temperature = 0;
+  int train = 4000;     // Tuples to learn from.
+  int held_out = 500;   // Tuples to validate on, and to test on.
+  double noise = 0.05;  // Chance that a verdict is flipped.
 };
 
 // Mean rewards of a policy and of its most probable answers.
@@ -37,11 +38,11 @@ struct PilotProblem {
   // Parts of `tuples`.
   std::span<const BanditTuple> train, validation, test;
 
-  // Exact over the policy's randomness, a mean over `fresh`.
+  // Returns the mean over `fresh`, which is exact over the policy's randomness.
   Rewards TrueRewards(const Eigen::VectorXd& parameters) const;
 };
 
-// A function of the options and `run`.
+// Makes a problem that depends only on the options and `run`.
 absl::StatusOr<std::unique_ptr<PilotProblem>> MakePilotProblem(
     const PilotOptions& options, int run);
 

@@ -27,8 +27,8 @@ struct Results {
   std::vector<MethodLosses> methods;
 };
 
-// The table of losses and times, with the paper's figures if it has `data`:
-// scene, yeast, tmc, lyrl.
+// Formats the table of losses and times, with the paper's figures if it has
+// `data`: scene, yeast, tmc, lyrl.
 std::string FormatTable(const std::string& data,
                         std::span<const Method> methods,
                         const Results& results);
@@ -37,10 +37,10 @@ std::string FormatTable(const std::string& data,
 // IPS(B), POEM(B), IPS(S), POEM(S).
 std::string FormatPairedTests(const Results& results);
 
-// The targets of the replication, by the bounded criterion: h0's loss is within
-// 2 % of the paper's, POEM is better than IPS and not worse than in the paper,
-// and one of the newer methods (after the first four) is not worse than the
-// better POEM. Empty for data sets that the paper does not have.
+// Returns the targets of the replication, by the bounded criterion: h0's loss
+// is within 2 % of the paper's, POEM is better than IPS and not worse than in
+// the paper, and one of the newer methods (after the first four) is not worse
+// than the better POEM. Empty for data sets that the paper does not have.
 std::vector<Target> ReplicationTargets(const std::string& data,
                                        const Results& results);
 

@@ -6,8 +6,8 @@
 namespace sortition {
 namespace {
 
-// The smallest that Clp accepts. A vertex is integral, so that rounding removes
-// the rest.
+// The smallest tolerance that Clp accepts. A vertex is integral, so rounding
+// removes the remaining error.
 constexpr double kTolerance = 1e-10;
 constexpr int kNoPerturbation = 100;
 

@@ -1,6 +1,6 @@
 #pragma once
-// The assignment problem as a linear program over doubly stochastic matrices
-// (seed 001, sec. 17.4.3), by the simplex method (Clp).
+// Solves the assignment problem as a linear program over doubly stochastic
+// matrices (seed 001, sec. 17.4.3) by the simplex method (Clp).
 #include "Eigen/Core"
 #include "absl/status/statusor.h"
 

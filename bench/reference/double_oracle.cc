@@ -9,7 +9,7 @@
 namespace sortition {
 namespace {
 
-// The game restricted to the actions met so far.
+// The game restricted to the actions found so far.
 class SubGame {
  public:
   explicit SubGame(const OracleGame& game)
@@ -29,7 +29,7 @@ class SubGame {
     return {columns_, probabilities};
   }
 
-  // Returns false if it already has the action.
+  // Adds a row. Returns false if it is already there.
   bool AddRow(const GameAction& row) {
     if (std::find(rows_.begin(), rows_.end(), row) != rows_.end()) return false;
     rows_.push_back(row);

@@ -1,8 +1,8 @@
 #pragma once
 // The double oracle method for games too large to write down
-// [WangXingAsifZiebart15, sec. 3.3, algorithm 1; McMahanGordonBlum03]: a matrix
-// game over the actions met so far, which grows by each player's best response
-// to the other's strategy until neither gains by it.
+// [WangXingAsifZiebart15, sec. 3.3, algorithm 1; McMahanGordonBlum03]. It
+// solves a matrix game over the actions found so far. This game grows by each
+// player's best response to the other's strategy, until neither gains by it.
 #include <functional>
 #include <vector>
 
@@ -32,7 +32,7 @@ struct OracleGame {
 
 struct DoubleOracleOptions {
   double tolerance = 1e-6;    // Stop at upper - lower ≤ tolerance.
-  int max_iterations = 1000;  // Two linear programs each.
+  int max_iterations = 1000;  // Each solves two linear programs.
 };
 
 struct DoubleOracleSolution {
@@ -44,11 +44,11 @@ struct DoubleOracleSolution {
   bool converged = false;
 };
 
-// Errors are those of SolveMatrixGame().
+// Errors as SolveMatrixGame().
 absl::StatusOr<DoubleOracleSolution> SolveByDoubleOracle(
     const OracleGame& game, const DoubleOracleOptions& options);
 
-// The payoff of every pair, to solve a small game whole.
+// Returns the payoff of every pair, to solve a small game as a whole.
 Eigen::MatrixXd PayoffMatrix(const OracleGame& game,
                              const std::vector<GameAction>& rows,
                              const std::vector<GameAction>& columns);

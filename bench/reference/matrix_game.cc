@@ -11,8 +11,8 @@ namespace {
 
 constexpr double kTolerance = 1e-9;
 
-// Makes the strategy a probability vector; cuts what the solver's tolerances
-// left.
+// Makes the strategy a probability vector by cutting off what the solver's
+// tolerances have left.
 Eigen::VectorXd Normalised(Eigen::VectorXd strategy) {
   strategy = strategy.cwiseMax(0);
   return strategy / strategy.sum();

@@ -1,5 +1,5 @@
 #pragma once
-// Zero-sum games given as a matrix, by linear programming (Clp).
+// Solves zero-sum games given as a matrix by linear programming (Clp).
 #include "Eigen/Core"
 #include "absl/status/statusor.h"
 
@@ -11,9 +11,10 @@ struct MatrixGameSolution {
   Eigen::VectorXd column_strategy;  // Minimises.
 };
 
-// The row player gets payoffs(i, j). Both strategies are optimal within Clp's
-// tolerances of 1e-9. InvalidArgument for an empty matrix or an entry that is
-// not finite; Internal if Clp does not report an optimum.
+// Solves the game in which the row player gets payoffs(i, j). Both strategies
+// are optimal within Clp's tolerances of 1e-9. InvalidArgument for an empty
+// matrix or an entry that is not finite; Internal if Clp does not report an
+// optimum.
 absl::StatusOr<MatrixGameSolution> SolveMatrixGame(
     const Eigen::MatrixXd& payoffs);
 

@@ -7,7 +7,7 @@
 namespace sortition {
 namespace {
 
-// Items from the largest value to the smallest, ties by item.
+// Returns the items from the largest value to the smallest, ties by item.
 GameAction Descending(const Eigen::VectorXd& values) {
   GameAction order(values.size());
   std::iota(order.begin(), order.end(), 0);
@@ -16,7 +16,7 @@ GameAction Descending(const Eigen::VectorXd& values) {
   return order;
 }
 
-// The `size` items of largest value, as labels.
+// Returns the `size` items of largest value, as labels.
 GameAction Largest(const Eigen::VectorXd& values, int size) {
   const GameAction order = Descending(values);
   GameAction labels(order.size(), 0);
@@ -24,14 +24,15 @@ GameAction Largest(const Eigen::VectorXd& values, int size) {
   return labels;
 }
 
-// The set y with the smallest Σ_{i in y} costs_i among the permitted sizes.
+// Returns the set y with the smallest Σ_{i in y} costs_i among the permitted
+// sizes.
 GameAction CheapestSet(const Eigen::VectorXd& costs, PositivesRange positives) {
   const auto negative = static_cast<int>((costs.array() < 0).count());
   return Largest(-costs,
                  std::clamp(negative, positives.fewest, positives.most));
 }
 
-// E[y_i].
+// Returns E[y_i].
 Eigen::VectorXd Marginals(const MixedStrategy& strategy, int n) {
   Eigen::VectorXd marginals = Eigen::VectorXd::Zero(n);
   for (size_t a = 0; a < strategy.actions.size(); ++a) {
@@ -43,7 +44,7 @@ Eigen::VectorXd Marginals(const MixedStrategy& strategy, int n) {
   return marginals;
 }
 
-// E[discounts[rank of i]].
+// Returns E[discounts[rank of i]].
 Eigen::VectorXd ExpectedDiscounts(const MixedStrategy& orders,
                                   const Eigen::VectorXd& discounts) {
   Eigen::VectorXd expected = Eigen::VectorXd::Zero(discounts.size());
@@ -70,8 +71,9 @@ double FBeta(const GameAction& a, const GameAction& y, double b) {
   return scale == 0 ? 1 : (1 + b) * both / scale;
 }
 
-// scores(i, s-1) = Σ_a P(a) a_i W(|a|, s), where W is the F-score per common
-// item against a set of size s: matrix F of algorithm 2, without ψ.
+// Returns scores(i, s-1) = Σ_a P(a) a_i W(|a|, s), where W is the F-score per
+// common item against a set of size s. This is matrix F of algorithm 2, without
+// ψ.
 template <typename Weight>
 Eigen::MatrixXd ScoresBySize(const MixedStrategy& sets, int n, Weight weight) {
   Eigen::MatrixXd scores = Eigen::MatrixXd::Zero(n, n);
@@ -98,8 +100,8 @@ double ProbabilityOfEmpty(const MixedStrategy& sets) {
   return sum;
 }
 
-// Algorithm 2: for each size the best set is greedy; `empty` is the score of
-// the empty set.
+// Algorithm 2: for each size the best set is found greedily. `empty` is the
+// score of the empty set.
 GameAction LargestOverSizes(const Eigen::MatrixXd& scores, double empty) {
   const auto n = static_cast<int>(scores.rows());
   GameAction best(n, 0);

@@ -1,8 +1,8 @@
 #pragma once
 // The prediction games of [WangXingAsifZiebart15] with their best responses
 // (sec. 3.4, algorithm 2 [DembczynskiEtAl11]), for the double oracle and for
-// enumeration. The payoff is score(ŷ, y) - Σ_i ψ(i, y_i) for row ŷ and column
-// y; ψ(i, 0) = 0 if y is binary.
+// enumeration. The payoff for row ŷ and column y is score(ŷ, y) - Σ_i ψ(i,
+// y_i), where ψ(i, 0) = 0 if y is binary.
 #include <vector>
 
 #include "bench/reference/double_oracle.h"
@@ -31,12 +31,12 @@ OracleGame GradedDcgGame(const Eigen::MatrixXd& psi,
 // F-beta: (1 + β²) |ŷ ∩ y| / (|ŷ| + β² |y|), 1 if both are empty.
 OracleGame FBetaGame(const Eigen::VectorXd& psi, double beta);
 
-// 1 / log2(rank + 2), rank from 0.
+// Returns 1 / log2(rank + 2) for each rank from 0.
 Eigen::VectorXd DcgDiscounts(int n);
 
-// Every y in {0, ..., levels - 1}^n.
+// Returns every y in {0, ..., levels - 1}^n.
 std::vector<GameAction> AllLabellings(int n, int levels);
-// The sets whose size is in the range.
+// Returns the sets whose size is in the range.
 std::vector<GameAction> AllSets(int n, PositivesRange positives);
 std::vector<GameAction> AllOrders(int n);
 

@@ -1,4 +1,4 @@
-// Time of one decision in process, and what logging adds to it.
+// Measures the time of one decision in process, and what logging adds to it.
 //
 // Targets are ratios to a baseline of the same run: the scores of the same
 // candidates, which every policy needs, and a plain write of as many bytes.
@@ -61,7 +61,7 @@ LinearPolicy MakePolicy(Policy kind) {
   return *std::move(result);
 }
 
-// The baseline of Decide: scores alone.
+// The baseline of Decide computes scores alone.
 void Score(benchmark::State& state) {
   const auto num_candidates = static_cast<size_t>(state.range(0));
   const std::vector<float> features =
@@ -123,7 +123,7 @@ BENCHMARK(Checksum)->Arg(4 << 10)->Arg(19 << 10)->Arg(1 << 20);
 
 constexpr size_t kBytesBetweenCleanings = size_t{256} << 20;
 
-// The baseline of SpoolAppend: `range(0)` bytes into a preallocated file.
+// The baseline of SpoolAppend writes `range(0)` bytes into a preallocated file.
 void PlainWrite(benchmark::State& state) {
   const TempDir directory;
   const std::string path = directory.path() + "/file";
@@ -150,7 +150,7 @@ void PlainWrite(benchmark::State& state) {
 }
 BENCHMARK(PlainWrite)->Arg(4 << 10)->Arg(19 << 10)->Arg(1 << 20)->UseRealTime();
 
-// A decision with `range(0)` bytes of features, checksum included.
+// Appends a decision with `range(0)` bytes of features, checksum included.
 void SpoolAppend(benchmark::State& state) {
   const TempDir directory;
   config::v1::SpoolOptions options;

@@ -1,4 +1,5 @@
-// Time of a gradient of prediction games on LETOR files, and what they learn.
+// Measures the time of a gradient of prediction games on LETOR files, and what
+// they learn.
 //
 // What they learn is compared with logistic regression on single candidates.
 #include <algorithm>
@@ -64,7 +65,7 @@ struct RankingQuality {
   double precision_at_5 = 0;
 };
 
-// Means over queries ranked by falling w·x, ties by index.
+// Returns means over queries ranked by falling w·x, ties by index.
 RankingQuality QualityOf(const Queries& queries,
                          std::span<const double> weights) {
   RankingQuality sum;
@@ -110,7 +111,7 @@ std::vector<Game> Games() {
   return games;
 }
 
-// The median time of gradients near the minimum, as they are at the end of a
+// Returns the median time of gradients near the minimum, as at the end of
 // training.
 absl::StatusOr<Target> TimeGradient(const Game& game, const Queries& train) {
   ASSIGN_OR_RETURN(const auto objective,
@@ -143,7 +144,7 @@ absl::Status CompareQuality(const Game& game, const Queries& train,
   return absl::OkStatus();
 }
 
-// Logistic regression with the C that has the best NDCG on `validate`.
+// Trains logistic regression with the C that has the best NDCG on `validate`.
 absl::Status CompareLogistic(const Queries& train, const Queries& validate,
                              const Queries& test) {
   ASSIGN_OR_RETURN(const std::vector<LinearRanker> rankers,
@@ -169,7 +170,7 @@ absl::StatusOr<std::vector<Target>> Run() {
     ASSIGN_OR_RETURN(Target target, TimeGradient(game, train));
     targets.push_back(std::move(target));
     if (game.options.measure() == GameOptions::F_BETA)
-      continue;  // A set, not a ranking.
+      continue;  // This plays a set, not a ranking.
     RETURN_IF_ERROR(CompareQuality(game, train, validate, test));
   }
   RETURN_IF_ERROR(CompareLogistic(train, validate, test));

@@ -134,14 +134,15 @@ absl::StatusOr<std::map<std::string, double>> RunReference(
   return results;
 }
 
-// The number of multiplications and additions in the matrix products of one
-// pass over the tuples (S) or of one evaluation with gradient (B).
+// Returns the number of multiplications and additions in the matrix products of
+// one pass over the tuples (S) or of one evaluation with gradient (B).
 double ProductFlops(const PoemProblem& problem, Method method) {
   const double entries = static_cast<double>(problem.contexts.values.size()) *
                          problem.contexts.num_labels;
   const double replays = static_cast<double>(problem.tuples.size()) /
                          static_cast<double>(problem.contexts.size());
-  // S: scores for the majoriser by context; scores and gradient by tuple.
+  // S needs scores for the majoriser by context, and scores and gradient by
+  // tuple.
   return 2 * entries * (method == Method::kStochastic ? 1 + 2 * replays : 2);
 }
 

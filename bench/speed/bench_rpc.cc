@@ -1,6 +1,6 @@
-// Rank by sortition-server against an echo of the same messages.
+// Compares Rank by sortition-server with an echo of the same messages.
 //
-// Both run in alternating pairs of one run.
+// Both run in alternating pairs.
 #include <atomic>
 #include <chrono>
 #include <filesystem>
@@ -138,9 +138,10 @@ absl::Status Measure(const v1::RankRequest& request,
                      const ClosedLoopOptions& options, int pairs,
                      const std::string& spool, Comparison* comparison) {
   const SpoolCleaner cleaner(spool);
-  // The first trial of each warms it up and is not counted.
+  // The first trial warms both up and is not counted.
   for (int trial = -1; trial < pairs; ++trial) {
-    // The order changes with every pair: drift of the machine cancels.
+    // The order changes with every pair, so that drift of the machine cancels
+    // out.
     for (const bool subject : {trial % 2 == 0, trial % 2 != 0}) {
       const RunningServer& server =
           subject ? *comparison->subject : *comparison->base;
@@ -213,7 +214,7 @@ void WriteTrials(const std::string& key,
   json->EndArray();
 }
 
-// An array with every trial of every comparison.
+// Returns an array with every trial of every comparison.
 std::string ComparisonsJson(const std::vector<Comparison>& comparisons) {
   JsonWriter json;
   json.BeginArray();
@@ -232,7 +233,7 @@ std::string ComparisonsJson(const std::vector<Comparison>& comparisons) {
   return json.text();
 }
 
-// All four run from the start; those that get no requests are idle.
+// All four servers run from the start; those that get no requests are idle.
 struct Servers {
   RunningServer plain;
   RunningServer logged;

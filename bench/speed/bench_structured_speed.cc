@@ -34,7 +34,7 @@ namespace {
 
 constexpr size_t kItems = 1000;
 
-// Median CPU seconds.
+// Returns median CPU seconds.
 double MedianTime(const std::function<void()>& body) {
   std::vector<double> times;
   for (int k = 0; k < absl::GetFlag(FLAGS_repetitions); ++k) {
@@ -97,8 +97,8 @@ struct Ranking {
   std::vector<uint32_t> relevances;
 };
 
-// A `share` of the items is relevant, with levels 1 .. levels - 1. Scores and
-// relevances agree from -1 (opposite) to 1.
+// Makes a ranking in which a `share` of the items is relevant, with levels 1 ..
+// levels - 1. `agreement` of scores and relevances is from -1 (opposite) to 1.
 Ranking MakeRanking(double deviation, uint32_t levels, double share,
                     double agreement, uint64_t seed) {
   RandomSequence random(SeedKey(seed));

@@ -1,4 +1,5 @@
-// Peak memory and time of training on more tuples than memory_mb holds.
+// Measures peak memory and time of training on more tuples than memory_mb
+// holds.
 //
 // Runs a real sortition-trainer. Also compares training in memory with training
 // from a scratch file on a log that allows both.
@@ -133,8 +134,8 @@ struct Outcome {
   config::v1::TrainReport report;
 };
 
-// The seconds in the last line "<task>: 12 MiB in 3.4 s" of the trainer's
-// progress; NaN if there is none.
+// Returns the seconds in the last line "<task>: 12 MiB in 3.4 s" of the
+// trainer's progress; NaN if there is none.
 double SecondsOf(const std::string& log, const std::string& task) {
   const size_t line = log.rfind("\n" + task + ": ");
   const size_t place =
@@ -158,7 +159,7 @@ absl::StatusOr<rusage> RunProgram(std::vector<std::string> arguments,
   }
   int status = 0;
   rusage usage{};
-  // 3: trained, but the gate refused the model.
+  // Exit status 3: it was trained, but the gate refused the model.
   if (wait4(child, &status, 0, &usage) != child || !WIFEXITED(status) ||
       (WEXITSTATUS(status) != 0 && WEXITSTATUS(status) != 3)) {
     ASSIGN_OR_RETURN(const std::string text, ReadFile(log));

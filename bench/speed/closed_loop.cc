@@ -24,7 +24,7 @@ Clock::duration Duration(double seconds) {
 
 std::unique_ptr<v1::Ranking::Stub> Connect(int port) {
   grpc::ChannelArguments arguments;
-  // Otherwise all channels share one connection.
+  // Without this, all channels would share one connection.
   arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
   return v1::Ranking::NewStub(
       grpc::CreateCustomChannel(absl::StrCat("127.0.0.1:", port),
@@ -86,8 +86,8 @@ class ClosedLoop {
     ++under_way_;
   }
 
-  // Takes answers until `end`, or until none is under way; each is followed by
-  // another request where `again`.
+  // Takes answers until `end`, or until no request is under way. If `again`,
+  // each answer is followed by another request.
   void Turn(Clock::time_point end, bool again) {
     void* tag = nullptr;
     bool ok = false;

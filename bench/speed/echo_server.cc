@@ -14,7 +14,7 @@
 namespace sortition {
 namespace {
 
-// One request from its arrival to its answer, then the next.
+// Handles one request from its arrival to its answer, then the next.
 class EchoCall {
  public:
   EchoCall(v1::Ranking::AsyncService* service,
@@ -77,7 +77,7 @@ absl::Status WritePort(const std::string& port_file, int port) {
 
 absl::Status RunQueue(const EchoOptions& options,
                       const v1::RankResponse& response) {
-  // As many requests as the load generator holds.
+  // This is the number of requests that the load generator holds.
   constexpr int kCalls = 64;
   v1::Ranking::AsyncService service;
   grpc::ServerBuilder builder;

@@ -41,7 +41,7 @@ std::vector<std::vector<double>> Games(int n, int draws) {
   return games;
 }
 
-// The least CPU milliseconds of solve(game) over the repetitions.
+// Returns the least CPU milliseconds of solve(game) over the repetitions.
 template <typename Solve>
 double LeastMilliseconds(size_t game, int repetitions, const Solve& solve) {
   double least = INFINITY;
@@ -124,7 +124,7 @@ void FBetaWarm(benchmark::State& state) {
 }
 BENCHMARK(FBetaWarm)->Iterations(1)->Arg(41)->Arg(100);
 
-// The first draws of the same games, to 1e-6.
+// Solves the first draws of the same games to a gap of 1e-6.
 void FBetaDoubleOracle(benchmark::State& state) {
   const auto games =
       Games(static_cast<int>(state.range(0)), static_cast<int>(state.range(1)));
@@ -136,7 +136,7 @@ void FBetaDoubleOracle(benchmark::State& state) {
     missed += solution.ok() && solution->converged ? 0 : 1;
   });
   state.counters["missed"] = missed;
-  // The same games by the solver.
+  // Solves the same games with the solver.
   const double mean = state.counters["mean_ms"];
   FBetaSolver solver;
   FBetaEquilibrium equilibrium;

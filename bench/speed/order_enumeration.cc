@@ -14,7 +14,7 @@ double RankWeight(size_t rank) {
   return std::log(2) / std::log(static_cast<double>(rank) + 2);
 }
 
-// DCG of the documents at these ranks.
+// Returns the DCG of the documents at these ranks.
 double Dcg(std::span<const double> gains, const std::vector<size_t>& ranks) {
   std::vector<size_t> order(ranks.size());
   std::iota(order.begin(), order.end(), size_t{0});
@@ -44,7 +44,7 @@ double EnumerateKullbackLeibler(std::span<const double> scores,
                                 double temperature,
                                 std::span<double> gradient) {
   const size_t n = scores.size();
-  std::vector<size_t> ranks(n);  // By document.
+  std::vector<size_t> ranks(n);  // [document]
   std::iota(ranks.begin(), ranks.end(), size_t{0});
   double z = 0;
   double target_z = 0;

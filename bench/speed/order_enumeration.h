@@ -1,6 +1,6 @@
 #pragma once
-// The gradient of a random field over orders by its formulas, order by order:
-// the baseline of core/losses/ranking_crf.h.
+// Computes the gradient of a random field over orders by its formulas, order by
+// order: the baseline of core/losses/ranking_crf.h.
 #include <span>
 
 namespace sortition {

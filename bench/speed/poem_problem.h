@@ -20,13 +20,14 @@ struct PoemProblem {
   CrmOptions crm;
 };
 
-// The training part of seed 004, sec. 6: a logging policy fitted to 5 % of the
-// file's contexts draws four times for each; three quarters of the draws.
+// Reads the training part of seed 004, sec. 6. A logging policy fitted to 5 %
+// of the file's contexts draws four times for each; three quarters of the draws
+// are used.
 absl::StatusOr<PoemProblem> ReadPoemProblem(const std::string& path);
 
 // `values_per_row` normal values in each of `num_contexts` rows, at features
-// whose frequency falls as 1 / rank, as that of words does; labels drawn
-// with probability ½ each, `replays` times for each row; random losses.
+// whose frequency falls as 1 / rank, like that of words. Labels are drawn with
+// probability ½ each, `replays` times for each row; losses are random.
 struct GeneratedShape {
   uint32_t num_contexts = 0;
   uint32_t num_features = 0;
@@ -41,7 +42,7 @@ PoemProblem GeneratePoemProblem(const std::string& name,
 struct PoemSchedule {
   uint32_t epochs = 10;      // For POEM(S).
   uint32_t iterations = 50;  // For POEM(B).
-  uint32_t repetitions = 5;  // The fastest of which counts.
+  uint32_t repetitions = 5;  // The fastest one counts.
   uint32_t batch_size = 100;
   uint32_t history = 10;
   double step_size = 1;

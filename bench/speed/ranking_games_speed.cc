@@ -94,7 +94,7 @@ void Graded(benchmark::State& state) {
 }
 BENCHMARK(Graded)->Arg(10)->Arg(41)->Arg(100)->Arg(1000);
 
-// Also counts the share of games that were closed.
+// Also reports the share of games whose gap was closed.
 void Ndcg(benchmark::State& state) {
   const auto n = static_cast<size_t>(state.range(0));
   const auto games = Games(n);
@@ -160,12 +160,12 @@ void Compare(benchmark::State& state, size_t num_games, Solve solve,
   }
 }
 
-// Fewer games if the double oracle takes seconds.
+// Solves fewer games if the double oracle takes seconds.
 size_t NumGames(const benchmark::State& state) {
   return state.range(0) < 100 ? 20 : 2;
 }
 
-// n / 5 positives, as in the paper's precision at k.
+// Uses n / 5 positives, as in the paper's precision at k.
 void DcgAgainstDoubleOracle(benchmark::State& state) {
   const auto n = static_cast<int>(state.range(0));
   RankingGame game;

@@ -1,4 +1,5 @@
-// Draws from the equilibria of games, and the probabilities of what was drawn.
+// Draws from the equilibria of games, and computes the probabilities of the
+// draws.
 #include <benchmark/benchmark.h>
 
 #include <memory>
@@ -16,7 +17,7 @@ namespace {
 
 constexpr size_t kGames = 256;
 
-// Wider apart than in ranking_games_speed.cc.
+// Potentials are further apart than in ranking_games_speed.cc.
 constexpr double kRelevantMean = 0.6;
 constexpr double kDeviation = 0.3;
 
@@ -97,8 +98,8 @@ void Propensity(benchmark::State& state) {
 }
 BENCHMARK(Propensity)->ArgsProduct({{10, 41, 100, 1000}, {0, 10}});
 
-// A served decision from its scores: solves the game, draws, and computes the
-// propensity.
+// Makes a served decision from its scores: solves the game, draws, and computes
+// the propensity.
 void SampleRanking(benchmark::State& state) {
   const auto n = static_cast<size_t>(state.range(0));
   model::v1::GameRanking game;

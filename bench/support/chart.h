@@ -1,5 +1,5 @@
 #pragma once
-// Charts as SVG, drawn by gnuplot.
+// Draws charts as SVG with gnuplot.
 #include <string>
 #include <vector>
 
@@ -25,7 +25,7 @@ struct Chart {
 // fails.
 absl::Status DrawChart(const Chart& chart, const std::string& path);
 
-// Runs a gnuplot script that writes `path`. Errors as DrawChart()'s.
+// Runs a gnuplot script that writes `path`. Errors as DrawChart().
 absl::Status RunGnuplot(const std::string& script, const std::string& path);
 
 }  // namespace sortition

@@ -7,7 +7,7 @@
 
 namespace sortition {
 
-// The tuples `which`, in that order; each has `num_labels` labels.
+// Returns the tuples `which`, in that order; each has `num_labels` labels.
 LabelTuples PartOf(const LabelTuples& tuples, std::span<const uint32_t> which,
                    uint32_t num_labels);
 

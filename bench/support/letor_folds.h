@@ -12,11 +12,11 @@
 
 namespace sortition {
 
-// What views of queries point to; its elements stay where they are.
+// The data that views of queries point to. Its elements are never moved.
 using LetorFiles = std::deque<LabelledQueries>;
 
-// Reads a file into `files`; returns views of its queries. Errors as
-// ReadLetor()'s.
+// Reads a file into `files` and returns views of its queries. Errors as
+// ReadLetor().
 absl::StatusOr<std::vector<LabelledItems>> ReadLetorFile(
     const std::string& path, LetorFiles* files);
 
@@ -34,9 +34,9 @@ struct LetorFolds {
 };
 
 // Reads DIR/S1.txt .. S5.txt: fold i trains on parts i, i + 1, i + 2, validates
-// on i + 3 and tests on i + 4, cyclically. Otherwise reads
-// DIR/Fold1/{train,vali,test}.txt .. Fold5. Errors as ReadLetor()'s; NotFound
-// if DIR has neither.
+// on i + 3 and tests on i + 4, cyclically. If there are none, reads
+// DIR/Fold1/{train,vali,test}.txt .. Fold5. Errors as ReadLetor(); NotFound if
+// DIR has neither.
 absl::StatusOr<LetorFolds> ReadLetorFolds(const std::string& dir);
 
 }  // namespace sortition

@@ -13,11 +13,11 @@
 namespace sortition {
 namespace {
 
-// Keeps the compiler from leaving out what computed `value`.
+// Keeps the compiler from leaving out the computation of `value`.
 void Use(double value) { asm volatile("" : : "x"(value)); }
 
 constexpr long kRounds = 10'000'000;
-constexpr int kChains = 12;  // Independent: they hide the latency.
+constexpr int kChains = 12;  // They are independent, to hide the latency.
 constexpr int kTrials = 5;
 constexpr double kFactor = 0.999;
 constexpr double kTerm = 1e-3;

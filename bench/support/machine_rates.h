@@ -1,13 +1,14 @@
 #pragma once
-// The best rates of one core of this machine, measured.
+// Measures the best rates of one core of this machine.
 
 namespace sortition {
 
-// Multiplications and additions of doubles in registers, 10^9 per second; fused
-// and four at once if the processor can.
+// Returns multiplications and additions of doubles in registers, 10^9 per
+// second; fused and four at once if the processor can.
 double PeakGigaflops();
 
-// Reading memory far beyond the caches, 10^9 bytes per second.
+// Returns the rate of reading memory far beyond the caches, 10^9 bytes per
+// second.
 double MemoryGigabytesPerSecond();
 
 }  // namespace sortition

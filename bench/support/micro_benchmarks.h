@@ -1,5 +1,5 @@
 #pragma once
-// Targets on what Google Benchmark measures.
+// Derives targets from what Google Benchmark measures.
 #include <map>
 #include <string>
 #include <vector>
@@ -9,15 +9,16 @@
 
 namespace sortition {
 
-// Figures by the name of a run, such as "Dcg/100"; medians over the repetitions
-// where there are several.
+// Figures by the name of a run, such as "Dcg/100". With several repetitions
+// they are medians.
 class MicroBenchmarkResults {
  public:
-  // One repetition: CPU time of an iteration, and its counters.
+  // Adds one repetition: CPU time of an iteration, and its counters.
   void Add(const std::string& run, double microseconds,
            const std::map<std::string, double>& counters);
 
-  // CPU time of an iteration. NaN for a run that did not take place.
+  // Returns the CPU time of an iteration; NaN for a run that did not take
+  // place.
   double Microseconds(const std::string& run) const;
   double Counter(const std::string& run, const std::string& counter) const;
 

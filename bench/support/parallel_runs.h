@@ -1,5 +1,5 @@
 #pragma once
-// Independent runs of an experiment, several at once.
+// Runs independent parts of an experiment, several at once.
 #include <cstddef>
 #include <functional>
 

@@ -24,7 +24,7 @@ using config::v1::RankSvmOptions;
 
 using Rankers = std::vector<LinearRanker>;
 
-// C = 2^-6 .. 2^6 [WangXingAsifZiebart15, sec. 4].
+// Returns C = 2^-6 .. 2^6 [WangXingAsifZiebart15, sec. 4].
 std::vector<double> Grid() {
   std::vector<double> grid;
   for (int power = -6; power <= 6; ++power) grid.push_back(std::exp2(power));
@@ -43,7 +43,7 @@ absl::StatusOr<Rankers> TrainGames(std::span<const LabelledItems> train,
                                    GameOptions options) {
   options.set_max_relevance(2);
   Rankers rankers;
-  // The point that the path chooses is not used: all are judged alike.
+  // The point that the path chooses is ignored: all points are judged alike.
   ASSIGN_OR_RETURN(const GamePath path,
                    TrainGamePath(train, train, options, SerialFor));
   for (const GamePathPoint& point : path.points) {
@@ -68,7 +68,7 @@ RankingMethod Game(const std::string& name, GameOptions::Measure measure,
           }};
 }
 
-// A method that trains each C of the grid on its own.
+// Makes a method that trains each C of the grid separately.
 RankingMethod OverGrid(
     const std::string& name,
     std::function<absl::StatusOr<LinearRanker>(

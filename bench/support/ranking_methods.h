@@ -29,19 +29,20 @@ struct RankingMethod {
       train;
 };
 
-// Prediction games, one for each measure that rankings are judged by.
+// Returns prediction games, one for each measure by which rankings are judged.
 std::vector<RankingMethod> GameMethods();
-// RankSVM by pairs and by queries, ListNet, linear and logistic regression.
+// Returns RankSVM by pairs and by queries, ListNet, linear and logistic
+// regression.
 std::vector<RankingMethod> BaselineMethods();
-// The baseline of this name. Requires that there is one.
+// Returns the baseline of this name. Requires that there is one.
 RankingMethod BaselineMethod(const std::string& name);
 
-// The figures of each query ranked by falling score, ties in the order of the
-// file.
+// Returns the figures of each query ranked by falling score, ties in the order
+// of the file.
 std::vector<LetorFigures> Judge(std::span<const LabelledItems> queries,
                                 std::span<const double> weights);
-// The mean figures of each query over `draws` random orders; a function of the
-// seed.
+// Returns the mean figures of each query over `draws` random orders. Random
+// only in the seed.
 std::vector<LetorFigures> JudgeRandomOrder(
     std::span<const LabelledItems> queries, int draws, uint64_t seed);
 

@@ -25,13 +25,14 @@ const char* ResultOf(const Target& target) {
   return target.met() ? "PASS" : "MISS";
 }
 
-// "rpc" for ".../bench_rpc".
+// Returns "rpc" for ".../bench_rpc".
 std::string NameOf(const char* program) {
   const std::string file = std::filesystem::path(program).filename();
   return std::string(absl::StripPrefix(file, "bench_"));
 }
 
-// While it lives, what is written to standard output goes to standard error.
+// While an object exists, what is written to standard output goes to standard
+// error.
 class StdoutToStderr {
  public:
   StdoutToStderr() : stdout_(dup(STDOUT_FILENO)) {

@@ -1,5 +1,5 @@
 #pragma once
-// How every benchmark ends: one line per target, and an exit status.
+// Ends every benchmark: prints one line per target, and gives the exit status.
 #include <functional>
 #include <map>
 #include <span>
@@ -19,7 +19,7 @@ struct Target {
   double required = 0;
   bool at_least = false;  // False: `required` is the most that is allowed.
 
-  // NaN, which stands for "not measured", meets no target.
+  // NaN stands for "not measured" and meets no target.
   bool met() const {
     return at_least ? measured >= required : measured <= required;
   }
@@ -36,12 +36,14 @@ struct Report {
 
 void AppendTargets(std::vector<Target> more, std::vector<Target>* targets);
 
-// "PASS  what  measured  <= required" (or MISS, or >=), one line per target.
+// Returns "PASS  what  measured  <= required" (or MISS, or >=), one line per
+// target.
 std::string FormatTargets(std::span<const Target> targets);
-// {"benchmark": name, <key of a detail>: <its JSON>, .., "targets": [..]}.
+// Returns {"benchmark": name, <key of a detail>: <its JSON>, .., "targets":
+// [..]}.
 std::string FormatReportAsJson(absl::string_view name, const Report& report);
 
-// 0 if all targets are met, otherwise 1.
+// Returns 0 if all targets are met, otherwise 1.
 int ExitCode(std::span<const Target> targets);
 
 // The main function of every benchmark. Parses the flags, calls `run`, prints

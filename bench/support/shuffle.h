@@ -9,7 +9,7 @@
 
 namespace sortition {
 
-// Puts `values` into a uniformly random order (Fisher-Yates).
+// Puts `values` in a uniformly random order (Fisher-Yates).
 template <typename T>
 void Shuffle(std::span<T> values, RandomSequence* random) {
   for (size_t i = values.size(); i > 1; --i) {
@@ -17,7 +17,7 @@ void Shuffle(std::span<T> values, RandomSequence* random) {
   }
 }
 
-// 0 .. n - 1 in order.
+// Returns 0 .. n - 1 in order.
 template <typename T>
 std::vector<T> IndexesUpTo(size_t n) {
   std::vector<T> indexes(n);

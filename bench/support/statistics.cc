@@ -11,8 +11,8 @@
 namespace sortition {
 namespace {
 
-// P(T > t) with `freedom` degrees of freedom: a half less the density from 0 to
-// t, by Simpson's rule.
+// Returns P(T > t) for `freedom` degrees of freedom: a half minus the integral
+// of the density from 0 to t, by Simpson's rule.
 double UpperTail(double t, double freedom) {
   constexpr int kIntervals = 20'000;
   const double scale =

@@ -17,8 +17,8 @@ Spread SpreadOf(std::vector<double> values);
 double MedianOf(std::vector<double> values);
 double Mean(std::span<const double> values);
 
-// The exponent e of seconds ~ size^e, by least squares on the logarithms of the
-// points (size, seconds). Requires two different sizes.
+// Returns the exponent e of seconds ~ size^e, by least squares on the
+// logarithms of the points (size, seconds). Requires two different sizes.
 double GrowthExponent(std::span<const std::pair<double, double>> points);
 
 struct PairedTest {
@@ -26,9 +26,9 @@ struct PairedTest {
   double p = 0;  // One-tailed: P(T > t) if the means were equal.
 };
 
-// Student's t-test of the differences a[i] - b[i]: is one method better than
-// another over the same runs? Requires two or more pairs whose differences are
-// not all the same.
+// Tests by Student's t-test of the differences a[i] - b[i] whether one method
+// is better than another over the same runs. Requires at least two pairs, whose
+// differences must not all be the same.
 PairedTest TestPairs(std::span<const double> a, std::span<const double> b);
 
 }  // namespace sortition

@@ -1,5 +1,5 @@
 #pragma once
-// Every method that turns data and options into a model.
+// Lists every method that turns data and options into a model.
 #include <vector>
 
 #include "absl/strings/string_view.h"
@@ -15,7 +15,7 @@ struct LearnerInfo {
   absl::string_view data;  // What it learns from.
   absl::string_view help;  // When to use it; one line.
   // Makes the learner from its group of `options`; errors as the learner's own
-  // factory. Null unless `train` runs it on labelled queries.
+  // factory. Null if `train` does not run it on labelled queries.
   absl::StatusOr<std::unique_ptr<LabelledLearner>> (*make_labelled)(
       const config::v1::TrainOptions& options,
       const LabelledShape& shape) = nullptr;

@@ -1,6 +1,7 @@
 #pragma once
 // The model store: <root>/<model>/<version>/{model.pb, MANIFEST.textproto,
-// evaluation.pb, warmup.tfrecord} (DESIGN: published by rename, immutable).
+// evaluation.pb, warmup.tfrecord}. Versions are published by rename and are
+// immutable from then on (docs/architecture.md).
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -15,8 +16,8 @@ namespace sortition {
 struct StoredModel {
   model::v1::Model model;
   std::string checksum;  // Checksum of model.pb, hexadecimal.
-  std::vector<log::v1::Decision>
-      warmup;  // Queries to warm up with; may be empty.
+  // Queries to warm up with; may be empty.
+  std::vector<log::v1::Decision> warmup;
 };
 
 // A view of the directory, without a state of its own. Thread-safe.

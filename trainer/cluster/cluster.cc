@@ -26,7 +26,7 @@ namespace {
 
 using config::v1::ClusterReport;
 
-// What the options of a run name.
+// What the options of a run refer to.
 struct Task {
   ClusterOf of = ClusterOf::kSources;
   ScoreScale scale = ScoreScale::kMinMax;
@@ -108,14 +108,15 @@ uint64_t CountWeightless(const config::v1::ClusterOptions& options,
                        });
 }
 
-// Returns a block for each decision where sources are grouped, else one block.
+// Returns a function with a block for each decision if sources are grouped,
+// otherwise with one block.
 BlockFunction MakeFunction(const config::v1::ClusterOptions& options,
                            const Task& task, const ClusterData& data) {
   std::map<uint32_t, std::shared_ptr<const CardinalityFunction>> by_size;
   const auto of_size = [&](uint32_t size) {
     auto& function = by_size[size];
     if (function == nullptr) {
-      // The cutoff was checked.
+      // This cannot fail: the cutoff was checked above.
       function = *MakeDivergence(task.divergence, options.cutoff(), size);
     }
     return function;

@@ -6,10 +6,11 @@
 
 namespace sortition {
 
-// Writes the picture and the assignments where they are asked for; the caller
-// writes the report. A function of the set of tuples and the options.
-// InvalidArgument for options out of range; NotFound without the directory;
-// FailedPrecondition where the log has fewer than 2 vectors to group.
+// Writes the picture and the assignments if they are asked for; the caller
+// writes the report. The result depends only on the set of tuples and the
+// options. InvalidArgument for options out of range; NotFound if there is no
+// such directory; FailedPrecondition if the log has fewer than 2 vectors to
+// group.
 absl::StatusOr<config::v1::ClusterReport> ClusterTuples(
     const config::v1::ClusterOptions& options);
 

@@ -18,11 +18,11 @@ namespace sortition {
 namespace {
 
 constexpr uint64_t kBytesPerMib = 1024 * 1024;
-// Memory of a key that is counted.
+// Memory for each key that is counted.
 constexpr uint64_t kCensusEntryBytes = 128;
-// Memory beside the scores. By column, where sources are grouped: a group's
-// mean, subgradient and order, now and at best. By row: costs and a line of the
-// assignments.
+// Memory in addition to the scores. By column, if sources are grouped: the
+// mean, subgradient and order of a group, both now and at best. By row: costs
+// and a line of the assignments.
 constexpr uint64_t kGroupBytesPerItem = 44;
 constexpr uint64_t kRowBytes = 128;
 constexpr uint32_t kDefaultMostClusters = 6;
@@ -74,8 +74,9 @@ class Reader {
   }
 
  private:
-  // Finds the key that most decisions have; ties go to the most candidates or
-  // sources. Where the keys exceed memory, counts a sample of the decisions.
+  // Finds the key that most decisions have; ties go to the one with the most
+  // candidates or sources. If the keys exceed memory, counts a sample of the
+  // decisions.
   absl::Status TakeCensus() {
     struct Count {
       uint64_t decisions = 0;
@@ -115,7 +116,7 @@ class Reader {
     return absl::OkStatus();
   }
 
-  // Returns why the decision is left out, or nothing.
+  // Takes the decision. Returns why it is left out, or nothing.
   std::optional<LeftOutReason> Take(const log::v1::BanditTuple& tuple) {
     const log::v1::Decision& decision = tuple.decision();
     if (decision.model() != options_.model()) return LeftOutReason::kOtherModel;
@@ -153,8 +154,8 @@ class Reader {
     }
   }
 
-  // Counts the copy that is grouped as well: it is made before this one is
-  // gone.
+  // Also counts the copy that is grouped, because it is made while this one
+  // still exists.
   uint64_t Bytes(const HeldDecision& held) const {
     const uint64_t items = held.info.num_items;
     const uint64_t scores = 2 * sizeof(double) * held.rows.size();
@@ -181,7 +182,7 @@ class Reader {
   }
 
   ClusterData Assemble() {
-    // Where an id occurs twice, the rows decide.
+    // If an id occurs twice, the rows decide.
     std::sort(held_.begin(), held_.end(),
               [](const HeldDecision& a, const HeldDecision& b) {
                 return std::tie(a.info.id, a.rows) <
@@ -240,7 +241,7 @@ class Reader {
   uint64_t most_clusters_ = 0;
   Hash128 key_;
   std::deque<HeldDecision> held_;
-  uint64_t bytes_ = 0;  // What held_ takes.
+  uint64_t bytes_ = 0;  // Memory of held_.
   KeptShare kept_;
   ClusterData data_;
 };

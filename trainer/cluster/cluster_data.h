@@ -23,28 +23,28 @@ struct ClusterData {
   struct DecisionInfo {
     std::string id;
     double reward = 0;
-    uint32_t num_items = 0;  // Eligible candidates.
+    uint32_t num_items = 0;  // Number of eligible candidates.
   };
   struct Origin {
-    uint32_t decision = 0;  // Place in `decisions`.
-    uint32_t source = 0;    // The list's.
+    uint32_t decision = 0;  // Index in `decisions`.
+    uint32_t source = 0;    // Source of the list.
   };
 
-  ScoreMatrix vectors;  // A source, list or query per row; scaled by list.
-  std::vector<DecisionInfo> decisions;  // Those used, by rising id.
+  ScoreMatrix vectors;  // A source, list or query per row; scaled list by list.
+  std::vector<DecisionInfo> decisions;  // The decisions in use, by rising id.
   std::vector<Origin> origins;          // By row; empty for sources.
   std::vector<std::string> item_ids;    // By column, rising; empty for sources.
-  std::vector<uint32_t> documents;      // Sources: document_index by column.
+  std::vector<uint32_t> documents;  // For sources: document_index by column.
   TupleCounts counts;
 };
 
-// Reads the tuples of `options.model`, eligible candidates only. To group
-// sources, uses the decisions that have the most common number of sources; to
-// group lists or queries, those that have the most common set of candidate ids.
-// Vectors do not depend on the order of the tuples. Where they exceed
-// memory_mb, halves the share of the decisions that is kept, by a threshold on
-// a hash of the decision id (KeptShare). NotFound without the directory;
-// FailedPrecondition where no decision is left.
+// Reads the tuples of `options.model`; only eligible candidates count. To group
+// sources, uses the decisions with the most common number of sources; to group
+// lists or queries, those with the most common set of candidate ids. Vectors do
+// not depend on the order of the tuples. If they exceed memory_mb, halves the
+// share of the decisions that is kept, by a threshold on a hash of the decision
+// id (KeptShare). NotFound if there is no such directory; FailedPrecondition if
+// no decision is left.
 absl::StatusOr<ClusterData> ReadClusterData(
     const config::v1::ClusterOptions& options, ClusterOf of, ScoreScale scale);
 

@@ -10,7 +10,7 @@
 namespace sortition {
 namespace {
 
-// Sorts by rising id.
+// Sorts the candidates by rising id.
 std::optional<LeftOutReason> SortById(const log::v1::Decision& decision,
                                       std::vector<uint32_t>* documents) {
   const auto& ids = decision.candidate_ids();
@@ -41,7 +41,7 @@ Hash128 KeyOfIds(const log::v1::Decision& decision,
   return HashBytes(bytes);
 }
 
-// Returns the scores source by source.
+// Returns the scores of the eligible candidates, source by source.
 std::vector<double> EligibleScores(const ComparableDecision& comparable) {
   const size_t n = comparable.documents.size();
   const size_t sources = comparable.candidates.num_features();

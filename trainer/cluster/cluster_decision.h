@@ -15,18 +15,19 @@ namespace sortition {
 // The part of a decision that can be compared with others of the same key.
 struct ComparableDecision {
   Candidates candidates;            // A view of the decision.
-  std::vector<uint32_t> documents;  // Eligible ones; by id but for sources.
+  std::vector<uint32_t> documents;  // Eligible ones; by id, except for sources.
   Hash128 key;  // Hash of the number of sources, or of the set of ids.
 };
 
-// Fills `result` and returns nothing, or returns why the decision is left out.
+// Fills in `result` and returns nothing, or returns why the decision is left
+// out.
 std::optional<LeftOutReason> MakeComparable(const log::v1::Decision& decision,
                                             ClusterOf of,
                                             ComparableDecision* result);
 
-// Fills `rows` with the scaled scores of the decision's vectors (of kSources,
-// parts of vectors), row-major, a row for each source or one for the query.
-// Returns nothing, or why the decision is left out.
+// Writes the scaled scores of the decision's vectors (for kSources: of parts of
+// vectors) to `rows`, row-major, with a row for each source or one for the
+// query. Returns nothing, or why the decision is left out.
 std::optional<LeftOutReason> ScaleDecision(const log::v1::Decision& decision,
                                            const ComparableDecision& comparable,
                                            ClusterOf of, ScoreScale scale,

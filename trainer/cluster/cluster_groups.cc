@@ -20,7 +20,7 @@ using Index = Eigen::Index;
 constexpr int kListedMembers = 10;
 constexpr size_t kListedItems = 1000;
 constexpr size_t kListedDisputes = 10;
-// Disputes below this share of the largest are rounding.
+// Disputes below this share of the largest one are rounding errors.
 constexpr double kRounding = 1e-12;
 
 class Describer {
@@ -174,7 +174,7 @@ class Describer {
     }
   }
 
-  // Reports the largest of `values` that are above 0 by more than rounding.
+  // Reports the largest of those `values` that exceed 0 by more than rounding.
   void FillLargest(
       const std::vector<double>& values, ClusterReport* report,
       const std::function<void(size_t, ClusterReport::Dispute*)>& fill) const {
@@ -248,8 +248,8 @@ class Describer {
   const BlockFunction& f_;
   const Grouping& grouping_;
   const Clustering& clustering_;
-  ScoreMatrix subgradients_;  // h of each group's mean; averaged over ties.
-  std::vector<Order> split_;  // By group: the order of each block.
+  ScoreMatrix subgradients_;  // h of each group's mean, averaged over ties.
+  std::vector<Order> split_;  // For each group: the order of each block.
 };
 
 }  // namespace

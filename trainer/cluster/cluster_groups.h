@@ -7,8 +7,8 @@
 
 namespace sortition {
 
-// Fills groups, disputes, flat, vectors and items of the report. `f` has a
-// block for each decision where sources are grouped, else one.
+// Fills in groups, disputes, flat, vectors and items of the report. `f` has a
+// block for each decision if sources are grouped, otherwise one block.
 void DescribeGroups(const ClusterData& data, ClusterOf of,
                     const BlockFunction& f, const Grouping& grouping,
                     config::v1::ClusterReport* report);

@@ -20,7 +20,7 @@ using Index = Eigen::Index;
 constexpr size_t kMostLabels = 40;
 constexpr size_t kMostSources = 25;
 constexpr size_t kMostGroups = 8;
-constexpr size_t kMostWideGroups = 5;  // Beyond, headings are bare numbers.
+constexpr size_t kMostWideGroups = 5;  // With more, headings are bare numbers.
 constexpr size_t kMostCandidates = 15;
 constexpr size_t kMostIdCharacters = 14;
 
@@ -41,7 +41,7 @@ std::vector<Heading> GroupHeadings(const ClusterPicture& picture) {
   return headings;
 }
 
-// Returns "; " and how many of the groups are shown where it is not all.
+// Returns "; " and how many of the groups are shown, or nothing if all are.
 std::string DescribeGroupsShown(const ClusterPicture& picture) {
   const size_t shown = ShownGroups(picture);
   const size_t all = picture.grouping.clustering.sizes.size();
@@ -53,7 +53,7 @@ std::string AxisName(absl::string_view which, double share, bool of_sample) {
                          which, 100 * share, of_sample ? " of a sample" : "");
 }
 
-// Returns the first sources, by group and number.
+// Returns the first sources in the order of group and number.
 std::vector<uint32_t> ShownSources(const ClusterPicture& picture) {
   const auto& cluster = picture.grouping.clustering.cluster;
   std::vector<uint32_t> sources(cluster.size());
@@ -78,7 +78,7 @@ std::optional<double> ShareOfReversed(const Grouping& grouping, uint32_t source,
   return divergence / reversed;
 }
 
-// Returns the candidates by their best rank in any of the orders.
+// Returns the candidates in the order of their best rank in any of the orders.
 std::vector<uint32_t> ShownCandidates(
     const std::vector<std::vector<uint32_t>>& ranks) {
   const size_t n = ranks[0].size();

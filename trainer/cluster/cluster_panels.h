@@ -10,22 +10,23 @@
 
 namespace sortition {
 
-// Vectors beyond this number are drawn as a sample.
+// If there are more vectors, a sample of this many is drawn.
 inline constexpr size_t kMostPoints = 3000;
 
-// Returns the vectors on their first two principal components, and the groups'
-// means.
+// Returns the vectors and the groups' means, projected on the first two
+// principal components.
 ScatterPlot ScatterOfVectors(const ClusterPicture& picture);
 
-// Returns, for each source and group, the divergence of the source from the
-// group's order, for the own group the order without the source, as a share of
-// the divergence from the source's own order reversed. No share where that is 0
-// or the own group has nobody else.
+// Returns the divergence of each source from each group's order, as a share of
+// its divergence from its own order reversed. For its own group, the order is
+// that of the other members. There is no share if the denominator is 0 or the
+// own group has no other members.
 HeatMap DivergenceOfSources(const ClusterPicture& picture);
-// Returns two lines.
+// Returns two lines of text.
 std::string DescribeHeatMap(const ClusterPicture& picture);
 
-// Returns the groups' orders, of the candidates that are highest in any.
+// Returns the groups' orders of the candidates that rank highest in any of
+// them.
 BumpChart OrdersOfGroups(const ClusterPicture& picture);
 std::string DescribeOrders(const ClusterPicture& picture);
 

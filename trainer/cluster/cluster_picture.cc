@@ -67,7 +67,7 @@ void DrawLegend(const ClusterPicture& picture, Svg* svg) {
             {.size = kSmallSize});
 }
 
-// Says in words what is not drawn.
+// Says which parts are not drawn.
 std::string Notes(const ClusterPicture& picture, size_t points) {
   std::vector<std::string> notes;
   const size_t vectors = picture.data.vectors.rows();

@@ -1,7 +1,7 @@
 #pragma once
-// The picture of the groups. Left: all vectors on their first two principal
-// components. Right: of lists and queries the groups' orders beside each other,
-// of sources how far each is from each group's order.
+// The picture of the groups. On the left it shows all vectors on their first
+// two principal components. On the right it shows the groups' orders beside
+// each other or, for sources, how far each is from each group's order.
 #include <string>
 
 #include "core/aggregation/cluster_choice.h"
@@ -10,7 +10,7 @@
 
 namespace sortition {
 
-// What is drawn. All of it must outlive the drawing.
+// What is drawn. Everything that it refers to must outlive the drawing.
 struct ClusterPicture {
   const ClusterData& data;
   ClusterOf of = ClusterOf::kSources;
@@ -18,7 +18,7 @@ struct ClusterPicture {
   const config::v1::ClusterReport& report;
 };
 
-// Returns an SVG document. Where there are too many vectors, sources, groups or
+// Returns an SVG document. If there are too many vectors, sources, groups or
 // candidates to tell apart, it shows some of them and says so.
 std::string DrawClusters(const ClusterPicture& picture);
 

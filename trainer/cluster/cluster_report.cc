@@ -13,7 +13,7 @@ using config::v1::ClusterReport;
 
 constexpr int kPrintedItems = 10;
 constexpr int kPrintedSources = 50;
-// A silhouette that exceeds that of chance by less says nothing.
+// A silhouette that exceeds that of chance by less than this says nothing.
 constexpr double kHardlyAny = 0.1;
 // Wider matrices are in the JSON report only.
 constexpr int kMostColumns = 12;
@@ -81,8 +81,9 @@ void AppendTrials(const ClusterReport& report, std::string* text) {
         trial.iterations(), trial.converged() ? "" : ", not converged");
   }
   absl::StrAppend(text,
-                  "silhouette: how much nearer to the own group's order than "
-                  "to the next; 0 none, 1 all.\n");
+                  "silhouette: how much nearer vectors are to their own "
+                  "group's order than to the next; 0: no nearer, 1: exactly "
+                  "in that order\n");
   AppendAdvice(report, text);
 }
 
@@ -137,7 +138,8 @@ void AppendGroup(const ClusterReport& report, int number, std::string* text) {
 }
 
 // Appends a matrix of groups by groups, as percentages. `without`: the diagonal
-// compares members with their group without them, so a group of one has none.
+// compares members with the other members of their group, so a group of one has
+// no entry there.
 template <typename Row>
 void AppendMatrix(const ClusterReport& report, bool without, const Row& row,
                   std::string* text) {
@@ -198,8 +200,8 @@ void AppendDisputes(const ClusterReport& report, std::string* text) {
             "a group's means from another's order (mean), and by group the "
             "document_index placed first\n"
           : "\nCandidates that the groups disagree about most: the "
-            "difference in what the divergence counts their ranks for, and "
-            "by group the rank (0: the best)\n");
+            "largest difference of the weights of their ranks, and by group "
+            "the rank (0: the best)\n");
   for (const ClusterReport::Dispute& dispute : report.disputes()) {
     absl::StrAppendFormat(text, "  %-24s %10.4g  ", EscapeId(dispute.id()),
                           dispute.divergence());

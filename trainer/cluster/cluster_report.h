@@ -11,7 +11,7 @@ namespace sortition {
 // that it fits on a line.
 std::string EscapeId(absl::string_view id);
 
-// Returns "; an unrelated order: 50 %", or nothing where all vectors are flat.
+// Returns "; an unrelated order: 50 %", or nothing if all vectors are flat.
 std::string DescribeChance(const config::v1::ClusterReport& report);
 
 std::string FormatClusterReport(const config::v1::ClusterReport& report);

@@ -60,7 +60,7 @@ absl::StatusOr<std::unique_ptr<QueryScorer>> MakeScorer(
   return std::move(model.scorer);
 }
 
-// Means over the queries that have the metric, and a line for each query.
+// Means over the queries that have the metric, with a line for each query.
 class Summary {
  public:
   explicit Summary(std::vector<OrderMetric> metrics)

@@ -1,5 +1,5 @@
 #pragma once
-// sortition-trainer evaluate: metrics of rankings of labelled queries
+// sortition-trainer evaluate: computes metrics of rankings of labelled queries
 // (order_metrics.h).
 #include <string>
 
@@ -8,9 +8,9 @@
 
 namespace sortition {
 
-// Ranks the candidates by a model's scores, or by those of a file, and writes
-// options.per_query if set. InvalidArgument names the wrong option, or the file
-// and line; NotFound if there is no such model.
+// Ranks the candidates by the scores of a model or a file, and writes
+// options.per_query if it is set. InvalidArgument names the wrong option, or
+// the file and line; NotFound if there is no such model.
 absl::StatusOr<config::v1::EvaluateReport> EvaluateOrders(
     const config::v1::EvaluateOptions& options);
 

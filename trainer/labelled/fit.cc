@@ -41,7 +41,7 @@ absl::Status CheckFirst(const FitOptions& options, const ModelStore& store) {
       "or --force"));
 }
 
-// Returns `max_queries` of the queries, drawn without replacement by seed.
+// Returns `max_queries` of the queries, drawn without replacement by `seed`.
 std::vector<LabelledQuery> DrawQueries(std::vector<LabelledQuery> queries,
                                        const FitOptions& options) {
   RandomSequence random(
@@ -59,7 +59,7 @@ model::v1::Policy MakePolicy(const FitOptions& options, double intercept) {
   policy.set_inverse_temperature(options.inverse_temperature());
   policy.set_uniform_mixture(options.uniform_mixture());
   if (options.action() == "select") {
-    // w·x + b < 0, probability below 1/2, is w·x < -b.
+    // A probability below 1/2 means w·x + b < 0, that is, w·x < -b.
     policy.mutable_softmax_selection()->set_abstain_score(-intercept);
   } else {
     policy.mutable_plackett_luce();

@@ -1,5 +1,5 @@
 #pragma once
-// sortition-trainer fit: a first model from a few labelled queries.
+// sortition-trainer fit: makes a first model from a few labelled queries.
 #include <cstdint>
 
 #include "absl/status/statusor.h"
@@ -8,7 +8,7 @@
 namespace sortition {
 
 struct FitReport {
-  uint64_t version = 0;  // Published.
+  uint64_t version = 0;  // The published version.
   uint32_t queries = 0;
   uint64_t candidates = 0;
   uint64_t relevant = 0;

@@ -18,7 +18,7 @@ namespace {
 using config::v1::TrainOptions;
 using Files = google::protobuf::RepeatedPtrField<std::string>;
 
-// Widens rows of `from` values to `to` values each, filled up with `value`.
+// Widens rows of `from` values to `to` values each by appending `value`.
 void Widen(uint32_t from, uint32_t to, float value, LabelledQuery* query) {
   if (from == to) return;
   const size_t n = query->relevances.size();
@@ -35,7 +35,7 @@ void Widen(uint32_t from, uint32_t to, float value, LabelledQuery* query) {
 struct Reading {
   std::vector<LabelledQuery> queries;
   std::vector<uint32_t> widths;
-  uint64_t num_rows = 0;  // Candidates.
+  uint64_t num_rows = 0;  // Number of candidates.
 };
 
 absl::StatusOr<Reading> ReadFiles(const Files& files, LabelledShape* shape) {
@@ -60,8 +60,8 @@ absl::StatusOr<Reading> ReadFiles(const Files& files, LabelledShape* shape) {
   return reading;
 }
 
-// Files end their lines at the last feature that is not 0: they may have
-// different widths.
+// Gives all queries the same width. Lines of a file end at the last feature
+// that is not 0, so files may have different widths.
 std::vector<LabelledQuery> ToWidth(Reading reading, uint32_t num_features) {
   for (size_t j = 0; j < reading.queries.size(); ++j) {
     Widen(reading.widths[j], num_features, 0, &reading.queries[j]);

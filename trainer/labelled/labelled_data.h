@@ -1,5 +1,5 @@
 #pragma once
-// Labelled queries for `train`: read, split, ready for a learner.
+// Reads and splits labelled queries for `train`.
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -13,21 +13,21 @@ namespace sortition {
 
 struct LabelledData {
   LabelledShape shape;
-  bool has_constant =
-      false;  // A last feature of 1, in addition to the shape's.
+  // True: queries have a last feature of 1, in addition to the shape's.
+  bool has_constant = false;
   std::vector<LabelledQuery> training;
   std::vector<LabelledQuery> validation;
   std::vector<LabelledQuery> test;  // May be empty.
-  uint64_t num_candidates = 0;      // Of all parts.
-  uint64_t num_rows = 0;            // Candidates of options.data, all of it.
+  uint64_t num_candidates = 0;      // In all parts.
+  uint64_t num_rows = 0;            // Candidates in all of options.data.
 };
 
-// Reads options.data, with file_rows counted through all of its files, and
-// splits off the parts that `validation` and `test` do not give, by hash of the
+// Reads options.data, where file_rows count through all of its files. Splits
+// off the parts that `validation` and `test` do not give, by a hash of the
 // query's id. Queries with the same id in different files are different queries
 // in the same part. InvalidArgument names the file and place of a read error, a
-// part other than the test part without a query, and a query that two parts
-// have with the same candidates and labels.
+// part other than the test part that has no query, and a query that is in two
+// parts with the same candidates and labels.
 absl::StatusOr<LabelledData> ReadLabelledData(
     const config::v1::TrainOptions& options);
 

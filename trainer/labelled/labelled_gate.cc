@@ -37,14 +37,14 @@ void SetMean(const std::vector<double>& values, double confidence,
   estimate->set_confidence(confidence);
 }
 
-// Policies of labels have none.
+// Returns whether the policies order candidates; policies of labels do not.
 bool HasOrder(const GateTask& task) {
   return task.measure.kind != LabelMeasure::Kind::kAccuracy;
 }
 
-// Quality of the deterministic policy.
+// The quality of the deterministic policy.
 struct Quality {
-  LetorFigures letor;  // Of the order by falling score, ties by index.
+  LetorFigures letor;  // For the order by falling score, ties by index.
   double measure = 0;
 };
 

@@ -1,6 +1,6 @@
 #pragma once
-// Whether a policy from labelled queries is better than the one it would
-// replace.
+// Decides whether a policy from labelled queries is better than the one it
+// would replace.
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -16,24 +16,24 @@
 
 namespace sortition {
 
-// Fewer queries give no trustworthy interval.
+// With fewer queries an interval is not trustworthy.
 inline constexpr size_t kFewestGateQueries = 10;
 
 struct GateTask {
-  std::span<const LabelledItems> queries;  // Not used for learning.
+  std::span<const LabelledItems> queries;  // They were not used for learning.
   LabelMeasure measure;
   const model::v1::Model& model;
-  const std::optional<StoredModel>& old;  // Unset: the first version.
+  const std::optional<StoredModel>& old;  // Unset: there is none.
   double confidence = 0.95;
   ParallelFor parallel_for;
 };
 
 // Writes the measures of both policies, their paired difference and the quality
-// of their rankings, or why they cannot be compared. Intervals are for the mean
-// over queries like these, by Student's t, and include the error of estimates
+// of their rankings, or why they cannot be compared. Intervals (Student's t)
+// are for the mean over queries like these. They include the error of estimates
 // by draws; the draws are always the same. Returns true if the lower end of the
-// difference is above 0, and for a first version. The queries may have a
-// constant feature beyond those of the models.
+// difference is above 0, and for a first version. The queries may have one
+// constant feature more than the models.
 absl::StatusOr<bool> PassesGate(const GateTask& task,
                                 config::v1::LabelledReport* report);
 

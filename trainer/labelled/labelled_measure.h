@@ -1,5 +1,5 @@
 #pragma once
-// A model's policy on labelled queries, in expectation.
+// Computes the expected measure of a model's policy on labelled queries.
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -13,17 +13,17 @@
 
 namespace sortition {
 
-// The model's weights, and 0 for a constant feature of the queries beyond the
-// model's own. Requires a query.
+// Returns the model's weights, followed by 0 if the queries have a constant
+// feature that the model does not have. Requires a query.
 std::vector<double> WeightsFor(const model::v1::Model& model,
                                std::span<const LabelledItems> queries);
 
-// As ExpectedMeasure::Create(). Requires a query.
+// Errors as ExpectedMeasure::Create(). Requires a query.
 absl::StatusOr<ExpectedMeasure> MeasureOf(
     const model::v1::Model& model, std::span<const LabelledItems> queries,
     const LabelMeasure& measure, uint32_t draws = ExpectedMeasure::kDraws);
 
-// Returns the expected measure of each query, by ExpectedMeasure::Of() with the
+// Returns the expected measure of each query by ExpectedMeasure::Of(), with the
 // query's index as seed: all policies get the same random numbers.
 absl::StatusOr<std::vector<double>> MeasureAll(
     const ExpectedMeasure& measure, std::span<const LabelledItems> queries,

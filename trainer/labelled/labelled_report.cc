@@ -14,7 +14,7 @@ using config::v1::LabelledReport;
 using config::v1::TrainReport;
 
 void AppendPoints(const LabelledReport& report, std::string* text) {
-  size_t width = 0;  // Of the column of settings; 0: no point has a setting.
+  size_t width = 0;  // Of the column of settings; 0: no point has one.
   for (const LabelledReport::Point& point : report.points()) {
     width = std::max(width, point.setting().size() + 2);
   }
@@ -61,14 +61,15 @@ void AppendWeights(const LabelledReport& report, std::string* text) {
         std::isfinite(error) ? absl::StrFormat("%.2g", error) : "unknown");
   }
   absl::StrAppend(text,
-                  "  standard error: of what the training orders alone say; "
-                  "unknown: nothing. lambda shrinks weights towards 0\n");
+                  "  standard error: from the training orders alone; unknown: "
+                  "they do not determine the weight. lambda shrinks weights "
+                  "towards 0\n");
 }
 
-// Share of tied pairs above which the order of the data dominates.
+// With a larger share of tied pairs, the order of the data dominates.
 constexpr double kManyTied = 0.5;
 
-// Appends a row for each weight, at the chosen lambda.
+// Appends a row for each weight of the trusted order, at the chosen lambda.
 void AppendTrusted(const LabelledReport& report, std::string* text) {
   if (!report.has_trusted_order()) return;
   const LabelledReport::TrustedOrder& trusted = report.trusted_order();
@@ -100,8 +101,8 @@ void AppendTrusted(const LabelledReport& report, std::string* text) {
   }
 }
 
-// Returns the share of the deterministic policy's gain over chance that is
-// kept.
+// Returns how much of the deterministic policy's gain over chance is kept, as a
+// share.
 std::string KeptOf(const LabelledReport& report, double measure) {
   const double gain = report.measure_by_score() - report.measure_by_chance();
   if (!(gain > 0)) return "";
@@ -130,10 +131,11 @@ void AppendTemperatures(const LabelledReport& report, std::string* text) {
                         report.measure_by_chance());
   absl::StrAppendFormat(
       text,
-      "  inverse: temperature by which actions are drawn; without uniform "
-      "mixture, on validation queries; the\n  smallest is chosen that keeps %g "
-      "%% of what going by score gains over chance, else the best; entropy of "
-      "what\n  is first (of subsets: of who is in), in nats\n",
+      "  inverse: inverse temperature with which actions are drawn, without "
+      "uniform mixture, on validation\n  queries. The smallest is chosen that "
+      "keeps %g %% of what the policy by score gains over chance, or\n  else "
+      "the best. entropy: of what is first (of subsets: of membership), in "
+      "nats\n",
       100 * kKeptGain);
 }
 

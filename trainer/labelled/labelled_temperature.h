@@ -1,5 +1,5 @@
 #pragma once
-// How random a policy is, whose scores say only which order is better.
+// Chooses how random a policy is whose scores only say which order is better.
 #include <span>
 #include <vector>
 
@@ -12,31 +12,31 @@
 
 namespace sortition {
 
-// The expected measure alone grows with the inverse temperature, up to the
-// deterministic policy. Such a policy explores nothing, and nothing can be
-// learned from its log. So we take the smallest that keeps this share of the
-// gain of the deterministic policy over chance.
+// The expected measure alone would choose the largest inverse temperature, that
+// is, the deterministic policy. Such a policy explores nothing, so nothing
+// could be learned from its log. We take the smallest inverse temperature that
+// keeps this share of the deterministic policy's gain over chance.
 inline constexpr double kKeptGain = 0.95;
 
-// Maximum number of queries to measure on; of more, an evenly spaced sample is
-// used.
+// Maximum number of queries to measure on. If there are more, takes an evenly
+// spaced sample.
 inline constexpr size_t kMostTemperatureQueries = 1000;
 
 struct TemperatureTask {
   std::span<const LabelledItems> queries;
   LabelMeasure measure;
   const model::v1::Model& model;
-  // Each within (0, 1e6]; none: 1, 2, ... 1024, extended by halving and
-  // doubling until the smallest keeps less than the share and the largest keeps
-  // it.
+  // Each must be in (0, 1e6]. If there are none, tries 1, 2, ... 1024, and
+  // halves and doubles further until the smallest keeps less than the share and
+  // the largest keeps it.
   std::vector<double> grid;
   ParallelFor parallel_for;
 };
 
-// Chooses without the uniform mixture, which is given. If none keeps the share,
-// takes the one with the largest measure. A single value is not measured.
-// Writes the figures to the report. Leaves out values that cannot be drawn
-// exactly; if that is all of them, returns the error of the smallest.
+// Chooses without the uniform mixture, which is given. If no value keeps the
+// share, takes the one with the largest measure. A single value is not
+// measured. Writes the figures to the report. Leaves out values that cannot be
+// drawn exactly; if that is all of them, returns the error of the smallest.
 absl::StatusOr<double> ChooseTemperature(const TemperatureTask& task,
                                          config::v1::LabelledReport* report);
 

@@ -66,7 +66,7 @@ absl::StatusOr<ActionKind> ActionOf(const TrainOptions& options,
 
 // The state of a run, in the order in which it is filled.
 struct Run {
-  TrainOptions options;  // In force.
+  TrainOptions options;  // The options in force.
   std::unique_ptr<LabelledLearner> learner = nullptr;
   ActionKind action = ActionKind::kRank;
   LabelledData data = {};
@@ -101,8 +101,8 @@ absl::Status CheckPolicies(const Run& run) {
   return absl::OkStatus();
 }
 
-// Returns the measure that compares policies: a learner of rankings may also
-// select.
+// Returns the measure that compares policies. It depends on the action, since a
+// learner of rankings may also select.
 LabelMeasure MeasureOfAction(const Run& run) {
   LabelMeasure measure = run.learner->measure();
   if (run.action == ActionKind::kSelect &&
@@ -131,7 +131,7 @@ absl::StatusOr<Run> Prepare(const TrainOptions& options,
   TrustedSource trusted;
   if (options.has_trusted_order()) {
     ASSIGN_OR_RETURN(trusted, ReadTrustedOrders(options, run.data));
-    if (trusted.version > 0) {  // Records the number instead of "newest".
+    if (trusted.version > 0) {  // Records the number, not "newest".
       run.options.mutable_trusted_order()->set_version(trusted.version);
     }
   }
@@ -154,7 +154,7 @@ ParallelFor ThreadsOf(const Run& run) {
                                              : kDefaultThreads);
 }
 
-// Shows the progress of the training and times each point.
+// Shows the progress of training and measures the time of each point.
 class PointClock {
  public:
   PointClock(const LabelledLearner& learner, size_t num_points)
@@ -235,8 +235,8 @@ absl::StatusOr<LabelledResult> Learn(const Run& run, LabelledReport* report) {
   return result;
 }
 
-// The constant's weight is the negated threshold. In a label_chain each label
-// has its own weights.
+// Makes the model. The constant's weight is the negated threshold, except that
+// in a label_chain each label has its own weights.
 absl::StatusOr<model::v1::Model> MakeModel(const Run& run,
                                            LabelledResult result,
                                            LabelledReport* report) {

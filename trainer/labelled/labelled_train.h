@@ -1,6 +1,6 @@
 #pragma once
-// sortition-trainer train with a learner of labelled queries: read, learn,
-// compare, publish.
+// sortition-trainer train with a learner of labelled queries: reads, learns,
+// compares, publishes.
 #include "absl/status/statusor.h"
 #include "core/learners/learners.h"
 #include "sortition/config/v1/train.pb.h"
@@ -9,10 +9,11 @@
 namespace sortition {
 
 // Publishes if the gate (labelled_gate.h) finds the new policy better than the
-// newest version in the store, if there is none, or by force; never in a dry
-// run. Deterministic except for times. Requires a learner that ChooseLearner()
-// gave. InvalidArgument: options or data; FailedPrecondition: data from which
-// nothing can be learned, or another version was published meanwhile.
+// newest version in the store, if there is no version, or by force; never in a
+// dry run. Deterministic except for times. Requires a learner from
+// ChooseLearner(). InvalidArgument for wrong options or data;
+// FailedPrecondition if nothing can be learned from the data, or if another
+// version was published meanwhile.
 absl::StatusOr<config::v1::TrainReport> TrainLabelled(
     const config::v1::TrainOptions& options, const LearnerInfo& learner);
 

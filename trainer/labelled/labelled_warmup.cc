@@ -15,7 +15,7 @@ using log::v1::Decision;
 
 constexpr size_t kMostWarmupBytes = size_t{64} << 20;
 
-// But for the candidates' features.
+// Returns a decision without the candidates' features.
 Decision EmptyDecision(const std::string& id, const model::v1::Model& model,
                        uint32_t num_candidates) {
   Decision decision;
@@ -39,7 +39,7 @@ Decision EmptyDecision(const std::string& id, const model::v1::Model& model,
   return decision;
 }
 
-// One for each class of an item.
+// Returns a decision with one candidate for each class of the item.
 Decision ClassesOf(const std::string& id, std::span<const float> item,
                    const model::v1::Model& model) {
   const auto d = static_cast<uint32_t>(item.size());

@@ -1,6 +1,6 @@
 #pragma once
-// Queries on which a server tries a model of labelled queries before it serves
-// it.
+// Makes the queries on which a server tries a model of labelled queries before
+// it serves it.
 #include <cstddef>
 #include <vector>
 
@@ -10,10 +10,11 @@
 
 namespace sortition {
 
-// Returns the first training queries, as `fit` stores them: without a constant
-// feature, at most `count` and 64 MiB. A model of q classes selects among q
-// candidates for every item, the l-th with the item's features in the l-th of q
-// blocks. Models that are not served have no such queries.
+// Returns the first training queries in the form in which `fit` stores them:
+// without a constant feature, at most `count` of them and 64 MiB. A model of q
+// classes selects among q candidates for every item; candidate l has the item's
+// features in block l of q blocks. Models that are not served have no such
+// queries.
 std::vector<log::v1::Decision> WarmupQueries(const LabelledData& data,
                                              const model::v1::Model& model,
                                              size_t count);

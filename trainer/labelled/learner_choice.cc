@@ -19,14 +19,14 @@ using google::protobuf::FieldDescriptor;
 // The learner whose policies are games.
 constexpr char kMpg[] = "mpg";
 
-// Options for one kind of data only.
+// Options that apply to one kind of data only.
 constexpr const char* kOfTuples[] = {"tuples",    "reward_min", "reward_max",
                                      "memory_mb", "versions",   "scratch",
                                      "scratch_mb"};
 constexpr const char* kOfLabels[] = {
     "data",        "validation",          "test",         "game_policy",
     "rank_policy", "inverse_temperature", "trusted_order"};
-// Options of those for one kind of policy only.
+// Options that apply to one kind of policy only.
 constexpr const char* kOfGames[] = {"game_policy"};
 constexpr const char* kOfScores[] = {"rank_policy", "inverse_temperature"};
 
@@ -43,7 +43,8 @@ std::vector<LearnerInfo> LearnersOfTrain() {
   return learners;
 }
 
-// The field of the learner's options. A case of a oneof is its field's number.
+// Returns the field of the learner's options. A case of a oneof is its field's
+// number.
 const FieldDescriptor* FieldOf(TrainOptions::LearnerOptionsCase group) {
   const FieldDescriptor* field =
       TrainOptions::descriptor()->FindFieldByNumber(group);

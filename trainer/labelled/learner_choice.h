@@ -1,5 +1,5 @@
 #pragma once
-// Which learner `train` runs, and whether the options fit it.
+// Decides which learner `train` runs, and whether the options fit it.
 #include "absl/status/statusor.h"
 #include "core/learners/learners.h"
 #include "google/protobuf/message.h"
@@ -8,7 +8,7 @@
 namespace sortition {
 
 // Returns the learner that `options` name. InvalidArgument if `train` has no
-// learner of that name, if the data it learns from is missing, and if an option
+// learner of that name, if the data it learns from are missing, or if an option
 // is set that the learner does not use.
 absl::StatusOr<LearnerInfo> ChooseLearner(
     const config::v1::TrainOptions& options);

@@ -27,7 +27,7 @@ constexpr uint32_t kMaxK = 1'000'000;
 using Measure = std::function<double(const ScoredQuery&)>;
 using Maker = Measure (*)(const EvaluateOptions& options, uint32_t k);
 
-// What may follow the name of a metric.
+// What `@k` may follow the name of a metric.
 enum class Ranks { kNone, kOptional, kUpToTen };
 
 // Returns document_index by rank.
@@ -198,7 +198,7 @@ absl::StatusOr<OrderMetric> MakeOne(const EvaluateOptions& options,
                absl::StrCat("must be one of ", absl::StrJoin(names, ", ")));
 }
 
-// Returns the names of LETOR 4.0's tool, in its order.
+// Appends the metrics of LETOR 4.0's tool, in its order.
 void AddLetor(std::vector<OrderMetric>* metrics) {
   for (size_t k = 0; k < kLetorRanks; ++k) {
     metrics->push_back({absl::StrCat("P@", k + 1), [k](const ScoredQuery& q) {

@@ -1,24 +1,23 @@
 #pragma once
-// The metrics of `evaluate`, by name: each as one source defines it, so that
+// The metrics of `evaluate`, by name. Each is defined as in one source, so that
 // figures can be compared with published ones.
 //
-//   ndcg_letor@k       LETOR 4.0's tool: 2^y - 1, the first two ranks not
-//                      discounted; k in 1 .. 10. 0 where nothing is relevant.
+//   ndcg_letor@k       LETOR 4.0's tool: gain 2^y - 1, no discount for the two
+//                      first ranks; k in 1 .. 10. 0 if nothing is relevant.
 //   mean_ndcg, map     of the same tool.
-//   ndcg_exponential   2^y - 1 over log2(rank + 2), [JarvelinKekalainen02] with
-//                      the gain of web search. 0 where nothing is relevant.
-//   ndcg_linear        y over log2(rank + 2), seed 003, eq. 12.
-//   ndcg_top, kendall  1 - cost of seed 001, sec. 17.4.1, by rank numbers:
-//   equal
-//                      scores and equal labels in the order of the file, last
-//                      first.
+//   ndcg_exponential   (2^y - 1) / log2(rank + 2): [JarvelinKekalainen02] with
+//                      the gain of web search. 0 if nothing is relevant.
+//   ndcg_linear        y / log2(rank + 2): seed 003, eq. 12.
+//   ndcg_top, kendall  1 - cost of seed 001, sec. 17.4.1, by rank numbers.
+//                      Equal scores and equal labels are in the order of the
+//                      file, last first.
 //   pairs              share of the pairs of different relevance in the correct
-//                      order, equal scores counting half.
-//   auc                the same of relevant and other candidates.
-//   precision@k        relevant among the first k, over k.
+//                      order; equal scores count half.
+//   auc                the same for pairs of a relevant and another candidate.
+//   precision@k        number of relevant among the first k, divided by k.
 //   sensitivity, specificity, precision, f_beta: seed 001, sec. 17.5.1.
-// @k: the first k ranks; without: all. Equal scores are in the order of the
-// file but for ndcg_top and kendall.
+// @k: the first k ranks; without it: all. Equal scores are in the order of the
+// file, except for ndcg_top and kendall.
 #include <functional>
 #include <span>
 #include <string>
@@ -29,21 +28,21 @@
 
 namespace sortition {
 
-// A query with its scores: views, one each per candidate, finite.
+// A query and its scores: views with one finite score for each candidate.
 struct ScoredQuery {
   std::span<const uint32_t> relevances;
   std::span<const double> scores;
 };
 
 struct OrderMetric {
-  std::string name;  // As in the report: "ndcg_linear@5".
+  std::string name;  // As in the report, such as "ndcg_linear@5".
   // Returns NaN if the query has no value, for example if nothing is relevant.
   std::function<double(const ScoredQuery&)> of;
 };
 
-// Returns the metrics that options.metrics names, in its order, `letor`
-// expanded. InvalidArgument for an unknown name, and for a k where there is
-// none or it is out of its range.
+// Returns the metrics that options.metrics names, in the same order, with
+// `letor` expanded. InvalidArgument for an unknown name, for a k that is out of
+// its range, and for a k where the metric has none.
 absl::StatusOr<std::vector<OrderMetric>> MakeOrderMetrics(
     const config::v1::EvaluateOptions& options);
 

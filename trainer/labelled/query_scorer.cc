@@ -25,8 +25,8 @@ class ByModel : public QueryScorer {
       : model_(model),
         weights_(model.weights().begin(), model.weights().end()) {}
 
-  // Files end their lines at the last feature that is not 0: they may have
-  // fewer than the model.
+  // Lines of a file end at the last feature that is not 0, so a query may have
+  // fewer features than the model.
   absl::StatusOr<std::vector<double>> Scores(const LabelledQuery& query,
                                              uint32_t num_features) override {
     if (weights_.size() != model_.num_features()) {
@@ -103,7 +103,7 @@ class ByFile : public QueryScorer {
  private:
   std::string path_;
   std::vector<double> scores_;
-  size_t before_ = 0;  // Candidates of the files before.
+  size_t before_ = 0;  // Number of candidates in earlier files.
 };
 
 }  // namespace

@@ -1,6 +1,6 @@
 #pragma once
-// Scores of the candidates of labelled queries, from a model in the store or
-// from a file.
+// Scores the candidates of labelled queries with a model in the store or from a
+// file.
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -14,12 +14,12 @@ namespace sortition {
 class QueryScorer {
  public:
   virtual ~QueryScorer() = default;
-  // Returns the scores by candidate, finite. InvalidArgument if there are none.
+  // Returns one finite score per candidate. InvalidArgument if there are none.
   virtual absl::StatusOr<std::vector<double>> Scores(const LabelledQuery& query,
                                                      uint32_t num_features) = 0;
-  // Call after the queries of each file, with their number of candidates.
+  // Call this after the queries of each file, with their number of candidates.
   virtual void EndFile(size_t num_candidates) = 0;
-  // Call after all files. InvalidArgument if scores are left over.
+  // Call this after all files. InvalidArgument if scores are left over.
   virtual absl::Status End() = 0;
 };
 

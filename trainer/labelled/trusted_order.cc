@@ -21,7 +21,7 @@ using config::v1::OrderDivergence;
 using config::v1::TrainOptions;
 using config::v1::TrustedOrderOptions;
 
-// By falling feature.
+// Scores candidates by a feature.
 class ByFeature : public QueryScorer {
  public:
   explicit ByFeature(uint32_t feature) : feature_(feature) {}
@@ -46,8 +46,8 @@ class ByFeature : public QueryScorer {
   const uint32_t feature_;
 };
 
-// Prepends the name of an option to its error; null: the error names it
-// already.
+// Prepends the name of the option to its error. Null: the error already names
+// it.
 absl::Status WithName(const char* option, const absl::Status& status) {
   if (status.ok() || option == nullptr) return status;
   return absl::Status(status.code(),
@@ -57,7 +57,7 @@ absl::Status WithName(const char* option, const absl::Status& status) {
 
 struct Source {
   std::unique_ptr<QueryScorer> scorer;
-  const char* option;  // Null: its errors name it.
+  const char* option;  // Null: its errors name it already.
   std::string name;
   uint64_t version = 0;
 };
@@ -83,7 +83,7 @@ absl::StatusOr<Source> OpenSource(const TrainOptions& options) {
       model->version};
 }
 
-// TOP of n or more of n items is 0 everywhere.
+// Refuses orders that pull nowhere: TOP of n or more of n items is always 0.
 absl::Status CheckPulls(const TrustedOrderOptions& trusted,
                         const std::vector<LabelledQuery>& training) {
   if (trusted.divergence() != OrderDivergence::TOP) return absl::OkStatus();
@@ -121,7 +121,7 @@ double TiedShare(std::vector<double> scores) {
   return tied / (n * (n - 1) / 2);
 }
 
-// Mean of the values that are not NaN; 0 if there are none.
+// The mean of the values that are not NaN; 0 if there are none.
 struct Mean {
   double sum = 0;
   double count = 0;

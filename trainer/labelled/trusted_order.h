@@ -1,6 +1,6 @@
 #pragma once
-// The orders that a run of `train` trusts, from the source that its options
-// name.
+// Reads the orders that a run of `train` trusts from the source that its
+// options name.
 #include <cstdint>
 #include <vector>
 
@@ -13,20 +13,20 @@
 namespace sortition {
 
 // InvalidArgument unless options.trusted_order has weights and one source, each
-// within its range. Requires it to be set.
+// within its range. Requires that it is set.
 absl::Status CheckTrustedOrder(const config::v1::TrainOptions& options);
 
 struct TrustedSource {
-  std::vector<Order> orders;  // Of the training queries.
-  uint64_t version = 0;       // Of the model; 0: another source.
+  std::vector<Order> orders;  // One for each training query.
+  uint64_t version = 0;       // Version of the model; 0: another source.
   config::v1::LabelledReport::TrustedOrder report;
 };
 
 // Equal scores are in the order of the data. Requires options that were
 // checked, and data as read, without a constant feature. InvalidArgument names
-// the option, or the file and line, that is wrong, also where the orders pull
+// the wrong option, or the file and line. It also reports orders that pull
 // nowhere: all scores of every training query are equal, or TOP counts all
-// ranks; NotFound where the store has no such version.
+// ranks. NotFound if the store has no such version.
 absl::StatusOr<TrustedSource> ReadTrustedOrders(
     const config::v1::TrainOptions& options, const LabelledData& data);
 

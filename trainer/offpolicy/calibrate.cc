@@ -187,14 +187,14 @@ class Calibrator {
     return alphas;
   }
 
-  // Returns the evaluation on the test part, with the weights that `weigh`
-  // gives.
+  // Returns the evaluation on the test part with the weights that `weigh`
+  // returns.
   absl::StatusOr<model::v1::Evaluation> EvaluateBy(
       absl::StatusOr<WeightedTuples> (*weigh)(const LinearFamily&,
                                               const Eigen::VectorXd&,
                                               std::span<const BanditTuple>),
       const model::v1::Model& model) const {
-    // The model is in the family by construction.
+    // This has a value: the model is in the family by construction.
     const Eigen::VectorXd parameters = *ParametersOf(family_, model);
     WeightedParts parts;
     ASSIGN_OR_RETURN(parts.validation,

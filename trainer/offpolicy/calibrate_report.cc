@@ -82,8 +82,8 @@ std::string FormatCalibration(const CalibrateReport& report) {
   for (const auto& row : report.rows()) AppendRow(report, row, &text);
   absl::StrAppendFormat(
       &text,
-      "actions: exp(entropy), of rankings that of the first rank. reward: IPS, "
-      "clipped, on %d test tuples whose "
+      "actions: exp(entropy), for rankings of the first rank. reward: clipped "
+      "IPS on %d test tuples whose "
       "mean reward is %.4f [%.4f, %.4f]; each interval holds for its row "
       "alone, "
       "not for the best of several. self-n.: self-normalised, asymptotic.\n",

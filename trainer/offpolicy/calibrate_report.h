@@ -1,5 +1,5 @@
 #pragma once
-// The text that `calibrate` prints.
+// Formats what `calibrate` prints.
 #include <string>
 
 #include "sortition/config/v1/calibrate.pb.h"

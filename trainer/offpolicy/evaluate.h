@@ -1,7 +1,7 @@
 #pragma once
-// The estimates that the gate uses: a trained policy against the logging
-// policy, on tuples that neither training nor selection has seen; and how
-// reliable they are.
+// Computes the estimates that the gate uses, and how reliable they are. They
+// compare a trained policy with the logging policy on tuples that neither
+// training nor selection has seen.
 #include <cstddef>
 #include <string>
 
@@ -16,24 +16,24 @@ struct EvaluationTask {
   double reward_min = 0;
   double reward_max = 1;
   // M of the objective (infinity: none), and how many policies were compared in
-  // validation. 0: unknown; nothing is said of them.
+  // validation. 0: unknown, so nothing is said about them.
   double train_clip = 1;
   size_t num_policies = 0;
 };
 
-// Estimates in the units of the rewards, overlap, findings and bounds; counts,
-// grid, promoted and verdict are the caller's. The clip is the one that
+// Returns estimates in the units of the rewards, overlap, findings and bounds;
+// the caller adds counts, grid, promoted and verdict. Uses the clip that
 // promises the tightest lower bound of the improvement on the validation tuples
 // (ChooseEvaluationClip).
 //
-// Bounds: Theorem 3 over the compared policies on the validation part and over
-// the family, where its ball is known, on the training part; logarithmic
-// smoothing on the test part, λ chosen in validation. Each fails with the
-// probability of one side of an interval.
+// The bounds are: Theorem 3 on the validation part, over the compared policies;
+// Theorem 3 on the training part, over the family, if its ball is known; and
+// logarithmic smoothing on the test part, with λ chosen in validation. Each
+// fails with the probability of one side of an interval.
 model::v1::Evaluation Evaluate(const EvaluationTask& task);
 
-// `verdict`, followed by the gravest sentence where the log contradicts itself
-// or cannot support the estimates of the test part.
+// Returns `verdict`, followed by the most serious finding if the log
+// contradicts itself or cannot support the estimates of the test part.
 std::string WithReservation(std::string verdict,
                             const model::v1::Evaluation& evaluation);
 

@@ -22,14 +22,15 @@ absl::StatusOr<WeightedTuples> WeighLabels(const LabelData& data,
   ASSIGN_OR_RETURN(LabelsPolicy policy,
                    LabelsPolicy::Create(data.contexts, tuples));
   WeightedTuples weighted = Weigh(parameters, &policy);
-  // Each of the 2^q sets.
+  // The uniform policy draws each of the 2^q sets.
   weighted.log_uniform.assign(tuples.size(),
                               -std::log(2.0) * data.contexts.num_labels);
   return weighted;
 }
 
-// As WeightedParts.ball: ∇ log h has (yₗ - σ(sₗ)) x for each of q labels, is
-// no longer than √q ‖x‖, and that is 2 k X for k = 1, X = √q ‖x‖ / 2.
+// Returns the ball for WeightedParts.ball. ∇ log h has (yₗ - σ(sₗ)) x for each
+// of q labels, so it is no longer than √q ‖x‖. That is 2 k X for k = 1 and X =
+// √q ‖x‖ / 2.
 LinearFamilyBall LabelBall(const LabelData& data,
                            const Eigen::VectorXd& parameters) {
   const LabelContexts& contexts = data.contexts;

@@ -1,5 +1,5 @@
 #pragma once
-// Tuples with sets of labels, for `train`.
+// Supplies tuples with sets of labels to `train`.
 #include <memory>
 #include <optional>
 #include <vector>
@@ -29,7 +29,7 @@ class LabelTrainData : public TrainData {
   std::vector<double> ShownLosses() const override {
     return data_.train.losses;
   }
-  // α w.
+  // Returns α w.
   std::optional<Eigen::VectorXd> ParametersOf(
       const model::v1::Model& model) const override;
   void SetPolicy(const Eigen::VectorXd& parameters,

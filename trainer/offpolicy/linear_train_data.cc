@@ -9,7 +9,8 @@ namespace sortition {
 
 namespace {
 
-// What the newest version drew is learned as such.
+// Returns the kind of Boltzmann ranking that the newest version drew, if it
+// did. It is learned as such.
 std::optional<model::v1::BoltzmannRanking> BoltzmannOf(const TupleData& data) {
   if (!data.newest_policy.has_boltzmann_ranking()) return std::nullopt;
   return data.newest_policy.boltzmann_ranking();

@@ -1,5 +1,5 @@
 #pragma once
-// Tuples with selections, rankings and subsets, for `train`.
+// Supplies tuples with selections, rankings and subsets to `train`.
 #include <memory>
 #include <optional>
 #include <vector>

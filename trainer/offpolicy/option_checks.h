@@ -1,11 +1,11 @@
 #pragma once
-// Checks of options that several commands have.
+// Checks options that several commands have.
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 
 namespace sortition {
 
-// InvalidArgument where the parts leave nothing to train on, or the range of
+// InvalidArgument if the parts leave nothing to train on, or the range of
 // rewards is empty. For TrainOptions and CalibrateOptions.
 template <typename Options>
 absl::Status ValidatePartsAndRewards(const Options& options) {

@@ -1,5 +1,5 @@
 #pragma once
-// How reliable an evaluation is, for people: bounds, overlap with the log,
+// Formats how reliable an evaluation is: bounds, overlap with the log,
 // findings.
 #include <string>
 

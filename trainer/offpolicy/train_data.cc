@@ -20,7 +20,8 @@ uint64_t VersionOf(const std::optional<StoredModel>& baseline) {
   return baseline.has_value() ? baseline->model.version() : 0;
 }
 
-// The tuples must fit the newest version in the store, where there is one.
+// Makes the filter. The tuples must fit the newest version in the store, if
+// there is one.
 TupleFilter MakeFilter(const TrainOptions& options,
                        const std::optional<StoredModel>& baseline) {
   TupleFilter filter;
@@ -95,7 +96,7 @@ absl::StatusOr<std::unique_ptr<TrainData>> ReadTrainData(
     }
   }
   if (labels) {
-    // 0 unless it was asked for: every set of labels has support already.
+    // It must not be asked for: every set of labels has support without it.
     if (options.has_uniform_mixture() && options.uniform_mixture() != 0) {
       return absl::InvalidArgumentError(absl::StrCat(
           "uniform_mixture is ", options.uniform_mixture(),

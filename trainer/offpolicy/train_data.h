@@ -1,6 +1,6 @@
 #pragma once
-// The tuples of one kind of action as `train` needs them: the rest of `train`
-// does not depend on the kind.
+// Supplies tuples of one kind of action to `train`, the rest of which does not
+// depend on the kind.
 #include <memory>
 #include <optional>
 #include <vector>
@@ -21,35 +21,37 @@ namespace sortition {
 class TrainData : public GridData {
  public:
   virtual const TupleCounts& counts() const = 0;
-  virtual uint64_t shown_otherwise() const { return 0; }  // Of those kept.
-  // Number of tuples that train, validate and test.
+  // Counts only tuples that are kept.
+  virtual uint64_t shown_otherwise() const { return 0; }
+  // Number of tuples for training, validation and the test.
   virtual size_t num_train() const = 0;
   virtual size_t num_validation() const = 0;
   virtual size_t num_test() const = 0;
   // Returns the losses of the training tuples whose action was shown.
   virtual std::vector<double> ShownLosses() const = 0;
 
-  // Returns the importance weights of the policy of `parameters`.
+  // Returns the importance weights of the policy with `parameters`.
   virtual absl::StatusOr<WeightedParts> Weigh(
       const Eigen::VectorXd& parameters) const = 0;
 
-  // Parameters that give what `model` serves; empty where it is another family.
+  // Returns the parameters that give what `model` serves; empty if it is of
+  // another family.
   virtual std::optional<Eigen::VectorXd> ParametersOf(
       const model::v1::Model& model) const = 0;
   // Sets policy, num_features and weights.
   virtual void SetPolicy(const Eigen::VectorXd& parameters,
                          model::v1::Model* model) const = 0;
-  // Returns the first error of reading tuples so far: nothing computed from
-  // them can then be used.
+  // Returns the first error of reading tuples so far. After an error, nothing
+  // computed from them may be used.
   virtual absl::Status ReadStatus() const { return absl::OkStatus(); }
   // Returns queries for the warm-up of servers.
   virtual std::vector<log::v1::Decision> Warmup() const { return {}; }
 };
 
-// Reads the tuples of the kind that `options` or else the newest version say,
-// which is `baseline`, unset where there is none; they must fit it. Errors as
-// ReadTuples() and ReadLabelTuples(); FailedPrecondition where one of option
-// and version chooses labels and the other does not.
+// Reads the tuples of the kind that `options` say or, if they do not, that of
+// the newest version. That version is `baseline`, unset if there is none, and
+// tuples must fit it. Errors as ReadTuples() and ReadLabelTuples();
+// FailedPrecondition if only one of option and version chooses labels.
 absl::StatusOr<std::unique_ptr<TrainData>> ReadTrainData(
     const config::v1::TrainOptions& options,
     const std::optional<StoredModel>& baseline);

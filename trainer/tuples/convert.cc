@@ -141,12 +141,13 @@ absl::Status WriteTuples(const ConvertOptions& options,
   for (size_t i = 0; i < tuples.size(); ++i) {
     SetContext(contexts, tuples.contexts[i],
                std::span(tuples.labels).subspan(i * q, q), decision);
-    // Replays follow each other, each over all contexts.
+    // Replays follow each other; each goes over all contexts.
     decision->set_decision_id(
         absl::StrCat(options.model(), "-", version, "-", options.seed(), "-",
                      i / contexts.size(), "-", tuples.contexts[i]));
     decision->set_log_propensity(tuples.log_propensities[i]);
-    // 1 - (wrong labels) / q, exactly; 0 and not -0 where all are wrong.
+    // This is 1 - (wrong labels) / q exactly, and 0 rather than -0 if all are
+    // wrong.
     tuple->set_reward(0 - tuples.losses[i]);
     RETURN_IF_ERROR(batch->Append(record));
     if ((i + 1) % kReportEvery == 0) progress.Add(kReportEvery);
@@ -170,8 +171,8 @@ void Summarise(const LabelTuples& tuples, uint32_t num_labels,
   }
 }
 
-// Called before the tuples appear, so that they never name a version that does
-// not exist.
+// Must be called before the tuples appear, so that they never name a version
+// that does not exist.
 absl::Status PublishModel(const ConvertOptions& options,
                           const model::v1::Model& model, uint64_t expected) {
   const ModelStore store(options.model_store());

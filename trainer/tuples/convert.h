@@ -16,13 +16,14 @@ struct ConvertReport {
   uint64_t contexts = 0;
   uint32_t num_features = 0;  // Includes the intercept.
   uint32_t num_labels = 0;
-  uint64_t fitted_contexts = 0;  // The logging policy was fitted to these.
+  // Number that the logging policy was fitted to.
+  uint64_t fitted_contexts = 0;
   uint64_t tuples = 0;
   uint64_t segments = 0;
-  uint64_t version = 0;  // The logging policy's, as in the tuples.
+  uint64_t version = 0;  // Version of the logging policy, as in the tuples.
   bool published = false;
   double mean_wrong_labels = 0;            // Per tuple, in [0, q].
-  std::optional<HammingLosses> test;       // Of the logging policy h_{αw}.
+  std::optional<HammingLosses> test;       // For the logging policy h_{αw}.
   std::array<double, 5> log_propensities;  // At kPercentiles.
   double seconds = 0;
 
@@ -30,11 +31,11 @@ struct ConvertReport {
 };
 
 // Fits the logging policy to a part of the contexts, draws labels for all of
-// them, and writes all the tuples or none. Deterministic except for times, and
-// for names and headers of segments. There are as many features and labels as
-// in the larger of data and test. InvalidArgument for bad options or data;
-// FailedPrecondition where, without `force`, the output directory is not empty
-// or the model has a version already (see ConvertOptions).
+// them, and writes all the tuples or none. Deterministic except for times and
+// for names and headers of segments. Uses the larger number of features and of
+// labels in data and test. InvalidArgument for bad options or data;
+// FailedPrecondition if, without `force`, the output directory is not empty or
+// the model already has a version (see ConvertOptions).
 absl::StatusOr<ConvertReport> Convert(
     const config::v1::ConvertOptions& options);
 

@@ -13,10 +13,10 @@
 namespace sortition {
 namespace {
 
-// A slower read than this has waited for the disk: copies from the kernel's
-// cache are faster. Then the next reads, this many, are announced, so that the
-// disk works on many at once. Where all is in the cache, announcing would only
-// cost a system call per tuple.
+// A read that takes longer than this has waited for the disk: copies from the
+// kernel's cache are faster. Then this many of the next reads are announced, so
+// that the disk works on many at once. If everything is in the cache,
+// announcing would only cost a system call per tuple.
 constexpr std::chrono::microseconds kSlowRead{50};
 constexpr int kAnnouncedReads = 1024;
 
@@ -44,7 +44,7 @@ absl::Status FeatureSpill::Write(BanditTuple* tuple) {
 
 void FeatureSpill::Release(BanditTuple* tuple) const {
   tuple->stored.store = this;
-  // Assignment keeps the capacity.
+  // An assignment would keep the capacity.
   std::vector<float>().swap(tuple->values);
   std::vector<uint32_t>().swap(tuple->row_offsets);
   std::vector<uint32_t>().swap(tuple->columns);

@@ -1,6 +1,6 @@
 #pragma once
-// Keeps features of tuples in a scratch file: written while the tuples are
-// read, read while they train.
+// Keeps features of tuples in a scratch file: writes them while tuples are
+// read, and reads them during training.
 #include <atomic>
 #include <cstdint>
 #include <functional>
@@ -21,21 +21,21 @@ class FeatureSpill : public FeatureStore {
   static absl::StatusOr<std::unique_ptr<FeatureSpill>> Create(
       const std::string& dir, uint64_t max_bytes);
 
-  // Writes the features of a tuple that is in memory, and notes their place in
-  // the tuple. They stay in memory as well until Release(). Errors as
+  // Writes the features of a tuple that is in memory, and records their place
+  // in the tuple. They also stay in memory until Release(). Errors as
   // ScratchFile::Append(); then nothing is written.
   absl::Status Write(BanditTuple* tuple);
   // Frees the tuple's features in memory.
   void Release(BanditTuple* tuple) const;
 
-  // Closes the gaps of tuples that were dropped. `next` returns those that
-  // stay, in the order of Write(), then null.
+  // Closes the gaps of tuples that were dropped. `next` returns the remaining
+  // tuples in the order of Write(), and then null.
   absl::Status Compact(const std::function<BanditTuple*()>& next);
 
   void WillRead(uint64_t offset, size_t size) const override;
   void Read(uint64_t offset, void* data, size_t size) const override;
-  // Returns the error of the first Read() that failed: nothing computed since
-  // can be used.
+  // Returns the error of the first Read() that failed. Nothing computed since
+  // then may be used.
   absl::Status status() const;
 
   const ScratchFile& file() const { return *file_; }

@@ -11,15 +11,16 @@
 namespace sortition {
 namespace {
 
-// Counts the copy that is trained on as well: it is made before this one is
-// gone.
+// Also counts the copy that is trained on, because it is made while this one
+// still exists.
 uint64_t Bytes(const HeldTuple& held) {
   return held.tuple.bytes() + sizeof(HeldTuple);
 }
 
 }  // namespace
 
-// A scratch file smaller than memory_bytes would hold less than memory does.
+// A scratch file is not used if it is smaller than memory_bytes: it would hold
+// less than memory does.
 HeldTuples::HeldTuples(Limits limits)
     : limits_(std::move(limits)),
       may_spill_(limits_.scratch_bytes >= limits_.memory_bytes),
@@ -52,8 +53,7 @@ absl::Status HeldTuples::Add(HeldTuple held) {
   return absl::OkStatus();
 }
 
-// Moves all features to a scratch file, or none where there is no room for
-// them.
+// Moves all features to a scratch file, or none if there is no room for them.
 void HeldTuples::Spill() {
   may_spill_ = false;
   auto spill = FeatureSpill::Create(
@@ -67,7 +67,7 @@ void HeldTuples::Spill() {
     return;
   }
   spill_ = *std::move(spill);
-  // Otherwise the heap keeps what was freed between the actions.
+  // Without this, the heap would keep what was freed between the actions.
   malloc_trim(0);
   LogInfo("tuples exceed memory_mb: their features go to a scratch file",
           {{"memory_mb", absl::StrCat(limits_.memory_mb)},

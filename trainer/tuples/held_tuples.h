@@ -1,5 +1,5 @@
 #pragma once
-// Holds the tuples that were read so far, bounded in memory and on disk.
+// Holds the tuples that have been read, within limits of memory and disk.
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -15,18 +15,18 @@ namespace sortition {
 
 struct HeldTuple {
   BanditTuple tuple;
-  double subsample = 0;  // In [0, 1); KeptShare decides by it.
+  double subsample = 0;  // In [0, 1), for KeptShare.
   double split = 0;
   bool evaluates = true;  // May validate or test.
 };
 
-// Keeps all tuples in memory. Where they exceed it, their features go to a
-// scratch file; where they exceed that, or still exceed memory, a sample is
-// kept. What is kept does not depend on the order.
+// Keeps all tuples in memory as long as they fit. If they do not, their
+// features go to a scratch file. If they do not fit there, or the rest still
+// exceeds memory, a sample is kept. What is kept does not depend on the order.
 class HeldTuples {
  public:
   struct Limits {
-    uint64_t memory_bytes = 0;  // For the tuples.
+    uint64_t memory_bytes = 0;  // Limit for the tuples.
     uint64_t memory_mb = 0;     // As the user gave it, for messages.
     std::string scratch;        // Empty: DefaultScratchDirectory().
     uint64_t scratch_bytes = 0;
@@ -34,15 +34,15 @@ class HeldTuples {
 
   explicit HeldTuples(Limits limits);
 
-  // Takes the tuple, or leaves it out of the sample. Unavailable where the disk
-  // of the scratch file fails; a full disk only makes the sample smaller.
+  // Takes the tuple, or leaves it out of the sample. Unavailable if the disk of
+  // the scratch file fails; a full disk only makes the sample smaller.
   absl::Status Add(HeldTuple held);
 
-  // The caller takes them away one by one, from the front.
+  // The tuples. The caller takes them away one by one, from the front.
   std::deque<HeldTuple>& tuples() { return tuples_; }
   double kept_fraction() const { return kept_.fraction(); }
-  // Returns null where all is in memory. The tuples taken from tuples() need
-  // it.
+  // Returns null if everything is in memory. The tuples taken from tuples()
+  // need it.
   std::unique_ptr<const FeatureSpill> TakeSpill() { return std::move(spill_); }
 
  private:
@@ -51,9 +51,9 @@ class HeldTuples {
   absl::Status HalveSample();
 
   const Limits limits_;
-  bool may_spill_;  // False once it was tried.
+  bool may_spill_;  // False once it has been tried.
   std::deque<HeldTuple> tuples_;
-  uint64_t bytes_ = 0;  // What tuples_ take in memory.
+  uint64_t bytes_ = 0;  // Memory of tuples_.
   KeptShare kept_;
   std::unique_ptr<FeatureSpill> spill_;
 };

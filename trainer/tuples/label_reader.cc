@@ -16,9 +16,10 @@
 namespace sortition {
 namespace {
 
-// Memory of a context beside its values: hash, place, offset, table entry.
+// Memory of a context in addition to its values: hash, place, offset, table
+// entry.
 constexpr size_t kContextBytes = 96;
-// Memory of a tuple beside its labels.
+// Memory of a tuple in addition to its labels.
 constexpr size_t kTupleBytes = 24;
 constexpr uint32_t kGone = UINT32_MAX;
 
@@ -95,7 +96,7 @@ class LabelReader {
  private:
   size_t num_labels() const { return data_.contexts.num_labels; }
 
-  // Returns the part that the context of tuple `i` is in.
+  // Returns the part that has the context of tuple `i`.
   Part PartOf(size_t i) const {
     return selection_.PartOf(
         Share(HashDomain::kSplit, hashes_[held_.contexts[i]]));

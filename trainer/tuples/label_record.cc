@@ -41,7 +41,7 @@ bool ReadLabels(const log::v1::Decision& decision, LabelRecord* record) {
   return true;
 }
 
-// Returns whether the user saw something other than the labels chosen. The
+// Returns whether the user saw something else than the chosen labels. The
 // reward then says nothing about those.
 bool OthersWereShown(const log::v1::BanditTuple& logged) {
   const auto& shown = logged.shown().shown();
@@ -52,7 +52,8 @@ bool OthersWereShown(const log::v1::BanditTuple& logged) {
                                action.end()));
 }
 
-// Checks the fields of fixed length. Returns why the tuple cannot be used.
+// Checks the fields of fixed length. Returns why the tuple cannot be used, or
+// nothing.
 std::optional<LeftOutReason> HeadReason(const log::v1::Decision& decision,
                                         const LabelExpectation& expectation) {
   if (decision.action_kind() != log::v1::LABELS)

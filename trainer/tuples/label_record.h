@@ -14,8 +14,8 @@
 
 namespace sortition {
 
-// Largest num_features × num_labels of a policy: 128 MiB for a vector of
-// weights, of which training holds some 20.
+// Largest num_features × num_labels of a policy: a vector of weights then takes
+// 128 MiB, and training holds some 20 of them.
 inline constexpr uint64_t kMaxLabelWeights = uint64_t{1} << 24;
 
 // Writes context `row` of `contexts` and the labels chosen (q entries, 0 or 1)
@@ -31,7 +31,7 @@ struct LabelRecord {
   double log_propensity = 0;
   double loss = 0;
 
-  // Equal where the features are equal, dense or sparse.
+  // Equal for equal features, whether they are dense or sparse.
   Hash128 ContextHash() const;
 };
 
@@ -43,10 +43,10 @@ struct LabelExpectation {
   double reward_max = 1;
 };
 
-// Fills `record` and returns nothing, or returns why the tuple is left out.
+// Fills in `record` and returns nothing, or returns why the tuple is left out.
 // InvalidArgument for a reward outside [reward_min, reward_max], as in
-// ConvertTuple(), and where something other than the action was shown: to leave
-// such tuples out would bias every estimate, and they cannot get weight 0 here.
+// ConvertTuple(), and if something else than the action was shown: leaving out
+// such tuples would bias every estimate, and they cannot get weight 0 here.
 absl::StatusOr<std::optional<LeftOutReason>> ConvertLabelTuple(
     const log::v1::BanditTuple& logged, const LabelExpectation& expectation,
     LabelRecord* record);

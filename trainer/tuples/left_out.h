@@ -1,11 +1,11 @@
 #pragma once
-// Why a logged tuple is not used.
+// Reasons why a logged tuple is not used.
 #include <string>
 
 namespace sortition {
 
 enum class LeftOutReason {
-  // Any tuple.
+  // For any tuple.
   kOtherModel,
   kOtherVersion,
   kOtherAction,
@@ -14,17 +14,17 @@ enum class LeftOutReason {
   kBadFeatures,
   kBadReward,
   kSeeded,
-  // Selections, rankings and subsets.
+  // For selections, rankings and subsets.
   kBadAction,
   kAbstained,
   kOtherSize,
   kTooLarge,
-  // Labels.
+  // For labels.
   kOtherLabels,
   kBadLabels,
   kTooManyWeights,
   kHeldOut,
-  // Score lists to be grouped.
+  // For score lists to be grouped.
   kFewCandidates,
   kOtherSources,
   kNoCandidateIds,

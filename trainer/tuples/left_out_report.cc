@@ -16,7 +16,7 @@ void AppendLeftOut(const LeftOut& left_out, std::string* text) {
     absl::StrAppendFormat(text, "  %d damaged records passed over\n",
                           left_out.corrupt_records);
   }
-  // Sorted: the order of a proto map is not fixed.
+  // They are sorted here, because the order of a proto map is not fixed.
   const std::map<std::string, uint64_t> sorted(left_out.excluded.begin(),
                                                left_out.excluded.end());
   for (const auto& [reason, count] : sorted) {

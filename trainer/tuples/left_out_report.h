@@ -7,14 +7,14 @@
 
 namespace sortition {
 
-// The fields that several reports have in common.
+// The fields that several reports have.
 struct LeftOut {
   double kept_fraction;  // Below 1: sub-sampled to fit memory_mb.
   uint64_t corrupt_records;
   const google::protobuf::Map<std::string, uint64_t>& excluded;  // By reason.
 };
 
-// Appends a line for each count that is not zero, reasons in alphabetical
+// Appends a line for each count that is not 0, with reasons in alphabetical
 // order.
 void AppendLeftOut(const LeftOut& left_out, std::string* text);
 

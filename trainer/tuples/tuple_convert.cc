@@ -16,11 +16,12 @@
 namespace sortition {
 namespace {
 
-// By rounding, the log-propensity of a certain action may come out this much
-// above 0; it is taken as 0.
+// Because of rounding, the log-propensity of a certain action may be this much
+// above 0. It then counts as 0.
 constexpr double kLogPropensityRounding = 1e-9;
 
-// Copies the rows of the eligible; `row_of` maps document_index to row or -1.
+// Copies the rows of the eligible candidates. `row_of` maps document_index to
+// row, or to -1.
 void PackEligible(const DecisionView& view, std::vector<int32_t>* row_of,
                   BanditTuple* result) {
   const Candidates& candidates = view.candidates;
@@ -57,7 +58,7 @@ void PackEligible(const DecisionView& view, std::vector<int32_t>* row_of,
   result->columns.shrink_to_fit();
 }
 
-// Converts the action to rows. Returns false where it is malformed.
+// Converts the action to rows. Returns false if it is malformed.
 bool PackAction(const log::v1::Decision& decision, ActionKind action_kind,
                 std::vector<int32_t>* row_of, BanditTuple* result) {
   const bool select = action_kind == ActionKind::kSelect;
@@ -84,7 +85,7 @@ bool PackAction(const log::v1::Decision& decision, ActionKind action_kind,
       return false;
     }
     int32_t& row = (*row_of)[document_index];
-    if (row < 0) return false;  // Not eligible, or named before.
+    if (row < 0) return false;  // It is not eligible, or was named before.
     result->action.push_back(row);
     row = -1;
   }
@@ -92,12 +93,12 @@ bool PackAction(const log::v1::Decision& decision, ActionKind action_kind,
   return true;
 }
 
-// Returns whether what was shown differs from the action: then the reward is
-// that of another action. Fewer ranks than the action has may have been shown.
+// Returns whether something else than the action was shown, so that the reward
+// belongs to that. Fewer ranks than the action has may have been shown.
 bool ShownDiffers(const log::v1::BanditTuple& logged) {
   const log::v1::Decision& decision = logged.decision();
   if (!logged.has_shown()) return false;
-  // To show nothing is right for an abstention, and for an empty subset.
+  // Showing nothing is right for an abstention and for an empty subset.
   if (logged.shown().not_shown()) {
     if (decision.action_kind() == log::v1::SUBSET) {
       return decision.action_size() != 0;
@@ -126,7 +127,7 @@ uint32_t SubsetSize(const log::v1::Decision& decision) {
   if (decision.action_kind() != log::v1::SUBSET) return 0;
   if (decision.policy().game_subset().measure() ==
       model::v1::GameSubset::F_BETA) {
-    return 0;  // Whatever was asked for.
+    return 0;  // They choose any size, whatever the request asks for.
   }
   return decision.top_k() > 0 ? decision.top_k()
                               : SubsetSize(decision.policy());
@@ -159,8 +160,8 @@ absl::StatusOr<std::optional<LeftOutReason>> ConvertTuple(
   }
   if ((SubsetSize(decision) > 0) != expectation.fixed_size)
     return LeftOutReason::kOtherSize;
-  // Draws of one seed are the same numbers, and the caller chooses the seed,
-  // but intervals and propensities assume independent draws.
+  // Draws with the same seed use the same numbers, and the caller chooses the
+  // seed. But intervals and propensities assume independent draws.
   if (decision.has_seed()) return LeftOutReason::kSeeded;
   const double log_propensity = decision.log_propensity();
   if (!IsLogPropensity(log_propensity)) return LeftOutReason::kBadPropensity;

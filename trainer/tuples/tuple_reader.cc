@@ -23,9 +23,9 @@ namespace {
 
 constexpr double kBytesPerMib = 1024.0 * 1024.0;
 
-// Memory of the queries kept for warm-up: enough for any server, and never more
-// than this share of memory_mb, of which it is a part. Reserved in full,
-// because what is kept must not depend on the order.
+// Memory for the queries kept for warm-up: enough for any server, and never
+// more than this share of memory_mb, which it counts towards. It is reserved in
+// full, because what is kept must not depend on the order.
 constexpr double kMaxWarmupBytes = 64 * kBytesPerMib;
 constexpr double kMaxWarmupShare = 1.0 / 8;
 
@@ -40,7 +40,7 @@ double WarmupBytes(const config::v1::TrainOptions& options) {
 
 // The share of memory_mb for tuples. The rest is for the process itself and for
 // what training keeps beside every tuple. Without a scratch file, tuples get
-// all.
+// all of memory_mb.
 constexpr double kMaxTupleShare = 7.0 / 8;
 
 HeldTuples::Limits LimitsOf(const config::v1::TrainOptions& options) {
@@ -52,7 +52,7 @@ HeldTuples::Limits LimitsOf(const config::v1::TrainOptions& options) {
           .scratch_bytes = options.scratch_mb() << 20};
 }
 
-// Called early: the directory may be needed only after hours of reading.
+// Checks the directory early: it may be needed only after hours of reading.
 absl::Status CheckScratch(const config::v1::TrainOptions& options) {
   std::error_code error;
   if (options.scratch().empty() || options.scratch_mb() == 0 ||
@@ -119,7 +119,7 @@ class Reader {
   }
 
  private:
-  // Notes what a tuple that was converted says about the log.
+  // Records what a converted tuple says about the log.
   void Note(const log::v1::Decision& decision, const BanditTuple& tuple) {
     filter_.action_kind = ActionKindOf(decision);
     filter_.num_features = decision.num_features();
@@ -143,7 +143,7 @@ class Reader {
     }
   }
 
-  // Returns 0 where there are no subsets; ties go to the smaller.
+  // Returns 0 if there are no subsets; ties go to the smaller size.
   uint32_t MostFrequentSize() const {
     const auto most = std::max_element(
         sizes_.begin(), sizes_.end(),
@@ -193,14 +193,15 @@ class Reader {
     return held_.Add(std::move(held));
   }
 
-  // Keeps the queries of smallest hash, as many as there is room for.
+  // Keeps the queries with the smallest hashes, as many as there is room for.
   void KeepForWarmup(double hash, const log::v1::Decision& decision) {
     if (hash >= warmup_end_) return;
     const auto [place, inserted] = warmup_.emplace(hash, decision);
     if (inserted) warmup_bytes_ += place->second.SpaceUsedLong();
     while (warmup_.size() > options_.warmup_queries() ||
            static_cast<double>(warmup_bytes_) > WarmupBytes(options_)) {
-      // Nothing beyond the first without room, whatever the order.
+      // From now on keeps nothing beyond this hash, so that the order of the
+      // tuples does not matter.
       const auto last = std::prev(warmup_.end());
       warmup_end_ = last->first;
       warmup_bytes_ -= last->second.SpaceUsedLong();
@@ -213,7 +214,7 @@ class Reader {
   const TupleSelection selection_;
   TupleData data_;
   HeldTuples held_;
-  std::map<uint32_t, uint64_t> sizes_;          // Size of subsets to count.
+  std::map<uint32_t, uint64_t> sizes_;  // From size of subsets to count.
   std::map<double, log::v1::Decision> warmup_;  // By hash, below warmup_end_.
   double warmup_end_ = 1;
   size_t warmup_bytes_ = 0;
@@ -224,7 +225,8 @@ class Reader {
 uint64_t TupleData::impossible(const std::vector<BanditTuple>& part) const {
   const uint64_t abstained = left_out(LeftOutReason::kAbstained);
   if (abstained == 0) return 0;
-  // The baseline alone validates and tests, and cannot abstain either.
+  // Only the baseline validates and tests, and its tuples cannot abstain
+  // either.
   double share = &part == &train ? 1 : 0;
   if (!evaluates_baseline) {
     share = static_cast<double>(part.size()) /

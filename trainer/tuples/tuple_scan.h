@@ -19,14 +19,14 @@ struct TupleCounts {
   double kept_fraction = 1;    // Below 1: sub-sampled to fit memory_mb.
   uint64_t spilled_bytes = 0;  // Features in a scratch file …
   std::string scratch;         // … in this directory.
-  std::map<std::string, uint64_t> excluded;  // ReasonText() to count.
-  // "version 3, game_subset" to count: tuples that are used although their
-  // policy gave some actions probability 0.
+  std::map<std::string, uint64_t> excluded;  // From ReasonText() to count.
+  // From a policy, such as "version 3, game_subset", to count: tuples that are
+  // used although their policy gave some actions probability 0.
   std::map<std::string, uint64_t> without_full_support;
   SegmentDamage damage;
   uint64_t newest_version = 0;  // Among the policies that logged the tuples.
-  // Whether the baseline alone logged validation and test; false only with
-  // force.
+  // True if only the baseline logged the tuples for validation and test; false
+  // only with force.
   bool evaluates_baseline = true;
 
   void LeaveOut(LeftOutReason reason);
@@ -36,13 +36,13 @@ struct TupleCounts {
   std::string DescribeExclusions() const;
 };
 
-// Fewest tuples of each part: the interval needs a variance.
+// Smallest number of tuples of each part: the interval needs a variance.
 inline constexpr size_t kFewestTuples = 2;
 
 // Calls `take` for each tuple, in the order of writing, and shows progress. An
-// error of `take` ends the scan. Segments that are still written to are read up
-// to their last whole record; damaged records are counted and skipped. NotFound
-// without the directory.
+// error of `take` ends the scan. Segments that are still being written are read
+// up to their last whole record; damaged records are counted and skipped.
+// NotFound if there is no such directory.
 absl::StatusOr<SegmentDamage> ScanTuples(
     const std::string& dir,
     const std::function<absl::Status(const log::v1::BanditTuple&)>& take);

@@ -1,6 +1,6 @@
 #pragma once
-// Which tuples of a log are read, which part each goes to, and what share of
-// them is kept: the same rules for every kind of tuple.
+// Decides which tuples of a log are read, which part each goes to, and what
+// share of them is kept. The rules are the same for every kind of tuple.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -21,16 +21,16 @@ enum class Part { kTrain, kValidation, kTest };
 
 class TupleSelection {
  public:
-  // `options` must outlive it. InvalidArgument where `versions` is malformed.
+  // `options` must outlive it. InvalidArgument if `versions` is malformed.
   static absl::StatusOr<TupleSelection> Create(
       const config::v1::TrainOptions& options);
 
-  // Returns why a decision is left out whatever it contains, or nothing.
+  // Returns why a decision is left out regardless of its content, or nothing.
   std::optional<LeftOutReason> ReasonToSkip(
       const log::v1::Decision& decision) const;
 
-  // `hash`: in [0, 1), under HashDomain::kSplit. Test comes first, then
-  // validation.
+  // `hash` is in [0, 1), under HashDomain::kSplit. The test part comes first,
+  // then validation.
   Part PartOf(double hash) const;
 
  private:

@@ -9,10 +9,11 @@ namespace sortition {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
-// Exchanges that gain less than this are not made: rounding could undo them.
+// Exchanges that gain less than this are not made, because rounding could undo
+// them.
 constexpr double kExchange = 1e-15;
 // Two responses are too similar to keep both if their sizes differ by at most
-// this part of the items.
+// the number of items divided by this.
 constexpr int kSpacing = 1500;
 
 }  // namespace
@@ -44,7 +45,7 @@ void FBetaBestResponse::FindRuns(const SortedFBetaGame& game,
   cut_.assign(begin_.begin(), begin_.end() - 1);
 }
 
-// values_ = Σ_k weights_[k] · marginals of the k-th size.
+// Computes values_ = Σ_k weights_[k] · marginals of the k-th size.
 void FBetaBestResponse::ComputeValues() {
   std::fill(values_.begin(), values_.end(), 0.0);
   double* values = values_.data();
@@ -62,8 +63,8 @@ void FBetaBestResponse::SetCut(const SortedFBetaGame& game, int run, int cut) {
 }
 
 // Takes the `size` items with the smallest values_ - ψ and returns the sum of
-// these. Within a run they are its first; the set of the previous size is
-// repaired by exchanges, of which there are few.
+// these. Of each run it takes the first items. It starts from the set of the
+// previous size and repairs it by exchanges, of which there are few.
 double FBetaBestResponse::TakeSmallest(const SortedFBetaGame& game, int size) {
   for (;;) {
     int best = -1;
@@ -98,8 +99,8 @@ double FBetaBestResponse::TakeSmallest(const SortedFBetaGame& game, int size) {
   }
 }
 
-// Takes the `size` items with the largest values_ and returns the sum of these:
-// whole runs by falling value, and the first items of one more.
+// Takes the `size` items with the largest values_ and returns the sum of these.
+// It takes whole runs by falling value, and the first items of one more run.
 double FBetaBestResponse::TakeLargest(int size) {
   for (int k = 1; k < num_runs_; ++k) {
     const int run = order_[k];
@@ -129,8 +130,8 @@ void FBetaBestResponse::Start(int num_items, FBetaResponses* responses) {
   responses->payoff.clear();
 }
 
-// Keeps the items taken as a response, if it is among the best `limit`; `sign`
-// is 1 where small payoffs are good, -1 where large ones are.
+// Keeps the items taken as a response, if it is among the best `limit`. `sign`
+// is 1 if small payoffs are good, -1 if large ones are.
 void FBetaBestResponse::Keep(double payoff, double sign, int limit) {
   if (responses_ == nullptr) return;
   ItemSets& sets = responses_->sets;
@@ -160,8 +161,8 @@ void FBetaBestResponse::Keep(double payoff, double sign, int limit) {
   }
 }
 
-// Removes the taken item with the largest value less potential. Returns that
-// difference.
+// Removes the taken item with the largest difference of value and potential.
+// Returns that difference.
 double FBetaBestResponse::Return(const SortedFBetaGame& game) {
   int worst = 0;
   double largest = -kInfinity;
@@ -208,7 +209,7 @@ double FBetaBestResponse::Adversary(const SortedFBetaGame& game,
     double payoff = TakeSmallest(game, t) + cost;
     least = std::min(least, payoff);
     if (payoff < options.threshold) Keep(payoff, 1, options.limit);
-    // W_st falls with t: smaller sets pay at least what they would at t.
+    // W_st falls with t, so smaller sets pay at least what they would pay at t.
     const double target = std::min(least, options.threshold) - options.slack;
     do {
       certified = std::min(certified, payoff);
@@ -247,7 +248,7 @@ double FBetaBestResponse::Predictor(const SortedFBetaGame& game,
     const double payoff = TakeLargest(s) + cost;
     largest = std::max(largest, payoff);
     if (payoff > options.threshold) Keep(payoff, -1, options.limit);
-    // W_st falls with s: larger sets get at most what they would at s.
+    // W_st falls with s, so larger sets get at most what they would get at s.
     const double target = std::max(largest, options.threshold) + options.slack;
     certified = std::max(certified, payoff);
     s = SkipBelow(s, payoff, target, &certified);
@@ -259,7 +260,7 @@ double FBetaBestResponse::Predictor(const SortedFBetaGame& game,
 // by a bound from the values at s.
 int FBetaBestResponse::SkipBelow(int s, double payoff, double target,
                                  double* certified) const {
-  int size = 0;  // Items in the runs before.
+  int size = 0;  // Items in the runs so far.
   int next = s + 1;
   for (const int run : order_) {
     size += begin_[run + 1] - begin_[run];

@@ -1,8 +1,8 @@
 #pragma once
-// Best responses in the F-beta game, of every size at once
+// Best responses in the F-beta game, for all sizes at once
 // [WangXingAsifZiebart15, sec. 3.3]. Neighbouring items with equal marginals
-// form a run and are treated together: O(n · runs · sizes), and mixtures of
-// prefixes of the potentials' order have as many runs as sets.
+// form a run and are treated together, so that the cost is O(n · runs · sizes).
+// Mixtures of prefixes of the potentials' order have as many runs as sets.
 #include <vector>
 
 #include "core/games/f_beta/f_beta_sorted.h"
@@ -11,37 +11,37 @@
 
 namespace sortition {
 
-// The best responses found, of different sizes.
+// The best responses found, each of a different size.
 struct FBetaResponses {
   ItemSets sets;
   std::vector<double> payoff;  // Payoff of the mixture against the set.
 };
 
 struct FBetaResponseOptions {
-  // Only sets with a better payoff than this are sought: a smaller one for the
-  // adversary, a larger one for the predictor. Sizes that cannot have any are
-  // skipped.
+  // Looks only for sets with a better payoff than this: smaller for the
+  // adversary, larger for the predictor. Skips sizes that cannot have such a
+  // set.
   double threshold = 0;
-  double slack =
-      0;          // >= 0; how much the bound may lose by skipping more sizes.
-  int limit = 0;  // Number of responses to keep at most.
-  // May be null. Where it stops the search, the results are meaningless.
+  // >= 0; how much of the bound may be given up to skip more sizes.
+  double slack = 0;
+  int limit = 0;  // Maximum number of responses to keep.
+  // May be null. If it stops the search, the results are meaningless.
   StopSignal* stop = nullptr;
 };
 
-// Reusable: no allocation when warm.
+// Reusable: allocates nothing once it has met as large a game.
 class FBetaBestResponse {
  public:
   // Returns a lower bound, within `slack`, on the least payoff that a set of
-  // the adversary leaves to the mixture `predictor`; if none is below
-  // `threshold`, a number >= threshold - slack. Writes the best sets into
-  // `responses`, unless that is null.
+  // the adversary leaves to the mixture `predictor`. If no payoff is below
+  // `threshold`, it returns a number >= threshold - slack. Writes the best sets
+  // to `responses`, unless that is null.
   double Adversary(const SortedFBetaGame& game, const SizeMarginals& predictor,
                    const FBetaResponseOptions& options,
                    FBetaResponses* responses);
 
-  // Likewise returns an upper bound on the largest payoff of a set of the
-  // predictor against the mixture `adversary`.
+  // Does the same for the predictor: returns an upper bound on the largest
+  // payoff of one of its sets against the mixture `adversary`.
   double Predictor(const SortedFBetaGame& game, const SizeMarginals& adversary,
                    const FBetaResponseOptions& options,
                    FBetaResponses* responses);
@@ -53,7 +53,7 @@ class FBetaBestResponse {
   void SetCut(const SortedFBetaGame& game, int run, int cut);
   double TakeLargest(int size);
   int SkipBelow(int s, double payoff, double target, double* certified) const;
-  // Asks `stop` after all runs were looked at in so many sizes of the mixture.
+  // Asks `stop` after work of `sizes` passes over all runs.
   bool Stopped(StopSignal* stop, size_t sizes) const;
   double Return(const SortedFBetaGame& game);
   void Keep(double payoff, double sign, int limit);
@@ -65,7 +65,7 @@ class FBetaBestResponse {
   std::vector<double> values_;   // [run]: Σ_s W_st · marginal.
   std::vector<double> weights_;  // [size]: W_st of the mixture's sizes.
   std::vector<double> rows_;     // [size · run]: marginals of the runs.
-  // [run]: ψ of the last item taken and of the next, ±infinity where there is
+  // [run]: ψ of the last item taken and of the next one; ±infinity if there is
   // none.
   std::vector<double> last_psi_;
   std::vector<double> next_psi_;

@@ -8,14 +8,14 @@
 namespace sortition {
 namespace {
 
-// Returns the least value over sizes first..last. `bound(a, b)` returns a lower
-// bound for all sizes within [a, b]; `attained(a, b)`, called after it, the
-// value of one of these sizes.
+// Finds the least value over sizes first..last by branch and bound.
+// `bound_and_attained(a, b, &value)` returns a lower bound for all sizes within
+// [a, b] and writes the value of one of them.
 struct Search {
   std::function<double(int, int, double*)> bound_and_attained = nullptr;
   double slack = 0;
-  double attained = 0;   // Least found.
-  double certified = 0;  // No size is below it.
+  double attained = 0;   // The least value found.
+  double certified = 0;  // No size has a value below this.
 
   void Visit(int first, int last) {
     double here = 0;
@@ -41,8 +41,9 @@ double SumOf(const std::vector<double>& values, int begin, int end) {
 
 }  // namespace
 
-// W_st falls with t: for t in [first, last] every f_it is at least f_i,last,
-// and the sum of the t smallest of those is least where they turn positive.
+// W_st falls with t, so for t in [first, last] every f_it is at least f_i,last.
+// The sum of the t smallest f_i,last is least at the t where they turn
+// positive.
 double FBetaLowerBound(std::span<const double> potentials, double beta,
                        std::span<const SizedSetMarginals> predictor,
                        double slack) {
@@ -73,8 +74,8 @@ double FBetaLowerBound(std::span<const double> potentials, double beta,
   return search.certified;
 }
 
-// W_st falls with s: for s in [first, last] the best set has at most the `last`
-// largest of the values at `first`.
+// W_st falls with s, so for s in [first, last] the best set gets at most the
+// sum of the `last` largest of the values at `first`.
 double FBetaUpperBound(std::span<const double> potentials, double beta,
                        std::span<const SizedSetMarginals> adversary,
                        double slack) {

@@ -5,16 +5,18 @@
 namespace sortition {
 namespace {
 
-// A smaller share of sets may be a rounding error.
+// A smaller share of sets may be due to rounding.
 constexpr double kDust = 1e-12;
 
-// The root v of the budget and the number of items that are active there.
+// Returns the root v of the budget equation, and writes the number of items
+// that are active there.
 double FindValue(const SortedFBetaGame& game, int* num_active) {
   const double beta2 = game.beta2;
   const double budget = 1 + beta2;
   *num_active = 0;
-  if (game.psi[0] <= -1) return 1;  // v = 1 alone uses the budget up.
-  // `active` items and, if v >= 0, the empty set are paid for.
+  if (game.psi[0] <= -1) return 1;  // v = 1 alone uses up the budget.
+  // Returns the root if the budget pays for `active` items and, if `positive`,
+  // for the empty set.
   const auto root = [&](int active, bool positive) {
     const double slope = active + beta2 + (positive ? budget : 0);
     return (budget - game.sums[active] - beta2 * game.psi[0]) / slope;
@@ -28,7 +30,7 @@ double FindValue(const SortedFBetaGame& game, int* num_active) {
     *num_active = active;
     if (v >= 0 || !positive) return v;
   }
-  return 0;  // Not reached.
+  return 0;  // This is never reached.
 }
 
 void FillAdversary(const SortedFBetaGame& game, double v, int num_active,
@@ -49,10 +51,10 @@ void FillAdversary(const SortedFBetaGame& game, double v, int num_active,
   }
 }
 
-// Splits the masses m_i = (v+ψ_i)⁺ among sets of size s and s + 1: of mass
-// total_s and total_t, any split has m_is within [m_i - total_t, total_s] cut
-// to [0, m_i]. The same share of each range is taken, so that equal potentials
-// get equal marginals.
+// Splits the masses m_i = (v+ψ_i)⁺ between sets of size s and s + 1. With
+// total_t of mass for the larger sets, any split has m_is within [m_i -
+// total_t, total_s], clipped to [0, m_i]. Takes the same share of each range,
+// so that equal potentials get equal marginals.
 void FillPredictor(const SortedFBetaGame& game, FBetaClosedForm* form) {
   const int active = form->num_active;
   const double v = form->value - game.sums[game.num_positive];
@@ -111,8 +113,9 @@ void SolveFBetaClosedForm(const SortedFBetaGame& game,
   }
 }
 
-// Item i holds [C_{i-1}, C_i) of the cumulated marginals; a set has the items
-// that hold u, u + 1, ... and changes where u passes the fraction of some C_i.
+// Item i holds [C_{i-1}, C_i) of the cumulated marginals. A set has the items
+// that hold u, u + 1, ... It changes when u passes the fractional part of some
+// C_i.
 void AppendSystematicSets(const SortedFBetaGame& game, int limit,
                           FBetaClosedForm* form, ItemSets* sets) {
   if (form->num_active == 0) return;

@@ -3,20 +3,22 @@
 namespace sortition {
 namespace {
 
-// Perturbation of the simplex, relative to the tolerance: moves the value by
-// less than what matters.
+// Perturbation of the simplex method, relative to the tolerance. It moves the
+// value by less than matters.
 constexpr double kPerturbation = 1e-3;
-constexpr int kResponses = 16;  // Added for each player in a round.
-// Limits of FBetaRestrictedGame::Purge(). Keeping fewer actions makes games
-// cycle, keeping more makes pivots expensive.
+// Maximum number added for each player in a round.
+constexpr int kResponses = 16;
+// Limits of FBetaRestrictedGame::Purge(). With fewer actions games would cycle,
+// with more of them pivots would be expensive.
 constexpr int kMaxAge = 3;
 constexpr double kKeep = 1.5;
-// Responses have to be better than the restricted value by this part of the
+// Responses must be better than the restricted value by this share of the
 // tolerance.
 constexpr double kMargin = 0.1;
-// How much a bound may lose by skipping sizes, as a part of the tolerance.
+// How much of the bound may be given up to skip sizes, as a share of the
+// tolerance.
 constexpr double kSlack = 0.01;
-// Below this number of items mixing with the incumbent costs more rounds than
+// With fewer items than this, mixing with the incumbent costs more rounds than
 // it saves.
 constexpr int kMixFrom = 65;
 // The initial share of the incumbent.
@@ -31,7 +33,7 @@ void FBetaDoubleOracle::Start(const SortedFBetaGame& game, double tolerance,
   tolerance_ = tolerance;
   rounds_ = 0;
   restricted_.Clear(game, kPerturbation * tolerance);
-  // {ψ > 0} is always there: see SortedFBetaGame.
+  // The set {ψ > 0} is always in the game: see SortedFBetaGame.
   restricted_.AddPrefixColumn(game.num_positive);
   restricted_.AddPrefixRow(game.num_positive);
   restricted_.AddPrefixRow(0);
@@ -47,8 +49,8 @@ bool FBetaDoubleOracle::SolvePrefixGame() {
   return true;
 }
 
-// Leaves the responses in columns_, and a predictor that was replaced in
-// mixture_.
+// Writes the responses to columns_. If it replaces the predictor, leaves the
+// old one in mixture_.
 bool FBetaDoubleOracle::EvaluatePredictor(double alpha, FBetaIncumbent* best) {
   MixMarginals(*game_, &best->predictor, alpha, restricted_.rows(),
                restricted_.row_strategy(), &row_of_size_, &mixture_);
@@ -96,8 +98,8 @@ bool FBetaDoubleOracle::AddRows() {
   return added;
 }
 
-// Against a mixed point there may be no new response that is better than the
-// restricted value; then the restricted equilibrium itself decides.
+// Against a mixed strategy there may be no new response that is better than the
+// restricted value. Then the restricted equilibrium itself decides.
 std::optional<FBetaTermination> FBetaDoubleOracle::Extend(
     Shares* shares, FBetaIncumbent* best) {
   bool added_columns = AddColumns();
@@ -126,7 +128,7 @@ std::optional<FBetaTermination> FBetaDoubleOracle::Extend(
   return std::nullopt;
 }
 
-// Returns to the predictor with which round `rounds_` ended.
+// Restores the predictor with which round `rounds_` ended.
 void FBetaDoubleOracle::ReturnToRound(FBetaIncumbent* best) {
   if (!round_lo_.has_value()) return;
   best->lo = *round_lo_;

@@ -13,8 +13,7 @@ namespace {
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kMaxPotential = 1e9;
 constexpr double kCut = 2;  // See SortedFBetaGame.
-// Number of single items and systematic sets beyond which more do not pay for
-// their pivots.
+// More single items and systematic sets than this are not worth their pivots.
 constexpr int kMaxSeeds = 256;
 
 absl::Status OutOfRange(absl::string_view field, double value, double lowest,
@@ -78,14 +77,14 @@ void FBetaSolver::Sort(std::span<const double> potentials, double beta) {
   }
 }
 
-// Begins with strategies that cost O(n): those of the closed form or, where
-// more items are worth calling positive than its adversary can, {ψ > 0} for
-// both. No payoff is below 0, and none against that set, which costs nothing,
-// is above 1.
+// Begins with strategies that cost O(n): those of the closed form or, if its
+// adversary does worse than {ψ > 0}, that set for both players. No payoff is
+// below 0. None is above 1 against that set, which costs nothing.
 void FBetaSolver::BeginSimply() {
   best_.lo = kUnknownBound;
   closed_form_.value = kInfinity;
-  // The adversary's sets must all have items of ψ > 1.
+  // The adversary's sets that are worth playing have all items of ψ > 1, so the
+  // closed form applies only if there are none.
   if (game_.psi[0] <= 1) SolveFBetaClosedForm(game_, &closed_form_);
   if (closed_form_.value <= 1) {
     best_.hi = closed_form_.value;
@@ -101,13 +100,13 @@ void FBetaSolver::BeginSimply() {
   best_.adversary = best_.predictor;
 }
 
-// The closed form's adversary is optimal in the whole game iff its predictor
-// holds against larger sets too.
+// The closed form's adversary is optimal in the whole game if and only if its
+// predictor keeps its guarantee against larger sets.
 bool FBetaSolver::TryClosedForm(double tolerance) {
   if (closed_form_.value > 1) return false;
   const SizeMarginals& p = closed_form_.predictor;
   const int n = game_.num_items;
-  // Most fail against a prefix already, in O(n).
+  // Most predictors fail already against a prefix, which takes O(n) to find.
   std::vector<double>& sums = prefix_sums_;
   sums.assign(p.sizes.size(), 0);
   for (int t = 1; t <= n; ++t) {
@@ -138,9 +137,9 @@ void FBetaSolver::Remap(const ItemSets& from, bool to_positions, ItemSets* to) {
   }
 }
 
-// Adds the sets that are worth playing from the start: those of the last game;
-// or the equilibrium of the prefix game and, where the adversary of the closed
-// form does better than prefixes, the sets of that.
+// Adds the sets to start with. These are the sets of the last similar game.
+// Without one, they are the equilibrium of the prefix game and, if the closed
+// form's adversary does better than prefixes, its sets.
 void FBetaSolver::Seed(const FBetaWarmStart* warm_start) {
   FBetaRestrictedGame& restricted = oracle_.restricted();
   if (warm_start != nullptr && warm_start->num_items == game_.num_items &&
@@ -173,8 +172,8 @@ void FBetaSolver::Seed(const FBetaWarmStart* warm_start) {
   }
 }
 
-// Converts to conditional marginals by the caller's items. Rounding may put
-// them an ulp beyond [0, 1].
+// Converts to conditional marginals in the order of the caller's items.
+// Rounding may put them an ulp outside [0, 1].
 void FBetaSolver::Export(const SizeMarginals& mixture,
                          std::vector<SizedSetMarginals>* sets) const {
   const int n = game_.num_items;

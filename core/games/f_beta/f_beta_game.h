@@ -1,10 +1,10 @@
 #pragma once
-// Equilibria of the F-beta game [WangXingAsifZiebart15, sec. 3.3]: a predictor
-// draws a set a of n items at random, an adversary a set y, and the predictor
+// Equilibria of the F-beta game [WangXingAsifZiebart15, sec. 3.3]. A predictor
+// draws a set a of n items at random, an adversary a set y. The predictor
 // maximises
-//   F(a, y) - Σ_{i in y} ψ_i,  F = (1+β²) |a ∩ y| / (|a| + β² |y|), F(∅, ∅)
-//   = 1.
-// Small potentials have a closed form; others take the double oracle of
+//   F(a, y) - Σ_{i in y} ψ_i,
+//   F(a, y) = (1+β²) |a ∩ y| / (|a| + β² |y|),  F(∅, ∅) = 1.
+// Small potentials have a closed form; others need the double oracle of
 // f_beta_double_oracle.h. Memory is O(n · sizes played).
 #include <span>
 #include <vector>
@@ -17,38 +17,38 @@
 namespace sortition {
 
 struct FBetaEquilibrium {
-  // lo <= value of the game <= hi: what the two strategies guarantee.
+  // What the two strategies guarantee: lo <= value of the game <= hi.
   double lo = 0;
   double hi = 0;
   FBetaTermination termination = FBetaTermination::kConverged;
-  // Rounds of the double oracle. 0: the closed form, which solves the game, or
-  // was all there was time for.
+  // Rounds of the double oracle. 0: the closed form solved the game, or there
+  // was time for nothing else.
   int rounds = 0;
   std::vector<SizedSetMarginals> predictor;
   std::vector<SizedSetMarginals> adversary;
-  // [item]: P(y_i = 1). Minus the gradient of the value by the potentials, up
-  // to the gap. Equal potentials have equal ones.
+  // [item]: P(y_i = 1). Up to the gap, minus the gradient of the value with
+  // respect to the potentials. Items of equal potential have equal marginals.
   std::vector<double> adversary_marginals;
 };
 
 // The sets that were played, in the caller's items, so that a similar game can
-// start from them. Empty: nothing is known.
+// start from them. Empty: none are known.
 struct FBetaWarmStart {
   int num_items = 0;
   ItemSets predictor;
   ItemSets adversary;
 };
 
-// Solves games one after the other; reusable buffers. Deterministic: depends on
-// potentials, options and warm start only. Not thread-safe.
+// Solves games one after the other and reuses its buffers. Deterministic:
+// results depend only on potentials, options and warm start. Not thread-safe.
 class FBetaSolver {
  public:
-  // Whatever the termination, `result` holds the best strategies found and what
-  // they guarantee. `warm_start` may be null; else it is used if it has as many
-  // items, and replaced after a round of the double oracle. InvalidArgument for
-  // a potential that is not within [-1e9, 1e9], and for an option outside its
-  // range; Internal where rounding defeats the simplex method before the first
-  // round. `result` is then as before.
+  // However it ends, `result` has the best strategies found and what they
+  // guarantee. `warm_start` may be null. It is used if it has the same number
+  // of items, and replaced after a round of the double oracle. InvalidArgument
+  // if a potential is not within [-1e9, 1e9] or an option is out of its range;
+  // Internal if rounding errors defeat the simplex method before the first
+  // round. After an error `result` is unchanged.
   absl::Status Solve(std::span<const double> potentials,
                      const FBetaOptions& options, FBetaWarmStart* warm_start,
                      FBetaEquilibrium* result);

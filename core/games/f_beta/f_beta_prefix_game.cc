@@ -5,7 +5,8 @@
 namespace sortition {
 namespace {
 
-constexpr int kResponses = 8;  // New ones a round and player, at most.
+// Maximum number added for each player in a round.
+constexpr int kResponses = 8;
 constexpr int kMaxRounds = 1000;
 
 }  // namespace
@@ -40,7 +41,7 @@ bool FBetaPrefixGame::AddResponses(const SortedFBetaGame& game, double margin,
   const double value = restricted->value();
   bool added = false;
   payoffs_.resize(n + 1);
-  // The adversary's: payoffs are negated.
+  // The adversary's responses; payoffs are negated.
   for (int t = 0; t <= n; ++t) payoffs_[t] = -game.PrefixCost(t);
   for (int i = 0; i < restricted->rows().count(); ++i) {
     const double weight = restricted->row_strategy()[i];
@@ -53,7 +54,7 @@ bool FBetaPrefixGame::AddResponses(const SortedFBetaGame& game, double margin,
   }
   const double lo = -*std::max_element(payoffs_.begin(), payoffs_.end());
   SelectOptima(payoffs_, -value + margin, &sizes_);
-  // The predictor's, before the columns change.
+  // The predictor's responses, found before the columns change.
   std::fill(payoffs_.begin(), payoffs_.end(), 0.0);
   double cost = 0;
   for (int j = 0; j < restricted->columns().count(); ++j) {

@@ -1,8 +1,8 @@
 #pragma once
 // The F-beta game in which both players play only prefixes of the order of
-// potentials: (n+1) x (n+1), with best responses in O(n) per prefix played. Its
-// equilibrium is not one of the whole game (even sets of one size need not be
-// nested), but close to it.
+// potentials. It is (n+1) x (n+1), and a best response costs O(n) per prefix
+// played. Its equilibrium is not that of the whole game (even sets of the same
+// size need not be nested), but close to it.
 #include <span>
 #include <vector>
 
@@ -12,12 +12,13 @@
 
 namespace sortition {
 
-// Reusable: no allocation when warm.
+// Reusable: allocates nothing once it has met as large a game.
 class FBetaPrefixGame {
  public:
-  // Adds prefixes to `restricted` until no other gains more than `tolerance`,
-  // or `stop` ends the search, and solves it. Requires that it holds prefixes
-  // of each player and nothing else. Returns false where the simplex failed.
+  // Adds prefixes to `restricted` and solves it, until no other prefix gains
+  // more than `tolerance` or `stop` ends the search. Requires that `restricted`
+  // holds prefixes of each player and nothing else. Returns false if the
+  // simplex method failed.
   bool Solve(const SortedFBetaGame& game, double tolerance, StopSignal* stop,
              FBetaRestrictedGame* restricted);
 

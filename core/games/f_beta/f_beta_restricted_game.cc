@@ -5,7 +5,8 @@
 namespace sortition {
 namespace {
 
-// Marginals are equal within a tie, since its items are permuted.
+// Makes marginals equal within each tie, since its items are permuted at
+// random.
 void AverageTies(const SortedFBetaGame& game, SizeMarginals* mixture) {
   for (size_t k = 0; k < mixture->sizes.size(); ++k) {
     const std::span<double> row =
@@ -55,7 +56,8 @@ std::span<const uint64_t> FBetaRestrictedGame::Prefix(int size) {
   return scratch_.bits(0);
 }
 
-// Items that differ from {ψ > 0}; each costs its |ψ|.
+// Returns the cost of a set: the sum of |ψ| over the items in which it differs
+// from {ψ > 0}.
 double FBetaRestrictedGame::CostOf(std::span<const uint64_t> set) const {
   double cost = 0;
   for (size_t w = 0; w < set.size(); ++w) {
@@ -68,7 +70,8 @@ double FBetaRestrictedGame::CostOf(std::span<const uint64_t> set) const {
   return cost;
 }
 
-// F(row, column): items of a tie meet as often as if drawn at random.
+// Returns F(row, column), where the items of a tie meet as often as if both
+// sets drew them at random.
 double FBetaRestrictedGame::Score(int row, int column) const {
   const int s = rows_.sets.size(row);
   const int t = columns_.sets.size(column);
@@ -87,7 +90,7 @@ double FBetaRestrictedGame::Score(int row, int column) const {
   return game_->Weight(s, t) * common;
 }
 
-// False where a set with as many items of each tie is there already.
+// Returns false if there is already a set with as many items of each tie.
 bool FBetaRestrictedGame::Append(std::span<const uint64_t> set, int size,
                                  Actions* actions) {
   const size_t old_end = actions->tied.size();

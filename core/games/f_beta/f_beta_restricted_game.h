@@ -1,7 +1,7 @@
 #pragma once
 // The F-beta game restricted to lists of sets, which grow and shrink. A set
-// stands for all sets that differ from it by permutations of items with equal
-// potentials, played uniformly.
+// stands for all sets that differ from it only by permutations of items with
+// equal potentials. They are played with equal probability.
 #include <span>
 #include <vector>
 
@@ -11,25 +11,27 @@
 
 namespace sortition {
 
-// Reusable: no allocation when warm. `game` must outlive its use.
+// Reusable: allocates nothing once it has met as large a game. `game` must
+// outlive its use.
 class FBetaRestrictedGame {
  public:
   void Clear(const SortedFBetaGame& game, double perturbation);
 
-  // Return false, and add nothing, where the set is there already.
-  bool AddRow(std::span<const uint64_t> set, int size);     // Predictor's.
-  bool AddColumn(std::span<const uint64_t> set, int size);  // Adversary's.
+  // Return false and add nothing if the set is already there.
+  bool AddRow(std::span<const uint64_t> set, int size);  // For the predictor.
+  bool AddColumn(std::span<const uint64_t> set,
+                 int size);  // For the adversary.
   bool AddPrefixRow(int size);
   bool AddPrefixColumn(int size);
 
-  // Solves the game; to be called between additions of rows and of columns, see
-  // MatrixSimplex. Returns false where the simplex failed.
+  // Solves the game. Must be called between additions of rows and of columns
+  // (see MatrixSimplex). Returns false if the simplex method failed.
   bool Solve();
   double value() const { return simplex_.value(); }
 
   // Removes actions that were not played in the last `max_age` solutions, if
-  // there are more than `keep` times as many actions as are played. The first
-  // column, {ψ > 0}, stays.
+  // there are more than `keep` times as many actions as are played. Keeps the
+  // first column, {ψ > 0}.
   void Purge(int max_age, double keep);
 
   const ItemSets& rows() const { return rows_.sets; }
@@ -44,9 +46,10 @@ class FBetaRestrictedGame {
 
  private:
   struct Actions {
-    ItemSets sets;          // The first items of each tie.
-    std::vector<int> age;   // Solutions since it was played.
-    std::vector<int> tied;  // [set · ties + tie]: items of the tie in the set.
+    ItemSets sets;         // The first items of each tie.
+    std::vector<int> age;  // Solutions since the set was last played.
+    // [set · ties + tie]: number of items of the tie in the set.
+    std::vector<int> tied;
   };
   bool Append(std::span<const uint64_t> set, int size, Actions* actions);
   void Remove(int set, Actions* actions) const;
@@ -66,7 +69,7 @@ class FBetaRestrictedGame {
 
 // Writes alpha · incumbent + (1 - alpha) · the mixture of `sets` with
 // `weights`, averaged over ties. `incumbent` may be null if alpha is 0.
-// `row_of_size` is scratch.
+// `row_of_size` is scratch space.
 void MixMarginals(const SortedFBetaGame& game, const SizeMarginals* incumbent,
                   double alpha, const ItemSets& sets,
                   std::span<const double> weights,

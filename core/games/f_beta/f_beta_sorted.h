@@ -6,16 +6,16 @@
 
 namespace sortition {
 
-// Payoffs are F(a, y) + cost(y), where cost(y) = Σ ψ⁺ - ψ(y) >= 0 is the -ψ(y)
-// of the game less its least value: payoffs that matter are within [0, 1],
-// however large the potentials are. Potentials are cut to [-2, 2]: an
-// adversary's set that lacks an item of ψ > 1 or has one of ψ < -1 costs more
-// than 1, hence is worse against every action than {ψ > 0}, which costs
+// Payoffs are F(a, y) + cost(y), where cost(y) = Σ ψ⁺ - ψ(y) >= 0 is the game's
+// -ψ(y) minus its least value. The payoffs that matter then are within [0, 1],
+// however large the potentials are. Potentials are clipped to [-2, 2]. A set of
+// the adversary that lacks an item of ψ > 1 or has one of ψ < -1 costs more
+// than 1, so it is worse against every action than {ψ > 0}, which costs
 // nothing.
 //
-// Items of equal potential are interchangeable: it is enough to look at
+// Items of equal potential are interchangeable. It is enough to consider
 // strategies that permute them at random, for which only the number of items of
-// each kind in a set matters.
+// each tie in a set matters.
 struct SortedFBetaGame {
   struct Tie {
     int begin = 0;  // Positions begin .. end - 1.
@@ -23,14 +23,15 @@ struct SortedFBetaGame {
   };
 
   int num_items = 0;
-  double beta2 = 1;          // β².
-  std::vector<int> item;     // [position]: the caller's index.
-  std::vector<double> psi;   // [position], not increasing; ties by index.
-  std::vector<double> sums;  // [t]: the first t of psi; num_items + 1.
-  std::vector<Tie> ties;     // Groups of two items at least.
-  int num_positive = 0;      // Potentials > 0.
-  // Sum of the positive potentials, not cut: the value of the caller's game is
-  // the value of this one - positive_sum.
+  double beta2 = 1;         // β².
+  std::vector<int> item;    // [position]: the caller's index.
+  std::vector<double> psi;  // [position], not increasing; ties by index.
+  // [t]: sum of the first t of psi; num_items + 1 entries.
+  std::vector<double> sums;
+  std::vector<Tie> ties;  // Groups of at least two items.
+  int num_positive = 0;   // Number of potentials > 0.
+  // Sum of the positive potentials before clipping. The value of the caller's
+  // game is the value of this one minus positive_sum.
   double positive_sum = 0;
 
   double Weight(int s, int t) const { return (1 + beta2) / (s + beta2 * t); }
@@ -38,16 +39,16 @@ struct SortedFBetaGame {
   double PrefixCost(int t) const { return sums[num_positive] - sums[t]; }
 };
 
-// Sizes that are less probable than this, remains of mixing with early rounds,
-// are not played. Payoffs that matter are within [0, 1], so bounds move by
-// less.
+// Sizes that are less probable than this are not played: they are remains of
+// mixing with early rounds. Payoffs that matter are within [0, 1], so bounds
+// move by less than this.
 inline constexpr double kFBetaDust = 1e-14;
 
-// A mixture of sets: P_is = P(item i in the set, |set| = s).
+// A mixture of sets, with P_is = P(item i in the set, |set| = s).
 struct SizeMarginals {
   double empty = 0;                 // Probability of the empty set.
   std::vector<int> sizes;           // Increasing, > 0.
-  std::vector<double> probability;  // [k]: of sizes[k].
+  std::vector<double> probability;  // [k]: probability of sizes[k].
   std::vector<double> items;        // [k · num_items + position].
 
   std::span<const double> row(int k, int num_items) const {

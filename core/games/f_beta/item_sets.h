@@ -8,7 +8,7 @@
 namespace sortition {
 
 // Counts the bits that are set, without branches, so that the compiler
-// vectorises sums of it.
+// vectorises sums of such counts.
 inline int CountBits(uint64_t word) {
   word -= (word >> 1) & 0x5555555555555555u;
   word = (word & 0x3333333333333333u) + ((word >> 2) & 0x3333333333333333u);
@@ -35,7 +35,7 @@ class ItemSets {
     return {bits_.data() + set * words_, words_};
   }
 
-  // Adds a set without items, to be filled by AddRange(). Returns its index.
+  // Adds an empty set, to be filled by AddRange(). Returns its index.
   int AddEmpty() {
     bits_.resize(bits_.size() + words_);
     sizes_.push_back(0);

@@ -1,5 +1,5 @@
 #pragma once
-// Ends a search when a callback says so, which is called now and then.
+// Ends a search when a callback says so. The callback is called now and then.
 #include <functional>
 
 namespace sortition {
@@ -12,15 +12,15 @@ class StopSignal {
   explicit StopSignal(const std::function<bool()>* stop)
       : stop_(stop != nullptr && *stop ? stop : nullptr) {}
 
-  // Calls it. Once stopped it stays so.
+  // Calls `stop`. Once stopped, the signal stays stopped.
   bool Ask() {
     work_ = 0;
     stopped_ = stopped_ || (stop_ != nullptr && (*stop_)());
     return stopped_;
   }
 
-  // Calls it if enough work was done since the last call: about 10 µs of
-  // arithmetic, so that reading a clock costs little beside it.
+  // Calls `stop` if enough work was done since the last call: about 10 µs of
+  // arithmetic, so that reading a clock hardly adds to the cost.
   bool AfterWork(double operations) {
     constexpr double kOperations = 1e4;
     work_ += operations;

@@ -1,11 +1,11 @@
 #pragma once
-// Roots of sums of clipped lines, which allocate a total among items.
+// Finds roots of sums of clipped lines, which allocate a total among items.
 #include <algorithm>
 #include <cmath>
 
 namespace sortition {
 
-// A non-decreasing piecewise linear function at one place.
+// The value and slope of a non-decreasing piecewise linear function at a point.
 struct ClippedSum {
   double value;
   double slope;
@@ -22,9 +22,9 @@ struct ClippedSumBracket {
 };
 
 // Returns t with |evaluate(t).value - total| <= tolerance, or as close as
-// doubles come; an end of the bracket where it holds no root. Newton's method
-// within a bracket that shrinks; it is exact once it is on the piece of the
-// root.
+// doubles permit; an end of the bracket if there is no root inside. Uses
+// Newton's method within a bracket that shrinks, which is exact once it reaches
+// the piece that has the root.
 template <typename Evaluate>
 double SolveClippedSum(const ClippedSumBracket& bracket, Evaluate evaluate) {
   constexpr int kMaxSteps = 120;  // Bisection alone needs some 60.
@@ -37,7 +37,8 @@ double SolveClippedSum(const ClippedSumBracket& bracket, Evaluate evaluate) {
     const double error = bracket.total - at.value;
     if (std::abs(error) <= bracket.tolerance) break;
     (error > 0 ? low : high) = t;
-    const double newton = t + error / at.slope;  // Not finite on a flat piece.
+    const double newton =
+        t + error / at.slope;  // This is not finite on a flat piece.
     const bool halved = std::abs(error) <= last_error / 2;
     last_error = std::abs(error);
     const double middle = low + (high - low) / 2;

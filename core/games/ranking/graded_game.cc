@@ -10,11 +10,12 @@
 namespace sortition {
 namespace {
 
-// Tolerance of sums of discounts, in units of the largest, per item.
+// Tolerance of sums of discounts, per item and in units of the largest
+// discount.
 constexpr double kRounding = 1e-15;
 
-// Targets within so many times the largest discount keep all but two of its
-// digits when they are added to it.
+// Targets within this many times the largest discount lose at most two digits
+// when they are added to it.
 constexpr double kNear = 100;
 
 absl::Status CheckGains(std::span<const double> gains) {
@@ -111,8 +112,8 @@ void GradedGame::WriteProbabilities(std::span<const double> gains,
   }
 }
 
-// Puts items of higher level at higher ranks, and orders those of one level by
-// falling target: the place of a member is a rank of its level.
+// Puts items of higher level at higher ranks, and orders the items of one level
+// by falling target. A member's place is then a rank of its level.
 void GradedGame::ArrangeMembers(std::span<const double> psi,
                                 std::span<const double> gains,
                                 const Discounts& discounts) {
@@ -143,7 +144,8 @@ void GradedGame::ArrangeMembers(std::span<const double> psi,
   ranges_.clear();
   size_t begin = 0;
   for (const size_t end : level_ends_) {
-    // No d is outside the discounts of the level, so the bounds may be finite.
+    // No d is outside the discounts of the level, so the bounds can be made
+    // finite.
     for (size_t r = begin; r < end; ++r) {
       Member& member = members_[r];
       member.high =
@@ -155,11 +157,11 @@ void GradedGame::ArrangeMembers(std::span<const double> psi,
   }
 }
 
-// Finds share = clip(target + τ, low, high) with the right sum, τ = t -
-// reference. As bounds are within [0, most], every bend is at a τ in [-target,
-// most - target] of some member. Where targets are far apart, the reference is
-// the first member that reaches the sum, so that large targets cancel before t
-// is added.
+// Finds share = clip(target + τ, low, high) with the right sum, where τ = t -
+// reference. Since bounds are within [0, most], every bend is at a τ in
+// [-target, most - target] of some member. If targets are far apart, the
+// reference is the target of the first member that reaches the sum, so that
+// large targets cancel before t is added.
 void GradedGame::Share(Range range, const Discounts& discounts) {
   const std::span<Member> members(members_.begin() + range.begin,
                                   members_.begin() + range.end);
@@ -183,7 +185,8 @@ void GradedGame::Share(Range range, const Discounts& discounts) {
     total += discounts[r];
     drops += reference - members_[r].target;
   }
-  double start = (total + drops) / size;  // Right where nothing is clipped.
+  double start =
+      (total + drops) / size;  // This is right if nothing is clipped.
   if (high > kNear * most) {
     const auto place = std::partition_point(
         members.begin(), members.end() - 1, [&](const Member& member) {
@@ -206,7 +209,8 @@ void GradedGame::Share(Range range, const Discounts& discounts) {
 size_t GradedGame::SplitOff(Range range, const Discounts& discounts) {
   const size_t size = range.end - range.begin;
   Member* const members = members_.data() + range.begin;
-  // They mostly fall already: shares fall with targets, but for the bounds.
+  // They mostly fall already, because shares fall with targets except for the
+  // bounds.
   bool in_order = true;
   for (size_t r = 1; r < size; ++r) {
     in_order = in_order && members[r - 1].share >= members[r].share;
@@ -232,7 +236,7 @@ size_t GradedGame::SplitOff(Range range, const Discounts& discounts) {
     }
   }
   if (num_split == 0 || in_order) return num_split;
-  // Both parts keep the order of targets.
+  // Both parts keep the order of the targets.
   std::sort(by_share_.begin(), by_share_.begin() + num_split);
   std::sort(by_share_.begin() + num_split, by_share_.end());
   moved_.assign(members, members + size);

@@ -7,7 +7,7 @@ namespace sortition {
 
 namespace {
 
-// Runs of this length are sorted by counting how many items come before each.
+// Runs of this length are sorted by counting how many items precede each.
 constexpr size_t kRun = 8;
 
 void SortRun(std::span<const KeyedItem> items, KeyedItem* sorted) {
@@ -21,7 +21,7 @@ void SortRun(std::span<const KeyedItem> items, KeyedItem* sorted) {
   }
 }
 
-// Merges stably: ties go to `a`.
+// Merges stably: of equal items those of `a` come first.
 void Merge(std::span<const KeyedItem> a, std::span<const KeyedItem> b,
            KeyedItem* merged) {
   const KeyedItem* left = a.data();
@@ -62,7 +62,7 @@ void SortItems(std::vector<KeyedItem>* items, std::vector<KeyedItem>* buffer) {
 
 double ShareAmongLargest(std::span<KeyedItem> items, double total,
                          std::span<double> values) {
-  double threshold = -HUGE_VAL;  // Below: nothing; above: 1.
+  double threshold = -HUGE_VAL;  // Items below get nothing, items above get 1.
   const auto whole = static_cast<size_t>(total);
   if (whole < items.size()) {
     std::nth_element(items.begin(), items.begin() + whole, items.end(),

@@ -7,7 +7,8 @@
 namespace sortition {
 namespace {
 
-// Returns min_y Σ_{i in y} (d_i / Z_|y| - ψ_i), the empty set's score included.
+// Returns min_y Σ_{i in y} (d_i / Z_|y| - ψ_i), including the score of the
+// empty set.
 double LowerBound(std::span<const double> psi, const Discounts& discounts,
                   std::optional<double> empty_score,
                   std::span<const double> expected_discounts) {
@@ -26,8 +27,8 @@ double LowerBound(std::span<const double> psi, const Discounts& discounts,
   return lower;
 }
 
-// Returns how far the positives are from those of sets of that size and
-// probability.
+// Returns by how much the positives violate the conditions on sets of that size
+// and probability.
 double Violation(const NdcgSets& sets) {
   double violation = std::max(0.0, -sets.probability);
   double sum = 0;

@@ -7,12 +7,12 @@
 namespace sortition {
 namespace {
 
-// An answer is added if it gains more than this: above the rounding of the
-// simplex method.
+// An answer is added if it gains more than this, which is above the rounding
+// error of the simplex method.
 constexpr double kGain = 1e-12;
-// Against degeneracy; far below any tolerance of the game.
+// Prevents degeneracy; far below any tolerance of the game.
 constexpr double kPerturbation = 1e-13;
-// Columns added in a round, of different sizes.
+// Maximum number of columns added in a round. They have different sizes.
 constexpr size_t kMaxAnswers = 8;
 
 }  // namespace
@@ -68,8 +68,8 @@ void NdcgDoubleOracle::AddAdversary(size_t num_positives,
   simplex_.AddColumn(payoffs_);
 }
 
-// Returns the `size` items of smallest d_i / Z_size - ψ_i, ties go to the lower
-// item, and writes the sum of these into `value`.
+// Returns the `size` items with the smallest d_i / Z_size - ψ_i, where ties go
+// to the lower item. Writes the sum of these into `value`.
 std::vector<double> NdcgDoubleOracle::CheapestSet(std::span<const double> d,
                                                   size_t size, double* value) {
   std::vector<double> q(d.size(), 0);
@@ -165,7 +165,7 @@ bool NdcgDoubleOracle::AnswerAdversary() {
   return true;
 }
 
-// Both answer the strategies of Solve(), whatever was added since.
+// Both players answer the strategies of Solve(), whatever has been added since.
 bool NdcgDoubleOracle::Round() {
   if (!simplex_.Solve()) return false;
   const bool row_added = AnswerAdversary();

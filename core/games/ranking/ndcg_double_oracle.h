@@ -1,10 +1,10 @@
 #pragma once
-// The NDCG game of ndcg_game.h where the adversary mixes sizes: a double oracle
-// [McMahanGordonBlum03] over strategies rather than actions. The payoff is
-// bilinear in the predictor's d and the adversary's w = E[y / Z_|y|], so a row
-// may be any d, a column any sets of one size. Starting from the equilibria of
-// single sizes it ends after a few rounds. The best responses are the order of
-// w, and for every size the cheapest items.
+// Solves the NDCG game of ndcg_game.h if the adversary mixes sizes: a double
+// oracle [McMahanGordonBlum03] over strategies rather than actions. The payoff
+// is bilinear in the predictor's d and the adversary's w = E[y / Z_|y|], so a
+// row may be any d and a column any sets of one size. If it starts from the
+// equilibria of single sizes, it ends after a few rounds. The best responses
+// are the order of w and, for every size, the cheapest items.
 #include <cstddef>
 #include <optional>
 #include <span>
@@ -20,22 +20,22 @@ namespace sortition {
 // Reusable; deterministic.
 class NdcgDoubleOracle {
  public:
-  // Begins a game; the spans must outlive it. Requires 0 < Z_1.
+  // Begins a game. The spans must outlive it. Requires Z_1 > 0.
   void Start(std::span<const double> psi, const Discounts& discounts,
              std::optional<double> empty_score);
 
-  // Add strategies to begin with, at least one of each player.
+  // Add the first strategies, at least one of each player.
   void AddPredictor(std::vector<double> expected_discounts);
-  // q: the probabilities of items to be positive given |y|, which add up to
+  // q: the items' probabilities to be positive given |y|; they add up to
   // num_positives.
   void AddAdversary(size_t num_positives, std::vector<double> q);
 
   // Plays one round: solves the game of the strategies so far, updates what the
-  // players' strategies guarantee, and adds the best answers. Returns false
-  // where nothing is left to add, or the linear program failed.
+  // players' strategies guarantee, and adds the best answers. Returns false if
+  // there is nothing left to add, or the linear program failed.
   bool Round();
 
-  // The best so far; lower <= value <= upper.
+  // The best bounds so far; lower <= value <= upper.
   double lower() const { return lower_; }
   double upper() const { return upper_; }
   const std::vector<double>& expected_discounts() const { return best_d_; }
@@ -46,7 +46,7 @@ class NdcgDoubleOracle {
     size_t num_positives;
     std::vector<double> q;
     double normaliser;
-    double constant;  // -ψ·q, or the score of the empty set.
+    double constant;  // -ψ·q or, for the empty set, its score.
   };
   struct Answer {
     double value;

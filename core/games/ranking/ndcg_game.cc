@@ -58,7 +58,7 @@ absl::Status NdcgGame::Search(std::span<const double> psi,
                               const Discounts& discounts,
                               const NdcgOptions& options,
                               NdcgEquilibrium* equilibrium) {
-  // Starts from the equilibria of the sizes of smallest value.
+  // Starts from the equilibria of the sizes with the smallest values.
   constexpr size_t kNumStarts = 8;
   double_oracle_.Start(psi, discounts, options.empty_score);
   for (size_t c = 0; c < std::min(kNumStarts, sizes_.size()); ++c) {

@@ -23,7 +23,8 @@ absl::Status CheckWeights(std::span<const double> w) {
   return absl::OkStatus();
 }
 
-// Groups of items less than 1 from a neighbour span no more than 1.
+// Returns true if each group, in which an item is less than 1 from the next,
+// spans at most 1.
 bool FallsIntoGroups(std::span<const double> falling) {
   size_t begin = 0;
   for (size_t i = 1; i < falling.size(); ++i) {
@@ -45,7 +46,7 @@ absl::StatusOr<OrderGameValue> SolveOrderGame(std::span<const double> w) {
   std::sort(falling.begin(), falling.end(), std::greater<>());
   OrderGameValue result;
   result.exact = FallsIntoGroups(falling);
-  // For each item, those more than 1 below it are a tail of the items. Their
+  // The items more than 1 below an item are a tail of all items. The tail's
   // distances from the first item add up to `tail`.
   double tail = 0;
   for (const double weight : falling) tail += falling[0] - weight;
@@ -99,7 +100,7 @@ absl::Status BucketOrder::Prepare(std::span<const double> w) {
 double BucketOrder::Draw(const CounterRandom& random,
                          std::vector<int32_t>* order) {
   const size_t n = fractions_.size();
-  // Number 0 is r, the others order the items within buckets.
+  // Random number 0 is r. The others order the items within buckets.
   const double r = random.Uniform(0);
   keys_.resize(n);
   random.UniformBlocks(1, keys_);
@@ -127,7 +128,7 @@ double BucketOrder::LogPropensity(std::span<const int32_t> order) {
   for (size_t rank = 0; rank < n; ++rank) {
     ranks_[order[rank]] = static_cast<int32_t>(rank);
   }
-  // Neighbours of which the second is in the higher bucket.
+  // 1 if the items at rank - 1 and rank are not in the order of their buckets.
   const auto is_inverted = [&](size_t rank) {
     return rank > 0 && rank < n &&
                    buckets_[order[rank - 1]] > buckets_[order[rank]]

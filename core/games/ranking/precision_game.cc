@@ -8,9 +8,9 @@
 
 namespace sortition {
 
-// x = k (ψ - ψ_(k)), relative to the k-th largest so that no large ψ meets a
-// small τ: Σ clip(x + τ, 0, 1) is at most k at τ = 0 and at least k at τ = 1,
-// and only the x within ±1 are not clipped whatever τ is.
+// Uses x = k (ψ - ψ_(k)), relative to the k-th largest, so that a small τ is
+// never added to a large ψ. Σ clip(x + τ, 0, 1) is at most k at τ = 0 and at
+// least k at τ = 1, and only the x within ±1 can be unclipped for such τ.
 void PrecisionGame::FindShift(std::span<const double> psi, size_t k) {
   near_.assign(psi.begin(), psi.end());
   const auto kth = near_.begin() + static_cast<std::ptrdiff_t>(k - 1);
@@ -58,7 +58,7 @@ void PrecisionGame::Partition(std::span<const double> psi, size_t k) {
       never_.push_back(item);
     }
   }
-  // Takes the exact root of the piece that the search ended on.
+  // Computes the exact root of the piece on which the search ended.
   if (!chance_.empty()) shift_ = left / static_cast<double>(chance_.size());
 }
 
@@ -90,8 +90,8 @@ void PrecisionGame::WritePredictor(size_t k,
        .excess = shift_ / scale - threshold_});
 }
 
-// As RankingGame: v is 1/k - ψ for items that are surely chosen, -ψ for those
-// never chosen, and between them for the block.
+// As in RankingGame, v is 1/k - ψ for items that are surely chosen, -ψ for
+// those that are never chosen, and in between for the block.
 void PrecisionGame::WriteAdversary(size_t k, const PositivesBound& positives,
                                    RankingEquilibrium* equilibrium) {
   const double discount = 1 / static_cast<double>(k);

@@ -1,9 +1,9 @@
 #pragma once
-// The game of precision at k, |ŷ ∩ y| / k with |ŷ| = k, in O(n): that of
-// ranking_game.h with k discounts of 1/k, without sorting.
+// The game of precision at k, |ŷ ∩ y| / k with |ŷ| = k, solved in O(n). It is
+// that of ranking_game.h with k discounts of 1/k, solved without sorting.
 //
-// d is the projection of ψ on the hull: p = k d = min(1, max(0, kψ + τ)) with τ
-// such that Σp = k, found by Newton's method over the items whose ψ is within
+// d is the projection of ψ on the hull: p = k d = min(1, max(0, kψ + τ)), with
+// τ such that Σp = k. Newton's method finds τ over the items whose ψ is within
 // 1/k of the k-th largest.
 #include <span>
 #include <vector>
@@ -13,14 +13,15 @@
 
 namespace sortition {
 
-// Workspace of the solver: one per thread, allocates nothing once warm.
+// The workspace of the solver: use one per thread. Allocates nothing once warm.
 class PrecisionGame {
  public:
-  // As RankingGame::Solve() with Discounts::PrecisionAt(k), but the order has
-  // three parts, each sorted by item: items that are surely chosen (p = 1), one
-  // block of those chosen at random, and those never chosen. Only that block is
-  // reported, and none where nothing is left to chance. k > n is as k = n, but
-  // for 1/k. InvalidArgument also for k = 0.
+  // Does the same as RankingGame::Solve() with Discounts::PrecisionAt(k), but
+  // the order has three parts, each sorted by item: items that are surely
+  // chosen (p = 1), one block of items chosen at random, and items that are
+  // never chosen. Reports only that block, and none if nothing is left to
+  // chance. k > n is the same as k = n except for 1/k. InvalidArgument also for
+  // k = 0.
   absl::Status Solve(std::span<const double> psi, size_t k,
                      const PositivesBound& positives,
                      RankingEquilibrium* equilibrium);

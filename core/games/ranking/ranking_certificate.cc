@@ -49,8 +49,8 @@ RankingCertificate CertifyRanking(std::span<const double> psi,
   std::vector<double> costs(n);
   for (size_t i = 0; i < n; ++i) costs[i] = expected_discounts[i] - psi[i];
   std::sort(costs.begin(), costs.end());
-  // Takes the cheapest items first: all that pay, at least `fewest`, at most
-  // `most`; the last perhaps in part.
+  // Takes the cheapest items first: all that pay, but at least `fewest` and at
+  // most `most`, the last one possibly in part.
   double room = positives.most;
   double owed = positives.fewest;
   for (const double cost : costs) {

@@ -8,14 +8,15 @@
 namespace sortition {
 namespace {
 
-// Where at most 1 in so many ranks is worth something, taking the best items
-// one by one from a heap is faster than sorting all.
+// If at most 1 in this many ranks is worth something, taking the best items one
+// by one from a heap is faster than sorting all.
 constexpr size_t kHeapFactor = 4;
 
 }  // namespace
 
 absl::Status CheckPotentials(std::span<const double> psi) {
-  size_t outside = 0;  // Counted, not searched: no branch.
+  // Counting needs no branch; searching would.
+  size_t outside = 0;
   for (const double value : psi) {
     outside += std::abs(value) <= kMaxPotential ? 0 : 1;
   }
@@ -42,8 +43,9 @@ absl::Status CheckPositives(const PositivesBound& positives, size_t num_items) {
   return absl::OkStatus();
 }
 
-// Compares v of the last block with v of the new one by differences: v = first
-// - ψ_start, where ψ may be so large that it swallows the discounts.
+// Compares v of the last block with v of the new one by means of differences: v
+// = first - ψ_start, where ψ may be so large that it would swallow the
+// discounts.
 bool RankingGame::MustPool(size_t rank, double first) const {
   const Block& last = blocks_.back();
   return last.first - first >= items_[last.start].psi - items_[rank].psi;
@@ -68,15 +70,16 @@ void RankingGame::Append(size_t rank, double discount) {
   blocks_.push_back(block);
 }
 
-// Beyond the discounts v = -ψ rises by rank: once an item there is not pooled,
-// none is, and the rest has d = 0. With few discounts that rest is not sorted.
+// Beyond the discounts v = -ψ rises by rank. Once an item there is not pooled,
+// no later one is, and the rest has d = 0. With few discounts that rest is not
+// sorted.
 void RankingGame::Pool(const Discounts& discounts) {
   const bool by_heap = kHeapFactor * discounts.size() <= items_.size();
   const auto top_last = [](const KeyedItem& a, const KeyedItem& b) {
     return Before()(b, a);
   };
-  // The heap is stored from the last item to the first: its top leaves to the
-  // front.
+  // The heap is stored from the last item to the first, so that its top moves
+  // to the front.
   if (by_heap) {
     std::make_heap(items_.rbegin(), items_.rend(), top_last);
   } else {
@@ -107,8 +110,8 @@ void RankingGame::WritePredictor(const Discounts& discounts,
          .length = block.length,
          .mean_discount = block.discounts / block.length,
          .excess = block.first - psi_start});
-    // d is within these bounds in exact arithmetic; rounding must not leave
-    // them.
+    // In exact arithmetic d is within these bounds; rounding must not put it
+    // outside.
     const double most = discounts[block.start];
     const double least = discounts[block.start + block.length - 1];
     for (int32_t r = block.start; r < block.start + block.length; ++r) {
@@ -119,7 +122,7 @@ void RankingGame::WritePredictor(const Discounts& discounts,
 }
 
 // Takes the m items of smallest v, where m is as close as permitted to the
-// number of v < 0. A block that m cuts shares what is left.
+// number of v < 0. If m ends within a block, its items share what is left.
 void RankingGame::WriteAdversary(const PositivesBound& positives,
                                  RankingEquilibrium* equilibrium) {
   const auto n = static_cast<double>(items_.size());

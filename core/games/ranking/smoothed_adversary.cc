@@ -39,7 +39,8 @@ absl::StatusOr<double> SmoothAdversary(
       free, positives.fewest, std::min(positives.most, static_cast<double>(n)));
   double t = 0;
   if (total != free) {
-    // At ν = v_(j) no more than j - 1 are above 0, at v_(j) + μ j are at 1.
+    // At ν = v_(j) at most j - 1 of the q are above 0; at ν = v_(j) + μ, j of
+    // them are at 1.
     const auto rank = static_cast<size_t>(std::max(std::ceil(total) - 1, 0.0));
     for (size_t i = 0; i < n; ++i) q[i] = excess(i);
     const auto place = q.begin() + static_cast<std::ptrdiff_t>(rank);

@@ -25,7 +25,7 @@ absl::Status Bad(const std::string& field, double value,
 
 bool InUnitInterval(double value) { return value >= 0 && value <= 1; }
 
-// Moves all values by the same share of their way towards 1, or towards 0, so
+// Moves all values by the same share of the way towards 1, or towards 0, so
 // that they add up to `wanted`.
 void ScaleToSum(double wanted, std::span<double> p) {
   const double sum = stable::Sum(p);
@@ -102,13 +102,13 @@ absl::Status SizedSetSampler::Build(uint32_t num_items,
     sizes_.clear();
     return Bad("sum of the probabilities of sizes", sum, "1 within 1e-9");
   }
-  // The last size gets what rounding left over.
+  // The last size gets what rounding has left over.
   sizes_.back().probability += 1 - sizes_.back().end;
   sizes_.back().end = 1;
   return absl::OkStatus();
 }
 
-// Is called only for the sizes that are drawn, or asked about.
+// It is called only for the sizes that are drawn, or asked about.
 bool SizedSetSampler::Prepare(const Size& size) {
   if (size.size == prepared_size_) return true;
   prepared_size_ = 0;
@@ -133,8 +133,8 @@ bool SizedSetSampler::Prepare(const Size& size) {
   return true;
 }
 
-// Number 0 chooses the part of the mixture, number 1 the size, the others the
-// set.
+// Random number 0 chooses the part of the mixture, number 1 the size, the
+// others the set.
 void SizedSetSampler::Draw(std::span<const double> numbers,
                            std::vector<int32_t>* set) {
   CHECK(!sizes_.empty() && numbers.size() >= num_numbers());
@@ -150,7 +150,7 @@ void SizedSetSampler::Draw(std::span<const double> numbers,
   if (size->size == 0) return;
   set->resize(size->size);
   if (!Prepare(*size)) {
-    // Any set will do: LogPropensity() says that it is impossible.
+    // Any set will do, because LogPropensity() says that it is impossible.
     std::iota(set->begin(), set->end(), 0);
     return;
   }

@@ -1,4 +1,4 @@
-// The probabilities of the outcomes of SlotSampler, found by replaying its
+// Computes the probabilities of the outcomes of SlotSampler by replaying its
 // coins.
 #include <algorithm>
 #include <cmath>
@@ -16,12 +16,12 @@ constexpr uint32_t kHidden = std::numeric_limits<uint32_t>::max();
 
 }  // namespace
 
-// In this file slots_ holds the slot by place, and observed_ the label by place
-// that the outcome shows: the slot in lists, the first slot of the block in
-// sets.
+// In this file slots_ has the slot of each place, and observed_ the label of
+// each place that the outcome shows: the slot in lists, the first slot of the
+// block in sets.
 
-// Fills observed_. Returns how many of the first slots hold items that their
-// blocks can bring there.
+// Fills observed_. Returns how many of the first slots hold items that can
+// reach them within their blocks.
 uint32_t SlotSampler::ObserveOutcome(std::span<const int32_t> outcome) {
   observed_.assign(num_used_, kHidden);
   if (outcome.size() != num_shown_) return 0;
@@ -43,14 +43,14 @@ uint32_t SlotSampler::ObserveOutcome(std::span<const int32_t> outcome) {
   return num_shown_;
 }
 
-// Writes the log-probability by the coins of each shown slot of a list given
+// Writes the log-probability, by the coins, of each shown slot of a list given
 // those above into `logs`, or that of the set into logs[0]. Returns how many
 // slots are possible.
 //
-// A coin between slots s < t belongs to slot s: it matters as soon as slot s is
-// shown, and then does the same whatever else is shown. Where the outcome
-// contradicts a coin or the final places, it does so from some slot on; the
-// replay goes on as if nothing were shown from there.
+// A coin between slots s < t belongs to slot s. It matters as soon as slot s is
+// shown, and then has the same effect whatever else is shown. If the outcome
+// contradicts a coin or the final places, it does so from some slot on. The
+// replay continues as if nothing were shown from there.
 uint32_t SlotSampler::Replay(const Block& block, uint32_t end_shown,
                              std::span<double> logs) {
   constexpr double kSmall = 0x1p-500;
@@ -130,8 +130,8 @@ double SlotSampler::BlockLogPropensity(const Block& block, uint32_t end_shown,
   double log_p = 0;
   CoinLogPropensities(block, end_shown, {&log_p, 1});
   if (block.uniform == 0) return log_p;
-  double log_q =
-      0;  // -log of the number of subsets of `shown` of `size` items.
+  // -log of the number of subsets of `shown` of `size` items.
+  double log_q = 0;
   for (uint32_t i = 0; i < std::min(shown, size - shown); ++i) {
     log_q -= stable::Log(static_cast<double>(size - i) / (i + 1));
   }
@@ -160,7 +160,7 @@ double SlotSampler::LogPropensity(std::span<const int32_t> outcome,
   return log_propensity;
 }
 
-// Starts with item i in slot i; each coin mixes the rows of its two items.
+// Starts with item i in slot i. Each coin then mixes the rows of its two items.
 void SlotSampler::BlockMarginals(const Block& block, uint32_t end_slot,
                                  uint32_t stride,
                                  std::span<double> probabilities) {

@@ -14,11 +14,11 @@ namespace {
 
 constexpr uint32_t kNone = std::numeric_limits<uint32_t>::max();
 
-// As a part of D_0. The rounding error of d, which comes from pooling, is a few
-// 2^-52.
+// As a share of D_0: smaller differences are rounding errors. That of d, which
+// comes from pooling, is a few 2^-52.
 constexpr double kNegligible = 0x1p-48;
-// As a part of D_0, for blocks of up to kManyPlaces places, whose rounding
-// errors add up: a d that D misses by more is a mistake, not rounding.
+// As a share of D_0, for blocks of up to kManyPlaces places (rounding errors
+// add up): if d exceeds D by more, it is a mistake and not rounding.
 constexpr double kReach = 1e-9;
 constexpr double kManyPlaces = 1e4;
 
@@ -89,7 +89,7 @@ absl::Status SlotSampler::Validate(const SlotTargets& targets) {
   return absl::OkStatus();
 }
 
-// Fills `blocks_` up to the last that shows a slot.
+// Fills `blocks_` up to the last block that shows a slot.
 void SlotSampler::FindBlocks(std::span<const uint32_t> begins) {
   const auto n = static_cast<uint32_t>(targets_.size());
   blocks_.clear();
@@ -200,7 +200,7 @@ void SlotSampler::MakeCoins(Block* block) {
   block->end_coin = static_cast<uint32_t>(coins_.size());
 }
 
-// The next functions draw. In them slots_ holds the place by slot.
+// The functions below draw. In them slots_ has the place of each slot.
 
 void SlotSampler::PermuteUniformly(const Block& block,
                                    std::span<const double> numbers) {
@@ -214,7 +214,7 @@ void SlotSampler::PermuteUniformly(const Block& block,
 
 void SlotSampler::TossCoins(const Block& block,
                             std::span<const double> numbers) {
-  // observed_ holds the slot of each place, and is inverted in the end.
+  // observed_ has the slot of each place, and is inverted in the end.
   for (uint32_t i = block.begin; i < block.end; ++i) observed_[i] = i;
   uint32_t next = block.begin + 1;
   for (uint32_t c = block.first_coin; c < block.end_coin; ++c) {
@@ -224,9 +224,9 @@ void SlotSampler::TossCoins(const Block& block,
   for (uint32_t i = block.begin; i < block.end; ++i) slots_[observed_[i]] = i;
 }
 
-// Of the numbers of a block, the first chooses the part of the mixture. The
-// others are for its coins, of which there are fewer than places, or for the
-// uniform order.
+// The first of a block's numbers chooses the part of the mixture. The others
+// are for its coins, of which there are fewer than places, or for the uniform
+// order.
 void SlotSampler::Draw(std::span<const double> numbers,
                        std::span<int32_t> outcome) {
   CHECK(num_used_ > 0 && numbers.size() >= num_used_ &&

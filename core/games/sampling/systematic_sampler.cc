@@ -25,7 +25,8 @@ absl::Status SystematicSampler::Build(
   }
   ends_.reserve(inclusion_probabilities.size() + 1);
   ends_.push_back(0);
-  // Adding to 1 rounds to the grid; sums above 1 are on a coarser one.
+  // Adding to 1 rounds to the grid; sums above 1 would be rounded to a coarser
+  // one.
   for (const double p : inclusion_probabilities) {
     ends_.push_back(ends_.back() + ((1 + p) - 1));
   }
@@ -42,7 +43,7 @@ void SystematicSampler::Draw(double number, std::vector<int32_t>* set) const {
   set->clear();
   double taken = 0;
   for (size_t i = 0; i + 1 < ends_.size(); ++i) {
-    // Exact: both are multiples of 2^-52, and the difference is below 1
+    // This is exact: both are multiples of 2^-52, and the difference is below 1
     // wherever it decides.
     if (ends_[i + 1] - taken <= number) continue;
     set->push_back(static_cast<int32_t>(i));

@@ -20,7 +20,8 @@ using RowMatrix =
 using Term = ChainData::Term;
 
 constexpr uint32_t kMaxLabels = 1000;
-// Number of groups in which sequences are summed, for any number of threads.
+// The number of groups in which sequences are summed. It is fixed, so that
+// results do not depend on the number of threads.
 constexpr size_t kGroups = 16;
 
 // Adds `weight` times Ψ(x, y) to the slopes.
@@ -39,7 +40,7 @@ double NegativeLogLikelihood(LabelChain* chain, Term term) {
   return log_sum - ChainScore(term.unary, term.transitions, term.truth);
 }
 
-// max_y [r Δ(y, y_i) + S(y) - S(y_i)] / r.
+// Returns max_y [r Δ(y, y_i) + S(y) - S(y_i)] / r.
 double Hinge(LabelChain* chain, Term term) {
   const auto r = static_cast<double>(term.truth.size());
   std::vector<uint32_t> worst;

@@ -1,17 +1,19 @@
 #pragma once
-// Labels of sequences (seed 001, sec. 17.3). Of a sequence x_1 .. x_r,
+// Labels of sequences (seed 001, sec. 17.3). The score of a labelling y of the
+// sequence x_1 .. x_r is
 //   S(y) = Σ_j U_(y_j)·x_j + Σ_{j>1} T(y_{j-1}, y_j),
-// with a weight vector for each of q labels, U, and a weight for each label
-// after each, T. With w = (U, T) one of
+// where U has a weight vector for each of q labels, and T a weight for each
+// pair of adjacent labels. With w = (U, T), training solves one of
 //
 //   min_w  λ/2 ‖w‖² + (1/N) Σ_i [log Σ_y exp(S_i(y)) - S_i(y_i)]
-//   min_w  λ/2 ‖w‖² + (1/N) Σ_i max_y [Δ(y, y_i) + (S_i(y) - S_i(y_i)) / r_i],
+//   min_w  λ/2 ‖w‖² + (1/N) Σ_i max_y [Δ(y, y_i) + (S_i(y) - S_i(y_i)) / r_i].
 //
-// the likelihood of a conditional random field by L-BFGS, and the structured
-// hinge of Δ, the share of wrong labels, by cutting planes (one_slack.h); as in
-// the lecture features are means over the sequence there, so that each wrong
-// label asks for the same margin however long the sequence is. O(n q (d + q))
-// an evaluation for n items.
+// The first is the likelihood of a conditional random field, minimised by
+// L-BFGS. The second is the structured hinge of Δ, the share of wrong labels,
+// minimised by cutting planes (one_slack.h). As in the lecture, the hinge's
+// features are means over the sequence, so that each wrong label asks for the
+// same margin however long the sequence is. An evaluation costs O(n q (d + q))
+// for n items.
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -30,23 +32,25 @@
 
 namespace sortition {
 
-// Sequences, their items' features as one dense matrix. Immutable, thread-safe.
+// Sequences. The features of all items form one dense matrix. Immutable,
+// thread-safe.
 class ChainData {
  public:
-  // The labels are the relevances. InvalidArgument where q is not within [2,
-  // 1000], there is no sequence or one is empty, features differ in number or
-  // are not finite, or a label is not below q.
+  // Labels are the relevances. InvalidArgument where q is not within [2, 1000],
+  // there is no sequence, a sequence is empty, features differ in number or are
+  // not finite, or a label is not below q.
   static absl::StatusOr<ChainData> Create(
       std::span<const LabelledItems> sequences, uint32_t num_labels,
       ParallelFor parallel_for = SerialFor);
 
-  // (d + q) q: U as d × q by rows, then T as q × q by rows.
+  // Returns (d + q) q, the size of U as d × q by rows and then T as q × q by
+  // rows.
   Eigen::Index dimension() const { return (items_.cols() + q_) * q_; }
   Eigen::Index num_unary() const { return items_.cols() * q_; }
   size_t num_sequences() const { return begins_.size() - 1; }
 
-  // One sequence's term of the objective: a TermFunction returns its value and
-  // writes its slopes, r × q and q × q, which are 0 before.
+  // One sequence's term of the objective. A TermFunction returns its value and
+  // writes its slopes, r × q and q × q, which the caller has set to 0.
   struct Term {
     std::span<const uint32_t> truth;
     const Eigen::MatrixXd& unary;  // r × q
@@ -56,8 +60,8 @@ class ChainData {
   };
   using TermFunction = std::function<double(LabelChain* chain, Term term)>;
 
-  // Mean of the term over the sequences; overwrites `slope` by its derivative.
-  // The same bits for any number of threads.
+  // Returns the mean of the term over the sequences, and overwrites `slope`
+  // with its derivative. Bit-identical for any number of threads.
   double Mean(const Eigen::VectorXd& parameters, const TermFunction& term,
               Eigen::VectorXd* slope) const;
 
@@ -66,12 +70,14 @@ class ChainData {
 
   Eigen::Index q_ = 0;
   Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor> items_;
-  std::vector<uint32_t> labels_;  // By item.
-  std::vector<size_t> begins_;    // By sequence; last: number of items.
+  std::vector<uint32_t> labels_;  // The label of each item.
+  // Where each sequence begins; last: number of items.
+  std::vector<size_t> begins_;
   ParallelFor parallel_for_;
 };
 
-// λ/2 ‖w‖² and the mean negative log-likelihood. `data` must outlive it.
+// The sum of λ/2 ‖w‖² and the mean negative log-likelihood. `data` must outlive
+// it.
 class ChainLikelihood : public Objective {
  public:
   ChainLikelihood(const ChainData* data, double lambda)
@@ -88,14 +94,14 @@ class ChainLikelihood : public Objective {
 struct ChainFit {
   Eigen::VectorXd parameters;
   double objective = 0;
-  // Lower bound of the minimum; for the likelihood by strong convexity, J -
-  // ‖∇J‖² / (2 λ).
+  // Lower bound of the minimum. For the likelihood it is J - ‖∇J‖² / (2 λ), by
+  // strong convexity.
   double dual_bound = 0;
   uint32_t evaluations = 0;
   std::string termination;
 };
 
-// Trains for one λ after another; each starts where the last ended, and the
+// Trains for one λ after another. Each starts where the last ended, and the
 // hinge keeps its planes.
 class ChainTrainer {
  public:
@@ -118,7 +124,7 @@ class ChainTrainer {
 
   const ChainData data_;
   const config::v1::ChainOptions options_;
-  std::function<void()> on_step_;  // Of the call.
+  std::function<void()> on_step_;  // The callback of the current call.
   OneSlackSolver hinge_;
   Eigen::VectorXd start_;
 };

@@ -1,7 +1,8 @@
 #pragma once
-// `chain` in the frame of labelled learners: labels of sequences, by chain.h. A
-// query is a sequence in the order of its items, an item's relevance its label,
-// 0 .. q - 1, q being one more than the largest in the data.
+// `chain` in the frame of labelled learners: labels of sequences, trained by
+// chain.h. A query is a sequence in the order of its items. An item's relevance
+// is its label, 0 .. q - 1, where q is one more than the largest label in the
+// data.
 #include <memory>
 
 #include "absl/status/statusor.h"
@@ -10,13 +11,13 @@
 
 namespace sortition {
 
-// λ is chosen by the accuracy of the most probable
-// labelling. It publishes label_chain, which servers refuse: weights d × q by
-// rows, transitions in the policy, no uniform mixture. Its action is label.
+// Chooses λ by the accuracy of the most probable labelling. Publishes
+// label_chain, which servers refuse: weights d × q by rows, transitions in the
+// policy, no uniform mixture. Its action is label.
 //
-// The gap of LIKELIHOOD follows from strong convexity; L-BFGS ends by its own
-// tolerances, and the report warns by one_slack.gap_tolerance. Its
-// distribution is that of the inverse temperature 1.
+// The gap of LIKELIHOOD follows from strong convexity. L-BFGS ends by its own
+// tolerances, and the report warns if the gap exceeds one_slack.gap_tolerance.
+// The inverse temperature of its distribution is 1.
 //
 // Training returns FailedPrecondition if all items have the same label.
 absl::StatusOr<std::unique_ptr<LabelledLearner>> MakeChainLearner(

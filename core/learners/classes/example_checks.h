@@ -9,8 +9,8 @@
 
 namespace sortition {
 
-// InvalidArgument unless `features` has `num_features` values for each label,
-// and there is a label and a feature.
+// InvalidArgument unless there is a label and a feature, and `features` has
+// `num_features` values for each label.
 inline absl::Status CheckExampleSizes(std::span<const float> features,
                                       size_t num_labels,
                                       uint32_t num_features) {

@@ -4,9 +4,9 @@
 //
 //   min_w  λ/2 ‖w‖² + (1/n) Σ_i max(0, 1 - y_i w·x_i)
 //
-// without intercept: append a feature of 1 for one (it is penalised, too). The
-// dual variables α_i in [0, 1/n] give w = Σ α_i y_i x_i / λ and the bound
-// Σ α_i - λ/2 ‖w‖² of the minimum.
+// There is no intercept: append a feature of 1 for one, which is then
+// penalised, too. The dual variables α_i in [0, 1/n] give w = Σ α_i y_i x_i /
+// λ, and Σ α_i - λ/2 ‖w‖² bounds the minimum from below.
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -23,9 +23,9 @@ struct BinaryData {
 
 struct LinearSvmOptions {
   double lambda = 1e-3;         // Above 0.
-  double gap_tolerance = 1e-4;  // Of the objective, above 0.
+  double gap_tolerance = 1e-4;  // Absolute gap of the objective, above 0.
   uint32_t max_passes = 1000;   // At least 1.
-  uint64_t seed = 1;            // Of the order of the examples.
+  uint64_t seed = 1;  // Seed of the order in which examples are visited.
 };
 
 struct LinearSvmResult {
@@ -36,9 +36,9 @@ struct LinearSvmResult {
   double gap() const { return objective - dual_bound; }
 };
 
-// O(n d) a pass. Deterministic. InvalidArgument where sizes disagree, there is
-// no example or no feature, a feature is not finite, or an option is out of its
-// range.
+// Costs O(n d) per pass. Deterministic. InvalidArgument where sizes disagree,
+// there is no example or no feature, a feature is not finite, or an option is
+// out of its range.
 absl::StatusOr<LinearSvmResult> TrainLinearSvm(const BinaryData& data,
                                                const LinearSvmOptions& options);
 

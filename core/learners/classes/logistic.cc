@@ -11,22 +11,24 @@
 namespace sortition {
 namespace {
 
-// Stop where no entry of the gradient exceeds this times Σᵢ |xᵢⱼ|: a sum of
-// such terms carries rounding of about 1e-16 times that, whatever the scale.
+// Training stops where no entry of the gradient exceeds this times Σᵢ |xᵢⱼ|.
+// The rounding error of such a sum is about 1e-16 times that, whatever the
+// scale.
 constexpr double kRelativeTolerance = 1e-12;
 
-// The same if no step lowers the objective any more. Near the optimum an
-// objective of rounding 1e-16 is flat where the gradient is some 1e-8 of what
-// it can be; further away the run has failed.
+// The same tolerance for when no step lowers the objective any more. Near the
+// optimum the objective, rounded to 1e-16, is flat where the gradient is some
+// 1e-8 of its largest possible value. If the gradient is larger, the run has
+// failed.
 constexpr double kStalledTolerance = 1e-6;
 
-// 2^-60 of a Newton step is below the rounding of any point but 0.
+// 2^-60 of a Newton step is below the rounding error of every point but 0.
 constexpr int kMaxHalvings = 60;
 
 using RowMatrix =
     Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
 
-// log(1 + exp(z)) without overflow.
+// Returns log(1 + exp(z)) without overflow.
 double LogOnePlusExp(double z) {
   return std::fmax(z, 0) + std::log1p(std::exp(-std::fabs(z)));
 }
@@ -57,7 +59,7 @@ bool IsSmall(const Eigen::VectorXd& gradient, double tolerance,
   return (gradient.array().abs() <= tolerance * scale.array()).all();
 }
 
-// The problem with the intercept, if any, as last column of ones.
+// The problem. The intercept, if there is one, is the last column, all ones.
 struct Problem {
   RowMatrix rows;
   Eigen::VectorXd labels;   // 0 or 1.
@@ -72,7 +74,7 @@ struct Problem {
     return value;
   }
 
-  // Gradient, and Hessian where not null.
+  // Returns the gradient and, unless it is null, writes the Hessian.
   Eigen::VectorXd Gradient(const Eigen::VectorXd& point,
                            Eigen::MatrixXd* hessian) const {
     const Eigen::ArrayXd scores = (rows * point).array();

@@ -25,7 +25,7 @@ using config::v1::MulticlassOptions;
 constexpr char kLambda[] = "multiclass.lambda";
 constexpr uint32_t kNewtonSteps = 100;
 
-// All items of the training queries.
+// The items of all training queries.
 struct Examples {
   uint32_t num_classes = 0;
   uint32_t num_features = 0;
@@ -62,10 +62,10 @@ absl::StatusOr<Examples> ExamplesOf(std::span<const LabelledItems> queries,
   return all;
 }
 
-// Sums over the binary learners run so far.
+// Sums over the binary learners that have run so far.
 struct BinarySums {
   uint32_t num_learners = 0;
-  uint32_t num_open = 0;  // Those that stopped before they converged.
+  uint32_t num_open = 0;  // Learners that stopped before they converged.
   double objective = 0;
   double dual_bound = 0;
   uint32_t passes = 0;
@@ -100,9 +100,9 @@ absl::StatusOr<Eigen::VectorXd> FitSvm(const MulticlassOptions& options,
   return ToVector(result.weights);
 }
 
-// logistic.h minimises the sum over n examples instead of the mean, so its
-// weight of ‖w‖² is n times ours. By strong convexity the objective is within
-// ‖gradient‖² / (2 l2) of its minimum.
+// Fits logistic.h, which minimises the sum over n examples instead of the mean,
+// so its weight of ‖w‖² is n times ours. By strong convexity the objective is
+// within ‖gradient‖² / (2 l2) of its minimum.
 absl::StatusOr<Eigen::VectorXd> FitHomogeneousLogistic(const BinaryData& data,
                                                        double lambda,
                                                        BinarySums* sums) {

@@ -5,7 +5,7 @@
 //   min_w  λ/2 ‖w‖² + max_v [Δ(v, y) + Σᵢ (vᵢ - yᵢ) w·xᵢ],
 //
 // by one_slack.h, with the inference of core/losses/multivariate_loss.h. A
-// cost of O(n d + n log n) a plane.
+// plane costs O(n d + n log n).
 #include <memory>
 #include <span>
 #include <vector>
@@ -19,8 +19,9 @@ namespace sortition {
 
 class MultivariateSvm {
  public:
-  // Trains on `items`, which must outlive it, with one label each, 0 or 1.
-  // InvalidArgument if sizes disagree or as MultivariateInference::Create().
+  // Trains on `items`, which must outlive it and have one label each, 0 or 1.
+  // InvalidArgument if sizes disagree, and for the reasons of
+  // MultivariateInference::Create().
   static absl::StatusOr<std::unique_ptr<MultivariateSvm>> Create(
       const Candidates& items, std::span<const uint8_t> labels,
       const MultivariateLoss& loss, const config::v1::OneSlackOptions& options);
@@ -28,8 +29,8 @@ class MultivariateSvm {
   MultivariateSvm(const MultivariateSvm&) = delete;
   MultivariateSvm& operator=(const MultivariateSvm&) = delete;
 
-  // As OneSlackSolver::Minimise(): C of the literature is 1 / lambda. Planes
-  // are kept for the next lambda.
+  // Trains as OneSlackSolver::Minimise() does. The C of the literature is 1 /
+  // lambda. Planes are kept for the next lambda.
   absl::StatusOr<OneSlackResult> Train(double lambda,
                                        const Eigen::VectorXd& start) {
     return solver_.Minimise(lambda, start);

@@ -1,5 +1,6 @@
 #pragma once
-// Bandit tuples (x, y, δ, p) packed for training: eligible candidates only.
+// Bandit tuples (x, y, δ, p), packed for training. They hold eligible
+// candidates only.
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -10,23 +11,24 @@
 
 namespace sortition {
 
-// Features that are not in memory. Thread-safe.
+// Features that are kept outside memory. Thread-safe.
 class FeatureStore {
  public:
   virtual ~FeatureStore() = default;
 
-  // These bytes will be read soon: lets a store fetch many at once.
+  // Says that these bytes will be read soon, so that a store can fetch many at
+  // once.
   virtual void WillRead(uint64_t /*offset*/, size_t /*size*/) const {}
 
-  // `size` bytes from `offset` into `data`. Where they cannot be read: zeros,
-  // which are valid features, and the store remembers it: what is computed from
-  // them must not be used.
+  // Reads `size` bytes from `offset` into `data`. If they cannot be read, it
+  // writes zeros, which are valid features, and remembers the failure: results
+  // computed from them must not be used.
   virtual void Read(uint64_t offset, void* data, size_t size) const = 0;
 };
 
-// Place of a tuple's features: values, row offsets, columns, without gaps.
+// Where a store has a tuple's values, row offsets and columns, without gaps.
 struct StoredFeatures {
-  const FeatureStore* store = nullptr;  // Null: they are in memory.
+  const FeatureStore* store = nullptr;  // Null: the features are in memory.
   uint64_t offset = 0;
   uint32_t num_values = 0;
   uint32_t num_row_offsets = 0;  // 0: dense.
@@ -38,21 +40,22 @@ struct StoredFeatures {
   }
 };
 
-// One decision with its outcome. Rows are those of the eligible candidates, in
-// the order of the request; dense where `row_offsets` is empty.
+// One decision with its outcome. Its rows are the eligible candidates in the
+// order of the request. They are dense if `row_offsets` is empty.
 struct BanditTuple {
   std::vector<float> values;          // Row-major, or those of the sparse rows.
   std::vector<uint32_t> row_offsets;  // Sparse: one more than rows, first 0.
   std::vector<uint32_t> columns;      // Sparse: one per value.
-  StoredFeatures stored;  // Where it has a store, the three are empty.
+  StoredFeatures stored;  // If it has a store, the three above are empty.
   uint32_t num_features = 0;
-  Action action;  // Rows by rank, of subsets ascending; kAbstain: no answer.
+  // Row numbers by rank (of subsets: ascending); kAbstain: no answer.
+  Action action;
   double log_propensity = 0;  // log p, finite, at most 0.
   double loss = 0;            // δ in [-1, 0].
-  // False: the user saw something else than the action. The loss is what the
-  // logging policy got, but says nothing of the action.
+  // False: the user saw something else than the action. The loss then counts
+  // for the logging policy, but says nothing about the action.
   bool action_shown = true;
-  // False: some actions had probability 0 under the policy that logged.
+  // False: the policy that logged it gave some actions probability 0.
   bool full_support = true;
 
   bool in_memory() const { return stored.store == nullptr; }
@@ -64,8 +67,8 @@ struct BanditTuple {
     return (in_memory() ? values.size() : stored.num_values) / num_features;
   }
 
-  // A view of the rows; valid while this tuple is unchanged. Requires
-  // in_memory(); FeatureBlock reads those that are not.
+  // A view of the rows, valid while this tuple is unchanged. Requires
+  // in_memory(); FeatureBlock also reads rows from a store.
   Candidates candidates() const {
     CHECK(in_memory());
     return row_offsets.empty()
@@ -74,7 +77,7 @@ struct BanditTuple {
                                              num_features);
   }
 
-  // Memory held, for the limit of the reader.
+  // Returns the memory held, which counts towards the reader's limit.
   size_t bytes() const {
     return sizeof(BanditTuple) + values.capacity() * sizeof(float) +
            (row_offsets.capacity() + columns.capacity()) * sizeof(uint32_t) +

@@ -15,13 +15,13 @@
 namespace sortition {
 namespace {
 
-// Steps of the search in a factor of ten: 15 % each.
+// Steps of the search per factor of ten; each step is 15 %.
 constexpr double kStepsPerDecade = 16;
 // Rates closer than this count as equal: the difference is rounding.
 constexpr double kSameRate = 1e-9;
 
 absl::Status ValidateRange(const CalibrationRange& range) {
-  // Written so that NaN fails too.
+  // The condition is written so that NaN fails, too.
   if (!(range.alpha_min > 0 && range.alpha_min < range.alpha_max &&
         range.alpha_max <= 1e6)) {
     return absl::InvalidArgumentError(
@@ -35,7 +35,7 @@ absl::Status ValidateRange(const CalibrationRange& range) {
   return absl::OkStatus();
 }
 
-// f - rate of MAP, as a function of α.
+// The abstention rate f(α) minus the rate of MAP.
 class Excess {
  public:
   Excess(const ScoredQueries& queries, const model::v1::Policy& policy)
@@ -48,7 +48,7 @@ class Excess {
     model::v1::Policy policy = policy_;
     policy.set_inverse_temperature(alpha);
     const auto distribution = MakeActionDistribution(policy);
-    CHECK(distribution.ok());  // The range is inside the policy's.
+    CHECK(distribution.ok());  // The search range is inside the policy's range.
     std::vector<double> probabilities;
     double sum = 0;
     for (size_t i = 0; i < queries_.size(); ++i) {
@@ -91,8 +91,8 @@ std::vector<double> Steps(const CalibrationRange& range) {
   return alphas;
 }
 
-// Returns all α at which the excess crosses 0, except beyond the last step at
-// which it is more than rounding: there the policy has become MAP.
+// Returns all α at which the excess crosses 0. Ignores the steps at the end
+// where the excess is only rounding error: there the policy has become MAP.
 std::vector<double> FindRoots(const Excess& excess,
                               const std::vector<double>& alphas,
                               const std::vector<double>& values) {
@@ -117,8 +117,8 @@ double Distance(double alpha, double present) {
   return std::fabs(std::log(alpha / present));
 }
 
-// Returns the α nearest to `present` with |excess| <= tolerance; empty if none
-// of the steps has it.
+// Returns the α nearest to `present` with |excess| <= tolerance; empty if no
+// step is within the tolerance.
 std::optional<double> FindNear(const Excess& excess,
                                const std::vector<double>& alphas,
                                const std::vector<double>& values,
@@ -135,7 +135,8 @@ std::optional<double> FindNear(const Excess& excess,
       best = i;
   }
   if (!best) return std::nullopt;
-  // The step before it on the way from `present`, if any, is outside.
+  // The step before `best` on the way from `present`, if there is one, is
+  // outside the tolerance.
   const auto outside = [&](double alpha) {
     return std::fabs(excess(alpha)) - tolerance;
   };

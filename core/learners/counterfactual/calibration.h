@@ -1,14 +1,15 @@
 #pragma once
-// The inverse temperature α at which a policy that samples abstains as often as
-// its deterministic counterpart [SwaminathanJoachims15, sec. 7].
+// Finds the inverse temperature α at which a policy that samples abstains as
+// often as its deterministic counterpart [SwaminathanJoachims15, sec. 7].
 //
-// The deterministic rule takes the best candidate, or none where the abstain
-// score is higher (MAP). With s_0 the abstain score, ε the mixture and c the
-// number of actions, abstaining included, the served policy abstains with
+// The deterministic rule (MAP) takes the best candidate, or none if the abstain
+// score is higher. With s_0 the abstain score, ε the mixture and c the number
+// of actions, abstaining included, the served policy abstains with
 //   f(α) = mean over queries of (1-ε) exp(α s_0) / Σ_d exp(α s(d)) + ε/c.
-// α → 0 is the uniform policy, f = mean 1/c; α → ∞ is MAP, mixed with uniform.
-// Between them f need not be monotone, nor need it pass the rate of MAP: then
-// no α gives it exactly, and one that comes near enough is taken.
+// As α → 0 the policy becomes uniform, with f = mean 1/c; as α → ∞ it becomes
+// MAP mixed with uniform. Between them f need not be monotone, nor reach the
+// rate of MAP. If no α gives that rate exactly, one that comes near enough is
+// taken.
 #include <cstdint>
 #include <initializer_list>
 #include <optional>
@@ -22,7 +23,7 @@
 
 namespace sortition {
 
-// The scores s(d) = w·x(d), not multiplied by α, of logged queries. Immutable.
+// The scores s(d) = w·x(d) of logged queries, not multiplied by α. Immutable.
 class ScoredQueries {
  public:
   // Scores the tuples of all parts, in order. InvalidArgument if there is no
@@ -33,14 +34,15 @@ class ScoredQueries {
 
   size_t size() const { return ranks_.size(); }
   bool can_abstain() const { return abstain_score_.has_value(); }
-  // A view; rankings fill as many ranks as were logged.
+  // A view. Rankings fill as many ranks as were logged.
   ScoredCandidates operator[](size_t i) const;
 
  private:
   absl::Status Add(const BanditTuple& tuple, std::span<const double> weights);
 
   std::vector<double> scores_;
-  std::vector<size_t> begins_;  // One more than queries.
+  // Where each query begins; last: number of scores.
+  std::vector<size_t> begins_;
   std::vector<uint32_t> ranks_;
   std::optional<double> abstain_score_;
 };
@@ -54,38 +56,40 @@ Action MapPrediction(ActionKind action_kind,
 // Returns the share of the queries in which MapPrediction() abstains.
 double MapAbstentionRate(const ScoredQueries& queries);
 
-// Means over the queries, of the policy as served, mixture included.
+// Means over the queries for the policy as served, mixture included.
 struct PolicyShape {
   double abstention_rate = 0;
-  double map_probability = 0;  // Of MapPrediction().
-  double entropy = 0;          // In nats; for rankings, of the first rank.
+  double map_probability = 0;  // Probability of MapPrediction().
+  double entropy = 0;  // In nats; for rankings, the entropy of the first rank.
 };
 
-// InvalidArgument for a policy out of its ranges (MakeActionDistribution).
+// InvalidArgument for a policy out of its ranges (see MakeActionDistribution).
 absl::StatusOr<PolicyShape> MeasureShape(const ScoredQueries& queries,
                                          const model::v1::Policy& policy);
 
 struct CalibrationRange {
   double alpha_min = 1e-3;
   double alpha_max = 1e3;
-  double tolerance = 0.01;  // Of the rate, where it is not reached exactly.
+  // Accepted error of the rate if it is not reached exactly.
+  double tolerance = 0.01;
 };
 
 struct Calibration {
   double inverse_temperature = 1;
-  double abstention_rate = 0;      // f there.
-  double map_abstention_rate = 0;  // The target.
-  bool exact = true;               // False: only within the tolerance.
-  std::vector<double> roots;       // All that were found, ascending.
+  double abstention_rate = 0;      // f at the chosen α.
+  double map_abstention_rate = 0;  // The target of the calibration.
+  bool exact = true;               // False: f is within the tolerance only.
+  // All α found that give the rate exactly, ascending.
+  std::vector<double> roots;
 };
 
-// Returns, of all α in the range at which f equals the rate of MAP, the one
-// nearest to the policy's present α by ratio, as it changes the policy least.
-// If f never equals that rate: the nearest α within the tolerance. Scans f in
-// steps of 15 % of α and bisects; the result is accurate to 1e-12 of α.
-// InvalidArgument for a policy that cannot abstain or a bad range;
-// FailedPrecondition, with the rates that can be reached, where no α comes near
-// enough.
+// Returns the α in the range at which f equals the rate of MAP. If there are
+// several, takes the one whose ratio to the policy's present α is nearest to 1,
+// since it changes the policy least. If there is none, takes the nearest α
+// within the tolerance. Scans f in steps of 15 % of α and bisects; the relative
+// error of the result is 1e-12. InvalidArgument for a policy that cannot
+// abstain or a bad range; FailedPrecondition, with the rates that can be
+// reached, if no α comes near enough.
 absl::StatusOr<Calibration> CalibrateInverseTemperature(
     const ScoredQueries& queries, const model::v1::Policy& policy,
     const CalibrationRange& range);

@@ -14,7 +14,8 @@
 namespace sortition {
 namespace {
 
-// The first chosen candidate of each tuple that did not abstain, and a 1.
+// The rows of the regression: for each tuple that did not abstain, the first
+// chosen candidate followed by a 1.
 class ChosenRows : public RidgeRows {
  public:
   ChosenRows(std::span<const BanditTuple> tuples,
@@ -113,7 +114,7 @@ absl::StatusOr<CandidateLossModel> CandidateLossModel::Fit(
   targets.conservativeResize(static_cast<Eigen::Index>(answered.size()));
   model.abstain_loss_ = abstained.mean();
   const ChosenRows rows(tuples, answered, family.num_features);
-  // The intercept is free.
+  // The intercept is not penalised.
   Eigen::VectorXd penalties = Eigen::VectorXd::Constant(rows.columns(), l2);
   penalties[family.num_features] = 0;
   model.Predict(SolveRidge(rows, targets, penalties));
@@ -135,8 +136,8 @@ void CandidateLossModel::Predict(const Eigen::VectorXd& coefficients) {
     offsets.push_back(losses.size());
     const Candidates& candidates = features_.Load(tuple);
     for (uint32_t row = 0; row < candidates.num_candidates(); ++row) {
-      // A loss beyond its range is an error of the linear model, which would
-      // draw the policy to candidates with large features.
+      // A loss beyond its range is an error of the linear model. Without the
+      // clamp it would draw the policy to candidates with large features.
       losses.push_back(std::clamp(
           candidates.Score(row, weights) + coefficients[family_.num_features],
           -1.0, 0.0));
@@ -186,7 +187,7 @@ void CandidateLossModel::ExpectedLosses(const Eigen::VectorXd& parameters,
     if (family_.can_abstain) {
       scored.abstain_score = parameters[family_.num_features];
     }
-    // 0 if abstaining is not an action.
+    // 0 if the policy cannot abstain.
     const double abstain =
         distribution_->FirstProbabilities(scored, probabilities_);
     double mean = abstain * abstain_loss_;

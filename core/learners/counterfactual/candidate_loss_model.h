@@ -1,16 +1,16 @@
 #pragma once
-// Model of the loss of a candidate, for doubly robust learning of selections
-// and rankings:
-//   δ̂(x, d) = v·x_d + b, cut to [-1, 0];  δ̂(x, abstain) = c.
-// v, b by ridge regression of the losses on the chosen candidates, c the mean
-// loss of the tuples that abstained (0, the worst, where none did).
+// Models the loss of a candidate, for doubly robust learning of selections and
+// rankings:
+//   δ̂(x, d) = v·x_d + b, clipped to [-1, 0];  δ̂(x, abstain) = c.
+// v and b come from ridge regression of the losses on the chosen candidates. c
+// is the mean loss of the tuples that abstained, or 0, the worst, if none did.
 //
-// For rankings d is the document at rank 1: δ̂(x, y) = δ̂(x, y₁). Its probability
-// to be first is a softmax, so that Σ_y h_w(y|x) δ̂(x, y) is a sum over
-// candidates. A model of later ranks would need Plackett–Luce's marginals of a
-// position beyond the first, which have no closed form (sums over all
-// prefixes). The estimate is unbiased with this δ̂ as with any other; what it
-// does not model only stays in the variance.
+// For rankings d is the document at rank 1: δ̂(x, y) = δ̂(x, y₁). Its
+// probability of being first is a softmax, so Σ_y h_w(y|x) δ̂(x, y) is a sum
+// over candidates. A model of later ranks would need the marginals of
+// Plackett–Luce at positions beyond the first, which have no closed form (they
+// are sums over all prefixes). The estimate is unbiased with this δ̂ as with
+// any other: a poor model only leaves more variance.
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -26,14 +26,14 @@
 
 namespace sortition {
 
-// δ̂ and its expectation under the policies of a LinearFamily. Copies are cheap
-// and independent: one for each thread.
+// Returns δ̂ and its expectation under the policies of a LinearFamily. Copies
+// are cheap and independent; use one for each thread.
 class CandidateLossModel : public LossModel {
  public:
   // `tuples` must outlive this and fit the family (LinearTuplePolicy::Create).
-  // `losses`: δ of each. InvalidArgument where l2, the weight of ‖v‖² beside
-  // the sum of squared errors, is not finite and positive; for subsets; as
-  // MakeActionDistribution() for the mixture.
+  // `losses` has δ of each tuple. l2 is the weight of ‖v‖² beside the sum of
+  // squared errors. InvalidArgument where l2 is not finite and positive, for
+  // subsets, and for a mixture that MakeActionDistribution() refuses.
   static absl::StatusOr<CandidateLossModel> Fit(
       const LinearFamily& family, std::span<const BanditTuple> tuples,
       std::span<const double> losses, double l2);
@@ -45,7 +45,7 @@ class CandidateLossModel : public LossModel {
   void AddGradient(std::span<const double> factors,
                    Eigen::VectorXd* gradient) override;
 
-  // δ̂ of the candidates of tuple i, in their order.
+  // Returns δ̂ of the candidates of tuple i, in their order.
   std::span<const double> CandidateLosses(size_t i) const;
   double abstain_loss() const { return abstain_loss_; }  // c
 
@@ -57,21 +57,23 @@ class CandidateLossModel : public LossModel {
         tuples_(tuples),
         distribution_(std::move(distribution)) {}
 
-  // δ̂ of all candidates, from v followed by b.
+  // Computes δ̂ of all candidates from v followed by b.
   void Predict(const Eigen::VectorXd& coefficients);
 
   LinearFamily family_;
   std::span<const BanditTuple> tuples_;
-  // Without the mixture: the uniform part does not depend on w.
+  // The distribution without the mixture, whose uniform part does not depend on
+  // w.
   std::shared_ptr<const ActionDistribution> distribution_;
   std::shared_ptr<const std::vector<double>> candidate_losses_;
-  std::shared_ptr<const std::vector<uint64_t>> offsets_;  // By tuple.
+  // Where each tuple's candidates begin.
+  std::shared_ptr<const std::vector<uint64_t>> offsets_;
   double abstain_loss_ = 0;
   // State of the last ExpectedLosses():
   std::vector<uint32_t> block_;
   FeatureBlock features_;
-  std::vector<double> score_slopes_;    // By row: derivative by its score.
-  std::vector<double> abstain_slopes_;  // By tuple.
+  std::vector<double> score_slopes_;  // For each row: derivative by its score.
+  std::vector<double> abstain_slopes_;  // For each tuple.
   std::vector<double> scores_;
   std::vector<double> probabilities_;
   DistributionScratch scratch_;

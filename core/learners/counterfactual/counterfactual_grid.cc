@@ -25,21 +25,21 @@ struct Point {
   bool from_parent = false;
 };
 
-// State shared by the points.
+// The state that the points share.
 struct Grid {
   const GridTask& task;
   double clip = 1;  // M
   std::vector<Point> points;
-  GridData::LossModelCopies loss_model = {};  // Empty: there is none.
+  GridData::LossModelCopies loss_model = {};  // Empty: no loss model.
 };
 
 // Estimates of a policy on the validation tuples.
 struct Validation {
-  // Eq. 1 in rewards: mean of r ρ, unbiased; the interval is that of clipped
+  // Eq. 1 in rewards: the mean of r ρ, unbiased, with the interval of clipped
   // IPS.
   Interval reward;
   Interval improvement;
-  double lower = 0;  // Of the clipped mean, at its best clip.
+  double lower = 0;  // Lower bound of the clipped mean, at its best clip.
   double effective_sample_size = 0;
 };
 
@@ -89,8 +89,8 @@ absl::StatusOr<Grid> MakeGrid(const GridTask& task) {
 absl::StatusOr<Validation> Validate(const GridData& data,
                                     const Eigen::VectorXd& parameters,
                                     double confidence) {
-  // Only for comparing points: as the clip was chosen on the same tuples, the
-  // confidence level does not hold and is not claimed.
+  // Used only to compare points. The clip was chosen on the same tuples, so
+  // this confidence level does not hold and is not claimed.
   constexpr double kConfidence = 0.95;
   ASSIGN_OR_RETURN(const auto policy, data.ValidationPolicy());
   const std::vector<double> log_weights = LogWeights(parameters, policy.get());
@@ -138,7 +138,7 @@ PointResult TrainPoint(const Grid& grid, const Point& point,
     return absl::OkStatus();
   };
   result.status = train();
-  // What early stopping saved counts as done.
+  // Rounds that early stopping saved count as done.
   const uint32_t max_rounds = MaxRounds(task.options);
   const uint32_t rounds = result.learned.epochs + result.learned.iterations;
   report(max_rounds - std::min(max_rounds, rounds));
@@ -193,7 +193,7 @@ Evaluation::GridPoint Describe(const GridTask& task, const Point& point,
   return row;
 }
 
-// x ↦ offset + range x.
+// Maps every x in the estimate to offset + range x.
 void Rescale(double offset, double range, model::v1::Estimate* estimate) {
   estimate->set_value(offset + range * estimate->value());
   estimate->set_lower(offset + range * estimate->lower());
@@ -223,8 +223,8 @@ absl::StatusOr<GridOutcome> TrainGrid(const GridTask& task) {
     const PointResult& result = results[i];
     if (!absl::IsInternal(result.status)) RETURN_IF_ERROR(result.status);
     outcome.points.push_back(Describe(task, grid.points[i], result));
-    // The unbiased estimate alone would favour points with a few huge weights;
-    // the bound is the criterion of CRM applied to validation.
+    // The unbiased estimate alone would favour points with a few huge weights.
+    // The lower bound is the criterion of CRM, applied to validation.
     if (result.status.ok() && result.validation.lower > best) {
       best = result.validation.lower;
       chosen = i;

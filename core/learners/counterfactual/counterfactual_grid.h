@@ -1,6 +1,6 @@
 #pragma once
-// Counterfactual learning over a grid of λ and μ, in parallel; the best is
-// chosen by counterfactual validation [SwaminathanJoachims15, sec. 6].
+// Trains over a grid of λ and μ in parallel, and chooses the best point by
+// counterfactual validation [SwaminathanJoachims15, sec. 6].
 #include <functional>
 #include <memory>
 #include <vector>
@@ -16,8 +16,8 @@
 
 namespace sortition {
 
-// The source of the data that grid points learn from, for any kind of action.
-// Thread-safe; the objects it returns are for one thread each.
+// Supplies the data that grid points learn from, for any kind of action.
+// Thread-safe; each object that it returns is for one thread.
 class GridData {
  public:
   virtual ~GridData() = default;
@@ -35,33 +35,33 @@ class GridData {
 struct GridTask {
   const GridData* data = nullptr;
   config::v1::PoemOptions options = {};
-  Eigen::VectorXd parent_start = {};  // Empty: there is none.
-  double confidence = 0.95;           // Of the intervals of the points.
-  ParallelFor parallel = SerialFor;   // Over the points.
+  Eigen::VectorXd parent_start = {};  // Empty: there is no parent.
+  double confidence = 0.95;           // Confidence of the points' intervals.
+  ParallelFor parallel = SerialFor;   // Runs the points.
   StartProgress start_progress = NoProgress;
 };
 
 struct GridOutcome {
-  Eigen::VectorXd parameters = {};  // Of the chosen point.
+  Eigen::VectorXd parameters = {};  // Parameters of the chosen point.
   double clip = 1;                  // M of the objective; infinity: no clip.
-  // All points in the order of the options; rewards scaled to [0, 1].
+  // All points, in the order of the options. Rewards are scaled to [0, 1].
   std::vector<model::v1::Evaluation::GridPoint> points = {};
 };
 
-// Returns `point` with its rewards, except validation_lower, in their own units
-// instead of [0, 1].
+// Returns `point` with its rewards, except validation_lower, converted from [0,
+// 1] to their own units.
 model::v1::Evaluation::GridPoint InRewardUnits(
     model::v1::Evaluation::GridPoint point, double reward_min,
     double reward_max);
 
-// Trains every point on the training tuples and chooses the one with the
-// highest lower confidence bound of the improvement in validation, ties to the
-// first: the unbiased estimate of eq. 1, which is reported too, can be
-// dominated by a few huge weights. Threads change the time only, not the
-// result. A point that diverges is kept in the list as "diverged"; Internal if
-// all diverge. InvalidArgument if the options do not go together
-// (ValidatePoemOptions) or there are fewer than 2 tuples, FailedPrecondition
-// where λ* is needed and all losses are equal.
+// Trains every point on the training tuples. Chooses the one whose improvement
+// in validation has the highest lower confidence bound; ties go to the first.
+// The unbiased estimate of eq. 1, which is reported too, can be dominated by a
+// few huge weights. The result does not depend on the number of threads. A
+// point that diverges stays in the list as "diverged"; Internal if all diverge.
+// InvalidArgument if the options contradict each other (ValidatePoemOptions) or
+// there are fewer than 2 tuples; FailedPrecondition if λ* is needed and all
+// losses are equal.
 absl::StatusOr<GridOutcome> TrainGrid(const GridTask& task);
 
 }  // namespace sortition

@@ -30,7 +30,7 @@ bool HasLambda(PoemOptions::Objective objective) {
   return objective != PoemOptions::IPS && objective != PoemOptions::CLIPPED_IPS;
 }
 
-// "field is value, must be permitted for objective NAME".
+// Returns "field is value, must be permitted for objective NAME".
 absl::Status Unfit(absl::string_view field, absl::string_view value,
                    absl::string_view permitted, const PoemOptions& options) {
   return absl::InvalidArgumentError(absl::StrCat(
@@ -52,7 +52,7 @@ absl::Status ValidateLambdas(
   return absl::OkStatus();
 }
 
-// Where none is given.
+// Returns the factors for options that give none.
 std::vector<double> DefaultFactors(PoemOptions::Objective objective) {
   switch (objective) {
     case PoemOptions::IPS:
@@ -60,11 +60,10 @@ std::vector<double> DefaultFactors(PoemOptions::Objective objective) {
       return {0};
     case PoemOptions::SELF_NORMALISED:
       return {0, 0.01, 0.1, 1};
-    // The bound of LogSmoothingBound() is worse than the risk by about
-    // λ E[ρ² δ²] / 2 for the smoothing and log(1/η) / (λ n) for the chance:
-    // least at λ = √(2 log(1/η) / E[ρ² δ²]) / √n. For η = 0.05 that root is 8
-    // where E[ρ² δ²] = 0.1, a policy near the logging one, and 0.1 where it is
-    // 600.
+    // LogSmoothingBound() exceeds the risk by about λ E[ρ² δ²] / 2 for the
+    // smoothing and log(1/η) / (λ n) for chance. The sum is least at λ = √(2
+    // log(1/η) / E[ρ² δ²]) / √n. For η = 0.05 that root is 8 if E[ρ² δ²] = 0.1
+    // (a policy near the logging one), and 0.1 if it is 600.
     case PoemOptions::LOG_SMOOTHING:
       return {0.1, 1, 10};
     case PoemOptions::CRM:
@@ -74,8 +73,8 @@ std::vector<double> DefaultFactors(PoemOptions::Objective objective) {
   return {0, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 0.1, 1};  // Sec. 6.
 }
 
-// λ where c is 1. That of doubly robust terms is CRM's: theirs at the logging
-// policy would need its whole distribution; the scale is the same.
+// Returns λ for c = 1. For doubly robust terms it is CRM's: their own would
+// need the whole distribution of the logging policy, and the scale is the same.
 absl::StatusOr<double> LambdaUnit(PoemOptions::Objective objective,
                                   const TuplePolicy& policy) {
   switch (objective) {
@@ -108,7 +107,7 @@ absl::StatusOr<CounterfactualResult> Minimise(const Objective& objective,
       .termination = std::string(LbfgsTerminationName(result.termination))};
 }
 
-// Descends in mini-batches. λ of logarithmic smoothing is in its terms.
+// Descends in mini-batches. For logarithmic smoothing, λ is part of the terms.
 absl::StatusOr<CounterfactualResult> Descend(TupleTerms* terms, double lambda,
                                              const CounterfactualRun& run) {
   PoemRun poem{.adagrad = run.options.adagrad(),

@@ -1,6 +1,7 @@
 #pragma once
-// One run of any objective of PoemOptions with any optimiser, and the grid of λ
-// that is tried. What each objective is: sortition/config/v1/poem.proto,
+// Runs any objective of PoemOptions with any optimiser at one point, and lists
+// the grid of λ to try. The objectives are explained in
+// sortition/config/v1/poem.proto and
 // core/counterfactual/{weighted_terms,risks}.h.
 #include <cstdint>
 #include <functional>
@@ -17,9 +18,9 @@
 
 namespace sortition {
 
-// InvalidArgument, naming field, value and what is permitted, where options do
-// not go together: an optimiser, clip or λ that the objective does not have;
-// lambda beside lambda_factor.
+// InvalidArgument, naming field, value and what is permitted, if options
+// contradict each other: an optimiser, clip or λ that the objective does not
+// have, or lambda beside lambda_factor.
 absl::Status ValidatePoemOptions(const config::v1::PoemOptions& options);
 
 // Returns M of the objective for these training tuples; infinity: no clip.
@@ -27,29 +28,29 @@ double ClipOf(const config::v1::PoemOptions& options,
               const TuplePolicy& policy);
 
 struct LambdaChoice {
-  std::optional<double> factor;  // c; empty where λ was given.
+  std::optional<double> factor;  // c; empty if λ was given.
   double lambda = 0;
 };
 
-// The λ to try, in the order of the options. Requires valid options.
-// FailedPrecondition where λ* is needed and all losses are equal.
+// Returns the λ to try, in the order of the options. Requires valid options.
+// FailedPrecondition if λ* is needed and all losses are equal.
 absl::StatusOr<std::vector<LambdaChoice>> ListLambdas(
     const config::v1::PoemOptions& options, const TuplePolicy& policy);
 
 struct CounterfactualRun {
-  config::v1::PoemOptions options =
-      {};           // Its grids, clip and start do not count.
-  double clip = 1;  // M where the objective has one.
+  // Its grids, clip and start are ignored.
+  config::v1::PoemOptions options = {};
+  double clip = 1;  // M, if the objective has one.
   double lambda = 0;
   double l2 = 0;
   Eigen::VectorXd start = {};  // Empty: 0.
-  std::function<void(uint32_t round)> on_round =
-      {};  // After each; may be empty.
+  // Called after each round; may be empty.
+  std::function<void(uint32_t round)> on_round = {};
 };
 
 struct CounterfactualResult {
   Eigen::VectorXd parameters;
-  double objective = 0;     // Of all tuples at `parameters`.
+  double objective = 0;     // Over all tuples at `parameters`.
   uint32_t epochs = 0;      // STOCHASTIC
   uint32_t iterations = 0;  // BATCH
   std::string termination;
@@ -57,10 +58,10 @@ struct CounterfactualResult {
 
 // Trains at one point. Deterministic: the same data and run give the same bits.
 // `model` is the loss model of DOUBLY_ROBUST, otherwise null. If every weight
-// is clipped, the gradient is that of μ ‖w‖² alone, so the result is the start
-// or closer to 0. InvalidArgument if there are fewer than 2 tuples, or a loss,
-// a propensity, a parameter of the run or the start is out of range; Internal
-// where a parameter or the objective became NaN or infinite.
+// is clipped, only μ ‖w‖² has a gradient, so the result is the start or closer
+// to 0. InvalidArgument if there are fewer than 2 tuples, or if a loss, a
+// propensity, a parameter of the run or the start is out of range; Internal if
+// a parameter or the objective became NaN or infinite.
 absl::StatusOr<CounterfactualResult> TrainCounterfactual(
     TuplePolicy* policy, LossModel* model, const CounterfactualRun& run);
 

@@ -7,7 +7,8 @@
 namespace sortition {
 namespace {
 
-// Reads into `values` and `integers` and puts them behind what was read.
+// Reads a tuple's features into `values` and `integers`, and moves both
+// pointers behind them.
 Candidates ReadStored(const BanditTuple& tuple, float** values,
                       uint32_t** integers) {
   const StoredFeatures& stored = tuple.stored;

@@ -1,5 +1,5 @@
 #pragma once
-// The features of tuples, wherever they are, a few at a time.
+// Loads the features of tuples, a few tuples at a time, from memory or a store.
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -10,11 +10,11 @@
 
 namespace sortition {
 
-// Views of tuples in memory, copies of those in a FeatureStore: the same bits.
-// Not thread-safe; a copy is empty.
+// Gives views of tuples in memory and copies of those in a FeatureStore; the
+// bits are the same. Not thread-safe. A copy of a block is empty.
 class FeatureBlock {
  public:
-  // So many tuples are in memory at once.
+  // The number of tuples that are in memory at once.
   static constexpr size_t kLoadedTuples = 128;
 
   FeatureBlock() = default;
@@ -23,23 +23,23 @@ class FeatureBlock {
   FeatureBlock(FeatureBlock&&) = default;
   FeatureBlock& operator=(FeatureBlock&&) = default;
 
-  // From now on k stands for tuples[indexes[k]]; both must stay as they are.
+  // Lets k stand for tuples[indexes[k]] from now on. Both must stay unchanged.
   void Assign(std::span<const BanditTuple> tuples,
               std::span<const uint32_t> indexes);
 
-  // Valid until the next call of any function. Cheap for ascending k; each
-  // turn back by more than kLoadedTuples reads again.
+  // Valid until the next call of any function. Cheap for ascending k; going
+  // back by more than kLoadedTuples reads again.
   const Candidates& operator[](size_t k) {
     if (k - begin_ >= candidates_.size()) LoadFrom(k);
     return candidates_[k - begin_];
   }
 
-  // Candidates one of which is that of `row` of a tuple.
+  // Candidates that include the one at `row` of a tuple.
   struct Row {
     const Candidates& candidates;
-    uint32_t row = 0;  // There.
+    uint32_t row = 0;  // Its row in `candidates`.
   };
-  // Reads no other row where rows are dense.
+  // Loads one row. If rows are dense, it reads no other row.
   Row LoadRow(const BanditTuple& tuple, uint32_t row);
 
   // Returns the features of one tuple.
@@ -50,14 +50,15 @@ class FeatureBlock {
   }
 
  private:
-  // The kLoadedTuples, or fewer at the end, among which k is.
+  // Loads the group of kLoadedTuples (fewer at the end) that has k.
   void LoadFrom(size_t k);
 
   std::span<const BanditTuple> tuples_;
   std::span<const uint32_t> indexes_;
-  size_t begin_ = 0;  // Of those loaded.
+  size_t begin_ = 0;  // The first k that is loaded.
   std::vector<Candidates> candidates_;
-  // Features of the tuples outside memory, one after another. They only grow.
+  // Features of the tuples outside memory, one after another. The buffers never
+  // shrink.
   std::vector<float> values_;
   std::vector<uint32_t> integers_;  // Row offsets and columns.
 };

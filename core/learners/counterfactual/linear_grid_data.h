@@ -1,5 +1,5 @@
 #pragma once
-// Selections, rankings and subsets as the grid takes them.
+// Supplies selections, rankings and subsets to the grid.
 #include <memory>
 #include <span>
 
@@ -13,8 +13,8 @@ namespace sortition {
 
 class LinearGridData : public GridData {
  public:
-  // The tuples must outlive this. The objective decides how hidden actions
-  // weigh in training.
+  // The tuples must outlive this. The objective decides how tuples with hidden
+  // actions are weighted in training.
   LinearGridData(const LinearFamily& family, std::span<const BanditTuple> train,
                  std::span<const BanditTuple> validation,
                  config::v1::PoemOptions::Objective objective);
@@ -28,7 +28,7 @@ class LinearGridData : public GridData {
   LinearFamily family_;
   std::span<const BanditTuple> train_;
   std::span<const BanditTuple> validation_;
-  HiddenActions hidden_;  // Of the training tuples.
+  HiddenActions hidden_;  // How training weighs hidden actions.
 };
 
 }  // namespace sortition

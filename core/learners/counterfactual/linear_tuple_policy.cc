@@ -17,8 +17,8 @@ bool IsSubset(const LinearFamily& family) {
   return family.action_kind == ActionKind::kSubset;
 }
 
-// What is left beside the mixture with Plackett-Luce. The same bytes: one
-// program writes both.
+// Returns the policy without the mixture with Plackett-Luce, serialised for
+// comparison. Equal policies give equal bytes, since one program writes both.
 std::string LawOf(model::v1::BoltzmannRanking boltzmann) {
   boltzmann.clear_plackett_luce_mixture();
   return boltzmann.SerializeAsString();

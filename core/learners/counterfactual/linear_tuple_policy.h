@@ -16,20 +16,20 @@
 
 namespace sortition {
 
-// A family of policies: scores s(d) = w·x(d) at inverse temperature 1 (a free w
-// needs no other) and a constant: for selections that may abstain the score of
-// abstaining, for subsets of any size their threshold. Parameters: w
-// (num_features), then the constant.
+// A family of policies with scores s(d) = w·x(d) at inverse temperature 1 (a
+// free w needs no other) and a constant: the score of abstaining for selections
+// that may abstain, or the threshold for subsets of any size. The parameters
+// are w (num_features), then the constant.
 struct LinearFamily {
   ActionKind action_kind = ActionKind::kSelect;
   uint32_t num_features = 0;
-  bool can_abstain = false;    // kSelect only.
+  bool can_abstain = false;    // For kSelect only.
   double uniform_mixture = 0;  // ε of the served mixture, part of h.
-  // kSubset: what is served where a request asks for no size; 0: any size. Of
-  // tuples, those of any size or, if this is not 0, of the size that each has.
+  // For kSubset: the size that is served if a request asks for none; 0: any
+  // size. If it is not 0, each tuple is of the size that it was logged with.
   uint32_t subset_size = 0;
-  // kRank: set, the orders are such, with these rank weights, head, tail and
-  // mixture with Plackett-Luce; else Plackett-Luce.
+  // For kRank. Set: Boltzmann orders with these rank weights, head, tail and
+  // mixture with Plackett-Luce. Unset: Plackett-Luce.
   std::optional<model::v1::BoltzmannRanking> boltzmann = {};
 
   bool has_constant() const {
@@ -41,46 +41,50 @@ struct LinearFamily {
   }
 };
 
-// The policy to serve, and its weights, at `parameters`.
+// Return the policy to serve, and its weights, at `parameters`.
 model::v1::Policy PolicyAt(const LinearFamily& family,
                            const Eigen::VectorXd& parameters);
 std::vector<double> WeightsAt(const LinearFamily& family,
                               const Eigen::VectorXd& parameters);
 
-// The parameters at which the family gives what `model` serves, but for the
-// mixture: α w and α times the constant. Empty where the model is not of this
-// family (kind of action, number of features, ability to abstain, subsets of
-// any or of fixed size; law of rankings, but for their mixture too).
+// Returns the parameters at which the family serves the same as `model`, except
+// for the mixture: α w and α times the constant. Empty if the model is not of
+// this family: if it differs in the kind of action, number of features, ability
+// to abstain, subsets of any or of fixed size, or law of rankings (apart from
+// the mixture).
 std::optional<Eigen::VectorXd> ParametersOf(const LinearFamily& family,
                                             const model::v1::Model& model);
 
-// Log-probability of an action where something else was shown; its loss is 0.
+// The log-probability that an action has where something else was shown. The
+// loss there is 0.
 enum class HiddenActions {
-  kImpossible,  // -infinity: weight 0.
-  // Its own: the loss 0, the worst, is its outcome. Doubly robust terms need
-  // it: with weight 0 a modelled loss would be claimed and never corrected.
+  kImpossible,  // -infinity, so that its weight is 0.
+  // The action's own: its outcome counts as the loss 0, the worst. Doubly
+  // robust terms need this: with weight 0, they would claim a modelled loss and
+  // never correct it.
   kWeighed,
 };
 
 class LinearTuplePolicy : public TuplePolicy {
  public:
-  // `tuples` must outlive this. InvalidArgument where the mixture is outside
-  // [0, 1] or a tuple does not fit the family: number of features, rows that
-  // the action names, length of the action.
+  // `tuples` must outlive this. InvalidArgument if the mixture is outside [0,
+  // 1], or if a tuple does not fit the family in its number of features, the
+  // rows that its action names, or the length of its action.
   static absl::StatusOr<LinearTuplePolicy> Create(
       const LinearFamily& family, std::span<const BanditTuple> tuples,
       HiddenActions hidden = HiddenActions::kImpossible);
 
   size_t num_tuples() const override { return tuples_.size(); }
   Eigen::Index dimension() const override { return family_.dimension(); }
-  // 0 where something else than the action was shown: nothing to learn there.
+  // 0 where something else than the action was shown: nothing can be learned
+  // there.
   double loss(size_t i) const override {
     return tuples_[i].action_shown ? tuples_[i].loss : 0;
   }
   double log_propensity(size_t i) const override {
     return tuples_[i].log_propensity;
   }
-  // -infinity also where something else than the action was shown, but for
+  // Also -infinity where something else than the action was shown, except with
   // kWeighed: what the policy would get there is unknown.
   void LogProbabilities(const Eigen::VectorXd& parameters,
                         std::span<const uint32_t> tuples,
@@ -89,11 +93,11 @@ class LinearTuplePolicy : public TuplePolicy {
                    Eigen::VectorXd* gradient) override;
   size_t block_size() const override { return 128; }
 
-  // What OffPolicyEstimator::Add() takes. The reward, in [0, 1], is the one
-  // that was observed, whatever was shown: it counts for the logging policy.
-  // The weight is 0 (-infinity) where that was not the action: what the new
-  // policy would get is unknown, and the bounds stay valid without it. To leave
-  // such tuples out would condition on the action.
+  // What OffPolicyEstimator::Add() takes. The reward, in [0, 1], is the
+  // observed one, whatever was shown: it counts for the logging policy. The
+  // weight is 0 (-infinity) where something else than the action was shown:
+  // what the new policy would get is unknown, and the bounds hold without it.
+  // Leaving such tuples out would condition on the action.
   double reward(size_t i) const override { return -tuples_[i].loss; }
   double LogWeight(const Eigen::VectorXd& parameters, size_t i) {
     return LogProbability(parameters, i) - log_propensity(i);
@@ -112,7 +116,8 @@ class LinearTuplePolicy : public TuplePolicy {
     return tuple.action_shown || hidden_ == HiddenActions::kWeighed;
   }
 
-  // What the distribution takes of tuple i whose rows have these scores.
+  // Returns what the distribution needs of tuple i if its rows have these
+  // scores.
   ScoredCandidates Scored(size_t i, std::span<const double> scores);
 
   LinearFamily family_;

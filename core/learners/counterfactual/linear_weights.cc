@@ -12,7 +12,8 @@
 namespace sortition {
 namespace {
 
-// -log of the number of subsets of n: of that size, or of any where it is 0.
+// Returns -log of the number of subsets of n items: those of `size`, or all if
+// size is 0.
 double LogUniformSubset(size_t n, size_t size) {
   if (size == 0) return -std::log(2) * static_cast<double>(n);
   double log_q = 0;
@@ -40,9 +41,10 @@ double LogUniform(const LinearFamily& family, const BanditTuple& tuple) {
   return -log_orders;
 }
 
-// Ranks of Plackett-Luce that ∂ log h is as long as, of k ranks of n: half of
-// what the weights of the differences of rows may add up to. Of Boltzmann these
-// are E[a_rank | first ranks] - E[a_rank], and a may be shifted.
+// Returns how many ranks of Plackett-Luce have a ∂ log h as long as that of k
+// ranks of n: half of the largest possible sum of the weights of row
+// differences. For Boltzmann these weights are E[a_rank | first ranks] -
+// E[a_rank], and a may be shifted by a constant.
 double CountedRanks(const model::v1::BoltzmannRanking& boltzmann, size_t n,
                     size_t k) {
   const std::vector<double> a = RankWeightsOf(boltzmann);
@@ -99,8 +101,8 @@ std::optional<LinearFamilyBall> LinearBall(const LinearFamily& family,
   LinearFamilyBall ball{.dimension = static_cast<uint64_t>(family.dimension()),
                         .radius = parameters.norm(),
                         .feature_norm = family.can_abstain ? 1.0 : 0.0};
-  // ∇ log h of a subset of any size adds up n terms, each no longer than a row
-  // and a 1; of k of them, it is k rows less a mean of so many.
+  // For subsets of any size, ∇ log h is a sum of n terms, each no longer than a
+  // row and a 1. For subsets of k it is k rows minus the mean of k rows.
   const bool any_size =
       family.action_kind == ActionKind::kSubset && family.has_constant();
   double longest = 0;  // ‖x‖²
@@ -129,7 +131,7 @@ std::optional<LinearFamilyBall> LinearBall(const LinearFamily& family,
       ranks = CountedRanks(*family.boltzmann, tuple.num_candidates(),
                            tuple.action.size());
     }
-    if (!(ranks < 1e18)) return std::nullopt;  // Says nothing.
+    if (!(ranks < 1e18)) return std::nullopt;  // The bound would say nothing.
     ball.ranks = std::max(ball.ranks, static_cast<uint64_t>(std::ceil(ranks)));
   }
   if (any_size) longest += 1;

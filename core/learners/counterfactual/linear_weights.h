@@ -1,5 +1,5 @@
 #pragma once
-// The weights of selections, rankings and subsets.
+// Weighs logged tuples for policies of selections, rankings and subsets.
 #include <optional>
 #include <span>
 
@@ -13,20 +13,21 @@
 namespace sortition {
 
 // Returns the weights of the policy as served. Tuples whose user saw something
-// else than the action weigh 0, whatever the objective does with them. Errors
-// as LinearTuplePolicy::Create().
+// else than the action get weight 0, whatever the objective does with them.
+// Errors as LinearTuplePolicy::Create().
 absl::StatusOr<WeightedTuples> WeighLinear(const LinearFamily& family,
                                            const Eigen::VectorXd& parameters,
                                            std::span<const BanditTuple> tuples);
 
 // Returns the weights of the policy that always takes the most probable action,
-// ties to the lower row: the limit of softmax for large α (seed 004, sec. 6.3).
+// with ties going to the lower row. It is the limit of softmax for large α
+// (seed 004, sec. 6.3).
 absl::StatusOr<WeightedTuples> WeighMap(const LinearFamily& family,
                                         const Eigen::VectorXd& parameters,
                                         std::span<const BanditTuple> tuples);
 
-// As WeightedParts.ball; none where a Boltzmann ranking has more candidates
-// than its head: its probabilities jump.
+// Returns the ball for WeightedParts.ball. There is none if a Boltzmann ranking
+// has more candidates than its head, because its probabilities jump.
 std::optional<LinearFamilyBall> LinearBall(const LinearFamily& family,
                                            const Eigen::VectorXd& parameters,
                                            std::span<const BanditTuple> train);

@@ -19,14 +19,14 @@
 namespace sortition {
 namespace {
 
-// Factors of the mean of u and of u² in G.
+// The factors of the mean of u and of u² in G.
 struct Majoriser {
   double linear = 1;     // a
   double quadratic = 0;  // b
 };
 
-// Longer parameters are a diverged run: with float features up to 3e38, scores
-// stay finite below it.
+// If parameters are longer, the run has diverged. Below this, scores stay
+// finite even with float features up to 3e38.
 constexpr double kLargestSquaredNorm = 1e200;
 
 enum class EpochEnd { kAllBatches, kSmallDirection, kDiverged };
@@ -44,7 +44,8 @@ class Trainer {
                         ? run.start
                         : Eigen::VectorXd::Zero(terms->dimension())) {}
 
-  // Empty where the run diverged, after `*epochs` epochs.
+  // Returns nothing if the run diverged; `*epochs` then says after how many
+  // epochs.
   std::optional<PoemResult> Run(uint32_t* epochs) {
     PoemResult result{.parameters = parameters_};
     double best = std::numeric_limits<double>::infinity();
@@ -102,7 +103,7 @@ class Trainer {
       begin += size;
       const AdaGradStep step = Step();
       longest = std::max(longest, step.direction_norm);
-      // Also false for NaN.
+      // The comparison is also false for NaN.
       if (!(step.point_squared_norm < kLargestSquaredNorm)) {
         return EpochEnd::kDiverged;
       }
@@ -110,14 +111,15 @@ class Trainer {
     if (!(parameters_.squaredNorm() < kLargestSquaredNorm)) {
       return EpochEnd::kDiverged;
     }
-    // Not of one batch: without a reward in it the gradient is 0 at w = 0.
+    // Tests a whole epoch, not one batch: in a batch without rewards the
+    // gradient is 0 at w = 0.
     return longest < run_.adagrad.gradient_tolerance()
                ? EpochEnd::kSmallDirection
                : EpochEnd::kAllBatches;
   }
 
-  // ∇G estimated from a batch, but for the penalty, into gradient_, which must
-  // be 0; its u into progressive_.
+  // Estimates ∇G, without the penalty, from a batch and adds it to gradient_,
+  // which must be 0. Adds the batch's u to progressive_.
   void BatchGradient(std::span<const uint32_t> batch,
                      const Majoriser& majoriser) {
     factors_.resize(batch.size());
@@ -130,7 +132,7 @@ class Trainer {
     terms_->AddGradient(factors_, &gradient_);
   }
 
-  // By gradient_, which becomes 0.
+  // Moves the parameters along gradient_, which becomes 0.
   AdaGradStep Step() {
     if (run_.crm.l2 == 0) {
       if (const auto entries = terms_->gradient_entries()) {
@@ -146,8 +148,10 @@ class Trainer {
   std::vector<uint32_t> order_;
   Eigen::VectorXd gradient_;
   Eigen::VectorXd parameters_;
-  std::vector<double> factors_;  // Of a batch: u, then of ∇u.
-  Moments progressive_;  // u of this epoch, each before the step it served.
+  // For each tuple of a batch: u, then the factor of ∇u.
+  std::vector<double> factors_;
+  // Each u of this epoch, as it was before the step that used it.
+  Moments progressive_;
 };
 
 }  // namespace

@@ -5,23 +5,23 @@
 //   min_w  ū + λ √(V / n) + μ ‖w‖²   (core/counterfactual/crm.h)
 //
 // Every epoch majorises √V at its first w by A Σuᵢ + B Σuᵢ² + C over all
-// tuples; what is left is a mean over tuples,
+// tuples. What remains is a mean over tuples,
 //   G(w) = (1/n) Σᵢ (a uᵢ + b uᵢ²) + μ ‖w‖² + const,
 //   a = 1 + λ √n A,  b = λ √n B,
-// whose gradient a mini-batch estimates without bias. Start: w = 0 unless told.
+// whose gradient a mini-batch estimates without bias. The default start is w =
+// 0.
 //
 // Deviations from Algorithm 1 as printed:
-//  - Line 10 has λ / (2 (n-1) V √n) for b, which belongs to the sum of uᵢ²,
-//  while
-//    line 24 uses means; b above is n times that, as in the update of sec. 5.3.
-//  - Line 24 uses ū ∇ū for the gradient of the mean of uᵢ²/2; that product is
-//    biased for it. Here it is the batch mean of uᵢ ∇uᵢ.
-//  - AdaGrad's j = g / √h takes for g the gradient of all of G, where line 24
-//    adds 2μw, unscaled, to a direction made from ∇ū alone: with one scale for
-//    all terms, the point where steps end is a stationary point of the
-//    objective.
-//  - Progressive validation compares, per epoch, the objective made from uᵢ as
-//    they were before the step that used them; `patience` epochs without a new
+//  - Line 10 gives λ / (2 (n-1) V √n) for b, which is right for the sum of uᵢ²,
+//    while line 24 uses means. b above is n times that, as in the update of
+//    sec. 5.3.
+//  - Line 24 uses ū ∇ū for the gradient of the mean of uᵢ²/2, which is biased.
+//    Here it is the batch mean of uᵢ ∇uᵢ.
+//  - The g of AdaGrad's j = g / √h is the gradient of all of G. Line 24 adds
+//    2μw, unscaled, to a direction made from ∇ū alone. With one scale for all
+//    terms, steps end at a stationary point of the objective.
+//  - Progressive validation compares epochs by the objective made from each uᵢ
+//    as it was before the step that used it. `patience` epochs without a new
 //    best end the run, and the parameters of the best epoch are returned.
 #include <cstdint>
 #include <functional>
@@ -45,8 +45,8 @@ enum class PoemTermination {
 absl::string_view PoemTerminationName(PoemTermination termination);
 
 struct PoemResult {
-  Eigen::VectorXd parameters;  // Those of the best epoch.
-  double objective = 0;        // Of all tuples at `parameters`.
+  Eigen::VectorXd parameters;  // Parameters of the best epoch.
+  double objective = 0;        // Over all tuples at `parameters`.
   uint32_t epochs = 0;         // Passes begun.
   PoemTermination termination = PoemTermination::kMaxEpochs;
 };
@@ -54,25 +54,28 @@ struct PoemResult {
 struct PoemRun {
   config::v1::AdaGradOptions adagrad;
   CrmOptions crm;
-  uint64_t seed = 1;                             // Of the shuffles.
-  Eigen::VectorXd start;                         // Empty: 0.
-  std::function<void(uint32_t epoch)> on_epoch;  // After each; may be empty.
+  uint64_t seed = 1;      // Seed of the shuffles.
+  Eigen::VectorXd start;  // Empty: 0.
+  std::function<void(uint32_t epoch)>
+      on_epoch;  // Called after each epoch; may be empty.
 };
 
-// Deterministic: the same data and run give the same bits. InvalidArgument as
-// ValidateCrm(), or where the start has another size; Internal where a
-// parameter became NaN or infinite.
+// Deterministic: the same data and run give the same bits. InvalidArgument for
+// the reasons of ValidateCrm(), and if the start has the wrong size; Internal
+// if a parameter became NaN or infinite.
 absl::StatusOr<PoemResult> TrainPoem(TuplePolicy* policy, const PoemRun& run);
 
-// The same for other terms than clipped losses: run.crm.clip is theirs.
+// Does the same for terms other than clipped losses, and ignores run.crm.clip.
 absl::StatusOr<PoemResult> TrainPoemOnTerms(TupleTerms* terms,
                                             const PoemRun& run);
 
-// What an epoch (from 1) of a run with `seed` visits, in this order: 0 … n - 1.
+// Writes the order, a permutation of 0 … n - 1, in which an epoch (counted from
+// 1) of a run with `seed` visits the tuples.
 void ShuffleTuples(uint64_t seed, uint32_t epoch, std::span<uint32_t> order);
 
-// M where PoemOptions.clip is 0: the ratio of the 90th to the 10th percentile
-// of the propensities (sec. 6), in [10, 1000]. 10 without tuples.
+// Returns the default of PoemOptions.clip, M: the ratio of the 90th to the 10th
+// percentile of the propensities (sec. 6), limited to [10, 1000]. 10 without
+// tuples.
 double DefaultClip(const TuplePolicy& policy);
 
 }  // namespace sortition

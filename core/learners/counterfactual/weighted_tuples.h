@@ -1,6 +1,6 @@
 #pragma once
 // The importance weights of a policy on logged tuples: all that an evaluation
-// needs of both.
+// needs to know about the two.
 #include <cstdint>
 #include <optional>
 #include <vector>
@@ -11,13 +11,13 @@
 
 namespace sortition {
 
-// Tuple i is at place i of each vector.
+// Each vector has the values of tuple i at index i.
 struct WeightedTuples {
   std::vector<double> rewards;      // Observed, in [0, 1].
-  std::vector<double> log_weights;  // log ρ, as OverlapSample has it.
+  std::vector<double> log_weights;  // log ρ, as in OverlapSample.
   std::vector<double> log_propensities;
   std::vector<double> log_uniform;  // log q(y|x) of the uniform policy.
-  uint64_t shown_otherwise = 0;     // As OverlapSample has them.
+  uint64_t shown_otherwise = 0;     // As in OverlapSample.
   uint64_t without_full_support = 0;
   uint64_t impossible = 0;
 
@@ -27,12 +27,12 @@ struct WeightedTuples {
 };
 
 struct WeightedParts {
-  WeightedTuples train;  // May be empty: not known.
+  WeightedTuples train;  // May be empty: unknown.
   WeightedTuples validation;
   WeightedTuples test;
-  // The smallest ball of its family that holds a policy that was learned from
-  // `train`; the longest feature vector there stands for the longest there can
-  // be. Unset: not known.
+  // The smallest ball of its family that holds a policy learned from `train`.
+  // The longest feature vector there stands for the longest possible one.
+  // Unset: unknown.
   std::optional<LinearFamilyBall> ball = {};
 };
 
@@ -43,8 +43,8 @@ std::vector<double> LogWeights(const Eigen::VectorXd& parameters,
 // Returns the observed rewards, in [0, 1].
 std::vector<double> Rewards(const TuplePolicy& policy);
 
-// Fills everything except log_uniform and the counts, which the policy does not
-// know.
+// Fills in everything except log_uniform and the counts, which the policy does
+// not know.
 WeightedTuples Weigh(const Eigen::VectorXd& parameters, TuplePolicy* policy);
 
 }  // namespace sortition

@@ -15,10 +15,11 @@ namespace {
 
 using config::v1::GameOptions;
 
-// Solves games of F_BETA only as far as J's gap justifies: a few of the largest
+// Solves games of F_BETA only as far as J's gap justifies. A few of the largest
 // would take most of the time, and count no more than others. The mean gap that
-// they leave open shall be a share of J's gap. It is controlled by the rounds
-// of each game's double oracle, which continues at the next evaluation.
+// games leave open should be a given share of J's gap. It is controlled by the
+// number of rounds of each game's double oracle, which continues at the next
+// evaluation.
 class EffortControl {
  public:
   explicit EffortControl(GameObjective* objective)
@@ -37,12 +38,12 @@ class EffortControl {
     Set(wanted);
   }
   void Release() { objective_.SetEffort(most_); }
-  // For steps that compare no values: cutting planes hold whatever is left
-  // open.
+  // Allows a larger share, for steps that do not compare values: cutting planes
+  // hold however large the open gap is.
   void AllowMore() { share_ = kCutShare; }
 
  private:
-  // A line search fails where values are off by more than it gains.
+  // A line search fails if errors of the values exceed what it gains.
   static constexpr double kDescentShare = 0.02;
   static constexpr double kCutShare = 0.4;
   static constexpr double kLoosest = 0.03;
@@ -63,8 +64,8 @@ class EffortControl {
   double share_ = kDescentShare;
 };
 
-// Iterations of L-BFGS for F_BETA, where queries' own planes then do the rest:
-// they need far fewer evaluations, and less exact ones.
+// Iterations of L-BFGS for F_BETA. After them the queries' own planes take
+// over: they need far fewer evaluations, and less exact ones.
 constexpr uint32_t kFirstIterations = 8;
 
 DescentOptions DescentOptionsOf(const GameObjective& objective) {

@@ -12,14 +12,16 @@ namespace {
 using config::v1::GameOptions;
 
 constexpr size_t kMaxChunks = 64;
-// Memory of the chunks' moments and of the planes: 32 MiB each.
+// Limits the memory of the chunks' moments, and that of the planes, to 32 MiB
+// each.
 constexpr size_t kMaxEntries = size_t{1} << 22;
 constexpr size_t kMaxPlanes = 256;
-// Most and fewest planes of each query; none if the fewest exceed that memory.
+// Largest and smallest number of planes of each query. There are none if the
+// smallest number exceeds that memory.
 constexpr size_t kMaxQueryPlanes = 24;
 constexpr size_t kFewestQueryPlanes = 4;
-// LowerBound() uses planes of each query from this many steps on, with at most
-// kMaxPasses passes over them.
+// LowerBound() uses planes of each query if it is allowed at least this many
+// steps, and makes at most kMaxPasses passes over them.
 constexpr int kQueryPlanesFrom = 1000;
 constexpr int kMaxPasses = 200;
 
@@ -169,14 +171,15 @@ CuttingPlanes::Bound GameObjective::LowerBound(double tolerance,
   if (!query_planes_ || max_steps < kQueryPlanesFrom) return bound;
   CuttingPlanes::Bound other =
       query_planes_->Maximise(lambda(), tolerance, kMaxPasses);
-  // Its point is the better next one in any case.
+  // The point of these planes is the better next one, whichever bound is
+  // larger.
   other.value = std::max(other.value, bound.value);
   return other;
 }
 
 CuttingPlanes::Bound GameObjective::LowerBound() const {
   constexpr int kMaxSteps = 20000;
-  constexpr double kShare = 1e-3;  // Of the gap that matters.
+  constexpr double kShare = 1e-3;  // Share of the gap tolerance.
   return LowerBound(kShare * task_.options.gap_tolerance(), kMaxSteps);
 }
 

@@ -56,7 +56,7 @@ absl::Status CheckOptions(const GameOptions& options, bool per_level) {
   return absl::OkStatus();
 }
 
-// D_r for ranks r of the first k.
+// Returns D_r for the first k ranks r.
 Discounts PlainDiscounts(const GameOptions& options, size_t num_items) {
   const uint32_t k = options.k();
   const size_t num_ranks = k == 0 ? num_items : std::min<size_t>(k, num_items);
@@ -64,10 +64,11 @@ Discounts PlainDiscounts(const GameOptions& options, size_t num_items) {
                                                    : Discounts::Dcg(num_ranks);
 }
 
-// With I_m the DCG of the best order's first m ranks, of K ranks: NDCG is DCG
-// with discounts D_r / I_K, and the mean of NDCG@1 .. NDCG@K is DCG with
+// Let I_m be the DCG of the first m ranks of the best order, of K ranks in all.
+// NDCG is DCG with the discounts D_r / I_K. The mean of NDCG@1 .. NDCG@K is DCG
+// with
 //   (1/K) Σ_{m > r} D_r / I_m,
-// which do not increase by rank either.
+// which do not increase with rank either.
 absl::StatusOr<Discounts> NormalisedDiscounts(const GameTask& task,
                                               const LabelledItems& query) {
   const Discounts plain = PlainDiscounts(task.options, query.relevances.size());

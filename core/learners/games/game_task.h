@@ -1,6 +1,6 @@
 #pragma once
-// What is played on labelled queries, one prediction game each
-// [WangXingAsifZiebart15]: which measure, and what its labels are.
+// The prediction games that are played on labelled queries, one for each query
+// [WangXingAsifZiebart15]: their measure, and what its labels are.
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -13,20 +13,22 @@
 
 namespace sortition {
 
-// GameOptions as the games need them.
+// GameOptions, in the form that the games need.
 struct GameTask {
   config::v1::GameOptions options;
-  // [relevance]: what a label counts: 0 or 1, or the gain within [0, 1].
+  // [relevance]: the gain of a label: 0 or 1, or graded within [0, 1].
   std::vector<double> gains;
-  bool per_level = false;     // A graded game with a θ_l per level.
-  uint32_t num_blocks = 1;    // Vectors θ_l, block by block in θ.
-  uint32_t num_features = 0;  // d, length of each block.
-  size_t max_items = 0;       // Of a query.
-  // What ranks are worth: one for all queries, or NDCG and MEAN_NDCG, whose
-  // normaliser is part of it, one for each of `played`.
+  bool per_level = false;  // A graded game with its own θ_l for each level.
+  // Number of vectors θ_l, stored in θ block by block.
+  uint32_t num_blocks = 1;
+  uint32_t num_features = 0;  // d, the length of each block.
+  size_t max_items = 0;       // Most items in a query.
+  // The worth of ranks. NDCG and MEAN_NDCG, whose discounts contain the
+  // normaliser, have an entry for each of `played`; others have one entry for
+  // all queries.
   std::vector<Discounts> discounts;
-  // Indexes of the queries that have a game, ascending: all, but for NDCG and
-  // MEAN_NDCG those with something relevant.
+  // The ascending indexes of the queries that have a game: all, except that
+  // NDCG and MEAN_NDCG need something relevant.
   std::vector<size_t> played;
   // Returns the discounts of query played[p].
   const Discounts& DiscountsOf(size_t p) const {
@@ -34,8 +36,8 @@ struct GameTask {
   }
 };
 
-// As CheckQueries(). InvalidArgument also where options contradict each other
-// or have no meaning; for NDCG and MEAN_NDCG, where no query has anything
+// Errors as CheckQueries(). InvalidArgument also if options contradict each
+// other or have no meaning, and for NDCG and MEAN_NDCG if no query has anything
 // relevant.
 absl::StatusOr<GameTask> MakeGameTask(std::span<const LabelledItems> queries,
                                       const config::v1::GameOptions& options);

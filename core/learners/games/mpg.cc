@@ -22,7 +22,8 @@ std::string MeasureName(const GameOptions& options) {
   return GameOptions::Measure_Name(options.measure());
 }
 
-// Potentials of 0 are the threshold between relevant and not.
+// Returns whether the adversary may call any number of candidates relevant.
+// Potentials of 0 are then the threshold between relevant and not.
 bool HasFreeAdversary(const GameOptions& options) {
   return options.measure() == GameOptions::F_BETA ||
          options.adversary() == GameOptions::FREE;
@@ -39,7 +40,7 @@ class MpgLearner : public LabelledLearner {
     return measure().Name() + " in expectation of the strategy learned";
   }
   bool has_temperature() const override { return false; }
-  // Centred, a constant is 0.
+  // The constant feature is useless if features are centred: it becomes 0.
   bool needs_constant() const override {
     return HasFreeAdversary(options_) && !options_.centre_features();
   }
@@ -67,7 +68,7 @@ class MpgLearner : public LabelledLearner {
   const std::vector<double> gains_;  // [relevance]
 };
 
-// What MakeGameTask() says of the options alone: of a query made up for it.
+// Checks the options alone: calls MakeGameTask() with a query made up for this.
 absl::StatusOr<GameTask> CheckOptions(const GameOptions& options) {
   const std::vector<float> feature = {0};
   const std::vector<uint32_t> relevance = {0};
@@ -92,7 +93,8 @@ LabelMeasure MpgLearner::measure() const {
   return measure;
 }
 
-// Labels that are all alike say nothing of the features.
+// Checks that there are different labels: equal ones say nothing about the
+// features.
 absl::Status MpgLearner::CheckRelevantAndNot(
     std::span<const LabelledItems> queries) const {
   bool some = false;
@@ -100,7 +102,7 @@ absl::Status MpgLearner::CheckRelevantAndNot(
   for (const LabelledItems& query : queries) {
     for (const uint32_t relevance : query.relevances) {
       if (relevance >= gains_.size())
-        return absl::OkStatus();  // Refused later.
+        return absl::OkStatus();  // It is refused later.
       (gains_[relevance] > 0 ? some : others) = true;
     }
   }
@@ -200,7 +202,7 @@ absl::StatusOr<model::v1::Policy> MpgLearner::MakePolicy(
   return policy;
 }
 
-// What no policy plays.
+// Refuses games that no policy can play.
 absl::Status CheckServed(const GameOptions& game) {
   if (game.measure() == GameOptions::NDCG ||
       game.measure() == GameOptions::MEAN_NDCG) {

@@ -9,15 +9,15 @@
 
 namespace sortition {
 
-// options.max_relevance, if unset, becomes the data's.
-// InvalidArgument where they contradict each other or the data, and for what
-// cannot be served: NDCG and LETOR's discounts, PER_LEVEL potentials (policies
-// have one weight per feature), and F_BETA of centred features (a set's
-// threshold would be lost).
+// options.max_relevance, if unset, becomes the data's. InvalidArgument if
+// options contradict each other or the data, and for what cannot be served:
+// NDCG and LETOR's discounts, PER_LEVEL potentials (policies have one weight
+// per feature), and F_BETA with centred features (they have no threshold for a
+// set).
 //
-// It needs a constant feature where the adversary is free, so that ψ = 0 can be
-// the threshold. It publishes game_ranking for DCG, GRADED_DCG and PRECISION,
-// game_subset for PRECISION and F_BETA. Potentials are calibrated by training:
+// Needs a constant feature if the adversary is free, so that ψ = 0 can be the
+// threshold. Publishes game_ranking for DCG, GRADED_DCG and PRECISION, and
+// game_subset for PRECISION and F_BETA. Training calibrates the potentials, so
 // the inverse temperature is 1.
 absl::StatusOr<std::unique_ptr<LabelledLearner>> MakeMpgLearner(
     const config::v1::GameOptions& options, const LabelledShape& shape);

@@ -12,8 +12,8 @@ namespace {
 
 using config::v1::GameOptions;
 
-// Beyond it the F-beta solver cuts potentials, and its upper bound need not be
-// what its adversary guarantees against those not cut.
+// The F-beta solver clips larger potentials. Its upper bound then need not be
+// what its adversary guarantees for the unclipped ones.
 constexpr double kUncutPotential = 2;
 
 double Dot(std::span<const double> a, std::span<const double> b) {
@@ -31,8 +31,8 @@ QueryGame::QueryGame(const GameTask& task) : task_(task) {
   std::iota(item_indexes_.begin(), item_indexes_.end(), 0u);
 }
 
-// Labels and potentials. ψ of a query whose features are centred is s_i less
-// the mean of s.
+// Sets labels and potentials. If features are centred, ψ_i is s_i minus the
+// query's mean of s.
 void QueryGame::Prepare(const LabelledItems& query,
                         std::span<const double> theta) {
   const size_t n = query.relevances.size();
@@ -76,8 +76,8 @@ absl::Status QueryGame::SolveRanking(const QueryRules& rules) {
   return ranking_.Solve(scores_, rules.discounts, Positives(), &ranked_);
 }
 
-// q falls in the order of ψ and is constant in blocks, smoothed or not, so that
-// d is among the best answers to it: G(q) = d·q.
+// Smoothed or not, q falls in the order of ψ and is constant in blocks. So d is
+// among the best answers to it, and G(q) = d·q.
 absl::Status QueryGame::AddRanking(const QueryRules& rules, GameSums* sums) {
   RETURN_IF_ERROR(SolveRanking(rules));
   std::vector<double>& q = ranked_.positive_probabilities;
@@ -118,7 +118,7 @@ absl::Status QueryGame::AddFBeta(const QueryRules& rules, GameSums* sums) {
   return absl::OkStatus();
 }
 
-// ψ_i0 = 0. G(Q) is what d gets of the mean gains: d is optimal.
+// ψ_i0 = 0. G(Q) is the score of d for the mean gains, since d is optimal.
 absl::Status QueryGame::AddGraded(const LabelledItems& query,
                                   const QueryRules& rules, GameSums* sums) {
   const size_t n = labels_.size();
@@ -148,7 +148,7 @@ absl::Status QueryGame::AddGraded(const LabelledItems& query,
   return absl::OkStatus();
 }
 
-// Σ_i r_i (x_i - mean) = Σ_i (r_i - mean of r) x_i.
+// Uses Σ_i r_i (x_i - mean) = Σ_i (r_i - mean of r) x_i.
 void QueryGame::AddMoments(const LabelledItems& query,
                            std::span<double> moments) const {
   const size_t n = query.relevances.size();
@@ -184,7 +184,7 @@ absl::Status QueryGame::Add(const LabelledItems& query,
   return absl::OkStatus();
 }
 
-// Σ P_is W_st y_i with t = |y|; of the empty set 1 where t = 0, else 0.
+// Returns Σ P_is W_st y_i with t = |y|; for the empty set 1 if t = 0, else 0.
 double QueryGame::ExpectedFBeta() const {
   const double beta2 = task_.options.beta() * task_.options.beta();
   const double num_positives =

@@ -16,9 +16,9 @@ constexpr Eigen::Index kMostPlanes = 20;
 constexpr Eigen::Index kFewestPlanes = 3;
 constexpr Eigen::Index kMostNumbers = Eigen::Index{1} << 25;
 
-// How exactly the dual is raised, as a share of the gap allowed, and in how
-// many rounds over the queries; twice as much of both where a pass leaves more
-// than kSlow of the gap, which planes mixed too roughly may do for ever.
+// How exactly the dual is raised, as a share of the allowed gap, and in how
+// many rounds over the queries. Raise() doubles both if a pass leaves more than
+// kSlow of the gap: with planes mixed too roughly that could go on for ever.
 struct Effort {
   double share = 0.1;
   int rounds = 500;
@@ -30,11 +30,11 @@ struct Effort {
 };
 constexpr double kSlow = 0.9;
 
-// Ends a search if several passes did not lower the gap by a share: features of
-// very different scale may stall it for ever.
+// Ends a search in which several passes hardly lowered the gap: features of
+// very different scale could stall it for ever.
 class Patience {
  public:
-  // After a pass.
+  // To be called after each pass. Returns true if the search should end.
   bool Over(double gap) {
     ++passes_;
     if (gap < kLeft * least_) {
@@ -52,7 +52,8 @@ class Patience {
   int passes_ = 0;
 };
 
-// A minimum over d parameters needs d planes in addition to one for each query.
+// Returns the number of planes to keep per query. A minimum over d parameters
+// needs d planes in addition to one for each query.
 Eigen::Index Capacity(const HingeProblem& problem) {
   const auto queries = static_cast<Eigen::Index>(problem.num_queries());
   const Eigen::Index d = problem.dimension();
@@ -88,7 +89,8 @@ absl::StatusOr<HingeResult> HingeAscent::Minimise(
   Patience patience;
   HingeResult result;
   result.dual_bound = problem_.lower_bound();
-  double raised = -std::numeric_limits<double>::infinity();  // By the planes.
+  // The bound that the planes prove.
+  double raised = -std::numeric_limits<double>::infinity();
   Eigen::VectorXd point = Eigen::VectorXd::Zero(problem_.dimension());
   const auto raise = [&] {
     const auto bound =

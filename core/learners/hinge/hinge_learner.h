@@ -9,13 +9,13 @@
 
 namespace sortition {
 
-// InvalidArgument if options contradict each other. The measure that chooses λ
-// and compares policies, and the actions that have policies:
-//  - NDCG, KENDALL: by graded DCG@10; rank, select;
-//  - SELECTION: by the relevance over the largest there is; select, rank;
-//  - SENSITIVITY_SPECIFICITY: by F1, F_BETA: by F-beta; subset. Both need a
+// InvalidArgument if options contradict each other. Each loss has a measure
+// that chooses λ and compares policies, and actions that have policies:
+//  - NDCG, KENDALL: graded DCG@10; rank, select;
+//  - SELECTION: relevance divided by the largest in the data; select, rank;
+//  - SENSITIVITY_SPECIFICITY: F1, and F_BETA: F-beta; subset. Both need a
 //    constant feature, whose weight, negated, is the threshold;
-//  - PRECISION: by precision at k; subsets of k, rank.
+//  - PRECISION: precision at k; subsets of k, rank.
 absl::StatusOr<std::unique_ptr<LabelledLearner>> MakeHingeLearner(
     const config::v1::HingeOptions& options, const LabelledShape& shape);
 

@@ -24,8 +24,8 @@ absl::StatusOr<std::unique_ptr<HingeProblem>> HingeProblem::Create(
   std::unique_ptr<HingeProblem> problem = Of(queries, std::move(of), pull);
   if (problem != nullptr) return problem;
   return absl::InvalidArgumentError(absl::StrCat(
-      "none of ", queries.size(), " queries has labels that say something ",
-      "for ", HingeOptions::Loss_Name(options.loss()), ", at least 1 must"));
+      "none of ", queries.size(), " queries has informative labels for ",
+      HingeOptions::Loss_Name(options.loss()), ", at least 1 must"));
 }
 
 std::unique_ptr<HingeProblem> HingeProblem::Of(

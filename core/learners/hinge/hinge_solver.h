@@ -1,6 +1,6 @@
 #pragma once
 // Solvers of a HingeProblem that prove how near the minimum they end: each has
-// a point w and the planes that bound J from below (cutting_planes.h).
+// a point w and planes that bound J from below (cutting_planes.h).
 #include <cstdint>
 #include <functional>
 #include <limits>
@@ -28,10 +28,9 @@ struct HingeResult {
 class HingeSolver {
  public:
   virtual ~HingeSolver() = default;
-  // Starts from what was learned at the previous lambda, so a path is best
-  // walked from large to small. `on_pass` may be empty. Deterministic.
-  // InvalidArgument if lambda is not above 0 and finite; Internal if numbers
-  // overflow.
+  // Starts from what was learned at the previous lambda, so a path should go
+  // from large to small. `on_pass` may be empty. Deterministic. InvalidArgument
+  // if lambda is not above 0 and finite; Internal if numbers overflow.
   virtual absl::StatusOr<HingeResult> Minimise(
       double lambda, const std::function<void()>& on_pass) = 0;
 };

@@ -14,14 +14,14 @@ namespace {
 using config::v1::HingeOptions;
 
 constexpr Eigen::Index kPlanes = 100;
-// How exactly they are mixed, as a share of the gap allowed, and in how many
-// steps.
+// How exactly planes are mixed for the bound, as a share of the allowed gap,
+// and in how many steps.
 constexpr double kBoundShare = 0.01;
 constexpr int kBoundSteps = 5000;
-// Passes of steps before J is asked for.
+// Passes of steps between evaluations of J.
 constexpr int kPassesBetween = 4;
-// The first step lowers the risk at the start by this share, were all of it
-// one query's.
+// The first step would lower the risk at the start by this share if one query
+// had all of the risk.
 constexpr double kFirstStep = 0.1;
 constexpr double kLeastRisk = 1e-9;
 
@@ -31,7 +31,7 @@ struct HingeSubgradient::Walk {
   Eigen::VectorXd point;
   Eigen::VectorXd mean;
   double steps = 0;    // t + t_0
-  double weights = 0;  // Sum of those of the mean.
+  double weights = 0;  // Sum of the weights in the mean.
 };
 
 HingeSubgradient::HingeSubgradient(HingeProblem* problem,
@@ -46,8 +46,8 @@ HingeSubgradient::HingeSubgradient(HingeProblem* problem,
   std::iota(order_.begin(), order_.end(), size_t{0});
 }
 
-// t_0 = 2 G² / (λ kFirstStep R), with R the risk and G² the mean squared slope
-// at the start: η_0 G² = kFirstStep R.
+// t_0 = 2 G² / (λ kFirstStep R), where R is the risk and G² the mean squared
+// slope at the start. This makes η_0 G² = kFirstStep R.
 HingeSubgradient::Walk HingeSubgradient::Start(double lambda) {
   double squares = 0;
   double risk = 0;

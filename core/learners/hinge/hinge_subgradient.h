@@ -1,21 +1,23 @@
 #pragma once
-// SUBGRADIENT: J of a HingeProblem by a step for each query in turn,
+// SUBGRADIENT: minimises J of a HingeProblem by a step for each query in turn,
 //
 //   w <- w - η_t (λ w + g_q),  η_t = 2 / (λ (t + t_0)),
 //
-// g_q the slope of H_q at w, and the mean of the points weighted by t + t_0
-// [LacosteJulienEtAl12]. Every pass visits each query once, in an order of its
-// own. t_0 keeps the first steps from flying far off where λ is small.
+// where g_q is the slope of H_q at w. It returns the mean of the points
+// weighted by t + t_0 [LacosteJulienEtAl12]. Every pass visits each query once,
+// in a new order. t_0 keeps the first steps from going far astray if λ is
+// small.
 //
-// The gap. With o_q + g_q·v <= H_q(v) for every v, wherever in the pass the
-// plane was met, the mean of a pass's planes is one plane below the mean of the
+// The gap: o_q + g_q·v <= H_q(v) for every v, wherever in the pass the plane
+// was found. So the mean of a pass's planes is one plane below the mean of the
 // hinges,
-//   (1/N) Σ_q (o_q + g_q·v) <= R(v),
-// and for passes p and weights ω_p >= 0 of sum 1, with o and g their means so
-// weighted,
+//   (1/N) Σ_q (o_q + g_q·v) <= R(v).
+// Let o and g be the means of several passes' planes with weights ω_p >= 0 that
+// add up to 1. Then
 //   min J >= min_v λ/2 ‖v‖² + o + g·v = o - ‖g‖² / (2λ).
-// ω ∝ p is what the steps alone would prove; CuttingPlanes finds the best ω of
-// the last passes, and the planes at the weighted means, which give J as well.
+// The steps alone would prove the bound of ω ∝ p. CuttingPlanes finds the best
+// ω for the last passes and the planes at the weighted means, which also give
+// J.
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -36,9 +38,9 @@ class HingeSubgradient : public HingeSolver {
   struct Walk;
 
   Walk Start(double lambda);
-  // One step for each query; adds the mean of their planes.
+  // Makes one step for each query; adds the mean of their planes.
   void Pass(double lambda, Walk* walk);
-  // J at the point, and the bound with its plane.
+  // Evaluates J at the point, and the bound with its plane.
   void Judge(double lambda, const Eigen::VectorXd& point, HingeResult* result);
 
   HingeProblem& problem_;

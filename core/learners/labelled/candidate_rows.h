@@ -8,7 +8,7 @@
 
 namespace sortition {
 
-// Rows (x_i, 1) of all queries, one after the other: v is the weights and,
+// The rows (x_i, 1) of all queries, one after the other. v has the weights and,
 // last, an intercept. Requires valid queries; what they view must outlive it.
 class CandidateRows : public RidgeRows {
  public:

@@ -45,7 +45,7 @@ bool PlaysTheMeasure(const model::v1::Policy& policy,
          game.plackett_luce_mixture() == 0;
 }
 
-// Returns P(j of the coins show heads), j = 0 .. n.
+// Returns P(j of the coins show heads) for j = 0 .. n.
 std::vector<double> SumOfCoins(std::span<const double> probabilities) {
   std::vector<double> sum = {1};
   for (const double p : probabilities) {
@@ -188,7 +188,7 @@ absl::StatusOr<std::vector<SizedSetMarginals>> ExpectedMeasure::PlaySubset(
     if (precision) potential /= 1 - policy_.uniform_mixture();
   }
   if (!precision) {
-    // As core/policies/game_subset_distribution.cc plays it.
+    // Plays the game as core/policies/game_subset_distribution.cc does.
     FBetaSolver solver;
     FBetaEquilibrium equilibrium;
     FBetaOptions options = FBetaOptionsOf(game);

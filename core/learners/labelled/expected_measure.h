@@ -1,6 +1,6 @@
 #pragma once
-// The expected measure of a served policy on labelled queries, over its draws:
-// exact where there is a closed form, otherwise from samples.
+// The expected measure of a served policy on labelled queries: exact if there
+// is a closed form, otherwise the mean of draws.
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -19,33 +19,35 @@
 namespace sortition {
 
 // Immutable, thread-safe.
-//  - Game rankings of the measure's own discounts, without Plackett-Luce:
-//    Σ d_i y_i, mixed with uniform. Others by draws.
-//  - Subsets: F-beta and precision are linear given how large the set is, so
-//    that the inclusion probabilities by size are enough. Independent ones: the
-//    numbers of relevant and other members are independent sums of coins.
+//  - Game rankings with the measure's own discounts and without Plackett-Luce:
+//    Σ d_i y_i, mixed with uniform. Other rankings: draws.
+//  - Subsets: F-beta and precision are linear given the size of the set, so the
+//    inclusion probabilities for each size are enough. For independent subsets,
+//    the numbers of relevant and of other members are independent sums of
+//    coins.
 //  - Selections: Σ p_i gain_i.
-//  - Accuracy of labels: label_accuracy.h, also of a policy that is not served.
+//  - Accuracy of labels: label_accuracy.h, also for a policy that is not
+//  served.
 class ExpectedMeasure {
  public:
   static constexpr uint32_t kDraws = 256;
 
-  // `weights`: one per feature of the queries (accuracy: and label).
-  // InvalidArgument where the policy cannot be served; FailedPrecondition where
-  // the measure is of another kind of action: of rankings for sets, of k-sets
-  // for sets of any size, of selections for all others. Where it takes draws,
-  // so many.
+  // `weights`: one for each feature of the queries (accuracy: for each feature
+  // and label). InvalidArgument if the policy cannot be served;
+  // FailedPrecondition if the measure is of another kind of action: of rankings
+  // for sets, of k-sets for sets of any size, of selections for all others. If
+  // draws are needed, takes as many as are asked for.
   static absl::StatusOr<ExpectedMeasure> Create(const model::v1::Policy& policy,
                                                 std::vector<double> weights,
                                                 LabelMeasure measure,
                                                 uint32_t draws = kDraws);
 
-  // Number of draws that a query's value is the mean of; 0: exact (for F_BETA
-  // games, of the served strategy, however exactly it solves the game).
+  // Number of draws whose mean is a query's value. 0: exact (for F_BETA games:
+  // for the served strategy, however exactly it solves the game).
   uint32_t num_draws() const { return num_draws_; }
 
-  // Draws are a function of `seed`. InvalidArgument where scores are beyond
-  // what can be played.
+  // Draws are a function of `seed`. InvalidArgument if scores are larger than
+  // the game can be played with.
   absl::StatusOr<double> Of(const LabelledItems& query, uint64_t seed) const;
 
   // The following require a query for which Of() has a value.
@@ -66,16 +68,17 @@ class ExpectedMeasure {
   absl::StatusOr<double> ByDraws(const LabelledItems& query,
                                  uint64_t seed) const;
   double OfSelection(const LabelledItems& query) const;
-  // Expected measure of a ranking or subset from the gains y and the scores s.
+  // Returns the expected measure of a ranking or subset for gains y and scores
+  // s.
   absl::StatusOr<double> OfRanking(std::span<const double> gains,
                                    std::span<const double> scores) const;
   absl::StatusOr<double> OfSubset(std::span<const double> gains,
                                   std::span<const double> scores) const;
-  // The game's strategy, without the uniform part.
+  // Returns the game's strategy, without the uniform part.
   absl::StatusOr<std::vector<SizedSetMarginals>> PlaySubset(
       std::span<const double> scores) const;
   // Writes the probability of each item to be in an independent subset of
-  // `size` items; 0: of any size.
+  // `size` items; size 0: any size.
   absl::Status IndependentInclusion(std::span<const double> scores, size_t size,
                                     std::span<double> inclusion) const;
   double OfSets(std::span<const double> gains,

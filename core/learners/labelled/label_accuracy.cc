@@ -79,8 +79,8 @@ double NumActions(const model::v1::Policy& policy,
       scores.cols() + (policy.softmax_selection().has_abstain_score() ? 1 : 0));
 }
 
-// Returns P(label l of item i), items × labels; if the policy can abstain, rows
-// add up to less than 1.
+// Returns P(label l for item i), items × labels. If the policy can abstain,
+// rows add up to less than 1.
 Eigen::MatrixXd SelectionProbabilities(const model::v1::Policy& policy,
                                        const Eigen::MatrixXd& scores) {
   const double alpha = policy.inverse_temperature();

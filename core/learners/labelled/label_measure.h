@@ -1,5 +1,5 @@
 #pragma once
-// Measures of an action on a query's labels, which learners optimise.
+// Measures of an action by a query's labels, which learners optimise.
 #include <cstdint>
 #include <span>
 #include <string>
@@ -12,16 +12,17 @@ namespace sortition {
 
 struct LabelMeasure {
   enum class Kind {
-    kPrecision,  // Share relevant of the first k, or of a set of k.
+    kPrecision,  // Share of relevant ones among the first k, or in a set of k.
     kDcg,        // Σ gain / log2(rank + 2) over the first k ranks; k = 0: all.
-    kFBeta,      // Of a set; 1 if it is empty and nothing is relevant.
-    kGain,       // Of the selected candidate; 0 if none is selected.
+    kFBeta,      // F-beta of a set; 1 if it is empty and nothing is relevant.
+    kGain,       // Gain of the selected candidate; 0 if none is selected.
     kAccuracy,   // Share of the items that get their own label.
   };
   Kind kind = Kind::kDcg;
   uint32_t k = 0;
   double beta = 1;
-  // [relevance]: what a label counts, within [0, 1]; 0 or 1 but for graded DCG.
+  // [relevance]: the gain of a label, within [0, 1]; 0 or 1 except for graded
+  // DCG.
   std::vector<double> gains = {};
 
   // For people: "P@5", "DCG", "graded DCG@10", "F1", "gain", "accuracy".

@@ -1,11 +1,11 @@
 #pragma once
-// The frame of learners from labelled queries: each is one file with a factory
-// that learners.cc lists. The trainer reads, splits, compares, publishes; it
-// does not know which learner it runs.
+// The interface of learners from labelled queries. Each is one file with a
+// factory that learners.cc lists. The trainer reads and splits data, compares
+// and publishes policies; it does not know which learner it runs.
 //
-// What is learned is linear: s = w·x, and an action's policy around it. A
-// learner that needs a threshold of relevance asks for a constant feature,
-// which the trainer appends to every item; its weight, negated, is the
+// What is learned is linear: scores s = w·x, and a policy for an action that
+// uses them. A learner that needs a threshold of relevance asks for a constant
+// feature, which the trainer appends to every item. Its weight, negated, is the
 // threshold.
 #include <cstdint>
 #include <functional>
@@ -27,10 +27,10 @@
 
 namespace sortition {
 
-// What is true of all queries.
+// What holds for all queries.
 struct LabelledShape {
-  uint32_t num_features = 0;   // Without a constant one.
-  uint32_t max_relevance = 0;  // The largest there is.
+  uint32_t num_features = 0;   // Without a constant feature.
+  uint32_t max_relevance = 0;  // The largest in the data.
 };
 
 // The outcome of one setting of the learner.
@@ -42,7 +42,8 @@ struct LabelledPoint {
   std::optional<double> gap_tolerance = {};
   uint32_t passes = 0;    // Over the training queries.
   double validation = 0;  // Mean measure, higher is better.
-  // Distance of the training queries' scores; unset: no order is trusted.
+  // Distance of the training queries' scores from the trusted orders; unset:
+  // there are none.
   std::optional<TrustedOrders::Distance> from_trusted = {};
   std::string setting = {};  // What is tuned besides lambda, for people.
   std::string termination;
@@ -52,7 +53,8 @@ struct LabelledTask {
   std::span<const LabelledItems> training;
   std::span<const LabelledItems> validation;  // Chooses the point.
   // Trusted orders of the training queries; null: none. All points are trained
-  // with each of the weights: at least one, each finite and at least 0.
+  // with each of the weights, of which there must be at least one. Each must be
+  // finite and at least 0.
   const TrustedOrders* trusted_orders = nullptr;
   std::vector<double> trusted_weights = {};
   ParallelFor parallel_for = SerialFor;
@@ -61,11 +63,11 @@ struct LabelledTask {
 };
 
 struct LabelledResult {
-  // Weights of the chosen point, as Model.weights; a constant feature's is
-  // last.
+  // Weights of the chosen point, as in Model.weights. The weight of a constant
+  // feature is last.
   std::vector<double> weights;
-  std::vector<double> transitions = {};  // Of a label_chain, q × q by rows.
-  std::vector<double> standard_errors = {};  // Of the weights; empty: unknown.
+  std::vector<double> transitions = {};      // For label_chain: q × q by rows.
+  std::vector<double> standard_errors = {};  // For each weight; empty: unknown.
   std::vector<LabelledPoint> points;
   size_t chosen = 0;
 };
@@ -75,7 +77,7 @@ struct LabelledPolicyTask {
   ActionKind action_kind = ActionKind::kRank;
   double inverse_temperature = 1;
   double uniform_mixture = 0;
-  double threshold = 0;                  // Of relevance, in units of s.
+  double threshold = 0;  // Threshold of relevance, in units of s.
   std::vector<double> transitions = {};  // LabelledResult.transitions.
   config::v1::GamePolicyOptions game = {};
   config::v1::RankPolicyOptions rank = {};
@@ -108,7 +110,8 @@ class LabelledLearner {
   virtual bool trusts_orders() const { return false; }
   // Maximum number of steps per point, and number of points.
   virtual uint32_t most_steps() const = 0;
-  virtual size_t num_points() const = 0;  // For each weight of trusted orders.
+  virtual size_t num_points()
+      const = 0;  // For each weight of the trusted orders.
 
   // Trains all points and chooses one. The result does not depend on
   // parallel_for. InvalidArgument or FailedPrecondition if nothing can be

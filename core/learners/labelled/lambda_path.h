@@ -10,10 +10,10 @@
 namespace sortition {
 
 // Returns `lambdas` in falling order, so that each minimum is near the one
-// before. If there are none: 1 / (C n), where n is the number of terms of the
-// mean loss and C = 2^-6, 2^-5, ... 2^6 the weight of their sum beside ‖w‖² / 2
-// [WangXingAsifZiebart15, sec. 4]. InvalidArgument if a λ is not above 0 or not
-// finite; `name` is the option's name. Requires n > 0.
+// before. If there are none, returns 1 / (C n), where n is the number of terms
+// of the mean loss and C = 2^-6, 2^-5, ... 2^6 is the weight of their sum
+// beside ‖w‖² / 2 [WangXingAsifZiebart15, sec. 4]. InvalidArgument if a λ is
+// not above 0 or not finite; `name` is the option's name. Requires n > 0.
 absl::StatusOr<std::vector<double>> LambdaPath(
     const google::protobuf::RepeatedField<double>& lambdas, size_t n,
     absl::string_view name);

@@ -1,5 +1,5 @@
 #pragma once
-// The divergence that options name.
+// Makes the divergence that options name.
 #include "core/aggregation/aggregate_policy.h"
 #include "sortition/config/v1/labelled.pb.h"
 

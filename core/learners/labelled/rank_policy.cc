@@ -23,8 +23,8 @@ absl::Status CheckOrders(const RankPolicyOptions& options,
   if (name == nullptr) return absl::OkStatus();
   return absl::InvalidArgumentError(
       absl::StrCat("rank_policy.", name,
-                   " is set, must be unset for kind PLACKETT_LUCE: it is of "
-                   "BOLTZMANN"));
+                   " is set, must be unset for kind PLACKETT_LUCE: only "
+                   "BOLTZMANN uses it"));
 }
 
 void SetOrders(const RankPolicyOptions& options, RankPolicyOptions::Kind kind,

@@ -1,5 +1,5 @@
 #pragma once
-// The policies of linear scores that were learned from labels.
+// Makes the policies of linear scores that were learned from labels.
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "core/learners/labelled/labelled_learner.h"
@@ -8,22 +8,22 @@
 
 namespace sortition {
 
-// With α and ε of the task,
-//  - kRank: plackett_luce or boltzmann_ranking (of DCG's rank weights), as
-//    task.rank says, else `rank_kind`;
+// Makes the policy of the task's action, with its α and ε:
+//  - kRank: plackett_luce or boltzmann_ranking (with DCG's rank weights), as
+//    task.rank says; if it does not say, `rank_kind`;
 //  - kSelect: softmax_selection, which never abstains;
-//  - kSubset: independent_subset of the task's threshold; `subset_size` 0: of
-//    any size.
-// InvalidArgument for options of rank_policy that have no meaning with the
-// others, and for what CheckLearnedThreshold() or ValidatePolicy() refuses.
+//  - kSubset: independent_subset with the task's threshold; if `subset_size`
+//    is 0, of any size.
+// InvalidArgument if options of rank_policy have no meaning together, and for
+// what CheckLearnedThreshold() or ValidatePolicy() refuses.
 absl::StatusOr<model::v1::Policy> MakeRankPolicy(
     const LabelledPolicyTask& task,
     config::v1::RankPolicyOptions::Kind rank_kind =
         config::v1::RankPolicyOptions::PLACKETT_LUCE,
     uint32_t subset_size = 0);
 
-// InvalidArgument where no policy of subsets may have this threshold, which was
-// learned.
+// InvalidArgument if the learned threshold is not permitted in a policy of
+// subsets.
 absl::Status CheckLearnedThreshold(double threshold);
 
 }  // namespace sortition

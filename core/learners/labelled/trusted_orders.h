@@ -1,11 +1,12 @@
 #pragma once
-// Orders that are trusted beside the labels [IyerBilmes13, eq. 23], of N
-// queries with features X_q:
+// Orders that are trusted beside the labels [IyerBilmes13, eq. 23]. For N
+// queries with features X_q their penalty is
 //   D(w) = (1/N) Σ_q d(X_q w‖σ_q),
-// d the divergence of a function of cardinality. It is convex, and d(s w) =
-// s d(w) for s >= 0: with g a subgradient at w, D(w) = g·w, and g·v <= D(v)
-// everywhere, a plane through 0. It falls as scores shrink, so its influence on
-// an objective depends on the scale of the scores that the other terms prefer.
+// where d is the divergence of a function of cardinality. It is convex, and d(s
+// w) = s d(w) for s >= 0. So with a subgradient g at w, D(w) = g·w, and g·v <=
+// D(v) everywhere: a plane through 0. D falls as scores shrink, so its
+// influence on an objective depends on the scale of the scores that the other
+// terms prefer.
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -20,11 +21,11 @@
 
 namespace sortition {
 
-// Immutable. Requires weights as many as the queries have features, finite.
+// Immutable. Functions of weights require one finite weight for each feature.
 class TrustedOrders {
  public:
-  // orders[q]: of the candidates of queries[q]. What the queries view must
-  // outlive it. InvalidArgument where there is no query, an order is none of
+  // orders[q] has the candidates of queries[q]. What the queries view must
+  // outlive it. InvalidArgument if there is no query, an order is not one of
   // its query's candidates, or the cutoff has no meaning for the divergence.
   static absl::StatusOr<TrustedOrders> Create(
       std::span<const LabelledItems> queries, std::vector<Order> orders,
@@ -37,7 +38,7 @@ class TrustedOrders {
   }
 
   // Returns scale · d(X_q w‖σ_q) and adds scale times its subgradient to
-  // `slope`. Ties of the scores follow σ_q. Costs one sort.
+  // `slope`. Ties of the scores are broken by σ_q. Costs one sort.
   double Add(size_t q, double scale, std::span<const double> weights,
              std::span<double> slope) const;
   // Returns scale · D(w) and adds scale times its subgradient to `slope`.
@@ -48,7 +49,7 @@ class TrustedOrders {
   struct Distance {
     double divergence = 0;  // D(w)
     // Mean, over the queries that have a pair, of the share of pairs that the
-    // scores invert; equal scores do not count as inverted.
+    // scores invert. Equal scores do not count as inverted.
     double inverted_pairs = 0;
   };
   Distance Measure(std::span<const double> weights) const;
@@ -58,10 +59,10 @@ class TrustedOrders {
 
   std::vector<Candidates> queries_;
   std::vector<Order> orders_;
-  std::map<size_t, std::unique_ptr<CardinalityFunction>> functions_;  // By n.
+  std::map<size_t, std::unique_ptr<CardinalityFunction>> functions_;  // [n]
 };
 
-// A term weight · D(w) of an objective; without orders there is none.
+// A term weight · D(w) of an objective. Without orders there is no term.
 struct OrderPull {
   const TrustedOrders* orders = nullptr;
   double weight = 0;

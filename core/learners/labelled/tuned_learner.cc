@@ -63,7 +63,7 @@ absl::Status CheckTrusted(const LabelledLearner& learner,
   if (task.trusted_orders == nullptr) return absl::OkStatus();
   if (!learner.trusts_orders()) {
     return absl::InvalidArgumentError(
-        "there are trusted orders, must be none: the learner is not pulled "
+        "there are trusted orders, must be none: this learner cannot be pulled "
         "towards them");
   }
   if (task.trusted_orders->num_queries() != task.training.size()) {

@@ -1,7 +1,8 @@
 #pragma once
-// The frame of learners that tune hyper-parameters: a core function is trained
-// at several points (a λ, and what else the learner tunes), and validation
-// queries choose the best. A learner supplies the core function and its points.
+// The part that learners with hyper-parameters share: a core function is
+// trained at several points (a λ, and what else the learner tunes), and
+// validation queries choose the best. A learner supplies the core function and
+// its points.
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -18,9 +19,9 @@ namespace sortition {
 
 // The result of training at a point.
 struct PointFit {
-  std::vector<double> weights;               // As LabelledResult.weights.
-  std::vector<double> transitions = {};      // As LabelledResult.transitions.
-  std::vector<double> standard_errors = {};  // As those of LabelledResult.
+  std::vector<double> weights;               // As in LabelledResult.
+  std::vector<double> transitions = {};      // As in LabelledResult.
+  std::vector<double> standard_errors = {};  // As in LabelledResult.
   double objective = 0;
   std::optional<double> dual_bound = {};  // The minimum is not below it.
   // Gap to dual_bound that training aimed at; unset:
@@ -47,7 +48,7 @@ struct TunedLearnerSpec {
   std::vector<ActionKind> actions = {ActionKind::kRank};  // Those allowed.
   bool has_temperature = true;
   bool needs_constant = false;
-  // Of fits that set none; 0: fits have no dual bound.
+  // For fits that set none; 0: fits have no dual bound.
   double gap_tolerance = 0;
   uint32_t most_steps = 1;     // Maximum per point.
   size_t num_points = 1;       // Number of points that `points` returns.
@@ -74,18 +75,18 @@ struct TunedLearnerSpec {
       make_policy = {};
 };
 
-// Trains a point of λ, see TuningPoint::fit.
+// Trains one λ; see TuningPoint::fit.
 using FitAtLambda = std::function<absl::StatusOr<PointFit>(
     const LabelledTask& task, double lambda,
     const std::function<void()>& on_step)>;
 
-// Returns a point for each λ, without other setting, that `fit` trains.
+// Returns a point for each λ, without other settings, that `fit` trains.
 std::vector<TuningPoint> PointsAt(const std::vector<double>& lambdas,
                                   const FitAtLambda& fit);
 
-// Returns the trusted orders of `task` and their weight; none if there are no
-// trusted orders or their weight is 0: training then does exactly the same as
-// without. Requires a task with at most one weight, as points and fits get it.
+// Returns the trusted orders of `task` and their weight. Returns none if there
+// are no orders or their weight is 0: training then is exactly as without them.
+// Requires a task with at most one weight, which is what points and fits get.
 OrderPull PullOf(const LabelledTask& task);
 
 // Chooses the point with the largest mean quality over the validation queries.

@@ -49,12 +49,12 @@ using internal::LabelBlock;
 
 constexpr size_t kEight = 8;
 
-// Rows that are worked on together: some hundred features of them fit the
+// Rows that are processed together. With some hundred features they fit the
 // second-level cache.
 constexpr size_t kChunk = 128;
 
-// Parts of the features that threads may share, and below how many rows it is
-// not worth it.
+// Number of parts of the features that threads share. With fewer than kFewRows
+// rows it is not worth it.
 constexpr size_t kParts = 8;
 constexpr size_t kFewRows = 2048;
 
@@ -74,7 +74,7 @@ Kernel SumRows() {
   return internal::SumRowsPortable;
 }
 
-// All labels, in blocks of nearly equal sizes.
+// Calls `kernel` for all labels, in blocks of nearly equal sizes.
 void ForLabels(const DenseRowsTask& task, Kernel kernel) {
   const uint32_t q = task.num_labels;
   const uint32_t blocks = (q + internal::kMaxLabels - 1) / internal::kMaxLabels;
@@ -95,7 +95,7 @@ void DenseRows::SetWeights(uint32_t num_labels,
                            std::span<const double> weights) {
   DCHECK(weights.size() == size_t{num_features_} * num_labels);
   num_labels_ = num_labels;
-  // Zeros stay zeros behind the features.
+  // The padding behind the features is 0 and stays so.
   weights_.resize(num_labels * stride_ / kEight);
   double* const by_label = weights_.data()->values;
   for (uint32_t l = 0; l < num_labels; ++l) {
@@ -116,7 +116,7 @@ void DenseRows::Multiply(std::span<const uint32_t> rows,
     for (size_t r = 0; r < size; ++r) {
       chunk[r] = values + rows[begin + r] * stride_;
     }
-    // Not written to.
+    // ScoreRows does not write to the weights.
     double* const weights = const_cast<double*>(weights_.data()->values);
     ForLabels({.rows = {chunk, size},
                .stride = stride_,
@@ -149,7 +149,7 @@ void DenseRows::AddTransposedProduct(std::span<const uint32_t> rows,
   }
   sums_.assign(num_labels * stride_ / kEight, {});
   double* const sums = sums_.data()->values;
-  // Each part of the features has its sums to itself, over rows in one order.
+  // Each part of the features has its own sums, over the rows in a fixed order.
   const size_t parts = active_.size() < kFewRows ? 1 : kParts;
   parallel_for(parts, [&](size_t part) {
     const size_t begin = stride_ / kEight * part / parts * kEight;

@@ -10,14 +10,15 @@ namespace {
 
 #define SORTITION_AVX2 __attribute__((target("avx2,fma")))
 
-// Keeps a vector in a register, where the compiler would read it from memory
-// once for each of its uses.
+// Keeps a vector in a register. The compiler would read it from memory for each
+// use.
 #define SORTITION_IN_REGISTER(vector) asm("" : "+x"(vector))
 
-// Distance of prefetching: memory is slower than the work on one row.
+// How far ahead to prefetch: reading memory takes longer than the work on a
+// row.
 constexpr size_t kPrefetchBytes = 8192;
 
-// The sums of the four entries of each of four vectors.
+// Returns the four sums of the entries of four vectors.
 SORTITION_AVX2 inline __m256d SumsOf(__m256d a, __m256d b, __m256d c,
                                      __m256d d) {
   const __m256d ab = _mm256_hadd_pd(a, b);  // a01 b01 a23 b23
@@ -33,7 +34,7 @@ SORTITION_AVX2 inline void Prefetch(const float* row, size_t stride) {
   }
 }
 
-// Two rows at a time.
+// Processes two rows at a time.
 template <uint32_t kLabels>
 SORTITION_AVX2 void ScoreLabels(const DenseRowsTask& task, uint32_t first) {
   const size_t stride = task.stride;
@@ -73,7 +74,7 @@ SORTITION_AVX2 void ScoreLabels(const DenseRowsTask& task, uint32_t first) {
   }
 }
 
-// Eight features at a time.
+// Processes eight features at a time.
 template <uint32_t kLabels>
 SORTITION_AVX2 void SumLabels(const DenseRowsTask& task, uint32_t first) {
   const size_t stride = task.stride;

@@ -14,7 +14,7 @@
 namespace sortition {
 namespace {
 
-// -(1/m) Σ log h_w(y*|x) + μ ‖w‖².
+// The objective -(1/m) Σ log h_w(y*|x) + μ ‖w‖².
 class NegativeLogLikelihood : public Objective {
  public:
   NegativeLogLikelihood(LabelsPolicy* policy, double l2)
@@ -43,7 +43,7 @@ class NegativeLogLikelihood : public Objective {
   std::vector<uint32_t> tuples_;
 };
 
-// log σ(s).
+// Returns log σ(s).
 double LogSigmoid(double score) {
   return score < 0 ? score - std::log1p(std::exp(score))
                    : -std::log1p(std::exp(-score));

@@ -1,5 +1,5 @@
 #pragma once
-// Bandit tuples whose action is a set of labels: multi-label classification
+// Bandit tuples whose action is a set of labels, for multi-label classification
 // from partial feedback [SwaminathanJoachims15, sec. 5.2 and 6].
 #include <cstddef>
 #include <cstdint>
@@ -8,20 +8,21 @@
 
 namespace sortition {
 
-// Each context x once, whatever the number of tuples it has: sparse rows (CSR).
+// Each context x once, however many tuples it has, as sparse rows (CSR).
 struct LabelContexts {
-  uint32_t num_features = 0;                // p
-  uint32_t num_labels = 0;                  // q
-  std::vector<uint64_t> row_offsets = {0};  // One more than contexts.
-  std::vector<uint32_t> columns;            // Below p, ascending in a row.
+  uint32_t num_features = 0;  // p
+  uint32_t num_labels = 0;    // q
+  // Where each row begins; last: number of values.
+  std::vector<uint64_t> row_offsets = {0};
+  std::vector<uint32_t> columns;  // Below p, ascending in a row.
   std::vector<float> values;
 
   size_t size() const { return row_offsets.size() - 1; }
 };
 
 struct LabelTuples {
-  std::vector<uint32_t> contexts;        // n; of each tuple.
-  std::vector<uint8_t> labels;           // n × q, row-major, 0 or 1: y.
+  std::vector<uint32_t> contexts;        // n: the context of each tuple.
+  std::vector<uint8_t> labels;           // y: n × q, row-major, 0 or 1.
   std::vector<double> log_propensities;  // n; finite, at most 0.
   std::vector<double> losses;            // n; δ in [-1, 0].
 

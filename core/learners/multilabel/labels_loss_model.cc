@@ -12,7 +12,8 @@ namespace {
 
 constexpr uint32_t kNoPlace = std::numeric_limits<uint32_t>::max();
 
-// x ⊗ y of each tuple and a 1. Column j q + l: feature j of label l.
+// The rows of the regression: x ⊗ y of each tuple, followed by a 1. Column j q
+// + l is for feature j and label l.
 class OuterRows : public RidgeRows {
  public:
   OuterRows(const LabelContexts& contexts, const LabelTuples& tuples)
@@ -48,7 +49,7 @@ class OuterRows : public RidgeRows {
   }
 
  private:
-  // All but the ones.
+  // Visits all entries except the ones.
   template <typename Visit>
   void ForEachEntry(const Visit& visit) const {
     const uint32_t q = contexts_.num_labels;
@@ -94,7 +95,7 @@ absl::StatusOr<LabelsLossModel> LabelsLossModel::Fit(
   const Eigen::Map<const Eigen::VectorXd> targets(tuples.losses.data(),
                                                   rows.rows());
   const Eigen::Index size = rows.columns() - 1;
-  // The intercept is free.
+  // The intercept is not penalised.
   Eigen::VectorXd penalties = Eigen::VectorXd::Constant(rows.columns(), l2);
   penalties[size] = 0;
   const Eigen::VectorXd solution = SolveRidge(rows, targets, penalties);
@@ -146,7 +147,8 @@ void LabelsLossModel::ExpectedLosses(const Eigen::VectorXd& parameters,
   Eigen::VectorXd expected(scores_.rows());
   for (Eigen::Index r = 0; r < scores_.rows(); ++r) {
     const auto effects = effects_->row(rows_[static_cast<size_t>(r)]).array();
-    // σ(s) and σ(-s) by e = exp(-|s|): neither overflows nor cancels.
+    // Computes σ(s) and σ(-s) from e = exp(-|s|), which neither overflows nor
+    // cancels.
     const auto e = (-scores_.row(r).array().abs()).exp().eval();
     const auto large = (1 / (1 + e)).eval();
     const auto positive =

@@ -1,11 +1,12 @@
 #pragma once
-// Model of the loss of a set of labels, for doubly robust learning:
+// Models the loss of a set of labels, for doubly robust learning:
 //   δ̂(x, y) = b + Σ_l y_l v_l·x,
-// v, b by ridge regression of the losses. Linear in y, so that independence
-// makes the expectation exact [SwaminathanJoachims15, sec. 5.2]:
+// with v and b from ridge regression of the losses. It is linear in y, so that
+// the labels' independence makes the expectation exact [SwaminathanJoachims15,
+// sec. 5.2]:
 //   Σ_y h_w(y|x) δ̂(x, y) = b + Σ_l σ(s_l) v_l·x,  s_l = w_l·x,
 //   ∇_{w_l} = σ(s_l) (1 - σ(s_l)) (v_l·x) x.
-// Not cut to [-1, 0], which would end that.
+// It is not clipped to [-1, 0], because then it would not be linear.
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -21,14 +22,14 @@ namespace sortition {
 
 class LabelsLossModel : public LossModel {
  public:
-  // Both must outlive this and fit each other (LabelsPolicy::Create).
-  // InvalidArgument where l2, the weight of ‖v‖² beside the sum of squared
-  // errors, is not finite and positive.
+  // `contexts` and `tuples` must outlive this and fit each other
+  // (LabelsPolicy::Create). l2 is the weight of ‖v‖² beside the sum of squared
+  // errors. InvalidArgument if it is not finite and positive.
   static absl::StatusOr<LabelsLossModel> Fit(const LabelContexts& contexts,
                                              const LabelTuples& tuples,
                                              double l2);
 
-  // The same model with its own memory of the last ExpectedLosses().
+  // Returns the same model with its own state of ExpectedLosses().
   std::unique_ptr<LabelsLossModel> Clone() const;
 
   double LoggedLoss(size_t i) const override;
@@ -48,11 +49,11 @@ class LabelsLossModel : public LossModel {
   double intercept_ = 0;
   LabelScorer scorer_;
   // State of the last ExpectedLosses():
-  std::vector<uint32_t> rows_;   // Contexts, each once.
-  std::vector<uint32_t> place_;  // Place of each tuple's context in rows_.
+  std::vector<uint32_t> rows_;   // The contexts, each once.
+  std::vector<uint32_t> place_;  // The index of each tuple's context in rows_.
   std::vector<uint32_t> place_of_context_;
   LabelScorer::Matrix scores_;
-  LabelScorer::Matrix slopes_;  // σ (1 - σ) v_l·x of rows_.
+  LabelScorer::Matrix slopes_;  // σ (1 - σ) v_l·x for rows_.
 };
 
 }  // namespace sortition

@@ -19,21 +19,23 @@ namespace {
 
 constexpr uint32_t kNoPlace = std::numeric_limits<uint32_t>::max();
 
-// Rows with more of their values than this are faster as dense ones.
+// If more than this share of their values is not 0, rows are faster as dense
+// ones.
 constexpr double kDenseShare = 0.25;
 
-// Contexts that are scored together: their scores stay in the first caches.
+// Contexts that are scored together, so that their scores stay in the first
+// caches.
 constexpr size_t kChunk = 256;
 
-// Labels whose 1 + e are multiplied: 2^512 is a double.
+// Labels whose factors 1 + e <= 2 are multiplied: 2^512 still is a double.
 constexpr uint32_t kProductLabels = 512;
 
-// Labels that are worked on at once.
+// Labels that are processed at once.
 constexpr size_t kLanes = 4;
 
-// Π (1 + e) of some labels of one row; adds Σ max(s, 0) to `sum`. The logarithm
-// of the product, which is at most 2^kProductLabels, is one for many labels,
-// with the error of as many roundings of 1 + e.
+// Returns Π (1 + e) over some labels of a row, at most 2^kProductLabels, and
+// adds Σ max(s, 0) to `sum`. One logarithm of the product then serves many
+// labels; its error is that of as many roundings of 1 + e.
 inline SORTITION_WIDE double MultiplyPartition(std::span<const double> scores,
                                                const double* e, double* sum) {
   double products[kLanes] = {1, 1, 1, 1};
@@ -53,7 +55,7 @@ inline SORTITION_WIDE double MultiplyPartition(std::span<const double> scores,
   return (products[0] * products[1]) * (products[2] * products[3]);
 }
 
-// Σ_l y_l s_l
+// Returns Σ_l y_l s_l.
 inline SORTITION_WIDE double ScoreOf(const uint8_t* labels,
                                      std::span<const double> scores) {
   double sums[kLanes] = {};
@@ -209,8 +211,8 @@ void LabelsPolicy::ScoreRows(size_t begin, size_t end) {
   double* const scores = scores_.data() + first;
   double* const probabilities = probabilities_.data() + first;
   scorer_.Score(std::span(rows_).subspan(begin, end - begin), {scores, size});
-  // e = exp(-|s|): σ = 1 / (1 + e) or e / (1 + e), log(1 + exp(s)) = max(s, 0)
-  // + log(1 + e). The products keep 1 + e until the end.
+  // With e = exp(-|s|), σ is 1 / (1 + e) or e / (1 + e), and log(1 + exp(s)) =
+  // max(s, 0) + log(1 + e). The logarithm is taken of products of 1 + e.
   for (size_t k = 0; k < size; ++k) probabilities[k] = -std::abs(scores[k]);
   stable::ExpInPlace({probabilities, size});
   std::fill_n(log_partitions_.begin() + begin, end - begin, 0);

@@ -1,9 +1,11 @@
 #pragma once
-// Independent labels [SwaminathanJoachims15, sec. 5.2]: with φ(x, y) = x ⊗ y,
+// A policy of independent labels [SwaminathanJoachims15, sec. 5.2]. With
+// φ(x, y) = x ⊗ y,
 //   h_w(y|x) = Π_l σ(s_l)^{y_l} (1 - σ(s_l))^{1 - y_l},  s_l = w_l · x,
 //   log Z(x) = Σ_l log(1 + exp(s_l)),
 //   ∇_{w_l} log h_w(y|x) = (y_l - σ(s_l)) x.
-// Parameters: w as a p × q matrix by rows, w[j q + l] of feature j for label l.
+// The parameters are w as a p × q matrix by rows: w[j q + l] is the weight of
+// feature j for label l.
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -19,7 +21,8 @@
 
 namespace sortition {
 
-// s = w·x for rows of contexts; dense inside where few values are zero.
+// Computes s = w·x for rows of contexts. Stores them densely if few values are
+// 0.
 class LabelScorer {
  public:
   using Matrix =
@@ -29,23 +32,24 @@ class LabelScorer {
   explicit LabelScorer(const LabelContexts& contexts);
 
   void SetParameters(const Eigen::VectorXd& parameters);
-  // Scores of the contexts `rows` into `scores` (rows × q). Thread-safe.
+  // Writes the scores of the contexts `rows` (rows × q). Thread-safe.
   void Score(std::span<const uint32_t> rows, std::span<double> scores) const;
-  // A hint that Score() of this context comes soon.
+  // Prefetches a context for a call of Score() that comes soon.
   void Prefetch(uint32_t row) const {
     if (!dense_.empty()) dense_.Prefetch(row);
   }
-  // gradient += Σ_r x_r ⊗ factors[r q …], r over `rows`.
+  // Computes gradient += Σ_r x_r ⊗ factors[r q …] over the contexts r of
+  // `rows`.
   void AddOuterProducts(std::span<const uint32_t> rows,
                         std::span<const double> factors,
                         const ParallelFor& parallel_for,
                         Eigen::VectorXd* gradient);
 
-  // All scores at once.
+  // Returns the scores of all contexts.
   Matrix Scores(const Eigen::VectorXd& parameters);
 
-  // The features that are not zero in some of `rows`, each once, ascending;
-  // empty optional where the rows are dense. Valid until the next call.
+  // Returns the features that are not 0 in some of `rows`, each once,
+  // ascending; nothing if the rows are dense. Valid until the next call.
   std::optional<std::span<const uint32_t>> Features(
       std::span<const uint32_t> rows);
 
@@ -56,18 +60,19 @@ class LabelScorer {
 
  private:
   const LabelContexts& contexts_;
-  DenseRows dense_;           // Empty where the rows are sparse.
-  const double* parameters_;  // Of SetParameters(); for sparse rows.
+  DenseRows dense_;           // Empty if the rows are sparse.
+  const double* parameters_;  // From SetParameters(); for sparse rows.
   // Workspace of Features():
   std::vector<uint32_t> features_;
-  std::vector<uint64_t> is_found_;  // A bit a feature; all 0 between calls.
+  // One bit for each feature; all 0 between calls.
+  std::vector<uint64_t> is_found_;
 };
 
 class LabelsPolicy : public TuplePolicy {
  public:
-  // Both must outlive this. InvalidArgument where a tuple names no context, a
-  // label is not 0 or 1, or sizes do not fit.
-  // Results do not depend on `parallel_for`.
+  // `contexts` and `tuples` must outlive this. InvalidArgument if a tuple's
+  // context does not exist, a label is not 0 or 1, or sizes disagree. Results
+  // do not depend on `parallel_for`.
   static absl::StatusOr<LabelsPolicy> Create(
       const LabelContexts& contexts, const LabelTuples& tuples,
       ParallelFor parallel_for = SerialFor);
@@ -78,8 +83,8 @@ class LabelsPolicy : public TuplePolicy {
   double log_propensity(size_t i) const override {
     return tuples_->log_propensities[i];
   }
-  // Tuples of one context share its scores, its partition and its part of the
-  // gradient.
+  // Tuples of the same context share its scores, its partition and its part of
+  // the gradient.
   void LogProbabilities(const Eigen::VectorXd& parameters,
                         std::span<const uint32_t> tuples,
                         std::span<double> log_probabilities) override;
@@ -93,9 +98,10 @@ class LabelsPolicy : public TuplePolicy {
   LabelsPolicy(const LabelContexts& contexts, const LabelTuples& tuples,
                ParallelFor parallel_for);
 
-  // Distinct contexts of `tuples` into rows_, and where each is into place_.
+  // Writes the distinct contexts of `tuples` to rows_, and where each is to
+  // place_.
   void FindContexts(std::span<const uint32_t> tuples);
-  // Scores, probabilities and log-partitions of rows_[begin, end).
+  // Computes scores, probabilities and log-partitions of rows_[begin, end).
   void ScoreRows(size_t begin, size_t end);
 
   const LabelContexts* contexts_;
@@ -105,13 +111,13 @@ class LabelsPolicy : public TuplePolicy {
   // State of the last LogProbabilities():
   std::vector<uint32_t> block_;  // Its tuples.
   std::vector<uint32_t> rows_;   // Their contexts, each once.
-  std::vector<uint32_t> place_;  // Place of each tuple's context in rows_.
+  std::vector<uint32_t> place_;  // The index of each tuple's context in rows_.
   std::vector<uint32_t> place_of_context_;
   // Rows × q:
   std::vector<double> scores_;
   std::vector<double> probabilities_;   // σ(s)
-  std::vector<double> factors_;         // Of AddGradient().
-  std::vector<double> log_partitions_;  // Rows.
+  std::vector<double> factors_;         // For AddGradient().
+  std::vector<double> log_partitions_;  // For each row.
 };
 
 }  // namespace sortition

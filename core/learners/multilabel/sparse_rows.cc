@@ -10,9 +10,9 @@ namespace {
 
 #define SORTITION_INLINE inline SORTITION_WIDE
 
-// What both products go through: the rows' values, and the q entries of the
-// thin matrix that belong to each. Both lie scattered in more memory than the
-// first caches hold, and are asked for ahead.
+// What both products read: the rows' values, and the q entries of the thin
+// matrix that belong to each value. Both are scattered over more memory than
+// the first caches hold, so they are prefetched.
 struct SparseRows {
   const LabelContexts& contexts;
   std::span<const uint32_t> rows;
@@ -27,8 +27,8 @@ struct SparseRows {
     return size_t{contexts.columns[k]} * contexts.num_labels;
   }
 
-  // The entries of row r + 1 in `matrix`, kLabels of each; the values of row
-  // r + 2.
+  // Prefetches the entries of `matrix` for row r + 1, kLabels of each, and the
+  // values of row r + 2.
   template <uint32_t kLabels>
   SORTITION_INLINE void Prefetch(size_t r, const double* matrix) const {
     constexpr size_t kLine = 64;
@@ -88,7 +88,7 @@ struct Sums : SparseRows {
   }
 };
 
-// All labels, in blocks whose sums stay in registers.
+// Runs the product for all labels, in blocks whose sums stay in registers.
 template <typename Product>
 SORTITION_INLINE void ForLabels(const Product& product) {
   const uint32_t q = product.contexts.num_labels;

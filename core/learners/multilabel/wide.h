@@ -1,5 +1,5 @@
 #pragma once
-// Loops in the widest vectors that this processor has.
+// Runs loops with the widest vectors that this processor has.
 
 namespace sortition::internal {
 
@@ -11,8 +11,8 @@ __attribute__((target("avx2"))) void RunAvx2(const Body& body) {
 #endif
 
 // Calls `body`, a lambda marked SORTITION_WIDE so that it is compiled for each
-// kind of processor. Operations are the same in the same order and never fused:
-// so are the bits.
+// kind of processor. All kinds perform the same operations in the same order
+// and never fuse them, so the bits are the same.
 #define SORTITION_WIDE __attribute__((always_inline))
 template <typename Body>
 void RunWide(const Body& body) {

@@ -61,7 +61,7 @@ absl::Status CheckNumber(const char* name, uint32_t value, uint32_t least,
       "crf.", name, " is ", value, ", must be ", least, " to ", most));
 }
 
-// InvalidArgument for options that would be ignored.
+// InvalidArgument for options that would have no effect.
 absl::Status CheckMeaning(const CrfOptions& options) {
   const bool batch = options.optimiser() == CrfOptions::BATCH;
   const struct {
@@ -105,7 +105,7 @@ absl::Status CheckOptions(const CrfOptions& options) {
   return CheckNumber("patience", options.patience(), 1, 100000);
 }
 
-// Returns the NDCG of eq. 12 of the order by score; 0 if nothing is relevant.
+// Returns the NDCG (eq. 12) of the order by score; 0 if nothing is relevant.
 double NdcgByScore(const LabelMeasure& measure, const LabelledItems& query,
                    std::span<const double> weights) {
   const std::vector<double> ideal(query.relevances.begin(),

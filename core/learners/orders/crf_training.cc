@@ -23,14 +23,14 @@ using config::v1::CrfOptions;
 constexpr uint32_t kBatch = 0;
 constexpr uint32_t kEpochs = 1;
 
-// `value` of `name` above 0, up to `most`.
+// Checks that `value`, named `name`, is above 0 and at most `most`.
 absl::Status CheckPositive(const char* name, double value, double most) {
   if (value > 0 && value <= most) return absl::OkStatus();
   return absl::InvalidArgumentError(absl::StrCat(
       name, " is ", value, ", must be above 0 and at most ", most));
 }
 
-// Returns the queries with at least two levels.
+// Returns the queries with at least two relevance levels.
 absl::StatusOr<std::vector<LabelledItems>> QueriesWithLevels(
     std::span<const LabelledItems> queries, const CrfObjective& objective,
     const CrfOptions& options) {
@@ -65,7 +65,7 @@ std::span<const double> SpanOf(const Eigen::VectorXd& vector) {
   return {vector.data(), static_cast<size_t>(vector.size())};
 }
 
-// Steps along single queries.
+// Descends by steps along single queries.
 class Walk {
  public:
   Walk(std::span<const LabelledItems> queries, const CrfObjective& objective,

@@ -1,12 +1,12 @@
 #pragma once
-// Conditional random fields over orders with linear scores s = w·x
-// [VolkovsLarochelleZemel11, sec. 6]: one setting of their training.
+// Trains conditional random fields over orders with linear scores s = w·x
+// [VolkovsLarochelleZemel11, sec. 6] at one setting of their hyper-parameters.
 //
-// Summing over all orders is possible for a few candidates only, so larger
-// queries are seen through random subsets that contain every relevance level of
-// the query. Queries with a single level carry no information about orders
-// (likelihoods would only pull their scores together, expected and scaled loss
-// are constant) and are left out.
+// Sums over all orders are possible only for a few candidates. Larger queries
+// are replaced by random subsets that contain every relevance level of the
+// query. Queries with a single level carry no information about orders, so they
+// are left out: likelihoods would only pull their scores together, and the
+// expected and scaled loss are constant.
 #include <functional>
 #include <span>
 #include <string>
@@ -21,12 +21,13 @@
 
 namespace sortition {
 
-// λ/2 ‖w‖² + mean over queries of the mean objective of each one's fixed
-// subsets. Convex, but for kExpectedLoss.
+// λ/2 ‖w‖² plus the mean over queries of the mean objective of each query's
+// fixed subsets. Convex except for kExpectedLoss.
 class CrfBatchObjective : public Objective {
  public:
-  // `options`: subset_size, subsets, seed. Requires valid queries of one or
-  // more levels, no more than subset_size; what they view must outlive it.
+  // Uses the subset_size, subsets and seed of `options`. Requires valid queries
+  // with at least one and at most subset_size levels; what they view must
+  // outlive it.
   CrfBatchObjective(std::span<const LabelledItems> queries,
                     const CrfObjective& objective, double lambda,
                     const config::v1::CrfOptions& options);
@@ -53,27 +54,27 @@ class CrfBatchObjective : public Objective {
 
 struct CrfResult {
   std::vector<double> weights;
-  // Over the queries in use. STOCHASTIC: mean of the values seen during the
-  // last epoch; BATCH: at the weights.
+  // Mean over the queries in use. STOCHASTIC: of the values seen during the
+  // last epoch; BATCH: of those at the weights.
   double objective = 0;
-  double validation =
-      0;  // STOCHASTIC: of the weights, those of the best epoch.
+  // STOCHASTIC: the best epoch, which the weights are from.
+  double validation = 0;
   uint32_t best_epoch = 0;
   uint32_t passes = 0;  // Over the queries.
   size_t num_skipped = 0;
   std::string termination;
 };
 
-// Returns the quality of weights, higher is better.
+// Returns the quality of weights; higher is better.
 using CrfValidation = std::function<double(std::span<const double> weights)>;
 
-// Stochastic gradient descent: each epoch visits all queries in a new order,
-// with a step `learning_rate` against the gradient of one subset of each. Ends
-// after max_epochs, or after patience epochs without a better `validate`; keeps
-// the weights of the best epoch. Random only in options.seed. `on_epoch` may be
-// empty. InvalidArgument as CheckQueries(), for an option out of its range,
-// where a query has more relevance levels than subset_size, and where no query
-// has two.
+// Stochastic gradient descent. Each epoch visits all queries in a new order and
+// makes a step `learning_rate` against the gradient of one subset of each. Ends
+// after max_epochs, or after patience epochs without a better `validate`, and
+// keeps the weights of the best epoch. Random only in options.seed. `on_epoch`
+// may be empty. InvalidArgument for the reasons of CheckQueries(), if an option
+// is out of its range, if a query has more relevance levels than subset_size,
+// and if no query has two levels.
 absl::StatusOr<CrfResult> TrainCrfBySteps(
     std::span<const LabelledItems> queries, const CrfObjective& objective,
     double learning_rate, const config::v1::CrfOptions& options,

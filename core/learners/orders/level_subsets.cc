@@ -7,7 +7,7 @@
 namespace sortition {
 namespace {
 
-// C(n, k + 1) from C(n, k).
+// Returns C(n, k + 1), given C(n, k).
 double NextBinomial(double binomial, size_t n, size_t k) {
   return binomial * static_cast<double>(n - k) / static_cast<double>(k + 1);
 }
@@ -59,7 +59,7 @@ void LevelSubsets::Draw(RandomSequence* random, std::span<uint32_t> items) {
     const size_t n = begins_[l + 1] - begins_[l];
     const double* const row = &num_sets_[l * (size_ + 1)];
     const double* const after = row + size_ + 1;
-    // As many of this level as `left` allows.
+    // Draws how many items of this level to take, at most `left`.
     double threshold = random->Uniform() * row[left];
     size_t count = 0;
     double choices = 1;

@@ -1,6 +1,6 @@
 #pragma once
-// Small random subsets of a query's items that hold every relevance level of it
-// [VolkovsLarochelleZemel11, sec. 6].
+// Draws small random subsets of a query's items that contain every relevance
+// level of the query [VolkovsLarochelleZemel11, sec. 6].
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -29,10 +29,12 @@ class LevelSubsets {
 
  private:
   size_t size_;
-  std::vector<uint32_t> items_;  // By level; within one in any order.
-  std::vector<size_t> begins_;   // Of levels in items_, and the end.
-  // [l][k], k <= size: sets of k items of the levels l and after it, one of
-  // each at least. Row by row.
+  // Sorted by level, and within a level in any order.
+  std::vector<uint32_t> items_;
+  // Where each level begins in items_; last: the end.
+  std::vector<size_t> begins_;
+  // [l][k], k <= size: the number of sets of k items from level l and the
+  // levels after it, with at least one item of each. Row by row.
   std::vector<double> num_sets_;
 };
 

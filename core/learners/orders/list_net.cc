@@ -14,7 +14,7 @@ using config::v1::ListNetOptions;
 
 namespace internal {
 
-// log Σ exp(scores).
+// Returns log Σ exp(scores).
 double LogSumExp(std::span<const double> scores) {
   const double largest = *std::ranges::max_element(scores);
   double sum = 0;

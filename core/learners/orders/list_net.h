@@ -1,9 +1,9 @@
 #pragma once
-// ListNet [CaoEtAl07] with linear scores s = w·x: the cross entropy of what
-// labels and scores say of the first rank,
+// ListNet [CaoEtAl07] with linear scores s = w·x: minimises the cross entropy
+// of the distributions that labels and scores imply for the first rank,
 //   min_w  λ/2 ‖w‖² - mean over queries of Σ_i P_i log p_i,
 //   P = softmax(relevance) or softmax(2^relevance - 1),  p = softmax(s),
-// by L-BFGS. It is convex and smooth; -∂/∂s_i = P_i - p_i.
+// by L-BFGS. The objective is convex and smooth; -∂/∂s_i = P_i - p_i.
 #include <cstdint>
 #include <functional>
 #include <span>
@@ -45,9 +45,9 @@ struct ListNetResult {
 };
 
 // Trains at `lambda`, ignoring options.lambda. Deterministic. InvalidArgument
-// as CheckQueries(), for lambda or an option out of its range, for relevances
-// above 31, and if all relevances of every query are equal; Internal if L-BFGS
-// fails. `on_iteration` may be empty.
+// for the reasons of CheckQueries(), if lambda or an option is out of its
+// range, if a relevance is above 31, and if the relevances of every query are
+// all equal; Internal if L-BFGS fails. `on_iteration` may be empty.
 absl::StatusOr<ListNetResult> TrainListNet(
     std::span<const LabelledItems> queries, double lambda,
     const config::v1::ListNetOptions& options,

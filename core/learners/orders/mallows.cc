@@ -28,8 +28,8 @@ using config::v1::RankPolicyOptions;
 
 constexpr char kLambda[] = "mallows.lambda";
 
-// δ of the longest possible order. Those of fewer items differ from it at most
-// by a constant, which changes no probability.
+// δ for the longest possible order. The increments for fewer items differ from
+// it at most by a constant, which changes no probability.
 using Increments = std::vector<double>;
 
 absl::StatusOr<Increments> IncrementsOf(const MallowsOptions& options) {
@@ -131,7 +131,7 @@ absl::StatusOr<std::vector<TuningPoint>> Points(const MallowsOptions& options,
                    LambdaPath(options.lambda(), task.training.size(), kLambda));
   ASSIGN_OR_RETURN(std::vector<ObservedOrder> training,
                    AllObserved(task.training, increments, "training"));
-  // Fails before hours of training.
+  // Checks early, so that it does not fail after hours of training.
   RETURN_IF_ERROR(
       AllObserved(task.validation, increments, "validation").status());
   const auto orders =
@@ -172,7 +172,8 @@ absl::StatusOr<model::v1::Policy> PolicyOf(const MallowsOptions& options,
   policy.set_inverse_temperature(draw.inverse_temperature());
   policy.mutable_boltzmann_ranking()->clear_cutoff();
   policy.mutable_boltzmann_ranking()->MergeFrom(draw.boltzmann_ranking());
-  // The limit of the learned orders, so that the policy is the model.
+  // Uses the limit of the learned orders as head, so that the policy is the
+  // model.
   if (!task.rank.has_head()) {
     policy.mutable_boltzmann_ranking()->set_head(BoltzmannOrders::kMaxItems);
   }

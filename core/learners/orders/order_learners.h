@@ -1,6 +1,6 @@
 #pragma once
-// Learners of rankings in the frame of labelled learners (tuned_learner.h):
-// each tries several λ and chooses by the validation queries' graded DCG@10.
+// Learners of rankings in the frame of labelled learners (tuned_learner.h).
+// Each tries several λ and chooses by the validation queries' graded DCG@10.
 // They publish plackett_luce or boltzmann_ranking; softmax_selection for action
 // select.
 //  - ranksvm: rank_svm.h.

@@ -37,7 +37,7 @@ class CrossEntropy : public StructuredHinge {
     return offset;
   }
 
-  // The entropy of P, which is where p = P.
+  // Returns the entropy of P, which is the value where p = P.
   double LowerBound() const override {
     double entropy = 0;
     for (const double share : target_) {
@@ -50,7 +50,7 @@ class CrossEntropy : public StructuredHinge {
   const std::vector<double> target_;  // P
 };
 
-// J over v_j = w_j s_j.
+// J as a function of v_j = w_j s_j.
 class Rescaled : public Objective {
  public:
   Rescaled(HingeProblem* problem, double lambda, const Eigen::VectorXd& scales)
@@ -74,8 +74,8 @@ class Rescaled : public Objective {
   const Eigen::VectorXd& scales_;
 };
 
-// The root of the mean square of each parameter's slopes at 0, over queries; 1
-// where that is 0.
+// Returns, for each parameter, the root of its mean squared slope at 0 over the
+// queries; 1 if that is 0.
 Eigen::VectorXd ScalesOf(HingeProblem* problem) {
   const Eigen::VectorXd zero = Eigen::VectorXd::Zero(problem->dimension());
   Eigen::VectorXd squares = zero;
@@ -88,7 +88,7 @@ Eigen::VectorXd ScalesOf(HingeProblem* problem) {
   return (squares.array() > 0).select(squares.cwiseSqrt(), 1.0);
 }
 
-// Dual ascent; L-BFGS if that stalls.
+// Ascends the dual, and continues with L-BFGS if that stalls.
 class PulledListNetSolver : public HingeSolver {
  public:
   PulledListNetSolver(HingeProblem* problem, const LbfgsOptions& options)
@@ -108,7 +108,7 @@ class PulledListNetSolver : public HingeSolver {
   }
 
  private:
-  // Restarts at kinks as long as that helps.
+  // Runs L-BFGS, and restarts it at kinks as long as that helps.
   absl::Status Descend(double lambda, HingeResult* result) {
     const Eigen::VectorXd scales = ScalesOf(&problem_);
     const Rescaled objective(&problem_, lambda, scales);

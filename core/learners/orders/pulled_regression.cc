@@ -13,7 +13,7 @@
 namespace sortition {
 namespace {
 
-// Iterations between checks of the gap, which cost as much as an iteration.
+// Iterations between checks of the gap. A check costs as much as an iteration.
 constexpr uint32_t kBoundEvery = 5;
 // The penalty ρ.
 constexpr double kRho = 2;
@@ -54,7 +54,7 @@ class PulledRegression {
   }
 
  private:
-  // Σ_q c d(s_q‖σ_q)
+  // Returns Σ_q c d(s_q‖σ_q).
   double Penalty(const Eigen::VectorXd& scores) const {
     double sum = 0;
     size_t row = 0;
@@ -88,7 +88,7 @@ class PulledRegression {
     return absl::OkStatus();
   }
 
-  // |Zv - y|² + vᵀPv, `scores` being Zv.
+  // Returns |Zv - y|² + vᵀPv, where `scores` is Zv.
   double Squares(const Eigen::VectorXd& v, const Eigen::VectorXd& scores) {
     return (scores - targets_).squaredNorm() + penalties_.dot(v.cwiseAbs2());
   }
@@ -121,7 +121,7 @@ class PulledRegression {
   Eigen::VectorXd scores_;         // Zv
   Eigen::VectorXd split_;          // z
   Eigen::VectorXd multiplier_;     // u
-  Eigen::VectorXd centre_;         // Whose proximal point z is.
+  Eigen::VectorXd centre_;         // The point whose proximal point is z.
   Eigen::VectorXd best_;
   PulledRegressionResult result_;
 };

@@ -14,7 +14,8 @@ using config::v1::RankSvmOptions;
 
 constexpr Eigen::Index kMaxPlanes = 256;
 
-// R(w) = Σ_q c_q Σ_pairs hinge, c_q as the weighting says, and the pull.
+// R(w) = Σ_q c_q Σ_pairs hinge, with c_q according to the weighting, plus the
+// pull.
 class RankSvmObjective : public BundledObjective {
  public:
   RankSvmObjective(std::span<const LabelledItems> queries,
@@ -70,7 +71,7 @@ class RankSvmObjective : public BundledObjective {
   }
 
  private:
-  std::vector<LabelledItems> queries_;  // Those that have pairs.
+  std::vector<LabelledItems> queries_;  // The queries that have pairs.
   std::vector<double> weights_;         // c_q
   uint64_t num_pairs_ = 0;
   const OrderPull pull_;

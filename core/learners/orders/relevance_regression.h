@@ -15,8 +15,8 @@ struct RegressionResult {
   double intercept = 0;
 };
 
-// By core/optim/ridge.h. Deterministic. InvalidArgument as CheckQueries(),
-// and where l2 is not finite and at least 0.
+// Solved by core/optim/ridge.h. Deterministic. InvalidArgument for the reasons
+// of CheckQueries(), and if l2 is not finite and at least 0.
 absl::StatusOr<RegressionResult> FitRelevance(
     std::span<const LabelledItems> queries, double l2);
 

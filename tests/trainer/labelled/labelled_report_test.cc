@@ -59,7 +59,7 @@ TEST(LabelledReportTest, TemperaturesComeWithWhatTheyKeep) {
   EXPECT_THAT(text,
               HasSubstr("*          8      0.60000     80.0 %    1.2500"));
   EXPECT_THAT(text, HasSubstr("by score      0.70000"));
-  EXPECT_THAT(text, HasSubstr("keeps 95 % of what going by score gains"));
+  EXPECT_THAT(text, HasSubstr("keeps 95 % of what the policy by score gains"));
   EXPECT_THAT(text, Not(HasSubstr("as given")));
 }
 
