@@ -91,7 +91,8 @@ absl::Status DrawFigure1(const std::string& path) {
               KendallDistance(OrderOf(x), Identity(x.size())));
         }}}};
   const ScoreMatrix points = RandomPoints(1500, 3);
-  for (const auto& [title, field] : fields) {
+  for (const auto& [title, of_point] : fields) {
+    const auto& field = of_point;  // Lambdas cannot capture a binding.
     absl::StrAppend(&script, "set view 60,30\nunset ztics\nset title '", title,
                     ", two items'\nset pm3d\nsplot '-' with pm3d\n",
                     Grid(0, field), "unset pm3d\nset ztics 0.5\n");

@@ -71,9 +71,8 @@ RankingMethod Game(const std::string& name, GameOptions::Measure measure,
 // Makes a method that trains each C of the grid separately.
 RankingMethod OverGrid(
     const std::string& name,
-    std::function<absl::StatusOr<LinearRanker>(
-        std::span<const LabelledItems> queries, double lambda)>
-        train) {
+    const std::function<absl::StatusOr<LinearRanker>(
+        std::span<const LabelledItems> queries, double lambda)>& train) {
   return {name, false,
           [train](std::span<const LabelledItems> queries)
               -> absl::StatusOr<Rankers> {
@@ -183,7 +182,7 @@ RankingMethod BaselineMethod(const std::string& name) {
   const auto found =
       std::ranges::find(methods, name, [](const auto& m) { return m.name; });
   CHECK(found != methods.end());
-  return *std::move(found);
+  return std::move(*found);
 }
 
 std::vector<LetorFigures> Judge(std::span<const LabelledItems> queries,

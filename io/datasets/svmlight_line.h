@@ -7,6 +7,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
+#include "core/base/status_macros.h"
 
 namespace sortition {
 
@@ -56,8 +57,7 @@ absl::Status ForEachSvmlightLine(absl::string_view text, const Parse& parse) {
     text.remove_prefix(end == absl::string_view::npos ? text.size() : end + 1);
     const size_t first = line.find_first_not_of(" \t\r");
     if (first == absl::string_view::npos || line[first] == '#') continue;
-    const absl::Status status = parse(line, number);
-    if (!status.ok()) return status;
+    RETURN_IF_ERROR(parse(line, number));
   }
   return absl::OkStatus();
 }

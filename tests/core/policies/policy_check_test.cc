@@ -196,6 +196,9 @@ TEST(PolicyCheckTest, NamesWhatIsWrongWithALabelChain) {
   EXPECT_OK(ValidatePolicy(policy));
   policy.set_uniform_mixture(0.1);
   expect_wrong("policy.uniform_mixture is 0.1, must be 0 for label_chain");
+  policy.mutable_independent_labels()->set_num_labels(4);
+  expect_wrong(
+      "policy.uniform_mixture is 0.1, must be 0 for independent_labels");
 }
 
 TEST(PolicyCheckTest, NamesWhatIsWrongWithIndependentSubsets) {
