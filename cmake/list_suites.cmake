@@ -1,11 +1,13 @@
 # Writes OUTPUT: one add_test() for each suite of the test program PROGRAM, its name
 # behind PREFIX. A process per case would take longer to start than to run.
-# usage: cmake -DPROGRAM=.. -DPREFIX=.. -DLABELS=.. -DBINARIES=.. -DOUTPUT=.. -P list_suites.cmake
+# usage: cmake -DPROGRAM=.. -DPREFIX=.. -DLABELS=.. -DBINARIES=.. -DPATIENCE=..
+#   -DOUTPUT=.. -P list_suites.cmake
 execute_process(COMMAND ${PROGRAM} --gtest_list_tests
   OUTPUT_VARIABLE listed RESULT_VARIABLE status)
 if(NOT status EQUAL 0)
   message(FATAL_ERROR "${PROGRAM} --gtest_list_tests exited ${status}")
 endif()
+math(EXPR timeout "900 * ${PATIENCE}")
 set(text "")
 string(REPLACE "\n" ";" lines "${listed}")
 foreach(line IN LISTS lines)
@@ -14,8 +16,9 @@ foreach(line IN LISTS lines)
     set(suite ${CMAKE_MATCH_1})
     string(APPEND text
       "add_test(\"${PREFIX}.${suite}\" \"${PROGRAM}\" \"--gtest_filter=${suite}.*\")\n"
-      "set_tests_properties(\"${PREFIX}.${suite}\" PROPERTIES TIMEOUT 900\n"
-      "  LABELS \"${LABELS}\" ENVIRONMENT \"SORTITION_BIN=${BINARIES}\")\n")
+      "set_tests_properties(\"${PREFIX}.${suite}\" PROPERTIES TIMEOUT ${timeout}\n"
+      "  LABELS \"${LABELS}\"\n"
+      "  ENVIRONMENT \"SORTITION_BIN=${BINARIES};SORTITION_PATIENCE=${PATIENCE}\")\n")
   endif()
 endforeach()
 file(WRITE ${OUTPUT} "${text}")

@@ -35,6 +35,11 @@ set(SORTITION_TEST_OPTIONS)
 if(CMAKE_BUILD_TYPE STREQUAL RelWithDebInfo AND NOT SORTITION_SANITIZE)
   set(SORTITION_TEST_OPTIONS -Og -g0)
 endif()
+# How many times longer tests wait for what does not come at once.
+set(SORTITION_PATIENCE 1)
+if(SORTITION_SANITIZE)
+  set(SORTITION_PATIENCE 8)
+endif()
 
 # sortition_precompiled(NAME HEADER [OPTIONS o ...] [DEPS t ...]): the headers of
 # others that most sources include, compiled once with these options; targets get
@@ -116,7 +121,7 @@ function(sortition_tests name)
   add_custom_command(TARGET ${target} POST_BUILD
     COMMAND ${CMAKE_COMMAND} -DPROGRAM=$<TARGET_FILE:${target}> -DPREFIX=${name}
       -DLABELS=${arg_LABELS} -DBINARIES=${CMAKE_RUNTIME_OUTPUT_DIRECTORY}
-      -DOUTPUT=${suites} -P ${PROJECT_SOURCE_DIR}/cmake/list_suites.cmake
+      -DPATIENCE=${SORTITION_PATIENCE} -DOUTPUT=${suites} -P ${PROJECT_SOURCE_DIR}/cmake/list_suites.cmake
     BYPRODUCTS ${suites} VERBATIM)
   set_property(DIRECTORY APPEND PROPERTY TEST_INCLUDE_FILES ${suites})
 endfunction()

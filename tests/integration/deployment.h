@@ -14,13 +14,14 @@
 #include "sortition/log/v1/log.pb.h"
 #include "sortition/model/v1/model.pb.h"
 #include "tests/testing/child_process.h"
+#include "tests/testing/patience.h"
 #include "tests/testing/temp_dir.h"
 
 namespace sortition {
 
 // Upper limit for anything that normally takes a fraction of a second; allows
-// for sanitizers on a busy machine.
-inline constexpr double kPatienceSeconds = 60;
+// for a busy machine.
+inline const double kPatienceSeconds = Patience(60);
 
 // Owns the directories and processes. Both processes are killed with the
 // object.

@@ -10,6 +10,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "tests/testing/patience.h"
 
 namespace sortition {
 
@@ -69,6 +70,6 @@ struct FinishedProcess {
 
 // Runs a program to its end. DeadlineExceeded: killed after `timeout_seconds`.
 absl::StatusOr<FinishedProcess> RunToEnd(
-    const std::vector<std::string>& arguments, double timeout_seconds = 120);
+    const std::vector<std::string>& arguments, double timeout_seconds = Patience(120));
 
 }  // namespace sortition

@@ -9,6 +9,7 @@
 #include "core/data/labelled_queries.h"
 #include "core/simulation/user_model.h"
 #include "tests/client/rpc/fake_server.h"
+#include "tests/testing/patience.h"
 #include "tests/testing/status_matchers.h"
 #include "tests/testing/temp_dir.h"
 
@@ -38,6 +39,7 @@ class SimulateTest : public testing::Test {
  protected:
   SimulateTest() {
     options_.mutable_client()->set_server(server_.address());
+    options_.mutable_client()->set_deadline_seconds(Patience(5));
     options_.set_decisions(300);
     options_.set_connections(3);
     options_.set_noise(0);
