@@ -14,6 +14,8 @@ TEST(XmlTextTest, EscapesWhatXmlDoesNotAllow) {
   EXPECT_EQ(EscapeXml("\xff|\xc3|\xe2\x82"), "\uFFFD|\uFFFD|\uFFFD\uFFFD");
   EXPECT_EQ(EscapeXml("\xc0\x80|\xef\xbf\xbf|\xed\xa0\x80"),
             "\uFFFD\uFFFD|\uFFFD|\uFFFD");
+  // No character begins like this, though its last bits spell U+10000.
+  EXPECT_EQ(EscapeXml("\xf8\x90\x80\x80"), "\uFFFD\uFFFD\uFFFD\uFFFD");
 }
 
 TEST(XmlTextTest, ShortensByCharactersNotBytes) {

@@ -216,6 +216,10 @@ TEST_F(RankingServiceTest, MaskedCandidatesAreNeverChosen) {
                           DoubleNear(std::exp(3) / sum, 1e-12)));
   EXPECT_NEAR(select_.abstain_probability(), 1 / sum, 1e-12);
   EXPECT_THAT(select_.result().scores(), ElementsAre(1, 0, 3));
+  // Without the mask in the log the propensity could not be recomputed.
+  for (const log::v1::LogRecord& record : Logged()) {
+    EXPECT_THAT(record.decision().eligible(), ElementsAre(true, false, true));
+  }
 }
 
 TEST_F(RankingServiceTest, TopKBeyondTheEligibleIsCutAndSaidSo) {
