@@ -59,8 +59,7 @@ class AggregateLoopTest : public testing::Test {
 
 TEST_F(AggregateLoopTest, IsAskedLoggedJoinedAndVerified) {
   ASSERT_OK(deployment_.StartServer());
-  ASSERT_OK(deployment_.StartSidecar(
-      {"--join.reward_wait_time_seconds=1", "--segment_seconds=0.5"}));
+  ASSERT_OK(deployment_.StartSidecar({JoinWindow(1), "--segment_seconds=0.5"}));
   const std::string lists = deployment_.path("lists.csv");
   std::ofstream(lists) << "id,bm25,neural\na,1,5\nb,2,3\nc,3,4\n";
   EXPECT_THAT(Run({"sortition", "aggregate", "--lists=" + lists,

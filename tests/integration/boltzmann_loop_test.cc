@@ -59,8 +59,7 @@ TEST_F(BoltzmannLoopTest, IsServedLoggedVerifiedAndLearned) {
   ASSERT_OK(deployment_.store().Publish(first, nullptr, {}).status());
   ASSERT_OK(deployment_.StartServer(
       {"--poll_seconds=0.05", "--spool.segment_seconds=0.5"}));
-  ASSERT_OK(deployment_.StartSidecar(
-      {"--join.reward_wait_time_seconds=1", "--segment_seconds=0.5"}));
+  ASSERT_OK(deployment_.StartSidecar({JoinWindow(1), "--segment_seconds=0.5"}));
   ExpectServed(1);
   // Ten ranks: prefixes of long lists reach beyond the head.
   Simulate("rank", 1, absl::StrCat("--decisions=", kDecisions), {"--top_k=10"});

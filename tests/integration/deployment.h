@@ -10,6 +10,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
 #include "io/models/model_store.h"
 #include "sortition/log/v1/log.pb.h"
 #include "sortition/model/v1/model.pb.h"
@@ -22,6 +23,12 @@ namespace sortition {
 // Upper limit for anything that normally takes a fraction of a second; allows
 // for a busy machine.
 inline const double kPatienceSeconds = Patience(60);
+
+// Returns the option that sets the window of the join: long enough for all
+// feedback of a simulation.
+inline std::string JoinWindow(double seconds) {
+  return absl::StrCat("--join.reward_wait_time_seconds=", Patience(seconds));
+}
 
 // Owns the directories and processes. Both processes are killed with the
 // object.

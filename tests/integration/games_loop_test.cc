@@ -56,8 +56,7 @@ TEST_P(GamesLoopTest, ServesLogsAndIsLearnedFrom) {
   TrainGame("0.01");
   ASSERT_OK(deployment_.StartServer(
       {"--poll_seconds=0.05", "--spool.segment_seconds=0.5"}));
-  ASSERT_OK(deployment_.StartSidecar(
-      {"--join.reward_wait_time_seconds=1", "--segment_seconds=0.5"}));
+  ASSERT_OK(deployment_.StartSidecar({JoinWindow(1), "--segment_seconds=0.5"}));
   ExpectServed(1);
   {
     // Every request is answered while the version changes.

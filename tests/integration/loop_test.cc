@@ -124,8 +124,7 @@ TEST_F(LoopTest, ServesLogsLearnsSwapsAndVerifies) {
            "--model_store=" + deployment_.models()});
   ASSERT_OK(deployment_.StartServer(
       {"--poll_seconds=0.05", "--spool.segment_seconds=0.5"}));
-  ASSERT_OK(deployment_.StartSidecar(
-      {"--join.reward_wait_time_seconds=1", "--segment_seconds=0.5"}));
+  ASSERT_OK(deployment_.StartSidecar({JoinWindow(1), "--segment_seconds=0.5"}));
   ASSERT_TRUE(
       PollUntil(kPatienceSeconds, [&] { return ServedVersion() == 1; }));
 
