@@ -97,7 +97,8 @@ class Drawing {
     Point place = centre;
     for (int step = 0; step < kDirections * kRings; ++step) {
       const double angle = 0.25 * M_PI * (step % kDirections) - 0.25 * M_PI;
-      const double away = 14 + 10 * (step / kDirections);
+      const int ring = step / kDirections;
+      const double away = 14 + 10 * ring;
       place = {centre.x + away * std::cos(angle),
                centre.y + away * std::sin(angle)};
       if (std::none_of(taken.begin(), taken.end(), [&](const Point& other) {
