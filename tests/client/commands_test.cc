@@ -31,8 +31,8 @@ CommandRun Sortition(const std::vector<std::string>& arguments) {
 }
 
 std::string FileWith(const std::string& name, const std::string& text) {
-  static const TempDir dir;
-  std::string path = dir / name;
+  static const TempDir kDir;
+  std::string path = kDir / name;
   std::ofstream(path) << text;
   return path;
 }
