@@ -1,8 +1,10 @@
 #include "io/files.h"
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 
@@ -49,6 +51,23 @@ absl::Status WriteFile(const std::string& path, absl::string_view contents) {
   }
   std::move(remover).Cancel();
   return absl::OkStatus();
+}
+
+absl::StatusOr<std::vector<std::string>> ListDirectory(const std::string& dir) {
+  DIR* const entries = opendir(dir.c_str());
+  if (entries == nullptr) return PosixStatus(errno, dir, "cannot list");
+  const absl::Cleanup closer = [entries] { closedir(entries); };
+  std::vector<std::string> names;
+  while (true) {
+    errno = 0;
+    const dirent* const entry = readdir(entries);
+    if (entry == nullptr) break;
+    const std::string name = entry->d_name;
+    if (name != "." && name != "..") names.push_back(name);
+  }
+  if (errno != 0) return PosixStatus(errno, dir, "cannot list");
+  std::sort(names.begin(), names.end());
+  return names;
 }
 
 }  // namespace sortition

@@ -16,46 +16,9 @@
 #include "server/models/model_registry.h"
 #include "server/rpc/grpc_server.h"
 #include "server/rpc/models_service.h"
+#include "server/spool_metrics.h"
 
 namespace sortition {
-namespace {
-
-// Raises `counter` to a total that is kept elsewhere.
-void CatchUp(MetricCounter* counter, uint64_t total) {
-  counter->Increment(static_cast<double>(total) - counter->value());
-}
-
-void ExportSpool(const SpoolWriter* spool, Metrics* metrics) {
-  const auto counter = [&](const char* name, const char* help) {
-    return metrics->Counter(name, help);
-  };
-  auto* records = counter("sortition_spool_records_total", "Records appended");
-  auto* bytes = counter("sortition_spool_bytes_total", "Bytes appended");
-  auto* refused = counter("sortition_spool_refused_total",
-                          "Appends refused: spool at its limit, or disk full");
-  auto* lost = counter("sortition_spool_lost_records_total",
-                       "Decisions answered but not logged (when_full: COUNT)");
-  auto* segments = counter("sortition_spool_segments_total", "Segments opened");
-  auto* syncs = counter("sortition_spool_syncs_total", "fdatasync calls");
-  auto* sync_seconds = counter("sortition_spool_sync_seconds_total",
-                               "Time spent in fdatasync, seconds");
-  auto* size = metrics->Gauge("sortition_spool_size_bytes",
-                              "Size of all spool segments, bytes");
-  metrics->OnScrape([=] {
-    const SpoolStats stats = spool->stats();
-    CatchUp(records, stats.records);
-    CatchUp(bytes, stats.bytes);
-    CatchUp(refused, stats.refused);
-    CatchUp(lost, stats.lost);
-    CatchUp(segments, stats.segments);
-    CatchUp(syncs, stats.syncs);
-    sync_seconds->Increment(stats.sync_seconds - sync_seconds->value());
-    size->Set(static_cast<double>(stats.spool_bytes));
-  });
-}
-
-}  // namespace
-
 struct Server::Rep {
   explicit Rep(config::v1::ServerOptions server_options)
       : options(std::move(server_options)) {}
@@ -63,6 +26,7 @@ struct Server::Rep {
   const config::v1::ServerOptions options;
   // Each part depends on those above it. ~Server() ends `metrics` first,
   // because a scrape looks at the other parts.
+  std::unique_ptr<SpoolMetrics> spool_metrics;
   std::unique_ptr<SpoolWriter> spool;
   std::unique_ptr<ModelRegistry> registry;
   std::unique_ptr<RankingService> ranking;
@@ -80,9 +44,11 @@ struct Server::Rep {
 
 absl::Status Server::Rep::Start() {
   if (!options.spool().dir().empty()) {
+    spool_metrics = std::make_unique<SpoolMetrics>(metrics.get());
     ASSIGN_OR_RETURN(
-        spool, SpoolWriter::Open(options.spool(), options.ShortDebugString()));
-    ExportSpool(spool.get(), metrics.get());
+        spool, SpoolWriter::Open(options.spool(), options.ShortDebugString(),
+                                 spool_metrics.get()));
+    spool_metrics->Export(spool.get());
   } else {
     LogWarning("decisions are not logged: spool.dir is empty");
   }
@@ -102,6 +68,13 @@ absl::Status Server::Rep::Start() {
                                            {ranking.get(), aggregates.get(),
                                             reports.get(), models.get()},
                                            metrics.get()));
+  // Callers should go elsewhere while this server refuses them.
+  if (spool != nullptr &&
+      options.spool().when_full() == config::v1::SpoolOptions::REFUSE) {
+    spool_metrics->Follow([this](SpoolState state) {
+      grpc->SetRankingServes(state == SpoolState::kOk);
+    });
+  }
   RETURN_IF_ERROR(WritePorts());
   LogInfo("serving", {{"rpc_port", absl::StrCat(grpc->port())},
                       {"metrics_port", absl::StrCat(metrics_port)},
@@ -125,6 +98,7 @@ Server::~Server() {
   // Threads that count into the metrics end before the metrics, and scrapes end
   // before the parts that they look at.
   if (rep_->registry != nullptr) rep_->registry->Stop();
+  if (rep_->spool != nullptr) rep_->spool->Close().IgnoreError();
   rep_->metrics.reset();
 }
 

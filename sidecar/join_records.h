@@ -61,7 +61,9 @@ struct JoinCounts {
   uint64_t feedback = 0;             // Joined.
   uint64_t duplicate_feedback = 0;
   uint64_t after_window = 0;
-  uint64_t unknown_decision = 0;
+  uint64_t unknown_decision = 0;  // Including held_overflow.
+  uint64_t held_overflow = 0;     // Not held: too many wait for a decision.
+  uint64_t corrected_times = 0;   // Times of records that were in the future.
 };
 
 }  // namespace sortition

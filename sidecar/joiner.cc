@@ -39,6 +39,12 @@ bool Joiner::HasPassed(int64_t time_us, int windows) const {
 
 bool Joiner::IsOver(int64_t time_us) const { return HasPassed(time_us, 1); }
 
+int64_t Joiner::Correct(int64_t time_us) {
+  if (time_us <= latest_us_) return Clamp(time_us);
+  ++counts_.corrected_times;
+  return Clamp(latest_us_);
+}
+
 void Joiner::AdvanceTo(int64_t time_us) {
   watermark_us_ = std::max(watermark_us_, Clamp(time_us));
   ExpireHeld();
@@ -56,7 +62,7 @@ void Joiner::AddRemembered(const RememberedId& id) {
 
 void Joiner::AddDecision(SpoolPlace place, absl::string_view id,
                          int64_t time_us, uint64_t answer) {
-  time_us = Clamp(time_us);
+  time_us = Correct(time_us);
   AdvanceTo(time_us);
   const Hash128 hash = HashBytes(id);
   const auto [it, is_new] = known_.try_emplace(hash);
@@ -78,14 +84,14 @@ void Joiner::AddDecision(SpoolPlace place, absl::string_view id,
 }
 
 void Joiner::AddShown(SpoolPlace place, const log::v1::Shown& shown) {
-  const int64_t time_us = Clamp(shown.time_us());
+  const int64_t time_us = Correct(shown.time_us());
   AdvanceTo(time_us);
   AddRecord(HashBytes(shown.decision_id()),
             {place, time_us, 0, true, shown.SerializeAsString()});
 }
 
 void Joiner::AddFeedback(SpoolPlace place, const log::v1::Feedback& feedback) {
-  const int64_t time_us = Clamp(feedback.time_us());
+  const int64_t time_us = Correct(feedback.time_us());
   AdvanceTo(time_us);
   if (IsDuplicateFeedback(feedback.feedback_id(), place, time_us)) {
     ++counts_.duplicate_feedback;
@@ -109,8 +115,7 @@ bool Joiner::IsDuplicateFeedback(absl::string_view feedback_id,
 void Joiner::AddRecord(const Hash128& decision, JoinedRecord record) {
   const auto it = known_.find(decision);
   if (it == known_.end() || !IsKnownAt(it->second, record.time_us)) {
-    held_order_.push_back({decision, record.place, record.time_us});
-    held_[decision].push_back(std::move(record));
+    Hold(decision, std::move(record));
     return;
   }
   const Known& known = it->second;
@@ -146,12 +151,27 @@ void Joiner::Attach(Pending* pending, JoinedRecord record) {
   pending->records.push_back(std::move(record));
 }
 
+void Joiner::Hold(const Hash128& decision, JoinedRecord record) {
+  std::deque<JoinedRecord>& records = held_[decision];
+  if (records.size() >= options_.max_held_per_decision() ||
+      num_held_ >= options_.max_held()) {
+    if (records.empty()) held_.erase(decision);
+    ++counts_.held_overflow;
+    Reject(std::move(record), LateFeedback::UNKNOWN_DECISION);
+    return;
+  }
+  held_order_.push_back({decision, record.place, record.time_us});
+  records.push_back(std::move(record));
+  ++num_held_;
+}
+
 void Joiner::AdoptHeld(Pending* pending) {
   const auto it = held_.find(pending->id);
   if (it == held_.end()) return;
-  std::vector<JoinedRecord> records = std::move(it->second);
+  std::deque<JoinedRecord> records = std::move(it->second);
   held_.erase(it);
-  std::vector<JoinedRecord> too_early;
+  num_held_ -= records.size();
+  std::deque<JoinedRecord> too_early;
   for (JoinedRecord& record : records) {
     if (record.time_us < pending->time_us - window_us_) {
       too_early.push_back(std::move(record));
@@ -159,6 +179,7 @@ void Joiner::AdoptHeld(Pending* pending) {
       Attach(pending, std::move(record));
     }
   }
+  num_held_ += too_early.size();
   if (!too_early.empty()) held_[pending->id] = std::move(too_early);
 }
 
@@ -177,16 +198,14 @@ void Joiner::ExpireHeld() {
     const HeldId expired = held_order_.front();
     held_order_.pop_front();
     const auto it = held_.find(expired.decision);
-    if (it == held_.end()) continue;
-    std::vector<JoinedRecord>& records = it->second;
-    const auto record = std::find_if(records.begin(), records.end(),
-                                     [&](const JoinedRecord& candidate) {
-                                       return candidate.place == expired.place;
-                                     });
-    if (record == records.end()) continue;  // Adopted.
-    Reject(std::move(*record), LateFeedback::UNKNOWN_DECISION);
-    records.erase(record);
-    if (records.empty()) held_.erase(it);
+    // Both are in spool order, so the record is the first of its decision, or
+    // it was adopted.
+    if (it == held_.end() || it->second.front().place != expired.place)
+      continue;
+    Reject(std::move(it->second.front()), LateFeedback::UNKNOWN_DECISION);
+    it->second.pop_front();
+    --num_held_;
+    if (it->second.empty()) held_.erase(it);
   }
 }
 

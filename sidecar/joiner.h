@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <limits>
 #include <map>
 #include <optional>
 #include <vector>
@@ -34,6 +35,10 @@ class Joiner {
   void AddFeedback(SpoolPlace place, const log::v1::Feedback& feedback);
   // Adds an id of a removed segment. Must be called before any record is added.
   void AddRemembered(const RememberedId& id);
+
+  // Later times than this are taken for this one from now on: no record comes
+  // from the future.
+  void SetLatestTime(int64_t time_us) { latest_us_ = time_us; }
 
   // Says that every record up to this log time has been added.
   void AdvanceTo(int64_t time_us);
@@ -86,6 +91,10 @@ class Joiner {
   };
 
   bool HasPassed(int64_t time_us, int windows) const;
+  // Returns the time of a record, or `latest_us_` if it is later: one wrong
+  // stamp must not close the windows of all.
+  int64_t Correct(int64_t time_us);
+  void Hold(const Hash128& decision, JoinedRecord record);
   // An id is known for two windows of log time, whatever is in memory.
   bool IsKnownAt(const Known& known, int64_t time_us) const {
     return time_us <= known.time_us + 2 * window_us_;
@@ -104,6 +113,7 @@ class Joiner {
   const int64_t window_us_;
   const int64_t slack_us_;
   int64_t watermark_us_ = 0;
+  int64_t latest_us_ = std::numeric_limits<int64_t>::max();
   uint32_t forget_before_ = 1;
   JoinCounts counts_;
   std::deque<Pending> queue_;
@@ -111,8 +121,10 @@ class Joiner {
   MapByHash<Known> known_;
   MapByHash<int64_t> seen_feedback_;  // Time of the first with this id.
   std::deque<RememberedId> ids_;      // Keys of both maps, in spool order.
-  MapByHash<std::vector<JoinedRecord>> held_;  // By unknown decision.
-  std::deque<HeldId> held_order_;
+  // By unknown decision, in spool order.
+  MapByHash<std::deque<JoinedRecord>> held_;
+  std::deque<HeldId> held_order_;  // May name records that were adopted.
+  size_t num_held_ = 0;
   // Number of records, by segment, that a pending decision of a later segment
   // holds.
   std::map<uint32_t, uint64_t> early_;

@@ -15,6 +15,7 @@
 #include "absl/strings/str_cat.h"
 #include "core/base/hash.h"
 #include "core/base/status_macros.h"
+#include "io/segments/parse_message.h"
 #include "io/segments/segment.h"
 #include "process/log.h"
 #include "sidecar/segment_sequence.h"
@@ -24,11 +25,6 @@ namespace {
 
 int64_t Micros(double seconds) {
   return static_cast<int64_t>(std::llround(seconds * 1e6));
-}
-
-template <typename Message>
-bool Parse(absl::string_view bytes, Message* message) {
-  return message->ParseFromArray(bytes.data(), static_cast<int>(bytes.size()));
 }
 
 }  // namespace
@@ -118,6 +114,8 @@ absl::StatusOr<bool> Pipeline::FinishOutput(const absl::Status& status) {
 absl::StatusOr<bool> Pipeline::ReadStep() {
   // Read the clock first: a record that Next() misses has a later time.
   const int64_t now_us = clock_();
+  latest_us_ = now_us + Micros(options_.join().max_lead_seconds());
+  joiner_.SetLatestTime(latest_us_);
   ASSIGN_OR_RETURN(const SpoolTail::Outcome outcome, tail_.Next());
   is_caught_up_ = outcome == SpoolTail::Outcome::kCaughtUp;
   if (tail_.current_segment() > last_ordinal_) {
@@ -144,6 +142,7 @@ absl::StatusOr<bool> Pipeline::ReadStep() {
 
 void Pipeline::NoteTime(int64_t time_us) {
   Segment& segment = segments_.back();
+  time_us = std::min(time_us, latest_us_);
   if (segment.first_time_us == 0) segment.first_time_us = time_us;
   segment.last_time_us = std::max(segment.last_time_us, time_us);
 }
@@ -174,14 +173,15 @@ bool Pipeline::TakeSmallRecord(const SpoolTail::Record& record,
   switch (view.kind) {
     case log::v1::LogRecord::kShown: {
       log::v1::Shown shown;
-      if (!Parse(view.bytes, &shown)) return false;
+      if (!ParseMessage(view.bytes, &shown)) return false;
       NoteTime(shown.time_us());
       joiner_.AddShown(record.place, shown);
       return true;
     }
     case log::v1::LogRecord::kFeedback: {
       log::v1::Feedback feedback;
-      if (!Parse(view.bytes, &feedback) || !std::isfinite(feedback.reward())) {
+      if (!ParseMessage(view.bytes, &feedback) ||
+          !std::isfinite(feedback.reward())) {
         return false;
       }
       NoteTime(feedback.time_us());
@@ -190,7 +190,7 @@ bool Pipeline::TakeSmallRecord(const SpoolTail::Record& record,
     }
     case log::v1::LogRecord::kGap: {
       log::v1::Gap gap;
-      if (!Parse(view.bytes, &gap)) return false;
+      if (!ParseMessage(view.bytes, &gap)) return false;
       counts_.gap_records += gap.lost_records();
       return true;
     }

@@ -94,6 +94,7 @@ class Pipeline {
   std::optional<ClosedDecision> closed_;
   std::optional<LateRecord> late_;
   bool is_caught_up_ = false;
+  int64_t latest_us_ = 0;  // No record is taken to be later than this.
   int64_t last_sync_us_ = 0;
 };
 

@@ -8,6 +8,7 @@
 #include "google/protobuf/io/coded_stream.h"
 #include "google/protobuf/io/zero_copy_stream_impl_lite.h"
 #include "google/protobuf/wire_format_lite.h"
+#include "io/segments/parse_message.h"
 
 namespace sortition {
 namespace {
@@ -99,8 +100,7 @@ absl::StatusOr<log::v1::SpoolPosition> ViewPosition(absl::string_view message) {
   absl::string_view bytes;
   log::v1::SpoolPosition position;
   if (input.ReadTag() != LengthDelimitedTag(1) ||
-      !ReadView(&input, message, &bytes) ||
-      !position.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) {
+      !ReadView(&input, message, &bytes) || !ParseMessage(bytes, &position)) {
     return Malformed("tuple or late record: position is missing");
   }
   return position;

@@ -6,9 +6,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
-#include <filesystem>
 #include <limits>
-#include <system_error>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
@@ -27,6 +25,9 @@ constexpr absl::string_view kMagic = "SRTIDS1\n";
 constexpr uint64_t kFeedbackBit = uint64_t{1} << 63;
 constexpr size_t kEntryBytes = 3 * sizeof(uint64_t);
 constexpr size_t kHashBytes = 2 * sizeof(uint64_t);
+// Enough for the 700,000 ids of a segment of 64 MiB that holds feedback alone.
+constexpr char kReserve[] = "/reserve";
+constexpr off_t kReserveBytes = off_t{1} << 24;
 
 void PutUint64(uint64_t value, std::string* bytes) {
   for (int shift = 0; shift < 64; shift += 8) {
@@ -102,17 +103,12 @@ absl::StatusOr<std::vector<RememberedId>> RemovedSegmentIds::Load(
   RETURN_IF_ERROR(MakeDirectories(dir_));
   RemoveTemporaries(dir_);
   std::vector<std::string> segments;
-  std::error_code error;
-  for (const auto& entry : std::filesystem::directory_iterator(dir_, error)) {
-    const std::string name = entry.path().filename().string();
+  ASSIGN_OR_RETURN(const std::vector<std::string> names, ListDirectory(dir_));
+  for (const std::string& name : names) {
     if (!absl::EndsWith(name, ".ids")) continue;
     segments.emplace_back(absl::StripSuffix(name, ".ids"));
   }
-  if (error) {
-    return absl::UnavailableError(
-        absl::StrCat("cannot list ", dir_, ": ", error.message()));
-  }
-  std::sort(segments.begin(), segments.end());
+  Reserve();
   std::vector<RememberedId> all;
   for (const std::string& segment : segments) {
     if (std::binary_search(present.begin(), present.end(), segment)) {
@@ -136,10 +132,47 @@ absl::StatusOr<std::vector<RememberedId>> RemovedSegmentIds::Load(
 
 absl::Status RemovedSegmentIds::Add(const std::string& segment,
                                     const std::vector<RememberedId>& ids) {
-  RETURN_IF_ERROR(WriteFile(PathOf(segment), Encode(ids)));
-  RETURN_IF_ERROR(SyncFile(PathOf(segment)));
+  const std::string path = PathOf(segment);
+  const std::string bytes = Encode(ids);
+  absl::Status status = WriteFile(path, bytes);
+  if (absl::IsResourceExhausted(status)) status = UseReserve(path, bytes);
+  RETURN_IF_ERROR(status);
+  RETURN_IF_ERROR(SyncFile(path));
   RETURN_IF_ERROR(SyncDirectory(dir_));
   last_time_us_[segment] = LastTime(ids);
+  Reserve();
+  return absl::OkStatus();
+}
+
+void RemovedSegmentIds::Reserve() {
+  if (is_reserved_) return;
+  const std::string path = dir_ + kReserve;
+  const int fd = open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
+  if (fd < 0) return;
+  is_reserved_ = fallocate(fd, 0, 0, kReserveBytes) == 0;
+  close(fd);
+  // Part of the reserve would only take space from others.
+  if (!is_reserved_) unlink(path.c_str());
+}
+
+// The reserved file becomes the file of ids: nobody else gets its space.
+absl::Status RemovedSegmentIds::UseReserve(const std::string& path,
+                                           absl::string_view bytes) {
+  const std::string reserve = dir_ + kReserve;
+  const int fd = open(reserve.c_str(), O_RDWR | O_CLOEXEC);
+  if (fd < 0) {
+    return absl::ResourceExhaustedError(
+        absl::StrCat("no space for ", path, ", and no ", reserve));
+  }
+  const ssize_t written = pwrite(fd, bytes.data(), bytes.size(), 0);
+  const bool is_written = written == static_cast<ssize_t>(bytes.size()) &&
+                          ftruncate(fd, written) == 0;
+  close(fd);
+  if (!is_written || rename(reserve.c_str(), path.c_str()) != 0) {
+    return absl::ResourceExhaustedError(
+        absl::StrCat("no space for ", path, " in ", reserve));
+  }
+  is_reserved_ = false;
   return absl::OkStatus();
 }
 

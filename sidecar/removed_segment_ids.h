@@ -9,6 +9,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "sidecar/join_records.h"
 
 namespace sortition {
@@ -26,7 +27,9 @@ class RemovedSegmentIds {
   absl::StatusOr<std::vector<RememberedId>> Load(
       const std::vector<std::string>& present);
 
-  // Stores the ids of a segment; they are on the disk when it returns.
+  // Stores the ids of a segment; they are on the disk when it returns. On a
+  // full disk they take the place of a reserved file: segments must be
+  // removable just then.
   absl::Status Add(const std::string& segment,
                    const std::vector<RememberedId>& ids);
 
@@ -34,6 +37,9 @@ class RemovedSegmentIds {
   absl::Status DropBefore(int64_t time_us);
 
  private:
+  absl::Status UseReserve(const std::string& path, absl::string_view bytes);
+  // Makes the reserved file if there is none and the disk has room for it.
+  void Reserve();
   absl::Status Drop(const std::string& segment);
   std::string PathOf(const std::string& segment) const {
     return dir_ + "/" + segment + ".ids";
@@ -41,6 +47,7 @@ class RemovedSegmentIds {
 
   const std::string dir_;
   std::map<std::string, int64_t> last_time_us_;  // Latest id by segment.
+  bool is_reserved_ = false;
 };
 
 }  // namespace sortition

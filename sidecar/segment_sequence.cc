@@ -13,10 +13,14 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "core/base/status_macros.h"
+#include "io/files.h"
+#include "io/segments/parse_message.h"
 #include "io/segments/segment.h"
+#include "io/segments/segment_recovery.h"
 #include "process/log.h"
 
 namespace sortition {
@@ -59,13 +63,13 @@ absl::StatusOr<std::unique_ptr<SegmentSequence>> SegmentSequence::Open(
     return absl::FailedPreconditionError(
         absl::StrCat(path, " is being written by another process"));
   }
-  ASSIGN_OR_RETURN(const log::v1::SegmentFooter footer, RecoverSegment(path));
-  if (footer.torn_bytes() > 0) {
+  ASSIGN_OR_RETURN(sequence->torn_bytes_,
+                   RewriteSegment(path, sequence->options_.can_redo));
+  if (sequence->torn_bytes_ > 0) {
     LogWarning(
-        "cut the torn tail of a segment",
-        {{"file", path}, {"torn_bytes", absl::StrCat(footer.torn_bytes())}});
+        "cut a segment at its first damage",
+        {{"file", path}, {"cut_bytes", absl::StrCat(sequence->torn_bytes_)}});
   }
-  sequence->torn_bytes_ = footer.torn_bytes();
   sequence->last_created_us_ = CreatedTimeOf(names.back());
   return sequence;
 }
@@ -159,8 +163,7 @@ absl::Status ReadSegment(const std::string& path,
     const absl::StatusOr<RecordView> view = ViewRecord(payload);
     if (!view.ok() || view->kind == log::v1::LogRecord::kFooter) continue;
     if (view->kind == log::v1::LogRecord::kHeader) {
-      if (!header->ParseFromArray(view->bytes.data(),
-                                  static_cast<int>(view->bytes.size()))) {
+      if (!ParseMessage(view->bytes, header)) {
         return absl::DataLossError(absl::StrCat(path, ": malformed header"));
       }
       continue;
@@ -178,10 +181,12 @@ absl::Status MakeDirectories(const std::string& dir) {
 }
 
 void RemoveTemporaries(const std::string& dir) {
-  std::error_code error;
-  for (const auto& entry : std::filesystem::directory_iterator(dir, error)) {
-    if (entry.path().extension() == ".tmp") {
-      std::filesystem::remove(entry.path(), error);
+  const absl::StatusOr<std::vector<std::string>> names = ListDirectory(dir);
+  if (!names.ok()) return;
+  for (const std::string& name : *names) {
+    std::error_code ignored;
+    if (absl::EndsWith(name, ".tmp")) {
+      std::filesystem::remove(absl::StrCat(dir, "/", name), ignored);
     }
   }
 }

@@ -28,9 +28,16 @@ class SegmentSequence {
     uint64_t preallocate_bytes = 0;
     double segment_seconds = 0;
     std::string options_text;
+    // Returns whether a record will be written again if Open() cuts it off.
+    std::function<bool(absl::string_view)> can_redo;
   };
 
-  // Recovers what a dead writer left: cuts and closes its last segment.
+  // Recovers what a dead writer left: cuts its last segment at the first damage
+  // and closes it. What is behind the damage is written again from the spool;
+  // if the spool has not got it any more, the damage alone is passed over. The
+  // records are copied to a new file and synced: after a failed fdatasync they
+  // may be in the page cache alone, and a second fdatasync of the old file
+  // would say nothing.
   static absl::StatusOr<std::unique_ptr<SegmentSequence>> Open(Options options);
   // Without Close(), the files stay as a dead process leaves them.
   ~SegmentSequence() = default;

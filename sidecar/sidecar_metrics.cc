@@ -55,6 +55,12 @@ void SidecarMetrics::AddJoinCounters(Metrics* metrics) {
   Add(metrics, "join_late_total", late_help,
       Count(&SidecarCounts::late_unknown_decision),
       {{"reason", "unknown_decision"}});
+  Add(metrics, "join_held_overflow_total",
+      "Records late because too many wait for an unknown decision",
+      Join(&JoinCounts::held_overflow));
+  Add(metrics, "join_corrected_times_total",
+      "Records stamped in the future, which count as of now",
+      Join(&JoinCounts::corrected_times));
   const char* tuples_help = "Tuples written";
   Add(metrics, "join_tuples_total", tuples_help, Count(&SidecarCounts::matched),
       {{"reward", "matched"}});
@@ -75,6 +81,9 @@ void SidecarMetrics::AddSidecarCounters(Metrics* metrics) {
       "Payload bytes read from the spool", Tail(&TailCounts::bytes));
   Add(metrics, "sidecar_corrupt_records_total", "Damaged records skipped",
       Tail(&TailCounts::corrupt_records));
+  Add(metrics, "sidecar_missing_records_total",
+      "Records that the numbers of segments show to be lost or damaged",
+      Tail(&TailCounts::missing_records));
   Add(metrics, "sidecar_malformed_records_total",
       "Records with a good checksum and malformed content",
       Count(&SidecarCounts::malformed_records));

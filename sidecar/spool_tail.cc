@@ -15,7 +15,8 @@
 #include "absl/strings/str_cat.h"
 #include "core/base/check.h"
 #include "core/base/status_macros.h"
-#include "io/segments/segment_writer.h"
+#include "io/segments/parse_message.h"
+#include "io/segments/segment_recovery.h"
 #include "process/log.h"
 #include "sidecar/record_wire.h"
 
@@ -173,15 +174,20 @@ absl::StatusOr<SpoolTail::Content> SpoolTail::TakeRecord(
   record_ = {{current_, offset}, payload};
   const absl::StatusOr<RecordView> view = ViewRecord(payload);
   if (view.ok() && view->kind == log::v1::LogRecord::kFooter) {
+    log::v1::SegmentFooter footer;
+    if (ParseMessage(view->bytes, &footer) && footer.recovered()) {
+      ++counts_.recovered_segments;
+      counts_.torn_bytes += footer.torn_bytes();
+    }
     return Content::kFooter;
   }
   if (!view.ok() || view->kind != log::v1::LogRecord::kHeader) {
     counts_.bytes += payload.size();
+    ++next_sequence_;
     return Content::kRecord;
   }
   log::v1::SegmentHeader header;
-  if (!header.ParseFromArray(view->bytes.data(),
-                             static_cast<int>(view->bytes.size()))) {
+  if (!ParseMessage(view->bytes, &header)) {
     return Content::kRecord;
   }
   if (header.format_version() > kFormatVersion) {
@@ -190,7 +196,20 @@ absl::StatusOr<SpoolTail::Content> SpoolTail::TakeRecord(
         header.format_version(), " is not in [1, ", kFormatVersion, "]"));
   }
   segments_.back().writer_id = header.writer_id();
+  CheckSequence(header);
   return Content::kHeader;
+}
+
+void SpoolTail::CheckSequence(const log::v1::SegmentHeader& header) {
+  const uint64_t first = header.first_sequence();
+  if (header.incarnation() == incarnation_ && first > next_sequence_) {
+    counts_.missing_records += first - next_sequence_;
+    LogError("records are missing from the spool before a segment",
+             {{"file", PathOf(segments_.back().name)},
+              {"count", absl::StrCat(first - next_sequence_)}});
+  }
+  incarnation_ = header.incarnation();
+  next_sequence_ = first;
 }
 
 // Finds out what it means that the current segment has no further record now.
@@ -215,8 +234,6 @@ absl::Status SpoolTail::Recover() {
   const uint64_t offset = reader_->offset();
   const absl::StatusOr<log::v1::SegmentFooter> footer = RecoverSegment(path);
   if (footer.ok()) {
-    ++counts_.recovered_segments;
-    counts_.torn_bytes += footer->torn_bytes();
     LogWarning("recovered a spool segment whose writer died",
                {{"file", path},
                 {"records", absl::StrCat(footer->num_records())},

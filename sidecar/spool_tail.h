@@ -17,6 +17,7 @@ namespace sortition {
 struct TailCounts {
   uint64_t bytes = 0;               // In record payloads.
   uint64_t corrupt_records = 0;     // Skipped.
+  uint64_t missing_records = 0;     // By the numbers in headers.
   uint64_t recovered_segments = 0;  // Their writer had died.
   uint64_t torn_bytes = 0;          // Cut from their ends.
   uint64_t out_of_order_segments = 0;
@@ -76,6 +77,8 @@ class SpoolTail {
   enum class Content { kRecord, kHeader, kFooter };
   absl::StatusOr<Content> TakeRecord(absl::string_view payload,
                                      uint64_t offset);
+  // Counts the records that the numbers in the header show to be missing.
+  void CheckSequence(const log::v1::SegmentHeader& header);
   absl::StatusOr<Outcome> AtEnd(SegmentReader::Outcome outcome);
   absl::Status Recover();
   absl::StatusOr<bool> AreLaterSegmentsEmpty() const;
@@ -90,6 +93,8 @@ class SpoolTail {
   uint32_t current_ = 0;
   std::deque<std::string> later_;
   Record record_;
+  std::string incarnation_;     // Of the current segment's writer.
+  uint64_t next_sequence_ = 0;  // Number of the next record.
   TailCounts counts_;
 };
 

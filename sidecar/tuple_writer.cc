@@ -29,9 +29,22 @@ SpoolPosition JustAfter(SpoolPosition position) {
   return position;
 }
 
+// Returns whether the spool, of which `oldest_segment` is the oldest one, still
+// has what the tuple or late feedback was made of.
+bool IsInSpool(absl::string_view payload, const std::string& oldest_segment) {
+  const absl::StatusOr<RecordView> view = ViewRecord(payload);
+  if (!view.ok() || oldest_segment.empty()) return false;
+  const absl::StatusOr<SpoolPosition> position = ViewPosition(view->bytes);
+  return position.ok() && position->segment() >= oldest_segment;
+}
+
 SegmentSequence::Options SequenceOptions(
-    const config::v1::SidecarOptions& options) {
+    const config::v1::SidecarOptions& options,
+    const std::string& oldest_segment) {
   SegmentSequence::Options sequence;
+  sequence.can_redo = [oldest_segment](absl::string_view payload) {
+    return IsInSpool(payload, oldest_segment);
+  };
   sequence.segment_bytes = options.segment_bytes();
   sequence.segment_seconds = options.segment_seconds();
   sequence.options_text = options.ShortDebugString();
@@ -44,13 +57,13 @@ absl::StatusOr<std::unique_ptr<TupleWriter>> TupleWriter::Open(
     const config::v1::SidecarOptions& options,
     const std::string& oldest_segment) {
   std::unique_ptr<TupleWriter> writer(new TupleWriter());
-  SegmentSequence::Options tuples = SequenceOptions(options);
+  SegmentSequence::Options tuples = SequenceOptions(options, oldest_segment);
   tuples.dir = options.tuples();
   tuples.writer_id = "tuples";
   tuples.kind = log::v1::SegmentHeader::TUPLES;
   tuples.preallocate_bytes = options.segment_bytes();
   ASSIGN_OR_RETURN(writer->tuples_, SegmentSequence::Open(tuples));
-  SegmentSequence::Options late = SequenceOptions(options);
+  SegmentSequence::Options late = SequenceOptions(options, oldest_segment);
   late.dir = options.tuples() + "/late";
   late.writer_id = "late";
   late.kind = log::v1::SegmentHeader::LATE;

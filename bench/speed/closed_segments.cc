@@ -4,7 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "io/segments/segment.h"
-#include "io/segments/segment_writer.h"
+#include "io/segments/segment_recovery.h"
 
 namespace sortition {
 

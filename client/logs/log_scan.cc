@@ -8,8 +8,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "core/base/status_macros.h"
+#include "io/segments/parse_message.h"
 #include "io/segments/segment.h"
-#include "io/segments/segment_writer.h"
+#include "io/segments/segment_recovery.h"
 
 namespace sortition {
 namespace {
@@ -56,8 +57,7 @@ absl::Status ScanSegment(const std::string& path, SegmentReader* reader,
       }
       break;
     }
-    if (!record.ParseFromArray(payload.data(),
-                               static_cast<int>(payload.size()))) {
+    if (!ParseMessage(payload, &record)) {
       RETURN_IF_ERROR(visitor->Corrupt(offset, payload.size()));
       continue;
     }

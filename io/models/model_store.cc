@@ -52,17 +52,12 @@ absl::Status SyncPath(const std::string& path) {
 // Returns the names of the directories in `dir`, sorted, without hidden ones.
 absl::StatusOr<std::vector<std::string>> ListDirectories(
     const std::string& dir) {
-  std::error_code error;
-  std::filesystem::directory_iterator entries(dir, error);
-  if (error) return PosixStatus(error.value(), dir, "cannot list");
-  std::vector<std::string> names;
-  for (const auto& entry : entries) {
-    std::string name = entry.path().filename().string();
-    if (name[0] != '.' && entry.is_directory(error)) {
-      names.push_back(std::move(name));
-    }
-  }
-  std::sort(names.begin(), names.end());
+  ASSIGN_OR_RETURN(std::vector<std::string> names, ListDirectory(dir));
+  std::erase_if(names, [&](const std::string& name) {
+    std::error_code error;
+    return name[0] == '.' ||
+           !std::filesystem::is_directory(absl::StrCat(dir, "/", name), error);
+  });
   return names;
 }
 

@@ -5,10 +5,10 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <filesystem>
-#include <system_error>
 
 #include "absl/strings/match.h"
+#include "core/base/status_macros.h"
+#include "io/files.h"
 #include "io/posix_status.h"
 #include "io/segments/record_frame.h"
 
@@ -228,15 +228,10 @@ void SegmentReader::Seek(uint64_t offset) { rep_->offset = offset; }
 uint64_t SegmentReader::offset() const { return rep_->offset; }
 
 absl::StatusOr<std::vector<std::string>> ListSegments(const std::string& dir) {
-  std::error_code error;
-  std::filesystem::directory_iterator entries(dir, error);
-  if (error) return PosixStatus(error.value(), dir, "cannot list");
-  std::vector<std::string> names;
-  for (const auto& entry : entries) {
-    const std::string name = entry.path().filename().string();
-    if (absl::EndsWith(name, ".seg")) names.push_back(name);
-  }
-  std::sort(names.begin(), names.end());
+  ASSIGN_OR_RETURN(std::vector<std::string> names, ListDirectory(dir));
+  std::erase_if(names, [](const std::string& name) {
+    return !absl::EndsWith(name, ".seg");
+  });
   return names;
 }
 

@@ -16,8 +16,11 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "core/base/status_macros.h"
+#include "io/files.h"
 #include "io/posix_status.h"
+#include "io/segments/parse_message.h"
 #include "io/segments/segment.h"
+#include "io/segments/segment_recovery.h"
 
 namespace sortition {
 namespace {
@@ -39,8 +42,7 @@ std::string WriterOf(const std::string& path) {
   const auto outcome = (*reader)->Next(&payload, &offset);
   log::v1::LogRecord record;
   if (!outcome.ok() || *outcome != SegmentReader::Outcome::kRecord ||
-      !record.ParseFromArray(payload.data(),
-                             static_cast<int>(payload.size()))) {
+      !ParseMessage(payload, &record)) {
     return {};
   }
   return record.header().writer_id();
@@ -53,14 +55,13 @@ absl::Status CheckDirectory(const SegmentBatch::Options& options,
   *holds_segments = false;
   std::error_code error;
   if (!fs::exists(options.dir, error)) return absl::OkStatus();
-  fs::directory_iterator entries(options.dir, error);
-  if (error) return PosixStatus(error.value(), options.dir, "cannot list");
-  for (const auto& entry : entries) {
-    const std::string path = entry.path().string();
+  ASSIGN_OR_RETURN(const std::vector<std::string> names,
+                   ListDirectory(options.dir));
+  for (const std::string& name : names) {
+    const std::string path = absl::StrCat(options.dir, "/", name);
     if (!options.replace) {
-      return absl::FailedPreconditionError(
-          absl::StrCat(options.dir, " holds ", entry.path().filename().string(),
-                       ", must be absent or empty"));
+      return absl::FailedPreconditionError(absl::StrCat(
+          options.dir, " holds ", name, ", must be absent or empty"));
     }
     if (!absl::EndsWith(path, ".seg") || WriterOf(path) != options.writer_id) {
       return absl::FailedPreconditionError(absl::StrCat(

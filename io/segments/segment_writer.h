@@ -27,6 +27,16 @@ class PreparedSegment {
   PreparedSegment() = default;
   std::string path_;
   int fd_ = -1;
+  // Opened ahead, so that syncing the new name needs no descriptor.
+  int directory_fd_ = -1;
+};
+
+// Frames that no sync has covered, read back from the file.
+struct UnsyncedFrames {
+  std::string frames;         // Whole, intact frames, those of gaps left out.
+  uint64_t num_records = 0;   // In `frames`.
+  uint64_t lost_in_gaps = 0;  // Lost records that the gaps speak of.
+  uint64_t num_lost = 0;      // Records that can no longer be read.
 };
 
 // Not thread-safe. The file is created under a temporary name, preallocated and
@@ -62,14 +72,24 @@ class SegmentWriter {
 
   // Calls fdatasync(2), the first time also for the directory, so that the name
   // of the segment survives too. May run while another thread appends.
+  // What was appended before the call is then durable. After a failure the
+  // kernel may drop what it could not write and report success the next time,
+  // so every later call fails, too: save ReadUnsynced() elsewhere.
   absl::Status Sync();
 
   // Writes the footer, truncates the file to its size, syncs and unlocks it.
+  // After a failure the records are in the file as they were before.
   absl::Status Close();
+
+  // Returns the records that are not known to be durable.
+  UnsyncedFrames ReadUnsynced() const;
 
   const std::string& name() const;
   uint64_t bytes() const;        // Written so far, header included.
   uint64_t num_records() const;  // Without the header.
+  // Returns true after a failed write whose bytes could not be cut off: every
+  // later append fails.
+  bool is_torn() const;
 
  private:
   SegmentWriter();
@@ -81,14 +101,5 @@ class SegmentWriter {
 // digits>.seg". These names sort by time.
 std::string SegmentName(int64_t created_time_us, absl::string_view writer_id,
                         uint64_t counter);
-
-// Returns true while the process that writes the segment lives and has not
-// closed it.
-absl::StatusOr<bool> SegmentHasLiveWriter(const std::string& path);
-
-// Cuts off the torn tail of an abandoned segment and adds a footer that records
-// this. Returns the footer. A segment that has a footer is not changed.
-// FailedPrecondition if its writer lives.
-absl::StatusOr<log::v1::SegmentFooter> RecoverSegment(const std::string& path);
 
 }  // namespace sortition

@@ -17,8 +17,10 @@
 #include "absl/strings/str_format.h"
 #include "absl/time/clock.h"
 #include "core/base/status_macros.h"
+#include "io/files.h"
 #include "io/posix_status.h"
 #include "io/segments/segment.h"
+#include "io/segments/segment_recovery.h"
 
 namespace sortition {
 namespace {
@@ -59,13 +61,12 @@ absl::StatusOr<std::unique_ptr<SpoolDirectory>> SpoolDirectory::Take(
                                       "another writer holds spool ", dir))
                                 : PosixStatus(errno, path, "cannot lock");
   }
-  for (const auto& entry : std::filesystem::directory_iterator(dir, error)) {
-    if (absl::EndsWith(entry.path().filename().string(), ".tmp")) {
-      std::error_code ignored;
-      std::filesystem::remove(entry.path(), ignored);
-    }
+  ASSIGN_OR_RETURN(const std::vector<std::string> names, ListDirectory(dir));
+  for (const std::string& name : names) {
+    if (!absl::EndsWith(name, ".tmp")) continue;
+    std::error_code ignored;
+    std::filesystem::remove(absl::StrCat(dir, "/", name), ignored);
   }
-  if (error) return PosixStatus(error.value(), dir, "cannot list");
   RETURN_IF_ERROR(directory->FindNewestTime());
   return directory;
 }
@@ -93,17 +94,36 @@ int64_t SpoolDirectory::NextSegmentTime() {
   return newest_time_us_;
 }
 
-uint64_t SpoolDirectory::SegmentBytes(const std::string& except) const {
+void SpoolDirectory::TrimDeadSegments() const {
+  const absl::StatusOr<std::vector<std::string>> names = ListSegments(path_);
+  if (!names.ok()) return;
+  for (const std::string& name : *names) {
+    const std::string path = absl::StrCat(path_, "/", name);
+    // If it fails, the reader tries again when it comes to the segment.
+    if (!IsClosedSegment(path)) RecoverSegment(path).IgnoreError();
+  }
+}
+
+absl::StatusOr<uint64_t> SpoolDirectory::SegmentBytes(
+    const std::string& except) const {
+  ASSIGN_OR_RETURN(const std::vector<std::string> names, ListSegments(path_));
   uint64_t bytes = 0;
-  std::error_code error;
-  for (const auto& entry : std::filesystem::directory_iterator(path_, error)) {
-    const std::string name = entry.path().filename().string();
-    if (name == except || !absl::EndsWith(name, ".seg")) continue;
+  for (const std::string& name : names) {
+    if (name == except) continue;
     std::error_code gone;  // The reader may have removed it.
-    const auto size = entry.file_size(gone);
+    const auto size =
+        std::filesystem::file_size(absl::StrCat(path_, "/", name), gone);
     if (!gone) bytes += size;
   }
   return bytes;
+}
+
+absl::StatusOr<uint64_t> SpoolDirectory::FreeBytes() const {
+  std::error_code error;
+  const std::filesystem::space_info space =
+      std::filesystem::space(path_, error);
+  if (error) return PosixStatus(error.value(), path_, "cannot look at");
+  return space.available;
 }
 
 }  // namespace sortition

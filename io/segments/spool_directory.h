@@ -22,8 +22,14 @@ class SpoolDirectory {
   // is set back or older segments have been removed. Not thread-safe.
   int64_t NextSegmentTime();
 
+  // Cuts the preallocated space off the segments that dead incarnations left:
+  // it would count as records that wait. Their records stay.
+  void TrimDeadSegments() const;
+
   // Returns the total size of all segments except `except`.
-  uint64_t SegmentBytes(const std::string& except) const;
+  absl::StatusOr<uint64_t> SegmentBytes(const std::string& except) const;
+  // Returns the space of the disk that this process may still fill.
+  absl::StatusOr<uint64_t> FreeBytes() const;
 
   const std::string& path() const { return path_; }
 

@@ -10,6 +10,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "io/segments/spool_state.h"
 #include "sortition/config/v1/server.pb.h"
 #include "sortition/log/v1/log.pb.h"
 
@@ -18,28 +19,44 @@ namespace sortition {
 struct SpoolStats {
   uint64_t records = 0;  // Appended since Open().
   uint64_t bytes = 0;
-  uint64_t refused = 0;      // Calls refused at the limit (REFUSE).
+  uint64_t refused = 0;      // Calls refused (REFUSE).
   uint64_t lost = 0;         // Records counted instead of written (COUNT).
+  uint64_t saved = 0;        // Records written again after a failed sync.
   uint64_t segments = 0;     // Opened since Open().
   uint64_t spool_bytes = 0;  // Last known size of all segments.
-  uint64_t syncs = 0;
-  double sync_seconds = 0;  // Total time of all syncs.
+  uint64_t max_bytes = 0;    // Its limit.
+  uint64_t free_bytes = 0;   // Last known free space of the disk.
+  SpoolState state = SpoolState::kOk;
+};
+
+// Hears what happens in a spool. Its functions are called by the spool's own
+// threads, but OnAppend() by the thread that appends.
+class SpoolObserver {
+ public:
+  virtual ~SpoolObserver() = default;
+  virtual void OnAppend(double seconds) = 0;
+  virtual void OnSync(double seconds) = 0;
+  virtual void OnEvent(const SpoolEvent& event) = 0;
+  // The state has changed.
+  virtual void OnState(SpoolState state) = 0;
 };
 
 // Thread-safe.
 class SpoolWriter {
  public:
   // Creates the directory if it does not exist. Segments of earlier
-  // incarnations are left to the reader. FailedPrecondition if another writer
-  // holds the directory; InvalidArgument if the writer_id cannot be part of a
-  // file name.
+  // incarnations are closed and left to the reader. FailedPrecondition if
+  // another writer holds the directory; InvalidArgument if the writer_id cannot
+  // be part of a file name. `observer`, if any, must outlive the writer.
   static absl::StatusOr<std::unique_ptr<SpoolWriter>> Open(
-      const config::v1::SpoolOptions& options, const std::string& options_text);
+      const config::v1::SpoolOptions& options, const std::string& options_text,
+      SpoolObserver* observer = nullptr);
   ~SpoolWriter();  // Calls Close().
 
   // Appends `decision`, whose dense_values must be empty, followed by
   // `dense_values` as its last field: one copy, from the caller's memory to the
-  // page cache. ResourceExhausted at the limit or on a full disk (REFUSE).
+  // page cache. With REFUSE: ResourceExhausted at the limit or on a full disk,
+  // Unavailable while the disk fails.
   absl::Status AppendDecision(const log::v1::Decision& decision,
                               std::span<const float> dense_values);
   // Appends all records. After a failure the first ones may be in the spool.

@@ -249,6 +249,11 @@ absl::StatusOr<std::unique_ptr<GrpcServer>> GrpcServer::Start(
 
 int GrpcServer::port() const { return rep_->port; }
 
+void GrpcServer::SetRankingServes(bool serves) {
+  rep_->health.Set("", serves);
+  rep_->health.Set(v1::Ranking::service_full_name(), serves);
+}
+
 void GrpcServer::AnnounceShutdown() { rep_->health.SetNotServing(); }
 
 void GrpcServer::Refuse() { rep_->drain.draining = true; }

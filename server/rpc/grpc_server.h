@@ -32,6 +32,10 @@ class GrpcServer {
 
   int port() const;
 
+  // Sets the health of Ranking, and of the server as a whole, unless it shuts
+  // down. Requests are answered either way.
+  void SetRankingServes(bool serves);
+
   // Sets health to NOT_SERVING; requests are still answered.
   void AnnounceShutdown();
 

@@ -11,7 +11,9 @@ void HealthService::Set(const std::string& service, bool serving) {
   const HealthStatus status =
       serving ? HealthCheckResponse::SERVING : HealthCheckResponse::NOT_SERVING;
   std::lock_guard lock(mutex_);
-  statuses_[service] = status;
+  HealthStatus& current = statuses_[service];
+  if (ending_ || current == status) return;
+  current = status;
   for (const auto& [watcher, watched] : watchers_) {
     if (watched == service) watcher->Send(status);
   }
@@ -19,6 +21,7 @@ void HealthService::Set(const std::string& service, bool serving) {
 
 void HealthService::SetNotServing() {
   std::lock_guard lock(mutex_);
+  ending_ = true;
   for (auto& [service, status] : statuses_) {
     status = HealthCheckResponse::NOT_SERVING;
   }

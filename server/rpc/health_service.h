@@ -24,9 +24,10 @@ class HealthWatcher {
 // Thread-safe.
 class HealthService {
  public:
-  // Sets the status of `service` and tells its watchers.
+  // Sets the status of `service` and tells its watchers. Does nothing after
+  // SetNotServing().
   void Set(const std::string& service, bool serving);
-  // Sets all services that were set before to NOT_SERVING.
+  // Sets all services that were set before to NOT_SERVING, for good.
   void SetNotServing();
 
   absl::Status Check(const grpc::health::v1::HealthCheckRequest& request,
@@ -43,6 +44,7 @@ class HealthService {
   mutable std::mutex mutex_;
   std::map<std::string, HealthStatus> statuses_;
   std::map<HealthWatcher*, std::string> watchers_;
+  bool ending_ = false;
   bool finishing_ = false;
 };
 

@@ -37,6 +37,8 @@ Journal* journal = nullptr;
 
 // If set, writes below this directory fail as on a full disk.
 std::string* full_dir = nullptr;
+// Whether write(2) fails there, too, so that only reserved space is left.
+bool only_reserve = false;
 
 std::string PathOf(int fd) {
   std::error_code error;
@@ -164,8 +166,40 @@ TEST(DurabilityTest, AFullDiskGetsBackWhatIsSafe) {
   EXPECT_GT(pipeline->counts().removed_segments, 0u);
 }
 
+// All writes fail, except that what the reserve holds can be used.
+TEST(DurabilityTest, AFullDiskHasRoomForTheIdsOfWhatItRemoves) {
+  const TempDir dir(FastParent());
+  auto options = Options(dir.path());
+  options.set_sync_interval_seconds(1000);
+  WriteSpool(options.spool(), History(200, 10, 1000 * kSecond), 15);
+  FakeClock clock{1000 * kSecond};
+  Metrics metrics;
+  ASSERT_OK_AND_ASSIGN(const auto pipeline,
+                       Pipeline::Open(options, &metrics, clock.Get()));
+  ASSERT_OK(pipeline->Poll(400));
+  const std::string reserve_path = options.tuples() + "/memory/reserve";
+  ASSERT_TRUE(std::filesystem::exists(reserve_path));
+  std::string full = options.tuples();
+  full_dir = &full;
+  only_reserve = true;
+  clock.now_us += 2000 * kSecond;
+  ASSERT_OK(pipeline->Poll(400));
+  full_dir = nullptr;
+  only_reserve = false;
+  EXPECT_GT(pipeline->counts().removed_segments, 0u);
+  EXPECT_TRUE(std::filesystem::exists(reserve_path));
+}
+
 }  // namespace
 }  // namespace sortition
+
+extern "C" ssize_t write(int fd, const void* bytes, size_t size) {
+  if (sortition::only_reserve && sortition::IsFull(fd)) {
+    errno = ENOSPC;
+    return -1;
+  }
+  return syscall(SYS_write, fd, bytes, size);
+}
 
 extern "C" ssize_t pwritev(int fd, const iovec* pieces, int count,
                            off_t offset) {

@@ -8,6 +8,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "io/segments/segment.h"
+#include "io/segments/segment_recovery.h"
 #include "tests/sidecar/pipeline_fixture.h"
 #include "tests/testing/status_matchers.h"
 

@@ -76,6 +76,38 @@ TEST_F(SpoolTailTest, DeadWriterIsRecoveredAndPassed) {
   EXPECT_EQ(tail.counts().torn_bytes, 0u);
 }
 
+// Writes a closed segment of two records.
+void WriteNumbered(const std::string& dir, int64_t created_us,
+                   const std::string& incarnation, uint64_t first_sequence) {
+  SegmentWriter::Options options;
+  options.dir = dir;
+  options.name = SegmentName(created_us, "server", 0);
+  options.header.set_format_version(1);
+  options.header.set_kind(log::v1::SegmentHeader::SPOOL);
+  options.header.set_incarnation(incarnation);
+  options.header.set_first_sequence(first_sequence);
+  ASSERT_OK_AND_ASSIGN(const auto writer, SegmentWriter::Create(options));
+  ASSERT_OK(writer->Append(DecisionRecord("a", 1)));
+  ASSERT_OK(writer->Append(DecisionRecord("b", 2)));
+  ASSERT_OK(writer->Close());
+}
+
+TEST_F(SpoolTailTest, CountsWhatTheNumbersOfSegmentsMiss) {
+  WriteNumbered(dir_.path(), 1, "one", 10);  // What was before is not known.
+  WriteNumbered(dir_.path(), 2, "one", 12);
+  WriteNumbered(dir_.path(), 3, "one", 17);  // 14, 15 and 16 are missing.
+  WriteNumbered(dir_.path(), 4, "two", 0);
+  WriteNumbered(dir_.path(), 5, "two", 2);
+  SpoolTail tail(dir_.path(), true);
+  int records = 0;
+  for (Outcome outcome = Next(&tail); outcome != Outcome::kCaughtUp;
+       outcome = Next(&tail)) {
+    if (outcome == Outcome::kRecord) ++records;
+  }
+  EXPECT_EQ(records, 10);
+  EXPECT_EQ(tail.counts().missing_records, 3u);
+}
+
 TEST_F(SpoolTailTest, CountsSegmentsThatComeTooLate) {
   SpoolTail tail(dir_.path(), true);
   ASSERT_OK(NewSegment(dir_.path(), 5, 0)->Close());

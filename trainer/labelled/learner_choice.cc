@@ -20,9 +20,9 @@ using google::protobuf::FieldDescriptor;
 constexpr char kMpg[] = "mpg";
 
 // Options that apply to one kind of data only.
-constexpr const char* kOfTuples[] = {"tuples",    "reward_min", "reward_max",
-                                     "memory_mb", "versions",   "scratch",
-                                     "scratch_mb"};
+constexpr const char* kOfTuples[] = {
+    "tuples",    "reward_min", "reward_max", "clamp_rewards",
+    "memory_mb", "versions",   "scratch",    "scratch_mb"};
 constexpr const char* kOfLabels[] = {
     "data",        "validation",          "test",         "game_policy",
     "rank_policy", "inverse_temperature", "trusted_order"};

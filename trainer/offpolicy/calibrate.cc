@@ -86,6 +86,7 @@ absl::StatusOr<TupleData> Read(const CalibrateOptions& options,
   read.set_test_fraction(options.test_fraction());
   read.set_reward_min(options.reward_min());
   read.set_reward_max(options.reward_max());
+  read.set_clamp_rewards(options.clamp_rewards());
   read.set_memory_mb(options.memory_mb());
   read.set_scratch(options.scratch());
   read.set_scratch_mb(options.scratch_mb());

@@ -11,6 +11,7 @@
 #include "core/base/hash.h"
 #include "core/base/status_macros.h"
 #include "trainer/tuples/label_record.h"
+#include "trainer/tuples/reward_range.h"
 #include "trainer/tuples/tuple_selection.h"
 
 namespace sortition {
@@ -50,22 +51,26 @@ class LabelReader {
         selection_(std::move(selection)),
         kept_(options.memory_mb()) {}
 
+  // Takes the number of features from the newest tuple, unless the filter says
+  // it.
+  absl::Status SetShape() {
+    if (filter_.num_features.has_value()) return absl::OkStatus();
+    ASSIGN_OR_RETURN(filter_.num_features,
+                     NewestNumFeatures(options_.tuples(),
+                                       [&](const log::v1::BanditTuple& logged) {
+                                         const auto reason = Convert(logged);
+                                         return reason.ok() && !*reason;
+                                       }));
+    return absl::OkStatus();
+  }
+
   absl::Status AddTuple(const log::v1::BanditTuple& logged) {
     ++data_.read_tuples;
     const log::v1::Decision& decision = logged.decision();
-    std::optional<LeftOutReason> reason = selection_.ReasonToSkip(decision);
-    if (!reason.has_value()) {
-      const LabelExpectation expectation{
-          .num_features =
-              filter_.num_features.value_or(decision.num_features()),
-          .num_labels = filter_.num_labels.value_or(decision.num_labels()),
-          .reward_min = options_.reward_min(),
-          .reward_max = options_.reward_max()};
-      ASSIGN_OR_RETURN(reason,
-                       ConvertLabelTuple(logged, expectation, &record_));
-    }
+    ASSIGN_OR_RETURN(const std::optional<LeftOutReason> reason,
+                     Convert(logged));
     if (reason.has_value()) {
-      data_.LeaveOut(*reason);
+      data_.LeaveOut(*reason, logged);
       return absl::OkStatus();
     }
     filter_.num_features = data_.contexts.num_features =
@@ -94,6 +99,19 @@ class LabelReader {
   }
 
  private:
+  // Converts a tuple to `record_`, or returns why it is left out.
+  absl::StatusOr<std::optional<LeftOutReason>> Convert(
+      const log::v1::BanditTuple& logged) {
+    const log::v1::Decision& decision = logged.decision();
+    const auto reason = selection_.ReasonToSkip(decision);
+    if (reason.has_value()) return reason;
+    const LabelExpectation expectation{
+        .num_features = filter_.num_features.value_or(decision.num_features()),
+        .num_labels = filter_.num_labels.value_or(decision.num_labels()),
+        .rewards = RewardRange::Of(options_)};
+    return ConvertLabelTuple(logged, expectation, &record_);
+  }
+
   size_t num_labels() const { return data_.contexts.num_labels; }
 
   // Returns the part that has the context of tuple `i`.
@@ -212,11 +230,14 @@ absl::StatusOr<LabelData> ReadLabelTuples(
     const config::v1::TrainOptions& options, const LabelFilter& filter) {
   ASSIGN_OR_RETURN(TupleSelection selection, TupleSelection::Create(options));
   LabelReader reader(options, filter, std::move(selection));
+  RETURN_IF_ERROR(reader.SetShape());
   ASSIGN_OR_RETURN(
       const SegmentDamage damage,
       ScanTuples(options.tuples(),
                  std::bind_front(&LabelReader::AddTuple, &reader)));
-  return reader.Finish(damage);
+  LabelData data = reader.Finish(damage);
+  RETURN_IF_ERROR(CheckRewards(data, RewardRange::Of(options)));
+  return data;
 }
 
 }  // namespace sortition

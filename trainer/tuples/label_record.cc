@@ -128,11 +128,11 @@ absl::StatusOr<std::optional<LeftOutReason>> ConvertLabelTuple(
         "other labels were shown than decision '", decision.decision_id(),
         "' chose, must be the same: its reward is that of another action"));
   }
-  RETURN_IF_ERROR(
-      CheckReward(logged, expectation.reward_min, expectation.reward_max));
+  const std::optional<double> loss =
+      expectation.rewards.LossOf(logged.reward());
+  if (!loss.has_value()) return LeftOutReason::kRewardOutside;
   record->log_propensity = std::min(decision.log_propensity(), 0.0);
-  record->loss = RewardToLoss(logged.reward(), expectation.reward_min,
-                              expectation.reward_max);
+  record->loss = *loss;
   return std::nullopt;
 }
 

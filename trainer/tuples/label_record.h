@@ -11,6 +11,7 @@
 #include "core/learners/multilabel/label_tuples.h"
 #include "sortition/log/v1/log.pb.h"
 #include "trainer/tuples/left_out.h"
+#include "trainer/tuples/reward_range.h"
 
 namespace sortition {
 
@@ -39,14 +40,12 @@ struct LabelRecord {
 struct LabelExpectation {
   uint32_t num_features = 0;
   uint32_t num_labels = 0;
-  double reward_min = 0;
-  double reward_max = 1;
+  RewardRange rewards = {};
 };
 
 // Fills in `record` and returns nothing, or returns why the tuple is left out.
-// InvalidArgument for a reward outside [reward_min, reward_max], as in
-// ConvertTuple(), and if something else than the action was shown: leaving out
-// such tuples would bias every estimate, and they cannot get weight 0 here.
+// InvalidArgument if something else than the action was shown: leaving out such
+// tuples would bias every estimate, and they cannot get weight 0 here.
 absl::StatusOr<std::optional<LeftOutReason>> ConvertLabelTuple(
     const log::v1::BanditTuple& logged, const LabelExpectation& expectation,
     LabelRecord* record);

@@ -20,6 +20,8 @@ std::string ReasonText(LeftOutReason reason) {
       return "malformed features";
     case LeftOutReason::kBadReward:
       return "reward not finite";
+    case LeftOutReason::kRewardOutside:
+      return "reward outside [reward_min, reward_max]";
     case LeftOutReason::kSeeded:
       return "drawn with the request's seed";
     case LeftOutReason::kBadAction:

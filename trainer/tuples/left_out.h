@@ -13,6 +13,7 @@ enum class LeftOutReason {
   kBadPropensity,
   kBadFeatures,
   kBadReward,
+  kRewardOutside,
   kSeeded,
   // For selections, rankings and subsets.
   kBadAction,

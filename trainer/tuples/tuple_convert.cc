@@ -99,7 +99,7 @@ bool ShownDiffers(const log::v1::BanditTuple& logged) {
   const log::v1::Decision& decision = logged.decision();
   if (!logged.has_shown()) return false;
   // Showing nothing is right for an abstention and for an empty subset.
-  if (logged.shown().not_shown()) {
+  if (logged.shown().not_shown() || logged.shown().shown().empty()) {
     if (decision.action_kind() == log::v1::SUBSET) {
       return decision.action_size() != 0;
     }
@@ -137,20 +137,9 @@ bool IsLogPropensity(double value) {
   return std::isfinite(value) && value <= kLogPropensityRounding;
 }
 
-absl::Status CheckReward(const log::v1::BanditTuple& logged, double reward_min,
-                         double reward_max) {
-  if (logged.reward() >= reward_min && logged.reward() <= reward_max) {
-    return absl::OkStatus();
-  }
-  return absl::InvalidArgumentError(absl::StrCat(
-      "reward of decision '", logged.decision().decision_id(), "' is ",
-      logged.reward(), ", must be in [", reward_min, ", ", reward_max,
-      "]; set --reward_min and --reward_max to the range of the log"));
-}
-
-absl::StatusOr<std::optional<LeftOutReason>> ConvertTuple(
-    const log::v1::BanditTuple& logged, const TupleExpectation& expectation,
-    BanditTuple* result) {
+std::optional<LeftOutReason> ConvertTuple(const log::v1::BanditTuple& logged,
+                                          const TupleExpectation& expectation,
+                                          BanditTuple* result) {
   const log::v1::Decision& decision = logged.decision();
   *result = BanditTuple();
   if (ActionKindOf(decision) != expectation.action_kind)
@@ -182,15 +171,15 @@ absl::StatusOr<std::optional<LeftOutReason>> ConvertTuple(
                                   result->action.size())) {
     return LeftOutReason::kTooLarge;
   }
-  RETURN_IF_ERROR(
-      CheckReward(logged, expectation.reward_min, expectation.reward_max));
+  const std::optional<double> loss =
+      expectation.rewards.LossOf(logged.reward());
+  if (!loss.has_value()) return LeftOutReason::kRewardOutside;
   result->action_shown = !ShownDiffers(logged);
   result->full_support =
       !IsCertain(decision) &&
       HasFullSupport(decision.policy(), result->num_candidates());
   result->log_propensity = std::min(log_propensity, 0.0);
-  result->loss = RewardToLoss(logged.reward(), expectation.reward_min,
-                              expectation.reward_max);
+  result->loss = *loss;
   return std::nullopt;
 }
 

@@ -9,6 +9,7 @@
 #include "core/policies/distribution_factory.h"
 #include "sortition/log/v1/log.pb.h"
 #include "trainer/tuples/left_out.h"
+#include "trainer/tuples/reward_range.h"
 
 namespace sortition {
 
@@ -18,8 +19,7 @@ struct TupleExpectation {
   uint32_t num_features = 0;
   bool can_abstain = true;
   bool fixed_size = false;  // For subsets.
-  double reward_min = 0;
-  double reward_max = 1;
+  RewardRange rewards = {};
 };
 
 // Returns how many candidates a subset has according to the request or else the
@@ -29,16 +29,9 @@ uint32_t SubsetSize(const log::v1::Decision& decision);
 // Returns whether `value` is finite and, apart from rounding, at most 0.
 bool IsLogPropensity(double value);
 
-// InvalidArgument if the reward is outside [reward_min, reward_max].
-absl::Status CheckReward(const log::v1::BanditTuple& logged, double reward_min,
-                         double reward_max);
-
 // Fills in `result` and returns nothing, or returns why the tuple is left out.
-// InvalidArgument for a reward outside [reward_min, reward_max]: the options
-// then do not describe this log, and the scaled losses of all tuples would be
-// wrong.
-absl::StatusOr<std::optional<LeftOutReason>> ConvertTuple(
-    const log::v1::BanditTuple& logged, const TupleExpectation& expectation,
-    BanditTuple* result);
+std::optional<LeftOutReason> ConvertTuple(const log::v1::BanditTuple& logged,
+                                          const TupleExpectation& expectation,
+                                          BanditTuple* result);
 
 }  // namespace sortition

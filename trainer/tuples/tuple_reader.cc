@@ -15,6 +15,7 @@
 #include "io/segments/decision_view.h"
 #include "process/log.h"
 #include "trainer/tuples/held_tuples.h"
+#include "trainer/tuples/reward_range.h"
 #include "trainer/tuples/tuple_convert.h"
 #include "trainer/tuples/tuple_selection.h"
 
@@ -72,25 +73,26 @@ class Reader {
         selection_(std::move(selection)),
         held_(LimitsOf(options)) {}
 
+  // Takes the number of features from the newest tuple, unless the filter says
+  // it.
+  absl::Status SetShape() {
+    if (filter_.num_features.has_value()) return absl::OkStatus();
+    BanditTuple unused;
+    ASSIGN_OR_RETURN(filter_.num_features,
+                     NewestNumFeatures(options_.tuples(),
+                                       [&](const log::v1::BanditTuple& logged) {
+                                         return !Convert(logged, &unused);
+                                       }));
+    return absl::OkStatus();
+  }
+
   absl::Status AddTuple(const log::v1::BanditTuple& logged) {
     ++data_.read_tuples;
     const log::v1::Decision& decision = logged.decision();
-    std::optional<LeftOutReason> reason = selection_.ReasonToSkip(decision);
     HeldTuple held;
-    if (!reason.has_value()) {
-      const TupleExpectation expectation{
-          .action_kind = filter_.action_kind.value_or(
-              ActionKindOf(decision).value_or(ActionKind::kSelect)),
-          .num_features =
-              filter_.num_features.value_or(decision.num_features()),
-          .can_abstain = filter_.can_abstain.value_or(true),
-          .fixed_size = filter_.fixed_size.value_or(SubsetSize(decision) > 0),
-          .reward_min = options_.reward_min(),
-          .reward_max = options_.reward_max()};
-      ASSIGN_OR_RETURN(reason, ConvertTuple(logged, expectation, &held.tuple));
-    }
+    const std::optional<LeftOutReason> reason = Convert(logged, &held.tuple);
     if (reason.has_value()) {
-      data_.LeaveOut(*reason);
+      data_.LeaveOut(*reason, logged);
       return absl::OkStatus();
     }
     Note(decision, held.tuple);
@@ -119,6 +121,22 @@ class Reader {
   }
 
  private:
+  // Converts a tuple, or returns why it is left out.
+  std::optional<LeftOutReason> Convert(const log::v1::BanditTuple& logged,
+                                       BanditTuple* tuple) const {
+    const log::v1::Decision& decision = logged.decision();
+    const auto reason = selection_.ReasonToSkip(decision);
+    if (reason.has_value()) return reason;
+    const TupleExpectation expectation{
+        .action_kind = filter_.action_kind.value_or(
+            ActionKindOf(decision).value_or(ActionKind::kSelect)),
+        .num_features = filter_.num_features.value_or(decision.num_features()),
+        .can_abstain = filter_.can_abstain.value_or(true),
+        .fixed_size = filter_.fixed_size.value_or(SubsetSize(decision) > 0),
+        .rewards = RewardRange::Of(options_)};
+    return ConvertTuple(logged, expectation, tuple);
+  }
+
   // Records what a converted tuple says about the log.
   void Note(const log::v1::Decision& decision, const BanditTuple& tuple) {
     filter_.action_kind = ActionKindOf(decision);
@@ -241,10 +259,13 @@ absl::StatusOr<TupleData> ReadTuples(const config::v1::TrainOptions& options,
   ASSIGN_OR_RETURN(TupleSelection selection, TupleSelection::Create(options));
   RETURN_IF_ERROR(CheckScratch(options));
   Reader reader(options, filter, std::move(selection));
+  RETURN_IF_ERROR(reader.SetShape());
   ASSIGN_OR_RETURN(const SegmentDamage damage,
                    ScanTuples(options.tuples(),
                               std::bind_front(&Reader::AddTuple, &reader)));
-  return reader.Finish(damage);
+  TupleData data = reader.Finish(damage);
+  RETURN_IF_ERROR(CheckRewards(data, RewardRange::Of(options)));
+  return data;
 }
 
 }  // namespace sortition

@@ -1,11 +1,15 @@
 #include "trainer/tuples/tuple_scan.h"
 
+#include <algorithm>
+#include <deque>
 #include <filesystem>
+#include <map>
 #include <system_error>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "core/base/status_macros.h"
+#include "io/segments/parse_message.h"
 #include "process/log.h"
 #include "process/progress.h"
 
@@ -24,6 +28,7 @@ uint64_t MibOf(const std::string& path) {
              : static_cast<uint64_t>(static_cast<double>(bytes) / kBytesPerMib);
 }
 
+// Without `progress` it says nothing.
 absl::Status ScanSegment(const std::string& path, const TakeTuple& take,
                          Progress* progress, SegmentDamage* damage) {
   ASSIGN_OR_RETURN(const auto reader, SegmentReader::Open(path));
@@ -38,17 +43,18 @@ absl::Status ScanSegment(const std::string& path, const TakeTuple& take,
       break;
     }
     if (outcome == SegmentReader::Outcome::kCorrupt ||
-        !record.ParseFromArray(payload.data(),
-                               static_cast<int>(payload.size()))) {
+        !ParseMessage(payload, &record)) {
       ++damage->corrupt_records;
-      LogWarning("a damaged record was passed over",
-                 {{"segment", path}, {"offset", absl::StrCat(offset)}});
+      if (progress != nullptr) {
+        LogWarning("a damaged record was passed over",
+                   {{"segment", path}, {"offset", absl::StrCat(offset)}});
+      }
       continue;
     }
     if (record.has_tuple()) RETURN_IF_ERROR(take(record.tuple()));
     const uint64_t mib =
         static_cast<uint64_t>(static_cast<double>(offset) / kBytesPerMib);
-    if (mib > reported) {
+    if (progress != nullptr && mib > reported) {
       progress->Add(mib - reported);
       reported = mib;
     }
@@ -60,6 +66,23 @@ absl::Status ScanSegment(const std::string& path, const TakeTuple& take,
 
 void TupleCounts::LeaveOut(LeftOutReason reason) {
   ++excluded[ReasonText(reason)];
+}
+
+void TupleCounts::LeaveOut(LeftOutReason reason,
+                           const log::v1::BanditTuple& tuple) {
+  // Numbers come from outside: not too many of them get a line of their own.
+  constexpr size_t kMostReasons = 50;
+  if (reason == LeftOutReason::kOtherFeatures &&
+      excluded.size() < kMostReasons) {
+    ++excluded[absl::StrCat(ReasonText(reason), ": ",
+                            tuple.decision().num_features())];
+    return;
+  }
+  LeaveOut(reason);
+  if (reason == LeftOutReason::kRewardOutside && reward_outside.empty()) {
+    reward_outside = absl::StrCat("'", tuple.decision().decision_id(), "' is ",
+                                  tuple.reward());
+  }
 }
 
 uint64_t TupleCounts::left_out(LeftOutReason reason) const {
@@ -96,6 +119,36 @@ absl::StatusOr<SegmentDamage> ScanTuples(const std::string& dir,
     RETURN_IF_ERROR(ScanSegment(path, take, &progress, &damage));
   }
   return damage;
+}
+
+absl::StatusOr<std::optional<uint32_t>> NewestNumFeatures(
+    const std::string& dir,
+    const std::function<bool(const log::v1::BanditTuple&)>& is_usable) {
+  constexpr size_t kNewest = 101;
+  ASSIGN_OR_RETURN(const auto names, ListSegments(dir));
+  std::deque<uint32_t> newest;
+  for (auto name = names.rbegin(); name != names.rend(); ++name) {
+    if (!newest.empty()) break;
+    SegmentDamage ignored;  // It is counted when the segments are scanned.
+    RETURN_IF_ERROR(ScanSegment((std::filesystem::path(dir) / *name).string(),
+                                [&](const log::v1::BanditTuple& tuple) {
+                                  if (!is_usable(tuple))
+                                    return absl::OkStatus();
+                                  newest.push_back(
+                                      tuple.decision().num_features());
+                                  if (newest.size() > kNewest)
+                                    newest.pop_front();
+                                  return absl::OkStatus();
+                                },
+                                nullptr, &ignored));
+  }
+  if (newest.empty()) return std::nullopt;
+  std::map<uint32_t, size_t> counts;
+  for (const uint32_t num_features : newest) ++counts[num_features];
+  return std::max_element(
+             counts.begin(), counts.end(),
+             [](const auto& a, const auto& b) { return a.second < b.second; })
+      ->first;
 }
 
 }  // namespace sortition

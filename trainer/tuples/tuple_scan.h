@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 
 #include "absl/status/status.h"
@@ -29,7 +30,12 @@ struct TupleCounts {
   // only with force.
   bool evaluates_baseline = true;
 
+  // The first reward that was outside the range: "'id' is 2".
+  std::string reward_outside;
+
   void LeaveOut(LeftOutReason reason);
+  // Leaves out `tuple`.
+  void LeaveOut(LeftOutReason reason, const log::v1::BanditTuple& tuple);
   uint64_t left_out(LeftOutReason reason) const;
   uint64_t excluded_tuples() const;
   // Returns "12 tuples read, 3 left out: other model", for messages.
@@ -46,5 +52,12 @@ inline constexpr size_t kFewestTuples = 2;
 absl::StatusOr<SegmentDamage> ScanTuples(
     const std::string& dir,
     const std::function<absl::Status(const log::v1::BanditTuple&)>& take);
+
+// Returns the number of features that most of the newest usable tuples have;
+// nothing if there are none. An application that changes its features goes on
+// with the new ones, and one try with others decides nothing.
+absl::StatusOr<std::optional<uint32_t>> NewestNumFeatures(
+    const std::string& dir,
+    const std::function<bool(const log::v1::BanditTuple&)>& is_usable);
 
 }  // namespace sortition

@@ -5,6 +5,7 @@
 #include <sstream>
 
 #include "client/logs/log_commands.h"
+#include "io/segments/segment_recovery.h"
 #include "tests/client/logs/log_fixture.h"
 
 namespace sortition {

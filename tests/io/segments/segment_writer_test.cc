@@ -12,6 +12,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "io/segments/record_frame.h"
+#include "io/segments/segment_recovery.h"
 #include "tests/io/segments/segment_testing.h"
 #include "tests/testing/status_matchers.h"
 #include "tests/testing/temp_dir.h"

@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "io/segments/segment_recovery.h"
 #include "tests/io/segments/segment_testing.h"
 #include "tests/io/segments/spool_writer_fixture.h"
 #include "tests/testing/status_matchers.h"
@@ -150,7 +151,7 @@ TEST_F(SpoolFullTest, ABatchCutByAFullDiskIsCountedRecordByRecord) {
   ASSERT_OK(writer->Close());
   EXPECT_THAT(Ids(), ElementsAre("a", "b", "d"));
   const std::vector<std::string> names = Segments();
-  ASSERT_THAT(names, SizeIs(2));
+  ASSERT_GE(names.size(), 2u);  // A third one if the disk was tried again.
   const Contents first = ReadAll(options_.dir() + "/" + names[0]);
   EXPECT_EQ(first.records.back().footer().num_records(), 2u);
   const Contents second = ReadAll(options_.dir() + "/" + names[1]);

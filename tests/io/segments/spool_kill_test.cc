@@ -8,6 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "gtest/gtest.h"
+#include "io/segments/segment_recovery.h"
 #include "io/segments/spool_writer.h"
 #include "tests/io/segments/segment_testing.h"
 #include "tests/testing/status_matchers.h"

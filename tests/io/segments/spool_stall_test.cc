@@ -1,60 +1,19 @@
-// A disk whose fdatasync does not return for a while: this program has its own
-// fdatasync().
+// A disk whose fdatasync does not return for a while.
 #include <poll.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 #include <chrono>
-#include <condition_variable>
 #include <filesystem>
 #include <functional>
-#include <mutex>
+#include <memory>
 
-#include "absl/cleanup/cleanup.h"
 #include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "io/segments/spool_writer.h"
 #include "tests/io/segments/segment_testing.h"
+#include "tests/testing/file_faults.h"
 #include "tests/testing/status_matchers.h"
 #include "tests/testing/temp_dir.h"
-
-namespace sortition {
-namespace {
-
-// The state in which fdatasync() waits while the disk is stalled.
-struct Stall {
-  void Set(bool value) {
-    const std::lock_guard lock(mutex);
-    is_stalled = value;
-    changed.notify_all();
-  }
-  void Wait() {
-    std::unique_lock lock(mutex);
-    ++waiting;
-    changed.wait(lock, [&] { return !is_stalled; });
-    --waiting;
-  }
-  int num_waiting() {
-    const std::lock_guard lock(mutex);
-    return waiting;
-  }
-
-  std::mutex mutex;
-  std::condition_variable changed;
-  bool is_stalled = false;
-  int waiting = 0;
-};
-
-Stall stall;
-
-}  // namespace
-}  // namespace sortition
-
-extern "C" int fdatasync(int fd) {
-  sortition::stall.Wait();
-  return static_cast<int>(syscall(SYS_fdatasync, fd));
-}
 
 namespace sortition {
 namespace {
@@ -88,9 +47,8 @@ TEST(SpoolStallTest, NoRequestWaitsForASyncThatStalls) {
   options.set_segment_seconds(86400);
   options.set_sync_interval_seconds(0.01);
   ASSERT_OK_AND_ASSIGN(const auto writer, SpoolWriter::Open(options, ""));
-  const absl::Cleanup end_stall = [] { stall.Set(false); };
-  stall.Set(true);
-  ASSERT_TRUE(PollUntil([] { return stall.num_waiting() == 1; }));
+  auto stall = std::make_unique<SyncStall>();
+  ASSERT_TRUE(PollUntil([&] { return stall->num_waiting() == 1; }));
 
   // Each record fills a segment, so each append but the first rotates.
   const std::vector<float> values(20000, 0.5f);
@@ -104,8 +62,8 @@ TEST(SpoolStallTest, NoRequestWaitsForASyncThatStalls) {
     EXPECT_OK(writer->AppendDecision(decision, values));
   }
   EXPECT_TRUE(is_prepared);
-  EXPECT_EQ(stall.num_waiting(), 1);
-  stall.Set(false);
+  EXPECT_EQ(stall->num_waiting(), 1);
+  stall.reset();
   ASSERT_OK(writer->Close());
 
   EXPECT_EQ(writer->stats().segments, expected.size());

@@ -2,9 +2,11 @@
 // A spool in a directory of its own, and decisions for it.
 #include <poll.h>
 
+#include <atomic>
 #include <chrono>
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <utility>
 #include <vector>
@@ -57,6 +59,40 @@ inline std::vector<float> Values(size_t size) {
   return values;
 }
 
+// Keeps what a spool says.
+class SpoolEvents final : public SpoolObserver {
+ public:
+  void OnAppend(double) override { ++num_appends_; }
+  void OnSync(double) override { ++num_syncs_; }
+  void OnEvent(const SpoolEvent& event) override {
+    const std::lock_guard lock(mutex_);
+    events_.push_back(event);
+  }
+
+  void OnState(SpoolState state) override {
+    const std::lock_guard lock(mutex_);
+    states_.push_back(state);
+  }
+
+  std::vector<SpoolState> states() const {
+    const std::lock_guard lock(mutex_);
+    return states_;
+  }
+  std::vector<SpoolEvent> events() const {
+    const std::lock_guard lock(mutex_);
+    return events_;
+  }
+  int num_appends() const { return num_appends_; }
+  int num_syncs() const { return num_syncs_; }
+
+ private:
+  mutable std::mutex mutex_;
+  std::vector<SpoolEvent> events_;
+  std::vector<SpoolState> states_;
+  std::atomic<int> num_appends_{0};
+  std::atomic<int> num_syncs_{0};
+};
+
 class SpoolWriterTest : public testing::Test {
  protected:
   SpoolWriterTest() {
@@ -67,7 +103,7 @@ class SpoolWriterTest : public testing::Test {
   }
 
   std::unique_ptr<SpoolWriter> Open() {
-    auto writer = SpoolWriter::Open(options_, "the options");
+    auto writer = SpoolWriter::Open(options_, "the options", &events_);
     EXPECT_TRUE(writer.ok()) << writer.status();
     return *std::move(writer);
   }
@@ -95,6 +131,7 @@ class SpoolWriterTest : public testing::Test {
 
   const TempDir dir_;
   config::v1::SpoolOptions options_;
+  SpoolEvents events_;
 };
 
 }  // namespace sortition

@@ -171,7 +171,7 @@ TEST(SubsetConvertTest, ShownIsASet) {
     tuple.mutable_shown()->set_not_shown(not_shown);
     BanditTuple result;
     const auto reason = ConvertTuple(tuple, expectation, &result);
-    CHECK(reason.ok() && !reason->has_value());
+    CHECK(!reason.has_value());
     EXPECT_EQ(result.action, action);
     return result.action_shown;
   };
@@ -193,11 +193,11 @@ TEST(SubsetConvertTest, LeavesOutWhatIsMalformed) {
     *tuple.mutable_decision()->mutable_action() = {action.begin(),
                                                    action.end()};
     BanditTuple result;
-    return *ConvertTuple(tuple,
-                         {.action_kind = ActionKind::kSubset,
-                          .num_features = kSubsetFeatures,
-                          .fixed_size = fixed_size},
-                         &result);
+    return ConvertTuple(tuple,
+                        {.action_kind = ActionKind::kSubset,
+                         .num_features = kSubsetFeatures,
+                         .fixed_size = fixed_size},
+                        &result);
   };
   const log::v1::BanditTuple any = MakeSubsetTuple({}, "d1");
   log::v1::BanditTuple two = MakeSubsetTuple(fixed, "d1");

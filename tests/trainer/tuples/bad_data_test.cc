@@ -82,10 +82,11 @@ std::vector<BadData> Cases() {
       {"RewardNan", Some(5, reward(kNan)), kOk, ReasonText(kBadReward), 5},
       {"RewardInfinite", Some(5, reward(-kInf)), kOk, ReasonText(kBadReward),
        5},
-      {"RewardAboveTheRange", Some(1, reward(1.5)), kInvalid,
-       "reward of decision 'd0' is 1.5, must be in [0, 1]"},
-      {"RewardBelowTheRange", Some(1, reward(-0.1)), kInvalid,
-       "'d0' is -0.1, must be in [0, 1]; set --reward_min and --reward_max"},
+      {"RewardAboveTheRange", Some(15, reward(2)), kOk,
+       ReasonText(kRewardOutside), 15},
+      {"RewardsOftenBelowTheRange", Some(16, reward(-0.1)), kInvalid,
+       "reward of decision 'd0' is -0.1, must be in [0, 1], as must those of "
+       "16 of 1500 tuples; set --reward_min and --reward_max"},
       {"SegmentEmpty", [](Tuples* tuples) { tuples->clear(); }, kFailed,
        "no tuple of model 'default'"},
       {"ModelsMixed",
@@ -111,7 +112,7 @@ std::vector<BadData> Cases() {
               decision->set_num_features(6);
               decision->mutable_dense_values()->Resize(36, 0);
             }),
-       kOk, ReasonText(kOtherFeatures), 6},
+       kOk, ReasonText(kOtherFeatures) + ": 6", 6},
       {"FeaturesMissing",
        Some(6,
             [](log::v1::BanditTuple* tuple) {

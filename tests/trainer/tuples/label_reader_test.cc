@@ -173,7 +173,8 @@ TEST(LabelReaderTest, CountsWhatItLeavesOutByReason) {
   for (const auto& [reason, spoil] : spoilt) {
     tuples.push_back(MakeLabelTuple(static_cast<int>(tuples.size()), 0));
     spoil(tuples.back().mutable_decision());
-    ++expected[ReasonText(reason)];
+    ++expected[reason == kOtherFeatures ? ReasonText(reason) + ": 5"
+                                        : ReasonText(reason)];
   }
   tuples.push_back(MakeLabelTuple(99, 0));
   tuples.back().set_reward(nan);
@@ -208,7 +209,7 @@ TEST(LabelReaderTest, TheFilterSaysWhatTuplesMustBe) {
   ASSERT_OK_AND_ASSIGN(
       const LabelData features,
       ReadLabelTuples(TrainOnly(dir.Sub("t")), {.num_features = 9}));
-  EXPECT_EQ(features.excluded.at(ReasonText(kOtherFeatures)), 5u);
+  EXPECT_EQ(features.excluded.at(ReasonText(kOtherFeatures) + ": 4"), 5u);
   ASSERT_OK_AND_ASSIGN(
       const LabelData labels,
       ReadLabelTuples(TrainOnly(dir.Sub("t")), {.num_labels = 9}));

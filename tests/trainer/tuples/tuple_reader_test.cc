@@ -75,10 +75,14 @@ TEST(TupleReaderTest, CountsWhatItLeavesOutByReason) {
   EXPECT_EQ(data.excluded_tuples(), 14);
   EXPECT_EQ(data.shown_otherwise, 2);
   const std::map<std::string, uint64_t> expected = {
-      {ReasonText(kOtherModel), 1},    {ReasonText(kOtherVersion), 1},
-      {ReasonText(kBadPropensity), 3}, {ReasonText(kOtherAction), 1},
-      {ReasonText(kOtherFeatures), 1}, {ReasonText(kBadFeatures), 2},
-      {ReasonText(kBadAction), 2},     {ReasonText(kBadReward), 1},
+      {ReasonText(kOtherModel), 1},
+      {ReasonText(kOtherVersion), 1},
+      {ReasonText(kBadPropensity), 3},
+      {ReasonText(kOtherAction), 1},
+      {ReasonText(kOtherFeatures) + ": 6", 1},
+      {ReasonText(kBadFeatures), 2},
+      {ReasonText(kBadAction), 2},
+      {ReasonText(kBadReward), 1},
       {ReasonText(kSeeded), 2}};
   EXPECT_EQ(data.excluded, expected);
 }
@@ -99,10 +103,29 @@ TEST(TupleReaderTest, TakesKindAndFeaturesFromTheFirstUsableTuple) {
   EXPECT_EQ(data.num_features, 5);
   EXPECT_EQ(data.action_kind, ActionKind::kSelect);
   const std::map<std::string, uint64_t> expected = {
-      {ReasonText(kBadFeatures), 1},
+      {ReasonText(kOtherFeatures) + ": 6", 1},
       {ReasonText(kBadPropensity), 1},
       {ReasonText(kOtherAction), 1}};
   EXPECT_EQ(data.excluded, expected);
+}
+
+// One try with other features must not decide for the thousands that follow.
+TEST(TupleReaderTest, TheNewestShapeTrains) {
+  const TempDir dir;
+  std::vector<log::v1::BanditTuple> tuples = MakeTuples({}, 10);
+  for (int i = 0; i < 2; ++i) {
+    auto* decision = tuples[i].mutable_decision();
+    decision->set_num_features(2);
+    decision->mutable_dense_values()->Resize(
+        static_cast<int>(2 * decision->num_candidates()), 0.5f);
+  }
+  WriteSegment(dir.Sub("t"), 0, {tuples.begin(), tuples.begin() + 4});
+  WriteSegment(dir.Sub("t"), 1, {tuples.begin() + 4, tuples.end()});
+  ASSERT_OK_AND_ASSIGN(const TupleData data,
+                       ReadTuples(Options(dir.Sub("t")), {}));
+  EXPECT_EQ(Kept(data), 8);
+  EXPECT_EQ(data.num_features, 5);
+  EXPECT_EQ(data.excluded.at(ReasonText(kOtherFeatures) + ": 2"), 2u);
 }
 
 TEST(TupleReaderTest, RewardOutOfRangeIsAnErrorWithItsValue) {
@@ -113,6 +136,11 @@ TEST(TupleReaderTest, RewardOutOfRangeIsAnErrorWithItsValue) {
   EXPECT_THAT(ReadTuples(Options(dir.Sub("t")), {}),
               StatusIs(absl::StatusCode::kInvalidArgument,
                        HasSubstr("'d1' is 2.5, must be in [0, 1]")));
+  config::v1::TrainOptions options = Options(dir.Sub("t"));
+  options.set_clamp_rewards(true);
+  ASSERT_OK_AND_ASSIGN(const TupleData data, ReadTuples(options, {}));
+  EXPECT_EQ(Kept(data), 3);
+  EXPECT_TRUE(data.excluded.empty());
 }
 
 // Reads the tuples without a scratch file.
@@ -229,11 +257,9 @@ TEST(ConvertTupleTest, KeepsEligibleRowsAndRenumbersTheAction) {
   decision->set_log_propensity(-0.5);
   const TupleExpectation expectation{.action_kind = ActionKind::kRank,
                                      .num_features = 2,
-                                     .reward_min = -1,
-                                     .reward_max = 7};
+                                     .rewards = {.min = -1, .max = 7}};
   BanditTuple tuple;
-  ASSERT_OK_AND_ASSIGN(const auto reason,
-                       ConvertTuple(logged, expectation, &tuple));
+  const auto reason = ConvertTuple(logged, expectation, &tuple);
   EXPECT_EQ(reason, std::nullopt);
   EXPECT_THAT(tuple.values, ElementsAre(2, 3, 4, 5));
   EXPECT_THAT(tuple.action, ElementsAre(1, 0));
@@ -241,8 +267,7 @@ TEST(ConvertTupleTest, KeepsEligibleRowsAndRenumbersTheAction) {
   EXPECT_EQ(tuple.log_propensity, -0.5);
 
   decision->set_action(0, 3);  // Not eligible.
-  ASSERT_OK_AND_ASSIGN(const auto not_eligible,
-                       ConvertTuple(logged, expectation, &tuple));
+  const auto not_eligible = ConvertTuple(logged, expectation, &tuple);
   EXPECT_EQ(not_eligible, kBadAction);
 }
 
@@ -253,29 +278,32 @@ TEST(ConvertTupleTest, KeepsTheRewardOfWhatWasShownInPlaceOfTheAction) {
   const TupleExpectation expectation{.action_kind = ActionKind::kSelect,
                                      .num_features = 5};
   BanditTuple tuple;
-  ASSERT_OK(ConvertTuple(logged, expectation, &tuple));
+  ASSERT_EQ(ConvertTuple(logged, expectation, &tuple), std::nullopt);
   EXPECT_TRUE(tuple.action_shown);  // No record of what was shown.
   logged.mutable_shown()->add_shown(3);
-  ASSERT_OK(ConvertTuple(logged, expectation, &tuple));
+  ASSERT_EQ(ConvertTuple(logged, expectation, &tuple), std::nullopt);
   EXPECT_TRUE(tuple.action_shown);
   logged.mutable_shown()->set_shown(0, 2);
-  ASSERT_OK_AND_ASSIGN(auto reason, ConvertTuple(logged, expectation, &tuple));
+  auto reason = ConvertTuple(logged, expectation, &tuple);
   EXPECT_EQ(reason, std::nullopt);
   EXPECT_FALSE(tuple.action_shown);
   EXPECT_EQ(tuple.loss, -1);
   logged.mutable_shown()->clear_shown();
   logged.mutable_shown()->set_not_shown(true);
-  ASSERT_OK(ConvertTuple(logged, expectation, &tuple));
+  ASSERT_EQ(ConvertTuple(logged, expectation, &tuple), std::nullopt);
   EXPECT_FALSE(tuple.action_shown);
+  logged.mutable_shown()->set_not_shown(false);
+  ASSERT_EQ(ConvertTuple(logged, expectation, &tuple), std::nullopt);
+  EXPECT_FALSE(tuple.action_shown);  // An empty list: nothing was shown.
   // To show nothing is what an abstention asks for.
   logged.mutable_decision()->set_action(0, kAbstain);
-  ASSERT_OK_AND_ASSIGN(reason, ConvertTuple(logged, expectation, &tuple));
+  reason = ConvertTuple(logged, expectation, &tuple);
   EXPECT_EQ(reason, std::nullopt);
   EXPECT_TRUE(tuple.action_shown);
   // Showing something does not.
   logged.mutable_shown()->clear_not_shown();
   logged.mutable_shown()->add_shown(2);
-  ASSERT_OK(ConvertTuple(logged, expectation, &tuple));
+  ASSERT_EQ(ConvertTuple(logged, expectation, &tuple), std::nullopt);
   EXPECT_FALSE(tuple.action_shown);
 }
 
@@ -296,8 +324,7 @@ TEST(ConvertTupleTest, KeepsSparseRowsSparse) {
   const TupleExpectation expectation{.action_kind = ActionKind::kSelect,
                                      .num_features = 9};
   BanditTuple tuple;
-  ASSERT_OK_AND_ASSIGN(const auto reason,
-                       ConvertTuple(logged, expectation, &tuple));
+  const auto reason = ConvertTuple(logged, expectation, &tuple);
   EXPECT_EQ(reason, std::nullopt);
   EXPECT_THAT(tuple.row_offsets, ElementsAre(0, 2, 3));
   EXPECT_THAT(tuple.columns, ElementsAre(1, 8, 5));

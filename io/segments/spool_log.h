@@ -1,0 +1,116 @@
+#pragma once
+// What SpoolWriter is made of: the segments of a spool and the threads that
+// look after them. Only spool_writer.cc and spool_housekeeping.cc include this.
+#include <chrono>
+#include <condition_variable>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/strings/string_view.h"
+#include "io/segments/segment_writer.h"
+#include "io/segments/spool_directory.h"
+#include "io/segments/spool_state.h"
+#include "io/segments/spool_writer.h"
+#include "sortition/config/v1/server.pb.h"
+#include "sortition/log/v1/log.pb.h"
+
+namespace sortition {
+
+// A steady clock, so that setting the system time does not affect ages and
+// intervals.
+using SpoolClock = SpoolStateMachine::Clock;
+
+// A failed sync abandons its segment: the kernel may drop what it could not
+// write and report success the next time. What no sync has covered is read
+// back and appended to the next segment; records that cannot be read any more
+// become a gap. Until that has succeeded and was synced, the state is
+// kSyncFailed, and no record is taken.
+struct SpoolWriter::Rep {
+  Rep(const config::v1::SpoolOptions& o, std::string text,
+      std::unique_ptr<SpoolDirectory> d, SpoolObserver* its_observer);
+
+  // The next ones require `mutex`.
+  absl::Status StartSegment();
+  absl::Status MakeRoom(uint64_t bytes);
+  absl::Status WriteGap();
+  // Appends whole frames to `current` and counts them.
+  absl::Status AppendFrames(std::span<const absl::string_view> pieces,
+                            uint64_t count);
+  void CountLost(uint64_t count, absl::string_view reason);
+  // Does what option `when_full` says about `count` records that could not be
+  // appended.
+  absl::Status Refuse(const absl::Status& why, uint64_t count);
+  // Appends what is not durable in `unsaved` to another segment, and empties
+  // `unsaved`. The caller must sync `current`.
+  absl::Status SaveUnsynced();
+  // Ends kFull and kIoError if a new segment can be started.
+  void TryAgain();
+  uint64_t Size() const { return other_bytes + current->bytes(); }
+
+  // Appends `pieces`, which are `count` whole frames of `bytes` in total.
+  absl::Status Write(std::span<const absl::string_view> pieces, uint64_t bytes,
+                     uint64_t count);
+  absl::Status WriteLocked(std::span<const absl::string_view> pieces,
+                           uint64_t bytes, uint64_t count);
+
+  // The preparing thread. Nothing in it waits for the disk to sync, so that the
+  // next segment is ready when a request needs it, and trouble is reported.
+  void PrepareSegments();
+  void RotateByAge();
+  bool PrepareNext();  // False if the disk is full.
+  void Report();
+
+  // The syncing thread.
+  void SyncSegments();
+  void CloseOld();
+  void SyncCurrent();
+  // Abandons `segment`, of which a sync failed with `why`.
+  void Abandon(const std::shared_ptr<SegmentWriter>& segment,
+               const absl::Status& why);
+  void Save();
+  void LookAtDirectory();
+  // Closes `current`, or saves its records elsewhere first.
+  absl::Status CloseCurrent();
+
+  const config::v1::SpoolOptions options;
+  const std::string options_text;
+  const std::string incarnation;
+  const std::unique_ptr<SpoolDirectory> directory;
+  SpoolObserver* const observer;  // Null: none.
+
+  // Of the preparing thread.
+  SpoolState reported_state = SpoolState::kOk;
+
+  // From the standard library, because ThreadSanitizer supports it but not
+  // Debian's Abseil.
+  std::mutex mutex;
+  std::condition_variable work;  // `stop`, `next` or `old` have changed.
+  // Guarded by `mutex`.
+  SpoolStateMachine state;
+  std::shared_ptr<SegmentWriter> current;
+  SpoolClock::time_point current_since;
+  SpoolClock::time_point rotate_again_at;  // After a rotation failed.
+  std::unique_ptr<PreparedSegment> next;
+  std::vector<std::shared_ptr<SegmentWriter>> old;
+  // Segments whose sync failed; the last may be `current`.
+  std::vector<std::shared_ptr<SegmentWriter>> unsaved;
+  SpoolClock::time_point save_again_at;  // After saving failed.
+  SpoolClock::duration save_backoff{0};
+  uint64_t next_sequence = 0;
+  uint64_t other_bytes = 0;  // Size of the segments other than `current`.
+  uint64_t counter = 0;
+  log::v1::Gap gap;
+  SpoolStats stats;
+  bool closed = false;
+  bool stop = false;
+  std::thread preparer;
+  std::thread syncer;
+};
+
+}  // namespace sortition
