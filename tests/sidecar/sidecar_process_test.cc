@@ -49,13 +49,10 @@ class Sidecar {
         absl::StrCat(bin, "/sortition-sidecar"),
         absl::StrCat("--spool=", dir, "/spool"),
         absl::StrCat("--tuples=", dir, "/tuples"),
-        "--reward_wait_time_seconds=10",
-        "--slack_seconds=1",
+        "--reward_wait_time_seconds=10", "--slack_seconds=1",
         // The log of some tests lies in the future.
-        "--max_lead_seconds=1e6",
-        "--segment_bytes=65536",
-        "--sync_interval_seconds=0.01",
-        "--poll_seconds=0.02",
+        "--max_lead_seconds=1e6", "--segment_bytes=65536",
+        "--sync_interval_seconds=0.01", "--poll_seconds=0.02",
         "--metrics_listen=127.0.0.1:0",
         absl::StrCat("--port_file=", dir, "/ports")};
     arguments.insert(arguments.end(), more.begin(), more.end());
