@@ -98,7 +98,7 @@ absl::Status SpoolWriter::Rep::MakeRoom(uint64_t bytes) {
   // disk, where closed segments are what a reader can remove.
   const SpoolClock::time_point now = SpoolClock::now();
   if (now < rotate_again_at) return absl::OkStatus();
-  const absl::Status status = StartSegment();
+  absl::Status status = StartSegment();
   if (absl::IsResourceExhausted(status)) return status;
   if (!status.ok()) {
     rotate_again_at = now + kRotateAgain;
@@ -111,7 +111,7 @@ absl::Status SpoolWriter::Rep::AppendFrames(
     std::span<const absl::string_view> pieces, uint64_t count) {
   const uint64_t records_before = current->num_records();
   const uint64_t bytes_before = current->bytes();
-  const absl::Status status = current->AppendFrames(pieces, count);
+  absl::Status status = current->AppendFrames(pieces, count);
   const uint64_t appended = current->num_records() - records_before;
   next_sequence += appended;
   stats.records += appended;
@@ -151,7 +151,7 @@ absl::Status SpoolWriter::Rep::Refuse(const absl::Status& why, uint64_t count) {
 absl::Status SpoolWriter::Rep::Write(std::span<const absl::string_view> pieces,
                                      uint64_t bytes, uint64_t count) {
   const SpoolClock::time_point begin = SpoolClock::now();
-  const absl::Status status = WriteLocked(pieces, bytes, count);
+  absl::Status status = WriteLocked(pieces, bytes, count);
   if (observer != nullptr) {
     const std::chrono::duration<double> seconds = SpoolClock::now() - begin;
     observer->OnAppend(seconds.count());
@@ -265,7 +265,7 @@ absl::Status SpoolWriter::Close() {
   rep_->preparer.join();
   rep_->syncer.join();
   rep_->CloseOld();
-  const absl::Status status = rep_->CloseCurrent();
+  absl::Status status = rep_->CloseCurrent();
   rep_->Report();
   return status;
 }

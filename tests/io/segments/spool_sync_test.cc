@@ -282,5 +282,24 @@ TEST_F(SpoolSyncTest, ADirectoryThatCannotBeListedIsNotEmpty) {
   std::filesystem::rename(dir_ / "elsewhere", options_.dir());
 }
 
+// The kernel reports a failed sync once, and success from then on.
+TEST(SegmentSyncTest, AFailedSyncIsForGood) {
+  const TempDir dir;
+  const auto writer = NewSegment(dir.path(), 65536);
+  ASSERT_OK(writer->Append(FeedbackRecord("a")));
+  ASSERT_OK(writer->Sync());
+  ASSERT_OK(writer->Append(FeedbackRecord("b")));
+  {
+    const FileFault fault(
+        {.call = FileCall::kSync, .path = ".seg", .error = ENOSPC, .count = 1});
+    EXPECT_THAT(writer->Sync(), StatusIs(absl::StatusCode::kUnavailable));
+  }
+  EXPECT_THAT(writer->Sync(), StatusIs(absl::StatusCode::kUnavailable));
+  EXPECT_THAT(writer->Close(), StatusIs(absl::StatusCode::kUnavailable));
+  const UnsyncedFrames unsynced = writer->ReadUnsynced();
+  EXPECT_EQ(unsynced.num_records, 1u);
+  EXPECT_EQ(unsynced.num_lost, 0u);
+}
+
 }  // namespace
 }  // namespace sortition
