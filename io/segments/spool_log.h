@@ -29,13 +29,13 @@ using SpoolClock = SpoolStateMachine::Clock;
 // A failed sync abandons its segment: the kernel may drop what it could not
 // write and report success the next time. What no sync has covered is read
 // back and appended to the next segment; records that cannot be read any more
-// become a gap. Until that has succeeded and was synced, the state is
-// kSyncFailed, and no record is taken.
+// become a gap. Until then no record is taken; until the other segment is synced,
+// the state is kSyncFailed.
 struct SpoolWriter::Rep {
   Rep(const config::v1::SpoolOptions& o, std::string text,
       std::unique_ptr<SpoolDirectory> d, SpoolObserver* its_observer);
 
-  // The next ones require `mutex`.
+  // Require `mutex`, down to Size().
   absl::Status StartSegment();
   absl::Status MakeRoom(uint64_t bytes);
   absl::Status WriteGap();
