@@ -29,8 +29,8 @@ using SpoolClock = SpoolStateMachine::Clock;
 // A failed sync abandons its segment: the kernel may drop what it could not
 // write and report success the next time. What no sync has covered is read
 // back and appended to the next segment; records that cannot be read any more
-// become a gap. Until then no record is taken; until the other segment is synced,
-// the state is kSyncFailed.
+// become a gap. Until then no record is taken; until the other segment is
+// synced, the state is kSyncFailed.
 struct SpoolWriter::Rep {
   Rep(const config::v1::SpoolOptions& o, std::string text,
       std::unique_ptr<SpoolDirectory> d, SpoolObserver* its_observer);
