@@ -34,7 +34,9 @@ struct ClosedDecision {
   bool is_wanted = true;      // False: not shown, and only_if_shown is set.
   bool is_ambiguous = false;  // The same id was also answered differently.
   bool has_feedback = false;
-  double reward = 0;                  // Aggregated, or the default.
+  double reward = 0;  // Aggregated, or the default.
+  // Why feedback may be missing.
+  std::vector<log::v1::CensorReason> censored;
   std::vector<JoinedRecord> records;  // In spool order, at most one shown.
 };
 

@@ -49,6 +49,24 @@ void Joiner::AdvanceTo(int64_t time_us) {
   watermark_us_ = std::max(watermark_us_, Clamp(time_us));
   ExpireHeld();
   Forget();
+  // Older decisions can come only after the clock was set back, and that is an
+  // interval of its own.
+  const int64_t oldest_us =
+      queue_.empty() ? watermark_us_ : queue_.front().came_at_us;
+  censored_.ForgetBefore(oldest_us - 2 * window_us_ - 2 * slack_us_);
+}
+
+// A record reaches the spool up to `slack_us_` after its time: if it is lost
+// then, its time was earlier.
+void Joiner::Censor(log::v1::CensorReason reason, int64_t first_us,
+                    int64_t last_us) {
+  censored_.Add(reason, Clamp(first_us) - slack_us_, Clamp(last_us));
+}
+
+void Joiner::CensorFrom(log::v1::CensorReason reason,
+                        std::optional<int64_t> since_us) {
+  if (since_us.has_value()) since_us = Clamp(*since_us) - slack_us_;
+  censored_.SetOpen(reason, since_us);
 }
 
 void Joiner::AddRemembered(const RememberedId& id) {
@@ -248,6 +266,8 @@ std::optional<ClosedDecision> Joiner::PopClosed() {
   closed.place = pending.place;
   closed.time_us = pending.time_us;
   closed.is_ambiguous = pending.is_ambiguous;
+  closed.censored =
+      censored_.ReasonsIn(pending.time_us, pending.time_us + window_us_);
   closed.is_wanted = !options_.only_if_shown();
   for (const JoinedRecord& record : pending.records) {
     if (record.place.segment < pending.place.segment) {

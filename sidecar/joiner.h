@@ -12,6 +12,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/string_view.h"
 #include "core/base/hash.h"
+#include "sidecar/censored_times.h"
 #include "sidecar/join_records.h"
 #include "sortition/config/v1/sidecar.pb.h"
 #include "sortition/log/v1/log.pb.h"
@@ -39,6 +40,14 @@ class Joiner {
   // Later times than this are taken for this one from now on: no record comes
   // from the future.
   void SetLatestTime(int64_t time_us) { latest_us_ = time_us; }
+
+  // Censors every decision whose window meets [first_us, last_us]: feedback of
+  // that time may be missing. Call it before a record of a later time is added.
+  void Censor(log::v1::CensorReason reason, int64_t first_us, int64_t last_us);
+  // The same from `since_us` on, until this is called again; nullopt: it has
+  // ended, and Censor() has been told.
+  void CensorFrom(log::v1::CensorReason reason,
+                  std::optional<int64_t> since_us);
 
   // Says that every record up to this log time has been added.
   void AdvanceTo(int64_t time_us);
@@ -129,6 +138,7 @@ class Joiner {
   // holds.
   std::map<uint32_t, uint64_t> early_;
   std::deque<LateRecord> late_;
+  CensoredTimes censored_;
 };
 
 }  // namespace sortition

@@ -30,20 +30,23 @@ int64_t Micros(double seconds) {
 }  // namespace
 
 Pipeline::Pipeline(const config::v1::SidecarOptions& options, Metrics* metrics,
-                   Clock clock)
+                   Clock clock, Clock steady_clock)
     : options_(options),
       clock_(std::move(clock)),
+      steady_clock_(std::move(steady_clock)),
       metrics_(metrics),
       tail_(options.spool(), options.inotify()),
       joiner_(options.join()),
+      losses_(options, &joiner_),
       removed_(options.tuples() + "/memory") {}
 
 absl::StatusOr<std::unique_ptr<Pipeline>> Pipeline::Open(
-    const config::v1::SidecarOptions& options, Metrics* metrics, Clock clock) {
+    const config::v1::SidecarOptions& options, Metrics* metrics, Clock clock,
+    Clock steady_clock) {
   RETURN_IF_ERROR(MakeDirectories(options.spool()));
   RETURN_IF_ERROR(MakeDirectories(options.tuples()));
-  std::unique_ptr<Pipeline> pipeline(
-      new Pipeline(options, metrics, std::move(clock)));
+  std::unique_ptr<Pipeline> pipeline(new Pipeline(
+      options, metrics, std::move(clock), std::move(steady_clock)));
   RETURN_IF_ERROR(pipeline->Recover());
   return pipeline;
 }
@@ -111,12 +114,26 @@ absl::StatusOr<bool> Pipeline::FinishOutput(const absl::Status& status) {
   return true;
 }
 
-absl::StatusOr<bool> Pipeline::ReadStep() {
-  // Read the clock first: a record that Next() misses has a later time.
+absl::StatusOr<int64_t> Pipeline::LookAround() {
   const int64_t now_us = clock_();
   latest_us_ = now_us + Micros(options_.join().max_lead_seconds());
   joiner_.SetLatestTime(latest_us_);
-  ASSIGN_OR_RETURN(const SpoolTail::Outcome outcome, tail_.Next());
+  if (steady_clock_ != nullptr) losses_.TakeClock(now_us, steady_clock_());
+  ASSIGN_OR_RETURN(const WriterState state, ReadWriterState(options_.spool()));
+  losses_.TakeState(state, now_us);
+  return now_us;
+}
+
+absl::StatusOr<bool> Pipeline::ReadStep() {
+  latest_us_ = clock_() + Micros(options_.join().max_lead_seconds());
+  joiner_.SetLatestTime(latest_us_);
+  int64_t now_us = 0;
+  ASSIGN_OR_RETURN(SpoolTail::Outcome outcome, tail_.Next());
+  if (outcome == SpoolTail::Outcome::kCaughtUp) {
+    // A record that the second look misses has a later time than this one.
+    ASSIGN_OR_RETURN(now_us, LookAround());
+    ASSIGN_OR_RETURN(outcome, tail_.Next());
+  }
   is_caught_up_ = outcome == SpoolTail::Outcome::kCaughtUp;
   if (tail_.current_segment() > last_ordinal_) {
     last_ordinal_ = tail_.current_segment();
@@ -125,6 +142,12 @@ absl::StatusOr<bool> Pipeline::ReadStep() {
   switch (outcome) {
     case SpoolTail::Outcome::kRecord:
       TakeRecord(tail_.record());
+      return true;
+    case SpoolTail::Outcome::kDamage:
+      losses_.TakeDamage();
+      return true;
+    case SpoolTail::Outcome::kSegmentBegun:
+      losses_.TakeSegment(tail_.header(), tail_.is_after_missing());
       return true;
     case SpoolTail::Outcome::kSegmentDone:
       segments_.back().is_done = true;
@@ -143,6 +166,7 @@ absl::StatusOr<bool> Pipeline::ReadStep() {
 void Pipeline::NoteTime(int64_t time_us) {
   Segment& segment = segments_.back();
   time_us = std::min(time_us, latest_us_);
+  losses_.TakeTime(time_us);
   if (segment.first_time_us == 0) segment.first_time_us = time_us;
   segment.last_time_us = std::max(segment.last_time_us, time_us);
 }
@@ -162,6 +186,7 @@ void Pipeline::TakeRecord(const SpoolTail::Record& record) {
     is_good = TakeSmallRecord(record, *view);
   }
   if (is_good) return;
+  losses_.TakeDamage();
   ++counts_.malformed_records;
   LogError("skipped a malformed record",
            {{"file", tail_.PathOf(tail_.segment(record.place.segment).name)},
@@ -191,6 +216,7 @@ bool Pipeline::TakeSmallRecord(const SpoolTail::Record& record,
     case log::v1::LogRecord::kGap: {
       log::v1::Gap gap;
       if (!ParseMessage(view.bytes, &gap)) return false;
+      losses_.TakeGap(gap);
       counts_.gap_records += gap.lost_records();
       return true;
     }
@@ -235,6 +261,9 @@ absl::Status Pipeline::Write(const ClosedDecision& closed) {
   tuple.set_spool_writer(segment.writer_id);
   tuple.set_reward(closed.reward);
   tuple.set_has_feedback(closed.has_feedback);
+  for (const log::v1::CensorReason reason : closed.censored) {
+    tuple.add_censored(reason);
+  }
   for (const JoinedRecord& record : closed.records) {
     if (record.is_shown) {
       tuple.mutable_shown()->ParseFromString(record.bytes);
@@ -245,6 +274,9 @@ absl::Status Pipeline::Write(const ClosedDecision& closed) {
   RETURN_IF_ERROR(writer_->WriteTuple(tuple, *decision, clock_()));
   ++counts_.tuples;
   ++(closed.has_feedback ? counts_.matched : counts_.defaulted);
+  for (const log::v1::CensorReason reason : closed.censored) {
+    ++counts_.censored[reason];
+  }
   for (const JoinedRecord& record : closed.records) {
     if (record.is_shown) continue;
     metrics_.ObserveRewardLatency(

@@ -14,6 +14,7 @@
 #include "sidecar/decision_reader.h"
 #include "sidecar/directory_lock.h"
 #include "sidecar/joiner.h"
+#include "sidecar/loss_watch.h"
 #include "sidecar/record_wire.h"
 #include "sidecar/removed_segment_ids.h"
 #include "sidecar/sidecar_metrics.h"
@@ -31,9 +32,11 @@ class Pipeline {
   using Clock = std::function<int64_t()>;
 
   // Makes the directories if they are missing. FailedPrecondition if another
-  // sidecar works on one of them. `metrics` must outlive the pipeline.
+  // sidecar works on one of them. `metrics` must outlive the pipeline. Without
+  // `steady_clock` it is not noticed when `clock` is set.
   static absl::StatusOr<std::unique_ptr<Pipeline>> Open(
-      const config::v1::SidecarOptions& options, Metrics* metrics, Clock clock);
+      const config::v1::SidecarOptions& options, Metrics* metrics, Clock clock,
+      Clock steady_clock = nullptr);
 
   // Takes at most `max_steps` steps; a step reads a record or writes a tuple or
   // a late record. Returns false if there is nothing to do until Wait()
@@ -59,10 +62,13 @@ class Pipeline {
   };
 
   Pipeline(const config::v1::SidecarOptions& options, Metrics* metrics,
-           Clock clock);
+           Clock clock, Clock steady_clock);
   absl::Status Recover();
   absl::StatusOr<bool> Step();
   absl::StatusOr<bool> ReadStep();
+  // Takes the time before which every record will have been read if the spool
+  // has no further one.
+  absl::StatusOr<int64_t> LookAround();
   void TakeRecord(const SpoolTail::Record& record);
   bool TakeSmallRecord(const SpoolTail::Record& record, const RecordView& view);
   void NoteTime(int64_t time_us);
@@ -79,12 +85,14 @@ class Pipeline {
 
   const config::v1::SidecarOptions options_;
   const Clock clock_;
+  const Clock steady_clock_;  // May be empty.
   SidecarMetrics metrics_;
   SidecarCounts counts_;
   DirectoryLock spool_lock_;
   DirectoryLock tuples_lock_;
   SpoolTail tail_;
   Joiner joiner_;
+  LossWatch losses_;
   RemovedSegmentIds removed_;
   DecisionReader decisions_;
   std::unique_ptr<TupleWriter> writer_;

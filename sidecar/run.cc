@@ -7,10 +7,10 @@
 
 #include "absl/strings/str_cat.h"
 #include "core/base/status_macros.h"
+#include "io/clocks.h"
 #include "io/files.h"
 #include "process/log.h"
 #include "process/metrics.h"
-#include "process/wall_clock.h"
 #include "sidecar/pipeline.h"
 
 namespace sortition {
@@ -47,7 +47,7 @@ absl::Status RunSidecar(const config::v1::SidecarOptions& options,
                         const std::function<bool(double)>& wait_for_stop) {
   Metrics metrics;
   ASSIGN_OR_RETURN(const std::unique_ptr<Pipeline> pipeline,
-                   Pipeline::Open(options, &metrics, NowUs));
+                   Pipeline::Open(options, &metrics, NowUs, SteadyUs));
   RETURN_IF_ERROR(ServeMetrics(options, &metrics));
   LogInfo("sidecar started",
           {{"spool", options.spool()}, {"tuples", options.tuples()}});

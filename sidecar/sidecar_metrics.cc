@@ -3,6 +3,8 @@
 #include <string>
 #include <utility>
 
+#include "absl/strings/ascii.h"
+
 namespace sortition {
 namespace {
 
@@ -66,6 +68,14 @@ void SidecarMetrics::AddJoinCounters(Metrics* metrics) {
       {{"reward", "matched"}});
   Add(metrics, "join_tuples_total", tuples_help,
       Count(&SidecarCounts::defaulted), {{"reward", "default"}});
+  for (int i = 1; i < log::v1::CensorReason_ARRAYSIZE; ++i) {
+    const auto reason = static_cast<log::v1::CensorReason>(i);
+    Add(metrics, "join_censored_tuples_total",
+        "Tuples that learners leave out because feedback may be missing",
+        [i](const SidecarCounts& counts) { return counts.censored[i]; },
+        {{"reason",
+          absl::AsciiStrToLower(log::v1::CensorReason_Name(reason))}});
+  }
   Add(metrics, "join_ambiguous_decisions_total",
       "Decisions without a tuple because their id has two answers",
       Count(&SidecarCounts::ambiguous_decisions));

@@ -1,5 +1,6 @@
 #pragma once
 // The sidecar's counters, and how they appear at /metrics.
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <vector>
@@ -7,6 +8,7 @@
 #include "process/metrics.h"
 #include "sidecar/join_records.h"
 #include "sidecar/spool_tail.h"
+#include "sortition/log/v1/log.pb.h"
 
 namespace sortition {
 
@@ -19,6 +21,8 @@ struct SidecarCounts {
   uint64_t tuples = 0;
   uint64_t matched = 0;
   uint64_t defaulted = 0;
+  // Tuples by reason; one with two reasons counts twice.
+  std::array<uint64_t, log::v1::CensorReason_ARRAYSIZE> censored = {};
   uint64_t ambiguous_decisions = 0;  // One id, two answers: no tuple.
   uint64_t not_shown = 0;            // Left out by only_if_shown.
   uint64_t written_before = 0;       // Decisions that an earlier process wrote.

@@ -147,8 +147,8 @@ absl::StatusOr<SpoolTail::Outcome> SpoolTail::Next() {
       case SegmentReader::Outcome::kRecord: {
         ASSIGN_OR_RETURN(const Content content, TakeRecord(payload, offset));
         if (content == Content::kFooter) return Finish();
-        if (content == Content::kRecord) return Outcome::kRecord;
-        break;
+        return content == Content::kRecord ? Outcome::kRecord
+                                           : Outcome::kSegmentBegun;
       }
       case SegmentReader::Outcome::kCorrupt:
         ++counts_.corrupt_records;
@@ -156,7 +156,7 @@ absl::StatusOr<SpoolTail::Outcome> SpoolTail::Next() {
                  {{"file", PathOf(segments_.back().name)},
                   {"offset", absl::StrCat(offset)},
                   {"bytes", absl::StrCat(payload.size())}});
-        break;
+        return Outcome::kDamage;
       case SegmentReader::Outcome::kEnd:
       case SegmentReader::Outcome::kIncomplete: {
         if (has_dead_writer_) return Finish();
@@ -179,6 +179,8 @@ absl::StatusOr<SpoolTail::Content> SpoolTail::TakeRecord(
       ++counts_.recovered_segments;
       counts_.torn_bytes += footer.torn_bytes();
     }
+    must_go_on_ =
+        !footer.recovered() && footer.has_is_last() && !footer.is_last();
     return Content::kFooter;
   }
   if (!view.ok() || view->kind != log::v1::LogRecord::kHeader) {
@@ -186,30 +188,35 @@ absl::StatusOr<SpoolTail::Content> SpoolTail::TakeRecord(
     ++next_sequence_;
     return Content::kRecord;
   }
-  log::v1::SegmentHeader header;
-  if (!ParseMessage(view->bytes, &header)) {
-    return Content::kRecord;
-  }
-  if (header.format_version() > kFormatVersion) {
+  const std::string incarnation = header_.incarnation();
+  if (!ParseMessage(view->bytes, &header_)) return Content::kRecord;
+  if (header_.format_version() > kFormatVersion) {
     return absl::FailedPreconditionError(absl::StrCat(
         PathOf(segments_.back().name), ": format_version ",
-        header.format_version(), " is not in [1, ", kFormatVersion, "]"));
+        header_.format_version(), " is not in [1, ", kFormatVersion, "]"));
   }
-  segments_.back().writer_id = header.writer_id();
-  CheckSequence(header);
+  segments_.back().writer_id = header_.writer_id();
+  CheckSequence(incarnation);
   return Content::kHeader;
 }
 
-void SpoolTail::CheckSequence(const log::v1::SegmentHeader& header) {
-  const uint64_t first = header.first_sequence();
-  if (header.incarnation() == incarnation_ && first > next_sequence_) {
-    counts_.missing_records += first - next_sequence_;
-    LogError("records are missing from the spool before a segment",
-             {{"file", PathOf(segments_.back().name)},
-              {"count", absl::StrCat(first - next_sequence_)}});
-  }
-  incarnation_ = header.incarnation();
+void SpoolTail::CheckSequence(const std::string& incarnation_before) {
+  const uint64_t first = header_.first_sequence();
+  const bool must_go_on = std::exchange(must_go_on_, false);
+  uint64_t expected = next_sequence_;
   next_sequence_ = first;
+  is_after_missing_ = false;
+  // What was before the oldest segment has been removed, or never was.
+  if (current_ == 1) return;
+  const bool is_same = header_.incarnation() == incarnation_before;
+  if (!is_same) expected = 0;
+  is_after_missing_ = first > expected || (!is_same && must_go_on);
+  if (!is_after_missing_) return;
+  counts_.missing_records += first - expected;
+  LogError("records are missing from the spool before a segment",
+           {{"file", PathOf(segments_.back().name)},
+            {"count", is_same ? absl::StrCat(first - expected)
+                              : "at least " + absl::StrCat(first)}});
 }
 
 // Finds out what it means that the current segment has no further record now.

@@ -27,10 +27,12 @@ struct TailCounts {
 class SpoolTail {
  public:
   enum class Outcome {
-    kRecord,       // record() returns it.
-    kSegmentDone,  // The current segment has ended.
-    kCaughtUp,     // The whole spool has been read.
-    kWaiting,      // Nothing to read now, but more is coming.
+    kRecord,        // record() returns it.
+    kDamage,        // A damaged record was skipped.
+    kSegmentBegun,  // header() is that of the current segment.
+    kSegmentDone,   // The current segment has ended.
+    kCaughtUp,      // The whole spool has been read.
+    kWaiting,       // Nothing to read now, but more is coming.
   };
   struct Record {
     SpoolPlace place;
@@ -52,6 +54,10 @@ class SpoolTail {
   // segment of a later format; other errors name the file that cannot be read.
   absl::StatusOr<Outcome> Next();
   const Record& record() const { return record_; }
+  const log::v1::SegmentHeader& header() const { return header_; }
+  // Returns true if records between the segment before and the current one are
+  // missing.
+  bool is_after_missing() const { return is_after_missing_; }
 
   // Waits until the spool may have changed, at most `seconds`.
   void Wait(double seconds);
@@ -77,8 +83,8 @@ class SpoolTail {
   enum class Content { kRecord, kHeader, kFooter };
   absl::StatusOr<Content> TakeRecord(absl::string_view payload,
                                      uint64_t offset);
-  // Counts the records that the numbers in the header show to be missing.
-  void CheckSequence(const log::v1::SegmentHeader& header);
+  // Finds out whether records are missing before the segment of `header_`.
+  void CheckSequence(const std::string& incarnation_before);
   absl::StatusOr<Outcome> AtEnd(SegmentReader::Outcome outcome);
   absl::Status Recover();
   absl::StatusOr<bool> AreLaterSegmentsEmpty() const;
@@ -93,7 +99,10 @@ class SpoolTail {
   uint32_t current_ = 0;
   std::deque<std::string> later_;
   Record record_;
-  std::string incarnation_;     // Of the current segment's writer.
+  log::v1::SegmentHeader header_;  // Of the current segment.
+  bool is_after_missing_ = false;
+  // Whether a segment of the same incarnation must follow the current one.
+  bool must_go_on_ = false;
   uint64_t next_sequence_ = 0;  // Number of the next record.
   TailCounts counts_;
 };

@@ -137,7 +137,12 @@ class Counter : public LogVisitor {
     ++stats_.tuples;
     VersionStats* version = CountDecision(tuple.decision());
     decisions_.try_emplace(HashBytes(tuple.decision().decision_id()), nullptr);
-    version->reward_sum += tuple.reward();
+    if (tuple.censored_size() > 0) {
+      ++stats_.censored_tuples;
+      ++version->censored;
+    } else {
+      version->reward_sum += tuple.reward();
+    }
     if (tuple.has_feedback()) {
       ++stats_.tuples_with_feedback;
       ++version->with_feedback;

@@ -12,7 +12,8 @@ namespace sortition {
 struct VersionStats {
   uint64_t decisions = 0;
   uint64_t with_feedback = 0;
-  double reward_sum = 0;
+  uint64_t censored = 0;  // Feedback may be missing.
+  double reward_sum = 0;  // Of the others.
   double propensity_sum = 0;
 };
 
@@ -38,7 +39,8 @@ struct LogStats {
   uint64_t feedback = 0;
   uint64_t duplicate_feedback_ids = 0;
   uint64_t tuples_with_feedback = 0;
-  uint64_t late = 0;  // The sum of the next two.
+  uint64_t censored_tuples = 0;  // Feedback may be missing.
+  uint64_t late = 0;             // The sum of the next two.
   uint64_t late_after_window = 0;
   uint64_t late_unknown_decision = 0;
   uint64_t gaps = 0;

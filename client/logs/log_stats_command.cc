@@ -37,6 +37,7 @@ std::vector<NamedCount> Counts(const LogStats& stats) {
           {"feedback", stats.feedback},
           {"duplicate_feedback_ids", stats.duplicate_feedback_ids},
           {"tuples_with_feedback", stats.tuples_with_feedback},
+          {"censored_tuples", stats.censored_tuples},
           {"late", stats.late},
           {"late_after_window", stats.late_after_window},
           {"late_unknown_decision", stats.late_unknown_decision},
@@ -47,8 +48,14 @@ std::vector<NamedCount> Counts(const LogStats& stats) {
           {"corrupt_records", stats.corrupt_records}};
 }
 
-double PerDecision(double sum, const VersionStats& version) {
-  return sum / static_cast<double>(std::max<uint64_t>(1, version.decisions));
+double MeanPropensity(const VersionStats& version) {
+  return version.propensity_sum /
+         static_cast<double>(std::max<uint64_t>(1, version.decisions));
+}
+
+double MeanReward(const VersionStats& version) {
+  return version.reward_sum / static_cast<double>(std::max<uint64_t>(
+                                  1, version.decisions - version.censored));
 }
 
 std::string TimeText(int64_t time_us) {
@@ -72,9 +79,9 @@ std::string LogStatsJson(const LogStats& stats) {
     json.Key("model").String(model.first).Key("version").Count(model.second);
     json.Key("decisions").Count(version.decisions);
     json.Key("with_feedback").Count(version.with_feedback);
-    json.Key("mean_reward").Number(PerDecision(version.reward_sum, version));
-    json.Key("mean_propensity")
-        .Number(PerDecision(version.propensity_sum, version));
+    json.Key("censored").Count(version.censored);
+    json.Key("mean_reward").Number(MeanReward(version));
+    json.Key("mean_propensity").Number(MeanPropensity(version));
     json.EndObject();
   }
   json.EndArray().EndObject();
@@ -92,15 +99,15 @@ std::string LogStatsText(const LogStats& stats) {
                     " to ", TimeText(stats.last_time_us), "\n");
   }
   if (stats.models.empty()) return text;
-  rows = {{"model", "version", "decisions", "with feedback", "mean reward",
-           "mean propensity"}};
+  rows = {{"model", "version", "decisions", "with feedback", "censored",
+           "mean reward", "mean propensity"}};
   for (const auto& [model, version] : stats.models) {
-    rows.push_back(
-        {model.first, absl::StrCat(model.second),
-         absl::StrCat(version.decisions), absl::StrCat(version.with_feedback),
-         absl::StrFormat("%.6f", PerDecision(version.reward_sum, version)),
-         absl::StrFormat("%.6g",
-                         PerDecision(version.propensity_sum, version))});
+    rows.push_back({model.first, absl::StrCat(model.second),
+                    absl::StrCat(version.decisions),
+                    absl::StrCat(version.with_feedback),
+                    absl::StrCat(version.censored),
+                    absl::StrFormat("%.6f", MeanReward(version)),
+                    absl::StrFormat("%.6g", MeanPropensity(version))});
   }
   return absl::StrCat(text, "\n", FormatTable(rows));
 }

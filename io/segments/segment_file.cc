@@ -5,23 +5,14 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <chrono>
 #include <climits>
 
 #include "absl/cleanup/cleanup.h"
+#include "io/clocks.h"
 #include "io/posix_status.h"
 #include "io/segments/record_frame.h"
 
 namespace sortition {
-namespace {
-
-int64_t NowMicros() {
-  return std::chrono::duration_cast<std::chrono::microseconds>(
-             std::chrono::system_clock::now().time_since_epoch())
-      .count();
-}
-
-}  // namespace
 
 absl::Status WriteAll(int fd, const std::string& path, uint64_t* offset,
                       IoVectors pieces) {
@@ -94,7 +85,7 @@ log::v1::SegmentFooter MakeFooter(uint64_t first_sequence,
   if (num_records > 0) {
     footer.set_last_sequence(first_sequence + num_records - 1);
   }
-  footer.set_closed_time_us(NowMicros());
+  footer.set_closed_time_us(NowUs());
   return footer;
 }
 

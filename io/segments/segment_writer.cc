@@ -229,7 +229,7 @@ absl::Status SegmentWriter::Sync() {
   return absl::OkStatus();
 }
 
-absl::Status SegmentWriter::Close() {
+absl::Status SegmentWriter::Close(bool is_last) {
   Rep& rep = *rep_;
   if (rep.fd < 0) return absl::OkStatus();
   const Extent written = rep.Written();
@@ -238,6 +238,7 @@ absl::Status SegmentWriter::Close() {
   log::v1::LogRecord record;
   *record.mutable_footer() =
       MakeFooter(rep.first_sequence, written.num_records);
+  record.mutable_footer()->set_is_last(is_last);
   uint64_t bytes = written.bytes;
   RETURN_IF_ERROR(WriteRecord(rep.fd, rep.path, &bytes, record));
   RETURN_IF_ERROR(TruncateFile(rep.fd, rep.path, bytes));
@@ -275,7 +276,7 @@ UnsyncedFrames SegmentWriter::ReadUnsynced() const {
     log::v1::LogRecord record;
     constexpr char kGapKey = log::v1::LogRecord::kGapFieldNumber << 3 | 2;
     if (payload[0] == kGapKey && ParseMessage(payload, &record)) {
-      unsynced.lost_in_gaps += record.gap().lost_records();
+      unsynced.gaps.push_back(record.gap());
       continue;
     }
     unsynced.frames.append(frame.data(), frame.size());

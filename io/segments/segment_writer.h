@@ -5,6 +5,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -33,10 +34,10 @@ class PreparedSegment {
 
 // Frames that no sync has covered, read back from the file.
 struct UnsyncedFrames {
-  std::string frames;         // Whole, intact frames, those of gaps left out.
-  uint64_t num_records = 0;   // In `frames`.
-  uint64_t lost_in_gaps = 0;  // Lost records that the gaps speak of.
-  uint64_t num_lost = 0;      // Records that can no longer be read.
+  std::string frames;        // Whole, intact frames, those of gaps left out.
+  uint64_t num_records = 0;  // In `frames`.
+  std::vector<log::v1::Gap> gaps;
+  uint64_t num_lost = 0;  // Records that can no longer be read.
 };
 
 // Not thread-safe. The file is created under a temporary name, preallocated and
@@ -78,8 +79,9 @@ class SegmentWriter {
   absl::Status Sync();
 
   // Writes the footer, truncates the file to its size, syncs and unlocks it.
-  // After a failure the records are in the file as they were before.
-  absl::Status Close();
+  // After a failure the records are in the file as they were before. The footer
+  // says whether this is the last segment of its incarnation.
+  absl::Status Close(bool is_last = false);
 
   // Returns the records that are not known to be durable.
   UnsyncedFrames ReadUnsynced() const;

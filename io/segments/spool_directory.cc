@@ -15,8 +15,8 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "absl/time/clock.h"
 #include "core/base/status_macros.h"
+#include "io/clocks.h"
 #include "io/files.h"
 #include "io/posix_status.h"
 #include "io/segments/segment.h"
@@ -25,8 +25,6 @@
 namespace sortition {
 namespace {
 
-// This file is locked, and it contains the time in the newest segment's name.
-constexpr char kLockFile[] = ".writer.lock";
 constexpr size_t kTimeDigits = 16;
 
 // Returns the time at the beginning of `text`; 0 if there is none.
@@ -53,7 +51,7 @@ absl::StatusOr<std::unique_ptr<SpoolDirectory>> SpoolDirectory::Take(
   std::filesystem::create_directories(dir, error);
   if (error) return PosixStatus(error.value(), dir, "cannot create");
   std::unique_ptr<SpoolDirectory> directory(new SpoolDirectory(dir));
-  const std::string path = absl::StrCat(dir, "/", kLockFile);
+  const std::string path = absl::StrCat(dir, "/", kWriterLockFile);
   directory->lock_fd_ = open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
   if (directory->lock_fd_ < 0) return PosixStatus(errno, path, "cannot open");
   if (flock(directory->lock_fd_, LOCK_EX | LOCK_NB) != 0) {
@@ -73,25 +71,60 @@ absl::StatusOr<std::unique_ptr<SpoolDirectory>> SpoolDirectory::Take(
 
 absl::Status SpoolDirectory::FindNewestTime() {
   ASSIGN_OR_RETURN(const std::vector<std::string> names, ListSegments(path_));
-  char digits[kTimeDigits];
-  const ssize_t count = pread(lock_fd_, digits, sizeof digits, 0);
-  if (count == static_cast<ssize_t>(sizeof digits)) {
-    newest_time_us_ = ParseTime({digits, sizeof digits});
-  }
+  ASSIGN_OR_RETURN(state_before_, ReadWriterState(path_));
+  state_ = state_before_;
   for (const std::string& name : names) {
-    newest_time_us_ = std::max(newest_time_us_, ParseTime(name));
+    state_.newest_segment_us =
+        std::max(state_.newest_segment_us, ParseTime(name));
   }
   return absl::OkStatus();
 }
 
-int64_t SpoolDirectory::NextSegmentTime() {
-  newest_time_us_ =
-      std::max(absl::ToUnixMicros(absl::Now()), newest_time_us_ + 1);
-  const std::string digits = absl::StrFormat("%016x", newest_time_us_);
-  // If this fails, the names of the remaining segments must suffice.
+void SpoolDirectory::WriteState() {
+  const std::string line = EncodeWriterState(state_);
+  // If this fails, the names of the remaining segments must suffice, and the
+  // reader sees a writer that is away.
   [[maybe_unused]] const ssize_t written =
-      pwrite(lock_fd_, digits.data(), digits.size(), 0);
-  return newest_time_us_;
+      pwrite(lock_fd_, line.data(), line.size(), 0);
+}
+
+int64_t SpoolDirectory::NextSegmentTime() {
+  const std::lock_guard lock(mutex_);
+  state_.newest_segment_us = std::max(NowUs(), state_.newest_segment_us + 1);
+  WriteState();
+  return state_.newest_segment_us;
+}
+
+void SpoolDirectory::BeginState(int64_t now_us) {
+  const std::lock_guard lock(mutex_);
+  state_ = {.newest_segment_us = state_.newest_segment_us,
+            .alive_us = now_us,
+            .trouble_since_us = 0,
+            .durable_us = now_us,
+            .is_closed = false,
+            .boot_id = BootId()};
+  WriteState();
+}
+
+void SpoolDirectory::SayAlive(int64_t now_us, int64_t durable_us) {
+  const std::lock_guard lock(mutex_);
+  state_.alive_us = now_us;
+  state_.durable_us = durable_us;
+  WriteState();
+}
+
+void SpoolDirectory::SayTrouble(int64_t since_us) {
+  const std::lock_guard lock(mutex_);
+  state_.trouble_since_us = since_us;
+  WriteState();
+}
+
+void SpoolDirectory::SayClosed(int64_t now_us) {
+  const std::lock_guard lock(mutex_);
+  state_.alive_us = now_us;
+  state_.durable_us = now_us;
+  state_.is_closed = true;
+  WriteState();
 }
 
 void SpoolDirectory::TrimDeadSegments() const {

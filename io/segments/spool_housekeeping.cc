@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "core/base/status_macros.h"
+#include "io/clocks.h"
 #include "io/segments/spool_log.h"
 
 namespace sortition {
@@ -14,6 +15,7 @@ using Seconds = std::chrono::duration<double>;
 constexpr Seconds kLookInterval{0.2};
 constexpr std::chrono::milliseconds kFirstSaveBackoff{200};
 constexpr std::chrono::seconds kLongestSaveBackoff{30};
+constexpr std::chrono::seconds kAliveInterval{1};
 
 }  // namespace
 
@@ -24,6 +26,7 @@ void SpoolWriter::Rep::PrepareSegments() {
     RotateByAge();
     Report();
     TryAgain();
+    SayAlive();
     std::unique_lock lock(mutex);
     work.wait_for(lock, std::min(kLookInterval, age_interval), [&] {
       // On a full disk an immediate retry would fail as well.
@@ -62,7 +65,13 @@ bool SpoolWriter::Rep::PrepareNext() {
 // from a server that refuses would never find out.
 void SpoolWriter::Rep::TryAgain() {
   const std::lock_guard lock(mutex);
+  LookAtClock();
   const SpoolState trouble = state.state();
+  if (trouble == SpoolState::kOk) {
+    const absl::Status status = WriteGaps();
+    if (!status.ok()) state.Warn(status);
+    return;
+  }
   // Not at every record that the reader removes: there should be some room.
   const uint64_t room =
       trouble == SpoolState::kFull
@@ -73,8 +82,22 @@ void SpoolWriter::Rep::TryAgain() {
     return;
   }
   absl::Status status = StartSegment();
-  if (status.ok()) status = WriteGap();
-  if (status.ok()) state.Succeed();
+  if (status.ok()) status = WriteGaps();
+  if (!status.ok()) return;
+  state.Succeed();
+  EndTrouble();
+}
+
+void SpoolWriter::Rep::SayAlive() {
+  const SpoolClock::time_point now = SpoolClock::now();
+  if (now < said_alive_at + kAliveInterval) return;
+  said_alive_at = now;
+  int64_t durable = 0;
+  {
+    const std::lock_guard lock(mutex);
+    durable = UnsyncedSince();
+  }
+  directory->SayAlive(NowUs(), durable);
 }
 
 void SpoolWriter::Rep::SyncSegments() {
@@ -112,23 +135,42 @@ void SpoolWriter::Rep::CloseOld() {
 
 void SpoolWriter::Rep::SyncCurrent() {
   std::shared_ptr<SegmentWriter> segment;
+  bool covers_all = false;
+  uint64_t gaps_before = 0;
+  const int64_t begin_us = NowUs();
   {
     const std::lock_guard lock(mutex);
     if (!unsaved.empty()) return;
     segment = current;
+    covers_all = old.empty();
+    gaps_before = num_gaps;
   }
   const SpoolClock::time_point begin = SpoolClock::now();
   const absl::Status status = segment->Sync();
   if (observer != nullptr) {
     observer->OnSync(Seconds(SpoolClock::now() - begin).count());
   }
-  if (!status.ok()) Abandon(segment, status);
+  if (!status.ok()) {
+    Abandon(segment, status);
+    return;
+  }
+  const std::lock_guard lock(mutex);
+  if (!covers_all) return;
+  durable_us = begin_us;
+  if (num_gaps == gaps_before) {
+    oldest_gap_us = std::numeric_limits<int64_t>::max();
+  }
 }
 
 void SpoolWriter::Rep::Abandon(const std::shared_ptr<SegmentWriter>& segment,
                                const absl::Status& why) {
   const std::lock_guard lock(mutex);
-  state.Fail(SpoolState::kSyncFailed, why);
+  AbandonLocked(segment, why);
+}
+
+void SpoolWriter::Rep::AbandonLocked(
+    const std::shared_ptr<SegmentWriter>& segment, const absl::Status& why) {
+  Fail(SpoolState::kSyncFailed, why, UnsyncedSince());
   // It may have been rotated out while its sync was failing.
   std::erase(old, segment);
   // `current` comes last.
@@ -146,7 +188,7 @@ void SpoolWriter::Rep::Save() {
     save_again_at = now + save_backoff;
     const absl::Status status = SaveUnsynced();
     if (!status.ok()) {
-      state.Fail(SpoolState::kSyncFailed, status);
+      Fail(SpoolState::kSyncFailed, status, UnsyncedSince());
       return;
     }
     segment = current;
@@ -160,6 +202,7 @@ void SpoolWriter::Rep::Save() {
   if (!unsaved.empty()) return;
   save_backoff = {};
   state.Recover();
+  EndTrouble();
 }
 
 void SpoolWriter::Rep::LookAtDirectory() {
@@ -204,14 +247,15 @@ absl::Status SpoolWriter::Rep::CloseCurrent() {
   absl::Status status;
   for (int attempt = 0; attempt < 2; ++attempt) {
     status = SaveUnsynced();
-    if (status.ok()) status = WriteGap();
-    if (status.ok()) status = current->Close();
+    if (status.ok()) status = WriteGaps();
+    if (status.ok()) status = current->Close(/*is_last=*/true);
     if (status.ok()) break;
     if (!current->Sync().ok() &&
         (unsaved.empty() || unsaved.back() != current)) {
-      unsaved.push_back(current);
+      AbandonLocked(current, status);
     }
   }
+  if (status.ok()) directory->SayClosed(NowUs());
   next.reset();
   return status;
 }

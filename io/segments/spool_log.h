@@ -1,9 +1,11 @@
 #pragma once
 // What SpoolWriter is made of: the segments of a spool and the threads that
 // look after them. Only spool_writer.cc and spool_housekeeping.cc include this.
+#include <algorithm>
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <mutex>
 #include <span>
@@ -13,6 +15,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
+#include "io/clocks.h"
 #include "io/segments/segment_writer.h"
 #include "io/segments/spool_directory.h"
 #include "io/segments/spool_state.h"
@@ -38,25 +41,40 @@ struct SpoolWriter::Rep {
   // Require `mutex`, down to Size().
   absl::Status StartSegment();
   absl::Status MakeRoom(uint64_t bytes);
-  absl::Status WriteGap();
+  // Appends the gaps that wait to be told.
+  absl::Status WriteGaps();
+  absl::Status WriteGap(log::v1::Gap* waiting);
   // Appends whole frames to `current` and counts them.
   absl::Status AppendFrames(std::span<const absl::string_view> pieces,
                             uint64_t count);
   void CountLost(uint64_t count, absl::string_view reason);
+  // Lets `gap` begin with the trouble, if it has not begun.
+  void BeginGap();
+  // Adds a gap of an abandoned segment to those that wait.
+  void KeepGap(const log::v1::Gap& unsynced);
+  // Notes a failure that may have cost records since `since_us`.
+  void Fail(SpoolState kind, const absl::Status& why, int64_t since_us);
+  // Notes that records are taken and no gap waits.
+  void EndTrouble();
+  // Since when records may be missing if the current sync fails.
+  int64_t UnsyncedSince() const { return std::min(durable_us, oldest_gap_us); }
+  void LookAtClock();
   // Does what option `when_full` says about `count` records that could not be
   // appended.
   absl::Status Refuse(const absl::Status& why, uint64_t count);
   // Appends what is not durable in `unsaved` to another segment, and empties
   // `unsaved`. The caller must sync `current`.
   absl::Status SaveUnsynced();
-  // Ends kFull and kIoError if a new segment can be started.
+  // Ends kFull and kIoError if a new segment can be started, and tells of
+  // steps of the clock.
   void TryAgain();
   uint64_t Size() const { return other_bytes + current->bytes(); }
 
   // Appends `pieces`, which are `count` whole frames of `bytes` in total.
   absl::Status Write(std::span<const absl::string_view> pieces, uint64_t bytes,
                      uint64_t count);
-  absl::Status WriteLocked(std::span<const absl::string_view> pieces,
+  absl::Status WriteLocked(SpoolClock::time_point begin,
+                           std::span<const absl::string_view> pieces,
                            uint64_t bytes, uint64_t count);
 
   // The preparing thread. Nothing in it waits for the disk to sync, so that the
@@ -65,6 +83,7 @@ struct SpoolWriter::Rep {
   void RotateByAge();
   bool PrepareNext();  // False if the disk is full.
   void Report();
+  void SayAlive();
 
   // The syncing thread.
   void SyncSegments();
@@ -73,6 +92,9 @@ struct SpoolWriter::Rep {
   // Abandons `segment`, of which a sync failed with `why`.
   void Abandon(const std::shared_ptr<SegmentWriter>& segment,
                const absl::Status& why);
+  // The same; requires `mutex`.
+  void AbandonLocked(const std::shared_ptr<SegmentWriter>& segment,
+                     const absl::Status& why);
   void Save();
   void LookAtDirectory();
   // Closes `current`, or saves its records elsewhere first.
@@ -86,6 +108,7 @@ struct SpoolWriter::Rep {
 
   // Of the preparing thread.
   SpoolState reported_state = SpoolState::kOk;
+  SpoolClock::time_point said_alive_at;
 
   // From the standard library, because ThreadSanitizer supports it but not
   // Debian's Abseil.
@@ -105,7 +128,16 @@ struct SpoolWriter::Rep {
   uint64_t next_sequence = 0;
   uint64_t other_bytes = 0;  // Size of the segments other than `current`.
   uint64_t counter = 0;
-  log::v1::Gap gap;
+  // Gaps that the spool does not tell yet; without times: none.
+  log::v1::Gap gap;        // Of lost records and refused calls.
+  log::v1::Gap clock_gap;  // Of steps of the clock.
+  ClockSteps clock_steps;
+  int64_t trouble_since_us = 0;  // 0: there is no trouble.
+  // All records that were appended before this time are on the disk.
+  int64_t durable_us = 0;
+  // Earliest begin of a gap that is told, but not on the disk.
+  int64_t oldest_gap_us = std::numeric_limits<int64_t>::max();
+  uint64_t num_gaps = 0;  // Told.
   SpoolStats stats;
   bool closed = false;
   bool stop = false;

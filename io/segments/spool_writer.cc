@@ -7,9 +7,8 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "absl/time/clock.h"
-#include "absl/time/time.h"
 #include "core/base/status_macros.h"
+#include "io/clocks.h"
 #include "io/segments/decision_frame.h"
 #include "io/segments/record_frame.h"
 #include "io/segments/spool_log.h"
@@ -37,6 +36,34 @@ absl::Status ValidateWriterId(absl::string_view id) {
   return absl::InvalidArgumentError(
       absl::StrCat("spool.writer_id is '", id,
                    "', must be 1 to 64 letters, digits, '_', '-' or '.'"));
+}
+
+int64_t MicrosSince(SpoolClock::time_point begin) {
+  return std::chrono::duration_cast<std::chrono::microseconds>(
+             SpoolClock::now() - begin)
+      .count();
+}
+
+// Says what the state of the writer before tells of the time up to now.
+void AddGapsBefore(const WriterState& before, log::v1::SegmentHeader* header) {
+  const auto add = [header](log::v1::CensorReason kind, int64_t first_us,
+                            const char* reason) {
+    log::v1::Gap* gap = header->add_gaps_before();
+    gap->set_kind(kind);
+    gap->set_first_time_us(first_us);
+    gap->set_last_time_us(std::max(first_us, NowUs()));
+    gap->set_reason(reason);
+  };
+  if (before.alive_us == 0) return;
+  add(log::v1::WRITER_AWAY, before.alive_us, "no writer");
+  if (before.trouble_since_us != 0) {
+    add(log::v1::LOST, before.trouble_since_us,
+        "the writer before ended in trouble");
+  }
+  if (!before.is_closed && before.boot_id != BootId()) {
+    add(log::v1::LOST, before.durable_us,
+        "the machine stopped before the writer was closed");
+  }
 }
 
 SpoolState StateAfter(const absl::Status& status) {
@@ -68,6 +95,7 @@ absl::Status SpoolWriter::Rep::StartSegment() {
   segment.header.set_first_sequence(next_sequence);
   segment.header.set_created_time_us(now_us);
   segment.header.set_options(options_text);
+  if (counter == 0) AddGapsBefore(directory->state_before(), &segment.header);
   ASSIGN_OR_RETURN(std::shared_ptr<SegmentWriter> started,
                    SegmentWriter::Create(segment, std::move(next)));
   if (current != nullptr) {
@@ -119,29 +147,12 @@ absl::Status SpoolWriter::Rep::AppendFrames(
   return status;
 }
 
-absl::Status SpoolWriter::Rep::WriteGap() {
-  if (gap.lost_records() == 0) return absl::OkStatus();
-  log::v1::LogRecord record;
-  *record.mutable_gap() = gap;
-  RETURN_IF_ERROR(current->Append(record));
-  ++next_sequence;
-  gap.Clear();
-  return absl::OkStatus();
-}
-
-void SpoolWriter::Rep::CountLost(uint64_t count, absl::string_view reason) {
-  if (count == 0) return;
-  const int64_t now_us = absl::ToUnixMicros(absl::Now());
-  if (gap.lost_records() == 0) gap.set_first_time_us(now_us);
-  gap.set_last_time_us(now_us);
-  gap.set_lost_records(gap.lost_records() + count);
-  gap.set_reason(std::string(reason));
-  stats.lost += count;
-}
-
 absl::Status SpoolWriter::Rep::Refuse(const absl::Status& why, uint64_t count) {
   if (options.when_full() == config::v1::SpoolOptions::REFUSE) {
     ++stats.refused;
+    BeginGap();
+    gap.set_refused_calls(gap.refused_calls() + 1);
+    gap.set_reason(std::string(why.message()));
     return why;
   }
   CountLost(count, why.message());
@@ -151,7 +162,7 @@ absl::Status SpoolWriter::Rep::Refuse(const absl::Status& why, uint64_t count) {
 absl::Status SpoolWriter::Rep::Write(std::span<const absl::string_view> pieces,
                                      uint64_t bytes, uint64_t count) {
   const SpoolClock::time_point begin = SpoolClock::now();
-  absl::Status status = WriteLocked(pieces, bytes, count);
+  absl::Status status = WriteLocked(begin, pieces, bytes, count);
   if (observer != nullptr) {
     const std::chrono::duration<double> seconds = SpoolClock::now() - begin;
     observer->OnAppend(seconds.count());
@@ -160,7 +171,8 @@ absl::Status SpoolWriter::Rep::Write(std::span<const absl::string_view> pieces,
 }
 
 absl::Status SpoolWriter::Rep::WriteLocked(
-    std::span<const absl::string_view> pieces, uint64_t bytes, uint64_t count) {
+    SpoolClock::time_point begin, std::span<const absl::string_view> pieces,
+    uint64_t bytes, uint64_t count) {
   const std::lock_guard lock(mutex);
   if (closed) {
     return absl::FailedPreconditionError(
@@ -169,18 +181,21 @@ absl::Status SpoolWriter::Rep::WriteLocked(
   if (!unsaved.empty()) {
     const absl::Status why = absl::UnavailableError(absl::StrCat(
         "spool ", options.dir(), " could not be synced and is being saved"));
-    state.Fail(SpoolState::kSyncFailed, why);
+    Fail(SpoolState::kSyncFailed, why, UnsyncedSince());
     return Refuse(why, count);
   }
   const uint64_t records_before = stats.records;
+  LookAtClock();
   absl::Status status = MakeRoom(bytes);
-  if (status.ok()) status = WriteGap();
+  if (status.ok()) status = WriteGaps();
   if (status.ok()) status = AppendFrames(pieces, count);
   if (status.ok()) {
     state.Succeed();
+    EndTrouble();
     return status;
   }
-  state.Fail(StateAfter(status), status);
+  // The record was stamped before it came here.
+  Fail(StateAfter(status), status, NowUs() - MicrosSince(begin));
   return Refuse(status, count - (stats.records - records_before));
 }
 
@@ -198,15 +213,14 @@ absl::Status SpoolWriter::Rep::SaveUnsynced() {
       const absl::string_view frames(unsynced.frames);
       RETURN_IF_ERROR(AppendFrames({&frames, 1}, unsynced.num_records));
     }
-    // They were counted as lost when their gaps were.
-    stats.lost -= unsynced.lost_in_gaps;
-    CountLost(unsynced.lost_in_gaps + unsynced.num_lost,
+    for (const log::v1::Gap& told : unsynced.gaps) KeepGap(told);
+    CountLost(unsynced.num_lost,
               absl::StrCat("not on the disk after a failed sync of ",
                            unsaved.front()->name()));
     stats.saved += unsynced.num_records;
     unsaved.erase(unsaved.begin());
   }
-  return WriteGap();
+  return WriteGaps();
 }
 
 SpoolWriter::SpoolWriter() = default;
@@ -223,7 +237,10 @@ absl::StatusOr<std::unique_ptr<SpoolWriter>> SpoolWriter::Open(
   Rep& rep = *writer->rep_;
   {
     const std::lock_guard lock(rep.mutex);
+    rep.LookAtClock();
     RETURN_IF_ERROR(rep.StartSegment());
+    rep.durable_us = NowUs();
+    rep.directory->BeginState(rep.durable_us);
   }
   rep.LookAtDirectory();
   rep.preparer = std::thread([&rep] { rep.PrepareSegments(); });

@@ -5,7 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "core/base/status_macros.h"
-#include "process/wall_clock.h"
+#include "io/clocks.h"
 
 namespace sortition {
 namespace {

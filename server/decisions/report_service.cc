@@ -1,7 +1,7 @@
 #include "server/decisions/report_service.h"
 
 #include "core/base/status_macros.h"
-#include "process/wall_clock.h"
+#include "io/clocks.h"
 #include "server/decisions/decision_recorder.h"
 #include "server/decisions/request_validation.h"
 

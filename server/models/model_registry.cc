@@ -14,7 +14,7 @@
 #include "absl/time/time.h"
 #include "core/base/status_macros.h"
 #include "process/log.h"
-#include "process/wall_clock.h"
+#include "io/clocks.h"
 
 namespace sortition {
 namespace {

@@ -59,7 +59,7 @@ class Reader {
     const auto take = [this](const log::v1::BanditTuple& tuple) {
       const std::optional<LeftOutReason> reason = Take(tuple);
       ++data_.counts.read_tuples;
-      if (reason.has_value()) data_.counts.LeaveOut(*reason);
+      if (reason.has_value()) data_.counts.LeaveOut(*reason, tuple);
       return absl::OkStatus();
     };
     ASSIGN_OR_RETURN(data_.counts.damage, ScanTuples(options_.tuples(), take));
@@ -87,7 +87,7 @@ class Reader {
     double share = 1;
     const auto take = [&](const log::v1::BanditTuple& tuple) -> absl::Status {
       const log::v1::Decision& decision = tuple.decision();
-      if (decision.model() != options_.model() ||
+      if (decision.model() != options_.model() || tuple.censored_size() > 0 ||
           Subsample(decision) >= share ||
           MakeComparable(decision, of_, &comparable).has_value()) {
         return absl::OkStatus();
@@ -120,6 +120,7 @@ class Reader {
   std::optional<LeftOutReason> Take(const log::v1::BanditTuple& tuple) {
     const log::v1::Decision& decision = tuple.decision();
     if (decision.model() != options_.model()) return LeftOutReason::kOtherModel;
+    if (tuple.censored_size() > 0) return LeftOutReason::kCensored;
     ComparableDecision comparable;
     auto reason = MakeComparable(decision, of_, &comparable);
     if (reason.has_value()) return reason;

@@ -69,6 +69,9 @@ class LabelReader {
     const log::v1::Decision& decision = logged.decision();
     ASSIGN_OR_RETURN(const std::optional<LeftOutReason> reason,
                      Convert(logged));
+    if (!reason.has_value() || *reason == LeftOutReason::kCensored) {
+      data_.censored_share.Add(logged);
+    }
     if (reason.has_value()) {
       data_.LeaveOut(*reason, logged);
       return absl::OkStatus();
@@ -103,7 +106,7 @@ class LabelReader {
   absl::StatusOr<std::optional<LeftOutReason>> Convert(
       const log::v1::BanditTuple& logged) {
     const log::v1::Decision& decision = logged.decision();
-    const auto reason = selection_.ReasonToSkip(decision);
+    const auto reason = selection_.ReasonToSkip(logged);
     if (reason.has_value()) return reason;
     const LabelExpectation expectation{
         .num_features = filter_.num_features.value_or(decision.num_features()),
@@ -237,6 +240,7 @@ absl::StatusOr<LabelData> ReadLabelTuples(
                  std::bind_front(&LabelReader::AddTuple, &reader)));
   LabelData data = reader.Finish(damage);
   RETURN_IF_ERROR(CheckRewards(data, RewardRange::Of(options)));
+  WarnOfCensoring(data);
   return data;
 }
 

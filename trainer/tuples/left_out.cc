@@ -10,6 +10,8 @@ std::string ReasonText(LeftOutReason reason) {
       return "other model";
     case LeftOutReason::kOtherVersion:
       return "other version";
+    case LeftOutReason::kCensored:
+      return "censored, feedback may be missing";
     case LeftOutReason::kOtherAction:
       return "other kind of action";
     case LeftOutReason::kOtherFeatures:

@@ -8,6 +8,7 @@ enum class LeftOutReason {
   // For any tuple.
   kOtherModel,
   kOtherVersion,
+  kCensored,
   kOtherAction,
   kOtherFeatures,
   kBadPropensity,

@@ -91,6 +91,9 @@ class Reader {
     const log::v1::Decision& decision = logged.decision();
     HeldTuple held;
     const std::optional<LeftOutReason> reason = Convert(logged, &held.tuple);
+    if (!reason.has_value() || *reason == LeftOutReason::kCensored) {
+      data_.censored_share.Add(logged);
+    }
     if (reason.has_value()) {
       data_.LeaveOut(*reason, logged);
       return absl::OkStatus();
@@ -125,7 +128,7 @@ class Reader {
   std::optional<LeftOutReason> Convert(const log::v1::BanditTuple& logged,
                                        BanditTuple* tuple) const {
     const log::v1::Decision& decision = logged.decision();
-    const auto reason = selection_.ReasonToSkip(decision);
+    const auto reason = selection_.ReasonToSkip(logged);
     if (reason.has_value()) return reason;
     const TupleExpectation expectation{
         .action_kind = filter_.action_kind.value_or(
@@ -265,6 +268,7 @@ absl::StatusOr<TupleData> ReadTuples(const config::v1::TrainOptions& options,
                               std::bind_front(&Reader::AddTuple, &reader)));
   TupleData data = reader.Finish(damage);
   RETURN_IF_ERROR(CheckRewards(data, RewardRange::Of(options)));
+  WarnOfCensoring(data);
   return data;
 }
 

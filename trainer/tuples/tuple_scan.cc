@@ -7,6 +7,7 @@
 #include <system_error>
 #include <vector>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "core/base/status_macros.h"
 #include "io/segments/parse_message.h"
@@ -78,6 +79,12 @@ void TupleCounts::LeaveOut(LeftOutReason reason,
                             tuple.decision().num_features())];
     return;
   }
+  if (reason == LeftOutReason::kCensored) {
+    ++excluded[absl::StrCat(
+        ReasonText(reason), ": ",
+        absl::AsciiStrToLower(log::v1::CensorReason_Name(tuple.censored(0))))];
+    return;
+  }
   LeaveOut(reason);
   if (reason == LeftOutReason::kRewardOutside && reward_outside.empty()) {
     reward_outside = absl::StrCat("'", tuple.decision().decision_id(), "' is ",
@@ -102,6 +109,12 @@ std::string TupleCounts::DescribeExclusions() const {
     absl::StrAppend(&text, ", ", count, " left out: ", reason);
   }
   return text;
+}
+
+void WarnOfCensoring(const TupleCounts& counts) {
+  for (const std::string& warning : counts.censored_share.Warnings()) {
+    LogWarning(warning);
+  }
 }
 
 absl::StatusOr<SegmentDamage> ScanTuples(const std::string& dir,

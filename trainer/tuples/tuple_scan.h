@@ -10,6 +10,7 @@
 #include "absl/status/statusor.h"
 #include "io/segments/segment.h"
 #include "sortition/log/v1/log.pb.h"
+#include "trainer/tuples/censored_share.h"
 #include "trainer/tuples/left_out.h"
 
 namespace sortition {
@@ -30,6 +31,8 @@ struct TupleCounts {
   // only with force.
   bool evaluates_baseline = true;
 
+  CensoredShare censored_share;
+
   // The first reward that was outside the range: "'id' is 2".
   std::string reward_outside;
 
@@ -44,6 +47,9 @@ struct TupleCounts {
 
 // Smallest number of tuples of each part: the interval needs a variance.
 inline constexpr size_t kFewestTuples = 2;
+
+// Logs what CensoredShare warns of.
+void WarnOfCensoring(const TupleCounts& counts);
 
 // Calls `take` for each tuple, in the order of writing, and shows progress. An
 // error of `take` ends the scan. Segments that are still being written are read

@@ -25,9 +25,10 @@ class TupleSelection {
   static absl::StatusOr<TupleSelection> Create(
       const config::v1::TrainOptions& options);
 
-  // Returns why a decision is left out regardless of its content, or nothing.
+  // Returns why a tuple is left out regardless of its decision's content, or
+  // nothing.
   std::optional<LeftOutReason> ReasonToSkip(
-      const log::v1::Decision& decision) const;
+      const log::v1::BanditTuple& tuple) const;
 
   // `hash` is in [0, 1), under HashDomain::kSplit. The test part comes first,
   // then validation.

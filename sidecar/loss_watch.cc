@@ -1,0 +1,78 @@
+#include "sidecar/loss_watch.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+namespace sortition {
+
+using log::v1::CensorReason;
+
+LossWatch::LossWatch(const config::v1::SidecarOptions& options, Joiner* joiner)
+    : max_away_us_(static_cast<int64_t>(
+          std::llround(options.join().max_away_seconds() * 1e6))),
+      joiner_(joiner) {}
+
+void LossWatch::TakeSegment(const log::v1::SegmentHeader& header,
+                            bool is_after_missing) {
+  for (const log::v1::Gap& gap : header.gaps_before()) TakeGap(gap);
+  if (is_after_missing) {
+    joiner_->Censor(log::v1::MISSING, last_time_us_,
+                    std::max(last_time_us_, header.created_time_us()));
+  }
+  last_time_us_ = std::max(last_time_us_, header.created_time_us());
+}
+
+void LossWatch::TakeGap(const log::v1::Gap& gap) {
+  const CensorReason kind =
+      log::v1::CensorReason_IsValid(gap.kind()) &&
+              gap.kind() != log::v1::CENSOR_REASON_UNSPECIFIED
+          ? gap.kind()
+          : log::v1::LOST;
+  const int64_t first_us =
+      gap.first_time_us() + (kind == log::v1::WRITER_AWAY ? max_away_us_ : 0);
+  if (first_us > gap.last_time_us()) return;
+  joiner_->Censor(kind, first_us, gap.last_time_us());
+}
+
+void LossWatch::TakeDamage() {
+  if (damaged_since_us_.has_value()) return;
+  damaged_since_us_ = last_time_us_;
+  joiner_->CensorFrom(log::v1::DAMAGED, damaged_since_us_);
+}
+
+void LossWatch::TakeTime(int64_t time_us) {
+  last_time_us_ = std::max(last_time_us_, time_us);
+  if (!damaged_since_us_.has_value()) return;
+  joiner_->Censor(log::v1::DAMAGED, *damaged_since_us_, last_time_us_);
+  joiner_->CensorFrom(log::v1::DAMAGED, std::nullopt);
+  damaged_since_us_.reset();
+}
+
+void LossWatch::TakeState(const WriterState& state, int64_t now_us) {
+  const auto update = [&](CensorReason reason, std::optional<int64_t>* known,
+                          std::optional<int64_t> since_us) {
+    // Its end may not be told elsewhere.
+    if (known->has_value() && !since_us.has_value()) {
+      joiner_->Censor(reason, **known, std::max(**known, now_us));
+    }
+    *known = since_us;
+    joiner_->CensorFrom(reason, since_us);
+  };
+  std::optional<int64_t> trouble;
+  if (state.trouble_since_us != 0) trouble = state.trouble_since_us;
+  update(log::v1::REFUSED, &trouble_since_us_, trouble);
+  std::optional<int64_t> away;
+  if (state.alive_us != 0 && state.alive_us + max_away_us_ <= now_us) {
+    away = state.alive_us + max_away_us_;
+  }
+  update(log::v1::WRITER_AWAY, &away_since_us_, away);
+}
+
+void LossWatch::TakeClock(int64_t now_us, int64_t steady_us) {
+  const std::optional<ClockStep> step = clock_steps_.Look(now_us, steady_us);
+  if (!step.has_value()) return;
+  joiner_->Censor(log::v1::CLOCK_STEP, step->first_us, step->last_us);
+}
+
+}  // namespace sortition

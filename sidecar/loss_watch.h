@@ -1,0 +1,45 @@
+#pragma once
+// Finds out when feedback may have been lost, and tells the joiner.
+#include <cstdint>
+#include <optional>
+
+#include "io/clocks.h"
+#include "io/segments/writer_state.h"
+#include "sidecar/joiner.h"
+#include "sortition/config/v1/sidecar.pb.h"
+#include "sortition/log/v1/log.pb.h"
+
+namespace sortition {
+
+// Times are log times in microseconds. Not thread-safe.
+class LossWatch {
+ public:
+  // `joiner` must outlive it.
+  LossWatch(const config::v1::SidecarOptions& options, Joiner* joiner);
+
+  // What the spool says. Call these in its order, each before the joiner gets
+  // the next record.
+  void TakeSegment(const log::v1::SegmentHeader& header, bool is_after_missing);
+  void TakeGap(const log::v1::Gap& gap);
+  void TakeDamage();  // Of a record, between the last one and the next one.
+  void TakeTime(int64_t time_us);  // Of a record.
+
+  // What the writer says about itself: trouble that has not ended, and whether
+  // it is alive. `state` must have been read after `now_us` and before the last
+  // look at the spool, so that a gap record tells what it does not.
+  void TakeState(const WriterState& state, int64_t now_us);
+
+  // Looks for steps of this process's own clock: the server may be idle.
+  void TakeClock(int64_t now_us, int64_t steady_us);
+
+ private:
+  const int64_t max_away_us_;
+  Joiner* const joiner_;
+  ClockSteps clock_steps_;
+  int64_t last_time_us_ = 0;  // Latest time of the spool so far.
+  std::optional<int64_t> damaged_since_us_;
+  std::optional<int64_t> trouble_since_us_;
+  std::optional<int64_t> away_since_us_;
+};
+
+}  // namespace sortition
