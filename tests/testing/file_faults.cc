@@ -12,6 +12,7 @@
 #include <filesystem>
 #include <map>
 #include <mutex>
+#include <utility>
 #include <vector>
 
 namespace sortition {
@@ -34,6 +35,8 @@ struct World {
   bool is_stalled = false;
   std::condition_variable stall_ended;
   int num_waiting = 0;
+  FileListener::Hear synced;  // Empty: nobody listens.
+  FileListener::Hear about_to_be_removed;
 };
 
 World& TheWorld() {
@@ -104,16 +107,32 @@ void WaitForStall() {
   --world.num_waiting;
 }
 
+void NoteOnDisk(int fd) {
+  World& world = TheWorld();
+  const std::lock_guard lock(world.mutex);
+  if (world.has_disk && PathOf(fd).find(world.disk_path) != std::string::npos) {
+    world.durable[InodeOf(fd)] = Contents(fd);
+  }
+}
+
+// Tells the listener. It may use files itself, so that no lock is held.
+void Tell(FileListener::Hear World::*hear, const std::string& path) {
+  FileListener::Hear listener;
+  {
+    World& world = TheWorld();
+    const std::lock_guard lock(world.mutex);
+    listener = world.*hear;
+  }
+  if (listener) listener(path);
+}
+
 int Sync(long number, int fd) {
   WaitForStall();
   if (Fails(FileCall::kSync, fd)) return -1;
   const int result = static_cast<int>(syscall(number, fd));
-  World& world = TheWorld();
-  const std::lock_guard lock(world.mutex);
-  if (result == 0 && world.has_disk &&
-      PathOf(fd).find(world.disk_path) != std::string::npos) {
-    world.durable[InodeOf(fd)] = Contents(fd);
-  }
+  if (result != 0) return result;
+  NoteOnDisk(fd);
+  Tell(&World::synced, PathOf(fd));
   return result;
 }
 
@@ -155,6 +174,20 @@ int SyncStall::num_waiting() const {
   World& world = TheWorld();
   const std::lock_guard lock(world.mutex);
   return world.num_waiting;
+}
+
+FileListener::FileListener(Hear synced, Hear about_to_be_removed) {
+  World& world = TheWorld();
+  const std::lock_guard lock(world.mutex);
+  world.synced = std::move(synced);
+  world.about_to_be_removed = std::move(about_to_be_removed);
+}
+
+FileListener::~FileListener() {
+  World& world = TheWorld();
+  const std::lock_guard lock(world.mutex);
+  world.synced = nullptr;
+  world.about_to_be_removed = nullptr;
 }
 
 FakeDisk::FakeDisk(const std::string& path) {
@@ -201,6 +234,11 @@ ssize_t write(int fd, const void* bytes, size_t size) {
 
 int fdatasync(int fd) { return sortition::Sync(SYS_fdatasync, fd); }
 int fsync(int fd) { return sortition::Sync(SYS_fsync, fd); }
+
+int unlink(const char* path) noexcept {
+  sortition::Tell(&sortition::World::about_to_be_removed, path);
+  return static_cast<int>(syscall(SYS_unlinkat, AT_FDCWD, path, 0));
+}
 
 int ftruncate(int fd, off_t size) noexcept {
   using sortition::FileCall;
