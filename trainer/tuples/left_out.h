@@ -15,6 +15,7 @@ enum class LeftOutReason {
   kBadReward,
   kRewardOutside,
   kSeeded,
+  kAggregated,
   // For selections, rankings and subsets.
   kBadAction,
   kAbstained,

@@ -128,6 +128,71 @@ TEST(TupleReaderTest, TheNewestShapeTrains) {
   EXPECT_EQ(data.excluded.at(ReasonText(kOtherFeatures) + ": 2"), 2u);
 }
 
+// What `train` reads by, if `version` is the newest in the store.
+TupleFilter WithBaseline(uint64_t version) {
+  TupleFilter filter;
+  filter.baseline_version = version;
+  return filter;
+}
+
+// Orders that Aggregate drew under the name of the model: version 0, and three
+// score lists in place of five features.
+std::vector<log::v1::BanditTuple> AggregatedTuples(size_t n) {
+  std::vector<log::v1::BanditTuple> tuples;
+  for (size_t i = 0; i < n; ++i) {
+    tuples.push_back(MakeTuple(
+        {.action_kind = ActionKind::kRank, .num_features = 3, .version = 0},
+        absl::StrCat("a", i)));
+    tuples.back().mutable_decision()->mutable_aggregation();
+  }
+  return tuples;
+}
+
+// The store is empty. The aggregations come first and last: neither the first
+// usable tuple nor the newest shape may make them the log.
+TEST(TupleReaderTest, AggregationsAreNoBaselineBesideTheUniformPolicy) {
+  const TempDir dir;
+  WriteSegment(dir.Sub("t"), 0, AggregatedTuples(30));
+  WriteSegment(dir.Sub("t"), 1, MakeTuples({.version = 0}, 20));
+  WriteSegment(dir.Sub("t"), 2, AggregatedTuples(30));
+  ASSERT_OK_AND_ASSIGN(const TupleData data,
+                       ReadTuples(Options(dir.Sub("t")), WithBaseline(0)));
+  EXPECT_EQ(Kept(data), 20);
+  EXPECT_EQ(data.num_features, 5);
+  EXPECT_EQ(data.action_kind, ActionKind::kSelect);
+  const std::map<std::string, uint64_t> expected = {
+      {ReasonText(kAggregated), 60}};
+  EXPECT_EQ(data.excluded, expected);
+}
+
+// Somebody learns what each source is worth (docs/aggregation.md).
+TEST(TupleReaderTest, AggregationsAloneAreALog) {
+  const TempDir dir;
+  std::vector<log::v1::BanditTuple> tuples = AggregatedTuples(30);
+  tuples.push_back(MakeTuple({}, "another"));
+  tuples.back().mutable_decision()->set_model("another");
+  WriteSegment(dir.Sub("t"), 0, tuples);
+  ASSERT_OK_AND_ASSIGN(const TupleData data,
+                       ReadTuples(Options(dir.Sub("t")), WithBaseline(0)));
+  EXPECT_EQ(Kept(data), 30);
+  EXPECT_EQ(data.num_features, 3);
+  EXPECT_GT(data.validation.size() + data.test.size(), 0u);
+}
+
+// With version 1 in the store they are other versions' tuples, which train.
+TEST(TupleReaderTest, AggregationsTrainBesideAVersion) {
+  const TempDir dir;
+  const SyntheticLog log{.action_kind = ActionKind::kRank, .num_features = 3};
+  WriteSegment(dir.Sub("t"), 0, AggregatedTuples(30));
+  WriteSegment(dir.Sub("t"), 1, MakeTuples(log, 40));
+  TupleFilter filter = WithBaseline(1);
+  filter.num_features = 3;
+  ASSERT_OK_AND_ASSIGN(const TupleData data,
+                       ReadTuples(Options(dir.Sub("t")), filter));
+  EXPECT_EQ(Kept(data), 70);
+  EXPECT_GE(data.train.size(), 30u);
+}
+
 TEST(TupleReaderTest, RewardOutOfRangeIsAnErrorWithItsValue) {
   const TempDir dir;
   std::vector<log::v1::BanditTuple> tuples = MakeTuples({}, 3);
