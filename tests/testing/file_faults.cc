@@ -1,5 +1,6 @@
 #include "tests/testing/file_faults.h"
 
+#include <dirent.h>
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -250,6 +251,18 @@ int fallocate(int fd, int mode, off_t offset, off_t size) {
   using sortition::FileCall;
   if (sortition::Fails(FileCall::kAllocate, fd)) return -1;
   return static_cast<int>(syscall(SYS_fallocate, fd, mode, offset, size));
+}
+
+DIR* opendir(const char* name) {
+  using sortition::FileCall;
+  const int error = sortition::ErrorOf(FileCall::kList, -1, name);
+  if (error != 0) {
+    errno = error;
+    return nullptr;
+  }
+  static const auto real =
+      reinterpret_cast<DIR* (*)(const char*)>(dlsym(RTLD_NEXT, "opendir"));
+  return real(name);
 }
 
 int mkostemps(char* name, int suffix, int flags) {

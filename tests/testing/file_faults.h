@@ -14,6 +14,7 @@ enum class FileCall {
   kTruncate,  // ftruncate
   kAllocate,  // fallocate
   kCreate,    // mkostemps
+  kList,      // opendir
 };
 
 // As long as it lives, calls of one kind fail on files whose path contains a
