@@ -93,6 +93,16 @@ struct Metrics::Rep {
     if (handle == nullptr) handle = std::make_unique<Handle>(metric);
     return handle.get();
   }
+
+  template <typename Map, typename Metric>
+  void Remove(Map* handles, prometheus::Family<Metric>* family,
+              const MetricLabels& labels) {
+    if (!family->Has(labels)) return;
+    std::lock_guard lock(mutex);
+    Metric* const metric = &family->Add(labels);
+    handles->erase(metric);
+    family->Remove(metric);
+  }
 };
 
 Metrics::Metrics() : rep_(std::make_unique<Rep>()) {
@@ -147,6 +157,19 @@ MetricHistogram* Metrics::Histogram(const std::string& name,
       rep_->scraped->registry);
   return rep_->HandleOf<HistogramHandle>(&rep_->histograms,
                                          &family.Add(labels, buckets));
+}
+
+void Metrics::RemoveCounter(const std::string& name,
+                            const MetricLabels& labels) {
+  auto& family =
+      prometheus::BuildCounter().Name(name).Register(rep_->scraped->registry);
+  rep_->Remove(&rep_->counters, &family, labels);
+}
+
+void Metrics::RemoveGauge(const std::string& name, const MetricLabels& labels) {
+  auto& family =
+      prometheus::BuildGauge().Name(name).Register(rep_->scraped->registry);
+  rep_->Remove(&rep_->gauges, &family, labels);
 }
 
 void Metrics::OnScrape(std::function<void()> update) {

@@ -48,6 +48,9 @@ class Metrics {
   MetricHistogram* Histogram(const std::string& name, const std::string& help,
                              const std::vector<double>& buckets,
                              const MetricLabels& labels = {});
+  // Remove a metric from /metrics, if it is there; its handle becomes invalid.
+  void RemoveCounter(const std::string& name, const MetricLabels& labels);
+  void RemoveGauge(const std::string& name, const MetricLabels& labels);
   // Calls `update` before every scrape, to set gauges from state held
   // elsewhere.
   void OnScrape(std::function<void()> update);

@@ -13,6 +13,7 @@
 #include "server/decisions/aggregate_service.h"
 #include "server/decisions/ranking_service.h"
 #include "server/decisions/report_service.h"
+#include "server/decisions/request_validation.h"
 #include "server/models/model_registry.h"
 #include "server/rpc/grpc_server.h"
 #include "server/rpc/models_service.h"
@@ -43,6 +44,7 @@ struct Server::Rep {
 };
 
 absl::Status Server::Rep::Start() {
+  RETURN_IF_ERROR(ValidateRewardRange(options.feedback()));
   if (!options.spool().dir().empty()) {
     spool_metrics = std::make_unique<SpoolMetrics>(metrics.get());
     ASSIGN_OR_RETURN(
@@ -58,8 +60,8 @@ absl::Status Server::Rep::Start() {
                                              spool.get(), metrics.get());
   aggregates = std::make_unique<AggregateService>(options.limits(), spool.get(),
                                                   metrics.get());
-  reports = std::make_unique<ReportService>(options.limits(), spool.get(),
-                                            metrics.get());
+  reports = std::make_unique<ReportService>(
+      options.limits(), options.feedback(), spool.get(), metrics.get());
   models = std::make_unique<ModelsService>(registry.get());
   if (!options.metrics_listen().empty()) {
     ASSIGN_OR_RETURN(metrics_port, metrics->Serve(options.metrics_listen()));

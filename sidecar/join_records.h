@@ -2,6 +2,7 @@
 // The inputs and outputs of the join.
 #include <compare>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -24,7 +25,8 @@ struct JoinedRecord {
   int64_t time_us = 0;
   double reward = 0;  // Feedback only.
   bool is_shown = false;
-  std::string bytes;  // Serialised Shown or Feedback.
+  std::string bytes;                            // Serialised Shown or Feedback.
+  std::optional<uint32_t> rank = std::nullopt;  // Of feedback about one rank.
 };
 
 // A decision whose window is over.
@@ -34,9 +36,10 @@ struct ClosedDecision {
   bool is_wanted = true;      // False: not shown, and only_if_shown is set.
   bool is_ambiguous = false;  // The same id was also answered differently.
   bool has_feedback = false;
-  double reward = 0;  // Aggregated, or the default.
   // Why feedback may be missing.
   std::vector<log::v1::CensorReason> censored;
+  double reward = 0;                              // Aggregated, or the default.
+  std::vector<log::v1::RankReward> rank_rewards;  // Ascending by rank.
   std::vector<JoinedRecord> records;  // In spool order, at most one shown.
 };
 
@@ -64,8 +67,9 @@ struct JoinCounts {
   uint64_t duplicate_feedback = 0;
   uint64_t after_window = 0;
   uint64_t unknown_decision = 0;  // Including held_overflow.
-  uint64_t held_overflow = 0;     // Not held: too many wait for a decision.
-  uint64_t corrected_times = 0;   // Times of records that were in the future.
+  uint64_t out_of_range = 0;
+  uint64_t held_overflow = 0;    // Not held: too many wait for a decision.
+  uint64_t corrected_times = 0;  // Times of records that were in the future.
 };
 
 }  // namespace sortition

@@ -4,9 +4,11 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <map>
 #include <utility>
 
 #include "core/base/check.h"
+#include "sidecar/reward_aggregate.h"
 
 namespace sortition {
 namespace {
@@ -115,9 +117,15 @@ void Joiner::AddFeedback(SpoolPlace place, const log::v1::Feedback& feedback) {
     ++counts_.duplicate_feedback;
     return;
   }
-  AddRecord(
-      HashBytes(feedback.decision_id()),
-      {place, time_us, feedback.reward(), false, feedback.SerializeAsString()});
+  JoinedRecord record{place, time_us, feedback.reward(), false,
+                      feedback.SerializeAsString()};
+  if (feedback.has_rank()) record.rank = feedback.rank();
+  if (record.reward < options_.reward_min() ||
+      record.reward > options_.reward_max()) {
+    Reject(std::move(record), LateFeedback::OUT_OF_RANGE);
+    return;
+  }
+  AddRecord(HashBytes(feedback.decision_id()), std::move(record));
 }
 
 bool Joiner::IsDuplicateFeedback(absl::string_view feedback_id,
@@ -206,8 +214,9 @@ void Joiner::Reject(JoinedRecord record, LateFeedback::Reason reason) {
     ++counts_.unused_shown;
     return;
   }
-  ++(reason == LateFeedback::AFTER_WINDOW ? counts_.after_window
-                                          : counts_.unknown_decision);
+  ++(reason == LateFeedback::AFTER_WINDOW   ? counts_.after_window
+     : reason == LateFeedback::OUT_OF_RANGE ? counts_.out_of_range
+                                            : counts_.unknown_decision);
   late_.push_back({record.place, reason, std::move(record.bytes)});
 }
 
@@ -275,17 +284,13 @@ std::optional<ClosedDecision> Joiner::PopClosed() {
       DCHECK(early != early_.end());
       if (--early->second == 0) early_.erase(early);
     }
-    if (!record.is_shown) {
-      closed.has_feedback = true;
-      continue;
-    }
+    if (!record.is_shown) continue;
     log::v1::Shown shown;
     closed.is_wanted |=
         shown.ParseFromString(record.bytes) && !shown.not_shown();
   }
-  closed.reward = closed.has_feedback ? Aggregate(pending.records)
-                                      : options_.default_reward();
   closed.records = std::move(pending.records);
+  SetRewards(&closed);
   return closed;
 }
 
@@ -296,35 +301,24 @@ std::optional<LateRecord> Joiner::PopLate() {
   return late;
 }
 
-double Joiner::Aggregate(const std::vector<JoinedRecord>& records) const {
-  double sum = 0;
-  double largest = -std::numeric_limits<double>::infinity();
-  double smallest = std::numeric_limits<double>::infinity();
-  const JoinedRecord* earliest = nullptr;
-  size_t count = 0;
-  for (const JoinedRecord& record : records) {
+void Joiner::SetRewards(ClosedDecision* closed) const {
+  RewardAggregate all;
+  std::map<uint32_t, RewardAggregate> by_rank;
+  for (const JoinedRecord& record : closed->records) {
     if (record.is_shown) continue;
-    sum += record.reward;
-    largest = std::max(largest, record.reward);
-    smallest = std::min(smallest, record.reward);
-    if (earliest == nullptr || record.time_us < earliest->time_us) {
-      earliest = &record;
-    }
-    ++count;
+    all.Add(record.time_us, record.reward);
+    if (!record.rank.has_value()) continue;
+    by_rank[*record.rank].Add(record.time_us, record.reward);
   }
-  switch (options_.aggregation()) {
-    case config::v1::JoinOptions::EARLIEST:
-      return earliest->reward;
-    case config::v1::JoinOptions::SUM:
-      return sum;
-    case config::v1::JoinOptions::MEAN:
-      return sum / static_cast<double>(count);
-    case config::v1::JoinOptions::MAX:
-      return largest;
-    case config::v1::JoinOptions::MIN:
-      return smallest;
+  closed->has_feedback = all.count() > 0;
+  closed->reward = closed->has_feedback ? all.Value(options_.aggregation())
+                                        : options_.default_reward();
+  for (const auto& [rank, aggregate] : by_rank) {
+    log::v1::RankReward& of_rank = closed->rank_rewards.emplace_back();
+    of_rank.set_rank(rank);
+    of_rank.set_reward(aggregate.Value(options_.aggregation()));
+    of_rank.set_count(aggregate.count());
   }
-  return sum;
 }
 
 uint32_t Joiner::OldestNeededSegment() const {

@@ -32,7 +32,8 @@ class Joiner {
   void AddDecision(SpoolPlace place, absl::string_view id, int64_t time_us,
                    uint64_t answer);
   void AddShown(SpoolPlace place, const log::v1::Shown& shown);
-  // Requires a finite reward.
+  // Requires a finite reward. A reward outside [reward_min, reward_max] is not
+  // joined.
   void AddFeedback(SpoolPlace place, const log::v1::Feedback& feedback);
   // Adds an id of a removed segment. Must be called before any record is added.
   void AddRemembered(const RememberedId& id);
@@ -116,7 +117,8 @@ class Joiner {
   void Reject(JoinedRecord record, log::v1::LateFeedback::Reason reason);
   void ExpireHeld();
   void Forget();
-  double Aggregate(const std::vector<JoinedRecord>& records) const;
+  // Aggregates the rewards of the records.
+  void SetRewards(ClosedDecision* closed) const;
 
   const config::v1::JoinOptions options_;
   const int64_t window_us_;

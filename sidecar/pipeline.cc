@@ -27,6 +27,13 @@ int64_t Micros(double seconds) {
   return static_cast<int64_t>(std::llround(seconds * 1e6));
 }
 
+absl::Status ValidateRewardRange(const config::v1::JoinOptions& options) {
+  if (options.reward_min() <= options.reward_max()) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(
+      "join.reward_min = ", options.reward_min(),
+      ": must be at most join.reward_max = ", options.reward_max()));
+}
+
 }  // namespace
 
 Pipeline::Pipeline(const config::v1::SidecarOptions& options, Metrics* metrics,
@@ -34,7 +41,7 @@ Pipeline::Pipeline(const config::v1::SidecarOptions& options, Metrics* metrics,
     : options_(options),
       clock_(std::move(clock)),
       steady_clock_(std::move(steady_clock)),
-      metrics_(metrics),
+      metrics_(metrics, options.join().reward_wait_time_seconds()),
       tail_(options.spool(), options.inotify()),
       joiner_(options.join()),
       losses_(options, &joiner_),
@@ -43,6 +50,7 @@ Pipeline::Pipeline(const config::v1::SidecarOptions& options, Metrics* metrics,
 absl::StatusOr<std::unique_ptr<Pipeline>> Pipeline::Open(
     const config::v1::SidecarOptions& options, Metrics* metrics, Clock clock,
     Clock steady_clock) {
+  RETURN_IF_ERROR(ValidateRewardRange(options.join()));
   RETURN_IF_ERROR(MakeDirectories(options.spool()));
   RETURN_IF_ERROR(MakeDirectories(options.tuples()));
   std::unique_ptr<Pipeline> pipeline(new Pipeline(
@@ -264,6 +272,8 @@ absl::Status Pipeline::Write(const ClosedDecision& closed) {
   for (const log::v1::CensorReason reason : closed.censored) {
     tuple.add_censored(reason);
   }
+  tuple.mutable_rank_rewards()->Add(closed.rank_rewards.begin(),
+                                    closed.rank_rewards.end());
   for (const JoinedRecord& record : closed.records) {
     if (record.is_shown) {
       tuple.mutable_shown()->ParseFromString(record.bytes);
@@ -277,11 +287,8 @@ absl::Status Pipeline::Write(const ClosedDecision& closed) {
   for (const log::v1::CensorReason reason : closed.censored) {
     ++counts_.censored[reason];
   }
-  for (const JoinedRecord& record : closed.records) {
-    if (record.is_shown) continue;
-    metrics_.ObserveRewardLatency(
-        1e-6 * static_cast<double>(record.time_us - closed.time_us));
-  }
+  const absl::StatusOr<DecidingModel> model = ViewModel(*decision);
+  if (model.ok()) metrics_.ObserveTuple(closed, *model);
   return absl::OkStatus();
 }
 
@@ -294,6 +301,8 @@ absl::Status Pipeline::Write(const LateRecord& late) {
   RETURN_IF_ERROR(writer_->WriteLate(message, clock_()));
   ++(late.reason == log::v1::LateFeedback::AFTER_WINDOW
          ? counts_.late_after_window
+     : late.reason == log::v1::LateFeedback::OUT_OF_RANGE
+         ? counts_.late_out_of_range
          : counts_.late_unknown_decision);
   return absl::OkStatus();
 }

@@ -93,6 +93,25 @@ absl::StatusOr<DecisionView> ViewDecision(absl::string_view decision) {
   return view;
 }
 
+absl::StatusOr<DecidingModel> ViewModel(absl::string_view decision) {
+  constexpr int kVersion = log::v1::Decision::kVersionFieldNumber;
+  const uint32_t model_tag =
+      LengthDelimitedTag(log::v1::Decision::kModelFieldNumber);
+  CodedInputStream input = Input(decision);
+  DecidingModel model;
+  while (const uint32_t tag = input.ReadTag()) {
+    if (WireFormatLite::GetTagFieldNumber(tag) > kVersion) return model;
+    const bool is_good = tag == model_tag
+                             ? ReadView(&input, decision, &model.name)
+                         : tag == WireFormatLite::MakeTag(
+                                      kVersion, WireFormatLite::WIRETYPE_VARINT)
+                             ? input.ReadVarint64(&model.version)
+                             : WireFormatLite::SkipField(&input, tag);
+    if (!is_good) return Malformed("Decision");
+  }
+  return model;
+}
+
 absl::StatusOr<log::v1::SpoolPosition> ViewPosition(absl::string_view message) {
   static_assert(log::v1::BanditTuple::kPositionFieldNumber == 1 &&
                 log::v1::LateFeedback::kPositionFieldNumber == 1);

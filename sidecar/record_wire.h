@@ -32,6 +32,16 @@ struct DecisionView {
 // have no id.
 absl::StatusOr<DecisionView> ViewDecision(absl::string_view decision);
 
+// The model that decided. Version 0: none, or an aggregation.
+struct DecidingModel {
+  absl::string_view name;
+  uint64_t version = 0;
+};
+
+// Reads no further than needed, if the fields are in the order of their
+// numbers, as the server writes them. DataLoss if the bytes are not a Decision.
+absl::StatusOr<DecidingModel> ViewModel(absl::string_view decision);
+
 // Returns the position of a serialised BanditTuple or LateFeedback. DataLoss if
 // it has none.
 absl::StatusOr<log::v1::SpoolPosition> ViewPosition(absl::string_view message);

@@ -14,6 +14,7 @@
 #include "core/base/hash.h"
 #include "core/base/status_macros.h"
 #include "io/files.h"
+#include "io/segments/segment_file.h"
 #include "process/log.h"
 #include "sidecar/segment_sequence.h"
 

@@ -1,13 +1,9 @@
 #include "sidecar/segment_sequence.h"
 
-#include <fcntl.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <chrono>
-#include <cstring>
 #include <filesystem>
 #include <system_error>
 #include <utility>
@@ -20,6 +16,7 @@
 #include "io/files.h"
 #include "io/segments/parse_message.h"
 #include "io/segments/segment.h"
+#include "io/segments/segment_file.h"
 #include "io/segments/segment_recovery.h"
 #include "process/log.h"
 
@@ -101,7 +98,9 @@ absl::Status SegmentSequence::Begin(const log::v1::SpoolPosition& resume,
   last_created_us_ = created_us;
   begun_us_ = now_us;
   ++num_segments_;
-  return SyncDirectory(options_.dir);
+  const absl::Status synced = SyncDirectory(options_.dir);
+  // Whatever the reason: to try again would append without syncing the name.
+  return synced.ok() ? synced : absl::UnavailableError(synced.message());
 }
 
 absl::Status SegmentSequence::Append(std::span<const absl::string_view> pieces,
@@ -189,16 +188,6 @@ void RemoveTemporaries(const std::string& dir) {
       std::filesystem::remove(absl::StrCat(dir, "/", name), ignored);
     }
   }
-}
-
-absl::Status SyncDirectory(const std::string& dir) {
-  const int fd = open(dir.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  const bool is_synced = fd >= 0 && fsync(fd) == 0;
-  const int error = errno;
-  if (fd >= 0) close(fd);
-  if (is_synced) return absl::OkStatus();
-  return absl::UnavailableError(
-      absl::StrCat("fsync of ", dir, ": ", std::strerror(error)));
 }
 
 }  // namespace sortition

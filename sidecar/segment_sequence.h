@@ -83,7 +83,5 @@ absl::Status MakeDirectories(const std::string& dir);
 // Removes the files "*.tmp", which a dead process left. The caller must hold
 // the directory's lock.
 void RemoveTemporaries(const std::string& dir);
-// Calls fsync(2) on a directory, so that its names survive a power cut.
-absl::Status SyncDirectory(const std::string& dir);
 
 }  // namespace sortition

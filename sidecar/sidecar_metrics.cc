@@ -10,8 +10,8 @@ namespace {
 
 // Rewards take seconds (clicks) to days (purchases).
 std::vector<double> RewardLatencySeconds() {
-  return {0.01, 0.1, 0.5, 1,    2,    5,     10,   30,
-          60,   300, 600, 1800, 3600, 21600, 86400};
+  return {0.01, 0.1, 0.5,  1,    2,     5,     10,     30,    60,
+          300,  600, 1800, 3600, 21600, 86400, 259200, 604800};
 }
 
 using Read = std::function<uint64_t(const SidecarCounts&)>;
@@ -57,6 +57,8 @@ void SidecarMetrics::AddJoinCounters(Metrics* metrics) {
   Add(metrics, "join_late_total", late_help,
       Count(&SidecarCounts::late_unknown_decision),
       {{"reason", "unknown_decision"}});
+  Add(metrics, "join_late_total", late_help,
+      Count(&SidecarCounts::late_out_of_range), {{"reason", "out_of_range"}});
   Add(metrics, "join_held_overflow_total",
       "Records late because too many wait for an unknown decision",
       Join(&JoinCounts::held_overflow));
@@ -120,7 +122,8 @@ void SidecarMetrics::AddSidecarCounters(Metrics* metrics) {
       Count(&SidecarCounts::removed_segments));
 }
 
-SidecarMetrics::SidecarMetrics(Metrics* metrics) {
+SidecarMetrics::SidecarMetrics(Metrics* metrics, double window_seconds)
+    : model_rewards_(metrics) {
   AddJoinCounters(metrics);
   AddSidecarCounters(metrics);
   pending_ = metrics->Gauge("sortition_join_pending_decisions",
@@ -135,6 +138,23 @@ SidecarMetrics::SidecarMetrics(Metrics* metrics) {
       "sortition_join_reward_latency_seconds",
       "Time from a decision to the feedback that counted, seconds",
       RewardLatencySeconds());
+  metrics
+      ->Gauge("sortition_join_window_seconds",
+              "Longest time from a decision to feedback that counts (option "
+              "join.reward_wait_time_seconds)")
+      ->Set(window_seconds);
+}
+
+void SidecarMetrics::ObserveTuple(const ClosedDecision& closed,
+                                  const DecidingModel& model) {
+  for (const JoinedRecord& record : closed.records) {
+    if (record.is_shown) continue;
+    reward_latency_->Observe(
+        1e-6 * static_cast<double>(record.time_us - closed.time_us));
+  }
+  if (!closed.censored.empty()) return;
+  model_rewards_.Add(model.name, model.version, closed.has_feedback,
+                     closed.reward);
 }
 
 void SidecarMetrics::Update(const SidecarCounts& counts) {

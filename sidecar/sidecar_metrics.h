@@ -5,8 +5,11 @@
 #include <functional>
 #include <vector>
 
+#include "absl/strings/string_view.h"
 #include "process/metrics.h"
 #include "sidecar/join_records.h"
+#include "sidecar/model_reward_metrics.h"
+#include "sidecar/record_wire.h"
 #include "sidecar/spool_tail.h"
 #include "sortition/log/v1/log.pb.h"
 
@@ -28,6 +31,7 @@ struct SidecarCounts {
   uint64_t written_before = 0;       // Decisions that an earlier process wrote.
   uint64_t late_after_window = 0;
   uint64_t late_unknown_decision = 0;
+  uint64_t late_out_of_range = 0;
   uint64_t malformed_records = 0;     // Intact frames with malformed content.
   uint64_t unreadable_decisions = 0;  // When their tuple was to be written.
   uint64_t gap_records = 0;           // That the server says it has lost.
@@ -42,13 +46,13 @@ struct SidecarCounts {
 
 class SidecarMetrics {
  public:
-  // `metrics` must outlive this object.
-  explicit SidecarMetrics(Metrics* metrics);
+  // `metrics` must outlive this object. `window_seconds` is how long feedback
+  // is waited for.
+  SidecarMetrics(Metrics* metrics, double window_seconds);
 
   void Update(const SidecarCounts& counts);
-  void ObserveRewardLatency(double seconds) {
-    reward_latency_->Observe(seconds);
-  }
+  // Observes a tuple that was written; the reward of a censored one is not known.
+  void ObserveTuple(const ClosedDecision& closed, const DecidingModel& model);
 
  private:
   using Read = std::function<uint64_t(const SidecarCounts&)>;
@@ -67,6 +71,7 @@ class SidecarMetrics {
   MetricGauge* spool_lag_bytes_;
   MetricGauge* watermark_seconds_;
   MetricHistogram* reward_latency_;
+  ModelRewardMetrics model_rewards_;
 };
 
 }  // namespace sortition

@@ -104,14 +104,19 @@ class Counter : public LogVisitor {
         stats_.lost_records += record.gap().lost_records();
         break;
       case log::v1::LogRecord::kLate:
-        ++stats_.late;
-        ++(record.late().reason() == log::v1::LateFeedback::AFTER_WINDOW
-               ? stats_.late_after_window
-               : stats_.late_unknown_decision);
+        CountLate(record.late().reason());
         break;
       default:
         break;
     }
+  }
+
+  void CountLate(log::v1::LateFeedback::Reason reason) {
+    using log::v1::LateFeedback;
+    ++stats_.late;
+    ++(reason == LateFeedback::AFTER_WINDOW   ? stats_.late_after_window
+       : reason == LateFeedback::OUT_OF_RANGE ? stats_.late_out_of_range
+                                              : stats_.late_unknown_decision);
   }
 
   VersionStats* CountDecision(const log::v1::Decision& decision) {
@@ -147,6 +152,7 @@ class Counter : public LogVisitor {
       ++stats_.tuples_with_feedback;
       ++version->with_feedback;
     }
+    if (tuple.rank_rewards_size() > 0) ++stats_.tuples_with_rank_rewards;
     if (tuple.has_shown()) ++stats_.shown;
     stats_.feedback += static_cast<uint64_t>(tuple.feedback_size());
   }

@@ -40,9 +40,11 @@ struct LogStats {
   uint64_t duplicate_feedback_ids = 0;
   uint64_t tuples_with_feedback = 0;
   uint64_t censored_tuples = 0;  // Feedback may be missing.
-  uint64_t late = 0;             // The sum of the next two.
+  uint64_t tuples_with_rank_rewards = 0;
+  uint64_t late = 0;  // The sum of the next three.
   uint64_t late_after_window = 0;
   uint64_t late_unknown_decision = 0;
+  uint64_t late_out_of_range = 0;
   uint64_t gaps = 0;
   uint64_t lost_records = 0;  // Records that the gaps stand for.
   // Sequence numbers that no record has, between two segments of an

@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <optional>
 #include <thread>
 #include <utility>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "client/rpc/uuid.h"
 #include "grpcpp/channel.h"
@@ -67,6 +69,21 @@ void FillDecisionId(v1::DecisionContext* context) {
   if (context->decision_id().empty()) context->set_decision_id(MakeUuidV7());
 }
 
+// Returns the address of the one server that a call reached, if `address`
+// stands for others, too; otherwise nothing. A call that reached none has the
+// target of its channel as `peer`.
+std::optional<std::string> OneOfSeveral(const std::string& peer,
+                                        const std::string& address) {
+  const bool is_server = absl::StartsWith(peer, "ipv4:") ||
+                         absl::StartsWith(peer, "ipv6:") ||
+                         absl::StartsWith(peer, "unix:");
+  if (!is_server || absl::StrContains(peer, ',') || peer == address ||
+      absl::EndsWith(peer, absl::StrCat(":", address))) {
+    return std::nullopt;
+  }
+  return peer;
+}
+
 }  // namespace
 
 struct Client::Stubs {
@@ -109,22 +126,23 @@ Client::Client(const std::string& address, const CallOptions& options)
 // Without a connection, the pause ends as soon as there is one. Waiting for it
 // also drives the attempts to connect: during a sleep only gRPC's backup poll
 // would, once in 5 s.
-bool Client::Pause(Clock::duration pause, Clock::time_point deadline) {
+bool Client::Pause(const Stubs& stubs, Clock::duration pause,
+                   Clock::time_point deadline) {
   const Clock::duration left = deadline - Clock::now();
-  if (stubs_->channel->GetState(/*try_to_connect=*/true) ==
-      GRPC_CHANNEL_READY) {
+  if (stubs.channel->GetState(/*try_to_connect=*/true) == GRPC_CHANNEL_READY) {
     // The server's own words say more than a deadline that passed in a pause.
     if (pause >= left) return false;
     std::this_thread::sleep_for(pause);
     return true;
   }
-  stubs_->channel->WaitForConnected(std::chrono::system_clock::now() +
-                                    std::min(pause, left));
+  stubs.channel->WaitForConnected(std::chrono::system_clock::now() +
+                                  std::min(pause, left));
   return Clock::now() < deadline;
 }
 
 absl::Status Client::CallWithRetries(
-    const std::function<grpc::Status(grpc::ClientContext*)>& call) {
+    const std::function<grpc::Status(const Stubs&, grpc::ClientContext*)>&
+        call) {
   const auto seconds = [](double count) {
     return std::chrono::duration_cast<Clock::duration>(
         std::chrono::duration<double>(count));
@@ -132,18 +150,24 @@ absl::Status Client::CallWithRetries(
   const Clock::time_point deadline =
       Clock::now() + seconds(options_.deadline_seconds);
   double backoff = options_.first_backoff_seconds;
+  const Stubs* stubs = stubs_.get();
+  std::optional<Stubs> reached;  // The one server that may have answered.
   for (uint32_t attempt = 1;; ++attempt) {
     grpc::ClientContext context;
     context.set_deadline(std::chrono::system_clock::now() +
                          (deadline - Clock::now()));
-    const grpc::Status status = call(&context);
+    const grpc::Status status = call(*stubs, &context);
     if (status.error_code() != grpc::StatusCode::UNAVAILABLE ||
         attempt >= options_.max_attempts) {
       return FromGrpcStatus(status);
     }
+    const auto server = OneOfSeveral(context.peer(), address_);
+    if (server.has_value() && !reached.has_value()) {
+      stubs = &reached.emplace(*server);
+    }
     const Clock::duration pause =
         seconds(backoff * jitter_.Uniform(next_jitter_.fetch_add(1)));
-    if (!Pause(pause, deadline)) return FromGrpcStatus(status);
+    if (!Pause(*stubs, pause, deadline)) return FromGrpcStatus(status);
     backoff = std::min(2 * backoff, options_.max_backoff_seconds);
   }
 }
@@ -151,46 +175,53 @@ absl::Status Client::CallWithRetries(
 template <typename Response, typename Send>
 absl::StatusOr<Response> Client::Call(const Send& send) {
   Response response;
-  const absl::Status status = CallWithRetries(
-      [&](grpc::ClientContext* context) { return send(context, &response); });
+  const absl::Status status =
+      CallWithRetries([&](const Stubs& stubs, grpc::ClientContext* context) {
+        return send(stubs, context, &response);
+      });
   if (!status.ok()) return status;
   return response;
 }
 
 absl::StatusOr<v1::RankResponse> Client::Rank(v1::RankRequest request) {
   FillDecisionId(request.mutable_context());
-  return Call<v1::RankResponse>([&](auto* context, auto* response) {
-    return stubs_->ranking->Rank(context, request, response);
-  });
+  return Call<v1::RankResponse>(
+      [&](const auto& stubs, auto* context, auto* response) {
+        return stubs.ranking->Rank(context, request, response);
+      });
 }
 
 absl::StatusOr<v1::SelectResponse> Client::Select(v1::SelectRequest request) {
   FillDecisionId(request.mutable_context());
-  return Call<v1::SelectResponse>([&](auto* context, auto* response) {
-    return stubs_->ranking->Select(context, request, response);
-  });
+  return Call<v1::SelectResponse>(
+      [&](const auto& stubs, auto* context, auto* response) {
+        return stubs.ranking->Select(context, request, response);
+      });
 }
 
 absl::StatusOr<v1::LabelResponse> Client::Label(v1::LabelRequest request) {
   FillDecisionId(request.mutable_context());
-  return Call<v1::LabelResponse>([&](auto* context, auto* response) {
-    return stubs_->ranking->Label(context, request, response);
-  });
+  return Call<v1::LabelResponse>(
+      [&](const auto& stubs, auto* context, auto* response) {
+        return stubs.ranking->Label(context, request, response);
+      });
 }
 
 absl::StatusOr<v1::AggregateResponse> Client::Aggregate(
     v1::AggregateRequest request) {
   FillDecisionId(request.mutable_context());
-  return Call<v1::AggregateResponse>([&](auto* context, auto* response) {
-    return stubs_->ranking->Aggregate(context, request, response);
-  });
+  return Call<v1::AggregateResponse>(
+      [&](const auto& stubs, auto* context, auto* response) {
+        return stubs.ranking->Aggregate(context, request, response);
+      });
 }
 
 absl::StatusOr<v1::ReportShownResponse> Client::ReportShown(
     const v1::ReportShownRequest& request) {
-  return Call<v1::ReportShownResponse>([&](auto* context, auto* response) {
-    return stubs_->ranking->ReportShown(context, request, response);
-  });
+  return Call<v1::ReportShownResponse>(
+      [&](const auto& stubs, auto* context, auto* response) {
+        return stubs.ranking->ReportShown(context, request, response);
+      });
 }
 
 absl::StatusOr<v1::ReportFeedbackResponse> Client::ReportFeedback(
@@ -198,15 +229,16 @@ absl::StatusOr<v1::ReportFeedbackResponse> Client::ReportFeedback(
   for (v1::Feedback& feedback : *request.mutable_feedback()) {
     if (feedback.feedback_id().empty()) feedback.set_feedback_id(MakeUuidV7());
   }
-  return Call<v1::ReportFeedbackResponse>([&](auto* context, auto* response) {
-    return stubs_->ranking->ReportFeedback(context, request, response);
-  });
+  return Call<v1::ReportFeedbackResponse>(
+      [&](const auto& stubs, auto* context, auto* response) {
+        return stubs.ranking->ReportFeedback(context, request, response);
+      });
 }
 
 absl::StatusOr<v1::ListModelsResponse> Client::ListModels() {
-  return Call<v1::ListModelsResponse>([&](auto* context, auto* response) {
-    return stubs_->models->ListModels(context, v1::ListModelsRequest(),
-                                      response);
+  return Call<v1::ListModelsResponse>([&](const auto& stubs, auto* context,
+                                          auto* response) {
+    return stubs.models->ListModels(context, v1::ListModelsRequest(), response);
   });
 }
 

@@ -38,6 +38,12 @@ struct CallOptions {
 // first answer was logged, the join leaves the decision out (docs/join.md).
 // Feedback counts once per feedback id, and the other calls change nothing
 // twice.
+//
+// All of that holds within the spool of one server. An address can stand for
+// several; then the retries of a call go to the server that its first attempt
+// reached, and fail with it. The next call may reach another one. To repeat a
+// decision there is up to the caller: it can make a second tuple, unless the
+// first server said that it was draining.
 class Client {
  public:
   ~Client();
@@ -66,18 +72,21 @@ class Client {
  private:
   Client(const std::string& address, const CallOptions& options);
 
-  // Sends one call, `send`(context, response), with retries.
+  struct Stubs;
+
+  // Sends one call, `send`(stubs, context, response), with retries.
   template <typename Response, typename Send>
   absl::StatusOr<Response> Call(const Send& send);
   absl::Status CallWithRetries(
-      const std::function<grpc::Status(grpc::ClientContext*)>& call);
+      const std::function<grpc::Status(const Stubs&, grpc::ClientContext*)>&
+          call);
   // Waits; returns false where no time is left for another attempt.
-  bool Pause(std::chrono::steady_clock::duration pause,
-             std::chrono::steady_clock::time_point deadline);
+  static bool Pause(const Stubs& stubs,
+                    std::chrono::steady_clock::duration pause,
+                    std::chrono::steady_clock::time_point deadline);
 
   const std::string address_;
   const CallOptions options_;
-  struct Stubs;
   const std::unique_ptr<Stubs> stubs_;
   const CounterRandom jitter_;
   std::atomic<uint32_t> next_jitter_{0};

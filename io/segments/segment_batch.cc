@@ -12,7 +12,6 @@
 #include <system_error>
 #include <utility>
 
-#include "absl/cleanup/cleanup.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "core/base/status_macros.h"
@@ -20,6 +19,7 @@
 #include "io/posix_status.h"
 #include "io/segments/parse_message.h"
 #include "io/segments/segment.h"
+#include "io/segments/segment_file.h"
 #include "io/segments/segment_recovery.h"
 
 namespace sortition {
@@ -76,14 +76,6 @@ absl::Status CheckDirectory(const SegmentBatch::Options& options,
     *holds_segments = true;
   }
   return absl::OkStatus();
-}
-
-absl::Status SyncDirectory(const std::string& dir) {
-  const int fd = open(dir.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (fd < 0) return PosixStatus(errno, dir, "cannot open");
-  const absl::Cleanup closer = [fd] { close(fd); };
-  return fsync(fd) == 0 ? absl::OkStatus()
-                        : PosixStatus(errno, dir, "cannot sync");
 }
 
 }  // namespace

@@ -69,8 +69,7 @@ absl::Status SyncFile(int fd, const std::string& path) {
                             : PosixStatus(errno, path, "cannot sync");
 }
 
-absl::Status SyncDirectoryOf(const std::string& path) {
-  const std::string dir = path.substr(0, path.rfind('/') + 1);
+absl::Status SyncDirectory(const std::string& dir) {
   const int fd = open(dir.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (fd < 0) return PosixStatus(errno, dir, "cannot open");
   const absl::Cleanup closer = [fd] { close(fd); };

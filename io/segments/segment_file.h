@@ -36,9 +36,8 @@ absl::Status TruncateFile(int fd, const std::string& path, uint64_t bytes);
 // Calls fdatasync(2).
 absl::Status SyncFile(int fd, const std::string& path);
 
-// Calls fsync(2) on the directory that holds `path`, so that its name survives
-// a power cut.
-absl::Status SyncDirectoryOf(const std::string& path);
+// Calls fsync(2) on a directory, so that its names survive a power cut.
+absl::Status SyncDirectory(const std::string& dir);
 
 // Returns a footer that was closed now, of a segment whose header has
 // `first_sequence`.

@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <cstdint>
 #include <cstdio>
+#include <filesystem>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -196,7 +197,8 @@ absl::StatusOr<uint64_t> RewriteSegment(
   if (rename(copy.c_str(), path.c_str()) != 0) {
     return PosixStatus(errno, path, "cannot replace");
   }
-  RETURN_IF_ERROR(SyncDirectoryOf(path));
+  RETURN_IF_ERROR(
+      SyncDirectory(std::filesystem::path(path).parent_path().string()));
   return cut;
 }
 

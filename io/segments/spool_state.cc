@@ -23,7 +23,6 @@ absl::string_view SpoolStateName(SpoolState state) {
 }
 
 void SpoolStateMachine::Note(Kind* kind, const absl::Status& why) {
-  ++kind->total;
   ++kind->unreported;
   kind->error = std::string(why.message());
 }

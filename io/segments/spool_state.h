@@ -40,10 +40,6 @@ class SpoolStateMachine {
   using Clock = std::chrono::steady_clock;
 
   SpoolState state() const { return state_; }
-  // Failures since the start, by the state that they led to.
-  uint64_t failures(SpoolState state) const {
-    return kinds_[static_cast<size_t>(state)].total;
-  }
 
   // Notes that an operation failed. `state` is not kOk. A failed sync stays the
   // state until Recover(): nothing else ends it.
@@ -61,7 +57,6 @@ class SpoolStateMachine {
  private:
   // Failures of one kind. The place of kOk in `kinds_` counts warnings.
   struct Kind {
-    uint64_t total = 0;
     uint64_t unreported = 0;
     bool was_reported = false;
     Clock::time_point reported_at;

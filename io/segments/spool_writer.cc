@@ -66,6 +66,15 @@ void AddGapsBefore(const WriterState& before, log::v1::SegmentHeader* header) {
   }
 }
 
+// With less, the segment in use and the next one would not fit together.
+absl::Status ValidateMaxBytes(const config::v1::SpoolOptions& options) {
+  const uint64_t least = 2 * options.segment_bytes();
+  if (options.max_bytes() >= least) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(
+      "spool.max_bytes = ", options.max_bytes(), ": must be at least ", least,
+      ", twice spool.segment_bytes = ", options.segment_bytes()));
+}
+
 SpoolState StateAfter(const absl::Status& status) {
   return absl::IsResourceExhausted(status) ? SpoolState::kFull
                                            : SpoolState::kIoError;
@@ -229,6 +238,7 @@ absl::StatusOr<std::unique_ptr<SpoolWriter>> SpoolWriter::Open(
     const config::v1::SpoolOptions& options, const std::string& options_text,
     SpoolObserver* observer) {
   RETURN_IF_ERROR(ValidateWriterId(options.writer_id()));
+  RETURN_IF_ERROR(ValidateMaxBytes(options));
   ASSIGN_OR_RETURN(auto directory, SpoolDirectory::Take(options.dir()));
   directory->TrimDeadSegments();
   std::unique_ptr<SpoolWriter> writer(new SpoolWriter);

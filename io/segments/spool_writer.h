@@ -47,7 +47,8 @@ class SpoolWriter {
   // Creates the directory if it does not exist. Segments of earlier
   // incarnations are closed and left to the reader. FailedPrecondition if
   // another writer holds the directory; InvalidArgument if the writer_id cannot
-  // be part of a file name. `observer`, if any, must outlive the writer.
+  // be part of a file name, or max_bytes has no room for two segments.
+  // `observer`, if any, must outlive the writer.
   static absl::StatusOr<std::unique_ptr<SpoolWriter>> Open(
       const config::v1::SpoolOptions& options, const std::string& options_text,
       SpoolObserver* observer = nullptr);

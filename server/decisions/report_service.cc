@@ -8,8 +8,10 @@
 namespace sortition {
 
 ReportService::ReportService(const config::v1::RequestLimits& limits,
+                             const config::v1::FeedbackLimits& rewards,
                              SpoolWriter* spool, Metrics* metrics)
     : limits_(limits),
+      rewards_(rewards),
       spool_(spool),
       feedback_(metrics->Counter("sortition_feedback_total",
                                  "Feedback items logged")) {}
@@ -44,7 +46,7 @@ absl::Status ReportService::ReportFeedback(
     const v1::ReportFeedbackRequest& request, DecisionScratch* scratch,
     v1::ReportFeedbackResponse* response) {
   response->Clear();
-  RETURN_IF_ERROR(ValidateFeedback(request, limits_));
+  RETURN_IF_ERROR(ValidateFeedback(request, limits_, rewards_));
   const int64_t time_us = NowUs();
   scratch->records.resize(static_cast<size_t>(request.feedback_size()));
   for (int i = 0; i < request.feedback_size(); ++i) {

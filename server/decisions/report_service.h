@@ -18,7 +18,8 @@ namespace sortition {
 class ReportService {
  public:
   // All must outlive it. `spool` null: reports are FAILED_PRECONDITION.
-  ReportService(const config::v1::RequestLimits& limits, SpoolWriter* spool,
+  ReportService(const config::v1::RequestLimits& limits,
+                const config::v1::FeedbackLimits& rewards, SpoolWriter* spool,
                 Metrics* metrics);
 
   absl::Status ReportShown(const v1::ReportShownRequest& request,
@@ -33,6 +34,7 @@ class ReportService {
   absl::Status Append(const std::vector<log::v1::LogRecord>& records);
 
   const config::v1::RequestLimits limits_;
+  const config::v1::FeedbackLimits rewards_;
   SpoolWriter* const spool_;
   MetricCounter* const feedback_;
 };

@@ -141,20 +141,36 @@ absl::Status CheckCandidateIds(const v1::Candidates& candidates, uint32_t n) {
   return absl::OkStatus();
 }
 
-absl::Status CheckFeedback(const v1::Feedback& feedback,
-                           const config::v1::RequestLimits& limits) {
-  RETURN_IF_ERROR(ValidateRequiredId("feedback_id", feedback.feedback_id()));
-  RETURN_IF_ERROR(ValidateRequiredId("decision_id", feedback.decision_id()));
+absl::Status CheckReward(const v1::Feedback& feedback,
+                         const config::v1::FeedbackLimits& rewards) {
   if (feedback.value_case() == v1::Feedback::VALUE_NOT_SET) {
     return absl::InvalidArgumentError(
         "value is unset: must be a finite reward or loss");
   }
   const bool is_reward = feedback.value_case() == v1::Feedback::kReward;
+  const absl::string_view field = is_reward ? "reward" : "loss";
   const double value = is_reward ? feedback.reward() : feedback.loss();
   if (!std::isfinite(value)) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        is_reward ? "reward" : "loss", " = ", value, ": must be finite"));
+    return absl::InvalidArgumentError(
+        absl::StrCat(field, " = ", value, ": must be finite"));
   }
+  // A loss is a reward with the other sign; 0 - x is never -0.
+  const double min =
+      is_reward ? rewards.reward_min() : 0 - rewards.reward_max();
+  const double max =
+      is_reward ? rewards.reward_max() : 0 - rewards.reward_min();
+  if (value >= min && value <= max) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(
+      field, " = ", value, ": must be in [", min, ", ", max,
+      "] (server options feedback.reward_min and feedback.reward_max)"));
+}
+
+absl::Status CheckFeedback(const v1::Feedback& feedback,
+                           const config::v1::RequestLimits& limits,
+                           const config::v1::FeedbackLimits& rewards) {
+  RETURN_IF_ERROR(ValidateRequiredId("feedback_id", feedback.feedback_id()));
+  RETURN_IF_ERROR(ValidateRequiredId("decision_id", feedback.decision_id()));
+  RETURN_IF_ERROR(CheckReward(feedback, rewards));
   if (feedback.has_rank() && feedback.rank() >= limits.max_candidates()) {
     return absl::InvalidArgumentError(
         absl::StrCat("rank = ", feedback.rank(), ": must be in [0, ",
@@ -282,8 +298,16 @@ absl::Status ValidateShown(const v1::ReportShownRequest& request,
   return absl::OkStatus();
 }
 
+absl::Status ValidateRewardRange(const config::v1::FeedbackLimits& rewards) {
+  if (rewards.reward_min() <= rewards.reward_max()) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(
+      "feedback.reward_min = ", rewards.reward_min(),
+      ": must be at most feedback.reward_max = ", rewards.reward_max()));
+}
+
 absl::Status ValidateFeedback(const v1::ReportFeedbackRequest& request,
-                              const config::v1::RequestLimits& limits) {
+                              const config::v1::RequestLimits& limits,
+                              const config::v1::FeedbackLimits& rewards) {
   const int count = request.feedback_size();
   if (count < 1 || static_cast<uint32_t>(count) > limits.max_feedback_batch()) {
     return absl::InvalidArgumentError(
@@ -292,7 +316,8 @@ absl::Status ValidateFeedback(const v1::ReportFeedbackRequest& request,
                      " (server option limits.max_feedback_batch)"));
   }
   for (int i = 0; i < count; ++i) {
-    if (absl::Status status = CheckFeedback(request.feedback(i), limits);
+    if (absl::Status status =
+            CheckFeedback(request.feedback(i), limits, rewards);
         !status.ok()) {
       return InField(absl::StrCat("feedback[", i, "]"), status);
     }

@@ -65,8 +65,12 @@ std::string CutToEligible(absl::string_view field, uint32_t number,
 absl::Status ValidateShown(const v1::ReportShownRequest& request,
                            const config::v1::RequestLimits& limits);
 
+// Validates the range of rewards that a server was started with.
+absl::Status ValidateRewardRange(const config::v1::FeedbackLimits& rewards);
+
 // Validates a whole batch of feedback.
 absl::Status ValidateFeedback(const v1::ReportFeedbackRequest& request,
-                              const config::v1::RequestLimits& limits);
+                              const config::v1::RequestLimits& limits,
+                              const config::v1::FeedbackLimits& rewards);
 
 }  // namespace sortition

@@ -80,7 +80,11 @@ ModelRegistry::ModelRegistry(const config::v1::ServerOptions& options,
     : store_(options.model_store()),
       default_model_(options.default_model()),
       poll_seconds_(options.poll_seconds()),
-      metrics_(metrics) {
+      metrics_(metrics),
+      list_failures_(metrics->Counter(
+          "sortition_model_list_failures_total",
+          "Times that the model store, or the directory of a model in it, "
+          "could not be listed")) {
   Serve(MakeUniformModel(default_model_, NowUs()), 0);
 }
 
@@ -123,7 +127,10 @@ void ModelRegistry::Refresh() {
     LogError("cannot list the model store", {{"reason", error}});
   }
   last_store_error_ = error;
-  if (!names.ok()) return;
+  if (!names.ok()) {
+    list_failures_->Increment();
+    return;
+  }
   for (const std::string& name : *names) {
     if (!ValidateModelName(name).ok()) continue;  // "lost+found"
     watch_.Add(absl::StrCat(store_.root(), "/", name));
@@ -132,9 +139,24 @@ void ModelRegistry::Refresh() {
   }
 }
 
+void ModelRegistry::NoteListFailure(const std::string& name,
+                                    const absl::Status& status) {
+  list_failures_->Increment();
+  const uint64_t count =
+      list_reports_[name].Count(FailureReports::Clock::now());
+  if (count == 0) return;
+  LogError("cannot list the versions of a model: what serves continues",
+           {{"model", name},
+            {"reason", std::string(status.message())},
+            {"count", absl::StrCat(count)}});
+}
+
 void ModelRegistry::RefreshModel(const std::string& name) {
   const auto versions = store_.ListVersions(name);
-  if (!versions.ok()) return;  // Gone again; what serves continues.
+  if (!versions.ok()) {
+    NoteListFailure(name, versions.status());
+    return;
+  }
   uint64_t serving = 0;
   bool known = false;
   {

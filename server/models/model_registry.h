@@ -16,6 +16,7 @@
 #include "io/models/model_store.h"
 #include "process/metrics.h"
 #include "server/models/directory_watch.h"
+#include "server/models/failure_reports.h"
 #include "server/models/load_failure.h"
 #include "server/models/served_model.h"
 #include "sortition/config/v1/server.pb.h"
@@ -68,6 +69,7 @@ class ModelRegistry {
 
   void Run();
   void RefreshModel(const std::string& name);
+  void NoteListFailure(const std::string& name, const absl::Status& status);
   // Returns true if the version serves now.
   bool TryVersion(const std::string& name, uint64_t version);
   void Reject(const std::string& name, uint64_t version, LoadFailure failure,
@@ -80,11 +82,14 @@ class ModelRegistry {
   const std::string default_model_;
   const double poll_seconds_;
   Metrics* const metrics_;
+  MetricCounter* const list_failures_;
   DirectoryWatch watch_;
   std::thread thread_;
   std::atomic<bool> stop_{false};
   std::mutex refresh_mutex_;  // Refresh() runs once at a time. Before `mutex_`.
   std::string last_store_error_;
+  // By model; guarded by `refresh_mutex_`.
+  absl::flat_hash_map<std::string, FailureReports> list_reports_;
 
   mutable std::mutex mutex_;  // Held for moments, never during a load.
   absl::flat_hash_map<std::string, Entry> models_;

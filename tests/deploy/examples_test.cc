@@ -35,6 +35,8 @@ TEST(ExamplesTest, AreCompleteAndLeadFromOneProcessToTheNext) {
   const auto trainer =
       ParseExample<config::v1::TrainOptions>("trainer.textproto");
   EXPECT_EQ(server.spool().dir(), sidecar.spool());
+  EXPECT_EQ(server.feedback().reward_min(), sidecar.join().reward_min());
+  EXPECT_EQ(server.feedback().reward_max(), sidecar.join().reward_max());
   EXPECT_EQ(sidecar.tuples(), trainer.tuples());
   EXPECT_EQ(trainer.model_store(), server.model_store());
   EXPECT_EQ(trainer.model(), server.default_model());

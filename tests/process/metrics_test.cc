@@ -54,6 +54,20 @@ TEST(MetricsTest, SameNameAndLabelsGiveTheSameHandle) {
   EXPECT_EQ(b->value(), 0);
 }
 
+TEST(MetricsTest, WhatIsRemovedIsNotServedAndBeginsAgain) {
+  Metrics metrics;
+  metrics.Counter("c_total", "help", {{"k", "a"}})->Increment(2);
+  metrics.Counter("c_total", "help", {{"k", "b"}})->Increment(3);
+  metrics.Gauge("g", "help", {{"k", "a"}})->Set(4);
+  metrics.RemoveCounter("c_total", {{"k", "a"}});
+  metrics.RemoveGauge("g", {{"k", "a"}});
+  metrics.RemoveGauge("g", {{"k", "never there"}});
+  EXPECT_THAT(metrics.Text(), AllOf(HasSubstr("c_total{k=\"b\"} 3\n"),
+                                    testing::Not(HasSubstr("k=\"a\"")),
+                                    testing::Not(HasSubstr("never"))));
+  EXPECT_EQ(metrics.Counter("c_total", "help", {{"k", "a"}})->value(), 0);
+}
+
 TEST(MetricsTest, TextHoldsAllKinds) {
   Metrics metrics;
   metrics.Counter("requests_total", "Requests", {{"code", "OK"}})->Increment(2);

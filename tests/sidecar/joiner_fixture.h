@@ -38,12 +38,14 @@ class JoinerTest : public testing::Test {
     Collect();
   }
   void Feed(const std::string& feedback_id, const std::string& id,
-            double seconds, double reward) {
+            double seconds, double reward,
+            std::optional<uint32_t> rank = std::nullopt) {
     log::v1::Feedback feedback;
     feedback.set_feedback_id(feedback_id);
     feedback.set_decision_id(id);
     feedback.set_time_us(At(seconds));
     feedback.set_reward(reward);
+    if (rank.has_value()) feedback.set_rank(*rank);
     joiner().AddFeedback(NextPlace(), feedback);
     Collect();
   }
@@ -63,14 +65,16 @@ class JoinerTest : public testing::Test {
     while (auto late = joiner().PopLate()) {
       log::v1::Feedback feedback;
       ASSERT_TRUE(feedback.ParseFromString(late->feedback));
-      late_.push_back(feedback.feedback_id() +
-                      (late->reason == log::v1::LateFeedback::AFTER_WINDOW
-                           ? ":late"
-                           : ":unknown"));
+      late_.push_back(feedback.feedback_id() + Suffix(late->reason));
     }
     while (auto closed = joiner().PopClosed()) {
       closed_.push_back(*std::move(closed));
     }
+  }
+  static std::string Suffix(log::v1::LateFeedback::Reason reason) {
+    return reason == log::v1::LateFeedback::AFTER_WINDOW   ? ":late"
+           : reason == log::v1::LateFeedback::OUT_OF_RANGE ? ":range"
+                                                           : ":unknown";
   }
   std::vector<double> Rewards() const {
     std::vector<double> rewards;

@@ -128,6 +128,65 @@ TEST_F(PipelineTest, PassesOverRecordsThatMakeNoSense) {
   EXPECT_EQ(pipeline->counts().malformed_records, 3u);
 }
 
+log::v1::LogRecord RankFeedbackRecord(const std::string& feedback_id,
+                                      const std::string& id, int64_t time_us,
+                                      double reward, uint32_t rank) {
+  log::v1::LogRecord record = FeedbackRecord(feedback_id, id, time_us, reward);
+  record.mutable_feedback()->set_rank(rank);
+  return record;
+}
+
+// 1 + 0.5 of rank 2, 0.25 of rank 0, and 0.125 of no rank.
+TEST_F(PipelineTest, RewardsPerRankAreBesideTheirSum) {
+  WriteSpool(options_.spool(),
+             {DecisionRecord("a", kStartUs),
+              RankFeedbackRecord("f1", "a", kStartUs + 1, 1, 2),
+              RankFeedbackRecord("f2", "a", kStartUs + 2, 0.25, 0),
+              FeedbackRecord("f3", "a", kStartUs + 3, 0.125),
+              RankFeedbackRecord("f4", "a", kStartUs + 4, 0.5, 2)},
+             10);
+  Finish();
+  const auto tuples = ReadTuples(options_.tuples());
+  ASSERT_EQ(tuples.size(), 1u);
+  EXPECT_EQ(tuples[0].reward(), 1.875);
+  ASSERT_EQ(tuples[0].rank_rewards_size(), 2);
+  EXPECT_EQ(tuples[0].rank_rewards(0).ShortDebugString(),
+            "reward: 0.25 count: 1");
+  EXPECT_EQ(tuples[0].rank_rewards(1).ShortDebugString(),
+            "rank: 2 reward: 1.5 count: 2");
+}
+
+TEST_F(PipelineTest, RewardsOutsideTheRangeAreLateOnceOverRestarts) {
+  options_.mutable_join()->set_reward_min(0);
+  options_.mutable_join()->set_reward_max(1);
+  WriteSpool(options_.spool(),
+             {DecisionRecord("a", kStartUs),
+              FeedbackRecord("f1", "a", kStartUs + 1, 1.5),
+              FeedbackRecord("f2", "a", kStartUs + 2, 1)},
+             10);
+  Finish();
+  Finish();
+  const Expected output = Output(options_.tuples());
+  EXPECT_THAT(output.tuples, ElementsAre("a 1 f2"));
+  EXPECT_THAT(output.late, ElementsAre("f1 OUT_OF_RANGE"));
+  EXPECT_THAT(
+      metrics_.Text(),
+      HasSubstr("sortition_join_late_total{reason=\"out_of_range\"} 1\n"));
+}
+
+TEST_F(PipelineTest, ARangeWithoutRewardsIsRefusedByName) {
+  options_.mutable_join()->set_reward_min(2);
+  options_.mutable_join()->set_reward_max(1);
+  EXPECT_THAT(Pipeline::Open(options_, &metrics_, clock_.Get()),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       "join.reward_min = 2: must be at most join.reward_max "
+                       "= 1"));
+  options_.mutable_join()->set_reward_min(NAN);
+  EXPECT_THAT(Pipeline::Open(options_, &metrics_, clock_.Get()),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       HasSubstr("join.reward_min = nan: ")));
+}
+
 // A segment that cannot be read now may be readable later: nothing is skipped.
 TEST_F(PipelineTest, ASegmentThatCannotBeReadBackLosesNothing) {
   const auto history = History(20, 5, kStartUs);
@@ -266,6 +325,9 @@ TEST_F(PipelineTest, CountsWhatItDoes) {
                                                   expected.num_ambiguous + 1)));
   EXPECT_THAT(text, HasSubstr("sortition_join_pending_decisions 0"));
   EXPECT_THAT(text, HasSubstr("sortition_join_reward_latency_seconds_count"));
+  EXPECT_THAT(text, HasSubstr("sortition_join_window_seconds 10\n"));
+  EXPECT_THAT(text, HasSubstr("sortition_sidecar_tuples_total{has_feedback="
+                              "\"true\",model=\"m\",version=\"7\"} "));
   EXPECT_THAT(text, HasSubstr("sortition_sidecar_spool_lag_bytes 0"));
 }
 

@@ -66,6 +66,23 @@ TEST(RecordWireTest, RefusesADecisionWithoutId) {
               StatusIs(absl::StatusCode::kDataLoss));
 }
 
+TEST(RecordWireTest, FindsTheModelThatDecided) {
+  log::v1::Decision decision = SomeDecision();
+  std::string bytes = decision.SerializeAsString();
+  ASSERT_OK_AND_ASSIGN(DecidingModel model, ViewModel(bytes));
+  EXPECT_EQ(model.name, "m");
+  EXPECT_EQ(model.version, 0u);
+  decision.set_version(12345678901);
+  bytes = decision.SerializeAsString();
+  // Nothing behind the version is looked at.
+  bytes.resize(bytes.size() - 500);
+  ASSERT_OK_AND_ASSIGN(model, ViewModel(bytes));
+  EXPECT_EQ(model.name, "m");
+  EXPECT_EQ(model.version, 12345678901u);
+  EXPECT_THAT(ViewModel("\x0a\x50short"),
+              StatusIs(absl::StatusCode::kDataLoss));
+}
+
 TEST(RecordWireTest, PrefixAndDecisionMakeATupleRecord) {
   log::v1::BanditTuple tuple;
   tuple.mutable_position()->set_segment("s");

@@ -1,5 +1,6 @@
 #include "tests/testing/file_faults.h"
 
+#include <dirent.h>
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -12,6 +13,7 @@
 #include <filesystem>
 #include <map>
 #include <mutex>
+#include <utility>
 #include <vector>
 
 namespace sortition {
@@ -34,6 +36,8 @@ struct World {
   bool is_stalled = false;
   std::condition_variable stall_ended;
   int num_waiting = 0;
+  FileListener::Hear synced;  // Empty: nobody listens.
+  FileListener::Hear about_to_be_removed;
 };
 
 World& TheWorld() {
@@ -104,16 +108,32 @@ void WaitForStall() {
   --world.num_waiting;
 }
 
+void NoteOnDisk(int fd) {
+  World& world = TheWorld();
+  const std::lock_guard lock(world.mutex);
+  if (world.has_disk && PathOf(fd).find(world.disk_path) != std::string::npos) {
+    world.durable[InodeOf(fd)] = Contents(fd);
+  }
+}
+
+// Tells the listener. It may use files itself, so that no lock is held.
+void Tell(FileListener::Hear World::*hear, const std::string& path) {
+  FileListener::Hear listener;
+  {
+    World& world = TheWorld();
+    const std::lock_guard lock(world.mutex);
+    listener = world.*hear;
+  }
+  if (listener) listener(path);
+}
+
 int Sync(long number, int fd) {
   WaitForStall();
   if (Fails(FileCall::kSync, fd)) return -1;
   const int result = static_cast<int>(syscall(number, fd));
-  World& world = TheWorld();
-  const std::lock_guard lock(world.mutex);
-  if (result == 0 && world.has_disk &&
-      PathOf(fd).find(world.disk_path) != std::string::npos) {
-    world.durable[InodeOf(fd)] = Contents(fd);
-  }
+  if (result != 0) return result;
+  NoteOnDisk(fd);
+  Tell(&World::synced, PathOf(fd));
   return result;
 }
 
@@ -155,6 +175,20 @@ int SyncStall::num_waiting() const {
   World& world = TheWorld();
   const std::lock_guard lock(world.mutex);
   return world.num_waiting;
+}
+
+FileListener::FileListener(Hear synced, Hear about_to_be_removed) {
+  World& world = TheWorld();
+  const std::lock_guard lock(world.mutex);
+  world.synced = std::move(synced);
+  world.about_to_be_removed = std::move(about_to_be_removed);
+}
+
+FileListener::~FileListener() {
+  World& world = TheWorld();
+  const std::lock_guard lock(world.mutex);
+  world.synced = nullptr;
+  world.about_to_be_removed = nullptr;
 }
 
 FakeDisk::FakeDisk(const std::string& path) {
@@ -202,6 +236,11 @@ ssize_t write(int fd, const void* bytes, size_t size) {
 int fdatasync(int fd) { return sortition::Sync(SYS_fdatasync, fd); }
 int fsync(int fd) { return sortition::Sync(SYS_fsync, fd); }
 
+int unlink(const char* path) noexcept {
+  sortition::Tell(&sortition::World::about_to_be_removed, path);
+  return static_cast<int>(syscall(SYS_unlinkat, AT_FDCWD, path, 0));
+}
+
 int ftruncate(int fd, off_t size) noexcept {
   using sortition::FileCall;
   if (sortition::Fails(FileCall::kTruncate, fd)) return -1;
@@ -212,6 +251,18 @@ int fallocate(int fd, int mode, off_t offset, off_t size) {
   using sortition::FileCall;
   if (sortition::Fails(FileCall::kAllocate, fd)) return -1;
   return static_cast<int>(syscall(SYS_fallocate, fd, mode, offset, size));
+}
+
+DIR* opendir(const char* name) {
+  using sortition::FileCall;
+  const int error = sortition::ErrorOf(FileCall::kList, -1, name);
+  if (error != 0) {
+    errno = error;
+    return nullptr;
+  }
+  static const auto real =
+      reinterpret_cast<DIR* (*)(const char*)>(dlsym(RTLD_NEXT, "opendir"));
+  return real(name);
 }
 
 int mkostemps(char* name, int suffix, int flags) {

@@ -2,6 +2,7 @@
 // Disks that fail. A program that links this has its own versions of some
 // functions of libc, which fail where a test says so.
 #include <cstdint>
+#include <functional>
 #include <limits>
 #include <string>
 
@@ -13,6 +14,7 @@ enum class FileCall {
   kTruncate,  // ftruncate
   kAllocate,  // fallocate
   kCreate,    // mkostemps
+  kList,      // opendir
 };
 
 // As long as it lives, calls of one kind fail on files whose path contains a
@@ -50,6 +52,18 @@ class SyncStall {
   SyncStall& operator=(const SyncStall&) = delete;
 
   int num_waiting() const;
+};
+
+// As long as it lives, hears of every file that was synced, and of every file
+// that unlink(2) is about to remove. One at a time.
+class FileListener {
+ public:
+  using Hear = std::function<void(const std::string& path)>;
+
+  FileListener(Hear synced, Hear about_to_be_removed);
+  ~FileListener();
+  FileListener(const FileListener&) = delete;
+  FileListener& operator=(const FileListener&) = delete;
 };
 
 // As long as it lives, remembers what of each file whose path contains a text

@@ -76,6 +76,7 @@ class LabelReader {
       data_.LeaveOut(*reason, logged);
       return absl::OkStatus();
     }
+    data_.TakeReward(logged);
     filter_.num_features = data_.contexts.num_features =
         decision.num_features();
     filter_.num_labels = data_.contexts.num_labels = decision.num_labels();

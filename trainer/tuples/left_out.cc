@@ -26,6 +26,8 @@ std::string ReasonText(LeftOutReason reason) {
       return "reward outside [reward_min, reward_max]";
     case LeftOutReason::kSeeded:
       return "drawn with the request's seed";
+    case LeftOutReason::kAggregated:
+      return "decided by Aggregate, beside the model's own decisions";
     case LeftOutReason::kBadAction:
       return "malformed action";
     case LeftOutReason::kAbstained:

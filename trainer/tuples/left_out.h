@@ -16,6 +16,7 @@ enum class LeftOutReason {
   kBadReward,
   kRewardOutside,
   kSeeded,
+  kAggregated,
   // For selections, rankings and subsets.
   kBadAction,
   kAbstained,

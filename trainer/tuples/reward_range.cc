@@ -10,6 +10,11 @@ namespace {
 
 constexpr double kMostOutside = 0.01;
 
+bool IsTooMany(const RewardCounts& rewards) {
+  return static_cast<double>(rewards.outside) >
+         kMostOutside * static_cast<double>(rewards.all);
+}
+
 }  // namespace
 
 RewardRange RewardRange::Of(const config::v1::TrainOptions& options) {
@@ -23,17 +28,16 @@ std::optional<double> RewardRange::LossOf(double reward) const {
 }
 
 absl::Status CheckRewards(const TupleCounts& counts, const RewardRange& range) {
-  const uint64_t outside = counts.left_out(LeftOutReason::kRewardOutside);
-  const uint64_t usable =
-      counts.read_tuples - counts.excluded_tuples() + outside;
-  if (static_cast<double>(outside) <=
-      kMostOutside * static_cast<double>(usable)) {
-    return absl::OkStatus();
-  }
+  const bool is_default = !IsTooMany(counts.with_feedback);
+  const RewardCounts& rewards =
+      is_default ? counts.without_feedback : counts.with_feedback;
+  if (!IsTooMany(rewards)) return absl::OkStatus();
   return absl::InvalidArgumentError(absl::StrCat(
-      "reward of decision ", counts.reward_outside, ", must be in [", range.min,
-      ", ", range.max, "], as must those of ", outside, " of ", usable,
-      " tuples; set --reward_min and --reward_max to the range of the log, or "
+      "reward of decision ", rewards.first_outside, ", must be in [", range.min,
+      ", ", range.max, "], as must those of ", rewards.outside, " of ",
+      rewards.all, " tuples with", is_default ? "out" : "",
+      " feedback; set --reward_min and --reward_max to the range of the log, "
+      "or "
       "--clamp_rewards"));
 }
 

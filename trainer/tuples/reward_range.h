@@ -21,8 +21,10 @@ struct RewardRange {
 };
 
 // A few rewards outside the range, such as double clicks, may be left out.
-// InvalidArgument if they are more than 1 % of the tuples: the range then does
-// not describe the log, and leaving them out would bias every estimate.
+// InvalidArgument if they are more than 1 % of the tuples with feedback, or of
+// those without: the range then does not describe the log, and leaving them out
+// would bias every estimate. Where feedback is rare, few of all tuples can be
+// all that have any.
 absl::Status CheckRewards(const TupleCounts& counts, const RewardRange& range);
 
 }  // namespace sortition

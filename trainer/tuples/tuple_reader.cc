@@ -73,6 +73,22 @@ class Reader {
         selection_(std::move(selection)),
         held_(LimitsOf(options)) {}
 
+  // Without a version in the store, the baseline is version 0, the uniform
+  // policy. Aggregate logs version 0, too, under any name: its decisions are
+  // another policy's, with other features. They are used only if nothing else
+  // decided under this name.
+  absl::Status SetBaseline() {
+    if (filter_.baseline_version != uint64_t{0}) return absl::OkStatus();
+    ASSIGN_OR_RETURN(
+        leaves_out_aggregations_,
+        HasTuple(options_.tuples(), [&](const log::v1::BanditTuple& logged) {
+          const auto reason = selection_.ReasonToSkip(logged);
+          return !logged.decision().has_aggregation() &&
+                 (!reason.has_value() || *reason == LeftOutReason::kCensored);
+        }));
+    return absl::OkStatus();
+  }
+
   // Takes the number of features from the newest tuple, unless the filter says
   // it.
   absl::Status SetShape() {
@@ -98,6 +114,7 @@ class Reader {
       data_.LeaveOut(*reason, logged);
       return absl::OkStatus();
     }
+    data_.TakeReward(logged);
     Note(decision, held.tuple);
     return Hold(decision, std::move(held));
   }
@@ -130,6 +147,9 @@ class Reader {
     const log::v1::Decision& decision = logged.decision();
     const auto reason = selection_.ReasonToSkip(logged);
     if (reason.has_value()) return reason;
+    if (leaves_out_aggregations_ && decision.has_aggregation()) {
+      return LeftOutReason::kAggregated;
+    }
     const TupleExpectation expectation{
         .action_kind = filter_.action_kind.value_or(
             ActionKindOf(decision).value_or(ActionKind::kSelect)),
@@ -233,6 +253,7 @@ class Reader {
   const config::v1::TrainOptions& options_;
   TupleFilter filter_;
   const TupleSelection selection_;
+  bool leaves_out_aggregations_ = false;
   TupleData data_;
   HeldTuples held_;
   std::map<uint32_t, uint64_t> sizes_;  // From size of subsets to count.
@@ -262,6 +283,7 @@ absl::StatusOr<TupleData> ReadTuples(const config::v1::TrainOptions& options,
   ASSIGN_OR_RETURN(TupleSelection selection, TupleSelection::Create(options));
   RETURN_IF_ERROR(CheckScratch(options));
   Reader reader(options, filter, std::move(selection));
+  RETURN_IF_ERROR(reader.SetBaseline());
   RETURN_IF_ERROR(reader.SetShape());
   ASSIGN_OR_RETURN(const SegmentDamage damage,
                    ScanTuples(options.tuples(),

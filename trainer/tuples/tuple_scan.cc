@@ -86,10 +86,20 @@ void TupleCounts::LeaveOut(LeftOutReason reason,
     return;
   }
   LeaveOut(reason);
-  if (reason == LeftOutReason::kRewardOutside && reward_outside.empty()) {
-    reward_outside = absl::StrCat("'", tuple.decision().decision_id(), "' is ",
-                                  tuple.reward());
-  }
+  if (reason != LeftOutReason::kRewardOutside) return;
+  RewardCounts& rewards = CountsOf(tuple);
+  ++rewards.all;
+  if (rewards.outside++ > 0) return;
+  rewards.first_outside = absl::StrCat("'", tuple.decision().decision_id(),
+                                       "' is ", tuple.reward());
+}
+
+void TupleCounts::TakeReward(const log::v1::BanditTuple& tuple) {
+  ++CountsOf(tuple).all;
+}
+
+RewardCounts& TupleCounts::CountsOf(const log::v1::BanditTuple& tuple) {
+  return tuple.has_feedback() ? with_feedback : without_feedback;
 }
 
 uint64_t TupleCounts::left_out(LeftOutReason reason) const {
@@ -132,6 +142,25 @@ absl::StatusOr<SegmentDamage> ScanTuples(const std::string& dir,
     RETURN_IF_ERROR(ScanSegment(path, take, &progress, &damage));
   }
   return damage;
+}
+
+absl::StatusOr<bool> HasTuple(
+    const std::string& dir,
+    const std::function<bool(const log::v1::BanditTuple&)>& is_wanted) {
+  ASSIGN_OR_RETURN(const auto names, ListSegments(dir));
+  const absl::Status found = absl::CancelledError("found");
+  for (const std::string& name : names) {
+    SegmentDamage ignored;  // It is counted when the segments are scanned.
+    const absl::Status status =
+        ScanSegment((std::filesystem::path(dir) / name).string(),
+                    [&](const log::v1::BanditTuple& tuple) {
+                      return is_wanted(tuple) ? found : absl::OkStatus();
+                    },
+                    nullptr, &ignored);
+    if (status == found) return true;
+    RETURN_IF_ERROR(status);
+  }
+  return false;
 }
 
 absl::StatusOr<std::optional<uint32_t>> NewestNumFeatures(

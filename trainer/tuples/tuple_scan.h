@@ -15,6 +15,12 @@
 
 namespace sortition {
 
+struct RewardCounts {
+  uint64_t outside = 0;  // The range of rewards.
+  uint64_t all = 0;
+  std::string first_outside;  // "'id' is 2".
+};
+
 // What was read from a directory, and what was left out.
 struct TupleCounts {
   uint64_t read_tuples = 0;
@@ -33,16 +39,23 @@ struct TupleCounts {
 
   CensoredShare censored_share;
 
-  // The first reward that was outside the range: "'id' is 2".
-  std::string reward_outside;
+  // Tuples that are usable if their reward is in the range.
+  // A reward without feedback is the sidecar's default.
+  RewardCounts with_feedback;
+  RewardCounts without_feedback;
 
   void LeaveOut(LeftOutReason reason);
   // Leaves out `tuple`.
   void LeaveOut(LeftOutReason reason, const log::v1::BanditTuple& tuple);
+  // Counts the reward of a tuple that is not left out.
+  void TakeReward(const log::v1::BanditTuple& tuple);
   uint64_t left_out(LeftOutReason reason) const;
   uint64_t excluded_tuples() const;
   // Returns "12 tuples read, 3 left out: other model", for messages.
   std::string DescribeExclusions() const;
+
+ private:
+  RewardCounts& CountsOf(const log::v1::BanditTuple& tuple);
 };
 
 // Smallest number of tuples of each part: the interval needs a variance.
@@ -58,6 +71,11 @@ void WarnOfCensoring(const TupleCounts& counts);
 absl::StatusOr<SegmentDamage> ScanTuples(
     const std::string& dir,
     const std::function<absl::Status(const log::v1::BanditTuple&)>& take);
+
+// Returns whether there is such a tuple. Stops at the first.
+absl::StatusOr<bool> HasTuple(
+    const std::string& dir,
+    const std::function<bool(const log::v1::BanditTuple&)>& is_wanted);
 
 // Returns the number of features that most of the newest usable tuples have;
 // nothing if there are none. An application that changes its features goes on

@@ -92,18 +92,38 @@ TEST_F(LogStatsTest, CountsTuplesAndLateFeedback) {
   after.mutable_late()->set_reason(log::v1::LateFeedback::AFTER_WINDOW);
   log::v1::LogRecord unknown;
   unknown.mutable_late()->set_reason(log::v1::LateFeedback::UNKNOWN_DECISION);
+  log::v1::LogRecord outside;
+  outside.mutable_late()->set_reason(log::v1::LateFeedback::OUT_OF_RANGE);
   ASSERT_OK(Write("1", 1, {Tuple(a, 0.25), Tuple(b, 1)})->Close());
-  ASSERT_OK(Write("late/1", 1, {after, unknown, unknown})->Close());
+  ASSERT_OK(
+      Write("late/1", 1, {after, unknown, outside, unknown, outside, outside})
+          ->Close());
   const LogStats stats = Stats();
   EXPECT_EQ(stats.segments, 2u);
   EXPECT_EQ(stats.tuples, 2u);
   EXPECT_EQ(stats.distinct_decision_ids, 2u);
   EXPECT_EQ(stats.tuples_with_feedback, 2u);
   EXPECT_EQ(stats.shown, 2u);
-  EXPECT_EQ(stats.late, 3u);
+  EXPECT_EQ(stats.late, 6u);
   EXPECT_EQ(stats.late_after_window, 1u);
   EXPECT_EQ(stats.late_unknown_decision, 2u);
+  EXPECT_EQ(stats.late_out_of_range, 3u);
+  EXPECT_THAT(LogStatsJson(stats), HasSubstr("\"late_out_of_range\":3"));
   EXPECT_DOUBLE_EQ(stats.models.at({"default", 0}).reward_sum, 1.25);
+}
+
+TEST_F(LogStatsTest, CountsAndPrintsRewardsOfRanks) {
+  log::v1::LogRecord with_ranks = Tuple(Decide(uniform_, false, "a"), 1);
+  log::v1::RankReward* rank = with_ranks.mutable_tuple()->add_rank_rewards();
+  rank->set_rank(2);
+  rank->set_reward(0.75);
+  rank->set_count(3);
+  ASSERT_OK(Write("1", 1, {with_ranks, Tuple(Decide(uniform_, false, "b"), 1)})
+                ->Close());
+  EXPECT_EQ(Stats().tuples_with_rank_rewards, 1u);
+  EXPECT_THAT(LogStatsText(Stats()), HasSubstr("tuples_with_rank_rewards"));
+  EXPECT_THAT(Cat({}), HasSubstr("\"rank_rewards\":[{\"rank\":2,"
+                                 "\"reward\":0.75,\"count\":3}]"));
 }
 
 TEST_F(LogStatsTest, CountsAndPrintsSetsOfLabels) {

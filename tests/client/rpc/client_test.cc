@@ -52,6 +52,42 @@ TEST(ClientTest, GivesUpAfterMaxAttemptsWithTheServersWords) {
   EXPECT_EQ(server.decisions().size(), 3u);
 }
 
+// The address stands for two servers, and the first one dies after an attempt.
+// It may have decided, so the other one must not decide again.
+TEST(ClientTest, RetriesStayWithTheServerThatTheFirstAttemptReached) {
+  FakeServer first, second;
+  first.fail_first = 1000000;
+  ASSERT_OK_AND_ASSIGN(const auto client,
+                       Client::Connect(absl::StrCat("ipv4:", first.address(),
+                                                    ",", second.address()),
+                                       {.deadline_seconds = 20,
+                                        .max_attempts = 20,
+                                        .first_backoff_seconds = 0.05,
+                                        .max_backoff_seconds = 0.05}));
+  std::thread death([&] {
+    while (first.decisions().empty()) std::this_thread::yield();
+    first.Stop();
+  });
+  EXPECT_THAT(client->Select(OneCandidate("a")),
+              StatusIs(absl::StatusCode::kUnavailable));
+  death.join();
+  EXPECT_EQ(second.decisions().size(), 0u);
+  // Another call finds the server that is left.
+  EXPECT_OK(client->Select(OneCandidate("b")));
+  EXPECT_EQ(second.decisions().size(), 1u);
+}
+
+// Nobody can have decided.
+TEST(ClientTest, AFirstAttemptThatReachesNoServerIsRetriedAnywhere) {
+  FakeServer gone, server;
+  gone.Stop();
+  ASSERT_OK_AND_ASSIGN(const auto client,
+                       Client::Connect(absl::StrCat("ipv4:", gone.address(),
+                                                    ",", server.address()),
+                                       Quick(3)));
+  EXPECT_OK(client->Select(OneCandidate("a")));
+}
+
 TEST(ClientTest, RetriesNothingButUnavailable) {
   for (const grpc::StatusCode code :
        {grpc::StatusCode::INVALID_ARGUMENT, grpc::StatusCode::INTERNAL,

@@ -29,7 +29,10 @@ class FakeServer : public v1::Ranking::Service, public v1::Models::Service {
     builder.RegisterService(static_cast<v1::Models::Service*>(this));
     server_ = builder.BuildAndStart();
   }
-  ~FakeServer() override { server_->Shutdown(); }
+  ~FakeServer() override { Stop(); }
+
+  // Ends what is under way, and takes no more connections.
+  void Stop() { server_->Shutdown(); }
 
   std::string address() const { return absl::StrCat("127.0.0.1:", port_); }
 

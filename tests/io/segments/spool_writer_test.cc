@@ -204,5 +204,16 @@ TEST_F(SpoolWriterTest, RefusesAWriterIdThatIsNoPartOfAName) {
   }
 }
 
+TEST_F(SpoolWriterTest, RefusesALimitWithoutRoomForTwoSegments) {
+  options_.set_max_bytes(131071);
+  EXPECT_THAT(SpoolWriter::Open(options_, ""),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       "spool.max_bytes = 131071: must be at least 131072, "
+                       "twice spool.segment_bytes = 65536"));
+  EXPECT_FALSE(std::filesystem::exists(options_.dir()));
+  options_.set_max_bytes(131072);
+  EXPECT_OK(Open()->Close());
+}
+
 }  // namespace
 }  // namespace sortition

@@ -35,8 +35,8 @@ class ReportServiceTest : public testing::Test {
 
   void SetUp() override {
     ASSERT_OK_AND_ASSIGN(spool_, SpoolWriter::Open(spool_options_, ""));
-    service_ =
-        std::make_unique<ReportService>(limits_, spool_.get(), &metrics_);
+    service_ = std::make_unique<ReportService>(limits_, rewards_, spool_.get(),
+                                               &metrics_);
   }
 
   std::vector<log::v1::LogRecord> Logged() {
@@ -47,6 +47,7 @@ class ReportServiceTest : public testing::Test {
   const TempDir directory_;
   config::v1::SpoolOptions spool_options_;
   config::v1::RequestLimits limits_;
+  config::v1::FeedbackLimits rewards_;
   Metrics metrics_;
   std::unique_ptr<SpoolWriter> spool_;
   std::unique_ptr<ReportService> service_;
@@ -159,8 +160,76 @@ TEST_F(ReportServiceTest, BadFeedbackIsRefusedWithItsWholeBatch) {
   EXPECT_THAT(Logged(), IsEmpty());
 }
 
+class RewardRangeTest : public ReportServiceTest {
+ protected:
+  RewardRangeTest() {
+    rewards_.set_reward_min(0);
+    rewards_.set_reward_max(1);
+  }
+
+  absl::Status Report(const v1::Feedback& feedback) {
+    v1::ReportFeedbackRequest request;
+    *request.add_feedback() = feedback;
+    v1::ReportFeedbackResponse response;
+    return service_->ReportFeedback(request, &scratch_, &response);
+  }
+  absl::Status Reward(double reward) {
+    v1::Feedback feedback = Good();
+    feedback.set_reward(reward);
+    return Report(feedback);
+  }
+  absl::Status Loss(double loss) {
+    v1::Feedback feedback = Good();
+    feedback.set_loss(loss);
+    return Report(feedback);
+  }
+
+ private:
+  static v1::Feedback Good() {
+    v1::Feedback feedback;
+    feedback.set_feedback_id("f");
+    feedback.set_decision_id("d");
+    return feedback;
+  }
+};
+
+TEST_F(RewardRangeTest, TheEndsAreTaken) {
+  EXPECT_OK(Reward(0));
+  EXPECT_OK(Reward(1));
+  EXPECT_OK(Loss(0));
+  EXPECT_OK(Loss(-1));
+  EXPECT_THAT(Logged(), SizeIs(4));
+}
+
+// Rewards of [0, 1] are losses of [-1, 0].
+TEST_F(RewardRangeTest, BeyondThemIsRefusedWithFieldValueAndRange) {
+  EXPECT_THAT(Reward(1.5),
+              StatusIs(StatusCode::kInvalidArgument,
+                       "feedback[0]: reward = 1.5: must be in [0, 1] (server "
+                       "options feedback.reward_min and feedback.reward_max)"));
+  EXPECT_THAT(Reward(-0.25), StatusIs(StatusCode::kInvalidArgument,
+                                      HasSubstr("reward = -0.25: ")));
+  EXPECT_THAT(Loss(0.5), StatusIs(StatusCode::kInvalidArgument,
+                                  HasSubstr("loss = 0.5: must be in [-1, 0]")));
+  EXPECT_THAT(Loss(-1.5), StatusIs(StatusCode::kInvalidArgument,
+                                   HasSubstr("loss = -1.5: ")));
+  EXPECT_THAT(Logged(), IsEmpty());
+}
+
+TEST_F(ReportServiceTest, AnyRewardOfUseIsTakenByDefault) {
+  v1::ReportFeedbackRequest request;
+  v1::Feedback& feedback = *request.add_feedback();
+  feedback.set_feedback_id("f");
+  feedback.set_decision_id("d");
+  v1::ReportFeedbackResponse response;
+  for (const double reward : {-1e300, -1e12, 1e12, 1e300}) {
+    feedback.set_reward(reward);
+    EXPECT_OK(service_->ReportFeedback(request, &scratch_, &response));
+  }
+}
+
 TEST_F(ReportServiceTest, TakesNoReportsWithoutASpool) {
-  ReportService service(limits_, nullptr, &metrics_);
+  ReportService service(limits_, rewards_, nullptr, &metrics_);
   v1::ReportShownRequest shown;
   shown.set_decision_id("d");
   v1::ReportShownResponse response;

@@ -1,6 +1,8 @@
 #include "server/models/model_registry.h"
 
+#include <algorithm>
 #include <atomic>
+#include <cerrno>
 #include <filesystem>
 #include <functional>
 #include <memory>
@@ -12,6 +14,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/server/models/model_registry_fixture.h"
+#include "tests/testing/file_faults.h"
 
 namespace sortition {
 namespace {
@@ -87,6 +90,38 @@ TEST_F(ModelRegistryTest, RemovalFromDiskDoesNotUnload) {
   EXPECT_EQ(Serving(), 2u);
   std::filesystem::remove_all(root());
   registry_->Refresh();
+  EXPECT_EQ(Serving(), 2u);
+}
+
+TEST_F(ModelRegistryTest, ADirectoryThatCannotBeListedIsCountedAndLogged) {
+  Publish(root(), MakeSelectModel("m", {1, 2}));
+  registry_->Refresh();
+  Publish(root(), MakeSelectModel("m", {3, 4}));
+  const auto failures = [&] {
+    return metrics_.Counter("sortition_model_list_failures_total", "")->value();
+  };
+  testing::internal::CaptureStderr();
+  {
+    const FileFault fault(
+        {.call = FileCall::kList, .path = root() + "/m", .error = EIO});
+    for (int i = 0; i < 3; ++i) registry_->Refresh();
+  }
+  // Two more failures within a minute wait for the next line.
+  const std::string logged = testing::internal::GetCapturedStderr();
+  EXPECT_THAT(logged, AllOf(HasSubstr("cannot list the versions of a model"),
+                            HasSubstr("\"model\":\"m\""),
+                            HasSubstr("\"count\":\"1\"")));
+  EXPECT_EQ(std::count(logged.begin(), logged.end(), '\n'), 1);
+  EXPECT_EQ(failures(), 3);
+  EXPECT_EQ(Serving(), 1u);
+  {
+    const FileFault fault(
+        {.call = FileCall::kList, .path = root(), .error = EIO});
+    registry_->Refresh();
+  }
+  EXPECT_EQ(failures(), 4);
+  registry_->Refresh();
+  EXPECT_EQ(failures(), 4);
   EXPECT_EQ(Serving(), 2u);
 }
 

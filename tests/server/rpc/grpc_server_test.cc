@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <fstream>
 #include <future>
+#include <limits>
 #include <memory>
 #include <string>
 #include <utility>
@@ -271,6 +272,43 @@ TEST_F(GrpcServerTest, MemoryMustHoldTheLargestRequestTwice) {
                              HasSubstr("at least 20000000"))));
   options_.mutable_limits()->set_memory_bytes(20'000'000);
   EXPECT_OK(Server::Start(options_));
+}
+
+TEST_F(GrpcServerTest, ARangeWithoutRewardsIsRefusedByName) {
+  options_.mutable_feedback()->set_reward_min(1);
+  options_.mutable_feedback()->set_reward_max(0.5);
+  EXPECT_THAT(Server::Start(options_),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       "feedback.reward_min = 1: must be at most "
+                       "feedback.reward_max = 0.5"));
+  options_.mutable_feedback()->set_reward_max(
+      std::numeric_limits<double>::quiet_NaN());
+  EXPECT_THAT(Server::Start(options_),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       HasSubstr("feedback.reward_max = nan")));
+  options_.mutable_feedback()->set_reward_max(1);
+  EXPECT_OK(Server::Start(options_));
+}
+
+TEST_F(GrpcServerTest, RewardsHaveTheRangeOfTheOptions) {
+  options_.mutable_feedback()->set_reward_min(0);
+  options_.mutable_feedback()->set_reward_max(1);
+  StartServer();
+  const auto report = [&](double reward) {
+    v1::ReportFeedbackRequest request;
+    v1::Feedback& item = *request.add_feedback();
+    item.set_feedback_id("f");
+    item.set_decision_id("d");
+    item.set_reward(reward);
+    v1::ReportFeedbackResponse response;
+    grpc::ClientContext context;
+    return ranking_->ReportFeedback(&context, request, &response);
+  };
+  EXPECT_TRUE(report(1).ok());
+  const grpc::Status refused = report(100);
+  EXPECT_EQ(refused.error_code(), StatusCode::INVALID_ARGUMENT);
+  EXPECT_THAT(refused.error_message(),
+              HasSubstr("feedback[0]: reward = 100: must be in [0, 1]"));
 }
 
 TEST_F(GrpcServerTest, WritesItsPorts) {

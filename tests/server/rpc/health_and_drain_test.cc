@@ -88,7 +88,8 @@ TEST_F(HealthAndDrainTest, RefusesWhileDraining) {
   ASSERT_OK(registry.Start());
   RankingService ranking(options_.limits(), &registry, nullptr, &metrics);
   AggregateService aggregates(options_.limits(), nullptr, &metrics);
-  ReportService reports(options_.limits(), nullptr, &metrics);
+  ReportService reports(options_.limits(), options_.feedback(), nullptr,
+                        &metrics);
   ModelsService models(&registry);
   ASSERT_OK_AND_ASSIGN(
       const auto server,

@@ -86,7 +86,28 @@ std::vector<BadData> Cases() {
        ReasonText(kRewardOutside), 15},
       {"RewardsOftenBelowTheRange", Some(16, reward(-0.1)), kInvalid,
        "reward of decision 'd0' is -0.1, must be in [0, 1], as must those of "
-       "16 of 1500 tuples; set --reward_min and --reward_max"},
+       "16 of 1500 tuples with feedback; set --reward_min and --reward_max"},
+      // Of 20 tuples with feedback a hundredth is none; of all 1500 it is 15.
+      {"RewardsBelowTheRangeWhereFeedbackIsRare",
+       [](Tuples* tuples) {
+         for (size_t i = 20; i < tuples->size(); ++i) {
+           (*tuples)[i].set_has_feedback(false);
+           (*tuples)[i].set_reward(0);
+         }
+         for (size_t i = 0; i < 2; ++i) (*tuples)[i].set_reward(-5);
+       },
+       kInvalid,
+       "reward of decision 'd0' is -5, must be in [0, 1], as must those of 2 "
+       "of "
+       "20 tuples with feedback; set"},
+      {"DefaultRewardOutsideTheRange",
+       [](Tuples* tuples) {
+         for (size_t i = 0; i < 16; ++i) {
+           (*tuples)[i].set_has_feedback(false);
+           (*tuples)[i].set_reward(-1);
+         }
+       },
+       kInvalid, "as must those of 16 of 16 tuples without feedback; set"},
       {"SegmentEmpty", [](Tuples* tuples) { tuples->clear(); }, kFailed,
        "no tuple of model 'default'"},
       {"ModelsMixed",

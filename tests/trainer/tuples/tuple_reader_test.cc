@@ -44,6 +44,52 @@ TEST(TupleReaderTest, SplitsByDecisionIdInTheAskedShares) {
   EXPECT_EQ(data.warmup.size(), 100);
 }
 
+TEST(TupleReaderTest, LeavesOutCensoredTuplesWithFeedbackOrWithout) {
+  const TempDir dir;
+  std::vector<log::v1::BanditTuple> tuples = MakeTuples({}, 40);
+  tuples[1].add_censored(log::v1::LOST);
+  tuples[1].set_has_feedback(true);
+  tuples[2].add_censored(log::v1::LOST);
+  tuples[2].add_censored(log::v1::CLOCK_STEP);
+  tuples[2].set_has_feedback(false);
+  tuples[3].add_censored(log::v1::WRITER_AWAY);
+  WriteSegment(dir.Sub("t"), 0, tuples);
+  ASSERT_OK_AND_ASSIGN(const TupleData data,
+                       ReadTuples(Options(dir.Sub("t")), {}));
+  EXPECT_EQ(Kept(data), 37);
+  const std::map<std::string, uint64_t> expected = {
+      {ReasonText(kCensored) + ": lost", 2},
+      {ReasonText(kCensored) + ": writer_away", 1}};
+  EXPECT_EQ(data.excluded, expected);
+}
+
+log::v1::BanditTuple TupleOf(uint64_t version, int action, bool is_censored) {
+  log::v1::BanditTuple tuple;
+  tuple.mutable_decision()->set_version(version);
+  tuple.mutable_decision()->add_action(action);
+  if (is_censored) tuple.add_censored(log::v1::LOST);
+  return tuple;
+}
+
+TEST(CensoredShareTest, WarnsWhereItDependsOnVersionOrAction) {
+  CensoredShare even;
+  CensoredShare by_version;
+  CensoredShare by_action;
+  for (int i = 0; i < 10000; ++i) {
+    const int action = i % 7;
+    const uint64_t version = i % 11 < 5 ? 1 : 2;
+    even.Add(TupleOf(version, action, i % 13 == 0));
+    by_version.Add(TupleOf(version, action, version == 2 && i % 13 < 3));
+    by_action.Add(TupleOf(version, action, action == 4 && i % 13 < 3));
+  }
+  EXPECT_THAT(even.Warnings(), testing::IsEmpty());
+  EXPECT_THAT(by_version.Warnings(),
+              ElementsAre(HasSubstr("depends on the version")));
+  EXPECT_THAT(by_action.Warnings(),
+              ElementsAre(HasSubstr("23.1 % of those of action 4, 3.3 % of")));
+  EXPECT_THAT(CensoredShare().Warnings(), testing::IsEmpty());
+}
+
 TEST(TupleReaderTest, CountsWhatItLeavesOutByReason) {
   const TempDir dir;
   std::vector<log::v1::BanditTuple> tuples = MakeTuples({}, 40);
@@ -126,6 +172,71 @@ TEST(TupleReaderTest, TheNewestShapeTrains) {
   EXPECT_EQ(Kept(data), 8);
   EXPECT_EQ(data.num_features, 5);
   EXPECT_EQ(data.excluded.at(ReasonText(kOtherFeatures) + ": 2"), 2u);
+}
+
+// What `train` reads by, if `version` is the newest in the store.
+TupleFilter WithBaseline(uint64_t version) {
+  TupleFilter filter;
+  filter.baseline_version = version;
+  return filter;
+}
+
+// Orders that Aggregate drew under the name of the model: version 0, and three
+// score lists in place of five features.
+std::vector<log::v1::BanditTuple> AggregatedTuples(size_t n) {
+  std::vector<log::v1::BanditTuple> tuples;
+  for (size_t i = 0; i < n; ++i) {
+    tuples.push_back(MakeTuple(
+        {.action_kind = ActionKind::kRank, .num_features = 3, .version = 0},
+        absl::StrCat("a", i)));
+    tuples.back().mutable_decision()->mutable_aggregation();
+  }
+  return tuples;
+}
+
+// The store is empty. The aggregations come first and last: neither the first
+// usable tuple nor the newest shape may make them the log.
+TEST(TupleReaderTest, AggregationsAreNoBaselineBesideTheUniformPolicy) {
+  const TempDir dir;
+  WriteSegment(dir.Sub("t"), 0, AggregatedTuples(30));
+  WriteSegment(dir.Sub("t"), 1, MakeTuples({.version = 0}, 20));
+  WriteSegment(dir.Sub("t"), 2, AggregatedTuples(30));
+  ASSERT_OK_AND_ASSIGN(const TupleData data,
+                       ReadTuples(Options(dir.Sub("t")), WithBaseline(0)));
+  EXPECT_EQ(Kept(data), 20);
+  EXPECT_EQ(data.num_features, 5);
+  EXPECT_EQ(data.action_kind, ActionKind::kSelect);
+  const std::map<std::string, uint64_t> expected = {
+      {ReasonText(kAggregated), 60}};
+  EXPECT_EQ(data.excluded, expected);
+}
+
+// Somebody learns what each source is worth (docs/aggregation.md).
+TEST(TupleReaderTest, AggregationsAloneAreALog) {
+  const TempDir dir;
+  std::vector<log::v1::BanditTuple> tuples = AggregatedTuples(30);
+  tuples.push_back(MakeTuple({}, "another"));
+  tuples.back().mutable_decision()->set_model("another");
+  WriteSegment(dir.Sub("t"), 0, tuples);
+  ASSERT_OK_AND_ASSIGN(const TupleData data,
+                       ReadTuples(Options(dir.Sub("t")), WithBaseline(0)));
+  EXPECT_EQ(Kept(data), 30);
+  EXPECT_EQ(data.num_features, 3);
+  EXPECT_GT(data.validation.size() + data.test.size(), 0u);
+}
+
+// With version 1 in the store they are other versions' tuples, which train.
+TEST(TupleReaderTest, AggregationsTrainBesideAVersion) {
+  const TempDir dir;
+  const SyntheticLog log{.action_kind = ActionKind::kRank, .num_features = 3};
+  WriteSegment(dir.Sub("t"), 0, AggregatedTuples(30));
+  WriteSegment(dir.Sub("t"), 1, MakeTuples(log, 40));
+  TupleFilter filter = WithBaseline(1);
+  filter.num_features = 3;
+  ASSERT_OK_AND_ASSIGN(const TupleData data,
+                       ReadTuples(Options(dir.Sub("t")), filter));
+  EXPECT_EQ(Kept(data), 70);
+  EXPECT_GE(data.train.size(), 30u);
 }
 
 TEST(TupleReaderTest, RewardOutOfRangeIsAnErrorWithItsValue) {
