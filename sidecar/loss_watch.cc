@@ -50,23 +50,15 @@ void LossWatch::TakeTime(int64_t time_us) {
 }
 
 void LossWatch::TakeState(const WriterState& state, int64_t now_us) {
-  const auto update = [&](CensorReason reason, std::optional<int64_t>* known,
-                          std::optional<int64_t> since_us) {
-    // Its end may not be told elsewhere.
-    if (known->has_value() && !since_us.has_value()) {
-      joiner_->Censor(reason, **known, std::max(**known, now_us));
-    }
-    *known = since_us;
-    joiner_->CensorFrom(reason, since_us);
-  };
+  // When either ends, the spool tells of it, and has been read so far.
   std::optional<int64_t> trouble;
   if (state.trouble_since_us != 0) trouble = state.trouble_since_us;
-  update(log::v1::REFUSED, &trouble_since_us_, trouble);
+  joiner_->CensorFrom(log::v1::REFUSED, trouble);
   std::optional<int64_t> away;
   if (state.alive_us != 0 && state.alive_us + max_away_us_ <= now_us) {
     away = state.alive_us + max_away_us_;
   }
-  update(log::v1::WRITER_AWAY, &away_since_us_, away);
+  joiner_->CensorFrom(log::v1::WRITER_AWAY, away);
 }
 
 void LossWatch::TakeClock(int64_t now_us, int64_t steady_us) {

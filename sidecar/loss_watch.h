@@ -38,8 +38,6 @@ class LossWatch {
   ClockSteps clock_steps_;
   int64_t last_time_us_ = 0;  // Latest time of the spool so far.
   std::optional<int64_t> damaged_since_us_;
-  std::optional<int64_t> trouble_since_us_;
-  std::optional<int64_t> away_since_us_;
 };
 
 }  // namespace sortition

@@ -68,6 +68,8 @@ void SpoolWriter::Rep::LookAtClock() {
   if (!step.has_value()) return;
   Contain(step->first_us, step->last_us, &clock_gap);
   clock_gap.set_reason("the clock was set");
+  // Else the reader would take the step for an absence.
+  directory->SayAlive(NowUs(), UnsyncedSince());
   state.Warn(absl::UnavailableError(
       absl::StrCat("the clock was set: times from ", step->first_us, " to ",
                    step->last_us, " us are not to be trusted")));
