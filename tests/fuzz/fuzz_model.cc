@@ -68,7 +68,7 @@ void LoadAndServe(const ModelStore& store, const std::string& name,
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace sortition;  // NOLINT: the function must be outside.
-  static const TempDir dir(FastParent());
+  static const TempDir kDir(FastParent());
   const std::string bytes(reinterpret_cast<const char*>(data), size);
   model::v1::Model model;
   std::string name = "m";
@@ -78,9 +78,9 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     if (ValidateModelName(model.name()).ok()) name = model.name();
     if (model.version() != 0) version = model.version();
   }
-  WriteVersion(absl::StrCat(dir.path(), "/", name, "/", version), name, version,
-               bytes);
-  LoadAndServe(ModelStore(dir.path()), name, version);
-  std::filesystem::remove_all(dir / name);
+  WriteVersion(absl::StrCat(kDir.path(), "/", name, "/", version), name,
+               version, bytes);
+  LoadAndServe(ModelStore(kDir.path()), name, version);
+  std::filesystem::remove_all(kDir / name);
   return 0;
 }

@@ -34,8 +34,8 @@ void UsePayload(const std::string& payload) {
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace sortition;  // NOLINT: the function must be outside.
-  static const TempDir dir(FastParent());
-  const std::string path = dir / "1.seg";
+  static const TempDir kDir(FastParent());
+  const std::string path = kDir / "1.seg";
   const std::string segment(reinterpret_cast<const char*>(data), size);
   std::ofstream(path, std::ios::binary | std::ios::trunc) << segment;
   const std::vector<ReadStep> steps = ReadSteps(path);

@@ -11,7 +11,7 @@ using testing_sidecar::JoinEvent;
 using Kind = JoinEvent::Kind;
 
 constexpr int64_t kHalfSecond = 500000;
-constexpr size_t kMostEvents = 400;
+constexpr size_t kMostEvents = 200;
 // Later times could be followed by no watermark that closes their windows.
 constexpr int64_t kLatestTimeUs = int64_t{1} << 60;
 

@@ -14,7 +14,7 @@ struct JoinInput {
   std::vector<testing_sidecar::JoinEvent> events;
 };
 
-// Decodes any bytes, at most 400 events. The first byte holds the options; an
+// Decodes any bytes, at most 200 events. The first byte holds the options; an
 // event takes three, or eleven if its time is given in full.
 JoinInput DecodeJoin(const uint8_t* data, size_t size);
 

@@ -84,7 +84,7 @@ class KillTest : public testing::TestWithParam<KillCase> {
         {"--join.reward_wait_time_seconds=0.5",
          // A busy machine may take as long between the stamp of a record and
          // its write.
-         absl::StrCat("--join.slack_seconds=", Patience(1)),
+         absl::StrCat("--join.slack_seconds=", Patience(2)),
          "--segment_bytes=262144", "--segment_seconds=0.3",
          GetParam().deletes_spool ? "--delete_spool" : "--no-delete_spool"}));
   }

@@ -120,7 +120,7 @@ void CheckClosed(std::vector<ReadStep> before, const Recovered& recovered,
 }  // namespace
 
 uint32_t ReferenceCrc32c(absl::string_view bytes) {
-  static const std::array<uint32_t, 256> table = [] {
+  static const std::array<uint32_t, 256> kTable = [] {
     std::array<uint32_t, 256> entries;
     for (uint32_t i = 0; i < 256; ++i) {
       uint32_t entry = i;
@@ -133,7 +133,7 @@ uint32_t ReferenceCrc32c(absl::string_view bytes) {
   }();
   uint32_t crc = ~uint32_t{0};
   for (const char byte : bytes) {
-    crc = crc >> 8 ^ table[(crc ^ static_cast<uint8_t>(byte)) & 0xff];
+    crc = crc >> 8 ^ kTable[(crc ^ static_cast<uint8_t>(byte)) & 0xff];
   }
   return ~crc;
 }
