@@ -27,7 +27,7 @@
 ABSL_FLAG(int, pairs, 3, "pairs of trials, in [1, 1000]");
 ABSL_FLAG(double, seconds, 3, "length of a server's trial, in [0.1, 600]");
 ABSL_FLAG(int, decisions, 30000, "decisions in a spool, in [1000, 100000000]");
-ABSL_FLAG(int, candidates, 100, "candidates of a request, in [1, 100000]");
+ABSL_FLAG(int, candidates, 100, "candidates of a request, in [10, 100000]");
 ABSL_FLAG(std::string, bin, "",
           "directory of the programs; empty: that of this one");
 ABSL_FLAG(
@@ -131,36 +131,43 @@ double MedianOfTrials(const std::vector<JoinTrial>& trials,
   return MedianOf(std::move(values));
 }
 
+absl::StatusOr<RunningProgram> StartLoggingServer(const std::string& bin,
+                                                  const std::string& base) {
+  RETURN_IF_ERROR(PublishRankModel(base + "models", kFeatures));
+  std::vector<std::string> arguments =
+      RankServerArguments(bin, base + "models");
+  arguments.push_back(absl::StrCat("--spool.dir=", base, "server_spool"));
+  return StartAndWait(arguments, base + "server", "rpc");
+}
+
+// Returns how many decisions the server logs per CPU second.
+absl::StatusOr<double> LogRate(const v1::RankRequest& request,
+                               const RunningProgram& server,
+                               const std::string& base) {
+  const SpoolCleaner cleaner(base + "server_spool");
+  ClosedLoopOptions load;
+  load.seconds = absl::GetFlag(FLAGS_seconds);
+  ASSIGN_OR_RETURN(const ClosedLoopResult logged,
+                   RunClosedLoop(request, server.port, *server.process, load));
+  return 1e6 / logged.server_microseconds;
+}
+
 absl::StatusOr<Report> Compare(const std::string& bin,
                                const std::string& base) {
   const auto num_candidates =
       static_cast<uint32_t>(absl::GetFlag(FLAGS_candidates));
   const v1::RankRequest request =
       MakeRankRequest(num_candidates, kFeatures, kTopK);
-  RETURN_IF_ERROR(PublishRankModel(base + "models", kFeatures));
-  std::vector<std::string> arguments =
-      RankServerArguments(bin, base + "models");
-  arguments.push_back(absl::StrCat("--spool.dir=", base, "server_spool"));
-  ASSIGN_OR_RETURN(const RunningProgram server,
-                   StartAndWait(arguments, base + "server", "rpc"));
+  const auto& values = request.context().candidates().dense().values();
+  ASSIGN_OR_RETURN(const RunningProgram server, StartLoggingServer(bin, base));
   ASSIGN_OR_RETURN(const v1::RankResponse response,
                    RankOnce(request, server.port));
-  const auto& values = request.context().candidates().dense().values();
-  ClosedLoopOptions load;
-  load.seconds = absl::GetFlag(FLAGS_seconds);
   std::vector<JoinTrial> joins;
   std::vector<double> rates;   // Of the server, per CPU second.
   std::vector<double> ratios;  // Of both rates.
   // The first pair warms both up and is not counted.
   for (int pair = -1; pair < absl::GetFlag(FLAGS_pairs); ++pair) {
-    double rate = 0;
-    {
-      const SpoolCleaner cleaner(base + "server_spool");
-      ASSIGN_OR_RETURN(
-          const ClosedLoopResult logged,
-          RunClosedLoop(request, server.port, *server.process, load));
-      rate = 1e6 / logged.server_microseconds;
-    }
+    ASSIGN_OR_RETURN(const double rate, LogRate(request, server, base));
     ASSIGN_OR_RETURN(
         const uint64_t bytes,
         WriteSpool(base + "spool", MakeDecision(response, num_candidates),
@@ -196,7 +203,7 @@ absl::Status CheckFlags() {
   RETURN_IF_ERROR(check("seconds", absl::GetFlag(FLAGS_seconds), 0.1, 600));
   RETURN_IF_ERROR(
       check("decisions", absl::GetFlag(FLAGS_decisions), 1000, 1e8));
-  return check("candidates", absl::GetFlag(FLAGS_candidates), 1, 100000);
+  return check("candidates", absl::GetFlag(FLAGS_candidates), 10, 100000);
 }
 
 absl::StatusOr<Report> Run() {

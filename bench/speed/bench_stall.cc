@@ -25,7 +25,7 @@ ABSL_FLAG(double, seconds, 10,
           "how long the sidecar is stopped, and how long it runs before, in "
           "[0.1, 600]");
 ABSL_FLAG(double, pair_seconds, 5, "length of the other trials, in [0.1, 600]");
-ABSL_FLAG(int, candidates, 20, "candidates of a request, in [1, 100000]");
+ABSL_FLAG(int, candidates, 20, "candidates of a request, in [10, 100000]");
 ABSL_FLAG(int, outstanding, 16, "requests under way, in [1, 4096]");
 ABSL_FLAG(std::string, bin, "",
           "directory of the programs; empty: that of this one");
@@ -201,7 +201,7 @@ absl::Status CheckFlags() {
   RETURN_IF_ERROR(
       check("pair_seconds", absl::GetFlag(FLAGS_pair_seconds), 0.1, 600));
   RETURN_IF_ERROR(
-      check("candidates", absl::GetFlag(FLAGS_candidates), 1, 100000));
+      check("candidates", absl::GetFlag(FLAGS_candidates), 10, 100000));
   return check("outstanding", absl::GetFlag(FLAGS_outstanding), 1, 4096);
 }
 
