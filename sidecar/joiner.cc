@@ -186,7 +186,7 @@ void Joiner::Hold(const Hash128& decision, JoinedRecord record) {
     Reject(std::move(record), LateFeedback::UNKNOWN_DECISION);
     return;
   }
-  held_order_.push_back({decision, record.place, record.time_us});
+  held_order_.push_back({decision, record.place, watermark_us_});
   records.push_back(std::move(record));
   ++num_held_;
 }
@@ -221,7 +221,7 @@ void Joiner::Reject(JoinedRecord record, LateFeedback::Reason reason) {
 }
 
 void Joiner::ExpireHeld() {
-  while (!held_order_.empty() && HasPassed(held_order_.front().time_us, 1)) {
+  while (!held_order_.empty() && HasPassed(held_order_.front().came_at_us, 1)) {
     const HeldId expired = held_order_.front();
     held_order_.pop_front();
     const auto it = held_.find(expired.decision);

@@ -97,7 +97,7 @@ class Joiner {
   struct HeldId {
     Hash128 decision;
     SpoolPlace place;
-    int64_t time_us = 0;
+    int64_t came_at_us = 0;  // As in Pending.
   };
 
   bool HasPassed(int64_t time_us, int windows) const;

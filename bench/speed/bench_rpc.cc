@@ -1,26 +1,20 @@
 // Compares Rank by sortition-server with an echo of the same messages.
 //
 // Both run in alternating pairs.
-#include <atomic>
-#include <chrono>
 #include <filesystem>
-#include <memory>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "absl/flags/flag.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "bench/speed/closed_loop.h"
-#include "bench/speed/closed_segments.h"
 #include "bench/speed/echo_server.h"
+#include "bench/speed/rank_servers.h"
 #include "bench/support/report.h"
 #include "bench/support/statistics.h"
-#include "core/base/random.h"
 #include "core/base/status_macros.h"
 #include "io/files.h"
-#include "io/models/model_store.h"
 #include "process/json_writer.h"
 #include "tests/testing/temp_dir.h"
 
@@ -45,77 +39,12 @@ namespace {
 constexpr uint32_t kCandidates = 100;
 constexpr uint32_t kFeatures = 46;
 constexpr uint32_t kTopK = 10;
-constexpr double kStartSeconds = 60;
-
-struct RunningServer {
-  std::unique_ptr<ChildProcess> process;
-  int port = 0;
-};
-
-v1::RankRequest MakeRequest() {
-  RandomSequence random(SeedKey(1));
-  v1::RankRequest request;
-  request.set_top_k(kTopK);
-  v1::Candidates* candidates = request.mutable_context()->mutable_candidates();
-  candidates->set_num_features(kFeatures);
-  for (uint32_t i = 0; i < kCandidates * kFeatures; ++i) {
-    candidates->mutable_dense()->add_values(
-        static_cast<float>(random.Normal()));
-  }
-  return request;
-}
-
-absl::Status PublishModel(const std::string& root) {
-  RandomSequence random(SeedKey(2));
-  model::v1::Model model;
-  model.set_name("default");
-  model.set_num_features(kFeatures);
-  for (uint32_t j = 0; j < kFeatures; ++j) {
-    model.add_weights(0.2 * random.Normal());
-  }
-  model.mutable_policy()->mutable_plackett_luce();
-  model.mutable_policy()->set_inverse_temperature(1);
-  model.mutable_policy()->set_uniform_mixture(0.02);
-  return ModelStore(root).Publish(model, nullptr, {}).status();
-}
-
-absl::StatusOr<RunningServer> StartAndWait(std::vector<std::string> arguments,
-                                           const std::string& prefix) {
-  arguments.push_back(absl::StrCat("--port_file=", prefix, ".ports"));
-  RunningServer server;
-  ASSIGN_OR_RETURN(server.process, ChildProcess::Start(arguments, prefix));
-  ASSIGN_OR_RETURN(server.port, server.process->WaitForPort(
-                                    prefix + ".ports", "rpc", kStartSeconds));
-  return server;
-}
-
-// Removes closed segments as long as it lives.
-class SpoolCleaner {
- public:
-  explicit SpoolCleaner(const std::string& dir)
-      : dir_(dir), thread_([this] {
-          while (!done_) {
-            RemoveClosedSegments(dir_);
-            std::this_thread::sleep_for(std::chrono::milliseconds(20));
-          }
-          RemoveClosedSegments(dir_);
-        }) {}
-  ~SpoolCleaner() {
-    done_ = true;
-    thread_.join();
-  }
-
- private:
-  const std::string dir_;
-  std::atomic<bool> done_ = false;
-  std::thread thread_;
-};
 
 struct Comparison {
   std::string name;
   std::string base_name;
-  const RunningServer* subject;
-  const RunningServer* base;
+  const RunningProgram* subject;
+  const RunningProgram* base;
   std::vector<ClosedLoopResult> subject_trials = {};
   std::vector<ClosedLoopResult> base_trials = {};
 
@@ -143,7 +72,7 @@ absl::Status Measure(const v1::RankRequest& request,
     // The order changes with every pair, so that drift of the machine cancels
     // out.
     for (const bool subject : {trial % 2 == 0, trial % 2 != 0}) {
-      const RunningServer& server =
+      const RunningProgram& server =
           subject ? *comparison->subject : *comparison->base;
       ASSIGN_OR_RETURN(
           ClosedLoopResult result,
@@ -235,10 +164,10 @@ std::string ComparisonsJson(const std::vector<Comparison>& comparisons) {
 
 // All four servers run from the start; those that get no requests are idle.
 struct Servers {
-  RunningServer plain;
-  RunningServer logged;
-  RunningServer queue_echo;
-  RunningServer callback_echo;
+  RunningProgram plain;
+  RunningProgram logged;
+  RunningProgram queue_echo;
+  RunningProgram callback_echo;
 };
 
 // Starts the servers with their files below `base`. The echoes answer what the
@@ -247,16 +176,17 @@ absl::StatusOr<Servers> StartServers(const std::string& self,
                                      const std::string& bin,
                                      const std::string& base,
                                      const v1::RankRequest& request) {
-  RETURN_IF_ERROR(PublishModel(base + "models"));
-  std::vector<std::string> arguments = {
-      bin + "/sortition-server", "--listen=127.0.0.1:0",
-      "--metrics_listen=", absl::StrCat("--model_store=", base, "models")};
+  RETURN_IF_ERROR(PublishRankModel(base + "models", kFeatures));
+  std::vector<std::string> arguments =
+      RankServerArguments(bin, base + "models");
   Servers servers;
-  ASSIGN_OR_RETURN(servers.plain, StartAndWait(arguments, base + "plain"));
+  ASSIGN_OR_RETURN(servers.plain,
+                   StartAndWait(arguments, base + "plain", "rpc"));
   arguments.push_back(absl::StrCat("--spool.dir=", base, "spool"));
   arguments.push_back(
       absl::StrCat("--spool.max_bytes=", absl::GetFlag(FLAGS_spool_max_bytes)));
-  ASSIGN_OR_RETURN(servers.logged, StartAndWait(arguments, base + "logged"));
+  ASSIGN_OR_RETURN(servers.logged,
+                   StartAndWait(arguments, base + "logged", "rpc"));
   ASSIGN_OR_RETURN(const v1::RankResponse response,
                    RankOnce(request, servers.plain.port));
   if (response.result().model().version() != 1) {
@@ -267,7 +197,7 @@ absl::StatusOr<Servers> StartServers(const std::string& self,
   const auto start_echo = [&](const std::string& api) {
     return StartAndWait(
         {self, "--echo=" + api, absl::StrCat("--response=", base, "response")},
-        base + api);
+        base + api, "rpc");
   };
   ASSIGN_OR_RETURN(servers.queue_echo, start_echo("queue"));
   ASSIGN_OR_RETURN(servers.callback_echo, start_echo("callback"));
@@ -290,12 +220,10 @@ std::vector<Target> MakeTargets(const std::vector<Comparison>& comparisons) {
 }
 
 absl::StatusOr<Report> Compare(const std::string& self) {
-  std::string bin = absl::GetFlag(FLAGS_bin);
-  if (bin.empty()) bin = std::filesystem::path(self).parent_path();
-  std::string parent = absl::GetFlag(FLAGS_dir);
-  if (parent.empty() && std::getenv("TMPDIR") == nullptr) parent = bin;
-  const TempDir directory(parent);
-  const v1::RankRequest request = MakeRequest();
+  const std::string bin = ProgramDirectory(absl::GetFlag(FLAGS_bin));
+  const TempDir directory(SpoolParent(absl::GetFlag(FLAGS_dir), bin));
+  const v1::RankRequest request =
+      MakeRankRequest(kCandidates, kFeatures, kTopK);
   ASSIGN_OR_RETURN(const Servers servers,
                    StartServers(self, bin, directory.path() + "/", request));
 

@@ -61,6 +61,7 @@ class ClosedLoop {
     result_.server_microseconds = 1e6 * (cpu_end - cpu_start) / answered;
     result_.p50_milliseconds = latencies[latencies.size() / 2];
     result_.p99_milliseconds = latencies[latencies.size() * 99 / 100];
+    result_.p999_milliseconds = latencies[latencies.size() * 999 / 1000];
     return result_;
   }
 

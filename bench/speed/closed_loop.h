@@ -21,6 +21,7 @@ struct ClosedLoopResult {
   double server_microseconds = 0;  // CPU time of the server per request.
   double p50_milliseconds = 0;
   double p99_milliseconds = 0;
+  double p999_milliseconds = 0;
   uint64_t failed = 0;
   std::string failure;  // Message of the first failure.
 };

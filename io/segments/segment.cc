@@ -118,17 +118,23 @@ absl::StatusOr<SegmentReader::Rep::Frame> SegmentReader::Rep::Parse(
 }
 
 absl::StatusOr<uint64_t> SegmentReader::Rep::FindFrameAfter(uint64_t at) {
-  auto broken = Read(at, kFrameHeadBytes);
-  if (!broken.ok()) return broken.status();
   // An intact head tells where the next frame starts. Never search inside the
   // payload: its bytes come from outside and could look like a frame, and a
   // payload that is still being written looks damaged.
-  uint64_t broken_bytes = 0;
-  uint64_t begin = at + 1;
-  if (ParseFrameHead(*broken, &broken_bytes)) {
-    if (broken_bytes > kMaxPayloadBytes) return 0;
-    begin = at + FrameBytes(broken_bytes);
+  uint64_t begin = at;
+  while (true) {
+    auto head = Read(begin, kFrameHeadBytes);
+    if (!head.ok()) return head.status();
+    uint64_t payload_bytes = 0;
+    if (!ParseFrameHead(*head, &payload_bytes)) break;
+    if (payload_bytes > kMaxPayloadBytes) return 0;
+    absl::string_view payload;
+    auto frame = Parse(begin, &payload);
+    if (!frame.ok()) return frame.status();
+    if (begin > at && *frame == Frame::kIntact) return begin;
+    begin += FrameBytes(payload_bytes);
   }
+  if (begin == at) ++begin;
   for (uint64_t place = begin; place - begin < kMaxScanBytes;) {
     // Preallocated space that was never written has no frame.
     const off_t data = lseek(fd, static_cast<off_t>(place), SEEK_DATA);

@@ -142,9 +142,11 @@ bool IsClosedSegment(const std::string& path) {
     const absl::string_view payload =
         end.substr(kFrameHeadBytes, payload_bytes);
     log::v1::LogRecord record;
-    return FrameTailMatches(payload,
-                            end.substr(kFrameHeadBytes + payload_bytes)) &&
-           ParseMessage(payload, &record) && record.has_footer();
+    if (FrameTailMatches(payload,
+                         end.substr(kFrameHeadBytes + payload_bytes)) &&
+        ParseMessage(payload, &record) && record.has_footer()) {
+      return true;
+    }
   }
   return false;
 }

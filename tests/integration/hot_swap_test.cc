@@ -4,7 +4,6 @@
 
 #include <array>
 #include <chrono>
-#include <cstdlib>
 #include <filesystem>
 #include <limits>
 #include <set>
@@ -84,11 +83,6 @@ absl::Status PlaceModel(const std::string& root, uint64_t version,
   RETURN_IF_ERROR(WriteFile(temporary + "/MANIFEST.textproto", text));
   std::filesystem::rename(temporary, absl::StrCat(directory, "/", version));
   return absl::OkStatus();
-}
-
-bool LongRun() {
-  const char* value = std::getenv("SORTITION_LONG");
-  return value != nullptr && std::string(value) == "1";
 }
 
 v1::ModelStatus StatusOfDefault(v1::Models::Stub* stub) {
@@ -184,9 +178,9 @@ TEST_F(HotSwapTest, EachDefectKeepsTheLastGoodVersion) {
 }
 
 TEST_F(HotSwapTest, NoRequestFailsWhileVersionsChange) {
-  const int publishes = LongRun() ? 200 : 40;
+  const int publishes = IsLongRun() ? 200 : 40;
   // Sets the pace of the long experiment; waits for nothing.
-  const std::chrono::milliseconds interval(LongRun() ? 300 : 0);
+  const std::chrono::milliseconds interval(IsLongRun() ? 300 : 0);
   SelectLoad load(
       {.address = deployment_.address(), .num_features = kFeatures});
   const auto is_seen = [&](uint64_t version) {

@@ -6,9 +6,13 @@
 #include <memory>
 
 #include "absl/strings/str_cat.h"
-#include "sortition/v1/ranking.grpc.pb.h"
 
 namespace sortition {
+namespace {
+
+constexpr std::chrono::seconds kDeadline(20);
+
+}  // namespace
 
 v1::DecisionContext MakeContext(uint32_t num_candidates, uint32_t num_features,
                                 uint32_t salt) {
@@ -23,6 +27,10 @@ v1::DecisionContext MakeContext(uint32_t num_candidates, uint32_t num_features,
     }
   }
   return context;
+}
+
+std::string FeedbackId(const std::string& decision_id) {
+  return absl::StrCat("feedback-", decision_id);
 }
 
 SelectLoad::SelectLoad(const Options& options) : options_(options) {
@@ -62,6 +70,49 @@ void SelectLoad::WaitAfterFailure(uint64_t generation) {
                     [&] { return stopping_ || generation_ != generation; });
 }
 
+void SelectLoad::NoteFailure(const grpc::Status& status) {
+  const std::lock_guard lock(mutex_);
+  failures_.emplace(status.error_code(), status.error_message());
+}
+
+bool SelectLoad::Select(v1::Ranking::Stub* stub,
+                        const v1::SelectRequest& request) {
+  grpc::ClientContext context;
+  context.set_deadline(std::chrono::system_clock::now() + kDeadline);
+  v1::SelectResponse response;
+  const grpc::Status status = stub->Select(&context, request, &response);
+  if (!status.ok()) {
+    NoteFailure(status);
+    return false;
+  }
+  ++num_answered_;
+  const std::lock_guard lock(mutex_);
+  answered_.push_back(request.context().decision_id());
+  versions_.insert(response.result().model().version());
+  return true;
+}
+
+bool SelectLoad::Report(v1::Ranking::Stub* stub,
+                        const std::string& decision_id) {
+  grpc::ClientContext context;
+  context.set_deadline(std::chrono::system_clock::now() + kDeadline);
+  v1::ReportFeedbackRequest request;
+  v1::Feedback& feedback = *request.add_feedback();
+  feedback.set_feedback_id(FeedbackId(decision_id));
+  feedback.set_decision_id(decision_id);
+  feedback.set_reward(1);
+  v1::ReportFeedbackResponse response;
+  const grpc::Status status =
+      stub->ReportFeedback(&context, request, &response);
+  if (!status.ok()) {
+    NoteFailure(status);
+    return false;
+  }
+  const std::lock_guard lock(mutex_);
+  reported_.push_back(feedback.feedback_id());
+  return true;
+}
+
 void SelectLoad::Run(int thread_index) {
   std::unique_ptr<v1::Ranking::Stub> stub;
   v1::SelectRequest request;
@@ -69,7 +120,9 @@ void SelectLoad::Run(int thread_index) {
       MakeContext(options_.num_candidates, options_.num_features,
                   static_cast<uint32_t>(thread_index));
   uint64_t generation = 0;
-  for (uint64_t call = 0;; ++call) {
+  uint64_t num_calls = 0;
+  std::string to_report;  // A decision whose feedback is due.
+  while (true) {
     {
       const std::lock_guard lock(mutex_);
       if (stopping_) return;
@@ -79,25 +132,20 @@ void SelectLoad::Run(int thread_index) {
             options_.address, grpc::InsecureChannelCredentials()));
       }
     }
-    const std::string id =
-        absl::StrCat(options_.id_prefix, "-", thread_index, "-", call);
-    request.mutable_context()->set_decision_id(id);
-    grpc::ClientContext context;
-    context.set_deadline(std::chrono::system_clock::now() +
-                         std::chrono::seconds(20));
-    v1::SelectResponse response;
-    const grpc::Status status = stub->Select(&context, request, &response);
-    if (status.ok()) {
-      ++num_answered_;
-      const std::lock_guard lock(mutex_);
-      answered_.push_back(id);
-      versions_.insert(response.result().model().version());
-    } else {
-      {
-        const std::lock_guard lock(mutex_);
-        failures_.emplace(status.error_code(), status.error_message());
+    if (!to_report.empty()) {
+      if (!Report(stub.get(), to_report)) {
+        WaitAfterFailure(generation);
+        continue;
       }
+      to_report.clear();
+    }
+    const std::string id =
+        absl::StrCat(options_.id_prefix, "-", thread_index, "-", num_calls++);
+    request.mutable_context()->set_decision_id(id);
+    if (!Select(stub.get(), request)) {
       WaitAfterFailure(generation);
+    } else if (options_.has_feedback && num_calls % 2 == 0) {
+      to_report = id;
     }
   }
 }

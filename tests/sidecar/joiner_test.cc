@@ -210,6 +210,19 @@ TEST_F(JoinerTest, AClockThatWasAheadClosesNothingEarly) {
   EXPECT_THAT(Rewards(), ElementsAre(1));
 }
 
+// So does feedback that waits for its decision: it expires after 3600 + 11 s.
+TEST_F(JoinerTest, AClockThatWasAheadKeepsEarlyFeedback) {
+  Advance(3600);
+  Feed("f1", "a", 0, 1);
+  Decide("a", 0.5);
+  Feed("f2", "nobody", 0.5, 1);
+  Advance(3611);
+  EXPECT_THAT(late_, IsEmpty());
+  Advance(3611.5);
+  EXPECT_THAT(Rewards(), ElementsAre(1));
+  EXPECT_THAT(late_, ElementsAre("f2:unknown"));
+}
+
 TEST_F(JoinerTest, TheHeadBlocksSoThatOrderIsTheSpools) {
   Decide("a", 5);
   Decide("b", 4.5);  // Out of order, within the slack.

@@ -107,16 +107,16 @@ log::v1::LogRecord ShownRecord(const std::string& id, int64_t time_us,
 }
 
 std::unique_ptr<SegmentWriter> NewSegment(const std::string& spool,
-                                          int64_t created_us,
-                                          uint64_t counter) {
+                                          int64_t created_us, uint64_t counter,
+                                          const std::string& writer_id) {
   std::filesystem::create_directories(spool);
   SegmentWriter::Options options;
   options.dir = spool;
-  options.name = SegmentName(created_us, "server", counter);
+  options.name = SegmentName(created_us, writer_id, counter);
   options.preallocate_bytes = 65536;
   options.header.set_format_version(1);
   options.header.set_kind(log::v1::SegmentHeader::SPOOL);
-  options.header.set_writer_id("server");
+  options.header.set_writer_id(writer_id);
   options.header.set_created_time_us(created_us);
   auto writer = SegmentWriter::Create(options);
   EXPECT_TRUE(writer.ok()) << writer.status();
@@ -258,6 +258,14 @@ std::vector<log::v1::BanditTuple> ReadTuples(const std::string& tuples_dir) {
   return tuples;
 }
 
+std::vector<log::v1::LateFeedback> ReadLate(const std::string& tuples_dir) {
+  std::vector<log::v1::LateFeedback> late;
+  ForEachRecord(tuples_dir + "/late", [&](const log::v1::LogRecord& record) {
+    if (record.has_late()) late.push_back(record.late());
+  });
+  return late;
+}
+
 Expected Output(const std::string& tuples_dir) {
   Expected output;
   for (const log::v1::BanditTuple& tuple : ReadTuples(tuples_dir)) {
@@ -270,11 +278,10 @@ Expected Output(const std::string& tuples_dir) {
     output.tuples.push_back(
         TupleLine(tuple.decision().decision_id(), tuple.reward(), ids));
   }
-  ForEachRecord(tuples_dir + "/late", [&](const log::v1::LogRecord& record) {
-    if (!record.has_late()) return;
-    output.late.push_back(LateLine(record.late().feedback().feedback_id(),
-                                   record.late().reason()));
-  });
+  for (const log::v1::LateFeedback& late : ReadLate(tuples_dir)) {
+    output.late.push_back(
+        LateLine(late.feedback().feedback_id(), late.reason()));
+  }
   std::sort(output.late.begin(), output.late.end());
   return output;
 }

@@ -30,8 +30,9 @@ log::v1::LogRecord ShownRecord(const std::string& id, int64_t time_us,
                                bool not_shown = false);
 
 // Begins a segment as the server does.
-std::unique_ptr<SegmentWriter> NewSegment(const std::string& spool,
-                                          int64_t created_us, uint64_t counter);
+std::unique_ptr<SegmentWriter> NewSegment(
+    const std::string& spool, int64_t created_us, uint64_t counter,
+    const std::string& writer_id = "server");
 
 // Returns a history of `num_decisions` decisions, 0.5 s apart from `start_us`
 // on. Shown and feedback records come early, in time, late, twice, or for
@@ -59,8 +60,9 @@ Expected ExpectedOutput(const std::vector<log::v1::LogRecord>& records);
 
 // Reads the directory of tuples into the same form, without "end".
 Expected Output(const std::string& tuples_dir);
-// Reads whole tuples in the order of writing.
+// Reads whole tuples, or late feedback, in the order of writing.
 std::vector<log::v1::BanditTuple> ReadTuples(const std::string& tuples_dir);
+std::vector<log::v1::LateFeedback> ReadLate(const std::string& tuples_dir);
 
 // A clock under control; every look moves it by 20 ms.
 struct FakeClock {

@@ -70,6 +70,7 @@ struct FinishedProcess {
 
 // Runs a program to its end. DeadlineExceeded: killed after `timeout_seconds`.
 absl::StatusOr<FinishedProcess> RunToEnd(
-    const std::vector<std::string>& arguments, double timeout_seconds = Patience(120));
+    const std::vector<std::string>& arguments,
+    double timeout_seconds = Patience(120));
 
 }  // namespace sortition

@@ -1,5 +1,6 @@
 #pragma once
 #include <cstdlib>
+#include <cstring>
 
 namespace sortition {
 
@@ -8,6 +9,12 @@ namespace sortition {
 inline double Patience(double seconds) {
   const char* const factor = std::getenv("SORTITION_PATIENCE");
   return factor == nullptr ? seconds : seconds * std::atof(factor);
+}
+
+// Returns true where tests may take minutes: `./dev test --long`.
+inline bool IsLongRun() {
+  const char* const value = std::getenv("SORTITION_LONG");
+  return value != nullptr && std::strcmp(value, "1") == 0;
 }
 
 }  // namespace sortition

@@ -5,6 +5,8 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "io/segments/record_frame.h"
+#include "io/segments/segment_file.h"
 #include "tests/io/segments/segment_testing.h"
 #include "tests/testing/file_faults.h"
 #include "tests/testing/status_matchers.h"
@@ -109,6 +111,22 @@ TEST_F(RewriteSegmentTest, NothingButAHeaderIsNotClosed) {
   EXPECT_FALSE(IsClosedSegment(dir_ / "none"));
   WriteBytes(dir_ / "empty.seg", "");
   EXPECT_FALSE(IsClosedSegment(dir_ / "empty.seg"));
+}
+
+// The payload before the footer spells a length that reaches to the end of the
+// file.
+TEST_F(RewriteSegmentTest, AFooterIsFoundBehindAnotherLengthThatFits) {
+  const auto writer = NewSegment(dir_.path(), 65536);
+  log::v1::LogRecord record;
+  *record.mutable_footer() = MakeFooter(40, 1);
+  // Behind the false head come "z", the CRC of this record, and the footer; the
+  // last four bytes would be the CRC of the false payload.
+  const FrameHead head = MakeFrameHead(1 + FrameBytes(record.ByteSizeLong()));
+  const std::string payload = std::string(head.data(), head.size()) + "z";
+  const absl::string_view piece = payload;
+  ASSERT_OK(writer->Append({&piece, 1}));
+  ASSERT_OK(writer->Close());
+  EXPECT_TRUE(IsClosedSegment(path_));
 }
 
 }  // namespace

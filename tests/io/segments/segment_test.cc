@@ -170,6 +170,24 @@ TEST_F(SegmentTest, NeverTakesAFrameFromInsideAPayload) {
   EXPECT_EQ(contents.end, Outcome::kIncomplete);
 }
 
+// Both lengths are known, so neither payload is searched.
+TEST_F(SegmentTest, StepsOverTwoDamagedFramesInARow) {
+  const std::string forged = FrameOf(FeedbackRecord("forged"));
+  const auto writer = NewSegment(dir_.path(), 1 << 16);
+  const uint64_t first = writer->bytes();
+  ASSERT_OK(writer->Append(FeedbackRecord("x" + forged)));
+  const uint64_t second = writer->bytes();
+  ASSERT_OK(writer->Append(FeedbackRecord("y" + forged)));
+  const uint64_t third = writer->bytes();
+  ASSERT_OK(writer->Append(FeedbackRecord("next")));
+  Patch(second - 1, "?");
+  Patch(third - 1, "?");
+  const Contents contents = ReadAll(path_);
+  EXPECT_THAT(contents.Ids(), ElementsAre("next"));
+  EXPECT_THAT(contents.corrupt_offsets, ElementsAre(first));
+  EXPECT_EQ(contents.corrupt_bytes, third - first);
+}
+
 TEST_F(SegmentTest, LengthsThatNoFileHoldsAreRefused) {
   for (const uint64_t size :
        {~uint64_t{0}, ~uint64_t{0} - 15, uint64_t{1} << 63, uint64_t{1} << 40,

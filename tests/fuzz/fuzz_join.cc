@@ -1,0 +1,149 @@
+// Events for the joiner: each decision comes out once, as the reference says.
+// Nothing is joined outside its window, and the counts add up.
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "core/base/check.h"
+#include "sidecar/joiner.h"
+#include "tests/fuzz/join_bytes.h"
+#include "tests/sidecar/join_reference.h"
+
+namespace sortition {
+namespace {
+
+using testing_sidecar::JoinEvent;
+using testing_sidecar::JoinResult;
+using testing_sidecar::ReferenceJoin;
+
+constexpr int64_t kWindowUs = 10 * 1000000;
+
+class Run {
+ public:
+  explicit Run(const JoinInput& input) : input_(input), joiner_(input.options) {
+    for (size_t i = 0; i < input.events.size(); ++i) {
+      Add(i);
+      Collect();
+    }
+    joiner_.SetLatestTime(std::numeric_limits<int64_t>::max());
+    joiner_.AdvanceTo(std::numeric_limits<int64_t>::max());
+    Collect();
+  }
+
+  void CheckInvariants() const {
+    const JoinCounts& counts = joiner_.counts();
+    CHECK(joiner_.num_pending() == 0);
+    CHECK(joiner_.OldestNeededSegment() ==
+          std::numeric_limits<uint32_t>::max());
+    CHECK(counts.decisions == closed_.size());
+    std::map<JoinEvent::Kind, uint64_t> added;
+    for (const JoinEvent& event : input_.events) ++added[event.kind];
+    CHECK(added[JoinEvent::Kind::kDecision] ==
+          counts.decisions + counts.duplicate_decisions);
+    CHECK(added[JoinEvent::Kind::kShown] == counts.shown + counts.unused_shown);
+    CHECK(added[JoinEvent::Kind::kFeedback] ==
+          counts.feedback + counts.duplicate_feedback + counts.after_window +
+              counts.unknown_decision);
+    CHECK(late_.size() == counts.after_window + counts.unknown_decision);
+    std::set<size_t> joined;
+    for (const ClosedDecision& closed : closed_) {
+      for (const JoinedRecord& record : closed.records) {
+        CHECK(record.time_us <= closed.time_us + kWindowUs);
+        CHECK(joined.insert(record.place.offset).second);
+        CHECK(!late_.contains(record.place.offset));
+      }
+    }
+    CHECK(joined.size() == counts.shown + counts.feedback);
+  }
+
+  void CompareWith(const JoinResult& expected) const {
+    std::set<size_t> written;
+    for (const ClosedDecision& closed : closed_) {
+      if (!closed.is_wanted || closed.is_ambiguous) continue;
+      written.insert(closed.place.offset);
+      const auto it = expected.tuples.find(closed.place.offset);
+      CHECK(it != expected.tuples.end());
+      CHECK(closed.reward == it->second.reward);
+      CHECK(closed.has_feedback == it->second.has_feedback);
+      std::vector<size_t> reports;
+      for (const JoinedRecord& record : closed.records) {
+        reports.push_back(record.place.offset);
+      }
+      CHECK(reports == it->second.reports);
+    }
+    CHECK(written.size() == expected.tuples.size());
+    CHECK(late_ == expected.late);
+    const JoinCounts& counts = joiner_.counts();
+    CHECK(counts.shown == expected.counts.shown);
+    CHECK(counts.duplicate_feedback == expected.counts.duplicate_feedback);
+    CHECK(counts.held_overflow == expected.counts.held_overflow);
+    CHECK(counts.corrected_times == expected.counts.corrected_times);
+  }
+
+ private:
+  void Add(size_t i) {
+    const JoinEvent& event = input_.events[i];
+    const SpoolPlace place = {1 + static_cast<uint32_t>(i / 16), i};
+    switch (event.kind) {
+      case JoinEvent::Kind::kDecision:
+        joiner_.AddDecision(place, event.decision_id, event.time_us,
+                            event.answer);
+        return;
+      case JoinEvent::Kind::kShown: {
+        log::v1::Shown shown;
+        shown.set_decision_id(event.decision_id);
+        shown.set_time_us(event.time_us);
+        shown.set_not_shown(event.not_shown);
+        joiner_.AddShown(place, shown);
+        return;
+      }
+      case JoinEvent::Kind::kFeedback: {
+        log::v1::Feedback feedback;
+        feedback.set_feedback_id(event.feedback_id);
+        feedback.set_decision_id(event.decision_id);
+        feedback.set_time_us(event.time_us);
+        feedback.set_reward(event.reward);
+        joiner_.AddFeedback(place, feedback);
+        return;
+      }
+      case JoinEvent::Kind::kLook:
+        joiner_.SetLatestTime(
+            event.time_us +
+            static_cast<int64_t>(1e6 * input_.options.max_lead_seconds()));
+        joiner_.AdvanceTo(event.time_us);
+        return;
+    }
+  }
+
+  void Collect() {
+    while (const auto late = joiner_.PopLate()) {
+      CHECK(late_.emplace(late->place.offset, late->reason).second);
+    }
+    while (auto closed = joiner_.PopClosed()) {
+      // Decisions leave in the order of the spool, each once.
+      CHECK(closed_.empty() || closed_.back().place < closed->place);
+      closed_.push_back(*std::move(closed));
+    }
+  }
+
+  const JoinInput& input_;
+  Joiner joiner_;
+  std::vector<ClosedDecision> closed_;
+  std::map<size_t, log::v1::LateFeedback::Reason> late_;
+};
+
+}  // namespace
+}  // namespace sortition
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  using namespace sortition;  // NOLINT: the function must be outside.
+  const JoinInput input = DecodeJoin(data, size);
+  const Run run(input);
+  run.CheckInvariants();
+  run.CompareWith(testing_sidecar::ReferenceJoin(input.events, input.options));
+  return 0;
+}

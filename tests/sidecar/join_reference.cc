@@ -1,0 +1,256 @@
+#include "tests/sidecar/join_reference.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <optional>
+#include <set>
+
+namespace sortition::testing_sidecar {
+namespace {
+
+using log::v1::LateFeedback;
+using Kind = JoinEvent::Kind;
+
+constexpr int64_t kLatestTimeUs = int64_t{1} << 61;
+
+class Reference {
+ public:
+  Reference(const std::vector<JoinEvent>& events,
+            const config::v1::JoinOptions& options)
+      : events_(events),
+        options_(options),
+        window_us_(std::llround(options.reward_wait_time_seconds() * 1e6)),
+        slack_us_(std::llround(options.slack_seconds() * 1e6)) {}
+
+  JoinResult Join() {
+    StampEvents();
+    for (size_t i = 0; i < events_.size(); ++i) {
+      if (events_[i].kind == Kind::kDecision) TakeDecision(i);
+    }
+    for (size_t i = 0; i < events_.size(); ++i) {
+      if (events_[i].kind == Kind::kShown) TakeReport(i);
+      if (events_[i].kind == Kind::kFeedback && IsNewFeedback(i)) TakeReport(i);
+    }
+    for (const auto& [decision, reports] : joined_) Close(decision, reports);
+    return result_;
+  }
+
+ private:
+  // Fills in the times as they count, and the watermark after each event.
+  void StampEvents() {
+    int64_t watermark = 0;
+    int64_t latest = std::numeric_limits<int64_t>::max();
+    for (const JoinEvent& event : events_) {
+      int64_t time = event.time_us;
+      if (event.kind == Kind::kLook) {
+        latest = time + std::llround(options_.max_lead_seconds() * 1e6);
+      } else if (time > latest) {
+        ++result_.counts.corrected_times;
+        time = latest;
+      }
+      time = std::clamp<int64_t>(time, 0, kLatestTimeUs);
+      times_.push_back(time);
+      watermark = std::max(watermark, time);
+      watermarks_.push_back(watermark);
+    }
+  }
+
+  // Is an event that was read at `read` over before the event `now`?
+  bool IsOverBefore(size_t read, size_t now) const {
+    return now > 0 &&
+           watermarks_[now - 1] > watermarks_[read] + window_us_ + slack_us_;
+  }
+
+  // The last decision with this id, before the event `now`, whose two windows
+  // include its time.
+  std::optional<size_t> KnownDecision(const std::string& id, size_t now) const {
+    std::optional<size_t> known;
+    for (const auto& [decision, reports] : joined_) {
+      if (decision < now && events_[decision].decision_id == id &&
+          times_[now] <= times_[decision] + 2 * window_us_) {
+        known = decision;
+      }
+    }
+    return known;
+  }
+
+  void TakeDecision(size_t i) {
+    const std::optional<size_t> first =
+        KnownDecision(events_[i].decision_id, i);
+    if (!first.has_value()) {
+      joined_[i];
+      ++result_.counts.decisions;
+      return;
+    }
+    ++result_.counts.duplicate_decisions;
+    if (times_[i] <= times_[*first] + window_us_ &&
+        events_[i].answer != events_[*first].answer &&
+        !IsOverBefore(*first, i)) {
+      ambiguous_.insert(*first);
+    }
+  }
+
+  bool IsNewFeedback(size_t i) {
+    for (const size_t first : feedback_) {
+      if (events_[first].feedback_id == events_[i].feedback_id &&
+          times_[i] <= times_[first] + 2 * window_us_) {
+        ++result_.counts.duplicate_feedback;
+        return false;
+      }
+    }
+    feedback_.push_back(i);
+    return true;
+  }
+
+  void TakeReport(size_t i) {
+    const std::optional<size_t> known =
+        KnownDecision(events_[i].decision_id, i);
+    if (known.has_value()) {
+      if (IsOverBefore(*known, i)) {
+        Refuse(i, LateFeedback::AFTER_WINDOW);
+      } else {
+        Attach(i, *known);
+      }
+      return;
+    }
+    if (IsFull(i)) {
+      ++result_.counts.held_overflow;
+      Refuse(i, LateFeedback::UNKNOWN_DECISION);
+      return;
+    }
+    const std::optional<size_t> decision = AwaitedDecision(i);
+    held_until_[i] = decision.has_value() ? *decision : events_.size();
+    if (decision.has_value()) {
+      Attach(i, *decision);
+    } else {
+      Refuse(i, LateFeedback::UNKNOWN_DECISION);
+    }
+  }
+
+  // Does the event `now` still find the record that was held at `held`? Its own
+  // time moves the watermark first.
+  bool IsHeldAt(size_t held, size_t now) const {
+    return watermarks_[now] <= watermarks_[held] + window_us_ + slack_us_;
+  }
+
+  // The decision that comes while the record `i` waits for it.
+  std::optional<size_t> AwaitedDecision(size_t i) const {
+    for (const auto& [decision, reports] : joined_) {
+      if (decision > i && IsHeldAt(i, decision) &&
+          events_[decision].decision_id == events_[i].decision_id &&
+          times_[i] >= times_[decision] - window_us_) {
+        return decision;
+      }
+    }
+    return std::nullopt;
+  }
+
+  // Do too many records wait already?
+  bool IsFull(size_t i) const {
+    size_t all = 0;
+    size_t of_this_id = 0;
+    for (const auto& [held, until] : held_until_) {
+      if (until < i || !IsHeldAt(held, i)) continue;
+      ++all;
+      if (events_[held].decision_id == events_[i].decision_id) ++of_this_id;
+    }
+    return all >= options_.max_held() ||
+           of_this_id >= options_.max_held_per_decision();
+  }
+
+  void Attach(size_t i, size_t decision) {
+    if (times_[i] > times_[decision] + window_us_) {
+      Refuse(i, LateFeedback::AFTER_WINDOW);
+      return;
+    }
+    std::set<size_t>& reports = joined_[decision];
+    if (events_[i].kind == Kind::kFeedback) {
+      ++result_.counts.feedback;
+    } else if (std::any_of(reports.begin(), reports.end(), [&](size_t other) {
+                 return events_[other].kind == Kind::kShown;
+               })) {
+      ++result_.counts.unused_shown;
+      return;
+    } else {
+      ++result_.counts.shown;
+    }
+    reports.insert(i);
+  }
+
+  void Refuse(size_t i, LateFeedback::Reason reason) {
+    if (events_[i].kind == Kind::kShown) {
+      ++result_.counts.unused_shown;
+      return;
+    }
+    ++(reason == LateFeedback::AFTER_WINDOW ? result_.counts.after_window
+                                            : result_.counts.unknown_decision);
+    result_.late[i] = reason;
+  }
+
+  void Close(size_t decision, const std::set<size_t>& reports) {
+    if (ambiguous_.contains(decision)) {
+      ++result_.num_ambiguous;
+      return;
+    }
+    JoinResult::Tuple tuple;
+    tuple.reports.assign(reports.begin(), reports.end());
+    bool was_shown = false;
+    std::vector<size_t> feedback;
+    for (const size_t report : reports) {
+      if (events_[report].kind == Kind::kFeedback) feedback.push_back(report);
+      was_shown |=
+          events_[report].kind == Kind::kShown && !events_[report].not_shown;
+    }
+    if (options_.only_if_shown() && !was_shown) return;
+    tuple.has_feedback = !feedback.empty();
+    tuple.reward =
+        feedback.empty() ? options_.default_reward() : Aggregate(feedback);
+    result_.tuples[decision] = tuple;
+  }
+
+  double Aggregate(const std::vector<size_t>& feedback) const {
+    std::vector<double> rewards;
+    size_t earliest = feedback.front();
+    double sum = 0;
+    for (const size_t i : feedback) {
+      if (times_[i] < times_[earliest]) earliest = i;
+      sum += events_[i].reward;
+      rewards.push_back(events_[i].reward);
+    }
+    switch (options_.aggregation()) {
+      case config::v1::JoinOptions::EARLIEST:
+        return events_[earliest].reward;
+      case config::v1::JoinOptions::SUM:
+        break;
+      case config::v1::JoinOptions::MEAN:
+        return sum / static_cast<double>(rewards.size());
+      case config::v1::JoinOptions::MAX:
+        return *std::max_element(rewards.begin(), rewards.end());
+      case config::v1::JoinOptions::MIN:
+        return *std::min_element(rewards.begin(), rewards.end());
+    }
+    return sum;
+  }
+
+  const std::vector<JoinEvent>& events_;
+  const config::v1::JoinOptions& options_;
+  const int64_t window_us_;
+  const int64_t slack_us_;
+  std::vector<int64_t> times_;
+  std::vector<int64_t> watermarks_;
+  std::map<size_t, std::set<size_t>> joined_;  // Reports by decision.
+  std::set<size_t> ambiguous_;
+  std::vector<size_t> feedback_;         // The first with its id.
+  std::map<size_t, size_t> held_until_;  // Held records: when they leave.
+  JoinResult result_;
+};
+
+}  // namespace
+
+JoinResult ReferenceJoin(const std::vector<JoinEvent>& events,
+                         const config::v1::JoinOptions& options) {
+  return Reference(events, options).Join();
+}
+
+}  // namespace sortition::testing_sidecar

@@ -1,0 +1,52 @@
+#pragma once
+// The join as docs/join.md states it, by looking at all pairs of events: slow,
+// without files, and independent of sidecar/joiner.cc.
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "sidecar/join_records.h"
+#include "sortition/config/v1/sidecar.pb.h"
+
+namespace sortition::testing_sidecar {
+
+// A record of the spool, or a look at the clock.
+struct JoinEvent {
+  enum class Kind {
+    kDecision,
+    kShown,
+    kFeedback,
+    // All of the spool before this event has been read; `time_us` is the wall
+    // clock before that.
+    kLook,
+  };
+  Kind kind = Kind::kDecision;
+  std::string decision_id;
+  std::string feedback_id;  // Feedback only.
+  int64_t time_us = 0;
+  double reward = 0;       // Feedback only.
+  uint64_t answer = 0;     // Decisions only.
+  bool not_shown = false;  // Shown only.
+};
+
+// What the events give. Events are named by their index.
+struct JoinResult {
+  struct Tuple {
+    double reward = 0;
+    bool has_feedback = false;
+    std::vector<size_t> reports;  // Shown and feedback, in spool order.
+  };
+  std::map<size_t, Tuple> tuples;  // By decision; only those to be written.
+  std::map<size_t, log::v1::LateFeedback::Reason> late;  // By feedback.
+  size_t num_ambiguous = 0;
+  JoinCounts counts;
+};
+
+// Joins `events`, which are in the order of the spool. Every window is over at
+// the end.
+JoinResult ReferenceJoin(const std::vector<JoinEvent>& events,
+                         const config::v1::JoinOptions& options);
+
+}  // namespace sortition::testing_sidecar
