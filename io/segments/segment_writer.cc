@@ -232,9 +232,9 @@ absl::Status SegmentWriter::Sync() {
 absl::Status SegmentWriter::Close() {
   Rep& rep = *rep_;
   if (rep.fd < 0) return absl::OkStatus();
-  const Extent written = rep.Written();
   // A footer says that what is before it is on the disk.
-  RETURN_IF_ERROR(rep.SyncAll());
+  RETURN_IF_ERROR(Sync());
+  const Extent written = rep.Written();
   log::v1::LogRecord record;
   *record.mutable_footer() =
       MakeFooter(rep.first_sequence, written.num_records);
@@ -254,12 +254,11 @@ UnsyncedFrames SegmentWriter::ReadUnsynced() const {
   const Rep& rep = *rep_;
   UnsyncedFrames unsynced;
   const std::lock_guard lock(rep.extent_mutex);
-  const uint64_t expected = rep.extent.num_records - rep.durable.num_records;
+  unsynced.first_record = rep.durable.num_records;
   std::string bytes;
   ReadAt(rep.fd, rep.durable.bytes, rep.extent.bytes - rep.durable.bytes,
          &bytes);
   absl::string_view rest = bytes;
-  uint64_t num_read = 0;
   uint64_t payload_bytes = 0;
   while (ParseFrameHead(rest, &payload_bytes) && payload_bytes > 0 &&
          FrameBytes(payload_bytes) <= rest.size()) {
@@ -267,11 +266,9 @@ UnsyncedFrames SegmentWriter::ReadUnsynced() const {
     rest.remove_prefix(frame.size());
     const absl::string_view payload =
         frame.substr(kFrameHeadBytes, payload_bytes);
-    if (!FrameTailMatches(payload,
-                          frame.substr(kFrameHeadBytes + payload_bytes))) {
-      continue;
-    }
-    ++num_read;
+    unsynced.intact.push_back(FrameTailMatches(
+        payload, frame.substr(kFrameHeadBytes + payload_bytes)));
+    if (!unsynced.intact.back()) continue;
     log::v1::LogRecord record;
     constexpr char kGapKey = log::v1::LogRecord::kGapFieldNumber << 3 | 2;
     if (payload[0] == kGapKey && ParseMessage(payload, &record)) {
@@ -281,7 +278,10 @@ UnsyncedFrames SegmentWriter::ReadUnsynced() const {
     unsynced.frames.append(frame.data(), frame.size());
     ++unsynced.num_records;
   }
-  unsynced.num_lost = expected - num_read;
+  // Behind a damaged head nothing can be found any more.
+  unsynced.intact.resize(rep.extent.num_records - rep.durable.num_records);
+  unsynced.num_lost = static_cast<uint64_t>(
+      std::count(unsynced.intact.begin(), unsynced.intact.end(), false));
   return unsynced;
 }
 
@@ -289,6 +289,11 @@ const std::string& SegmentWriter::name() const { return rep_->name; }
 uint64_t SegmentWriter::bytes() const { return rep_->Written().bytes; }
 uint64_t SegmentWriter::num_records() const {
   return rep_->Written().num_records;
+}
+
+uint64_t SegmentWriter::num_durable_records() const {
+  const std::lock_guard lock(rep_->extent_mutex);
+  return rep_->durable.num_records;
 }
 
 bool SegmentWriter::is_torn() const { return rep_->is_torn; }

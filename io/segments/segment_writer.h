@@ -5,6 +5,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -37,6 +38,8 @@ struct UnsyncedFrames {
   uint64_t num_records = 0;   // In `frames`.
   uint64_t lost_in_gaps = 0;  // Lost records that the gaps speak of.
   uint64_t num_lost = 0;      // Records that can no longer be read.
+  uint64_t first_record = 0;  // Number of the first one within its segment.
+  std::vector<bool> intact;   // Whether each of them can still be read.
 };
 
 // Not thread-safe. The file is created under a temporary name, preallocated and
@@ -87,6 +90,8 @@ class SegmentWriter {
   const std::string& name() const;
   uint64_t bytes() const;        // Written so far, header included.
   uint64_t num_records() const;  // Without the header.
+  // The first so many records are on the disk.
+  uint64_t num_durable_records() const;
   // Returns true after a failed write whose bytes could not be cut off: every
   // later append fails.
   bool is_torn() const;

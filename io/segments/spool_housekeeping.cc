@@ -12,6 +12,8 @@ namespace {
 using Seconds = std::chrono::duration<double>;
 
 constexpr Seconds kLookInterval{0.2};
+// So long does no healthy disk take for a sync.
+constexpr double kStallSeconds = 2;
 constexpr std::chrono::milliseconds kFirstSaveBackoff{200};
 constexpr std::chrono::seconds kLongestSaveBackoff{30};
 
@@ -25,7 +27,7 @@ void SpoolWriter::Rep::PrepareSegments() {
     Report();
     TryAgain();
     std::unique_lock lock(mutex);
-    work.wait_for(lock, std::min(kLookInterval, age_interval), [&] {
+    prepare_work.wait_for(lock, std::min(kLookInterval, age_interval), [&] {
       // On a full disk an immediate retry would fail as well.
       return stop || (is_prepared && next == nullptr);
     });
@@ -79,20 +81,47 @@ void SpoolWriter::Rep::TryAgain() {
 
 void SpoolWriter::Rep::SyncSegments() {
   const Seconds sync_interval(options.sync_interval_seconds());
+  const Seconds look_interval = std::min(kLookInterval, sync_interval);
   SpoolClock::time_point last_sync = SpoolClock::now();
+  SpoolClock::time_point last_look = last_sync;
   while (true) {
     CloseOld();
-    LookAtDirectory();
-    if (SpoolClock::now() - last_sync >= sync_interval) {
+    AnswerWaiting();
+    if (SpoolClock::now() - last_look >= look_interval) {
+      LookAtDirectory();
+      last_look = SpoolClock::now();
+    }
+    if (SomeoneWaits() || SpoolClock::now() - last_sync >= sync_interval) {
       SyncCurrent();
       last_sync = SpoolClock::now();
     }
     Save();
+    AnswerWaiting();
     std::unique_lock lock(mutex);
-    work.wait_for(lock, std::min(kLookInterval, sync_interval),
-                  [&] { return stop || !old.empty(); });
+    // Those that came during the sync share the next one, which begins at once.
+    sync_work.wait_for(lock, look_interval, [&] {
+      return stop || !old.empty() || !waiting.empty();
+    });
     if (stop) return;
   }
+}
+
+bool SpoolWriter::Rep::SomeoneWaits() {
+  const std::lock_guard lock(mutex);
+  return !waiting.empty();
+}
+
+void SpoolWriter::Rep::AnswerWaiting() {
+  std::vector<WaitingAppends::Answer> answers;
+  {
+    const std::lock_guard lock(mutex);
+    waiting.AnswerDurable();
+    answers = waiting.TakeAnswers();
+    stats.refused += static_cast<uint64_t>(
+        std::count_if(answers.begin(), answers.end(),
+                      [](const auto& answer) { return !answer.status.ok(); }));
+  }
+  for (const auto& [waiter, status] : answers) waiter->OnSynced(status);
 }
 
 void SpoolWriter::Rep::CloseOld() {
@@ -114,7 +143,7 @@ void SpoolWriter::Rep::SyncCurrent() {
   std::shared_ptr<SegmentWriter> segment;
   {
     const std::lock_guard lock(mutex);
-    if (!unsaved.empty()) return;
+    if (!unsaved.empty() && unsaved.back() == current) return;
     segment = current;
   }
   const SpoolClock::time_point begin = SpoolClock::now();
@@ -136,30 +165,42 @@ void SpoolWriter::Rep::Abandon(const std::shared_ptr<SegmentWriter>& segment,
 }
 
 void SpoolWriter::Rep::Save() {
+  const absl::Status status = TrySave();
+  if (status.ok()) return;
+  const std::lock_guard lock(mutex);
+  waiting.AnswerIn(unsaved, NotSynced(status.message()));
+}
+
+absl::Status SpoolWriter::Rep::TrySave() {
   std::shared_ptr<SegmentWriter> segment;
   {
     const std::lock_guard lock(mutex);
+    if (unsaved.empty()) return absl::OkStatus();
     const SpoolClock::time_point now = SpoolClock::now();
-    if (unsaved.empty() || now < save_again_at) return;
+    if (now < save_again_at) {
+      return absl::UnavailableError("its records are being saved");
+    }
     save_backoff = std::clamp<SpoolClock::duration>(
         2 * save_backoff, kFirstSaveBackoff, kLongestSaveBackoff);
     save_again_at = now + save_backoff;
-    const absl::Status status = SaveUnsynced();
+    absl::Status status = SaveUnsynced();
     if (!status.ok()) {
       state.Fail(SpoolState::kSyncFailed, status);
-      return;
+      return status;
     }
     segment = current;
   }
   const absl::Status status = segment->Sync();
   if (!status.ok()) {
     Abandon(segment, status);
-    return;
+    return status;
   }
   const std::lock_guard lock(mutex);
-  if (!unsaved.empty()) return;
-  save_backoff = {};
-  state.Recover();
+  if (unsaved.empty()) {
+    save_backoff = {};
+    state.Recover();
+  }
+  return absl::OkStatus();
 }
 
 void SpoolWriter::Rep::LookAtDirectory() {
@@ -190,6 +231,8 @@ void SpoolWriter::Rep::Report() {
   SpoolState now = SpoolState::kOk;
   {
     const std::lock_guard lock(mutex);
+    state.SetStalled(waiting.LongestSeconds(SpoolClock::now()) >=
+                     kStallSeconds);
     events = state.TakeEvents(SpoolClock::now());
     now = state.state();
   }

@@ -12,11 +12,13 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "io/segments/segment_writer.h"
 #include "io/segments/spool_directory.h"
 #include "io/segments/spool_state.h"
 #include "io/segments/spool_writer.h"
+#include "io/segments/waiting_appends.h"
 #include "sortition/config/v1/server.pb.h"
 #include "sortition/log/v1/log.pb.h"
 
@@ -32,6 +34,13 @@ using SpoolClock = SpoolStateMachine::Clock;
 // become a gap. Until then no record is taken; until the other segment is
 // synced, the state is kSyncFailed.
 struct SpoolWriter::Rep {
+  // Whole frames.
+  struct Frames {
+    std::span<const absl::string_view> pieces;
+    uint64_t bytes = 0;
+    uint64_t count = 0;
+  };
+
   Rep(const config::v1::SpoolOptions& o, std::string text,
       std::unique_ptr<SpoolDirectory> d, SpoolObserver* its_observer);
 
@@ -49,15 +58,19 @@ struct SpoolWriter::Rep {
   // Appends what is not durable in `unsaved` to another segment, and empties
   // `unsaved`. The caller must sync `current`.
   absl::Status SaveUnsynced();
+  // Returns what an append hears whose records could not be synced.
+  absl::Status NotSynced(absl::string_view why) const;
   // Ends kFull and kIoError if a new segment can be started.
   void TryAgain();
   uint64_t Size() const { return other_bytes + current->bytes(); }
 
-  // Appends `pieces`, which are `count` whole frames of `bytes` in total.
-  absl::Status Write(std::span<const absl::string_view> pieces, uint64_t bytes,
-                     uint64_t count);
-  absl::Status WriteLocked(std::span<const absl::string_view> pieces,
-                           uint64_t bytes, uint64_t count);
+  // Appends `frames` and waits as the durability and `waiter` ask.
+  absl::StatusOr<bool> WriteAndWait(
+      const Frames& frames, config::v1::SpoolOptions::Durability durability,
+      SpoolWaiter* waiter);
+  // The same, but null: nobody waits.
+  absl::StatusOr<bool> Write(const Frames& frames, SpoolWaiter* waiter);
+  absl::StatusOr<bool> WriteLocked(const Frames& frames, SpoolWaiter* waiter);
 
   // The preparing thread. Nothing in it waits for the disk to sync, so that the
   // next segment is ready when a request needs it, and trouble is reported.
@@ -73,7 +86,12 @@ struct SpoolWriter::Rep {
   // Abandons `segment`, of which a sync failed with `why`.
   void Abandon(const std::shared_ptr<SegmentWriter>& segment,
                const absl::Status& why);
+  // Saves what is unsaved, if that is due. Nobody waits for it afterwards.
   void Save();
+  absl::Status TrySave();
+  bool SomeoneWaits();
+  // Tells those that wait what is known by now.
+  void AnswerWaiting();
   void LookAtDirectory();
   // Closes `current`, or saves its records elsewhere first.
   absl::Status CloseCurrent();
@@ -90,7 +108,9 @@ struct SpoolWriter::Rep {
   // From the standard library, because ThreadSanitizer supports it but not
   // Debian's Abseil.
   std::mutex mutex;
-  std::condition_variable work;  // `stop`, `next` or `old` have changed.
+  // Wake the preparing and the syncing thread.
+  std::condition_variable prepare_work;
+  std::condition_variable sync_work;
   // Guarded by `mutex`.
   SpoolStateMachine state;
   std::shared_ptr<SegmentWriter> current;
@@ -100,6 +120,7 @@ struct SpoolWriter::Rep {
   std::vector<std::shared_ptr<SegmentWriter>> old;
   // Segments whose sync failed; the last may be `current`.
   std::vector<std::shared_ptr<SegmentWriter>> unsaved;
+  WaitingAppends waiting;
   SpoolClock::time_point save_again_at;  // After saving failed.
   SpoolClock::duration save_backoff{0};
   uint64_t next_sequence = 0;
