@@ -84,6 +84,7 @@ struct SegmentWriter::Rep {
   absl::Status sync_error;  // Of the first sync that failed.
   // A failed write may have left bytes beyond the end.
   std::atomic<bool> is_torn{false};
+  std::unique_ptr<PagesAhead> pages;  // Null: pages are not made ahead.
 };
 
 absl::Status SegmentWriter::Rep::Write(const IoVectors& parts,
@@ -156,6 +157,7 @@ absl::StatusOr<std::unique_ptr<PreparedSegment>> PreparedSegment::Create(
       errno != EOPNOTSUPP) {
     return PosixStatus(errno, path, "cannot preallocate");
   }
+  prepared->preallocated_bytes_ = preallocate_bytes;
   return prepared;
 }
 
@@ -164,6 +166,11 @@ PreparedSegment::~PreparedSegment() {
   if (fd_ < 0) return;
   unlink(path_.c_str());
   close(fd_);
+}
+
+void PreparedSegment::MakePages() {
+  pages_ = std::make_unique<PagesAhead>(fd_, preallocated_bytes_);
+  pages_->Advance(0);
 }
 
 SegmentWriter::SegmentWriter() : rep_(std::make_unique<Rep>()) {}
@@ -191,6 +198,7 @@ absl::StatusOr<std::unique_ptr<SegmentWriter>> SegmentWriter::Create(
   }
   rep.fd = std::exchange(prepared->fd_, -1);
   rep.directory_fd = std::exchange(prepared->directory_fd_, -1);
+  rep.pages = std::move(prepared->pages_);
   return writer;
 }
 
@@ -283,6 +291,14 @@ UnsyncedFrames SegmentWriter::ReadUnsynced() const {
   unsynced.num_lost = static_cast<uint64_t>(
       std::count(unsynced.intact.begin(), unsynced.intact.end(), false));
   return unsynced;
+}
+
+bool SegmentWriter::wants_pages() const {
+  return rep_->pages != nullptr && rep_->pages->IsDue(rep_->Written().bytes);
+}
+
+void SegmentWriter::MakePages() {
+  if (rep_->pages != nullptr) rep_->pages->Advance(rep_->Written().bytes);
 }
 
 const std::string& SegmentWriter::name() const { return rep_->name; }

@@ -10,6 +10,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "io/segments/segment_file.h"
 #include "sortition/log/v1/log.pb.h"
 
 namespace sortition {
@@ -23,6 +24,10 @@ class PreparedSegment {
       const std::string& dir, uint64_t preallocate_bytes);
   ~PreparedSegment();
 
+  // Makes the pages of the first records present. Without this call those of
+  // the segment are made when they are written.
+  void MakePages();
+
  private:
   friend class SegmentWriter;
   PreparedSegment() = default;
@@ -30,6 +35,8 @@ class PreparedSegment {
   int fd_ = -1;
   // Opened ahead, so that syncing the new name needs no descriptor.
   int directory_fd_ = -1;
+  uint64_t preallocated_bytes_ = 0;
+  std::unique_ptr<PagesAhead> pages_;
 };
 
 // Frames that no sync has covered, read back from the file.
@@ -83,6 +90,12 @@ class SegmentWriter {
   // Writes the footer, truncates the file to its size, syncs and unlocks it.
   // After a failure the records are in the file as they were before.
   absl::Status Close();
+
+  // True when MakePages() would make the next appends cheaper.
+  bool wants_pages() const;
+  // Makes the pages of the next records present. May run while another thread
+  // appends, syncs or closes.
+  void MakePages();
 
   // Returns the records that are not known to be durable.
   UnsyncedFrames ReadUnsynced() const;

@@ -22,6 +22,7 @@ constexpr std::chrono::seconds kLongestSaveBackoff{30};
 void SpoolWriter::Rep::PrepareSegments() {
   const Seconds age_interval(options.segment_seconds() / 4);
   while (true) {
+    MakePages();
     const bool is_prepared = PrepareNext();
     RotateByAge();
     Report();
@@ -29,7 +30,7 @@ void SpoolWriter::Rep::PrepareSegments() {
     std::unique_lock lock(mutex);
     prepare_work.wait_for(lock, std::min(kLookInterval, age_interval), [&] {
       // On a full disk an immediate retry would fail as well.
-      return stop || (is_prepared && next == nullptr);
+      return stop || (is_prepared && next == nullptr) || current->wants_pages();
     });
     if (stop) return;
   }
@@ -55,9 +56,19 @@ bool SpoolWriter::Rep::PrepareNext() {
   auto prepared =
       PreparedSegment::Create(options.dir(), options.segment_bytes());
   if (!prepared.ok()) return false;
+  (*prepared)->MakePages();
   const std::lock_guard lock(mutex);
   next = *std::move(prepared);
   return true;
+}
+
+void SpoolWriter::Rep::MakePages() {
+  std::shared_ptr<SegmentWriter> segment;
+  {
+    const std::lock_guard lock(mutex);
+    segment = current;
+  }
+  if (segment->wants_pages()) segment->MakePages();
 }
 
 // Nothing is refused any more once this has succeeded: callers that keep away

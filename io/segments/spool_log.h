@@ -77,6 +77,7 @@ struct SpoolWriter::Rep {
   void PrepareSegments();
   void RotateByAge();
   bool PrepareNext();  // False if the disk is full.
+  void MakePages();
   void Report();
 
   // The syncing thread.

@@ -223,6 +223,7 @@ absl::StatusOr<bool> SpoolWriter::Rep::WriteLocked(const Frames& frames,
     return false;
   }
   state.Succeed();
+  if (current->wants_pages()) prepare_work.notify_one();
   if (waiter == nullptr) return false;
   if (waiting.empty()) sync_work.notify_one();
   waiting.Add(waiter, current, current->num_records() - frames.count);
@@ -276,6 +277,7 @@ absl::StatusOr<std::unique_ptr<SpoolWriter>> SpoolWriter::Open(
   writer->rep_ = std::make_unique<Rep>(options, options_text,
                                        std::move(directory), observer);
   Rep& rep = *writer->rep_;
+  rep.PrepareNext();
   {
     const std::lock_guard lock(rep.mutex);
     RETURN_IF_ERROR(rep.StartSegment());
