@@ -201,7 +201,7 @@ absl::Status SpoolWriter::Rep::TrySave() {
     }
     segment = current;
   }
-  const absl::Status status = segment->Sync();
+  absl::Status status = segment->Sync();
   if (!status.ok()) {
     Abandon(segment, status);
     return status;

@@ -3,7 +3,6 @@
 // the queue's thread, and waits for the next. An answer that must wait until
 // its record is on the disk leaves the thread to others meanwhile. Messages,
 // their buffers and the thread's scratch memory are reused from call to call.
-#include <grpcpp/alarm.h>
 #include <grpcpp/grpcpp.h>
 #include <grpcpp/impl/codegen/proto_utils.h>
 #include <grpcpp/support/async_unary_call.h>
@@ -13,11 +12,9 @@
 #include <atomic>
 #include <cstdint>
 #include <functional>
-#include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
-#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
@@ -26,63 +23,11 @@
 #include "io/segments/spool_writer.h"
 #include "server/decisions/decision_recorder.h"
 #include "server/decisions/decision_scratch.h"
+#include "server/rpc/call_queue.h"
 #include "server/rpc/rpc_metrics.h"
 #include "server/rpc/status_conversion.h"
 
 namespace sortition {
-
-// What a completion queue hands out.
-class CompletionEvent {
- public:
-  virtual ~CompletionEvent() = default;
-  virtual void Proceed(bool ok) = 0;
-};
-
-struct CallQueue;
-
-// Calls whose records are on the disk, on their way from the thread of the
-// spool to that of their queue: one alarm for all that come at once.
-class SyncedCalls final : public CompletionEvent {
- public:
-  explicit SyncedCalls(CallQueue* queue) : queue_(queue) {}
-
-  // Thread-safe. Lets `call` proceed in the thread of the queue, unless that is
-  // closed.
-  void Add(CompletionEvent* call);
-  void Proceed(bool ok) override;
-
- private:
-  CallQueue* const queue_;
-  grpc::Alarm alarm_;
-  std::vector<CompletionEvent*> calls_;  // Guarded by the queue's mutex.
-};
-
-// A completion queue with the memory of its one thread.
-struct CallQueue {
-  std::unique_ptr<grpc::ServerCompletionQueue> queue;
-  DecisionScratch scratch;
-  std::mutex mutex;     // Giving a queue work after its shutdown aborts.
-  bool closed = false;  // Guarded by `mutex`.
-  SyncedCalls synced{this};
-};
-
-inline void SyncedCalls::Add(CompletionEvent* call) {
-  const std::lock_guard lock(queue_->mutex);
-  if (queue_->closed) return;
-  calls_.push_back(call);
-  // The alarm is under way as long as there are calls.
-  if (calls_.size() > 1) return;
-  alarm_.Set(queue_->queue.get(), gpr_now(GPR_CLOCK_MONOTONIC), this);
-}
-
-inline void SyncedCalls::Proceed(bool) {
-  std::vector<CompletionEvent*> calls;
-  {
-    const std::lock_guard lock(queue_->mutex);
-    calls.swap(calls_);
-  }
-  for (CompletionEvent* call : calls) call->Proceed(true);
-}
 
 // Whether requests are refused, and how many have been.
 struct DrainState {
@@ -121,7 +66,7 @@ class UnaryCall final : public CompletionEvent, private SpoolWaiter {
         if (ok) TakeUp();
         break;
       case Stage::kSyncing:
-        status_ = synced_.ok() ? synced_ : NotLogged(synced_);
+        if (status_.ok() && !synced_.ok()) status_ = NotLogged(synced_);
         Answer();
         break;
       case Stage::kAnswering:
