@@ -19,8 +19,9 @@ namespace {
 // A few hundred records of 20 kB: enough for the time that a thread takes to
 // wake up, and little memory for a segment that nobody fills.
 constexpr uint64_t kAheadBytes = uint64_t{8} << 20;
-// Short enough that no page fault waits for long.
-constexpr uint64_t kStepBytes = uint64_t{1} << 20;
+// Takes some 30 µs, for which the kernel holds the lock of the address space:
+// no allocation of a request may wait for long.
+constexpr uint64_t kStepBytes = uint64_t{256} << 10;
 
 int64_t NowMicros() {
   return std::chrono::duration_cast<std::chrono::microseconds>(
