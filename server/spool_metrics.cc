@@ -50,6 +50,11 @@ void SpoolMetrics::Export(const SpoolWriter* spool) {
                       "Limit of that size (option spool.max_bytes), bytes");
   auto* free = gauge("sortition_spool_disk_free_bytes",
                      "Free space on the disk of the spool, bytes");
+  auto* waiting = gauge("sortition_spool_waiting",
+                        "Appends that wait for an fdatasync (POWER)");
+  auto* longest_wait =
+      gauge("sortition_spool_longest_wait_seconds",
+            "How long the first of them has waited until now, seconds");
   std::array<MetricGauge*, kNumSpoolStates> states;
   for (size_t i = 0; i < kNumSpoolStates; ++i) {
     const auto name = SpoolStateName(static_cast<SpoolState>(i));
@@ -68,6 +73,8 @@ void SpoolMetrics::Export(const SpoolWriter* spool) {
     size->Set(static_cast<double>(stats.spool_bytes));
     limit->Set(static_cast<double>(stats.max_bytes));
     free->Set(static_cast<double>(stats.free_bytes));
+    waiting->Set(static_cast<double>(stats.waiting));
+    longest_wait->Set(stats.longest_wait_seconds);
     for (size_t i = 0; i < kNumSpoolStates; ++i) {
       states[i]->Set(stats.state == static_cast<SpoolState>(i) ? 1 : 0);
     }

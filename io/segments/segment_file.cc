@@ -1,6 +1,7 @@
 #include "io/segments/segment_file.h"
 
 #include <fcntl.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -13,6 +14,16 @@
 #include "io/segments/record_frame.h"
 
 namespace sortition {
+namespace {
+
+// A few hundred records of 20 kB: enough for the time that a thread takes to
+// wake up, and little memory for a segment that nobody fills.
+constexpr uint64_t kAheadBytes = uint64_t{8} << 20;
+// Takes some 30 µs, for which the kernel holds the lock of the address space:
+// no allocation of a request may wait for long.
+constexpr uint64_t kStepBytes = uint64_t{256} << 10;
+
+}  // namespace
 
 absl::Status WriteAll(int fd, const std::string& path, uint64_t* offset,
                       IoVectors pieces) {
@@ -56,6 +67,42 @@ void ReadAt(int fd, uint64_t offset, uint64_t size, std::string* bytes) {
     filled += static_cast<uint64_t>(count);
   }
   bytes->resize(filled);
+}
+
+PagesAhead::PagesAhead(int fd, uint64_t file_bytes) : file_bytes_(file_bytes) {
+  void* const map = mmap(nullptr, file_bytes, PROT_READ, MAP_SHARED, fd, 0);
+  if (map != MAP_FAILED) map_ = map;
+}
+
+PagesAhead::~PagesAhead() {
+  if (map_ != nullptr) munmap(map_, file_bytes_);
+}
+
+bool PagesAhead::IsDue(uint64_t written) const {
+  const uint64_t present = present_.load(std::memory_order_relaxed);
+  return map_ != nullptr && present < file_bytes_ &&
+         present < written + kAheadBytes / 2;
+}
+
+void PagesAhead::Advance(uint64_t written) {
+  if (map_ == nullptr) return;
+  // What is already written has its pages.
+  uint64_t begin = std::max(present_.load(), written / kStepBytes * kStepBytes);
+  const uint64_t end = std::min(written + kAheadBytes, file_bytes_);
+  while (begin < end) {
+    const uint64_t step = std::min(kStepBytes, file_bytes_ - begin);
+    char* const pages = static_cast<char*>(map_) + begin;
+    // The kernel does not know it, or the file was cut.
+    if (madvise(pages, step, MADV_POPULATE_READ) != 0) {
+      present_ = file_bytes_;
+      return;
+    }
+    // Only the mapping goes; the pages stay in the page cache. Otherwise they
+    // would count as memory of this process.
+    madvise(pages, step, MADV_DONTNEED);
+    begin += step;
+    present_ = begin;
+  }
 }
 
 absl::Status TruncateFile(int fd, const std::string& path, uint64_t bytes) {

@@ -84,6 +84,7 @@ struct SegmentWriter::Rep {
   absl::Status sync_error;  // Of the first sync that failed.
   // A failed write may have left bytes beyond the end.
   std::atomic<bool> is_torn{false};
+  std::unique_ptr<PagesAhead> pages;  // Null: pages are not made ahead.
 };
 
 absl::Status SegmentWriter::Rep::Write(const IoVectors& parts,
@@ -156,6 +157,7 @@ absl::StatusOr<std::unique_ptr<PreparedSegment>> PreparedSegment::Create(
       errno != EOPNOTSUPP) {
     return PosixStatus(errno, path, "cannot preallocate");
   }
+  prepared->preallocated_bytes_ = preallocate_bytes;
   return prepared;
 }
 
@@ -164,6 +166,11 @@ PreparedSegment::~PreparedSegment() {
   if (fd_ < 0) return;
   unlink(path_.c_str());
   close(fd_);
+}
+
+void PreparedSegment::MakePages() {
+  pages_ = std::make_unique<PagesAhead>(fd_, preallocated_bytes_);
+  pages_->Advance(0);
 }
 
 SegmentWriter::SegmentWriter() : rep_(std::make_unique<Rep>()) {}
@@ -191,6 +198,7 @@ absl::StatusOr<std::unique_ptr<SegmentWriter>> SegmentWriter::Create(
   }
   rep.fd = std::exchange(prepared->fd_, -1);
   rep.directory_fd = std::exchange(prepared->directory_fd_, -1);
+  rep.pages = std::move(prepared->pages_);
   return writer;
 }
 
@@ -232,9 +240,9 @@ absl::Status SegmentWriter::Sync() {
 absl::Status SegmentWriter::Close(bool is_last) {
   Rep& rep = *rep_;
   if (rep.fd < 0) return absl::OkStatus();
-  const Extent written = rep.Written();
   // A footer says that what is before it is on the disk.
-  RETURN_IF_ERROR(rep.SyncAll());
+  RETURN_IF_ERROR(Sync());
+  const Extent written = rep.Written();
   log::v1::LogRecord record;
   *record.mutable_footer() =
       MakeFooter(rep.first_sequence, written.num_records);
@@ -255,12 +263,11 @@ UnsyncedFrames SegmentWriter::ReadUnsynced() const {
   const Rep& rep = *rep_;
   UnsyncedFrames unsynced;
   const std::lock_guard lock(rep.extent_mutex);
-  const uint64_t expected = rep.extent.num_records - rep.durable.num_records;
+  unsynced.first_record = rep.durable.num_records;
   std::string bytes;
   ReadAt(rep.fd, rep.durable.bytes, rep.extent.bytes - rep.durable.bytes,
          &bytes);
   absl::string_view rest = bytes;
-  uint64_t num_read = 0;
   uint64_t payload_bytes = 0;
   while (ParseFrameHead(rest, &payload_bytes) && payload_bytes > 0 &&
          FrameBytes(payload_bytes) <= rest.size()) {
@@ -268,11 +275,9 @@ UnsyncedFrames SegmentWriter::ReadUnsynced() const {
     rest.remove_prefix(frame.size());
     const absl::string_view payload =
         frame.substr(kFrameHeadBytes, payload_bytes);
-    if (!FrameTailMatches(payload,
-                          frame.substr(kFrameHeadBytes + payload_bytes))) {
-      continue;
-    }
-    ++num_read;
+    unsynced.intact.push_back(FrameTailMatches(
+        payload, frame.substr(kFrameHeadBytes + payload_bytes)));
+    if (!unsynced.intact.back()) continue;
     log::v1::LogRecord record;
     constexpr char kGapKey = log::v1::LogRecord::kGapFieldNumber << 3 | 2;
     if (payload[0] == kGapKey && ParseMessage(payload, &record)) {
@@ -282,14 +287,30 @@ UnsyncedFrames SegmentWriter::ReadUnsynced() const {
     unsynced.frames.append(frame.data(), frame.size());
     ++unsynced.num_records;
   }
-  unsynced.num_lost = expected - num_read;
+  // Behind a damaged head nothing can be found any more.
+  unsynced.intact.resize(rep.extent.num_records - rep.durable.num_records);
+  unsynced.num_lost = static_cast<uint64_t>(
+      std::count(unsynced.intact.begin(), unsynced.intact.end(), false));
   return unsynced;
+}
+
+bool SegmentWriter::wants_pages() const {
+  return rep_->pages != nullptr && rep_->pages->IsDue(rep_->Written().bytes);
+}
+
+void SegmentWriter::MakePages() {
+  if (rep_->pages != nullptr) rep_->pages->Advance(rep_->Written().bytes);
 }
 
 const std::string& SegmentWriter::name() const { return rep_->name; }
 uint64_t SegmentWriter::bytes() const { return rep_->Written().bytes; }
 uint64_t SegmentWriter::num_records() const {
   return rep_->Written().num_records;
+}
+
+uint64_t SegmentWriter::num_durable_records() const {
+  const std::lock_guard lock(rep_->extent_mutex);
+  return rep_->durable.num_records;
 }
 
 bool SegmentWriter::is_torn() const { return rep_->is_torn; }

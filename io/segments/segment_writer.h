@@ -10,6 +10,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "io/segments/segment_file.h"
 #include "sortition/log/v1/log.pb.h"
 
 namespace sortition {
@@ -23,6 +24,10 @@ class PreparedSegment {
       const std::string& dir, uint64_t preallocate_bytes);
   ~PreparedSegment();
 
+  // Makes the pages of the first records present. Without this call those of
+  // the segment are made when they are written.
+  void MakePages();
+
  private:
   friend class SegmentWriter;
   PreparedSegment() = default;
@@ -30,6 +35,8 @@ class PreparedSegment {
   int fd_ = -1;
   // Opened ahead, so that syncing the new name needs no descriptor.
   int directory_fd_ = -1;
+  uint64_t preallocated_bytes_ = 0;
+  std::unique_ptr<PagesAhead> pages_;
 };
 
 // Frames that no sync has covered, read back from the file.
@@ -37,7 +44,9 @@ struct UnsyncedFrames {
   std::string frames;        // Whole, intact frames, those of gaps left out.
   uint64_t num_records = 0;  // In `frames`.
   std::vector<log::v1::Gap> gaps;
-  uint64_t num_lost = 0;  // Records that can no longer be read.
+  uint64_t num_lost = 0;      // Records that can no longer be read.
+  uint64_t first_record = 0;  // Number of the first one within its segment.
+  std::vector<bool> intact;   // Whether each of them can still be read.
 };
 
 // Not thread-safe. The file is created under a temporary name, preallocated and
@@ -83,12 +92,20 @@ class SegmentWriter {
   // says whether this is the last segment of its incarnation.
   absl::Status Close(bool is_last = false);
 
+  // True when MakePages() would make the next appends cheaper.
+  bool wants_pages() const;
+  // Makes the pages of the next records present. May run while another thread
+  // appends, syncs or closes.
+  void MakePages();
+
   // Returns the records that are not known to be durable.
   UnsyncedFrames ReadUnsynced() const;
 
   const std::string& name() const;
   uint64_t bytes() const;        // Written so far, header included.
   uint64_t num_records() const;  // Without the header.
+  // The first so many records are on the disk.
+  uint64_t num_durable_records() const;
   // Returns true after a failed write whose bytes could not be cut off: every
   // later append fails.
   bool is_torn() const;

@@ -22,6 +22,27 @@ void Contain(int64_t first_us, int64_t last_us, log::v1::Gap* gap) {
 
 }  // namespace
 
+void AddGapsBefore(const WriterState& before, log::v1::SegmentHeader* header) {
+  const auto add = [header](log::v1::CensorReason kind, int64_t first_us,
+                            const char* reason) {
+    log::v1::Gap* gap = header->add_gaps_before();
+    gap->set_kind(kind);
+    gap->set_first_time_us(first_us);
+    gap->set_last_time_us(std::max(first_us, NowUs()));
+    gap->set_reason(reason);
+  };
+  if (before.alive_us == 0) return;
+  add(log::v1::WRITER_AWAY, before.alive_us, "no writer");
+  if (before.trouble_since_us != 0) {
+    add(log::v1::LOST, before.trouble_since_us,
+        "the writer before ended in trouble");
+  }
+  if (!before.is_closed && before.boot_id != BootId()) {
+    add(log::v1::LOST, before.durable_us,
+        "the machine stopped before the writer was closed");
+  }
+}
+
 void SpoolWriter::Rep::Fail(SpoolState kind, const absl::Status& why,
                             int64_t since_us) {
   state.Fail(kind, why);
@@ -86,14 +107,14 @@ absl::Status SpoolWriter::Rep::WriteGaps() {
   return WriteGap(&gap);
 }
 
-absl::Status SpoolWriter::Rep::WriteGap(log::v1::Gap* waiting) {
+absl::Status SpoolWriter::Rep::WriteGap(log::v1::Gap* untold) {
   log::v1::LogRecord record;
-  *record.mutable_gap() = *waiting;
+  *record.mutable_gap() = *untold;
   RETURN_IF_ERROR(current->Append(record));
   ++next_sequence;
   ++num_gaps;
-  oldest_gap_us = std::min(oldest_gap_us, waiting->first_time_us());
-  waiting->Clear();
+  oldest_gap_us = std::min(oldest_gap_us, untold->first_time_us());
+  untold->Clear();
   return absl::OkStatus();
 }
 

@@ -13,6 +13,8 @@ namespace {
 using Seconds = std::chrono::duration<double>;
 
 constexpr Seconds kLookInterval{0.2};
+// So long does no healthy disk take for a sync.
+constexpr double kStallSeconds = 2;
 constexpr std::chrono::milliseconds kFirstSaveBackoff{200};
 constexpr std::chrono::seconds kLongestSaveBackoff{30};
 constexpr std::chrono::seconds kAliveInterval{1};
@@ -22,15 +24,16 @@ constexpr std::chrono::seconds kAliveInterval{1};
 void SpoolWriter::Rep::PrepareSegments() {
   const Seconds age_interval(options.segment_seconds() / 4);
   while (true) {
+    MakePages();
     const bool is_prepared = PrepareNext();
     RotateByAge();
     Report();
     TryAgain();
     SayAlive();
     std::unique_lock lock(mutex);
-    work.wait_for(lock, std::min(kLookInterval, age_interval), [&] {
+    prepare_work.wait_for(lock, std::min(kLookInterval, age_interval), [&] {
       // On a full disk an immediate retry would fail as well.
-      return stop || (is_prepared && next == nullptr);
+      return stop || (is_prepared && next == nullptr) || current->wants_pages();
     });
     if (stop) return;
   }
@@ -56,9 +59,19 @@ bool SpoolWriter::Rep::PrepareNext() {
   auto prepared =
       PreparedSegment::Create(options.dir(), options.segment_bytes());
   if (!prepared.ok()) return false;
+  (*prepared)->MakePages();
   const std::lock_guard lock(mutex);
   next = *std::move(prepared);
   return true;
+}
+
+void SpoolWriter::Rep::MakePages() {
+  std::shared_ptr<SegmentWriter> segment;
+  {
+    const std::lock_guard lock(mutex);
+    segment = current;
+  }
+  if (segment->wants_pages()) segment->MakePages();
 }
 
 // Nothing is refused any more once this has succeeded: callers that keep away
@@ -102,20 +115,47 @@ void SpoolWriter::Rep::SayAlive() {
 
 void SpoolWriter::Rep::SyncSegments() {
   const Seconds sync_interval(options.sync_interval_seconds());
+  const Seconds look_interval = std::min(kLookInterval, sync_interval);
   SpoolClock::time_point last_sync = SpoolClock::now();
+  SpoolClock::time_point last_look = last_sync;
   while (true) {
     CloseOld();
-    LookAtDirectory();
-    if (SpoolClock::now() - last_sync >= sync_interval) {
+    AnswerWaiting();
+    if (SpoolClock::now() - last_look >= look_interval) {
+      LookAtDirectory();
+      last_look = SpoolClock::now();
+    }
+    if (SomeoneWaits() || SpoolClock::now() - last_sync >= sync_interval) {
       SyncCurrent();
       last_sync = SpoolClock::now();
     }
     Save();
+    AnswerWaiting();
     std::unique_lock lock(mutex);
-    work.wait_for(lock, std::min(kLookInterval, sync_interval),
-                  [&] { return stop || !old.empty(); });
+    // Those that came during the sync share the next one, which begins at once.
+    sync_work.wait_for(lock, look_interval, [&] {
+      return stop || !old.empty() || !waiting.empty();
+    });
     if (stop) return;
   }
+}
+
+bool SpoolWriter::Rep::SomeoneWaits() {
+  const std::lock_guard lock(mutex);
+  return !waiting.empty();
+}
+
+void SpoolWriter::Rep::AnswerWaiting() {
+  std::vector<WaitingAppends::Answer> answers;
+  {
+    const std::lock_guard lock(mutex);
+    waiting.AnswerDurable();
+    answers = waiting.TakeAnswers();
+    stats.refused += static_cast<uint64_t>(
+        std::count_if(answers.begin(), answers.end(),
+                      [](const auto& answer) { return !answer.status.ok(); }));
+  }
+  for (const auto& [waiter, status] : answers) waiter->OnSynced(status);
 }
 
 void SpoolWriter::Rep::CloseOld() {
@@ -140,7 +180,7 @@ void SpoolWriter::Rep::SyncCurrent() {
   const int64_t begin_us = NowUs();
   {
     const std::lock_guard lock(mutex);
-    if (!unsaved.empty()) return;
+    if (!unsaved.empty() && unsaved.back() == current) return;
     segment = current;
     covers_all = old.empty();
     gaps_before = num_gaps;
@@ -178,31 +218,43 @@ void SpoolWriter::Rep::AbandonLocked(
 }
 
 void SpoolWriter::Rep::Save() {
+  const absl::Status status = TrySave();
+  if (status.ok()) return;
+  const std::lock_guard lock(mutex);
+  waiting.AnswerIn(unsaved, NotSynced(status.message()));
+}
+
+absl::Status SpoolWriter::Rep::TrySave() {
   std::shared_ptr<SegmentWriter> segment;
   {
     const std::lock_guard lock(mutex);
+    if (unsaved.empty()) return absl::OkStatus();
     const SpoolClock::time_point now = SpoolClock::now();
-    if (unsaved.empty() || now < save_again_at) return;
+    if (now < save_again_at) {
+      return absl::UnavailableError("its records are being saved");
+    }
     save_backoff = std::clamp<SpoolClock::duration>(
         2 * save_backoff, kFirstSaveBackoff, kLongestSaveBackoff);
     save_again_at = now + save_backoff;
-    const absl::Status status = SaveUnsynced();
+    absl::Status status = SaveUnsynced();
     if (!status.ok()) {
       Fail(SpoolState::kSyncFailed, status, UnsyncedSince());
-      return;
+      return status;
     }
     segment = current;
   }
-  const absl::Status status = segment->Sync();
+  absl::Status status = segment->Sync();
   if (!status.ok()) {
     Abandon(segment, status);
-    return;
+    return status;
   }
   const std::lock_guard lock(mutex);
-  if (!unsaved.empty()) return;
-  save_backoff = {};
-  state.Recover();
-  EndTrouble();
+  if (unsaved.empty()) {
+    save_backoff = {};
+    state.Recover();
+    EndTrouble();
+  }
+  return absl::OkStatus();
 }
 
 void SpoolWriter::Rep::LookAtDirectory() {
@@ -233,6 +285,8 @@ void SpoolWriter::Rep::Report() {
   SpoolState now = SpoolState::kOk;
   {
     const std::lock_guard lock(mutex);
+    state.SetStalled(waiting.LongestSeconds(SpoolClock::now()) >=
+                     kStallSeconds);
     events = state.TakeEvents(SpoolClock::now());
     now = state.state();
   }

@@ -14,12 +14,14 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "io/clocks.h"
 #include "io/segments/segment_writer.h"
 #include "io/segments/spool_directory.h"
 #include "io/segments/spool_state.h"
 #include "io/segments/spool_writer.h"
+#include "io/segments/waiting_appends.h"
 #include "sortition/config/v1/server.pb.h"
 #include "sortition/log/v1/log.pb.h"
 
@@ -29,12 +31,22 @@ namespace sortition {
 // intervals.
 using SpoolClock = SpoolStateMachine::Clock;
 
+// Says what the state of the writer before tells of the time up to now.
+void AddGapsBefore(const WriterState& before, log::v1::SegmentHeader* header);
+
 // A failed sync abandons its segment: the kernel may drop what it could not
 // write and report success the next time. What no sync has covered is read
 // back and appended to the next segment; records that cannot be read any more
 // become a gap. Until then no record is taken; until the other segment is
 // synced, the state is kSyncFailed.
 struct SpoolWriter::Rep {
+  // Whole frames.
+  struct Frames {
+    std::span<const absl::string_view> pieces;
+    uint64_t bytes = 0;
+    uint64_t count = 0;
+  };
+
   Rep(const config::v1::SpoolOptions& o, std::string text,
       std::unique_ptr<SpoolDirectory> d, SpoolObserver* its_observer);
 
@@ -43,7 +55,7 @@ struct SpoolWriter::Rep {
   absl::Status MakeRoom(uint64_t bytes);
   // Appends the gaps that wait to be told.
   absl::Status WriteGaps();
-  absl::Status WriteGap(log::v1::Gap* waiting);
+  absl::Status WriteGap(log::v1::Gap* untold);
   // Appends whole frames to `current` and counts them.
   absl::Status AppendFrames(std::span<const absl::string_view> pieces,
                             uint64_t count);
@@ -65,23 +77,28 @@ struct SpoolWriter::Rep {
   // Appends what is not durable in `unsaved` to another segment, and empties
   // `unsaved`. The caller must sync `current`.
   absl::Status SaveUnsynced();
+  // Returns what an append hears whose records could not be synced.
+  absl::Status NotSynced(absl::string_view why) const;
   // Ends kFull and kIoError if a new segment can be started, and tells of
   // steps of the clock.
   void TryAgain();
   uint64_t Size() const { return other_bytes + current->bytes(); }
 
-  // Appends `pieces`, which are `count` whole frames of `bytes` in total.
-  absl::Status Write(std::span<const absl::string_view> pieces, uint64_t bytes,
-                     uint64_t count);
-  absl::Status WriteLocked(SpoolClock::time_point begin,
-                           std::span<const absl::string_view> pieces,
-                           uint64_t bytes, uint64_t count);
+  // Appends `frames` and waits as the durability and `waiter` ask.
+  absl::StatusOr<bool> WriteAndWait(
+      const Frames& frames, config::v1::SpoolOptions::Durability durability,
+      SpoolWaiter* waiter);
+  // The same, but null: nobody waits.
+  absl::StatusOr<bool> Write(const Frames& frames, SpoolWaiter* waiter);
+  absl::StatusOr<bool> WriteLocked(SpoolClock::time_point begin,
+                                   const Frames& frames, SpoolWaiter* waiter);
 
   // The preparing thread. Nothing in it waits for the disk to sync, so that the
   // next segment is ready when a request needs it, and trouble is reported.
   void PrepareSegments();
   void RotateByAge();
   bool PrepareNext();  // False if the disk is full.
+  void MakePages();
   void Report();
   void SayAlive();
 
@@ -95,7 +112,12 @@ struct SpoolWriter::Rep {
   // The same; requires `mutex`.
   void AbandonLocked(const std::shared_ptr<SegmentWriter>& segment,
                      const absl::Status& why);
+  // Saves what is unsaved, if that is due. Nobody waits for it afterwards.
   void Save();
+  absl::Status TrySave();
+  bool SomeoneWaits();
+  // Tells those that wait what is known by now.
+  void AnswerWaiting();
   void LookAtDirectory();
   // Closes `current`, or saves its records elsewhere first.
   absl::Status CloseCurrent();
@@ -113,7 +135,9 @@ struct SpoolWriter::Rep {
   // From the standard library, because ThreadSanitizer supports it but not
   // Debian's Abseil.
   std::mutex mutex;
-  std::condition_variable work;  // `stop`, `next` or `old` have changed.
+  // Wake the preparing and the syncing thread.
+  std::condition_variable prepare_work;
+  std::condition_variable sync_work;
   // Guarded by `mutex`.
   SpoolStateMachine state;
   std::shared_ptr<SegmentWriter> current;
@@ -123,6 +147,7 @@ struct SpoolWriter::Rep {
   std::vector<std::shared_ptr<SegmentWriter>> old;
   // Segments whose sync failed; the last may be `current`.
   std::vector<std::shared_ptr<SegmentWriter>> unsaved;
+  WaitingAppends waiting;
   SpoolClock::time_point save_again_at;  // After saving failed.
   SpoolClock::duration save_backoff{0};
   uint64_t next_sequence = 0;

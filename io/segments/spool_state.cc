@@ -12,13 +12,14 @@ constexpr std::array<absl::string_view, kNumSpoolStates> kMessages = {
     "spool full: records are refused or lost",
     "spool cannot be written: records are refused or lost",
     "spool cannot be synced: saving its records to another segment",
+    "spool waits for a sync that does not return: nothing is answered",
 };
 
 }  // namespace
 
 absl::string_view SpoolStateName(SpoolState state) {
   constexpr std::array<absl::string_view, kNumSpoolStates> kNames = {
-      "ok", "full", "io_error", "sync_failed"};
+      "ok", "full", "io_error", "sync_failed", "stalled"};
   return kNames[static_cast<size_t>(state)];
 }
 
@@ -28,7 +29,7 @@ void SpoolStateMachine::Note(Kind* kind, const absl::Status& why) {
 }
 
 void SpoolStateMachine::Fail(SpoolState state, const absl::Status& why) {
-  DCHECK(state != SpoolState::kOk);
+  DCHECK(state != SpoolState::kOk && state != SpoolState::kStalled);
   Note(&kinds_[static_cast<size_t>(state)], why);
   if (state_ != SpoolState::kSyncFailed) state_ = state;
 }
@@ -39,6 +40,14 @@ void SpoolStateMachine::Warn(const absl::Status& why) {
 
 void SpoolStateMachine::Succeed() {
   if (state_ != SpoolState::kSyncFailed) state_ = SpoolState::kOk;
+}
+
+void SpoolStateMachine::SetStalled(bool is_stalled) {
+  if (is_stalled && !is_stalled_) {
+    Note(&kinds_[static_cast<size_t>(SpoolState::kStalled)],
+         absl::UnavailableError("fdatasync has not returned for seconds"));
+  }
+  is_stalled_ = is_stalled;
 }
 
 void SpoolStateMachine::Recover() { state_ = SpoolState::kOk; }
@@ -58,7 +67,7 @@ std::vector<SpoolEvent> SpoolStateMachine::TakeEvents(Clock::time_point now) {
     kind.reported_at = now;
     if (i != 0) is_trouble_reported_ = true;
   }
-  if (state_ == SpoolState::kOk && is_trouble_reported_) {
+  if (state() == SpoolState::kOk && is_trouble_reported_) {
     events.push_back({false, "spool takes records again", "", 0});
     is_trouble_reported_ = false;
   }

@@ -18,10 +18,11 @@ enum class SpoolState {
   kIoError,     // A write or the start of a segment fails.
   kSyncFailed,  // Records are not known to be on the disk; they are being saved
                 // to another segment.
+  kStalled,     // Appends wait for a sync that does not return.
 };
-constexpr size_t kNumSpoolStates = 4;
+constexpr size_t kNumSpoolStates = 5;
 
-// Returns "ok", "full", "io_error" or "sync_failed".
+// Returns "ok", "full", "io_error", "sync_failed" or "stalled".
 absl::string_view SpoolStateName(SpoolState state);
 
 // Something that an operator must hear of.
@@ -39,15 +40,21 @@ class SpoolStateMachine {
  public:
   using Clock = std::chrono::steady_clock;
 
-  SpoolState state() const { return state_; }
+  SpoolState state() const {
+    return state_ == SpoolState::kOk && is_stalled_ ? SpoolState::kStalled
+                                                    : state_;
+  }
 
-  // Notes that an operation failed. `state` is not kOk. A failed sync stays the
-  // state until Recover(): nothing else ends it.
+  // Notes that an operation failed. `state` is neither kOk nor kStalled. A
+  // failed sync stays the state until Recover(): nothing else ends it.
   void Fail(SpoolState state, const absl::Status& why);
   // Notes that records are taken. Does not end kSyncFailed.
   void Succeed();
   // Notes that everything is on the disk again after kSyncFailed.
   void Recover();
+  // Notes whether a sync that somebody waits for stalls. Every other trouble
+  // hides kStalled.
+  void SetStalled(bool is_stalled);
   // Notes trouble that refuses nothing, such as a rotation that is put off.
   void Warn(const absl::Status& why);
 
@@ -66,6 +73,7 @@ class SpoolStateMachine {
   void Note(Kind* kind, const absl::Status& why);
 
   SpoolState state_ = SpoolState::kOk;
+  bool is_stalled_ = false;
   bool is_trouble_reported_ = false;
   std::array<Kind, kNumSpoolStates> kinds_;
 };

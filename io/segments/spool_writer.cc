@@ -1,6 +1,9 @@
 #include "io/segments/spool_writer.h"
 
 #include <algorithm>
+#include <condition_variable>
+#include <mutex>
+#include <optional>
 #include <random>
 #include <utility>
 
@@ -16,8 +19,32 @@
 namespace sortition {
 namespace {
 
+using config::v1::SpoolOptions;
+
 // Time between two tries to rotate where rotating fails.
 constexpr std::chrono::seconds kRotateAgain{1};
+
+// Holds up a thread until its records are on the disk.
+class BlockingWaiter final : public SpoolWaiter {
+ public:
+  void OnSynced(const absl::Status& status) override {
+    const std::lock_guard lock(mutex_);
+    status_ = status;
+    // Under the lock, since the waiter is gone once Wait() returns.
+    synced_.notify_one();
+  }
+
+  absl::Status Wait() {
+    std::unique_lock lock(mutex_);
+    synced_.wait(lock, [&] { return status_.has_value(); });
+    return *status_;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable synced_;
+  std::optional<absl::Status> status_;
+};
 
 std::string NewIncarnation() {
   std::random_device device;
@@ -42,28 +69,6 @@ int64_t MicrosSince(SpoolClock::time_point begin) {
   return std::chrono::duration_cast<std::chrono::microseconds>(
              SpoolClock::now() - begin)
       .count();
-}
-
-// Says what the state of the writer before tells of the time up to now.
-void AddGapsBefore(const WriterState& before, log::v1::SegmentHeader* header) {
-  const auto add = [header](log::v1::CensorReason kind, int64_t first_us,
-                            const char* reason) {
-    log::v1::Gap* gap = header->add_gaps_before();
-    gap->set_kind(kind);
-    gap->set_first_time_us(first_us);
-    gap->set_last_time_us(std::max(first_us, NowUs()));
-    gap->set_reason(reason);
-  };
-  if (before.alive_us == 0) return;
-  add(log::v1::WRITER_AWAY, before.alive_us, "no writer");
-  if (before.trouble_since_us != 0) {
-    add(log::v1::LOST, before.trouble_since_us,
-        "the writer before ended in trouble");
-  }
-  if (!before.is_closed && before.boot_id != BootId()) {
-    add(log::v1::LOST, before.durable_us,
-        "the machine stopped before the writer was closed");
-  }
 }
 
 // With less, the segment in use and the next one would not fit together.
@@ -116,7 +121,8 @@ absl::Status SpoolWriter::Rep::StartSegment() {
   current_since = SpoolClock::now();
   ++counter;
   ++stats.segments;
-  work.notify_all();
+  prepare_work.notify_one();
+  sync_work.notify_one();
   return absl::OkStatus();
 }
 
@@ -157,7 +163,7 @@ absl::Status SpoolWriter::Rep::AppendFrames(
 }
 
 absl::Status SpoolWriter::Rep::Refuse(const absl::Status& why, uint64_t count) {
-  if (options.when_full() == config::v1::SpoolOptions::REFUSE) {
+  if (options.when_full() == SpoolOptions::REFUSE) {
     ++stats.refused;
     BeginGap();
     gap.set_refused_calls(gap.refused_calls() + 1);
@@ -168,20 +174,31 @@ absl::Status SpoolWriter::Rep::Refuse(const absl::Status& why, uint64_t count) {
   return absl::OkStatus();
 }
 
-absl::Status SpoolWriter::Rep::Write(std::span<const absl::string_view> pieces,
-                                     uint64_t bytes, uint64_t count) {
+absl::StatusOr<bool> SpoolWriter::Rep::Write(const Frames& frames,
+                                             SpoolWaiter* waiter) {
   const SpoolClock::time_point begin = SpoolClock::now();
-  absl::Status status = WriteLocked(begin, pieces, bytes, count);
+  absl::StatusOr<bool> waits = WriteLocked(begin, frames, waiter);
   if (observer != nullptr) {
     const std::chrono::duration<double> seconds = SpoolClock::now() - begin;
     observer->OnAppend(seconds.count());
   }
-  return status;
+  return waits;
 }
 
-absl::Status SpoolWriter::Rep::WriteLocked(
-    SpoolClock::time_point begin, std::span<const absl::string_view> pieces,
-    uint64_t bytes, uint64_t count) {
+absl::StatusOr<bool> SpoolWriter::Rep::WriteAndWait(
+    const Frames& frames, SpoolOptions::Durability durability,
+    SpoolWaiter* waiter) {
+  if (durability == SpoolOptions::PROCESS) return Write(frames, nullptr);
+  if (waiter != nullptr) return Write(frames, waiter);
+  BlockingWaiter here;
+  ASSIGN_OR_RETURN(const bool waits, Write(frames, &here));
+  if (waits) RETURN_IF_ERROR(here.Wait());
+  return false;
+}
+
+absl::StatusOr<bool> SpoolWriter::Rep::WriteLocked(SpoolClock::time_point begin,
+                                                   const Frames& frames,
+                                                   SpoolWaiter* waiter) {
   const std::lock_guard lock(mutex);
   if (closed) {
     return absl::FailedPreconditionError(
@@ -191,21 +208,35 @@ absl::Status SpoolWriter::Rep::WriteLocked(
     const absl::Status why = absl::UnavailableError(absl::StrCat(
         "spool ", options.dir(), " could not be synced and is being saved"));
     Fail(SpoolState::kSyncFailed, why, UnsyncedSince());
-    return Refuse(why, count);
+    RETURN_IF_ERROR(Refuse(why, frames.count));
+    return false;
   }
   const uint64_t records_before = stats.records;
   LookAtClock();
-  absl::Status status = MakeRoom(bytes);
+  absl::Status status = MakeRoom(frames.bytes);
   if (status.ok()) status = WriteGaps();
-  if (status.ok()) status = AppendFrames(pieces, count);
-  if (status.ok()) {
-    state.Succeed();
-    EndTrouble();
-    return status;
+  if (status.ok()) status = AppendFrames(frames.pieces, frames.count);
+  if (!status.ok()) {
+    // The record was stamped before it came here.
+    Fail(StateAfter(status), status, NowUs() - MicrosSince(begin));
+    RETURN_IF_ERROR(
+        Refuse(status, frames.count - (stats.records - records_before)));
+    return false;
   }
-  // The record was stamped before it came here.
-  Fail(StateAfter(status), status, NowUs() - MicrosSince(begin));
-  return Refuse(status, count - (stats.records - records_before));
+  state.Succeed();
+  EndTrouble();
+  if (current->wants_pages()) prepare_work.notify_one();
+  if (waiter == nullptr) return false;
+  if (waiting.empty()) sync_work.notify_one();
+  waiting.Add(waiter, current, current->num_records() - frames.count);
+  return true;
+}
+
+absl::Status SpoolWriter::Rep::NotSynced(absl::string_view why) const {
+  // With COUNT lost records are counted, so the answer may leave.
+  if (options.when_full() == SpoolOptions::COUNT) return absl::OkStatus();
+  return absl::UnavailableError(
+      absl::StrCat("spool ", options.dir(), " could not be synced: ", why));
 }
 
 absl::Status SpoolWriter::Rep::SaveUnsynced() {
@@ -218,6 +249,7 @@ absl::Status SpoolWriter::Rep::SaveUnsynced() {
           absl::StrCat("spool ", options.dir(), " has no room to save ",
                        unsynced.frames.size(), " bytes"));
     }
+    const uint64_t first_saved = current->num_records();
     if (unsynced.num_records > 0) {
       const absl::string_view frames(unsynced.frames);
       RETURN_IF_ERROR(AppendFrames({&frames, 1}, unsynced.num_records));
@@ -227,6 +259,8 @@ absl::Status SpoolWriter::Rep::SaveUnsynced() {
               absl::StrCat("not on the disk after a failed sync of ",
                            unsaved.front()->name()));
     stats.saved += unsynced.num_records;
+    waiting.Move(*unsaved.front(), unsynced, current, first_saved,
+                 NotSynced("the record was lost"));
     unsaved.erase(unsaved.begin());
   }
   return WriteGaps();
@@ -245,6 +279,7 @@ absl::StatusOr<std::unique_ptr<SpoolWriter>> SpoolWriter::Open(
   writer->rep_ = std::make_unique<Rep>(options, options_text,
                                        std::move(directory), observer);
   Rep& rep = *writer->rep_;
+  rep.PrepareNext();
   {
     const std::lock_guard lock(rep.mutex);
     rep.LookAtClock();
@@ -265,19 +300,34 @@ SpoolWriter::~SpoolWriter() {
 
 absl::Status SpoolWriter::AppendDecision(const log::v1::Decision& decision,
                                          std::span<const float> dense_values) {
-  // The frame is made here, so that checksums are computed outside the lock.
-  const DecisionFrame frame(decision, dense_values);
-  return rep_->Write(frame.pieces(), frame.bytes(), 1);
+  return AppendDecision(decision, dense_values, nullptr).status();
 }
 
 absl::Status SpoolWriter::Append(std::span<const log::v1::LogRecord> records) {
-  if (records.empty()) return absl::OkStatus();
+  return Append(records, nullptr).status();
+}
+
+absl::StatusOr<bool> SpoolWriter::AppendDecision(
+    const log::v1::Decision& decision, std::span<const float> dense_values,
+    SpoolWaiter* waiter) {
+  // The frame is made here, so that checksums are computed outside the lock.
+  const DecisionFrame frame(decision, dense_values);
+  return rep_->WriteAndWait({frame.pieces(), frame.bytes(), 1},
+                            rep_->options.durability(), waiter);
+}
+
+absl::StatusOr<bool> SpoolWriter::Append(
+    std::span<const log::v1::LogRecord> records, SpoolWaiter* waiter) {
+  if (records.empty()) return false;
   std::string frames;
   for (const log::v1::LogRecord& record : records) {
     AppendFrame(record.SerializeAsString(), &frames);
   }
   const absl::string_view piece(frames);
-  return rep_->Write({&piece, 1}, frames.size(), records.size());
+  return rep_->WriteAndWait(
+      {{&piece, 1}, frames.size(), records.size()},
+      std::max(rep_->options.durability(), rep_->options.feedback_durability()),
+      waiter);
 }
 
 absl::Status SpoolWriter::Close() {
@@ -286,13 +336,21 @@ absl::Status SpoolWriter::Close() {
     if (rep_->closed) return absl::OkStatus();
     rep_->closed = true;
     rep_->stop = true;
-    rep_->work.notify_all();
+    rep_->prepare_work.notify_one();
+    rep_->sync_work.notify_one();
   }
   if (!rep_->syncer.joinable()) return absl::OkStatus();
   rep_->preparer.join();
   rep_->syncer.join();
   rep_->CloseOld();
   absl::Status status = rep_->CloseCurrent();
+  // Nobody syncs any more: after this, all that could be synced is.
+  rep_->AnswerWaiting();
+  {
+    const std::lock_guard lock(rep_->mutex);
+    rep_->waiting.AnswerAll(rep_->NotSynced("it was closed"));
+  }
+  rep_->AnswerWaiting();
   rep_->Report();
   return status;
 }
@@ -303,6 +361,8 @@ SpoolStats SpoolWriter::stats() const {
   stats.spool_bytes = rep_->Size();
   stats.max_bytes = rep_->options.max_bytes();
   stats.state = rep_->state.state();
+  stats.waiting = rep_->waiting.size();
+  stats.longest_wait_seconds = rep_->waiting.LongestSeconds(SpoolClock::now());
   return stats;
 }
 

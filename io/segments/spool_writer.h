@@ -2,7 +2,8 @@
 // The server's side of the spool: appends records to preallocated segments. A
 // record is in the page cache when Append*() returns, so that kill -9 of any
 // process loses nothing. One thread calls fdatasync, which limits what a power
-// cut can lose; another thread prepares the next segment.
+// cut can lose, and for which appends wait under durability POWER; another
+// thread prepares the next segment.
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -26,6 +27,8 @@ struct SpoolStats {
   uint64_t spool_bytes = 0;  // Last known size of all segments.
   uint64_t max_bytes = 0;    // Its limit.
   uint64_t free_bytes = 0;   // Last known free space of the disk.
+  uint64_t waiting = 0;      // Appends that wait for a sync.
+  double longest_wait_seconds = 0;  // Of those that wait now.
   SpoolState state = SpoolState::kOk;
 };
 
@@ -39,6 +42,16 @@ class SpoolObserver {
   virtual void OnEvent(const SpoolEvent& event) = 0;
   // The state has changed.
   virtual void OnState(SpoolState state) = 0;
+};
+
+// Hears that the records of an append are on the disk.
+class SpoolWaiter {
+ public:
+  virtual ~SpoolWaiter() = default;
+  // Called once by a thread of the spool, which it must not hold up. OK: the
+  // records are on the disk, or (COUNT) counted as lost. Otherwise Unavailable:
+  // they may be in the log, but must not be answered.
+  virtual void OnSynced(const absl::Status& status) = 0;
 };
 
 // Thread-safe.
@@ -56,15 +69,27 @@ class SpoolWriter {
 
   // Appends `decision`, whose dense_values must be empty, followed by
   // `dense_values` as its last field: one copy, from the caller's memory to the
-  // page cache. With REFUSE: ResourceExhausted at the limit or on a full disk,
-  // Unavailable while the disk fails.
+  // page cache. Under durability POWER waits until it is on the disk. With
+  // REFUSE: ResourceExhausted at the limit or on a full disk, Unavailable while
+  // the disk fails.
   absl::Status AppendDecision(const log::v1::Decision& decision,
                               std::span<const float> dense_values);
-  // Appends all records. After a failure the first ones may be in the spool.
+  // Appends all records of a report. Under POWER, of `durability` or
+  // `feedback_durability`, waits until they are on the disk. After a failure
+  // the first ones may be in the spool.
   absl::Status Append(std::span<const log::v1::LogRecord> records);
 
-  // Writes the footer, truncates the segment to its size and syncs it. Later
-  // appends fail with FailedPrecondition.
+  // The same without waiting for the disk. True: `waiter` will hear of the
+  // sync, perhaps before the call returns. False: there is nothing to wait for.
+  // Null: the call waits itself.
+  absl::StatusOr<bool> AppendDecision(const log::v1::Decision& decision,
+                                      std::span<const float> dense_values,
+                                      SpoolWaiter* waiter);
+  absl::StatusOr<bool> Append(std::span<const log::v1::LogRecord> records,
+                              SpoolWaiter* waiter);
+
+  // Writes the footer, truncates the segment to its size and syncs it. Answers
+  // every append that still waits. Later appends fail with FailedPrecondition.
   absl::Status Close();
 
   SpoolStats stats() const;

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <span>
 
+#include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "core/base/status_macros.h"
 #include "io/clocks.h"
@@ -28,17 +29,21 @@ void StartRecord(const OpenDecision& decision, const Draw& draw,
   record->set_log_propensity(draw.log_propensity);
 }
 
-// Appends `record` with the features that `subject` views.
+// Appends the record in `scratch` with the features that `subject` views.
 absl::Status AppendRecord(const DecisionSubject& subject, SpoolWriter* spool,
-                          log::v1::Decision* record) {
+                          DecisionScratch* scratch) {
+  log::v1::Decision* const record = &scratch->record;
   std::span<const float> dense_values;
   if (subject.context.candidates().has_sparse()) {
     *record->mutable_sparse() = subject.context.candidates().sparse();
   } else {
     dense_values = subject.candidates.values();
   }
-  const absl::Status status = spool->AppendDecision(*record, dense_values);
-  return status.ok() ? status : NotLogged(status);
+  const absl::StatusOr<bool> waits =
+      spool->AppendDecision(*record, dense_values, scratch->waiter);
+  if (!waits.ok()) return NotLogged(waits.status());
+  scratch->is_waiting = *waits;
+  return absl::OkStatus();
 }
 
 }  // namespace
@@ -70,7 +75,7 @@ absl::Status DecisionRecorder::Finish(
     StartRecord(decision, scratch->draw, &record);
     add_details(&record);
     record.set_degraded(degraded);
-    RETURN_IF_ERROR(AppendRecord(subject, spool_, &record));
+    RETURN_IF_ERROR(AppendRecord(subject, spool_, scratch));
   }
   v1::DecisionResult& result = *decision.result;
   result.mutable_model()->set_name(subject.model);

@@ -1,6 +1,7 @@
 #pragma once
 // The steps that every decision takes, whatever is decided: it gets an id and a
-// key, is drawn, is logged, and only then is answered.
+// key, is drawn, is logged, and only then is answered. Under durability POWER
+// the answer also waits for the disk (DecisionScratch::waiter).
 #include <cstdint>
 #include <string>
 

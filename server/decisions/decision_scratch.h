@@ -5,6 +5,7 @@
 
 #include "core/aggregation/aggregate_policy.h"
 #include "core/policies/linear_policy.h"
+#include "io/segments/spool_writer.h"
 #include "sortition/log/v1/log.pb.h"
 
 namespace sortition {
@@ -16,6 +17,9 @@ struct DecisionScratch {
   log::v1::Decision record;
   std::vector<log::v1::LogRecord> records;
   double seconds_left = HUGE_VAL;  // Time to the deadline of the call.
+  // Hears of the sync that the answer must wait for; null: the thread waits.
+  SpoolWaiter* waiter = nullptr;
+  bool is_waiting = false;  // `waiter` will hear of a sync.
 };
 
 }  // namespace sortition

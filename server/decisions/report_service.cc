@@ -1,5 +1,6 @@
 #include "server/decisions/report_service.h"
 
+#include "absl/status/statusor.h"
 #include "core/base/status_macros.h"
 #include "io/clocks.h"
 #include "server/decisions/decision_recorder.h"
@@ -16,15 +17,17 @@ ReportService::ReportService(const config::v1::RequestLimits& limits,
       feedback_(metrics->Counter("sortition_feedback_total",
                                  "Feedback items logged")) {}
 
-absl::Status ReportService::Append(
-    const std::vector<log::v1::LogRecord>& records) {
+absl::Status ReportService::Append(DecisionScratch* scratch) {
   if (spool_ == nullptr) {
     return absl::FailedPreconditionError(
         "this server logs nothing (its option spool.dir is empty), so it takes "
         "no reports");
   }
-  const absl::Status status = spool_->Append(records);
-  return status.ok() ? status : NotLogged(status);
+  const absl::StatusOr<bool> waits =
+      spool_->Append(scratch->records, scratch->waiter);
+  if (!waits.ok()) return NotLogged(waits.status());
+  scratch->is_waiting = *waits;
+  return absl::OkStatus();
 }
 
 absl::Status ReportService::ReportShown(const v1::ReportShownRequest& request,
@@ -39,7 +42,7 @@ absl::Status ReportService::ReportShown(const v1::ReportShownRequest& request,
   shown.set_time_us(NowUs());
   *shown.mutable_shown() = request.shown();
   shown.set_not_shown(request.not_shown());
-  return Append(scratch->records);
+  return Append(scratch);
 }
 
 absl::Status ReportService::ReportFeedback(
@@ -60,7 +63,7 @@ absl::Status ReportService::ReportFeedback(
     to.set_reward(from.has_reward() ? from.reward() : -from.loss());
     if (from.has_rank()) to.set_rank(from.rank());
   }
-  RETURN_IF_ERROR(Append(scratch->records));
+  RETURN_IF_ERROR(Append(scratch));
   feedback_->Increment(request.feedback_size());
   response->set_accepted(static_cast<uint32_t>(request.feedback_size()));
   return absl::OkStatus();

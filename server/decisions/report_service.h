@@ -1,7 +1,5 @@
 #pragma once
 // Reports about decisions without their transport: refuses, logs, answers.
-#include <vector>
-
 #include "absl/status/status.h"
 #include "io/segments/spool_writer.h"
 #include "process/metrics.h"
@@ -30,8 +28,8 @@ class ReportService {
                               v1::ReportFeedbackResponse* response);
 
  private:
-  // Logs all of the records or none.
-  absl::Status Append(const std::vector<log::v1::LogRecord>& records);
+  // Logs the records in `scratch`.
+  absl::Status Append(DecisionScratch* scratch);
 
   const config::v1::RequestLimits limits_;
   const config::v1::FeedbackLimits rewards_;

@@ -28,7 +28,9 @@ class GrpcServer {
   static absl::StatusOr<std::unique_ptr<GrpcServer>> Start(
       const config::v1::ServerOptions& options, const Services& services,
       Metrics* metrics);
-  ~GrpcServer();  // Shutdown(0)
+  // Calls Shutdown(0). A spool of durability POWER must be closed before, but
+  // after Shutdown(), because calls may still wait for it.
+  ~GrpcServer();
 
   int port() const;
 

@@ -6,8 +6,8 @@
 #include <mutex>
 
 #include "grpc/health/v1/health.grpc.pb.h"
+#include "server/rpc/call_queue.h"
 #include "server/rpc/health_service.h"
-#include "server/rpc/rpc_call.h"
 
 namespace sortition {
 

@@ -1,7 +1,8 @@
 #pragma once
 // One call slot of an asynchronous gRPC server: waits for a call, answers it in
-// the queue's thread, and waits for the next. Messages, their buffers and the
-// thread's scratch memory are reused from call to call.
+// the queue's thread, and waits for the next. An answer that must wait until
+// its record is on the disk leaves the thread to others meanwhile. Messages,
+// their buffers and the thread's scratch memory are reused from call to call.
 #include <grpcpp/grpcpp.h>
 #include <grpcpp/impl/codegen/proto_utils.h>
 #include <grpcpp/support/async_unary_call.h>
@@ -11,7 +12,6 @@
 #include <atomic>
 #include <cstdint>
 #include <functional>
-#include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
@@ -20,26 +20,14 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
+#include "io/segments/spool_writer.h"
+#include "server/decisions/decision_recorder.h"
 #include "server/decisions/decision_scratch.h"
+#include "server/rpc/call_queue.h"
 #include "server/rpc/rpc_metrics.h"
 #include "server/rpc/status_conversion.h"
 
 namespace sortition {
-
-// What a completion queue hands out.
-class CompletionEvent {
- public:
-  virtual ~CompletionEvent() = default;
-  virtual void Proceed(bool ok) = 0;
-};
-
-// A completion queue with the memory of its one thread.
-struct CallQueue {
-  std::unique_ptr<grpc::ServerCompletionQueue> queue;
-  DecisionScratch scratch;
-  std::mutex mutex;     // Asking a queue for a call after its shutdown aborts.
-  bool closed = false;  // Guarded by `mutex`.
-};
 
 // Whether requests are refused, and how many have been.
 struct DrainState {
@@ -63,7 +51,7 @@ struct UnaryMethod {
 };
 
 template <typename Request, typename Response>
-class UnaryCall final : public CompletionEvent {
+class UnaryCall final : public CompletionEvent, private SpoolWaiter {
  public:
   // `method` and `queue` must outlive it.
   UnaryCall(const UnaryMethod<Request, Response>* method, CallQueue* queue)
@@ -72,18 +60,27 @@ class UnaryCall final : public CompletionEvent {
   }
 
   void Proceed(bool ok) override {
-    if (answering_) {
-      answering_ = false;
-      Ask();  // Whether the answer arrived is not our concern.
-    } else if (ok) {
-      answering_ = true;
-      Answer();
+    switch (stage_) {
+      case Stage::kAsking:
+        // Otherwise the server is shut down: this slot is idle until destroyed.
+        if (ok) TakeUp();
+        break;
+      case Stage::kSyncing:
+        if (status_.ok() && !synced_.ok()) status_ = NotLogged(synced_);
+        Answer();
+        break;
+      case Stage::kAnswering:
+        Ask();  // Whether the answer arrived is not our concern.
+        break;
     }
-    // Otherwise the server is shut down: this slot is idle until destroyed.
   }
 
  private:
+  // What the slot waits for.
+  enum class Stage { kAsking, kSyncing, kAnswering };
+
   void Ask() {
+    stage_ = Stage::kAsking;
     writer_.reset();
     context_.emplace();
     writer_.emplace(&*context_);
@@ -92,12 +89,37 @@ class UnaryCall final : public CompletionEvent {
     method_->ask(&*context_, &payload_, &*writer_, queue_->queue.get(), this);
   }
 
-  void Answer() {
-    const int64_t start = absl::GetCurrentTimeNanos();
+  void TakeUp() {
+    start_ = absl::GetCurrentTimeNanos();
     const size_t request_bytes = payload_.Length();
-    const absl::Status status = Handle();
+    DecisionScratch& scratch = queue_->scratch;
+    scratch.waiter = this;
+    scratch.is_waiting = false;
+    status_ = Handle();
     payload_.Clear();
-    if (status.ok()) {
+    // One huge request, above 1 MiB, must not hold its memory for ever.
+    if (request_bytes > 1 << 20) request_ = Request();
+    if (scratch.is_waiting) {
+      stage_ = Stage::kSyncing;
+    } else {
+      Answer();
+    }
+  }
+
+  // The spool's thread goes on with the next sync, and this queue's answers.
+  void OnSynced(const absl::Status& status) override {
+    synced_ = status;
+    queue_->synced.Add(this);
+  }
+
+  void Answer() {
+    stage_ = Stage::kAnswering;
+    method_->metrics->Record(
+        status_.code(),
+        static_cast<double>(absl::GetCurrentTimeNanos() - start_) * 1e-9);
+    const std::lock_guard lock(queue_->mutex);
+    if (queue_->closed) return;
+    if (status_.ok()) {
       grpc::ByteBuffer answer;
       bool own = false;
       grpc::Status sent =
@@ -105,13 +127,8 @@ class UnaryCall final : public CompletionEvent {
               response_, &answer, &own);
       writer_->Finish(answer, sent, this);
     } else {
-      writer_->FinishWithError(ToGrpcStatus(status), this);
+      writer_->FinishWithError(ToGrpcStatus(status_), this);
     }
-    method_->metrics->Record(
-        status.code(),
-        static_cast<double>(absl::GetCurrentTimeNanos() - start) * 1e-9);
-    // One huge request, above 1 MiB, must not hold its memory for ever.
-    if (request_bytes > 1 << 20) request_ = Request();
   }
 
   absl::Status Handle() {
@@ -139,7 +156,10 @@ class UnaryCall final : public CompletionEvent {
 
   const UnaryMethod<Request, Response>* const method_;
   CallQueue* const queue_;
-  bool answering_ = false;
+  Stage stage_ = Stage::kAsking;
+  int64_t start_ = 0;    // When the call was taken up.
+  absl::Status status_;  // How the call ends.
+  absl::Status synced_;  // What the spool said.
   std::optional<grpc::ServerContext> context_;
   std::optional<grpc::ServerAsyncResponseWriter<grpc::ByteBuffer>> writer_;
   grpc::ByteBuffer payload_;

@@ -1,0 +1,49 @@
+#pragma once
+// A completion queue, and how calls come back to it from other threads.
+#include <grpcpp/alarm.h>
+#include <grpcpp/completion_queue.h>
+
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "server/decisions/decision_scratch.h"
+
+namespace sortition {
+
+// What a completion queue hands out.
+class CompletionEvent {
+ public:
+  virtual ~CompletionEvent() = default;
+  virtual void Proceed(bool ok) = 0;
+};
+
+struct CallQueue;
+
+// Calls whose records are on the disk, on their way from the thread of the
+// spool to that of their queue: one alarm for all that come at once.
+class SyncedCalls final : public CompletionEvent {
+ public:
+  explicit SyncedCalls(CallQueue* queue) : queue_(queue) {}
+
+  // Thread-safe. Lets `call` proceed in the thread of the queue, unless that is
+  // closed.
+  void Add(CompletionEvent* call);
+  void Proceed(bool ok) override;
+
+ private:
+  CallQueue* const queue_;
+  grpc::Alarm alarm_;
+  std::vector<CompletionEvent*> calls_;  // Guarded by the queue's mutex.
+};
+
+// A completion queue with the memory of its one thread.
+struct CallQueue {
+  std::unique_ptr<grpc::ServerCompletionQueue> queue;
+  DecisionScratch scratch;
+  std::mutex mutex;     // Giving a queue work after its shutdown aborts.
+  bool closed = false;  // Guarded by `mutex`.
+  SyncedCalls synced{this};
+};
+
+}  // namespace sortition
