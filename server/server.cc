@@ -8,7 +8,7 @@
 #include "absl/time/time.h"
 #include "core/base/status_macros.h"
 #include "io/files.h"
-#include "io/segments/spool_writer.h"
+#include "io/spool/spool_writer.h"
 #include "process/log.h"
 #include "server/decisions/aggregate_service.h"
 #include "server/decisions/ranking_service.h"

@@ -3,7 +3,7 @@
 #include <functional>
 #include <mutex>
 
-#include "io/segments/spool_writer.h"
+#include "io/spool/spool_writer.h"
 #include "process/metrics.h"
 
 namespace sortition {

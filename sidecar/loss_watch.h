@@ -4,8 +4,8 @@
 #include <optional>
 
 #include "io/clocks.h"
-#include "io/segments/writer_state.h"
-#include "sidecar/joiner.h"
+#include "io/spool/writer_state.h"
+#include "sidecar/join/joiner.h"
 #include "sortition/config/v1/sidecar.pb.h"
 #include "sortition/log/v1/log.pb.h"
 

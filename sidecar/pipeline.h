@@ -13,7 +13,7 @@
 #include "process/metrics.h"
 #include "sidecar/decision_reader.h"
 #include "sidecar/directory_lock.h"
-#include "sidecar/joiner.h"
+#include "sidecar/join/joiner.h"
 #include "sidecar/loss_watch.h"
 #include "sidecar/record_wire.h"
 #include "sidecar/removed_segment_ids.h"

@@ -10,7 +10,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "sidecar/join_records.h"
+#include "sidecar/join/join_records.h"
 
 namespace sortition {
 

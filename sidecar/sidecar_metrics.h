@@ -7,7 +7,7 @@
 
 #include "absl/strings/string_view.h"
 #include "process/metrics.h"
-#include "sidecar/join_records.h"
+#include "sidecar/join/join_records.h"
 #include "sidecar/model_reward_metrics.h"
 #include "sidecar/record_wire.h"
 #include "sidecar/spool_tail.h"
@@ -51,7 +51,8 @@ class SidecarMetrics {
   SidecarMetrics(Metrics* metrics, double window_seconds);
 
   void Update(const SidecarCounts& counts);
-  // Observes a tuple that was written; the reward of a censored one is not known.
+  // Observes a tuple that was written; the reward of a censored one is not
+  // known.
   void ObserveTuple(const ClosedDecision& closed, const DecidingModel& model);
 
  private:

@@ -18,7 +18,7 @@
 #include "core/base/random.h"
 #include "core/policies/linear_policy.h"
 #include "io/segments/crc32c.h"
-#include "io/segments/spool_writer.h"
+#include "io/spool/spool_writer.h"
 #include "tests/testing/temp_dir.h"
 
 namespace sortition {

@@ -20,7 +20,7 @@
 #include "core/base/check.h"
 #include "core/base/status_macros.h"
 #include "io/segments/segment.h"
-#include "io/segments/spool_writer.h"
+#include "io/spool/spool_writer.h"
 #include "tests/testing/temp_dir.h"
 
 ABSL_FLAG(int, rounds, 7, "rounds of each comparison, in [1, 1000]");

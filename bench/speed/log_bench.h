@@ -7,7 +7,7 @@
 
 #include "absl/status/statusor.h"
 #include "bench/support/report.h"
-#include "io/segments/spool_writer.h"
+#include "io/spool/spool_writer.h"
 #include "sortition/config/v1/server.pb.h"
 #include "sortition/log/v1/log.pb.h"
 

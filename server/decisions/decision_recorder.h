@@ -10,7 +10,7 @@
 #include "absl/strings/string_view.h"
 #include "core/base/hash.h"
 #include "core/data/candidates.h"
-#include "io/segments/spool_writer.h"
+#include "io/spool/spool_writer.h"
 #include "server/decisions/decision_id.h"
 #include "server/decisions/decision_scratch.h"
 #include "sortition/log/v1/log.pb.h"

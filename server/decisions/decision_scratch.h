@@ -5,7 +5,7 @@
 
 #include "core/aggregation/aggregate_policy.h"
 #include "core/policies/linear_policy.h"
-#include "io/segments/spool_writer.h"
+#include "io/spool/spool_writer.h"
 #include "sortition/log/v1/log.pb.h"
 
 namespace sortition {

@@ -8,7 +8,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "core/policies/linear_policy.h"
-#include "io/segments/spool_writer.h"
+#include "io/spool/spool_writer.h"
 #include "process/metrics.h"
 #include "server/decisions/decision_metrics.h"
 #include "server/decisions/decision_recorder.h"

@@ -1,7 +1,7 @@
 #pragma once
 // Reports about decisions without their transport: refuses, logs, answers.
 #include "absl/status/status.h"
-#include "io/segments/spool_writer.h"
+#include "io/spool/spool_writer.h"
 #include "process/metrics.h"
 #include "server/decisions/decision_scratch.h"
 #include "sortition/config/v1/server.pb.h"

@@ -20,7 +20,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
-#include "io/segments/spool_writer.h"
+#include "io/spool/spool_writer.h"
 #include "server/decisions/decision_recorder.h"
 #include "server/decisions/decision_scratch.h"
 #include "server/rpc/call_queue.h"

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "core/base/check.h"
-#include "sidecar/joiner.h"
+#include "sidecar/join/joiner.h"
 #include "tests/fuzz/join_bytes.h"
 #include "tests/sidecar/join_reference.h"
 

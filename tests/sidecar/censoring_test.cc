@@ -7,9 +7,9 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "io/files.h"
-#include "io/segments/writer_state.h"
-#include "sidecar/censored_times.h"
-#include "tests/sidecar/joiner_fixture.h"
+#include "io/spool/writer_state.h"
+#include "sidecar/join/censored_times.h"
+#include "tests/sidecar/join/joiner_fixture.h"
 #include "tests/sidecar/pipeline_fixture.h"
 
 namespace sortition {

@@ -1,13 +1,13 @@
 #pragma once
 // The join as docs/join.md states it, by looking at all pairs of events: slow,
-// without files, and independent of sidecar/joiner.cc.
+// without files, and independent of sidecar/join/joiner.cc.
 #include <cstddef>
 #include <cstdint>
 #include <map>
 #include <string>
 #include <vector>
 
-#include "sidecar/join_records.h"
+#include "sidecar/join/join_records.h"
 #include "sortition/config/v1/sidecar.pb.h"
 
 namespace sortition::testing_sidecar {

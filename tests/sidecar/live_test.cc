@@ -5,7 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "gtest/gtest.h"
-#include "io/segments/spool_writer.h"
+#include "io/spool/spool_writer.h"
 #include "sidecar/pipeline.h"
 #include "tests/sidecar/pipeline_fixture.h"
 

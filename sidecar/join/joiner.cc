@@ -1,0 +1,347 @@
+#include "sidecar/join/joiner.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <map>
+#include <utility>
+
+#include "core/base/check.h"
+#include "sidecar/join/reward_aggregate.h"
+
+namespace sortition {
+namespace {
+
+using log::v1::LateFeedback;
+
+// Times are clamped to [0, kMaxTimeUs], so that sums with windows do not
+// overflow.
+constexpr int64_t kMaxTimeUs = int64_t{1} << 61;
+
+int64_t Clamp(int64_t time_us) {
+  return std::clamp<int64_t>(time_us, 0, kMaxTimeUs);
+}
+
+int64_t Micros(double seconds) {
+  return static_cast<int64_t>(std::llround(seconds * 1e6));
+}
+
+}  // namespace
+
+Joiner::Joiner(const config::v1::JoinOptions& options)
+    : options_(options),
+      window_us_(Micros(options.reward_wait_time_seconds())),
+      slack_us_(Micros(options.slack_seconds())) {}
+
+// Returns true if no record with a time up to `time_us` + windows can come.
+bool Joiner::HasPassed(int64_t time_us, int windows) const {
+  return watermark_us_ > time_us + windows * window_us_ + slack_us_;
+}
+
+bool Joiner::IsOver(int64_t time_us) const { return HasPassed(time_us, 1); }
+
+int64_t Joiner::Correct(int64_t time_us) {
+  if (time_us <= latest_us_) return Clamp(time_us);
+  ++counts_.corrected_times;
+  return Clamp(latest_us_);
+}
+
+void Joiner::AdvanceTo(int64_t time_us) {
+  watermark_us_ = std::max(watermark_us_, Clamp(time_us));
+  ExpireHeld();
+  Forget();
+  // Older decisions can come only after the clock was set back, and that is an
+  // interval of its own.
+  const int64_t oldest_us =
+      queue_.empty() ? watermark_us_ : queue_.front().came_at_us;
+  censored_.ForgetBefore(oldest_us - 2 * window_us_ - 2 * slack_us_);
+}
+
+// A record reaches the spool up to `slack_us_` after its time: if it is lost
+// then, its time was earlier.
+void Joiner::Censor(log::v1::CensorReason reason, int64_t first_us,
+                    int64_t last_us) {
+  censored_.Add(reason, Clamp(first_us) - slack_us_, Clamp(last_us));
+}
+
+void Joiner::CensorFrom(log::v1::CensorReason reason,
+                        std::optional<int64_t> since_us) {
+  if (since_us.has_value()) since_us = Clamp(*since_us) - slack_us_;
+  censored_.SetOpen(reason, since_us);
+}
+
+void Joiner::AddRemembered(const RememberedId& id) {
+  if (id.is_feedback) {
+    seen_feedback_[id.hash] = id.time_us;
+  } else {
+    known_[id.hash] = {id.time_us, 0, State::kRemembered};
+  }
+  ids_.push_back(id);
+}
+
+void Joiner::AddDecision(SpoolPlace place, absl::string_view id,
+                         int64_t time_us, uint64_t answer) {
+  time_us = Correct(time_us);
+  AdvanceTo(time_us);
+  const Hash128 hash = HashBytes(id);
+  const auto [it, is_new] = known_.try_emplace(hash);
+  Known& known = it->second;
+  if (!is_new && IsKnownAt(known, time_us)) {
+    ++counts_.duplicate_decisions;
+    if (known.state == State::kPending &&
+        time_us <= known.time_us + window_us_) {
+      Pending& first = queue_[known.number - first_number_];
+      first.is_ambiguous |= first.answer != answer;
+    }
+    return;
+  }
+  known = {time_us, first_number_ + queue_.size(), State::kPending};
+  ids_.push_back({hash, time_us, place.segment, false});
+  queue_.push_back({hash, time_us, watermark_us_, place, answer, false, {}});
+  ++counts_.decisions;
+  AdoptHeld(&queue_.back());
+}
+
+void Joiner::AddShown(SpoolPlace place, const log::v1::Shown& shown) {
+  const int64_t time_us = Correct(shown.time_us());
+  AdvanceTo(time_us);
+  AddRecord(HashBytes(shown.decision_id()),
+            {place, time_us, 0, true, shown.SerializeAsString()});
+}
+
+void Joiner::AddFeedback(SpoolPlace place, const log::v1::Feedback& feedback) {
+  const int64_t time_us = Correct(feedback.time_us());
+  AdvanceTo(time_us);
+  if (IsDuplicateFeedback(feedback.feedback_id(), place, time_us)) {
+    ++counts_.duplicate_feedback;
+    return;
+  }
+  JoinedRecord record{place, time_us, feedback.reward(), false,
+                      feedback.SerializeAsString()};
+  if (feedback.has_rank()) record.rank = feedback.rank();
+  if (record.reward < options_.reward_min() ||
+      record.reward > options_.reward_max()) {
+    Reject(std::move(record), LateFeedback::OUT_OF_RANGE);
+    return;
+  }
+  AddRecord(HashBytes(feedback.decision_id()), std::move(record));
+}
+
+bool Joiner::IsDuplicateFeedback(absl::string_view feedback_id,
+                                 SpoolPlace place, int64_t time_us) {
+  const Hash128 hash = HashBytes(feedback_id);
+  const auto [it, is_new] = seen_feedback_.try_emplace(hash, time_us);
+  if (!is_new && time_us <= it->second + 2 * window_us_) return true;
+  it->second = time_us;
+  ids_.push_back({hash, time_us, place.segment, true});
+  return false;
+}
+
+void Joiner::AddRecord(const Hash128& decision, JoinedRecord record) {
+  const auto it = known_.find(decision);
+  if (it == known_.end() || !IsKnownAt(it->second, record.time_us)) {
+    Hold(decision, std::move(record));
+    return;
+  }
+  const Known& known = it->second;
+  if (known.state == State::kPending) {
+    Attach(&queue_[known.number - first_number_], std::move(record));
+  } else if (known.state == State::kEmitted ||
+             record.time_us > known.time_us + window_us_) {
+    Reject(std::move(record), LateFeedback::AFTER_WINDOW);
+  }
+  // Otherwise it is in the tuple that an earlier process wrote.
+}
+
+void Joiner::Attach(Pending* pending, JoinedRecord record) {
+  const bool is_in_window = record.time_us <= pending->time_us + window_us_;
+  if (record.is_shown) {
+    const bool is_first =
+        std::none_of(pending->records.begin(), pending->records.end(),
+                     [](const JoinedRecord& other) { return other.is_shown; });
+    if (!is_in_window || !is_first) {
+      ++counts_.unused_shown;
+      return;
+    }
+    ++counts_.shown;
+  } else if (!is_in_window) {
+    Reject(std::move(record), LateFeedback::AFTER_WINDOW);
+    return;
+  } else {
+    ++counts_.feedback;
+  }
+  if (record.place.segment < pending->place.segment) {
+    ++early_[record.place.segment];
+  }
+  pending->records.push_back(std::move(record));
+}
+
+void Joiner::Hold(const Hash128& decision, JoinedRecord record) {
+  std::deque<JoinedRecord>& records = held_[decision];
+  if (records.size() >= options_.max_held_per_decision() ||
+      num_held_ >= options_.max_held()) {
+    if (records.empty()) held_.erase(decision);
+    ++counts_.held_overflow;
+    Reject(std::move(record), LateFeedback::UNKNOWN_DECISION);
+    return;
+  }
+  held_order_.push_back({decision, record.place, watermark_us_});
+  records.push_back(std::move(record));
+  ++num_held_;
+}
+
+void Joiner::AdoptHeld(Pending* pending) {
+  const auto it = held_.find(pending->id);
+  if (it == held_.end()) return;
+  std::deque<JoinedRecord> records = std::move(it->second);
+  held_.erase(it);
+  num_held_ -= records.size();
+  std::deque<JoinedRecord> too_early;
+  for (JoinedRecord& record : records) {
+    if (record.time_us < pending->time_us - window_us_) {
+      too_early.push_back(std::move(record));
+    } else {
+      Attach(pending, std::move(record));
+    }
+  }
+  num_held_ += too_early.size();
+  if (!too_early.empty()) held_[pending->id] = std::move(too_early);
+}
+
+void Joiner::Reject(JoinedRecord record, LateFeedback::Reason reason) {
+  if (record.is_shown) {
+    ++counts_.unused_shown;
+    return;
+  }
+  ++(reason == LateFeedback::AFTER_WINDOW   ? counts_.after_window
+     : reason == LateFeedback::OUT_OF_RANGE ? counts_.out_of_range
+                                            : counts_.unknown_decision);
+  late_.push_back({record.place, reason, std::move(record.bytes)});
+}
+
+void Joiner::ExpireHeld() {
+  while (!held_order_.empty() && HasPassed(held_order_.front().came_at_us, 1)) {
+    const HeldId expired = held_order_.front();
+    held_order_.pop_front();
+    const auto it = held_.find(expired.decision);
+    // Both are in spool order, so the record is the first of its decision, or
+    // it was adopted.
+    if (it == held_.end() || it->second.front().place != expired.place)
+      continue;
+    Reject(std::move(it->second.front()), LateFeedback::UNKNOWN_DECISION);
+    it->second.pop_front();
+    --num_held_;
+    if (it->second.empty()) held_.erase(it);
+  }
+}
+
+void Joiner::Forget() {
+  while (!ids_.empty()) {
+    const RememberedId& id = ids_.front();
+    if (id.segment >= forget_before_ || !HasPassed(id.time_us, 2)) return;
+    // An entry with another time belongs to a later use of the same id.
+    if (id.is_feedback) {
+      const auto it = seen_feedback_.find(id.hash);
+      if (it != seen_feedback_.end() && it->second == id.time_us) {
+        seen_feedback_.erase(it);
+      }
+    } else {
+      const auto it = known_.find(id.hash);
+      if (it != known_.end() && it->second.time_us == id.time_us) {
+        if (it->second.state == State::kPending) return;
+        known_.erase(it);
+      }
+    }
+    ids_.pop_front();
+  }
+}
+
+std::optional<ClosedDecision> Joiner::PopClosed() {
+  if (queue_.empty() || !HasPassed(queue_.front().came_at_us, 1)) {
+    return std::nullopt;
+  }
+  Pending pending = std::move(queue_.front());
+  queue_.pop_front();
+  const uint64_t number = first_number_++;
+  // A later use of the id may have taken its place.
+  const auto it = known_.find(pending.id);
+  if (it != known_.end() && it->second.state == State::kPending &&
+      it->second.number == number) {
+    it->second.state = State::kEmitted;
+  }
+
+  ClosedDecision closed;
+  closed.place = pending.place;
+  closed.time_us = pending.time_us;
+  closed.is_ambiguous = pending.is_ambiguous;
+  closed.censored =
+      censored_.ReasonsIn(pending.time_us, pending.time_us + window_us_);
+  closed.is_wanted = !options_.only_if_shown();
+  for (const JoinedRecord& record : pending.records) {
+    if (record.place.segment < pending.place.segment) {
+      const auto early = early_.find(record.place.segment);
+      DCHECK(early != early_.end());
+      if (--early->second == 0) early_.erase(early);
+    }
+    if (!record.is_shown) continue;
+    log::v1::Shown shown;
+    closed.is_wanted |=
+        shown.ParseFromString(record.bytes) && !shown.not_shown();
+  }
+  closed.records = std::move(pending.records);
+  SetRewards(&closed);
+  return closed;
+}
+
+std::optional<LateRecord> Joiner::PopLate() {
+  if (late_.empty()) return std::nullopt;
+  LateRecord late = std::move(late_.front());
+  late_.pop_front();
+  return late;
+}
+
+void Joiner::SetRewards(ClosedDecision* closed) const {
+  RewardAggregate all;
+  std::map<uint32_t, RewardAggregate> by_rank;
+  for (const JoinedRecord& record : closed->records) {
+    if (record.is_shown) continue;
+    all.Add(record.time_us, record.reward);
+    if (!record.rank.has_value()) continue;
+    by_rank[*record.rank].Add(record.time_us, record.reward);
+  }
+  closed->has_feedback = all.count() > 0;
+  closed->reward = closed->has_feedback ? all.Value(options_.aggregation())
+                                        : options_.default_reward();
+  for (const auto& [rank, aggregate] : by_rank) {
+    log::v1::RankReward& of_rank = closed->rank_rewards.emplace_back();
+    of_rank.set_rank(rank);
+    of_rank.set_reward(aggregate.Value(options_.aggregation()));
+    of_rank.set_count(aggregate.count());
+  }
+}
+
+uint32_t Joiner::OldestNeededSegment() const {
+  uint32_t oldest = std::numeric_limits<uint32_t>::max();
+  if (!queue_.empty()) oldest = queue_.front().place.segment;
+  if (!held_order_.empty()) {
+    oldest = std::min(oldest, held_order_.front().place.segment);
+  }
+  if (!early_.empty()) oldest = std::min(oldest, early_.begin()->first);
+  for (const LateRecord& late : late_) {
+    oldest = std::min(oldest, late.place.segment);
+  }
+  return oldest;
+}
+
+std::vector<RememberedId> Joiner::IdsOfSegment(uint32_t segment) const {
+  auto it = std::lower_bound(ids_.begin(), ids_.end(), segment,
+                             [](const RememberedId& id, uint32_t value) {
+                               return id.segment < value;
+                             });
+  std::vector<RememberedId> ids;
+  for (; it != ids_.end() && it->segment == segment; ++it) ids.push_back(*it);
+  return ids;
+}
+
+}  // namespace sortition

@@ -1,0 +1,146 @@
+#pragma once
+// Joins decisions with what was shown and with feedback (docs/join.md): a left
+// outer join by decision id within a window of log time.
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <limits>
+#include <map>
+#include <optional>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/strings/string_view.h"
+#include "core/base/hash.h"
+#include "sidecar/join/censored_times.h"
+#include "sidecar/join/join_records.h"
+#include "sortition/config/v1/sidecar.pb.h"
+#include "sortition/log/v1/log.pb.h"
+
+namespace sortition {
+
+// Add the records in spool order, and after each one take out what is ready.
+// The results depend on the log times alone, not on when it is called, as long
+// as every record reaches the spool within `slack` of its time. Uses no files,
+// clocks or threads. Memory: about 150 bytes per pending decision, 80 per
+// remembered id, and the feedback itself.
+class Joiner {
+ public:
+  explicit Joiner(const config::v1::JoinOptions& options);
+
+  // `answer` is equal for two records of one id that say the same.
+  void AddDecision(SpoolPlace place, absl::string_view id, int64_t time_us,
+                   uint64_t answer);
+  void AddShown(SpoolPlace place, const log::v1::Shown& shown);
+  // Requires a finite reward. A reward outside [reward_min, reward_max] is not
+  // joined.
+  void AddFeedback(SpoolPlace place, const log::v1::Feedback& feedback);
+  // Adds an id of a removed segment. Must be called before any record is added.
+  void AddRemembered(const RememberedId& id);
+
+  // Later times than this are taken for this one from now on: no record comes
+  // from the future.
+  void SetLatestTime(int64_t time_us) { latest_us_ = time_us; }
+
+  // Censors every decision whose window meets [first_us, last_us]: feedback of
+  // that time may be missing. Call it before a record of a later time is added.
+  void Censor(log::v1::CensorReason reason, int64_t first_us, int64_t last_us);
+  // The same from `since_us` on, until this is called again; nullopt: it has
+  // ended, and Censor() has been told.
+  void CensorFrom(log::v1::CensorReason reason,
+                  std::optional<int64_t> since_us);
+
+  // Says that every record up to this log time has been added.
+  void AdvanceTo(int64_t time_us);
+
+  // Returns the next decision in spool order if its window is over; a decision
+  // whose window is open blocks those behind it.
+  std::optional<ClosedDecision> PopClosed();
+  std::optional<LateRecord> PopLate();
+
+  int64_t watermark_us() const { return watermark_us_; }
+  size_t num_pending() const { return queue_.size(); }
+  const JoinCounts& counts() const { return counts_; }
+
+  // Returns the oldest segment whose records may still go into an output;
+  // UINT32_MAX if there is none.
+  uint32_t OldestNeededSegment() const;
+  // Returns the ids that must be remembered if a segment is removed.
+  std::vector<RememberedId> IdsOfSegment(uint32_t segment) const;
+  // Only ids of segments before `segment` may be forgotten when they are old.
+  void AllowForgettingBefore(uint32_t segment) { forget_before_ = segment; }
+  // Returns true if the windows of decisions up to this time are over, and
+  // records up to this time no longer wait for a decision.
+  bool IsOver(int64_t time_us) const;
+
+ private:
+  template <typename Value>
+  using MapByHash = absl::flat_hash_map<Hash128, Value, Hash128Hasher>;
+
+  enum class State : uint8_t { kPending, kEmitted, kRemembered };
+  struct Known {
+    int64_t time_us = 0;
+    uint64_t number = 0;  // Number of the pending decision.
+    State state = State::kPending;
+  };
+  struct Pending {
+    Hash128 id;
+    int64_t time_us = 0;
+    // The watermark when it came. The decision stays open for a window from
+    // there, so that a clock that was briefly ahead closes nothing.
+    int64_t came_at_us = 0;
+    SpoolPlace place;
+    uint64_t answer = 0;
+    bool is_ambiguous = false;
+    std::vector<JoinedRecord> records;
+  };
+  struct HeldId {
+    Hash128 decision;
+    SpoolPlace place;
+    int64_t came_at_us = 0;  // As in Pending.
+  };
+
+  bool HasPassed(int64_t time_us, int windows) const;
+  // Returns the time of a record, or `latest_us_` if it is later: one wrong
+  // stamp must not close the windows of all.
+  int64_t Correct(int64_t time_us);
+  void Hold(const Hash128& decision, JoinedRecord record);
+  // An id is known for two windows of log time, whatever is in memory.
+  bool IsKnownAt(const Known& known, int64_t time_us) const {
+    return time_us <= known.time_us + 2 * window_us_;
+  }
+  bool IsDuplicateFeedback(absl::string_view feedback_id, SpoolPlace place,
+                           int64_t time_us);
+  void AddRecord(const Hash128& decision, JoinedRecord record);
+  void Attach(Pending* pending, JoinedRecord record);
+  void AdoptHeld(Pending* pending);
+  void Reject(JoinedRecord record, log::v1::LateFeedback::Reason reason);
+  void ExpireHeld();
+  void Forget();
+  // Aggregates the rewards of the records.
+  void SetRewards(ClosedDecision* closed) const;
+
+  const config::v1::JoinOptions options_;
+  const int64_t window_us_;
+  const int64_t slack_us_;
+  int64_t watermark_us_ = 0;
+  int64_t latest_us_ = std::numeric_limits<int64_t>::max();
+  uint32_t forget_before_ = 1;
+  JoinCounts counts_;
+  std::deque<Pending> queue_;
+  uint64_t first_number_ = 0;  // Number of queue_.front().
+  MapByHash<Known> known_;
+  MapByHash<int64_t> seen_feedback_;  // Time of the first with this id.
+  std::deque<RememberedId> ids_;      // Keys of both maps, in spool order.
+  // By unknown decision, in spool order.
+  MapByHash<std::deque<JoinedRecord>> held_;
+  std::deque<HeldId> held_order_;  // May name records that were adopted.
+  size_t num_held_ = 0;
+  // Number of records, by segment, that a pending decision of a later segment
+  // holds.
+  std::map<uint32_t, uint64_t> early_;
+  std::deque<LateRecord> late_;
+  CensoredTimes censored_;
+};
+
+}  // namespace sortition
