@@ -9,9 +9,9 @@
 namespace sortition {
 namespace {
 
-using Seconds = std::chrono::duration<double>;
-
 constexpr Seconds kLookInterval{0.2};
+// Longest wait for appends that could share a sync.
+constexpr Seconds kLongestGathering{0.002};
 // So long does no healthy disk take for a sync.
 constexpr double kStallSeconds = 2;
 constexpr std::chrono::milliseconds kFirstSaveBackoff{200};
@@ -108,13 +108,23 @@ void SpoolWriter::Rep::SyncSegments() {
     }
     Save();
     AnswerWaiting();
-    std::unique_lock lock(mutex);
-    // Those that came during the sync share the next one, which begins at once.
-    sync_work.wait_for(lock, look_interval, [&] {
-      return stop || !old.empty() || !waiting.empty();
-    });
-    if (stop) return;
+    if (!WaitForSyncWork(look_interval)) return;
   }
+}
+
+bool SpoolWriter::Rep::WaitForSyncWork(Seconds longest) {
+  std::unique_lock lock(mutex);
+  const auto has_work = [&] {
+    return stop || !old.empty() || waiting.size() >= sync_at;
+  };
+  sync_at = 1;
+  sync_work.wait_for(lock, longest, has_work);
+  if (!waiting.empty()) {
+    sync_at = expected_waiting;
+    sync_work.wait_for(lock, std::min(sync_time / 4, kLongestGathering),
+                       has_work);
+  }
+  return !stop;
 }
 
 bool SpoolWriter::Rep::SomeoneWaits() {
@@ -128,6 +138,7 @@ void SpoolWriter::Rep::AnswerWaiting() {
     const std::lock_guard lock(mutex);
     waiting.AnswerDurable();
     answers = waiting.TakeAnswers();
+    if (!answers.empty()) expected_waiting = answers.size() + waiting.size();
     stats.refused += static_cast<uint64_t>(
         std::count_if(answers.begin(), answers.end(),
                       [](const auto& answer) { return !answer.status.ok(); }));
@@ -159,9 +170,8 @@ void SpoolWriter::Rep::SyncCurrent() {
   }
   const SpoolClock::time_point begin = SpoolClock::now();
   const absl::Status status = segment->Sync();
-  if (observer != nullptr) {
-    observer->OnSync(Seconds(SpoolClock::now() - begin).count());
-  }
+  sync_time = SpoolClock::now() - begin;
+  if (observer != nullptr) observer->OnSync(sync_time.count());
   if (!status.ok()) Abandon(segment, status);
 }
 

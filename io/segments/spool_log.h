@@ -27,6 +27,7 @@ namespace sortition {
 // A steady clock, so that setting the system time does not affect ages and
 // intervals.
 using SpoolClock = SpoolStateMachine::Clock;
+using Seconds = std::chrono::duration<double>;
 
 // A failed sync abandons its segment: the kernel may drop what it could not
 // write and report success the next time. What no sync has covered is read
@@ -82,6 +83,11 @@ struct SpoolWriter::Rep {
 
   // The syncing thread.
   void SyncSegments();
+  // Waits until there is something to sync; false: the spool is closed. Callers
+  // whose answers have just left soon come back. A sync that began without them
+  // would make them wait for it and for the next one, so it is put off a
+  // little.
+  bool WaitForSyncWork(Seconds longest);
   void CloseOld();
   void SyncCurrent();
   // Abandons `segment`, of which a sync failed with `why`.
@@ -105,6 +111,8 @@ struct SpoolWriter::Rep {
 
   // Of the preparing thread.
   SpoolState reported_state = SpoolState::kOk;
+  // Of the syncing thread.
+  Seconds sync_time{0};  // Of the last sync.
 
   // From the standard library, because ThreadSanitizer supports it but not
   // Debian's Abseil.
@@ -122,6 +130,9 @@ struct SpoolWriter::Rep {
   // Segments whose sync failed; the last may be `current`.
   std::vector<std::shared_ptr<SegmentWriter>> unsaved;
   WaitingAppends waiting;
+  uint64_t sync_at = 1;  // So many that wait wake the syncing thread.
+  // Those that waited for the last sync or still waited after it.
+  uint64_t expected_waiting = 1;
   SpoolClock::time_point save_again_at;  // After saving failed.
   SpoolClock::duration save_backoff{0};
   uint64_t next_sequence = 0;

@@ -225,8 +225,8 @@ absl::StatusOr<bool> SpoolWriter::Rep::WriteLocked(const Frames& frames,
   state.Succeed();
   if (current->wants_pages()) prepare_work.notify_one();
   if (waiter == nullptr) return false;
-  if (waiting.empty()) sync_work.notify_one();
   waiting.Add(waiter, current, current->num_records() - frames.count);
+  if (waiting.size() >= sync_at) sync_work.notify_one();
   return true;
 }
 
