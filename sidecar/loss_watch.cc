@@ -2,11 +2,19 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <utility>
 
 namespace sortition {
 
 using log::v1::CensorReason;
+
+namespace {
+
+// Signs of life come every second.
+constexpr int64_t kLatestSignUs = 2500000;
+
+}  // namespace
 
 LossWatch::LossWatch(const config::v1::SidecarOptions& options, Joiner* joiner)
     : max_away_us_(static_cast<int64_t>(
@@ -29,36 +37,42 @@ void LossWatch::TakeGap(const log::v1::Gap& gap) {
               gap.kind() != log::v1::CENSOR_REASON_UNSPECIFIED
           ? gap.kind()
           : log::v1::LOST;
-  const int64_t first_us =
-      gap.first_time_us() + (kind == log::v1::WRITER_AWAY ? max_away_us_ : 0);
-  if (first_us > gap.last_time_us()) return;
-  joiner_->Censor(kind, first_us, gap.last_time_us());
+  if (kind == log::v1::WRITER_AWAY &&
+      gap.last_time_us() - gap.first_time_us() <= max_away_us_) {
+    return;
+  }
+  if (gap.first_time_us() > gap.last_time_us()) return;
+  joiner_->Censor(kind, gap.first_time_us(), gap.last_time_us());
 }
 
 void LossWatch::TakeDamage() {
   if (damaged_since_us_.has_value()) return;
   damaged_since_us_ = last_time_us_;
-  joiner_->CensorFrom(log::v1::DAMAGED, damaged_since_us_);
+  joiner_->CensorFrom(log::v1::DAMAGED, damaged_since_us_,
+                      std::numeric_limits<int64_t>::max());
 }
 
 void LossWatch::TakeTime(int64_t time_us) {
   last_time_us_ = std::max(last_time_us_, time_us);
   if (!damaged_since_us_.has_value()) return;
   joiner_->Censor(log::v1::DAMAGED, *damaged_since_us_, last_time_us_);
-  joiner_->CensorFrom(log::v1::DAMAGED, std::nullopt);
+  joiner_->CensorFrom(log::v1::DAMAGED, std::nullopt, 0);
   damaged_since_us_.reset();
 }
 
-void LossWatch::TakeState(const WriterState& state, int64_t now_us) {
+int64_t LossWatch::TakeState(const WriterState& state, int64_t now_us) {
   // When either ends, the spool tells of it, and has been read so far.
-  std::optional<int64_t> trouble;
-  if (state.trouble_since_us != 0) trouble = state.trouble_since_us;
-  joiner_->CensorFrom(log::v1::REFUSED, trouble);
-  std::optional<int64_t> away;
-  if (state.alive_us != 0 && state.alive_us + max_away_us_ <= now_us) {
-    away = state.alive_us + max_away_us_;
-  }
-  joiner_->CensorFrom(log::v1::WRITER_AWAY, away);
+  std::optional<int64_t> trouble_us;
+  if (state.trouble_since_us != 0) trouble_us = state.trouble_since_us;
+  joiner_->CensorFrom(log::v1::REFUSED, trouble_us, now_us);
+  // Its preparing thread may be held up while others append.
+  const int64_t alive_us = std::max(state.alive_us, last_time_us_);
+  const int64_t away_us = state.alive_us == 0 ? 0 : now_us - alive_us;
+  std::optional<int64_t> away_since_us;
+  if (away_us > max_away_us_) away_since_us = alive_us;
+  joiner_->CensorFrom(log::v1::WRITER_AWAY, away_since_us, now_us);
+  const bool is_open = away_us > kLatestSignUs && away_us <= max_away_us_;
+  return is_open ? alive_us : now_us;
 }
 
 void LossWatch::TakeClock(int64_t now_us, int64_t steady_us) {

@@ -128,8 +128,9 @@ absl::StatusOr<int64_t> Pipeline::LookAround() {
   joiner_.SetLatestTime(latest_us_);
   if (steady_clock_ != nullptr) losses_.TakeClock(now_us, steady_clock_());
   ASSIGN_OR_RETURN(const WriterState state, ReadWriterState(options_.spool()));
-  losses_.TakeState(state, now_us);
-  return now_us;
+  // A line that was being written all the time says nothing new.
+  if (state.alive_us != 0) writer_state_ = state;
+  return losses_.TakeState(writer_state_, now_us);
 }
 
 absl::StatusOr<bool> Pipeline::ReadStep() {
@@ -156,6 +157,9 @@ absl::StatusOr<bool> Pipeline::ReadStep() {
       return true;
     case SpoolTail::Outcome::kSegmentBegun:
       losses_.TakeSegment(tail_.header(), tail_.is_after_missing());
+      for (const log::v1::Gap& gap : tail_.header().gaps_before()) {
+        NoteLastTime(gap.last_time_us());
+      }
       return true;
     case SpoolTail::Outcome::kSegmentDone:
       segments_.back().is_done = true;
@@ -176,7 +180,13 @@ void Pipeline::NoteTime(int64_t time_us) {
   time_us = std::min(time_us, latest_us_);
   losses_.TakeTime(time_us);
   if (segment.first_time_us == 0) segment.first_time_us = time_us;
-  segment.last_time_us = std::max(segment.last_time_us, time_us);
+  NoteLastTime(time_us);
+}
+
+// The segment stays until nothing that it says concerns an open window.
+void Pipeline::NoteLastTime(int64_t time_us) {
+  int64_t& last_us = segments_.back().last_time_us;
+  last_us = std::max(last_us, time_us);
 }
 
 void Pipeline::TakeRecord(const SpoolTail::Record& record) {
@@ -225,6 +235,7 @@ bool Pipeline::TakeSmallRecord(const SpoolTail::Record& record,
       log::v1::Gap gap;
       if (!ParseMessage(view.bytes, &gap)) return false;
       losses_.TakeGap(gap);
+      NoteLastTime(gap.last_time_us());
       counts_.gap_records += gap.lost_records();
       return true;
     }

@@ -66,12 +66,13 @@ class Pipeline {
   absl::Status Recover();
   absl::StatusOr<bool> Step();
   absl::StatusOr<bool> ReadStep();
-  // Takes the time before which every record will have been read if the spool
-  // has no further one.
+  // Takes the time up to which windows may close if the spool has no further
+  // record.
   absl::StatusOr<int64_t> LookAround();
   void TakeRecord(const SpoolTail::Record& record);
   bool TakeSmallRecord(const SpoolTail::Record& record, const RecordView& view);
   void NoteTime(int64_t time_us);
+  void NoteLastTime(int64_t time_us);
   log::v1::SpoolPosition PositionOf(SpoolPlace place) const;
   absl::Status Write(const ClosedDecision& closed);
   absl::Status Write(const LateRecord& late);
@@ -93,6 +94,7 @@ class Pipeline {
   SpoolTail tail_;
   Joiner joiner_;
   LossWatch losses_;
+  WriterState writer_state_;  // The last whole one.
   RemovedSegmentIds removed_;
   DecisionReader decisions_;
   std::unique_ptr<TupleWriter> writer_;

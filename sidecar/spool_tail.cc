@@ -178,6 +178,9 @@ absl::StatusOr<SpoolTail::Content> SpoolTail::TakeRecord(
     if (ParseMessage(view->bytes, &footer) && footer.recovered()) {
       ++counts_.recovered_segments;
       counts_.torn_bytes += footer.torn_bytes();
+    } else {
+      // Damaged records are here, and have been counted.
+      next_sequence_ = header_.first_sequence() + footer.num_records();
     }
     must_go_on_ =
         !footer.recovered() && footer.has_is_last() && !footer.is_last();

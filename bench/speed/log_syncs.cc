@@ -128,8 +128,7 @@ absl::StatusOr<std::vector<Target>> MeasureSyncs(
       {"POWER, records per second, / write and fdatasync one by one",
        to_single.Ratio(), 0.8, true},
       {"POWER, records per second, / as many writes per fdatasync",
-       // That loop knows when all have come; the spool syncs what is there.
-       to_batch.Ratio(), 0.6, true}};
+       to_batch.Ratio(), 0.8, true}};
 }
 
 }  // namespace sortition

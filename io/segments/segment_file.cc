@@ -87,7 +87,10 @@ bool PagesAhead::IsDue(uint64_t written) const {
 void PagesAhead::Advance(uint64_t written) {
   if (map_ == nullptr) return;
   // What is already written has its pages.
-  uint64_t begin = std::max(present_.load(), written / kStepBytes * kStepBytes);
+  uint64_t begin =
+      std::min(file_bytes_,
+               std::max(present_.load(), written / kStepBytes * kStepBytes));
+  present_ = begin;
   const uint64_t end = std::min(written + kAheadBytes, file_bytes_);
   while (begin < end) {
     const uint64_t step = std::min(kStepBytes, file_bytes_ - begin);

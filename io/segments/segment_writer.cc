@@ -252,6 +252,8 @@ absl::Status SegmentWriter::Close(bool is_last) {
   RETURN_IF_ERROR(TruncateFile(rep.fd, rep.path, bytes));
   RETURN_IF_ERROR(rep.SyncAll());
   rep.Grow({bytes - written.bytes, 0});
+  // The mapping of the pages ahead may outlive the descriptor, and keep a lock.
+  flock(rep.fd, LOCK_UN);
   close(rep.fd);
   rep.fd = -1;
   const std::lock_guard lock(rep.extent_mutex);

@@ -104,6 +104,8 @@ void SpoolDirectory::BeginState(int64_t now_us) {
             .is_closed = false,
             .boot_id = BootId()};
   WriteState();
+  // After a power cut it must not be the writer before that was closed.
+  fdatasync(lock_fd_);
 }
 
 void SpoolDirectory::SayAlive(int64_t now_us, int64_t durable_us) {
@@ -113,8 +115,9 @@ void SpoolDirectory::SayAlive(int64_t now_us, int64_t durable_us) {
   WriteState();
 }
 
-void SpoolDirectory::SayTrouble(int64_t since_us) {
+void SpoolDirectory::SayTrouble(int64_t since_us, int64_t durable_us) {
   const std::lock_guard lock(mutex_);
+  state_.durable_us = durable_us;
   state_.trouble_since_us = since_us;
   WriteState();
 }
@@ -123,6 +126,7 @@ void SpoolDirectory::SayClosed(int64_t now_us) {
   const std::lock_guard lock(mutex_);
   state_.alive_us = now_us;
   state_.durable_us = now_us;
+  state_.trouble_since_us = 0;
   state_.is_closed = true;
   WriteState();
 }

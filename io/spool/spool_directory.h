@@ -10,7 +10,7 @@
 
 namespace sortition {
 
-// Thread-safe but for NextSegmentTime().
+// Thread-safe.
 class SpoolDirectory {
  public:
   // Creates `dir` if it does not exist, locks it for the life of the object,
@@ -22,17 +22,17 @@ class SpoolDirectory {
 
   // Returns the time for the name of a new segment: now, but later than all
   // earlier ones, so that names sort in the order of writing even if the clock
-  // is set back or older segments have been removed. Not thread-safe.
+  // is set back or older segments have been removed.
   int64_t NextSegmentTime();
 
   // What the writer before this one said last; all zeros if there was none.
   const WriterState& state_before() const { return state_before_; }
   // From now on the state is that of this writer. Call it when the first
-  // segment tells what became of the writer before.
+  // segment tells, on the disk, what became of the writer before.
   void BeginState(int64_t now_us);
   void SayAlive(int64_t now_us, int64_t durable_us);
   // `since_us` as in WriterState; 0: there is no trouble any more.
-  void SayTrouble(int64_t since_us);
+  void SayTrouble(int64_t since_us, int64_t durable_us);
   void SayClosed(int64_t now_us);
 
   // Cuts the preallocated space off the segments that dead incarnations left:

@@ -1,5 +1,6 @@
 // What a spool tells about records that it does not have.
 #include <algorithm>
+#include <chrono>
 #include <optional>
 #include <string>
 
@@ -32,6 +33,11 @@ void AddGapsBefore(const WriterState& before, log::v1::SegmentHeader* header) {
     gap->set_reason(reason);
   };
   if (before.alive_us == 0) return;
+  constexpr int64_t kSecondUs = 1000000;
+  if (NowUs() + kSecondUs < before.alive_us) {
+    add(log::v1::CLOCK_STEP, NowUs(), "the clock was set back");
+    header->mutable_gaps_before(0)->set_last_time_us(before.alive_us);
+  }
   add(log::v1::WRITER_AWAY, before.alive_us, "no writer");
   if (before.trouble_since_us != 0) {
     add(log::v1::LOST, before.trouble_since_us,
@@ -48,16 +54,16 @@ void SpoolWriter::Rep::Fail(SpoolState kind, const absl::Status& why,
   state.Fail(kind, why);
   if (trouble_since_us != 0 && trouble_since_us <= since_us) return;
   trouble_since_us = since_us;
-  directory->SayTrouble(trouble_since_us);
+  directory->SayTrouble(trouble_since_us, UnsyncedSince());
 }
 
 void SpoolWriter::Rep::EndTrouble() {
-  if (trouble_since_us == 0 || state.state() != SpoolState::kOk ||
-      IsWaiting(gap)) {
-    return;
-  }
+  const SpoolState now = state.state();
+  const bool takes_records =
+      now == SpoolState::kOk || now == SpoolState::kStalled;
+  if (trouble_since_us == 0 || !takes_records || IsWaiting(gap)) return;
   trouble_since_us = 0;
-  directory->SayTrouble(0);
+  directory->SayTrouble(0, UnsyncedSince());
 }
 
 void SpoolWriter::Rep::BeginGap() {
@@ -76,12 +82,14 @@ void SpoolWriter::Rep::CountLost(uint64_t count, absl::string_view reason) {
 }
 
 void SpoolWriter::Rep::KeepGap(const log::v1::Gap& unsynced) {
-  log::v1::Gap* kept =
-      unsynced.kind() == log::v1::CLOCK_STEP ? &clock_gap : &gap;
+  log::v1::Gap* kept = unsynced.kind() == log::v1::CLOCK_STEP    ? &clock_gap
+                       : unsynced.kind() == log::v1::WRITER_AWAY ? &away_gap
+                                                                 : &gap;
   Contain(unsynced.first_time_us(), unsynced.last_time_us(), kept);
   kept->set_lost_records(kept->lost_records() + unsynced.lost_records());
   kept->set_refused_calls(kept->refused_calls() + unsynced.refused_calls());
   kept->set_reason(unsynced.reason());
+  kept->set_kind(unsynced.kind());
 }
 
 void SpoolWriter::Rep::LookAtClock() {
@@ -96,7 +104,21 @@ void SpoolWriter::Rep::LookAtClock() {
                    step->last_us, " us are not to be trusted")));
 }
 
+void SpoolWriter::Rep::NoteAbsence(SpoolClock::time_point now) {
+  constexpr std::chrono::seconds kLongest{3};
+  const SpoolClock::time_point sign = std::max(said_alive_at, appended_at);
+  if (now - sign <= kLongest) return;
+  // This process was stopped, or could not run.
+  const int64_t since_us =
+      NowUs() -
+      std::chrono::duration_cast<std::chrono::microseconds>(now - sign).count();
+  Contain(since_us, NowUs(), &away_gap);
+  away_gap.set_kind(log::v1::WRITER_AWAY);
+  away_gap.set_reason("the writer did not run");
+}
+
 absl::Status SpoolWriter::Rep::WriteGaps() {
+  if (IsWaiting(away_gap)) RETURN_IF_ERROR(WriteGap(&away_gap));
   if (IsWaiting(clock_gap)) {
     clock_gap.set_kind(log::v1::CLOCK_STEP);
     RETURN_IF_ERROR(WriteGap(&clock_gap));

@@ -10,9 +10,9 @@
 namespace sortition {
 namespace {
 
-using Seconds = std::chrono::duration<double>;
-
 constexpr Seconds kLookInterval{0.2};
+// Longest wait for appends that could share a sync.
+constexpr Seconds kLongestGathering{0.002};
 // So long does no healthy disk take for a sync.
 constexpr double kStallSeconds = 2;
 constexpr std::chrono::milliseconds kFirstSaveBackoff{200};
@@ -79,10 +79,12 @@ void SpoolWriter::Rep::MakePages() {
 void SpoolWriter::Rep::TryAgain() {
   const std::lock_guard lock(mutex);
   LookAtClock();
+  NoteAbsence(SpoolClock::now());
   const SpoolState trouble = state.state();
-  if (trouble == SpoolState::kOk) {
+  if (trouble == SpoolState::kOk || trouble == SpoolState::kStalled) {
     const absl::Status status = WriteGaps();
     if (!status.ok()) state.Warn(status);
+    EndTrouble();
     return;
   }
   // Not at every record that the reader removes: there should be some room.
@@ -102,12 +104,13 @@ void SpoolWriter::Rep::TryAgain() {
 }
 
 void SpoolWriter::Rep::SayAlive() {
+  // Only this thread sets it.
   const SpoolClock::time_point now = SpoolClock::now();
   if (now < said_alive_at + kAliveInterval) return;
-  said_alive_at = now;
   int64_t durable = 0;
   {
     const std::lock_guard lock(mutex);
+    said_alive_at = now;
     durable = UnsyncedSince();
   }
   directory->SayAlive(NowUs(), durable);
@@ -131,13 +134,23 @@ void SpoolWriter::Rep::SyncSegments() {
     }
     Save();
     AnswerWaiting();
-    std::unique_lock lock(mutex);
-    // Those that came during the sync share the next one, which begins at once.
-    sync_work.wait_for(lock, look_interval, [&] {
-      return stop || !old.empty() || !waiting.empty();
-    });
-    if (stop) return;
+    if (!WaitForSyncWork(look_interval)) return;
   }
+}
+
+bool SpoolWriter::Rep::WaitForSyncWork(Seconds longest) {
+  std::unique_lock lock(mutex);
+  const auto has_work = [&] {
+    return stop || !old.empty() || waiting.size() >= sync_at;
+  };
+  sync_at = 1;
+  sync_work.wait_for(lock, longest, has_work);
+  if (!waiting.empty()) {
+    sync_at = expected_waiting;
+    sync_work.wait_for(lock, std::min(sync_time / 4, kLongestGathering),
+                       has_work);
+  }
+  return !stop;
 }
 
 bool SpoolWriter::Rep::SomeoneWaits() {
@@ -151,6 +164,7 @@ void SpoolWriter::Rep::AnswerWaiting() {
     const std::lock_guard lock(mutex);
     waiting.AnswerDurable();
     answers = waiting.TakeAnswers();
+    if (!answers.empty()) expected_waiting = answers.size() + waiting.size();
     stats.refused += static_cast<uint64_t>(
         std::count_if(answers.begin(), answers.end(),
                       [](const auto& answer) { return !answer.status.ok(); }));
@@ -182,14 +196,13 @@ void SpoolWriter::Rep::SyncCurrent() {
     const std::lock_guard lock(mutex);
     if (!unsaved.empty() && unsaved.back() == current) return;
     segment = current;
-    covers_all = old.empty();
+    covers_all = old.empty() && unsaved.empty();
     gaps_before = num_gaps;
   }
   const SpoolClock::time_point begin = SpoolClock::now();
   const absl::Status status = segment->Sync();
-  if (observer != nullptr) {
-    observer->OnSync(Seconds(SpoolClock::now() - begin).count());
-  }
+  sync_time = SpoolClock::now() - begin;
+  if (observer != nullptr) observer->OnSync(sync_time.count());
   if (!status.ok()) {
     Abandon(segment, status);
     return;

@@ -30,6 +30,7 @@ namespace sortition {
 // A steady clock, so that setting the system time does not affect ages and
 // intervals.
 using SpoolClock = SpoolStateMachine::Clock;
+using Seconds = std::chrono::duration<double>;
 
 // Says what the state of the writer before tells of the time up to now.
 void AddGapsBefore(const WriterState& before, log::v1::SegmentHeader* header);
@@ -71,6 +72,8 @@ struct SpoolWriter::Rep {
   // Since when records may be missing if the current sync fails.
   int64_t UnsyncedSince() const { return std::min(durable_us, oldest_gap_us); }
   void LookAtClock();
+  // Notes if there was no sign of life for long.
+  void NoteAbsence(SpoolClock::time_point now);
   // Does what option `when_full` says about `count` records that could not be
   // appended.
   absl::Status Refuse(const absl::Status& why, uint64_t count);
@@ -104,6 +107,11 @@ struct SpoolWriter::Rep {
 
   // The syncing thread.
   void SyncSegments();
+  // Waits until there is something to sync; false: the spool is closed. Callers
+  // whose answers have just left soon come back. A sync that began without them
+  // would make them wait for it and for the next one, so it is put off a
+  // little.
+  bool WaitForSyncWork(Seconds longest);
   void CloseOld();
   void SyncCurrent();
   // Abandons `segment`, of which a sync failed with `why`.
@@ -130,7 +138,8 @@ struct SpoolWriter::Rep {
 
   // Of the preparing thread.
   SpoolState reported_state = SpoolState::kOk;
-  SpoolClock::time_point said_alive_at;
+  // Of the syncing thread.
+  Seconds sync_time{0};  // Of the last sync.
 
   // From the standard library, because ThreadSanitizer supports it but not
   // Debian's Abseil.
@@ -148,6 +157,9 @@ struct SpoolWriter::Rep {
   // Segments whose sync failed; the last may be `current`.
   std::vector<std::shared_ptr<SegmentWriter>> unsaved;
   WaitingAppends waiting;
+  uint64_t sync_at = 1;  // So many that wait wake the syncing thread.
+  // Those that waited for the last sync or still waited after it.
+  uint64_t expected_waiting = 1;
   SpoolClock::time_point save_again_at;  // After saving failed.
   SpoolClock::duration save_backoff{0};
   uint64_t next_sequence = 0;
@@ -156,6 +168,10 @@ struct SpoolWriter::Rep {
   // Gaps that the spool does not tell yet; without times: none.
   log::v1::Gap gap;        // Of lost records and refused calls.
   log::v1::Gap clock_gap;  // Of steps of the clock.
+  log::v1::Gap away_gap;   // In which this process did not run.
+  // The last signs of life; also guarded by `mutex`.
+  SpoolClock::time_point said_alive_at;
+  SpoolClock::time_point appended_at;
   ClockSteps clock_steps;
   int64_t trouble_since_us = 0;  // 0: there is no trouble.
   // All records that were appended before this time are on the disk.

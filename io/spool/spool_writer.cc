@@ -213,6 +213,7 @@ absl::StatusOr<bool> SpoolWriter::Rep::WriteLocked(SpoolClock::time_point begin,
   }
   const uint64_t records_before = stats.records;
   LookAtClock();
+  NoteAbsence(begin);
   absl::Status status = MakeRoom(frames.bytes);
   if (status.ok()) status = WriteGaps();
   if (status.ok()) status = AppendFrames(frames.pieces, frames.count);
@@ -225,10 +226,11 @@ absl::StatusOr<bool> SpoolWriter::Rep::WriteLocked(SpoolClock::time_point begin,
   }
   state.Succeed();
   EndTrouble();
+  appended_at = begin;
   if (current->wants_pages()) prepare_work.notify_one();
   if (waiter == nullptr) return false;
-  if (waiting.empty()) sync_work.notify_one();
   waiting.Add(waiter, current, current->num_records() - frames.count);
+  if (waiting.size() >= sync_at) sync_work.notify_one();
   return true;
 }
 
@@ -263,7 +265,10 @@ absl::Status SpoolWriter::Rep::SaveUnsynced() {
                  NotSynced("the record was lost"));
     unsaved.erase(unsaved.begin());
   }
-  return WriteGaps();
+  // Everything is saved. Gaps that cannot be told yet wait.
+  const absl::Status status = WriteGaps();
+  if (!status.ok()) state.Warn(status);
+  return absl::OkStatus();
 }
 
 SpoolWriter::SpoolWriter() = default;
@@ -284,6 +289,9 @@ absl::StatusOr<std::unique_ptr<SpoolWriter>> SpoolWriter::Open(
     const std::lock_guard lock(rep.mutex);
     rep.LookAtClock();
     RETURN_IF_ERROR(rep.StartSegment());
+    // An error stays, and the syncing thread deals with it.
+    rep.current->Sync().IgnoreError();
+    rep.said_alive_at = rep.appended_at = SpoolClock::now();
     rep.durable_us = NowUs();
     rep.directory->BeginState(rep.durable_us);
   }

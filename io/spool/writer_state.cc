@@ -60,11 +60,15 @@ WriterState DecodeWriterState(absl::string_view line) {
 }
 
 absl::StatusOr<WriterState> ReadWriterState(const std::string& dir) {
-  const absl::StatusOr<std::string> line =
-      ReadFile(absl::StrCat(dir, "/", kWriterLockFile));
-  if (absl::IsNotFound(line.status())) return WriterState{};
-  if (!line.ok()) return line.status();
-  return DecodeWriterState(*line);
+  WriterState state;
+  for (int attempt = 0; attempt < 3 && state.alive_us == 0; ++attempt) {
+    const absl::StatusOr<std::string> line =
+        ReadFile(absl::StrCat(dir, "/", kWriterLockFile));
+    if (absl::IsNotFound(line.status())) return WriterState{};
+    if (!line.ok()) return line.status();
+    state = DecodeWriterState(*line);
+  }
+  return state;
 }
 
 std::string BootId() {

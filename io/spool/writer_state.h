@@ -33,7 +33,8 @@ std::string EncodeWriterState(const WriterState& state);
 // returns newest_segment_us alone, if that much can be read.
 WriterState DecodeWriterState(absl::string_view line);
 
-// Returns the state in the file of spool `dir`; all zeros if there is none.
+// Returns the state in the file of spool `dir`; all zeros if there is none. A
+// line that is just being written is read again.
 absl::StatusOr<WriterState> ReadWriterState(const std::string& dir);
 
 // Returns the kernel's boot id; empty if there is none.

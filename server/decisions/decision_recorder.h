@@ -66,7 +66,7 @@ absl::Status ValidateLogPropensity(double log_propensity,
                                    absl::string_view input,
                                    absl::string_view reason);
 
-// Converts an error of the spool into what a caller sees: RESOURCE_EXHAUSTED or
+// Converts an error of an append into what a caller sees: RESOURCE_EXHAUSTED or
 // UNAVAILABLE; nothing was logged, and there is no answer.
 absl::Status NotLogged(const absl::Status& status);
 

@@ -11,8 +11,10 @@
 namespace sortition {
 
 // Thread-safe. Every method overwrites `response`; if it fails, nothing was
-// logged and the response is void. Errors: INVALID_ARGUMENT; RESOURCE_EXHAUSTED
-// or UNAVAILABLE if the records could not be logged.
+// logged and the response is void. Where a record must reach the disk first,
+// the waiter in the scratch is told; it may be in the log even if that fails.
+// Errors: INVALID_ARGUMENT; RESOURCE_EXHAUSTED or UNAVAILABLE if the records
+// could not be logged.
 class ReportService {
  public:
   // All must outlive it. `spool` null: reports are FAILED_PRECONDITION.

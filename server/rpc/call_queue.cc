@@ -5,18 +5,21 @@
 namespace sortition {
 
 void SyncedCalls::Add(CompletionEvent* call) {
+  {
+    const std::lock_guard lock(mutex_);
+    calls_.push_back(call);
+    if (calls_.size() > 1) return;
+  }
   const std::lock_guard lock(queue_->mutex);
   if (queue_->closed) return;
-  calls_.push_back(call);
-  // The alarm is under way as long as there are calls.
-  if (calls_.size() > 1) return;
-  alarm_.Set(queue_->queue.get(), gpr_now(GPR_CLOCK_MONOTONIC), this);
+  // A time that has passed: others wait for the next tick of gRPC's timers.
+  alarm_.Set(queue_->queue.get(), gpr_time_0(GPR_CLOCK_MONOTONIC), this);
 }
 
 void SyncedCalls::Proceed(bool) {
   std::vector<CompletionEvent*> calls;
   {
-    const std::lock_guard lock(queue_->mutex);
+    const std::lock_guard lock(mutex_);
     calls.swap(calls_);
   }
   for (CompletionEvent* call : calls) call->Proceed(true);

@@ -33,8 +33,11 @@ class SyncedCalls final : public CompletionEvent {
 
  private:
   CallQueue* const queue_;
-  grpc::Alarm alarm_;
-  std::vector<CompletionEvent*> calls_;  // Guarded by the queue's mutex.
+  grpc::Alarm alarm_;  // Is under way as long as there are calls.
+  // Not that of the queue, which is held while an answer is sent: the spool
+  // would wait for each of them.
+  std::mutex mutex_;
+  std::vector<CompletionEvent*> calls_;  // Guarded by `mutex_`.
 };
 
 // A completion queue with the memory of its one thread.

@@ -66,8 +66,8 @@ absl::Status ValidateLimits(const config::v1::RequestLimits& limits) {
       least, ", twice limits.max_message_bytes"));
 }
 
-// Sets gRPC's own limits. A call that we take up is answered at once, so
-// waiting calls are inside gRPC, and only gRPC can bound them.
+// Sets gRPC's own limits. Calls that no slot has taken up wait inside gRPC, and
+// only gRPC can bound them.
 void SetLimits(const config::v1::RequestLimits& limits,
                grpc::ServerBuilder* builder) {
   builder->SetMaxReceiveMessageSize(
@@ -197,13 +197,19 @@ void GrpcServer::Rep::Serve(CallQueue* queue) {
 void GrpcServer::Rep::WaitForQuiet(double timeout_seconds) const {
   constexpr absl::Duration kQuiet = absl::Milliseconds(50);
   constexpr absl::Duration kLongest = absl::Seconds(1);
-  const absl::Time deadline =
-      absl::Now() + std::min(kLongest, absl::Seconds(timeout_seconds));
+  const absl::Time start = absl::Now();
+  const absl::Time latest = start + absl::Seconds(timeout_seconds);
+  const absl::Time deadline = std::min(latest, start + kLongest);
   uint64_t before = 0;
+  bool may_come = true;
   do {
     before = drain.refused;
-    absl::SleepFor(std::min(kQuiet, deadline - absl::Now()));
-  } while (drain.refused != before && absl::Now() < deadline);
+    // Calls behind answers that wait for the disk have not been refused yet.
+    const bool is_syncing = drain.syncing > 0;
+    absl::SleepFor(std::min(kQuiet, latest - absl::Now()));
+    may_come = is_syncing ? absl::Now() < latest
+                          : drain.refused != before && absl::Now() < deadline;
+  } while (may_come);
 }
 
 GrpcServer::GrpcServer() : rep_(std::make_unique<Rep>()) {}

@@ -33,6 +33,7 @@ namespace sortition {
 struct DrainState {
   std::atomic<bool> draining{false};
   std::atomic<uint64_t> refused{0};
+  std::atomic<uint64_t> syncing{0};  // Answers that wait for the disk.
 };
 
 // One method, shared by its slots. The request arrives as bytes and is parsed
@@ -66,7 +67,11 @@ class UnaryCall final : public CompletionEvent, private SpoolWaiter {
         if (ok) TakeUp();
         break;
       case Stage::kSyncing:
-        if (status_.ok() && !synced_.ok()) status_ = NotLogged(synced_);
+        if (method_->drain != nullptr) --method_->drain->syncing;
+        if (status_.ok() && !synced_.ok()) {
+          status_ = absl::UnavailableError(absl::StrCat(
+              "perhaps logged, but not answered: ", synced_.message()));
+        }
         Answer();
         break;
       case Stage::kAnswering:
@@ -101,6 +106,7 @@ class UnaryCall final : public CompletionEvent, private SpoolWaiter {
     if (request_bytes > 1 << 20) request_ = Request();
     if (scratch.is_waiting) {
       stage_ = Stage::kSyncing;
+      if (method_->drain != nullptr) ++method_->drain->syncing;
     } else {
       Answer();
     }
@@ -114,21 +120,30 @@ class UnaryCall final : public CompletionEvent, private SpoolWaiter {
 
   void Answer() {
     stage_ = Stage::kAnswering;
-    method_->metrics->Record(
-        status_.code(),
-        static_cast<double>(absl::GetCurrentTimeNanos() - start_) * 1e-9);
-    const std::lock_guard lock(queue_->mutex);
-    if (queue_->closed) return;
+    if (Send()) {
+      method_->metrics->Record(
+          status_.code(),
+          static_cast<double>(absl::GetCurrentTimeNanos() - start_) * 1e-9);
+    }
+  }
+
+  // Returns false if the queue is closed.
+  bool Send() {
+    grpc::ByteBuffer answer;
+    grpc::Status sent;
     if (status_.ok()) {
-      grpc::ByteBuffer answer;
       bool own = false;
-      grpc::Status sent =
-          grpc::GenericSerialize<grpc::ProtoBufferWriter, Response>(
-              response_, &answer, &own);
+      sent = grpc::GenericSerialize<grpc::ProtoBufferWriter, Response>(
+          response_, &answer, &own);
+    }
+    const std::lock_guard lock(queue_->mutex);
+    if (queue_->closed) return false;
+    if (status_.ok()) {
       writer_->Finish(answer, sent, this);
     } else {
       writer_->FinishWithError(ToGrpcStatus(status_), this);
     }
+    return true;
   }
 
   absl::Status Handle() {

@@ -30,25 +30,24 @@ void CensoredTimes::Add(log::v1::CensorReason reason, int64_t first_us,
 }
 
 void CensoredTimes::SetOpen(log::v1::CensorReason reason,
-                            std::optional<int64_t> since_us) {
-  times_[reason].open_since_us = since_us;
+                            std::optional<int64_t> since_us, int64_t until_us) {
+  std::optional<Interval>& open = times_[reason].open;
+  open.reset();
+  if (since_us.has_value()) open = Interval{*since_us, until_us};
 }
 
 std::vector<log::v1::CensorReason> CensoredTimes::ReasonsIn(
     int64_t first_us, int64_t last_us) const {
+  const auto meets = [&](const Interval& interval) {
+    return interval.first_us <= last_us && interval.last_us >= first_us;
+  };
   std::vector<log::v1::CensorReason> reasons;
   for (size_t i = 0; i < times_.size(); ++i) {
     const Times& times = times_[i];
-    const bool meets_open =
-        times.open_since_us.has_value() && last_us >= *times.open_since_us;
-    const bool meets =
-        meets_open ||
-        std::any_of(times.intervals.begin(), times.intervals.end(),
-                    [&](const Interval& interval) {
-                      return interval.first_us <= last_us &&
-                             interval.last_us >= first_us;
-                    });
-    if (meets) reasons.push_back(static_cast<log::v1::CensorReason>(i));
+    if ((times.open.has_value() && meets(*times.open)) ||
+        std::any_of(times.intervals.begin(), times.intervals.end(), meets)) {
+      reasons.push_back(static_cast<log::v1::CensorReason>(i));
+    }
   }
   return reasons;
 }

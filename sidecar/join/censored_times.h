@@ -17,9 +17,11 @@ class CensoredTimes {
  public:
   // Censors [first_us, last_us].
   void Add(log::v1::CensorReason reason, int64_t first_us, int64_t last_us);
-  // Censors everything from `since_us` on, for as long as this is not called
-  // again; nullopt: the end is now known, and Add() has been told.
-  void SetOpen(log::v1::CensorReason reason, std::optional<int64_t> since_us);
+  // Censors [since_us, until_us] for as long as this is not called again: an
+  // interval of which the end is not known. nullopt: it is, and Add() has been
+  // told.
+  void SetOpen(log::v1::CensorReason reason, std::optional<int64_t> since_us,
+               int64_t until_us);
 
   // Returns the reasons whose times meet [first_us, last_us], ascending.
   std::vector<log::v1::CensorReason> ReasonsIn(int64_t first_us,
@@ -35,7 +37,7 @@ class CensoredTimes {
   };
   struct Times {
     std::deque<Interval> intervals;  // As they were added.
-    std::optional<int64_t> open_since_us;
+    std::optional<Interval> open;
   };
   std::array<Times, log::v1::CensorReason_ARRAYSIZE> times_;
 };

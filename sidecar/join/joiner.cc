@@ -66,9 +66,9 @@ void Joiner::Censor(log::v1::CensorReason reason, int64_t first_us,
 }
 
 void Joiner::CensorFrom(log::v1::CensorReason reason,
-                        std::optional<int64_t> since_us) {
+                        std::optional<int64_t> since_us, int64_t until_us) {
   if (since_us.has_value()) since_us = Clamp(*since_us) - slack_us_;
-  censored_.SetOpen(reason, since_us);
+  censored_.SetOpen(reason, since_us, until_us);
 }
 
 void Joiner::AddRemembered(const RememberedId& id) {

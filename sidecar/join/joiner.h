@@ -45,10 +45,10 @@ class Joiner {
   // Censors every decision whose window meets [first_us, last_us]: feedback of
   // that time may be missing. Call it before a record of a later time is added.
   void Censor(log::v1::CensorReason reason, int64_t first_us, int64_t last_us);
-  // The same from `since_us` on, until this is called again; nullopt: it has
-  // ended, and Censor() has been told.
-  void CensorFrom(log::v1::CensorReason reason,
-                  std::optional<int64_t> since_us);
+  // The same for [since_us, until_us], until this is called again; nullopt: it
+  // has ended, and Censor() has been told.
+  void CensorFrom(log::v1::CensorReason reason, std::optional<int64_t> since_us,
+                  int64_t until_us);
 
   // Says that every record up to this log time has been added.
   void AdvanceTo(int64_t time_us);

@@ -28,10 +28,10 @@ namespace {
 // these.
 constexpr double kClicks[] = {0.2, 0.6};
 constexpr double kTruth = 0.4;
-constexpr int kDecisions = 800;
-// 5 standard errors of a mean over kDecisions.
-constexpr double kTolerance = 5 * 0.49 / 28.3;
-const double kWindowSeconds = Patience(6);
+constexpr int kDecisions = 500;
+// 4 standard errors of a mean over kDecisions.
+constexpr double kTolerance = 4 * 0.49 / 22.4;
+const double kWindowSeconds = Patience(8);
 
 class CensoringTest : public testing::Test {
  protected:

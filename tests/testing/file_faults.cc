@@ -108,12 +108,17 @@ void WaitForStall() {
   --world.num_waiting;
 }
 
-void NoteOnDisk(int fd) {
+bool IsOfFakeDisk(int fd) {
   World& world = TheWorld();
   const std::lock_guard lock(world.mutex);
-  if (world.has_disk && PathOf(fd).find(world.disk_path) != std::string::npos) {
-    world.durable[InodeOf(fd)] = Contents(fd);
-  }
+  return world.has_disk &&
+         PathOf(fd).find(world.disk_path) != std::string::npos;
+}
+
+void NoteOnDisk(int fd, std::string contents) {
+  World& world = TheWorld();
+  const std::lock_guard lock(world.mutex);
+  world.durable[InodeOf(fd)] = std::move(contents);
 }
 
 // Tells the listener. It may use files itself, so that no lock is held.
@@ -130,9 +135,12 @@ void Tell(FileListener::Hear World::*hear, const std::string& path) {
 int Sync(long number, int fd) {
   WaitForStall();
   if (Fails(FileCall::kSync, fd)) return -1;
+  // What is written from here on, this sync need not cover.
+  const bool is_watched = IsOfFakeDisk(fd);
+  std::string contents = is_watched ? Contents(fd) : "";
   const int result = static_cast<int>(syscall(number, fd));
   if (result != 0) return result;
-  NoteOnDisk(fd);
+  if (is_watched) NoteOnDisk(fd, std::move(contents));
   Tell(&World::synced, PathOf(fd));
   return result;
 }

@@ -59,11 +59,15 @@ class Reader {
     const auto take = [this](const log::v1::BanditTuple& tuple) {
       const std::optional<LeftOutReason> reason = Take(tuple);
       ++data_.counts.read_tuples;
+      if (!reason.has_value() || *reason == LeftOutReason::kCensored) {
+        data_.counts.censored_share.Add(tuple);
+      }
       if (reason.has_value()) data_.counts.LeaveOut(*reason, tuple);
       return absl::OkStatus();
     };
     ASSIGN_OR_RETURN(data_.counts.damage, ScanTuples(options_.tuples(), take));
     data_.counts.kept_fraction = kept_.fraction();
+    WarnOfCensoring(data_.counts);
     if (held_.empty()) {
       return absl::FailedPreconditionError(absl::StrCat(
           "no decisions of model '", options_.model(),
@@ -120,7 +124,6 @@ class Reader {
   std::optional<LeftOutReason> Take(const log::v1::BanditTuple& tuple) {
     const log::v1::Decision& decision = tuple.decision();
     if (decision.model() != options_.model()) return LeftOutReason::kOtherModel;
-    if (tuple.censored_size() > 0) return LeftOutReason::kCensored;
     ComparableDecision comparable;
     auto reason = MakeComparable(decision, of_, &comparable);
     if (reason.has_value()) return reason;
@@ -138,6 +141,7 @@ class Reader {
     held.info = {decision.decision_id(), tuple.reward(),
                  static_cast<uint32_t>(comparable.documents.size())};
     if (Bytes(held) > memory_bytes_) return LeftOutReason::kBeyondMemory;
+    if (tuple.censored_size() > 0) return LeftOutReason::kCensored;
     held.subsample = Subsample(decision);
     if (!kept_.Keeps(held.subsample)) return std::nullopt;
     NoteItems(decision, comparable);

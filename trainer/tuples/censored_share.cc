@@ -65,7 +65,7 @@ void CensoredShare::Warn(const char* kind, const Group& all,
   if (worst == nullptr) return;
   warnings->push_back(absl::StrFormat(
       "the share of censored tuples depends on the %s: %.3g %% of those of %s "
-      "%s, %.3g %% of all; estimates may be biased",
+      "%s, %.3g %% of all; compare only what was decided at the same time",
       kind, 100 * share(worst->second), kind, worst->first, 100 * expected));
 }
 

@@ -19,8 +19,8 @@ class CensoredShare {
 
   // Returns a sentence for each of the two, version and action, where one
   // group's share is more than 2 percentage points and 5 standard errors away
-  // from that of all. Times of trouble hit all actions alike: it takes a
-  // dependence between them to make a difference.
+  // from that of all. Times of trouble hit all actions alike, but versions and
+  // documents that do not live at the same time differently.
   std::vector<std::string> Warnings() const;
 
  private:

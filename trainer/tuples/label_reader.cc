@@ -107,13 +107,16 @@ class LabelReader {
   absl::StatusOr<std::optional<LeftOutReason>> Convert(
       const log::v1::BanditTuple& logged) {
     const log::v1::Decision& decision = logged.decision();
-    const auto reason = selection_.ReasonToSkip(logged);
+    const auto reason = selection_.ReasonToSkip(decision);
     if (reason.has_value()) return reason;
     const LabelExpectation expectation{
         .num_features = filter_.num_features.value_or(decision.num_features()),
         .num_labels = filter_.num_labels.value_or(decision.num_labels()),
         .rewards = RewardRange::Of(options_)};
-    return ConvertLabelTuple(logged, expectation, &record_);
+    ASSIGN_OR_RETURN(const auto unusable,
+                     ConvertLabelTuple(logged, expectation, &record_));
+    if (unusable.has_value()) return unusable;
+    return CensoredReason(logged);
   }
 
   size_t num_labels() const { return data_.contexts.num_labels; }

@@ -82,9 +82,9 @@ class Reader {
     ASSIGN_OR_RETURN(
         leaves_out_aggregations_,
         HasTuple(options_.tuples(), [&](const log::v1::BanditTuple& logged) {
-          const auto reason = selection_.ReasonToSkip(logged);
-          return !logged.decision().has_aggregation() &&
-                 (!reason.has_value() || *reason == LeftOutReason::kCensored);
+          const auto& decision = logged.decision();
+          return !decision.has_aggregation() &&
+                 !selection_.ReasonToSkip(decision);
         }));
     return absl::OkStatus();
   }
@@ -145,7 +145,7 @@ class Reader {
   std::optional<LeftOutReason> Convert(const log::v1::BanditTuple& logged,
                                        BanditTuple* tuple) const {
     const log::v1::Decision& decision = logged.decision();
-    const auto reason = selection_.ReasonToSkip(logged);
+    const auto reason = selection_.ReasonToSkip(decision);
     if (reason.has_value()) return reason;
     if (leaves_out_aggregations_ && decision.has_aggregation()) {
       return LeftOutReason::kAggregated;
@@ -157,7 +157,9 @@ class Reader {
         .can_abstain = filter_.can_abstain.value_or(true),
         .fixed_size = filter_.fixed_size.value_or(SubsetSize(decision) > 0),
         .rewards = RewardRange::Of(options_)};
-    return ConvertTuple(logged, expectation, tuple);
+    const auto unusable = ConvertTuple(logged, expectation, tuple);
+    if (unusable.has_value()) return unusable;
+    return CensoredReason(logged);
   }
 
   // Records what a converted tuple says about the log.

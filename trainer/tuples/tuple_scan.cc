@@ -121,6 +121,11 @@ std::string TupleCounts::DescribeExclusions() const {
   return text;
 }
 
+std::optional<LeftOutReason> CensoredReason(const log::v1::BanditTuple& tuple) {
+  if (tuple.censored_size() == 0) return std::nullopt;
+  return LeftOutReason::kCensored;
+}
+
 void WarnOfCensoring(const TupleCounts& counts) {
   for (const std::string& warning : counts.censored_share.Warnings()) {
     LogWarning(warning);

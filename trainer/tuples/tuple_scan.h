@@ -61,6 +61,9 @@ struct TupleCounts {
 // Smallest number of tuples of each part: the interval needs a variance.
 inline constexpr size_t kFewestTuples = 2;
 
+// Returns kCensored for a tuple whose feedback may be missing.
+std::optional<LeftOutReason> CensoredReason(const log::v1::BanditTuple& tuple);
+
 // Logs what CensoredShare warns of.
 void WarnOfCensoring(const TupleCounts& counts);
 

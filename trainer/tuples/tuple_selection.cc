@@ -37,13 +37,11 @@ absl::StatusOr<TupleSelection> TupleSelection::Create(
 }
 
 std::optional<LeftOutReason> TupleSelection::ReasonToSkip(
-    const log::v1::BanditTuple& tuple) const {
-  const log::v1::Decision& decision = tuple.decision();
+    const log::v1::Decision& decision) const {
   if (decision.model() != options_->model()) return LeftOutReason::kOtherModel;
   if (!versions_.empty() && !versions_.contains(decision.version())) {
     return LeftOutReason::kOtherVersion;
   }
-  if (tuple.censored_size() > 0) return LeftOutReason::kCensored;
   return std::nullopt;
 }
 

@@ -25,10 +25,9 @@ class TupleSelection {
   static absl::StatusOr<TupleSelection> Create(
       const config::v1::TrainOptions& options);
 
-  // Returns why a tuple is left out regardless of its decision's content, or
-  // nothing.
+  // Returns why a decision is left out regardless of its content, or nothing.
   std::optional<LeftOutReason> ReasonToSkip(
-      const log::v1::BanditTuple& tuple) const;
+      const log::v1::Decision& decision) const;
 
   // `hash` is in [0, 1), under HashDomain::kSplit. The test part comes first,
   // then validation.

@@ -73,6 +73,10 @@ TEST_F(PagesAheadTest, PagesAreMadeSomeWayAhead) {
   pages.Advance(50 * kMebibyte);
   EXPECT_FALSE(ArePresent(fd, 32 * kMebibyte, 33 * kMebibyte));
   EXPECT_TRUE(ArePresent(fd, 50 * kMebibyte, 58 * kMebibyte));
+  // A record may end beyond what was allocated.
+  PagesAhead others(fd, 64 * kMebibyte);
+  others.Advance(65 * kMebibyte);
+  EXPECT_FALSE(others.IsDue(65 * kMebibyte));
   pages.Advance(60 * kMebibyte);
   EXPECT_TRUE(ArePresent(fd, 60 * kMebibyte, 64 * kMebibyte));
   EXPECT_FALSE(pages.IsDue(64 * kMebibyte));

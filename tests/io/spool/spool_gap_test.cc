@@ -67,6 +67,7 @@ TEST_F(SpoolGapTest, TellsOfRefusedCallsWhenTheTroubleEnds) {
   ASSERT_OK(writer->AppendDecision(SmallDecision("before"), {}));
   EXPECT_EQ(State().trouble_since_us, 0);
   const int64_t before_us = NowUs();
+  int64_t ended_us = 0;
   {
     const FileFault fault(
         {.call = FileCall::kWrite, .path = ".seg", .error = EIO});
@@ -75,8 +76,8 @@ TEST_F(SpoolGapTest, TellsOfRefusedCallsWhenTheTroubleEnds) {
     EXPECT_GE(State().trouble_since_us, before_us);
     EXPECT_LE(State().trouble_since_us, NowUs());
     EXPECT_FALSE(writer->AppendDecision(SmallDecision("y"), {}).ok());
+    ended_us = NowUs();
   }
-  const int64_t ended_us = NowUs();
   EXPECT_TRUE(PollUntil(
       [&] { return writer->AppendDecision(SmallDecision("after"), {}).ok(); }));
   EXPECT_EQ(State().trouble_since_us, 0);
@@ -104,8 +105,9 @@ TEST_F(SpoolGapTest, LostRecordsMayBeAsOldAsTheLastSync) {
   options_.set_sync_interval_seconds(3600);
   options_.set_when_full(SpoolOptions::COUNT);
   const FakeDisk disk(".seg");
-  const int64_t opened_us = NowUs();
+  const int64_t before_us = NowUs();
   auto writer = Open();
+  const int64_t opened_us = NowUs();
   ASSERT_OK(writer->AppendDecision(SmallDecision("gone"), {}));
   {
     const FileFault fault({.call = FileCall::kSync,
@@ -119,8 +121,10 @@ TEST_F(SpoolGapTest, LostRecordsMayBeAsOldAsTheLastSync) {
   ASSERT_THAT(gaps, SizeIs(1));
   EXPECT_EQ(gaps[0].kind(), log::v1::LOST);
   EXPECT_EQ(gaps[0].lost_records(), 1u);
-  EXPECT_GE(gaps[0].first_time_us(), opened_us);
-  EXPECT_LE(gaps[0].first_time_us(), opened_us + 1000000);
+  EXPECT_GE(gaps[0].first_time_us(), before_us);
+  EXPECT_LE(gaps[0].first_time_us(), opened_us);
+  // All is told.
+  EXPECT_EQ(State().trouble_since_us, 0);
   EXPECT_GE(gaps[0].last_time_us(), gaps[0].first_time_us());
 }
 
@@ -188,6 +192,44 @@ TEST_F(SpoolGapTest, AfterARebootUnsyncedRecordsMayBeMissing) {
   state.is_closed = false;
   state.boot_id = BootId();
   EXPECT_THAT(GapsAfter(state), SizeIs(1));
+}
+
+TEST_F(SpoolGapTest, TellsOfAClockThatWasSetBackMeanwhile) {
+  const int64_t later_us = NowUs() + 3600'000'000;
+  const auto gaps = GapsAfter({.newest_segment_us = 5,
+                               .alive_us = later_us,
+                               .trouble_since_us = 0,
+                               .durable_us = later_us,
+                               .is_closed = true,
+                               .boot_id = BootId()});
+  ASSERT_THAT(gaps, SizeIs(2));
+  EXPECT_EQ(gaps[0].kind(), log::v1::CLOCK_STEP);
+  EXPECT_LE(gaps[0].first_time_us(), NowUs());
+  EXPECT_EQ(gaps[0].last_time_us(), later_us);
+}
+
+// The records are saved, but the gap cannot be told at once.
+TEST_F(SpoolGapTest, TroubleEndsThoughItsGapHadToWait) {
+  const auto writer = Open();
+  ASSERT_OK(writer->AppendDecision(SmallDecision("a"), {}));
+  {
+    const FileFault sync(
+        {.call = FileCall::kSync, .path = ".seg", .error = EIO, .count = 1});
+    // The header of the other segment and the saved record are written, and the
+    // gap is not.
+    const FileFault write({.call = FileCall::kWrite,
+                           .path = ".seg",
+                           .error = EIO,
+                           .skip = 1,
+                           .count = 3});
+    ASSERT_TRUE(PollUntil(
+        [&] { return !writer->AppendDecision(SmallDecision("x"), {}).ok(); }));
+    ASSERT_TRUE(PollUntil([&] { return write.num_failures() == 3; }));
+  }
+  EXPECT_TRUE(PollUntil([&] {
+    return writer->stats().state == SpoolState::kOk &&
+           State().trouble_since_us == 0;
+  }));
 }
 
 TEST_F(SpoolGapTest, SaysThatItIsAlive) {

@@ -65,6 +65,23 @@ TEST(SpoolStateMachineTest, OnlyRecoverEndsAFailedSync) {
   EXPECT_EQ(state.state(), SpoolState::kOk);
 }
 
+TEST(SpoolStateMachineTest, OtherTroubleHidesAStall) {
+  SpoolStateMachine state;
+  state.SetStalled(true);
+  state.SetStalled(true);
+  EXPECT_EQ(state.state(), SpoolState::kStalled);
+  EXPECT_THAT(Take(&state, 1),
+              ElementsAre("1 fdatasync has not returned for seconds"));
+  state.Fail(SpoolState::kFull, kNoSpace);
+  EXPECT_EQ(state.state(), SpoolState::kFull);
+  state.Succeed();
+  EXPECT_EQ(state.state(), SpoolState::kStalled);
+  EXPECT_THAT(Take(&state, 2), ElementsAre("1 no space"));
+  state.SetStalled(false);
+  EXPECT_EQ(state.state(), SpoolState::kOk);
+  EXPECT_THAT(Take(&state, 3), ElementsAre("again"));
+}
+
 TEST(SpoolStateMachineTest, WarningsChangeNothing) {
   SpoolStateMachine state;
   state.Warn(kBroken);
