@@ -9,13 +9,6 @@ namespace sortition {
 
 using log::v1::CensorReason;
 
-namespace {
-
-// Signs of life come every second.
-constexpr int64_t kLatestSignUs = 2500000;
-
-}  // namespace
-
 LossWatch::LossWatch(const config::v1::SidecarOptions& options, Joiner* joiner)
     : max_away_us_(static_cast<int64_t>(
           std::llround(options.join().max_away_seconds() * 1e6))),
@@ -67,12 +60,12 @@ int64_t LossWatch::TakeState(const WriterState& state, int64_t now_us) {
   joiner_->CensorFrom(log::v1::REFUSED, trouble_us, now_us);
   // Its preparing thread may be held up while others append.
   const int64_t alive_us = std::max(state.alive_us, last_time_us_);
-  const int64_t away_us = state.alive_us == 0 ? 0 : now_us - alive_us;
+  if (state.alive_us == 0) return now_us;  // An older server.
+  const int64_t away_us = now_us - alive_us;
   std::optional<int64_t> away_since_us;
   if (away_us > max_away_us_) away_since_us = alive_us;
   joiner_->CensorFrom(log::v1::WRITER_AWAY, away_since_us, now_us);
-  const bool is_open = away_us > kLatestSignUs && away_us <= max_away_us_;
-  return is_open ? alive_us : now_us;
+  return away_us <= max_away_us_ ? std::min(alive_us, now_us) : now_us;
 }
 
 void LossWatch::TakeClock(int64_t now_us, int64_t steady_us) {

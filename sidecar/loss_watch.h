@@ -27,8 +27,8 @@ class LossWatch {
   // What the writer says about itself: trouble that has not ended, and whether
   // it is alive. `state` must have been read after `now_us` and before the last
   // look at the spool, so that a gap record tells what it does not. Returns the
-  // time up to which windows may close: as long as it is not known whether an
-  // absence is short, those that meet it stay open.
+  // time up to which windows may close: that of the last sign of life, as long
+  // as it is not known whether an absence is short.
   int64_t TakeState(const WriterState& state, int64_t now_us);
 
   // Looks for steps of this process's own clock: the server may be idle.

@@ -323,8 +323,8 @@ TEST_F(PipelineCensoringTest, TroubleThatHasNotEnded) {
   ASSERT_OK(writer->Append(GapRecord(
       log::v1::REFUSED, 13, static_cast<double>(look_us - kStartUs) / 1e6)));
   Traffic(writer.get(), 100, 199);
-  RunToEnd(pipeline.get(), &clock_);
   SayState({.alive_us = At(1000)});
+  RunToEnd(pipeline.get(), &clock_);
   EXPECT_EQ(Output(options_.tuples()).tuples.size(), 104u);
   EXPECT_THAT(Censored(), ElementsAre("d2 REFUSED", "d3 REFUSED"));
 }

@@ -289,7 +289,10 @@ TEST_F(RankingServiceTest, FullSpoolIsResourceExhausted) {
   EXPECT_THAT(status, StatusIs(StatusCode::kResourceExhausted,
                                HasSubstr("not logged, so not answered")));
   EXPECT_OK(spool_->Close());
-  EXPECT_THAT(ReadSpool(small.dir()), SizeIs(answered - 1));
+  // The last record says that a call was refused.
+  const auto records = ReadSpool(small.dir());
+  ASSERT_THAT(records, SizeIs(answered));
+  EXPECT_EQ(records.back().gap().refused_calls(), 1u);
 }
 
 TEST_F(RankingServiceTest, DecidesWithoutASpool) {
