@@ -27,6 +27,14 @@ int64_t Micros(double seconds) {
   return static_cast<int64_t>(std::llround(seconds * 1e6));
 }
 
+// Returns true if a record that was joined may be removed before the decision.
+bool HasEarlierSegment(const ClosedDecision& closed) {
+  return std::any_of(closed.records.begin(), closed.records.end(),
+                     [&](const JoinedRecord& record) {
+                       return record.place.segment < closed.place.segment;
+                     });
+}
+
 }  // namespace
 
 Pipeline::Pipeline(const config::v1::SidecarOptions& options, Metrics* metrics,
@@ -215,6 +223,7 @@ absl::Status Pipeline::Write(const ClosedDecision& closed) {
   }
   if (!closed.is_wanted) {
     ++counts_.not_shown;
+    if (HasEarlierSegment(closed)) writer_->Skip(tuple.position());
     return absl::OkStatus();
   }
   if (writer_->HasPassed(tuple.position())) {
@@ -303,6 +312,9 @@ absl::Status Pipeline::RemoveSafeSegments() {
         !joiner_.IsOver(oldest.last_time_us)) {
       break;
     }
+    // Without this segment a decision that was left out could be taken for one
+    // that was shown.
+    RETURN_IF_ERROR(writer_->SaveSkips(clock_()));
     RETURN_IF_ERROR(writer_->Sync());
     const std::string name = tail_.segment(oldest.ordinal).name;
     RETURN_IF_ERROR(removed_.Add(name, joiner_.IdsOfSegment(oldest.ordinal)));
