@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <cstdlib>
 #include <utility>
 
@@ -20,6 +21,10 @@ int64_t SteadyUs() {
   return std::chrono::duration_cast<std::chrono::microseconds>(
              std::chrono::steady_clock::now().time_since_epoch())
       .count();
+}
+
+int64_t Micros(double seconds) {
+  return static_cast<int64_t>(std::llround(seconds * 1e6));
 }
 
 std::optional<ClockStep> ClockSteps::Look(int64_t now_us, int64_t steady_us) {

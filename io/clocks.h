@@ -12,6 +12,9 @@ int64_t NowUs();
 // Microseconds since some time in the past. Is never set.
 int64_t SteadyUs();
 
+// Returns the nearest whole number of microseconds.
+int64_t Micros(double seconds);
+
 // Times in microseconds since the epoch.
 struct ClockStep {
   // Records that were stamped shortly before or after the step lie in here.

@@ -1,7 +1,6 @@
 #include "sidecar/loss_watch.h"
 
 #include <algorithm>
-#include <cmath>
 #include <limits>
 #include <utility>
 
@@ -10,8 +9,7 @@ namespace sortition {
 using log::v1::CensorReason;
 
 LossWatch::LossWatch(const config::v1::SidecarOptions& options, Joiner* joiner)
-    : max_away_us_(static_cast<int64_t>(
-          std::llround(options.join().max_away_seconds() * 1e6))),
+    : max_away_us_(Micros(options.join().max_away_seconds())),
       joiner_(joiner) {}
 
 void LossWatch::TakeSegment(const log::v1::SegmentHeader& header,

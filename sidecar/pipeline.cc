@@ -1,20 +1,15 @@
 #include "sidecar/pipeline.h"
 
-#include <unistd.h>
-
 #include <algorithm>
-#include <cerrno>
 #include <cmath>
-#include <cstring>
-#include <filesystem>
 #include <limits>
-#include <system_error>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "core/base/hash.h"
 #include "core/base/status_macros.h"
+#include "io/clocks.h"
 #include "io/segments/parse_message.h"
 #include "io/segments/segment.h"
 #include "process/log.h"
@@ -23,15 +18,19 @@
 namespace sortition {
 namespace {
 
-int64_t Micros(double seconds) {
-  return static_cast<int64_t>(std::llround(seconds * 1e6));
-}
-
 absl::Status ValidateRewardRange(const config::v1::JoinOptions& options) {
   if (options.reward_min() <= options.reward_max()) return absl::OkStatus();
   return absl::InvalidArgumentError(absl::StrCat(
       "join.reward_min = ", options.reward_min(),
       ": must be at most join.reward_max = ", options.reward_max()));
+}
+
+// Returns true if a record that was joined may be removed before the decision.
+bool HasEarlierSegment(const ClosedDecision& closed) {
+  return std::any_of(closed.records.begin(), closed.records.end(),
+                     [&](const JoinedRecord& record) {
+                       return record.place.segment < closed.place.segment;
+                     });
 }
 
 }  // namespace
@@ -260,6 +259,7 @@ absl::Status Pipeline::Write(const ClosedDecision& closed) {
   }
   if (!closed.is_wanted) {
     ++counts_.not_shown;
+    if (HasEarlierSegment(closed)) writer_->Skip(tuple.position());
     return absl::OkStatus();
   }
   if (writer_->HasPassed(tuple.position())) {
@@ -316,81 +316,6 @@ absl::Status Pipeline::Write(const LateRecord& late) {
          ? counts_.late_out_of_range
          : counts_.late_unknown_decision);
   return absl::OkStatus();
-}
-
-absl::Status Pipeline::DoHousekeeping() {
-  const int64_t now_us = clock_();
-  const int64_t interval_us = Micros(options_.sync_interval_seconds());
-  // A clock that was set back must not delay this.
-  if (now_us >= last_sync_us_ && now_us < last_sync_us_ + interval_us) {
-    return absl::OkStatus();
-  }
-  last_sync_us_ = now_us;
-  counts_.spool_lag_bytes = LagBytes();
-  absl::Status status = writer_->Sync();
-  if (status.ok() && options_.delete_spool()) status = RemoveSafeSegments();
-  // Last, because a footer needs free space.
-  if (status.ok()) status = writer_->RotateByAge(now_us);
-  return IsFullDisk(status) ? absl::OkStatus() : status;
-}
-
-// Removes segments of which nothing can reach an output any more, after all
-// outputs that hold something of them are on the disk. The newest segment
-// stays: its name tells the writer what later names must sort after.
-absl::Status Pipeline::RemoveSafeSegments() {
-  uint32_t needed = joiner_.OldestNeededSegment();
-  // Records of an output that was not written yet are needed, too.
-  if (late_.has_value()) needed = std::min(needed, late_->place.segment);
-  if (closed_.has_value()) {
-    needed = std::min(needed, closed_->place.segment);
-    for (const JoinedRecord& record : closed_->records) {
-      needed = std::min(needed, record.place.segment);
-    }
-  }
-  while (!segments_.empty()) {
-    const Segment& oldest = segments_.front();
-    const bool is_newest = oldest.ordinal == tail_.current_segment() &&
-                           tail_.later_segments().empty();
-    if (!oldest.is_done || is_newest || oldest.ordinal >= needed ||
-        !joiner_.IsOver(oldest.last_time_us)) {
-      break;
-    }
-    RETURN_IF_ERROR(writer_->Sync());
-    const std::string name = tail_.segment(oldest.ordinal).name;
-    RETURN_IF_ERROR(removed_.Add(name, joiner_.IdsOfSegment(oldest.ordinal)));
-    const std::string path = tail_.PathOf(name);
-    if (unlink(path.c_str()) != 0 && errno != ENOENT) {
-      return absl::UnavailableError(
-          absl::StrCat("cannot remove ", path, ": ", std::strerror(errno)));
-    }
-    ++counts_.removed_segments;
-    joiner_.AllowForgettingBefore(oldest.ordinal + 1);
-    tail_.DropBefore(oldest.ordinal + 1);
-    segments_.pop_front();
-  }
-  return ForgetOldIds();
-}
-
-// Drops the ids of removed segments that are too old to matter to the records
-// that are left: an id matters for two windows.
-absl::Status Pipeline::ForgetOldIds() {
-  if (segments_.empty() || segments_.front().first_time_us == 0) {
-    return absl::OkStatus();
-  }
-  return removed_.DropBefore(
-      segments_.front().first_time_us -
-      2 * Micros(options_.join().reward_wait_time_seconds()) -
-      Micros(options_.join().slack_seconds()));
-}
-
-uint64_t Pipeline::LagBytes() const {
-  uint64_t bytes = tail_.RemainingBytes();
-  for (const std::string& name : tail_.later_segments()) {
-    std::error_code error;
-    const uint64_t size = std::filesystem::file_size(tail_.PathOf(name), error);
-    if (!error) bytes += size;
-  }
-  return bytes;
 }
 
 void Pipeline::UpdateMetrics() {

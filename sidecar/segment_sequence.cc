@@ -119,6 +119,13 @@ absl::Status SegmentSequence::Append(std::span<const absl::string_view> pieces,
   return absl::OkStatus();
 }
 
+absl::Status SegmentSequence::Rotate(const log::v1::SpoolPosition& resume,
+                                     int64_t now_us) {
+  RETURN_IF_ERROR(Close());
+  is_synced_ = false;
+  return Begin(resume, now_us);
+}
+
 absl::Status SegmentSequence::RotateByAge(int64_t now_us) {
   if (writer_ == nullptr) return absl::OkStatus();
   // A clock that was set back must not keep a segment open.

@@ -47,6 +47,8 @@ class SegmentSequence {
   absl::Status Append(std::span<const absl::string_view> pieces,
                       const log::v1::SpoolPosition& resume, int64_t now_us);
 
+  // Begins another segment, so that `resume` is on the disk after Sync().
+  absl::Status Rotate(const log::v1::SpoolPosition& resume, int64_t now_us);
   // Closes the current segment if it is old enough.
   absl::Status RotateByAge(int64_t now_us);
   // All that was appended is on the disk when it returns. Does nothing if it is

@@ -123,6 +123,20 @@ absl::Status TupleWriter::WriteTuple(const log::v1::BanditTuple& tuple,
   const std::array<absl::string_view, 2> pieces = {prefix, decision};
   RETURN_IF_ERROR(tuples_->Append(pieces, resume_, now_us));
   resume_ = JustAfter(tuple.position());
+  has_unsaved_skips_ = false;
+  return absl::OkStatus();
+}
+
+void TupleWriter::Skip(const SpoolPosition& position) {
+  if (HasPassed(position)) return;
+  resume_ = JustAfter(position);
+  has_unsaved_skips_ = true;
+}
+
+absl::Status TupleWriter::SaveSkips(int64_t now_us) {
+  if (!has_unsaved_skips_) return absl::OkStatus();
+  RETURN_IF_ERROR(tuples_->Rotate(resume_, now_us));
+  has_unsaved_skips_ = false;
   return absl::OkStatus();
 }
 

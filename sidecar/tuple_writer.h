@@ -33,6 +33,11 @@ class TupleWriter {
   absl::Status WriteTuple(const log::v1::BanditTuple& tuple,
                           absl::string_view decision, int64_t now_us);
 
+  // Says that the decision at `position` gets no tuple.
+  void Skip(const log::v1::SpoolPosition& position);
+  // Writes down what Skip() said since the last tuple, if anything.
+  absl::Status SaveSkips(int64_t now_us);
+
   // Returns true if an earlier process wrote the late feedback at `position`.
   bool HasLate(const log::v1::SpoolPosition& position) const;
   absl::Status WriteLate(const log::v1::LateFeedback& late, int64_t now_us);
@@ -58,6 +63,7 @@ class TupleWriter {
   std::unique_ptr<SegmentSequence> tuples_;
   std::unique_ptr<SegmentSequence> late_;
   log::v1::SpoolPosition resume_;  // All decisions before it have been written.
+  bool has_unsaved_skips_ = false;
   // Offsets, by segment, of late feedback that earlier processes wrote.
   std::map<std::string, absl::flat_hash_set<uint64_t>> late_positions_;
 };

@@ -229,12 +229,12 @@ TEST_P(KillTest, WhatWasAcknowledgedIsInTheOutputOnce) {
   ExpectCleanEnd();
 }
 
-INSTANTIATE_TEST_SUITE_P(Spool, KillTest,
-                         testing::Values(KillCase{"Deleted", {}, true},
-                                         KillCase{"Kept", {}, false}),
-                         [](const auto& parameter) {
-                           return parameter.param.name;
-                         });
+INSTANTIATE_TEST_SUITE_P(
+    Spool, KillTest,
+    testing::Values(KillCase{"Deleted", {}, true},
+                    KillCase{"Power", {"--spool.durability=POWER"}, true},
+                    KillCase{"Kept", {}, false}),
+    [](const auto& parameter) { return parameter.param.name; });
 
 }  // namespace
 }  // namespace sortition

@@ -51,6 +51,35 @@ TEST_P(CrashTest, OutputDoesNotDependOnWhereItDied) {
 
 INSTANTIATE_TEST_SUITE_P(OnlyIfShown, CrashTest, testing::Bool());
 
+// The first report on "a" says that it was not shown, and lies in a segment
+// that is removed before that of the decision, which "b" keeps.
+TEST_F(PipelineTest, ADecisionLeftOutStaysLeftOut) {
+  options_.mutable_join()->set_only_if_shown(true);
+  const std::string saved = dir_ / "saved";
+  const auto at = [](double seconds) {
+    return kStartUs + static_cast<int64_t>(seconds * kSecond);
+  };
+  WriteSpool(saved,
+             {DecisionRecord("z", at(0)), ShownRecord("a", at(0.5), true),
+              ShownRecord("z", at(0.6)), DecisionRecord("a", at(1)),
+              ShownRecord("a", at(1.5)), DecisionRecord("b", at(9)),
+              DecisionRecord("c", at(12.5)), DecisionRecord("d", at(12.6)),
+              ShownRecord("d", at(12.7))},
+             3);
+  bool has_died = true;
+  for (uint64_t steps = 0; has_died; ++steps) {
+    SCOPED_TRACE(absl::StrCat("died after ", steps));
+    StartAgain(saved);
+    has_died = DieAfter(steps);
+    Finish();
+    std::vector<std::string> ids;
+    for (const auto& tuple : ReadTuples(options_.tuples())) {
+      ids.push_back(tuple.decision().decision_id());
+    }
+    ASSERT_EQ(ids, (std::vector<std::string>{"z", "d"}));
+  }
+}
+
 TEST_F(PipelineTest, OutputDoesNotDependOnManyDeaths) {
   const std::string saved = dir_ / "saved";
   const auto history = History(60, 11, kStartUs);
