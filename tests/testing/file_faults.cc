@@ -41,8 +41,8 @@ struct World {
 };
 
 World& TheWorld() {
-  static World* const world = new World;
-  return *world;
+  static World* const kWorld = new World;
+  return *kWorld;
 }
 
 std::string PathOf(int fd) {
@@ -268,9 +268,9 @@ DIR* opendir(const char* name) {
     errno = error;
     return nullptr;
   }
-  static const auto real =
+  static const auto kReal =
       reinterpret_cast<DIR* (*)(const char*)>(dlsym(RTLD_NEXT, "opendir"));
-  return real(name);
+  return kReal(name);
 }
 
 int mkostemps(char* name, int suffix, int flags) {
@@ -280,9 +280,9 @@ int mkostemps(char* name, int suffix, int flags) {
     errno = error;
     return -1;
   }
-  static const auto real =
+  static const auto kReal =
       reinterpret_cast<int (*)(char*, int, int)>(dlsym(RTLD_NEXT, "mkostemps"));
-  return real(name, suffix, flags);
+  return kReal(name, suffix, flags);
 }
 
 }  // extern "C"
