@@ -184,11 +184,12 @@ say "version 2 serves, $decisions decisions"
 simulate 3 "$decisions" after
 
 say 'drain'
+# The server takes feedback until the last window is over.
+wait_for 60 'complete tuples' has_tuples \
+  "$(answered "$dir/reports/before.json" "$dir/reports/during.json" "$dir/reports/after.json")"
 kill -TERM "$server_pid"
 wait "$server_pid" || { echo "demo: the server did not drain" >&2 && exit 1; }
 server_pid=''
-wait_for 60 'complete tuples' has_tuples \
-  "$(answered "$dir/reports/before.json" "$dir/reports/during.json" "$dir/reports/after.json")"
 kill -TERM "$sidecar_pid"
 wait "$sidecar_pid" || { echo "demo: the sidecar did not drain" >&2 && exit 1; }
 sidecar_pid=''
