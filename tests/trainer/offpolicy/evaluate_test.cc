@@ -33,10 +33,10 @@ std::vector<BanditTuple> CoinLog(int n, uint64_t seed) {
 
 class EvaluateTest : public testing::Test {
  protected:
-  static constexpr LinearFamily kFamily{.num_features = 1};
+  const LinearFamily family_{.num_features = 1};
 
   WeightedTuples Weighed(const std::vector<BanditTuple>& tuples) const {
-    return *WeighLinear(kFamily, parameters_, tuples);
+    return *WeighLinear(family_, parameters_, tuples);
   }
   WeightedParts HeldOut() const {
     return {.train = {},
@@ -45,8 +45,8 @@ class EvaluateTest : public testing::Test {
   }
   WeightedParts MapHeldOut() const {
     return {.train = {},
-            .validation = *WeighMap(kFamily, parameters_, validation_),
-            .test = *WeighMap(kFamily, parameters_, test_)};
+            .validation = *WeighMap(family_, parameters_, validation_),
+            .test = *WeighMap(family_, parameters_, test_)};
   }
 
   const std::vector<BanditTuple> train_ = CoinLog(2000, 1);
@@ -84,7 +84,7 @@ TEST_F(EvaluateTest, BoundsAreBelowTheTruthAndNotVacuousOnSuchALog) {
   const std::vector<BanditTuple> long_train = CoinLog(40000, 1);
   parts.train = Weighed(long_train);
   parts.validation = Weighed(CoinLog(20000, 2));
-  parts.ball = LinearBall(kFamily, parameters_, long_train);
+  parts.ball = LinearBall(family_, parameters_, long_train);
   // Rewards of -2 and 3: truth 5 · 0.65 - 2 = 1.25.
   const auto evaluation = Evaluate(
       {.parts = parts, .reward_min = -2, .reward_max = 3, .num_policies = 9});

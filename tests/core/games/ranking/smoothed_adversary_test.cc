@@ -30,10 +30,8 @@ TEST(SmoothedAdversaryTest, IsTheGradientOfAValueNearby) {
           CertifyRanking(at, dcg, bound, e.expected_discounts, *q);
       EXPECT_LE(certificate.adversary_violation, 1e-12);
       double square = 0;
-      double most = 0;
       for (const double qi : *q) square += qi * qi;
       EXPECT_NEAR(certificate.upper + mu / 2 * square, value, 1e-11);
-      for (const double qi : *q) most += qi;
       EXPECT_GE(value, e.value - 1e-11);
       EXPECT_LE(value, e.value + mu / 2 * n + 1e-11);
       return value;

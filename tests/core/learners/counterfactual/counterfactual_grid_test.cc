@@ -23,7 +23,7 @@ namespace {
 using config::v1::PoemOptions;
 using testing::HasSubstr;
 
-constexpr LinearFamily kFamily{ActionKind::kSelect, 4, false, 0.05};
+const LinearFamily kFamily{ActionKind::kSelect, 4, false, 0.05};
 
 // Selections drawn uniformly, with more reward if the first feature is large.
 std::vector<BanditTuple> MakeSelections(size_t n, uint64_t seed) {

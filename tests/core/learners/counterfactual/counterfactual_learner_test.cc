@@ -19,7 +19,7 @@ namespace {
 using config::v1::PoemOptions;
 using testing::HasSubstr;
 
-constexpr LinearFamily kFamily{ActionKind::kSelect, 4, true, 0.1};
+const LinearFamily kFamily{ActionKind::kSelect, 4, true, 0.1};
 
 PoemOptions MakeOptions(PoemOptions::Objective objective,
                         PoemOptions::Optimiser optimiser) {
