@@ -13,8 +13,8 @@
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "core/base/status_macros.h"
-#include "process/log.h"
 #include "io/clocks.h"
+#include "process/log.h"
 
 namespace sortition {
 namespace {
