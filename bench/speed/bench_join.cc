@@ -18,9 +18,9 @@
 #include "bench/support/report.h"
 #include "bench/support/statistics.h"
 #include "core/base/status_macros.h"
+#include "io/clocks.h"
 #include "io/spool/spool_writer.h"
 #include "process/metrics.h"
-#include "process/wall_clock.h"
 #include "sidecar/pipeline.h"
 #include "tests/testing/temp_dir.h"
 
