@@ -192,7 +192,7 @@ void Pipeline::TakeRecord(const SpoolTail::Record& record) {
   const absl::StatusOr<RecordView> view = ViewRecord(record.payload);
   bool is_good = false;
   if (view.ok() && view->kind == log::v1::LogRecord::kDecision) {
-    const absl::StatusOr<DecisionView> decision = ViewDecision(view->bytes);
+    const absl::StatusOr<DecisionWire> decision = ViewDecision(view->bytes);
     is_good = decision.ok();
     if (is_good) {
       NoteTime(decision->time_us);

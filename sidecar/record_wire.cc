@@ -63,13 +63,13 @@ absl::StatusOr<RecordView> ViewRecord(absl::string_view payload) {
   return view;
 }
 
-absl::StatusOr<DecisionView> ViewDecision(absl::string_view decision) {
+absl::StatusOr<DecisionWire> ViewDecision(absl::string_view decision) {
   constexpr uint32_t kTimeTag = WireFormatLite::MakeTag(
       log::v1::Decision::kTimeUsFieldNumber, WireFormatLite::WIRETYPE_VARINT);
   const uint32_t id_tag =
       LengthDelimitedTag(log::v1::Decision::kDecisionIdFieldNumber);
   CodedInputStream input = Input(decision);
-  DecisionView view;
+  DecisionWire view;
   bool has_time = false;
   // Our own writer puts both first; then this stops after two fields.
   while (view.id.empty() || !has_time) {

@@ -20,7 +20,8 @@ struct RecordView {
 // DataLoss if `payload` is not exactly one field.
 absl::StatusOr<RecordView> ViewRecord(absl::string_view payload);
 
-struct DecisionView {
+// What the join needs of a decision.
+struct DecisionWire {
   absl::string_view id;
   int64_t time_us = 0;
   // The bytes after id and time: two decisions of one id with the same `rest`
@@ -30,7 +31,7 @@ struct DecisionView {
 
 // Reads no further than needed. DataLoss if the bytes are not a Decision or
 // have no id.
-absl::StatusOr<DecisionView> ViewDecision(absl::string_view decision);
+absl::StatusOr<DecisionWire> ViewDecision(absl::string_view decision);
 
 // The model that decided. Version 0: none, or an aggregation.
 struct DecidingModel {

@@ -40,7 +40,7 @@ TEST(RecordWireTest, RefusesWhatIsNotOneField) {
 
 TEST(RecordWireTest, FindsIdAndTimeOfADecision) {
   const std::string bytes = SomeDecision().SerializeAsString();
-  ASSERT_OK_AND_ASSIGN(const DecisionView view, ViewDecision(bytes));
+  ASSERT_OK_AND_ASSIGN(const DecisionWire view, ViewDecision(bytes));
   EXPECT_EQ(view.id, "an id");
   EXPECT_EQ(view.time_us, 1234567890123);
 }
@@ -54,7 +54,7 @@ TEST(RecordWireTest, FindsIdAndTimeWhereTheyComeLast) {
   rest.clear_decision_id();
   rest.clear_time_us();
   const std::string bytes = rest.SerializeAsString() + head.SerializeAsString();
-  ASSERT_OK_AND_ASSIGN(const DecisionView view, ViewDecision(bytes));
+  ASSERT_OK_AND_ASSIGN(const DecisionWire view, ViewDecision(bytes));
   EXPECT_EQ(view.id, "an id");
   EXPECT_EQ(view.time_us, -5);
 }
