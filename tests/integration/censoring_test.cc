@@ -15,6 +15,7 @@
 #include "io/clocks.h"
 #include "io/files.h"
 #include "io/segments/segment.h"
+#include "io/spool/writer_state.h"
 #include "sortition/v1/ranking.grpc.pb.h"
 #include "tests/integration/deployment.h"
 #include "tests/integration/load.h"
@@ -233,6 +234,31 @@ TEST_F(CensoringTest, ClockThatJumps) {
   After();
   WaitForTuples();
   ExpectCensored(log::v1::CLOCK_STEP);
+}
+
+// A process that is frozen does not notice it: clocks run on.
+TEST_F(CensoringTest, ServerThatWasFrozenSaysSo) {
+  StartServer();
+  ASSERT_EQ(Select("before"), Select("before"));
+  const auto alive_us = [&] {
+    return ReadWriterState(deployment_.spool())->alive_us;
+  };
+  deployment_.server().Signal(SIGSTOP);
+  const int64_t sign_us = alive_us();
+  EXPECT_TRUE(
+      PollUntil(kPatienceSeconds, [&] { return NowUs() - sign_us > 4500000; }));
+  deployment_.server().Signal(SIGCONT);
+  EXPECT_TRUE(PollUntil(kPatienceSeconds, [&] {
+    int64_t absence_us = 0;
+    EXPECT_OK(VisitRecords(
+        deployment_.spool(), false, [&](const log::v1::LogRecord& record) {
+          const log::v1::Gap& gap = record.gap();
+          if (gap.kind() == log::v1::WRITER_AWAY) {
+            absence_us = gap.last_time_us() - gap.first_time_us();
+          }
+        }));
+    return absence_us > 3000000;
+  }));
 }
 
 // Somebody removes a part of the spool that the sidecar has not read.
