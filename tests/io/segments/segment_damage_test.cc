@@ -53,7 +53,9 @@ class SegmentDamageTest : public testing::Test {
       record.mutable_decision()->set_decision_id(absl::StrCat("d", n));
       auto* const values = record.mutable_decision()->mutable_dense_values();
       values->Resize(static_cast<int>(bytes.size() / 4), 0);
-      std::memcpy(values->mutable_data(), bytes.data(), bytes.size() / 4 * 4);
+      if (!values->empty()) {
+        std::memcpy(values->mutable_data(), bytes.data(), bytes.size() / 4 * 4);
+      }
       ASSERT_OK(writer->Append(record));
     }
     if (Below(2) == 0) {
