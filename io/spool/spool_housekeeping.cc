@@ -96,6 +96,10 @@ void SpoolWriter::Rep::TryAgain() {
       next == nullptr || Size() + room > options.max_bytes()) {
     return;
   }
+  const SpoolClock::time_point now = SpoolClock::now();
+  if (now < try_again_at) return;
+  try_again_at =
+      now + std::chrono::duration_cast<SpoolClock::duration>(kLookInterval);
   absl::Status status = StartSegment();
   if (status.ok()) status = WriteGaps();
   if (!status.ok()) return;

@@ -152,6 +152,7 @@ struct SpoolWriter::Rep {
   std::shared_ptr<SegmentWriter> current;
   SpoolClock::time_point current_since;
   SpoolClock::time_point rotate_again_at;  // After a rotation failed.
+  SpoolClock::time_point try_again_at;     // To leave kFull and kIoError.
   std::unique_ptr<PreparedSegment> next;
   std::vector<std::shared_ptr<SegmentWriter>> old;
   // Segments whose sync failed; the last may be `current`.

@@ -66,7 +66,8 @@ TEST_F(SpoolGapTest, TellsOfRefusedCallsWhenTheTroubleEnds) {
   const auto writer = Open();
   ASSERT_OK(writer->AppendDecision(SmallDecision("before"), {}));
   EXPECT_EQ(State().trouble_since_us, 0);
-  const int64_t before_us = NowUs();
+  // The begin comes from two clocks, each rounded to microseconds.
+  const int64_t before_us = NowUs() - 1;
   int64_t ended_us = 0;
   {
     const FileFault fault(
@@ -230,6 +231,56 @@ TEST_F(SpoolGapTest, TroubleEndsThoughItsGapHadToWait) {
     return writer->stats().state == SpoolState::kOk &&
            State().trouble_since_us == 0;
   }));
+}
+
+// A sync that began before a gap was told does not cover it. If the next one
+// fails, the time of the gap is lost again.
+TEST_F(SpoolGapTest, AGapThatIsLostIsToldAgain) {
+  const FakeDisk disk(".seg");
+  const auto writer = Open();
+  int64_t refused_us = 0;
+  std::unique_ptr<SyncStall> stall;
+  {
+    const FileFault fault(
+        {.call = FileCall::kWrite, .path = "/spool/", .error = EIO});
+    ASSERT_FALSE(writer->AppendDecision(SmallDecision("x"), {}).ok());
+    refused_us = NowUs();
+    const int syncs = events_.num_syncs();
+    ASSERT_TRUE(PollUntil([&] { return events_.num_syncs() > syncs; }));
+    stall = std::make_unique<SyncStall>();
+    ASSERT_TRUE(PollUntil([&] { return stall->num_waiting() == 1; }));
+  }
+  // The spool goes on in another segment, which begins with the gap.
+  ASSERT_TRUE(
+      PollUntil([&] { return writer->stats().state == SpoolState::kOk; }));
+  {
+    const FileFault fault({.call = FileCall::kSync,
+                           .path = Segments().back(),
+                           .error = EIO,
+                           .count = 1,
+                           .forgets = true});
+    stall.reset();
+    ASSERT_TRUE(PollUntil([&] { return fault.num_failures() == 1; }));
+  }
+  ASSERT_TRUE(PollUntil([&] { return writer->stats().lost > 0; }));
+  ASSERT_OK(writer->Close());
+  const std::vector<log::v1::Gap> gaps = Gaps();
+  ASSERT_THAT(gaps, SizeIs(1));
+  EXPECT_LE(gaps[0].first_time_us(), refused_us);
+}
+
+// The header of a segment can be written and the gap cannot: each try leaves a
+// segment behind.
+TEST_F(SpoolGapTest, ADiskThatFailsIsTriedFiveTimesASecond) {
+  const auto writer = Open();
+  const FileFault fault(
+      {.call = FileCall::kWrite, .path = ".seg", .error = EIO});
+  const int64_t begin_us = SteadyUs();
+  ASSERT_FALSE(writer->AppendDecision(SmallDecision("x"), {}).ok());
+  const uint64_t segments = writer->stats().segments;
+  ASSERT_TRUE(PollUntil([&] { return fault.num_failures() >= 4; }));
+  const uint64_t tries = writer->stats().segments - segments;
+  EXPECT_LE(tries, 1 + static_cast<uint64_t>(SteadyUs() - begin_us) / 200000);
 }
 
 TEST_F(SpoolGapTest, SaysThatItIsAlive) {
