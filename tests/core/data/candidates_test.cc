@@ -6,6 +6,7 @@
 #include <numeric>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "core/base/random.h"
 #include "tests/testing/status_matchers.h"
 
@@ -91,6 +92,20 @@ TEST(CandidatesTest, DenseNamesWhatIsWrong) {
   values[17] = -kInfinity;
   EXPECT_THAT(Candidates::Dense(values, 5),
               StatusIs(kInvalid, HasSubstr("is -inf, must be finite")));
+}
+
+// The check takes several values at once, with some left over.
+TEST(CandidatesTest, FindsWhatIsNotFiniteAtEveryPlace) {
+  for (const float bad : {kNan, kInfinity, -kInfinity}) {
+    for (size_t i = 0; i < 37; ++i) {
+      Floats values(37, std::numeric_limits<float>::max());
+      EXPECT_OK(Candidates::Dense(values, 37));
+      values[i] = bad;
+      EXPECT_THAT(Candidates::Dense(values, 37),
+                  StatusIs(kInvalid, HasSubstr(absl::StrCat("(row 0, column ",
+                                                            i, ") is"))));
+    }
+  }
 }
 
 TEST(CandidatesTest, SparseNamesWhatIsWrong) {
