@@ -32,8 +32,8 @@ using testing::Not;
 constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
 
 std::string WriteConfig(const std::string& text) {
-  static const TempDir dir;
-  const std::string path = dir / "options.textproto";
+  static const TempDir kDir;
+  const std::string path = kDir / "options.textproto";
   std::ofstream(path) << text;
   return path;
 }
