@@ -197,7 +197,7 @@ std::vector<Target> MakeTargets(const MicroBenchmarkResults& results) {
       {"select of 100, / scoring 100", ratio("Decide/select/100", "Score/100"),
        3.2},
       {"check of features, 100 candidates, / scoring 100",
-       ratio("ValidateFeatures/100", "Score/100"), 4.5},
+       ratio("ValidateFeatures/100", "Score/100"), 2},
       {"spool append of 19 KiB, / plain write",
        ratio("SpoolAppend/19456/real_time", "PlainWrite/19456/real_time"), 1.6},
   };
