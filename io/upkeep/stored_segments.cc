@@ -80,6 +80,23 @@ absl::StatusOr<std::vector<StoredSegment>> ListStored(const std::string& dir) {
   return segments;
 }
 
+absl::StatusOr<std::vector<StoredSegment>> ListStoredWithLate(
+    const std::string& dir) {
+  ASSIGN_OR_RETURN(std::vector<StoredSegment> all, ListStored(dir));
+  const absl::StatusOr<std::vector<StoredSegment>> late =
+      ListStored(dir + "/late");
+  if (late.ok()) {
+    all.insert(all.end(), late->begin(), late->end());
+  } else if (!absl::IsNotFound(late.status())) {
+    return late.status();
+  }
+  std::stable_sort(all.begin(), all.end(),
+                   [](const StoredSegment& a, const StoredSegment& b) {
+                     return a.followed_us < b.followed_us;
+                   });
+  return all;
+}
+
 std::vector<StoredSegment> ChooseForRemoval(
     const std::vector<StoredSegment>& segments, const StorageLimits& limits) {
   uint64_t bytes = 0;

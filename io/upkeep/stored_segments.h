@@ -27,6 +27,11 @@ struct StoredSegment {
 // Returns the segments in `dir`, oldest first.
 absl::StatusOr<std::vector<StoredSegment>> ListStored(const std::string& dir);
 
+// Returns the segments in `dir` and in its sub-directory late, if there is one,
+// those first that were followed first.
+absl::StatusOr<std::vector<StoredSegment>> ListStoredWithLate(
+    const std::string& dir);
+
 // What may stay. 0: no limit.
 struct StorageLimits {
   int64_t followed_from_us = 0;  // Segments that were followed earlier go.

@@ -15,27 +15,6 @@ namespace {
 
 using config::v1::SidecarOptions;
 
-std::vector<std::string> Directories(const SidecarOptions& options) {
-  return {options.tuples(), options.tuples() + "/late"};
-}
-
-// Returns the segments of all directories, oldest first.
-absl::StatusOr<std::vector<StoredSegment>> ListAll(
-    const SidecarOptions& options) {
-  std::vector<StoredSegment> all;
-  for (const std::string& dir : Directories(options)) {
-    absl::StatusOr<std::vector<StoredSegment>> segments = ListStored(dir);
-    if (absl::IsNotFound(segments.status())) continue;
-    RETURN_IF_ERROR(segments.status());
-    all.insert(all.end(), segments->begin(), segments->end());
-  }
-  std::stable_sort(all.begin(), all.end(),
-                   [](const StoredSegment& a, const StoredSegment& b) {
-                     return a.followed_us < b.followed_us;
-                   });
-  return all;
-}
-
 }  // namespace
 
 TupleKeeper::TupleKeeper(const SidecarOptions& options)
@@ -112,7 +91,8 @@ absl::Status TupleKeeper::RemoveOld(int64_t now_us) {
   if (limits.bytes == 0 && limits.followed_from_us == 0) {
     return absl::OkStatus();
   }
-  ASSIGN_OR_RETURN(const std::vector<StoredSegment> all, ListAll(options_));
+  ASSIGN_OR_RETURN(const std::vector<StoredSegment> all,
+                   ListStoredWithLate(options_.tuples()));
   for (const StoredSegment& segment : ChooseForRemoval(all, limits)) {
     RETURN_IF_ERROR(RemoveStored(segment));
     LogInfo("removed a segment of the output",
