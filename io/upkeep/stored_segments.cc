@@ -18,6 +18,7 @@
 #include "io/posix_status.h"
 #include "io/segments/compressed_file.h"
 #include "io/segments/segment.h"
+#include "io/segments/segment_file.h"
 #include "io/segments/segment_recovery.h"
 
 namespace sortition {
@@ -123,6 +124,9 @@ absl::Status CompressStored(const std::vector<StoredSegment>& segments,
   for (const StoredSegment& segment : segments) {
     if (!segment.is_plain || segment.is_newest) continue;
     if (segment.is_compressed) {
+      // Its name may not be on the disk yet, if the last round was cut short.
+      RETURN_IF_ERROR(SyncDirectory(
+          std::filesystem::path(segment.path).parent_path().string()));
       RETURN_IF_ERROR(RemoveFile(segment.path));
       continue;
     }
