@@ -3,6 +3,7 @@
 #include "client/commands/request_commands.h"
 #include "client/logs/log_commands.h"
 #include "client/simulation/simulation_commands.h"
+#include "client/upkeep/upkeep_commands.h"
 
 namespace sortition {
 
@@ -30,6 +31,11 @@ std::vector<Command> AllCommands() {
                   RunLogStats),
       MakeCommand("log verify", "DIR|FILE",
                   "Recompute every logged decision bit for bit", RunLogVerify),
+      MakeCommand("log prune", "DIR…", "Remove old tuple and late segments",
+                  RunLogPrune),
+      MakeCommand("log compact", "DIR…",
+                  "Rewrite tuple segments as larger ones, by time or by unit",
+                  RunLogCompact),
   };
 }
 

@@ -33,6 +33,24 @@ bool HasEarlierSegment(const ClosedDecision& closed) {
                      });
 }
 
+// Sets what was joined to the decision.
+void SetJoined(const ClosedDecision& closed, log::v1::BanditTuple* tuple) {
+  tuple->set_reward(closed.reward);
+  tuple->set_has_feedback(closed.has_feedback);
+  for (const log::v1::CensorReason reason : closed.censored) {
+    tuple->add_censored(reason);
+  }
+  tuple->mutable_rank_rewards()->Add(closed.rank_rewards.begin(),
+                                     closed.rank_rewards.end());
+  for (const JoinedRecord& record : closed.records) {
+    if (record.is_shown) {
+      tuple->mutable_shown()->ParseFromString(record.bytes);
+    } else {
+      tuple->add_feedback()->ParseFromString(record.bytes);
+    }
+  }
+}
+
 }  // namespace
 
 Pipeline::Pipeline(const config::v1::SidecarOptions& options, Metrics* metrics,
@@ -76,6 +94,9 @@ absl::Status Pipeline::Recover() {
                    removed_.Load(segments));
   for (const RememberedId& id : ids) joiner_.AddRemembered(id);
   last_sync_us_ = clock_();
+  if (TupleKeeper::IsNeeded(options_)) {
+    keeper_ = std::make_unique<TupleKeeper>(options_);
+  }
   return absl::OkStatus();
 }
 
@@ -193,12 +214,8 @@ void Pipeline::TakeRecord(const SpoolTail::Record& record) {
   bool is_good = false;
   if (view.ok() && view->kind == log::v1::LogRecord::kDecision) {
     const absl::StatusOr<DecisionWire> decision = ViewDecision(view->bytes);
-    is_good = decision.ok();
-    if (is_good) {
-      NoteTime(decision->time_us);
-      joiner_.AddDecision(record.place, decision->id, decision->time_us,
-                          HashBytes(decision->rest).low);
-    }
+    is_good =
+        decision.ok() && TakeDecision(record.place, *decision, view->bytes);
   } else if (view.ok()) {
     is_good = TakeSmallRecord(record, *view);
   }
@@ -208,6 +225,21 @@ void Pipeline::TakeRecord(const SpoolTail::Record& record) {
   LogError("skipped a malformed record",
            {{"file", tail_.PathOf(tail_.segment(record.place.segment).name)},
             {"offset", absl::StrCat(record.place.offset)}});
+}
+
+bool Pipeline::TakeDecision(SpoolPlace place, const DecisionWire& decision,
+                            absl::string_view bytes) {
+  const double probability = options_.join().keep_probability();
+  bool is_kept = true;
+  if (probability < 1) {
+    const absl::StatusOr<absl::string_view> unit = ViewUnit(bytes);
+    if (!unit.ok()) return false;
+    is_kept = KeepNumber(*unit, decision.id) < probability;
+  }
+  NoteTime(decision.time_us);
+  joiner_.AddDecision(place, decision.id, decision.time_us,
+                      HashBytes(decision.rest).low, is_kept);
+  return true;
 }
 
 bool Pipeline::TakeSmallRecord(const SpoolTail::Record& record,
@@ -257,6 +289,10 @@ absl::Status Pipeline::Write(const ClosedDecision& closed) {
     ++counts_.ambiguous_decisions;
     return absl::OkStatus();
   }
+  if (!closed.is_kept) {
+    ++counts_.sampled_out;
+    return absl::OkStatus();
+  }
   if (!closed.is_wanted) {
     ++counts_.not_shown;
     if (HasEarlierSegment(closed)) writer_->Skip(tuple.position());
@@ -278,20 +314,10 @@ absl::Status Pipeline::Write(const ClosedDecision& closed) {
   }
   RETURN_IF_ERROR(decision.status());
   tuple.set_spool_writer(segment.writer_id);
-  tuple.set_reward(closed.reward);
-  tuple.set_has_feedback(closed.has_feedback);
-  for (const log::v1::CensorReason reason : closed.censored) {
-    tuple.add_censored(reason);
+  if (options_.join().keep_probability() < 1) {
+    tuple.set_keep_probability(options_.join().keep_probability());
   }
-  tuple.mutable_rank_rewards()->Add(closed.rank_rewards.begin(),
-                                    closed.rank_rewards.end());
-  for (const JoinedRecord& record : closed.records) {
-    if (record.is_shown) {
-      tuple.mutable_shown()->ParseFromString(record.bytes);
-    } else {
-      tuple.add_feedback()->ParseFromString(record.bytes);
-    }
-  }
+  SetJoined(closed, &tuple);
   RETURN_IF_ERROR(writer_->WriteTuple(tuple, *decision, clock_()));
   ++counts_.tuples;
   ++(closed.has_feedback ? counts_.matched : counts_.defaulted);
@@ -324,6 +350,7 @@ void Pipeline::UpdateMetrics() {
   counts_.pending = joiner_.num_pending();
   if (is_caught_up_) counts_.spool_lag_bytes = 0;
   counts_.watermark_us = joiner_.watermark_us();
+  if (keeper_ != nullptr) counts_.keeper = keeper_->counts();
   metrics_.Update(counts_);
 }
 

@@ -20,6 +20,7 @@
 #include "sidecar/sidecar_metrics.h"
 #include "sidecar/spool_tail.h"
 #include "sidecar/tuple_writer.h"
+#include "sidecar/upkeep/tuple_keeper.h"
 #include "sortition/config/v1/sidecar.pb.h"
 
 namespace sortition {
@@ -70,6 +71,9 @@ class Pipeline {
   // record.
   absl::StatusOr<int64_t> LookAround();
   void TakeRecord(const SpoolTail::Record& record);
+  // These return false if the record is malformed. `bytes` is the decision.
+  bool TakeDecision(SpoolPlace place, const DecisionWire& decision,
+                    absl::string_view bytes);
   bool TakeSmallRecord(const SpoolTail::Record& record, const RecordView& view);
   void NoteTime(int64_t time_us);
   void NoteLastTime(int64_t time_us);
@@ -98,8 +102,9 @@ class Pipeline {
   RemovedSegmentIds removed_;
   DecisionReader decisions_;
   std::unique_ptr<TupleWriter> writer_;
-  std::deque<Segment> segments_;  // Those not removed yet.
-  uint32_t last_ordinal_ = 0;     // Of the newest segment there was.
+  std::unique_ptr<TupleKeeper> keeper_;  // Null if it has nothing to do.
+  std::deque<Segment> segments_;         // Those not removed yet.
+  uint32_t last_ordinal_ = 0;            // Of the newest segment there was.
   // Taken from the joiner and not written yet: a full disk may delay it.
   std::optional<ClosedDecision> closed_;
   std::optional<LateRecord> late_;

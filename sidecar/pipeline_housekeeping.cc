@@ -29,6 +29,7 @@ absl::Status Pipeline::DoHousekeeping() {
   if (status.ok() && options_.delete_spool()) status = RemoveSafeSegments();
   // Last, because a footer needs free space.
   if (status.ok()) status = writer_->RotateByAge(now_us);
+  if (keeper_ != nullptr) keeper_->Wake(now_us);
   return IsFullDisk(status) ? absl::OkStatus() : status;
 }
 

@@ -112,6 +112,20 @@ absl::StatusOr<DecidingModel> ViewModel(absl::string_view decision) {
   return model;
 }
 
+absl::StatusOr<absl::string_view> ViewUnit(absl::string_view decision) {
+  const uint32_t unit_tag =
+      LengthDelimitedTag(log::v1::Decision::kUnitIdFieldNumber);
+  CodedInputStream input = Input(decision);
+  absl::string_view unit;
+  while (const uint32_t tag = input.ReadTag()) {
+    const bool is_good = tag == unit_tag
+                             ? ReadView(&input, decision, &unit)
+                             : WireFormatLite::SkipField(&input, tag);
+    if (!is_good) return Malformed("Decision");
+  }
+  return unit;
+}
+
 absl::StatusOr<log::v1::SpoolPosition> ViewPosition(absl::string_view message) {
   static_assert(log::v1::BanditTuple::kPositionFieldNumber == 1 &&
                 log::v1::LateFeedback::kPositionFieldNumber == 1);

@@ -43,6 +43,10 @@ struct DecidingModel {
 // numbers, as the server writes them. DataLoss if the bytes are not a Decision.
 absl::StatusOr<DecidingModel> ViewModel(absl::string_view decision);
 
+// Returns the unit_id of a serialised Decision, empty if it has none. Skips the
+// other fields. DataLoss if the bytes are not a Decision.
+absl::StatusOr<absl::string_view> ViewUnit(absl::string_view decision);
+
 // Returns the position of a serialised BanditTuple or LateFeedback. DataLoss if
 // it has none.
 absl::StatusOr<log::v1::SpoolPosition> ViewPosition(absl::string_view message);

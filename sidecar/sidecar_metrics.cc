@@ -25,6 +25,10 @@ Read Join(uint64_t JoinCounts::*member) {
 Read Tail(uint64_t TailCounts::*member) {
   return [member](const SidecarCounts& counts) { return counts.tail.*member; };
 }
+Read Keeper(uint64_t TupleKeeperCounts::*member) {
+  return
+      [member](const SidecarCounts& counts) { return counts.keeper.*member; };
+}
 
 }  // namespace
 
@@ -83,6 +87,9 @@ void SidecarMetrics::AddJoinCounters(Metrics* metrics) {
       Count(&SidecarCounts::ambiguous_decisions));
   Add(metrics, "join_not_shown_total", "Decisions left out by only_if_shown",
       Count(&SidecarCounts::not_shown));
+  Add(metrics, "join_sampled_out_total",
+      "Decisions left out by keep_probability",
+      Count(&SidecarCounts::sampled_out));
   Add(metrics, "join_written_before_total",
       "Decisions read again after a restart whose tuple is written",
       Count(&SidecarCounts::written_before));
@@ -122,10 +129,30 @@ void SidecarMetrics::AddSidecarCounters(Metrics* metrics) {
       Count(&SidecarCounts::removed_segments));
 }
 
+void SidecarMetrics::AddKeeperCounters(Metrics* metrics) {
+  Add(metrics, "sidecar_compressed_segments_total", "Tuple segments compressed",
+      Keeper(&TupleKeeperCounts::compressed_segments));
+  const char* bytes_help = "Bytes of the tuple segments that were compressed";
+  Add(metrics, "sidecar_compressed_bytes_total", bytes_help,
+      Keeper(&TupleKeeperCounts::bytes_before), {{"of", "before"}});
+  Add(metrics, "sidecar_compressed_bytes_total", bytes_help,
+      Keeper(&TupleKeeperCounts::bytes_after), {{"of", "after"}});
+  Add(metrics, "sidecar_expired_segments_total",
+      "Tuple and late segments removed by keep_tuples_seconds and "
+      "keep_tuples_bytes",
+      Keeper(&TupleKeeperCounts::removed_segments));
+  Add(metrics, "sidecar_expired_bytes_total", "Bytes of these segments",
+      Keeper(&TupleKeeperCounts::removed_bytes));
+  Add(metrics, "sidecar_upkeep_failures_total",
+      "Rounds of compression and removal that ended with an error",
+      Keeper(&TupleKeeperCounts::failures));
+}
+
 SidecarMetrics::SidecarMetrics(Metrics* metrics, double window_seconds)
     : model_rewards_(metrics) {
   AddJoinCounters(metrics);
   AddSidecarCounters(metrics);
+  AddKeeperCounters(metrics);
   pending_ = metrics->Gauge("sortition_join_pending_decisions",
                             "Decisions whose window is open");
   spool_lag_bytes_ = metrics->Gauge(

@@ -11,6 +11,7 @@
 #include "sidecar/model_reward_metrics.h"
 #include "sidecar/record_wire.h"
 #include "sidecar/spool_tail.h"
+#include "sidecar/upkeep/tuple_keeper.h"
 #include "sortition/log/v1/log.pb.h"
 
 namespace sortition {
@@ -28,6 +29,7 @@ struct SidecarCounts {
   std::array<uint64_t, log::v1::CensorReason_ARRAYSIZE> censored = {};
   uint64_t ambiguous_decisions = 0;  // One id, two answers: no tuple.
   uint64_t not_shown = 0;            // Left out by only_if_shown.
+  uint64_t sampled_out = 0;          // Left out by keep_probability.
   uint64_t written_before = 0;       // Decisions that an earlier process wrote.
   uint64_t late_after_window = 0;
   uint64_t late_unknown_decision = 0;
@@ -38,6 +40,7 @@ struct SidecarCounts {
   uint64_t output_torn_bytes = 0;
   uint64_t full_disk_retries = 0;
   uint64_t removed_segments = 0;
+  TupleKeeperCounts keeper;
   // Current values, not counts:
   uint64_t pending = 0;
   uint64_t spool_lag_bytes = 0;
@@ -66,6 +69,7 @@ class SidecarMetrics {
            const MetricLabels& labels = {});
   void AddJoinCounters(Metrics* metrics);
   void AddSidecarCounters(Metrics* metrics);
+  void AddKeeperCounters(Metrics* metrics);
 
   std::vector<Counter> counters_;
   MetricGauge* pending_;

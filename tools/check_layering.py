@@ -37,6 +37,7 @@ MAY_INCLUDE = {
     "io": ["core/base"],
     "io/segments": ["core/base", "core/data", "io"],
     "io/spool": ["core/base", "io", "io/segments"],
+    "io/upkeep": ["core/base", "io", "io/segments"],
     "io/models": ["core/base", "core/policies", "io", "io/segments"],
     "io/datasets": ["core/base", "core/data", "io"],
     "process": ["core/base", "io"],
@@ -50,7 +51,9 @@ MAY_INCLUDE = {
                    "server/decisions"],
     "server": ["core/base", "io/*", "process", "server/*"],
     "sidecar/join": ["core/base"],
-    "sidecar": ["core/base", "io", "io/segments", "io/spool", "process", "sidecar/join"],
+    "sidecar/upkeep": ["core/base", "io", "io/segments", "io/upkeep", "process"],
+    "sidecar": ["core/base", "io", "io/segments", "io/spool", "process", "sidecar/join",
+                "sidecar/upkeep"],
     "trainer/tuples": ["core/*", "io/*", "process"],
     "trainer/offpolicy": ["core/*", "io/*", "process", "trainer/tuples"],
     "trainer/labelled": ["core/*", "io/*", "process"],
@@ -63,6 +66,7 @@ MAY_INCLUDE = {
                           "process", "client/rpc"],
     "client/logs": ["core/base", "core/data", "core/policies", "core/aggregation",
                     "io/*", "process"],
+    "client/upkeep": ["core/base", "io", "io/segments", "io/upkeep", "process"],
     "client": ["process", "client/*"],
 }
 # Pattern of an include -> folders that may have it.
@@ -74,7 +78,8 @@ RESTRICTED = [
     (re.compile(r"^(fstream|iostream|filesystem|thread|mutex|shared_mutex|atomic|future|"
                 r"condition_variable|chrono|ctime|time\.h|pthread\.h|unistd\.h|fcntl\.h)$|"
                 r"^(sys|netinet|arpa|absl/synchronization)/|^absl/time/clock\.h$"),
-     ["io/*", "process", "server/*", "sidecar", "trainer/*", "client/*"]),
+     ["io/*", "process", "server/*", "sidecar", "sidecar/upkeep",
+      "trainer/*", "client/*"]),
     (re.compile(r"^(tests|bench)/"), []),
 ]
 INCLUDE = re.compile(r'^\s*#\s*include\s+[<"]([^>"]+)[>"]')

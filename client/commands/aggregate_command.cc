@@ -78,6 +78,7 @@ void ApplyFlags(const AggregateOptions& options, bool json,
   if (options.has_decision_id()) {
     context->set_decision_id(options.decision_id());
   }
+  if (options.has_unit_id()) context->set_unit_id(options.unit_id());
   context->set_return_scores(true);
   if (!json || options.has_scale()) {
     aggregation->set_scale(ParseEnum<v1::Aggregation::Scale>(options.scale()));

@@ -54,6 +54,7 @@ void ApplyFlags(const config::v1::DecideOptions& options,
   if (options.has_decision_id()) {
     context->set_decision_id(options.decision_id());
   }
+  if (options.has_unit_id()) context->set_unit_id(options.unit_id());
   if (options.scores()) context->set_return_scores(true);
   if (options.probabilities()) context->set_return_probabilities(true);
   if (options.return_game()) context->set_return_game(true);

@@ -85,7 +85,8 @@ class Counter : public LogVisitor {
     switch (record.record_case()) {
       case log::v1::LogRecord::kDecision: {
         ++stats_.decisions;
-        VersionStats* version = CountDecision(record.decision());
+        VersionStats* version = CountDecision(record.decision(), 1);
+        version->uncensored_weight_sum += 1;
         decisions_.try_emplace(HashBytes(record.decision().decision_id()),
                                version);
         break;
@@ -119,7 +120,8 @@ class Counter : public LogVisitor {
                                               : stats_.late_unknown_decision);
   }
 
-  VersionStats* CountDecision(const log::v1::Decision& decision) {
+  VersionStats* CountDecision(const log::v1::Decision& decision,
+                              double weight) {
     if (stats_.first_time_us == 0 ||
         decision.time_us() < stats_.first_time_us) {
       stats_.first_time_us = decision.time_us();
@@ -134,19 +136,23 @@ class Counter : public LogVisitor {
     VersionStats& version =
         stats_.models[{decision.model(), decision.version()}];
     ++version.decisions;
-    version.propensity_sum += std::exp(decision.log_propensity());
+    version.weight_sum += weight;
+    version.propensity_sum += weight * std::exp(decision.log_propensity());
     return &version;
   }
 
   void CountTuple(const log::v1::BanditTuple& tuple) {
     ++stats_.tuples;
-    VersionStats* version = CountDecision(tuple.decision());
+    const double probability = tuple.keep_probability();
+    const double weight = probability > 0 ? 1 / probability : 1;
+    VersionStats* version = CountDecision(tuple.decision(), weight);
     decisions_.try_emplace(HashBytes(tuple.decision().decision_id()), nullptr);
     if (tuple.censored_size() > 0) {
       ++stats_.censored_tuples;
       ++version->censored;
     } else {
-      version->reward_sum += tuple.reward();
+      version->uncensored_weight_sum += weight;
+      version->reward_sum += weight * tuple.reward();
     }
     if (tuple.has_feedback()) {
       ++stats_.tuples_with_feedback;

@@ -13,8 +13,13 @@ struct VersionStats {
   uint64_t decisions = 0;
   uint64_t with_feedback = 0;
   uint64_t censored = 0;  // Feedback may be missing.
-  double reward_sum = 0;  // Of the others.
+  // Sums over the decisions, each weighted by 1 / keep_probability: estimates
+  // of the sums over all decisions, also those that the log does not keep.
+  double weight_sum = 0;
   double propensity_sum = 0;
+  // Of those that are not censored.
+  double uncensored_weight_sum = 0;
+  double reward_sum = 0;
 };
 
 // Its fields are the keys of the JSON form. Distinct ids are counted exactly,

@@ -51,13 +51,11 @@ std::vector<NamedCount> Counts(const LogStats& stats) {
 }
 
 double MeanPropensity(const VersionStats& version) {
-  return version.propensity_sum /
-         static_cast<double>(std::max<uint64_t>(1, version.decisions));
+  return version.propensity_sum / std::max(1.0, version.weight_sum);
 }
 
 double MeanReward(const VersionStats& version) {
-  return version.reward_sum / static_cast<double>(std::max<uint64_t>(
-                                  1, version.decisions - version.censored));
+  return version.reward_sum / std::max(1.0, version.uncensored_weight_sum);
 }
 
 std::string TimeText(int64_t time_us) {
@@ -80,6 +78,7 @@ std::string LogStatsJson(const LogStats& stats) {
     json.BeginObject();
     json.Key("model").String(model.first).Key("version").Count(model.second);
     json.Key("decisions").Count(version.decisions);
+    json.Key("estimated_decisions").Number(version.weight_sum);
     json.Key("with_feedback").Count(version.with_feedback);
     json.Key("censored").Count(version.censored);
     json.Key("mean_reward").Number(MeanReward(version));
@@ -101,11 +100,12 @@ std::string LogStatsText(const LogStats& stats) {
                     " to ", TimeText(stats.last_time_us), "\n");
   }
   if (stats.models.empty()) return text;
-  rows = {{"model", "version", "decisions", "with feedback", "censored",
-           "mean reward", "mean propensity"}};
+  rows = {{"model", "version", "decisions", "estimate of all", "with feedback",
+           "censored", "mean reward", "mean propensity"}};
   for (const auto& [model, version] : stats.models) {
     rows.push_back({model.first, absl::StrCat(model.second),
                     absl::StrCat(version.decisions),
+                    absl::StrFormat("%.0f", version.weight_sum),
                     absl::StrCat(version.with_feedback),
                     absl::StrCat(version.censored),
                     absl::StrFormat("%.6f", MeanReward(version)),

@@ -54,4 +54,10 @@ double UnitInterval(const Hash128& hash) {
   return static_cast<double>(hash.high >> 11) * 0x1p-53;
 }
 
+double KeepNumber(absl::string_view unit_id, absl::string_view decision_id) {
+  return UnitInterval(unit_id.empty()
+                          ? StableHash(HashDomain::kKeep, {"id", decision_id})
+                          : StableHash(HashDomain::kKeep, {"unit", unit_id}));
+}
+
 }  // namespace sortition

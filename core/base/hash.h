@@ -29,6 +29,7 @@ enum class HashDomain : uint64_t {
   kSimulation = 4,  // Worlds and users of the simulator.
   kTraining = 5,    // Shuffles.
   kContext = 6,     // Which contexts of label tuples are the same.
+  kKeep = 7,        // Which decisions a log keeps.
 };
 
 // Hash of the parts in order. Each part counts with its length, so that
@@ -48,5 +49,11 @@ Hash128 SeedKey(uint64_t seed);
 
 // Uniform in [0, 1) from the hash, for splits and sub-samples.
 double UnitInterval(const Hash128& hash);
+
+// Returns a number in [0, 1): a log that keeps a decision with probability p
+// keeps it if the number is below p. It is that of the unit, or of the decision
+// id if `unit_id` is empty: decisions of one unit are kept or left out
+// together.
+double KeepNumber(absl::string_view unit_id, absl::string_view decision_id);
 
 }  // namespace sortition

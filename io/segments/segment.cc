@@ -5,11 +5,16 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <optional>
 
+#include "absl/container/flat_hash_set.h"
 #include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
 #include "core/base/status_macros.h"
 #include "io/files.h"
 #include "io/posix_status.h"
+#include "io/segments/compressed_file.h"
 #include "io/segments/record_frame.h"
 
 namespace sortition {
@@ -38,23 +43,51 @@ struct SegmentReader::Rep {
     if (fd >= 0) close(fd);
   }
 
+  // Reads the bytes from `at` on into the buffer and returns their number.
+  absl::StatusOr<uint64_t> Fill(uint64_t at) {
+    if (compressed != nullptr) {
+      return compressed->Read(at, buffer.data(), buffer.size());
+    }
+    uint64_t filled = 0;
+    while (filled < buffer.size()) {
+      const ssize_t count =
+          pread(fd, buffer.data() + filled, buffer.size() - filled,
+                static_cast<off_t>(at + filled));
+      if (count < 0 && errno == EINTR) continue;
+      if (count < 0) return PosixStatus(errno, path, "cannot read");
+      if (count == 0) break;
+      filled += static_cast<uint64_t>(count);
+    }
+    return filled;
+  }
+
+  // Returns the bytes of the segment.
+  absl::StatusOr<uint64_t> Size() {
+    if (compressed != nullptr) return compressed->size();
+    const off_t end = lseek(fd, 0, SEEK_END);
+    if (end < 0) return PosixStatus(errno, path, "cannot seek in");
+    return static_cast<uint64_t>(end);
+  }
+
+  // Returns the first place from `at` on that may hold something else than
+  // zeros; nothing if there is none. Preallocated space that was never written
+  // is passed over.
+  std::optional<uint64_t> NextData(uint64_t at) {
+    if (compressed != nullptr) return at;
+    const off_t data = lseek(fd, static_cast<off_t>(at), SEEK_DATA);
+    if (data < 0 && errno == ENXIO) return std::nullopt;
+    return data < 0 ? at : static_cast<uint64_t>(data);
+  }
+
   // Returns the bytes [at, at + size) of the file, fewer at its end.
   absl::StatusOr<absl::string_view> Read(uint64_t at, uint64_t size) {
     if (at < buffer_start || at + size > buffer_start + buffer.size()) {
       buffer.resize(std::max(size, chunk_bytes));
       chunk_bytes = std::min(4 * chunk_bytes, kChunkBytes);
       buffer_start = at;
-      uint64_t filled = 0;
-      while (filled < buffer.size()) {
-        const ssize_t count =
-            pread(fd, buffer.data() + filled, buffer.size() - filled,
-                  static_cast<off_t>(at + filled));
-        if (count < 0 && errno == EINTR) continue;
-        if (count < 0) return PosixStatus(errno, path, "cannot read");
-        if (count == 0) break;
-        filled += static_cast<uint64_t>(count);
-      }
-      buffer.resize(filled);
+      absl::StatusOr<uint64_t> filled = Fill(at);
+      if (!filled.ok()) return filled.status();
+      buffer.resize(*filled);
     }
     const uint64_t begin = at - buffer_start;
     return absl::string_view(buffer).substr(
@@ -80,6 +113,7 @@ struct SegmentReader::Rep {
 
   std::string path;
   int fd = -1;
+  std::unique_ptr<CompressedFile> compressed;  // Instead of `fd`.
   uint64_t offset = 0;
   std::string buffer;
   uint64_t buffer_start = 0;
@@ -101,12 +135,9 @@ absl::StatusOr<SegmentReader::Rep::Frame> SegmentReader::Rep::Parse(
   }
   if (at + FrameBytes(size) > buffer_start + buffer.size()) {
     // Never allocate memory for more bytes than the file has.
-    const off_t end = lseek(fd, 0, SEEK_END);
-    if (end < 0) return PosixStatus(errno, path, "cannot seek in");
-    if (size > static_cast<uint64_t>(end) ||
-        at + FrameBytes(size) > static_cast<uint64_t>(end)) {
-      return Frame::kBroken;
-    }
+    const absl::StatusOr<uint64_t> end = Size();
+    if (!end.ok()) return end.status();
+    if (size > *end || at + FrameBytes(size) > *end) return Frame::kBroken;
   }
   auto frame = Read(at, FrameBytes(size));
   if (!frame.ok()) return frame.status();
@@ -136,12 +167,9 @@ absl::StatusOr<uint64_t> SegmentReader::Rep::FindFrameAfter(uint64_t at) {
   }
   if (begin == at) ++begin;
   for (uint64_t place = begin; place - begin < kMaxScanBytes;) {
-    // Preallocated space that was never written has no frame.
-    const off_t data = lseek(fd, static_cast<off_t>(place), SEEK_DATA);
-    if (data < 0 && errno == ENXIO) return 0;
-    if (data > static_cast<off_t>(place + kFrameHeadBytes)) {
-      place = static_cast<uint64_t>(data) - kFrameHeadBytes;
-    }
+    const std::optional<uint64_t> data = NextData(place);
+    if (!data.has_value()) return 0;
+    if (*data > place + kFrameHeadBytes) place = *data - kFrameHeadBytes;
     auto window = Read(place, kChunkBytes);
     if (!window.ok()) return window.status();
     if (window->size() < FrameBytes(0)) return 0;
@@ -170,9 +198,22 @@ SegmentReader::~SegmentReader() = default;
 absl::StatusOr<std::unique_ptr<SegmentReader>> SegmentReader::Open(
     const std::string& path) {
   std::unique_ptr<SegmentReader> reader(new SegmentReader);
-  reader->rep_->path = path;
-  reader->rep_->fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (reader->rep_->fd < 0) return PosixStatus(errno, path, "cannot open");
+  Rep& rep = *reader->rep_;
+  rep.path = path;
+  const bool is_compressed = absl::EndsWith(path, kCompressedSuffix);
+  if (!is_compressed) {
+    rep.fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+    if (rep.fd >= 0) return reader;
+    if (errno != ENOENT) return PosixStatus(errno, path, "cannot open");
+  }
+  // It may have been compressed since it was listed.
+  absl::StatusOr<std::unique_ptr<CompressedFile>> file =
+      CompressedFile::Open(is_compressed ? path : CompressedSegmentPath(path));
+  if (absl::IsNotFound(file.status())) {
+    return PosixStatus(ENOENT, path, "cannot open");
+  }
+  if (!file.ok()) return file.status();
+  rep.compressed = *std::move(file);
   return reader;
 }
 
@@ -184,7 +225,9 @@ absl::StatusOr<SegmentReader::Outcome> SegmentReader::Rep::Resynchronise(
   if ((tries & (tries - 1)) != 0) return Outcome::kIncomplete;
   auto next = FindFrameAfter(offset);
   if (!next.ok()) return next.status();
-  if (*next == 0) return Outcome::kIncomplete;
+  if (*next == 0 && compressed == nullptr) return Outcome::kIncomplete;
+  // Nobody writes to a compressed segment any more.
+  if (*next == 0) next = compressed->size();
   // The writer completes each frame before it starts the next one, so this
   // frame may have become complete since it was read: read it again.
   Forget();
@@ -235,10 +278,18 @@ uint64_t SegmentReader::offset() const { return rep_->offset; }
 
 absl::StatusOr<std::vector<std::string>> ListSegments(const std::string& dir) {
   ASSIGN_OR_RETURN(std::vector<std::string> names, ListDirectory(dir));
-  std::erase_if(names, [](const std::string& name) {
-    return !absl::EndsWith(name, ".seg");
+  const absl::flat_hash_set<std::string> all(names.begin(), names.end());
+  std::erase_if(names, [&all](const std::string& name) {
+    absl::string_view plain = name;
+    return !absl::EndsWith(name, kSegmentSuffix) &&
+           (!absl::ConsumeSuffix(&plain, kCompressedSuffix) ||
+            !absl::EndsWith(plain, kSegmentSuffix) || all.contains(plain));
   });
   return names;
+}
+
+std::string CompressedSegmentPath(absl::string_view path) {
+  return absl::StrCat(path, kCompressedSuffix);
 }
 
 }  // namespace sortition

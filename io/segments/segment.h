@@ -15,7 +15,13 @@
 
 namespace sortition {
 
-// Reads one segment, which may still be growing. Not thread-safe.
+// The ends of the names of segments, and what is added to that of one that was
+// compressed (docs/log_format.md).
+inline constexpr absl::string_view kSegmentSuffix = ".seg";
+inline constexpr absl::string_view kCompressedSuffix = ".zst";
+
+// Reads one segment, which may still be growing, or be compressed: offsets are
+// those of the segment before that. Not thread-safe.
 class SegmentReader {
  public:
   enum class Outcome {
@@ -29,6 +35,7 @@ class SegmentReader {
     kCorrupt,
   };
 
+  // Opens the compressed file beside `path` if there is no other.
   static absl::StatusOr<std::unique_ptr<SegmentReader>> Open(
       const std::string& path);
   ~SegmentReader();
@@ -48,9 +55,13 @@ class SegmentReader {
   std::unique_ptr<Rep> rep_;
 };
 
-// Returns the names of the segments in `dir` (files ending in ".seg"), oldest
-// first. NotFound if there is no such directory.
+// Returns the names of the segments in `dir`, oldest first: files ending in
+// ".seg", or in ".seg.zst" where only that is there. NotFound if there is no
+// such directory.
 absl::StatusOr<std::vector<std::string>> ListSegments(const std::string& dir);
+
+// Returns the path that a segment has when it is compressed.
+std::string CompressedSegmentPath(absl::string_view path);
 
 // Damage found in all segments of a directory.
 struct SegmentDamage {

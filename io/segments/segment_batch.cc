@@ -143,12 +143,16 @@ absl::Status SegmentBatch::Close() {
 }
 
 absl::Status SegmentBatch::Append(const log::v1::LogRecord& record) {
+  return Append(record.SerializeAsString());
+}
+
+absl::Status SegmentBatch::Append(absl::string_view payload) {
   if (writer_ != nullptr && writer_->num_records() > 0 &&
-      writer_->bytes() + record.ByteSizeLong() > options_.segment_bytes) {
+      writer_->bytes() + payload.size() > options_.segment_bytes) {
     RETURN_IF_ERROR(Close());
   }
   if (writer_ == nullptr) RETURN_IF_ERROR(Begin());
-  RETURN_IF_ERROR(writer_->Append(record));
+  RETURN_IF_ERROR(writer_->Append({&payload, 1}));
   ++num_records_;
   return absl::OkStatus();
 }

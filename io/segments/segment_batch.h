@@ -33,6 +33,8 @@ class SegmentBatch {
   ~SegmentBatch();
 
   absl::Status Append(const log::v1::LogRecord& record);
+  // Appends a serialised LogRecord as it is.
+  absl::Status Append(absl::string_view payload);
   // Moves all that was appended into `dir`, closed and synced to the disk.
   // After an error either `dir` is unchanged, or all is there but may not
   // survive a power cut.

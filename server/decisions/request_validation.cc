@@ -212,6 +212,7 @@ absl::StatusOr<PolicyQuery> ValidateQuery(
     const v1::DecisionContext& context, const config::v1::RequestLimits& limits,
     uint32_t num_features) {
   RETURN_IF_ERROR(ValidateId("context.decision_id", context.decision_id()));
+  RETURN_IF_ERROR(ValidateId("context.unit_id", context.unit_id()));
   RETURN_IF_ERROR(CheckNumFeatures(context.candidates(), limits, num_features));
   PolicyQuery query;
   ASSIGN_OR_RETURN(query.candidates,

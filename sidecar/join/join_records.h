@@ -35,6 +35,7 @@ struct ClosedDecision {
   int64_t time_us = 0;
   bool is_wanted = true;      // False: not shown, and only_if_shown is set.
   bool is_ambiguous = false;  // The same id was also answered differently.
+  bool is_kept = true;        // False: left out by keep_probability.
   bool has_feedback = false;
   // Why feedback may be missing.
   std::vector<log::v1::CensorReason> censored;

@@ -81,7 +81,7 @@ void Joiner::AddRemembered(const RememberedId& id) {
 }
 
 void Joiner::AddDecision(SpoolPlace place, absl::string_view id,
-                         int64_t time_us, uint64_t answer) {
+                         int64_t time_us, uint64_t answer, bool is_kept) {
   time_us = Correct(time_us);
   AdvanceTo(time_us);
   const Hash128 hash = HashBytes(id);
@@ -98,7 +98,8 @@ void Joiner::AddDecision(SpoolPlace place, absl::string_view id,
   }
   known = {time_us, first_number_ + queue_.size(), State::kPending};
   ids_.push_back({hash, time_us, place.segment, false});
-  queue_.push_back({hash, time_us, watermark_us_, place, answer, false, {}});
+  queue_.push_back(
+      {hash, time_us, watermark_us_, place, answer, false, is_kept, {}});
   ++counts_.decisions;
   AdoptHeld(&queue_.back());
 }
@@ -275,6 +276,7 @@ std::optional<ClosedDecision> Joiner::PopClosed() {
   closed.place = pending.place;
   closed.time_us = pending.time_us;
   closed.is_ambiguous = pending.is_ambiguous;
+  closed.is_kept = pending.is_kept;
   closed.censored =
       censored_.ReasonsIn(pending.time_us, pending.time_us + window_us_);
   closed.is_wanted = !options_.only_if_shown();

@@ -28,9 +28,10 @@ class Joiner {
  public:
   explicit Joiner(const config::v1::JoinOptions& options);
 
-  // `answer` is equal for two records of one id that say the same.
+  // `answer` is equal for two records of one id that say the same. `is_kept` is
+  // passed on to the closed decision.
   void AddDecision(SpoolPlace place, absl::string_view id, int64_t time_us,
-                   uint64_t answer);
+                   uint64_t answer, bool is_kept = true);
   void AddShown(SpoolPlace place, const log::v1::Shown& shown);
   // Requires a finite reward. A reward outside [reward_min, reward_max] is not
   // joined.
@@ -92,6 +93,7 @@ class Joiner {
     SpoolPlace place;
     uint64_t answer = 0;
     bool is_ambiguous = false;
+    bool is_kept = true;
     std::vector<JoinedRecord> records;
   };
   struct HeldId {

@@ -83,6 +83,24 @@ TEST(RecordWireTest, FindsTheModelThatDecided) {
               StatusIs(absl::StatusCode::kDataLoss));
 }
 
+TEST(RecordWireTest, FindsTheUnitWhereverItIs) {
+  log::v1::Decision decision = SomeDecision();
+  ASSERT_OK_AND_ASSIGN(absl::string_view unit,
+                       ViewUnit(decision.SerializeAsString()));
+  EXPECT_EQ(unit, "");
+  decision.set_unit_id("user 1");
+  const std::string bytes = decision.SerializeAsString();
+  ASSERT_OK_AND_ASSIGN(unit, ViewUnit(bytes));
+  EXPECT_EQ(unit, "user 1");
+  // The server writes the features behind it.
+  log::v1::Decision values;
+  values.add_dense_values(1);
+  const std::string served = bytes + values.SerializeAsString();
+  ASSERT_OK_AND_ASSIGN(unit, ViewUnit(served));
+  EXPECT_EQ(unit, "user 1");
+  EXPECT_THAT(ViewUnit("\x0a\x50short"), StatusIs(absl::StatusCode::kDataLoss));
+}
+
 TEST(RecordWireTest, PrefixAndDecisionMakeATupleRecord) {
   log::v1::BanditTuple tuple;
   tuple.mutable_position()->set_segment("s");

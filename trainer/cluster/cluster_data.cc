@@ -12,6 +12,7 @@
 #include "core/base/hash.h"
 #include "core/base/status_macros.h"
 #include "trainer/cluster/cluster_decision.h"
+#include "trainer/tuples/thinning.h"
 #include "trainer/tuples/tuple_selection.h"
 
 namespace sortition {
@@ -42,8 +43,9 @@ struct HeldDecision {
 class Reader {
  public:
   Reader(const config::v1::ClusterOptions& options, ClusterOf of,
-         ScoreScale scale)
-      : options_(options),
+         ScoreScale scale, Thinning* thinning)
+      : thinning_(*thinning),
+        options_(options),
         of_(of),
         scale_(scale),
         memory_bytes_(options.memory_mb() * kBytesPerMib),
@@ -56,8 +58,9 @@ class Reader {
 
   absl::StatusOr<ClusterData> Read() {
     RETURN_IF_ERROR(TakeCensus());
-    const auto take = [this](const log::v1::BanditTuple& tuple) {
-      const std::optional<LeftOutReason> reason = Take(tuple);
+    const auto take =
+        [this](const log::v1::BanditTuple& tuple) -> absl::Status {
+      ASSIGN_OR_RETURN(const std::optional<LeftOutReason> reason, Take(tuple));
       ++data_.counts.read_tuples;
       if (!reason.has_value() || *reason == LeftOutReason::kCensored) {
         data_.counts.censored_share.Add(tuple);
@@ -121,11 +124,15 @@ class Reader {
   }
 
   // Takes the decision. Returns why it is left out, or nothing.
-  std::optional<LeftOutReason> Take(const log::v1::BanditTuple& tuple) {
+  absl::StatusOr<std::optional<LeftOutReason>> Take(
+      const log::v1::BanditTuple& tuple) {
     const log::v1::Decision& decision = tuple.decision();
     if (decision.model() != options_.model()) return LeftOutReason::kOtherModel;
+    ASSIGN_OR_RETURN(std::optional<LeftOutReason> reason,
+                     thinning_.ReasonToSkip(tuple));
+    if (reason.has_value()) return reason;
     ComparableDecision comparable;
-    auto reason = MakeComparable(decision, of_, &comparable);
+    reason = MakeComparable(decision, of_, &comparable);
     if (reason.has_value()) return reason;
     if (!(comparable.key == key_)) {
       return of_ == ClusterOf::kSources ? LeftOutReason::kOtherSources
@@ -239,6 +246,7 @@ class Reader {
     }
   }
 
+  Thinning& thinning_;
   const config::v1::ClusterOptions& options_;
   const ClusterOf of_;
   const ScoreScale scale_;
@@ -255,7 +263,9 @@ class Reader {
 
 absl::StatusOr<ClusterData> ReadClusterData(
     const config::v1::ClusterOptions& options, ClusterOf of, ScoreScale scale) {
-  return Reader(options, of, scale).Read();
+  return ReadThinned<ClusterData>([&](Thinning* thinning) {
+    return Reader(options, of, scale, thinning).Read();
+  });
 }
 
 }  // namespace sortition

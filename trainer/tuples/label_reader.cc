@@ -12,6 +12,7 @@
 #include "core/base/status_macros.h"
 #include "trainer/tuples/label_record.h"
 #include "trainer/tuples/reward_range.h"
+#include "trainer/tuples/thinning.h"
 #include "trainer/tuples/tuple_selection.h"
 
 namespace sortition {
@@ -45,10 +46,12 @@ void Append(const LabelTuples& from, size_t i, size_t num_labels,
 class LabelReader {
  public:
   LabelReader(const config::v1::TrainOptions& options,
-              const LabelFilter& filter, TupleSelection selection)
+              const LabelFilter& filter, const TupleSelection& selection,
+              Thinning* thinning)
       : options_(options),
         filter_(filter),
-        selection_(std::move(selection)),
+        selection_(selection),
+        thinning_(*thinning),
         kept_(options.memory_mb()) {}
 
   // Takes the number of features from the newest tuple, unless the filter says
@@ -67,8 +70,13 @@ class LabelReader {
   absl::Status AddTuple(const log::v1::BanditTuple& logged) {
     ++data_.read_tuples;
     const log::v1::Decision& decision = logged.decision();
-    ASSIGN_OR_RETURN(const std::optional<LeftOutReason> reason,
-                     Convert(logged));
+    std::optional<LeftOutReason> reason = selection_.ReasonToSkip(decision);
+    if (!reason.has_value()) {
+      ASSIGN_OR_RETURN(reason, thinning_.ReasonToSkip(logged));
+    }
+    if (!reason.has_value()) {
+      ASSIGN_OR_RETURN(reason, Convert(logged));
+    }
     if (!reason.has_value() || *reason == LeftOutReason::kCensored) {
       data_.censored_share.Add(logged);
     }
@@ -221,7 +229,8 @@ class LabelReader {
 
   const config::v1::TrainOptions& options_;
   LabelFilter filter_;
-  const TupleSelection selection_;
+  const TupleSelection& selection_;
+  Thinning& thinning_;
   KeptShare kept_;
   LabelData data_;
   absl::flat_hash_map<Hash128, uint32_t, Hash128Hasher> place_of_;
@@ -235,14 +244,20 @@ class LabelReader {
 
 absl::StatusOr<LabelData> ReadLabelTuples(
     const config::v1::TrainOptions& options, const LabelFilter& filter) {
-  ASSIGN_OR_RETURN(TupleSelection selection, TupleSelection::Create(options));
-  LabelReader reader(options, filter, std::move(selection));
-  RETURN_IF_ERROR(reader.SetShape());
+  ASSIGN_OR_RETURN(const TupleSelection selection,
+                   TupleSelection::Create(options));
   ASSIGN_OR_RETURN(
-      const SegmentDamage damage,
-      ScanTuples(options.tuples(),
-                 std::bind_front(&LabelReader::AddTuple, &reader)));
-  LabelData data = reader.Finish(damage);
+      LabelData data,
+      ReadThinned<LabelData>(
+          [&](Thinning* thinning) -> absl::StatusOr<LabelData> {
+            LabelReader reader(options, filter, selection, thinning);
+            RETURN_IF_ERROR(reader.SetShape());
+            ASSIGN_OR_RETURN(
+                const SegmentDamage damage,
+                ScanTuples(options.tuples(),
+                           std::bind_front(&LabelReader::AddTuple, &reader)));
+            return reader.Finish(damage);
+          }));
   RETURN_IF_ERROR(CheckRewards(data, RewardRange::Of(options)));
   WarnOfCensoring(data);
   return data;

@@ -12,6 +12,10 @@ std::string ReasonText(LeftOutReason reason) {
       return "other version";
     case LeftOutReason::kCensored:
       return "censored, feedback may be missing";
+    case LeftOutReason::kBadKeepProbability:
+      return "keep_probability not in (0, 1]";
+    case LeftOutReason::kThinned:
+      return "thinned to the smallest keep_probability";
     case LeftOutReason::kOtherAction:
       return "other kind of action";
     case LeftOutReason::kOtherFeatures:

@@ -9,6 +9,8 @@ enum class LeftOutReason {
   kOtherModel,
   kOtherVersion,
   kCensored,
+  kBadKeepProbability,
+  kThinned,
   kOtherAction,
   kOtherFeatures,
   kBadPropensity,

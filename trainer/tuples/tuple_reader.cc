@@ -16,6 +16,7 @@
 #include "process/log.h"
 #include "trainer/tuples/held_tuples.h"
 #include "trainer/tuples/reward_range.h"
+#include "trainer/tuples/thinning.h"
 #include "trainer/tuples/tuple_convert.h"
 #include "trainer/tuples/tuple_selection.h"
 
@@ -67,10 +68,11 @@ absl::Status CheckScratch(const config::v1::TrainOptions& options) {
 class Reader {
  public:
   Reader(const config::v1::TrainOptions& options, const TupleFilter& filter,
-         TupleSelection selection)
+         const TupleSelection& selection, Thinning* thinning)
       : options_(options),
         filter_(filter),
-        selection_(std::move(selection)),
+        selection_(selection),
+        thinning_(*thinning),
         held_(LimitsOf(options)) {}
 
   // Without a version in the store, the baseline is version 0, the uniform
@@ -106,7 +108,11 @@ class Reader {
     ++data_.read_tuples;
     const log::v1::Decision& decision = logged.decision();
     HeldTuple held;
-    const std::optional<LeftOutReason> reason = Convert(logged, &held.tuple);
+    std::optional<LeftOutReason> reason = selection_.ReasonToSkip(decision);
+    if (!reason.has_value()) {
+      ASSIGN_OR_RETURN(reason, thinning_.ReasonToSkip(logged));
+    }
+    if (!reason.has_value()) reason = Convert(logged, &held.tuple);
     if (!reason.has_value() || *reason == LeftOutReason::kCensored) {
       data_.censored_share.Add(logged);
     }
@@ -254,7 +260,8 @@ class Reader {
 
   const config::v1::TrainOptions& options_;
   TupleFilter filter_;
-  const TupleSelection selection_;
+  const TupleSelection& selection_;
+  Thinning& thinning_;
   bool leaves_out_aggregations_ = false;
   TupleData data_;
   HeldTuples held_;
@@ -282,15 +289,22 @@ uint64_t TupleData::impossible(const std::vector<BanditTuple>& part) const {
 
 absl::StatusOr<TupleData> ReadTuples(const config::v1::TrainOptions& options,
                                      const TupleFilter& filter) {
-  ASSIGN_OR_RETURN(TupleSelection selection, TupleSelection::Create(options));
+  ASSIGN_OR_RETURN(const TupleSelection selection,
+                   TupleSelection::Create(options));
   RETURN_IF_ERROR(CheckScratch(options));
-  Reader reader(options, filter, std::move(selection));
-  RETURN_IF_ERROR(reader.SetBaseline());
-  RETURN_IF_ERROR(reader.SetShape());
-  ASSIGN_OR_RETURN(const SegmentDamage damage,
-                   ScanTuples(options.tuples(),
-                              std::bind_front(&Reader::AddTuple, &reader)));
-  TupleData data = reader.Finish(damage);
+  ASSIGN_OR_RETURN(
+      TupleData data,
+      ReadThinned<TupleData>(
+          [&](Thinning* thinning) -> absl::StatusOr<TupleData> {
+            Reader reader(options, filter, selection, thinning);
+            RETURN_IF_ERROR(reader.SetBaseline());
+            RETURN_IF_ERROR(reader.SetShape());
+            ASSIGN_OR_RETURN(
+                const SegmentDamage damage,
+                ScanTuples(options.tuples(),
+                           std::bind_front(&Reader::AddTuple, &reader)));
+            return reader.Finish(damage);
+          }));
   RETURN_IF_ERROR(CheckRewards(data, RewardRange::Of(options)));
   WarnOfCensoring(data);
   return data;

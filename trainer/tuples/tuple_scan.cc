@@ -32,7 +32,13 @@ uint64_t MibOf(const std::string& path) {
 // Without `progress` it says nothing.
 absl::Status ScanSegment(const std::string& path, const TakeTuple& take,
                          Progress* progress, SegmentDamage* damage) {
-  ASSIGN_OR_RETURN(const auto reader, SegmentReader::Open(path));
+  const auto opened = SegmentReader::Open(path);
+  if (absl::IsNotFound(opened.status())) {
+    LogWarning("a segment was removed before it was read", {{"segment", path}});
+    return absl::OkStatus();
+  }
+  RETURN_IF_ERROR(opened.status());
+  SegmentReader* const reader = opened->get();
   log::v1::LogRecord record;
   uint64_t reported = 0;
   while (true) {

@@ -85,6 +85,25 @@ TEST_F(LogStatsTest, CountsASpool) {
   EXPECT_DOUBLE_EQ(version.propensity_sum, 0.5 + 0.25 + 0.5);
 }
 
+// Of decisions kept with 1/4 each tuple stands for four.
+TEST_F(LogStatsTest, SampledTuplesStandForAllDecisions) {
+  log::v1::LogRecord whole = Tuple(Decide(uniform_, false, "a"), 1);
+  log::v1::LogRecord sampled = Tuple(Decide(uniform_, false, "b"), 0.5);
+  sampled.mutable_tuple()->set_keep_probability(0.25);
+  log::v1::LogRecord censored = Tuple(Decide(uniform_, false, "c"), 7);
+  censored.mutable_tuple()->set_keep_probability(0.5);
+  censored.mutable_tuple()->add_censored(log::v1::LOST);
+  ASSERT_OK(Write("1", 1, {whole, sampled, censored})->Close());
+  const LogStats stats = Stats();
+  const VersionStats& version = stats.models.at({"default", 0});
+  EXPECT_EQ(version.decisions, 3u);
+  EXPECT_EQ(version.weight_sum, 1 + 4 + 2);
+  // (1 + 4 / 2) / (1 + 4)
+  EXPECT_THAT(LogStatsJson(stats),
+              AllOf(HasSubstr("\"mean_reward\":0.6"),
+                    HasSubstr("\"estimated_decisions\":7")));
+}
+
 TEST_F(LogStatsTest, CountsTuplesAndLateFeedback) {
   const log::v1::Decision a = Decide(uniform_, false, "a");
   const log::v1::Decision b = Decide(uniform_, false, "b");

@@ -116,6 +116,24 @@ TEST_F(AggregateServiceTest, WeightsAndMaskDecideWhatCounts) {
   EXPECT_THAT(response_.result().degraded(), HasSubstr("top_k = 3 cut to 2"));
 }
 
+TEST_F(AggregateServiceTest, UnitIsLoggedAndChangesNoDraw) {
+  v1::AggregateRequest request = Request();
+  request.set_concentration(2);
+  for (int i = 0; i < 20; ++i) {
+    request.mutable_context()->set_decision_id(absl::StrCat("unit-", i));
+    request.mutable_context()->clear_unit_id();
+    ASSERT_OK(Aggregate(request));
+    const std::string answer = response_.SerializeAsString();
+    request.mutable_context()->set_unit_id("user-1");
+    ASSERT_OK(Aggregate(request));
+    EXPECT_EQ(response_.SerializeAsString(), answer);
+  }
+  const auto records = Logged();
+  ASSERT_THAT(records, SizeIs(40));
+  EXPECT_EQ(records[0].decision().unit_id(), "");
+  EXPECT_EQ(records[1].decision().unit_id(), "user-1");
+}
+
 TEST_F(AggregateServiceTest, DrawsByItsIdWithTheProbabilityThatItSays) {
   v1::AggregateRequest request = Request();
   request.set_concentration(2);

@@ -137,6 +137,23 @@ TEST_F(LabelTest, AnswersWhatItLogs) {
             std::bit_cast<uint64_t>(label_.result().log_propensity()));
 }
 
+TEST_F(LabelTest, UnitIsLoggedAndChangesNoDraw) {
+  v1::LabelRequest request = Request("best", {0.1f, 0.2f, 0.3f});
+  for (int i = 0; i < 20; ++i) {
+    request.mutable_context()->set_decision_id("unit-" + std::to_string(i));
+    request.mutable_context()->clear_unit_id();
+    ASSERT_OK(Label(request));
+    const std::string answer = label_.SerializeAsString();
+    request.mutable_context()->set_unit_id("user-1");
+    ASSERT_OK(Label(request));
+    EXPECT_EQ(label_.SerializeAsString(), answer);
+  }
+  const auto records = Logged();
+  ASSERT_THAT(records, SizeIs(40));
+  EXPECT_EQ(records[0].decision().unit_id(), "");
+  EXPECT_EQ(records[1].decision().unit_id(), "user-1");
+}
+
 TEST_F(LabelTest, ChoosesAsManyAsAskedFor) {
   for (const char* model : {"best", "each", "default"}) {
     for (const uint32_t k : {1u, 3u}) {

@@ -1,6 +1,7 @@
 #include "trainer/tuples/tuple_reader.h"
 
 #include <cmath>
+#include <filesystem>
 #include <fstream>
 #include <limits>
 
@@ -41,6 +42,17 @@ TEST(TupleReaderTest, SplitsByDecisionIdInTheAskedShares) {
   EXPECT_EQ(data.num_features, 5);
   EXPECT_EQ(data.newest_version, 1);
   EXPECT_EQ(data.warmup.size(), 100);
+}
+
+// A sidecar may remove a segment between the look at the directory and the
+// reading.
+TEST(TupleReaderTest, PassesOverASegmentThatIsGone) {
+  const TempDir dir;
+  WriteSegment(dir.Sub("t"), 0, MakeTuples({}, 40));
+  std::filesystem::create_symlink("nowhere", dir / "t/00-gone.seg");
+  ASSERT_OK_AND_ASSIGN(const TupleData data,
+                       ReadTuples(Options(dir.Sub("t")), {}));
+  EXPECT_EQ(Kept(data), 40);
 }
 
 TEST(TupleReaderTest, LeavesOutCensoredTuplesWithFeedbackOrWithout) {

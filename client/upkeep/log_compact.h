@@ -1,0 +1,30 @@
+#pragma once
+// Rewrites tuple segments: small ones become large ones, in another order.
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "sortition/config/v1/upkeep.pb.h"
+
+namespace sortition {
+
+struct CompactResult {
+  uint64_t segments_read = 0;
+  uint64_t tuples = 0;
+  uint64_t other_records = 0;
+  uint64_t damaged_records = 0;  // Left out.
+  uint64_t segments_written = 0;
+};
+
+// Writes all tuples in the segments of `dirs` to `options.out`, byte for byte,
+// sorted; other records come first, in the order in which they were read.
+// Either all of the new segments are there at the end, or none. The old ones
+// are not changed. FailedPrecondition if a sidecar works on one of `dirs`, if
+// there are segments that are no tuple segments, or if they were joined in
+// different ways. DataLoss for damaged records, unless they may be left out.
+absl::StatusOr<CompactResult> CompactLog(
+    const config::v1::LogCompactOptions& options,
+    const std::vector<std::string>& dirs);
+
+}  // namespace sortition

@@ -1,0 +1,119 @@
+#include "sidecar/upkeep/tuple_keeper.h"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "core/base/status_macros.h"
+#include "io/clocks.h"
+#include "io/upkeep/stored_segments.h"
+#include "process/log.h"
+
+namespace sortition {
+namespace {
+
+using config::v1::SidecarOptions;
+
+}  // namespace
+
+TupleKeeper::TupleKeeper(const SidecarOptions& options)
+    : options_(options), thread_([this] { Run(); }) {}
+
+TupleKeeper::~TupleKeeper() {
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    is_stopping_ = true;
+  }
+  is_woken_.notify_one();
+  thread_.join();
+}
+
+bool TupleKeeper::IsNeeded(const SidecarOptions& options) {
+  return options.compress() != SidecarOptions::NONE ||
+         options.keep_tuples_seconds() > 0 || options.keep_tuples_bytes() > 0;
+}
+
+void TupleKeeper::Wake(int64_t now_us) {
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    wake_us_ = now_us;
+  }
+  is_woken_.notify_one();
+}
+
+TupleKeeperCounts TupleKeeper::counts() const {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  return counts_;
+}
+
+void TupleKeeper::Run() {
+  while (true) {
+    int64_t now_us = 0;
+    {
+      std::unique_lock<std::mutex> lock(mutex_);
+      is_woken_.wait(lock,
+                     [this] { return is_stopping_ || wake_us_.has_value(); });
+      if (is_stopping_) return;
+      now_us = *std::exchange(wake_us_, std::nullopt);
+    }
+    Report(Work(now_us));
+  }
+}
+
+absl::Status TupleKeeper::Work(int64_t now_us) {
+  // First, because it makes the room that compression needs.
+  RETURN_IF_ERROR(RemoveOld(now_us));
+  return options_.compress() == SidecarOptions::NONE ? absl::OkStatus()
+                                                     : Compress();
+}
+
+absl::Status TupleKeeper::Compress() {
+  ASSIGN_OR_RETURN(const std::vector<StoredSegment> segments,
+                   ListStored(options_.tuples()));
+  CompressionCounts done;
+  const absl::Status status = CompressStored(
+      segments, [this] { return is_stopping_.load(); }, &done);
+  const std::lock_guard<std::mutex> lock(mutex_);
+  counts_.compressed_segments += done.segments;
+  counts_.bytes_before += done.bytes_before;
+  counts_.bytes_after += done.bytes_after;
+  return status;
+}
+
+absl::Status TupleKeeper::RemoveOld(int64_t now_us) {
+  StorageLimits limits;
+  limits.bytes = options_.keep_tuples_bytes();
+  if (options_.keep_tuples_seconds() > 0) {
+    limits.followed_from_us =
+        std::max<int64_t>(0, now_us - Micros(options_.keep_tuples_seconds()));
+  }
+  if (limits.bytes == 0 && limits.followed_from_us == 0) {
+    return absl::OkStatus();
+  }
+  ASSIGN_OR_RETURN(const std::vector<StoredSegment> all,
+                   ListStoredWithLate(options_.tuples()));
+  for (const StoredSegment& segment : ChooseForRemoval(all, limits)) {
+    RETURN_IF_ERROR(RemoveStored(segment));
+    LogInfo("removed a segment of the output",
+            {{"file", segment.path}, {"bytes", absl::StrCat(segment.bytes)}});
+    const std::lock_guard<std::mutex> lock(mutex_);
+    ++counts_.removed_segments;
+    counts_.removed_bytes += segment.bytes;
+  }
+  return absl::OkStatus();
+}
+
+// Logs the first of several failures in a row: the next round tries again.
+void TupleKeeper::Report(const absl::Status& status) {
+  if (absl::IsCancelled(status)) return;
+  if (!status.ok() && !has_failed_) {
+    LogError("closed segments cannot be compressed or removed",
+             {{"error", std::string(status.message())}});
+  }
+  has_failed_ = !status.ok();
+  const std::lock_guard<std::mutex> lock(mutex_);
+  if (!status.ok()) ++counts_.failures;
+}
+
+}  // namespace sortition

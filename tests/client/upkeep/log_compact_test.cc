@@ -1,0 +1,216 @@
+#include "client/upkeep/log_compact.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <random>
+#include <set>
+#include <sstream>
+
+#include "absl/strings/str_cat.h"
+#include "client/upkeep/upkeep_commands.h"
+#include "gmock/gmock.h"
+#include "io/segments/compressed_file.h"
+#include "tests/client/upkeep/output_fixture.h"
+
+namespace sortition {
+namespace {
+
+using absl::StatusCode;
+using testing::AllOf;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+class LogCompactTest : public OutputFixture {
+ protected:
+  LogCompactTest() { options_.set_out(root_ / "out"); }
+
+  absl::StatusOr<CompactResult> Compact(const std::string& by) {
+    options_.set_by(by);
+    return CompactLog(options_, {root_.Sub("a"), root_.Sub("b")});
+  }
+
+  std::vector<std::string> Ids() {
+    std::vector<std::string> ids;
+    for (const auto& record : Read(options_.out())) {
+      if (record.has_tuple()) {
+        ids.push_back(record.tuple().decision().decision_id());
+      }
+    }
+    return ids;
+  }
+
+  static std::multiset<std::string> Tuples(const std::string& dir) {
+    std::multiset<std::string> tuples;
+    for (const auto& record : Read(dir)) {
+      if (record.has_tuple()) tuples.insert(record.SerializeAsString());
+    }
+    return tuples;
+  }
+
+  config::v1::LogCompactOptions options_;
+};
+
+TEST_F(LogCompactTest, OrdersByTimeOrByUnit) {
+  Write(root_.Sub("a"), 1,
+        {Tuple("3", 30, "u"), Tuple("1", 10), Tuple("5", 50, "ab")});
+  Write(root_.Sub("b"), 2,
+        {Tuple("4", 40, "u"), Tuple("2", 20, "ab"), Tuple("6", 60)});
+  ASSERT_OK(Compact("time"));
+  EXPECT_THAT(Ids(), ElementsAre("1", "2", "3", "4", "5", "6"));
+  options_.set_out(root_ / "by_unit");
+  ASSERT_OK_AND_ASSIGN(const CompactResult result, Compact("unit"));
+  EXPECT_THAT(Ids(), ElementsAre("1", "6", "3", "4", "2", "5"));
+  EXPECT_EQ(result.tuples, 6u);
+  EXPECT_EQ(result.segments_read, 2u);
+  EXPECT_EQ(result.segments_written, 1u);
+}
+
+// Many small segments, some of them compressed, in memory or through the disk.
+TEST_F(LogCompactTest, HoldsTheSameTuplesByteForByte) {
+  std::mt19937 random(2);
+  std::multiset<std::string> expected;
+  for (int segment = 0; segment < 40; ++segment) {
+    const std::string dir = root_.Sub(segment % 2 == 0 ? "a" : "b");
+    std::vector<log::v1::LogRecord> records;
+    for (int i = 0; i < 50; ++i) {
+      records.push_back(Tuple(absl::StrCat(segment, "-", i), random() % 1000,
+                              absl::StrCat("u", random() % 7)));
+      records.back().mutable_tuple()->mutable_decision()->set_degraded(
+          std::string(random() % 3000, 'x'));
+      expected.insert(records.back().SerializeAsString());
+    }
+    const std::string path = Write(dir, segment + 1, records);
+    if (segment % 3 != 0) continue;
+    ASSERT_OK(CompressFile(path, path + ".zst", [] { return false; }));
+    std::filesystem::remove(path);
+  }
+  options_.set_segment_bytes(1 << 20);
+  options_.set_scratch(root_.path());
+  for (const uint64_t memory_mb : {1, 100}) {
+    for (const std::string by : {"time", "unit"}) {
+      options_.set_memory_mb(memory_mb);
+      options_.set_out(root_ / absl::StrCat("out-", by, memory_mb));
+      ASSERT_OK_AND_ASSIGN(const CompactResult result, Compact(by));
+      EXPECT_TRUE(Tuples(options_.out()) == expected);
+      // 3 MB of tuples.
+      EXPECT_GE(result.segments_written, 3u);
+      EXPECT_LE(result.segments_written, 5u);
+    }
+  }
+}
+
+TEST_F(LogCompactTest, KeepsMarksAndSaysWhatItIs) {
+  log::v1::LogRecord mark;
+  mark.mutable_incomplete()->set_foreign_feedback(3);
+  const std::string join =
+      "tuples: \"t\" join { default_reward: 0.5 keep_probability: 0.5 }";
+  Write(root_.Sub("a"), 1, {Tuple("1", 1), mark}, join);
+  Write(root_.Sub("b"), 2, {Tuple("2", 2)},
+        "tuples: \"other\" join { default_reward: 0.5 }");
+  ASSERT_OK_AND_ASSIGN(const CompactResult result, Compact("time"));
+  EXPECT_EQ(result.other_records, 1u);
+  const auto records = Read(options_.out());
+  ASSERT_EQ(records.size(), 5u);
+  const log::v1::SegmentHeader& header = records[0].header();
+  EXPECT_EQ(header.kind(), log::v1::SegmentHeader::TUPLES);
+  EXPECT_EQ(header.writer_id(), "compact");
+  EXPECT_THAT(header.options(), AllOf(HasSubstr("# log compact --by=time of 2"),
+                                      HasSubstr("\ntuples: \"other\" join {")));
+  EXPECT_EQ(records[1].incomplete().foreign_feedback(), 3u);
+  EXPECT_TRUE(records[4].has_footer());
+  // What was compacted can be compacted again, beside its own kind.
+  options_.set_out(root_ / "again");
+  EXPECT_OK(CompactLog(options_, {root_ / "out", root_ / "a"}));
+}
+
+TEST_F(LogCompactTest, RefusesTuplesOfDifferentJoins) {
+  const std::string first =
+      Write(root_.Sub("a"), 1, {Tuple("1", 1)}, "tuples: \"t\"");
+  const std::string second = Write(root_.Sub("b"), 2, {Tuple("2", 2)},
+                                   "tuples: \"t\" join { aggregation: MAX }");
+  EXPECT_THAT(Compact("time"),
+              StatusIs(StatusCode::kFailedPrecondition,
+                       AllOf(HasSubstr(first), HasSubstr(second),
+                             HasSubstr("aggregation: MAX"))));
+  EXPECT_FALSE(std::filesystem::exists(options_.out()));
+}
+
+TEST_F(LogCompactTest, RefusesWhatIsNoOutput) {
+  Write(root_.Sub("a"), 1, {}, "", log::v1::SegmentHeader::SPOOL);
+  EXPECT_THAT(Compact("time"),
+              StatusIs(StatusCode::kFailedPrecondition,
+                       HasSubstr("of kind SPOOL: must be TUPLES")));
+  std::filesystem::remove_all(root_ / "a");
+  EXPECT_THAT(Compact("time"), StatusIs(StatusCode::kNotFound));
+  std::filesystem::remove_all(root_ / "a");
+  EXPECT_THAT(CompactLog(options_, {root_ / "a"}),
+              StatusIs(StatusCode::kNotFound));
+  Write(root_.Sub("a"), 1, {Tuple("1", 1)});
+  std::ofstream(root_.Sub("out") + "/there");
+  EXPECT_THAT(Compact("time"), StatusIs(StatusCode::kFailedPrecondition,
+                                        HasSubstr("must be absent or empty")));
+}
+
+TEST_F(LogCompactTest, RefusesADirectoryInWhichASidecarWorks) {
+  Write(root_.Sub("a"), 1, {Tuple("1", 1)});
+  const std::string path = root_ / "a/sidecar.lock";
+  const int fd = open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
+  ASSERT_EQ(flock(fd, LOCK_EX | LOCK_NB), 0);
+  EXPECT_THAT(Compact("time"), StatusIs(StatusCode::kFailedPrecondition,
+                                        HasSubstr("a sidecar works on")));
+  close(fd);
+  EXPECT_OK(Compact("time"));
+}
+
+// A dead sidecar's last segment has no footer: its whole records count.
+TEST_F(LogCompactTest, TakesTheWholeRecordsOfATornSegment) {
+  std::unique_ptr<SegmentWriter> writer;
+  const std::string path =
+      Write(root_.Sub("a"), 1, {Tuple("1", 1), Tuple("2", 2)}, "",
+            log::v1::SegmentHeader::TUPLES, &writer);
+  writer.reset();
+  std::filesystem::resize_file(path, std::filesystem::file_size(path) - 5);
+  ASSERT_OK(Compact("time"));
+  EXPECT_THAT(Ids(), ElementsAre("1"));
+}
+
+TEST_F(LogCompactTest, DamageIsAnErrorUnlessItMayBeLeftOut) {
+  const std::string path =
+      Write(root_.Sub("a"), 1, {Tuple("1", 1), Tuple("2", 2)});
+  {
+    // In the first tuple: behind the frame of the header.
+    std::fstream file(path, std::ios::in | std::ios::out | std::ios::binary);
+    file.seekp(60);
+    file.put('?');
+  }
+  EXPECT_THAT(Compact("time"),
+              StatusIs(StatusCode::kDataLoss,
+                       AllOf(HasSubstr(path), HasSubstr("--skip_damage"))));
+  EXPECT_FALSE(std::filesystem::exists(options_.out()));
+  options_.set_skip_damage(true);
+  ASSERT_OK_AND_ASSIGN(const CompactResult result, Compact("time"));
+  EXPECT_EQ(result.damaged_records, 1u);
+  EXPECT_THAT(Ids(), ElementsAre("2"));
+}
+
+TEST_F(LogCompactTest, TheCommandSaysWhatItDid) {
+  Write(root_.Sub("a"), 1, {Tuple("1", 1)});
+  std::ostringstream out;
+  std::ostringstream error;
+  CommandOutput output{out, error};
+  options_.set_by("size");
+  EXPECT_TRUE(IsUsageError(RunLogCompact(options_, {root_ / "a"}, &output)));
+  options_.set_by("unit");
+  ASSERT_OK(RunLogCompact(options_, {root_ / "a"}, &output));
+  EXPECT_EQ(out.str(),
+            "1 tuples and 0 other records of 1 segments, in 1 segments now; 0 "
+            "damaged records left out\n");
+}
+
+}  // namespace
+}  // namespace sortition

@@ -1,0 +1,142 @@
+#include "sidecar/upkeep/tuple_keeper.h"
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "sidecar/pipeline.h"
+#include "tests/sidecar/pipeline_fixture.h"
+
+namespace sortition {
+namespace {
+
+using namespace testing_sidecar;  // NOLINT: the fixture of this folder.
+using config::v1::SidecarOptions;
+
+class TupleKeeperTest : public PipelineTest {
+ protected:
+  // Every record begins a new segment.
+  TupleKeeperTest() { options_.set_segment_bytes(1); }
+
+  size_t NumFiles(const std::string& ending) const {
+    size_t count = 0;
+    for (const auto& file :
+         std::filesystem::directory_iterator(options_.tuples())) {
+      count += absl::EndsWith(file.path().string(), ending) ? 1 : 0;
+    }
+    return count;
+  }
+
+  // Polls on until `condition` is true.
+  template <typename Condition>
+  bool PollUntil(Pipeline* pipeline, Condition condition) {
+    return WaitUntil([&] {
+      EXPECT_OK(pipeline->Poll(1));
+      return condition();
+    });
+  }
+};
+
+TEST_F(TupleKeeperTest, CompressesAllButTheNewest) {
+  const auto history = History(30, 1, kStartUs);
+  WriteSpool(options_.spool(), history, 50);
+  options_.set_compress(SidecarOptions::ZSTD);
+  const auto pipeline = Open();
+  RunToEnd(pipeline.get(), &clock_);
+  const size_t num_segments = Names(options_.tuples()).size();
+  ASSERT_GT(num_segments, 20u);
+  EXPECT_TRUE(PollUntil(pipeline.get(), [&] {
+    return NumFiles(".zst") == num_segments - 1 && NumFiles(".seg") == 1;
+  }));
+  EXPECT_EQ(pipeline->counts().keeper.compressed_segments, num_segments - 1);
+  EXPECT_EQ(pipeline->counts().keeper.failures, 0u);
+  ASSERT_OK(pipeline->Close());
+  ExpectSame(Output(options_.tuples()), ExpectedOutput(history));
+}
+
+// Killed after any number of steps, also while it compresses, the sidecar
+// continues where it was.
+TEST_F(TupleKeeperTest, ContinuesBehindCompressedSegments) {
+  options_.set_compress(SidecarOptions::ZSTD);
+  const std::string saved = dir_ / "saved";
+  const auto history = History(48, 5, kStartUs);
+  WriteSpool(saved, history, 9);
+  const Expected expected = ExpectedOutput(history);
+  bool has_died = true;
+  size_t compressed = 0;
+  for (uint64_t steps = 0; has_died; steps += 7) {
+    SCOPED_TRACE(absl::StrCat("died after ", steps));
+    StartAgain(saved);
+    has_died = DieAfter(steps);
+    if (std::filesystem::exists(options_.tuples())) {
+      compressed += NumFiles(".zst");
+    }
+    Finish();
+    ExpectSame(Output(options_.tuples()), expected);
+  }
+  EXPECT_GT(compressed, 0u);
+}
+
+// All segments are compressed, and the newest one is lost: what it held is
+// written again.
+TEST_F(TupleKeeperTest, ContinuesBehindACompressedNewestSegment) {
+  options_.set_delete_spool(false);
+  options_.set_compress(SidecarOptions::ZSTD);
+  const auto history = History(30, 1, kStartUs);
+  WriteSpool(options_.spool(), history, 50);
+  {
+    const auto pipeline = Open();
+    RunToEnd(pipeline.get(), &clock_);
+    ASSERT_TRUE(
+        PollUntil(pipeline.get(), [&] { return NumFiles(".seg") == 1; }));
+  }
+  std::filesystem::remove(options_.tuples() + "/" +
+                          Names(options_.tuples()).back());
+  EXPECT_EQ(NumFiles(".seg"), 0u);
+  Finish();
+  ExpectSame(Output(options_.tuples()), ExpectedOutput(history));
+}
+
+TEST_F(TupleKeeperTest, RemovesWhatIsTooOld) {
+  WriteSpool(options_.spool(), History(30, 1, kStartUs), 50);
+  options_.set_keep_tuples_seconds(3600);
+  const auto pipeline = Open();
+  RunToEnd(pipeline.get(), &clock_);
+  const std::vector<std::string> names = Names(options_.tuples());
+  ASSERT_GT(names.size(), 20u);
+  EXPECT_EQ(pipeline->counts().keeper.removed_segments, 0u);
+  clock_.now_us += 4000 * kSecond;
+  EXPECT_TRUE(PollUntil(pipeline.get(),
+                        [&] { return Names(options_.tuples()).size() == 1; }));
+  EXPECT_EQ(Names(options_.tuples()).front(), names.back());
+  EXPECT_EQ(Names(options_.tuples() + "/late").size(), 1u);
+  EXPECT_TRUE(PollUntil(pipeline.get(), [&] {
+    return pipeline->counts().keeper.removed_segments >= names.size() - 1;
+  }));
+}
+
+TEST_F(TupleKeeperTest, RemovesTheOldestBeyondTheBytesAndContinues) {
+  const auto history = History(30, 1, kStartUs);
+  WriteSpool(options_.spool(), history, 50);
+  const uint64_t limit = 20000;
+  options_.set_keep_tuples_bytes(limit);
+  {
+    const auto pipeline = Open();
+    RunToEnd(pipeline.get(), &clock_);
+    ASSERT_TRUE(PollUntil(pipeline.get(), [&] {
+      return pipeline->counts().keeper.removed_segments > 0;
+    }));
+    ASSERT_OK(pipeline->Close());
+  }
+  const auto left = ReadTuples(options_.tuples());
+  ASSERT_GT(left.size(), 0u);
+  Finish();
+  EXPECT_LE(ReadTuples(options_.tuples()).size(), left.size());
+}
+
+}  // namespace
+}  // namespace sortition
