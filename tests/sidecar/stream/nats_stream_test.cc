@@ -5,8 +5,8 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "tests/sidecar/stream/nats_server.h"
 #include "tests/sidecar/stream/stream_fixture.h"
+#include "tests/testing/nats_server.h"
 
 namespace sortition::testing_stream {
 namespace {

@@ -15,7 +15,7 @@
 #include "tests/testing/child_process.h"
 #include "tests/testing/status_matchers.h"
 
-namespace sortition::testing_stream {
+namespace sortition {
 
 inline constexpr char kNatsServer[] = "/usr/sbin/nats-server";
 
@@ -73,9 +73,9 @@ class NatsServer {
 };
 
 // Skips a test where the package nats-server is not installed.
-#define SKIP_WITHOUT_NATS_SERVER()                                 \
-  if (access(::sortition::testing_stream::kNatsServer, X_OK) != 0) \
-  GTEST_SKIP() << ::sortition::testing_stream::kNatsServer         \
+#define SKIP_WITHOUT_NATS_SERVER()                 \
+  if (access(::sortition::kNatsServer, X_OK) != 0) \
+  GTEST_SKIP() << ::sortition::kNatsServer         \
                << " is missing: install the package nats-server"
 
-}  // namespace sortition::testing_stream
+}  // namespace sortition
