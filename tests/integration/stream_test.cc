@@ -99,6 +99,15 @@ class StreamTest : public testing::Test {
     EXPECT_TRUE(PollUntil(kPatienceSeconds,
                           [&] { return load_->num_answered() >= target; }));
   }
+  // Waits until messages have come all the way.
+  void WaitForProgress() {
+    const uint64_t published = Published();
+    EXPECT_TRUE(PollUntil(kPatienceSeconds,
+                          [&] { return Published() > published + 2; }));
+    const uint64_t target = Published();
+    EXPECT_TRUE(
+        PollUntil(kPatienceSeconds, [&] { return Mirrored() >= target; }));
+  }
   // Waits until the tuples have all that was answered, and compares them with
   // what the clients know.
   void ExpectLedgerEqual() {
@@ -137,10 +146,30 @@ class StreamTest : public testing::Test {
   std::unique_ptr<ChildProcess> directory_sidecar_;
 
  private:
+  // Sequences of the last message that is in the stream, and in the mirror.
+  uint64_t Published() const {
+    log::v1::ShipPosition position;
+    return ReadPosition(deployment_.spool() + "/.published", &position)
+               ? position.sequence()
+               : 0;
+  }
+  uint64_t Mirrored() const {
+    log::v1::MirrorPosition position;
+    return ReadPosition(deployment_.path("mirror") + "/.position", &position)
+               ? position.sequence()
+               : 0;
+  }
+  static bool ReadPosition(const std::string& path,
+                           google::protobuf::Message* position) {
+    const absl::StatusOr<std::string> bytes = ReadFile(path);
+    return bytes.ok() && position->ParseFromString(*bytes);
+  }
+
   std::unique_ptr<ChildProcess> StartProcess(
       const std::string& name, std::vector<std::string> arguments) {
     arguments.insert(arguments.begin(), BinaryPath("sortition-sidecar"));
     arguments.push_back("--metrics_listen=");
+    arguments.push_back("--poll_seconds=0.02");
     auto process = ChildProcess::Start(arguments, deployment_.path(name));
     EXPECT_OK(process);
     return *std::move(process);
@@ -167,7 +196,7 @@ TEST_F(StreamTest, LedgerIsEqualWhateverIsKilled) {
   StartShipper();
   StartConsumer();
   for (int round = 0; round < num_rounds; ++round) {
-    WaitForMoreAnswers(200);
+    WaitForProgress();
     switch (round % 3) {
       case 0:
         shipper_->Kill();
