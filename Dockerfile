@@ -17,6 +17,7 @@ RUN apt-get update && DEBIAN_FRONTEND=noninteractive apt-get install -y --no-ins
       $(awk '$1 == "runtime" { print $2 }' /tmp/packages.txt) && rm -rf /var/lib/apt/lists/* /tmp/packages.txt \
     && useradd --system --uid 10001 --create-home --home-dir /var/lib/sortition sortition \
     && install -d -o sortition -g sortition /var/lib/sortition/models /var/lib/sortition/spool \
+         /var/lib/sortition/mirror \
          /var/lib/sortition/tuples
 COPY --from=build /src/build/release/bin/sortition* /usr/local/bin/
 USER 10001

@@ -52,6 +52,8 @@ void LossWatch::TakeTime(int64_t time_us) {
 }
 
 int64_t LossWatch::TakeState(const WriterState& state, int64_t now_us) {
+  // A copy of a spool knows nothing of later times.
+  if (state.seen_us != 0) now_us = std::min(now_us, state.seen_us);
   // When either ends, the spool tells of it, and has been read so far.
   std::optional<int64_t> trouble_us;
   if (state.trouble_since_us != 0) trouble_us = state.trouble_since_us;

@@ -12,6 +12,7 @@
 #include "process/log.h"
 #include "process/metrics.h"
 #include "sidecar/pipeline.h"
+#include "sidecar/run_stream.h"
 
 namespace sortition {
 namespace {
@@ -45,17 +46,27 @@ absl::Status Drain(Pipeline* pipeline) {
 
 absl::Status RunSidecar(const config::v1::SidecarOptions& options,
                         const std::function<bool(double)>& wait_for_stop) {
+  RETURN_IF_ERROR(ValidateStreamOptions(options));
   Metrics metrics;
+  if (!options.publish().url().empty()) {
+    RETURN_IF_ERROR(ServeMetrics(options, &metrics));
+    return RunShipper(options, &metrics, wait_for_stop);
+  }
+  // Locks what the pipeline follows, so it comes first and goes last.
+  ASSIGN_OR_RETURN(const std::unique_ptr<MirrorThread> mirror,
+                   MirrorThread::Start(options, &metrics));
   ASSIGN_OR_RETURN(const std::unique_ptr<Pipeline> pipeline,
                    Pipeline::Open(options, &metrics, NowUs, SteadyUs));
   RETURN_IF_ERROR(ServeMetrics(options, &metrics));
   LogInfo("sidecar started",
           {{"spool", options.spool()}, {"tuples", options.tuples()}});
   while (!wait_for_stop(0)) {
+    if (mirror != nullptr) RETURN_IF_ERROR(mirror->status());
     ASSIGN_OR_RETURN(const bool is_busy, pipeline->Poll(kStepsPerPoll));
     if (!is_busy)
       pipeline->Wait(std::min(options.poll_seconds(), kSliceSeconds));
   }
+  if (mirror != nullptr) mirror->Stop();
   RETURN_IF_ERROR(Drain(pipeline.get()));
   const SidecarCounts& counts = pipeline->counts();
   LogInfo("sidecar stopped", {{"tuples", absl::StrCat(counts.tuples)},

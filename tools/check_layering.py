@@ -51,9 +51,10 @@ MAY_INCLUDE = {
                    "server/decisions"],
     "server": ["core/base", "io/*", "process", "server/*"],
     "sidecar/join": ["core/base"],
+    "sidecar/stream": ["core/base", "io", "io/segments", "io/spool", "process"],
     "sidecar/upkeep": ["core/base", "io", "io/segments", "io/upkeep", "process"],
     "sidecar": ["core/base", "io", "io/segments", "io/spool", "process", "sidecar/join",
-                "sidecar/upkeep"],
+                "sidecar/stream", "sidecar/upkeep"],
     "trainer/tuples": ["core/*", "io/*", "process"],
     "trainer/offpolicy": ["core/*", "io/*", "process", "trainer/tuples"],
     "trainer/labelled": ["core/*", "io/*", "process"],
@@ -73,12 +74,13 @@ MAY_INCLUDE = {
 RESTRICTED = [
     (re.compile(r"^(grpcpp?|grpc\+\+)/|\.grpc\.pb\.h$"), ["server/*", "client/*"]),
     (re.compile(r"^prometheus/"), ["process"]),
+    (re.compile(r"^nats/"), ["sidecar/stream"]),
     (re.compile(r"^rapidjson/"), ["process"]),
     # No files, sockets, clocks or threads in core.
     (re.compile(r"^(fstream|iostream|filesystem|thread|mutex|shared_mutex|atomic|future|"
                 r"condition_variable|chrono|ctime|time\.h|pthread\.h|unistd\.h|fcntl\.h)$|"
                 r"^(sys|netinet|arpa|absl/synchronization)/|^absl/time/clock\.h$"),
-     ["io/*", "process", "server/*", "sidecar", "sidecar/upkeep",
+     ["io/*", "process", "server/*", "sidecar", "sidecar/stream", "sidecar/upkeep",
       "trainer/*", "client/*"]),
     (re.compile(r"^(tests|bench)/"), []),
 ]
@@ -151,6 +153,7 @@ def self_test():
         ("core/losses/a.cc", '#include "core/learners/orders/crf.h"', False),
         ("core/learners/hinge/a.cc", '#include "core/learners/orders/crf.h"', False),
         ("io/a.cc", "#include <fcntl.h>", True),
+        ("sidecar/a.cc", "#include <nats/nats.h>", False),
         ("sidecar/a.cc", '#include "server/server.h"', False),
         ("trainer/labelled/a.cc", '#include "core/learners/learners.h"', True),
         ("server/a.cc", '#include "tests/testing/status_matchers.h"', False),

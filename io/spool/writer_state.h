@@ -1,7 +1,7 @@
 #pragma once
 // What the writer of a spool says about itself in the file `.writer.lock`, for
 // its successor and for the reader: one line, overwritten in place, so that a
-// full disk does not matter.
+// full disk does not matter. A copy of a spool elsewhere has a second line.
 #include <cstdint>
 #include <string>
 
@@ -23,10 +23,14 @@ struct WriterState {
   bool is_closed = false;  // Nothing can be missing after durable_us.
   std::string boot_id =
       {};  // Of the machine's kernel; changes with every boot.
+  // In a copy of a spool: what the writer logged before this time is in the
+  // copy. 0: this is the spool itself.
+  int64_t seen_us = 0;
   friend bool operator==(const WriterState&, const WriterState&) = default;
 };
 
-// Returns a line with a checksum, as long for every state.
+// Returns a line with a checksum, as long for every state; two lines if
+// `seen_us` is set.
 std::string EncodeWriterState(const WriterState& state);
 
 // Returns the state in `line`. Of a line of an older server or a torn one,

@@ -43,6 +43,26 @@ TEST(ExamplesTest, AreCompleteAndLeadFromOneProcessToTheNext) {
   EXPECT_OK(ChooseLearner(trainer));
 }
 
+// Together they do what the sidecar does, for the same server and trainer.
+TEST(ExamplesTest, StreamLeadsFromTheSpoolToTheTuples) {
+  const auto sidecar =
+      ParseExample<config::v1::SidecarOptions>("sidecar.textproto");
+  const auto publish =
+      ParseExample<config::v1::SidecarOptions>("publish.textproto");
+  const auto consume =
+      ParseExample<config::v1::SidecarOptions>("consume.textproto");
+  const auto server =
+      ParseExample<config::v1::ServerOptions>("server.textproto");
+  EXPECT_EQ(publish.spool(), sidecar.spool());
+  EXPECT_EQ(publish.publish().url(), consume.consume().url());
+  EXPECT_EQ(publish.publish().stream(), consume.consume().stream());
+  EXPECT_EQ(consume.spool(),
+            consume.mirror() + "/" + server.spool().writer_id());
+  EXPECT_EQ(consume.tuples(), sidecar.tuples());
+  EXPECT_EQ(consume.join().SerializeAsString(),
+            sidecar.join().SerializeAsString());
+}
+
 // Learns from labels for the same server.
 TEST(ExamplesTest, PredictionGamesAreTrainedForTheServersModel) {
   const auto server =
@@ -73,7 +93,8 @@ std::vector<std::string> Examples() {
 std::vector<std::string> TrainExamples() {
   std::vector<std::string> names = Examples();
   std::erase_if(names, [](const std::string& name) {
-    return name == "server" || name == "sidecar";
+    return name == "server" || name == "sidecar" || name == "publish" ||
+           name == "consume";
   });
   return names;
 }

@@ -1,0 +1,235 @@
+#include "sidecar/stream/shipper.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "core/base/status_macros.h"
+#include "io/files.h"
+#include "io/posix_status.h"
+#include "io/segments/parse_message.h"
+#include "io/segments/segment.h"
+#include "io/spool/writer_state.h"
+#include "process/log.h"
+#include "sidecar/stream/stream_names.h"
+
+namespace sortition {
+namespace {
+
+constexpr char kPositionFile[] = "/.published";
+constexpr int64_t kStateIntervalUs = 1000000;
+constexpr int64_t kLookIntervalUs = 10000000;
+// Of a message beside its bytes, and of NATS' headers.
+constexpr uint64_t kOverheadBytes = 4096;
+// Larger messages make brokers slow.
+constexpr uint64_t kMostBytes = uint64_t{4} << 20;
+
+}  // namespace
+
+Shipper::Shipper(Options options, MessageStream* stream, Metrics* metrics,
+                 Clock clock)
+    : options_(std::move(options)),
+      stream_(stream),
+      clock_(std::move(clock)),
+      follower_(options_.spool) {
+  published_ = metrics->Counter("sortition_ship_messages_total",
+                                "Messages that the stream has taken");
+  published_bytes_ = metrics->Counter("sortition_ship_bytes_total",
+                                      "Bytes of the spool in them");
+  duplicates_ =
+      metrics->Counter("sortition_ship_duplicates_total",
+                       "Messages published again that the stream had already");
+  failures_ = metrics->Counter("sortition_ship_failures_total",
+                               "Messages that the stream did not take; they "
+                               "are published again");
+  restarts_ =
+      metrics->Counter("sortition_ship_restarts_total",
+                       "Times that the whole spool was published again, "
+                       "because the stream had lost messages");
+  removed_segments_ =
+      metrics->Counter("sortition_ship_removed_segments_total",
+                       "Spool segments removed because the stream has them");
+  lag_bytes_ = metrics->Gauge("sortition_ship_lag_bytes",
+                              "Bytes of the spool that the stream has not got");
+  acknowledged_seconds_ =
+      metrics->Gauge("sortition_ship_acknowledged_seconds",
+                     "When the stream last took a message, since the epoch");
+  stream_bytes_ =
+      metrics->Gauge("sortition_stream_bytes", "Size of the stream");
+  stream_max_bytes_ = metrics->Gauge("sortition_stream_max_bytes",
+                                     "Largest size of the stream; 0: no limit");
+}
+
+absl::StatusOr<bool> Shipper::Poll() {
+  RETURN_IF_ERROR(Connect());
+  if (!message_.has_value()) {
+    ASSIGN_OR_RETURN(const bool has_message, MakeMessage());
+    lag_bytes_->Set(static_cast<double>(follower_.RemainingBytes()));
+    if (!has_message) return false;
+  }
+  RETURN_IF_ERROR(Publish());
+  return !is_drained();
+}
+
+absl::Status Shipper::Connect() {
+  if (is_connected_ && clock_() < next_look_us_) return absl::OkStatus();
+  ASSIGN_OR_RETURN(const StreamState state, stream_->State());
+  ASSIGN_OR_RETURN(const uint64_t most, stream_->MaxMessageBytes());
+  if (most <= 2 * kOverheadBytes) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("max_payload of the NATS server is ", most,
+                     " bytes, must be more than ", 2 * kOverheadBytes));
+  }
+  most_bytes_ = std::min(most - kOverheadBytes, kMostBytes);
+  next_look_us_ = clock_() + kLookIntervalUs;
+  stream_bytes_->Set(static_cast<double>(state.bytes));
+  stream_max_bytes_->Set(static_cast<double>(state.max_bytes));
+  if (!is_connected_) {
+    LoadPosition(state);
+  } else if (state.created_ns != position_.stream_created_ns() ||
+             state.last_sequence < position_.sequence()) {
+    StartAgain();
+  }
+  position_.set_stream(options_.stream);
+  position_.set_stream_created_ns(state.created_ns);
+  is_connected_ = true;
+  return absl::OkStatus();
+}
+
+// Where the position is not known, the spool is published from its beginning:
+// that costs time and nothing else.
+void Shipper::LoadPosition(const StreamState& state) {
+  const absl::StatusOr<std::string> bytes =
+      ReadFile(options_.spool + kPositionFile);
+  log::v1::ShipPosition position;
+  if (!bytes.ok() || !ParseMessage(*bytes, &position) ||
+      position.stream() != options_.stream) {
+    return;
+  }
+  if (position.stream_created_ns() != state.created_ns ||
+      position.sequence() > state.last_sequence) {
+    StartAgain();
+    return;
+  }
+  position_ = position;
+  follower_.GoTo(position.segment(), position.bytes(), position.is_complete());
+}
+
+// The stream has lost what it had taken, or is another one. What is still in
+// the spool is published once more.
+void Shipper::StartAgain() {
+  LogError("the stream has lost messages; publishing the whole spool again",
+           {{"stream", options_.stream}, {"spool", options_.spool}});
+  restarts_->Increment();
+  position_.clear_sequence();
+  position_.clear_segment();
+  message_.reset();
+  follower_.GoTo("", 0, true);
+}
+
+absl::Status Shipper::SavePosition() {
+  return WriteFile(options_.spool + kPositionFile,
+                   position_.SerializeAsString());
+}
+
+absl::StatusOr<bool> Shipper::MakeMessage() {
+  // The state is older than the look at the spool that follows: what it does
+  // not tell is in the spool then.
+  const int64_t now_us = clock_();
+  log::v1::StreamMessage message;
+  if (now_us >= next_state_us_ || next_state_us_ > now_us + kStateIntervalUs) {
+    ASSIGN_OR_RETURN(const WriterState state, ReadWriterState(options_.spool));
+    if (state.alive_us != 0) message.set_writer_state(EncodeWriterState(state));
+    message.set_seen_us(now_us);
+  }
+  ASSIGN_OR_RETURN(SegmentFollower::Piece piece, follower_.Next(most_bytes_));
+  has_piece_ = !piece.bytes.empty() || piece.ends_segment;
+  drained_ = follower_.is_caught_up();
+  // Before the first segment there is no writer to speak of.
+  const bool has_state = message.seen_us() != 0 && follower_.is_caught_up() &&
+                         !follower_.segment().empty();
+  if (!has_piece_ && !has_state) return false;
+  if (has_state) {
+    next_state_us_ = now_us + kStateIntervalUs;
+  } else {
+    message.clear_writer_state();
+    message.clear_seen_us();
+  }
+  message.set_writer_id(WriterOfSegment(follower_.segment()));
+  message.set_segment(follower_.segment());
+  message.set_previous_segment(std::move(piece.previous_segment));
+  // A state alone says how far the spool was read when it held.
+  message.set_offset(follower_.offset() - piece.bytes.size());
+  message.set_data(std::move(piece.bytes));
+  message.set_ends_segment(follower_.is_complete());
+  RETURN_IF_ERROR(ValidateNames(message));
+  message_ = std::move(message);
+  return true;
+}
+
+absl::Status Shipper::Publish() {
+  const log::v1::StreamMessage& message = *message_;
+  // Says the extent: after a restart a piece that begins at the same place may
+  // be longer.
+  const std::string id =
+      has_piece_ ? absl::StrCat(message.segment(), "/", message.offset(), "-",
+                                message.offset() + message.data().size(),
+                                message.ends_segment() ? "/end" : "")
+                 : absl::StrCat(message.writer_id(), "/", message.seen_us());
+  const absl::StatusOr<Published> published =
+      stream_->Publish(absl::StrCat(options_.stream, ".", message.writer_id()),
+                       id, message.SerializeAsString());
+  if (published.ok()) return TakeAnswer(*published);
+  failures_->Increment();
+  // Another leader may know less.
+  next_look_us_ = 0;
+  return published.status();
+}
+
+absl::Status Shipper::TakeAnswer(const Published& published) {
+  const log::v1::StreamMessage message = *std::move(message_);
+  message_.reset();
+  if (published.is_duplicate) {
+    duplicates_->Increment();
+  } else if (published.sequence <= position_.sequence()) {
+    StartAgain();
+    return absl::OkStatus();
+  }
+  published_->Increment();
+  published_bytes_->Increment(static_cast<double>(message.data().size()));
+  acknowledged_seconds_->Set(static_cast<double>(clock_()) * 1e-6);
+  position_.set_sequence(std::max(position_.sequence(), published.sequence));
+  position_.set_segment(message.segment());
+  position_.set_bytes(message.offset() + message.data().size());
+  position_.set_is_complete(message.ends_segment());
+  if (!message.ends_segment() && message.seen_us() == 0) {
+    return absl::OkStatus();
+  }
+  const absl::Status saved = SavePosition();
+  if (!saved.ok() && !absl::IsResourceExhausted(saved)) return saved;
+  return message.ends_segment() ? RemovePublished() : absl::OkStatus();
+}
+
+// The newest segment stays: its name tells the writer what later names must
+// sort after.
+absl::Status Shipper::RemovePublished() {
+  if (!options_.delete_spool) return absl::OkStatus();
+  ASSIGN_OR_RETURN(std::vector<std::string> names,
+                   ListSegments(options_.spool));
+  if (!names.empty()) names.pop_back();
+  for (const std::string& name : names) {
+    if (name > position_.segment()) break;
+    const std::string path = absl::StrCat(options_.spool, "/", name);
+    if (unlink(path.c_str()) != 0 && errno != ENOENT) {
+      return PosixStatus(errno, path, "cannot remove");
+    }
+    removed_segments_->Increment();
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace sortition

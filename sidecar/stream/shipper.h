@@ -1,0 +1,76 @@
+#pragma once
+// Publishes a spool to a stream, byte by byte, and removes what the stream has.
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "process/metrics.h"
+#include "sidecar/stream/message_stream.h"
+#include "sidecar/stream/segment_follower.h"
+#include "sortition/log/v1/stream.pb.h"
+
+namespace sortition {
+
+// Not thread-safe. May be destroyed, or killed, at any time: the next one goes
+// on where the stream's answers ended.
+class Shipper {
+ public:
+  struct Options {
+    std::string spool;   // Must exist.
+    std::string stream;  // Subjects are <stream>.<writer id>.
+    bool delete_spool = true;
+  };
+  // Microseconds since the epoch.
+  using Clock = std::function<int64_t()>;
+
+  // `stream` and `metrics` must outlive the shipper.
+  Shipper(Options options, MessageStream* stream, Metrics* metrics,
+          Clock clock);
+
+  // Publishes the next message. Returns true if there is more already.
+  // Unavailable if the stream does not take it: call again later, nothing
+  // is lost. Other errors are of the spool.
+  absl::StatusOr<bool> Poll();
+
+  // True if the stream has all that was in the spool during the last Poll().
+  bool is_drained() const { return !message_.has_value() && drained_; }
+
+ private:
+  absl::Status Connect();
+  void LoadPosition(const StreamState& state);
+  absl::Status SavePosition();
+  absl::StatusOr<bool> MakeMessage();
+  absl::Status Publish();
+  absl::Status TakeAnswer(const Published& published);
+  absl::Status RemovePublished();
+  void StartAgain();
+
+  const Options options_;
+  MessageStream* const stream_;
+  const Clock clock_;
+  SegmentFollower follower_;
+  bool is_connected_ = false;
+  uint64_t most_bytes_ = 0;  // Of a piece.
+  log::v1::ShipPosition position_;
+  // Made and not acknowledged; it stays as it is until it is.
+  std::optional<log::v1::StreamMessage> message_;
+  bool has_piece_ = false;  // Of the spool; else the message is a state alone.
+  bool drained_ = false;
+  int64_t next_state_us_ = 0;
+  int64_t next_look_us_ = 0;  // At the stream.
+  MetricCounter* published_;
+  MetricCounter* published_bytes_;
+  MetricCounter* duplicates_;
+  MetricCounter* failures_;
+  MetricCounter* restarts_;
+  MetricCounter* removed_segments_;
+  MetricGauge* lag_bytes_;
+  MetricGauge* acknowledged_seconds_;
+  MetricGauge* stream_bytes_;
+  MetricGauge* stream_max_bytes_;
+};
+
+}  // namespace sortition

@@ -1,0 +1,355 @@
+#include "sidecar/stream/stream_mirror.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <filesystem>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include "absl/cleanup/cleanup.h"
+#include "absl/strings/str_cat.h"
+#include "core/base/status_macros.h"
+#include "io/clocks.h"
+#include "io/files.h"
+#include "io/posix_status.h"
+#include "io/segments/parse_message.h"
+#include "io/segments/segment_file.h"
+#include "process/log.h"
+#include "sidecar/stream/stream_names.h"
+
+namespace sortition {
+namespace {
+
+constexpr char kPositionFile[] = "/.position";
+// Each has at most a few megabytes.
+constexpr int kMostMessages = 32;
+constexpr int64_t kLookIntervalUs = 10000000;
+constexpr int64_t kMarkIntervalUs = 1000000;
+constexpr int64_t kGapPatienceUs = 10000000;
+constexpr int kRereadsOfGap = 2;
+
+absl::Status WriteToDisk(const std::string& dir, const std::string& name,
+                         const std::string& bytes) {
+  const std::string path = dir + name;
+  RETURN_IF_ERROR(WriteFile(path, bytes));
+  const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return PosixStatus(errno, path, "cannot open");
+  const absl::Cleanup closer = [fd] { close(fd); };
+  RETURN_IF_ERROR(SyncFile(fd, path));
+  return SyncDirectory(dir);
+}
+
+}  // namespace
+
+StreamMirror::StreamMirror(Options options, MessageStream* stream,
+                           Metrics* metrics, Clock steady_clock)
+    : options_(std::move(options)),
+      stream_(stream),
+      metrics_(metrics),
+      steady_clock_(std::move(steady_clock)) {
+  messages_ = metrics->Counter("sortition_mirror_messages_total",
+                               "Messages of the stream that were taken");
+  bytes_ = metrics->Counter("sortition_mirror_bytes_total",
+                            "Bytes of spools in them");
+  redelivered_ =
+      metrics->Counter("sortition_mirror_redelivered_total",
+                       "Messages whose bytes were in the mirror already");
+  missing_ = metrics->Counter("sortition_mirror_missing_total",
+                              "Places where bytes of a spool are missing from "
+                              "the stream for good");
+  restarts_ = metrics->Counter("sortition_mirror_restarts_total",
+                               "Times that the stream was read again from its "
+                               "beginning");
+  removed_ = metrics->Counter("sortition_mirror_removed_total",
+                              "Messages removed from the stream because they "
+                              "are in the mirror");
+  pending_ = metrics->Gauge("sortition_mirror_pending_messages",
+                            "Messages of the stream that were not fetched yet");
+  stream_bytes_ =
+      metrics->Gauge("sortition_stream_bytes", "Size of the stream");
+  stream_max_bytes_ = metrics->Gauge("sortition_stream_max_bytes",
+                                     "Largest size of the stream; 0: no limit");
+}
+
+absl::StatusOr<std::unique_ptr<StreamMirror>> StreamMirror::Open(
+    Options options, MessageStream* stream, Metrics* metrics,
+    Clock steady_clock) {
+  std::error_code error;
+  std::filesystem::create_directories(options.dir, error);
+  if (error) return PosixStatus(error.value(), options.dir, "cannot create");
+  std::unique_ptr<StreamMirror> mirror(new StreamMirror(
+      std::move(options), stream, metrics, std::move(steady_clock)));
+  RETURN_IF_ERROR(mirror->Recover());
+  return mirror;
+}
+
+absl::Status StreamMirror::Recover() {
+  const absl::StatusOr<std::string> bytes =
+      ReadFile(options_.dir + kPositionFile);
+  if (!bytes.ok() && !absl::IsNotFound(bytes.status())) return bytes.status();
+  if (bytes.ok() && !ParseMessage(*bytes, &position_)) position_.Clear();
+  // The position in another stream says nothing, but the copies stay.
+  if (position_.stream() != options_.stream) {
+    position_.clear_stream_created_ns();
+    position_.clear_sequence();
+  }
+  position_.set_stream(options_.stream);
+  for (const auto& writer : position_.writers()) {
+    RETURN_IF_ERROR(AddSource(writer.writer_id(), &writer));
+  }
+  position_.clear_writers();
+  ASSIGN_OR_RETURN(const std::vector<std::string> names,
+                   ListDirectory(options_.dir));
+  for (const std::string& name : names) {
+    const std::string path = absl::StrCat(options_.dir, "/", name);
+    if (sources_.contains(name) || !std::filesystem::is_directory(path)) {
+      continue;
+    }
+    RETURN_IF_ERROR(AddSource(name, nullptr));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status StreamMirror::AddSource(
+    const std::string& writer,
+    const log::v1::MirrorPosition::Writer* position) {
+  const std::string dir = absl::StrCat(options_.dir, "/", writer);
+  // An operator has removed the copy: it is not made again before its server
+  // speaks.
+  if (position != nullptr && !std::filesystem::is_directory(dir)) {
+    return absl::OkStatus();
+  }
+  Source source;
+  ASSIGN_OR_RETURN(source.spool, MirroredSpool::Open(dir, position));
+  source.heard_us = steady_clock_();
+  source.silence_seconds = metrics_->Gauge(
+      "sortition_mirror_silence_seconds",
+      "Since the last message of a writer while the stream could be read",
+      {{"writer", writer}});
+  sources_[writer] = std::move(source);
+  return absl::OkStatus();
+}
+
+absl::StatusOr<size_t> StreamMirror::Poll(double seconds) {
+  size_t num_messages = 0;
+  absl::Status status = TakeAll(seconds, &num_messages);
+  if (status.ok()) status = WatchGaps();
+  if (status.ok()) status = WatchSilence();
+  if (status.ok()) status = RemoveOldMessages();
+  if (status.ok()) return num_messages;
+  // What was fetched and not taken has to come again. Nobody is silent as long
+  // as nobody can be heard.
+  is_started_ = false;
+  for (auto& [writer, source] : sources_) source.heard_us = steady_clock_();
+  return status;
+}
+
+absl::Status StreamMirror::TakeAll(double seconds, size_t* num_messages) {
+  if (!is_started_) RETURN_IF_ERROR(Start());
+  ASSIGN_OR_RETURN(const std::vector<ReceivedMessage> messages,
+                   stream_->Fetch(kMostMessages, seconds));
+  *num_messages = messages.size();
+  pending_->Set(static_cast<double>(stream_->num_pending()));
+  absl::Status status;
+  for (const ReceivedMessage& message : messages) {
+    const absl::StatusOr<bool> must_go_on = Take(message);
+    status = must_go_on.status();
+    if (!status.ok()) break;
+    // The rest comes again.
+    if (!*must_go_on) return Commit();
+  }
+  const absl::Status committed = Commit();
+  RETURN_IF_ERROR(status);
+  RETURN_IF_ERROR(committed);
+  if (!messages.empty()) stream_->Acknowledge();
+  return absl::OkStatus();
+}
+
+absl::Status StreamMirror::Start() {
+  ASSIGN_OR_RETURN(const StreamState state, stream_->State());
+  const bool is_other = state.created_ns != position_.stream_created_ns() ||
+                        state.last_sequence < position_.sequence();
+  if (is_other && position_.stream_created_ns() != 0) {
+    LogError("the stream is not the one that was read; reading all of it",
+             {{"stream", options_.stream}});
+  }
+  position_.set_stream_created_ns(state.created_ns);
+  if (is_other) position_.set_sequence(0);
+  return StartAt(position_.sequence() + 1);
+}
+
+absl::Status StreamMirror::StartAt(uint64_t sequence) {
+  is_started_ = false;
+  RETURN_IF_ERROR(stream_->StartAt(sequence));
+  position_.set_sequence(sequence - 1);
+  is_started_ = is_first_ = true;
+  return absl::OkStatus();
+}
+
+// Messages come in order. One that does not follow the last means that another
+// process reads with the same durable name, or that messages were removed.
+absl::StatusOr<bool> StreamMirror::IsNext(const ReceivedMessage& message) {
+  const bool is_first = std::exchange(is_first_, false);
+  if (is_first || message.sequence <= position_.sequence() + 1) return true;
+  LogWarning("messages were skipped; reading from there again",
+             {{"stream", options_.stream},
+              {"after", absl::StrCat(position_.sequence())},
+              {"got", absl::StrCat(message.sequence)}});
+  RETURN_IF_ERROR(StartAt(position_.sequence() + 1));
+  return false;
+}
+
+// Returns false if the messages fetched with this one must come again.
+absl::StatusOr<bool> StreamMirror::Take(const ReceivedMessage& message) {
+  ASSIGN_OR_RETURN(const bool is_next, IsNext(message));
+  if (!is_next) return false;
+  if (message.sequence <= position_.sequence()) {
+    redelivered_->Increment();
+    return true;
+  }
+  log::v1::StreamMessage content;
+  absl::Status status = ParseMessage(message.data, &content)
+                            ? ValidateNames(content)
+                            : absl::InvalidArgumentError("malformed");
+  if (!status.ok() || content.segment().empty()) {
+    LogError("skipped a message of the stream",
+             {{"stream", options_.stream},
+              {"sequence", absl::StrCat(message.sequence)},
+              {"error", status.ToString()}});
+  } else {
+    RETURN_IF_ERROR(TakeSpool(content));
+  }
+  position_.set_sequence(message.sequence);
+  messages_->Increment();
+  return true;
+}
+
+absl::Status StreamMirror::TakeSpool(const log::v1::StreamMessage& message) {
+  auto found = sources_.find(message.writer_id());
+  if (found == sources_.end()) {
+    RETURN_IF_ERROR(AddSource(message.writer_id(), nullptr));
+    found = sources_.find(message.writer_id());
+    LogInfo("a writer has joined the stream",
+            {{"writer", message.writer_id()}});
+  }
+  Source& source = found->second;
+  source.heard_us = steady_clock_();
+  const uint64_t gaps_before = source.spool->num_gaps();
+  ASSIGN_OR_RETURN(
+      const MirroredSpool::Result result,
+      source.spool->Take(message, source.num_rereads >= kRereadsOfGap));
+  missing_->Increment(
+      static_cast<double>(source.spool->num_gaps() - gaps_before));
+  switch (result) {
+    case MirroredSpool::Result::kTaken:
+      bytes_->Increment(static_cast<double>(message.data().size()));
+      must_commit_ = true;
+      break;
+    case MirroredSpool::Result::kKnown:
+      if (!message.data().empty()) redelivered_->Increment();
+      break;
+    case MirroredSpool::Result::kGap:
+      if (source.gap_us == 0) source.gap_us = steady_clock_();
+      break;
+  }
+  return absl::OkStatus();
+}
+
+// A broker that has lost messages gets them once more from the shipper, behind
+// those that are here already. So a gap is believed only after the whole stream
+// was read again, twice.
+absl::Status StreamMirror::WatchGaps() {
+  if (stream_->num_pending() > 0) return absl::OkStatus();
+  const int64_t now_us = steady_clock_();
+  bool must_reread = false;
+  for (auto& [writer, source] : sources_) {
+    if (source.gap_us == 0) {
+      source.num_rereads = 0;
+    } else if (now_us >= source.gap_us + kGapPatienceUs) {
+      ++source.num_rereads;
+      source.gap_us = 0;
+      must_reread = true;
+      LogWarning("bytes of a spool are missing; reading the stream again",
+                 {{"stream", options_.stream}, {"writer", writer}});
+    }
+  }
+  if (!must_reread) return absl::OkStatus();
+  restarts_->Increment();
+  return StartAt(1);
+}
+
+bool StreamMirror::HasGaps() const {
+  return std::any_of(sources_.begin(), sources_.end(), [](const auto& entry) {
+    return entry.second.gap_us != 0 || entry.second.num_rereads > 0;
+  });
+}
+
+// Followers must not hear of a time whose records are not on the disk.
+absl::Status StreamMirror::Commit() {
+  if (must_commit_) {
+    log::v1::MirrorPosition position = position_;
+    for (const auto& [writer, source] : sources_) {
+      RETURN_IF_ERROR(source.spool->Sync());
+      *position.add_writers() = source.spool->position();
+      position.mutable_writers()->rbegin()->set_writer_id(writer);
+    }
+    RETURN_IF_ERROR(
+        WriteToDisk(options_.dir, kPositionFile, position.SerializeAsString()));
+    must_commit_ = false;
+  }
+  for (const auto& [writer, source] : sources_) {
+    RETURN_IF_ERROR(source.spool->WriteState());
+  }
+  return absl::OkStatus();
+}
+
+absl::Status StreamMirror::WatchSilence() {
+  const int64_t now_us = steady_clock_();
+  for (auto& [writer, source] : sources_) {
+    // What it said may be among what was not fetched yet.
+    if (stream_->num_pending() > 0) source.heard_us = now_us;
+    const double silence = static_cast<double>(now_us - source.heard_us) * 1e-6;
+    source.silence_seconds->Set(silence);
+    if (silence < options_.max_silence_seconds) continue;
+    source.spool->ReleaseState();
+    RETURN_IF_ERROR(source.spool->WriteState());
+  }
+  return absl::OkStatus();
+}
+
+absl::Status StreamMirror::RemoveOldMessages() {
+  const int64_t now_us = steady_clock_();
+  if (marks_.empty() || now_us >= marks_.back().time_us + kMarkIntervalUs) {
+    marks_.push_back({now_us, position_.sequence()});
+  }
+  if (now_us < next_look_us_) return absl::OkStatus();
+  next_look_us_ = now_us + kLookIntervalUs;
+  ASSIGN_OR_RETURN(const StreamState state, stream_->State());
+  stream_bytes_->Set(static_cast<double>(state.bytes));
+  stream_max_bytes_->Set(static_cast<double>(state.max_bytes));
+  // A broker that lost its newest messages begins to count there.
+  if (state.last_sequence < position_.sequence()) is_started_ = false;
+  if (options_.retain_seconds < 0 || HasGaps()) return absl::OkStatus();
+  uint64_t before = 0;
+  while (!marks_.empty() &&
+         marks_.front().time_us + Micros(options_.retain_seconds) <= now_us) {
+    before = marks_.front().sequence;
+    marks_.pop_front();
+  }
+  if (state.max_bytes > 0 && state.bytes > state.max_bytes / 4 * 3) {
+    // The older half.
+    before =
+        std::max(before, (state.first_sequence + position_.sequence()) / 2);
+  }
+  before = std::min(before, position_.sequence());
+  if (before <= state.first_sequence) return absl::OkStatus();
+  RETURN_IF_ERROR(stream_->RemoveBefore(before));
+  removed_->Increment(static_cast<double>(before - state.first_sequence));
+  return absl::OkStatus();
+}
+
+}  // namespace sortition
