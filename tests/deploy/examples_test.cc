@@ -34,7 +34,7 @@ TEST(ExamplesTest, AreCompleteAndLeadFromOneProcessToTheNext) {
       ParseExample<config::v1::SidecarOptions>("sidecar.textproto");
   const auto trainer =
       ParseExample<config::v1::TrainOptions>("trainer.textproto");
-  EXPECT_EQ(server.spool().dir(), sidecar.spool());
+  EXPECT_EQ(server.spool().dir(), sidecar.spool(0));
   EXPECT_EQ(server.feedback().reward_min(), sidecar.join().reward_min());
   EXPECT_EQ(server.feedback().reward_max(), sidecar.join().reward_max());
   EXPECT_EQ(sidecar.tuples(), trainer.tuples());
