@@ -9,8 +9,10 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "core/base/status_macros.h"
 #include "io/clocks.h"
+#include "io/spool/find_spools.h"
 #include "process/log.h"
 #include "sidecar/segment_sequence.h"
 #include "sidecar/stream/nats_stream.h"
@@ -73,6 +75,12 @@ absl::Status ValidateStreamOptions(const config::v1::SidecarOptions& options) {
     return absl::InvalidArgumentError(
         "publish.url and consume.url: only one may be set");
   }
+  if (publishes &&
+      (options.spool_size() != 1 || IsSpoolPattern(options.spool(0)))) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "spool = \"", absl::StrJoin(options.spool(), ","),
+        "\": must be one directory if publish.url is set: a sidecar for each"));
+  }
   if (!publishes && options.tuples().empty()) {
     return absl::InvalidArgumentError(
         "flag --tuples: required unless publish.url is set");
@@ -87,7 +95,7 @@ absl::Status ValidateStreamOptions(const config::v1::SidecarOptions& options) {
 absl::Status RunShipper(const config::v1::SidecarOptions& options,
                         Metrics* metrics,
                         const std::function<bool(double)>& wait_for_stop) {
-  const std::string& spool = options.spool();
+  const std::string& spool = options.spool(0);
   RETURN_IF_ERROR(MakeDirectories(spool));
   ASSIGN_OR_RETURN(const DirectoryLock lock, DirectoryLock::Take(spool));
   const config::v1::PublishOptions& publish = options.publish();

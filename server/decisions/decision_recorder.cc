@@ -50,7 +50,9 @@ absl::Status AppendRecord(const DecisionSubject& subject, SpoolWriter* spool,
 }  // namespace
 
 DecisionRecorder::DecisionRecorder(SpoolWriter* spool)
-    : spool_(spool), ids_(DecisionIdMaker::RandomSecret()) {}
+    : spool_(spool),
+      ids_(DecisionIdMaker::RandomSecret(),
+           spool == nullptr ? "" : spool->writer_id()) {}
 
 OpenDecision DecisionRecorder::Begin(const DecisionSubject& subject,
                                      v1::DecisionResult* result) {

@@ -40,7 +40,7 @@ TEST_F(SamplingTest, KeepsDecisionsByUnitOrElseById) {
   const std::string out = FindWord("u", true, false, 0.3);
   const std::string kept = FindWord("d", false, true, 0.3);
   const std::string dropped = FindWord("d", false, false, 0.3);
-  WriteSpool(options_.spool(),
+  WriteSpool(options_.spool(0),
              {UnitRecord(in, dropped + "x", kStartUs),
               UnitRecord(in, kept + "x", kStartUs + 1),
               UnitRecord(out, kept + "y", kStartUs + 2),
@@ -60,7 +60,7 @@ TEST_F(SamplingTest, KeepsDecisionsByUnitOrElseById) {
 }
 
 TEST_F(SamplingTest, ALogOfAllDecisionsSaysNothingOfIt) {
-  WriteSpool(options_.spool(), {UnitRecord("u", "a", kStartUs)}, 10);
+  WriteSpool(options_.spool(0), {UnitRecord("u", "a", kStartUs)}, 10);
   Finish();
   const auto tuples = ReadTuples(options_.tuples());
   ASSERT_EQ(tuples.size(), 1u);
@@ -73,7 +73,7 @@ TEST_F(SamplingTest, ALogOfAllDecisionsSaysNothingOfIt) {
 TEST_F(SamplingTest, DecisionsLeftOutAreKnown) {
   options_.mutable_join()->set_keep_probability(0.3);
   const std::string id = FindWord("d", false, false, 0.3);
-  WriteSpool(options_.spool(),
+  WriteSpool(options_.spool(0),
              {DecisionRecord(id, kStartUs), DecisionRecord(id, kStartUs + 1),
               FeedbackRecord("f1", id, kStartUs + 2, 1),
               FeedbackRecord("f2", id, kStartUs + 15 * kSecond, 1)},

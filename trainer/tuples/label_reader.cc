@@ -254,7 +254,7 @@ absl::StatusOr<LabelData> ReadLabelTuples(
             RETURN_IF_ERROR(reader.SetShape());
             ASSIGN_OR_RETURN(
                 const SegmentDamage damage,
-                ScanTuples(options.tuples(),
+                ScanTuples(options.tuples(), options.allow_incomplete(),
                            std::bind_front(&LabelReader::AddTuple, &reader)));
             return reader.Finish(damage);
           }));

@@ -7,7 +7,7 @@ namespace sortition {
 namespace {
 
 TEST(DecisionIdTest, StartsWithTheTimeAndSorts) {
-  DecisionIdMaker maker({1, 2});
+  DecisionIdMaker maker({1, 2}, "a");
   // 0x0123456789ab ms = 1250999896491 ms, in microseconds; rounded down.
   const int64_t time_us = 1250999896491 * 1000;
   EXPECT_THAT(maker.Make(time_us), testing::StartsWith("01234567-89ab-7"));
@@ -18,9 +18,9 @@ TEST(DecisionIdTest, StartsWithTheTimeAndSorts) {
 }
 
 TEST(DecisionIdTest, SecretsMakeServersDiffer) {
-  DecisionIdMaker one({1, 2});
-  DecisionIdMaker same({1, 2});
-  DecisionIdMaker other({1, 3});
+  DecisionIdMaker one({1, 2}, "a");
+  DecisionIdMaker same({1, 2}, "a");
+  DecisionIdMaker other({1, 3}, "a");
   const std::string id = one.Make(0);
   EXPECT_EQ(same.Make(0), id);
   EXPECT_NE(other.Make(0), id);

@@ -43,7 +43,7 @@ class TupleKeeperTest : public PipelineTest {
 
 TEST_F(TupleKeeperTest, CompressesAllButTheNewest) {
   const auto history = History(30, 1, kStartUs);
-  WriteSpool(options_.spool(), history, 50);
+  WriteSpool(options_.spool(0), history, 50);
   options_.set_compress(SidecarOptions::ZSTD);
   const auto pipeline = Open();
   RunToEnd(pipeline.get(), &clock_);
@@ -87,7 +87,7 @@ TEST_F(TupleKeeperTest, ContinuesBehindACompressedNewestSegment) {
   options_.set_delete_spool(false);
   options_.set_compress(SidecarOptions::ZSTD);
   const auto history = History(30, 1, kStartUs);
-  WriteSpool(options_.spool(), history, 50);
+  WriteSpool(options_.spool(0), history, 50);
   {
     const auto pipeline = Open();
     RunToEnd(pipeline.get(), &clock_);
@@ -102,7 +102,7 @@ TEST_F(TupleKeeperTest, ContinuesBehindACompressedNewestSegment) {
 }
 
 TEST_F(TupleKeeperTest, RemovesWhatIsTooOld) {
-  WriteSpool(options_.spool(), History(30, 1, kStartUs), 50);
+  WriteSpool(options_.spool(0), History(30, 1, kStartUs), 50);
   options_.set_keep_tuples_seconds(3600);
   const auto pipeline = Open();
   RunToEnd(pipeline.get(), &clock_);
@@ -121,7 +121,7 @@ TEST_F(TupleKeeperTest, RemovesWhatIsTooOld) {
 
 TEST_F(TupleKeeperTest, RemovesTheOldestBeyondTheBytesAndContinues) {
   const auto history = History(30, 1, kStartUs);
-  WriteSpool(options_.spool(), history, 50);
+  WriteSpool(options_.spool(0), history, 50);
   const uint64_t limit = 20000;
   options_.set_keep_tuples_bytes(limit);
   {
