@@ -9,8 +9,11 @@
 #include <memory>
 #include <set>
 #include <string>
+#include <system_error>
+#include <utility>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "io/clocks.h"
@@ -27,7 +30,15 @@ namespace {
 
 class StreamTest : public testing::Test {
  protected:
-  void SetUp() override { SKIP_WITHOUT_NATS_SERVER(); }
+  void SetUp() override {
+    SKIP_WITHOUT_NATS_SERVER();
+    ASSERT_OK_AND_ASSIGN(
+        const FinishedProcess version,
+        RunToEnd({BinaryPath("sortition-sidecar"), "--version"}));
+    if (!absl::StrContains(version.stdout_text, "NATS")) {
+      GTEST_SKIP() << "built without SORTITION_NATS";
+    }
+  }
 
   // Starts brokers, a cluster if there are several, and the server.
   void Start(int num_brokers) {

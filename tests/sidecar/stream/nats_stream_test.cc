@@ -17,7 +17,10 @@ constexpr char kOpenssl[] = "/usr/bin/openssl";
 
 class NatsStreamTest : public StreamTest {
  protected:
-  void SetUp() override { SKIP_WITHOUT_NATS_SERVER(); }
+  void SetUp() override {
+    if (!HasNats()) GTEST_SKIP() << "built without SORTITION_NATS";
+    SKIP_WITHOUT_NATS_SERVER();
+  }
 
   NatsStreamOptions Options() const {
     NatsStreamOptions options;
