@@ -9,8 +9,11 @@
 #include <memory>
 #include <set>
 #include <string>
+#include <system_error>
+#include <utility>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "io/clocks.h"
@@ -27,7 +30,15 @@ namespace {
 
 class StreamTest : public testing::Test {
  protected:
-  void SetUp() override { SKIP_WITHOUT_NATS_SERVER(); }
+  void SetUp() override {
+    SKIP_WITHOUT_NATS_SERVER();
+    ASSERT_OK_AND_ASSIGN(
+        const FinishedProcess version,
+        RunToEnd({BinaryPath("sortition-sidecar"), "--version"}));
+    if (!absl::StrContains(version.stdout_text, "NATS")) {
+      GTEST_SKIP() << "built without SORTITION_NATS";
+    }
+  }
 
   // Starts brokers, a cluster if there are several, and the server.
   void Start(int num_brokers) {
@@ -56,7 +67,7 @@ class StreamTest : public testing::Test {
         {"--spool.segment_bytes=262144", "--spool.segment_seconds=0.3"}));
     load_ = std::make_unique<SelectLoad>(
         SelectLoad::Options{.address = deployment_.address(),
-                            .threads = 2,
+                            .threads = 1,
                             .id_prefix = "load",
                             .has_feedback = true});
   }
@@ -98,6 +109,16 @@ class StreamTest : public testing::Test {
     const uint64_t target = load_->num_answered() + more;
     EXPECT_TRUE(PollUntil(kPatienceSeconds,
                           [&] { return load_->num_answered() >= target; }));
+  }
+  // Waits until tuples have come out, so that windows are open and closed.
+  void WaitForMoreTuples() {
+    const auto num_segments = [&] {
+      const auto names = ListSegments(deployment_.tuples());
+      return names.ok() ? names->size() : 0;
+    };
+    const size_t target = num_segments() + 3;
+    EXPECT_TRUE(
+        PollUntil(kPatienceSeconds, [&] { return num_segments() >= target; }));
   }
   // Waits until messages have come all the way.
   void WaitForProgress() {
@@ -204,6 +225,7 @@ TEST_F(StreamTest, LedgerIsEqualWhateverIsKilled) {
         StartShipper();
         break;
       case 1:
+        WaitForMoreTuples();
         consumer_->Kill();
         WaitForMoreAnswers(50);
         StartConsumer();
@@ -227,7 +249,7 @@ TEST_F(StreamTest, BrokerThatIsAwayCensorsNothing) {
   Start(1);
   StartShipper();
   StartConsumer();
-  WaitForMoreAnswers(200);
+  WaitForMoreTuples();
   brokers_[0]->Kill();
   const int64_t back_us = SteadyUs() + Micros(6);
   EXPECT_TRUE(
@@ -235,7 +257,7 @@ TEST_F(StreamTest, BrokerThatIsAwayCensorsNothing) {
   const uint64_t kept = ListSegments(deployment_.spool())->size();
   EXPECT_GT(kept, 10u);
   brokers_[0]->Start();
-  WaitForMoreAnswers(200);
+  WaitForMoreTuples();
   ExpectLedgerEqual();
   EXPECT_TRUE(PollUntil(kPatienceSeconds, [&] {
     return ListSegments(deployment_.spool())->size() < 5;
@@ -246,12 +268,12 @@ TEST_F(StreamTest, BrokerThatIsAwayCensorsNothing) {
 TEST_F(StreamTest, FromDirectoryToStreamAndBack) {
   Start(1);
   StartDirectorySidecar();
-  WaitForMoreAnswers(500);
+  WaitForMoreTuples();
   End(directory_sidecar_.get());
 
   StartShipper();
   StartConsumer();
-  WaitForMoreAnswers(500);
+  WaitForMoreTuples();
 
   End(shipper_.get());
   log::v1::ShipPosition position;
@@ -271,7 +293,7 @@ TEST_F(StreamTest, FromDirectoryToStreamAndBack) {
                           std::filesystem::copy_options::skip_existing);
   }
   StartDirectorySidecar();
-  WaitForMoreAnswers(500);
+  WaitForMoreTuples();
   ExpectLedgerEqual();
   End(directory_sidecar_.get());
 }

@@ -52,6 +52,25 @@ TEST(WriterStateTest, DistrustsATornLine) {
   EXPECT_GT(num_torn, 10);
 }
 
+TEST(WriterStateTest, OfACopyHasTwoLines) {
+  WriterState copy = SomeState();
+  copy.seen_us = 99;
+  const std::string lines = EncodeWriterState(copy);
+  EXPECT_EQ(lines.substr(0, EncodeWriterState(SomeState()).size()),
+            EncodeWriterState(SomeState()));
+  EXPECT_EQ(DecodeWriterState(lines), copy);
+  // Half of a later state: neither line may be believed.
+  WriterState later = copy;
+  later.alive_us = 100;
+  later.seen_us = 101;
+  const std::string other = EncodeWriterState(later);
+  for (size_t i = 0; i <= lines.size(); ++i) {
+    const std::string torn = other.substr(0, i) + lines.substr(i);
+    if (torn == lines || torn == other) continue;
+    EXPECT_EQ(DecodeWriterState(torn).alive_us, 0) << i;
+  }
+}
+
 TEST(WriterStateTest, ReadsTheLineOfAnOlderServer) {
   EXPECT_EQ(DecodeWriterState("0000000000000abc"),
             WriterState{.newest_segment_us = 0xabc});

@@ -13,9 +13,14 @@ namespace {
 
 using testing::HasSubstr;
 
+constexpr char kOpenssl[] = "/usr/bin/openssl";
+
 class NatsStreamTest : public StreamTest {
  protected:
-  void SetUp() override { SKIP_WITHOUT_NATS_SERVER(); }
+  void SetUp() override {
+    if (!HasNats()) GTEST_SKIP() << "built without SORTITION_NATS";
+    SKIP_WITHOUT_NATS_SERVER();
+  }
 
   NatsStreamOptions Options() const {
     NatsStreamOptions options;
@@ -155,6 +160,57 @@ TEST_F(NatsStreamTest, ShowsUserAndPassword) {
   options.nats.set_password_file(directory_ / "password");
   ASSERT_OK_AND_ASSIGN(const auto friendly, OpenNatsStream(options));
   EXPECT_OK(friendly->State());
+}
+
+// Makes a certificate for 127.0.0.1, which is its own authority.
+void MakeCertificate(const std::string& prefix) {
+  ASSERT_OK_AND_ASSIGN(
+      const FinishedProcess finished,
+      RunToEnd({kOpenssl, "req", "-x509", "-newkey", "ec", "-pkeyopt",
+                "ec_paramgen_curve:prime256v1", "-nodes", "-keyout",
+                prefix + ".key", "-out", prefix + ".pem", "-days", "2", "-subj",
+                "/CN=localhost", "-addext",
+                "subjectAltName=IP:127.0.0.1,DNS:localhost"}));
+  ASSERT_EQ(finished.exit_code, 0) << finished.stderr_text;
+}
+
+TEST_F(NatsStreamTest, ShowsACertificateAndAsksForOne) {
+  if (access(kOpenssl, X_OK) != 0) {
+    GTEST_SKIP() << kOpenssl << " is missing: install the package openssl";
+  }
+  const std::string server_prefix = directory_ / "server";
+  const std::string client_prefix = directory_ / "client";
+  const std::string other_prefix = directory_ / "other";
+  for (const std::string& prefix :
+       {server_prefix, client_prefix, other_prefix}) {
+    ASSERT_NO_FATAL_FAILURE(MakeCertificate(prefix));
+  }
+  NatsServer server(
+      directory_.Sub("tls"), FreePort(),
+      absl::StrCat("tls { cert_file: \"", server_prefix, ".pem\", key_file: \"",
+                   server_prefix, ".key\", ca_file: \"", client_prefix,
+                   ".pem\", verify: true }\n"));
+  server.Start();
+  NatsStreamOptions options = Options();
+  options.url = server.url();
+  options.nats.set_ca_file(server_prefix + ".pem");
+  options.nats.set_cert_file(client_prefix + ".pem");
+  EXPECT_THAT(
+      OpenNatsStream(options),
+      StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("nats.key_file")));
+  options.nats.set_key_file(client_prefix + ".key");
+  ASSERT_OK_AND_ASSIGN(const auto stream, OpenNatsStream(options));
+  EXPECT_OK(stream->State());
+  // Who trusts another authority, and whom the server does not know.
+  NatsStreamOptions distrustful = options;
+  distrustful.nats.set_ca_file(other_prefix + ".pem");
+  ASSERT_OK_AND_ASSIGN(const auto refusing, OpenNatsStream(distrustful));
+  EXPECT_THAT(refusing->State(), StatusIs(absl::StatusCode::kUnavailable));
+  NatsStreamOptions stranger = options;
+  stranger.nats.set_cert_file(other_prefix + ".pem");
+  stranger.nats.set_key_file(other_prefix + ".key");
+  ASSERT_OK_AND_ASSIGN(const auto refused, OpenNatsStream(stranger));
+  EXPECT_THAT(refused->State(), StatusIs(absl::StatusCode::kUnavailable));
 }
 
 TEST_F(NatsStreamTest, NamesAreChecked) {

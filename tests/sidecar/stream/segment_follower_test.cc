@@ -2,6 +2,7 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "io/segments/segment_writer.h"
 #include "sidecar/stream/stream_names.h"
 #include "tests/sidecar/stream/stream_fixture.h"
 

@@ -1,5 +1,9 @@
 // What followers of a copy hear of the writer is never ahead of its records.
+#include <filesystem>
+#include <iterator>
 #include <limits>
+#include <map>
+#include <random>
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
