@@ -8,9 +8,17 @@ namespace sortition {
 
 using log::v1::CensorReason;
 
-LossWatch::LossWatch(const config::v1::SidecarOptions& options, Joiner* joiner)
+LossWatch::LossWatch(const config::v1::SidecarOptions& options, uint32_t spool,
+                     std::optional<int64_t> reroute_us, Joiner* joiner)
     : max_away_us_(Micros(options.join().max_away_seconds())),
+      spool_(spool),
+      reroute_us_(reroute_us),
       joiner_(joiner) {}
+
+int64_t LossWatch::LastLoss(int64_t since_us, int64_t until_us) const {
+  return reroute_us_.has_value() ? std::min(until_us, since_us + *reroute_us_)
+                                 : until_us;
+}
 
 void LossWatch::TakeSegment(const log::v1::SegmentHeader& header,
                             bool is_after_missing) {
@@ -33,21 +41,25 @@ void LossWatch::TakeGap(const log::v1::Gap& gap) {
     return;
   }
   if (gap.first_time_us() > gap.last_time_us()) return;
-  joiner_->Censor(kind, gap.first_time_us(), gap.last_time_us());
+  const int64_t last_us =
+      kind == log::v1::WRITER_AWAY
+          ? LastLoss(gap.first_time_us(), gap.last_time_us())
+          : gap.last_time_us();
+  joiner_->Censor(kind, gap.first_time_us(), last_us);
 }
 
 void LossWatch::TakeDamage() {
   if (damaged_since_us_.has_value()) return;
   damaged_since_us_ = last_time_us_;
   joiner_->CensorFrom(log::v1::DAMAGED, damaged_since_us_,
-                      std::numeric_limits<int64_t>::max());
+                      std::numeric_limits<int64_t>::max(), spool_);
 }
 
 void LossWatch::TakeTime(int64_t time_us) {
   last_time_us_ = std::max(last_time_us_, time_us);
   if (!damaged_since_us_.has_value()) return;
   joiner_->Censor(log::v1::DAMAGED, *damaged_since_us_, last_time_us_);
-  joiner_->CensorFrom(log::v1::DAMAGED, std::nullopt, 0);
+  joiner_->CensorFrom(log::v1::DAMAGED, std::nullopt, 0, spool_);
   damaged_since_us_.reset();
 }
 
@@ -57,21 +69,17 @@ int64_t LossWatch::TakeState(const WriterState& state, int64_t now_us) {
   // When either ends, the spool tells of it, and has been read so far.
   std::optional<int64_t> trouble_us;
   if (state.trouble_since_us != 0) trouble_us = state.trouble_since_us;
-  joiner_->CensorFrom(log::v1::REFUSED, trouble_us, now_us);
+  joiner_->CensorFrom(log::v1::REFUSED, trouble_us, now_us, spool_);
   // Its preparing thread may be held up while others append.
   const int64_t alive_us = std::max(state.alive_us, last_time_us_);
   if (state.alive_us == 0) return now_us;  // An older server.
   const int64_t away_us = now_us - alive_us;
+  is_away_ = away_us > max_away_us_;
   std::optional<int64_t> away_since_us;
-  if (away_us > max_away_us_) away_since_us = alive_us;
-  joiner_->CensorFrom(log::v1::WRITER_AWAY, away_since_us, now_us);
-  return away_us <= max_away_us_ ? std::min(alive_us, now_us) : now_us;
-}
-
-void LossWatch::TakeClock(int64_t now_us, int64_t steady_us) {
-  const std::optional<ClockStep> step = clock_steps_.Look(now_us, steady_us);
-  if (!step.has_value()) return;
-  joiner_->Censor(log::v1::CLOCK_STEP, step->first_us, step->last_us);
+  if (is_away_) away_since_us = alive_us;
+  joiner_->CensorFrom(log::v1::WRITER_AWAY, away_since_us,
+                      LastLoss(alive_us, now_us), spool_);
+  return is_away_ ? now_us : std::min(alive_us, now_us);
 }
 
 }  // namespace sortition

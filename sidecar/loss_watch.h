@@ -14,8 +14,10 @@ namespace sortition {
 // Times are log times in microseconds. Not thread-safe.
 class LossWatch {
  public:
-  // `joiner` must outlive it.
-  LossWatch(const config::v1::SidecarOptions& options, Joiner* joiner);
+  // `joiner` must outlive it. `reroute_us`: how long front ends go on sending
+  // to this server when it is away; nothing if there is no other one.
+  LossWatch(const config::v1::SidecarOptions& options, uint32_t spool,
+            std::optional<int64_t> reroute_us, Joiner* joiner);
 
   // What the spool says. Call these in its order, each before the joiner gets
   // the next record.
@@ -30,15 +32,23 @@ class LossWatch {
   // time up to which windows may close: that of the last sign of life, as long
   // as it is not known whether an absence is short.
   int64_t TakeState(const WriterState& state, int64_t now_us);
+  // Returns true if the writer was away for too long at the last look.
+  bool is_away() const { return is_away_; }
 
-  // Looks for steps of this process's own clock: the server may be idle.
-  void TakeClock(int64_t now_us, int64_t steady_us);
+  // Returns the latest time of the spool so far.
+  int64_t last_time_us() const { return last_time_us_; }
 
  private:
+  // Returns when an absence since `since_us` that lasts until `until_us` loses
+  // feedback no more.
+  int64_t LastLoss(int64_t since_us, int64_t until_us) const;
+
   const int64_t max_away_us_;
+  const uint32_t spool_;
+  const std::optional<int64_t> reroute_us_;
   Joiner* const joiner_;
-  ClockSteps clock_steps_;
-  int64_t last_time_us_ = 0;  // Latest time of the spool so far.
+  bool is_away_ = false;
+  int64_t last_time_us_ = 0;
   std::optional<int64_t> damaged_since_us_;
 };
 

@@ -1,18 +1,17 @@
 #include "sidecar/pipeline.h"
 
 #include <algorithm>
-#include <cmath>
-#include <limits>
+#include <filesystem>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "core/base/hash.h"
 #include "core/base/status_macros.h"
 #include "io/clocks.h"
-#include "io/segments/parse_message.h"
 #include "io/segments/segment.h"
+#include "io/spool/find_spools.h"
 #include "process/log.h"
+#include "sidecar/record_wire.h"
 #include "sidecar/segment_sequence.h"
 
 namespace sortition {
@@ -29,8 +28,32 @@ absl::Status ValidateRewardRange(const config::v1::JoinOptions& options) {
 bool HasEarlierSegment(const ClosedDecision& closed) {
   return std::any_of(closed.records.begin(), closed.records.end(),
                      [&](const JoinedRecord& record) {
-                       return record.place.segment < closed.place.segment;
+                       return record.place.spool != closed.place.spool ||
+                              record.place.segment < closed.place.segment;
                      });
+}
+
+bool HasPattern(const config::v1::SidecarOptions& options) {
+  return std::any_of(options.spool().begin(), options.spool().end(),
+                     [](const auto& spool) { return IsSpoolPattern(spool); });
+}
+
+// A single spool is made; that of several which is missing may be on a disk
+// that is not mounted.
+absl::Status CheckSpools(const config::v1::SidecarOptions& options) {
+  for (const std::string& spool : options.spool()) {
+    if (spool.empty()) {
+      return absl::InvalidArgumentError("spool = \"\": must not be empty");
+    }
+    if (IsSpoolPattern(spool)) continue;
+    if (options.spool_size() == 1) return MakeDirectories(spool);
+    if (!std::filesystem::is_directory(spool)) {
+      return absl::FailedPreconditionError(absl::StrCat(
+          "spool = \"", spool,
+          "\": there is no such directory; must exist if there are several"));
+    }
+  }
+  return absl::OkStatus();
 }
 
 }  // namespace
@@ -38,19 +61,21 @@ bool HasEarlierSegment(const ClosedDecision& closed) {
 Pipeline::Pipeline(const config::v1::SidecarOptions& options, Metrics* metrics,
                    Clock clock, Clock steady_clock)
     : options_(options),
+      has_pattern_(HasPattern(options)),
+      has_several_(has_pattern_ || options.spool_size() > 1),
+      slack_us_(Micros(options.join().slack_seconds())),
       clock_(std::move(clock)),
       steady_clock_(std::move(steady_clock)),
       metrics_(metrics, options.join().reward_wait_time_seconds()),
-      tail_(options.spool(), options.inotify()),
       joiner_(options.join()),
-      losses_(options, &joiner_),
+      incomplete_(options.join()),
       removed_(options.tuples() + "/memory") {}
 
 absl::StatusOr<std::unique_ptr<Pipeline>> Pipeline::Open(
     const config::v1::SidecarOptions& options, Metrics* metrics, Clock clock,
     Clock steady_clock) {
   RETURN_IF_ERROR(ValidateRewardRange(options.join()));
-  RETURN_IF_ERROR(MakeDirectories(options.spool()));
+  RETURN_IF_ERROR(CheckSpools(options));
   RETURN_IF_ERROR(MakeDirectories(options.tuples()));
   std::unique_ptr<Pipeline> pipeline(new Pipeline(
       options, metrics, std::move(clock), std::move(steady_clock)));
@@ -60,23 +85,33 @@ absl::StatusOr<std::unique_ptr<Pipeline>> Pipeline::Open(
 
 absl::Status Pipeline::Recover() {
   ASSIGN_OR_RETURN(tuples_lock_, DirectoryLock::Take(options_.tuples()));
-  if (options_.delete_spool()) {
-    ASSIGN_OR_RETURN(spool_lock_, DirectoryLock::Take(options_.spool()));
-  } else {
-    // Nothing is removed: ids that are forgotten can be read again.
-    joiner_.AllowForgettingBefore(std::numeric_limits<uint32_t>::max());
+  for (const std::string& spool : options_.spool()) {
+    if (!IsSpoolPattern(spool)) RETURN_IF_ERROR(AddSource(spool));
   }
-  ASSIGN_OR_RETURN(const std::vector<std::string> segments,
-                   ListSegments(options_.spool()));
-  ASSIGN_OR_RETURN(
-      writer_,
-      TupleWriter::Open(options_, segments.empty() ? "" : segments.front()));
-  counts_.output_torn_bytes = writer_->torn_bytes();
+  const int64_t now_us = clock_();
+  RETURN_IF_ERROR(FindSources());
+  found_until_us_ = now_us;
+  for (const auto& source : sources_) {
+    if (source->writer() == nullptr) continue;
+    counts_.output_torn_bytes += source->writer()->torn_bytes();
+  }
+  ASSIGN_OR_RETURN(const std::vector<std::string> segments, AllSegments());
   ASSIGN_OR_RETURN(const std::vector<RememberedId> ids,
                    removed_.Load(segments));
   for (const RememberedId& id : ids) joiner_.AddRemembered(id);
-  last_sync_us_ = clock_();
+  last_sync_us_ = now_us;
   return absl::OkStatus();
+}
+
+absl::StatusOr<std::vector<std::string>> Pipeline::AllSegments() const {
+  std::vector<std::string> all;
+  for (const auto& source : sources_) {
+    ASSIGN_OR_RETURN(const std::vector<std::string> names,
+                     ListSegments(source->dir()));
+    all.insert(all.end(), names.begin(), names.end());
+  }
+  std::sort(all.begin(), all.end());
+  return all;
 }
 
 absl::StatusOr<bool> Pipeline::Poll(uint64_t max_steps) {
@@ -121,163 +156,51 @@ absl::StatusOr<bool> Pipeline::FinishOutput(const absl::Status& status) {
   return true;
 }
 
-absl::StatusOr<int64_t> Pipeline::LookAround() {
-  const int64_t now_us = clock_();
-  latest_us_ = now_us + Micros(options_.join().max_lead_seconds());
-  joiner_.SetLatestTime(latest_us_);
-  if (steady_clock_ != nullptr) losses_.TakeClock(now_us, steady_clock_());
-  ASSIGN_OR_RETURN(const WriterState state, ReadWriterState(options_.spool()));
-  // A line that was being written all the time says nothing new.
-  if (state.alive_us != 0) writer_state_ = state;
-  return losses_.TakeState(writer_state_, now_us);
-}
-
-absl::StatusOr<bool> Pipeline::ReadStep() {
-  latest_us_ = clock_() + Micros(options_.join().max_lead_seconds());
-  joiner_.SetLatestTime(latest_us_);
-  int64_t now_us = 0;
-  ASSIGN_OR_RETURN(SpoolTail::Outcome outcome, tail_.Next());
-  if (outcome == SpoolTail::Outcome::kCaughtUp) {
-    // A record that the second look misses has a later time than this one.
-    ASSIGN_OR_RETURN(now_us, LookAround());
-    ASSIGN_OR_RETURN(outcome, tail_.Next());
-  }
-  is_caught_up_ = outcome == SpoolTail::Outcome::kCaughtUp;
-  if (tail_.current_segment() > last_ordinal_) {
-    last_ordinal_ = tail_.current_segment();
-    segments_.push_back({last_ordinal_, 0, 0, false});
-  }
-  switch (outcome) {
-    case SpoolTail::Outcome::kRecord:
-      TakeRecord(tail_.record());
-      return true;
-    case SpoolTail::Outcome::kDamage:
-      losses_.TakeDamage();
-      return true;
-    case SpoolTail::Outcome::kSegmentBegun:
-      losses_.TakeSegment(tail_.header(), tail_.is_after_missing());
-      for (const log::v1::Gap& gap : tail_.header().gaps_before()) {
-        NoteLastTime(gap.last_time_us());
-      }
-      return true;
-    case SpoolTail::Outcome::kSegmentDone:
-      segments_.back().is_done = true;
-      return true;
-    case SpoolTail::Outcome::kCaughtUp:
-      joiner_.AdvanceTo(now_us);
-      late_ = joiner_.PopLate();
-      if (!late_.has_value()) closed_ = joiner_.PopClosed();
-      return late_.has_value() || closed_.has_value();
-    case SpoolTail::Outcome::kWaiting:
-      return false;
-  }
-  return false;
-}
-
-void Pipeline::NoteTime(int64_t time_us) {
-  Segment& segment = segments_.back();
-  time_us = std::min(time_us, latest_us_);
-  losses_.TakeTime(time_us);
-  if (segment.first_time_us == 0) segment.first_time_us = time_us;
-  NoteLastTime(time_us);
-}
-
-// The segment stays until nothing that it says concerns an open window.
-void Pipeline::NoteLastTime(int64_t time_us) {
-  int64_t& last_us = segments_.back().last_time_us;
-  last_us = std::max(last_us, time_us);
-}
-
-void Pipeline::TakeRecord(const SpoolTail::Record& record) {
-  const absl::StatusOr<RecordView> view = ViewRecord(record.payload);
-  bool is_good = false;
-  if (view.ok() && view->kind == log::v1::LogRecord::kDecision) {
-    const absl::StatusOr<DecisionWire> decision = ViewDecision(view->bytes);
-    is_good = decision.ok();
-    if (is_good) {
-      NoteTime(decision->time_us);
-      joiner_.AddDecision(record.place, decision->id, decision->time_us,
-                          HashBytes(decision->rest).low);
-    }
-  } else if (view.ok()) {
-    is_good = TakeSmallRecord(record, *view);
-  }
-  if (is_good) return;
-  losses_.TakeDamage();
-  ++counts_.malformed_records;
-  LogError("skipped a malformed record",
-           {{"file", tail_.PathOf(tail_.segment(record.place.segment).name)},
-            {"offset", absl::StrCat(record.place.offset)}});
-}
-
-bool Pipeline::TakeSmallRecord(const SpoolTail::Record& record,
-                               const RecordView& view) {
-  switch (view.kind) {
-    case log::v1::LogRecord::kShown: {
-      log::v1::Shown shown;
-      if (!ParseMessage(view.bytes, &shown)) return false;
-      NoteTime(shown.time_us());
-      joiner_.AddShown(record.place, shown);
-      return true;
-    }
-    case log::v1::LogRecord::kFeedback: {
-      log::v1::Feedback feedback;
-      if (!ParseMessage(view.bytes, &feedback) ||
-          !std::isfinite(feedback.reward())) {
-        return false;
-      }
-      NoteTime(feedback.time_us());
-      joiner_.AddFeedback(record.place, feedback);
-      return true;
-    }
-    case log::v1::LogRecord::kGap: {
-      log::v1::Gap gap;
-      if (!ParseMessage(view.bytes, &gap)) return false;
-      losses_.TakeGap(gap);
-      NoteLastTime(gap.last_time_us());
-      counts_.gap_records += gap.lost_records();
-      return true;
-    }
-    default:
-      return false;
-  }
-}
-
-log::v1::SpoolPosition Pipeline::PositionOf(SpoolPlace place) const {
-  log::v1::SpoolPosition position;
-  position.set_segment(tail_.segment(place.segment).name);
-  position.set_offset(place.offset);
-  return position;
-}
-
 absl::Status Pipeline::Write(const ClosedDecision& closed) {
-  log::v1::BanditTuple tuple;
-  *tuple.mutable_position() = PositionOf(closed.place);
+  SpoolSource& source = SourceOf(closed.place);
+  const log::v1::SpoolPosition position = source.PositionOf(closed.place);
+  if (closed.is_elsewhere) return absl::OkStatus();
   if (closed.is_ambiguous) {
     ++counts_.ambiguous_decisions;
+    // The other answer may be removed with its spool's segment first.
+    if (has_several_) source.writer()->Skip(position);
     return absl::OkStatus();
   }
   if (!closed.is_wanted) {
     ++counts_.not_shown;
-    if (HasEarlierSegment(closed)) writer_->Skip(tuple.position());
+    if (HasEarlierSegment(closed)) source.writer()->Skip(position);
     return absl::OkStatus();
   }
-  if (writer_->HasPassed(tuple.position())) {
+  if (source.writer()->HasPassed(position)) {
     ++counts_.written_before;
     return absl::OkStatus();
   }
-  const SpoolTail::Segment& segment = tail_.segment(closed.place.segment);
+  ASSIGN_OR_RETURN(const bool is_written, WriteTuple(closed, &source));
+  if (!is_written) return absl::OkStatus();
+  ++counts_.tuples;
+  ++(closed.has_feedback ? counts_.matched : counts_.defaulted);
+  for (const log::v1::CensorReason reason : closed.censored) {
+    ++counts_.censored[reason];
+  }
+  return absl::OkStatus();
+}
+
+// Returns false if the decision cannot be read any more.
+absl::StatusOr<bool> Pipeline::WriteTuple(const ClosedDecision& closed,
+                                          SpoolSource* source) {
   const absl::StatusOr<absl::string_view> decision =
-      decisions_.Read(tail_.PathOf(segment.name), closed.place.offset);
+      source->ReadDecision(closed.place);
   if (absl::IsDataLoss(decision.status()) ||
       absl::IsNotFound(decision.status())) {
     ++counts_.unreadable_decisions;
     LogError("a decision was damaged after it was read; it gets no tuple",
              {{"error", std::string(decision.status().message())}});
-    return absl::OkStatus();
+    return false;
   }
   RETURN_IF_ERROR(decision.status());
-  tuple.set_spool_writer(segment.writer_id);
+  log::v1::BanditTuple tuple;
+  *tuple.mutable_position() = source->PositionOf(closed.place);
+  tuple.set_spool_writer(source->WriterIdAt(closed.place));
   tuple.set_reward(closed.reward);
   tuple.set_has_feedback(closed.has_feedback);
   for (const log::v1::CensorReason reason : closed.censored) {
@@ -292,44 +215,87 @@ absl::Status Pipeline::Write(const ClosedDecision& closed) {
       tuple.add_feedback()->ParseFromString(record.bytes);
     }
   }
-  RETURN_IF_ERROR(writer_->WriteTuple(tuple, *decision, clock_()));
-  ++counts_.tuples;
-  ++(closed.has_feedback ? counts_.matched : counts_.defaulted);
-  for (const log::v1::CensorReason reason : closed.censored) {
-    ++counts_.censored[reason];
-  }
+  RETURN_IF_ERROR(source->writer()->WriteTuple(tuple, *decision, clock_()));
   const absl::StatusOr<DecidingModel> model = ViewModel(*decision);
   if (model.ok()) metrics_.ObserveTuple(closed, *model);
-  return absl::OkStatus();
+  return true;
 }
 
 absl::Status Pipeline::Write(const LateRecord& late) {
+  SpoolSource& source = SourceOf(late.place);
   log::v1::LateFeedback message;
-  *message.mutable_position() = PositionOf(late.place);
-  if (writer_->HasLate(message.position())) return absl::OkStatus();
-  message.set_reason(late.reason);
   message.mutable_feedback()->ParseFromString(late.feedback);
-  RETURN_IF_ERROR(writer_->WriteLate(message, clock_()));
-  ++(late.reason == log::v1::LateFeedback::AFTER_WINDOW
-         ? counts_.late_after_window
-     : late.reason == log::v1::LateFeedback::OUT_OF_RANGE
-         ? counts_.late_out_of_range
-         : counts_.late_unknown_decision);
+  const bool is_unknown =
+      late.reason == log::v1::LateFeedback::UNKNOWN_DECISION;
+  *message.mutable_position() = source.PositionOf(late.place);
+  if (!source.writer()->HasLate(message.position())) {
+    message.set_reason(late.reason);
+    RETURN_IF_ERROR(source.writer()->WriteLate(message, clock_()));
+    ++(late.reason == log::v1::LateFeedback::AFTER_WINDOW
+           ? counts_.late_after_window
+       : is_unknown ? counts_.late_unknown_decision
+                    : counts_.late_out_of_range);
+  }
+  if (is_unknown) {
+    incomplete_.TakeUnknown(message.feedback().decision_id(),
+                            std::min(message.feedback().time_us(), latest_us_));
+  }
   return absl::OkStatus();
 }
 
+// Says in the log what the feedback of others' decisions shows.
+absl::Status Pipeline::WriteMarks() {
+  // What is not written yet is not counted yet.
+  while (!late_.has_value() && !joiner_.has_late()) {
+    std::optional<log::v1::Incomplete> mark =
+        incomplete_.Next(joiner_.watermark_us());
+    if (!mark.has_value()) break;
+    LogError("the log is incomplete", {{"reason", mark->reason()}});
+    marks_.push_back(*std::move(mark));
+  }
+  const auto source =
+      std::find_if(sources_.begin(), sources_.end(),
+                   [](const auto& s) { return s->writer() != nullptr; });
+  while (!marks_.empty() && source != sources_.end()) {
+    RETURN_IF_ERROR(
+        (*source)->writer()->WriteIncomplete(marks_.front(), clock_()));
+    ++counts_.incomplete_marks;
+    marks_.pop_front();
+  }
+  return absl::OkStatus();
+}
+
+void Pipeline::CountSources() {
+  counts_.tail = {};
+  counts_.malformed_records = 0;
+  counts_.gap_records = 0;
+  bool is_caught_up = true;
+  for (const auto& source : sources_) {
+    counts_.tail += source->tail().counts();
+    counts_.malformed_records += source->malformed_records();
+    counts_.gap_records += source->gap_records();
+    is_caught_up &= source->is_caught_up();
+  }
+  if (is_caught_up) counts_.spool_lag_bytes = 0;
+  counts_.spools = sources_.size();
+}
+
 void Pipeline::UpdateMetrics() {
+  CountSources();
   counts_.join = joiner_.counts();
-  counts_.tail = tail_.counts();
+  counts_.foreign_feedback = incomplete_.foreign_feedback();
+  counts_.unknown_feedback = incomplete_.unknown_feedback();
   counts_.pending = joiner_.num_pending();
-  if (is_caught_up_) counts_.spool_lag_bytes = 0;
   counts_.watermark_us = joiner_.watermark_us();
   metrics_.Update(counts_);
 }
 
 absl::Status Pipeline::Close() {
   UpdateMetrics();
-  return writer_->Close();
+  for (const auto& source : sources_) {
+    if (source->writer() != nullptr) RETURN_IF_ERROR(source->writer()->Close());
+  }
+  return absl::OkStatus();
 }
 
 }  // namespace sortition

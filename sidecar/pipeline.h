@@ -1,5 +1,5 @@
 #pragma once
-// The sidecar's work: follows the spool, joins, writes tuples, and removes
+// The sidecar's work: follows the spools, joins, writes tuples, and removes
 // segments that are no longer needed.
 #include <cstdint>
 #include <deque>
@@ -7,19 +7,18 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "io/clocks.h"
 #include "process/metrics.h"
-#include "sidecar/decision_reader.h"
 #include "sidecar/directory_lock.h"
+#include "sidecar/join/incomplete_watch.h"
 #include "sidecar/join/joiner.h"
-#include "sidecar/loss_watch.h"
-#include "sidecar/record_wire.h"
 #include "sidecar/removed_segment_ids.h"
 #include "sidecar/sidecar_metrics.h"
-#include "sidecar/spool_tail.h"
-#include "sidecar/tuple_writer.h"
+#include "sidecar/spool_source.h"
 #include "sortition/config/v1/sidecar.pb.h"
 
 namespace sortition {
@@ -31,9 +30,10 @@ class Pipeline {
   // Microseconds since the epoch.
   using Clock = std::function<int64_t()>;
 
-  // Makes the directories if they are missing. FailedPrecondition if another
-  // sidecar works on one of them. `metrics` must outlive the pipeline. Without
-  // `steady_clock` it is not noticed when `clock` is set.
+  // Makes the directory of tuples, and the spool if it is the only one, if they
+  // are missing. FailedPrecondition if another sidecar works on one of them, or
+  // spools cannot be told from each other. `metrics` must outlive the pipeline.
+  // Without `steady_clock` it is not noticed when `clock` is set.
   static absl::StatusOr<std::unique_ptr<Pipeline>> Open(
       const config::v1::SidecarOptions& options, Metrics* metrics, Clock clock,
       Clock steady_clock = nullptr);
@@ -43,67 +43,72 @@ class Pipeline {
   // returns.
   absl::StatusOr<bool> Poll(uint64_t max_steps);
 
-  // Waits until the spool may have changed, at most `seconds`.
-  void Wait(double seconds) { tail_.Wait(seconds); }
+  // Waits until a spool may have changed, at most `seconds`.
+  void Wait(double seconds);
 
   // Closes the output segments. Decisions whose window is open stay in the
-  // spool for the next pipeline.
+  // spools for the next pipeline.
   absl::Status Close();
 
   const SidecarCounts& counts() const { return counts_; }
 
  private:
-  // A segment of the spool from which records were read.
-  struct Segment {
-    uint32_t ordinal = 0;
-    int64_t first_time_us = 0;  // Time of its first record; 0: none yet.
-    int64_t last_time_us = 0;   // Latest time of a record.
-    bool is_done = false;
-  };
-
   Pipeline(const config::v1::SidecarOptions& options, Metrics* metrics,
            Clock clock, Clock steady_clock);
   absl::Status Recover();
+  absl::Status AddSource(const std::string& dir);
+  absl::Status FindSources();
+  absl::Status NoteWriter(const SpoolSource& source);
+  absl::StatusOr<std::vector<std::string>> AllSegments() const;
+
   absl::StatusOr<bool> Step();
   absl::StatusOr<bool> ReadStep();
-  // Takes the time up to which windows may close if the spool has no further
-  // record.
-  absl::StatusOr<int64_t> LookAround();
-  void TakeRecord(const SpoolTail::Record& record);
-  bool TakeSmallRecord(const SpoolTail::Record& record, const RecordView& view);
-  void NoteTime(int64_t time_us);
-  void NoteLastTime(int64_t time_us);
-  log::v1::SpoolPosition PositionOf(SpoolPlace place) const;
+  absl::StatusOr<bool> ReadSources();
+  // Finds new spools, and how far those are read that have no record.
+  absl::StatusOr<bool> LookAround();
+  // Returns the spool whose record comes next; null if that is not known yet.
+  SpoolSource* NextInTurn() const;
+  absl::Status TakeRecord(SpoolSource* source);
+  int64_t ReadUntil() const;
+
+  SpoolSource& SourceOf(SpoolPlace place) const {
+    return *sources_[place.spool];
+  }
   absl::Status Write(const ClosedDecision& closed);
+  absl::StatusOr<bool> WriteTuple(const ClosedDecision& closed,
+                                  SpoolSource* source);
   absl::Status Write(const LateRecord& late);
+  absl::Status WriteMarks();
   bool IsFullDisk(const absl::Status& status);
   absl::StatusOr<bool> FinishOutput(const absl::Status& status);
   absl::Status DoHousekeeping();
-  absl::Status RemoveSafeSegments();
+  absl::Status Sync(bool with_skips);
+  uint32_t OldestNeededSegment(uint32_t spool) const;
+  absl::Status RemoveSafeSegments(SpoolSource* source);
   absl::Status ForgetOldIds();
   uint64_t LagBytes() const;
+  void CountSources();
   void UpdateMetrics();
 
   const config::v1::SidecarOptions options_;
+  const bool has_pattern_;
+  const bool has_several_;  // Or may come to have.
+  const int64_t slack_us_;
   const Clock clock_;
   const Clock steady_clock_;  // May be empty.
   SidecarMetrics metrics_;
   SidecarCounts counts_;
-  DirectoryLock spool_lock_;
   DirectoryLock tuples_lock_;
-  SpoolTail tail_;
   Joiner joiner_;
-  LossWatch losses_;
-  WriterState writer_state_;  // The last whole one.
+  ClockSteps clock_steps_;
+  IncompleteWatch incomplete_;
   RemovedSegmentIds removed_;
-  DecisionReader decisions_;
-  std::unique_ptr<TupleWriter> writer_;
-  std::deque<Segment> segments_;  // Those not removed yet.
-  uint32_t last_ordinal_ = 0;     // Of the newest segment there was.
+  std::vector<std::unique_ptr<SpoolSource>> sources_;  // By number.
+  int64_t found_until_us_ = 0;  // Spools that were made before are known.
   // Taken from the joiner and not written yet: a full disk may delay it.
   std::optional<ClosedDecision> closed_;
   std::optional<LateRecord> late_;
-  bool is_caught_up_ = false;
+  std::deque<log::v1::Incomplete> marks_;
   int64_t latest_us_ = 0;  // No record is taken to be later than this.
   int64_t last_sync_us_ = 0;
 };

@@ -1,15 +1,8 @@
 // What a pipeline does beside the join: syncs, rotates, and removes what is no
 // longer needed.
-#include <unistd.h>
-
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
-#include <filesystem>
-#include <string>
-#include <system_error>
+#include <limits>
 
-#include "absl/strings/str_cat.h"
 #include "core/base/status_macros.h"
 #include "io/clocks.h"
 #include "sidecar/pipeline.h"
@@ -25,72 +18,90 @@ absl::Status Pipeline::DoHousekeeping() {
   }
   last_sync_us_ = now_us;
   counts_.spool_lag_bytes = LagBytes();
-  absl::Status status = writer_->Sync();
-  if (status.ok() && options_.delete_spool()) status = RemoveSafeSegments();
-  // Last, because a footer needs free space.
-  if (status.ok()) status = writer_->RotateByAge(now_us);
+  absl::Status status = WriteMarks();
+  if (status.ok()) status = Sync(/*with_skips=*/false);
+  for (const auto& source : sources_) {
+    if (!status.ok()) break;
+    if (options_.delete_spool()) status = RemoveSafeSegments(source.get());
+    // Last, because a footer needs free space.
+    if (status.ok() && source->writer() != nullptr) {
+      status = source->writer()->RotateByAge(now_us);
+    }
+  }
+  if (status.ok()) status = ForgetOldIds();
   return IsFullDisk(status) ? absl::OkStatus() : status;
 }
 
-// Removes segments of which nothing can reach an output any more, after all
-// outputs that hold something of them are on the disk. The newest segment
-// stays: its name tells the writer what later names must sort after.
-absl::Status Pipeline::RemoveSafeSegments() {
-  uint32_t needed = joiner_.OldestNeededSegment();
-  // Records of an output that was not written yet are needed, too.
-  if (late_.has_value()) needed = std::min(needed, late_->place.segment);
-  if (closed_.has_value()) {
-    needed = std::min(needed, closed_->place.segment);
-    for (const JoinedRecord& record : closed_->records) {
-      needed = std::min(needed, record.place.segment);
-    }
+// Brings all outputs to the disk: a record of one spool may be in the tuple of
+// another.
+absl::Status Pipeline::Sync(bool with_skips) {
+  for (const auto& source : sources_) {
+    TupleWriter* writer = source->writer();
+    if (writer == nullptr) continue;
+    if (with_skips) RETURN_IF_ERROR(writer->SaveSkips(clock_()));
+    RETURN_IF_ERROR(writer->Sync());
   }
-  while (!segments_.empty()) {
-    const Segment& oldest = segments_.front();
-    const bool is_newest = oldest.ordinal == tail_.current_segment() &&
-                           tail_.later_segments().empty();
-    if (!oldest.is_done || is_newest || oldest.ordinal >= needed ||
-        !joiner_.IsOver(oldest.last_time_us)) {
+  return absl::OkStatus();
+}
+
+uint32_t Pipeline::OldestNeededSegment(uint32_t spool) const {
+  uint32_t needed = joiner_.OldestNeededSegment(spool);
+  const auto take = [&](SpoolPlace place) {
+    if (place.spool == spool) needed = std::min(needed, place.segment);
+  };
+  // Records of an output that was not written yet are needed, too.
+  if (late_.has_value()) take(late_->place);
+  if (closed_.has_value()) {
+    take(closed_->place);
+    for (const JoinedRecord& record : closed_->records) take(record.place);
+  }
+  return needed;
+}
+
+// Removes segments of which nothing can reach an output any more, after all
+// outputs that hold something of them are on the disk.
+absl::Status Pipeline::RemoveSafeSegments(SpoolSource* source) {
+  const uint32_t needed = OldestNeededSegment(source->number());
+  while (!source->segments().empty()) {
+    const SpoolSource::Segment oldest = source->segments().front();
+    if (oldest.ordinal >= needed || !joiner_.IsOver(oldest.last_time_us) ||
+        !source->IsOldestDone()) {
       break;
     }
     // Without this segment a decision that was left out could be taken for one
     // that was shown.
-    RETURN_IF_ERROR(writer_->SaveSkips(clock_()));
-    RETURN_IF_ERROR(writer_->Sync());
-    const std::string name = tail_.segment(oldest.ordinal).name;
-    RETURN_IF_ERROR(removed_.Add(name, joiner_.IdsOfSegment(oldest.ordinal)));
-    const std::string path = tail_.PathOf(name);
-    if (unlink(path.c_str()) != 0 && errno != ENOENT) {
-      return absl::UnavailableError(
-          absl::StrCat("cannot remove ", path, ": ", std::strerror(errno)));
-    }
+    RETURN_IF_ERROR(Sync(/*with_skips=*/true));
+    RETURN_IF_ERROR(
+        removed_.Add(source->OldestName(),
+                     joiner_.IdsOfSegment(oldest.ordinal, source->number())));
+    RETURN_IF_ERROR(source->RemoveOldest());
     ++counts_.removed_segments;
-    joiner_.AllowForgettingBefore(oldest.ordinal + 1);
-    tail_.DropBefore(oldest.ordinal + 1);
-    segments_.pop_front();
   }
-  return ForgetOldIds();
+  return absl::OkStatus();
 }
 
 // Drops the ids of removed segments that are too old to matter to the records
 // that are left: an id matters for two windows.
 absl::Status Pipeline::ForgetOldIds() {
-  if (segments_.empty() || segments_.front().first_time_us == 0) {
-    return absl::OkStatus();
+  if (!options_.delete_spool()) return absl::OkStatus();
+  int64_t first_us = std::numeric_limits<int64_t>::max();
+  for (const auto& source : sources_) {
+    // A spool without records will have none that are earlier than this.
+    const auto& segments = source->segments();
+    const bool has_records =
+        !segments.empty() && segments.front().first_time_us != 0;
+    first_us = std::min(first_us, has_records ? segments.front().first_time_us
+                                              : source->frontier_us());
   }
+  if (sources_.empty()) return absl::OkStatus();
   return removed_.DropBefore(
-      segments_.front().first_time_us -
-      2 * Micros(options_.join().reward_wait_time_seconds()) -
+      first_us - 2 * Micros(options_.join().reward_wait_time_seconds()) -
       Micros(options_.join().slack_seconds()));
 }
 
 uint64_t Pipeline::LagBytes() const {
-  uint64_t bytes = tail_.RemainingBytes();
-  for (const std::string& name : tail_.later_segments()) {
-    std::error_code error;
-    const uint64_t size = std::filesystem::file_size(tail_.PathOf(name), error);
-    if (!error) bytes += size;
-  }
+  uint64_t bytes = 0;
+  for (const auto& source : sources_) bytes += source->LagBytes();
   return bytes;
 }
 

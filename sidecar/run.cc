@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "core/base/status_macros.h"
 #include "io/clocks.h"
 #include "io/files.h"
@@ -58,8 +59,8 @@ absl::Status RunSidecar(const config::v1::SidecarOptions& options,
   ASSIGN_OR_RETURN(const std::unique_ptr<Pipeline> pipeline,
                    Pipeline::Open(options, &metrics, NowUs, SteadyUs));
   RETURN_IF_ERROR(ServeMetrics(options, &metrics));
-  LogInfo("sidecar started",
-          {{"spool", options.spool()}, {"tuples", options.tuples()}});
+  LogInfo("sidecar started", {{"spool", absl::StrJoin(options.spool(), ",")},
+                              {"tuples", options.tuples()}});
   while (!wait_for_stop(0)) {
     if (mirror != nullptr) RETURN_IF_ERROR(mirror->status());
     ASSIGN_OR_RETURN(const bool is_busy, pipeline->Poll(kStepsPerPoll));

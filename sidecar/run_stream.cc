@@ -8,7 +8,9 @@
 #include <string>
 #include <utility>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "core/base/status_macros.h"
 #include "io/clocks.h"
 #include "process/log.h"
@@ -77,6 +79,12 @@ absl::Status ValidateStreamOptions(const config::v1::SidecarOptions& options) {
     return absl::InvalidArgumentError(
         "flag --tuples: required unless publish.url is set");
   }
+  if (publishes &&
+      (options.spool_size() > 1 || absl::StrContains(options.spool(0), '*'))) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("flag --spool = '", absl::StrJoin(options.spool(), ","),
+                     "': must be one directory if publish.url is set"));
+  }
   if (consumes == options.mirror().empty()) {
     return absl::InvalidArgumentError(
         "consume.url and mirror must be set both or not at all");
@@ -87,7 +95,7 @@ absl::Status ValidateStreamOptions(const config::v1::SidecarOptions& options) {
 absl::Status RunShipper(const config::v1::SidecarOptions& options,
                         Metrics* metrics,
                         const std::function<bool(double)>& wait_for_stop) {
-  const std::string& spool = options.spool();
+  const std::string& spool = options.spool(0);
   RETURN_IF_ERROR(MakeDirectories(spool));
   ASSIGN_OR_RETURN(const DirectoryLock lock, DirectoryLock::Take(spool));
   const config::v1::PublishOptions& publish = options.publish();

@@ -32,14 +32,13 @@ std::string NewIncarnation() {
   return absl::StrCat(absl::Hex(now), "-", getpid());
 }
 
-// Returns the time that the name begins with; 0 if it does not.
+}  // namespace
+
 int64_t CreatedTimeOf(const std::string& name) {
   uint64_t time_us = 0;
   if (!absl::SimpleHexAtoi(name.substr(0, 16), &time_us)) return 0;
   return static_cast<int64_t>(time_us);
 }
-
-}  // namespace
 
 SegmentSequence::SegmentSequence(Options options)
     : options_(std::move(options)), incarnation_(NewIncarnation()) {}
@@ -53,22 +52,35 @@ absl::StatusOr<std::unique_ptr<SegmentSequence>> SegmentSequence::Open(
   RemoveTemporaries(dir);
   ASSIGN_OR_RETURN(const std::vector<std::string> names, ListSegments(dir));
   if (names.empty()) return sequence;
+  RETURN_IF_ERROR(sequence->Recover(names, sequence->options_.writer_id));
+  for (const std::string& continued : sequence->options_.continued) {
+    RETURN_IF_ERROR(sequence->Recover(names, continued));
+  }
+  sequence->last_created_us_ = CreatedTimeOf(names.back());
+  return sequence;
+}
+
+absl::Status SegmentSequence::Recover(const std::vector<std::string>& names,
+                                      const std::string& writer_id) {
+  const auto last = std::find_if(
+      names.rbegin(), names.rend(),
+      [&](const std::string& name) { return WriterIdOf(name) == writer_id; });
+  if (last == names.rend()) return absl::OkStatus();
   // Each segment is closed before the next begins: only the last can be torn.
-  const std::string path = dir + "/" + names.back();
+  const std::string path = options_.dir + "/" + *last;
   ASSIGN_OR_RETURN(const bool is_live, SegmentHasLiveWriter(path));
   if (is_live) {
     return absl::FailedPreconditionError(
         absl::StrCat(path, " is being written by another process"));
   }
-  ASSIGN_OR_RETURN(sequence->torn_bytes_,
-                   RewriteSegment(path, sequence->options_.can_redo));
-  if (sequence->torn_bytes_ > 0) {
-    LogWarning(
-        "cut a segment at its first damage",
-        {{"file", path}, {"cut_bytes", absl::StrCat(sequence->torn_bytes_)}});
+  ASSIGN_OR_RETURN(const uint64_t bytes,
+                   RewriteSegment(path, options_.can_redo));
+  if (bytes > 0) {
+    LogWarning("cut a segment at its first damage",
+               {{"file", path}, {"cut_bytes", absl::StrCat(bytes)}});
   }
-  sequence->last_created_us_ = CreatedTimeOf(names.back());
-  return sequence;
+  torn_bytes_ += bytes;
+  return absl::OkStatus();
 }
 
 absl::Status SegmentSequence::Begin(const log::v1::SpoolPosition& resume,

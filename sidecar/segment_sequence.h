@@ -6,6 +6,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -20,8 +21,10 @@ namespace sortition {
 class SegmentSequence {
  public:
   struct Options {
-    std::string dir;        // Made if missing.
+    std::string dir;        // Made if missing; other sequences may be there.
     std::string writer_id;  // In segment names and headers.
+    // Writers of sequences in `dir` that this one continues.
+    std::vector<std::string> continued;
     log::v1::SegmentHeader::Kind kind =
         log::v1::SegmentHeader::KIND_UNSPECIFIED;
     uint64_t segment_bytes = 0;
@@ -61,6 +64,9 @@ class SegmentSequence {
 
  private:
   explicit SegmentSequence(Options options);
+  // Recovers the last segment of `writer_id` in `names`.
+  absl::Status Recover(const std::vector<std::string>& names,
+                       const std::string& writer_id);
   absl::Status Begin(const log::v1::SpoolPosition& resume, int64_t now_us);
 
   const Options options_;
@@ -73,6 +79,9 @@ class SegmentSequence {
   std::unique_ptr<SegmentWriter> writer_;
   int64_t begun_us_ = 0;
 };
+
+// Returns the time that the name of a segment begins with; 0 if it does not.
+int64_t CreatedTimeOf(const std::string& name);
 
 // Reads a segment that has no writer: stores its header and calls `take` with
 // every other record but the footer. Damaged records are skipped.

@@ -120,12 +120,22 @@ void SidecarMetrics::AddSidecarCounters(Metrics* metrics) {
       Count(&SidecarCounts::full_disk_retries));
   Add(metrics, "sidecar_removed_segments_total", "Spool segments removed",
       Count(&SidecarCounts::removed_segments));
+  Add(metrics, "sidecar_foreign_feedback_total",
+      "Feedback for decisions of servers whose spools are not read here",
+      Count(&SidecarCounts::foreign_feedback));
+  Add(metrics, "sidecar_unknown_feedback_total",
+      "Feedback for other decisions that no spool has, old ones not counted",
+      Count(&SidecarCounts::unknown_feedback));
+  Add(metrics, "sidecar_incomplete_marks_total",
+      "Windows for which the log was marked incomplete",
+      Count(&SidecarCounts::incomplete_marks));
 }
 
 SidecarMetrics::SidecarMetrics(Metrics* metrics, double window_seconds)
     : model_rewards_(metrics) {
   AddJoinCounters(metrics);
   AddSidecarCounters(metrics);
+  spools_ = metrics->Gauge("sortition_sidecar_spools", "Spools that are read");
   pending_ = metrics->Gauge("sortition_join_pending_decisions",
                             "Decisions whose window is open");
   spool_lag_bytes_ = metrics->Gauge(
@@ -163,6 +173,7 @@ void SidecarMetrics::Update(const SidecarCounts& counts) {
         static_cast<double>(counter.read(counts)) - counter.metric->value();
     if (added > 0) counter.metric->Increment(added);
   }
+  spools_->Set(static_cast<double>(counts.spools));
   pending_->Set(static_cast<double>(counts.pending));
   spool_lag_bytes_->Set(static_cast<double>(counts.spool_lag_bytes));
   watermark_seconds_->Set(static_cast<double>(counts.watermark_us) * 1e-6);

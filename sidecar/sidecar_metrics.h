@@ -38,7 +38,11 @@ struct SidecarCounts {
   uint64_t output_torn_bytes = 0;
   uint64_t full_disk_retries = 0;
   uint64_t removed_segments = 0;
+  uint64_t foreign_feedback = 0;  // For decisions of servers not read here.
+  uint64_t unknown_feedback = 0;  // For other decisions that never came.
+  uint64_t incomplete_marks = 0;  // Written into the log.
   // Current values, not counts:
+  uint64_t spools = 0;
   uint64_t pending = 0;
   uint64_t spool_lag_bytes = 0;
   int64_t watermark_us = 0;
@@ -68,6 +72,7 @@ class SidecarMetrics {
   void AddSidecarCounters(Metrics* metrics);
 
   std::vector<Counter> counters_;
+  MetricGauge* spools_;
   MetricGauge* pending_;
   MetricGauge* spool_lag_bytes_;
   MetricGauge* watermark_seconds_;

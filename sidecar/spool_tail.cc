@@ -44,6 +44,16 @@ int OpenInotify(const std::string& dir) {
 
 }  // namespace
 
+TailCounts& TailCounts::operator+=(const TailCounts& other) {
+  bytes += other.bytes;
+  corrupt_records += other.corrupt_records;
+  missing_records += other.missing_records;
+  recovered_segments += other.recovered_segments;
+  torn_bytes += other.torn_bytes;
+  out_of_order_segments += other.out_of_order_segments;
+  return *this;
+}
+
 SpoolTail::SpoolTail(std::string dir, bool use_inotify)
     : dir_(std::move(dir)), inotify_(use_inotify ? OpenInotify(dir_) : -1) {}
 
@@ -71,17 +81,18 @@ uint64_t SpoolTail::RemainingBytes() const {
   return error || size < reader_->offset() ? 0 : size - reader_->offset();
 }
 
-void SpoolTail::Wait(double seconds) {
+void SpoolTail::Wait(std::span<const SpoolTail* const> tails, double seconds) {
   const int timeout_ms = static_cast<int>(std::ceil(seconds * 1e3));
-  if (inotify_ < 0) {
-    poll(nullptr, 0, timeout_ms);
-    return;
+  std::vector<pollfd> events;
+  for (const SpoolTail* tail : tails) {
+    if (tail->inotify_ >= 0) events.push_back({tail->inotify_, POLLIN, 0});
   }
-  pollfd event = {inotify_, POLLIN, 0};
-  if (poll(&event, 1, timeout_ms) <= 0) return;
+  if (poll(events.data(), events.size(), timeout_ms) <= 0) return;
   poll(nullptr, 0, std::min(kCoalesceMs, timeout_ms));
   char buffer[16384];
-  while (read(inotify_, buffer, sizeof(buffer)) > 0) {
+  for (const pollfd& event : events) {
+    while (read(event.fd, buffer, sizeof(buffer)) > 0) {
+    }
   }
 }
 

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <deque>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -21,6 +22,8 @@ struct TailCounts {
   uint64_t recovered_segments = 0;  // Their writer had died.
   uint64_t torn_bytes = 0;          // Cut from their ends.
   uint64_t out_of_order_segments = 0;
+
+  TailCounts& operator+=(const TailCounts& other);
 };
 
 // Not thread-safe.
@@ -43,7 +46,8 @@ class SpoolTail {
     std::string writer_id;  // From its header.
   };
 
-  // `dir` must exist. If inotify does not work, Wait() polls.
+  // `dir` must exist. Where inotify does not work,
+  // Wait() hears of nothing.
   SpoolTail(std::string dir, bool use_inotify);
   ~SpoolTail();
   SpoolTail(const SpoolTail&) = delete;
@@ -59,8 +63,8 @@ class SpoolTail {
   // missing.
   bool is_after_missing() const { return is_after_missing_; }
 
-  // Waits until the spool may have changed, at most `seconds`.
-  void Wait(double seconds);
+  // Waits until one of the spools may have changed, at most `seconds`.
+  static void Wait(std::span<const SpoolTail* const> tails, double seconds);
 
   // Returns the segment with the ordinal `place.segment`, counted from 1.
   const Segment& segment(uint32_t ordinal) const;

@@ -16,6 +16,11 @@ namespace {
 
 using log::v1::SpoolPosition;
 
+// The writers of the output of the only spool; that of one of several has
+// "-<writer_id>" behind it.
+constexpr char kTupleSequence[] = "tuples";
+constexpr char kLateSequence[] = "late";
+
 // Late feedback is rare and small.
 constexpr uint64_t kLatePreallocateBytes = 1 << 18;
 
@@ -38,12 +43,52 @@ bool IsInSpool(absl::string_view payload, const std::string& oldest_segment) {
   return position.ok() && position->segment() >= oldest_segment;
 }
 
-SegmentSequence::Options SequenceOptions(
-    const config::v1::SidecarOptions& options,
-    const std::string& oldest_segment) {
+// Tuples of a decision are in segments that were made after that of the
+// decision, as far as the clocks of two machines agree.
+constexpr int64_t kMostClockDifferenceUs = int64_t{3600} * 1000000;
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<TupleWriter>> TupleWriter::Open(
+    const config::v1::SidecarOptions& options, const OutputSpool& spool) {
+  std::unique_ptr<TupleWriter> writer(new TupleWriter(spool));
+  writer->dir_ = options.tuples();
+  SegmentSequence::Options tuples =
+      writer->SequenceOptions(options, kTupleSequence);
+  tuples.dir = options.tuples();
+  tuples.kind = log::v1::SegmentHeader::TUPLES;
+  tuples.preallocate_bytes = options.segment_bytes();
+  ASSIGN_OR_RETURN(writer->tuples_, SegmentSequence::Open(tuples));
+  SegmentSequence::Options late =
+      writer->SequenceOptions(options, kLateSequence);
+  late.dir = options.tuples() + "/late";
+  late.kind = log::v1::SegmentHeader::LATE;
+  late.preallocate_bytes =
+      std::min(options.segment_bytes(), kLatePreallocateBytes);
+  ASSIGN_OR_RETURN(writer->late_, SegmentSequence::Open(late));
+  RETURN_IF_ERROR(writer->FindResume());
+  RETURN_IF_ERROR(writer->FindLate(late.dir));
+  return writer;
+}
+
+std::set<std::string> TupleWriter::SequencesOf(const std::string& kind) const {
+  std::set<std::string> sequences = {kind};
+  for (const std::string& id : spool_.writer_ids) {
+    sequences.insert(absl::StrCat(kind, "-", id));
+  }
+  return sequences;
+}
+
+SegmentSequence::Options TupleWriter::SequenceOptions(
+    const config::v1::SidecarOptions& options, const std::string& kind) const {
+  std::set<std::string> sequences = SequencesOf(kind);
   SegmentSequence::Options sequence;
-  sequence.can_redo = [oldest_segment](absl::string_view payload) {
-    return IsInSpool(payload, oldest_segment);
+  sequence.writer_id = spool_.is_one_of_several ? *sequences.rbegin() : kind;
+  sequences.erase(sequence.writer_id);
+  sequence.continued.assign(sequences.begin(), sequences.end());
+  sequence.can_redo = [oldest =
+                           spool_.oldest_segment](absl::string_view payload) {
+    return IsInSpool(payload, oldest);
   };
   sequence.segment_bytes = options.segment_bytes();
   sequence.segment_seconds = options.segment_seconds();
@@ -51,59 +96,72 @@ SegmentSequence::Options SequenceOptions(
   return sequence;
 }
 
-}  // namespace
-
-absl::StatusOr<std::unique_ptr<TupleWriter>> TupleWriter::Open(
-    const config::v1::SidecarOptions& options,
-    const std::string& oldest_segment) {
-  std::unique_ptr<TupleWriter> writer(new TupleWriter());
-  SegmentSequence::Options tuples = SequenceOptions(options, oldest_segment);
-  tuples.dir = options.tuples();
-  tuples.writer_id = "tuples";
-  tuples.kind = log::v1::SegmentHeader::TUPLES;
-  tuples.preallocate_bytes = options.segment_bytes();
-  ASSIGN_OR_RETURN(writer->tuples_, SegmentSequence::Open(tuples));
-  SegmentSequence::Options late = SequenceOptions(options, oldest_segment);
-  late.dir = options.tuples() + "/late";
-  late.writer_id = "late";
-  late.kind = log::v1::SegmentHeader::LATE;
-  late.preallocate_bytes =
-      std::min(options.segment_bytes(), kLatePreallocateBytes);
-  ASSIGN_OR_RETURN(writer->late_, SegmentSequence::Open(late));
-  RETURN_IF_ERROR(writer->FindResume(tuples.dir));
-  RETURN_IF_ERROR(writer->FindLate(late.dir, oldest_segment));
-  return writer;
+// The output of the only spool of a sidecar may hold several writers, of which
+// some have no segment any more.
+bool TupleWriter::IsOfSpool(const SpoolPosition& position) const {
+  return !spool_.is_one_of_several || spool_.writer_ids.contains(std::string(
+                                          WriterIdOf(position.segment())));
 }
 
-absl::Status TupleWriter::FindResume(const std::string& dir) {
-  ASSIGN_OR_RETURN(const std::vector<std::string> names, ListSegments(dir));
+absl::Status TupleWriter::FindResume() {
+  ASSIGN_OR_RETURN(const std::vector<std::string> names, ListSegments(dir_));
+  const std::set<std::string> sequences = SequencesOf(kTupleSequence);
   for (auto name = names.rbegin(); name != names.rend(); ++name) {
+    if (!sequences.contains(std::string(WriterIdOf(*name)))) continue;
     log::v1::SegmentHeader header;
     const auto take = [this](const RecordView& record) {
       if (record.kind != log::v1::LogRecord::kTuple) return;
       const absl::StatusOr<SpoolPosition> position = ViewPosition(record.bytes);
-      if (position.ok() && !HasPassed(*position))
+      if (position.ok() && IsOfSpool(*position) && !HasPassed(*position))
         resume_ = JustAfter(*position);
     };
-    RETURN_IF_ERROR(ReadSegment(absl::StrCat(dir, "/", *name), &header, take));
-    if (IsBefore(resume_, header.resume())) resume_ = header.resume();
-    if (!resume_.segment().empty()) break;
+    RETURN_IF_ERROR(ReadSegment(absl::StrCat(dir_, "/", *name), &header, take));
+    if (IsOfSpool(header.resume()) && IsBefore(resume_, header.resume())) {
+      resume_ = header.resume();
+    }
+    const bool is_too_old = CreatedTimeOf(*name) + kMostClockDifferenceUs <
+                            CreatedTimeOf(spool_.oldest_segment);
+    if (!resume_.segment().empty() || is_too_old) break;
   }
   return absl::OkStatus();
 }
 
+absl::StatusOr<bool> TupleWriter::HasTuple(const SpoolPosition& wanted) const {
+  ASSIGN_OR_RETURN(const std::vector<std::string> names, ListSegments(dir_));
+  const std::set<std::string> sequences = SequencesOf(kTupleSequence);
+  for (auto name = names.rbegin(); name != names.rend(); ++name) {
+    if (!sequences.contains(std::string(WriterIdOf(*name)))) continue;
+    bool has_tuple = false;
+    bool has_earlier = false;
+    const auto take = [&](const RecordView& record) {
+      if (record.kind != log::v1::LogRecord::kTuple) return;
+      const absl::StatusOr<SpoolPosition> position = ViewPosition(record.bytes);
+      if (!position.ok() || !IsOfSpool(*position)) return;
+      has_earlier |= IsBefore(*position, wanted);
+      has_tuple |= position->segment() == wanted.segment() &&
+                   position->offset() == wanted.offset();
+    };
+    log::v1::SegmentHeader header;
+    RETURN_IF_ERROR(ReadSegment(absl::StrCat(dir_, "/", *name), &header, take));
+    if (has_tuple) return true;
+    if (has_earlier) break;
+  }
+  return false;
+}
+
 // Reads all late segments: their names do not tell which part of the spool they
 // hold if a clock was set back, and they are few and small.
-absl::Status TupleWriter::FindLate(const std::string& dir,
-                                   const std::string& oldest_segment) {
-  if (oldest_segment.empty()) return absl::OkStatus();
+absl::Status TupleWriter::FindLate(const std::string& dir) {
+  if (spool_.oldest_segment.empty()) return absl::OkStatus();
   ASSIGN_OR_RETURN(const std::vector<std::string> names, ListSegments(dir));
+  const std::set<std::string> sequences = SequencesOf(kLateSequence);
   for (const std::string& name : names) {
+    if (!sequences.contains(std::string(WriterIdOf(name)))) continue;
     log::v1::SegmentHeader header;
     const auto take = [&](const RecordView& record) {
       if (record.kind != log::v1::LogRecord::kLate) return;
       const absl::StatusOr<SpoolPosition> position = ViewPosition(record.bytes);
-      if (!position.ok() || position->segment() < oldest_segment) return;
+      if (!position.ok() || position->segment() < spool_.oldest_segment) return;
       late_positions_[position->segment()].insert(position->offset());
     };
     RETURN_IF_ERROR(ReadSegment(absl::StrCat(dir, "/", name), &header, take));
@@ -152,6 +210,15 @@ absl::Status TupleWriter::WriteLate(const log::v1::LateFeedback& late,
   const std::string bytes = record.SerializeAsString();
   const std::array<absl::string_view, 1> pieces = {bytes};
   return late_->Append(pieces, resume_, now_us);
+}
+
+absl::Status TupleWriter::WriteIncomplete(const log::v1::Incomplete& incomplete,
+                                          int64_t now_us) {
+  log::v1::LogRecord record;
+  *record.mutable_incomplete() = incomplete;
+  const std::string bytes = record.SerializeAsString();
+  const std::array<absl::string_view, 1> pieces = {bytes};
+  return tuples_->Append(pieces, resume_, now_us);
 }
 
 absl::Status TupleWriter::RotateByAge(int64_t now_us) {

@@ -1,10 +1,14 @@
 #pragma once
-// The sidecar's output: tuple segments in <dir>, late segments in <dir>/late.
-// Knows what earlier processes wrote, so that nothing is written twice.
+// The output for one spool: tuple segments in <dir>, late segments in
+// <dir>/late. Knows what earlier processes wrote, so that nothing is written
+// twice.
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "absl/container/flat_hash_set.h"
 #include "absl/status/status.h"
@@ -16,14 +20,22 @@
 
 namespace sortition {
 
+// What an output is made of.
+struct OutputSpool {
+  std::string oldest_segment;  // Its name; empty: the spool has none.
+  std::set<std::string> writer_ids;
+  // The output has the name of the spool's only writer, because those of other
+  // spools are in the same directory.
+  bool is_one_of_several = false;
+};
+
 // Not thread-safe.
 class TupleWriter {
  public:
-  // Recovers the torn segments of a dead writer. `oldest_segment` names the
-  // oldest segment of the spool; empty: the spool has none.
+  // Recovers the torn segments of a dead writer. Continues what was written for
+  // the spool when it was the only one, or one of several.
   static absl::StatusOr<std::unique_ptr<TupleWriter>> Open(
-      const config::v1::SidecarOptions& options,
-      const std::string& oldest_segment);
+      const config::v1::SidecarOptions& options, const OutputSpool& spool);
 
   // Returns true if the decision at `position` is the last one that was written
   // or comes before it. Tuples are written in the order of the spool.
@@ -33,6 +45,10 @@ class TupleWriter {
   absl::Status WriteTuple(const log::v1::BanditTuple& tuple,
                           absl::string_view decision, int64_t now_us);
 
+  // Returns whether there is a tuple of the decision at `position`. Reads the
+  // segments back to there.
+  absl::StatusOr<bool> HasTuple(const log::v1::SpoolPosition& position) const;
+
   // Says that the decision at `position` gets no tuple.
   void Skip(const log::v1::SpoolPosition& position);
   // Writes down what Skip() said since the last tuple, if anything.
@@ -41,6 +57,9 @@ class TupleWriter {
   // Returns true if an earlier process wrote the late feedback at `position`.
   bool HasLate(const log::v1::SpoolPosition& position) const;
   absl::Status WriteLate(const log::v1::LateFeedback& late, int64_t now_us);
+
+  absl::Status WriteIncomplete(const log::v1::Incomplete& incomplete,
+                               int64_t now_us);
 
   absl::Status RotateByAge(int64_t now_us);
   // All that was written is on the disk when it returns.
@@ -55,11 +74,18 @@ class TupleWriter {
   }
 
  private:
-  TupleWriter() = default;
-  absl::Status FindResume(const std::string& dir);
-  absl::Status FindLate(const std::string& dir,
-                        const std::string& oldest_segment);
+  explicit TupleWriter(OutputSpool spool) : spool_(std::move(spool)) {}
+  // Returns the writer ids of the sequences that hold output of the spool, of
+  // those that begin with `kind`.
+  std::set<std::string> SequencesOf(const std::string& kind) const;
+  SegmentSequence::Options SequenceOptions(
+      const config::v1::SidecarOptions& options, const std::string& kind) const;
+  bool IsOfSpool(const log::v1::SpoolPosition& position) const;
+  absl::Status FindResume();
+  absl::Status FindLate(const std::string& dir);
 
+  const OutputSpool spool_;
+  std::string dir_;
   std::unique_ptr<SegmentSequence> tuples_;
   std::unique_ptr<SegmentSequence> late_;
   log::v1::SpoolPosition resume_;  // All decisions before it have been written.

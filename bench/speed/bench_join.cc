@@ -99,7 +99,7 @@ absl::StatusOr<uint64_t> WriteSpool(const std::string& dir,
 
 absl::StatusOr<JoinTrial> Join(const std::string& base, uint64_t spool_bytes) {
   config::v1::SidecarOptions options;
-  options.set_spool(base + "spool");
+  options.add_spool(base + "spool");
   options.set_tuples(base + "tuples");
   options.mutable_join()->set_reward_wait_time_seconds(1);
   Metrics metrics;

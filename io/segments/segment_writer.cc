@@ -323,4 +323,11 @@ std::string SegmentName(int64_t created_time_us, absl::string_view writer_id,
                          counter);
 }
 
+absl::string_view WriterIdOf(absl::string_view segment_name) {
+  constexpr size_t kTimeLength = 17;  // With its dash.
+  const size_t end = segment_name.rfind('-');
+  if (end == absl::string_view::npos || end < kTimeLength) return {};
+  return segment_name.substr(kTimeLength, end - kTimeLength);
+}
+
 }  // namespace sortition

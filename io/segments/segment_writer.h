@@ -120,5 +120,7 @@ class SegmentWriter {
 // digits>.seg". These names sort by time.
 std::string SegmentName(int64_t created_time_us, absl::string_view writer_id,
                         uint64_t counter);
+// Returns the writer_id in such a name; empty if it is none.
+absl::string_view WriterIdOf(absl::string_view segment_name);
 
 }  // namespace sortition

@@ -374,4 +374,8 @@ SpoolStats SpoolWriter::stats() const {
   return stats;
 }
 
+const std::string& SpoolWriter::writer_id() const {
+  return rep_->options.writer_id();
+}
+
 }  // namespace sortition

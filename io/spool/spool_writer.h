@@ -93,6 +93,7 @@ class SpoolWriter {
   absl::Status Close();
 
   SpoolStats stats() const;
+  const std::string& writer_id() const;
 
  private:
   SpoolWriter();

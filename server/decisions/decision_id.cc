@@ -1,13 +1,37 @@
 #include "server/decisions/decision_id.h"
 
 #include <array>
-#include <cstring>
 #include <random>
 
-#include "absl/strings/string_view.h"
 #include "core/base/bytes.h"
+#include "core/base/tagged_uuid.h"
 
 namespace sortition {
+namespace {
+
+// Maps numbers of kUuidSerialBits bits to such numbers, one to one, as the
+// secret says: a Feistel network, whose rounds are hashes. Nobody outside can
+// tell the numbers from random ones.
+uint64_t Permute(const Hash128& secret, uint64_t number) {
+  constexpr int kHalfBits = kUuidSerialBits / 2;
+  constexpr uint64_t kHalfMask = (uint64_t{1} << kHalfBits) - 1;
+  uint64_t left = number >> kHalfBits & kHalfMask;
+  uint64_t right = number & kHalfMask;
+  for (uint64_t round = 0; round < 4; ++round) {
+    const std::array<uint64_t, 4> input = {secret.low, secret.high, round,
+                                           right};
+    const uint64_t mixed = left ^ (HashBytes(BytesOf(input)).low & kHalfMask);
+    left = right;
+    right = mixed;
+  }
+  return left << kHalfBits | right;
+}
+
+}  // namespace
+
+DecisionIdMaker::DecisionIdMaker(const Hash128& secret,
+                                 absl::string_view writer_id)
+    : secret_(secret), writer_tag_(WriterTag(writer_id)) {}
 
 Hash128 DecisionIdMaker::RandomSecret() {
   std::random_device device;
@@ -18,28 +42,8 @@ Hash128 DecisionIdMaker::RandomSecret() {
 }
 
 std::string DecisionIdMaker::Make(int64_t time_us) {
-  // The hash of (secret, counter) serves as random bits: no two calls share an
-  // input, and nobody outside knows the secret.
-  const std::array<uint64_t, 3> input = {
-      secret_.low, secret_.high,
-      counter_.fetch_add(1, std::memory_order_relaxed)};
-  const Hash128 random = HashBytes(BytesOf(input));
-  const uint64_t milliseconds = static_cast<uint64_t>(time_us / 1000);
-  // unix_ts_ms (48 bits), version 7, rand_a (12); variant 0b10, rand_b (62).
-  const std::array<uint64_t, 2> bits = {
-      (milliseconds << 16) | 0x7000 | (random.high & 0xFFF),
-      (uint64_t{2} << 62) | (random.low >> 2)};
-  constexpr char kDigits[] = "0123456789abcdef";
-  constexpr absl::string_view kShape = "xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx";
-  std::string id(kShape.data(), kShape.size());
-  size_t digit = 0;
-  for (char& c : id) {
-    if (c == '-') continue;
-    const uint64_t word = bits[digit / 16];
-    c = kDigits[(word >> (60 - 4 * (digit % 16))) & 0xF];
-    ++digit;
-  }
-  return id;
+  const uint64_t number = counter_.fetch_add(1, std::memory_order_relaxed);
+  return MakeTaggedUuid(time_us, Permute(secret_, number), writer_tag_);
 }
 
 }  // namespace sortition

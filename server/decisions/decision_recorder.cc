@@ -49,7 +49,9 @@ absl::Status AppendRecord(const DecisionSubject& subject, SpoolWriter* spool,
 }  // namespace
 
 DecisionRecorder::DecisionRecorder(SpoolWriter* spool)
-    : spool_(spool), ids_(DecisionIdMaker::RandomSecret()) {}
+    : spool_(spool),
+      ids_(DecisionIdMaker::RandomSecret(),
+           spool == nullptr ? "" : spool->writer_id()) {}
 
 OpenDecision DecisionRecorder::Begin(const DecisionSubject& subject,
                                      v1::DecisionResult* result) {

@@ -30,10 +30,11 @@ void CensoredTimes::Add(log::v1::CensorReason reason, int64_t first_us,
 }
 
 void CensoredTimes::SetOpen(log::v1::CensorReason reason,
-                            std::optional<int64_t> since_us, int64_t until_us) {
-  std::optional<Interval>& open = times_[reason].open;
-  open.reset();
-  if (since_us.has_value()) open = Interval{*since_us, until_us};
+                            std::optional<int64_t> since_us, int64_t until_us,
+                            uint32_t spool) {
+  std::map<uint32_t, Interval>& open = times_[reason].open;
+  open.erase(spool);
+  if (since_us.has_value()) open[spool] = {*since_us, until_us};
 }
 
 std::vector<log::v1::CensorReason> CensoredTimes::ReasonsIn(
@@ -44,7 +45,8 @@ std::vector<log::v1::CensorReason> CensoredTimes::ReasonsIn(
   std::vector<log::v1::CensorReason> reasons;
   for (size_t i = 0; i < times_.size(); ++i) {
     const Times& times = times_[i];
-    if ((times.open.has_value() && meets(*times.open)) ||
+    if (std::any_of(times.open.begin(), times.open.end(),
+                    [&](const auto& open) { return meets(open.second); }) ||
         std::any_of(times.intervals.begin(), times.intervals.end(), meets)) {
       reasons.push_back(static_cast<log::v1::CensorReason>(i));
     }

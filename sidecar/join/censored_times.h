@@ -3,6 +3,7 @@
 #include <array>
 #include <cstdint>
 #include <deque>
+#include <map>
 #include <optional>
 #include <vector>
 
@@ -17,11 +18,11 @@ class CensoredTimes {
  public:
   // Censors [first_us, last_us].
   void Add(log::v1::CensorReason reason, int64_t first_us, int64_t last_us);
-  // Censors [since_us, until_us] for as long as this is not called again: an
-  // interval of which the end is not known. nullopt: it is, and Add() has been
-  // told.
+  // Censors [since_us, until_us] for as long as this is not called again for
+  // `spool`: an interval of which the end is not known. nullopt: it is, and
+  // Add() has been told.
   void SetOpen(log::v1::CensorReason reason, std::optional<int64_t> since_us,
-               int64_t until_us);
+               int64_t until_us, uint32_t spool = 0);
 
   // Returns the reasons whose times meet [first_us, last_us], ascending.
   std::vector<log::v1::CensorReason> ReasonsIn(int64_t first_us,
@@ -36,8 +37,8 @@ class CensoredTimes {
     int64_t last_us = 0;
   };
   struct Times {
-    std::deque<Interval> intervals;  // As they were added.
-    std::optional<Interval> open;
+    std::deque<Interval> intervals;     // As they were added.
+    std::map<uint32_t, Interval> open;  // By spool.
   };
   std::array<Times, log::v1::CensorReason_ARRAYSIZE> times_;
 };

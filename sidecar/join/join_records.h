@@ -11,11 +11,12 @@
 
 namespace sortition {
 
-// The place of a record in the spool. Segments are counted from 1 in spool
-// order; 0 stands for all segments removed before this process started.
+// The place of a record. Segments are counted from 1 in the order of their
+// spool; 0 stands for all segments removed before this process started.
 struct SpoolPlace {
   uint32_t segment = 0;
   uint64_t offset = 0;
+  uint32_t spool = 0;
   friend auto operator<=>(const SpoolPlace&, const SpoolPlace&) = default;
 };
 
@@ -35,12 +36,13 @@ struct ClosedDecision {
   int64_t time_us = 0;
   bool is_wanted = true;      // False: not shown, and only_if_shown is set.
   bool is_ambiguous = false;  // The same id was also answered differently.
+  bool is_elsewhere = false;  // Another spool's copy has the tuple.
   bool has_feedback = false;
   // Why feedback may be missing.
   std::vector<log::v1::CensorReason> censored;
   double reward = 0;                              // Aggregated, or the default.
   std::vector<log::v1::RankReward> rank_rewards;  // Ascending by rank.
-  std::vector<JoinedRecord> records;  // In spool order, at most one shown.
+  std::vector<JoinedRecord> records;  // In reading order, at most one shown.
 };
 
 struct LateRecord {
@@ -56,6 +58,13 @@ struct RememberedId {
   int64_t time_us = 0;
   uint32_t segment = 0;
   bool is_feedback = false;  // Otherwise the id of a decision.
+  uint32_t spool = 0;
+};
+
+// A pending decision whose id came again.
+struct RepeatedDecision {
+  SpoolPlace place;     // Of the pending one.
+  uint64_t number = 0;  // For Joiner::LeaveToOther().
 };
 
 struct JoinCounts {

@@ -66,22 +66,28 @@ void Joiner::Censor(log::v1::CensorReason reason, int64_t first_us,
 }
 
 void Joiner::CensorFrom(log::v1::CensorReason reason,
-                        std::optional<int64_t> since_us, int64_t until_us) {
+                        std::optional<int64_t> since_us, int64_t until_us,
+                        uint32_t spool) {
   if (since_us.has_value()) since_us = Clamp(*since_us) - slack_us_;
-  censored_.SetOpen(reason, since_us, until_us);
+  censored_.SetOpen(reason, since_us, until_us, spool);
 }
 
 void Joiner::AddRemembered(const RememberedId& id) {
+  // The ids of several spools are not in the order of time.
   if (id.is_feedback) {
-    seen_feedback_[id.hash] = id.time_us;
+    int64_t& time_us = seen_feedback_[id.hash];
+    time_us = std::max(time_us, id.time_us);
   } else {
-    known_[id.hash] = {id.time_us, 0, State::kRemembered};
+    Known& known = known_[id.hash];
+    known = {std::max(known.time_us, id.time_us), 0, State::kRemembered};
   }
-  ids_.push_back(id);
+  ids_[id.spool].ids.push_back(id);
 }
 
-void Joiner::AddDecision(SpoolPlace place, absl::string_view id,
-                         int64_t time_us, uint64_t answer) {
+std::optional<RepeatedDecision> Joiner::AddDecision(SpoolPlace place,
+                                                    absl::string_view id,
+                                                    int64_t time_us,
+                                                    uint64_t answer) {
   time_us = Correct(time_us);
   AdvanceTo(time_us);
   const Hash128 hash = HashBytes(id);
@@ -89,18 +95,25 @@ void Joiner::AddDecision(SpoolPlace place, absl::string_view id,
   Known& known = it->second;
   if (!is_new && IsKnownAt(known, time_us)) {
     ++counts_.duplicate_decisions;
-    if (known.state == State::kPending &&
-        time_us <= known.time_us + window_us_) {
-      Pending& first = queue_[known.number - first_number_];
-      first.is_ambiguous |= first.answer != answer;
-    }
-    return;
+    if (known.state != State::kPending) return std::nullopt;
+    Pending& first = queue_[known.number - first_number_];
+    first.is_ambiguous |=
+        first.answer != answer && time_us <= known.time_us + window_us_;
+    return RepeatedDecision{first.place, known.number};
   }
   known = {time_us, first_number_ + queue_.size(), State::kPending};
-  ids_.push_back({hash, time_us, place.segment, false});
-  queue_.push_back({hash, time_us, watermark_us_, place, answer, false, {}});
+  ids_[place.spool].ids.push_back(
+      {hash, time_us, place.segment, false, place.spool});
+  queue_.push_back(
+      {hash, time_us, watermark_us_, place, answer, false, false, {}});
+  Need(place);
   ++counts_.decisions;
   AdoptHeld(&queue_.back());
+  return std::nullopt;
+}
+
+void Joiner::LeaveToOther(const RepeatedDecision& first) {
+  queue_[first.number - first_number_].is_elsewhere = true;
 }
 
 void Joiner::AddShown(SpoolPlace place, const log::v1::Shown& shown) {
@@ -134,7 +147,8 @@ bool Joiner::IsDuplicateFeedback(absl::string_view feedback_id,
   const auto [it, is_new] = seen_feedback_.try_emplace(hash, time_us);
   if (!is_new && time_us <= it->second + 2 * window_us_) return true;
   it->second = time_us;
-  ids_.push_back({hash, time_us, place.segment, true});
+  ids_[place.spool].ids.push_back(
+      {hash, time_us, place.segment, true, place.spool});
   return false;
 }
 
@@ -171,9 +185,7 @@ void Joiner::Attach(Pending* pending, JoinedRecord record) {
   } else {
     ++counts_.feedback;
   }
-  if (record.place.segment < pending->place.segment) {
-    ++early_[record.place.segment];
-  }
+  Need(record.place);
   pending->records.push_back(std::move(record));
 }
 
@@ -187,6 +199,7 @@ void Joiner::Hold(const Hash128& decision, JoinedRecord record) {
     return;
   }
   held_order_.push_back({decision, record.place, watermark_us_});
+  Need(record.place);
   records.push_back(std::move(record));
   ++num_held_;
 }
@@ -202,6 +215,7 @@ void Joiner::AdoptHeld(Pending* pending) {
     if (record.time_us < pending->time_us - window_us_) {
       too_early.push_back(std::move(record));
     } else {
+      Release(record.place);
       Attach(pending, std::move(record));
     }
   }
@@ -229,6 +243,7 @@ void Joiner::ExpireHeld() {
     // it was adopted.
     if (it == held_.end() || it->second.front().place != expired.place)
       continue;
+    Release(expired.place);
     Reject(std::move(it->second.front()), LateFeedback::UNKNOWN_DECISION);
     it->second.pop_front();
     --num_held_;
@@ -236,10 +251,21 @@ void Joiner::ExpireHeld() {
   }
 }
 
+void Joiner::Release(SpoolPlace place) {
+  const auto it = needed_.find({place.spool, place.segment});
+  DCHECK(it != needed_.end());
+  if (--it->second == 0) needed_.erase(it);
+}
+
+// Spool by spool: one that has ended must not keep what the others said.
 void Joiner::Forget() {
-  while (!ids_.empty()) {
-    const RememberedId& id = ids_.front();
-    if (id.segment >= forget_before_ || !HasPassed(id.time_us, 2)) return;
+  for (auto& [spool, ids] : ids_) ForgetIdsOf(&ids);
+}
+
+void Joiner::ForgetIdsOf(SpoolIds* spool) {
+  while (!spool->ids.empty()) {
+    const RememberedId& id = spool->ids.front();
+    if (id.segment >= spool->forget_before || !HasPassed(id.time_us, 2)) return;
     // An entry with another time belongs to a later use of the same id.
     if (id.is_feedback) {
       const auto it = seen_feedback_.find(id.hash);
@@ -253,7 +279,7 @@ void Joiner::Forget() {
         known_.erase(it);
       }
     }
-    ids_.pop_front();
+    spool->ids.pop_front();
   }
 }
 
@@ -275,15 +301,13 @@ std::optional<ClosedDecision> Joiner::PopClosed() {
   closed.place = pending.place;
   closed.time_us = pending.time_us;
   closed.is_ambiguous = pending.is_ambiguous;
+  closed.is_elsewhere = pending.is_elsewhere;
   closed.censored =
       censored_.ReasonsIn(pending.time_us, pending.time_us + window_us_);
   closed.is_wanted = !options_.only_if_shown();
+  Release(pending.place);
   for (const JoinedRecord& record : pending.records) {
-    if (record.place.segment < pending.place.segment) {
-      const auto early = early_.find(record.place.segment);
-      DCHECK(early != early_.end());
-      if (--early->second == 0) early_.erase(early);
-    }
+    Release(record.place);
     if (!record.is_shown) continue;
     log::v1::Shown shown;
     closed.is_wanted |=
@@ -321,26 +345,30 @@ void Joiner::SetRewards(ClosedDecision* closed) const {
   }
 }
 
-uint32_t Joiner::OldestNeededSegment() const {
+uint32_t Joiner::OldestNeededSegment(uint32_t spool) const {
   uint32_t oldest = std::numeric_limits<uint32_t>::max();
-  if (!queue_.empty()) oldest = queue_.front().place.segment;
-  if (!held_order_.empty()) {
-    oldest = std::min(oldest, held_order_.front().place.segment);
+  const auto needed = needed_.lower_bound({spool, 0});
+  if (needed != needed_.end() && needed->first.first == spool) {
+    oldest = needed->first.second;
   }
-  if (!early_.empty()) oldest = std::min(oldest, early_.begin()->first);
   for (const LateRecord& late : late_) {
-    oldest = std::min(oldest, late.place.segment);
+    if (late.place.spool == spool)
+      oldest = std::min(oldest, late.place.segment);
   }
   return oldest;
 }
 
-std::vector<RememberedId> Joiner::IdsOfSegment(uint32_t segment) const {
-  auto it = std::lower_bound(ids_.begin(), ids_.end(), segment,
+std::vector<RememberedId> Joiner::IdsOfSegment(uint32_t segment,
+                                               uint32_t spool) const {
+  std::vector<RememberedId> ids;
+  const auto found = ids_.find(spool);
+  if (found == ids_.end()) return ids;
+  const std::deque<RememberedId>& all = found->second.ids;
+  auto it = std::lower_bound(all.begin(), all.end(), segment,
                              [](const RememberedId& id, uint32_t value) {
                                return id.segment < value;
                              });
-  std::vector<RememberedId> ids;
-  for (; it != ids_.end() && it->segment == segment; ++it) ids.push_back(*it);
+  for (; it != all.end() && it->segment == segment; ++it) ids.push_back(*it);
   return ids;
 }
 

@@ -7,6 +7,7 @@
 #include <limits>
 #include <map>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
@@ -19,7 +20,8 @@
 
 namespace sortition {
 
-// Add the records in spool order, and after each one take out what is ready.
+// Add the records of each spool in its order, those of several spools merged by
+// log time, and after each one take out what is ready.
 // The results depend on the log times alone, not on when it is called, as long
 // as every record reaches the spool within `slack` of its time. Uses no files,
 // clocks or threads. Memory: about 150 bytes per pending decision, 80 per
@@ -28,9 +30,13 @@ class Joiner {
  public:
   explicit Joiner(const config::v1::JoinOptions& options);
 
-  // `answer` is equal for two records of one id that say the same.
-  void AddDecision(SpoolPlace place, absl::string_view id, int64_t time_us,
-                   uint64_t answer);
+  // `answer` is equal for two records of one id that say the same. Returns the
+  // decision that this one repeats, if that is pending.
+  std::optional<RepeatedDecision> AddDecision(SpoolPlace place,
+                                              absl::string_view id,
+                                              int64_t time_us, uint64_t answer);
+  // Says that another copy of this pending decision has a tuple.
+  void LeaveToOther(const RepeatedDecision& first);
   void AddShown(SpoolPlace place, const log::v1::Shown& shown);
   // Requires a finite reward. A reward outside [reward_min, reward_max] is not
   // joined.
@@ -45,30 +51,34 @@ class Joiner {
   // Censors every decision whose window meets [first_us, last_us]: feedback of
   // that time may be missing. Call it before a record of a later time is added.
   void Censor(log::v1::CensorReason reason, int64_t first_us, int64_t last_us);
-  // The same for [since_us, until_us], until this is called again; nullopt: it
-  // has ended, and Censor() has been told.
+  // The same for [since_us, until_us], until this is called again for `spool`;
+  // nullopt: it has ended, and Censor() has been told.
   void CensorFrom(log::v1::CensorReason reason, std::optional<int64_t> since_us,
-                  int64_t until_us);
+                  int64_t until_us, uint32_t spool = 0);
 
   // Says that every record up to this log time has been added.
   void AdvanceTo(int64_t time_us);
 
-  // Returns the next decision in spool order if its window is over; a decision
-  // whose window is open blocks those behind it.
+  // Returns the next decision, in the order of adding, if its window is over; a
+  // decision whose window is open blocks those behind it.
   std::optional<ClosedDecision> PopClosed();
   std::optional<LateRecord> PopLate();
+  bool has_late() const { return !late_.empty(); }
 
   int64_t watermark_us() const { return watermark_us_; }
   size_t num_pending() const { return queue_.size(); }
   const JoinCounts& counts() const { return counts_; }
 
-  // Returns the oldest segment whose records may still go into an output;
-  // UINT32_MAX if there is none.
-  uint32_t OldestNeededSegment() const;
+  // Returns the oldest segment of `spool` whose records may still go into an
+  // output; UINT32_MAX if there is none.
+  uint32_t OldestNeededSegment(uint32_t spool = 0) const;
   // Returns the ids that must be remembered if a segment is removed.
-  std::vector<RememberedId> IdsOfSegment(uint32_t segment) const;
+  std::vector<RememberedId> IdsOfSegment(uint32_t segment,
+                                         uint32_t spool = 0) const;
   // Only ids of segments before `segment` may be forgotten when they are old.
-  void AllowForgettingBefore(uint32_t segment) { forget_before_ = segment; }
+  void AllowForgettingBefore(uint32_t segment, uint32_t spool = 0) {
+    ids_[spool].forget_before = segment;
+  }
   // Returns true if the windows of decisions up to this time are over, and
   // records up to this time no longer wait for a decision.
   bool IsOver(int64_t time_us) const;
@@ -92,7 +102,13 @@ class Joiner {
     SpoolPlace place;
     uint64_t answer = 0;
     bool is_ambiguous = false;
+    bool is_elsewhere = false;
     std::vector<JoinedRecord> records;
+  };
+  // Keys of `known_` and `seen_feedback_` that came from one spool.
+  struct SpoolIds {
+    uint32_t forget_before = 1;
+    std::deque<RememberedId> ids;  // In spool order.
   };
   struct HeldId {
     Hash128 decision;
@@ -117,6 +133,10 @@ class Joiner {
   void Reject(JoinedRecord record, log::v1::LateFeedback::Reason reason);
   void ExpireHeld();
   void Forget();
+  void ForgetIdsOf(SpoolIds* spool);
+  // Notes that an output needs, or needs no more, the record at `place`.
+  void Need(SpoolPlace place) { ++needed_[{place.spool, place.segment}]; }
+  void Release(SpoolPlace place);
   // Aggregates the rewards of the records.
   void SetRewards(ClosedDecision* closed) const;
 
@@ -125,20 +145,19 @@ class Joiner {
   const int64_t slack_us_;
   int64_t watermark_us_ = 0;
   int64_t latest_us_ = std::numeric_limits<int64_t>::max();
-  uint32_t forget_before_ = 1;
   JoinCounts counts_;
   std::deque<Pending> queue_;
   uint64_t first_number_ = 0;  // Number of queue_.front().
   MapByHash<Known> known_;
   MapByHash<int64_t> seen_feedback_;  // Time of the first with this id.
-  std::deque<RememberedId> ids_;      // Keys of both maps, in spool order.
-  // By unknown decision, in spool order.
+  std::map<uint32_t, SpoolIds> ids_;  // By spool.
+  // By unknown decision, in the order of adding.
   MapByHash<std::deque<JoinedRecord>> held_;
   std::deque<HeldId> held_order_;  // May name records that were adopted.
   size_t num_held_ = 0;
-  // Number of records, by segment, that a pending decision of a later segment
-  // holds.
-  std::map<uint32_t, uint64_t> early_;
+  // Number of pending decisions, their records and held records, by spool and
+  // segment.
+  std::map<std::pair<uint32_t, uint32_t>, uint64_t> needed_;
   std::deque<LateRecord> late_;
   CensoredTimes censored_;
 };

@@ -34,7 +34,7 @@ TEST(ExamplesTest, AreCompleteAndLeadFromOneProcessToTheNext) {
       ParseExample<config::v1::SidecarOptions>("sidecar.textproto");
   const auto trainer =
       ParseExample<config::v1::TrainOptions>("trainer.textproto");
-  EXPECT_EQ(server.spool().dir(), sidecar.spool());
+  EXPECT_EQ(server.spool().dir(), sidecar.spool(0));
   EXPECT_EQ(server.feedback().reward_min(), sidecar.join().reward_min());
   EXPECT_EQ(server.feedback().reward_max(), sidecar.join().reward_max());
   EXPECT_EQ(sidecar.tuples(), trainer.tuples());
@@ -51,13 +51,10 @@ TEST(ExamplesTest, StreamLeadsFromTheSpoolToTheTuples) {
       ParseExample<config::v1::SidecarOptions>("publish.textproto");
   const auto consume =
       ParseExample<config::v1::SidecarOptions>("consume.textproto");
-  const auto server =
-      ParseExample<config::v1::ServerOptions>("server.textproto");
-  EXPECT_EQ(publish.spool(), sidecar.spool());
+  EXPECT_EQ(publish.spool(0), sidecar.spool(0));
   EXPECT_EQ(publish.publish().url(), consume.consume().url());
   EXPECT_EQ(publish.publish().stream(), consume.consume().stream());
-  EXPECT_EQ(consume.spool(),
-            consume.mirror() + "/" + server.spool().writer_id());
+  EXPECT_EQ(consume.spool(0), consume.mirror() + "/*");
   EXPECT_EQ(consume.tuples(), sidecar.tuples());
   EXPECT_EQ(consume.join().SerializeAsString(),
             sidecar.join().SerializeAsString());

@@ -157,7 +157,7 @@ class PipelineCensoringTest : public PipelineTest {
                                          double created,
                                          std::vector<log::v1::Gap> gaps = {}) {
     SegmentWriter::Options options;
-    options.dir = options_.spool();
+    options.dir = options_.spool(0);
     options.name = SegmentName(At(created), "server", 0);
     options.header.set_format_version(1);
     options.header.set_kind(log::v1::SegmentHeader::SPOOL);
@@ -171,7 +171,7 @@ class PipelineCensoringTest : public PipelineTest {
     return *std::move(writer);
   }
   void SayState(const WriterState& state) {
-    ASSERT_OK(WriteFile(options_.spool() + "/" + kWriterLockFile,
+    ASSERT_OK(WriteFile(options_.spool(0) + "/" + kWriterLockFile,
                         EncodeWriterState(state)));
   }
 };
@@ -294,7 +294,7 @@ TEST_F(PipelineCensoringTest, DamagedRecord) {
   Traffic(next.get(), 41, 41);
   ASSERT_OK(next->Close(true));
   {
-    std::fstream file(options_.spool() + "/" + writer->name(),
+    std::fstream file(options_.spool(0) + "/" + writer->name(),
                       std::ios::in | std::ios::out | std::ios::binary);
     file.seekp(static_cast<std::streamoff>(damaged));
     file.put('\xff');
@@ -379,7 +379,7 @@ TEST_F(PipelineCensoringTest, IsTheSameAfterARestart) {
   Traffic(second.get(), 61, 100);
   ASSERT_OK(second->Close(true));
   const std::string saved = dir_ / "saved";
-  std::filesystem::copy(options_.spool(), saved);
+  std::filesystem::copy(options_.spool(0), saved);
   Finish();
   const std::vector<std::string> expected = Censored();
   EXPECT_GT(expected.size(), 10u);

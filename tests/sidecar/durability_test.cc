@@ -85,7 +85,7 @@ TEST(DurabilityTest, NothingIsRemovedBeforeItsOutputIsOnTheDisk) {
   auto options = Options(dir.path());
   // Syncs by time are rare, so that only the order in the code can save it.
   options.set_sync_interval_seconds(1);
-  WriteSpool(options.spool(), History(300, 9, 1000 * kSecond), 15);
+  WriteSpool(options.spool(0), History(300, 9, 1000 * kSecond), 15);
   FakeClock clock{1000 * kSecond};
   Metrics metrics;
   ASSERT_OK_AND_ASSIGN(const auto pipeline,
@@ -111,7 +111,7 @@ TEST(DurabilityTest, WaitsWhileTheDiskIsFull) {
   const TempDir dir(FastParent());
   auto options = Options(dir.path());
   const auto history = History(200, 10, 1000 * kSecond);
-  WriteSpool(options.spool(), history, 15);
+  WriteSpool(options.spool(0), history, 15);
   FakeClock clock{1000 * kSecond};
   Metrics metrics;
   ASSERT_OK_AND_ASSIGN(const auto pipeline,
@@ -137,7 +137,7 @@ TEST(DurabilityTest, AFullDiskGetsBackWhatIsSafe) {
   const TempDir dir(FastParent());
   auto options = Options(dir.path());
   options.set_sync_interval_seconds(1000);
-  WriteSpool(options.spool(), History(200, 10, 1000 * kSecond), 15);
+  WriteSpool(options.spool(0), History(200, 10, 1000 * kSecond), 15);
   FakeClock clock{1000 * kSecond};
   Metrics metrics;
   ASSERT_OK_AND_ASSIGN(const auto pipeline,
@@ -160,7 +160,7 @@ TEST(DurabilityTest, AFullDiskHasRoomForTheIdsOfWhatItRemoves) {
   const TempDir dir(FastParent());
   auto options = Options(dir.path());
   options.set_sync_interval_seconds(1000);
-  WriteSpool(options.spool(), History(200, 10, 1000 * kSecond), 15);
+  WriteSpool(options.spool(0), History(200, 10, 1000 * kSecond), 15);
   FakeClock clock{1000 * kSecond};
   Metrics metrics;
   ASSERT_OK_AND_ASSIGN(const auto pipeline,

@@ -70,9 +70,9 @@ class JoinReferenceTest : public PipelineTest,
   // Starts with empty directories and random options.
   void Begin(uint32_t seed) {
     random_.seed(seed);
-    std::filesystem::remove_all(options_.spool());
+    std::filesystem::remove_all(options_.spool(0));
     std::filesystem::remove_all(options_.tuples());
-    std::filesystem::create_directories(options_.spool());
+    std::filesystem::create_directories(options_.spool(0));
     spool_ = MakeRandomSpool(GetParam(), seed);
     index_.clear();
     num_written_ = 0;
@@ -102,7 +102,7 @@ class JoinReferenceTest : public PipelineTest,
       if (segment.begin >= end || segment.end < num_written_) continue;
       if (segment.begin >= num_written_ && segment.begin < segment.end) {
         name_ = SegmentName(static_cast<int64_t>(i) + 1, segment.writer_id, i);
-        writer_ = NewSegment(options_.spool(), static_cast<int64_t>(i) + 1, i,
+        writer_ = NewSegment(options_.spool(0), static_cast<int64_t>(i) + 1, i,
                              segment.writer_id);
       }
       while (num_written_ < std::min(segment.end, end)) {

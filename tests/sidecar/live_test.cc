@@ -46,12 +46,13 @@ TEST_P(LiveTest, FollowsAWriter) {
   Expected expected = ExpectedOutput(history);
   std::atomic<bool> is_written{false};
   std::thread writer([&] {
-    std::unique_ptr<SegmentWriter> current = NewSegment(options_.spool(), 1, 0);
+    std::unique_ptr<SegmentWriter> current =
+        NewSegment(options_.spool(0), 1, 0);
     for (size_t i = 0; i < history.size(); ++i) {
       if (i % 100 == 99) {
         // The next segment is in use before the old one has its footer.
         auto next =
-            NewSegment(options_.spool(), static_cast<int64_t>(i) + 2, i);
+            NewSegment(options_.spool(0), static_cast<int64_t>(i) + 2, i);
         EXPECT_OK(next->Append(history[i]));
         EXPECT_OK(current->Close());
         current = std::move(next);
@@ -71,7 +72,7 @@ TEST_P(LiveTest, FollowsAWriter) {
 TEST_P(LiveTest, FollowsTheServersSpoolWriter) {
   options_.set_inotify(GetParam());
   config::v1::SpoolOptions spool;
-  spool.set_dir(options_.spool());
+  spool.set_dir(options_.spool(0));
   spool.set_segment_bytes(65536);
   ASSERT_OK_AND_ASSIGN(const auto spool_writer, SpoolWriter::Open(spool, ""));
   const auto history = History(200, 13, NowMicros() + 3600 * kSecond);

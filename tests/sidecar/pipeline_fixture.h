@@ -19,7 +19,7 @@ constexpr int64_t kStartUs = 1000 * kSecond;
 class PipelineTest : public testing::Test {
  protected:
   PipelineTest() : options_(Options(dir_.path())) {
-    std::filesystem::create_directories(options_.spool());
+    std::filesystem::create_directories(options_.spool(0));
   }
 
   std::unique_ptr<Pipeline> Open() {
@@ -50,9 +50,9 @@ class PipelineTest : public testing::Test {
   }
   // Restores everything as it was before the first run.
   void StartAgain(const std::string& saved_spool) {
-    std::filesystem::remove_all(options_.spool());
+    std::filesystem::remove_all(options_.spool(0));
     std::filesystem::remove_all(options_.tuples());
-    std::filesystem::copy(saved_spool, options_.spool());
+    std::filesystem::copy(saved_spool, options_.spool(0));
     clock_.now_us = kStartUs;
   }
   static std::vector<std::string> Names(const std::string& dir) {
@@ -60,7 +60,7 @@ class PipelineTest : public testing::Test {
     EXPECT_OK(names);
     return *std::move(names);
   }
-  std::vector<std::string> Spool() const { return Names(options_.spool()); }
+  std::vector<std::string> Spool() const { return Names(options_.spool(0)); }
 
   const TempDir dir_{FastParent()};
   Metrics metrics_;

@@ -22,7 +22,7 @@ using testing::IsEmpty;
 
 TEST_F(PipelineTest, JoinsAHistoryByTheRules) {
   const auto history = History(400, 1, kStartUs);
-  WriteSpool(options_.spool(), history, 50);
+  WriteSpool(options_.spool(0), history, 50);
   Finish();
   ExpectSame(Output(options_.tuples()), ExpectedOutput(history));
 }
@@ -34,7 +34,7 @@ TEST_F(PipelineTest, PassesTheBytesOfADecisionOn) {
       ->GetReflection()
       ->MutableUnknownFields(record.mutable_decision())
       ->AddLengthDelimited(500, "from the future");
-  WriteSpool(options_.spool(),
+  WriteSpool(options_.spool(0),
              {record, ShownRecord("a", kStartUs + kSecond),
               FeedbackRecord("f", "a", kStartUs + 2 * kSecond, 0.5)},
              10);
@@ -54,7 +54,7 @@ TEST_F(PipelineTest, PassesTheBytesOfADecisionOn) {
 
 TEST_F(PipelineTest, OnlyIfShownLeavesOutTheRest) {
   options_.mutable_join()->set_only_if_shown(true);
-  WriteSpool(options_.spool(),
+  WriteSpool(options_.spool(0),
              {DecisionRecord("a", kStartUs), DecisionRecord("b", kStartUs),
               ShownRecord("b", kStartUs + 1)},
              10);
@@ -63,10 +63,10 @@ TEST_F(PipelineTest, OnlyIfShownLeavesOutTheRest) {
 }
 
 TEST_F(PipelineTest, RecoversTheSegmentOfADeadWriter) {
-  auto writer = NewSegment(options_.spool(), 1, 0);
+  auto writer = NewSegment(options_.spool(0), 1, 0);
   ASSERT_OK(writer->Append(DecisionRecord("a", kStartUs)));
   ASSERT_OK(writer->Append(FeedbackRecord("f", "a", kStartUs + 1, 4)));
-  const std::string path = options_.spool() + "/" + writer->name();
+  const std::string path = options_.spool(0) + "/" + writer->name();
   const uint64_t end = writer->bytes();
   ASSERT_OK(writer->Append(DecisionRecord("torn", kStartUs + 2)));
   const uint64_t torn_end = writer->bytes();
@@ -78,7 +78,7 @@ TEST_F(PipelineTest, RecoversTheSegmentOfADeadWriter) {
     file << std::string(torn_end - end - 30, '\0');
   }
   // The server starts again.
-  auto next = NewSegment(options_.spool(), 2, 0);
+  auto next = NewSegment(options_.spool(0), 2, 0);
   ASSERT_OK(next->Append(DecisionRecord("b", kStartUs + 3)));
   ASSERT_OK(next->Close());
   const auto pipeline = Open();
@@ -91,13 +91,13 @@ TEST_F(PipelineTest, RecoversTheSegmentOfADeadWriter) {
 }
 
 TEST_F(PipelineTest, PassesOverADamagedRecord) {
-  auto writer = NewSegment(options_.spool(), 1, 0);
+  auto writer = NewSegment(options_.spool(0), 1, 0);
   ASSERT_OK(writer->Append(DecisionRecord("a", kStartUs)));
   const uint64_t damaged = writer->bytes() + 40;
   ASSERT_OK(writer->Append(DecisionRecord("b", kStartUs + 1)));
   ASSERT_OK(writer->Append(DecisionRecord("c", kStartUs + 2)));
   ASSERT_OK(writer->Close());
-  const std::string path = options_.spool() + "/" + writer->name();
+  const std::string path = options_.spool(0) + "/" + writer->name();
   std::fstream file(path, std::ios::in | std::ios::out | std::ios::binary);
   file.seekg(static_cast<std::streamoff>(damaged));
   const int byte = file.get();
@@ -112,7 +112,7 @@ TEST_F(PipelineTest, PassesOverADamagedRecord) {
 }
 
 TEST_F(PipelineTest, PassesOverRecordsThatMakeNoSense) {
-  auto writer = NewSegment(options_.spool(), 1, 0);
+  auto writer = NewSegment(options_.spool(0), 1, 0);
   const absl::string_view junk[] = {"no protobuf"};
   ASSERT_OK(writer->Append(junk));
   log::v1::LogRecord without_id;
@@ -138,7 +138,7 @@ log::v1::LogRecord RankFeedbackRecord(const std::string& feedback_id,
 
 // 1 + 0.5 of rank 2, 0.25 of rank 0, and 0.125 of no rank.
 TEST_F(PipelineTest, RewardsPerRankAreBesideTheirSum) {
-  WriteSpool(options_.spool(),
+  WriteSpool(options_.spool(0),
              {DecisionRecord("a", kStartUs),
               RankFeedbackRecord("f1", "a", kStartUs + 1, 1, 2),
               RankFeedbackRecord("f2", "a", kStartUs + 2, 0.25, 0),
@@ -159,7 +159,7 @@ TEST_F(PipelineTest, RewardsPerRankAreBesideTheirSum) {
 TEST_F(PipelineTest, RewardsOutsideTheRangeAreLateOnceOverRestarts) {
   options_.mutable_join()->set_reward_min(0);
   options_.mutable_join()->set_reward_max(1);
-  WriteSpool(options_.spool(),
+  WriteSpool(options_.spool(0),
              {DecisionRecord("a", kStartUs),
               FeedbackRecord("f1", "a", kStartUs + 1, 1.5),
               FeedbackRecord("f2", "a", kStartUs + 2, 1)},
@@ -190,8 +190,8 @@ TEST_F(PipelineTest, ARangeWithoutRewardsIsRefusedByName) {
 // A segment that cannot be read now may be readable later: nothing is skipped.
 TEST_F(PipelineTest, ASegmentThatCannotBeReadBackLosesNothing) {
   const auto history = History(20, 5, kStartUs);
-  WriteSpool(options_.spool(), history, 1000);
-  const std::string path = options_.spool() + "/" + Spool()[0];
+  WriteSpool(options_.spool(0), history, 1000);
+  const std::string path = options_.spool(0) + "/" + Spool()[0];
   const std::string aside = dir_ / "aside";
   {
     const auto pipeline = Open();
@@ -215,10 +215,10 @@ TEST_F(PipelineTest, LateFeedbackIsNotRepeatedAfterTheClockWasSetBack) {
   options_.set_delete_spool(false);
   options_.set_segment_seconds(1);
   const auto history = History(100, 6, kStartUs);
-  WriteSpool(options_.spool(), history, 50);
+  WriteSpool(options_.spool(0), history, 50);
   for (const std::string& name : Spool()) {
-    std::filesystem::rename(options_.spool() + "/" + name,
-                            options_.spool() + "/7" + name.substr(1));
+    std::filesystem::rename(options_.spool(0) + "/" + name,
+                            options_.spool(0) + "/7" + name.substr(1));
   }
   Finish();
   ASSERT_GT(Names(options_.tuples() + "/late").size(), 1u);
@@ -228,7 +228,7 @@ TEST_F(PipelineTest, LateFeedbackIsNotRepeatedAfterTheClockWasSetBack) {
 
 TEST_F(PipelineTest, RefusesALaterFormat) {
   SegmentWriter::Options segment;
-  segment.dir = options_.spool();
+  segment.dir = options_.spool(0);
   segment.name = SegmentName(1, "server", 0);
   segment.header.set_format_version(2);
   auto writer = *SegmentWriter::Create(segment);
@@ -240,7 +240,7 @@ TEST_F(PipelineTest, RefusesALaterFormat) {
 }
 
 TEST_F(PipelineTest, RemovesWhatIsSafeAndKeepsTheNewest) {
-  WriteSpool(options_.spool(), History(100, 2, kStartUs), 20);
+  WriteSpool(options_.spool(0), History(100, 2, kStartUs), 20);
   const std::string newest = Spool().back();
   const auto pipeline = Open();
   RunToEnd(pipeline.get(), &clock_);
@@ -251,7 +251,7 @@ TEST_F(PipelineTest, RemovesWhatIsSafeAndKeepsTheNewest) {
 TEST_F(PipelineTest, NoDeleteSpoolKeepsAll) {
   options_.set_delete_spool(false);
   const auto history = History(100, 2, kStartUs);
-  WriteSpool(options_.spool(), history, 20);
+  WriteSpool(options_.spool(0), history, 20);
   const auto before = Spool();
   Finish();
   Finish();  // A second run finds nothing to write.
@@ -262,7 +262,7 @@ TEST_F(PipelineTest, NoDeleteSpoolKeepsAll) {
 // The decision at 0 s closes at 11 s of log time; its segment must stay until
 // then.
 TEST_F(PipelineTest, KeepsASegmentWhileItsWindowsAreOpen) {
-  WriteSpool(options_.spool(),
+  WriteSpool(options_.spool(0),
              {DecisionRecord("a", kStartUs), DecisionRecord("b", kStartUs + 1)},
              1);
   const auto pipeline = Open();
@@ -286,7 +286,7 @@ TEST_F(PipelineTest, OneSidecarPerDirectory) {
 TEST_F(PipelineTest, RotatesBySizeAndByAge) {
   options_.set_segment_seconds(5);
   const auto history = History(600, 4, kStartUs);
-  WriteSpool(options_.spool(), history, 100);
+  WriteSpool(options_.spool(0), history, 100);
   {
     const auto pipeline = Open();
     RunToEnd(pipeline.get(), &clock_);
@@ -310,7 +310,7 @@ TEST_F(PipelineTest, RotatesBySizeAndByAge) {
 
 TEST_F(PipelineTest, CountsWhatItDoes) {
   const auto history = History(100, 6, kStartUs);
-  WriteSpool(options_.spool(), history, 20);
+  WriteSpool(options_.spool(0), history, 20);
   const Expected expected = ExpectedOutput(history);
   Finish();
   const std::string text = metrics_.Text();

@@ -27,6 +27,10 @@ class SpoolTailTest : public testing::Test {
     return std::string(decision->id);
   }
   // Passes over the begins of segments.
+  static void Wait(const SpoolTail* tail, double seconds) {
+    const SpoolTail* const tails[] = {tail};
+    SpoolTail::Wait(tails, seconds);
+  }
   Outcome Next(SpoolTail* tail) {
     while (true) {
       const auto outcome = tail->Next();
@@ -123,11 +127,11 @@ TEST_F(SpoolTailTest, CountsSegmentsThatComeTooLate) {
 TEST_F(SpoolTailTest, InotifyEndsTheWait) {
   SpoolTail tail(dir_.path(), true);
   auto writer = NewSegment(dir_.path(), 1, 0);
-  tail.Wait(60);  // Consumes the events of its creation.
+  Wait(&tail, 60);  // Consumes the events of its creation.
   std::thread thread(
       [&] { EXPECT_OK(writer->Append(DecisionRecord("a", 1))); });
   const auto start = std::chrono::steady_clock::now();
-  tail.Wait(60);
+  Wait(&tail, 60);
   EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(30));
   thread.join();
 }
@@ -135,7 +139,7 @@ TEST_F(SpoolTailTest, InotifyEndsTheWait) {
 TEST_F(SpoolTailTest, WithoutInotifyItWaitsTheTimeGiven) {
   SpoolTail tail(dir_.path(), false);
   const auto start = std::chrono::steady_clock::now();
-  tail.Wait(0.05);
+  Wait(&tail, 0.05);
   EXPECT_GE(std::chrono::steady_clock::now() - start,
             std::chrono::milliseconds(49));
 }

@@ -55,7 +55,7 @@ void ForEachRecord(const std::string& dir, Take take) {
 
 config::v1::SidecarOptions Options(const std::string& dir) {
   config::v1::SidecarOptions options;
-  options.set_spool(dir + "/spool");
+  options.add_spool(dir + "/spool");
   options.set_tuples(dir + "/tuples");
   options.mutable_join()->set_reward_wait_time_seconds(kWindowSeconds);
   options.mutable_join()->set_slack_seconds(kSlackSeconds);

@@ -65,7 +65,9 @@ class Reader {
       if (reason.has_value()) data_.counts.LeaveOut(*reason, tuple);
       return absl::OkStatus();
     };
-    ASSIGN_OR_RETURN(data_.counts.damage, ScanTuples(options_.tuples(), take));
+    ASSIGN_OR_RETURN(
+        data_.counts.damage,
+        ScanTuples(options_.tuples(), options_.allow_incomplete(), take));
     data_.counts.kept_fraction = kept_.fraction();
     WarnOfCensoring(data_.counts);
     if (held_.empty()) {
@@ -108,7 +110,8 @@ class Reader {
     for (; absl::IsResourceExhausted(status); share /= 2) {
       counts.clear();
       // Damage is counted when the decisions are read.
-      status = ScanTuples(options_.tuples(), take).status();
+      status = ScanTuples(options_.tuples(), options_.allow_incomplete(), take)
+                   .status();
     }
     RETURN_IF_ERROR(status);
     std::tuple<uint64_t, uint64_t, uint64_t, uint64_t> most;

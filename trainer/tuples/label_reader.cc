@@ -240,7 +240,7 @@ absl::StatusOr<LabelData> ReadLabelTuples(
   RETURN_IF_ERROR(reader.SetShape());
   ASSIGN_OR_RETURN(
       const SegmentDamage damage,
-      ScanTuples(options.tuples(),
+      ScanTuples(options.tuples(), options.allow_incomplete(),
                  std::bind_front(&LabelReader::AddTuple, &reader)));
   LabelData data = reader.Finish(damage);
   RETURN_IF_ERROR(CheckRewards(data, RewardRange::Of(options)));

@@ -288,7 +288,7 @@ absl::StatusOr<TupleData> ReadTuples(const config::v1::TrainOptions& options,
   RETURN_IF_ERROR(reader.SetBaseline());
   RETURN_IF_ERROR(reader.SetShape());
   ASSIGN_OR_RETURN(const SegmentDamage damage,
-                   ScanTuples(options.tuples(),
+                   ScanTuples(options.tuples(), options.allow_incomplete(),
                               std::bind_front(&Reader::AddTuple, &reader)));
   TupleData data = reader.Finish(damage);
   RETURN_IF_ERROR(CheckRewards(data, RewardRange::Of(options)));

@@ -9,6 +9,7 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
+#include "absl/time/time.h"
 #include "core/base/status_macros.h"
 #include "io/segments/parse_message.h"
 #include "process/log.h"
@@ -29,9 +30,56 @@ uint64_t MibOf(const std::string& path) {
              : static_cast<uint64_t>(static_cast<double>(bytes) / kBytesPerMib);
 }
 
+// What the marks of an incomplete log say together.
+class IncompleteMarks {
+ public:
+  void Take(const log::v1::Incomplete& mark) {
+    if (count_++ == 0) sum_ = mark;
+    sum_.set_first_time_us(
+        std::min(sum_.first_time_us(), mark.first_time_us()));
+    sum_.set_last_time_us(std::max(sum_.last_time_us(), mark.last_time_us()));
+    if (count_ == 1) return;
+    sum_.set_foreign_feedback(sum_.foreign_feedback() +
+                              mark.foreign_feedback());
+    sum_.set_unknown_feedback(sum_.unknown_feedback() +
+                              mark.unknown_feedback());
+    sum_.set_feedback(sum_.feedback() + mark.feedback());
+  }
+
+  absl::Status Check(const std::string& dir, bool is_allowed) const {
+    if (count_ == 0) return absl::OkStatus();
+    const std::string text = absl::StrCat(
+        "the log in ", dir, " is incomplete: ", sum_.foreign_feedback(),
+        " feedback of ", sum_.feedback(),
+        " are for decisions of servers whose spools were not read, ",
+        sum_.unknown_feedback(), " for unknown ones, from ",
+        TimeText(sum_.first_time_us()), " to ", TimeText(sum_.last_time_us()));
+    if (is_allowed) {
+      LogWarning(text);
+      return absl::OkStatus();
+    }
+    return absl::FailedPreconditionError(absl::StrCat(
+        text,
+        "; read the spools of all servers with one sidecar, or send feedback "
+        "to the server of its decision (docs/join.md), or use the log all the "
+        "same with --allow_incomplete"));
+  }
+
+ private:
+  static std::string TimeText(int64_t time_us) {
+    return absl::FormatTime("%Y-%m-%d %H:%M:%SZ",
+                            absl::FromUnixSeconds(time_us / 1000000),
+                            absl::UTCTimeZone());
+  }
+
+  uint64_t count_ = 0;
+  log::v1::Incomplete sum_;
+};
+
 // Without `progress` it says nothing.
 absl::Status ScanSegment(const std::string& path, const TakeTuple& take,
-                         Progress* progress, SegmentDamage* damage) {
+                         Progress* progress, SegmentDamage* damage,
+                         IncompleteMarks* marks) {
   ASSIGN_OR_RETURN(const auto reader, SegmentReader::Open(path));
   log::v1::LogRecord record;
   uint64_t reported = 0;
@@ -53,6 +101,7 @@ absl::Status ScanSegment(const std::string& path, const TakeTuple& take,
       continue;
     }
     if (record.has_tuple()) RETURN_IF_ERROR(take(record.tuple()));
+    if (record.has_incomplete()) marks->Take(record.incomplete());
     const uint64_t mib =
         static_cast<uint64_t>(static_cast<double>(offset) / kBytesPerMib);
     if (progress != nullptr && mib > reported) {
@@ -133,6 +182,7 @@ void WarnOfCensoring(const TupleCounts& counts) {
 }
 
 absl::StatusOr<SegmentDamage> ScanTuples(const std::string& dir,
+                                         bool allow_incomplete,
                                          const TakeTuple& take) {
   ASSIGN_OR_RETURN(const auto names, ListSegments(dir));
   std::vector<std::string> paths;
@@ -143,9 +193,11 @@ absl::StatusOr<SegmentDamage> ScanTuples(const std::string& dir,
   }
   Progress progress("reading tuples", "MiB", total_mib);
   SegmentDamage damage;
+  IncompleteMarks marks;
   for (const std::string& path : paths) {
-    RETURN_IF_ERROR(ScanSegment(path, take, &progress, &damage));
+    RETURN_IF_ERROR(ScanSegment(path, take, &progress, &damage, &marks));
   }
+  RETURN_IF_ERROR(marks.Check(dir, allow_incomplete));
   return damage;
 }
 
@@ -156,12 +208,13 @@ absl::StatusOr<bool> HasTuple(
   const absl::Status found = absl::CancelledError("found");
   for (const std::string& name : names) {
     SegmentDamage ignored;  // It is counted when the segments are scanned.
+    IncompleteMarks unread;
     const absl::Status status =
         ScanSegment((std::filesystem::path(dir) / name).string(),
                     [&](const log::v1::BanditTuple& tuple) {
                       return is_wanted(tuple) ? found : absl::OkStatus();
                     },
-                    nullptr, &ignored);
+                    nullptr, &ignored, &unread);
     if (status == found) return true;
     RETURN_IF_ERROR(status);
   }
@@ -177,6 +230,7 @@ absl::StatusOr<std::optional<uint32_t>> NewestNumFeatures(
   for (auto name = names.rbegin(); name != names.rend(); ++name) {
     if (!newest.empty()) break;
     SegmentDamage ignored;  // It is counted when the segments are scanned.
+    IncompleteMarks unread;
     RETURN_IF_ERROR(ScanSegment((std::filesystem::path(dir) / *name).string(),
                                 [&](const log::v1::BanditTuple& tuple) {
                                   if (!is_usable(tuple))
@@ -187,7 +241,7 @@ absl::StatusOr<std::optional<uint32_t>> NewestNumFeatures(
                                     newest.pop_front();
                                   return absl::OkStatus();
                                 },
-                                nullptr, &ignored));
+                                nullptr, &ignored, &unread));
   }
   if (newest.empty()) return std::nullopt;
   std::map<uint32_t, size_t> counts;

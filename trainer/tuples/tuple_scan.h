@@ -70,9 +70,12 @@ void WarnOfCensoring(const TupleCounts& counts);
 // Calls `take` for each tuple, in the order of writing, and shows progress. An
 // error of `take` ends the scan. Segments that are still being written are read
 // up to their last whole record; damaged records are counted and skipped.
-// NotFound if there is no such directory.
+// NotFound if there is no such directory. FailedPrecondition, at the end, if
+// the log says that it is incomplete: to leave out the decisions without
+// feedback would condition on the outcome. With `allow_incomplete` that is a
+// warning.
 absl::StatusOr<SegmentDamage> ScanTuples(
-    const std::string& dir,
+    const std::string& dir, bool allow_incomplete,
     const std::function<absl::Status(const log::v1::BanditTuple&)>& take);
 
 // Returns whether there is such a tuple. Stops at the first.

@@ -118,8 +118,8 @@ TEST_F(ConvertTest, PropensitiesAreThoseOfThePolicyThatTheTuplesName) {
   ASSERT_EQ(model.num_features(), kFeatures + 1);
   size_t dense = 0;
   size_t sparse = 0;
-  ASSERT_OK(
-      ScanTuples(options_.output(), [&](const log::v1::BanditTuple& tuple) {
+  ASSERT_OK(ScanTuples(
+      options_.output(), false, [&](const log::v1::BanditTuple& tuple) {
         const log::v1::Decision& decision = tuple.decision();
         EXPECT_EQ(decision.model(), "default");
         EXPECT_EQ(decision.version(), 1u);
@@ -160,8 +160,8 @@ TEST_F(ConvertTest, RewardIsTheShareOfTheRightLabels) {
                        ReadMultilabel(options_.data()));
   size_t i = 0;
   double wrong_labels = 0;
-  ASSERT_OK(
-      ScanTuples(options_.output(), [&](const log::v1::BanditTuple& tuple) {
+  ASSERT_OK(ScanTuples(
+      options_.output(), false, [&](const log::v1::BanditTuple& tuple) {
         std::set<uint32_t> wrong(raw.labels[i % 300].begin(),
                                  raw.labels[i % 300].end());
         for (const int32_t label : tuple.decision().action()) {

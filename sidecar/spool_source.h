@@ -1,0 +1,143 @@
+#pragma once
+// One of the spools that a sidecar reads, and the output for its decisions.
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <optional>
+#include <string>
+#include <variant>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "io/spool/writer_state.h"
+#include "sidecar/decision_reader.h"
+#include "sidecar/directory_lock.h"
+#include "sidecar/join/joiner.h"
+#include "sidecar/loss_watch.h"
+#include "sidecar/record_wire.h"
+#include "sidecar/spool_tail.h"
+#include "sidecar/tuple_writer.h"
+#include "sortition/config/v1/sidecar.pb.h"
+
+namespace sortition {
+
+// A decision as the joiner gets it.
+struct SmallDecision {
+  absl::string_view id;  // Valid until SpoolSource::Read() is called.
+  int64_t time_us = 0;   // As stamped.
+  uint64_t answer = 0;
+};
+
+struct SourceRecord {
+  SpoolPlace place;
+  int64_t time_us = 0;  // At most the latest possible.
+  std::variant<SmallDecision, log::v1::Shown, log::v1::Feedback> content;
+};
+
+// Not thread-safe.
+class SpoolSource {
+ public:
+  // A segment from which records were read.
+  struct Segment {
+    uint32_t ordinal = 0;
+    int64_t first_time_us = 0;  // Time of its first record; 0: none yet.
+    int64_t last_time_us = 0;   // Latest time of a record.
+    bool is_done = false;
+  };
+  enum class Outcome {
+    kRecord,    // A record waits for TakeRecord().
+    kProgress,  // Something else was read.
+    kCaughtUp,  // As in SpoolTail.
+    kWaiting,
+  };
+
+  // Takes the spool `dir`, which must exist, as number `number` of the joiner's
+  // spools. FailedPrecondition if another sidecar works on it. `joiner` must
+  // outlive it. Without `is_one_of_several` it is the only spool.
+  static absl::StatusOr<std::unique_ptr<SpoolSource>> Open(
+      const config::v1::SidecarOptions& options, const std::string& dir,
+      uint32_t number, bool is_one_of_several, Joiner* joiner);
+
+  // Reads on, unless a record waits. No record is taken to be later than
+  // `latest_us`.
+  absl::StatusOr<Outcome> Read(int64_t latest_us);
+  // The same after all has been read and `now_us` was taken; asks first what
+  // the writer says about itself.
+  absl::StatusOr<Outcome> Look(int64_t now_us, int64_t latest_us);
+
+  // The record that waits.
+  bool has_record() const { return record_.has_value(); }
+  const SourceRecord& record() const { return *record_; }
+  // Where it stands among those of all spools: the latest time so far. Never
+  // decreases.
+  int64_t record_key_us() const;
+  // Gives it to the joiner. Returns what Joiner::AddDecision() does.
+  std::optional<RepeatedDecision> TakeRecord();
+
+  // All records up to this time have been read, but for disorder, if none
+  // waits.
+  int64_t frontier_us() const { return frontier_us_; }
+  bool is_caught_up() const { return is_caught_up_; }
+
+  log::v1::SpoolPosition PositionOf(SpoolPlace place) const;
+  // Returns the serialised decision, valid until the next call.
+  absl::StatusOr<absl::string_view> ReadDecision(SpoolPlace place);
+  const std::string& WriterIdAt(SpoolPlace place) const {
+    return tail_.segment(place.segment).writer_id;
+  }
+
+  // Returns the segments that were not removed, oldest first.
+  const std::deque<Segment>& segments() const { return segments_; }
+  // Returns whether the oldest segment is all read, and no writer needs its
+  // name any more.
+  bool IsOldestDone() const;
+  std::string OldestName() const;
+  // Removes the oldest segment.
+  absl::Status RemoveOldest();
+  // Returns the size of what was not read yet.
+  uint64_t LagBytes() const;
+
+  const std::string& dir() const { return dir_; }
+  uint32_t number() const { return number_; }
+  // Of one of several spools; empty as long as that has no segment.
+  const std::string& writer_id() const { return writer_id_; }
+  // Where the tuples go; null as long as the spool has no segment, if it is one
+  // of several.
+  TupleWriter* writer() const { return writer_.get(); }
+  const SpoolTail& tail() const { return tail_; }
+  uint64_t malformed_records() const { return malformed_records_; }
+  uint64_t gap_records() const { return gap_records_; }
+
+ private:
+  SpoolSource(const config::v1::SidecarOptions& options, std::string dir,
+              uint32_t number, bool is_one_of_several, Joiner* joiner);
+  absl::Status OpenWriter();
+  absl::Status BeginSegment();
+  Outcome TakePayload(const SpoolTail::Record& record, int64_t latest_us);
+  bool ParseRecord(const SpoolTail::Record& record, const RecordView& view);
+  void TakeGap(const log::v1::Gap& gap);
+  void NoteLastTime(int64_t time_us);
+
+  const config::v1::SidecarOptions options_;
+  const std::string dir_;
+  const uint32_t number_;
+  const bool is_one_of_several_;
+  Joiner* const joiner_;
+  DirectoryLock lock_;
+  SpoolTail tail_;
+  LossWatch losses_;
+  WriterState writer_state_;  // The last whole one.
+  DecisionReader decisions_;
+  std::string writer_id_;
+  std::unique_ptr<TupleWriter> writer_;
+  std::deque<Segment> segments_;
+  uint32_t last_ordinal_ = 0;  // Of the newest segment there was.
+  std::optional<SourceRecord> record_;
+  int64_t frontier_us_ = 0;
+  bool is_caught_up_ = false;
+  uint64_t malformed_records_ = 0;  // Intact frames with malformed content.
+  uint64_t gap_records_ = 0;        // That the server says it has lost.
+};
+
+}  // namespace sortition

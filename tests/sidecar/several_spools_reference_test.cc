@@ -1,0 +1,256 @@
+// The output for several spools equals that of the rules of docs/join.md,
+// applied to all pairs of records in the order of log times, for random spools
+// and random deaths.
+#include <algorithm>
+#include <array>
+#include <map>
+#include <memory>
+#include <random>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "gtest/gtest.h"
+#include "tests/sidecar/join_reference.h"
+#include "tests/sidecar/pipeline_fixture.h"
+#include "tests/sidecar/random_spool.h"
+
+namespace sortition {
+namespace {
+
+using namespace testing_sidecar;  // NOLINT: the fixture of this folder.
+
+constexpr size_t kSpools = 3;
+constexpr std::array<const char*, kSpools> kWriters = {"a", "b", "c"};
+
+// Lines for the tuples of each spool, in the order of writing, and sorted ones
+// for late feedback.
+struct Written {
+  std::array<std::vector<std::string>, kSpools> tuples;
+  std::vector<std::string> late;
+  bool operator==(const Written&) const = default;
+};
+
+class SeveralSpoolsReferenceTest : public PipelineTest,
+                                   public testing::WithParamInterface<bool> {
+ protected:
+  struct Place {
+    size_t spool = 0;
+    int64_t key_us = 0;  // The latest time so far in its spool.
+  };
+
+  void Begin(uint32_t seed) {
+    random_.seed(seed);
+    std::filesystem::remove_all(dir_ / "spools");
+    std::filesystem::remove_all(options_.tuples());
+    options_.clear_spool();
+    for (size_t i = 0; i < kSpools; ++i) {
+      // With a pattern, spools appear with their first record.
+      if (!GetParam()) {
+        options_.add_spool(SpoolDir(i));
+        std::filesystem::create_directories(SpoolDir(i));
+      }
+      writers_[i].reset();
+    }
+    std::filesystem::create_directories(dir_ / "spools");
+    if (GetParam()) options_.add_spool(dir_ / "spools/*");
+    options_.mutable_join()->set_default_reward(-7);
+    options_.mutable_join()->set_only_if_shown(random_() % 4 == 0);
+    options_.mutable_join()->set_max_unknown_share(1);
+    options_.set_sync_interval_seconds(0);
+    events_ = MakeRandomSpool(SpoolKind::kOneWriter, seed).events;
+    Spread();
+    index_.clear();
+    num_written_ = 0;
+    num_segments_ = 0;
+    now_us_ = 0;
+  }
+
+  std::string SpoolDir(size_t spool) const {
+    return dir_ / absl::StrCat("spools/", kWriters[spool]);
+  }
+
+  // Gives each event, in the order of arrival, to a random spool.
+  void Spread() {
+    places_.clear();
+    std::array<int64_t, kSpools> latest_us = {};
+    for (const JoinEvent& event : events_) {
+      const size_t spool = random_() % kSpools;
+      latest_us[spool] = std::max(latest_us[spool], event.time_us);
+      places_.push_back({spool, latest_us[spool]});
+    }
+  }
+
+  void WriteNext() {
+    const size_t spool = places_[num_written_].spool;
+    std::unique_ptr<SegmentWriter>& writer = writers_[spool];
+    if (writer != nullptr && random_() % 6 == 0) {
+      // Otherwise it dies.
+      if (random_() % 4 != 0) {
+        ASSERT_OK(writer->Close());
+      }
+      writer.reset();
+    }
+    if (writer == nullptr) {
+      ++num_segments_;
+      names_[spool] = SegmentName(num_segments_, kWriters[spool], 0);
+      writer = NewSegment(SpoolDir(spool), num_segments_, 0, kWriters[spool]);
+    }
+    index_[{names_[spool], writer->bytes()}] = num_written_;
+    ASSERT_OK(writer->Append(RecordOf(events_[num_written_++])));
+  }
+
+  // Lets the clock show the latest time at which no record to come is more
+  // than the slack late.
+  void MoveClock() {
+    int64_t earliest_us = events_.back().time_us;
+    for (size_t i = num_written_; i < events_.size(); ++i) {
+      earliest_us = std::min(earliest_us, events_[i].time_us);
+    }
+    const int64_t lag_us = static_cast<int64_t>(random_() % 3) * kSecond / 2;
+    now_us_ = std::max(now_us_, earliest_us + lag_us - 1);
+  }
+
+  std::unique_ptr<Pipeline> OpenNow() {
+    auto pipeline =
+        Pipeline::Open(options_, &metrics_, [this] { return now_us_; });
+    EXPECT_OK(pipeline);
+    return *std::move(pipeline);
+  }
+
+  // Starts pipelines that die after a few steps, then one that reads all.
+  void DieAndRead(std::unique_ptr<Pipeline>* pipeline) {
+    for (uint64_t deaths = random_() % 3; deaths > 0; --deaths) {
+      pipeline->reset();
+      *pipeline = OpenNow();
+      EXPECT_OK((*pipeline)->Poll(random_() % 60));
+    }
+    if (*pipeline == nullptr) *pipeline = OpenNow();
+    bool is_busy = true;
+    while (is_busy) {
+      const absl::StatusOr<bool> polled = (*pipeline)->Poll(1 + random_() % 9);
+      ASSERT_OK(polled);
+      is_busy = *polled;
+    }
+  }
+
+  void Run() {
+    std::unique_ptr<Pipeline> pipeline;
+    while (num_written_ < events_.size()) {
+      for (size_t more = 1 + random_() % 40; more > 0; --more) {
+        if (num_written_ < events_.size()) WriteNext();
+      }
+      MoveClock();
+      DieAndRead(&pipeline);
+    }
+    while (now_us_ < events_.back().time_us + 30 * kSecond && !HasFailure()) {
+      now_us_ += 5 * kSecond;
+      DieAndRead(&pipeline);
+    }
+    EXPECT_EQ(pipeline->counts().pending, 0u);
+    EXPECT_OK(pipeline->Close());
+  }
+
+  std::string LineOf(size_t decision, double reward,
+                     const std::vector<size_t>& feedback) const {
+    std::string line = absl::StrCat(decision, " ", reward, ":");
+    for (const size_t i : feedback) {
+      absl::StrAppend(&line, " ", events_[i].feedback_id, "@",
+                      events_[i].time_us);
+    }
+    return line;
+  }
+
+  Written Expect() const {
+    std::vector<size_t> order(events_.size());
+    for (size_t i = 0; i < order.size(); ++i) order[i] = i;
+    std::stable_sort(order.begin(), order.end(), [this](size_t a, size_t b) {
+      return std::pair(places_[a].key_us, places_[a].spool) <
+             std::pair(places_[b].key_us, places_[b].spool);
+    });
+    std::vector<JoinEvent> merged;
+    for (const size_t i : order) merged.push_back(events_[i]);
+    const JoinResult result = ReferenceJoin(merged, options_.join());
+    Written written;
+    for (const auto& [decision, tuple] : result.tuples) {
+      std::vector<size_t> feedback;
+      for (const size_t report : tuple.reports) {
+        if (merged[report].kind == JoinEvent::Kind::kFeedback) {
+          feedback.push_back(order[report]);
+        }
+      }
+      written.tuples[places_[order[decision]].spool].push_back(
+          LineOf(order[decision], tuple.reward, feedback));
+    }
+    for (const auto& [feedback, reason] : result.late) {
+      written.late.push_back(absl::StrCat(order[feedback], " ", reason));
+    }
+    std::sort(written.late.begin(), written.late.end());
+    return written;
+  }
+
+  Written Read() const {
+    Written written;
+    for (const log::v1::BanditTuple& tuple : ReadTuples(options_.tuples())) {
+      const size_t decision = IndexOf(tuple.position());
+      std::string line = absl::StrCat(decision, " ", tuple.reward(), ":");
+      for (const log::v1::Feedback& feedback : tuple.feedback()) {
+        absl::StrAppend(&line, " ", feedback.feedback_id(), "@",
+                        feedback.time_us());
+      }
+      EXPECT_EQ(tuple.spool_writer(), kWriters[places_[decision].spool]);
+      written.tuples[places_[decision].spool].push_back(line);
+    }
+    for (const log::v1::LateFeedback& late : ReadLate(options_.tuples())) {
+      written.late.push_back(
+          absl::StrCat(IndexOf(late.position()), " ", late.reason()));
+    }
+    std::sort(written.late.begin(), written.late.end());
+    return written;
+  }
+
+  size_t IndexOf(const log::v1::SpoolPosition& position) const {
+    return index_.at({position.segment(), position.offset()});
+  }
+
+  std::mt19937 random_;
+  std::vector<JoinEvent> events_;  // In the order of arrival.
+  std::vector<Place> places_;      // Of the events.
+  std::array<std::unique_ptr<SegmentWriter>, kSpools> writers_;
+  std::array<std::string, kSpools> names_;  // Of their segments.
+  int64_t num_segments_ = 0;
+  size_t num_written_ = 0;
+  int64_t now_us_ = 0;
+  std::map<std::pair<std::string, uint64_t>, size_t> index_;  // By place.
+};
+
+TEST_P(SeveralSpoolsReferenceTest, PipelineGivesWhatTheRulesSay) {
+  size_t num_tuples = 0;
+  size_t num_late = 0;
+  for (uint32_t seed = 101; seed <= 200; ++seed) {
+    SCOPED_TRACE(absl::StrCat("seed ", seed));
+    Begin(seed);
+    Run();
+    const Written expected = Expect();
+    const Written actual = Read();
+    for (size_t spool = 0; spool < kSpools; ++spool) {
+      ASSERT_EQ(actual.tuples[spool], expected.tuples[spool])
+          << kWriters[spool];
+      num_tuples += expected.tuples[spool].size();
+    }
+    ASSERT_EQ(actual.late, expected.late);
+    num_late += expected.late.size();
+  }
+  // The spools are worth the comparison.
+  EXPECT_GT(num_tuples, 1500u);
+  EXPECT_GT(num_late, 1000u);
+}
+
+INSTANTIATE_TEST_SUITE_P(Found, SeveralSpoolsReferenceTest, testing::Bool(),
+                         [](const auto& parameter) -> std::string {
+                           return parameter.param ? "ByPattern" : "Named";
+                         });
+
+}  // namespace
+}  // namespace sortition
