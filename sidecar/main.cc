@@ -21,7 +21,7 @@ constexpr char kUsage[] =
   sortition-sidecar --spool=DIR --tuples=DIR [flags]
   sortition-sidecar --spool=DIR --publish.url=nats://HOST:4222 [flags]
   sortition-sidecar --consume.url=nats://HOST:4222 --mirror=DIR
-      --spool=DIR/WRITER --tuples=DIR [flags]
+      --spool='DIR/*' --tuples=DIR [flags]
   sortition-sidecar --config=FILE [flags]
 
 Follows the spool that sortition-server writes. A decision, what was shown and

@@ -8,6 +8,7 @@
 #include <string>
 #include <utility>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "core/base/status_macros.h"
@@ -84,6 +85,12 @@ absl::Status ValidateStreamOptions(const config::v1::SidecarOptions& options) {
   if (!publishes && options.tuples().empty()) {
     return absl::InvalidArgumentError(
         "flag --tuples: required unless publish.url is set");
+  }
+  if (publishes &&
+      (options.spool_size() > 1 || absl::StrContains(options.spool(0), '*'))) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("flag --spool = '", absl::StrJoin(options.spool(), ","),
+                     "': must be one directory if publish.url is set"));
   }
   if (consumes == options.mirror().empty()) {
     return absl::InvalidArgumentError(

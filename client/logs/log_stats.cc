@@ -107,6 +107,11 @@ class Counter : public LogVisitor {
       case log::v1::LogRecord::kLate:
         CountLate(record.late().reason());
         break;
+      case log::v1::LogRecord::kIncomplete:
+        ++stats_.incomplete_marks;
+        stats_.foreign_feedback += record.incomplete().foreign_feedback();
+        stats_.unknown_feedback += record.incomplete().unknown_feedback();
+        break;
       default:
         break;
     }

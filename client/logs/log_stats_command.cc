@@ -43,6 +43,9 @@ std::vector<NamedCount> Counts(const LogStats& stats) {
           {"late_after_window", stats.late_after_window},
           {"late_unknown_decision", stats.late_unknown_decision},
           {"late_out_of_range", stats.late_out_of_range},
+          {"incomplete_marks", stats.incomplete_marks},
+          {"foreign_feedback", stats.foreign_feedback},
+          {"unknown_feedback", stats.unknown_feedback},
           {"gaps", stats.gaps},
           {"lost_records", stats.lost_records},
           {"missing_records", stats.missing_records},
@@ -98,6 +101,12 @@ std::string LogStatsText(const LogStats& stats) {
   if (stats.first_time_us != 0) {
     absl::StrAppend(&text, "decided from ", TimeText(stats.first_time_us),
                     " to ", TimeText(stats.last_time_us), "\n");
+  }
+  if (stats.incomplete_marks > 0) {
+    absl::StrAppend(&text,
+                    "incomplete: feedback for decisions of other servers came "
+                    "here, so that of these may have gone there "
+                    "(docs/join.md)\n");
   }
   if (stats.models.empty()) return text;
   rows = {{"model", "version", "decisions", "estimate of all", "with feedback",

@@ -3,13 +3,16 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <map>
 #include <optional>
 #include <thread>
 #include <utility>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
 #include "client/rpc/uuid.h"
+#include "core/base/hash.h"
 #include "grpcpp/channel.h"
 #include "grpcpp/client_context.h"
 #include "grpcpp/create_channel.h"
@@ -42,9 +45,20 @@ std::shared_ptr<grpc::Channel> MakeChannel(const std::string& address) {
                                    arguments);
 }
 
+// Returns the addresses in `list`; one of gRPC's own lists is one address.
+std::vector<std::string> SplitAddresses(const std::string& list) {
+  if (absl::StartsWith(list, "ipv4:") || absl::StartsWith(list, "ipv6:")) {
+    return {list};
+  }
+  return absl::StrSplit(list, ',');
+}
+
 absl::Status Validate(const std::string& address, const CallOptions& options) {
-  if (address.empty()) {
-    return absl::InvalidArgumentError("server is \"\", must be host:port");
+  for (const std::string& server : SplitAddresses(address)) {
+    if (!server.empty()) continue;
+    return absl::InvalidArgumentError(
+        absl::StrCat("server is \"", address,
+                     "\", must be host:port, or several, separated by commas"));
   }
   if (!(options.deadline_seconds > 0) ||
       !std::isfinite(options.deadline_seconds)) {
@@ -87,11 +101,13 @@ std::optional<std::string> OneOfSeveral(const std::string& peer,
 }  // namespace
 
 struct Client::Stubs {
-  explicit Stubs(const std::string& address)
-      : channel(MakeChannel(address)),
+  explicit Stubs(const std::string& server)
+      : address(server),
+        channel(MakeChannel(address)),
         ranking(v1::Ranking::NewStub(channel)),
         models(v1::Models::NewStub(channel)) {}
 
+  const std::string address;
   const std::shared_ptr<grpc::Channel> channel;
   const std::unique_ptr<v1::Ranking::Stub> ranking;
   const std::unique_ptr<v1::Models::Stub> models;
@@ -118,10 +134,21 @@ absl::StatusOr<std::unique_ptr<Client>> Client::Connect(
 }
 
 Client::Client(const std::string& address, const CallOptions& options)
-    : address_(address),
-      options_(options),
-      stubs_(std::make_unique<Stubs>(address)),
-      jitter_(HashBytes(MakeUuidV7())) {}
+    : address_(address), options_(options), jitter_(HashBytes(MakeUuidV7())) {
+  for (const std::string& server : SplitAddresses(address)) {
+    servers_.push_back(std::make_unique<Stubs>(server));
+  }
+}
+
+// Rendezvous hashing: the server whose hash with the id is the largest.
+const Client::Stubs& Client::ServerOf(absl::string_view decision_id) const {
+  const auto weight = [&](const std::unique_ptr<Stubs>& server) {
+    return HashBytes(absl::StrCat(server->address, " ", decision_id)).low;
+  };
+  return **std::max_element(
+      servers_.begin(), servers_.end(),
+      [&](const auto& a, const auto& b) { return weight(a) < weight(b); });
+}
 
 // Without a connection, the pause ends as soon as there is one. Waiting for it
 // also drives the attempts to connect: during a sleep only gRPC's backup poll
@@ -141,6 +168,7 @@ bool Client::Pause(const Stubs& stubs, Clock::duration pause,
 }
 
 absl::Status Client::CallWithRetries(
+    const Stubs& first,
     const std::function<grpc::Status(const Stubs&, grpc::ClientContext*)>&
         call) {
   const auto seconds = [](double count) {
@@ -150,7 +178,7 @@ absl::Status Client::CallWithRetries(
   const Clock::time_point deadline =
       Clock::now() + seconds(options_.deadline_seconds);
   double backoff = options_.first_backoff_seconds;
-  const Stubs* stubs = stubs_.get();
+  const Stubs* stubs = &first;
   std::optional<Stubs> reached;  // The one server that may have answered.
   for (uint32_t attempt = 1;; ++attempt) {
     grpc::ClientContext context;
@@ -161,7 +189,7 @@ absl::Status Client::CallWithRetries(
         attempt >= options_.max_attempts) {
       return FromGrpcStatus(status);
     }
-    const auto server = OneOfSeveral(context.peer(), address_);
+    const auto server = OneOfSeveral(context.peer(), first.address);
     if (server.has_value() && !reached.has_value()) {
       stubs = &reached.emplace(*server);
     }
@@ -173,10 +201,10 @@ absl::Status Client::CallWithRetries(
 }
 
 template <typename Response, typename Send>
-absl::StatusOr<Response> Client::Call(const Send& send) {
+absl::StatusOr<Response> Client::Call(const Stubs& server, const Send& send) {
   Response response;
-  const absl::Status status =
-      CallWithRetries([&](const Stubs& stubs, grpc::ClientContext* context) {
+  const absl::Status status = CallWithRetries(
+      server, [&](const Stubs& stubs, grpc::ClientContext* context) {
         return send(stubs, context, &response);
       });
   if (!status.ok()) return status;
@@ -186,6 +214,7 @@ absl::StatusOr<Response> Client::Call(const Send& send) {
 absl::StatusOr<v1::RankResponse> Client::Rank(v1::RankRequest request) {
   FillDecisionId(request.mutable_context());
   return Call<v1::RankResponse>(
+      ServerOf(request.context().decision_id()),
       [&](const auto& stubs, auto* context, auto* response) {
         return stubs.ranking->Rank(context, request, response);
       });
@@ -194,6 +223,7 @@ absl::StatusOr<v1::RankResponse> Client::Rank(v1::RankRequest request) {
 absl::StatusOr<v1::SelectResponse> Client::Select(v1::SelectRequest request) {
   FillDecisionId(request.mutable_context());
   return Call<v1::SelectResponse>(
+      ServerOf(request.context().decision_id()),
       [&](const auto& stubs, auto* context, auto* response) {
         return stubs.ranking->Select(context, request, response);
       });
@@ -202,6 +232,7 @@ absl::StatusOr<v1::SelectResponse> Client::Select(v1::SelectRequest request) {
 absl::StatusOr<v1::LabelResponse> Client::Label(v1::LabelRequest request) {
   FillDecisionId(request.mutable_context());
   return Call<v1::LabelResponse>(
+      ServerOf(request.context().decision_id()),
       [&](const auto& stubs, auto* context, auto* response) {
         return stubs.ranking->Label(context, request, response);
       });
@@ -211,6 +242,7 @@ absl::StatusOr<v1::AggregateResponse> Client::Aggregate(
     v1::AggregateRequest request) {
   FillDecisionId(request.mutable_context());
   return Call<v1::AggregateResponse>(
+      ServerOf(request.context().decision_id()),
       [&](const auto& stubs, auto* context, auto* response) {
         return stubs.ranking->Aggregate(context, request, response);
       });
@@ -219,6 +251,7 @@ absl::StatusOr<v1::AggregateResponse> Client::Aggregate(
 absl::StatusOr<v1::ReportShownResponse> Client::ReportShown(
     const v1::ReportShownRequest& request) {
   return Call<v1::ReportShownResponse>(
+      ServerOf(request.decision_id()),
       [&](const auto& stubs, auto* context, auto* response) {
         return stubs.ranking->ReportShown(context, request, response);
       });
@@ -229,17 +262,31 @@ absl::StatusOr<v1::ReportFeedbackResponse> Client::ReportFeedback(
   for (v1::Feedback& feedback : *request.mutable_feedback()) {
     if (feedback.feedback_id().empty()) feedback.set_feedback_id(MakeUuidV7());
   }
-  return Call<v1::ReportFeedbackResponse>(
-      [&](const auto& stubs, auto* context, auto* response) {
-        return stubs.ranking->ReportFeedback(context, request, response);
-      });
+  std::map<const Stubs*, v1::ReportFeedbackRequest> by_server;
+  for (v1::Feedback& feedback : *request.mutable_feedback()) {
+    *by_server[&ServerOf(feedback.decision_id())].add_feedback() =
+        std::move(feedback);
+  }
+  // Without feedback, the server says what is wrong.
+  if (by_server.empty()) by_server[servers_.front().get()] = request;
+  v1::ReportFeedbackResponse all;
+  for (const auto& [server, part] : by_server) {
+    const auto accepted = Call<v1::ReportFeedbackResponse>(
+        *server, [&](const auto& stubs, auto* context, auto* response) {
+          return stubs.ranking->ReportFeedback(context, part, response);
+        });
+    if (!accepted.ok()) return accepted.status();
+    all.set_accepted(all.accepted() + accepted->accepted());
+  }
+  return all;
 }
 
 absl::StatusOr<v1::ListModelsResponse> Client::ListModels() {
-  return Call<v1::ListModelsResponse>([&](const auto& stubs, auto* context,
-                                          auto* response) {
-    return stubs.models->ListModels(context, v1::ListModelsRequest(), response);
-  });
+  return Call<v1::ListModelsResponse>(
+      *servers_.front(), [&](const auto& stubs, auto* context, auto* response) {
+        return stubs.models->ListModels(context, v1::ListModelsRequest(),
+                                        response);
+      });
 }
 
 }  // namespace sortition

@@ -1,14 +1,16 @@
 #pragma once
-// The client library: one connection to a sortition-server.
+// The client library: connections to a sortition-server, or to several.
 #include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "core/base/random.h"
 #include "sortition/v1/models.pb.h"
 #include "sortition/v1/ranking.pb.h"
@@ -39,18 +41,22 @@ struct CallOptions {
 // Feedback counts once per feedback id, and the other calls change nothing
 // twice.
 //
-// All of that holds within the spool of one server. An address can stand for
-// several; then the retries of a call go to the server that its first attempt
-// reached, and fail with it. The next call may reach another one. To repeat a
-// decision there is up to the caller: it can make a second tuple, unless the
-// first server said that it was draining.
+// All of that holds within the spool of one server. With several servers, all
+// calls about a decision go to the one that its id chooses. A server that is
+// added or removed takes over, or leaves, only its own share of the ids.
+//
+// An address can stand for several servers, too; then the retries of a call go
+// to the server that its first attempt reached, and fail with it. The next call
+// may reach another one. To repeat a decision there is up to the caller: it can
+// make a second tuple, unless the first server said that it was draining.
 class Client {
  public:
   ~Client();
 
-  // Returns a client that connects at its first call. InvalidArgument where
-  // `address` is empty or an option is out of its range. Every Client has a
-  // connection of its own.
+  // Returns a client that connects at its first call. `address` is that of a
+  // server, or of several, separated by commas; gRPC's own lists ("ipv4:a,b")
+  // are one address. InvalidArgument where an address is empty or an option is
+  // out of its range. Every Client has connections of its own.
   static absl::StatusOr<std::unique_ptr<Client>> Connect(
       const std::string& address, const CallOptions& options = {});
 
@@ -62,7 +68,8 @@ class Client {
   absl::StatusOr<v1::AggregateResponse> Aggregate(v1::AggregateRequest request);
   absl::StatusOr<v1::ReportShownResponse> ReportShown(
       const v1::ReportShownRequest& request);
-  // Items without a feedback id get a UUID.
+  // Items without a feedback id get a UUID. Items of several servers are
+  // separate calls; after an error some may have been accepted.
   absl::StatusOr<v1::ReportFeedbackResponse> ReportFeedback(
       v1::ReportFeedbackRequest request);
   absl::StatusOr<v1::ListModelsResponse> ListModels();
@@ -74,10 +81,13 @@ class Client {
 
   struct Stubs;
 
+  // Returns the server of a decision.
+  const Stubs& ServerOf(absl::string_view decision_id) const;
   // Sends one call, `send`(stubs, context, response), with retries.
   template <typename Response, typename Send>
-  absl::StatusOr<Response> Call(const Send& send);
+  absl::StatusOr<Response> Call(const Stubs& server, const Send& send);
   absl::Status CallWithRetries(
+      const Stubs& server,
       const std::function<grpc::Status(const Stubs&, grpc::ClientContext*)>&
           call);
   // Waits; returns false where no time is left for another attempt.
@@ -87,7 +97,7 @@ class Client {
 
   const std::string address_;
   const CallOptions options_;
-  const std::unique_ptr<Stubs> stubs_;
+  std::vector<std::unique_ptr<Stubs>> servers_;
   const CounterRandom jitter_;
   std::atomic<uint32_t> next_jitter_{0};
 };

@@ -55,17 +55,23 @@ TEST_F(LogStatsTest, CountsASpool) {
   shown.mutable_shown()->set_decision_id("a");
   log::v1::LogRecord gap;
   gap.mutable_gap()->set_lost_records(12);
+  log::v1::LogRecord mark;
+  mark.mutable_incomplete()->set_foreign_feedback(3);
+  mark.mutable_incomplete()->set_unknown_feedback(4);
   // One feedback stands before its decision; a decision and a feedback occur
   // twice.
   ASSERT_OK(Write("1", 1, {Feedback("f1", "b", 1), Spool(a), shown})->Close());
   ASSERT_OK(Write("2", 4,
                   {Spool(b), Spool(a), Feedback("f1", "b", 1),
-                   Feedback("f2", "b", 0.5), gap})
+                   Feedback("f2", "b", 0.5), gap, mark})
                 ->Close());
   const LogStats stats = Stats();
+  EXPECT_EQ(stats.incomplete_marks, 1u);
+  EXPECT_EQ(stats.foreign_feedback, 3u);
+  EXPECT_EQ(stats.unknown_feedback, 4u);
   EXPECT_EQ(stats.segments, 2u);
   EXPECT_EQ(stats.segments_closed, 2u);
-  EXPECT_EQ(stats.records, 8u);
+  EXPECT_EQ(stats.records, 9u);
   EXPECT_EQ(stats.decisions, 3u);
   EXPECT_EQ(stats.distinct_decision_ids, 2u);
   EXPECT_EQ(stats.duplicate_decision_ids, 1u);

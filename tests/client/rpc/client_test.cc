@@ -128,6 +128,43 @@ TEST(ClientTest, ShownIsRetried) {
   EXPECT_EQ(server.shown().size(), 2u);
 }
 
+// Of three servers each gets a share of the decisions, and all that concerns a
+// decision goes to the same one.
+TEST(ClientTest, TheDecisionIdChoosesOneOfSeveralServers) {
+  FakeServer servers[3];
+  ASSERT_OK_AND_ASSIGN(const auto client,
+                       Client::Connect(absl::StrCat(servers[0].address(), ",",
+                                                    servers[1].address(), ",",
+                                                    servers[2].address()),
+                                       Quick(1)));
+  v1::ReportFeedbackRequest report;
+  for (int i = 0; i < 60; ++i) {
+    const std::string id = absl::StrCat("d", i);
+    ASSERT_OK(client->Select(OneCandidate(id)));
+    ASSERT_OK(client->Select(OneCandidate(id)));
+    v1::ReportShownRequest shown;
+    shown.set_decision_id(id);
+    ASSERT_OK(client->ReportShown(shown));
+    report.add_feedback()->set_decision_id(id);
+  }
+  ASSERT_OK(client->ReportFeedback(report));
+  for (const FakeServer& server : servers) {
+    std::set<std::string> ids;
+    for (const auto& decision : server.decisions()) {
+      ids.insert(decision.decision_id());
+    }
+    // 20 are expected, with a standard deviation of 3.7.
+    EXPECT_GT(ids.size(), 5u);
+    EXPECT_EQ(server.decisions().size(), 2 * ids.size());
+    EXPECT_EQ(server.shown().size(), ids.size());
+    std::set<std::string> fed;
+    for (const auto& feedback : server.feedback()) {
+      fed.insert(feedback.decision_id());
+    }
+    EXPECT_EQ(fed, ids);
+  }
+}
+
 TEST(ClientTest, CallsEndAtTheirDeadline) {
   FakeServer server;
   server.hang = true;

@@ -1,5 +1,9 @@
 #include "server/decisions/decision_id.h"
 
+#include <set>
+#include <string>
+
+#include "core/base/tagged_uuid.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
@@ -27,6 +31,17 @@ TEST(DecisionIdTest, SecretsMakeServersDiffer) {
   EXPECT_NE(one.Make(0), id);
   EXPECT_FALSE(DecisionIdMaker::RandomSecret() ==
                DecisionIdMaker::RandomSecret());
+}
+
+TEST(DecisionIdTest, CarriesTheTagOfTheWriterAndNeverRepeats) {
+  DecisionIdMaker maker({1, 2}, "a");
+  std::set<std::string> ids;
+  for (int i = 0; i < 10000; ++i) {
+    const std::string id = maker.Make(0);
+    ids.insert(id);
+    ASSERT_EQ(ParseUuidV7(id)->writer_tag, WriterTag("a"));
+  }
+  EXPECT_EQ(ids.size(), 10000u);
 }
 
 }  // namespace

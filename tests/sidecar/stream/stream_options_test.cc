@@ -38,6 +38,10 @@ TEST(StreamOptionsTest, OthersAreRefusedByName) {
   EXPECT_THAT(Validate({"--spool=s", "--tuples=t", "--mirror=m",
                         "--consume.url=nats://a:1", "--publish.url=b"}),
               is_refused("publish.url and consume.url"));
+  EXPECT_THAT(Validate({"--spool=s", "--spool=r", "--publish.url=a"}),
+              is_refused("--spool = 's,r'"));
+  EXPECT_THAT(Validate({"--spool=s/*", "--publish.url=a"}),
+              is_refused("one directory"));
   EXPECT_THAT(Validate({"--spool=s", "--publish.url=a", "--replicas=6"}),
               is_refused("[1, 5]"));
 }
