@@ -251,10 +251,11 @@ absl::Status Pipeline::Write(const LateRecord& late) {
        : is_unknown ? counts_.late_unknown_decision
                     : counts_.late_out_of_range);
   }
-  if (is_unknown) {
-    incomplete_.TakeUnknown(message.feedback().decision_id(),
-                            std::min(message.feedback().time_us(), latest_us_));
-  }
+  if (!is_unknown) return absl::OkStatus();
+  const int64_t time_us = std::min(message.feedback().time_us(), latest_us_);
+  const int64_t window_us = Micros(options_.join().reward_wait_time_seconds());
+  incomplete_.TakeUnknown(message.feedback().decision_id(), time_us,
+                          joiner_.MayMiss(time_us - window_us, time_us));
   return absl::OkStatus();
 }
 

@@ -42,7 +42,7 @@ void IncompleteWatch::TakeFeedback(int64_t time_us) {
 }
 
 void IncompleteWatch::TakeUnknown(absl::string_view decision_id,
-                                  int64_t time_us) {
+                                  int64_t time_us, bool may_be_lost) {
   const std::optional<UuidV7> uuid = ParseUuidV7(decision_id);
   // An old decision is forgotten, and its feedback late, wherever it was made.
   if (uuid.has_value() && uuid->time_us < time_us - window_us_) return;
@@ -51,7 +51,7 @@ void IncompleteWatch::TakeUnknown(absl::string_view decision_id,
   if (is_tagged) {
     ++foreign_feedback_;
     ++WindowOf(time_us).foreign;
-  } else {
+  } else if (!may_be_lost) {
     ++unknown_feedback_;
     ++WindowOf(time_us).unknown;
   }

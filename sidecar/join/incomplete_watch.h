@@ -23,8 +23,10 @@ class IncompleteWatch {
   // Takes feedback, all that comes.
   void TakeFeedback(int64_t time_us);
   // Takes feedback, which TakeFeedback() has taken, whose decision did not come
-  // while it was waited for.
-  void TakeUnknown(absl::string_view decision_id, int64_t time_us);
+  // while it was waited for. With `may_be_lost` the decision may have been lost
+  // here: then only an id of another writer is a sign.
+  void TakeUnknown(absl::string_view decision_id, int64_t time_us,
+                   bool may_be_lost = false);
 
   // Returns what to write about a window of which the fate of all feedback is
   // known by `watermark_us`. Call it until it returns nothing.

@@ -58,6 +58,11 @@ class Joiner {
   void CensorFrom(log::v1::CensorReason reason, std::optional<int64_t> since_us,
                   int64_t until_us, uint32_t spool = 0);
 
+  // Returns whether something of this time may be missing.
+  bool MayMiss(int64_t first_us, int64_t last_us) const {
+    return !censored_.ReasonsIn(first_us, last_us).empty();
+  }
+
   // Says that every record up to this log time has been added.
   void AdvanceTo(int64_t time_us);
 

@@ -82,6 +82,16 @@ TEST_F(IncompleteWatchTest, IdsOfClientsCountByTheirShare) {
   EXPECT_EQ(mark->last_time_us(), kBase + 97);
 }
 
+// A decision that this server answered and lost has feedback, too.
+TEST_F(IncompleteWatchTest, LostDecisionsAreNoSign) {
+  for (int i = 0; i < 50; ++i) watch_->TakeUnknown("click", kBase, true);
+  EXPECT_FALSE(watch_->Next(kJudged).has_value());
+  for (int i = 0; i < 2; ++i) {
+    watch_->TakeUnknown(IdOf("there", kBase), kBase, true);
+  }
+  EXPECT_TRUE(watch_->Next(kJudged).has_value());
+}
+
 TEST_F(IncompleteWatchTest, FewUnknownOnesAreNoSign) {
   TakeUnknown(9, "click");
   EXPECT_FALSE(watch_->Next(kJudged).has_value());
