@@ -95,6 +95,7 @@ class Compaction {
     batch_options.writer_id = kWriter;
     batch_options.kind = SegmentHeader::TUPLES;
     batch_options.segment_bytes = options_.segment_bytes();
+    batch_options.compress = options_.compress();
     batch_options.options_text = absl::StrCat(
         "# log compact --by=", options_.by(), " of ", result_.segments_read,
         " segments, the last one with these options:\n", join_.options_text());

@@ -15,6 +15,15 @@ namespace {
 
 using config::v1::SidecarOptions;
 
+// After a failure nothing is compressed for so long: on a full disk each try
+// would do the work of a whole segment in vain. Nor is another failure logged.
+constexpr int64_t kPauseUs = 60 * 1000000;
+
+bool IsPause(std::optional<int64_t> since_us, int64_t now_us) {
+  return since_us.has_value() && now_us >= *since_us &&
+         now_us < *since_us + kPauseUs;
+}
+
 }  // namespace
 
 TupleKeeper::TupleKeeper(const SidecarOptions& options)
@@ -57,15 +66,21 @@ void TupleKeeper::Run() {
       if (is_stopping_) return;
       now_us = *std::exchange(wake_us_, std::nullopt);
     }
-    Report(Work(now_us));
+    Report(Work(now_us), now_us);
   }
 }
 
 absl::Status TupleKeeper::Work(int64_t now_us) {
   // First, because it makes the room that compression needs.
   RETURN_IF_ERROR(RemoveOld(now_us));
-  return options_.compress() == SidecarOptions::NONE ? absl::OkStatus()
-                                                     : Compress();
+  if (options_.compress() == SidecarOptions::NONE ||
+      IsPause(failed_us_, now_us)) {
+    return absl::OkStatus();
+  }
+  const absl::Status status = Compress();
+  failed_us_.reset();
+  if (!status.ok()) failed_us_ = now_us;
+  return status;
 }
 
 absl::Status TupleKeeper::Compress() {
@@ -104,16 +119,15 @@ absl::Status TupleKeeper::RemoveOld(int64_t now_us) {
   return absl::OkStatus();
 }
 
-// Logs the first of several failures in a row: the next round tries again.
-void TupleKeeper::Report(const absl::Status& status) {
-  if (absl::IsCancelled(status)) return;
-  if (!status.ok() && !has_failed_) {
+void TupleKeeper::Report(const absl::Status& status, int64_t now_us) {
+  if (status.ok() || absl::IsCancelled(status)) return;
+  if (!IsPause(reported_us_, now_us)) {
     LogError("closed segments cannot be compressed or removed",
              {{"error", std::string(status.message())}});
+    reported_us_ = now_us;
   }
-  has_failed_ = !status.ok();
   const std::lock_guard<std::mutex> lock(mutex_);
-  if (!status.ok()) ++counts_.failures;
+  ++counts_.failures;
 }
 
 }  // namespace sortition
