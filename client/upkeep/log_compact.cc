@@ -76,7 +76,9 @@ class Compaction {
     std::vector<std::string> paths;
     for (const std::string& dir : dirs) {
       ASSIGN_OR_RETURN(const std::vector<std::string> names, ListSegments(dir));
-      for (const std::string& name : names) paths.push_back(dir + "/" + name);
+      for (const std::string& name : names) {
+        paths.push_back(absl::StrCat(dir, "/", name));
+      }
     }
     Progress progress("reading", "segments", paths.size());
     for (const std::string& path : paths) {

@@ -77,7 +77,7 @@ absl::Status TupleKeeper::Work(int64_t now_us) {
       IsPause(failed_us_, now_us)) {
     return absl::OkStatus();
   }
-  const absl::Status status = Compress();
+  absl::Status status = Compress();
   failed_us_.reset();
   if (!status.ok()) failed_us_ = now_us;
   return status;
@@ -87,7 +87,7 @@ absl::Status TupleKeeper::Compress() {
   ASSIGN_OR_RETURN(const std::vector<StoredSegment> segments,
                    ListStored(options_.tuples()));
   CompressionCounts done;
-  const absl::Status status = CompressStored(
+  absl::Status status = CompressStored(
       segments, [this] { return is_stopping_.load(); }, &done);
   const std::lock_guard<std::mutex> lock(mutex_);
   counts_.compressed_segments += done.segments;
