@@ -143,6 +143,19 @@ TEST_F(TupleKeeperTest, FailuresAreCountedAndTriedAgain) {
   ExpectSame(Output(options_.tuples()), ExpectedOutput(history));
 }
 
+// The window is 10 s.
+TEST_F(TupleKeeperTest, RefusesToRemoveWhatTheJoinMayNeed) {
+  for (const double seconds : {0.0, 20.0, 1e9}) {
+    options_.set_keep_tuples_seconds(seconds);
+    EXPECT_OK(TupleKeeper::Validate(options_));
+  }
+  options_.set_keep_tuples_seconds(19.9);
+  EXPECT_THAT(Pipeline::Open(options_, &metrics_, clock_.Get()),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       testing::HasSubstr("keep_tuples_seconds = 19.9: must be "
+                                          "0 or at least 20")));
+}
+
 TEST_F(TupleKeeperTest, RemovesWhatIsTooOld) {
   WriteSpool(options_.spool(), History(30, 1, kStartUs), 50);
   options_.set_keep_tuples_seconds(3600);
