@@ -67,8 +67,8 @@ Pipeline::Pipeline(const config::v1::SidecarOptions& options, Metrics* metrics,
 absl::StatusOr<std::unique_ptr<Pipeline>> Pipeline::Open(
     const config::v1::SidecarOptions& options, Metrics* metrics, Clock clock,
     Clock steady_clock) {
-  RETURN_IF_ERROR(ValidateRewardRange(options.join()));
   RETURN_IF_ERROR(TupleKeeper::Validate(options));
+  RETURN_IF_ERROR(ValidateRewardRange(options.join()));
   RETURN_IF_ERROR(MakeDirectories(options.spool()));
   RETURN_IF_ERROR(MakeDirectories(options.tuples()));
   std::unique_ptr<Pipeline> pipeline(new Pipeline(
