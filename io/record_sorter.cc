@@ -98,7 +98,7 @@ absl::Status RecordSorter::WriteRun() {
   std::string chunk;
   const auto write = [&] {
     const absl::string_view bytes = chunk;
-    const absl::Status status = scratch_->Append({&bytes, 1}).status();
+    absl::Status status = scratch_->Append({&bytes, 1}).status();
     chunk.clear();
     return status;
   };

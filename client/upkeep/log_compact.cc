@@ -76,7 +76,9 @@ class Compaction {
     std::vector<std::string> paths;
     for (const std::string& dir : dirs) {
       ASSIGN_OR_RETURN(const std::vector<std::string> names, ListSegments(dir));
-      for (const std::string& name : names) paths.push_back(dir + "/" + name);
+      for (const std::string& name : names) {
+        paths.push_back(absl::StrCat(dir, "/", name));
+      }
     }
     Progress progress("reading", "segments", paths.size());
     for (const std::string& path : paths) {
@@ -95,6 +97,7 @@ class Compaction {
     batch_options.writer_id = kWriter;
     batch_options.kind = SegmentHeader::TUPLES;
     batch_options.segment_bytes = options_.segment_bytes();
+    batch_options.compress = options_.compress();
     batch_options.options_text = absl::StrCat(
         "# log compact --by=", options_.by(), " of ", result_.segments_read,
         " segments, the last one with these options:\n", join_.options_text());

@@ -147,7 +147,7 @@ absl::StatusOr<std::unique_ptr<CompressedFile>> CompressedFile::Open(
 }
 
 absl::Status CompressedFile::ReadTable() {
-  const absl::Status damaged = absl::DataLossError(
+  absl::Status damaged = absl::DataLossError(
       absl::StrCat(path_,
                    ": the table of its blocks is damaged; `zstd -d` gives the "
                    "segment without it"));

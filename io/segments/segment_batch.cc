@@ -17,6 +17,7 @@
 #include "core/base/status_macros.h"
 #include "io/files.h"
 #include "io/posix_status.h"
+#include "io/segments/compressed_file.h"
 #include "io/segments/parse_message.h"
 #include "io/segments/segment.h"
 #include "io/segments/segment_file.h"
@@ -137,8 +138,14 @@ absl::Status SegmentBatch::Begin() {
 
 absl::Status SegmentBatch::Close() {
   if (writer_ == nullptr) return absl::OkStatus();
+  const std::string path = absl::StrCat(staging_, "/", writer_->name());
   RETURN_IF_ERROR(writer_->Close());
   writer_.reset();
+  if (!options_.compress) return absl::OkStatus();
+  RETURN_IF_ERROR(
+      CompressFile(path, CompressedSegmentPath(path), [] { return false; }));
+  if (unlink(path.c_str()) != 0)
+    return PosixStatus(errno, path, "cannot remove");
   return absl::OkStatus();
 }
 

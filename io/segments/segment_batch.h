@@ -22,6 +22,7 @@ class SegmentBatch {
         log::v1::SegmentHeader::KIND_UNSPECIFIED;
     uint64_t segment_bytes = 0;  // Size from which a new segment is started.
     std::string options_text;
+    bool compress = false;  // Into files of CompressFile().
     // If true, `dir` may contain segments of this writer_id, but nothing else.
     // The new segments replace them.
     bool replace = false;

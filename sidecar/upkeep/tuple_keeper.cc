@@ -15,6 +15,15 @@ namespace {
 
 using config::v1::SidecarOptions;
 
+// After a failure nothing is compressed for so long: on a full disk each try
+// would do the work of a whole segment in vain. Nor is another failure logged.
+constexpr int64_t kPauseUs = 60 * 1000000;
+
+bool IsPause(std::optional<int64_t> since_us, int64_t now_us) {
+  return since_us.has_value() && now_us >= *since_us &&
+         now_us < *since_us + kPauseUs;
+}
+
 }  // namespace
 
 TupleKeeper::TupleKeeper(const SidecarOptions& options)
@@ -27,6 +36,16 @@ TupleKeeper::~TupleKeeper() {
   }
   is_woken_.notify_one();
   thread_.join();
+}
+
+// An id is known for two windows, and its tuple may be asked for.
+absl::Status TupleKeeper::Validate(const SidecarOptions& options) {
+  const double windows = 2 * options.join().reward_wait_time_seconds();
+  const double seconds = options.keep_tuples_seconds();
+  if (seconds == 0 || seconds >= windows) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(
+      "keep_tuples_seconds = ", seconds, ": must be 0 or at least ", windows,
+      ", twice join.reward_wait_time_seconds"));
 }
 
 bool TupleKeeper::IsNeeded(const SidecarOptions& options) {
@@ -57,22 +76,28 @@ void TupleKeeper::Run() {
       if (is_stopping_) return;
       now_us = *std::exchange(wake_us_, std::nullopt);
     }
-    Report(Work(now_us));
+    Report(Work(now_us), now_us);
   }
 }
 
 absl::Status TupleKeeper::Work(int64_t now_us) {
   // First, because it makes the room that compression needs.
   RETURN_IF_ERROR(RemoveOld(now_us));
-  return options_.compress() == SidecarOptions::NONE ? absl::OkStatus()
-                                                     : Compress();
+  if (options_.compress() == SidecarOptions::NONE ||
+      IsPause(failed_us_, now_us)) {
+    return absl::OkStatus();
+  }
+  absl::Status status = Compress();
+  failed_us_.reset();
+  if (!status.ok()) failed_us_ = now_us;
+  return status;
 }
 
 absl::Status TupleKeeper::Compress() {
   ASSIGN_OR_RETURN(const std::vector<StoredSegment> segments,
                    ListStored(options_.tuples()));
   CompressionCounts done;
-  const absl::Status status = CompressStored(
+  absl::Status status = CompressStored(
       segments, [this] { return is_stopping_.load(); }, &done);
   const std::lock_guard<std::mutex> lock(mutex_);
   counts_.compressed_segments += done.segments;
@@ -104,16 +129,15 @@ absl::Status TupleKeeper::RemoveOld(int64_t now_us) {
   return absl::OkStatus();
 }
 
-// Logs the first of several failures in a row: the next round tries again.
-void TupleKeeper::Report(const absl::Status& status) {
-  if (absl::IsCancelled(status)) return;
-  if (!status.ok() && !has_failed_) {
+void TupleKeeper::Report(const absl::Status& status, int64_t now_us) {
+  if (status.ok() || absl::IsCancelled(status)) return;
+  if (!IsPause(reported_us_, now_us)) {
     LogError("closed segments cannot be compressed or removed",
              {{"error", std::string(status.message())}});
+    reported_us_ = now_us;
   }
-  has_failed_ = !status.ok();
   const std::lock_guard<std::mutex> lock(mutex_);
-  if (!status.ok()) ++counts_.failures;
+  ++counts_.failures;
 }
 
 }  // namespace sortition

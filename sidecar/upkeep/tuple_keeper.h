@@ -34,6 +34,8 @@ class TupleKeeper {
   TupleKeeper(const TupleKeeper&) = delete;
   TupleKeeper& operator=(const TupleKeeper&) = delete;
 
+  // InvalidArgument if tuples would be removed that the join may still look at.
+  static absl::Status Validate(const config::v1::SidecarOptions& options);
   // Returns whether the options leave anything to do.
   static bool IsNeeded(const config::v1::SidecarOptions& options);
 
@@ -46,15 +48,16 @@ class TupleKeeper {
   absl::Status Work(int64_t now_us);
   absl::Status Compress();
   absl::Status RemoveOld(int64_t now_us);
-  void Report(const absl::Status& status);
+  void Report(const absl::Status& status, int64_t now_us);
 
   const config::v1::SidecarOptions options_;
   std::atomic<bool> is_stopping_{false};
   mutable std::mutex mutex_;
   std::condition_variable is_woken_;
-  std::optional<int64_t> wake_us_;  // Guarded by mutex_.
-  TupleKeeperCounts counts_;        // Guarded by mutex_.
-  bool has_failed_ = false;         // In the last round.
+  std::optional<int64_t> wake_us_;      // Guarded by mutex_.
+  TupleKeeperCounts counts_;            // Guarded by mutex_.
+  std::optional<int64_t> failed_us_;    // When compression failed.
+  std::optional<int64_t> reported_us_;  // When a failure was logged.
   std::thread thread_;
 };
 

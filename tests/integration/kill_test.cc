@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "core/base/random.h"
 #include "core/base/status_macros.h"
@@ -64,10 +65,11 @@ struct KillCase {
   std::string name;
   std::vector<std::string> server_flags;
   bool deletes_spool = true;
+  std::vector<std::string> sidecar_flags = {};
 };
 
-// Kills for one case: 24 in all, 504 with --long. Multiples of the victims, so
-// that both are killed last.
+// Kills for one case: 12, 252 with --long. Multiples of the victims, so that
+// both are killed last.
 size_t NumKills() { return (IsLongRun() ? 42 : 2) * kVictims.size(); }
 
 class KillTest : public testing::TestWithParam<KillCase> {
@@ -80,13 +82,16 @@ class KillTest : public testing::TestWithParam<KillCase> {
     ASSERT_OK(deployment_.StartServer(flags));
   }
   void StartSidecar() {
-    ASSERT_OK(deployment_.StartSidecar(
-        {"--join.reward_wait_time_seconds=0.5",
-         // A busy machine may take as long between the stamp of a record and
-         // its write.
-         absl::StrCat("--join.slack_seconds=", Patience(2)),
-         "--segment_bytes=262144", "--segment_seconds=0.3",
-         GetParam().deletes_spool ? "--delete_spool" : "--no-delete_spool"}));
+    std::vector<std::string> flags = {
+        "--join.reward_wait_time_seconds=0.5",
+        // A busy machine may take as long between the stamp of a record and
+        // its write.
+        absl::StrCat("--join.slack_seconds=", Patience(2)),
+        "--segment_bytes=262144", "--segment_seconds=0.3",
+        GetParam().deletes_spool ? "--delete_spool" : "--no-delete_spool"};
+    flags.insert(flags.end(), GetParam().sidecar_flags.begin(),
+                 GetParam().sidecar_flags.end());
+    ASSERT_OK(deployment_.StartSidecar(flags));
   }
 
   void KillAndRestart(Victim victim, SelectLoad* load) {
@@ -181,6 +186,9 @@ void KillTest::ExpectCleanEnd() {
        {deployment_.tuples(), deployment_.tuples() + "/late"}) {
     EXPECT_OK(VisitRecords(dir, true, [](const auto&) {}));
   }
+  const bool compresses = !GetParam().sidecar_flags.empty();
+  ASSERT_OK_AND_ASSIGN(const auto names, ListSegments(deployment_.tuples()));
+  EXPECT_EQ(absl::EndsWith(names.front(), kCompressedSuffix), compresses);
   uint64_t torn_bytes = 0;
   EXPECT_OK(VisitRecords(deployment_.spool(), true, [&](const auto& record) {
     torn_bytes += record.footer().torn_bytes();
@@ -233,7 +241,12 @@ INSTANTIATE_TEST_SUITE_P(
     Spool, KillTest,
     testing::Values(KillCase{"Deleted", {}, true},
                     KillCase{"Power", {"--spool.durability=POWER"}, true},
-                    KillCase{"Kept", {}, false}),
+                    KillCase{"Kept", {}, false},
+                    KillCase{
+                        "Compressed",
+                        {},
+                        true,
+                        {"--compress=ZSTD", "--sync_interval_seconds=0.05"}}),
     [](const auto& parameter) { return parameter.param.name; });
 
 }  // namespace

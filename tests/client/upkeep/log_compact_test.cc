@@ -104,6 +104,20 @@ TEST_F(LogCompactTest, HoldsTheSameTuplesByteForByte) {
   }
 }
 
+TEST_F(LogCompactTest, MayCompressWhatItWrites) {
+  std::vector<log::v1::LogRecord> records;
+  for (int i = 0; i < 3000; ++i) records.push_back(Tuple(absl::StrCat(i), i));
+  Write(root_.Sub("a"), 1, records);
+  options_.set_compress(true);
+  options_.set_segment_bytes(65536);
+  ASSERT_OK_AND_ASSIGN(const CompactResult result, Compact("time"));
+  EXPECT_GT(result.segments_written, 2u);
+  for (const auto& file : std::filesystem::directory_iterator(options_.out())) {
+    EXPECT_THAT(file.path().string(), testing::EndsWith(".seg.zst"));
+  }
+  EXPECT_TRUE(Tuples(options_.out()) == Tuples(root_ / "a"));
+}
+
 TEST_F(LogCompactTest, KeepsMarksAndSaysWhatItIs) {
   log::v1::LogRecord mark;
   mark.mutable_incomplete()->set_foreign_feedback(3);

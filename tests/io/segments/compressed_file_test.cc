@@ -219,6 +219,39 @@ TEST_F(CompressedSegmentTest, OneOfTwoFilesIsListed) {
   EXPECT_THAT(names, ElementsAre("1.seg.zst"));
 }
 
+// Whatever is damaged, what is read is what was written there, or nothing.
+TEST_F(CompressedSegmentTest, DamageMakesNoRecords) {
+  std::filesystem::remove(path_);
+  const std::string whole = ReadBytes(compressed_path_);
+  std::mt19937 random(7);
+  for (int round = 0; round < 60; ++round) {
+    std::string bytes = whole.substr(
+        0, random() % 4 == 0 ? random() % whole.size() : whole.size());
+    for (int flips = 0; flips < round % 5; ++flips) {
+      // Half of them in the last bytes, where the table is.
+      const size_t range = random() % 2 == 0 ? bytes.size() : 50;
+      const size_t place = bytes.size() - 1 - random() % range;
+      if (place < bytes.size()) bytes[place] ^= static_cast<char>(random());
+    }
+    WriteBytes(compressed_path_, bytes);
+    const auto reader = SegmentReader::Open(path_);
+    if (!reader.ok()) {
+      EXPECT_THAT(reader.status(), StatusIs(StatusCode::kDataLoss));
+      continue;
+    }
+    const Contents contents = ReadAll(reader->get());
+    for (size_t i = 0; i < contents.records.size(); ++i) {
+      const auto place = std::lower_bound(
+          plain_.offsets.begin(), plain_.offsets.end(), contents.offsets[i]);
+      ASSERT_TRUE(place != plain_.offsets.end() &&
+                  *place == contents.offsets[i]);
+      const auto number = static_cast<size_t>(place - plain_.offsets.begin());
+      ASSERT_EQ(contents.records[i].SerializeAsString(),
+                plain_.records[number].SerializeAsString());
+    }
+  }
+}
+
 // The records of a damaged block are reported and passed over, also where it is
 // the last one: nobody writes there any more.
 TEST_F(CompressedSegmentTest, ADamagedBlockIsReportedAndPassedOver) {

@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "io/segments/compressed_file.h"
 #include "sidecar/pipeline.h"
 #include "tests/sidecar/pipeline_fixture.h"
 
@@ -99,6 +100,60 @@ TEST_F(TupleKeeperTest, ContinuesBehindACompressedNewestSegment) {
   EXPECT_EQ(NumFiles(".seg"), 0u);
   Finish();
   ExpectSame(Output(options_.tuples()), ExpectedOutput(history));
+}
+
+// A sidecar killed in the middle of a compression leaves a part of the file
+// under a temporary name, or both files.
+TEST_F(TupleKeeperTest, TidiesWhatADeadOneLeft) {
+  options_.set_delete_spool(false);
+  const auto history = History(30, 1, kStartUs);
+  WriteSpool(options_.spool(), history, 50);
+  Finish();
+  const auto names = Names(options_.tuples());
+  const std::string first = options_.tuples() + "/" + names[0];
+  const std::string second = options_.tuples() + "/" + names[1];
+  ASSERT_OK(CompressFile(first, first + ".zst", [] { return false; }));
+  std::filesystem::copy(first, second + ".zst.tmp");
+  ExpectSame(Output(options_.tuples()), ExpectedOutput(history));
+  options_.set_compress(SidecarOptions::ZSTD);
+  const auto pipeline = Open();
+  EXPECT_EQ(NumFiles(".tmp"), 0u);
+  EXPECT_TRUE(PollUntil(pipeline.get(), [&] { return NumFiles(".seg") == 1; }));
+  EXPECT_EQ(NumFiles(".zst"), names.size() - 1);
+  ExpectSame(Output(options_.tuples()), ExpectedOutput(history));
+}
+
+// A directory in the place of the temporary file makes compression fail. It is
+// tried again a minute later.
+TEST_F(TupleKeeperTest, FailuresAreCountedAndTriedAgain) {
+  options_.set_delete_spool(false);
+  const auto history = History(30, 1, kStartUs);
+  WriteSpool(options_.spool(), history, 50);
+  Finish();
+  const std::string blocked =
+      options_.tuples() + "/" + Names(options_.tuples())[3] + ".zst.tmp";
+  std::filesystem::create_directories(blocked + "/file");
+  options_.set_compress(SidecarOptions::ZSTD);
+  const auto pipeline = Open();
+  ASSERT_TRUE(PollUntil(
+      pipeline.get(), [&] { return pipeline->counts().keeper.failures > 0; }));
+  EXPECT_EQ(pipeline->counts().keeper.compressed_segments, 3u);
+  std::filesystem::remove_all(blocked);
+  ASSERT_TRUE(PollUntil(pipeline.get(), [&] { return NumFiles(".seg") == 1; }));
+  ExpectSame(Output(options_.tuples()), ExpectedOutput(history));
+}
+
+// The window is 10 s.
+TEST_F(TupleKeeperTest, RefusesToRemoveWhatTheJoinMayNeed) {
+  for (const double seconds : {0.0, 20.0, 1e9}) {
+    options_.set_keep_tuples_seconds(seconds);
+    EXPECT_OK(TupleKeeper::Validate(options_));
+  }
+  options_.set_keep_tuples_seconds(19.9);
+  EXPECT_THAT(Pipeline::Open(options_, &metrics_, clock_.Get()),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       testing::HasSubstr("keep_tuples_seconds = 19.9: must be "
+                                          "0 or at least 20")));
 }
 
 TEST_F(TupleKeeperTest, RemovesWhatIsTooOld) {
