@@ -24,11 +24,11 @@ std::vector<Command> AllCommands() {
                   "Write the built-in question-answering world as LETOR text",
                   RunWorld),
       MakeCommand("simulate", "", "Drive a server as users would", RunSimulate),
-      MakeCommand("log cat", "DIR|FILE",
+      MakeCommand("log cat", "DIR|FILE…",
                   "Print log records, one JSON object a line", RunLogCat),
-      MakeCommand("log stats", "DIR|FILE", "Count what a log holds",
+      MakeCommand("log stats", "DIR|FILE…", "Count what a log holds",
                   RunLogStats),
-      MakeCommand("log verify", "DIR|FILE",
+      MakeCommand("log verify", "DIR|FILE…",
                   "Recompute every logged decision bit for bit", RunLogVerify),
   };
 }

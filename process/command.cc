@@ -137,7 +137,7 @@ absl::Status ParseCommand(const std::vector<std::string>& arguments,
   if (given < expected) {
     return UsageError(absl::StrCat("needs ", positional));
   }
-  if (given > expected) {
+  if (given > expected && !absl::EndsWith(positional, "…")) {
     return UsageError(absl::StrCat("unexpected argument \"",
                                    command_line->positional[expected],
                                    "\"; flags start with two dashes"));

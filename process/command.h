@@ -27,9 +27,11 @@ inline constexpr int kExitError = 1;
 inline constexpr int kExitUsage = 2;
 
 struct Command {
-  std::string name;        // One or two words, as in "log stats".
-  std::string positional;  // Arguments that are no flags, as in "DIR"; or "".
-  std::string summary;     // One line.
+  std::string name;  // One or two words, as in "log stats".
+  // Arguments that are no flags, as in "DIR"; or "". The last word stands for
+  // one or more if it ends in "…".
+  std::string positional;
+  std::string summary;  // One line.
   const google::protobuf::Descriptor* options = nullptr;
   // Parses the arguments behind the name, then runs. A status that
   // IsUsageError() exits with Program.usage_exit_code, any other error with
@@ -57,7 +59,7 @@ absl::Status CheckChoice(absl::string_view flag, absl::string_view value,
                          const std::vector<std::string>& permitted);
 
 // Parses into `options`. Usage error where a flag is bad or the number of
-// positional arguments is not that of the words in `positional`.
+// positional arguments is not what Command.positional says.
 absl::Status ParseCommand(const std::vector<std::string>& arguments,
                           absl::string_view positional,
                           google::protobuf::Message* options,

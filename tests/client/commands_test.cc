@@ -78,7 +78,6 @@ TEST(CommandTest, WrongCallsExitWithTwo) {
       {{"simulate", "--action=shown"}, "must be select or rank or label"},
       {{"simulate", "x"}, "unexpected argument \"x\""},
       {{"log", "stats"}, "needs DIR|FILE"},
-      {{"log", "cat", "a", "b"}, "unexpected argument \"b\""},
       {{"rank", "--output=xml"}, "must be text or json"},
       {{"rank", "--format=csv"}, "must be auto or letor or json"},
       {{"select", "--top_k=1"}, "--top_k is for rank"},

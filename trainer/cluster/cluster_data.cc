@@ -41,9 +41,10 @@ struct HeldDecision {
 
 class Reader {
  public:
-  Reader(const config::v1::ClusterOptions& options, ClusterOf of,
-         ScoreScale scale)
+  Reader(const config::v1::ClusterOptions& options, const TupleLog& log,
+         ClusterOf of, ScoreScale scale)
       : options_(options),
+        log_(log),
         of_(of),
         scale_(scale),
         memory_bytes_(options.memory_mb() * kBytesPerMib),
@@ -65,7 +66,7 @@ class Reader {
       if (reason.has_value()) data_.counts.LeaveOut(*reason, tuple);
       return absl::OkStatus();
     };
-    ASSIGN_OR_RETURN(data_.counts.damage, ScanTuples(options_.tuples(), take));
+    RETURN_IF_ERROR(ScanTuples(log_, take, &data_.counts));
     data_.counts.kept_fraction = kept_.fraction();
     WarnOfCensoring(data_.counts);
     if (held_.empty()) {
@@ -107,8 +108,8 @@ class Reader {
     absl::Status status = absl::ResourceExhaustedError("");
     for (; absl::IsResourceExhausted(status); share /= 2) {
       counts.clear();
-      // Damage is counted when the decisions are read.
-      status = ScanTuples(options_.tuples(), take).status();
+      TupleCounts ignored;  // They are made when the decisions are read.
+      status = ScanTuples(log_, take, &ignored);
     }
     RETURN_IF_ERROR(status);
     std::tuple<uint64_t, uint64_t, uint64_t, uint64_t> most;
@@ -240,6 +241,7 @@ class Reader {
   }
 
   const config::v1::ClusterOptions& options_;
+  const TupleLog& log_;
   const ClusterOf of_;
   const ScoreScale scale_;
   const uint64_t memory_bytes_;
@@ -255,7 +257,9 @@ class Reader {
 
 absl::StatusOr<ClusterData> ReadClusterData(
     const config::v1::ClusterOptions& options, ClusterOf of, ScoreScale scale) {
-  return Reader(options, of, scale).Read();
+  ASSIGN_OR_RETURN(const TupleLog log,
+                   TupleLog::Open(options.tuples(), options.mix_joins()));
+  return Reader(options, log, of, scale).Read();
 }
 
 }  // namespace sortition

@@ -81,6 +81,7 @@ absl::StatusOr<TupleData> Read(const CalibrateOptions& options,
                                const model::v1::Model& model) {
   config::v1::TrainOptions read;
   read.set_tuples(options.tuples());
+  read.set_mix_joins(options.mix_joins());
   read.set_model(options.model());
   read.set_validation_fraction(options.validation_fraction());
   read.set_test_fraction(options.test_fraction());

@@ -45,8 +45,10 @@ void Append(const LabelTuples& from, size_t i, size_t num_labels,
 class LabelReader {
  public:
   LabelReader(const config::v1::TrainOptions& options,
-              const LabelFilter& filter, TupleSelection selection)
+              const LabelFilter& filter, const TupleLog& log,
+              TupleSelection selection)
       : options_(options),
+        log_(log),
         filter_(filter),
         selection_(std::move(selection)),
         kept_(options.memory_mb()) {}
@@ -55,15 +57,36 @@ class LabelReader {
   // it.
   absl::Status SetShape() {
     if (filter_.num_features.has_value()) return absl::OkStatus();
-    ASSIGN_OR_RETURN(filter_.num_features,
-                     NewestNumFeatures(options_.tuples(),
-                                       [&](const log::v1::BanditTuple& logged) {
-                                         const auto reason = Convert(logged);
-                                         return reason.ok() && !*reason;
-                                       }));
+    ASSIGN_OR_RETURN(
+        filter_.num_features,
+        NewestNumFeatures(log_, [&](const log::v1::BanditTuple& logged) {
+          const auto reason = Convert(logged);
+          return reason.ok() && !*reason;
+        }));
     return absl::OkStatus();
   }
 
+  absl::Status Read() {
+    return ScanTuples(log_, std::bind_front(&LabelReader::AddTuple, this),
+                      &data_);
+  }
+
+  LabelData Finish() {
+    data_.kept_fraction = kept_.fraction();
+    if (options_.force()) EvaluateAllIfTooFew();
+    for (size_t i = 0; i < held_.size(); ++i) {
+      const Part part = PartOf(i);
+      if (part == Part::kTrain || evaluates_[i]) {
+        Append(held_, i, num_labels(), held_.contexts[i], TuplesOf(part));
+      } else {
+        data_.LeaveOut(LeftOutReason::kHeldOut);
+      }
+    }
+    held_ = {};
+    return std::move(data_);
+  }
+
+ private:
   absl::Status AddTuple(const log::v1::BanditTuple& logged) {
     ++data_.read_tuples;
     const log::v1::Decision& decision = logged.decision();
@@ -86,23 +109,6 @@ class LabelReader {
     return absl::OkStatus();
   }
 
-  LabelData Finish(const SegmentDamage& damage) {
-    data_.damage = damage;
-    data_.kept_fraction = kept_.fraction();
-    if (options_.force()) EvaluateAllIfTooFew();
-    for (size_t i = 0; i < held_.size(); ++i) {
-      const Part part = PartOf(i);
-      if (part == Part::kTrain || evaluates_[i]) {
-        Append(held_, i, num_labels(), held_.contexts[i], TuplesOf(part));
-      } else {
-        data_.LeaveOut(LeftOutReason::kHeldOut);
-      }
-    }
-    held_ = {};
-    return std::move(data_);
-  }
-
- private:
   // Converts a tuple to `record_`, or returns why it is left out.
   absl::StatusOr<std::optional<LeftOutReason>> Convert(
       const log::v1::BanditTuple& logged) {
@@ -220,6 +226,7 @@ class LabelReader {
   }
 
   const config::v1::TrainOptions& options_;
+  const TupleLog& log_;
   LabelFilter filter_;
   const TupleSelection selection_;
   KeptShare kept_;
@@ -236,13 +243,12 @@ class LabelReader {
 absl::StatusOr<LabelData> ReadLabelTuples(
     const config::v1::TrainOptions& options, const LabelFilter& filter) {
   ASSIGN_OR_RETURN(TupleSelection selection, TupleSelection::Create(options));
-  LabelReader reader(options, filter, std::move(selection));
+  ASSIGN_OR_RETURN(const TupleLog log,
+                   TupleLog::Open(options.tuples(), options.mix_joins()));
+  LabelReader reader(options, filter, log, std::move(selection));
   RETURN_IF_ERROR(reader.SetShape());
-  ASSIGN_OR_RETURN(
-      const SegmentDamage damage,
-      ScanTuples(options.tuples(),
-                 std::bind_front(&LabelReader::AddTuple, &reader)));
-  LabelData data = reader.Finish(damage);
+  RETURN_IF_ERROR(reader.Read());
+  LabelData data = reader.Finish();
   RETURN_IF_ERROR(CheckRewards(data, RewardRange::Of(options)));
   WarnOfCensoring(data);
   return data;

@@ -67,8 +67,9 @@ absl::Status CheckScratch(const config::v1::TrainOptions& options) {
 class Reader {
  public:
   Reader(const config::v1::TrainOptions& options, const TupleFilter& filter,
-         TupleSelection selection)
+         const TupleLog& log, TupleSelection selection)
       : options_(options),
+        log_(log),
         filter_(filter),
         selection_(std::move(selection)),
         held_(LimitsOf(options)) {}
@@ -79,13 +80,12 @@ class Reader {
   // decided under this name.
   absl::Status SetBaseline() {
     if (filter_.baseline_version != uint64_t{0}) return absl::OkStatus();
-    ASSIGN_OR_RETURN(
-        leaves_out_aggregations_,
-        HasTuple(options_.tuples(), [&](const log::v1::BanditTuple& logged) {
-          const auto& decision = logged.decision();
-          return !decision.has_aggregation() &&
-                 !selection_.ReasonToSkip(decision);
-        }));
+    ASSIGN_OR_RETURN(leaves_out_aggregations_,
+                     HasTuple(log_, [&](const log::v1::BanditTuple& logged) {
+                       const auto& decision = logged.decision();
+                       return !decision.has_aggregation() &&
+                              !selection_.ReasonToSkip(decision);
+                     }));
     return absl::OkStatus();
   }
 
@@ -94,33 +94,19 @@ class Reader {
   absl::Status SetShape() {
     if (filter_.num_features.has_value()) return absl::OkStatus();
     BanditTuple unused;
-    ASSIGN_OR_RETURN(filter_.num_features,
-                     NewestNumFeatures(options_.tuples(),
-                                       [&](const log::v1::BanditTuple& logged) {
-                                         return !Convert(logged, &unused);
-                                       }));
+    ASSIGN_OR_RETURN(
+        filter_.num_features,
+        NewestNumFeatures(log_, [&](const log::v1::BanditTuple& logged) {
+          return !Convert(logged, &unused);
+        }));
     return absl::OkStatus();
   }
 
-  absl::Status AddTuple(const log::v1::BanditTuple& logged) {
-    ++data_.read_tuples;
-    const log::v1::Decision& decision = logged.decision();
-    HeldTuple held;
-    const std::optional<LeftOutReason> reason = Convert(logged, &held.tuple);
-    if (!reason.has_value() || *reason == LeftOutReason::kCensored) {
-      data_.censored_share.Add(logged);
-    }
-    if (reason.has_value()) {
-      data_.LeaveOut(*reason, logged);
-      return absl::OkStatus();
-    }
-    data_.TakeReward(logged);
-    Note(decision, held.tuple);
-    return Hold(decision, std::move(held));
+  absl::Status Read() {
+    return ScanTuples(log_, std::bind_front(&Reader::AddTuple, this), &data_);
   }
 
-  TupleData Finish(const SegmentDamage& damage) {
-    data_.damage = damage;
+  TupleData Finish() {
     data_.kept_fraction = held_.kept_fraction();
     data_.spill = held_.TakeSpill();
     data_.subset_size = MostFrequentSize();
@@ -141,6 +127,23 @@ class Reader {
   }
 
  private:
+  absl::Status AddTuple(const log::v1::BanditTuple& logged) {
+    ++data_.read_tuples;
+    const log::v1::Decision& decision = logged.decision();
+    HeldTuple held;
+    const std::optional<LeftOutReason> reason = Convert(logged, &held.tuple);
+    if (!reason.has_value() || *reason == LeftOutReason::kCensored) {
+      data_.censored_share.Add(logged);
+    }
+    if (reason.has_value()) {
+      data_.LeaveOut(*reason, logged);
+      return absl::OkStatus();
+    }
+    data_.TakeReward(logged);
+    Note(decision, held.tuple);
+    return Hold(decision, std::move(held));
+  }
+
   // Converts a tuple, or returns why it is left out.
   std::optional<LeftOutReason> Convert(const log::v1::BanditTuple& logged,
                                        BanditTuple* tuple) const {
@@ -253,6 +256,7 @@ class Reader {
   }
 
   const config::v1::TrainOptions& options_;
+  const TupleLog& log_;
   TupleFilter filter_;
   const TupleSelection selection_;
   bool leaves_out_aggregations_ = false;
@@ -284,13 +288,13 @@ absl::StatusOr<TupleData> ReadTuples(const config::v1::TrainOptions& options,
                                      const TupleFilter& filter) {
   ASSIGN_OR_RETURN(TupleSelection selection, TupleSelection::Create(options));
   RETURN_IF_ERROR(CheckScratch(options));
-  Reader reader(options, filter, std::move(selection));
+  ASSIGN_OR_RETURN(const TupleLog log,
+                   TupleLog::Open(options.tuples(), options.mix_joins()));
+  Reader reader(options, filter, log, std::move(selection));
   RETURN_IF_ERROR(reader.SetBaseline());
   RETURN_IF_ERROR(reader.SetShape());
-  ASSIGN_OR_RETURN(const SegmentDamage damage,
-                   ScanTuples(options.tuples(),
-                              std::bind_front(&Reader::AddTuple, &reader)));
-  TupleData data = reader.Finish(damage);
+  RETURN_IF_ERROR(reader.Read());
+  TupleData data = reader.Finish();
   RETURN_IF_ERROR(CheckRewards(data, RewardRange::Of(options)));
   WarnOfCensoring(data);
   return data;

@@ -94,6 +94,13 @@ void TupleCounts::LeaveOut(LeftOutReason reason,
                                        "' is ", tuple.reward());
 }
 
+void TupleCounts::LeaveOutUnread(LeftOutReason reason,
+                                 const std::string& detail) {
+  ++read_tuples;
+  ++excluded[detail.empty() ? ReasonText(reason)
+                            : absl::StrCat(ReasonText(reason), ": ", detail)];
+}
+
 void TupleCounts::TakeReward(const log::v1::BanditTuple& tuple) {
   ++CountsOf(tuple).all;
 }
@@ -132,36 +139,43 @@ void WarnOfCensoring(const TupleCounts& counts) {
   }
 }
 
-absl::StatusOr<SegmentDamage> ScanTuples(const std::string& dir,
-                                         const TakeTuple& take) {
-  ASSIGN_OR_RETURN(const auto names, ListSegments(dir));
-  std::vector<std::string> paths;
+absl::Status ScanTuples(const TupleLog& log, const TakeTuple& take,
+                        TupleCounts* counts) {
   uint64_t total_mib = 0;
-  for (const std::string& name : names) {
-    paths.push_back((std::filesystem::path(dir) / name).string());
-    total_mib += MibOf(paths.back());
+  for (const TupleLog::Segment& segment : log.segments()) {
+    total_mib += MibOf(segment.path);
   }
   Progress progress("reading tuples", "MiB", total_mib);
-  SegmentDamage damage;
-  for (const std::string& path : paths) {
-    RETURN_IF_ERROR(ScanSegment(path, take, &progress, &damage));
+  SeenTuples seen;
+  for (const TupleLog::Segment& segment : log.segments()) {
+    const auto take_once = [&](const log::v1::BanditTuple& tuple) {
+      if (log.has_several_directories() && !seen.Insert(tuple)) {
+        counts->LeaveOutUnread(LeftOutReason::kSeenBefore, "");
+        return absl::OkStatus();
+      }
+      if (segment.is_read) return take(tuple);
+      counts->LeaveOutUnread(LeftOutReason::kOtherJoin, segment.join);
+      return absl::OkStatus();
+    };
+    RETURN_IF_ERROR(
+        ScanSegment(segment.path, take_once, &progress, &counts->damage));
   }
-  return damage;
+  return absl::OkStatus();
 }
 
 absl::StatusOr<bool> HasTuple(
-    const std::string& dir,
+    const TupleLog& log,
     const std::function<bool(const log::v1::BanditTuple&)>& is_wanted) {
-  ASSIGN_OR_RETURN(const auto names, ListSegments(dir));
   const absl::Status found = absl::CancelledError("found");
-  for (const std::string& name : names) {
+  for (const TupleLog::Segment& segment : log.segments()) {
+    if (!segment.is_read) continue;
     SegmentDamage ignored;  // It is counted when the segments are scanned.
-    const absl::Status status =
-        ScanSegment((std::filesystem::path(dir) / name).string(),
-                    [&](const log::v1::BanditTuple& tuple) {
-                      return is_wanted(tuple) ? found : absl::OkStatus();
-                    },
-                    nullptr, &ignored);
+    const absl::Status status = ScanSegment(
+        segment.path,
+        [&](const log::v1::BanditTuple& tuple) {
+          return is_wanted(tuple) ? found : absl::OkStatus();
+        },
+        nullptr, &ignored);
     if (status == found) return true;
     RETURN_IF_ERROR(status);
   }
@@ -169,25 +183,25 @@ absl::StatusOr<bool> HasTuple(
 }
 
 absl::StatusOr<std::optional<uint32_t>> NewestNumFeatures(
-    const std::string& dir,
+    const TupleLog& log,
     const std::function<bool(const log::v1::BanditTuple&)>& is_usable) {
   constexpr size_t kNewest = 101;
-  ASSIGN_OR_RETURN(const auto names, ListSegments(dir));
+  const std::vector<TupleLog::Segment>& segments = log.segments();
   std::deque<uint32_t> newest;
-  for (auto name = names.rbegin(); name != names.rend(); ++name) {
+  for (auto segment = segments.rbegin(); segment != segments.rend();
+       ++segment) {
     if (!newest.empty()) break;
+    if (!segment->is_read) continue;
     SegmentDamage ignored;  // It is counted when the segments are scanned.
-    RETURN_IF_ERROR(ScanSegment((std::filesystem::path(dir) / *name).string(),
-                                [&](const log::v1::BanditTuple& tuple) {
-                                  if (!is_usable(tuple))
-                                    return absl::OkStatus();
-                                  newest.push_back(
-                                      tuple.decision().num_features());
-                                  if (newest.size() > kNewest)
-                                    newest.pop_front();
-                                  return absl::OkStatus();
-                                },
-                                nullptr, &ignored));
+    RETURN_IF_ERROR(ScanSegment(
+        segment->path,
+        [&](const log::v1::BanditTuple& tuple) {
+          if (!is_usable(tuple)) return absl::OkStatus();
+          newest.push_back(tuple.decision().num_features());
+          if (newest.size() > kNewest) newest.pop_front();
+          return absl::OkStatus();
+        },
+        nullptr, &ignored));
   }
   if (newest.empty()) return std::nullopt;
   std::map<uint32_t, size_t> counts;

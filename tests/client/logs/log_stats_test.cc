@@ -17,7 +17,7 @@ using ::testing::HasSubstr;
 class LogStatsTest : public LogFixture {
  protected:
   LogStats Stats() {
-    auto stats = CollectLogStats(log());
+    auto stats = CollectLogStats({log()});
     EXPECT_OK(stats);
     return stats.value_or(LogStats());
   }
@@ -255,7 +255,7 @@ TEST_F(LogStatsTest, CatLeavesFeaturesOutOfTextAndObeysTheLimit) {
 }
 
 TEST_F(LogStatsTest, NamesAMissingDirectory) {
-  EXPECT_THAT(CollectLogStats("/no/such/log"),
+  EXPECT_THAT(CollectLogStats({"/no/such/log"}),
               StatusIs(absl::StatusCode::kNotFound, HasSubstr("/no/such/log")));
 }
 
