@@ -3,6 +3,7 @@
 #include "client/commands/request_commands.h"
 #include "client/logs/log_commands.h"
 #include "client/simulation/simulation_commands.h"
+#include "client/validation/log_validate.h"
 
 namespace sortition {
 
@@ -30,6 +31,8 @@ std::vector<Command> AllCommands() {
                   RunLogStats),
       MakeCommand("log verify", "DIR|FILE…",
                   "Recompute every logged decision bit for bit", RunLogVerify),
+      MakeCommand("log validate", "DIR|FILE…", "Check whether a log is sound",
+                  RunLogValidate),
   };
 }
 

@@ -63,6 +63,8 @@ MAY_INCLUDE = {
                           "process", "client/rpc"],
     "client/logs": ["core/base", "core/data", "core/policies", "core/aggregation",
                     "io/*", "process"],
+    "client/validation": ["core/base", "core/data", "core/policies",
+                          "core/counterfactual", "io/*", "process", "client/logs"],
     "client": ["process", "client/*"],
 }
 # Pattern of an include -> folders that may have it.
