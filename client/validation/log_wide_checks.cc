@@ -260,13 +260,15 @@ void ClockCheck::TakeTime(const LogEntry& entry, int64_t time_us) {
   ++records_;
   newest_us_ = std::max(newest_us_, time_us);
   const log::v1::BanditTuple* tuple = entry.tuple;
-  const bool has_place = tuple != nullptr && tuple->has_position();
+  // Nothing is known of the order of tuples that no sidecar wrote.
+  if (tuple != nullptr && !tuple->has_position()) return;
   Writer& writer = writers_[absl::StrCat(
       DirectoryOf(entry.file), "\n", entry.header->writer_id(), "\n",
       tuple == nullptr ? "" : tuple->spool_writer())];
   const std::string segment =
-      has_place ? tuple->position().segment() : std::string(entry.file);
-  const uint64_t offset = has_place ? tuple->position().offset() : entry.offset;
+      tuple == nullptr ? std::string(entry.file) : tuple->position().segment();
+  const uint64_t offset =
+      tuple == nullptr ? entry.offset : tuple->position().offset();
   if (tuple != nullptr) {
     writer.knows_steps =
         std::find(tuple->censored().begin(), tuple->censored().end(),

@@ -59,6 +59,7 @@ std::optional<double> LogWeight(const log::v1::Decision& decision) {
   const double log_propensity = decision.log_propensity();
   if (!std::isfinite(log_propensity)) return std::nullopt;
   const size_t eligible = NumEligible(decision);
+  if (eligible == 0) return std::nullopt;
   const auto chosen = static_cast<size_t>(decision.action_size());
   constexpr double kLog2 = 0.6931471805599453;
   switch (decision.action_kind()) {
@@ -138,15 +139,17 @@ Finding WeightGroup::Report(const std::string& name,
   const double lower = capped_.mean() - EmpiricalBernsteinSlack(
                                             capped_, kCap, kFailureProbability);
   if (lower > 1) {
-    return {Level::kFail,
-            absl::StrFormat("%s, of 10 at most each at least %.4g: must be %s; "
-                            "the actions were not drawn with these "
-                            "propensities",
-                            text, lower, has_full_support ? "1" : "at most 1")};
+    return {
+        Level::kFail,
+        absl::StrFormat("%s; taken as 10 at most, at least %.4g: must be %s; "
+                        "the actions were not drawn with these "
+                        "propensities",
+                        text, lower, has_full_support ? "1" : "at most 1")};
   }
   if (!has_full_support) {
-    return {Level::kPass,
-            absl::StrCat(text, ", of a policy that cannot draw all actions")};
+    return {
+        Level::kPass,
+        absl::StrCat(text, ", at most 1 expected: not all actions are drawn")};
   }
   const double upper = UpperBound();
   if (upper < 1) {
@@ -169,7 +172,12 @@ void MeanWeightCheck::Take(const LogEntry& entry) {
   if (decision.has_seed() || IsCertain(decision)) return;
   const std::optional<double> weight = LogWeight(decision);
   if (!weight.has_value() || std::isnan(*weight)) return;
-  const bool full = HasFullSupport(decision.policy(), NumEligible(decision));
+  // A decision of another system does not say what its policy could draw.
+  const bool is_known =
+      entry.tuple == nullptr || entry.tuple->has_position() ||
+      decision.policy().kind_case() != model::v1::Policy::KIND_NOT_SET;
+  const bool full =
+      is_known && HasFullSupport(decision.policy(), NumEligible(decision));
   groups_[{decision.model(), decision.version(), decision.action_kind(), full}]
       .Add(*weight);
 }

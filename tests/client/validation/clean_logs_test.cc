@@ -155,6 +155,28 @@ TEST_F(CleanLogsTest, OfAStoreAreRecomputed) {
               HasSubstr("1 of 50 decisions, first"));
 }
 
+// A log of another system: it could not draw candidates 3 to 5, and does not
+// say when it drew.
+TEST_F(CleanLogsTest, OfOtherSystemsPass) {
+  Tuples tuples = Log({.version = 0, .kind = log::v1::SELECT}, kDecisions);
+  for (size_t i = 0; i < tuples.size(); ++i) {
+    tuples[i].clear_position();
+    log::v1::Decision& decision = *tuples[i].mutable_decision();
+    decision.clear_eligible();
+    decision.set_action(0, static_cast<int32_t>(i % 3));
+    decision.set_log_propensity(std::log(1.0 / 3));
+    decision.set_time_us(1000000000 - static_cast<int64_t>(5000000 * (i % 2)));
+  }
+  Write(tuples);
+  EXPECT_THAT(Found(), IsEmpty());
+  for (log::v1::BanditTuple& tuple : tuples) {
+    tuple.mutable_decision()->set_log_propensity(std::log(1.0 / 8));
+  }
+  std::filesystem::remove(path_);
+  Write(tuples);
+  EXPECT_EQ(Found().at("mean_weight").level, Level::kFail);
+}
+
 TEST_F(CleanLogsTest, ASpoolMayRepeatWhatTheJoinDrops) {
   for (const log::v1::BanditTuple& tuple : Log(Softmax(1, 0), 200)) {
     *more_.emplace_back().mutable_decision() = tuple.decision();
