@@ -258,6 +258,7 @@ ClockCheck::ClockCheck(double max_step_back_seconds)
 // place with an earlier time.
 void ClockCheck::TakeTime(const LogEntry& entry, int64_t time_us) {
   ++records_;
+  oldest_us_ = oldest_us_ == 0 ? time_us : std::min(oldest_us_, time_us);
   newest_us_ = std::max(newest_us_, time_us);
   const log::v1::BanditTuple* tuple = entry.tuple;
   // Nothing is known of the order of tuples that no sidecar wrote.
@@ -287,19 +288,30 @@ void ClockCheck::TakeTime(const LogEntry& entry, int64_t time_us) {
   writer.time_us = time_us;
 }
 
+// A server writes a record when it stamps it, a sidecar some time later.
 void ClockCheck::EndSegment(const LogEntry& entry) {
+  const auto seconds = [](int64_t from, int64_t to) {
+    return 1e-6 * static_cast<double>(to - from);
+  };
+  const int64_t created_us = entry.header->created_time_us();
   if (closed_us_ > 0 && newest_us_ > closed_us_ + bound_us_) {
-    future_.Add(
-        entry,
-        absl::StrFormat("a record is stamped %.6f s after the segment "
-                        "was closed",
-                        1e-6 * static_cast<double>(newest_us_ - closed_us_)));
+    outside_.Add(entry, absl::StrFormat("a record is stamped %.6f s after the "
+                                        "segment was closed",
+                                        seconds(closed_us_, newest_us_)));
+  } else if (entry.header->kind() == log::v1::SegmentHeader::SPOOL &&
+             oldest_us_ > 0 && oldest_us_ < created_us - bound_us_) {
+    outside_.Add(entry, absl::StrFormat("a record is stamped %.6f s before the "
+                                        "segment was begun",
+                                        seconds(oldest_us_, created_us)));
   }
-  newest_us_ = closed_us_ = 0;
+  oldest_us_ = newest_us_ = closed_us_ = 0;
 }
 
 void ClockCheck::Take(const LogEntry& entry) {
-  if (entry.end != nullptr) EndSegment(entry);
+  if (entry.end != nullptr) {
+    ++segments_;
+    EndSegment(entry);
+  }
   if (entry.record == nullptr) return;
   const log::v1::LogRecord& record = *entry.record;
   if (record.has_footer()) closed_us_ = record.footer().closed_time_us();
@@ -323,8 +335,8 @@ std::vector<Finding> ClockCheck::Report() const {
         {Level::kWarn, absl::StrCat(told_.Text(records_, "records"),
                                     "; the log says that the clock was set")});
   }
-  if (future_.count() > 0) {
-    findings.push_back({Level::kWarn, future_.Text(records_, "records")});
+  if (outside_.count() > 0) {
+    findings.push_back({Level::kWarn, outside_.Text(segments_, "segments")});
   }
   if (findings.empty()) {
     findings.push_back(

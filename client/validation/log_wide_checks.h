@@ -114,13 +114,15 @@ class ClockCheck : public LogCheck {
   void EndSegment(const LogEntry& entry);
 
   const int64_t bound_us_;
+  uint64_t segments_ = 0;
   uint64_t records_ = 0;
   std::map<std::string, Writer> writers_;
-  int64_t newest_us_ = 0;  // In the segment.
+  int64_t oldest_us_ = 0;  // In the segment; 0: no record yet.
+  int64_t newest_us_ = 0;
   int64_t closed_us_ = 0;
   Offences back_;
-  Offences told_;    // Steps that are in the log.
-  Offences future_;  // Of segments that were closed before their records.
+  Offences told_;     // Steps that are in the log.
+  Offences outside_;  // Of the time in which the segment was written.
 };
 
 }  // namespace sortition

@@ -149,6 +149,33 @@ TEST_F(DamagedLogTest, AClockThatWasSetAndSaidSoIsAWarning) {
   EXPECT_EQ(Found().at("clock").level, Level::kWarn);
 }
 
+TEST_F(DamagedLogTest, StampsOutsideTheTimeOfTheirSegment) {
+  constexpr int64_t kBegun = 1700000000000000;
+  constexpr int64_t kFarAhead = 4000000000000000;
+  const Tuples tuples = Log(Softmax(1, 0.1), 2);
+  header_.set_kind(log::v1::SegmentHeader::SPOOL);
+  header_.set_created_time_us(kBegun);
+  const struct {
+    int64_t time_us;
+    std::string text;  // Empty: no warning.
+  } cases[] = {{kBegun - 900000, ""},
+               {kBegun - 1100000, "1.100000 s before the segment was begun"},
+               {kFarAhead, "s after the segment was closed"}};
+  for (const auto& stamp : cases) {
+    *more_.emplace_back().mutable_decision() = tuples[0].decision();
+    more_[0].mutable_decision()->set_time_us(stamp.time_us);
+    Write({});
+    const auto found = Found();
+    ASSERT_EQ(found.count("clock"), stamp.text.empty() ? 0u : 1u);
+    if (!stamp.text.empty()) {
+      EXPECT_EQ(found.at("clock").level, Level::kWarn);
+      EXPECT_THAT(found.at("clock").text, HasSubstr(stamp.text));
+    }
+    std::filesystem::remove(path_);
+    more_.clear();
+  }
+}
+
 TEST_F(DamagedLogTest, PropensitiesThatAreNone) {
   const double infinity = std::numeric_limits<double>::infinity();
   for (const double value : {0.5, -infinity, infinity, std::nan("")}) {

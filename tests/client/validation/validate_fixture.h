@@ -127,8 +127,8 @@ class ValidateFixture : public testing::Test {
     options.dir = dir_.Sub("log");
     options.name = SegmentName(1000000 + segments_++, "tuples", 0);
     options.preallocate_bytes = 1 << 20;
+    options.header = header_;
     options.header.set_format_version(1);
-    options.header.set_kind(log::v1::SegmentHeader::TUPLES);
     options.header.set_writer_id("tuples");
     options.header.set_options(sidecar.ShortDebugString());
     ASSERT_OK_AND_ASSIGN(const auto writer, SegmentWriter::Create(options));
@@ -163,6 +163,11 @@ class ValidateFixture : public testing::Test {
 
   const TempDir dir_;
   config::v1::LogValidateOptions options_;
+  log::v1::SegmentHeader header_ = [] {
+    log::v1::SegmentHeader header;
+    header.set_kind(log::v1::SegmentHeader::TUPLES);
+    return header;
+  }();
   std::vector<log::v1::LogRecord> more_;  // Behind the tuples of a segment.
   int64_t segments_ = 0;
   std::string path_;  // The last segment.
