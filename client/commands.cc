@@ -4,6 +4,7 @@
 #include "client/logs/log_commands.h"
 #include "client/simulation/simulation_commands.h"
 #include "client/upkeep/upkeep_commands.h"
+#include "client/validation/log_validate.h"
 
 namespace sortition {
 
@@ -25,17 +26,19 @@ std::vector<Command> AllCommands() {
                   "Write the built-in question-answering world as LETOR text",
                   RunWorld),
       MakeCommand("simulate", "", "Drive a server as users would", RunSimulate),
-      MakeCommand("log cat", "DIR|FILE",
+      MakeCommand("log cat", "DIR|FILE…",
                   "Print log records, one JSON object a line", RunLogCat),
-      MakeCommand("log stats", "DIR|FILE", "Count what a log holds",
+      MakeCommand("log stats", "DIR|FILE…", "Count what a log holds",
                   RunLogStats),
-      MakeCommand("log verify", "DIR|FILE",
+      MakeCommand("log verify", "DIR|FILE…",
                   "Recompute every logged decision bit for bit", RunLogVerify),
       MakeCommand("log prune", "DIR…", "Remove old tuple and late segments",
                   RunLogPrune),
       MakeCommand("log compact", "DIR…",
                   "Rewrite tuple segments as larger ones, by time or by unit",
                   RunLogCompact),
+      MakeCommand("log validate", "DIR|FILE…", "Check whether a log is sound",
+                  RunLogValidate),
   };
 }
 

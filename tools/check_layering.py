@@ -68,6 +68,8 @@ MAY_INCLUDE = {
     "client/logs": ["core/base", "core/data", "core/policies", "core/aggregation",
                     "io/*", "process"],
     "client/upkeep": ["core/base", "io", "io/segments", "io/upkeep", "process"],
+    "client/validation": ["core/base", "core/data", "core/policies",
+                          "core/counterfactual", "io/*", "process", "client/logs"],
     "client": ["process", "client/*"],
 }
 # Pattern of an include -> folders that may have it.

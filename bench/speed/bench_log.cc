@@ -1,4 +1,5 @@
-// Times appends to the spool, syncs that appends share, and reading a segment.
+// Times appends to the spool, syncs that appends share, and reading and
+// validating segments.
 //
 // Every figure stands beside a baseline that was measured in the same run on
 // the same disk, in alternating rounds.
@@ -149,7 +150,11 @@ absl::StatusOr<Report> Run() {
   const std::function<absl::StatusOr<std::vector<Target>>()> parts[] = {
       [&] { return MeasureAppends(directory.path()); },
       [&] { return MeasureSyncs(syncs); },
-      [&] { return MeasureReader(directory.path()); }};
+      [&] { return MeasureReader(directory.path()); },
+      [&] {
+        return MeasureValidation(directory.path(), absl::GetFlag(FLAGS_rounds),
+                                 absl::GetFlag(FLAGS_records));
+      }};
   for (const auto& measure : parts) {
     ASSIGN_OR_RETURN(std::vector<Target> targets, measure());
     AppendTargets(std::move(targets), &report.targets);
@@ -163,6 +168,7 @@ absl::StatusOr<Report> Run() {
 int main(int argc, char** argv) {
   return sortition::RunBenchmark(
       argc, argv,
-      "Times appends to the spool, syncs that they share, and reading it.",
+      "Times appends to the spool, syncs that they share, reading and "
+      "validating it.",
       sortition::Run);
 }

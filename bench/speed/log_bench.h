@@ -71,4 +71,8 @@ struct SyncBenchOptions {
 absl::StatusOr<std::vector<Target>> MeasureSyncs(
     const SyncBenchOptions& options);
 
+// Measures the rate at which one core validates a log of so many records.
+absl::StatusOr<std::vector<Target>> MeasureValidation(const std::string& dir,
+                                                      int rounds, int records);
+
 }  // namespace sortition

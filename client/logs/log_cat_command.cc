@@ -89,7 +89,7 @@ absl::Status RunLogCat(const config::v1::LogOptions& options,
                   options.limit() == 0 ? std::numeric_limits<uint64_t>::max()
                                        : options.limit(),
                   &output->out);
-  absl::Status status = ScanLog(positional[0], &printer);
+  absl::Status status = ScanLog(positional, &printer);
   if (absl::IsCancelled(status)) return absl::OkStatus();
   return status;
 }

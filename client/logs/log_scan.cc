@@ -1,13 +1,12 @@
 #include "client/logs/log_scan.h"
 
 #include <algorithm>
-#include <filesystem>
 #include <fstream>
 #include <memory>
 #include <vector>
 
-#include "absl/strings/str_cat.h"
 #include "core/base/status_macros.h"
+#include "io/segments/log_paths.h"
 #include "io/segments/parse_message.h"
 #include "io/segments/segment.h"
 #include "io/segments/segment_recovery.h"
@@ -70,35 +69,19 @@ absl::Status ScanSegment(const std::string& path, SegmentReader* reader,
   return absl::OkStatus();
 }
 
-absl::Status ScanDirectory(const std::string& dir, LogVisitor* visitor) {
-  ASSIGN_OR_RETURN(const std::vector<std::string> names, ListSegments(dir));
-  for (const std::string& name : names) {
-    const std::string path = absl::StrCat(dir, "/", name);
+}  // namespace
+
+absl::Status ScanLog(const std::vector<std::string>& entries,
+                     LogVisitor* visitor) {
+  ASSIGN_OR_RETURN(const std::vector<std::string> paths,
+                   FindSegmentsWithLate(entries));
+  for (const std::string& path : paths) {
     const auto reader = SegmentReader::Open(path);
     if (absl::IsNotFound(reader.status())) continue;
     RETURN_IF_ERROR(reader.status());
     RETURN_IF_ERROR(ScanSegment(path, reader->get(), visitor));
   }
   return absl::OkStatus();
-}
-
-}  // namespace
-
-absl::Status ScanLog(const std::string& path, LogVisitor* visitor) {
-  std::error_code error;
-  if (!std::filesystem::exists(path, error)) {
-    return absl::NotFoundError(absl::StrCat(
-        path, " does not exist; must be a directory of segments or a segment"));
-  }
-  if (!std::filesystem::is_directory(path, error)) {
-    ASSIGN_OR_RETURN(const std::unique_ptr<SegmentReader> reader,
-                     SegmentReader::Open(path));
-    return ScanSegment(path, reader.get(), visitor);
-  }
-  RETURN_IF_ERROR(ScanDirectory(path, visitor));
-  const std::string late = absl::StrCat(path, "/late");
-  if (!std::filesystem::is_directory(late, error)) return absl::OkStatus();
-  return ScanDirectory(late, visitor);
 }
 
 }  // namespace sortition

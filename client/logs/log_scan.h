@@ -1,8 +1,8 @@
 #pragma once
-// Walks the records of a segment, or of all segments of a directory and of its
-// sub-directory late/, in order. Holds one record in memory at a time.
+// Walks the records of segments in order. Holds one record in memory at a time.
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "sortition/log/v1/log.pb.h"
@@ -29,9 +29,10 @@ class LogVisitor {
   virtual void EndSegment(const SegmentEnd& end) = 0;
 };
 
-// Calls `visitor` for each segment and record. NotFound where `path` does not
-// exist. Skips segments that are removed meanwhile (by a sidecar that is done
-// with them).
-absl::Status ScanLog(const std::string& path, LogVisitor* visitor);
+// Calls `visitor` for each segment and record of FindSegmentsWithLate(entries),
+// whose errors it returns. Skips segments that are removed meanwhile (by a
+// sidecar that is done with them).
+absl::Status ScanLog(const std::vector<std::string>& entries,
+                     LogVisitor* visitor);
 
 }  // namespace sortition

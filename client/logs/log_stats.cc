@@ -10,6 +10,7 @@
 #include "core/base/status_macros.h"
 #include "core/policies/distribution_factory.h"
 #include "io/segments/decision_view.h"
+#include "io/segments/reward_join.h"
 
 namespace sortition {
 namespace {
@@ -23,6 +24,7 @@ class Counter : public LogVisitor {
     records_ = 0;
     footer_.Clear();
     header_.Clear();
+    join_.clear();
   }
 
   absl::Status Record(const log::v1::LogRecord& record, uint64_t) override {
@@ -74,6 +76,7 @@ class Counter : public LogVisitor {
 
   void Start(const log::v1::SegmentHeader& header) {
     header_ = header;
+    join_ = RewardJoinText(header);
     const auto next = next_sequence_.find(Writer(header));
     if (next != next_sequence_.end() &&
         header.first_sequence() > next->second) {
@@ -150,6 +153,7 @@ class Counter : public LogVisitor {
     ++stats_.tuples;
     const double probability = tuple.keep_probability();
     const double weight = probability > 0 ? 1 / probability : 1;
+    if (!join_.empty()) ++stats_.joins[join_];
     VersionStats* version = CountDecision(tuple.decision(), weight);
     decisions_.try_emplace(HashBytes(tuple.decision().decision_id()), nullptr);
     if (tuple.censored_size() > 0) {
@@ -179,6 +183,7 @@ class Counter : public LogVisitor {
 
   LogStats& stats_;
   log::v1::SegmentHeader header_;
+  std::string join_;  // Of the segment.
   log::v1::SegmentFooter footer_;
   uint64_t records_ = 0;
   absl::flat_hash_map<std::string, uint64_t> next_sequence_;
@@ -192,10 +197,11 @@ class Counter : public LogVisitor {
 
 }  // namespace
 
-absl::StatusOr<LogStats> CollectLogStats(const std::string& path) {
+absl::StatusOr<LogStats> CollectLogStats(
+    const std::vector<std::string>& entries) {
   LogStats stats;
   Counter counter(&stats);
-  RETURN_IF_ERROR(ScanLog(path, &counter));
+  RETURN_IF_ERROR(ScanLog(entries, &counter));
   counter.Finish();
   return stats;
 }

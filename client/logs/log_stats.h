@@ -4,6 +4,7 @@
 #include <map>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/status/statusor.h"
 
@@ -66,10 +67,13 @@ struct LogStats {
   // its feedback in the same log, each feedback id once; a tuple has its own
   // reward.
   std::map<std::pair<std::string, uint64_t>, VersionStats> models;
+  // Tuples by RewardJoinText(); without those that no sidecar joined.
+  std::map<std::string, uint64_t> joins;
 };
 
-// Counts the records of `path`, as in ScanLog().
-absl::StatusOr<LogStats> CollectLogStats(const std::string& path);
+// Counts the records of `entries`, as in ScanLog().
+absl::StatusOr<LogStats> CollectLogStats(
+    const std::vector<std::string>& entries);
 
 std::string LogStatsJson(const LogStats& stats);
 std::string LogStatsText(const LogStats& stats);

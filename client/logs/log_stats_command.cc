@@ -88,6 +88,13 @@ std::string LogStatsJson(const LogStats& stats) {
     json.Key("mean_propensity").Number(MeanPropensity(version));
     json.EndObject();
   }
+  json.EndArray();
+  json.Key("joins").BeginArray();
+  for (const auto& [join, tuples] : stats.joins) {
+    json.BeginObject();
+    json.Key("join").String(join).Key("tuples").Count(tuples);
+    json.EndObject();
+  }
   json.EndArray().EndObject();
   return json.text();
 }
@@ -108,6 +115,9 @@ std::string LogStatsText(const LogStats& stats) {
                     "here, so that of these may have gone there "
                     "(docs/join.md)\n");
   }
+  for (const auto& [join, tuples] : stats.joins) {
+    absl::StrAppend(&text, tuples, " tuples joined by ", join, "\n");
+  }
   if (stats.models.empty()) return text;
   rows = {{"model", "version", "decisions", "estimate of all", "with feedback",
            "censored", "mean reward", "mean propensity"}};
@@ -127,7 +137,7 @@ absl::Status RunLogStats(const config::v1::LogOptions& options,
                          const std::vector<std::string>& positional,
                          CommandOutput* output) {
   RETURN_IF_ERROR(CheckChoice("output", options.output(), {"text", "json"}));
-  ASSIGN_OR_RETURN(const LogStats stats, CollectLogStats(positional[0]));
+  ASSIGN_OR_RETURN(const LogStats stats, CollectLogStats(positional));
   output->out << (options.output() == "json" ? LogStatsJson(stats) + "\n"
                                              : LogStatsText(stats));
   return absl::OkStatus();

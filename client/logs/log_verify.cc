@@ -280,12 +280,12 @@ class Verifier : public LogVisitor {
 
 }  // namespace
 
-absl::StatusOr<VerifyResult> VerifyLog(const std::string& path,
+absl::StatusOr<VerifyResult> VerifyLog(const std::vector<std::string>& entries,
                                        DecisionVerifier* verifier) {
   const auto start = std::chrono::steady_clock::now();
   VerifyResult result;
   Verifier visitor(verifier, &result);
-  RETURN_IF_ERROR(ScanLog(path, &visitor));
+  RETURN_IF_ERROR(ScanLog(entries, &visitor));
   result.seconds =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - start)
           .count();

@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -68,8 +69,8 @@ struct VerifyResult {
   std::string first_difference;
 };
 
-// Verifies all decisions and tuples of `path`, as in ScanLog().
-absl::StatusOr<VerifyResult> VerifyLog(const std::string& path,
+// Verifies all decisions and tuples of `entries`, as in ScanLog().
+absl::StatusOr<VerifyResult> VerifyLog(const std::vector<std::string>& entries,
                                        DecisionVerifier* verifier);
 
 std::string VerifyResultJson(const VerifyResult& result);

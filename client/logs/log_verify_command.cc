@@ -2,6 +2,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
 #include "client/logs/log_commands.h"
 #include "client/logs/log_verify.h"
 #include "core/base/status_macros.h"
@@ -26,7 +27,8 @@ std::string VerifyResultText(const VerifyResult& result) {
 }
 
 // Returns an error that says which part of the log is not verified.
-absl::Status Verdict(const std::string& path, const VerifyResult& result) {
+absl::Status Verdict(const std::vector<std::string>& entries,
+                     const VerifyResult& result) {
   if (result.different > 0) {
     return absl::DataLossError(absl::StrCat(
         result.first_file, " offset ", result.first_offset, " decision ",
@@ -45,7 +47,8 @@ absl::Status Verdict(const std::string& path, const VerifyResult& result) {
         "convert with the options in the segments' headers repeats it"));
   }
   if (result.verified == 0) {
-    return absl::NotFoundError(absl::StrCat(path, " holds no decisions"));
+    return absl::NotFoundError(
+        absl::StrCat(absl::StrJoin(entries, " "), " holds no decisions"));
   }
   return absl::OkStatus();
 }
@@ -79,11 +82,10 @@ absl::Status RunLogVerify(const config::v1::LogOptions& options,
   std::optional<ModelStore> store;
   if (!options.model_store().empty()) store.emplace(options.model_store());
   DecisionVerifier verifier(std::move(store));
-  ASSIGN_OR_RETURN(const VerifyResult result,
-                   VerifyLog(positional[0], &verifier));
+  ASSIGN_OR_RETURN(const VerifyResult result, VerifyLog(positional, &verifier));
   output->out << (options.output() == "json" ? VerifyResultJson(result) + "\n"
                                              : VerifyResultText(result));
-  return Verdict(positional[0], result);
+  return Verdict(positional, result);
 }
 
 }  // namespace sortition

@@ -42,10 +42,11 @@ struct HeldDecision {
 
 class Reader {
  public:
-  Reader(const config::v1::ClusterOptions& options, ClusterOf of,
-         ScoreScale scale, Thinning* thinning)
+  Reader(const config::v1::ClusterOptions& options, const TupleLog& log,
+         ClusterOf of, ScoreScale scale, Thinning* thinning)
       : thinning_(*thinning),
         options_(options),
+        log_(log),
         of_(of),
         scale_(scale),
         memory_bytes_(options.memory_mb() * kBytesPerMib),
@@ -68,9 +69,7 @@ class Reader {
       if (reason.has_value()) data_.counts.LeaveOut(*reason, tuple);
       return absl::OkStatus();
     };
-    ASSIGN_OR_RETURN(
-        data_.counts.damage,
-        ScanTuples(options_.tuples(), options_.allow_incomplete(), take));
+    RETURN_IF_ERROR(ScanTuples(log_, take, &data_.counts));
     data_.counts.kept_fraction = kept_.fraction();
     WarnOfCensoring(data_.counts);
     if (held_.empty()) {
@@ -112,9 +111,8 @@ class Reader {
     absl::Status status = absl::ResourceExhaustedError("");
     for (; absl::IsResourceExhausted(status); share /= 2) {
       counts.clear();
-      // Damage is counted when the decisions are read.
-      status = ScanTuples(options_.tuples(), options_.allow_incomplete(), take)
-                   .status();
+      TupleCounts ignored;  // They are made when the decisions are read.
+      status = ScanTuples(log_, take, &ignored);
     }
     RETURN_IF_ERROR(status);
     std::tuple<uint64_t, uint64_t, uint64_t, uint64_t> most;
@@ -251,6 +249,7 @@ class Reader {
 
   Thinning& thinning_;
   const config::v1::ClusterOptions& options_;
+  const TupleLog& log_;
   const ClusterOf of_;
   const ScoreScale scale_;
   const uint64_t memory_bytes_;
@@ -266,8 +265,13 @@ class Reader {
 
 absl::StatusOr<ClusterData> ReadClusterData(
     const config::v1::ClusterOptions& options, ClusterOf of, ScoreScale scale) {
+  ASSIGN_OR_RETURN(
+      const TupleLog log,
+      TupleLog::Open(options.tuples(),
+                     {.mix_joins = options.mix_joins(),
+                      .allow_incomplete = options.allow_incomplete()}));
   return ReadThinned<ClusterData>([&](Thinning* thinning) {
-    return Reader(options, of, scale, thinning).Read();
+    return Reader(options, log, of, scale, thinning).Read();
   });
 }
 

@@ -82,6 +82,7 @@ absl::StatusOr<TupleData> Read(const CalibrateOptions& options,
   config::v1::TrainOptions read;
   read.set_tuples(options.tuples());
   read.set_allow_incomplete(options.allow_incomplete());
+  read.set_mix_joins(options.mix_joins());
   read.set_model(options.model());
   read.set_validation_fraction(options.validation_fraction());
   read.set_test_fraction(options.test_fraction());

@@ -46,9 +46,10 @@ void Append(const LabelTuples& from, size_t i, size_t num_labels,
 class LabelReader {
  public:
   LabelReader(const config::v1::TrainOptions& options,
-              const LabelFilter& filter, const TupleSelection& selection,
-              Thinning* thinning)
+              const LabelFilter& filter, const TupleLog& log,
+              const TupleSelection& selection, Thinning* thinning)
       : options_(options),
+        log_(log),
         filter_(filter),
         selection_(selection),
         thinning_(*thinning),
@@ -58,15 +59,36 @@ class LabelReader {
   // it.
   absl::Status SetShape() {
     if (filter_.num_features.has_value()) return absl::OkStatus();
-    ASSIGN_OR_RETURN(filter_.num_features,
-                     NewestNumFeatures(options_.tuples(),
-                                       [&](const log::v1::BanditTuple& logged) {
-                                         const auto reason = Convert(logged);
-                                         return reason.ok() && !*reason;
-                                       }));
+    ASSIGN_OR_RETURN(
+        filter_.num_features,
+        NewestNumFeatures(log_, [&](const log::v1::BanditTuple& logged) {
+          const auto reason = Convert(logged);
+          return reason.ok() && !*reason;
+        }));
     return absl::OkStatus();
   }
 
+  absl::Status Read() {
+    return ScanTuples(log_, std::bind_front(&LabelReader::AddTuple, this),
+                      &data_);
+  }
+
+  LabelData Finish() {
+    data_.kept_fraction = kept_.fraction();
+    if (options_.force()) EvaluateAllIfTooFew();
+    for (size_t i = 0; i < held_.size(); ++i) {
+      const Part part = PartOf(i);
+      if (part == Part::kTrain || evaluates_[i]) {
+        Append(held_, i, num_labels(), held_.contexts[i], TuplesOf(part));
+      } else {
+        data_.LeaveOut(LeftOutReason::kHeldOut);
+      }
+    }
+    held_ = {};
+    return std::move(data_);
+  }
+
+ private:
   absl::Status AddTuple(const log::v1::BanditTuple& logged) {
     ++data_.read_tuples;
     const log::v1::Decision& decision = logged.decision();
@@ -94,23 +116,6 @@ class LabelReader {
     return absl::OkStatus();
   }
 
-  LabelData Finish(const SegmentDamage& damage) {
-    data_.damage = damage;
-    data_.kept_fraction = kept_.fraction();
-    if (options_.force()) EvaluateAllIfTooFew();
-    for (size_t i = 0; i < held_.size(); ++i) {
-      const Part part = PartOf(i);
-      if (part == Part::kTrain || evaluates_[i]) {
-        Append(held_, i, num_labels(), held_.contexts[i], TuplesOf(part));
-      } else {
-        data_.LeaveOut(LeftOutReason::kHeldOut);
-      }
-    }
-    held_ = {};
-    return std::move(data_);
-  }
-
- private:
   // Converts a tuple to `record_`, or returns why it is left out.
   absl::StatusOr<std::optional<LeftOutReason>> Convert(
       const log::v1::BanditTuple& logged) {
@@ -228,6 +233,7 @@ class LabelReader {
   }
 
   const config::v1::TrainOptions& options_;
+  const TupleLog& log_;
   LabelFilter filter_;
   const TupleSelection& selection_;
   Thinning& thinning_;
@@ -247,17 +253,19 @@ absl::StatusOr<LabelData> ReadLabelTuples(
   ASSIGN_OR_RETURN(const TupleSelection selection,
                    TupleSelection::Create(options));
   ASSIGN_OR_RETURN(
-      LabelData data,
-      ReadThinned<LabelData>(
-          [&](Thinning* thinning) -> absl::StatusOr<LabelData> {
-            LabelReader reader(options, filter, selection, thinning);
-            RETURN_IF_ERROR(reader.SetShape());
-            ASSIGN_OR_RETURN(
-                const SegmentDamage damage,
-                ScanTuples(options.tuples(), options.allow_incomplete(),
-                           std::bind_front(&LabelReader::AddTuple, &reader)));
-            return reader.Finish(damage);
-          }));
+      const TupleLog log,
+      TupleLog::Open(options.tuples(),
+                     {.mix_joins = options.mix_joins(),
+                      .allow_incomplete = options.allow_incomplete()}));
+  ASSIGN_OR_RETURN(LabelData data,
+                   ReadThinned<LabelData>(
+                       [&](Thinning* thinning) -> absl::StatusOr<LabelData> {
+                         LabelReader reader(options, filter, log, selection,
+                                            thinning);
+                         RETURN_IF_ERROR(reader.SetShape());
+                         RETURN_IF_ERROR(reader.Read());
+                         return reader.Finish();
+                       }));
   RETURN_IF_ERROR(CheckRewards(data, RewardRange::Of(options)));
   WarnOfCensoring(data);
   return data;

@@ -6,6 +6,10 @@ namespace sortition {
 
 std::string ReasonText(LeftOutReason reason) {
   switch (reason) {
+    case LeftOutReason::kSeenBefore:
+      return "same decision twice";
+    case LeftOutReason::kOtherJoin:
+      return "rewards joined otherwise than the newest";
     case LeftOutReason::kOtherModel:
       return "other model";
     case LeftOutReason::kOtherVersion:

@@ -6,6 +6,8 @@ namespace sortition {
 
 enum class LeftOutReason {
   // For any tuple.
+  kSeenBefore,
+  kOtherJoin,
   kOtherModel,
   kOtherVersion,
   kCensored,

@@ -68,8 +68,10 @@ absl::Status CheckScratch(const config::v1::TrainOptions& options) {
 class Reader {
  public:
   Reader(const config::v1::TrainOptions& options, const TupleFilter& filter,
-         const TupleSelection& selection, Thinning* thinning)
+         const TupleLog& log, const TupleSelection& selection,
+         Thinning* thinning)
       : options_(options),
+        log_(log),
         filter_(filter),
         selection_(selection),
         thinning_(*thinning),
@@ -81,13 +83,12 @@ class Reader {
   // decided under this name.
   absl::Status SetBaseline() {
     if (filter_.baseline_version != uint64_t{0}) return absl::OkStatus();
-    ASSIGN_OR_RETURN(
-        leaves_out_aggregations_,
-        HasTuple(options_.tuples(), [&](const log::v1::BanditTuple& logged) {
-          const auto& decision = logged.decision();
-          return !decision.has_aggregation() &&
-                 !selection_.ReasonToSkip(decision);
-        }));
+    ASSIGN_OR_RETURN(leaves_out_aggregations_,
+                     HasTuple(log_, [&](const log::v1::BanditTuple& logged) {
+                       const auto& decision = logged.decision();
+                       return !decision.has_aggregation() &&
+                              !selection_.ReasonToSkip(decision);
+                     }));
     return absl::OkStatus();
   }
 
@@ -96,12 +97,16 @@ class Reader {
   absl::Status SetShape() {
     if (filter_.num_features.has_value()) return absl::OkStatus();
     BanditTuple unused;
-    ASSIGN_OR_RETURN(filter_.num_features,
-                     NewestNumFeatures(options_.tuples(),
-                                       [&](const log::v1::BanditTuple& logged) {
-                                         return !Convert(logged, &unused);
-                                       }));
+    ASSIGN_OR_RETURN(
+        filter_.num_features,
+        NewestNumFeatures(log_, [&](const log::v1::BanditTuple& logged) {
+          return !Convert(logged, &unused);
+        }));
     return absl::OkStatus();
+  }
+
+  absl::Status Read() {
+    return ScanTuples(log_, std::bind_front(&Reader::AddTuple, this), &data_);
   }
 
   absl::Status AddTuple(const log::v1::BanditTuple& logged) {
@@ -125,8 +130,7 @@ class Reader {
     return Hold(decision, std::move(held));
   }
 
-  TupleData Finish(const SegmentDamage& damage) {
-    data_.damage = damage;
+  TupleData Finish() {
     data_.kept_fraction = held_.kept_fraction();
     data_.spill = held_.TakeSpill();
     data_.subset_size = MostFrequentSize();
@@ -147,6 +151,23 @@ class Reader {
   }
 
  private:
+  absl::Status AddTuple(const log::v1::BanditTuple& logged) {
+    ++data_.read_tuples;
+    const log::v1::Decision& decision = logged.decision();
+    HeldTuple held;
+    const std::optional<LeftOutReason> reason = Convert(logged, &held.tuple);
+    if (!reason.has_value() || *reason == LeftOutReason::kCensored) {
+      data_.censored_share.Add(logged);
+    }
+    if (reason.has_value()) {
+      data_.LeaveOut(*reason, logged);
+      return absl::OkStatus();
+    }
+    data_.TakeReward(logged);
+    Note(decision, held.tuple);
+    return Hold(decision, std::move(held));
+  }
+
   // Converts a tuple, or returns why it is left out.
   std::optional<LeftOutReason> Convert(const log::v1::BanditTuple& logged,
                                        BanditTuple* tuple) const {
@@ -259,6 +280,7 @@ class Reader {
   }
 
   const config::v1::TrainOptions& options_;
+  const TupleLog& log_;
   TupleFilter filter_;
   const TupleSelection& selection_;
   Thinning& thinning_;
@@ -293,18 +315,20 @@ absl::StatusOr<TupleData> ReadTuples(const config::v1::TrainOptions& options,
                    TupleSelection::Create(options));
   RETURN_IF_ERROR(CheckScratch(options));
   ASSIGN_OR_RETURN(
-      TupleData data,
-      ReadThinned<TupleData>(
-          [&](Thinning* thinning) -> absl::StatusOr<TupleData> {
-            Reader reader(options, filter, selection, thinning);
-            RETURN_IF_ERROR(reader.SetBaseline());
-            RETURN_IF_ERROR(reader.SetShape());
-            ASSIGN_OR_RETURN(
-                const SegmentDamage damage,
-                ScanTuples(options.tuples(), options.allow_incomplete(),
-                           std::bind_front(&Reader::AddTuple, &reader)));
-            return reader.Finish(damage);
-          }));
+      const TupleLog log,
+      TupleLog::Open(options.tuples(),
+                     {.mix_joins = options.mix_joins(),
+                      .allow_incomplete = options.allow_incomplete()}));
+  ASSIGN_OR_RETURN(TupleData data,
+                   ReadThinned<TupleData>(
+                       [&](Thinning* thinning) -> absl::StatusOr<TupleData> {
+                         Reader reader(options, filter, log, selection,
+                                       thinning);
+                         RETURN_IF_ERROR(reader.SetBaseline());
+                         RETURN_IF_ERROR(reader.SetShape());
+                         RETURN_IF_ERROR(reader.Read());
+                         return reader.Finish();
+                       }));
   RETURN_IF_ERROR(CheckRewards(data, RewardRange::Of(options)));
   WarnOfCensoring(data);
   return data;

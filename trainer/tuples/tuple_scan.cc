@@ -46,15 +46,15 @@ class IncompleteMarks {
     sum_.set_feedback(sum_.feedback() + mark.feedback());
   }
 
-  absl::Status Check(const std::string& dir, bool is_allowed) const {
+  absl::Status Check(const TupleLog& log) const {
     if (count_ == 0) return absl::OkStatus();
     const std::string text = absl::StrCat(
-        "the log in ", dir, " is incomplete: ", sum_.foreign_feedback(),
+        "the log in ", log.name(), " is incomplete: ", sum_.foreign_feedback(),
         " feedback of ", sum_.feedback(),
         " are for decisions of servers whose spools were not read, ",
         sum_.unknown_feedback(), " for unknown ones, from ",
         TimeText(sum_.first_time_us()), " to ", TimeText(sum_.last_time_us()));
-    if (is_allowed) {
+    if (log.allows_incomplete()) {
       LogWarning(text);
       return absl::OkStatus();
     }
@@ -149,6 +149,13 @@ void TupleCounts::LeaveOut(LeftOutReason reason,
                                        "' is ", tuple.reward());
 }
 
+void TupleCounts::LeaveOutUnread(LeftOutReason reason,
+                                 const std::string& detail) {
+  ++read_tuples;
+  ++excluded[detail.empty() ? ReasonText(reason)
+                            : absl::StrCat(ReasonText(reason), ": ", detail)];
+}
+
 void TupleCounts::TakeReward(const log::v1::BanditTuple& tuple) {
   ++CountsOf(tuple).all;
 }
@@ -187,40 +194,45 @@ void WarnOfCensoring(const TupleCounts& counts) {
   }
 }
 
-absl::StatusOr<SegmentDamage> ScanTuples(const std::string& dir,
-                                         bool allow_incomplete,
-                                         const TakeTuple& take) {
-  ASSIGN_OR_RETURN(const auto names, ListSegments(dir));
-  std::vector<std::string> paths;
+absl::Status ScanTuples(const TupleLog& log, const TakeTuple& take,
+                        TupleCounts* counts) {
   uint64_t total_mib = 0;
-  for (const std::string& name : names) {
-    paths.push_back((std::filesystem::path(dir) / name).string());
-    total_mib += MibOf(paths.back());
+  for (const TupleLog::Segment& segment : log.segments()) {
+    total_mib += MibOf(segment.path);
   }
   Progress progress("reading tuples", "MiB", total_mib);
-  SegmentDamage damage;
   IncompleteMarks marks;
-  for (const std::string& path : paths) {
-    RETURN_IF_ERROR(ScanSegment(path, take, &progress, &damage, &marks));
+  SeenTuples seen;
+  for (const TupleLog::Segment& segment : log.segments()) {
+    const auto take_once = [&](const log::v1::BanditTuple& tuple) {
+      if (log.has_several_directories() && !seen.Insert(tuple)) {
+        counts->LeaveOutUnread(LeftOutReason::kSeenBefore, "");
+        return absl::OkStatus();
+      }
+      if (segment.is_read) return take(tuple);
+      counts->LeaveOutUnread(LeftOutReason::kOtherJoin, segment.join);
+      return absl::OkStatus();
+    };
+    RETURN_IF_ERROR(ScanSegment(segment.path, take_once, &progress,
+                                &counts->damage, &marks));
   }
-  RETURN_IF_ERROR(marks.Check(dir, allow_incomplete));
-  return damage;
+  return marks.Check(log);
 }
 
 absl::StatusOr<bool> HasTuple(
-    const std::string& dir,
+    const TupleLog& log,
     const std::function<bool(const log::v1::BanditTuple&)>& is_wanted) {
-  ASSIGN_OR_RETURN(const auto names, ListSegments(dir));
   const absl::Status found = absl::CancelledError("found");
-  for (const std::string& name : names) {
+  for (const TupleLog::Segment& segment : log.segments()) {
+    if (!segment.is_read) continue;
     SegmentDamage ignored;  // It is counted when the segments are scanned.
     IncompleteMarks unread;
-    const absl::Status status =
-        ScanSegment((std::filesystem::path(dir) / name).string(),
-                    [&](const log::v1::BanditTuple& tuple) {
-                      return is_wanted(tuple) ? found : absl::OkStatus();
-                    },
-                    nullptr, &ignored, &unread);
+    const absl::Status status = ScanSegment(
+        segment.path,
+        [&](const log::v1::BanditTuple& tuple) {
+          return is_wanted(tuple) ? found : absl::OkStatus();
+        },
+        nullptr, &ignored, &unread);
     if (status == found) return true;
     RETURN_IF_ERROR(status);
   }
@@ -228,26 +240,26 @@ absl::StatusOr<bool> HasTuple(
 }
 
 absl::StatusOr<std::optional<uint32_t>> NewestNumFeatures(
-    const std::string& dir,
+    const TupleLog& log,
     const std::function<bool(const log::v1::BanditTuple&)>& is_usable) {
   constexpr size_t kNewest = 101;
-  ASSIGN_OR_RETURN(const auto names, ListSegments(dir));
+  const std::vector<TupleLog::Segment>& segments = log.segments();
   std::deque<uint32_t> newest;
-  for (auto name = names.rbegin(); name != names.rend(); ++name) {
+  for (auto segment = segments.rbegin(); segment != segments.rend();
+       ++segment) {
     if (!newest.empty()) break;
+    if (!segment->is_read) continue;
     SegmentDamage ignored;  // It is counted when the segments are scanned.
     IncompleteMarks unread;
-    RETURN_IF_ERROR(ScanSegment((std::filesystem::path(dir) / *name).string(),
-                                [&](const log::v1::BanditTuple& tuple) {
-                                  if (!is_usable(tuple))
-                                    return absl::OkStatus();
-                                  newest.push_back(
-                                      tuple.decision().num_features());
-                                  if (newest.size() > kNewest)
-                                    newest.pop_front();
-                                  return absl::OkStatus();
-                                },
-                                nullptr, &ignored, &unread));
+    RETURN_IF_ERROR(ScanSegment(
+        segment->path,
+        [&](const log::v1::BanditTuple& tuple) {
+          if (!is_usable(tuple)) return absl::OkStatus();
+          newest.push_back(tuple.decision().num_features());
+          if (newest.size() > kNewest) newest.pop_front();
+          return absl::OkStatus();
+        },
+        nullptr, &ignored, &unread));
   }
   if (newest.empty()) return std::nullopt;
   std::map<uint32_t, size_t> counts;

@@ -1,5 +1,5 @@
 #pragma once
-// Reads all tuples of a directory of segments, one in memory at a time.
+// Reads all tuples of a log, one in memory at a time.
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -12,6 +12,7 @@
 #include "sortition/log/v1/log.pb.h"
 #include "trainer/tuples/censored_share.h"
 #include "trainer/tuples/left_out.h"
+#include "trainer/tuples/tuple_log.h"
 
 namespace sortition {
 
@@ -21,7 +22,7 @@ struct RewardCounts {
   std::string first_outside;  // "'id' is 2".
 };
 
-// What was read from a directory, and what was left out.
+// What was read from a log, and what was left out.
 struct TupleCounts {
   uint64_t read_tuples = 0;
   double kept_fraction = 1;    // Below 1: sub-sampled to fit memory_mb.
@@ -47,6 +48,8 @@ struct TupleCounts {
   void LeaveOut(LeftOutReason reason);
   // Leaves out `tuple`.
   void LeaveOut(LeftOutReason reason, const log::v1::BanditTuple& tuple);
+  // Counts and leaves out a tuple because of the segment that it is in.
+  void LeaveOutUnread(LeftOutReason reason, const std::string& detail);
   // Counts the reward of a tuple that is not left out.
   void TakeReward(const log::v1::BanditTuple& tuple);
   uint64_t left_out(LeftOutReason reason) const;
@@ -68,26 +71,27 @@ std::optional<LeftOutReason> CensoredReason(const log::v1::BanditTuple& tuple);
 void WarnOfCensoring(const TupleCounts& counts);
 
 // Calls `take` for each tuple, in the order of writing, and shows progress. An
-// error of `take` ends the scan. Segments that are still being written are read
-// up to their last whole record; damaged records are counted and skipped.
-// NotFound if there is no such directory. FailedPrecondition, at the end, if
-// the log says that it is incomplete: to leave out the decisions without
-// feedback would condition on the outcome. With `allow_incomplete` that is a
-// warning.
-absl::StatusOr<SegmentDamage> ScanTuples(
-    const std::string& dir, bool allow_incomplete,
-    const std::function<absl::Status(const log::v1::BanditTuple&)>& take);
+// error of `take` ends the scan. Tuples with another join and copies are not
+// taken: `counts` says how many they are. Segments that are still being written
+// are read up to their last whole record; damaged records are skipped and
+// counted. FailedPrecondition, at the end, if the log says that it is
+// incomplete: to leave out the decisions without feedback would condition on
+// the outcome. If the log allows that, it is a warning.
+absl::Status ScanTuples(
+    const TupleLog& log,
+    const std::function<absl::Status(const log::v1::BanditTuple&)>& take,
+    TupleCounts* counts);
 
 // Returns whether there is such a tuple. Stops at the first.
 absl::StatusOr<bool> HasTuple(
-    const std::string& dir,
+    const TupleLog& log,
     const std::function<bool(const log::v1::BanditTuple&)>& is_wanted);
 
 // Returns the number of features that most of the newest usable tuples have;
 // nothing if there are none. An application that changes its features goes on
 // with the new ones, and one try with others decides nothing.
 absl::StatusOr<std::optional<uint32_t>> NewestNumFeatures(
-    const std::string& dir,
+    const TupleLog& log,
     const std::function<bool(const log::v1::BanditTuple&)>& is_usable);
 
 }  // namespace sortition

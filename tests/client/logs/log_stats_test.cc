@@ -17,7 +17,7 @@ using ::testing::HasSubstr;
 class LogStatsTest : public LogFixture {
  protected:
   LogStats Stats() {
-    auto stats = CollectLogStats(log());
+    auto stats = CollectLogStats({log()});
     EXPECT_OK(stats);
     return stats.value_or(LogStats());
   }
@@ -279,8 +279,36 @@ TEST_F(LogStatsTest, CatLeavesFeaturesOutOfTextAndObeysTheLimit) {
   EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 2);
 }
 
+TEST_F(LogStatsTest, SaysHowTheRewardsOfSeveralDirectoriesWereJoined) {
+  const std::string dirs[] = {root_.Sub("tuples"), root_.Sub("more")};
+  int64_t time_us = 0;
+  for (const std::string& dir : dirs) {
+    SegmentWriter::Options options;
+    options.dir = dir;
+    options.name = SegmentName(++time_us, "tuples", 0);
+    options.header.set_kind(log::v1::SegmentHeader::TUPLES);
+    options.header.set_options(absl::StrCat(
+        "tuples: \"t\" join { reward_wait_time_seconds: ", 30 * time_us, " }"));
+    ASSERT_OK_AND_ASSIGN(const auto writer, SegmentWriter::Create(options));
+    const log::v1::Decision decision =
+        Decide(uniform_, false, absl::StrCat("d", time_us));
+    ASSERT_OK(writer->Append(Tuple(decision, 1)));
+    ASSERT_OK(writer->Close());
+  }
+  ASSERT_OK_AND_ASSIGN(const LogStats stats,
+                       CollectLogStats({dirs[0], dirs[1]}));
+  EXPECT_EQ(stats.tuples, 2u);
+  const std::map<std::string, uint64_t> joins = {{"SUM of 30 s, default 0", 1},
+                                                 {"SUM of 60 s, default 0", 1}};
+  EXPECT_EQ(stats.joins, joins);
+  EXPECT_THAT(LogStatsText(stats),
+              HasSubstr("1 tuples joined by SUM of 60 s, default 0\n"));
+  EXPECT_THAT(LogStatsJson(stats),
+              HasSubstr("{\"join\":\"SUM of 30 s, default 0\",\"tuples\":1}"));
+}
+
 TEST_F(LogStatsTest, NamesAMissingDirectory) {
-  EXPECT_THAT(CollectLogStats("/no/such/log"),
+  EXPECT_THAT(CollectLogStats({"/no/such/log"}),
               StatusIs(absl::StatusCode::kNotFound, HasSubstr("/no/such/log")));
 }
 

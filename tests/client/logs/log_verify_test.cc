@@ -356,11 +356,11 @@ TEST_F(LogVerifyTest, MissingModelsAreErrorsNotSkipped) {
   decision.set_version(99);
   ASSERT_OK(Write("1", 1, {Spool(decision)})->Close());
   DecisionVerifier with_store{ModelStore(store())};
-  EXPECT_THAT(VerifyLog(log(), &with_store).status().message(),
+  EXPECT_THAT(VerifyLog({log()}, &with_store).status().message(),
               HasSubstr("decision a: "));
   DecisionVerifier without{std::nullopt};
   EXPECT_THAT(
-      VerifyLog(log(), &without),
+      VerifyLog({log()}, &without),
       StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("--model_store")));
 }
 

@@ -118,8 +118,12 @@ TEST_F(ConvertTest, PropensitiesAreThoseOfThePolicyThatTheTuplesName) {
   ASSERT_EQ(model.num_features(), kFeatures + 1);
   size_t dense = 0;
   size_t sparse = 0;
+  ASSERT_OK_AND_ASSIGN(const TupleLog log,
+                       TupleLog::Open(options_.output(), {}));
+  TupleCounts counts;
   ASSERT_OK(ScanTuples(
-      options_.output(), false, [&](const log::v1::BanditTuple& tuple) {
+      log,
+      [&](const log::v1::BanditTuple& tuple) {
         const log::v1::Decision& decision = tuple.decision();
         EXPECT_EQ(decision.model(), "default");
         EXPECT_EQ(decision.version(), 1u);
@@ -148,7 +152,8 @@ TEST_F(ConvertTest, PropensitiesAreThoseOfThePolicyThatTheTuplesName) {
         EXPECT_NEAR(decision.log_propensity(),
                     static_cast<double>(log_probability), 1e-12);
         return absl::OkStatus();
-      }));
+      },
+      &counts));
   EXPECT_EQ(dense + sparse, 900u);
   EXPECT_GT(dense, 100u);
   EXPECT_GT(sparse, 100u);
@@ -160,8 +165,12 @@ TEST_F(ConvertTest, RewardIsTheShareOfTheRightLabels) {
                        ReadMultilabel(options_.data()));
   size_t i = 0;
   double wrong_labels = 0;
+  ASSERT_OK_AND_ASSIGN(const TupleLog log,
+                       TupleLog::Open(options_.output(), {}));
+  TupleCounts counts;
   ASSERT_OK(ScanTuples(
-      options_.output(), false, [&](const log::v1::BanditTuple& tuple) {
+      log,
+      [&](const log::v1::BanditTuple& tuple) {
         std::set<uint32_t> wrong(raw.labels[i % 300].begin(),
                                  raw.labels[i % 300].end());
         for (const int32_t label : tuple.decision().action()) {
@@ -175,7 +184,8 @@ TEST_F(ConvertTest, RewardIsTheShareOfTheRightLabels) {
         wrong_labels += static_cast<double>(wrong.size());
         ++i;
         return absl::OkStatus();
-      }));
+      },
+      &counts));
   EXPECT_EQ(i, 900u);
   EXPECT_NEAR(report.mean_wrong_labels, wrong_labels / 900, 1e-12);
 }

@@ -51,12 +51,17 @@ class IncompleteLogTest : public testing::Test {
   }
   absl::Status Scan(bool allow_incomplete) {
     num_tuples_ = 0;
-    return ScanTuples(dir_.path(), allow_incomplete,
-                      [this](const log::v1::BanditTuple&) {
-                        ++num_tuples_;
-                        return absl::OkStatus();
-                      })
-        .status();
+    const auto log =
+        TupleLog::Open(dir_.path(), {.allow_incomplete = allow_incomplete});
+    EXPECT_OK(log);
+    TupleCounts counts;
+    return ScanTuples(
+        *log,
+        [this](const log::v1::BanditTuple&) {
+          ++num_tuples_;
+          return absl::OkStatus();
+        },
+        &counts);
   }
 
   const TempDir dir_;

@@ -1,0 +1,45 @@
+#include "io/segments/reward_join.h"
+
+#include "absl/strings/str_format.h"
+#include "google/protobuf/io/tokenizer.h"
+#include "google/protobuf/text_format.h"
+#include "sortition/config/v1/sidecar.pb.h"
+
+namespace sortition {
+namespace {
+
+// Options of other programs are no error here.
+class Silent : public google::protobuf::io::ErrorCollector {
+ public:
+  void AddError(int, int, const std::string&) override {}
+  void AddWarning(int, int, const std::string&) override {}
+};
+
+}  // namespace
+
+std::string RewardJoinText(const log::v1::SegmentHeader& header) {
+  if (header.kind() != log::v1::SegmentHeader::TUPLES) return "";
+  // A newer sidecar has options that this program does not know.
+  google::protobuf::TextFormat::Parser parser;
+  Silent silent;
+  parser.RecordErrorsTo(&silent);
+  parser.AllowUnknownField(true);
+  config::v1::SidecarOptions options;
+  if (!parser.ParseFromString(header.options(), &options)) return "";
+  if (!options.has_tuples()) return "";
+  const config::v1::JoinOptions& join = options.join();
+  std::string text = absl::StrFormat(
+      "%s of %.15g s, default %.15g",
+      config::v1::JoinOptions::Aggregation_Name(join.aggregation()),
+      join.reward_wait_time_seconds(), join.default_reward());
+  if (join.only_if_shown()) text += ", only if shown";
+  const config::v1::JoinOptions defaults;
+  if (join.reward_min() != defaults.reward_min() ||
+      join.reward_max() != defaults.reward_max()) {
+    absl::StrAppendFormat(&text, ", rewards in [%.15g, %.15g]",
+                          join.reward_min(), join.reward_max());
+  }
+  return text;
+}
+
+}  // namespace sortition

@@ -1,0 +1,14 @@
+#pragma once
+// How the rewards of a tuple segment were joined.
+#include <string>
+
+#include "sortition/log/v1/log.pb.h"
+
+namespace sortition {
+
+// Returns the options of the join that say what a reward means, as "SUM of 600
+// s, default 0": two segments with the same text were joined in the same way.
+// Empty where no sidecar joined them: converted and imported tuples.
+std::string RewardJoinText(const log::v1::SegmentHeader& header);
+
+}  // namespace sortition

@@ -1,0 +1,176 @@
+#pragma once
+// Logs as a sidecar writes them, of any policy, with damage on demand.
+#include <cmath>
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "client/validation/log_validate.h"
+#include "core/base/random.h"
+#include "core/policies/linear_policy.h"
+#include "io/models/model_store.h"
+#include "io/segments/segment_writer.h"
+#include "sortition/config/v1/sidecar.pb.h"
+#include "tests/testing/status_matchers.h"
+#include "tests/testing/temp_dir.h"
+
+namespace sortition {
+
+inline constexpr uint32_t kCandidates = 6;
+inline constexpr uint32_t kColumns = 3;
+
+using Tuples = std::vector<log::v1::BanditTuple>;
+
+// Version 0, without a policy, is uniform.
+struct Logger {
+  uint64_t version = 1;
+  log::v1::ActionKind kind = log::v1::SELECT;
+  uint32_t top_k = 0;
+  model::v1::Policy policy = {};
+  std::vector<double> weights = {0.8, -0.5, 0.02};
+
+  LinearPolicy Make() const {
+    if (version == 0) {
+      return LinearPolicy::Uniform(kind == log::v1::SELECT ? ActionKind::kSelect
+                                   : kind == log::v1::RANK
+                                       ? ActionKind::kRank
+                                       : ActionKind::kSubset,
+                                   false);
+    }
+    auto made = LinearPolicy::Create(policy, weights);
+    EXPECT_OK(made);
+    return *std::move(made);
+  }
+};
+
+inline Logger Softmax(double inverse_temperature, double mixture) {
+  Logger logger;
+  logger.policy.mutable_softmax_selection()->set_abstain_score(0.3);
+  logger.policy.set_inverse_temperature(inverse_temperature);
+  logger.policy.set_uniform_mixture(mixture);
+  return logger;
+}
+
+inline PolicyQuery QueryOf(const log::v1::Decision& decision) {
+  PolicyQuery query;
+  query.candidates = Candidates::DenseUnchecked(
+      {decision.dense_values().data(),
+       static_cast<size_t>(decision.dense_values_size())},
+      decision.num_features());
+  query.eligible = {decision.eligible().data(),
+                    static_cast<size_t>(decision.eligible_size())};
+  query.top_k = decision.top_k();
+  return query;
+}
+
+class ValidateFixture : public testing::Test {
+ protected:
+  // Returns tuples with ids from `first` on, half of them with feedback. The
+  // columns are of different scales.
+  static Tuples Log(const Logger& logger, size_t n, size_t first = 0) {
+    const LinearPolicy policy = logger.Make();
+    PolicyWorkspace workspace;
+    Draw draw;
+    Tuples tuples(n);
+    for (size_t i = 0; i < n; ++i) {
+      log::v1::BanditTuple& tuple = tuples[i];
+      const std::string id = absl::StrCat("d", first + i);
+      RandomSequence random(StableHash(HashDomain::kSimulation, {id}));
+      tuple.set_spool_writer("server");
+      tuple.mutable_position()->set_segment("spool.seg");
+      tuple.mutable_position()->set_offset(1000 * (first + i));
+      log::v1::Decision& decision = *tuple.mutable_decision();
+      decision.set_decision_id(id);
+      decision.set_time_us(1000000 + static_cast<int64_t>(10 * (first + i)));
+      decision.set_model("default");
+      decision.set_version(logger.version);
+      *decision.mutable_policy() = logger.policy;
+      decision.set_action_kind(logger.kind);
+      decision.set_can_abstain(policy.can_abstain());
+      decision.set_num_candidates(kCandidates);
+      decision.set_num_features(kColumns);
+      decision.set_top_k(logger.top_k);
+      for (uint32_t row = 0; row < kCandidates; ++row) {
+        decision.add_eligible(row != i % kCandidates);
+        decision.add_dense_values(static_cast<float>(random.Normal()));
+        decision.add_dense_values(static_cast<float>(random.Uniform()));
+        decision.add_dense_values(
+            static_cast<float>(100 * (1 + random.Uniform())));
+      }
+      policy.Decide(QueryOf(decision),
+                    DecisionKey("default", logger.version, id), &workspace,
+                    &draw);
+      decision.mutable_action()->Assign(draw.action.begin(), draw.action.end());
+      decision.set_log_propensity(draw.log_propensity);
+      if (logger.kind == log::v1::RANK) {
+        decision.mutable_conditional_log_propensities()->Assign(
+            draw.conditional_log_propensities.begin(),
+            draw.conditional_log_propensities.end());
+      }
+      if (i % 2 == 0) {
+        tuple.set_has_feedback(true);
+        tuple.set_reward(1);
+        tuple.add_feedback()->set_feedback_id("f" + id);
+      }
+    }
+    return tuples;
+  }
+
+  // Writes a closed segment of a sidecar with so many seconds of window.
+  void Write(const Tuples& tuples, double window = 60) {
+    config::v1::SidecarOptions sidecar;
+    sidecar.set_tuples("t");
+    sidecar.mutable_join()->set_reward_wait_time_seconds(window);
+    SegmentWriter::Options options;
+    options.dir = dir_.Sub("log");
+    options.name = SegmentName(1000000 + segments_++, "tuples", 0);
+    options.preallocate_bytes = 1 << 20;
+    options.header = header_;
+    options.header.set_format_version(1);
+    options.header.set_writer_id("tuples");
+    options.header.set_options(sidecar.ShortDebugString());
+    ASSERT_OK_AND_ASSIGN(const auto writer, SegmentWriter::Create(options));
+    for (const log::v1::BanditTuple& tuple : tuples) {
+      log::v1::LogRecord record;
+      *record.mutable_tuple() = tuple;
+      ASSERT_OK(writer->Append(record));
+    }
+    for (const log::v1::LogRecord& record : more_) {
+      ASSERT_OK(writer->Append(record));
+    }
+    ASSERT_OK(writer->Close());
+    path_ = options.dir + "/" + options.name;
+  }
+
+  std::vector<CheckResult> Validate() {
+    options_.set_features_every(1);
+    const auto result = ValidateLog({dir_ / "log"}, options_);
+    EXPECT_OK(result);
+    return result.ok() ? result->results : std::vector<CheckResult>();
+  }
+
+  // Returns the names of the checks that did not pass, and what they say.
+  std::map<std::string, Finding> Found() {
+    std::map<std::string, Finding> found;
+    for (const CheckResult& result : Validate()) {
+      if (result.finding.level == Level::kPass) continue;
+      found.emplace(result.check, result.finding);
+    }
+    return found;
+  }
+
+  const TempDir dir_;
+  config::v1::LogValidateOptions options_;
+  log::v1::SegmentHeader header_ = [] {
+    log::v1::SegmentHeader header;
+    header.set_kind(log::v1::SegmentHeader::TUPLES);
+    return header;
+  }();
+  std::vector<log::v1::LogRecord> more_;  // Behind the tuples of a segment.
+  int64_t segments_ = 0;
+  std::string path_;  // The last segment.
+};
+
+}  // namespace sortition

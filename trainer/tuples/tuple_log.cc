@@ -1,0 +1,110 @@
+#include "trainer/tuples/tuple_log.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <map>
+#include <set>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "core/base/status_macros.h"
+#include "io/segments/log_paths.h"
+#include "io/segments/parse_message.h"
+#include "io/segments/reward_join.h"
+#include "io/segments/segment.h"
+#include "process/log.h"
+
+namespace sortition {
+namespace {
+
+struct Beginning {
+  std::string join;
+  int64_t created_us = 0;
+  bool has_tuple = false;
+};
+
+absl::StatusOr<Beginning> ReadBeginning(const std::string& path) {
+  ASSIGN_OR_RETURN(const auto reader, SegmentReader::Open(path));
+  Beginning beginning;
+  log::v1::LogRecord record;
+  while (!beginning.has_tuple) {
+    absl::string_view payload;
+    uint64_t offset = 0;
+    ASSIGN_OR_RETURN(const auto outcome, reader->Next(&payload, &offset));
+    if (outcome == SegmentReader::Outcome::kCorrupt) continue;
+    if (outcome != SegmentReader::Outcome::kRecord) break;
+    if (!ParseMessage(payload, &record)) continue;
+    beginning.has_tuple = record.has_tuple();
+    if (!record.has_header()) continue;
+    beginning.join = RewardJoinText(record.header());
+    beginning.created_us = record.header().created_time_us();
+  }
+  return beginning;
+}
+
+void LogJoins(const std::vector<TupleLog::Segment>& segments) {
+  std::map<std::string, size_t> joins;
+  for (const TupleLog::Segment& segment : segments) ++joins[segment.join];
+  for (const auto& [join, count] : joins) {
+    const bool is_read =
+        std::any_of(segments.begin(), segments.end(), [&](const auto& segment) {
+          return segment.join == join && segment.is_read;
+        });
+    LogInfo("rewards in the log",
+            {{"joined_by", join.empty() ? "no sidecar" : join},
+             {"segments", absl::StrCat(count)},
+             {"read", is_read ? "yes" : "no"}});
+  }
+}
+
+}  // namespace
+
+absl::StatusOr<TupleLog> TupleLog::Open(const std::string& tuples,
+                                        const Options& options) {
+  ASSIGN_OR_RETURN(const std::vector<std::string> paths,
+                   FindSegments(SplitLogEntries(tuples)));
+  TupleLog log;
+  log.name_ = tuples;
+  log.allows_incomplete_ = options.allow_incomplete;
+  std::set<std::string> directories;
+  int64_t newest_us = 0;
+  bool has_tuple = false;
+  std::string newest_join;
+  for (const std::string& path : paths) {
+    absl::StatusOr<Beginning> beginning = ReadBeginning(path);
+    if (absl::IsNotFound(beginning.status())) {
+      LogWarning("a segment was removed before it was read",
+                 {{"segment", path}});
+      continue;
+    }
+    RETURN_IF_ERROR(beginning.status());
+    directories.insert(std::filesystem::path(path).parent_path().string());
+    if (beginning->has_tuple &&
+        (!has_tuple || beginning->created_us >= newest_us)) {
+      has_tuple = true;
+      newest_us = beginning->created_us;
+      newest_join = beginning->join;
+    }
+    log.segments_.push_back({path, std::move(beginning->join)});
+  }
+  log.num_directories_ = directories.size();
+  for (Segment& segment : log.segments_) {
+    segment.is_read =
+        options.mix_joins || !has_tuple || segment.join == newest_join;
+  }
+  LogJoins(log.segments_);
+  return log;
+}
+
+bool SeenTuples::Insert(const log::v1::BanditTuple& tuple) {
+  const log::v1::SpoolPosition& position = tuple.position();
+  const log::v1::Decision& decision = tuple.decision();
+  return seen_
+      .insert(HashBytes(
+          absl::StrCat(tuple.spool_writer(), "\n", position.segment(), "\n",
+                       position.offset(), "\n", decision.model(), "\n",
+                       decision.version(), "\n", decision.decision_id())))
+      .second;
+}
+
+}  // namespace sortition
