@@ -1,6 +1,8 @@
 #include "client/commands.h"
 
 #include "client/commands/request_commands.h"
+#include "client/export/export_commands.h"
+#include "client/import/import_commands.h"
 #include "client/logs/log_commands.h"
 #include "client/simulation/simulation_commands.h"
 
@@ -30,6 +32,12 @@ std::vector<Command> AllCommands() {
                   RunLogStats),
       MakeCommand("log verify", "DIR|FILE",
                   "Recompute every logged decision bit for bit", RunLogVerify),
+      MakeCommand("log export", "DIR|FILE...",
+                  "Write tuples for other tools: dsjson, CSV, JSON, SVMlight, "
+                  "NumPy",
+                  RunLogExport),
+      MakeCommand("log import", "FILE...",
+                  "Make tuples of the log of another system", RunLogImport),
   };
 }
 

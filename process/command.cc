@@ -134,10 +134,11 @@ absl::Status ParseCommand(const std::vector<std::string>& arguments,
   if (!status.ok()) return UsageError(status.message());
   const size_t expected = WordCount(positional);
   const size_t given = command_line->positional.size();
+  const bool more = absl::EndsWith(positional, "...");
   if (given < expected) {
     return UsageError(absl::StrCat("needs ", positional));
   }
-  if (given > expected) {
+  if (given > expected && !more) {
     return UsageError(absl::StrCat("unexpected argument \"",
                                    command_line->positional[expected],
                                    "\"; flags start with two dashes"));

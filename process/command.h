@@ -27,9 +27,10 @@ inline constexpr int kExitError = 1;
 inline constexpr int kExitUsage = 2;
 
 struct Command {
-  std::string name;        // One or two words, as in "log stats".
-  std::string positional;  // Arguments that are no flags, as in "DIR"; or "".
-  std::string summary;     // One line.
+  std::string name;  // One or two words, as in "log stats".
+  // Arguments that are no flags, as in "DIR"; "DIR..." stands for one or more.
+  std::string positional;
+  std::string summary;  // One line.
   const google::protobuf::Descriptor* options = nullptr;
   // Parses the arguments behind the name, then runs. A status that
   // IsUsageError() exits with Program.usage_exit_code, any other error with

@@ -63,13 +63,16 @@ MAY_INCLUDE = {
                           "process", "client/rpc"],
     "client/logs": ["core/base", "core/data", "core/policies", "core/aggregation",
                     "io/*", "process"],
+    "client/export": ["core/base", "core/data", "io", "io/segments", "process",
+                      "client/logs"],
+    "client/import": ["core/base", "core/data", "io", "io/segments", "process"],
     "client": ["process", "client/*"],
 }
 # Pattern of an include -> folders that may have it.
 RESTRICTED = [
     (re.compile(r"^(grpcpp?|grpc\+\+)/|\.grpc\.pb\.h$"), ["server/*", "client/*"]),
     (re.compile(r"^prometheus/"), ["process"]),
-    (re.compile(r"^rapidjson/"), ["process"]),
+    (re.compile(r"^rapidjson/"), ["process", "client/import"]),
     # No files, sockets, clocks or threads in core.
     (re.compile(r"^(fstream|iostream|filesystem|thread|mutex|shared_mutex|atomic|future|"
                 r"condition_variable|chrono|ctime|time\.h|pthread\.h|unistd\.h|fcntl\.h)$|"

@@ -18,6 +18,7 @@
 #include "io/files.h"
 #include "io/posix_status.h"
 #include "io/segments/parse_message.h"
+#include "io/segments/record_frame.h"
 #include "io/segments/segment.h"
 #include "io/segments/segment_file.h"
 #include "io/segments/segment_recovery.h"
@@ -135,22 +136,40 @@ absl::Status SegmentBatch::Begin() {
   return absl::OkStatus();
 }
 
+absl::Status SegmentBatch::Flush() {
+  if (num_waiting_ == 0) return absl::OkStatus();
+  const absl::string_view frames = frames_;
+  RETURN_IF_ERROR(writer_->AppendFrames({&frames, 1}, num_waiting_));
+  frames_.clear();
+  num_waiting_ = 0;
+  return absl::OkStatus();
+}
+
 absl::Status SegmentBatch::Close() {
   if (writer_ == nullptr) return absl::OkStatus();
+  RETURN_IF_ERROR(Flush());
   RETURN_IF_ERROR(writer_->Close());
   writer_.reset();
   return absl::OkStatus();
 }
 
 absl::Status SegmentBatch::Append(const log::v1::LogRecord& record) {
-  if (writer_ != nullptr && writer_->num_records() > 0 &&
-      writer_->bytes() + record.ByteSizeLong() > options_.segment_bytes) {
+  // A write of many frames costs as much as that of one.
+  constexpr size_t kWriteBytes = 1 << 18;
+  payload_.clear();
+  if (!record.AppendToString(&payload_)) {
+    return absl::InvalidArgumentError("a record is larger than 2 GiB");
+  }
+  if (writer_ != nullptr && writer_->num_records() + num_waiting_ > 0 &&
+      writer_->bytes() + frames_.size() + payload_.size() >
+          options_.segment_bytes) {
     RETURN_IF_ERROR(Close());
   }
   if (writer_ == nullptr) RETURN_IF_ERROR(Begin());
-  RETURN_IF_ERROR(writer_->Append(record));
+  AppendFrame(payload_, &frames_);
+  ++num_waiting_;
   ++num_records_;
-  return absl::OkStatus();
+  return frames_.size() < kWriteBytes ? absl::OkStatus() : Flush();
 }
 
 absl::Status SegmentBatch::Publish() {
