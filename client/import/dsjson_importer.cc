@@ -206,6 +206,12 @@ class DsjsonImporter : public Importer {
     ASSIGN_OR_RETURN(const double slot_cost,
                      RequiredNumber(slot, "_label_cost"));
     *cost += slot_cost;
+    if (slot_cost != 0) {
+      log::v1::RankReward* reward = tuple->add_rank_rewards();
+      reward->set_rank(static_cast<uint32_t>(decision->action_size()) - 1);
+      reward->set_reward(0 - slot_cost);
+      reward->set_count(1);
+    }
     return absl::OkStatus();
   }
 
