@@ -1,5 +1,6 @@
 #include "client/export/exporter.h"
 
+#include <algorithm>
 #include <cmath>
 #include <vector>
 
@@ -29,7 +30,8 @@ std::unique_ptr<Exporter> MakeJsonlExporter(std::string* out) {
 }
 
 double TupleView::propensity() const {
-  return std::exp(decision.log_propensity());
+  // Rounding may put the logarithm of a certain action above 0.
+  return std::min(1.0, std::exp(decision.log_propensity()));
 }
 
 bool TupleView::is_abstained() const {

@@ -45,7 +45,7 @@ class CsvImporter : public Importer {
           columns().width, ", as the header"));
     }
     if (!status.ok()) {
-      Lose(place, status);
+      Lose(place, line.lines, status);
     } else if (by_decision_) {
       TakeDecision(place);
     } else {
@@ -60,8 +60,10 @@ class CsvImporter : public Importer {
 
   // It is not known which decision the line belonged to: the one that is open,
   // or the next one.
-  void Lose(const InputPlace& place, const absl::Status& status) {
-    sink_->Bad(place, status);
+  void Lose(const InputPlace& place, uint64_t lines,
+            const absl::Status& status) {
+    // A wrong quote joins lines that would have been decisions.
+    for (uint64_t i = 0; i < lines; ++i) sink_->Bad(place, status);
     if (by_decision_) return;
     lost_ = absl::InvalidArgumentError(
         absl::StrCat("line ", place.line, " beside it could not be read"));

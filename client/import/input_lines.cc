@@ -88,6 +88,10 @@ absl::StatusOr<bool> InputLines::Next(InputLine* line) {
     ASSIGN_OR_RETURN(const bool more, Fill());
     if (!more) {
       if (begin_ == end_) return false;
+      if (in_quotes_) {
+        return absl::InvalidArgumentError(
+            absl::StrCat(name_, ":", number_, ": a quote is never closed"));
+      }
       stop = end_;
       break;
     }
@@ -96,9 +100,10 @@ absl::StatusOr<bool> InputLines::Next(InputLine* line) {
   line->data = buffer_.data() + begin_;
   line->size = stop - begin_;
   line->number = number_;
+  line->lines = 1 + breaks_;
   if (line->size > 0 && line->data[line->size - 1] == '\r') --line->size;
   line->data[line->size] = '\0';
-  number_ += 1 + breaks_;
+  number_ += line->lines;
   breaks_ = 0;
   in_quotes_ = false;
   begin_ = std::min(stop + 1, end_);

@@ -16,6 +16,7 @@ struct InputLine {
   char* data = nullptr;
   size_t size = 0;
   uint64_t number = 0;  // From 1.
+  uint64_t lines = 1;   // More if there are line breaks within quotes.
 
   absl::string_view text() const { return {data, size}; }
 };
@@ -34,7 +35,8 @@ class InputLines {
   InputLines(const InputLines&) = delete;
   InputLines& operator=(const InputLines&) = delete;
 
-  // Returns false at the end. The line is valid until the next call.
+  // Returns false at the end. The line is valid until the next call. A quote
+  // that is never closed is an error: it is not known where lines end.
   absl::StatusOr<bool> Next(InputLine* line);
 
   uint64_t bytes_read() const { return bytes_read_; }

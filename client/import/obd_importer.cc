@@ -41,7 +41,11 @@ class ObdImporter : public Importer {
     ++rows_;
     bool is_wanted = true;
     if (status.ok()) status = Read(&is_wanted);
-    if (!status.ok()) return sink_->Bad(place, status);
+    if (!status.ok()) {
+      // A wrong quote joins lines that would have been decisions.
+      for (uint64_t i = 0; i < line.lines; ++i) sink_->Bad(place, status);
+      return;
+    }
     if (is_wanted) sink_->Add(record_, place);
   }
 

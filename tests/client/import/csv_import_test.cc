@@ -101,6 +101,18 @@ TEST_F(CsvImportTest, ALostLineLosesEveryDecisionThatItMayBelongTo) {
   EXPECT_THAT(error_, HasSubstr(":403: the line has 1 fields"));
 }
 
+TEST_F(CsvImportTest, LinesThatAWrongQuoteJoinsCountAsBad) {
+  std::string text = "decision_id,chosen,propensity,reward,f0\n";
+  for (int i = 0; i < 300; ++i) {
+    absl::StrAppend(&text, "a", i, i == 100 || i == 200 ? "\"" : "",
+                    ",1,1,0,1\n");
+  }
+  EXPECT_THAT(Read(text, {"--skip_bad"}).status(),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       HasSubstr("decisions are bad, must be at most 1 %")));
+  EXPECT_TRUE(NothingImported());
+}
+
 TEST_F(CsvImportTest, ABadCandidateLosesItsDecisionOnly) {
   std::string text = "decision_id,chosen,propensity,reward,f0\n";
   for (int i = 0; i < 100; ++i) absl::StrAppend(&text, "a", i, ",1,1,0,1\n");
