@@ -15,7 +15,7 @@
 namespace sortition {
 namespace {
 
-constexpr size_t kReadBytes = size_t{1} << 20;
+constexpr size_t kReadBytes = size_t{1} << 17;
 
 }  // namespace
 

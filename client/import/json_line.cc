@@ -12,7 +12,7 @@ namespace sortition {
 namespace {
 
 // More than this is allocated line by line.
-constexpr size_t kMemoryBytes = size_t{1} << 20;
+constexpr size_t kMemoryBytes = size_t{1} << 17;
 
 absl::Status Wrong(absl::string_view name, const JsonValue& value,
                    absl::string_view permitted) {
