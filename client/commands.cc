@@ -1,6 +1,8 @@
 #include "client/commands.h"
 
 #include "client/commands/request_commands.h"
+#include "client/export/export_commands.h"
+#include "client/import/import_commands.h"
 #include "client/logs/log_commands.h"
 #include "client/simulation/simulation_commands.h"
 #include "client/upkeep/upkeep_commands.h"
@@ -39,6 +41,12 @@ std::vector<Command> AllCommands() {
                   RunLogCompact),
       MakeCommand("log validate", "DIR|FILE…", "Check whether a log is sound",
                   RunLogValidate),
+      MakeCommand("log export", "DIR|FILE…",
+                  "Write tuples for other tools: dsjson, CSV, JSON, SVMlight, "
+                  "NumPy",
+                  RunLogExport),
+      MakeCommand("log import", "FILE…",
+                  "Make tuples of the log of another system", RunLogImport),
   };
 }
 

@@ -67,6 +67,9 @@ MAY_INCLUDE = {
                           "process", "client/rpc"],
     "client/logs": ["core/base", "core/data", "core/policies", "core/aggregation",
                     "io/*", "process"],
+    "client/export": ["core/base", "core/data", "io", "io/segments", "process",
+                      "client/logs"],
+    "client/import": ["core/base", "core/data", "io", "io/segments", "process"],
     "client/upkeep": ["core/base", "io", "io/segments", "io/upkeep", "process"],
     "client/validation": ["core/base", "core/data", "core/policies",
                           "core/counterfactual", "io/*", "process", "client/logs"],
@@ -77,7 +80,7 @@ RESTRICTED = [
     (re.compile(r"^(grpcpp?|grpc\+\+)/|\.grpc\.pb\.h$"), ["server/*", "client/*"]),
     (re.compile(r"^prometheus/"), ["process"]),
     (re.compile(r"^nats/"), ["sidecar/stream"]),
-    (re.compile(r"^rapidjson/"), ["process"]),
+    (re.compile(r"^rapidjson/"), ["process", "client/import"]),
     # No files, sockets, clocks or threads in core.
     (re.compile(r"^(fstream|iostream|filesystem|thread|mutex|shared_mutex|atomic|future|"
                 r"condition_variable|chrono|ctime|time\.h|pthread\.h|unistd\.h|fcntl\.h)$|"

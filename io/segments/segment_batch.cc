@@ -19,6 +19,7 @@
 #include "io/posix_status.h"
 #include "io/segments/compressed_file.h"
 #include "io/segments/parse_message.h"
+#include "io/segments/record_frame.h"
 #include "io/segments/segment.h"
 #include "io/segments/segment_file.h"
 #include "io/segments/segment_recovery.h"
@@ -136,8 +137,18 @@ absl::Status SegmentBatch::Begin() {
   return absl::OkStatus();
 }
 
+absl::Status SegmentBatch::Flush() {
+  if (num_waiting_ == 0) return absl::OkStatus();
+  const absl::string_view frames = frames_;
+  RETURN_IF_ERROR(writer_->AppendFrames({&frames, 1}, num_waiting_));
+  frames_.clear();
+  num_waiting_ = 0;
+  return absl::OkStatus();
+}
+
 absl::Status SegmentBatch::Close() {
   if (writer_ == nullptr) return absl::OkStatus();
+  RETURN_IF_ERROR(Flush());
   const std::string path = absl::StrCat(staging_, "/", writer_->name());
   RETURN_IF_ERROR(writer_->Close());
   writer_.reset();
@@ -150,18 +161,26 @@ absl::Status SegmentBatch::Close() {
 }
 
 absl::Status SegmentBatch::Append(const log::v1::LogRecord& record) {
-  return Append(record.SerializeAsString());
+  payload_.clear();
+  if (!record.AppendToString(&payload_)) {
+    return absl::InvalidArgumentError("a record is larger than 2 GiB");
+  }
+  return Append(payload_);
 }
 
 absl::Status SegmentBatch::Append(absl::string_view payload) {
-  if (writer_ != nullptr && writer_->num_records() > 0 &&
-      writer_->bytes() + payload.size() > options_.segment_bytes) {
+  // A write of many frames costs as much as that of one.
+  constexpr size_t kWriteBytes = 1 << 18;
+  if (writer_ != nullptr && writer_->num_records() + num_waiting_ > 0 &&
+      writer_->bytes() + frames_.size() + payload.size() >
+          options_.segment_bytes) {
     RETURN_IF_ERROR(Close());
   }
   if (writer_ == nullptr) RETURN_IF_ERROR(Begin());
-  RETURN_IF_ERROR(writer_->Append({&payload, 1}));
+  AppendFrame(payload, &frames_);
+  ++num_waiting_;
   ++num_records_;
-  return absl::OkStatus();
+  return frames_.size() < kWriteBytes ? absl::OkStatus() : Flush();
 }
 
 absl::Status SegmentBatch::Publish() {

@@ -46,6 +46,8 @@ class SegmentBatch {
  private:
   explicit SegmentBatch(Options options);
   absl::Status Begin();
+  // Writes the frames that wait.
+  absl::Status Flush();
   absl::Status Close();
 
   Options options_;
@@ -53,6 +55,9 @@ class SegmentBatch {
   std::string parent_;   // The parent of dir.
   std::string staging_;  // Empty after Publish().
   std::unique_ptr<SegmentWriter> writer_;
+  std::string payload_;
+  std::string frames_;  // Whole frames that wait to be written.
+  uint64_t num_waiting_ = 0;
   int64_t last_created_us_ = 0;
   uint64_t num_segments_ = 0;
   uint64_t num_records_ = 0;

@@ -1,0 +1,176 @@
+// CSV as RFC 4180 has it, with a header, lines ended by \n: a line for each
+// candidate, or for each decision without features.
+#include <optional>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "client/export/exporter.h"
+#include "client/export/text_values.h"
+#include "io/segments/shown_action.h"
+
+namespace sortition {
+namespace {
+
+void AppendFlag(bool value, std::string* out) {
+  out->append(value ? ",1" : ",0");
+}
+
+class CsvExporter : public Exporter {
+ public:
+  CsvExporter(const config::v1::LogExportOptions& options, std::string* out)
+      : options_(options), out_(out) {}
+
+  absl::string_view Add(const log::v1::BanditTuple& tuple) override {
+    return WithView(tuple, [this](const TupleView& view) -> absl::string_view {
+      if (!num_features_) WriteHeader(view);
+      AppendHead(view);
+      AppendTail(view);
+      if (options_.rows() == "decision") {
+        AppendDecision(view);
+        return {};
+      }
+      if (!sparse_ && view.query.candidates.num_features() != *num_features_) {
+        return kOtherFeatures;
+      }
+      for (uint32_t i = 0; i < view.chosen.size(); ++i) {
+        AppendCandidate(view, i);
+      }
+      return {};
+    });
+  }
+
+ private:
+  void WriteHeader(const TupleView& view) {
+    const Candidates& candidates = view.query.candidates;
+    num_features_ = candidates.num_features();
+    sparse_ = options_.features() == "sparse" ||
+              (options_.features() == "auto" && candidates.sparse());
+    const bool by_decision = options_.rows() == "decision";
+    absl::StrAppend(out_, "decision_id,time_us,unit_id,model,version,",
+                    "action_kind,",
+                    by_decision ? "num_candidates,action,"
+                                : "document_index,candidate_id,eligible,chosen,"
+                                  "conditional_log_propensity,rank_reward,",
+                    "propensity,log_propensity,reward,has_feedback,",
+                    "action_shown,can_abstain,keep_probability",
+                    options_.with_censored() ? ",censored" : "");
+    if (!by_decision && sparse_) out_->append(",num_features,features");
+    for (uint32_t j = 0; !by_decision && !sparse_ && j < *num_features_; ++j) {
+      absl::StrAppend(out_, ",f", j);
+    }
+    out_->push_back('\n');
+  }
+
+  // What all lines of a decision begin with.
+  void AppendHead(const TupleView& view) {
+    const log::v1::Decision& decision = view.decision;
+    head_.clear();
+    AppendCsvField(decision.decision_id(), &head_);
+    absl::StrAppend(&head_, ",", decision.time_us(), ",");
+    AppendCsvField(decision.unit_id(), &head_);
+    head_.push_back(',');
+    AppendCsvField(decision.model(), &head_);
+    absl::StrAppend(&head_, ",", decision.version(), ",",
+                    log::v1::ActionKind_Name(decision.action_kind()));
+  }
+
+  // What they have before the features.
+  void AppendTail(const TupleView& view) {
+    const log::v1::BanditTuple& tuple = view.tuple;
+    tail_.clear();
+    tail_.push_back(',');
+    AppendNumber(view.propensity(), &tail_);
+    tail_.push_back(',');
+    AppendNumber(view.decision.log_propensity(), &tail_);
+    tail_.push_back(',');
+    AppendNumber(tuple.reward(), &tail_);
+    AppendFlag(tuple.has_feedback(), &tail_);
+    AppendFlag(!ShownDiffers(tuple), &tail_);
+    AppendFlag(view.decision.can_abstain(), &tail_);
+    tail_.push_back(',');
+    if (tuple.keep_probability() != 0) {
+      AppendNumber(tuple.keep_probability(), &tail_);
+    } else {
+      tail_.push_back('1');
+    }
+    if (options_.with_censored()) AppendFlag(tuple.censored_size() > 0, &tail_);
+  }
+
+  void AppendDecision(const TupleView& view) {
+    absl::StrAppend(out_, head_, ",", view.chosen.size(), ",");
+    for (int i = 0; i < view.decision.action_size(); ++i) {
+      if (i > 0) out_->push_back(' ');
+      AppendNumber(view.decision.action(i), out_);
+    }
+    absl::StrAppend(out_, tail_, "\n");
+  }
+
+  void AppendCandidate(const TupleView& view, uint32_t i) {
+    const log::v1::Decision& decision = view.decision;
+    absl::StrAppend(out_, head_, ",", i, ",");
+    if (static_cast<int>(i) < decision.candidate_ids_size()) {
+      AppendCsvField(decision.candidate_ids(static_cast<int>(i)), out_);
+    }
+    AppendFlag(view.query.is_eligible(i), out_);
+    absl::StrAppend(out_, ",", view.chosen[i], ",");
+    if (view.chosen[i] != 0) {
+      const uint32_t rank = view.chosen[i] - 1;
+      const auto conditional = view.ConditionalLogPropensity(rank);
+      if (conditional) AppendNumber(*conditional, out_);
+      out_->push_back(',');
+      const log::v1::RankReward* reward =
+          decision.action_kind() == log::v1::RANK ? view.RewardOfRank(rank)
+                                                  : nullptr;
+      if (reward != nullptr) AppendNumber(reward->reward(), out_);
+    } else {
+      out_->push_back(',');
+    }
+    out_->append(tail_);
+    AppendFeatures(view.query.candidates, i);
+    out_->push_back('\n');
+  }
+
+  void AppendFeatures(const Candidates& candidates, uint32_t i) {
+    if (sparse_) {
+      absl::StrAppend(out_, ",", candidates.num_features());
+      char separator = ',';
+      ForEachFeature(candidates, i, [&](uint32_t column, float value) {
+        if (value == 0) return;
+        out_->push_back(separator);
+        AppendNumber(column, out_);
+        out_->push_back(':');
+        AppendNumber(value, out_);
+        separator = ' ';
+      });
+      if (separator == ',') out_->push_back(',');
+      return;
+    }
+    uint32_t next = 0;
+    const auto fill_to = [&](uint32_t column) {
+      for (; next < column; ++next) out_->append(",0");
+    };
+    ForEachFeature(candidates, i, [&](uint32_t column, float value) {
+      fill_to(column);
+      out_->push_back(',');
+      AppendNumber(value, out_);
+      ++next;
+    });
+    fill_to(candidates.num_features());
+  }
+
+  const config::v1::LogExportOptions& options_;
+  std::string* const out_;
+  std::optional<uint32_t> num_features_;  // Of the first tuple.
+  bool sparse_ = false;
+  std::string head_;
+  std::string tail_;
+};
+
+}  // namespace
+
+std::unique_ptr<Exporter> MakeCsvExporter(
+    const config::v1::LogExportOptions& options, std::string* out) {
+  return std::make_unique<CsvExporter>(options, out);
+}
+
+}  // namespace sortition

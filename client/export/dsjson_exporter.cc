@@ -1,0 +1,192 @@
+// The "decision service" JSON of Vowpal Wabbit: selections as contextual
+// bandits, orders as conditional contextual bandits. docs/log_exchange.md says
+// what stands where.
+#include "absl/strings/str_cat.h"
+#include "client/export/exporter.h"
+#include "client/export/text_values.h"
+#include "io/segments/shown_action.h"
+
+namespace sortition {
+namespace {
+
+class DsjsonExporter : public Exporter {
+ public:
+  DsjsonExporter(const config::v1::LogExportOptions& options, std::string* out)
+      : with_censored_(options.with_censored()), out_(out) {}
+
+  absl::string_view Add(const log::v1::BanditTuple& tuple) override {
+    return WithView(tuple, [this](const TupleView& view) -> absl::string_view {
+      switch (view.decision.action_kind()) {
+        case log::v1::SELECT:
+          AppendSelection(view);
+          return {};
+        case log::v1::RANK:
+          if (!view.ConditionalLogPropensity(0)) {
+            return "orders without the probability of each rank";
+          }
+          AppendOrder(view);
+          return {};
+        default:
+          return "subsets, which dsjson does not have";
+      }
+    });
+  }
+
+ private:
+  // Place of a candidate among those that are eligible: others are not written.
+  static uint32_t PlaceOf(const TupleView& view, int32_t document_index) {
+    uint32_t place = 0;
+    for (int32_t i = 0; i < document_index; ++i) {
+      if (view.query.is_eligible(static_cast<uint32_t>(i))) ++place;
+    }
+    return place;
+  }
+
+  void Key(absl::string_view key) { absl::StrAppend(out_, "\"", key, "\":"); }
+
+  void AppendCost(double reward) {
+    Key("_label_cost");
+    AppendJsonNumber(0 - reward, out_);
+  }
+
+  void AppendSelection(const TupleView& view) {
+    // No answer is the last action.
+    const uint32_t place =
+        view.is_abstained() ? static_cast<uint32_t>(NumEligible(view.decision))
+                            : PlaceOf(view, view.decision.action(0));
+    std::string probability;
+    AppendJsonNumber(view.propensity(), &probability);
+    out_->push_back('{');
+    AppendCost(view.tuple.reward());
+    absl::StrAppend(out_, ",\"_label_probability\":", probability,
+                    ",\"_label_Action\":", place + 1,
+                    ",\"_labelIndex\":", place, ",");
+    AppendOutcomes("o", view.tuple);
+    absl::StrAppend(out_, ",\"a\":[", place + 1, "],\"p\":[", probability,
+                    "],");
+    AppendContext(view);
+    AppendRest(view);
+  }
+
+  void AppendOrder(const TupleView& view) {
+    out_->append("{\"_outcomes\":[");
+    for (int rank = 0; rank < view.decision.action_size(); ++rank) {
+      const auto slot = static_cast<uint32_t>(rank);
+      if (rank > 0) out_->push_back(',');
+      out_->push_back('{');
+      const log::v1::RankReward* reward = view.RewardOfRank(slot);
+      AppendCost(reward == nullptr ? 0 : reward->reward());
+      absl::StrAppend(out_, ",\"_id\":\"", slot, "\",\"_a\":[",
+                      PlaceOf(view, view.decision.action(rank)), "],\"_p\":[");
+      AppendJsonNumber(std::exp(*view.ConditionalLogPropensity(slot)), out_);
+      out_->append("]}");
+    }
+    out_->append("],");
+    Key("_reward");
+    AppendJsonNumber(view.tuple.reward(), out_);
+    out_->push_back(',');
+    AppendOutcomes("_o", view.tuple);
+    out_->push_back(',');
+    AppendContext(view);
+    AppendRest(view);
+  }
+
+  // One entry for each feedback.
+  void AppendOutcomes(absl::string_view key,
+                      const log::v1::BanditTuple& tuple) {
+    Key(key);
+    out_->push_back('[');
+    for (const log::v1::Feedback& feedback : tuple.feedback()) {
+      if (out_->back() != '[') out_->push_back(',');
+      out_->append("{\"EventId\":");
+      AppendJsonString(feedback.feedback_id(), out_);
+      out_->append(",\"v\":");
+      AppendJsonNumber(feedback.reward(), out_);
+      out_->push_back('}');
+    }
+    if (tuple.has_feedback() && tuple.feedback().empty()) {
+      out_->append("{\"v\":");
+      AppendJsonNumber(tuple.reward(), out_);
+      out_->push_back('}');
+    }
+    out_->push_back(']');
+  }
+
+  void AppendContext(const TupleView& view) {
+    const Candidates& candidates = view.query.candidates;
+    out_->append("\"c\":{\"_multi\":[");
+    for (uint32_t i = 0; i < candidates.num_candidates(); ++i) {
+      if (!view.query.is_eligible(i)) continue;
+      if (out_->back() != '[') out_->push_back(',');
+      AppendCandidate(candidates, i);
+    }
+    if (view.decision.action_kind() == log::v1::SELECT &&
+        view.decision.can_abstain()) {
+      out_->append(",{\"abstain\":{\"abstain\":1}}");
+    }
+    out_->push_back(']');
+    if (view.decision.action_kind() == log::v1::RANK) {
+      out_->append(",\"_slots\":[");
+      for (int rank = 0; rank < view.decision.action_size(); ++rank) {
+        absl::StrAppend(out_, rank == 0 ? "" : ",", "{\"_id\":\"", rank,
+                        "\",\"rank\":{\"r", rank, "\":1}}");
+      }
+      out_->push_back(']');
+    }
+    out_->push_back('}');
+  }
+
+  void AppendCandidate(const Candidates& candidates, uint32_t i) {
+    const bool sparse = candidates.sparse();
+    out_->append(sparse ? "{\"f\":{" : "{\"f\":[");
+    bool is_first = true;
+    ForEachFeature(candidates, i, [&](uint32_t column, float value) {
+      if (!is_first) out_->push_back(',');
+      is_first = false;
+      if (sparse) absl::StrAppend(out_, "\"", column, "\":");
+      AppendNumber(value, out_);
+    });
+    out_->append(sparse ? "}}" : "]}");
+  }
+
+  void AppendRest(const TupleView& view) {
+    const log::v1::Decision& decision = view.decision;
+    out_->append(",\"Timestamp\":\"");
+    AppendTimestamp(decision.time_us(), out_);
+    out_->append("\",\"Version\":\"1\",\"EventId\":");
+    AppendJsonString(decision.decision_id(), out_);
+    out_->append(",\"VWState\":{\"m\":");
+    AppendJsonString(absl::StrCat(decision.model(), "/", decision.version()),
+                     out_);
+    out_->append("},\"_log_propensity\":");
+    AppendJsonNumber(decision.log_propensity(), out_);
+    absl::StrAppend(out_, ",\"_num_features\":", decision.num_features());
+    if (!decision.unit_id().empty()) {
+      out_->append(",\"_unit_id\":");
+      AppendJsonString(decision.unit_id(), out_);
+    }
+    const double keep = view.tuple.keep_probability();
+    if (keep != 0 && keep != 1) {
+      out_->append(",\"pdrop\":");
+      AppendJsonNumber(1 - keep, out_);
+    }
+    if (ShownDiffers(view.tuple)) out_->append(",\"_skipLearn\":true");
+    if (with_censored_) {
+      out_->append(view.tuple.censored_size() > 0 ? ",\"_censored\":true"
+                                                  : ",\"_censored\":false");
+    }
+    out_->append("}\n");
+  }
+
+  const bool with_censored_;
+  std::string* const out_;
+};
+
+}  // namespace
+
+std::unique_ptr<Exporter> MakeDsjsonExporter(
+    const config::v1::LogExportOptions& options, std::string* out) {
+  return std::make_unique<DsjsonExporter>(options, out);
+}
+
+}  // namespace sortition

@@ -1,0 +1,168 @@
+#include <filesystem>
+#include <map>
+#include <system_error>
+
+#include "absl/strings/str_cat.h"
+#include "client/export/export_commands.h"
+#include "client/export/export_output.h"
+#include "client/export/exporter.h"
+#include "client/logs/log_scan.h"
+#include "core/base/status_macros.h"
+#include "io/segments/log_paths.h"
+#include "process/progress.h"
+
+namespace sortition {
+namespace {
+
+using config::v1::LogExportOptions;
+
+constexpr uint64_t kMebibyte = uint64_t{1} << 20;
+
+uint64_t FileBytes(const std::string& path) {
+  std::error_code error;
+  const uint64_t bytes = std::filesystem::file_size(path, error);
+  return error ? 0 : bytes;
+}
+
+// Bytes of a segment, or of the segments of a directory.
+// Gives the tuples of a log to an exporter, and counts.
+class ExportVisitor : public LogVisitor {
+ public:
+  ExportVisitor(const LogExportOptions& options, Exporter* exporter,
+                ExportOutput* output, Progress* progress)
+      : options_(options),
+        exporter_(exporter),
+        output_(output),
+        progress_(progress) {}
+
+  void BeginSegment(const std::string& path) override {
+    segment_ = path;
+    reported_ = 0;
+  }
+
+  absl::Status Record(const log::v1::LogRecord& record,
+                      uint64_t offset) override {
+    const uint64_t mebibytes = offset / kMebibyte;
+    if (mebibytes > reported_) progress_->Add(mebibytes - reported_);
+    reported_ = mebibytes;
+    if (record.has_decision()) ++decisions_;
+    if (record.has_incomplete() && !options_.allow_incomplete()) {
+      return absl::FailedPreconditionError(absl::StrCat(
+          segment_, " offset ", offset, ": the log is incomplete (",
+          record.incomplete().reason(),
+          "), so tuples miss feedback; --allow_incomplete writes it anyway"));
+    }
+    return record.has_tuple() ? Export(record.tuple()) : absl::OkStatus();
+  }
+
+  absl::Status Corrupt(uint64_t, uint64_t) override {
+    ++corrupt_;
+    return absl::OkStatus();
+  }
+
+  void EndSegment(const SegmentEnd&) override {}
+
+  // NotFound where there was no tuple.
+  absl::Status CheckTuples(const std::vector<std::string>& paths) const {
+    if (exported_ > 0 || !left_out_.empty()) return absl::OkStatus();
+    return absl::NotFoundError(absl::StrCat(
+        paths[0], paths.size() > 1 ? " and what follows hold" : " holds",
+        " no tuples",
+        decisions_ > 0 ? ", but decisions: a spool, which the sidecar joins"
+                       : ""));
+  }
+
+  std::string Summary() const {
+    std::string text = absl::StrCat(exported_, " tuples exported");
+    for (const auto& [reason, count] : left_out_) {
+      absl::StrAppend(&text, "; ", count, " left out: ", reason);
+    }
+    if (corrupt_ > 0) {
+      absl::StrAppend(&text, "; ", corrupt_, " corrupt records passed over");
+    }
+    return text;
+  }
+
+ private:
+  absl::Status Export(const log::v1::BanditTuple& tuple) {
+    absl::string_view reason;
+    if (!options_.model().empty() &&
+        tuple.decision().model() != options_.model()) {
+      reason = "another model";
+    } else if (tuple.censored_size() > 0 && !options_.with_censored()) {
+      reason = "censored";
+    } else {
+      reason = exporter_->Add(tuple);
+    }
+    if (reason.empty()) {
+      ++exported_;
+    } else {
+      ++left_out_[std::string(reason)];
+    }
+    return output_ == nullptr ? absl::OkStatus() : output_->FlushIfLarge();
+  }
+
+  const LogExportOptions& options_;
+  Exporter* const exporter_;
+  ExportOutput* const output_;  // Null where the exporter writes itself.
+  Progress* const progress_;
+  std::string segment_;
+  uint64_t reported_ = 0;  // Mebibytes of this segment.
+  uint64_t exported_ = 0;
+  uint64_t decisions_ = 0;
+  uint64_t corrupt_ = 0;
+  std::map<std::string, uint64_t> left_out_;
+};
+
+absl::Status CheckOptions(const LogExportOptions& options) {
+  RETURN_IF_ERROR(CheckChoice("format", options.format(),
+                              {"dsjson", "csv", "jsonl", "svmlight", "npz"}));
+  RETURN_IF_ERROR(
+      CheckChoice("rows", options.rows(), {"candidate", "decision"}));
+  RETURN_IF_ERROR(
+      CheckChoice("features", options.features(), {"auto", "dense", "sparse"}));
+  if (options.format() == "npz" && options.output() == "-") {
+    return UsageError("--output is \"-\", must be a file for npz");
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::unique_ptr<Exporter>> MakeExporter(
+    const LogExportOptions& options, ExportOutput* output) {
+  if (output == nullptr) return MakeNpzExporter(options);
+  std::string* const text = output->buffer();
+  if (options.format() == "dsjson") return MakeDsjsonExporter(options, text);
+  if (options.format() == "csv") return MakeCsvExporter(options, text);
+  if (options.format() == "svmlight")
+    return MakeSvmlightExporter(options, text);
+  return MakeJsonlExporter(text);
+}
+
+}  // namespace
+
+absl::Status RunLogExport(const LogExportOptions& options,
+                          const std::vector<std::string>& positional,
+                          CommandOutput* output) {
+  RETURN_IF_ERROR(CheckOptions(options));
+  std::unique_ptr<ExportOutput> text;
+  if (options.format() != "npz") {
+    ASSIGN_OR_RETURN(text, ExportOutput::Open(options.output(), &output->out));
+  }
+  ASSIGN_OR_RETURN(const std::unique_ptr<Exporter> exporter,
+                   MakeExporter(options, text.get()));
+  uint64_t bytes = 0;
+  ASSIGN_OR_RETURN(const std::vector<std::string> segments,
+                   FindSegmentsWithLate(positional));
+  for (const std::string& path : segments) bytes += FileBytes(path);
+  Progress progress("reading tuples", "MiB", bytes / kMebibyte);
+  ExportVisitor visitor(options, exporter.get(), text.get(), &progress);
+  RETURN_IF_ERROR(ScanLog(positional, &visitor));
+  RETURN_IF_ERROR(visitor.CheckTuples(positional));
+  RETURN_IF_ERROR(exporter->Finish());
+  if (text != nullptr) RETURN_IF_ERROR(text->Publish());
+  progress.Finish();
+  output->error << visitor.Summary() << "\n";
+  return absl::OkStatus();
+}
+
+}  // namespace sortition

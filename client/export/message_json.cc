@@ -1,0 +1,138 @@
+#include "client/export/message_json.h"
+
+#include <vector>
+
+#include "client/export/text_values.h"
+#include "google/protobuf/descriptor.h"
+#include "google/protobuf/reflection.h"
+
+namespace sortition {
+namespace {
+
+using google::protobuf::FieldDescriptor;
+using google::protobuf::Message;
+using google::protobuf::Reflection;
+
+// 64-bit integers are strings in protobuf's JSON.
+template <typename Integer>
+void AppendQuoted(Integer value, std::string* out) {
+  out->push_back('"');
+  AppendNumber(value, out);
+  out->push_back('"');
+}
+
+void AppendBool(bool value, std::string* out) {
+  out->append(value ? "true" : "false");
+}
+
+void AppendEnum(const google::protobuf::EnumDescriptor& type, int number,
+                std::string* out) {
+  const auto* value = type.FindValueByNumber(number);
+  if (value == nullptr) return AppendNumber(number, out);
+  AppendJsonString(value->name(), out);
+}
+
+void AppendSingle(const Message& message, const FieldDescriptor& field,
+                  std::string* out) {
+  const Reflection& reflection = *message.GetReflection();
+  std::string scratch;
+  switch (field.cpp_type()) {
+    case FieldDescriptor::CPPTYPE_INT32:
+      return AppendNumber(reflection.GetInt32(message, &field), out);
+    case FieldDescriptor::CPPTYPE_UINT32:
+      return AppendNumber(reflection.GetUInt32(message, &field), out);
+    case FieldDescriptor::CPPTYPE_INT64:
+      return AppendQuoted(reflection.GetInt64(message, &field), out);
+    case FieldDescriptor::CPPTYPE_UINT64:
+      return AppendQuoted(reflection.GetUInt64(message, &field), out);
+    case FieldDescriptor::CPPTYPE_DOUBLE:
+      return AppendJsonNumber(reflection.GetDouble(message, &field), out);
+    case FieldDescriptor::CPPTYPE_FLOAT:
+      return AppendJsonNumber(reflection.GetFloat(message, &field), out);
+    case FieldDescriptor::CPPTYPE_BOOL:
+      return AppendBool(reflection.GetBool(message, &field), out);
+    case FieldDescriptor::CPPTYPE_ENUM:
+      return AppendEnum(*field.enum_type(),
+                        reflection.GetEnumValue(message, &field), out);
+    case FieldDescriptor::CPPTYPE_STRING:
+      return AppendJsonString(
+          reflection.GetStringReference(message, &field, &scratch), out);
+    case FieldDescriptor::CPPTYPE_MESSAGE:
+      return AppendMessageJson(reflection.GetMessage(message, &field), out);
+  }
+}
+
+template <typename T, typename Append>
+void AppendArray(const Message& message, const FieldDescriptor& field,
+                 const Append& append, std::string* out) {
+  const auto values =
+      message.GetReflection()->GetRepeatedFieldRef<T>(message, &field);
+  for (int i = 0; i < values.size(); ++i) {
+    out->push_back(i == 0 ? '[' : ',');
+    append(values.Get(i));
+  }
+  out->push_back(']');
+}
+
+void AppendRepeated(const Message& message, const FieldDescriptor& field,
+                    std::string* out) {
+  const Reflection& reflection = *message.GetReflection();
+  const auto number = [out](auto value) { AppendJsonNumber(value, out); };
+  const auto quoted = [out](auto value) { AppendQuoted(value, out); };
+  switch (field.cpp_type()) {
+    case FieldDescriptor::CPPTYPE_INT32:
+      return AppendArray<int32_t>(message, field, number, out);
+    case FieldDescriptor::CPPTYPE_UINT32:
+      return AppendArray<uint32_t>(message, field, number, out);
+    case FieldDescriptor::CPPTYPE_INT64:
+      return AppendArray<int64_t>(message, field, quoted, out);
+    case FieldDescriptor::CPPTYPE_UINT64:
+      return AppendArray<uint64_t>(message, field, quoted, out);
+    case FieldDescriptor::CPPTYPE_DOUBLE:
+      return AppendArray<double>(message, field, number, out);
+    case FieldDescriptor::CPPTYPE_FLOAT:
+      return AppendArray<float>(message, field, number, out);
+    case FieldDescriptor::CPPTYPE_BOOL:
+      return AppendArray<bool>(
+          message, field, [out](bool value) { AppendBool(value, out); }, out);
+    case FieldDescriptor::CPPTYPE_ENUM:
+      return AppendArray<int32_t>(
+          message, field,
+          [&](int value) { AppendEnum(*field.enum_type(), value, out); }, out);
+    case FieldDescriptor::CPPTYPE_STRING:
+      return AppendArray<std::string>(
+          message, field,
+          [out](const std::string& value) { AppendJsonString(value, out); },
+          out);
+    case FieldDescriptor::CPPTYPE_MESSAGE:
+      break;
+  }
+  const int size = reflection.FieldSize(message, &field);
+  for (int i = 0; i < size; ++i) {
+    out->push_back(i == 0 ? '[' : ',');
+    AppendMessageJson(reflection.GetRepeatedMessage(message, &field, i), out);
+  }
+  out->push_back(']');
+}
+
+}  // namespace
+
+void AppendMessageJson(const Message& message, std::string* out) {
+  std::vector<const FieldDescriptor*> fields;
+  message.GetReflection()->ListFields(message, &fields);
+  out->push_back('{');
+  for (const FieldDescriptor* field : fields) {
+    if (field != fields.front()) out->push_back(',');
+    out->push_back('"');
+    out->append(field->name());
+    out->append("\":");
+    if (field->is_repeated()) {
+      AppendRepeated(message, *field, out);
+    } else {
+      AppendSingle(message, *field, out);
+    }
+  }
+  out->push_back('}');
+}
+
+}  // namespace sortition

@@ -1,0 +1,40 @@
+#include "client/export/text_values.h"
+
+#include "absl/strings/str_format.h"
+#include "absl/time/time.h"
+
+namespace sortition {
+
+void AppendJsonString(absl::string_view text, std::string* out) {
+  out->push_back('"');
+  for (const char c : text) {
+    if (static_cast<unsigned char>(c) < 0x20) {
+      absl::StrAppendFormat(out, "\\u%04x", c);
+      continue;
+    }
+    if (c == '"' || c == '\\') out->push_back('\\');
+    out->push_back(c);
+  }
+  out->push_back('"');
+}
+
+void AppendCsvField(absl::string_view text, std::string* out) {
+  if (text.find_first_of(",\"\r\n") == absl::string_view::npos) {
+    out->append(text.data(), text.size());
+    return;
+  }
+  out->push_back('"');
+  for (const char c : text) {
+    if (c == '"') out->push_back('"');
+    out->push_back(c);
+  }
+  out->push_back('"');
+}
+
+void AppendTimestamp(int64_t time_us, std::string* out) {
+  out->append(absl::FormatTime("%Y-%m-%dT%H:%M:%E6SZ",
+                               absl::FromUnixMicros(time_us),
+                               absl::UTCTimeZone()));
+}
+
+}  // namespace sortition

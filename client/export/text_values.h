@@ -1,0 +1,44 @@
+#pragma once
+// Values as text that reads back as the same value.
+#include <charconv>
+#include <cmath>
+#include <string>
+#include <type_traits>
+
+#include "absl/strings/string_view.h"
+
+namespace sortition {
+
+// Appends the fewest digits that read back as the same number.
+template <typename Number>
+void AppendNumber(Number value, std::string* out) {
+  char digits[32];
+  const auto result = std::to_chars(digits, digits + sizeof digits, value);
+  out->append(digits, static_cast<size_t>(result.ptr - digits));
+}
+
+// As JSON: numbers that are not finite become "NaN", "Infinity" or "-Infinity",
+// as protobuf writes them.
+template <typename Number>
+void AppendJsonNumber(Number value, std::string* out) {
+  if constexpr (std::is_floating_point_v<Number>) {
+    if (!std::isfinite(value)) {
+      out->append(std::isnan(value) ? "\"NaN\""
+                  : value > 0       ? "\"Infinity\""
+                                    : "\"-Infinity\"");
+      return;
+    }
+  }
+  AppendNumber(value, out);
+}
+
+// With its quotes.
+void AppendJsonString(absl::string_view text, std::string* out);
+
+// As RFC 4180 asks: quoted where it holds a comma, a quote or a line break.
+void AppendCsvField(absl::string_view text, std::string* out);
+
+// "2026-01-31T09:30:00.000001Z"
+void AppendTimestamp(int64_t time_us, std::string* out);
+
+}  // namespace sortition

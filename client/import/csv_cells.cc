@@ -1,0 +1,79 @@
+#include "client/import/csv_cells.h"
+
+#include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
+#include "core/base/status_macros.h"
+
+namespace sortition {
+
+void CsvCells::Clear() {
+  header_.clear();
+  columns_ = {};
+}
+
+absl::Status CsvCells::TakeHeader(const CsvMapping& mapping) {
+  absl::ConsumePrefix(&fields_[0], "\xef\xbb\xbf");  // A byte order mark.
+  for (const absl::string_view name : fields_) header_.emplace_back(name);
+  ASSIGN_OR_RETURN(columns_, mapping.Resolve(fields_));
+  return absl::OkStatus();
+}
+
+absl::Status CsvCells::Wrong(int column, absl::string_view permitted) const {
+  return absl::InvalidArgumentError(
+      absl::StrCat("column '", header_[static_cast<size_t>(column)], "' is '",
+                   Shown(Cell(column)), "', must be ", permitted));
+}
+
+absl::Status CsvCells::ReadFlag(int column, bool* value) const {
+  if (column < 0 || Cell(column).empty()) return absl::OkStatus();
+  const absl::string_view text = Cell(column);
+  *value = text == "1" || text == "true";
+  if (*value || text == "0" || text == "false") return absl::OkStatus();
+  return Wrong(column, "0 or 1");
+}
+
+absl::Status CsvCells::ReadDenseRow(log::v1::Decision* decision) const {
+  decision->set_num_features(static_cast<uint32_t>(columns_.features.size()));
+  auto* const values = decision->mutable_dense_values();
+  values->Reserve(values->size() + static_cast<int>(columns_.features.size()));
+  for (const int column : columns_.features) {
+    float value = 0;
+    if (!ParseNumber(Cell(column), &value) || !std::isfinite(value)) {
+      return Wrong(column, "a finite number");
+    }
+    values->AddAlreadyReserved(value);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CsvCells::ReadSparseRow(bool is_first, uint32_t num_features,
+                                     log::v1::Decision* decision) const {
+  v1::SparseFeatures* const sparse = decision->mutable_sparse();
+  if (is_first) {
+    std::optional<uint32_t> d;
+    RETURN_IF_ERROR(Read(columns_.num_features, "at least 1", &d));
+    decision->set_num_features(d.value_or(num_features));
+    if (decision->num_features() == 0) {
+      return absl::InvalidArgumentError(
+          "num_features is missing, must be a column or --num_features");
+    }
+    sparse->add_row_offsets(0);
+  }
+  for (const absl::string_view entry :
+       absl::StrSplit(Cell(columns_.sparse), ' ', absl::SkipEmpty())) {
+    const size_t colon = entry.find(':');
+    uint32_t column = 0;
+    float value = 0;
+    if (colon == absl::string_view::npos ||
+        !ParseNumber(entry.substr(0, colon), &column) ||
+        !ParseNumber(entry.substr(colon + 1), &value)) {
+      return Wrong(columns_.sparse, "a list of index:value");
+    }
+    sparse->add_columns(column);
+    sparse->add_values(value);
+  }
+  sparse->add_row_offsets(static_cast<uint32_t>(sparse->columns_size()));
+  return absl::OkStatus();
+}
+
+}  // namespace sortition

@@ -1,0 +1,67 @@
+#pragma once
+// The cells of a CSV line by what they are.
+#include <cmath>
+#include <optional>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "client/import/csv_columns.h"
+#include "client/import/parse_number.h"
+#include "core/base/status_macros.h"
+#include "sortition/log/v1/log.pb.h"
+
+namespace sortition {
+
+class CsvCells {
+ public:
+  // Forgets the file.
+  void Clear();
+  // The fields are those of the header.
+  absl::Status TakeHeader(const CsvMapping& mapping);
+
+  std::vector<absl::string_view>* mutable_fields() { return &fields_; }
+  const std::vector<absl::string_view>& fields() const { return fields_; }
+  const std::vector<std::string>& header() const { return header_; }
+  const CsvColumns& columns() const { return columns_; }
+  absl::string_view Cell(int column) const {
+    return fields_[static_cast<size_t>(column)];
+  }
+
+  // An error that names the column and its cell.
+  absl::Status Wrong(int column, absl::string_view permitted) const;
+
+  // Reads a number, which must be finite, where there is such a column and its
+  // cell is not empty.
+  template <typename Number>
+  absl::Status Read(int column, absl::string_view permitted,
+                    std::optional<Number>* value) const {
+    if (column < 0 || Cell(column).empty()) return absl::OkStatus();
+    Number number = 0;
+    if (!ParseNumber(Cell(column), &number)) return Wrong(column, permitted);
+    if constexpr (std::is_floating_point_v<Number>) {
+      if (!std::isfinite(number)) return Wrong(column, permitted);
+    }
+    *value = number;
+    return absl::OkStatus();
+  }
+  // Reads 0 and 1, or false and true, in the same way.
+  absl::Status ReadFlag(int column, bool* value) const;
+
+  // These append the features of a line to those of the decision.
+  absl::Status ReadDenseRow(log::v1::Decision* decision) const;
+  // A cell of "index:value index:value", with indexes from 0. `num_features` is
+  // their number where no column says it.
+  absl::Status ReadSparseRow(bool is_first, uint32_t num_features,
+                             log::v1::Decision* decision) const;
+
+ private:
+  std::vector<std::string> header_;
+  CsvColumns columns_;
+  std::vector<absl::string_view> fields_;
+};
+
+}  // namespace sortition

@@ -1,0 +1,159 @@
+#include "client/import/csv_columns.h"
+
+#include <algorithm>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+#include "client/import/parse_number.h"
+#include "core/base/status_macros.h"
+#include "process/command.h"
+
+namespace sortition {
+namespace {
+
+struct Field {
+  const char* name;
+  const char* column;  // As `log export` writes it.
+  int CsvColumns::*place;
+};
+
+constexpr Field kFields[] = {
+    {"id", "decision_id", &CsvColumns::id},
+    {"time", "time_us", &CsvColumns::time},
+    {"unit", "unit_id", &CsvColumns::unit},
+    {"model", "model", &CsvColumns::model},
+    {"version", "version", &CsvColumns::version},
+    {"kind", "action_kind", &CsvColumns::kind},
+    {"candidate", "candidate_id", &CsvColumns::candidate},
+    {"eligible", "eligible", &CsvColumns::eligible},
+    {"action", "chosen", &CsvColumns::action},
+    {"p", "propensity", &CsvColumns::p},
+    {"logp", "log_propensity", &CsvColumns::logp},
+    {"conditional", "conditional_log_propensity", &CsvColumns::conditional},
+    {"reward", "reward", &CsvColumns::reward},
+    {"rank_reward", "rank_reward", &CsvColumns::rank_reward},
+    {"feedback", "has_feedback", &CsvColumns::feedback},
+    {"shown", "action_shown", &CsvColumns::shown},
+    {"abstain", "can_abstain", &CsvColumns::abstain},
+    {"keep", "keep_probability", &CsvColumns::keep},
+    {"censored", "censored", &CsvColumns::censored},
+    {"sparse", "features", &CsvColumns::sparse},
+    {"num_features", "num_features", &CsvColumns::num_features},
+};
+constexpr char kFeatures[] = "features";
+
+// The columns f0, f1, … that `log export` writes.
+bool IsExportedFeature(absl::string_view column) {
+  return column.size() > 1 && column[0] == 'f' &&
+         std::all_of(column.begin() + 1, column.end(), absl::ascii_isdigit);
+}
+
+bool Matches(absl::string_view pattern, absl::string_view column) {
+  return absl::EndsWith(pattern, "*")
+             ? absl::StartsWith(column, pattern.substr(0, pattern.size() - 1))
+             : pattern == column;
+}
+
+absl::Status Missing(absl::string_view what,
+                     const std::vector<absl::string_view>& header) {
+  return absl::InvalidArgumentError(absl::StrCat(
+      what, " is missing; the columns are ", Shown(absl::StrJoin(header, ", ")),
+      "; --columns names them"));
+}
+
+}  // namespace
+
+absl::StatusOr<CsvMapping> CsvMapping::Create(
+    const config::v1::LogImportOptions& options) {
+  CsvMapping mapping;
+  mapping.by_decision_ = options.rows() == "decision";
+  for (absl::string_view part :
+       absl::StrSplit(options.columns(), ',', absl::SkipEmpty())) {
+    const std::pair<absl::string_view, absl::string_view> entry =
+        absl::StrSplit(part, absl::MaxSplits('=', 1));
+    const bool is_known =
+        entry.first == kFeatures ||
+        std::any_of(std::begin(kFields), std::end(kFields),
+                    [&](const Field& f) { return entry.first == f.name; });
+    if (!is_known || entry.second.empty()) {
+      return UsageError(absl::StrCat(
+          "--columns has \"", part,
+          "\", must be FIELD=COLUMN with a field that --help names"));
+    }
+    mapping.entries_.push_back(
+        {std::string(entry.first), std::string(entry.second)});
+  }
+  return mapping;
+}
+
+bool CsvMapping::IsMapped(absl::string_view field) const {
+  return std::any_of(entries_.begin(), entries_.end(),
+                     [&](const Entry& entry) { return entry.field == field; });
+}
+
+std::string CsvMapping::ColumnOf(absl::string_view field,
+                                 absl::string_view standard) const {
+  for (const Entry& entry : entries_) {
+    if (entry.field == field) return entry.column;
+  }
+  if (by_decision_ && field == "action") return "action";
+  return std::string(standard);
+}
+
+absl::Status CsvMapping::FindFeatures(
+    const std::vector<absl::string_view>& header, CsvColumns* columns) const {
+  const bool is_mapped = IsMapped(kFeatures);
+  for (size_t i = 0; i < header.size(); ++i) {
+    const bool is_feature =
+        is_mapped ? std::any_of(entries_.begin(), entries_.end(),
+                                [&](const Entry& entry) {
+                                  return entry.field == kFeatures &&
+                                         Matches(entry.column, header[i]);
+                                })
+                  : IsExportedFeature(header[i]);
+    if (is_feature) columns->features.push_back(static_cast<int>(i));
+  }
+  if (!columns->features.empty() && columns->sparse >= 0) {
+    return absl::InvalidArgumentError(
+        "there are columns of features and one of sparse features, must be "
+        "one of both");
+  }
+  if (columns->features.empty() && columns->sparse < 0) {
+    return Missing("a column of features", header);
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<CsvColumns> CsvMapping::Resolve(
+    const std::vector<absl::string_view>& header) const {
+  CsvColumns columns;
+  columns.width = header.size();
+  for (const Field& field : kFields) {
+    const std::string column = ColumnOf(field.name, field.column);
+    const auto found = std::find(header.begin(), header.end(), column);
+    if (found != header.end()) {
+      columns.*field.place = static_cast<int>(found - header.begin());
+    } else if (IsMapped(field.name)) {
+      return Missing(absl::StrCat("column '", column, "'"), header);
+    }
+  }
+  for (const Field& field : kFields) {
+    const bool is_needed = field.place == &CsvColumns::action ||
+                           field.place == &CsvColumns::reward ||
+                           (field.place == &CsvColumns::id && !by_decision_) ||
+                           (field.place == &CsvColumns::p && columns.logp < 0);
+    if (is_needed && columns.*field.place < 0) {
+      return Missing(
+          absl::StrCat("column '", ColumnOf(field.name, field.column), "' (",
+                       field.name, ")"),
+          header);
+    }
+  }
+  RETURN_IF_ERROR(FindFeatures(header, &columns));
+  return columns;
+}
+
+}  // namespace sortition

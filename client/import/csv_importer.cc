@@ -1,0 +1,368 @@
+// CSV with a header: a line for each candidate, those of a decision one after
+// the other, or a line for each decision, with the features of its context.
+#include <algorithm>
+#include <cmath>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "client/import/csv_cells.h"
+#include "client/import/csv_record.h"
+#include "client/import/imported_tuple.h"
+#include "client/import/importer.h"
+#include "client/import/parse_number.h"
+#include "core/base/status_macros.h"
+#include "core/data/action.h"
+#include "io/segments/decision_view.h"
+#include "process/command.h"
+
+namespace sortition {
+namespace {
+
+class CsvImporter : public Importer {
+ public:
+  CsvImporter(const config::v1::LogImportOptions& options, CsvMapping mapping,
+              ImportSink* sink)
+      : options_(options),
+        by_decision_(options.rows() == "decision"),
+        mapping_(std::move(mapping)),
+        sink_(sink) {}
+
+  void BeginFile() override { cells_.Clear(); }
+
+  void Line(const InputLine& line, const InputPlace& place) override {
+    absl::Status status = SplitCsvRecord(line, cells_.mutable_fields());
+    if (cells_.header().empty()) {
+      if (status.ok()) status = cells_.TakeHeader(mapping_);
+      if (!status.ok()) sink_->Fail(place, status);
+      return;
+    }
+    ++rows_;
+    if (status.ok() && cells_.fields().size() != columns().width) {
+      status = absl::InvalidArgumentError(absl::StrCat(
+          "the line has ", cells_.fields().size(), " fields, must have ",
+          columns().width, ", as the header"));
+    }
+    if (!status.ok()) {
+      Lose(place, line.lines, status);
+    } else if (by_decision_) {
+      TakeDecision(place);
+    } else {
+      TakeCandidate(place);
+    }
+  }
+
+  void EndFile() override { End(); }
+
+ private:
+  const CsvColumns& columns() const { return cells_.columns(); }
+
+  // It is not known which decision the line belonged to: the one that is open,
+  // or the next one.
+  void Lose(const InputPlace& place, uint64_t lines,
+            const absl::Status& status) {
+    // A wrong quote joins lines that would have been decisions.
+    for (uint64_t i = 0; i < lines; ++i) sink_->Bad(place, status);
+    if (by_decision_) return;
+    lost_ = absl::InvalidArgumentError(
+        absl::StrCat("line ", place.line, " beside it could not be read"));
+    if (is_open_) failure_ = lost_;
+  }
+
+  void TakeDecision(const InputPlace& place) {
+    Begin(place);
+    failure_ = ReadContextRow();
+    End();
+  }
+
+  void TakeCandidate(const InputPlace& place) {
+    const bool is_new = !is_open_ || cells_.Cell(columns().id) != id_;
+    if (is_new) {
+      End();
+      Begin(place);
+      std::swap(failure_, lost_);
+    }
+    if (!failure_.ok()) return;
+    failure_ = ReadCandidate(is_new);
+    bad_line_ = place.line;
+  }
+
+  void Begin(const InputPlace& place) {
+    is_open_ = true;
+    first_line_ = place.line;
+    bad_line_ = place.line;
+    file_ = std::string(place.file);
+    failure_ = absl::OkStatus();
+    id_ = columns().id >= 0 ? std::string(cells_.Cell(columns().id)) : "";
+    record_.mutable_tuple()->Clear();
+    chosen_.clear();
+    eligible_.clear();
+  }
+
+  // The decision that is open is complete.
+  void End() {
+    if (!is_open_) return;
+    is_open_ = false;
+    if (failure_.ok() && !by_decision_) failure_ = FinishCandidates();
+    if (failure_.ok() && !is_shown_) SetNotShown(record_.mutable_tuple());
+    const InputPlace place{file_, failure_.ok() ? first_line_ : bad_line_};
+    failure_.ok() ? sink_->Add(record_, place) : sink_->Bad(place, failure_);
+  }
+
+  // Reads what all lines of a decision share.
+  absl::Status ReadShared() {
+    log::v1::BanditTuple* tuple = record_.mutable_tuple();
+    log::v1::Decision* decision = tuple->mutable_decision();
+    decision->set_decision_id(
+        id_.empty() && columns().id < 0 ? absl::StrCat("row-", rows_) : id_);
+    RETURN_IF_ERROR(ReadOrigin(decision));
+    RETURN_IF_ERROR(ReadKind(decision));
+    std::optional<double> reward;
+    RETURN_IF_ERROR(cells_.Read(columns().reward, "a finite number", &reward));
+    if (!reward) return cells_.Wrong(columns().reward, "a finite number");
+    tuple->set_reward(*reward);
+    std::optional<double> p;
+    std::optional<double> logp;
+    RETURN_IF_ERROR(cells_.Read(columns().p, "in (0, 1]", &p));
+    RETURN_IF_ERROR(cells_.Read(columns().logp, "a logarithm", &logp));
+    RETURN_IF_ERROR(SetPropensity(p, logp, decision));
+    bool flag = true;
+    RETURN_IF_ERROR(cells_.ReadFlag(columns().feedback, &flag));
+    tuple->set_has_feedback(flag);
+    is_shown_ = true;
+    RETURN_IF_ERROR(cells_.ReadFlag(columns().shown, &is_shown_));
+    flag = false;
+    RETURN_IF_ERROR(cells_.ReadFlag(columns().censored, &flag));
+    if (flag) tuple->add_censored(log::v1::CENSOR_REASON_UNSPECIFIED);
+    std::optional<double> keep;
+    RETURN_IF_ERROR(cells_.Read(columns().keep, "in (0, 1]", &keep));
+    return SetKeepProbability(keep.value_or(1), tuple);
+  }
+
+  // Reads who decided when, and for whom.
+  absl::Status ReadOrigin(log::v1::Decision* decision) const {
+    if (columns().time >= 0 && !cells_.Cell(columns().time).empty()) {
+      int64_t time_us = 0;
+      RETURN_IF_ERROR(
+          ParseTimestamp(cells_.Cell(columns().time), "time", &time_us));
+      decision->set_time_us(time_us);
+    }
+    if (columns().unit >= 0) {
+      decision->set_unit_id(std::string(cells_.Cell(columns().unit)));
+    }
+    if (columns().model >= 0) {
+      decision->set_model(std::string(cells_.Cell(columns().model)));
+    }
+    std::optional<uint64_t> version;
+    RETURN_IF_ERROR(
+        cells_.Read(columns().version, "an integer from 0", &version));
+    decision->set_version(version.value_or(0));
+    SetModel(options_, decision);
+    return absl::OkStatus();
+  }
+
+  absl::Status ReadKind(log::v1::Decision* decision) const {
+    log::v1::ActionKind kind =
+        options_.action() == "rank" ? log::v1::RANK : log::v1::SELECT;
+    if (columns().kind >= 0 && !by_decision_) {
+      const bool is_known = log::v1::ActionKind_Parse(
+          std::string(cells_.Cell(columns().kind)), &kind);
+      if (!is_known || (kind != log::v1::SELECT && kind != log::v1::RANK &&
+                        kind != log::v1::SUBSET)) {
+        return cells_.Wrong(columns().kind, "SELECT, RANK or SUBSET");
+      }
+    }
+    decision->set_action_kind(kind);
+    bool can_abstain = !options_.cannot_abstain();
+    RETURN_IF_ERROR(cells_.ReadFlag(columns().abstain, &can_abstain));
+    decision->set_can_abstain(can_abstain && kind == log::v1::SELECT);
+    return absl::OkStatus();
+  }
+
+  // Lines of a decision may not contradict each other.
+  absl::Status CheckShared(bool is_first) {
+    const int places[] = {columns().p, columns().logp, columns().reward};
+    for (size_t i = 0; i < std::size(places); ++i) {
+      if (places[i] < 0) continue;
+      if (is_first) {
+        shared_[i] = std::string(cells_.Cell(places[i]));
+      } else if (shared_[i] != cells_.Cell(places[i])) {
+        return cells_.Wrong(
+            places[i], absl::StrCat(shared_[i], ", as in line ", first_line_,
+                                    " of the same decision"));
+      }
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status ReadCandidate(bool is_first) {
+    RETURN_IF_ERROR(CheckShared(is_first));
+    if (is_first) RETURN_IF_ERROR(ReadShared());
+    log::v1::BanditTuple* tuple = record_.mutable_tuple();
+    log::v1::Decision* decision = tuple->mutable_decision();
+    const uint32_t index = decision->num_candidates();
+    decision->set_num_candidates(index + 1);
+    std::optional<uint32_t> rank;
+    RETURN_IF_ERROR(cells_.Read(columns().action,
+                                "the candidate's rank from 1, or 0", &rank));
+    bool eligible = true;
+    RETURN_IF_ERROR(cells_.ReadFlag(columns().eligible, &eligible));
+    eligible_.push_back(eligible);
+    if (columns().candidate >= 0) {
+      decision->add_candidate_ids(
+          std::string(cells_.Cell(columns().candidate)));
+    }
+    if (rank.value_or(0) > 0) RETURN_IF_ERROR(AddChosen(*rank, index));
+    return columns().sparse >= 0 ? ReadSparseRow(is_first, decision)
+                                 : cells_.ReadDenseRow(decision);
+  }
+
+  absl::Status AddChosen(uint32_t rank, uint32_t index) {
+    Chosen chosen{.rank = rank, .index = index, .conditional = {}};
+    RETURN_IF_ERROR(
+        cells_.Read(columns().conditional, "a logarithm", &chosen.conditional));
+    std::optional<double> reward;
+    RETURN_IF_ERROR(
+        cells_.Read(columns().rank_reward, "a finite number", &reward));
+    if (reward) {
+      log::v1::RankReward* entry = record_.mutable_tuple()->add_rank_rewards();
+      entry->set_rank(rank - 1);
+      entry->set_reward(*reward);
+      entry->set_count(1);
+    }
+    chosen_.push_back(chosen);
+    return absl::OkStatus();
+  }
+
+  absl::Status ReadSparseRow(bool is_first, log::v1::Decision* decision) const {
+    return cells_.ReadSparseRow(is_first, options_.num_features(), decision);
+  }
+
+  // Makes the action of the candidates that were chosen.
+  absl::Status FinishCandidates() {
+    log::v1::BanditTuple* tuple = record_.mutable_tuple();
+    log::v1::Decision* decision = tuple->mutable_decision();
+    bad_line_ = first_line_;
+    const bool is_order = decision->action_kind() == log::v1::RANK;
+    if (is_order) {
+      std::sort(
+          chosen_.begin(), chosen_.end(),
+          [](const Chosen& a, const Chosen& b) { return a.rank < b.rank; });
+      decision->set_top_k(static_cast<uint32_t>(chosen_.size()));
+    }
+    for (size_t i = 0; i < chosen_.size(); ++i) {
+      if (is_order && chosen_[i].rank != i + 1) {
+        return absl::InvalidArgumentError(absl::StrCat(
+            "decision '", Shown(id_), "' has the rank ", chosen_[i].rank,
+            ", must have the ranks 1 to ", chosen_.size(), ", each once"));
+      }
+      decision->add_action(static_cast<int32_t>(chosen_[i].index));
+      if (is_order && chosen_[i].conditional) {
+        decision->add_conditional_log_propensities(*chosen_[i].conditional);
+      }
+    }
+    if (std::all_of(decision->candidate_ids().begin(),
+                    decision->candidate_ids().end(),
+                    [](const std::string& id) { return id.empty(); })) {
+      decision->clear_candidate_ids();
+    }
+    if (chosen_.empty() && decision->can_abstain()) {
+      decision->add_action(kAbstain);
+    }
+    if (!is_order) tuple->clear_rank_rewards();
+    std::sort(tuple->mutable_rank_rewards()->begin(),
+              tuple->mutable_rank_rewards()->end(),
+              [](const auto& a, const auto& b) { return a.rank() < b.rank(); });
+    if (std::find(eligible_.begin(), eligible_.end(), false) !=
+        eligible_.end()) {
+      for (const bool eligible : eligible_) decision->add_eligible(eligible);
+    }
+    return absl::OkStatus();
+  }
+
+  // Reads a line for a decision: action a has the context's features in the
+  // columns from a * (their number) on.
+  absl::Status ReadContextRow() {
+    RETURN_IF_ERROR(ReadShared());
+    log::v1::Decision* decision = record_.mutable_tuple()->mutable_decision();
+    std::optional<int32_t> action;
+    RETURN_IF_ERROR(
+        cells_.Read(columns().action, "the number of an action", &action));
+    if (!action)
+      return cells_.Wrong(columns().action, "the number of an action");
+    decision->add_action(*action);
+    const uint32_t actions = options_.num_actions();
+    log::v1::Decision row;
+    RETURN_IF_ERROR(columns().sparse >= 0 ? ReadSparseRow(true, &row)
+                                          : cells_.ReadDenseRow(&row));
+    RETURN_IF_ERROR(ViewQuery(row).status());
+    const uint32_t d = row.num_features();
+    if (uint64_t{d} * actions > std::numeric_limits<uint32_t>::max()) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(d, " features times ", actions,
+                       " actions must be at most 4294967295"));
+    }
+    decision->set_num_candidates(actions);
+    decision->set_num_features(d * actions);
+    v1::SparseFeatures* const sparse = decision->mutable_sparse();
+    sparse->add_row_offsets(0);
+    for (uint32_t a = 0; a < actions; ++a) {
+      AppendContext(row, a * d, sparse);
+      sparse->add_row_offsets(static_cast<uint32_t>(sparse->columns_size()));
+    }
+    return absl::OkStatus();
+  }
+
+  static void AppendContext(const log::v1::Decision& row, uint32_t first,
+                            v1::SparseFeatures* sparse) {
+    for (int k = 0; k < row.sparse().columns_size(); ++k) {
+      sparse->add_columns(first + row.sparse().columns(k));
+      sparse->add_values(row.sparse().values(k));
+    }
+    for (int j = 0; j < row.dense_values_size(); ++j) {
+      if (row.dense_values(j) == 0) continue;
+      sparse->add_columns(first + static_cast<uint32_t>(j));
+      sparse->add_values(row.dense_values(j));
+    }
+  }
+
+  struct Chosen {
+    uint32_t rank;
+    uint32_t index;
+    std::optional<double> conditional;
+  };
+
+  const config::v1::LogImportOptions& options_;
+  const bool by_decision_;
+  const CsvMapping mapping_;
+  ImportSink* const sink_;
+  CsvCells cells_;
+  uint64_t rows_ = 0;
+  // The decision that is being read.
+  bool is_open_ = false;
+  uint64_t first_line_ = 0;
+  uint64_t bad_line_ = 0;
+  std::string file_;
+  std::string id_;
+  std::string shared_[3];
+  absl::Status failure_;
+  absl::Status lost_;  // Not OK: the next decision may miss a line.
+  bool is_shown_ = true;
+  std::vector<Chosen> chosen_;
+  std::vector<bool> eligible_;
+  log::v1::LogRecord record_;
+};
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<Importer>> MakeCsvImporter(
+    const config::v1::LogImportOptions& options, ImportSink* sink) {
+  if (options.rows() == "decision" && !options.has_num_actions()) {
+    return UsageError("--rows=decision needs --num_actions");
+  }
+  ASSIGN_OR_RETURN(CsvMapping mapping, CsvMapping::Create(options));
+  return std::make_unique<CsvImporter>(options, std::move(mapping), sink);
+}
+
+}  // namespace sortition

@@ -1,0 +1,216 @@
+#include "client/import/dsjson_features.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "client/import/parse_number.h"
+#include "core/base/hash.h"
+#include "core/base/status_macros.h"
+
+namespace sortition {
+namespace {
+
+// Objects may lie in each other so deep.
+constexpr int kMostDepth = 8;
+
+// Names that begin with _ are no features.
+bool IsFeature(absl::string_view name) { return !absl::StartsWith(name, "_"); }
+
+absl::string_view NameOf(const JsonValue::Member& member) {
+  return TextOf(member.name);
+}
+
+// Returns the only namespace of a candidate; null where it has another number.
+const JsonValue* OnlyNamespace(const JsonValue& candidate) {
+  const JsonValue* found = nullptr;
+  if (!candidate.IsObject()) return nullptr;
+  for (const auto& member : candidate.GetObject()) {
+    if (!IsFeature(NameOf(member))) continue;
+    if (found != nullptr) return nullptr;
+    found = &member.value;
+  }
+  return found != nullptr && (found->IsArray() || found->IsObject()) ? found
+                                                                     : nullptr;
+}
+
+absl::Status NeedsHash(absl::string_view what) {
+  return absl::InvalidArgumentError(
+      absl::StrCat(what, "; --hash_bits takes features of any names"));
+}
+
+}  // namespace
+
+void SparseRow::AppendTo(v1::SparseFeatures* features) {
+  std::stable_sort(
+      entries_.begin(), entries_.end(),
+      [](const auto& a, const auto& b) { return a.first < b.first; });
+  for (size_t i = 0; i < entries_.size();) {
+    const uint32_t column = entries_[i].first;
+    float sum = 0;
+    for (; i < entries_.size() && entries_[i].first == column; ++i) {
+      sum += entries_[i].second;
+    }
+    if (sum == 0) continue;
+    features->add_columns(column);
+    features->add_values(sum);
+  }
+  features->add_row_offsets(static_cast<uint32_t>(features->columns_size()));
+}
+
+uint32_t HashedColumn(absl::string_view space, absl::string_view name,
+                      uint32_t bits) {
+  const Hash128 hash =
+      StableHash(HashDomain::kContext, {"feature", space, name});
+  return static_cast<uint32_t>(hash.low & ((uint64_t{1} << bits) - 1));
+}
+
+absl::Status DsjsonFeatures::Read(const JsonValue& context,
+                                  uint32_t num_candidates,
+                                  std::optional<uint32_t> num_features,
+                                  log::v1::Decision* decision) {
+  decision->set_num_candidates(num_candidates);
+  if (hash_bits_ > 0) return ReadHashed(context, num_candidates, decision);
+  for (const auto& member : context.GetObject()) {
+    if (IsFeature(NameOf(member))) {
+      return NeedsHash(absl::StrCat("c has the shared features '",
+                                    Shown(NameOf(member)), "'"));
+    }
+  }
+  return ReadNumbered(*FindMember(context, "_multi"), num_candidates,
+                      num_features, decision);
+}
+
+absl::Status DsjsonFeatures::ReadNumbered(const JsonValue& multi,
+                                          uint32_t num_candidates,
+                                          std::optional<uint32_t> num_features,
+                                          log::v1::Decision* decision) {
+  decision->set_num_features(num_features.value_or(0));
+  for (uint32_t i = 0; i < num_candidates; ++i) {
+    const JsonValue* const names = OnlyNamespace(multi[i]);
+    if (names == nullptr) {
+      return NeedsHash(absl::StrCat(
+          "candidate ", i, " is not one namespace of numbered features"));
+    }
+    if (names->IsObject() != decision->has_sparse() && i > 0) {
+      return NeedsHash("one candidate has an array, another one names");
+    }
+    if (names->IsObject()) {
+      if (!num_features) return NeedsHash("_num_features is missing");
+      if (i == 0) decision->mutable_sparse()->add_row_offsets(0);
+      RETURN_IF_ERROR(AddNumberedRow(*names, decision));
+      continue;
+    }
+    if (i == 0 && !num_features) decision->set_num_features(names->Size());
+    if (names->Size() != decision->num_features()) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("candidate ", i, " has ", names->Size(),
+                       " features, must have ", decision->num_features()));
+    }
+    RETURN_IF_ERROR(AppendFloats(*names, "a candidate's features",
+                                 decision->mutable_dense_values()));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status DsjsonFeatures::AddNumberedRow(const JsonValue& names,
+                                            log::v1::Decision* decision) {
+  row_.Clear();
+  for (const auto& member : names.GetObject()) {
+    uint32_t column = 0;
+    float value = 0;
+    if (!ParseNumber(NameOf(member), &column) ||
+        column >= decision->num_features()) {
+      return NeedsHash(absl::StrCat("feature '", Shown(NameOf(member)),
+                                    "' must be a column in [0, ",
+                                    decision->num_features(), ")"));
+    }
+    if (!IsNumber(member.value) || !ParseNumber(TextOf(member.value), &value)) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("feature '", column, "' is ", Describe(member.value),
+                       ", must be a finite number"));
+    }
+    row_.Add(column, value);
+  }
+  row_.AppendTo(decision->mutable_sparse());
+  return absl::OkStatus();
+}
+
+absl::Status DsjsonFeatures::ReadHashed(const JsonValue& context,
+                                        uint32_t num_candidates,
+                                        log::v1::Decision* decision) {
+  decision->set_num_features(uint32_t{1} << hash_bits_);
+  v1::SparseFeatures* const sparse = decision->mutable_sparse();
+  sparse->add_row_offsets(0);
+  const JsonValue& multi = *FindMember(context, "_multi");
+  for (uint32_t i = 0; i < num_candidates; ++i) {
+    row_.Clear();
+    if (!multi[i].IsObject()) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "candidate ", i, " is ", Describe(multi[i]), ", must be an object"));
+    }
+    RETURN_IF_ERROR(AddNamespaces(multi[i], 0));
+    RETURN_IF_ERROR(AddNamespaces(context, 0));
+    row_.AppendTo(sparse);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status DsjsonFeatures::AddNamespaces(const JsonValue& object, int depth) {
+  for (const auto& member : object.GetObject()) {
+    if (!IsFeature(NameOf(member))) continue;
+    // A feature outside of any namespace is one of the namespace "".
+    const bool is_namespace = member.value.IsObject() || member.value.IsArray();
+    RETURN_IF_ERROR(AddFeature(is_namespace ? NameOf(member) : "",
+                               is_namespace ? "" : NameOf(member), member.value,
+                               depth));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status DsjsonFeatures::AddFeature(absl::string_view space,
+                                        absl::string_view name,
+                                        const JsonValue& value, int depth) {
+  if (depth > kMostDepth) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("features lie more than ", kMostDepth, " levels deep"));
+  }
+  if (value.IsNull()) return absl::OkStatus();
+  if (value.IsObject()) {
+    for (const auto& member : value.GetObject()) {
+      if (!IsFeature(NameOf(member))) continue;
+      RETURN_IF_ERROR(
+          AddFeature(space, NameOf(member), member.value, depth + 1));
+    }
+    return absl::OkStatus();
+  }
+  if (value.IsArray()) {
+    for (uint32_t i = 0; i < value.Size(); ++i) {
+      RETURN_IF_ERROR(
+          AddFeature(space, absl::StrCat(name, i), value[i], depth + 1));
+    }
+    return absl::OkStatus();
+  }
+  if (value.IsBool()) {
+    if (value.GetBool()) row_.Add(HashedColumn(space, name, hash_bits_), 1);
+    return absl::OkStatus();
+  }
+  if (IsText(value)) {
+    // A category: the name with its value.
+    row_.Add(
+        HashedColumn(space, absl::StrCat(name, "=", TextOf(value)), hash_bits_),
+        1);
+    return absl::OkStatus();
+  }
+  float number = 0;
+  if (!ParseNumber(TextOf(value), &number)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("feature '", Shown(name), "' is ", Describe(value),
+                     ", must be a finite number"));
+  }
+  row_.Add(HashedColumn(space, name, hash_bits_), number);
+  return absl::OkStatus();
+}
+
+}  // namespace sortition

@@ -1,0 +1,164 @@
+#include "client/import/imported_tuple.h"
+
+#include <cmath>
+#include <limits>
+#include <span>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/time/time.h"
+#include "client/import/parse_number.h"
+#include "core/base/status_macros.h"
+#include "core/data/action.h"
+#include "io/segments/decision_view.h"
+
+namespace sortition {
+namespace {
+
+absl::Status Bad(absl::string_view name, double value,
+                 absl::string_view permitted) {
+  return absl::InvalidArgumentError(
+      absl::StrCat(name, " is ", value, ", must be ", permitted));
+}
+
+// `end` is the number of things to choose from.
+absl::Status CheckAction(const log::v1::Decision& decision, uint32_t end,
+                         std::span<const bool> eligible) {
+  const bool select = decision.action_kind() == log::v1::SELECT;
+  const bool rank = decision.action_kind() == log::v1::RANK;
+  const int lowest = select && decision.can_abstain() ? kAbstain : 0;
+  const auto error = [&](absl::string_view permitted) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("action is [", absl::StrJoin(decision.action(), ", "),
+                     "], must be ", permitted));
+  };
+  if (select && decision.action_size() != 1) return error("one index");
+  if (rank && decision.action().empty()) return error("at least one index");
+  std::vector<bool> seen(end);
+  for (const int32_t index : decision.action()) {
+    if (index == kAbstain && lowest == kAbstain) continue;
+    const auto i = static_cast<uint32_t>(index);
+    if (i >= end || seen[i]) {
+      return error(
+          absl::StrCat("different indexes in [", lowest, ", ", end, ")"));
+    }
+    if (!eligible.empty() && !eligible[i]) return error("eligible");
+    seen[i] = true;
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+void SetModel(const config::v1::LogImportOptions& options,
+              log::v1::Decision* decision) {
+  if (options.has_model()) {
+    decision->set_model(options.model());
+  } else if (decision->model().empty()) {
+    decision->set_model("default");
+  }
+  if (options.has_version()) decision->set_version(options.version());
+}
+
+absl::Status SetPropensity(std::optional<double> propensity,
+                           std::optional<double> log_propensity,
+                           log::v1::Decision* decision) {
+  // Of a propensity that was rounded to 0 or 1 the logarithm says more.
+  constexpr double kAgree = 1e-6;
+  if (propensity && !(*propensity >= 0 && *propensity <= 1)) {
+    return Bad("propensity", *propensity, "in (0, 1]");
+  }
+  if (!log_propensity) {
+    if (!propensity) return absl::InvalidArgumentError("propensity is missing");
+    if (*propensity == 0) return Bad("propensity", 0, "in (0, 1]");
+    decision->set_log_propensity(std::log(*propensity));
+    return absl::OkStatus();
+  }
+  if (!(*log_propensity <= 1e-9) || std::isinf(*log_propensity)) {
+    return Bad("log_propensity", *log_propensity,
+               "a logarithm of a number in (0, 1]");
+  }
+  if (propensity &&
+      std::abs(*propensity - std::exp(*log_propensity)) >
+          kAgree * *propensity + std::numeric_limits<double>::min()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("propensity is ", *propensity, ", must be ",
+                     std::exp(*log_propensity), ", that of log_propensity"));
+  }
+  decision->set_log_propensity(*log_propensity);
+  return absl::OkStatus();
+}
+
+void SetNotShown(log::v1::BanditTuple* tuple) {
+  const log::v1::Decision& decision = tuple->decision();
+  log::v1::Shown* shown = tuple->mutable_shown();
+  shown->set_decision_id(decision.decision_id());
+  const bool chose_nothing =
+      decision.action().empty() || decision.action(0) == kAbstain;
+  if (chose_nothing) {
+    shown->add_shown(0);  // Anything is something else.
+  } else {
+    shown->set_not_shown(true);
+  }
+}
+
+absl::Status SetKeepProbability(double keep, log::v1::BanditTuple* tuple) {
+  if (!(keep > 0 && keep <= 1))
+    return Bad("keep_probability", keep, "in (0, 1]");
+  if (keep < 1) tuple->set_keep_probability(keep);
+  return absl::OkStatus();
+}
+
+absl::Status CheckTuple(const log::v1::BanditTuple& tuple) {
+  const log::v1::Decision& decision = tuple.decision();
+  if (decision.decision_id().empty()) {
+    return absl::InvalidArgumentError("the decision id is empty");
+  }
+  if (!std::isfinite(tuple.reward())) {
+    return Bad("reward", tuple.reward(), "a finite number");
+  }
+  if (!(tuple.keep_probability() >= 0 && tuple.keep_probability() <= 1)) {
+    return Bad("keep_probability", tuple.keep_probability(), "in (0, 1]");
+  }
+  // Rounding may put the logarithm of a certain action above 0.
+  const double log_propensity = decision.log_propensity();
+  if (!std::isfinite(log_propensity) || log_propensity > 1e-9) {
+    return Bad("log_propensity", log_propensity,
+               "a logarithm of a number in (0, 1]");
+  }
+  ASSIGN_OR_RETURN(const DecisionView view, ViewDecision(decision));
+  if (decision.action_kind() == log::v1::LABELS) {
+    return CheckAction(decision, decision.num_labels(), {});
+  }
+  if (!ActionKindOf(decision)) {
+    return Bad("action_kind", decision.action_kind(),
+               "SELECT, RANK, SUBSET or LABELS");
+  }
+  const int conditionals = decision.conditional_log_propensities_size();
+  if (conditionals != 0 && conditionals != decision.action_size()) {
+    return Bad("number of conditional_log_propensities", conditionals,
+               "that of the ranks");
+  }
+  return CheckAction(decision, view.candidates.num_candidates(), view.eligible);
+}
+
+absl::Status ParseTimestamp(absl::string_view text, absl::string_view name,
+                            int64_t* time_us) {
+  if (ParseNumber(text, time_us)) return absl::OkStatus();
+  absl::Time time;
+  std::string ignored;
+  for (const char* format :
+       {"%Y-%m-%dT%H:%M:%E*S%Ez", "%Y-%m-%d %H:%M:%E*S%Ez"}) {
+    if (absl::ParseTime(format, text, &time, &ignored)) {
+      *time_us = absl::ToUnixMicros(time);
+      return absl::OkStatus();
+    }
+  }
+  return absl::InvalidArgumentError(
+      absl::StrCat(name, " is '", Shown(text),
+                   "', must be microseconds since the epoch or a date and "
+                   "time with its zone"));
+}
+
+}  // namespace sortition

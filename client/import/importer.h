@@ -1,0 +1,38 @@
+#pragma once
+// A format that tuples are read from.
+#include <memory>
+
+#include "client/import/import_sink.h"
+#include "client/import/input_lines.h"
+#include "sortition/config/v1/log_files.pb.h"
+
+namespace sortition {
+
+class Importer {
+ public:
+  virtual ~Importer() = default;
+  virtual void BeginFile() {}
+  virtual void Line(const InputLine& line, const InputPlace& place) = 0;
+  virtual void EndFile() {}
+};
+
+// Options and sink must outlive the importer.
+std::unique_ptr<Importer> MakeJsonlImporter(
+    const config::v1::LogImportOptions& options, ImportSink* sink);
+std::unique_ptr<Importer> MakeDsjsonImporter(
+    const config::v1::LogImportOptions& options, ImportSink* sink);
+// Errors name the options or the file of the item context.
+absl::StatusOr<std::unique_ptr<Importer>> MakeCsvImporter(
+    const config::v1::LogImportOptions& options, ImportSink* sink);
+absl::StatusOr<std::unique_ptr<Importer>> MakeObdImporter(
+    const config::v1::LogImportOptions& options, ImportSink* sink);
+
+// The importer of options.format().
+absl::StatusOr<std::unique_ptr<Importer>> MakeImporter(
+    const config::v1::LogImportOptions& options, ImportSink* sink);
+
+// Gives all lines of a file to the importer, until one is fatal.
+absl::Status ImportLines(InputLines* lines, const std::string& name,
+                         Importer* importer, const ImportSink& sink);
+
+}  // namespace sortition

@@ -1,0 +1,15 @@
+#pragma once
+// Protobuf messages from their JSON form.
+#include "absl/status/status.h"
+#include "client/import/json_line.h"
+#include "google/protobuf/message.h"
+
+namespace sortition {
+
+// Fills `message`, which must be empty, from an object whose members have the
+// proto's field names; numbers may also be strings, as protobuf writes those of
+// 64 bits. InvalidArgument naming the field that is unknown or malformed.
+absl::Status ReadMessage(const JsonValue& object,
+                         google::protobuf::Message* message);
+
+}  // namespace sortition

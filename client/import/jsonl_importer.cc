@@ -1,0 +1,118 @@
+// JSON lines: tuples as `log export --format=jsonl` writes them, or decisions
+// in the short form of docs/log_exchange.md.
+#include <cmath>
+
+#include "absl/strings/str_cat.h"
+#include "client/import/imported_tuple.h"
+#include "client/import/importer.h"
+#include "client/import/json_line.h"
+#include "client/import/json_message.h"
+#include "core/base/status_macros.h"
+
+namespace sortition {
+namespace {
+
+class JsonlImporter : public Importer {
+ public:
+  JsonlImporter(const config::v1::LogImportOptions& options, ImportSink* sink)
+      : options_(options), sink_(sink) {}
+
+  void Line(const InputLine& line, const InputPlace& place) override {
+    const absl::Status status = Read(line);
+    status.ok() ? sink_->Add(record_, place) : sink_->Bad(place, status);
+  }
+
+ private:
+  absl::Status Read(const InputLine& line) {
+    ASSIGN_OR_RETURN(const JsonValue* object, json_.Parse(line));
+    record_.mutable_tuple()->Clear();
+    if (FindMember(*object, "decision") != nullptr) {
+      RETURN_IF_ERROR(ReadMessage(*object, record_.mutable_tuple()));
+    } else {
+      RETURN_IF_ERROR(ReadShortForm(*object));
+    }
+    SetModel(options_, record_.mutable_tuple()->mutable_decision());
+    return absl::OkStatus();
+  }
+
+  absl::Status ReadShortForm(const JsonValue& object) {
+    const JsonValue* members[5];
+    constexpr const char* kNames[] = {"id", "features", "action", "propensity",
+                                      "reward"};
+    for (size_t i = 0; i < std::size(kNames); ++i) {
+      members[i] = FindMember(object, kNames[i]);
+      if (members[i] == nullptr) {
+        return absl::InvalidArgumentError(
+            absl::StrCat("'", kNames[i], "' is missing"));
+      }
+    }
+    const auto& [id, features, action, propensity, reward] = members;
+    log::v1::BanditTuple* tuple = record_.mutable_tuple();
+    log::v1::Decision* decision = tuple->mutable_decision();
+    ASSIGN_OR_RETURN(const absl::string_view id_text, Text(*id, "id"));
+    decision->set_decision_id(id_text.data(), id_text.size());
+    RETURN_IF_ERROR(ReadFeatures(*features, decision));
+    RETURN_IF_ERROR(ReadAction(*action, decision));
+    ASSIGN_OR_RETURN(const double p, FiniteNumber(*propensity, "propensity"));
+    RETURN_IF_ERROR(SetPropensity(p, std::nullopt, decision));
+    ASSIGN_OR_RETURN(const double value, FiniteNumber(*reward, "reward"));
+    tuple->set_reward(value);
+    tuple->set_has_feedback(true);
+    return absl::OkStatus();
+  }
+
+  absl::Status ReadFeatures(const JsonValue& rows,
+                            log::v1::Decision* decision) {
+    if (!rows.IsArray() || rows.Empty()) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("features is ", Describe(rows),
+                       ", must be an array with at least one row"));
+    }
+    decision->set_num_candidates(rows.Size());
+    for (const JsonValue& row : rows.GetArray()) {
+      RETURN_IF_ERROR(AppendFloats(row, "a row of features",
+                                   decision->mutable_dense_values()));
+      if (row.Size() != rows[0].Size() || row.Empty()) {
+        return absl::InvalidArgumentError(absl::StrCat(
+            "features has rows of ", rows[0].Size(), " and ", row.Size(),
+            " numbers, must have rows of one length, at least 1"));
+      }
+    }
+    decision->set_num_features(rows[0].Size());
+    return absl::OkStatus();
+  }
+
+  absl::Status ReadAction(const JsonValue& action,
+                          log::v1::Decision* decision) const {
+    if (!action.IsArray()) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "action is ", Describe(action), ", must be an array of indexes"));
+    }
+    for (const JsonValue& value : action.GetArray()) {
+      ASSIGN_OR_RETURN(const int32_t index, Integer(value, "action"));
+      decision->add_action(index);
+    }
+    if (options_.action() == "rank") {
+      decision->set_action_kind(log::v1::RANK);
+      decision->set_top_k(action.Size());
+    } else {
+      decision->set_action_kind(log::v1::SELECT);
+      decision->set_can_abstain(!options_.cannot_abstain());
+    }
+    return absl::OkStatus();
+  }
+
+  const config::v1::LogImportOptions& options_;
+  ImportSink* const sink_;
+  JsonLine json_;
+  log::v1::LogRecord record_;
+};
+
+}  // namespace
+
+std::unique_ptr<Importer> MakeJsonlImporter(
+    const config::v1::LogImportOptions& options, ImportSink* sink) {
+  return std::make_unique<JsonlImporter>(options, sink);
+}
+
+}  // namespace sortition

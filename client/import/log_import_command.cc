@@ -1,0 +1,113 @@
+#include <filesystem>
+#include <optional>
+#include <system_error>
+
+#include "absl/strings/str_cat.h"
+#include "client/import/import_commands.h"
+#include "client/import/importer.h"
+#include "core/base/status_macros.h"
+#include "io/segments/segment_batch.h"
+#include "process/progress.h"
+
+namespace sortition {
+namespace {
+
+using config::v1::LogImportOptions;
+
+constexpr char kWriterId[] = "import";
+constexpr uint64_t kMebibyte = uint64_t{1} << 20;
+
+// Returns the size of all files; nothing where one has none, such as a pipe.
+std::optional<uint64_t> InputBytes(const std::vector<std::string>& files) {
+  uint64_t bytes = 0;
+  for (const std::string& file : files) {
+    std::error_code error;
+    if (!std::filesystem::is_regular_file(file, error)) return std::nullopt;
+    bytes += std::filesystem::file_size(file, error);
+    if (error) return std::nullopt;
+  }
+  return bytes;
+}
+
+absl::Status CheckOptions(const LogImportOptions& options) {
+  RETURN_IF_ERROR(CheckChoice("format", options.format(),
+                              {"dsjson", "csv", "jsonl", "obd"}));
+  RETURN_IF_ERROR(
+      CheckChoice("rows", options.rows(), {"candidate", "decision"}));
+  return CheckChoice("action", options.action(), {"select", "rank"});
+}
+
+bool IsBlank(const InputLine& line) {
+  return line.text().find_first_not_of(" \t") == absl::string_view::npos;
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<Importer>> MakeImporter(
+    const LogImportOptions& options, ImportSink* sink) {
+  RETURN_IF_ERROR(CheckOptions(options));
+  if (options.format() == "dsjson") return MakeDsjsonImporter(options, sink);
+  if (options.format() == "csv") return MakeCsvImporter(options, sink);
+  if (options.format() == "obd") return MakeObdImporter(options, sink);
+  return MakeJsonlImporter(options, sink);
+}
+
+absl::Status ImportLines(InputLines* lines, const std::string& name,
+                         Importer* importer, const ImportSink& sink) {
+  InputLine line;
+  importer->BeginFile();
+  while (sink.status().ok()) {
+    ASSIGN_OR_RETURN(const bool more, lines->Next(&line));
+    if (!more) break;
+    if (IsBlank(line)) continue;
+    importer->Line(line, {name, line.number});
+  }
+  importer->EndFile();
+  return sink.status();
+}
+
+absl::Status RunLogImport(const LogImportOptions& options,
+                          const std::vector<std::string>& positional,
+                          CommandOutput* output) {
+  RETURN_IF_ERROR(CheckOptions(options));
+  ASSIGN_OR_RETURN(
+      const std::unique_ptr<SegmentBatch> batch,
+      SegmentBatch::Create({.dir = options.tuples(),
+                            .writer_id = kWriterId,
+                            .kind = log::v1::SegmentHeader::TUPLES,
+                            .segment_bytes = options.segment_bytes(),
+                            .options_text = options.ShortDebugString(),
+                            .replace = options.force()}));
+  std::optional<Progress> progress;
+  if (const auto bytes = InputBytes(positional)) {
+    progress.emplace("importing", "MiB", *bytes / kMebibyte);
+  }
+  const InputLines* lines = nullptr;
+  uint64_t reported = 0;  // Mebibytes of this file.
+  ImportSink sink(options.skip_bad(), [&](const log::v1::LogRecord& record) {
+    const uint64_t mebibytes = lines->bytes_read() / kMebibyte;
+    if (progress && mebibytes > reported) progress->Add(mebibytes - reported);
+    reported = mebibytes;
+    return batch->Append(record);
+  });
+  ASSIGN_OR_RETURN(const std::unique_ptr<Importer> importer,
+                   MakeImporter(options, &sink));
+  const bool quoted = options.format() == "csv" || options.format() == "obd";
+  for (const std::string& file : positional) {
+    ASSIGN_OR_RETURN(const auto open, InputLines::Open(file, quoted));
+    lines = open.get();
+    reported = 0;
+    RETURN_IF_ERROR(ImportLines(open.get(), file, importer.get(), sink));
+  }
+  RETURN_IF_ERROR(sink.Finish());
+  RETURN_IF_ERROR(batch->Publish());
+  if (progress) progress->Finish();
+  output->out << sink.tuples() << " tuples in " << options.tuples() << "\n";
+  if (sink.bad() > 0) {
+    output->error << sink.bad() << " bad decisions passed over; the first: "
+                  << sink.first_bad().message() << "\n";
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace sortition

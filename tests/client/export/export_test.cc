@@ -1,0 +1,204 @@
+// What `log export` writes, leaves out and refuses.
+#include "absl/strings/str_split.h"
+#include "gmock/gmock.h"
+#include "google/protobuf/util/json_util.h"
+#include "io/datasets/letor.h"
+#include "tests/client/export/exchange_fixture.h"
+
+namespace sortition {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::Not;
+
+std::vector<std::string> Lines(const std::string& text) {
+  return absl::StrSplit(text, '\n', absl::SkipEmpty());
+}
+
+log::v1::BanditTuple SmallTuple() {
+  log::v1::BanditTuple tuple;
+  tuple.set_reward(0.5);
+  tuple.set_has_feedback(true);
+  log::v1::Decision* decision = tuple.mutable_decision();
+  decision->set_decision_id("a,\"b\"");
+  decision->set_time_us(1500000);
+  decision->set_model("m");
+  decision->set_version(3);
+  decision->set_action_kind(log::v1::SELECT);
+  decision->set_num_candidates(2);
+  decision->set_num_features(2);
+  decision->add_action(1);
+  decision->set_log_propensity(std::log(0.25));
+  for (const float value : {0.1f, 2.0f, 0.0f, -4.5f}) {
+    decision->add_dense_values(value);
+  }
+  return tuple;
+}
+
+class ExportTest : public ExchangeFixture {};
+
+TEST_F(ExportTest, ProtobufReadsTheJson) {
+  std::vector<log::v1::BanditTuple> tuples = Selections(20);
+  for (const auto& order : Orders(5)) tuples.push_back(order);
+  tuples.push_back(OddTuple());
+  tuples.back().mutable_decision()->set_seed(0);  // Set, but 0.
+  tuples.back().add_censored(log::v1::LOST);
+  ASSERT_OK(Export({"--format=jsonl", "--with_censored", Write(tuples)}));
+  const std::vector<std::string> lines = Lines(out_);
+  ASSERT_EQ(lines.size(), tuples.size());
+  for (size_t i = 0; i < lines.size(); ++i) {
+    log::v1::BanditTuple read;
+    ASSERT_TRUE(
+        google::protobuf::util::JsonStringToMessage(lines[i], &read).ok())
+        << lines[i];
+    EXPECT_EQ(read.SerializeAsString(), tuples[i].SerializeAsString());
+  }
+}
+
+TEST_F(ExportTest, CsvHasALineForEachCandidate) {
+  ASSERT_OK(Export({"--format=csv", Write({SmallTuple()})}));
+  const std::string head = "\"a,\"\"b\"\"\",1500000,,m,3,SELECT,";
+  const std::string tail =
+      absl::StrCat(",0.25,", "-1.3862943611198906", ",0.5,1,1,0,1,");
+  EXPECT_THAT(
+      Lines(out_),
+      ElementsAre(
+          "decision_id,time_us,unit_id,model,version,action_kind,"
+          "document_index,candidate_id,eligible,chosen,"
+          "conditional_log_propensity,rank_reward,propensity,log_propensity,"
+          "reward,has_feedback,action_shown,can_abstain,keep_probability,f0,f1",
+          head + "0,,1,0,," + tail + "0.1,2",
+          head + "1,,1,1,-1.3862943611198906," + tail + "0,-4.5"));
+}
+
+TEST_F(ExportTest, CsvHasALineForEachDecision) {
+  ASSERT_OK(Export({"--format=csv", "--rows=decision", Write({SmallTuple()})}));
+  EXPECT_THAT(Lines(out_)[1],
+              testing::StartsWith("\"a,\"\"b\"\"\",1500000,,m,3,SELECT,2,1,"));
+}
+
+TEST_F(ExportTest, SvmlightIsReadByTheReaderOfLabelledData) {
+  std::vector<log::v1::BanditTuple> tuples = Selections(30);
+  ASSERT_OK(Export({"--format=svmlight", Write(tuples)}));
+  ASSERT_OK_AND_ASSIGN(const LabelledQueries queries, ParseLetor(out_));
+  EXPECT_EQ(queries.queries.size(), tuples.size());
+  ASSERT_OK(Export({"--format=svmlight", "--rows=decision", Write(tuples)}));
+  size_t answered = 0;
+  for (const auto& tuple : tuples) {
+    answered += tuple.decision().action(0) != kAbstain;
+  }
+  EXPECT_GT(answered, 0u);
+  EXPECT_EQ(Lines(out_).size(), answered);
+}
+
+TEST_F(ExportTest, CensoredTuplesAreLeftOutAndCounted) {
+  std::vector<log::v1::BanditTuple> tuples = Selections(10);
+  tuples[3].add_censored(log::v1::REFUSED);
+  const std::string dir = Write(tuples);
+  for (const char* format : {"jsonl", "csv", "dsjson", "svmlight"}) {
+    ASSERT_OK(Export({absl::StrCat("--format=", format), dir}));
+    EXPECT_THAT(error_, HasSubstr("9 tuples exported; 1 left out: censored"));
+  }
+  ASSERT_OK(
+      Export({"--format=csv", "--rows=decision", "--with_censored", dir}));
+  const std::vector<std::string> lines = Lines(out_);
+  ASSERT_EQ(lines.size(), 11u);
+  for (size_t i = 1; i < lines.size(); ++i) {
+    EXPECT_TRUE(lines[i].ends_with(i == 4 ? ",1" : ",0")) << lines[i];
+  }
+}
+
+TEST_F(ExportTest, WhatAFormatCannotSayIsLeftOutAndCounted) {
+  std::vector<log::v1::BanditTuple> tuples = {SmallTuple(), SmallTuple(),
+                                              SmallTuple()};
+  tuples[1].mutable_decision()->set_action_kind(log::v1::SUBSET);
+  tuples[2].mutable_decision()->set_action_kind(log::v1::LABELS);
+  const std::string dir = Write(tuples);
+  ASSERT_OK(Export({"--format=dsjson", dir}));
+  EXPECT_THAT(error_, HasSubstr("1 tuples exported"));
+  EXPECT_THAT(error_, HasSubstr("1 left out: subsets"));
+  EXPECT_THAT(error_, HasSubstr("1 left out: sets of labels"));
+  ASSERT_OK(Export({"--format=jsonl", dir}));
+  EXPECT_THAT(error_, HasSubstr("3 tuples exported\n"));
+}
+
+TEST_F(ExportTest, AnOrderWithoutConditionalsIsNotSplitIntoSlots) {
+  std::vector<log::v1::BanditTuple> tuples = Orders(2);
+  tuples[1].mutable_decision()->clear_conditional_log_propensities();
+  ASSERT_OK(Export({"--format=dsjson", Write(tuples)}));
+  EXPECT_THAT(error_, HasSubstr("1 left out: orders without"));
+}
+
+TEST_F(ExportTest, MalformedActionsAreLeftOut) {
+  std::vector<log::v1::BanditTuple> tuples(6, SmallTuple());
+  tuples[1].mutable_decision()->set_action(0, 2);
+  tuples[2].mutable_decision()->set_action(0, -1);
+  tuples[3].mutable_decision()->add_action(0);
+  tuples[4].mutable_decision()->clear_action();
+  tuples[5].mutable_decision()->set_num_features(3);
+  ASSERT_OK(Export({"--format=csv", Write(tuples)}));
+  EXPECT_THAT(error_, HasSubstr("1 tuples exported; 4 left out: malformed "
+                                "action; 1 left out: malformed features"));
+}
+
+TEST_F(ExportTest, SomethingElseThatWasShownIsMarked) {
+  std::vector<log::v1::BanditTuple> tuples = {SmallTuple()};
+  tuples[0].mutable_shown()->add_shown(0);
+  const std::string dir = Write(tuples);
+  ASSERT_OK(Export({"--format=csv", "--rows=decision", dir}));
+  EXPECT_THAT(Lines(out_)[1], HasSubstr(",0.5,1,0,0,1"));
+  ASSERT_OK(Export({"--format=dsjson", dir}));
+  EXPECT_THAT(out_, HasSubstr("\"_skipLearn\":true"));
+}
+
+TEST_F(ExportTest, SeveralDirectoriesAreOneExport) {
+  const std::string first = Write(Selections(3));
+  ASSERT_OK(Export({"--format=jsonl", first, Write(Orders(2))}));
+  EXPECT_EQ(Lines(out_).size(), 5u);
+}
+
+TEST_F(ExportTest, AnIncompleteLogIsRefusedAndLeavesNoFile) {
+  const std::string dir = dir_.Sub("incomplete");
+  SegmentWriter::Options options;
+  options.dir = dir;
+  options.name = SegmentName(1, "test", 0);
+  options.preallocate_bytes = 65536;
+  options.header.set_kind(log::v1::SegmentHeader::TUPLES);
+  ASSERT_OK_AND_ASSIGN(const auto writer, SegmentWriter::Create(options));
+  log::v1::LogRecord record;
+  *record.mutable_tuple() = SmallTuple();
+  ASSERT_OK(writer->Append(record));
+  record.mutable_incomplete()->set_reason("feedback of others");
+  ASSERT_OK(writer->Append(record));
+  ASSERT_OK(writer->Close());
+  const std::string output = dir_.Sub("exported") + "/file";
+  for (const char* format : {"csv", "npz"}) {
+    EXPECT_THAT(
+        Export({absl::StrCat("--format=", format), "--output=" + output, dir}),
+        StatusIs(absl::StatusCode::kFailedPrecondition,
+                 HasSubstr("feedback of others")));
+    EXPECT_TRUE(std::filesystem::is_empty(dir_.Sub("exported")));
+  }
+  ASSERT_OK(Export(
+      {"--format=csv", "--allow_incomplete", "--output=" + output, dir}));
+  EXPECT_TRUE(std::filesystem::exists(output));
+}
+
+TEST_F(ExportTest, WrongCallsSayWhatIsPermitted) {
+  const std::string dir = Write({SmallTuple()});
+  EXPECT_THAT(Export({"--format=xml", dir}),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       HasSubstr("dsjson or csv or jsonl or svmlight or npz")));
+  EXPECT_THAT(Export({"--format=npz", dir}),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       HasSubstr("must be a file for npz")));
+  EXPECT_THAT(Export({"--format=csv", dir_.Sub("empty")}),
+              StatusIs(absl::StatusCode::kNotFound, HasSubstr("no tuples")));
+  EXPECT_THAT(Export({"--format=csv"}),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       HasSubstr("needs DIR|FILE...")));
+}
+
+}  // namespace
+}  // namespace sortition

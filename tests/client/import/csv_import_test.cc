@@ -1,0 +1,127 @@
+// CSV files of other systems: their columns, rows for decisions, lost lines.
+#include "core/base/status_macros.h"
+#include "gmock/gmock.h"
+#include "tests/client/export/exchange_fixture.h"
+
+namespace sortition {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+class CsvImportTest : public ExchangeFixture {
+ protected:
+  absl::StatusOr<std::vector<log::v1::BanditTuple>> Read(
+      const std::string& text, std::vector<std::string> flags) {
+    flags.push_back("--format=csv");
+    std::filesystem::remove_all(imported());
+    RETURN_IF_ERROR(ImportText(text, flags));
+    return ReadAllTuples(imported());
+  }
+};
+
+TEST_F(CsvImportTest, ColumnsHaveTheNamesThatAreGiven) {
+  ASSERT_OK_AND_ASSIGN(
+      const auto tuples,
+      Read("\xef\xbb\xbfquery,click,prob,won,x_a,x_b,other\r\n"
+           "\"q,1\",1,0.25,0,1,2,9\r\n"
+           "\"q,1\",1,0.25,1,3,4,9\r\n",
+           {"--columns=id=query,action=won,p=prob,reward=click,features=x_*",
+            "--cannot_abstain", "--model=m", "--version=5"}));
+  ASSERT_EQ(tuples.size(), 1u);
+  const log::v1::Decision& decision = tuples[0].decision();
+  EXPECT_EQ(decision.decision_id(), "q,1");
+  EXPECT_EQ(decision.model(), "m");
+  EXPECT_EQ(decision.version(), 5u);
+  EXPECT_FALSE(decision.can_abstain());
+  EXPECT_THAT(decision.action(), ElementsAre(1));
+  EXPECT_THAT(decision.dense_values(), ElementsAre(1, 2, 3, 4));
+  EXPECT_EQ(decision.log_propensity(), std::log(0.25));
+  EXPECT_EQ(tuples[0].reward(), 1);
+}
+
+TEST_F(CsvImportTest, ADecisionWithoutChosenLineAbstained) {
+  ASSERT_OK_AND_ASSIGN(
+      const auto tuples,
+      Read("decision_id,chosen,propensity,reward,f0\na,0,1,0,1\na,,1,0,2\n",
+           {}));
+  EXPECT_THAT(tuples[0].decision().action(), ElementsAre(kAbstain));
+}
+
+TEST_F(CsvImportTest, SparseCellsNeedTheNumberOfFeatures) {
+  const std::string text =
+      "decision_id,chosen,propensity,reward,s\na,1,1,0,0:1.5 7:2\na,0,1,0,\n";
+  const std::string columns = "--columns=sparse=s";
+  EXPECT_THAT(Read(text, {columns}).status(),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       HasSubstr("num_features is missing")));
+  EXPECT_THAT(Read(text, {columns, "--num_features=7"}).status(),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("7")));
+  ASSERT_OK_AND_ASSIGN(const auto tuples,
+                       Read(text, {columns, "--num_features=8"}));
+  const auto& sparse = tuples[0].decision().sparse();
+  EXPECT_THAT(sparse.row_offsets(), ElementsAre(0, 2, 2));
+  EXPECT_THAT(sparse.columns(), ElementsAre(0, 7));
+  EXPECT_THAT(sparse.values(), ElementsAre(1.5, 2));
+}
+
+TEST_F(CsvImportTest, ALineForADecisionGivesEachActionColumnsOfItsOwn) {
+  const std::string text =
+      "time,arm,propensity,reward,f0,f1\n"
+      "2026-01-31T09:30:00.5Z,2,0.5,1,7,0\n"
+      "1,-1,0.5,0,0,8\n";
+  const std::vector<std::string> flags = {
+      "--rows=decision", "--columns=action=arm,time=time", "--num_actions=3"};
+  ASSERT_OK_AND_ASSIGN(const auto tuples, Read(text, flags));
+  ASSERT_EQ(tuples.size(), 2u);
+  const log::v1::Decision& first = tuples[0].decision();
+  EXPECT_EQ(first.time_us(), 1769851800500000);
+  EXPECT_EQ(first.decision_id(), "row-1");
+  EXPECT_EQ(first.num_candidates(), 3u);
+  EXPECT_EQ(first.num_features(), 6u);
+  EXPECT_THAT(first.action(), ElementsAre(2));
+  EXPECT_THAT(first.sparse().columns(), ElementsAre(0, 2, 4));
+  EXPECT_THAT(first.sparse().values(), ElementsAre(7, 7, 7));
+  EXPECT_THAT(tuples[1].decision().action(), ElementsAre(kAbstain));
+  EXPECT_THAT(tuples[1].decision().sparse().columns(), ElementsAre(1, 3, 5));
+  EXPECT_FALSE(Read(text, {flags[0], flags[1]}).ok());
+  EXPECT_FALSE(Read(text, {flags[0], flags[1], "--num_actions=2"}).ok());
+}
+
+TEST_F(CsvImportTest, ALostLineLosesEveryDecisionThatItMayBelongTo) {
+  // The lost line is the second of b, or the first of c: neither may become a
+  // tuple with a candidate less.
+  std::string text = "decision_id,chosen,propensity,reward,f0\n";
+  for (int i = 0; i < 400; ++i) absl::StrAppend(&text, "a", i, ",1,1,0,1\n");
+  text += "b,1,1,0,1\nlost\nc,1,1,0,1\nd,1,1,0,1\n";
+  ASSERT_OK_AND_ASSIGN(const auto tuples, Read(text, {"--skip_bad"}));
+  ASSERT_EQ(tuples.size(), 401u);
+  EXPECT_EQ(tuples.back().decision().decision_id(), "d");
+  EXPECT_THAT(error_, HasSubstr("3 bad decisions"));
+  EXPECT_THAT(error_, HasSubstr(":403: the line has 1 fields"));
+}
+
+TEST_F(CsvImportTest, LinesThatAWrongQuoteJoinsCountAsBad) {
+  std::string text = "decision_id,chosen,propensity,reward,f0\n";
+  for (int i = 0; i < 300; ++i) {
+    absl::StrAppend(&text, "a", i, i == 100 || i == 200 ? "\"" : "",
+                    ",1,1,0,1\n");
+  }
+  EXPECT_THAT(Read(text, {"--skip_bad"}).status(),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       HasSubstr("decisions are bad, must be at most 1 %")));
+  EXPECT_TRUE(NothingImported());
+}
+
+TEST_F(CsvImportTest, ABadCandidateLosesItsDecisionOnly) {
+  std::string text = "decision_id,chosen,propensity,reward,f0\n";
+  for (int i = 0; i < 100; ++i) absl::StrAppend(&text, "a", i, ",1,1,0,1\n");
+  text += "b,1,1,0,1\nb,0,1,0,x\nb,0,1,0,1\nc,1,1,0,1\n";
+  ASSERT_OK_AND_ASSIGN(const auto tuples, Read(text, {"--skip_bad"}));
+  EXPECT_EQ(tuples.size(), 101u);
+  EXPECT_EQ(tuples.back().decision().decision_id(), "c");
+  EXPECT_THAT(error_, HasSubstr("1 bad decisions"));
+}
+
+}  // namespace
+}  // namespace sortition

@@ -1,0 +1,98 @@
+#include "tests/fuzz/import_bytes.h"
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cmath>
+#include <memory>
+#include <vector>
+
+#include "client/export/exporter.h"
+#include "client/import/importer.h"
+#include "core/base/check.h"
+#include "io/segments/decision_view.h"
+
+namespace sortition {
+namespace {
+
+using config::v1::LogImportOptions;
+
+// Returns the tuples of a file with these bytes.
+std::vector<log::v1::BanditTuple> Import(const LogImportOptions& options,
+                                         const uint8_t* data, size_t size) {
+  const int fd = memfd_create("import", MFD_CLOEXEC);
+  CHECK(fd >= 0);
+  CHECK(write(fd, data, size) == static_cast<ssize_t>(size));
+  CHECK(lseek(fd, 0, SEEK_SET) == 0);
+  InputLines lines(fd, "file",
+                   options.format() == "csv" || options.format() == "obd");
+  std::vector<log::v1::BanditTuple> tuples;
+  ImportSink sink(options.skip_bad(), [&](const log::v1::LogRecord& record) {
+    tuples.push_back(record.tuple());
+    return absl::OkStatus();
+  });
+  const auto importer = MakeImporter(options, &sink);
+  CHECK(importer.ok());
+  const absl::Status status =
+      ImportLines(&lines, "file", importer->get(), sink);
+  CHECK(status.ok() || !status.message().empty());
+  CHECK(sink.tuples() == tuples.size());
+  return tuples;
+}
+
+void CheckUsable(const log::v1::BanditTuple& tuple) {
+  const log::v1::Decision& decision = tuple.decision();
+  CHECK(!decision.decision_id().empty());
+  CHECK(std::isfinite(tuple.reward()));
+  CHECK(std::isfinite(decision.log_propensity()));
+  CHECK(std::exp(decision.log_propensity()) <= 1 + 1e-8);
+  const auto view = ViewDecision(decision);
+  CHECK(view.ok());
+  if (decision.action_kind() == log::v1::LABELS) return;
+  for (const int32_t index : decision.action()) {
+    CHECK(index == -1 ? decision.can_abstain()
+                      : index < static_cast<int32_t>(
+                                    view->candidates.num_candidates()) &&
+                            view->is_eligible(static_cast<uint32_t>(index)));
+  }
+  // Every format can write it, or says why not.
+  config::v1::LogExportOptions options;
+  std::string text;
+  MakeCsvExporter(options, &text)->Add(tuple);
+  MakeDsjsonExporter(options, &text)->Add(tuple);
+  MakeSvmlightExporter(options, &text)->Add(tuple);
+}
+
+}  // namespace
+
+void ImportBytes(const std::string& format, const uint8_t* data, size_t size) {
+  if (size == 0) return;
+  LogImportOptions options;
+  options.set_format(format);
+  options.set_skip_bad((data[0] & 1) != 0);
+  if ((data[0] & 2) != 0) options.set_action("rank");
+  if ((data[0] & 4) != 0) options.set_hash_bits(4);
+  if ((data[0] & 8) != 0) options.set_num_features(3);
+  if ((data[0] & 16) != 0) {
+    options.set_rows("decision");
+    options.set_num_actions(3);
+  }
+  const std::vector<log::v1::BanditTuple> tuples =
+      Import(options, data + 1, size - 1);
+  std::string text;
+  const auto exporter = MakeJsonlExporter(&text);
+  for (const log::v1::BanditTuple& tuple : tuples) {
+    CheckUsable(tuple);
+    CHECK(exporter->Add(tuple).empty());
+  }
+  LogImportOptions back;
+  back.set_format("jsonl");
+  const std::vector<log::v1::BanditTuple> again =
+      Import(back, reinterpret_cast<const uint8_t*>(text.data()), text.size());
+  CHECK(again.size() == tuples.size());
+  for (size_t i = 0; i < tuples.size(); ++i) {
+    CHECK(again[i].SerializeAsString() == tuples[i].SerializeAsString());
+  }
+}
+
+}  // namespace sortition
