@@ -24,7 +24,6 @@ uint64_t FileBytes(const std::string& path) {
   return error ? 0 : bytes;
 }
 
-// Bytes of a segment, or of the segments of a directory.
 // Gives the tuples of a log to an exporter, and counts.
 class ExportVisitor : public LogVisitor {
  public:

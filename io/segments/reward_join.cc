@@ -17,15 +17,14 @@ class Silent : public google::protobuf::io::ErrorCollector {
 
 }  // namespace
 
-std::string RewardJoinText(const log::v1::SegmentHeader& header) {
-  if (header.kind() != log::v1::SegmentHeader::TUPLES) return "";
+std::string RewardJoinText(const std::string& options_text) {
   // A newer sidecar has options that this program does not know.
   google::protobuf::TextFormat::Parser parser;
   Silent silent;
   parser.RecordErrorsTo(&silent);
   parser.AllowUnknownField(true);
   config::v1::SidecarOptions options;
-  if (!parser.ParseFromString(header.options(), &options)) return "";
+  if (!parser.ParseFromString(options_text, &options)) return "";
   if (!options.has_tuples()) return "";
   const config::v1::JoinOptions& join = options.join();
   std::string text = absl::StrFormat(
@@ -40,6 +39,12 @@ std::string RewardJoinText(const log::v1::SegmentHeader& header) {
                           join.reward_min(), join.reward_max());
   }
   return text;
+}
+
+std::string RewardJoinText(const log::v1::SegmentHeader& header) {
+  return header.kind() == log::v1::SegmentHeader::TUPLES
+             ? RewardJoinText(header.options())
+             : "";
 }
 
 }  // namespace sortition

@@ -10,5 +10,7 @@ namespace sortition {
 // s, default 0": two segments with the same text were joined in the same way.
 // Empty where no sidecar joined them: converted and imported tuples.
 std::string RewardJoinText(const log::v1::SegmentHeader& header);
+// The same of the text form of a sidecar's options.
+std::string RewardJoinText(const std::string& options_text);
 
 }  // namespace sortition
