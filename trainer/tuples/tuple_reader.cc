@@ -109,27 +109,6 @@ class Reader {
     return ScanTuples(log_, std::bind_front(&Reader::AddTuple, this), &data_);
   }
 
-  absl::Status AddTuple(const log::v1::BanditTuple& logged) {
-    ++data_.read_tuples;
-    const log::v1::Decision& decision = logged.decision();
-    HeldTuple held;
-    std::optional<LeftOutReason> reason = selection_.ReasonToSkip(decision);
-    if (!reason.has_value()) {
-      ASSIGN_OR_RETURN(reason, thinning_.ReasonToSkip(logged));
-    }
-    if (!reason.has_value()) reason = Convert(logged, &held.tuple);
-    if (!reason.has_value() || *reason == LeftOutReason::kCensored) {
-      data_.censored_share.Add(logged);
-    }
-    if (reason.has_value()) {
-      data_.LeaveOut(*reason, logged);
-      return absl::OkStatus();
-    }
-    data_.TakeReward(logged);
-    Note(decision, held.tuple);
-    return Hold(decision, std::move(held));
-  }
-
   TupleData Finish() {
     data_.kept_fraction = held_.kept_fraction();
     data_.spill = held_.TakeSpill();
@@ -155,7 +134,11 @@ class Reader {
     ++data_.read_tuples;
     const log::v1::Decision& decision = logged.decision();
     HeldTuple held;
-    const std::optional<LeftOutReason> reason = Convert(logged, &held.tuple);
+    std::optional<LeftOutReason> reason = selection_.ReasonToSkip(decision);
+    if (!reason.has_value()) {
+      ASSIGN_OR_RETURN(reason, thinning_.ReasonToSkip(logged));
+    }
+    if (!reason.has_value()) reason = Convert(logged, &held.tuple);
     if (!reason.has_value() || *reason == LeftOutReason::kCensored) {
       data_.censored_share.Add(logged);
     }
