@@ -114,11 +114,13 @@ TEST(CommandTest, RankSendsLetorLinesAndPrintsTheOrder) {
   const std::string file = FileWith("letor", "1 1:0.5 2:0.25\n0 2:2 # b\n");
   const CommandRun run =
       Sortition({"rank", "--server", server.address(), "--features=" + file,
-                 "--decision_id=d1", "--top_k=1", "--scores", "--version=4"});
+                 "--decision_id=d1", "--unit_id=u1", "--top_k=1", "--scores",
+                 "--version=4"});
   ASSERT_EQ(run.exit_code, 0) << run.error;
   const auto decisions = server.decisions();
   ASSERT_EQ(decisions.size(), 1u);
   EXPECT_EQ(decisions[0].decision_id(), "d1");
+  EXPECT_EQ(decisions[0].unit_id(), "u1");
   EXPECT_EQ(decisions[0].version(), 4u);
   EXPECT_TRUE(decisions[0].return_scores());
   EXPECT_EQ(decisions[0].candidates().num_features(), 2u);
