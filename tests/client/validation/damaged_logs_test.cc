@@ -246,6 +246,28 @@ TEST_F(DamagedLogTest, FlippedBytes) {
   ExpectFail("damage", "2 of 2 damaged places, first");
 }
 
+TEST_F(DamagedLogTest, RecordsThatAreMissingBetweenSegments) {
+  header_.set_incarnation("i");
+  Write(Log(Softmax(1, 0.1), 100));
+  header_.set_first_sequence(100);
+  Write(Log(Softmax(1, 0.1), 100, 100));
+  EXPECT_THAT(Found(), IsEmpty());
+  header_.set_first_sequence(205);
+  Write(Log(Softmax(1, 0.1), 100, 200));
+  EXPECT_EQ(Found().at("damage").level, Level::kWarn);
+  EXPECT_THAT(Found().at("damage").text,
+              HasSubstr("5 records are missing between segments"));
+}
+
+TEST_F(DamagedLogTest, ATornEnd) {
+  Write(Log(Softmax(1, 0.1), 100));
+  // Cuts into the footer.
+  std::filesystem::resize_file(path_, std::filesystem::file_size(path_) - 5);
+  EXPECT_EQ(Found().at("damage").level, Level::kWarn);
+  EXPECT_THAT(Found().at("damage").text,
+              HasSubstr("bytes that are no whole record"));
+}
+
 TEST_F(DamagedLogTest, AWindowThatChangedInTheMiddle) {
   Write(Log(Softmax(1, 0.1), 500), 60);
   Write(Log(Softmax(1, 0.1), 500, 500), 30);
