@@ -32,7 +32,7 @@ std::vector<Command> AllCommands() {
                   RunLogStats),
       MakeCommand("log verify", "DIR|FILE",
                   "Recompute every logged decision bit for bit", RunLogVerify),
-      MakeCommand("log export", "DIR|FILE...",
+      MakeCommand("log export", "DIR...",
                   "Write tuples for other tools: dsjson, CSV, JSON, SVMlight, "
                   "NumPy",
                   RunLogExport),
