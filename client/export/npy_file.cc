@@ -126,7 +126,7 @@ absl::Status WriteNpz(const std::string& path,
   if (archive == nullptr) {
     zip_error_t error;
     zip_error_init_with_code(&error, code);
-    const absl::Status status = ZipError(path, zip_error_strerror(&error));
+    absl::Status status = ZipError(path, zip_error_strerror(&error));
     zip_error_fini(&error);
     return status;
   }
@@ -141,14 +141,14 @@ absl::Status WriteNpz(const std::string& path,
     if (index < 0 ||
         zip_set_file_compression(archive, static_cast<zip_uint64_t>(index),
                                  ZIP_CM_STORE, 0) != 0) {
-      const absl::Status status = ZipError(path, zip_strerror(archive));
+      absl::Status status = ZipError(path, zip_strerror(archive));
       zip_discard(archive);
       return status;
     }
   }
   // This writes a temporary file and renames it.
   if (zip_close(archive) == 0) return absl::OkStatus();
-  const absl::Status status = ZipError(path, zip_strerror(archive));
+  absl::Status status = ZipError(path, zip_strerror(archive));
   zip_discard(archive);
   return status;
 }

@@ -126,6 +126,9 @@ class CsvImporter : public Importer {
     std::optional<double> logp;
     RETURN_IF_ERROR(cells_.Read(columns().p, "in (0, 1]", &p));
     RETURN_IF_ERROR(cells_.Read(columns().logp, "a logarithm", &logp));
+    if (p && !(*p <= 1 && (*p > 0 || (*p == 0 && logp)))) {
+      return cells_.Wrong(columns().p, "in (0, 1]");
+    }
     RETURN_IF_ERROR(SetPropensity(p, logp, decision));
     bool flag = true;
     RETURN_IF_ERROR(cells_.ReadFlag(columns().feedback, &flag));

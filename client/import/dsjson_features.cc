@@ -43,9 +43,8 @@ absl::Status NeedsHash(absl::string_view what) {
 }  // namespace
 
 void SparseRow::AppendTo(v1::SparseFeatures* features) {
-  std::stable_sort(
-      entries_.begin(), entries_.end(),
-      [](const auto& a, const auto& b) { return a.first < b.first; });
+  // By value too, so that the sum depends on nothing else.
+  std::sort(entries_.begin(), entries_.end());
   for (size_t i = 0; i < entries_.size();) {
     const uint32_t column = entries_[i].first;
     float sum = 0;

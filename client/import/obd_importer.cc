@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/container/flat_hash_map.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "client/import/csv_record.h"
@@ -153,6 +154,10 @@ class ObdImporter : public Importer {
     const uint32_t first_hashed = affinity_column + (has_affinities_ ? 1 : 0);
     const uint32_t hashed =
         options_.hash_bits() > 0 ? uint32_t{1} << options_.hash_bits() : 0;
+    std::vector<std::vector<uint32_t>> crossed;
+    for (const size_t column : users_) {
+      if (hashed > 0) crossed.push_back(CrossedColumns(column));
+    }
     decision->set_num_candidates(count);
     decision->set_num_features(first_hashed + hashed);
     v1::SparseFeatures* const sparse = decision->mutable_sparse();
@@ -165,7 +170,9 @@ class ObdImporter : public Importer {
         RETURN_IF_ERROR(AddAffinity(*affinity_of_[i], affinity_column, sparse));
       }
       row_.Clear();
-      if (hashed > 0) CrossUser(i, first_hashed);
+      for (const std::vector<uint32_t>& columns : crossed) {
+        row_.Add(first_hashed + columns[i], 1);
+      }
       row_.AppendTo(sparse);
     }
     return absl::OkStatus();
@@ -183,16 +190,21 @@ class ObdImporter : public Importer {
     return absl::OkStatus();
   }
 
-  // What all items share distinguishes none of them; crossed with them it does.
-  void CrossUser(uint32_t item, uint32_t first_column) {
-    const std::string space = absl::StrCat("item ", item);
-    for (const size_t column : users_) {
-      row_.Add(first_column + HashedColumn(space,
-                                           absl::StrCat(header_[column], "=",
-                                                        fields_[column]),
-                                           options_.hash_bits()),
-               1);
+  // Returns the hashed column of a user feature for each item: what all items
+  // share distinguishes none of them, crossed with them it does.
+  const std::vector<uint32_t>& CrossedColumns(size_t column) {
+    constexpr size_t kMostKept = 4096;
+    const std::string name =
+        absl::StrCat(header_[column], "=", fields_[column]);
+    const auto found = crossed_.find(name);
+    if (found != crossed_.end()) return found->second;
+    if (crossed_.size() >= kMostKept) crossed_.clear();
+    std::vector<uint32_t>& columns = crossed_[name];
+    for (size_t item = 0; item < items_->rows.size(); ++item) {
+      columns.push_back(HashedColumn(absl::StrCat("item ", item), name,
+                                     options_.hash_bits()));
     }
+    return columns;
   }
 
   struct Affinity {
@@ -215,6 +227,8 @@ class ObdImporter : public Importer {
   std::vector<std::optional<size_t>> affinity_of_;
   bool has_affinities_ = false;
   std::vector<size_t> users_;
+  // By name and value of a user feature.
+  absl::flat_hash_map<std::string, std::vector<uint32_t>> crossed_;
   uint64_t rows_ = 0;
   SparseRow row_;
   log::v1::LogRecord record_;

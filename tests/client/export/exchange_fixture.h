@@ -139,7 +139,7 @@ class ExchangeFixture : public testing::Test {
   }
 
   absl::Status Export(const std::vector<std::string>& arguments) {
-    return Run(RunLogExport, "DIR|FILE...", arguments);
+    return Run(RunLogExport, "DIR...", arguments);
   }
   absl::Status Import(const std::vector<std::string>& arguments) {
     return Run(RunLogImport, "FILE...", arguments);

@@ -80,8 +80,8 @@ TEST_F(BadLinesTest, Csv) {
   ExpectAllBad(
       good,
       {{"b,1,0.5,1,0.5", "the line has 5 fields, must have 6"},
-       {"b,1,0,1,0,0", ":4: propensity is 0, must be in (0, 1]"},
-       {"b,1,2,1,0,0", "propensity is 2, must be in (0, 1]"},
+       {"b,1,0,1,0,0", ":4: column 'propensity' is '0', must be in (0, 1]"},
+       {"b,1,2,1,0,0", "column 'propensity' is '2', must be in (0, 1]"},
        {"b,1,,1,0,0", "propensity is missing"},
        {"b,1,nan,1,0,0", "column 'propensity' is 'nan'"},
        {"b,1,0.5,x,0,0", ":4: column 'reward' is 'x', must be a finite"},
