@@ -3,6 +3,7 @@
 #include <iterator>
 #include <limits>
 #include <map>
+#include <optional>
 #include <random>
 
 #include "gmock/gmock.h"
@@ -128,7 +129,7 @@ TEST(LossWatchOfACopyTest, GoesByTheTimeOfTheCopy) {
   constexpr int64_t kSecond = 1000000;
   config::v1::SidecarOptions options;
   Joiner joiner(options.join());
-  LossWatch watch(options, &joiner);
+  LossWatch watch(options, 0, std::nullopt, &joiner);
   const int64_t now_us = 3600 * kSecond;
   WriterState state = {.alive_us = 19 * kSecond, .seen_us = 20 * kSecond};
   EXPECT_EQ(watch.TakeState(state, now_us), 19 * kSecond);
