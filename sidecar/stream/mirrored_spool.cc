@@ -38,6 +38,13 @@ absl::StatusOr<uint64_t> IntactBytes(const std::string& path) {
   }
 }
 
+// The kernel may drop what it could not write, and report success the next
+// time: nobody may try again.
+absl::Status SyncOnce(int fd, const std::string& path) {
+  const absl::Status status = SyncFile(fd, path);
+  return status.ok() ? status : absl::InternalError(status.message());
+}
+
 absl::Status Lock(int fd, const std::string& path) {
   return flock(fd, LOCK_EX | LOCK_NB) == 0
              ? absl::OkStatus()
@@ -208,7 +215,7 @@ absl::Status MirroredSpool::Begin(const std::string& segment) {
 
 // Nothing comes behind what is there: followers may pass on.
 absl::Status MirroredSpool::Finish() {
-  RETURN_IF_ERROR(SyncFile(fd_, PathOf(segment_)));
+  RETURN_IF_ERROR(SyncOnce(fd_, PathOf(segment_)));
   close(std::exchange(fd_, -1));
   is_complete_ = true;
   must_sync_ = false;
@@ -216,7 +223,7 @@ absl::Status MirroredSpool::Finish() {
 }
 
 absl::Status MirroredSpool::Sync() {
-  if (must_sync_) RETURN_IF_ERROR(SyncFile(fd_, PathOf(segment_)));
+  if (must_sync_) RETURN_IF_ERROR(SyncOnce(fd_, PathOf(segment_)));
   if (must_sync_directory_) RETURN_IF_ERROR(SyncDirectory(dir_));
   must_sync_ = must_sync_directory_ = false;
   return absl::OkStatus();

@@ -29,6 +29,8 @@ constexpr char kPositionFile[] = "/.position";
 constexpr int kMostMessages = 32;
 constexpr int64_t kLookIntervalUs = 10000000;
 constexpr int64_t kMarkIntervalUs = 1000000;
+// So many marks are kept, whatever retain_seconds is.
+constexpr int64_t kMostMarks = 1000;
 constexpr int64_t kGapPatienceUs = 10000000;
 constexpr int kRereadsOfGap = 2;
 
@@ -41,6 +43,14 @@ absl::Status WriteToDisk(const std::string& dir, const std::string& name,
   const absl::Cleanup closer = [fd] { close(fd); };
   RETURN_IF_ERROR(SyncFile(fd, path));
   return SyncDirectory(dir);
+}
+
+// Returns the status of an operation of the disk: it passes if the disk was
+// full, and is not one of the stream.
+absl::Status OfDisk(const absl::Status& status) {
+  return status.ok() || absl::IsResourceExhausted(status)
+             ? status
+             : absl::InternalError(status.message());
 }
 
 }  // namespace
@@ -160,9 +170,9 @@ absl::Status StreamMirror::TakeAll(double seconds, size_t* num_messages) {
     status = must_go_on.status();
     if (!status.ok()) break;
     // The rest comes again.
-    if (!*must_go_on) return Commit();
+    if (!*must_go_on) return OfDisk(Commit());
   }
-  const absl::Status committed = Commit();
+  const absl::Status committed = OfDisk(Commit());
   RETURN_IF_ERROR(status);
   RETURN_IF_ERROR(committed);
   if (!messages.empty()) stream_->Acknowledge();
@@ -221,7 +231,7 @@ absl::StatusOr<bool> StreamMirror::Take(const ReceivedMessage& message) {
               {"sequence", absl::StrCat(message.sequence)},
               {"error", status.ToString()}});
   } else {
-    RETURN_IF_ERROR(TakeSpool(content));
+    RETURN_IF_ERROR(OfDisk(TakeSpool(content)));
   }
   position_.set_sequence(message.sequence);
   messages_->Increment();
@@ -323,7 +333,10 @@ absl::Status StreamMirror::WatchSilence() {
 
 absl::Status StreamMirror::RemoveOldMessages() {
   const int64_t now_us = steady_clock_();
-  if (marks_.empty() || now_us >= marks_.back().time_us + kMarkIntervalUs) {
+  const int64_t interval_us =
+      std::max(kMarkIntervalUs, Micros(options_.retain_seconds) / kMostMarks);
+  if (options_.retain_seconds >= 0 &&
+      (marks_.empty() || now_us >= marks_.back().time_us + interval_us)) {
     marks_.push_back({now_us, position_.sequence()});
   }
   if (now_us < next_look_us_) return absl::OkStatus();

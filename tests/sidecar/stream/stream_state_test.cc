@@ -3,6 +3,7 @@
 #include <iterator>
 #include <limits>
 #include <map>
+#include <optional>
 #include <random>
 
 #include "gmock/gmock.h"
