@@ -11,8 +11,8 @@
 #include "io/segments/segment.h"
 #include "io/spool/find_spools.h"
 #include "process/log.h"
-#include "sidecar/record_wire.h"
 #include "sidecar/segment_sequence.h"
+#include "sidecar/spools/record_wire.h"
 
 namespace sortition {
 namespace {

@@ -12,7 +12,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "io/segments/segment_writer.h"
-#include "sidecar/record_wire.h"
+#include "sidecar/spools/record_wire.h"
 #include "sortition/log/v1/log.pb.h"
 
 namespace sortition {

@@ -9,8 +9,8 @@
 #include "process/metrics.h"
 #include "sidecar/join/join_records.h"
 #include "sidecar/model_reward_metrics.h"
-#include "sidecar/record_wire.h"
-#include "sidecar/spool_tail.h"
+#include "sidecar/spools/record_wire.h"
+#include "sidecar/spools/spool_tail.h"
 #include "sidecar/upkeep/tuple_keeper.h"
 #include "sortition/log/v1/log.pb.h"
 

@@ -9,7 +9,7 @@
 #include "core/base/check.h"
 #include "core/base/status_macros.h"
 #include "io/segments/segment.h"
-#include "sidecar/record_wire.h"
+#include "sidecar/spools/record_wire.h"
 
 namespace sortition {
 namespace {

@@ -51,10 +51,11 @@ MAY_INCLUDE = {
                    "server/decisions"],
     "server": ["core/base", "io/*", "process", "server/*"],
     "sidecar/join": ["core/base"],
+    "sidecar/spools": ["core/base", "io", "io/segments", "io/spool", "process",
+                       "sidecar/join"],
     "sidecar/stream": ["core/base", "io", "io/segments", "io/spool", "process"],
     "sidecar/upkeep": ["core/base", "io", "io/segments", "io/upkeep", "process"],
-    "sidecar": ["core/base", "io", "io/segments", "io/spool", "process", "sidecar/join",
-                "sidecar/stream", "sidecar/upkeep"],
+    "sidecar": ["core/base", "io", "io/segments", "io/spool", "process", "sidecar/*"],
     "trainer/tuples": ["core/*", "io/*", "process"],
     "trainer/offpolicy": ["core/*", "io/*", "process", "trainer/tuples"],
     "trainer/labelled": ["core/*", "io/*", "process"],
@@ -85,8 +86,8 @@ RESTRICTED = [
     (re.compile(r"^(fstream|iostream|filesystem|thread|mutex|shared_mutex|atomic|future|"
                 r"condition_variable|chrono|ctime|time\.h|pthread\.h|unistd\.h|fcntl\.h)$|"
                 r"^(sys|netinet|arpa|absl/synchronization)/|^absl/time/clock\.h$"),
-     ["io/*", "process", "server/*", "sidecar", "sidecar/stream", "sidecar/upkeep",
-      "trainer/*", "client/*"]),
+     ["io/*", "process", "server/*", "sidecar", "sidecar/spools", "sidecar/stream",
+      "sidecar/upkeep", "trainer/*", "client/*"]),
     (re.compile(r"^(tests|bench)/"), []),
 ]
 INCLUDE = re.compile(r'^\s*#\s*include\s+[<"]([^>"]+)[>"]')

@@ -8,7 +8,7 @@
 #include "absl/strings/match.h"
 #include "gtest/gtest.h"
 #include "io/segments/segment.h"
-#include "sidecar/record_wire.h"
+#include "sidecar/spools/record_wire.h"
 #include "tests/sidecar/spool_testing.h"
 #include "tests/testing/file_faults.h"
 #include "tests/testing/status_matchers.h"

@@ -1,4 +1,4 @@
-#include "sidecar/spool_tail.h"
+#include "sidecar/spools/spool_tail.h"
 
 #include <chrono>
 #include <thread>
@@ -6,7 +6,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "io/segments/segment_writer.h"
-#include "sidecar/record_wire.h"
+#include "sidecar/spools/record_wire.h"
 #include "tests/sidecar/spool_testing.h"
 #include "tests/testing/status_matchers.h"
 #include "tests/testing/temp_dir.h"

@@ -9,7 +9,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "sidecar/join/joiner.h"
-#include "sidecar/loss_watch.h"
+#include "sidecar/spools/loss_watch.h"
 #include "tests/sidecar/stream/stream_fixture.h"
 
 namespace sortition::testing_stream {

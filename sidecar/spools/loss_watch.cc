@@ -1,4 +1,4 @@
-#include "sidecar/loss_watch.h"
+#include "sidecar/spools/loss_watch.h"
 
 #include <algorithm>
 #include <limits>

@@ -1,4 +1,4 @@
-#include "sidecar/record_wire.h"
+#include "sidecar/spools/record_wire.h"
 
 #include <cstdint>
 #include <limits>

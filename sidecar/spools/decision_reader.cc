@@ -1,8 +1,8 @@
-#include "sidecar/decision_reader.h"
+#include "sidecar/spools/decision_reader.h"
 
 #include "absl/strings/str_cat.h"
 #include "core/base/status_macros.h"
-#include "sidecar/record_wire.h"
+#include "sidecar/spools/record_wire.h"
 
 namespace sortition {
 namespace {

@@ -1,4 +1,4 @@
-#include "sidecar/spool_tail.h"
+#include "sidecar/spools/spool_tail.h"
 
 #include <poll.h>
 #include <sys/inotify.h>
@@ -18,7 +18,7 @@
 #include "io/segments/parse_message.h"
 #include "io/segments/segment_recovery.h"
 #include "process/log.h"
-#include "sidecar/record_wire.h"
+#include "sidecar/spools/record_wire.h"
 
 namespace sortition {
 namespace {
