@@ -1,8 +1,11 @@
 // Logs of every policy pass.
+#include <cmath>
 #include <filesystem>
+#include <functional>
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "io/models/model_store.h"
 #include "tests/client/validation/validate_fixture.h"
 
 namespace sortition {

@@ -1,4 +1,5 @@
 // Every kind of damage is found by the check that is for it.
+#include <cmath>
 #include <filesystem>
 #include <fstream>
 #include <limits>

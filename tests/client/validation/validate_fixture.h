@@ -1,7 +1,5 @@
 #pragma once
 // Logs as a sidecar writes them, of any policy, with damage on demand.
-#include <cmath>
-#include <functional>
 #include <map>
 #include <string>
 #include <vector>
@@ -9,61 +7,15 @@
 #include "absl/strings/str_cat.h"
 #include "client/validation/log_validate.h"
 #include "core/base/random.h"
-#include "core/policies/linear_policy.h"
-#include "io/models/model_store.h"
 #include "io/segments/segment_writer.h"
 #include "sortition/config/v1/sidecar.pb.h"
+#include "tests/client/validation/loggers.h"
 #include "tests/testing/status_matchers.h"
 #include "tests/testing/temp_dir.h"
 
 namespace sortition {
 
-inline constexpr uint32_t kCandidates = 6;
-inline constexpr uint32_t kColumns = 3;
-
 using Tuples = std::vector<log::v1::BanditTuple>;
-
-// Version 0, without a policy, is uniform.
-struct Logger {
-  uint64_t version = 1;
-  log::v1::ActionKind kind = log::v1::SELECT;
-  uint32_t top_k = 0;
-  model::v1::Policy policy = {};
-  std::vector<double> weights = {0.8, -0.5, 0.02};
-
-  LinearPolicy Make() const {
-    if (version == 0) {
-      return LinearPolicy::Uniform(kind == log::v1::SELECT ? ActionKind::kSelect
-                                   : kind == log::v1::RANK
-                                       ? ActionKind::kRank
-                                       : ActionKind::kSubset,
-                                   false);
-    }
-    auto made = LinearPolicy::Create(policy, weights);
-    EXPECT_OK(made);
-    return *std::move(made);
-  }
-};
-
-inline Logger Softmax(double inverse_temperature, double mixture) {
-  Logger logger;
-  logger.policy.mutable_softmax_selection()->set_abstain_score(0.3);
-  logger.policy.set_inverse_temperature(inverse_temperature);
-  logger.policy.set_uniform_mixture(mixture);
-  return logger;
-}
-
-inline PolicyQuery QueryOf(const log::v1::Decision& decision) {
-  PolicyQuery query;
-  query.candidates = Candidates::DenseUnchecked(
-      {decision.dense_values().data(),
-       static_cast<size_t>(decision.dense_values_size())},
-      decision.num_features());
-  query.eligible = {decision.eligible().data(),
-                    static_cast<size_t>(decision.eligible_size())};
-  query.top_k = decision.top_k();
-  return query;
-}
 
 class ValidateFixture : public testing::Test {
  protected:
