@@ -200,7 +200,8 @@ bool SpoolSource::ParseRecord(const SpoolTail::Record& record,
 }
 
 int64_t SpoolSource::record_key_us() const {
-  return std::max(losses_.last_time_us(), record_->time_us);
+  return std::max(
+      {removed_until_us_, losses_.last_time_us(), record_->time_us});
 }
 
 std::optional<RepeatedDecision> SpoolSource::TakeRecord() {
