@@ -118,6 +118,9 @@ absl::Status Pipeline::Recover() {
   ASSIGN_OR_RETURN(const std::vector<RememberedId> ids,
                    removed_.Load(segments));
   for (const RememberedId& id : ids) joiner_.AddRemembered(id);
+  for (const auto& source : sources_) {
+    source->SetRemovedUntil(removed_.LatestTimeOf(source->writer_id()));
+  }
   last_sync_us_ = now_us;
   if (TupleKeeper::IsNeeded(options_)) {
     keeper_ = std::make_unique<TupleKeeper>(options_);

@@ -2,6 +2,7 @@
 // longer needed.
 #include <algorithm>
 #include <limits>
+#include <vector>
 
 #include "core/base/status_macros.h"
 #include "io/clocks.h"
@@ -72,9 +73,11 @@ absl::Status Pipeline::RemoveSafeSegments(SpoolSource* source) {
     // Without this segment a decision that was left out could be taken for one
     // that was shown.
     RETURN_IF_ERROR(Sync(/*with_skips=*/true));
-    RETURN_IF_ERROR(
-        removed_.Add(source->OldestName(),
-                     joiner_.IdsOfSegment(oldest.ordinal, source->number())));
+    std::vector<RememberedId> ids =
+        joiner_.IdsOfSegment(oldest.ordinal, source->number());
+    // Of nobody: its time says where the records behind it stand.
+    if (has_several_) ids.push_back({{}, oldest.last_time_us, 0, true});
+    RETURN_IF_ERROR(removed_.Add(source->OldestName(), ids));
     RETURN_IF_ERROR(source->RemoveOldest());
     ++counts_.removed_segments;
   }

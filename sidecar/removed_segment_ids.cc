@@ -15,6 +15,7 @@
 #include "core/base/status_macros.h"
 #include "io/files.h"
 #include "io/segments/segment_file.h"
+#include "io/segments/segment_writer.h"
 #include "process/log.h"
 #include "sidecar/segment_sequence.h"
 
@@ -175,6 +176,16 @@ absl::Status RemovedSegmentIds::UseReserve(const std::string& path,
   }
   is_reserved_ = false;
   return absl::OkStatus();
+}
+
+int64_t RemovedSegmentIds::LatestTimeOf(absl::string_view writer_id) const {
+  int64_t latest_us = 0;
+  for (const auto& [segment, last_us] : last_time_us_) {
+    if (WriterIdOf(segment) == writer_id) {
+      latest_us = std::max(latest_us, last_us);
+    }
+  }
+  return latest_us;
 }
 
 absl::Status RemovedSegmentIds::DropBefore(int64_t time_us) {

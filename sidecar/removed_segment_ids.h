@@ -33,6 +33,10 @@ class RemovedSegmentIds {
   absl::Status Add(const std::string& segment,
                    const std::vector<RememberedId>& ids);
 
+  // Returns the latest time of an id of this writer's removed segments; 0 if
+  // there is none.
+  int64_t LatestTimeOf(absl::string_view writer_id) const;
+
   // Drops the files whose ids are all older than `time_us`.
   absl::Status DropBefore(int64_t time_us);
 

@@ -211,7 +211,8 @@ bool SpoolSource::ParseDecision(absl::string_view bytes) {
 }
 
 int64_t SpoolSource::record_key_us() const {
-  return std::max(losses_.last_time_us(), record_->time_us);
+  return std::max(
+      {removed_until_us_, losses_.last_time_us(), record_->time_us});
 }
 
 std::optional<RepeatedDecision> SpoolSource::TakeRecord() {

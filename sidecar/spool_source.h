@@ -73,6 +73,8 @@ class SpoolSource {
   // Where it stands among those of all spools: the latest time so far. Never
   // decreases.
   int64_t record_key_us() const;
+  // Says what the latest time of the segments was that were removed.
+  void SetRemovedUntil(int64_t time_us) { removed_until_us_ = time_us; }
   // Gives it to the joiner. Returns what Joiner::AddDecision() does.
   std::optional<RepeatedDecision> TakeRecord();
 
@@ -136,6 +138,7 @@ class SpoolSource {
   std::deque<Segment> segments_;
   uint32_t last_ordinal_ = 0;  // Of the newest segment there was.
   std::optional<SourceRecord> record_;
+  int64_t removed_until_us_ = 0;
   int64_t frontier_us_ = 0;
   bool is_caught_up_ = false;
   uint64_t malformed_records_ = 0;  // Intact frames with malformed content.

@@ -60,6 +60,7 @@ class SeveralSpoolsReferenceTest : public PipelineTest,
     options_.mutable_join()->set_max_unknown_share(1);
     options_.set_sync_interval_seconds(0);
     events_ = MakeRandomSpool(SpoolKind::kOneWriter, seed).events;
+    AddRetries();
     Spread();
     index_.clear();
     num_written_ = 0;
@@ -69,6 +70,27 @@ class SeveralSpoolsReferenceTest : public PipelineTest,
 
   std::string SpoolDir(size_t spool) const {
     return dir_ / absl::StrCat("spools/", kWriters[spool]);
+  }
+
+  // Repeats decisions and feedback soon after they arrived, as a client does
+  // that got no answer. A copy may be stamped before records that are there.
+  void AddRetries() {
+    std::vector<JoinEvent> all;
+    std::vector<JoinEvent> copies;
+    int64_t latest_us = 0;
+    for (const JoinEvent& event : events_) {
+      all.push_back(event);
+      if (event.decision_id == "end") break;
+      latest_us = std::max(latest_us, event.time_us);
+      if (event.kind != JoinEvent::Kind::kShown && random_() % 3 == 0) {
+        copies.push_back(event);
+      }
+      if (copies.empty() || random_() % 2 == 0) continue;
+      copies.front().time_us = latest_us - kSecond / 2;
+      all.push_back(copies.front());
+      copies.erase(copies.begin());
+    }
+    events_ = all;
   }
 
   // Gives each event, in the order of arrival, to a random spool.
@@ -138,7 +160,7 @@ class SeveralSpoolsReferenceTest : public PipelineTest,
   void Run() {
     std::unique_ptr<Pipeline> pipeline;
     while (num_written_ < events_.size()) {
-      for (size_t more = 1 + random_() % 40; more > 0; --more) {
+      for (size_t more = 1 + random_() % 12; more > 0; --more) {
         if (num_written_ < events_.size()) WriteNext();
       }
       MoveClock();
@@ -228,7 +250,7 @@ class SeveralSpoolsReferenceTest : public PipelineTest,
 TEST_P(SeveralSpoolsReferenceTest, PipelineGivesWhatTheRulesSay) {
   size_t num_tuples = 0;
   size_t num_late = 0;
-  for (uint32_t seed = 101; seed <= 200; ++seed) {
+  for (uint32_t seed = 101; seed <= 160; ++seed) {
     SCOPED_TRACE(absl::StrCat("seed ", seed));
     Begin(seed);
     Run();
@@ -243,8 +265,8 @@ TEST_P(SeveralSpoolsReferenceTest, PipelineGivesWhatTheRulesSay) {
     num_late += expected.late.size();
   }
   // The spools are worth the comparison.
-  EXPECT_GT(num_tuples, 1500u);
-  EXPECT_GT(num_late, 1000u);
+  EXPECT_GT(num_tuples, 900u);
+  EXPECT_GT(num_late, 600u);
 }
 
 INSTANTIATE_TEST_SUITE_P(Found, SeveralSpoolsReferenceTest, testing::Bool(),
