@@ -39,7 +39,7 @@ class ChangedJoinTest : public PipelineTest,
 };
 
 TEST_P(ChangedJoinTest, TuplesStandUnderTheOptionsThatJoinedThem) {
-  WriteSpool(options_.spool(), History(60, 5, kStartUs), 30);
+  WriteSpool(options_.spool(0), History(60, 5, kStartUs), 30);
   options_.set_delete_spool(false);
   ASSERT_TRUE(DieAfter(60));
   if (GetParam()) {

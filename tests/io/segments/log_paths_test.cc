@@ -92,7 +92,7 @@ TEST_F(LogPathsTest, AnExistingNameIsNeitherPatternNorList) {
 class RewardJoinTest : public testing::Test {
  protected:
   RewardJoinTest() {
-    options_.set_spool("s");
+    options_.add_spool("s");
     options_.set_tuples("t");
   }
 

@@ -107,7 +107,7 @@ TEST_F(TupleKeeperTest, ContinuesBehindACompressedNewestSegment) {
 TEST_F(TupleKeeperTest, TidiesWhatADeadOneLeft) {
   options_.set_delete_spool(false);
   const auto history = History(30, 1, kStartUs);
-  WriteSpool(options_.spool(), history, 50);
+  WriteSpool(options_.spool(0), history, 50);
   Finish();
   const auto names = Names(options_.tuples());
   const std::string first = options_.tuples() + "/" + names[0];
@@ -128,7 +128,7 @@ TEST_F(TupleKeeperTest, TidiesWhatADeadOneLeft) {
 TEST_F(TupleKeeperTest, FailuresAreCountedAndTriedAgain) {
   options_.set_delete_spool(false);
   const auto history = History(30, 1, kStartUs);
-  WriteSpool(options_.spool(), history, 50);
+  WriteSpool(options_.spool(0), history, 50);
   Finish();
   const std::string blocked =
       options_.tuples() + "/" + Names(options_.tuples())[3] + ".zst.tmp";
