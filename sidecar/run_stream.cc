@@ -8,7 +8,6 @@
 #include <string>
 #include <utility>
 
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "core/base/status_macros.h"
@@ -76,21 +75,15 @@ absl::Status ValidateStreamOptions(const config::v1::SidecarOptions& options) {
     return absl::InvalidArgumentError(
         "publish.url and consume.url: only one may be set");
   }
-  if (publishes &&
-      (options.spool_size() != 1 || IsSpoolPattern(options.spool(0)))) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "spool = \"", absl::StrJoin(options.spool(), ","),
-        "\": must be one directory if publish.url is set: a sidecar for each"));
-  }
   if (!publishes && options.tuples().empty()) {
     return absl::InvalidArgumentError(
         "flag --tuples: required unless publish.url is set");
   }
   if (publishes &&
-      (options.spool_size() > 1 || absl::StrContains(options.spool(0), '*'))) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("flag --spool = '", absl::StrJoin(options.spool(), ","),
-                     "': must be one directory if publish.url is set"));
+      (options.spool_size() != 1 || IsSpoolPattern(options.spool(0)))) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "flag --spool = '", absl::StrJoin(options.spool(), ","),
+        "': must be one directory if publish.url is set: a sidecar for each"));
   }
   if (consumes == options.mirror().empty()) {
     return absl::InvalidArgumentError(
