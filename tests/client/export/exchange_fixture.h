@@ -139,10 +139,10 @@ class ExchangeFixture : public testing::Test {
   }
 
   absl::Status Export(const std::vector<std::string>& arguments) {
-    return Run(RunLogExport, "DIR...", arguments);
+    return Run(RunLogExport, "DIR…", arguments);
   }
   absl::Status Import(const std::vector<std::string>& arguments) {
-    return Run(RunLogImport, "FILE...", arguments);
+    return Run(RunLogImport, "FILE…", arguments);
   }
   // Imports a file with this text into imported().
   absl::Status ImportText(const std::string& text,

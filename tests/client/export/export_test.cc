@@ -197,7 +197,7 @@ TEST_F(ExportTest, WrongCallsSayWhatIsPermitted) {
               StatusIs(absl::StatusCode::kNotFound, HasSubstr("no tuples")));
   EXPECT_THAT(
       Export({"--format=csv"}),
-      StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("needs DIR...")));
+      StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("needs DIR…")));
 }
 
 }  // namespace

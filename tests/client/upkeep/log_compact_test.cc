@@ -146,11 +146,11 @@ TEST_F(LogCompactTest, RefusesTuplesOfDifferentJoins) {
   const std::string first =
       Write(root_.Sub("a"), 1, {Tuple("1", 1)}, "tuples: \"t\"");
   const std::string second = Write(root_.Sub("b"), 2, {Tuple("2", 2)},
-                                   "tuples: \"t\" join { aggregation: MAX }");
+                                   "tuples: \"t\" join { MAX of 600 s }");
   EXPECT_THAT(Compact("time"),
               StatusIs(StatusCode::kFailedPrecondition,
                        AllOf(HasSubstr(first), HasSubstr(second),
-                             HasSubstr("aggregation: MAX"))));
+                             HasSubstr("MAX of 600 s"))));
   EXPECT_FALSE(std::filesystem::exists(options_.out()));
 }
 
