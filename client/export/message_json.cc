@@ -5,6 +5,7 @@
 #include "client/export/text_values.h"
 #include "google/protobuf/descriptor.h"
 #include "google/protobuf/reflection.h"
+#include "sortition/log/v1/log.pb.h"
 
 namespace sortition {
 namespace {
@@ -131,6 +132,13 @@ void AppendMessageJson(const Message& message, std::string* out) {
     } else {
       AppendSingle(message, *field, out);
     }
+  }
+  // A propensity of 1 must not look like a missing one.
+  const auto* decision =
+      google::protobuf::DynamicCastToGenerated<log::v1::Decision>(&message);
+  if (decision != nullptr && decision->log_propensity() == 0) {
+    out->append(fields.empty() ? "\"log_propensity\":0"
+                               : ",\"log_propensity\":0");
   }
   out->push_back('}');
 }

@@ -110,6 +110,25 @@ absl::Status SetKeepProbability(double keep, log::v1::BanditTuple* tuple) {
   return absl::OkStatus();
 }
 
+absl::Status CheckConditionals(const log::v1::Decision& decision) {
+  constexpr double kAgree = 1e-6;
+  if (decision.conditional_log_propensities().empty()) return absl::OkStatus();
+  double sum = 0;
+  for (const double conditional : decision.conditional_log_propensities()) {
+    if (!std::isfinite(conditional) || conditional > 1e-9) {
+      return Bad("conditional_log_propensity", conditional,
+                 "a logarithm of a number in (0, 1]");
+    }
+    sum += conditional;
+  }
+  if (std::abs(sum - decision.log_propensity()) > kAgree * (1 - sum)) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "the conditional log-propensities add up to ", sum, ", must be ",
+        decision.log_propensity(), ", that of the decision"));
+  }
+  return absl::OkStatus();
+}
+
 absl::Status CheckTuple(const log::v1::BanditTuple& tuple) {
   const log::v1::Decision& decision = tuple.decision();
   if (decision.decision_id().empty()) {
@@ -140,6 +159,7 @@ absl::Status CheckTuple(const log::v1::BanditTuple& tuple) {
     return Bad("number of conditional_log_propensities", conditionals,
                "that of the ranks");
   }
+  RETURN_IF_ERROR(CheckConditionals(decision));
   return CheckAction(decision, view.candidates.num_candidates(), view.eligible);
 }
 

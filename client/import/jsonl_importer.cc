@@ -26,8 +26,13 @@ class JsonlImporter : public Importer {
   absl::Status Read(const InputLine& line) {
     ASSIGN_OR_RETURN(const JsonValue* object, json_.Parse(line));
     record_.mutable_tuple()->Clear();
-    if (FindMember(*object, "decision") != nullptr) {
+    const JsonValue* const decision = FindMember(*object, "decision");
+    if (decision != nullptr) {
       RETURN_IF_ERROR(ReadMessage(*object, record_.mutable_tuple()));
+      if (FindMember(*decision, "log_propensity") == nullptr) {
+        return absl::InvalidArgumentError(
+            "'decision.log_propensity' is missing");
+      }
     } else {
       RETURN_IF_ERROR(ReadShortForm(*object));
     }

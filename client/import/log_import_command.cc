@@ -70,13 +70,16 @@ absl::Status RunLogImport(const LogImportOptions& options,
                           const std::vector<std::string>& positional,
                           CommandOutput* output) {
   RETURN_IF_ERROR(CheckOptions(options));
+  // A sidecar's options name its tuples: this must not look like them.
+  LogImportOptions recorded = options;
+  recorded.clear_tuples();
   ASSIGN_OR_RETURN(
       const std::unique_ptr<SegmentBatch> batch,
       SegmentBatch::Create({.dir = options.tuples(),
                             .writer_id = kWriterId,
                             .kind = log::v1::SegmentHeader::TUPLES,
                             .segment_bytes = options.segment_bytes(),
-                            .options_text = options.ShortDebugString(),
+                            .options_text = recorded.ShortDebugString(),
                             .replace = options.force()}));
   std::optional<Progress> progress;
   if (const auto bytes = InputBytes(positional)) {

@@ -270,14 +270,17 @@ absl::StatusOr<v1::ReportFeedbackResponse> Client::ReportFeedback(
   // Without feedback, the server says what is wrong.
   if (by_server.empty()) by_server[servers_.front().get()] = request;
   v1::ReportFeedbackResponse all;
+  absl::Status status;
   for (const auto& [server, part] : by_server) {
     const auto accepted = Call<v1::ReportFeedbackResponse>(
         *server, [&](const auto& stubs, auto* context, auto* response) {
           return stubs.ranking->ReportFeedback(context, part, response);
         });
-    if (!accepted.ok()) return accepted.status();
-    all.set_accepted(all.accepted() + accepted->accepted());
+    // The feedback of others must not depend on a server that is away.
+    status.Update(accepted.status());
+    if (accepted.ok()) all.set_accepted(all.accepted() + accepted->accepted());
   }
+  if (!status.ok()) return status;
   return all;
 }
 

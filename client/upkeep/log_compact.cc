@@ -9,6 +9,7 @@
 #include "core/base/status_macros.h"
 #include "io/record_sorter.h"
 #include "io/scratch_file.h"
+#include "io/segments/log_paths.h"
 #include "io/segments/parse_message.h"
 #include "io/segments/segment.h"
 #include "io/segments/segment_batch.h"
@@ -73,13 +74,8 @@ class Compaction {
                                                : options.scratch()) {}
 
   absl::Status ReadAll(const std::vector<std::string>& dirs) {
-    std::vector<std::string> paths;
-    for (const std::string& dir : dirs) {
-      ASSIGN_OR_RETURN(const std::vector<std::string> names, ListSegments(dir));
-      for (const std::string& name : names) {
-        paths.push_back(absl::StrCat(dir, "/", name));
-      }
-    }
+    // Each once, whatever leads to it.
+    ASSIGN_OR_RETURN(const std::vector<std::string> paths, FindSegments(dirs));
     Progress progress("reading", "segments", paths.size());
     for (const std::string& path : paths) {
       RETURN_IF_ERROR(Read(path));

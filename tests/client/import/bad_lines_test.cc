@@ -39,6 +39,10 @@ TEST_F(BadLinesTest, Jsonl) {
   };
   const std::string good = line("\"a\"", "[[1]]", "[0]", "0.5", "1") + "\n";
   const std::string tuple = R"({"decision": {"decision_id": "b")";
+  const std::string ranked =
+      tuple + R"(, "action_kind": "RANK", "num_candidates": 2, "top_k": 2, )"
+              R"("num_features": 1, "dense_values": [1, 2], "action": [0, 1], )"
+              R"("log_propensity": -1, "conditional_log_propensities": )";
   ExpectAllBad(
       good,
       {{line("\"a\"", "[[1]]", "[0]", "0.5", "1"), ":2: decision id 'a' was"},
@@ -70,7 +74,11 @@ TEST_F(BadLinesTest, Jsonl) {
        {tuple + R"(, "action": [0], "action": [0]}})", "is given twice"},
        {tuple + R"(, "action_kind": "GUESS"}})", "action_kind is \"GUESS\""},
        {tuple + R"(, "dense_values": [1, "x"]}})", "dense_values has"},
-       {tuple + "}}", "num_features"}},
+       {tuple + "}}", "'decision.log_propensity' is missing"},
+       {tuple + R"(, "log_propensity": 0}})", "num_features"},
+       {ranked + "[-0.5, 0.7]}}", "conditional_log_propensity is 0.7"},
+       {ranked + R"(["NaN", -0.5]}})", "conditional_log_propensity is nan"},
+       {ranked + "[-0.5, -0.7]}}", "add up to -1.2, must be -1"}},
       {"--format=jsonl"});
 }
 
