@@ -205,16 +205,21 @@ absl::Status ScanTuples(const TupleLog& log, const TakeTuple& take,
   SeenTuples seen;
   for (const TupleLog::Segment& segment : log.segments()) {
     const auto take_once = [&](const log::v1::BanditTuple& tuple) {
+      // Before the next: the same decision may be joined otherwise elsewhere.
+      if (!segment.is_read) {
+        counts->LeaveOutUnread(LeftOutReason::kOtherJoin, segment.join);
+        return absl::OkStatus();
+      }
       if (log.has_several_directories() && !seen.Insert(tuple)) {
         counts->LeaveOutUnread(LeftOutReason::kSeenBefore, "");
         return absl::OkStatus();
       }
-      if (segment.is_read) return take(tuple);
-      counts->LeaveOutUnread(LeftOutReason::kOtherJoin, segment.join);
-      return absl::OkStatus();
+      return take(tuple);
     };
+    IncompleteMarks unread;
     RETURN_IF_ERROR(ScanSegment(segment.path, take_once, &progress,
-                                &counts->damage, &marks));
+                                &counts->damage,
+                                segment.is_read ? &marks : &unread));
   }
   return marks.Check(log);
 }

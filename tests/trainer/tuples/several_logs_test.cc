@@ -121,6 +121,14 @@ TEST_F(SeveralLogsTest, TuplesOfAnotherJoinThanTheNewestAreLeftOut) {
   EXPECT_THAT(mixed.excluded, testing::IsEmpty());
 }
 
+// The older join comes first, with more or other decisions.
+TEST_F(SeveralLogsTest, AnotherJoinOfTheSameDecisionsHidesNone) {
+  Write("old", 1, 300, Joined("a", 30));
+  Write("new", 2, 600, Joined("a", 40));
+  const TupleData data = Read(dir_ / "old" + "," + dir_ / "new");
+  EXPECT_EQ(Kept(data), 40u);
+}
+
 TEST_F(SeveralLogsTest, AnEntryThatMatchesNothingIsAnError) {
   Write("a", 1, 60, Joined("a", 3));
   config::v1::TrainOptions options;
