@@ -118,6 +118,7 @@ absl::Status Pipeline::Recover() {
   ASSIGN_OR_RETURN(const std::vector<RememberedId> ids,
                    removed_.Load(segments));
   for (const RememberedId& id : ids) joiner_.AddRemembered(id);
+  if (!ids.empty()) incomplete_.BeginInTheMiddle();
   for (const auto& source : sources_) {
     source->SetRemovedUntil(removed_.LatestTimeOf(source->writer_id()));
   }
@@ -184,15 +185,21 @@ absl::StatusOr<bool> Pipeline::FinishOutput(const absl::Status& status) {
 absl::Status Pipeline::Write(const ClosedDecision& closed) {
   SpoolSource& source = SourceOf(closed.place);
   const log::v1::SpoolPosition position = source.PositionOf(closed.place);
-  if (closed.is_elsewhere) return absl::OkStatus();
+  // What decides here may be removed first, with the segment of another spool.
+  if (closed.is_elsewhere) {
+    source.writer()->Skip(position);
+    return absl::OkStatus();
+  }
   if (closed.is_ambiguous) {
     ++counts_.ambiguous_decisions;
-    // The other answer may be removed with its spool's segment first.
     if (has_several_) source.writer()->Skip(position);
     return absl::OkStatus();
   }
   if (!closed.is_kept) {
     ++counts_.sampled_out;
+    if (has_several_ || HasEarlierSegment(closed)) {
+      source.writer()->Skip(position);
+    }
     return absl::OkStatus();
   }
   if (!closed.is_wanted) {

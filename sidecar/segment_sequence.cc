@@ -165,8 +165,11 @@ absl::Status SegmentSequence::Close() {
 absl::Status ReadSegment(const std::string& path,
                          log::v1::SegmentHeader* header,
                          const std::function<void(const RecordView&)>& take) {
-  ASSIGN_OR_RETURN(const std::unique_ptr<SegmentReader> reader,
-                   SegmentReader::Open(path));
+  const auto opened = SegmentReader::Open(path);
+  // An old one was removed since it was listed.
+  if (absl::IsNotFound(opened.status())) return absl::OkStatus();
+  RETURN_IF_ERROR(opened.status());
+  SegmentReader* const reader = opened->get();
   while (true) {
     absl::string_view payload;
     uint64_t offset = 0;
@@ -203,7 +206,8 @@ void RemoveTemporaries(const std::string& dir) {
   if (!names.ok()) return;
   for (const std::string& name : *names) {
     std::error_code ignored;
-    if (absl::EndsWith(name, ".tmp")) {
+    // A segment may be compressed at this moment.
+    if (absl::EndsWith(name, ".tmp") && !absl::EndsWith(name, ".zst.tmp")) {
       std::filesystem::remove(absl::StrCat(dir, "/", name), ignored);
     }
   }

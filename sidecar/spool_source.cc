@@ -88,7 +88,10 @@ absl::StatusOr<SpoolSource::Outcome> SpoolSource::Look(int64_t now_us,
   const int64_t until_us = losses_.TakeState(writer_state_, now_us);
   ASSIGN_OR_RETURN(const Outcome outcome, Read(latest_us));
   // A record that this second look missed has a later time than the first.
-  if (outcome == Outcome::kCaughtUp) frontier_us_ = until_us;
+  if (outcome == Outcome::kCaughtUp) {
+    frontier_us_ = until_us;
+    losses_.TakeEnd(until_us);
+  }
   return outcome;
 }
 
@@ -99,6 +102,8 @@ absl::StatusOr<SpoolSource::Outcome> SpoolSource::Read(int64_t latest_us) {
   if (tail_.current_segment() > last_ordinal_) {
     last_ordinal_ = tail_.current_segment();
     segments_.push_back({last_ordinal_, 0, 0, false});
+    // Its name tells the writer, even if its header is damaged.
+    if (writer_ == nullptr) RETURN_IF_ERROR(OpenWriter());
   }
   switch (outcome) {
     case SpoolTail::Outcome::kRecord:
@@ -121,7 +126,6 @@ absl::StatusOr<SpoolSource::Outcome> SpoolSource::Read(int64_t latest_us) {
 }
 
 absl::Status SpoolSource::BeginSegment() {
-  if (writer_ == nullptr) RETURN_IF_ERROR(OpenWriter());
   const std::string& writer_id = tail_.header().writer_id();
   if (is_one_of_several_ && writer_id != writer_id_) {
     return absl::FailedPreconditionError(absl::StrCat(

@@ -30,7 +30,9 @@ void IncompleteWatch::AddWriter(absl::string_view writer_id) {
 }
 
 IncompleteWatch::Window& IncompleteWatch::WindowOf(int64_t time_us) {
-  const auto [it, is_new] = windows_.try_emplace(time_us / window_us_);
+  const int64_t number = time_us / window_us_;
+  if (!first_number_.has_value()) first_number_ = number;
+  const auto [it, is_new] = windows_.try_emplace(number);
   Window& window = it->second;
   window.first_us = is_new ? time_us : std::min(window.first_us, time_us);
   window.last_us = std::max(window.last_us, time_us);
@@ -57,13 +59,13 @@ void IncompleteWatch::TakeUnknown(absl::string_view decision_id,
   }
 }
 
-bool IncompleteWatch::IsIncomplete(const Window& window) const {
+bool IncompleteWatch::IsIncomplete(const Window& window, bool is_whole) const {
   if (window.foreign >= kFewestForeign &&
       window.foreign * kUnknownPerForeign > window.unknown) {
     return true;
   }
   const uint64_t unknown = window.foreign + window.unknown;
-  return unknown >= kFewestUnknown &&
+  return is_whole && unknown >= kFewestUnknown &&
          static_cast<double>(unknown) >
              max_unknown_share_ * static_cast<double>(window.feedback);
 }
@@ -75,8 +77,10 @@ std::optional<log::v1::Incomplete> IncompleteWatch::Next(int64_t watermark_us) {
     const int64_t end_us = (oldest->first + 1) * window_us_;
     if (watermark_us <= end_us + window_us_ + 2 * slack_us_) break;
     const Window window = oldest->second;
+    const bool is_whole =
+        !begins_in_the_middle_ || oldest->first > *first_number_;
     windows_.erase(oldest);
-    if (!IsIncomplete(window)) continue;
+    if (!IsIncomplete(window, is_whole)) continue;
     log::v1::Incomplete incomplete;
     incomplete.set_first_time_us(window.first_us);
     incomplete.set_last_time_us(window.last_us);

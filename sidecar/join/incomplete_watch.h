@@ -20,6 +20,10 @@ class IncompleteWatch {
   // Says that the decisions of this writer are joined here.
   void AddWriter(absl::string_view writer_id);
 
+  // Says that feedback from before a restart is not taken again: of the first
+  // window the share of unknown feedback says nothing.
+  void BeginInTheMiddle() { begins_in_the_middle_ = true; }
+
   // Takes feedback, all that comes.
   void TakeFeedback(int64_t time_us);
   // Takes feedback, which TakeFeedback() has taken, whose decision did not come
@@ -44,11 +48,13 @@ class IncompleteWatch {
     uint64_t unknown = 0;
   };
   Window& WindowOf(int64_t time_us);
-  bool IsIncomplete(const Window& window) const;
+  bool IsIncomplete(const Window& window, bool is_whole) const;
 
   const double max_unknown_share_;
   const int64_t window_us_;
   const int64_t slack_us_;
+  bool begins_in_the_middle_ = false;
+  std::optional<int64_t> first_number_;  // Of the first window.
   std::set<uint32_t> writer_tags_;
   std::map<int64_t, Window> windows_;  // By their number since the epoch.
   uint64_t foreign_feedback_ = 0;

@@ -22,7 +22,19 @@ int64_t LossWatch::LastLoss(int64_t since_us, int64_t until_us) const {
 
 void LossWatch::TakeSegment(const log::v1::SegmentHeader& header,
                             bool is_after_missing) {
-  for (const log::v1::Gap& gap : header.gaps_before()) TakeGap(gap);
+  // A server that was away loses no more than TakeState() said.
+  int64_t last_loss_us = std::numeric_limits<int64_t>::max();
+  for (const log::v1::Gap& gap : header.gaps_before()) {
+    if (gap.kind() == log::v1::WRITER_AWAY) {
+      last_loss_us = LastLoss(gap.first_time_us(), last_loss_us);
+    }
+  }
+  for (log::v1::Gap gap : header.gaps_before()) {
+    if (gap.kind() == log::v1::LOST) {
+      gap.set_last_time_us(std::min(gap.last_time_us(), last_loss_us));
+    }
+    TakeGap(gap);
+  }
   if (is_after_missing) {
     joiner_->Censor(log::v1::MISSING, last_time_us_,
                     std::max(last_time_us_, header.created_time_us()));
@@ -57,8 +69,16 @@ void LossWatch::TakeDamage() {
 
 void LossWatch::TakeTime(int64_t time_us) {
   last_time_us_ = std::max(last_time_us_, time_us);
+  EndDamage(last_time_us_);
+}
+
+void LossWatch::TakeEnd(int64_t until_us) {
+  EndDamage(std::max(last_time_us_, until_us));
+}
+
+void LossWatch::EndDamage(int64_t until_us) {
   if (!damaged_since_us_.has_value()) return;
-  joiner_->Censor(log::v1::DAMAGED, *damaged_since_us_, last_time_us_);
+  joiner_->Censor(log::v1::DAMAGED, *damaged_since_us_, until_us);
   joiner_->CensorFrom(log::v1::DAMAGED, std::nullopt, 0, spool_);
   damaged_since_us_.reset();
 }
@@ -66,15 +86,15 @@ void LossWatch::TakeTime(int64_t time_us) {
 int64_t LossWatch::TakeState(const WriterState& state, int64_t now_us) {
   // A copy of a spool knows nothing of later times.
   if (state.seen_us != 0) now_us = std::min(now_us, state.seen_us);
+  if (state.alive_us == 0) return now_us;  // An older server.
+  // Its preparing thread may be held up while others append.
+  const int64_t alive_us = std::max(state.alive_us, last_time_us_);
+  is_away_ = now_us - alive_us > max_away_us_;
   // When either ends, the spool tells of it, and has been read so far.
   std::optional<int64_t> trouble_us;
   if (state.trouble_since_us != 0) trouble_us = state.trouble_since_us;
-  joiner_->CensorFrom(log::v1::REFUSED, trouble_us, now_us, spool_);
-  // Its preparing thread may be held up while others append.
-  const int64_t alive_us = std::max(state.alive_us, last_time_us_);
-  if (state.alive_us == 0) return now_us;  // An older server.
-  const int64_t away_us = now_us - alive_us;
-  is_away_ = away_us > max_away_us_;
+  joiner_->CensorFrom(log::v1::REFUSED, trouble_us,
+                      is_away_ ? LastLoss(alive_us, now_us) : now_us, spool_);
   std::optional<int64_t> away_since_us;
   if (is_away_) away_since_us = alive_us;
   joiner_->CensorFrom(log::v1::WRITER_AWAY, away_since_us,

@@ -25,6 +25,8 @@ class LossWatch {
   void TakeGap(const log::v1::Gap& gap);
   void TakeDamage();  // Of a record, between the last one and the next one.
   void TakeTime(int64_t time_us);  // Of a record.
+  // There is no further record yet, of a time up to this one.
+  void TakeEnd(int64_t until_us);
 
   // What the writer says about itself: trouble that has not ended, and whether
   // it is alive. `state` must have been read after `now_us` and before the last
@@ -39,6 +41,7 @@ class LossWatch {
   int64_t last_time_us() const { return last_time_us_; }
 
  private:
+  void EndDamage(int64_t until_us);
   // Returns when an absence since `since_us` that lasts until `until_us` loses
   // feedback no more.
   int64_t LastLoss(int64_t since_us, int64_t until_us) const;

@@ -57,9 +57,11 @@ class SeveralSpoolsTest : public PipelineTest {
     ASSERT_OK(segment->Close());
   }
   // Says that the writer gave its last sign of life at this time.
-  void SayAlive(const std::string& writer, int64_t time_us) {
+  void SayAlive(const std::string& writer, int64_t time_us,
+                int64_t trouble_since_us = 0) {
     WriterState state;
     state.alive_us = time_us;
+    state.trouble_since_us = trouble_since_us;
     state.newest_segment_us = num_segments_;
     ASSERT_OK(WriteFile(SpoolOf(writer) + "/" + kWriterLockFile,
                         EncodeWriterState(state)));
@@ -264,6 +266,20 @@ TEST_F(SeveralSpoolsTest, AServerThatIsGoneCensorsForAsLongAsItIsUsed) {
                           testing::Pair("z", false)));
   // Its last segment is not kept for a successor, which finds the name.
   EXPECT_THAT(Names(SpoolOf("b")), IsEmpty());
+}
+
+TEST_F(SeveralSpoolsTest, AServerThatIsGoneInTroubleCensorsNoLonger) {
+  options_.mutable_join()->set_reroute_seconds(20);
+  Write("b", {DecisionRecord("y", At(-30))});
+  SayAlive("b", At(0), /*trouble_since_us=*/At(-5));
+  Write("a", {DecisionRecord("x", At(19)), DecisionRecord("z", At(22))});
+  RunAndDie(At(200));
+  std::map<std::string, bool> censored;
+  for (const auto& tuple : ReadTuples(options_.tuples())) {
+    censored[tuple.decision().decision_id()] = tuple.censored_size() > 0;
+  }
+  EXPECT_TRUE(censored["x"]);
+  EXPECT_FALSE(censored["z"]);
 }
 
 // An idle server that lives holds the others up only so far as it may yet

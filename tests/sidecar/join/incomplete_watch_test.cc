@@ -92,6 +92,14 @@ TEST_F(IncompleteWatchTest, LostDecisionsAreNoSign) {
   EXPECT_TRUE(watch_->Next(kJudged).has_value());
 }
 
+// Of the first window after a restart only a part may be taken again.
+TEST_F(IncompleteWatchTest, SharesOfPartsOfAWindowAreNoSign) {
+  watch_->BeginInTheMiddle();
+  TakeKnown(20);
+  TakeUnknown(11, "click");
+  EXPECT_FALSE(watch_->Next(kJudged).has_value());
+}
+
 TEST_F(IncompleteWatchTest, FewUnknownOnesAreNoSign) {
   TakeUnknown(9, "click");
   EXPECT_FALSE(watch_->Next(kJudged).has_value());
