@@ -104,6 +104,9 @@ absl::StatusOr<std::unique_ptr<Pipeline>> Pipeline::Open(
 
 absl::Status Pipeline::Recover() {
   ASSIGN_OR_RETURN(tuples_lock_, DirectoryLock::Take(options_.tuples()));
+  // Not later: the keeper compresses while spools are found.
+  RemoveTemporaries(options_.tuples());
+  RemoveTemporaries(options_.tuples() + "/late");
   for (const std::string& spool : options_.spool()) {
     if (!IsSpoolPattern(spool)) RETURN_IF_ERROR(AddSource(spool));
   }

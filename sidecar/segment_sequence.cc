@@ -49,7 +49,6 @@ absl::StatusOr<std::unique_ptr<SegmentSequence>> SegmentSequence::Open(
   std::unique_ptr<SegmentSequence> sequence(
       new SegmentSequence(std::move(options)));
   const std::string& dir = sequence->options_.dir;
-  RemoveTemporaries(dir);
   ASSIGN_OR_RETURN(const std::vector<std::string> names, ListSegments(dir));
   if (names.empty()) return sequence;
   RETURN_IF_ERROR(sequence->Recover(names, sequence->options_.writer_id));
@@ -206,8 +205,7 @@ void RemoveTemporaries(const std::string& dir) {
   if (!names.ok()) return;
   for (const std::string& name : *names) {
     std::error_code ignored;
-    // A segment may be compressed at this moment.
-    if (absl::EndsWith(name, ".tmp") && !absl::EndsWith(name, ".zst.tmp")) {
+    if (absl::EndsWith(name, ".tmp")) {
       std::filesystem::remove(absl::StrCat(dir, "/", name), ignored);
     }
   }
