@@ -204,4 +204,17 @@ absl::StatusOr<uint64_t> RewriteSegment(
   return cut;
 }
 
+absl::StatusOr<bool> IsEmptySegment(const std::string& path) {
+  ASSIGN_OR_RETURN(const std::unique_ptr<SegmentReader> reader,
+                   SegmentReader::Open(path));
+  absl::string_view payload;
+  uint64_t offset = 0;
+  ASSIGN_OR_RETURN(SegmentReader::Outcome outcome,
+                   reader->Next(&payload, &offset));
+  if (outcome == SegmentReader::Outcome::kRecord) {
+    ASSIGN_OR_RETURN(outcome, reader->Next(&payload, &offset));
+  }
+  return outcome == SegmentReader::Outcome::kEnd;
+}
+
 }  // namespace sortition

@@ -30,4 +30,7 @@ absl::StatusOr<uint64_t> RewriteSegment(
     const std::string& path,
     absl::FunctionRef<bool(absl::string_view)> can_redo);
 
+// Returns whether the segment has no record but its header.
+absl::StatusOr<bool> IsEmptySegment(const std::string& path);
+
 }  // namespace sortition

@@ -275,16 +275,8 @@ absl::Status SpoolTail::Recover() {
 // one.
 absl::StatusOr<bool> SpoolTail::AreLaterSegmentsEmpty() const {
   for (const std::string& name : later_) {
-    ASSIGN_OR_RETURN(const std::unique_ptr<SegmentReader> reader,
-                     SegmentReader::Open(PathOf(name)));
-    absl::string_view payload;
-    uint64_t offset = 0;
-    ASSIGN_OR_RETURN(SegmentReader::Outcome outcome,
-                     reader->Next(&payload, &offset));
-    if (outcome == SegmentReader::Outcome::kRecord) {
-      ASSIGN_OR_RETURN(outcome, reader->Next(&payload, &offset));
-    }
-    if (outcome != SegmentReader::Outcome::kEnd) return false;
+    ASSIGN_OR_RETURN(const bool is_empty, IsEmptySegment(PathOf(name)));
+    if (!is_empty) return false;
   }
   return true;
 }

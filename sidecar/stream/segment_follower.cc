@@ -185,16 +185,8 @@ absl::StatusOr<bool> SegmentFollower::AreLaterSegmentsEmpty() const {
   ASSIGN_OR_RETURN(const std::vector<std::string> names, ListSegments(dir_));
   for (auto name = std::upper_bound(names.begin(), names.end(), segment_);
        name != names.end(); ++name) {
-    ASSIGN_OR_RETURN(const std::unique_ptr<SegmentReader> reader,
-                     SegmentReader::Open(PathOf(*name)));
-    absl::string_view payload;
-    uint64_t offset = 0;
-    ASSIGN_OR_RETURN(SegmentReader::Outcome outcome,
-                     reader->Next(&payload, &offset));
-    if (outcome == SegmentReader::Outcome::kRecord) {
-      ASSIGN_OR_RETURN(outcome, reader->Next(&payload, &offset));
-    }
-    if (outcome != SegmentReader::Outcome::kEnd) return false;
+    ASSIGN_OR_RETURN(const bool is_empty, IsEmptySegment(PathOf(*name)));
+    if (!is_empty) return false;
   }
   return true;
 }
