@@ -135,7 +135,7 @@ absl::Status SegmentWriter::Rep::SyncAll() {
 absl::StatusOr<std::unique_ptr<PreparedSegment>> PreparedSegment::Create(
     const std::string& dir, uint64_t preallocate_bytes) {
   std::unique_ptr<PreparedSegment> prepared(new PreparedSegment);
-  std::string path = absl::StrCat(dir, "/.prepared-XXXXXX.tmp");
+  std::string path = absl::StrCat(dir, "/", kPreparedPrefix, "XXXXXX.tmp");
   constexpr int kSuffixLength = 4;
   prepared->fd_ = mkostemps(path.data(), kSuffixLength, O_CLOEXEC);
   if (prepared->fd_ < 0) return PosixStatus(errno, path, "cannot create");

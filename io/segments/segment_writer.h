@@ -15,6 +15,9 @@
 
 namespace sortition {
 
+// Begins the names of files that are not segments yet.
+inline constexpr char kPreparedPrefix[] = ".prepared-";
+
 // A preallocated, locked file that can become a segment. It is made ahead of
 // time, so that starting the next segment takes only two cheap system calls.
 // The destructor removes the file if it was not used.

@@ -20,6 +20,7 @@
 #include "io/files.h"
 #include "io/posix_status.h"
 #include "io/segments/segment.h"
+#include "io/segments/segment_writer.h"
 #include "io/segments/segment_recovery.h"
 
 namespace sortition {
@@ -61,7 +62,8 @@ absl::StatusOr<std::unique_ptr<SpoolDirectory>> SpoolDirectory::Take(
   }
   ASSIGN_OR_RETURN(const std::vector<std::string> names, ListDirectory(dir));
   for (const std::string& name : names) {
-    if (!absl::EndsWith(name, ".tmp")) continue;
+    // Others write here, too.
+    if (!absl::StartsWith(name, kPreparedPrefix)) continue;
     std::error_code ignored;
     std::filesystem::remove(absl::StrCat(dir, "/", name), ignored);
   }

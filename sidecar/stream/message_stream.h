@@ -2,6 +2,7 @@
 // A durable, ordered stream of messages that a broker keeps.
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -26,6 +27,7 @@ struct Published {
 
 struct ReceivedMessage {
   uint64_t sequence = 0;  // Counts the messages of the stream, from 1.
+  std::string id;
   std::string data;
 };
 
@@ -39,16 +41,25 @@ class MessageStream {
   virtual absl::StatusOr<StreamState> State() = 0;
   virtual absl::StatusOr<uint64_t> MaxMessageBytes() = 0;
 
+  // Returns the sequence of the newest message of `subject`; 0: there is none.
+  virtual absl::StatusOr<uint64_t> NewestOf(const std::string& subject) = 0;
+  // Returns the id of the message `sequence`, nothing if there is none.
+  virtual absl::StatusOr<std::optional<std::string>> IdOf(
+      uint64_t sequence) = 0;
+
   // Returns once the stream has the message. After a failure it may have it all
   // the same. A message with the id of one that came shortly before is dropped.
+  // Aborted if the newest message of the subject is not `newest`.
   virtual absl::StatusOr<Published> Publish(const std::string& subject,
+                                            uint64_t newest,
                                             const std::string& id,
                                             absl::string_view data) = 0;
 
   // Fetch() goes on at the message `sequence`.
   virtual absl::Status StartAt(uint64_t sequence) = 0;
   // Returns the next messages, at most `most`; none if none came within
-  // `seconds`.
+  // `seconds`. Unavailable if the broker was away since StartAt(): it may have
+  // lost messages.
   virtual absl::StatusOr<std::vector<ReceivedMessage>> Fetch(
       int most, double seconds) = 0;
   // How many messages the stream had beyond the last fetched one.

@@ -8,45 +8,26 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_split.h"
 #include "core/base/status_macros.h"
-#include "io/files.h"
+#include "sidecar/stream/nats_connection.h"
 
 namespace sortition {
 namespace {
 
-constexpr int64_t kReconnectMs = 250;
 constexpr int64_t kAckWaitNs = 30'000'000'000;
 constexpr double kNsPerSecond = 1e9;
 
-template <typename T, void (*Destroy)(T*)>
-struct Destroyer {
-  void operator()(T* object) const { Destroy(object); }
-};
-template <typename T, void (*Destroy)(T*)>
-using Owned = std::unique_ptr<T, Destroyer<T, Destroy>>;
+using Subscription = OwnedNats<natsSubscription, natsSubscription_Destroy>;
+using Context = OwnedNats<jsCtx, jsCtx_Destroy>;
+using StreamInfo = OwnedNats<jsStreamInfo, jsStreamInfo_Destroy>;
+using ConsumerInfo = OwnedNats<jsConsumerInfo, jsConsumerInfo_Destroy>;
+using PubAck = OwnedNats<jsPubAck, jsPubAck_Destroy>;
+using Metadata = OwnedNats<jsMsgMetaData, jsMsgMetaData_Destroy>;
 
-using Connection = Owned<natsConnection, natsConnection_Destroy>;
-using Subscription = Owned<natsSubscription, natsSubscription_Destroy>;
-using Context = Owned<jsCtx, jsCtx_Destroy>;
-using Settings = Owned<natsOptions, natsOptions_Destroy>;
-using StreamInfo = Owned<jsStreamInfo, jsStreamInfo_Destroy>;
-using ConsumerInfo = Owned<jsConsumerInfo, jsConsumerInfo_Destroy>;
-using PubAck = Owned<jsPubAck, jsPubAck_Destroy>;
-using Metadata = Owned<jsMsgMetaData, jsMsgMetaData_Destroy>;
-
-absl::Status ToStatus(natsStatus status, jsErrCode code,
-                      absl::string_view what) {
-  if (status == NATS_OK) return absl::OkStatus();
-  const char* const last = nats_GetLastError(nullptr);
-  return absl::UnavailableError(absl::StrCat(
-      what, ": ", natsStatus_GetText(status),
-      code != 0 ? absl::StrCat(" (JetStream error ", code, ")") : "",
-      last != nullptr && *last != 0 ? absl::StrCat(": ", last) : ""));
-}
-
-absl::Status ToStatus(natsStatus status, absl::string_view what) {
-  return ToStatus(status, jsErrCode{}, what);
+// Returns the id under which a message was published.
+std::string IdHeaderOf(natsMsg* message) {
+  const char* id = nullptr;
+  return natsMsgHeader_Get(message, "Nats-Msg-Id", &id) == NATS_OK ? id : "";
 }
 
 absl::Status ValidateName(absl::string_view option, absl::string_view name) {
@@ -68,7 +49,9 @@ class NatsStream : public MessageStream {
 
   absl::StatusOr<StreamState> State() override;
   absl::StatusOr<uint64_t> MaxMessageBytes() override;
-  absl::StatusOr<Published> Publish(const std::string& subject,
+  absl::StatusOr<uint64_t> NewestOf(const std::string& subject) override;
+  absl::StatusOr<std::optional<std::string>> IdOf(uint64_t sequence) override;
+  absl::StatusOr<Published> Publish(const std::string& subject, uint64_t newest,
                                     const std::string& id,
                                     absl::string_view data) override;
   absl::Status StartAt(uint64_t sequence) override;
@@ -79,83 +62,21 @@ class NatsStream : public MessageStream {
   absl::Status RemoveBefore(uint64_t sequence) override;
 
  private:
-  using Message = Owned<natsMsg, natsMsg_Destroy>;
+  using Message = OwnedNats<natsMsg, natsMsg_Destroy>;
 
   absl::Status Connect();
-  absl::Status SetOptions(natsOptions* settings) const;
-  absl::Status SetIdentity(natsOptions* settings) const;
   absl::StatusOr<StreamInfo> FindStream();
   absl::StatusOr<StreamInfo> MakeStream(jsStreamInfo* present);
-  int64_t TimeoutMs() const {
-    return static_cast<int64_t>(options_.nats.timeout_seconds() * 1e3);
-  }
 
   const NatsStreamOptions options_;
-  Connection connection_;
+  NatsConnection connection_;
   Context context_;
   Subscription subscription_;
   bool is_made_ = false;
+  uint64_t num_reconnects_ = 0;   // At StartAt().
   std::vector<Message> fetched_;  // Not acknowledged.
   uint64_t num_pending_ = 0;
 };
-
-absl::Status NatsStream::SetIdentity(natsOptions* settings) const {
-  const config::v1::NatsOptions& nats = options_.nats;
-  natsStatus status = NATS_OK;
-  if (!nats.ca_file().empty()) {
-    status = natsOptions_SetSecure(settings, true);
-    if (status == NATS_OK) {
-      status = natsOptions_LoadCATrustedCertificates(settings,
-                                                     nats.ca_file().c_str());
-    }
-    RETURN_IF_ERROR(ToStatus(
-        status, absl::StrCat("nats.ca_file = '", nats.ca_file(), "'")));
-  }
-  if (!nats.cert_file().empty()) {
-    status = natsOptions_LoadCertificatesChain(
-        settings, nats.cert_file().c_str(), nats.key_file().c_str());
-    RETURN_IF_ERROR(ToStatus(
-        status, absl::StrCat("nats.cert_file = '", nats.cert_file(),
-                             "', nats.key_file = '", nats.key_file(), "'")));
-  }
-  if (!nats.credentials_file().empty()) {
-    status = natsOptions_SetUserCredentialsFromFiles(
-        settings, nats.credentials_file().c_str(), nullptr);
-  }
-  if (status == NATS_OK && !nats.user().empty()) {
-    ASSIGN_OR_RETURN(const std::string password,
-                     ReadFile(nats.password_file()));
-    status = natsOptions_SetUserInfo(
-        settings, nats.user().c_str(),
-        std::string(absl::StripAsciiWhitespace(password)).c_str());
-  }
-  return ToStatus(status, "credentials of NATS");
-}
-
-absl::Status NatsStream::SetOptions(natsOptions* settings) const {
-  const std::vector<std::string> urls =
-      absl::StrSplit(options_.url, ',', absl::SkipWhitespace());
-  std::vector<const char*> servers;
-  for (const std::string& url : urls) servers.push_back(url.c_str());
-  natsStatus status = natsOptions_SetServers(settings, servers.data(),
-                                             static_cast<int>(servers.size()));
-  if (status == NATS_OK) status = natsOptions_SetMaxReconnect(settings, -1);
-  if (status == NATS_OK) {
-    status = natsOptions_SetReconnectWait(settings, kReconnectMs);
-  }
-  if (status == NATS_OK) {
-    status = natsOptions_SetTimeout(settings, TimeoutMs());
-  }
-  if (status == NATS_OK) {
-    // Nothing waits for a server inside the library: the spool keeps it.
-    status = natsOptions_SetFailRequestsOnDisconnect(settings, true);
-  }
-  if (status == NATS_OK) status = natsOptions_SetSendAsap(settings, true);
-  if (status == NATS_OK) status = natsOptions_SetName(settings, "sortition");
-  RETURN_IF_ERROR(
-      ToStatus(status, absl::StrCat("NATS url '", options_.url, "'")));
-  return SetIdentity(settings);
-}
 
 absl::Status NatsStream::Connect() {
   if (connection_ != nullptr && !natsConnection_IsClosed(connection_.get())) {
@@ -164,23 +85,16 @@ absl::Status NatsStream::Connect() {
   subscription_.reset();
   context_.reset();
   connection_.reset();
-  natsOptions* settings = nullptr;
-  RETURN_IF_ERROR(ToStatus(natsOptions_Create(&settings), "NATS options"));
-  const Settings owned(settings);
-  RETURN_IF_ERROR(SetOptions(settings));
-  natsConnection* connection = nullptr;
-  RETURN_IF_ERROR(ToStatus(natsConnection_Connect(&connection, settings),
-                           absl::StrCat("cannot connect to ", options_.url)));
-  connection_.reset(connection);
+  ASSIGN_OR_RETURN(connection_, ConnectToNats(options_.url, options_.nats));
   jsOptions options;
   jsOptions_Init(&options);
-  options.Wait = TimeoutMs();
+  options.Wait = NatsTimeoutMs(options_.nats);
   jsCtx* context = nullptr;
   const natsStatus status =
-      natsConnection_JetStream(&context, connection, &options);
+      natsConnection_JetStream(&context, connection_.get(), &options);
   context_.reset(context);
   if (status != NATS_OK) connection_.reset();
-  return ToStatus(status, "JetStream");
+  return NatsToStatus(status, "JetStream");
 }
 
 absl::StatusOr<StreamInfo> NatsStream::FindStream() {
@@ -195,7 +109,7 @@ absl::StatusOr<StreamInfo> NatsStream::FindStream() {
     return MakeStream(info);
   }
   RETURN_IF_ERROR(
-      ToStatus(status, code, absl::StrCat("stream ", options_.stream)));
+      NatsToStatus(status, code, absl::StrCat("stream ", options_.stream)));
   return owned;
 }
 
@@ -223,7 +137,7 @@ absl::StatusOr<StreamInfo> NatsStream::MakeStream(jsStreamInfo* present) {
           ? js_AddStream(&info, context_.get(), &config, nullptr, &code)
           : js_UpdateStream(&info, context_.get(), &config, nullptr, &code);
   StreamInfo owned(info);
-  RETURN_IF_ERROR(ToStatus(
+  RETURN_IF_ERROR(NatsToStatus(
       status, code,
       absl::StrCat("cannot ", present == nullptr ? "make" : "update",
                    " stream ", options_.stream, " with ", options_.replicas,
@@ -250,29 +164,63 @@ absl::StatusOr<uint64_t> NatsStream::MaxMessageBytes() {
       std::max<int64_t>(0, natsConnection_GetMaxPayload(connection_.get())));
 }
 
+absl::StatusOr<uint64_t> NatsStream::NewestOf(const std::string& subject) {
+  RETURN_IF_ERROR(Connect());
+  natsMsg* message = nullptr;
+  jsErrCode code{};
+  const natsStatus status =
+      js_GetLastMsg(&message, context_.get(), options_.stream.c_str(),
+                    subject.c_str(), nullptr, &code);
+  const Message owned(message);
+  if (status == NATS_NOT_FOUND) return 0;
+  RETURN_IF_ERROR(NatsToStatus(status, code, "cannot get the newest message"));
+  return natsMsg_GetSequence(message);
+}
+
+absl::StatusOr<std::optional<std::string>> NatsStream::IdOf(uint64_t sequence) {
+  RETURN_IF_ERROR(Connect());
+  natsMsg* message = nullptr;
+  jsErrCode code{};
+  const natsStatus status =
+      js_GetMsg(&message, context_.get(), options_.stream.c_str(), sequence,
+                nullptr, &code);
+  const Message owned(message);
+  if (status == NATS_NOT_FOUND) return std::nullopt;
+  RETURN_IF_ERROR(NatsToStatus(status, code, "cannot get a message"));
+  return IdHeaderOf(message);
+}
+
 absl::StatusOr<Published> NatsStream::Publish(const std::string& subject,
+                                              uint64_t newest,
                                               const std::string& id,
                                               absl::string_view data) {
   RETURN_IF_ERROR(Connect());
   jsPubOptions options;
   jsPubOptions_Init(&options);
   options.MsgId = id.c_str();
+  options.ExpectLastSubjectSeq = newest;
+  options.ExpectNoMessage = newest == 0;
   options.ExpectStream = options_.stream.c_str();
-  options.MaxWait = TimeoutMs();
+  options.MaxWait = NatsTimeoutMs(options_.nats);
   jsPubAck* ack = nullptr;
   jsErrCode code{};
   const natsStatus status =
       js_Publish(&ack, context_.get(), subject.c_str(), data.data(),
                  static_cast<int>(data.size()), &options, &code);
   const PubAck owned(ack);
+  if (code == JSStreamWrongLastSequenceErr) {
+    return absl::AbortedError(absl::StrCat("the newest message of ", subject,
+                                           " is not the one expected"));
+  }
   RETURN_IF_ERROR(
-      ToStatus(status, code, absl::StrCat("cannot publish to ", subject)));
+      NatsToStatus(status, code, absl::StrCat("cannot publish to ", subject)));
   return Published{ack->Sequence, ack->Duplicate};
 }
 
 // The place is ours alone: the broker's memory of it is made anew.
 absl::Status NatsStream::StartAt(uint64_t sequence) {
   RETURN_IF_ERROR(Connect());
+  ASSIGN_OR_RETURN(num_reconnects_, NumReconnects(connection_.get()));
   fetched_.clear();
   subscription_.reset();
   const char* const stream = options_.stream.c_str();
@@ -280,7 +228,7 @@ absl::Status NatsStream::StartAt(uint64_t sequence) {
   const natsStatus deleted = js_DeleteConsumer(
       context_.get(), stream, options_.durable.c_str(), nullptr, &code);
   if (deleted != NATS_NOT_FOUND) {
-    RETURN_IF_ERROR(ToStatus(deleted, code, "cannot delete the consumer"));
+    RETURN_IF_ERROR(NatsToStatus(deleted, code, "cannot delete the consumer"));
   }
   jsConsumerConfig config;
   jsConsumerConfig_Init(&config);
@@ -293,7 +241,7 @@ absl::Status NatsStream::StartAt(uint64_t sequence) {
   natsStatus status =
       js_AddConsumer(&info, context_.get(), stream, &config, nullptr, &code);
   const ConsumerInfo owned(info);
-  RETURN_IF_ERROR(ToStatus(
+  RETURN_IF_ERROR(NatsToStatus(
       status, code, absl::StrCat("cannot make consumer ", options_.durable)));
   num_pending_ = info->NumPending;
   jsSubOptions options;
@@ -304,7 +252,7 @@ absl::Status NatsStream::StartAt(uint64_t sequence) {
   status = js_PullSubscribe(&subscription, context_.get(), nullptr,
                             options_.durable.c_str(), nullptr, &options, &code);
   subscription_.reset(subscription);
-  return ToStatus(status, code, "cannot subscribe");
+  return NatsToStatus(status, code, "cannot subscribe");
 }
 
 absl::StatusOr<std::vector<ReceivedMessage>> NatsStream::Fetch(int most,
@@ -317,28 +265,28 @@ absl::StatusOr<std::vector<ReceivedMessage>> NatsStream::Fetch(int most,
   const natsStatus status = natsSubscription_Fetch(
       &list, subscription_.get(), most,
       std::max<int64_t>(1, static_cast<int64_t>(seconds * 1e3)), &code);
-  std::vector<ReceivedMessage> messages;
-  if (status == NATS_TIMEOUT) {
-    // Servers that are away are silent, too.
-    if (natsConnection_Status(connection_.get()) ==
-        NATS_CONN_STATUS_CONNECTED) {
-      return messages;
-    }
-    return absl::UnavailableError("the connection to NATS is broken");
-  }
-  RETURN_IF_ERROR(ToStatus(status, code, "cannot fetch messages"));
   fetched_.clear();
   for (int i = 0; i < list.Count; ++i) {
     fetched_.emplace_back(std::exchange(list.Msgs[i], nullptr));
   }
   natsMsgList_Destroy(&list);
+  // Servers that are away are silent, too.
+  ASSIGN_OR_RETURN(const uint64_t num_reconnects,
+                   NumReconnects(connection_.get()));
+  if (num_reconnects != num_reconnects_ ||
+      natsConnection_Status(connection_.get()) != NATS_CONN_STATUS_CONNECTED) {
+    return absl::UnavailableError("the connection to NATS was broken");
+  }
+  std::vector<ReceivedMessage> messages;
+  if (status == NATS_TIMEOUT) return messages;
+  RETURN_IF_ERROR(NatsToStatus(status, code, "cannot fetch messages"));
   for (const Message& message : fetched_) {
     jsMsgMetaData* metadata = nullptr;
-    RETURN_IF_ERROR(
-        ToStatus(natsMsg_GetMetaData(&metadata, message.get()), "metadata"));
+    RETURN_IF_ERROR(NatsToStatus(natsMsg_GetMetaData(&metadata, message.get()),
+                                 "metadata"));
     const Metadata owned(metadata);
     num_pending_ = metadata->NumPending;
-    messages.push_back({metadata->Sequence.Stream,
+    messages.push_back({metadata->Sequence.Stream, IdHeaderOf(message.get()),
                         std::string(natsMsg_GetData(message.get()),
                                     static_cast<size_t>(natsMsg_GetDataLength(
                                         message.get())))});
@@ -356,12 +304,12 @@ absl::Status NatsStream::RemoveBefore(uint64_t sequence) {
   RETURN_IF_ERROR(Connect());
   jsOptions options;
   jsOptions_Init(&options);
-  options.Wait = TimeoutMs();
+  options.Wait = NatsTimeoutMs(options_.nats);
   options.Stream.Purge.Sequence = sequence;
   jsErrCode code{};
   const natsStatus status =
       js_PurgeStream(context_.get(), options_.stream.c_str(), &options, &code);
-  return ToStatus(status, code, "cannot remove old messages");
+  return NatsToStatus(status, code, "cannot remove old messages");
 }
 
 }  // namespace

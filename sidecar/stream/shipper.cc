@@ -65,7 +65,7 @@ Shipper::Shipper(Options options, MessageStream* stream, Metrics* metrics,
 }
 
 absl::StatusOr<bool> Shipper::Poll() {
-  RETURN_IF_ERROR(Connect());
+  RETURN_IF_ERROR(Look());
   if (!message_.has_value()) {
     ASSIGN_OR_RETURN(const bool has_message, MakeMessage());
     lag_bytes_->Set(static_cast<double>(follower_.RemainingBytes()));
@@ -75,8 +75,8 @@ absl::StatusOr<bool> Shipper::Poll() {
   return !is_drained();
 }
 
-absl::Status Shipper::Connect() {
-  if (is_connected_ && clock_() < next_look_us_) return absl::OkStatus();
+absl::Status Shipper::Look() {
+  if (is_loaded_ && clock_() < next_look_us_) return absl::OkStatus();
   ASSIGN_OR_RETURN(const StreamState state, stream_->State());
   ASSIGN_OR_RETURN(const uint64_t most, stream_->MaxMessageBytes());
   if (most <= 2 * kOverheadBytes) {
@@ -88,21 +88,21 @@ absl::Status Shipper::Connect() {
   next_look_us_ = clock_() + kLookIntervalUs;
   stream_bytes_->Set(static_cast<double>(state.bytes));
   stream_max_bytes_->Set(static_cast<double>(state.max_bytes));
-  if (!is_connected_) {
-    LoadPosition(state);
-  } else if (state.created_ns != position_.stream_created_ns() ||
-             state.last_sequence < position_.sequence()) {
+  if (!is_loaded_) LoadPosition();
+  is_loaded_ = true;
+  if (position_.sequence() > 0 &&
+      (state.created_ns != position_.stream_created_ns() ||
+       state.last_sequence < position_.sequence())) {
     StartAgain();
   }
   position_.set_stream(options_.stream);
   position_.set_stream_created_ns(state.created_ns);
-  is_connected_ = true;
   return absl::OkStatus();
 }
 
 // Where the position is not known, the spool is published from its beginning:
 // that costs time and nothing else.
-void Shipper::LoadPosition(const StreamState& state) {
+void Shipper::LoadPosition() {
   const absl::StatusOr<std::string> bytes =
       ReadFile(options_.spool + kPositionFile);
   log::v1::ShipPosition position;
@@ -110,13 +110,33 @@ void Shipper::LoadPosition(const StreamState& state) {
       position.stream() != options_.stream) {
     return;
   }
-  if (position.stream_created_ns() != state.created_ns ||
-      position.sequence() > state.last_sequence) {
-    StartAgain();
-    return;
-  }
   position_ = position;
   follower_.GoTo(position.segment(), position.bytes(), position.is_complete());
+}
+
+// From here on each message names the one before it, so that a stream that
+// loses its newest messages takes no other. The order matters: what is lost
+// between the two questions is noticed by the next message.
+absl::Status Shipper::Verify(const std::string& subject) {
+  ASSIGN_OR_RETURN(newest_, stream_->NewestOf(subject));
+  ASSIGN_OR_RETURN(const bool has_position, HasPosition());
+  if (has_position) {
+    subject_ = subject;
+  } else {
+    StartAgain();
+  }
+  return absl::OkStatus();
+}
+
+// Returns true if the stream has the last message that it acknowledged, or had
+// it for a mirror.
+absl::StatusOr<bool> Shipper::HasPosition() {
+  if (position_.sequence() == 0) return true;
+  ASSIGN_OR_RETURN(const std::optional<std::string> id,
+                   stream_->IdOf(position_.sequence()));
+  if (id.has_value()) return *id == position_.id();
+  ASSIGN_OR_RETURN(const StreamState state, stream_->State());
+  return state.first_sequence > position_.sequence();
 }
 
 // The stream has lost what it had taken, or is another one. What is still in
@@ -125,6 +145,7 @@ void Shipper::StartAgain() {
   LogError("the stream has lost messages; publishing the whole spool again",
            {{"stream", options_.stream}, {"spool", options_.spool}});
   restarts_->Increment();
+  subject_.clear();
   position_.clear_sequence();
   position_.clear_segment();
   message_.reset();
@@ -180,29 +201,34 @@ absl::Status Shipper::Publish() {
                                 message.offset() + message.data().size(),
                                 message.ends_segment() ? "/end" : "")
                  : absl::StrCat(message.writer_id(), "/", message.seen_us());
+  const std::string subject =
+      absl::StrCat(options_.stream, ".", message.writer_id());
+  if (subject != subject_) RETURN_IF_ERROR(Verify(subject));
+  if (!message_.has_value()) return absl::OkStatus();
   const absl::StatusOr<Published> published =
-      stream_->Publish(absl::StrCat(options_.stream, ".", message.writer_id()),
-                       id, message.SerializeAsString());
-  if (published.ok()) return TakeAnswer(*published);
+      stream_->Publish(subject, newest_, id, message.SerializeAsString());
+  if (published.ok()) return TakeAnswer(id, *published);
   failures_->Increment();
   // Another leader may know less.
+  subject_.clear();
   next_look_us_ = 0;
-  return published.status();
+  return absl::IsAborted(published.status()) ? absl::OkStatus()
+                                             : published.status();
 }
 
-absl::Status Shipper::TakeAnswer(const Published& published) {
+absl::Status Shipper::TakeAnswer(const std::string& id,
+                                 const Published& published) {
   const log::v1::StreamMessage message = *std::move(message_);
   message_.reset();
-  if (published.is_duplicate) {
-    duplicates_->Increment();
-  } else if (published.sequence <= position_.sequence()) {
-    StartAgain();
-    return absl::OkStatus();
-  }
+  if (published.is_duplicate) duplicates_->Increment();
   published_->Increment();
   published_bytes_->Increment(static_cast<double>(message.data().size()));
   acknowledged_seconds_->Set(static_cast<double>(clock_()) * 1e-6);
-  position_.set_sequence(std::max(position_.sequence(), published.sequence));
+  if (published.sequence > position_.sequence()) {
+    position_.set_sequence(published.sequence);
+    position_.set_id(id);
+  }
+  newest_ = std::max(newest_, published.sequence);
   position_.set_segment(message.segment());
   position_.set_bytes(message.offset() + message.data().size());
   position_.set_is_complete(message.ends_segment());

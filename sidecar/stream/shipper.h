@@ -39,12 +39,14 @@ class Shipper {
   bool is_drained() const { return !message_.has_value() && drained_; }
 
  private:
-  absl::Status Connect();
-  void LoadPosition(const StreamState& state);
+  absl::Status Look();
+  void LoadPosition();
+  absl::Status Verify(const std::string& subject);
+  absl::StatusOr<bool> HasPosition();
   absl::Status SavePosition();
   absl::StatusOr<bool> MakeMessage();
   absl::Status Publish();
-  absl::Status TakeAnswer(const Published& published);
+  absl::Status TakeAnswer(const std::string& id, const Published& published);
   absl::Status RemovePublished();
   void StartAgain();
 
@@ -52,9 +54,13 @@ class Shipper {
   MessageStream* const stream_;
   const Clock clock_;
   SegmentFollower follower_;
-  bool is_connected_ = false;
+  bool is_loaded_ = false;   // `position_`.
   uint64_t most_bytes_ = 0;  // Of a piece.
   log::v1::ShipPosition position_;
+  // The stream had all up to `position_`, and `newest_` was the newest message
+  // of `subject_`; empty: that is not known.
+  std::string subject_;
+  uint64_t newest_ = 0;
   // Made and not acknowledged; it stays as it is until it is.
   std::optional<log::v1::StreamMessage> message_;
   bool has_piece_ = false;  // Of the spool; else the message is a state alone.

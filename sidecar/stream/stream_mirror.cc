@@ -106,6 +106,7 @@ absl::Status StreamMirror::Recover() {
   if (position_.stream() != options_.stream) {
     position_.clear_stream_created_ns();
     position_.clear_sequence();
+    position_.clear_id();
   }
   position_.set_stream(options_.stream);
   for (const auto& writer : position_.writers()) {
@@ -149,7 +150,7 @@ absl::StatusOr<size_t> StreamMirror::Poll(double seconds) {
   absl::Status status = TakeAll(seconds, &num_messages);
   if (status.ok()) status = WatchGaps();
   if (status.ok()) status = WatchSilence();
-  if (status.ok()) status = RemoveOldMessages();
+  if (status.ok()) status = Look();
   if (status.ok()) return num_messages;
   // What was fetched and not taken has to come again. Nobody is silent as long
   // as nobody can be heard.
@@ -181,20 +182,34 @@ absl::Status StreamMirror::TakeAll(double seconds, size_t* num_messages) {
 
 absl::Status StreamMirror::Start() {
   ASSIGN_OR_RETURN(const StreamState state, stream_->State());
-  const bool is_other = state.created_ns != position_.stream_created_ns() ||
-                        state.last_sequence < position_.sequence();
+  ASSIGN_OR_RETURN(const bool is_other, IsOther(state));
   if (is_other && position_.stream_created_ns() != 0) {
     LogError("the stream is not the one that was read; reading all of it",
              {{"stream", options_.stream}});
   }
   position_.set_stream_created_ns(state.created_ns);
-  if (is_other) position_.set_sequence(0);
-  return StartAt(position_.sequence() + 1);
+  return is_other ? StartAt(1) : StartAt(position_.sequence() + 1);
+}
+
+// Returns true if the stream does not have the messages that were read: it was
+// made again, or has lost its newest ones and perhaps got others for them.
+absl::StatusOr<bool> StreamMirror::IsOther(const StreamState& state) {
+  if (state.created_ns != position_.stream_created_ns() ||
+      state.last_sequence < position_.sequence()) {
+    return true;
+  }
+  if (position_.sequence() < std::max<uint64_t>(1, state.first_sequence)) {
+    return false;
+  }
+  ASSIGN_OR_RETURN(const std::optional<std::string> id,
+                   stream_->IdOf(position_.sequence()));
+  return id != position_.id();
 }
 
 absl::Status StreamMirror::StartAt(uint64_t sequence) {
   is_started_ = false;
   RETURN_IF_ERROR(stream_->StartAt(sequence));
+  if (sequence == 1) position_.clear_id();
   position_.set_sequence(sequence - 1);
   is_started_ = is_first_ = true;
   return absl::OkStatus();
@@ -234,6 +249,7 @@ absl::StatusOr<bool> StreamMirror::Take(const ReceivedMessage& message) {
     RETURN_IF_ERROR(OfDisk(TakeSpool(content)));
   }
   position_.set_sequence(message.sequence);
+  position_.set_id(message.id);
   messages_->Increment();
   return true;
 }
@@ -264,6 +280,9 @@ absl::Status StreamMirror::TakeSpool(const log::v1::StreamMessage& message) {
       break;
     case MirroredSpool::Result::kGap:
       if (source.gap_us == 0) source.gap_us = steady_clock_();
+      if (!before_gap_.has_value()) {
+        before_gap_ = Place{position_.sequence(), position_.id()};
+      }
       break;
   }
   return absl::OkStatus();
@@ -287,6 +306,7 @@ absl::Status StreamMirror::WatchGaps() {
                  {{"stream", options_.stream}, {"writer", writer}});
     }
   }
+  if (!HasGaps()) before_gap_.reset();
   if (!must_reread) return absl::OkStatus();
   restarts_->Increment();
   return StartAt(1);
@@ -302,6 +322,11 @@ bool StreamMirror::HasGaps() const {
 absl::Status StreamMirror::Commit() {
   if (must_commit_) {
     log::v1::MirrorPosition position = position_;
+    if (before_gap_.has_value() &&
+        before_gap_->sequence < position.sequence()) {
+      position.set_sequence(before_gap_->sequence);
+      position.set_id(before_gap_->id);
+    }
     for (const auto& [writer, source] : sources_) {
       RETURN_IF_ERROR(source.spool->Sync());
       *position.add_writers() = source.spool->position();
@@ -331,7 +356,7 @@ absl::Status StreamMirror::WatchSilence() {
   return absl::OkStatus();
 }
 
-absl::Status StreamMirror::RemoveOldMessages() {
+absl::Status StreamMirror::Look() {
   const int64_t now_us = steady_clock_();
   const int64_t interval_us =
       std::max(kMarkIntervalUs, Micros(options_.retain_seconds) / kMostMarks);
@@ -344,9 +369,28 @@ absl::Status StreamMirror::RemoveOldMessages() {
   ASSIGN_OR_RETURN(const StreamState state, stream_->State());
   stream_bytes_->Set(static_cast<double>(state.bytes));
   stream_max_bytes_->Set(static_cast<double>(state.max_bytes));
-  // A broker that lost its newest messages begins to count there.
-  if (state.last_sequence < position_.sequence()) is_started_ = false;
+  // A broker that lost its newest messages begins to count there. One that
+  // delivers nothing of what it has had since the last look has forgotten its
+  // consumer.
+  const Progress before =
+      std::exchange(progress_, {state.last_sequence, position_.sequence()});
+  const bool is_stuck = before.position == progress_.position &&
+                        before.last_sequence > progress_.position;
+  if (is_stuck) {
+    LogWarning("the stream delivers nothing; reading from there again",
+               {{"stream", options_.stream},
+                {"after", absl::StrCat(position_.sequence())}});
+  }
+  if (is_stuck || state.last_sequence < position_.sequence()) {
+    is_started_ = false;
+    return absl::OkStatus();
+  }
+  return RemoveOldMessages(state);
+}
+
+absl::Status StreamMirror::RemoveOldMessages(const StreamState& state) {
   if (options_.retain_seconds < 0 || HasGaps()) return absl::OkStatus();
+  const int64_t now_us = steady_clock_();
   uint64_t before = 0;
   while (!marks_.empty() &&
          marks_.front().time_us + Micros(options_.retain_seconds) <= now_us) {

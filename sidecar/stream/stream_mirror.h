@@ -5,6 +5,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "absl/status/status.h"
@@ -55,6 +56,14 @@ class StreamMirror {
     int64_t time_us;  // By the steady clock.
     uint64_t sequence;
   };
+  struct Progress {
+    uint64_t last_sequence = 0;  // Of the stream.
+    uint64_t position = 0;
+  };
+  struct Place {
+    uint64_t sequence = 0;
+    std::string id;  // Of the message there.
+  };
 
   StreamMirror(Options options, MessageStream* stream, Metrics* metrics,
                Clock steady_clock);
@@ -62,6 +71,7 @@ class StreamMirror {
   absl::Status AddSource(const std::string& writer,
                          const log::v1::MirrorPosition::Writer* position);
   absl::Status Start();
+  absl::StatusOr<bool> IsOther(const StreamState& state);
   absl::Status StartAt(uint64_t sequence);
   absl::StatusOr<bool> IsNext(const ReceivedMessage& message);
   absl::StatusOr<bool> Take(const ReceivedMessage& message);
@@ -71,19 +81,25 @@ class StreamMirror {
   absl::Status WatchGaps();
   absl::Status WatchSilence();
   bool HasGaps() const;
-  absl::Status RemoveOldMessages();
+  absl::Status Look();
+  absl::Status RemoveOldMessages(const StreamState& state);
 
   const Options options_;
   MessageStream* const stream_;
   Metrics* const metrics_;
   const Clock steady_clock_;
   std::map<std::string, Source> sources_;  // By writer.
-  log::v1::MirrorPosition position_;       // Without `writers`.
+  // Where the stream was read to, without `writers`.
+  log::v1::MirrorPosition position_;
+  // Before the first message that could not be taken. The disk does not go
+  // beyond it, so that the next process reads that message, too.
+  std::optional<Place> before_gap_;
   bool is_started_ = false;
   bool is_first_ = true;  // No message since the start.
   bool must_commit_ = false;
   std::deque<Mark> marks_;  // What was taken, oldest first.
   int64_t next_look_us_ = 0;
+  Progress progress_;  // At the last look.
   MetricCounter* messages_;
   MetricCounter* bytes_;
   MetricCounter* redelivered_;

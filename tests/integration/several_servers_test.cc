@@ -19,6 +19,7 @@
 #include "core/base/random.h"
 #include "gmock/gmock.h"
 #include "io/clocks.h"
+#include "io/files.h"
 #include "io/models/model_store.h"
 #include "sortition/v1/ranking.grpc.pb.h"
 #include "tests/integration/deployment.h"
@@ -226,6 +227,18 @@ class SeveralServersTest : public testing::Test {
     return ids;
   }
 
+  // What the programs of the test have said.
+  std::string Logs() const {
+    std::string logs;
+    for (const auto& entry :
+         std::filesystem::recursive_directory_iterator(Path("."))) {
+      if (entry.path().extension() != ".stderr") continue;
+      absl::StrAppend(&logs, entry.path().filename().string(), ":\n",
+                      ReadFile(entry.path()).value_or(""));
+    }
+    return logs;
+  }
+
   // Ends the load, and `joiner` once it has written what it should.
   void ExpectEverythingOnce(ChildProcess* joiner) {
     ASSERT_TRUE(WaitForAnswers(200));
@@ -239,7 +252,8 @@ class SeveralServersTest : public testing::Test {
                           }))
         << answered_.size() << " answered, " << output.decisions.size()
         << " tuples; " << reported_.size() << " reported, "
-        << output.feedback.size() << " in tuples or late";
+        << output.feedback.size() << " in tuples or late\n"
+        << Logs();
     joiner->Signal(SIGTERM);
     EXPECT_EQ(joiner->Wait(kPatienceSeconds), 0);
     output = Read("tuples");

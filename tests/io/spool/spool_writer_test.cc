@@ -168,12 +168,15 @@ TEST_F(SpoolWriterTest, ClosedMeansClosed) {
   }
 }
 
-TEST_F(SpoolWriterTest, RemovesWhatADeadWriterPrepared) {
+// A sidecar that publishes the spool keeps its position there.
+TEST_F(SpoolWriterTest, RemovesWhatADeadWriterPreparedAndNothingOfOthers) {
   std::filesystem::create_directories(options_.dir());
   WriteBytes(options_.dir() + "/.prepared-abcdef.tmp", "x");
+  WriteBytes(options_.dir() + "/.published.7.tmp", "x");
   const auto writer = Open();
   EXPECT_FALSE(
       std::filesystem::exists(options_.dir() + "/.prepared-abcdef.tmp"));
+  EXPECT_TRUE(std::filesystem::exists(options_.dir() + "/.published.7.tmp"));
 }
 
 TEST_F(SpoolWriterTest, NamesSortInTheOrderOfWritingWhateverTheClockDoes) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <set>
 #include <string>
 #include <utility>
@@ -17,6 +18,7 @@ struct FakeBroker {
   struct Message {
     std::string id;
     std::string data;
+    std::string subject = "";
   };
   int64_t created_ns = 1;
   uint64_t first_sequence = 1;
@@ -46,6 +48,7 @@ class FakeStream : public MessageStream {
 
   std::function<Fault()> next_fault = [] { return Fault::kNone; };
   uint64_t max_message_bytes = 8192 + 300;
+  bool is_mute = false;  // Fetch() returns nothing, up to the next StartAt().
 
   absl::StatusOr<StreamState> State() override {
     if (broker_->is_away) return Away();
@@ -56,7 +59,25 @@ class FakeStream : public MessageStream {
   absl::StatusOr<uint64_t> MaxMessageBytes() override {
     return max_message_bytes;
   }
-  absl::StatusOr<Published> Publish(const std::string&, const std::string& id,
+  absl::StatusOr<uint64_t> NewestOf(const std::string& subject) override {
+    if (broker_->is_away) return Away();
+    for (size_t i = broker_->messages.size(); i-- > 0;) {
+      if (broker_->messages[i].subject == subject) {
+        return broker_->first_sequence + i;
+      }
+    }
+    return 0;
+  }
+  absl::StatusOr<std::optional<std::string>> IdOf(uint64_t sequence) override {
+    if (broker_->is_away) return Away();
+    if (sequence < broker_->first_sequence ||
+        sequence > broker_->last_sequence()) {
+      return std::nullopt;
+    }
+    return broker_->messages[sequence - broker_->first_sequence].id;
+  }
+  absl::StatusOr<Published> Publish(const std::string& subject, uint64_t newest,
+                                    const std::string& id,
                                     absl::string_view data) override {
     if (broker_->is_away) return Away();
     const Fault fault = next_fault();
@@ -66,17 +87,19 @@ class FakeStream : public MessageStream {
         return Published{broker_->first_sequence + i, true};
       }
     }
+    if (*NewestOf(subject) != newest) return absl::AbortedError("newer");
     if (broker_->max_bytes > 0 &&
         broker_->Bytes() + data.size() > broker_->max_bytes) {
       return absl::UnavailableError("maximum bytes exceeded");
     }
-    broker_->messages.push_back({id, std::string(data)});
+    broker_->messages.push_back({id, std::string(data), subject});
     if (fault == Fault::kAnswerLost) return Away();
     return Published{broker_->last_sequence(), false};
   }
   absl::Status StartAt(uint64_t sequence) override {
     if (broker_->is_away) return Away();
     next_ = sequence;
+    is_mute = false;
     return absl::OkStatus();
   }
   absl::StatusOr<std::vector<ReceivedMessage>> Fetch(int most,
@@ -84,10 +107,11 @@ class FakeStream : public MessageStream {
     if (broker_->is_away) return Away();
     std::vector<ReceivedMessage> fetched;
     next_ = std::max(next_, broker_->first_sequence);
-    while (next_ <= broker_->last_sequence() &&
+    while (!is_mute && next_ <= broker_->last_sequence() &&
            fetched.size() < static_cast<size_t>(most)) {
-      fetched.push_back(
-          {next_, broker_->messages[next_ - broker_->first_sequence].data});
+      const FakeBroker::Message& message =
+          broker_->messages[next_ - broker_->first_sequence];
+      fetched.push_back({next_, message.id, message.data});
       ++next_;
     }
     return fetched;

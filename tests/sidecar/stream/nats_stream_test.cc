@@ -61,14 +61,14 @@ TEST_F(NatsStreamTest, KeepsMessagesInOrderAndDropsRepeatedIds) {
   EXPECT_EQ(empty.last_sequence, 0u);
   EXPECT_EQ(empty.max_bytes, 64u << 20);
   for (uint64_t i = 1; i <= 25; ++i) {
-    ASSERT_OK_AND_ASSIGN(
-        const Published published,
-        stream->Publish("s.w", absl::StrCat("id", i), absl::StrCat("m", i)));
+    ASSERT_OK_AND_ASSIGN(const Published published,
+                         stream->Publish("s.w", i - 1, absl::StrCat("id", i),
+                                         absl::StrCat("m", i)));
     EXPECT_EQ(published.sequence, i);
     EXPECT_FALSE(published.is_duplicate);
   }
   ASSERT_OK_AND_ASSIGN(const Published again,
-                       stream->Publish("s.w", "id7", "m7"));
+                       stream->Publish("s.w", 25, "id7", "m7"));
   EXPECT_TRUE(again.is_duplicate);
   EXPECT_EQ(again.sequence, 7u);
   ASSERT_OK(stream->StartAt(4));
@@ -76,6 +76,7 @@ TEST_F(NatsStreamTest, KeepsMessagesInOrderAndDropsRepeatedIds) {
   ASSERT_EQ(messages.size(), 22u);
   for (uint64_t i = 0; i < 22; ++i) {
     EXPECT_EQ(messages[i].sequence, i + 4);
+    EXPECT_EQ(messages[i].id, absl::StrCat("id", i + 4));
     EXPECT_EQ(messages[i].data, absl::StrCat("m", i + 4));
   }
   EXPECT_EQ(stream->num_pending(), 0u);
@@ -89,6 +90,50 @@ TEST_F(NatsStreamTest, KeepsMessagesInOrderAndDropsRepeatedIds) {
   EXPECT_EQ(FetchAll(other.get(), 6).front().sequence, 20u);
 }
 
+TEST_F(NatsStreamTest, TakesAMessageOnlyBehindTheOneThatIsNamed) {
+  server_.Start();
+  const auto stream = NewStream();
+  ASSERT_OK(stream->State());
+  ASSERT_OK_AND_ASSIGN(const uint64_t most, stream->MaxMessageBytes());
+  EXPECT_EQ(*stream->NewestOf("s.w"), 0u);
+  EXPECT_EQ(*stream->IdOf(1), std::nullopt);
+  EXPECT_THAT(stream->Publish("s.w", 7, "one", "1"),
+              StatusIs(absl::StatusCode::kAborted));
+  ASSERT_OK(stream->Publish("s.w", 0, "one", "1"));
+  ASSERT_OK(stream->Publish("s.v", 0, "two", std::string(most - 4096, 'x')));
+  EXPECT_THAT(stream->Publish("s.w", 0, "three", "3"),
+              StatusIs(absl::StatusCode::kAborted));
+  EXPECT_THAT(stream->Publish("s.w", 2, "three", "3"),
+              StatusIs(absl::StatusCode::kAborted));
+  ASSERT_OK(stream->Publish("s.w", 1, "three", "3"));
+  EXPECT_EQ(*stream->NewestOf("s.w"), 3u);
+  EXPECT_EQ(*stream->NewestOf("s.v"), 2u);
+  EXPECT_EQ(*stream->IdOf(1), "one");
+  EXPECT_EQ(*stream->IdOf(2), "two");
+  // What was removed is not expected any more.
+  ASSERT_OK(stream->RemoveBefore(3));
+  EXPECT_EQ(*stream->IdOf(2), std::nullopt);
+  EXPECT_EQ(*stream->NewestOf("s.v"), 0u);
+  EXPECT_THAT(stream->Publish("s.v", 2, "four", "4"),
+              StatusIs(absl::StatusCode::kAborted));
+  EXPECT_OK(stream->Publish("s.v", 0, "four", "4"));
+}
+
+// It may have lost messages: the reader must find out before it goes on.
+TEST_F(NatsStreamTest, AReaderHearsOfEveryNewConnection) {
+  server_.Start();
+  const auto stream = NewStream();
+  ASSERT_OK(stream->State());
+  ASSERT_OK(stream->StartAt(1));
+  EXPECT_OK(stream->Fetch(1, 0.01));
+  server_.Kill();
+  server_.Start();
+  ASSERT_TRUE(PollUntil(Patience(20), [&] { return stream->State().ok(); }));
+  EXPECT_THAT(stream->Fetch(1, 0.01), StatusIs(absl::StatusCode::kUnavailable));
+  ASSERT_OK(stream->StartAt(1));
+  EXPECT_OK(stream->Fetch(1, 0.01));
+}
+
 TEST_F(NatsStreamTest, RefusesWhatIsTooMuch) {
   server_.Start();
   NatsStreamOptions options = Options();
@@ -98,13 +143,13 @@ TEST_F(NatsStreamTest, RefusesWhatIsTooMuch) {
   ASSERT_OK_AND_ASSIGN(const uint64_t most, stream->MaxMessageBytes());
   EXPECT_EQ(most, 1u << 20);
   const std::string half(500000, 'x');
-  ASSERT_OK(stream->Publish("s.w", "1", half));
-  ASSERT_OK(stream->Publish("s.w", "2", half));
-  EXPECT_THAT(stream->Publish("s.w", "3", half),
+  ASSERT_OK(stream->Publish("s.w", 0, "1", half));
+  ASSERT_OK(stream->Publish("s.w", 1, "2", half));
+  EXPECT_THAT(stream->Publish("s.w", 2, "3", half),
               StatusIs(absl::StatusCode::kUnavailable,
                        HasSubstr("maximum bytes exceeded")));
   ASSERT_OK(stream->RemoveBefore(2));
-  EXPECT_OK(stream->Publish("s.w", "3", half));
+  EXPECT_OK(stream->Publish("s.w", 2, "3", half));
 }
 
 TEST_F(NatsStreamTest, BrokerMayStopAndStart) {

@@ -1,0 +1,137 @@
+// Brokers that lose their newest messages, and get others under their numbers.
+#include <map>
+#include <string>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/sidecar/stream/stream_fixture.h"
+
+namespace sortition::testing_stream {
+namespace {
+
+constexpr int64_t kLongUs = 11'000'000;
+
+class StreamTailTest : public StreamTest {
+ protected:
+  // Publishes `count` records, a message each.
+  void ShipRecords(TestSpool* spool, Shipper* shipper, int count) {
+    for (int i = 0; i < count; ++i) {
+      spool->Append();
+      Ship(shipper);
+    }
+  }
+
+  TestSpool a_{SpoolDir("a"), "a", 1};
+  TestSpool b_{SpoolDir("b"), "b", 2};
+};
+
+// The numbers go on: the one whose messages are lost sees nothing odd in them.
+TEST_F(StreamTailTest, ShipperNoticesThoughOthersPublishedInTheMeantime) {
+  const auto shipper_a = NewShipper("a", /*deletes=*/true);
+  const auto shipper_b = NewShipper("b");
+  ShipRecords(&b_, shipper_b.get(), 1);
+  ShipRecords(&a_, shipper_a.get(), 4);
+  broker_.LoseNewest(2);
+  ShipRecords(&b_, shipper_b.get(), 5);
+  a_.Append();
+  a_.Rotate();
+  const std::map<std::string, std::string> segments = SegmentsOf(SpoolDir("a"));
+  Ship(shipper_a.get());
+  // It has removed the first segment.
+  EXPECT_EQ(SegmentsOf(SpoolDir("a")).size(), 1u);
+  const auto mirror = NewMirror();
+  for (int i = 0; i < 3; ++i) {
+    Take(mirror.get());
+    now_us_ += kLongUs;
+  }
+  EXPECT_EQ(SegmentsOf(CopyDir("a")), segments);
+  EXPECT_EQ(SegmentsOf(CopyDir("b")), SegmentsOf(SpoolDir("b")));
+  EXPECT_EQ(Value("sortition_mirror_missing_total"), 0);
+}
+
+TEST_F(StreamTailTest, ANewShipperNoticesIt) {
+  a_.SayState({.alive_us = now_us_});
+  ShipRecords(&a_, NewShipper("a").get(), 4);
+  broker_.LoseNewest(2);
+  ShipRecords(&b_, NewShipper("b").get(), 5);
+  ShipRecords(&a_, NewShipper("a").get(), 1);
+  const auto mirror = NewMirror();
+  for (int i = 0; i < 3; ++i) {
+    Take(mirror.get());
+    now_us_ += kLongUs;
+  }
+  EXPECT_EQ(SegmentsOf(CopyDir("a")), SegmentsOf(SpoolDir("a")));
+  EXPECT_EQ(Value("sortition_mirror_missing_total"), 0);
+}
+
+// A mirror that removed a message says by that that it has it.
+TEST_F(StreamTailTest, WhatAMirrorTookIsNotPublishedAgain) {
+  const auto shipper = NewShipper("a");
+  ShipRecords(&a_, shipper.get(), 4);
+  const auto mirror = NewMirror(/*retain_seconds=*/0);
+  Take(mirror.get());
+  ShipRecords(&b_, NewShipper("b").get(), 1);
+  now_us_ += kLongUs;
+  Take(mirror.get());
+  now_us_ += kLongUs;
+  Take(mirror.get());
+  ASSERT_EQ(*broker_stream_.NewestOf("s.a"), 0u);
+  ShipRecords(&a_, shipper.get(), 1);
+  ShipRecords(&a_, NewShipper("a").get(), 1);
+  Take(mirror.get());
+  EXPECT_EQ(SegmentsOf(CopyDir("a")), SegmentsOf(SpoolDir("a")));
+  EXPECT_EQ(Value("sortition_ship_restarts_total"), 0);
+}
+
+TEST_F(StreamTailTest, MirrorReadsWhatCameInTheirPlace) {
+  const auto shipper_a = NewShipper("a");
+  const auto mirror = NewMirror(/*retain_seconds=*/0);
+  ShipRecords(&b_, NewShipper("b").get(), 3);
+  ShipRecords(&a_, shipper_a.get(), 3);
+  Take(mirror.get());
+  broker_.is_away = true;
+  EXPECT_THAT(mirror->Poll(0), StatusIs(absl::StatusCode::kUnavailable));
+  broker_.LoseNewest(3);
+  broker_.is_away = false;
+  ShipRecords(&a_, shipper_a.get(), 4);
+  now_us_ += kLongUs;
+  Take(mirror.get());
+  EXPECT_EQ(SegmentsOf(CopyDir("a")), SegmentsOf(SpoolDir("a")));
+}
+
+// The message before the gap comes late, and a mirror dies in between.
+TEST_F(StreamTailTest, ANewMirrorReadsWhatTheOneBeforeCouldNotTake) {
+  ShipRecords(&a_, NewShipper("a").get(), 3);
+  ShipRecords(&b_, NewShipper("b").get(), 3);
+  const FakeBroker::Message late = broker_.messages[1];
+  broker_.messages.erase(broker_.messages.begin() + 1);
+  Take(NewMirror(/*retain_seconds=*/0).get());
+  const auto mirror = NewMirror(/*retain_seconds=*/0);
+  Take(mirror.get());
+  now_us_ += kLongUs / 4;
+  Take(mirror.get());
+  broker_.messages.push_back(late);
+  for (int i = 0; i < 4; ++i) {
+    Take(mirror.get());
+    now_us_ += kLongUs;
+  }
+  EXPECT_EQ(SegmentsOf(CopyDir("a")), SegmentsOf(SpoolDir("a")));
+  EXPECT_EQ(Value("sortition_mirror_missing_total"), 0);
+}
+
+TEST_F(StreamTailTest, MirrorAsksAgainIfABrokerDeliversNothing) {
+  const auto shipper = NewShipper("a");
+  const auto mirror = NewMirror();
+  ShipRecords(&a_, shipper.get(), 2);
+  Take(mirror.get());
+  mirror_stream_.is_mute = true;
+  ShipRecords(&a_, shipper.get(), 2);
+  for (int i = 0; i < 3; ++i) {
+    now_us_ += kLongUs;
+    Take(mirror.get());
+  }
+  EXPECT_EQ(SegmentsOf(CopyDir("a")), SegmentsOf(SpoolDir("a")));
+}
+
+}  // namespace
+}  // namespace sortition::testing_stream
