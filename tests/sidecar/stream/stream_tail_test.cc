@@ -50,8 +50,13 @@ TEST_F(StreamTailTest, ShipperNoticesThoughOthersPublishedInTheMeantime) {
 }
 
 TEST_F(StreamTailTest, ANewShipperNoticesIt) {
-  a_.SayState({.alive_us = now_us_});
-  ShipRecords(&a_, NewShipper("a").get(), 4);
+  const auto old_shipper = NewShipper("a");
+  for (int i = 0; i < 4; ++i) {
+    // Its position goes to the disk with each state.
+    now_us_ += kLongUs;
+    a_.SayState({.alive_us = now_us_});
+    ShipRecords(&a_, old_shipper.get(), 1);
+  }
   broker_.LoseNewest(2);
   ShipRecords(&b_, NewShipper("b").get(), 5);
   ShipRecords(&a_, NewShipper("a").get(), 1);
