@@ -149,6 +149,7 @@ void Shipper::StartAgain() {
   position_.clear_sequence();
   position_.clear_segment();
   message_.reset();
+  drained_ = false;
   follower_.GoTo("", 0, true);
 }
 
