@@ -112,7 +112,9 @@ absl::Status RunShipper(const config::v1::SidecarOptions& options,
                    OpenNatsStream(std::move(nats)));
   Shipper shipper({.spool = spool,
                    .stream = publish.stream(),
-                   .delete_spool = options.delete_spool()},
+                   .delete_spool = options.delete_spool(),
+                   .keep_seconds = publish.keep_seconds(),
+                   .keep_bytes = publish.keep_bytes()},
                   stream.get(), metrics, NowUs);
   LogInfo(
       "sidecar publishes",

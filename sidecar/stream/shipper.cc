@@ -4,11 +4,14 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <filesystem>
+#include <system_error>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "core/base/status_macros.h"
+#include "io/clocks.h"
 #include "io/files.h"
 #include "io/posix_status.h"
 #include "io/segments/parse_message.h"
@@ -103,15 +106,25 @@ absl::Status Shipper::Look() {
 // Where the position is not known, the spool is published from its beginning:
 // that costs time and nothing else.
 void Shipper::LoadPosition() {
-  const absl::StatusOr<std::string> bytes =
+  const absl::StatusOr<std::string> saved =
       ReadFile(options_.spool + kPositionFile);
   log::v1::ShipPosition position;
-  if (!bytes.ok() || !ParseMessage(*bytes, &position) ||
+  if (!saved.ok() || !ParseMessage(*saved, &position) ||
       position.stream() != options_.stream) {
     return;
   }
   position_ = position;
   follower_.GoTo(position.segment(), position.bytes(), position.is_complete());
+  // What was kept is kept from now on.
+  const auto names = ListSegments(options_.spool);
+  for (const std::string& name : names.value_or(std::vector<std::string>())) {
+    if (name > position.segment()) break;
+    if (name == position.segment() && !position.is_complete()) break;
+    std::error_code gone;
+    const std::string path = absl::StrCat(options_.spool, "/", name);
+    const uint64_t bytes = std::filesystem::file_size(path, gone);
+    if (!gone) NotePublished(name, bytes);
+  }
 }
 
 // From here on each message names the one before it, so that a stream that
@@ -150,6 +163,8 @@ void Shipper::StartAgain() {
   position_.clear_segment();
   message_.reset();
   drained_ = false;
+  kept_.clear();
+  kept_bytes_ = 0;
   follower_.GoTo("", 0, true);
 }
 
@@ -238,18 +253,36 @@ absl::Status Shipper::TakeAnswer(const std::string& id,
   }
   const absl::Status saved = SavePosition();
   if (!saved.ok() && !absl::IsResourceExhausted(saved)) return saved;
-  return message.ends_segment() ? RemovePublished() : absl::OkStatus();
+  if (message.ends_segment()) {
+    NotePublished(message.segment(), position_.bytes());
+  }
+  return RemovePublished();
 }
 
-// The newest segment stays: its name tells the writer what later names must
-// sort after.
+void Shipper::NotePublished(const std::string& segment, uint64_t bytes) {
+  if (!options_.delete_spool) return;
+  kept_.push_back({segment, bytes, clock_()});
+  kept_bytes_ += bytes;
+}
+
+// Called after an answer, which says that the stream has all before it. The
+// newest segment stays: its name tells the writer what later names must sort
+// after.
 absl::Status Shipper::RemovePublished() {
-  if (!options_.delete_spool) return absl::OkStatus();
+  const int64_t before_us = clock_() - Micros(options_.keep_seconds);
+  std::string last;
+  while (!kept_.empty() && (kept_.front().time_us <= before_us ||
+                            kept_bytes_ > options_.keep_bytes)) {
+    last = kept_.front().name;
+    kept_bytes_ -= kept_.front().bytes;
+    kept_.pop_front();
+  }
+  if (last.empty()) return absl::OkStatus();
   ASSIGN_OR_RETURN(std::vector<std::string> names,
                    ListSegments(options_.spool));
   if (!names.empty()) names.pop_back();
   for (const std::string& name : names) {
-    if (name > position_.segment()) break;
+    if (name > last) break;
     const std::string path = absl::StrCat(options_.spool, "/", name);
     if (unlink(path.c_str()) != 0 && errno != ENOENT) {
       return PosixStatus(errno, path, "cannot remove");

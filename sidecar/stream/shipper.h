@@ -1,6 +1,7 @@
 #pragma once
 // Publishes a spool to a stream, byte by byte, and removes what the stream has.
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <optional>
 #include <string>
@@ -22,6 +23,9 @@ class Shipper {
     std::string spool;   // Must exist.
     std::string stream;  // Subjects are <stream>.<writer id>.
     bool delete_spool = true;
+    // What the stream has taken stays so long, and at most so much of it.
+    double keep_seconds = 0;
+    uint64_t keep_bytes = 0;
   };
   // Microseconds since the epoch.
   using Clock = std::function<int64_t()>;
@@ -39,6 +43,12 @@ class Shipper {
   bool is_drained() const { return !message_.has_value() && drained_; }
 
  private:
+  struct PublishedSegment {
+    std::string name;
+    uint64_t bytes;
+    int64_t time_us;
+  };
+
   absl::Status Look();
   void LoadPosition();
   absl::Status Verify(const std::string& subject);
@@ -47,6 +57,7 @@ class Shipper {
   absl::StatusOr<bool> MakeMessage();
   absl::Status Publish();
   absl::Status TakeAnswer(const std::string& id, const Published& published);
+  void NotePublished(const std::string& segment, uint64_t bytes);
   absl::Status RemovePublished();
   void StartAgain();
 
@@ -65,6 +76,8 @@ class Shipper {
   std::optional<log::v1::StreamMessage> message_;
   bool has_piece_ = false;  // Of the spool; else the message is a state alone.
   bool drained_ = false;
+  std::deque<PublishedSegment> kept_;  // Oldest first.
+  uint64_t kept_bytes_ = 0;
   int64_t next_state_us_ = 0;
   int64_t next_look_us_ = 0;  // At the stream.
   MetricCounter* published_;

@@ -157,7 +157,7 @@ TEST_F(NatsStreamTest, BrokerMayStopAndStart) {
   TestSpool spool(SpoolDir(), "server", 1);
   const auto stream = NewStream();
   const auto reader = NewStream();
-  Shipper shipper({SpoolDir(), "s", false}, stream.get(), &metrics_,
+  Shipper shipper({SpoolDir(), "s", false, 0, 0}, stream.get(), &metrics_,
                   [this] { return now_us_; });
   ASSERT_OK_AND_ASSIGN(
       const auto mirror,

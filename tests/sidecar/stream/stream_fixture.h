@@ -96,10 +96,13 @@ class StreamTest : public testing::Test {
     return MirrorDir() + "/" + writer;
   }
   std::unique_ptr<Shipper> NewShipper(const std::string& writer = "server",
-                                      bool deletes = false) {
+                                      bool deletes = false,
+                                      double keep_seconds = 0,
+                                      uint64_t keep_bytes = 1 << 30) {
     return std::make_unique<Shipper>(
-        Shipper::Options{SpoolDir(writer), "s", deletes}, &broker_stream_,
-        &metrics_, [this] { return now_us_; });
+        Shipper::Options{SpoolDir(writer), "s", deletes, keep_seconds,
+                         keep_bytes},
+        &broker_stream_, &metrics_, [this] { return now_us_; });
   }
   std::unique_ptr<StreamMirror> NewMirror(double retain_seconds = -1) {
     auto mirror = StreamMirror::Open({MirrorDir(), "s", retain_seconds, 3600},

@@ -69,6 +69,72 @@ TEST_F(StreamTailTest, ANewShipperNoticesIt) {
   EXPECT_EQ(Value("sortition_mirror_missing_total"), 0);
 }
 
+// A nats-server answers long before it syncs.
+TEST_F(StreamTailTest, LossOfWholeSegmentsIsMadeGoodFromWhatIsKept) {
+  constexpr double kKeepSeconds = 150;
+  const auto shipper = NewShipper("a", /*deletes=*/true, kKeepSeconds);
+  ShipRecords(&b_, NewShipper("b").get(), 1);
+  for (int i = 0; i < 5; ++i) {
+    ShipRecords(&a_, shipper.get(), 2);
+    a_.Rotate();
+  }
+  Ship(shipper.get());
+  now_us_ += kLongUs;
+  broker_.LoseNewest(6);
+  ShipRecords(&b_, NewShipper("b").get(), 9);
+  ShipRecords(&a_, shipper.get(), 1);
+  const std::map<std::string, std::string> segments = SegmentsOf(SpoolDir("a"));
+  EXPECT_EQ(segments.size(), 6u);
+  const auto mirror = NewMirror();
+  for (int i = 0; i < 3; ++i) {
+    Take(mirror.get());
+    now_us_ += kLongUs;
+  }
+  EXPECT_EQ(SegmentsOf(CopyDir("a")), segments);
+  EXPECT_EQ(Value("sortition_mirror_missing_total"), 0);
+}
+
+TEST_F(StreamTailTest, PublishedSegmentsGoAfterTheirTimeAlsoAfterARestart) {
+  constexpr double kKeepSeconds = 150;
+  constexpr int64_t kKeepUs = 150'000'000;
+  auto shipper = NewShipper("a", /*deletes=*/true, kKeepSeconds);
+  a_.Append();
+  a_.Rotate();
+  Ship(shipper.get());
+  now_us_ += kKeepUs / 2;
+  a_.Append();
+  a_.Rotate();
+  Ship(shipper.get());
+  now_us_ += kKeepUs / 2 - 1;
+  ShipRecords(&a_, shipper.get(), 1);
+  EXPECT_EQ(SegmentsOf(SpoolDir("a")).size(), 3u);
+  now_us_ += 1000000;
+  a_.SayState({.alive_us = now_us_});
+  Ship(shipper.get());
+  EXPECT_EQ(SegmentsOf(SpoolDir("a")).size(), 2u);
+  shipper = NewShipper("a", /*deletes=*/true, kKeepSeconds);
+  ShipRecords(&a_, shipper.get(), 1);
+  EXPECT_EQ(SegmentsOf(SpoolDir("a")).size(), 2u);
+  now_us_ += kKeepUs;
+  a_.SayState({.alive_us = now_us_});
+  Ship(shipper.get());
+  EXPECT_EQ(SegmentsOf(SpoolDir("a")).size(), 1u);
+}
+
+TEST_F(StreamTailTest, KeptSegmentsAreBounded) {
+  a_.Append();
+  a_.Rotate();
+  const uint64_t bytes = SegmentsOf(SpoolDir("a")).begin()->second.size();
+  const auto shipper =
+      NewShipper("a", /*deletes=*/true, /*keep_seconds=*/1e6, 3 * bytes / 2);
+  Ship(shipper.get());
+  EXPECT_EQ(SegmentsOf(SpoolDir("a")).size(), 2u);
+  for (int i = 0; i < 10; ++i) a_.Append();
+  a_.Rotate();
+  Ship(shipper.get());
+  EXPECT_EQ(SegmentsOf(SpoolDir("a")).size(), 1u);
+}
+
 // A mirror that removed a message says by that that it has it.
 TEST_F(StreamTailTest, WhatAMirrorTookIsNotPublishedAgain) {
   const auto shipper = NewShipper("a");
