@@ -21,6 +21,7 @@ MAY_INCLUDE = {
     "core/games/f_beta": ["core/base", "core/optim", "core/games/sampling"],
     "core/policies": ["core/base", "core/data", "core/games/*"],
     "core/counterfactual": ["core/base", "core/data", "core/metrics", "core/optim"],
+    "core/counterfactual/evaluation": ["core/base", "core/optim", "core/counterfactual"],
     "core/losses": ["core/base", "core/data", "core/metrics", "core/optim",
                     "core/games/*", "core/counterfactual", "core/policies"],
     "core/aggregation": ["core/base", "core/data", "core/metrics", "core/optim",

@@ -1,0 +1,100 @@
+#include "core/counterfactual/evaluation/group_sums.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace sortition {
+namespace {
+
+bool IsUsed(std::span<const double> group) {
+  return std::any_of(group.begin(), group.end(),
+                     [](double sum) { return sum != 0; });
+}
+
+// Σ_g f(t_g), where f may be called once for each used group.
+template <typename Function>
+double SumOverGroups(const GroupSums& sums, const Function& function) {
+  double sum = 0;
+  for (size_t g = 0; g < sums.num_groups(); ++g) {
+    if (IsUsed(sums.group(g))) sum += function(sums.group(g));
+  }
+  return sum;
+}
+
+}  // namespace
+
+void GroupSums::Merge(const GroupSums& other) {
+  for (size_t i = 0; i < sums_.size(); ++i) sums_[i] += other.sums_[i];
+}
+
+std::vector<double> GroupSums::Totals() const {
+  std::vector<double> totals(width_);
+  for (size_t g = 0; g < num_groups(); ++g) {
+    for (size_t i = 0; i < width_; ++i) totals[i] += group(g)[i];
+  }
+  return totals;
+}
+
+size_t GroupSums::num_used_groups() const {
+  return static_cast<size_t>(
+      SumOverGroups(*this, [](std::span<const double>) { return 1; }));
+}
+
+double Apply(const SumFunction& function, std::span<const double> sums) {
+  double value = 0;
+  for (const SumTerm& term : function) value += term.factor * sums[term.entry];
+  return value;
+}
+
+RatioEstimate EstimateRatios(const GroupSums& sums,
+                             std::span<const Ratio> ratios) {
+  const std::vector<double> totals = sums.Totals();
+  RatioEstimate estimate;
+  // Numerator and denominator of a group become its deviation.
+  SumFunction deviation;
+  for (const Ratio& ratio : ratios) {
+    const double all = Apply(ratio.denominator, totals);
+    if (all == 0) continue;
+    const double value = Apply(ratio.numerator, totals) / all;
+    estimate.value += ratio.factor * value;
+    for (const SumTerm& term : ratio.numerator) {
+      deviation.push_back({term.entry, term.factor * ratio.factor / all});
+    }
+    for (const SumTerm& term : ratio.denominator) {
+      deviation.push_back(
+          {term.entry, -value * term.factor * ratio.factor / all});
+    }
+  }
+  estimate.num_groups = sums.num_used_groups();
+  const double n = static_cast<double>(estimate.num_groups);
+  const double squares =
+      SumOverGroups(sums, [&](std::span<const double> group) {
+        const double value = Apply(deviation, group);
+        return value * value;
+      });
+  estimate.standard_error = n < 2 ? std::numeric_limits<double>::infinity()
+                                  : std::sqrt(n / (n - 1) * squares);
+  return estimate;
+}
+
+double ControlFactor(const GroupSums& sums, const SumFunction& a,
+                     const SumFunction& c, const SumFunction& count) {
+  const std::vector<double> totals = sums.Totals();
+  const double all = Apply(count, totals);
+  if (all == 0) return 0;
+  const double mean_a = Apply(a, totals) / all;
+  const double mean_c = Apply(c, totals) / all;
+  double products = 0;
+  double squares = 0;
+  SumOverGroups(sums, [&](std::span<const double> group) {
+    const double n = Apply(count, group);
+    const double residual = Apply(c, group) - mean_c * n;
+    products += (Apply(a, group) - mean_a * n) * residual;
+    squares += residual * residual;
+    return 0;
+  });
+  return squares > 0 ? products / squares : 0;
+}
+
+}  // namespace sortition
