@@ -54,6 +54,12 @@ double UnitInterval(const Hash128& hash) {
   return static_cast<double>(hash.high >> 11) * 0x1p-53;
 }
 
+uint64_t UnitKey(absl::string_view unit_id, absl::string_view decision_id) {
+  return unit_id.empty()
+             ? StableHash(HashDomain::kUnit, {"id", decision_id}).low
+             : StableHash(HashDomain::kUnit, {"unit", unit_id}).low;
+}
+
 double KeepNumber(absl::string_view unit_id, absl::string_view decision_id) {
   return UnitInterval(unit_id.empty()
                           ? StableHash(HashDomain::kKeep, {"id", decision_id})

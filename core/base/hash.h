@@ -30,6 +30,7 @@ enum class HashDomain : uint64_t {
   kTraining = 5,    // Shuffles.
   kContext = 6,     // Which contexts of label tuples are the same.
   kKeep = 7,        // Which decisions a log keeps.
+  kUnit = 8,        // Which decisions depend on each other.
 };
 
 // Hash of the parts in order. Each part counts with its length, so that
@@ -49,6 +50,10 @@ Hash128 SeedKey(uint64_t seed);
 
 // Uniform in [0, 1) from the hash, for splits and sub-samples.
 double UnitInterval(const Hash128& hash);
+
+// Returns the key of what is independent of what: `unit_id`, or the decision
+// alone if that is empty.
+uint64_t UnitKey(absl::string_view unit_id, absl::string_view decision_id);
 
 // Returns a number in [0, 1): a log that keeps a decision with probability p
 // keeps it if the number is below p. It is that of the unit, or of the decision

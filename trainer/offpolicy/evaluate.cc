@@ -9,6 +9,7 @@
 #include "core/counterfactual/bounds.h"
 #include "core/counterfactual/diagnostics.h"
 #include "core/counterfactual/estimators.h"
+#include "core/counterfactual/evaluation/improvement.h"
 #include "core/counterfactual/findings.h"
 #include "core/counterfactual/loss_scaling.h"
 #include "core/counterfactual/risks.h"
@@ -156,7 +157,11 @@ void AddEstimates(const EvaluationTask& task, Evaluation* evaluation) {
   Store(estimates.ips, task.reward_min, task, evaluation->mutable_ips_reward());
   Store(estimates.snips, task.reward_min, task,
         evaluation->mutable_snips_reward());
-  Store(estimates.improvement, 0, task, evaluation->mutable_improvement());
+  Store(EstimateImprovement({.rewards = test.rewards,
+                             .log_weights = test.log_weights,
+                             .units = test.units},
+                            task.confidence),
+        0, task, evaluation->mutable_improvement());
   evaluation->set_effective_sample_size(estimates.effective_sample_size);
   evaluation->set_clipped_fraction(estimates.clipped_fraction);
   evaluation->set_clip(clip);

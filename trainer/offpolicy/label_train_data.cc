@@ -25,6 +25,8 @@ absl::StatusOr<WeightedTuples> WeighLabels(const LabelData& data,
   // The uniform policy draws each of the 2^q sets.
   weighted.log_uniform.assign(tuples.size(),
                               -std::log(2.0) * data.contexts.num_labels);
+  // Replays of a context are one unit.
+  weighted.units.assign(tuples.contexts.begin(), tuples.contexts.end());
   return weighted;
 }
 

@@ -238,7 +238,10 @@ class Reader {
   absl::Status Hold(const log::v1::Decision& decision, HeldTuple held) {
     const std::string& id = decision.decision_id();
     held.subsample = UnitInterval(StableHash(HashDomain::kSubsample, {id}));
-    held.split = UnitInterval(StableHash(HashDomain::kSplit, {id}));
+    held.split = UnitInterval(StableHash(
+        HashDomain::kSplit,
+        {decision.unit_id().empty() ? id : decision.unit_id()}));
+    held.tuple.unit = UnitKey(decision.unit_id(), id);
     held.evaluates = decision.version() == filter_.baseline_version.value_or(
                                                decision.version()) &&
                      decision.version() >= filter_.evaluate_from_version;

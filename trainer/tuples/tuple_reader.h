@@ -28,8 +28,8 @@ struct TupleData : TupleCounts {
   // For subsets of fixed sizes: the size that was chosen most often, with ties
   // going to the smaller. 0: any size.
   uint32_t subset_size = 0;
-  // Split by HashDomain::kSplit of the decision id: a decision is in the same
-  // part in every run. Tuples that the baseline did not log only train.
+  // Split by HashDomain::kSplit of the unit id, or of the decision id where there
+  // is none: a unit is in the same part in every run, as a whole. Tuples that the baseline did not log only train.
   std::vector<BanditTuple> train;
   std::vector<BanditTuple> validation;
   std::vector<BanditTuple> test;

@@ -52,6 +52,7 @@ struct BanditTuple {
   Action action;
   double log_propensity = 0;  // log p, finite, at most 0.
   double loss = 0;            // δ in [-1, 0].
+  uint64_t unit = 0;          // UnitKey() of the decision.
   // False: the user saw something else than the action. The loss then counts
   // for the logging policy, but says nothing about the action.
   bool action_shown = true;

@@ -66,6 +66,7 @@ absl::StatusOr<WeightedTuples> WeighLinear(
   weighted.log_uniform.reserve(tuples.size());
   for (const BanditTuple& tuple : tuples) {
     weighted.log_uniform.push_back(LogUniform(family, tuple));
+    weighted.units.push_back(tuple.unit);
     if (!tuple.action_shown) ++weighted.shown_otherwise;
     if (!tuple.full_support) ++weighted.without_full_support;
   }

@@ -17,6 +17,7 @@ struct WeightedTuples {
   std::vector<double> log_weights;  // log ρ, as in OverlapSample.
   std::vector<double> log_propensities;
   std::vector<double> log_uniform;  // log q(y|x) of the uniform policy.
+  std::vector<uint64_t> units;      // As in UnitSample.
   uint64_t shown_otherwise = 0;     // As in OverlapSample.
   uint64_t without_full_support = 0;
   uint64_t impossible = 0;
@@ -43,7 +44,7 @@ std::vector<double> LogWeights(const Eigen::VectorXd& parameters,
 // Returns the observed rewards, in [0, 1].
 std::vector<double> Rewards(const TuplePolicy& policy);
 
-// Fills in everything except log_uniform and the counts, which the policy does
+// Fills in everything except log_uniform, units and the counts, which the policy does
 // not know.
 WeightedTuples Weigh(const Eigen::VectorXd& parameters, TuplePolicy* policy);
 

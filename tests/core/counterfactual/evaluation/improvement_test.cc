@@ -1,0 +1,103 @@
+#include "core/counterfactual/evaluation/improvement.h"
+
+#include <cmath>
+#include <cstdint>
+#include <vector>
+
+#include "core/base/hash.h"
+#include "core/base/random.h"
+#include "core/counterfactual/estimators.h"
+#include "gtest/gtest.h"
+#include "tests/core/counterfactual/evaluation/toy_log.h"
+
+namespace sortition {
+namespace {
+
+using namespace testing_evaluation;  // NOLINT
+
+constexpr double kConfidence = 0.95;
+
+struct Log {
+  std::vector<double> rewards;
+  std::vector<double> log_weights;
+  std::vector<uint64_t> units;
+
+  UnitSample sample() const { return {rewards, log_weights, units}; }
+};
+
+// Units of `size` decisions. Each has an action of its own that it likes and
+// no other: on average all are equally good, so that the new policy is no
+// better. It is as much a feature of the unit as its name.
+Log TasteLog(size_t num_units, int size, uint64_t seed) {
+  RandomSequence random(SeedKey(seed));
+  Log log;
+  for (size_t unit = 0; unit < num_units; ++unit) {
+    const size_t liked = random.Below(kActions);
+    for (int i = 0; i < size; ++i) {
+      const size_t action = DrawAction(&random);
+      log.rewards.push_back(action == liked ? 1 : 0);
+      log.log_weights.push_back(std::log(kNew[action] / kLogging[action]));
+      log.units.push_back(UnitKey(std::to_string(unit), ""));
+    }
+  }
+  return log;
+}
+
+TEST(ImprovementTest, UnitsThatComeBackDoNotPassFalsely) {
+  constexpr int kLogs = 400;
+  for (const int size : {1, 10, 50}) {
+    int passed = 0;
+    int covered = 0;
+    int passed_by_decision = 0;
+    for (uint64_t log = 0; log < kLogs; ++log) {
+      Log taste = TasteLog(60, size, 1000 + log);
+      const Interval interval =
+          EstimateImprovement(taste.sample(), kConfidence);
+      passed += interval.lower > 0 ? 1 : 0;
+      covered += interval.lower <= 0 && interval.upper >= 0 ? 1 : 0;
+      for (size_t i = 0; i < taste.units.size(); ++i) {
+        taste.units[i] = UnitKey("", std::to_string(i));
+      }
+      passed_by_decision +=
+          EstimateImprovement(taste.sample(), kConfidence).lower > 0 ? 1 : 0;
+    }
+    const double side = (1 - kConfidence) / 2;
+    const double slack = 4 * std::sqrt(kLogs * side);
+    EXPECT_LE(passed, kLogs * side + slack) << size;
+    EXPECT_GE(covered, kLogs * kConfidence - 2 * slack) << size;
+    // What units are there for.
+    if (size == 50) {
+      EXPECT_GT(passed_by_decision, 3 * kLogs * side);
+    }
+  }
+}
+
+TEST(ImprovementTest, ValueIsUnbiasedAndBothBoundsClose) {
+  RandomSequence random(SeedKey(3));
+  Log log;
+  for (int i = 0; i < 20000; ++i) {
+    const size_t action = DrawAction(&random);
+    log.rewards.push_back(random.Uniform() < kReward[action] ? 1 : 0);
+    log.log_weights.push_back(std::log(kNew[action] / kLogging[action]));
+    log.units.push_back(UnitKey("", std::to_string(i)));
+  }
+  const Interval interval = EstimateImprovement(log.sample(), kConfidence);
+  const double truth = kNewValue - kLoggedValue;
+  // E[(ρ - 1)² r²] = 3.6, so that the standard error is 0.0133.
+  EXPECT_NEAR(interval.value, truth, 4 * 0.0133);
+  EXPECT_LT(interval.lower, truth);
+  EXPECT_GT(interval.upper, truth);
+  EXPECT_LT(interval.value - interval.lower, 4 * 0.0133);
+  EXPECT_LT(interval.upper - interval.value, 4 * 0.0133);
+  EXPECT_EQ(NumUnits(log.units), 20000u);
+}
+
+TEST(ImprovementTest, NothingIsKnownOfAnEmptyLog) {
+  const Interval interval = EstimateImprovement({}, kConfidence);
+  EXPECT_EQ(interval.value, 0);
+  EXPECT_EQ(interval.lower, -1);
+  EXPECT_EQ(interval.upper, 1);
+}
+
+}  // namespace
+}  // namespace sortition
