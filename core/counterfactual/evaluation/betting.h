@@ -1,7 +1,7 @@
 #pragma once
 // Confidence bounds by betting: a gambler bets against each value m that a mean
 // could have, in a game that is fair if it has it. Who grows rich has refuted m
-// [WaudbySmithRamdas24; WaudbySmithWuRamdasKarampatziakisMineiro22]. The bounds
+// [WaudbySmithRamdas24, WaudbySmithEtAl22]. The bounds
 // hold for every sample size; those of the normal distribution only for large
 // ones.
 #include <span>

@@ -29,14 +29,14 @@ enum class EstimatorKind {
   kControlledIps,  // ρ r - β (ρ - 1), β of least variance; E[ρ] = 1 needed
   kSelfNormalised,    // Σ ρ r / Σ ρ
   kClipped,           // min(ρ, M) r [BottouEtAl13]
-  kLogSmoothed,       // ln(1 + λ ρ r) / λ [Sakhi24]
-  kSubGaussian,       // ρ r / (1 - λ + λ ρ) [Metelli21]
+  kLogSmoothed,       // ln(1 + λ ρ r) / λ [SakhiEtAl24]
+  kSubGaussian,       // ρ r / (1 - λ + λ ρ) [MetelliRussoRestelli21]
   kDirect,            // q_h
-  kDoublyRobust,      // q_h + ρ (r - q) [Dudik11]
+  kDoublyRobust,      // q_h + ρ (r - q) [DudikLangfordLi11]
   kSelfNormalisedDr,  // mean q_h + Σ ρ (r - q) / Σ ρ
-  kClippedDr,         // q_h + min(ρ, M) (r - q) [Su19, pessimistic shrinkage]
-  kOptimisticDr,      // q_h + λ ρ / (ρ² + λ) (r - q) [Su20]
-  kSwitch,  // q_h + ρ 1{ρ <= τ} (r - q) [Wang17, with its own model]
+  kClippedDr,         // q_h + min(ρ, M) (r - q) [SuEtAl20]
+  kOptimisticDr,      // q_h + λ ρ / (ρ² + λ) (r - q) [SuEtAl20]
+  kSwitch,            // q_h + ρ 1{ρ <= τ} (r - q) [WangAgarwalDudik17]
 };
 std::string EstimatorName(EstimatorKind kind);
 
