@@ -121,6 +121,13 @@ void AppendEvaluation(const TrainReport& report, std::string* text) {
   AppendEstimate("new policy, self-normalised (asymptotic)",
                  evaluation.snips_reward(), text);
   AppendEstimate("improvement", evaluation.improvement(), text);
+  if (evaluation.look() > 1) {
+    absl::StrAppendFormat(
+        text,
+        "  improvement: look %d at the decisions of the version to be "
+        "replaced; all looks together keep %g %%\n",
+        evaluation.look(), 100 * evaluation.logging_reward().confidence());
+  }
   absl::StrAppendFormat(
       text, "  effective sample size %.1f of %d; %.2f %% of weights clipped\n",
       evaluation.effective_sample_size(), evaluation.test_tuples(),

@@ -18,8 +18,10 @@
 #include "core/counterfactual/loss_scaling.h"
 #include "core/learners/counterfactual/counterfactual_grid.h"
 #include "core/learners/counterfactual/counterfactual_learner.h"
+#include "io/models/look_ledger.h"
 #include "io/models/model_store.h"
 #include "io/models/newest_version.h"
+#include "process/log.h"
 #include "process/progress.h"
 #include "process/threads.h"
 #include "trainer/labelled/labelled_train.h"
@@ -155,10 +157,36 @@ model::v1::Model MakeModel(const TrainOptions& options, const TrainData& data,
   return model;
 }
 
+// Notes that the test part is about to be looked at.
+absl::StatusOr<uint64_t> NoteLook(const TrainOptions& options,
+                                  uint64_t baseline) {
+  LookLedger ledger(options.model_store(), options.model());
+  const absl::StatusOr<uint64_t> look = ledger.Begin(baseline);
+  if (look.ok() || !options.dry_run()) return look;
+  // Nothing is published.
+  LogWarning("this look at the test part is not counted",
+             {{"error", std::string(look.status().message())}});
+  return 0;
+}
+
+// Notes what came of it.
+absl::Status NoteVerdict(const TrainOptions& options, uint64_t baseline,
+                         const model::v1::Evaluation& evaluation) {
+  if (evaluation.look() == 0) return absl::OkStatus();
+  model::v1::Look look;
+  look.set_baseline_version(baseline);
+  look.set_number(evaluation.look());
+  look.set_test_tuples(evaluation.test_tuples());
+  look.set_test_units(evaluation.test_units());
+  *look.mutable_improvement() = evaluation.improvement();
+  look.set_verdict(evaluation.verdict());
+  return LookLedger(options.model_store(), options.model()).End(look);
+}
+
 // Learns and evaluates; fills the report except for the version.
 absl::StatusOr<model::v1::Model> Learn(const TrainOptions& options,
                                        const ModelStore& store,
-                                       const TrainData& data,
+                                       uint64_t baseline, const TrainData& data,
                                        TrainReport* report) {
   absl::StatusOr<GridOutcome> learned =
       TrainGrid({.data = &data,
@@ -172,13 +200,14 @@ absl::StatusOr<model::v1::Model> Learn(const TrainOptions& options,
   ASSIGN_OR_RETURN(const GridOutcome grid, std::move(learned));
   ASSIGN_OR_RETURN(const WeightedParts parts, data.Weigh(grid.parameters));
   RETURN_IF_ERROR(data.ReadStatus());
-  *report->mutable_evaluation() =
-      Evaluate({.parts = parts,
-                .confidence = options.confidence(),
-                .reward_min = options.reward_min(),
-                .reward_max = options.reward_max(),
-                .train_clip = grid.clip,
-                .num_policies = grid.points.size()});
+  ASSIGN_OR_RETURN(const uint64_t look, NoteLook(options, baseline));
+  *report->mutable_evaluation() = Evaluate({.parts = parts,
+                                            .confidence = options.confidence(),
+                                            .reward_min = options.reward_min(),
+                                            .reward_max = options.reward_max(),
+                                            .train_clip = grid.clip,
+                                            .num_policies = grid.points.size(),
+                                            .look = look});
   if (std::isfinite(grid.clip)) report->set_train_clip(grid.clip);
   model::v1::Evaluation* evaluation = report->mutable_evaluation();
   for (const auto& point : grid.points) {
@@ -222,7 +251,7 @@ absl::StatusOr<TrainReport> TrainFromTuples(const TrainOptions& options) {
   report.set_model(options.model());
   FillCounts(data, &report);
   ASSIGN_OR_RETURN(const model::v1::Model model,
-                   Learn(options, store, data, &report));
+                   Learn(options, store, baseline, data, &report));
   model::v1::Evaluation* evaluation = report.mutable_evaluation();
   evaluation->set_train_tuples(data.num_train());
   evaluation->set_excluded_tuples(counts.excluded_tuples());
@@ -235,6 +264,7 @@ absl::StatusOr<TrainReport> TrainFromTuples(const TrainOptions& options) {
   evaluation->set_promoted(publish);
   evaluation->set_verdict(WithReservation(
       Verdict(options, baseline, counts, *evaluation, passed), *evaluation));
+  RETURN_IF_ERROR(NoteVerdict(options, baseline, *evaluation));
   if (publish) {
     if (!options.force()) {
       RETURN_IF_ERROR(CheckStillNewest(options.model(), store, baseline));

@@ -13,6 +13,7 @@
 #include "core/counterfactual/findings.h"
 #include "core/counterfactual/loss_scaling.h"
 #include "core/counterfactual/risks.h"
+#include "io/models/look_ledger.h"
 
 namespace sortition {
 namespace {
@@ -157,11 +158,16 @@ void AddEstimates(const EvaluationTask& task, Evaluation* evaluation) {
   Store(estimates.ips, task.reward_min, task, evaluation->mutable_ips_reward());
   Store(estimates.snips, task.reward_min, task,
         evaluation->mutable_snips_reward());
+  const double share = task.look > 0 ? ShareOfLook(task.look) : 1;
+  const double confidence = 1 - (1 - task.confidence) * share;
   Store(EstimateImprovement({.rewards = test.rewards,
                              .log_weights = test.log_weights,
                              .units = test.units},
-                            task.confidence),
+                            confidence),
         0, task, evaluation->mutable_improvement());
+  evaluation->mutable_improvement()->set_confidence(confidence);
+  evaluation->set_look(task.look);
+  evaluation->set_test_units(NumUnits(test.units));
   evaluation->set_effective_sample_size(estimates.effective_sample_size);
   evaluation->set_clipped_fraction(estimates.clipped_fraction);
   evaluation->set_clip(clip);

@@ -19,6 +19,9 @@ struct EvaluationTask {
   // validation. 0: unknown, so nothing is said about them.
   double train_clip = 1;
   size_t num_policies = 0;
+  // Which look at the test part this is, from 1 (LookLedger): all of them share
+  // the failure probability of the improvement. 0: the only one.
+  uint64_t look = 0;
 };
 
 // Returns estimates in the units of the rewards, overlap, findings and bounds;
