@@ -3,6 +3,7 @@
 #include "core/counterfactual/moments.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "io/models/look_ledger.h"
 #include "tests/trainer/offpolicy/train_fixture.h"
 #include "trainer/report.h"
 #include "trainer/train.h"
@@ -32,6 +33,37 @@ TEST_F(GateTest, GateKeepsNoiseOutAndForceOverrides) {
   EXPECT_FALSE(forced.gate_passed());
   EXPECT_EQ(forced.version(), 2);
   EXPECT_THAT(forced.evaluation().verdict(), HasSubstr("by --force"));
+}
+
+TEST_F(GateTest, EveryLookAtTheSameDecisionsAsksForMore) {
+  Prepare({}, 3000);
+  options_.set_dry_run(true);
+  ASSERT_OK_AND_ASSIGN(const auto first, Train(options_));
+  ASSERT_OK_AND_ASSIGN(const auto second, Train(options_));
+  EXPECT_EQ(first.evaluation().look(), 1);
+  EXPECT_EQ(second.evaluation().look(), 2);
+  const auto& once = first.evaluation().improvement();
+  const auto& twice = second.evaluation().improvement();
+  EXPECT_EQ(once.value(), twice.value());
+  EXPECT_LT(twice.lower(), once.lower());
+  EXPECT_GT(twice.upper(), once.upper());
+  EXPECT_DOUBLE_EQ(once.confidence(), 1 - 0.05 * ShareOfLook(1));
+  EXPECT_DOUBLE_EQ(twice.confidence(), 1 - 0.05 * ShareOfLook(2));
+  EXPECT_THAT(FormatReport(second), HasSubstr("improvement: look 2 at"));
+  // The decisions of another version have not been looked at.
+  options_.set_dry_run(false);
+  ASSERT_OK_AND_ASSIGN(const auto published, Train(options_));
+  ASSERT_EQ(published.version(), 2);
+  EXPECT_EQ(published.evaluation().look(), 3);
+  SyntheticLog newest;
+  newest.version = 2;
+  std::vector<log::v1::BanditTuple> tuples;
+  for (int i = 0; i < 400; ++i) {
+    tuples.push_back(MakeTuple(newest, absl::StrCat("new", i)));
+  }
+  WriteSegment(dir_.Sub("tuples"), 1, tuples);
+  ASSERT_OK_AND_ASSIGN(const auto next, Train(options_));
+  EXPECT_EQ(next.evaluation().look(), 1);
 }
 
 TEST_F(GateTest, TheGateComparesWithTheNewestVersionOnly) {

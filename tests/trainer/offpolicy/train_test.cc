@@ -1,9 +1,12 @@
 #include "trainer/train.h"
 
+#include <filesystem>
+
 #include "gmock/gmock.h"
 #include "google/protobuf/util/json_util.h"
 #include "gtest/gtest.h"
 #include "io/files.h"
+#include "io/models/look_ledger.h"
 #include "tests/trainer/offpolicy/train_fixture.h"
 #include "trainer/commands.h"
 #include "trainer/report.h"
@@ -143,6 +146,8 @@ TEST_F(TrainTest, RewardsInOtherUnitsComeBackInThem) {
   options_.set_tuples(dir_.Sub("scaled"));
   options_.set_reward_min(-3);
   options_.set_reward_max(7);
+  // Another look would cost.
+  std::filesystem::remove(LookLedger(dir_.Sub("models"), "default").path());
   ASSERT_OK_AND_ASSIGN(const auto scaled, Train(options_));
   EXPECT_NEAR(scaled.evaluation().ips_reward().lower(),
               10 * plain.evaluation().ips_reward().lower() - 3, 1e-9);
