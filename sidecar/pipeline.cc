@@ -158,7 +158,7 @@ absl::StatusOr<bool> Pipeline::Poll(uint64_t max_steps) {
 absl::StatusOr<bool> Pipeline::Step() {
   if (!late_.has_value()) late_ = joiner_.PopLate();
   if (late_.has_value()) return FinishOutput(Write(*late_));
-  if (!closed_.has_value()) closed_ = joiner_.PopClosed();
+  if (!closed_.has_value()) closed_ = PopClosed();
   if (closed_.has_value()) return FinishOutput(Write(*closed_));
   return ReadStep();
 }
@@ -188,6 +188,10 @@ absl::StatusOr<bool> Pipeline::FinishOutput(const absl::Status& status) {
 absl::Status Pipeline::Write(const ClosedDecision& closed) {
   SpoolSource& source = SourceOf(closed.place);
   const log::v1::SpoolPosition position = source.PositionOf(closed.place);
+  // An output must not pass a copy whose tuple a power cut may still take.
+  if (closed.after_number > num_on_disk_) {
+    RETURN_IF_ERROR(Sync(/*with_skips=*/false));
+  }
   // What decides here may be removed first, with the segment of another spool.
   if (closed.is_elsewhere) {
     source.writer()->Skip(position);
