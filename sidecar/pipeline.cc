@@ -92,7 +92,6 @@ Pipeline::Pipeline(const config::v1::SidecarOptions& options, Metrics* metrics,
 absl::StatusOr<std::unique_ptr<Pipeline>> Pipeline::Open(
     const config::v1::SidecarOptions& options, Metrics* metrics, Clock clock,
     Clock steady_clock) {
-  RETURN_IF_ERROR(TupleKeeper::Validate(options));
   RETURN_IF_ERROR(ValidateRewardRange(options.join()));
   RETURN_IF_ERROR(CheckSpools(options));
   RETURN_IF_ERROR(MakeDirectories(options.tuples()));

@@ -4,6 +4,8 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
+#include "core/base/hash.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/sidecar/several_spools_fixture.h"
@@ -78,6 +80,40 @@ TEST_F(OneTupleTest, ACopyThatComesAWindowTooLateMakesNoSecondTuple) {
   RunAndDie(At(30));
   RunAndDie(At(100));
   EXPECT_THAT(Tuples(), UnorderedElementsAre("a/y=0", "a/x=0", "b/z=0"));
+}
+
+// The segment with the copy of a goes. That of b, which is the first one by its
+// time, was left out for it.
+TEST_F(OneTupleTest, ACopyLeftOutStaysLeftOutWhenTheOtherIsGone) {
+  Write("a", {DecisionRecord("x", At(1)), DecisionRecord("y", At(2))});
+  Write("b", {});
+  RunAndDie(At(20));
+  ASSERT_THAT(Tuples(), ElementsAre("a/x=0", "a/y=0"));
+  Write("a", {DecisionRecord("z", At(15))});
+  Write("b", {DecisionRecord("x", At(0))});
+  RunAndDie(At(40));
+  ASSERT_EQ(Names(SpoolOf("a")).size(), 1u);
+  ASSERT_EQ(Names(SpoolOf("b")).size(), 1u);
+  RunAndDie(At(100));
+  EXPECT_THAT(Tuples(), ElementsAre("a/x=0", "a/y=0", "a/z=0"));
+}
+
+// The feedback of x goes with its segment. When more decisions are kept later,
+// x must not get a tuple without it.
+TEST_F(OneTupleTest, ADecisionOutOfTheSampleStaysOutWhenItsFeedbackIsGone) {
+  int i = 0;
+  while (KeepNumber("", absl::StrCat("x", i)) < 0.5) ++i;
+  const std::string x = absl::StrCat("x", i);
+  options_.mutable_join()->set_keep_probability(0.5);
+  Write("a", {DecisionRecord(x, At(1))});
+  Write("b", {FeedbackRecord("f", x, At(2), 5)});
+  Write("b", {});
+  RunAndDie(At(40));
+  ASSERT_EQ(Names(SpoolOf("a")).size(), 1u);
+  ASSERT_EQ(Names(SpoolOf("b")).size(), 1u);
+  options_.mutable_join()->set_keep_probability(1);
+  RunAndDie(At(100));
+  EXPECT_THAT(Tuples(), ElementsAre());
 }
 
 // keep_tuples_bytes can remove a tuple at any time.
