@@ -1,7 +1,6 @@
 #pragma once
 // Random histories that are read by pipelines that die.
 #include <algorithm>
-#include <cstdlib>
 #include <map>
 #include <memory>
 #include <optional>
@@ -13,13 +12,13 @@
 #include "tests/sidecar/join_reference.h"
 #include "tests/sidecar/pipeline_fixture.h"
 #include "tests/testing/file_faults.h"
+#include "tests/testing/patience.h"
 
 namespace sortition::testing_sidecar {
 
-// Returns how many histories a test tries: `usual`, or `many` if SORTITION_LONG
-// is set.
+// Returns how many histories a test tries.
 inline uint32_t NumSeeds(uint32_t usual, uint32_t many) {
-  return std::getenv("SORTITION_LONG") == nullptr ? usual : many;
+  return IsLongRun() ? many : usual;
 }
 
 class ReferenceTest : public PipelineTest {
