@@ -59,6 +59,28 @@ TEST_F(OneTupleTest, APowerCutBetweenTwoSyncsTakesNoTuple) {
   EXPECT_THAT(Tuples(), UnorderedElementsAre("a/x=0", "a/y=0", "b/z=0"));
 }
 
+// Copies come 5 s after the first ones. The first sync covers 5 s of decisions,
+// whose copies need no other; the second one covers the other 5 s.
+TEST_F(OneTupleTest, CopiesShareTheSyncsTheyNeed) {
+  options_.set_sync_interval_seconds(3600);
+  std::vector<log::v1::LogRecord> firsts, copies;
+  for (int i = 0; i < 100; ++i) {
+    const std::string id = absl::StrCat("x", i);
+    firsts.push_back(DecisionRecord(id, At(i * 0.1)));
+    copies.push_back(DecisionRecord(id, At(5 + i * 0.1)));
+    copies.push_back(DecisionRecord("after-" + id, At(5.01 + i * 0.1)));
+  }
+  Write("a", firsts);
+  Write("b", copies);
+  int num_syncs = 0;
+  const FileListener listener(
+      [&](const std::string& path) { num_syncs += IsNotOfA(path) ? 0 : 1; },
+      [](const std::string&) {});
+  RunAndDie(At(100));
+  EXPECT_EQ(Tuples().size(), 200u);
+  EXPECT_EQ(num_syncs, 2);
+}
+
 // Nothing has passed a copy of x when its tuple is lost.
 TEST_F(OneTupleTest, AnyCopyMayReplaceATupleThatIsLost) {
   options_.set_sync_interval_seconds(3600);
