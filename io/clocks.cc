@@ -6,8 +6,6 @@
 #include <cstdlib>
 #include <utility>
 
-#include "absl/time/clock.h"
-
 namespace sortition {
 namespace {
 
@@ -15,7 +13,13 @@ constexpr int64_t kLargestSlewUs = 1000000;
 
 }  // namespace
 
-int64_t NowUs() { return absl::GetCurrentTimeNanos() / 1000; }
+// Not absl::Now(): that counts cycles and looks at the clock every two seconds,
+// so that processes would disagree for as long after the clock was set.
+int64_t NowUs() {
+  return std::chrono::duration_cast<std::chrono::microseconds>(
+             std::chrono::system_clock::now().time_since_epoch())
+      .count();
+}
 
 int64_t SteadyUs() {
   return std::chrono::duration_cast<std::chrono::microseconds>(

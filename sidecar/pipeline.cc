@@ -92,7 +92,6 @@ Pipeline::Pipeline(const config::v1::SidecarOptions& options, Metrics* metrics,
 absl::StatusOr<std::unique_ptr<Pipeline>> Pipeline::Open(
     const config::v1::SidecarOptions& options, Metrics* metrics, Clock clock,
     Clock steady_clock) {
-  RETURN_IF_ERROR(TupleKeeper::Validate(options));
   RETURN_IF_ERROR(ValidateRewardRange(options.join()));
   RETURN_IF_ERROR(CheckSpools(options));
   RETURN_IF_ERROR(MakeDirectories(options.tuples()));
@@ -158,7 +157,7 @@ absl::StatusOr<bool> Pipeline::Poll(uint64_t max_steps) {
 absl::StatusOr<bool> Pipeline::Step() {
   if (!late_.has_value()) late_ = joiner_.PopLate();
   if (late_.has_value()) return FinishOutput(Write(*late_));
-  if (!closed_.has_value()) closed_ = joiner_.PopClosed();
+  if (!closed_.has_value()) closed_ = PopClosed();
   if (closed_.has_value()) return FinishOutput(Write(*closed_));
   return ReadStep();
 }
@@ -188,6 +187,10 @@ absl::StatusOr<bool> Pipeline::FinishOutput(const absl::Status& status) {
 absl::Status Pipeline::Write(const ClosedDecision& closed) {
   SpoolSource& source = SourceOf(closed.place);
   const log::v1::SpoolPosition position = source.PositionOf(closed.place);
+  // An output must not pass a copy whose tuple a power cut may still take.
+  if (closed.after_number > num_on_disk_) {
+    RETURN_IF_ERROR(Sync(/*with_skips=*/false));
+  }
   // What decides here may be removed first, with the segment of another spool.
   if (closed.is_elsewhere) {
     source.writer()->Skip(position);

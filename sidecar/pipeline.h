@@ -69,8 +69,10 @@ class Pipeline {
   absl::StatusOr<bool> LookAround();
   // Returns the spool whose record comes next; null if that is not known yet.
   SpoolSource* NextInTurn() const;
-  absl::Status TakeRecord(SpoolSource* source);
+  void TakeRecord(SpoolSource* source);
   int64_t ReadUntil() const;
+  // Takes the next decision whose window is over, if it may be written.
+  std::optional<ClosedDecision> PopClosed();
 
   SpoolSource& SourceOf(SpoolPlace place) const {
     return *sources_[place.spool];
@@ -111,6 +113,8 @@ class Pipeline {
   std::optional<ClosedDecision> closed_;
   std::optional<LateRecord> late_;
   std::deque<log::v1::Incomplete> marks_;
+  // Decisions with smaller numbers have their outcome on the disk.
+  uint64_t num_on_disk_ = 0;
   int64_t latest_us_ = 0;  // No record is taken to be later than this.
   int64_t last_sync_us_ = 0;
 };

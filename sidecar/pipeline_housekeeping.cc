@@ -37,12 +37,15 @@ absl::Status Pipeline::DoHousekeeping() {
 // Brings all outputs to the disk: a record of one spool may be in the tuple of
 // another.
 absl::Status Pipeline::Sync(bool with_skips) {
+  const uint64_t num_written =
+      joiner_.num_closed() - (closed_.has_value() ? 1 : 0);
   for (const auto& source : sources_) {
     TupleWriter* writer = source->writer();
     if (writer == nullptr) continue;
     if (with_skips) RETURN_IF_ERROR(writer->SaveSkips(clock_()));
     RETURN_IF_ERROR(writer->Sync());
   }
+  num_on_disk_ = num_written;
   return absl::OkStatus();
 }
 

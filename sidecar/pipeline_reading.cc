@@ -140,36 +140,44 @@ absl::StatusOr<bool> Pipeline::ReadStep() {
     next = NextInTurn();
   }
   if (next != nullptr) {
-    RETURN_IF_ERROR(TakeRecord(next));
+    TakeRecord(next);
     return true;
   }
   joiner_.AdvanceTo(ReadUntil());
   late_ = joiner_.PopLate();
-  if (!late_.has_value()) closed_ = joiner_.PopClosed();
+  if (!late_.has_value()) closed_ = PopClosed();
   return late_.has_value() || closed_.has_value();
 }
 
-// Gives the record to the joiner. If it is a decision that another spool also
-// has, and that one comes first only because its record was late, the tuple may
-// be here already: then it stays here.
-absl::Status Pipeline::TakeRecord(SpoolSource* source) {
+// Gives the record to the joiner. An earlier process has passed a copy of a
+// decision only after the outcome of the first copy was on the disk. If another
+// copy comes first now, because its record reached its spool late, there is
+// nothing left to write.
+void Pipeline::TakeRecord(SpoolSource* source) {
   const SpoolPlace place = source->record().place;
   if (std::holds_alternative<log::v1::Feedback>(source->record().content)) {
     incomplete_.TakeFeedback(source->record().time_us);
   }
   const std::optional<RepeatedDecision> first = source->TakeRecord();
-  if (!first.has_value() || first->place.spool == place.spool) {
-    return absl::OkStatus();
+  if (!first.has_value() || first->place.spool == place.spool) return;
+  if (source->writer()->HasPassed(source->PositionOf(place))) {
+    joiner_.LeaveToOther(*first);
   }
-  const SpoolSource& other = SourceOf(first->place);
-  if (other.writer()->HasPassed(other.PositionOf(first->place))) {
-    return absl::OkStatus();
+}
+
+// After a restart, what has no output yet waits until all has been read again
+// that has been passed: a copy of it may be there.
+std::optional<ClosedDecision> Pipeline::PopClosed() {
+  const bool is_replayed =
+      std::all_of(sources_.begin(), sources_.end(),
+                  [](const auto& source) { return source->is_replayed(); });
+  const std::optional<SpoolPlace> next = joiner_.NextPlace();
+  if (!is_replayed && next.has_value()) {
+    const SpoolSource& source = SourceOf(*next);
+    const bool is_new = !source.writer()->HasPassed(source.PositionOf(*next));
+    if (is_new) return std::nullopt;
   }
-  const log::v1::SpoolPosition position = source->PositionOf(place);
-  if (!source->writer()->HasPassed(position)) return absl::OkStatus();
-  ASSIGN_OR_RETURN(const bool has_tuple, source->writer()->HasTuple(position));
-  if (has_tuple) joiner_.LeaveToOther(*first);
-  return absl::OkStatus();
+  return joiner_.PopClosed();
 }
 
 void Pipeline::Wait(double seconds) {

@@ -1,6 +1,7 @@
 #include "sidecar/removed_segment_ids.h"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -88,6 +89,13 @@ int64_t LastTime(const std::vector<RememberedId>& ids) {
   return last;
 }
 
+// Returns whether the disk has room for the whole reserve already.
+bool HasRoom(int fd) {
+  constexpr off_t kBlockBytes = 512;
+  struct stat info = {};
+  return fstat(fd, &info) == 0 && info.st_blocks * kBlockBytes >= kReserveBytes;
+}
+
 absl::Status SyncFile(const std::string& path) {
   const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
   const bool is_synced = fd >= 0 && fdatasync(fd) == 0;
@@ -151,7 +159,7 @@ void RemovedSegmentIds::Reserve() {
   const std::string path = dir_ + kReserve;
   const int fd = open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
   if (fd < 0) return;
-  is_reserved_ = fallocate(fd, 0, 0, kReserveBytes) == 0;
+  is_reserved_ = HasRoom(fd) || fallocate(fd, 0, 0, kReserveBytes) == 0;
   close(fd);
   // Part of the reserve would only take space from others.
   if (!is_reserved_) unlink(path.c_str());

@@ -32,6 +32,21 @@ std::string NewIncarnation() {
   return absl::StrCat(absl::Hex(now), "-", getpid());
 }
 
+// Returns whether nothing is left of a segment that was recovered: a power cut
+// came when it had just begun. It does not tell where to continue, and must not
+// be taken for the newest one, which does.
+absl::StatusOr<bool> IsFooterAlone(const std::string& path) {
+  ASSIGN_OR_RETURN(const std::unique_ptr<SegmentReader> reader,
+                   SegmentReader::Open(path));
+  absl::string_view payload;
+  uint64_t offset = 0;
+  ASSIGN_OR_RETURN(const SegmentReader::Outcome outcome,
+                   reader->Next(&payload, &offset));
+  if (outcome != SegmentReader::Outcome::kRecord) return false;
+  const absl::StatusOr<RecordView> view = ViewRecord(payload);
+  return view.ok() && view->kind == log::v1::LogRecord::kFooter;
+}
+
 }  // namespace
 
 int64_t CreatedTimeOf(const std::string& name) {
@@ -79,7 +94,11 @@ absl::Status SegmentSequence::Recover(const std::vector<std::string>& names,
                {{"file", path}, {"cut_bytes", absl::StrCat(bytes)}});
   }
   torn_bytes_ += bytes;
-  return absl::OkStatus();
+  ASSIGN_OR_RETURN(const bool is_lost, IsFooterAlone(path));
+  if (!is_lost) return absl::OkStatus();
+  std::error_code ignored;
+  std::filesystem::remove(path, ignored);
+  return SyncDirectory(options_.dir);
 }
 
 absl::Status SegmentSequence::Begin(const log::v1::SpoolPosition& resume,

@@ -99,6 +99,7 @@ absl::StatusOr<SpoolSource::Outcome> SpoolSource::Read(int64_t latest_us) {
   if (record_.has_value()) return Outcome::kRecord;
   ASSIGN_OR_RETURN(const SpoolTail::Outcome outcome, tail_.Next());
   is_caught_up_ = outcome == SpoolTail::Outcome::kCaughtUp;
+  is_replayed_ |= is_caught_up_;
   if (tail_.current_segment() > last_ordinal_) {
     last_ordinal_ = tail_.current_segment();
     segments_.push_back({last_ordinal_, 0, 0, false});
@@ -157,6 +158,9 @@ SpoolSource::Outcome SpoolSource::TakePayload(const SpoolTail::Record& record,
   }
   if (view.ok() && ParseRecord(record, *view)) {
     record_->time_us = std::min(record_->time_us, latest_us);
+    if (!is_replayed_) {
+      is_replayed_ = !writer_->HasPassed(PositionOf(record_->place));
+    }
     return Outcome::kRecord;
   }
   record_.reset();

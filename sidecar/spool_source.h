@@ -82,6 +82,8 @@ class SpoolSource {
   // waits.
   int64_t frontier_us() const { return frontier_us_; }
   bool is_caught_up() const { return is_caught_up_; }
+  // Returns whether all has been read again that earlier processes have passed.
+  bool is_replayed() const { return is_replayed_; }
 
   log::v1::SpoolPosition PositionOf(SpoolPlace place) const;
   // Returns the serialised decision, valid until the next call.
@@ -141,6 +143,7 @@ class SpoolSource {
   int64_t removed_until_us_ = 0;
   int64_t frontier_us_ = 0;
   bool is_caught_up_ = false;
+  bool is_replayed_ = false;
   uint64_t malformed_records_ = 0;  // Intact frames with malformed content.
   uint64_t gap_records_ = 0;        // That the server says it has lost.
 };

@@ -126,29 +126,6 @@ absl::Status TupleWriter::FindResume() {
   return absl::OkStatus();
 }
 
-absl::StatusOr<bool> TupleWriter::HasTuple(const SpoolPosition& wanted) const {
-  ASSIGN_OR_RETURN(const std::vector<std::string> names, ListSegments(dir_));
-  const std::set<std::string> sequences = SequencesOf(kTupleSequence);
-  for (auto name = names.rbegin(); name != names.rend(); ++name) {
-    if (!sequences.contains(std::string(WriterIdOf(*name)))) continue;
-    bool has_tuple = false;
-    bool has_earlier = false;
-    const auto take = [&](const RecordView& record) {
-      if (record.kind != log::v1::LogRecord::kTuple) return;
-      const absl::StatusOr<SpoolPosition> position = ViewPosition(record.bytes);
-      if (!position.ok() || !IsOfSpool(*position)) return;
-      has_earlier |= IsBefore(*position, wanted);
-      has_tuple |= position->segment() == wanted.segment() &&
-                   position->offset() == wanted.offset();
-    };
-    log::v1::SegmentHeader header;
-    RETURN_IF_ERROR(ReadSegment(absl::StrCat(dir_, "/", *name), &header, take));
-    if (has_tuple) return true;
-    if (has_earlier) break;
-  }
-  return false;
-}
-
 // Reads all late segments: their names do not tell which part of the spool they
 // hold if a clock was set back, and they are few and small.
 absl::Status TupleWriter::FindLate(const std::string& dir) {

@@ -45,10 +45,6 @@ class TupleWriter {
   absl::Status WriteTuple(const log::v1::BanditTuple& tuple,
                           absl::string_view decision, int64_t now_us);
 
-  // Returns whether there is a tuple of the decision at `position`. Reads the
-  // segments back to there.
-  absl::StatusOr<bool> HasTuple(const log::v1::SpoolPosition& position) const;
-
   // Says that the decision at `position` gets no tuple.
   void Skip(const log::v1::SpoolPosition& position);
   // Writes down what Skip() said since the last tuple, if anything.

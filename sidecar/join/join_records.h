@@ -37,8 +37,11 @@ struct ClosedDecision {
   bool is_wanted = true;      // False: not shown, and only_if_shown is set.
   bool is_ambiguous = false;  // The same id was also answered differently.
   bool is_kept = true;        // False: left out by keep_probability.
-  bool is_elsewhere = false;  // Another spool's copy has the tuple.
+  bool is_elsewhere = false;  // The outcome is that of another spool's copy.
   bool has_feedback = false;
+  // Decisions with a smaller number must be on the disk before the output
+  // passes this one: one of them is repeated before it in its spool.
+  uint64_t after_number = 0;
   // Why feedback may be missing.
   std::vector<log::v1::CensorReason> censored;
   double reward = 0;                              // Aggregated, or the default.

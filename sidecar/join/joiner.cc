@@ -79,7 +79,8 @@ void Joiner::AddRemembered(const RememberedId& id) {
     time_us = std::max(time_us, id.time_us);
   } else {
     Known& known = known_[id.hash];
-    known = {std::max(known.time_us, id.time_us), 0, State::kRemembered};
+    known = {std::max(known.time_us, id.time_us), 0, id.spool,
+             State::kRemembered};
   }
   ids_[id.spool].ids.push_back(id);
 }
@@ -96,20 +97,31 @@ std::optional<RepeatedDecision> Joiner::AddDecision(SpoolPlace place,
   Known& known = it->second;
   if (!is_new && IsKnownAt(known, time_us)) {
     ++counts_.duplicate_decisions;
+    if (known.state != State::kRemembered && known.spool != place.spool) {
+      uint64_t& repeated_until = ids_[place.spool].repeated_until;
+      repeated_until = std::max(repeated_until, known.number + 1);
+    }
     if (known.state != State::kPending) return std::nullopt;
     Pending& first = queue_[known.number - first_number_];
     first.is_ambiguous |=
         first.answer != answer && time_us <= known.time_us + window_us_;
     return RepeatedDecision{first.place, known.number};
   }
-  known = {time_us, first_number_ + queue_.size(), State::kPending};
-  ids_[place.spool].ids.push_back(
-      {hash, time_us, place.segment, false, place.spool});
-  queue_.push_back(
-      {hash, time_us, watermark_us_, place, answer, false, is_kept, false, {}});
+  known = {time_us, first_number_ + queue_.size(), place.spool,
+           State::kPending};
+  SpoolIds& of_spool = ids_[place.spool];
+  of_spool.ids.push_back({hash, time_us, place.segment, false, place.spool});
+  Pending& pending = queue_.emplace_back();
+  pending.id = hash;
+  pending.time_us = time_us;
+  pending.came_at_us = watermark_us_;
+  pending.place = place;
+  pending.answer = answer;
+  pending.is_kept = is_kept;
+  pending.after_number = of_spool.repeated_until;
   Need(place);
   ++counts_.decisions;
-  AdoptHeld(&queue_.back());
+  AdoptHeld(&pending);
   return std::nullopt;
 }
 
@@ -284,6 +296,11 @@ void Joiner::ForgetIdsOf(SpoolIds* spool) {
   }
 }
 
+std::optional<SpoolPlace> Joiner::NextPlace() const {
+  if (queue_.empty()) return std::nullopt;
+  return queue_.front().place;
+}
+
 std::optional<ClosedDecision> Joiner::PopClosed() {
   if (queue_.empty() || !HasPassed(queue_.front().came_at_us, 1)) {
     return std::nullopt;
@@ -304,6 +321,7 @@ std::optional<ClosedDecision> Joiner::PopClosed() {
   closed.is_ambiguous = pending.is_ambiguous;
   closed.is_kept = pending.is_kept;
   closed.is_elsewhere = pending.is_elsewhere;
+  closed.after_number = pending.after_number;
   closed.censored =
       censored_.ReasonsIn(pending.time_us, pending.time_us + window_us_);
   closed.is_wanted = !options_.only_if_shown();

@@ -37,7 +37,7 @@ class Joiner {
                                               absl::string_view id,
                                               int64_t time_us, uint64_t answer,
                                               bool is_kept = true);
-  // Says that another copy of this pending decision has a tuple.
+  // Says that the outcome of this pending decision is that of another copy.
   void LeaveToOther(const RepeatedDecision& first);
   void AddShown(SpoolPlace place, const log::v1::Shown& shown);
   // Requires a finite reward. A reward outside [reward_min, reward_max] is not
@@ -69,6 +69,12 @@ class Joiner {
   // Returns the next decision, in the order of adding, if its window is over; a
   // decision whose window is open blocks those behind it.
   std::optional<ClosedDecision> PopClosed();
+  // Returns the place of the decision that PopClosed() will return next, if
+  // there is one.
+  std::optional<SpoolPlace> NextPlace() const;
+  // Returns how many decisions PopClosed() has returned: they have the numbers
+  // before this one.
+  uint64_t num_closed() const { return first_number_; }
   std::optional<LateRecord> PopLate();
   bool has_late() const { return !late_.empty(); }
 
@@ -97,7 +103,8 @@ class Joiner {
   enum class State : uint8_t { kPending, kEmitted, kRemembered };
   struct Known {
     int64_t time_us = 0;
-    uint64_t number = 0;  // Number of the pending decision.
+    uint64_t number = 0;  // In the order of adding; kRemembered: 0.
+    uint32_t spool = 0;
     State state = State::kPending;
   };
   struct Pending {
@@ -111,12 +118,16 @@ class Joiner {
     bool is_ambiguous = false;
     bool is_kept = true;
     bool is_elsewhere = false;
+    uint64_t after_number = 0;  // As in ClosedDecision.
     std::vector<JoinedRecord> records;
   };
   // Keys of `known_` and `seen_feedback_` that came from one spool.
   struct SpoolIds {
     uint32_t forget_before = 1;
     std::deque<RememberedId> ids;  // In spool order.
+    // Behind the numbers of the decisions of other spools that were repeated
+    // here.
+    uint64_t repeated_until = 0;
   };
   struct HeldId {
     Hash128 decision;

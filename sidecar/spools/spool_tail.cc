@@ -17,6 +17,7 @@
 #include "core/base/status_macros.h"
 #include "io/segments/parse_message.h"
 #include "io/segments/segment_recovery.h"
+#include "io/segments/segment_writer.h"
 #include "process/log.h"
 #include "sidecar/spools/record_wire.h"
 
@@ -130,7 +131,8 @@ absl::Status SpoolTail::OpenNext() {
   }
   RETURN_IF_ERROR(reader.status());
   reader_ = *std::move(reader);
-  segments_.push_back({std::move(later_.front()), ""});
+  std::string writer_id(WriterIdOf(later_.front()));
+  segments_.push_back({std::move(later_.front()), std::move(writer_id)});
   later_.pop_front();
   ++current_;
   has_dead_writer_ = false;

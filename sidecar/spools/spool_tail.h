@@ -43,7 +43,7 @@ class SpoolTail {
   };
   struct Segment {
     std::string name;
-    std::string writer_id;  // From its header.
+    std::string writer_id;  // From its header; from its name without one.
   };
 
   // `dir` must exist. Where inotify does not work,

@@ -38,16 +38,6 @@ TupleKeeper::~TupleKeeper() {
   thread_.join();
 }
 
-// An id is known for two windows, and its tuple may be asked for.
-absl::Status TupleKeeper::Validate(const SidecarOptions& options) {
-  const double windows = 2 * options.join().reward_wait_time_seconds();
-  const double seconds = options.keep_tuples_seconds();
-  if (seconds == 0 || seconds >= windows) return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrCat(
-      "keep_tuples_seconds = ", seconds, ": must be 0 or at least ", windows,
-      ", twice join.reward_wait_time_seconds"));
-}
-
 bool TupleKeeper::IsNeeded(const SidecarOptions& options) {
   return options.compress() != SidecarOptions::NONE ||
          options.keep_tuples_seconds() > 0 || options.keep_tuples_bytes() > 0;

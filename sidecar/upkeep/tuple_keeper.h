@@ -34,8 +34,6 @@ class TupleKeeper {
   TupleKeeper(const TupleKeeper&) = delete;
   TupleKeeper& operator=(const TupleKeeper&) = delete;
 
-  // InvalidArgument if tuples would be removed that the join may still look at.
-  static absl::Status Validate(const config::v1::SidecarOptions& options);
   // Returns whether the options leave anything to do.
   static bool IsNeeded(const config::v1::SidecarOptions& options);
 

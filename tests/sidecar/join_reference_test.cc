@@ -1,19 +1,16 @@
 // The output of the pipeline equals that of the rules of docs/join.md, applied
-// to all pairs of records, for random spools and random deaths.
+// to all pairs of records, for random spools, deaths and power cuts.
 #include "tests/sidecar/join_reference.h"
 
 #include <algorithm>
-#include <map>
 #include <memory>
-#include <random>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "gtest/gtest.h"
-#include "tests/sidecar/pipeline_fixture.h"
 #include "tests/sidecar/random_spool.h"
+#include "tests/sidecar/reference_fixture.h"
 
 namespace sortition {
 namespace {
@@ -64,24 +61,19 @@ Written ExpectedWritten(const RandomSpool& spool,
   return written;
 }
 
-class JoinReferenceTest : public PipelineTest,
+class JoinReferenceTest : public ReferenceTest,
                           public testing::WithParamInterface<SpoolKind> {
  protected:
   // Starts with empty directories and random options.
   void Begin(uint32_t seed) {
-    random_.seed(seed);
+    BeginOutput(seed);
     std::filesystem::remove_all(options_.spool(0));
-    std::filesystem::remove_all(options_.tuples());
     std::filesystem::create_directories(options_.spool(0));
     spool_ = MakeRandomSpool(GetParam(), seed);
-    index_.clear();
-    num_written_ = 0;
-    now_us_ = 0;
     using Join = config::v1::JoinOptions;
     Join& join = *options_.mutable_join();
     join.set_aggregation(static_cast<Join::Aggregation>(1 + random_() % 5));
     join.set_only_if_shown(random_() % 4 == 0);
-    join.set_default_reward(-7);
     has_limits_ = random_() % 4 == 0;
     join.set_max_held_per_decision(has_limits_ ? 2 : 100);
     join.set_max_held(has_limits_ ? 5 : 1000000);
@@ -91,7 +83,8 @@ class JoinReferenceTest : public PipelineTest,
     // not count towards the limits after a restart.
     const bool is_removed =
         GetParam() != SpoolKind::kClockJumps && !has_limits_;
-    options_.set_sync_interval_seconds(is_removed ? 0 : 3600);
+    const double seconds = static_cast<double>(random_() % 2) * 4;
+    options_.set_sync_interval_seconds(is_removed ? seconds : 3600);
   }
 
   // Appends events up to number `end`; a segment whose events are not all
@@ -117,40 +110,6 @@ class JoinReferenceTest : public PipelineTest,
     }
   }
 
-  // Lets the clock show the latest time, at random, at which no record to come
-  // is more than the slack late.
-  void MoveClock() {
-    int64_t earliest_us = spool_.events.back().time_us;
-    for (size_t i = num_written_; i < spool_.events.size(); ++i) {
-      earliest_us = std::min(earliest_us, spool_.events[i].time_us);
-    }
-    const int64_t lag_us = static_cast<int64_t>(random_() % 3) * kSecond / 2;
-    now_us_ = std::max(now_us_, earliest_us + lag_us);
-  }
-
-  std::unique_ptr<Pipeline> OpenNow() {
-    auto pipeline =
-        Pipeline::Open(options_, &metrics_, [this] { return now_us_; });
-    EXPECT_OK(pipeline);
-    return *std::move(pipeline);
-  }
-
-  // Starts pipelines that die after a few steps, then one that reads all.
-  void DieAndRead(std::unique_ptr<Pipeline>* pipeline) {
-    for (uint64_t deaths = random_() % 3; deaths > 0; --deaths) {
-      pipeline->reset();
-      *pipeline = OpenNow();
-      EXPECT_OK((*pipeline)->Poll(random_() % 60));
-    }
-    if (*pipeline == nullptr) *pipeline = OpenNow();
-    bool is_busy = true;
-    while (is_busy) {
-      const absl::StatusOr<bool> polled = (*pipeline)->Poll(1 + random_() % 9);
-      ASSERT_OK(polled);
-      is_busy = *polled;
-    }
-  }
-
   void Run() {
     std::unique_ptr<Pipeline> pipeline;
     const bool is_read_while_written =
@@ -159,7 +118,7 @@ class JoinReferenceTest : public PipelineTest,
       const size_t more =
           is_read_while_written ? 1 + random_() % 40 : spool_.events.size();
       WriteUpTo(std::min(spool_.events.size(), num_written_ + more));
-      MoveClock();
+      MoveClock(spool_.events, 0);
       DieAndRead(&pipeline);
     }
     while (pipeline->counts().pending > 0 && !HasFailure()) {
@@ -167,11 +126,6 @@ class JoinReferenceTest : public PipelineTest,
       DieAndRead(&pipeline);
     }
     EXPECT_OK(pipeline->Close());
-  }
-
-  size_t IndexOf(const log::v1::SpoolPosition& position) const {
-    const auto it = index_.find({position.segment(), position.offset()});
-    return it == index_.end() ? spool_.events.size() : it->second;
   }
 
   Written Actual() const {
@@ -199,14 +153,10 @@ class JoinReferenceTest : public PipelineTest,
     return written;
   }
 
-  std::mt19937 random_;
   RandomSpool spool_;
   bool has_limits_ = false;
-  int64_t now_us_ = 0;
-  size_t num_written_ = 0;
   std::string name_;  // Of the segment that is being written.
   std::unique_ptr<SegmentWriter> writer_;
-  std::map<std::pair<std::string, uint64_t>, size_t> index_;  // By place.
 };
 
 TEST_P(JoinReferenceTest, PipelineGivesWhatTheRulesSay) {

@@ -1,11 +1,11 @@
 // The output for several spools equals that of the rules of docs/join.md,
-// applied to all pairs of records in the order of log times, for random spools
-// and random deaths.
+// applied to all pairs of records in the order of log times, for random spools,
+// deaths and power cuts.
 #include <algorithm>
 #include <array>
+#include <iterator>
 #include <map>
 #include <memory>
-#include <random>
 #include <string>
 #include <utility>
 #include <vector>
@@ -13,8 +13,8 @@
 #include "absl/strings/str_cat.h"
 #include "gtest/gtest.h"
 #include "tests/sidecar/join_reference.h"
-#include "tests/sidecar/pipeline_fixture.h"
 #include "tests/sidecar/random_spool.h"
+#include "tests/sidecar/reference_fixture.h"
 
 namespace sortition {
 namespace {
@@ -22,6 +22,7 @@ namespace {
 using namespace testing_sidecar;  // NOLINT: the fixture of this folder.
 
 constexpr size_t kSpools = 3;
+constexpr int kLateDecisions = 50;
 constexpr std::array<const char*, kSpools> kWriters = {"a", "b", "c"};
 
 // Lines for the tuples of each spool, in the order of writing, and sorted ones
@@ -32,7 +33,7 @@ struct Written {
   bool operator==(const Written&) const = default;
 };
 
-class SeveralSpoolsReferenceTest : public PipelineTest,
+class SeveralSpoolsReferenceTest : public ReferenceTest,
                                    public testing::WithParamInterface<bool> {
  protected:
   struct Place {
@@ -41,9 +42,8 @@ class SeveralSpoolsReferenceTest : public PipelineTest,
   };
 
   void Begin(uint32_t seed) {
-    random_.seed(seed);
+    BeginOutput(seed);
     std::filesystem::remove_all(dir_ / "spools");
-    std::filesystem::remove_all(options_.tuples());
     options_.clear_spool();
     for (size_t i = 0; i < kSpools; ++i) {
       // With a pattern, spools appear with their first record.
@@ -55,17 +55,62 @@ class SeveralSpoolsReferenceTest : public PipelineTest,
     }
     std::filesystem::create_directories(dir_ / "spools");
     if (GetParam()) options_.add_spool(dir_ / "spools/*");
-    options_.mutable_join()->set_default_reward(-7);
-    options_.mutable_join()->set_only_if_shown(random_() % 4 == 0);
+    options_.mutable_join()->set_only_if_shown(false);
     options_.mutable_join()->set_max_unknown_share(1);
-    options_.set_sync_interval_seconds(0);
+    options_.set_sync_interval_seconds(static_cast<double>(random_() % 3) * 20);
+    num_segments_ = 0;
+  }
+
+  void MakeHistory(uint32_t seed) {
+    options_.mutable_join()->set_only_if_shown(random_() % 4 == 0);
     events_ = MakeRandomSpool(SpoolKind::kOneWriter, seed).events;
+    arrival_us_.clear();
     AddRetries();
     Spread();
-    index_.clear();
-    num_written_ = 0;
-    num_segments_ = 0;
-    now_us_ = 0;
+  }
+
+  // Decisions with up to three copies, the same answer in any spool. Servers
+  // are frozen for up to one and a half windows: what they have stamped, or
+  // stamp at the end of it, comes then.
+  void MakeLateCopies() {
+    struct Copy {
+      JoinEvent event;
+      size_t spool = 0;
+    };
+    std::array<std::map<int64_t, int64_t>, kSpools> thawed_us;  // By freezing.
+    for (auto& of_spool : thawed_us) {
+      for (int64_t from_s = 0; from_s < 60; from_s += 20) {
+        const int64_t from_us = kStartUs + from_s * kSecond;
+        of_spool[from_us] = from_us + random_() % 16 * kSecond;
+      }
+    }
+    std::multimap<int64_t, Copy> arrivals;
+    for (int i = 0; i < kLateDecisions; ++i) {
+      const int64_t time_us = kStartUs + random_() % 120 * kSecond / 2;
+      for (uint64_t copies = 1 + random_() % 3; copies > 0; --copies) {
+        Copy copy;
+        copy.event.decision_id = absl::StrCat("d", i);
+        copy.event.time_us = time_us + random_() % 2500000;
+        copy.event.answer = 7;
+        copy.spool = random_() % kSpools;
+        const int64_t most_us =
+            std::prev(thawed_us[copy.spool].upper_bound(copy.event.time_us))
+                ->second;
+        arrivals.emplace(std::max<int64_t>(most_us, copy.event.time_us), copy);
+      }
+    }
+    JoinEvent end;
+    end.decision_id = "end";
+    end.time_us = kStartUs + 200 * kSecond;
+    arrivals.emplace(end.time_us, Copy{end, 0});
+    events_.clear();
+    places_.clear();
+    arrival_us_.clear();
+    for (const auto& [arrival_us, copy] : arrivals) {
+      events_.push_back(copy.event);
+      places_.push_back({copy.spool, 0});
+      arrival_us_.push_back(arrival_us);
+    }
   }
 
   std::string SpoolDir(size_t spool) const {
@@ -123,47 +168,17 @@ class SeveralSpoolsReferenceTest : public PipelineTest,
     ASSERT_OK(writer->Append(RecordOf(events_[num_written_++])));
   }
 
-  // Lets the clock show the latest time at which no record to come is more
-  // than the slack late.
-  void MoveClock() {
-    int64_t earliest_us = events_.back().time_us;
-    for (size_t i = num_written_; i < events_.size(); ++i) {
-      earliest_us = std::min(earliest_us, events_[i].time_us);
-    }
-    const int64_t lag_us = static_cast<int64_t>(random_() % 3) * kSecond / 2;
-    now_us_ = std::max(now_us_, earliest_us + lag_us - 1);
-  }
-
-  std::unique_ptr<Pipeline> OpenNow() {
-    auto pipeline =
-        Pipeline::Open(options_, &metrics_, [this] { return now_us_; });
-    EXPECT_OK(pipeline);
-    return *std::move(pipeline);
-  }
-
-  // Starts pipelines that die after a few steps, then one that reads all.
-  void DieAndRead(std::unique_ptr<Pipeline>* pipeline) {
-    for (uint64_t deaths = random_() % 3; deaths > 0; --deaths) {
-      pipeline->reset();
-      *pipeline = OpenNow();
-      EXPECT_OK((*pipeline)->Poll(random_() % 60));
-    }
-    if (*pipeline == nullptr) *pipeline = OpenNow();
-    bool is_busy = true;
-    while (is_busy) {
-      const absl::StatusOr<bool> polled = (*pipeline)->Poll(1 + random_() % 9);
-      ASSERT_OK(polled);
-      is_busy = *polled;
-    }
-  }
-
   void Run() {
     std::unique_ptr<Pipeline> pipeline;
     while (num_written_ < events_.size()) {
       for (size_t more = 1 + random_() % 12; more > 0; --more) {
         if (num_written_ < events_.size()) WriteNext();
       }
-      MoveClock();
+      if (arrival_us_.empty()) {
+        MoveClock(events_, 1);
+      } else {
+        now_us_ = arrival_us_[num_written_ - 1];
+      }
       DieAndRead(&pipeline);
     }
     while (now_us_ < events_.back().time_us + 30 * kSecond && !HasFailure()) {
@@ -232,19 +247,12 @@ class SeveralSpoolsReferenceTest : public PipelineTest,
     return written;
   }
 
-  size_t IndexOf(const log::v1::SpoolPosition& position) const {
-    return index_.at({position.segment(), position.offset()});
-  }
-
-  std::mt19937 random_;
-  std::vector<JoinEvent> events_;  // In the order of arrival.
-  std::vector<Place> places_;      // Of the events.
+  std::vector<JoinEvent> events_;    // In the order of arrival.
+  std::vector<Place> places_;        // Of the events.
+  std::vector<int64_t> arrival_us_;  // Empty: within the slack.
   std::array<std::unique_ptr<SegmentWriter>, kSpools> writers_;
   std::array<std::string, kSpools> names_;  // Of their segments.
   int64_t num_segments_ = 0;
-  size_t num_written_ = 0;
-  int64_t now_us_ = 0;
-  std::map<std::pair<std::string, uint64_t>, size_t> index_;  // By place.
 };
 
 TEST_P(SeveralSpoolsReferenceTest, PipelineGivesWhatTheRulesSay) {
@@ -253,6 +261,7 @@ TEST_P(SeveralSpoolsReferenceTest, PipelineGivesWhatTheRulesSay) {
   for (uint32_t seed = 101; seed <= 160; ++seed) {
     SCOPED_TRACE(absl::StrCat("seed ", seed));
     Begin(seed);
+    MakeHistory(seed);
     Run();
     const Written expected = Expect();
     const Written actual = Read();
@@ -267,6 +276,23 @@ TEST_P(SeveralSpoolsReferenceTest, PipelineGivesWhatTheRulesSay) {
   // The spools are worth the comparison.
   EXPECT_GT(num_tuples, 900u);
   EXPECT_GT(num_late, 600u);
+}
+
+// Which spool has the tuple depends on when the pipelines died.
+TEST_P(SeveralSpoolsReferenceTest, EveryDecisionHasOneTuple) {
+  for (uint32_t seed = 1; seed <= NumSeeds(100, 1000); ++seed) {
+    SCOPED_TRACE(absl::StrCat("seed ", seed));
+    Begin(seed);
+    MakeLateCopies();
+    Run();
+    std::map<std::string, int> tuples;
+    for (const log::v1::BanditTuple& tuple : ReadTuples(options_.tuples())) {
+      ++tuples[tuple.decision().decision_id()];
+    }
+    tuples.erase("end");
+    ASSERT_EQ(tuples.size(), static_cast<size_t>(kLateDecisions));
+    for (const auto& [id, count] : tuples) ASSERT_EQ(count, 1) << id;
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(Found, SeveralSpoolsReferenceTest, testing::Bool(),

@@ -11,9 +11,7 @@
 #include "core/base/tagged_uuid.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "io/files.h"
-#include "io/spool/writer_state.h"
-#include "tests/sidecar/pipeline_fixture.h"
+#include "tests/sidecar/several_spools_fixture.h"
 
 namespace sortition {
 namespace {
@@ -23,94 +21,6 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::UnorderedElementsAre;
-
-int64_t At(double seconds) {
-  return kStartUs + static_cast<int64_t>(seconds * kSecond);
-}
-
-class SeveralSpoolsTest : public PipelineTest {
- protected:
-  SeveralSpoolsTest() {
-    options_.clear_spool();
-    Use({"a", "b"});
-  }
-
-  // Reads these spools, whose writers have their names.
-  void Use(const std::vector<std::string>& writers) {
-    options_.clear_spool();
-    for (const std::string& writer : writers) {
-      options_.add_spool(SpoolOf(writer));
-      std::filesystem::create_directories(SpoolOf(writer));
-    }
-  }
-  std::string SpoolOf(const std::string& writer) const {
-    return dir_ / absl::StrCat("spools/", writer);
-  }
-  // Writes a closed segment.
-  void Write(const std::string& writer,
-             const std::vector<log::v1::LogRecord>& records) {
-    const auto segment =
-        NewSegment(SpoolOf(writer), ++num_segments_, 0, writer);
-    for (const log::v1::LogRecord& record : records) {
-      ASSERT_OK(segment->Append(record));
-    }
-    ASSERT_OK(segment->Close());
-  }
-  // Says that the writer gave its last sign of life at this time.
-  void SayAlive(const std::string& writer, int64_t time_us,
-                int64_t trouble_since_us = 0) {
-    WriterState state;
-    state.alive_us = time_us;
-    state.trouble_since_us = trouble_since_us;
-    state.newest_segment_us = num_segments_;
-    ASSERT_OK(WriteFile(SpoolOf(writer) + "/" + kWriterLockFile,
-                        EncodeWriterState(state)));
-  }
-  // Polls until nothing is left to do before this time.
-  void RunUntil(Pipeline* pipeline, int64_t time_us) {
-    clock_.now_us = std::max(clock_.now_us, time_us);
-    for (bool is_busy = true; is_busy;) {
-      const auto polled = pipeline->Poll(16);
-      ASSERT_OK(polled);
-      is_busy = *polled;
-    }
-  }
-  // Runs a pipeline up to this time and kills it.
-  void RunAndDie(int64_t time_us) {
-    const auto pipeline = Open();
-    RunUntil(pipeline.get(), time_us);
-  }
-  // Runs a pipeline for so many steps and kills it; returns false if all is
-  // over before.
-  bool RunSteps(uint64_t steps) {
-    const auto pipeline = Open();
-    while (steps > 0 && clock_.now_us < At(300)) {
-      const auto is_busy = pipeline->Poll(1);
-      EXPECT_OK(is_busy);
-      if (*is_busy) {
-        --steps;
-      } else {
-        clock_.now_us += kSecond;
-      }
-    }
-    return steps == 0;
-  }
-  absl::Status OpenError() {
-    return Pipeline::Open(options_, &metrics_, clock_.Get()).status();
-  }
-  // "<writer>/<id>=<reward>" of all tuples.
-  std::vector<std::string> Tuples() const {
-    std::vector<std::string> lines;
-    for (const auto& tuple : ReadTuples(options_.tuples())) {
-      lines.push_back(absl::StrCat(tuple.spool_writer(), "/",
-                                   tuple.decision().decision_id(), "=",
-                                   tuple.reward()));
-    }
-    return lines;
-  }
-
-  int64_t num_segments_ = 1000;
-};
 
 TEST_F(SeveralSpoolsTest, FeedbackMayBeInAnySpool) {
   Write("a", {DecisionRecord("x", At(0)), FeedbackRecord("f1", "y", At(2), 5),
@@ -134,46 +44,6 @@ TEST_F(SeveralSpoolsTest, AnotherAnswerElsewhereMakesADecisionAmbiguous) {
   Write("b", {DecisionRecord("x", At(0), 8)});
   RunAndDie(At(100));
   EXPECT_THAT(Tuples(), ElementsAre("a/z=0"));
-}
-
-// The second answer is removed with its segment, the first is read again.
-TEST_F(SeveralSpoolsTest, AnAmbiguousDecisionStaysOneWhenHalfOfItIsGone) {
-  Write("a", {DecisionRecord("x", At(0), 7)});
-  Write("b", {DecisionRecord("x", At(1), 8)});
-  Write("b", {DecisionRecord("y", At(2))});
-  RunAndDie(At(40));
-  ASSERT_EQ(Names(SpoolOf("a")).size(), 1u);
-  ASSERT_EQ(Names(SpoolOf("b")).size(), 1u);
-  RunAndDie(At(100));
-  EXPECT_THAT(Tuples(), ElementsAre("b/y=0"));
-}
-
-// Server b was frozen between the stamp of its decision and its record, which
-// comes when the copy of a has its tuple: by its time it would be the first.
-TEST_F(SeveralSpoolsTest, ACopyThatComesTooLateMakesNoSecondTuple) {
-  Write("a", {DecisionRecord("x", At(1)), DecisionRecord("y", At(2))});
-  Write("b", {});
-  RunAndDie(At(20));
-  ASSERT_THAT(Tuples(), ElementsAre("a/x=0", "a/y=0"));
-  Write("b", {DecisionRecord("x", At(0)), DecisionRecord("z", At(0.5))});
-  RunAndDie(At(20));
-  RunAndDie(At(100));
-  EXPECT_THAT(Tuples(), ElementsAre("a/x=0", "a/y=0", "b/z=0"));
-}
-
-// A power cut can take the tuple of x and leave the later one of y. Then the
-// copy of b must not be dropped for it.
-TEST_F(SeveralSpoolsTest, ACopyIsNotDroppedForATupleThatIsNotThere) {
-  options_.set_delete_spool(false);
-  num_segments_ = 2000;
-  Write("a", {DecisionRecord("y", At(2))});
-  RunAndDie(At(20));
-  ASSERT_THAT(Tuples(), ElementsAre("a/y=0"));
-  num_segments_ = 1000;
-  Write("a", {DecisionRecord("x", At(1))});
-  Write("b", {DecisionRecord("x", At(0))});
-  RunAndDie(At(100));
-  EXPECT_THAT(Tuples(), ElementsAre("a/y=0", "b/x=0"));
 }
 
 TEST_F(SeveralSpoolsTest, OutputsOfOneSpoolAndOfSeveralContinueEachOther) {

@@ -94,7 +94,14 @@ int ErrorOf(FileCall call, int fd, const std::string& path) {
   return 0;
 }
 
+bool HasFaults() {
+  World& world = TheWorld();
+  const std::lock_guard lock(world.mutex);
+  return !world.faults.empty();
+}
+
 bool Fails(FileCall call, int fd) {
+  if (!HasFaults()) return false;
   const int error = ErrorOf(call, fd, PathOf(fd));
   errno = error;
   return error != 0;
@@ -213,11 +220,12 @@ FakeDisk::~FakeDisk() {
   world.durable.clear();
 }
 
-void FakeDisk::CutPower(const std::string& dir) {
+void FakeDisk::CutPower(const std::string& dir, const IsKept& is_kept) const {
   World& world = TheWorld();
   const std::lock_guard lock(world.mutex);
   for (const auto& entry : std::filesystem::directory_iterator(dir)) {
     if (!entry.is_regular_file()) continue;
+    if (is_kept && is_kept(entry.path().filename().string())) continue;
     const int fd = open(entry.path().c_str(), O_RDWR | O_CLOEXEC);
     Forget(&world, fd);
     close(fd);

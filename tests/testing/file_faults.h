@@ -75,8 +75,10 @@ class FakeDisk {
   FakeDisk(const FakeDisk&) = delete;
   FakeDisk& operator=(const FakeDisk&) = delete;
 
-  // Cuts the power: bytes that no sync has covered become zero.
-  void CutPower(const std::string& dir);
+  // Cuts the power: bytes that no sync has covered become zero, but for files
+  // that the kernel had brought to the disk before.
+  using IsKept = std::function<bool(const std::string& name)>;
+  void CutPower(const std::string& dir, const IsKept& is_kept = nullptr) const;
 };
 
 }  // namespace sortition

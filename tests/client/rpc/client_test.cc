@@ -165,6 +165,32 @@ TEST(ClientTest, TheDecisionIdChoosesOneOfSeveralServers) {
   }
 }
 
+// Whether feedback arrives must not depend on the servers of other decisions.
+TEST(ClientTest, FeedbackArrivesThoughAServerOfOthersIsDown) {
+  for (size_t down = 0; down < 3; ++down) {
+    FakeServer servers[3];
+    ASSERT_OK_AND_ASSIGN(const auto client,
+                         Client::Connect(absl::StrCat(servers[0].address(), ",",
+                                                      servers[1].address(), ",",
+                                                      servers[2].address()),
+                                         Quick(1)));
+    v1::ReportFeedbackRequest report;
+    for (int i = 0; i < 60; ++i) {
+      const std::string id = absl::StrCat("d", i);
+      ASSERT_OK(client->Select(OneCandidate(id)));
+      report.add_feedback()->set_decision_id(id);
+    }
+    servers[down].Stop();
+    EXPECT_THAT(client->ReportFeedback(report),
+                StatusIs(absl::StatusCode::kUnavailable));
+    for (size_t i = 0; i < 3; ++i) {
+      const size_t decided = servers[i].decisions().size();
+      EXPECT_GT(decided, 5u);
+      EXPECT_EQ(servers[i].feedback().size(), i == down ? 0 : decided);
+    }
+  }
+}
+
 TEST(ClientTest, CallsEndAtTheirDeadline) {
   FakeServer server;
   server.hang = true;

@@ -9,6 +9,7 @@
 #include "gtest/gtest.h"
 #include "tests/core/policies/enumeration.h"
 #include "tests/testing/chi_square.h"
+#include "tests/testing/patience.h"
 
 namespace sortition {
 namespace {
@@ -22,7 +23,7 @@ class SamplerTest : public testing::TestWithParam<DistributionCase> {};
 // Seeds are fixed. Of the 110 cases one would fail by chance for 1 set of seeds
 // in 100.
 TEST_P(SamplerTest, DrawsEveryActionAsOftenAsItShould) {
-  constexpr uint64_t kDraws = 1000000;
+  const uint64_t num_draws = IsLongRun() ? 1000000 : 400000;
   const DistributionCase& c = GetParam();
   const auto distribution = c.Distribution();
   const std::vector<Action> actions = AllActions(c);
@@ -41,7 +42,7 @@ TEST_P(SamplerTest, DrawsEveryActionAsOftenAsItShould) {
   ScoredCandidates candidates = c.Candidates();
   candidates.scratch = &scratch;
   Draw draw;
-  for (uint64_t seed = 0; seed < kDraws; ++seed) {
+  for (uint64_t seed = 0; seed < num_draws; ++seed) {
     distribution->Sample(candidates, CounterRandom(SeedKey(seed)), &draw);
     const auto found = index.find(draw.action);
     ASSERT_NE(found, index.end());

@@ -11,6 +11,7 @@
 #include "io/segments/compressed_file.h"
 #include "sidecar/pipeline.h"
 #include "tests/sidecar/pipeline_fixture.h"
+#include "tests/testing/file_faults.h"
 
 namespace sortition {
 namespace {
@@ -143,17 +144,32 @@ TEST_F(TupleKeeperTest, FailuresAreCountedAndTriedAgain) {
   ExpectSame(Output(options_.tuples()), ExpectedOutput(history));
 }
 
-// The window is 10 s.
-TEST_F(TupleKeeperTest, RefusesToRemoveWhatTheJoinMayNeed) {
-  for (const double seconds : {0.0, 20.0, 1e9}) {
-    options_.set_keep_tuples_seconds(seconds);
-    EXPECT_OK(TupleKeeper::Validate(options_));
+// The newest segment was begun just before a power cut that took all of it. It
+// does not say where to continue, so it must not count as the newest.
+TEST_F(TupleKeeperTest, KeepsTheSegmentThatSaysWhereToContinue) {
+  options_.set_delete_spool(false);
+  options_.set_sync_interval_seconds(3600);
+  const auto history = History(30, 1, kStartUs);
+  WriteSpool(options_.spool(0), history, 50);
+  const FakeDisk disk(options_.tuples());
+  ASSERT_TRUE(DieAfter(100));
+  disk.CutPower(options_.tuples());
+  disk.CutPower(options_.tuples() + "/late");
+  const size_t num_left = ReadTuples(options_.tuples()).size();
+  ASSERT_GT(num_left, 5u);
+  options_.set_sync_interval_seconds(0);
+  options_.set_keep_tuples_bytes(1);
+  {
+    const auto pipeline = Open();
+    // Has not written a tuple yet.
+    ASSERT_OK(pipeline->Poll(1));
+    ASSERT_TRUE(
+        WaitUntil([&] { return ReadTuples(options_.tuples()).size() == 1; }));
   }
-  options_.set_keep_tuples_seconds(19.9);
-  EXPECT_THAT(Pipeline::Open(options_, &metrics_, clock_.Get()),
-              StatusIs(absl::StatusCode::kInvalidArgument,
-                       testing::HasSubstr("keep_tuples_seconds = 19.9: must be "
-                                          "0 or at least 20")));
+  options_.set_keep_tuples_bytes(0);
+  Finish();
+  EXPECT_EQ(ReadTuples(options_.tuples()).size() + num_left - 1,
+            ExpectedOutput(history).tuples.size() + 1);  // And "end".
 }
 
 TEST_F(TupleKeeperTest, RemovesWhatIsTooOld) {
