@@ -1,5 +1,7 @@
 #include "client/export/message_json.h"
 
+#include <algorithm>
+#include <cmath>
 #include <vector>
 
 #include "client/export/text_values.h"
@@ -63,6 +65,27 @@ void AppendSingle(const Message& message, const FieldDescriptor& field,
   }
 }
 
+void AppendFloatArray(const Message& message, const FieldDescriptor& field,
+                      std::string* out) {
+  const auto values =
+      message.GetReflection()->GetRepeatedFieldRef<float>(message, &field);
+  std::vector<float> row(static_cast<size_t>(values.size()));
+  for (size_t i = 0; i < row.size(); ++i) {
+    row[i] = values.Get(static_cast<int>(i));
+  }
+  out->push_back('[');
+  if (std::all_of(row.begin(), row.end(),
+                  [](float value) { return std::isfinite(value); })) {
+    AppendFloats(row, out);
+  } else {
+    for (const float value : row) {
+      if (out->back() != '[') out->push_back(',');
+      AppendJsonNumber(value, out);
+    }
+  }
+  out->push_back(']');
+}
+
 template <typename T, typename Append>
 void AppendArray(const Message& message, const FieldDescriptor& field,
                  const Append& append, std::string* out) {
@@ -92,7 +115,7 @@ void AppendRepeated(const Message& message, const FieldDescriptor& field,
     case FieldDescriptor::CPPTYPE_DOUBLE:
       return AppendArray<double>(message, field, number, out);
     case FieldDescriptor::CPPTYPE_FLOAT:
-      return AppendArray<float>(message, field, number, out);
+      return AppendFloatArray(message, field, out);
     case FieldDescriptor::CPPTYPE_BOOL:
       return AppendArray<bool>(
           message, field, [out](bool value) { AppendBool(value, out); }, out);
@@ -134,9 +157,8 @@ void AppendMessageJson(const Message& message, std::string* out) {
     }
   }
   // A propensity of 1 must not look like a missing one.
-  const auto* decision =
-      google::protobuf::DynamicCastToGenerated<log::v1::Decision>(&message);
-  if (decision != nullptr && decision->log_propensity() == 0) {
+  if (message.GetDescriptor() == log::v1::Decision::descriptor() &&
+      static_cast<const log::v1::Decision&>(message).log_propensity() == 0) {
     out->append(fields.empty() ? "\"log_propensity\":0"
                                : ",\"log_propensity\":0");
   }

@@ -5,6 +5,18 @@
 
 namespace sortition {
 
+void AppendFloats(std::span<const float> values, std::string* out) {
+  if (values.empty()) return;
+  const size_t size = out->size();
+  out->resize(size + values.size() * (kFloatRoom + 1));
+  char* end = out->data() + size;
+  for (const float value : values) {
+    end = WriteShortest(value, end);
+    *end++ = ',';
+  }
+  out->resize(static_cast<size_t>(end - 1 - out->data()));
+}
+
 void AppendJsonString(absl::string_view text, std::string* out) {
   out->push_back('"');
   for (const char c : text) {
