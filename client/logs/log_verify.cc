@@ -235,9 +235,11 @@ class Verifier : public LogVisitor {
   void BeginSegment(const std::string& path) override { file_ = path; }
 
   absl::Status Record(const log::v1::LogRecord& record,
-                      uint64_t offset) override {
-    if (record.has_decision()) return Check(record.decision(), offset);
-    if (record.has_tuple()) return Check(record.tuple().decision(), offset);
+                      const ScannedFrame& frame) override {
+    if (record.has_decision()) return Check(record.decision(), frame.offset);
+    if (record.has_tuple()) {
+      return Check(record.tuple().decision(), frame.offset);
+    }
     return absl::OkStatus();
   }
 
@@ -246,7 +248,9 @@ class Verifier : public LogVisitor {
     return absl::OkStatus();
   }
 
-  void EndSegment(const SegmentEnd&) override {}
+  absl::Status EndSegment(const SegmentEnd&) override {
+    return absl::OkStatus();
+  }
 
  private:
   absl::Status Check(const log::v1::Decision& decision, uint64_t offset) {
