@@ -125,6 +125,9 @@ absl::StatusOr<const DecisionVerifier::LoadedModel*> DecisionVerifier::Load(
                    LinearPolicy::Create(stored.model.policy(),
                                         {stored.model.weights().begin(),
                                          stored.model.weights().end()}));
+  // Decisions of one version mostly follow each other.
+  constexpr size_t kMostModels = 64;
+  if (models_.size() >= kMostModels) models_.clear();
   LoadedModel loaded;
   loaded.policy_bytes = stored.model.policy().SerializeAsString();
   loaded.policy = std::make_shared<const LinearPolicy>(std::move(policy));
