@@ -132,10 +132,11 @@ char* WriteShortest(float value, char* out) {
   if (double{size} >= 1e-4 && size < 1e7f && FindDecimal(size, &decimal)) {
     const auto& [digits, count, exponent] = decimal;
     constexpr uint32_t kFirst = 100'000'000;
+    constexpr char kZeros[] = {'0', '.', '0', '0', '0'};
     char text[16] = {static_cast<char>('0' + digits / kFirst)};
     WriteEightDigits(digits % kFirst, text + 1);
     if (exponent < 0 && !(exponent == -4 && count == 1)) {
-      std::memcpy(out, "0.000", 5);
+      std::memcpy(out, kZeros, sizeof kZeros);
       std::memcpy(out + 1 - exponent, text, kMostDigits);
       return out + 1 - exponent + count;
     }
