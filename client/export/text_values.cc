@@ -19,14 +19,21 @@ void AppendFloats(std::span<const float> values, std::string* out) {
 
 void AppendJsonString(absl::string_view text, std::string* out) {
   out->push_back('"');
-  for (const char c : text) {
-    if (static_cast<unsigned char>(c) < 0x20) {
+  size_t begin = 0;  // Of what needs no escape.
+  for (size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    const bool is_control = static_cast<unsigned char>(c) < 0x20;
+    if (!is_control && c != '"' && c != '\\') continue;
+    out->append(text.data() + begin, i - begin);
+    begin = i + 1;
+    if (is_control) {
       absl::StrAppendFormat(out, "\\u%04x", c);
-      continue;
+    } else {
+      out->push_back('\\');
+      out->push_back(c);
     }
-    if (c == '"' || c == '\\') out->push_back('\\');
-    out->push_back(c);
   }
+  out->append(text.data() + begin, text.size() - begin);
   out->push_back('"');
 }
 

@@ -223,6 +223,8 @@ class ObdImporter : public Importer {
 
   absl::Status AddAffinity(size_t column, uint32_t feature,
                            v1::SparseFeatures* sparse) const {
+    // Most are: they need no parsing.
+    if (fields_[column] == "0.0") return absl::OkStatus();
     float value = 0;
     if (!ParseNumber(fields_[column], &value) || !std::isfinite(value)) {
       return Wrong(column, "a finite number");
