@@ -356,7 +356,10 @@ TEST_F(DamagedLogTest, TheCommandPrintsEachCheckAndExitsWithOne) {
     EXPECT_OK(RunLogValidate(options, {dir_ / "log"}, &output));
     return std::make_pair(output.exit_code, out.str());
   };
+  testing::internal::CaptureStderr();
   EXPECT_EQ(run().first, 0);
+  EXPECT_THAT(testing::internal::GetCapturedStderr(),
+              HasSubstr("checking: "));  // Its progress.
   EXPECT_THAT(run().second, HasSubstr("PASS  damage        1 segments"));
   tuples[3].mutable_decision()->set_log_propensity(1);
   Write(tuples);
