@@ -145,6 +145,11 @@ class CsvExporter : public Exporter {
       if (separator == ',') out_->push_back(',');
       return;
     }
+    if (!candidates.sparse()) {
+      out_->push_back(',');
+      AppendFloats(DenseRow(candidates, i), out_);
+      return;
+    }
     uint32_t next = 0;
     const auto fill_to = [&](uint32_t column) {
       for (; next < column; ++next) out_->append(",0");

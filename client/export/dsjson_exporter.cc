@@ -137,16 +137,19 @@ class DsjsonExporter : public Exporter {
   }
 
   void AppendCandidate(const Candidates& candidates, uint32_t i) {
-    const bool sparse = candidates.sparse();
-    out_->append(sparse ? "{\"f\":{" : "{\"f\":[");
-    bool is_first = true;
+    if (!candidates.sparse()) {
+      out_->append("{\"f\":[");
+      AppendFloats(DenseRow(candidates, i), out_);
+      out_->append("]}");
+      return;
+    }
+    out_->append("{\"f\":{");
     ForEachFeature(candidates, i, [&](uint32_t column, float value) {
-      if (!is_first) out_->push_back(',');
-      is_first = false;
-      if (sparse) absl::StrAppend(out_, "\"", column, "\":");
+      if (out_->back() != '{') out_->push_back(',');
+      absl::StrAppend(out_, "\"", column, "\":");
       AppendNumber(value, out_);
     });
-    out_->append(sparse ? "}}" : "]}");
+    out_->append("}}");
   }
 
   void AppendRest(const TupleView& view) {

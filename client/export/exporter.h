@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -76,15 +77,21 @@ absl::string_view WithView(const log::v1::BanditTuple& tuple, const Use& use) {
   return problem.empty() ? use(view) : problem;
 }
 
+// Requires dense features.
+inline std::span<const float> DenseRow(const Candidates& candidates,
+                                       uint32_t document_index) {
+  const size_t d = candidates.num_features();
+  return {candidates.values().data() + document_index * d, d};
+}
+
 // Calls `use(column, value)` for the features of a candidate that the row
 // holds: all of a dense row, those named of a sparse one.
 template <typename Use>
 void ForEachFeature(const Candidates& candidates, uint32_t document_index,
                     const Use& use) {
   if (!candidates.sparse()) {
-    const uint32_t d = candidates.num_features();
-    const float* row = candidates.values().data() + size_t{document_index} * d;
-    for (uint32_t j = 0; j < d; ++j) use(j, row[j]);
+    const std::span<const float> row = DenseRow(candidates, document_index);
+    for (uint32_t j = 0; j < row.size(); ++j) use(j, row[j]);
     return;
   }
   const uint32_t end = candidates.row_offsets()[document_index + 1];

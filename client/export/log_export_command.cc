@@ -1,6 +1,4 @@
-#include <filesystem>
 #include <map>
-#include <system_error>
 
 #include "absl/strings/str_cat.h"
 #include "client/export/export_commands.h"
@@ -9,48 +7,35 @@
 #include "client/logs/log_scan.h"
 #include "core/base/status_macros.h"
 #include "io/segments/log_paths.h"
-#include "process/progress.h"
+#include "io/segments/seen_tuples.h"
 
 namespace sortition {
 namespace {
 
 using config::v1::LogExportOptions;
 
-constexpr uint64_t kMebibyte = uint64_t{1} << 20;
-
-uint64_t FileBytes(const std::string& path) {
-  std::error_code error;
-  const uint64_t bytes = std::filesystem::file_size(path, error);
-  return error ? 0 : bytes;
-}
-
 // Gives the tuples of a log to an exporter, and counts.
 class ExportVisitor : public LogVisitor {
  public:
   ExportVisitor(const LogExportOptions& options, Exporter* exporter,
-                ExportOutput* output, Progress* progress)
+                ExportOutput* output, const std::vector<std::string>& segments)
       : options_(options),
         exporter_(exporter),
         output_(output),
-        progress_(progress) {}
+        seen_(segments) {}
 
-  void BeginSegment(const std::string& path) override {
-    segment_ = path;
-    reported_ = 0;
-  }
+  void BeginSegment(const std::string& path) override { segment_ = path; }
 
   absl::Status Record(const log::v1::LogRecord& record,
-                      uint64_t offset) override {
-    const uint64_t mebibytes = offset / kMebibyte;
-    if (mebibytes > reported_) progress_->Add(mebibytes - reported_);
-    reported_ = mebibytes;
+                      const ScannedFrame& frame) override {
     if (record.has_decision()) ++decisions_;
     if (record.has_incomplete() && !options_.allow_incomplete()) {
       return absl::FailedPreconditionError(absl::StrCat(
-          segment_, " offset ", offset, ": the log is incomplete (",
+          segment_, " offset ", frame.offset, ": the log is incomplete (",
           record.incomplete().reason(),
           "), so tuples miss feedback; --allow_incomplete writes it anyway"));
     }
+    if (record.has_footer()) torn_bytes_ += record.footer().torn_bytes();
     return record.has_tuple() ? Export(record.tuple()) : absl::OkStatus();
   }
 
@@ -59,7 +44,10 @@ class ExportVisitor : public LogVisitor {
     return absl::OkStatus();
   }
 
-  void EndSegment(const SegmentEnd&) override {}
+  absl::Status EndSegment(const SegmentEnd& end) override {
+    torn_bytes_ += end.torn_bytes;
+    return absl::OkStatus();
+  }
 
   // NotFound where there was no tuple.
   absl::Status CheckTuples(const std::vector<std::string>& paths) const {
@@ -79,14 +67,20 @@ class ExportVisitor : public LogVisitor {
     if (corrupt_ > 0) {
       absl::StrAppend(&text, "; ", corrupt_, " corrupt records passed over");
     }
+    if (torn_bytes_ > 0) {
+      absl::StrAppend(&text, "; ", torn_bytes_,
+                      " torn bytes at the ends of segments");
+    }
     return text;
   }
 
  private:
   absl::Status Export(const log::v1::BanditTuple& tuple) {
     absl::string_view reason;
-    if (!options_.model().empty() &&
-        tuple.decision().model() != options_.model()) {
+    if (!seen_.Insert(tuple)) {
+      reason = "copies of tuples that were read before";
+    } else if (!options_.model().empty() &&
+               tuple.decision().model() != options_.model()) {
       reason = "another model";
     } else if (tuple.censored_size() > 0 && !options_.with_censored()) {
       reason = "censored";
@@ -104,12 +98,12 @@ class ExportVisitor : public LogVisitor {
   const LogExportOptions& options_;
   Exporter* const exporter_;
   ExportOutput* const output_;  // Null where the exporter writes itself.
-  Progress* const progress_;
+  SeenTuples seen_;
   std::string segment_;
-  uint64_t reported_ = 0;  // Mebibytes of this segment.
   uint64_t exported_ = 0;
   uint64_t decisions_ = 0;
   uint64_t corrupt_ = 0;
+  uint64_t torn_bytes_ = 0;
   std::map<std::string, uint64_t> left_out_;
 };
 
@@ -149,17 +143,13 @@ absl::Status RunLogExport(const LogExportOptions& options,
   }
   ASSIGN_OR_RETURN(const std::unique_ptr<Exporter> exporter,
                    MakeExporter(options, text.get()));
-  uint64_t bytes = 0;
   ASSIGN_OR_RETURN(const std::vector<std::string> segments,
-                   FindSegmentsWithLate(positional));
-  for (const std::string& path : segments) bytes += FileBytes(path);
-  Progress progress("reading tuples", "MiB", bytes / kMebibyte);
-  ExportVisitor visitor(options, exporter.get(), text.get(), &progress);
-  RETURN_IF_ERROR(ScanLog(positional, &visitor));
+                   FindSegments(positional));
+  ExportVisitor visitor(options, exporter.get(), text.get(), segments);
+  RETURN_IF_ERROR(ScanSegments(segments, &visitor, "reading tuples"));
   RETURN_IF_ERROR(visitor.CheckTuples(positional));
   RETURN_IF_ERROR(exporter->Finish());
   if (text != nullptr) RETURN_IF_ERROR(text->Publish());
-  progress.Finish();
   output->error << visitor.Summary() << "\n";
   return absl::OkStatus();
 }

@@ -1,5 +1,7 @@
 #include "client/export/message_json.h"
 
+#include <algorithm>
+#include <cmath>
 #include <vector>
 
 #include "client/export/text_values.h"
@@ -33,9 +35,8 @@ void AppendEnum(const google::protobuf::EnumDescriptor& type, int number,
   AppendJsonString(value->name(), out);
 }
 
-void AppendSingle(const Message& message, const FieldDescriptor& field,
-                  std::string* out) {
-  const Reflection& reflection = *message.GetReflection();
+void AppendSingle(const Message& message, const Reflection& reflection,
+                  const FieldDescriptor& field, std::string* out) {
   std::string scratch;
   switch (field.cpp_type()) {
     case FieldDescriptor::CPPTYPE_INT32:
@@ -63,11 +64,31 @@ void AppendSingle(const Message& message, const FieldDescriptor& field,
   }
 }
 
+void AppendFloatArray(const Message& message, const Reflection& reflection,
+                      const FieldDescriptor& field, std::string* out) {
+  const auto values = reflection.GetRepeatedFieldRef<float>(message, &field);
+  std::vector<float> row(static_cast<size_t>(values.size()));
+  for (size_t i = 0; i < row.size(); ++i) {
+    row[i] = values.Get(static_cast<int>(i));
+  }
+  out->push_back('[');
+  if (std::all_of(row.begin(), row.end(),
+                  [](float value) { return std::isfinite(value); })) {
+    AppendFloats(row, out);
+  } else {
+    for (const float value : row) {
+      if (out->back() != '[') out->push_back(',');
+      AppendJsonNumber(value, out);
+    }
+  }
+  out->push_back(']');
+}
+
 template <typename T, typename Append>
-void AppendArray(const Message& message, const FieldDescriptor& field,
-                 const Append& append, std::string* out) {
-  const auto values =
-      message.GetReflection()->GetRepeatedFieldRef<T>(message, &field);
+void AppendArray(const Message& message, const Reflection& reflection,
+                 const FieldDescriptor& field, const Append& append,
+                 std::string* out) {
+  const auto values = reflection.GetRepeatedFieldRef<T>(message, &field);
   for (int i = 0; i < values.size(); ++i) {
     out->push_back(i == 0 ? '[' : ',');
     append(values.Get(i));
@@ -75,34 +96,34 @@ void AppendArray(const Message& message, const FieldDescriptor& field,
   out->push_back(']');
 }
 
-void AppendRepeated(const Message& message, const FieldDescriptor& field,
-                    std::string* out) {
-  const Reflection& reflection = *message.GetReflection();
+void AppendRepeated(const Message& message, const Reflection& reflection,
+                    const FieldDescriptor& field, std::string* out) {
   const auto number = [out](auto value) { AppendJsonNumber(value, out); };
   const auto quoted = [out](auto value) { AppendQuoted(value, out); };
   switch (field.cpp_type()) {
     case FieldDescriptor::CPPTYPE_INT32:
-      return AppendArray<int32_t>(message, field, number, out);
+      return AppendArray<int32_t>(message, reflection, field, number, out);
     case FieldDescriptor::CPPTYPE_UINT32:
-      return AppendArray<uint32_t>(message, field, number, out);
+      return AppendArray<uint32_t>(message, reflection, field, number, out);
     case FieldDescriptor::CPPTYPE_INT64:
-      return AppendArray<int64_t>(message, field, quoted, out);
+      return AppendArray<int64_t>(message, reflection, field, quoted, out);
     case FieldDescriptor::CPPTYPE_UINT64:
-      return AppendArray<uint64_t>(message, field, quoted, out);
+      return AppendArray<uint64_t>(message, reflection, field, quoted, out);
     case FieldDescriptor::CPPTYPE_DOUBLE:
-      return AppendArray<double>(message, field, number, out);
+      return AppendArray<double>(message, reflection, field, number, out);
     case FieldDescriptor::CPPTYPE_FLOAT:
-      return AppendArray<float>(message, field, number, out);
+      return AppendFloatArray(message, reflection, field, out);
     case FieldDescriptor::CPPTYPE_BOOL:
       return AppendArray<bool>(
-          message, field, [out](bool value) { AppendBool(value, out); }, out);
+          message, reflection, field,
+          [out](bool value) { AppendBool(value, out); }, out);
     case FieldDescriptor::CPPTYPE_ENUM:
       return AppendArray<int32_t>(
-          message, field,
+          message, reflection, field,
           [&](int value) { AppendEnum(*field.enum_type(), value, out); }, out);
     case FieldDescriptor::CPPTYPE_STRING:
       return AppendArray<std::string>(
-          message, field,
+          message, reflection, field,
           [out](const std::string& value) { AppendJsonString(value, out); },
           out);
     case FieldDescriptor::CPPTYPE_MESSAGE:
@@ -120,7 +141,9 @@ void AppendRepeated(const Message& message, const FieldDescriptor& field,
 
 void AppendMessageJson(const Message& message, std::string* out) {
   std::vector<const FieldDescriptor*> fields;
-  message.GetReflection()->ListFields(message, &fields);
+  // Asked once: it is looked up.
+  const Reflection& reflection = *message.GetReflection();
+  reflection.ListFields(message, &fields);
   out->push_back('{');
   for (const FieldDescriptor* field : fields) {
     if (field != fields.front()) out->push_back(',');
@@ -128,15 +151,14 @@ void AppendMessageJson(const Message& message, std::string* out) {
     out->append(field->name());
     out->append("\":");
     if (field->is_repeated()) {
-      AppendRepeated(message, *field, out);
+      AppendRepeated(message, reflection, *field, out);
     } else {
-      AppendSingle(message, *field, out);
+      AppendSingle(message, reflection, *field, out);
     }
   }
   // A propensity of 1 must not look like a missing one.
-  const auto* decision =
-      google::protobuf::DynamicCastToGenerated<log::v1::Decision>(&message);
-  if (decision != nullptr && decision->log_propensity() == 0) {
+  if (message.GetDescriptor() == log::v1::Decision::descriptor() &&
+      static_cast<const log::v1::Decision&>(message).log_propensity() == 0) {
     out->append(fields.empty() ? "\"log_propensity\":0"
                                : ",\"log_propensity\":0");
   }

@@ -5,16 +5,35 @@
 
 namespace sortition {
 
+void AppendFloats(std::span<const float> values, std::string* out) {
+  if (values.empty()) return;
+  const size_t size = out->size();
+  out->resize(size + values.size() * (kFloatRoom + 1));
+  char* end = out->data() + size;
+  for (const float value : values) {
+    end = WriteShortest(value, end);
+    *end++ = ',';
+  }
+  out->resize(static_cast<size_t>(end - 1 - out->data()));
+}
+
 void AppendJsonString(absl::string_view text, std::string* out) {
   out->push_back('"');
-  for (const char c : text) {
-    if (static_cast<unsigned char>(c) < 0x20) {
+  size_t begin = 0;  // Of what needs no escape.
+  for (size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    const bool is_control = static_cast<unsigned char>(c) < 0x20;
+    if (!is_control && c != '"' && c != '\\') continue;
+    out->append(text.data() + begin, i - begin);
+    begin = i + 1;
+    if (is_control) {
       absl::StrAppendFormat(out, "\\u%04x", c);
-      continue;
+    } else {
+      out->push_back('\\');
+      out->push_back(c);
     }
-    if (c == '"' || c == '\\') out->push_back('\\');
-    out->push_back(c);
   }
+  out->append(text.data() + begin, text.size() - begin);
   out->push_back('"');
 }
 

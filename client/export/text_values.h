@@ -2,10 +2,12 @@
 // Values as text that reads back as the same value.
 #include <charconv>
 #include <cmath>
+#include <span>
 #include <string>
 #include <type_traits>
 
 #include "absl/strings/string_view.h"
+#include "client/export/shortest_float.h"
 
 namespace sortition {
 
@@ -13,9 +15,17 @@ namespace sortition {
 template <typename Number>
 void AppendNumber(Number value, std::string* out) {
   char digits[32];
-  const auto result = std::to_chars(digits, digits + sizeof digits, value);
-  out->append(digits, static_cast<size_t>(result.ptr - digits));
+  const char* end = nullptr;
+  if constexpr (std::is_same_v<Number, float>) {
+    end = WriteShortest(value, digits);
+  } else {
+    end = std::to_chars(digits, digits + sizeof digits, value).ptr;
+  }
+  out->append(digits, static_cast<size_t>(end - digits));
 }
+
+// Appends finite numbers with commas between them.
+void AppendFloats(std::span<const float> values, std::string* out);
 
 // As JSON: numbers that are not finite become "NaN", "Infinity" or "-Infinity",
 // as protobuf writes them.

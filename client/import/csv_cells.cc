@@ -32,6 +32,22 @@ absl::Status CsvCells::ReadFlag(int column, bool* value) const {
   return Wrong(column, "0 or 1");
 }
 
+absl::Status CsvCells::CheckShared(bool is_first, uint64_t first_line) {
+  const std::vector<int>& columns = columns_.shared;
+  shared_.resize(columns.size());
+  for (size_t i = 0; i < columns.size(); ++i) {
+    const absl::string_view cell = Cell(columns[i]);
+    if (is_first) {
+      shared_[i].assign(cell.data(), cell.size());
+    } else if (shared_[i] != cell) {
+      return Wrong(columns[i],
+                   absl::StrCat("'", Shown(shared_[i]), "', as in line ",
+                                first_line, " of the same decision"));
+    }
+  }
+  return absl::OkStatus();
+}
+
 absl::Status CsvCells::ReadDenseRow(log::v1::Decision* decision) const {
   decision->set_num_features(static_cast<uint32_t>(columns_.features.size()));
   auto* const values = decision->mutable_dense_values();

@@ -1,6 +1,7 @@
 #pragma once
 // The cells of a CSV line by what they are.
 #include <cmath>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <type_traits>
@@ -51,6 +52,11 @@ class CsvCells {
   // Reads 0 and 1, or false and true, in the same way.
   absl::Status ReadFlag(int column, bool* value) const;
 
+  // Keeps what all lines of a decision say alike at its first line, which has
+  // the number `first_line`. At the others, an error that names the column that
+  // differs, and both values.
+  absl::Status CheckShared(bool is_first, uint64_t first_line);
+
   // These append the features of a line to those of the decision.
   absl::Status ReadDenseRow(log::v1::Decision* decision) const;
   // A cell of "index:value index:value", with indexes from 0. `num_features` is
@@ -62,6 +68,7 @@ class CsvCells {
   std::vector<std::string> header_;
   CsvColumns columns_;
   std::vector<absl::string_view> fields_;
+  std::vector<std::string> shared_;  // Of columns_.shared.
 };
 
 }  // namespace sortition

@@ -27,6 +27,7 @@ constexpr Field kFields[] = {
     {"model", "model", &CsvColumns::model},
     {"version", "version", &CsvColumns::version},
     {"kind", "action_kind", &CsvColumns::kind},
+    {"index", "document_index", &CsvColumns::index},
     {"candidate", "candidate_id", &CsvColumns::candidate},
     {"eligible", "eligible", &CsvColumns::eligible},
     {"action", "chosen", &CsvColumns::action},
@@ -44,6 +45,12 @@ constexpr Field kFields[] = {
     {"num_features", "num_features", &CsvColumns::num_features},
 };
 constexpr char kFeatures[] = "features";
+
+// All but these say something of the decision.
+constexpr int CsvColumns::*kOfCandidate[] = {
+    &CsvColumns::id,          &CsvColumns::index,  &CsvColumns::candidate,
+    &CsvColumns::eligible,    &CsvColumns::action, &CsvColumns::conditional,
+    &CsvColumns::rank_reward, &CsvColumns::sparse};
 
 // The columns f0, f1, … that `log export` writes.
 bool IsExportedFeature(absl::string_view column) {
@@ -150,6 +157,14 @@ absl::StatusOr<CsvColumns> CsvMapping::Resolve(
           absl::StrCat("column '", ColumnOf(field.name, field.column), "' (",
                        field.name, ")"),
           header);
+    }
+  }
+  for (const Field& field : kFields) {
+    const bool is_shared =
+        std::find(std::begin(kOfCandidate), std::end(kOfCandidate),
+                  field.place) == std::end(kOfCandidate);
+    if (is_shared && columns.*field.place >= 0) {
+      columns.shared.push_back(columns.*field.place);
     }
   }
   RETURN_IF_ERROR(FindFeatures(header, &columns));

@@ -19,6 +19,7 @@ struct CsvColumns {
   int model = -1;
   int version = -1;
   int kind = -1;
+  int index = -1;  // The candidate's place among those of its decision.
   int candidate = -1;
   int eligible = -1;
   int action = -1;
@@ -35,7 +36,8 @@ struct CsvColumns {
   int sparse = -1;
   int num_features = -1;
   std::vector<int> features;
-  size_t width = 0;  // Columns of the file.
+  std::vector<int> shared;  // These are the same in all lines of a decision.
+  size_t width = 0;         // Columns of the file.
 };
 
 // Where a field is looked for: a mapping from --columns or its own name.

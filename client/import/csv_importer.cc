@@ -77,14 +77,19 @@ class CsvImporter : public Importer {
   }
 
   void TakeCandidate(const InputPlace& place) {
-    const bool is_new = !is_open_ || cells_.Cell(columns().id) != id_;
+    std::optional<uint32_t> index;
+    const absl::Status status =
+        cells_.Read(columns().index, "an integer from 0", &index);
+    // A decision may follow one of the same id.
+    const bool is_new =
+        !is_open_ || cells_.Cell(columns().id) != id_ || index == 0;
     if (is_new) {
       End();
       Begin(place);
       std::swap(failure_, lost_);
     }
     if (!failure_.ok()) return;
-    failure_ = ReadCandidate(is_new);
+    failure_ = status.ok() ? ReadCandidate(is_new, index) : status;
     bad_line_ = place.line;
   }
 
@@ -183,28 +188,18 @@ class CsvImporter : public Importer {
     return absl::OkStatus();
   }
 
-  // Lines of a decision may not contradict each other.
-  absl::Status CheckShared(bool is_first) {
-    const int places[] = {columns().p, columns().logp, columns().reward};
-    for (size_t i = 0; i < std::size(places); ++i) {
-      if (places[i] < 0) continue;
-      if (is_first) {
-        shared_[i] = std::string(cells_.Cell(places[i]));
-      } else if (shared_[i] != cells_.Cell(places[i])) {
-        return cells_.Wrong(
-            places[i], absl::StrCat(shared_[i], ", as in line ", first_line_,
-                                    " of the same decision"));
-      }
-    }
-    return absl::OkStatus();
-  }
-
-  absl::Status ReadCandidate(bool is_first) {
-    RETURN_IF_ERROR(CheckShared(is_first));
+  // `place` is what the line says of the candidate's place.
+  absl::Status ReadCandidate(bool is_first, std::optional<uint32_t> place) {
+    RETURN_IF_ERROR(cells_.CheckShared(is_first, first_line_));
     if (is_first) RETURN_IF_ERROR(ReadShared());
     log::v1::BanditTuple* tuple = record_.mutable_tuple();
     log::v1::Decision* decision = tuple->mutable_decision();
     const uint32_t index = decision->num_candidates();
+    if (place.value_or(index) != index) {
+      return cells_.Wrong(
+          columns().index,
+          absl::StrCat(index, ", the number of lines of the decision before"));
+    }
     decision->set_num_candidates(index + 1);
     std::optional<uint32_t> rank;
     RETURN_IF_ERROR(cells_.Read(columns().action,
@@ -348,7 +343,6 @@ class CsvImporter : public Importer {
   uint64_t bad_line_ = 0;
   std::string file_;
   std::string id_;
-  std::string shared_[3];
   absl::Status failure_;
   absl::Status lost_;  // Not OK: the next decision may miss a line.
   bool is_shown_ = true;

@@ -45,44 +45,37 @@ bool IsAbstention(const JsonValue& candidate) {
          FindMember(candidate, "abstain") != nullptr;
 }
 
-class DsjsonImporter : public Importer {
+class DsjsonImporter : public JsonImporter {
  public:
   DsjsonImporter(const config::v1::LogImportOptions& options, ImportSink* sink)
-      : options_(options), sink_(sink), features_(options.hash_bits()) {}
-
-  void Line(const InputLine& line, const InputPlace& place) override {
-    const absl::Status status = Read(line);
-    status.ok() ? sink_->Add(record_, place) : sink_->Bad(place, status);
-  }
+      : JsonImporter(options, sink), features_(options.hash_bits()) {}
 
  private:
-  absl::Status Read(const InputLine& line) {
-    ASSIGN_OR_RETURN(const JsonValue* object, json_.Parse(line));
-    record_.mutable_tuple()->Clear();
-    log::v1::BanditTuple* tuple = record_.mutable_tuple();
-    RETURN_IF_ERROR(ReadHead(*object, tuple->mutable_decision()));
-    const JsonValue* context = FindMember(*object, "c");
+  absl::Status Read(const JsonValue& object,
+                    log::v1::BanditTuple* tuple) override {
+    RETURN_IF_ERROR(ReadHead(object, tuple->mutable_decision()));
+    const JsonValue* context = FindMember(object, "c");
     const JsonValue* multi =
         context == nullptr ? nullptr : FindMember(*context, "_multi");
     if (multi == nullptr || !multi->IsArray() || multi->Empty()) {
       return absl::InvalidArgumentError(
           "c._multi is missing, must be an array of at least one candidate");
     }
-    const JsonValue* outcomes = FindMember(*object, "_outcomes");
+    const JsonValue* outcomes = FindMember(object, "_outcomes");
     uint32_t num_candidates = multi->Size();
     if (outcomes != nullptr) {
-      RETURN_IF_ERROR(ReadOrder(*object, *outcomes, tuple));
+      RETURN_IF_ERROR(ReadOrder(object, *outcomes, tuple));
     } else {
       if (IsAbstention((*multi)[num_candidates - 1])) {
         tuple->mutable_decision()->set_can_abstain(true);
         --num_candidates;
       }
-      RETURN_IF_ERROR(ReadSelection(*object, num_candidates, tuple));
+      RETURN_IF_ERROR(ReadSelection(object, num_candidates, tuple));
     }
-    RETURN_IF_ERROR(ReadFeatures(*object, *context, num_candidates, tuple));
+    RETURN_IF_ERROR(ReadFeatures(object, *context, num_candidates, tuple));
     RETURN_IF_ERROR(
-        ReadFeedback(*object, outcomes == nullptr ? "o" : "_o", tuple));
-    return ReadRest(*object, tuple);
+        ReadFeedback(object, outcomes == nullptr ? "o" : "_o", tuple));
+    return ReadRest(object, tuple);
   }
 
   absl::Status ReadHead(const JsonValue& object, log::v1::Decision* decision) {
@@ -107,7 +100,6 @@ class DsjsonImporter : public Importer {
     if (model != nullptr && IsText(*model)) {
       SetModelName(TextOf(*model), decision);
     }
-    SetModel(options_, decision);
     return absl::OkStatus();
   }
 
@@ -269,11 +261,7 @@ class DsjsonImporter : public Importer {
     return absl::OkStatus();
   }
 
-  const config::v1::LogImportOptions& options_;
-  ImportSink* const sink_;
-  JsonLine json_;
   DsjsonFeatures features_;
-  log::v1::LogRecord record_;
 };
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "absl/strings/str_cat.h"
+#include "client/import/imported_tuple.h"
 #include "client/import/parse_number.h"
 #include "core/base/status_macros.h"
 #include "rapidjson/error/en.h"
@@ -47,6 +48,16 @@ absl::StatusOr<const JsonValue*> JsonLine::Parse(const InputLine& line) {
     return absl::InvalidArgumentError("the line is not a JSON object");
   }
   return &document_;
+}
+
+void JsonImporter::Line(const InputLine& line, const InputPlace& place) {
+  log::v1::BanditTuple* const tuple = record_.mutable_tuple();
+  tuple->Clear();
+  const auto object = json_.Parse(line);
+  absl::Status status = object.status();
+  if (status.ok()) status = Read(**object, tuple);
+  if (status.ok()) SetModel(options_, tuple->mutable_decision());
+  status.ok() ? sink_->Add(record_, place) : sink_->Bad(place, status);
 }
 
 bool IsNumber(const JsonValue& value) {

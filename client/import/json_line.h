@@ -1,15 +1,18 @@
 #pragma once
 // One line of JSON, parsed in place: numbers stay text until they are read, so
-// that each is rounded once.
+// that each is rounded once. What importers of such lines share.
 #include <string>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "client/import/importer.h"
 #include "client/import/input_lines.h"
 #include "google/protobuf/repeated_field.h"
 #include "rapidjson/document.h"
+#include "sortition/config/v1/log_files.pb.h"
+#include "sortition/log/v1/log.pb.h"
 
 namespace sortition {
 
@@ -30,6 +33,28 @@ class JsonLine {
   std::vector<char> memory_;
   rapidjson::MemoryPoolAllocator<> allocator_;
   Document document_;
+};
+
+// Reads a tuple from each line.
+class JsonImporter : public Importer {
+ public:
+  JsonImporter(const config::v1::LogImportOptions& options, ImportSink* sink)
+      : options_(options), sink_(sink) {}
+
+  void Line(const InputLine& line, const InputPlace& place) final;
+
+ protected:
+  const config::v1::LogImportOptions& options() const { return options_; }
+
+ private:
+  // Fills in the tuple, which is empty.
+  virtual absl::Status Read(const JsonValue& object,
+                            log::v1::BanditTuple* tuple) = 0;
+
+  const config::v1::LogImportOptions& options_;
+  ImportSink* const sink_;
+  JsonLine json_;
+  log::v1::LogRecord record_;
 };
 
 // Numbers and strings are both views of the line.

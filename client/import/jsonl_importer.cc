@@ -12,35 +12,24 @@
 namespace sortition {
 namespace {
 
-class JsonlImporter : public Importer {
+class JsonlImporter : public JsonImporter {
  public:
-  JsonlImporter(const config::v1::LogImportOptions& options, ImportSink* sink)
-      : options_(options), sink_(sink) {}
-
-  void Line(const InputLine& line, const InputPlace& place) override {
-    const absl::Status status = Read(line);
-    status.ok() ? sink_->Add(record_, place) : sink_->Bad(place, status);
-  }
+  using JsonImporter::JsonImporter;
 
  private:
-  absl::Status Read(const InputLine& line) {
-    ASSIGN_OR_RETURN(const JsonValue* object, json_.Parse(line));
-    record_.mutable_tuple()->Clear();
-    const JsonValue* const decision = FindMember(*object, "decision");
-    if (decision != nullptr) {
-      RETURN_IF_ERROR(ReadMessage(*object, record_.mutable_tuple()));
-      if (FindMember(*decision, "log_propensity") == nullptr) {
-        return absl::InvalidArgumentError(
-            "'decision.log_propensity' is missing");
-      }
-    } else {
-      RETURN_IF_ERROR(ReadShortForm(*object));
+  absl::Status Read(const JsonValue& object,
+                    log::v1::BanditTuple* tuple) override {
+    const JsonValue* const decision = FindMember(object, "decision");
+    if (decision == nullptr) return ReadShortForm(object, tuple);
+    RETURN_IF_ERROR(ReadMessage(object, tuple));
+    if (FindMember(*decision, "log_propensity") == nullptr) {
+      return absl::InvalidArgumentError("'decision.log_propensity' is missing");
     }
-    SetModel(options_, record_.mutable_tuple()->mutable_decision());
     return absl::OkStatus();
   }
 
-  absl::Status ReadShortForm(const JsonValue& object) {
+  absl::Status ReadShortForm(const JsonValue& object,
+                             log::v1::BanditTuple* tuple) {
     const JsonValue* members[5];
     constexpr const char* kNames[] = {"id", "features", "action", "propensity",
                                       "reward"};
@@ -52,7 +41,6 @@ class JsonlImporter : public Importer {
       }
     }
     const auto& [id, features, action, propensity, reward] = members;
-    log::v1::BanditTuple* tuple = record_.mutable_tuple();
     log::v1::Decision* decision = tuple->mutable_decision();
     ASSIGN_OR_RETURN(const absl::string_view id_text, Text(*id, "id"));
     decision->set_decision_id(id_text.data(), id_text.size());
@@ -97,20 +85,15 @@ class JsonlImporter : public Importer {
       ASSIGN_OR_RETURN(const int32_t index, Integer(value, "action"));
       decision->add_action(index);
     }
-    if (options_.action() == "rank") {
+    if (options().action() == "rank") {
       decision->set_action_kind(log::v1::RANK);
       decision->set_top_k(action.Size());
     } else {
       decision->set_action_kind(log::v1::SELECT);
-      decision->set_can_abstain(!options_.cannot_abstain());
+      decision->set_can_abstain(!options().cannot_abstain());
     }
     return absl::OkStatus();
   }
-
-  const config::v1::LogImportOptions& options_;
-  ImportSink* const sink_;
-  JsonLine json_;
-  log::v1::LogRecord record_;
 };
 
 }  // namespace

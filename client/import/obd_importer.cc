@@ -3,10 +3,11 @@
 #include <algorithm>
 #include <cmath>
 #include <optional>
+#include <span>
 #include <utility>
 #include <vector>
 
-#include "absl/container/flat_hash_map.h"
+#include "absl/container/node_hash_map.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "client/import/csv_record.h"
@@ -23,6 +24,26 @@ namespace {
 
 constexpr absl::string_view kAffinity = "user-item_affinity_";
 constexpr absl::string_view kUserFeature = "user_feature_";
+
+// Sorts few columns without branches, which could not be predicted.
+void SortColumns(std::span<const uint32_t> columns,
+                 std::vector<uint32_t>* sorted) {
+  constexpr size_t kMostWithoutBranches = 12;
+  sorted->assign(columns.begin(), columns.end());
+  if (columns.size() > kMostWithoutBranches) {
+    std::sort(sorted->begin(), sorted->end());
+    return;
+  }
+  for (size_t i = 0; i < columns.size(); ++i) {
+    size_t rank = 0;
+    for (size_t j = 0; j < columns.size(); ++j) {
+      rank += static_cast<size_t>(columns[j] < columns[i]) |
+              (static_cast<size_t>(columns[j] == columns[i]) &
+               static_cast<size_t>(j < i));
+    }
+    (*sorted)[rank] = columns[i];
+  }
+}
 
 class ObdImporter : public Importer {
  public:
@@ -97,6 +118,8 @@ class ObdImporter : public Importer {
       affinity_of_[item] = column;
     }
     has_affinities_ = !affinities_.empty();
+    num_item_values_ = 0;
+    for (const auto& row : items_->rows) num_item_values_ += row.values.size();
     return absl::OkStatus();
   }
 
@@ -154,13 +177,15 @@ class ObdImporter : public Importer {
     const uint32_t first_hashed = affinity_column + (has_affinities_ ? 1 : 0);
     const uint32_t hashed =
         options_.hash_bits() > 0 ? uint32_t{1} << options_.hash_bits() : 0;
-    std::vector<std::vector<uint32_t>> crossed;
-    for (const size_t column : users_) {
-      if (hashed > 0) crossed.push_back(CrossedColumns(column));
-    }
+    FindCrossed();
     decision->set_num_candidates(count);
     decision->set_num_features(first_hashed + hashed);
     v1::SparseFeatures* const sparse = decision->mutable_sparse();
+    const auto most = static_cast<int>(num_item_values_ + affinities_.size() +
+                                       crossed_.size() * count);
+    sparse->mutable_columns()->Reserve(most);
+    sparse->mutable_values()->Reserve(most);
+    sparse->mutable_row_offsets()->Reserve(static_cast<int>(count) + 1);
     sparse->add_row_offsets(0);
     for (uint32_t i = 0; i < count; ++i) {
       const ObdItems::Row& row = items_->rows[i];
@@ -169,17 +194,37 @@ class ObdImporter : public Importer {
       if (affinity_of_[i]) {
         RETURN_IF_ERROR(AddAffinity(*affinity_of_[i], affinity_column, sparse));
       }
-      row_.Clear();
-      for (const std::vector<uint32_t>& columns : crossed) {
-        row_.Add(first_hashed + columns[i], 1);
-      }
-      row_.AppendTo(sparse);
+      AddCrossed(i, first_hashed, sparse);
+      sparse->add_row_offsets(static_cast<uint32_t>(sparse->columns_size()));
     }
     return absl::OkStatus();
   }
 
+  // Appends the hashed columns of an item, ascending; how many user features
+  // share one is its value.
+  void AddCrossed(uint32_t item, uint32_t first_hashed,
+                  v1::SparseFeatures* sparse) {
+    unsorted_.clear();
+    for (const std::vector<uint32_t>* columns : crossed_) {
+      unsorted_.push_back(first_hashed + (*columns)[item]);
+    }
+    SortColumns(unsorted_, &row_);
+    for (size_t k = 0; k < row_.size(); ++k) {
+      if (k > 0 && row_[k] == row_[k - 1]) {
+        float* const last =
+            sparse->mutable_values()->Mutable(sparse->values_size() - 1);
+        *last += 1;
+        continue;
+      }
+      sparse->add_columns(row_[k]);
+      sparse->add_values(1);
+    }
+  }
+
   absl::Status AddAffinity(size_t column, uint32_t feature,
                            v1::SparseFeatures* sparse) const {
+    // Most are: they need no parsing.
+    if (fields_[column] == "0.0") return absl::OkStatus();
     float value = 0;
     if (!ParseNumber(fields_[column], &value) || !std::isfinite(value)) {
       return Wrong(column, "a finite number");
@@ -190,21 +235,23 @@ class ObdImporter : public Importer {
     return absl::OkStatus();
   }
 
-  // Returns the hashed column of a user feature for each item: what all items
-  // share distinguishes none of them, crossed with them it does.
-  const std::vector<uint32_t>& CrossedColumns(size_t column) {
+  // Finds the hashed columns of the user features: what all items share
+  // distinguishes none of them, crossed with them it does.
+  void FindCrossed() {
     constexpr size_t kMostKept = 4096;
-    const std::string name =
-        absl::StrCat(header_[column], "=", fields_[column]);
-    const auto found = crossed_.find(name);
-    if (found != crossed_.end()) return found->second;
-    if (crossed_.size() >= kMostKept) crossed_.clear();
-    std::vector<uint32_t>& columns = crossed_[name];
-    for (size_t item = 0; item < items_->rows.size(); ++item) {
-      columns.push_back(HashedColumn(absl::StrCat("item ", item), name,
-                                     options_.hash_bits()));
+    crossed_.clear();
+    if (options_.hash_bits() == 0) return;
+    if (known_.size() + users_.size() > kMostKept) known_.clear();
+    for (const size_t column : users_) {
+      name_.clear();
+      absl::StrAppend(&name_, header_[column], "=", fields_[column]);
+      std::vector<uint32_t>& columns = known_[name_];
+      for (size_t item = columns.size(); item < items_->rows.size(); ++item) {
+        columns.push_back(HashedColumn(absl::StrCat("item ", item), name_,
+                                       options_.hash_bits()));
+      }
+      crossed_.push_back(&columns);
     }
-    return columns;
   }
 
   struct Affinity {
@@ -227,10 +274,14 @@ class ObdImporter : public Importer {
   std::vector<std::optional<size_t>> affinity_of_;
   bool has_affinities_ = false;
   std::vector<size_t> users_;
-  // By name and value of a user feature.
-  absl::flat_hash_map<std::string, std::vector<uint32_t>> crossed_;
+  size_t num_item_values_ = 0;  // Of all items.
+  // By name and value of a user feature: a hashed column for each item.
+  absl::node_hash_map<std::string, std::vector<uint32_t>> known_;
+  std::vector<const std::vector<uint32_t>*> crossed_;  // Those of the line.
+  std::string name_;
+  std::vector<uint32_t> unsorted_;
+  std::vector<uint32_t> row_;
   uint64_t rows_ = 0;
-  SparseRow row_;
   log::v1::LogRecord record_;
 };
 

@@ -28,9 +28,9 @@ class Printer : public LogVisitor {
   void BeginSegment(const std::string& path) override { segment_ = path; }
 
   absl::Status Record(const log::v1::LogRecord& record,
-                      uint64_t offset) override {
+                      const ScannedFrame& frame) override {
     JsonWriter json;
-    Begin(offset, &json);
+    Begin(frame.offset, &json);
     const bool is_decision = record.has_decision() || record.has_tuple();
     if (abbreviate_ && is_decision) {
       log::v1::LogRecord copy = record;
@@ -52,12 +52,13 @@ class Printer : public LogVisitor {
     return Print(&json);
   }
 
-  void EndSegment(const SegmentEnd& end) override {
-    if (end.torn_bytes == 0) return;
+  absl::Status EndSegment(const SegmentEnd& end) override {
+    if (end.torn_bytes == 0) return absl::OkStatus();
     JsonWriter json;
     Begin(end.bytes, &json);
     json.Key("torn_bytes").Count(end.torn_bytes).EndObject();
     *out_ << json.text() << "\n";
+    return absl::OkStatus();
   }
 
  private:

@@ -27,7 +27,8 @@ class Counter : public LogVisitor {
     join_.clear();
   }
 
-  absl::Status Record(const log::v1::LogRecord& record, uint64_t) override {
+  absl::Status Record(const log::v1::LogRecord& record,
+                      const ScannedFrame&) override {
     if (record.has_header()) {
       Start(record.header());
     } else if (record.has_footer()) {
@@ -45,15 +46,16 @@ class Counter : public LogVisitor {
     return absl::OkStatus();
   }
 
-  void EndSegment(const SegmentEnd& end) override {
+  absl::Status EndSegment(const SegmentEnd& end) override {
     stats_.bytes += end.bytes;
     stats_.torn_bytes += end.torn_bytes + footer_.torn_bytes();
     ++(footer_.recovered() ? stats_.segments_recovered
        : end.closed        ? stats_.segments_closed
        : end.live          ? stats_.segments_open
                            : stats_.segments_abandoned);
-    if (header_.incarnation().empty()) return;
+    if (header_.incarnation().empty()) return absl::OkStatus();
     next_sequence_[Writer(header_)] = header_.first_sequence() + records_;
+    return absl::OkStatus();
   }
 
   // Adds up the rewards of a spool, once all of its feedback is known.

@@ -125,6 +125,9 @@ absl::StatusOr<const DecisionVerifier::LoadedModel*> DecisionVerifier::Load(
                    LinearPolicy::Create(stored.model.policy(),
                                         {stored.model.weights().begin(),
                                          stored.model.weights().end()}));
+  // Decisions of one version mostly follow each other.
+  constexpr size_t kMostModels = 64;
+  if (models_.size() >= kMostModels) models_.clear();
   LoadedModel loaded;
   loaded.policy_bytes = stored.model.policy().SerializeAsString();
   loaded.policy = std::make_shared<const LinearPolicy>(std::move(policy));
@@ -235,9 +238,11 @@ class Verifier : public LogVisitor {
   void BeginSegment(const std::string& path) override { file_ = path; }
 
   absl::Status Record(const log::v1::LogRecord& record,
-                      uint64_t offset) override {
-    if (record.has_decision()) return Check(record.decision(), offset);
-    if (record.has_tuple()) return Check(record.tuple().decision(), offset);
+                      const ScannedFrame& frame) override {
+    if (record.has_decision()) return Check(record.decision(), frame.offset);
+    if (record.has_tuple()) {
+      return Check(record.tuple().decision(), frame.offset);
+    }
     return absl::OkStatus();
   }
 
@@ -246,7 +251,9 @@ class Verifier : public LogVisitor {
     return absl::OkStatus();
   }
 
-  void EndSegment(const SegmentEnd&) override {}
+  absl::Status EndSegment(const SegmentEnd&) override {
+    return absl::OkStatus();
+  }
 
  private:
   absl::Status Check(const log::v1::Decision& decision, uint64_t offset) {

@@ -17,7 +17,7 @@
 
 namespace sortition {
 
-// Not thread-safe. Keeps every model version that it has loaded.
+// Not thread-safe. Keeps some of the model versions that it has loaded.
 class DecisionVerifier {
  public:
   // Without a store, only decisions of version 0 (uniform) can be verified.

@@ -1,17 +1,16 @@
 #include "client/upkeep/log_compact.h"
 
+#include <algorithm>
 #include <memory>
-#include <optional>
-#include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "client/logs/log_scan.h"
 #include "client/upkeep/source_join.h"
 #include "core/base/status_macros.h"
 #include "io/record_sorter.h"
 #include "io/scratch_file.h"
 #include "io/segments/log_paths.h"
-#include "io/segments/parse_message.h"
-#include "io/segments/segment.h"
+#include "io/segments/seen_tuples.h"
 #include "io/segments/segment_batch.h"
 #include "io/segments/segment_recovery.h"
 #include "process/log.h"
@@ -65,35 +64,68 @@ absl::Status CheckNoSidecar(const std::vector<std::string>& dirs) {
   return absl::OkStatus();
 }
 
-class Compaction {
+// Reads the old segments and then writes the new ones.
+class Compaction : public LogVisitor {
  public:
-  explicit Compaction(const config::v1::LogCompactOptions& options)
+  Compaction(const config::v1::LogCompactOptions& options,
+             const std::vector<std::string>& paths)
       : options_(options),
+        num_paths_(paths.size()),
         sorter_(options.memory_mb() << 20, options.scratch().empty()
                                                ? DefaultScratchDirectory()
-                                               : options.scratch()) {}
+                                               : options.scratch()),
+        seen_(paths) {}
 
-  absl::Status ReadAll(const std::vector<std::string>& dirs) {
-    // Each once, whatever leads to it.
-    ASSIGN_OR_RETURN(const std::vector<std::string> paths, FindSegments(dirs));
-    Progress progress("reading", "segments", paths.size());
-    for (const std::string& path : paths) {
-      RETURN_IF_ERROR(Read(path));
-      progress.Add(1);
+  void BeginSegment(const std::string& path) override {
+    path_ = path;
+    has_header_ = false;
+  }
+
+  absl::Status Record(const log::v1::LogRecord& record,
+                      const ScannedFrame& frame) override {
+    if (record.has_header()) return TakeHeader(record.header());
+    if (record.has_footer()) {
+      result_.torn_bytes += record.footer().torn_bytes();
+      return absl::OkStatus();
     }
-    if (result_.segments_read == 0) {
-      return absl::NotFoundError("there are no segments to compact");
+    if (record.has_tuple()) return TakeTuple(record.tuple(), frame.payload);
+    // Marks of what the log lacks: few.
+    others_.emplace_back(frame.payload);
+    ++result_.other_records;
+    return absl::OkStatus();
+  }
+
+  absl::Status Corrupt(uint64_t offset, uint64_t) override {
+    const std::string what = absl::StrCat(path_, " is damaged at ", offset);
+    if (!options_.skip_damage()) {
+      return absl::DataLossError(
+          absl::StrCat(what, "; --skip_damage leaves such records out"));
     }
+    LogWarning(what);
+    ++result_.damaged_records;
+    return absl::OkStatus();
+  }
+
+  absl::Status EndSegment(const SegmentEnd& end) override {
+    if (!has_header_) RETURN_IF_ERROR(Corrupt(0, end.bytes));
+    result_.torn_bytes += end.torn_bytes;
+    ++result_.segments_read;
     return absl::OkStatus();
   }
 
   absl::StatusOr<CompactResult> Write(const std::vector<std::string>& dirs) {
+    if (result_.segments_read < num_paths_) {
+      return absl::FailedPreconditionError(
+          absl::StrCat(num_paths_ - result_.segments_read, " of ", num_paths_,
+                       " segments were removed while others were read"));
+    }
     SegmentBatch::Options batch_options;
     batch_options.dir = options_.out();
     batch_options.writer_id = kWriter;
     batch_options.kind = SegmentHeader::TUPLES;
     batch_options.segment_bytes = options_.segment_bytes();
     batch_options.compress = options_.compress();
+    batch_options.created_us = newest_us_;
     batch_options.options_text = absl::StrCat(
         "# log compact --by=", options_.by(), " of ", result_.segments_read,
         " segments, the last one with these options:\n", join_.options_text());
@@ -116,73 +148,36 @@ class Compaction {
   }
 
  private:
-  absl::Status Read(const std::string& path) {
-    ASSIGN_OR_RETURN(const auto reader, SegmentReader::Open(path));
-    bool has_header = false;
-    while (true) {
-      absl::string_view payload;
-      uint64_t offset = 0;
-      ASSIGN_OR_RETURN(const auto outcome, reader->Next(&payload, &offset));
-      if (outcome == SegmentReader::Outcome::kEnd ||
-          outcome == SegmentReader::Outcome::kIncomplete) {
-        break;
-      }
-      if (outcome == SegmentReader::Outcome::kCorrupt ||
-          !ParseMessage(payload, &record_)) {
-        RETURN_IF_ERROR(TakeDamage(path, offset));
-        continue;
-      }
-      if (record_.has_header()) {
-        has_header = true;
-        RETURN_IF_ERROR(TakeHeader(path));
-      } else if (!record_.has_footer()) {
-        RETURN_IF_ERROR(TakeRecord(payload));
-      }
+  absl::Status TakeHeader(const SegmentHeader& header) {
+    has_header_ = true;
+    if (header.kind() != SegmentHeader::TUPLES) {
+      return absl::FailedPreconditionError(absl::StrCat(
+          path_, " is of kind ", SegmentHeader::Kind_Name(header.kind()),
+          ": must be TUPLES"));
     }
-    if (!has_header) RETURN_IF_ERROR(TakeDamage(path, 0));
-    ++result_.segments_read;
-    return absl::OkStatus();
+    newest_us_ = std::max(newest_us_, header.created_time_us());
+    return join_.Take(path_, header.options());
   }
 
-  absl::Status TakeDamage(const std::string& path, uint64_t offset) {
-    const std::string what = absl::StrCat(path, " is damaged at ", offset);
-    if (!options_.skip_damage()) {
-      return absl::DataLossError(
-          absl::StrCat(what, "; --skip_damage leaves such records out"));
+  absl::Status TakeTuple(const BanditTuple& tuple, absl::string_view payload) {
+    if (!seen_.Insert(tuple)) {
+      ++result_.copies;
+      return absl::OkStatus();
     }
-    LogWarning(what);
-    ++result_.damaged_records;
-    return absl::OkStatus();
-  }
-
-  absl::Status TakeHeader(const std::string& path) {
-    if (record_.header().kind() != SegmentHeader::TUPLES) {
-      return absl::FailedPreconditionError(
-          absl::StrCat(path, " is of kind ",
-                       SegmentHeader::Kind_Name(record_.header().kind()),
-                       ": must be TUPLES"));
-    }
-    return join_.Take(path, record_.header().options());
-  }
-
-  absl::Status TakeRecord(absl::string_view payload) {
-    if (record_.has_tuple()) {
-      ++result_.tuples;
-      return sorter_.Add(SortKey(record_.tuple(), options_.by() == "unit"),
-                         payload);
-    }
-    // Marks of what the log lacks: few.
-    others_.emplace_back(payload);
-    ++result_.other_records;
-    return absl::OkStatus();
+    ++result_.tuples;
+    return sorter_.Add(SortKey(tuple, options_.by() == "unit"), payload);
   }
 
   const config::v1::LogCompactOptions& options_;
+  const size_t num_paths_;
   RecordSorter sorter_;
   SourceJoin join_;
+  SeenTuples seen_;
   std::vector<std::string> others_;
   CompactResult result_;
-  log::v1::LogRecord record_;
+  int64_t newest_us_ = 0;  // When the newest segment was created.
+  std::string path_;       // Of the segment that is read.
+  bool has_header_ = false;
 };
 
 }  // namespace
@@ -191,8 +186,13 @@ absl::StatusOr<CompactResult> CompactLog(
     const config::v1::LogCompactOptions& options,
     const std::vector<std::string>& dirs) {
   RETURN_IF_ERROR(CheckNoSidecar(dirs));
-  Compaction compaction(options);
-  RETURN_IF_ERROR(compaction.ReadAll(dirs));
+  // Each once, whatever leads to it.
+  ASSIGN_OR_RETURN(const std::vector<std::string> paths, FindSegments(dirs));
+  if (paths.empty()) {
+    return absl::NotFoundError("there are no segments to compact");
+  }
+  Compaction compaction(options, paths);
+  RETURN_IF_ERROR(ScanSegments(paths, &compaction, "reading tuples"));
   return compaction.Write(dirs);
 }
 

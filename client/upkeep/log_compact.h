@@ -13,12 +13,16 @@ struct CompactResult {
   uint64_t segments_read = 0;
   uint64_t tuples = 0;
   uint64_t other_records = 0;
+  uint64_t copies = 0;           // Of tuples that were read before: left out.
   uint64_t damaged_records = 0;  // Left out.
+  // At the ends of segments: no whole records. Those that a recovery cut, too.
+  uint64_t torn_bytes = 0;
   uint64_t segments_written = 0;
 };
 
-// Writes all tuples in the segments of `dirs` to `options.out`, byte for byte,
-// sorted; other records come first, in the order in which they were read.
+// Writes all tuples in the segments of `dirs` to `options.out`, each once, byte
+// for byte, sorted; other records come first, in the order in which they were
+// read. The new segments are as old as the newest of the others.
 // Either all of the new segments are there at the end, or none. The old ones
 // are not changed. FailedPrecondition if a sidecar works on one of `dirs`, if
 // there are segments that are no tuple segments, or if they were joined in

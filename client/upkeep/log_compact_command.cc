@@ -12,9 +12,10 @@ absl::Status RunLogCompact(const config::v1::LogCompactOptions& options,
   ASSIGN_OR_RETURN(const CompactResult result, CompactLog(options, positional));
   output->out << absl::StrFormat(
       "%d tuples and %d other records of %d segments, in %d segments now; "
-      "%d damaged records left out\n",
+      "left out: %d copies of tuples, %d damaged records, %d torn bytes\n",
       result.tuples, result.other_records, result.segments_read,
-      result.segments_written, result.damaged_records);
+      result.segments_written, result.copies, result.damaged_records,
+      result.torn_bytes);
   return absl::OkStatus();
 }
 

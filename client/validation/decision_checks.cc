@@ -14,6 +14,7 @@ namespace {
 
 // Of the sum of conditional log-propensities.
 constexpr double kConditionalsTolerance = 1e-9;
+constexpr size_t kMostMissing = 10000;
 
 bool IsLogPropensity(double value) {
   return std::isfinite(value) && value <= kLogPropensityRounding;
@@ -181,9 +182,9 @@ void PolicyCheck::Take(const LogEntry& entry) {
   }
   decision.policy().SerializeToString(&bytes_);
   const Hash128 hash = HashBytes(bytes_);
-  const auto known =
-      policies_.try_emplace({decision.model(), decision.version()}, hash).first;
-  if (known->second == hash) return;
+  const Hash128* const known = policies_.Get(
+      {decision.model(), decision.version()}, decision.model().size(), hash);
+  if (known == nullptr || *known == hash) return;
   bad_.Add(entry,
            absl::StrCat("version ", decision.version(), " of model ",
                         decision.model(), " has another policy than before: ",
@@ -191,9 +192,12 @@ void PolicyCheck::Take(const LogEntry& entry) {
 }
 
 std::vector<Finding> PolicyCheck::Report() const {
-  return {Verdict(
-      bad_, Level::kFail, decisions_, "decisions",
-      absl::StrCat(policies_.size(), " versions, each with one policy"))};
+  std::vector<Finding> findings = {
+      Verdict(bad_, Level::kFail, decisions_, "decisions",
+              absl::StrCat(policies_.entries().size(),
+                           " versions, each with one policy"))};
+  policies_.AppendLeftOut("decisions", "versions", &findings);
+  return findings;
 }
 
 void RecomputeCheck::Take(const LogEntry& entry) {
@@ -210,7 +214,8 @@ void RecomputeCheck::Take(const LogEntry& entry) {
   }
   const auto difference = verifier_.Difference(*entry.decision);
   if (!difference.ok()) {
-    missing_.insert(version);
+    // Those for which there is no room are looked for again.
+    if (missing_.size() < kMostMissing) missing_.insert(version);
     unknown_.Add(entry, difference.status().message());
   } else if (difference->has_value()) {
     different_.Add(entry, **difference);

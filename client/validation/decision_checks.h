@@ -1,7 +1,6 @@
 #pragma once
 // Checks of single decisions.
 #include <cstdint>
-#include <map>
 #include <optional>
 #include <set>
 #include <string>
@@ -9,6 +8,7 @@
 #include <vector>
 
 #include "client/logs/log_verify.h"
+#include "client/validation/bounded_map.h"
 #include "client/validation/log_check.h"
 #include "core/base/hash.h"
 
@@ -61,7 +61,7 @@ class PolicyCheck : public LogCheck {
  private:
   uint64_t decisions_ = 0;
   std::string bytes_;
-  std::map<std::pair<std::string, uint64_t>, Hash128> policies_;
+  BoundedMap<std::pair<std::string, uint64_t>, Hash128> policies_;
   Offences bad_;
 };
 

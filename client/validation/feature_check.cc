@@ -129,22 +129,22 @@ void FeatureCheck::Take(const LogEntry& entry) {
   const uint32_t d = decision.num_features();
   const std::pair<std::string, uint64_t> key = {decision.model(),
                                                 decision.version()};
-  auto version = versions_.find(key);
-  if (version == versions_.end()) {
-    if (columns_ + d > kMostColumns) {
-      is_full_ = true;
-      return;
-    }
-    columns_ += d;
-    version = versions_.try_emplace(key, d).first;
+  const bool is_new = !versions_.entries().contains(key);
+  if (is_new && columns_ + d > kMostColumns) {
+    is_full_ = true;
+    return;
   }
+  ColumnStatistics* const version =
+      versions_.Get(key, decision.model().size(), d);
+  if (version == nullptr) return;
+  if (is_new) columns_ += d;
   ++looked_at_;
-  if (version->second.size() != d) {
+  if (version->size() != d) {
     other_size_.Add(
         entry, absl::StrCat(d, " features, others of version ",
                             decision.version(), " of model ", decision.model(),
-                            " have ", version->second.size()));
-  } else if (!version->second.Add(decision)) {
+                            " have ", version->size()));
+  } else if (!version->Add(decision)) {
     bad_.Add(entry, "features that are not finite, or not in their columns");
   }
 }
@@ -209,7 +209,7 @@ std::vector<Finding> FeatureCheck::Report() const {
   }
   const std::pair<const std::pair<std::string, uint64_t>, ColumnStatistics>*
       before = nullptr;
-  for (const auto& version : versions_) {
+  for (const auto& version : versions_.entries()) {
     if (before != nullptr && before->first.first == version.first.first) {
       Compare(
           absl::StrCat(version.first.first, " version ", version.first.second),
@@ -223,11 +223,12 @@ std::vector<Finding> FeatureCheck::Report() const {
                                     "have more than ",
                                     kMostColumns, " columns together")});
   }
+  versions_.AppendLeftOut("decisions", "versions", &findings);
   if (findings.empty()) {
     findings.push_back(
         {Level::kPass,
-         absl::StrCat("columns alike in ", versions_.size(), " versions, by ",
-                      looked_at_, " decisions")});
+         absl::StrCat("columns alike in ", versions_.entries().size(),
+                      " versions, by ", looked_at_, " decisions")});
   }
   return findings;
 }

@@ -1,11 +1,11 @@
 #pragma once
 // Whether the features of a model's versions come from the same columns.
 #include <cstdint>
-#include <map>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "client/validation/bounded_map.h"
 #include "client/validation/log_check.h"
 
 namespace sortition {
@@ -57,7 +57,7 @@ class FeatureCheck : public LogCheck {
   uint64_t looked_at_ = 0;
   uint64_t columns_ = 0;  // Of all versions.
   bool is_full_ = false;
-  std::map<std::pair<std::string, uint64_t>, ColumnStatistics> versions_;
+  BoundedMap<std::pair<std::string, uint64_t>, ColumnStatistics> versions_;
   Offences bad_;
   Offences other_size_;
 };

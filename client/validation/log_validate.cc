@@ -61,13 +61,13 @@ class Validator : public LogVisitor {
   }
 
   absl::Status Record(const log::v1::LogRecord& record,
-                      uint64_t offset) override {
+                      const ScannedFrame& frame) override {
     if (record.has_header()) {
       header_ = record.header();
       join_ = RewardJoinText(header_);
       return absl::OkStatus();
     }
-    LogEntry entry = EntryAt(offset);
+    LogEntry entry = EntryAt(frame.offset);
     entry.record = &record;
     if (record.has_tuple()) entry.tuple = &record.tuple();
     if (record.has_decision()) entry.decision = &record.decision();
@@ -84,11 +84,12 @@ class Validator : public LogVisitor {
     return absl::OkStatus();
   }
 
-  void EndSegment(const SegmentEnd& end) override {
+  absl::Status EndSegment(const SegmentEnd& end) override {
     result_.bytes += end.bytes;
     LogEntry entry = EntryAt(end.bytes);
     entry.end = &end;
     Take(entry);
+    return absl::OkStatus();
   }
 
  private:
@@ -129,7 +130,7 @@ absl::StatusOr<ValidateResult> ValidateLog(
   const std::vector<NamedCheck> checks = AllChecks(options);
   ValidateResult result;
   Validator validator(checks, &result);
-  RETURN_IF_ERROR(ScanLog(entries, &validator));
+  RETURN_IF_ERROR(ScanLog(entries, &validator, "checking"));
   for (const NamedCheck& named : checks) {
     for (Finding& finding : named.check->Report()) {
       result.results.push_back({named.name, std::move(finding)});

@@ -151,25 +151,30 @@ std::vector<Finding> FeedbackIdCheck::Report() const {
 
 void JoinCheck::Take(const LogEntry& entry) {
   if (entry.tuple == nullptr) return;
-  const auto known = tuples_.find(std::string(entry.join));
-  if (known != tuples_.end()) {
-    ++known->second;
-  } else {
-    tuples_.emplace(entry.join, 1);
-  }
+  uint64_t* const count =
+      tuples_.Get(std::string(entry.join), entry.join.size(), uint64_t{0});
+  if (count != nullptr) ++*count;
 }
 
 std::vector<Finding> JoinCheck::Report() const {
+  constexpr size_t kMostNamed = 10;
   std::string text;
-  for (const auto& [join, count] : tuples_) {
+  size_t named = 0;
+  for (const auto& [join, count] : tuples_.entries()) {
+    if (++named > kMostNamed) break;
     absl::StrAppend(&text, text.empty() ? "" : "; ", count, " tuples ",
                     join.empty() ? "that no sidecar joined"
                                  : absl::StrCat("joined by ", join));
   }
-  if (tuples_.size() > 1) {
-    return {{Level::kWarn, text + "; rewards do not mean the same"}};
+  const size_t joins = tuples_.entries().size();
+  if (joins > kMostNamed) {
+    absl::StrAppend(&text, "; ", joins - kMostNamed, " other joins");
   }
-  return {{Level::kPass, text.empty() ? "no tuples" : text}};
+  if (joins <= 1) return {{Level::kPass, text.empty() ? "no tuples" : text}};
+  std::vector<Finding> findings = {
+      {Level::kWarn, text + "; rewards do not mean the same"}};
+  tuples_.AppendLeftOut("tuples", "joins", &findings);
+  return findings;
 }
 
 void CompletenessCheck::Take(const LogEntry& entry) {
@@ -220,13 +225,16 @@ void DamageCheck::Take(const LogEntry& entry) {
                                   " bytes that are no whole record"));
   }
   const log::v1::SegmentHeader& header = *entry.header;
-  uint64_t& next = next_sequence_[absl::StrCat(DirectoryOf(entry.file), "\n",
-                                               header.writer_id(), "\n",
-                                               header.incarnation())];
-  if (next > 0 && header.first_sequence() > next) {
-    missing_records_ += header.first_sequence() - next;
+  const std::string writer =
+      absl::StrCat(DirectoryOf(entry.file), "\n", header.writer_id(), "\n",
+                   header.incarnation());
+  uint64_t* const next = next_sequence_.Get(writer, writer.size(), uint64_t{0});
+  if (next != nullptr) {
+    if (*next > 0 && header.first_sequence() > *next) {
+      missing_records_ += header.first_sequence() - *next;
+    }
+    *next = header.first_sequence() + records_in_segment_;
   }
-  next = header.first_sequence() + records_in_segment_;
   records_in_segment_ = 0;
 }
 
@@ -244,6 +252,7 @@ std::vector<Finding> DamageCheck::Report() const {
         {Level::kWarn, absl::StrCat(missing_records_,
                                     " records are missing between segments")});
   }
+  next_sequence_.AppendLeftOut("segments", "writers", &findings);
   if (findings.empty()) {
     findings.push_back(
         {Level::kPass, absl::StrCat(segments_, " segments are whole")});
@@ -263,9 +272,9 @@ void ClockCheck::TakeTime(const LogEntry& entry, int64_t time_us) {
   const log::v1::BanditTuple* tuple = entry.tuple;
   // Nothing is known of the order of tuples that no sidecar wrote.
   if (tuple != nullptr && !tuple->has_position()) return;
-  Writer& writer = writers_[absl::StrCat(
-      DirectoryOf(entry.file), "\n", entry.header->writer_id(), "\n",
-      tuple == nullptr ? "" : tuple->spool_writer())];
+  Writer* const known = WriterOf(entry);
+  if (known == nullptr) return;
+  Writer& writer = *known;
   const std::string segment =
       tuple == nullptr ? std::string(entry.file) : tuple->position().segment();
   const uint64_t offset =
@@ -286,6 +295,13 @@ void ClockCheck::TakeTime(const LogEntry& entry, int64_t time_us) {
   writer.segment = segment;
   writer.offset = offset;
   writer.time_us = time_us;
+}
+
+ClockCheck::Writer* ClockCheck::WriterOf(const LogEntry& entry) {
+  const std::string name = absl::StrCat(
+      DirectoryOf(entry.file), "\n", entry.header->writer_id(), "\n",
+      entry.tuple == nullptr ? "" : entry.tuple->spool_writer());
+  return writers_.Get(name, name.size());
 }
 
 // A server writes a record when it stamps it, a sidecar some time later.
@@ -316,9 +332,8 @@ void ClockCheck::Take(const LogEntry& entry) {
   const log::v1::LogRecord& record = *entry.record;
   if (record.has_footer()) closed_us_ = record.footer().closed_time_us();
   if (record.has_gap() && record.gap().kind() == log::v1::CLOCK_STEP) {
-    writers_[absl::StrCat(DirectoryOf(entry.file), "\n",
-                          entry.header->writer_id(), "\n")]
-        .knows_steps = true;
+    Writer* const writer = WriterOf(entry);
+    if (writer != nullptr) writer->knows_steps = true;
   }
   if (entry.decision != nullptr) TakeTime(entry, entry.decision->time_us());
   if (record.has_shown()) TakeTime(entry, record.shown().time_us());
@@ -338,6 +353,7 @@ std::vector<Finding> ClockCheck::Report() const {
   if (outside_.count() > 0) {
     findings.push_back({Level::kWarn, outside_.Text(segments_, "segments")});
   }
+  writers_.AppendLeftOut("records", "writers", &findings);
   if (findings.empty()) {
     findings.push_back(
         {Level::kPass, absl::StrCat("the times of ", records_,

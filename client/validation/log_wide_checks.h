@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "client/validation/bounded_map.h"
 #include "client/validation/id_sample.h"
 #include "client/validation/log_check.h"
 
@@ -64,7 +65,7 @@ class JoinCheck : public LogCheck {
   std::vector<Finding> Report() const override;
 
  private:
-  std::map<std::string, uint64_t> tuples_;  // By RewardJoinText().
+  BoundedMap<std::string, uint64_t> tuples_;  // By RewardJoinText().
 };
 
 // No feedback went to other logs, and no record was lost.
@@ -90,7 +91,7 @@ class DamageCheck : public LogCheck {
   uint64_t records_in_segment_ = 0;
   uint64_t damaged_places_ = 0;
   uint64_t missing_records_ = 0;
-  std::map<std::string, uint64_t> next_sequence_;  // By writer.
+  BoundedMap<std::string, uint64_t> next_sequence_;  // By writer.
   Offences damaged_;
   Offences torn_;
 };
@@ -110,13 +111,15 @@ class ClockCheck : public LogCheck {
     bool knows_steps = false;  // It reported that its clock was set.
   };
 
+  // Returns that of a tuple or of a record of a spool; null: too many.
+  Writer* WriterOf(const LogEntry& entry);
   void TakeTime(const LogEntry& entry, int64_t time_us);
   void EndSegment(const LogEntry& entry);
 
   const int64_t bound_us_;
   uint64_t segments_ = 0;
   uint64_t records_ = 0;
-  std::map<std::string, Writer> writers_;
+  BoundedMap<std::string, Writer> writers_;
   int64_t oldest_us_ = 0;  // In the segment; 0: no record yet.
   int64_t newest_us_ = 0;
   int64_t closed_us_ = 0;

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 #include <optional>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
@@ -26,6 +27,8 @@ constexpr double kTailSigmas = 3;
 constexpr size_t kMostTail = 1000;
 constexpr double kTailShare = 0.02;
 constexpr size_t kFewestTail = 20;
+// Versions of which a line says that they pass.
+constexpr uint64_t kMostPassed = 100;
 // Weights may overflow; a capped one stays comparable.
 constexpr double kLargestLogWeight = 300;
 
@@ -178,19 +181,30 @@ void MeanWeightCheck::Take(const LogEntry& entry) {
       decision.policy().kind_case() != model::v1::Policy::KIND_NOT_SET;
   const bool full =
       is_known && HasFullSupport(decision.policy(), NumEligible(decision));
-  groups_[{decision.model(), decision.version(), decision.action_kind(), full}]
-      .Add(*weight);
+  WeightGroup* const group = groups_.Get(
+      {decision.model(), decision.version(), decision.action_kind(), full},
+      decision.model().size());
+  if (group != nullptr) group->Add(*weight);
 }
 
 std::vector<Finding> MeanWeightCheck::Report() const {
   std::vector<Finding> findings;
-  for (const auto& [key, group] : groups_) {
+  uint64_t passed = 0;
+  for (const auto& [key, group] : groups_.entries()) {
     const auto& [model, version, kind, full] = key;
     const std::string name = absl::StrCat(
         model, " version ", version, " ",
         log::v1::ActionKind_Name(static_cast<log::v1::ActionKind>(kind)));
-    findings.push_back(group.Report(name, full));
+    Finding finding = group.Report(name, full);
+    if (finding.level == Level::kPass && ++passed > kMostPassed) continue;
+    findings.push_back(std::move(finding));
   }
+  if (passed > kMostPassed) {
+    findings.push_back(
+        {Level::kPass,
+         absl::StrCat("the same of ", passed - kMostPassed, " more versions")});
+  }
+  groups_.AppendLeftOut("decisions", "versions", &findings);
   if (findings.empty()) findings.push_back({Level::kPass, "no draws"});
   return findings;
 }

@@ -2,12 +2,12 @@
 // Whether the logged propensities can be those that the actions were drawn
 // with.
 #include <cstdint>
-#include <map>
 #include <queue>
 #include <string>
 #include <tuple>
 #include <vector>
 
+#include "client/validation/bounded_map.h"
 #include "client/validation/log_check.h"
 #include "core/counterfactual/moments.h"
 
@@ -44,7 +44,7 @@ class MeanWeightCheck : public LogCheck {
   // Model, version, kind of action, and whether all actions could be drawn.
   using Key = std::tuple<std::string, uint64_t, int, bool>;
 
-  std::map<Key, WeightGroup> groups_;
+  BoundedMap<Key, WeightGroup> groups_;
 };
 
 }  // namespace sortition

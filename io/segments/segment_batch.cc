@@ -120,7 +120,9 @@ absl::StatusOr<std::unique_ptr<SegmentBatch>> SegmentBatch::Create(
 
 absl::Status SegmentBatch::Begin() {
   // Increasing times make the names sort in the order of writing.
-  last_created_us_ = std::max(NowMicros(), last_created_us_ + 1);
+  const int64_t created_us =
+      options_.created_us > 0 ? options_.created_us : NowMicros();
+  last_created_us_ = std::max(created_us, last_created_us_ + 1);
   SegmentWriter::Options segment;
   segment.dir = staging_;
   segment.name =

@@ -23,6 +23,9 @@ class SegmentBatch {
     uint64_t segment_bytes = 0;  // Size from which a new segment is started.
     std::string options_text;
     bool compress = false;  // Into files of CompressFile().
+    // When the first segment was created, microseconds since the epoch; the
+    // others follow by a microsecond each. 0: when they are begun.
+    int64_t created_us = 0;
     // If true, `dir` may contain segments of this writer_id, but nothing else.
     // The new segments replace them.
     bool replace = false;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <filesystem>
+#include <iterator>
 #include <map>
 #include <system_error>
 
@@ -47,6 +48,32 @@ uint64_t FileBytes(const std::string& path) {
   return error ? 0 : bytes;
 }
 
+// Lets each late segment count as followed no earlier than the tuple segments
+// that began before it was. The newest of a writer, which stay for ever, do not
+// hold it up.
+void WaitForTuples(const std::vector<StoredSegment>& tuples,
+                   std::vector<StoredSegment>* late) {
+  // From the begin of a segment to when it and all that began before it were
+  // followed.
+  std::map<int64_t, int64_t> followed_us;
+  for (const StoredSegment& segment : tuples) {
+    if (segment.is_newest) continue;
+    int64_t& latest = followed_us[segment.began_us];
+    latest = std::max(latest, segment.followed_us);
+  }
+  int64_t latest = 0;
+  for (auto& [began_us, followed] : followed_us) {
+    latest = followed = std::max(latest, followed);
+  }
+  for (StoredSegment& segment : *late) {
+    if (segment.is_newest) continue;
+    const auto next = followed_us.lower_bound(segment.followed_us);
+    if (next == followed_us.begin()) continue;
+    segment.followed_us =
+        std::max(segment.followed_us, std::prev(next)->second);
+  }
+}
+
 absl::Status RemoveFile(const std::string& path) {
   if (unlink(path.c_str()) == 0 || errno == ENOENT) return absl::OkStatus();
   return PosixStatus(errno, path, "cannot remove");
@@ -73,6 +100,7 @@ absl::StatusOr<std::vector<StoredSegment>> ListStored(const std::string& dir) {
     const auto [next, is_newest] =
         next_us.try_emplace(WriterOf(it->first), TimeOf(it->first));
     it->second.is_newest = is_newest;
+    it->second.began_us = TimeOf(it->first);
     it->second.followed_us = is_newest ? 0 : next->second;
     next->second = TimeOf(it->first);
     segments.push_back(it->second);
@@ -84,9 +112,9 @@ absl::StatusOr<std::vector<StoredSegment>> ListStored(const std::string& dir) {
 absl::StatusOr<std::vector<StoredSegment>> ListStoredWithLate(
     const std::string& dir) {
   ASSIGN_OR_RETURN(std::vector<StoredSegment> all, ListStored(dir));
-  const absl::StatusOr<std::vector<StoredSegment>> late =
-      ListStored(dir + "/late");
+  absl::StatusOr<std::vector<StoredSegment>> late = ListStored(dir + "/late");
   if (late.ok()) {
+    WaitForTuples(all, &*late);
     all.insert(all.end(), late->begin(), late->end());
   } else if (!absl::IsNotFound(late.status())) {
     return late.status();

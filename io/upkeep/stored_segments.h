@@ -19,8 +19,9 @@ struct StoredSegment {
   // True for the last segment of a writer, by name: it may be open, and says
   // where the writer continues. It stays as it is.
   bool is_newest = false;
-  // When the next segment of its writer began, microseconds since the epoch; 0
-  // for the newest.
+  // When it began, microseconds since the epoch, and when the next segment of
+  // its writer did; 0 for the newest.
+  int64_t began_us = 0;
   int64_t followed_us = 0;
 };
 
@@ -28,7 +29,9 @@ struct StoredSegment {
 absl::StatusOr<std::vector<StoredSegment>> ListStored(const std::string& dir);
 
 // Returns the segments in `dir` and in its sub-directory late, if there is one,
-// those first that were followed first.
+// those first that were followed first. Late feedback comes after its tuple: a
+// late segment counts as followed when all tuple segments are that were written
+// at the same time or before, so that it does not go before them.
 absl::StatusOr<std::vector<StoredSegment>> ListStoredWithLate(
     const std::string& dir);
 

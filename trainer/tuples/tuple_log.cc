@@ -1,9 +1,7 @@
 #include "trainer/tuples/tuple_log.h"
 
 #include <algorithm>
-#include <filesystem>
 #include <map>
-#include <set>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -66,7 +64,6 @@ absl::StatusOr<TupleLog> TupleLog::Open(const std::string& tuples,
   TupleLog log;
   log.name_ = tuples;
   log.allows_incomplete_ = options.allow_incomplete;
-  std::set<std::string> directories;
   int64_t newest_us = 0;
   bool has_tuple = false;
   std::string newest_join;
@@ -78,7 +75,6 @@ absl::StatusOr<TupleLog> TupleLog::Open(const std::string& tuples,
       continue;
     }
     RETURN_IF_ERROR(beginning.status());
-    directories.insert(std::filesystem::path(path).parent_path().string());
     if (beginning->has_tuple &&
         (!has_tuple || beginning->created_us >= newest_us)) {
       has_tuple = true;
@@ -87,24 +83,12 @@ absl::StatusOr<TupleLog> TupleLog::Open(const std::string& tuples,
     }
     log.segments_.push_back({path, std::move(beginning->join)});
   }
-  log.num_directories_ = directories.size();
   for (Segment& segment : log.segments_) {
     segment.is_read =
         options.mix_joins || !has_tuple || segment.join == newest_join;
   }
   LogJoins(log.segments_);
   return log;
-}
-
-bool SeenTuples::Insert(const log::v1::BanditTuple& tuple) {
-  const log::v1::SpoolPosition& position = tuple.position();
-  const log::v1::Decision& decision = tuple.decision();
-  return seen_
-      .insert(HashBytes(
-          absl::StrCat(tuple.spool_writer(), "\n", position.segment(), "\n",
-                       position.offset(), "\n", decision.model(), "\n",
-                       decision.version(), "\n", decision.decision_id())))
-      .second;
 }
 
 }  // namespace sortition

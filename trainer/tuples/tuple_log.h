@@ -1,13 +1,9 @@
 #pragma once
 // The tuple segments that a command reads, from one directory or several.
-#include <cstddef>
-#include <cstdint>
 #include <string>
 #include <vector>
 
-#include "absl/container/flat_hash_set.h"
 #include "absl/status/statusor.h"
-#include "core/base/hash.h"
 #include "sortition/log/v1/log.pb.h"
 
 namespace sortition {
@@ -39,25 +35,11 @@ class TupleLog {
   bool allows_incomplete() const { return allows_incomplete_; }
   // In the order of writing.
   const std::vector<Segment>& segments() const { return segments_; }
-  // Whether a tuple can be there twice: in copies of a segment.
-  bool has_several_directories() const { return num_directories_ > 1; }
 
  private:
   std::string name_;
   bool allows_incomplete_ = false;
   std::vector<Segment> segments_;
-  size_t num_directories_ = 0;
-};
-
-// Knows the tuples that were read, by 16 bytes each. A copy has the same place
-// in the same spool, and in any case the same decision id.
-class SeenTuples {
- public:
-  // Returns whether `tuple` comes for the first time.
-  bool Insert(const log::v1::BanditTuple& tuple);
-
- private:
-  absl::flat_hash_set<Hash128, Hash128Hasher> seen_;
 };
 
 }  // namespace sortition

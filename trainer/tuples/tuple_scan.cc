@@ -12,6 +12,7 @@
 #include "absl/time/time.h"
 #include "core/base/status_macros.h"
 #include "io/segments/parse_message.h"
+#include "io/segments/seen_tuples.h"
 #include "process/log.h"
 #include "process/progress.h"
 
@@ -197,12 +198,14 @@ void WarnOfCensoring(const TupleCounts& counts) {
 absl::Status ScanTuples(const TupleLog& log, const TakeTuple& take,
                         TupleCounts* counts) {
   uint64_t total_mib = 0;
+  std::vector<std::string> paths;
   for (const TupleLog::Segment& segment : log.segments()) {
     total_mib += MibOf(segment.path);
+    paths.push_back(segment.path);
   }
   Progress progress("reading tuples", "MiB", total_mib);
   IncompleteMarks marks;
-  SeenTuples seen;
+  SeenTuples seen(paths);
   for (const TupleLog::Segment& segment : log.segments()) {
     const auto take_once = [&](const log::v1::BanditTuple& tuple) {
       // Before the next: the same decision may be joined otherwise elsewhere.
@@ -210,7 +213,7 @@ absl::Status ScanTuples(const TupleLog& log, const TakeTuple& take,
         counts->LeaveOutUnread(LeftOutReason::kOtherJoin, segment.join);
         return absl::OkStatus();
       }
-      if (log.has_several_directories() && !seen.Insert(tuple)) {
+      if (!seen.Insert(tuple)) {
         counts->LeaveOutUnread(LeftOutReason::kSeenBefore, "");
         return absl::OkStatus();
       }

@@ -158,6 +158,28 @@ TEST_F(ExportTest, SeveralDirectoriesAreOneExport) {
   EXPECT_EQ(Lines(out_).size(), 5u);
 }
 
+TEST_F(ExportTest, CopiesInAnotherDirectoryAreLeftOutAndCounted) {
+  const auto tuples = Selections(5);
+  const std::string first = Write({tuples[0], tuples[1], tuples[2]});
+  const std::string second = Write({tuples[1], tuples[2], tuples[3]});
+  ASSERT_OK(Export({"--format=jsonl", first, second}));
+  EXPECT_EQ(Lines(out_).size(), 4u);
+  EXPECT_THAT(error_, HasSubstr("4 tuples exported; 2 left out: copies"));
+}
+
+TEST_F(ExportTest, TornEndsAreCounted) {
+  const std::string dir = Write(Selections(3));
+  const auto names = ListSegments(dir);
+  const std::string path = absl::StrCat(dir, "/", (*names)[0]);
+  ASSERT_OK_AND_ASSIGN(std::string bytes, ReadFile(path));
+  // The footer without its last bytes, which are a checksum of four.
+  bytes.resize(bytes.size() - 3);
+  ASSERT_OK(WriteFile(path, bytes));
+  ASSERT_OK(Export({"--format=csv", dir}));
+  EXPECT_THAT(error_, HasSubstr("3 tuples exported; "));
+  EXPECT_THAT(error_, HasSubstr(" torn bytes at the ends of segments\n"));
+}
+
 TEST_F(ExportTest, AnIncompleteLogIsRefusedAndLeavesNoFile) {
   const std::string dir = dir_.Sub("incomplete");
   SegmentWriter::Options options;

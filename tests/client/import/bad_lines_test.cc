@@ -99,7 +99,7 @@ TEST_F(BadLinesTest, Csv) {
        {"b,-1,0.5,1,0,0", "column 'chosen' is '-1', must be the candidate's"},
        {"b,1,0.5,1,0,0\nb,2,0.5,1,0,0", "must be one index"},
        {"b,1,0.5,1,0,0\nb,0,0.5,2,0,0", ":5: column 'reward' is '2', must"},
-       {"b,1,0.5,1,0,0\nb,0,0.4,1,0,0", "must be 0.5, as in line 4"},
+       {"b,1,0.5,1,0,0\nb,0,0.4,1,0,0", "must be '0.5', as in line 4"},
        {"c,1,0.5,1,0,0\na,1,0.5,1,0,0", ":5: decision id 'a' was given before"},
        {"\"b,1,0.5,1,0,0", "a quote is never closed"},
        {"\"b\"x,1,0.5,1,0,0", "column 4: a comma must follow"},

@@ -1,4 +1,5 @@
 // CSV files of other systems: their columns, rows for decisions, lost lines.
+#include "absl/strings/str_join.h"
 #include "core/base/status_macros.h"
 #include "gmock/gmock.h"
 #include "tests/client/export/exchange_fixture.h"
@@ -6,6 +7,7 @@
 namespace sortition {
 namespace {
 
+using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
@@ -86,6 +88,53 @@ TEST_F(CsvImportTest, ALineForADecisionGivesEachActionColumnsOfItsOwn) {
   EXPECT_THAT(tuples[1].decision().sparse().columns(), ElementsAre(1, 3, 5));
   EXPECT_FALSE(Read(text, {flags[0], flags[1]}).ok());
   EXPECT_FALSE(Read(text, {flags[0], flags[1], "--num_actions=2"}).ok());
+}
+
+TEST_F(CsvImportTest, TheIndexTellsDecisionsOfOneIdApart) {
+  const std::string head =
+      "decision_id,document_index,chosen,propensity,reward,f0\n";
+  const std::string twice = "a,0,1,0.5,1,7\na,1,0,0.5,1,8\n";
+  ASSERT_OK_AND_ASSIGN(const auto tuples, Read(head + twice, {}));
+  EXPECT_EQ(tuples[0].decision().num_candidates(), 2u);
+  EXPECT_THAT(Read(head + twice + twice, {}).status(),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       AllOf(HasSubstr(":4: "), HasSubstr("'a'"),
+                             HasSubstr("given before"))));
+  // A line is missing.
+  EXPECT_THAT(Read(head + "a,0,1,0.5,1,7\na,2,0,0.5,1,8\n", {}).status(),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       AllOf(HasSubstr(":3: column 'document_index' is '2'"),
+                             HasSubstr("must be 1"))));
+  EXPECT_THAT(Read(head + "a,x,1,0.5,1,7\n", {}).status(),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       HasSubstr(":2: column 'document_index' is 'x'")));
+}
+
+TEST_F(CsvImportTest, LinesOfADecisionMayNotContradictEachOther) {
+  const std::vector<std::string> columns = {
+      "time_us",      "unit_id",      "model",    "version",
+      "action_kind",  "propensity",   "reward",   "log_propensity",
+      "has_feedback", "action_shown", "censored", "keep_probability",
+      "can_abstain",  "num_features"};
+  const std::vector<std::string> first = {
+      "1", "u", "m", "2", "SELECT", "0.5", "1", "-0.6931471805599453",
+      "1", "1", "0", "1", "0",      "3"};
+  ASSERT_EQ(columns.size(), first.size());
+  for (size_t i = 0; i < columns.size(); ++i) {
+    std::vector<std::string> other = first;
+    other[i] = "0.75";
+    const std::string text = absl::StrCat(
+        absl::StrJoin(columns, ","), ",decision_id,chosen,features\n",
+        absl::StrJoin(first, ","), ",a,1,0:1\n",  //
+        absl::StrJoin(first, ","), ",a,0,1:1\n");
+    EXPECT_OK(Read(text, {}));
+    EXPECT_THAT(
+        Read(text + absl::StrJoin(other, ",") + ",a,0,2:1\n", {}).status(),
+        StatusIs(absl::StatusCode::kInvalidArgument,
+                 HasSubstr(absl::StrCat(
+                     ":4: column '", columns[i], "' is '0.75', must be '",
+                     first[i], "', as in line 2 of the same decision"))));
+  }
 }
 
 TEST_F(CsvImportTest, ALostLineLosesEveryDecisionThatItMayBelongTo) {

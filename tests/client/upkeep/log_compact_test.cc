@@ -15,6 +15,7 @@
 #include "client/upkeep/upkeep_commands.h"
 #include "gmock/gmock.h"
 #include "io/segments/compressed_file.h"
+#include "io/segments/segment_recovery.h"
 #include "tests/client/upkeep/output_fixture.h"
 
 namespace sortition {
@@ -181,16 +182,57 @@ TEST_F(LogCompactTest, RefusesADirectoryInWhichASidecarWorks) {
   EXPECT_OK(Compact("time"));
 }
 
-// A dead sidecar's last segment has no footer: its whole records count.
-TEST_F(LogCompactTest, TakesTheWholeRecordsOfATornSegment) {
+// A dead sidecar's last segment has no footer: its whole records count. Once it
+// was recovered, its footer tells of the rest.
+TEST_F(LogCompactTest, TakesTheWholeRecordsOfATornSegmentAndCountsTheRest) {
   std::unique_ptr<SegmentWriter> writer;
   const std::string path =
       Write(root_.Sub("a"), 1, {Tuple("1", 1), Tuple("2", 2)}, "",
             log::v1::SegmentHeader::TUPLES, &writer);
   writer.reset();
   std::filesystem::resize_file(path, std::filesystem::file_size(path) - 5);
-  ASSERT_OK(Compact("time"));
+  // A frame has 16 bytes more than its record.
+  const uint64_t torn = Tuple("2", 2).ByteSizeLong() + 16 - 5;
+  ASSERT_OK_AND_ASSIGN(CompactResult result, Compact("time"));
   EXPECT_THAT(Ids(), ElementsAre("1"));
+  EXPECT_EQ(result.torn_bytes, torn);
+  EXPECT_EQ(result.damaged_records, 0u);
+  ASSERT_OK(RecoverSegment(path));
+  options_.set_out(root_ / "recovered");
+  ASSERT_OK_AND_ASSIGN(result, Compact("time"));
+  EXPECT_EQ(result.torn_bytes, torn);
+}
+
+// What it writes must look no newer than what it read: readers take the join of
+// the newest segment, and segments are pruned by their age.
+TEST_F(LogCompactTest, NewSegmentsAreAsOldAsTheNewestOfTheOthers) {
+  constexpr int64_t kNewest = 1700000000000000;
+  std::vector<log::v1::LogRecord> records;
+  for (int i = 0; i < 3000; ++i) records.push_back(Tuple(absl::StrCat(i), i));
+  Write(root_.Sub("a"), kNewest, records);
+  Write(root_.Sub("b"), kNewest - 1000, {Tuple("b", 1)});
+  options_.set_segment_bytes(65536);
+  ASSERT_OK_AND_ASSIGN(const CompactResult result, Compact("time"));
+  ASSERT_GT(result.segments_written, 2u);
+  int64_t next_us = kNewest;
+  for (const auto& record : Read(options_.out())) {
+    if (!record.has_header()) continue;
+    EXPECT_EQ(record.header().created_time_us(), next_us++);
+  }
+  EXPECT_THAT(*ListSegments(options_.out()),
+              testing::Contains(SegmentName(kNewest, "compact", 0)));
+}
+
+TEST_F(LogCompactTest, TakesACopyOfATupleOnce) {
+  const auto copied = Tuple("1", 1);
+  auto other = Tuple("1", 1);
+  other.mutable_tuple()->set_spool_writer("another server");
+  Write(root_.Sub("a"), 1, {copied, Tuple("2", 2)});
+  Write(root_.Sub("b"), 2, {copied, other, Tuple("3", 3)});
+  ASSERT_OK_AND_ASSIGN(const CompactResult result, Compact("time"));
+  EXPECT_THAT(Ids(), ElementsAre("1", "1", "2", "3"));
+  EXPECT_EQ(result.tuples, 4u);
+  EXPECT_EQ(result.copies, 1u);
 }
 
 TEST_F(LogCompactTest, DamageIsAnErrorUnlessItMayBeLeftOut) {
@@ -222,8 +264,8 @@ TEST_F(LogCompactTest, TheCommandSaysWhatItDid) {
   options_.set_by("unit");
   ASSERT_OK(RunLogCompact(options_, {root_ / "a"}, &output));
   EXPECT_EQ(out.str(),
-            "1 tuples and 0 other records of 1 segments, in 1 segments now; 0 "
-            "damaged records left out\n");
+            "1 tuples and 0 other records of 1 segments, in 1 segments now; "
+            "left out: 0 copies of tuples, 0 damaged records, 0 torn bytes\n");
 }
 
 }  // namespace

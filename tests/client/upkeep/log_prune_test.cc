@@ -68,6 +68,21 @@ TEST_F(LogPruneTest, RemovesWhatWasClosedLongAgo) {
   EXPECT_THAT(Left(), ElementsAre(1, 2, 4, 5));
 }
 
+// The second tuple segment was written from 9 to 3 hours ago. Late feedback of
+// its tuples can be in all late segments but the first, which was followed when
+// it began.
+TEST_F(LogPruneTest, KeepsLateFeedbackOfTuplesThatStay) {
+  WriteHoursAgo("a", {12, 9, 3, 1});
+  WriteHoursAgo("a/late", {10, 9, 8, 7, 0}, log::v1::SegmentHeader::LATE);
+  options_.set_older_than_seconds(4 * 3600);
+  ASSERT_OK(Prune());
+  EXPECT_THAT(Left(), ElementsAre(1, 2, 3, 5, 6, 7, 8));
+  // Two hours later they go together.
+  options_.set_older_than_seconds(2 * 3600);
+  ASSERT_OK(Prune());
+  EXPECT_THAT(Left(), ElementsAre(2, 3, 7, 8));
+}
+
 TEST_F(LogPruneTest, RemovesTheOldestUntilTheRestFits) {
   WriteHoursAgo("a", {5, 3, 2, 1});
   options_.set_to_bytes(std::filesystem::file_size(paths_[0]) * 2);

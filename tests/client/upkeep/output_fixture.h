@@ -46,6 +46,7 @@ class OutputFixture : public testing::Test {
     options.header.set_kind(kind);
     options.header.set_writer_id("tuples");
     options.header.set_options(options_text);
+    options.header.set_created_time_us(time_us);
     auto writer = SegmentWriter::Create(options);
     EXPECT_OK(writer);
     for (const auto& record : records) EXPECT_OK((*writer)->Append(record));

@@ -5,6 +5,7 @@
 #include <limits>
 #include <sstream>
 
+#include "client/validation/bounded_map.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/client/validation/validate_fixture.h"
@@ -287,6 +288,44 @@ TEST_F(DamagedLogTest, TwoPoliciesUnderOneVersion) {
   ExpectFail("policies", "decision d9: version 1 of model default has another");
 }
 
+// Numbers of versions come from the log: what is held of them is bounded.
+TEST_F(DamagedLogTest, MoreVersionsThanAreLookedAt) {
+  constexpr size_t kMore = 5;
+  constexpr size_t kMost = BoundedMap<int, int>::kMost;
+  Tuples tuples = Log({.version = 0}, kMost + kMore);
+  for (size_t i = 0; i < tuples.size(); ++i) {
+    DecisionAt(i, &tuples)->set_model(absl::StrCat("model ", i));
+  }
+  Write(tuples);
+  const auto found = Found();
+  for (const char* check : {"policies", "mean_weight", "features"}) {
+    ASSERT_TRUE(found.contains(check)) << check;
+    EXPECT_EQ(found.at(check).level, Level::kWarn);
+    EXPECT_EQ(found.at(check).text,
+              absl::StrCat(kMore,
+                           " decisions were not looked at: they have "
+                           "other versions than the first ",
+                           kMost));
+  }
+  size_t lines = 0;
+  for (const CheckResult& result : Validate()) {
+    lines += result.check == "mean_weight";
+  }
+  // A line for each of the first versions, for the others, and the warning.
+  EXPECT_EQ(lines, 102u);
+}
+
+TEST_F(DamagedLogTest, LongNamesOfModelsAreNotKept) {
+  Tuples tuples = Log({.version = 0}, 3);
+  const size_t bytes = BoundedMap<int, int>::kMostNameBytes / 2;
+  for (size_t i = 0; i < tuples.size(); ++i) {
+    DecisionAt(i, &tuples)->set_model(std::string(bytes, 'a' + char(i)));
+  }
+  Write(tuples);
+  EXPECT_THAT(Found().at("policies").text,
+              HasSubstr("1 decisions were not looked at"));
+}
+
 TEST_F(DamagedLogTest, ALogThatSaysThatItIsIncomplete) {
   log::v1::LogRecord record;
   record.mutable_incomplete()->set_foreign_feedback(12);
@@ -317,7 +356,10 @@ TEST_F(DamagedLogTest, TheCommandPrintsEachCheckAndExitsWithOne) {
     EXPECT_OK(RunLogValidate(options, {dir_ / "log"}, &output));
     return std::make_pair(output.exit_code, out.str());
   };
+  testing::internal::CaptureStderr();
   EXPECT_EQ(run().first, 0);
+  EXPECT_THAT(testing::internal::GetCapturedStderr(),
+              HasSubstr("checking: "));  // Its progress.
   EXPECT_THAT(run().second, HasSubstr("PASS  damage        1 segments"));
   tuples[3].mutable_decision()->set_log_propensity(1);
   Write(tuples);
