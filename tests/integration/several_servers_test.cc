@@ -282,7 +282,7 @@ TEST_F(SeveralServersTest, OneSidecarJoinsEverythingOnceWhateverIsKilled) {
 
 // Shippers, the consumer, a server and the broker in turn.
 TEST_F(SeveralServersTest, OneConsumerJoinsEverythingOnceThroughAStream) {
-  SKIP_WITHOUT_NATS_SERVER();
+  SKIP_WITHOUT_STREAMS();
   std::filesystem::create_directory(Path("nats"));
   NatsServer broker(Path("nats"), FreePort());
   broker.Start();
