@@ -58,13 +58,16 @@ std::string LeaderIn(const std::string& page, const std::string& stream) {
 
 }  // namespace
 
+// The socket stays bound, which keeps the port from others; it does not listen,
+// so a program may bind the port, too.
 int FreePort() {
   const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  const int yes = 1;
+  CHECK(setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof(yes)) == 0);
   sockaddr_in address = Loopback(0);
   socklen_t length = sizeof(address);
   CHECK(bind(fd, reinterpret_cast<sockaddr*>(&address), length) == 0);
   CHECK(getsockname(fd, reinterpret_cast<sockaddr*>(&address), &length) == 0);
-  close(fd);
   return ntohs(address.sin_port);
 }
 
@@ -83,8 +86,10 @@ void NatsServer::Start() {
                                      dir_ + "/nats");
   CHECK(process.ok());
   process_ = *std::move(process);
-  const bool is_up =
-      PollUntil(Patience(20), [this] { return TakesConnections(port_); });
+  PollUntil(Patience(20), [this] {
+    return process_->Wait(0).has_value() || TakesConnections(port_);
+  });
+  const bool is_up = !process_->Wait(0).has_value() && TakesConnections(port_);
   if (!is_up) std::fputs(process_->StderrText().c_str(), stderr);
   CHECK(is_up);
 }
@@ -143,16 +148,16 @@ std::optional<size_t> NatsCluster::LeaderOf(const std::string& stream) const {
   return std::nullopt;
 }
 
-std::string WhyNoStreams() {
+std::string WhyNoStreams(const std::string& sidecar) {
   if (access(kNatsServer, X_OK) != 0) {
     return absl::StrCat(kNatsServer,
                         " is missing: install the package nats-server");
   }
-  const auto version = RunToEnd({BinaryPath("sortition-sidecar"), "--version"});
+  const auto version = RunToEnd({sidecar, "--version"});
   if (!version.ok()) return std::string(version.status().message());
   return absl::StrContains(version->stdout_text, "NATS")
              ? ""
-             : "sortition-sidecar was built without SORTITION_NATS";
+             : sidecar + " was built without SORTITION_NATS";
 }
 
 }  // namespace sortition

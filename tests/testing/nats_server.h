@@ -15,8 +15,8 @@ namespace sortition {
 
 inline constexpr char kNatsServer[] = "/usr/sbin/nats-server";
 
-// Returns a port that was free a moment ago: a server that is started again
-// must have the same one.
+// Returns a port for a program that is killed and started again. Until this
+// process ends, nobody gets it who does not ask for it by its number.
 int FreePort();
 
 class NatsServer {
@@ -60,9 +60,9 @@ class NatsCluster {
   std::vector<std::unique_ptr<NatsServer>> servers_;
 };
 
-// Returns why programs of this build cannot use streams here; empty if they
-// can.
-std::string WhyNoStreams();
+// Returns why this program cannot use streams here; empty if it can.
+std::string WhyNoStreams(
+    const std::string& sidecar = BinaryPath("sortition-sidecar"));
 
 // Skips a test where the package nats-server is not installed.
 #define SKIP_WITHOUT_NATS_SERVER()                 \
