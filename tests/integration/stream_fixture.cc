@@ -39,8 +39,8 @@ void StreamTest::Start(size_t num_brokers, size_t num_servers) {
   for (size_t i = 0; i < num_servers; ++i) {
     sites_.push_back(std::make_unique<Deployment>());
   }
-  brokers_ =
-      std::make_unique<NatsCluster>(sites_[0]->path("nats"), num_brokers);
+  brokers_ = std::make_unique<NatsCluster>(sites_[0]->path("nats"), num_brokers,
+                                           broker_config_);
   brokers_->Start();
   shippers_.resize(num_servers);
   for (size_t i = 0; i < num_servers; ++i) {
@@ -66,11 +66,12 @@ std::unique_ptr<ChildProcess> StreamTest::StartProcess(
 }
 
 void StreamTest::StartShipper(size_t server) {
-  shippers_[server] = StartProcess(
-      "shipper-" + WriterId(server),
-      {"--spool=" + Spool(server), "--publish.url=" + brokers_->urls(),
-       absl::StrCat("--publish.replicas=", brokers_->size()),
-       "--publish.max_bytes=1000000000"});
+  std::vector<std::string> flags = publish_flags_;
+  flags.insert(flags.end(),
+               {"--spool=" + Spool(server), "--publish.url=" + brokers_->urls(),
+                absl::StrCat("--publish.replicas=", brokers_->size()),
+                "--publish.max_bytes=1000000000"});
+  shippers_[server] = StartProcess("shipper-" + WriterId(server), flags);
 }
 
 std::vector<std::string> StreamTest::JoinFlags() const {
@@ -83,10 +84,11 @@ std::vector<std::string> StreamTest::JoinFlags() const {
 }
 
 void StreamTest::StartConsumer() {
+  const std::string mirror = sites_[0]->path("mirror");
   std::vector<std::string> flags = JoinFlags();
-  flags.push_back("--consume.url=" + brokers_->urls());
-  flags.push_back("--mirror=" + sites_[0]->path("mirror"));
-  flags.push_back("--spool=" + sites_[0]->path("mirror") + "/*");
+  flags.insert(flags.end(), {"--consume.url=" + brokers_->urls(),
+                             "--mirror=" + mirror, "--spool=" + mirror + "/*"});
+  flags.insert(flags.end(), consume_flags_.begin(), consume_flags_.end());
   consumer_ = StartProcess("consumer", flags);
 }
 

@@ -51,6 +51,11 @@ class StreamTest : public testing::Test {
   // The tuples that learners leave out.
   uint64_t NumCensored() const;
 
+  // Set them before they are used.
+  std::string broker_config_;
+  std::vector<std::string> publish_flags_;
+  std::vector<std::string> consume_flags_;
+
   std::unique_ptr<NatsCluster> brokers_;
   std::vector<std::unique_ptr<Deployment>> sites_;  // One for each server.
   std::vector<std::unique_ptr<SelectLoad>> loads_;

@@ -102,7 +102,8 @@ absl::StatusOr<std::string> NatsServer::Page(const std::string& path) const {
   return FetchPage(monitoring_port_, path);
 }
 
-NatsCluster::NatsCluster(const std::string& dir, size_t size) {
+NatsCluster::NatsCluster(const std::string& dir, size_t size,
+                         const std::string& more) {
   std::vector<std::string> routes;
   for (size_t i = 0; i < size; ++i) {
     routes.push_back(absl::StrCat("127.0.0.1:", FreePort()));
@@ -114,12 +115,13 @@ NatsCluster::NatsCluster(const std::string& dir, size_t size) {
   for (size_t i = 0; i < size; ++i) {
     const std::string home = absl::StrCat(dir, "/", kNamePrefix, i);
     std::filesystem::create_directories(home);
-    std::string more = absl::StrCat("server_name: ", kNamePrefix, i, "\n");
+    std::string config =
+        absl::StrCat("server_name: ", kNamePrefix, i, "\n", more);
     if (size > 1) {
-      absl::StrAppend(&more, "cluster { name: c, listen: \"", routes[i],
+      absl::StrAppend(&config, "cluster { name: c, listen: \"", routes[i],
                       "\", routes: [", all, "] }\n");
     }
-    servers_.push_back(std::make_unique<NatsServer>(home, FreePort(), more));
+    servers_.push_back(std::make_unique<NatsServer>(home, FreePort(), config));
   }
 }
 

@@ -44,8 +44,10 @@ class NatsServer {
 // Servers that keep the copies of a stream; alone if there is only one.
 class NatsCluster {
  public:
-  // Each has a directory of its own in `dir`.
-  NatsCluster(const std::string& dir, size_t size);
+  // Each has a directory of its own in `dir`; `more` goes into all
+  // configurations.
+  NatsCluster(const std::string& dir, size_t size,
+              const std::string& more = "");
 
   void Start();
   size_t size() const { return servers_.size(); }
