@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "bench/speed/closed_segments.h"
 #include "bench/support/micro_benchmarks.h"
+#include "bench/support/spools.h"
 #include "core/base/check.h"
 #include "core/base/random.h"
 #include "core/policies/linear_policy.h"

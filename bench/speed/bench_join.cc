@@ -16,10 +16,10 @@
 #include "bench/speed/rank_servers.h"
 #include "bench/support/clocks.h"
 #include "bench/support/report.h"
+#include "bench/support/spools.h"
 #include "bench/support/statistics.h"
 #include "core/base/status_macros.h"
 #include "io/clocks.h"
-#include "io/spool/spool_writer.h"
 #include "process/metrics.h"
 #include "sidecar/pipeline.h"
 #include "tests/testing/temp_dir.h"
@@ -39,8 +39,6 @@ namespace {
 
 constexpr uint32_t kFeatures = 46;
 constexpr uint32_t kTopK = 10;
-// Every fourth decision has feedback.
-constexpr int kFeedbackEvery = 4;
 
 struct JoinTrial {
   double tuples_per_cpu_second = 0;
@@ -64,37 +62,6 @@ log::v1::Decision MakeDecision(const v1::RankResponse& response,
   }
   decision.set_log_propensity(response.result().log_propensity());
   return decision;
-}
-
-// Writes a spool as the server does; its times end an hour ago, so that all
-// windows are over.
-absl::StatusOr<uint64_t> WriteSpool(const std::string& dir,
-                                    log::v1::Decision decision,
-                                    std::span<const float> values) {
-  config::v1::SpoolOptions options;
-  options.set_dir(dir);
-  options.set_max_bytes(uint64_t{1} << 40);
-  ASSIGN_OR_RETURN(const std::unique_ptr<SpoolWriter> spool,
-                   SpoolWriter::Open(options, ""));
-  const int num_decisions = absl::GetFlag(FLAGS_decisions);
-  const int64_t end_us = NowUs() - int64_t{3600} * 1000000;
-  std::vector<log::v1::LogRecord> record(1);
-  log::v1::Feedback& feedback = *record[0].mutable_feedback();
-  for (int i = 0; i < num_decisions; ++i) {
-    const int64_t time_us = end_us - (num_decisions - i) * int64_t{50};
-    const std::string id = absl::StrFormat("%036d", i);
-    decision.set_decision_id(id);
-    decision.set_time_us(time_us);
-    RETURN_IF_ERROR(spool->AppendDecision(decision, values));
-    if (i % kFeedbackEvery != 0) continue;
-    feedback.set_feedback_id(id);
-    feedback.set_decision_id(id);
-    feedback.set_time_us(time_us + 1);
-    feedback.set_reward(1);
-    RETURN_IF_ERROR(spool->Append(record));
-  }
-  RETURN_IF_ERROR(spool->Close());
-  return spool->stats().bytes;
 }
 
 absl::StatusOr<JoinTrial> Join(const std::string& base, uint64_t spool_bytes) {
@@ -171,7 +138,8 @@ absl::StatusOr<Report> Compare(const std::string& bin,
     ASSIGN_OR_RETURN(
         const uint64_t bytes,
         WriteSpool(base + "spool", MakeDecision(response, num_candidates),
-                   {values.data(), static_cast<size_t>(values.size())}));
+                   {values.data(), static_cast<size_t>(values.size())},
+                   absl::GetFlag(FLAGS_decisions)));
     ASSIGN_OR_RETURN(const JoinTrial join, Join(base, bytes));
     std::filesystem::remove_all(base + "spool");
     std::filesystem::remove_all(base + "tuples");

@@ -12,6 +12,7 @@
 #include "bench/speed/echo_server.h"
 #include "bench/speed/rank_servers.h"
 #include "bench/support/report.h"
+#include "bench/support/spools.h"
 #include "bench/support/statistics.h"
 #include "core/base/status_macros.h"
 #include "io/files.h"

@@ -1,11 +1,9 @@
 #include "bench/speed/rank_servers.h"
 
 #include <chrono>
-#include <cstdlib>
-#include <filesystem>
 
 #include "absl/strings/str_cat.h"
-#include "bench/speed/closed_segments.h"
+#include "bench/support/spools.h"
 #include "core/base/random.h"
 #include "core/base/status_macros.h"
 #include "io/models/model_store.h"
@@ -75,16 +73,6 @@ SpoolCleaner::SpoolCleaner(const std::string& dir)
 SpoolCleaner::~SpoolCleaner() {
   done_ = true;
   thread_.join();
-}
-
-std::string ProgramDirectory(const std::string& flag) {
-  if (!flag.empty()) return flag;
-  return std::filesystem::read_symlink("/proc/self/exe").parent_path();
-}
-
-std::string SpoolParent(const std::string& flag, const std::string& bin) {
-  if (!flag.empty() || std::getenv("TMPDIR") != nullptr) return flag;
-  return bin;
 }
 
 }  // namespace sortition

@@ -48,10 +48,4 @@ class SpoolCleaner {
   std::thread thread_;
 };
 
-// The directory of the programs: `flag`, or where this program is.
-std::string ProgramDirectory(const std::string& flag);
-// The parent of a spool: `flag`, or TMPDIR (empty), or else `bin`: /tmp may be
-// in memory.
-std::string SpoolParent(const std::string& flag, const std::string& bin);
-
 }  // namespace sortition

@@ -15,6 +15,7 @@
 #include "sortition/log/v1/log.pb.h"
 #include "sortition/model/v1/model.pb.h"
 #include "tests/testing/child_process.h"
+#include "tests/testing/http_page.h"
 #include "tests/testing/patience.h"
 #include "tests/testing/temp_dir.h"
 
@@ -64,13 +65,6 @@ class Deployment {
   int metrics_port_ = 0;
   int sidecar_metrics_port_ = 0;
 };
-
-// Returns the body of http://127.0.0.1:port/metrics.
-absl::StatusOr<std::string> FetchMetrics(int port);
-
-// The sum over all label sets of a metric whose name and labels start with
-// `prefix` ("name" or "name{label=\"x"); 0 if there is none.
-double MetricSum(const std::string& text, absl::string_view prefix);
 
 // A model "default" with num_features weights, weight j = scale · (j + 1).
 model::v1::Model SelectionModel(uint32_t num_features, double scale);

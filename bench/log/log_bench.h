@@ -13,13 +13,14 @@
 
 namespace sortition {
 
-// A decision of 18.6 kB, as `Rank` logs it.
+// A decision as `Rank` logs it.
 struct Record {
   log::v1::Decision decision;
   std::vector<float> features;
 };
 
-Record MakeRecord();
+// Of 18.6 kB with 100 candidates; at least 10.
+Record MakeRecord(uint32_t num_candidates = 100);
 std::string FrameOf(const Record& record);
 
 absl::StatusOr<std::unique_ptr<SpoolWriter>> OpenSpool(
@@ -74,5 +75,15 @@ absl::StatusOr<std::vector<Target>> MeasureSyncs(
 // Measures the rate at which one core validates a log of so many records.
 absl::StatusOr<std::vector<Target>> MeasureValidation(const std::string& dir,
                                                       int rounds, int records);
+
+struct WayBenchOptions {
+  std::string dir;    // Parent of all directories.
+  std::string bin;    // Directory of the programs.
+  int rounds = 0;     // Of all ways.
+  int decisions = 0;  // Of 2 kB; a tenth of as many of 18.6 kB.
+};
+
+// Measures the way from the spool to tuples: by a directory, by streams.
+absl::StatusOr<std::vector<Target>> MeasureWays(const WayBenchOptions& options);
 
 }  // namespace sortition

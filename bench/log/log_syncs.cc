@@ -9,9 +9,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "bench/speed/closed_segments.h"
-#include "bench/speed/log_bench.h"
+#include "bench/log/log_bench.h"
 #include "bench/support/clocks.h"
+#include "bench/support/spools.h"
 #include "bench/support/statistics.h"
 #include "core/base/check.h"
 #include "core/base/status_macros.h"

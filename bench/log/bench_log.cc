@@ -1,5 +1,4 @@
-// Times appends to the spool, syncs that appends share, and reading and
-// validating segments.
+// Times appends to the spool, syncs, reading and validating; the way to tuples.
 //
 // Every figure stands beside a baseline that was measured in the same run on
 // the same disk, in alternating rounds.
@@ -13,10 +12,10 @@
 #include "absl/flags/flag.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "bench/speed/closed_segments.h"
-#include "bench/speed/log_bench.h"
+#include "bench/log/log_bench.h"
 #include "bench/support/clocks.h"
 #include "bench/support/report.h"
+#include "bench/support/spools.h"
 #include "bench/support/statistics.h"
 #include "core/base/check.h"
 #include "core/base/status_macros.h"
@@ -29,6 +28,13 @@ ABSL_FLAG(int, records, 10000,
           "records of a round of appends, in [100, 10000000]");
 ABSL_FLAG(double, seconds, 1, "length of a round of syncs, in [0.1, 600]");
 ABSL_FLAG(int, waiting, 64, "appends that wait for a sync, in [1, 100000]");
+ABSL_FLAG(int, trips, 3,
+          "rounds of the ways from the spool to tuples, in [1, 1000]");
+ABSL_FLAG(int, decisions, 200000,
+          "decisions of 2 kB on the way to tuples, and ten times as many as of "
+          "18.6 kB, in [1000, 10000000]");
+ABSL_FLAG(std::string, bin, "",
+          "directory of the programs; empty: that of this one");
 ABSL_FLAG(std::string, dir, "",
           "directory of the log, for whose disk the figures hold; empty: "
           "TMPDIR, or /tmp");
@@ -136,7 +142,9 @@ absl::Status CheckFlags() {
   RETURN_IF_ERROR(
       check("records", absl::GetFlag(FLAGS_records), 100, 10000000));
   RETURN_IF_ERROR(check("seconds", absl::GetFlag(FLAGS_seconds), 0.1, 600));
-  return check("waiting", absl::GetFlag(FLAGS_waiting), 1, 100000);
+  RETURN_IF_ERROR(check("waiting", absl::GetFlag(FLAGS_waiting), 1, 100000));
+  RETURN_IF_ERROR(check("trips", absl::GetFlag(FLAGS_trips), 1, 1000));
+  return check("decisions", absl::GetFlag(FLAGS_decisions), 1000, 10000000);
 }
 
 absl::StatusOr<Report> Run() {
@@ -147,6 +155,11 @@ absl::StatusOr<Report> Run() {
                                   .rounds = absl::GetFlag(FLAGS_rounds),
                                   .waiting = absl::GetFlag(FLAGS_waiting),
                                   .seconds = absl::GetFlag(FLAGS_seconds)};
+  const WayBenchOptions ways = {
+      .dir = directory.path(),
+      .bin = ProgramDirectory(absl::GetFlag(FLAGS_bin)),
+      .rounds = absl::GetFlag(FLAGS_trips),
+      .decisions = absl::GetFlag(FLAGS_decisions)};
   const std::function<absl::StatusOr<std::vector<Target>>()> parts[] = {
       [&] { return MeasureAppends(directory.path()); },
       [&] { return MeasureSyncs(syncs); },
@@ -154,7 +167,8 @@ absl::StatusOr<Report> Run() {
       [&] {
         return MeasureValidation(directory.path(), absl::GetFlag(FLAGS_rounds),
                                  absl::GetFlag(FLAGS_records));
-      }};
+      },
+      [&] { return MeasureWays(ways); }};
   for (const auto& measure : parts) {
     ASSIGN_OR_RETURN(std::vector<Target> targets, measure());
     AppendTargets(std::move(targets), &report.targets);
@@ -169,6 +183,6 @@ int main(int argc, char** argv) {
   return sortition::RunBenchmark(
       argc, argv,
       "Times appends to the spool, syncs that they share, reading and "
-      "validating it.",
+      "validating it, and the way to tuples by a directory and by streams.",
       sortition::Run);
 }

@@ -1,4 +1,4 @@
-#include "bench/speed/log_bench.h"
+#include "bench/log/log_bench.h"
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -14,16 +14,15 @@
 namespace sortition {
 namespace {
 
-constexpr uint32_t kCandidates = 100;
 constexpr uint32_t kFeatures = 46;
 constexpr uint64_t kSegmentBytes = uint64_t{64} << 20;
 
 }  // namespace
 
-Record MakeRecord() {
+Record MakeRecord(uint32_t num_candidates) {
   Record record;
   RandomSequence random(SeedKey(1));
-  for (uint32_t i = 0; i < kCandidates * kFeatures; ++i) {
+  for (uint32_t i = 0; i < num_candidates * kFeatures; ++i) {
     record.features.push_back(static_cast<float>(random.Normal()));
   }
   log::v1::Decision& decision = record.decision;
@@ -34,11 +33,11 @@ Record MakeRecord() {
   decision.mutable_policy()->mutable_plackett_luce();
   decision.mutable_policy()->set_inverse_temperature(1);
   decision.set_action_kind(log::v1::RANK);
-  decision.set_num_candidates(kCandidates);
+  decision.set_num_candidates(num_candidates);
   decision.set_num_features(kFeatures);
   decision.set_top_k(10);
   for (int rank = 0; rank < 10; ++rank) {
-    decision.add_action(9 * rank);
+    decision.add_action(rank * static_cast<int32_t>(num_candidates - 1) / 9);
     decision.add_conditional_log_propensities(-4.5 + 0.1 * rank);
   }
   decision.set_log_propensity(-40.5);
