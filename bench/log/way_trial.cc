@@ -56,9 +56,9 @@ absl::StatusOr<double> WaitForMetric(const Sidecar& sidecar,
                                      const std::string& metric, double least) {
   const double end = WallSeconds() + kLongestSeconds;
   while (WallSeconds() < end) {
+    if (sidecar.process->Wait(0).has_value()) break;
     const auto text = FetchMetrics(sidecar.port);
-    if (!text.ok()) break;
-    const double value = MetricSum(*text, metric);
+    const double value = text.ok() ? MetricSum(*text, metric) : 0;
     if (value >= least) return value;
     std::this_thread::sleep_for(kBetweenLooks);
   }
