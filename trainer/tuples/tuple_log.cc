@@ -44,9 +44,9 @@ void LogJoins(const std::vector<TupleLog::Segment>& segments) {
   std::map<std::string, size_t> joins;
   for (const TupleLog::Segment& segment : segments) ++joins[segment.join];
   for (const auto& [join, count] : joins) {
-    const bool is_read =
-        std::any_of(segments.begin(), segments.end(), [&](const auto& segment) {
-          return segment.join == join && segment.is_read;
+    const bool is_read = std::any_of(
+        segments.begin(), segments.end(), [&name = join](const auto& segment) {
+          return segment.join == name && segment.is_read;
         });
     LogInfo("rewards in the log",
             {{"joined_by", join.empty() ? "no sidecar" : join},

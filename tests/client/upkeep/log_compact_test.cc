@@ -14,6 +14,7 @@
 #include "absl/strings/str_cat.h"
 #include "client/upkeep/upkeep_commands.h"
 #include "gmock/gmock.h"
+#include "io/files.h"
 #include "io/segments/compressed_file.h"
 #include "io/segments/segment_recovery.h"
 #include "tests/client/upkeep/output_fixture.h"
@@ -166,7 +167,7 @@ TEST_F(LogCompactTest, RefusesWhatIsNoOutput) {
   EXPECT_THAT(CompactLog(options_, {root_ / "a"}),
               StatusIs(StatusCode::kNotFound));
   Write(root_.Sub("a"), 1, {Tuple("1", 1)});
-  std::ofstream(root_.Sub("out") + "/there");
+  ASSERT_OK(WriteFile(root_.Sub("out") + "/there", ""));
   EXPECT_THAT(Compact("time"), StatusIs(StatusCode::kFailedPrecondition,
                                         HasSubstr("must be absent or empty")));
 }
