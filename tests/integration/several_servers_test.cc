@@ -149,7 +149,7 @@ TEST_F(SeveralServersTest, WithAffinityLocalSpoolsAreComplete) {
     for (const auto& [id, count] : output.decisions) decisions[id] += count;
   }
   EXPECT_TRUE(HasAll(decisions, answered_));
-  EXPECT_THAT(Repeated(decisions), IsEmpty());
+  EXPECT_THAT(Repeated(decisions), testing::IsEmpty());
 }
 
 }  // namespace
