@@ -115,7 +115,7 @@ absl::Status RunShipper(const config::v1::SidecarOptions& options,
                    .delete_spool = options.delete_spool(),
                    .keep_seconds = publish.keep_seconds(),
                    .keep_bytes = publish.keep_bytes()},
-                  stream.get(), metrics, NowUs);
+                  stream.get(), metrics, NowUs, SteadyUs);
   LogInfo(
       "sidecar publishes",
       {{"spool", spool}, {"url", publish.url()}, {"stream", publish.stream()}});

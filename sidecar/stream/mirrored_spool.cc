@@ -26,6 +26,8 @@
 namespace sortition {
 namespace {
 
+constexpr int64_t kForEver = std::numeric_limits<int64_t>::max();
+
 // Returns the bytes before the first place that is not an intact record.
 absl::StatusOr<uint64_t> IntactBytes(const std::string& path) {
   ASSIGN_OR_RETURN(const auto reader, SegmentReader::Open(path));
@@ -61,7 +63,8 @@ absl::StatusOr<std::unique_ptr<MirroredSpool>> MirroredSpool::Open(
   std::unique_ptr<MirroredSpool> spool(new MirroredSpool(std::move(dir)));
   RETURN_IF_ERROR(spool->Recover(position));
   ASSIGN_OR_RETURN(const WriterState state, ReadWriterState(spool->dir_));
-  spool->seen_us_ = state.seen_us;
+  // Of a writer that nobody waits for, it is not known any more.
+  spool->seen_us_ = state.seen_us == kForEver ? state.alive_us : state.seen_us;
   if (state.alive_us == 0) {
     // Followers wait for the first message.
     spool->seen_us_ = 1;
@@ -115,18 +118,13 @@ absl::Status MirroredSpool::Reopen() {
 
 void MirroredSpool::TakeState(const log::v1::StreamMessage& message) {
   // A message that comes again says nothing new.
-  if (message.seen_us() == 0) return;
-  if (message.seen_us() <= seen_us_ &&
-      seen_us_ != std::numeric_limits<int64_t>::max()) {
-    return;
-  }
+  if (message.seen_us() <= seen_us_) return;
   WriterState state = DecodeWriterState(message.writer_state());
   // Of an older server it is not known.
   if (state.alive_us == 0) state.alive_us = message.seen_us();
   seen_us_ = message.seen_us();
   // A writer that has ended adds nothing: nobody waits for it.
-  state.seen_us =
-      state.is_closed ? std::numeric_limits<int64_t>::max() : seen_us_;
+  state.seen_us = state.is_closed ? kForEver : seen_us_;
   state_ = EncodeWriterState(state);
 }
 
@@ -251,9 +249,9 @@ absl::Status MirroredSpool::WriteState() {
 
 void MirroredSpool::ReleaseState() {
   const absl::StatusOr<WriterState> old = ReadWriterState(dir_);
-  if (!old.ok() || old->alive_us == 0) return;
+  if (!old.ok() || old->alive_us == 0 || old->seen_us == kForEver) return;
   WriterState state = *old;
-  seen_us_ = state.seen_us = std::numeric_limits<int64_t>::max();
+  state.seen_us = kForEver;
   state_ = EncodeWriterState(state);
 }
 

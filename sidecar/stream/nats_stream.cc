@@ -104,8 +104,9 @@ absl::StatusOr<StreamInfo> NatsStream::FindStream() {
   const natsStatus status = js_GetStreamInfo(
       &info, context_.get(), options_.stream.c_str(), nullptr, &code);
   StreamInfo owned(info);
-  if (options_.make_stream && !is_made_ &&
-      (status == NATS_OK || status == NATS_NOT_FOUND)) {
+  // A broker that has lost its disk has lost the stream, too.
+  if (options_.make_stream &&
+      (status == NATS_NOT_FOUND || (status == NATS_OK && !is_made_))) {
     return MakeStream(info);
   }
   RETURN_IF_ERROR(

@@ -34,10 +34,11 @@ constexpr uint64_t kMostBytes = uint64_t{4} << 20;
 }  // namespace
 
 Shipper::Shipper(Options options, MessageStream* stream, Metrics* metrics,
-                 Clock clock)
+                 Clock clock, Clock steady_clock)
     : options_(std::move(options)),
       stream_(stream),
       clock_(std::move(clock)),
+      steady_clock_(std::move(steady_clock)),
       follower_(options_.spool) {
   published_ = metrics->Counter("sortition_ship_messages_total",
                                 "Messages that the stream has taken");
@@ -79,7 +80,7 @@ absl::StatusOr<bool> Shipper::Poll() {
 }
 
 absl::Status Shipper::Look() {
-  if (is_loaded_ && clock_() < next_look_us_) return absl::OkStatus();
+  if (is_loaded_ && steady_clock_() < next_look_us_) return absl::OkStatus();
   ASSIGN_OR_RETURN(const StreamState state, stream_->State());
   ASSIGN_OR_RETURN(const uint64_t most, stream_->MaxMessageBytes());
   if (most <= 2 * kOverheadBytes) {
@@ -88,7 +89,7 @@ absl::Status Shipper::Look() {
                      " bytes, must be more than ", 2 * kOverheadBytes));
   }
   most_bytes_ = std::min(most - kOverheadBytes, kMostBytes);
-  next_look_us_ = clock_() + kLookIntervalUs;
+  next_look_us_ = steady_clock_() + kLookIntervalUs;
   stream_bytes_->Set(static_cast<double>(state.bytes));
   stream_max_bytes_->Set(static_cast<double>(state.max_bytes));
   if (!is_loaded_) LoadPosition();
@@ -261,7 +262,7 @@ absl::Status Shipper::TakeAnswer(const std::string& id,
 
 void Shipper::NotePublished(const std::string& segment, uint64_t bytes) {
   if (!options_.delete_spool) return;
-  kept_.push_back({segment, bytes, clock_()});
+  kept_.push_back({segment, bytes, steady_clock_()});
   kept_bytes_ += bytes;
 }
 
@@ -269,7 +270,7 @@ void Shipper::NotePublished(const std::string& segment, uint64_t bytes) {
 // newest segment stays: its name tells the writer what later names must sort
 // after.
 absl::Status Shipper::RemovePublished() {
-  const int64_t before_us = clock_() - Micros(options_.keep_seconds);
+  const int64_t before_us = steady_clock_() - Micros(options_.keep_seconds);
   std::string last;
   while (!kept_.empty() && (kept_.front().time_us <= before_us ||
                             kept_bytes_ > options_.keep_bytes)) {

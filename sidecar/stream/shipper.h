@@ -27,12 +27,13 @@ class Shipper {
     double keep_seconds = 0;
     uint64_t keep_bytes = 0;
   };
-  // Microseconds since the epoch.
+  // Microseconds.
   using Clock = std::function<int64_t()>;
 
-  // `stream` and `metrics` must outlive the shipper.
-  Shipper(Options options, MessageStream* stream, Metrics* metrics,
-          Clock clock);
+  // `clock` counts from the epoch, `steady_clock` is never set. `stream` and
+  // `metrics` must outlive the shipper.
+  Shipper(Options options, MessageStream* stream, Metrics* metrics, Clock clock,
+          Clock steady_clock);
 
   // Publishes the next message. Returns true if there is more already.
   // Unavailable if the stream does not take it: call again later, nothing
@@ -46,7 +47,7 @@ class Shipper {
   struct PublishedSegment {
     std::string name;
     uint64_t bytes;
-    int64_t time_us;
+    int64_t time_us;  // By the steady clock.
   };
 
   absl::Status Look();
@@ -64,6 +65,7 @@ class Shipper {
   const Options options_;
   MessageStream* const stream_;
   const Clock clock_;
+  const Clock steady_clock_;
   SegmentFollower follower_;
   bool is_loaded_ = false;   // `position_`.
   uint64_t most_bytes_ = 0;  // Of a piece.

@@ -144,8 +144,8 @@ absl::StatusOr<size_t> StreamMirror::Poll(double seconds) {
   size_t num_messages = 0;
   absl::Status status = TakeAll(seconds, &num_messages);
   if (status.ok()) status = WatchGaps();
-  if (status.ok()) status = WatchSilence();
   if (status.ok()) status = Look();
+  if (status.ok()) status = WatchSilence();
   if (status.ok()) return num_messages;
   // What was fetched and not taken has to come again. Nobody is silent as long
   // as nobody can be heard.
@@ -183,6 +183,7 @@ absl::Status StreamMirror::Start() {
              {{"stream", options_.stream}});
   }
   position_.set_stream_created_ns(state.created_ns);
+  if (is_other) marks_.clear();
   return is_other ? StartAt(1) : StartAt(position_.sequence() + 1);
 }
 

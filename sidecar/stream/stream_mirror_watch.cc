@@ -53,7 +53,10 @@ absl::Status StreamMirror::WatchSilence() {
   const int64_t now_us = steady_clock_();
   for (auto& [writer, source] : sources_) {
     // What it said may be among what was not fetched yet.
-    if (stream_->num_pending() > 0) source.heard_us = now_us;
+    if (stream_->num_pending() > 0 ||
+        progress_.last_sequence > position_.sequence()) {
+      source.heard_us = now_us;
+    }
     const double silence = static_cast<double>(now_us - source.heard_us) * 1e-6;
     source.silence_seconds->Set(silence);
     if (silence < options_.max_silence_seconds) continue;

@@ -55,6 +55,7 @@ TEST_F(StreamTest, LedgerIsEqualWhateverIsKilled) {
 
 TEST_F(StreamTest, BrokerThatIsAwayCensorsNothing) {
   Start(1, 1);
+  publish_flags_ = {"--publish.keep_seconds=1"};
   StartShipper(0);
   StartConsumer();
   WaitForMoreTuples();

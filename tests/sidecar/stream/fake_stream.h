@@ -48,7 +48,8 @@ class FakeStream : public MessageStream {
 
   std::function<Fault()> next_fault = [] { return Fault::kNone; };
   uint64_t max_message_bytes = 8192 + 300;
-  bool is_mute = false;  // Fetch() returns nothing, up to the next StartAt().
+  bool is_mute = false;    // Fetch() returns nothing, up to the next StartAt().
+  bool is_broken = false;  // Fetch() fails, up to the next StartAt().
 
   absl::StatusOr<StreamState> State() override {
     if (broker_->is_away) return Away();
@@ -99,12 +100,12 @@ class FakeStream : public MessageStream {
   absl::Status StartAt(uint64_t sequence) override {
     if (broker_->is_away) return Away();
     next_ = sequence;
-    is_mute = false;
+    is_mute = is_broken = false;
     return absl::OkStatus();
   }
   absl::StatusOr<std::vector<ReceivedMessage>> Fetch(int most,
                                                      double) override {
-    if (broker_->is_away) return Away();
+    if (broker_->is_away || is_broken) return Away();
     std::vector<ReceivedMessage> fetched;
     next_ = std::max(next_, broker_->first_sequence);
     while (!is_mute && next_ <= broker_->last_sequence() &&

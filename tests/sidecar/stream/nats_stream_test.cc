@@ -134,6 +134,19 @@ TEST_F(NatsStreamTest, AReaderHearsOfEveryNewConnection) {
   EXPECT_OK(stream->Fetch(1, 0.01));
 }
 
+TEST_F(NatsStreamTest, ABrokerThatLostItsDiskGetsTheStreamAgain) {
+  server_.Start();
+  const auto stream = NewStream();
+  ASSERT_OK(stream->State());
+  ASSERT_OK(stream->Publish("s.w", 0, "one", "1"));
+  server_.Kill();
+  std::filesystem::remove_all(directory_ / "nats/store");
+  server_.Start();
+  ASSERT_TRUE(PollUntil(Patience(20), [&] { return stream->State().ok(); }));
+  EXPECT_EQ(stream->State()->last_sequence, 0u);
+  EXPECT_OK(stream->Publish("s.w", 0, "one", "1"));
+}
+
 TEST_F(NatsStreamTest, RefusesWhatIsTooMuch) {
   server_.Start();
   NatsStreamOptions options = Options();
@@ -157,8 +170,9 @@ TEST_F(NatsStreamTest, BrokerMayStopAndStart) {
   TestSpool spool(SpoolDir(), "server", 1);
   const auto stream = NewStream();
   const auto reader = NewStream();
-  Shipper shipper({SpoolDir(), "s", false, 0, 0}, stream.get(), &metrics_,
-                  [this] { return now_us_; });
+  Shipper shipper(
+      {SpoolDir(), "s", false, 0, 0}, stream.get(), &metrics_,
+      [this] { return now_us_; }, [this] { return now_us_; });
   ASSERT_OK_AND_ASSIGN(
       const auto mirror,
       StreamMirror::Open({MirrorDir(), "s", -1, 3600}, reader.get(), &metrics_,

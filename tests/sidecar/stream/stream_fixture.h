@@ -102,7 +102,8 @@ class StreamTest : public testing::Test {
     return std::make_unique<Shipper>(
         Shipper::Options{SpoolDir(writer), "s", deletes, keep_seconds,
                          keep_bytes},
-        &broker_stream_, &metrics_, [this] { return now_us_; });
+        &broker_stream_, &metrics_, [this] { return now_us_; },
+        [this] { return now_us_; });
   }
   std::unique_ptr<StreamMirror> NewMirror(double retain_seconds = -1) {
     auto mirror = StreamMirror::Open({MirrorDir(), "s", retain_seconds, 3600},

@@ -124,6 +124,32 @@ TEST_F(StreamTest, SilenceCountsWhileTheStreamCanBeRead) {
   EXPECT_EQ(ReadWriterState(CopyDir())->seen_us, now_us_);
 }
 
+// What it said before says nothing new: nobody waits for it again.
+TEST_F(StreamTest, AWriterThatWasGivenUpStaysSo) {
+  TestSpool spool(SpoolDir(), "server", 5);
+  spool.Append();
+  spool.SayState({.alive_us = now_us_});
+  Ship(NewShipper().get());
+  const int64_t said_us = now_us_;
+  auto mirror = NewMirror();
+  Take(mirror.get());
+  now_us_ += 4'000'000'000;
+  Take(mirror.get());
+  ASSERT_EQ(ReadWriterState(CopyDir())->seen_us, kForEver);
+  for (const bool restarts : {false, true}) {
+    if (restarts) {
+      mirror.reset();
+      mirror = NewMirror();
+    }
+    ++broker_.created_ns;
+    mirror_stream_.is_broken = true;
+    mirror->Poll(0).IgnoreError();
+    Take(mirror.get());
+    EXPECT_EQ(ReadWriterState(CopyDir())->seen_us, kForEver);
+    EXPECT_EQ(ReadWriterState(CopyDir())->alive_us, said_us);
+  }
+}
+
 // An hour passes at the follower; the copy has come to time 20 s.
 TEST(LossWatchOfACopyTest, GoesByTheTimeOfTheCopy) {
   constexpr int64_t kSecond = 1000000;

@@ -190,6 +190,39 @@ TEST_F(StreamTailTest, ANewMirrorReadsWhatTheOneBeforeCouldNotTake) {
   EXPECT_EQ(Value("sortition_mirror_missing_total"), 0);
 }
 
+// The numbers of the old one mean nothing in it.
+TEST_F(StreamTailTest, AStreamThatWasMadeAgainRetainsWhatItShould) {
+  const auto shipper = NewShipper("a");
+  const auto mirror = NewMirror(/*retain_seconds=*/100);
+  ShipRecords(&a_, shipper.get(), 9);
+  Take(mirror.get());
+  const FakeBroker old = broker_;
+  broker_ = FakeBroker();
+  broker_.created_ns = 2;
+  mirror_stream_.is_broken = true;
+  EXPECT_THAT(mirror->Poll(0), StatusIs(absl::StatusCode::kUnavailable));
+  broker_.messages.assign(old.messages.begin(), old.messages.begin() + 5);
+  now_us_ += 90'000'000;
+  Take(mirror.get());
+  now_us_ += kLongUs;
+  Take(mirror.get());
+  EXPECT_EQ(broker_.first_sequence, 1u);
+}
+
+TEST_F(StreamTailTest, NobodyIsSilentIfABrokerDeliversNothing) {
+  const auto shipper = NewShipper("a");
+  const auto mirror = NewMirror();
+  a_.SayState({.alive_us = now_us_});
+  ShipRecords(&a_, shipper.get(), 2);
+  Take(mirror.get());
+  const int64_t seen_us = ReadWriterState(CopyDir("a"))->seen_us;
+  mirror_stream_.is_mute = true;
+  ShipRecords(&a_, shipper.get(), 2);
+  now_us_ += 5'000'000'000;
+  ASSERT_OK(mirror->Poll(0));
+  EXPECT_EQ(ReadWriterState(CopyDir("a"))->seen_us, seen_us);
+}
+
 TEST_F(StreamTailTest, MirrorAsksAgainIfABrokerDeliversNothing) {
   const auto shipper = NewShipper("a");
   const auto mirror = NewMirror();
