@@ -118,6 +118,7 @@ class FakeStream : public MessageStream {
     return fetched;
   }
   uint64_t num_pending() const override {
+    if (is_mute) return 0;  // As after the last message that came.
     return broker_->last_sequence() + 1 -
            std::min(next_, broker_->last_sequence() + 1);
   }
