@@ -128,6 +128,13 @@ void AppendEvaluation(const TrainReport& report, std::string* text) {
         "replaced; all looks together keep %g %%\n",
         evaluation.look(), 100 * evaluation.logging_reward().confidence());
   }
+  if (evaluation.test_units() < evaluation.test_tuples()) {
+    absl::StrAppendFormat(
+        text,
+        "  improvement: by %d units; the other intervals take decisions for "
+        "independent, and are too short\n",
+        evaluation.test_units());
+  }
   absl::StrAppendFormat(
       text, "  effective sample size %.1f of %d; %.2f %% of weights clipped\n",
       evaluation.effective_sample_size(), evaluation.test_tuples(),

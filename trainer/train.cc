@@ -163,16 +163,15 @@ absl::StatusOr<uint64_t> NoteLook(const TrainOptions& options,
   LookLedger ledger(options.model_store(), options.model());
   const absl::StatusOr<uint64_t> look = ledger.Begin(baseline);
   if (look.ok() || !options.dry_run()) return look;
-  // Nothing is published.
-  LogWarning("this look at the test part is not counted",
+  // Nothing is published: who may only read the store may look all the same.
+  LogWarning("this look at the test part cannot be noted",
              {{"error", std::string(look.status().message())}});
-  return 0;
+  return ledger.NextNumber(baseline);
 }
 
 // Notes what came of it.
-absl::Status NoteVerdict(const TrainOptions& options, uint64_t baseline,
+absl::Status NoteOutcome(const TrainOptions& options, uint64_t baseline,
                          const model::v1::Evaluation& evaluation) {
-  if (evaluation.look() == 0) return absl::OkStatus();
   model::v1::Look look;
   look.set_baseline_version(baseline);
   look.set_number(evaluation.look());
@@ -180,7 +179,9 @@ absl::Status NoteVerdict(const TrainOptions& options, uint64_t baseline,
   look.set_test_units(evaluation.test_units());
   *look.mutable_improvement() = evaluation.improvement();
   look.set_verdict(evaluation.verdict());
-  return LookLedger(options.model_store(), options.model()).End(look);
+  const absl::Status status =
+      LookLedger(options.model_store(), options.model()).End(look);
+  return options.dry_run() ? absl::OkStatus() : status;
 }
 
 // Learns and evaluates; fills the report except for the version.
@@ -264,7 +265,6 @@ absl::StatusOr<TrainReport> TrainFromTuples(const TrainOptions& options) {
   evaluation->set_promoted(publish);
   evaluation->set_verdict(WithReservation(
       Verdict(options, baseline, counts, *evaluation, passed), *evaluation));
-  RETURN_IF_ERROR(NoteVerdict(options, baseline, *evaluation));
   if (publish) {
     if (!options.force()) {
       RETURN_IF_ERROR(CheckStillNewest(options.model(), store, baseline));
@@ -273,6 +273,7 @@ absl::StatusOr<TrainReport> TrainFromTuples(const TrainOptions& options) {
                      store.Publish(model, evaluation, data.Warmup()));
     report.set_version(version);
   }
+  RETURN_IF_ERROR(NoteOutcome(options, baseline, *evaluation));
   report.set_seconds(
       std::chrono::duration<double>(std::chrono::steady_clock::now() - start)
           .count());

@@ -19,6 +19,7 @@
 #include "google/protobuf/util/json_util.h"
 #include "io/files.h"
 #include "io/posix_status.h"
+#include "io/segments/segment_file.h"
 
 namespace sortition {
 namespace {
@@ -78,7 +79,21 @@ absl::StatusOr<uint64_t> LookLedger::Begin(uint64_t baseline_version) {
   // A line that somebody could not end stays one of its own.
   const bool is_torn = !contents.empty() && contents.back() != '\n';
   RETURN_IF_ERROR(AppendLine(fd, path_, look, is_torn ? "\n" : ""));
+  if (contents.empty()) {
+    const std::filesystem::path dir =
+        std::filesystem::path(path_).parent_path();
+    RETURN_IF_ERROR(SyncDirectory(dir.string()));
+    RETURN_IF_ERROR(SyncDirectory(dir.parent_path().string()));
+  }
   return look.number();
+}
+
+absl::StatusOr<uint64_t> LookLedger::NextNumber(
+    uint64_t baseline_version) const {
+  const absl::StatusOr<std::string> contents = ReadFile(path_);
+  if (absl::IsNotFound(contents.status())) return 1;
+  RETURN_IF_ERROR(contents.status());
+  return NumLooks(*contents, baseline_version) + 1;
 }
 
 absl::Status LookLedger::End(const model::v1::Look& look) {

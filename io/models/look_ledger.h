@@ -20,6 +20,8 @@ class LookLedger {
   // be looked at. Returns the number of this look among those, from 1. A line
   // that cannot be read counts as a look.
   absl::StatusOr<uint64_t> Begin(uint64_t baseline_version);
+  // Returns the number that Begin() would return, and notes nothing.
+  absl::StatusOr<uint64_t> NextNumber(uint64_t baseline_version) const;
   // Notes what came of it; `look` has baseline_version and number.
   absl::Status End(const model::v1::Look& look);
 

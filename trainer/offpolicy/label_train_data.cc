@@ -3,6 +3,8 @@
 #include <cmath>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
+#include "core/base/hash.h"
 #include "core/base/status_macros.h"
 #include "core/learners/multilabel/labels_loss_model.h"
 #include "core/learners/multilabel/labels_policy.h"
@@ -26,7 +28,10 @@ absl::StatusOr<WeightedTuples> WeighLabels(const LabelData& data,
   weighted.log_uniform.assign(tuples.size(),
                               -std::log(2.0) * data.contexts.num_labels);
   // Replays of a context are one unit.
-  weighted.units.assign(tuples.contexts.begin(), tuples.contexts.end());
+  weighted.units.reserve(tuples.size());
+  for (const uint32_t context : tuples.contexts) {
+    weighted.units.push_back(UnitKey("", absl::StrCat(context)));
+  }
   return weighted;
 }
 

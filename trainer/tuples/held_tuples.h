@@ -18,6 +18,7 @@ struct HeldTuple {
   double subsample = 0;  // In [0, 1), for KeptShare.
   double split = 0;
   bool evaluates = true;  // May validate or test.
+  bool has_unit = false;  // `split` is that of a unit with other decisions.
 };
 
 // Keeps all tuples in memory as long as they fit. If they do not, their

@@ -51,7 +51,7 @@ std::string ReasonText(LeftOutReason reason) {
     case LeftOutReason::kTooManyWeights:
       return "features times labels above 2^24";
     case LeftOutReason::kHeldOut:
-      return "of another version, context validates or tests";
+      return "of another version, unit or context validates or tests";
     case LeftOutReason::kFewCandidates:
       return "fewer than 2 eligible candidates";
     case LeftOutReason::kOtherSources:

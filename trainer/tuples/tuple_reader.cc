@@ -121,6 +121,11 @@ class Reader {
     data_.test.reserve(sizes.test);
     for (; !held_.tuples().empty(); held_.tuples().pop_front()) {
       HeldTuple& held = held_.tuples().front();
+      // What trains must be of other units than what validates and tests.
+      if (held.has_unit && selection_.PartOf(held.split) != PartOf(held)) {
+        data_.LeaveOut(LeftOutReason::kHeldOut);
+        continue;
+      }
       TuplesOf(PartOf(held))->push_back(std::move(held.tuple));
     }
     for (auto& [hash, decision] : warmup_) {
@@ -241,6 +246,7 @@ class Reader {
     held.split = UnitInterval(StableHash(
         HashDomain::kSplit,
         {decision.unit_id().empty() ? id : decision.unit_id()}));
+    held.has_unit = !decision.unit_id().empty();
     held.tuple.unit = UnitKey(decision.unit_id(), id);
     held.evaluates = decision.version() == filter_.baseline_version.value_or(
                                                decision.version()) &&

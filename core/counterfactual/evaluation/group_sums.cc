@@ -51,11 +51,15 @@ RatioEstimate EstimateRatios(const GroupSums& sums,
                              std::span<const Ratio> ratios) {
   const std::vector<double> totals = sums.Totals();
   RatioEstimate estimate;
+  bool is_known = true;
   // Numerator and denominator of a group become its deviation.
   SumFunction deviation;
   for (const Ratio& ratio : ratios) {
     const double all = Apply(ratio.denominator, totals);
-    if (all == 0) continue;
+    if (all == 0) {
+      is_known = false;
+      continue;
+    }
     const double value = Apply(ratio.numerator, totals) / all;
     estimate.value += ratio.factor * value;
     for (const SumTerm& term : ratio.numerator) {
@@ -73,8 +77,9 @@ RatioEstimate EstimateRatios(const GroupSums& sums,
         const double value = Apply(deviation, group);
         return value * value;
       });
-  estimate.standard_error = n < 2 ? std::numeric_limits<double>::infinity()
-                                  : std::sqrt(n / (n - 1) * squares);
+  estimate.standard_error = n < 2 || !is_known
+                                ? std::numeric_limits<double>::infinity()
+                                : std::sqrt(n / (n - 1) * squares);
   return estimate;
 }
 

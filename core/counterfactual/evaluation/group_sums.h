@@ -15,7 +15,7 @@ namespace sortition {
 class GroupSums {
  public:
   // Enough groups that the error of a standard error is some 1 %, and that no
-  // group dominates; few enough for a processor's cache.
+  // group dominates.
   static constexpr size_t kDefaultGroups = 8192;
 
   // Requires num_groups >= 2 and width >= 1.
@@ -76,7 +76,7 @@ struct RatioEstimate {
 //   SE² = G/(G-1) Σ_g (Σ_k factor_k (numerator_k(t_g) - V_k denominator_k(t_g))
 //         / denominator_k(T))²
 // [Cochran77, sec. 6.8 and 9A.2: clusters of unequal sizes]. A ratio whose
-// denominator is 0 is 0.
+// denominator is 0 is 0, with an infinite error.
 RatioEstimate EstimateRatios(const GroupSums& sums,
                              std::span<const Ratio> ratios);
 

@@ -87,7 +87,10 @@ size_t GridEntry(const Estimator& estimator) {
 
 void AddPolicy(double reward, const JudgedDecision& decision,
                std::span<double> entries) {
-  const double weight = std::exp(decision.log_weight);
+  // Its square must be finite.
+  constexpr double kMostLogWeight = 300;
+  const double weight =
+      std::exp(std::fmin(decision.log_weight, kMostLogWeight));
   entries[kWeight] += weight;
   entries[kWeightReward] += weight * reward;
   entries[kWeightSquare] += weight * weight;

@@ -32,6 +32,8 @@ TEST_F(LookLedgerTest, CountsTheLooksAtEachVersion) {
   ASSERT_OK(ledger_.End(look));
   EXPECT_EQ(*ledger_.Begin(1), 2u);
   EXPECT_EQ(*ledger_.Begin(2), 1u);
+  EXPECT_EQ(*ledger_.NextNumber(1), 3u);
+  EXPECT_EQ(*ledger_.NextNumber(7), 1u);
   // Another process.
   EXPECT_EQ(*LookLedger(dir_.path(), "default").Begin(1), 3u);
   EXPECT_EQ(*LookLedger(dir_.path(), "other").Begin(1), 1u);

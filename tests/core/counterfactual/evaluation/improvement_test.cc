@@ -72,6 +72,27 @@ TEST(ImprovementTest, UnitsThatComeBackDoNotPassFalsely) {
   }
 }
 
+// 4,999 units gain 0.1 with one decision each; one account loses 0.2 with each
+// of a thousand. It counts as √5,000 / 2 decisions.
+TEST(ImprovementTest, OneLargeAccountDoesNotDecide) {
+  constexpr uint64_t kUnits = 5000;
+  Log log;
+  for (uint64_t unit = 0; unit < kUnits; ++unit) {
+    const bool is_large = unit == 0;
+    for (int i = 0; i < (is_large ? 1000 : 1); ++i) {
+      log.rewards.push_back(is_large ? 0.4 : 0.1);
+      log.log_weights.push_back(std::log(is_large ? 0.5 : 2));
+      log.units.push_back(UnitKey(std::to_string(unit), ""));
+    }
+  }
+  const Interval interval = EstimateImprovement(log.sample(), kConfidence);
+  const double large = std::sqrt(kUnits) / 2;
+  const double small = kUnits - 1;
+  EXPECT_NEAR(interval.value, (0.1 * small - 0.2 * large) / (small + large),
+              1e-12);
+  EXPECT_GT(interval.lower, 0);
+}
+
 TEST(ImprovementTest, ValueIsUnbiasedAndBothBoundsClose) {
   RandomSequence random(SeedKey(3));
   Log log;
