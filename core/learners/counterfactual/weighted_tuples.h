@@ -44,8 +44,8 @@ std::vector<double> LogWeights(const Eigen::VectorXd& parameters,
 // Returns the observed rewards, in [0, 1].
 std::vector<double> Rewards(const TuplePolicy& policy);
 
-// Fills in everything except log_uniform, units and the counts, which the policy does
-// not know.
+// Fills in everything except log_uniform, units and the counts, which the
+// policy does not know.
 WeightedTuples Weigh(const Eigen::VectorXd& parameters, TuplePolicy* policy);
 
 }  // namespace sortition
