@@ -181,9 +181,14 @@ std::string Metrics::Text() const {
 }
 
 absl::StatusOr<int> Metrics::Serve(const std::string& listen) {
+  // A client that is silent or slow holds a thread until its time is over: by
+  // default that is 30 seconds.
+  const std::vector<std::string> options = {
+      "listening_ports",    listen, "num_threads",       "16",
+      "request_timeout_ms", "1000", "enable_keep_alive", "no"};
   // The web server inside reports bind errors by exceptions.
   try {
-    auto exposer = std::make_unique<prometheus::Exposer>(listen, 1);
+    auto exposer = std::make_unique<prometheus::Exposer>(options);
     const std::vector<int> ports = exposer->GetListeningPorts();
     if (ports.empty()) {
       return absl::UnavailableError(absl::StrCat("metrics_listen = \"", listen,

@@ -27,7 +27,9 @@ void BlockShutdownSignals() {
   ::sigemptyset(&signals);
   ::sigaddset(&signals, SIGTERM);
   ::sigaddset(&signals, SIGINT);
-  CHECK(::pthread_sigmask(SIG_BLOCK, &signals, nullptr) == 0);
+  sigset_t blocked = signals;
+  ::sigaddset(&blocked, SIGHUP);
+  CHECK(::pthread_sigmask(SIG_BLOCK, &blocked, nullptr) == 0);
   if (signal_descriptor.load() >= 0) return;
   signal_descriptor = ::signalfd(-1, &signals, SFD_CLOEXEC);
   CHECK(signal_descriptor.load() >= 0);

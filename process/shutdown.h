@@ -3,8 +3,8 @@
 
 namespace sortition {
 
-// Blocks both signals in this thread and all it starts later, and ignores
-// SIGPIPE. Call first in main(), before any thread.
+// Blocks both signals and SIGHUP (process/hangup.h) in this thread and all it
+// starts later, and ignores SIGPIPE. Call first in main(), before any thread.
 void BlockShutdownSignals();
 
 // Waits for one of the two, at most `timeout_seconds` (negative: forever).

@@ -1,6 +1,7 @@
 // sortition-server: decides at random, logs every decision, swaps models under
 // load.
 #include <malloc.h>
+#include <sys/resource.h>
 
 #include <cstdio>
 #include <string>
@@ -8,6 +9,8 @@
 
 #include "absl/synchronization/mutex.h"
 #include "google/protobuf/stubs/logging.h"
+#include "process/hangup.h"
+#include "process/log.h"
 #include "process/options.h"
 #include "process/shutdown.h"
 #include "process/version.h"
@@ -22,7 +25,9 @@ constexpr char kUsage[] =
     "Ranks, selects and labels candidates at random over gRPC (port 8500) and\n"
     "returns the exact probability of every answer; metrics for Prometheus at\n"
     "/metrics (port 8501). Serves the newest good version of every model in\n"
-    "the store and swaps versions while it runs. SIGTERM drains. Version %s.\n"
+    "the store and swaps versions while it runs. SIGTERM drains, SIGHUP looks "
+    "at\n"
+    "the store at once. Version %s.\n"
     "\n"
     "Example: sortition-server --model_store=/models --spool.dir=/spool\n"
     "             --listen=0.0.0.0:8500 --metrics_listen=0.0.0.0:8501\n"
@@ -40,6 +45,15 @@ void TuneLibraries() {
   absl::SetMutexDeadlockDetectionMode(absl::OnDeadlockCycle::kIgnore);
   // Protobuf logs malformed requests; we refuse them with our own words.
   google::protobuf::SetLogHandler(nullptr);
+}
+
+// Connections, segments and models take descriptors. The soft limit is often
+// 1,024, for the sake of programs that use select(2).
+void RaiseDescriptorLimit() {
+  rlimit limit = {};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+  limit.rlim_cur = limit.rlim_max;
+  ::setrlimit(RLIMIT_NOFILE, &limit);
 }
 
 int Fail(const absl::Status& status) {
@@ -65,9 +79,16 @@ int Run(const std::vector<std::string>& arguments) {
   }
   auto server = Server::Start(options);
   if (!server.ok()) return Fail(server.status());
-  WaitForShutdown(-1);
+  {
+    const HangupWatch hangups([&server] { (*server)->Reload(); });
+    WaitForShutdown(-1);
+  }
   const absl::Status drained = (*server)->Drain();
-  return drained.ok() ? 0 : Fail(drained);
+  // The metrics port closes, which a silent client can hold up for a second.
+  server->reset();
+  if (!drained.ok()) return Fail(drained);
+  LogInfo("drained");
+  return 0;
 }
 
 }  // namespace
@@ -75,6 +96,7 @@ int Run(const std::vector<std::string>& arguments) {
 
 int main(int argc, char** argv) {
   sortition::BlockShutdownSignals();
+  sortition::RaiseDescriptorLimit();
   sortition::TuneLibraries();
   return sortition::Run({argv + 1, argv + argc});
 }

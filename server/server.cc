@@ -1,5 +1,6 @@
 #include "server/server.h"
 
+#include <mutex>
 #include <string>
 #include <utility>
 
@@ -38,8 +39,15 @@ struct Server::Rep {
   std::unique_ptr<Metrics> metrics = std::make_unique<Metrics>();
   int metrics_port = 0;
   bool drained = false;
+  std::mutex health_mutex;
+  bool has_port = false;   // Guarded by `health_mutex`; so is the next.
+  bool log_serves = true;  // The log takes records, or may lose them.
 
   absl::Status Start();
+  // Health is SERVING while the log is sound and the models are there that the
+  // options require.
+  void UpdateHealth();
+  void NoteLog(SpoolState state);
   absl::Status WritePorts() const;
 };
 
@@ -55,6 +63,7 @@ absl::Status Server::Rep::Start() {
     LogWarning("decisions are not logged: spool.dir is empty");
   }
   registry = std::make_unique<ModelRegistry>(options, metrics.get());
+  registry->Follow([this] { UpdateHealth(); });
   RETURN_IF_ERROR(registry->Start());
   ranking = std::make_unique<RankingService>(options.limits(), registry.get(),
                                              spool.get(), metrics.get());
@@ -70,12 +79,13 @@ absl::Status Server::Rep::Start() {
                                            {ranking.get(), aggregates.get(),
                                             reports.get(), models.get()},
                                            metrics.get()));
-  // Callers should go elsewhere while this server refuses them.
-  if (spool != nullptr &&
-      options.spool().when_full() == config::v1::SpoolOptions::REFUSE) {
-    spool_metrics->Follow([this](SpoolState state) {
-      grpc->SetRankingServes(state == SpoolState::kOk);
-    });
+  {
+    const std::lock_guard lock(health_mutex);
+    has_port = true;
+  }
+  UpdateHealth();
+  if (spool != nullptr) {
+    spool_metrics->Follow([this](SpoolState state) { NoteLog(state); });
   }
   RETURN_IF_ERROR(WritePorts());
   LogInfo("serving", {{"rpc_port", absl::StrCat(grpc->port())},
@@ -83,6 +93,28 @@ absl::Status Server::Rep::Start() {
                       {"model_store", options.model_store()},
                       {"spool", options.spool().dir()}});
   return absl::OkStatus();
+}
+
+void Server::Rep::UpdateHealth() {
+  const std::lock_guard lock(health_mutex);
+  if (!has_port) return;
+  const bool has_model = !options.require_model() || registry->HasDefault();
+  grpc->SetRankingServes(log_serves && has_model);
+}
+
+// Callers should go elsewhere while this server refuses them, and while a disk
+// that fails loses what it decides. With COUNT a log that is full is no reason:
+// that is what the option is for.
+void Server::Rep::NoteLog(SpoolState state) {
+  const bool refuses =
+      options.spool().when_full() == config::v1::SpoolOptions::REFUSE;
+  const bool is_bearable =
+      state == SpoolState::kFull || state == SpoolState::kStalled;
+  {
+    const std::lock_guard lock(health_mutex);
+    log_serves = state == SpoolState::kOk || (!refuses && is_bearable);
+  }
+  UpdateHealth();
 }
 
 absl::Status Server::Rep::WritePorts() const {
@@ -118,6 +150,13 @@ int Server::metrics_port() const { return rep_->metrics_port; }
 
 const Metrics& Server::metrics() const { return *rep_->metrics; }
 
+void Server::Reload() {
+  rep_->registry->Refresh();
+  LogInfo("reloaded: looked at the model store; options are read at the start",
+          {{"model_store", rep_->options.model_store()},
+           {"models", absl::StrCat(rep_->registry->List().size())}});
+}
+
 absl::Status Server::Drain() {
   if (std::exchange(rep_->drained, true)) return absl::OkStatus();
   const config::v1::ServerOptions& options = rep_->options;
@@ -127,9 +166,7 @@ absl::Status Server::Drain() {
   absl::SleepFor(absl::Seconds(options.drain_grace_seconds()));
   rep_->grpc->Shutdown(options.drain_seconds());
   rep_->registry->Stop();
-  if (rep_->spool != nullptr) RETURN_IF_ERROR(rep_->spool->Close());
-  LogInfo("drained");
-  return absl::OkStatus();
+  return rep_->spool == nullptr ? absl::OkStatus() : rep_->spool->Close();
 }
 
 }  // namespace sortition

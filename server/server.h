@@ -21,6 +21,9 @@ class Server {
   int metrics_port() const;  // 0: none.
   const Metrics& metrics() const;
 
+  // Looks at the model store at once, and logs what was and was not reloaded.
+  void Reload();
+
   // Sets health to NOT_SERVING, after drain_grace_seconds refuses new requests
   // as UNAVAILABLE, waits at most drain_seconds for running ones, and closes
   // the spool. Fails if the spool cannot be closed.

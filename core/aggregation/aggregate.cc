@@ -89,35 +89,84 @@ Eigen::MatrixXd Leads(const ScoreLists& lists, ScoreScale scale,
   return leads;
 }
 
-// Returns the weighted mean of the columns of `leads` over one bootstrap
-// sample: as many sources as there are, drawn with replacement.
-Eigen::VectorXd SampleMean(const ScoreLists& lists,
-                           const Eigen::MatrixXd& leads,
-                           RandomSequence* random) {
-  const size_t sources = NumSources(lists);
-  Eigen::VectorXd sum = Eigen::VectorXd::Zero(leads.rows());
-  double total = 0;
-  while (total == 0) {
-    for (size_t draw = 0; draw < sources; ++draw) {
-      const size_t s = random->Below(sources);
-      sum += Weight(lists, s) * leads.col(s);
-      total += Weight(lists, s);
-    }
-  }
-  return sum / total;
-}
+// Draws bootstrap samples until there are enough or time runs out.
+class Bootstrap {
+ public:
+  // `leads` as Leads() returns it. All must outlive it.
+  Bootstrap(const ScoreLists& lists, const Eigen::MatrixXd& leads,
+            const BootstrapOptions& options)
+      : lists_(lists),
+        leads_(leads),
+        options_(options),
+        random_(StableHash(HashDomain::kTraining,
+                           {"bootstrap", absl::StrCat(options.seed)})) {}
 
+  // Returns the weighted mean of the leads in each sample: a row for each pair,
+  // a column for each sample.
+  Eigen::MatrixXd Draw() {
+    Eigen::MatrixXd means(leads_.rows(), options_.samples);
+    Eigen::Index drawn = 0;
+    while (drawn < means.cols() && AddSample(means.col(drawn))) ++drawn;
+    means.conservativeResize(Eigen::NoChange, drawn);
+    return means;
+  }
+
+ private:
+  // Draws as many sources as there are, with replacement, and writes their
+  // weighted mean. Returns false if time runs out before.
+  bool AddSample(Eigen::Ref<Eigen::VectorXd> mean) {
+    const size_t sources = NumSources(lists_);
+    double total = 0;
+    while (total == 0) {
+      if (!HasTime(sources)) return false;
+      sample_.resize(sources);
+      for (size_t& s : sample_) {
+        s = random_.Below(sources);
+        total += Weight(lists_, s);
+      }
+    }
+    mean.setZero();
+    for (const size_t s : sample_) {
+      if (!HasTime(leads_.rows())) return false;
+      // Divided first: a weight times a score can be too large for a double.
+      mean += (Weight(lists_, s) / total) * leads_.col(s);
+    }
+    return true;
+  }
+
+  // Notes `work` to come. Looks at the time first, and after every 20 µs or so.
+  bool HasTime(size_t work) {
+    work_ += work;
+    if (options_.time_used == nullptr || work_ < kInterval) return true;
+    work_ = 0;
+    return (*options_.time_used)() < 0.5;
+  }
+
+  const ScoreLists& lists_;
+  const Eigen::MatrixXd& leads_;
+  const BootstrapOptions& options_;
+  RandomSequence random_;
+  std::vector<size_t> sample_;
+  static constexpr size_t kInterval = 1 << 14;
+  size_t work_ = kInterval;  // Since the last look at the time.
+};
+
+// Returns what `samples`, of which there must be one, say of a pair.
 PairConfidence Interval(Eigen::VectorXd samples, double confidence) {
-  std::sort(samples.begin(), samples.end());
   const auto last = static_cast<double>(samples.size() - 1);
+  const auto at = [&samples](double place) {
+    double* const element = samples.data() + static_cast<size_t>(place);
+    std::nth_element(samples.data(), element, samples.data() + samples.size());
+    return *element;
+  };
   const double tail = (1 - confidence) / 2;
   const auto above = static_cast<double>((samples.array() > 0).count());
   const auto equal = static_cast<double>((samples.array() == 0).count());
   PairConfidence interval;
-  interval.lower = samples(static_cast<Eigen::Index>(std::floor(tail * last)));
-  interval.upper =
-      samples(static_cast<Eigen::Index>(std::ceil((1 - tail) * last)));
+  interval.lower = at(std::floor(tail * last));
+  interval.upper = at(std::ceil((1 - tail) * last));
   interval.support = (above + equal / 2) / static_cast<double>(samples.size());
+  interval.samples = static_cast<uint32_t>(samples.size());
   return interval;
 }
 
@@ -128,12 +177,14 @@ double MeanDifference(std::span<const double> x,
   const auto n = static_cast<double>(order.size());
   double sum = 0;
   // Each gap between adjacent scores counts once for every pair of one of the r
-  // + 1 items above it and one of the items below it.
+  // + 1 items above it and one of the items below it. As a share of all pairs,
+  // so that the sum is never larger than the largest difference.
   for (size_t r = 0; r + 1 < order.size(); ++r) {
     const auto above = static_cast<double>(r + 1);
-    sum += (x[order[r]] - x[order[r + 1]]) * above * (n - above);
+    sum += (x[order[r]] - x[order[r + 1]]) *
+           (above * (n - above) / (n * (n - 1) / 2));
   }
-  return sum / (n * (n - 1) / 2);
+  return sum;
 }
 
 absl::Status ValidateScoreLists(const ScoreLists& lists) {
@@ -207,17 +258,14 @@ std::vector<PairConfidence> BootstrapPairs(const ScoreLists& lists,
   const Order& order = aggregation.order;
   const size_t pairs = std::min<size_t>(options.pairs, order.size() - 1);
   const Eigen::MatrixXd leads = Leads(lists, scale, order, pairs);
-  RandomSequence random(StableHash(HashDomain::kTraining,
-                                   {"bootstrap", absl::StrCat(options.seed)}));
-  Eigen::MatrixXd samples(options.samples, leads.rows());
-  for (uint32_t b = 0; b < options.samples; ++b) {
-    samples.row(b) = SampleMean(lists, leads, &random);
-  }
-  std::vector<PairConfidence> confidences(pairs);
-  for (size_t r = 0; r < pairs; ++r) {
-    confidences[r] = Interval(samples.col(r), options.confidence);
-    confidences[r].rank = static_cast<uint32_t>(r);
-    confidences[r].difference =
+  const Eigen::MatrixXd samples = Bootstrap(lists, leads, options).Draw();
+  std::vector<PairConfidence> confidences;
+  for (size_t r = 0; r < pairs && samples.cols() > 0; ++r) {
+    if (options.time_used != nullptr && (*options.time_used)() >= 1) break;
+    PairConfidence& pair =
+        confidences.emplace_back(Interval(samples.row(r), options.confidence));
+    pair.rank = static_cast<uint32_t>(r);
+    pair.difference =
         aggregation.mean[order[r]] - aggregation.mean[order[r + 1]];
   }
   return confidences;

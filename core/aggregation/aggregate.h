@@ -8,6 +8,7 @@
 // the term f̂(x), which does not depend on σ. A source whose scores hardly
 // differ between items has hardly any influence.
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <vector>
 
@@ -22,7 +23,8 @@ namespace sortition {
 // scores in [0, 1].
 enum class ScoreScale {
   kNone,
-  kMinMax,  // (x - min) / (max - min); 0 if all scores are equal.
+  kMinMax,  // (x - min) / (max - min); 0 if all scores are equal, or differ by
+            // less than 1e-308.
   kRank,    // Share of the other items that score less; ties count half.
 };
 
@@ -73,6 +75,7 @@ struct PairConfidence {
   double lower = 0;       // Percentile interval of the difference over
   double upper = 0;       // resampled sources.
   double support = 0;     // Share of samples with this order; ties count half.
+  uint32_t samples = 0;   // How many samples were drawn.
 };
 
 struct BootstrapOptions {
@@ -80,11 +83,15 @@ struct BootstrapOptions {
   double confidence = 0.95;  // In (0, 1).
   uint32_t pairs = 100;      // Number of adjacent pairs, from the top.
   uint64_t seed = 1;
+  // Where set, returns the share of the time for this that has passed. At half
+  // of it no more samples are drawn, at all of it no more pairs are added.
+  const std::function<double()>* time_used = nullptr;
 };
 
 // Returns the confidence of the first `options.pairs` adjacent pairs, estimated
 // by drawing sources, with their weights, with replacement [Efron79]. Samples
-// in which all weights are 0 are drawn again. Deterministic for a given seed.
+// in which all weights are 0 are drawn again. Deterministic for a given seed,
+// unless time runs out. O(samples · sources · pairs).
 std::vector<PairConfidence> BootstrapPairs(const ScoreLists& lists,
                                            ScoreScale scale,
                                            const Aggregation& aggregation,

@@ -1,6 +1,7 @@
 #include "core/aggregation/scale_scores.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "core/base/check.h"
 
@@ -10,7 +11,8 @@ AffineScale FindAffineScale(std::span<const double> scores, ScoreScale scale) {
   if (scale == ScoreScale::kNone) return {};
   CHECK(scale == ScoreScale::kMinMax);
   const auto [low, high] = std::minmax_element(scores.begin(), scores.end());
-  return {*low, *high > *low ? 1 / (*high - *low) : 0};
+  const double slope = 1 / (*high - *low);
+  return {*low, std::isfinite(slope) ? slope : 0};
 }
 
 void ScoreScaler::Scale(std::span<const double> scores, ScoreScale scale,

@@ -13,6 +13,7 @@
 
 #include "absl/cleanup/cleanup.h"
 #include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
@@ -22,6 +23,7 @@
 #include "google/protobuf/io/tokenizer.h"
 #include "google/protobuf/text_format.h"
 #include "io/files.h"
+#include "io/models/regular_file.h"
 #include "io/posix_status.h"
 #include "io/segments/record_frame.h"
 
@@ -33,6 +35,9 @@ constexpr char kManifestFile[] = "MANIFEST.textproto";
 constexpr char kEvaluationFile[] = "evaluation.pb";
 constexpr char kWarmupFile[] = "warmup.tfrecord";
 constexpr size_t kMaxWarmupQueries = 1000;
+constexpr uint64_t kMaxManifestBytes = 1 << 20;
+// No protocol buffer is larger.
+constexpr uint64_t kMaxFileBytes = 2'147'483'647;
 
 std::string Checksum(absl::string_view bytes) {
   const Hash128 hash = HashBytes(bytes);
@@ -72,8 +77,16 @@ uint64_t WeightsPerFeature(const model::v1::Policy& policy) {
 // Reads a file and checks it against its entry in the manifest.
 absl::StatusOr<std::string> ReadListed(const std::string& dir,
                                        const model::v1::Manifest::File& file) {
+  if (file.name().empty() || absl::StrContains(file.name(), '/') ||
+      file.name() == "." || file.name() == "..") {
+    return absl::DataLossError(
+        absl::StrCat(dir, "/", kManifestFile, " lists \"", file.name(),
+                     "\", must be the name of a file in this directory"));
+  }
   const std::string path = absl::StrCat(dir, "/", file.name());
-  ASSIGN_OR_RETURN(std::string contents, ReadFile(path));
+  ASSIGN_OR_RETURN(
+      std::string contents,
+      ReadRegularFile(path, std::min(kMaxFileBytes, file.bytes())));
   if (contents.size() != file.bytes()) {
     return absl::DataLossError(absl::StrCat(path, " has ", contents.size(),
                                             " bytes, its manifest says ",
@@ -103,7 +116,8 @@ class FirstError : public google::protobuf::io::ErrorCollector {
 
 absl::StatusOr<model::v1::Manifest> ReadManifest(const std::string& dir) {
   const std::string path = absl::StrCat(dir, "/", kManifestFile);
-  ASSIGN_OR_RETURN(const std::string text, ReadFile(path));
+  ASSIGN_OR_RETURN(const std::string text,
+                   ReadRegularFile(path, kMaxManifestBytes));
   model::v1::Manifest manifest;
   FirstError error;
   google::protobuf::TextFormat::Parser parser;
@@ -314,8 +328,9 @@ absl::StatusOr<uint64_t> ModelStore::Publish(
     }
     RETURN_IF_ERROR(WriteVersion(temporary, model, evaluation, warmup));
     const std::string path = absl::StrCat(parent, "/", model.version());
-    if (renameat2(AT_FDCWD, temporary.c_str(), AT_FDCWD, path.c_str(),
-                  RENAME_NOREPLACE) == 0) {
+    // Replaces no version: a directory that is not empty is never replaced.
+    // renameat2(RENAME_NOREPLACE) says the same, but not on NFS.
+    if (rename(temporary.c_str(), path.c_str()) == 0) {
       std::move(remover).Cancel();
       RETURN_IF_ERROR(SyncPath(parent));
       return model.version();

@@ -1,6 +1,7 @@
 #include "server/decisions/aggregate_service.h"
 
 #include <algorithm>
+#include <chrono>
 #include <utility>
 #include <vector>
 
@@ -21,7 +22,6 @@ constexpr double kMaxConcentration = 1e6;
 constexpr double kMaxWeight = 1e300;
 constexpr uint32_t kMaxCutoff = 1'000'000;
 constexpr uint32_t kMaxSamples = 100'000;
-constexpr uint64_t kMaxSampledSources = 200'000;
 constexpr double kDefaultConfidence = 0.95;
 constexpr uint32_t kPairs = 100;
 
@@ -101,14 +101,20 @@ absl::StatusOr<AggregateDivergence> ValidateDivergence(
 }
 
 absl::Status CheckBootstrap(const AggregateRequest& request,
-                            uint32_t num_sources) {
+                            uint32_t num_sources, uint32_t num_eligible,
+                            const config::v1::RequestLimits& limits) {
   const uint32_t samples = request.bootstrap_samples();
+  const uint32_t pairs = std::min(kPairs, num_eligible - 1);
   const uint64_t most =
-      std::min<uint64_t>(kMaxSamples, kMaxSampledSources / num_sources);
+      std::min<uint64_t>(kMaxSamples, limits.max_aggregate_work() /
+                                          (uint64_t{num_sources} * pairs));
   if (samples > most) {
     return Refuse(
         "bootstrap_samples", absl::StrCat(samples),
-        absl::StrCat("in [0, ", most, "] for ", num_sources, " sources"));
+        absl::StrCat("in [0, ", most, "] for ", num_sources, " sources and ",
+                     pairs,
+                     " pairs of neighbours (limits.max_aggregate_work = ",
+                     limits.max_aggregate_work(), ")"));
   }
   if (request.has_confidence() &&
       !(request.confidence() > 0 && request.confidence() < 1)) {
@@ -168,18 +174,34 @@ std::vector<uint32_t> CompleteOrder(const AggregateResult& result,
   return order;
 }
 
+// Returns what share of the time for `seconds` has passed since the call of
+// this function.
+std::function<double()> TimeUsed(double seconds) {
+  using Clock = std::chrono::steady_clock;
+  return [seconds, start = Clock::now()] {
+    const std::chrono::duration<double> used = Clock::now() - start;
+    return seconds > 0 ? used.count() / seconds : 1;
+  };
+}
+
+// Adds the confidence of each pair of neighbours. What `time_used` leaves out
+// is said in `degraded`.
 void AddPairs(const AggregateRequest& request, const AggregateQuery& query,
               const AggregateResult& result, uint64_t seed,
-              AggregateResponse* response) {
-  if (request.bootstrap_samples() == 0) return;
-  const BootstrapOptions options = {.samples = request.bootstrap_samples(),
+              const std::function<double()>& time_used,
+              AggregateResponse* response, std::string* degraded) {
+  const uint32_t samples = request.bootstrap_samples();
+  if (samples == 0) return;
+  const BootstrapOptions options = {.samples = samples,
                                     .confidence = request.has_confidence()
                                                       ? request.confidence()
                                                       : kDefaultConfidence,
                                     .pairs = kPairs,
-                                    .seed = seed};
-  for (const PairConfidence& pair :
-       BootstrapPairs(result.lists, query.scale, result.mean, options)) {
+                                    .seed = seed,
+                                    .time_used = &time_used};
+  const std::vector<PairConfidence> pairs =
+      BootstrapPairs(result.lists, query.scale, result.mean, options);
+  for (const PairConfidence& pair : pairs) {
     v1::PairConfidence* row = response->add_pairs();
     row->set_rank(pair.rank);
     row->set_difference(pair.difference);
@@ -187,6 +209,14 @@ void AddPairs(const AggregateRequest& request, const AggregateQuery& query,
     row->set_upper(pair.upper);
     row->set_support(pair.support);
   }
+  const size_t wanted =
+      std::min<size_t>(kPairs, result.eligible_documents.size() - 1);
+  const uint32_t drawn = pairs.empty() ? 0 : pairs[0].samples;
+  if (drawn == samples && pairs.size() == wanted) return;
+  AddDegraded(
+      absl::StrCat("bootstrap_samples = ", samples, " cut to ", drawn, ", and ",
+                   wanted, " pairs to ", pairs.size(), ", by the deadline"),
+      degraded);
 }
 
 }  // namespace
@@ -230,7 +260,7 @@ absl::StatusOr<AggregateService::CheckedRequest> AggregateService::Check(
                    ValidateDivergence(request));
   ASSIGN_OR_RETURN(checked.divergence,
                    MakeDivergence(divergence, request.cutoff(), eligible));
-  RETURN_IF_ERROR(CheckBootstrap(request, sources));
+  RETURN_IF_ERROR(CheckBootstrap(request, sources, eligible, limits_));
   ASSIGN_OR_RETURN(checked.policy, MakePolicy(request, divergence));
   return checked;
 }
@@ -277,11 +307,18 @@ void AggregateService::AddAnswer(const AggregateRequest& request,
                                           divergences.end());
 }
 
+bool AggregateService::IsLong(const AggregateRequest& request) {
+  return request.bootstrap_samples() > 0;
+}
+
 absl::Status AggregateService::Aggregate(const AggregateRequest& request,
                                          DecisionScratch* scratch,
                                          AggregateResponse* response) {
   response->Clear();
-  ASSIGN_OR_RETURN(const CheckedRequest checked, Check(request));
+  // The rest is for what follows the bootstrap, and for the way back.
+  const std::function<double()> time_used =
+      TimeUsed(0.7 * scratch->seconds_left);
+  ASSIGN_OR_RETURN(CheckedRequest checked, Check(request));
   const AggregateQuery& query = checked.query;
   const Candidates& candidates = query.lists.candidates;
   ASSIGN_OR_RETURN(const AggregatePolicy policy,
@@ -295,6 +332,8 @@ absl::Status AggregateService::Aggregate(const AggregateRequest& request,
   RETURN_IF_ERROR(ValidateLogPropensity(
       draw.log_propensity, "scores",
       "times concentration are beyond what can be drawn"));
+  AddPairs(request, query, scratch->aggregate, decision.key.low, time_used,
+           response, &checked.degraded);
   RETURN_IF_ERROR(recorder_.Finish(
       decision, checked.degraded,
       [&](log::v1::Decision* record) {
@@ -302,7 +341,6 @@ absl::Status AggregateService::Aggregate(const AggregateRequest& request,
       },
       scratch));
   AddAnswer(request, checked, *scratch, response);
-  AddPairs(request, query, scratch->aggregate, decision.key.low, response);
   sources_->Observe(candidates.num_features());
   if (checked.policy.has_boltzmann_ranking()) drawn_->Increment();
   return absl::OkStatus();

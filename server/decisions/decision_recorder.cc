@@ -26,6 +26,7 @@ void StartRecord(const OpenDecision& decision, const Draw& draw,
   *record->mutable_candidate_ids() = context.candidates().ids();
   if (context.has_seed()) record->set_seed(context.seed());
   record->set_unit_id(context.unit_id());
+  *record->mutable_attributes() = context.attributes();
   record->mutable_action()->Assign(draw.action.begin(), draw.action.end());
   record->set_log_propensity(draw.log_propensity);
 }

@@ -141,6 +141,31 @@ absl::Status CheckCandidateIds(const v1::Candidates& candidates, uint32_t n) {
   return absl::OkStatus();
 }
 
+absl::Status CheckAttributes(const v1::DecisionContext& context) {
+  constexpr size_t kMaxAttributes = 16;
+  constexpr size_t kMaxNameBytes = 64;
+  const auto& attributes = context.attributes();
+  if (attributes.size() > kMaxAttributes) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("context.attributes has ", attributes.size(),
+                     " entries: must have at most ", kMaxAttributes));
+  }
+  for (const auto& [name, value] : attributes) {
+    if (name.empty() || name.size() > kMaxNameBytes) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("context.attributes: the name \"",
+                       absl::CHexEscape(name.substr(0, 16)), "\" has ",
+                       name.size(), " bytes: must have 1 to ", kMaxNameBytes));
+    }
+    RETURN_IF_ERROR(ValidateId("context.attributes, name", name));
+    if (absl::Status status = ValidateId("value", value); !status.ok()) {
+      return InField(absl::StrCat("context.attributes[\"", name, "\"]"),
+                     status);
+    }
+  }
+  return absl::OkStatus();
+}
+
 absl::Status CheckReward(const v1::Feedback& feedback,
                          const config::v1::FeedbackLimits& rewards) {
   if (feedback.value_case() == v1::Feedback::VALUE_NOT_SET) {
@@ -213,6 +238,7 @@ absl::StatusOr<PolicyQuery> ValidateQuery(
     uint32_t num_features) {
   RETURN_IF_ERROR(ValidateId("context.decision_id", context.decision_id()));
   RETURN_IF_ERROR(ValidateId("context.unit_id", context.unit_id()));
+  RETURN_IF_ERROR(CheckAttributes(context));
   RETURN_IF_ERROR(CheckNumFeatures(context.candidates(), limits, num_features));
   PolicyQuery query;
   ASSIGN_OR_RETURN(query.candidates,

@@ -5,7 +5,7 @@
 
 namespace sortition {
 
-// Add() and Wait() from one thread; Wake() from any.
+// Wait() from one thread; Add() and Wake() from any.
 class DirectoryWatch {
  public:
   DirectoryWatch();

@@ -139,6 +139,11 @@ void ModelRegistry::Refresh() {
   }
 }
 
+bool ModelRegistry::HasDefault() const {
+  const auto model = Find("");
+  return model.ok() && (*model)->version > 0;
+}
+
 void ModelRegistry::NoteListFailure(const std::string& name,
                                     const absl::Status& status) {
   list_failures_->Increment();
@@ -259,6 +264,7 @@ void ModelRegistry::Serve(const std::shared_ptr<const ServedModel>& model,
            {"policy", now.policy_name},
            {"checksum", now.checksum},
            {"load_seconds", absl::StrCat(load_seconds)}});
+  if (follow_) follow_();
 }
 
 absl::StatusOr<std::shared_ptr<const ServedModel>> ModelRegistry::Find(

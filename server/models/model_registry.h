@@ -3,11 +3,13 @@
 // and warms them up; then it swaps a pointer while requests run.
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
@@ -47,6 +49,14 @@ class ModelRegistry {
   // Looks at the store once and takes what is new.
   void Refresh();
 
+  // Calls `follow` whenever a version has begun to serve, from the thread that
+  // found it. Call before Start().
+  void Follow(std::function<void()> follow) { follow_ = std::move(follow); }
+
+  // Returns whether a version of the default model serves, not only the uniform
+  // policy.
+  bool HasDefault() const;
+
   // Returns the model that serves `name` now; empty: the default model. Never
   // waits for a load. The message of a NotFound begins with the quoted name and
   // lists the models that exist.
@@ -83,6 +93,7 @@ class ModelRegistry {
   const double poll_seconds_;
   Metrics* const metrics_;
   MetricCounter* const list_failures_;
+  std::function<void()> follow_;
   DirectoryWatch watch_;
   std::thread thread_;
   std::atomic<bool> stop_{false};

@@ -4,7 +4,7 @@
 
 namespace sortition {
 
-void SyncedCalls::Add(CompletionEvent* call) {
+void ReturnedCalls::Add(CompletionEvent* call) {
   {
     const std::lock_guard lock(mutex_);
     calls_.push_back(call);
@@ -16,7 +16,7 @@ void SyncedCalls::Add(CompletionEvent* call) {
   alarm_.Set(queue_->queue.get(), gpr_time_0(GPR_CLOCK_MONOTONIC), this);
 }
 
-void SyncedCalls::Proceed(bool) {
+void ReturnedCalls::Proceed(bool) {
   std::vector<CompletionEvent*> calls;
   {
     const std::lock_guard lock(mutex_);

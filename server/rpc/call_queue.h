@@ -20,11 +20,11 @@ class CompletionEvent {
 
 struct CallQueue;
 
-// Calls whose records are on the disk, on their way from the thread of the
-// spool to that of their queue: one alarm for all that come at once.
-class SyncedCalls final : public CompletionEvent {
+// Calls whose records are on the disk, or that the pool has decided, on their
+// way back to the thread of their queue: one alarm for all that come at once.
+class ReturnedCalls final : public CompletionEvent {
  public:
-  explicit SyncedCalls(CallQueue* queue) : queue_(queue) {}
+  explicit ReturnedCalls(CallQueue* queue) : queue_(queue) {}
 
   // Thread-safe. Lets `call` proceed in the thread of the queue, unless that is
   // closed.
@@ -46,7 +46,7 @@ struct CallQueue {
   DecisionScratch scratch;
   std::mutex mutex;     // Giving a queue work after its shutdown aborts.
   bool closed = false;  // Guarded by `mutex`.
-  SyncedCalls synced{this};
+  ReturnedCalls returned{this};
 };
 
 }  // namespace sortition

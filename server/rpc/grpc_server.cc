@@ -18,6 +18,7 @@
 #include "core/base/status_macros.h"
 #include "server/rpc/health_service.h"
 #include "server/rpc/health_watch_call.h"
+#include "server/rpc/listener.h"
 #include "server/rpc/rpc_call.h"
 #include "sortition/v1/models.grpc.pb.h"
 #include "sortition/v1/ranking.grpc.pb.h"
@@ -80,6 +81,19 @@ void SetLimits(const config::v1::RequestLimits& limits,
   builder->SetResourceQuota(quota);
 }
 
+void SetConnectionLimits(const config::v1::ConnectionLimits& limits,
+                         grpc::ServerBuilder* builder) {
+  const auto set = [builder](const char* name, double seconds) {
+    builder->AddChannelArgument(name, static_cast<int>(seconds * 1000));
+  };
+  set(GRPC_ARG_SERVER_HANDSHAKE_TIMEOUT_MS, limits.handshake_seconds());
+  set(GRPC_ARG_MAX_CONNECTION_IDLE_MS, limits.idle_seconds());
+  set(GRPC_ARG_MAX_CONNECTION_AGE_MS, limits.age_seconds());
+  set(GRPC_ARG_MAX_CONNECTION_AGE_GRACE_MS, limits.age_grace_seconds());
+  set(GRPC_ARG_KEEPALIVE_TIME_MS, limits.keepalive_seconds());
+  set(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, limits.keepalive_timeout_seconds());
+}
+
 }  // namespace
 
 struct GrpcServer::Rep {
@@ -89,8 +103,10 @@ struct GrpcServer::Rep {
   HealthService health;
   std::vector<std::unique_ptr<CallQueue>> queues;
   std::unique_ptr<grpc::Server> server;
-  int port = 0;
+  std::unique_ptr<Listener> listener;
   DrainState drain;
+  std::unique_ptr<CallPool> pool;
+  config::v1::RequestLimits limits;
   bool shut_down = false;
   std::vector<std::thread> threads;
   std::list<RpcMetrics> rpc_metrics;
@@ -111,6 +127,8 @@ struct GrpcServer::Rep {
       (stub->*ask)(context, payload, writer, queue, queue, tag);
     };
     method->handle = std::move(handle);
+    method->pool = pool.get();
+    method->limits = &limits;
     method->metrics = &rpc_metrics.emplace_back(name, metrics);
     method->drain = &drain;
     methods.push_back(method);
@@ -145,7 +163,8 @@ void GrpcServer::Rep::AddMethods(const Services& services, Metrics* metrics) {
   Add<v1::AggregateRequest, v1::AggregateResponse>(
       "Aggregate", &ranking_stub, &RankingStub::RequestAggregate,
       kDecisionSlots, metrics,
-      std::bind_front(&AggregateService::Aggregate, services.aggregates));
+      std::bind_front(&AggregateService::Aggregate, services.aggregates))
+      ->is_long = &AggregateService::IsLong;
   Add<v1::ReportShownRequest, v1::ReportShownResponse>(
       "ReportShown", &ranking_stub, &RankingStub::RequestReportShown,
       kReportSlots, metrics,
@@ -224,12 +243,13 @@ absl::StatusOr<std::unique_ptr<GrpcServer>> GrpcServer::Start(
   auto result = std::unique_ptr<GrpcServer>(new GrpcServer);
   Rep& rep = *result->rep_;
   RETURN_IF_ERROR(ValidateLimits(options.limits()));
+  ASSIGN_OR_RETURN(rep.listener, Listener::Open(options.listen(), metrics));
   grpc::ServerBuilder builder;
-  builder.AddListeningPort(options.listen(), grpc::InsecureServerCredentials(),
-                           &rep.port);
-  // A port that another process serves is an error: do not share its calls.
-  builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
+  auto acceptor = builder.experimental().AddExternalConnectionAcceptor(
+      grpc::ServerBuilder::experimental_type::ExternalConnectionType::FROM_FD,
+      grpc::InsecureServerCredentials());
   SetLimits(options.limits(), &builder);
+  SetConnectionLimits(options.connections(), &builder);
   builder.SetOption(std::make_unique<ReflectionOption>(options.reflection()));
   builder.RegisterService(&rep.ranking_stub);
   builder.RegisterService(&rep.models_stub);
@@ -239,21 +259,21 @@ absl::StatusOr<std::unique_ptr<GrpcServer>> GrpcServer::Start(
     rep.queues.back()->queue = builder.AddCompletionQueue();
   }
   rep.server = builder.BuildAndStart();
-  if (rep.server == nullptr || rep.port == 0) {
-    return absl::UnavailableError(
-        absl::StrCat("listen = \"", options.listen(),
-                     "\": cannot listen there; must be a free host:port of "
-                     "this machine"));
+  if (rep.server == nullptr) {
+    return absl::InternalError("gRPC does not start a server");
   }
+  rep.limits = options.limits();
+  rep.pool = std::make_unique<CallPool>(options.long_call_threads());
   rep.AddMethods(services, metrics);
   rep.AddHealth(metrics);
   for (const auto& queue : rep.queues) {
     rep.threads.emplace_back(&Rep::Serve, &rep, queue.get());
   }
+  rep.listener->Start(std::move(acceptor));
   return result;
 }
 
-int GrpcServer::port() const { return rep_->port; }
+int GrpcServer::port() const { return rep_->listener->port(); }
 
 void GrpcServer::SetRankingServes(bool serves) {
   rep_->health.Set("", serves);
@@ -271,6 +291,7 @@ void GrpcServer::Shutdown(double timeout_seconds) {
   const absl::Time deadline = absl::Now() + absl::Seconds(timeout_seconds);
   rep_->WaitForQuiet(timeout_seconds);
   rep_->health.FinishWatchers();
+  rep_->listener->Stop();
   rep_->server->Shutdown(absl::ToChronoTime(deadline));
   for (const auto& queue : rep_->queues) {
     std::lock_guard lock(queue->mutex);
@@ -278,6 +299,7 @@ void GrpcServer::Shutdown(double timeout_seconds) {
     queue->queue->Shutdown();
   }
   for (std::thread& thread : rep_->threads) thread.join();
+  rep_->pool->Stop();
 }
 
 }  // namespace sortition

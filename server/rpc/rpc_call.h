@@ -1,8 +1,9 @@
 #pragma once
 // One call slot of an asynchronous gRPC server: waits for a call, answers it in
-// the queue's thread, and waits for the next. An answer that must wait until
-// its record is on the disk leaves the thread to others meanwhile. Messages,
-// their buffers and the thread's scratch memory are reused from call to call.
+// the queue's thread, and waits for the next. Calls that may take long are
+// decided in a pool of threads. An answer that must wait until its record is on
+// the disk leaves the thread to others meanwhile. Messages, their buffers and
+// the thread's scratch memory are reused from call to call.
 #include <grpcpp/grpcpp.h>
 #include <grpcpp/impl/codegen/proto_utils.h>
 #include <grpcpp/support/async_unary_call.h>
@@ -23,9 +24,11 @@
 #include "io/spool/spool_writer.h"
 #include "server/decisions/decision_recorder.h"
 #include "server/decisions/decision_scratch.h"
+#include "server/rpc/call_pool.h"
 #include "server/rpc/call_queue.h"
 #include "server/rpc/rpc_metrics.h"
 #include "server/rpc/status_conversion.h"
+#include "server/rpc/wire_counts.h"
 
 namespace sortition {
 
@@ -47,12 +50,18 @@ struct UnaryMethod {
       ask;
   std::function<absl::Status(const Request&, DecisionScratch*, Response*)>
       handle;
+  // Whether a small request may take more than a millisecond; empty: none does.
+  std::function<bool(const Request&)> is_long;
+  CallPool* pool;  // For requests that are large or long.
+  const config::v1::RequestLimits* limits;
   RpcMetrics* metrics;
   DrainState* drain;  // Null: the method is answered even while draining.
 };
 
 template <typename Request, typename Response>
-class UnaryCall final : public CompletionEvent, private SpoolWaiter {
+class UnaryCall final : public CompletionEvent,
+                        private SpoolWaiter,
+                        private PooledCall {
  public:
   // `method` and `queue` must outlive it.
   UnaryCall(const UnaryMethod<Request, Response>* method, CallQueue* queue)
@@ -65,6 +74,9 @@ class UnaryCall final : public CompletionEvent, private SpoolWaiter {
       case Stage::kAsking:
         // Otherwise the server is shut down: this slot is idle until destroyed.
         if (ok) TakeUp();
+        break;
+      case Stage::kPooled:
+        Answer();
         break;
       case Stage::kSyncing:
         if (method_->drain != nullptr) --method_->drain->syncing;
@@ -82,7 +94,10 @@ class UnaryCall final : public CompletionEvent, private SpoolWaiter {
 
  private:
   // What the slot waits for.
-  enum class Stage { kAsking, kSyncing, kAnswering };
+  enum class Stage { kAsking, kPooled, kSyncing, kAnswering };
+  // Requests of more bytes go to the pool. Smaller ones cannot take much memory
+  // either, however many entries they have.
+  static constexpr size_t kLargeBytes = 1 << 20;
 
   void Ask() {
     stage_ = Stage::kAsking;
@@ -96,14 +111,21 @@ class UnaryCall final : public CompletionEvent, private SpoolWaiter {
 
   void TakeUp() {
     start_ = absl::GetCurrentTimeNanos();
-    const size_t request_bytes = payload_.Length();
+    is_large_ = payload_.Length() > kLargeBytes;
     DecisionScratch& scratch = queue_->scratch;
     scratch.waiter = this;
     scratch.is_waiting = false;
-    status_ = Handle();
-    payload_.Clear();
-    // One huge request, above 1 MiB, must not hold its memory for ever.
-    if (request_bytes > 1 << 20) request_ = Request();
+    status_ = Admit(&scratch);
+    if (status_.ok() && !is_large_) status_ = Parse();
+    if (status_.ok() && (is_large_ || IsLong())) {
+      stage_ = Stage::kPooled;
+      method_->pool->Add(this);
+      return;
+    }
+    if (status_.ok()) {
+      status_ = method_->handle(request_, &scratch, &response_);
+    }
+    Release();
     if (scratch.is_waiting) {
       stage_ = Stage::kSyncing;
       if (method_->drain != nullptr) ++method_->drain->syncing;
@@ -112,10 +134,33 @@ class UnaryCall final : public CompletionEvent, private SpoolWaiter {
     }
   }
 
+  // Decides in a thread of the pool, which also waits for the disk: the queue's
+  // thread answers.
+  void Run(DecisionScratch* scratch) override {
+    scratch->waiter = nullptr;
+    status_ = CheckDeadline(scratch);
+    if (status_.ok() && is_large_) {
+      status_ =
+          CheckWireCounts(Request::descriptor(), *method_->limits, &payload_);
+      if (status_.ok()) status_ = Parse();
+    }
+    if (status_.ok()) {
+      status_ = method_->handle(request_, scratch, &response_);
+    }
+    Release();
+    queue_->returned.Add(this);
+  }
+
+  void Release() {
+    payload_.Clear();
+    // A huge request must not hold its memory for ever.
+    if (is_large_) request_ = Request();
+  }
+
   // The spool's thread goes on with the next sync, and this queue's answers.
   void OnSynced(const absl::Status& status) override {
     synced_ = status;
-    queue_->synced.Add(this);
+    queue_->returned.Add(this);
   }
 
   void Answer() {
@@ -146,33 +191,48 @@ class UnaryCall final : public CompletionEvent, private SpoolWaiter {
     return true;
   }
 
-  absl::Status Handle() {
+  // Refuses a call that is not to be decided at all.
+  absl::Status Admit(DecisionScratch* scratch) {
     if (method_->drain != nullptr &&
         method_->drain->draining.load(std::memory_order_relaxed)) {
       ++method_->drain->refused;
       return absl::UnavailableError(
           "server is draining before it shuts down; ask another one");
     }
+    return CheckDeadline(scratch);
+  }
+
+  // Stores the time left in `scratch`.
+  absl::Status CheckDeadline(DecisionScratch* scratch) const {
     const gpr_timespec deadline = context_->raw_deadline();
     const auto left = gpr_time_sub(deadline, gpr_now(deadline.clock_type));
     if (left.tv_sec < 0) {
       return absl::DeadlineExceededError(
           "deadline passed before the request was taken up; not decided");
     }
-    queue_->scratch.seconds_left = 1e-6 * gpr_timespec_to_micros(left);
+    scratch->seconds_left = 1e-6 * gpr_timespec_to_micros(left);
+    return absl::OkStatus();
+  }
+
+  absl::Status Parse() {
     grpc::ProtoBufferReader reader(&payload_);
-    if (!reader.status().ok() || !request_.ParseFromZeroCopyStream(&reader)) {
-      return absl::InvalidArgumentError(absl::StrCat(
-          "request of ", payload_.Length(), " bytes is not a readable ",
-          Request::descriptor()->full_name(), " (text fields must be UTF-8)"));
+    if (reader.status().ok() && request_.ParseFromZeroCopyStream(&reader)) {
+      return absl::OkStatus();
     }
-    return method_->handle(request_, &queue_->scratch, &response_);
+    return absl::InvalidArgumentError(absl::StrCat(
+        "request of ", payload_.Length(), " bytes is not a readable ",
+        Request::descriptor()->full_name(), " (text fields must be UTF-8)"));
+  }
+
+  bool IsLong() const {
+    return method_->is_long != nullptr && method_->is_long(request_);
   }
 
   const UnaryMethod<Request, Response>* const method_;
   CallQueue* const queue_;
   Stage stage_ = Stage::kAsking;
-  int64_t start_ = 0;    // When the call was taken up.
+  int64_t start_ = 0;  // When the call was taken up.
+  bool is_large_ = false;
   absl::Status status_;  // How the call ends.
   absl::Status synced_;  // What the spool said.
   std::optional<grpc::ServerContext> context_;

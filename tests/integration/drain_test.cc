@@ -1,14 +1,18 @@
 // SIGTERM under load: health reports it, running calls finish, nothing is lost.
+#include <arpa/inet.h>
 #include <grpcpp/client_context.h>
 #include <grpcpp/generic/generic_stub.h>
 #include <grpcpp/support/byte_buffer.h>
 #include <signal.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
 #include <string>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "tests/integration/deployment.h"
 #include "tests/integration/load.h"
 #include "tests/testing/status_matchers.h"
@@ -100,6 +104,30 @@ TEST(DrainTest, IdleServerEndsAtOnce) {
   ASSERT_OK(deployment.StartServer());
   deployment.server().Signal(SIGTERM);
   EXPECT_EQ(deployment.server().Wait(kPatienceSeconds), 0);
+}
+
+// Silent clients of the metrics port hold up its end.
+TEST(DrainTest, NothingIsLeftToDoOnceItSaysDrained) {
+  Deployment deployment;
+  ASSERT_OK(deployment.StartServer());
+  const std::string log = deployment.server().StderrText();
+  const std::string key = "\"metrics_port\":\"";
+  const size_t begin = log.find(key) + key.size();
+  sockaddr_in place = {};
+  place.sin_family = AF_INET;
+  place.sin_port = htons(static_cast<uint16_t>(
+      std::stoi(log.substr(begin, log.find('"', begin) - begin))));
+  place.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  const int silent = ::socket(AF_INET, SOCK_STREAM, 0);
+  ASSERT_EQ(::connect(silent, reinterpret_cast<const sockaddr*>(&place),
+                      sizeof(place)),
+            0);
+  deployment.server().Signal(SIGTERM);
+  EXPECT_TRUE(PollUntil(kPatienceSeconds, [&] {
+    return absl::StrContains(deployment.server().StderrText(), "drained");
+  }));
+  EXPECT_EQ(deployment.server().Wait(Patience(0.6)), 0);
+  ::close(silent);
 }
 
 }  // namespace

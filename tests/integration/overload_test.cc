@@ -19,6 +19,7 @@
 #include "sortition/v1/ranking.grpc.pb.h"
 #include "tests/integration/deployment.h"
 #include "tests/integration/load.h"
+#include "tests/integration/peak_bytes.h"
 #include "tests/testing/status_matchers.h"
 
 #if defined(__SANITIZE_THREAD__)
@@ -44,17 +45,6 @@ constexpr bool kSanitized = false;
 #endif
 
 constexpr uint64_t kMebibyte = 1 << 20;
-
-// The peak resident memory of a process.
-uint64_t PeakBytes(pid_t pid) {
-  std::ifstream file(absl::StrCat("/proc/", pid, "/status"));
-  std::string word;
-  uint64_t kibibytes = 0;
-  while (file >> word && word != "VmHWM:") {
-  }
-  file >> kibibytes;
-  return kibibytes * 1024;
-}
 
 std::shared_ptr<grpc::Channel> OwnConnection(const std::string& address) {
   grpc::ChannelArguments arguments;

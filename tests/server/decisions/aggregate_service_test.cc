@@ -273,8 +273,10 @@ TEST_F(AggregateServiceTest, RefusesBadRequestsByFieldAndLogsNothing) {
         r->set_head(17);
       },
       "head = 17: must be in [0, 16]");
-  refuses([](Spoilt r) { r->set_bootstrap_samples(100'001); },
-          "bootstrap_samples = 100001: must be in [0, 100000] for 2 sources");
+  refuses(
+      [](Spoilt r) { r->set_bootstrap_samples(100'001); },
+      "bootstrap_samples = 100001: must be in [0, 100000] for 2 sources and 2 "
+      "pairs of neighbours (limits.max_aggregate_work = 20000000)");
   refuses([](Spoilt r) { r->set_confidence(1); }, "confidence = 1");
   refuses([](Spoilt r) { r->mutable_context()->set_version(1); },
           "context.version = 1: must be unset");

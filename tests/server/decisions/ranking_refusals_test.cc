@@ -175,6 +175,32 @@ std::vector<BadRequest> BadContexts() {
        [](auto* c) { c->set_unit_id("a\nb"); },
        invalid,
        {"context.unit_id", "a\\nb", "control character at byte 1"}},
+      {"TooManyAttributes",
+       [](auto* c) {
+         for (int i = 0; i < 17; ++i) {
+           (*c->mutable_attributes())[std::to_string(i)] = "x";
+         }
+       },
+       invalid,
+       {"context.attributes", "17 entries", "at most 16"}},
+      {"AttributeWithoutName",
+       [](auto* c) { (*c->mutable_attributes())[""] = "x"; },
+       invalid,
+       {"context.attributes", "name", "0 bytes", "1 to 64"}},
+      {"AttributeNameTooLong",
+       [](auto* c) { (*c->mutable_attributes())[std::string(65, 'x')] = "x"; },
+       invalid,
+       {"context.attributes", "65 bytes", "1 to 64"}},
+      {"AttributeNameControl",
+       [](auto* c) { (*c->mutable_attributes())["a\n"] = "x"; },
+       invalid,
+       {"context.attributes, name", "control character at byte 1"}},
+      {"AttributeValueTooLong",
+       [](auto* c) {
+         (*c->mutable_attributes())["device"] = std::string(129, 'x');
+       },
+       invalid,
+       {"context.attributes", "device", "129 bytes", "at most 128"}},
       {"UnknownModel",
        [](auto* c) { c->set_model("nobody"); },
        StatusCode::kNotFound,

@@ -175,7 +175,7 @@ TEST_F(RankingServiceTest, SeedReplacesTheIdInTheDrawAndIsLogged) {
   EXPECT_EQ(Logged()[0].decision().seed(), 42u);
 }
 
-TEST_F(RankingServiceTest, UnitIsLoggedAndChangesNoDraw) {
+TEST_F(RankingServiceTest, UnitAndAttributesAreLoggedAndChangeNoDraw) {
   v1::SelectRequest select = GoodSelect();
   v1::RankRequest rank = GoodRank();
   for (int i = 0; i < 20; ++i) {
@@ -183,12 +183,14 @@ TEST_F(RankingServiceTest, UnitIsLoggedAndChangesNoDraw) {
          {select.mutable_context(), rank.mutable_context()}) {
       context->set_decision_id("unit-" + std::to_string(i));
       context->clear_unit_id();
+      context->clear_attributes();
     }
     ASSERT_OK(Select(select));
     ASSERT_OK(Rank(rank));
     const std::string selected = select_.SerializeAsString();
     const std::string ranked = rank_.SerializeAsString();
     select.mutable_context()->set_unit_id("user-1");
+    (*select.mutable_context()->mutable_attributes())["device"] = "phone";
     rank.mutable_context()->set_unit_id("user-2");
     ASSERT_OK(Select(select));
     ASSERT_OK(Rank(rank));
@@ -199,6 +201,7 @@ TEST_F(RankingServiceTest, UnitIsLoggedAndChangesNoDraw) {
   ASSERT_THAT(records, SizeIs(80));
   EXPECT_EQ(records[0].decision().unit_id(), "");
   EXPECT_EQ(records[2].decision().unit_id(), "user-1");
+  EXPECT_EQ(records[2].decision().attributes().at("device"), "phone");
   EXPECT_EQ(records[3].decision().unit_id(), "user-2");
   EXPECT_THAT(records[2].decision().dense_values(),
               ElementsAre(1, 0, 0, 1, 1, 1));

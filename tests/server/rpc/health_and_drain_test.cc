@@ -1,5 +1,6 @@
 // Health and draining of the server.
 #include <atomic>
+#include <cerrno>
 #include <memory>
 #include <thread>
 #include <vector>
@@ -9,6 +10,9 @@
 #include "gtest/gtest.h"
 #include "server/rpc/grpc_server.h"
 #include "tests/server/rpc/grpc_server_fixture.h"
+#include "tests/testing/child_process.h"
+#include "tests/testing/file_faults.h"
+#include "tests/testing/patience.h"
 
 namespace sortition {
 namespace {
@@ -29,6 +33,50 @@ TEST_F(HealthAndDrainTest, HealthPerService) {
   }
   EXPECT_EQ(Health(channel_, "no.such.Service", &health).error_code(),
             StatusCode::NOT_FOUND);
+}
+
+TEST_F(HealthAndDrainTest, RequiredModelMakesItServe) {
+  options_.set_require_model(true);
+  options_.set_default_model("later");
+  StartServer();
+  HealthStatus health;
+  for (const char* service : {"", "sortition.v1.Ranking"}) {
+    ASSERT_TRUE(Health(channel_, service, &health).ok());
+    EXPECT_EQ(health, HealthCheckResponse::NOT_SERVING) << service;
+  }
+  ASSERT_TRUE(Health(channel_, "sortition.v1.Models", &health).ok());
+  EXPECT_EQ(health, HealthCheckResponse::SERVING);
+  const auto stub = grpc::health::v1::Health::NewStub(channel_);
+  grpc::ClientContext context;
+  HealthCheckResponse response;
+  const auto watch = stub->Watch(&context, {});
+  ASSERT_TRUE(watch->Read(&response));
+  EXPECT_EQ(response.status(), HealthCheckResponse::NOT_SERVING);
+  Publish(options_.model_store(), MakeRankModel("later", {1, 2}));
+  ASSERT_TRUE(watch->Read(&response));
+  EXPECT_EQ(response.status(), HealthCheckResponse::SERVING);
+  context.TryCancel();
+  watch->Finish();
+}
+
+TEST_F(HealthAndDrainTest, ALogThatFailsIsToldEvenWhereLossIsCounted) {
+  options_.mutable_spool()->set_when_full(config::v1::SpoolOptions::COUNT);
+  StartServer();
+  HealthStatus health;
+  const auto serves = [&] {
+    EXPECT_TRUE(Health(channel_, "", &health).ok());
+    return health == HealthCheckResponse::SERVING;
+  };
+  EXPECT_TRUE(serves());
+  {
+    const FileFault fault({.call = FileCall::kWrite,
+                           .path = options_.spool().dir(),
+                           .error = EIO});
+    v1::RankResponse response;
+    EXPECT_TRUE(Rank(GoodRank(), &response).ok());
+    EXPECT_TRUE(PollUntil(Patience(60), [&] { return !serves(); }));
+  }
+  EXPECT_TRUE(PollUntil(Patience(60), serves));
 }
 
 TEST_F(HealthAndDrainTest, HealthCanBeWatched) {

@@ -1,0 +1,191 @@
+// Aggregate within its bounds: of work, of time, and of what a double holds.
+#include <chrono>
+#include <cmath>
+#include <limits>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "server/decisions/aggregate_service.h"
+#include "tests/server/server_fixture.h"
+#include "tests/testing/patience.h"
+#include "tests/testing/status_matchers.h"
+
+namespace sortition {
+namespace {
+
+using absl::StatusCode;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::SizeIs;
+
+class AggregateLimitsTest : public testing::Test {
+ protected:
+  absl::Status Aggregate(const v1::AggregateRequest& request) {
+    return AggregateService(limits_, nullptr, &metrics_)
+        .Aggregate(request, &scratch_, &response_);
+  }
+
+  config::v1::RequestLimits limits_;
+  Metrics metrics_;
+  DecisionScratch scratch_;
+  v1::AggregateResponse response_;
+};
+
+std::vector<double> NumbersOf(const v1::AggregateResponse& response) {
+  std::vector<double> numbers = {response.total_variation(),
+                                 response.result().log_propensity()};
+  const auto add = [&numbers](const auto& more) {
+    numbers.insert(numbers.end(), more.begin(), more.end());
+  };
+  add(response.divergences());
+  add(response.conditional_log_propensities());
+  add(response.result().scores());
+  for (const v1::PairConfidence& pair : response.pairs()) {
+    add(std::vector<double>{pair.difference(), pair.lower(), pair.upper(),
+                            pair.support()});
+  }
+  return numbers;
+}
+
+template <typename T>
+T OneOf(const std::vector<T>& values, std::mt19937_64* random) {
+  return values[(*random)() % values.size()];
+}
+
+uint32_t Below(uint32_t end, std::mt19937_64* random) {
+  return static_cast<uint32_t>((*random)() % end);
+}
+
+// A request that is valid, or nearly so, of numbers at the ends of their
+// ranges.
+v1::AggregateRequest AdversarialRequest(std::mt19937_64* random) {
+  const float top = std::numeric_limits<float>::max();
+  const float least = std::numeric_limits<float>::denorm_min();
+  const std::vector<float> scores = {0,    -0.0f, 1,    -1,  least, -least,
+                                     1e10, -1e10, 1e-9, top, -top,  0.3f};
+  const std::vector<double> weights = {0, 5e-324,  1e-300,    1,
+                                       3, 1.6e299, 1e300 / 6, 1e300};
+  const uint32_t sources = 1 + Below(6, random);
+  const uint32_t n = 2 + Below(7, random);
+  v1::AggregateRequest request;
+  std::vector<float> values(size_t{n} * sources);
+  const bool is_adversarial = Below(4, random) != 0;
+  for (float& value : values) {
+    value = is_adversarial ? OneOf(scores, random)
+                           : std::normal_distribution<float>()(*random);
+  }
+  SetDense(sources, values, request.mutable_context());
+  request.mutable_context()->set_return_scores(true);
+  request.mutable_aggregation()->set_scale(OneOf<v1::Aggregation::Scale>(
+      {v1::Aggregation::MIN_MAX, v1::Aggregation::RANK, v1::Aggregation::NONE},
+      random));
+  if (Below(3, random) != 0) {
+    for (uint32_t s = 0; s < sources; ++s) {
+      request.mutable_aggregation()->add_weights(OneOf(weights, random));
+    }
+  }
+  request.set_divergence(OneOf<v1::AggregateRequest::Divergence>(
+      {v1::AggregateRequest::DCG, v1::AggregateRequest::ALL_PAIRS,
+       v1::AggregateRequest::TOP},
+      random));
+  if (request.divergence() != v1::AggregateRequest::ALL_PAIRS) {
+    request.set_cutoff(1 + Below(9, random));
+  }
+  if (Below(2, random) == 0) {
+    request.set_concentration(
+        OneOf<double>({5e-324, 1e-300, 1e-9, 1, 1e6}, random));
+    request.set_uniform_mixture(OneOf<double>({0, 5e-324, 0.1, 1}, random));
+    request.set_head(Below(9, random));
+  }
+  request.set_bootstrap_samples(Below(20, random));
+  request.set_confidence(OneOf<double>({5e-324, 0.5, 0.95, 1 - 1e-16}, random));
+  return request;
+}
+
+TEST_F(AggregateLimitsTest, EveryAnswerIsFinite) {
+  const int calls = IsLongRun() ? 1'000'000 : 20'000;
+  std::mt19937_64 random(11);
+  int answered = 0;
+  for (int i = 0; i < calls; ++i) {
+    const v1::AggregateRequest request = AdversarialRequest(&random);
+    const absl::Status status = Aggregate(request);
+    if (!status.ok()) {
+      ASSERT_EQ(status.code(), StatusCode::kInvalidArgument) << status;
+      continue;
+    }
+    ++answered;
+    for (const double number : NumbersOf(response_)) {
+      ASSERT_TRUE(std::isfinite(number))
+          << request.ShortDebugString() << " answers "
+          << response_.ShortDebugString();
+    }
+    for (const v1::PairConfidence& pair : response_.pairs()) {
+      ASSERT_LE(pair.lower(), pair.upper()) << request.ShortDebugString();
+    }
+  }
+  EXPECT_GT(answered, calls / 4);
+}
+
+// The case in which all of 60 answers had a NaN: the weights times the scores
+// are beyond a double.
+TEST_F(AggregateLimitsTest, WeightsTimesScoresMayBeLargerThanADouble) {
+  v1::AggregateRequest request;
+  SetDense(6,
+           {1e10, -1e10, 1e10, -1e10, 1e10, 1e10, -1e10, 1e10, -1e10, 1e10,
+            -1e10, 1e10, 0, 0, 0, 0, 0, 0},
+           request.mutable_context());
+  request.mutable_aggregation()->set_scale(v1::Aggregation::NONE);
+  for (int s = 0; s < 6; ++s) {
+    request.mutable_aggregation()->add_weights(1.6e299);
+  }
+  request.set_bootstrap_samples(2000);
+  ASSERT_OK(Aggregate(request));
+  ASSERT_THAT(response_.pairs(), SizeIs(2));
+  for (const double number : NumbersOf(response_)) {
+    EXPECT_TRUE(std::isfinite(number));
+  }
+}
+
+// Ten candidates make nine pairs; 3 sources times 9 pairs are 27 a sample.
+TEST_F(AggregateLimitsTest, WorkIsBounded) {
+  limits_.set_max_aggregate_work(2700);
+  v1::AggregateRequest request;
+  SetDense(3, std::vector<float>(30, 1), request.mutable_context());
+  request.set_bootstrap_samples(100);
+  EXPECT_OK(Aggregate(request));
+  request.set_bootstrap_samples(101);
+  EXPECT_THAT(
+      Aggregate(request),
+      StatusIs(StatusCode::kInvalidArgument,
+               HasSubstr("bootstrap_samples = 101: must be in [0, 100] for 3 "
+                         "sources and 9 pairs of neighbours "
+                         "(limits.max_aggregate_work = 2700)")));
+}
+
+TEST_F(AggregateLimitsTest, TheBootstrapEndsBeforeTheDeadline) {
+  v1::AggregateRequest request;
+  std::vector<float> values(202);
+  for (size_t e = 0; e < values.size(); ++e) {
+    values[e] = static_cast<float>((e * 37) % 101);
+  }
+  SetDense(2, values, request.mutable_context());
+  request.set_bootstrap_samples(100'000);
+  scratch_.seconds_left = 0;
+  ASSERT_OK(Aggregate(request));
+  EXPECT_THAT(response_.pairs(), IsEmpty());
+  EXPECT_THAT(response_.order(), SizeIs(101));
+  EXPECT_EQ(response_.result().degraded(),
+            "bootstrap_samples = 100000 cut to 0, and 100 pairs to 0, by the "
+            "deadline");
+  // Time for some samples, but not for all on any machine of today.
+  scratch_.seconds_left = 0.004;
+  ASSERT_OK(Aggregate(request));
+  EXPECT_THAT(response_.result().degraded(),
+              HasSubstr("bootstrap_samples = 100000 cut to "));
+}
+
+}  // namespace
+}  // namespace sortition

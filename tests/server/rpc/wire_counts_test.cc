@@ -1,0 +1,91 @@
+#include "server/rpc/wire_counts.h"
+
+#include <string>
+#include <vector>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "sortition/v1/ranking.pb.h"
+#include "tests/testing/status_matchers.h"
+
+namespace sortition {
+namespace {
+
+using absl::StatusCode;
+using testing::HasSubstr;
+
+config::v1::RequestLimits Limits() {
+  config::v1::RequestLimits limits;
+  limits.set_max_feedback_batch(3);
+  limits.set_max_candidates(5);
+  return limits;
+}
+
+// In slices of 7 bytes, so that fields and entries are torn between them.
+absl::Status Check(const google::protobuf::Descriptor* type,
+                   const std::string& bytes) {
+  std::vector<grpc::Slice> slices;
+  for (size_t begin = 0; begin < bytes.size(); begin += 7) {
+    slices.emplace_back(bytes.substr(begin, 7));
+  }
+  grpc::ByteBuffer payload(slices.data(), slices.size());
+  const absl::Status status = CheckWireCounts(type, Limits(), &payload);
+  EXPECT_EQ(payload.Length(), bytes.size());
+  return status;
+}
+
+std::string Repeat(const std::string& bytes, int times) {
+  std::string all;
+  for (int i = 0; i < times; ++i) all += bytes;
+  return all;
+}
+
+TEST(WireCountsTest, CountsEmptyEntries) {
+  const auto* type = v1::ReportFeedbackRequest::descriptor();
+  const std::string empty("\x0a\x00", 2);
+  EXPECT_OK(Check(type, Repeat(empty, 3)));
+  EXPECT_THAT(Check(type, Repeat(empty, 4)),
+              StatusIs(StatusCode::kInvalidArgument,
+                       "feedback has more than 3 entries: must have at most "
+                       "3"));
+}
+
+TEST(WireCountsTest, CountsInsideOfMessagesThatComeInParts) {
+  v1::RankRequest request;
+  for (int i = 0; i < 3; ++i) {
+    request.mutable_context()->mutable_candidates()->add_ids("a");
+  }
+  request.mutable_context()->mutable_candidates()->mutable_dense()->add_values(
+      1);
+  // Parts of a message are merged when it is parsed.
+  const std::string part = request.SerializeAsString();
+  EXPECT_OK(Check(request.descriptor(), part));
+  EXPECT_THAT(
+      Check(request.descriptor(), part + part),
+      StatusIs(StatusCode::kInvalidArgument,
+               HasSubstr("context.candidates.ids has more than 5 entries")));
+}
+
+TEST(WireCountsTest, CountsWhatTheParserKeepsAsUnknown) {
+  const auto* type = v1::RankRequest::descriptor();
+  const std::string no_such_field("\xa0\x06\x01", 3);  // Field 100 is 1.
+  EXPECT_OK(Check(type, Repeat(no_such_field, 1000)));
+  EXPECT_THAT(Check(type, Repeat(no_such_field, 1001)),
+              StatusIs(StatusCode::kInvalidArgument,
+                       HasSubstr("more than 1000 fields are not known")));
+  // The context as a number instead of a message.
+  EXPECT_THAT(
+      Check(type, Repeat("\x08\x01", 1001)),
+      StatusIs(StatusCode::kInvalidArgument, HasSubstr("the last is 1")));
+}
+
+TEST(WireCountsTest, LeavesWhatCannotBeReadToTheParser) {
+  const auto* type = v1::RankRequest::descriptor();
+  EXPECT_OK(Check(type, ""));
+  EXPECT_OK(Check(type, std::string(50, '\xff')));
+  EXPECT_OK(Check(type, "\x0a\xff\xff\xff\xff\x0f"));  // 4 GiB to come.
+  EXPECT_OK(Check(type, "\x0a\x7f\x01"));              // 127 bytes to come.
+}
+
+}  // namespace
+}  // namespace sortition
