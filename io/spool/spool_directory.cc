@@ -20,8 +20,8 @@
 #include "io/files.h"
 #include "io/posix_status.h"
 #include "io/segments/segment.h"
-#include "io/segments/segment_writer.h"
 #include "io/segments/segment_recovery.h"
+#include "io/segments/segment_writer.h"
 
 namespace sortition {
 namespace {

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <limits>
 
-#include "absl/strings/str_format.h"
+#include "process/drawing/axis.h"
 #include "process/drawing/scale.h"
 
 namespace sortition {
@@ -54,25 +54,9 @@ class Drawing {
   Point At(const Point& place) const { return {x_(place.x), y_(place.y)}; }
 
   void DrawAxes() const {
-    svg_->Rectangle({panel_.x, panel_.y}, panel_.width, panel_.height,
-                    {.stroke = kFrame});
-    const double bottom = panel_.y + panel_.height;
-    for (const double tick : Ticks(x_.low, x_.high)) {
-      svg_->Line({x_(tick), bottom}, {x_(tick), bottom + 5},
-                 {.stroke = kFrame});
-      svg_->Text({x_(tick), bottom + 18}, absl::StrFormat("%g", tick),
-                 {.size = kSmallSize, .anchor = Svg::Anchor::kMiddle});
-    }
-    for (const double tick : Ticks(y_.low, y_.high)) {
-      svg_->Line({panel_.x - 5, y_(tick)}, {panel_.x, y_(tick)},
-                 {.stroke = kFrame});
-      svg_->Text({panel_.x - 8, y_(tick) + 4}, absl::StrFormat("%g", tick),
-                 {.size = kSmallSize, .anchor = Svg::Anchor::kEnd});
-    }
-    svg_->Text({panel_.x + panel_.width / 2, bottom + 38}, plot_.x_name,
-               {.anchor = Svg::Anchor::kMiddle});
-    svg_->Text({panel_.x - 52, panel_.y + panel_.height / 2}, plot_.y_name,
-               {.anchor = Svg::Anchor::kMiddle, .upwards = true});
+    DrawFrame(panel_, svg_);
+    DrawXAxis({plot_.x_name, x_, NumberTicks(x_)}, panel_, svg_);
+    DrawYAxis({plot_.y_name, y_, NumberTicks(y_)}, panel_, svg_);
   }
 
   void DrawLabels() const {

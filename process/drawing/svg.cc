@@ -13,6 +13,9 @@ std::string Attributes(const Svg::Style& style) {
     absl::StrAppendFormat(&text, " stroke=\"%s\" stroke-width=\"%.2f\"",
                           style.stroke, style.width);
   }
+  if (!style.dashes.empty()) {
+    absl::StrAppendFormat(&text, " stroke-dasharray=\"%s\"", style.dashes);
+  }
   if (style.opacity < 1) {
     absl::StrAppendFormat(&text, " opacity=\"%.2f\"", style.opacity);
   }
@@ -21,14 +24,27 @@ std::string Attributes(const Svg::Style& style) {
 
 }  // namespace
 
-Svg::Svg(double width, double height)
-    : text_(absl::StrFormat(
-          "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
-          "<svg xmlns=\"http://www.w3.org/2000/svg\" version=\"1.1\" "
-          "width=\"%.0f\" height=\"%.0f\" viewBox=\"0 0 %.0f %.0f\" "
-          "font-family=\"Helvetica, Arial, 'DejaVu Sans', sans-serif\">\n",
-          width, height, width, height)) {
+Svg::Svg(double width, double height) {
+  Begin(width, height, "");
   Rectangle({0, 0}, width, height, {.fill = "#ffffff"});
+}
+
+Svg::Svg(double width, double height, const TextAlternative& alternative) {
+  const std::string title = EscapeXml(alternative.title);
+  Begin(width, height,
+        absl::StrFormat(" role=\"img\" aria-label=\"%s\"", title));
+  absl::StrAppend(&text_, "<title>", title, "</title>\n<desc>",
+                  EscapeXml(alternative.description), "</desc>\n");
+  Rectangle({0, 0}, width, height, {.fill = "#ffffff"});
+}
+
+void Svg::Begin(double width, double height, absl::string_view attributes) {
+  absl::StrAppendFormat(
+      &text_,
+      "<svg xmlns=\"http://www.w3.org/2000/svg\" version=\"1.1\" "
+      "width=\"%.0f\" height=\"%.0f\" viewBox=\"0 0 %.0f %.0f\" "
+      "font-family=\"Helvetica, Arial, 'DejaVu Sans', sans-serif\"%s>\n",
+      width, height, width, height, attributes);
 }
 
 void Svg::Line(Point from, Point to, const Style& style) {
@@ -38,7 +54,16 @@ void Svg::Line(Point from, Point to, const Style& style) {
 }
 
 void Svg::Polyline(const std::vector<Point>& points, const Style& style) {
-  absl::StrAppend(&text_, "<polyline points=\"");
+  Shape("polyline", points, style);
+}
+
+void Svg::Polygon(const std::vector<Point>& points, const Style& style) {
+  Shape("polygon", points, style);
+}
+
+void Svg::Shape(absl::string_view name, const std::vector<Point>& points,
+                const Style& style) {
+  absl::StrAppend(&text_, "<", name, " points=\"");
   for (size_t i = 0; i < points.size(); ++i) {
     absl::StrAppendFormat(&text_, "%s%.2f,%.2f", i == 0 ? "" : " ", points[i].x,
                           points[i].y);
@@ -61,11 +86,11 @@ void Svg::Circle(Point centre, double radius, const Style& style) {
 }
 
 void Svg::Diamond(Point centre, double radius, const Style& style) {
-  absl::StrAppendFormat(
-      &text_,
-      "<polygon points=\"%.2f,%.2f %.2f,%.2f %.2f,%.2f %.2f,%.2f\" %s/>\n",
-      centre.x, centre.y - radius, centre.x + radius, centre.y, centre.x,
-      centre.y + radius, centre.x - radius, centre.y, Attributes(style));
+  Polygon({{centre.x, centre.y - radius},
+           {centre.x + radius, centre.y},
+           {centre.x, centre.y + radius},
+           {centre.x - radius, centre.y}},
+          style);
 }
 
 void Svg::Text(Point at, absl::string_view text, const TextStyle& style) {
@@ -86,6 +111,11 @@ void Svg::Text(Point at, absl::string_view text, const TextStyle& style) {
 }
 
 std::string Svg::Finish() && {
+  return absl::StrCat("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n",
+                      std::move(*this).FinishElement());
+}
+
+std::string Svg::FinishElement() && {
   absl::StrAppend(&text_, "</svg>\n");
   return std::move(text_);
 }

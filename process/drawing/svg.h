@@ -1,7 +1,7 @@
 #pragma once
 // Writes pictures as SVG 1.1. A picture is self-contained: text in any
 // sans-serif font, no scripts, nothing to load. The same calls give the same
-// bytes.
+// bytes. Places must be finite.
 #include <string>
 #include <utility>
 #include <vector>
@@ -13,6 +13,12 @@ namespace sortition {
 struct Point {
   double x;
   double y;
+};
+
+// What a picture says to readers who do not see it.
+struct TextAlternative {
+  std::string title;
+  std::string description;
 };
 
 // Draws shapes in the order of the calls, later ones on top. Places are in
@@ -32,12 +38,15 @@ class Svg {
     absl::string_view stroke = "none";
     double width = 1;  // Width of the stroke.
     double opacity = 1;
+    absl::string_view dashes = "";  // Lengths of dashes and gaps; empty: none.
   };
 
   Svg(double width, double height);
+  Svg(double width, double height, const TextAlternative& alternative);
 
   void Line(Point from, Point to, const Style& style);
   void Polyline(const std::vector<Point>& points, const Style& style);
+  void Polygon(const std::vector<Point>& points, const Style& style);
   void Rectangle(Point corner, double width, double height, const Style& style);
   void Circle(Point centre, double radius, const Style& style);
   void Diamond(Point centre, double radius, const Style& style);
@@ -46,8 +55,14 @@ class Svg {
 
   // Returns the whole document.
   std::string Finish() &&;
+  // Returns the element <svg> alone, as it may stand in a page.
+  std::string FinishElement() &&;
 
  private:
+  void Begin(double width, double height, absl::string_view attributes);
+  void Shape(absl::string_view name, const std::vector<Point>& points,
+             const Style& style);
+
   std::string text_;
 };
 

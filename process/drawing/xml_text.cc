@@ -80,6 +80,14 @@ std::string EscapeXml(absl::string_view text) {
   return escaped;
 }
 
+size_t CountCharacters(absl::string_view text) {
+  size_t characters = 0;
+  for (size_t i = 0; i < text.size(); ++characters) {
+    i += std::max<size_t>(1, Decode(text.substr(i)).bytes);
+  }
+  return characters;
+}
+
 std::string Shorten(absl::string_view text, size_t most) {
   size_t characters = 0;
   size_t cut = 0;  // Bytes of the first `most` - 1 characters.

@@ -5,7 +5,9 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <string>
+#include <vector>
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -18,24 +20,30 @@ using testing::AllOf;
 using testing::HasSubstr;
 using testing::StartsWith;
 
-// Returns header and body of GET /metrics from 127.0.0.1:port.
-std::string Scrape(int port) {
+// Returns a socket that is connected to 127.0.0.1:port.
+int Connect(int port) {
   const int socket = ::socket(AF_INET, SOCK_STREAM, 0);
   sockaddr_in address = {};
   address.sin_family = AF_INET;
   address.sin_port = htons(static_cast<uint16_t>(port));
   address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  EXPECT_EQ(::connect(socket, reinterpret_cast<const sockaddr*>(&address),
+                      sizeof(address)),
+            0);
+  return socket;
+}
+
+// Returns header and body of GET /metrics from 127.0.0.1:port.
+std::string Scrape(int port) {
+  const int socket = Connect(port);
   std::string text;
-  if (::connect(socket, reinterpret_cast<const sockaddr*>(&address),
-                sizeof(address)) == 0) {
-    const std::string request =
-        "GET /metrics HTTP/1.0\r\nHost: localhost\r\n\r\n";
-    if (::write(socket, request.data(), request.size()) ==
-        static_cast<ssize_t>(request.size())) {
-      char buffer[4096];
-      for (ssize_t n; (n = ::read(socket, buffer, sizeof(buffer))) > 0;) {
-        text.append(buffer, static_cast<size_t>(n));
-      }
+  const std::string request =
+      "GET /metrics HTTP/1.0\r\nHost: localhost\r\n\r\n";
+  if (::write(socket, request.data(), request.size()) ==
+      static_cast<ssize_t>(request.size())) {
+    char buffer[4096];
+    for (ssize_t n; (n = ::read(socket, buffer, sizeof(buffer))) > 0;) {
+      text.append(buffer, static_cast<size_t>(n));
     }
   }
   ::close(socket);
@@ -125,6 +133,19 @@ TEST(MetricsTest, ServesOnAFreePortAndRefusesATakenOne) {
   EXPECT_THAT(
       other.Serve("not an address"),
       StatusIs(absl::StatusCode::kUnavailable, HasSubstr("not an address")));
+}
+
+// Nobody waits for longer than the silent clients are granted, a second for
+// each sixteen.
+TEST(MetricsTest, SilentClientsDoNotBlockAScrape) {
+  Metrics metrics;
+  ASSERT_OK_AND_ASSIGN(const int port, metrics.Serve("127.0.0.1:0"));
+  std::vector<int> silent;
+  for (int i = 0; i < 20; ++i) silent.push_back(Connect(port));
+  const auto start = std::chrono::steady_clock::now();
+  EXPECT_THAT(Scrape(port), StartsWith("HTTP/1.1 200"));
+  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(15));
+  for (const int socket : silent) ::close(socket);
 }
 
 TEST(MetricsTest, LatencyBucketsAscend) {

@@ -92,12 +92,17 @@ TEST_F(SegmentTest, TruncatedAnywhereGivesTheWholeRecordsBefore) {
       if (has_zeros_behind) cut.append(3000, '\0');
       WriteBytes(path_, cut);
       const Contents contents = ReadAll(path_);
+      // Zeros that were cut, as at the end of a checksum, come back with these.
+      size_t kept = size;
+      while (has_zeros_behind && kept < bytes.size() && bytes[kept] == 0) {
+        ++kept;
+      }
       size_t expected = 0;
-      while (expected < ends.size() && ends[expected] <= size) ++expected;
+      while (expected < ends.size() && ends[expected] <= kept) ++expected;
       ASSERT_THAT(contents.offsets, SizeIs(expected)) << size;
       ASSERT_THAT(contents.corrupt_offsets, IsEmpty()) << size;
       const bool is_boundary =
-          size == 0 || (expected > 0 && ends[expected - 1] == size);
+          kept == 0 || (expected > 0 && ends[expected - 1] == kept);
       ASSERT_EQ(contents.end,
                 is_boundary ? Outcome::kEnd : Outcome::kIncomplete)
           << size;

@@ -24,6 +24,21 @@ TEST(SvgTest, DocumentsAreWellFormed) {
   EXPECT_THAT(text, HasSubstr("points=\"0.00,0.00 1.00,2.00 3.00,4.00\""));
 }
 
+TEST(SvgTest, ElementsOfAPageHaveATextAlternative) {
+  Svg svg(100, 50, {"a <title>", "what \"it\" shows"});
+  svg.Line({0, 0}, {1, 1}, {.stroke = "#000000", .dashes = "4 3"});
+  svg.Polygon({{0, 0}, {1, 2}, {3, 4}}, {.fill = "#000000"});
+  const std::string text = std::move(svg).FinishElement();
+  EXPECT_THAT(XmlChecker::Problem(text), IsEmpty()) << text;
+  EXPECT_THAT(text, ::testing::StartsWith("<svg "));
+  EXPECT_THAT(text, HasSubstr(" role=\"img\" "
+                              "aria-label=\"a &lt;title&gt;\">\n"
+                              "<title>a &lt;title&gt;</title>\n"
+                              "<desc>what &quot;it&quot; shows</desc>"));
+  EXPECT_THAT(text, HasSubstr("stroke-dasharray=\"4 3\""));
+  EXPECT_THAT(text, HasSubstr("<polygon points=\"0.00,0.00 1.00,2.00 "));
+}
+
 // The checker can fail.
 TEST(SvgTest, TheCheckerFindsWhatIsWrong) {
   for (const char* bad :

@@ -22,6 +22,8 @@ TEST(XmlTextTest, ShortensByCharactersNotBytes) {
   EXPECT_EQ(Shorten("äöüß", 4), "äöüß");
   EXPECT_EQ(Shorten("äöüßx", 4), "äöü…");
   EXPECT_EQ(Shorten("", 4), "");
+  EXPECT_EQ(CountCharacters("äöüß"), 4u);
+  EXPECT_EQ(CountCharacters("\xff\xff"), 2u);
 }
 
 }  // namespace

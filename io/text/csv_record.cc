@@ -1,0 +1,81 @@
+#include "io/text/csv_record.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "absl/strings/str_cat.h"
+#include "core/base/status_macros.h"
+#include "rapidjson/encodings.h"
+#include "rapidjson/stream.h"
+
+namespace sortition {
+namespace {
+
+bool IsUtf8(const InputLine& line) {
+  if (std::none_of(line.data, line.data + line.size,
+                   [](char c) { return static_cast<signed char>(c) < 0; })) {
+    return true;
+  }
+  // A 0 follows the line.
+  rapidjson::StringStream stream(line.data);
+  unsigned ignored = 0;
+  while (stream.Tell() < line.size) {
+    if (!rapidjson::UTF8<>::Decode(stream, &ignored)) return false;
+  }
+  return true;
+}
+
+// Moves the text of a quoted field to its front. `*place` is behind the first
+// quote, and then behind the last one.
+absl::StatusOr<absl::string_view> Unquote(const InputLine& line,
+                                          size_t* place) {
+  char* const begin = line.data + *place;
+  char* out = begin;
+  for (size_t i = *place; i < line.size; ++i) {
+    if (line.data[i] == '"') {
+      if (line.data[i + 1] != '"') {
+        *place = i + 1;
+        return absl::string_view(begin, static_cast<size_t>(out - begin));
+      }
+      ++i;
+    }
+    *out++ = line.data[i];
+  }
+  return absl::InvalidArgumentError(
+      absl::StrCat("column ", *place, ": the quote is never closed"));
+}
+
+}  // namespace
+
+absl::Status SplitCsvRecord(const InputLine& line,
+                            std::vector<absl::string_view>* fields) {
+  fields->clear();
+  if (!IsUtf8(line)) {
+    return absl::InvalidArgumentError("the line is not UTF-8");
+  }
+  size_t place = 0;
+  while (true) {
+    if (line.data[place] == '"' && place < line.size) {
+      ++place;
+      ASSIGN_OR_RETURN(const absl::string_view field, Unquote(line, &place));
+      fields->push_back(field);
+      if (place < line.size && line.data[place] != ',') {
+        return absl::InvalidArgumentError(absl::StrCat(
+            "column ", place + 1, ": a comma must follow the quoted field"));
+      }
+    } else {
+      const void* const comma =
+          std::memchr(line.data + place, ',', line.size - place);
+      const size_t end = comma == nullptr
+                             ? line.size
+                             : static_cast<size_t>(
+                                   static_cast<const char*>(comma) - line.data);
+      fields->emplace_back(line.data + place, end - place);
+      place = end;
+    }
+    if (place >= line.size) return absl::OkStatus();
+    ++place;
+  }
+}
+
+}  // namespace sortition
