@@ -6,7 +6,6 @@
 #include "core/base/check.h"
 #include "core/base/stable_math.h"
 #include "core/base/status_macros.h"
-#include "core/counterfactual/penalised_mean.h"
 
 namespace sortition {
 namespace {
@@ -56,6 +55,7 @@ absl::Status ValidateCrm(const TuplePolicy& policy, const CrmOptions& options) {
     return absl::InvalidArgumentError(absl::StrCat(
         "tuples: there are ", policy.num_tuples(), ", must be at least 2"));
   }
+  double total = 0;
   for (size_t i = 0; i < policy.num_tuples(); ++i) {
     const double loss = policy.loss(i);
     if (!(loss >= -1 && loss <= 0)) {
@@ -68,20 +68,29 @@ absl::Status ValidateCrm(const TuplePolicy& policy, const CrmOptions& options) {
           absl::StrCat("log-propensity of tuple ", i, " is ", log_propensity,
                        ", must be finite and at most 0"));
     }
+    const double weight = policy.weight(i);
+    if (!(weight > 0 && std::isfinite(weight))) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("weight of tuple ", i, " is ", weight,
+                       ", must be finite and positive"));
+    }
+    total += weight;
+  }
+  // Shares of units add up to whole numbers but for rounding.
+  constexpr double kRounding = 1e-9;
+  if (!(total >= 2 - kRounding)) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "tuples: their weights add up to ", total, ", must be at least 2"));
   }
   return absl::OkStatus();
 }
 
-double CrmValue(const Moments& losses, double squared_norm,
-                const CrmOptions& options) {
-  return PenalisedMean(losses, options.lambda).value() +
-         options.l2 * squared_norm;
-}
-
 absl::StatusOr<double> CalibratedLambda(const TuplePolicy& policy) {
   Moments losses;
-  for (size_t i = 0; i < policy.num_tuples(); ++i) losses.Add(policy.loss(i));
-  const double n = static_cast<double>(losses.count());
+  for (size_t i = 0; i < policy.num_tuples(); ++i) {
+    losses.Add(policy.loss(i), policy.weight(i));
+  }
+  const double n = losses.total();
   if (losses.variance() > 0) {
     return -losses.mean() * std::sqrt(n / losses.variance());
   }
@@ -94,7 +103,7 @@ absl::StatusOr<double> CalibratedLambda(const TuplePolicy& policy) {
 VarianceMajoriser MajoriseStandardDeviation(const Moments& losses) {
   const double deviation = std::sqrt(losses.variance());
   if (deviation == 0) return {};
-  const double n = static_cast<double>(losses.count());
+  const double n = losses.total();
   const double denominator = (n - 1) * deviation;
   return {.linear = -losses.mean() / denominator,
           .quadratic = 0.5 / denominator,

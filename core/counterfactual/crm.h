@@ -6,6 +6,9 @@
 //   uᵢ = δᵢ min{M, ρᵢ},  ρᵢ = h_w(yᵢ|xᵢ) / pᵢ,  δᵢ in [-1, 0],
 //   ū = Σᵢ uᵢ / n,  V = Σᵢ (uᵢ - ū)² / (n - 1).
 //
+// A tuple with TuplePolicy::weight() c counts as c tuples in every sum and in
+// n; nothing else changes.
+//
 // λ = 0 is the IPS objective (eq. 2). The gradient is
 //   ∇uᵢ = uᵢ ∇log h_w(yᵢ|xᵢ) where ρᵢ < M, else 0,
 //   ∇√V = Σᵢ (uᵢ - ū) ∇uᵢ / ((n - 1) √V), taken as 0 where V = 0.
@@ -40,14 +43,11 @@ double ClippedLoss(double loss, double log_weight, double clip);
 void ClippedLosses(std::span<const double> losses, double clip,
                    std::span<double> values, std::span<double> slopes);
 
-// InvalidArgument if there are fewer than 2 tuples, if a loss is outside [-1,
-// 0], if a log-propensity is not finite or is positive, or if an option is out
-// of its range.
+// InvalidArgument if there are fewer than 2 tuples or their weights add up to
+// less, if a loss is outside [-1, 0], if a log-propensity is not finite or is
+// positive, if a weight is not finite and positive, or if an option is out of
+// its range.
 absl::Status ValidateCrm(const TuplePolicy& policy, const CrmOptions& options);
-
-// Returns the value of the objective for given moments of u and ‖w‖².
-double CrmValue(const Moments& losses, double squared_norm,
-                const CrmOptions& options);
 
 // Returns λ* of sec. 4.4, at which the objective (μ = 0) of the logging policy
 // is 0. All weights of that policy are 1, hence u = δ, and ū + λ* √(V / n) = 0

@@ -30,11 +30,16 @@ Interval CutTo(Interval interval, double lowest, double highest) {
 
 double EmpiricalBernsteinSlack(const Moments& moments, double range,
                                double failure_probability) {
-  if (moments.count() < 2) return std::numeric_limits<double>::infinity();
-  const double n = static_cast<double>(moments.count());
+  return EmpiricalBernsteinSlack(moments.total(), moments.variance(), range,
+                                 failure_probability);
+}
+
+double EmpiricalBernsteinSlack(double count, double variance, double range,
+                               double failure_probability) {
+  if (!(count >= 2)) return std::numeric_limits<double>::infinity();
   const double log_term = std::log(2 / failure_probability);
-  return std::sqrt(2 * moments.variance() * log_term / n) +
-         range * 7 * log_term / (3 * (n - 1));
+  return std::sqrt(2 * variance * log_term / count) +
+         range * 7 * log_term / (3 * (count - 1));
 }
 
 double NormalQuantile(double probability) {
@@ -81,20 +86,21 @@ OffPolicyEstimator::OffPolicyEstimator(double clip) : clip_(clip) {
   CHECK(clip >= 1);
 }
 
-void OffPolicyEstimator::Add(double reward, double log_weight) {
+void OffPolicyEstimator::Add(double reward, double log_weight, double count) {
   const double weight = std::exp(std::fmin(log_weight, kMaxLogWeight));
   const double clipped = std::fmin(weight, clip_);
-  if (weight > clip_) ++clipped_;
-  reward_.Add(reward);
-  clipped_reward_.Add(reward * clipped);
-  clipped_regret_.Add((1 - reward) * clipped);
-  improvement_lower_.Add(reward * clipped - reward);
-  improvement_upper_.Add((1 - reward) * (1 - clipped));
-  weighted_reward_.Add(reward * weight);
-  weight_ += weight;
-  weight_squares_ += weight * weight;
-  weight_squares_reward_ += weight * weight * reward;
-  weight_squares_reward_2_ += weight * weight * reward * reward;
+  if (weight > clip_) clipped_ += count;
+  reward_.Add(reward, count);
+  clipped_reward_.Add(reward * clipped, count);
+  clipped_regret_.Add((1 - reward) * clipped, count);
+  improvement_lower_.Add(reward * clipped - reward, count);
+  improvement_upper_.Add((1 - reward) * (1 - clipped), count);
+  weighted_reward_.Add(reward * weight, count);
+  weight_ += count * weight;
+  const double square = count * weight * weight;
+  weight_squares_ += square;
+  weight_squares_reward_ += square * reward;
+  weight_squares_reward_2_ += square * reward * reward;
 }
 
 OffPolicyEstimates OffPolicyEstimator::Estimate(double confidence) const {
@@ -114,14 +120,12 @@ OffPolicyEstimates OffPolicyEstimator::Estimate(double confidence) const {
   result.improvement = CutTo({lower.value, lower.lower, upper.upper}, -1, 1);
 
   result.unclipped_ips = weighted_reward_.mean();
-  result.clipped_fraction =
-      static_cast<double>(clipped_) / static_cast<double>(reward_.count());
+  result.clipped_fraction = clipped_ / reward_.total();
   // Smaller squares have lost digits to underflow, so that such weights cannot
   // be used.
   if (weight_squares_ >= std::numeric_limits<double>::min()) {
     result.effective_sample_size = weight_ * weight_ / weight_squares_;
-    const double value = weighted_reward_.mean() *
-                         static_cast<double>(reward_.count()) / weight_;
+    const double value = weighted_reward_.mean() * reward_.total() / weight_;
     // Σ ρ²(r-S)², which rounding may make slightly negative.
     const double squares = std::fmax(0, weight_squares_reward_2_ -
                                             2 * value * weight_squares_reward_ +
@@ -137,8 +141,10 @@ OffPolicyEstimates OffPolicyEstimator::Estimate(double confidence) const {
 
 double ChooseEvaluationClip(std::span<const double> rewards,
                             std::span<const double> log_weights,
-                            uint64_t num_evaluation_tuples, double confidence) {
+                            uint64_t num_evaluation_tuples, double confidence,
+                            std::span<const double> counts) {
   CHECK(rewards.size() == log_weights.size());
+  CHECK(counts.empty() || counts.size() == rewards.size());
   constexpr double kClips[] = {1,  1.5, 2,  3,   5,   7,   10,  15,  20,
                                30, 50,  70, 100, 150, 200, 300, 500, 1000};
   static_assert(std::size(kClips) == kNumEvaluationClips);
@@ -151,7 +157,8 @@ double ChooseEvaluationClip(std::span<const double> rewards,
     Moments difference;
     for (size_t i = 0; i < rewards.size(); ++i) {
       const double weight = std::fmin(std::exp(log_weights[i]), clip);
-      difference.Add(rewards[i] * weight - rewards[i]);
+      difference.Add(rewards[i] * weight - rewards[i],
+                     counts.empty() ? 1 : counts[i]);
     }
     const double lower = difference.mean() -
                          std::sqrt(2 * difference.variance() * log_term / n) -

@@ -49,6 +49,9 @@ struct Interval {
 // the upper bound. Infinity if n < 2.
 double EmpiricalBernsteinSlack(const Moments& moments, double range,
                                double failure_probability);
+// The same of a sample variance V of n = `count` numbers.
+double EmpiricalBernsteinSlack(double count, double variance, double range,
+                               double failure_probability);
 
 // Returns the quantile z of the standard normal distribution: Φ(z) =
 // `probability`, in (0, 1). Absolute error below 1e-9.
@@ -77,8 +80,9 @@ class OffPolicyEstimator {
   explicit OffPolicyEstimator(double clip);
 
   // Adds a tuple. `reward` is in [0, 1]; `log_weight` = log ρ, -infinity if h
-  // cannot choose the logged action.
-  void Add(double reward, double log_weight);
+  // cannot choose the logged action. It counts as `count` > 0 tuples; bounds
+  // are those of the sum of all counts.
+  void Add(double reward, double log_weight, double count = 1);
 
   // Returns the estimates from all tuples added so far. Requires confidence in
   // (0, 1). The bounds are cut to the possible range.
@@ -86,7 +90,7 @@ class OffPolicyEstimator {
 
  private:
   double clip_;
-  uint64_t clipped_ = 0;
+  double clipped_ = 0;
   Moments reward_;             // r
   Moments clipped_reward_;     // r w
   Moments clipped_regret_;     // (1-r) w
@@ -104,10 +108,12 @@ class OffPolicyEstimator {
 // the improvement would be highest on `num_evaluation_tuples` tuples like
 // these: a small M costs bias, a large M increases range and variance. The
 // tuples given here must not be those of the evaluation, so that its intervals
-// stay rigorous. Requires equal sizes.
+// stay rigorous. `counts` has what each tuple counts as; empty: 1. Requires
+// equal sizes.
 double ChooseEvaluationClip(std::span<const double> rewards,
                             std::span<const double> log_weights,
-                            uint64_t num_evaluation_tuples, double confidence);
+                            uint64_t num_evaluation_tuples, double confidence,
+                            std::span<const double> counts = {});
 
 // The length of that list. If M was chosen on the evaluated tuples themselves,
 // an interval with failure probability γ / kNumEvaluationClips still holds with

@@ -8,6 +8,7 @@
 
 #include "core/base/check.h"
 #include "core/counterfactual/crm.h"
+#include "core/counterfactual/tuple_terms.h"
 
 namespace sortition {
 namespace {
@@ -37,7 +38,7 @@ absl::StatusOr<RiskObjective> RiskObjective::Create(TuplePolicy* policy,
 }
 
 RiskObjective::RiskObjective(TuplePolicy* policy, const Risk* risk, double l2)
-    : policy_(policy), risk_(risk), l2_(l2) {
+    : policy_(policy), risk_(risk), l2_(l2), weights_(WeightsOf(*policy)) {
   losses_.reserve(policy->num_tuples());
   log_propensities_.reserve(policy->num_tuples());
   for (size_t i = 0; i < policy->num_tuples(); ++i) {
@@ -77,10 +78,12 @@ double RiskObjective::Evaluate(const Eigen::VectorXd& point,
                           : LogWeights(point, policy_->block_size());
   const double penalty = l2_ * point.squaredNorm();
   if (gradient == nullptr) {
-    return risk_->Evaluate(losses_, log_weights, {}) + penalty;
+    return risk_->EvaluateSample({losses_, log_weights, weights_}, {}) +
+           penalty;
   }
   std::vector<double> slopes(losses_.size());
-  const double value = risk_->Evaluate(losses_, log_weights, slopes) + penalty;
+  const double value =
+      risk_->EvaluateSample({losses_, log_weights, weights_}, slopes) + penalty;
   *gradient = 2 * l2_ * point;
   const bool is_remembered = active_.size() <= policy_->block_size();
   std::vector<double> block;

@@ -39,9 +39,10 @@ class RiskObjective : public Objective {
   TuplePolicy* policy_;
   const Risk* risk_;
   double l2_;
+  std::vector<double> weights_;  // Of the tuples; empty: all 1.
   std::vector<double> losses_;
   std::vector<double> log_propensities_;
-  std::vector<uint32_t> active_;  // Tuples whose weight matters.
+  std::vector<uint32_t> active_;  // Tuples whose importance weight matters.
 };
 
 }  // namespace sortition

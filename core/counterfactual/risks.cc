@@ -51,9 +51,9 @@ absl::StatusOr<SelfNormalisedRisk> SelfNormalisedRisk::Create(double lambda) {
   return SelfNormalisedRisk(lambda);
 }
 
-double SelfNormalisedRisk::Evaluate(std::span<const double> losses,
-                                    std::span<const double> log_weights,
-                                    std::span<double> slopes) const {
+double SelfNormalisedRisk::EvaluateSample(const RiskSample& sample,
+                                          std::span<double> slopes) const {
+  const auto& [losses, log_weights, counts] = sample;
   DCHECK(losses.size() == log_weights.size());
   double largest = -std::numeric_limits<double>::infinity();
   for (const double log_weight : log_weights) {
@@ -67,7 +67,7 @@ double SelfNormalisedRisk::Evaluate(std::span<const double> losses,
   double sum = 0;
   double loss_sum = 0;
   for (size_t i = 0; i < losses.size(); ++i) {
-    const double weight = std::exp(log_weights[i] - largest);
+    const double weight = sample.count(i) * std::exp(log_weights[i] - largest);
     sum += weight;
     loss_sum += losses[i] * weight;
   }
@@ -77,21 +77,24 @@ double SelfNormalisedRisk::Evaluate(std::span<const double> losses,
   for (size_t i = 0; i < losses.size(); ++i) {
     const double weight = std::exp(log_weights[i] - largest);
     const double residual = losses[i] - mean;
-    squares += residual * residual * weight * weight;
-    cross += residual * weight * weight;
+    const double count = sample.count(i);
+    squares += count * (residual * residual * weight * weight);
+    cross += count * (residual * weight * weight);
   }
   const double error = std::sqrt(squares) / sum;  // √V
   for (size_t i = 0; i < slopes.size(); ++i) {
     const double weight = std::exp(log_weights[i] - largest);
     const double residual = losses[i] - mean;
     const double mean_slope = weight * residual / sum;
-    slopes[i] = mean_slope;
-    if (error == 0) continue;
-    const double squares_slope =
-        2 * residual * residual * weight * weight - 2 * cross * mean_slope;
-    const double variance_slope =
-        (squares_slope - 2 * squares * weight / sum) / (sum * sum);
-    slopes[i] += lambda_ * variance_slope / (2 * error);
+    double slope = mean_slope;
+    if (error > 0) {
+      const double squares_slope =
+          2 * residual * residual * weight * weight - 2 * cross * mean_slope;
+      const double variance_slope =
+          (squares_slope - 2 * squares * weight / sum) / (sum * sum);
+      slope += lambda_ * variance_slope / (2 * error);
+    }
+    slopes[i] = sample.count(i) * slope;
   }
   return mean + lambda_ * error;
 }
@@ -104,16 +107,20 @@ absl::StatusOr<LogSmoothingRisk> LogSmoothingRisk::Create(double lambda) {
   return LogSmoothingRisk(lambda);
 }
 
-double LogSmoothingRisk::Evaluate(std::span<const double> losses,
-                                  std::span<const double> log_weights,
-                                  std::span<double> slopes) const {
+double LogSmoothingRisk::EvaluateSample(const RiskSample& sample,
+                                        std::span<double> slopes) const {
+  const auto& [losses, log_weights, counts] = sample;
   DCHECK(losses.size() == log_weights.size());
-  const double n = static_cast<double>(losses.size());
+  double n = 0;
   double sum = 0;
   for (size_t i = 0; i < losses.size(); ++i) {
-    sum += LogSmoothedLoss(losses[i], log_weights[i], lambda_);
-    if (slopes.empty()) continue;
-    slopes[i] = LogSmoothedLossSlope(losses[i], log_weights[i], lambda_) / n;
+    const double count = sample.count(i);
+    n += count;
+    sum += count * LogSmoothedLoss(losses[i], log_weights[i], lambda_);
+  }
+  for (size_t i = 0; i < slopes.size(); ++i) {
+    slopes[i] = sample.count(i) *
+                LogSmoothedLossSlope(losses[i], log_weights[i], lambda_) / n;
   }
   return sum / n;
 }

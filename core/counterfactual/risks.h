@@ -11,17 +11,33 @@
 
 namespace sortition {
 
+// Has the values of tuple i at index i.
+struct RiskSample {
+  std::span<const double> losses;       // δᵢ
+  std::span<const double> log_weights;  // log ρᵢ, which may be -infinity.
+  // How many tuples each counts as; empty: 1. The formulas of risks are for 1:
+  // a tuple that counts as c is in every sum c times.
+  std::span<const double> counts = {};
+
+  double count(size_t i) const { return counts.empty() ? 1 : counts[i]; }
+};
+
 // An estimate R(δ, ρ). Immutable, thread-safe.
 class Risk {
  public:
   virtual ~Risk() = default;
 
-  // Returns R for losses[i] = δᵢ and log_weights[i] = log ρᵢ, which may be
-  // -infinity. Unless `slopes` is empty, sets slopes[i] to ∂R / ∂ log ρᵢ.
-  // Requires equal sizes and n >= 2.
-  virtual double Evaluate(std::span<const double> losses,
-                          std::span<const double> log_weights,
-                          std::span<double> slopes) const = 0;
+  // Returns R of the sample. Unless `slopes` is empty, sets slopes[i] to ∂R / ∂
+  // log ρᵢ. Requires equal sizes and n >= 2.
+  virtual double EvaluateSample(const RiskSample& sample,
+                                std::span<double> slopes) const = 0;
+
+  // Does the same where every tuple counts as one.
+  double Evaluate(std::span<const double> losses,
+                  std::span<const double> log_weights,
+                  std::span<double> slopes) const {
+    return EvaluateSample({losses, log_weights}, slopes);
+  }
 
   // True if the weights of tuples with δᵢ = 0 do not affect R, so that they
   // need not be computed.
@@ -43,9 +59,8 @@ class SelfNormalisedRisk : public Risk {
   // InvalidArgument if lambda λ is not finite or is negative.
   static absl::StatusOr<SelfNormalisedRisk> Create(double lambda);
   // Returns 0 if every weight is 0.
-  double Evaluate(std::span<const double> losses,
-                  std::span<const double> log_weights,
-                  std::span<double> slopes) const override;
+  double EvaluateSample(const RiskSample& sample,
+                        std::span<double> slopes) const override;
   bool ignores_zero_losses() const override { return false; }
 
  private:
@@ -60,9 +75,8 @@ class LogSmoothingRisk : public Risk {
  public:
   // InvalidArgument unless lambda λ is finite and positive.
   static absl::StatusOr<LogSmoothingRisk> Create(double lambda);
-  double Evaluate(std::span<const double> losses,
-                  std::span<const double> log_weights,
-                  std::span<double> slopes) const override;
+  double EvaluateSample(const RiskSample& sample,
+                        std::span<double> slopes) const override;
   bool ignores_zero_losses() const override { return true; }
 
  private:

@@ -24,6 +24,11 @@ class TuplePolicy {
   virtual double loss(size_t i) const = 0;            // δᵢ in [-1, 0].
   virtual double log_propensity(size_t i) const = 0;  // log pᵢ, finite, <= 0.
 
+  // How many tuples this one counts as in objectives; finite and positive. The
+  // scale matters little for means, but objectives take the sum of all weights
+  // for the number of tuples.
+  virtual double weight(size_t /*i*/) const { return 1; }
+
   // The observed reward of the logging policy, in [0, 1], even if the user was
   // shown something else.
   virtual double reward(size_t i) const { return -loss(i); }

@@ -6,7 +6,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "core/base/check.h"
-#include "core/counterfactual/moments.h"
 #include "core/counterfactual/penalised_mean.h"
 
 namespace sortition {
@@ -36,6 +35,26 @@ std::vector<double> AllValues(const Eigen::VectorXd& parameters,
   return values;
 }
 
+Moments MomentsOf(const TupleTerms& terms, std::span<const double> values) {
+  Moments moments;
+  if (terms.weights().empty()) {
+    moments.Add(values);
+  } else {
+    moments.Add(values, terms.weights());
+  }
+  return moments;
+}
+
+std::vector<double> WeightsOf(const TuplePolicy& policy) {
+  std::vector<double> weights(policy.num_tuples());
+  for (size_t i = 0; i < weights.size(); ++i) weights[i] = policy.weight(i);
+  if (std::all_of(weights.begin(), weights.end(),
+                  [](double weight) { return weight == 1; })) {
+    weights.clear();
+  }
+  return weights;
+}
+
 absl::StatusOr<TermObjective> TermObjective::Create(TupleTerms* terms,
                                                     double lambda, double l2) {
   if (terms->num_tuples() < 2) {
@@ -58,19 +77,19 @@ double TermObjective::Evaluate(const Eigen::VectorXd& point,
                                Eigen::VectorXd* gradient) const {
   DCHECK(point.size() == dimension());
   const std::vector<double> values = AllValues(point, terms_);
-  Moments moments;
-  moments.Add(values);
-  const PenalisedMean risk(moments, lambda_);
+  const PenalisedMean risk(MomentsOf(*terms_, values), lambda_);
   const double objective = risk.value() + l2_ * point.squaredNorm();
   if (gradient == nullptr) return objective;
   *gradient = 2 * l2_ * point;
   const bool is_remembered = values.size() <= terms_->block_size();
   std::vector<double> factors;
+  const std::span<const double> weights = terms_->weights();
   ForEachBlock(*terms_, [&](std::span<const uint32_t> tuples, size_t begin) {
     factors.resize(tuples.size());
     if (!is_remembered) terms_->Values(point, tuples, factors);
     for (size_t k = 0; k < tuples.size(); ++k) {
       factors[k] = risk.Slope(values[begin + k]);
+      if (!weights.empty()) factors[k] *= weights[begin + k];
     }
     terms_->AddGradient(factors, gradient);
   });

@@ -1,8 +1,9 @@
 #pragma once
 // Objectives made from one term per tuple:
 //   f(w) = t̄ + λ √(V / n) + μ ‖w‖²   (core/counterfactual/penalised_mean.h)
-// where tᵢ(w) depends on the i-th tuple only. It can be minimised as a whole
-// (TermObjective) or in mini-batches (core/learners/counterfactual/poem.h).
+// where tᵢ(w) depends on the i-th tuple only and counts as weights()[i] terms.
+// It can be minimised as a whole (TermObjective) or in mini-batches
+// (core/learners/counterfactual/poem.h).
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -11,6 +12,8 @@
 
 #include "Eigen/Core"
 #include "absl/status/statusor.h"
+#include "core/counterfactual/moments.h"
+#include "core/counterfactual/tuple_policy.h"
 #include "core/optim/adagrad.h"
 #include "core/optim/objective.h"
 
@@ -25,6 +28,8 @@ class TupleTerms {
   virtual Eigen::Index dimension() const = 0;  // Size of w.
   // The largest number of tuples to ask for at once.
   virtual size_t block_size() const = 0;
+  // TuplePolicy::weight() of each tuple; empty: all are 1.
+  virtual std::span<const double> weights() const { return {}; }
 
   // Writes tᵢ for each i in `tuples` to `values`, which has the same size.
   // Keeps what AddGradient() needs.
@@ -48,6 +53,12 @@ class TupleTerms {
 // Returns all tᵢ at `parameters`, computed block by block.
 std::vector<double> AllValues(const Eigen::VectorXd& parameters,
                               TupleTerms* terms);
+
+// Returns the moments of all `values` of the terms.
+Moments MomentsOf(const TupleTerms& terms, std::span<const double> values);
+
+// Returns the weights of the policy's tuples; empty if all are 1.
+std::vector<double> WeightsOf(const TuplePolicy& policy);
 
 // The value costs one pass over the tuples. The gradient costs a second one,
 // unless all tuples are one block.

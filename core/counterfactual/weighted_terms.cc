@@ -34,6 +34,7 @@ absl::StatusOr<WeightedTerms> WeightedTerms::Create(TuplePolicy* policy,
                                                     LossModel* model) {
   RETURN_IF_ERROR(ValidateCrm(*policy, {}));
   WeightedTerms terms(policy, std::move(function), model);
+  terms.weights_ = WeightsOf(*policy);
   terms.residuals_.resize(policy->num_tuples());
   terms.log_propensities_.resize(policy->num_tuples());
   for (size_t i = 0; i < policy->num_tuples(); ++i) {

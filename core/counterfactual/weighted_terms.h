@@ -4,11 +4,10 @@
 // and doubly robust terms [DudikLangfordLi11], which use a model δ̂ of the loss:
 //   tᵢ = Σ_y h_w(y|xᵢ) δ̂(xᵢ, y) + f(δᵢ - δ̂(xᵢ, yᵢ), ρᵢ).
 // If f(δ, ρ) = δ ρ, the expectation of the mean of the latter is the policy's
-// risk for any δ̂ that was not made from these tuples. The better δ̂, the smaller
-// the residuals that the weights multiply. (A model fitted to the same tuples
-// has smaller residuals on them than elsewhere; this bias is of the order of
-// its number of parameters over n. Model selection and the gate use other
-// tuples, and no model.)
+// risk for any δ̂ that was not made from the tuple's own unit. The better δ̂, the
+// smaller the residuals that the weights multiply. (A model that was fitted to
+// the same tuples has smaller residuals on them than elsewhere, and corrects
+// itself too little: loss models are cross-fitted for this reason.)
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -50,6 +49,7 @@ class WeightedTerms : public TupleTerms {
   size_t num_tuples() const override { return residuals_.size(); }
   Eigen::Index dimension() const override { return policy_->dimension(); }
   size_t block_size() const override { return policy_->block_size(); }
+  std::span<const double> weights() const override { return weights_; }
   // Asks the policy only for tuples whose residual is not 0.
   void Values(const Eigen::VectorXd& parameters,
               std::span<const uint32_t> tuples,
@@ -70,6 +70,7 @@ class WeightedTerms : public TupleTerms {
   LossModel* model_;
   std::vector<double> residuals_;         // δᵢ - δ̂(xᵢ, yᵢ)
   std::vector<double> log_propensities_;  // log pᵢ
+  std::vector<double> weights_;           // Empty: all 1.
   // The tuples of the last Values() whose residual is not 0.
   std::vector<uint32_t> active_;
   std::vector<uint32_t> places_;  // Their indices in that call.

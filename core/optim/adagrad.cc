@@ -34,18 +34,32 @@ struct Vectors {
   double* point;
   double step_size;
   double l2;
+  // Null in the trivial frame.
+  const double* origin;
+  const double* scales;
+  const double* inverse_scales;
 };
 
+template <bool kFramed>
 void MovePortable(const Vectors& v, const EntryGroups& entries, Sums* sums) {
   for (const uint32_t group : entries.groups) {
     const size_t first = size_t{group} * entries.size;
     for (size_t k = 0; k < entries.size; ++k) {
       const size_t i = first + k;
-      const double gradient = v.gradient[i] + 2 * v.l2 * v.point[i];
+      double gradient = v.gradient[i];
+      double step_size = v.step_size;
+      if constexpr (kFramed) {
+        gradient =
+            gradient * v.scales[i] +
+            2 * v.l2 * ((v.point[i] - v.origin[i]) * v.inverse_scales[i]);
+        step_size *= v.scales[i];
+      } else {
+        gradient += 2 * v.l2 * v.point[i];
+      }
       v.gradient[i] = 0;
       v.accumulator[i] += gradient * gradient;
       const double direction = gradient / std::sqrt(v.accumulator[i]);
-      v.point[i] -= v.step_size * direction;
+      v.point[i] -= step_size * direction;
       sums->direction[k % kLanes] += direction * direction;
       sums->point[k % kLanes] += v.point[i] * v.point[i];
     }
@@ -64,14 +78,30 @@ struct FourMover {
 
   SORTITION_AVX2 void Move(__m256d gradient, __m256d* h, __m256d* w) {
     const __m256d g = _mm256_add_pd(gradient, _mm256_mul_pd(two_l2, *w));
+    MoveAlong(g, step_size, h, w);
+  }
+
+  // The frame's entries follow.
+  SORTITION_AVX2 void MoveFramed(__m256d gradient, __m256d origin,
+                                 __m256d scale, __m256d inverse_scale,
+                                 __m256d* h, __m256d* w) {
+    const __m256d v = _mm256_mul_pd(_mm256_sub_pd(*w, origin), inverse_scale);
+    const __m256d g =
+        _mm256_add_pd(_mm256_mul_pd(gradient, scale), _mm256_mul_pd(two_l2, v));
+    MoveAlong(g, _mm256_mul_pd(step_size, scale), h, w);
+  }
+
+  SORTITION_AVX2 void MoveAlong(__m256d g, __m256d step, __m256d* h,
+                                __m256d* w) {
     *h = _mm256_add_pd(*h, _mm256_mul_pd(g, g));
     const __m256d j = _mm256_div_pd(g, _mm256_sqrt_pd(*h));
-    *w = _mm256_sub_pd(*w, _mm256_mul_pd(step_size, j));
+    *w = _mm256_sub_pd(*w, _mm256_mul_pd(step, j));
     directions = _mm256_add_pd(directions, _mm256_mul_pd(j, j));
     points = _mm256_add_pd(points, _mm256_mul_pd(*w, *w));
   }
 };
 
+template <bool kFramed>
 SORTITION_AVX2 void MoveAvx2(const Vectors& v, const EntryGroups& entries,
                              Sums* sums) {
   FourMover mover = {_mm256_set1_pd(v.step_size), _mm256_set1_pd(2 * v.l2),
@@ -86,18 +116,32 @@ SORTITION_AVX2 void MoveAvx2(const Vectors& v, const EntryGroups& entries,
     for (; i < end; i += kLanes) {
       __m256d h = _mm256_loadu_pd(v.accumulator + i);
       __m256d w = _mm256_loadu_pd(v.point + i);
-      mover.Move(_mm256_loadu_pd(v.gradient + i), &h, &w);
+      const __m256d gradient = _mm256_loadu_pd(v.gradient + i);
+      if constexpr (kFramed) {
+        mover.MoveFramed(gradient, _mm256_loadu_pd(v.origin + i),
+                         _mm256_loadu_pd(v.scales + i),
+                         _mm256_loadu_pd(v.inverse_scales + i), &h, &w);
+      } else {
+        mover.Move(gradient, &h, &w);
+      }
       _mm256_storeu_pd(v.gradient + i, _mm256_setzero_pd());
       _mm256_storeu_pd(v.accumulator + i, h);
       _mm256_storeu_pd(v.point + i, w);
     }
     if (full == entries.size) continue;
-    // Lanes beyond the end get w = g = 0 and h = 1, so that they do not move.
+    // Lanes beyond the end get w = g = s = 0 and h = 1: they do not move.
     __m256d h = _mm256_blendv_pd(_mm256_set1_pd(1),
                                  _mm256_maskload_pd(v.accumulator + i, rest),
                                  _mm256_castsi256_pd(rest));
     __m256d w = _mm256_maskload_pd(v.point + i, rest);
-    mover.Move(_mm256_maskload_pd(v.gradient + i, rest), &h, &w);
+    const __m256d gradient = _mm256_maskload_pd(v.gradient + i, rest);
+    if constexpr (kFramed) {
+      mover.MoveFramed(gradient, _mm256_maskload_pd(v.origin + i, rest),
+                       _mm256_maskload_pd(v.scales + i, rest),
+                       _mm256_maskload_pd(v.inverse_scales + i, rest), &h, &w);
+    } else {
+      mover.Move(gradient, &h, &w);
+    }
     _mm256_maskstore_pd(v.gradient + i, rest, _mm256_setzero_pd());
     _mm256_maskstore_pd(v.accumulator + i, rest, h);
     _mm256_maskstore_pd(v.point + i, rest, w);
@@ -107,23 +151,46 @@ SORTITION_AVX2 void MoveAvx2(const Vectors& v, const EntryGroups& entries,
 }
 #endif
 
-AdaGradStep Move(const Vectors& v, const EntryGroups& entries) {
+template <bool kFramed>
+AdaGradStep MoveIn(const Vectors& v, const EntryGroups& entries) {
   Sums sums;
 #if defined(__x86_64__)
   if (__builtin_cpu_supports("avx2")) {
-    MoveAvx2(v, entries, &sums);
+    MoveAvx2<kFramed>(v, entries, &sums);
     return StepOf(sums);
   }
 #endif
-  MovePortable(v, entries, &sums);
+  MovePortable<kFramed>(v, entries, &sums);
   return StepOf(sums);
 }
 
 }  // namespace
 
-AdaGrad::AdaGrad(Eigen::Index dimension, double step_size)
+AdaGrad::AdaGrad(Eigen::Index dimension, double step_size,
+                 const ParameterFrame& frame)
     : accumulator_(Eigen::VectorXd::Ones(dimension)), step_size_(step_size) {
   CHECK(step_size > 0);
+  if (frame.is_trivial()) return;
+  origin_ = frame.From(Eigen::VectorXd::Zero(dimension));
+  scales_ =
+      frame.scales.size() > 0 ? frame.scales : Eigen::VectorXd::Ones(dimension);
+  inverse_scales_ = scales_.cwiseInverse();
+}
+
+AdaGradStep AdaGrad::Move(const EntryGroups& entries, double l2,
+                          Eigen::VectorXd* gradient, Eigen::VectorXd* point) {
+  const bool framed = scales_.size() > 0;
+  const Vectors vectors = {
+      .gradient = gradient->data(),
+      .accumulator = accumulator_.data(),
+      .point = point->data(),
+      .step_size = step_size_,
+      .l2 = l2,
+      .origin = framed ? origin_.data() : nullptr,
+      .scales = framed ? scales_.data() : nullptr,
+      .inverse_scales = framed ? inverse_scales_.data() : nullptr};
+  return framed ? MoveIn<true>(vectors, entries)
+                : MoveIn<false>(vectors, entries);
 }
 
 AdaGradStep AdaGrad::Step(double l2, Eigen::VectorXd* gradient,
@@ -131,9 +198,8 @@ AdaGradStep AdaGrad::Step(double l2, Eigen::VectorXd* gradient,
   DCHECK(gradient->size() == accumulator_.size());
   DCHECK(point->size() == accumulator_.size());
   const uint32_t all = 0;
-  return Move(
-      {gradient->data(), accumulator_.data(), point->data(), step_size_, l2},
-      {{&all, 1}, static_cast<uint32_t>(accumulator_.size())});
+  return Move({{&all, 1}, static_cast<uint32_t>(accumulator_.size())}, l2,
+              gradient, point);
 }
 
 AdaGradStep AdaGrad::StepSparse(const EntryGroups& entries,
@@ -141,9 +207,7 @@ AdaGradStep AdaGrad::StepSparse(const EntryGroups& entries,
                                 Eigen::VectorXd* point) {
   DCHECK(gradient->size() == accumulator_.size());
   DCHECK(point->size() == accumulator_.size());
-  return Move({gradient->data(), accumulator_.data(), point->data(), step_size_,
-               /*l2=*/0},
-              entries);
+  return Move(entries, /*l2=*/0, gradient, point);
 }
 
 }  // namespace sortition

@@ -5,6 +5,7 @@
 #include <span>
 
 #include "Eigen/Core"
+#include "core/optim/parameter_frame.h"
 
 namespace sortition {
 
@@ -17,21 +18,25 @@ struct EntryGroups {
 };
 
 struct AdaGradStep {
-  double direction_norm = 0;      // ‖j‖, before η.
+  double direction_norm = 0;      // ‖j‖, before η and s.
   double point_squared_norm = 0;  // ‖w‖² of the moved entries afterwards.
 };
 
 // The state of one descent, whose steps are
 //   g ← g + 2 μ w,   h ← h + g∘g,   j = g / √h,   w ← w - η j,
 // with h starting at 1 (Algorithm 1, line 14), so that the first steps for a
-// small gradient are about η g instead of η sign(g). A step is one pass over
-// the memory. Results are bit-identical on every processor.
+// small gradient are about η g instead of η sign(g). In a frame (w₀, s) these
+// are the steps of v = (w - w₀) / s: with the same w they are
+//   g ← s g + 2 μ (w - w₀) / s,   h ← h + g∘g,   j = g / √h,   w ← w - η s j.
+// A step is one pass over the memory. Results are bit-identical on every
+// processor.
 class AdaGrad {
  public:
   // Requires step_size η > 0.
-  AdaGrad(Eigen::Index dimension, double step_size);
+  AdaGrad(Eigen::Index dimension, double step_size,
+          const ParameterFrame& frame = {});
 
-  // Moves `point` w against the sum of `gradient` g and the gradient of μ ‖w‖²,
+  // Moves `point` w against the sum of `gradient` g and the gradient of μ ‖v‖²,
   // μ = `l2`. Sets g to 0, so that the caller can add up the next one. Requires
   // sizes equal to the dimension.
   AdaGradStep Step(double l2, Eigen::VectorXd* gradient,
@@ -43,8 +48,15 @@ class AdaGrad {
                          Eigen::VectorXd* point);
 
  private:
+  AdaGradStep Move(const EntryGroups& entries, double l2,
+                   Eigen::VectorXd* gradient, Eigen::VectorXd* point);
+
   Eigen::VectorXd accumulator_;  // h
-  double step_size_;             // η
+  // Empty in the trivial frame.
+  Eigen::VectorXd origin_;          // w₀
+  Eigen::VectorXd scales_;          // s
+  Eigen::VectorXd inverse_scales_;  // 1 / s
+  double step_size_;                // η
 };
 
 }  // namespace sortition

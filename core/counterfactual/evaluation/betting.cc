@@ -2,7 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <vector>
+
+#include "core/base/stable_math.h"
 
 namespace sortition {
 namespace {
@@ -51,13 +54,28 @@ class Game {
   }
 
   double LogWealth(double m) const {
+    // Of the largest round: who bet more on smaller ones would win where gains
+    // go with size.
     const double most = kLargestShare / ((m + least_) * largest_count_);
+    // A logarithm takes longer than a round: one for many factors, which are
+    // at least 1/2.
+    constexpr double kLeast = 1e-100;
+    constexpr double kMost = 1e100;
     double wealth = 0;
+    double product = 1;
     for (size_t g = 0; g < rounds_.size(); ++g) {
-      wealth += std::log1p(std::min(bets_[g], most) *
-                           (rounds_[g].sum - m * rounds_[g].count));
+      const double factor = 1 + std::min(bets_[g], most) *
+                                    (rounds_[g].sum - m * rounds_[g].count);
+      if (factor > kMost) {
+        wealth += std::log(factor);
+        continue;
+      }
+      product *= factor;
+      if (product > kLeast && product < kMost) continue;
+      wealth += std::log(product);
+      product = 1;
     }
-    return wealth;
+    return wealth + std::log(product);
   }
 
   // The mean that the rounds have.
@@ -87,16 +105,35 @@ double LogWealth(std::span<const BettingRound> rounds, double least,
 
 double BettingLowerBound(std::span<const BettingRound> rounds, double least,
                          double failure_probability) {
-  const Game game(rounds, least, failure_probability);
-  const double target = std::log(1 / failure_probability);
-  double lower = -least;
-  double upper = game.Mean();
+  const BettingGame game = {rounds, least};
+  return BettingLowerBound(std::span(&game, 1), failure_probability);
+}
+
+double BettingLowerBound(std::span<const BettingGame> games,
+                         double failure_probability) {
+  std::vector<Game> played;
+  double lower = -std::numeric_limits<double>::infinity();
+  double upper = lower;
+  for (const BettingGame& game : games) {
+    played.emplace_back(game.rounds, game.least, failure_probability);
+    lower = std::max(lower, -game.least);
+    // A bound above the mean would be valid, and useless.
+    upper = std::max(upper, played.back().Mean());
+  }
+  const double target =
+      std::log(static_cast<double>(games.size()) / failure_probability);
+  const auto is_refuted = [&](double m) {
+    double wealth = -std::numeric_limits<double>::infinity();
+    for (const Game& game : played) {
+      wealth = stable::LogAddExp(wealth, game.LogWealth(m));
+    }
+    return wealth >= target;
+  };
   if (!(upper > lower)) return lower;
-  // A bound above the mean would be valid, and useless.
-  constexpr int kSteps = 60;
+  constexpr int kSteps = 45;
   for (int step = 0; step < kSteps; ++step) {
     const double middle = lower + (upper - lower) / 2;
-    (game.LogWealth(middle) >= target ? lower : upper) = middle;
+    (is_refuted(middle) ? lower : upper) = middle;
   }
   return lower;
 }

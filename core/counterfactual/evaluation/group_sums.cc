@@ -1,23 +1,18 @@
 #include "core/counterfactual/evaluation/group_sums.h"
 
-#include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numeric>
 
 namespace sortition {
 namespace {
-
-bool IsUsed(std::span<const double> group) {
-  return std::any_of(group.begin(), group.end(),
-                     [](double sum) { return sum != 0; });
-}
 
 // Σ_g f(t_g), where f may be called once for each used group.
 template <typename Function>
 double SumOverGroups(const GroupSums& sums, const Function& function) {
   double sum = 0;
   for (size_t g = 0; g < sums.num_groups(); ++g) {
-    if (IsUsed(sums.group(g))) sum += function(sums.group(g));
+    if (sums.is_used(g)) sum += function(sums.group(g));
   }
   return sum;
 }
@@ -26,6 +21,9 @@ double SumOverGroups(const GroupSums& sums, const Function& function) {
 
 void GroupSums::Merge(const GroupSums& other) {
   for (size_t i = 0; i < sums_.size(); ++i) sums_[i] += other.sums_[i];
+  for (size_t g = 0; g < is_used_.size(); ++g) {
+    is_used_[g] |= other.is_used_[g];
+  }
 }
 
 std::vector<double> GroupSums::Totals() const {
@@ -38,7 +36,7 @@ std::vector<double> GroupSums::Totals() const {
 
 size_t GroupSums::num_used_groups() const {
   return static_cast<size_t>(
-      SumOverGroups(*this, [](std::span<const double>) { return 1; }));
+      std::accumulate(is_used_.begin(), is_used_.end(), 0));
 }
 
 double Apply(const SumFunction& function, std::span<const double> sums) {
@@ -47,20 +45,25 @@ double Apply(const SumFunction& function, std::span<const double> sums) {
   return value;
 }
 
+double ApplyToTotals(const SumFunction& function, const GroupSums& sums) {
+  return SumOverGroups(sums, [&](std::span<const double> group) {
+    return Apply(function, group);
+  });
+}
+
 RatioEstimate EstimateRatios(const GroupSums& sums,
                              std::span<const Ratio> ratios) {
-  const std::vector<double> totals = sums.Totals();
   RatioEstimate estimate;
-  bool is_known = true;
+  bool is_known = !ratios.empty();
   // Numerator and denominator of a group become its deviation.
   SumFunction deviation;
   for (const Ratio& ratio : ratios) {
-    const double all = Apply(ratio.denominator, totals);
+    const double all = ApplyToTotals(ratio.denominator, sums);
     if (all == 0) {
       is_known = false;
       continue;
     }
-    const double value = Apply(ratio.numerator, totals) / all;
+    const double value = ApplyToTotals(ratio.numerator, sums) / all;
     estimate.value += ratio.factor * value;
     for (const SumTerm& term : ratio.numerator) {
       deviation.push_back({term.entry, term.factor * ratio.factor / all});
@@ -85,11 +88,10 @@ RatioEstimate EstimateRatios(const GroupSums& sums,
 
 double ControlFactor(const GroupSums& sums, const SumFunction& a,
                      const SumFunction& c, const SumFunction& count) {
-  const std::vector<double> totals = sums.Totals();
-  const double all = Apply(count, totals);
+  const double all = ApplyToTotals(count, sums);
   if (all == 0) return 0;
-  const double mean_a = Apply(a, totals) / all;
-  const double mean_c = Apply(c, totals) / all;
+  const double mean_a = ApplyToTotals(a, sums) / all;
+  const double mean_c = ApplyToTotals(c, sums) / all;
   double products = 0;
   double squares = 0;
   SumOverGroups(sums, [&](std::span<const double> group) {

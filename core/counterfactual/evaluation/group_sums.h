@@ -20,30 +20,35 @@ class GroupSums {
 
   // Requires num_groups >= 2 and width >= 1.
   GroupSums(size_t num_groups, size_t width)
-      : width_(width), sums_(num_groups * width) {}
+      : width_(width), sums_(num_groups * width), is_used_(num_groups) {}
 
-  size_t num_groups() const { return sums_.size() / width_; }
+  size_t num_groups() const { return is_used_.size(); }
   size_t width() const { return width_; }  // Numbers of a group.
 
   // The sums of the group of a unit, to add to. `unit_hash` has mixed bits.
   std::span<double> GroupOf(uint64_t unit_hash) {
-    return {sums_.data() + unit_hash % num_groups() * width_, width_};
+    const size_t g = unit_hash % num_groups();
+    is_used_[g] = 1;
+    return {sums_.data() + g * width_, width_};
   }
   std::span<const double> group(size_t g) const {
     return {sums_.data() + g * width_, width_};
   }
+
+  // Whether anything was added to a group.
+  bool is_used(size_t g) const { return is_used_[g] != 0; }
 
   // Requires equal shapes.
   void Merge(const GroupSums& other);
 
   // The sums over all groups.
   std::vector<double> Totals() const;
-  // Groups that have something in them.
   size_t num_used_groups() const;
 
  private:
   size_t width_;
-  std::vector<double> sums_;  // Row by row.
+  std::vector<double> sums_;      // Row by row.
+  std::vector<uint8_t> is_used_;  // By group.
 };
 
 // A linear function of the sums of a group, a sparse one: Σ factor ·
@@ -55,6 +60,9 @@ struct SumTerm {
 using SumFunction = std::vector<SumTerm>;
 
 double Apply(const SumFunction& function, std::span<const double> sums);
+
+// Of the totals; reads nothing but the entries of `function`.
+double ApplyToTotals(const SumFunction& function, const GroupSums& sums);
 
 // The mean of something over decisions or over weights, as a ratio of totals.
 struct Ratio {
@@ -76,7 +84,7 @@ struct RatioEstimate {
 //   SE² = G/(G-1) Σ_g (Σ_k factor_k (numerator_k(t_g) - V_k denominator_k(t_g))
 //         / denominator_k(T))²
 // [Cochran77, sec. 6.8 and 9A.2: clusters of unequal sizes]. A ratio whose
-// denominator is 0 is 0, with an infinite error.
+// denominator is 0 is 0, with an infinite error; so is the sum of no ratios.
 RatioEstimate EstimateRatios(const GroupSums& sums,
                              std::span<const Ratio> ratios);
 

@@ -11,63 +11,69 @@
 namespace sortition {
 namespace {
 
-// Sums of each group that has decisions.
-class Rounds {
+// How much a decision of each unit counts, and in which round of the game.
+class Units {
  public:
-  void Add(uint64_t unit, double share, double value) {
-    BettingRound& round = rounds_[unit % rounds_.size()];
-    round.sum += share * value;
-    round.count += share;
+  explicit Units(std::span<const uint64_t> units) {
+    for (const uint64_t unit : units) facts_[unit].count += 1;
+    most_ = std::max(1.0, std::sqrt(static_cast<double>(facts_.size())) / 2);
+    // The order of hashes has nothing to do with what units did.
+    std::vector<uint64_t> order;
+    for (const auto& [unit, facts] : facts_) order.push_back(unit);
+    std::sort(order.begin(), order.end());
+    for (size_t i = 0; i < order.size(); ++i) {
+      facts_[order[i]].round = i % GroupSums::kDefaultGroups;
+    }
   }
-  double LowerBound(double failure_probability) {
-    std::erase_if(rounds_,
-                  [](const BettingRound& round) { return round.count == 0; });
-    constexpr double kLeast = 1;  // Differences of rewards are above -1.
-    return BettingLowerBound(rounds_, kLeast, failure_probability);
+  size_t num_rounds() const {
+    return std::min(facts_.size(), GroupSums::kDefaultGroups);
+  }
+  size_t RoundOf(uint64_t unit) const { return facts_.at(unit).round; }
+  double ShareOf(uint64_t unit) const {
+    return std::min(1.0, most_ / facts_.at(unit).count);
   }
 
  private:
-  std::vector<BettingRound> rounds_ =
-      std::vector<BettingRound>(GroupSums::kDefaultGroups);
-};
-
-// How much a decision of each unit counts.
-class Shares {
- public:
-  explicit Shares(std::span<const uint64_t> units) {
-    for (const uint64_t unit : units) counts_[unit] += 1;
-    most_ = std::max(1.0, std::sqrt(static_cast<double>(counts_.size())) / 2);
-  }
-  double Of(uint64_t unit) const {
-    return std::min(1.0, most_ / counts_.at(unit));
-  }
-
- private:
-  absl::flat_hash_map<uint64_t, double> counts_;
+  struct Facts {
+    double count = 0;
+    size_t round = 0;
+  };
+  absl::flat_hash_map<uint64_t, Facts> facts_;
   double most_;
 };
+
+void Add(double share, double value, BettingRound* round) {
+  round->sum += share * value;
+  round->count += share;
+}
+
+double LowerBound(std::span<const BettingRound> rounds, double failure) {
+  constexpr double kLeast = 1;  // Differences of rewards are above -1.
+  return BettingLowerBound(rounds, kLeast, failure);
+}
 
 }  // namespace
 
 Interval EstimateImprovement(const UnitSample& sample, double confidence) {
-  const Shares shares(sample.units);
-  Rounds gains;    // ρ r - r
-  Rounds regrets;  // ρ (1 - r) - (1 - r)
+  const Units units(sample.units);
+  std::vector<BettingRound> gains(units.num_rounds());    // ρ r - r
+  std::vector<BettingRound> regrets(units.num_rounds());  // The same of 1 - r.
   Interval improvement;
   double count = 0;
   for (size_t i = 0; i < sample.rewards.size(); ++i) {
-    const double share = shares.Of(sample.units[i]);
+    const uint64_t unit = sample.units[i];
+    const double share = units.ShareOf(unit);
     const double more = std::expm1(sample.log_weights[i]);  // ρ - 1
     const double reward = sample.rewards[i];
-    gains.Add(sample.units[i], share, more * reward);
-    regrets.Add(sample.units[i], share, more * (1 - reward));
+    Add(share, more * reward, &gains[units.RoundOf(unit)]);
+    Add(share, more * (1 - reward), &regrets[units.RoundOf(unit)]);
     improvement.value += share * more * reward;
     count += share;
   }
   if (count > 0) improvement.value /= count;
   const double failure = (1 - confidence) / 2;
-  improvement.lower = gains.LowerBound(failure);
-  improvement.upper = -regrets.LowerBound(failure);
+  improvement.lower = LowerBound(gains, failure);
+  improvement.upper = -LowerBound(regrets, failure);
   return improvement;
 }
 

@@ -3,167 +3,202 @@
 #include <algorithm>
 #include <cmath>
 #include <iterator>
+#include <numbers>
 #include <utility>
+
+#include "core/base/stable_math.h"
 
 namespace sortition {
 namespace {
 
-// Entries of a row: two of the log, then those of each policy.
+// Entries of a row: those of the log, then those of each policy.
 constexpr size_t kCount = 0;
 constexpr size_t kReward = 1;
-constexpr size_t kLogEntries = 2;
+constexpr size_t kStratumCount = 2;
+constexpr size_t kLogEntries = kStratumCount + PolicySums::kNumStrata;
 
 // Entries of a policy.
-constexpr size_t kWeight = 0;        // ρ
-constexpr size_t kWeightReward = 1;  // ρ r
-constexpr size_t kWeightSquare = 2;  // ρ²
-constexpr size_t kModelPolicy = 3;   // q_h
-constexpr size_t kWeightModel = 4;   // ρ q
-constexpr size_t kFirstGrid = 5;
+constexpr size_t kWeight = 0;          // ρ
+constexpr size_t kWeightReward = 1;    // ρ r
+constexpr size_t kModelPolicy = 2;     // q_h
+constexpr size_t kWeightModel = 3;     // ρ q
+constexpr size_t kRobust = 4;          // q_h + ρ (r - q) of kMoreRobustDr
+constexpr size_t kBalancedReward = 5;  // ρ r of kBalanced
+constexpr size_t kMarginalReward = 6;  // ρ r of kMarginalised
+constexpr size_t kStratumReward = 7;   // ρ r by stratum
+constexpr size_t kFirstGrid = kStratumReward + PolicySums::kNumStrata;
 
-// M of clipped weights, λ of shrunk ones, τ of switches: a factor of 2 to 4
-// apart, which costs little against the best.
-constexpr double kClips[] = {1, 2, 5, 10, 20, 50, 100, 1000};
-constexpr double kShrinkages[] = {1, 4, 16, 64, 256, 1024, 4096, 65536};
-constexpr double kSmoothings[] = {0.5, 0.2, 0.1, 0.05, 0.02, 0.01, 0.002, 1e-4};
-
-// Kinds with a parameter: a block of entries each, one for a parameter.
-struct Grid {
-  EstimatorKind kind;
-  std::span<const double> parameters;
-  // Of the weight: w(ρ) for those that multiply r or r - q.
-  double (*weight)(double parameter, double weight, double reward);
-  bool has_model;
+// Kinds with a parameter have a block of entries each, one for a parameter, in
+// this order.
+constexpr EstimatorKind kGrids[] = {
+    EstimatorKind::kClipped,     EstimatorKind::kSubGaussian,
+    EstimatorKind::kLogSmoothed, EstimatorKind::kClippedDr,
+    EstimatorKind::kSwitch,      EstimatorKind::kOptimisticDr,
 };
-
-double Clip(double clip, double weight, double) {
-  return std::min(clip, weight);
-}
-double LogSmooth(double lambda, double weight, double reward) {
-  return reward > 0 ? std::log1p(lambda * weight * reward) / (lambda * reward)
-                    : 0;
-}
-double SubGaussian(double lambda, double weight, double) {
-  return weight / (1 - lambda + lambda * weight);
-}
-double Shrink(double lambda, double weight, double) {
-  return lambda * weight / (weight * weight + lambda);
-}
-double Switch(double threshold, double weight, double) {
-  return weight <= threshold ? weight : 0;
-}
-
-constexpr Grid kGrids[] = {
-    {EstimatorKind::kClipped, kClips, &Clip, false},
-    {EstimatorKind::kLogSmoothed, kSmoothings, &LogSmooth, false},
-    {EstimatorKind::kSubGaussian, kSmoothings, &SubGaussian, false},
-    {EstimatorKind::kClippedDr, kClips, &Clip, true},
-    {EstimatorKind::kOptimisticDr, kShrinkages, &Shrink, true},
-    {EstimatorKind::kSwitch, kClips, &Switch, true},
-};
-
-constexpr size_t NumGridEntries() {
-  size_t entries = 0;
-  for (const Grid& grid : kGrids) entries += grid.parameters.size();
-  return entries;
-}
-constexpr size_t kPolicyEntries = kFirstGrid + NumGridEntries();
+constexpr size_t kPolicyEntries =
+    kFirstGrid + std::size(kGrids) * kNumParameters;
 
 // Returns the entry of a parameter, which must be one of the grid.
 size_t GridEntry(const Estimator& estimator) {
-  size_t entry = kFirstGrid;
-  for (const Grid& grid : kGrids) {
-    if (grid.kind != estimator.kind) {
-      entry += grid.parameters.size();
-      continue;
-    }
-    const auto found = std::find(grid.parameters.begin(), grid.parameters.end(),
-                                 estimator.parameter);
-    return entry +
-           static_cast<size_t>(std::distance(grid.parameters.begin(), found));
-  }
-  return entry;
+  const auto* const grid =
+      std::find(std::begin(kGrids), std::end(kGrids), estimator.kind);
+  const std::vector<double> parameters = ParametersOf(estimator.kind);
+  const auto parameter =
+      std::find(parameters.begin(), parameters.end(), estimator.parameter);
+  return kFirstGrid +
+         static_cast<size_t>(grid - std::begin(kGrids)) * kNumParameters +
+         static_cast<size_t>(parameter - parameters.begin());
 }
 
-void AddPolicy(double reward, const JudgedDecision& decision,
-               std::span<double> entries) {
+double WeightOf(double log_weight) {
   // Its square must be finite.
   constexpr double kMostLogWeight = 300;
-  const double weight =
-      std::exp(std::fmin(decision.log_weight, kMostLogWeight));
-  entries[kWeight] += weight;
-  entries[kWeightReward] += weight * reward;
-  entries[kWeightSquare] += weight * weight;
-  entries[kModelPolicy] += decision.modelled_policy;
-  entries[kWeightModel] += weight * decision.modelled_logged;
-  size_t entry = kFirstGrid;
-  for (const Grid& grid : kGrids) {
-    const double gain =
-        grid.has_model ? reward - decision.modelled_logged : reward;
-    for (const double parameter : grid.parameters) {
-      entries[entry++] += grid.weight(parameter, weight, reward) * gain;
-    }
+  return std::exp(std::fmin(log_weight, kMostLogWeight));
+}
+
+double WeightOf(const std::optional<double>& log_weight, double weight) {
+  return log_weight.has_value() ? WeightOf(*log_weight) : weight;
+}
+
+// Adds w(parameter) · gain for each parameter of a grid. Returns what follows.
+template <typename WeightFunction>
+double* AddBlock(const double (&parameters)[kNumParameters], double gain,
+                 const WeightFunction& weight, double* block) {
+  for (size_t i = 0; i < kNumParameters; ++i) {
+    block[i] += weight(parameters[i]) * gain;
   }
+  return block + kNumParameters;
+}
+
+// Adds ln(1 + λ ρ r) / λ for each λ. With x = λ ρ r and u = 1 + x as rounded,
+// ln(1 + x) = ln(u) x / (u - 1) without cancellation, and x if u = 1.
+void AddLogSmoothed(double share, double gain, double* block) {
+  double logs[kNumParameters];
+  double factors[kNumParameters];
+  for (size_t i = 0; i < kNumParameters; ++i) {
+    const double u = 1 + kSmoothings[i] * gain;
+    logs[i] = u == 1 ? std::numbers::e : u;
+    factors[i] = share * gain * (u == 1 ? 1 : 1 / (u - 1));
+  }
+  stable::LogInPlace(logs);
+  for (size_t i = 0; i < kNumParameters; ++i) {
+    block[i] += logs[i] * factors[i];
+  }
+}
+
+void AddGrids(double share, double weight, double reward, double residual,
+              double* block) {
+  const auto clip = [weight](double most) { return std::min(most, weight); };
+  // Rewards are often 0, and without a model so are residuals.
+  if (reward != 0) {
+    double* next = AddBlock(kClips, share * reward, clip, block);
+    next = AddBlock(
+        kSmoothings, share * reward,
+        [weight](double lambda) {
+          return weight / (1 - lambda + lambda * weight);
+        },
+        next);
+    AddLogSmoothed(share, weight * reward, next);
+  }
+  if (residual != 0) {
+    const double gain = share * residual;
+    double* next = AddBlock(kClips, gain, clip, block + 3 * kNumParameters);
+    next = AddBlock(
+        kClips, gain,
+        [weight](double most) { return weight <= most ? weight : 0; }, next);
+    AddBlock(
+        kShrinkages, gain,
+        [weight](double lambda) {
+          return lambda * weight / (weight * weight + lambda);
+        },
+        next);
+  }
+}
+
+void AddPolicy(double share, double reward, size_t stratum, double weight,
+               const JudgedDecision& decision, double* entries) {
+  const double residual = reward - decision.modelled_logged;
+  entries[kModelPolicy] += share * decision.modelled_policy;
+  entries[kRobust] += share * (decision.robust_policy +
+                               weight * (reward - decision.robust_logged));
+  if (reward != 0) {
+    const double gain = share * reward;
+    entries[kBalancedReward] +=
+        gain * WeightOf(decision.log_balanced_weight, weight);
+    entries[kMarginalReward] +=
+        gain * WeightOf(decision.log_marginal_weight, weight);
+  }
+  if (weight == 0) return;
+  entries[kWeight] += share * weight;
+  entries[kWeightReward] += share * weight * reward;
+  entries[kWeightModel] += share * weight * decision.modelled_logged;
+  entries[kStratumReward + stratum] += share * weight * reward;
+  AddGrids(share, weight, reward, residual, entries + kFirstGrid);
 }
 
 }  // namespace
 
-std::string EstimatorName(EstimatorKind kind) {
-  switch (kind) {
-    case EstimatorKind::kIps:
-      return "ips";
-    case EstimatorKind::kControlledIps:
-      return "controlled_ips";
-    case EstimatorKind::kSelfNormalised:
-      return "snips";
-    case EstimatorKind::kClipped:
-      return "clipped_ips";
-    case EstimatorKind::kLogSmoothed:
-      return "log_smoothing";
-    case EstimatorKind::kSubGaussian:
-      return "sub_gaussian_ips";
-    case EstimatorKind::kDirect:
-      return "direct";
-    case EstimatorKind::kDoublyRobust:
-      return "dr";
-    case EstimatorKind::kSelfNormalisedDr:
-      return "sndr";
-    case EstimatorKind::kClippedDr:
-      return "clipped_dr";
-    case EstimatorKind::kOptimisticDr:
-      return "dros";
-    case EstimatorKind::kSwitch:
-      return "switch_dr";
-  }
-  return "";
-}
-
-std::vector<double> ParametersOf(EstimatorKind kind) {
-  for (const Grid& grid : kGrids) {
-    if (grid.kind == kind) {
-      return {grid.parameters.begin(), grid.parameters.end()};
-    }
-  }
-  return {};
-}
-
 PolicySums::PolicySums(size_t num_policies, size_t num_groups)
-    : num_policies_(num_policies),
-      sums_(num_groups, kLogEntries + num_policies * kPolicyEntries) {}
+    : sums_(num_groups, kLogEntries + num_policies * kPolicyEntries),
+      weights_(num_policies),
+      stratum_weights_(num_policies * kNumStrata),
+      stratum_squares_(num_policies * kNumStrata) {}
 
-void PolicySums::Add(uint64_t unit_hash, double reward,
-                     std::span<const JudgedDecision> policies) {
+void PolicySums::Add(uint64_t unit_hash, double share, double reward,
+                     std::span<const JudgedDecision> policies,
+                     size_t logging_policy) {
+  const size_t stratum = logging_policy % kNumStrata;
   const std::span<double> row = sums_.GroupOf(unit_hash);
-  row[kCount] += 1;
-  row[kReward] += reward;
+  row[kCount] += share;
+  row[kReward] += share * reward;
+  row[kStratumCount + stratum] += share;
+  rewards_.Add(share, reward);
   for (size_t k = 0; k < policies.size(); ++k) {
-    AddPolicy(reward, policies[k],
-              row.subspan(kLogEntries + k * kPolicyEntries, kPolicyEntries));
+    const double weight = WeightOf(policies[k].log_weight);
+    AddPolicy(share, reward, stratum, weight, policies[k],
+              row.data() + EntryOf(k, 0));
+    weights_[k].Add(share, reward, weight);
+    stratum_weights_[k * kNumStrata + stratum] += share * weight;
+    stratum_squares_[k * kNumStrata + stratum] +=
+        share * weight * share * weight;
+  }
+}
+
+void PolicySums::Merge(const PolicySums& other) {
+  sums_.Merge(other.sums_);
+  rewards_.Merge(other.rewards_);
+  for (size_t k = 0; k < weights_.size(); ++k) {
+    weights_[k].Merge(other.weights_[k]);
+  }
+  for (size_t i = 0; i < stratum_squares_.size(); ++i) {
+    stratum_weights_[i] += other.stratum_weights_[i];
+    stratum_squares_[i] += other.stratum_squares_[i];
   }
 }
 
 size_t PolicySums::EntryOf(size_t policy, size_t entry) const {
   return kLogEntries + policy * kPolicyEntries + entry;
+}
+
+// Means by stratum. The variance of one is about Σ ρ² / (Σ ρ)²; taking rewards
+// into account would prefer strata that happened to earn nothing, and n_j in
+// place of Σ ρ those that hardly ever did what the policy does.
+std::vector<Ratio> PolicySums::StrataOf(size_t policy) const {
+  std::vector<Ratio> ratios;
+  double sum = 0;
+  for (size_t j = 0; j < kNumStrata; ++j) {
+    const double squares = stratum_squares_[policy * kNumStrata + j];
+    // A stratum where the policy would have chosen nothing says nothing.
+    if (squares == 0) continue;
+    const double weight = stratum_weights_[policy * kNumStrata + j];
+    const double factor = weight * weight / squares;
+    sum += factor;
+    ratios.push_back({{{EntryOf(policy, kStratumReward + j), 1}},
+                      {{kStratumCount + j, 1}},
+                      factor});
+  }
+  for (Ratio& ratio : ratios) ratio.factor /= sum;
+  return ratios;
 }
 
 std::vector<Ratio> PolicySums::RatiosOf(size_t policy,
@@ -188,6 +223,14 @@ std::vector<Ratio> PolicySums::RatiosOf(size_t policy,
       return {{{model, gain, logged_model}, count}};
     case EstimatorKind::kSelfNormalisedDr:
       return {{{model}, count}, {{gain, logged_model}, weight}};
+    case EstimatorKind::kMoreRobustDr:
+      return {{{{EntryOf(policy, kRobust), 1}}, count}};
+    case EstimatorKind::kBalanced:
+      return {{{{EntryOf(policy, kBalancedReward), 1}}, count}};
+    case EstimatorKind::kMarginalised:
+      return {{{{EntryOf(policy, kMarginalReward), 1}}, count}};
+    case EstimatorKind::kWeighted:
+      return StrataOf(policy);
     case EstimatorKind::kClipped:
     case EstimatorKind::kLogSmoothed:
     case EstimatorKind::kSubGaussian:
@@ -209,14 +252,9 @@ Ratio PolicySums::MeanWeight(size_t policy) const {
 }
 
 double PolicySums::EffectiveSampleSize(size_t policy) const {
-  const std::vector<double> totals = sums_.Totals();
-  const double weight = totals[EntryOf(policy, kWeight)];
-  const double squares = totals[EntryOf(policy, kWeightSquare)];
+  const double weight = ApplyToTotals(MeanWeight(policy).numerator, sums_);
+  const double squares = weights_[policy].square();
   return squares > 0 ? weight * weight / squares : 0;
-}
-
-uint64_t PolicySums::num_decisions() const {
-  return static_cast<uint64_t>(sums_.Totals()[kCount]);
 }
 
 std::vector<Ratio> Difference(std::vector<Ratio> a, std::vector<Ratio> b) {

@@ -2,10 +2,12 @@
 // What a log says of several policies at once: the sums from which all
 // estimators of their values follow, in one pass and constant memory.
 #include <cstdint>
+#include <optional>
 #include <span>
-#include <string>
 #include <vector>
 
+#include "core/counterfactual/evaluation/decision_moments.h"
+#include "core/counterfactual/evaluation/estimator.h"
 #include "core/counterfactual/evaluation/group_sums.h"
 
 namespace sortition {
@@ -19,52 +21,39 @@ struct JudgedDecision {
   // Σ_y h(y|x) q(x, y). The model must come from other units. 0: no model.
   double modelled_logged = 0;
   double modelled_policy = 0;
+  // The same of the model that was fitted for kMoreRobustDr.
+  double robust_logged = 0;
+  double robust_policy = 0;
+  // log of the policy's probability over that of all logging policies mixed,
+  // Σ_j (n_j / n) π_j. Unset: log_weight.
+  std::optional<double> log_balanced_weight = std::nullopt;
+  // log of the policy's probability of the logged action's category over the
+  // logged one. Unset: log_weight.
+  std::optional<double> log_marginal_weight = std::nullopt;
 };
-
-// Estimators of the value of a policy. ρ is the weight, r the reward in [0, 1],
-// q and q_h what the model expects. Each is a mean over decisions unless it
-// says otherwise.
-enum class EstimatorKind {
-  kIps,            // ρ r [HorvitzThompson52]
-  kControlledIps,  // ρ r - β (ρ - 1), β of least variance; E[ρ] = 1 needed
-  kSelfNormalised,    // Σ ρ r / Σ ρ
-  kClipped,           // min(ρ, M) r [BottouEtAl13]
-  kLogSmoothed,       // ln(1 + λ ρ r) / λ [SakhiEtAl24]
-  kSubGaussian,       // ρ r / (1 - λ + λ ρ) [MetelliRussoRestelli21]
-  kDirect,            // q_h
-  kDoublyRobust,      // q_h + ρ (r - q) [DudikLangfordLi11]
-  kSelfNormalisedDr,  // mean q_h + Σ ρ (r - q) / Σ ρ
-  kClippedDr,         // q_h + min(ρ, M) (r - q) [SuEtAl20]
-  kOptimisticDr,      // q_h + λ ρ / (ρ² + λ) (r - q) [SuEtAl20]
-  kSwitch,            // q_h + ρ 1{ρ <= τ} (r - q) [WangAgarwalDudik17]
-};
-std::string EstimatorName(EstimatorKind kind);
-
-struct Estimator {
-  EstimatorKind kind;
-  double parameter = 0;  // M, λ or τ, where the kind has one.
-};
-
-// The values of the parameter of `kind` among which is chosen, from most bias
-// to least; empty if it has none. Weights are compared with them, so that they
-// do not depend on rewards.
-std::vector<double> ParametersOf(EstimatorKind kind);
 
 class PolicySums {
  public:
+  // Logging policies that kWeighted tells apart.
+  static constexpr size_t kNumStrata = 8;
+
   PolicySums(size_t num_policies, size_t num_groups);
 
   // Adds a decision with its reward r in [0, 1], as each policy sees it.
-  // `unit_hash` stands for its unit.
-  void Add(uint64_t unit_hash, double reward,
-           std::span<const JudgedDecision> policies);
-  void Merge(const PolicySums& other) { sums_.Merge(other.sums_); }
+  // `unit_hash` stands for its unit; `share` in (0, 1] is how much it counts
+  // (UnitSizes). Decisions of equal `logging_policy` modulo kNumStrata are one
+  // stratum of kWeighted.
+  void Add(uint64_t unit_hash, double share, double reward,
+           std::span<const JudgedDecision> policies, size_t logging_policy = 0);
+  // Requires equal shapes.
+  void Merge(const PolicySums& other);
 
-  size_t num_policies() const { return num_policies_; }
+  size_t num_policies() const { return weights_.size(); }
   const GroupSums& sums() const { return sums_; }
 
-  // The estimates as ratios of sums, each a sum of one or two of them. For
-  // kControlledIps the factor β is that of the sums so far.
+  // The estimates as ratios of sums, each a sum of one or more of them. For
+  // kControlledIps the factor β, and for kWeighted the factors of strata, are
+  // those of the sums so far.
   std::vector<Ratio> RatiosOf(size_t policy, const Estimator& estimator) const;
   // The mean reward of the log.
   Ratio LoggedReward() const;
@@ -72,13 +61,23 @@ class PolicySums {
   Ratio MeanWeight(size_t policy) const;
   // (Σ ρ)² / Σ ρ²
   double EffectiveSampleSize(size_t policy) const;
-  uint64_t num_decisions() const;
+  // However much they count.
+  uint64_t num_decisions() const { return rewards_.count; }
+
+  // Of single decisions, whatever their units.
+  const RewardMoments& rewards() const { return rewards_; }
+  const WeightMoments& weights(size_t policy) const { return weights_[policy]; }
 
  private:
   size_t EntryOf(size_t policy, size_t entry) const;
+  std::vector<Ratio> StrataOf(size_t policy) const;
 
-  size_t num_policies_;
   GroupSums sums_;
+  RewardMoments rewards_;
+  std::vector<WeightMoments> weights_;  // By policy.
+  // Σ ρ and Σ ρ² by policy and stratum.
+  std::vector<double> stratum_weights_;
+  std::vector<double> stratum_squares_;
 };
 
 // Returns a - b, paired by decision: the ratios of both in one sum.

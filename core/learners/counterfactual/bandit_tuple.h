@@ -53,6 +53,9 @@ struct BanditTuple {
   double log_propensity = 0;  // log p, finite, at most 0.
   double loss = 0;            // δ in [-1, 0].
   uint64_t unit = 0;          // UnitKey() of the decision.
+  // How much it counts in training, in (0, 1]: less with age
+  // (TrainOptions.decay).
+  double recency = 1;
   // False: the user saw something else than the action. The loss then counts
   // for the logging policy, but says nothing about the action.
   bool action_shown = true;

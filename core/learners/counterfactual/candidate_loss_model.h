@@ -4,13 +4,14 @@
 //   δ̂(x, d) = v·x_d + b, clipped to [-1, 0];  δ̂(x, abstain) = c.
 // v and b come from ridge regression of the losses on the chosen candidates. c
 // is the mean loss of the tuples that abstained, or 0, the worst, if none did.
+// What is said of a tuple comes from other units (LossModelFit.folds).
 //
 // For rankings d is the document at rank 1: δ̂(x, y) = δ̂(x, y₁). Its
 // probability of being first is a softmax, so Σ_y h_w(y|x) δ̂(x, y) is a sum
 // over candidates. A model of later ranks would need the marginals of
 // Plackett–Luce at positions beyond the first, which have no closed form (they
-// are sums over all prefixes). The estimate is unbiased with this δ̂ as with
-// any other: a poor model only leaves more variance.
+// are sums over all prefixes). Cross-fitted, the estimate is unbiased with this
+// δ̂ as with any other: a poor model only leaves more variance.
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -31,12 +32,12 @@ namespace sortition {
 class CandidateLossModel : public LossModel {
  public:
   // `tuples` must outlive this and fit the family (LinearTuplePolicy::Create).
-  // `losses` has δ of each tuple. l2 is the weight of ‖v‖² beside the sum of
-  // squared errors. InvalidArgument where l2 is not finite and positive, for
-  // subsets, and for a mixture that MakeActionDistribution() refuses.
+  // `losses` has δ of each tuple. InvalidArgument where fit.l2 is not finite
+  // and positive or there are no folds, for subsets, and for a mixture that
+  // MakeActionDistribution() refuses.
   static absl::StatusOr<CandidateLossModel> Fit(
       const LinearFamily& family, std::span<const BanditTuple> tuples,
-      std::span<const double> losses, double l2);
+      std::span<const double> losses, const LossModelFit& fit);
 
   double LoggedLoss(size_t i) const override;
   void ExpectedLosses(const Eigen::VectorXd& parameters,
@@ -47,9 +48,18 @@ class CandidateLossModel : public LossModel {
 
   // Returns δ̂ of the candidates of tuple i, in their order.
   std::span<const double> CandidateLosses(size_t i) const;
-  double abstain_loss() const { return abstain_loss_; }  // c
+  // Returns c for tuple i.
+  double AbstainLoss(size_t i) const {
+    return coefficients_->abstain_losses[FoldOf(i)];
+  }
 
  private:
+  // Of the model for each fold.
+  struct Coefficients {
+    std::vector<Eigen::VectorXd> of_candidates;  // v followed by b.
+    std::vector<double> abstain_losses;          // c
+  };
+
   CandidateLossModel(const LinearFamily& family,
                      std::span<const BanditTuple> tuples,
                      std::shared_ptr<const ActionDistribution> distribution)
@@ -57,8 +67,11 @@ class CandidateLossModel : public LossModel {
         tuples_(tuples),
         distribution_(std::move(distribution)) {}
 
-  // Computes δ̂ of all candidates from v followed by b.
-  void Predict(const Eigen::VectorXd& coefficients);
+  size_t FoldOf(size_t i) const {
+    return tuples_[i].unit % coefficients_->abstain_losses.size();
+  }
+  // Computes δ̂ of all candidates.
+  void Predict();
 
   LinearFamily family_;
   std::span<const BanditTuple> tuples_;
@@ -68,7 +81,7 @@ class CandidateLossModel : public LossModel {
   std::shared_ptr<const std::vector<double>> candidate_losses_;
   // Where each tuple's candidates begin.
   std::shared_ptr<const std::vector<uint64_t>> offsets_;
-  double abstain_loss_ = 0;
+  std::shared_ptr<const Coefficients> coefficients_;
   // State of the last ExpectedLosses():
   std::vector<uint32_t> block_;
   FeatureBlock features_;

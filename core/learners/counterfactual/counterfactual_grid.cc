@@ -1,15 +1,19 @@
 #include "core/learners/counterfactual/counterfactual_grid.h"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <memory>
+#include <numeric>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "core/base/status_macros.h"
 #include "core/counterfactual/estimators.h"
+#include "core/counterfactual/tuple_terms.h"
 #include "core/learners/counterfactual/counterfactual_learner.h"
 #include "core/learners/counterfactual/weighted_tuples.h"
 
@@ -20,9 +24,10 @@ using config::v1::PoemOptions;
 using model::v1::Evaluation;
 
 struct Point {
-  LambdaChoice lambda;
+  LambdaChoice lambda = {};
   double l2 = 0;
   bool from_parent = false;
+  bool is_trained = true;
 };
 
 // The state that the points share.
@@ -30,6 +35,7 @@ struct Grid {
   const GridTask& task;
   double clip = 1;  // M
   std::vector<Point> points;
+  Eigen::VectorXd scales = {};                // Of the parameters; empty: 1.
   GridData::LossModelCopies loss_model = {};  // Empty: no loss model.
 };
 
@@ -39,9 +45,20 @@ struct Validation {
   // IPS.
   Interval reward;
   Interval improvement;
-  double lower = 0;  // Lower bound of the clipped mean, at its best clip.
+  double estimate = 0;  // Self-normalised, in rewards: the best single guess.
+  double lower = 0;     // Lower bound of the clipped mean, at its best clip.
   double effective_sample_size = 0;
+  bool moved = false;  // Chooses otherwise than what logged.
 };
+
+// Whether a policy chooses otherwise than the one that logged. Logs round
+// propensities. Actions that nobody saw weigh nothing under any policy.
+bool Moved(std::span<const double> log_weights) {
+  constexpr double kRounding = 0.01;
+  return std::any_of(log_weights.begin(), log_weights.end(), [](double weight) {
+    return std::isfinite(weight) && std::fabs(weight) > kRounding;
+  });
+}
 
 struct PointResult {
   absl::Status status;
@@ -49,15 +66,23 @@ struct PointResult {
   Validation validation;
 };
 
+std::vector<double> ListL2s(const PoemOptions& options) {
+  if (options.l2_size() > 0) return {options.l2().begin(), options.l2().end()};
+  // λ regularises, too. Penalties that pull to the parent have to be as large
+  // as the risk that can be gained.
+  if (options.penalty() == PoemOptions::NORM) return {1e-6};
+  return {0.01, 0.1, 1};
+}
+
 std::vector<Point> ListPoints(const GridTask& task,
                               const std::vector<LambdaChoice>& lambdas) {
-  std::vector<double> l2s(task.options.l2().begin(), task.options.l2().end());
-  if (l2s.empty()) l2s = {1e-6};
+  const std::vector<double> l2s = ListL2s(task.options);
   const auto start = task.options.start();
   const bool has_parent = task.parent_start.size() > 0;
   const bool zero = start != PoemOptions::PARENT || !has_parent;
   const bool parent = start != PoemOptions::ZERO && has_parent;
   std::vector<Point> points;
+  if (has_parent) points.push_back({.from_parent = true, .is_trained = false});
   for (const bool from_parent : {false, true}) {
     if (!(from_parent ? parent : zero)) continue;
     for (const LambdaChoice& lambda : lambdas) {
@@ -79,9 +104,13 @@ absl::StatusOr<Grid> MakeGrid(const GridTask& task) {
   Grid grid{.task = task,
             .clip = ClipOf(task.options, *policy),
             .points = ListPoints(task, lambdas)};
+  if (task.options.standardise()) grid.scales = task.data->FeatureScales();
   if (task.options.objective() == PoemOptions::DOUBLY_ROBUST) {
-    ASSIGN_OR_RETURN(grid.loss_model,
-                     task.data->FitLossModel(task.options.loss_model_l2()));
+    ASSIGN_OR_RETURN(
+        grid.loss_model,
+        task.data->FitLossModel({.l2 = task.options.loss_model_l2(),
+                                 .folds = task.options.loss_model_folds(),
+                                 .scales = grid.scales}));
   }
   return grid;
 }
@@ -93,12 +122,21 @@ absl::StatusOr<Validation> Validate(const GridData& data,
   // this confidence level does not hold and is not claimed.
   constexpr double kConfidence = 0.95;
   ASSIGN_OR_RETURN(const auto policy, data.ValidationPolicy());
-  const std::vector<double> log_weights = LogWeights(parameters, policy.get());
-  const std::vector<double> rewards = Rewards(*policy);
+  std::vector<double> log_weights = LogWeights(parameters, policy.get());
+  std::vector<double> rewards = Rewards(*policy);
+  std::vector<double> counts = WeightsOf(*policy);
+  for (const double reward : data.UnreachableRewards()) {
+    log_weights.push_back(-std::numeric_limits<double>::infinity());
+    rewards.push_back(reward);
+    if (!counts.empty()) counts.push_back(1);
+  }
+  const auto size = static_cast<uint64_t>(
+      counts.empty() ? static_cast<double>(rewards.size())
+                     : std::accumulate(counts.begin(), counts.end(), 0.0));
   OffPolicyEstimator estimator(
-      ChooseEvaluationClip(rewards, log_weights, rewards.size(), kConfidence));
+      ChooseEvaluationClip(rewards, log_weights, size, kConfidence, counts));
   for (size_t i = 0; i < rewards.size(); ++i) {
-    estimator.Add(rewards[i], log_weights[i]);
+    estimator.Add(rewards[i], log_weights[i], counts.empty() ? 1 : counts[i]);
   }
   // These bounds hold for every clip that could have been chosen.
   const OffPolicyEstimates estimates =
@@ -106,8 +144,10 @@ absl::StatusOr<Validation> Validate(const GridData& data,
   return Validation{.reward = {estimates.unclipped_ips, estimates.ips.lower,
                                estimates.ips.upper},
                     .improvement = estimates.improvement,
+                    .estimate = estimates.snips.value,
                     .lower = estimator.Estimate(kConfidence).improvement.lower,
-                    .effective_sample_size = estimates.effective_sample_size};
+                    .effective_sample_size = estimates.effective_sample_size,
+                    .moved = Moved(log_weights)};
 }
 
 uint32_t MaxRounds(const PoemOptions& options) {
@@ -116,22 +156,33 @@ uint32_t MaxRounds(const PoemOptions& options) {
              : options.adagrad().max_epochs();
 }
 
+absl::StatusOr<CounterfactualResult> Learn(const Grid& grid, const Point& point,
+                                           const ReportSteps& report) {
+  const GridTask& task = grid.task;
+  if (!point.is_trained) {
+    return CounterfactualResult{.parameters = task.parent_start,
+                                .termination = kNotTrained};
+  }
+  ASSIGN_OR_RETURN(const auto policy, task.data->TrainPolicy());
+  const std::unique_ptr<LossModel> model =
+      grid.loss_model ? grid.loss_model() : nullptr;
+  CounterfactualRun run{.options = task.options,
+                        .clip = grid.clip,
+                        .lambda = point.lambda.lambda,
+                        .l2 = point.l2,
+                        .parent = task.parent_start,
+                        .scales = grid.scales};
+  if (point.from_parent) run.start = task.parent_start;
+  run.on_round = [&report](uint32_t) { report(1); };
+  return TrainCounterfactual(policy.get(), model.get(), run);
+}
+
 PointResult TrainPoint(const Grid& grid, const Point& point,
                        const ReportSteps& report) {
   PointResult result;
   const GridTask& task = grid.task;
   const auto train = [&]() -> absl::Status {
-    ASSIGN_OR_RETURN(const auto policy, task.data->TrainPolicy());
-    const std::unique_ptr<LossModel> model =
-        grid.loss_model ? grid.loss_model() : nullptr;
-    CounterfactualRun run{.options = task.options,
-                          .clip = grid.clip,
-                          .lambda = point.lambda.lambda,
-                          .l2 = point.l2};
-    if (point.from_parent) run.start = task.parent_start;
-    run.on_round = [&report](uint32_t) { report(1); };
-    ASSIGN_OR_RETURN(result.learned,
-                     TrainCounterfactual(policy.get(), model.get(), run));
+    ASSIGN_OR_RETURN(result.learned, Learn(grid, point, report));
     ASSIGN_OR_RETURN(
         result.validation,
         Validate(*task.data, result.learned.parameters, task.confidence));
@@ -200,6 +251,16 @@ void Rescale(double offset, double range, model::v1::Estimate* estimate) {
   estimate->set_upper(offset + range * estimate->upper());
 }
 
+// Whether a trained point is to be preferred to another. The unbiased estimate
+// alone would favour points with a few huge weights. The lower bound is the
+// criterion of CRM, applied to validation. It is 0 for a policy that does what
+// the log did, and below 0 for all others until there are very many tuples; so
+// such a policy does not compete.
+bool IsBetter(const Validation& one, const Validation& other) {
+  if (one.moved != other.moved) return one.moved;
+  return one.lower > other.lower;
+}
+
 }  // namespace
 
 Evaluation::GridPoint InRewardUnits(Evaluation::GridPoint point,
@@ -217,24 +278,33 @@ absl::StatusOr<GridOutcome> TrainGrid(const GridTask& task) {
   ASSIGN_OR_RETURN(const Grid grid, MakeGrid(task));
   std::vector<PointResult> results = TrainAll(grid);
   GridOutcome outcome{.clip = grid.clip};
-  double best = -std::numeric_limits<double>::infinity();
   std::optional<size_t> chosen;
+  absl::Status diverged = absl::InternalError("no point is finite");
+  bool any_trained = false;
   for (size_t i = 0; i < results.size(); ++i) {
     const PointResult& result = results[i];
     if (!absl::IsInternal(result.status)) RETURN_IF_ERROR(result.status);
+    if (!result.status.ok()) diverged = result.status;
+    any_trained |= grid.points[i].is_trained && result.status.ok();
     outcome.points.push_back(Describe(task, grid.points[i], result));
-    // The unbiased estimate alone would favour points with a few huge weights.
-    // The lower bound is the criterion of CRM, applied to validation.
-    if (result.status.ok() && result.validation.lower > best) {
-      best = result.validation.lower;
+    if (grid.points[i].is_trained && result.status.ok() &&
+        (!chosen || IsBetter(result.validation, results[*chosen].validation))) {
       chosen = i;
     }
   }
+  if (!any_trained) return diverged;
   if (!chosen) {
-    return results[0].status.ok()
-               ? absl::InternalError("validation is finite at no grid point")
-               : results[0].status;
+    return absl::InternalError("validation is finite at no grid point");
   }
+  // Whether what is estimated is certain is for the gate to say, whose bound is
+  // tighter. The parent is the first point.
+  if (!grid.points[0].is_trained && results[0].status.ok() &&
+      !(results[*chosen].validation.estimate >
+        results[0].validation.estimate)) {
+    chosen = 0;
+    outcome.keeps_parent = true;
+  }
+  outcome.moved = results[*chosen].validation.moved;
   outcome.points[*chosen].set_chosen(true);
   outcome.parameters = std::move(results[*chosen].learned.parameters);
   return outcome;

@@ -1,6 +1,7 @@
 #pragma once
 // Trains over a grid of λ and μ in parallel, and chooses the best point by
-// counterfactual validation [SwaminathanJoachims15, sec. 6].
+// counterfactual validation [SwaminathanJoachims15, sec. 6]. The parent, the
+// policy that is to be replaced, is a point of every grid.
 #include <functional>
 #include <memory>
 #include <vector>
@@ -26,27 +27,45 @@ class GridData {
   virtual absl::StatusOr<std::unique_ptr<TuplePolicy>> ValidationPolicy()
       const = 0;
 
-  // Fits a model of the loss of the training tuples with penalty l2. Each call
-  // of the returned function makes a copy for one thread.
+  // The rewards of validation decisions whose action no policy of the family
+  // can choose.
+  virtual std::vector<double> UnreachableRewards() const { return {}; }
+
+  // Returns the unit of each parameter, which undoes the scale of the training
+  // tuples' features (ScalesOf); empty: 1.
+  virtual Eigen::VectorXd FeatureScales() const { return {}; }
+
+  // Fits a model of the loss of the training tuples. Each call of the returned
+  // function makes a copy for one thread.
   using LossModelCopies = std::function<std::unique_ptr<LossModel>()>;
-  virtual absl::StatusOr<LossModelCopies> FitLossModel(double l2) const = 0;
+  virtual absl::StatusOr<LossModelCopies> FitLossModel(
+      const LossModelFit& fit) const = 0;
 };
 
 struct GridTask {
   const GridData* data = nullptr;
   config::v1::PoemOptions options = {};
-  Eigen::VectorXd parent_start = {};  // Empty: there is no parent.
-  double confidence = 0.95;           // Confidence of the points' intervals.
-  ParallelFor parallel = SerialFor;   // Runs the points.
+  // The parent's parameters; empty: it is unknown or of another family.
+  Eigen::VectorXd parent_start = {};
+  double confidence = 0.95;          // Confidence of the points' intervals.
+  ParallelFor parallel = SerialFor;  // Runs the points.
   StartProgress start_progress = NoProgress;
 };
 
 struct GridOutcome {
   Eigen::VectorXd parameters = {};  // Parameters of the chosen point.
   double clip = 1;                  // M of the objective; infinity: no clip.
-  // All points, in the order of the options. Rewards are scaled to [0, 1].
+  // The parent, if there is one, as kNotTrained; then all points in the order
+  // of the options. Rewards are scaled to [0, 1].
   std::vector<model::v1::Evaluation::GridPoint> points = {};
+  // True: nothing that was trained is estimated to be better than the parent.
+  bool keeps_parent = false;
+  // False: the chosen point does what the log did, but for rounding.
+  bool moved = true;
 };
+
+// GridPoint.termination of the parent's own parameters.
+inline constexpr char kNotTrained[] = "not trained";
 
 // Returns `point` with its rewards, except validation_lower, converted from [0,
 // 1] to their own units.
@@ -55,10 +74,14 @@ model::v1::Evaluation::GridPoint InRewardUnits(
     double reward_max);
 
 // Trains every point on the training tuples. Chooses the one whose improvement
-// in validation has the highest lower confidence bound; ties go to the first.
+// in validation has the highest lower confidence bound, among those that choose
+// otherwise than what logged if there are any; ties go to the first.
+// If its self-normalised estimate is not above the parent's, keeps the parent:
+// nothing is chosen that is estimated to be worse than doing nothing.
 // The unbiased estimate of eq. 1, which is reported too, can be dominated by a
 // few huge weights. The result does not depend on the number of threads. A
-// point that diverges stays in the list as "diverged"; Internal if all diverge.
+// point that diverges stays in the list as "diverged"; Internal if all that are
+// trained diverge.
 // InvalidArgument if the options contradict each other (ValidatePoemOptions) or
 // there are fewer than 2 tuples; FailedPrecondition if λ* is needed and all
 // losses are equal.

@@ -2,18 +2,23 @@
 
 #include <cmath>
 #include <limits>
+#include <memory>
+#include <optional>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "core/base/check.h"
 #include "core/base/status_macros.h"
 #include "core/counterfactual/crm.h"
+#include "core/counterfactual/likelihood_terms.h"
+#include "core/counterfactual/moments.h"
 #include "core/counterfactual/risk_objective.h"
 #include "core/counterfactual/risks.h"
 #include "core/counterfactual/tuple_terms.h"
 #include "core/counterfactual/weighted_terms.h"
 #include "core/learners/counterfactual/poem.h"
 #include "core/optim/lbfgs.h"
+#include "core/optim/parameter_frame.h"
 
 namespace sortition {
 namespace {
@@ -73,6 +78,14 @@ std::vector<double> DefaultFactors(PoemOptions::Objective objective) {
   return {0, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 0.1, 1};  // Sec. 6.
 }
 
+Moments MomentsOfLosses(const TuplePolicy& policy) {
+  Moments losses;
+  for (size_t i = 0; i < policy.num_tuples(); ++i) {
+    losses.Add(policy.loss(i), policy.weight(i));
+  }
+  return losses;
+}
+
 // Returns λ for c = 1. For doubly robust terms it is CRM's: their own would
 // need the whole distribution of the logging policy, and the scale is the same.
 absl::StatusOr<double> LambdaUnit(PoemOptions::Objective objective,
@@ -83,7 +96,7 @@ absl::StatusOr<double> LambdaUnit(PoemOptions::Objective objective,
     case PoemOptions::SELF_NORMALISED:
       return 1;
     case PoemOptions::LOG_SMOOTHING:
-      return 1 / std::sqrt(static_cast<double>(policy.num_tuples()));
+      return 1 / std::sqrt(MomentsOfLosses(policy).total());
     case PoemOptions::CRM:
     case PoemOptions::DOUBLY_ROBUST:
       break;
@@ -91,29 +104,81 @@ absl::StatusOr<double> LambdaUnit(PoemOptions::Objective objective,
   return CalibratedLambda(policy);
 }
 
-absl::StatusOr<CounterfactualResult> Minimise(const Objective& objective,
+// What is minimised beside the risk, and in which units.
+struct Setting {
+  ParameterFrame frame;
+  double unit = 1;                        // κ
+  std::unique_ptr<LikelihoodTerms> pull;  // Null: none.
+  double pull_weight = 0;
+  double l2 = 0;
+};
+
+Setting MakeSetting(const CounterfactualRun& run, TuplePolicy* policy) {
+  CHECK(run.parent.size() == 0 || run.parent.size() == policy->dimension());
+  CHECK(run.scales.size() == 0 || run.scales.size() == policy->dimension());
+  Setting setting;
+  const PoemOptions& options = run.options;
+  if (options.standardise()) setting.frame.scales = run.scales;
+  if (options.scale_losses()) {
+    setting.unit = LossUnit(options.objective(), *policy);
+  }
+  switch (options.penalty()) {
+    case PoemOptions::PROXIMAL:
+      setting.frame.origin = run.parent;
+      break;
+    case PoemOptions::KL:
+      setting.pull = std::make_unique<LikelihoodTerms>(policy);
+      setting.pull_weight = run.l2;
+      return setting;
+    case PoemOptions::NORM:
+      break;
+  }
+  setting.l2 = run.l2;
+  return setting;
+}
+
+absl::StatusOr<CounterfactualResult> Minimise(const Objective& risk,
+                                              const Setting& setting,
                                               const CounterfactualRun& run) {
-  ASSIGN_OR_RETURN(
-      LbfgsResult result,
-      MinimizeByLbfgs(objective,
-                      run.start.size() > 0
-                          ? run.start
-                          : Eigen::VectorXd::Zero(objective.dimension()),
-                      run.options.lbfgs(), run.on_round));
+  FramedTask task{.risk = &risk,
+                  .unit = setting.unit,
+                  .pull_weight = setting.pull_weight,
+                  .l2 = setting.l2};
+  std::optional<TermObjective> pull;
+  if (setting.pull != nullptr) {
+    ASSIGN_OR_RETURN(pull, TermObjective::Create(setting.pull.get(), 0, 0));
+    task.pull = &*pull;
+  }
+  const FramedObjective objective(task, &setting.frame);
+  const Eigen::VectorXd start = run.start.size() > 0
+                                    ? run.start
+                                    : Eigen::VectorXd::Zero(risk.dimension());
+  if (start.size() != risk.dimension()) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "start has ", start.size(), " entries, must have ", risk.dimension()));
+  }
+  ASSIGN_OR_RETURN(const LbfgsResult result,
+                   MinimizeByLbfgs(objective, setting.frame.Into(start),
+                                   run.options.lbfgs(), run.on_round));
   return CounterfactualResult{
-      .parameters = std::move(result.point),
-      .objective = result.value,
+      .parameters = setting.frame.From(result.point),
+      .objective = setting.unit * result.value,
       .iterations = result.iterations,
       .termination = std::string(LbfgsTerminationName(result.termination))};
 }
 
 // Descends in mini-batches. For logarithmic smoothing, λ is part of the terms.
 absl::StatusOr<CounterfactualResult> Descend(TupleTerms* terms, double lambda,
+                                             const Setting& setting,
                                              const CounterfactualRun& run) {
   PoemRun poem{.adagrad = run.options.adagrad(),
-               .crm = {.lambda = lambda, .l2 = run.l2},
+               .crm = {.lambda = lambda, .l2 = setting.l2},
                .seed = run.options.seed(),
                .start = run.start,
+               .frame = setting.frame,
+               .unit = setting.unit,
+               .pull = setting.pull.get(),
+               .pull_weight = setting.pull_weight,
                .on_epoch = run.on_round};
   ASSIGN_OR_RETURN(PoemResult result, TrainPoemOnTerms(terms, poem));
   return CounterfactualResult{
@@ -128,8 +193,14 @@ absl::StatusOr<CounterfactualResult> TrainSelfNormalised(
   ASSIGN_OR_RETURN(const SelfNormalisedRisk risk,
                    SelfNormalisedRisk::Create(run.lambda));
   ASSIGN_OR_RETURN(const RiskObjective objective,
-                   RiskObjective::Create(policy, &risk, run.l2));
-  return Minimise(objective, run);
+                   RiskObjective::Create(policy, &risk, 0));
+  return Minimise(objective, MakeSetting(run, policy), run);
+}
+
+absl::Status ValidateL2(double l2) {
+  if (l2 >= 0 && std::isfinite(l2)) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("l2 is ", l2, ", must be finite and at least 0"));
 }
 
 }  // namespace
@@ -187,9 +258,20 @@ absl::StatusOr<std::vector<LambdaChoice>> ListLambdas(
   return choices;
 }
 
+double LossUnit(PoemOptions::Objective objective, const TuplePolicy& policy) {
+  const Moments losses = MomentsOfLosses(policy);
+  double square = losses.variance();
+  if (objective != PoemOptions::SELF_NORMALISED) {
+    square *= 1 - 1 / losses.total();  // The divisor of a mean.
+    square += losses.mean() * losses.mean();
+  }
+  return square > 0 ? std::sqrt(square) : 1;
+}
+
 absl::StatusOr<CounterfactualResult> TrainCounterfactual(
     TuplePolicy* policy, LossModel* model, const CounterfactualRun& run) {
   RETURN_IF_ERROR(ValidatePoemOptions(run.options));
+  RETURN_IF_ERROR(ValidateL2(run.l2));
   const PoemOptions::Objective objective = run.options.objective();
   CHECK((objective == PoemOptions::DOUBLY_ROBUST) == (model != nullptr));
   if (objective == PoemOptions::SELF_NORMALISED) {
@@ -206,12 +288,13 @@ absl::StatusOr<CounterfactualResult> TrainCounterfactual(
           policy, smooths ? LogSmoothedTerm(run.lambda) : ClippedTerm(clip),
           model));
   const double lambda = smooths ? 0 : run.lambda;
+  const Setting setting = MakeSetting(run, policy);
   if (run.options.optimiser() == PoemOptions::STOCHASTIC) {
-    return Descend(&terms, lambda, run);
+    return Descend(&terms, lambda, setting, run);
   }
   ASSIGN_OR_RETURN(const TermObjective whole,
-                   TermObjective::Create(&terms, lambda, run.l2));
-  return Minimise(whole, run);
+                   TermObjective::Create(&terms, lambda, 0));
+  return Minimise(whole, setting, run);
 }
 
 }  // namespace sortition

@@ -42,8 +42,11 @@ struct CounterfactualRun {
   config::v1::PoemOptions options = {};
   double clip = 1;  // M, if the objective has one.
   double lambda = 0;
-  double l2 = 0;
-  Eigen::VectorXd start = {};  // Empty: 0.
+  double l2 = 0;                // μ, whatever the penalty.
+  Eigen::VectorXd start = {};   // Empty: 0.
+  Eigen::VectorXd parent = {};  // w₀ of PROXIMAL; empty: 0.
+  // Unit of each parameter, if the options standardise; empty: 1.
+  Eigen::VectorXd scales = {};
   // Called after each round; may be empty.
   std::function<void(uint32_t round)> on_round = {};
 };
@@ -56,12 +59,18 @@ struct CounterfactualResult {
   std::string termination;
 };
 
+// Returns κ, the size of the losses: their root mean square, or for
+// SELF_NORMALISED, which does not see shifts, their standard deviation; 1 if
+// that is 0. Objectives divided by it do not depend on the losses' unit.
+double LossUnit(config::v1::PoemOptions::Objective objective,
+                const TuplePolicy& policy);
+
 // Trains at one point. Deterministic: the same data and run give the same bits.
 // `model` is the loss model of DOUBLY_ROBUST, otherwise null. If every weight
-// is clipped, only μ ‖w‖² has a gradient, so the result is the start or closer
-// to 0. InvalidArgument if there are fewer than 2 tuples, or if a loss, a
-// propensity, a parameter of the run or the start is out of range; Internal if
-// a parameter or the objective became NaN or infinite.
+// is clipped, only the penalty has a gradient, so the result is the start or
+// closer to where it pulls. InvalidArgument if there are fewer than 2 tuples,
+// or if a loss, a propensity, a parameter of the run or the start is out of
+// range; Internal if a parameter or the objective became NaN or infinite.
 absl::StatusOr<CounterfactualResult> TrainCounterfactual(
     TuplePolicy* policy, LossModel* model, const CounterfactualRun& run);
 

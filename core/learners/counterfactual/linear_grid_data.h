@@ -2,6 +2,7 @@
 // Supplies selections, rankings and subsets to the grid.
 #include <memory>
 #include <span>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "core/learners/counterfactual/bandit_tuple.h"
@@ -14,7 +15,7 @@ namespace sortition {
 class LinearGridData : public GridData {
  public:
   // The tuples must outlive this. The objective decides how tuples with hidden
-  // actions are weighted in training.
+  // actions are weighted in training. Tuples count as TrainingWeights() says.
   LinearGridData(const LinearFamily& family, std::span<const BanditTuple> train,
                  std::span<const BanditTuple> validation,
                  config::v1::PoemOptions::Objective objective);
@@ -22,12 +23,16 @@ class LinearGridData : public GridData {
   absl::StatusOr<std::unique_ptr<TuplePolicy>> TrainPolicy() const override;
   absl::StatusOr<std::unique_ptr<TuplePolicy>> ValidationPolicy()
       const override;
-  absl::StatusOr<LossModelCopies> FitLossModel(double l2) const override;
+  Eigen::VectorXd FeatureScales() const override;
+  absl::StatusOr<LossModelCopies> FitLossModel(
+      const LossModelFit& fit) const override;
 
  private:
   LinearFamily family_;
   std::span<const BanditTuple> train_;
   std::span<const BanditTuple> validation_;
+  std::vector<double> train_weights_;
+  std::vector<double> validation_weights_;
   HiddenActions hidden_;  // How training weighs hidden actions.
 };
 

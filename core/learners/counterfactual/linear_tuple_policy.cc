@@ -139,7 +139,8 @@ std::optional<Eigen::VectorXd> ParametersOf(const LinearFamily& family,
 
 absl::StatusOr<LinearTuplePolicy> LinearTuplePolicy::Create(
     const LinearFamily& family, std::span<const BanditTuple> tuples,
-    HiddenActions hidden) {
+    HiddenActions hidden, std::span<const double> weights) {
+  CHECK(weights.empty() || weights.size() == tuples.size());
   if (family.can_abstain && family.action_kind != ActionKind::kSelect) {
     return absl::InvalidArgumentError(
         "can_abstain is true, must be false for rankings and subsets");
@@ -155,7 +156,8 @@ absl::StatusOr<LinearTuplePolicy> LinearTuplePolicy::Create(
   for (size_t i = 0; i < tuples.size(); ++i) {
     RETURN_IF_ERROR(ValidateTuple(family, tuples[i], i));
   }
-  return LinearTuplePolicy(family, tuples, hidden, std::move(distribution));
+  return LinearTuplePolicy(family, tuples, hidden, weights,
+                           std::move(distribution));
 }
 
 ScoredCandidates LinearTuplePolicy::Scored(size_t i,

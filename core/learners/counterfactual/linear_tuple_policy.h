@@ -67,12 +67,14 @@ enum class HiddenActions {
 
 class LinearTuplePolicy : public TuplePolicy {
  public:
-  // `tuples` must outlive this. InvalidArgument if the mixture is outside [0,
-  // 1], or if a tuple does not fit the family in its number of features, the
+  // `tuples` and `weights` must outlive this. `weights` has weight() of each
+  // tuple; empty: 1. InvalidArgument if the mixture is outside [0, 1], or if a
+  // tuple does not fit the family in its number of features, the
   // rows that its action names, or the length of its action.
   static absl::StatusOr<LinearTuplePolicy> Create(
       const LinearFamily& family, std::span<const BanditTuple> tuples,
-      HiddenActions hidden = HiddenActions::kImpossible);
+      HiddenActions hidden = HiddenActions::kImpossible,
+      std::span<const double> weights = {});
 
   size_t num_tuples() const override { return tuples_.size(); }
   Eigen::Index dimension() const override { return family_.dimension(); }
@@ -83,6 +85,9 @@ class LinearTuplePolicy : public TuplePolicy {
   }
   double log_propensity(size_t i) const override {
     return tuples_[i].log_propensity;
+  }
+  double weight(size_t i) const override {
+    return weights_.empty() ? 1 : weights_[i];
   }
   // Also -infinity where something else than the action was shown, except with
   // kWeighed: what the policy would get there is unknown.
@@ -106,10 +111,12 @@ class LinearTuplePolicy : public TuplePolicy {
  private:
   LinearTuplePolicy(const LinearFamily& family,
                     std::span<const BanditTuple> tuples, HiddenActions hidden,
+                    std::span<const double> weights,
                     std::unique_ptr<const ActionDistribution> distribution)
       : family_(family),
         tuples_(tuples),
         hidden_(hidden),
+        weights_(weights),
         distribution_(std::move(distribution)) {}
 
   bool IsPossible(const BanditTuple& tuple) const {
@@ -123,6 +130,7 @@ class LinearTuplePolicy : public TuplePolicy {
   LinearFamily family_;
   std::span<const BanditTuple> tuples_;
   HiddenActions hidden_;
+  std::span<const double> weights_;
   std::unique_ptr<const ActionDistribution> distribution_;
   // State of the last LogProbabilities(): scores of the rows of all its tuples.
   std::vector<uint32_t> block_;

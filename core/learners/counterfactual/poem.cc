@@ -13,6 +13,7 @@
 #include "core/base/hash.h"
 #include "core/base/random.h"
 #include "core/base/status_macros.h"
+#include "core/counterfactual/penalised_mean.h"
 #include "core/counterfactual/weighted_terms.h"
 #include "core/optim/adagrad.h"
 
@@ -31,18 +32,23 @@ constexpr double kLargestSquaredNorm = 1e200;
 
 enum class EpochEnd { kAllBatches, kSmallDirection, kDiverged };
 
+Eigen::VectorXd StartOf(const PoemRun& run, Eigen::Index dimension) {
+  if (run.start.size() > 0) return run.start;
+  return Eigen::VectorXd::Zero(dimension);
+}
+
 // The state of one training run.
 class Trainer {
  public:
   Trainer(TupleTerms* terms, const PoemRun& run)
       : terms_(terms),
         run_(run),
-        adagrad_(terms->dimension(), run.adagrad.step_size()),
+        weights_(terms->weights()),
+        total_weight_(TotalWeight(*terms)),
+        adagrad_(terms->dimension(), run.adagrad.step_size(), run.frame),
         order_(terms->num_tuples()),
         gradient_(Eigen::VectorXd::Zero(terms->dimension())),
-        parameters_(run.start.size() > 0
-                        ? run.start
-                        : Eigen::VectorXd::Zero(terms->dimension())) {}
+        parameters_(StartOf(run, terms->dimension())) {}
 
   // Returns nothing if the run diverged; `*epochs` then says after how many
   // epochs.
@@ -54,8 +60,7 @@ class Trainer {
       *epochs = ++result.epochs;
       const EpochEnd end = Epoch(result.epochs);
       if (end == EpochEnd::kDiverged) return std::nullopt;
-      const double progressive =
-          CrmValue(progressive_, parameters_.squaredNorm(), run_.crm);
+      const double progressive = ProgressiveValue();
       if (run_.on_epoch) run_.on_epoch(result.epochs);
       if (progressive < best) {
         best = progressive;
@@ -77,13 +82,24 @@ class Trainer {
   }
 
  private:
+  static double TotalWeight(const TupleTerms& terms) {
+    const std::span<const double> weights = terms.weights();
+    return weights.empty()
+               ? static_cast<double>(terms.num_tuples())
+               : std::accumulate(weights.begin(), weights.end(), 0.0);
+  }
+
+  double ProgressiveValue() const {
+    return PenalisedMean(progressive_, run_.crm.lambda).value() / run_.unit +
+           run_.pull_weight * progressive_pull_.mean() +
+           run_.crm.l2 * run_.frame.SquaredNorm(parameters_);
+  }
+
   Majoriser MajoriseHere() {
     if (run_.crm.lambda == 0) return {};
-    Moments terms;
-    terms.Add(AllValues(parameters_, terms_));
-    const VarianceMajoriser majoriser = MajoriseStandardDeviation(terms);
-    const double factor =
-        run_.crm.lambda * std::sqrt(static_cast<double>(order_.size()));
+    const VarianceMajoriser majoriser = MajoriseStandardDeviation(
+        MomentsOf(*terms_, AllValues(parameters_, terms_)));
+    const double factor = run_.crm.lambda * std::sqrt(total_weight_);
     return {1 + factor * majoriser.linear, factor * majoriser.quadratic};
   }
 
@@ -91,6 +107,7 @@ class Trainer {
     const Majoriser majoriser = MajoriseHere();
     ShuffleTuples(run_.seed, epoch, order_);
     progressive_ = Moments();
+    progressive_pull_ = Moments();
     double longest = 0;
     const std::span<const uint32_t> order(order_);
     for (size_t begin = 0; begin < order.size();) {
@@ -118,24 +135,63 @@ class Trainer {
                : EpochEnd::kAllBatches;
   }
 
-  // Estimates ∇G, without the penalty, from a batch and adds it to gradient_,
-  // which must be 0. Adds the batch's u to progressive_.
+  // Estimates ∇G, without the L2 penalty, from a batch and adds it to
+  // gradient_, which must be 0. Adds the batch's u to progressive_.
   void BatchGradient(std::span<const uint32_t> batch,
                      const Majoriser& majoriser) {
     factors_.resize(batch.size());
+    batch_weights_.clear();
+    if (!weights_.empty()) {
+      for (const uint32_t i : batch) batch_weights_.push_back(weights_[i]);
+    }
     terms_->Values(parameters_, batch, factors_);
-    progressive_.Add(factors_);
-    const double size = static_cast<double>(batch.size());
+    AddTo(&progressive_);
+    const double size = static_cast<double>(batch.size()) * run_.unit;
     for (double& factor : factors_) {
       factor = (majoriser.linear + 2 * majoriser.quadratic * factor) / size;
     }
+    WeighFactors();
     terms_->AddGradient(factors_, &gradient_);
+    if (run_.pull == nullptr) return;
+    run_.pull->Values(parameters_, batch, factors_);
+    AddTo(&progressive_pull_);
+    std::fill(factors_.begin(), factors_.end(),
+              run_.pull_weight / static_cast<double>(batch.size()));
+    WeighFactors();
+    run_.pull->AddGradient(factors_, &gradient_);
+  }
+
+  // Adds the values in factors_.
+  void AddTo(Moments* moments) const {
+    if (batch_weights_.empty()) {
+      moments->Add(factors_);
+    } else {
+      moments->Add(factors_, batch_weights_);
+    }
+  }
+
+  // Multiplies factors_ by the weights of the tuples over their mean.
+  void WeighFactors() {
+    const double inverse_mean =
+        static_cast<double>(order_.size()) / total_weight_;
+    for (size_t k = 0; k < batch_weights_.size(); ++k) {
+      factors_[k] *= batch_weights_[k] * inverse_mean;
+    }
+  }
+
+  // The entries that gradient_ may have; nullopt: all. A pull has one wherever
+  // the terms have one.
+  std::optional<EntryGroups> GradientEntries() {
+    const auto entries = terms_->gradient_entries();
+    return entries.has_value() && run_.pull != nullptr
+               ? run_.pull->gradient_entries()
+               : entries;
   }
 
   // Moves the parameters along gradient_, which becomes 0.
   AdaGradStep Step() {
     if (run_.crm.l2 == 0) {
-      if (const auto entries = terms_->gradient_entries()) {
+      if (const auto entries = GradientEntries()) {
         return adagrad_.StepSparse(*entries, &gradient_, &parameters_);
       }
     }
@@ -144,15 +200,33 @@ class Trainer {
 
   TupleTerms* terms_;
   const PoemRun& run_;
+  std::span<const double> weights_;  // Empty: all 1.
+  double total_weight_;
   AdaGrad adagrad_;
   std::vector<uint32_t> order_;
   Eigen::VectorXd gradient_;
   Eigen::VectorXd parameters_;
   // For each tuple of a batch: u, then the factor of ∇u.
   std::vector<double> factors_;
+  std::vector<double> batch_weights_;  // Empty: all 1.
   // Each u of this epoch, as it was before the step that used it.
   Moments progressive_;
+  Moments progressive_pull_;  // The same of the pull.
 };
+
+// Returns κ times what is minimised.
+absl::StatusOr<double> ObjectiveAt(const Eigen::VectorXd& parameters,
+                                   TupleTerms* terms, const PoemRun& run) {
+  ASSIGN_OR_RETURN(const TermObjective risk,
+                   TermObjective::Create(terms, run.crm.lambda, 0));
+  double value = risk.Evaluate(parameters, nullptr);
+  value += run.unit * run.crm.l2 * run.frame.SquaredNorm(parameters);
+  if (run.pull == nullptr) return value;
+  ASSIGN_OR_RETURN(const TermObjective pull,
+                   TermObjective::Create(run.pull, 0, 0));
+  return value +
+         run.unit * run.pull_weight * pull.Evaluate(parameters, nullptr);
+}
 
 }  // namespace
 
@@ -188,8 +262,8 @@ absl::StatusOr<PoemResult> TrainPoem(TuplePolicy* policy, const PoemRun& run) {
 
 absl::StatusOr<PoemResult> TrainPoemOnTerms(TupleTerms* terms,
                                             const PoemRun& run) {
-  ASSIGN_OR_RETURN(const TermObjective objective,
-                   TermObjective::Create(terms, run.crm.lambda, run.crm.l2));
+  RETURN_IF_ERROR(
+      TermObjective::Create(terms, run.crm.lambda, run.crm.l2).status());
   if (run.start.size() != 0 && run.start.size() != terms->dimension()) {
     return absl::InvalidArgumentError(
         absl::StrCat("start has ", run.start.size(), " entries, must have ",
@@ -204,7 +278,14 @@ absl::StatusOr<PoemResult> TrainPoemOnTerms(TupleTerms* terms,
         ": a parameter is not finite or beyond 1e100; try a smaller "
         "step_size"));
   }
-  result->objective = objective.Evaluate(result->parameters, nullptr);
+  ASSIGN_OR_RETURN(result->objective,
+                   ObjectiveAt(result->parameters, terms, run));
+  Eigen::VectorXd start = StartOf(run, terms->dimension());
+  ASSIGN_OR_RETURN(const double at_start, ObjectiveAt(start, terms, run));
+  if (at_start < result->objective) {
+    result->objective = at_start;
+    result->parameters = std::move(start);
+  }
   return *std::move(result);
 }
 

@@ -4,12 +4,18 @@
 //
 //   min_w  ū + λ √(V / n) + μ ‖w‖²   (core/counterfactual/crm.h)
 //
+// With a frame (w₀, s) for v = (w - w₀) / s, a unit κ and a pull p it is
+//   min_w  (ū + λ √(V / n)) / κ + ν p̄ + μ ‖v‖²,
+// and AdaGrad's steps are those of v, so that they do not depend on the units
+// of losses (κ) and features (s).
+//
 // Every epoch majorises √V at its first w by A Σuᵢ + B Σuᵢ² + C over all
 // tuples. What remains is a mean over tuples,
 //   G(w) = (1/n) Σᵢ (a uᵢ + b uᵢ²) + μ ‖w‖² + const,
 //   a = 1 + λ √n A,  b = λ √n B,
-// whose gradient a mini-batch estimates without bias. The default start is w =
-// 0.
+// whose gradient a mini-batch estimates without bias. A tuple of weight c has c
+// times its gradient; it is drawn as often as the others. The default start is
+// w = 0.
 //
 // Deviations from Algorithm 1 as printed:
 //  - Line 10 gives λ / (2 (n-1) V √n) for b, which is right for the sum of uᵢ²,
@@ -22,7 +28,8 @@
 //    terms, steps end at a stationary point of the objective.
 //  - Progressive validation compares epochs by the objective made from each uᵢ
 //    as it was before the step that used it. `patience` epochs without a new
-//    best end the run, and the parameters of the best epoch are returned.
+//    best end the run, and the parameters of the best epoch are returned, or
+//    the start if that is better on all tuples.
 #include <cstdint>
 #include <functional>
 #include <span>
@@ -33,6 +40,7 @@
 #include "core/counterfactual/crm.h"
 #include "core/counterfactual/tuple_policy.h"
 #include "core/counterfactual/tuple_terms.h"
+#include "core/optim/parameter_frame.h"
 #include "sortition/config/v1/optim.pb.h"
 
 namespace sortition {
@@ -45,9 +53,10 @@ enum class PoemTermination {
 absl::string_view PoemTerminationName(PoemTermination termination);
 
 struct PoemResult {
-  Eigen::VectorXd parameters;  // Parameters of the best epoch.
-  double objective = 0;        // Over all tuples at `parameters`.
-  uint32_t epochs = 0;         // Passes begun.
+  // Parameters of the best epoch, or the start if its objective is lower.
+  Eigen::VectorXd parameters;
+  double objective = 0;  // κ times it, over all tuples.
+  uint32_t epochs = 0;   // Passes begun.
   PoemTermination termination = PoemTermination::kMaxEpochs;
 };
 
@@ -55,7 +64,11 @@ struct PoemRun {
   config::v1::AdaGradOptions adagrad;
   CrmOptions crm;
   uint64_t seed = 1;      // Seed of the shuffles.
-  Eigen::VectorXd start;  // Empty: 0.
+  Eigen::VectorXd start;  // w; empty: 0.
+  ParameterFrame frame = {};
+  double unit = 1;             // κ > 0
+  TupleTerms* pull = nullptr;  // p, of the same tuples; null: 0.
+  double pull_weight = 0;      // ν
   std::function<void(uint32_t epoch)>
       on_epoch;  // Called after each epoch; may be empty.
 };

@@ -25,6 +25,7 @@ struct LabelTuples {
   std::vector<uint8_t> labels;           // y: n × q, row-major, 0 or 1.
   std::vector<double> log_propensities;  // n; finite, at most 0.
   std::vector<double> losses;            // n; δ in [-1, 0].
+  std::vector<double> weights = {};      // n; how much each counts; empty: 1.
 
   size_t size() const { return contexts.size(); }
 };

@@ -2,9 +2,10 @@
 
 #include <cmath>
 #include <limits>
+#include <utility>
 
-#include "absl/strings/str_cat.h"
 #include "core/base/check.h"
+#include "core/base/status_macros.h"
 #include "core/optim/ridge.h"
 
 namespace sortition {
@@ -12,15 +13,33 @@ namespace {
 
 constexpr uint32_t kNoPlace = std::numeric_limits<uint32_t>::max();
 
-// The rows of the regression: x ⊗ y of each tuple, followed by a 1. Column j q
-// + l is for feature j and label l.
+// The rows of the regression: x ⊗ y of each tuple of `sample`, followed by a 1,
+// times the root of its weight. Column j q + l is for feature j and label l.
 class OuterRows : public RidgeRows {
  public:
-  OuterRows(const LabelContexts& contexts, const LabelTuples& tuples)
-      : contexts_(contexts), tuples_(tuples) {}
+  OuterRows(const LabelContexts& contexts, const LabelTuples& tuples,
+            std::vector<uint32_t> sample)
+      : contexts_(contexts),
+        tuples_(tuples),
+        sample_(std::move(sample)),
+        roots_(Eigen::VectorXd::Ones(rows())) {
+    if (tuples.weights.empty()) return;
+    for (Eigen::Index k = 0; k < rows(); ++k) {
+      roots_[k] = std::sqrt(tuples.weights[sample_[static_cast<size_t>(k)]]);
+    }
+  }
+
+  // The losses times the roots.
+  Eigen::VectorXd Targets() const {
+    Eigen::VectorXd targets = roots_;
+    for (Eigen::Index k = 0; k < rows(); ++k) {
+      targets[k] *= tuples_.losses[sample_[static_cast<size_t>(k)]];
+    }
+    return targets;
+  }
 
   Eigen::Index rows() const override {
-    return static_cast<Eigen::Index>(tuples_.size());
+    return static_cast<Eigen::Index>(sample_.size());
   }
   Eigen::Index columns() const override {
     return static_cast<Eigen::Index>(contexts_.num_features) *
@@ -29,7 +48,7 @@ class OuterRows : public RidgeRows {
   }
   void Multiply(const Eigen::VectorXd& v,
                 Eigen::VectorXd* products) const override {
-    *products = Eigen::VectorXd::Constant(rows(), v[columns() - 1]);
+    *products = v[columns() - 1] * roots_;
     ForEachEntry([&](Eigen::Index row, Eigen::Index column, double value) {
       (*products)[row] += value * v[column];
     });
@@ -39,13 +58,13 @@ class OuterRows : public RidgeRows {
     ForEachEntry([&](Eigen::Index row, Eigen::Index column, double value) {
       (*sum)[column] += value * factors[row];
     });
-    (*sum)[columns() - 1] += factors.sum();
+    (*sum)[columns() - 1] += factors.dot(roots_);
   }
   void AddSquares(Eigen::VectorXd* sum) const override {
     ForEachEntry([&](Eigen::Index, Eigen::Index column, double value) {
       (*sum)[column] += value * value;
     });
-    (*sum)[columns() - 1] += static_cast<double>(tuples_.size());
+    (*sum)[columns() - 1] += roots_.squaredNorm();
   }
 
  private:
@@ -54,10 +73,11 @@ class OuterRows : public RidgeRows {
   void ForEachEntry(const Visit& visit) const {
     const uint32_t q = contexts_.num_labels;
     std::vector<uint32_t> set;
-    for (size_t i = 0; i < tuples_.size(); ++i) {
+    for (Eigen::Index row = 0; row < rows(); ++row) {
+      const uint32_t i = sample_[static_cast<size_t>(row)];
       set.clear();
       for (uint32_t l = 0; l < q; ++l) {
-        if (tuples_.labels[i * q + l] == 1) set.push_back(l);
+        if (tuples_.labels[size_t{i} * q + l] == 1) set.push_back(l);
       }
       const uint32_t context = tuples_.contexts[i];
       for (uint64_t k = contexts_.row_offsets[context];
@@ -65,8 +85,7 @@ class OuterRows : public RidgeRows {
         const Eigen::Index first =
             static_cast<Eigen::Index>(contexts_.columns[k]) * q;
         for (const uint32_t l : set) {
-          visit(static_cast<Eigen::Index>(i), first + l,
-                static_cast<double>(contexts_.values[k]));
+          visit(row, first + l, roots_[row] * contexts_.values[k]);
         }
       }
     }
@@ -74,7 +93,19 @@ class OuterRows : public RidgeRows {
 
   const LabelContexts& contexts_;
   const LabelTuples& tuples_;
+  std::vector<uint32_t> sample_;
+  Eigen::VectorXd roots_;
 };
+
+// Returns the tuples outside the fold, or all if there is only one.
+std::vector<uint32_t> SampleWithout(uint32_t fold, uint32_t folds,
+                                    const LabelTuples& tuples) {
+  std::vector<uint32_t> sample;
+  for (uint32_t i = 0; i < tuples.size(); ++i) {
+    if (folds == 1 || tuples.contexts[i] % folds != fold) sample.push_back(i);
+  }
+  return sample;
+}
 
 }  // namespace
 
@@ -86,23 +117,34 @@ LabelsLossModel::LabelsLossModel(const LabelContexts& contexts,
       place_of_context_(contexts.size(), kNoPlace) {}
 
 absl::StatusOr<LabelsLossModel> LabelsLossModel::Fit(
-    const LabelContexts& contexts, const LabelTuples& tuples, double l2) {
-  if (!(l2 > 0 && std::isfinite(l2))) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("loss_model_l2 is ", l2, ", must be finite and positive"));
-  }
-  const OuterRows rows(contexts, tuples);
-  const Eigen::Map<const Eigen::VectorXd> targets(tuples.losses.data(),
-                                                  rows.rows());
-  const Eigen::Index size = rows.columns() - 1;
-  // The intercept is not penalised.
-  Eigen::VectorXd penalties = Eigen::VectorXd::Constant(rows.columns(), l2);
-  penalties[size] = 0;
-  const Eigen::VectorXd solution = SolveRidge(rows, targets, penalties);
+    const LabelContexts& contexts, const LabelTuples& tuples,
+    const LossModelFit& fit) {
+  RETURN_IF_ERROR(ValidateLossModelFit(fit));
   LabelsLossModel model(contexts, tuples);
-  model.intercept_ = solution[size];
-  model.effects_ = std::make_shared<const LabelScorer::Matrix>(
-      model.scorer_.Scores(solution.head(size)));
+  const Eigen::Index size = model.scorer_.dimension();
+  // The intercept is not penalised.
+  Eigen::VectorXd penalties = Eigen::VectorXd::Constant(size + 1, fit.l2);
+  if (fit.scales.size() > 0) {
+    penalties.head(size).array() /= fit.scales.array().square();
+  }
+  penalties[size] = 0;
+  auto effects = std::make_shared<LabelScorer::Matrix>(
+      static_cast<Eigen::Index>(contexts.size()), contexts.num_labels);
+  auto intercepts = std::make_shared<std::vector<double>>();
+  for (uint32_t fold = 0; fold < fit.folds; ++fold) {
+    const OuterRows rows(contexts, tuples,
+                         SampleWithout(fold, fit.folds, tuples));
+    const Eigen::VectorXd solution =
+        SolveRidge(rows, rows.Targets(), penalties);
+    const LabelScorer::Matrix scores =
+        model.scorer_.Scores(solution.head(size));
+    for (Eigen::Index row = fold; row < effects->rows(); row += fit.folds) {
+      effects->row(row) = scores.row(row);
+    }
+    intercepts->push_back(solution[size]);
+  }
+  model.effects_ = std::move(effects);
+  model.intercepts_ = std::move(intercepts);
   return model;
 }
 
@@ -110,14 +152,14 @@ std::unique_ptr<LabelsLossModel> LabelsLossModel::Clone() const {
   auto clone = std::unique_ptr<LabelsLossModel>(
       new LabelsLossModel(*contexts_, *tuples_));
   clone->effects_ = effects_;
-  clone->intercept_ = intercept_;
+  clone->intercepts_ = intercepts_;
   return clone;
 }
 
 double LabelsLossModel::LoggedLoss(size_t i) const {
   const auto effects = effects_->row(tuples_->contexts[i]);
   const uint32_t q = contexts_->num_labels;
-  double loss = intercept_;
+  double loss = InterceptOf(tuples_->contexts[i]);
   for (uint32_t l = 0; l < q; ++l) {
     if (tuples_->labels[i * q + l] == 1) loss += effects[l];
   }
@@ -146,14 +188,15 @@ void LabelsLossModel::ExpectedLosses(const Eigen::VectorXd& parameters,
   slopes_.resize(scores_.rows(), scores_.cols());
   Eigen::VectorXd expected(scores_.rows());
   for (Eigen::Index r = 0; r < scores_.rows(); ++r) {
-    const auto effects = effects_->row(rows_[static_cast<size_t>(r)]).array();
+    const uint32_t context = rows_[static_cast<size_t>(r)];
+    const auto effects = effects_->row(context).array();
     // Computes σ(s) and σ(-s) from e = exp(-|s|), which neither overflows nor
     // cancels.
     const auto e = (-scores_.row(r).array().abs()).exp().eval();
     const auto large = (1 / (1 + e)).eval();
     const auto positive =
         (scores_.row(r).array() >= 0).select(large, e * large).eval();
-    expected[r] = intercept_ + (positive * effects).sum();
+    expected[r] = InterceptOf(context) + (positive * effects).sum();
     slopes_.row(r) = e * large.square() * effects;
   }
   for (size_t k = 0; k < tuples.size(); ++k) losses[k] = expected[place_[k]];

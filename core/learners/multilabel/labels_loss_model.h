@@ -1,7 +1,8 @@
 #pragma once
 // Models the loss of a set of labels, for doubly robust learning:
 //   δ̂(x, y) = b + Σ_l y_l v_l·x,
-// with v and b from ridge regression of the losses. It is linear in y, so that
+// with v and b from ridge regression of the losses of other contexts
+// (LossModelFit.folds; a context is a unit). It is linear in y, so that
 // the labels' independence makes the expectation exact [SwaminathanJoachims15,
 // sec. 5.2]:
 //   Σ_y h_w(y|x) δ̂(x, y) = b + Σ_l σ(s_l) v_l·x,  s_l = w_l·x,
@@ -22,12 +23,12 @@ namespace sortition {
 
 class LabelsLossModel : public LossModel {
  public:
-  // `contexts` and `tuples` must outlive this and fit each other
-  // (LabelsPolicy::Create). l2 is the weight of ‖v‖² beside the sum of squared
-  // errors. InvalidArgument if it is not finite and positive.
+  // `contexts` and `tuples`, whose weights take the place of fit.weights, must
+  // outlive this and fit each other (LabelsPolicy::Create). Errors as
+  // ValidateLossModelFit().
   static absl::StatusOr<LabelsLossModel> Fit(const LabelContexts& contexts,
                                              const LabelTuples& tuples,
-                                             double l2);
+                                             const LossModelFit& fit);
 
   // Returns the same model with its own state of ExpectedLosses().
   std::unique_ptr<LabelsLossModel> Clone() const;
@@ -44,9 +45,14 @@ class LabelsLossModel : public LossModel {
 
   const LabelContexts* contexts_;
   const LabelTuples* tuples_;
-  // v_l·x of each context (contexts × q), and b.
+  // b for this context.
+  double InterceptOf(uint32_t context) const {
+    return (*intercepts_)[context % intercepts_->size()];
+  }
+
+  // v_l·x of each context (contexts × q), and b of each fold.
   std::shared_ptr<const LabelScorer::Matrix> effects_;
-  double intercept_ = 0;
+  std::shared_ptr<const std::vector<double>> intercepts_;
   LabelScorer scorer_;
   // State of the last ExpectedLosses():
   std::vector<uint32_t> rows_;   // The contexts, each once.

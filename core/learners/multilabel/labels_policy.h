@@ -88,6 +88,9 @@ class LabelsPolicy : public TuplePolicy {
   void LogProbabilities(const Eigen::VectorXd& parameters,
                         std::span<const uint32_t> tuples,
                         std::span<double> log_probabilities) override;
+  double weight(size_t i) const override {
+    return tuples_->weights.empty() ? 1 : tuples_->weights[i];
+  }
   void Prefetch(std::span<const uint32_t> tuples) const override;
   void AddGradient(std::span<const double> factors,
                    Eigen::VectorXd* gradient) override;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <numeric>
 #include <random>
 #include <string>
@@ -124,6 +125,59 @@ TEST(AggregateTest, OrderOfWorkDoesNotMatter) {
     EXPECT_EQ(Aggregate(lists.view(), scale, SerialFor).mean,
               Aggregate(lists.view(), scale, backwards).mean);
   }
+}
+
+// Half of the sources see a lead of 1, the others of -1. The weights times the
+// scores are beyond the range of a double.
+TEST(BootstrapPairsTest, HugeWeightsCountLikeSmallOnes) {
+  Lists huge = {2, {}, {}};
+  Lists small = {2, {}, {}};
+  for (int s = 0; s < 6; ++s) {
+    const double sign = s % 2 == 0 ? 1 : -1;
+    huge.scores.insert(huge.scores.end(), {sign * 1e10, -sign * 1e10});
+    small.scores.insert(small.scores.end(), {sign, -sign});
+    huge.weights.push_back(1.6e299);
+    small.weights.push_back(1);
+  }
+  const BootstrapOptions options = {.samples = 2000};
+  const auto pairs = [&](const Lists& lists) {
+    return BootstrapPairs(lists.view(), ScoreScale::kNone,
+                          Aggregate(lists.view(), ScoreScale::kNone, SerialFor),
+                          options);
+  };
+  const PairConfidence a = pairs(huge).at(0);
+  const PairConfidence b = pairs(small).at(0);
+  EXPECT_NEAR(a.lower, 1e10 * b.lower, 1e-3);
+  EXPECT_NEAR(a.upper, 1e10 * b.upper, 1e-3);
+  EXPECT_NEAR(a.support, b.support, 0.15);  // Ties may round to either side.
+}
+
+TEST(BootstrapPairsTest, EndsWhenTheTimeDoes) {
+  std::mt19937_64 random(9);
+  const Lists lists = RandomLists(&random, 101, 10);
+  const Aggregation result =
+      Aggregate(lists.view(), ScoreScale::kNone, SerialFor);
+  // Time passes by a hundredth with every look at it.
+  double used = 0;
+  const std::function<double()> time_used = [&] { return used += 0.01; };
+  const BootstrapOptions options = {.samples = 100'000,
+                                    .time_used = &time_used};
+  const std::vector<PairConfidence> pairs =
+      BootstrapPairs(lists.view(), ScoreScale::kNone, result, options);
+  ASSERT_GT(pairs.size(), 0);
+  EXPECT_LT(pairs.size(), 60);
+  EXPECT_GT(pairs[0].samples, 1);
+  EXPECT_LT(pairs[0].samples, 100'000);
+  used = 0.5;
+  EXPECT_EQ(
+      BootstrapPairs(lists.view(), ScoreScale::kNone, result, options).size(),
+      0);
+}
+
+TEST(AggregateTest, ScoresThatHardlyDifferHaveFiniteScale) {
+  const Lists lists = {2, {5e-324, 0}, {}};
+  EXPECT_THAT(Aggregate(lists.view(), ScoreScale::kMinMax, SerialFor).mean,
+              ElementsAre(0, 0));
 }
 
 // Ten sources agree on the first pair, and are split on the second.

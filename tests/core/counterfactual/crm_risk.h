@@ -33,20 +33,25 @@ class CrmRisk : public Risk {
     return CrmRisk(clip, lambda);
   }
 
-  double Evaluate(std::span<const double> losses,
-                  std::span<const double> log_weights,
-                  std::span<double> slopes) const override {
+  double EvaluateSample(const RiskSample& sample,
+                        std::span<double> slopes) const override {
+    const auto& [losses, log_weights, counts] = sample;
     DCHECK(losses.size() == log_weights.size());
     std::vector<double> values(log_weights.begin(), log_weights.end());
     std::vector<double> own_slopes(slopes.empty() ? losses.size() : 0);
     const std::span<double> value_slopes = slopes.empty() ? own_slopes : slopes;
     ClippedLosses(losses, clip_, values, value_slopes);
     Moments moments;
-    moments.Add(values);
+    if (counts.empty()) {
+      moments.Add(values);
+    } else {
+      moments.Add(values, counts);
+    }
     const PenalisedMean risk(moments, lambda_);
     // A slope is u itself where unclipped, else 0.
-    for (double& slope : slopes) {
-      if (slope != 0) slope *= risk.Slope(slope);
+    for (size_t i = 0; i < slopes.size(); ++i) {
+      if (slopes[i] == 0) continue;
+      slopes[i] *= sample.count(i) * risk.Slope(slopes[i]);
     }
     return risk.value();
   }

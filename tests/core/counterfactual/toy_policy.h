@@ -9,7 +9,7 @@
 
 namespace sortition {
 
-// Softmax over 3 actions with given features. Tuple i logged action i % 3.
+// Softmax over 3 actions with given features.
 class ToyPolicy : public TuplePolicy {
  public:
   static constexpr int kActions = 3;
@@ -23,6 +23,8 @@ class ToyPolicy : public TuplePolicy {
         for (int j = 0; j < kDimension; ++j) x(a, j) = random.Normal();
       }
       features.push_back(x);
+      actions.push_back(static_cast<int>(i % kActions));
+      weights.push_back(1);
       losses.push_back(-random.Uniform());
       log_propensities.push_back(std::log(0.1 + 0.9 * random.Uniform()));
     }
@@ -32,6 +34,15 @@ class ToyPolicy : public TuplePolicy {
   Eigen::Index dimension() const override { return kDimension; }
   double loss(size_t i) const override { return losses[i]; }
   double log_propensity(size_t i) const override { return log_propensities[i]; }
+  double weight(size_t i) const override { return weights[i]; }
+  // Appends a copy of tuple i, of weight 1.
+  void Repeat(size_t i) {
+    features.push_back(Eigen::MatrixXd(features[i]));
+    actions.push_back(int{actions[i]});
+    weights.push_back(1);
+    losses.push_back(double{losses[i]});
+    log_propensities.push_back(double{log_propensities[i]});
+  }
   void LogProbabilities(const Eigen::VectorXd& w,
                         std::span<const uint32_t> tuples,
                         std::span<double> log_probabilities) override {
@@ -40,7 +51,7 @@ class ToyPolicy : public TuplePolicy {
     for (size_t k = 0; k < tuples.size(); ++k) {
       const Eigen::VectorXd scores = features[tuples[k]] * w;
       log_probabilities[k] =
-          scores[tuples[k] % kActions] - std::log(scores.array().exp().sum());
+          scores[actions[tuples[k]]] - std::log(scores.array().exp().sum());
     }
   }
   void AddGradient(std::span<const double> factors,
@@ -49,7 +60,7 @@ class ToyPolicy : public TuplePolicy {
       const Eigen::MatrixXd& x = features[block[k]];
       Eigen::VectorXd probability = (x * point).array().exp();
       probability /= probability.sum();
-      *gradient += factors[k] * (x.row(block[k] % kActions).transpose() -
+      *gradient += factors[k] * (x.row(actions[block[k]]).transpose() -
                                  x.transpose() * probability);
     }
   }
@@ -59,6 +70,8 @@ class ToyPolicy : public TuplePolicy {
   Eigen::VectorXd point;
   std::vector<uint32_t> block;
   std::vector<Eigen::MatrixXd> features;
+  std::vector<int> actions;  // What each tuple logged.
+  std::vector<double> weights;
   std::vector<double> losses;
   std::vector<double> log_propensities;
 };

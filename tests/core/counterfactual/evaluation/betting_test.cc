@@ -66,6 +66,23 @@ TEST(BettingTest, HoldsForHeavyTails) {
             kLogs * kAlpha + 4 * std::sqrt(kLogs * kAlpha * (1 - kAlpha)));
 }
 
+// Rounds of one decision gain what rounds of twenty lose: the mean is 0.
+TEST(BettingTest, LargeRoundsThatLoseDoNotPass) {
+  constexpr int kLogs = 1000;
+  int failures = 0;
+  for (uint64_t log = 0; log < kLogs; ++log) {
+    RandomSequence random(SeedKey(7000 + log));
+    std::vector<BettingRound> rounds(200);
+    for (BettingRound& round : rounds) {
+      const bool is_large = random.Uniform() < 0.5;
+      round = {is_large ? -0.5 : 0.5, is_large ? 20.0 : 1.0};
+    }
+    failures += BettingLowerBound(rounds, 1, kAlpha) > 0 ? 1 : 0;
+  }
+  EXPECT_LE(failures,
+            kLogs * kAlpha + 4 * std::sqrt(kLogs * kAlpha * (1 - kAlpha)));
+}
+
 // At the same failure probability, without a limit of the weights.
 TEST(BettingTest, IsMuchTighterThanBernstein) {
   const auto rounds = IpsRounds(2000, 1, 7);
@@ -117,6 +134,25 @@ TEST(BettingTest, GameIsFair) {
               std::exp(LogWealth(rounds, 0, kAlpha, kProbability * kGain));
   }
   EXPECT_NEAR(wealth, 1, 1e-12);
+}
+
+// One game knows nothing; half of the wealth in the other one is enough.
+TEST(BettingTest, WealthInSeveralGamesGoesWithTheBest) {
+  const auto rounds = IpsRounds(2000, 1, 11);
+  std::vector<BettingRound> noisy = rounds;
+  RandomSequence random(SeedKey(12));
+  for (BettingRound& round : noisy) round.sum += 40 * (random.Uniform() - 0.5);
+  const BettingGame games[] = {{noisy, 20}, {rounds, 0}};
+  const double alone = BettingLowerBound(rounds, 0, kAlpha);
+  const double noise = BettingLowerBound(noisy, 20, kAlpha);
+  const double both = BettingLowerBound(games, kAlpha);
+  EXPECT_GT(both, noise);
+  EXPECT_LT(both, alone);
+  // √(ln(2/α) / ln(1/α)) times as far, to second order.
+  EXPECT_NEAR((kNewValue - both) / (kNewValue - alone), 1.09, 0.15);
+  // The same game twice is one game.
+  const BettingGame same[] = {{rounds, 0}, {rounds, 0}};
+  EXPECT_NEAR(BettingLowerBound(same, kAlpha), alone, 1e-12);
 }
 
 // Differences of rewards may be negative.

@@ -2,11 +2,14 @@
 
 #include <cmath>
 #include <cstdint>
+#include <map>
+#include <string>
 #include <vector>
 
 #include "core/base/hash.h"
 #include "core/base/random.h"
 #include "core/counterfactual/estimators.h"
+#include "core/counterfactual/evaluation/betting.h"
 #include "gtest/gtest.h"
 #include "tests/core/counterfactual/evaluation/toy_log.h"
 
@@ -111,6 +114,28 @@ TEST(ImprovementTest, ValueIsUnbiasedAndBothBoundsClose) {
   EXPECT_LT(interval.value - interval.lower, 4 * 0.0133);
   EXPECT_LT(interval.upper - interval.value, 4 * 0.0133);
   EXPECT_EQ(NumUnits(log.units), 20000u);
+}
+
+// Rounds of several units would limit all bets to the largest of them.
+TEST(ImprovementTest, EachOfFewUnitsIsARoundInTheOrderOfHashes) {
+  RandomSequence random(SeedKey(4));
+  Log log;
+  std::map<uint64_t, BettingRound> rounds;
+  for (int i = 0; i < 2000; ++i) {
+    const uint64_t unit = UnitKey(std::to_string(i / 2), "");
+    const double reward = random.Uniform() < 0.5 ? 1 : 0;
+    const double weight = 1 + 0.2 * (reward - 0.5);
+    log.rewards.push_back(reward);
+    log.log_weights.push_back(std::log(weight));
+    log.units.push_back(unit);
+    rounds[unit].sum += (weight - 1) * reward;
+    rounds[unit].count += 1;
+  }
+  std::vector<BettingRound> in_order;
+  for (const auto& [unit, round] : rounds) in_order.push_back(round);
+  EXPECT_NEAR(EstimateImprovement(log.sample(), kConfidence).lower,
+              BettingLowerBound(in_order, /*least=*/1, (1 - kConfidence) / 2),
+              1e-12);
 }
 
 TEST(ImprovementTest, NothingIsKnownOfAnEmptyLog) {

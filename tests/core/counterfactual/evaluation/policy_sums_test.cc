@@ -13,29 +13,6 @@ namespace {
 
 using namespace testing_evaluation;  // NOLINT
 
-const EstimatorKind kAllKinds[] = {EstimatorKind::kIps,
-                                   EstimatorKind::kControlledIps,
-                                   EstimatorKind::kSelfNormalised,
-                                   EstimatorKind::kClipped,
-                                   EstimatorKind::kLogSmoothed,
-                                   EstimatorKind::kSubGaussian,
-                                   EstimatorKind::kDirect,
-                                   EstimatorKind::kDoublyRobust,
-                                   EstimatorKind::kSelfNormalisedDr,
-                                   EstimatorKind::kClippedDr,
-                                   EstimatorKind::kOptimisticDr,
-                                   EstimatorKind::kSwitch};
-
-std::vector<Estimator> AllEstimators() {
-  std::vector<Estimator> all;
-  for (const EstimatorKind kind : kAllKinds) {
-    const std::vector<double> parameters = ParametersOf(kind);
-    if (parameters.empty()) all.push_back({kind});
-    for (const double parameter : parameters) all.push_back({kind, parameter});
-  }
-  return all;
-}
-
 double ValueOf(const PolicySums& sums, const Estimator& estimator,
                size_t policy = 0) {
   return EstimateRatios(sums.sums(), sums.RatiosOf(policy, estimator)).value;
@@ -51,7 +28,7 @@ PolicySums ExactLog() {
     const int wins = static_cast<int>(std::lround(kReward[a] * count));
     for (int i = 0; i < count; ++i) {
       const JudgedDecision decision = Judge(a);
-      sums.Add(unit++, i < wins ? 1 : 0, {&decision, 1});
+      sums.Add(unit++, 1, i < wins ? 1 : 0, {&decision, 1});
     }
   }
   return sums;
@@ -62,7 +39,9 @@ TEST(PolicySumsTest, UnbiasedEstimatorsHaveTheValueAsExpectation) {
   for (const EstimatorKind kind :
        {EstimatorKind::kIps, EstimatorKind::kControlledIps,
         EstimatorKind::kSelfNormalised, EstimatorKind::kDoublyRobust,
-        EstimatorKind::kSelfNormalisedDr}) {
+        EstimatorKind::kSelfNormalisedDr, EstimatorKind::kMoreRobustDr,
+        EstimatorKind::kBalanced, EstimatorKind::kWeighted,
+        EstimatorKind::kMarginalised}) {
     EXPECT_NEAR(ValueOf(sums, {kind}), kNewValue, 1e-12) << EstimatorName(kind);
   }
   EXPECT_NEAR(ValueOf(sums, {EstimatorKind::kDirect}), kModelValue, 1e-12);
@@ -117,7 +96,7 @@ TEST(PolicySumsTest, BiasedEstimatorsHaveTheExpectationOfTheirTerms) {
 
 TEST(PolicySumsTest, TheLastParameterHasNextToNoBias) {
   const PolicySums sums = ExactLog();
-  for (const EstimatorKind kind : kAllKinds) {
+  for (const EstimatorKind kind : AllEstimatorKinds()) {
     const std::vector<double> parameters = ParametersOf(kind);
     if (parameters.empty()) continue;
     EXPECT_NEAR(ValueOf(sums, {kind, parameters.back()}), kNewValue, 0.001)
@@ -133,7 +112,7 @@ TEST(PolicySumsTest, ControlTakesAwayTheVarianceOfConstantRewards) {
   PolicySums sums(1, 4096);
   for (uint64_t i = 0; i < 1000; ++i) {
     const JudgedDecision decision = Judge(DrawAction(&random));
-    sums.Add(i, 0.7, {&decision, 1});
+    sums.Add(i, 1, 0.7, {&decision, 1});
   }
   const RatioEstimate plain =
       EstimateRatios(sums.sums(), sums.RatiosOf(0, {EstimatorKind::kIps}));
@@ -151,12 +130,16 @@ TEST(PolicySumsTest, PartsMergeToTheWhole) {
   for (int i = 0; i < 5000; ++i) {
     const uint64_t unit = random.Below(700);
     const double reward = random.Uniform();
+    const double share = 1 - random.Uniform() / 2;
+    const size_t logging_policy = random.Below(3);
     JudgedDecision policies[2];
     for (JudgedDecision& policy : policies) {
-      policy = {2 * random.Normal(), random.Uniform(), random.Uniform()};
+      policy = {2 * random.Normal(), random.Uniform(), random.Uniform(),
+                random.Uniform(),    random.Uniform(), random.Normal(),
+                random.Normal()};
     }
-    whole.Add(unit, reward, policies);
-    parts[i % 3].Add(unit, reward, policies);
+    whole.Add(unit, share, reward, policies, logging_policy);
+    parts[i % 3].Add(unit, share, reward, policies, logging_policy);
   }
   parts[0].Merge(parts[1]);
   parts[0].Merge(parts[2]);
@@ -172,6 +155,89 @@ TEST(PolicySumsTest, PartsMergeToTheWhole) {
                   1e-10 * expected.standard_error);
     }
   }
+  EXPECT_EQ(parts[0].num_decisions(), 5000u);
+  EXPECT_NEAR(parts[0].EffectiveSampleSize(1), whole.EffectiveSampleSize(1),
+              1e-12 * whole.EffectiveSampleSize(1));
+}
+
+// A decision that counts half is half of a decision.
+TEST(PolicySumsTest, SharesAreHowMuchADecisionCounts) {
+  PolicySums halves(1, 64);
+  PolicySums once(1, 64);
+  for (size_t a = 0; a < kActions; ++a) {
+    const JudgedDecision decision = Judge(a);
+    const double reward = 0.1 + 0.2 * static_cast<double>(a);
+    once.Add(a, 1, reward, {&decision, 1});
+    halves.Add(a, 0.5, reward, {&decision, 1});
+    halves.Add(a, 0.5, reward, {&decision, 1});
+  }
+  const std::vector<double> expected = once.sums().Totals();
+  const std::vector<double> totals = halves.sums().Totals();
+  for (size_t i = 0; i < expected.size(); ++i) {
+    EXPECT_NEAR(totals[i], expected[i], 1e-14) << i;
+  }
+  EXPECT_EQ(once.num_decisions(), 4u);
+  EXPECT_EQ(halves.num_decisions(), 8u);
+  EXPECT_FALSE(halves.rewards().is_whole);
+}
+
+// Two logging policies: each estimate is as its paper has it, on one log.
+TEST(PolicySumsTest, SeveralLogsAreCombinedAsInThePaper) {
+  RandomSequence random(SeedKey(6));
+  PolicySums sums(1, 4096);
+  const double other[kActions] = {0.1, 0.1, 0.1, 0.7};
+  double balanced = 0;
+  double count[2] = {};
+  double gain[2] = {};
+  double weights[2] = {};
+  double squares[2] = {};
+  for (uint64_t i = 0; i < 900; ++i) {
+    const size_t logger = i % 3 == 0 ? 1 : 0;
+    const size_t a = logger == 0 ? DrawAction(&random)
+                                 : (random.Uniform() < 0.7 ? 3 : i % 9 / 3);
+    const double reward = random.Uniform() < kReward[a] ? 1 : 0;
+    const double weight = kNew[a] / (logger == 0 ? kLogging[a] : other[a]);
+    const double mixed = kNew[a] / (kLogging[a] * 2 / 3 + other[a] / 3);
+    balanced += mixed * reward / 900;
+    count[logger] += 1;
+    gain[logger] += weight * reward;
+    weights[logger] += weight;
+    squares[logger] += weight * weight;
+    JudgedDecision decision = {.log_weight = std::log(weight)};
+    decision.log_balanced_weight = std::log(mixed);
+    sums.Add(i, 1, reward, {&decision, 1}, logger);
+  }
+  EXPECT_NEAR(ValueOf(sums, {EstimatorKind::kBalanced}), balanced, 1e-12);
+  const double precision[2] = {weights[0] * weights[0] / squares[0],
+                               weights[1] * weights[1] / squares[1]};
+  EXPECT_NEAR(
+      ValueOf(sums, {EstimatorKind::kWeighted}),
+      (precision[0] * gain[0] / count[0] + precision[1] * gain[1] / count[1]) /
+          (precision[0] + precision[1]),
+      1e-12);
+}
+
+// Of two logging policies, one hardly ever does what the policy does, except in
+// one context of twenty: its large weights are yet to be seen, its mean is far
+// too low, and it must not count as the more precise one. v = 0.5.
+TEST(PolicySumsTest, AStratumThatSawLittleCountsLittle) {
+  double sum = 0;
+  constexpr int kLogs = 100;
+  for (uint64_t log = 0; log < kLogs; ++log) {
+    RandomSequence random(SeedKey(100 + log));
+    PolicySums sums(1, 512);
+    for (uint64_t i = 0; i < 1000; ++i) {
+      const double rare = random.Uniform() < 0.05 ? 0.9 : 0.001;
+      const double propensity = i % 2 == 0 ? rare : 0.5;
+      const JudgedDecision decision = {
+          .log_weight = random.Uniform() < propensity
+                            ? -std::log(propensity)
+                            : -std::numeric_limits<double>::infinity()};
+      sums.Add(i, 1, random.Uniform() < 0.5 ? 1 : 0, {&decision, 1}, i % 2);
+    }
+    sum += ValueOf(sums, {EstimatorKind::kWeighted});
+  }
+  EXPECT_NEAR(sum / kLogs, 0.5, 0.1);
 }
 
 // Equal policies differ by nothing, and that is certain.
@@ -181,7 +247,7 @@ TEST(PolicySumsTest, DifferencesArePaired) {
   for (uint64_t i = 0; i < 300; ++i) {
     const JudgedDecision decision = Judge(DrawAction(&random));
     const JudgedDecision both[2] = {decision, decision};
-    sums.Add(i, random.Uniform(), both);
+    sums.Add(i, 1, random.Uniform(), both);
   }
   for (const Estimator& estimator : AllEstimators()) {
     const RatioEstimate difference = EstimateRatios(
@@ -197,8 +263,8 @@ TEST(PolicySumsTest, ImpossibleActionsCountWithWeightZero) {
   const JudgedDecision impossible = {
       .log_weight = -std::numeric_limits<double>::infinity()};
   const JudgedDecision likely = {.log_weight = std::log(2)};
-  sums.Add(1, 1, {&impossible, 1});
-  sums.Add(2, 1, {&likely, 1});
+  sums.Add(1, 1, 1, {&impossible, 1});
+  sums.Add(2, 1, 1, {&likely, 1});
   for (const Estimator& estimator : AllEstimators()) {
     const double value = ValueOf(sums, estimator);
     EXPECT_TRUE(std::isfinite(value)) << EstimatorName(estimator.kind);

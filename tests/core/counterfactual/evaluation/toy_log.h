@@ -20,11 +20,27 @@ inline constexpr double kNewValue = 0.73;
 inline constexpr double kLoggedValue = 0.44;
 // 0.03 + 0.03 + 0.18 + 0.42
 inline constexpr double kModelValue = 0.66;
+// Another one, and 0.05 + 0.04 + 0.04 + 0.36.
+inline constexpr double kRobustModel[kActions] = {0.5, 0.4, 0.2, 0.6};
+inline constexpr double kRobustValue = 0.49;
 
 inline JudgedDecision Judge(size_t action) {
   return {.log_weight = std::log(kNew[action] / kLogging[action]),
           .modelled_logged = kModel[action],
-          .modelled_policy = kModelValue};
+          .modelled_policy = kModelValue,
+          .robust_logged = kRobustModel[action],
+          .robust_policy = kRobustValue};
+}
+
+// Every estimator with every value of its parameter.
+inline std::vector<Estimator> AllEstimators() {
+  std::vector<Estimator> all;
+  for (const EstimatorKind kind : AllEstimatorKinds()) {
+    const std::vector<double> parameters = ParametersOf(kind);
+    if (parameters.empty()) all.push_back({kind});
+    for (const double parameter : parameters) all.push_back({kind, parameter});
+  }
+  return all;
 }
 
 // An action as the log draws it.

@@ -38,7 +38,7 @@ struct Problem {
       losses.push_back(policy->loss(i));
     }
     model = std::make_unique<CandidateLossModel>(
-        *CandidateLossModel::Fit(kFamily, tuples, losses, 1));
+        *CandidateLossModel::Fit(kFamily, tuples, losses, {}));
   }
 
   std::unique_ptr<LinearTuplePolicy> Make() {
@@ -99,7 +99,8 @@ TEST(CounterfactualLearnerTest, BothOptimisersMinimiseTheSame) {
   }
 }
 
-// The objective is the risk of the weights, computed in another way.
+// The objective is the risk of the weights, computed in another way, and the
+// penalty in its unit.
 TEST(CounterfactualLearnerTest, TheObjectiveIsThatOfItsRisk) {
   Problem problem(8);
   const CrmRisk crm = *CrmRisk::Create(3, 0.5);
@@ -122,7 +123,8 @@ TEST(CounterfactualLearnerTest, TheObjectiveIsThatOfItsRisk) {
     ASSERT_OK_AND_ASSIGN(const auto result, problem.Train(run));
     ASSERT_OK_AND_ASSIGN(
         const RiskObjective objective,
-        RiskObjective::Create(problem.policy.get(), c.risk, 0.01));
+        RiskObjective::Create(problem.policy.get(), c.risk,
+                              0.01 * LossUnit(c.objective, *problem.policy)));
     EXPECT_NEAR(result.objective,
                 objective.Evaluate(result.parameters, nullptr), 1e-12)
         << PoemOptions::Objective_Name(c.objective);

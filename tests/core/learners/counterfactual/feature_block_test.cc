@@ -125,7 +125,7 @@ TEST_F(FeatureBlockTest, TheLossModelComputesTheSameBits) {
   std::vector<Eigen::VectorXd> gradients;
   for (const auto* tuples : {&tuples_, &std::as_const(stored_)}) {
     ASSERT_OK_AND_ASSIGN(const CandidateLossModel fitted,
-                         CandidateLossModel::Fit(kFamily, *tuples, losses, 1));
+                         CandidateLossModel::Fit(kFamily, *tuples, losses, {}));
     CandidateLossModel model = fitted;
     values.emplace_back(order_.size());
     model.ExpectedLosses(point, order_, values.back());

@@ -193,6 +193,21 @@ TEST(PoemTest, EndsNearAStationaryPointOfTheObjective) {
       objective.Evaluate(Eigen::VectorXd::Zero(policy.dimension()), nullptr));
 }
 
+TEST(PoemTest, NeverEndsWorseThanItStarted) {
+  const std::vector<BanditTuple> tuples = World(26).Log(400);
+  LinearTuplePolicy policy =
+      *LinearTuplePolicy::Create(World::Family(), tuples);
+  PoemRun run = MakeRun(0.5);
+  run.adagrad.set_max_epochs(100);
+  ASSERT_OK_AND_ASSIGN(const PoemResult good, TrainPoem(&policy, run));
+  run.start = good.parameters;
+  run.adagrad.set_step_size(100);
+  run.adagrad.set_max_epochs(1);
+  ASSERT_OK_AND_ASSIGN(const PoemResult result, TrainPoem(&policy, run));
+  EXPECT_EQ(result.parameters, good.parameters);
+  EXPECT_EQ(result.objective, good.objective);
+}
+
 TEST(PoemTest, ProgressiveValidationEndsARunThatGetsNoBetter) {
   World world(23);
   const std::vector<BanditTuple> tuples = world.Log(200);

@@ -2,10 +2,12 @@
 // Random bandit tuples, to compare two computations on them.
 #include <cmath>
 #include <cstdint>
+#include <string>
 #include <utility>
 #include <vector>
 
 #include "Eigen/Core"
+#include "core/base/hash.h"
 #include "core/base/random.h"
 #include "core/learners/counterfactual/bandit_tuple.h"
 #include "core/learners/counterfactual/linear_tuple_policy.h"
@@ -55,6 +57,7 @@ inline std::vector<BanditTuple> RandomTuples(const LinearFamily& family,
     }
     tuple.log_propensity = std::log(0.02 + 0.3 * random.Uniform());
     tuple.loss = -random.Uniform();
+    tuple.unit = UnitKey("", std::to_string(i));
   }
   return tuples;
 }

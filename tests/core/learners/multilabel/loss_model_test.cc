@@ -27,6 +27,7 @@ constexpr uint32_t kLabels = 3;
 
 // Tuples of one kind of action, with a policy and a fitted model.
 struct Problem {
+  uint32_t folds = 1;  // Of the model.
   std::vector<BanditTuple> tuples;
   std::unique_ptr<RandomLabels> labels;
   std::unique_ptr<TuplePolicy> policy;
@@ -62,15 +63,17 @@ void FitCandidates(const LinearFamily& family, double l2, Problem* problem,
     losses.push_back(problem->policy->loss(i));
   }
   problem->model = std::make_unique<CandidateLossModel>(
-      *CandidateLossModel::Fit(family, problem->tuples, losses, l2));
+      *CandidateLossModel::Fit(family, problem->tuples, losses,
+                               {.l2 = l2, .folds = problem->folds}));
 }
 
 void FitLabels(double l2, Problem* problem) {
   const RandomLabels& labels = *problem->labels;
   auto policy = LabelsPolicy::Create(labels.contexts, labels.tuples);
   problem->policy = std::make_unique<LabelsPolicy>(*std::move(policy));
-  problem->model =
-      LabelsLossModel::Fit(labels.contexts, labels.tuples, l2)->Clone();
+  problem->model = LabelsLossModel::Fit(labels.contexts, labels.tuples,
+                                        {.l2 = l2, .folds = problem->folds})
+                       ->Clone();
 }
 
 struct Kind {
@@ -81,8 +84,9 @@ struct Kind {
 
 class LossModelTest : public testing::TestWithParam<Kind> {
  protected:
-  Problem MakeProblem(uint64_t seed) const {
+  Problem MakeProblem(uint64_t seed, uint32_t folds = 1) const {
     Problem problem;
+    problem.folds = folds;
     if (GetParam().labels) {
       problem.labels =
           std::make_unique<RandomLabels>(kFeatures, kLabels, 20, 60, seed);
@@ -151,7 +155,7 @@ INSTANTIATE_TEST_SUITE_P(
     [](const auto& instance) { return instance.param.name; });
 
 TEST_P(LossModelTest, DoublyRobustGradientIsThatOfCentralDifferences) {
-  const Problem problem = MakeProblem(1);
+  const Problem problem = MakeProblem(1, /*folds=*/3);
   for (const double clip : {1.5, kNoClip}) {
     ASSERT_OK_AND_ASSIGN(
         WeightedTerms terms,
@@ -282,12 +286,13 @@ TEST_P(LossModelTest, RefusesAPenaltyThatIsNotPositive) {
   const std::vector<double> losses(problem.size(), -0.5);
   for (const double l2 : {0.0, -1.0, std::nan("")}) {
     const absl::Status status =
-        problem.labels ? LabelsLossModel::Fit(problem.labels->contexts,
-                                              problem.labels->tuples, l2)
-                             .status()
-                       : CandidateLossModel::Fit(GetParam().family,
-                                                 problem.tuples, losses, l2)
-                             .status();
+        problem.labels
+            ? LabelsLossModel::Fit(problem.labels->contexts,
+                                   problem.labels->tuples, {.l2 = l2})
+                  .status()
+            : CandidateLossModel::Fit(GetParam().family, problem.tuples, losses,
+                                      {.l2 = l2})
+                  .status();
     EXPECT_THAT(status, StatusIs(absl::StatusCode::kInvalidArgument,
                                  HasSubstr("must be finite and positive")));
   }
@@ -344,7 +349,8 @@ TEST(CandidateLossModelTest, ModelledLossesStayInTheRangeOfLosses) {
   tuples[1].values = {1, 4};
   const std::vector<double> losses = {0, -1};
   ASSERT_OK_AND_ASSIGN(const CandidateLossModel model,
-                       CandidateLossModel::Fit(family, tuples, losses, 1e-9));
+                       CandidateLossModel::Fit(family, tuples, losses,
+                                               {.l2 = 1e-9, .folds = 1}));
   EXPECT_NEAR(model.CandidateLosses(0)[0], 0, 1e-7);
   EXPECT_EQ(model.CandidateLosses(0)[1], 0);
   EXPECT_NEAR(model.CandidateLosses(1)[0], -1, 1e-7);
@@ -352,23 +358,24 @@ TEST(CandidateLossModelTest, ModelledLossesStayInTheRangeOfLosses) {
 }
 
 TEST(CandidateLossModelTest, AbstainingHasTheMeanLossOfThoseThatAbstained) {
+  const LossModelFit kOnce = {.folds = 1};
   const LinearFamily family{ActionKind::kSelect, kFeatures, true, 0};
   std::vector<BanditTuple> tuples = RandomTuples(family, 20, 40);
   std::vector<double> losses(tuples.size(), -0.7);
   for (BanditTuple& tuple : tuples) tuple.action = {0};
   ASSERT_OK_AND_ASSIGN(const auto never,
-                       CandidateLossModel::Fit(family, tuples, losses, 1));
-  EXPECT_EQ(never.abstain_loss(), 0);
+                       CandidateLossModel::Fit(family, tuples, losses, kOnce));
+  EXPECT_EQ(never.AbstainLoss(0), 0);
   tuples[3].action = tuples[5].action = {kAbstain};
   losses[3] = -0.2;
   losses[5] = -0.4;
   ASSERT_OK_AND_ASSIGN(const auto twice,
-                       CandidateLossModel::Fit(family, tuples, losses, 1));
-  EXPECT_NEAR(twice.abstain_loss(), -0.3, 1e-15);
+                       CandidateLossModel::Fit(family, tuples, losses, kOnce));
+  EXPECT_NEAR(twice.AbstainLoss(0), -0.3, 1e-15);
   // All abstained: the regression has no row, and the model is finite.
   for (BanditTuple& tuple : tuples) tuple.action = {kAbstain};
   ASSERT_OK_AND_ASSIGN(const auto always,
-                       CandidateLossModel::Fit(family, tuples, losses, 1));
+                       CandidateLossModel::Fit(family, tuples, losses, kOnce));
   for (const double loss : always.CandidateLosses(0)) EXPECT_EQ(loss, 0);
 }
 

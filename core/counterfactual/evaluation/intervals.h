@@ -1,0 +1,106 @@
+#pragma once
+// Intervals of values and of differences of values, by groups of units.
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <span>
+#include <string>
+
+#include "absl/strings/string_view.h"
+#include "core/counterfactual/estimators.h"
+#include "core/counterfactual/evaluation/policy_sums.h"
+
+namespace sortition {
+
+enum class IntervalKind {
+  // Of what the estimator estimates, for many units, all of whose large weights
+  // were seen. See confidence/.
+  kStudent,    // Normal distribution, G - 1 degrees of freedom.
+  kBootstrap,  // Groups drawn with replacement, studentised.
+  // Of the value itself, whatever the estimator, also where the log could not
+  // choose everything or never did: lower ends of the means of value_bounds.h,
+  // for many units. For kControlledIps, kBalanced, kWeighted and kMarginalised
+  // it is that of the estimate, which needs full support.
+  kEmpiricalLikelihood,
+  // The same for every number of units.
+  kClopperPearson,
+  kBernstein,
+  kBetting,
+};
+std::span<const IntervalKind> AllIntervalKinds();
+
+// A name for use in programs, such as "student": those of OpeOptions.interval.
+std::string IntervalKey(IntervalKind kind);
+std::optional<IntervalKind> IntervalOfKey(absl::string_view key);
+// A name for people, such as "Student's t".
+std::string IntervalName(IntervalKind kind);
+// Whether it fails no more often than it says for any number of units.
+bool HoldsForEverySize(IntervalKind kind);
+// What it assumes, in a sentence.
+std::string AssumptionOf(IntervalKind kind);
+
+struct IntervalTask {
+  const PolicySums* sums = nullptr;
+  size_t policy = 0;
+  enum class Of {
+    kValue,
+    kGainOverLog,     // Minus the mean reward of the log, paired.
+    kGainOverPolicy,  // Minus the value of the policy `other`, paired.
+    kLogged,          // The mean reward of the log itself.
+  } of = Of::kValue;
+  size_t other = 0;
+  Estimator estimator = {EstimatorKind::kIps};
+  double confidence = 0.95;  // In (0, 1).
+  uint64_t seed = 0;         // Of the bootstrap.
+  // Every unit has one decision, so that decisions are independent. Intervals
+  // by decision, kClopperPearson and kBernstein, apply only then.
+  bool units_are_decisions = false;
+  // No weight of `policy`, or of `other`, can be larger, whatever the log would
+  // have chosen: known of the policies, such as 1 / the smallest propensity
+  // that the log can have for anything. Bets are much tighter with it. Infinite
+  // if not known, or if the log excluded actions.
+  double largest_weight = std::numeric_limits<double>::infinity();
+  double other_largest_weight = std::numeric_limits<double>::infinity();
+};
+
+struct JudgedInterval {
+  // The value is the estimator's. Bounds are cut to what is possible: values
+  // are in [0, 1]. They are moved to the value where that is outside, as an
+  // estimate may be of bounds that go by another one.
+  Interval interval;
+  // Of the estimate, by groups; infinite with fewer than two.
+  double standard_error = 0;
+  IntervalKind kind = IntervalKind::kBetting;
+  // The lower bound is above the upper one: propensities are wrong, but for a
+  // chance smaller than 1 - confidence. The interval is then all that is
+  // possible.
+  bool contradicts_itself = false;
+};
+
+// The task's estimate as ratios of sums.
+std::vector<Ratio> RatiosOf(const IntervalTask& task);
+
+// Returns the interval of that kind; nullopt if it does not apply.
+std::optional<JudgedInterval> MakeInterval(const IntervalTask& task,
+                                           IntervalKind kind);
+
+// Returns the tightest interval that is valid for the case. It is chosen by
+// what is known beforehand of the kinds, not by the width that each happened to
+// have: the narrowest of several fails more often than each of them.
+//  - kClopperPearson of the log where it applies, and of IPS where it is exact
+//    (HasKnownWeight()).
+//  - otherwise kEmpiricalLikelihood, some 1.4 times as narrow as bets, if there
+//    are enough units (IsNearlyNormal()).
+//  - otherwise kClopperPearson of kIps and kSelfNormalised where it applies, or
+//    kBetting.
+JudgedInterval BestInterval(const IntervalTask& task);
+
+// Whether kEmpiricalLikelihood can be trusted: at least 50 groups, none with
+// more than a tenth of the variance; so little skewness that a Student interval
+// of 95 % covers in 94.5 % (Deviations::SquaredSkewness()); and an effective
+// sample size of 50. Where it needs full support, also a mean weight within two
+// standard errors of 1, far from which actions are missing; some may be missing
+// all the same.
+bool IsNearlyNormal(const IntervalTask& task);
+
+}  // namespace sortition

@@ -1,0 +1,72 @@
+#include "core/counterfactual/evaluation/unit_sizes.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <limits>
+
+namespace sortition {
+namespace {
+
+// A bijection whose results have all bits mixed: the finaliser of SplitMix64.
+uint64_t Mix(uint64_t hash) {
+  hash = (hash ^ (hash >> 30)) * 0xbf58476d1ce4e5b9;
+  hash = (hash ^ (hash >> 27)) * 0x94d049bb133111eb;
+  return hash ^ (hash >> 31);
+}
+
+uint32_t SumAtMostLargest(uint32_t a, uint32_t b) {
+  return a + std::min(b, std::numeric_limits<uint32_t>::max() - a);
+}
+
+}  // namespace
+
+void UnitSizes::Add(uint64_t unit_hash) {
+  uint32_t& count = counts_[unit_hash % kBuckets];
+  num_used_ += count == 0 ? 1 : 0;
+  count = SumAtMostLargest(count, 1);
+  ++num_decisions_;
+  const uint64_t mixed = Mix(unit_hash);
+  Raise(mixed % kRegisters,
+        static_cast<uint8_t>(std::countl_zero(mixed | (kRegisters - 1)) + 1));
+}
+
+void UnitSizes::Merge(const UnitSizes& other) {
+  num_used_ = 0;
+  for (size_t i = 0; i < kBuckets; ++i) {
+    counts_[i] = SumAtMostLargest(counts_[i], other.counts_[i]);
+    num_used_ += counts_[i] > 0 ? 1 : 0;
+  }
+  num_decisions_ += other.num_decisions_;
+  for (size_t i = 0; i < kRegisters; ++i) Raise(i, other.ranks_[i]);
+}
+
+double UnitSizes::ShareOf(uint64_t unit_hash) const {
+  const double most =
+      std::max(1.0, std::sqrt(static_cast<double>(num_units())) / 2);
+  return std::min(1.0, most / counts_[unit_hash % kBuckets]);
+}
+
+uint64_t UnitSizes::num_units() const {
+  constexpr double kSize = kBuckets;
+  // Beyond this few buckets are empty.
+  constexpr double kMostByBuckets = 2;
+  const double empty = kSize - static_cast<double>(num_used_);
+  const double load = empty > 0 ? -std::log(empty / kSize)
+                                : std::numeric_limits<double>::infinity();
+  if (load <= kMostByBuckets) {
+    return static_cast<uint64_t>(std::llround(kSize * load));
+  }
+  constexpr double kCount = kRegisters;
+  constexpr double kFactor = 0.7213 / (1 + 1.079 / kCount);
+  return static_cast<uint64_t>(
+      std::llround(kFactor * kCount * kCount / inverse_sum_));
+}
+
+void UnitSizes::Raise(size_t index, uint8_t rank) {
+  if (rank <= ranks_[index]) return;
+  inverse_sum_ += std::exp2(-rank) - std::exp2(-ranks_[index]);
+  ranks_[index] = rank;
+}
+
+}  // namespace sortition

@@ -1,0 +1,44 @@
+#pragma once
+// How many decisions each unit has, for any number of units in constant memory.
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace sortition {
+
+// One pass over the units of a log counts; then ShareOf() says how much a
+// decision counts. Units are hashed to 2^20 buckets: units of one bucket count
+// as one, which can only weigh them down.
+class UnitSizes {
+ public:
+  void Add(uint64_t unit_hash);
+  void Merge(const UnitSizes& other);
+
+  // Returns min(1, max(1, √n / 2) / size), n units: a unit counts as at most
+  // √n / 2 decisions, and at least one. A single account that has most of the
+  // decisions would decide alone, and whether one like it is in the sample is
+  // chance. Requires a unit that was added.
+  double ShareOf(uint64_t unit_hash) const;
+
+  // Estimated: by the buckets in use [WhangEtAl90], with more than two units a
+  // bucket by leading zeros of hashes [FlajoletEtAl07]; within some 1 %, and
+  // exact, up to collisions, for few units.
+  uint64_t num_units() const;
+  uint64_t num_decisions() const { return num_decisions_; }
+
+ private:
+  static constexpr size_t kBuckets = size_t{1} << 20;
+  static constexpr int kRegisterBits = 14;
+  static constexpr size_t kRegisters = size_t{1} << kRegisterBits;
+
+  void Raise(size_t index, uint8_t rank);
+
+  std::vector<uint32_t> counts_ = std::vector<uint32_t>(kBuckets);
+  uint64_t num_used_ = 0;  // Buckets.
+  uint64_t num_decisions_ = 0;
+  std::array<uint8_t, kRegisters> ranks_ = {};
+  double inverse_sum_ = kRegisters;  // Σ 2^-rank
+};
+
+}  // namespace sortition
