@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "process/hangup.h"
 #include "process/log.h"
 #include "process/options.h"
 #include "process/shutdown.h"
@@ -28,7 +29,7 @@ Follows the spool that sortition-server writes. A decision, what was shown and
 the feedback that came within --reward_wait_time_seconds become one tuple in
 DIR/*.seg; later feedback goes to DIR/late. May be killed at any time and
 started again: every decision gets exactly one tuple. SIGTERM ends it; decisions
-whose window is open stay in the spool for the next start.
+whose window is open stay in the spool for the next start. SIGHUP reloads nothing.
 
 With --publish.url the spool is not joined here but published to a stream of NATS
 JetStream; with --consume.url the spools of a stream are copied to --mirror and
@@ -68,6 +69,9 @@ int main(int argc, char** argv) {
                  std::string(status.message()).c_str());
     return 1;
   }
+  const sortition::HangupWatch hangups([] {
+    sortition::LogInfo("nothing to reload: options are read at the start");
+  });
   status = sortition::RunSidecar(options, sortition::WaitForShutdown);
   if (!status.ok()) {
     sortition::LogError("sidecar failed", {{"error", status.ToString()}});

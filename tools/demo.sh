@@ -109,7 +109,7 @@ simulate() {
   [ -z "$data" ] || source=(--data="$data")
   "$bin/sortition" simulate --server="127.0.0.1:$server_port" "${source[@]}" \
     --action="$action" --top_k=5 --seed="$seed" --decisions="$count" \
-    --connections=4 --report="$dir/reports/$report.json" "$@"
+    --units=$((decisions / 4)) --connections=4 --report="$dir/reports/$report.json" "$@"
 }
 
 has_tuples() {

@@ -37,6 +37,10 @@ def interval(estimate):
     return float(estimate["lower"]), float(estimate["upper"])
 
 
+def interval_text(estimate):
+    return "[{:.4f}, {:.4f}]".format(*interval(estimate))
+
+
 def logged(port_file):
     ports = dict(line.split() for line in port_file.read_text().splitlines())
     url = f"http://127.0.0.1:{ports['metrics']}/metrics"
@@ -49,7 +53,7 @@ def logged(port_file):
 def recoveries(directory):
     """Number of segments whose writer had died, and of the bytes cut from them."""
     log = (directory / "logs" / "sidecar.log").read_text()
-    found = re.findall(r"recovered a spool segment.*\"torn_bytes\":\"(\d+)\"", log)
+    found = re.findall(r"recovered spool segment.*\"torn_bytes\":\"(\d+)\"", log)
     return len(found), sum(map(int, found))
 
 
@@ -75,6 +79,10 @@ def table(directory, seconds, chaos):
         ("new policy, measured reward after the swap", f"{new:.4f}", True),
         ("  inside the interval", str(low <= new <= high), low <= new <= high),
         ("  improvement", f"{improvement:+.1%}", improvement >= MIN_IMPROVEMENT),
+        ("improvement per decision, the gate's interval",
+         interval_text(evaluation["improvement"]), True),
+        ("  as the gate was: clipped, by decision",
+         interval_text(evaluation["clipped_improvement"]), True),
         ("decisions answered", str(answered(phases)), True),
         ("requests failed", str(failed), failed == 0),
         ("decisions missing from the log", str(missing), missing == 0),
@@ -93,7 +101,7 @@ def table(directory, seconds, chaos):
             ("  torn bytes cut from them", str(torn_bytes), torn_bytes > 0),
         ]
     for name, value, good in rows:
-        print(f"{name:<44}{value:>20}  {'' if good else 'MISS'}")
+        print(f"{name:<46}{value:>20}  {'' if good else 'MISS'}")
     return 0 if all(good for _, _, good in rows) else 1
 
 

@@ -144,6 +144,31 @@ it.
 Exit status: 0 printed, 1 error.
 )";
 
+const char kOpeHelp[] =
+    R"(Judges policies from a log that they did not write.
+
+Reads the tuples of a log twice and says of each policy what it would have
+earned, by every estimator that applies, with intervals that take decisions of
+one unit (unit_id) together; how much more that is than what happened, or than
+another policy, paired by decision; for whom, and when; what speaks against the
+numbers; how much more log it takes to see an improvement; and what exploration
+costs. Nothing is published.
+
+  sortition-trainer ope --tuples=DIR --model_store=DIR
+  sortition-trainer ope --tuples=DIR --policies=uniform,mine=mine.csv
+  sortition-trainer ope --tuples=DIR --model_store=DIR --against=version:3
+      --policies=version:3,newest,newest@temperature=2,newest@mixture=0.1
+      --rewards=complaints=complaints.csv --guardrails=complaints:0.01
+      --report=judged.json --page=judged.html
+
+A file of a policy has decision_id and, for each decision, the probabilities of
+its candidates (p0, p1, ...), their scores, or a row for each candidate with
+document_index and probability, as CSV or as JSON, one object in a line.
+docs/judging_policies.md says which estimator to take when.
+
+Exit status: 0 printed, 1 error.
+)";
+
 std::string LearnerTable(LearnersListed listed) {
   std::string text;
   absl::string_view data;

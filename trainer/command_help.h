@@ -17,5 +17,6 @@ extern const char kFitHelp[];
 extern const char kCalibrateHelp[];
 extern const char kConvertHelp[];
 extern const char kClusterHelp[];
+extern const char kOpeHelp[];
 
 }  // namespace sortition

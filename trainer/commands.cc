@@ -27,6 +27,9 @@ Program TrainerProgram() {
                        "Find the temperature at which a policy abstains as "
                        "often as its rule",
                        RunCalibrate, kCalibrateHelp),
+           MakeCommand("ope", "",
+                       "Judge policies from a log that they did not write",
+                       RunOpe, kOpeHelp),
            MakeCommand("cluster", "",
                        "Group the sources or queries of a log that agree",
                        RunCluster, kClusterHelp),

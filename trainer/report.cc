@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "core/learners/counterfactual/counterfactual_grid.h"
 #include "google/protobuf/util/json_util.h"
 #include "trainer/labelled/labelled_report.h"
 #include "trainer/offpolicy/overlap_report.h"
@@ -27,10 +28,12 @@ void AppendTuples(const TrainReport& report, std::string* text) {
       {report.kept_fraction(), report.corrupt_records(), report.excluded()},
       text);
   if (report.shown_otherwise() > 0) {
-    absl::StrAppendFormat(text,
-                          "  %d with weight 0: something else than the action "
-                          "was shown\n",
-                          report.shown_otherwise());
+    absl::StrAppendFormat(
+        text, "  %d of which something else than the action was shown: %s\n",
+        report.shown_otherwise(),
+        report.overrides() == "as_shown"
+            ? "weight 0"
+            : "their reward is that of the decision (intent_to_treat)");
   }
   const std::map<std::string, uint64_t> sorted(
       report.without_full_support().begin(),
@@ -92,6 +95,13 @@ void AppendGrid(const TrainReport& report, std::string* text) {
             : "",
         point.validation_lower(), point.effective_sample_size());
   }
+  for (const auto& point : grid) {
+    if (point.chosen() && point.termination() == kNotTrained) {
+      absl::StrAppend(text,
+                      "  Nothing that was trained validates better than the "
+                      "parent, whose parameters are kept.\n");
+    }
+  }
   absl::StrAppendFormat(
       text,
       "  On the validation part. eq. 1: unbiased estimate, %g %% interval of "
@@ -99,7 +109,7 @@ void AppendGrid(const TrainReport& report, std::string* text) {
       "  the logging policy, clipped IPS; each interval holds for its row "
       "alone. criterion: lower bound of the\n"
       "  improvement, the largest is chosen; ess: effective sample size.\n",
-      100 * report.evaluation().logging_reward().confidence());
+      100 * report.validation_improvement().confidence());
 }
 
 void AppendEstimate(const char* name, const model::v1::Estimate& estimate,
@@ -110,6 +120,12 @@ void AppendEstimate(const char* name, const model::v1::Estimate& estimate,
 
 void AppendEvaluation(const TrainReport& report, std::string* text) {
   const auto& evaluation = report.evaluation();
+  const auto& validation = report.validation_improvement();
+  absl::StrAppendFormat(
+      text, "\n  Improvement, validation part: %s%s\n",
+      WithInterval(validation),
+      report.test_looked_at() ? "" : "; the test part was not looked at");
+  if (!report.test_looked_at()) return;
   absl::StrAppendFormat(text, "\n  %-42s %9s   %g %% interval\n",
                         "Reward per decision, test part", "estimate",
                         100 * evaluation.logging_reward().confidence());
@@ -121,6 +137,15 @@ void AppendEvaluation(const TrainReport& report, std::string* text) {
   AppendEstimate("new policy, self-normalised (asymptotic)",
                  evaluation.snips_reward(), text);
   AppendEstimate("improvement", evaluation.improvement(), text);
+  AppendEstimate("improvement, clipped, by decision",
+                 evaluation.clipped_improvement(), text);
+  for (const auto& guardrail : evaluation.guardrails()) {
+    AppendEstimate(absl::StrFormat("guardrail %s, %g less allowed: %s",
+                                   guardrail.reward(), guardrail.allowed(),
+                                   guardrail.holds() ? "holds" : "broken")
+                       .c_str(),
+                   guardrail.change(), text);
+  }
   if (evaluation.look() > 1) {
     absl::StrAppendFormat(
         text,

@@ -1,21 +1,17 @@
 #include "trainer/train.h"
 
-#include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <memory>
 #include <optional>
-#include <set>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_format.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "core/base/status_macros.h"
-#include "core/counterfactual/loss_scaling.h"
 #include "core/learners/counterfactual/counterfactual_grid.h"
 #include "core/learners/counterfactual/counterfactual_learner.h"
 #include "io/models/look_ledger.h"
@@ -24,9 +20,12 @@
 #include "process/log.h"
 #include "process/progress.h"
 #include "process/threads.h"
+#include "trainer/gate.h"
 #include "trainer/labelled/labelled_train.h"
 #include "trainer/labelled/learner_choice.h"
 #include "trainer/offpolicy/evaluate.h"
+#include "trainer/offpolicy/guardrails.h"
+#include "trainer/offpolicy/learnable.h"
 #include "trainer/offpolicy/option_checks.h"
 #include "trainer/offpolicy/train_data.h"
 
@@ -46,6 +45,10 @@ absl::Status ValidateTrainOptions(const TrainOptions& options) {
         kLeastFraction, " for learner ", options.learner()));
   }
   RETURN_IF_ERROR(ValidatePoemOptions(options.poem()));
+  if (options.baseline() != "newest" && options.baseline() != "log") {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "baseline is '", options.baseline(), "', must be newest or log"));
+  }
   if (!options.action().empty() && options.action() != "select" &&
       options.action() != "rank" && options.action() != "label" &&
       options.action() != "labels") {
@@ -54,46 +57,6 @@ absl::Status ValidateTrainOptions(const TrainOptions& options) {
                      "', must be select, rank, label or labels"));
   }
   return absl::OkStatus();
-}
-
-absl::Status CheckRewardsDiffer(const TrainOptions& options,
-                                const TrainData& data) {
-  const std::vector<double> shown = data.ShownLosses();
-  const std::set<double> losses(shown.begin(), shown.end());
-  if (losses.size() > 1) return absl::OkStatus();
-  if (losses.empty()) {
-    return absl::FailedPreconditionError(
-        absl::StrCat("none of the ", data.num_train(),
-                     " training tuples has an action that was shown: nothing "
-                     "can be learned"));
-  }
-  return absl::FailedPreconditionError(absl::StrCat(
-      "all ", data.num_train(), " training tuples have the reward ",
-      LossToReward(*losses.begin(), options.reward_min(), options.reward_max()),
-      ": nothing tells a good action from a bad one; is feedback reported?"));
-}
-
-absl::Status CheckLearnable(const TrainOptions& options, uint64_t baseline,
-                            const TrainData& data) {
-  const size_t train = data.num_train();
-  const size_t validation = data.num_validation();
-  const size_t test = data.num_test();
-  const size_t usable = train + validation + test;
-  if (usable == 0) {
-    return absl::FailedPreconditionError(absl::StrCat(
-        "no tuple of model '", options.model(), "' in ", options.tuples(),
-        " can be used (", data.counts().DescribeExclusions(), ")"));
-  }
-  if (std::min({train, validation, test}) < kFewestTuples) {
-    return absl::FailedPreconditionError(absl::StrCat(
-        "too few tuples: ", train, " to train and, of version ", baseline, ", ",
-        validation, " to validate, ", test, " to test, must be at least ",
-        kFewestTuples, " each (", data.counts().DescribeExclusions(),
-        "); version ", baseline, " of model '", options.model(),
-        "' is the one to be replaced: a new "
-        "one is compared on its tuples only, but for --force"));
-  }
-  return CheckRewardsDiffer(options, data);
 }
 
 // Returns the parameters of the newest policy that logged; empty if it is not
@@ -106,41 +69,6 @@ Eigen::VectorXd ParentStart(const TrainOptions& options,
       store.Load(options.model(), version);
   if (!parent.ok()) return {};
   return data.ParametersOf(parent->model).value_or(Eigen::VectorXd());
-}
-
-std::string Verdict(const TrainOptions& options, uint64_t baseline,
-                    const TupleCounts& data,
-                    const model::v1::Evaluation& evaluation, bool passed) {
-  const auto& improvement = evaluation.improvement();
-  const std::string odds =
-      absl::StrFormat("%g %% confidence", 100 * options.confidence());
-  const std::string result = options.dry_run() ? "Nothing published (dry run)"
-                             : passed          ? "Published"
-                             : options.force() ? "Published by --force"
-                                               : "Not published";
-  if (!data.evaluates_baseline) {
-    return absl::StrFormat(
-        "%s: there are too few tuples of version %d, which would be replaced; "
-        "the estimates compare with all versions that logged (improvement "
-        "%.4g, at least %.4g with %s).",
-        result, baseline, improvement.value(), improvement.lower(), odds);
-  }
-  if (ContradictsItself(evaluation)) {
-    return absl::StrFormat(
-        "%s: no interval of this log holds (improvement %.4g, at least %.4g "
-        "with %s, were its propensities right).",
-        result, improvement.value(), improvement.lower(), odds);
-  }
-  if (passed) {
-    return absl::StrFormat(
-        "%s: with %s the new policy earns at least %.4g more per decision than "
-        "the logging policy (estimate %.4g).",
-        result, odds, improvement.lower(), improvement.value());
-  }
-  return absl::StrFormat(
-      "%s: with %s the new policy could earn %.4g less per decision than the "
-      "logging policy (estimate %.4g); more tuples narrow the interval.",
-      result, odds, -improvement.lower(), improvement.value());
 }
 
 model::v1::Model MakeModel(const TrainOptions& options, const TrainData& data,
@@ -157,16 +85,16 @@ model::v1::Model MakeModel(const TrainOptions& options, const TrainData& data,
   return model;
 }
 
-// Notes that the test part is about to be looked at.
+// Notes that the test part is about to be looked at. Returns 0 where a dry run
+// may only read the store: what cannot be counted is not looked at.
 absl::StatusOr<uint64_t> NoteLook(const TrainOptions& options,
                                   uint64_t baseline) {
   LookLedger ledger(options.model_store(), options.model());
   const absl::StatusOr<uint64_t> look = ledger.Begin(baseline);
   if (look.ok() || !options.dry_run()) return look;
-  // Nothing is published: who may only read the store may look all the same.
-  LogWarning("this look at the test part cannot be noted",
+  LogWarning("a look at the test part cannot be noted",
              {{"error", std::string(look.status().message())}});
-  return ledger.NextNumber(baseline);
+  return 0;
 }
 
 // Notes what came of it.
@@ -187,7 +115,7 @@ absl::Status NoteOutcome(const TrainOptions& options, uint64_t baseline,
 // Learns and evaluates; fills the report except for the version.
 absl::StatusOr<model::v1::Model> Learn(const TrainOptions& options,
                                        const ModelStore& store,
-                                       uint64_t baseline, const TrainData& data,
+                                       const TrainData& data,
                                        TrainReport* report) {
   absl::StatusOr<GridOutcome> learned =
       TrainGrid({.data = &data,
@@ -201,14 +129,34 @@ absl::StatusOr<model::v1::Model> Learn(const TrainOptions& options,
   ASSIGN_OR_RETURN(const GridOutcome grid, std::move(learned));
   ASSIGN_OR_RETURN(const WeightedParts parts, data.Weigh(grid.parameters));
   RETURN_IF_ERROR(data.ReadStatus());
-  ASSIGN_OR_RETURN(const uint64_t look, NoteLook(options, baseline));
-  *report->mutable_evaluation() = Evaluate({.parts = parts,
-                                            .confidence = options.confidence(),
-                                            .reward_min = options.reward_min(),
-                                            .reward_max = options.reward_max(),
-                                            .train_clip = grid.clip,
-                                            .num_policies = grid.points.size(),
-                                            .look = look});
+  EvaluationTask task{.parts = parts,
+                      .confidence = options.confidence(),
+                      .reward_min = options.reward_min(),
+                      .reward_max = options.reward_max(),
+                      .train_clip = grid.clip,
+                      .num_policies = grid.points.size()};
+  *report->mutable_validation_improvement() = ValidationImprovement(task);
+  report->set_keeps_parent(grid.keeps_parent);
+  // What does not even convince validation would waste a look. What force
+  // publishes has no looks yet itself.
+  const bool promises = !grid.keeps_parent && grid.moved &&
+                        report->validation_improvement().value() > 0;
+  report->set_validation_promises(promises);
+  if (promises || (options.force() && !options.dry_run())) {
+    ASSIGN_OR_RETURN(task.look,
+                     NoteLook(options, data.counts().baseline_version));
+  }
+  const bool looks = task.look > 0;
+  report->set_test_looked_at(looks);
+  *report->mutable_evaluation() =
+      looks ? Evaluate(task) : EvaluateBeforeTest(task);
+  if (looks) {
+    const double confidence = report->evaluation().improvement().confidence();
+    for (model::v1::Guardrail& guardrail :
+         JudgeGuardrails(data.guarded(), parts.test, confidence)) {
+      *report->mutable_evaluation()->add_guardrails() = std::move(guardrail);
+    }
+  }
   if (std::isfinite(grid.clip)) report->set_train_clip(grid.clip);
   model::v1::Evaluation* evaluation = report->mutable_evaluation();
   for (const auto& point : grid.points) {
@@ -218,14 +166,31 @@ absl::StatusOr<model::v1::Model> Learn(const TrainOptions& options,
   return MakeModel(options, data, grid.parameters);
 }
 
-void FillCounts(const TrainData& data, TrainReport* report) {
+// Whoever overrides one policy otherwise than another breaks the premise of
+// kIntentToTreat.
+void AddOverrideFinding(const TrainOptions& options, const TupleCounts& counts,
+                        model::v1::Evaluation* evaluation) {
+  const std::optional<std::string> warning = counts.overridden.Warning();
+  if (!warning.has_value() || options.overrides() != "intent_to_treat") return;
+  model::v1::Finding* finding = evaluation->add_findings();
+  finding->set_gravity(model::v1::Finding::UNSUPPORTED);
+  finding->set_part("test");
+  finding->set_kind("overrides_depend_on_version");
+  finding->set_sentence(*warning);
+  SortFindings(evaluation);
+}
+
+void FillCounts(const TrainOptions& options, const TrainData& data,
+                TrainReport* report) {
   const TupleCounts& counts = data.counts();
   report->set_parent_version(counts.newest_version);
+  report->set_overrides(options.overrides());
   report->set_read_tuples(counts.read_tuples);
   report->set_kept_fraction(counts.kept_fraction);
   report->set_spilled_bytes(counts.spilled_bytes);
   if (counts.spilled_bytes > 0) report->set_scratch(counts.scratch);
-  report->set_shown_otherwise(data.shown_otherwise());
+  report->set_baseline_version(counts.baseline_version);
+  report->set_shown_otherwise(counts.overridden.count());
   report->set_corrupt_records(counts.damage.corrupt_records);
   for (const auto& [reason, count] : counts.excluded) {
     (*report->mutable_excluded())[reason] = count;
@@ -246,25 +211,27 @@ absl::StatusOr<TrainReport> TrainFromTuples(const TrainOptions& options) {
                    ReadTrainData(options, newest));
   const TrainData& data = *read;
   const TupleCounts& counts = data.counts();
-  RETURN_IF_ERROR(CheckLearnable(options, baseline, data));
+  RETURN_IF_ERROR(CheckLearnable(options, data));
 
   TrainReport report;
   report.set_model(options.model());
-  FillCounts(data, &report);
+  FillCounts(options, data, &report);
   ASSIGN_OR_RETURN(const model::v1::Model model,
-                   Learn(options, store, baseline, data, &report));
+                   Learn(options, store, data, &report));
   model::v1::Evaluation* evaluation = report.mutable_evaluation();
   evaluation->set_train_tuples(data.num_train());
   evaluation->set_excluded_tuples(counts.excluded_tuples());
-  // The bound accounts for small overlap, but not for wrong propensities.
-  const bool passed = counts.evaluates_baseline &&
-                      evaluation->improvement().lower() > 0 &&
-                      !ContradictsItself(*evaluation);
+  const TupleGate gate{options, baseline, counts, report};
+  AddOverrideFinding(options, counts, evaluation);
+  const bool passed = Passes(gate);
+  if (report.test_looked_at()) {
+    evaluation->set_decisions_needed(
+        DecisionsNeeded(*evaluation, options.confidence()));
+  }
   const bool publish = !options.dry_run() && (passed || options.force());
   report.set_gate_passed(passed);
   evaluation->set_promoted(publish);
-  evaluation->set_verdict(WithReservation(
-      Verdict(options, baseline, counts, *evaluation, passed), *evaluation));
+  evaluation->set_verdict(WithReservation(Verdict(gate), *evaluation));
   if (publish) {
     if (!options.force()) {
       RETURN_IF_ERROR(CheckStillNewest(options.model(), store, baseline));
@@ -273,7 +240,9 @@ absl::StatusOr<TrainReport> TrainFromTuples(const TrainOptions& options) {
                      store.Publish(model, evaluation, data.Warmup()));
     report.set_version(version);
   }
-  RETURN_IF_ERROR(NoteOutcome(options, baseline, *evaluation));
+  if (report.test_looked_at()) {
+    RETURN_IF_ERROR(NoteOutcome(options, counts.baseline_version, *evaluation));
+  }
   report.set_seconds(
       std::chrono::duration<double>(std::chrono::steady_clock::now() - start)
           .count());

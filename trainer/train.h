@@ -7,8 +7,8 @@
 
 namespace sortition {
 
-// Publishes if the lower bound of the improvement over the newest version in
-// the store is positive, or by force; never in a dry run. Deterministic except
+// Publishes if the lower bound of the improvement over the baseline is positive
+// (gate.h), or by force; never in a dry run. Deterministic except
 // for times. InvalidArgument for options or rewards out of range;
 // FailedPrecondition if nothing can be learned from the tuples (none, too few,
 // too few of the newest version, all rewards equal), naming what was left out

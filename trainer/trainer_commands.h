@@ -11,6 +11,7 @@
 #include "sortition/config/v1/convert.pb.h"
 #include "sortition/config/v1/evaluate.pb.h"
 #include "sortition/config/v1/fit.pb.h"
+#include "sortition/config/v1/ope.pb.h"
 #include "sortition/config/v1/train.pb.h"
 
 namespace sortition {
@@ -29,6 +30,9 @@ absl::Status RunFit(const config::v1::FitOptions& options,
 absl::Status RunCalibrate(const config::v1::CalibrateOptions& options,
                           const std::vector<std::string>& positional,
                           CommandOutput* output);
+absl::Status RunOpe(const config::v1::OpeOptions& options,
+                    const std::vector<std::string>& positional,
+                    CommandOutput* output);
 absl::Status RunCluster(const config::v1::ClusterOptions& options,
                         const std::vector<std::string>& positional,
                         CommandOutput* output);

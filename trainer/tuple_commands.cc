@@ -6,7 +6,7 @@
 #include "trainer/offpolicy/calibrate_report.h"
 #include "trainer/report_file.h"
 #include "trainer/trainer_commands.h"
-#include "trainer/tuples/convert.h"
+#include "trainer/tuples/labels/convert.h"
 
 namespace sortition {
 

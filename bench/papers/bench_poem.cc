@@ -30,6 +30,9 @@ ABSL_FLAG(double, fraction, 0.05, "share of the contexts that h0 is fitted to");
 ABSL_FLAG(double, logging_l2, 0.09, "L2 weight of h0's fit");
 ABSL_FLAG(double, temperature, 1, "alpha of h0, a factor of its scores");
 ABSL_FLAG(int, replays, 4, "passes over the contexts");
+ABSL_FLAG(bool, standardise, false, "train with PoemOptions.standardise");
+ABSL_FLAG(bool, scale_losses, false,
+          "train with PoemOptions.scale_losses, which the paper does not have");
 ABSL_FLAG(bool, logging_only, false, "measure h0 alone, to choose its options");
 ABSL_FLAG(std::string, figures, "",
           "write figures 1 to 3 as SVG to this directory");
@@ -99,11 +102,19 @@ absl::StatusOr<Results> RunAll(const LabelData& data, const LogOptions& options,
   return results;
 }
 
+void SetUnits(std::vector<Method>* methods) {
+  for (Method& method : *methods) {
+    method.options.set_standardise(absl::GetFlag(FLAGS_standardise));
+    method.options.set_scale_losses(absl::GetFlag(FLAGS_scale_losses));
+  }
+}
+
 absl::StatusOr<std::vector<Target>> Tables(const LabelData& data) {
   std::vector<Method> methods = {
       Ips(PoemOptions::BATCH), Poem(PoemOptions::BATCH),
       Ips(PoemOptions::STOCHASTIC), Poem(PoemOptions::STOCHASTIC)};
   for (Method& method : NewerMethods()) methods.push_back(std::move(method));
+  SetUnits(&methods);
   ASSIGN_OR_RETURN(
       const Results results,
       RunAll(data, LogOptionsFromFlags(), methods, absl::GetFlag(FLAGS_runs)));
@@ -152,8 +163,9 @@ std::vector<Sweep> Sweeps() {
 
 absl::Status Draw(const Sweep& sweep, const LabelData& data,
                   const std::string& dir) {
-  const std::vector<Method> methods = {Poem(PoemOptions::STOCHASTIC),
-                                       PoemFromBothStarts(), NewerMethods()[0]};
+  std::vector<Method> methods = {Poem(PoemOptions::STOCHASTIC),
+                                 PoemFromBothStarts(), NewerMethods()[0]};
+  SetUnits(&methods);
   Chart chart{.title = absl::StrCat(DataName(), ": ", sweep.title),
               .x_label = sweep.x_label,
               .y_label = "expected Hamming loss, test set",

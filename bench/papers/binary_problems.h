@@ -6,26 +6,13 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "core/data/candidates.h"
+#include "bench/support/labelled_rows.h"
 
 namespace sortition {
 
-// n items, each with d features of which the last is constantly 1, and a label.
-struct BinaryItems {
-  uint32_t num_features = 0;
-  std::vector<float> features;   // Row-major, n × d.
-  std::vector<uint32_t> labels;  // 0 or 1.
-
-  Candidates view() const {
-    return Candidates::DenseUnchecked(features, num_features);
-  }
-  size_t size() const { return labels.size(); }
-  size_t num_positives() const;
-};
-
 struct BinaryProblem {
-  BinaryItems train;
-  BinaryItems test;
+  LabelledRows train;
+  LabelledRows test;
 };
 
 // Reads ten problems, each digit against the rest, from optdigits.tra and
@@ -39,9 +26,9 @@ absl::StatusOr<BinaryProblem> ReadAdult(const std::string& directory);
 // Holds out a random third of the items for validation; the others are for
 // training.
 struct HoldOut {
-  BinaryItems train;
-  BinaryItems validation;
+  LabelledRows train;
+  LabelledRows validation;
 };
-HoldOut HoldOutThird(const BinaryItems& items, uint64_t seed);
+HoldOut HoldOutThird(const LabelledRows& items, uint64_t seed);
 
 }  // namespace sortition

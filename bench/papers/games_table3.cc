@@ -188,7 +188,7 @@ absl::StatusOr<Summary> RunMethod(const Method& method, const DataSet& data,
 }
 
 // Solves the game of all test items with potentials theta·x.
-absl::Status PlayAdult(const BinaryItems& items, const Eigen::VectorXd& theta,
+absl::Status PlayAdult(const LabelledRows& items, const Eigen::VectorXd& theta,
                        const std::string& name, std::vector<Target>* targets) {
   std::vector<double> psi(items.size());
   for (uint32_t i = 0; i < psi.size(); ++i) {
@@ -215,7 +215,7 @@ absl::Status PlayAdult(const BinaryItems& items, const Eigen::VectorXd& theta,
 
 // Prints a bound on F1 for Adult: the F1 of linear scores that were fitted to
 // the answers.
-absl::Status PrintCeiling(const BinaryItems& test) {
+absl::Status PrintCeiling(const LabelledRows& test) {
   const std::vector<double> cs = {1};
   ASSIGN_OR_RETURN(
       const std::vector<Eigen::VectorXd> path,

@@ -9,6 +9,7 @@
 #include "bench/support/clocks.h"
 #include "core/base/status_macros.h"
 #include "core/learners/counterfactual/counterfactual_learner.h"
+#include "core/learners/multilabel/label_weights.h"
 #include "core/learners/multilabel/labels_loss_model.h"
 
 namespace sortition {
@@ -87,11 +88,18 @@ std::vector<Method> NewerMethods() {
 }
 
 absl::StatusOr<Learnt> Learn(const Method& method, LabelLog* log) {
+  Eigen::VectorXd scales;
+  if (method.options.standardise()) {
+    scales = LabelFeatureScales(log->contexts(), log->train_tuples());
+  }
   std::unique_ptr<LabelsLossModel> model;
   if (method.options.objective() == PoemOptions::DOUBLY_ROBUST) {
-    ASSIGN_OR_RETURN(LabelsLossModel fitted,
-                     LabelsLossModel::Fit(log->contexts(), log->train_tuples(),
-                                          method.options.loss_model_l2()));
+    ASSIGN_OR_RETURN(
+        LabelsLossModel fitted,
+        LabelsLossModel::Fit(log->contexts(), log->train_tuples(),
+                             {.l2 = method.options.loss_model_l2(),
+                              .folds = method.options.loss_model_folds(),
+                              .scales = scales}));
     model = fitted.Clone();
   }
   ASSIGN_OR_RETURN(const std::vector<LambdaChoice> lambdas,
@@ -126,7 +134,8 @@ absl::StatusOr<Learnt> Learn(const Method& method, LabelLog* log) {
         RETURN_IF_ERROR(fit({.options = method.options,
                              .clip = m,
                              .lambda = lambda.lambda,
-                             .start = start}));
+                             .start = start,
+                             .scales = scales}));
       }
     }
   }

@@ -34,12 +34,12 @@ std::span<const double> ToSpan(const Eigen::VectorXd& vector) {
   return {vector.data(), static_cast<size_t>(vector.size())};
 }
 
-std::vector<uint8_t> Labels(const BinaryItems& items) {
+std::vector<uint8_t> Labels(const LabelledRows& items) {
   return {items.labels.begin(), items.labels.end()};
 }
 
 std::vector<double> Scores(const Eigen::VectorXd& theta,
-                           const BinaryItems& items) {
+                           const LabelledRows& items) {
   const std::vector<uint32_t> indexes = IndexesUpTo<uint32_t>(items.size());
   std::vector<double> scores(items.size());
   items.view().Scores(indexes, ToSpan(theta), scores);
@@ -59,14 +59,14 @@ std::vector<Variant> SizeVariants(SetMeasure measure) {
   return {{"k = P", 1}, {"k = P/2", 0.5}};
 }
 
-size_t KOf(const BinaryItems& items, const Variant& variant) {
+size_t KOf(const LabelledRows& items, const Variant& variant) {
   return std::max<size_t>(
       1, static_cast<size_t>(variant.value *
                              static_cast<double>(items.num_positives())));
 }
 
 // Returns the measure of the k best items, or of those with positive scores.
-double Deterministic(const Eigen::VectorXd& theta, const BinaryItems& items,
+double Deterministic(const Eigen::VectorXd& theta, const LabelledRows& items,
                      SetMeasure measure) {
   const MultivariateLoss loss = LossOf(measure, HalfOfPositives(items));
   return MeasureOf(loss, PredictLabels(loss, Scores(theta, items)),
@@ -76,8 +76,8 @@ double Deterministic(const Eigen::VectorXd& theta, const BinaryItems& items,
 // Shifts θ by its constant feature so that the variant's share of scores is
 // positive.
 Eigen::VectorXd WithShare(const Eigen::VectorXd& theta,
-                          const BinaryItems& items, const Variant& variant,
-                          const BinaryItems& trained) {
+                          const LabelledRows& items, const Variant& variant,
+                          const LabelledRows& trained) {
   if (variant.share == 0) return theta;
   const double rate = static_cast<double>(trained.num_positives()) /
                       static_cast<double>(trained.size());
@@ -108,7 +108,7 @@ std::vector<Variant> ShareVariants(SetMeasure measure) {
 class WholeGame {
  public:
   static absl::StatusOr<std::unique_ptr<WholeGame>> Create(
-      const BinaryItems& items, SetMeasure measure, size_t k) {
+      const LabelledRows& items, SetMeasure measure, size_t k) {
     GameOptions options;
     options.set_measure(measure == SetMeasure::kF1 ? GameOptions::F_BETA
                                                    : GameOptions::PRECISION);
@@ -172,7 +172,7 @@ class PredictionGame : public SetMethod {
   }
 
   absl::StatusOr<std::vector<Eigen::VectorXd>> Train(
-      const BinaryItems& items, SetMeasure measure, const Variant& variant,
+      const LabelledRows& items, SetMeasure measure, const Variant& variant,
       std::span<const double> cs, double* gap) const override {
     ASSIGN_OR_RETURN(const auto game,
                      WholeGame::Create(items, measure, KOf(items, variant)));
@@ -202,9 +202,9 @@ class PredictionGame : public SetMethod {
   }
 
   absl::StatusOr<SetQuality> Judge(const Eigen::VectorXd& theta,
-                                   const BinaryItems& items, SetMeasure measure,
-                                   const Variant& variant,
-                                   const BinaryItems& trained) const override {
+                                   const LabelledRows& items,
+                                   SetMeasure measure, const Variant& variant,
+                                   const LabelledRows& trained) const override {
     ASSIGN_OR_RETURN(const auto game,
                      WholeGame::Create(items, measure, HalfOfPositives(items)));
     const Eigen::VectorXd played = Played(theta, items, variant, trained);
@@ -229,7 +229,7 @@ class Svm : public SetMethod {
   }
 
   absl::StatusOr<std::vector<Eigen::VectorXd>> Train(
-      const BinaryItems& items, SetMeasure measure, const Variant& variant,
+      const LabelledRows& items, SetMeasure measure, const Variant& variant,
       std::span<const double> cs, double* gap) const override {
     OneSlackOptions options;
     options.set_gap_tolerance(kGapTolerance);
@@ -250,9 +250,9 @@ class Svm : public SetMethod {
   }
 
   absl::StatusOr<SetQuality> Judge(const Eigen::VectorXd& theta,
-                                   const BinaryItems& items, SetMeasure measure,
-                                   const Variant& variant,
-                                   const BinaryItems& trained) const override {
+                                   const LabelledRows& items,
+                                   SetMeasure measure, const Variant& variant,
+                                   const LabelledRows& trained) const override {
     const double measured = Deterministic(
         WithShare(theta, items, variant, trained), items, measure);
     return SetQuality{measured, measured, Deterministic(theta, items, measure)};
@@ -270,7 +270,7 @@ class Logistic : public Svm {
     return {{"", 0}};
   }
 
-  absl::StatusOr<std::vector<Eigen::VectorXd>> Train(const BinaryItems& items,
+  absl::StatusOr<std::vector<Eigen::VectorXd>> Train(const LabelledRows& items,
                                                      SetMeasure, const Variant&,
                                                      std::span<const double> cs,
                                                      double*) const override {
@@ -302,14 +302,14 @@ std::unique_ptr<SetMethod> LogisticMethod(bool with_share) {
   return std::make_unique<Logistic>(with_share);
 }
 
-Eigen::VectorXd Played(const Eigen::VectorXd& theta, const BinaryItems& items,
-                       const Variant& variant, const BinaryItems& trained) {
+Eigen::VectorXd Played(const Eigen::VectorXd& theta, const LabelledRows& items,
+                       const Variant& variant, const LabelledRows& trained) {
   return variant.value * static_cast<double>(trained.size()) /
          static_cast<double>(items.size()) *
          WithShare(theta, items, variant, trained);
 }
 
-double BestF1(const Eigen::VectorXd& theta, const BinaryItems& items) {
+double BestF1(const Eigen::VectorXd& theta, const LabelledRows& items) {
   const std::vector<double> scores = Scores(theta, items);
   std::vector<uint32_t> order = IndexesUpTo<uint32_t>(items.size());
   std::stable_sort(order.begin(), order.end(), [&](uint32_t i, uint32_t j) {
@@ -326,7 +326,7 @@ double BestF1(const Eigen::VectorXd& theta, const BinaryItems& items) {
   return best;
 }
 
-size_t HalfOfPositives(const BinaryItems& items) {
+size_t HalfOfPositives(const LabelledRows& items) {
   return std::max<size_t>(1, items.num_positives() / 2);
 }
 

@@ -46,13 +46,13 @@ class SetMethod {
   // Trains θ for each C of `cs`, ascending; C weighs the loss beside ‖θ‖² / 2.
   // Writes the widest proved gap to `gap`, if the method proves one.
   virtual absl::StatusOr<std::vector<Eigen::VectorXd>> Train(
-      const BinaryItems& items, SetMeasure measure, const Variant& variant,
+      const LabelledRows& items, SetMeasure measure, const Variant& variant,
       std::span<const double> cs, double* gap) const = 0;
   // `trained`: the items that θ was trained on.
   virtual absl::StatusOr<SetQuality> Judge(
-      const Eigen::VectorXd& theta, const BinaryItems& items,
+      const Eigen::VectorXd& theta, const LabelledRows& items,
       SetMeasure measure, const Variant& variant,
-      const BinaryItems& trained) const = 0;
+      const LabelledRows& trained) const = 0;
 };
 
 std::unique_ptr<SetMethod> PredictionGameMethod();
@@ -61,13 +61,13 @@ std::unique_ptr<SetMethod> MultivariateSvmMethod(bool with_share = false);
 std::unique_ptr<SetMethod> LogisticMethod(bool with_share = false);
 
 // Returns the θ with which the game is played.
-Eigen::VectorXd Played(const Eigen::VectorXd& theta, const BinaryItems& items,
-                       const Variant& variant, const BinaryItems& trained);
+Eigen::VectorXd Played(const Eigen::VectorXd& theta, const LabelledRows& items,
+                       const Variant& variant, const LabelledRows& trained);
 
 // Returns the best F1 of any threshold on the scores. It needs the labels, so
 // it is a bound on what a learner can reach.
-double BestF1(const Eigen::VectorXd& theta, const BinaryItems& items);
+double BestF1(const Eigen::VectorXd& theta, const LabelledRows& items);
 // Returns the k at which precision on these items is measured.
-size_t HalfOfPositives(const BinaryItems& items);
+size_t HalfOfPositives(const LabelledRows& items);
 
 }  // namespace sortition

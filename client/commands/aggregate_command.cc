@@ -70,8 +70,8 @@ Enum ParseEnum(const std::string& name) {
 }
 
 // Sets what the flags say; in a JSON request, only where a flag was given.
-void ApplyFlags(const AggregateOptions& options, bool json,
-                AggregateRequest* request) {
+absl::Status ApplyFlags(const AggregateOptions& options, bool json,
+                        AggregateRequest* request) {
   v1::DecisionContext* context = request->mutable_context();
   v1::Aggregation* aggregation = request->mutable_aggregation();
   if (options.has_name()) context->set_model(options.name());
@@ -105,6 +105,7 @@ void ApplyFlags(const AggregateOptions& options, bool json,
   if (!json || options.has_confidence()) {
     request->set_confidence(options.confidence());
   }
+  return SetAttributes(options.attributes(), context);
 }
 
 std::string IdOf(const AggregateRequest& request, uint32_t document_index) {
@@ -171,7 +172,8 @@ absl::Status RunAggregate(const AggregateOptions& options,
   RETURN_IF_ERROR(CheckChoices(options));
   ASSIGN_OR_RETURN(const std::string text, ReadFile(options.lists()));
   ASSIGN_OR_RETURN(Input input, ReadInput(options, text));
-  ApplyFlags(options, internal::IsJson(options.format(), text), &input.request);
+  RETURN_IF_ERROR(ApplyFlags(options, internal::IsJson(options.format(), text),
+                             &input.request));
   ASSIGN_OR_RETURN(const std::unique_ptr<Client> client,
                    ConnectClient(options.client()));
   const absl::StatusOr<AggregateResponse> response =

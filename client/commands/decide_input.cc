@@ -47,8 +47,8 @@ absl::Status FillFromLetor(absl::string_view text,
   return absl::OkStatus();
 }
 
-void ApplyFlags(const config::v1::DecideOptions& options,
-                v1::DecisionContext* context) {
+absl::Status ApplyFlags(const config::v1::DecideOptions& options,
+                        v1::DecisionContext* context) {
   if (options.has_model()) context->set_model(options.model());
   if (options.has_version()) context->set_version(options.version());
   if (options.has_decision_id()) {
@@ -58,9 +58,25 @@ void ApplyFlags(const config::v1::DecideOptions& options,
   if (options.scores()) context->set_return_scores(true);
   if (options.probabilities()) context->set_return_probabilities(true);
   if (options.return_game()) context->set_return_game(true);
+  return SetAttributes(options.attributes(), context);
 }
 
 }  // namespace internal
+
+absl::Status SetAttributes(
+    const google::protobuf::RepeatedPtrField<std::string>& attributes,
+    v1::DecisionContext* context) {
+  for (const std::string& attribute : attributes) {
+    const size_t equals = attribute.find('=');
+    if (equals == 0 || equals == std::string::npos) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("attributes: '", attribute, "': must be name=value"));
+    }
+    (*context->mutable_attributes())[attribute.substr(0, equals)] =
+        attribute.substr(equals + 1);
+  }
+  return absl::OkStatus();
+}
 
 std::string AddMissingQids(absl::string_view text) {
   std::string result;

@@ -13,6 +13,11 @@
 
 namespace sortition {
 
+// Sets attributes given as "name=value". InvalidArgument for other forms.
+absl::Status SetAttributes(
+    const google::protobuf::RepeatedPtrField<std::string>& attributes,
+    v1::DecisionContext* context);
+
 // The parts of MakeRequest().
 namespace internal {
 bool IsJson(absl::string_view format, absl::string_view text);
@@ -20,8 +25,8 @@ absl::Status FillFromJson(const std::string& text,
                           google::protobuf::Message* request);
 absl::Status FillFromLetor(absl::string_view text,
                            v1::DecisionContext* context);
-void ApplyFlags(const config::v1::DecideOptions& options,
-                v1::DecisionContext* context);
+absl::Status ApplyFlags(const config::v1::DecideOptions& options,
+                        v1::DecisionContext* context);
 }  // namespace internal
 
 // Builds a RankRequest, SelectRequest or LabelRequest from `options` and the
@@ -36,7 +41,7 @@ absl::StatusOr<Request> MakeRequest(const config::v1::DecideOptions& options,
       internal::IsJson(options.format(), text)
           ? internal::FillFromJson(text, &request)
           : internal::FillFromLetor(text, request.mutable_context()));
-  internal::ApplyFlags(options, request.mutable_context());
+  RETURN_IF_ERROR(internal::ApplyFlags(options, request.mutable_context()));
   return request;
 }
 

@@ -53,7 +53,12 @@ class CsvExporter : public Exporter {
                                   "conditional_log_propensity,rank_reward,",
                     "propensity,log_propensity,reward,has_feedback,",
                     "action_shown,can_abstain,keep_probability",
-                    options_.with_censored() ? ",censored" : "");
+                    options_.with_censored() ? ",censored" : "",
+                    options_.attributes().empty() ? ",attributes" : "");
+    for (const std::string& name : options_.attributes()) {
+      out_->push_back(',');
+      AppendCsvField(absl::StrCat("attribute.", name), out_);
+    }
     if (!by_decision && sparse_) out_->append(",num_features,features");
     for (uint32_t j = 0; !by_decision && !sparse_ && j < *num_features_; ++j) {
       absl::StrAppend(out_, ",f", j);
@@ -94,6 +99,22 @@ class CsvExporter : public Exporter {
       tail_.push_back('1');
     }
     if (options_.with_censored()) AppendFlag(tuple.censored_size() > 0, &tail_);
+    AppendAttributeCells(view.decision);
+  }
+
+  void AppendAttributeCells(const log::v1::Decision& decision) {
+    const auto& attributes = decision.attributes();
+    for (const std::string& name : options_.attributes()) {
+      tail_.push_back(',');
+      const auto found = attributes.find(name);
+      if (found != attributes.end()) AppendCsvField(found->second, &tail_);
+    }
+    if (!options_.attributes().empty()) return;
+    tail_.push_back(',');
+    if (attributes.empty()) return;
+    std::string object;
+    AppendAttributes(decision, &object);
+    AppendCsvField(object, &tail_);
   }
 
   void AppendDecision(const TupleView& view) {

@@ -168,6 +168,10 @@ class DsjsonExporter : public Exporter {
       out_->append(",\"_unit_id\":");
       AppendJsonString(decision.unit_id(), out_);
     }
+    if (!decision.attributes().empty()) {
+      out_->append(",\"_attributes\":");
+      AppendAttributes(decision, out_);
+    }
     const double keep = view.tuple.keep_probability();
     if (keep != 0 && keep != 1) {
       out_->append(",\"pdrop\":");

@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "client/export/text_values.h"
 #include "google/protobuf/descriptor.h"
 #include "google/protobuf/reflection.h"
@@ -96,6 +98,26 @@ void AppendArray(const Message& message, const Reflection& reflection,
   out->push_back(']');
 }
 
+// As an object, by ascending keys. Maps of the log have strings as keys.
+void AppendMap(const Message& message, const Reflection& reflection,
+               const FieldDescriptor& field, std::string* out) {
+  const auto& entry = *field.message_type();
+  std::map<std::string, std::string> members;
+  for (int i = 0; i < reflection.FieldSize(message, &field); ++i) {
+    const Message& pair = reflection.GetRepeatedMessage(message, &field, i);
+    const Reflection& of_pair = *pair.GetReflection();
+    AppendSingle(pair, of_pair, *entry.map_value(),
+                 &members[of_pair.GetString(pair, entry.map_key())]);
+  }
+  out->push_back('{');
+  for (const auto& [key, value] : members) {
+    if (out->back() != '{') out->push_back(',');
+    AppendJsonString(key, out);
+    absl::StrAppend(out, ":", value);
+  }
+  out->push_back('}');
+}
+
 void AppendRepeated(const Message& message, const Reflection& reflection,
                     const FieldDescriptor& field, std::string* out) {
   const auto number = [out](auto value) { AppendJsonNumber(value, out); };
@@ -150,7 +172,9 @@ void AppendMessageJson(const Message& message, std::string* out) {
     out->push_back('"');
     out->append(field->name());
     out->append("\":");
-    if (field->is_repeated()) {
+    if (field->is_map()) {
+      AppendMap(message, reflection, *field, out);
+    } else if (field->is_repeated()) {
       AppendRepeated(message, reflection, *field, out);
     } else {
       AppendSingle(message, reflection, *field, out);

@@ -1,5 +1,7 @@
 #include "client/export/text_values.h"
 
+#include <map>
+
 #include "absl/strings/str_format.h"
 #include "absl/time/time.h"
 
@@ -35,6 +37,19 @@ void AppendJsonString(absl::string_view text, std::string* out) {
   }
   out->append(text.data() + begin, text.size() - begin);
   out->push_back('"');
+}
+
+void AppendAttributes(const log::v1::Decision& decision, std::string* out) {
+  const std::map<absl::string_view, absl::string_view> sorted(
+      decision.attributes().begin(), decision.attributes().end());
+  out->push_back('{');
+  for (const auto& [name, value] : sorted) {
+    if (out->back() != '{') out->push_back(',');
+    AppendJsonString(name, out);
+    out->push_back(':');
+    AppendJsonString(value, out);
+  }
+  out->push_back('}');
 }
 
 void AppendCsvField(absl::string_view text, std::string* out) {

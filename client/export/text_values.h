@@ -8,6 +8,7 @@
 
 #include "absl/strings/string_view.h"
 #include "client/export/shortest_float.h"
+#include "sortition/log/v1/log.pb.h"
 
 namespace sortition {
 
@@ -44,6 +45,9 @@ void AppendJsonNumber(Number value, std::string* out) {
 
 // With its quotes.
 void AppendJsonString(absl::string_view text, std::string* out);
+
+// As a JSON object, by ascending names.
+void AppendAttributes(const log::v1::Decision& decision, std::string* out);
 
 // As RFC 4180 asks: quoted where it holds a comma, a quote or a line break.
 void AppendCsvField(absl::string_view text, std::string* out);

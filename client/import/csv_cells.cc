@@ -2,6 +2,7 @@
 
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
+#include "client/import/imported_tuple.h"
 #include "core/base/status_macros.h"
 
 namespace sortition {
@@ -30,6 +31,28 @@ absl::Status CsvCells::ReadFlag(int column, bool* value) const {
   *value = text == "1" || text == "true";
   if (*value || text == "0" || text == "false") return absl::OkStatus();
   return Wrong(column, "0 or 1");
+}
+
+absl::Status CsvCells::ReadAttributes(log::v1::Decision* decision) {
+  const int all = columns_.attributes;
+  if (all >= 0 && !Cell(all).empty()) {
+    object_ = std::string(Cell(all));  // It is parsed in place.
+    const auto parsed = json_.Parse({object_.data(), object_.size()});
+    const absl::Status status =
+        parsed.ok() ? sortition::ReadAttributes(
+                          **parsed, header_[static_cast<size_t>(all)], decision)
+                    : parsed.status();
+    if (!status.ok()) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(Wrong(all, "a JSON object of strings").message(), ": ",
+                       status.message()));
+    }
+  }
+  for (const auto& [name, column] : columns_.named_attributes) {
+    if (Cell(column).empty()) continue;
+    (*decision->mutable_attributes())[name] = std::string(Cell(column));
+  }
+  return absl::OkStatus();
 }
 
 absl::Status CsvCells::CheckShared(bool is_first, uint64_t first_line) {

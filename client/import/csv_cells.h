@@ -11,8 +11,9 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "client/import/csv_columns.h"
-#include "client/import/parse_number.h"
 #include "core/base/status_macros.h"
+#include "io/text/json_line.h"
+#include "io/text/parse_number.h"
 #include "sortition/log/v1/log.pb.h"
 
 namespace sortition {
@@ -52,6 +53,9 @@ class CsvCells {
   // Reads 0 and 1, or false and true, in the same way.
   absl::Status ReadFlag(int column, bool* value) const;
 
+  // Sets the attributes of the decision. Empty cells say nothing.
+  absl::Status ReadAttributes(log::v1::Decision* decision);
+
   // Keeps what all lines of a decision say alike at its first line, which has
   // the number `first_line`. At the others, an error that names the column that
   // differs, and both values.
@@ -69,6 +73,8 @@ class CsvCells {
   CsvColumns columns_;
   std::vector<absl::string_view> fields_;
   std::vector<std::string> shared_;  // Of columns_.shared.
+  JsonLine json_;
+  std::string object_;
 };
 
 }  // namespace sortition

@@ -7,8 +7,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
-#include "client/import/parse_number.h"
 #include "core/base/status_macros.h"
+#include "io/text/parse_number.h"
 #include "process/command.h"
 
 namespace sortition {
@@ -43,8 +43,11 @@ constexpr Field kFields[] = {
     {"censored", "censored", &CsvColumns::censored},
     {"sparse", "features", &CsvColumns::sparse},
     {"num_features", "num_features", &CsvColumns::num_features},
+    {"attributes", "attributes", &CsvColumns::attributes},
 };
 constexpr char kFeatures[] = "features";
+// Fields and columns of single attributes begin so.
+constexpr absl::string_view kAttribute = "attribute.";
 
 // All but these say something of the decision.
 constexpr int CsvColumns::*kOfCandidate[] = {
@@ -83,6 +86,8 @@ absl::StatusOr<CsvMapping> CsvMapping::Create(
         absl::StrSplit(part, absl::MaxSplits('=', 1));
     const bool is_known =
         entry.first == kFeatures ||
+        (absl::StartsWith(entry.first, kAttribute) &&
+         entry.first != kAttribute) ||
         std::any_of(std::begin(kFields), std::end(kFields),
                     [&](const Field& f) { return entry.first == f.name; });
     if (!is_known || entry.second.empty()) {
@@ -108,6 +113,29 @@ std::string CsvMapping::ColumnOf(absl::string_view field,
   }
   if (by_decision_ && field == "action") return "action";
   return std::string(standard);
+}
+
+absl::Status CsvMapping::FindAttributes(
+    const std::vector<absl::string_view>& header, CsvColumns* columns) const {
+  const auto take = [&](absl::string_view field, size_t place) {
+    columns->named_attributes.emplace_back(field.substr(kAttribute.size()),
+                                           static_cast<int>(place));
+    columns->shared.push_back(static_cast<int>(place));
+  };
+  for (const Entry& entry : entries_) {
+    if (!absl::StartsWith(entry.field, kAttribute)) continue;
+    const auto found = std::find(header.begin(), header.end(), entry.column);
+    if (found == header.end()) {
+      return Missing(absl::StrCat("column '", entry.column, "'"), header);
+    }
+    take(entry.field, static_cast<size_t>(found - header.begin()));
+  }
+  for (size_t i = 0; i < header.size(); ++i) {
+    if (absl::StartsWith(header[i], kAttribute) && !IsMapped(header[i])) {
+      take(header[i], i);
+    }
+  }
+  return absl::OkStatus();
 }
 
 absl::Status CsvMapping::FindFeatures(
@@ -167,6 +195,7 @@ absl::StatusOr<CsvColumns> CsvMapping::Resolve(
       columns.shared.push_back(columns.*field.place);
     }
   }
+  RETURN_IF_ERROR(FindAttributes(header, &columns));
   RETURN_IF_ERROR(FindFeatures(header, &columns));
   return columns;
 }

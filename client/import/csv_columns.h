@@ -2,6 +2,7 @@
 // Which column of a CSV file is what.
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -35,6 +36,9 @@ struct CsvColumns {
   int censored = -1;
   int sparse = -1;
   int num_features = -1;
+  int attributes = -1;  // All of them, as a JSON object.
+  // Those with a column of their own: name and place.
+  std::vector<std::pair<std::string, int>> named_attributes;
   std::vector<int> features;
   std::vector<int> shared;  // These are the same in all lines of a decision.
   size_t width = 0;         // Columns of the file.
@@ -60,6 +64,8 @@ class CsvMapping {
   std::string ColumnOf(absl::string_view field,
                        absl::string_view standard) const;
   bool IsMapped(absl::string_view field) const;
+  absl::Status FindAttributes(const std::vector<absl::string_view>& header,
+                              CsvColumns* columns) const;
   absl::Status FindFeatures(const std::vector<absl::string_view>& header,
                             CsvColumns* columns) const;
 

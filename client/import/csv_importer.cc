@@ -8,13 +8,13 @@
 
 #include "absl/strings/str_cat.h"
 #include "client/import/csv_cells.h"
-#include "client/import/csv_record.h"
 #include "client/import/imported_tuple.h"
 #include "client/import/importer.h"
-#include "client/import/parse_number.h"
 #include "core/base/status_macros.h"
 #include "core/data/action.h"
 #include "io/segments/decision_view.h"
+#include "io/text/csv_record.h"
+#include "io/text/parse_number.h"
 #include "process/command.h"
 
 namespace sortition {
@@ -122,6 +122,7 @@ class CsvImporter : public Importer {
     decision->set_decision_id(
         id_.empty() && columns().id < 0 ? absl::StrCat("row-", rows_) : id_);
     RETURN_IF_ERROR(ReadOrigin(decision));
+    RETURN_IF_ERROR(cells_.ReadAttributes(decision));
     RETURN_IF_ERROR(ReadKind(decision));
     std::optional<double> reward;
     RETURN_IF_ERROR(cells_.Read(columns().reward, "a finite number", &reward));

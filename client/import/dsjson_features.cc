@@ -5,9 +5,9 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "client/import/parse_number.h"
 #include "core/base/hash.h"
 #include "core/base/status_macros.h"
+#include "io/text/parse_number.h"
 
 namespace sortition {
 namespace {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "client/import/json_line.h"
+#include "io/text/json_line.h"
 #include "sortition/log/v1/log.pb.h"
 
 namespace sortition {

@@ -7,10 +7,10 @@
 #include "client/import/dsjson_features.h"
 #include "client/import/imported_tuple.h"
 #include "client/import/importer.h"
-#include "client/import/json_line.h"
-#include "client/import/parse_number.h"
+#include "client/import/json_importer.h"
 #include "core/base/status_macros.h"
 #include "core/data/action.h"
+#include "io/text/parse_number.h"
 
 namespace sortition {
 namespace {
@@ -87,6 +87,9 @@ class DsjsonImporter : public JsonImporter {
       ASSIGN_OR_RETURN(const absl::string_view unit_id,
                        Text(*unit, "_unit_id"));
       decision->set_unit_id(unit_id.data(), unit_id.size());
+    }
+    if (const JsonValue* attributes = FindMember(object, "_attributes")) {
+      RETURN_IF_ERROR(ReadAttributes(*attributes, "_attributes", decision));
     }
     if (const JsonValue* time = FindMember(object, "Timestamp")) {
       ASSIGN_OR_RETURN(const absl::string_view stamp, Text(*time, "Timestamp"));

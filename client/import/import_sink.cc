@@ -4,7 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "client/import/imported_tuple.h"
-#include "client/import/parse_number.h"
+#include "io/text/parse_number.h"
 
 namespace sortition {
 

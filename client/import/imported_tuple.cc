@@ -8,10 +8,10 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/time/time.h"
-#include "client/import/parse_number.h"
 #include "core/base/status_macros.h"
 #include "core/data/action.h"
 #include "io/segments/decision_view.h"
+#include "io/text/parse_number.h"
 
 namespace sortition {
 namespace {
@@ -87,6 +87,23 @@ absl::Status SetPropensity(std::optional<double> propensity,
                      std::exp(*log_propensity), ", that of log_propensity"));
   }
   decision->set_log_propensity(*log_propensity);
+  return absl::OkStatus();
+}
+
+absl::Status ReadAttributes(const JsonValue& object, absl::string_view name,
+                            log::v1::Decision* decision) {
+  if (!object.IsObject()) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        name, " is ", Describe(object), ", must be an object of strings"));
+  }
+  for (const auto& member : object.GetObject()) {
+    const absl::string_view attribute = TextOf(member.name);
+    ASSIGN_OR_RETURN(
+        const absl::string_view value,
+        Text(member.value, absl::StrCat(name, ".", Shown(attribute))));
+    (*decision->mutable_attributes())[std::string(attribute)] =
+        std::string(value);
+  }
   return absl::OkStatus();
 }
 

@@ -5,6 +5,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
+#include "io/text/json_line.h"
 #include "sortition/config/v1/log_files.pb.h"
 #include "sortition/log/v1/log.pb.h"
 
@@ -20,6 +21,11 @@ void SetModel(const config::v1::LogImportOptions& options,
 absl::Status SetPropensity(std::optional<double> propensity,
                            std::optional<double> log_propensity,
                            log::v1::Decision* decision);
+
+// Sets the attributes of the decision to the members of an object, which must
+// be strings.
+absl::Status ReadAttributes(const JsonValue& object, absl::string_view name,
+                            log::v1::Decision* decision);
 
 // Marks that something else than the action was shown.
 void SetNotShown(log::v1::BanditTuple* tuple);

@@ -3,7 +3,7 @@
 #include <memory>
 
 #include "client/import/import_sink.h"
-#include "client/import/input_lines.h"
+#include "io/text/input_lines.h"
 #include "sortition/config/v1/log_files.pb.h"
 
 namespace sortition {

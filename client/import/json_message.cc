@@ -2,12 +2,14 @@
 
 #include <cmath>
 #include <limits>
+#include <set>
+#include <string>
 
 #include "absl/strings/str_cat.h"
-#include "client/import/parse_number.h"
 #include "core/base/status_macros.h"
 #include "google/protobuf/descriptor.h"
 #include "google/protobuf/reflection.h"
+#include "io/text/parse_number.h"
 
 namespace sortition {
 namespace {
@@ -151,6 +153,26 @@ absl::Status AddOne(const JsonValue& value, const FieldDescriptor& field,
   }
 }
 
+// Reads an object. Maps of the log have strings as keys.
+absl::Status ReadMap(const JsonValue& object, const FieldDescriptor& field,
+                     Message* message) {
+  if (!object.IsObject()) return Malformed(field, object);
+  const auto& entry = *field.message_type();
+  std::set<std::string> keys;
+  for (const auto& member : object.GetObject()) {
+    const std::string key(member.name.GetString(),
+                          member.name.GetStringLength());
+    if (!keys.insert(key).second) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(field.name(), " has '", Shown(key), "' twice"));
+    }
+    Message* const pair = message->GetReflection()->AddMessage(message, &field);
+    pair->GetReflection()->SetString(pair, entry.map_key(), key);
+    RETURN_IF_ERROR(ReadSingle(member.value, *entry.map_value(), pair));
+  }
+  return absl::OkStatus();
+}
+
 absl::Status ReadRepeated(const JsonValue& array, const FieldDescriptor& field,
                           Message* message) {
   if (!array.IsArray()) return Malformed(field, array);
@@ -205,8 +227,9 @@ absl::Status ReadMessage(const JsonValue& object, Message* message) {
       return absl::InvalidArgumentError(
           absl::StrCat("field '", name, "' is given twice"));
     }
-    RETURN_IF_ERROR(is_repeated ? ReadRepeated(member.value, *field, message)
-                                : ReadSingle(member.value, *field, message));
+    RETURN_IF_ERROR(field->is_map() ? ReadMap(member.value, *field, message)
+                    : is_repeated ? ReadRepeated(member.value, *field, message)
+                                  : ReadSingle(member.value, *field, message));
   }
   return absl::OkStatus();
 }

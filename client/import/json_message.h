@@ -1,8 +1,8 @@
 #pragma once
 // Protobuf messages from their JSON form.
 #include "absl/status/status.h"
-#include "client/import/json_line.h"
 #include "google/protobuf/message.h"
+#include "io/text/json_line.h"
 
 namespace sortition {
 

@@ -5,7 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "client/import/imported_tuple.h"
 #include "client/import/importer.h"
-#include "client/import/json_line.h"
+#include "client/import/json_importer.h"
 #include "client/import/json_message.h"
 #include "core/base/status_macros.h"
 
@@ -44,6 +44,13 @@ class JsonlImporter : public JsonImporter {
     log::v1::Decision* decision = tuple->mutable_decision();
     ASSIGN_OR_RETURN(const absl::string_view id_text, Text(*id, "id"));
     decision->set_decision_id(id_text.data(), id_text.size());
+    if (const JsonValue* unit = FindMember(object, "unit")) {
+      ASSIGN_OR_RETURN(const absl::string_view unit_id, Text(*unit, "unit"));
+      decision->set_unit_id(unit_id.data(), unit_id.size());
+    }
+    if (const JsonValue* attributes = FindMember(object, "attributes")) {
+      RETURN_IF_ERROR(ReadAttributes(*attributes, "attributes", decision));
+    }
     RETURN_IF_ERROR(ReadFeatures(*features, decision));
     RETURN_IF_ERROR(ReadAction(*action, decision));
     ASSIGN_OR_RETURN(const double p, FiniteNumber(*propensity, "propensity"));

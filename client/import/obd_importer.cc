@@ -10,13 +10,13 @@
 #include "absl/container/node_hash_map.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "client/import/csv_record.h"
 #include "client/import/dsjson_features.h"
 #include "client/import/imported_tuple.h"
 #include "client/import/importer.h"
 #include "client/import/obd_items.h"
-#include "client/import/parse_number.h"
 #include "core/base/status_macros.h"
+#include "io/text/csv_record.h"
+#include "io/text/parse_number.h"
 #include "process/command.h"
 
 namespace sortition {
@@ -150,6 +150,7 @@ class ObdImporter : public Importer {
     decision->set_time_us(time_us);
     decision->set_action_kind(log::v1::SELECT);
     SetModel(options_, decision);
+    AddAttributes(decision);
     const auto count = static_cast<uint32_t>(items_->rows.size());
     uint32_t item = 0;
     if (!ParseNumber(fields_[item_], &item) || item >= count) {
@@ -169,6 +170,16 @@ class ObdImporter : public Importer {
     }
     RETURN_IF_ERROR(SetPropensity(propensity, std::nullopt, decision));
     return AddFeatures(decision);
+  }
+
+  // What evaluations may be broken down by: the position, and what is known of
+  // the user.
+  void AddAttributes(log::v1::Decision* decision) const {
+    auto& attributes = *decision->mutable_attributes();
+    attributes["position"] = std::string(fields_[position_]);
+    for (const size_t column : users_) {
+      attributes[header_[column]] = std::string(fields_[column]);
+    }
   }
 
   absl::Status AddFeatures(log::v1::Decision* decision) {

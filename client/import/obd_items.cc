@@ -6,10 +6,10 @@
 #include <memory>
 
 #include "absl/strings/str_cat.h"
-#include "client/import/csv_record.h"
-#include "client/import/input_lines.h"
-#include "client/import/parse_number.h"
 #include "core/base/status_macros.h"
+#include "io/text/csv_record.h"
+#include "io/text/input_lines.h"
+#include "io/text/parse_number.h"
 
 namespace sortition {
 namespace {

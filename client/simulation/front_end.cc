@@ -1,6 +1,7 @@
 #include "client/simulation/front_end.h"
 
 #include <algorithm>
+#include <array>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -95,6 +96,7 @@ void FrontEnd::Decide(uint64_t index) {
   v1::DecisionContext context;
   context.set_decision_id(absl::StrCat("sim-", seed_text_, "-", index));
   context.set_model(options_.model());
+  if (options_.units() > 0) SetUser(index, &context);
   context.mutable_candidates()->set_num_features(queries_.num_features);
   context.mutable_candidates()->mutable_dense()->mutable_values()->Add(
       query.features.begin(), query.features.end());
@@ -105,6 +107,23 @@ void FrontEnd::Decide(uint64_t index) {
   } else {
     Rank(query, std::move(context));
   }
+}
+
+void FrontEnd::SetUser(uint64_t index, v1::DecisionContext* context) const {
+  const auto place = static_cast<uint64_t>(
+      UnitInterval(StableHash(HashDomain::kSimulation,
+                              {"unit", seed_text_, absl::StrCat(index)})) *
+      static_cast<double>(options_.units()));
+  const std::string unit =
+      absl::StrCat("user-", std::min(place, options_.units() - 1));
+  const Hash128 hash = StableHash(HashDomain::kSimulation, {"user", unit});
+  constexpr std::array<const char*, 5> kDevices = {"phone", "phone", "phone",
+                                                   "desktop", "tablet"};
+  constexpr std::array<const char*, 4> kCountries = {"CH", "DE", "FR", "IT"};
+  auto& attributes = *context->mutable_attributes();
+  attributes["device"] = kDevices[hash.low % kDevices.size()];
+  attributes["country"] = kCountries[hash.high % kCountries.size()];
+  context->set_unit_id(unit);
 }
 
 void FrontEnd::Select(const LabelledQuery& query, v1::DecisionContext context) {

@@ -65,6 +65,8 @@ class FrontEnd {
            std::unique_ptr<Client> client);
 
   void Decide(uint64_t index);
+  // Names the user of the decision, who has the same attributes in every run.
+  void SetUser(uint64_t index, v1::DecisionContext* context) const;
   void Select(const LabelledQuery& query, v1::DecisionContext context);
   void Rank(const LabelledQuery& query, v1::DecisionContext context);
   void Label(const LabelledQuery& query, v1::DecisionContext context);

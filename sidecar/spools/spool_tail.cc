@@ -191,6 +191,10 @@ absl::StatusOr<SpoolTail::Content> SpoolTail::TakeRecord(
     if (ParseMessage(view->bytes, &footer) && footer.recovered()) {
       ++counts_.recovered_segments;
       counts_.torn_bytes += footer.torn_bytes();
+      LogWarning("read a recovered spool segment, whose writer died",
+                 {{"file", PathOf(segments_.back().name)},
+                  {"records", absl::StrCat(footer.num_records())},
+                  {"torn_bytes", absl::StrCat(footer.torn_bytes())}});
     } else {
       // Damaged records are here, and have been counted.
       next_sequence_ = header_.first_sequence() + footer.num_records();
@@ -256,12 +260,7 @@ absl::Status SpoolTail::Recover() {
   const std::string path = PathOf(segments_.back().name);
   const uint64_t offset = reader_->offset();
   const absl::StatusOr<log::v1::SegmentFooter> footer = RecoverSegment(path);
-  if (footer.ok()) {
-    LogWarning("recovered a spool segment whose writer died",
-               {{"file", path},
-                {"records", absl::StrCat(footer->num_records())},
-                {"torn_bytes", absl::StrCat(footer->torn_bytes())}});
-  } else {
+  if (!footer.ok()) {
     // The writer is dead all the same: no more records will come.
     LogError("cannot recover a spool segment; reading what is intact",
              {{"file", path}, {"error", footer.status().ToString()}});

@@ -109,18 +109,28 @@ TEST(CommandTest, FailuresExitWithOneAndNameTheServer) {
               AllOf(HasSubstr("UNAVAILABLE"), HasSubstr("127.0.0.1:1")));
 }
 
+TEST(CommandTest, AttributesAreNamesAndValues) {
+  const CommandRun run =
+      Sortition({"rank", "--features=" + FileWith("one", "1 1:0.5\n"),
+                 "--attributes=device"});
+  EXPECT_EQ(run.exit_code, 1);
+  EXPECT_THAT(run.error, HasSubstr("'device': must be name=value"));
+}
+
 TEST(CommandTest, RankSendsLetorLinesAndPrintsTheOrder) {
   FakeServer server;
   const std::string file = FileWith("letor", "1 1:0.5 2:0.25\n0 2:2 # b\n");
-  const CommandRun run =
-      Sortition({"rank", "--server", server.address(), "--features=" + file,
-                 "--decision_id=d1", "--unit_id=u1", "--top_k=1", "--scores",
-                 "--version=4"});
+  const CommandRun run = Sortition(
+      {"rank", "--server", server.address(), "--features=" + file,
+       "--decision_id=d1", "--unit_id=u1", "--attributes=device=phone",
+       "--attributes=q=a=b", "--top_k=1", "--scores", "--version=4"});
   ASSERT_EQ(run.exit_code, 0) << run.error;
   const auto decisions = server.decisions();
   ASSERT_EQ(decisions.size(), 1u);
   EXPECT_EQ(decisions[0].decision_id(), "d1");
   EXPECT_EQ(decisions[0].unit_id(), "u1");
+  EXPECT_EQ(decisions[0].attributes().at("device"), "phone");
+  EXPECT_EQ(decisions[0].attributes().at("q"), "a=b");
   EXPECT_EQ(decisions[0].version(), 4u);
   EXPECT_TRUE(decisions[0].return_scores());
   EXPECT_EQ(decisions[0].candidates().num_features(), 2u);

@@ -5,11 +5,14 @@
 
 #include <cmath>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "client/export/exporter.h"
 #include "client/import/importer.h"
 #include "core/base/check.h"
+#include "google/protobuf/io/coded_stream.h"
+#include "google/protobuf/io/zero_copy_stream_impl_lite.h"
 #include "io/segments/decision_view.h"
 
 namespace sortition {
@@ -38,6 +41,17 @@ std::vector<log::v1::BanditTuple> Import(const LogImportOptions& options,
   CHECK(status.ok() || !status.message().empty());
   CHECK(sink.tuples() == tuples.size());
   return tuples;
+}
+
+// Equal for equal tuples: otherwise the order of attributes is any.
+std::string BytesOf(const log::v1::BanditTuple& tuple) {
+  std::string bytes;
+  google::protobuf::io::StringOutputStream stream(&bytes);
+  google::protobuf::io::CodedOutputStream output(&stream);
+  output.SetSerializationDeterministic(true);
+  CHECK(tuple.SerializeToCodedStream(&output));
+  output.Trim();
+  return bytes;
 }
 
 void CheckUsable(const log::v1::BanditTuple& tuple) {
@@ -91,7 +105,7 @@ void ImportBytes(const std::string& format, const uint8_t* data, size_t size) {
       Import(back, reinterpret_cast<const uint8_t*>(text.data()), text.size());
   CHECK(again.size() == tuples.size());
   for (size_t i = 0; i < tuples.size(); ++i) {
-    CHECK(again[i].SerializeAsString() == tuples[i].SerializeAsString());
+    CHECK(BytesOf(again[i]) == BytesOf(tuples[i]));
   }
 }
 

@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include "core/learners/counterfactual/counterfactual_grid.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
@@ -41,6 +42,20 @@ TEST(ReportTest, ShowsTheGrid) {
                         "\\* +0\\.01 +0\\.375 +1e-06 +parent +17 +"
                         "decrease +-0\\.62500 +0\\.7500 +.0\\.5000, 1\\.0000. "
                         "+0\\.2500 +.-0\\.0625, 0\\.5000. +0\\.12500 +42"));
+  EXPECT_THAT(text, testing::Not(HasSubstr("Nothing that was trained")));
+}
+
+TEST(ReportTest, SaysThatTheParentIsKept) {
+  config::v1::TrainReport report;
+  auto* point = report.mutable_evaluation()->add_grid();
+  point->set_start("parent");
+  point->set_termination(kNotTrained);
+  EXPECT_THAT(FormatReport(report),
+              testing::Not(HasSubstr("Nothing that was trained")));
+  point->set_chosen(true);
+  EXPECT_THAT(FormatReport(report),
+              HasSubstr("Nothing that was trained validates better than the "
+                        "parent, whose parameters are kept."));
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "core/base/status_macros.h"
 #include "core/counterfactual/estimators.h"
 #include "core/counterfactual/moments.h"
@@ -157,6 +158,39 @@ absl::StatusOr<bool> PassesGate(const GateTask& task, LabelledReport* report) {
   for (size_t j = 0; j < values.size(); ++j) differences[j] -= (*old_values)[j];
   SetMean(differences, task.confidence, report->mutable_difference());
   return report->difference().lower() > 0;
+}
+
+std::string LabelledVerdict(const config::v1::TrainOptions& options,
+                            const LabelledReport& report, bool passed) {
+  const std::string result = options.dry_run() ? "Nothing published (dry run)"
+                             : passed          ? "Published"
+                             : options.force() ? "Published by --force"
+                                               : "Not published";
+  if (report.old_version() == 0) {
+    return absl::StrFormat(
+        "%s: there is no version of model '%s' to compare with, so nothing was "
+        "proved.",
+        result, options.model());
+  }
+  if (report.has_incomparable()) {
+    return absl::StrFormat("%s: version %d cannot be compared: %s.", result,
+                           report.old_version(), report.incomparable());
+  }
+  const auto& difference = report.difference();
+  const std::string verdict = absl::StrFormat(
+      "%s: with %g %% confidence the new policy's %s per query is %s %.4g "
+      "%s than that of version %d (difference %.4g, %s part).",
+      result, 100 * options.confidence(), report.measure(),
+      passed ? "at least" : "up to",
+      passed ? difference.lower() : std::max(0., -difference.lower()),
+      passed ? "more" : "less", report.old_version(), difference.value(),
+      report.part());
+  if (report.part() == "test") return verdict;
+  return absl::StrCat(
+      verdict,
+      " The policy was chosen on these queries, as there is no test part: the "
+      "confidence is that of a policy given beforehand, and is not proved for "
+      "the chosen one.");
 }
 
 }  // namespace sortition

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -11,6 +12,7 @@
 #include "core/learners/labelled/label_measure.h"
 #include "core/learners/labelled/labelled_learner.h"
 #include "io/models/model_store.h"
+#include "sortition/config/v1/train.pb.h"
 #include "sortition/config/v1/train_report.pb.h"
 #include "sortition/model/v1/model.pb.h"
 
@@ -36,5 +38,10 @@ struct GateTask {
 // constant feature more than the models.
 absl::StatusOr<bool> PassesGate(const GateTask& task,
                                 config::v1::LabelledReport* report);
+
+// Says what was decided, what was compared, and what was not proved.
+std::string LabelledVerdict(const config::v1::TrainOptions& options,
+                            const config::v1::LabelledReport& report,
+                            bool passed);
 
 }  // namespace sortition

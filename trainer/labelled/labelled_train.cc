@@ -11,7 +11,6 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_format.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "core/base/status_macros.h"
@@ -320,32 +319,6 @@ model::v1::Evaluation ToEvaluation(const LabelledReport& report) {
   return evaluation;
 }
 
-std::string Verdict(const TrainOptions& options, const LabelledReport& report,
-                    bool passed) {
-  const std::string result = options.dry_run() ? "Nothing published (dry run)"
-                             : passed          ? "Published"
-                             : options.force() ? "Published by --force"
-                                               : "Not published";
-  if (report.old_version() == 0) {
-    return absl::StrFormat(
-        "%s: there is no version of model '%s' to compare with.", result,
-        options.model());
-  }
-  if (report.has_incomparable()) {
-    return absl::StrFormat("%s: version %d cannot be compared: %s.", result,
-                           report.old_version(), report.incomparable());
-  }
-  const auto& difference = report.difference();
-  return absl::StrFormat(
-      "%s: with %g %% confidence the new policy's %s per query is %s %.4g "
-      "%s than that of version %d (difference %.4g, %s part).",
-      result, 100 * options.confidence(), report.measure(),
-      passed ? "at least" : "up to",
-      passed ? difference.lower() : std::max(0., -difference.lower()),
-      passed ? "more" : "less", report.old_version(), difference.value(),
-      report.part());
-}
-
 }  // namespace
 
 absl::StatusOr<TrainReport> TrainLabelled(const TrainOptions& options,
@@ -376,7 +349,7 @@ absl::StatusOr<TrainReport> TrainLabelled(const TrainOptions& options,
   model::v1::Evaluation* evaluation = report.mutable_evaluation();
   *evaluation = ToEvaluation(*labelled);
   evaluation->set_promoted(publish);
-  evaluation->set_verdict(Verdict(options, *labelled, passed));
+  evaluation->set_verdict(LabelledVerdict(options, *labelled, passed));
   if (publish) {
     if (!options.force()) {
       RETURN_IF_ERROR(

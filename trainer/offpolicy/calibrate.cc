@@ -1,6 +1,7 @@
 #include "trainer/offpolicy/calibrate.h"
 
 #include <algorithm>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
@@ -16,6 +17,7 @@
 #include "core/learners/counterfactual/linear_weights.h"
 #include "core/policies/distribution_factory.h"
 #include "io/models/model_store.h"
+#include "process/log.h"
 #include "trainer/offpolicy/evaluate.h"
 #include "trainer/offpolicy/option_checks.h"
 #include "trainer/tuples/tuple_convert.h"
@@ -93,6 +95,9 @@ absl::StatusOr<TupleData> Read(const CalibrateOptions& options,
   read.set_scratch(options.scratch());
   read.set_scratch_mb(options.scratch_mb());
   read.set_versions(options.versions());
+  read.set_overrides(options.overrides());
+  read.set_since(options.since());
+  read.set_until(options.until());
   read.set_warmup_queries(0);
   ASSIGN_OR_RETURN(
       TupleData data,
@@ -104,13 +109,19 @@ absl::StatusOr<TupleData> Read(const CalibrateOptions& options,
                model.policy().softmax_selection().has_abstain_score(),
            .baseline_version = std::nullopt,
            .evaluate_from_version = model.provenance().parent_version()}));
-  if (const uint64_t abstained = data.left_out(LeftOutReason::kAbstained);
+  if (const uint64_t abstained = data.left_out(LeftOutReason::kAbstained) +
+                                 data.abstained_validation.size() +
+                                 data.abstained_test.size();
       abstained > 0) {
     return absl::FailedPreconditionError(absl::StrCat(
         abstained, " tuples abstained, which version ", model.version(),
         " of model '", options.model(),
         "' cannot: estimates without them would be too high; give the versions "
         "that could not abstain either by --versions"));
+  }
+  const std::optional<std::string> warning = data.overridden.Warning();
+  if (warning.has_value() && options.overrides() == "intent_to_treat") {
+    LogWarning(*warning);
   }
   if (std::min(data.validation.size(), data.test.size()) < kFewestTuples) {
     return absl::FailedPreconditionError(absl::StrCat(

@@ -14,6 +14,7 @@
 #include "core/counterfactual/loss_scaling.h"
 #include "core/counterfactual/risks.h"
 #include "io/models/look_ledger.h"
+#include "trainer/offpolicy/stored_overlap.h"
 
 namespace sortition {
 namespace {
@@ -30,42 +31,6 @@ void Store(const Interval& interval, double offset, const EvaluationTask& task,
   estimate->set_confidence(task.confidence);
 }
 
-void StoreOverlap(const Overlap& overlap, model::v1::Overlap* stored) {
-  stored->set_tuples(overlap.num_tuples);
-  stored->set_mean_weight(overlap.weight.value);
-  stored->set_mean_weight_error(overlap.weight.error);
-  stored->set_effective_sample_size(overlap.effective_sample_size);
-  stored->set_largest_share(overlap.largest_share);
-  stored->set_half_weight_tuples(overlap.half_weight_tuples);
-  if (std::isfinite(overlap.clip)) stored->set_clip(overlap.clip);
-  stored->set_clipped_fraction(overlap.clipped_fraction);
-  stored->set_clipped_mass(overlap.clipped_mass);
-  stored->set_median_weight(overlap.median_weight);
-  stored->set_weight_p90(overlap.weight_p90);
-  stored->set_weight_p99(overlap.weight_p99);
-  stored->set_largest_weight(overlap.largest_weight);
-  stored->set_smallest_propensity(overlap.smallest_propensity);
-  stored->set_deterministic_fraction(overlap.deterministic_fraction);
-  stored->set_shown_otherwise_fraction(overlap.shown_otherwise_fraction);
-  stored->set_without_full_support_fraction(
-      overlap.without_full_support_fraction);
-  stored->set_uniform_mean_weight(overlap.uniform_weight.value);
-  stored->set_uniform_mean_weight_error(overlap.uniform_weight.error);
-  stored->set_largest_uniform_weight(overlap.largest_uniform_weight);
-}
-
-model::v1::Finding::Gravity StoredGravity(Gravity gravity) {
-  switch (gravity) {
-    case Gravity::kContradiction:
-      return model::v1::Finding::CONTRADICTION;
-    case Gravity::kUnsupported:
-      return model::v1::Finding::UNSUPPORTED;
-    case Gravity::kCaution:
-      break;
-  }
-  return model::v1::Finding::CAUTION;
-}
-
 void Judge(const WeightedTuples& weighted, double clip, TupleUse use,
            model::v1::Overlap* stored, std::vector<model::v1::Finding>* all) {
   const Overlap overlap =
@@ -77,12 +42,9 @@ void Judge(const WeightedTuples& weighted, double clip, TupleUse use,
                       .impossible = weighted.impossible,
                       .clip = clip});
   StoreOverlap(overlap, stored);
-  for (Finding& finding : JudgeOverlap(overlap, use)) {
-    model::v1::Finding& added = all->emplace_back();
-    added.set_gravity(StoredGravity(finding.gravity));
-    added.set_part(use == TupleUse::kHeldOut ? "test" : "train");
-    added.set_kind(std::string(FindingKindName(finding.kind)));
-    added.set_sentence(std::move(finding.sentence));
+  for (model::v1::Finding& finding : StoredFindings(overlap, use)) {
+    finding.set_part(use == TupleUse::kHeldOut ? "test" : "train");
+    all->push_back(std::move(finding));
   }
 }
 
@@ -125,9 +87,9 @@ void AddLogSmoothing(const EvaluationTask& task,
            "test", std::move(bound), evaluation);
 }
 
-void AddBounds(const EvaluationTask& task, Evaluation* evaluation) {
+// Adds the bounds that need no test part.
+void AddBoundsBeforeTest(const EvaluationTask& task, Evaluation* evaluation) {
   const WeightedParts& parts = task.parts;
-  AddLogSmoothing(task, parts.validation, parts.test, evaluation);
   if (task.num_policies > 0) {
     AddTheorem3(task, parts.validation,
                 std::log(static_cast<double>(task.num_policies)), Failure(task),
@@ -143,12 +105,22 @@ void AddBounds(const EvaluationTask& task, Evaluation* evaluation) {
   }
 }
 
+// Returns the improvement with bounds by units.
+model::v1::Estimate Improvement(const EvaluationTask& task,
+                                const WeightedTuples& part, double confidence) {
+  model::v1::Estimate estimate;
+  Store(EstimateImprovement({.rewards = part.rewards,
+                             .log_weights = part.log_weights,
+                             .units = part.units},
+                            confidence),
+        0, task, &estimate);
+  estimate.set_confidence(confidence);
+  return estimate;
+}
+
 void AddEstimates(const EvaluationTask& task, Evaluation* evaluation) {
-  const WeightedTuples& validation = task.parts.validation;
   const WeightedTuples& test = task.parts.test;
-  const double clip = ChooseEvaluationClip(
-      validation.rewards, validation.log_weights, test.size(), task.confidence);
-  OffPolicyEstimator estimator(clip);
+  OffPolicyEstimator estimator(evaluation->clip());
   for (size_t i = 0; i < test.size(); ++i) {
     estimator.Add(test.rewards[i], test.log_weights[i]);
   }
@@ -158,21 +130,26 @@ void AddEstimates(const EvaluationTask& task, Evaluation* evaluation) {
   Store(estimates.ips, task.reward_min, task, evaluation->mutable_ips_reward());
   Store(estimates.snips, task.reward_min, task,
         evaluation->mutable_snips_reward());
+  Store(estimates.improvement, 0, task,
+        evaluation->mutable_clipped_improvement());
   const double share = task.look > 0 ? ShareOfLook(task.look) : 1;
-  const double confidence = 1 - (1 - task.confidence) * share;
-  Store(EstimateImprovement({.rewards = test.rewards,
-                             .log_weights = test.log_weights,
-                             .units = test.units},
-                            confidence),
-        0, task, evaluation->mutable_improvement());
-  evaluation->mutable_improvement()->set_confidence(confidence);
+  *evaluation->mutable_improvement() =
+      Improvement(task, test, 1 - (1 - task.confidence) * share);
   evaluation->set_look(task.look);
-  evaluation->set_test_units(NumUnits(test.units));
   evaluation->set_effective_sample_size(estimates.effective_sample_size);
   evaluation->set_clipped_fraction(estimates.clipped_fraction);
-  evaluation->set_clip(clip);
+}
+
+// Adds what does not look at the rewards of the test part.
+void AddSizesAndClip(const EvaluationTask& task, Evaluation* evaluation) {
+  const WeightedTuples& validation = task.parts.validation;
+  const WeightedTuples& test = task.parts.test;
+  evaluation->set_clip(ChooseEvaluationClip(validation.rewards,
+                                            validation.log_weights, test.size(),
+                                            task.confidence));
   evaluation->set_validation_tuples(validation.size());
   evaluation->set_test_tuples(test.size());
+  evaluation->set_test_units(NumUnits(test.units));
 }
 
 void AddFindings(const EvaluationTask& task, Evaluation* evaluation) {
@@ -183,23 +160,42 @@ void AddFindings(const EvaluationTask& task, Evaluation* evaluation) {
     Judge(task.parts.train, task.train_clip, TupleUse::kTraining,
           evaluation->mutable_train_overlap(), &findings);
   }
-  // Findings about the estimates come before findings about learning.
-  std::stable_sort(
-      findings.begin(), findings.end(),
-      [](const auto& a, const auto& b) { return a.gravity() > b.gravity(); });
   for (auto& finding : findings) {
     *evaluation->add_findings() = std::move(finding);
   }
+  // Findings about the estimates come before findings about learning.
+  SortFindings(evaluation);
 }
 
 }  // namespace
 
 Evaluation Evaluate(const EvaluationTask& task) {
   Evaluation evaluation;
+  AddSizesAndClip(task, &evaluation);
   AddEstimates(task, &evaluation);
   AddFindings(task, &evaluation);
-  AddBounds(task, &evaluation);
+  AddLogSmoothing(task, task.parts.validation, task.parts.test, &evaluation);
+  AddBoundsBeforeTest(task, &evaluation);
   return evaluation;
+}
+
+Evaluation EvaluateBeforeTest(const EvaluationTask& task) {
+  Evaluation evaluation;
+  AddSizesAndClip(task, &evaluation);
+  AddFindings(task, &evaluation);
+  AddBoundsBeforeTest(task, &evaluation);
+  return evaluation;
+}
+
+model::v1::Estimate ValidationImprovement(const EvaluationTask& task) {
+  return Improvement(task, task.parts.validation, task.confidence);
+}
+
+void SortFindings(Evaluation* evaluation) {
+  std::stable_sort(
+      evaluation->mutable_findings()->begin(),
+      evaluation->mutable_findings()->end(),
+      [](const auto& a, const auto& b) { return a.gravity() > b.gravity(); });
 }
 
 std::string WithReservation(std::string verdict, const Evaluation& evaluation) {

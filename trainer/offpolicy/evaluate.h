@@ -35,6 +35,15 @@ struct EvaluationTask {
 // fails with the probability of one side of an interval.
 model::v1::Evaluation Evaluate(const EvaluationTask& task);
 
+// Returns the part of it that does not look at rewards of the test part.
+model::v1::Evaluation EvaluateBeforeTest(const EvaluationTask& task);
+
+// Returns the estimate that decides whether to look at the test part.
+model::v1::Estimate ValidationImprovement(const EvaluationTask& task);
+
+// Puts the gravest first.
+void SortFindings(model::v1::Evaluation* evaluation);
+
 // Returns `verdict`, followed by the most serious finding if the log
 // contradicts itself or cannot support the estimates of the test part.
 std::string WithReservation(std::string verdict,

@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "core/base/hash.h"
 #include "core/base/status_macros.h"
+#include "core/learners/multilabel/label_weights.h"
 #include "core/learners/multilabel/labels_loss_model.h"
 #include "core/learners/multilabel/labels_policy.h"
 
@@ -16,6 +17,12 @@ absl::StatusOr<std::unique_ptr<TuplePolicy>> MakePolicy(
     const LabelContexts& contexts, const LabelTuples& tuples) {
   ASSIGN_OR_RETURN(LabelsPolicy policy, LabelsPolicy::Create(contexts, tuples));
   return std::make_unique<LabelsPolicy>(std::move(policy));
+}
+
+LabelData WithTrainingWeights(LabelData data) {
+  data.train.weights = LabelTrainingWeights(data.train);
+  data.validation.weights = LabelTrainingWeights(data.validation);
+  return data;
 }
 
 absl::StatusOr<WeightedTuples> WeighLabels(const LabelData& data,
@@ -57,6 +64,13 @@ LinearFamilyBall LabelBall(const LabelData& data,
 
 }  // namespace
 
+LabelTrainData::LabelTrainData(LabelData data)
+    : data_(WithTrainingWeights(std::move(data))) {}
+
+Eigen::VectorXd LabelTrainData::FeatureScales() const {
+  return LabelFeatureScales(data_.contexts, data_.train);
+}
+
 absl::StatusOr<std::unique_ptr<TuplePolicy>> LabelTrainData::TrainPolicy()
     const {
   return MakePolicy(data_.contexts, data_.train);
@@ -79,9 +93,9 @@ absl::StatusOr<WeightedParts> LabelTrainData::Weigh(
 }
 
 absl::StatusOr<GridData::LossModelCopies> LabelTrainData::FitLossModel(
-    double l2) const {
+    const LossModelFit& fit) const {
   ASSIGN_OR_RETURN(LabelsLossModel fitted,
-                   LabelsLossModel::Fit(data_.contexts, data_.train, l2));
+                   LabelsLossModel::Fit(data_.contexts, data_.train, fit));
   const auto model = std::make_shared<const LabelsLossModel>(std::move(fitted));
   return LossModelCopies([model] { return model->Clone(); });
 }

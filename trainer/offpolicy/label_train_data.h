@@ -7,20 +7,22 @@
 #include "absl/status/statusor.h"
 #include "sortition/model/v1/model.pb.h"
 #include "trainer/offpolicy/train_data.h"
-#include "trainer/tuples/label_reader.h"
+#include "trainer/tuples/labels/label_reader.h"
 
 namespace sortition {
 
 class LabelTrainData : public TrainData {
  public:
-  explicit LabelTrainData(LabelData data) : data_(std::move(data)) {}
+  explicit LabelTrainData(LabelData data);
 
   absl::StatusOr<std::unique_ptr<TuplePolicy>> TrainPolicy() const override;
   absl::StatusOr<std::unique_ptr<TuplePolicy>> ValidationPolicy()
       const override;
   absl::StatusOr<WeightedParts> Weigh(
       const Eigen::VectorXd& parameters) const override;
-  absl::StatusOr<LossModelCopies> FitLossModel(double l2) const override;
+  Eigen::VectorXd FeatureScales() const override;
+  absl::StatusOr<LossModelCopies> FitLossModel(
+      const LossModelFit& fit) const override;
 
   const TupleCounts& counts() const override { return data_; }
   size_t num_train() const override { return data_.train.size(); }

@@ -1,5 +1,6 @@
 #include "trainer/offpolicy/linear_train_data.h"
 
+#include <limits>
 #include <utility>
 
 #include "core/base/status_macros.h"
@@ -14,6 +15,20 @@ namespace {
 std::optional<model::v1::BoltzmannRanking> BoltzmannOf(const TupleData& data) {
   if (!data.newest_policy.has_boltzmann_ranking()) return std::nullopt;
   return data.newest_policy.boltzmann_ranking();
+}
+
+// Their rewards count for the policies that logged. A policy that cannot
+// abstain has the weight 0, and so has the uniform one.
+void AddAbstained(const std::vector<AbstainedTuple>& abstained,
+                  WeightedTuples* weighted) {
+  constexpr double kNever = -std::numeric_limits<double>::infinity();
+  for (const AbstainedTuple& tuple : abstained) {
+    weighted->rewards.push_back(-tuple.loss);
+    weighted->log_weights.push_back(kNever);
+    weighted->log_propensities.push_back(tuple.log_propensity);
+    weighted->log_uniform.push_back(kNever);
+    weighted->units.push_back(tuple.unit);
+  }
 }
 
 }  // namespace
@@ -37,10 +52,19 @@ absl::StatusOr<WeightedParts> LinearTrainData::Weigh(
   ASSIGN_OR_RETURN(parts.validation,
                    WeighLinear(family_, parameters, data_.validation));
   ASSIGN_OR_RETURN(parts.test, WeighLinear(family_, parameters, data_.test));
-  parts.train.impossible = data_.impossible(data_.train);
-  parts.test.impossible = data_.impossible(data_.test);
+  parts.train.impossible = data_.left_out(LeftOutReason::kAbstained);
+  AddAbstained(data_.abstained_validation, &parts.validation);
+  AddAbstained(data_.abstained_test, &parts.test);
   parts.ball = LinearBall(family_, parameters, data_.train);
   return parts;
+}
+
+std::vector<double> LinearTrainData::UnreachableRewards() const {
+  std::vector<double> rewards;
+  for (const AbstainedTuple& tuple : data_.abstained_validation) {
+    rewards.push_back(-tuple.loss);
+  }
+  return rewards;
 }
 
 std::vector<double> LinearTrainData::ShownLosses() const {

@@ -24,17 +24,22 @@ class LinearTrainData : public TrainData {
       const override {
     return grid_data_.ValidationPolicy();
   }
-  absl::StatusOr<LossModelCopies> FitLossModel(double l2) const override {
-    return grid_data_.FitLossModel(l2);
+  std::vector<double> UnreachableRewards() const override;
+  Eigen::VectorXd FeatureScales() const override {
+    return grid_data_.FeatureScales();
+  }
+  absl::StatusOr<LossModelCopies> FitLossModel(
+      const LossModelFit& fit) const override {
+    return grid_data_.FitLossModel(fit);
   }
   absl::StatusOr<WeightedParts> Weigh(
       const Eigen::VectorXd& parameters) const override;
 
   const TupleCounts& counts() const override { return data_; }
-  uint64_t shown_otherwise() const override { return data_.shown_otherwise; }
   size_t num_train() const override { return data_.train.size(); }
   size_t num_validation() const override { return data_.validation.size(); }
   size_t num_test() const override { return data_.test.size(); }
+  std::vector<GuardedReward> guarded() const override { return data_.guarded; }
   std::vector<double> ShownLosses() const override;
   std::optional<Eigen::VectorXd> ParametersOf(
       const model::v1::Model& model) const override {

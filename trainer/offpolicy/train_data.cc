@@ -8,7 +8,7 @@
 #include "core/policies/distribution_factory.h"
 #include "trainer/offpolicy/label_train_data.h"
 #include "trainer/offpolicy/linear_train_data.h"
-#include "trainer/tuples/label_reader.h"
+#include "trainer/tuples/labels/label_reader.h"
 #include "trainer/tuples/tuple_reader.h"
 
 namespace sortition {
@@ -26,6 +26,7 @@ TupleFilter MakeFilter(const TrainOptions& options,
                        const std::optional<StoredModel>& baseline) {
   TupleFilter filter;
   filter.baseline_version = VersionOf(baseline);
+  filter.baseline_is_of_log = options.baseline() == "log";
   if (baseline.has_value()) {
     const model::v1::Policy& policy = baseline->model.policy();
     filter.num_features = baseline->model.num_features();
@@ -63,6 +64,35 @@ absl::Status CheckObjective(const TrainOptions& options,
   return absl::OkStatus();
 }
 
+// Contexts have neither times nor users, and nothing is shown of them.
+absl::Status CheckOptionsOfLabels(const TrainOptions& options) {
+  const auto must_be = [](absl::string_view name, absl::string_view value,
+                          absl::string_view permitted) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        name, " is '", value, "', must be ", permitted, " for labels"));
+  };
+  // It must not be asked for: every set of labels has support without it.
+  if (options.has_uniform_mixture() && options.uniform_mixture() != 0) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("uniform_mixture is ", options.uniform_mixture(),
+                     ", must be 0 for labels, whose policies have no mixture"));
+  }
+  if (options.parts() != "unit_hash") {
+    return must_be("parts", options.parts(), "unit_hash");
+  }
+  if (options.baseline() != "newest") {
+    return must_be("baseline", options.baseline(), "newest");
+  }
+  if (!options.decay().empty()) {
+    return must_be("decay", options.decay(), "empty");
+  }
+  if (options.guardrails_size() + options.rewards_size() > 0) {
+    return absl::InvalidArgumentError(
+        "rewards or guardrails are set, must be empty for labels");
+  }
+  return absl::OkStatus();
+}
+
 LabelFilter MakeLabelFilter(const std::optional<StoredModel>& baseline) {
   LabelFilter filter{.baseline_version = VersionOf(baseline)};
   if (baseline.has_value()) {
@@ -96,12 +126,7 @@ absl::StatusOr<std::unique_ptr<TrainData>> ReadTrainData(
     }
   }
   if (labels) {
-    // It must not be asked for: every set of labels has support without it.
-    if (options.has_uniform_mixture() && options.uniform_mixture() != 0) {
-      return absl::InvalidArgumentError(absl::StrCat(
-          "uniform_mixture is ", options.uniform_mixture(),
-          ", must be 0 for labels, whose policies have no mixture"));
-    }
+    RETURN_IF_ERROR(CheckOptionsOfLabels(options));
     ASSIGN_OR_RETURN(LabelData data,
                      ReadLabelTuples(options, MakeLabelFilter(baseline)));
     return std::make_unique<LabelTrainData>(std::move(data));

@@ -13,6 +13,7 @@
 #include "sortition/config/v1/train.pb.h"
 #include "sortition/log/v1/log.pb.h"
 #include "sortition/model/v1/model.pb.h"
+#include "trainer/tuples/tuple_reader.h"
 #include "trainer/tuples/tuple_scan.h"
 
 namespace sortition {
@@ -21,12 +22,12 @@ namespace sortition {
 class TrainData : public GridData {
  public:
   virtual const TupleCounts& counts() const = 0;
-  // Counts only tuples that are kept.
-  virtual uint64_t shown_otherwise() const { return 0; }
   // Number of tuples for training, validation and the test.
   virtual size_t num_train() const = 0;
   virtual size_t num_validation() const = 0;
   virtual size_t num_test() const = 0;
+  // The rewards of the test part that must not fall.
+  virtual std::vector<GuardedReward> guarded() const { return {}; }
   // Returns the losses of the training tuples whose action was shown.
   virtual std::vector<double> ShownLosses() const = 0;
 

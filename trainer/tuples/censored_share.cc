@@ -14,7 +14,9 @@ constexpr double kLeastStandardErrors = 5;
 // all.
 constexpr size_t kMostGroups = 1000;
 
-std::string ActionOf(const log::v1::Decision& decision) {
+}  // namespace
+
+std::string FirstAction(const log::v1::Decision& decision) {
   if (decision.action_size() == 0) return "none";
   const int32_t first = decision.action(0);
   if (first >= 0 && first < decision.candidate_ids_size()) {
@@ -22,8 +24,6 @@ std::string ActionOf(const log::v1::Decision& decision) {
   }
   return absl::StrCat(first);
 }
-
-}  // namespace
 
 void CensoredShare::Add(bool is_censored, const std::string& key,
                         Groups* groups) {
@@ -39,7 +39,7 @@ void CensoredShare::Add(const log::v1::BanditTuple& tuple) {
   all_.censored += is_censored;
   const log::v1::Decision& decision = tuple.decision();
   Add(is_censored, absl::StrCat(decision.version()), &versions_);
-  Add(is_censored, ActionOf(decision), &actions_);
+  Add(is_censored, FirstAction(decision), &actions_);
 }
 
 void CensoredShare::Warn(const char* kind, const Group& all,

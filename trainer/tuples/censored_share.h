@@ -10,11 +10,14 @@
 
 namespace sortition {
 
+// Returns the first document of the action by its id, or else its number;
+// "none" for an empty action.
+std::string FirstAction(const log::v1::Decision& decision);
+
 class CensoredShare {
  public:
-  // Counts a tuple that is used, or would be if it were not censored. The
-  // action of a ranking is its first document; documents go by their ids, or
-  // else by their numbers.
+  // Counts a tuple that is used, or would be if it were not censored. Actions
+  // go by FirstAction().
   void Add(const log::v1::BanditTuple& tuple);
 
   // Returns a sentence for each of the two, version and action, where one

@@ -2,6 +2,9 @@
 
 #include <malloc.h>
 
+#include <algorithm>
+#include <filesystem>
+#include <system_error>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -11,6 +14,19 @@
 namespace sortition {
 namespace {
 
+constexpr double kBytesPerMib = 1024.0 * 1024.0;
+
+// Memory for the queries kept for warm-up: enough for any server, and never
+// more than this share of memory_mb, which it counts towards. It is reserved in
+// full, because what is kept must not depend on the order.
+constexpr double kMaxWarmupBytes = 64 * kBytesPerMib;
+constexpr double kMaxWarmupShare = 1.0 / 8;
+
+// The share of memory_mb for tuples. The rest is for the process itself and for
+// what training keeps beside every tuple. Without a scratch file, tuples get
+// all of memory_mb.
+constexpr double kMaxTupleShare = 7.0 / 8;
+
 // Also counts the copy that is trained on, because it is made while this one
 // still exists.
 uint64_t Bytes(const HeldTuple& held) {
@@ -18,6 +34,32 @@ uint64_t Bytes(const HeldTuple& held) {
 }
 
 }  // namespace
+
+HeldTuples::Limits HeldTuples::Limits::Of(
+    const config::v1::TrainOptions& options) {
+  const double bytes = static_cast<double>(options.memory_mb()) * kBytesPerMib;
+  const double share = options.scratch_mb() > 0 ? kMaxTupleShare : 1;
+  const double warmup_bytes =
+      options.warmup_queries() > 0
+          ? std::min(kMaxWarmupBytes, kMaxWarmupShare * bytes)
+          : 0;
+  return {.memory_bytes = static_cast<uint64_t>(share * bytes - warmup_bytes),
+          .memory_mb = options.memory_mb(),
+          .scratch = options.scratch(),
+          .scratch_bytes = options.scratch_mb() << 20,
+          .warmup_bytes = warmup_bytes};
+}
+
+absl::Status HeldTuples::Limits::CheckScratch(
+    const config::v1::TrainOptions& options) {
+  std::error_code error;
+  if (options.scratch().empty() || options.scratch_mb() == 0 ||
+      std::filesystem::is_directory(options.scratch(), error)) {
+    return absl::OkStatus();
+  }
+  return absl::NotFoundError(absl::StrCat("scratch is '", options.scratch(),
+                                          "', must be a directory"));
+}
 
 // A scratch file is not used if it is smaller than memory_bytes: it would hold
 // less than memory does.
@@ -29,7 +71,8 @@ HeldTuples::HeldTuples(Limits limits)
 absl::Status HeldTuples::Add(HeldTuple held) {
   if (spill_ != nullptr) {
     absl::Status written = absl::ResourceExhaustedError("");
-    while (kept_.Keeps(held.subsample) && absl::IsResourceExhausted(written)) {
+    while (kept_.Keeps(held.place.subsample) &&
+           absl::IsResourceExhausted(written)) {
       written = spill_->Write(&held.tuple);
       if (absl::IsResourceExhausted(written)) {
         LogWarning("no room for features in the scratch file",
@@ -39,7 +82,7 @@ absl::Status HeldTuples::Add(HeldTuple held) {
     }
     if (!absl::IsResourceExhausted(written)) RETURN_IF_ERROR(written);
   }
-  if (!kept_.Keeps(held.subsample)) return absl::OkStatus();
+  if (!kept_.Keeps(held.place.subsample)) return absl::OkStatus();
   if (spill_ != nullptr) spill_->Release(&held.tuple);
   bytes_ += Bytes(held);
   tuples_.push_back(std::move(held));
@@ -91,7 +134,7 @@ absl::Status HeldTuples::SpillAll(FeatureSpill* spill) {
 absl::Status HeldTuples::HalveSample() {
   kept_.Halve(kTuplesExceedMemory);
   std::erase_if(tuples_, [this](const HeldTuple& held) {
-    return !kept_.Keeps(held.subsample);
+    return !kept_.Keeps(held.place.subsample);
   });
   bytes_ = 0;
   for (const HeldTuple& held : tuples_) bytes_ += Bytes(held);

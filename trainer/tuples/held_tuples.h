@@ -8,17 +8,15 @@
 
 #include "absl/status/status.h"
 #include "core/learners/counterfactual/bandit_tuple.h"
+#include "sortition/config/v1/train.pb.h"
 #include "trainer/tuples/feature_spill.h"
-#include "trainer/tuples/tuple_selection.h"
+#include "trainer/tuples/tuple_parts.h"
 
 namespace sortition {
 
 struct HeldTuple {
   BanditTuple tuple;
-  double subsample = 0;  // In [0, 1), for KeptShare.
-  double split = 0;
-  bool evaluates = true;  // May validate or test.
-  bool has_unit = false;  // `split` is that of a unit with other decisions.
+  TuplePlace place;
 };
 
 // Keeps all tuples in memory as long as they fit. If they do not, their
@@ -31,6 +29,12 @@ class HeldTuples {
     uint64_t memory_mb = 0;     // As the user gave it, for messages.
     std::string scratch;        // Empty: DefaultScratchDirectory().
     uint64_t scratch_bytes = 0;
+    double warmup_bytes = 0;  // Reserved for queries, beside memory_bytes.
+
+    static Limits Of(const config::v1::TrainOptions& options);
+    // NotFound if `scratch` is no directory: it may be needed only after hours
+    // of reading.
+    static absl::Status CheckScratch(const config::v1::TrainOptions& options);
   };
 
   explicit HeldTuples(Limits limits);

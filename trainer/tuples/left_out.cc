@@ -14,6 +14,8 @@ std::string ReasonText(LeftOutReason reason) {
       return "other model";
     case LeftOutReason::kOtherVersion:
       return "other version";
+    case LeftOutReason::kOtherTime:
+      return "before since, or not before until";
     case LeftOutReason::kCensored:
       return "censored, feedback may be missing";
     case LeftOutReason::kBadKeepProbability:
@@ -36,10 +38,15 @@ std::string ReasonText(LeftOutReason reason) {
       return "drawn with the request's seed";
     case LeftOutReason::kAggregated:
       return "decided by Aggregate, beside the model's own decisions";
+    case LeftOutReason::kTooNew:
+      return "parts by time: of what trains, but not older than what validates "
+             "and tests";
+    case LeftOutReason::kTooOld:
+      return "parts by time: of a unit that validates or tests, but too old";
     case LeftOutReason::kBadAction:
       return "malformed action";
     case LeftOutReason::kAbstained:
-      return "abstained, which the newest version cannot";
+      return "abstained, which what is trained cannot";
     case LeftOutReason::kOtherSize:
       return "subset of fixed size among those of any, or the reverse";
     case LeftOutReason::kTooLarge:

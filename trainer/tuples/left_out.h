@@ -10,6 +10,7 @@ enum class LeftOutReason {
   kOtherJoin,
   kOtherModel,
   kOtherVersion,
+  kOtherTime,
   kCensored,
   kBadKeepProbability,
   kThinned,
@@ -21,6 +22,8 @@ enum class LeftOutReason {
   kRewardOutside,
   kSeeded,
   kAggregated,
+  kTooNew,
+  kTooOld,
   // For selections, rankings and subsets.
   kBadAction,
   kAbstained,

@@ -146,7 +146,8 @@ std::optional<LeftOutReason> ConvertTuple(const log::v1::BanditTuple& logged,
   const std::optional<double> loss =
       expectation.rewards.LossOf(logged.reward());
   if (!loss.has_value()) return LeftOutReason::kRewardOutside;
-  result->action_shown = !ShownDiffers(logged);
+  result->action_shown = expectation.overrides == Overrides::kIntentToTreat ||
+                         !ShownDiffers(logged);
   result->full_support =
       !IsCertain(decision) &&
       HasFullSupport(decision.policy(), result->num_candidates());

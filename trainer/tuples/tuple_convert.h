@@ -9,6 +9,7 @@
 #include "core/policies/distribution_factory.h"
 #include "sortition/log/v1/log.pb.h"
 #include "trainer/tuples/left_out.h"
+#include "trainer/tuples/overrides.h"
 #include "trainer/tuples/reward_range.h"
 
 namespace sortition {
@@ -20,6 +21,7 @@ struct TupleExpectation {
   bool can_abstain = true;
   bool fixed_size = false;  // For subsets.
   RewardRange rewards = {};
+  Overrides overrides = Overrides::kIntentToTreat;
 };
 
 // Returns how many candidates a subset has according to the request or else the

@@ -1,88 +1,58 @@
 #include "trainer/tuples/tuple_reader.h"
 
 #include <algorithm>
-#include <cmath>
-#include <filesystem>
 #include <functional>
 #include <map>
-#include <system_error>
 #include <utility>
 
+#include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
 #include "core/base/hash.h"
 #include "core/base/status_macros.h"
 #include "core/policies/distribution_factory.h"
 #include "io/segments/decision_view.h"
 #include "process/log.h"
+#include "trainer/decision_files/guarded_rewards.h"
 #include "trainer/tuples/held_tuples.h"
 #include "trainer/tuples/reward_range.h"
 #include "trainer/tuples/thinning.h"
+#include "trainer/tuples/time_range.h"
 #include "trainer/tuples/tuple_convert.h"
 #include "trainer/tuples/tuple_selection.h"
 
 namespace sortition {
 namespace {
 
-constexpr double kBytesPerMib = 1024.0 * 1024.0;
-
-// Memory for the queries kept for warm-up: enough for any server, and never
-// more than this share of memory_mb, which it counts towards. It is reserved in
-// full, because what is kept must not depend on the order.
-constexpr double kMaxWarmupBytes = 64 * kBytesPerMib;
-constexpr double kMaxWarmupShare = 1.0 / 8;
-
-double MemoryBytes(const config::v1::TrainOptions& options) {
-  return static_cast<double>(options.memory_mb()) * kBytesPerMib;
-}
-
-double WarmupBytes(const config::v1::TrainOptions& options) {
-  if (options.warmup_queries() == 0) return 0;
-  return std::min(kMaxWarmupBytes, kMaxWarmupShare * MemoryBytes(options));
-}
-
-// The share of memory_mb for tuples. The rest is for the process itself and for
-// what training keeps beside every tuple. Without a scratch file, tuples get
-// all of memory_mb.
-constexpr double kMaxTupleShare = 7.0 / 8;
-
-HeldTuples::Limits LimitsOf(const config::v1::TrainOptions& options) {
-  const double share = options.scratch_mb() > 0 ? kMaxTupleShare : 1;
-  return {.memory_bytes = static_cast<uint64_t>(share * MemoryBytes(options) -
-                                                WarmupBytes(options)),
-          .memory_mb = options.memory_mb(),
-          .scratch = options.scratch(),
-          .scratch_bytes = options.scratch_mb() << 20};
-}
-
-// Checks the directory early: it may be needed only after hours of reading.
-absl::Status CheckScratch(const config::v1::TrainOptions& options) {
-  std::error_code error;
-  if (options.scratch().empty() || options.scratch_mb() == 0 ||
-      std::filesystem::is_directory(options.scratch(), error)) {
-    return absl::OkStatus();
-  }
-  return absl::NotFoundError(absl::StrCat("scratch is '", options.scratch(),
-                                          "', must be a directory"));
-}
+struct HeldAbstention {
+  TuplePlace place;
+  AbstainedTuple tuple;
+};
 
 class Reader {
  public:
   Reader(const config::v1::TrainOptions& options, const TupleFilter& filter,
          const TupleLog& log, const TupleSelection& selection,
-         Thinning* thinning)
+         Overrides overrides, const GuardedRewards& guarded, Thinning* thinning)
       : options_(options),
         log_(log),
         filter_(filter),
         selection_(selection),
+        overrides_(overrides),
+        guarded_(guarded),
         thinning_(*thinning),
-        held_(LimitsOf(options)) {}
+        parts_(selection),
+        limits_(HeldTuples::Limits::Of(options)),
+        held_(limits_) {}
 
   // Without a version in the store, the baseline is version 0, the uniform
   // policy. Aggregate logs version 0, too, under any name: its decisions are
   // another policy's, with other features. They are used only if nothing else
   // decided under this name.
   absl::Status SetBaseline() {
-    if (filter_.baseline_version != uint64_t{0}) return absl::OkStatus();
+    if (filter_.baseline_version != uint64_t{0} &&
+        !filter_.baseline_is_of_log) {
+      return absl::OkStatus();
+    }
     ASSIGN_OR_RETURN(leaves_out_aggregations_,
                      HasTuple(log_, [&](const log::v1::BanditTuple& logged) {
                        const auto& decision = logged.decision();
@@ -114,20 +84,30 @@ class Reader {
     data_.spill = held_.TakeSpill();
     data_.subset_size = MostFrequentSize();
     if (data_.spill != nullptr) NoteSpill(data_.spill->file());
+    SetBaselineOfLog();
+    SetTimes();
+    newest_.WarnOfFuture();
     if (options_.force()) EvaluateAllIfTooFew();
     const PartSizes sizes = Sizes();
     data_.train.reserve(sizes.train);
     data_.validation.reserve(sizes.validation);
     data_.test.reserve(sizes.test);
+    StartGuarded();
     for (; !held_.tuples().empty(); held_.tuples().pop_front()) {
       HeldTuple& held = held_.tuples().front();
-      // What trains must be of other units than what validates and tests.
-      if (held.has_unit && selection_.PartOf(held.split) != PartOf(held)) {
-        data_.LeaveOut(LeftOutReason::kHeldOut);
+      Part part = Part::kTrain;
+      if (const auto reason = parts_.Place(held.place, &part)) {
+        data_.LeaveOut(*reason);
         continue;
       }
-      TuplesOf(PartOf(held))->push_back(std::move(held.tuple));
+      if (part == Part::kTrain) {
+        held.tuple.recency =
+            selection_.RecencyOf(newest_.us() - held.place.time_us);
+      }
+      TuplesOf(part)->push_back(std::move(held.tuple));
+      if (part == Part::kTest) TakeGuarded(held.place);
     }
+    TakeAbstained();
     for (auto& [hash, decision] : warmup_) {
       data_.warmup.push_back(std::move(decision));
     }
@@ -138,30 +118,37 @@ class Reader {
   absl::Status AddTuple(const log::v1::BanditTuple& logged) {
     ++data_.read_tuples;
     const log::v1::Decision& decision = logged.decision();
-    HeldTuple held;
+    BanditTuple tuple;
     std::optional<LeftOutReason> reason = selection_.ReasonToSkip(decision);
     if (!reason.has_value()) {
       ASSIGN_OR_RETURN(reason, thinning_.ReasonToSkip(logged));
     }
-    if (!reason.has_value()) reason = Convert(logged, &held.tuple);
+    if (!reason.has_value()) reason = Convert(logged, &tuple);
     if (!reason.has_value() || *reason == LeftOutReason::kCensored) {
       data_.censored_share.Add(logged);
+    }
+    if (reason == LeftOutReason::kAbstained) {
+      HoldAbstained(logged);
+      return absl::OkStatus();
     }
     if (reason.has_value()) {
       data_.LeaveOut(*reason, logged);
       return absl::OkStatus();
     }
     data_.TakeReward(logged);
-    Note(decision, held.tuple);
-    return Hold(decision, std::move(held));
+    Note(logged, tuple);
+    tuple.unit = UnitKey(decision.unit_id(), decision.decision_id());
+    const TuplePlace place = PlaceOf(decision);
+    KeepForWarmup(place.subsample, decision);
+    NoteGuarded(place, decision.decision_id());
+    return held_.Add({std::move(tuple), place});
   }
 
   // Converts a tuple, or returns why it is left out.
   std::optional<LeftOutReason> Convert(const log::v1::BanditTuple& logged,
                                        BanditTuple* tuple) const {
     const log::v1::Decision& decision = logged.decision();
-    const auto reason = selection_.ReasonToSkip(decision);
-    if (reason.has_value()) return reason;
+    if (const auto reason = selection_.ReasonToSkip(decision)) return reason;
     if (leaves_out_aggregations_ && decision.has_aggregation()) {
       return LeftOutReason::kAggregated;
     }
@@ -171,14 +158,19 @@ class Reader {
         .num_features = filter_.num_features.value_or(decision.num_features()),
         .can_abstain = filter_.can_abstain.value_or(true),
         .fixed_size = filter_.fixed_size.value_or(SubsetSize(decision) > 0),
-        .rewards = RewardRange::Of(options_)};
+        .rewards = RewardRange::Of(options_),
+        .overrides = overrides_};
     const auto unusable = ConvertTuple(logged, expectation, tuple);
-    if (unusable.has_value()) return unusable;
-    return CensoredReason(logged);
+    if (unusable.has_value() && *unusable != LeftOutReason::kAbstained) {
+      return unusable;
+    }
+    if (const auto censored = CensoredReason(logged)) return censored;
+    return unusable;
   }
 
   // Records what a converted tuple says about the log.
-  void Note(const log::v1::Decision& decision, const BanditTuple& tuple) {
+  void Note(const log::v1::BanditTuple& logged, const BanditTuple& tuple) {
+    const log::v1::Decision& decision = logged.decision();
     filter_.action_kind = ActionKindOf(decision);
     filter_.num_features = decision.num_features();
     data_.action_kind = *filter_.action_kind;
@@ -193,7 +185,8 @@ class Reader {
       data_.newest_version = decision.version();
       data_.newest_policy = decision.policy();
     }
-    if (!tuple.action_shown) ++data_.shown_otherwise;
+    newest_.Add(decision.time_us());
+    data_.overridden.Add(logged);
     if (!tuple.full_support) {
       ++data_.without_full_support[absl::StrCat(
           "version ", decision.version(), ", ",
@@ -209,8 +202,28 @@ class Reader {
     return most == sizes_.end() ? 0 : most->first;
   }
 
-  Part PartOf(const HeldTuple& held) const {
-    return held.evaluates ? selection_.PartOf(held.split) : Part::kTrain;
+  template <typename Visit>
+  void VisitPlaces(const Visit& visit) {
+    for (HeldTuple& held : held_.tuples()) visit(held.place);
+    for (HeldAbstention& held : abstained_) visit(held.place);
+  }
+
+  void SetBaselineOfLog() {
+    data_.baseline_version = filter_.baseline_version.value_or(0);
+    if (!filter_.baseline_is_of_log) return;
+    data_.baseline_version = data_.newest_version;
+    VisitPlaces([this](TuplePlace& place) {
+      place.evaluates = place.version == data_.newest_version;
+    });
+  }
+
+  void SetTimes() {
+    if (!selection_.by_time()) return;
+    std::vector<int64_t> times_us;
+    VisitPlaces([&](const TuplePlace& place) {
+      if (place.evaluates) times_us.push_back(place.time_us);
+    });
+    parts_.SetTimes(std::move(times_us));
   }
 
   std::vector<BanditTuple>* TuplesOf(Part part) {
@@ -221,7 +234,10 @@ class Reader {
 
   PartSizes Sizes() {
     PartSizes sizes;
-    for (const HeldTuple& held : held_.tuples()) sizes.Add(PartOf(held));
+    for (const HeldTuple& held : held_.tuples()) {
+      Part part = Part::kTrain;
+      if (!parts_.Place(held.place, &part)) sizes.Add(part);
+    }
     return sizes;
   }
 
@@ -234,25 +250,81 @@ class Reader {
 
   void EvaluateAllIfTooFew() {
     if (Sizes().can_evaluate()) return;
-    for (HeldTuple& held : held_.tuples()) {
-      data_.evaluates_baseline &= held.evaluates;
-      held.evaluates = true;
+    VisitPlaces([this](TuplePlace& place) {
+      data_.evaluates_baseline &= place.evaluates;
+      place.evaluates = true;
+    });
+    SetTimes();
+  }
+
+  void StartGuarded() {
+    for (size_t g = 0; g < guarded_.limits().size(); ++g) {
+      data_.guarded.push_back({.name = guarded_.limits()[g].name,
+                               .allowed = guarded_.limits()[g].allowed,
+                               .min = guarded_.files()[g].min(),
+                               .max = guarded_.files()[g].max()});
     }
   }
 
-  absl::Status Hold(const log::v1::Decision& decision, HeldTuple held) {
+  void NoteGuarded(const TuplePlace& place, const std::string& decision_id) {
+    if (guarded_.limits().empty()) return;
+    guarded_rewards_[place.subsample] = guarded_.RewardsOf(decision_id);
+  }
+
+  // Takes the rewards of the next decision of the test part.
+  void TakeGuarded(const TuplePlace& place) {
+    for (size_t g = 0; g < data_.guarded.size(); ++g) {
+      data_.guarded[g].of_test.push_back(
+          guarded_rewards_.at(place.subsample)[g]);
+    }
+  }
+
+  void TakeAbstained() {
+    for (const HeldAbstention& held : abstained_) {
+      if (held.place.subsample >= data_.kept_fraction) continue;
+      Part part = Part::kTrain;
+      if (parts_.Place(held.place, &part) || part == Part::kTrain) {
+        data_.LeaveOut(LeftOutReason::kAbstained);
+      } else if (part == Part::kValidation) {
+        data_.abstained_validation.push_back(held.tuple);
+      } else {
+        data_.abstained_test.push_back(held.tuple);
+        TakeGuarded(held.place);
+      }
+    }
+  }
+
+  TuplePlace PlaceOf(const log::v1::Decision& decision) const {
     const std::string& id = decision.decision_id();
-    held.subsample = UnitInterval(StableHash(HashDomain::kSubsample, {id}));
-    held.split = UnitInterval(StableHash(
-        HashDomain::kSplit,
-        {decision.unit_id().empty() ? id : decision.unit_id()}));
-    held.has_unit = !decision.unit_id().empty();
-    held.tuple.unit = UnitKey(decision.unit_id(), id);
-    held.evaluates = decision.version() == filter_.baseline_version.value_or(
-                                               decision.version()) &&
-                     decision.version() >= filter_.evaluate_from_version;
-    KeepForWarmup(held.subsample, decision);
-    return held_.Add(std::move(held));
+    const std::string& unit = decision.unit_id();
+    return {.subsample = UnitInterval(StableHash(HashDomain::kSubsample, {id})),
+            .split = UnitInterval(
+                StableHash(HashDomain::kSplit, {unit.empty() ? id : unit})),
+            .version = decision.version(),
+            .time_us = decision.time_us(),
+            .evaluates =
+                decision.version() ==
+                    filter_.baseline_version.value_or(decision.version()) &&
+                decision.version() >= filter_.evaluate_from_version,
+            .has_unit = !unit.empty()};
+  }
+
+  void HoldAbstained(const log::v1::BanditTuple& logged) {
+    const std::optional<double> loss =
+        RewardRange::Of(options_).LossOf(logged.reward());
+    if (!loss.has_value()) {
+      data_.LeaveOut(LeftOutReason::kRewardOutside, logged);
+      return;
+    }
+    data_.TakeReward(logged);
+    const log::v1::Decision& decision = logged.decision();
+    const TuplePlace place = PlaceOf(decision);
+    NoteGuarded(place, decision.decision_id());
+    abstained_.push_back(
+        {place,
+         {.log_propensity = std::min(decision.log_propensity(), 0.0),
+          .loss = *loss,
+          .unit = UnitKey(decision.unit_id(), decision.decision_id())}});
   }
 
   // Keeps the queries with the smallest hashes, as many as there is room for.
@@ -261,7 +333,7 @@ class Reader {
     const auto [place, inserted] = warmup_.emplace(hash, decision);
     if (inserted) warmup_bytes_ += place->second.SpaceUsedLong();
     while (warmup_.size() > options_.warmup_queries() ||
-           static_cast<double>(warmup_bytes_) > WarmupBytes(options_)) {
+           static_cast<double>(warmup_bytes_) > limits_.warmup_bytes) {
       // From now on keeps nothing beyond this hash, so that the order of the
       // tuples does not matter.
       const auto last = std::prev(warmup_.end());
@@ -275,10 +347,18 @@ class Reader {
   const TupleLog& log_;
   TupleFilter filter_;
   const TupleSelection& selection_;
+  const Overrides overrides_;
+  const GuardedRewards& guarded_;
   Thinning& thinning_;
+  TupleParts parts_;
   bool leaves_out_aggregations_ = false;
   TupleData data_;
+  const HeldTuples::Limits limits_;
   HeldTuples held_;
+  std::vector<HeldAbstention> abstained_;
+  // By the hash of the decision id; empty without guardrails.
+  absl::flat_hash_map<double, std::vector<double>> guarded_rewards_;
+  NewestTime newest_;
   std::map<uint32_t, uint64_t> sizes_;  // From size of subsets to count.
   std::map<double, log::v1::Decision> warmup_;  // By hash, below warmup_end_.
   double warmup_end_ = 1;
@@ -287,35 +367,26 @@ class Reader {
 
 }  // namespace
 
-uint64_t TupleData::impossible(const std::vector<BanditTuple>& part) const {
-  const uint64_t abstained = left_out(LeftOutReason::kAbstained);
-  if (abstained == 0) return 0;
-  // Only the baseline validates and tests, and its tuples cannot abstain
-  // either.
-  double share = &part == &train ? 1 : 0;
-  if (!evaluates_baseline) {
-    share = static_cast<double>(part.size()) /
-            static_cast<double>(train.size() + validation.size() + test.size());
-  }
-  return static_cast<uint64_t>(
-      std::llround(share * kept_fraction * static_cast<double>(abstained)));
-}
-
 absl::StatusOr<TupleData> ReadTuples(const config::v1::TrainOptions& options,
                                      const TupleFilter& filter) {
-  ASSIGN_OR_RETURN(const TupleSelection selection,
-                   TupleSelection::Create(options));
-  RETURN_IF_ERROR(CheckScratch(options));
+  ASSIGN_OR_RETURN(const Overrides overrides,
+                   ParseOverrides(options.overrides()));
+  ASSIGN_OR_RETURN(
+      const GuardedRewards guarded,
+      GuardedRewards::Read(options.rewards(), options.guardrails()));
+  RETURN_IF_ERROR(HeldTuples::Limits::CheckScratch(options));
   ASSIGN_OR_RETURN(
       const TupleLog log,
       TupleLog::Open(options.tuples(),
                      {.mix_joins = options.mix_joins(),
                       .allow_incomplete = options.allow_incomplete()}));
+  ASSIGN_OR_RETURN(const TupleSelection selection,
+                   TupleSelection::Create(options, log));
   ASSIGN_OR_RETURN(TupleData data,
                    ReadThinned<TupleData>(
                        [&](Thinning* thinning) -> absl::StatusOr<TupleData> {
                          Reader reader(options, filter, log, selection,
-                                       thinning);
+                                       overrides, guarded, thinning);
                          RETURN_IF_ERROR(reader.SetBaseline());
                          RETURN_IF_ERROR(reader.SetShape());
                          RETURN_IF_ERROR(reader.Read());

@@ -18,6 +18,24 @@
 
 namespace sortition {
 
+// A decision of a policy that could abstain, and did. What is trained cannot:
+// its weight there is 0.
+struct AbstainedTuple {
+  double log_propensity = 0;
+  double loss = 0;
+  uint64_t unit = 0;
+};
+
+// A reward that must not fall by more than `allowed`.
+struct GuardedReward {
+  std::string name;
+  double allowed = 0;
+  double min = 0;  // The range in its file, 0 among it.
+  double max = 0;
+  // Of each of TupleData::test, then of abstained_test.
+  std::vector<double> of_test = {};
+};
+
 struct TupleData : TupleCounts {
   ActionKind action_kind = ActionKind::kSelect;
   uint32_t num_features = 0;
@@ -28,18 +46,18 @@ struct TupleData : TupleCounts {
   // For subsets of fixed sizes: the size that was chosen most often, with ties
   // going to the smaller. 0: any size.
   uint32_t subset_size = 0;
-  // Split by HashDomain::kSplit of the unit id, or of the decision id where there
-  // is none: a unit is in the same part in every run, as a whole. Tuples that the baseline did not log only train.
+  // Split by TupleParts, by HashDomain::kSplit of the unit id, or of the
+  // decision id where there is none. Tuples that the baseline did not log only
+  // train.
   std::vector<BanditTuple> train;
   std::vector<BanditTuple> validation;
   std::vector<BanditTuple> test;
-  // Returns how many tuples of `part`, train or test, were left out because
-  // they abstained, which no policy that is trained can do. They were drawn all
-  // the same. Counts the sample that is kept; if all versions are split, the
-  // count is in proportion to the parts.
-  uint64_t impossible(const std::vector<BanditTuple>& part) const;
-  // Tuples that are kept with BanditTuple.action_shown unset.
-  uint64_t shown_otherwise = 0;
+  // Those of validation and test that abstained, if can_abstain is false: to
+  // leave them out would condition on the action. Those of the training part
+  // are left out.
+  std::vector<AbstainedTuple> abstained_validation;
+  std::vector<AbstainedTuple> abstained_test;
+  std::vector<GuardedReward> guarded;  // As TrainOptions.guardrails.
   // A sample of the queries for the warm-up of servers, smallest hash first.
   std::vector<log::v1::Decision> warmup;
   // Holds the features of the tuples if they do not fit memory_mb; otherwise
@@ -62,6 +80,8 @@ struct TupleFilter {
   // validate and test, since its mean reward is the one to beat. Unset: all
   // versions do.
   std::optional<uint64_t> baseline_version;
+  // The newest version that logged takes the place of baseline_version.
+  bool baseline_is_of_log = false;
   // Tuples of earlier versions do not validate or test either: a policy may
   // have been trained on all of them.
   uint64_t evaluate_from_version = 0;

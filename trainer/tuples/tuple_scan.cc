@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <deque>
 #include <filesystem>
+#include <limits>
 #include <map>
 #include <system_error>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/ascii.h"
@@ -77,10 +79,14 @@ class IncompleteMarks {
   log::v1::Incomplete sum_;
 };
 
-// Without `progress` it says nothing.
+constexpr uint64_t kNoEnd = std::numeric_limits<uint64_t>::max();
+
+// Reads up to `end`, and sets it to where it stopped; 0 if the segment is not
+// there. Without `progress` it says nothing.
 absl::Status ScanSegment(const std::string& path, const TakeTuple& take,
                          Progress* progress, SegmentDamage* damage,
-                         IncompleteMarks* marks) {
+                         IncompleteMarks* marks, uint64_t* end) {
+  const uint64_t last = std::exchange(*end, 0);
   const auto opened = SegmentReader::Open(path);
   if (absl::IsNotFound(opened.status())) {
     LogWarning("a segment was removed before it was read", {{"segment", path}});
@@ -90,7 +96,7 @@ absl::Status ScanSegment(const std::string& path, const TakeTuple& take,
   SegmentReader* const reader = opened->get();
   log::v1::LogRecord record;
   uint64_t reported = 0;
-  while (true) {
+  while (reader->offset() < last) {
     absl::string_view payload;
     uint64_t offset = 0;
     ASSIGN_OR_RETURN(const auto outcome, reader->Next(&payload, &offset));
@@ -116,6 +122,7 @@ absl::Status ScanSegment(const std::string& path, const TakeTuple& take,
       reported = mib;
     }
   }
+  *end = reader->offset();
   return absl::OkStatus();
 }
 
@@ -196,7 +203,9 @@ void WarnOfCensoring(const TupleCounts& counts) {
 }
 
 absl::Status ScanTuples(const TupleLog& log, const TakeTuple& take,
-                        TupleCounts* counts) {
+                        TupleCounts* counts, ScanEnds* ends) {
+  std::vector<uint64_t> offsets(log.segments().size(), kNoEnd);
+  if (ends != nullptr && !ends->offsets.empty()) offsets = ends->offsets;
   uint64_t total_mib = 0;
   std::vector<std::string> paths;
   for (const TupleLog::Segment& segment : log.segments()) {
@@ -206,7 +215,8 @@ absl::Status ScanTuples(const TupleLog& log, const TakeTuple& take,
   Progress progress("reading tuples", "MiB", total_mib);
   IncompleteMarks marks;
   SeenTuples seen(paths);
-  for (const TupleLog::Segment& segment : log.segments()) {
+  for (size_t i = 0; i < offsets.size(); ++i) {
+    const TupleLog::Segment& segment = log.segments()[i];
     const auto take_once = [&](const log::v1::BanditTuple& tuple) {
       // Before the next: the same decision may be joined otherwise elsewhere.
       if (!segment.is_read) {
@@ -220,10 +230,11 @@ absl::Status ScanTuples(const TupleLog& log, const TakeTuple& take,
       return take(tuple);
     };
     IncompleteMarks unread;
-    RETURN_IF_ERROR(ScanSegment(segment.path, take_once, &progress,
-                                &counts->damage,
-                                segment.is_read ? &marks : &unread));
+    RETURN_IF_ERROR(
+        ScanSegment(segment.path, take_once, &progress, &counts->damage,
+                    segment.is_read ? &marks : &unread, &offsets[i]));
   }
+  if (ends != nullptr) ends->offsets = std::move(offsets);
   return marks.Check(log);
 }
 
@@ -235,12 +246,13 @@ absl::StatusOr<bool> HasTuple(
     if (!segment.is_read) continue;
     SegmentDamage ignored;  // It is counted when the segments are scanned.
     IncompleteMarks unread;
+    uint64_t end = kNoEnd;
     const absl::Status status = ScanSegment(
         segment.path,
         [&](const log::v1::BanditTuple& tuple) {
           return is_wanted(tuple) ? found : absl::OkStatus();
         },
-        nullptr, &ignored, &unread);
+        nullptr, &ignored, &unread, &end);
     if (status == found) return true;
     RETURN_IF_ERROR(status);
   }
@@ -259,6 +271,7 @@ absl::StatusOr<std::optional<uint32_t>> NewestNumFeatures(
     if (!segment->is_read) continue;
     SegmentDamage ignored;  // It is counted when the segments are scanned.
     IncompleteMarks unread;
+    uint64_t end = kNoEnd;
     RETURN_IF_ERROR(ScanSegment(
         segment->path,
         [&](const log::v1::BanditTuple& tuple) {
@@ -267,7 +280,7 @@ absl::StatusOr<std::optional<uint32_t>> NewestNumFeatures(
           if (newest.size() > kNewest) newest.pop_front();
           return absl::OkStatus();
         },
-        nullptr, &ignored, &unread));
+        nullptr, &ignored, &unread, &end));
   }
   if (newest.empty()) return std::nullopt;
   std::map<uint32_t, size_t> counts;

@@ -5,6 +5,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -12,6 +13,7 @@
 #include "sortition/log/v1/log.pb.h"
 #include "trainer/tuples/censored_share.h"
 #include "trainer/tuples/left_out.h"
+#include "trainer/tuples/overrides.h"
 #include "trainer/tuples/tuple_log.h"
 
 namespace sortition {
@@ -34,11 +36,13 @@ struct TupleCounts {
   std::map<std::string, uint64_t> without_full_support;
   SegmentDamage damage;
   uint64_t newest_version = 0;  // Among the policies that logged the tuples.
-  // True if only the baseline logged the tuples for validation and test; false
-  // only with force.
+  // The version that logged the tuples for validation and test, unless force
+  // made it all of them, and evaluates_baseline false.
+  uint64_t baseline_version = 0;
   bool evaluates_baseline = true;
 
   CensoredShare censored_share;
+  OverriddenShare overridden;  // Of the tuples that are used.
 
   // Tuples that are usable if their reward is in the range.
   // A reward without feedback is the sidecar's default.
@@ -70,6 +74,12 @@ std::optional<LeftOutReason> CensoredReason(const log::v1::BanditTuple& tuple);
 // Logs what CensoredShare warns of.
 void WarnOfCensoring(const TupleCounts& counts);
 
+// Where each segment ended when a log was read first, of which the rest may
+// still be being written.
+struct ScanEnds {
+  std::vector<uint64_t> offsets;  // Empty: it was not read yet.
+};
+
 // Calls `take` for each tuple, in the order of writing, and shows progress. An
 // error of `take` ends the scan. Tuples with another join and copies are not
 // taken: `counts` says how many they are. Segments that are still being written
@@ -77,10 +87,13 @@ void WarnOfCensoring(const TupleCounts& counts);
 // counted. FailedPrecondition, at the end, if the log says that it is
 // incomplete: to leave out the decisions without feedback would condition on
 // the outcome. If the log allows that, it is a warning.
+//
+// The first whole scan with `ends` fills them in; later ones read up to there,
+// so that all of them read the same.
 absl::Status ScanTuples(
     const TupleLog& log,
     const std::function<absl::Status(const log::v1::BanditTuple&)>& take,
-    TupleCounts* counts);
+    TupleCounts* counts, ScanEnds* ends = nullptr);
 
 // Returns whether there is such a tuple. Stops at the first.
 absl::StatusOr<bool> HasTuple(

@@ -1,5 +1,6 @@
 #include "trainer/tuples/tuple_selection.h"
 
+#include <cmath>
 #include <string>
 
 #include "absl/strings/numbers.h"
@@ -31,9 +32,31 @@ absl::StatusOr<std::set<uint64_t>> ParseVersions(const std::string& text) {
 }  // namespace
 
 absl::StatusOr<TupleSelection> TupleSelection::Create(
-    const config::v1::TrainOptions& options) {
-  ASSIGN_OR_RETURN(auto versions, ParseVersions(options.versions()));
-  return TupleSelection(options, std::move(versions));
+    const config::v1::TrainOptions& options, const TupleLog& log) {
+  TupleSelection selection(options);
+  ASSIGN_OR_RETURN(selection.versions_, ParseVersions(options.versions()));
+  selection.by_time_ = options.parts() == "time";
+  if (!selection.by_time_ && options.parts() != "unit_hash") {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "parts is '", options.parts(), "', must be unit_hash or time"));
+  }
+  if (!options.decay().empty()) {
+    ASSIGN_OR_RETURN(selection.half_life_us_,
+                     ParseAge("decay", options.decay()));
+  }
+  NewestTime newest;
+  if (IsAge(options.since()) || IsAge(options.until())) {
+    RETURN_IF_ERROR(HasTuple(log, [&](const log::v1::BanditTuple& tuple) {
+                      if (!selection.ReasonToSkip(tuple.decision())) {
+                        newest.Add(tuple.decision().time_us());
+                      }
+                      return false;
+                    }).status());
+  }
+  ASSIGN_OR_RETURN(
+      selection.times_,
+      ParseTimeRange(options.since(), options.until(), newest.us()));
+  return selection;
 }
 
 std::optional<LeftOutReason> TupleSelection::ReasonToSkip(
@@ -42,7 +65,17 @@ std::optional<LeftOutReason> TupleSelection::ReasonToSkip(
   if (!versions_.empty() && !versions_.contains(decision.version())) {
     return LeftOutReason::kOtherVersion;
   }
+  if (!times_.Contains(decision.time_us())) return LeftOutReason::kOtherTime;
   return std::nullopt;
+}
+
+double TupleSelection::RecencyOf(int64_t age_us) const {
+  if (!half_life_us_.has_value()) return 1;
+  // Decisions without a time would be infinitely old.
+  constexpr double kLeast = 1e-9;
+  if (age_us <= 0) return 1;
+  return std::max(kLeast, std::exp2(-static_cast<double>(age_us) /
+                                    static_cast<double>(*half_life_us_)));
 }
 
 Part TupleSelection::PartOf(double hash) const {
@@ -50,6 +83,11 @@ Part TupleSelection::PartOf(double hash) const {
   return hash < options_->test_fraction() + options_->validation_fraction()
              ? Part::kValidation
              : Part::kTrain;
+}
+
+Part TupleSelection::JudgingPartOf(double hash) const {
+  return hash * judged_share() < options_->test_fraction() ? Part::kTest
+                                                           : Part::kValidation;
 }
 
 void PartSizes::Add(Part part) {

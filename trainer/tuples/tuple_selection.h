@@ -6,13 +6,14 @@
 #include <cstdint>
 #include <optional>
 #include <set>
-#include <utility>
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "sortition/config/v1/train.pb.h"
 #include "sortition/log/v1/log.pb.h"
 #include "trainer/tuples/left_out.h"
+#include "trainer/tuples/time_range.h"
+#include "trainer/tuples/tuple_log.h"
 #include "trainer/tuples/tuple_scan.h"
 
 namespace sortition {
@@ -21,9 +22,11 @@ enum class Part { kTrain, kValidation, kTest };
 
 class TupleSelection {
  public:
-  // `options` must outlive it. InvalidArgument if `versions` is malformed.
+  // `options` must outlive it. Reads the times of the whole log if `since` or
+  // `until` is an age. InvalidArgument if these, `versions`, `decay` or `parts`
+  // are malformed.
   static absl::StatusOr<TupleSelection> Create(
-      const config::v1::TrainOptions& options);
+      const config::v1::TrainOptions& options, const TupleLog& log);
 
   // Returns why a decision is left out regardless of its content, or nothing.
   std::optional<LeftOutReason> ReasonToSkip(
@@ -32,14 +35,27 @@ class TupleSelection {
   // `hash` is in [0, 1), under HashDomain::kSplit. The test part comes first,
   // then validation.
   Part PartOf(double hash) const;
+  // The same for a tuple that does not train.
+  Part JudgingPartOf(double hash) const;
+
+  // Whether the newest decisions validate and test.
+  bool by_time() const { return by_time_; }
+  // The share of the decisions that validate or test.
+  double judged_share() const {
+    return options_->validation_fraction() + options_->test_fraction();
+  }
+  // Returns how much a decision of this age counts in training, at most 1.
+  double RecencyOf(int64_t age_us) const;
 
  private:
-  TupleSelection(const config::v1::TrainOptions& options,
-                 std::set<uint64_t> versions)
-      : options_(&options), versions_(std::move(versions)) {}
+  explicit TupleSelection(const config::v1::TrainOptions& options)
+      : options_(&options) {}
 
   const config::v1::TrainOptions* options_;
   std::set<uint64_t> versions_;  // Empty: all.
+  TimeRange times_;
+  bool by_time_ = false;
+  std::optional<int64_t> half_life_us_;  // Unset: they do not age.
 };
 
 struct PartSizes {

@@ -8,6 +8,8 @@
 #include "absl/strings/str_cat.h"
 #include "client/export/export_commands.h"
 #include "client/import/import_commands.h"
+#include "google/protobuf/io/coded_stream.h"
+#include "google/protobuf/io/zero_copy_stream_impl_lite.h"
 #include "gtest/gtest.h"
 #include "io/files.h"
 #include "io/segments/parse_message.h"
@@ -40,10 +42,22 @@ inline std::vector<log::v1::BanditTuple> ReadAllTuples(const std::string& dir) {
   return tuples;
 }
 
+// Returns the bytes of the tuple; those of its attributes are sorted by name.
+inline std::string SortedBytes(const log::v1::BanditTuple& tuple) {
+  std::string bytes;
+  {
+    google::protobuf::io::StringOutputStream stream(&bytes);
+    google::protobuf::io::CodedOutputStream coded(&stream);
+    coded.SetSerializationDeterministic(true);
+    tuple.SerializeToCodedStream(&coded);
+  }
+  return bytes;
+}
+
 inline std::vector<std::string> Serialised(
     const std::vector<log::v1::BanditTuple>& tuples) {
   std::vector<std::string> bytes;
-  for (const auto& tuple : tuples) bytes.push_back(tuple.SerializeAsString());
+  for (const auto& tuple : tuples) bytes.push_back(SortedBytes(tuple));
   return bytes;
 }
 
@@ -56,6 +70,8 @@ inline std::vector<log::v1::BanditTuple> Selections(size_t n) {
     tuple.mutable_position()->set_offset(100 * i);
     tuple.mutable_decision()->set_time_us(1700000000000000 + 7 * i);
     tuple.mutable_decision()->set_unit_id(absl::StrCat("user ", i % 5));
+    (*tuple.mutable_decision()->mutable_attributes())["device"] =
+        i % 2 == 0 ? "phone" : "desktop";
     tuple.set_has_feedback(i % 3 != 0);
     if (i % 3 == 0) tuple.set_reward(0);
     if (i % 3 == 1) {
@@ -99,6 +115,8 @@ inline log::v1::BanditTuple OddTuple() {
   log::v1::Decision* decision = tuple.mutable_decision();
   decision->set_decision_id("a \"quoted\", \\ id\nof two lines: ü\t€");
   decision->set_model("a/b");
+  (*decision->mutable_attributes())["the \"device\", ü"] = "a\nphone, \\";
+  (*decision->mutable_attributes())["country"] = "";
   decision->set_version(18446744073709551615u);
   decision->set_action_kind(log::v1::SELECT);
   decision->set_num_candidates(3);

@@ -112,13 +112,13 @@ TEST_F(CsvImportTest, TheIndexTellsDecisionsOfOneIdApart) {
 
 TEST_F(CsvImportTest, LinesOfADecisionMayNotContradictEachOther) {
   const std::vector<std::string> columns = {
-      "time_us",      "unit_id",      "model",    "version",
-      "action_kind",  "propensity",   "reward",   "log_propensity",
-      "has_feedback", "action_shown", "censored", "keep_probability",
-      "can_abstain",  "num_features"};
+      "time_us",      "unit_id",      "model",      "version",
+      "action_kind",  "propensity",   "reward",     "log_propensity",
+      "has_feedback", "action_shown", "censored",   "keep_probability",
+      "can_abstain",  "num_features", "attribute.x"};
   const std::vector<std::string> first = {
       "1", "u", "m", "2", "SELECT", "0.5", "1", "-0.6931471805599453",
-      "1", "1", "0", "1", "0",      "3"};
+      "1", "1", "0", "1", "0",      "3",   "y"};
   ASSERT_EQ(columns.size(), first.size());
   for (size_t i = 0; i < columns.size(); ++i) {
     std::vector<std::string> other = first;
@@ -135,6 +135,43 @@ TEST_F(CsvImportTest, LinesOfADecisionMayNotContradictEachOther) {
                      ":4: column '", columns[i], "' is '0.75', must be '",
                      first[i], "', as in line 2 of the same decision"))));
   }
+}
+
+TEST_F(CsvImportTest, ColumnsBecomeAttributes) {
+  const std::string text =
+      "decision_id,chosen,propensity,reward,f0,attributes,attribute.device,os\n"
+      "a,1,0.5,1,7,\"{\"\"device\"\":\"\"tv\"\",\"\"b\"\":\"\"\"\"}\",phone,x\n"
+      "b,1,0.5,1,7,,,\n";
+  ASSERT_OK_AND_ASSIGN(const auto tuples,
+                       Read(text, {"--columns=attribute.system=os"}));
+  ASSERT_EQ(tuples.size(), 2u);
+  const auto& attributes = tuples[0].decision().attributes();
+  EXPECT_EQ(attributes.size(), 3u);
+  EXPECT_EQ(attributes.at("device"), "phone");  // Its own column counts.
+  EXPECT_EQ(attributes.at("b"), "");
+  EXPECT_EQ(attributes.at("system"), "x");
+  // An empty cell is no attribute.
+  EXPECT_TRUE(tuples[1].decision().attributes().empty());
+}
+
+TEST_F(CsvImportTest, AttributesMustBeAnObjectOfStrings) {
+  const std::string head =
+      "decision_id,chosen,propensity,reward,f0,attributes\n";
+  for (const char* cell : {"device", "[]", "\"{\"\"a\"\":1}\""}) {
+    EXPECT_THAT(
+        Read(absl::StrCat(head, "a,1,0.5,1,7,", cell, "\n"), {}).status(),
+        StatusIs(absl::StatusCode::kInvalidArgument,
+                 AllOf(HasSubstr(":2: column 'attributes' is '"),
+                       HasSubstr("must be a JSON object of strings"))))
+        << cell;
+  }
+  EXPECT_THAT(Read(head + "a,1,0.5,1,7,\n", {"--columns=attribute.device=dev"})
+                  .status(),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       HasSubstr("column 'dev' is missing")));
+  EXPECT_THAT(Read(head, {"--columns=attribute.=dev"}).status(),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       HasSubstr("must be FIELD=COLUMN")));
 }
 
 TEST_F(CsvImportTest, ALostLineLosesEveryDecisionThatItMayBelongTo) {

@@ -53,6 +53,43 @@ TEST_F(ImportTest, ADecisionComesBackAsItWas) {
   EXPECT_EQ(data.train[1].log_propensity, 0);
 }
 
+TEST_F(ImportTest, ShortFormsMayNameUnitsAndAttributes) {
+  const std::string head =
+      R"({"id": "a", "features": [[1]], "action": [0], "propensity": 0.5, )"
+      R"("reward": 1, )";
+  ASSERT_OK(ImportJson(
+      head + R"("unit": "u", "attributes": {"device": "tv", "x": ""}})"));
+  const log::v1::Decision decision = ReadAllTuples(imported())[0].decision();
+  EXPECT_EQ(decision.unit_id(), "u");
+  EXPECT_EQ(decision.attributes().size(), 2u);
+  EXPECT_EQ(decision.attributes().at("device"), "tv");
+  std::filesystem::remove_all(imported());
+  EXPECT_THAT(ImportJson(head + R"("attributes": {"device": 1}})"),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       HasSubstr("attributes.device is 1, must be a string")));
+  EXPECT_THAT(ImportJson(head + R"("attributes": ["tv"]})"),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       HasSubstr("attributes is an array of 1, must be an "
+                                 "object of strings")));
+}
+
+// A member of a map is neither given twice nor of another type.
+TEST_F(ImportTest, MapsOfTheLogAreObjects) {
+  const auto line = [](const std::string& attributes) {
+    return R"({"decision": {"log_propensity": 0, "attributes": )" + attributes +
+           "}}";
+  };
+  for (const auto& [attributes, problem] :
+       std::vector<std::pair<std::string, std::string>>{
+           {R"({"a": "1", "a": "2"})", "attributes has 'a' twice"},
+           {R"({"a": 1})", "value is 1, must be of type string"},
+           {R"([{"key": "a"}])", "attributes is an array of 1"}}) {
+    EXPECT_THAT(
+        ImportJson(line(attributes)),
+        StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr(problem)));
+  }
+}
+
 TEST_F(ImportTest, RankingsKeepTheirOrder) {
   ASSERT_OK(ImportJson(R"({"id": "a", "features": [[0], [1], [2]], )"
                        R"("action": [2, 0], "propensity": 0.1, "reward": 1})",

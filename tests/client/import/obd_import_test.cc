@@ -50,8 +50,11 @@ TEST_F(ObdImportTest, WhatWasLoggedComesBack) {
     EXPECT_EQ(decision.log_propensity(), std::log(propensities[i]));
     EXPECT_EQ(decision.num_candidates(), 3u);
     EXPECT_FALSE(decision.can_abstain());
+    EXPECT_EQ(decision.attributes().size(), 3u);
+    EXPECT_EQ(decision.attributes().at("position"), ids[i].substr(4, 1));
   }
   EXPECT_EQ(tuples[0].decision().time_us(), 1574553616004101);
+  EXPECT_EQ(tuples[2].decision().attributes().at("user_feature_0"), "81cf");
 }
 
 TEST_F(ObdImportTest, CandidatesHaveItemContextAndAffinity) {

@@ -77,7 +77,7 @@ std::vector<std::string> Cores(
     const std::vector<log::v1::BanditTuple>& tuples) {
   std::vector<std::string> bytes;
   for (const auto& tuple : tuples) {
-    bytes.push_back(Core(tuple).SerializeAsString());
+    bytes.push_back(SortedBytes(Core(tuple)));
   }
   return bytes;
 }
@@ -87,6 +87,18 @@ TEST_F(RoundTripTest, CsvBringsBackWhatAnEstimateNeeds) {
   EXPECT_THAT(Cores(RoundTrip(tuples, "csv")), ElementsAreArray(Cores(tuples)));
   EXPECT_THAT(Cores(RoundTrip({OddTuple()}, "csv")),
               ElementsAreArray(Cores({OddTuple()})));
+}
+
+TEST_F(RoundTripTest, AttributesMayHaveColumnsOfTheirOwn) {
+  const auto tuples = Selections(4);
+  ASSERT_OK(Export({"--format=csv", "--attributes=device",
+                    "--attributes=country", Write(tuples)}));
+  EXPECT_THAT(out_, testing::HasSubstr(
+                        ",keep_probability,attribute.device,attribute.country,"
+                        "f0"));
+  ASSERT_OK(ImportText(out_, {"--format=csv"}));
+  EXPECT_THAT(Cores(ReadAllTuples(imported())),
+              ElementsAreArray(Cores(tuples)));
 }
 
 TEST_F(RoundTripTest, CsvCarriesSubsets) {
@@ -115,6 +127,7 @@ TEST_F(RoundTripTest, DsjsonCountsOnlyEligibleCandidates) {
   EXPECT_EQ(decision.log_propensity(), OddTuple().decision().log_propensity());
   EXPECT_EQ(decision.decision_id(), OddTuple().decision().decision_id());
   EXPECT_EQ(read[0].keep_probability(), 0.25);
+  EXPECT_EQ(decision.attributes().at("the \"device\", ü"), "a\nphone, \\");
 }
 
 TEST_F(RoundTripTest, SomethingElseThatWasShownStaysMarked) {

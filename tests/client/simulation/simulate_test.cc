@@ -109,6 +109,34 @@ TEST_F(SimulateTest, TheSameSeedAsksTheSame) {
   EXPECT_EQ(first.size(), 300u);
 }
 
+// 300 decisions of 20 users: a user has 15 on average, and none of the 20 is
+// missing but with a probability of 20 · 0.95^300 = 4e-6.
+TEST_F(SimulateTest, UsersComeBackWithTheirAttributes) {
+  options_.set_units(20);
+  Run();
+  options_.set_seed(2);
+  Run();
+  std::map<std::string, std::set<std::string>> devices, countries;
+  std::set<std::string> all_devices;
+  for (const auto& d : server_.decisions()) {
+    devices[d.unit_id()].insert(d.attributes().at("device"));
+    countries[d.unit_id()].insert(d.attributes().at("country"));
+    all_devices.insert(d.attributes().at("device"));
+  }
+  EXPECT_EQ(devices.size(), 20u);
+  EXPECT_GT(all_devices.size(), 1u);
+  for (const auto& [unit, values] : devices) EXPECT_EQ(values.size(), 1u);
+  for (const auto& [unit, values] : countries) EXPECT_EQ(values.size(), 1u);
+}
+
+TEST_F(SimulateTest, WithoutUnitsDecisionsNameNoUser) {
+  Run();
+  for (const auto& d : server_.decisions()) {
+    EXPECT_EQ(d.unit_id(), "");
+    EXPECT_TRUE(d.attributes().empty());
+  }
+}
+
 TEST_F(SimulateTest, RankAsksForTopKOrAllThereAre) {
   options_.set_action("rank");
   options_.set_top_k(3);

@@ -65,7 +65,9 @@ TEST_F(LabelledGateTest, TheGateTakesWhatIsBetterAndNothingElse) {
   // A first version that was trained on noise.
   ASSERT_OK_AND_ASSIGN(const TrainReport first, Train(NoiseOptions()));
   EXPECT_EQ(first.version(), 1);
-  EXPECT_THAT(first.evaluation().verdict(), HasSubstr("no version of model"));
+  EXPECT_THAT(first.evaluation().verdict(),
+              HasSubstr("no version of model 'default' to compare "
+                        "with, so nothing was proved"));
   // A better version.
   ASSERT_OK_AND_ASSIGN(const TrainReport second, Train(options_));
   EXPECT_EQ(second.version(), 2);
@@ -160,9 +162,12 @@ TEST_F(LabelledGateTest, FewTestQueriesPublishNothingOverAVersion) {
 }
 
 TEST_F(LabelledGateTest, WithoutATestPartTheValidationPartIsNamed) {
+  ASSERT_OK(Train(NoiseOptions()));
   options_.set_test_fraction(0);
   ASSERT_OK_AND_ASSIGN(const TrainReport report, Train(options_));
   EXPECT_EQ(report.labelled().part(), "validation");
+  EXPECT_THAT(report.evaluation().verdict(),
+              HasSubstr("is not proved for the chosen one"));
   EXPECT_EQ(report.labelled().test_queries(), 0);
 }
 

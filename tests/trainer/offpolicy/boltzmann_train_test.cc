@@ -39,10 +39,11 @@ TEST(BoltzmannTrainTest, LearnsThemAsSuch) {
     EXPECT_EQ(policy.inverse_temperature(), 1);
     // The hidden weights are (1, 1, 1, 0, 0); the logging policy had -0.5 for
     // the second. If lists have a tail, the gradient ignores which candidates
-    // enter the head and makes less progress. Both starts belong to the family.
+    // enter the head and makes less progress. The parent and both starts are of
+    // the family.
     for (const int j : {0, 2}) EXPECT_GT(stored.model.weights(j), 0.3) << j;
     EXPECT_GT(stored.model.weights(1), head == 0 ? 0.3 : -0.2);
-    EXPECT_EQ(report.evaluation().grid_size(), 2);
+    EXPECT_EQ(report.evaluation().grid_size(), 3);
     EXPECT_GT(report.evaluation().snips_reward().value(),
               report.evaluation().logging_reward().value());
     // If lists are longer than the head, there is no covering bound.

@@ -1,5 +1,11 @@
+#include "trainer/gate.h"
+
+#include <cmath>
+#include <filesystem>
+
 #include "absl/strings/str_cat.h"
 #include "core/base/hash.h"
+#include "core/counterfactual/evaluation/improvement.h"
 #include "core/counterfactual/moments.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -66,6 +72,35 @@ TEST_F(GateTest, EveryLookAtTheSameDecisionsAsksForMore) {
   EXPECT_EQ(next.evaluation().look(), 1);
 }
 
+TEST_F(GateTest, ALookThatCannotBeNotedIsNotTaken) {
+  Prepare({}, 4000);
+  // Nobody can write to this ledger.
+  std::filesystem::create_directories(dir_.Sub("models") +
+                                      "/default/looks.jsonl");
+  EXPECT_FALSE(Train(options_).ok());
+  options_.set_dry_run(true);
+  ASSERT_OK_AND_ASSIGN(const auto report, Train(options_));
+  EXPECT_TRUE(report.validation_promises());
+  EXPECT_FALSE(report.test_looked_at());
+  EXPECT_FALSE(report.evaluation().has_improvement());
+  EXPECT_THAT(report.evaluation().verdict(),
+              HasSubstr("this look could not be noted in the store"));
+}
+
+TEST_F(GateTest, WhatIsNeededIsUnitsWhereDecisionsHaveThem) {
+  config::v1::TrainReport report;
+  auto* evaluation = report.mutable_evaluation();
+  evaluation->set_test_tuples(1600);
+  evaluation->set_test_units(16);
+  evaluation->mutable_improvement()->set_value(0.1);
+  evaluation->mutable_improvement()->set_lower(-0.1);
+  evaluation->set_decisions_needed(6450);
+  const TupleCounts counts;
+  // 16 of 1600, as 64.5 of 6450.
+  EXPECT_THAT(Verdict({options_, 1, counts, report}),
+              HasSubstr("some 65 units in the test part, and there are 16"));
+}
+
 TEST_F(GateTest, TheGateComparesWithTheNewestVersionOnly) {
   Prepare({}, 4000);
   ASSERT_OK_AND_ASSIGN(const auto first, Train(options_));
@@ -95,6 +130,7 @@ TEST_F(GateTest, OlderVersionsTrainAndTheNewestTests) {
     tuples.back().set_reward(1);
   }
   WriteSegment(dir_.Sub("tuples"), 1, tuples);
+  options_.set_force(true);  // Nothing is better than 1.
   ASSERT_OK_AND_ASSIGN(const auto report, Train(options_));
   const auto& evaluation = report.evaluation();
   EXPECT_EQ(evaluation.logging_reward().value(), 1);
@@ -125,8 +161,8 @@ TEST_F(GateTest, TheNewestVersionSaysWhetherToAbstain) {
   ASSERT_OK_AND_ASSIGN(const auto report, Train(options_));
   ASSERT_OK_AND_ASSIGN(const StoredModel stored, store_.Load("default", 3));
   EXPECT_FALSE(stored.model.policy().softmax_selection().has_abstain_score());
-  // The parent is of the same family: a second start.
-  EXPECT_EQ(report.evaluation().grid_size(), 2);
+  // The parent is of the same family: a point, and a second start.
+  EXPECT_EQ(report.evaluation().grid_size(), 3);
   // The abstentions of version 1 are nothing that version 3 could do, and no
   // sign of wrong propensities.
   EXPECT_GT(report.excluded().at(ReasonText(LeftOutReason::kAbstained)), 50);
@@ -162,8 +198,154 @@ TEST_F(GateTest, TheGateLooksAtTheTestPartOnly) {
   EXPECT_FALSE(report.gate_passed());
   EXPECT_FALSE(report.has_version());
   for (const auto& point : evaluation.grid()) {
+    if (point.epochs() == 0) continue;  // The parent.
     EXPECT_GT(point.validation_lower(), 0);
   }
+}
+
+TEST_F(GateTest, ValidationIsAskedBeforeTheTestPart) {
+  // In the validation part all rewards are inverted.
+  Prepare({}, 0);
+  std::vector<log::v1::BanditTuple> tuples = MakeTuples({}, 3000);
+  for (auto& tuple : tuples) {
+    const double split = UnitInterval(
+        StableHash(HashDomain::kSplit, {tuple.decision().decision_id()}));
+    if (split >= 0.25 && split < 0.5) tuple.set_reward(1 - tuple.reward());
+  }
+  WriteSegment(dir_.Sub("tuples"), 1, tuples);
+  const LookLedger ledger(dir_.Sub("models"), "default");
+  ASSERT_OK_AND_ASSIGN(const auto report, Train(options_));
+  EXPECT_FALSE(report.gate_passed());
+  EXPECT_FALSE(report.test_looked_at());
+  EXPECT_TRUE(report.keeps_parent());
+  EXPECT_FALSE(report.evaluation().has_improvement());
+  EXPECT_EQ(report.evaluation().look(), 0);
+  EXPECT_GT(report.evaluation().test_tuples(), 600);
+  EXPECT_THAT(
+      report.evaluation().verdict(),
+      HasSubstr("Not published: nothing that was trained validates better"));
+  EXPECT_THAT(FormatReport(report), HasSubstr("test part was not looked at"));
+  EXPECT_EQ(ledger.NextNumber(1).value_or(0), 1);
+  // What is published by force is not published blindly.
+  options_.set_force(true);
+  ASSERT_OK_AND_ASSIGN(const auto forced, Train(options_));
+  EXPECT_TRUE(forced.test_looked_at());
+  EXPECT_TRUE(forced.evaluation().has_improvement());
+}
+
+// What other systems log is never of the newest version.
+TEST_F(GateTest, ALogOfAnotherSystemIsTrainedOnAgain) {
+  SyntheticLog log;
+  log.version = 0;
+  WriteSegment(dir_.Sub("tuples"), 0, MakeTuples(log, 3000));
+  options_.set_tuples(dir_.Sub("tuples"));
+  options_.set_model_store(dir_.Sub("models"));
+  options_.mutable_poem()->add_lambda(0.5);
+  options_.mutable_poem()->add_l2(1e-4);
+  ASSERT_OK_AND_ASSIGN(const auto first, Train(options_));
+  ASSERT_EQ(first.version(), 1);
+  EXPECT_THAT(first.evaluation().verdict(),
+              HasSubstr("No version of model 'default' is in the store"));
+  std::vector<log::v1::BanditTuple> more;
+  for (int i = 0; i < 3000; ++i) {
+    more.push_back(MakeTuple(log, absl::StrCat("more", i)));
+  }
+  WriteSegment(dir_.Sub("tuples"), 1, more);
+  EXPECT_THAT(Train(options_),
+              StatusIs(absl::StatusCode::kFailedPrecondition,
+                       HasSubstr("--baseline=log compares with what logged")));
+  options_.set_baseline("log");
+  ASSERT_OK_AND_ASSIGN(const auto second, Train(options_));
+  EXPECT_TRUE(second.gate_passed());
+  EXPECT_EQ(second.version(), 2);
+  EXPECT_EQ(second.baseline_version(), 0);
+  // The decisions of the first run are looked at again.
+  EXPECT_EQ(second.evaluation().look(), 2);
+  EXPECT_THAT(second.evaluation().verdict(),
+              HasSubstr("The baseline is what logged; version 1, which it "
+                        "replaces, was not compared"));
+  options_.set_baseline("best");
+  EXPECT_THAT(Train(options_),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       HasSubstr("baseline is 'best', must be newest or")));
+}
+
+// To leave abstentions out of the test would condition on the action.
+TEST_F(GateTest, ForceKeepsAbstentionsInTheTestPart) {
+  SyntheticLog newest;
+  newest.can_abstain = false;
+  Prepare(newest, 0);
+  ASSERT_OK(store_.Publish(LoggingModel(newest), nullptr, {}));
+  // Version 1 could abstain and earned 1 by it; version 2, which cannot, has
+  // not logged yet.
+  std::vector<log::v1::BanditTuple> tuples = MakeTuples({}, 2000);
+  Moments test_rewards;
+  uint64_t abstained_in_training = 0;
+  for (auto& tuple : tuples) {
+    const bool abstained = tuple.decision().action(0) == kAbstain;
+    if (abstained) tuple.set_reward(1);
+    const double split = UnitInterval(
+        StableHash(HashDomain::kSplit, {tuple.decision().decision_id()}));
+    if (split < 0.25) test_rewards.Add(tuple.reward());
+    if (split >= 0.5 && abstained) ++abstained_in_training;
+  }
+  WriteSegment(dir_.Sub("tuples"), 1, tuples);
+  options_.set_force(true);
+  ASSERT_OK_AND_ASSIGN(const auto report, Train(options_));
+  const auto& evaluation = report.evaluation();
+  EXPECT_EQ(evaluation.test_tuples(), test_rewards.count());
+  EXPECT_NEAR(evaluation.logging_reward().value(), test_rewards.mean(), 1e-12);
+  EXPECT_EQ(report.excluded().at(ReasonText(LeftOutReason::kAbstained)),
+            abstained_in_training);
+  // The uniform policy cannot abstain either: its weights still add up.
+  const auto& overlap = evaluation.test_overlap();
+  EXPECT_NEAR(overlap.uniform_mean_weight(), 1,
+              5 * overlap.uniform_mean_weight_error());
+}
+
+TEST(DecisionsNeededTest, AreThoseWithWhichTheBoundPasses) {
+  // Each of four kinds of decisions comes equally often: ρ r - r is 1, 0.3, 0
+  // and -1 for the rewards 1, 1, 0, 1. The mean is 0.075, whatever the size.
+  const auto evaluate = [](size_t n) {
+    std::vector<double> rewards;
+    std::vector<double> log_weights;
+    std::vector<uint64_t> units;
+    for (size_t i = 0; i < n; ++i) {
+      rewards.push_back(i % 4 == 2 ? 0 : 1);
+      log_weights.push_back(i % 4 == 0   ? std::log(2)
+                            : i % 4 == 1 ? std::log(1.3)
+                            : i % 4 == 2 ? std::log(0.7)
+                                         : -HUGE_VAL);
+      units.push_back(UnitKey("", absl::StrCat(i)));
+    }
+    const Interval improvement = EstimateImprovement(
+        {.rewards = rewards, .log_weights = log_weights, .units = units}, 0.95);
+    model::v1::Evaluation evaluation;
+    evaluation.set_test_tuples(n);
+    evaluation.mutable_improvement()->set_value(improvement.value);
+    evaluation.mutable_improvement()->set_lower(improvement.lower);
+    evaluation.mutable_improvement()->set_confidence(0.95);
+    return evaluation;
+  };
+  const uint64_t needed = DecisionsNeeded(evaluate(400), 0.95);
+  EXPECT_GT(needed, 400);
+  EXPECT_LT(evaluate(needed / 6 * 4).improvement().lower(), 0);
+  EXPECT_GT(evaluate(needed / 2 * 4).improvement().lower(), 0);
+  EXPECT_EQ(DecisionsNeeded(evaluate(needed / 2 * 4), 0.95), 0);
+  // The next look has a quarter of the share of the first, so that its distance
+  // is √(ln(4 / α) / ln(1 / α)) times as long.
+  model::v1::Evaluation looked;
+  looked.set_look(1);
+  looked.set_test_tuples(1000);
+  looked.mutable_improvement()->set_value(0.1);
+  looked.mutable_improvement()->set_lower(-0.1);
+  looked.mutable_improvement()->set_confidence(1 - 0.05 * ShareOfLook(1));
+  const double alpha = 0.025 * ShareOfLook(1);
+  EXPECT_NEAR(static_cast<double>(DecisionsNeeded(looked, 0.95)),
+              4000 * std::log(4 / alpha) / std::log(1 / alpha), 1);
+  // No number of decisions proves what is not there.
+  looked.mutable_improvement()->set_value(-0.01);
+  EXPECT_EQ(DecisionsNeeded(looked, 0.95), 0);
 }
 
 TEST_F(GateTest, WhatWasShownInsteadEarnsForTheLoggingPolicyOnly) {
@@ -184,7 +366,8 @@ TEST_F(GateTest, WhatWasShownInsteadEarnsForTheLoggingPolicyOnly) {
   WriteSegment(dir_.Sub("tuples"), 1, tuples);
   options_.set_test_fraction(0.7);
   options_.set_validation_fraction(0.1);
-  options_.set_dry_run(true);
+  options_.set_overrides("as_shown");
+  options_.set_force(true);  // No policy promises anything.
   ASSERT_OK_AND_ASSIGN(const auto report, Train(options_));
   EXPECT_EQ(report.shown_otherwise(), mended);
   EXPECT_TRUE(report.excluded().empty());
@@ -194,7 +377,7 @@ TEST_F(GateTest, WhatWasShownInsteadEarnsForTheLoggingPolicyOnly) {
   EXPECT_NEAR(report.evaluation().logging_reward().value(), 0.75, 0.04);
   EXPECT_NEAR(report.evaluation().ips_reward().value(), 0.5, 0.06);
   EXPECT_THAT(FormatReport(report),
-              HasSubstr("with weight 0: something else than the action"));
+              HasSubstr("something else than the action was shown: weight 0"));
 }
 
 }  // namespace

@@ -11,7 +11,7 @@
 #include "tests/trainer/synthetic_tuples.h"
 #include "trainer/offpolicy/label_train_data.h"
 #include "trainer/train.h"
-#include "trainer/tuples/convert.h"
+#include "trainer/tuples/labels/convert.h"
 
 namespace sortition {
 namespace {
@@ -142,7 +142,7 @@ TEST_F(LabelTrainTest, ADryRunPublishesNothing) {
 }
 
 TEST_F(LabelTrainTest, EveryObjectiveTakesLabels) {
-  Log(600);
+  Log(2000);
   train_.set_dry_run(true);
   for (const auto objective :
        {config::v1::PoemOptions::CRM, config::v1::PoemOptions::SELF_NORMALISED,
@@ -151,6 +151,7 @@ TEST_F(LabelTrainTest, EveryObjectiveTakesLabels) {
     train_.mutable_poem()->set_objective(objective);
     train_.mutable_poem()->set_optimiser(config::v1::PoemOptions::BATCH);
     ASSERT_OK_AND_ASSIGN(const auto report, Train(train_));
+    SCOPED_TRACE(report.evaluation().verdict());
     EXPECT_GT(report.evaluation().snips_reward().value(),
               report.evaluation().logging_reward().value());
   }

@@ -136,7 +136,7 @@ TEST_F(SubsetTrainTest, StartsFromAParentOfTheFamilyOnly) {
   Prepare(MakeSubsetTuples(log, 400), SubsetLoggingModel(log));
   options_.set_dry_run(true);
   ASSERT_OK_AND_ASSIGN(auto report, Train(options_));
-  EXPECT_EQ(report.evaluation().grid_size(), 2);
+  EXPECT_EQ(report.evaluation().grid_size(), 3);
   model::v1::Model game = SubsetLoggingModel(log);
   auto* subset = game.mutable_policy()->mutable_game_subset();
   subset->set_measure(model::v1::GameSubset::F_BETA);
@@ -163,7 +163,8 @@ TEST(SubsetConvertTest, ShownIsASet) {
   log::v1::BanditTuple tuple = MakeSubsetTuple({}, "d1");
   log::v1::Decision* decision = tuple.mutable_decision();
   const TupleExpectation expectation{.action_kind = ActionKind::kSubset,
-                                     .num_features = kSubsetFeatures};
+                                     .num_features = kSubsetFeatures,
+                                     .overrides = Overrides::kAsShown};
   const auto shown = [&](const Action& action, std::vector<uint32_t> seen,
                          bool not_shown = false) {
     *decision->mutable_action() = {action.begin(), action.end()};

@@ -2,6 +2,7 @@
 
 #include <filesystem>
 
+#include "core/learners/counterfactual/counterfactual_grid.h"
 #include "gmock/gmock.h"
 #include "google/protobuf/util/json_util.h"
 #include "gtest/gtest.h"
@@ -41,9 +42,11 @@ TEST_F(TrainTest, PublishesABetterSelection) {
   EXPECT_GT(evaluation.improvement().lower(), 0);
   EXPECT_LT(evaluation.ips_reward().lower(), evaluation.snips_reward().value());
   EXPECT_GT(evaluation.ips_reward().upper(), evaluation.snips_reward().value());
-  // One point of the grid with two starts.
-  ASSERT_EQ(evaluation.grid_size(), 2);
-  EXPECT_NE(evaluation.grid(0).chosen(), evaluation.grid(1).chosen());
+  // The parent, and one point of the grid with two starts.
+  ASSERT_EQ(evaluation.grid_size(), 3);
+  EXPECT_EQ(evaluation.grid(0).termination(), kNotTrained);
+  EXPECT_FALSE(evaluation.grid(0).chosen());
+  EXPECT_NE(evaluation.grid(1).chosen(), evaluation.grid(2).chosen());
   EXPECT_THAT(evaluation.verdict(), HasSubstr("Published: with 95 % conf"));
   EXPECT_THAT(FormatReport(report), HasSubstr("default version 2, parent 1"));
 }
@@ -218,7 +221,7 @@ TEST_F(TrainTest, CommandLineExitsWithTheVerdict) {
   config::v1::TrainReport report;
   ASSERT_TRUE(google::protobuf::util::JsonStringToMessage(json, &report).ok());
   EXPECT_EQ(report.version(), 2);
-  EXPECT_EQ(report.evaluation().grid_size(), 2);
+  EXPECT_EQ(report.evaluation().grid_size(), 3);
 
   SyntheticLog noise;
   noise.version = 2;

@@ -49,7 +49,8 @@ TEST(ConvertTupleTest, KeepsTheRewardOfWhatWasShownInPlaceOfTheAction) {
   logged.set_reward(1);
   logged.mutable_decision()->set_action(0, 3);
   const TupleExpectation expectation{.action_kind = ActionKind::kSelect,
-                                     .num_features = 5};
+                                     .num_features = 5,
+                                     .overrides = Overrides::kAsShown};
   BanditTuple tuple;
   ASSERT_EQ(ConvertTuple(logged, expectation, &tuple), std::nullopt);
   EXPECT_TRUE(tuple.action_shown);  // No record of what was shown.

@@ -130,7 +130,7 @@ TEST(TupleReaderTest, CountsWhatItLeavesOutByReason) {
   EXPECT_EQ(data.read_tuples, 40);
   EXPECT_EQ(Kept(data), 26);
   EXPECT_EQ(data.excluded_tuples(), 14);
-  EXPECT_EQ(data.shown_otherwise, 2);
+  EXPECT_EQ(data.overridden.count(), 2);
   const std::map<std::string, uint64_t> expected = {
       {ReasonText(kOtherModel), 1},
       {ReasonText(kOtherVersion), 1},

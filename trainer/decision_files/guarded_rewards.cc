@@ -1,0 +1,48 @@
+#include "trainer/decision_files/guarded_rewards.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "core/base/status_macros.h"
+
+namespace sortition {
+
+absl::StatusOr<GuardedRewards> GuardedRewards::Read(
+    const google::protobuf::RepeatedPtrField<std::string>& rewards,
+    const google::protobuf::RepeatedPtrField<std::string>& guardrails) {
+  GuardedRewards guarded;
+  ASSIGN_OR_RETURN(const std::vector<NamedFile> named,
+                   ParseNamedFiles("rewards", rewards));
+  ASSIGN_OR_RETURN(guarded.limits_,
+                   ParseLimits("guardrails", guardrails, named));
+  for (const NamedFile& file : named) {
+    if (std::none_of(
+            guarded.limits_.begin(), guarded.limits_.end(),
+            [&](const auto& limit) { return limit.name == file.name; })) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("rewards has '", file.name,
+                       "', must be one of guardrails, as ", file.name, ":0"));
+    }
+  }
+  for (const NamedLimit& limit : guarded.limits_) {
+    const auto file = std::find_if(
+        named.begin(), named.end(),
+        [&](const auto& candidate) { return candidate.name == limit.name; });
+    ASSIGN_OR_RETURN(RewardFile read, RewardFile::Read(file->path));
+    guarded.files_.push_back(std::move(read));
+  }
+  return guarded;
+}
+
+std::vector<double> GuardedRewards::RewardsOf(
+    absl::string_view decision_id) const {
+  std::vector<double> rewards;
+  rewards.reserve(files_.size());
+  for (const RewardFile& file : files_) {
+    rewards.push_back(file.RewardOf(decision_id));
+  }
+  return rewards;
+}
+
+}  // namespace sortition

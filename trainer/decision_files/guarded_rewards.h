@@ -1,0 +1,34 @@
+#pragma once
+// Rewards of decisions, beside that of the log, which must not fall by much.
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "google/protobuf/repeated_ptr_field.h"
+#include "trainer/decision_files/named_files.h"
+#include "trainer/decision_files/reward_file.h"
+
+namespace sortition {
+
+class GuardedRewards {
+ public:
+  // Reads the files of the options `rewards` (NAME=FILE) that `guardrails`
+  // (NAME:ALLOWED) name. InvalidArgument if either is malformed, or if a reward
+  // has no guardrail.
+  static absl::StatusOr<GuardedRewards> Read(
+      const google::protobuf::RepeatedPtrField<std::string>& rewards,
+      const google::protobuf::RepeatedPtrField<std::string>& guardrails);
+
+  const std::vector<NamedLimit>& limits() const { return limits_; }
+  // The files, in the order of limits().
+  const std::vector<RewardFile>& files() const { return files_; }
+  // Returns the rewards of a decision, in the order of limits().
+  std::vector<double> RewardsOf(absl::string_view decision_id) const;
+
+ private:
+  std::vector<NamedLimit> limits_;
+  std::vector<RewardFile> files_;
+};
+
+}  // namespace sortition

@@ -1,0 +1,135 @@
+#include "trainer/decision_files/named_files.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+#include "core/base/status_macros.h"
+#include "io/text/parse_number.h"
+#include "trainer/decision_files/reward_file.h"
+
+namespace sortition {
+namespace {
+
+constexpr double kMostReward = RewardFile::kMostReward;
+
+absl::Status Wrong(absl::string_view option, absl::string_view entry,
+                   absl::string_view permitted) {
+  return absl::InvalidArgumentError(
+      absl::StrCat(option, " has '", entry, "', must be ", permitted));
+}
+
+bool IsName(absl::string_view name) {
+  return !name.empty() && std::all_of(name.begin(), name.end(), [](char c) {
+    return absl::ascii_isalnum(static_cast<unsigned char>(c)) || c == '_' ||
+           c == '-' || c == '.';
+  });
+}
+
+template <typename Named>
+absl::Status CheckNew(absl::string_view option, absl::string_view entry,
+                      absl::string_view name, const std::vector<Named>& all) {
+  for (const Named& other : all) {
+    if (other.name == name) {
+      return Wrong(option, entry, "the only one of its name");
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckIsReward(absl::string_view option, absl::string_view entry,
+                           absl::string_view name,
+                           const std::vector<NamedFile>& rewards) {
+  for (const NamedFile& file : rewards) {
+    if (file.name == name) return absl::OkStatus();
+  }
+  return Wrong(
+      option, entry,
+      absl::StrCat("of one of the rewards: ",
+                   absl::StrJoin(rewards, ", ",
+                                 [](std::string* out, const NamedFile& file) {
+                                   out->append(file.name);
+                                 })));
+}
+
+}  // namespace
+
+std::vector<std::string> SplitEntries(
+    const google::protobuf::RepeatedPtrField<std::string>& entries) {
+  std::vector<std::string> all;
+  for (const std::string& entry : entries) {
+    for (const absl::string_view part : absl::StrSplit(entry, ',')) {
+      all.emplace_back(absl::StripAsciiWhitespace(part));
+    }
+  }
+  return all;
+}
+
+absl::StatusOr<std::vector<NamedFile>> ParseNamedFiles(
+    absl::string_view option,
+    const google::protobuf::RepeatedPtrField<std::string>& entries) {
+  std::vector<NamedFile> files;
+  for (const std::string& entry : SplitEntries(entries)) {
+    const size_t place = entry.find('=');
+    if (place == std::string::npos || place + 1 == entry.size() ||
+        !IsName(entry.substr(0, place))) {
+      return Wrong(option, entry,
+                   "NAME=FILE with a name of letters, digits, '_', '-', '.'");
+    }
+    NamedFile file{entry.substr(0, place), entry.substr(place + 1)};
+    RETURN_IF_ERROR(CheckNew(option, entry, file.name, files));
+    files.push_back(std::move(file));
+  }
+  return files;
+}
+
+absl::StatusOr<std::vector<NamedRange>> ParseRanges(
+    absl::string_view option,
+    const google::protobuf::RepeatedPtrField<std::string>& entries,
+    const std::vector<NamedFile>& rewards) {
+  std::vector<NamedRange> ranges;
+  for (const std::string& entry : SplitEntries(entries)) {
+    const std::vector<absl::string_view> parts = absl::StrSplit(entry, ':');
+    NamedRange range;
+    if (parts.size() != 3 || !ParseNumber(parts[1], &range.min) ||
+        !ParseNumber(parts[2], &range.max) ||
+        !(-kMostReward <= range.min && range.min <= 0 && range.max >= 0 &&
+          range.max <= kMostReward && range.min < range.max)) {
+      return Wrong(option, entry,
+                   "NAME:MIN:MAX with numbers -1e9 <= MIN <= 0 <= MAX <= 1e9, "
+                   "MIN < MAX");
+    }
+    range.name = std::string(parts[0]);
+    RETURN_IF_ERROR(CheckIsReward(option, entry, range.name, rewards));
+    RETURN_IF_ERROR(CheckNew(option, entry, range.name, ranges));
+    ranges.push_back(std::move(range));
+  }
+  return ranges;
+}
+
+absl::StatusOr<std::vector<NamedLimit>> ParseLimits(
+    absl::string_view option,
+    const google::protobuf::RepeatedPtrField<std::string>& entries,
+    const std::vector<NamedFile>& rewards) {
+  std::vector<NamedLimit> limits;
+  for (const std::string& entry : SplitEntries(entries)) {
+    const size_t place = entry.rfind(':');
+    NamedLimit limit;
+    if (place == std::string::npos ||
+        !ParseNumber(absl::string_view(entry).substr(place + 1),
+                     &limit.allowed) ||
+        !std::isfinite(limit.allowed) || limit.allowed < 0) {
+      return Wrong(option, entry, "NAME:ALLOWED with a number of at least 0");
+    }
+    limit.name = entry.substr(0, place);
+    RETURN_IF_ERROR(CheckIsReward(option, entry, limit.name, rewards));
+    RETURN_IF_ERROR(CheckNew(option, entry, limit.name, limits));
+    limits.push_back(std::move(limit));
+  }
+  return limits;
+}
+
+}  // namespace sortition

@@ -1,0 +1,55 @@
+#pragma once
+// Options of the form NAME=FILE and NAME:NUMBER.
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "google/protobuf/repeated_ptr_field.h"
+
+namespace sortition {
+
+// Returns all entries, each of which may be several, separated by commas.
+std::vector<std::string> SplitEntries(
+    const google::protobuf::RepeatedPtrField<std::string>& entries);
+
+struct NamedFile {
+  std::string name;
+  std::string path;
+};
+
+// Parses entries such as "clicks=clicks.csv". InvalidArgument, naming `option`
+// and the entry, where name or file are missing, a name is there twice, or it
+// is not made of letters, digits, '_', '-' and '.'.
+absl::StatusOr<std::vector<NamedFile>> ParseNamedFiles(
+    absl::string_view option,
+    const google::protobuf::RepeatedPtrField<std::string>& entries);
+
+// How much a reward may fall.
+struct NamedLimit {
+  std::string name;
+  double allowed = 0;  // At least 0, in units of the reward.
+};
+
+// What a reward can be.
+struct NamedRange {
+  std::string name;
+  double min = 0;  // At most 0, which is the reward of decisions without one.
+  double max = 0;
+};
+
+// Parses entries such as "complaints:-1:0". InvalidArgument as below, or where
+// not -1e9 <= MIN <= 0 <= MAX <= 1e9 and MIN < MAX.
+absl::StatusOr<std::vector<NamedRange>> ParseRanges(
+    absl::string_view option,
+    const google::protobuf::RepeatedPtrField<std::string>& entries,
+    const std::vector<NamedFile>& rewards);
+
+// Parses entries such as "complaints:0.01". InvalidArgument as above, where the
+// name is not one of `rewards`, or where the number is not at least 0.
+absl::StatusOr<std::vector<NamedLimit>> ParseLimits(
+    absl::string_view option,
+    const google::protobuf::RepeatedPtrField<std::string>& entries,
+    const std::vector<NamedFile>& rewards);
+
+}  // namespace sortition

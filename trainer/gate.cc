@@ -1,0 +1,156 @@
+#include "trainer/gate.h"
+
+#include <cmath>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "io/models/look_ledger.h"
+#include "trainer/offpolicy/evaluate.h"
+
+namespace sortition {
+namespace {
+
+const char* Result(const TupleGate& gate) {
+  if (gate.options.dry_run()) return "Nothing published (dry run)";
+  if (Passes(gate)) return "Published";
+  return gate.options.force() ? "Published by --force" : "Not published";
+}
+
+// What a policy that passes is better than.
+std::string Compared(const TupleGate& gate) {
+  if (gate.counts.baseline_version == 0) return "the policy that logged";
+  return absl::StrCat("version ", gate.counts.baseline_version);
+}
+
+// The first guardrail that does not hold; null: all do.
+const model::v1::Guardrail* FirstBroken(
+    const model::v1::Evaluation& evaluation) {
+  for (const auto& guardrail : evaluation.guardrails()) {
+    if (!guardrail.holds()) return &guardrail;
+  }
+  return nullptr;
+}
+
+// What the comparison leaves open.
+std::string NotProved(const TupleGate& gate) {
+  if (gate.newest_version == 0) {
+    return absl::StrCat(
+        " No version of model '", gate.options.model(),
+        "' is in the store: the comparison is with what logged, and nothing "
+        "says that this is what serves otherwise.");
+  }
+  if (gate.newest_version == gate.counts.baseline_version) return "";
+  return absl::StrFormat(
+      " The baseline is what logged; version %d, which it replaces, was not "
+      "compared.",
+      gate.newest_version);
+}
+
+std::string Needed(const TupleGate& gate) {
+  const auto& evaluation = gate.report.evaluation();
+  if (evaluation.decisions_needed() == 0) {
+    return "no number of decisions would prove it if the estimate is right";
+  }
+  if (evaluation.test_units() < evaluation.test_tuples()) {
+    // More decisions of the same users would not do.
+    const double share = static_cast<double>(evaluation.test_units()) /
+                         static_cast<double>(evaluation.test_tuples());
+    return absl::StrFormat(
+        "if the estimate is right, it takes some %.0f units in the test part, "
+        "and there are %d",
+        std::ceil(share * static_cast<double>(evaluation.decisions_needed())),
+        evaluation.test_units());
+  }
+  return absl::StrFormat(
+      "if the estimate is right, it takes some %d test decisions, and there "
+      "are %d",
+      evaluation.decisions_needed(), evaluation.test_tuples());
+}
+
+}  // namespace
+
+bool Passes(const TupleGate& gate) {
+  const auto& evaluation = gate.report.evaluation();
+  return gate.report.test_looked_at() && gate.counts.evaluates_baseline &&
+         evaluation.improvement().lower() > 0 &&
+         FirstBroken(evaluation) == nullptr && !ContradictsItself(evaluation);
+}
+
+uint64_t DecisionsNeeded(const model::v1::Evaluation& evaluation,
+                         double confidence) {
+  const auto& improvement = evaluation.improvement();
+  if (!(improvement.value() > 0) || improvement.lower() > 0) return 0;
+  const double distance = improvement.value() - improvement.lower();
+  const double now = (1 - improvement.confidence()) / 2;
+  const double next =
+      (1 - confidence) / 2 *
+      (evaluation.look() > 0 ? ShareOfLook(evaluation.look() + 1) : 1);
+  const double factor = std::pow(distance / improvement.value(), 2) *
+                        std::log(next) / std::log(now);
+  constexpr double kMost = 1e18;
+  return static_cast<uint64_t>(std::fmin(
+      kMost,
+      std::ceil(factor * static_cast<double>(evaluation.test_tuples()))));
+}
+
+std::string Verdict(const TupleGate& gate) {
+  const auto& evaluation = gate.report.evaluation();
+  const auto& improvement = evaluation.improvement();
+  const std::string odds =
+      absl::StrFormat("%g %% confidence", 100 * gate.options.confidence());
+  if (!gate.report.test_looked_at() && gate.report.keeps_parent()) {
+    return absl::StrFormat(
+        "%s: nothing that was trained validates better than version %d, so the "
+        "test part was not looked at and can still be asked.",
+        Result(gate), gate.report.parent_version());
+  }
+  if (!gate.report.test_looked_at() && gate.report.validation_promises()) {
+    return absl::StrFormat(
+        "%s: the validation part promises an improvement (estimate %.4g), but "
+        "this look could not be noted in the store, so the test part was not "
+        "looked at.",
+        Result(gate), gate.report.validation_improvement().value());
+  }
+  if (!gate.report.test_looked_at()) {
+    return absl::StrFormat(
+        "%s: the validation part promises no improvement (estimate %.4g), so "
+        "the test part was not looked at and can still be asked.",
+        Result(gate), gate.report.validation_improvement().value());
+  }
+  if (!gate.counts.evaluates_baseline) {
+    return absl::StrFormat(
+        "%s: there are too few tuples of version %d, which would be replaced; "
+        "the estimates compare with all versions that logged (improvement "
+        "%.4g, at least %.4g with %s).",
+        Result(gate), gate.counts.baseline_version, improvement.value(),
+        improvement.lower(), odds);
+  }
+  if (ContradictsItself(evaluation)) {
+    return absl::StrFormat(
+        "%s: no interval of this log holds (improvement %.4g, at least %.4g "
+        "with %s, were its propensities right).",
+        Result(gate), improvement.value(), improvement.lower(), odds);
+  }
+  if (Passes(gate)) {
+    return absl::StrFormat(
+        "%s: with %s the new policy earns at least %.4g more per decision than "
+        "%s (estimate %.4g).%s",
+        Result(gate), odds, improvement.lower(), Compared(gate),
+        improvement.value(), NotProved(gate));
+  }
+  if (const auto* broken = FirstBroken(evaluation);
+      broken != nullptr && improvement.lower() > 0) {
+    return absl::StrFormat(
+        "%s: guardrail '%s' does not hold: with %s it could fall by %.4g "
+        "(estimate %.4g), and %.4g is allowed.",
+        Result(gate), broken->reward(), odds, -broken->change().lower(),
+        broken->change().value(), broken->allowed());
+  }
+  return absl::StrFormat(
+      "%s: with %s the new policy could earn %.4g less per decision than %s "
+      "(estimate %.4g); %s.",
+      Result(gate), odds, -improvement.lower(), Compared(gate),
+      improvement.value(), Needed(gate));
+}
+
+}  // namespace sortition

@@ -1,0 +1,62 @@
+#include "trainer/offpolicy/guardrails.h"
+
+#include "core/base/check.h"
+#include "core/counterfactual/evaluation/intervals.h"
+#include "core/counterfactual/evaluation/policy_sums.h"
+#include "core/counterfactual/evaluation/unit_sizes.h"
+
+namespace sortition {
+namespace {
+
+// Returns the change of a reward, scaled to [0, 1]. Most guarded rewards are 0
+// nearly always, and 0 becomes 1 if they are complaints: without the control
+// variate, the noise of the weights alone would be larger than any complaint.
+Interval ChangeOf(const std::vector<double>& scaled, const WeightedTuples& test,
+                  double confidence) {
+  UnitSizes sizes;
+  for (const uint64_t unit : test.units) sizes.Add(unit);
+  PolicySums sums(1, GroupSums::kDefaultGroups);
+  for (size_t i = 0; i < test.size(); ++i) {
+    const JudgedDecision judged = {.log_weight = test.log_weights[i]};
+    sums.Add(test.units[i], sizes.ShareOf(test.units[i]), scaled[i],
+             {&judged, 1});
+  }
+  return BestInterval({.sums = &sums,
+                       .of = IntervalTask::Of::kGainOverLog,
+                       .estimator = {EstimatorKind::kControlledIps},
+                       .confidence = confidence,
+                       .units_are_decisions = sizes.num_units() == test.size()})
+      .interval;
+}
+
+}  // namespace
+
+std::vector<model::v1::Guardrail> JudgeGuardrails(
+    const std::vector<GuardedReward>& rewards, const WeightedTuples& test,
+    double confidence) {
+  std::vector<model::v1::Guardrail> guardrails;
+  for (const GuardedReward& reward : rewards) {
+    CHECK(reward.of_test.size() == test.size());
+    model::v1::Guardrail& guardrail = guardrails.emplace_back();
+    guardrail.set_reward(reward.name);
+    guardrail.set_allowed(reward.allowed);
+    model::v1::Estimate* change = guardrail.mutable_change();
+    change->set_confidence(confidence);
+    const double range = reward.max - reward.min;
+    if (range > 0) {  // Otherwise it is 0 everywhere.
+      std::vector<double> scaled;
+      scaled.reserve(reward.of_test.size());
+      for (const double value : reward.of_test) {
+        scaled.push_back((value - reward.min) / range);
+      }
+      const Interval interval = ChangeOf(scaled, test, confidence);
+      change->set_value(range * interval.value);
+      change->set_lower(range * interval.lower);
+      change->set_upper(range * interval.upper);
+    }
+    guardrail.set_holds(change->lower() >= -reward.allowed);
+  }
+  return guardrails;
+}
+
+}  // namespace sortition

@@ -1,0 +1,88 @@
+#include "trainer/offpolicy/learnable.h"
+
+#include <algorithm>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "core/base/status_macros.h"
+#include "core/counterfactual/loss_scaling.h"
+
+namespace sortition {
+namespace {
+
+using config::v1::TrainOptions;
+
+absl::Status CheckRewardsDiffer(const TrainOptions& options,
+                                const TrainData& data) {
+  const std::vector<double> shown = data.ShownLosses();
+  const std::set<double> losses(shown.begin(), shown.end());
+  if (losses.size() > 1) return absl::OkStatus();
+  if (losses.empty()) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("none of the ", data.num_train(),
+                     " training tuples has an action that was shown: nothing "
+                     "can be learned"));
+  }
+  return absl::FailedPreconditionError(absl::StrCat(
+      "all ", data.num_train(), " training tuples have the reward ",
+      LossToReward(*losses.begin(), options.reward_min(), options.reward_max()),
+      ": nothing tells a good action from a bad one; is feedback reported?"));
+}
+
+// What to do about parts that are too small.
+std::string HelpWithParts(const TrainOptions& options, const TrainData& data) {
+  if (options.parts() == "time" && data.num_train() < kFewestTuples) {
+    return "by time, only decisions that are older than those which validate "
+           "and test train: if they have no times, or all the same, parts must "
+           "be unit_hash";
+  }
+  const uint64_t baseline = data.counts().baseline_version;
+  return absl::StrCat(
+      "version ", baseline, " of model '", options.model(),
+      "' is the one to be replaced: a new one is compared on its tuples only, "
+      "but for --force; for a log of another system, --baseline=log compares "
+      "with what logged");
+}
+
+// Objectives need a variance: two decisions that count fully.
+absl::Status CheckTrainingWeight(const TrainData& data) {
+  ASSIGN_OR_RETURN(const auto policy, data.TrainPolicy());
+  double total = 0;
+  for (size_t i = 0; i < policy->num_tuples(); ++i) total += policy->weight(i);
+  constexpr double kRounding = 1e-9;
+  if (total >= kFewestTuples - kRounding) return absl::OkStatus();
+  return absl::FailedPreconditionError(absl::StrCat(
+      "too few tuples: the ", policy->num_tuples(), " to train count as ",
+      total, ", must count as at least ", kFewestTuples,
+      "; each counts as 1, or less if its unit has many others, or if it is "
+      "old and decay is short"));
+}
+
+}  // namespace
+
+absl::Status CheckLearnable(const TrainOptions& options,
+                            const TrainData& data) {
+  const size_t train = data.num_train();
+  const size_t validation = data.num_validation();
+  const size_t test = data.num_test();
+  const std::string left_out = data.counts().DescribeExclusions();
+  if (train + validation + test == 0) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("no tuple of model '", options.model(), "' in ",
+                     options.tuples(), " can be used (", left_out, ")"));
+  }
+  if (std::min({train, validation, test}) < kFewestTuples) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        "too few tuples: ", train, " to train and, of version ",
+        data.counts().baseline_version, ", ", validation, " to validate, ",
+        test, " to test, must be at least ", kFewestTuples, " each (", left_out,
+        "); ", HelpWithParts(options, data)));
+  }
+  RETURN_IF_ERROR(CheckTrainingWeight(data));
+  return CheckRewardsDiffer(options, data);
+}
+
+}  // namespace sortition

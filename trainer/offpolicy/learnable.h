@@ -1,0 +1,15 @@
+#pragma once
+// Whether a log has enough to learn from.
+#include "absl/status/status.h"
+#include "sortition/config/v1/train.pb.h"
+#include "trainer/offpolicy/train_data.h"
+
+namespace sortition {
+
+// FailedPrecondition, which says what is missing, what was left out and what
+// helps, if a part has too few tuples, if those that train count too little, or
+// if all their rewards are equal.
+absl::Status CheckLearnable(const config::v1::TrainOptions& options,
+                            const TrainData& data);
+
+}  // namespace sortition

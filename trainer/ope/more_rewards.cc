@@ -1,0 +1,101 @@
+#include "trainer/ope/more_rewards.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "core/counterfactual/evaluation/choose_estimator.h"
+#include "trainer/ope/ope_words.h"
+
+namespace sortition {
+namespace {
+
+using config::v1::OpeEstimate;
+using config::v1::OpePolicy;
+
+// Returns nothing but the name if the range is not known.
+OpeEstimate EstimateReward(const OpeReportTask& task, size_t i, size_t k) {
+  const NamedRewards& rewards = task.rewards[i];
+  OpeEstimate estimate;
+  if (rewards.file.is_range_known()) {
+    const PolicySums& sums = task.judgement.rewards()[i];
+    EstimateStyle style = task.style;
+    style.reward_min = rewards.file.min();
+    style.reward_max = rewards.file.max();
+    const bool is_log = task.judgement.weights().is_log(k);
+    const Estimator estimator =
+        is_log ? Estimator{EstimatorKind::kIps}
+               : ChooseEstimator(sums, k, /*has_model=*/false);
+    estimate = MakeAnswer(
+        style, {.sums = sums, .policy = k, .estimator = estimator}, is_log);
+  }
+  estimate.set_estimator(rewards.name);
+  return estimate;
+}
+
+// Returns what a change can be where nothing is known of the reward.
+model::v1::Estimate AnyChange(const OpeReportTask& task, size_t k) {
+  model::v1::Estimate change;
+  change.set_confidence(task.style.confidence);
+  change.set_value(0);
+  const bool is_same =
+      task.judgement.weights().is_log(k) && !task.style.against;
+  change.set_lower(is_same ? 0 : -2 * RewardFile::kMostReward);
+  change.set_upper(-change.lower());
+  return change;
+}
+
+bool IsGuarded(const OpeReportTask& task, const NamedRewards& rewards) {
+  return std::any_of(
+      task.limits.begin(), task.limits.end(),
+      [&](const NamedLimit& limit) { return limit.name == rewards.name; });
+}
+
+}  // namespace
+
+void AddMoreRewards(const OpeReportTask& task, size_t policy,
+                    OpePolicy* stored) {
+  for (size_t i = 0; i < task.rewards.size(); ++i) {
+    const NamedRewards& rewards = task.rewards[i];
+    OpeEstimate* const estimate = stored->add_more_rewards();
+    *estimate = EstimateReward(task, i, policy);
+    if (task.style.against == policy) continue;
+    for (const NamedLimit& limit : task.limits) {
+      if (limit.name != rewards.name) continue;
+      auto* const guardrail = stored->add_guardrails();
+      guardrail->set_reward(limit.name);
+      *guardrail->mutable_change() = rewards.file.is_range_known()
+                                         ? estimate->gain()
+                                         : AnyChange(task, policy);
+      guardrail->set_allowed(limit.allowed);
+      guardrail->set_holds(guardrail->change().lower() >= -limit.allowed);
+    }
+  }
+}
+
+std::vector<model::v1::Finding> RewardFindings(const OpeReportTask& task) {
+  std::vector<model::v1::Finding> findings;
+  for (const NamedRewards& rewards : task.rewards) {
+    const RewardFile& file = rewards.file;
+    if (file.is_range_given() || !IsGuarded(task, rewards)) continue;
+    model::v1::Finding& finding = findings.emplace_back();
+    finding.set_kind("reward_range");
+    finding.set_gravity(model::v1::Finding::CAUTION);
+    finding.set_part("log");
+    finding.set_sentence(
+        file.is_range_known()
+            ? absl::StrCat("The guardrail takes '", rewards.name,
+                           "' to be between ", Text(file.min()), " and ",
+                           Text(file.max()), ", as in ", file.path(),
+                           ". If it can be beyond, say so with "
+                           "--reward_ranges=",
+                           rewards.name, ":MIN:MAX.")
+            : absl::StrCat(
+                  "All rewards of ", file.path(),
+                  " are 0: nothing is known of how far '", rewards.name,
+                  "' can fall. Say it with --reward_ranges=", rewards.name,
+                  ":MIN:MAX."));
+  }
+  return findings;
+}
+
+}  // namespace sortition

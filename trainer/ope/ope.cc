@@ -1,0 +1,240 @@
+#include "trainer/ope/ope.h"
+
+#include <algorithm>
+#include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
+#include "core/base/status_macros.h"
+#include "core/counterfactual/reward_models/reward_model.h"
+#include "io/models/model_store.h"
+#include "process/log.h"
+#include "trainer/decision_files/named_files.h"
+#include "trainer/ope/judgement.h"
+#include "trainer/ope/ope_estimates.h"
+#include "trainer/ope/ope_log.h"
+#include "trainer/ope/ope_report.h"
+#include "trainer/ope/policy_set.h"
+
+namespace sortition {
+namespace {
+
+using config::v1::OpeOptions;
+using config::v1::OpeReport;
+
+// Larger models of rewards, one for each policy, would need too much memory.
+constexpr uint32_t kMostRobustFeatures = 256;
+constexpr uint64_t kFewestDecisions = 2;
+
+absl::Status CheckOneOf(absl::string_view option, absl::string_view value,
+                        absl::string_view a, absl::string_view b) {
+  if (value == a || value == b) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat(option, " is '", value, "', must be ", a, " or ", b));
+}
+
+absl::Status CheckOptions(const OpeOptions& options) {
+  RETURN_IF_ERROR(ValidateModelName(options.model()));
+  if (!(options.reward_min() < options.reward_max())) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "reward_min is ", options.reward_min(), ", must be less than ",
+        "reward_max, which is ", options.reward_max()));
+  }
+  RETURN_IF_ERROR(CheckOneOf("units", options.units(), "new", "same"));
+  RETURN_IF_ERROR(CheckOneOf("output", options.output(), "text", "json"));
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::vector<NamedRewards>> ReadRewards(
+    const std::vector<NamedFile>& files,
+    const std::vector<NamedRange>& ranges) {
+  std::vector<NamedRewards> rewards;
+  for (const NamedFile& file : files) {
+    std::optional<RewardBounds> bounds;
+    for (const NamedRange& range : ranges) {
+      if (range.name == file.name) bounds = RewardBounds{range.min, range.max};
+    }
+    ASSIGN_OR_RETURN(RewardFile read, RewardFile::Read(file.path, bounds));
+    rewards.push_back({.name = file.name, .file = std::move(read)});
+  }
+  return rewards;
+}
+
+// What the first pass learns.
+struct FirstPass {
+  LogSummary summary;
+  TupleCounts counts;
+  std::unique_ptr<RewardFit> model;  // Null: none.
+  // By policy, for kMoreRobustDr; null: none.
+  std::vector<std::unique_ptr<RewardFit>> robust_models;
+};
+
+class Run {
+ public:
+  Run(const OpeOptions& options, PolicySet* policies)
+      : options_(options), policies_(*policies) {}
+
+  absl::Status Open() {
+    ASSIGN_OR_RETURN(model_kind_, ParseRewardModel(options_.reward_model()));
+    ASSIGN_OR_RETURN(log_, OpeLog::Open(options_, policies_.shape()));
+    return absl::OkStatus();
+  }
+
+  absl::Status First() {
+    absl::Status status;
+    do {
+      first_ = FirstPass();
+      known_ = 0;
+      policies_.ForgetUnknown();
+      status = log_->Scan(
+          [&](const LoggedDecision& decision) { return Learn(decision); },
+          &first_.counts);
+    } while (absl::IsAborted(status));
+    RETURN_IF_ERROR(status);
+    RETURN_IF_ERROR(policies_.CheckKnown(known_ + policies_.unknown()));
+    if (first_.summary.decisions < kFewestDecisions) {
+      return absl::FailedPreconditionError(absl::StrCat(
+          first_.summary.decisions, " decisions can be judged, must be at ",
+          "least ", kFewestDecisions, ": ",
+          first_.counts.DescribeExclusions()));
+    }
+    if (first_.model == nullptr) return absl::OkStatus();
+    RETURN_IF_ERROR(first_.model->Fit());
+    for (const auto& robust : first_.robust_models) {
+      if (robust != nullptr) RETURN_IF_ERROR(robust->Fit());
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status Second(std::vector<NamedRewards>* rewards) {
+    RETURN_IF_ERROR(policies_.Finish(log_->action_kind(), first_.summary));
+    first_.robust_models.resize(policies_.policies().policies.size());
+    ASSIGN_OR_RETURN(categories_, Categories::Parse(options_.categories(),
+                                                    log_->num_features()));
+    logging_ = LoggingPolicies::Load(options_, first_.summary.versions,
+                                     log_->num_features());
+    ASSIGN_OR_RETURN(judgement_,
+                     Judgement::Plan({.options = options_,
+                                      .summary = first_.summary,
+                                      .policies = policies_.policies(),
+                                      .model = first_.model.get(),
+                                      .robust_models = first_.robust_models,
+                                      .logging = logging_,
+                                      .categories = categories_,
+                                      .rewards = *rewards}));
+    TupleCounts unused;
+    RETURN_IF_ERROR(log_->Scan(
+        [&](const LoggedDecision& decision) -> absl::Status {
+          if (!policies_.Know(decision)) return absl::OkStatus();
+          return judgement_->Add(decision);
+        },
+        &unused));
+    for (const NamedRewards& each : *rewards) {
+      RETURN_IF_ERROR(
+          each.file.CheckFound(judgement_->decisions() - each.missing));
+    }
+    return absl::OkStatus();
+  }
+
+  OpeReport Report(const EstimateStyle& style,
+                   const std::vector<NamedRewards>& rewards,
+                   const std::vector<NamedLimit>& limits) const {
+    return MakeOpeReport({.options = options_,
+                          .style = style,
+                          .summary = first_.summary,
+                          .counts = first_.counts,
+                          .policies = policies_,
+                          .logging = logging_,
+                          .judgement = *judgement_,
+                          .model = first_.model.get(),
+                          .rewards = rewards,
+                          .limits = limits});
+  }
+
+  bool units_are_decisions() const {
+    return options_.units() == "same" || first_.summary.named == 0;
+  }
+
+ private:
+  absl::Status Learn(const LoggedDecision& decision) {
+    if (!policies_.Know(decision)) {
+      policies_.CountUnknown(decision);
+      return absl::OkStatus();
+    }
+    if (known_++ == 0) MakeModels(decision);
+    first_.summary.Add(decision);
+    if (first_.model == nullptr) return absl::OkStatus();
+    first_.model->Add(decision, 1);
+    for (size_t k = 0; k < first_.robust_models.size(); ++k) {
+      if (first_.robust_models[k] == nullptr) continue;
+      RETURN_IF_ERROR(policies_.policies().policies[k]->View(
+          decision, /*wants_first=*/false, &view_));
+      first_.robust_models[k]->Add(
+          decision,
+          MoreRobustWeight(decision.log_propensity, view_.log_probability));
+    }
+    return absl::OkStatus();
+  }
+
+  // Rewards of subsets are not those of candidates.
+  void MakeModels(const LoggedDecision& decision) {
+    if (model_kind_ == RewardModelKind::kNone ||
+        decision.action_kind == ActionKind::kSubset) {
+      return;
+    }
+    const uint32_t d = decision.query.candidates.num_features();
+    const uint32_t folds = options_.folds();
+    first_.model = std::make_unique<RewardFit>(model_kind_, d, folds);
+    if (d > kMostRobustFeatures) return;
+    for (const auto& policy : policies_.policies().policies) {
+      first_.robust_models.push_back(
+          policy == nullptr
+              ? nullptr
+              : std::make_unique<RewardFit>(RewardModelKind::kRidge, d, folds));
+    }
+  }
+
+  const OpeOptions& options_;
+  PolicySet& policies_;
+  RewardModelKind model_kind_ = RewardModelKind::kNone;
+  std::unique_ptr<OpeLog> log_;
+  FirstPass first_;
+  uint64_t known_ = 0;  // Decisions that all policies know.
+  PolicyView view_;
+  Categories categories_;
+  LoggingPolicies logging_;
+  std::unique_ptr<Judgement> judgement_;
+};
+
+}  // namespace
+
+absl::StatusOr<OpeReport> Ope(const OpeOptions& options) {
+  const absl::Time start = absl::Now();
+  RETURN_IF_ERROR(CheckOptions(options));
+  ASSIGN_OR_RETURN(EstimateStyle style, EstimateStyle::Of(options));
+  ASSIGN_OR_RETURN(const auto files,
+                   ParseNamedFiles("rewards", options.rewards()));
+  ASSIGN_OR_RETURN(const auto limits,
+                   ParseLimits("guardrails", options.guardrails(), files));
+  ASSIGN_OR_RETURN(
+      const auto ranges,
+      ParseRanges("reward_ranges", options.reward_ranges(), files));
+  ASSIGN_OR_RETURN(PolicySet policies, PolicySet::Load(options));
+  ASSIGN_OR_RETURN(std::vector<NamedRewards> rewards,
+                   ReadRewards(files, ranges));
+  Run run(options, &policies);
+  RETURN_IF_ERROR(run.Open());
+  RETURN_IF_ERROR(run.First());
+  RETURN_IF_ERROR(run.Second(&rewards));
+  style.against = policies.against();
+  style.units_are_decisions = run.units_are_decisions();
+  OpeReport report = run.Report(style, rewards, limits);
+  report.set_seconds(absl::ToDoubleSeconds(absl::Now() - start));
+  return report;
+}
+
+}  // namespace sortition

@@ -1,0 +1,224 @@
+#include "trainer/ope/ope_estimates.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "core/base/status_macros.h"
+#include "core/counterfactual/evaluation/slope.h"
+
+namespace sortition {
+namespace {
+
+using config::v1::OpeEstimate;
+using Of = IntervalTask::Of;
+
+void Store(const EstimateStyle& style, const Interval& interval, double offset,
+           model::v1::Estimate* stored) {
+  stored->set_value(offset + style.range() * interval.value);
+  stored->set_lower(offset + style.range() * interval.lower);
+  stored->set_upper(offset + style.range() * interval.upper);
+  stored->set_confidence(style.confidence);
+}
+
+std::optional<JudgedInterval> Make(const EstimateStyle& style,
+                                   const EstimateTask& task, Of of,
+                                   std::optional<IntervalKind> kind) {
+  // The bootstrap draws the same for every policy, and in every run.
+  constexpr uint64_t kSeed = 17;
+  const IntervalTask interval{.sums = &task.sums,
+                              .policy = task.policy,
+                              .of = of,
+                              .other = style.against.value_or(0),
+                              .estimator = task.estimator,
+                              .confidence = style.confidence,
+                              .seed = kSeed,
+                              .units_are_decisions = style.units_are_decisions};
+  if (!kind) return BestInterval(interval);
+  return MakeInterval(interval, *kind);
+}
+
+// Fills in value and gain where intervals of the kind apply; returns whether
+// one does.
+bool Fill(const EstimateStyle& style, const EstimateTask& task,
+          std::optional<IntervalKind> kind, OpeEstimate* estimate) {
+  const auto value = Make(style, task, Of::kValue, kind);
+  if (value) {
+    Store(style, value->interval, style.reward_min, estimate->mutable_value());
+    estimate->set_value_interval(IntervalKey(value->kind));
+    estimate->set_standard_error(style.range() * value->standard_error);
+  }
+  if (style.against == task.policy) return value.has_value();
+  const auto gain =
+      Make(style, task, style.against ? Of::kGainOverPolicy : Of::kGainOverLog,
+           kind);
+  if (gain) {
+    Store(style, gain->interval, 0, estimate->mutable_gain());
+    estimate->set_gain_interval(IntervalKey(gain->kind));
+    estimate->set_gain_standard_error(style.range() * gain->standard_error);
+  }
+  return value || gain;
+}
+
+OpeEstimate Begin(const EstimateTask& task) {
+  OpeEstimate estimate;
+  estimate.set_estimator(EstimatorKey(task.estimator.kind));
+  if (!ParametersOf(task.estimator.kind).empty()) {
+    estimate.set_parameter(task.estimator.parameter);
+  }
+  return estimate;
+}
+
+template <typename Kinds, typename Key>
+std::string Keys(const Kinds& kinds, Key key) {
+  return absl::StrJoin(kinds, ", ", [&](std::string* out, auto kind) {
+    out->append(key(kind));
+  });
+}
+
+}  // namespace
+
+absl::StatusOr<EstimateStyle> EstimateStyle::Of(
+    const config::v1::OpeOptions& options) {
+  EstimateStyle style{.reward_min = options.reward_min(),
+                      .reward_max = options.reward_max(),
+                      .confidence = options.confidence()};
+  if (options.estimator() != "auto") {
+    style.estimator = EstimatorOfKey(options.estimator());
+    if (!style.estimator) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "estimator is '", options.estimator(), "', must be auto, ",
+          Keys(AllEstimatorKinds(), EstimatorKey)));
+    }
+  }
+  if (options.interval() != "auto") {
+    style.interval = IntervalOfKey(options.interval());
+    if (!style.interval) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("interval is '", options.interval(), "', must be auto, ",
+                       Keys(AllIntervalKinds(), IntervalKey)));
+    }
+  }
+  return style;
+}
+
+std::vector<EstimatorKind> ApplicableKinds(const Judgement& judgement,
+                                           size_t policy) {
+  std::vector<EstimatorKind> kinds;
+  for (const EstimatorKind kind : AllEstimatorKinds()) {
+    if (kind == EstimatorKind::kMoreRobustDr) {
+      if (!judgement.has_robust_model(policy)) continue;
+    } else if (NeedsModel(kind) && !judgement.has_model(policy)) {
+      continue;
+    }
+    if (kind == EstimatorKind::kBalanced && !judgement.has_balanced()) continue;
+    if (kind == EstimatorKind::kWeighted && !judgement.has_strata()) continue;
+    if (kind == EstimatorKind::kMarginalised &&
+        !judgement.has_marginal(policy)) {
+      continue;
+    }
+    kinds.push_back(kind);
+  }
+  return kinds;
+}
+
+Estimator WithParameter(const PolicySums& sums, size_t policy,
+                        EstimatorKind kind, double confidence) {
+  if (ParametersOf(kind).empty()) return {kind};
+  return ChooseBySlope(sums, policy, kind, confidence);
+}
+
+OpeEstimate MakeEstimate(const EstimateStyle& style, const EstimateTask& task,
+                         std::optional<IntervalKind> kind) {
+  OpeEstimate estimate = Begin(task);
+  if (!kind) kind = style.interval;
+  Fill(style, task, kind, &estimate);
+  // An interval that was asked for need not apply.
+  if (!estimate.has_value()) {
+    Fill(style, task, std::nullopt, &estimate);
+  }
+  return estimate;
+}
+
+OpeEstimate MakeAnswer(const EstimateStyle& style, const EstimateTask& task,
+                       bool is_log) {
+  OpeEstimate answer = MakeEstimate(style, task, std::nullopt);
+  if (is_log && !style.against) {
+    const OpeEstimate same = MakeEstimate(style, task, IntervalKind::kStudent);
+    *answer.mutable_gain() = same.gain();
+    answer.set_gain_interval(same.gain_interval());
+  }
+  return answer;
+}
+
+std::vector<OpeEstimate> MakeIntervals(const EstimateStyle& style,
+                                       const EstimateTask& task) {
+  std::vector<OpeEstimate> estimates;
+  for (const IntervalKind kind : AllIntervalKinds()) {
+    OpeEstimate estimate = Begin(task);
+    if (!Fill(style, task, kind, &estimate)) continue;
+    estimate.set_assumes(AssumptionOf(kind));
+    estimates.push_back(std::move(estimate));
+  }
+  return estimates;
+}
+
+bool BoundsContradictEachOther(const EstimateStyle& style,
+                               const EstimateTask& task) {
+  const auto contradicts = [&](Of of) {
+    return Make(style, task, of, IntervalKind::kBetting)->contradicts_itself;
+  };
+  return contradicts(Of::kValue) ||
+         (!style.against && contradicts(Of::kGainOverLog));
+}
+
+model::v1::Estimate LoggedEstimate(const EstimateStyle& style,
+                                   const PolicySums& sums) {
+  model::v1::Estimate stored;
+  const auto logged =
+      Make(style, {.sums = sums}, IntervalTask::Of::kLogged, std::nullopt);
+  Store(style, logged->interval, style.reward_min, &stored);
+  return stored;
+}
+
+std::string AssumptionOf(EstimatorKind kind) {
+  switch (kind) {
+    case EstimatorKind::kIps:
+      return "The log could choose whatever the policy chooses.";
+    case EstimatorKind::kControlledIps:
+      return "The log could choose whatever the policy chooses; it is known "
+             "then that weights are 1 on average, which takes noise away.";
+    case EstimatorKind::kSelfNormalised:
+      return "As IPS; its bias falls with the number of decisions.";
+    case EstimatorKind::kClipped:
+    case EstimatorKind::kLogSmoothed:
+    case EstimatorKind::kSubGaussian:
+      return "Large weights are made smaller: it is too low by what they had, "
+             "which SLOPE keeps below the noise.";
+    case EstimatorKind::kDirect:
+      return "The model of rewards is right, and is right for actions that "
+             "were rarely logged, too.";
+    case EstimatorKind::kDoublyRobust:
+    case EstimatorKind::kMoreRobustDr:
+      return "As IPS; the model of rewards takes noise away and may be wrong.";
+    case EstimatorKind::kSelfNormalisedDr:
+      return "As doubly robust; its bias falls with the number of decisions.";
+    case EstimatorKind::kClippedDr:
+    case EstimatorKind::kOptimisticDr:
+    case EstimatorKind::kSwitch:
+      return "Where weights are large, the model of rewards is right; the bias "
+             "is kept below the noise, as far as it can be estimated.";
+    case EstimatorKind::kBalanced:
+      return "The logging versions together could choose whatever the policy "
+             "chooses, and rewards do not change between them.";
+    case EstimatorKind::kWeighted:
+      return "Each logging version could choose whatever the policy chooses, "
+             "and rewards do not change between them.";
+    case EstimatorKind::kMarginalised:
+      return "Actions of one category have the same reward.";
+  }
+  return "";
+}
+
+}  // namespace sortition

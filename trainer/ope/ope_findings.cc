@@ -1,0 +1,142 @@
+#include "trainer/ope/ope_findings.h"
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/time/time.h"
+#include "trainer/ope/ope_words.h"
+
+namespace sortition {
+namespace {
+
+using model::v1::Finding;
+
+// Noticeable.
+constexpr double kShare = 0.01;
+
+Finding Make(absl::string_view kind, Finding::Gravity gravity,
+             std::string sentence) {
+  Finding finding;
+  finding.set_kind(std::string(kind));
+  finding.set_gravity(gravity);
+  finding.set_part("log");
+  finding.set_sentence(std::move(sentence));
+  return finding;
+}
+
+// Decisions that share their features may be of one user. One context alone is
+// a log without features.
+void AddSharedContexts(const LogSummary& summary,
+                       std::vector<Finding>* findings) {
+  const uint64_t contexts = summary.contexts.num_units();
+  if (summary.named > 0 || contexts < 2 || 2 * contexts > summary.decisions) {
+    return;
+  }
+  findings->push_back(Make(
+      "shared_features", Finding::CAUTION,
+      absl::StrCat(
+          "The ", CountText(summary.decisions), " decisions have only ",
+          CountText(contexts),
+          " different features, and no unit_id: if those that share them are "
+          "of one user, intervals are too narrow. Log unit_id; what groups "
+          "would do is in the line 'in groups'.")));
+}
+
+void AddUnits(const OpeReportTask& task, std::vector<Finding>* findings) {
+  const uint64_t decisions = task.judgement.decisions();
+  const uint64_t unnamed = task.summary.decisions - task.summary.named;
+  if (task.summary.named > 0 && unnamed > 0) {
+    findings->push_back(
+        Make("unnamed_units", Finding::CAUTION,
+             absl::StrCat(CountText(unnamed), " of ", CountText(decisions),
+                          " decisions name no unit; each of them counts as a "
+                          "unit of its own.")));
+  }
+  const uint64_t down = task.judgement.weighed_down();
+  if (static_cast<double>(down) > kShare * static_cast<double>(decisions)) {
+    findings->push_back(Make(
+        "large_units", Finding::CAUTION,
+        absl::StrCat(CountText(down), " of ", CountText(decisions),
+                     " decisions are of a few large units, which count less, "
+                     "so that none of them decides alone; means are of what "
+                     "counts.")));
+  }
+}
+
+void AddStore(const LoggingPolicies& logging, uint64_t decisions,
+              std::vector<Finding>* findings) {
+  if (logging.contradictions() == 0) return;
+  const bool are_many = static_cast<double>(logging.contradictions()) >
+                        kShare * static_cast<double>(decisions);
+  findings->push_back(Make(
+      "other_propensities",
+      are_many ? Finding::CONTRADICTION : Finding::CAUTION,
+      absl::StrCat("In ", CountText(logging.contradictions()), " of ",
+                   CountText(decisions),
+                   " decisions the stored version gives the action another "
+                   "probability than the log does: one of the two is wrong.")));
+}
+
+}  // namespace
+
+std::vector<Finding> LogFindings(const OpeReportTask& task) {
+  std::vector<Finding> findings;
+  AddStore(task.logging, task.judgement.decisions(), &findings);
+  AddSharedContexts(task.summary, &findings);
+  AddUnits(task, &findings);
+  for (std::string& warning : task.counts.censored_share.Warnings()) {
+    findings.push_back(Make("censored", Finding::CAUTION, std::move(warning)));
+  }
+  if (const auto warning = task.counts.overridden.Warning()) {
+    findings.push_back(
+        Make("overrides_by_version", Finding::CAUTION, *warning));
+  }
+  for (const NamedRewards& rewards : task.rewards) {
+    if (rewards.missing == 0) continue;
+    findings.push_back(Make(
+        "missing_rewards", Finding::CAUTION,
+        absl::StrCat(rewards.file.path(), " lacks ", CountText(rewards.missing),
+                     " of ", CountText(task.judgement.decisions()),
+                     " decisions: their '", rewards.name, "' counts as 0.")));
+  }
+  return findings;
+}
+
+Finding LearnedFromLog(const JudgedPolicy& policy, uint64_t before,
+                       uint64_t decisions) {
+  const std::string time = absl::FormatTime(
+      absl::RFC3339_sec, absl::FromUnixMicros(policy.learned_time_us()),
+      absl::UTCTimeZone());
+  const bool are_many =
+      static_cast<double>(before) > kShare * static_cast<double>(decisions);
+  Finding finding = Make(
+      "learned_from_log", are_many ? Finding::UNSUPPORTED : Finding::CAUTION,
+      absl::StrCat(CountText(before), " of ", CountText(decisions),
+                   " decisions are older than '", policy.name(),
+                   "', which may have learned from them: its value is then too "
+                   "high. Judge it by later ones: --since=",
+                   time, "."));
+  finding.set_part("train");
+  return finding;
+}
+
+Finding BoundsContradict(const JudgedPolicy& policy) {
+  return Make(
+      "contradictory_bounds", Finding::CONTRADICTION,
+      absl::StrCat("The logged propensities cannot be right: what '",
+                   policy.name(),
+                   "' surely earned and what it surely lost add up to more "
+                   "than there is."));
+}
+
+Finding EstimatorDoesNotApply(EstimatorKind asked, EstimatorKind taken) {
+  return Make("other_estimator", Finding::CAUTION,
+              absl::StrCat("The estimator ", EstimatorKey(asked),
+                           " does not apply: it needs a model of rewards, "
+                           "logging versions from the store or categories. "
+                           "The answer is that of ",
+                           EstimatorKey(taken), "."));
+}
+
+}  // namespace sortition

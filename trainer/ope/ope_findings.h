@@ -1,0 +1,26 @@
+#pragma once
+// Findings about a log, and about how a policy was judged by it, beside those
+// of its weights (core/counterfactual/findings.h).
+#include <cstdint>
+#include <vector>
+
+#include "core/counterfactual/evaluation/estimator.h"
+#include "sortition/model/v1/model.pb.h"
+#include "trainer/ope/ope_report.h"
+
+namespace sortition {
+
+std::vector<model::v1::Finding> LogFindings(const OpeReportTask& task);
+
+// The policy was learned when `before` of the decisions were there already.
+model::v1::Finding LearnedFromLog(const JudgedPolicy& policy, uint64_t before,
+                                  uint64_t decisions);
+
+// A lower bound of the policy is above its upper bound.
+model::v1::Finding BoundsContradict(const JudgedPolicy& policy);
+
+// The estimator that was asked for needs what is not there.
+model::v1::Finding EstimatorDoesNotApply(EstimatorKind asked,
+                                         EstimatorKind taken);
+
+}  // namespace sortition

@@ -1,0 +1,73 @@
+#pragma once
+// The decisions of a log that policies are judged by, in passes.
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "core/learners/counterfactual/bandit_tuple.h"
+#include "sortition/config/v1/ope.pb.h"
+#include "sortition/config/v1/train.pb.h"
+#include "trainer/ope/policies/judged_policy.h"
+#include "trainer/tuples/overrides.h"
+#include "trainer/tuples/reward_range.h"
+#include "trainer/tuples/thinning.h"
+#include "trainer/tuples/tuple_log.h"
+#include "trainer/tuples/tuple_scan.h"
+#include "trainer/tuples/tuple_selection.h"
+
+namespace sortition {
+
+// What stored versions ask of decisions.
+struct OpeShape {
+  std::optional<ActionKind> action_kind;  // Unset: that of the first tuple.
+  std::optional<uint32_t> num_features;   // Unset: that of the newest tuples.
+};
+
+class OpeLog {
+ public:
+  using Take = std::function<absl::Status(const LoggedDecision&)>;
+
+  // Errors as TupleLog::Open(), TupleSelection::Create().
+  static absl::StatusOr<std::unique_ptr<OpeLog>> Open(
+      const config::v1::OpeOptions& options, const OpeShape& shape);
+
+  // Gives each usable decision to `take`, in the order of writing, and counts
+  // the others in `counts`. What is written after the first pass is not read.
+  // Aborted if all must be read again, which happens only in the first pass
+  // (Thinning). Otherwise errors as ScanTuples(), CheckRewards().
+  absl::Status Scan(const Take& take, TupleCounts* counts);
+
+  // Of the first pass.
+  ActionKind action_kind() const {
+    return shape_.action_kind.value_or(ActionKind::kSelect);
+  }
+  uint32_t num_features() const { return shape_.num_features.value_or(0); }
+  const RewardRange& rewards() const { return rewards_; }
+
+ private:
+  explicit OpeLog(const config::v1::OpeOptions& options);
+
+  absl::Status Prepare(const OpeShape& shape);
+  absl::Status TakeTuple(const log::v1::BanditTuple& logged, const Take& take,
+                         TupleCounts* counts);
+  // Converts a tuple, or returns why it is left out.
+  std::optional<LeftOutReason> Convert(const log::v1::BanditTuple& logged);
+
+  config::v1::TrainOptions options_;
+  RewardRange rewards_;
+  Overrides overrides_ = Overrides::kIntentToTreat;
+  OpeShape shape_;
+  std::optional<TupleLog> log_;
+  std::optional<TupleSelection> selection_;
+  Thinning thinning_;
+  ScanEnds ends_;  // Of the first pass.
+  bool leaves_out_aggregations_ = false;
+  std::optional<bool> fixed_size_;
+  BanditTuple tuple_;
+};
+
+}  // namespace sortition

@@ -1,0 +1,355 @@
+#include "trainer/ope/ope_report.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/time/time.h"
+#include "core/counterfactual/estimators.h"
+#include "core/counterfactual/evaluation/choose_estimator.h"
+#include "core/counterfactual/evaluation/planning.h"
+#include "process/version.h"
+#include "trainer/offpolicy/stored_overlap.h"
+#include "trainer/ope/exploration_report.h"
+#include "trainer/ope/more_rewards.h"
+#include "trainer/ope/ope_findings.h"
+#include "trainer/ope/ope_words.h"
+
+namespace sortition {
+namespace {
+
+using config::v1::OpeEstimate;
+using config::v1::OpePolicy;
+using config::v1::OpeReport;
+using config::v1::OpeSlice;
+
+std::string TimeText(int64_t time_us) {
+  return absl::FormatTime(absl::RFC3339_sec, absl::FromUnixMicros(time_us),
+                          absl::UTCTimeZone());
+}
+
+class Reporter {
+ public:
+  explicit Reporter(const OpeReportTask& task)
+      : task_(task),
+        sums_(task.judgement.all()),
+        num_policies_(task.judgement.num_reported()) {}
+
+  OpeReport Make() {
+    AddLog();
+    AddManyVersions();
+    for (const auto& findings : {RewardFindings(task_), LogFindings(task_)}) {
+      report_.mutable_findings()->Add(findings.begin(), findings.end());
+    }
+    for (size_t k = 0; k < num_policies_; ++k) AddPolicy(k);
+    AddSlices(task_.judgement.slices().segments(), report_.mutable_segments());
+    AddSlices(task_.judgement.slices().days(), report_.mutable_days());
+    AddPropensities();
+    AddExploration(task_, WantedImprovement(), &report_);
+    for (std::string& text : AssumptionTexts(task_.options, report_)) {
+      report_.add_assumptions(std::move(text));
+    }
+    if (task_.model != nullptr) {
+      report_.add_assumptions(absl::StrFormat(
+          "The model of rewards takes away %.3g %% of the squared error of a "
+          "constant, on units that it has not seen; if it is wrong, doubly "
+          "robust estimates are less precise, and the direct one is wrong.",
+          100 * task_.model->model().TotalError().r_squared()));
+    }
+    report_.set_verdict(OverallVerdict(report_, SimultaneousGains()));
+    return std::move(report_);
+  }
+
+ private:
+  void AddLog() {
+    const LogSummary& summary = task_.summary;
+    report_.set_model(task_.options.model());
+    report_.set_against(task_.options.against());
+    report_.set_read_tuples(task_.counts.read_tuples);
+    report_.set_decisions(summary.decisions);
+    report_.set_units(summary.named > 0 ? summary.units.num_units()
+                                        : summary.decisions);
+    report_.set_units_named(summary.named > 0);
+    report_.set_question(QuestionText(task_.options, summary.named > 0));
+    for (const auto& [reason, count] : task_.counts.excluded) {
+      (*report_.mutable_excluded())[reason] = count;
+    }
+    if (const uint64_t unknown = task_.policies.unknown(); unknown > 0) {
+      (*report_.mutable_excluded())["a file lacks its probabilities"] = unknown;
+    }
+    report_.set_corrupt_records(task_.counts.damage.corrupt_records);
+    for (const auto& [version, count] : summary.versions) {
+      (*report_.mutable_logging_versions())[version] = count;
+    }
+    if (summary.first_time_us > 0) {
+      report_.set_first_time(TimeText(summary.first_time_us));
+      report_.set_last_time(TimeText(summary.last_time_us));
+    }
+    report_.set_confidence(task_.options.confidence());
+    report_.set_reward_min(task_.options.reward_min());
+    report_.set_reward_max(task_.options.reward_max());
+    *report_.mutable_logged() = LoggedEstimate(task_.style, sums_);
+    report_.set_group_size(task_.options.group_size());
+    report_.set_command(task_.options.ShortDebugString());
+    report_.set_program(absl::StrCat("sortition-trainer ", Version()));
+  }
+
+  void AddManyVersions() {
+    const size_t versions = task_.logging.num_versions();
+    if (versions <= LoggingPolicies::kMostMixed) return;
+    auto* const finding = report_.add_findings();
+    finding->set_kind("many_versions");
+    finding->set_gravity(model::v1::Finding::CAUTION);
+    finding->set_part("log");
+    finding->set_sentence(absl::StrCat(
+        CountText(versions), " versions logged, more than ",
+        LoggingPolicies::kMostMixed,
+        ": the estimators balanced and weighted are left out. Choose fewer "
+        "with --versions or --since."));
+  }
+
+  Estimator ChooseEstimatorOf(size_t k) const {
+    const auto applicable = ApplicableKinds(task_.judgement, k);
+    const auto& asked = task_.style.estimator;
+    if (asked && std::find(applicable.begin(), applicable.end(), *asked) !=
+                     applicable.end()) {
+      return WithParameter(sums_, k, *asked, task_.style.confidence);
+    }
+    // Models would only add noise to what is known.
+    if (task_.judgement.weights().is_log(k)) return {EstimatorKind::kIps};
+    return ChooseEstimator(sums_, k, task_.judgement.has_model(k));
+  }
+
+  void AddPolicy(size_t k) {
+    const JudgedPolicy& judged = task_.judgement.policy(k);
+    OpePolicy* const policy = report_.add_policies();
+    policy->set_name(judged.name());
+    policy->set_description(judged.description());
+    const Estimator chosen = ChooseEstimatorOf(k);
+    estimators_.push_back(chosen);
+    AddEstimates(k, chosen, policy);
+    const EstimateTask answer{.sums = sums_, .policy = k, .estimator = chosen};
+    *policy->mutable_answer() =
+        MakeAnswer(task_.style, answer, task_.judgement.weights().is_log(k));
+    policy->mutable_answer()->set_chosen(true);
+    policy->mutable_answer()->set_assumes(AssumptionOf(chosen.kind));
+    for (OpeEstimate& interval : MakeIntervals(task_.style, answer)) {
+      *policy->add_intervals() = std::move(interval);
+    }
+    AddOverlap(k, judged, policy);
+    AddMoreRewards(task_, k, policy);
+    *policy->mutable_grouped() = MakeEstimate(
+        task_.style,
+        {.sums = task_.judgement.grouped(), .policy = k, .estimator = chosen},
+        IntervalKind::kStudent);
+    policy->set_without_probabilities(task_.policies.unknown_of()[k]);
+    const uint64_t needed = AddPlans(k, *policy);
+    policy->set_verdict(
+        PolicyVerdict(task_.options, report_, *policy, task_.style.against == k,
+                      task_.judgement.weights().is_log(k), needed));
+  }
+
+  void AddEstimates(size_t k, const Estimator& chosen, OpePolicy* policy) {
+    for (const EstimatorKind kind : ApplicableKinds(task_.judgement, k)) {
+      const Estimator estimator =
+          kind == chosen.kind
+              ? chosen
+              : WithParameter(sums_, k, kind, task_.style.confidence);
+      OpeEstimate* const estimate = policy->add_estimates();
+      *estimate = MakeEstimate(
+          task_.style, {.sums = sums_, .policy = k, .estimator = estimator},
+          IntervalKind::kStudent);
+      estimate->set_chosen(kind == chosen.kind);
+      estimate->set_assumes(AssumptionOf(kind));
+    }
+  }
+
+  void AddOverlap(size_t k, const JudgedPolicy& judged, OpePolicy* policy) {
+    const WeightSample& weights = task_.judgement.weights();
+    const Overlap overlap = weights.OverlapOf(k);
+    StoreOverlap(overlap, policy->mutable_overlap());
+    *policy->mutable_weights() = weights.HistogramOf(k);
+    // A policy may have been learned from this log.
+    const uint64_t before = task_.judgement.learned_after(k);
+    for (auto& finding : StoredFindings(
+             overlap, before > 0 ? TupleUse::kTraining : TupleUse::kHeldOut)) {
+      finding.set_part(before > 0 ? "train" : "test");
+      *policy->add_findings() = std::move(finding);
+    }
+    if (before > 0) {
+      *policy->add_findings() =
+          LearnedFromLog(judged, before, task_.judgement.decisions());
+    }
+    if (BoundsContradictEachOther(task_.style, {.sums = sums_, .policy = k})) {
+      *policy->add_findings() = BoundsContradict(judged);
+    }
+    if (const auto& asked = task_.style.estimator;
+        asked && estimators_.back().kind != *asked) {
+      *policy->add_findings() =
+          EstimatorDoesNotApply(*asked, estimators_.back().kind);
+    }
+  }
+
+  double Failure() const { return (1 - task_.style.confidence) / 2; }
+
+  // Decisions by day; 0 if unknown.
+  double DailyRate() const {
+    constexpr double kDayUs = 86400e6;
+    const double days = static_cast<double>(task_.summary.last_time_us -
+                                            task_.summary.first_time_us) /
+                        kDayUs;
+    return days > 0 ? static_cast<double>(task_.summary.decisions) / days : 0;
+  }
+
+  // Returns the improvement that the options ask for, in units of the reward.
+  double WantedImprovement() const {
+    return task_.options.improvement() * std::abs(report_.logged().value());
+  }
+
+  // Returns the standard error of what the interval of the gain goes by: bounds
+  // of the value itself are those of IPS, whatever the estimator.
+  double PlanningError(size_t k, const OpeEstimate& answer) const {
+    const auto kind = IntervalOfKey(answer.gain_interval());
+    if (!kind || !HoldsForEverySize(*kind)) return answer.gain_standard_error();
+    return MakeEstimate(
+               task_.style,
+               {.sums = sums_, .policy = k, .estimator = {EstimatorKind::kIps}},
+               IntervalKind::kStudent)
+        .gain_standard_error();
+  }
+
+  // Returns how many decisions an improvement takes, by the kind of interval
+  // that this log's answer has; at least as many as its width here asks for.
+  uint64_t DecisionsFor(double improvement, double error,
+                        const OpeEstimate& answer) const {
+    const model::v1::Estimate& gain = answer.gain();
+    const double distance = std::max(gain.value() - gain.lower(),
+                                     (gain.upper() - gain.lower()) / 2);
+    const uint64_t decisions = task_.summary.decisions;
+    return std::max(
+        DecisionsToSee(error, decisions, improvement, Failure(), kPower,
+                       IntervalOfKey(answer.gain_interval())
+                           .value_or(IntervalKind::kStudent)),
+        DecisionsToSee(distance / NormalQuantile(1 - Failure()), decisions,
+                       improvement, Failure(), kPower));
+  }
+
+  // Returns how many decisions the improvement of the options takes; 0 if it is
+  // unknown.
+  uint64_t AddPlans(size_t k, const OpePolicy& policy) {
+    constexpr double kFactors[] = {0.2, 0.5, 1, 2, 5};
+    uint64_t needed = 0;
+    const double error = PlanningError(k, policy.answer());
+    if (!policy.answer().has_gain() || !std::isfinite(error) || error <= 0 ||
+        WantedImprovement() == 0) {
+      return 0;
+    }
+    for (const double factor : kFactors) {
+      config::v1::OpePlan* const plan = report_.add_plans();
+      plan->set_policy(policy.name());
+      plan->set_improvement(factor * WantedImprovement());
+      const uint64_t decisions =
+          DecisionsFor(plan->improvement(), error, policy.answer());
+      plan->set_decisions(decisions);
+      plan->set_seen(task_.summary.decisions);
+      if (DailyRate() > 0) {
+        plan->set_days(static_cast<double>(decisions) / DailyRate());
+      }
+      if (factor == 1) needed = decisions;
+    }
+    return needed;
+  }
+
+  // Bonferroni: intervals of so many slices, for all policies, fail together
+  // with 1 - confidence at most.
+  EstimateStyle StyleForAll(size_t slices) const {
+    EstimateStyle style = task_.style;
+    style.confidence =
+        1 - (1 - style.confidence) / static_cast<double>(std::max<size_t>(
+                                         1, slices * num_policies_));
+    return style;
+  }
+
+  static OpeSlice* AddSlice(
+      const Slice& slice, const EstimateStyle& style,
+      google::protobuf::RepeatedPtrField<OpeSlice>* stored) {
+    OpeSlice* const added = stored->Add();
+    added->set_name(slice.name);
+    added->set_decisions(slice.sums.num_decisions());
+    added->set_units(slice.units.Estimate());
+    *added->mutable_logged() = LoggedEstimate(style, slice.sums);
+    return added;
+  }
+
+  // A slice of propensities has certain actions, and no policy would take these
+  // only: what it earns when it does is a mean by weights.
+  void AddPropensities() {
+    const auto& slices = task_.judgement.slices().propensities();
+    EstimateStyle style = StyleForAll(slices.size());
+    for (const Slice& slice : slices) {
+      if (slice.sums.num_decisions() == 0) continue;
+      OpeSlice* const added =
+          AddSlice(slice, style, report_.mutable_propensities());
+      for (size_t k = 0; k < num_policies_; ++k) {
+        OpeEstimate* const estimate = added->add_policies();
+        *estimate =
+            MakeEstimate(style,
+                         {.sums = slice.sums,
+                          .policy = k,
+                          .estimator = {EstimatorKind::kSelfNormalised}},
+                         IntervalKind::kStudent);
+        estimate->clear_gain();
+        estimate->clear_gain_interval();
+        estimate->clear_gain_standard_error();
+      }
+    }
+  }
+
+  void AddSlices(const std::vector<Slice>& slices,
+                 google::protobuf::RepeatedPtrField<OpeSlice>* stored) {
+    const EstimateStyle style = StyleForAll(slices.size());
+    for (const Slice& slice : slices) {
+      if (slice.sums.num_decisions() == 0) continue;
+      OpeSlice* const added = AddSlice(slice, style, stored);
+      for (size_t k = 0; k < num_policies_; ++k) {
+        *added->add_policies() = MakeEstimate(
+            style,
+            {.sums = slice.sums, .policy = k, .estimator = estimators_[k]},
+            std::nullopt);
+      }
+    }
+  }
+
+  // Gains that hold for all policies at once.
+  std::vector<OpeEstimate> SimultaneousGains() const {
+    EstimateStyle style = task_.style;
+    const size_t compared = num_policies_ - (style.against ? 1 : 0);
+    style.confidence =
+        1 - (1 - style.confidence) /
+                static_cast<double>(std::max<size_t>(1, compared));
+    std::vector<OpeEstimate> gains;
+    for (size_t k = 0; k < num_policies_; ++k) {
+      gains.push_back(MakeEstimate(
+          style, {.sums = sums_, .policy = k, .estimator = estimators_[k]},
+          std::nullopt));
+    }
+    return gains;
+  }
+
+  const OpeReportTask& task_;
+  const PolicySums& sums_;
+  const size_t num_policies_;          // Without those of exploration.
+  std::vector<Estimator> estimators_;  // Chosen, by policy.
+  OpeReport report_;
+};
+
+}  // namespace
+
+OpeReport MakeOpeReport(const OpeReportTask& task) {
+  return Reporter(task).Make();
+}
+
+}  // namespace sortition

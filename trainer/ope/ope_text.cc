@@ -1,0 +1,204 @@
+#include "trainer/ope/ope_text.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "process/text_table.h"
+#include "trainer/ope/ope_words.h"
+#include "trainer/tuples/left_out_report.h"
+
+namespace sortition {
+namespace {
+
+using config::v1::OpeEstimate;
+using config::v1::OpePolicy;
+using config::v1::OpeReport;
+using config::v1::OpeSlice;
+using Rows = std::vector<std::vector<std::string>>;
+
+std::string ValueCell(const OpeEstimate& estimate) {
+  return estimate.has_value() ? Text(estimate.value().value()) : "";
+}
+std::string GainCell(const OpeEstimate& estimate) {
+  return estimate.has_gain() ? SignedText(estimate.gain().value()) : "";
+}
+std::string IntervalCell(bool is_set, const model::v1::Estimate& estimate) {
+  return is_set ? absl::StrCat("[", Text(estimate.lower()), ", ",
+                               Text(estimate.upper()), "]")
+                : "";
+}
+std::string ValueInterval(const OpeEstimate& estimate) {
+  return IntervalCell(estimate.has_value(), estimate.value());
+}
+std::string GainInterval(const OpeEstimate& estimate) {
+  return IntervalCell(estimate.has_gain(), estimate.gain());
+}
+
+// "dr", "clipped 10"
+std::string EstimatorCell(const OpeEstimate& estimate) {
+  std::string cell = estimate.estimator();
+  if (estimate.has_parameter()) {
+    absl::StrAppend(&cell, " ", Text(estimate.parameter()));
+  }
+  return cell;
+}
+
+void AppendLog(const OpeReport& report, std::string* text) {
+  absl::StrAppend(
+      text, "Log of model '", report.model(),
+      "': ", CountText(report.decisions()), " decisions",
+      report.units_named()
+          ? absl::StrCat(" of ", CountText(report.units()), " units")
+          : std::string(" without unit_id"));
+  if (report.has_first_time()) {
+    absl::StrAppend(text, ", ", report.first_time(), " to ",
+                    report.last_time());
+  }
+  absl::StrAppend(text, "\n");
+  AppendLeftOut({1, report.corrupt_records(), report.excluded()}, text);
+  absl::StrAppend(
+      text, "Mean reward of the log: ", Text(report.logged().value()), " ",
+      IntervalCell(true, report.logged()), "\n", report.question(), "\n");
+}
+
+// The answer for each policy.
+void AppendAnswers(const OpeReport& report, std::string* text) {
+  const std::string against = absl::StrCat(
+      "minus ", report.against() == "log" ? "log" : report.against());
+  Rows rows = {{"policy", "value", "interval", against, "interval", "estimator",
+                "kind", "eff. sample"}};
+  for (const OpePolicy& policy : report.policies()) {
+    const OpeEstimate& answer = policy.answer();
+    rows.push_back(
+        {policy.name(), ValueCell(answer), ValueInterval(answer),
+         GainCell(answer), GainInterval(answer), EstimatorCell(answer),
+         answer.has_gain() ? answer.gain_interval() : answer.value_interval(),
+         absl::StrFormat("%.1f", policy.overlap().effective_sample_size())});
+  }
+  absl::StrAppend(text, "\n", FormatTable(rows));
+}
+
+void AppendEstimates(const OpePolicy& policy, std::string* text) {
+  absl::StrAppend(text, "\n", policy.name(), ": ", policy.description(), "\n",
+                  policy.verdict(), "\n");
+  Rows rows = {{"", "estimator", "value", "interval", "gain", "interval"}};
+  for (const OpeEstimate& estimate : policy.estimates()) {
+    rows.push_back({estimate.chosen() ? "*" : "", EstimatorCell(estimate),
+                    ValueCell(estimate), ValueInterval(estimate),
+                    GainCell(estimate), GainInterval(estimate)});
+  }
+  for (const OpeEstimate& estimate : policy.intervals()) {
+    rows.push_back(
+        {"",
+         absl::StrCat(EstimatorCell(estimate), ", ",
+                      estimate.has_value_interval() ? estimate.value_interval()
+                                                    : estimate.gain_interval()),
+         ValueCell(estimate), ValueInterval(estimate), GainCell(estimate),
+         GainInterval(estimate)});
+  }
+  if (policy.grouped().has_gain()) {
+    rows.push_back({"", "in groups", ValueCell(policy.grouped()),
+                    ValueInterval(policy.grouped()), GainCell(policy.grouped()),
+                    GainInterval(policy.grouped())});
+  }
+  absl::StrAppend(text, FormatTable(rows));
+  for (const OpeEstimate& reward : policy.more_rewards()) {
+    absl::StrAppend(text, "  ", reward.estimator(), ": ", ValueCell(reward),
+                    " ", ValueInterval(reward));
+    if (reward.has_gain()) {
+      absl::StrAppend(text, ", change ", GainCell(reward), " ",
+                      GainInterval(reward));
+    }
+    absl::StrAppend(text, "\n");
+  }
+  for (const auto& guardrail : policy.guardrails()) {
+    absl::StrAppend(text, "  guardrail ", guardrail.reward(),
+                    guardrail.holds() ? " holds" : " does not hold",
+                    ": may fall by ", Text(guardrail.allowed()), "\n");
+  }
+  for (const auto& finding : policy.findings()) {
+    absl::StrAppend(text, "  ", finding.kind(), ": ", finding.sentence(), "\n");
+  }
+}
+
+void AppendSlices(absl::string_view title,
+                  const google::protobuf::RepeatedPtrField<OpeSlice>& slices,
+                  const OpeReport& report, std::string* text) {
+  if (slices.empty()) return;
+  Rows rows = {{std::string(title), "decisions", "log"}};
+  for (const OpePolicy& policy : report.policies()) {
+    rows[0].push_back(policy.name());
+    rows[0].push_back("interval");
+  }
+  for (const OpeSlice& slice : slices) {
+    std::vector<std::string>& row = rows.emplace_back();
+    row = {slice.name(), absl::StrCat(slice.decisions()),
+           Text(slice.logged().value())};
+    for (const OpeEstimate& estimate : slice.policies()) {
+      row.push_back(ValueCell(estimate));
+      row.push_back(ValueInterval(estimate));
+    }
+  }
+  absl::StrAppend(text, "\n", FormatTable(rows));
+}
+
+void AppendPlans(const OpeReport& report, std::string* text) {
+  if (report.plans().empty()) return;
+  Rows rows = {{"to see with power 0.8", "improvement", "decisions", "days"}};
+  for (const auto& plan : report.plans()) {
+    rows.push_back(
+        {plan.policy(), SignedText(plan.improvement()),
+         CountText(plan.decisions()),
+         plan.has_days() ? absl::StrFormat("%.3g", plan.days()) : ""});
+  }
+  absl::StrAppend(text, "\n", FormatTable(rows));
+}
+
+void AppendExploration(const OpeReport& report, std::string* text) {
+  if (report.exploration().empty()) return;
+  Rows rows = {{"newest with mixture", "value", "interval", "cost",
+                "decisions to judge by"}};
+  for (const auto& exploration : report.exploration()) {
+    rows.push_back(
+        {absl::StrFormat("%g", exploration.mixture()),
+         ValueCell(exploration.value()), ValueInterval(exploration.value()),
+         Text(exploration.cost()),
+         exploration.has_decisions() ? CountText(exploration.decisions())
+                                     : ""});
+  }
+  absl::StrAppend(text, "\n", FormatTable(rows));
+}
+
+}  // namespace
+
+std::string FormatOpeReport(const OpeReport& report) {
+  std::string text = absl::StrCat(report.verdict(), "\n\n");
+  AppendLog(report, &text);
+  AppendAnswers(report, &text);
+  for (const OpePolicy& policy : report.policies()) {
+    AppendEstimates(policy, &text);
+  }
+  AppendSlices("segment", report.segments(), report, &text);
+  AppendSlices("day (UTC)", report.days(), report, &text);
+  AppendSlices("propensity", report.propensities(), report, &text);
+  AppendPlans(report, &text);
+  AppendExploration(report, &text);
+  if (!report.findings().empty()) absl::StrAppend(&text, "\nFindings\n");
+  for (const auto& finding : report.findings()) {
+    absl::StrAppend(&text, "  ", finding.kind(), ": ", finding.sentence(),
+                    "\n");
+  }
+  absl::StrAppend(&text, "\nAssumed\n");
+  for (const std::string& assumption : report.assumptions()) {
+    absl::StrAppend(&text, "  ", assumption, "\n");
+  }
+  absl::StrAppend(&text, "\n", report.program(), ", ",
+                  absl::StrFormat("%.3g s", report.seconds()), "\n");
+  return text;
+}
+
+}  // namespace sortition

@@ -1,0 +1,101 @@
+#pragma once
+// Policies as a log is judged by them: how probable they make what was logged.
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "core/data/action.h"
+#include "core/policies/linear_policy.h"
+#include "sortition/log/v1/log.pb.h"
+#include "sortition/model/v1/model.pb.h"
+#include "trainer/decision_files/probability_file.h"
+
+namespace sortition {
+
+// A decision of the log, checked. Views.
+struct LoggedDecision {
+  const log::v1::Decision* decision = nullptr;
+  PolicyQuery query;                // With the ranks or size that was logged.
+  std::span<const int32_t> action;  // Document indexes.
+  ActionKind action_kind = ActionKind::kSelect;
+  double log_propensity = 0;
+  double reward = 0;  // In [0, 1]; 0 unless action_shown.
+  uint64_t unit = 0;  // UnitKey()
+  // False: something else than the action counts as shown, and whoever chooses
+  // the action earns nothing.
+  bool action_shown = true;
+  bool full_support = true;
+
+  bool is_eligible(size_t document_index) const {
+    return query.eligible.empty() || query.eligible[document_index];
+  }
+  size_t num_eligible() const;
+};
+
+// What a policy does in a decision.
+struct PolicyView {
+  double log_probability = 0;  // Of the logged action.
+  // Probability of each candidate to be selected, to come first, or to be in
+  // the subset; empty if they were not asked for, or the policy cannot say.
+  std::vector<double> first;
+  double abstain = 0;
+};
+
+// Not thread-safe.
+class JudgedPolicy {
+ public:
+  JudgedPolicy(std::string name, std::string description)
+      : name_(std::move(name)), description_(std::move(description)) {}
+  virtual ~JudgedPolicy() = default;
+
+  const std::string& name() const { return name_; }
+  const std::string& description() const { return description_; }
+
+  // When it was learned from logs; 0: never, or unknown.
+  virtual int64_t learned_time_us() const { return 0; }
+  // Whether it can say what it would do. Decisions that one of the policies
+  // does not know are left out for all of them.
+  virtual bool Knows(const LoggedDecision&) const { return true; }
+  // Fills in the view. Errors name what does not fit.
+  virtual absl::Status View(const LoggedDecision& decision, bool wants_first,
+                            PolicyView* view) = 0;
+
+ private:
+  const std::string name_;
+  const std::string description_;
+};
+
+// A stored version, exactly as it would serve. InvalidArgument if its policy is
+// of a kind that is not served.
+absl::StatusOr<std::unique_ptr<JudgedPolicy>> MakeStoredPolicy(
+    std::string name, const model::v1::Model& model);
+
+std::unique_ptr<JudgedPolicy> MakeUniformPolicy(std::string name);
+
+// Selects a document_index, or draws uniformly if it is not eligible: the first
+// one for units whose UnitHalf() is 0, the second for the others; mixed with
+// uniform.
+std::unique_ptr<JudgedPolicy> MakeConstantPolicy(std::string name,
+                                                 int32_t first, int32_t second,
+                                                 double mixture);
+
+// What a file says, at a temperature and mixed with uniform.
+std::unique_ptr<JudgedPolicy> MakeFilePolicy(std::string name,
+                                             ProbabilityFile file,
+                                             double temperature,
+                                             double mixture);
+
+// Mixes the probabilities of a selection with uniform ones, and takes that of
+// the logged action from them.
+void FinishSelection(const LoggedDecision& decision, double mixture,
+                     PolicyView* view);
+
+// Splits units into halves, independently of their groups.
+inline size_t UnitHalf(uint64_t unit) { return unit >> 63; }
+
+}  // namespace sortition

@@ -1,0 +1,92 @@
+#include "trainer/tuples/overrides.h"
+
+#include <cmath>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "io/segments/shown_action.h"
+#include "trainer/tuples/censored_share.h"
+
+namespace sortition {
+namespace {
+
+constexpr double kLeastDifference = 0.02;
+constexpr double kLeastStandardErrors = 5;
+// Ids come from outside: those that are met later count as one action.
+constexpr size_t kMostActions = 1000;
+
+// What a version has, and what it would have with the shares of all versions.
+struct Comparison {
+  double decisions = 0;
+  double overridden = 0;
+  double expected = 0;
+  double variance = 0;  // Of the difference.
+};
+
+}  // namespace
+
+absl::StatusOr<Overrides> ParseOverrides(absl::string_view text) {
+  if (text == "intent_to_treat") return Overrides::kIntentToTreat;
+  if (text == "as_shown") return Overrides::kAsShown;
+  return absl::InvalidArgumentError(absl::StrCat(
+      "overrides is '", text, "', must be intent_to_treat or as_shown"));
+}
+
+void OverriddenShare::Add(const log::v1::BanditTuple& tuple) {
+  const bool is_overridden = ShownDiffers(tuple);
+  count_ += is_overridden;
+  std::string action = FirstAction(tuple.decision());
+  if (groups_.size() >= kMostActions && !groups_.contains(action)) {
+    action.clear();
+  }
+  Group& group = groups_[action][tuple.decision().version()];
+  ++group.decisions;
+  group.overridden += is_overridden;
+}
+
+// Versions choose different actions, and some actions may be overridden more
+// often than others. So each version is compared with what it would have if
+// every action had the share that it has in all versions.
+std::optional<std::string> OverriddenShare::Warning() const {
+  if (count_ == 0) return std::nullopt;
+  std::map<uint64_t, Comparison> versions;
+  for (const auto& [action, groups] : groups_) {
+    double decisions = 0;
+    double overridden = 0;
+    for (const auto& [version, group] : groups) {
+      decisions += static_cast<double>(group.decisions);
+      overridden += static_cast<double>(group.overridden);
+    }
+    const double share = overridden / decisions;
+    for (const auto& [version, group] : groups) {
+      const auto n = static_cast<double>(group.decisions);
+      Comparison& comparison = versions[version];
+      comparison.decisions += n;
+      comparison.overridden += static_cast<double>(group.overridden);
+      comparison.expected += n * share;
+      // The share contains the version's own decisions.
+      comparison.variance += n * share * (1 - share) * (1 - n / decisions);
+    }
+  }
+  double largest = kLeastStandardErrors;
+  std::optional<std::string> warning;
+  for (const auto& [version, comparison] : versions) {
+    const double difference =
+        std::abs(comparison.overridden - comparison.expected);
+    if (difference <= kLeastDifference * comparison.decisions ||
+        difference <= largest * std::sqrt(comparison.variance)) {
+      continue;
+    }
+    largest = difference / std::sqrt(comparison.variance);
+    warning = absl::StrFormat(
+        "The share of decisions of which something else was shown depends on "
+        "the version: %.3g %% of those of version %d, %.3g %% with the same "
+        "actions in all versions; what overrides them knows the policy, so "
+        "intent_to_treat does not hold.",
+        100 * comparison.overridden / comparison.decisions, version,
+        100 * comparison.expected / comparison.decisions);
+  }
+  return warning;
+}
+
+}  // namespace sortition

@@ -1,0 +1,40 @@
+#include "trainer/tuples/tuple_parts.h"
+
+#include <algorithm>
+
+namespace sortition {
+
+void TupleParts::SetTimes(std::vector<int64_t> times_us) {
+  if (times_us.empty()) return;
+  const auto older = static_cast<ptrdiff_t>(
+      (1 - selection_->judged_share()) * static_cast<double>(times_us.size()));
+  std::nth_element(times_us.begin(), times_us.begin() + older, times_us.end());
+  judged_from_us_ = times_us[static_cast<size_t>(older)];
+}
+
+std::optional<LeftOutReason> TupleParts::Place(const TuplePlace& place,
+                                               Part* part) const {
+  if (selection_->by_time()) return PlaceByTime(place, part);
+  *part = selection_->PartOf(place.split);
+  if (place.evaluates || *part == Part::kTrain) return std::nullopt;
+  if (place.has_unit) return LeftOutReason::kHeldOut;
+  *part = Part::kTrain;
+  return std::nullopt;
+}
+
+std::optional<LeftOutReason> TupleParts::PlaceByTime(const TuplePlace& place,
+                                                     Part* part) const {
+  const bool is_new = place.time_us >= judged_from_us_;
+  *part = place.has_unit ? selection_->PartOf(place.split)
+          : is_new       ? selection_->JudgingPartOf(place.split)
+                         : Part::kTrain;
+  if (*part == Part::kTrain) {
+    if (is_new) return LeftOutReason::kTooNew;
+    return std::nullopt;
+  }
+  if (!is_new) return LeftOutReason::kTooOld;
+  if (place.evaluates) return std::nullopt;
+  return place.has_unit ? LeftOutReason::kHeldOut : LeftOutReason::kTooNew;
+}
+
+}  // namespace sortition
