@@ -182,10 +182,11 @@ TEST_F(TupleKeeperTest, RemovesWhatIsTooOld) {
   ASSERT_GT(names.size(), 20u);
   EXPECT_EQ(pipeline->counts().keeper.removed_segments, 0u);
   clock_.now_us += 4000 * kSecond;
-  EXPECT_TRUE(PollUntil(pipeline.get(),
-                        [&] { return Names(options_.tuples()).size() == 1; }));
+  EXPECT_TRUE(PollUntil(pipeline.get(), [&] {
+    return Names(options_.tuples()).size() == 1 &&
+           Names(options_.tuples() + "/late").size() == 1;
+  }));
   EXPECT_EQ(Names(options_.tuples()).front(), names.back());
-  EXPECT_EQ(Names(options_.tuples() + "/late").size(), 1u);
   EXPECT_TRUE(PollUntil(pipeline.get(), [&] {
     return pipeline->counts().keeper.removed_segments >= names.size() - 1;
   }));
