@@ -144,6 +144,22 @@ it.
 Exit status: 0 printed, 1 error.
 )";
 
+const char kPublishHelp[] =
+    R"(Publishes a model that exists already.
+
+An older version becomes the newest again, under a new number: this is how to go
+back. A model of another store is published after it has been tried there. What
+is published answers the same calls with the same number of features as before.
+No gate compares the two policies.
+
+  sortition-trainer publish --model_store=DIR --from_version=6
+      --reason="version 7 lost clicks on phones"
+  sortition-trainer publish --model_store=DIR --file=staging/default/12
+      --reason="tried on staging for a week"
+
+Exit status: 0 published, 1 error.
+)";
+
 const char kOpeHelp[] =
     R"(Judges policies from a log that they did not write.
 

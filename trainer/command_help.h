@@ -18,5 +18,6 @@ extern const char kCalibrateHelp[];
 extern const char kConvertHelp[];
 extern const char kClusterHelp[];
 extern const char kOpeHelp[];
+extern const char kPublishHelp[];
 
 }  // namespace sortition

@@ -30,6 +30,10 @@ Program TrainerProgram() {
            MakeCommand("ope", "",
                        "Judge policies from a log that they did not write",
                        RunOpe, kOpeHelp),
+           MakeCommand("publish", "",
+                       "Publish an older version again, or a model of another "
+                       "store",
+                       RunPublish, kPublishHelp),
            MakeCommand("cluster", "",
                        "Group the sources or queries of a log that agree",
                        RunCluster, kClusterHelp),

@@ -237,7 +237,8 @@ absl::StatusOr<TrainReport> TrainFromTuples(const TrainOptions& options) {
       RETURN_IF_ERROR(CheckStillNewest(options.model(), store, baseline));
     }
     ASSIGN_OR_RETURN(const uint64_t version,
-                     store.Publish(model, evaluation, data.Warmup()));
+                     store.Publish(model, evaluation, data.Warmup(),
+                                   data.counts().newest_version));
     report.set_version(version);
   }
   if (report.test_looked_at()) {

@@ -12,6 +12,7 @@
 #include "sortition/config/v1/evaluate.pb.h"
 #include "sortition/config/v1/fit.pb.h"
 #include "sortition/config/v1/ope.pb.h"
+#include "sortition/config/v1/publish.pb.h"
 #include "sortition/config/v1/train.pb.h"
 
 namespace sortition {
@@ -34,6 +35,9 @@ absl::Status RunOpe(const config::v1::OpeOptions& options,
                     const std::vector<std::string>& positional,
                     CommandOutput* output);
 absl::Status RunCluster(const config::v1::ClusterOptions& options,
+                        const std::vector<std::string>& positional,
+                        CommandOutput* output);
+absl::Status RunPublish(const config::v1::PublishModelOptions& options,
                         const std::vector<std::string>& positional,
                         CommandOutput* output);
 absl::Status RunConvert(const config::v1::ConvertOptions& options,

@@ -24,6 +24,8 @@
 #include "google/protobuf/text_format.h"
 #include "io/files.h"
 #include "io/models/regular_file.h"
+#include "io/models/successor.h"
+#include "io/models/version_numbers.h"
 #include "io/posix_status.h"
 #include "io/segments/record_frame.h"
 
@@ -265,6 +267,14 @@ absl::StatusOr<std::vector<uint64_t>> ModelStore::ListVersions(
   return versions;
 }
 
+absl::StatusOr<uint64_t> ModelStore::NextVersion(
+    const std::string& model) const {
+  ASSIGN_OR_RETURN(const auto versions, ListVersions(model));
+  ASSIGN_OR_RETURN(const uint64_t claimed,
+                   LargestClaim(absl::StrCat(root_, "/", model)));
+  return std::max(claimed, versions.empty() ? 0 : versions.back()) + 1;
+}
+
 absl::StatusOr<StoredModel> ModelStore::Load(const std::string& model,
                                              uint64_t version) const {
   const std::string dir = absl::StrCat(root_, "/", model, "/", version);
@@ -306,15 +316,19 @@ absl::StatusOr<StoredModel> ModelStore::Load(const std::string& model,
 
 absl::StatusOr<uint64_t> ModelStore::Publish(
     model::v1::Model model, const model::v1::Evaluation* evaluation,
-    const std::vector<log::v1::Decision>& warmup) const {
+    const std::vector<log::v1::Decision>& warmup, uint64_t logged) const {
   RETURN_IF_ERROR(ValidateModel(model));
   const std::string parent = absl::StrCat(root_, "/", model.name());
   std::error_code error;
   std::filesystem::create_directories(parent, error);
   if (error) return PosixStatus(error.value(), parent, "cannot create");
+  RETURN_IF_ERROR(CheckSuccessor(*this, model));
   while (true) {
     ASSIGN_OR_RETURN(const auto versions, ListVersions(model.name()));
-    model.set_version(versions.empty() ? 1 : versions.back() + 1);
+    const uint64_t newest = versions.empty() ? 0 : versions.back();
+    ASSIGN_OR_RETURN(const uint64_t version,
+                     ClaimNumber(parent, std::max(newest, logged)));
+    model.set_version(version);
     std::string temporary = absl::StrCat(parent, "/.tmp-XXXXXX");
     if (mkdtemp(temporary.data()) == nullptr) {
       return PosixStatus(errno, temporary, "cannot create");
@@ -335,7 +349,7 @@ absl::StatusOr<uint64_t> ModelStore::Publish(
       RETURN_IF_ERROR(SyncPath(parent));
       return model.version();
     }
-    // Another publisher was faster: take the next number.
+    // Somebody put a version there by hand: take the next number.
     if (errno != EEXIST && errno != ENOTEMPTY) {
       return PosixStatus(errno, path, "cannot rename to");
     }

@@ -40,13 +40,20 @@ class ModelStore {
   absl::StatusOr<StoredModel> Load(const std::string& model,
                                    uint64_t version) const;
 
-  // Publishes under the version after the newest (sets `model.version`), by
-  // write to a temporary directory, fsync, rename. Returns the version. Safe
-  // against concurrent publishers. InvalidArgument for a model that Load()
-  // would refuse.
-  absl::StatusOr<uint64_t> Publish(
-      model::v1::Model model, const model::v1::Evaluation* evaluation,
-      const std::vector<log::v1::Decision>& warmup) const;
+  // Returns the number that the next version gets: after the newest, and after
+  // all that there ever were.
+  absl::StatusOr<uint64_t> NextVersion(const std::string& model) const;
+
+  // Publishes under NextVersion(), or a later one if others publish too or
+  // `logged` is no smaller (sets `model.version`), by write to a temporary
+  // directory, fsync, rename. Returns the version. InvalidArgument for a model
+  // that Load() would refuse. FailedPrecondition if the newest version that
+  // loads has another kind of action or number of features: callers rely on
+  // both.
+  absl::StatusOr<uint64_t> Publish(model::v1::Model model,
+                                   const model::v1::Evaluation* evaluation,
+                                   const std::vector<log::v1::Decision>& warmup,
+                                   uint64_t logged = 0) const;
 
   absl::StatusOr<model::v1::Evaluation> LoadEvaluation(const std::string& model,
                                                        uint64_t version) const;

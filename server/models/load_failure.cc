@@ -14,6 +14,8 @@ const char* LoadFailureName(LoadFailure failure) {
       break;
     case LoadFailure::kPolicy:
       return "policy";
+    case LoadFailure::kActionKind:
+      return "action_kind";
     case LoadFailure::kDimension:
       return "dimension";
     case LoadFailure::kSelfTest:

@@ -10,8 +10,9 @@ enum class LoadFailure {
   kInvalid,  // The model itself is out of range.
   kUnreadable,
   // The model was read, but must not serve.
-  kPolicy,     // The policy cannot be served.
-  kDimension,  // Another number of features than the version that serves.
+  kPolicy,      // The policy cannot be served.
+  kActionKind,  // Another kind of action than that of the version that serves.
+  kDimension,   // Another number of features than that.
   kSelfTest,
   kWarmUp,
 };

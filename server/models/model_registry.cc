@@ -187,12 +187,12 @@ bool ModelRegistry::TryVersion(const std::string& name, uint64_t version) {
   // The fingerprint is taken before the load, so that a change during the load
   // gives another one next time.
   Rejection rejection;
-  uint32_t num_features = 0;
+  std::shared_ptr<const ServedModel> serving;
   const std::string path = absl::StrCat(store_.root(), "/", name, "/", version);
   {
     std::lock_guard lock(mutex_);
     const Entry& entry = models_.find(name)->second;
-    num_features = entry.serving->num_features;
+    serving = entry.serving;
     const auto rejected = entry.rejected.find(version);
     if (rejected != entry.rejected.end()) rejection = rejected->second;
   }
@@ -206,7 +206,7 @@ bool ModelRegistry::TryVersion(const std::string& name, uint64_t version) {
   const auto stored = store_.Load(name, version);
   auto served =
       stored.ok()
-          ? MakeServedModel(*stored, num_features, NowUs(), &failure)
+          ? MakeServedModel(*stored, *serving, NowUs(), &failure)
           : absl::StatusOr<std::shared_ptr<const ServedModel>>(stored.status());
   if (served.ok()) {
     Serve(*std::move(served), absl::ToDoubleSeconds(absl::Now() - start));

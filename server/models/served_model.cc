@@ -91,7 +91,7 @@ std::shared_ptr<const ServedModel> MakeUniformModel(const std::string& name,
 }
 
 absl::StatusOr<std::shared_ptr<const ServedModel>> MakeServedModel(
-    const StoredModel& stored, uint32_t num_features, int64_t time_us,
+    const StoredModel& stored, const ServedModel& serving, int64_t time_us,
     LoadFailure* failure) {
   const model::v1::Model& model = stored.model;
   *failure = LoadFailure::kPolicy;
@@ -99,10 +99,19 @@ absl::StatusOr<std::shared_ptr<const ServedModel>> MakeServedModel(
       LinearPolicy policy,
       LinearPolicy::Create(model.policy(),
                            {model.weights().begin(), model.weights().end()}));
+  if (!serving.PolicyFor(policy.action_kind()).has_value()) {
+    *failure = LoadFailure::kActionKind;
+    return absl::InvalidArgumentError(
+        absl::StrCat("policy is ", PolicyKindName(model.policy()),
+                     ", must answer the calls that ", serving.policy_name,
+                     " of the version that serves does: callers make them"));
+  }
   *failure = LoadFailure::kDimension;
-  if (num_features != 0 && model.num_features() != num_features) {
+  if (serving.num_features != 0 &&
+      model.num_features() != serving.num_features) {
     return absl::InvalidArgumentError(absl::StrCat(
-        "num_features is ", model.num_features(), ", must be ", num_features,
+        "num_features is ", model.num_features(), ", must be ",
+        serving.num_features,
         ", as in the version that serves: callers send that many"));
   }
   *failure = LoadFailure::kSelfTest;

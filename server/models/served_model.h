@@ -50,10 +50,11 @@ std::shared_ptr<const ServedModel> MakeUniformModel(const std::string& name,
                                                     int64_t time_us);
 
 // Makes a version ready to serve: its policy has passed the self-test and has
-// answered the warm-up queries. `num_features` is that of the version that
-// serves now; 0: none does. On error, stores in `failure` what failed.
+// answered the warm-up queries. It must be for the calls and the number of
+// features of `serving`, which serves now. On error, stores in `failure` what
+// failed.
 absl::StatusOr<std::shared_ptr<const ServedModel>> MakeServedModel(
-    const StoredModel& stored, uint32_t num_features, int64_t time_us,
+    const StoredModel& stored, const ServedModel& serving, int64_t time_us,
     LoadFailure* failure);
 
 }  // namespace sortition

@@ -51,7 +51,7 @@ void LoadAndServe(const ModelStore& store, const std::string& name,
   CHECK(ValidateModel(stored->model).ok());
   LoadFailure failure;
   const absl::StatusOr<std::shared_ptr<const ServedModel>> served =
-      MakeServedModel(*stored, 0, 0, &failure);
+      MakeServedModel(*stored, *MakeUniformModel("m", 0), 0, &failure);
   if (!served.ok()) {
     CHECK(!served.status().message().empty());
     return;

@@ -141,11 +141,10 @@ TEST_F(ModelStoreTest, ConcurrentPublishersTakeDifferentVersions) {
     all.insert(versions.begin(), versions.end());
   }
   EXPECT_THAT(all, SizeIs(40));
-  EXPECT_EQ(*all.rbegin(), 40u);
   for (const uint64_t version : all) EXPECT_OK(store_.Load("ads", version));
-  // No temporary file is left.
+  // No temporary file is left, only the largest number beside the versions.
   const auto entries = std::filesystem::directory_iterator(dir_ / "models/ads");
-  EXPECT_EQ(std::distance(begin(entries), end(entries)), 40);
+  EXPECT_EQ(std::distance(begin(entries), end(entries)), 41);
 }
 
 TEST_F(ModelStoreTest, AModelFileCutAnywhereIsRefused) {

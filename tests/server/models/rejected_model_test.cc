@@ -127,6 +127,10 @@ class BrokenModelTest : public RejectedModelTest,
            model->add_weights(1);
          }),
          "dimension", "num_features is 3, must be 2"},
+        {"OtherActionThanServed", with([](model::v1::Model* model) {
+           model->mutable_policy()->mutable_plackett_luce();
+         }),
+         "action_kind", "policy is plackett_luce, must answer the calls"},
         {"LabelsWhichAreNotServed", with([](model::v1::Model* model) {
            model->mutable_policy()
                ->mutable_independent_labels()
@@ -171,8 +175,10 @@ TEST_P(BrokenModelTest, NeverServesIsCountedAndNamed) {
     ModelRegistry fresh(options_, &metrics_);
     fresh.Refresh();
     ASSERT_OK_AND_ASSIGN(const auto model, fresh.Find("m"));
-    // Any dimension is right while no version serves.
-    EXPECT_EQ(model->version, GetParam().reason == "dimension" ? 2u : 1u);
+    // Any action and dimension are right while no version serves.
+    const bool is_free =
+        GetParam().reason == "dimension" || GetParam().reason == "action_kind";
+    EXPECT_EQ(model->version, is_free ? 2u : 1u);
   }
   const double before = Failures(GetParam().reason);
 
@@ -197,7 +203,7 @@ TEST_P(BrokenModelTest, NeverServesIsCountedAndNamed) {
   EXPECT_EQ(std::count(logged.begin(), logged.end(), '\n'), 1);
 
   // The next good version replaces both.
-  EXPECT_EQ(Publish(root(), MakeSelectModel("m", {1, 2})), 3u);
+  EXPECT_EQ(PublishSpoilt([](const std::string&) {}), 3u);
   registry_->Refresh();
   EXPECT_EQ(Serving(), 3u);
 }

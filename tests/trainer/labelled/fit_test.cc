@@ -61,15 +61,20 @@ TEST_F(FitTest, SelectionAbstainsWhereNoCandidateIsProbablyRelevant) {
   EXPECT_EQ(stored.model.policy().uniform_mixture(), 0.1);
 }
 
-TEST_F(FitTest, RankPublishesPlackettLuceAsTheNextVersion) {
+TEST_F(FitTest, RankPublishesPlackettLuceUnderAnotherName) {
   ASSERT_OK(Fit(options_));
   options_.set_force(true);
   options_.set_action("rank");
   options_.set_inverse_temperature(0.5);
+  EXPECT_THAT(Fit(options_),
+              StatusIs(absl::StatusCode::kFailedPrecondition,
+                       HasSubstr("policy is plackett_luce, which is for Rank, "
+                                 "must be for Select, as in version 1")));
+  options_.set_model("orders");
   ASSERT_OK_AND_ASSIGN(const FitReport report, Fit(options_));
-  EXPECT_EQ(report.version, 2);
+  EXPECT_EQ(report.version, 1);
   const ModelStore store(options_.model_store());
-  ASSERT_OK_AND_ASSIGN(const StoredModel stored, store.Load("default", 2));
+  ASSERT_OK_AND_ASSIGN(const StoredModel stored, store.Load("orders", 1));
   EXPECT_TRUE(stored.model.policy().has_plackett_luce());
   EXPECT_EQ(stored.model.policy().inverse_temperature(), 0.5);
 }

@@ -36,8 +36,9 @@ absl::StatusOr<uint64_t> NextVersion(const ConvertOptions& options) {
   if (options.model_store().empty()) return 1;
   const ModelStore store(options.model_store());
   ASSIGN_OR_RETURN(const auto versions, store.ListVersions(options.model()));
-  if (versions.empty()) return 1;
-  if (options.force()) return versions.back() + 1;
+  if (versions.empty() || options.force()) {
+    return store.NextVersion(options.model());
+  }
   return absl::FailedPreconditionError(absl::StrCat(
       "model '", options.model(), "' has version ", versions.back(),
       " already, which would be replaced without a gate; choose another name, "

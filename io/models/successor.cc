@@ -1,0 +1,59 @@
+#include "io/models/successor.h"
+
+#include "absl/strings/str_cat.h"
+#include "core/base/status_macros.h"
+#include "core/policies/distribution_factory.h"
+
+namespace sortition {
+namespace {
+
+// Returns the call that a policy answers; "labels" where none does.
+std::string ActionName(const model::v1::Policy& policy) {
+  if (policy.has_independent_labels() || policy.has_label_chain()) {
+    return "labels";
+  }
+  switch (ActionKindOf(policy)) {
+    case ActionKind::kSelect:
+      return "Select";
+    case ActionKind::kRank:
+      return "Rank";
+    case ActionKind::kSubset:
+      break;
+  }
+  return "Label";
+}
+
+}  // namespace
+
+std::string WhyNoSuccessor(const model::v1::Model& before,
+                           const model::v1::Model& model) {
+  const std::string action = ActionName(before.policy());
+  if (ActionName(model.policy()) != action) {
+    return absl::StrCat("policy is ", PolicyKindName(model.policy()),
+                        ", which is for ", ActionName(model.policy()),
+                        ", must be for ", action);
+  }
+  if (model.num_features() != before.num_features()) {
+    return absl::StrCat("num_features is ", model.num_features(), ", must be ",
+                        before.num_features());
+  }
+  return "";
+}
+
+absl::Status CheckSuccessor(const ModelStore& store,
+                            const model::v1::Model& model) {
+  ASSIGN_OR_RETURN(const auto versions, store.ListVersions(model.name()));
+  for (auto version = versions.rbegin(); version != versions.rend();
+       ++version) {
+    const auto newest = store.Load(model.name(), *version);
+    if (!newest.ok()) continue;
+    const std::string reason = WhyNoSuccessor(newest->model, model);
+    if (reason.empty()) return absl::OkStatus();
+    return absl::FailedPreconditionError(
+        absl::StrCat("model '", model.name(), "': ", reason, ", as in version ",
+                     *version, "; publish under another name"));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace sortition

@@ -1,0 +1,21 @@
+#pragma once
+// What a version may not change: callers rely on the kind of action and on the
+// number of features of a model's name.
+#include <string>
+
+#include "absl/status/status.h"
+#include "io/models/model_store.h"
+#include "sortition/model/v1/model.pb.h"
+
+namespace sortition {
+
+// Returns why `model` may not follow `before` under its name; empty: it may.
+std::string WhyNoSuccessor(const model::v1::Model& before,
+                           const model::v1::Model& model);
+
+// FailedPrecondition where `model` may not follow the newest version of its
+// name in the store that loads.
+absl::Status CheckSuccessor(const ModelStore& store,
+                            const model::v1::Model& model);
+
+}  // namespace sortition
