@@ -62,8 +62,7 @@ class Reader {
     return absl::OkStatus();
   }
 
-  // Takes the number of features from the newest tuple, unless the filter says
-  // it.
+  // Takes the number of features from the newest tuple, unless it is given.
   absl::Status SetShape() {
     if (filter_.num_features.has_value()) return absl::OkStatus();
     BanditTuple unused;
@@ -379,7 +378,8 @@ absl::StatusOr<TupleData> ReadTuples(const config::v1::TrainOptions& options,
       const TupleLog log,
       TupleLog::Open(options.tuples(),
                      {.mix_joins = options.mix_joins(),
-                      .allow_incomplete = options.allow_incomplete()}));
+                      .allow_incomplete = options.allow_incomplete(),
+                      .scratch = options.scratch()}));
   ASSIGN_OR_RETURN(const TupleSelection selection,
                    TupleSelection::Create(options, log));
   ASSIGN_OR_RETURN(TupleData data,
