@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
-#include "core/counterfactual/evaluation/choose_estimator.h"
 #include "trainer/ope/ope_words.h"
 
 namespace sortition {
@@ -22,9 +21,8 @@ OpeEstimate EstimateReward(const OpeReportTask& task, size_t i, size_t k) {
     style.reward_min = rewards.file.min();
     style.reward_max = rewards.file.max();
     const bool is_log = task.judgement.weights().is_log(k);
-    const Estimator estimator =
-        is_log ? Estimator{EstimatorKind::kIps}
-               : ChooseEstimator(sums, k, /*has_model=*/false);
+    const Estimator estimator = is_log ? Estimator{EstimatorKind::kIps}
+                                       : DefaultEstimator(/*has_model=*/false);
     estimate = MakeAnswer(
         style, {.sums = sums, .policy = k, .estimator = estimator}, is_log);
   }

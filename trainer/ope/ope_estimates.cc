@@ -204,6 +204,9 @@ std::string AssumptionOf(EstimatorKind kind) {
       return "As IPS; the model of rewards takes noise away and may be wrong.";
     case EstimatorKind::kSelfNormalisedDr:
       return "As doubly robust; its bias falls with the number of decisions.";
+    case EstimatorKind::kBlendedDr:
+      return "As doubly robust; where few large weights decide, the model of "
+             "rewards is about as wrong as on the whole.";
     case EstimatorKind::kClippedDr:
     case EstimatorKind::kOptimisticDr:
     case EstimatorKind::kSwitch:

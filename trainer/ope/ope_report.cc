@@ -9,7 +9,6 @@
 #include "absl/strings/str_format.h"
 #include "absl/time/time.h"
 #include "core/counterfactual/estimators.h"
-#include "core/counterfactual/evaluation/choose_estimator.h"
 #include "core/counterfactual/evaluation/planning.h"
 #include "process/version.h"
 #include "trainer/offpolicy/stored_overlap.h"
@@ -120,7 +119,7 @@ class Reporter {
     }
     // Models would only add noise to what is known.
     if (task_.judgement.weights().is_log(k)) return {EstimatorKind::kIps};
-    return ChooseEstimator(sums_, k, task_.judgement.has_model(k));
+    return DefaultEstimator(task_.judgement.has_model(k));
   }
 
   void AddPolicy(size_t k) {
