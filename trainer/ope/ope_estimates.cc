@@ -158,7 +158,13 @@ std::vector<OpeEstimate> MakeIntervals(const EstimateStyle& style,
   for (const IntervalKind kind : AllIntervalKinds()) {
     OpeEstimate estimate = Begin(task);
     if (!Fill(style, task, kind, &estimate)) continue;
-    estimate.set_assumes(AssumptionOf(kind));
+    std::string assumes = AssumptionOf(kind);
+    const bool is_of_estimate =
+        kind == IntervalKind::kStudent || kind == IntervalKind::kBootstrap;
+    if (is_of_estimate && IsFittedToRewards(task.estimator.kind)) {
+      assumes += " What the estimator fits to the rewards is taken for given.";
+    }
+    estimate.set_assumes(assumes);
     estimates.push_back(std::move(estimate));
   }
   return estimates;

@@ -170,6 +170,7 @@ class Reporter {
     const WeightSample& weights = task_.judgement.weights();
     const Overlap overlap = weights.OverlapOf(k);
     StoreOverlap(overlap, policy->mutable_overlap());
+    policy->set_effective_sample_size(weights.EffectiveSampleSize(k));
     *policy->mutable_weights() = weights.HistogramOf(k);
     // A policy may have been learned from this log.
     const uint64_t before = task_.judgement.learned_after(k);

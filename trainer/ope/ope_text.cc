@@ -77,7 +77,7 @@ void AppendAnswers(const OpeReport& report, std::string* text) {
         {policy.name(), ValueCell(answer), ValueInterval(answer),
          GainCell(answer), GainInterval(answer), EstimatorCell(answer),
          answer.has_gain() ? answer.gain_interval() : answer.value_interval(),
-         absl::StrFormat("%.1f", policy.overlap().effective_sample_size())});
+         absl::StrFormat("%.1f", policy.effective_sample_size())});
   }
   absl::StrAppend(text, "\n", FormatTable(rows));
 }
