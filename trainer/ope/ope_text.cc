@@ -107,7 +107,10 @@ void AppendEstimates(const OpePolicy& policy, std::string* text) {
   }
   absl::StrAppend(text, FormatTable(rows));
   for (const OpeEstimate& reward : policy.more_rewards()) {
-    absl::StrAppend(text, "  ", reward.estimator(), ": ", ValueCell(reward),
+    absl::StrAppend(text, "  ", reward.estimator(), ": ",
+                    reward.has_value()
+                        ? ValueCell(reward)
+                        : "unknown, all rewards of its file are 0",
                     " ", ValueInterval(reward));
     if (reward.has_gain()) {
       absl::StrAppend(text, ", change ", GainCell(reward), " ",

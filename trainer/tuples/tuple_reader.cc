@@ -39,20 +39,14 @@ class Reader {
         held_(limits_) {}
 
   // Without a version in the store, the baseline is version 0, the uniform
-  // policy. Aggregate logs version 0, too, under any name: its decisions are
-  // another policy's, with other features. They are used only if nothing else
-  // decided under this name.
+  // policy. Aggregate logs version 0, too, under any name.
   absl::Status SetBaseline() {
     if (filter_.baseline_version != uint64_t{0} &&
         !filter_.baseline_is_of_log) {
       return absl::OkStatus();
     }
     ASSIGN_OR_RETURN(leaves_out_aggregations_,
-                     HasTuple(log_, [&](const log::v1::BanditTuple& logged) {
-                       const auto& decision = logged.decision();
-                       return !decision.has_aggregation() &&
-                              !selection_.ReasonToSkip(decision);
-                     }));
+                     HasMoreThanAggregations(log_, selection_));
     return absl::OkStatus();
   }
 
