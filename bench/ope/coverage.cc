@@ -11,7 +11,6 @@
 #include "bench/ope/parts.h"
 #include "bench/ope/scored_world.h"
 #include "bench/ope/tabular_world.h"
-#include "core/counterfactual/evaluation/choose_estimator.h"
 #include "core/counterfactual/evaluation/intervals.h"
 #include "core/counterfactual/evaluation/unit_sizes.h"
 
@@ -130,7 +129,7 @@ std::vector<Coverages> MeasureWorld(const CoverageWorld& world, int logs) {
     const PolicySums sums = SumsOf(DrawLog(world.world, world.shape, seed));
     IntervalTask task;
     task.sums = &sums;
-    task.estimator = ChooseEstimator(sums, 0, /*has_model=*/true);
+    task.estimator = DefaultEstimator(/*has_model=*/true);
     task.confidence = kConfidence;
     task.seed = seed;
     task.units_are_decisions = world.shape.unit_sizes.back() == 1;

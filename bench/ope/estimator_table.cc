@@ -13,7 +13,6 @@
 #include "bench/ope/parts.h"
 #include "bench/support/statistics.h"
 #include "core/base/status_macros.h"
-#include "core/counterfactual/evaluation/choose_estimator.h"
 #include "core/counterfactual/evaluation/slope.h"
 
 namespace sortition {
@@ -68,7 +67,7 @@ absl::StatusOr<Errors> MeasureErrors(const ClassBandit& bandit,
       errors.of_kind[k].push_back(
           SquaredError(sums, estimator, policies.value));
     }
-    const Estimator chosen = ChooseEstimator(sums, 0, /*has_model=*/true);
+    const Estimator chosen = DefaultEstimator(/*has_model=*/true);
     errors.chosen.push_back(SquaredError(sums, chosen, policies.value));
     ++errors.choices[EstimatorKey(chosen.kind)];
   }

@@ -49,10 +49,12 @@ struct GameBounds {
   uint32_t rounds = 0;  // Rounds of the double oracle.
 };
 
-// Returns the scratch that comes with the candidates, or else `local`.
-inline DistributionScratch& ScratchOf(const ScoredCandidates& candidates,
-                                      DistributionScratch* local) {
-  return candidates.scratch != nullptr ? *candidates.scratch : *local;
+// Returns the scratch that comes with the candidates, or else a new one in
+// `local`: to make one takes longer than a small selection.
+inline DistributionScratch& ScratchOf(
+    const ScoredCandidates& candidates,
+    std::optional<DistributionScratch>* local) {
+  return candidates.scratch != nullptr ? *candidates.scratch : local->emplace();
 }
 
 struct Draw {

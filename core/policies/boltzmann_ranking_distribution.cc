@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 
 #include "core/base/check.h"
 #include "core/base/stable_math.h"
@@ -90,7 +91,7 @@ double BoltzmannRankingDistribution::LogPropensityGradient(
     const ScoredCandidates& candidates, std::span<const int32_t> action,
     std::span<double> score_gradient, double* abstain_gradient) const {
   DCHECK(score_gradient.size() == candidates.scores.size());
-  DistributionScratch local;
+  std::optional<DistributionScratch> local;
   DistributionScratch& scratch = ScratchOf(candidates, &local);
   *abstain_gradient = 0;
   std::fill(score_gradient.begin(), score_gradient.end(), 0);

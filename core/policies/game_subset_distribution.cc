@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <optional>
 
 #include "absl/status/status.h"
 #include "core/base/check.h"
@@ -243,7 +244,7 @@ void GameSubsetDistribution::DescribeGame(const ScoredCandidates& candidates,
 void GameSubsetDistribution::Sample(const ScoredCandidates& candidates,
                                     const CounterRandom& random,
                                     Draw* draw) const {
-  DistributionScratch local;
+  std::optional<DistributionScratch> local;
   DistributionScratch& scratch = ScratchOf(candidates, &local);
   const ScoredCandidates sized = OfSize(candidates);
   const bool prepared = Prepare(sized, &scratch);
@@ -261,7 +262,7 @@ void GameSubsetDistribution::Sample(const ScoredCandidates& candidates,
 
 double GameSubsetDistribution::LogPropensity(
     const ScoredCandidates& candidates, std::span<const int32_t> action) const {
-  DistributionScratch local;
+  std::optional<DistributionScratch> local;
   DistributionScratch& scratch = ScratchOf(candidates, &local);
   const ScoredCandidates sized = OfSize(candidates);
   if (!IsSubset(action, sized)) return -HUGE_VAL;
@@ -269,7 +270,7 @@ double GameSubsetDistribution::LogPropensity(
 }
 
 Action GameSubsetDistribution::Mode(const ScoredCandidates& candidates) const {
-  DistributionScratch local;
+  std::optional<DistributionScratch> local;
   DistributionScratch& scratch = ScratchOf(candidates, &local);
   const ScoredCandidates sized = OfSize(candidates);
   if (precision() || !mixture_.has_policy() || !Prepare(sized, &scratch)) {
@@ -291,7 +292,7 @@ double GameSubsetDistribution::FirstProbabilities(
     const ScoredCandidates& candidates, std::span<double> probabilities) const {
   const size_t m = candidates.scores.size();
   DCHECK(probabilities.size() == m);
-  DistributionScratch local;
+  std::optional<DistributionScratch> local;
   DistributionScratch& scratch = ScratchOf(candidates, &local);
   const ScoredCandidates sized = OfSize(candidates);
   const double k = sized.top_k;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <optional>
 
 #include "core/base/check.h"
 #include "core/base/stable_math.h"
@@ -125,7 +126,7 @@ double IndependentSubsetDistribution::LogMixed(
 void IndependentSubsetDistribution::Sample(const ScoredCandidates& candidates,
                                            const CounterRandom& random,
                                            Draw* draw) const {
-  DistributionScratch local;
+  std::optional<DistributionScratch> local;
   DistributionScratch& scratch = ScratchOf(candidates, &local);
   const size_t m = candidates.scores.size();
   const size_t size = SizeOf(candidates);
@@ -163,7 +164,7 @@ void IndependentSubsetDistribution::Sample(const ScoredCandidates& candidates,
 
 double IndependentSubsetDistribution::LogPropensity(
     const ScoredCandidates& candidates, std::span<const int32_t> action) const {
-  DistributionScratch local;
+  std::optional<DistributionScratch> local;
   DistributionScratch& scratch = ScratchOf(candidates, &local);
   if (!IsWellFormed(candidates, action, &scratch)) return -HUGE_VAL;
   double log_odds = 0;
@@ -179,7 +180,7 @@ double IndependentSubsetDistribution::LogPropensityGradient(
   DCHECK(score_gradient.size() == m);
   std::fill(score_gradient.begin(), score_gradient.end(), 0);
   *abstain_gradient = 0;
-  DistributionScratch local;
+  std::optional<DistributionScratch> local;
   DistributionScratch& scratch = ScratchOf(candidates, &local);
   if (!IsWellFormed(candidates, action, &scratch)) return -HUGE_VAL;
   double log_odds = 0;
@@ -263,7 +264,7 @@ double IndependentSubsetDistribution::FirstProbabilities(
   const size_t size = SizeOf(candidates);
   double uniform = 0.5;
   if (size > 0) {
-    DistributionScratch local;
+    std::optional<DistributionScratch> local;
     DistributionScratch& scratch = ScratchOf(candidates, &local);
     uniform = static_cast<double>(size) / static_cast<double>(m);
     std::fill(probabilities.begin(), probabilities.end(), 0);

@@ -179,15 +179,26 @@ std::vector<double> LinearPolicy::Scores(const PolicyQuery& query) const {
 std::vector<double> LinearPolicy::FirstProbabilities(
     const PolicyQuery& query, double* abstain_probability) const {
   PolicyWorkspace workspace;
-  const ScoredCandidates scored = Score(query, &workspace);
-  std::vector<double> eligible(scored.scores.size());
-  const double abstain = distribution_->FirstProbabilities(scored, eligible);
+  std::vector<double> probabilities;
+  const double abstain = FirstProbabilities(query, &workspace, &probabilities);
   if (abstain_probability != nullptr) *abstain_probability = abstain;
-  std::vector<double> probabilities(query.candidates.num_candidates(), 0);
-  for (size_t i = 0; i < eligible.size(); ++i) {
-    probabilities[workspace.eligible_documents[i]] = eligible[i];
-  }
   return probabilities;
+}
+
+double LinearPolicy::FirstProbabilities(
+    const PolicyQuery& query, PolicyWorkspace* workspace,
+    std::vector<double>* probabilities) const {
+  const ScoredCandidates scored = Score(query, workspace);
+  const size_t m = scored.scores.size();
+  probabilities->assign(query.candidates.num_candidates(), 0);
+  const double abstain = distribution_->FirstProbabilities(
+      scored, std::span(*probabilities).first(m));
+  // From the i-th eligible one to its document, which is never before i.
+  for (size_t i = m; i-- > 0;) {
+    const double probability = std::exchange((*probabilities)[i], 0);
+    (*probabilities)[workspace->eligible_documents[i]] = probability;
+  }
+  return abstain;
 }
 
 }  // namespace sortition

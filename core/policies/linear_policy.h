@@ -100,6 +100,10 @@ class LinearPolicy {
   // that are not eligible. `abstain_probability` may be null.
   std::vector<double> FirstProbabilities(const PolicyQuery& query,
                                          double* abstain_probability) const;
+  // The same into `probabilities`; returns that of abstaining.
+  double FirstProbabilities(const PolicyQuery& query,
+                            PolicyWorkspace* workspace,
+                            std::vector<double>* probabilities) const;
 
  private:
   LinearPolicy() = default;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 
 #include "core/base/check.h"
 
@@ -66,7 +67,7 @@ double MixedRankingDistribution::Propensity(const ScoredCandidates& candidates,
 void MixedRankingDistribution::Sample(const ScoredCandidates& candidates,
                                       const CounterRandom& random,
                                       Draw* draw) const {
-  DistributionScratch local;
+  std::optional<DistributionScratch> local;
   DistributionScratch& scratch = ScratchOf(candidates, &local);
   DCHECK(candidates.top_k >= 1 && candidates.top_k <= candidates.scores.size());
   const bool prepared = Prepare(candidates, &scratch);
@@ -90,7 +91,7 @@ void MixedRankingDistribution::Sample(const ScoredCandidates& candidates,
 
 double MixedRankingDistribution::LogPropensity(
     const ScoredCandidates& candidates, std::span<const int32_t> action) const {
-  DistributionScratch local;
+  std::optional<DistributionScratch> local;
   DistributionScratch& scratch = ScratchOf(candidates, &local);
   if (!MarkTaken(candidates, action, &scratch.taken)) return -HUGE_VAL;
   return Propensity(candidates, action, Prepare(candidates, &scratch), &scratch,
@@ -100,7 +101,7 @@ double MixedRankingDistribution::LogPropensity(
 void MixedRankingDistribution::ConditionalLogPropensities(
     const ScoredCandidates& candidates, std::span<const int32_t> action,
     std::vector<double>* conditionals) const {
-  DistributionScratch local;
+  std::optional<DistributionScratch> local;
   DistributionScratch& scratch = ScratchOf(candidates, &local);
   CHECK(MarkTaken(candidates, action, &scratch.taken));
   Propensity(candidates, action, Prepare(candidates, &scratch), &scratch,
@@ -114,7 +115,7 @@ Action MixedRankingDistribution::Mode(
 
 double MixedRankingDistribution::FirstProbabilities(
     const ScoredCandidates& candidates, std::span<double> probabilities) const {
-  DistributionScratch local;
+  std::optional<DistributionScratch> local;
   DistributionScratch& scratch = ScratchOf(candidates, &local);
   const double uniform =
       mixture_.epsilon() / static_cast<double>(probabilities.size());

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <optional>
 
 #include "core/base/check.h"
 #include "core/base/stable_math.h"
@@ -160,7 +161,7 @@ double RankingDistribution::Propensity(
 void RankingDistribution::Sample(const ScoredCandidates& candidates,
                                  const CounterRandom& random,
                                  Draw* draw) const {
-  DistributionScratch local;
+  std::optional<DistributionScratch> local;
   DistributionScratch& scratch = ScratchOf(candidates, &local);
   const size_t m = candidates.scores.size();
   DCHECK(candidates.top_k >= 1 && candidates.top_k <= m);
@@ -181,7 +182,7 @@ void RankingDistribution::Sample(const ScoredCandidates& candidates,
 
 double RankingDistribution::LogPropensity(
     const ScoredCandidates& candidates, std::span<const int32_t> action) const {
-  DistributionScratch local;
+  std::optional<DistributionScratch> local;
   DistributionScratch& scratch = ScratchOf(candidates, &local);
   if (!MarkTaken(candidates, action, &scratch.taken)) return -HUGE_VAL;
   return Propensity(candidates, action, &scratch, &scratch.conditionals);
@@ -190,7 +191,7 @@ double RankingDistribution::LogPropensity(
 void RankingDistribution::ConditionalLogPropensities(
     const ScoredCandidates& candidates, std::span<const int32_t> action,
     std::vector<double>* conditionals) const {
-  DistributionScratch local;
+  std::optional<DistributionScratch> local;
   DistributionScratch& scratch = ScratchOf(candidates, &local);
   CHECK(MarkTaken(candidates, action, &scratch.taken));
   Propensity(candidates, action, &scratch, conditionals);
@@ -204,7 +205,7 @@ double RankingDistribution::LogPropensityGradient(
     const ScoredCandidates& candidates, std::span<const int32_t> action,
     std::span<double> score_gradient, double* abstain_gradient) const {
   DCHECK(score_gradient.size() == candidates.scores.size());
-  DistributionScratch local;
+  std::optional<DistributionScratch> local;
   DistributionScratch& scratch = ScratchOf(candidates, &local);
   *abstain_gradient = 0;
   std::fill(score_gradient.begin(), score_gradient.end(), 0);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 
 #include "core/base/check.h"
 #include "core/base/stable_math.h"
@@ -85,7 +86,7 @@ double SelectionDistribution::LogMixed(const ScoredCandidates& candidates,
 void SelectionDistribution::Sample(const ScoredCandidates& candidates,
                                    const CounterRandom& random,
                                    Draw* draw) const {
-  DistributionScratch local;
+  std::optional<DistributionScratch> local;
   const Weights weights =
       ComputeWeights(candidates, &ScratchOf(candidates, &local));
   // Numbers 0 and 1; both are above 0 and below 1.
@@ -109,7 +110,7 @@ void SelectionDistribution::Sample(const ScoredCandidates& candidates,
 double SelectionDistribution::LogPropensity(
     const ScoredCandidates& candidates, std::span<const int32_t> action) const {
   if (!Possible(candidates, action)) return -HUGE_VAL;
-  DistributionScratch local;
+  std::optional<DistributionScratch> local;
   const Weights weights =
       ComputeWeights(candidates, &ScratchOf(candidates, &local));
   double log_odds = 0;
@@ -124,7 +125,7 @@ double SelectionDistribution::LogPropensityGradient(
   std::fill(score_gradient.begin(), score_gradient.end(), 0);
   *abstain_gradient = 0;
   if (!Possible(candidates, action)) return -HUGE_VAL;
-  DistributionScratch local;
+  std::optional<DistributionScratch> local;
   const Weights weights =
       ComputeWeights(candidates, &ScratchOf(candidates, &local));
   double log_odds = 0;
@@ -163,7 +164,7 @@ Action SelectionDistribution::Mode(const ScoredCandidates& candidates) const {
 double SelectionDistribution::FirstProbabilities(
     const ScoredCandidates& candidates, std::span<double> probabilities) const {
   DCHECK(probabilities.size() == candidates.scores.size());
-  DistributionScratch local;
+  std::optional<DistributionScratch> local;
   const Weights weights =
       ComputeWeights(candidates, &ScratchOf(candidates, &local));
   const double uniform =

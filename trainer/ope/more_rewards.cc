@@ -1,9 +1,9 @@
 #include "trainer/ope/more_rewards.h"
 
 #include <algorithm>
+#include <optional>
 
 #include "absl/strings/str_cat.h"
-#include "core/counterfactual/evaluation/choose_estimator.h"
 #include "trainer/ope/ope_words.h"
 
 namespace sortition {
@@ -22,9 +22,8 @@ OpeEstimate EstimateReward(const OpeReportTask& task, size_t i, size_t k) {
     style.reward_min = rewards.file.min();
     style.reward_max = rewards.file.max();
     const bool is_log = task.judgement.weights().is_log(k);
-    const Estimator estimator =
-        is_log ? Estimator{EstimatorKind::kIps}
-               : ChooseEstimator(sums, k, /*has_model=*/false);
+    const Estimator estimator = is_log ? Estimator{EstimatorKind::kIps}
+                                       : DefaultEstimator(/*has_model=*/false);
     estimate = MakeAnswer(
         style, {.sums = sums, .policy = k, .estimator = estimator}, is_log);
   }
@@ -32,16 +31,22 @@ OpeEstimate EstimateReward(const OpeReportTask& task, size_t i, size_t k) {
   return estimate;
 }
 
-// Returns what a change can be where nothing is known of the reward.
-model::v1::Estimate AnyChange(const OpeReportTask& task, size_t k) {
-  model::v1::Estimate change;
-  change.set_confidence(task.style.confidence);
-  change.set_value(0);
-  const bool is_same =
-      task.judgement.weights().is_log(k) && !task.style.against;
-  change.set_lower(is_same ? 0 : -2 * RewardFile::kMostReward);
-  change.set_upper(-change.lower());
-  return change;
+// Returns how the reward changes; nothing if all that is known of it is that
+// it can change.
+std::optional<model::v1::Estimate> ChangeOf(const OpeReportTask& task,
+                                            const NamedRewards& rewards,
+                                            const OpeEstimate& estimate,
+                                            size_t k) {
+  if (rewards.file.is_range_known()) return estimate.gain();
+  if (!task.judgement.weights().is_log(k) || task.style.against) {
+    return std::nullopt;
+  }
+  model::v1::Estimate none;
+  none.set_confidence(task.style.confidence);
+  none.set_value(0);
+  none.set_lower(0);
+  none.set_upper(0);
+  return none;
 }
 
 bool IsGuarded(const OpeReportTask& task, const NamedRewards& rewards) {
@@ -63,11 +68,10 @@ void AddMoreRewards(const OpeReportTask& task, size_t policy,
       if (limit.name != rewards.name) continue;
       auto* const guardrail = stored->add_guardrails();
       guardrail->set_reward(limit.name);
-      *guardrail->mutable_change() = rewards.file.is_range_known()
-                                         ? estimate->gain()
-                                         : AnyChange(task, policy);
+      const auto change = ChangeOf(task, rewards, *estimate, policy);
+      if (change) *guardrail->mutable_change() = *change;
       guardrail->set_allowed(limit.allowed);
-      guardrail->set_holds(guardrail->change().lower() >= -limit.allowed);
+      guardrail->set_holds(change && change->lower() >= -limit.allowed);
     }
   }
 }

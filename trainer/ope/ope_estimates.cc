@@ -158,7 +158,13 @@ std::vector<OpeEstimate> MakeIntervals(const EstimateStyle& style,
   for (const IntervalKind kind : AllIntervalKinds()) {
     OpeEstimate estimate = Begin(task);
     if (!Fill(style, task, kind, &estimate)) continue;
-    estimate.set_assumes(AssumptionOf(kind));
+    std::string assumes = AssumptionOf(kind);
+    const bool is_of_estimate =
+        kind == IntervalKind::kStudent || kind == IntervalKind::kBootstrap;
+    if (is_of_estimate && IsFittedToRewards(task.estimator.kind)) {
+      assumes += " What the estimator fits to the rewards is taken for given.";
+    }
+    estimate.set_assumes(assumes);
     estimates.push_back(std::move(estimate));
   }
   return estimates;
@@ -204,6 +210,9 @@ std::string AssumptionOf(EstimatorKind kind) {
       return "As IPS; the model of rewards takes noise away and may be wrong.";
     case EstimatorKind::kSelfNormalisedDr:
       return "As doubly robust; its bias falls with the number of decisions.";
+    case EstimatorKind::kBlendedDr:
+      return "As doubly robust; where few large weights decide, the model of "
+             "rewards is about as wrong as on the whole.";
     case EstimatorKind::kClippedDr:
     case EstimatorKind::kOptimisticDr:
     case EstimatorKind::kSwitch:

@@ -40,14 +40,8 @@ absl::Status OpeLog::Prepare(const OpeShape& shape) {
                            {.mix_joins = options_.mix_joins(),
                             .allow_incomplete = options_.allow_incomplete()}));
   ASSIGN_OR_RETURN(selection_, TupleSelection::Create(options_, *log_));
-  // Aggregations have features of their own: they are judged only if nothing
-  // else decided under this name.
   ASSIGN_OR_RETURN(leaves_out_aggregations_,
-                   HasTuple(*log_, [&](const log::v1::BanditTuple& logged) {
-                     const auto& decision = logged.decision();
-                     return !decision.has_aggregation() &&
-                            !selection_->ReasonToSkip(decision);
-                   }));
+                   HasMoreThanAggregations(*log_, *selection_));
   if (shape_.num_features.has_value()) return absl::OkStatus();
   ASSIGN_OR_RETURN(
       shape_.num_features,

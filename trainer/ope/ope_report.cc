@@ -9,7 +9,6 @@
 #include "absl/strings/str_format.h"
 #include "absl/time/time.h"
 #include "core/counterfactual/estimators.h"
-#include "core/counterfactual/evaluation/choose_estimator.h"
 #include "core/counterfactual/evaluation/planning.h"
 #include "process/version.h"
 #include "trainer/offpolicy/stored_overlap.h"
@@ -120,7 +119,7 @@ class Reporter {
     }
     // Models would only add noise to what is known.
     if (task_.judgement.weights().is_log(k)) return {EstimatorKind::kIps};
-    return ChooseEstimator(sums_, k, task_.judgement.has_model(k));
+    return DefaultEstimator(task_.judgement.has_model(k));
   }
 
   void AddPolicy(size_t k) {
@@ -171,6 +170,7 @@ class Reporter {
     const WeightSample& weights = task_.judgement.weights();
     const Overlap overlap = weights.OverlapOf(k);
     StoreOverlap(overlap, policy->mutable_overlap());
+    policy->set_effective_sample_size(weights.EffectiveSampleSize(k));
     *policy->mutable_weights() = weights.HistogramOf(k);
     // A policy may have been learned from this log.
     const uint64_t before = task_.judgement.learned_after(k);

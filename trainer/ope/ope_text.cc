@@ -77,7 +77,7 @@ void AppendAnswers(const OpeReport& report, std::string* text) {
         {policy.name(), ValueCell(answer), ValueInterval(answer),
          GainCell(answer), GainInterval(answer), EstimatorCell(answer),
          answer.has_gain() ? answer.gain_interval() : answer.value_interval(),
-         absl::StrFormat("%.1f", policy.overlap().effective_sample_size())});
+         absl::StrFormat("%.1f", policy.effective_sample_size())});
   }
   absl::StrAppend(text, "\n", FormatTable(rows));
 }
@@ -107,7 +107,10 @@ void AppendEstimates(const OpePolicy& policy, std::string* text) {
   }
   absl::StrAppend(text, FormatTable(rows));
   for (const OpeEstimate& reward : policy.more_rewards()) {
-    absl::StrAppend(text, "  ", reward.estimator(), ": ", ValueCell(reward),
+    absl::StrAppend(text, "  ", reward.estimator(), ": ",
+                    reward.has_value()
+                        ? ValueCell(reward)
+                        : "unknown, all rewards of its file are 0",
                     " ", ValueInterval(reward));
     if (reward.has_gain()) {
       absl::StrAppend(text, ", change ", GainCell(reward), " ",

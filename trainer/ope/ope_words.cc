@@ -65,11 +65,14 @@ std::vector<std::string> ReservationsOf(const OpePolicy& policy) {
   std::vector<std::string> reservations;
   for (const auto& guardrail : policy.guardrails()) {
     if (guardrail.holds()) continue;
-    reservations.push_back(
-        absl::StrCat("it is not shown that '", guardrail.reward(),
-                     "' falls by at most ", Text(guardrail.allowed()),
-                     ": it changes by ", SignedText(guardrail.change().value()),
-                     " (", IntervalText(guardrail.change()), ")"));
+    reservations.push_back(absl::StrCat(
+        "it is not shown that '", guardrail.reward(), "' falls by at most ",
+        Text(guardrail.allowed()),
+        guardrail.has_change()
+            ? absl::StrCat(": it changes by ",
+                           SignedText(guardrail.change().value()), " (",
+                           IntervalText(guardrail.change()), ")")
+            : ": all rewards of its file are 0"));
   }
   for (const Finding& finding : policy.findings()) {
     if (finding.gravity() > Finding::CAUTION) {
@@ -254,8 +257,10 @@ std::vector<std::string> AssumptionTexts(const OpeOptions& options,
   }
   if (options.rewards_size() > 0) {
     texts.push_back(
-        "A decision that a file of rewards lacks has the reward 0 there, and "
-        "rewards are between the smallest and the largest of the file.");
+        "A decision that a file of rewards lacks has the reward 0 there. "
+        "Rewards are in the range that --reward_ranges gives them; those "
+        "without one are between the smallest and the largest of their file "
+        "and 0.");
   }
   return texts;
 }

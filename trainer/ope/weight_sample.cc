@@ -11,6 +11,8 @@ namespace sortition {
 namespace {
 
 constexpr double kImpossible = -std::numeric_limits<double>::infinity();
+// The square of such a weight is finite.
+constexpr double kMostLogWeight = 300;
 
 }  // namespace
 
@@ -19,7 +21,15 @@ WeightSample::WeightSample(size_t num_policies, uint64_t decisions,
     : share_(decisions <= most
                  ? 1
                  : static_cast<double>(most) / static_cast<double>(decisions)),
-      policies_(num_policies) {}
+      policies_(num_policies) {
+  // How many are kept is random; it is hardly ever more.
+  const auto kept = static_cast<size_t>(
+      share_ * static_cast<double>(decisions) +
+      6 * std::sqrt(share_ * static_cast<double>(decisions)));
+  log_propensities_.reserve(kept);
+  log_uniform_.reserve(kept);
+  for (Weights& weights : policies_) weights.log_weights.reserve(kept);
+}
 
 void WeightSample::Add(const Logged& logged,
                        std::span<const double> log_weights) {
@@ -46,8 +56,16 @@ void WeightSample::Add(const Logged& logged,
     const auto bin = static_cast<size_t>(
         std::clamp(std::floor(place), 0.0, double{kBins - 1}));
     ++weights.decisions[bin];
-    weights.sums[bin] += std::exp(log_weight);
+    const double weight = std::exp(std::min(log_weight, kMostLogWeight));
+    weights.sums[bin] += weight;
+    weights.sum += weight;
+    weights.squares += weight * weight;
   }
+}
+
+double WeightSample::EffectiveSampleSize(size_t policy) const {
+  const Weights& weights = policies_[policy];
+  return weights.squares > 0 ? weights.sum * weights.sum / weights.squares : 0;
 }
 
 Overlap WeightSample::OverlapOf(size_t policy) const {

@@ -28,6 +28,8 @@ class WeightSample {
   };
   void Add(const Logged& logged, std::span<const double> log_weights);
 
+  // (Σ ρ)² / Σ ρ² of all decisions.
+  double EffectiveSampleSize(size_t policy) const;
   // Returns what MeasureOverlap() says of a policy's weights in the sample.
   Overlap OverlapOf(size_t policy) const;
   config::v1::OpeWeightHistogram HistogramOf(size_t policy) const;
@@ -43,6 +45,8 @@ class WeightSample {
   struct Weights {
     std::vector<double> log_weights;  // In the sample.
     uint64_t zero = 0;
+    double sum = 0;
+    double squares = 0;
     bool all_are_one = true;
     std::vector<uint64_t> decisions = std::vector<uint64_t>(kBins);
     std::vector<double> sums = std::vector<double>(kBins);

@@ -33,6 +33,9 @@ uint64_t Bytes(const HeldTuple& held) {
   return held.tuple.bytes() + sizeof(HeldTuple);
 }
 
+constexpr uint64_t kBytesOfAbstention =
+    sizeof(HeldAbstention) + sizeof(AbstainedTuple);
+
 }  // namespace
 
 HeldTuples::Limits HeldTuples::Limits::Of(
@@ -86,6 +89,17 @@ absl::Status HeldTuples::Add(HeldTuple held) {
   if (spill_ != nullptr) spill_->Release(&held.tuple);
   bytes_ += Bytes(held);
   tuples_.push_back(std::move(held));
+  return KeepWithinMemory();
+}
+
+absl::Status HeldTuples::Add(const HeldAbstention& held) {
+  if (!kept_.Keeps(held.place.subsample)) return absl::OkStatus();
+  bytes_ += kBytesOfAbstention;
+  abstentions_.push_back(held);
+  return KeepWithinMemory();
+}
+
+absl::Status HeldTuples::KeepWithinMemory() {
   while (bytes_ > limits_.memory_bytes) {
     if (may_spill_) {
       Spill();
@@ -123,21 +137,25 @@ void HeldTuples::Spill() {
 
 absl::Status HeldTuples::SpillAll(FeatureSpill* spill) {
   for (HeldTuple& held : tuples_) RETURN_IF_ERROR(spill->Write(&held.tuple));
-  bytes_ = 0;
-  for (HeldTuple& held : tuples_) {
-    spill->Release(&held.tuple);
-    bytes_ += Bytes(held);
-  }
+  for (HeldTuple& held : tuples_) spill->Release(&held.tuple);
+  bytes_ = BytesOfAll();
   return absl::OkStatus();
+}
+
+uint64_t HeldTuples::BytesOfAll() const {
+  uint64_t bytes = abstentions_.size() * kBytesOfAbstention;
+  for (const HeldTuple& held : tuples_) bytes += Bytes(held);
+  return bytes;
 }
 
 absl::Status HeldTuples::HalveSample() {
   kept_.Halve(kTuplesExceedMemory);
-  std::erase_if(tuples_, [this](const HeldTuple& held) {
+  const auto is_dropped = [this](const auto& held) {
     return !kept_.Keeps(held.place.subsample);
-  });
-  bytes_ = 0;
-  for (const HeldTuple& held : tuples_) bytes_ += Bytes(held);
+  };
+  std::erase_if(tuples_, is_dropped);
+  std::erase_if(abstentions_, is_dropped);
+  bytes_ = BytesOfAll();
   if (spill_ == nullptr) return absl::OkStatus();
   size_t next = 0;
   return spill_->Compact(

@@ -19,6 +19,19 @@ struct HeldTuple {
   TuplePlace place;
 };
 
+// A decision of a policy that could abstain, and did. What is trained cannot:
+// its weight there is 0.
+struct AbstainedTuple {
+  double log_propensity = 0;
+  double loss = 0;
+  uint64_t unit = 0;
+};
+
+struct HeldAbstention {
+  AbstainedTuple tuple;
+  TuplePlace place;
+};
+
 // Keeps all tuples in memory as long as they fit. If they do not, their
 // features go to a scratch file. If they do not fit there, or the rest still
 // exceeds memory, a sample is kept. What is kept does not depend on the order.
@@ -42,9 +55,11 @@ class HeldTuples {
   // Takes the tuple, or leaves it out of the sample. Unavailable if the disk of
   // the scratch file fails; a full disk only makes the sample smaller.
   absl::Status Add(HeldTuple held);
+  absl::Status Add(const HeldAbstention& held);
 
   // The tuples. The caller takes them away one by one, from the front.
   std::deque<HeldTuple>& tuples() { return tuples_; }
+  std::deque<HeldAbstention>& abstentions() { return abstentions_; }
   double kept_fraction() const { return kept_.fraction(); }
   // Returns null if everything is in memory. The tuples taken from tuples()
   // need it.
@@ -54,11 +69,14 @@ class HeldTuples {
   void Spill();
   absl::Status SpillAll(FeatureSpill* spill);
   absl::Status HalveSample();
+  absl::Status KeepWithinMemory();
+  uint64_t BytesOfAll() const;
 
   const Limits limits_;
   bool may_spill_;  // False once it has been tried.
   std::deque<HeldTuple> tuples_;
-  uint64_t bytes_ = 0;  // Memory of tuples_.
+  std::deque<HeldAbstention> abstentions_;
+  uint64_t bytes_ = 0;  // Memory of both.
   KeptShare kept_;
   std::unique_ptr<FeatureSpill> spill_;
 };

@@ -4,6 +4,7 @@
 #include <map>
 #include <utility>
 
+#include "absl/functional/function_ref.h"
 #include "absl/strings/str_cat.h"
 #include "core/base/status_macros.h"
 #include "io/segments/log_paths.h"
@@ -11,6 +12,7 @@
 #include "io/segments/reward_join.h"
 #include "io/segments/segment.h"
 #include "process/log.h"
+#include "process/progress.h"
 
 namespace sortition {
 namespace {
@@ -38,6 +40,28 @@ absl::StatusOr<Beginning> ReadBeginning(const std::string& path) {
     beginning.created_us = record.header().created_time_us();
   }
   return beginning;
+}
+
+// Calls `take` for each tuple of a segment, in the order of writing. Returns
+// where it ends.
+absl::StatusOr<uint64_t> VisitTuples(
+    const std::string& path,
+    absl::FunctionRef<absl::Status(const log::v1::BanditTuple&)> take) {
+  ASSIGN_OR_RETURN(const auto reader, SegmentReader::Open(path));
+  log::v1::LogRecord record;
+  while (true) {
+    absl::string_view payload;
+    uint64_t offset = 0;
+    ASSIGN_OR_RETURN(const auto outcome, reader->Next(&payload, &offset));
+    if (outcome == SegmentReader::Outcome::kEnd ||
+        outcome == SegmentReader::Outcome::kIncomplete) {
+      return reader->offset();
+    }
+    if (outcome == SegmentReader::Outcome::kRecord &&
+        ParseMessage(payload, &record) && record.has_tuple()) {
+      RETURN_IF_ERROR(take(record.tuple()));
+    }
+  }
 }
 
 void LogJoins(const std::vector<TupleLog::Segment>& segments) {
@@ -88,7 +112,28 @@ absl::StatusOr<TupleLog> TupleLog::Open(const std::string& tuples,
         options.mix_joins || !has_tuple || segment.join == newest_join;
   }
   LogJoins(log.segments_);
+  if (CanHaveCopies(paths)) RETURN_IF_ERROR(log.FindCopies(options.scratch));
   return log;
+}
+
+absl::Status TupleLog::FindCopies(const std::string& scratch) {
+  Progress progress("looking for copies", "segments", segments_.size());
+  CopyFinder finder(scratch);
+  for (size_t i = 0; i < segments_.size(); ++i) {
+    progress.Add(1);
+    if (!segments_[i].is_read) continue;
+    uint32_t index = 0;
+    const absl::StatusOr<uint64_t> end =
+        VisitTuples(segments_[i].path, [&](const log::v1::BanditTuple& tuple) {
+          return finder.Add(CopyKey(tuple), static_cast<uint32_t>(i), index++);
+        });
+    // ScanTuples() says that it is gone.
+    if (absl::IsNotFound(end.status())) continue;
+    RETURN_IF_ERROR(end.status());
+    segments_[i].end = *end;
+  }
+  ASSIGN_OR_RETURN(copies_, finder.Find());
+  return absl::OkStatus();
 }
 
 }  // namespace sortition

@@ -1,9 +1,12 @@
 #pragma once
 // The tuple segments that a command reads, from one directory or several.
+#include <cstdint>
+#include <limits>
 #include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "io/segments/seen_tuples.h"
 #include "sortition/log/v1/log.pb.h"
 
 namespace sortition {
@@ -14,6 +17,8 @@ class TupleLog {
     std::string path;
     std::string join;     // RewardJoinText().
     bool is_read = true;  // False: joined otherwise than the newest tuples.
+    // Nothing from here on is read.
+    uint64_t end = std::numeric_limits<uint64_t>::max();
   };
 
   struct Options {
@@ -23,10 +28,15 @@ class TupleLog {
     bool mix_joins = false;
     // Whether a log that says that it is incomplete may be used.
     bool allow_incomplete = false;
+    // Where copies are looked for, if there are many tuples; empty:
+    // DefaultScratchDirectory().
+    std::string scratch = "";
   };
 
   // `tuples` are the entries of FindSegments(), separated by commas. Reads the
-  // beginning of each segment.
+  // beginning of each segment; if they are in several directories, everything,
+  // to find copies. What is written later is then not read. Errors as
+  // FindSegments(), SegmentReader and CopyFinder.
   static absl::StatusOr<TupleLog> Open(const std::string& tuples,
                                        const Options& options);
 
@@ -35,11 +45,16 @@ class TupleLog {
   bool allows_incomplete() const { return allows_incomplete_; }
   // In the order of writing.
   const std::vector<Segment>& segments() const { return segments_; }
+  // By index in segments(). Of copies all but the first are among them.
+  const TupleCopies& copies() const { return copies_; }
 
  private:
+  absl::Status FindCopies(const std::string& scratch);
+
   std::string name_;
   bool allows_incomplete_ = false;
   std::vector<Segment> segments_;
+  TupleCopies copies_;
 };
 
 }  // namespace sortition

@@ -13,7 +13,6 @@
 #include "io/segments/decision_view.h"
 #include "process/log.h"
 #include "trainer/decision_files/guarded_rewards.h"
-#include "trainer/tuples/held_tuples.h"
 #include "trainer/tuples/reward_range.h"
 #include "trainer/tuples/thinning.h"
 #include "trainer/tuples/time_range.h"
@@ -22,11 +21,6 @@
 
 namespace sortition {
 namespace {
-
-struct HeldAbstention {
-  TuplePlace place;
-  AbstainedTuple tuple;
-};
 
 class Reader {
  public:
@@ -45,25 +39,18 @@ class Reader {
         held_(limits_) {}
 
   // Without a version in the store, the baseline is version 0, the uniform
-  // policy. Aggregate logs version 0, too, under any name: its decisions are
-  // another policy's, with other features. They are used only if nothing else
-  // decided under this name.
+  // policy. Aggregate logs version 0, too, under any name.
   absl::Status SetBaseline() {
     if (filter_.baseline_version != uint64_t{0} &&
         !filter_.baseline_is_of_log) {
       return absl::OkStatus();
     }
     ASSIGN_OR_RETURN(leaves_out_aggregations_,
-                     HasTuple(log_, [&](const log::v1::BanditTuple& logged) {
-                       const auto& decision = logged.decision();
-                       return !decision.has_aggregation() &&
-                              !selection_.ReasonToSkip(decision);
-                     }));
+                     HasMoreThanAggregations(log_, selection_));
     return absl::OkStatus();
   }
 
-  // Takes the number of features from the newest tuple, unless the filter says
-  // it.
+  // Takes the number of features from the newest tuple, unless it is given.
   absl::Status SetShape() {
     if (filter_.num_features.has_value()) return absl::OkStatus();
     BanditTuple unused;
@@ -128,8 +115,7 @@ class Reader {
       data_.censored_share.Add(logged);
     }
     if (reason == LeftOutReason::kAbstained) {
-      HoldAbstained(logged);
-      return absl::OkStatus();
+      return HoldAbstained(logged);
     }
     if (reason.has_value()) {
       data_.LeaveOut(*reason, logged);
@@ -141,7 +127,7 @@ class Reader {
     const TuplePlace place = PlaceOf(decision);
     KeepForWarmup(place.subsample, decision);
     NoteGuarded(place, decision.decision_id());
-    return held_.Add({std::move(tuple), place});
+    return held_.Add(HeldTuple{std::move(tuple), place});
   }
 
   // Converts a tuple, or returns why it is left out.
@@ -205,7 +191,7 @@ class Reader {
   template <typename Visit>
   void VisitPlaces(const Visit& visit) {
     for (HeldTuple& held : held_.tuples()) visit(held.place);
-    for (HeldAbstention& held : abstained_) visit(held.place);
+    for (HeldAbstention& held : held_.abstentions()) visit(held.place);
   }
 
   void SetBaselineOfLog() {
@@ -280,8 +266,7 @@ class Reader {
   }
 
   void TakeAbstained() {
-    for (const HeldAbstention& held : abstained_) {
-      if (held.place.subsample >= data_.kept_fraction) continue;
+    for (const HeldAbstention& held : held_.abstentions()) {
       Part part = Part::kTrain;
       if (parts_.Place(held.place, &part) || part == Part::kTrain) {
         data_.LeaveOut(LeftOutReason::kAbstained);
@@ -309,22 +294,22 @@ class Reader {
             .has_unit = !unit.empty()};
   }
 
-  void HoldAbstained(const log::v1::BanditTuple& logged) {
+  absl::Status HoldAbstained(const log::v1::BanditTuple& logged) {
     const std::optional<double> loss =
         RewardRange::Of(options_).LossOf(logged.reward());
     if (!loss.has_value()) {
       data_.LeaveOut(LeftOutReason::kRewardOutside, logged);
-      return;
+      return absl::OkStatus();
     }
     data_.TakeReward(logged);
     const log::v1::Decision& decision = logged.decision();
     const TuplePlace place = PlaceOf(decision);
     NoteGuarded(place, decision.decision_id());
-    abstained_.push_back(
-        {place,
-         {.log_propensity = std::min(decision.log_propensity(), 0.0),
-          .loss = *loss,
-          .unit = UnitKey(decision.unit_id(), decision.decision_id())}});
+    return held_.Add(HeldAbstention{
+        {.log_propensity = std::min(decision.log_propensity(), 0.0),
+         .loss = *loss,
+         .unit = UnitKey(decision.unit_id(), decision.decision_id())},
+        place});
   }
 
   // Keeps the queries with the smallest hashes, as many as there is room for.
@@ -355,7 +340,6 @@ class Reader {
   TupleData data_;
   const HeldTuples::Limits limits_;
   HeldTuples held_;
-  std::vector<HeldAbstention> abstained_;
   // By the hash of the decision id; empty without guardrails.
   absl::flat_hash_map<double, std::vector<double>> guarded_rewards_;
   NewestTime newest_;
@@ -379,7 +363,8 @@ absl::StatusOr<TupleData> ReadTuples(const config::v1::TrainOptions& options,
       const TupleLog log,
       TupleLog::Open(options.tuples(),
                      {.mix_joins = options.mix_joins(),
-                      .allow_incomplete = options.allow_incomplete()}));
+                      .allow_incomplete = options.allow_incomplete(),
+                      .scratch = options.scratch()}));
   ASSIGN_OR_RETURN(const TupleSelection selection,
                    TupleSelection::Create(options, log));
   ASSIGN_OR_RETURN(TupleData data,

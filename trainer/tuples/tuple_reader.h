@@ -14,17 +14,10 @@
 #include "sortition/log/v1/log.pb.h"
 #include "sortition/model/v1/model.pb.h"
 #include "trainer/tuples/feature_spill.h"
+#include "trainer/tuples/held_tuples.h"
 #include "trainer/tuples/tuple_scan.h"
 
 namespace sortition {
-
-// A decision of a policy that could abstain, and did. What is trained cannot:
-// its weight there is 0.
-struct AbstainedTuple {
-  double log_propensity = 0;
-  double loss = 0;
-  uint64_t unit = 0;
-};
 
 // A reward that must not fall by more than `allowed`.
 struct GuardedReward {

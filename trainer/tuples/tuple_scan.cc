@@ -14,7 +14,6 @@
 #include "absl/time/time.h"
 #include "core/base/status_macros.h"
 #include "io/segments/parse_message.h"
-#include "io/segments/seen_tuples.h"
 #include "process/log.h"
 #include "process/progress.h"
 
@@ -204,26 +203,25 @@ void WarnOfCensoring(const TupleCounts& counts) {
 
 absl::Status ScanTuples(const TupleLog& log, const TakeTuple& take,
                         TupleCounts* counts, ScanEnds* ends) {
-  std::vector<uint64_t> offsets(log.segments().size(), kNoEnd);
-  if (ends != nullptr && !ends->offsets.empty()) offsets = ends->offsets;
+  std::vector<uint64_t> offsets;
   uint64_t total_mib = 0;
-  std::vector<std::string> paths;
   for (const TupleLog::Segment& segment : log.segments()) {
     total_mib += MibOf(segment.path);
-    paths.push_back(segment.path);
+    offsets.push_back(segment.end);
   }
+  if (ends != nullptr && !ends->offsets.empty()) offsets = ends->offsets;
   Progress progress("reading tuples", "MiB", total_mib);
   IncompleteMarks marks;
-  SeenTuples seen(paths);
-  for (size_t i = 0; i < offsets.size(); ++i) {
+  for (uint32_t i = 0; i < offsets.size(); ++i) {
     const TupleLog::Segment& segment = log.segments()[i];
+    uint32_t index = 0;
     const auto take_once = [&](const log::v1::BanditTuple& tuple) {
       // Before the next: the same decision may be joined otherwise elsewhere.
       if (!segment.is_read) {
         counts->LeaveOutUnread(LeftOutReason::kOtherJoin, segment.join);
         return absl::OkStatus();
       }
-      if (!seen.Insert(tuple)) {
+      if (log.copies().Contains(i, index++)) {
         counts->LeaveOutUnread(LeftOutReason::kSeenBefore, "");
         return absl::OkStatus();
       }

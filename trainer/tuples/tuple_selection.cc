@@ -90,6 +90,14 @@ Part TupleSelection::JudgingPartOf(double hash) const {
                                                            : Part::kValidation;
 }
 
+absl::StatusOr<bool> HasMoreThanAggregations(const TupleLog& log,
+                                             const TupleSelection& selection) {
+  return HasTuple(log, [&](const log::v1::BanditTuple& logged) {
+    const log::v1::Decision& decision = logged.decision();
+    return !decision.has_aggregation() && !selection.ReasonToSkip(decision);
+  });
+}
+
 void PartSizes::Add(Part part) {
   ++(part == Part::kTrain        ? train
      : part == Part::kValidation ? validation

@@ -58,6 +58,12 @@ class TupleSelection {
   std::optional<int64_t> half_life_us_;  // Unset: they do not age.
 };
 
+// Whether the log has decisions to be read that are no aggregations. Those have
+// another policy and features of their own: they are left out unless nothing
+// else decided under this name.
+absl::StatusOr<bool> HasMoreThanAggregations(const TupleLog& log,
+                                             const TupleSelection& selection);
+
 struct PartSizes {
   size_t train = 0;
   size_t validation = 0;

@@ -13,6 +13,7 @@ constexpr EstimatorKind kAllKinds[] = {
     EstimatorKind::kDirect,
     EstimatorKind::kDoublyRobust,
     EstimatorKind::kSelfNormalisedDr,
+    EstimatorKind::kBlendedDr,
     EstimatorKind::kClippedDr,
     EstimatorKind::kOptimisticDr,
     EstimatorKind::kSwitch,
@@ -49,6 +50,8 @@ Facts FactsOf(EstimatorKind kind) {
       return {"dr", "doubly robust", true};
     case EstimatorKind::kSelfNormalisedDr:
       return {"sndr", "self-normalised doubly robust", true};
+    case EstimatorKind::kBlendedDr:
+      return {"blended_dr", "blended doubly robust", true, true};
     case EstimatorKind::kClippedDr:
       return {"clipped_dr", "clipped doubly robust", true, true};
     case EstimatorKind::kOptimisticDr:
@@ -86,6 +89,16 @@ std::string EstimatorName(EstimatorKind kind) { return FactsOf(kind).name; }
 bool NeedsModel(EstimatorKind kind) { return FactsOf(kind).needs_model; }
 
 bool IsBiased(EstimatorKind kind) { return FactsOf(kind).is_biased; }
+
+bool IsFittedToRewards(EstimatorKind kind) {
+  return kind == EstimatorKind::kBlendedDr ||
+         kind == EstimatorKind::kControlledIps || !ParametersOf(kind).empty();
+}
+
+Estimator DefaultEstimator(bool has_model) {
+  return {has_model ? EstimatorKind::kBlendedDr
+                    : EstimatorKind::kSelfNormalised};
+}
 
 std::vector<double> ParametersOf(EstimatorKind kind) {
   switch (kind) {

@@ -23,9 +23,11 @@ enum class EstimatorKind {
   kDirect,            // q_h
   kDoublyRobust,      // q_h + ρ (r - q) [DudikLangfordLi11]
   kSelfNormalisedDr,  // mean q_h + Σ ρ (r - q) / Σ ρ
-  kClippedDr,         // q_h + min(ρ, M) (r - q) [SuEtAl20]
-  kOptimisticDr,      // q_h + λ ρ / (ρ² + λ) (r - q) [SuEtAl20]
-  kSwitch,            // q_h + ρ 1{ρ <= τ} (r - q) [WangAgarwalDudik17]
+  // Those above and kClippedDr, combined by their errors: blend.h.
+  kBlendedDr,
+  kClippedDr,     // q_h + min(ρ, M) (r - q) [SuEtAl20]
+  kOptimisticDr,  // q_h + λ ρ / (ρ² + λ) (r - q) [SuEtAl20]
+  kSwitch,        // q_h + ρ 1{ρ <= τ} (r - q) [WangAgarwalDudik17]
   // As kDoublyRobust, with a model fitted for least variance of this estimate
   // [FarajtabarChowGhavamzadeh18].
   kMoreRobustDr,
@@ -53,11 +55,18 @@ bool NeedsModel(EstimatorKind kind);
 // more than what falls with the number of decisions. kMarginalised is not among
 // them; it has an assumption instead.
 bool IsBiased(EstimatorKind kind);
+// Whether factors or a parameter are fitted to the rewards of the log. Errors
+// of the estimate take them for given.
+bool IsFittedToRewards(EstimatorKind kind);
 
 struct Estimator {
   EstimatorKind kind;
   double parameter = 0;  // M, λ or τ, where the kind has one.
 };
+
+// Returns the one that answers unless somebody asks for another: kBlendedDr, or
+// without a model kSelfNormalised.
+Estimator DefaultEstimator(bool has_model);
 
 // The values of the parameter of `kind` among which is chosen, from most bias
 // to least; empty if it has none. Weights are compared with them, so that they

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "core/base/stable_math.h"
+#include "core/counterfactual/evaluation/blend.h"
 
 namespace sortition {
 namespace {
@@ -223,6 +224,8 @@ std::vector<Ratio> PolicySums::RatiosOf(size_t policy,
       return {{{model, gain, logged_model}, count}};
     case EstimatorKind::kSelfNormalisedDr:
       return {{{model}, count}, {{gain, logged_model}, weight}};
+    case EstimatorKind::kBlendedDr:
+      return BlendedRatios(*this, policy);
     case EstimatorKind::kMoreRobustDr:
       return {{{{EntryOf(policy, kRobust), 1}}, count}};
     case EstimatorKind::kBalanced:

@@ -51,9 +51,9 @@ class PolicySums {
   size_t num_policies() const { return weights_.size(); }
   const GroupSums& sums() const { return sums_; }
 
-  // The estimates as ratios of sums, each a sum of one or more of them. For
-  // kControlledIps the factor β, and for kWeighted the factors of strata, are
-  // those of the sums so far.
+  // The estimates as ratios of sums, each a sum of one or more of them. The
+  // factor β of kControlledIps, and those of kBlendedDr and of the strata of
+  // kWeighted, are those of the sums so far.
   std::vector<Ratio> RatiosOf(size_t policy, const Estimator& estimator) const;
   // The mean reward of the log.
   Ratio LoggedReward() const;

@@ -320,6 +320,10 @@ TEST(LinearPolicyTest, ScoresAndProbabilitiesAreByDocumentIndex) {
   const std::vector<double> probabilities =
       policy.FirstProbabilities(world.query, &abstain);
   PolicyWorkspace workspace;
+  std::vector<double> again(20, 0.5);
+  EXPECT_EQ(policy.FirstProbabilities(world.query, &workspace, &again),
+            abstain);
+  EXPECT_EQ(again, probabilities);
   ASSERT_EQ(scores.size(), 7u);
   ASSERT_EQ(probabilities.size(), 7u);
   for (int32_t i = 0; i < 7; ++i) {

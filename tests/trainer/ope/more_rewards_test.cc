@@ -47,6 +47,7 @@ TEST_F(MoreRewardsTest, NoComplaintInFortyDecisionsShowsNothing) {
   const OpeReport unknown = Judge();
   ASSERT_EQ(PolicyOf(unknown, "always").guardrails_size(), 1);
   EXPECT_FALSE(PolicyOf(unknown, "always").guardrails(0).holds());
+  EXPECT_FALSE(PolicyOf(unknown, "always").guardrails(0).has_change());
   EXPECT_FALSE(PolicyOf(unknown, "always").more_rewards(0).has_value());
   EXPECT_TRUE(HasRangeFinding(unknown));
   // Known, but 40 decisions show less than 0.0001.

@@ -38,10 +38,48 @@ TEST_F(OpeFixture, FourDecisionsByHand) {
   // 2.1675, and 4/3 · 2.1675 / 16 = 0.425².
   EXPECT_NEAR(EstimateOf(mine, "ips").standard_error(), 0.425, 1e-12);
   EXPECT_NEAR(mine.overlap().effective_sample_size(), 4.3 * 4.3 / 5.99, 1e-9);
+  EXPECT_NEAR(mine.effective_sample_size(), 4.3 * 4.3 / 5.99, 1e-9);
   EXPECT_EQ(mine.overlap().largest_weight(), std::exp(std::log(1.8)));
   const OpePolicy& uniform = PolicyOf(report, "uniform");
   EXPECT_EQ(EstimateOf(uniform, "ips").value().value(), 0.5);
   EXPECT_EQ(uniform.answer().gain().value(), 0);
+}
+
+// The policy chooses the first candidate of two that the log drew uniformly:
+// weights are 2 in every other decision, and 0.
+TEST_F(OpeFixture, TheEffectiveSampleSizeIsThatOfTheLogNotOfTheSample) {
+  constexpr int kDecisions = 3000;
+  std::vector<log::v1::BanditTuple> tuples;
+  std::string rows = "decision_id,p0,p1\n";
+  for (int i = 0; i < kDecisions; ++i) {
+    const std::string id = absl::StrCat("d", i);
+    tuples.push_back(SelectionTuple(id, {0.5, 0.5}, i % 2, i % 3 == 0));
+    absl::StrAppend(&rows, id, ",1,0\n");
+  }
+  WriteLog(tuples);
+  SetPolicies({"first=" + Write("first.csv", rows)});
+  options_.set_reward_model("none");
+  options_.set_sample(1000);
+  const OpePolicy first = PolicyOf(Judge(), "first");
+  EXPECT_LT(first.overlap().tuples(), 1200u);
+  EXPECT_NEAR(first.effective_sample_size(), kDecisions / 2, 1e-6);
+}
+
+TEST_F(OpeFixture, IntervalsSayWhatIsFittedToRewards) {
+  WriteLog(FourTuples());
+  SetPolicies({"mine=" + Write("mine.csv", kFourProbabilities)});
+  options_.set_reward_model("none");
+  const auto has_note = [&](const std::string& estimator) {
+    options_.set_estimator(estimator);
+    const OpePolicy mine = PolicyOf(Judge(), "mine");
+    EXPECT_EQ(mine.intervals(0).value_interval(), "student");
+    return mine.intervals(0).assumes().find("fits to the rewards") !=
+           std::string::npos;
+  };
+  EXPECT_TRUE(has_note("controlled_ips"));
+  EXPECT_TRUE(has_note("clipped"));
+  EXPECT_FALSE(has_note("ips"));
+  EXPECT_FALSE(has_note("snips"));
 }
 
 TEST_F(OpeFixture, RewardsAreInTheirUnits) {

@@ -127,6 +127,35 @@ TEST_F(SpillTest, WhatStaysInMemoryIsBoundedToo) {
   EXPECT_LE(BytesInMemory(data), 3 << 18);
 }
 
+// An abstention takes less than 100 bytes and has no features: 20,000 exceed
+// the 7/8 of 1 MiB that are for tuples, a quarter of them does not.
+TEST_F(SpillTest, AbstentionsCountTowardsMemory) {
+  constexpr size_t kAbstentions = 20'000;
+  log::v1::BanditTuple tuple = MakeTuple({}, "a");
+  tuple.mutable_decision()->set_action(0, -1);
+  std::vector<log::v1::BanditTuple> tuples(kAbstentions, tuple);
+  for (size_t i = 0; i < kAbstentions; ++i) {
+    tuples[i].mutable_decision()->set_decision_id(absl::StrCat("a", i));
+  }
+  WriteSegment(dir_.Sub("abstained"), 0, tuples);
+  config::v1::TrainOptions options = Options(1, 64);
+  options.set_tuples(dir_.Sub("abstained"));
+  options.set_warmup_queries(0);
+  TupleFilter filter;
+  filter.can_abstain = false;
+  ASSERT_OK_AND_ASSIGN(const TupleData some, ReadTuples(options, filter));
+  EXPECT_LT(some.kept_fraction, 1);
+  EXPECT_GE(some.kept_fraction, 0.25);
+  options.set_memory_mb(64);
+  ASSERT_OK_AND_ASSIGN(const TupleData all, ReadTuples(options, filter));
+  EXPECT_EQ(all.kept_fraction, 1);
+  const auto kept = static_cast<double>(some.abstained_test.size()) /
+                    static_cast<double>(all.abstained_test.size());
+  // 20,000 / 4 in the test part, of which a share is kept: 0.01 is its standard
+  // error at the most.
+  EXPECT_NEAR(kept, some.kept_fraction, 0.05);
+}
+
 TEST_F(SpillTest, NothingIsSpilledWhereScratchHoldsLessThanMemory) {
   ASSERT_OK_AND_ASSIGN(const TupleData data, ReadTuples(Options(3, 1), {}));
   EXPECT_EQ(data.spilled_bytes, 0);

@@ -41,13 +41,16 @@ std::string Guardrails(const OpeReport& report, const OpePolicy& policy) {
     const model::v1::Estimate& change = guardrail.change();
     table.html_rows.push_back(
         {Name(guardrail.reward()),
-         FormatEstimate(change, DecimalsFor({change})),
+         guardrail.has_change() ? FormatEstimate(change, DecimalsFor({change}))
+                                : "unknown: all rewards of its file are 0",
          FormatRounded(guardrail.allowed(), 3),
          guardrail.holds()
              ? "holds: the lower end is above the allowed fall"
              : Element("strong",
-                       "not shown to hold: the lower end is below "
-                       "the allowed fall")});
+                       guardrail.has_change()
+                           ? "not shown to hold: the lower end is below "
+                             "the allowed fall"
+                           : "not shown to hold")});
   }
   return Table(table);
 }

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <numeric>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -37,12 +38,14 @@ void RemoveEmptyEnds(Histogram* histogram) {
   }
 }
 
+uint64_t CountOf(const config::v1::OpeWeightHistogram& weights) {
+  return std::accumulate(weights.decisions().begin(), weights.decisions().end(),
+                         weights.zero());
+}
+
 std::string Chart(const OpePolicy& policy) {
   const auto& weights = policy.weights();
-  double all = static_cast<double>(weights.zero());
-  for (const uint64_t count : weights.decisions()) {
-    all += static_cast<double>(count);
-  }
+  const auto all = static_cast<double>(CountOf(weights));
   const auto& edges = weights.log10_edges();
   if (weights.log10_edges_size() < 2 || all == 0 ||
       !std::all_of(edges.begin(), edges.end(),
@@ -78,13 +81,21 @@ std::string Chart(const OpePolicy& policy) {
               : "No decision has weight 0."));
 }
 
-std::vector<std::string> Sentences(const Overlap& overlap) {
+std::vector<std::string> Sentences(const OpePolicy& policy) {
+  const Overlap& overlap = policy.overlap();
   const auto tuples = static_cast<double>(overlap.tuples());
-  std::vector<std::string> sentences = {
-      absl::StrFormat("The effective sample size is %s of %s (%s).",
-                      FormatRounded(overlap.effective_sample_size(), 3),
-                      FormatCountOf(overlap.tuples(), "decision"),
-                      FormatShare(overlap.effective_sample_size() / tuples)),
+  const uint64_t all = std::max(CountOf(policy.weights()), overlap.tuples());
+  std::vector<std::string> sentences = {absl::StrFormat(
+      "The effective sample size is %s of %s (%s).",
+      FormatRounded(policy.effective_sample_size(), 3),
+      FormatCountOf(all, "decision"),
+      FormatShare(policy.effective_sample_size() / static_cast<double>(all)))};
+  if (overlap.tuples() < all) {
+    sentences.push_back(
+        absl::StrFormat("The following is of a sample of %s.",
+                        FormatCountOf(overlap.tuples(), "decision")));
+  }
+  const std::vector<std::string> of_sample = {
       absl::StrFormat(
           "Half of the weight lies on %s (%s); no decision has more than %s of "
           "it.",
@@ -105,6 +116,7 @@ std::vector<std::string> Sentences(const Overlap& overlap) {
           FormatRounded(overlap.largest_weight(), 3)),
       absl::StrFormat("The smallest propensity of the log is %s.",
                       FormatRounded(overlap.smallest_propensity(), 3))};
+  sentences.insert(sentences.end(), of_sample.begin(), of_sample.end());
   if (overlap.clip() > 0) {
     sentences.push_back(absl::StrFormat(
         "Clipping at %s changes %s of the decisions and takes %s of the "
@@ -132,7 +144,7 @@ std::vector<std::string> Sentences(const Overlap& overlap) {
 std::string Weights(const OpePolicy& policy) {
   std::string list;
   if (policy.has_overlap() && policy.overlap().tuples() > 0) {
-    std::vector<std::string> items = Sentences(policy.overlap());
+    std::vector<std::string> items = Sentences(policy);
     for (std::string& item : items) item = EscapeXml(item);
     list = List(items);
   }

@@ -18,7 +18,8 @@ void ViewByLinear(const LinearPolicy& policy, const LoggedDecision& decision,
       policy.LogPropensity(decision.query, decision.action, workspace);
   view->first.clear();
   if (wants_first) {
-    view->first = policy.FirstProbabilities(decision.query, &view->abstain);
+    view->abstain =
+        policy.FirstProbabilities(decision.query, workspace, &view->first);
   }
 }
 

@@ -107,12 +107,56 @@ def weighted(log):
     return value, influence
 
 
+def blended(log, result):
+    """The formula of blend.h, with estimates as (value, influence)."""
+    def mix(*terms):
+        return (sum(factor * part[0] for factor, part in terms),
+                lambda d: sum(factor * part[1](d) for factor, part in terms))
+
+    def cov(a, b):
+        return sum(x * y for x, y in zip(by_unit(log, a[1]), by_unit(log, b[1])))
+
+    def best_share(a, b):
+        difference = mix((1, a), (-1, b))
+        return min(1, max(0, cov(a, difference) / cov(difference, difference)))
+
+    n = sum(d["share"] for d in log)
+    weights = [d["share"] * d["weight"] for d in log]
+    effective = sum(weights) ** 2 / sum(w * w for w in weights)
+    size = min(effective, len({d["unit"] for d in log}))
+    f = size / (size + 100)
+    mean_weight = sum(weights) / n
+    control = (mean_weight - 1, lambda d: (d["weight"] - mean_weight) / n)
+    model = mix((1, result["ips"]), (-1, result["dr"]))
+    # Normal equations of the regression of IPS on both controls.
+    a, b, c = cov(control, control), cov(control, model), cov(model, model)
+    y, z = cov(control, result["ips"]), cov(model, result["ips"])
+    of_control, of_model = (y * c - z * b) / (a * c - b * b), (z * a - y * b) / (a * c - b * b)
+    controlled_both = mix((1, result["ips"]), (-of_control, control), (-of_model, model))
+    to_sndr = best_share(result["snips"], result["sndr"])
+    normalised = mix((1 - to_sndr, result["snips"]), (to_sndr, result["sndr"]))
+    unbiased = mix((f, controlled_both), (1 - f, normalised))
+    model_bias = mix((1, result["direct"]), (-1, unbiased))
+    square = model_bias[0] ** 2 + cov(model_bias, model_bias)
+    choices = [(cov(unbiased, unbiased), unbiased)]
+    for clip in (1, 2, 5):
+        clipped = result[f"clipped_dr {clip}"]
+        cut = max(0, 1 - sum(min(d["weight"], clip) for d in log) / len(log))
+        bias = (cut / f) ** 2 * square
+        difference = mix((1, clipped), (-1, unbiased))
+        w = bias / (bias + cov(difference, difference))
+        both = mix((1 - w, clipped), (w, unbiased))
+        choices.append((cov(both, both) + (1 - w) ** 2 * bias, both))
+    return min(choices, key=lambda choice: choice[0])[1]
+
+
 def main():
     with open(sys.argv[1]) as file:
         log = json.load(file)
     result = estimates(log)
     result["controlled_ips"] = controlled(log)
     result["weighted"] = weighted(log)
+    result["blended_dr"] = blended(log, result)
     for name, (value, influence) in result.items():
         contributions = by_unit(log, influence)
         groups = len(contributions)

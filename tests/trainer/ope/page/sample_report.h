@@ -40,11 +40,11 @@ inline constexpr char kSampleReport[] = R"pb(
     name: "newest"
     description: "version 3, softmax selection, \316\265 = 0.02"
     verdict: "Better than the log: its gain is above 0."
+    effective_sample_size: 21480
     overlap {
       tuples: 40000
       mean_weight: 0.9983
       mean_weight_error: 0.0062
-      effective_sample_size: 21480
       largest_share: 0.0005
       half_weight_tuples: 8112
       clip: 10
@@ -82,6 +82,7 @@ inline constexpr char kSampleReport[] = R"pb(
     name: "uniform"
     description: "each eligible candidate with the same probability"
     verdict: "Worse than the log: its gain is below 0."
+    effective_sample_size: 912
     findings {
       gravity: UNSUPPORTED
       kind: "small_sample"
@@ -91,7 +92,6 @@ inline constexpr char kSampleReport[] = R"pb(
       tuples: 40000
       mean_weight: 0.981
       mean_weight_error: 0.033
-      effective_sample_size: 912
       largest_share: 0.008
       half_weight_tuples: 1203
       median_weight: 0.35
@@ -107,11 +107,11 @@ inline constexpr char kSampleReport[] = R"pb(
     description: "probabilities from candidates.csv"
     verdict: "No difference from the log is shown."
     without_probabilities: 212
+    effective_sample_size: 33010
     overlap {
       tuples: 39788
       mean_weight: 1.002
       mean_weight_error: 0.004
-      effective_sample_size: 33010
       largest_share: 0.0001
       half_weight_tuples: 15020
       median_weight: 0.97
