@@ -12,6 +12,7 @@
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "core/base/status_macros.h"
+#include "core/counterfactual/evaluation/improvement.h"
 #include "core/learners/counterfactual/counterfactual_grid.h"
 #include "core/learners/counterfactual/counterfactual_learner.h"
 #include "io/models/look_ledger.h"
@@ -152,8 +153,10 @@ absl::StatusOr<model::v1::Model> Learn(const TrainOptions& options,
       looks ? Evaluate(task) : EvaluateBeforeTest(task);
   if (looks) {
     const double confidence = report->evaluation().improvement().confidence();
-    for (model::v1::Guardrail& guardrail :
-         JudgeGuardrails(data.guarded(), parts.test, confidence)) {
+    for (model::v1::Guardrail& guardrail : JudgeGuardrails(
+             data.guarded(), parts.test,
+             static_cast<double>(LargestUnit(parts.validation.units)),
+             confidence)) {
       *report->mutable_evaluation()->add_guardrails() = std::move(guardrail);
     }
   }

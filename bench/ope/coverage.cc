@@ -54,9 +54,8 @@ std::vector<CoverageWorld> MakeWorlds() {
   };
 }
 
-PolicySums SumsOf(const std::vector<LoggedDecision>& log) {
-  UnitSizes sizes;
-  for (const LoggedDecision& decision : log) sizes.Add(decision.unit);
+PolicySums SumsOf(const std::vector<LoggedDecision>& log,
+                  const UnitSizes& sizes) {
   PolicySums sums(1, GroupSums::kDefaultGroups);
   for (const LoggedDecision& decision : log) {
     sums.Add(decision.unit, sizes.ShareOf(decision.unit), decision.reward,
@@ -126,13 +125,17 @@ std::vector<Coverages> MeasureWorld(const CoverageWorld& world, int logs) {
   std::vector<Coverages> coverages(std::size(kQuestions));
   for (int log = 0; log < logs; ++log) {
     const auto seed = static_cast<uint64_t>(log) + 1;
-    const PolicySums sums = SumsOf(DrawLog(world.world, world.shape, seed));
+    const auto drawn = DrawLog(world.world, world.shape, seed);
+    UnitSizes sizes;
+    for (const LoggedDecision& decision : drawn) sizes.Add(decision.unit);
+    const PolicySums sums = SumsOf(drawn, sizes);
     IntervalTask task;
     task.sums = &sums;
     task.estimator = DefaultEstimator(/*has_model=*/true);
     task.confidence = kConfidence;
     task.seed = seed;
     task.units_are_decisions = world.shape.unit_sizes.back() == 1;
+    task.largest_group = sizes.LargestGroup(GroupSums::kDefaultGroups);
     for (size_t q = 0; q < std::size(kQuestions); ++q) {
       task.of = kQuestions[q].of;
       AddLog(task, RightOf(truth, task.of), &coverages[q]);

@@ -30,10 +30,13 @@ GateSample SampleOf(std::span<const LoggedDecision> log) {
 
 double BettingGate(const GateSample& sample, size_t size, uint64_t look) {
   const double share = look > 0 ? ShareOfLook(look) : 1;
-  return EstimateImprovement({.rewards = First(sample.rewards, size),
-                              .log_weights = First(sample.log_weights, size),
-                              .units = First(sample.units, size)},
-                             1 - (1 - kGateConfidence) * share)
+  return EstimateImprovement(
+             {.rewards = First(sample.rewards, size),
+              .log_weights = First(sample.log_weights, size),
+              .units = First(sample.units, size),
+              // Known: units of a world have one size.
+              .largest_unit = static_cast<double>(LargestUnit(sample.units))},
+             1 - (1 - kGateConfidence) * share)
       .lower;
 }
 

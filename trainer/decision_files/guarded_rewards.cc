@@ -45,4 +45,20 @@ std::vector<double> GuardedRewards::RewardsOf(
   return rewards;
 }
 
+void GuardedRewards::NoteInLog(absl::string_view decision_id,
+                               std::vector<uint64_t>* found) const {
+  found->resize(files_.size());
+  for (size_t i = 0; i < files_.size(); ++i) {
+    (*found)[i] += files_[i].Has(decision_id) ? 1 : 0;
+  }
+}
+
+absl::Status GuardedRewards::CheckFound(
+    const std::vector<uint64_t>& found) const {
+  for (size_t i = 0; i < files_.size(); ++i) {
+    RETURN_IF_ERROR(files_[i].CheckMostFound(i < found.size() ? found[i] : 0));
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace sortition

@@ -1,8 +1,10 @@
 #pragma once
 // Rewards of decisions, beside that of the log, which must not fall by much.
+#include <cstdint>
 #include <string>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "google/protobuf/repeated_ptr_field.h"
@@ -25,6 +27,13 @@ class GuardedRewards {
   const std::vector<RewardFile>& files() const { return files_; }
   // Returns the rewards of a decision, in the order of limits().
   std::vector<double> RewardsOf(absl::string_view decision_id) const;
+
+  // Notes that a decision is in the log, whether it is used or not.
+  void NoteInLog(absl::string_view decision_id,
+                 std::vector<uint64_t>* found) const;
+  // FailedPrecondition for a file of other decisions
+  // (RewardFile::CheckMostFound), from what was noted of the whole log.
+  absl::Status CheckFound(const std::vector<uint64_t>& found) const;
 
  private:
   std::vector<NamedLimit> limits_;

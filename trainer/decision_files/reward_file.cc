@@ -58,6 +58,14 @@ absl::Status RewardFile::CheckFound(uint64_t found) const {
                    " decisions is in the log, at least one must be"));
 }
 
+absl::Status RewardFile::CheckMostFound(uint64_t found) const {
+  if (2 * found >= rewards_.size()) return absl::OkStatus();
+  return absl::FailedPreconditionError(absl::StrCat(
+      path_, ": ", found, " of its ", rewards_.size(),
+      " decisions are in the log, at least half must be: leave those of other "
+      "logs or times out"));
+}
+
 bool RewardFile::Has(absl::string_view decision_id) const {
   return rewards_.contains(HashBytes(decision_id));
 }

@@ -42,6 +42,12 @@ class RewardFile {
   // a log of which it had `found`: it is of other decisions.
   absl::Status CheckFound(uint64_t found) const;
 
+  // FailedPrecondition if less than half of the file's decisions are among all
+  // decisions of a log: it is of other decisions, and those of the log that it
+  // lacks are not without reward. Decisions that it lacks say nothing, as a
+  // file may have complaints only.
+  absl::Status CheckMostFound(uint64_t found) const;
+
   size_t num_decisions() const { return rewards_.size(); }
   // The range of the rewards, 0 among them.
   double min() const { return min_; }

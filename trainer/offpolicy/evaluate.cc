@@ -111,7 +111,9 @@ model::v1::Estimate Improvement(const EvaluationTask& task,
   model::v1::Estimate estimate;
   Store(EstimateImprovement({.rewards = part.rewards,
                              .log_weights = part.log_weights,
-                             .units = part.units},
+                             .units = part.units,
+                             .largest_unit = static_cast<double>(
+                                 LargestUnit(task.parts.validation.units))},
                             confidence),
         0, task, &estimate);
   estimate.set_confidence(confidence);

@@ -1,6 +1,7 @@
 #include "trainer/offpolicy/guardrails.h"
 
 #include "core/base/check.h"
+#include "core/counterfactual/evaluation/improvement.h"
 #include "core/counterfactual/evaluation/intervals.h"
 #include "core/counterfactual/evaluation/policy_sums.h"
 #include "core/counterfactual/evaluation/unit_sizes.h"
@@ -12,20 +13,24 @@ namespace {
 // nearly always, and 0 becomes 1 if they are complaints: without the control
 // variate, the noise of the weights alone would be larger than any complaint.
 Interval ChangeOf(const std::vector<double>& scaled, const WeightedTuples& test,
-                  double confidence) {
+                  double largest_unit, double confidence) {
   UnitSizes sizes;
   for (const uint64_t unit : test.units) sizes.Add(unit);
   PolicySums sums(1, GroupSums::kDefaultGroups);
   for (size_t i = 0; i < test.size(); ++i) {
     const JudgedDecision judged = {.log_weight = test.log_weights[i]};
-    sums.Add(test.units[i], sizes.ShareOf(test.units[i]), scaled[i],
-             {&judged, 1});
+    sums.Add(test.units[i], sizes.ShareOf(test.units[i], largest_unit),
+             scaled[i], {&judged, 1});
   }
-  return BestInterval({.sums = &sums,
-                       .of = IntervalTask::Of::kGainOverLog,
-                       .estimator = {EstimatorKind::kControlledIps},
-                       .confidence = confidence,
-                       .units_are_decisions = sizes.num_units() == test.size()})
+  return BestInterval(
+             {.sums = &sums,
+              .of = IntervalTask::Of::kGainOverLog,
+              .estimator = {EstimatorKind::kControlledIps},
+              .confidence = confidence,
+              .units_are_decisions =
+                  largest_unit <= 1 && NumUnits(test.units) == test.size(),
+              .largest_group =
+                  sizes.LargestGroup(GroupSums::kDefaultGroups, largest_unit)})
       .interval;
 }
 
@@ -33,7 +38,7 @@ Interval ChangeOf(const std::vector<double>& scaled, const WeightedTuples& test,
 
 std::vector<model::v1::Guardrail> JudgeGuardrails(
     const std::vector<GuardedReward>& rewards, const WeightedTuples& test,
-    double confidence) {
+    double largest_unit, double confidence) {
   std::vector<model::v1::Guardrail> guardrails;
   for (const GuardedReward& reward : rewards) {
     CHECK(reward.of_test.size() == test.size());
@@ -49,7 +54,8 @@ std::vector<model::v1::Guardrail> JudgeGuardrails(
       for (const double value : reward.of_test) {
         scaled.push_back((value - reward.min) / range);
       }
-      const Interval interval = ChangeOf(scaled, test, confidence);
+      const Interval interval =
+          ChangeOf(scaled, test, largest_unit, confidence);
       change->set_value(range * interval.value);
       change->set_lower(range * interval.lower);
       change->set_upper(range * interval.upper);

@@ -15,8 +15,9 @@ namespace sortition {
 // is allowed. Each may fail with the probability of its own interval: whoever
 // passes must pass all, so that no more than one of them need be charged (an
 // intersection-union test). The range of a reward is taken from its file.
+// A unit counts as at most `largest_unit` decisions (UnitSample).
 std::vector<model::v1::Guardrail> JudgeGuardrails(
     const std::vector<GuardedReward>& rewards, const WeightedTuples& test,
-    double confidence);
+    double largest_unit, double confidence);
 
 }  // namespace sortition

@@ -158,6 +158,10 @@ class Run {
   bool units_are_decisions() const {
     return options_.units() == "same" || first_.summary.named == 0;
   }
+  // How much a group could count (UnitSizes).
+  double largest_group() const {
+    return first_.summary.units.LargestGroup(GroupSums::kDefaultGroups);
+  }
 
  private:
   absl::Status Learn(const LoggedDecision& decision) {
@@ -232,6 +236,7 @@ absl::StatusOr<OpeReport> Ope(const OpeOptions& options) {
   RETURN_IF_ERROR(run.Second(&rewards));
   style.against = policies.against();
   style.units_are_decisions = run.units_are_decisions();
+  style.largest_group = run.largest_group();
   OpeReport report = run.Report(style, rewards, limits);
   report.set_seconds(absl::ToDoubleSeconds(absl::Now() - start));
   return report;

@@ -34,7 +34,8 @@ std::optional<JudgedInterval> Make(const EstimateStyle& style,
                               .estimator = task.estimator,
                               .confidence = style.confidence,
                               .seed = kSeed,
-                              .units_are_decisions = style.units_are_decisions};
+                              .units_are_decisions = style.units_are_decisions,
+                              .largest_group = style.largest_group};
   if (!kind) return BestInterval(interval);
   return MakeInterval(interval, *kind);
 }

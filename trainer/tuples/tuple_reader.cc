@@ -63,7 +63,9 @@ class Reader {
   }
 
   absl::Status Read() {
-    return ScanTuples(log_, std::bind_front(&Reader::AddTuple, this), &data_);
+    RETURN_IF_ERROR(
+        ScanTuples(log_, std::bind_front(&Reader::AddTuple, this), &data_));
+    return guarded_.CheckFound(guarded_found_);
   }
 
   TupleData Finish() {
@@ -105,6 +107,7 @@ class Reader {
   absl::Status AddTuple(const log::v1::BanditTuple& logged) {
     ++data_.read_tuples;
     const log::v1::Decision& decision = logged.decision();
+    guarded_.NoteInLog(decision.decision_id(), &guarded_found_);
     BanditTuple tuple;
     std::optional<LeftOutReason> reason = selection_.ReasonToSkip(decision);
     if (!reason.has_value()) {
@@ -342,6 +345,7 @@ class Reader {
   HeldTuples held_;
   // By the hash of the decision id; empty without guardrails.
   absl::flat_hash_map<double, std::vector<double>> guarded_rewards_;
+  std::vector<uint64_t> guarded_found_;  // By file, of the whole log.
   NewestTime newest_;
   std::map<uint32_t, uint64_t> sizes_;  // From size of subsets to count.
   std::map<double, log::v1::Decision> warmup_;  // By hash, below warmup_end_.

@@ -5,6 +5,7 @@
 #include <limits>
 #include <vector>
 
+#include "core/base/check.h"
 #include "core/base/stable_math.h"
 
 namespace sortition {
@@ -14,27 +15,26 @@ namespace {
 constexpr double kLargestShare = 0.5;
 
 // The bets λ_g before they are cut, in the order of the rounds. Each depends on
-// the rounds before it, and on the sizes of all.
-std::vector<double> PlugInBets(std::span<const BettingRound> rounds,
+// nothing but the rounds before it, not even on sizes of later ones.
+std::vector<double> PlugInBets(const BettingGame& game,
                                double failure_probability) {
-  double squares_of_counts = 0;
-  for (const BettingRound& round : rounds) {
-    squares_of_counts += round.count * round.count;
-  }
-  const double n = static_cast<double>(rounds.size());
+  const double n = static_cast<double>(game.rounds.size());
   const double stake = 2 * std::log(1 / failure_probability) / n;
   // Before anything is known: standard deviation 1/2 and mean 1/2 a decision,
-  // as strong as one round.
-  double variance = squares_of_counts / n / 4;
+  // as strong as one round, of the largest size or of the sizes so far.
+  double squares_of_counts = game.largest_count * game.largest_count;
+  double squares = 0;  // Of residuals.
   double sum = 0.5;
   double count = 1;
   std::vector<double> bets;
-  bets.reserve(rounds.size());
-  for (const BettingRound& round : rounds) {
+  bets.reserve(game.rounds.size());
+  for (const BettingRound& round : game.rounds) {
+    const double weight = static_cast<double>(bets.size() + 1);
+    const double variance = (squares_of_counts / weight / 4 + squares) / weight;
     bets.push_back(std::sqrt(stake / variance));
     const double residual = round.sum - sum / count * round.count;
-    const double seen = static_cast<double>(bets.size());
-    variance += (residual * residual - variance) / (seen + 1);
+    squares += residual * residual;
+    squares_of_counts += round.count * round.count;
     sum += round.sum;
     count += round.count;
   }
@@ -43,19 +43,21 @@ std::vector<double> PlugInBets(std::span<const BettingRound> rounds,
 
 class Game {
  public:
-  Game(std::span<const BettingRound> rounds, double least,
-       double failure_probability)
-      : rounds_(rounds),
-        least_(least),
-        bets_(PlugInBets(rounds, failure_probability)) {
-    for (const BettingRound& round : rounds) {
-      largest_count_ = std::max(largest_count_, round.count);
+  Game(const BettingGame& game, double failure_probability)
+      : rounds_(game.rounds),
+        least_(game.least),
+        largest_count_(game.largest_count),
+        bets_(PlugInBets(game, failure_probability)) {
+    // Sums of shares may be a little more.
+    constexpr double kRounding = 1e-6;
+    for (const BettingRound& round : rounds_) {
+      CHECK(round.count <= largest_count_ * (1 + kRounding));
     }
   }
 
   double LogWealth(double m) const {
-    // Of the largest round: who bet more on smaller ones would win where gains
-    // go with size.
+    // Of the largest round that there can be, not of this one: who bet more on
+    // smaller ones would win where gains go with size.
     const double most = kLargestShare / ((m + least_) * largest_count_);
     // A logarithm takes longer than a round: one for many factors, which are
     // at least 1/2.
@@ -92,20 +94,18 @@ class Game {
  private:
   const std::span<const BettingRound> rounds_;
   const double least_;
+  const double largest_count_;
   const std::vector<double> bets_;
-  double largest_count_ = 0;
 };
 
 }  // namespace
 
-double LogWealth(std::span<const BettingRound> rounds, double least,
-                 double failure_probability, double m) {
-  return Game(rounds, least, failure_probability).LogWealth(m);
+double LogWealth(const BettingGame& game, double failure_probability,
+                 double m) {
+  return Game(game, failure_probability).LogWealth(m);
 }
 
-double BettingLowerBound(std::span<const BettingRound> rounds, double least,
-                         double failure_probability) {
-  const BettingGame game = {rounds, least};
+double BettingLowerBound(const BettingGame& game, double failure_probability) {
   return BettingLowerBound(std::span(&game, 1), failure_probability);
 }
 
@@ -115,7 +115,7 @@ double BettingLowerBound(std::span<const BettingGame> games,
   double lower = -std::numeric_limits<double>::infinity();
   double upper = lower;
   for (const BettingGame& game : games) {
-    played.emplace_back(game.rounds, game.least, failure_probability);
+    played.emplace_back(game, failure_probability);
     lower = std::max(lower, -game.least);
     // A bound above the mean would be valid, and useless.
     upper = std::max(upper, played.back().Mean());

@@ -15,31 +15,41 @@ struct BettingRound {
   double count = 0;  // At least 0.
 };
 
-// Returns a lower bound of M = E[sum] / E[count] that fails with at most
-// `failure_probability` α, from rounds that are independent and identically
-// distributed, in any order that does not depend on them. Sums need no upper
-// bound: importance weights may be as large as they like. Each decision's mean
-// is at least -`least` (0 for rewards, 1 for differences of rewards in [0, 1]).
-//
-// The wealth against m after all rounds is W(m) = Π (1 + λ_g (sum_g - m
-// count_g)), with E[W(M)] <= 1, so that P(W(M) >= 1/α) <= α (Markov); W falls
-// with m, and the bound is where it passes 1/α. The bets λ_g are the
-// predictable plug-in √(2 ln(1/α) / (G σ̂²_{g-1})), at most half of what could
-// lose everything: 1 / (2 (m + least) max count).
-//
-// Sizes of rounds count as known beforehand. So the bound is about rounds no
-// larger than the largest of these: if rounds that are larger, too rare to be
-// among these, have other means, nothing is claimed about them. It holds
-// without this if all sizes are equal, or known to be at most the largest of
-// these. Returns -`least` if nothing better is known.
-double BettingLowerBound(std::span<const BettingRound> rounds, double least,
-                         double failure_probability);
-
-// A game on the mean of BettingLowerBound, in one of several ways to win.
+// A game on the mean M = E[sum] / E[count].
 struct BettingGame {
   std::span<const BettingRound> rounds;
+  // Each decision's mean is at least -least: 0 for rewards, 1 for differences
+  // of rewards in [0, 1].
   double least = 0;
+  // No round that there could have been counts more. Positive, and known before
+  // these rounds are looked at: it may depend on how many units there are and
+  // on other data, not on the largest of these rounds. Sizes of which is known
+  // that they have nothing to do with the sums, such as how many units of one
+  // decision share a group, may be looked at.
+  double largest_count = 1;
 };
+
+// Returns a lower bound of M that fails with at most `failure_probability` α,
+// from rounds that are independent and identically distributed, in any order
+// that does not depend on them. Sums need no upper bound: importance weights
+// may be as large as they like.
+//
+// The wealth against m after all rounds is W(m) = Π (1 + λ_g (sum_g - m
+// count_g)). A round's λ_g is chosen by the rounds before it, and
+// E[sum - M count] = 0, so that each factor is 1 on average at m = M. If it can
+// never be negative, then W(M) is a nonnegative martingale, E[W(M)] = 1, and
+// P(W(M) >= 1/α) <= α (Markov). As sum >= -least · count, it is never less than
+// 1 - λ_g (m + least) count. So λ_g must be at most 1 / ((m + least) N) for an
+// N that no round can exceed, also none that happens not to be among these:
+// with the largest of these instead, a sample that lacks the rare large rounds
+// bets as if there were none. Where these lose what the small ones gain, the
+// bound is then above M about as often as they are missing.
+//
+// W falls with m, and the bound is where it passes 1/α. The bets are the
+// plug-in √(2 ln(1/α) / (G σ̂²_{g-1})), at most half of what could lose
+// everything: 1 / (2 (m + least) N). Returns -`least` if nothing better is
+// known.
+double BettingLowerBound(const BettingGame& game, double failure_probability);
 
 // The same with wealth that is split equally between several games about one
 // mean M. Whichever wins most, the bound is nearly as good as with that one
@@ -49,7 +59,6 @@ double BettingLowerBound(std::span<const BettingGame> games,
                          double failure_probability);
 
 // Returns ln W(m), for m > -least.
-double LogWealth(std::span<const BettingRound> rounds, double least,
-                 double failure_probability, double m);
+double LogWealth(const BettingGame& game, double failure_probability, double m);
 
 }  // namespace sortition

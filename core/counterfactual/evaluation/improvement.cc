@@ -6,28 +6,25 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "core/counterfactual/evaluation/betting.h"
-#include "core/counterfactual/evaluation/group_sums.h"
 
 namespace sortition {
 namespace {
 
-// How much a decision of each unit counts, and in which round of the game.
+// How much a decision of each unit counts, and its round of the game.
 class Units {
  public:
-  explicit Units(std::span<const uint64_t> units) {
-    for (const uint64_t unit : units) facts_[unit].count += 1;
-    most_ = std::max(1.0, std::sqrt(static_cast<double>(facts_.size())) / 2);
+  explicit Units(const UnitSample& sample) {
+    for (const uint64_t unit : sample.units) facts_[unit].count += 1;
+    const double limit = std::sqrt(static_cast<double>(facts_.size())) / 2;
+    most_ = std::max(1.0, std::min(sample.largest_unit, limit));
     // The order of hashes has nothing to do with what units did.
     std::vector<uint64_t> order;
     for (const auto& [unit, facts] : facts_) order.push_back(unit);
     std::sort(order.begin(), order.end());
-    for (size_t i = 0; i < order.size(); ++i) {
-      facts_[order[i]].round = i % GroupSums::kDefaultGroups;
-    }
+    for (size_t i = 0; i < order.size(); ++i) facts_[order[i]].round = i;
   }
-  size_t num_rounds() const {
-    return std::min(facts_.size(), GroupSums::kDefaultGroups);
-  }
+  size_t size() const { return facts_.size(); }
+  double most() const { return most_; }  // That a unit counts.
   size_t RoundOf(uint64_t unit) const { return facts_.at(unit).round; }
   double ShareOf(uint64_t unit) const {
     return std::min(1.0, most_ / facts_.at(unit).count);
@@ -47,17 +44,12 @@ void Add(double share, double value, BettingRound* round) {
   round->count += share;
 }
 
-double LowerBound(std::span<const BettingRound> rounds, double failure) {
-  constexpr double kLeast = 1;  // Differences of rewards are above -1.
-  return BettingLowerBound(rounds, kLeast, failure);
-}
-
 }  // namespace
 
 Interval EstimateImprovement(const UnitSample& sample, double confidence) {
-  const Units units(sample.units);
-  std::vector<BettingRound> gains(units.num_rounds());    // ρ r - r
-  std::vector<BettingRound> regrets(units.num_rounds());  // The same of 1 - r.
+  const Units units(sample);
+  std::vector<BettingRound> gains(units.size());    // ρ r - r
+  std::vector<BettingRound> regrets(units.size());  // The same of 1 - r.
   Interval improvement;
   double count = 0;
   for (size_t i = 0; i < sample.rewards.size(); ++i) {
@@ -71,10 +63,21 @@ Interval EstimateImprovement(const UnitSample& sample, double confidence) {
     count += share;
   }
   if (count > 0) improvement.value /= count;
-  const double failure = (1 - confidence) / 2;
-  improvement.lower = LowerBound(gains, failure);
-  improvement.upper = -LowerBound(regrets, failure);
+  const auto lower_bound = [&](std::span<const BettingRound> rounds) {
+    constexpr double kLeast = 1;  // Differences of rewards are above -1.
+    return BettingLowerBound({rounds, kLeast, units.most()},
+                             (1 - confidence) / 2);
+  };
+  improvement.lower = lower_bound(gains);
+  improvement.upper = -lower_bound(regrets);
   return improvement;
+}
+
+uint64_t LargestUnit(std::span<const uint64_t> units) {
+  absl::flat_hash_map<uint64_t, uint64_t> counts;
+  uint64_t largest = 0;
+  for (const uint64_t unit : units) largest = std::max(largest, ++counts[unit]);
+  return largest;
 }
 
 uint64_t NumUnits(std::span<const uint64_t> units) {

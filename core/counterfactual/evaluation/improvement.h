@@ -12,23 +12,32 @@ struct UnitSample {
   std::span<const double> rewards;      // In [0, 1].
   std::span<const double> log_weights;  // log ρ
   std::span<const uint64_t> units;      // Hash of the unit of each decision.
+  // Larger units count as so many decisions; less than 1 is 1. Known before the
+  // sample is looked at, such as the largest unit of another one.
+  double largest_unit = 1;
 };
 
-// Returns the mean of ρ r - r, paired by decision, with bounds by betting over
-// groups of units (BettingLowerBound), each of which fails with the probability
+// Returns the mean of ρ r - r, paired by decision, with bounds by betting
+// (BettingLowerBound), each of which fails with the probability
 // (1 - confidence) / 2 however often units come back and however large weights
-// are. Up to GroupSums::kDefaultGroups units are a round of bets each: the size
-// of a round limits its bet. The upper bound is that of 1 - r from
+// are. Each unit is a round of bets. The upper bound is that of 1 - r from
 // below, so that what the log could not choose counts as the best reward.
 // Requires confidence in (0, 1).
 //
-// A unit counts as at most √n / 2 decisions, n units, and at least one: larger
-// ones are weighed down. A single account that has most of the decisions would
-// decide alone, and whether one like it is in the sample is chance: bounds
-// cannot hold for such means, nor say anything if they try. Below that limit
-// they hold for units like these: nothing is claimed about units larger than
-// any of the sample (BettingLowerBound).
+// The mean is one in which a unit counts as at most N decisions, for
+// N = max(1, min(largest_unit, √n / 2)) and n units: those of a larger one
+// count N / size each. N is known beforehand, as what units do says nothing
+// about how many there are, and a unit is weighed by itself alone. So the sums
+// of units are independent, none counts more than N, and the bounds hold for
+// this mean whichever large units the sample has or lacks. Leaving large units
+// out would be valid, too, but would say nothing about them; for the mean in
+// which they count in full, nothing can be claimed without a limit of their
+// sizes: one account outside of the sample could decide it. Of N, √n / 2 is
+// more than enough for bets to lose most of their power.
 Interval EstimateImprovement(const UnitSample& sample, double confidence);
+
+// Returns the number of decisions of the largest unit; 0 if there is none.
+uint64_t LargestUnit(std::span<const uint64_t> units);
 
 // Returns the number of different units.
 uint64_t NumUnits(std::span<const uint64_t> units);

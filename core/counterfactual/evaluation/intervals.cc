@@ -52,9 +52,8 @@ Facts FactsOf(IntervalKind kind) {
               "any weights."};
     case IntervalKind::kBetting:
       return {"betting", "betting", true,
-              "Units are independent, and none that is much larger than those "
-              "seen differs from them; holds for any number of them and any "
-              "weights."};
+              "Units are independent; holds for any number of them, of any "
+              "size, and any weights."};
   }
   return {"", "", false, ""};
 }

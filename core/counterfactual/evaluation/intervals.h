@@ -55,6 +55,11 @@ struct IntervalTask {
   // Every unit has one decision, so that decisions are independent. Intervals
   // by decision, kClopperPearson and kBernstein, apply only then.
   bool units_are_decisions = false;
+  // How much the largest group could count, whatever its units did
+  // (UnitSizes::LargestGroup): kBetting needs it where units have several
+  // decisions. Unset: sizes of groups say nothing about what is in them, as
+  // where units are decisions, and the largest that was seen is taken.
+  std::optional<double> largest_group = std::nullopt;
   // No weight of `policy`, or of `other`, can be larger, whatever the log would
   // have chosen: known of the policies, such as 1 / the smallest propensity
   // that the log can have for anything. Bets are much tighter with it. Infinite

@@ -5,6 +5,8 @@
 #include <cmath>
 #include <limits>
 
+#include "core/base/check.h"
+
 namespace sortition {
 namespace {
 
@@ -41,10 +43,24 @@ void UnitSizes::Merge(const UnitSizes& other) {
   for (size_t i = 0; i < kRegisters; ++i) Raise(i, other.ranks_[i]);
 }
 
-double UnitSizes::ShareOf(uint64_t unit_hash) const {
-  const double most =
-      std::max(1.0, std::sqrt(static_cast<double>(num_units())) / 2);
-  return std::min(1.0, most / counts_[unit_hash % kBuckets]);
+double UnitSizes::MostOfUnit(double largest_unit) const {
+  const double limit = std::sqrt(static_cast<double>(num_units())) / 2;
+  return std::max(1.0, std::min(largest_unit, limit));
+}
+
+double UnitSizes::ShareOf(uint64_t unit_hash, double largest_unit) const {
+  return std::min(1.0,
+                  MostOfUnit(largest_unit) / counts_[unit_hash % kBuckets]);
+}
+
+double UnitSizes::LargestGroup(size_t num_groups, double largest_unit) const {
+  CHECK(std::has_single_bit(num_groups) && num_groups <= kBuckets);
+  std::vector<uint32_t> units(num_groups);
+  for (size_t i = 0; i < kBuckets; ++i) {
+    units[i % num_groups] += counts_[i] > 0 ? 1 : 0;
+  }
+  return MostOfUnit(largest_unit) *
+         *std::max_element(units.begin(), units.end());
 }
 
 uint64_t UnitSizes::num_units() const {

@@ -3,6 +3,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <vector>
 
 namespace sortition {
@@ -12,14 +13,22 @@ namespace sortition {
 // as one, which can only weigh them down.
 class UnitSizes {
  public:
+  static constexpr double kNoLimit = std::numeric_limits<double>::infinity();
+
   void Add(uint64_t unit_hash);
   void Merge(const UnitSizes& other);
 
-  // Returns min(1, max(1, √n / 2) / size), n units: a unit counts as at most
-  // √n / 2 decisions, and at least one. A single account that has most of the
-  // decisions would decide alone, and whether one like it is in the sample is
-  // chance. Requires a unit that was added.
-  double ShareOf(uint64_t unit_hash) const;
+  // Returns min(1, N / size) for N = max(1, min(largest_unit, √n / 2)), n
+  // units: a unit counts as at most N decisions. A single account that has most
+  // of the decisions would decide alone, and whether one like it is in the
+  // sample is chance. Requires a unit that was added.
+  double ShareOf(uint64_t unit_hash, double largest_unit = kNoLimit) const;
+
+  // Returns how many decisions a group of units, hash modulo num_groups, could
+  // count at most with these shares, however large its units were: how many
+  // units it has, which says nothing about what they do, times N.
+  // Requires a power of two up to 2^20.
+  double LargestGroup(size_t num_groups, double largest_unit = kNoLimit) const;
 
   // Estimated: by the buckets in use [WhangEtAl90], with more than two units a
   // bucket by leading zeros of hashes [FlajoletEtAl07]; within some 1 %, and
@@ -32,6 +41,7 @@ class UnitSizes {
   static constexpr int kRegisterBits = 14;
   static constexpr size_t kRegisters = size_t{1} << kRegisterBits;
 
+  double MostOfUnit(double largest_unit) const;
   void Raise(size_t index, uint8_t rank);
 
   std::vector<uint32_t> counts_ = std::vector<uint32_t>(kBuckets);

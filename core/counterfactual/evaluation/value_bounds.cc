@@ -66,6 +66,19 @@ class Sums {
   const PolicySums& sums_;
 };
 
+// That a round could have.
+double LargestCount(const IntervalTask& task,
+                    std::span<const BettingRound> rounds) {
+  if (task.largest_group.has_value() && !task.units_are_decisions) {
+    return *task.largest_group;
+  }
+  double largest = 0;
+  for (const BettingRound& round : rounds) {
+    largest = std::max(largest, round.count);
+  }
+  return largest > 0 ? largest : 1;
+}
+
 // The largest |d| of ControlledRound.
 double LimitOf(const IntervalTask& task) {
   switch (task.of) {
@@ -175,8 +188,11 @@ Bounds BettingBounds(const IntervalTask& task) {
   const auto bound = [&](const SumFunction& function,
                          const std::vector<BettingRound>& controlled) {
     const std::vector<BettingRound> rounds = sums.Rounds(function, terms.least);
-    std::vector<BettingGame> games = {{rounds, terms.least}};
-    if (sides.has_value()) games.push_back({controlled, LimitOf(task)});
+    const double largest = LargestCount(task, rounds);
+    std::vector<BettingGame> games = {{rounds, terms.least, largest}};
+    if (sides.has_value()) {
+      games.push_back({controlled, LimitOf(task), largest});
+    }
     return BettingLowerBound(games, FailureOfSide(task));
   };
   const std::vector<BettingRound> none;

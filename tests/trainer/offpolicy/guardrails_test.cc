@@ -81,6 +81,36 @@ TEST_F(GuardrailsTest, WhatFallsStopsAVersionThatIsBetter) {
   EXPECT_TRUE(allowed.gate_passed()) << FormatReport(allowed);
 }
 
+// As if the complaints had been counted elsewhere: nobody complained of what is
+// in the log. Half of them may be older than it.
+TEST_F(GuardrailsTest, AFileOfOtherDecisionsIsRefusedBeforeTheLook) {
+  PrepareComplaints(0.1, false);
+  options_.add_guardrails("complaints:0.2");
+  std::vector<std::string> lines;
+  {
+    std::ifstream file(dir_ / "complaints.jsonl");
+    for (std::string line; std::getline(file, line);) lines.push_back(line);
+  }
+  const auto write = [&](size_t others) {
+    std::ofstream file(dir_ / "complaints.jsonl");
+    for (const std::string& line : lines) file << line << "\n";
+    for (size_t i = 0; i < others; ++i) {
+      file << "{\"decision_id\":\"other-" << i << "\",\"reward\":-1}\n";
+    }
+  };
+  write(lines.size() + 1);
+  EXPECT_THAT(Train(options_),
+              StatusIs(absl::StatusCode::kFailedPrecondition,
+                       HasSubstr(absl::StrCat(
+                           lines.size(), " of its ", 2 * lines.size() + 1,
+                           " decisions are in the log, at least "
+                           "half must be"))));
+  write(lines.size());
+  ASSERT_OK_AND_ASSIGN(const auto report, Train(options_));
+  // The first look: what was refused has taken none.
+  EXPECT_EQ(report.evaluation().look(), 1u);
+}
+
 TEST_F(GuardrailsTest, ARewardWithoutGuardrailIsRefused) {
   PrepareComplaints(0.1, false);
   EXPECT_THAT(Train(options_),

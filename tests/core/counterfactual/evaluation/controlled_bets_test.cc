@@ -41,12 +41,14 @@ struct MeanBounds {
   double upper;
 };
 
-// Of the mean of z, whose base is a reward.
+// Of the mean of z, whose base is a reward. All rounds have one size.
 MeanBounds BoundsOf(const std::vector<ControlledRound>& rounds, double limit,
                     double failure_probability) {
   const ControlledSides sides = ControlledBets(rounds, limit, 1);
-  return {BettingLowerBound(sides.above, limit, failure_probability),
-          1 - BettingLowerBound(sides.below, limit, failure_probability)};
+  const double size = rounds[0].count;
+  return {
+      BettingLowerBound({sides.above, limit, size}, failure_probability),
+      1 - BettingLowerBound({sides.below, limit, size}, failure_probability)};
 }
 
 TEST(ControlledBetsTest, BoundsFailNoMoreOftenThanTheySay) {
@@ -76,7 +78,7 @@ TEST(ControlledBetsTest, ControlHalvesTheDistance) {
   for (const ControlledRound& round : rounds) {
     plain.push_back({round.base + round.product, round.count});
   }
-  const double plain_lower = BettingLowerBound(plain, 0, kAlpha);
+  const double plain_lower = BettingLowerBound({plain, 0}, kAlpha);
   EXPECT_LT(bounds.lower, kNewValue);
   EXPECT_LT(kNewValue - bounds.lower, 0.6 * (kNewValue - plain_lower));
 }
@@ -93,7 +95,7 @@ TEST(ControlledBetsTest, RareRewardsAreBoundedFromAbove) {
         {round.difference + round.count - round.base - round.product,
          round.count});
   }
-  EXPECT_GT(1 - BettingLowerBound(regrets, 0, kAlpha), 8 * 0.01 * kNewValue);
+  EXPECT_GT(1 - BettingLowerBound({regrets, 0}, kAlpha), 8 * 0.01 * kNewValue);
 }
 
 // Wealth is 1 on average at the true mean although the control was learned from
@@ -117,9 +119,9 @@ TEST(ControlledBetsTest, LearningTheControlKeepsTheGameFair) {
       rounds.push_back({kGain[outcome], kDifference[outcome] * kGain[outcome],
                         kDifference[outcome], 1});
     }
+    const ControlledSides sides = ControlledBets(rounds, 1, 1);
     wealth +=
-        probability * std::exp(LogWealth(ControlledBets(rounds, 1, 1).above, 1,
-                                         kAlpha, kMean));
+        probability * std::exp(LogWealth({sides.above, 1}, kAlpha, kMean));
   }
   EXPECT_NEAR(wealth, 1, 1e-12);
 }

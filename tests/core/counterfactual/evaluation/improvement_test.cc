@@ -1,5 +1,6 @@
 #include "core/counterfactual/evaluation/improvement.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <map>
@@ -24,8 +25,11 @@ struct Log {
   std::vector<double> rewards;
   std::vector<double> log_weights;
   std::vector<uint64_t> units;
+  double largest_unit = 1;
 
-  UnitSample sample() const { return {rewards, log_weights, units}; }
+  UnitSample sample() const {
+    return {rewards, log_weights, units, largest_unit};
+  }
 };
 
 // Units of `size` decisions. Each has an action of its own that it likes and
@@ -34,6 +38,7 @@ struct Log {
 Log TasteLog(size_t num_units, int size, uint64_t seed) {
   RandomSequence random(SeedKey(seed));
   Log log;
+  log.largest_unit = size;
   for (size_t unit = 0; unit < num_units; ++unit) {
     const size_t liked = random.Below(kActions);
     for (int i = 0; i < size; ++i) {
@@ -61,6 +66,7 @@ TEST(ImprovementTest, UnitsThatComeBackDoNotPassFalsely) {
       for (size_t i = 0; i < taste.units.size(); ++i) {
         taste.units[i] = UnitKey("", std::to_string(i));
       }
+      taste.largest_unit = 1;
       passed_by_decision +=
           EstimateImprovement(taste.sample(), kConfidence).lower > 0 ? 1 : 0;
     }
@@ -80,6 +86,7 @@ TEST(ImprovementTest, UnitsThatComeBackDoNotPassFalsely) {
 TEST(ImprovementTest, OneLargeAccountDoesNotDecide) {
   constexpr uint64_t kUnits = 5000;
   Log log;
+  log.largest_unit = 1000;
   for (uint64_t unit = 0; unit < kUnits; ++unit) {
     const bool is_large = unit == 0;
     for (int i = 0; i < (is_large ? 1000 : 1); ++i) {
@@ -94,6 +101,42 @@ TEST(ImprovementTest, OneLargeAccountDoesNotDecide) {
   EXPECT_NEAR(interval.value, (0.1 * small - 0.2 * large) / (small + large),
               1e-12);
   EXPECT_GT(interval.lower, 0);
+}
+
+// One unit in 200 has 100 decisions and loses 1 with each; the others gain 0.1
+// with one. A unit counts as at most N decisions, N that of the largest unit of
+// another log, or √400 / 2: the mean is (199 · 0.1 - N) / (199 + N). One log in
+// seven lacks large units, and bets on that gained 0.09 at least.
+TEST(ImprovementTest, RareLargeUnitsThatLoseDoNotPassWhereTheyAreMissing) {
+  constexpr int kLogs = 500;
+  constexpr uint64_t kUnits = 400;
+  const auto draw = [](uint64_t seed) {
+    RandomSequence random(SeedKey(seed));
+    Log log;
+    for (uint64_t unit = 0; unit < kUnits; ++unit) {
+      const bool is_large = random.Uniform() < 1.0 / 200;
+      for (int i = 0; i < (is_large ? 100 : 1); ++i) {
+        log.rewards.push_back(is_large ? 1 : 0.1);
+        log.log_weights.push_back(is_large ? -HUGE_VAL : std::log(2));
+        log.units.push_back(UnitKey(std::to_string(unit), ""));
+      }
+    }
+    return log;
+  };
+  int failures = 0;
+  int missing = 0;
+  for (uint64_t seed = 0; seed < kLogs; ++seed) {
+    const Log validation = draw(20000 + seed);
+    Log test = draw(30000 + seed);
+    test.largest_unit = static_cast<double>(LargestUnit(validation.units));
+    const double most = std::min(test.largest_unit, std::sqrt(kUnits) / 2);
+    const double truth = (199 * 0.1 - most) / (199 + most);
+    failures += EstimateImprovement(test.sample(), kConfidence).lower > truth;
+    missing += LargestUnit(test.units) == 1 ? 1 : 0;
+  }
+  const double side = (1 - kConfidence) / 2;
+  EXPECT_LE(failures, kLogs * side + 4 * std::sqrt(kLogs * side));
+  EXPECT_GT(missing, kLogs / 10);
 }
 
 TEST(ImprovementTest, ValueIsUnbiasedAndBothBoundsClose) {
@@ -120,6 +163,7 @@ TEST(ImprovementTest, ValueIsUnbiasedAndBothBoundsClose) {
 TEST(ImprovementTest, EachOfFewUnitsIsARoundInTheOrderOfHashes) {
   RandomSequence random(SeedKey(4));
   Log log;
+  log.largest_unit = 2;
   std::map<uint64_t, BettingRound> rounds;
   for (int i = 0; i < 2000; ++i) {
     const uint64_t unit = UnitKey(std::to_string(i / 2), "");
@@ -134,7 +178,8 @@ TEST(ImprovementTest, EachOfFewUnitsIsARoundInTheOrderOfHashes) {
   std::vector<BettingRound> in_order;
   for (const auto& [unit, round] : rounds) in_order.push_back(round);
   EXPECT_NEAR(EstimateImprovement(log.sample(), kConfidence).lower,
-              BettingLowerBound(in_order, /*least=*/1, (1 - kConfidence) / 2),
+              BettingLowerBound({in_order, /*least=*/1, /*largest_count=*/2},
+                                (1 - kConfidence) / 2),
               1e-12);
 }
 

@@ -182,7 +182,7 @@ TEST(IntervalsTest, BettingOnTheGainIsTheGates) {
     sums.Add(units.back(), 1, rewards.back(), {&decision, 1});
   }
   const Interval gate =
-      EstimateImprovement({rewards, log_weights, units}, 0.95);
+      EstimateImprovement({rewards, log_weights, units, 3}, 0.95);
   const auto interval =
       MakeInterval(TaskOf(sums, Of::kGainOverLog), IntervalKind::kBetting);
   ASSERT_TRUE(interval.has_value());

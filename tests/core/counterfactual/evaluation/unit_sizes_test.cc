@@ -41,6 +41,21 @@ TEST(UnitSizesTest, AUnitCountsAsOneDecisionAtLeast) {
 
 // Linear counting has a relative error of some 0.2 % here, leading zeros one of
 // 1.04 / √16384 = 0.8 %: five of them.
+// 36 units of one decision, 4 hashed to a group each: √36 / 2 = 3 decisions of
+// each could be there, or 2 where none has more.
+TEST(UnitSizesTest, LargestGroupDoesNotDependOnTheSizesSeen) {
+  UnitSizes sizes;
+  for (uint64_t unit = 0; unit < 36; ++unit) {
+    sizes.Add(unit % 4 * 16 + unit / 4);
+  }
+  EXPECT_NEAR(sizes.LargestGroup(16), 4 * 3, 1e-3);
+  EXPECT_DOUBLE_EQ(sizes.LargestGroup(16, 2), 4 * 2);
+  EXPECT_DOUBLE_EQ(sizes.LargestGroup(1 << 20, 1), 1);
+  for (int i = 0; i < 3; ++i) sizes.Add(0);
+  EXPECT_DOUBLE_EQ(sizes.ShareOf(0, 2), 0.5);
+  EXPECT_DOUBLE_EQ(sizes.LargestGroup(16, 2), 4 * 2);
+}
+
 TEST(UnitSizesTest, CountsAnyNumberOfUnits) {
   for (const uint64_t num_units : {100000u, 1500000u, 3000000u}) {
     UnitSizes sizes;
