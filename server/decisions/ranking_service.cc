@@ -51,6 +51,15 @@ void Assign(const std::vector<T>& values,
   field->Assign(values.begin(), values.end());
 }
 
+// Adds the ids of the candidates in `action`, if the request has ids.
+void AddIds(const v1::DecisionContext& context, const Action& action,
+            google::protobuf::RepeatedPtrField<std::string>* ids) {
+  const auto& from = context.candidates().ids();
+  if (from.empty()) return;
+  ids->Reserve(static_cast<int>(action.size()));
+  for (const int32_t document : action) *ids->Add() = from[document];
+}
+
 }  // namespace
 
 RankingService::RankingService(const config::v1::RequestLimits& limits,
@@ -172,6 +181,7 @@ absl::Status RankingService::Rank(const v1::RankRequest& request,
       Decide(request.context(), &checked, scratch, response->mutable_result()));
   const Draw& draw = scratch->draw;
   response->mutable_order()->Assign(draw.action.begin(), draw.action.end());
+  AddIds(request.context(), draw.action, response->mutable_order_ids());
   Assign(draw.conditional_log_propensities,
          response->mutable_conditional_log_propensities());
   if (request.context().return_probabilities()) {
@@ -190,8 +200,11 @@ absl::Status RankingService::Select(const v1::SelectRequest& request,
   RETURN_IF_ERROR(
       Decide(request.context(), &checked, scratch, response->mutable_result()));
   const int32_t selected = scratch->draw.action[0];
+  response->set_abstained(selected == kAbstain);
   if (selected != kAbstain) {
     response->set_selected(static_cast<uint32_t>(selected));
+    const auto& ids = request.context().candidates().ids();
+    if (!ids.empty()) response->set_selected_id(ids[selected]);
   }
   if (request.context().return_probabilities()) {
     double abstain = 0;
@@ -207,9 +220,7 @@ absl::Status RankingService::SetSize(const v1::LabelRequest& request,
   const LinearPolicy& policy = *checked->policy;
   const ServedModel& model = *checked->model;
   PolicyQuery& query = checked->query;
-  ASSIGN_OR_RETURN(
-      const uint32_t asked,
-      ValidateSubsetSize(request, query.candidates.num_candidates()));
+  ASSIGN_OR_RETURN(const uint32_t asked, ValidateSubsetSize(request));
   if (asked > 0 && !policy.takes_size()) {
     return absl::InvalidArgumentError(absl::StrCat(
         "k = ", asked, ": must be unset; version ", model.version,
@@ -247,6 +258,7 @@ absl::Status RankingService::Label(const v1::LabelRequest& request,
       Decide(request.context(), &checked, scratch, response->mutable_result()));
   const Action& chosen = scratch->draw.action;
   response->mutable_chosen()->Assign(chosen.begin(), chosen.end());
+  AddIds(request.context(), chosen, response->mutable_chosen_ids());
   if (request.context().return_probabilities()) {
     query.game.stop = nullptr;
     query.game.rounds = scratch->draw.game_rounds;

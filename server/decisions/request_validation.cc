@@ -1,6 +1,7 @@
 #include "server/decisions/request_validation.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <span>
 #include <vector>
@@ -76,6 +77,31 @@ absl::Status CheckNumCandidates(absl::string_view field, size_t n,
       limits.max_candidates(), "] (server option limits.max_candidates)"));
 }
 
+// Views packed features: in memory they are floats as they came.
+absl::StatusOr<std::span<const float>> ValidatePacked(
+    const v1::DenseFeatures& dense, uint32_t num_features,
+    const config::v1::RequestLimits& limits) {
+  static_assert(std::endian::native == std::endian::little);
+  constexpr absl::string_view kField = "context.candidates.dense.packed";
+  const std::string& packed = dense.packed();
+  if (!dense.values().empty()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(kField, " has ", packed.size(), " bytes: must be empty ",
+                     "where context.candidates.dense.values is set, which has ",
+                     dense.values_size(), " entries"));
+  }
+  const size_t row = sizeof(float) * size_t{num_features};
+  RETURN_IF_ERROR(
+      CheckNumCandidates(kField, (packed.size() + row - 1) / row, limits));
+  if (packed.size() % row != 0) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        kField, " has ", packed.size(), " bytes: must be a multiple of ", row,
+        ", 4 * num_features"));
+  }
+  return std::span<const float>(reinterpret_cast<const float*>(packed.data()),
+                                packed.size() / sizeof(float));
+}
+
 absl::StatusOr<Candidates> ValidateCandidates(
     const v1::Candidates& candidates, const config::v1::RequestLimits& limits) {
   const uint32_t d = candidates.num_features();
@@ -84,6 +110,13 @@ absl::StatusOr<Candidates> ValidateCandidates(
   switch (candidates.features_case()) {
     case v1::Candidates::kDense: {
       field = "context.candidates.dense";
+      if (!candidates.dense().packed().empty()) {
+        field = "context.candidates.dense.packed";
+        ASSIGN_OR_RETURN(const auto packed,
+                         ValidatePacked(candidates.dense(), d, limits));
+        view = Candidates::Dense(packed, d);
+        break;
+      }
       const auto& values = candidates.dense().values();
       // The cap comes first: the values of a request over it are not read.
       RETURN_IF_ERROR(CheckNumCandidates(
@@ -259,10 +292,9 @@ uint32_t NumEligible(const PolicyQuery& query) {
 absl::Status SetTopK(std::optional<uint32_t> top_k, PolicyQuery* query,
                      std::string* degraded) {
   const uint32_t n = query->candidates.num_candidates();
-  if (top_k.has_value() && (*top_k < 1 || *top_k > n)) {
+  if (top_k.has_value() && *top_k < 1) {
     return absl::InvalidArgumentError(
-        absl::StrCat("top_k = ", *top_k, ": must be in [1, ", n,
-                     "], the number of candidates"));
+        "top_k = 0: must be at least 1, or unset for all candidates");
   }
   const uint32_t eligible = NumEligible(*query);
   if (top_k.has_value() && *top_k > eligible) {
@@ -272,13 +304,11 @@ absl::Status SetTopK(std::optional<uint32_t> top_k, PolicyQuery* query,
   return absl::OkStatus();
 }
 
-absl::StatusOr<uint32_t> ValidateSubsetSize(const v1::LabelRequest& request,
-                                            uint32_t num_candidates) {
+absl::StatusOr<uint32_t> ValidateSubsetSize(const v1::LabelRequest& request) {
   if (!request.has_k()) return 0;
-  if (request.k() < 1 || request.k() > num_candidates) {
+  if (request.k() < 1) {
     return absl::InvalidArgumentError(
-        absl::StrCat("k = ", request.k(), ": must be in [1, ", num_candidates,
-                     "], the number of candidates"));
+        "k = 0: must be at least 1, or unset for the model's own size");
   }
   return request.k();
 }

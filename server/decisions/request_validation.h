@@ -41,16 +41,15 @@ std::optional<uint32_t> RequestedTopK(const Request& request) {
   return request.top_k();
 }
 
-// Validates `top_k`, which is in [1, number of candidates] or unset for all,
-// and stores the ranks to fill in `query`. If fewer candidates are eligible
-// than were asked for, says so in `degraded`.
+// Validates `top_k`, which is at least 1 or unset for all, and stores the ranks
+// to fill in `query`. If fewer candidates are eligible than were asked for,
+// says so in `degraded`.
 absl::Status SetTopK(std::optional<uint32_t> top_k, PolicyQuery* query,
                      std::string* degraded);
 
-// Validates k, which is in [1, num_candidates] or unset, and returns it; 0 if
-// it is unset: the model's own size.
-absl::StatusOr<uint32_t> ValidateSubsetSize(const v1::LabelRequest& request,
-                                            uint32_t num_candidates);
+// Validates k, which is at least 1 or unset, and returns it; 0 if it is unset:
+// the model's own size.
+absl::StatusOr<uint32_t> ValidateSubsetSize(const v1::LabelRequest& request);
 
 // Appends `reason` to the reasons why an answer falls short of what was asked
 // for.

@@ -19,6 +19,7 @@
 #include "server/rpc/health_service.h"
 #include "server/rpc/health_watch_call.h"
 #include "server/rpc/listener.h"
+#include "server/rpc/rank_stream_call.h"
 #include "server/rpc/rpc_call.h"
 #include "sortition/v1/models.grpc.pb.h"
 #include "sortition/v1/ranking.grpc.pb.h"
@@ -28,9 +29,10 @@ namespace {
 
 using ReportStub = v1::Ranking::WithRawMethod_ReportShown<
     v1::Ranking::WithRawMethod_ReportFeedback<v1::Ranking::Service>>;
-using RankingStub = v1::Ranking::WithRawMethod_Rank<
-    v1::Ranking::WithRawMethod_Select<v1::Ranking::WithRawMethod_Label<
-        v1::Ranking::WithRawMethod_Aggregate<ReportStub>>>>;
+using RankingStub =
+    v1::Ranking::WithRawMethod_Rank<v1::Ranking::WithRawMethod_Select<
+        v1::Ranking::WithRawMethod_Label<v1::Ranking::WithRawMethod_Aggregate<
+            v1::Ranking::WithRawMethod_RankStream<ReportStub>>>>>;
 using ModelsStub = v1::Models::WithRawMethod_ListModels<v1::Models::Service>;
 
 // How many calls can wait in one queue for its thread without a detour through
@@ -113,6 +115,8 @@ struct GrpcServer::Rep {
   // Methods and their slots; a slot must be destroyed before its method.
   std::vector<std::shared_ptr<void>> methods;
   std::vector<std::unique_ptr<CompletionEvent>> slots;
+  RankStreamMethod rank_stream;
+  std::vector<std::unique_ptr<RankStreams>> rank_streams;  // By queue.
 
   // Makes `count` slots per queue for a method of a stub.
   template <typename Request, typename Response, typename Stub, typename Ask>
@@ -142,6 +146,7 @@ struct GrpcServer::Rep {
   }
 
   void AddMethods(const Services& services, Metrics* metrics);
+  void AddRankStream(RankingService* ranking, Metrics* metrics);
   void AddHealth(Metrics* metrics);
   void Serve(CallQueue* queue);
   void WaitForQuiet(double timeout_seconds) const;
@@ -180,6 +185,22 @@ void GrpcServer::Rep::AddMethods(const Services& services, Metrics* metrics) {
                v1::ListModelsResponse* response) {
         return models->ListModels(request, response);
       });
+}
+
+void GrpcServer::Rep::AddRankStream(RankingService* ranking, Metrics* metrics) {
+  rank_stream.ask = [this](auto* context, auto* stream, auto* queue,
+                           void* tag) {
+    ranking_stub.RequestRankStream(context, stream, queue, queue, tag);
+  };
+  rank_stream.ranking = ranking;
+  rank_stream.pool = pool.get();
+  rank_stream.limits = &limits;
+  rank_stream.metrics = &rpc_metrics.emplace_back("RankStream", metrics);
+  rank_stream.drain = &drain;
+  for (const auto& queue : queues) {
+    rank_streams.push_back(
+        std::make_unique<RankStreams>(&rank_stream, queue.get()));
+  }
 }
 
 void GrpcServer::Rep::AddHealth(Metrics* metrics) {
@@ -265,6 +286,7 @@ absl::StatusOr<std::unique_ptr<GrpcServer>> GrpcServer::Start(
   rep.limits = options.limits();
   rep.pool = std::make_unique<CallPool>(options.long_call_threads());
   rep.AddMethods(services, metrics);
+  rep.AddRankStream(services.ranking, metrics);
   rep.AddHealth(metrics);
   for (const auto& queue : rep.queues) {
     rep.threads.emplace_back(&Rep::Serve, &rep, queue.get());
@@ -282,7 +304,10 @@ void GrpcServer::SetRankingServes(bool serves) {
 
 void GrpcServer::AnnounceShutdown() { rep_->health.SetNotServing(); }
 
-void GrpcServer::Refuse() { rep_->drain.draining = true; }
+void GrpcServer::Refuse() {
+  rep_->drain.draining = true;
+  for (const auto& streams : rep_->rank_streams) streams->Drain();
+}
 
 void GrpcServer::Shutdown(double timeout_seconds) {
   if (std::exchange(rep_->shut_down, true)) return;

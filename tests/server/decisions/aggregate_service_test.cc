@@ -247,7 +247,7 @@ TEST_F(AggregateServiceTest, RefusesBadRequestsByFieldAndLogsNothing) {
             static_cast<v1::Aggregation::Scale>(9));
       },
       "aggregation.scale = 9: must be MIN_MAX, RANK or NONE");
-  refuses([](Spoilt r) { r->set_top_k(4); }, "top_k = 4: must be in [1, 3]");
+  refuses([](Spoilt r) { r->set_top_k(0); }, "top_k = 0: must be at least 1");
   refuses([](Spoilt r) { r->set_cutoff(1'000'001); },
           "cutoff = 1000001: must be in [0, 1000000]");
   refuses([](Spoilt r) { r->set_divergence(v1::AggregateRequest::TOP); },

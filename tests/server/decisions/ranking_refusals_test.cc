@@ -244,14 +244,11 @@ TEST_F(RankingRefusalsTest, LongestAndUnicodeIdsAreFine) {
 }
 
 TEST_F(RankingRefusalsTest, BadTopKIsRefused) {
-  for (const uint32_t top_k : {0u, 4u}) {
-    v1::RankRequest request = GoodRank();
-    request.set_top_k(top_k);
-    EXPECT_THAT(Rank(request),
-                StatusIs(StatusCode::kInvalidArgument,
-                         AllOf(HasSubstr("top_k = " + std::to_string(top_k)),
-                               HasSubstr("[1, 3]"))));
-  }
+  v1::RankRequest request = GoodRank();
+  request.set_top_k(0);
+  EXPECT_THAT(Rank(request),
+              StatusIs(StatusCode::kInvalidArgument,
+                       HasSubstr("top_k = 0: must be at least 1")));
   EXPECT_THAT(Logged(), IsEmpty());
 }
 

@@ -254,6 +254,16 @@ TEST_F(RankingServiceTest, MaskedCandidatesAreNeverChosen) {
   }
 }
 
+TEST_F(RankingServiceTest, TopKBeyondTheCandidatesIsCutAndSaidSo) {
+  v1::RankRequest request = GoodRank();
+  request.set_top_k(4);
+  ASSERT_OK(Rank(request));
+  EXPECT_THAT(rank_.order(), SizeIs(3));
+  EXPECT_EQ(rank_.result().degraded(),
+            "top_k = 4 cut to 3, as many as are eligible");
+  EXPECT_EQ(Logged()[0].decision().top_k(), 3u);
+}
+
 TEST_F(RankingServiceTest, TopKBeyondTheEligibleIsCutAndSaidSo) {
   v1::RankRequest request = GoodRank();
   for (const bool eligible : {true, false, false}) {
