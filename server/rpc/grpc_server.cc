@@ -138,7 +138,7 @@ struct GrpcServer::Rep {
     method->drain = &drain;
     methods.push_back(method);
     for (const auto& queue : queues) {
-      slots.push_back(std::make_shared<CallSlots<Request, Response>>(
+      slots.push_back(std::make_shared<CallSlots<UnaryCall<Request, Response>>>(
           method.get(), queue.get(), count));
     }
     return method.get();

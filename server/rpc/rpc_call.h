@@ -17,7 +17,6 @@
 #include <optional>
 #include <string>
 #include <utility>
-#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
@@ -27,6 +26,7 @@
 #include "server/rpc/admission.h"
 #include "server/rpc/call_pool.h"
 #include "server/rpc/call_queue.h"
+#include "server/rpc/call_slots.h"
 #include "server/rpc/rpc_metrics.h"
 #include "server/rpc/status_conversion.h"
 #include "server/rpc/waiting_calls.h"
@@ -62,53 +62,6 @@ struct UnaryMethod {
 };
 
 template <typename Request, typename Response>
-class UnaryCall;
-
-// The slots of one method in one queue, used by its thread. As many as at the
-// start always wait for calls: calls that do not end cannot keep others out.
-template <typename Request, typename Response>
-class CallSlots {
- public:
-  // `method` and `queue` must outlive it.
-  CallSlots(const UnaryMethod<Request, Response>* method, CallQueue* queue,
-            size_t num_asking)
-      : method_(method), queue_(queue), num_asking_(num_asking) {
-    for (size_t i = 0; i < num_asking; ++i) Ask();
-  }
-
-  // Lets one more slot wait for a call.
-  void Ask() {
-    if (idle_.empty()) {
-      calls_.push_back(std::make_unique<UnaryCall<Request, Response>>(
-          method_, queue_, this, calls_.size()));
-      idle_.push_back(calls_.back().get());
-    }
-    UnaryCall<Request, Response>* const call = idle_.back();
-    idle_.pop_back();
-    call->Ask();
-  }
-
-  // Takes a slot back whose call has ended, and perhaps destroys it.
-  void Return(UnaryCall<Request, Response>* call) {
-    if (idle_.size() < num_asking_) {
-      idle_.push_back(call);
-      return;
-    }
-    const size_t index = call->index;
-    std::swap(calls_[index], calls_.back());
-    calls_[index]->index = index;
-    calls_.pop_back();
-  }
-
- private:
-  const UnaryMethod<Request, Response>* const method_;
-  CallQueue* const queue_;
-  const size_t num_asking_;
-  std::vector<std::unique_ptr<UnaryCall<Request, Response>>> calls_;
-  std::vector<UnaryCall<Request, Response>*> idle_;
-};
-
-template <typename Request, typename Response>
 class UnaryCall final : public CompletionEvent,
                         private QueuedCall,
                         private UnsentAnswer,
@@ -117,7 +70,7 @@ class UnaryCall final : public CompletionEvent,
  public:
   // All must outlive it.
   UnaryCall(const UnaryMethod<Request, Response>* method, CallQueue* queue,
-            CallSlots<Request, Response>* slots, size_t its_index)
+            CallSlots<UnaryCall>* slots, size_t its_index)
       : index(its_index), method_(method), queue_(queue), slots_(slots) {}
 
   // Waits for a call.
@@ -379,7 +332,7 @@ class UnaryCall final : public CompletionEvent,
 
   const UnaryMethod<Request, Response>* const method_;
   CallQueue* const queue_;
-  CallSlots<Request, Response>* const slots_;
+  CallSlots<UnaryCall>* const slots_;
   OverEvent over_{this};
   Stage stage_ = Stage::kAsking;
   int num_ends_ = 0;                       // Of the answer, and of the call.
