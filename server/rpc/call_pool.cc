@@ -1,8 +1,11 @@
 #include "server/rpc/call_pool.h"
 
+#include "server/rpc/waiting_calls.h"
+
 namespace sortition {
 
-CallPool::CallPool(uint32_t num_threads) {
+CallPool::CallPool(uint32_t num_threads, Admission* admission)
+    : admission_(admission) {
   for (uint32_t i = 0; i < num_threads; ++i) {
     threads_.emplace_back(&CallPool::Serve, this);
   }
@@ -10,13 +13,27 @@ CallPool::CallPool(uint32_t num_threads) {
 
 CallPool::~CallPool() { Stop(); }
 
-void CallPool::Add(PooledCall* call) {
+std::optional<Refusal> CallPool::Add(PooledCall* call, double seconds_left) {
+  const config::v1::AdmissionLimits& limits = admission_->limits();
   {
     const std::lock_guard lock(mutex_);
-    if (stopped_) return;
+    if (stopped_) return std::nullopt;
+    const double wait = seconds_per_call_.value() *
+                        static_cast<double>(waiting_.size()) /
+                        static_cast<double>(threads_.size());
+    if (waiting_.size() >= limits.max_long_waiting()) {
+      return Refusal{RefusalReason::kWaiting, wait};
+    }
+    Refusal refusal;
+    if (CannotWait(wait, seconds_left, limits.max_long_wait_seconds(),
+                   &refusal)) {
+      return refusal;
+    }
     waiting_.push_back(call);
+    ++admission_->long_waiting;
   }
   changed_.notify_one();
+  return std::nullopt;
 }
 
 void CallPool::Stop() {
@@ -39,9 +56,13 @@ void CallPool::Serve() {
     if (stopped_) return;
     PooledCall* const call = waiting_.front();
     waiting_.pop_front();
+    --admission_->long_waiting;
     lock.unlock();
+    const int64_t start = MonotonicNanos();
     call->Run(&scratch);
+    const int64_t end = MonotonicNanos();
     lock.lock();
+    seconds_per_call_.Add(1e-9 * static_cast<double>(end - start));
   }
 }
 

@@ -4,10 +4,12 @@
 #include <cstdint>
 #include <deque>
 #include <mutex>
+#include <optional>
 #include <thread>
 #include <vector>
 
 #include "server/decisions/decision_scratch.h"
+#include "server/rpc/admission.h"
 
 namespace sortition {
 
@@ -18,16 +20,17 @@ class PooledCall {
   virtual void Run(DecisionScratch* scratch) = 0;
 };
 
-// Thread-safe. Runs calls in the order in which they come. How many can wait is
-// for the caller to bound.
+// Thread-safe. Runs calls in the order in which they come.
 class CallPool {
  public:
-  explicit CallPool(uint32_t num_threads);
+  // `admission` must outlive it.
+  CallPool(uint32_t num_threads, Admission* admission);
   ~CallPool();  // Stop()
 
-  // Does nothing after Stop(). `call` must live until it was run, or until
-  // Stop() returns.
-  void Add(PooledCall* call);
+  // Takes `call`, whose deadline is in `seconds_left`, or returns why not. It
+  // must live until it was run, or until Stop() returns. After Stop() it is
+  // dropped.
+  std::optional<Refusal> Add(PooledCall* call, double seconds_left);
 
   // Waits for the calls that run, and drops those that wait.
   void Stop();
@@ -35,9 +38,11 @@ class CallPool {
  private:
   void Serve();
 
+  Admission* const admission_;
   std::mutex mutex_;
   std::condition_variable changed_;
   std::deque<PooledCall*> waiting_;  // Guarded by `mutex_`.
+  RecentMean seconds_per_call_;      // Guarded by `mutex_`.
   bool stopped_ = false;             // Guarded by `mutex_`.
   std::vector<std::thread> threads_;
 };

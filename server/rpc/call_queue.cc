@@ -25,4 +25,34 @@ void ReturnedCalls::Proceed(bool) {
   for (CompletionEvent* call : calls) call->Proceed(true);
 }
 
+void CallQueue::Serve() {
+  int64_t start = 0;
+  while (Read(&start)) waiting.Serve(start);
+}
+
+bool CallQueue::Read(int64_t* start) {
+  // Events without an end must not keep calls waiting.
+  constexpr int kMostEvents = 64;
+  const gpr_timespec past = gpr_time_0(GPR_CLOCK_MONOTONIC);
+  const gpr_timespec never = gpr_inf_future(GPR_CLOCK_MONOTONIC);
+  *start = MonotonicNanos();
+  if (!waiting.MayRead()) return true;
+  for (int i = 0; i < kMostEvents; ++i) {
+    void* tag = nullptr;
+    bool ok = false;
+    const bool may_block = waiting.empty() && i == 0;
+    switch (queue->AsyncNext(&tag, &ok, may_block ? never : past)) {
+      case grpc::CompletionQueue::SHUTDOWN:
+        return false;
+      case grpc::CompletionQueue::TIMEOUT:
+        return true;
+      case grpc::CompletionQueue::GOT_EVENT:
+        break;
+    }
+    if (may_block) *start = MonotonicNanos();
+    static_cast<CompletionEvent*>(tag)->Proceed(ok);
+  }
+  return true;
+}
+
 }  // namespace sortition

@@ -1,13 +1,16 @@
 #pragma once
-// A completion queue, and how calls come back to it from other threads.
+// A completion queue with its thread, and how calls come back to it from other
+// threads.
 #include <grpcpp/alarm.h>
 #include <grpcpp/completion_queue.h>
 
+#include <cstdint>
 #include <memory>
 #include <mutex>
 #include <vector>
 
 #include "server/decisions/decision_scratch.h"
+#include "server/rpc/waiting_calls.h"
 
 namespace sortition {
 
@@ -42,11 +45,27 @@ class ReturnedCalls final : public CompletionEvent {
 
 // A completion queue with the memory of its one thread.
 struct CallQueue {
+  // `admission` must outlive it.
+  explicit CallQueue(Admission* admission)
+      : waiting(admission), unsent(admission) {}
+
+  // The loop of the thread; returns once the queue is shut down.
+  void Serve();
+
   std::unique_ptr<grpc::ServerCompletionQueue> queue;
   DecisionScratch scratch;
   std::mutex mutex;     // Giving a queue work after its shutdown aborts.
   bool closed = false;  // Guarded by `mutex`.
   ReturnedCalls returned{this};
+  // The rest belongs to the thread.
+  WaitingCalls waiting;
+  UnsentAnswers unsent;
+  uint32_t num_calls = 0;  // Calls that have come and not ended.
+
+ private:
+  // Handles what has come; waits for it if no call waits. Sets `start` to when
+  // there was something to do. Returns false once the queue is shut down.
+  bool Read(int64_t* start);
 };
 
 }  // namespace sortition

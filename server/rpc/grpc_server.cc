@@ -35,11 +35,11 @@ using RankingStub =
             v1::Ranking::WithRawMethod_RankStream<ReportStub>>>>>;
 using ModelsStub = v1::Models::WithRawMethod_ListModels<v1::Models::Service>;
 
-// How many calls can wait in one queue for its thread without a detour through
-// gRPC's own list of unmatched calls.
-constexpr int kDecisionSlots = 128;
-constexpr int kReportSlots = 32;
-constexpr int kControlSlots = 4;
+// How many calls can come to one queue at once without a detour through gRPC's
+// own list of unmatched calls.
+constexpr size_t kDecisionSlots = 128;
+constexpr size_t kReportSlots = 32;
+constexpr size_t kControlSlots = 4;
 
 // Switches reflection on or off for this server alone: linking the library
 // switches it on for all servers of the process.
@@ -99,6 +99,10 @@ void SetConnectionLimits(const config::v1::ConnectionLimits& limits,
 }  // namespace
 
 struct GrpcServer::Rep {
+  Rep(const config::v1::AdmissionLimits& admission_limits, Metrics* metrics)
+      : admission(admission_limits, metrics) {}
+
+  Admission admission;
   RankingStub ranking_stub;
   ModelsStub models_stub;
   HealthWatchCall::Stub health_stub;
@@ -114,14 +118,14 @@ struct GrpcServer::Rep {
   std::list<RpcMetrics> rpc_metrics;
   // Methods and their slots; a slot must be destroyed before its method.
   std::vector<std::shared_ptr<void>> methods;
-  std::vector<std::unique_ptr<CompletionEvent>> slots;
+  std::vector<std::shared_ptr<void>> slots;
   RankStreamMethod rank_stream;
   std::vector<std::unique_ptr<RankStreams>> rank_streams;  // By queue.
 
   // Makes `count` slots per queue for a method of a stub.
   template <typename Request, typename Response, typename Stub, typename Ask>
   UnaryMethod<Request, Response>* Add(
-      const char* name, Stub* stub, Ask ask, int count, Metrics* metrics,
+      const char* name, Stub* stub, Ask ask, size_t count, Metrics* metrics,
       std::function<absl::Status(const Request&, DecisionScratch*, Response*)>
           handle) {
     using Method = UnaryMethod<Request, Response>;
@@ -134,13 +138,12 @@ struct GrpcServer::Rep {
     method->pool = pool.get();
     method->limits = &limits;
     method->metrics = &rpc_metrics.emplace_back(name, metrics);
+    method->admission = &admission;
     method->drain = &drain;
     methods.push_back(method);
     for (const auto& queue : queues) {
-      for (int i = 0; i < count; ++i) {
-        slots.push_back(std::make_unique<UnaryCall<Request, Response>>(
-            method.get(), queue.get()));
-      }
+      slots.push_back(std::make_shared<CallSlots<UnaryCall<Request, Response>>>(
+          method.get(), queue.get(), count));
     }
     return method.get();
   }
@@ -148,7 +151,6 @@ struct GrpcServer::Rep {
   void AddMethods(const Services& services, Metrics* metrics);
   void AddRankStream(RankingService* ranking, Metrics* metrics);
   void AddHealth(Metrics* metrics);
-  void Serve(CallQueue* queue);
   void WaitForQuiet(double timeout_seconds) const;
 };
 
@@ -223,14 +225,6 @@ void GrpcServer::Rep::AddHealth(Metrics* metrics) {
   }
 }
 
-void GrpcServer::Rep::Serve(CallQueue* queue) {
-  void* tag = nullptr;
-  bool ok = false;
-  while (queue->queue->Next(&tag, &ok)) {
-    static_cast<CompletionEvent*>(tag)->Proceed(ok);
-  }
-}
-
 // Waits until no request has come for a while. gRPC ends calls that arrive
 // during its shutdown as CANCELLED, which callers cannot tell from an error of
 // their own; after UNAVAILABLE they go elsewhere.
@@ -252,7 +246,7 @@ void GrpcServer::Rep::WaitForQuiet(double timeout_seconds) const {
   } while (may_come);
 }
 
-GrpcServer::GrpcServer() : rep_(std::make_unique<Rep>()) {}
+GrpcServer::GrpcServer(std::unique_ptr<Rep> rep) : rep_(std::move(rep)) {}
 
 GrpcServer::~GrpcServer() {
   if (rep_->server != nullptr) Shutdown(0);
@@ -261,7 +255,8 @@ GrpcServer::~GrpcServer() {
 absl::StatusOr<std::unique_ptr<GrpcServer>> GrpcServer::Start(
     const config::v1::ServerOptions& options, const Services& services,
     Metrics* metrics) {
-  auto result = std::unique_ptr<GrpcServer>(new GrpcServer);
+  auto result = std::unique_ptr<GrpcServer>(
+      new GrpcServer(std::make_unique<Rep>(options.admission(), metrics)));
   Rep& rep = *result->rep_;
   RETURN_IF_ERROR(ValidateLimits(options.limits()));
   ASSIGN_OR_RETURN(rep.listener, Listener::Open(options.listen(), metrics));
@@ -276,7 +271,7 @@ absl::StatusOr<std::unique_ptr<GrpcServer>> GrpcServer::Start(
   builder.RegisterService(&rep.models_stub);
   builder.RegisterService(&rep.health_stub);
   for (uint32_t i = 0; i < options.threads(); ++i) {
-    rep.queues.push_back(std::make_unique<CallQueue>());
+    rep.queues.push_back(std::make_unique<CallQueue>(&rep.admission));
     rep.queues.back()->queue = builder.AddCompletionQueue();
   }
   rep.server = builder.BuildAndStart();
@@ -284,12 +279,13 @@ absl::StatusOr<std::unique_ptr<GrpcServer>> GrpcServer::Start(
     return absl::InternalError("gRPC does not start a server");
   }
   rep.limits = options.limits();
-  rep.pool = std::make_unique<CallPool>(options.long_call_threads());
+  rep.pool =
+      std::make_unique<CallPool>(options.long_call_threads(), &rep.admission);
   rep.AddMethods(services, metrics);
   rep.AddRankStream(services.ranking, metrics);
   rep.AddHealth(metrics);
   for (const auto& queue : rep.queues) {
-    rep.threads.emplace_back(&Rep::Serve, &rep, queue.get());
+    rep.threads.emplace_back(&CallQueue::Serve, queue.get());
   }
   rep.listener->Start(std::move(acceptor));
   return result;

@@ -50,8 +50,8 @@ class GrpcServer {
   void Shutdown(double timeout_seconds);
 
  private:
-  GrpcServer();
   struct Rep;
+  explicit GrpcServer(std::unique_ptr<Rep> rep);
   std::unique_ptr<Rep> rep_;
 };
 

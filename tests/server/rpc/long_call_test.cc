@@ -17,6 +17,11 @@ using grpc::health::v1::HealthCheckResponse;
 
 class LongCallTest : public GrpcServerTest {
  protected:
+  // None is refused, however slow the machine is.
+  LongCallTest() {
+    options_.mutable_admission()->set_max_long_wait_seconds(3600);
+  }
+
   // Takes some tens of milliseconds.
   static v1::AggregateRequest LongAggregate() {
     v1::AggregateRequest request;
@@ -114,11 +119,15 @@ struct CountingCall final : public PooledCall {
 
 TEST(CallPoolTest, RunsEveryCallUntilItStops) {
   CountingCall call;
-  CallPool pool(3);
-  for (int i = 0; i < 100; ++i) pool.Add(&call);
+  Metrics metrics;
+  config::v1::AdmissionLimits limits;
+  limits.set_max_long_waiting(100);
+  Admission admission(limits, &metrics);
+  CallPool pool(3, &admission);
+  for (int i = 0; i < 100; ++i) EXPECT_FALSE(pool.Add(&call, 1e9).has_value());
   while (call.runs < 100) std::this_thread::yield();
   pool.Stop();
-  pool.Add(&call);
+  EXPECT_FALSE(pool.Add(&call, 1e9).has_value());
   pool.Stop();
   EXPECT_EQ(call.runs, 100);
 }
