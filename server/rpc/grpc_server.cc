@@ -199,6 +199,7 @@ void GrpcServer::Rep::AddRankStream(RankingService* ranking, Metrics* metrics) {
   rank_stream.limits = &limits;
   rank_stream.metrics = &rpc_metrics.emplace_back("RankStream", metrics);
   rank_stream.drain = &drain;
+  rank_stream.admission = &admission;
   for (const auto& queue : queues) {
     rank_streams.push_back(
         std::make_unique<RankStreams>(&rank_stream, queue.get()));

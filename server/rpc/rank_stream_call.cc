@@ -178,18 +178,29 @@ void RankStreamCall::TakeUp() {
   spare_.pop_back();
   item->start = absl::GetCurrentTimeNanos();
   item->is_done = false;
+  DecisionScratch& scratch = queue_->scratch;
   if (payload_.Length() > kLargeBytes) {
-    is_pooled_ = true;
-    method_->pool->Add(item);
+    item->status = GiveToPool(&scratch, item);
+    if (item->status.ok()) return;
+    payload_.Clear();
+    item->is_done = true;
     return;
   }
-  DecisionScratch& scratch = queue_->scratch;
   scratch.waiter = item;
   scratch.is_waiting = false;
   Decide(&scratch, item);
   item->is_syncing = scratch.is_waiting;
   item->is_done = !item->is_syncing;
   if (item->is_syncing) ++method_->drain->syncing;
+}
+
+absl::Status RankStreamCall::GiveToPool(DecisionScratch* scratch, Item* item) {
+  RETURN_IF_ERROR(CheckDeadline(scratch));
+  is_pooled_ = true;
+  const auto refusal = method_->pool->Add(item, scratch->seconds_left);
+  if (!refusal.has_value()) return absl::OkStatus();
+  is_pooled_ = false;
+  return method_->admission->Refuse(*refusal);
 }
 
 void RankStreamCall::Decide(DecisionScratch* scratch, Item* item) {

@@ -16,6 +16,7 @@
 #include "absl/status/status.h"
 #include "io/spool/spool_writer.h"
 #include "server/decisions/ranking_service.h"
+#include "server/rpc/admission.h"
 #include "server/rpc/call_pool.h"
 #include "server/rpc/call_queue.h"
 #include "server/rpc/rpc_call.h"
@@ -37,6 +38,7 @@ struct RankStreamMethod {
   const config::v1::RequestLimits* limits;
   RpcMetrics* metrics;  // Of every request in a stream.
   DrainState* drain;
+  Admission* admission;
 };
 
 class RankStreamCall;
@@ -114,6 +116,8 @@ class RankStreamCall {
   absl::Status Admit() const;
   // Decides what was read, or lets the pool do it.
   void TakeUp();
+  // Refuses a request for which the pool has no time.
+  absl::Status GiveToPool(DecisionScratch* scratch, Item* item);
   void Decide(DecisionScratch* scratch, Item* item);
   absl::Status Handle(DecisionScratch* scratch);
   absl::Status CheckDeadline(DecisionScratch* scratch) const;
