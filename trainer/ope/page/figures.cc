@@ -18,7 +18,7 @@ constexpr size_t kMostLegendName = 30;
 // Of a forest plot.
 constexpr size_t kMostName = 22;
 constexpr size_t kMostNote = 32;
-constexpr double kNameCharacter = 7;  // Widths, rather too much.
+constexpr double kNameCharacter = 8;  // Widths in bold, rather too much.
 constexpr double kNoteCharacter = 6.4;
 constexpr double kGap = 10;
 // Of a chart with two axes of numbers.
