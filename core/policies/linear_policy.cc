@@ -100,6 +100,12 @@ ScoredCandidates LinearPolicy::Score(const PolicyQuery& query,
     query.candidates.Scores(workspace->eligible_documents, weights_,
                             workspace->scores);
   }
+  return ViewScores(query, workspace);
+}
+
+ScoredCandidates LinearPolicy::ViewScores(const PolicyQuery& query,
+                                          PolicyWorkspace* workspace) const {
+  const size_t m = workspace->eligible_documents.size();
   ScoredCandidates scored;
   scored.scores = workspace->scores;
   scored.abstain_score = abstain_score_;
@@ -169,9 +175,14 @@ Action LinearPolicy::Mode(const PolicyQuery& query,
 std::vector<double> LinearPolicy::Scores(const PolicyQuery& query) const {
   PolicyWorkspace workspace;
   Score(query, &workspace);
+  return Scores(query, workspace);
+}
+
+std::vector<double> LinearPolicy::Scores(const PolicyQuery& query,
+                                         const PolicyWorkspace& decided) {
   std::vector<double> scores(query.candidates.num_candidates(), 0);
-  for (size_t i = 0; i < workspace.scores.size(); ++i) {
-    scores[workspace.eligible_documents[i]] = workspace.scores[i];
+  for (size_t i = 0; i < decided.scores.size(); ++i) {
+    scores[decided.eligible_documents[i]] = decided.scores[i];
   }
   return scores;
 }
@@ -179,13 +190,20 @@ std::vector<double> LinearPolicy::Scores(const PolicyQuery& query) const {
 std::vector<double> LinearPolicy::FirstProbabilities(
     const PolicyQuery& query, double* abstain_probability) const {
   PolicyWorkspace workspace;
-  const ScoredCandidates scored = Score(query, &workspace);
+  Score(query, &workspace);
+  return FirstProbabilities(query, &workspace, abstain_probability);
+}
+
+std::vector<double> LinearPolicy::FirstProbabilities(
+    const PolicyQuery& query, PolicyWorkspace* decided,
+    double* abstain_probability) const {
+  const ScoredCandidates scored = ViewScores(query, decided);
   std::vector<double> eligible(scored.scores.size());
   const double abstain = distribution_->FirstProbabilities(scored, eligible);
   if (abstain_probability != nullptr) *abstain_probability = abstain;
   std::vector<double> probabilities(query.candidates.num_candidates(), 0);
   for (size_t i = 0; i < eligible.size(); ++i) {
-    probabilities[workspace.eligible_documents[i]] = eligible[i];
+    probabilities[decided->eligible_documents[i]] = eligible[i];
   }
   return probabilities;
 }
