@@ -25,4 +25,14 @@ void ReturnedCalls::Proceed(bool) {
   for (CompletionEvent* call : calls) call->Proceed(true);
 }
 
+void QueueClosing::Start() {
+  alarm_.Set(queue_->queue.get(), gpr_time_0(GPR_CLOCK_MONOTONIC), this);
+}
+
+void QueueClosing::Proceed(bool) {
+  const std::lock_guard lock(queue_->mutex);
+  queue_->closed = true;
+  queue_->queue->Shutdown();
+}
+
 }  // namespace sortition
