@@ -83,6 +83,44 @@ void FillDecisionId(v1::DecisionContext* context) {
   if (context->decision_id().empty()) context->set_decision_id(MakeUuidV7());
 }
 
+// Null where the request is of no kind: the server says so.
+v1::DecisionContext* ContextOf(v1::RankStreamRequest* request) {
+  switch (request->request_case()) {
+    case v1::RankStreamRequest::kRank:
+      return request->mutable_rank()->mutable_context();
+    case v1::RankStreamRequest::kSelect:
+      return request->mutable_select()->mutable_context();
+    case v1::RankStreamRequest::kLabel:
+      return request->mutable_label()->mutable_context();
+    case v1::RankStreamRequest::REQUEST_NOT_SET:
+      break;
+  }
+  return nullptr;
+}
+
+// Sends the requests at `places` from the `answered`-th on, and counts those
+// that are answered. A server lets 64 wait, so that neither side fills up.
+grpc::Status AskOverStream(v1::Ranking::Stub* ranking,
+                           grpc::ClientContext* context,
+                           const std::vector<v1::RankStreamRequest>& requests,
+                           const std::vector<size_t>& places, size_t* answered,
+                           std::vector<v1::RankStreamResponse>* answers) {
+  constexpr size_t kUnderWay = 32;
+  const auto stream = ranking->RankStream(context);
+  bool is_open = true;
+  for (size_t sent = *answered; *answered < places.size(); ++*answered) {
+    while (is_open && sent < places.size() && sent < *answered + kUnderWay) {
+      is_open = stream->Write(requests[places[sent++]]);
+    }
+    if (!stream->Read(&(*answers)[places[*answered]])) break;
+  }
+  stream->WritesDone();
+  const grpc::Status status = stream->Finish();
+  if (*answered == places.size()) return grpc::Status::OK;
+  if (!status.ok()) return status;
+  return {grpc::StatusCode::INTERNAL, "the stream ended before its answers"};
+}
+
 // Returns the address of the one server that a call reached, if `address`
 // stands for others, too; otherwise nothing. A call that reached none has the
 // target of its channel as `peer`.
@@ -246,6 +284,28 @@ absl::StatusOr<v1::AggregateResponse> Client::Aggregate(
       [&](const auto& stubs, auto* context, auto* response) {
         return stubs.ranking->Aggregate(context, request, response);
       });
+}
+
+absl::StatusOr<std::vector<v1::RankStreamResponse>> Client::RankStream(
+    std::vector<v1::RankStreamRequest> requests) {
+  std::map<const Stubs*, std::vector<size_t>> by_server;
+  for (size_t i = 0; i < requests.size(); ++i) {
+    v1::DecisionContext* const context = ContextOf(&requests[i]);
+    if (context != nullptr) FillDecisionId(context);
+    by_server[&ServerOf(context == nullptr ? "" : context->decision_id())]
+        .push_back(i);
+  }
+  std::vector<v1::RankStreamResponse> answers(requests.size());
+  for (const auto& [server, places] : by_server) {
+    size_t answered = 0;
+    const absl::Status status = CallWithRetries(
+        *server, [&](const Stubs& stubs, grpc::ClientContext* context) {
+          return AskOverStream(stubs.ranking.get(), context, requests, places,
+                               &answered, &answers);
+        });
+    if (!status.ok()) return status;
+  }
+  return answers;
 }
 
 absl::StatusOr<v1::ReportShownResponse> Client::ReportShown(

@@ -66,6 +66,11 @@ class Client {
   absl::StatusOr<v1::SelectResponse> Select(v1::SelectRequest request);
   absl::StatusOr<v1::LabelResponse> Label(v1::LabelRequest request);
   absl::StatusOr<v1::AggregateResponse> Aggregate(v1::AggregateRequest request);
+  // Decides many requests over one stream for each server, and returns their
+  // answers in order; an answer may be the error of its request. What a server
+  // has not answered when it drains is asked again. The deadline is for all.
+  absl::StatusOr<std::vector<v1::RankStreamResponse>> RankStream(
+      std::vector<v1::RankStreamRequest> requests);
   absl::StatusOr<v1::ReportShownResponse> ReportShown(
       const v1::ReportShownRequest& request);
   // Items without a feedback id get a UUID. Items of several servers are

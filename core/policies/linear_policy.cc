@@ -100,6 +100,12 @@ ScoredCandidates LinearPolicy::Score(const PolicyQuery& query,
     query.candidates.Scores(workspace->eligible_documents, weights_,
                             workspace->scores);
   }
+  return ViewScores(query, workspace);
+}
+
+ScoredCandidates LinearPolicy::ViewScores(const PolicyQuery& query,
+                                          PolicyWorkspace* workspace) const {
+  const size_t m = workspace->eligible_documents.size();
   ScoredCandidates scored;
   scored.scores = workspace->scores;
   scored.abstain_score = abstain_score_;
@@ -169,9 +175,14 @@ Action LinearPolicy::Mode(const PolicyQuery& query,
 std::vector<double> LinearPolicy::Scores(const PolicyQuery& query) const {
   PolicyWorkspace workspace;
   Score(query, &workspace);
+  return Scores(query, workspace);
+}
+
+std::vector<double> LinearPolicy::Scores(const PolicyQuery& query,
+                                         const PolicyWorkspace& decided) {
   std::vector<double> scores(query.candidates.num_candidates(), 0);
-  for (size_t i = 0; i < workspace.scores.size(); ++i) {
-    scores[workspace.eligible_documents[i]] = workspace.scores[i];
+  for (size_t i = 0; i < decided.scores.size(); ++i) {
+    scores[decided.eligible_documents[i]] = decided.scores[i];
   }
   return scores;
 }
@@ -185,10 +196,27 @@ std::vector<double> LinearPolicy::FirstProbabilities(
   return probabilities;
 }
 
+std::vector<double> LinearPolicy::DecidedFirstProbabilities(
+    const PolicyQuery& query, PolicyWorkspace* decided,
+    double* abstain_probability) const {
+  std::vector<double> probabilities;
+  const double abstain = PlaceProbabilities(query, ViewScores(query, decided),
+                                            *decided, &probabilities);
+  if (abstain_probability != nullptr) *abstain_probability = abstain;
+  return probabilities;
+}
+
 double LinearPolicy::FirstProbabilities(
     const PolicyQuery& query, PolicyWorkspace* workspace,
     std::vector<double>* probabilities) const {
-  const ScoredCandidates scored = Score(query, workspace);
+  return PlaceProbabilities(query, Score(query, workspace), *workspace,
+                            probabilities);
+}
+
+double LinearPolicy::PlaceProbabilities(
+    const PolicyQuery& query, const ScoredCandidates& scored,
+    const PolicyWorkspace& workspace,
+    std::vector<double>* probabilities) const {
   const size_t m = scored.scores.size();
   probabilities->assign(query.candidates.num_candidates(), 0);
   const double abstain = distribution_->FirstProbabilities(
@@ -196,7 +224,7 @@ double LinearPolicy::FirstProbabilities(
   // From the i-th eligible one to its document, which is never before i.
   for (size_t i = m; i-- > 0;) {
     const double probability = std::exchange((*probabilities)[i], 0);
-    (*probabilities)[workspace->eligible_documents[i]] = probability;
+    (*probabilities)[workspace.eligible_documents[i]] = probability;
   }
   return abstain;
 }

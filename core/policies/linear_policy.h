@@ -93,8 +93,11 @@ class LinearPolicy {
   // Returns the most probable action in document indexes.
   Action Mode(const PolicyQuery& query, PolicyWorkspace* workspace) const;
 
-  // Returns s(d) of every candidate, 0 for those that are not eligible.
+  // Returns s(d) of every candidate, 0 for those that are not eligible. With
+  // the workspace that Decide() has used last for this query, computes nothing.
   std::vector<double> Scores(const PolicyQuery& query) const;
+  static std::vector<double> Scores(const PolicyQuery& query,
+                                    const PolicyWorkspace& decided);
 
   // Returns ActionDistribution::FirstProbabilities() by document, 0 for those
   // that are not eligible. `abstain_probability` may be null.
@@ -104,9 +107,20 @@ class LinearPolicy {
   double FirstProbabilities(const PolicyQuery& query,
                             PolicyWorkspace* workspace,
                             std::vector<double>* probabilities) const;
+  // The same from the scores in the workspace that Decide() has used last for
+  // this query.
+  std::vector<double> DecidedFirstProbabilities(
+      const PolicyQuery& query, PolicyWorkspace* decided,
+      double* abstain_probability) const;
 
  private:
   LinearPolicy() = default;
+
+  // FirstProbabilities() from the scores of `query` in `workspace`.
+  double PlaceProbabilities(const PolicyQuery& query,
+                            const ScoredCandidates& scored,
+                            const PolicyWorkspace& workspace,
+                            std::vector<double>* probabilities) const;
 
   // Whether the policy has a parameter besides the weights.
   bool has_constant() const {
@@ -117,6 +131,9 @@ class LinearPolicy {
   // them.
   ScoredCandidates Score(const PolicyQuery& query,
                          PolicyWorkspace* workspace) const;
+  // The view alone, of a workspace that is filled.
+  ScoredCandidates ViewScores(const PolicyQuery& query,
+                              PolicyWorkspace* workspace) const;
 
   std::vector<double> weights_;
   std::optional<double> abstain_score_;

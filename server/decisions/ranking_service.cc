@@ -158,7 +158,8 @@ absl::Status RankingService::Decide(const v1::DecisionContext& context,
       [&](log::v1::Decision* record) { AddDetails(*checked, draw, record); },
       scratch));
   if (context.return_scores()) {
-    Assign(policy.Scores(query), result->mutable_scores());
+    Assign(LinearPolicy::Scores(query, scratch->workspace),
+           result->mutable_scores());
   }
   if (context.return_game() && draw.game.has_value()) {
     result->mutable_game()->set_lower(draw.game->lower);
@@ -185,7 +186,8 @@ absl::Status RankingService::Rank(const v1::RankRequest& request,
   Assign(draw.conditional_log_propensities,
          response->mutable_conditional_log_propensities());
   if (request.context().return_probabilities()) {
-    Assign(checked.policy->FirstProbabilities(checked.query, nullptr),
+    Assign(checked.policy->DecidedFirstProbabilities(
+               checked.query, &scratch->workspace, nullptr),
            response->mutable_result()->mutable_probabilities());
   }
   return absl::OkStatus();
@@ -208,7 +210,8 @@ absl::Status RankingService::Select(const v1::SelectRequest& request,
   }
   if (request.context().return_probabilities()) {
     double abstain = 0;
-    Assign(checked.policy->FirstProbabilities(checked.query, &abstain),
+    Assign(checked.policy->DecidedFirstProbabilities(
+               checked.query, &scratch->workspace, &abstain),
            response->mutable_result()->mutable_probabilities());
     response->set_abstain_probability(abstain);
   }
@@ -262,7 +265,8 @@ absl::Status RankingService::Label(const v1::LabelRequest& request,
   if (request.context().return_probabilities()) {
     query.game.stop = nullptr;
     query.game.rounds = scratch->draw.game_rounds;
-    Assign(checked.policy->FirstProbabilities(query, nullptr),
+    Assign(checked.policy->DecidedFirstProbabilities(query, &scratch->workspace,
+                                                     nullptr),
            response->mutable_result()->mutable_probabilities());
   }
   // One huge game must not hold its memory for ever.

@@ -55,4 +55,14 @@ bool CallQueue::Read(int64_t* start) {
   return true;
 }
 
+void QueueClosing::Start() {
+  alarm_.Set(queue_->queue.get(), gpr_time_0(GPR_CLOCK_MONOTONIC), this);
+}
+
+void QueueClosing::Proceed(bool) {
+  const std::lock_guard lock(queue_->mutex);
+  queue_->closed = true;
+  queue_->queue->Shutdown();
+}
+
 }  // namespace sortition

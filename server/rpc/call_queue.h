@@ -43,6 +43,20 @@ class ReturnedCalls final : public CompletionEvent {
   std::vector<CompletionEvent*> calls_;  // Guarded by `mutex_`.
 };
 
+// Shuts a queue down in its own thread, which can therefore give it work
+// without a lock.
+class QueueClosing final : public CompletionEvent {
+ public:
+  explicit QueueClosing(CallQueue* queue) : queue_(queue) {}
+
+  void Start();
+  void Proceed(bool ok) override;
+
+ private:
+  CallQueue* const queue_;
+  grpc::Alarm alarm_;
+};
+
 // A completion queue with the memory of its one thread.
 struct CallQueue {
   // `admission` must outlive it.
@@ -54,9 +68,12 @@ struct CallQueue {
 
   std::unique_ptr<grpc::ServerCompletionQueue> queue;
   DecisionScratch scratch;
-  std::mutex mutex;     // Giving a queue work after its shutdown aborts.
-  bool closed = false;  // Guarded by `mutex`.
+  // Giving a queue work after its shutdown aborts. Its own thread looks at
+  // `closed`, which only it writes; others do so under the lock.
+  std::mutex mutex;
+  bool closed = false;
   ReturnedCalls returned{this};
+  QueueClosing closing{this};
   // The rest belongs to the thread.
   WaitingCalls waiting;
   UnsentAnswers unsent;

@@ -315,11 +315,7 @@ void GrpcServer::Shutdown(double timeout_seconds) {
   rep_->health.FinishWatchers();
   rep_->listener->Stop();
   rep_->server->Shutdown(absl::ToChronoTime(deadline));
-  for (const auto& queue : rep_->queues) {
-    std::lock_guard lock(queue->mutex);
-    queue->closed = true;
-    queue->queue->Shutdown();
-  }
+  for (const auto& queue : rep_->queues) queue->closing.Start();
   for (std::thread& thread : rep_->threads) thread.join();
   rep_->pool->Stop();
 }

@@ -5,7 +5,6 @@
 #include <grpcpp/support/proto_buffer_writer.h>
 
 #include <limits>
-#include <mutex>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -285,7 +284,6 @@ void RankStreamCall::Write() {
 
 template <typename Operation>
 bool RankStreamCall::InQueue(const Operation& operation) {
-  const std::lock_guard lock(queue_->mutex);
   if (queue_->closed) return false;
   operation();
   return true;

@@ -13,7 +13,6 @@
 #include <atomic>
 #include <cstdint>
 #include <functional>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <utility>
@@ -79,7 +78,6 @@ class UnaryCall final : public CompletionEvent,
     context_.emplace();
     context_->AsyncNotifyWhenDone(&over_);
     writer_.emplace(&*context_);
-    std::lock_guard lock(queue_->mutex);
     if (queue_->closed) return;
     method_->ask(&*context_, &payload_, &*writer_, queue_->queue.get(), this);
   }
@@ -248,7 +246,6 @@ class UnaryCall final : public CompletionEvent,
       sent = grpc::GenericSerialize<grpc::ProtoBufferWriter, Response>(
           response_, &answer, &own);
     }
-    const std::lock_guard lock(queue_->mutex);
     if (queue_->closed) return false;
     if (status_.ok()) {
       writer_->Finish(answer, sent, this);

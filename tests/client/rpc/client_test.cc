@@ -314,5 +314,62 @@ TEST(UuidTest, IsOfVersionSevenAndNow) {
   EXPECT_GT(milliseconds, now - 10000);
 }
 
+std::vector<v1::RankStreamRequest> StreamOf(int count) {
+  std::vector<v1::RankStreamRequest> requests(count);
+  for (int i = 0; i < count; ++i) {
+    if (i % 2 == 0) {
+      *requests[i].mutable_select() = OneCandidate(absl::StrCat(i));
+    } else {
+      *requests[i].mutable_rank()->mutable_context() =
+          OneCandidate(absl::StrCat(i)).context();
+    }
+  }
+  return requests;
+}
+
+TEST(ClientTest, StreamsToTheServersOfTheDecisionsAnswerInOrder) {
+  FakeServer first, second;
+  ASSERT_OK_AND_ASSIGN(
+      const auto client,
+      Client::Connect(first.address() + "," + second.address(), Quick(1)));
+  auto requests = StreamOf(200);
+  requests[7].Clear();
+  ASSERT_OK_AND_ASSIGN(const auto answers, client->RankStream(requests));
+  ASSERT_EQ(answers.size(), 200u);
+  for (int i = 0; i < 200; ++i) {
+    if (i == 7) {
+      EXPECT_EQ(answers[i].error().code(), 3);
+      continue;
+    }
+    EXPECT_EQ(answers[i].has_rank(), i % 2 == 1);
+    const v1::DecisionResult& result =
+        i % 2 == 1 ? answers[i].rank().result() : answers[i].select().result();
+    EXPECT_EQ(result.decision_id(), absl::StrCat(i));
+  }
+  EXPECT_GT(first.decisions().size(), 0u);
+  EXPECT_GT(second.decisions().size(), 0u);
+  EXPECT_EQ(first.decisions().size() + second.decisions().size(), 199u);
+}
+
+// The first stream ends behind an answer that the caller has; the second one
+// begins where it ended.
+TEST(ClientTest, AStreamThatDrainsIsContinued) {
+  FakeServer server;
+  ASSERT_OK_AND_ASSIGN(const auto client,
+                       Client::Connect(server.address(), Quick(3)));
+  server.fail_at = 41;
+  ASSERT_OK_AND_ASSIGN(const auto answers, client->RankStream(StreamOf(100)));
+  ASSERT_EQ(answers.size(), 100u);
+  for (int i = 0; i < 100; ++i) {
+    const v1::DecisionResult& result =
+        i % 2 == 1 ? answers[i].rank().result() : answers[i].select().result();
+    EXPECT_EQ(result.decision_id(), absl::StrCat(i));
+  }
+  EXPECT_EQ(server.decisions().size(), 101u);
+  server.fail_first = 100;
+  EXPECT_THAT(client->RankStream(StreamOf(1)),
+              StatusIs(absl::StatusCode::kUnavailable, HasSubstr("draining")));
+}
+
 }  // namespace
 }  // namespace sortition

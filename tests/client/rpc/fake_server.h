@@ -85,6 +85,30 @@ class FakeServer : public v1::Ranking::Service, public v1::Models::Service {
     return status;
   }
 
+  // Ends where a request fails, as a server that drains.
+  grpc::Status RankStream(
+      grpc::ServerContext* context,
+      grpc::ServerReaderWriter<v1::RankStreamResponse, v1::RankStreamRequest>*
+          stream) override {
+    v1::RankStreamRequest request;
+    while (stream->Read(&request)) {
+      v1::RankStreamResponse answer;
+      grpc::Status status;
+      if (request.has_rank()) {
+        status = Rank(context, &request.rank(), answer.mutable_rank());
+      } else if (request.has_select()) {
+        status = Select(context, &request.select(), answer.mutable_select());
+      } else if (request.has_label()) {
+        status = Label(context, &request.label(), answer.mutable_label());
+      } else {
+        answer.mutable_error()->set_code(grpc::StatusCode::INVALID_ARGUMENT);
+      }
+      if (!status.ok()) return status;
+      stream->Write(answer);
+    }
+    return grpc::Status::OK;
+  }
+
   grpc::Status Aggregate(grpc::ServerContext* context,
                          const v1::AggregateRequest* request,
                          v1::AggregateResponse* response) override {
@@ -160,6 +184,7 @@ class FakeServer : public v1::Ranking::Service, public v1::Models::Service {
 
   // Set these before the calls that they are about.
   std::atomic<int> fail_first{0};
+  std::atomic<uint64_t> fail_at{0};  // This decision fails, counted from 1.
   grpc::Status failure{grpc::StatusCode::UNAVAILABLE, "draining"};
   std::atomic<bool> abstain{false};
   std::atomic<bool> hang{false};  // Answer only when the call is cancelled.
@@ -185,7 +210,7 @@ class FakeServer : public v1::Ranking::Service, public v1::Models::Service {
         new_version_at > 0 && decisions_.size() >= new_version_at;
     result->mutable_model()->set_version(later ? 2 : 1);
     result->set_log_propensity(-0.5);
-    return NextStatus();
+    return decisions_.size() == fail_at ? failure : NextStatus();
   }
 
   mutable std::mutex mutex_;
