@@ -22,7 +22,8 @@
 ABSL_FLAG(int, rounds, 3, "rounds, in [1, 1000]");
 ABSL_FLAG(double, seconds, 2, "length of a trial, in [0.1, 600]");
 ABSL_FLAG(double, deadline, 1, "deadline of every call, seconds");
-ABSL_FLAG(uint32_t, candidates, 200, "candidates of a request");
+ABSL_FLAG(uint32_t, candidates, 1000,
+          "candidates of a request, half of which are chosen");
 ABSL_FLAG(std::string, flags, "", "options of the server, separated by spaces");
 ABSL_FLAG(std::string, bin, "",
           "directory of the programs; empty: that of this one");
@@ -32,17 +33,16 @@ ABSL_FLAG(std::string, dir, "",
 namespace sortition {
 namespace {
 
-constexpr uint32_t kFeatures = 4;
+constexpr uint32_t kFeatures = 1;
 
-// An F-score game: much to do for few bytes, so that the load generator needs
-// little of the machine.
-absl::Status PublishGame(const std::string& root) {
+// Sets of a fixed size: much to do for few bytes, so that the load generator
+// needs little of the machine.
+absl::Status PublishSubsets(const std::string& root, uint32_t size) {
   model::v1::Model model;
   model.set_name("default");
   model.set_num_features(kFeatures);
   for (uint32_t j = 0; j < kFeatures; ++j) model.add_weights(0.5);
-  auto* game = model.mutable_policy()->mutable_game_subset();
-  game->set_measure(model::v1::GameSubset::F_BETA);
+  model.mutable_policy()->mutable_independent_subset()->set_k(size);
   model.mutable_policy()->set_inverse_temperature(1);
   model.mutable_policy()->set_uniform_mixture(0.02);
   return ModelStore(root).Publish(model, nullptr, {}).status();
@@ -74,7 +74,8 @@ absl::StatusOr<Report> Run() {
   const std::string bin = ProgramDirectory(absl::GetFlag(FLAGS_bin));
   const TempDir directory(SpoolParent(absl::GetFlag(FLAGS_dir), bin));
   const std::string base = directory.path() + "/";
-  RETURN_IF_ERROR(PublishGame(base + "models"));
+  RETURN_IF_ERROR(
+      PublishSubsets(base + "models", absl::GetFlag(FLAGS_candidates) / 2));
   std::vector<std::string> arguments =
       RankServerArguments(bin, base + "models");
   for (const absl::string_view flag :

@@ -75,6 +75,7 @@ class Generator {
     }
     --under_way_;
     const std::unique_ptr<OpenCall> call(static_cast<OpenCall*>(tag));
+    if (call->start < counted_from_) return true;
     switch (call->status.error_code()) {
       case grpc::StatusCode::OK:
         latencies_.push_back(static_cast<float>(
@@ -95,7 +96,8 @@ class Generator {
   OpenLoopResult Run() {
     RandomSequence random(SeedKey(options_.seed));
     const Clock::time_point start = Clock::now();
-    const Clock::time_point end = start + Duration(options_.seconds);
+    counted_from_ = start + Duration(options_.warmup_seconds);
+    const Clock::time_point end = counted_from_ + Duration(options_.seconds);
     Clock::time_point next = start;
     while (next < end) {
       while (Clock::now() >= next && next < end) {
@@ -147,6 +149,7 @@ class Generator {
   const grpc::ByteBuffer request_;
   std::vector<std::unique_ptr<grpc::GenericStub>> stubs_;
   grpc::CompletionQueue queue_;
+  Clock::time_point counted_from_;
   size_t num_sent_ = 0;
   size_t under_way_ = 0;
   size_t num_refused_ = 0;
@@ -162,7 +165,9 @@ absl::StatusOr<OpenLoopResult> RunOpenLoop(int port,
                                            const OpenLoopOptions& options) {
   const OpenLoopResult result = Generator(port, options).Run();
   if (result.goodput > 0) return result;
-  return absl::UnavailableError("no request was answered");
+  return absl::UnavailableError(absl::StrCat(
+      "no request was answered: ", result.refused, " refused, ", result.expired,
+      " expired per second, ", result.failed, " failed"));
 }
 
 absl::StatusOr<double> MeasureCapacity(int port, const OpenLoopOptions& options,

@@ -13,7 +13,8 @@ struct OpenLoopOptions {
   std::string request;  // Its serialised request.
   int channels = 4;     // TCP connections.
   double requests_per_second = 0;
-  double seconds = 2;           // Length of the arrivals.
+  double warmup_seconds = 1;    // Length of the arrivals that do not count.
+  double seconds = 2;           // Length of those that do.
   double deadline_seconds = 1;  // Of a call, from its intended start.
   uint64_t seed = 1;
 };

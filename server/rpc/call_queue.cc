@@ -45,6 +45,7 @@ bool CallQueue::Read(int64_t* start) {
       case grpc::CompletionQueue::SHUTDOWN:
         return false;
       case grpc::CompletionQueue::TIMEOUT:
+        waiting.NoteAllRead();
         return true;
       case grpc::CompletionQueue::GOT_EVENT:
         break;

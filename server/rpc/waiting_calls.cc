@@ -22,8 +22,7 @@ std::optional<Refusal> WaitingCalls::Check(double seconds_left) {
   std::optional<Refusal> refusal(std::in_place);
   if (calls_.size() >= limits.max_waiting()) {
     *refusal = {RefusalReason::kWaiting, wait};
-  } else if (!CannotWait(wait, seconds_left, limits.max_wait_seconds(),
-                         &*refusal)) {
+  } else if (!CannotWait(wait, seconds_left, LongestSeconds(), &*refusal)) {
     return std::nullopt;
   }
   ++num_refused_;
@@ -33,6 +32,20 @@ std::optional<Refusal> WaitingCalls::Check(double seconds_left) {
 void WaitingCalls::Add(QueuedCall* call) {
   calls_.push_back(call);
   ++admission_->waiting;
+}
+
+void WaitingCalls::NoteAllRead() {
+  const double calm = admission_->limits().target_wait_seconds() / 2;
+  if (num_refused_ == 0 && EstimateSeconds() <= calm) calm_ = MonotonicNanos();
+}
+
+double WaitingCalls::LongestSeconds() const {
+  const config::v1::AdmissionLimits& limits = admission_->limits();
+  const double seconds = 1e-9 * static_cast<double>(MonotonicNanos() - calm_);
+  return seconds <= limits.max_wait_seconds()
+             ? limits.max_wait_seconds()
+             : std::min(limits.target_wait_seconds(),
+                        limits.max_wait_seconds());
 }
 
 void WaitingCalls::Serve(int64_t start) {

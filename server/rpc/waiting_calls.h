@@ -46,6 +46,13 @@ class WaitingCalls {
   // Lets some of the calls be taken up. `start`: when the thread began to read
   // before that, or to have something to do.
   void Serve(int64_t start);
+  // Everything that has come was read. If there is little of it, the server is
+  // not overloaded, or no longer.
+  void NoteAllRead();
+  // The longest that a call may wait now, seconds. While it is overloaded, the
+  // calls that are answered should not all wait as long as in a burst
+  // [NicholsJacobson12, for packets].
+  double LongestSeconds() const;
   // The time that a call that comes now would wait, seconds.
   double EstimateSeconds() const {
     return static_cast<double>(calls_.size()) * seconds_per_call_.value();
@@ -54,7 +61,8 @@ class WaitingCalls {
  private:
   Admission* const admission_;
   std::deque<QueuedCall*> calls_;
-  RecentMean seconds_per_call_;  // With the reading of others meanwhile.
+  RecentMean seconds_per_call_;      // With the reading of others meanwhile.
+  int64_t calm_ = MonotonicNanos();  // When the server was last not overloaded.
   // Since the last Serve().
   int64_t num_checked_ = 0;
   int64_t num_refused_ = 0;
