@@ -31,6 +31,12 @@ const model::v1::Guardrail* FirstBroken(
   return nullptr;
 }
 
+// True if there is nothing to compare with.
+bool HoldsAgainstNewest(const TupleGate& gate) {
+  return !gate.report.has_improvement_over_newest() ||
+         gate.report.improvement_over_newest().lower() >= 0;
+}
+
 // What the comparison leaves open.
 std::string NotProved(const TupleGate& gate) {
   if (gate.newest_version == 0) {
@@ -40,6 +46,11 @@ std::string NotProved(const TupleGate& gate) {
         "says that this is what serves otherwise.");
   }
   if (gate.newest_version == gate.counts.baseline_version) return "";
+  if (gate.report.has_improvement_over_newest()) {
+    return absl::StrFormat(
+        " It earns no less than version %d, which it replaces, either.",
+        gate.newest_version);
+  }
   return absl::StrFormat(
       " The baseline is what logged; version %d, which it replaces, was not "
       "compared.",
@@ -73,7 +84,8 @@ bool Passes(const TupleGate& gate) {
   const auto& evaluation = gate.report.evaluation();
   return gate.report.test_looked_at() && gate.counts.evaluates_baseline &&
          evaluation.improvement().lower() > 0 &&
-         FirstBroken(evaluation) == nullptr && !ContradictsItself(evaluation);
+         FirstBroken(evaluation) == nullptr && HoldsAgainstNewest(gate) &&
+         !ContradictsItself(evaluation);
 }
 
 uint64_t DecisionsNeeded(const model::v1::Evaluation& evaluation,
@@ -98,6 +110,12 @@ std::string Verdict(const TupleGate& gate) {
   const auto& improvement = evaluation.improvement();
   const std::string odds =
       absl::StrFormat("%g %% confidence", 100 * gate.options.confidence());
+  if (!gate.report.test_looked_at() && gate.report.is_unchanged()) {
+    return absl::StrFormat(
+        "%s: what was trained is version %d again, the newest in the store, so "
+        "the test part was not looked at and can still be asked.",
+        Result(gate), gate.newest_version);
+  }
   if (!gate.report.test_looked_at() && gate.report.keeps_parent()) {
     return absl::StrFormat(
         "%s: nothing that was trained validates better than version %d, so the "
@@ -145,6 +163,14 @@ std::string Verdict(const TupleGate& gate) {
         "(estimate %.4g), and %.4g is allowed.",
         Result(gate), broken->reward(), odds, -broken->change().lower(),
         broken->change().value(), broken->allowed());
+  }
+  if (improvement.lower() > 0 && !HoldsAgainstNewest(gate)) {
+    const auto& over = gate.report.improvement_over_newest();
+    return absl::StrFormat(
+        "%s: it is better than %s, but with %s it could earn %.4g less per "
+        "decision than version %d, which it would replace (estimate %.4g).",
+        Result(gate), Compared(gate), odds, -over.lower(), gate.newest_version,
+        over.value());
   }
   return absl::StrFormat(
       "%s: with %s the new policy could earn %.4g less per decision than %s "

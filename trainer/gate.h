@@ -20,8 +20,9 @@ struct TupleGate {
 };
 
 // Returns true if the improvement's lower bound is above 0 on tuples of the
-// baseline, and all guardrails hold. Bounds account for thin overlap, but not
-// for wrong propensities.
+// baseline, that over the store's newest is not below 0 if it is another one
+// whose propensities are known, and all guardrails hold. Bounds account for
+// thin overlap, but not for wrong propensities.
 bool Passes(const TupleGate& gate);
 
 // Returns with how many test decisions the gate would be expected to pass at

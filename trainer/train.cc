@@ -1,5 +1,6 @@
 #include "trainer/train.h"
 
+#include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <memory>
@@ -15,6 +16,7 @@
 #include "core/counterfactual/evaluation/improvement.h"
 #include "core/learners/counterfactual/counterfactual_grid.h"
 #include "core/learners/counterfactual/counterfactual_learner.h"
+#include "google/protobuf/util/message_differencer.h"
 #include "io/models/look_ledger.h"
 #include "io/models/model_store.h"
 #include "io/models/newest_version.h"
@@ -86,6 +88,15 @@ model::v1::Model MakeModel(const TrainOptions& options, const TrainData& data,
   return model;
 }
 
+// Whether servers would do the same with both.
+bool IsSamePolicy(const model::v1::Model& a, const model::v1::Model& b) {
+  return a.num_features() == b.num_features() &&
+         std::equal(a.weights().begin(), a.weights().end(), b.weights().begin(),
+                    b.weights().end()) &&
+         google::protobuf::util::MessageDifferencer::Equals(a.policy(),
+                                                            b.policy());
+}
+
 // Notes that the test part is about to be looked at. Returns 0 where a dry run
 // may only read the store: what cannot be counted is not looked at.
 absl::StatusOr<uint64_t> NoteLook(const TrainOptions& options,
@@ -116,6 +127,7 @@ absl::Status NoteOutcome(const TrainOptions& options, uint64_t baseline,
 // Learns and evaluates; fills the report except for the version.
 absl::StatusOr<model::v1::Model> Learn(const TrainOptions& options,
                                        const ModelStore& store,
+                                       const std::optional<StoredModel>& newest,
                                        const TrainData& data,
                                        TrainReport* report) {
   absl::StatusOr<GridOutcome> learned =
@@ -140,7 +152,11 @@ absl::StatusOr<model::v1::Model> Learn(const TrainOptions& options,
   report->set_keeps_parent(grid.keeps_parent);
   // What does not even convince validation would waste a look. What force
   // publishes has no looks yet itself.
-  const bool promises = !grid.keeps_parent && grid.moved &&
+  model::v1::Model model = MakeModel(options, data, grid.parameters);
+  const bool is_unchanged =
+      newest.has_value() && IsSamePolicy(model, newest->model);
+  report->set_is_unchanged(is_unchanged);
+  const bool promises = !is_unchanged && !grid.keeps_parent && grid.moved &&
                         report->validation_improvement().value() > 0;
   report->set_validation_promises(promises);
   if (promises || (options.force() && !options.dry_run())) {
@@ -151,6 +167,17 @@ absl::StatusOr<model::v1::Model> Learn(const TrainOptions& options,
   report->set_test_looked_at(looks);
   *report->mutable_evaluation() =
       looks ? Evaluate(task) : EvaluateBeforeTest(task);
+  if (looks && newest.has_value() &&
+      newest->model.version() != data.counts().baseline_version) {
+    const std::optional<Eigen::VectorXd> parameters =
+        data.ParametersOf(newest->model);
+    if (parameters.has_value()) {
+      ASSIGN_OR_RETURN(const WeightedParts served, data.Weigh(*parameters));
+      RETURN_IF_ERROR(data.ReadStatus());
+      *report->mutable_improvement_over_newest() =
+          ImprovementOver(task, served.test);
+    }
+  }
   if (looks) {
     const double confidence = report->evaluation().improvement().confidence();
     for (model::v1::Guardrail& guardrail : JudgeGuardrails(
@@ -166,7 +193,7 @@ absl::StatusOr<model::v1::Model> Learn(const TrainOptions& options,
     *evaluation->add_grid() =
         InRewardUnits(point, options.reward_min(), options.reward_max());
   }
-  return MakeModel(options, data, grid.parameters);
+  return model;
 }
 
 // Whoever overrides one policy otherwise than another breaks the premise of
@@ -220,7 +247,7 @@ absl::StatusOr<TrainReport> TrainFromTuples(const TrainOptions& options) {
   report.set_model(options.model());
   FillCounts(options, data, &report);
   ASSIGN_OR_RETURN(const model::v1::Model model,
-                   Learn(options, store, data, &report));
+                   Learn(options, store, newest, data, &report));
   model::v1::Evaluation* evaluation = report.mutable_evaluation();
   evaluation->set_train_tuples(data.num_train());
   evaluation->set_excluded_tuples(counts.excluded_tuples());

@@ -1,6 +1,7 @@
 #include "trainer/decision_files/guarded_rewards.h"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -10,12 +11,15 @@ namespace sortition {
 
 absl::StatusOr<GuardedRewards> GuardedRewards::Read(
     const google::protobuf::RepeatedPtrField<std::string>& rewards,
-    const google::protobuf::RepeatedPtrField<std::string>& guardrails) {
+    const google::protobuf::RepeatedPtrField<std::string>& guardrails,
+    const google::protobuf::RepeatedPtrField<std::string>& ranges) {
   GuardedRewards guarded;
   ASSIGN_OR_RETURN(const std::vector<NamedFile> named,
                    ParseNamedFiles("rewards", rewards));
   ASSIGN_OR_RETURN(guarded.limits_,
                    ParseLimits("guardrails", guardrails, named));
+  ASSIGN_OR_RETURN(const std::vector<NamedRange> given,
+                   ParseRanges("reward_ranges", ranges, named));
   for (const NamedFile& file : named) {
     if (std::none_of(
             guarded.limits_.begin(), guarded.limits_.end(),
@@ -29,7 +33,11 @@ absl::StatusOr<GuardedRewards> GuardedRewards::Read(
     const auto file = std::find_if(
         named.begin(), named.end(),
         [&](const auto& candidate) { return candidate.name == limit.name; });
-    ASSIGN_OR_RETURN(RewardFile read, RewardFile::Read(file->path));
+    std::optional<RewardBounds> bounds;
+    for (const NamedRange& range : given) {
+      if (range.name == limit.name) bounds = RewardBounds{range.min, range.max};
+    }
+    ASSIGN_OR_RETURN(RewardFile read, RewardFile::Read(file->path, bounds));
     guarded.files_.push_back(std::move(read));
   }
   return guarded;

@@ -16,11 +16,13 @@ namespace sortition {
 class GuardedRewards {
  public:
   // Reads the files of the options `rewards` (NAME=FILE) that `guardrails`
-  // (NAME:ALLOWED) name. InvalidArgument if either is malformed, or if a reward
+  // (NAME:ALLOWED) name, with values in `ranges` (NAME:MIN:MAX) where these are
+  // given. InvalidArgument if either is malformed, or if a reward
   // has no guardrail.
   static absl::StatusOr<GuardedRewards> Read(
       const google::protobuf::RepeatedPtrField<std::string>& rewards,
-      const google::protobuf::RepeatedPtrField<std::string>& guardrails);
+      const google::protobuf::RepeatedPtrField<std::string>& guardrails,
+      const google::protobuf::RepeatedPtrField<std::string>& ranges);
 
   const std::vector<NamedLimit>& limits() const { return limits_; }
   // The files, in the order of limits().

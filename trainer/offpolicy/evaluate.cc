@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -107,17 +108,24 @@ void AddBoundsBeforeTest(const EvaluationTask& task, Evaluation* evaluation) {
 
 // Returns the improvement with bounds by units.
 model::v1::Estimate Improvement(const EvaluationTask& task,
-                                const WeightedTuples& part, double confidence) {
+                                const WeightedTuples& part, double confidence,
+                                std::span<const double> other = {}) {
   model::v1::Estimate estimate;
   Store(EstimateImprovement({.rewards = part.rewards,
                              .log_weights = part.log_weights,
                              .units = part.units,
                              .largest_unit = static_cast<double>(
-                                 LargestUnit(task.parts.validation.units))},
+                                 LargestUnit(task.parts.validation.units)),
+                             .other_log_weights = other},
                             confidence),
         0, task, &estimate);
   estimate.set_confidence(confidence);
   return estimate;
+}
+
+double ConfidenceOfLook(const EvaluationTask& task) {
+  const double share = task.look > 0 ? ShareOfLook(task.look) : 1;
+  return 1 - (1 - task.confidence) * share;
 }
 
 void AddEstimates(const EvaluationTask& task, Evaluation* evaluation) {
@@ -134,9 +142,8 @@ void AddEstimates(const EvaluationTask& task, Evaluation* evaluation) {
         evaluation->mutable_snips_reward());
   Store(estimates.improvement, 0, task,
         evaluation->mutable_clipped_improvement());
-  const double share = task.look > 0 ? ShareOfLook(task.look) : 1;
   *evaluation->mutable_improvement() =
-      Improvement(task, test, 1 - (1 - task.confidence) * share);
+      Improvement(task, test, ConfidenceOfLook(task));
   evaluation->set_look(task.look);
   evaluation->set_effective_sample_size(estimates.effective_sample_size);
   evaluation->set_clipped_fraction(estimates.clipped_fraction);
@@ -179,6 +186,12 @@ Evaluation Evaluate(const EvaluationTask& task) {
   AddLogSmoothing(task, task.parts.validation, task.parts.test, &evaluation);
   AddBoundsBeforeTest(task, &evaluation);
   return evaluation;
+}
+
+model::v1::Estimate ImprovementOver(const EvaluationTask& task,
+                                    const WeightedTuples& other) {
+  return Improvement(task, task.parts.test, ConfidenceOfLook(task),
+                     other.log_weights);
 }
 
 Evaluation EvaluateBeforeTest(const EvaluationTask& task) {

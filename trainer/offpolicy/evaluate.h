@@ -35,6 +35,12 @@ struct EvaluationTask {
 // fails with the probability of one side of an interval.
 model::v1::Evaluation Evaluate(const EvaluationTask& task);
 
+// Returns how much more the policy earns than one with the weights `other` of
+// the same test part, at the confidence of the improvement: what passes must
+// pass both, so that neither is charged for the other.
+model::v1::Estimate ImprovementOver(const EvaluationTask& task,
+                                    const WeightedTuples& other);
+
 // Returns the part of it that does not look at rewards of the test part.
 model::v1::Evaluation EvaluateBeforeTest(const EvaluationTask& task);
 

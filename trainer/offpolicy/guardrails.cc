@@ -48,7 +48,7 @@ std::vector<model::v1::Guardrail> JudgeGuardrails(
     model::v1::Estimate* change = guardrail.mutable_change();
     change->set_confidence(confidence);
     const double range = reward.max - reward.min;
-    if (range > 0) {  // Otherwise it is 0 everywhere.
+    if (range > 0) {
       std::vector<double> scaled;
       scaled.reserve(reward.of_test.size());
       for (const double value : reward.of_test) {
@@ -59,6 +59,12 @@ std::vector<model::v1::Guardrail> JudgeGuardrails(
       change->set_value(range * interval.value);
       change->set_lower(range * interval.lower);
       change->set_upper(range * interval.upper);
+    } else {
+      // How bad it can be has not been seen: rewards are in [-1e9, 1e9].
+      constexpr double kMostChange = 2e9;
+      change->set_value(0);
+      change->set_lower(-kMostChange);
+      change->set_upper(kMostChange);
     }
     guardrail.set_holds(change->lower() >= -reward.allowed);
   }

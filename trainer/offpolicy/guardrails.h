@@ -14,8 +14,9 @@ namespace sortition {
 // where there are many units). It holds if it surely does not fall by more than
 // is allowed. Each may fail with the probability of its own interval: whoever
 // passes must pass all, so that no more than one of them need be charged (an
-// intersection-union test). The range of a reward is taken from its file.
-// A unit counts as at most `largest_unit` decisions (UnitSample).
+// intersection-union test). The range of a reward is taken from its file if it
+// is not given; if all of the file is 0, no guardrail holds. A unit counts as
+// at most `largest_unit` decisions (UnitSample).
 std::vector<model::v1::Guardrail> JudgeGuardrails(
     const std::vector<GuardedReward>& rewards, const WeightedTuples& test,
     double largest_unit, double confidence);

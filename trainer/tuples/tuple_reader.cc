@@ -248,10 +248,9 @@ class Reader {
 
   void StartGuarded() {
     for (size_t g = 0; g < guarded_.limits().size(); ++g) {
-      data_.guarded.push_back({.name = guarded_.limits()[g].name,
-                               .allowed = guarded_.limits()[g].allowed,
-                               .min = guarded_.files()[g].min(),
-                               .max = guarded_.files()[g].max()});
+      const auto& [name, allowed] = guarded_.limits()[g];
+      const RewardFile& file = guarded_.files()[g];
+      data_.guarded.push_back({name, allowed, file.min(), file.max()});
     }
   }
 
@@ -260,7 +259,6 @@ class Reader {
     guarded_rewards_[place.subsample] = guarded_.RewardsOf(decision_id);
   }
 
-  // Takes the rewards of the next decision of the test part.
   void TakeGuarded(const TuplePlace& place) {
     for (size_t g = 0; g < data_.guarded.size(); ++g) {
       data_.guarded[g].of_test.push_back(
@@ -322,8 +320,7 @@ class Reader {
     if (inserted) warmup_bytes_ += place->second.SpaceUsedLong();
     while (warmup_.size() > options_.warmup_queries() ||
            static_cast<double>(warmup_bytes_) > limits_.warmup_bytes) {
-      // From now on keeps nothing beyond this hash, so that the order of the
-      // tuples does not matter.
+      // Nothing beyond this hash from now on: their order does not matter.
       const auto last = std::prev(warmup_.end());
       warmup_end_ = last->first;
       warmup_bytes_ -= last->second.SpaceUsedLong();
@@ -359,9 +356,9 @@ absl::StatusOr<TupleData> ReadTuples(const config::v1::TrainOptions& options,
                                      const TupleFilter& filter) {
   ASSIGN_OR_RETURN(const Overrides overrides,
                    ParseOverrides(options.overrides()));
-  ASSIGN_OR_RETURN(
-      const GuardedRewards guarded,
-      GuardedRewards::Read(options.rewards(), options.guardrails()));
+  ASSIGN_OR_RETURN(const GuardedRewards guarded,
+                   GuardedRewards::Read(options.rewards(), options.guardrails(),
+                                        options.reward_ranges()));
   RETURN_IF_ERROR(HeldTuples::Limits::CheckScratch(options));
   ASSIGN_OR_RETURN(
       const TupleLog log,

@@ -23,7 +23,9 @@ namespace sortition {
 struct GuardedReward {
   std::string name;
   double allowed = 0;
-  double min = 0;  // The range in its file, 0 among it.
+  // The range that is given, or that in its file, 0 among it. Equal: all of the
+  // file are 0, and nothing is known of the range.
+  double min = 0;
   double max = 0;
   // Of each of TupleData::test, then of abstained_test.
   std::vector<double> of_test = {};

@@ -48,18 +48,23 @@ void Add(double share, double value, BettingRound* round) {
 
 Interval EstimateImprovement(const UnitSample& sample, double confidence) {
   const Units units(sample);
-  std::vector<BettingRound> gains(units.size());    // ρ r - r
-  std::vector<BettingRound> regrets(units.size());  // The same of 1 - r.
+  // ρ r - r, and the same of 1 - r, if there is no other policy.
+  std::vector<BettingRound> gains(units.size());
+  std::vector<BettingRound> regrets(units.size());
   Interval improvement;
   double count = 0;
   for (size_t i = 0; i < sample.rewards.size(); ++i) {
     const uint64_t unit = sample.units[i];
     const double share = units.ShareOf(unit);
     const double more = std::expm1(sample.log_weights[i]);  // ρ - 1
+    const double other = sample.other_log_weights.empty()
+                             ? 0
+                             : std::expm1(sample.other_log_weights[i]);
     const double reward = sample.rewards[i];
-    Add(share, more * reward, &gains[units.RoundOf(unit)]);
-    Add(share, more * (1 - reward), &regrets[units.RoundOf(unit)]);
-    improvement.value += share * more * reward;
+    const size_t round = units.RoundOf(unit);
+    Add(share, more * reward + other * (1 - reward), &gains[round]);
+    Add(share, other * reward + more * (1 - reward), &regrets[round]);
+    improvement.value += share * (more - other) * reward;
     count += share;
   }
   if (count > 0) improvement.value /= count;

@@ -15,6 +15,8 @@ struct UnitSample {
   // Larger units count as so many decisions; less than 1 is 1. Known before the
   // sample is looked at, such as the largest unit of another one.
   double largest_unit = 1;
+  // log ρ of a policy to compare with; empty: the one that logged.
+  std::span<const double> other_log_weights = {};
 };
 
 // Returns the mean of ρ r - r, paired by decision, with bounds by betting
@@ -23,6 +25,10 @@ struct UnitSample {
 // are. Each unit is a round of bets. The upper bound is that of 1 - r from
 // below, so that what the log could not choose counts as the best reward.
 // Requires confidence in (0, 1).
+//
+// With another policy B it is the mean of (ρ_A - ρ_B) r, and the lower bound is
+// that of ρ_A r + ρ_B (1 - r) - 1, at least -1 each. Its mean is at most the
+// difference, also where the log could not choose everything.
 //
 // The mean is one in which a unit counts as at most N decisions, for
 // N = max(1, min(largest_unit, √n / 2)) and n units: those of a larger one

@@ -255,15 +255,31 @@ TEST_F(GateTest, ALogOfAnotherSystemIsTrainedOnAgain) {
               StatusIs(absl::StatusCode::kFailedPrecondition,
                        HasSubstr("--baseline=log compares with what logged")));
   options_.set_baseline("log");
+  // It is better than the log by far, but hardly better than version 1.
   ASSERT_OK_AND_ASSIGN(const auto second, Train(options_));
-  EXPECT_TRUE(second.gate_passed());
-  EXPECT_EQ(second.version(), 2);
+  EXPECT_GT(second.evaluation().improvement().lower(), 0);
+  EXPECT_LT(second.improvement_over_newest().lower(), 0);
+  EXPECT_EQ(second.improvement_over_newest().confidence(),
+            second.evaluation().improvement().confidence());
+  EXPECT_FALSE(second.gate_passed());
+  EXPECT_EQ(second.version(), 0);
   EXPECT_EQ(second.baseline_version(), 0);
   // The decisions of the first run are looked at again.
   EXPECT_EQ(second.evaluation().look(), 2);
   EXPECT_THAT(second.evaluation().verdict(),
-              HasSubstr("The baseline is what logged; version 1, which it "
-                        "replaces, was not compared"));
+              HasSubstr("less per decision than version 1, which it would"));
+  // Once published, the same log gives the same policy.
+  options_.set_force(true);
+  ASSERT_OK_AND_ASSIGN(const auto forced, Train(options_));
+  EXPECT_EQ(forced.version(), 2);
+  options_.set_force(false);
+  ASSERT_OK_AND_ASSIGN(const auto again, Train(options_));
+  EXPECT_TRUE(again.is_unchanged());
+  EXPECT_FALSE(again.gate_passed());
+  EXPECT_FALSE(again.has_version());
+  EXPECT_FALSE(again.test_looked_at());
+  EXPECT_THAT(again.evaluation().verdict(),
+              HasSubstr("what was trained is version 2 again"));
   options_.set_baseline("best");
   EXPECT_THAT(Train(options_),
               StatusIs(absl::StatusCode::kInvalidArgument,

@@ -111,6 +111,24 @@ TEST_F(GuardrailsTest, AFileOfOtherDecisionsIsRefusedBeforeTheLook) {
   EXPECT_EQ(report.evaluation().look(), 1u);
 }
 
+// What the file has not shown may come all the same.
+TEST_F(GuardrailsTest, ARangeIsTakenFromTheOptionIfItIsGiven) {
+  PrepareComplaints(0, false);
+  std::ofstream(dir_ / "complaints.jsonl")
+      << "{\"decision_id\":\"" << MakeTuples({}, 1)[0].decision().decision_id()
+      << "\",\"reward\":0}\n";
+  options_.add_guardrails("complaints:0.2");
+  ASSERT_OK_AND_ASSIGN(const auto unknown, Train(options_));
+  EXPECT_FALSE(unknown.evaluation().guardrails(0).holds());
+  options_.add_reward_ranges("complaints:-1:0");
+  ASSERT_OK_AND_ASSIGN(const auto known, Train(options_));
+  EXPECT_TRUE(known.evaluation().guardrails(0).holds());
+  options_.clear_reward_ranges();
+  options_.add_reward_ranges("complaints:-100:0");
+  ASSERT_OK_AND_ASSIGN(const auto wide, Train(options_));
+  EXPECT_FALSE(wide.evaluation().guardrails(0).holds());
+}
+
 TEST_F(GuardrailsTest, ARewardWithoutGuardrailIsRefused) {
   PrepareComplaints(0.1, false);
   EXPECT_THAT(Train(options_),
