@@ -1,6 +1,7 @@
 #include "trainer/tuples/overrides.h"
 
 #include <cmath>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
@@ -12,10 +13,12 @@ namespace {
 
 constexpr double kLeastDifference = 0.02;
 constexpr double kLeastStandardErrors = 5;
-// Ids come from outside: those that are met later count as one action.
-constexpr size_t kMostActions = 1000;
+// Ids come from outside: actions that are met later count as one.
+constexpr size_t kMostStrata = 100'000;
+constexpr int64_t kDayUs = int64_t{86'400} * 1'000'000;
 
-// What a version has, and what it would have with the shares of all versions.
+// What a version has where others decided, too, and what it would have with the
+// shares of all versions.
 struct Comparison {
   double decisions = 0;
   double overridden = 0;
@@ -33,24 +36,29 @@ absl::StatusOr<Overrides> ParseOverrides(absl::string_view text) {
 }
 
 void OverriddenShare::Add(const log::v1::BanditTuple& tuple) {
+  const log::v1::Decision& decision = tuple.decision();
   const bool is_overridden = ShownDiffers(tuple);
   count_ += is_overridden;
-  std::string action = FirstAction(tuple.decision());
-  if (groups_.size() >= kMostActions && !groups_.contains(action)) {
-    action.clear();
+  versions_.insert(decision.version());
+  Stratum stratum = {decision.time_us() / kDayUs, FirstAction(decision)};
+  if (groups_.size() >= kMostStrata && !groups_.contains(stratum)) {
+    stratum.action.clear();
   }
-  Group& group = groups_[action][tuple.decision().version()];
+  Group& group = groups_[std::move(stratum)][decision.version()];
   ++group.decisions;
   group.overridden += is_overridden;
 }
 
-// Versions choose different actions, and some actions may be overridden more
-// often than others. So each version is compared with what it would have if
-// every action had the share that it has in all versions.
+// Versions choose different actions on different days, and some actions, and
+// some days, have more overrides than others. So each version is compared with
+// what it would have if every action had the share that it has on that day in
+// all versions. Were overrides blind, those of a version would be a draw
+// without replacement: K of N overridden, n of them decided by the version.
 std::optional<std::string> OverriddenShare::Warning() const {
   if (count_ == 0) return std::nullopt;
   std::map<uint64_t, Comparison> versions;
-  for (const auto& [action, groups] : groups_) {
+  for (const auto& [stratum, groups] : groups_) {
+    if (groups.size() < 2) continue;
     double decisions = 0;
     double overridden = 0;
     for (const auto& [version, group] : groups) {
@@ -64,9 +72,15 @@ std::optional<std::string> OverriddenShare::Warning() const {
       comparison.decisions += n;
       comparison.overridden += static_cast<double>(group.overridden);
       comparison.expected += n * share;
-      // The share contains the version's own decisions.
-      comparison.variance += n * share * (1 - share) * (1 - n / decisions);
+      comparison.variance +=
+          n * share * (1 - share) * (decisions - n) / (decisions - 1);
     }
+  }
+  if (versions.empty() && versions_.size() > 1) {
+    return "Nobody can tell whether the share of decisions of which something "
+           "else was shown depends on the version: no two versions made the "
+           "same first choice on one day. If it does, intent_to_treat does not "
+           "hold.";
   }
   double largest = kLeastStandardErrors;
   std::optional<std::string> warning;
@@ -81,7 +95,8 @@ std::optional<std::string> OverriddenShare::Warning() const {
     warning = absl::StrFormat(
         "The share of decisions of which something else was shown depends on "
         "the version: %.3g %% of those of version %d, %.3g %% with the same "
-        "actions in all versions; what overrides them knows the policy, so "
+        "actions on the same days in all versions; what overrides them knows "
+        "the policy, so "
         "intent_to_treat does not hold.",
         100 * comparison.overridden / comparison.decisions, version,
         100 * comparison.expected / comparison.decisions);

@@ -1,9 +1,11 @@
 #pragma once
 // Decisions of which users saw something else: a front end, a rule or an editor
 // overrode them.
+#include <compare>
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 
 #include "absl/status/statusor.h"
@@ -37,8 +39,10 @@ class OverriddenShare {
 
   // Returns a sentence if the share depends on the version that decided: if
   // that of one is more than 2 percentage points and 5 standard errors away
-  // from what all versions together had for the same first actions. Then what
-  // overrides knows the policy, and kIntentToTreat does not hold.
+  // from what all versions together had on the same days for the same first
+  // actions [MantelHaenszel59]. Then what overrides knows the policy, and
+  // kIntentToTreat does not hold. Also returns one if no two versions decided
+  // on the same day, as nobody can tell then. Days are those of UTC.
   std::optional<std::string> Warning() const;
 
  private:
@@ -46,10 +50,15 @@ class OverriddenShare {
     uint64_t decisions = 0;
     uint64_t overridden = 0;
   };
+  struct Stratum {
+    int64_t day = 0;  // Since the epoch.
+    std::string action;
+    auto operator<=>(const Stratum&) const = default;
+  };
 
   uint64_t count_ = 0;
-  // From first action and version.
-  std::map<std::string, std::map<uint64_t, Group>> groups_;
+  std::set<uint64_t> versions_;
+  std::map<Stratum, std::map<uint64_t, Group>> groups_;  // By version.
 };
 
 }  // namespace sortition

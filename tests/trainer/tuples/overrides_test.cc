@@ -12,8 +12,10 @@ namespace {
 using testing::HasSubstr;
 using testing::Optional;
 
-log::v1::BanditTuple Decided(uint64_t version, int action, bool is_overridden) {
+log::v1::BanditTuple Decided(uint64_t version, int action, bool is_overridden,
+                             int day) {
   log::v1::BanditTuple tuple;
+  tuple.mutable_decision()->set_time_us(day * int64_t{86'400'000'000} + 5);
   tuple.mutable_decision()->set_version(version);
   tuple.mutable_decision()->set_action_kind(log::v1::SELECT);
   tuple.mutable_decision()->set_num_candidates(3);
@@ -24,9 +26,9 @@ log::v1::BanditTuple Decided(uint64_t version, int action, bool is_overridden) {
 
 // Adds 1000 decisions, of which `overridden` are.
 void AddThousand(uint64_t version, int action, int overridden,
-                 OverriddenShare* share) {
+                 OverriddenShare* share, int day = 20'000) {
   for (int i = 0; i < 1000; ++i) {
-    share->Add(Decided(version, action, i < overridden));
+    share->Add(Decided(version, action, i < overridden, day));
   }
 }
 
@@ -57,6 +59,38 @@ TEST(OverriddenShareTest, AllowsForTheActionsThatVersionsChoose) {
   AddThousand(3, 1, 200, &share);
   EXPECT_THAT(share.Warning(), Optional(HasSubstr("20 % of those of version "
                                                   "3")));
+}
+
+// Overrides grow from day to day, and so does the share of the new version.
+TEST(OverriddenShareTest, AllowsForTheDaysOnWhichVersionsDecide) {
+  OverriddenShare share;
+  for (int i = 0; i < 9; ++i) AddThousand(1, 0, 100, &share, 20'000);
+  AddThousand(2, 0, 100, &share, 20'000);
+  AddThousand(1, 0, 300, &share, 20'001);
+  for (int i = 0; i < 9; ++i) AddThousand(2, 0, 300, &share, 20'001);
+  EXPECT_EQ(share.Warning(), std::nullopt);
+}
+
+// Over all days both have 32.5 %, on each day version 2 has 20 % more. Version
+// 1 would have 1,000 of 28 % and 9,000 of 37 %.
+TEST(OverriddenShareTest, WarnsWhereDaysHideWhatDependsOnTheVersion) {
+  OverriddenShare share;
+  AddThousand(1, 0, 100, &share, 20'000);
+  for (int i = 0; i < 9; ++i) AddThousand(2, 0, 300, &share, 20'000);
+  for (int i = 0; i < 9; ++i) AddThousand(1, 0, 350, &share, 20'001);
+  AddThousand(2, 0, 550, &share, 20'001);
+  EXPECT_THAT(share.Warning(),
+              Optional(HasSubstr("32.5 % of those of version 1, 36.1 % with")));
+}
+
+TEST(OverriddenShareTest, SaysWhereNobodyCanTell) {
+  OverriddenShare share;
+  AddThousand(1, 0, 100, &share, 20'000);
+  EXPECT_EQ(share.Warning(), std::nullopt);  // One version.
+  AddThousand(2, 0, 400, &share, 20'001);
+  EXPECT_THAT(share.Warning(), Optional(HasSubstr("Nobody can tell whether")));
+  AddThousand(2, 0, 100, &share, 20'000);
+  EXPECT_EQ(share.Warning(), std::nullopt);
 }
 
 TEST(OverridesTest, TheOptionSaysWhoseRewardItIs) {
