@@ -11,6 +11,8 @@
 #include "bench/speed/closed_loop.h"
 #include "bench/speed/echo_server.h"
 #include "bench/speed/rank_servers.h"
+#include "bench/speed/rpc_latency.h"
+#include "bench/speed/stream_loop.h"
 #include "bench/support/report.h"
 #include "bench/support/spools.h"
 #include "bench/support/statistics.h"
@@ -23,6 +25,8 @@ ABSL_FLAG(int, pairs, 7, "pairs of trials per comparison, in [1, 1000]");
 ABSL_FLAG(double, seconds, 2, "length of a trial, in [0.1, 600]");
 ABSL_FLAG(int, channels, 4, "connections of the load generator, in [1, 256]");
 ABSL_FLAG(int, outstanding, 64, "requests under way, in [1, 4096]");
+ABSL_FLAG(std::string, figure, "",
+          "file for percentiles of latencies, as SVG; empty: none");
 ABSL_FLAG(std::string, bin, "",
           "directory of the programs; empty: that of this one");
 ABSL_FLAG(
@@ -46,6 +50,7 @@ struct Comparison {
   std::string base_name;
   const RunningProgram* subject;
   const RunningProgram* base;
+  bool subject_streams = false;  // The subject is asked over RankStream.
   std::vector<ClosedLoopResult> subject_trials = {};
   std::vector<ClosedLoopResult> base_trials = {};
 
@@ -75,9 +80,10 @@ absl::Status Measure(const v1::RankRequest& request,
     for (const bool subject : {trial % 2 == 0, trial % 2 != 0}) {
       const RunningProgram& server =
           subject ? *comparison->subject : *comparison->base;
-      ASSIGN_OR_RETURN(
-          ClosedLoopResult result,
-          RunClosedLoop(request, server.port, *server.process, options));
+      const auto run = subject && comparison->subject_streams ? RunStreamLoop
+                                                              : RunClosedLoop;
+      ASSIGN_OR_RETURN(ClosedLoopResult result,
+                       run(request, server.port, *server.process, options));
       if (trial < 0) continue;
       (subject ? comparison->subject_trials : comparison->base_trials)
           .push_back(std::move(result));
@@ -215,9 +221,35 @@ std::vector<Target> MakeTargets(const std::vector<Comparison>& comparisons) {
   for (const Comparison& comparison : comparisons) {
     failed += comparison.failed();
   }
-  return {{"server CPU per request, no log, / echo", cpu(0), 1.25},
-          {"server CPU per request, logged, / echo", cpu(1), 1.6},
+  return {{"server CPU per request, no log, / echo", cpu(0), 1.15},
+          {"server CPU per request, logged, / echo", cpu(1), 1.4},
+          {"server CPU per request, RankStream / Rank", cpu(3), 0.75},
           {"failed requests", static_cast<double>(failed), 0}};
+}
+
+// The load is a share of what the server did in the closed loop.
+absl::StatusOr<std::vector<LatencyComparison>> CompareLatencies(
+    const v1::RankRequest& request, const std::vector<Comparison>& comparisons,
+    const std::string& spool) {
+  const SpoolCleaner cleaner(spool);
+  const LatencyOptions options{.channels = absl::GetFlag(FLAGS_channels),
+                               .seconds = absl::GetFlag(FLAGS_seconds),
+                               .pairs = absl::GetFlag(FLAGS_pairs)};
+  std::vector<LatencyComparison> latencies;
+  for (const size_t i : {0, 1}) {
+    const Comparison& c = comparisons[i];
+    for (const double share : {0.25, 0.5}) {
+      const double saturation =
+          Median(c.subject_trials, &ClosedLoopResult::requests_per_second);
+      latencies.push_back({.name = c.name,
+                           .share = share,
+                           .requests_per_second = share * saturation,
+                           .port = c.subject->port,
+                           .echo_port = c.base->port});
+      RETURN_IF_ERROR(MeasureLatencies(request, options, &latencies.back()));
+    }
+  }
+  return latencies;
 }
 
 absl::StatusOr<Report> Compare(const std::string& self) {
@@ -232,7 +264,10 @@ absl::StatusOr<Report> Compare(const std::string& self) {
       {"rank, no log", "echo", &servers.plain, &servers.queue_echo},
       {"rank, logged", "echo", &servers.logged, &servers.queue_echo},
       {"echo, callback API", "echo", &servers.callback_echo,
-       &servers.queue_echo}};
+       &servers.queue_echo},
+      {"stream, no log", "rank", &servers.plain, &servers.plain, true},
+      {"stream, logged", "rank, logged", &servers.logged, &servers.logged,
+       true}};
   const ClosedLoopOptions options{
       .channels = absl::GetFlag(FLAGS_channels),
       .outstanding = absl::GetFlag(FLAGS_outstanding),
@@ -242,7 +277,16 @@ absl::StatusOr<Report> Compare(const std::string& self) {
                             directory.path() + "/spool", &comparison));
   }
   PrintTable(comparisons);
+  ASSIGN_OR_RETURN(
+      const auto latencies,
+      CompareLatencies(request, comparisons, directory.path() + "/spool"));
+  PrintLatencies(latencies);
   Report report(MakeTargets(comparisons));
+  AppendTargets(LatencyTargets(latencies), &report.targets);
+  report.details["latencies"] = LatenciesJson(latencies);
+  if (const std::string path = absl::GetFlag(FLAGS_figure); !path.empty()) {
+    RETURN_IF_ERROR(WriteFile(path, DrawLatencies(latencies)));
+  }
   report.details["comparisons"] = ComparisonsJson(comparisons);
   return report;
 }

@@ -10,7 +10,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "core/base/status_macros.h"
-#include "sortition/v1/ranking.grpc.pb.h"
 
 namespace sortition {
 namespace {
@@ -22,21 +21,13 @@ Clock::duration Duration(double seconds) {
   return std::chrono::duration_cast<Clock::duration>(Seconds(seconds));
 }
 
-std::unique_ptr<v1::Ranking::Stub> Connect(int port) {
-  grpc::ChannelArguments arguments;
-  // Without this, all channels would share one connection.
-  arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
-  return v1::Ranking::NewStub(
-      grpc::CreateCustomChannel(absl::StrCat("127.0.0.1:", port),
-                                grpc::InsecureChannelCredentials(), arguments));
-}
-
 class ClosedLoop {
  public:
   ClosedLoop(const v1::RankRequest& request, int port,
              const ClosedLoopOptions& options)
       : request_(request), options_(options) {
-    for (int i = 0; i < options.channels; ++i) stubs_.push_back(Connect(port));
+    for (int i = 0; i < options.channels; ++i)
+      stubs_.push_back(ConnectRank(port));
     calls_.resize(options.outstanding);
   }
 
@@ -118,6 +109,15 @@ class ClosedLoop {
 
 }  // namespace
 
+std::unique_ptr<v1::Ranking::Stub> ConnectRank(int port) {
+  grpc::ChannelArguments arguments;
+  // Without this, all channels would share one connection.
+  arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
+  return v1::Ranking::NewStub(
+      grpc::CreateCustomChannel(absl::StrCat("127.0.0.1:", port),
+                                grpc::InsecureChannelCredentials(), arguments));
+}
+
 absl::StatusOr<ClosedLoopResult> RunClosedLoop(
     const v1::RankRequest& request, int port, const ChildProcess& server,
     const ClosedLoopOptions& options) {
@@ -128,7 +128,8 @@ absl::StatusOr<v1::RankResponse> RankOnce(const v1::RankRequest& request,
                                           int port) {
   grpc::ClientContext context;
   v1::RankResponse response;
-  const grpc::Status status = Connect(port)->Rank(&context, request, &response);
+  const grpc::Status status =
+      ConnectRank(port)->Rank(&context, request, &response);
   if (!status.ok()) return absl::UnavailableError(status.error_message());
   return response;
 }

@@ -1,10 +1,11 @@
 #pragma once
 // A closed-loop load generator on one completion queue.
 #include <cstdint>
+#include <memory>
 #include <string>
 
 #include "absl/status/statusor.h"
-#include "sortition/v1/ranking.pb.h"
+#include "sortition/v1/ranking.grpc.pb.h"
 #include "tests/testing/child_process.h"
 
 namespace sortition {
@@ -31,6 +32,9 @@ struct ClosedLoopResult {
 absl::StatusOr<ClosedLoopResult> RunClosedLoop(
     const v1::RankRequest& request, int port, const ChildProcess& server,
     const ClosedLoopOptions& options);
+
+// Returns a stub with a connection of its own to 127.0.0.1:port.
+std::unique_ptr<v1::Ranking::Stub> ConnectRank(int port);
 
 // Makes one call and returns its answer.
 absl::StatusOr<v1::RankResponse> RankOnce(const v1::RankRequest& request,

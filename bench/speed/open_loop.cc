@@ -116,6 +116,7 @@ class Generator {
     result_.expired = rate(num_expired_);
     result_.p50_milliseconds = Quantile(&latencies_, 0.5);
     result_.p99_milliseconds = Quantile(&latencies_, 0.99);
+    result_.milliseconds.assign(latencies_.begin(), latencies_.end());
     result_.lag_milliseconds = Quantile(&lags_, 0.99);
     return result_;
   }

@@ -3,6 +3,7 @@
 // before were answered: Poisson arrivals at a given rate.
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "absl/status/statusor.h"
 
@@ -27,6 +28,7 @@ struct OpenLoopResult {
   // Of those with OK, from the intended start.
   double p50_milliseconds = 0;
   double p99_milliseconds = 0;
+  std::vector<double> milliseconds;  // All of them, ascending.
   // The 99th percentile of how late requests were sent.
   double lag_milliseconds = 0;
 };

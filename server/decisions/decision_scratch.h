@@ -6,11 +6,13 @@
 #include "core/aggregation/aggregate_policy.h"
 #include "core/policies/linear_policy.h"
 #include "io/spool/spool_writer.h"
+#include "server/models/model_registry.h"
 #include "sortition/log/v1/log.pb.h"
 
 namespace sortition {
 
 struct DecisionScratch {
+  SeenModels models;
   PolicyWorkspace workspace;
   AggregateResult aggregate;
   Draw draw;

@@ -71,9 +71,10 @@ RankingService::RankingService(const config::v1::RequestLimits& limits,
       decision_metrics_(metrics) {}
 
 absl::StatusOr<RankingService::CheckedRequest> RankingService::Check(
-    const v1::DecisionContext& context, ActionKind action_kind) const {
+    const v1::DecisionContext& context, ActionKind action_kind,
+    SeenModels* seen) const {
   CheckedRequest checked;
-  auto found = models_->Find(context.model());
+  auto found = models_->Find(context.model(), seen);
   if (!found.ok()) {
     return absl::Status(
         found.status().code(),
@@ -174,8 +175,9 @@ absl::Status RankingService::Rank(const v1::RankRequest& request,
                                   DecisionScratch* scratch,
                                   v1::RankResponse* response) {
   response->Clear();
-  ASSIGN_OR_RETURN(CheckedRequest checked,
-                   Check(request.context(), ActionKind::kRank));
+  ASSIGN_OR_RETURN(
+      CheckedRequest checked,
+      Check(request.context(), ActionKind::kRank, &scratch->models));
   RETURN_IF_ERROR(
       SetTopK(RequestedTopK(request), &checked.query, &checked.degraded));
   RETURN_IF_ERROR(
@@ -197,8 +199,9 @@ absl::Status RankingService::Select(const v1::SelectRequest& request,
                                     DecisionScratch* scratch,
                                     v1::SelectResponse* response) {
   response->Clear();
-  ASSIGN_OR_RETURN(CheckedRequest checked,
-                   Check(request.context(), ActionKind::kSelect));
+  ASSIGN_OR_RETURN(
+      CheckedRequest checked,
+      Check(request.context(), ActionKind::kSelect, &scratch->models));
   RETURN_IF_ERROR(
       Decide(request.context(), &checked, scratch, response->mutable_result()));
   const int32_t selected = scratch->draw.action[0];
@@ -250,8 +253,9 @@ absl::Status RankingService::Label(const v1::LabelRequest& request,
                                    DecisionScratch* scratch,
                                    v1::LabelResponse* response) {
   response->Clear();
-  ASSIGN_OR_RETURN(CheckedRequest checked,
-                   Check(request.context(), ActionKind::kSubset));
+  ASSIGN_OR_RETURN(
+      CheckedRequest checked,
+      Check(request.context(), ActionKind::kSubset, &scratch->models));
   RETURN_IF_ERROR(SetSize(request, &checked));
   PolicyQuery& query = checked.query;
   const std::function<bool()> limit =

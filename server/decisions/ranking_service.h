@@ -49,7 +49,8 @@ class RankingService {
 
   // Finds the model and validates what requests of all kinds have in common.
   absl::StatusOr<CheckedRequest> Check(const v1::DecisionContext& context,
-                                       ActionKind action_kind) const;
+                                       ActionKind action_kind,
+                                       SeenModels* seen) const;
   // Validates k and stores the size of the subset in `checked`.
   static absl::Status SetSize(const v1::LabelRequest& request,
                               CheckedRequest* checked);

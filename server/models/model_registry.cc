@@ -246,6 +246,13 @@ void ModelRegistry::Serve(const std::shared_ptr<const ServedModel>& model,
     Entry& entry = models_[now.name];
     before = std::exchange(entry.serving, model);
     entry.rejected.erase(now.version);
+    auto serving = std::make_shared<ServingModels>();
+    for (const auto& [name, known] : models_) {
+      serving->emplace(name, known.serving);
+    }
+    serving_ = std::move(serving);
+    static std::atomic<uint64_t> last_generation{0};
+    generation_.store(++last_generation, std::memory_order_release);
   }
   if (now.version == 0) return;
   metrics_
@@ -269,14 +276,22 @@ void ModelRegistry::Serve(const std::shared_ptr<const ServedModel>& model,
 
 absl::StatusOr<std::shared_ptr<const ServedModel>> ModelRegistry::Find(
     absl::string_view name) const {
-  const absl::string_view wanted = name.empty() ? default_model_ : name;
-  std::vector<std::string> names;
-  {
+  SeenModels seen;
+  return Find(name, &seen);
+}
+
+absl::StatusOr<std::shared_ptr<const ServedModel>> ModelRegistry::Find(
+    absl::string_view name, SeenModels* seen) const {
+  if (seen->generation != generation_.load(std::memory_order_acquire)) {
     std::lock_guard lock(mutex_);
-    const auto entry = models_.find(wanted);
-    if (entry != models_.end()) return entry->second.serving;
-    for (const auto& [known, unused] : models_) names.push_back(known);
+    seen->generation = generation_.load(std::memory_order_relaxed);
+    seen->serving = serving_;
   }
+  const ServingModels& models = *seen->serving;
+  const auto found = models.find(name.empty() ? default_model_ : name);
+  if (found != models.end()) return found->second;
+  std::vector<std::string> names;
+  for (const auto& [known, unused] : models) names.push_back(known);
   std::sort(names.begin(), names.end());
   // A name from outside is cut, because the answer repeats it.
   constexpr size_t kShownBytes = 64;

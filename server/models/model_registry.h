@@ -31,6 +31,17 @@ struct ModelState {
   std::map<uint64_t, std::string> rejected;  // Reason by version.
 };
 
+// The models that serve, by name, at one moment.
+using ServingModels =
+    absl::flat_hash_map<std::string, std::shared_ptr<const ServedModel>>;
+
+// What a thread has seen last of a registry. A thread that asks for nothing
+// keeps a version that was swapped out.
+struct SeenModels {
+  uint64_t generation = 0;
+  std::shared_ptr<const ServingModels> serving;
+};
+
 // The models are the default one and every directory of the store. The newest
 // version of each that loads and validates serves. A bad version never serves:
 // it is counted, logged, remembered, and tried again when its files change. A
@@ -62,6 +73,10 @@ class ModelRegistry {
   // lists the models that exist.
   absl::StatusOr<std::shared_ptr<const ServedModel>> Find(
       absl::string_view name) const;
+
+  // The same without a lock, unless a version was swapped since `seen`.
+  absl::StatusOr<std::shared_ptr<const ServedModel>> Find(
+      absl::string_view name, SeenModels* seen) const;
 
   // Returns all models, sorted by name.
   std::vector<ModelState> List() const;
@@ -104,6 +119,10 @@ class ModelRegistry {
 
   mutable std::mutex mutex_;  // Held for moments, never during a load.
   absl::flat_hash_map<std::string, Entry> models_;
+  // What serves of `models_`; guarded by `mutex_`.
+  std::shared_ptr<const ServingModels> serving_;
+  // Of `serving_`; different for all tables of all registries.
+  std::atomic<uint64_t> generation_{0};
 };
 
 }  // namespace sortition

@@ -81,6 +81,28 @@ TEST_F(ModelRegistryTest, SwapsWhileTheOldVersionIsInUse) {
   EXPECT_EQ(old->select->num_features(), 2u);
 }
 
+TEST_F(ModelRegistryTest, ThreadsSeeEverySwapAtTheirNextRequest) {
+  SeenModels seen;
+  const auto version = [&](const std::string& name) {
+    const auto model = registry_->Find(name, &seen);
+    return model.ok() ? static_cast<int>((*model)->version) : -1;
+  };
+  EXPECT_EQ(version("m"), 0);
+  EXPECT_EQ(version("other"), -1);
+  Publish(root(), MakeSelectModel("m", {1, 2}));
+  Publish(root(), MakeSelectModel("other", {1, 2}));
+  registry_->Refresh();
+  EXPECT_EQ(version("m"), 1);
+  EXPECT_EQ(version("other"), 1);
+  Publish(root(), MakeSelectModel("m", {1, 2}));
+  registry_->Refresh();
+  EXPECT_EQ(version("m"), 2);
+  // Another registry is not mistaken for this one.
+  registry_ = std::make_unique<ModelRegistry>(options_, &metrics_);
+  EXPECT_EQ(version("m"), 0);
+  EXPECT_EQ(version("other"), -1);
+}
+
 TEST_F(ModelRegistryTest, RemovalFromDiskDoesNotUnload) {
   Publish(root(), MakeSelectModel("m", {1, 2}));
   Publish(root(), MakeSelectModel("m", {1, 2}));
@@ -165,8 +187,9 @@ TEST_F(ModelRegistryTest, ReadersAlwaysFindAWholeModelDuringSwaps) {
   for (int i = 0; i < 2; ++i) {
     readers.emplace_back([&] {
       uint64_t last = 0;
+      SeenModels seen;
       while (!stop) {
-        const auto model = registry_->Find("m");
+        const auto model = registry_->Find("m", &seen);
         // Versions only increase, and each has its policy.
         if (!model.ok() || (*model)->version < last || !(*model)->select) {
           ++failures;
