@@ -86,7 +86,7 @@ absl::StatusOr<PublishModelReport> PublishAgain(
       provenance.comment(), provenance.comment().empty() ? "" : "; ",
       "published again from ", SourceOf(options), ": ", options.reason()));
   RETURN_IF_ERROR(ValidateModel(stored.model));
-  RETURN_IF_ERROR(CheckSuccessor(store, stored.model));
+  RETURN_IF_ERROR(FindPredecessor(store, stored.model).status());
   PublishModelReport report;
   report.set_model(options.model());
   report.set_source(SourceOf(options));

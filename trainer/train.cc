@@ -268,7 +268,7 @@ absl::StatusOr<TrainReport> TrainFromTuples(const TrainOptions& options) {
     }
     ASSIGN_OR_RETURN(const uint64_t version,
                      store.Publish(model, evaluation, data.Warmup(),
-                                   data.counts().newest_version));
+                                   {.logged = data.counts().newest_version}));
     report.set_version(version);
   }
   if (report.test_looked_at()) {

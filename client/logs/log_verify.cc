@@ -55,10 +55,10 @@ absl::StatusOr<PolicyQuery> LoggedQuery(const log::v1::Decision& decision) {
   return query;
 }
 
-Hash128 KeyOf(const log::v1::Decision& decision) {
-  return decision.has_seed() ? SeedKey(decision.seed())
+Hash128 KeyOf(const log::v1::Decision& decision, absl::string_view salt) {
+  return decision.has_seed() ? SeedKey(decision.seed(), salt)
                              : DecisionKey(decision.model(), decision.version(),
-                                           decision.decision_id());
+                                           decision.decision_id(), salt);
 }
 
 // Compares what says which distribution a subset was drawn from.
@@ -130,41 +130,43 @@ absl::StatusOr<const DecisionVerifier::LoadedModel*> DecisionVerifier::Load(
   if (models_.size() >= kMostModels) models_.clear();
   LoadedModel loaded;
   loaded.policy_bytes = stored.model.policy().SerializeAsString();
-  loaded.policy = std::make_shared<const LinearPolicy>(std::move(policy));
+  loaded.decider.policy =
+      std::make_shared<const LinearPolicy>(std::move(policy));
+  loaded.decider.draw_salt = stored.draw_salt;
   return &models_.emplace(key, std::move(loaded)).first->second;
 }
 
-absl::StatusOr<Found> DecisionVerifier::FindPolicy(
-    const log::v1::Decision& decision, ActionKind kind,
-    std::shared_ptr<const LinearPolicy>* policy) {
+absl::StatusOr<Found> DecisionVerifier::FindDecider(
+    const log::v1::Decision& decision, ActionKind kind, Decider* decider) {
   if (decision.version() == 0) {
     if (decision.policy().kind_case() != model::v1::Policy::KIND_NOT_SET) {
       return Differs("policy", "none (version 0 is uniform)",
                      decision.policy().ShortDebugString());
     }
-    *policy = std::make_shared<const LinearPolicy>(
+    decider->policy = std::make_shared<const LinearPolicy>(
         LinearPolicy::Uniform(kind, decision.can_abstain()));
     return Found();
   }
   ASSIGN_OR_RETURN(const LoadedModel* model,
                    Load(decision.model(), decision.version()));
-  *policy = model->policy;
+  *decider = model->decider;
+  const LinearPolicy& policy = *decider->policy;
   if (decision.policy().SerializeAsString() != model->policy_bytes) {
     model::v1::Policy expected;
     expected.ParseFromString(model->policy_bytes);
     return Differs("policy", expected.ShortDebugString(),
                    decision.policy().ShortDebugString());
   }
-  if ((*policy)->action_kind() != kind) {
-    return Differs("action_kind", KindText((*policy)->action_kind()),
+  if (policy.action_kind() != kind) {
+    return Differs("action_kind", KindText(policy.action_kind()),
                    KindText(kind));
   }
-  if ((*policy)->can_abstain() != decision.can_abstain()) {
-    return Differs("can_abstain", (*policy)->can_abstain() ? "true" : "false",
+  if (policy.can_abstain() != decision.can_abstain()) {
+    return Differs("can_abstain", policy.can_abstain() ? "true" : "false",
                    decision.can_abstain() ? "true" : "false");
   }
-  if ((*policy)->num_features() != decision.num_features()) {
-    return Differs("num_features", absl::StrCat((*policy)->num_features()),
+  if (policy.num_features() != decision.num_features()) {
+    return Differs("num_features", absl::StrCat(policy.num_features()),
                    absl::StrCat(decision.num_features()));
   }
   return Found();
@@ -184,7 +186,7 @@ Found DecisionVerifier::AggregateDifference(const log::v1::Decision& decision) {
   if (status.ok()) {
     status = policy->Decide(
         {*lists, SpanOf(decision.aggregation().weights()), *scale},
-        KeyOf(decision), &aggregate_, &draw_);
+        KeyOf(decision, ""), &aggregate_, &draw_);
   }
   if (!status.ok()) {
     return absl::StrCat("cannot be recomputed: ", status.message());
@@ -205,17 +207,19 @@ absl::StatusOr<Found> DecisionVerifier::Difference(
                    absl::StrCat(static_cast<int>(decision.action_kind())));
   }
   if (decision.has_aggregation()) return AggregateDifference(decision);
-  std::shared_ptr<const LinearPolicy> policy;
-  ASSIGN_OR_RETURN(Found difference, FindPolicy(decision, *kind, &policy));
+  Decider decider;
+  ASSIGN_OR_RETURN(Found difference, FindDecider(decision, *kind, &decider));
   if (difference.has_value()) return difference;
   const absl::StatusOr<PolicyQuery> query = LoggedQuery(decision);
   if (!query.ok()) {
     return Found(
         absl::StrCat("cannot be recomputed: ", query.status().message()));
   }
-  policy->Decide(*query, KeyOf(decision), &workspace_, &draw_);
+  const LinearPolicy& policy = *decider.policy;
+  policy.Decide(*query, KeyOf(decision, decider.draw_salt), &workspace_,
+                &draw_);
   if (kind == ActionKind::kSubset) {
-    difference = CompareSubset(decision, *policy, *query, draw_);
+    difference = CompareSubset(decision, policy, *query, draw_);
     if (difference.has_value()) return difference;
   } else if (decision.has_game_rounds()) {
     return Differs("game_rounds", "none", RoundsText(query->game.rounds));

@@ -32,16 +32,19 @@ class DecisionVerifier {
       const log::v1::Decision& decision);
 
  private:
+  struct Decider {
+    std::shared_ptr<const LinearPolicy> policy;
+    std::string draw_salt;
+  };
   struct LoadedModel {
     std::string policy_bytes;
-    std::shared_ptr<const LinearPolicy> policy;
+    Decider decider;
   };
 
   absl::StatusOr<const LoadedModel*> Load(const std::string& model,
                                           uint64_t version);
-  absl::StatusOr<std::optional<std::string>> FindPolicy(
-      const log::v1::Decision& decision, ActionKind kind,
-      std::shared_ptr<const LinearPolicy>* policy);
+  absl::StatusOr<std::optional<std::string>> FindDecider(
+      const log::v1::Decision& decision, ActionKind kind, Decider* decider);
 
   // Recomputes an aggregation, for which no model is needed.
   std::optional<std::string> AggregateDifference(

@@ -37,17 +37,24 @@ Hash128 HashBytes(absl::string_view bytes) {
 }
 
 Hash128 DecisionKey(absl::string_view model, uint64_t version,
-                    absl::string_view decision_id) {
+                    absl::string_view decision_id, absl::string_view salt) {
   std::string version_bytes;
   AppendLittleEndian(version, &version_bytes);
+  if (salt.empty()) {
+    return StableHash(HashDomain::kAction,
+                      {"id", model, version_bytes, decision_id});
+  }
   return StableHash(HashDomain::kAction,
-                    {"id", model, version_bytes, decision_id});
+                    {"salted id", salt, model, version_bytes, decision_id});
 }
 
-Hash128 SeedKey(uint64_t seed) {
+Hash128 SeedKey(uint64_t seed, absl::string_view salt) {
   std::string seed_bytes;
   AppendLittleEndian(seed, &seed_bytes);
-  return StableHash(HashDomain::kAction, {"seed", seed_bytes});
+  if (salt.empty()) {
+    return StableHash(HashDomain::kAction, {"seed", seed_bytes});
+  }
+  return StableHash(HashDomain::kAction, {"salted seed", salt, seed_bytes});
 }
 
 double UnitInterval(const Hash128& hash) {

@@ -41,12 +41,13 @@ Hash128 StableHash(HashDomain domain,
 // Hash of bytes, without domain: checksums.
 Hash128 HashBytes(absl::string_view bytes);
 
-// Key of a decision's draw: a function of model name, version and decision id.
+// Key of a decision's draw: a function of model name, version and decision id,
+// and of the version's salt (Manifest.draw_salt) where it has one.
 Hash128 DecisionKey(absl::string_view model, uint64_t version,
-                    absl::string_view decision_id);
+                    absl::string_view decision_id, absl::string_view salt = "");
 
 // Key of a draw whose request overrides the decision id with `seed`.
-Hash128 SeedKey(uint64_t seed);
+Hash128 SeedKey(uint64_t seed, absl::string_view salt = "");
 
 // Uniform in [0, 1) from the hash, for splits and sub-samples.
 double UnitInterval(const Hash128& hash);

@@ -23,6 +23,7 @@
 #include "google/protobuf/io/tokenizer.h"
 #include "google/protobuf/text_format.h"
 #include "io/files.h"
+#include "io/models/draw_salt.h"
 #include "io/models/regular_file.h"
 #include "io/models/successor.h"
 #include "io/models/version_numbers.h"
@@ -133,6 +134,10 @@ absl::StatusOr<model::v1::Manifest> ReadManifest(const std::string& dir) {
                                                    manifest.format_version(),
                                                    ", must be 1"));
   }
+  if (const absl::Status status = ValidateDrawSalt(manifest.draw_salt());
+      !status.ok()) {
+    return absl::DataLossError(absl::StrCat(path, ": ", status.message()));
+  }
   return manifest;
 }
 
@@ -171,10 +176,12 @@ class VersionDirectory {
     return absl::OkStatus();
   }
 
-  absl::Status Finish(const model::v1::Model& model) {
+  absl::Status Finish(const model::v1::Model& model,
+                      const std::string& draw_salt) {
     manifest_.set_format_version(1);
     manifest_.set_model(model.name());
     manifest_.set_version(model.version());
+    manifest_.set_draw_salt(draw_salt);
     std::string text;
     google::protobuf::TextFormat::PrintToString(manifest_, &text);
     RETURN_IF_ERROR(WriteFile(absl::StrCat(path_, "/", kManifestFile), text));
@@ -188,7 +195,8 @@ class VersionDirectory {
 
 absl::Status WriteVersion(const std::string& dir, const model::v1::Model& model,
                           const model::v1::Evaluation* evaluation,
-                          const std::vector<log::v1::Decision>& warmup) {
+                          const std::vector<log::v1::Decision>& warmup,
+                          const std::string& draw_salt) {
   VersionDirectory version(dir);
   RETURN_IF_ERROR(version.Add(kModelFile, model.SerializeAsString()));
   if (evaluation != nullptr) {
@@ -204,7 +212,7 @@ absl::Status WriteVersion(const std::string& dir, const model::v1::Model& model,
     }
     RETURN_IF_ERROR(version.Add(kWarmupFile, frames));
   }
-  return version.Finish(model);
+  return version.Finish(model, draw_salt);
 }
 
 }  // namespace
@@ -280,6 +288,7 @@ absl::StatusOr<StoredModel> ModelStore::Load(const std::string& model,
   const std::string dir = absl::StrCat(root_, "/", model, "/", version);
   ASSIGN_OR_RETURN(const model::v1::Manifest manifest, ReadManifest(dir));
   StoredModel stored;
+  stored.draw_salt = manifest.draw_salt();
   bool found = false;
   for (const model::v1::Manifest::File& file : manifest.files()) {
     ASSIGN_OR_RETURN(const std::string contents, ReadListed(dir, file));
@@ -316,18 +325,24 @@ absl::StatusOr<StoredModel> ModelStore::Load(const std::string& model,
 
 absl::StatusOr<uint64_t> ModelStore::Publish(
     model::v1::Model model, const model::v1::Evaluation* evaluation,
-    const std::vector<log::v1::Decision>& warmup, uint64_t logged) const {
+    const std::vector<log::v1::Decision>& warmup,
+    const PublishOptions& options) const {
   RETURN_IF_ERROR(ValidateModel(model));
+  RETURN_IF_ERROR(ValidateDrawSalt(options.draw_salt));
   const std::string parent = absl::StrCat(root_, "/", model.name());
   std::error_code error;
   std::filesystem::create_directories(parent, error);
   if (error) return PosixStatus(error.value(), parent, "cannot create");
-  RETURN_IF_ERROR(CheckSuccessor(*this, model));
+  ASSIGN_OR_RETURN(const std::optional<StoredModel> before,
+                   FindPredecessor(*this, model));
+  std::string salt = options.draw_salt;
+  if (salt.empty() && before.has_value()) salt = before->draw_salt;
+  if (salt.empty()) salt = RandomDrawSalt();
   while (true) {
     ASSIGN_OR_RETURN(const auto versions, ListVersions(model.name()));
     const uint64_t newest = versions.empty() ? 0 : versions.back();
     ASSIGN_OR_RETURN(const uint64_t version,
-                     ClaimNumber(parent, std::max(newest, logged)));
+                     ClaimNumber(parent, std::max(newest, options.logged)));
     model.set_version(version);
     std::string temporary = absl::StrCat(parent, "/.tmp-XXXXXX");
     if (mkdtemp(temporary.data()) == nullptr) {
@@ -340,7 +355,7 @@ absl::StatusOr<uint64_t> ModelStore::Publish(
     if (chmod(temporary.c_str(), 0755) != 0) {
       return PosixStatus(errno, temporary, "cannot change mode of");
     }
-    RETURN_IF_ERROR(WriteVersion(temporary, model, evaluation, warmup));
+    RETURN_IF_ERROR(WriteVersion(temporary, model, evaluation, warmup, salt));
     const std::string path = absl::StrCat(parent, "/", model.version());
     // Replaces no version: a directory that is not empty is never replaced.
     // renameat2(RENAME_NOREPLACE) says the same, but not on NFS.

@@ -15,9 +15,16 @@ namespace sortition {
 
 struct StoredModel {
   model::v1::Model model;
-  std::string checksum;  // Checksum of model.pb, hexadecimal.
+  std::string checksum;   // Checksum of model.pb, hexadecimal.
+  std::string draw_salt;  // Manifest.draw_salt.
   // Queries to warm up with; may be empty.
   std::vector<log::v1::Decision> warmup;
+};
+
+struct PublishOptions {
+  uint64_t logged = 0;  // Largest version that a log names.
+  // Manifest.draw_salt; empty: that of the version before, or a random one.
+  std::string draw_salt = {};
 };
 
 // A view of the directory, without a state of its own. Thread-safe.
@@ -45,15 +52,15 @@ class ModelStore {
   absl::StatusOr<uint64_t> NextVersion(const std::string& model) const;
 
   // Publishes under NextVersion(), or a later one if others publish too or
-  // `logged` is no smaller (sets `model.version`), by write to a temporary
-  // directory, fsync, rename. Returns the version. InvalidArgument for a model
-  // that Load() would refuse. FailedPrecondition if the newest version that
-  // loads has another kind of action or number of features: callers rely on
-  // both.
+  // `options.logged` is no smaller (sets `model.version`), by write to a
+  // temporary directory, fsync, rename. Returns the version. InvalidArgument
+  // for a model or a salt that Load() would refuse. FailedPrecondition if the
+  // newest version that loads has another kind of action or number of features:
+  // callers rely on both.
   absl::StatusOr<uint64_t> Publish(model::v1::Model model,
                                    const model::v1::Evaluation* evaluation,
                                    const std::vector<log::v1::Decision>& warmup,
-                                   uint64_t logged = 0) const;
+                                   const PublishOptions& options = {}) const;
 
   absl::StatusOr<model::v1::Evaluation> LoadEvaluation(const std::string& model,
                                                        uint64_t version) const;

@@ -40,20 +40,20 @@ std::string WhyNoSuccessor(const model::v1::Model& before,
   return "";
 }
 
-absl::Status CheckSuccessor(const ModelStore& store,
-                            const model::v1::Model& model) {
+absl::StatusOr<std::optional<StoredModel>> FindPredecessor(
+    const ModelStore& store, const model::v1::Model& model) {
   ASSIGN_OR_RETURN(const auto versions, store.ListVersions(model.name()));
   for (auto version = versions.rbegin(); version != versions.rend();
        ++version) {
-    const auto newest = store.Load(model.name(), *version);
+    auto newest = store.Load(model.name(), *version);
     if (!newest.ok()) continue;
     const std::string reason = WhyNoSuccessor(newest->model, model);
-    if (reason.empty()) return absl::OkStatus();
+    if (reason.empty()) return *std::move(newest);
     return absl::FailedPreconditionError(
         absl::StrCat("model '", model.name(), "': ", reason, ", as in version ",
                      *version, "; publish under another name"));
   }
-  return absl::OkStatus();
+  return std::nullopt;
 }
 
 }  // namespace sortition

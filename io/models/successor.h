@@ -1,9 +1,10 @@
 #pragma once
 // What a version may not change: callers rely on the kind of action and on the
 // number of features of a model's name.
+#include <optional>
 #include <string>
 
-#include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "io/models/model_store.h"
 #include "sortition/model/v1/model.pb.h"
 
@@ -13,9 +14,10 @@ namespace sortition {
 std::string WhyNoSuccessor(const model::v1::Model& before,
                            const model::v1::Model& model);
 
-// FailedPrecondition where `model` may not follow the newest version of its
-// name in the store that loads.
-absl::Status CheckSuccessor(const ModelStore& store,
-                            const model::v1::Model& model);
+// Returns the newest version of the model's name in the store that loads;
+// nullopt where there is none. FailedPrecondition where `model` may not follow
+// it.
+absl::StatusOr<std::optional<StoredModel>> FindPredecessor(
+    const ModelStore& store, const model::v1::Model& model);
 
 }  // namespace sortition

@@ -324,7 +324,7 @@ absl::Status AggregateService::Aggregate(const AggregateRequest& request,
   ASSIGN_OR_RETURN(const AggregatePolicy policy,
                    AggregatePolicy::Create(checked.policy));
   const OpenDecision decision =
-      recorder_.Begin({request.context(), candidates, checked.name, 0},
+      recorder_.Begin({request.context(), candidates, checked.name},
                       response->mutable_result());
   const Draw& draw = scratch->draw;
   RETURN_IF_ERROR(

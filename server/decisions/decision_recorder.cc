@@ -14,7 +14,8 @@ namespace {
 // Overwrites `record` with the fields that do not depend on the kind of action.
 void StartRecord(const OpenDecision& decision, const Draw& draw,
                  log::v1::Decision* record) {
-  const auto& [context, candidates, model, version] = decision.subject;
+  const auto& [context, candidates, model, version, draw_salt] =
+      decision.subject;
   record->Clear();
   record->set_decision_id(decision.result->decision_id());
   record->set_time_us(decision.time_us);
@@ -64,8 +65,9 @@ OpenDecision DecisionRecorder::Begin(const DecisionSubject& subject,
                               : context.decision_id());
   const Hash128 key =
       context.has_seed()
-          ? SeedKey(context.seed())
-          : DecisionKey(subject.model, subject.version, result->decision_id());
+          ? SeedKey(context.seed(), subject.draw_salt)
+          : DecisionKey(subject.model, subject.version, result->decision_id(),
+                        subject.draw_salt);
   return {subject, result, time_us, key};
 }
 

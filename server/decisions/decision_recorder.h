@@ -25,6 +25,7 @@ struct DecisionSubject {
   const Candidates& candidates;
   const std::string& model;
   uint64_t version = 0;
+  absl::string_view draw_salt = "";  // Of the version; empty: none.
 };
 
 // A decision that has an id and a key, and no record yet.

@@ -143,7 +143,8 @@ absl::Status RankingService::Decide(const v1::DecisionContext& context,
   const LinearPolicy& policy = *checked->policy;
   PolicyQuery& query = checked->query;
   const OpenDecision decision = recorder_.Begin(
-      {context, query.candidates, model.name, model.version}, result);
+      {context, query.candidates, model.name, model.version, model.draw_salt},
+      result);
   query.game.return_bounds = context.return_game();
   policy.Decide(query, decision.key, &scratch->workspace, &scratch->draw);
   const Draw& draw = scratch->draw;

@@ -126,6 +126,7 @@ absl::StatusOr<std::shared_ptr<const ServedModel>> MakeServedModel(
   served->policy_name = PolicyKindName(model.policy());
   served->num_features = model.num_features();
   served->checksum = stored.checksum;
+  served->draw_salt = stored.draw_salt;
   served->loaded_time_us = time_us;
   switch (policy.action_kind()) {
     case ActionKind::kSelect:

@@ -24,6 +24,7 @@ struct ServedModel {
                               // "independent_subset", "uniform".
   uint32_t num_features = 0;  // 0: any.
   std::string checksum;
+  std::string draw_salt;  // What draws depend on besides the decision id.
   int64_t loaded_time_us = 0;
   // The policy for each kind of action; unset: the model does not answer it.
   std::optional<LinearPolicy> select;

@@ -56,7 +56,10 @@ TEST_F(BoltzmannLoopTest, IsServedLoggedVerifiedAndLearned) {
        "--max_candidates=14", "--features=6",
        "--output=" + deployment_.path("world.letor")});
   const model::v1::Model first = FirstVersion();
-  ASSERT_OK(deployment_.store().Publish(first, nullptr, {}).status());
+  ASSERT_OK(
+      deployment_.store()
+          .Publish(first, nullptr, {}, {.draw_salt = std::string(32, '0')})
+          .status());
   ASSERT_OK(deployment_.StartServer(
       {"--poll_seconds=0.05", "--spool.segment_seconds=0.5"}));
   ASSERT_OK(deployment_.StartSidecar({JoinWindow(1), "--segment_seconds=0.5"}));

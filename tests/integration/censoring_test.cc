@@ -30,6 +30,8 @@ namespace {
 constexpr double kClicks[] = {0.2, 0.6};
 constexpr double kTruth = 0.4;
 constexpr int kDecisions = 500;
+// The same actions in every run.
+constexpr char kDrawSalt[] = "0123456789abcdef0123456789abcdef";
 // 4 standard errors of a mean over kDecisions.
 constexpr double kTolerance = 4 * 0.49 / 22.4;
 const double kWindowSeconds = Patience(8);
@@ -37,7 +39,8 @@ const double kWindowSeconds = Patience(8);
 class CensoringTest : public testing::Test {
  protected:
   CensoringTest() {
-    EXPECT_OK(deployment_.store().Publish(SelectionModel(8, 0), nullptr, {}));
+    EXPECT_OK(deployment_.store().Publish(SelectionModel(8, 0), nullptr, {},
+                                          {.draw_salt = kDrawSalt}));
   }
 
   void StartServer(std::vector<std::string> flags = {}) {

@@ -58,6 +58,8 @@ TEST_P(GamesLoopTest, ServesLogsAndIsLearnedFrom) {
       {"--poll_seconds=0.05", "--spool.segment_seconds=0.5"}));
   ASSERT_OK(deployment_.StartSidecar({JoinWindow(1), "--segment_seconds=0.5"}));
   ExpectServed(1);
+  // The first version may serve nothing of the load: learning is fast.
+  Simulate(4, "--decisions=20");
   {
     // Every request is answered while the version changes.
     std::jthread load([this] { Simulate(1, "--until_version=2"); });

@@ -119,7 +119,7 @@ absl::StatusOr<std::string> CopyWithOneChange(const std::string& from,
 TEST_F(LoopTest, ServesLogsLearnsSwapsAndVerifies) {
   RunWell({"sortition", "world", "--queries=400",
            "--output=" + deployment_.path("world.letor")});
-  RunWell({"sortition-trainer", "fit",
+  RunWell({"sortition-trainer", "fit", "--draw_salt=" + std::string(32, '0'),
            "--data=" + deployment_.path("world.letor"),
            "--model_store=" + deployment_.models()});
   ASSERT_OK(deployment_.StartServer(

@@ -36,10 +36,14 @@ inline model::v1::Model MakeRankModel(const std::string& name,
   return model;
 }
 
+// The salt of all versions of these tests, so that draws repeat.
+inline constexpr char kDrawSalt[] = "0123456789abcdef0123456789abcdef";
+
 // Publishes `model` as the next version and returns the version; 0 on error.
 inline uint64_t Publish(const std::string& root,
                         const model::v1::Model& model) {
-  const auto version = ModelStore(root).Publish(model, nullptr, {});
+  const auto version =
+      ModelStore(root).Publish(model, nullptr, {}, {.draw_salt = kDrawSalt});
   EXPECT_TRUE(version.ok()) << version.status();
   return version.value_or(0);
 }

@@ -13,6 +13,7 @@
 #include "core/base/status_macros.h"
 #include "core/learners/classes/logistic.h"
 #include "io/datasets/letor.h"
+#include "io/models/draw_salt.h"
 #include "io/models/model_store.h"
 
 namespace sortition {
@@ -22,6 +23,7 @@ using config::v1::FitOptions;
 
 absl::Status ValidateFitOptions(const FitOptions& options) {
   RETURN_IF_ERROR(ValidateModelName(options.model()));
+  RETURN_IF_ERROR(ValidateDrawSalt(options.draw_salt()));
   if (options.action() != "select" && options.action() != "rank") {
     return absl::InvalidArgumentError(absl::StrCat(
         "action is '", options.action(), "', must be select or rank"));
@@ -118,14 +120,17 @@ absl::StatusOr<FitReport> Fit(const FitOptions& options) {
   model.mutable_weights()->Add(fit.weights.begin(), fit.weights.end());
   model::v1::Provenance* provenance = model.mutable_provenance();
   provenance->set_learner("logistic");
-  provenance->set_options(options.ShortDebugString());
+  FitOptions shown = options;
+  shown.clear_draw_salt();
+  provenance->set_options(shown.ShortDebugString());
   provenance->set_created_time_us(absl::ToUnixMicros(absl::Now()));
   provenance->set_num_tuples(labels.size());
   FitReport report;
   ASSIGN_OR_RETURN(
       report.version,
       store.Publish(std::move(model), nullptr,
-                    WarmupQueries(queries, options, data.num_features)));
+                    WarmupQueries(queries, options, data.num_features),
+                    {.draw_salt = options.draw_salt()}));
   report.queries = static_cast<uint32_t>(queries.size());
   report.candidates = labels.size();
   report.relevant = static_cast<uint64_t>(

@@ -25,6 +25,12 @@ class LogFixture : public testing::Test {
   std::string store() const { return root_ / "models"; }
   std::string log() const { return root_ / "log"; }
 
+  static constexpr char kDrawSalt[] = "0123456789abcdef0123456789abcdef";
+  // Version 0, uniform, has no salt.
+  static std::string SaltOf(const model::v1::Model& model) {
+    return model.version() == 0 ? "" : kDrawSalt;
+  }
+
   // Publishes a model over two features and returns it with its version.
   model::v1::Model Publish(bool rank) {
     model::v1::Policy policy;
@@ -48,7 +54,8 @@ class LogFixture : public testing::Test {
     *model.mutable_policy() = policy;
     model.mutable_policy()->set_inverse_temperature(1.5);
     model.mutable_policy()->set_uniform_mixture(0.1);
-    const auto version = ModelStore(store()).Publish(model, nullptr, {});
+    const auto version = ModelStore(store()).Publish(model, nullptr, {},
+                                                     {.draw_salt = kDrawSalt});
     EXPECT_OK(version);
     model.set_version(version.value_or(0));
     return model;
@@ -107,9 +114,9 @@ class LogFixture : public testing::Test {
     Draw draw;
     policy->Decide(query,
                    decision->has_seed()
-                       ? SeedKey(decision->seed())
+                       ? SeedKey(decision->seed(), SaltOf(model))
                        : DecisionKey(decision->model(), decision->version(),
-                                     decision->decision_id()),
+                                     decision->decision_id(), SaltOf(model)),
                    &workspace, &draw);
     decision->mutable_action()->Assign(draw.action.begin(), draw.action.end());
     decision->set_log_propensity(draw.log_propensity);

@@ -4,7 +4,9 @@
 #include <limits>
 #include <sstream>
 
+#include "absl/strings/str_replace.h"
 #include "client/logs/log_commands.h"
+#include "io/files.h"
 #include "tests/client/logs/log_fixture.h"
 
 namespace sortition {
@@ -69,8 +71,10 @@ class LogVerifyTest : public LogFixture {
     query.game.rounds = rounds;
     PolicyWorkspace workspace;
     Draw draw;
-    policy.Decide(query, DecisionKey(decision.model(), decision.version(), id),
-                  &workspace, &draw);
+    policy.Decide(
+        query,
+        DecisionKey(decision.model(), decision.version(), id, SaltOf(model)),
+        &workspace, &draw);
     decision.mutable_action()->Assign(draw.action.begin(), draw.action.end());
     decision.set_log_propensity(draw.log_propensity);
     decision.set_top_k(k > 0 ? k : policy.subset_size());
@@ -278,6 +282,25 @@ TEST_F(LogVerifyTest, RepeatsAggregationsWithoutAModel) {
   log::v1::Decision drawn = DecideAggregate(true);
   drawn.mutable_policy()->set_inverse_temperature(3);
   EXPECT_THAT(Difference(drawn), HasSubstr("expected"));
+}
+
+TEST_F(LogVerifyTest, ASaltThatIsNotTheVersionsIsFound) {
+  const log::v1::Decision salted = Decide(select_, false, "a");
+  EXPECT_EQ(Difference(salted), "");
+  const std::string manifest = absl::StrCat(
+      store(), "/default/", select_.version(), "/MANIFEST.textproto");
+  ASSERT_OK_AND_ASSIGN(std::string text, ReadFile(manifest));
+  const std::string line = absl::StrCat("draw_salt: \"", kDrawSalt, "\"\n");
+  ASSERT_THAT(text, HasSubstr(line));
+  // A version of a release without salts.
+  ASSERT_OK(WriteFile(manifest, absl::StrReplaceAll(text, {{line, ""}})));
+  int different = 0;
+  for (int i = 0; i < 20; ++i) {
+    if (!Difference(Decide(select_, false, absl::StrCat(i))).empty()) {
+      ++different;
+    }
+  }
+  EXPECT_GT(different, 0);
 }
 
 TEST_F(LogVerifyTest, FindsAPolicyThatIsNotTheModels) {

@@ -134,14 +134,15 @@ TEST_F(CleanLogsTest, OfLabelsPass) {
 }
 
 TEST_F(CleanLogsTest, OfAStoreAreRecomputed) {
-  const Logger logger = Softmax(1, 0.1);
+  Logger logger = Softmax(1, 0.1);
+  logger.draw_salt = "0123456789abcdef0123456789abcdef";
   model::v1::Model model;
   model.set_name("default");
   model.set_num_features(kColumns);
   for (const double weight : logger.weights) model.add_weights(weight);
   *model.mutable_policy() = logger.policy;
   const ModelStore store(dir_.Sub("models"));
-  ASSERT_OK(store.Publish(model, nullptr, {}));
+  ASSERT_OK(store.Publish(model, nullptr, {}, {.draw_salt = logger.draw_salt}));
   Tuples tuples = Log(logger, 50);
   Write(tuples);
   options_.set_model_store(dir_ / "models");

@@ -21,6 +21,7 @@ struct Logger {
   uint32_t top_k = 0;
   model::v1::Policy policy = {};
   std::vector<double> weights = {0.8, -0.5, 0.02};
+  std::string draw_salt = {};
 
   LinearPolicy Make() const {
     if (version == 0) {

@@ -51,9 +51,10 @@ class ValidateFixture : public testing::Test {
         decision.add_dense_values(
             static_cast<float>(100 * (1 + random.Uniform())));
       }
-      policy.Decide(QueryOf(decision),
-                    DecisionKey("default", logger.version, id), &workspace,
-                    &draw);
+      policy.Decide(
+          QueryOf(decision),
+          DecisionKey("default", logger.version, id, logger.draw_salt),
+          &workspace, &draw);
       decision.mutable_action()->Assign(draw.action.begin(), draw.action.end());
       decision.set_log_propensity(draw.log_propensity);
       if (logger.kind == log::v1::RANK) {

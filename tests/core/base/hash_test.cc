@@ -18,6 +18,8 @@ TEST(HashTest, NeverChanges) {
   const Hash128 seed = SeedKey(42);
   EXPECT_EQ(seed.low, 0x8bf2d171fe6e82df);
   EXPECT_EQ(seed.high, 0x8bd5a1703eafe576);
+  EXPECT_EQ(DecisionKey("default", 3, "decision-1", ""), decision);
+  EXPECT_EQ(SeedKey(42, ""), seed);
   const Hash128 split = StableHash(HashDomain::kSplit, {"abc"});
   EXPECT_EQ(split.low, 0x281b2fca3f0122e4);
   EXPECT_EQ(split.high, 0x7d03ab16af3c554a);
@@ -37,6 +39,17 @@ TEST(HashTest, PartsCountWithTheirLengths) {
   EXPECT_NE(DecisionKey("m", 1, "x"), DecisionKey("m", 2, "x"));
   EXPECT_NE(DecisionKey("m", 1, "x"), DecisionKey("m", 1, "y"));
   EXPECT_NE(DecisionKey("m", 1, "x"), DecisionKey("n", 1, "x"));
+}
+
+TEST(HashTest, SaltsChangeKeys) {
+  const Hash128 salted = DecisionKey("m", 1, "x", "s");
+  EXPECT_NE(salted, DecisionKey("m", 1, "x"));
+  EXPECT_NE(salted, DecisionKey("m", 1, "x", "t"));
+  EXPECT_NE(salted, DecisionKey("m", 2, "x", "s"));
+  EXPECT_NE(salted, DecisionKey("m", 1, "y", "s"));
+  EXPECT_NE(SeedKey(1, "s"), SeedKey(1));
+  EXPECT_NE(SeedKey(1, "s"), SeedKey(1, "t"));
+  EXPECT_NE(SeedKey(1, "s"), SeedKey(2, "s"));
 }
 
 // On the stack or on the heap, the same bytes have the same hash.

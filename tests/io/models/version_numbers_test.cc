@@ -37,7 +37,7 @@ class VersionNumbersTest : public testing::Test {
  protected:
   absl::StatusOr<uint64_t> Publish(const model::v1::Model& model,
                                    uint64_t logged = 0) {
-    return store_.Publish(model, nullptr, {}, logged);
+    return store_.Publish(model, nullptr, {}, {.logged = logged});
   }
 
   TempDir dir_;

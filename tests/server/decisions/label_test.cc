@@ -265,7 +265,8 @@ TEST_F(LabelTest, StoppedDecisionsAreRepeatedFromTheirRecords) {
     if (decision.has_game_rounds()) query.game.rounds = decision.game_rounds();
     PolicyWorkspace workspace;
     Draw draw;
-    policy.Decide(query, DecisionKey("fscore", 1, decision.decision_id()),
+    policy.Decide(query,
+                  DecisionKey("fscore", 1, decision.decision_id(), kDrawSalt),
                   &workspace, &draw);
     EXPECT_TRUE(std::ranges::equal(draw.action, decision.action()));
     EXPECT_EQ(draw.log_propensity, decision.log_propensity());

@@ -1,5 +1,6 @@
 #include "server/decisions/ranking_service.h"
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <set>
@@ -173,6 +174,35 @@ TEST_F(RankingServiceTest, SeedReplacesTheIdInTheDrawAndIsLogged) {
               order);
   }
   EXPECT_EQ(Logged()[0].decision().seed(), 42u);
+}
+
+// Whoever does not know the salt cannot choose an id or a seed for its draw.
+TEST_F(RankingServiceTest, DrawsDependOnTheSaltOfTheVersion) {
+  ASSERT_OK_AND_ASSIGN(
+      const LinearPolicy policy,
+      LinearPolicy::Create(MakeRankModel("order", {1, 2}).policy(), {1, 2}));
+  const std::vector<float> features = {1, 0, 0, 1, 1, 1};
+  PolicyQuery query;
+  query.candidates = Candidates::DenseUnchecked(features, 2);
+  PolicyWorkspace workspace;
+  Draw draw;
+  int unsalted = 0;
+  for (uint64_t i = 0; i < 40; ++i) {
+    v1::RankRequest request = GoodRank();
+    const std::string id = std::to_string(i);
+    request.mutable_context()->set_decision_id(id);
+    if (i % 2 == 0) request.mutable_context()->set_seed(i);
+    ASSERT_OK(Rank(request));
+    const auto key = [&](const std::string& salt) {
+      return i % 2 == 0 ? SeedKey(i, salt) : DecisionKey("order", 1, id, salt);
+    };
+    policy.Decide(query, key(kDrawSalt), &workspace, &draw);
+    EXPECT_TRUE(std::ranges::equal(draw.action, rank_.order()));
+    policy.Decide(query, key(""), &workspace, &draw);
+    if (std::ranges::equal(draw.action, rank_.order())) ++unsalted;
+  }
+  // Two draws of the six orders are the same with probability below 0.49.
+  EXPECT_LT(unsalted, 40);
 }
 
 TEST_F(RankingServiceTest, UnitAndAttributesAreLoggedAndChangeNoDraw) {
