@@ -61,14 +61,6 @@ class ReflectionOption final : public grpc::ServerBuilderOption {
   const bool serve_;
 };
 
-absl::Status ValidateLimits(const config::v1::RequestLimits& limits) {
-  const uint64_t least = 2 * uint64_t{limits.max_message_bytes()};
-  if (limits.memory_bytes() >= least) return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrCat(
-      "limits.memory_bytes = ", limits.memory_bytes(), ": must be at least ",
-      least, ", twice limits.max_message_bytes"));
-}
-
 // Sets gRPC's own limits. Calls that no slot has taken up wait inside gRPC, and
 // only gRPC can bound them.
 void SetLimits(const config::v1::RequestLimits& limits,
@@ -97,6 +89,14 @@ void SetConnectionLimits(const config::v1::ConnectionLimits& limits,
 }
 
 }  // namespace
+
+absl::Status ValidateRequestLimits(const config::v1::RequestLimits& limits) {
+  const uint64_t least = 2 * uint64_t{limits.max_message_bytes()};
+  if (limits.memory_bytes() >= least) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(
+      "limits.memory_bytes = ", limits.memory_bytes(), ": must be at least ",
+      least, ", twice limits.max_message_bytes"));
+}
 
 struct GrpcServer::Rep {
   Rep(const config::v1::AdmissionLimits& admission_limits, Metrics* metrics)
@@ -259,7 +259,7 @@ absl::StatusOr<std::unique_ptr<GrpcServer>> GrpcServer::Start(
   auto result = std::unique_ptr<GrpcServer>(
       new GrpcServer(std::make_unique<Rep>(options.admission(), metrics)));
   Rep& rep = *result->rep_;
-  RETURN_IF_ERROR(ValidateLimits(options.limits()));
+  RETURN_IF_ERROR(ValidateRequestLimits(options.limits()));
   ASSIGN_OR_RETURN(rep.listener, Listener::Open(options.listen(), metrics));
   grpc::ServerBuilder builder;
   auto acceptor = builder.experimental().AddExternalConnectionAcceptor(
