@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "core/base/hash.h"
+#include "core/policies/distribution_factory.h"
 #include "core/policies/linear_policy.h"
 #include "io/models/model_store.h"
 #include "io/segments/segment_writer.h"
@@ -36,7 +37,11 @@ class LogFixture : public testing::Test {
   }
   model::v1::Model Publish(const model::v1::Policy& policy) {
     model::v1::Model model;
-    model.set_name("default");
+    // A name keeps its kind of action.
+    const ActionKind action = ActionKindOf(policy);
+    model.set_name(action == ActionKind::kSelect ? "default"
+                   : action == ActionKind::kRank ? "orders"
+                                                 : "sets");
     model.set_num_features(2);
     model.add_weights(0.5);
     model.add_weights(-1.25);

@@ -285,6 +285,7 @@ TEST_F(LogVerifyTest, FindsAPolicyThatIsNotTheModels) {
   bad.mutable_policy()->set_uniform_mixture(0.2);
   EXPECT_THAT(Difference(bad), HasSubstr("policy: expected"));
   bad = Decide(select_, false, "a");
+  bad.set_model(rank_.name());
   bad.set_version(rank_.version());
   EXPECT_THAT(Difference(bad), HasSubstr("policy: expected"));
   bad = Decide(uniform_, false, "a");
