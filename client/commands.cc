@@ -51,9 +51,7 @@ std::vector<Command> AllCommands() {
 }
 
 Program SortitionProgram() {
-  return {.name = "sortition",
-          .commands = AllCommands(),
-          .exit_codes = "0 done, 1 failed, 2 called wrongly"};
+  return {.name = "sortition", .commands = AllCommands()};
 }
 
 }  // namespace sortition

@@ -53,7 +53,8 @@ std::string CommandList(const Program& program, absl::string_view group) {
   }
   absl::StrAppend(&text, "\n", program.name,
                   " COMMAND --help lists the flags of a command.\nExit codes: ",
-                  program.exit_codes, ".\n");
+                  kExitCodes, program.more_exit_codes.empty() ? "" : ", ",
+                  program.more_exit_codes, ".\n");
   if (!program.notes.empty()) absl::StrAppend(&text, "\n", program.notes);
   return text;
 }
@@ -90,7 +91,7 @@ int RunNoCommand(const Program& program,
     return kExitOk;
   }
   if (first == "--version") {
-    output->out << program.name << " " << Version() << "\n";
+    output->out << VersionText(program.name);
     return kExitOk;
   }
   output->error << program.name << ": unknown command \""
@@ -101,7 +102,7 @@ int RunNoCommand(const Program& program,
                        " ")
                 << "\"\n"
                 << list;
-  return program.usage_exit_code;
+  return kExitUsage;
 }
 
 }  // namespace
@@ -150,7 +151,7 @@ int RunCommand(const Program& program,
                CommandOutput* output) {
   if (arguments.empty()) {
     output->error << CommandList(program, "");
-    return program.usage_exit_code;
+    return kExitUsage;
   }
   const Command* command = FindCommand(program.commands, arguments);
   if (command == nullptr) return RunNoCommand(program, arguments, output);
@@ -166,7 +167,7 @@ int RunCommand(const Program& program,
   output->error << program.name << " " << command->name << ": ";
   if (IsUsageError(status)) {
     output->error << status.message() << "\n";
-    return program.usage_exit_code;
+    return kExitUsage;
   }
   output->error << absl::StatusCodeToString(status.code()) << ": "
                 << status.message() << "\n";

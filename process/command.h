@@ -21,10 +21,14 @@ struct CommandOutput {
   int exit_code = 0;  // Of a command that ends without an error.
 };
 
-// Exit codes.
+// The exit codes of all programs.
 inline constexpr int kExitOk = 0;
-inline constexpr int kExitError = 1;
-inline constexpr int kExitUsage = 2;
+inline constexpr int kExitError = 1;  // What was asked for did not work.
+inline constexpr int kExitUsage = 2;  // A wrong option, argument or command.
+inline constexpr int kExitGateSaysNo = 3;  // `train`: nothing was published.
+
+// What --help says of those that every program has.
+inline constexpr char kExitCodes[] = "0 done, 1 failed, 2 called wrongly";
 
 struct Command {
   std::string name;  // One or two words, as in "log stats".
@@ -34,8 +38,7 @@ struct Command {
   std::string summary;  // One line.
   const google::protobuf::Descriptor* options = nullptr;
   // Parses the arguments behind the name, then runs. A status that
-  // IsUsageError() exits with Program.usage_exit_code, any other error with
-  // kExitError.
+  // IsUsageError() exits with kExitUsage, any other error with kExitError.
   std::function<absl::Status(const std::vector<std::string>& arguments,
                              CommandOutput* output)>
       run;
@@ -43,11 +46,10 @@ struct Command {
 };
 
 struct Program {
-  std::string name;               // As in "sortition".
-  std::vector<Command> commands;  // In the order of the help.
-  std::string exit_codes;         // As in "0 done, 1 failed".
-  int usage_exit_code = kExitUsage;
-  std::string notes = {};  // Printed by --help after the commands.
+  std::string name;                  // As in "sortition".
+  std::vector<Command> commands;     // In the order of the help.
+  std::string more_exit_codes = {};  // As in "3 the gate said no".
+  std::string notes = {};            // Printed by --help after the commands.
 };
 
 // An error of how the command was called.

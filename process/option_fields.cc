@@ -11,6 +11,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
+#include "process/units.h"
 
 namespace sortition::internal {
 namespace {
@@ -89,6 +90,21 @@ std::string NearestOption(const std::vector<OptionField>& fields,
   return nearest;
 }
 
+// Returns the range with its ends as `text` writes them.
+template <typename Text>
+std::string RangeAs(const config::v1::OptionInfo& info, const Text& text) {
+  if (info.has_min() && info.has_max()) {
+    return absl::StrCat(info.above_min() ? "(" : "[", text(info.min()), ", ",
+                        text(info.max()), "]");
+  }
+  if (info.has_min()) {
+    return absl::StrCat(info.above_min() ? "above " : "at least ",
+                        text(info.min()));
+  }
+  if (info.has_max()) return absl::StrCat("at most ", text(info.max()));
+  return "";
+}
+
 }  // namespace
 
 const config::v1::OptionInfo& InfoOf(const FieldDescriptor& field) {
@@ -132,17 +148,40 @@ absl::StatusOr<const OptionField*> FindOption(
                     })));
 }
 
+OptionUnit UnitOf(const FieldDescriptor& field) {
+  if (field.is_repeated()) return OptionUnit::kNone;
+  switch (field.cpp_type()) {
+    case FieldDescriptor::CPPTYPE_UINT32:
+    case FieldDescriptor::CPPTYPE_UINT64:
+      return absl::EndsWith(field.name(), "_bytes") ? OptionUnit::kBytes
+                                                    : OptionUnit::kNone;
+    case FieldDescriptor::CPPTYPE_DOUBLE:
+      return absl::EndsWith(field.name(), "_seconds") ? OptionUnit::kSeconds
+                                                      : OptionUnit::kNone;
+    default:
+      return OptionUnit::kNone;
+  }
+}
+
+std::string ValueText(const FieldDescriptor& field, double value) {
+  switch (UnitOf(field)) {
+    case OptionUnit::kBytes:
+      return BytesText(static_cast<uint64_t>(value));
+    case OptionUnit::kSeconds:
+      return SecondsText(value);
+    case OptionUnit::kNone:
+      break;
+  }
+  return NumberText(value);
+}
+
+std::string RangeWithUnits(const FieldDescriptor& field) {
+  return RangeAs(InfoOf(field),
+                 [&](double value) { return ValueText(field, value); });
+}
+
 std::string RangeText(const config::v1::OptionInfo& info) {
-  if (info.has_min() && info.has_max()) {
-    return absl::StrCat(info.above_min() ? "(" : "[", NumberText(info.min()),
-                        ", ", NumberText(info.max()), "]");
-  }
-  if (info.has_min()) {
-    return absl::StrCat(info.above_min() ? "above " : "at least ",
-                        NumberText(info.min()));
-  }
-  if (info.has_max()) return absl::StrCat("at most ", NumberText(info.max()));
-  return "";
+  return RangeAs(info, NumberText);
 }
 
 std::string NumberText(double value) {

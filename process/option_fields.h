@@ -35,6 +35,19 @@ std::vector<OptionField> OptionFields(
 absl::StatusOr<const OptionField*> FindOption(
     const std::vector<OptionField>& fields, absl::string_view name);
 
+// What a number is, which the end of the option's name says: bytes where a
+// whole number ends in "_bytes", seconds where a fraction ends in "_seconds".
+enum class OptionUnit { kNone, kBytes, kSeconds };
+OptionUnit UnitOf(const google::protobuf::FieldDescriptor& field);
+
+// Returns a value of the option as help writes it: 10GiB, 1.5s, 0.05.
+std::string ValueText(const google::protobuf::FieldDescriptor& field,
+                      double value);
+
+// Returns the range with the option's unit: "[64KiB, 4GiB]"; empty where there
+// is none.
+std::string RangeWithUnits(const google::protobuf::FieldDescriptor& field);
+
 // Returns "[1, 256]", "(0, 1000]" or "at least 1"; empty where there is no
 // range.
 std::string RangeText(const config::v1::OptionInfo& info);

@@ -12,6 +12,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "core/base/status_macros.h"
@@ -19,6 +20,7 @@
 #include "google/protobuf/text_format.h"
 #include "io/files.h"
 #include "process/option_fields.h"
+#include "process/units.h"
 
 namespace sortition {
 namespace {
@@ -66,6 +68,31 @@ absl::Status SetInteger(const OptionField& option, absl::string_view text,
   }
   set(value);
   return absl::OkStatus();
+}
+
+// A size or a duration with its unit, as the plain number that SetField()
+// reads.
+absl::StatusOr<std::string> WithoutUnit(const OptionField& option,
+                                        absl::string_view text) {
+  switch (internal::UnitOf(option.field())) {
+    case internal::OptionUnit::kBytes: {
+      const auto bytes = ParseBytes(text);
+      if (!bytes.ok()) return BadValue(option, text, kSizeForms);
+      if (option.field().cpp_type() == FieldDescriptor::CPPTYPE_UINT32 &&
+          *bytes > std::numeric_limits<uint32_t>::max()) {
+        return BadValue(option, text, "below 4GiB");
+      }
+      return absl::StrCat(*bytes);
+    }
+    case internal::OptionUnit::kSeconds: {
+      const auto seconds = ParseSeconds(text);
+      if (!seconds.ok()) return BadValue(option, text, kDurationForms);
+      return absl::StrFormat("%.17g", *seconds);
+    }
+    case internal::OptionUnit::kNone:
+      break;
+  }
+  return std::string(text);
 }
 
 // Sets a field, or adds to it where it is repeated.
@@ -167,7 +194,11 @@ absl::Status Assign(const Assignment& assignment, bool first, Message* root) {
     message = message->GetReflection()->MutableMessage(message, option.path[i]);
   }
   const FieldDescriptor& field = option.field();
-  if (!field.is_repeated()) return SetField(option, assignment.value, message);
+  if (!field.is_repeated()) {
+    ASSIGN_OR_RETURN(const std::string value,
+                     WithoutUnit(option, assignment.value));
+    return SetField(option, value, message);
+  }
   if (first) message->GetReflection()->ClearField(message, &field);
   if (field.cpp_type() == FieldDescriptor::CPPTYPE_STRING) {
     return SetField(option, assignment.value, message);

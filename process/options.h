@@ -20,7 +20,8 @@ struct CommandLine {
 // (a text proto of that message), then every --path.to.field=value (also
 // --path.to.field value; --flag and --no-flag for booleans; repeated fields
 // append, and together replace what the file says; numbers also as a
-// comma list; a sub-message's field may go by the end of its path where no
+// comma list; sizes and durations also with units, process/units.h; a
+// sub-message's field may go by the end of its path where no
 // other ends so, as in --server for --client.server). Then checks ranges and
 // required fields (not with --help). InvalidArgument names flag, value and
 // permitted range; for an unknown flag, the nearest known one; for an ambiguous

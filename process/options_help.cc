@@ -8,6 +8,7 @@
 #include "absl/strings/str_split.h"
 #include "process/option_fields.h"
 #include "process/options.h"
+#include "process/units.h"
 
 namespace sortition {
 namespace {
@@ -18,6 +19,14 @@ constexpr size_t kHelpWidth = 80;
 constexpr size_t kHelpIndent = 32;
 
 std::string TypeText(const FieldDescriptor& field) {
+  switch (internal::UnitOf(field)) {
+    case internal::OptionUnit::kBytes:
+      return "SIZE";
+    case internal::OptionUnit::kSeconds:
+      return "TIME";
+    case internal::OptionUnit::kNone:
+      break;
+  }
   switch (field.cpp_type()) {
     case FieldDescriptor::CPPTYPE_STRING:
       return "TEXT";
@@ -52,13 +61,15 @@ std::string DefaultText(const FieldDescriptor& field) {
     case FieldDescriptor::CPPTYPE_INT64:
       return absl::StrCat(field.default_value_int64());
     case FieldDescriptor::CPPTYPE_UINT32:
-      return absl::StrCat(field.default_value_uint32());
+      return internal::ValueText(field, field.default_value_uint32());
     case FieldDescriptor::CPPTYPE_UINT64:
-      return absl::StrCat(field.default_value_uint64());
+      return internal::UnitOf(field) == internal::OptionUnit::kBytes
+                 ? BytesText(field.default_value_uint64())
+                 : absl::StrCat(field.default_value_uint64());
     case FieldDescriptor::CPPTYPE_FLOAT:
       return internal::NumberText(field.default_value_float());
     case FieldDescriptor::CPPTYPE_DOUBLE:
-      return internal::NumberText(field.default_value_double());
+      return internal::ValueText(field, field.default_value_double());
     case FieldDescriptor::CPPTYPE_MESSAGE:
       break;
   }
@@ -72,7 +83,7 @@ std::string Description(const FieldDescriptor& field) {
   if (const std::string text = DefaultText(field); !text.empty()) {
     notes.push_back(absl::StrCat("default ", text));
   }
-  if (const std::string text = internal::RangeText(info); !text.empty()) {
+  if (const std::string text = internal::RangeWithUnits(field); !text.empty()) {
     notes.push_back(absl::StrCat("range ", text));
   }
   if (field.is_repeated()) notes.push_back("repeated");
@@ -139,11 +150,14 @@ std::string OptionsHelp(const google::protobuf::Descriptor* descriptor) {
   AppendEntry("--config=FILE", "Text file with any of these options", &out);
   AppendEntry("--help", "This text", &out);
   absl::StrAppend(
-      &out, "\n",
+      &out, "\n", Wrap(absl::StrCat("SIZE: ", kSizeForms, "."), 0), "\n",
+      Wrap(absl::StrCat("TIME: ", kDurationForms, "."), 0), "\n\n",
       Wrap(
           absl::StrCat("Config file: a text proto of ", descriptor->full_name(),
                        ", for example \"name: value\" per line and \"group { "
-                       "name: value }\" for a group. Flags override it. A "
+                       "name: value }\" for a group; sizes there are "
+                       "numbers of bytes, and times numbers of seconds, "
+                       "without units. Flags override it. A "
                        "group may be left out of a flag where the name is "
                        "unique; --name value works like --name=value."),
           0),

@@ -3,35 +3,36 @@
 #include <malloc.h>
 #include <sys/resource.h>
 
-#include <cstdio>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "absl/synchronization/mutex.h"
+#include "core/base/status_macros.h"
 #include "google/protobuf/stubs/logging.h"
 #include "process/hangup.h"
 #include "process/log.h"
-#include "process/options.h"
+#include "process/service/changed_options.h"
+#include "process/service/service.h"
 #include "process/shutdown.h"
-#include "process/version.h"
+#include "server/check_config.h"
 #include "server/server.h"
 
 namespace sortition {
 namespace {
 
-constexpr char kUsage[] =
-    "Usage: sortition-server --model_store=DIR [--spool.dir=DIR] [OPTION]...\n"
+constexpr char kHelp[] =
+    "usage: sortition-server --model_store=DIR [--spool.dir=DIR] [OPTION]...\n"
     "\n"
     "Ranks, selects and labels candidates at random over gRPC (port 8500) and\n"
     "returns the exact probability of every answer; metrics for Prometheus at\n"
     "/metrics (port 8501). Serves the newest good version of every model in\n"
     "the store and swaps versions while it runs. SIGTERM drains, SIGHUP looks "
     "at\n"
-    "the store at once. Version %s.\n"
+    "the store at once.\n"
     "\n"
     "Example: sortition-server --model_store=/models --spool.dir=/spool\n"
-    "             --listen=0.0.0.0:8500 --metrics_listen=0.0.0.0:8501\n"
-    "\n%s";
+    "             --listen=0.0.0.0:8500 --metrics_listen=0.0.0.0:8501\n";
 
 void TuneLibraries() {
   // Memory of requests returns to the allocator, not to the kernel: otherwise
@@ -56,39 +57,22 @@ void RaiseDescriptorLimit() {
   ::setrlimit(RLIMIT_NOFILE, &limit);
 }
 
-int Fail(const absl::Status& status) {
-  std::fprintf(stderr, "sortition-server: %s\n",
-               std::string(status.message()).c_str());
-  return 1;
-}
-
-int Run(const std::vector<std::string>& arguments) {
-  config::v1::ServerOptions options;
-  CommandLine command_line;
-  const absl::Status parsed = ParseOptions(arguments, &options, &command_line);
-  if (!parsed.ok()) return Fail(parsed);
-  if (command_line.help) {
-    std::printf(kUsage, std::string(Version()).c_str(),
-                OptionsHelp(options.descriptor()).c_str());
-    return 0;
-  }
-  if (!command_line.positional.empty()) {
-    return Fail(absl::InvalidArgumentError(
-        "takes no argument besides options: \"" + command_line.positional[0] +
-        "\" (--help lists all)"));
-  }
-  auto server = Server::Start(options);
-  if (!server.ok()) return Fail(server.status());
+absl::Status Run(const std::vector<std::string>& arguments,
+                 const config::v1::ServerOptions& options) {
+  ASSIGN_OR_RETURN(std::unique_ptr<Server> server, Server::Start(options));
   {
-    const HangupWatch hangups([&server] { (*server)->Reload(); });
+    const HangupWatch hangups([&] {
+      server->Reload();
+      LogChangedOptions(arguments, options);
+    });
     WaitForShutdown(-1);
   }
-  const absl::Status drained = (*server)->Drain();
+  const absl::Status drained = server->Drain();
   // The metrics port closes, which a silent client can hold up for a second.
-  server->reset();
-  if (!drained.ok()) return Fail(drained);
+  server.reset();
+  RETURN_IF_ERROR(drained);
   LogInfo("drained");
-  return 0;
+  return absl::OkStatus();
 }
 
 }  // namespace
@@ -98,5 +82,12 @@ int main(int argc, char** argv) {
   sortition::BlockShutdownSignals();
   sortition::RaiseDescriptorLimit();
   sortition::TuneLibraries();
-  return sortition::Run({argv + 1, argv + argc});
+  const std::vector<std::string> arguments(argv + 1, argv + argc);
+  sortition::config::v1::ServerOptions options;
+  return sortition::RunService(
+      {.name = "sortition-server",
+       .help = sortition::kHelp,
+       .check = [&] { return sortition::CheckServerConfig(options); },
+       .run = [&] { return sortition::Run(arguments, options); }},
+      arguments, &options);
 }

@@ -88,8 +88,8 @@ absl::Status Server::Rep::Start() {
     spool_metrics->Follow([this](SpoolState state) { NoteLog(state); });
   }
   RETURN_IF_ERROR(WritePorts());
-  LogInfo("serving", {{"rpc_port", absl::StrCat(grpc->port())},
-                      {"metrics_port", absl::StrCat(metrics_port)},
+  LogInfo("serving", {{"rpc_port", grpc->port()},
+                      {"metrics_port", metrics_port},
                       {"model_store", options.model_store()},
                       {"spool", options.spool().dir()}});
   return absl::OkStatus();
@@ -152,16 +152,15 @@ const Metrics& Server::metrics() const { return *rep_->metrics; }
 
 void Server::Reload() {
   rep_->registry->Refresh();
-  LogInfo("reloaded: looked at the model store; options are read at the start",
+  LogInfo("reloaded: looked at the model store",
           {{"model_store", rep_->options.model_store()},
-           {"models", absl::StrCat(rep_->registry->List().size())}});
+           {"models", rep_->registry->List().size()}});
 }
 
 absl::Status Server::Drain() {
   if (std::exchange(rep_->drained, true)) return absl::OkStatus();
   const config::v1::ServerOptions& options = rep_->options;
-  LogInfo("draining",
-          {{"grace_seconds", absl::StrCat(options.drain_grace_seconds())}});
+  LogInfo("draining", {{"grace_seconds", options.drain_grace_seconds()}});
   rep_->grpc->AnnounceShutdown();
   absl::SleepFor(absl::Seconds(options.drain_grace_seconds()));
   rep_->grpc->Shutdown(options.drain_seconds());

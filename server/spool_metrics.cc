@@ -4,7 +4,6 @@
 #include <string>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
 #include "process/log.h"
 
 namespace sortition {
@@ -83,8 +82,7 @@ void SpoolMetrics::Export(const SpoolWriter* spool) {
 
 void SpoolMetrics::OnEvent(const SpoolEvent& event) {
   if (event.is_error) {
-    LogError(event.message,
-             {{"error", event.error}, {"count", absl::StrCat(event.count)}});
+    LogError(event.message, {{"error", event.error}, {"count", event.count}});
   } else {
     LogInfo(event.message);
   }

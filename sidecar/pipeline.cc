@@ -17,13 +17,6 @@
 namespace sortition {
 namespace {
 
-absl::Status ValidateRewardRange(const config::v1::JoinOptions& options) {
-  if (options.reward_min() <= options.reward_max()) return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrCat(
-      "join.reward_min = ", options.reward_min(),
-      ": must be at most join.reward_max = ", options.reward_max()));
-}
-
 // Returns true if a record that was joined may be removed before the decision.
 bool HasEarlierSegment(const ClosedDecision& closed) {
   return std::any_of(closed.records.begin(), closed.records.end(),
@@ -75,6 +68,13 @@ absl::Status CheckSpools(const config::v1::SidecarOptions& options) {
 }
 
 }  // namespace
+
+absl::Status ValidateRewardRange(const config::v1::JoinOptions& options) {
+  if (options.reward_min() <= options.reward_max()) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(
+      "join.reward_min = ", options.reward_min(),
+      ": must be at most join.reward_max = ", options.reward_max()));
+}
 
 Pipeline::Pipeline(const config::v1::SidecarOptions& options, Metrics* metrics,
                    Clock clock, Clock steady_clock)

@@ -24,6 +24,9 @@
 
 namespace sortition {
 
+// InvalidArgument unless the range of rewards is one.
+absl::Status ValidateRewardRange(const config::v1::JoinOptions& options);
+
 // Not thread-safe. May be destroyed, or killed, at any time: the next pipeline
 // on the same directories continues so that every decision has one tuple.
 class Pipeline {

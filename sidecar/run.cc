@@ -70,9 +70,9 @@ absl::Status RunSidecar(const config::v1::SidecarOptions& options,
   if (mirror != nullptr) mirror->Stop();
   RETURN_IF_ERROR(Drain(pipeline.get()));
   const SidecarCounts& counts = pipeline->counts();
-  LogInfo("sidecar stopped", {{"tuples", absl::StrCat(counts.tuples)},
-                              {"matched", absl::StrCat(counts.matched)},
-                              {"pending", absl::StrCat(counts.pending)}});
+  LogInfo("sidecar stopped", {{"tuples", counts.tuples},
+                              {"matched", counts.matched},
+                              {"pending", counts.pending}});
   return absl::OkStatus();
 }
 

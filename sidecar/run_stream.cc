@@ -38,7 +38,7 @@ class FailureLog {
     if (count_ > 1 && SteadyUs() < next_us_) return;
     next_us_ = SteadyUs() + kFailureLogUs;
     LogWarning(what_, {{"error", std::string(status.message())},
-                       {"failures", absl::StrCat(count_)}});
+                       {"failures", count_}});
   }
   void Worked() {
     if (count_ > 0) LogInfo("the stream works again");
@@ -136,7 +136,7 @@ absl::Status RunShipper(const config::v1::SidecarOptions& options,
   const absl::Status status =
       PublishAll(&shipper, [&] { return SteadyUs() >= end_us; });
   LogInfo("sidecar stopped",
-          {{"drained", status.ok() && shipper.is_drained() ? "yes" : "no"}});
+          {{"drained", status.ok() && shipper.is_drained()}});
   return status.ok() || WillPass(status) ? absl::OkStatus() : status;
 }
 

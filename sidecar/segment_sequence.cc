@@ -91,7 +91,7 @@ absl::Status SegmentSequence::Recover(const std::vector<std::string>& names,
                    RewriteSegment(path, options_.can_redo));
   if (bytes > 0) {
     LogWarning("cut a segment at its first damage",
-               {{"file", path}, {"cut_bytes", absl::StrCat(bytes)}});
+               {{"file", path}, {"cut_bytes", bytes}});
   }
   torn_bytes_ += bytes;
   ASSIGN_OR_RETURN(const bool is_lost, IsFooterAlone(path));
@@ -195,7 +195,7 @@ absl::Status ReadSegment(const std::string& path,
                      reader->Next(&payload, &offset));
     if (outcome == SegmentReader::Outcome::kCorrupt) {
       LogError("skipped a damaged record",
-               {{"file", path}, {"offset", absl::StrCat(offset)}});
+               {{"file", path}, {"offset", offset}});
       continue;
     }
     if (outcome != SegmentReader::Outcome::kRecord) return absl::OkStatus();

@@ -168,7 +168,7 @@ SpoolSource::Outcome SpoolSource::TakePayload(const SpoolTail::Record& record,
   ++malformed_records_;
   LogError("skipped a malformed record",
            {{"file", tail_.PathOf(tail_.segment(record.place.segment).name)},
-            {"offset", absl::StrCat(record.place.offset)}});
+            {"offset", record.place.offset}});
   return Outcome::kProgress;
 }
 

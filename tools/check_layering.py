@@ -47,6 +47,7 @@ MAY_INCLUDE = {
     "io/text": ["core/base", "io"],
     "process": ["core/base", "io"],
     "process/drawing": [],
+    "process/service": ["process"],
     "server/models": ["core/base", "core/data", "core/policies", "io", "io/models",
                       "io/segments", "process"],
     "server/decisions": ["core/base", "core/data", "core/policies",
@@ -54,13 +55,14 @@ MAY_INCLUDE = {
                          "process", "server/models"],
     "server/rpc": ["core/base", "io/spool", "process", "server/models",
                    "server/decisions"],
-    "server": ["core/base", "io/*", "process", "server/*"],
+    "server": ["core/base", "io/*", "process", "process/service", "server/*"],
     "sidecar/join": ["core/base"],
     "sidecar/spools": ["core/base", "io", "io/segments", "io/spool", "process",
                        "sidecar/join"],
     "sidecar/stream": ["core/base", "io", "io/segments", "io/spool", "process"],
     "sidecar/upkeep": ["core/base", "io", "io/segments", "io/upkeep", "process"],
-    "sidecar": ["core/base", "io", "io/segments", "io/spool", "process", "sidecar/*"],
+    "sidecar": ["core/base", "io", "io/segments", "io/spool", "process",
+                "process/service", "sidecar/*"],
     "trainer/tuples": ["core/*", "io/*", "process", "trainer/decision_files"],
     "trainer/tuples/labels": ["core/*", "io/*", "process", "trainer/tuples"],
     "trainer/offpolicy": ["core/*", "io/*", "process", "trainer/tuples",
@@ -102,8 +104,8 @@ RESTRICTED = [
     (re.compile(r"^(fstream|iostream|filesystem|thread|mutex|shared_mutex|atomic|future|"
                 r"condition_variable|chrono|ctime|time\.h|pthread\.h|unistd\.h|fcntl\.h)$|"
                 r"^(sys|netinet|arpa|absl/synchronization)/|^absl/time/clock\.h$"),
-     ["io/*", "process", "server/*", "sidecar", "sidecar/spools", "sidecar/stream",
-      "sidecar/upkeep", "trainer/*", "client/*"]),
+     ["io/*", "process", "process/service", "server/*", "sidecar", "sidecar/spools",
+      "sidecar/stream", "sidecar/upkeep", "trainer/*", "client/*"]),
     (re.compile(r"^(tests|bench)/"), []),
 ]
 INCLUDE = re.compile(r'^\s*#\s*include\s+[<"]([^>"]+)[>"]')

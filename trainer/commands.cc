@@ -40,8 +40,7 @@ Program TrainerProgram() {
            MakeCommand("convert", "",
                        "Make bandit tuples from multi-label data (SVMlight)",
                        RunConvert, kConvertHelp)},
-      .exit_codes = "0 done, 1 failed, 3 the gate said no (train)",
-      .usage_exit_code = kExitError,
+      .more_exit_codes = "3 the gate said no (train)",
       .notes = LearnerTable(LearnersListed::kAll)};
 }
 

@@ -7,9 +7,6 @@
 
 namespace sortition {
 
-// `train`: the gate said no, and nothing was published.
-inline constexpr int kExitGateSaysNo = 3;
-
 Program TrainerProgram();
 
 // Runs a command. Results go to stdout; progress, warnings and errors go to

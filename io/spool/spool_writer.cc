@@ -271,13 +271,17 @@ absl::Status SpoolWriter::Rep::SaveUnsynced() {
   return absl::OkStatus();
 }
 
+absl::Status ValidateSpoolOptions(const config::v1::SpoolOptions& options) {
+  RETURN_IF_ERROR(ValidateWriterId(options.writer_id()));
+  return ValidateMaxBytes(options);
+}
+
 SpoolWriter::SpoolWriter() = default;
 
 absl::StatusOr<std::unique_ptr<SpoolWriter>> SpoolWriter::Open(
     const config::v1::SpoolOptions& options, const std::string& options_text,
     SpoolObserver* observer) {
-  RETURN_IF_ERROR(ValidateWriterId(options.writer_id()));
-  RETURN_IF_ERROR(ValidateMaxBytes(options));
+  RETURN_IF_ERROR(ValidateSpoolOptions(options));
   ASSIGN_OR_RETURN(auto directory, SpoolDirectory::Take(options.dir()));
   directory->TrimDeadSegments();
   std::unique_ptr<SpoolWriter> writer(new SpoolWriter);

@@ -54,6 +54,10 @@ class SpoolWaiter {
   virtual void OnSynced(const absl::Status& status) = 0;
 };
 
+// InvalidArgument if the options do not fit together, or the name of the writer
+// cannot be part of a file's name.
+absl::Status ValidateSpoolOptions(const config::v1::SpoolOptions& options);
+
 // Thread-safe.
 class SpoolWriter {
  public:

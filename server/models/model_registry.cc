@@ -153,7 +153,7 @@ void ModelRegistry::NoteListFailure(const std::string& name,
   LogError("cannot list the versions of a model: what serves continues",
            {{"model", name},
             {"reason", std::string(status.message())},
-            {"count", absl::StrCat(count)}});
+            {"count", count}});
 }
 
 void ModelRegistry::RefreshModel(const std::string& name) {
@@ -230,9 +230,9 @@ void ModelRegistry::Reject(const std::string& name, uint64_t version,
   std::lock_guard lock(mutex_);
   Rejection& known = models_.find(name)->second.rejected[version];
   if (known.reason != rejection.reason) {
-    LogError("model version refused", {{"model", name},
-                                       {"version", absl::StrCat(version)},
-                                       {"reason", rejection.reason}});
+    LogError(
+        "model version refused",
+        {{"model", name}, {"version", version}, {"reason", rejection.reason}});
   }
   known = std::move(rejection);
 }
@@ -264,13 +264,12 @@ void ModelRegistry::Serve(const std::shared_ptr<const ServedModel>& model,
               "Time to read, validate and warm up the newest version, seconds",
               {{"model", now.name}})
       ->Set(load_seconds);
-  LogInfo("model version serves",
-          {{"model", now.name},
-           {"version", absl::StrCat(now.version)},
-           {"before", absl::StrCat(before->version)},
-           {"policy", now.policy_name},
-           {"checksum", now.checksum},
-           {"load_seconds", absl::StrCat(load_seconds)}});
+  LogInfo("model version serves", {{"model", now.name},
+                                   {"version", now.version},
+                                   {"before", before->version},
+                                   {"policy", now.policy_name},
+                                   {"checksum", now.checksum},
+                                   {"load_seconds", load_seconds}});
   if (follow_) follow_();
 }
 

@@ -61,14 +61,6 @@ class ReflectionOption final : public grpc::ServerBuilderOption {
   const bool serve_;
 };
 
-absl::Status ValidateLimits(const config::v1::RequestLimits& limits) {
-  const uint64_t least = 2 * uint64_t{limits.max_message_bytes()};
-  if (limits.memory_bytes() >= least) return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrCat(
-      "limits.memory_bytes = ", limits.memory_bytes(), ": must be at least ",
-      least, ", twice limits.max_message_bytes"));
-}
-
 // Sets gRPC's own limits. Calls that no slot has taken up wait inside gRPC, and
 // only gRPC can bound them.
 void SetLimits(const config::v1::RequestLimits& limits,
@@ -98,11 +90,21 @@ void SetConnectionLimits(const config::v1::ConnectionLimits& limits,
 
 }  // namespace
 
+absl::Status ValidateRequestLimits(const config::v1::RequestLimits& limits) {
+  const uint64_t least = 2 * uint64_t{limits.max_message_bytes()};
+  if (limits.memory_bytes() >= least) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(
+      "limits.memory_bytes = ", limits.memory_bytes(), ": must be at least ",
+      least, ", twice limits.max_message_bytes"));
+}
+
 struct GrpcServer::Rep {
-  Rep(const config::v1::AdmissionLimits& admission_limits, Metrics* metrics)
-      : admission(admission_limits, metrics) {}
+  Rep(const config::v1::ServerOptions& options, Metrics* metrics)
+      : admission(options.admission(), metrics),
+        request_log(options.slow_request_seconds()) {}
 
   Admission admission;
+  RequestLog request_log;
   RankingStub ranking_stub;
   ModelsStub models_stub;
   HealthWatchCall::Stub health_stub;
@@ -138,6 +140,7 @@ struct GrpcServer::Rep {
     method->pool = pool.get();
     method->limits = &limits;
     method->metrics = &rpc_metrics.emplace_back(name, metrics);
+    method->log = &request_log;
     method->admission = &admission;
     method->drain = &drain;
     methods.push_back(method);
@@ -198,6 +201,7 @@ void GrpcServer::Rep::AddRankStream(RankingService* ranking, Metrics* metrics) {
   rank_stream.pool = pool.get();
   rank_stream.limits = &limits;
   rank_stream.metrics = &rpc_metrics.emplace_back("RankStream", metrics);
+  rank_stream.log = &request_log;
   rank_stream.drain = &drain;
   rank_stream.admission = &admission;
   for (const auto& queue : queues) {
@@ -257,9 +261,9 @@ absl::StatusOr<std::unique_ptr<GrpcServer>> GrpcServer::Start(
     const config::v1::ServerOptions& options, const Services& services,
     Metrics* metrics) {
   auto result = std::unique_ptr<GrpcServer>(
-      new GrpcServer(std::make_unique<Rep>(options.admission(), metrics)));
+      new GrpcServer(std::make_unique<Rep>(options, metrics)));
   Rep& rep = *result->rep_;
-  RETURN_IF_ERROR(ValidateLimits(options.limits()));
+  RETURN_IF_ERROR(ValidateRequestLimits(options.limits()));
   ASSIGN_OR_RETURN(rep.listener, Listener::Open(options.listen(), metrics));
   grpc::ServerBuilder builder;
   auto acceptor = builder.experimental().AddExternalConnectionAcceptor(

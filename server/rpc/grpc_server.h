@@ -2,6 +2,7 @@
 // The RPC port: asynchronous gRPC over completion queues with one thread each.
 #include <memory>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "process/metrics.h"
 #include "server/decisions/aggregate_service.h"
@@ -19,6 +20,9 @@ struct Services {
   ReportService* reports;
   const ModelsService* models;
 };
+
+// InvalidArgument if limits contradict each other.
+absl::Status ValidateRequestLimits(const config::v1::RequestLimits& limits);
 
 class GrpcServer {
  public:

@@ -182,7 +182,7 @@ void Listener::Accept(int socket) {
                                : IsReserved(fd);
   if (is_short && !std::exchange(is_short_, true)) {
     LogError("descriptors are short: new connections are refused",
-             {{"reserved", absl::StrCat(kReservedDescriptors)}});
+             {{"reserved", kReservedDescriptors}});
   }
   if (is_short) {
     refused_->Increment();

@@ -265,9 +265,11 @@ void RankStreamCall::Advance() {
 void RankStreamCall::Write() {
   std::unique_ptr<Item> item = std::move(in_flight_.front());
   in_flight_.pop_front();
-  method_->metrics->Record(
-      item->status.code(),
-      static_cast<double>(absl::GetCurrentTimeNanos() - item->start) * 1e-9);
+  const double seconds =
+      static_cast<double>(absl::GetCurrentTimeNanos() - item->start) * 1e-9;
+  method_->metrics->Record(item->status.code(), seconds);
+  method_->log->Note(method_->metrics->method(), context_, item->status,
+                     seconds);
   if (!is_broken_) {
     if (!item->status.ok()) item->answer = ErrorAnswer(item->status);
     // The answer behind this one takes it along.

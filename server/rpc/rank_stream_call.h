@@ -37,6 +37,7 @@ struct RankStreamMethod {
   CallPool* pool;  // For requests that are large.
   const config::v1::RequestLimits* limits;
   RpcMetrics* metrics;  // Of every request in a stream.
+  RequestLog* log;
   DrainState* drain;
   Admission* admission;
 };

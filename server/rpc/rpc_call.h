@@ -26,6 +26,7 @@
 #include "server/rpc/call_pool.h"
 #include "server/rpc/call_queue.h"
 #include "server/rpc/call_slots.h"
+#include "server/rpc/request_log.h"
 #include "server/rpc/rpc_metrics.h"
 #include "server/rpc/status_conversion.h"
 #include "server/rpc/waiting_calls.h"
@@ -56,6 +57,7 @@ struct UnaryMethod {
   CallPool* pool;  // For requests that are large or long.
   const config::v1::RequestLimits* limits;
   RpcMetrics* metrics;
+  RequestLog* log;
   Admission* admission;
   DrainState* drain;  // Null: the method is never refused.
 };
@@ -222,7 +224,10 @@ class UnaryCall final : public CompletionEvent,
     stage_ = Stage::kAnswering;
     if (Send()) {
       queue_->unsent.Add(this);
-      method_->metrics->Record(status_.code(), SecondsSince(start_));
+      const double seconds = SecondsSince(start_);
+      method_->metrics->Record(status_.code(), seconds);
+      method_->log->Note(method_->metrics->method(), *context_, status_,
+                         seconds);
     }
   }
 

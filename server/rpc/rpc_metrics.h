@@ -15,6 +15,8 @@ class RpcMetrics {
   // `metrics` must outlive it.
   RpcMetrics(std::string method, Metrics* metrics);
 
+  const std::string& method() const { return method_; }
+
   void Record(absl::StatusCode code, double seconds);
 
  private:

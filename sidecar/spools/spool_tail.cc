@@ -114,7 +114,7 @@ absl::Status SpoolTail::List() {
     LogError(
         "segments appeared before the place already reached; they will be read "
         "after the next start",
-        {{"directory", dir_}, {"count", absl::StrCat(unknown)}});
+        {{"directory", dir_}, {"count", unknown}});
     counts_.out_of_order_segments = unknown;
   }
   return absl::OkStatus();
@@ -167,8 +167,8 @@ absl::StatusOr<SpoolTail::Outcome> SpoolTail::Next() {
         ++counts_.corrupt_records;
         LogError("skipped a damaged record of the spool",
                  {{"file", PathOf(segments_.back().name)},
-                  {"offset", absl::StrCat(offset)},
-                  {"bytes", absl::StrCat(payload.size())}});
+                  {"offset", offset},
+                  {"bytes", payload.size()}});
         return Outcome::kDamage;
       case SegmentReader::Outcome::kEnd:
       case SegmentReader::Outcome::kIncomplete: {
@@ -193,8 +193,8 @@ absl::StatusOr<SpoolTail::Content> SpoolTail::TakeRecord(
       counts_.torn_bytes += footer.torn_bytes();
       LogWarning("read a recovered spool segment, whose writer died",
                  {{"file", PathOf(segments_.back().name)},
-                  {"records", absl::StrCat(footer.num_records())},
-                  {"torn_bytes", absl::StrCat(footer.torn_bytes())}});
+                  {"records", footer.num_records()},
+                  {"torn_bytes", footer.torn_bytes()}});
     } else {
       // Damaged records are here, and have been counted.
       next_sequence_ = header_.first_sequence() + footer.num_records();
@@ -235,8 +235,8 @@ void SpoolTail::CheckSequence(const std::string& incarnation_before) {
   counts_.missing_records += first - expected;
   LogError("records are missing from the spool before a segment",
            {{"file", PathOf(segments_.back().name)},
-            {"count", is_same ? absl::StrCat(first - expected)
-                              : "at least " + absl::StrCat(first)}});
+            {"count", first - expected},
+            {"is_exact", is_same}});  // Otherwise there were perhaps more.
 }
 
 // Finds out what it means that the current segment has no further record now.

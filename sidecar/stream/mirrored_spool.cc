@@ -13,7 +13,6 @@
 #include <vector>
 
 #include "absl/cleanup/cleanup.h"
-#include "absl/strings/str_cat.h"
 #include "core/base/status_macros.h"
 #include "io/files.h"
 #include "io/posix_status.h"
@@ -110,7 +109,7 @@ absl::Status MirroredSpool::Reopen() {
   const off_t size = lseek(fd_, 0, SEEK_END);
   if (size < static_cast<off_t>(bytes_)) {
     LogError("a copy of a segment is shorter than it was",
-             {{"file", path}, {"missing_bytes", absl::StrCat(bytes_ - size)}});
+             {{"file", path}, {"missing_bytes", bytes_ - size}});
     bytes_ = static_cast<uint64_t>(std::max<off_t>(0, size));
   }
   return TruncateFile(fd_, path, bytes_);
@@ -162,9 +161,9 @@ absl::Status MirroredSpool::EndBeforeGap(
     const log::v1::StreamMessage& message) {
   LogError("bytes of a spool are missing from the stream",
            {{"segment", message.segment()},
-            {"offset", absl::StrCat(message.offset())},
+            {"offset", message.offset()},
             {"copy_ends_in", segment_},
-            {"at", absl::StrCat(bytes_)}});
+            {"at", bytes_}});
   ++num_gaps_;
   if (!is_complete_) RETURN_IF_ERROR(Finish());
   if (message.offset() > 0) {

@@ -218,8 +218,8 @@ absl::StatusOr<bool> StreamMirror::IsNext(const ReceivedMessage& message) {
   if (is_first || message.sequence <= position_.sequence() + 1) return true;
   LogWarning("messages were skipped; reading from there again",
              {{"stream", options_.stream},
-              {"after", absl::StrCat(position_.sequence())},
-              {"got", absl::StrCat(message.sequence)}});
+              {"after", position_.sequence()},
+              {"got", message.sequence}});
   RETURN_IF_ERROR(StartAt(position_.sequence() + 1));
   return false;
 }
@@ -237,10 +237,9 @@ absl::StatusOr<bool> StreamMirror::Take(const ReceivedMessage& message) {
                             ? ValidateNames(content)
                             : absl::InvalidArgumentError("malformed");
   if (!status.ok() || content.segment().empty()) {
-    LogError("skipped a message of the stream",
-             {{"stream", options_.stream},
-              {"sequence", absl::StrCat(message.sequence)},
-              {"error", status.ToString()}});
+    LogError("skipped a message of the stream", {{"stream", options_.stream},
+                                                 {"sequence", message.sequence},
+                                                 {"error", status.ToString()}});
   } else {
     RETURN_IF_ERROR(OfDisk(TakeSpool(content)));
   }

@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
 #include "core/base/status_macros.h"
 #include "io/clocks.h"
 #include "process/log.h"
@@ -88,8 +87,7 @@ absl::Status StreamMirror::Look() {
                         before.last_sequence > progress_.position;
   if (is_stuck) {
     LogWarning("the stream delivers nothing; reading from there again",
-               {{"stream", options_.stream},
-                {"after", absl::StrCat(position_.sequence())}});
+               {{"stream", options_.stream}, {"after", position_.sequence()}});
   }
   if (is_stuck || state.last_sequence < position_.sequence()) {
     is_started_ = false;

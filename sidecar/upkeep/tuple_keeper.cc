@@ -4,7 +4,6 @@
 #include <utility>
 #include <vector>
 
-#include "absl/strings/str_cat.h"
 #include "core/base/status_macros.h"
 #include "io/clocks.h"
 #include "io/upkeep/stored_segments.h"
@@ -111,7 +110,7 @@ absl::Status TupleKeeper::RemoveOld(int64_t now_us) {
   for (const StoredSegment& segment : ChooseForRemoval(all, limits)) {
     RETURN_IF_ERROR(RemoveStored(segment));
     LogInfo("removed a segment of the output",
-            {{"file", segment.path}, {"bytes", absl::StrCat(segment.bytes)}});
+            {{"file", segment.path}, {"bytes", segment.bytes}});
     const std::lock_guard<std::mutex> lock(mutex_);
     ++counts_.removed_segments;
     counts_.removed_bytes += segment.bytes;

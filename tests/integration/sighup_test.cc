@@ -43,16 +43,21 @@ TEST(SighupTest, ServerLooksAtItsStoreAtOnceAndServesOn) {
       absl::StrCat(deployment.models(), "/default/2/model.pb");
   ASSERT_OK_AND_ASSIGN(const std::string good, ReadFile(file));
   Overwrite(file, good.substr(1));
-  ASSERT_OK(deployment.StartServer({"--poll_seconds=3600"}));
+  const std::string config = deployment.path("server.textproto");
+  Overwrite(config, "poll_seconds: 3600");
+  ASSERT_OK(deployment.StartServer({"--config=" + config}));
   EXPECT_EQ(ServedVersion(deployment), 1);
   SelectLoad load({.address = deployment.address()});
 
   Overwrite(file, good);
+  Overwrite(config, "poll_seconds: 2 threads: 3");
   deployment.server().Signal(SIGHUP);
   EXPECT_TRUE(PollUntil(kPatienceSeconds,
                         [&] { return ServedVersion(deployment) == 2; }));
   EXPECT_TRUE(PollUntil(kPatienceSeconds, [&] {
-    return absl::StrContains(deployment.server().StderrText(), "reloaded");
+    return absl::StrContains(deployment.server().StderrText(),
+                             "a restart takes them up\",\"options\":"
+                             "\"poll_seconds, threads\"");
   }));
   const uint64_t answered = load.num_answered();
   EXPECT_TRUE(PollUntil(kPatienceSeconds,

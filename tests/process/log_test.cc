@@ -1,5 +1,7 @@
 #include "process/log.h"
 
+#include <cstdint>
+#include <limits>
 #include <string>
 #include <thread>
 #include <vector>
@@ -21,6 +23,31 @@ TEST(LogTest, WritesOneJsonObjectPerLine) {
       MatchesRegex("\\{\"time\":\"[0-9]+-[0-9]+-[0-9]+T[0-9:]+\\.[0-9]+Z\","
                    "\"level\":\"warning\",\"message\":\"model rejected\","
                    "\"model\":\"m\",\"version\":\"3\"\\}\n"));
+}
+
+TEST(LogTest, WritesNumbersAndTruthValuesWithoutQuotes) {
+  constexpr uint64_t kLargest = 18446744073709551615u;
+  constexpr int64_t kSmallest = -9223372036854775807 - 1;
+  testing::internal::CaptureStderr();
+  LogInfo("m", {{"bytes", size_t{571}},
+                {"port", 8500},
+                {"most", kLargest},
+                {"least", kSmallest},
+                {"small", uint8_t{7}},
+                {"seconds", 0.25},
+                {"float", 0.5F},
+                {"none", std::numeric_limits<double>::infinity()},
+                {"read", true},
+                {"drained", false},
+                {"text", "571"},
+                {"view", absl::string_view("true")}});
+  EXPECT_THAT(testing::internal::GetCapturedStderr(),
+              EndsWith("\"bytes\":571,\"port\":8500,"
+                       "\"most\":18446744073709551615,"
+                       "\"least\":-9223372036854775808,\"small\":7,"
+                       "\"seconds\":0.25,\"float\":0.5,\"none\":null,"
+                       "\"read\":true,\"drained\":false,"
+                       "\"text\":\"571\",\"view\":\"true\"}\n"));
 }
 
 TEST(LogTest, EscapesWhatJsonForbids) {

@@ -289,8 +289,8 @@ TEST(OptionsTest, RangesAreCheckedWithPathValueAndRange) {
                        "option limits.max_candidates = 10000001: permitted "
                        "range is [1, 10000000]"));
   options.Clear();
-  EXPECT_THAT(ParseServer({"--poll_seconds=nan"}, &options),
-              StatusIs(kInvalid, HasSubstr("poll_seconds = nan")));
+  EXPECT_THAT(ParseServer({"--reward_min=nan"}, &options),
+              StatusIs(kInvalid, HasSubstr("reward_min = nan")));
   config::v1::FeedbackOptions feedback;  // The reward has no declared range.
   EXPECT_THAT(Parse({"--decision_id=d", "--reward=inf"}, &feedback),
               StatusIs(kInvalid,
@@ -356,7 +356,7 @@ TEST(OptionsHelpTest, SaysTypeDefaultRangeGroupAndConfigFile) {
   EXPECT_THAT(help, HasSubstr("range [1, 256]"));
   EXPECT_THAT(help, HasSubstr("\nOptions of spool:\n"));
   EXPECT_THAT(help, HasSubstr("--spool.when_full=REFUSE|COUNT"));
-  EXPECT_THAT(help, HasSubstr("default 10737418240"));
+  EXPECT_THAT(help, HasSubstr("default 10GiB"));
   EXPECT_THAT(help, HasSubstr("(required)"));
   EXPECT_THAT(help, HasSubstr("Config file:"));
 }

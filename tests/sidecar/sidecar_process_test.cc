@@ -208,9 +208,9 @@ TEST(SidecarProcessTest, ServesItsMetrics) {
 
 TEST(SidecarProcessTest, RefusesWrongOptions) {
   const TempDir dir(FastParent());
-  EXPECT_EQ(Sidecar(dir.path(), {"--slack_seconds=-1"}).Wait(), 1);
-  EXPECT_EQ(Sidecar(dir.path(), {"--no_such_flag=1"}).Wait(), 1);
-  EXPECT_EQ(Sidecar(dir.path(), {"surplus"}).Wait(), 1);
+  EXPECT_EQ(Sidecar(dir.path(), {"--slack_seconds=-1"}).Wait(), 2);
+  EXPECT_EQ(Sidecar(dir.path(), {"--no_such_flag=1"}).Wait(), 2);
+  EXPECT_EQ(Sidecar(dir.path(), {"surplus"}).Wait(), 2);
 }
 
 }  // namespace

@@ -126,9 +126,9 @@ void HeldTuples::Spill() {
   spill_ = *std::move(spill);
   // Without this, the heap would keep what was freed between the actions.
   malloc_trim(0);
-  LogInfo("tuples exceed memory_mb: their features go to a scratch file",
-          {{"memory_mb", absl::StrCat(limits_.memory_mb)},
-           {"scratch", spill_->file().dir()}});
+  LogInfo(
+      "tuples exceed memory_mb: their features go to a scratch file",
+      {{"memory_mb", limits_.memory_mb}, {"scratch", spill_->file().dir()}});
   if (spill_->file().in_memory()) {
     LogWarning("the scratch directory is in memory itself",
                {{"scratch", spill_->file().dir()}});

@@ -1,6 +1,5 @@
 #include "trainer/tuples/thinning.h"
 
-#include "absl/strings/str_cat.h"
 #include "core/base/hash.h"
 #include "process/log.h"
 
@@ -18,7 +17,7 @@ absl::StatusOr<std::optional<LeftOutReason>> Thinning::ReasonToSkip(
   }
   if (probability < probability_) {
     LogInfo("reading a sample of the decisions",
-            {{"keep_probability", absl::StrCat(probability)}});
+            {{"keep_probability", probability}});
     probability_ = probability;
     return absl::AbortedError("smaller keep_probability");
   }

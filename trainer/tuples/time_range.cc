@@ -79,7 +79,7 @@ NewestTime::NewestTime()
 void NewestTime::WarnOfFuture() const {
   if (num_future_ == 0) return;
   LogWarning("decisions of the future count as new ones: is a clock wrong?",
-             {{"decisions", absl::StrCat(num_future_)}});
+             {{"decisions", num_future_}});
 }
 
 bool IsAge(absl::string_view text) { return SecondsOf(text).has_value(); }

@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "absl/functional/function_ref.h"
-#include "absl/strings/str_cat.h"
 #include "core/base/status_macros.h"
 #include "io/segments/log_paths.h"
 #include "io/segments/parse_message.h"
@@ -74,8 +73,8 @@ void LogJoins(const std::vector<TupleLog::Segment>& segments) {
         });
     LogInfo("rewards in the log",
             {{"joined_by", join.empty() ? "no sidecar" : join},
-             {"segments", absl::StrCat(count)},
-             {"read", is_read ? "yes" : "no"}});
+             {"segments", count},
+             {"read", is_read}});
   }
 }
 

@@ -234,7 +234,7 @@ class Reader {
     data_.spilled_bytes = file.bytes();
     data_.scratch = file.dir();
     LogInfo("features in a scratch file",
-            {{"scratch", file.dir()}, {"bytes", absl::StrCat(file.bytes())}});
+            {{"scratch", file.dir()}, {"bytes", file.bytes()}});
   }
 
   void EvaluateAllIfTooFew() {

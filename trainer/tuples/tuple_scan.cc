@@ -108,7 +108,7 @@ absl::Status ScanSegment(const std::string& path, const TakeTuple& take,
       ++damage->corrupt_records;
       if (progress != nullptr) {
         LogWarning("a damaged record was passed over",
-                   {{"segment", path}, {"offset", absl::StrCat(offset)}});
+                   {{"segment", path}, {"offset", offset}});
       }
       continue;
     }

@@ -106,8 +106,8 @@ void PartSizes::Add(Part part) {
 
 void KeptShare::Halve(absl::string_view warning) {
   fraction_ /= 2;
-  LogWarning(warning, {{"memory_mb", absl::StrCat(memory_mb_)},
-                       {"kept_fraction", absl::StrCat(fraction_)}});
+  LogWarning(warning,
+             {{"memory_mb", memory_mb_}, {"kept_fraction", fraction_}});
 }
 
 }  // namespace sortition

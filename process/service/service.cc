@@ -1,0 +1,93 @@
+#include "process/service/service.h"
+
+#include <algorithm>
+#include <cstdio>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "process/command.h"
+#include "process/log.h"
+#include "process/options.h"
+#include "process/version.h"
+
+namespace sortition {
+namespace {
+
+constexpr char kMoreFlags[] =
+    "\n"
+    "  --check_config                Check options, files and directories, "
+    "print\n"
+    "                                one line per finding, change nothing; "
+    "exit\n"
+    "                                code 2 if there are any\n"
+    "  --version                     Release, build and libraries\n"
+    "\n"
+    "Exit codes: ";
+
+void Print(const std::string& text) {
+  std::fputs(text.c_str(), stdout);
+  std::fflush(stdout);
+}
+
+// Removes the flag from those before "--"; returns whether it was there.
+bool Take(const std::string& flag, std::vector<std::string>* arguments) {
+  const auto end = std::find(arguments->begin(), arguments->end(), "--");
+  const auto rest = std::remove(arguments->begin(), end, flag);
+  const bool found = rest != end;
+  arguments->erase(rest, end);
+  return found;
+}
+
+absl::Status Parse(const std::vector<std::string>& arguments,
+                   google::protobuf::Message* options, bool* help) {
+  CommandLine command_line;
+  absl::Status status = ParseOptions(arguments, options, &command_line);
+  *help = command_line.help;
+  if (status.ok() && !command_line.positional.empty()) {
+    status = absl::InvalidArgumentError(
+        absl::StrCat("takes no argument besides options: \"",
+                     command_line.positional[0], "\" (--help lists all)"));
+  }
+  return status;
+}
+
+}  // namespace
+
+int RunService(const Service& service, std::vector<std::string> arguments,
+               google::protobuf::Message* options) {
+  const bool only_check = Take("--check_config", &arguments);
+  const bool only_version = Take("--version", &arguments);
+  bool help = false;
+  const absl::Status parsed =
+      only_version ? absl::OkStatus() : Parse(arguments, options, &help);
+  if (only_version) {
+    Print(VersionText(service.name));
+    return kExitOk;
+  }
+  if (help) {
+    Print(absl::StrCat(service.help, "\n",
+                       OptionsHelp(options->GetDescriptor()), kMoreFlags,
+                       kExitCodes, ".\n"));
+    return kExitOk;
+  }
+  if (only_check) {
+    const std::vector<std::string> findings =
+        parsed.ok() ? service.check()
+                    : std::vector<std::string>{std::string(parsed.message())};
+    for (const std::string& finding : findings) Print(finding + "\n");
+    return findings.empty() ? kExitOk : kExitUsage;
+  }
+  if (!parsed.ok()) {
+    LogError("called wrongly",
+             {{"program", service.name}, {"error", parsed.message()}});
+    return kExitUsage;
+  }
+  const absl::Status status = service.run();
+  if (status.ok()) return kExitOk;
+  LogError("failed", {{"program", service.name},
+                      {"code", absl::StatusCodeToString(status.code())},
+                      {"error", status.message()}});
+  return kExitError;
+}
+
+}  // namespace sortition

@@ -1,0 +1,76 @@
+#include "server/check_config.h"
+
+#include <filesystem>
+
+#include "absl/status/status.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "io/models/model_store.h"
+#include "io/spool/spool_writer.h"
+#include "process/service/config_findings.h"
+#include "server/decisions/request_validation.h"
+#include "server/rpc/grpc_server.h"
+
+namespace sortition {
+namespace {
+
+// Whether the models of the store, and their versions, can be listed.
+absl::Status CheckStore(const std::string& root) {
+  std::error_code error;
+  if (!std::filesystem::is_directory(root, error)) return absl::OkStatus();
+  const ModelStore store(root);
+  const auto names = store.ListModels();
+  if (!names.ok()) return names.status();
+  for (const std::string& name : *names) {
+    if (!ValidateModelName(name).ok()) continue;  // "lost+found"
+    const auto versions = store.ListVersions(name);
+    if (!versions.ok()) return versions.status();
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckDefaultModel(const std::string& name) {
+  const absl::Status status = ValidateModelName(name);
+  if (status.ok()) return status;
+  return absl::InvalidArgumentError(
+      absl::StrCat("default_model = \"", name, "\": ", status.message()));
+}
+
+absl::Status CheckPorts(const config::v1::ServerOptions& options) {
+  if (options.listen() != options.metrics_listen() ||
+      absl::EndsWith(options.listen(), ":0")) {
+    return absl::OkStatus();
+  }
+  return absl::InvalidArgumentError(absl::StrCat("listen = metrics_listen = \"",
+                                                 options.listen(),
+                                                 "\": must be two ports"));
+}
+
+}  // namespace
+
+std::vector<std::string> CheckServerConfig(
+    const config::v1::ServerOptions& options) {
+  ConfigFindings findings;
+  findings.Add(ValidateRewardRange(options.feedback()));
+  findings.Add(ValidateRequestLimits(options.limits()));
+  findings.Add(CheckDefaultModel(options.default_model()));
+  findings.CheckDirectory("model_store", options.model_store(),
+                          ConfigFindings::Missing::kMakesLast);
+  findings.Add(CheckStore(options.model_store()));
+  if (!options.spool().dir().empty()) {
+    findings.Add(ValidateSpoolOptions(options.spool()));
+    findings.CheckDirectory("spool.dir", options.spool().dir(),
+                            ConfigFindings::Missing::kMakesAll);
+  }
+  if (options.listen().empty()) {
+    findings.Add(absl::InvalidArgumentError(
+        "listen = \"\": must be host:port, port in [0, 65535]"));
+  }
+  findings.CheckAddress("listen", options.listen());
+  findings.CheckAddress("metrics_listen", options.metrics_listen());
+  findings.Add(CheckPorts(options));
+  findings.CheckNewFile("port_file", options.port_file());
+  return findings.lines();
+}
+
+}  // namespace sortition

@@ -1,0 +1,15 @@
+#pragma once
+// --check_config of sortition-server.
+#include <string>
+#include <vector>
+
+#include "sortition/config/v1/server.pb.h"
+
+namespace sortition {
+
+// Returns what would keep Server::Start() from working, one line each, as far
+// as it can be known without changing anything.
+std::vector<std::string> CheckServerConfig(
+    const config::v1::ServerOptions& options);
+
+}  // namespace sortition
