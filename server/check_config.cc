@@ -9,6 +9,7 @@
 #include "io/spool/spool_writer.h"
 #include "process/service/config_findings.h"
 #include "server/decisions/request_validation.h"
+#include "server/identity/identity.h"
 #include "server/rpc/grpc_server.h"
 
 namespace sortition {
@@ -67,8 +68,14 @@ std::vector<std::string> CheckServerConfig(
         "listen = \"\": must be host:port, port in [0, 65535]"));
   }
   findings.CheckAddress("listen", options.listen());
+  findings.CheckAddress("control_listen", options.control_listen());
   findings.CheckAddress("metrics_listen", options.metrics_listen());
   findings.Add(CheckPorts(options));
+  findings.Add(ValidateIdentity(options));
+  findings.CheckFile("tls.certificate_file", options.tls().certificate_file());
+  findings.CheckFile("tls.key_file", options.tls().key_file());
+  findings.CheckFile("tls.client_ca_file", options.tls().client_ca_file());
+  findings.CheckFile("token_file", options.token_file());
   findings.CheckNewFile("port_file", options.port_file());
   return findings.lines();
 }

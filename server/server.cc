@@ -15,6 +15,7 @@
 #include "server/decisions/ranking_service.h"
 #include "server/decisions/report_service.h"
 #include "server/decisions/request_validation.h"
+#include "server/identity/identity.h"
 #include "server/models/model_registry.h"
 #include "server/rpc/grpc_server.h"
 #include "server/rpc/models_service.h"
@@ -31,6 +32,7 @@ struct Server::Rep {
   std::unique_ptr<SpoolMetrics> spool_metrics;
   std::unique_ptr<SpoolWriter> spool;
   std::unique_ptr<ModelRegistry> registry;
+  std::unique_ptr<Identity> identity;
   std::unique_ptr<RankingService> ranking;
   std::unique_ptr<AggregateService> aggregates;
   std::unique_ptr<ReportService> reports;
@@ -53,6 +55,7 @@ struct Server::Rep {
 
 absl::Status Server::Rep::Start() {
   RETURN_IF_ERROR(ValidateRewardRange(options.feedback()));
+  ASSIGN_OR_RETURN(identity, Identity::Open(options, metrics.get()));
   if (!options.spool().dir().empty()) {
     spool_metrics = std::make_unique<SpoolMetrics>(metrics.get());
     ASSIGN_OR_RETURN(
@@ -75,7 +78,7 @@ absl::Status Server::Rep::Start() {
   if (!options.metrics_listen().empty()) {
     ASSIGN_OR_RETURN(metrics_port, metrics->Serve(options.metrics_listen()));
   }
-  ASSIGN_OR_RETURN(grpc, GrpcServer::Start(options,
+  ASSIGN_OR_RETURN(grpc, GrpcServer::Start(options, *identity,
                                            {ranking.get(), aggregates.get(),
                                             reports.get(), models.get()},
                                            metrics.get()));
@@ -90,6 +93,7 @@ absl::Status Server::Rep::Start() {
   RETURN_IF_ERROR(WritePorts());
   LogInfo("serving", {{"rpc_port", grpc->port()},
                       {"metrics_port", metrics_port},
+                      {"control_port", grpc->control_port()},
                       {"model_store", options.model_store()},
                       {"spool", options.spool().dir()}});
   return absl::OkStatus();
@@ -121,6 +125,9 @@ absl::Status Server::Rep::WritePorts() const {
   if (options.port_file().empty()) return absl::OkStatus();
   std::string text = absl::StrCat("rpc ", grpc->port(), "\n");
   if (metrics_port != 0) absl::StrAppend(&text, "metrics ", metrics_port, "\n");
+  if (grpc->control_port() != 0) {
+    absl::StrAppend(&text, "control ", grpc->control_port(), "\n");
+  }
   return WriteFile(options.port_file(), text);
 }
 
@@ -152,7 +159,8 @@ const Metrics& Server::metrics() const { return *rep_->metrics; }
 
 void Server::Reload() {
   rep_->registry->Refresh();
-  LogInfo("reloaded: looked at the model store",
+  rep_->identity->Reload();
+  LogInfo("reloaded: looked at the model store, certificates and tokens",
           {{"model_store", rep_->options.model_store()},
            {"models", rep_->registry->List().size()}});
 }

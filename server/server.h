@@ -21,7 +21,7 @@ class Server {
   int metrics_port() const;  // 0: none.
   const Metrics& metrics() const;
 
-  // Looks at the model store at once.
+  // Looks at the model store, certificates and tokens at once.
   void Reload();
 
   // Sets health to NOT_SERVING, after drain_grace_seconds refuses new requests

@@ -30,8 +30,12 @@ using Clock = std::chrono::steady_clock;
 constexpr int kReconnectMilliseconds = 100;
 constexpr int kMaxReconnectMilliseconds = 2000;
 
-std::shared_ptr<grpc::Channel> MakeChannel(const std::string& address) {
+std::shared_ptr<grpc::Channel> MakeChannel(const std::string& address,
+                                           const Credentials& credentials) {
   grpc::ChannelArguments arguments;
+  if (!credentials.server_name.empty()) {
+    arguments.SetSslTargetNameOverride(credentials.server_name);
+  }
   // Otherwise, channels to one address share connections.
   arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
   // Short, so that a retry finds a server that came back, and does not wait for
@@ -41,8 +45,7 @@ std::shared_ptr<grpc::Channel> MakeChannel(const std::string& address) {
   arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS,
                    kMaxReconnectMilliseconds);
   arguments.SetMaxReceiveMessageSize(-1);
-  return grpc::CreateCustomChannel(address, grpc::InsecureChannelCredentials(),
-                                   arguments);
+  return grpc::CreateCustomChannel(address, credentials.channel, arguments);
 }
 
 // Returns the addresses in `list`; one of gRPC's own lists is one address.
@@ -139,9 +142,9 @@ std::optional<std::string> OneOfSeveral(const std::string& peer,
 }  // namespace
 
 struct Client::Stubs {
-  explicit Stubs(const std::string& server)
+  Stubs(const std::string& server, const Credentials& credentials)
       : address(server),
-        channel(MakeChannel(address)),
+        channel(MakeChannel(address, credentials)),
         ranking(v1::Ranking::NewStub(channel)),
         models(v1::Models::NewStub(channel)) {}
 
@@ -168,13 +171,20 @@ absl::StatusOr<std::unique_ptr<Client>> Client::Connect(
   if (absl::Status status = Validate(address, options); !status.ok()) {
     return status;
   }
-  return std::unique_ptr<Client>(new Client(address, options));
+  auto credentials = ReadCredentials(options.security);
+  if (!credentials.ok()) return credentials.status();
+  return std::unique_ptr<Client>(
+      new Client(address, options, *std::move(credentials)));
 }
 
-Client::Client(const std::string& address, const CallOptions& options)
-    : address_(address), options_(options), jitter_(HashBytes(MakeUuidV7())) {
+Client::Client(const std::string& address, const CallOptions& options,
+               Credentials credentials)
+    : address_(address),
+      options_(options),
+      credentials_(std::move(credentials)),
+      jitter_(HashBytes(MakeUuidV7())) {
   for (const std::string& server : SplitAddresses(address)) {
-    servers_.push_back(std::make_unique<Stubs>(server));
+    servers_.push_back(std::make_unique<Stubs>(server, credentials_));
   }
 }
 
@@ -222,6 +232,9 @@ absl::Status Client::CallWithRetries(
     grpc::ClientContext context;
     context.set_deadline(std::chrono::system_clock::now() +
                          (deadline - Clock::now()));
+    if (!credentials_.authorization.empty()) {
+      context.AddMetadata("authorization", credentials_.authorization);
+    }
     const grpc::Status status = call(*stubs, &context);
     if (status.error_code() != grpc::StatusCode::UNAVAILABLE ||
         attempt >= options_.max_attempts) {
@@ -229,7 +242,7 @@ absl::Status Client::CallWithRetries(
     }
     const auto server = OneOfSeveral(context.peer(), first.address);
     if (server.has_value() && !reached.has_value()) {
-      stubs = &reached.emplace(*server);
+      stubs = &reached.emplace(*server, credentials_);
     }
     const Clock::duration pause =
         seconds(backoff * jitter_.Uniform(next_jitter_.fetch_add(1)));

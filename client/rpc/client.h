@@ -11,6 +11,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "client/rpc/credentials.h"
 #include "core/base/random.h"
 #include "sortition/v1/models.pb.h"
 #include "sortition/v1/ranking.pb.h"
@@ -28,6 +29,7 @@ struct CallOptions {
   uint32_t max_attempts = 3;           // At least 1.
   double first_backoff_seconds = 0.1;  // Doubles with every retry; >= 0.
   double max_backoff_seconds = 2;
+  SecurityOptions security = {};
 };
 
 // Thread-safe. Calls block until the answer, an error or the deadline.
@@ -56,7 +58,8 @@ class Client {
   // Returns a client that connects at its first call. `address` is that of a
   // server, or of several, separated by commas; gRPC's own lists ("ipv4:a,b")
   // are one address. InvalidArgument where an address is empty or an option is
-  // out of its range. Every Client has connections of its own.
+  // out of its range, or a file of `security` is wrong. Every Client has
+  // connections of its own.
   static absl::StatusOr<std::unique_ptr<Client>> Connect(
       const std::string& address, const CallOptions& options = {});
 
@@ -82,7 +85,8 @@ class Client {
   const std::string& address() const { return address_; }
 
  private:
-  Client(const std::string& address, const CallOptions& options);
+  Client(const std::string& address, const CallOptions& options,
+         Credentials credentials);
 
   struct Stubs;
 
@@ -102,6 +106,7 @@ class Client {
 
   const std::string address_;
   const CallOptions options_;
+  const Credentials credentials_;
   std::vector<std::unique_ptr<Stubs>> servers_;
   const CounterRandom jitter_;
   std::atomic<uint32_t> next_jitter_{0};

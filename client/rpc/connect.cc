@@ -6,9 +6,15 @@ namespace sortition {
 
 absl::StatusOr<std::unique_ptr<Client>> ConnectClient(
     const config::v1::ClientOptions& options) {
-  return Client::Connect(options.server(),
-                         {.deadline_seconds = options.deadline_seconds(),
-                          .max_attempts = options.max_attempts()});
+  return Client::Connect(
+      options.server(),
+      {.deadline_seconds = options.deadline_seconds(),
+       .max_attempts = options.max_attempts(),
+       .security = {.ca_file = options.ca_file(),
+                    .certificate_file = options.certificate_file(),
+                    .key_file = options.key_file(),
+                    .server_name = options.server_name(),
+                    .token_file = options.token_file()}});
 }
 
 absl::Status AtServer(const config::v1::ClientOptions& options,

@@ -105,6 +105,7 @@ struct GrpcServer::Rep {
 
   Admission admission;
   RequestLog request_log;
+  const Authorizer* authorizer = nullptr;
   RankingStub ranking_stub;
   ModelsStub models_stub;
   HealthWatchCall::Stub health_stub;
@@ -112,6 +113,10 @@ struct GrpcServer::Rep {
   std::vector<std::unique_ptr<CallQueue>> queues;
   std::unique_ptr<grpc::Server> server;
   std::unique_ptr<Listener> listener;
+  // The port of control calls, if it is another one.
+  std::unique_ptr<CallQueue> control_queue;
+  std::unique_ptr<grpc::Server> control_server;
+  std::unique_ptr<Listener> control_listener;
   DrainState drain;
   std::unique_ptr<CallPool> pool;
   config::v1::RequestLimits limits;
@@ -127,7 +132,8 @@ struct GrpcServer::Rep {
   // Makes `count` slots per queue for a method of a stub.
   template <typename Request, typename Response, typename Stub, typename Ask>
   UnaryMethod<Request, Response>* Add(
-      const char* name, Stub* stub, Ask ask, size_t count, Metrics* metrics,
+      const char* name, Role role, Stub* stub, Ask ask, size_t count,
+      Metrics* metrics,
       std::function<absl::Status(const Request&, DecisionScratch*, Response*)>
           handle) {
     using Method = UnaryMethod<Request, Response>;
@@ -141,12 +147,19 @@ struct GrpcServer::Rep {
     method->limits = &limits;
     method->metrics = &rpc_metrics.emplace_back(name, metrics);
     method->log = &request_log;
+    method->authorizer = authorizer;
+    method->role = role;
     method->admission = &admission;
     method->drain = &drain;
     methods.push_back(method);
-    for (const auto& queue : queues) {
+    const bool has_own_port = role == Role::kAdmin && control_queue != nullptr;
+    const auto add_slots = [&](CallQueue* queue) {
       slots.push_back(std::make_shared<CallSlots<UnaryCall<Request, Response>>>(
-          method.get(), queue.get(), count));
+          method.get(), queue, count));
+    };
+    if (has_own_port) add_slots(control_queue.get());
+    for (const auto& queue : queues) {
+      if (!has_own_port) add_slots(queue.get());
     }
     return method.get();
   }
@@ -154,6 +167,8 @@ struct GrpcServer::Rep {
   void AddMethods(const Services& services, Metrics* metrics);
   void AddRankStream(RankingService* ranking, Metrics* metrics);
   void AddHealth(Metrics* metrics);
+  absl::Status StartControlPort(const config::v1::ServerOptions& options,
+                                const Identity& identity, Metrics* metrics);
   void WaitForQuiet(double timeout_seconds) const;
 };
 
@@ -162,30 +177,32 @@ void GrpcServer::Rep::AddMethods(const Services& services, Metrics* metrics) {
   ReportService* const reports = services.reports;
   const ModelsService* const models = services.models;
   Add<v1::RankRequest, v1::RankResponse>(
-      "Rank", &ranking_stub, &RankingStub::RequestRank, kDecisionSlots, metrics,
-      std::bind_front(&RankingService::Rank, ranking));
+      "Rank", Role::kDecide, &ranking_stub, &RankingStub::RequestRank,
+      kDecisionSlots, metrics, std::bind_front(&RankingService::Rank, ranking));
   Add<v1::SelectRequest, v1::SelectResponse>(
-      "Select", &ranking_stub, &RankingStub::RequestSelect, kDecisionSlots,
-      metrics, std::bind_front(&RankingService::Select, ranking));
+      "Select", Role::kDecide, &ranking_stub, &RankingStub::RequestSelect,
+      kDecisionSlots, metrics,
+      std::bind_front(&RankingService::Select, ranking));
   Add<v1::LabelRequest, v1::LabelResponse>(
-      "Label", &ranking_stub, &RankingStub::RequestLabel, kDecisionSlots,
-      metrics, std::bind_front(&RankingService::Label, ranking));
+      "Label", Role::kDecide, &ranking_stub, &RankingStub::RequestLabel,
+      kDecisionSlots, metrics,
+      std::bind_front(&RankingService::Label, ranking));
   Add<v1::AggregateRequest, v1::AggregateResponse>(
-      "Aggregate", &ranking_stub, &RankingStub::RequestAggregate,
+      "Aggregate", Role::kDecide, &ranking_stub, &RankingStub::RequestAggregate,
       kDecisionSlots, metrics,
       std::bind_front(&AggregateService::Aggregate, services.aggregates))
       ->is_long = &AggregateService::IsLong;
   Add<v1::ReportShownRequest, v1::ReportShownResponse>(
-      "ReportShown", &ranking_stub, &RankingStub::RequestReportShown,
-      kReportSlots, metrics,
+      "ReportShown", Role::kFeedback, &ranking_stub,
+      &RankingStub::RequestReportShown, kReportSlots, metrics,
       std::bind_front(&ReportService::ReportShown, reports));
   Add<v1::ReportFeedbackRequest, v1::ReportFeedbackResponse>(
-      "ReportFeedback", &ranking_stub, &RankingStub::RequestReportFeedback,
-      kReportSlots, metrics,
+      "ReportFeedback", Role::kFeedback, &ranking_stub,
+      &RankingStub::RequestReportFeedback, kReportSlots, metrics,
       std::bind_front(&ReportService::ReportFeedback, reports));
   Add<v1::ListModelsRequest, v1::ListModelsResponse>(
-      "ListModels", &models_stub, &ModelsStub::RequestListModels, kControlSlots,
-      metrics,
+      "ListModels", Role::kAdmin, &models_stub, &ModelsStub::RequestListModels,
+      kControlSlots, metrics,
       [models](const v1::ListModelsRequest& request, DecisionScratch*,
                v1::ListModelsResponse* response) {
         return models->ListModels(request, response);
@@ -202,6 +219,7 @@ void GrpcServer::Rep::AddRankStream(RankingService* ranking, Metrics* metrics) {
   rank_stream.limits = &limits;
   rank_stream.metrics = &rpc_metrics.emplace_back("RankStream", metrics);
   rank_stream.log = &request_log;
+  rank_stream.authorizer = authorizer;
   rank_stream.drain = &drain;
   rank_stream.admission = &admission;
   for (const auto& queue : queues) {
@@ -214,13 +232,15 @@ void GrpcServer::Rep::AddHealth(Metrics* metrics) {
   using grpc::health::v1::HealthCheckRequest;
   using grpc::health::v1::HealthCheckResponse;
   auto* check = Add<HealthCheckRequest, HealthCheckResponse>(
-      "HealthCheck", &health_stub, &HealthWatchCall::Stub::RequestCheck,
-      kControlSlots, metrics,
+      "HealthCheck", Role::kDecide, &health_stub,
+      &HealthWatchCall::Stub::RequestCheck, kControlSlots, metrics,
       [this](const HealthCheckRequest& request, DecisionScratch*,
              HealthCheckResponse* response) {
         return health.Check(request, response);
       });
+  // Always answered, and to everybody.
   check->drain = nullptr;
+  check->authorizer = nullptr;
   for (const auto& queue : queues) {
     HealthWatchCall::Start(&health_stub, &health, queue.get());
   }
@@ -251,6 +271,35 @@ void GrpcServer::Rep::WaitForQuiet(double timeout_seconds) const {
   } while (may_come);
 }
 
+std::shared_ptr<grpc::experimental::ExternalConnectionAcceptor> AddAcceptor(
+    const config::v1::ServerOptions& options, const Identity& identity,
+    grpc::ServerBuilder* builder) {
+  SetLimits(options.limits(), builder);
+  SetConnectionLimits(options.connections(), builder);
+  return builder->experimental().AddExternalConnectionAcceptor(
+      grpc::ServerBuilder::experimental_type::ExternalConnectionType::FROM_FD,
+      identity.MakeCredentials());
+}
+
+absl::Status GrpcServer::Rep::StartControlPort(
+    const config::v1::ServerOptions& options, const Identity& identity,
+    Metrics* metrics) {
+  ASSIGN_OR_RETURN(control_listener,
+                   Listener::Open(options.control_listen(), metrics));
+  grpc::ServerBuilder builder;
+  auto acceptor = AddAcceptor(options, identity, &builder);
+  builder.SetOption(std::make_unique<ReflectionOption>(options.reflection()));
+  builder.RegisterService(&models_stub);
+  control_queue = std::make_unique<CallQueue>(&admission);
+  control_queue->queue = builder.AddCompletionQueue();
+  control_server = builder.BuildAndStart();
+  if (control_server == nullptr) {
+    return absl::InternalError("gRPC does not start a server");
+  }
+  control_listener->Start(std::move(acceptor));
+  return absl::OkStatus();
+}
+
 GrpcServer::GrpcServer(std::unique_ptr<Rep> rep) : rep_(std::move(rep)) {}
 
 GrpcServer::~GrpcServer() {
@@ -258,22 +307,20 @@ GrpcServer::~GrpcServer() {
 }
 
 absl::StatusOr<std::unique_ptr<GrpcServer>> GrpcServer::Start(
-    const config::v1::ServerOptions& options, const Services& services,
-    Metrics* metrics) {
+    const config::v1::ServerOptions& options, const Identity& identity,
+    const Services& services, Metrics* metrics) {
   auto result = std::unique_ptr<GrpcServer>(
       new GrpcServer(std::make_unique<Rep>(options, metrics)));
   Rep& rep = *result->rep_;
   RETURN_IF_ERROR(ValidateRequestLimits(options.limits()));
   ASSIGN_OR_RETURN(rep.listener, Listener::Open(options.listen(), metrics));
   grpc::ServerBuilder builder;
-  auto acceptor = builder.experimental().AddExternalConnectionAcceptor(
-      grpc::ServerBuilder::experimental_type::ExternalConnectionType::FROM_FD,
-      grpc::InsecureServerCredentials());
-  SetLimits(options.limits(), &builder);
-  SetConnectionLimits(options.connections(), &builder);
+  auto acceptor = AddAcceptor(options, identity, &builder);
   builder.SetOption(std::make_unique<ReflectionOption>(options.reflection()));
   builder.RegisterService(&rep.ranking_stub);
-  builder.RegisterService(&rep.models_stub);
+  if (options.control_listen().empty()) {
+    builder.RegisterService(&rep.models_stub);
+  }
   builder.RegisterService(&rep.health_stub);
   for (uint32_t i = 0; i < options.threads(); ++i) {
     rep.queues.push_back(std::make_unique<CallQueue>(&rep.admission));
@@ -283,20 +330,31 @@ absl::StatusOr<std::unique_ptr<GrpcServer>> GrpcServer::Start(
   if (rep.server == nullptr) {
     return absl::InternalError("gRPC does not start a server");
   }
+  if (!options.control_listen().empty()) {
+    RETURN_IF_ERROR(rep.StartControlPort(options, identity, metrics));
+  }
   rep.limits = options.limits();
   rep.pool =
       std::make_unique<CallPool>(options.long_call_threads(), &rep.admission);
+  rep.authorizer = identity.authorizer();
   rep.AddMethods(services, metrics);
   rep.AddRankStream(services.ranking, metrics);
   rep.AddHealth(metrics);
   for (const auto& queue : rep.queues) {
     rep.threads.emplace_back(&CallQueue::Serve, queue.get());
   }
+  if (rep.control_queue != nullptr) {
+    rep.threads.emplace_back(&CallQueue::Serve, rep.control_queue.get());
+  }
   rep.listener->Start(std::move(acceptor));
   return result;
 }
 
 int GrpcServer::port() const { return rep_->listener->port(); }
+
+int GrpcServer::control_port() const {
+  return rep_->control_listener == nullptr ? 0 : rep_->control_listener->port();
+}
 
 void GrpcServer::SetRankingServes(bool serves) {
   rep_->health.Set("", serves);
@@ -318,6 +376,11 @@ void GrpcServer::Shutdown(double timeout_seconds) {
   rep_->WaitForQuiet(timeout_seconds);
   rep_->health.FinishWatchers();
   rep_->listener->Stop();
+  if (rep_->control_server != nullptr) {
+    rep_->control_listener->Stop();
+    rep_->control_server->Shutdown(absl::ToChronoTime(deadline));
+    rep_->control_queue->closing.Start();
+  }
   rep_->server->Shutdown(absl::ToChronoTime(deadline));
   for (const auto& queue : rep_->queues) queue->closing.Start();
   for (std::thread& thread : rep_->threads) thread.join();

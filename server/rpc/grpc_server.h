@@ -8,6 +8,7 @@
 #include "server/decisions/aggregate_service.h"
 #include "server/decisions/ranking_service.h"
 #include "server/decisions/report_service.h"
+#include "server/identity/identity.h"
 #include "server/rpc/models_service.h"
 #include "sortition/config/v1/server.pb.h"
 
@@ -26,17 +27,19 @@ absl::Status ValidateRequestLimits(const config::v1::RequestLimits& limits);
 
 class GrpcServer {
  public:
-  // Listens at options.listen and serves with options.threads threads. All
-  // arguments must outlive it. Unavailable if the address is taken or wrong,
-  // InvalidArgument if limits contradict each other.
+  // Listens at options.listen, and options.control_listen if given, and serves
+  // with options.threads threads. All arguments must outlive it. Unavailable if
+  // the address is taken or wrong, InvalidArgument if limits contradict each
+  // other.
   static absl::StatusOr<std::unique_ptr<GrpcServer>> Start(
-      const config::v1::ServerOptions& options, const Services& services,
-      Metrics* metrics);
+      const config::v1::ServerOptions& options, const Identity& identity,
+      const Services& services, Metrics* metrics);
   // Calls Shutdown(0). A spool of durability POWER must be closed before, but
   // after Shutdown(), because calls may still wait for it.
   ~GrpcServer();
 
   int port() const;
+  int control_port() const;  // 0: none of its own.
 
   // Sets the health of Ranking, and of the server as a whole, unless it shuts
   // down. Requests are answered either way.

@@ -134,6 +134,8 @@ void RankStreamCall::OnStarted(bool ok) {
 }
 
 absl::Status RankStreamCall::Admit() const {
+  RETURN_IF_ERROR(AuthorizeCall(method_->authorizer, Role::kDecide,
+                                method_->metrics->method(), context_));
   if (method_->drain->draining.load(std::memory_order_relaxed)) {
     ++method_->drain->refused;
     return DrainingError();

@@ -38,6 +38,7 @@ struct RankStreamMethod {
   const config::v1::RequestLimits* limits;
   RpcMetrics* metrics;  // Of every request in a stream.
   RequestLog* log;
+  const Authorizer* authorizer;  // Null: everybody may call.
   DrainState* drain;
   Admission* admission;
 };

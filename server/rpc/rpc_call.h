@@ -22,6 +22,7 @@
 #include "io/spool/spool_writer.h"
 #include "server/decisions/decision_recorder.h"
 #include "server/decisions/decision_scratch.h"
+#include "server/identity/authorizer.h"
 #include "server/rpc/admission.h"
 #include "server/rpc/call_pool.h"
 #include "server/rpc/call_queue.h"
@@ -58,6 +59,8 @@ struct UnaryMethod {
   const config::v1::RequestLimits* limits;
   RpcMetrics* metrics;
   RequestLog* log;
+  const Authorizer* authorizer;  // Null: everybody may call.
+  Role role;                     // What the method is for.
   Admission* admission;
   DrainState* drain;  // Null: the method is never refused.
 };
@@ -262,6 +265,7 @@ class UnaryCall final : public CompletionEvent,
 
   // Refuses a call that is not even to wait.
   absl::Status Admit() {
+    if (absl::Status refused = Authorize(); !refused.ok()) return refused;
     if (method_->drain->draining.load(std::memory_order_relaxed)) {
       ++method_->drain->refused;
       return absl::UnavailableError(
@@ -276,6 +280,11 @@ class UnaryCall final : public CompletionEvent,
     has_budget_ = method_->admission->TakeBytes(bytes_);
     if (has_budget_) return absl::OkStatus();
     return Refuse({RefusalReason::kBytes, kRetrySeconds});
+  }
+
+  absl::Status Authorize() const {
+    return AuthorizeCall(method_->authorizer, method_->role,
+                         method_->metrics->method(), *context_);
   }
 
   absl::Status Refuse(const Refusal& refusal) {

@@ -4,13 +4,20 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "io/files.h"
+#include "process/metrics.h"
 #include "process/options.h"
+#include "server/identity/identity.h"
+#include "server/identity/tokens.h"
 #include "sortition/config/v1/server.pb.h"
 #include "sortition/config/v1/sidecar.pb.h"
 #include "sortition/config/v1/train.pb.h"
+#include "tests/testing/child_process.h"
 #include "tests/testing/status_matchers.h"
+#include "tests/testing/temp_dir.h"
 #include "trainer/labelled/learner_choice.h"
 
 namespace sortition {
@@ -41,6 +48,35 @@ TEST(ExamplesTest, AreCompleteAndLeadFromOneProcessToTheNext) {
   EXPECT_EQ(trainer.model_store(), server.model_store());
   EXPECT_EQ(trainer.model(), server.default_model());
   EXPECT_OK(ChooseLearner(trainer));
+}
+
+// Their tokens are known, and the script makes what the server reads.
+TEST(ExamplesTest, OfIdentityAreCompleteAndFitEachOther) {
+  auto server =
+      ParseExample<config::v1::ServerOptions>("identity/server.textproto");
+  const std::string folder = std::string(SORTITION_EXAMPLES) + "/identity/";
+  const TempDir dir;
+  ASSERT_OK_AND_ASSIGN(
+      const FinishedProcess made,
+      RunToEnd({"/bin/sh", "-c",
+                absl::StrCat("cd ", dir.path(), " && ", folder,
+                             "make_certificates.sh ranking.example")}));
+  ASSERT_EQ(made.exit_code, 0) << made.stderr_text;
+  const auto here = [&](std::string* path, const std::string& parent) {
+    *path = parent + path->substr(path->rfind('/') + 1);
+  };
+  const std::string parent = dir.path() + "/";
+  here(server.mutable_tls()->mutable_certificate_file(), parent);
+  here(server.mutable_tls()->mutable_key_file(), parent);
+  here(server.mutable_tls()->mutable_client_ca_file(), parent);
+  here(server.mutable_token_file(), folder);
+  Metrics metrics;
+  ASSERT_OK_AND_ASSIGN(const auto identity, Identity::Open(server, &metrics));
+  ASSERT_OK_AND_ASSIGN(const std::string tokens, ReadFile(server.token_file()));
+  ASSERT_OK_AND_ASSIGN(const TokenTable table,
+                       TokenTable::Parse(tokens, server.token_file()));
+  EXPECT_NE(table.Find("change-me-1"), nullptr);
+  EXPECT_EQ(table.size(), 3u);
 }
 
 // Together they do what the sidecar does, for the same server and trainer.

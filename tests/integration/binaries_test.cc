@@ -159,7 +159,7 @@ TEST(BinariesTest, UnknownSubcommandIsRefused) {
 TEST(BinariesTest, MissingRequiredOptionIsNamed) {
   ASSERT_OK_AND_ASSIGN(const FinishedProcess run,
                        RunToEnd({BinaryPath("sortition-server")}));
-  EXPECT_EQ(run.exit_code, 1);
+  EXPECT_EQ(run.exit_code, 2);
   EXPECT_THAT(run.stderr_text, HasSubstr("model_store"));
 }
 
@@ -168,7 +168,7 @@ TEST(BinariesTest, ValueOutOfRangeNamesFlagValueAndRange) {
   ASSERT_OK_AND_ASSIGN(const FinishedProcess run,
                        RunToEnd({BinaryPath("sortition-server"),
                                  "--model_store=/nowhere", "--threads=257"}));
-  EXPECT_EQ(run.exit_code, 1);
+  EXPECT_EQ(run.exit_code, 2);
   EXPECT_THAT(run.stderr_text, HasSubstr("threads"));
   EXPECT_THAT(run.stderr_text, HasSubstr("257"));
   EXPECT_THAT(run.stderr_text, HasSubstr("256"));

@@ -139,9 +139,10 @@ TEST_F(HealthAndDrainTest, RefusesWhileDraining) {
   ReportService reports(options_.limits(), options_.feedback(), nullptr,
                         &metrics);
   ModelsService models(&registry);
+  ASSERT_OK_AND_ASSIGN(const auto identity, Identity::Open(options_, &metrics));
   ASSERT_OK_AND_ASSIGN(
       const auto server,
-      GrpcServer::Start(options_, {&ranking, &aggregates, &reports, &models},
+      GrpcServer::Start(options_, *identity, {&ranking, &aggregates, &reports, &models},
                         &metrics));
   channel_ = grpc::CreateChannel(absl::StrCat("127.0.0.1:", server->port()),
                                  grpc::InsecureChannelCredentials());

@@ -127,7 +127,7 @@ TEST_F(FitTest, CommandLinePublishes) {
       kExitOk);
   EXPECT_OK(ModelStore(options_.model_store()).Load("qa", 1));
   EXPECT_EQ(RunTrainer({"fit", "--help"}), kExitOk);
-  EXPECT_EQ(RunTrainer({"fit"}), kExitError);
+  EXPECT_EQ(RunTrainer({"fit"}), kExitUsage);
 }
 
 }  // namespace

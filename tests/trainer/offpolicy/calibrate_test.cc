@@ -270,7 +270,7 @@ TEST_F(CalibrateTest, CommandLineWritesTheReport) {
   EXPECT_EQ(RunTrainer(publish), kExitOk);
   EXPECT_EQ(NumVersions(), 2);
   EXPECT_EQ(RunTrainer({"calibrate", "--help"}), kExitOk);
-  EXPECT_EQ(RunTrainer({"calibrate"}), kExitError);
+  EXPECT_EQ(RunTrainer({"calibrate"}), kExitUsage);
 }
 
 }  // namespace

@@ -230,10 +230,10 @@ TEST_F(TrainTest, CommandLineExitsWithTheVerdict) {
   EXPECT_EQ(RunTrainer({"train", "--tuples=" + dir_.Sub("noise"),
                         "--model_store=" + dir_.Sub("models")}),
             kExitGateSaysNo);
-  EXPECT_EQ(RunTrainer({"train", "--tuples=" + dir_.Sub("noise")}), kExitError);
+  EXPECT_EQ(RunTrainer({"train", "--tuples=" + dir_.Sub("noise")}), kExitUsage);
   EXPECT_EQ(RunTrainer({"train", "--help"}), kExitOk);
   EXPECT_EQ(RunTrainer({"--help"}), kExitOk);
-  EXPECT_EQ(RunTrainer({"retrain"}), kExitError);
+  EXPECT_EQ(RunTrainer({"retrain"}), kExitUsage);
 }
 
 }  // namespace

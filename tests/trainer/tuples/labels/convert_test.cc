@@ -302,7 +302,7 @@ TEST_F(ConvertTest, TheCommandPrintsASummary) {
   testing::internal::CaptureStderr();
   EXPECT_EQ(RunTrainer({"convert", "--data=" + options_.data(),
                         "--output=" + options_.output(), "--fraction=0"}),
-            kExitError);
+            kExitUsage);
   EXPECT_THAT(testing::internal::GetCapturedStderr(),
               HasSubstr("permitted range is (0, 1]"));
 }

@@ -1,0 +1,46 @@
+#pragma once
+// Whether a call may be made.
+#include <grpcpp/server_context.h>
+
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "server/identity/tokens.h"
+
+namespace sortition {
+
+// Thread-safe; calls wait for nothing.
+class Authorizer {
+ public:
+  explicit Authorizer(TokenTable table) { Set(std::move(table)); }
+
+  // Holds for every call that comes from now on.
+  void Set(TokenTable table);
+
+  // Returns the caller, who has a token for `role`. Unauthenticated: there is
+  // no token, or it is unknown or its time is over. PermissionDenied: the
+  // caller has not this role. Messages never repeat a token.
+  absl::StatusOr<const Caller*> Check(Role role,
+                                      const grpc::ServerContext& context) const;
+
+ private:
+  std::atomic<const TokenTable*> table_{nullptr};
+  std::mutex mutex_;
+  // All that ever held: a call may still look at one. Files change rarely and
+  // are small.
+  std::vector<std::unique_ptr<const TokenTable>> tables_;
+};
+
+// Checks a call of `method`; a call for kAdmin is logged, whatever comes of it:
+// who made it, from where, and whether it was let in. `authorizer` may be null.
+absl::Status AuthorizeCall(const Authorizer* authorizer, Role role,
+                           const std::string& method,
+                           const grpc::ServerContext& context);
+
+}  // namespace sortition

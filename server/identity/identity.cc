@@ -1,0 +1,179 @@
+#include "server/identity/identity.h"
+
+#include <sys/stat.h>
+
+#include <chrono>
+#include <utility>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "core/base/status_macros.h"
+#include "io/models/regular_file.h"
+#include "process/log.h"
+
+namespace sortition {
+namespace {
+
+constexpr uint64_t kMaxTokenFileBytes = 16 << 20;
+
+// Whether nobody but this machine can reach the address.
+bool IsLoopback(absl::string_view address) {
+  return absl::StartsWith(address, "127.") ||
+         absl::StartsWith(address, "localhost:") ||
+         absl::StartsWith(address, "[::1]:");
+}
+
+}  // namespace
+
+absl::Status ValidateIdentity(const config::v1::ServerOptions& options) {
+  const config::v1::TlsOptions& tls = options.tls();
+  if (tls.certificate_file().empty() != tls.key_file().empty()) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "tls.certificate_file = \"", tls.certificate_file(),
+        "\", tls.key_file = \"", tls.key_file(), "\": must be given together"));
+  }
+  if (tls.certificate_file().empty() && !tls.client_ca_file().empty()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("tls.client_ca_file = \"", tls.client_ca_file(),
+                     "\": needs tls.certificate_file and tls.key_file"));
+  }
+  if (options.token_file().empty() || !tls.certificate_file().empty() ||
+      options.plaintext_tokens()) {
+    return absl::OkStatus();
+  }
+  for (const auto& [name, address] :
+       {std::pair("listen", options.listen()),
+        std::pair("control_listen", options.control_listen())}) {
+    if (address.empty() || IsLoopback(address)) continue;
+    return absl::InvalidArgumentError(absl::StrCat(
+        "token_file = \"", options.token_file(), "\" with ", name, " = \"",
+        address,
+        "\": tokens would be readable on the way; give tls.certificate_file, "
+        "or plaintext_tokens where something else encrypts"));
+  }
+  return absl::OkStatus();
+}
+
+Identity::Identity(const config::v1::ServerOptions& options, Metrics* metrics)
+    : tls_(options.tls()),
+      token_file_(options.token_file()),
+      tls_files_(
+          {tls_.certificate_file(), tls_.key_file(), tls_.client_ca_file()}),
+      failures_(metrics->Counter(
+          "sortition_identity_reload_failures_total",
+          "Times that a changed certificate, key or token file was wrong, so "
+          "that what was read before stays")),
+      metrics_(metrics) {}
+
+absl::StatusOr<std::unique_ptr<Identity>> Identity::Open(
+    const config::v1::ServerOptions& options, Metrics* metrics) {
+  RETURN_IF_ERROR(ValidateIdentity(options));
+  auto identity = std::unique_ptr<Identity>(new Identity(options, metrics));
+  // Before the files are read: a change meanwhile is seen later.
+  identity->known_tls_ = identity->Fingerprint(identity->tls_files_);
+  identity->known_tokens_ = identity->Fingerprint({identity->token_file_});
+  if (!identity->tls_.certificate_file().empty()) {
+    RETURN_IF_ERROR(identity->ReadTls());
+  }
+  if (!identity->token_file_.empty()) {
+    RETURN_IF_ERROR(identity->ReadTokens());
+  }
+  if (identity->source_ != nullptr || identity->authorizer_ != nullptr) {
+    identity->thread_ = std::thread(&Identity::Run, identity.get());
+  }
+  return identity;
+}
+
+Identity::~Identity() {
+  {
+    const std::lock_guard lock(mutex_);
+    ended_ = true;
+  }
+  ends_.notify_all();
+  if (thread_.joinable()) thread_.join();
+}
+
+absl::Status Identity::ReadTls() {
+  ASSIGN_OR_RETURN(TlsMaterial material, ReadTlsMaterial(tls_));
+  const int64_t expires = material.expires_time_s;
+  if (source_ == nullptr) {
+    source_ = std::make_unique<TlsSource>(std::move(material));
+  } else {
+    source_->Set(std::move(material));
+  }
+  metrics_
+      ->Gauge("sortition_certificate_expiry_timestamp_seconds",
+              "End of the time of the server's certificate, seconds since the "
+              "epoch")
+      ->Set(static_cast<double>(expires));
+  LogInfo("certificate taken up",
+          {{"file", tls_.certificate_file()}, {"expires_time_s", expires}});
+  return absl::OkStatus();
+}
+
+absl::Status Identity::ReadTokens() {
+  const auto text = ReadRegularFile(token_file_, kMaxTokenFileBytes);
+  if (!text.ok()) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "token_file = \"", token_file_, "\": ", text.status().message()));
+  }
+  ASSIGN_OR_RETURN(TokenTable table, TokenTable::Parse(*text, token_file_));
+  LogInfo("tokens taken up", {{"file", token_file_}, {"tokens", table.size()}});
+  if (authorizer_ == nullptr) {
+    authorizer_ = std::make_unique<Authorizer>(std::move(table));
+  } else {
+    authorizer_->Set(std::move(table));
+  }
+  return absl::OkStatus();
+}
+
+std::string Identity::Fingerprint(const std::vector<std::string>& files) const {
+  std::string text;
+  for (const std::string& file : files) {
+    struct stat info = {};
+    if (::stat(file.c_str(), &info) != 0) continue;
+    absl::StrAppend(&text, file, ":", info.st_ino, ":", info.st_size, ":",
+                    info.st_ctim.tv_sec, ".", info.st_ctim.tv_nsec, "\n");
+  }
+  return text;
+}
+
+void Identity::ReloadIfChanged(const std::vector<std::string>& files,
+                               std::string* known,
+                               absl::Status (Identity::*read)()) {
+  std::string now = Fingerprint(files);
+  if (now == *known) return;
+  *known = std::move(now);
+  const absl::Status status = (this->*read)();
+  if (status.ok()) return;
+  failures_->Increment();
+  LogError("identity not reloaded: what was read before stays",
+           {{"reason", status.message()}});
+}
+
+void Identity::Reload() {
+  const std::lock_guard lock(reload_mutex_);
+  if (source_ != nullptr) {
+    ReloadIfChanged(tls_files_, &known_tls_, &Identity::ReadTls);
+  }
+  if (authorizer_ != nullptr) {
+    ReloadIfChanged({token_file_}, &known_tokens_, &Identity::ReadTokens);
+  }
+}
+
+void Identity::Run() {
+  std::unique_lock lock(mutex_);
+  while (!ends_.wait_for(lock, std::chrono::seconds(1),
+                         [this] { return ended_; })) {
+    lock.unlock();
+    Reload();
+    lock.lock();
+  }
+}
+
+std::shared_ptr<grpc::ServerCredentials> Identity::MakeCredentials() const {
+  if (source_ == nullptr) return grpc::InsecureServerCredentials();
+  return MakeTlsCredentials(source_.get(), !tls_.client_ca_file().empty());
+}
+
+}  // namespace sortition

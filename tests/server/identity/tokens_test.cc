@@ -1,0 +1,88 @@
+#include "server/identity/tokens.h"
+
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/testing/status_matchers.h"
+
+namespace sortition {
+namespace {
+
+using absl::StatusCode;
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::Not;
+
+// SHA-256 of "abc" and of nothing, from FIPS 180-2 and the NIST's examples.
+constexpr char kAbc[] =
+    "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
+constexpr char kNothing[] =
+    "E3B0C44298FC1C149AFBF4C8996FB92427AE41E4649B934CA495991B7852B855";
+
+TEST(TokensTest, FindsTheOwnerOfAToken) {
+  ASSERT_OK_AND_ASSIGN(
+      const TokenTable table,
+      TokenTable::Parse(
+          absl::StrCat("# a comment\n\n  decide,admin\tfront ", kAbc,
+                       " 2030-01-02\r\nfeedback x ", kNothing),
+          "f"));
+  EXPECT_EQ(table.size(), 2u);
+  const Caller* const front = table.Find("abc");
+  ASSERT_NE(front, nullptr);
+  EXPECT_EQ(front->name, "front");
+  EXPECT_EQ(front->roles, 5u);
+  EXPECT_EQ(front->until_time_s, 1893542400);  // date -ud 2030-01-02 +%s
+  const Caller* const empty = table.Find("");
+  ASSERT_NE(empty, nullptr);
+  EXPECT_EQ(empty->roles, 2u);
+  EXPECT_EQ(empty->until_time_s, 0);
+  for (const char* stranger : {"abcd", "ab", "ABC", kAbc}) {
+    EXPECT_EQ(table.Find(stranger), nullptr) << stranger;
+  }
+}
+
+TEST(TokensTest, ReadsTimesOfDay) {
+  ASSERT_OK_AND_ASSIGN(
+      const TokenTable table,
+      TokenTable::Parse(absl::StrCat("admin x ", kAbc, " 2030-01-02T00:00:01Z"),
+                        "f"));
+  EXPECT_EQ(table.Find("abc")->until_time_s, 1893542401);
+}
+
+TEST(TokensTest, ErrorsNameFileLineAndValue) {
+  const auto error = [](const std::string& line) {
+    const auto table = TokenTable::Parse(absl::StrCat("#\n", line, "\n"), "f");
+    EXPECT_EQ(table.status().code(), StatusCode::kInvalidArgument) << line;
+    const std::string message(table.status().message());
+    EXPECT_THAT(message, HasSubstr("token_file = \"f\", line 2: ")) << line;
+    return message;
+  };
+  EXPECT_THAT(error("decide x"), HasSubstr("has 2 words"));
+  EXPECT_THAT(error(absl::StrCat("decide x ", kAbc, " 2030-01-01 y")),
+              HasSubstr("has 5 words"));
+  EXPECT_THAT(error(absl::StrCat("decide,root x ", kAbc)),
+              AllOf(HasSubstr("role is \"root\""), HasSubstr("admin")));
+  EXPECT_THAT(error(absl::StrCat("decide x ", kAbc, " tomorrow")),
+              HasSubstr("\"tomorrow\""));
+}
+
+// Somebody may have written the token itself.
+TEST(TokensTest, ErrorsDoNotRepeatWhatMayBeASecret) {
+  const auto table = TokenTable::Parse("decide x s3cret-token", "f");
+  EXPECT_THAT(table.status().message(),
+              AllOf(HasSubstr("has 12 characters"), Not(HasSubstr("s3cret"))));
+}
+
+TEST(TokensTest, ATokenHasOneOwner) {
+  EXPECT_THAT(
+      TokenTable::Parse(absl::StrCat("decide x ", kAbc, "\nadmin y ", kAbc),
+                        "f")
+          .status(),
+      StatusIs(StatusCode::kInvalidArgument,
+               HasSubstr("line 2: an earlier line has the same token")));
+}
+
+}  // namespace
+}  // namespace sortition

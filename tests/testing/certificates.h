@@ -1,0 +1,49 @@
+#pragma once
+// Certificates for tests, made by the openssl command.
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "gtest/gtest.h"
+#include "tests/testing/child_process.h"
+#include "tests/testing/status_matchers.h"
+
+namespace sortition {
+
+// Signs certificates. Files are <prefix>.pem and <prefix>.key.
+class CertificateAuthority {
+ public:
+  // `prefix`: of its own files.
+  explicit CertificateAuthority(const std::string& prefix) : prefix_(prefix) {
+    OpenSsl({"req", "-x509", "-newkey", "ec", "-pkeyopt",
+             "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2", "-subj",
+             "/CN=authority", "-keyout", key(), "-out", certificate()});
+  }
+
+  std::string certificate() const { return prefix_ + ".pem"; }
+  std::string key() const { return prefix_ + ".key"; }
+
+  // Makes a key, and a certificate of 127.0.0.1 for so many days.
+  void Sign(const std::string& prefix, int days) const {
+    const std::string request = prefix + ".csr";
+    OpenSsl({"req", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1",
+             "-nodes", "-subj", "/CN=leaf", "-addext",
+             "subjectAltName=DNS:sortition.test,IP:127.0.0.1", "-keyout",
+             prefix + ".key", "-out", request});
+    OpenSsl({"x509", "-req", "-in", request, "-CA", certificate(), "-CAkey",
+             key(), "-CAcreateserial", "-copy_extensions", "copy", "-days",
+             absl::StrCat(days), "-out", prefix + ".pem"});
+  }
+
+ private:
+  static void OpenSsl(std::vector<std::string> arguments) {
+    arguments.insert(arguments.begin(), "/usr/bin/openssl");
+    const auto run = RunToEnd(arguments);
+    ASSERT_OK(run);
+    ASSERT_EQ(run->exit_code, 0) << run->stderr_text;
+  }
+
+  const std::string prefix_;
+};
+
+}  // namespace sortition
