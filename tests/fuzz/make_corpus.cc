@@ -19,6 +19,7 @@
 #include "io/segments/segment_writer.h"
 #include "sortition/log/v1/log.pb.h"
 #include "sortition/model/v1/model.pb.h"
+#include "sortition/v1/ranking.pb.h"
 #include "tests/testing/temp_dir.h"
 
 namespace sortition {
@@ -176,6 +177,68 @@ std::map<std::string, std::string> Models() {
   return files;
 }
 
+// As fuzz_request.cc reads them: the first byte chooses the method.
+std::map<std::string, std::string> Requests() {
+  v1::DecisionContext context;
+  context.set_decision_id("d");
+  for (const float value : {1.0f, 0.0f, 0.0f, 1.0f, 1.0f, -1.0f}) {
+    context.mutable_candidates()->mutable_dense()->add_values(value);
+  }
+  context.mutable_candidates()->set_num_features(2);
+  for (const char* id : {"a", "b", "c"}) {
+    context.mutable_candidates()->add_ids(id);
+  }
+  for (const bool eligible : {true, false, true}) {
+    context.add_eligible(eligible);
+  }
+  context.set_return_scores(true);
+  context.set_return_probabilities(true);
+  context.set_return_game(true);
+  (*context.mutable_attributes())["device"] = "phone";
+  std::map<std::string, std::string> files;
+  const auto add = [&](const std::string& name, char method,
+                       const google::protobuf::Message& request) {
+    files[name] = method + request.SerializeAsString();
+  };
+  v1::RankRequest rank;
+  *rank.mutable_context() = context;
+  rank.set_top_k(2);
+  for (const char* model : {"rank", "boltzmann"}) {
+    rank.mutable_context()->set_model(model);
+    add(model, 0, rank);
+  }
+  v1::SelectRequest select;
+  *select.mutable_context() = context;
+  select.mutable_context()->set_model("select");
+  add("select", 1, select);
+  v1::LabelRequest label;
+  *label.mutable_context() = context;
+  for (const char* model : {"label", "game"}) {
+    label.mutable_context()->set_model(model);
+    add(model, 2, label);
+  }
+  v1::AggregateRequest aggregate;
+  *aggregate.mutable_context() = context;
+  aggregate.mutable_aggregation()->add_weights(1);
+  aggregate.mutable_aggregation()->add_weights(2);
+  aggregate.set_bootstrap_samples(10);
+  aggregate.set_confidence(0.95);
+  aggregate.set_concentration(1);
+  add("aggregate", 3, aggregate);
+  v1::ReportShownRequest shown;
+  shown.set_decision_id("d");
+  shown.add_shown(0);
+  add("shown", 4, shown);
+  v1::ReportFeedbackRequest feedback;
+  feedback.add_feedback()->set_decision_id("d");
+  feedback.mutable_feedback(0)->set_feedback_id("f");
+  feedback.mutable_feedback(0)->set_reward(1);
+  add("feedback", 5, feedback);
+  files["tokens"] = absl::StrCat("\x06# comment\ndecide,admin front ",
+                                 std::string(64, 'a'), " 2030-01-31\n");
+  return files;
+}
+
 void Write(const std::string& dir,
            const std::map<std::string, std::string>& files) {
   std::filesystem::create_directories(dir);
@@ -196,5 +259,6 @@ int main(int argc, char** argv) {
   sortition::Write(dir + "/segments", sortition::Segments());
   sortition::Write(dir + "/join", sortition::Joins());
   sortition::Write(dir + "/model", sortition::Models());
+  sortition::Write(dir + "/request", sortition::Requests());
   return 0;
 }

@@ -115,8 +115,7 @@ TEST(DrainTest, NothingIsLeftToDoOnceItSaysDrained) {
   const size_t begin = log.find(key) + key.size();
   sockaddr_in place = {};
   place.sin_family = AF_INET;
-  place.sin_port = htons(static_cast<uint16_t>(
-      std::stoi(log.substr(begin))));
+  place.sin_port = htons(static_cast<uint16_t>(std::stoi(log.substr(begin))));
   place.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
   const int silent = ::socket(AF_INET, SOCK_STREAM, 0);
   ASSERT_EQ(::connect(silent, reinterpret_cast<const sockaddr*>(&place),

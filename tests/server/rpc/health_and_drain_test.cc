@@ -142,8 +142,8 @@ TEST_F(HealthAndDrainTest, RefusesWhileDraining) {
   ASSERT_OK_AND_ASSIGN(const auto identity, Identity::Open(options_, &metrics));
   ASSERT_OK_AND_ASSIGN(
       const auto server,
-      GrpcServer::Start(options_, *identity, {&ranking, &aggregates, &reports, &models},
-                        &metrics));
+      GrpcServer::Start(options_, *identity,
+                        {&ranking, &aggregates, &reports, &models}, &metrics));
   channel_ = grpc::CreateChannel(absl::StrCat("127.0.0.1:", server->port()),
                                  grpc::InsecureChannelCredentials());
   ranking_ = v1::Ranking::NewStub(channel_);
