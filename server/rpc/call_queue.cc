@@ -2,6 +2,8 @@
 
 #include <grpc/support/time.h>
 
+#include <algorithm>
+
 namespace sortition {
 
 void ReturnedCalls::Add(CompletionEvent* call) {
@@ -32,9 +34,15 @@ void CallQueue::Serve() {
 
 bool CallQueue::Read(int64_t* start) {
   // Events without an end must not keep calls waiting.
-  constexpr int kMostEvents = 64;
+  constexpr int kMostEvents = 1024;
   const gpr_timespec past = gpr_time_0(GPR_CLOCK_MONOTONIC);
   const gpr_timespec never = gpr_inf_future(GPR_CLOCK_MONOTONIC);
+  // A look may read a part of a call, and nothing is handed out: after a long
+  // turn several looks are made, at a few microseconds each.
+  constexpr int64_t kNanosPerLook = 100'000;
+  constexpr int64_t kMostLooks = 16;
+  int64_t looks =
+      1 + std::min(waiting.turn_nanos() / kNanosPerLook, kMostLooks);
   *start = MonotonicNanos();
   if (!waiting.MayRead()) return true;
   for (int i = 0; i < kMostEvents; ++i) {
@@ -45,6 +53,7 @@ bool CallQueue::Read(int64_t* start) {
       case grpc::CompletionQueue::SHUTDOWN:
         return false;
       case grpc::CompletionQueue::TIMEOUT:
+        if (--looks > 0) continue;
         waiting.NoteAllRead();
         return true;
       case grpc::CompletionQueue::GOT_EVENT:

@@ -8,6 +8,7 @@ namespace {
 // Few enough that calls which come meanwhile, health checks among them, are
 // seen soon; more than one, because looking for calls is a system call.
 constexpr int kTurn = 8;
+constexpr int64_t kTurnNanos = 1'000'000;
 // What may be spent on refusing, as a share of the time spent on deciding.
 constexpr double kRefusingShare = 0.1;
 // What can be saved up for a burst.
@@ -58,14 +59,17 @@ void WaitingCalls::Serve(int64_t start) {
   num_checked_ = 0;
   num_refused_ = 0;
   int count = 0;
-  for (; count < kTurn && !calls_.empty(); ++count) {
+  int64_t end = begin;
+  for (; count < kTurn && end - begin < kTurnNanos && !calls_.empty();
+       ++count) {
     QueuedCall* const call = calls_.front();
     calls_.pop_front();
     --admission_->waiting;
     call->TakeUp();
+    end = MonotonicNanos();
   }
+  turn_nanos_ = end - begin;
   if (count == 0) return;
-  const int64_t end = MonotonicNanos();
   seconds_per_call_.Add(1e-9 * static_cast<double>(end - start) / count);
   credit_ = std::min(
       credit_ + kRefusingShare * static_cast<double>(end - begin), kMaxCredit);

@@ -46,6 +46,8 @@ class WaitingCalls {
   // Lets some of the calls be taken up. `start`: when the thread began to read
   // before that, or to have something to do.
   void Serve(int64_t start);
+  // How long the last Serve() took.
+  int64_t turn_nanos() const { return turn_nanos_; }
   // Everything that has come was read. If there is little of it, the server is
   // not overloaded, or no longer.
   void NoteAllRead();
@@ -66,6 +68,7 @@ class WaitingCalls {
   // Since the last Serve().
   int64_t num_checked_ = 0;
   int64_t num_refused_ = 0;
+  int64_t turn_nanos_ = 0;  // Of the last Serve().
   double credit_ = 0;  // Nanoseconds that may be spent on refusing.
 };
 
