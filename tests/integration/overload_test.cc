@@ -19,7 +19,7 @@
 #include "sortition/v1/ranking.grpc.pb.h"
 #include "tests/integration/deployment.h"
 #include "tests/integration/load.h"
-#include "tests/integration/peak_bytes.h"
+#include "tests/integration/process_memory.h"
 #include "tests/testing/status_matchers.h"
 
 #if defined(__SANITIZE_THREAD__)

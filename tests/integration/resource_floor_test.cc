@@ -5,20 +5,25 @@
 #include <grpcpp/create_channel.h>
 #include <grpcpp/generic/generic_stub.h>
 #include <grpcpp/support/byte_buffer.h>
+#include <poll.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <fstream>
+#include <iostream>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "core/base/hash.h"
+#include "core/base/random.h"
 #include "tests/integration/deployment.h"
 #include "tests/integration/load.h"
-#include "tests/integration/peak_bytes.h"
+#include "tests/integration/process_memory.h"
 #include "tests/testing/status_matchers.h"
 
 namespace sortition {
@@ -69,10 +74,12 @@ TEST(ResourceFloorTest, EmptyEntriesAreCountedBeforeTheyTakeMemory) {
   EXPECT_THAT(load.failures(), IsEmpty());
 }
 
-// Connections to the server that say nothing; closed with the object.
+// Connections to the server that say nothing, or greet it; closed with the
+// object.
 class SilentConnections {
  public:
-  SilentConnections(const std::string& address, int count) {
+  SilentConnections(const std::string& address, int count,
+                    const std::string& greeting = "") {
     sockaddr_in place = {};
     place.sin_family = AF_INET;
     int port = 0;
@@ -81,20 +88,95 @@ class SilentConnections {
     place.sin_port = htons(static_cast<uint16_t>(port));
     place.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
     for (int i = 0; i < count; ++i) {
-      sockets_.push_back(::socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0));
+      const int blocks = greeting.empty() ? SOCK_NONBLOCK : 0;
+      sockets_.push_back(::socket(AF_INET, SOCK_STREAM | blocks, 0));
       ::connect(sockets_.back(), reinterpret_cast<const sockaddr*>(&place),
                 sizeof(place));
+      if (!greeting.empty()) {
+        ::send(sockets_.back(), greeting.data(), greeting.size(), MSG_NOSIGNAL);
+      }
     }
   }
   ~SilentConnections() {
     for (const int socket : sockets_) ::close(socket);
   }
+  // Waits for the server's answers to the greetings; returns how many came.
+  int NumGreeted() const {
+    int count = 0;
+    for (const int socket : sockets_) {
+      char byte = 0;
+      pollfd poll = {.fd = socket, .events = POLLIN, .revents = 0};
+      ::poll(&poll, 1, static_cast<int>(1000 * kPatienceSeconds));
+      count += ::recv(socket, &byte, 1, MSG_DONTWAIT) == 1 ? 1 : 0;
+    }
+    return count;
+  }
+
   SilentConnections(const SilentConnections&) = delete;
   SilentConnections& operator=(const SilentConnections&) = delete;
 
  private:
   std::vector<int> sockets_;
 };
+
+// Clients of HTTP/2 that have said so and call nothing.
+TEST(IdleConnectionsTest, TakeLittleMemoryAndHoldUpNobody) {
+  rlimit before = {};
+  ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
+  rlimit raised = before;
+  raised.rlim_cur = before.rlim_max;
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &raised), 0);
+  // The server needs descriptors of its own, and so does this process.
+  const int count = std::min<int>(IsLongRun() ? 20'000 : 1'000,
+                                  static_cast<int>(raised.rlim_cur) - 500);
+  Deployment deployment;
+  ASSERT_OK(deployment.StartServer({"--connections.idle_seconds=3600"}));
+  const uint64_t start = ResidentBytes(deployment.server().pid());
+  {
+    // The preface of a client and its empty settings (RFC 9113, 3.4).
+    const std::string hello(
+        "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\4\0\0\0\0\0", 33);
+    const SilentConnections idle(deployment.address(), count, hello);
+    EXPECT_EQ(idle.NumGreeted(), count);
+    const uint64_t with = ResidentBytes(deployment.server().pid());
+    const double each = static_cast<double>(with - start) / count;
+    std::cout << count << " idle connections: " << with / kMebibyte << " MiB, "
+              << each / 1024 << " KiB each\n";
+    EXPECT_LT(each, 64 * 1024);
+    SelectLoad load({.address = deployment.address()});
+    EXPECT_TRUE(
+        PollUntil(kPatienceSeconds, [&] { return load.num_answered() > 100; }));
+    load.Stop();
+    EXPECT_THAT(load.failures(), IsEmpty());
+  }
+  SelectLoad load({.address = deployment.address()});
+  EXPECT_TRUE(
+      PollUntil(kPatienceSeconds, [&] { return load.num_answered() > 100; }));
+  load.Stop();
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &before), 0);
+}
+
+// What is not HTTP/2 at all, or breaks off in the middle of it.
+TEST(RandomBytesTest, HoldUpNobody) {
+  Deployment deployment;
+  ASSERT_OK(deployment.StartServer());
+  const std::string preface("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n");
+  RandomSequence random(SeedKey(1));
+  for (int i = 0; i < 300; ++i) {
+    std::string bytes = i % 2 == 0 ? preface : "";
+    const int length = 1 + static_cast<int>(2000 * random.Uniform());
+    for (int j = 0; j < length; ++j) {
+      bytes.push_back(static_cast<char>(256 * random.Uniform()));
+    }
+    const SilentConnections client(deployment.address(), 1, bytes);
+  }
+  SelectLoad load({.address = deployment.address()});
+  EXPECT_TRUE(
+      PollUntil(kPatienceSeconds, [&] { return load.num_answered() > 100; }));
+  load.Stop();
+  EXPECT_THAT(load.failures(), IsEmpty());
+  EXPECT_LT(PeakBytes(deployment.server().pid()), 100 * kMebibyte);
+}
 
 class DescriptorsTest : public testing::Test {
  protected:

@@ -7,7 +7,6 @@
 #include <chrono>
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
 #include <iostream>
 #include <iterator>
 #include <memory>
@@ -21,6 +20,7 @@
 #include "gtest/gtest.h"
 #include "tests/integration/deployment.h"
 #include "tests/integration/load.h"
+#include "tests/integration/process_memory.h"
 #include "tests/testing/status_matchers.h"
 
 namespace sortition {
@@ -41,13 +41,7 @@ struct Usage {
 };
 
 Usage UsageOf(pid_t pid) {
-  Usage usage;
-  std::ifstream file(absl::StrCat("/proc/", pid, "/status"));
-  std::string word;
-  while (file >> word && word != "RssAnon:") {
-  }
-  file >> usage.anonymous_bytes;
-  usage.anonymous_bytes *= 1024;
+  Usage usage = {.anonymous_bytes = AnonymousBytes(pid)};
   std::error_code error;
   using Iterator = std::filesystem::directory_iterator;
   usage.descriptors = static_cast<uint64_t>(std::distance(
