@@ -181,9 +181,11 @@ void RankStreamCall::TakeUp() {
   item->is_done = false;
   DecisionScratch& scratch = queue_->scratch;
   if (payload_.Length() > kLargeBytes) {
-    item->status = GiveToPool(&scratch, item);
-    if (item->status.ok()) return;
+    // Once given away, the item belongs to a thread of the pool.
+    absl::Status status = GiveToPool(&scratch, item);
+    if (status.ok()) return;
     payload_.Clear();
+    item->status = std::move(status);
     item->is_done = true;
     return;
   }

@@ -38,6 +38,8 @@ class GrpcServerTest : public testing::Test {
     options_.set_default_model("m");
     options_.mutable_spool()->set_dir(directory_ / "spool");
     options_.mutable_spool()->set_segment_bytes(65536);
+    // Under sanitizers calls wait longer than a server should let them.
+    options_.mutable_admission()->set_max_wait_seconds(60);
     Publish(options_.model_store(), MakeRankModel("m", {1, 2}));
   }
 
