@@ -30,7 +30,7 @@ TEST(CounterRandomTest, BitsNeverChange) {
 
 TEST(CounterRandomTest, BlocksHoldTheSameNumbers) {
   const CounterRandom random(SeedKey(3));
-  for (const size_t size : {0, 1, 2, 7, 100}) {
+  for (const size_t size : {0, 1, 2, 7, 15, 16, 17, 100}) {
     std::vector<double> numbers(size);
     random.UniformBlocks(11, numbers);
     for (size_t i = 0; i < size; ++i) {
