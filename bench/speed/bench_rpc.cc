@@ -169,9 +169,11 @@ std::string ComparisonsJson(const std::vector<Comparison>& comparisons) {
   return json.text();
 }
 
-// All four servers run from the start; those that get no requests are idle.
+// All servers run from the start; those that get no requests are idle.
 struct Servers {
   RunningProgram plain;
+  RunningProgram two_threads;
+  RunningProgram four_threads;
   RunningProgram logged;
   RunningProgram queue_echo;
   RunningProgram callback_echo;
@@ -186,9 +188,20 @@ absl::StatusOr<Servers> StartServers(const std::string& self,
   RETURN_IF_ERROR(PublishRankModel(base + "models", kFeatures));
   std::vector<std::string> arguments =
       RankServerArguments(bin, base + "models");
+  // A stall of the disk is to show in the latencies: with its own limits the
+  // server would refuse, and the run would end.
+  arguments.insert(arguments.end(), {"--admission.max_wait_seconds=10",
+                                     "--admission.target_wait_seconds=10"});
   Servers servers;
   ASSIGN_OR_RETURN(servers.plain,
                    StartAndWait(arguments, base + "plain", "rpc"));
+  arguments.push_back("--threads=2");
+  ASSIGN_OR_RETURN(servers.two_threads,
+                   StartAndWait(arguments, base + "two_threads", "rpc"));
+  arguments.back() = "--threads=4";
+  ASSIGN_OR_RETURN(servers.four_threads,
+                   StartAndWait(arguments, base + "four_threads", "rpc"));
+  arguments.pop_back();
   arguments.push_back(absl::StrCat("--spool.dir=", base, "spool"));
   arguments.push_back(
       absl::StrCat("--spool.max_bytes=", absl::GetFlag(FLAGS_spool_max_bytes)));
@@ -224,6 +237,8 @@ std::vector<Target> MakeTargets(const std::vector<Comparison>& comparisons) {
   return {{"server CPU per request, no log, / echo", cpu(0), 1.15},
           {"server CPU per request, logged, / echo", cpu(1), 1.4},
           {"server CPU per request, RankStream / Rank", cpu(3), 0.75},
+          {"server CPU per request, 2 threads / 1 thread", cpu(5), 1.1},
+          {"server CPU per request, 4 threads / 1 thread", cpu(6), 1.1},
           {"failed requests", static_cast<double>(failed), 0}};
 }
 
@@ -267,7 +282,9 @@ absl::StatusOr<Report> Compare(const std::string& self) {
        &servers.queue_echo},
       {"stream, no log", "rank", &servers.plain, &servers.plain, true},
       {"stream, logged", "rank, logged", &servers.logged, &servers.logged,
-       true}};
+       true},
+      {"rank, 2 threads", "rank", &servers.two_threads, &servers.plain},
+      {"rank, 4 threads", "rank", &servers.four_threads, &servers.plain}};
   const ClosedLoopOptions options{
       .channels = absl::GetFlag(FLAGS_channels),
       .outstanding = absl::GetFlag(FLAGS_outstanding),
