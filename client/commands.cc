@@ -1,6 +1,9 @@
 #include "client/commands.h"
 
+#include <algorithm>
+
 #include "client/commands/request_commands.h"
+#include "client/control/control_commands.h"
 #include "client/export/export_commands.h"
 #include "client/import/import_commands.h"
 #include "client/logs/log_commands.h"
@@ -11,7 +14,7 @@
 namespace sortition {
 
 std::vector<Command> AllCommands() {
-  return {
+  std::vector<Command> commands = {
       MakeCommand("rank", "", "Ask for an order of candidates", RunRank),
       MakeCommand("select", "", "Ask for one candidate, or no answer",
                   RunSelect),
@@ -24,6 +27,12 @@ std::vector<Command> AllCommands() {
                   RunFeedback),
       MakeCommand("models list", "", "List what the server serves",
                   RunModelsList),
+      MakeCommand("models describe", "",
+                  "Tell a model's versions, what serves, and how that came "
+                  "about",
+                  RunModelsDescribe),
+      MakeCommand("models reload", "",
+                  "Let the server look at its store at once", RunModelsReload),
       MakeCommand("world", "",
                   "Write the built-in question-answering world as LETOR text",
                   RunWorld),
@@ -48,6 +57,12 @@ std::vector<Command> AllCommands() {
       MakeCommand("log import", "FILE…",
                   "Make tuples of the log of another system", RunLogImport),
   };
+  std::vector<Command> changes = ServingChangeCommands();
+  const auto list = std::find_if(
+      commands.begin(), commands.end(),
+      [](const Command& command) { return command.name == "models reload"; });
+  commands.insert(list + 1, changes.begin(), changes.end());
+  return commands;
 }
 
 Program SortitionProgram() {

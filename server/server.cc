@@ -17,8 +17,8 @@
 #include "server/decisions/request_validation.h"
 #include "server/identity/identity.h"
 #include "server/models/model_registry.h"
+#include "server/models/models_service.h"
 #include "server/rpc/grpc_server.h"
-#include "server/rpc/models_service.h"
 #include "server/spool_metrics.h"
 
 namespace sortition {

@@ -81,6 +81,7 @@ MAY_INCLUDE = {
     "trainer": ["core/*", "io/*", "process", "trainer/*"],
     "client/rpc": ["core/base", "process"],
     "client/commands": ["core/base", "core/data", "io/*", "process", "client/rpc"],
+    "client/control": ["core/base", "process", "client/rpc"],
     "client/simulation": ["core/base", "core/data", "core/simulation", "io/*",
                           "process", "client/rpc"],
     "client/logs": ["core/base", "core/data", "core/policies", "core/aggregation",

@@ -27,8 +27,5 @@ absl::Status RunShown(const config::v1::ShownOptions& options,
 absl::Status RunFeedback(const config::v1::FeedbackOptions& options,
                          const std::vector<std::string>& positional,
                          CommandOutput* output);
-absl::Status RunModelsList(const config::v1::ModelsListOptions& options,
-                           const std::vector<std::string>& positional,
-                           CommandOutput* output);
 
 }  // namespace sortition

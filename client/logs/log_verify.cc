@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
+#include "client/logs/choice_verify.h"
 #include "client/logs/log_scan.h"
 #include "core/base/status_macros.h"
 #include "io/segments/decision_view.h"
@@ -216,8 +217,20 @@ absl::StatusOr<Found> DecisionVerifier::Difference(
         absl::StrCat("cannot be recomputed: ", query.status().message()));
   }
   const LinearPolicy& policy = *decider.policy;
-  policy.Decide(*query, KeyOf(decision, decider.draw_salt), &workspace_,
-                &draw_);
+  const Hash128 key = KeyOf(decision, decider.draw_salt);
+  std::optional<BaselinePlan> plan;
+  if (decision.has_baseline()) {
+    plan = PlanOf(decision.baseline());
+    difference = BaselineDifference(
+        decision.baseline(),
+        DecideWithBaseline(*plan, policy, *query, key,
+                           BaselineNumber(decision.model(), decider.draw_salt,
+                                          decision.decision_id()),
+                           &workspace_, &draw_));
+    if (difference.has_value()) return difference;
+  } else {
+    policy.Decide(*query, key, &workspace_, &draw_);
+  }
   if (kind == ActionKind::kSubset) {
     difference = CompareSubset(decision, policy, *query, draw_);
     if (difference.has_value()) return difference;
@@ -226,10 +239,21 @@ absl::StatusOr<Found> DecisionVerifier::Difference(
   }
   const bool plays = decision.policy().game_subset().measure() ==
                      model::v1::GameSubset::F_BETA;
-  return CompareDraw(decision, draw_,
-                     plays ? absl::StrCat(" with game_rounds = ",
-                                          RoundsText(query->game.rounds))
-                           : "");
+  difference = CompareDraw(
+      decision, draw_,
+      plays ? absl::StrCat(" with game_rounds = ",
+                           RoundsText(query->game.rounds))
+            : "");
+  if (difference.has_value() || !decision.has_arm()) return difference;
+  const auto find =
+      [&](uint64_t version)
+      -> absl::StatusOr<std::shared_ptr<const LinearPolicy>> {
+    if (version == decision.version()) return decider.policy;
+    ASSIGN_OR_RETURN(const LoadedModel* model, Load(decision.model(), version));
+    return model->decider.policy;
+  };
+  return ArmDifference(decision, plan.has_value() ? &*plan : nullptr, *query,
+                       draw_, find, &workspace_);
 }
 
 namespace {

@@ -365,4 +365,30 @@ absl::StatusOr<v1::ListModelsResponse> Client::ListModels() {
       });
 }
 
+absl::StatusOr<v1::DescribeModelResponse> Client::DescribeModel(
+    const v1::DescribeModelRequest& request) {
+  return Call<v1::DescribeModelResponse>(
+      *servers_.front(), [&](const auto& stubs, auto* context, auto* response) {
+        return stubs.models->DescribeModel(context, request, response);
+      });
+}
+
+absl::StatusOr<v1::ChangeServingResponse> Client::ChangeServing(
+    const v1::ChangeServingRequest& request) {
+  return Call<v1::ChangeServingResponse>(
+      *servers_.front(), [&](const auto& stubs, auto* context, auto* response) {
+        return stubs.models->ChangeServing(context, request, response);
+      });
+}
+
+absl::Status Client::ReloadModels() {
+  return Call<v1::ReloadModelsResponse>(
+             *servers_.front(),
+             [&](const auto& stubs, auto* context, auto* response) {
+               return stubs.models->ReloadModels(
+                   context, v1::ReloadModelsRequest(), response);
+             })
+      .status();
+}
+
 }  // namespace sortition

@@ -80,7 +80,13 @@ class Client {
   // separate calls; after an error some may have been accepted.
   absl::StatusOr<v1::ReportFeedbackResponse> ReportFeedback(
       v1::ReportFeedbackRequest request);
+  // Of several servers, the first answers the calls of the control plane.
   absl::StatusOr<v1::ListModelsResponse> ListModels();
+  absl::StatusOr<v1::DescribeModelResponse> DescribeModel(
+      const v1::DescribeModelRequest& request);
+  absl::StatusOr<v1::ChangeServingResponse> ChangeServing(
+      const v1::ChangeServingRequest& request);
+  absl::Status ReloadModels();
 
   const std::string& address() const { return address_; }
 

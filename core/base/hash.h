@@ -31,6 +31,9 @@ enum class HashDomain : uint64_t {
   kContext = 6,     // Which contexts of label tuples are the same.
   kKeep = 7,        // Which decisions a log keeps.
   kUnit = 8,        // Which decisions depend on each other.
+  kArm = 9,         // Which version a unit comes to where traffic is split.
+  kBaseline = 10,   // Whether the model or the caller's baseline decides.
+  kShadow = 11,     // Which decisions a version looks on at.
 };
 
 // Hash of the parts in order. Each part counts with its length, so that

@@ -139,6 +139,19 @@ double LinearPolicy::LogPropensity(const PolicyQuery& query,
   return distribution_->LogPropensity(scored, workspace->positions);
 }
 
+double LinearPolicy::LogPropensity(const PolicyQuery& query,
+                                   std::span<const int32_t> action,
+                                   PolicyWorkspace* workspace,
+                                   std::vector<double>* conditionals) const {
+  conditionals->clear();
+  const double log_propensity = LogPropensity(query, action, workspace);
+  if (action_kind() == ActionKind::kRank && log_propensity != -HUGE_VAL) {
+    distribution_->ConditionalLogPropensities(
+        ViewScores(query, workspace), workspace->positions, conditionals);
+  }
+  return log_propensity;
+}
+
 double LinearPolicy::AddLogPropensityGradient(
     const PolicyQuery& query, std::span<const int32_t> action, double scale,
     PolicyWorkspace* workspace, std::span<double> gradient) const {

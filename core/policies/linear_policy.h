@@ -80,6 +80,12 @@ class LinearPolicy {
   double LogPropensity(const PolicyQuery& query,
                        std::span<const int32_t> action,
                        PolicyWorkspace* workspace) const;
+  // The same, and writes the log-propensity of each rank given those above
+  // (kRank), or nothing (other kinds, and an order that is impossible).
+  double LogPropensity(const PolicyQuery& query,
+                       std::span<const int32_t> action,
+                       PolicyWorkspace* workspace,
+                       std::vector<double>* conditionals) const;
 
   // Returns log p(action | query) and adds `scale` times its gradient to
   // `gradient`: d entries by the weights and, where can_abstain() or for

@@ -20,12 +20,12 @@
 #include "core/base/hash.h"
 #include "core/base/status_macros.h"
 #include "core/policies/policy_check.h"
-#include "google/protobuf/io/tokenizer.h"
 #include "google/protobuf/text_format.h"
 #include "io/files.h"
 #include "io/models/draw_salt.h"
 #include "io/models/regular_file.h"
 #include "io/models/successor.h"
+#include "io/models/text_message.h"
 #include "io/models/version_numbers.h"
 #include "io/posix_status.h"
 #include "io/segments/record_frame.h"
@@ -103,32 +103,12 @@ absl::StatusOr<std::string> ReadListed(const std::string& dir,
   return contents;
 }
 
-// Keeps the first error. By default the library would print it.
-class FirstError : public google::protobuf::io::ErrorCollector {
- public:
-  void AddError(int line, int column, const std::string& message) override {
-    if (!text_.empty()) return;
-    text_ =
-        absl::StrCat("line ", line + 1, ", column ", column + 1, ": ", message);
-  }
-  const std::string& text() const { return text_; }
-
- private:
-  std::string text_;
-};
-
 absl::StatusOr<model::v1::Manifest> ReadManifest(const std::string& dir) {
   const std::string path = absl::StrCat(dir, "/", kManifestFile);
   ASSIGN_OR_RETURN(const std::string text,
                    ReadRegularFile(path, kMaxManifestBytes));
   model::v1::Manifest manifest;
-  FirstError error;
-  google::protobuf::TextFormat::Parser parser;
-  parser.RecordErrorsTo(&error);
-  if (!parser.ParseFromString(text, &manifest)) {
-    return absl::DataLossError(
-        absl::StrCat(path, " is not a manifest: ", error.text()));
-  }
+  RETURN_IF_ERROR(ParseTextMessage(path, "a manifest", text, &manifest));
   if (manifest.format_version() != 1) {
     return absl::InvalidArgumentError(absl::StrCat(path, ": format_version is ",
                                                    manifest.format_version(),

@@ -62,6 +62,11 @@ class ModelStore {
                                    const std::vector<log::v1::Decision>& warmup,
                                    const PublishOptions& options = {}) const;
 
+  // Returns how a version was made, without reading its weights or checking the
+  // file against its manifest.
+  absl::StatusOr<model::v1::Provenance> LoadProvenance(const std::string& model,
+                                                       uint64_t version) const;
+
   absl::StatusOr<model::v1::Evaluation> LoadEvaluation(const std::string& model,
                                                        uint64_t version) const;
 

@@ -67,6 +67,8 @@ void DecisionMetrics::Count(const PolicyQuery& query,
       if (draw.action[0] == kAbstain) abstentions_->Increment();
       break;
     case ActionKind::kRank:
+      // Empty: a baseline whose caller knows only that of the whole order.
+      if (draw.conditional_log_propensities.empty()) break;
       propensities_->Observe(std::exp(draw.conditional_log_propensities[0]));
       break;
     case ActionKind::kSubset:

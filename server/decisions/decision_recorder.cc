@@ -56,13 +56,19 @@ DecisionRecorder::DecisionRecorder(SpoolWriter* spool)
       ids_(DecisionIdMaker::RandomSecret(),
            spool == nullptr ? "" : spool->writer_id()) {}
 
+void DecisionRecorder::Name(const v1::DecisionContext& context,
+                            v1::DecisionResult* result) {
+  if (!result->decision_id().empty()) return;
+  result->set_decision_id(context.decision_id().empty()
+                              ? ids_.Make(NowUs())
+                              : context.decision_id());
+}
+
 OpenDecision DecisionRecorder::Begin(const DecisionSubject& subject,
                                      v1::DecisionResult* result) {
   const v1::DecisionContext& context = subject.context;
   const int64_t time_us = NowUs();
-  result->set_decision_id(context.decision_id().empty()
-                              ? ids_.Make(time_us)
-                              : context.decision_id());
+  Name(context, result);
   const Hash128 key =
       context.has_seed()
           ? SeedKey(context.seed(), subject.draw_salt)

@@ -42,8 +42,11 @@ class DecisionRecorder {
   // `spool` must outlive it; null: decisions are not logged.
   explicit DecisionRecorder(SpoolWriter* spool);
 
-  // Stores the decision id in `result`: the caller's or, if there is none, a
-  // new one.
+  // Stores the decision id in `result`, unless it has one: the caller's or, if
+  // there is none, a new one.
+  void Name(const v1::DecisionContext& context, v1::DecisionResult* result);
+
+  // Names the decision and derives the key of its draw.
   OpenDecision Begin(const DecisionSubject& subject,
                      v1::DecisionResult* result);
 

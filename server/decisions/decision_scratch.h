@@ -1,6 +1,7 @@
 #pragma once
 // Memory of one thread that serves requests, reused from request to request.
 #include <cmath>
+#include <string>
 #include <vector>
 
 #include "core/aggregation/aggregate_policy.h"
@@ -14,6 +15,8 @@ namespace sortition {
 struct DecisionScratch {
   SeenModels models;
   PolicyWorkspace workspace;
+  PolicyWorkspace others;  // For versions that did not decide.
+  Action baseline;
   AggregateResult aggregate;
   Draw draw;
   log::v1::Decision record;
@@ -22,6 +25,7 @@ struct DecisionScratch {
   // Hears of the sync that the answer must wait for; null: the thread waits.
   SpoolWaiter* waiter = nullptr;
   bool is_waiting = false;  // `waiter` will hear of a sync.
+  std::string caller;       // Of control calls: who makes it.
 };
 
 }  // namespace sortition

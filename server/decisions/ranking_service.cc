@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "core/base/status_macros.h"
+#include "core/policies/traffic_split.h"
 #include "server/decisions/request_validation.h"
 
 namespace sortition {
@@ -72,7 +73,7 @@ RankingService::RankingService(const config::v1::RequestLimits& limits,
 
 absl::StatusOr<RankingService::CheckedRequest> RankingService::Check(
     const v1::DecisionContext& context, ActionKind action_kind,
-    SeenModels* seen) const {
+    SeenModels* seen, v1::DecisionResult* result) {
   CheckedRequest checked;
   auto found = models_->Find(context.model(), seen);
   if (!found.ok()) {
@@ -80,30 +81,28 @@ absl::StatusOr<RankingService::CheckedRequest> RankingService::Check(
         found.status().code(),
         absl::StrCat("context.model = ", found.status().message()));
   }
-  checked.model = *std::move(found);
-  const ServedModel& model = *checked.model;
-  if (context.has_version() && context.version() != model.version) {
+  checked.set = *std::move(found);
+  // Which versions answer, and with how many features, is the same for all.
+  const ServedModel& primary = *checked.set->primary;
+  if (!primary.PolicyFor(action_kind).has_value()) {
     return absl::FailedPreconditionError(absl::StrCat(
-        "context.version = ", context.version(), ": not loaded; must be ",
-        model.version, ", which model ", model.name, " serves, or unset"));
+        "context.model = \"", primary.name, "\": version ", primary.version,
+        " has policy ", primary.policy_name, ", which answers ",
+        MethodOf(primary), ", not ", MethodOf(action_kind)));
   }
-  const auto& policy = model.PolicyFor(action_kind);
-  if (!policy.has_value()) {
-    return absl::FailedPreconditionError(absl::StrCat(
-        "context.model = \"", model.name, "\": version ", model.version,
-        " has policy ", model.policy_name, ", which answers ", MethodOf(model),
-        ", not ", MethodOf(action_kind)));
-  }
-  checked.policy = &*policy;
   ASSIGN_OR_RETURN(checked.query,
-                   ValidateQuery(context, limits_, model.num_features));
-  checked.degraded = model.degraded;
+                   ValidateQuery(context, limits_, primary.num_features));
+  recorder_.Name(context, result);
+  ASSIGN_OR_RETURN(checked.choice,
+                   ChooseVersion(*checked.set, context, result->decision_id()));
+  checked.policy = &*checked.choice.model->PolicyFor(action_kind);
+  checked.degraded = checked.choice.model->degraded;
   return checked;
 }
 
 void RankingService::AddDetails(const CheckedRequest& checked, const Draw& draw,
                                 log::v1::Decision* record) {
-  const model::v1::Policy& policy = checked.model->policy;
+  const model::v1::Policy& policy = checked.choice.model->policy;
   if (policy.kind_case() != model::v1::Policy::KIND_NOT_SET) {
     *record->mutable_policy() = policy;
   }
@@ -123,6 +122,72 @@ void RankingService::AddDetails(const CheckedRequest& checked, const Draw& draw,
   }
 }
 
+void RankingService::AddChoice(const CheckedRequest& checked,
+                               DecisionScratch* scratch,
+                               log::v1::Decision* record) {
+  const BaselinePlan* const plan =
+      checked.plan.has_value() ? &*checked.plan : nullptr;
+  if (plan != nullptr) {
+    log::v1::BaselineChoice& baseline = *record->mutable_baseline();
+    baseline.set_mode(plan->mode);
+    baseline.mutable_action()->Assign(plan->action.begin(), plan->action.end());
+    if (plan->log_propensity.has_value()) {
+      baseline.set_log_propensity(*plan->log_propensity);
+    }
+    baseline.set_model_probability(plan->model_probability);
+    if (checked.outcome.model_log_propensity.has_value()) {
+      baseline.set_model_log_propensity(*checked.outcome.model_log_propensity);
+    }
+    baseline.set_model_decided(checked.outcome.model_decided);
+  }
+  if (checked.choice.arm == nullptr) return;
+  FillArmChoice(*checked.set, checked.choice, plan, checked.query,
+                checked.policy->action_kind(), scratch->draw, &scratch->others,
+                record->mutable_arm());
+}
+
+absl::Status RankingService::SetPlan(const v1::DecisionContext& context,
+                                     CheckedRequest* checked,
+                                     DecisionScratch* scratch) {
+  const model::v1::Serving& serving = checked->set->serving;
+  if (serving.mode() == model::v1::ONLINE) return absl::OkStatus();
+  RETURN_IF_ERROR(SetBaseline(context, *checked->policy, checked->query,
+                              &scratch->baseline));
+  BaselinePlan& plan = checked->plan.emplace();
+  plan.mode = serving.mode();
+  plan.action = scratch->baseline;
+  if (context.baseline().has_log_propensity()) {
+    plan.log_propensity = context.baseline().log_propensity();
+  }
+  if (plan.mode != model::v1::EXPLORE_ABOVE_BASELINE) return absl::OkStatus();
+  if (plan.log_propensity.has_value()) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "context.baseline.log_propensity = ", *plan.log_propensity,
+        ": must be unset; in mode EXPLORE_ABOVE_BASELINE the baseline must be "
+        "certain, for the probability that it gives the model's actions is not "
+        "known"));
+  }
+  plan.model_probability =
+      static_cast<double>(serving.explore_parts()) / kSplitPlaces;
+  return absl::OkStatus();
+}
+
+void RankingService::DrawAction(const OpenDecision& decision,
+                                CheckedRequest* checked,
+                                DecisionScratch* scratch) {
+  if (!checked->plan.has_value()) {
+    checked->policy->Decide(checked->query, decision.key, &scratch->workspace,
+                            &scratch->draw);
+    return;
+  }
+  const ServedModel& model = *checked->choice.model;
+  checked->outcome = DecideWithBaseline(
+      *checked->plan, *checked->policy, checked->query, decision.key,
+      BaselineNumber(model.name, model.draw_salt,
+                     decision.result->decision_id()),
+      &scratch->workspace, &scratch->draw);
+}
+
 std::function<bool()> RankingService::GameLimit(
     const v1::DecisionContext& context, double seconds_left) const {
   using Clock = std::chrono::steady_clock;
@@ -139,14 +204,15 @@ absl::Status RankingService::Decide(const v1::DecisionContext& context,
                                     CheckedRequest* checked,
                                     DecisionScratch* scratch,
                                     v1::DecisionResult* result) {
-  const ServedModel& model = *checked->model;
+  const ServedModel& model = *checked->choice.model;
   const LinearPolicy& policy = *checked->policy;
   PolicyQuery& query = checked->query;
+  RETURN_IF_ERROR(SetPlan(context, checked, scratch));
   const OpenDecision decision = recorder_.Begin(
       {context, query.candidates, model.name, model.version, model.draw_salt},
       result);
   query.game.return_bounds = context.return_game();
-  policy.Decide(query, decision.key, &scratch->workspace, &scratch->draw);
+  DrawAction(decision, checked, scratch);
   const Draw& draw = scratch->draw;
   RETURN_IF_ERROR(ValidateLogPropensity(draw.log_propensity, "features",
                                         "overflow the model's scores"));
@@ -157,9 +223,16 @@ absl::Status RankingService::Decide(const v1::DecisionContext& context,
   }
   RETURN_IF_ERROR(recorder_.Finish(
       decision, checked->degraded,
-      [&](log::v1::Decision* record) { AddDetails(*checked, draw, record); },
+      [&](log::v1::Decision* record) {
+        AddDetails(*checked, draw, record);
+        AddChoice(*checked, scratch, record);
+      },
       scratch));
-  if (context.return_scores()) {
+  if (checked->choice.arm != nullptr) {
+    result->set_arm_probability(checked->choice.arm->probability);
+  }
+  result->set_is_baseline(checked->is_baseline());
+  if (context.return_scores() && checked->is_scored()) {
     Assign(LinearPolicy::Scores(query, scratch->workspace),
            result->mutable_scores());
   }
@@ -176,9 +249,9 @@ absl::Status RankingService::Rank(const v1::RankRequest& request,
                                   DecisionScratch* scratch,
                                   v1::RankResponse* response) {
   response->Clear();
-  ASSIGN_OR_RETURN(
-      CheckedRequest checked,
-      Check(request.context(), ActionKind::kRank, &scratch->models));
+  ASSIGN_OR_RETURN(CheckedRequest checked,
+                   Check(request.context(), ActionKind::kRank, &scratch->models,
+                         response->mutable_result()));
   RETURN_IF_ERROR(
       SetTopK(RequestedTopK(request), &checked.query, &checked.degraded));
   RETURN_IF_ERROR(
@@ -188,7 +261,7 @@ absl::Status RankingService::Rank(const v1::RankRequest& request,
   AddIds(request.context(), draw.action, response->mutable_order_ids());
   Assign(draw.conditional_log_propensities,
          response->mutable_conditional_log_propensities());
-  if (request.context().return_probabilities()) {
+  if (request.context().return_probabilities() && checked.is_scored()) {
     Assign(checked.policy->DecidedFirstProbabilities(
                checked.query, &scratch->workspace, nullptr),
            response->mutable_result()->mutable_probabilities());
@@ -200,9 +273,9 @@ absl::Status RankingService::Select(const v1::SelectRequest& request,
                                     DecisionScratch* scratch,
                                     v1::SelectResponse* response) {
   response->Clear();
-  ASSIGN_OR_RETURN(
-      CheckedRequest checked,
-      Check(request.context(), ActionKind::kSelect, &scratch->models));
+  ASSIGN_OR_RETURN(CheckedRequest checked,
+                   Check(request.context(), ActionKind::kSelect,
+                         &scratch->models, response->mutable_result()));
   RETURN_IF_ERROR(
       Decide(request.context(), &checked, scratch, response->mutable_result()));
   const int32_t selected = scratch->draw.action[0];
@@ -212,7 +285,7 @@ absl::Status RankingService::Select(const v1::SelectRequest& request,
     const auto& ids = request.context().candidates().ids();
     if (!ids.empty()) response->set_selected_id(ids[selected]);
   }
-  if (request.context().return_probabilities()) {
+  if (request.context().return_probabilities() && checked.is_scored()) {
     double abstain = 0;
     Assign(checked.policy->DecidedFirstProbabilities(
                checked.query, &scratch->workspace, &abstain),
@@ -225,7 +298,7 @@ absl::Status RankingService::Select(const v1::SelectRequest& request,
 absl::Status RankingService::SetSize(const v1::LabelRequest& request,
                                      CheckedRequest* checked) {
   const LinearPolicy& policy = *checked->policy;
-  const ServedModel& model = *checked->model;
+  const ServedModel& model = *checked->choice.model;
   PolicyQuery& query = checked->query;
   ASSIGN_OR_RETURN(const uint32_t asked, ValidateSubsetSize(request));
   if (asked > 0 && !policy.takes_size()) {
@@ -254,9 +327,9 @@ absl::Status RankingService::Label(const v1::LabelRequest& request,
                                    DecisionScratch* scratch,
                                    v1::LabelResponse* response) {
   response->Clear();
-  ASSIGN_OR_RETURN(
-      CheckedRequest checked,
-      Check(request.context(), ActionKind::kSubset, &scratch->models));
+  ASSIGN_OR_RETURN(CheckedRequest checked,
+                   Check(request.context(), ActionKind::kSubset,
+                         &scratch->models, response->mutable_result()));
   RETURN_IF_ERROR(SetSize(request, &checked));
   PolicyQuery& query = checked.query;
   const std::function<bool()> limit =
@@ -267,7 +340,7 @@ absl::Status RankingService::Label(const v1::LabelRequest& request,
   const Action& chosen = scratch->draw.action;
   response->mutable_chosen()->Assign(chosen.begin(), chosen.end());
   AddIds(request.context(), chosen, response->mutable_chosen_ids());
-  if (request.context().return_probabilities()) {
+  if (request.context().return_probabilities() && checked.is_scored()) {
     query.game.stop = nullptr;
     query.game.rounds = scratch->draw.game_rounds;
     Assign(checked.policy->DecidedFirstProbabilities(query, &scratch->workspace,

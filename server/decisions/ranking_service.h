@@ -3,16 +3,19 @@
 // answers.
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "core/policies/baseline_choice.h"
 #include "core/policies/linear_policy.h"
 #include "io/spool/spool_writer.h"
 #include "process/metrics.h"
 #include "server/decisions/decision_metrics.h"
 #include "server/decisions/decision_recorder.h"
 #include "server/decisions/decision_scratch.h"
+#include "server/decisions/version_choice.h"
 #include "server/models/model_registry.h"
 #include "sortition/config/v1/server.pb.h"
 #include "sortition/log/v1/log.pb.h"
@@ -39,18 +42,31 @@ class RankingService {
                      v1::LabelResponse* response);
 
  private:
-  // A request that passed every check, with the model that answers it.
+  // A request that passed every check, with the version that answers it.
   struct CheckedRequest {
-    std::shared_ptr<const ServedModel> model;
-    const LinearPolicy* policy = nullptr;  // Belongs to `model`.
-    PolicyQuery query;                     // Views into the request.
+    std::shared_ptr<const ServingSet> set;
+    VersionChoice choice;  // Belongs to `set`, as the next.
+    const LinearPolicy* policy = nullptr;
+    PolicyQuery query;  // Views into the request.
     std::string degraded;
+    // Set where the caller's baseline has a part.
+    std::optional<BaselinePlan> plan;
+    BaselineOutcome outcome;
+
+    bool is_baseline() const {
+      return plan.has_value() && !outcome.model_decided;
+    }
+    // Whether the model has scored the candidates.
+    bool is_scored() const {
+      return !plan.has_value() || outcome.model_log_propensity.has_value();
+    }
   };
 
-  // Finds the model and validates what requests of all kinds have in common.
+  // Validates what requests of all kinds have in common, names the decision in
+  // `result`, and finds the version that answers it.
   absl::StatusOr<CheckedRequest> Check(const v1::DecisionContext& context,
-                                       ActionKind action_kind,
-                                       SeenModels* seen) const;
+                                       ActionKind action_kind, SeenModels* seen,
+                                       v1::DecisionResult* result);
   // Validates k and stores the size of the subset in `checked`.
   static absl::Status SetSize(const v1::LabelRequest& request,
                               CheckedRequest* checked);
@@ -58,6 +74,13 @@ class RankingService {
   // stop.
   std::function<bool()> GameLimit(const v1::DecisionContext& context,
                                   double seconds_left) const;
+  // Validates the baseline, if the learning mode asks for one.
+  static absl::Status SetPlan(const v1::DecisionContext& context,
+                              CheckedRequest* checked,
+                              DecisionScratch* scratch);
+  // Draws into `scratch`, from the model or with a part of the baseline.
+  static void DrawAction(const OpenDecision& decision, CheckedRequest* checked,
+                         DecisionScratch* scratch);
   // Draws into `scratch`, logs, and fills the fields that all results share.
   absl::Status Decide(const v1::DecisionContext& context,
                       CheckedRequest* checked, DecisionScratch* scratch,
@@ -65,6 +88,9 @@ class RankingService {
   // Sets the fields of the record that depend on the kind of action.
   static void AddDetails(const CheckedRequest& checked, const Draw& draw,
                          log::v1::Decision* record);
+  // Sets how it came to its version and its action.
+  static void AddChoice(const CheckedRequest& checked, DecisionScratch* scratch,
+                        log::v1::Decision* record);
 
   const config::v1::RequestLimits limits_;
   const ModelRegistry* const models_;

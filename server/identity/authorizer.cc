@@ -66,4 +66,13 @@ absl::Status AuthorizeCall(const Authorizer* authorizer, Role role,
   return caller.status();
 }
 
+std::string CallerName(const Authorizer* authorizer,
+                       const grpc::ServerContext& context) {
+  if (authorizer != nullptr) {
+    const auto caller = authorizer->Check(Role::kAdmin, context);
+    if (caller.ok()) return (*caller)->name;
+  }
+  return context.peer();
+}
+
 }  // namespace sortition

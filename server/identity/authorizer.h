@@ -43,4 +43,9 @@ absl::Status AuthorizeCall(const Authorizer* authorizer, Role role,
                            const std::string& method,
                            const grpc::ServerContext& context);
 
+// Returns who makes a call for kAdmin that was let in: the name of the token's
+// owner or, where nobody needs a token, the address.
+std::string CallerName(const Authorizer* authorizer,
+                       const grpc::ServerContext& context);
+
 }  // namespace sortition

@@ -12,6 +12,8 @@ const char* LoadFailureName(LoadFailure failure) {
       return "invalid";
     case LoadFailure::kUnreadable:
       break;
+    case LoadFailure::kMemory:
+      return "memory";
     case LoadFailure::kPolicy:
       return "policy";
     case LoadFailure::kActionKind:

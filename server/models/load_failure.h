@@ -9,6 +9,7 @@ enum class LoadFailure {
   kCorrupt,  // A file is not what the manifest says.
   kInvalid,  // The model itself is out of range.
   kUnreadable,
+  kMemory,  // There is no room for it.
   // The model was read, but must not serve.
   kPolicy,      // The policy cannot be served.
   kActionKind,  // Another kind of action than that of the version that serves.

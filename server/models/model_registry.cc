@@ -1,7 +1,5 @@
 #include "server/models/model_registry.h"
 
-#include <sys/stat.h>
-
 #include <algorithm>
 #include <filesystem>
 #include <system_error>
@@ -10,54 +8,13 @@
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "absl/time/clock.h"
-#include "absl/time/time.h"
 #include "core/base/status_macros.h"
+#include "google/protobuf/util/message_differencer.h"
 #include "io/clocks.h"
 #include "process/log.h"
 
 namespace sortition {
 namespace {
-
-// Returns a text that changes when a file of the directory is added, removed,
-// written or replaced, or when its access rights change.
-std::string Fingerprint(const std::string& directory) {
-  std::vector<std::string> parts;
-  const auto add = [&](const std::string& path) {
-    struct stat info = {};
-    if (::stat(path.c_str(), &info) != 0) return;
-    parts.push_back(absl::StrCat(path, ":", info.st_ino, ":", info.st_size, ":",
-                                 info.st_ctim.tv_sec, ".",
-                                 info.st_ctim.tv_nsec));
-  };
-  add(directory);
-  std::error_code error;
-  for (std::filesystem::directory_iterator it(directory, error), end;
-       !error && it != end; it.increment(error)) {
-    add(it->path().string());
-  }
-  std::sort(parts.begin(), parts.end());
-  return absl::StrJoin(parts, "\n");
-}
-
-// True for errors of the machine rather than of the files.
-bool IsTransient(const absl::Status& status) {
-  return absl::IsUnavailable(status) || absl::IsResourceExhausted(status);
-}
-
-// Returns what an error of ModelStore::Load() says about the version.
-LoadFailure FailureOfStore(const absl::Status& status) {
-  switch (status.code()) {
-    case absl::StatusCode::kDataLoss:
-      return LoadFailure::kCorrupt;
-    case absl::StatusCode::kInvalidArgument:
-      return LoadFailure::kInvalid;
-    case absl::StatusCode::kNotFound:
-      return LoadFailure::kMissingFile;
-    default:
-      return LoadFailure::kUnreadable;
-  }
-}
 
 absl::Status MakeStoreDirectory(const std::string& root) {
   std::error_code error;
@@ -73,19 +30,36 @@ absl::Status MakeStoreDirectory(const std::string& root) {
       "\": must be a directory, and cannot be created: ", error.message()));
 }
 
+// Returns what serves before the first version is loaded.
+std::shared_ptr<const ServingSet> MakeUniformSet(const std::string& name) {
+  auto set = std::make_shared<ServingSet>();
+  set->name = name;
+  set->primary = MakeUniformModel(name, NowUs());
+  set->loaded.emplace(0, set->primary);
+  return set;
+}
+
+bool IsSame(const ServingSet& a, const ServingSet& b) {
+  return a.primary == b.primary && a.loaded == b.loaded &&
+         google::protobuf::util::MessageDifferencer::Equals(a.serving,
+                                                            b.serving);
+}
+
 }  // namespace
 
 ModelRegistry::ModelRegistry(const config::v1::ServerOptions& options,
                              Metrics* metrics)
     : store_(options.model_store()),
       default_model_(options.default_model()),
+      memory_bytes_(options.model_memory_bytes()),
       poll_seconds_(options.poll_seconds()),
       metrics_(metrics),
       list_failures_(metrics->Counter(
           "sortition_model_list_failures_total",
           "Times that the model store, or the directory of a model in it, "
-          "could not be listed")) {
-  Serve(MakeUniformModel(default_model_, NowUs()), 0);
+          "could not be listed")),
+      loader_(&store_, metrics) {
+  Serve(MakeUniformSet(default_model_));
 }
 
 ModelRegistry::~ModelRegistry() { Stop(); }
@@ -137,11 +111,12 @@ void ModelRegistry::Refresh() {
     RefreshModel(name);
     if (stop_) return;
   }
+  FreeRetired();
 }
 
 bool ModelRegistry::HasDefault() const {
   const auto model = Find("");
-  return model.ok() && (*model)->version > 0;
+  return model.ok() && (*model)->primary->version > 0;
 }
 
 void ModelRegistry::NoteListFailure(const std::string& name,
@@ -156,130 +131,197 @@ void ModelRegistry::NoteListFailure(const std::string& name,
             {"count", count}});
 }
 
+ModelRegistry::Entry ModelRegistry::FindEntry(const std::string& name) const {
+  const std::lock_guard lock(mutex_);
+  const auto entry = models_.find(name);
+  return entry == models_.end() ? Entry() : entry->second;
+}
+
 void ModelRegistry::RefreshModel(const std::string& name) {
   const auto versions = store_.ListVersions(name);
   if (!versions.ok()) {
     NoteListFailure(name, versions.status());
     return;
   }
-  uint64_t serving = 0;
-  bool known = false;
+  loader_.KeepOnly(name, *versions);
+  if (FindEntry(name).set == nullptr) Serve(MakeUniformSet(name));
+  const std::shared_ptr<const ServingSet> before = FindEntry(name).set;
+  const auto serving = ReadServing(absl::StrCat(store_.root(), "/", name));
+  absl::StatusOr<std::shared_ptr<const ServingSet>> set = serving.status();
+  if (serving.ok()) set = MakeSet(*serving, *before, *versions);
+  NoteServing(name, set.status());
+  if (!set.ok()) set = MakeFallback(*before, *versions);
+  if (set.ok() && !IsSame(**set, *before)) Serve(*std::move(set));
+}
+
+uint64_t ModelRegistry::RoomFor(const std::string& name) const {
+  uint64_t bytes = 0;
   {
-    std::lock_guard lock(mutex_);
-    const auto entry = models_.find(name);
-    known = entry != models_.end();
-    if (known) {
-      serving = entry->second.serving->version;
-      std::erase_if(entry->second.rejected, [&](const auto& rejected) {
-        return !std::binary_search(versions->begin(), versions->end(),
-                                   rejected.first);
-      });
+    const std::lock_guard lock(mutex_);
+    for (const auto& [other, entry] : models_) {
+      if (other != name) bytes += entry.set->bytes();
     }
   }
-  if (!known) Serve(MakeUniformModel(name, NowUs()), 0);
-  for (auto version = versions->rbegin(); version != versions->rend();
+  return memory_bytes_ - std::min(memory_bytes_, bytes);
+}
+
+ServingSet::Model ModelRegistry::FindLoaded(const ServingSet& before,
+                                            uint64_t version) const {
+  for (const ServingSet* set : {&before, prepared_.get()}) {
+    if (set == nullptr || set->name != before.name) continue;
+    const auto known = set->loaded.find(version);
+    if (known != set->loaded.end()) return known->second;
+  }
+  return nullptr;
+}
+
+ServingSet::Model ModelRegistry::FollowNewest(
+    const ServingSet& before, const std::vector<uint64_t>& versions,
+    uint64_t room_bytes) {
+  // A version that was pinned gives way to the newest, even to an older one.
+  const uint64_t serving = before.serving.pinned_version() == 0
+                               ? before.primary->version
+                               : uint64_t{0};
+  for (auto version = versions.rbegin(); version != versions.rend();
        ++version) {
-    if (*version <= serving || TryVersion(name, *version)) return;
+    if (*version <= serving) break;
+    if (auto known = FindLoaded(before, *version)) return known;
+    auto model =
+        loader_.Load(before.name, *version, *before.primary, room_bytes);
+    if (model.ok()) return *std::move(model);
   }
+  return before.primary;
 }
 
-bool ModelRegistry::TryVersion(const std::string& name, uint64_t version) {
-  // The fingerprint is taken before the load, so that a change during the load
-  // gives another one next time.
-  Rejection rejection;
-  std::shared_ptr<const ServedModel> serving;
-  const std::string path = absl::StrCat(store_.root(), "/", name, "/", version);
-  {
-    std::lock_guard lock(mutex_);
-    const Entry& entry = models_.find(name)->second;
-    serving = entry.serving;
-    const auto rejected = entry.rejected.find(version);
-    if (rejected != entry.rejected.end()) rejection = rejected->second;
+absl::StatusOr<std::shared_ptr<const ServingSet>> ModelRegistry::MakeSet(
+    const model::v1::Serving& serving, const ServingSet& before,
+    const std::vector<uint64_t>& versions) {
+  uint64_t room_bytes = RoomFor(before.name);
+  const auto take = [&](const ServingSet::Model& model) {
+    room_bytes -= std::min(room_bytes, model->bytes);
+    return model;
+  };
+  const auto load =
+      [&](uint64_t version,
+          const ServedModel& beside) -> absl::StatusOr<ServingSet::Model> {
+    if (auto known = FindLoaded(before, version)) return take(known);
+    ASSIGN_OR_RETURN(const ServingSet::Model model,
+                     loader_.Load(before.name, version, beside, room_bytes));
+    return take(model);
+  };
+  ServingSet::Model primary = before.primary;
+  if (serving.pinned_version() == 0) {
+    primary = take(FollowNewest(before, versions, room_bytes));
   }
-  const std::string fingerprint = Fingerprint(path);
-  if (!rejection.fingerprint.empty() && !rejection.transient &&
-      rejection.fingerprint == fingerprint) {
-    return false;
-  }
-  const absl::Time start = absl::Now();
-  LoadFailure failure = LoadFailure::kUnreadable;
-  const auto stored = store_.Load(name, version);
-  auto served =
-      stored.ok()
-          ? MakeServedModel(*stored, *serving, NowUs(), &failure)
-          : absl::StatusOr<std::shared_ptr<const ServedModel>>(stored.status());
-  if (served.ok()) {
-    Serve(*std::move(served), absl::ToDoubleSeconds(absl::Now() - start));
-    return true;
-  }
-  if (!stored.ok()) failure = FailureOfStore(stored.status());
-  Reject(
-      name, version, failure,
-      {absl::StrCat(LoadFailureName(failure), ": ", served.status().message()),
-       fingerprint, IsTransient(served.status())});
-  return false;
+  return MakeServingSet(before.name, serving, primary, load);
 }
 
-void ModelRegistry::Reject(const std::string& name, uint64_t version,
-                           LoadFailure failure, Rejection rejection) {
-  metrics_
-      ->Counter("sortition_model_load_failures_total",
-                "Model versions refused, by reason",
-                {{"model", name}, {"reason", LoadFailureName(failure)}})
-      ->Increment();
-  std::lock_guard lock(mutex_);
-  Rejection& known = models_.find(name)->second.rejected[version];
-  if (known.reason != rejection.reason) {
-    LogError(
-        "model version refused",
-        {{"model", name}, {"version", version}, {"reason", rejection.reason}});
-  }
-  known = std::move(rejection);
-}
-
-void ModelRegistry::Serve(const std::shared_ptr<const ServedModel>& model,
-                          double load_seconds) {
-  const ServedModel& now = *model;
-  std::shared_ptr<const ServedModel> before;  // Freed outside the lock.
-  {
-    std::lock_guard lock(mutex_);
-    Entry& entry = models_[now.name];
-    before = std::exchange(entry.serving, model);
-    entry.rejected.erase(now.version);
-    auto serving = std::make_shared<ServingModels>();
-    for (const auto& [name, known] : models_) {
-      serving->emplace(name, known.serving);
+absl::StatusOr<std::shared_ptr<const ServingSet>> ModelRegistry::MakeFallback(
+    const ServingSet& before, const std::vector<uint64_t>& versions) {
+  if (before.primary->version == 0) {
+    const auto history =
+        ServingHistory(absl::StrCat(store_.root(), "/", before.name));
+    if (history.ok()) {
+      for (auto state = history->rbegin(); state != history->rend(); ++state) {
+        auto set = MakeSet(*state, before, versions);
+        if (set.ok()) return set;
+      }
     }
+  }
+  return MakeSet(before.serving, before, versions);
+}
+
+void ModelRegistry::NoteServing(const std::string& name,
+                                const absl::Status& status) {
+  const std::string error(status.message());
+  {
+    const std::lock_guard lock(mutex_);
+    if (std::exchange(models_[name].serving_error, error) == error) return;
+  }
+  if (error.empty()) {
+    LogInfo("SERVING.textproto is in force again", {{"model", name}});
+    return;
+  }
+  metrics_
+      ->Counter("sortition_model_serving_errors_total",
+                "Times that SERVING.textproto of a model could not be taken up",
+                {{"model", name}})
+      ->Increment();
+  LogError("SERVING.textproto cannot be taken up: what serves continues",
+           {{"model", name}, {"reason", error}});
+}
+
+absl::StatusOr<model::v1::Serving> ModelRegistry::Change(
+    const std::string& name, const ChangeCause& cause,
+    absl::FunctionRef<absl::Status(model::v1::Serving*)> edit) {
+  const std::lock_guard refresh_lock(refresh_mutex_);
+  const auto versions = store_.ListVersions(name);
+  if (!versions.ok()) return versions.status();
+  const std::shared_ptr<const ServingSet> before = FindEntry(name).set;
+  auto changed = ChangeServing(
+      absl::StrCat(store_.root(), "/", name), cause,
+      [&](model::v1::Serving* serving) -> absl::Status {
+        RETURN_IF_ERROR(edit(serving));
+        RETURN_IF_ERROR(ValidateServing(*serving));
+        ASSIGN_OR_RETURN(prepared_, MakeSet(*serving, *before, *versions));
+        return absl::OkStatus();
+      });
+  if (changed.ok()) RefreshModel(name);
+  prepared_.reset();
+  FreeRetired();
+  return changed;
+}
+
+void ModelRegistry::Serve(std::shared_ptr<const ServingSet> set) {
+  const ServedModel& now = *set->primary;
+  std::shared_ptr<const ServingSet> before;
+  {
+    const std::lock_guard lock(mutex_);
+    before = std::exchange(models_[set->name].set, set);
+    auto serving = std::make_shared<ServingModels>();
+    for (const auto& [name, entry] : models_) serving->emplace(name, entry.set);
     serving_ = std::move(serving);
     static std::atomic<uint64_t> last_generation{0};
     generation_.store(++last_generation, std::memory_order_release);
   }
-  if (now.version == 0) return;
-  metrics_
-      ->Counter("sortition_model_loads_total",
-                "Model versions that began to serve", {{"model", now.name}})
-      ->Increment();
-  metrics_
-      ->Gauge("sortition_model_load_seconds",
-              "Time to read, validate and warm up the newest version, seconds",
-              {{"model", now.name}})
-      ->Set(load_seconds);
-  LogInfo("model version serves", {{"model", now.name},
-                                   {"version", now.version},
-                                   {"before", before->version},
-                                   {"policy", now.policy_name},
-                                   {"checksum", now.checksum},
-                                   {"load_seconds", load_seconds}});
+  if (before == nullptr) return;  // Uniform, until there is a version.
+  for (const auto& [version, model] : before->loaded) {
+    if (!set->loaded.contains(version)) retired_.push_back(model);
+  }
+  if (before->primary->version != now.version) {
+    LogInfo("model version serves", {{"model", now.name},
+                                     {"version", now.version},
+                                     {"before", before->primary->version},
+                                     {"policy", now.policy_name},
+                                     {"checksum", now.checksum}});
+  }
+  if (before->serving.change() != set->serving.change()) {
+    LogInfo("what serves was changed",
+            {{"model", now.name},
+             {"change", set->serving.change()},
+             {"reason", set->serving.reason()},
+             {"caller", set->serving.caller()},
+             {"version", now.version},
+             {"arms", set->serving.split().arms_size()},
+             {"shadows", set->serving.shadows_size()},
+             {"mode", model::v1::LearningMode_Name(set->serving.mode())}});
+  }
   if (follow_) follow_();
 }
 
-absl::StatusOr<std::shared_ptr<const ServedModel>> ModelRegistry::Find(
+void ModelRegistry::FreeRetired() {
+  std::erase_if(retired_, [](const ServingSet::Model& model) {
+    return model.use_count() == 1;
+  });
+}
+
+absl::StatusOr<std::shared_ptr<const ServingSet>> ModelRegistry::Find(
     absl::string_view name) const {
   SeenModels seen;
   return Find(name, &seen);
 }
 
-absl::StatusOr<std::shared_ptr<const ServedModel>> ModelRegistry::Find(
+absl::StatusOr<std::shared_ptr<const ServingSet>> ModelRegistry::Find(
     absl::string_view name, SeenModels* seen) const {
   if (seen->generation != generation_.load(std::memory_order_acquire)) {
     std::lock_guard lock(mutex_);
@@ -303,39 +345,48 @@ absl::StatusOr<std::shared_ptr<const ServedModel>> ModelRegistry::Find(
 std::vector<ModelState> ModelRegistry::List() const {
   std::vector<ModelState> list;
   {
-    std::lock_guard lock(mutex_);
+    const std::lock_guard lock(mutex_);
     for (const auto& [name, entry] : models_) {
-      ModelState& state = list.emplace_back();
-      state.serving = entry.serving;
-      for (const auto& [version, rejection] : entry.rejected) {
-        state.rejected.emplace(version, rejection.reason);
-      }
+      if (entry.set == nullptr) continue;
+      list.push_back({entry.set, {}, entry.serving_error});
     }
+  }
+  for (ModelState& state : list) {
+    state.rejected = loader_.Refused(state.set->name);
   }
   std::sort(list.begin(), list.end(),
             [](const ModelState& a, const ModelState& b) {
-              return a.serving->name < b.serving->name;
+              return a.set->name < b.set->name;
             });
   return list;
 }
 
 void ModelRegistry::SetMetrics() {
+  const auto set = [this](const char* name, const char* help,
+                          const std::string& model, double value) {
+    metrics_->Gauge(name, help, {{"model", model}})->Set(value);
+  };
   for (const ModelState& state : List()) {
-    const ServedModel& serving = *state.serving;
-    const MetricLabels model = {{"model", serving.name}};
-    metrics_
-        ->Gauge("sortition_model_version",
-                "Version that serves; 0: uniform policy, no version is loaded",
-                model)
-        ->Set(static_cast<double>(serving.version));
-    metrics_
-        ->Gauge("sortition_model_age_seconds",
-                "Time since the version that serves was loaded, seconds", model)
-        ->Set(static_cast<double>(NowUs() - serving.loaded_time_us) * 1e-6);
-    metrics_
-        ->Gauge("sortition_model_rejected_versions",
-                "Versions in the store that are refused", model)
-        ->Set(static_cast<double>(state.rejected.size()));
+    const ServedModel& serving = *state.set->primary;
+    set("sortition_model_version",
+        "Version that serves; 0: uniform policy, no version is loaded",
+        serving.name, static_cast<double>(serving.version));
+    set("sortition_model_age_seconds",
+        "Time since the version that serves was loaded, seconds", serving.name,
+        static_cast<double>(NowUs() - serving.loaded_time_us) * 1e-6);
+    set("sortition_model_rejected_versions",
+        "Versions in the store that are refused", serving.name,
+        static_cast<double>(state.rejected.size()));
+    set("sortition_model_loaded_bytes",
+        "Memory of the parameters of all versions that are loaded, bytes",
+        serving.name, static_cast<double>(state.set->bytes()));
+    set("sortition_model_serving_change",
+        "Number of the change of SERVING.textproto that is in force",
+        serving.name, static_cast<double>(state.set->serving.change()));
+    set("sortition_model_serving_error",
+        "1: SERVING.textproto in the store cannot be taken up; 0: it is in "
+        "force",
+        serving.name, state.serving_error.empty() ? 0 : 1);
   }
 }
 

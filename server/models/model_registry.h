@@ -13,27 +13,30 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "io/models/model_store.h"
+#include "io/models/serving_state.h"
 #include "process/metrics.h"
 #include "server/models/directory_watch.h"
 #include "server/models/failure_reports.h"
-#include "server/models/load_failure.h"
-#include "server/models/served_model.h"
+#include "server/models/serving_set.h"
+#include "server/models/version_loader.h"
 #include "sortition/config/v1/server.pb.h"
 
 namespace sortition {
 
 // What a registry knows of one model.
 struct ModelState {
-  std::shared_ptr<const ServedModel> serving;
+  std::shared_ptr<const ServingSet> set;
   std::map<uint64_t, std::string> rejected;  // Reason by version.
+  std::string serving_error;  // Why the state in the store is not in force.
 };
 
-// The models that serve, by name, at one moment.
+// What serves, by model, at one moment.
 using ServingModels =
-    absl::flat_hash_map<std::string, std::shared_ptr<const ServedModel>>;
+    absl::flat_hash_map<std::string, std::shared_ptr<const ServingSet>>;
 
 // What a thread has seen last of a registry. A thread that asks for nothing
 // keeps a version that was swapped out.
@@ -42,10 +45,11 @@ struct SeenModels {
   std::shared_ptr<const ServingModels> serving;
 };
 
-// The models are the default one and every directory of the store. The newest
-// version of each that loads and validates serves. A bad version never serves:
-// it is counted, logged, remembered, and tried again when its files change. A
-// version continues to serve when it is removed from disk. Thread-safe.
+// The models are the default one and every directory of the store. Of each
+// serves what its SERVING.textproto says, by default the newest version that
+// loads and validates. A bad version never serves, nor does a state that cannot
+// be read, or names a bad version: what served before goes on. A version
+// continues to serve when it is removed from disk. Thread-safe.
 class ModelRegistry {
  public:
   // `metrics` must outlive it.
@@ -68,47 +72,72 @@ class ModelRegistry {
   // policy.
   bool HasDefault() const;
 
-  // Returns the model that serves `name` now; empty: the default model. Never
-  // waits for a load. The message of a NotFound begins with the quoted name and
-  // lists the models that exist.
-  absl::StatusOr<std::shared_ptr<const ServedModel>> Find(
+  // Returns what serves `name` now; empty: the default model. Never waits for a
+  // load. The message of a NotFound begins with the quoted name and lists the
+  // models that exist.
+  absl::StatusOr<std::shared_ptr<const ServingSet>> Find(
       absl::string_view name) const;
 
-  // The same without a lock, unless a version was swapped since `seen`.
-  absl::StatusOr<std::shared_ptr<const ServedModel>> Find(
+  // The same without a lock, unless something was swapped since `seen`.
+  absl::StatusOr<std::shared_ptr<const ServingSet>> Find(
       absl::string_view name, SeenModels* seen) const;
 
   // Returns all models, sorted by name.
   std::vector<ModelState> List() const;
 
+  // Changes what serves of the model, as ChangeServing() in serving_state.h,
+  // but only to a state that can serve: its versions are loaded first. Once it
+  // returns, it serves. FailedPrecondition, ResourceExhausted: a version cannot
+  // serve. Waits for loads.
+  absl::StatusOr<model::v1::Serving> Change(
+      const std::string& name, const ChangeCause& cause,
+      absl::FunctionRef<absl::Status(model::v1::Serving*)> edit);
+
+  const ModelStore& store() const { return store_; }
+
  private:
-  struct Rejection {
-    std::string reason;
-    std::string fingerprint;  // Identifies the state of the bad files.
-    bool transient = false;  // The machine's fault, not the model's: try again.
-  };
   struct Entry {
-    std::shared_ptr<const ServedModel> serving;
-    std::map<uint64_t, Rejection> rejected;
+    std::shared_ptr<const ServingSet> set;
+    std::string serving_error;
   };
 
   void Run();
   void RefreshModel(const std::string& name);
   void NoteListFailure(const std::string& name, const absl::Status& status);
-  // Returns true if the version serves now.
-  bool TryVersion(const std::string& name, uint64_t version);
-  void Reject(const std::string& name, uint64_t version, LoadFailure failure,
-              Rejection rejection);
-  void Serve(const std::shared_ptr<const ServedModel>& model,
-             double load_seconds);
+  // Remembers, counts and logs that the state in the store cannot serve.
+  void NoteServing(const std::string& name, const absl::Status& status);
+  Entry FindEntry(const std::string& name) const;
+  // Returns a version that is loaded already; null: it is not.
+  ServingSet::Model FindLoaded(const ServingSet& before,
+                               uint64_t version) const;
+  // Returns the newest of `versions` that loads, or what serves if none is
+  // newer.
+  ServingSet::Model FollowNewest(const ServingSet& before,
+                                 const std::vector<uint64_t>& versions,
+                                 uint64_t room_bytes);
+  absl::StatusOr<std::shared_ptr<const ServingSet>> MakeSet(
+      const model::v1::Serving& serving, const ServingSet& before,
+      const std::vector<uint64_t>& versions);
+  // Returns the set for a state of the store that cannot serve: the one in
+  // force or, if nothing serves yet, the newest of the history that can.
+  absl::StatusOr<std::shared_ptr<const ServingSet>> MakeFallback(
+      const ServingSet& before, const std::vector<uint64_t>& versions);
+  // Returns what of model_memory_bytes other models leave.
+  uint64_t RoomFor(const std::string& name) const;
+  void Serve(std::shared_ptr<const ServingSet> set);
+  // Frees what nobody uses any more: large models must not be freed by the
+  // thread of a request.
+  void FreeRetired();
   void SetMetrics();
 
   const ModelStore store_;
   const std::string default_model_;
+  const uint64_t memory_bytes_;
   const double poll_seconds_;
   Metrics* const metrics_;
   MetricCounter* const list_failures_;
   std::function<void()> follow_;
+  VersionLoader loader_;
   DirectoryWatch watch_;
   std::thread thread_;
   std::atomic<bool> stop_{false};
@@ -116,6 +145,11 @@ class ModelRegistry {
   std::string last_store_error_;
   // By model; guarded by `refresh_mutex_`.
   absl::flat_hash_map<std::string, FailureReports> list_reports_;
+  // What a change has loaded before it is in force; guarded by
+  // `refresh_mutex_`.
+  std::shared_ptr<const ServingSet> prepared_;
+  // Versions that some thread may still use; guarded by `refresh_mutex_`.
+  std::vector<ServingSet::Model> retired_;
 
   mutable std::mutex mutex_;  // Held for moments, never during a load.
   absl::flat_hash_map<std::string, Entry> models_;

@@ -128,6 +128,7 @@ absl::StatusOr<std::shared_ptr<const ServedModel>> MakeServedModel(
   served->checksum = stored.checksum;
   served->draw_salt = stored.draw_salt;
   served->loaded_time_us = time_us;
+  served->bytes = model.ByteSizeLong();
   switch (policy.action_kind()) {
     case ActionKind::kSelect:
       served->select = std::move(policy);

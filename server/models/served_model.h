@@ -26,6 +26,7 @@ struct ServedModel {
   std::string checksum;
   std::string draw_salt;  // What draws depend on besides the decision id.
   int64_t loaded_time_us = 0;
+  uint64_t bytes = 0;  // Of its parameters.
   // The policy for each kind of action; unset: the model does not answer it.
   std::optional<LinearPolicy> select;
   std::optional<LinearPolicy> rank;

@@ -1,8 +1,6 @@
 #include "server/rpc/grpc_server.h"
 
-#include <grpcpp/ext/proto_server_reflection_plugin.h>
 #include <grpcpp/grpcpp.h>
-#include <grpcpp/resource_quota.h>
 
 #include <algorithm>
 #include <functional>
@@ -16,6 +14,7 @@
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "core/base/status_macros.h"
+#include "server/rpc/builder_options.h"
 #include "server/rpc/health_service.h"
 #include "server/rpc/health_watch_call.h"
 #include "server/rpc/listener.h"
@@ -33,60 +32,16 @@ using RankingStub =
     v1::Ranking::WithRawMethod_Rank<v1::Ranking::WithRawMethod_Select<
         v1::Ranking::WithRawMethod_Label<v1::Ranking::WithRawMethod_Aggregate<
             v1::Ranking::WithRawMethod_RankStream<ReportStub>>>>>;
-using ModelsStub = v1::Models::WithRawMethod_ListModels<v1::Models::Service>;
+using ModelsStub = v1::Models::WithRawMethod_ListModels<
+    v1::Models::WithRawMethod_DescribeModel<
+        v1::Models::WithRawMethod_ChangeServing<
+            v1::Models::WithRawMethod_ReloadModels<v1::Models::Service>>>>;
 
 // How many calls can come to one queue at once without a detour through gRPC's
 // own list of unmatched calls.
 constexpr size_t kDecisionSlots = 128;
 constexpr size_t kReportSlots = 32;
 constexpr size_t kControlSlots = 4;
-
-// Switches reflection on or off for this server alone: linking the library
-// switches it on for all servers of the process.
-class ReflectionOption final : public grpc::ServerBuilderOption {
- public:
-  explicit ReflectionOption(bool serve) : serve_(serve) {}
-  void UpdateArguments(grpc::ChannelArguments*) override {}
-  void UpdatePlugins(std::vector<std::unique_ptr<grpc::ServerBuilderPlugin>>*
-                         plugins) override {
-    auto ours =
-        std::make_unique<grpc::reflection::ProtoServerReflectionPlugin>();
-    std::erase_if(*plugins, [&](const auto& plugin) {
-      return plugin->name() == ours->name();
-    });
-    if (serve_) plugins->push_back(std::move(ours));
-  }
-
- private:
-  const bool serve_;
-};
-
-// Sets gRPC's own limits. Calls that no slot has taken up wait inside gRPC, and
-// only gRPC can bound them.
-void SetLimits(const config::v1::RequestLimits& limits,
-               grpc::ServerBuilder* builder) {
-  builder->SetMaxReceiveMessageSize(
-      static_cast<int>(limits.max_message_bytes()));
-  builder->AddChannelArgument(
-      GRPC_ARG_MAX_CONCURRENT_STREAMS,
-      static_cast<int>(limits.max_concurrent_streams()));
-  grpc::ResourceQuota quota("sortition-server");
-  quota.Resize(limits.memory_bytes());
-  builder->SetResourceQuota(quota);
-}
-
-void SetConnectionLimits(const config::v1::ConnectionLimits& limits,
-                         grpc::ServerBuilder* builder) {
-  const auto set = [builder](const char* name, double seconds) {
-    builder->AddChannelArgument(name, static_cast<int>(seconds * 1000));
-  };
-  set(GRPC_ARG_SERVER_HANDSHAKE_TIMEOUT_MS, limits.handshake_seconds());
-  set(GRPC_ARG_MAX_CONNECTION_IDLE_MS, limits.idle_seconds());
-  set(GRPC_ARG_MAX_CONNECTION_AGE_MS, limits.age_seconds());
-  set(GRPC_ARG_MAX_CONNECTION_AGE_GRACE_MS, limits.age_grace_seconds());
-  set(GRPC_ARG_KEEPALIVE_TIME_MS, limits.keepalive_seconds());
-  set(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, limits.keepalive_timeout_seconds());
-}
 
 }  // namespace
 
@@ -165,6 +120,7 @@ struct GrpcServer::Rep {
   }
 
   void AddMethods(const Services& services, Metrics* metrics);
+  void AddControlMethods(ModelsService* models, Metrics* metrics);
   void AddRankStream(RankingService* ranking, Metrics* metrics);
   void AddHealth(Metrics* metrics);
   absl::Status StartControlPort(const config::v1::ServerOptions& options,
@@ -175,7 +131,6 @@ struct GrpcServer::Rep {
 void GrpcServer::Rep::AddMethods(const Services& services, Metrics* metrics) {
   RankingService* const ranking = services.ranking;
   ReportService* const reports = services.reports;
-  const ModelsService* const models = services.models;
   Add<v1::RankRequest, v1::RankResponse>(
       "Rank", Role::kDecide, &ranking_stub, &RankingStub::RequestRank,
       kDecisionSlots, metrics, std::bind_front(&RankingService::Rank, ranking));
@@ -200,13 +155,38 @@ void GrpcServer::Rep::AddMethods(const Services& services, Metrics* metrics) {
       "ReportFeedback", Role::kFeedback, &ranking_stub,
       &RankingStub::RequestReportFeedback, kReportSlots, metrics,
       std::bind_front(&ReportService::ReportFeedback, reports));
+}
+
+void GrpcServer::Rep::AddControlMethods(ModelsService* models,
+                                        Metrics* metrics) {
   Add<v1::ListModelsRequest, v1::ListModelsResponse>(
       "ListModels", Role::kAdmin, &models_stub, &ModelsStub::RequestListModels,
       kControlSlots, metrics,
-      [models](const v1::ListModelsRequest& request, DecisionScratch*,
-               v1::ListModelsResponse* response) {
+      [models](const auto& request, DecisionScratch*, auto* response) {
         return models->ListModels(request, response);
       });
+  // The others read the store, or wait for a version.
+  Add<v1::DescribeModelRequest, v1::DescribeModelResponse>(
+      "DescribeModel", Role::kAdmin, &models_stub,
+      &ModelsStub::RequestDescribeModel, kControlSlots, metrics,
+      [models](const auto& request, DecisionScratch*, auto* response) {
+        return models->DescribeModel(request, response);
+      })
+      ->is_long = [](const auto&) { return true; };
+  Add<v1::ChangeServingRequest, v1::ChangeServingResponse>(
+      "ChangeServing", Role::kAdmin, &models_stub,
+      &ModelsStub::RequestChangeServing, kControlSlots, metrics,
+      [models](const auto& request, DecisionScratch* scratch, auto* response) {
+        return models->ChangeServing(request, scratch->caller, response);
+      })
+      ->is_long = [](const auto&) { return true; };
+  Add<v1::ReloadModelsRequest, v1::ReloadModelsResponse>(
+      "ReloadModels", Role::kAdmin, &models_stub,
+      &ModelsStub::RequestReloadModels, kControlSlots, metrics,
+      [models](const auto& request, DecisionScratch*, auto* response) {
+        return models->ReloadModels(request, response);
+      })
+      ->is_long = [](const auto&) { return true; };
 }
 
 void GrpcServer::Rep::AddRankStream(RankingService* ranking, Metrics* metrics) {
@@ -271,24 +251,13 @@ void GrpcServer::Rep::WaitForQuiet(double timeout_seconds) const {
   } while (may_come);
 }
 
-std::shared_ptr<grpc::experimental::ExternalConnectionAcceptor> AddAcceptor(
-    const config::v1::ServerOptions& options, const Identity& identity,
-    grpc::ServerBuilder* builder) {
-  SetLimits(options.limits(), builder);
-  SetConnectionLimits(options.connections(), builder);
-  return builder->experimental().AddExternalConnectionAcceptor(
-      grpc::ServerBuilder::experimental_type::ExternalConnectionType::FROM_FD,
-      identity.MakeCredentials());
-}
-
 absl::Status GrpcServer::Rep::StartControlPort(
     const config::v1::ServerOptions& options, const Identity& identity,
     Metrics* metrics) {
   ASSIGN_OR_RETURN(control_listener,
                    Listener::Open(options.control_listen(), metrics));
   grpc::ServerBuilder builder;
-  auto acceptor = AddAcceptor(options, identity, &builder);
-  builder.SetOption(std::make_unique<ReflectionOption>(options.reflection()));
+  auto acceptor = SetUpBuilder(options, identity, &builder);
   builder.RegisterService(&models_stub);
   control_queue = std::make_unique<CallQueue>(&admission);
   control_queue->queue = builder.AddCompletionQueue();
@@ -315,8 +284,7 @@ absl::StatusOr<std::unique_ptr<GrpcServer>> GrpcServer::Start(
   RETURN_IF_ERROR(ValidateRequestLimits(options.limits()));
   ASSIGN_OR_RETURN(rep.listener, Listener::Open(options.listen(), metrics));
   grpc::ServerBuilder builder;
-  auto acceptor = AddAcceptor(options, identity, &builder);
-  builder.SetOption(std::make_unique<ReflectionOption>(options.reflection()));
+  auto acceptor = SetUpBuilder(options, identity, &builder);
   builder.RegisterService(&rep.ranking_stub);
   if (options.control_listen().empty()) {
     builder.RegisterService(&rep.models_stub);
@@ -338,6 +306,7 @@ absl::StatusOr<std::unique_ptr<GrpcServer>> GrpcServer::Start(
       std::make_unique<CallPool>(options.long_call_threads(), &rep.admission);
   rep.authorizer = identity.authorizer();
   rep.AddMethods(services, metrics);
+  rep.AddControlMethods(services.models, metrics);
   rep.AddRankStream(services.ranking, metrics);
   rep.AddHealth(metrics);
   for (const auto& queue : rep.queues) {

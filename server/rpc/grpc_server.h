@@ -9,7 +9,7 @@
 #include "server/decisions/ranking_service.h"
 #include "server/decisions/report_service.h"
 #include "server/identity/identity.h"
-#include "server/rpc/models_service.h"
+#include "server/models/models_service.h"
 #include "sortition/config/v1/server.pb.h"
 
 namespace sortition {
@@ -19,7 +19,7 @@ struct Services {
   RankingService* ranking;
   AggregateService* aggregates;
   ReportService* reports;
-  const ModelsService* models;
+  ModelsService* models;
 };
 
 // InvalidArgument if limits contradict each other.

@@ -174,9 +174,7 @@ class UnaryCall final : public CompletionEvent,
       if (!refusal.has_value()) return;
       status_ = Refuse(*refusal);
     }
-    if (status_.ok()) {
-      status_ = method_->handle(request_, &scratch, &response_);
-    }
+    if (status_.ok()) Handle(&scratch);
     Release();
     if (scratch.is_waiting) {
       stage_ = Stage::kSyncing;
@@ -200,11 +198,16 @@ class UnaryCall final : public CompletionEvent,
           CheckWireCounts(Request::descriptor(), *method_->limits, &payload_);
       if (status_.ok()) status_ = Parse();
     }
-    if (status_.ok()) {
-      status_ = method_->handle(request_, scratch, &response_);
-    }
+    if (status_.ok()) Handle(scratch);
     Release();
     queue_->returned.Add(this);
+  }
+
+  void Handle(DecisionScratch* scratch) {
+    if (method_->role == Role::kAdmin) {
+      scratch->caller = CallerName(method_->authorizer, *context_);
+    }
+    status_ = method_->handle(request_, scratch, &response_);
   }
 
   void Release() {

@@ -1,6 +1,6 @@
 #include "absl/strings/str_cat.h"
-#include "absl/time/time.h"
-#include "client/commands/request_commands.h"
+#include "client/control/control_commands.h"
+#include "client/control/serving_text.h"
 #include "client/rpc/connect.h"
 #include "core/base/status_macros.h"
 #include "process/json_writer.h"
@@ -11,21 +11,22 @@ namespace {
 
 std::string ModelsText(const v1::ListModelsResponse& response) {
   std::vector<std::vector<std::string>> rows = {
-      {"model", "version", "policy", "features", "loaded", "rejected"}};
+      {"model", "version", "policy", "features", "loaded", "rejected",
+       "what serves"}};
   std::string reasons;
   for (const v1::ModelStatus& model : response.models()) {
     rows.push_back(
         {model.name(), absl::StrCat(model.version()), model.policy(),
          absl::StrCat(model.num_features()),
-         model.loaded_time_us() == 0
-             ? ""
-             : absl::FormatTime("%Y-%m-%d %H:%M:%SZ",
-                                absl::FromUnixMicros(model.loaded_time_us()),
-                                absl::UTCTimeZone()),
-         absl::StrCat(model.rejected_size())});
+         TimeText(model.loaded_time_us()),
+         absl::StrCat(model.rejected_size()), ServingText(model.serving())});
     for (const v1::RejectedVersion& rejected : model.rejected()) {
       absl::StrAppend(&reasons, "rejected ", model.name(), " version ",
                       rejected.version(), ": ", rejected.reason(), "\n");
+    }
+    if (!model.serving_error().empty()) {
+      absl::StrAppend(&reasons, "SERVING.textproto of ", model.name(),
+                      " is not in force: ", model.serving_error(), "\n");
     }
   }
   return FormatTable(rows) + reasons;
@@ -33,7 +34,7 @@ std::string ModelsText(const v1::ListModelsResponse& response) {
 
 }  // namespace
 
-absl::Status RunModelsList(const config::v1::ModelsListOptions& options,
+absl::Status RunModelsList(const config::v1::ModelsOptions& options,
                            const std::vector<std::string>&,
                            CommandOutput* output) {
   RETURN_IF_ERROR(CheckChoice("output", options.output(), {"text", "json"}));

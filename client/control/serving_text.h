@@ -1,0 +1,25 @@
+#pragma once
+// States of serving as text for people, and shares of traffic from text.
+#include <cstdint>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "sortition/model/v1/serving.pb.h"
+
+namespace sortition {
+
+// Returns the state in one line: "pinned to 7; 8 has 1 %; label canary is 8".
+std::string ServingText(const model::v1::Serving& serving);
+
+// Returns a change of a state: "change 3, 2026-11-24T10:00:00Z, ops: reason".
+std::string ChangeText(const model::v1::Serving& serving);
+
+// Returns "2026-11-24 10:00:00Z"; empty for 0.
+std::string TimeText(int64_t time_us);
+
+// Returns parts of 10,000 of a share such as "1%" or "0.25%". InvalidArgument
+// unless it is a whole number of parts in [1, 10000].
+absl::StatusOr<uint32_t> ParseShare(absl::string_view text);
+
+}  // namespace sortition

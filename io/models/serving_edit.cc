@@ -1,0 +1,178 @@
+#include "io/models/serving_edit.h"
+
+#include <algorithm>
+#include <map>
+
+#include "absl/strings/str_cat.h"
+#include "core/base/status_macros.h"
+#include "core/policies/traffic_split.h"
+
+namespace sortition {
+namespace {
+
+using model::v1::Serving;
+using v1::ChangeServingRequest;
+
+constexpr size_t kMaxReasonBytes = 1000;
+
+absl::Status CheckStored(const EditContext& context, absl::string_view field,
+                         uint64_t version) {
+  if (std::binary_search(context.versions.begin(), context.versions.end(),
+                         version)) {
+    return absl::OkStatus();
+  }
+  return absl::FailedPreconditionError(absl::StrCat(
+      field, " = ", version, ": no such version in the store, which has ",
+      context.versions.empty() ? "none"
+                               : absl::StrCat(context.versions.size(), " from ",
+                                              context.versions.front(), " to ",
+                                              context.versions.back())));
+}
+
+absl::Status Pin(const EditContext& context, absl::string_view field,
+                 uint64_t version, Serving* serving) {
+  RETURN_IF_ERROR(CheckStored(context, field, version));
+  serving->set_pinned_version(version);
+  return absl::OkStatus();
+}
+
+absl::Status SetLabel(const EditContext& context,
+                      const ChangeServingRequest::SetLabel& change,
+                      Serving* serving) {
+  std::map<std::string, uint64_t> labels;
+  for (const auto& label : serving->labels()) {
+    labels[label.name()] = label.version();
+  }
+  if (change.version() > 0) {
+    RETURN_IF_ERROR(
+        CheckStored(context, "set_label.version", change.version()));
+    labels[change.name()] = change.version();
+  } else if (labels.erase(change.name()) == 0) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("set_label.name = \"", change.name(),
+                     "\": no such label, so it cannot be removed"));
+  }
+  serving->clear_labels();
+  for (const auto& [name, version] : labels) {
+    model::v1::VersionLabel& label = *serving->add_labels();
+    label.set_name(name);
+    label.set_version(version);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status SetSplit(const EditContext& context,
+                      const ChangeServingRequest::SetSplit& change,
+                      Serving* serving) {
+  std::map<uint64_t, uint32_t> places;
+  for (const ChangeServingRequest::Arm& arm : change.arms()) {
+    RETURN_IF_ERROR(
+        CheckStored(context, "set_split.arms.version", arm.version()));
+    if (arm.parts() < 1 || arm.parts() > kSplitPlaces ||
+        !places.emplace(arm.version(), arm.parts()).second) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("set_split.arms of version ", arm.version(),
+                       ": parts = ", arm.parts(), ": must be in [1, ",
+                       kSplitPlaces, "], once for each version"));
+    }
+  }
+  if (const absl::Status status =
+          AssignPlaces(places, serving->mutable_split());
+      !status.ok()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("set_split: ", status.message()));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status SetShadows(const EditContext& context,
+                        const ChangeServingRequest::SetShadows& change,
+                        Serving* serving) {
+  for (const model::v1::ShadowVersion& shadow : change.shadows()) {
+    RETURN_IF_ERROR(
+        CheckStored(context, "set_shadows.shadows.version", shadow.version()));
+  }
+  *serving->mutable_shadows() = change.shadows();
+  return absl::OkStatus();
+}
+
+absl::Status Rollback(const EditContext& context, uint64_t version,
+                      Serving* serving) {
+  if (version == 0) {
+    const auto next =
+        std::lower_bound(context.versions.begin(), context.versions.end(),
+                         context.primary_version);
+    if (next == context.versions.begin()) {
+      return absl::FailedPreconditionError(
+          absl::StrCat("rollback: the store has no version before ",
+                       context.primary_version, ", which serves"));
+    }
+    version = *std::prev(next);
+  }
+  serving->clear_split();
+  return Pin(context, "rollback.version", version, serving);
+}
+
+absl::Status Protect(const EditContext& context,
+                     const ChangeServingRequest::Protect& change,
+                     Serving* serving) {
+  auto& versions = *serving->mutable_protected_versions();
+  const auto place =
+      std::find(versions.begin(), versions.end(), change.version());
+  if (change.off()) {
+    if (place == versions.end()) {
+      return absl::FailedPreconditionError(absl::StrCat(
+          "protect.version = ", change.version(), ": is not protected"));
+    }
+    versions.erase(place);
+    return absl::OkStatus();
+  }
+  RETURN_IF_ERROR(CheckStored(context, "protect.version", change.version()));
+  if (place == versions.end()) versions.Add(change.version());
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::Status EditServing(const ChangeServingRequest& request,
+                         const EditContext& context, Serving* serving) {
+  if (request.reason().empty() || request.reason().size() > kMaxReasonBytes) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("reason has ", request.reason().size(),
+                     " bytes: must have 1 to ", kMaxReasonBytes));
+  }
+  if (request.has_expected_change() &&
+      request.expected_change() != serving->change()) {
+    return absl::AbortedError(absl::StrCat(
+        "expected_change = ", request.expected_change(),
+        ": the state is of change ", serving->change(), "; look at it again"));
+  }
+  switch (request.change_case()) {
+    case ChangeServingRequest::kPin:
+      return Pin(context, "pin.version", request.pin().version(), serving);
+    case ChangeServingRequest::kUnpin:
+      serving->clear_pinned_version();
+      return absl::OkStatus();
+    case ChangeServingRequest::kSetLabel:
+      return SetLabel(context, request.set_label(), serving);
+    case ChangeServingRequest::kSetSplit:
+      return SetSplit(context, request.set_split(), serving);
+    case ChangeServingRequest::kSetShadows:
+      return SetShadows(context, request.set_shadows(), serving);
+    case ChangeServingRequest::kSetMode:
+      serving->set_mode(request.set_mode().mode());
+      serving->set_explore_parts(request.set_mode().explore_parts());
+      return absl::OkStatus();
+    case ChangeServingRequest::kRollback:
+      return Rollback(context, request.rollback().version(), serving);
+    case ChangeServingRequest::kProtect:
+      return Protect(context, request.protect(), serving);
+    case ChangeServingRequest::CHANGE_NOT_SET:
+      break;
+  }
+  return absl::InvalidArgumentError(
+      "change: must be one of pin, unpin, set_label, set_split, set_shadows, "
+      "set_mode, rollback and protect");
+}
+
+}  // namespace sortition

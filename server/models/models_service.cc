@@ -1,0 +1,135 @@
+#include "server/models/models_service.h"
+
+#include "absl/strings/str_cat.h"
+#include "core/base/status_macros.h"
+#include "core/policies/traffic_split.h"
+#include "io/models/serving_edit.h"
+#include "io/models/serving_state.h"
+
+namespace sortition {
+namespace {
+
+void FillLoaded(const ServingSet& set, v1::ModelStatus* status) {
+  const model::v1::Serving& serving = set.serving;
+  for (const auto& [version, model] : set.loaded) {
+    v1::LoadedVersion& loaded = *status->add_loaded();
+    loaded.set_version(version);
+    loaded.set_bytes(model->bytes);
+    if (version == set.primary->version) {
+      loaded.add_uses(serving.pinned_version() > 0 ? "serves, pinned"
+                                                   : "serves");
+    }
+    for (const auto& arm : serving.split().arms()) {
+      if (arm.version() != version) continue;
+      loaded.add_uses(absl::StrCat("arm ", PlacesOf(arm)));
+    }
+    for (const auto& label : serving.labels()) {
+      if (label.version() != version) continue;
+      loaded.add_uses(absl::StrCat("label ", label.name()));
+    }
+    for (const auto& shadow : serving.shadows()) {
+      if (shadow.version() == version) loaded.add_uses("shadow");
+    }
+  }
+}
+
+void FillStatus(const ModelState& state, v1::ModelStatus* status) {
+  const ServedModel& serving = *state.set->primary;
+  status->set_name(serving.name);
+  status->set_version(serving.version);
+  status->set_policy(serving.policy_name);
+  status->set_num_features(serving.num_features);
+  status->set_loaded_time_us(serving.loaded_time_us);
+  status->set_checksum(serving.checksum);
+  for (const auto& [version, reason] : state.rejected) {
+    v1::RejectedVersion& rejected = *status->add_rejected();
+    rejected.set_version(version);
+    rejected.set_reason(reason);
+  }
+  FillLoaded(*state.set, status);
+  *status->mutable_serving() = state.set->serving;
+  status->set_serving_error(state.serving_error);
+}
+
+void FillVersion(const ModelStore& store, const std::string& model,
+                 uint64_t version, v1::StoredVersion* stored) {
+  stored->set_version(version);
+  const auto provenance = store.LoadProvenance(model, version);
+  if (!provenance.ok()) {
+    stored->set_error(std::string(provenance.status().message()));
+    return;
+  }
+  stored->set_learner(provenance->learner());
+  stored->set_created_time_us(provenance->created_time_us());
+  stored->set_parent_version(provenance->parent_version());
+  stored->set_comment(provenance->comment());
+}
+
+absl::Status NoSuchModel(const absl::Status& status) {
+  return absl::Status(status.code(),
+                      absl::StrCat("model = ", status.message()));
+}
+
+}  // namespace
+
+absl::Status ModelsService::ListModels(const v1::ListModelsRequest&,
+                                       v1::ListModelsResponse* response) const {
+  response->Clear();
+  for (const ModelState& state : models_->List()) {
+    FillStatus(state, response->add_models());
+  }
+  return absl::OkStatus();
+}
+
+absl::Status ModelsService::DescribeModel(
+    const v1::DescribeModelRequest& request,
+    v1::DescribeModelResponse* response) const {
+  response->Clear();
+  const auto set = models_->Find(request.model());
+  if (!set.ok()) return NoSuchModel(set.status());
+  const std::string& name = (*set)->name;
+  for (const ModelState& state : models_->List()) {
+    if (state.set->name == name) FillStatus(state, response->mutable_status());
+  }
+  const ModelStore& store = models_->store();
+  ASSIGN_OR_RETURN(const auto versions, store.ListVersions(name));
+  for (const uint64_t version : versions) {
+    FillVersion(store, name, version, response->add_versions());
+  }
+  ASSIGN_OR_RETURN(const auto history,
+                   ServingHistory(absl::StrCat(store.root(), "/", name)));
+  for (const model::v1::Serving& state : history) {
+    *response->add_history() = state;
+  }
+  return absl::OkStatus();
+}
+
+absl::Status ModelsService::ChangeServing(
+    const v1::ChangeServingRequest& request, const std::string& caller,
+    v1::ChangeServingResponse* response) {
+  response->Clear();
+  const auto set = models_->Find(request.model());
+  if (!set.ok()) return NoSuchModel(set.status());
+  const std::string name = (*set)->name;
+  EditContext context;
+  context.primary_version = (*set)->primary->version;
+  ASSIGN_OR_RETURN(context.versions, models_->store().ListVersions(name));
+  ASSIGN_OR_RETURN(*response->mutable_serving(),
+                   models_->Change(name, {request.reason(), caller},
+                                   [&](model::v1::Serving* serving) {
+                                     return EditServing(request, context,
+                                                        serving);
+                                   }));
+  ASSIGN_OR_RETURN(const auto now, models_->Find(name));
+  response->set_version(now->primary->version);
+  return absl::OkStatus();
+}
+
+absl::Status ModelsService::ReloadModels(const v1::ReloadModelsRequest&,
+                                         v1::ReloadModelsResponse* response) {
+  response->Clear();
+  models_->Refresh();
+  return absl::OkStatus();
+}
+
+}  // namespace sortition

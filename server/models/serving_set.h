@@ -1,0 +1,65 @@
+#pragma once
+// What serves under one name at one moment: versions and their uses.
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/functional/function_ref.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "server/models/served_model.h"
+#include "sortition/model/v1/serving.pb.h"
+
+namespace sortition {
+
+// Immutable once made; shared by the requests that use it. Its versions answer
+// the same calls and have the same number of features.
+struct ServingSet {
+  using Model = std::shared_ptr<const ServedModel>;
+
+  // A part of the traffic.
+  struct Arm {
+    const ServedModel* model = nullptr;
+    double probability = 0;  // Above 0.
+  };
+  struct Shadow {
+    Model model;
+    uint32_t every = 1;
+  };
+
+  std::string name;
+  model::v1::Serving serving;  // In force; may be older than the file.
+  Model primary;
+  std::map<uint64_t, Model> loaded;  // By version, `primary` among them.
+  // Where traffic is split: as serving.split.arms, and the primary version last
+  // unless the others have all places. Otherwise empty.
+  std::vector<Arm> arms;
+  std::vector<Shadow> shadows;
+  bool has_f_beta_game = false;  // One of the arms plays one.
+
+  bool is_split() const { return !arms.empty(); }
+  // Returns the arm of a unit or decision. Requires is_split().
+  const Arm& ArmOf(absl::string_view unit_id,
+                   absl::string_view decision_id) const;
+  // Null where it is not loaded, or there is no such label.
+  const ServedModel* FindVersion(uint64_t version) const;
+  const ServedModel* FindLabel(absl::string_view label) const;
+  uint64_t bytes() const;  // Of all loaded versions.
+};
+
+// Returns a version, loaded; the error says why it cannot serve.
+using LoadVersion =
+    absl::FunctionRef<absl::StatusOr<std::shared_ptr<const ServedModel>>(
+        uint64_t version, const ServedModel& beside)>;
+
+// Makes the set that `serving` asks for. `primary` serves where no version is
+// pinned. FailedPrecondition, ResourceExhausted: a version that it names cannot
+// serve; the message says which, as what, and why.
+absl::StatusOr<std::shared_ptr<const ServingSet>> MakeServingSet(
+    const std::string& name, const model::v1::Serving& serving,
+    const ServingSet::Model& primary, LoadVersion load);
+
+}  // namespace sortition

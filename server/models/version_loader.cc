@@ -1,0 +1,168 @@
+#include "server/models/version_loader.h"
+
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <system_error>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
+#include "io/clocks.h"
+#include "process/log.h"
+
+namespace sortition {
+namespace {
+
+// Returns a text that changes when a file of the directory is added, removed,
+// written or replaced, or when its access rights change.
+std::string Fingerprint(const std::string& directory) {
+  std::vector<std::string> parts;
+  const auto add = [&](const std::string& path) {
+    struct stat info = {};
+    if (::stat(path.c_str(), &info) != 0) return;
+    parts.push_back(absl::StrCat(path, ":", info.st_ino, ":", info.st_size, ":",
+                                 info.st_ctim.tv_sec, ".",
+                                 info.st_ctim.tv_nsec));
+  };
+  add(directory);
+  std::error_code error;
+  for (std::filesystem::directory_iterator it(directory, error), end;
+       !error && it != end; it.increment(error)) {
+    add(it->path().string());
+  }
+  std::sort(parts.begin(), parts.end());
+  return absl::StrJoin(parts, "\n");
+}
+
+// True for errors of the machine rather than of the files.
+bool IsTransient(const absl::Status& status) {
+  return absl::IsUnavailable(status) || absl::IsResourceExhausted(status);
+}
+
+// Returns what an error of ModelStore::Load() says about the version.
+LoadFailure FailureOfStore(const absl::Status& status) {
+  switch (status.code()) {
+    case absl::StatusCode::kDataLoss:
+      return LoadFailure::kCorrupt;
+    case absl::StatusCode::kInvalidArgument:
+      return LoadFailure::kInvalid;
+    case absl::StatusCode::kNotFound:
+      return LoadFailure::kMissingFile;
+    default:
+      return LoadFailure::kUnreadable;
+  }
+}
+
+}  // namespace
+
+absl::StatusOr<std::shared_ptr<const ServedModel>> VersionLoader::TryLoad(
+    const std::string& name, uint64_t version, const ServedModel& serving,
+    uint64_t room_bytes, LoadFailure* failure) const {
+  // What a model takes is about the size of its file.
+  std::error_code error;
+  const uintmax_t bytes = std::filesystem::file_size(
+      absl::StrCat(store_->root(), "/", name, "/", version, "/model.pb"),
+      error);
+  if (!error && bytes > room_bytes) {
+    *failure = LoadFailure::kMemory;
+    return absl::ResourceExhaustedError(absl::StrCat(
+        "takes ", bytes, " bytes, and model_memory_bytes has room for ",
+        room_bytes, " beside the versions that are loaded"));
+  }
+  const auto stored = store_->Load(name, version);
+  if (!stored.ok()) {
+    *failure = FailureOfStore(stored.status());
+    return stored.status();
+  }
+  return MakeServedModel(*stored, serving, NowUs(), failure);
+}
+
+absl::StatusOr<std::shared_ptr<const ServedModel>> VersionLoader::Load(
+    const std::string& name, uint64_t version, const ServedModel& serving,
+    uint64_t room_bytes) {
+  // The fingerprint is taken before the load, so that a change during the load
+  // gives another one next time.
+  Rejection rejection;
+  {
+    const std::lock_guard lock(mutex_);
+    const auto& rejected = rejected_[name];
+    if (const auto found = rejected.find(version); found != rejected.end()) {
+      rejection = found->second;
+    }
+  }
+  const std::string fingerprint =
+      Fingerprint(absl::StrCat(store_->root(), "/", name, "/", version));
+  if (!rejection.fingerprint.empty() && !rejection.transient &&
+      rejection.fingerprint == fingerprint) {
+    return absl::FailedPreconditionError(rejection.reason);
+  }
+  const absl::Time start = absl::Now();
+  LoadFailure failure = LoadFailure::kUnreadable;
+  auto served = TryLoad(name, version, serving, room_bytes, &failure);
+  if (!served.ok()) {
+    const std::string reason =
+        absl::StrCat(LoadFailureName(failure), ": ", served.status().message());
+    Reject(name, version, failure,
+           {reason, fingerprint, IsTransient(served.status())});
+    return absl::Status(served.status().code(), reason);
+  }
+  {
+    const std::lock_guard lock(mutex_);
+    rejected_[name].erase(version);
+  }
+  metrics_
+      ->Counter("sortition_model_loads_total", "Model versions loaded",
+                {{"model", name}})
+      ->Increment();
+  metrics_
+      ->Gauge("sortition_model_load_seconds",
+              "Time to read, validate and warm up the version loaded last, "
+              "seconds",
+              {{"model", name}})
+      ->Set(absl::ToDoubleSeconds(absl::Now() - start));
+  return served;
+}
+
+void VersionLoader::Reject(const std::string& name, uint64_t version,
+                           LoadFailure failure, Rejection rejection) {
+  metrics_
+      ->Counter("sortition_model_load_failures_total",
+                "Model versions refused, by reason",
+                {{"model", name}, {"reason", LoadFailureName(failure)}})
+      ->Increment();
+  const std::lock_guard lock(mutex_);
+  Rejection& known = rejected_[name][version];
+  if (known.reason != rejection.reason) {
+    LogError(
+        "model version refused",
+        {{"model", name}, {"version", version}, {"reason", rejection.reason}});
+  }
+  known = std::move(rejection);
+}
+
+void VersionLoader::KeepOnly(const std::string& name,
+                             const std::vector<uint64_t>& versions) {
+  const std::lock_guard lock(mutex_);
+  std::erase_if(rejected_[name], [&](const auto& rejected) {
+    return !std::binary_search(versions.begin(), versions.end(),
+                               rejected.first);
+  });
+}
+
+std::map<uint64_t, std::string> VersionLoader::Refused(
+    const std::string& name) const {
+  std::map<uint64_t, std::string> reasons;
+  const std::lock_guard lock(mutex_);
+  const auto rejected = rejected_.find(name);
+  if (rejected == rejected_.end()) return reasons;
+  for (const auto& [version, rejection] : rejected->second) {
+    reasons.emplace(version, rejection.reason);
+  }
+  return reasons;
+}
+
+}  // namespace sortition
