@@ -37,14 +37,16 @@ absl::Status CheckDefaultModel(const std::string& name) {
       absl::StrCat("default_model = \"", name, "\": ", status.message()));
 }
 
-absl::Status CheckPorts(const config::v1::ServerOptions& options) {
-  if (options.listen() != options.metrics_listen() ||
-      absl::EndsWith(options.listen(), ":0")) {
+// Whether two options name one port.
+absl::Status CheckPorts(const std::string& option, const std::string& address,
+                        const std::string& other_option,
+                        const std::string& other_address) {
+  if (address != other_address || address.empty() ||
+      absl::EndsWith(address, ":0")) {
     return absl::OkStatus();
   }
-  return absl::InvalidArgumentError(absl::StrCat("listen = metrics_listen = \"",
-                                                 options.listen(),
-                                                 "\": must be two ports"));
+  return absl::InvalidArgumentError(absl::StrCat(
+      option, " = ", other_option, " = \"", address, "\": must be two ports"));
 }
 
 }  // namespace
@@ -70,7 +72,12 @@ std::vector<std::string> CheckServerConfig(
   findings.CheckAddress("listen", options.listen());
   findings.CheckAddress("control_listen", options.control_listen());
   findings.CheckAddress("metrics_listen", options.metrics_listen());
-  findings.Add(CheckPorts(options));
+  findings.Add(CheckPorts("listen", options.listen(), "metrics_listen",
+                          options.metrics_listen()));
+  findings.Add(CheckPorts("listen", options.listen(), "control_listen",
+                          options.control_listen()));
+  findings.Add(CheckPorts("control_listen", options.control_listen(),
+                          "metrics_listen", options.metrics_listen()));
   findings.Add(ValidateIdentity(options));
   findings.CheckFile("tls.certificate_file", options.tls().certificate_file());
   findings.CheckFile("tls.key_file", options.tls().key_file());

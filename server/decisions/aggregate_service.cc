@@ -9,6 +9,7 @@
 #include "core/base/status_macros.h"
 #include "io/models/model_store.h"
 #include "io/segments/decision_view.h"
+#include "server/decisions/decision_cost.h"
 #include "server/decisions/request_validation.h"
 
 namespace sortition {
@@ -307,10 +308,6 @@ void AggregateService::AddAnswer(const AggregateRequest& request,
                                           divergences.end());
 }
 
-bool AggregateService::IsLong(const AggregateRequest& request) {
-  return request.bootstrap_samples() > 0;
-}
-
 absl::Status AggregateService::Aggregate(const AggregateRequest& request,
                                          DecisionScratch* scratch,
                                          AggregateResponse* response) {
@@ -321,6 +318,14 @@ absl::Status AggregateService::Aggregate(const AggregateRequest& request,
   ASSIGN_OR_RETURN(CheckedRequest checked, Check(request));
   const AggregateQuery& query = checked.query;
   const Candidates& candidates = query.lists.candidates;
+  const uint32_t sources = candidates.num_features();
+  const uint64_t work = uint64_t{request.bootstrap_samples()} * sources *
+                        std::min(kPairs, candidates.num_candidates() - 1);
+  if (IsTooLong(AggregateSeconds(candidates.num_candidates(), sources, work) +
+                    DrawSeconds(checked.policy, candidates.num_candidates(), 0),
+                scratch)) {
+    return TooLong();
+  }
   ASSIGN_OR_RETURN(const AggregatePolicy policy,
                    AggregatePolicy::Create(checked.policy));
   const OpenDecision decision =
@@ -341,7 +346,7 @@ absl::Status AggregateService::Aggregate(const AggregateRequest& request,
       },
       scratch));
   AddAnswer(request, checked, *scratch, response);
-  sources_->Observe(candidates.num_features());
+  sources_->Observe(sources);
   if (checked.policy.has_boltzmann_ranking()) drawn_->Increment();
   return absl::OkStatus();
 }

@@ -26,9 +26,6 @@ class AggregateService {
   AggregateService(const config::v1::RequestLimits& limits, SpoolWriter* spool,
                    Metrics* metrics);
 
-  // Whether the request may take more than a millisecond though it is small.
-  static bool IsLong(const v1::AggregateRequest& request);
-
   // Answers before the deadline in `scratch`: a bootstrap that would take
   // longer ends early, and the answer is marked as degraded.
   absl::Status Aggregate(const v1::AggregateRequest& request,

@@ -10,6 +10,7 @@
 #include "absl/strings/str_format.h"
 #include "core/base/status_macros.h"
 #include "core/policies/traffic_split.h"
+#include "server/decisions/decision_cost.h"
 #include "server/decisions/request_validation.h"
 
 namespace sortition {
@@ -200,6 +201,20 @@ std::function<bool()> RankingService::GameLimit(
   return [end] { return Clock::now() >= end; };
 }
 
+double RankingService::Seconds(const v1::DecisionContext& context,
+                               const CheckedRequest& checked) {
+  // As a bound, all candidates count as eligible.
+  const uint32_t n = checked.query.candidates.num_candidates();
+  const uint32_t k = checked.query.top_k;
+  double seconds = DrawSeconds(checked.choice.model->policy, n, k);
+  if (context.return_probabilities()) seconds *= 2;
+  // Each arm is asked, too, how probable it finds what was drawn.
+  for (const ServingSet::Arm& arm : checked.set->arms) {
+    seconds += DrawSeconds(arm.model->policy, n, k);
+  }
+  return seconds;
+}
+
 absl::Status RankingService::Decide(const v1::DecisionContext& context,
                                     CheckedRequest* checked,
                                     DecisionScratch* scratch,
@@ -208,6 +223,7 @@ absl::Status RankingService::Decide(const v1::DecisionContext& context,
   const LinearPolicy& policy = *checked->policy;
   PolicyQuery& query = checked->query;
   RETURN_IF_ERROR(SetPlan(context, checked, scratch));
+  if (IsTooLong(Seconds(context, *checked), scratch)) return TooLong();
   const OpenDecision decision = recorder_.Begin(
       {context, query.candidates, model.name, model.version, model.draw_salt},
       result);

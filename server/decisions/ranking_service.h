@@ -81,6 +81,9 @@ class RankingService {
   // Draws into `scratch`, from the model or with a part of the baseline.
   static void DrawAction(const OpenDecision& decision, CheckedRequest* checked,
                          DecisionScratch* scratch);
+  // About how long the decision takes.
+  static double Seconds(const v1::DecisionContext& context,
+                        const CheckedRequest& checked);
   // Draws into `scratch`, logs, and fills the fields that all results share.
   absl::Status Decide(const v1::DecisionContext& context,
                       CheckedRequest* checked, DecisionScratch* scratch,

@@ -1,4 +1,4 @@
-#include "server/rpc/waiting_calls.h"
+#include "server/admission/waiting_calls.h"
 
 #include <algorithm>
 
@@ -15,6 +15,11 @@ constexpr double kRefusingShare = 0.1;
 constexpr double kMaxCredit = 2e6;
 
 }  // namespace
+
+WaitingCalls::WaitingCalls(Admission* admission)
+    : admission_(admission),
+      limit_(admission->limits().max_wait_seconds(),
+             admission->limits().max_wait_seconds()) {}
 
 std::optional<Refusal> WaitingCalls::Check(double seconds_left) {
   const config::v1::AdmissionLimits& limits = admission_->limits();
@@ -37,16 +42,14 @@ void WaitingCalls::Add(QueuedCall* call) {
 
 void WaitingCalls::NoteAllRead() {
   const double calm = admission_->limits().target_wait_seconds() / 2;
-  if (num_refused_ == 0 && EstimateSeconds() <= calm) calm_ = MonotonicNanos();
+  if (num_refused_ == 0 && EstimateSeconds() <= calm) {
+    limit_.NoteCalm(MonotonicNanos());
+  }
 }
 
 double WaitingCalls::LongestSeconds() const {
-  const config::v1::AdmissionLimits& limits = admission_->limits();
-  const double seconds = 1e-9 * static_cast<double>(MonotonicNanos() - calm_);
-  return seconds <= limits.max_wait_seconds()
-             ? limits.max_wait_seconds()
-             : std::min(limits.target_wait_seconds(),
-                        limits.max_wait_seconds());
+  return limit_.Seconds(MonotonicNanos(),
+                        admission_->limits().target_wait_seconds());
 }
 
 void WaitingCalls::Serve(int64_t start) {
@@ -75,10 +78,17 @@ void WaitingCalls::Serve(int64_t start) {
       credit_ + kRefusingShare * static_cast<double>(end - begin), kMaxCredit);
 }
 
-void UnsentAnswers::Add(UnsentAnswer* answer) {
-  answer->since_ = MonotonicNanos();
+UnsentAnswers::UnsentAnswers(Admission* admission)
+    : admission_(admission),
+      most_nanos_(
+          static_cast<int64_t>(1e9 * admission->limits().answer_seconds())) {}
+
+void UnsentAnswers::Add(UnsentAnswer* answer, int64_t now) {
+  answer->since_ = now;
   answer->is_listed_ = true;
   answer->place_ = answers_.insert(answers_.end(), answer);
+  // Half of the calls, so that there is always room for others.
+  while (answers_.size() > admission_->limits().max_calls() / 2) DropFirst();
 }
 
 void UnsentAnswers::Remove(UnsentAnswer* answer) {
@@ -88,16 +98,18 @@ void UnsentAnswers::Remove(UnsentAnswer* answer) {
 }
 
 void UnsentAnswers::DropStale(int64_t now) {
-  const config::v1::AdmissionLimits& limits = admission_->limits();
-  const auto oldest = now - static_cast<int64_t>(1e9 * limits.answer_seconds());
-  // Half of the calls, so that there is always room for others.
-  while (answers_.size() > limits.max_calls() / 2 ||
-         (!answers_.empty() && answers_.front()->since_ < oldest)) {
-    UnsentAnswer* const answer = answers_.front();
-    Remove(answer);
-    admission_->CountDroppedAnswer();
-    answer->Drop();
-  }
+  while (!answers_.empty() && NextStale() <= now) DropFirst();
+}
+
+void UnsentAnswers::Hurry(double seconds) {
+  most_nanos_ = std::min(most_nanos_, static_cast<int64_t>(1e9 * seconds));
+}
+
+void UnsentAnswers::DropFirst() {
+  UnsentAnswer* const answer = answers_.front();
+  Remove(answer);
+  admission_->CountDroppedAnswer();
+  answer->Drop();
 }
 
 }  // namespace sortition

@@ -1,4 +1,4 @@
-#include "server/rpc/admission.h"
+#include "server/admission/admission.h"
 
 #include <algorithm>
 #include <cmath>
@@ -24,7 +24,9 @@ std::string Explain(RefusalReason reason,
           "calls wait for more than admission.max_wait_seconds = ",
           limits.max_wait_seconds(),
           " (long calls: admission.max_long_wait_seconds = ",
-          limits.max_long_wait_seconds(), ")");
+          limits.max_long_wait_seconds(),
+          ") or, while waits stay long, admission.target_wait_seconds = ",
+          limits.target_wait_seconds());
     case RefusalReason::kDeadline:
       return "the deadline would pass while the call waits";
     case RefusalReason::kCalls:

@@ -1,22 +1,14 @@
 #pragma once
-// The calls that a queue's thread has read and not yet decided, and those whose
-// answers their callers have not taken.
-#include <chrono>
+// The requests that a queue's thread has read and not yet decided, and those
+// whose answers their callers have not taken.
 #include <cstdint>
 #include <deque>
 #include <list>
 #include <optional>
 
-#include "server/rpc/admission.h"
+#include "server/admission/admission.h"
 
 namespace sortition {
-
-// A time that only grows, in nanoseconds.
-inline int64_t MonotonicNanos() {
-  return std::chrono::duration_cast<std::chrono::nanoseconds>(
-             std::chrono::steady_clock::now().time_since_epoch())
-      .count();
-}
 
 class QueuedCall {
  public:
@@ -33,7 +25,7 @@ class QueuedCall {
 class WaitingCalls {
  public:
   // `admission` must outlive it.
-  explicit WaitingCalls(Admission* admission) : admission_(admission) {}
+  explicit WaitingCalls(Admission* admission);
 
   // Returns why a call that came with so many seconds until its deadline must
   // be refused, if it must.
@@ -48,12 +40,12 @@ class WaitingCalls {
   void Serve(int64_t start);
   // How long the last Serve() took.
   int64_t turn_nanos() const { return turn_nanos_; }
+  // The thread had nothing to do until `now`: whatever comes is a burst.
+  void NoteIdle(int64_t now) { limit_.NoteCalm(now); }
   // Everything that has come was read. If there is little of it, the server is
   // not overloaded, or no longer.
   void NoteAllRead();
-  // The longest that a call may wait now, seconds. While it is overloaded, the
-  // calls that are answered should not all wait as long as in a burst
-  // [NicholsJacobson12, for packets].
+  // The longest that a call may wait now, seconds.
   double LongestSeconds() const;
   // The time that a call that comes now would wait, seconds.
   double EstimateSeconds() const {
@@ -63,13 +55,13 @@ class WaitingCalls {
  private:
   Admission* const admission_;
   std::deque<QueuedCall*> calls_;
-  RecentMean seconds_per_call_;      // With the reading of others meanwhile.
-  int64_t calm_ = MonotonicNanos();  // When the server was last not overloaded.
+  RecentMean seconds_per_call_;  // With the reading of others meanwhile.
+  WaitLimit limit_;
   // Since the last Serve().
   int64_t num_checked_ = 0;
   int64_t num_refused_ = 0;
   int64_t turn_nanos_ = 0;  // Of the last Serve().
-  double credit_ = 0;  // Nanoseconds that may be spent on refusing.
+  double credit_ = 0;       // Nanoseconds that may be spent on refusing.
 };
 
 // An answer on its way.
@@ -90,14 +82,25 @@ class UnsentAnswer {
 // give them no HTTP/2 window. Belongs to the thread of the queue.
 class UnsentAnswers {
  public:
-  explicit UnsentAnswers(Admission* admission) : admission_(admission) {}
-  void Add(UnsentAnswer* answer);
+  explicit UnsentAnswers(Admission* admission);
+
+  // Drops the oldest where there are too many.
+  void Add(UnsentAnswer* answer, int64_t now);
   void Remove(UnsentAnswer* answer);
-  // Drops those that are too old, or too many.
+  bool empty() const { return answers_.empty(); }
+
+  // Drops what is too old.
   void DropStale(int64_t now);
+  // When that is next to be done. Requires that there is an answer.
+  int64_t NextStale() const { return answers_.front()->since_ + most_nanos_; }
+  // From now on answers are too old after `seconds`, if that is less.
+  void Hurry(double seconds);
 
  private:
+  void DropFirst();
+
   Admission* const admission_;
+  int64_t most_nanos_;
   std::list<UnsentAnswer*> answers_;  // The oldest is the first.
 };
 
