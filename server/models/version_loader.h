@@ -24,6 +24,12 @@ class VersionLoader {
   VersionLoader(const ModelStore* store, Metrics* metrics)
       : store_(store), metrics_(metrics) {}
 
+  // Tells without reading the version why it cannot be loaded: it is not there,
+  // it was refused as it is, or it takes more than `*room_bytes`, which it
+  // otherwise uses up.
+  absl::Status Check(const std::string& name, uint64_t version,
+                     uint64_t* room_bytes) const;
+
   // Returns the version, ready to serve in the place of `serving` or beside it.
   // An error says why it must not serve; ResourceExhausted: it takes more than
   // `room_bytes`.
@@ -44,6 +50,9 @@ class VersionLoader {
     bool transient = false;  // The machine's fault, not the model's: try again.
   };
 
+  std::string PathOf(const std::string& name, uint64_t version) const;
+  // Returns what is remembered of a version; empty: nothing.
+  Rejection FindRejection(const std::string& name, uint64_t version) const;
   absl::StatusOr<std::shared_ptr<const ServedModel>> TryLoad(
       const std::string& name, uint64_t version, const ServedModel& serving,
       uint64_t room_bytes, LoadFailure* failure) const;

@@ -60,6 +60,8 @@ void CallPool::Serve() {
     lock.unlock();
     const int64_t start = MonotonicNanos();
     call->Run(&scratch);
+    // A thread that waits must not keep a version from being unloaded.
+    scratch.models = SeenModels();
     const int64_t end = MonotonicNanos();
     lock.lock();
     seconds_per_call_.Add(1e-9 * static_cast<double>(end - start));

@@ -27,6 +27,8 @@ void ReturnedCalls::Proceed(bool) {
   for (CompletionEvent* call : calls) call->Proceed(true);
 }
 
+void ModelsForgetting::Proceed(bool) { queue_->scratch.models = SeenModels(); }
+
 void CallQueue::Serve() {
   int64_t start = 0;
   while (Read(&start)) waiting.Serve(start);

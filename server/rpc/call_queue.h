@@ -57,6 +57,17 @@ class QueueClosing final : public CompletionEvent {
   grpc::Alarm alarm_;
 };
 
+// Lets the thread of a queue forget which versions it has seen, which else it
+// would keep until its next request.
+class ModelsForgetting final : public CompletionEvent {
+ public:
+  explicit ModelsForgetting(CallQueue* queue) : queue_(queue) {}
+  void Proceed(bool ok) override;
+
+ private:
+  CallQueue* const queue_;
+};
+
 // A completion queue with the memory of its one thread.
 struct CallQueue {
   // `admission` must outlive it.
@@ -74,6 +85,7 @@ struct CallQueue {
   bool closed = false;
   ReturnedCalls returned{this};
   QueueClosing closing{this};
+  ModelsForgetting forgetting{this};  // Comes back as a returned call.
   // The rest belongs to the thread.
   WaitingCalls waiting;
   UnsentAnswers unsent;

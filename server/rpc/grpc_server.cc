@@ -74,6 +74,9 @@ struct GrpcServer::Rep {
   std::unique_ptr<Listener> control_listener;
   DrainState drain;
   std::unique_ptr<CallPool> pool;
+  // For control calls, which may wait for the load of a version: large requests
+  // must not wait for them.
+  std::unique_ptr<CallPool> control_pool;
   config::v1::RequestLimits limits;
   bool shut_down = false;
   std::vector<std::thread> threads;
@@ -98,7 +101,7 @@ struct GrpcServer::Rep {
       (stub->*ask)(context, payload, writer, queue, queue, tag);
     };
     method->handle = std::move(handle);
-    method->pool = pool.get();
+    method->pool = role == Role::kAdmin ? control_pool.get() : pool.get();
     method->limits = &limits;
     method->metrics = &rpc_metrics.emplace_back(name, metrics);
     method->log = &request_log;
@@ -304,6 +307,7 @@ absl::StatusOr<std::unique_ptr<GrpcServer>> GrpcServer::Start(
   rep.limits = options.limits();
   rep.pool =
       std::make_unique<CallPool>(options.long_call_threads(), &rep.admission);
+  rep.control_pool = std::make_unique<CallPool>(1, &rep.admission);
   rep.authorizer = identity.authorizer();
   rep.AddMethods(services, metrics);
   rep.AddControlMethods(services.models, metrics);
@@ -330,6 +334,12 @@ void GrpcServer::SetRankingServes(bool serves) {
   rep_->health.Set(v1::Ranking::service_full_name(), serves);
 }
 
+void GrpcServer::ForgetModels() {
+  for (const auto& queue : rep_->queues) {
+    queue->returned.Add(&queue->forgetting);
+  }
+}
+
 void GrpcServer::AnnounceShutdown() { rep_->health.SetNotServing(); }
 
 void GrpcServer::Refuse() {
@@ -354,6 +364,7 @@ void GrpcServer::Shutdown(double timeout_seconds) {
   for (const auto& queue : rep_->queues) queue->closing.Start();
   for (std::thread& thread : rep_->threads) thread.join();
   rep_->pool->Stop();
+  rep_->control_pool->Stop();
 }
 
 }  // namespace sortition
