@@ -160,6 +160,7 @@ void ModelRegistry::RefreshModel(const std::string& name) {
   loader_.KeepOnly(name, *versions);
   if (FindEntry(name).set == nullptr) Serve(MakeUniformSet(name));
   const std::shared_ptr<const ServingSet> before = FindEntry(name).set;
+  loader_.RefuseReused(name, before->loaded);
   const auto serving = ReadServing(absl::StrCat(store_.root(), "/", name));
   absl::StatusOr<std::shared_ptr<const ServingSet>> set = serving.status();
   if (serving.ok()) set = MakeSet(*serving, *before, *versions);
@@ -239,6 +240,7 @@ void ModelRegistry::Serve(std::shared_ptr<const ServingSet> set) {
     const auto kept = set->loaded.find(version);
     if (kept == set->loaded.end() || kept->second != model) {
       retired_.push_back(model);
+      retired_bytes_ += model->bytes;
     }
   }
   if (before->primary->version != now.version) {
@@ -260,8 +262,10 @@ void ModelRegistry::Serve(std::shared_ptr<const ServingSet> set) {
 }
 
 void ModelRegistry::FreeRetired() {
-  std::erase_if(retired_, [](const ServingSet::Model& model) {
-    return model.use_count() == 1;
+  std::erase_if(retired_, [this](const ServingSet::Model& model) {
+    if (model.use_count() > 1) return false;
+    retired_bytes_ -= model->bytes;
+    return true;
   });
 }
 
@@ -316,6 +320,11 @@ void ModelRegistry::SetMetrics() {
                           const std::string& model, double value) {
     metrics_->Gauge(name, help, {{"model", model}})->Set(value);
   };
+  metrics_
+      ->Gauge("sortition_model_retired_bytes",
+              "Memory of versions that serve no more, but whose last requests "
+              "have not ended, bytes")
+      ->Set(static_cast<double>(retired_bytes_.load()));
   for (const ModelState& state : List()) {
     const ServedModel& serving = *state.set->primary;
     set("sortition_model_version",

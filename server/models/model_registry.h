@@ -163,6 +163,7 @@ class ModelRegistry {
   std::map<uint64_t, ServingSet::Model> fresh_;
   // Versions that some thread may still use; guarded by `refresh_mutex_`.
   std::vector<ServingSet::Model> retired_;
+  std::atomic<uint64_t> retired_bytes_{0};  // Of `retired_`.
 
   mutable std::mutex mutex_;  // Held for moments, never during a load.
   absl::flat_hash_map<std::string, Entry> models_;

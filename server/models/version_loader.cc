@@ -154,6 +154,7 @@ absl::StatusOr<std::shared_ptr<const ServedModel>> VersionLoader::Load(
   {
     const std::lock_guard lock(mutex_);
     rejected_[name].erase(version);
+    taken_[name][version] = fingerprint;
   }
   metrics_
       ->Counter("sortition_model_loads_total", "Model versions loaded",
@@ -166,6 +167,35 @@ absl::StatusOr<std::shared_ptr<const ServedModel>> VersionLoader::Load(
               {{"model", name}})
       ->Set(absl::ToDoubleSeconds(absl::Now() - start));
   return served;
+}
+
+void VersionLoader::RefuseReused(
+    const std::string& name,
+    const std::map<uint64_t, std::shared_ptr<const ServedModel>>& loaded) {
+  for (const auto& [version, model] : loaded) {
+    const std::string fingerprint = Fingerprint(PathOf(name, version));
+    if (fingerprint.empty()) continue;  // Removed.
+    {
+      const std::lock_guard lock(mutex_);
+      std::string& taken = taken_[name][version];
+      if (taken == fingerprint) continue;
+      taken = fingerprint;
+    }
+    const auto stored = store_->Load(name, version);
+    if (!stored.ok() || (stored->checksum == model->checksum &&
+                         stored->draw_salt == model->draw_salt)) {
+      continue;
+    }
+    const LoadFailure failure = LoadFailure::kReused;
+    Reject(name, version, failure,
+           {absl::StrCat(LoadFailureName(failure), ": ", PathOf(name, version),
+                         " holds another model than when it was loaded, "
+                         "checksum ",
+                         stored->checksum, ", was ", model->checksum,
+                         ": numbers name one model for ever; publish it under "
+                         "a number of its own (sortition-trainer publish)"),
+            fingerprint, false});
+  }
 }
 
 void VersionLoader::Reject(const std::string& name, uint64_t version,
@@ -187,11 +217,12 @@ void VersionLoader::Reject(const std::string& name, uint64_t version,
 
 void VersionLoader::KeepOnly(const std::string& name,
                              const std::vector<uint64_t>& versions) {
+  const auto is_gone = [&](const auto& known) {
+    return !std::binary_search(versions.begin(), versions.end(), known.first);
+  };
   const std::lock_guard lock(mutex_);
-  std::erase_if(rejected_[name], [&](const auto& rejected) {
-    return !std::binary_search(versions.begin(), versions.end(),
-                               rejected.first);
-  });
+  std::erase_if(rejected_[name], is_gone);
+  std::erase_if(taken_[name], is_gone);
 }
 
 std::map<uint64_t, std::string> VersionLoader::Refused(

@@ -37,6 +37,12 @@ class VersionLoader {
       const std::string& name, uint64_t version, const ServedModel& serving,
       uint64_t room_bytes);
 
+  // Refuses those of the versions `loaded` whose files in the store are others
+  // now. What is loaded is not affected.
+  void RefuseReused(
+      const std::string& name,
+      const std::map<uint64_t, std::shared_ptr<const ServedModel>>& loaded);
+
   // Forgets the versions of `name` that are not among `versions`, which ascend.
   void KeepOnly(const std::string& name, const std::vector<uint64_t>& versions);
 
@@ -63,6 +69,8 @@ class VersionLoader {
   Metrics* const metrics_;
   mutable std::mutex mutex_;  // Held for moments, never during a load.
   absl::flat_hash_map<std::string, std::map<uint64_t, Rejection>> rejected_;
+  // Fingerprints of the versions that were loaded.
+  absl::flat_hash_map<std::string, std::map<uint64_t, std::string>> taken_;
 };
 
 }  // namespace sortition
