@@ -7,7 +7,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "core/policies/traffic_split.h"
-#include "io/clocks.h"
 #include "sortition/v1/ranking.grpc.pb.h"
 #include "tests/integration/load.h"
 
@@ -15,12 +14,12 @@ namespace sortition {
 
 void VersionLedger::Begin() {
   const std::lock_guard lock(mutex_);
-  begin_ = MonotonicNanos();
+  begin_ = SteadyNanos();
 }
 
 void VersionLedger::End(const model::v1::Serving& serving, uint64_t version) {
   const std::lock_guard lock(mutex_);
-  states_.push_back({serving, version, begin_, MonotonicNanos()});
+  states_.push_back({serving, version, begin_, SteadyNanos()});
 }
 
 uint64_t VersionLedger::VersionOf(const State& state, const Request& request) {
@@ -85,9 +84,9 @@ void VersionLoad::Run(const std::string& address, int thread_index) {
     request.mutable_context()->set_label(answer.request.label);
     grpc::ClientContext context;
     v1::SelectResponse response;
-    answer.start = MonotonicNanos();
+    answer.start = SteadyNanos();
     const grpc::Status status = stub->Select(&context, request, &response);
-    answer.end = MonotonicNanos();
+    answer.end = SteadyNanos();
     if (!status.ok()) {
       ++failures[status.error_message()];
       continue;

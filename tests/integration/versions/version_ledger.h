@@ -2,6 +2,7 @@
 // Which version was to serve when, by what the control plane was told; and
 // clients that note which version answered.
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <map>
 #include <mutex>
@@ -12,6 +13,13 @@
 #include "sortition/model/v1/serving.pb.h"
 
 namespace sortition {
+
+// Steady time, in nanoseconds.
+inline int64_t SteadyNanos() {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(
+             std::chrono::steady_clock::now().time_since_epoch())
+      .count();
+}
 
 // What the control plane has asked for, by steady time in nanoseconds.
 // Thread-safe.

@@ -4,7 +4,6 @@
 // other change.
 #include <algorithm>
 #include <array>
-#include <chrono>
 #include <functional>
 #include <map>
 #include <set>
@@ -164,20 +163,14 @@ TEST_F(ChangesTest, EveryAnswerIsOfTheVersionThatWasToServe) {
 // Guards the test above: the ledger does find a wrong answer.
 TEST(VersionLedgerTest, FindsAnswersOfVersionsThatWereNotToServe) {
   VersionLedger ledger;
-  const auto now = [] { return std::chrono::steady_clock::now(); };
-  const auto nanos = [](auto time) {
-    return std::chrono::duration_cast<std::chrono::nanoseconds>(
-               time.time_since_epoch())
-        .count();
-  };
   model::v1::Serving serving;
   ledger.Begin();
   ledger.End(serving, 1);
-  const int64_t first = nanos(now());
+  const int64_t first = SteadyNanos();
   ledger.Begin();
-  const int64_t between = nanos(now());
+  const int64_t between = SteadyNanos();
   ledger.End(serving, 2);
-  const int64_t last = nanos(now());
+  const int64_t last = SteadyNanos();
   const VersionLedger::Request request = {"u", "d", ""};
   EXPECT_TRUE(ledger.WasToServe(request, 1, first, first));
   EXPECT_FALSE(ledger.WasToServe(request, 2, first, first));
