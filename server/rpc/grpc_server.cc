@@ -75,8 +75,9 @@ struct GrpcServer::Rep {
   DrainState drain;
   std::unique_ptr<CallPool> pool;
   // For control calls, which may wait for the load of a version: large requests
-  // must not wait for them.
+  // must not wait for them, nor those that only look.
   std::unique_ptr<CallPool> control_pool;
+  std::unique_ptr<CallPool> look_pool;
   config::v1::RequestLimits limits;
   bool shut_down = false;
   std::vector<std::thread> threads;
@@ -169,27 +170,30 @@ void GrpcServer::Rep::AddControlMethods(ModelsService* models,
         return models->ListModels(request, response);
       });
   // The others read the store, or wait for a version.
-  Add<v1::DescribeModelRequest, v1::DescribeModelResponse>(
-      "DescribeModel", Role::kAdmin, &models_stub,
-      &ModelsStub::RequestDescribeModel, kControlSlots, metrics,
-      [models](const auto& request, DecisionScratch*, auto* response) {
-        return models->DescribeModel(request, response);
-      })
-      ->is_long = [](const auto&) { return true; };
+  const auto is_long = [](const auto&) { return true; };
+  auto* const describe =
+      Add<v1::DescribeModelRequest, v1::DescribeModelResponse>(
+          "DescribeModel", Role::kAdmin, &models_stub,
+          &ModelsStub::RequestDescribeModel, kControlSlots, metrics,
+          [models](const auto& request, DecisionScratch*, auto* response) {
+            return models->DescribeModel(request, response);
+          });
+  describe->is_long = is_long;
+  describe->pool = look_pool.get();
   Add<v1::ChangeServingRequest, v1::ChangeServingResponse>(
       "ChangeServing", Role::kAdmin, &models_stub,
       &ModelsStub::RequestChangeServing, kControlSlots, metrics,
       [models](const auto& request, DecisionScratch* scratch, auto* response) {
         return models->ChangeServing(request, scratch->caller, response);
       })
-      ->is_long = [](const auto&) { return true; };
+      ->is_long = is_long;
   Add<v1::ReloadModelsRequest, v1::ReloadModelsResponse>(
       "ReloadModels", Role::kAdmin, &models_stub,
       &ModelsStub::RequestReloadModels, kControlSlots, metrics,
       [models](const auto& request, DecisionScratch*, auto* response) {
         return models->ReloadModels(request, response);
       })
-      ->is_long = [](const auto&) { return true; };
+      ->is_long = is_long;
 }
 
 void GrpcServer::Rep::AddRankStream(RankingService* ranking, Metrics* metrics) {
@@ -308,6 +312,7 @@ absl::StatusOr<std::unique_ptr<GrpcServer>> GrpcServer::Start(
   rep.pool =
       std::make_unique<CallPool>(options.long_call_threads(), &rep.admission);
   rep.control_pool = std::make_unique<CallPool>(1, &rep.admission);
+  rep.look_pool = std::make_unique<CallPool>(1, &rep.admission);
   rep.authorizer = identity.authorizer();
   rep.AddMethods(services, metrics);
   rep.AddControlMethods(services.models, metrics);
@@ -365,6 +370,7 @@ void GrpcServer::Shutdown(double timeout_seconds) {
   for (std::thread& thread : rep_->threads) thread.join();
   rep_->pool->Stop();
   rep_->control_pool->Stop();
+  rep_->look_pool->Stop();
 }
 
 }  // namespace sortition
