@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -27,7 +28,26 @@ std::string UsesOf(const v1::ModelStatus& status, uint64_t version) {
   return "";
 }
 
-std::string DescriptionText(const v1::DescribeModelResponse& response) {
+// Returns the last `most` changes, two lines each.
+std::string HistoryText(const v1::DescribeModelResponse& response,
+                        uint32_t most) {
+  const int count = response.history_size();
+  const int first =
+      count - std::min(count, static_cast<int>(std::min(most, 1000u)));
+  if (count == 0) return "";
+  std::string text = "\n";
+  if (first > 0) {
+    absl::StrAppend(&text, first, " changes before (--history)\n");
+  }
+  for (int i = first; i < count; ++i) {
+    const model::v1::Serving& state = response.history(i);
+    absl::StrAppend(&text, ChangeText(state), "\n  ", ServingText(state), "\n");
+  }
+  return text;
+}
+
+std::string DescriptionText(const v1::DescribeModelResponse& response,
+                            uint32_t history) {
   const v1::ModelStatus& status = response.status();
   std::string text = absl::StrCat(
       "model ", status.name(), ", ", status.policy(), ", ",
@@ -40,22 +60,18 @@ std::string DescriptionText(const v1::DescribeModelResponse& response) {
   std::vector<std::vector<std::string>> rows = {
       {"version", "made", "learner", "parent", "use", "comment"}};
   for (const v1::StoredVersion& version : response.versions()) {
-    rows.push_back({absl::StrCat(version.version()),
-                    TimeText(version.created_time_us()), version.learner(),
-                    absl::StrCat(version.parent_version()),
-                    UsesOf(status, version.version()),
-                    version.error().empty() ? version.comment()
-                                            : version.error()});
+    rows.push_back(
+        {absl::StrCat(version.version()), TimeText(version.created_time_us()),
+         version.learner(), absl::StrCat(version.parent_version()),
+         UsesOf(status, version.version()),
+         version.error().empty() ? version.comment() : version.error()});
   }
   absl::StrAppend(&text, "\n", FormatTable(rows));
   for (const v1::RejectedVersion& rejected : status.rejected()) {
     absl::StrAppend(&text, "rejected version ", rejected.version(), ": ",
                     rejected.reason(), "\n");
   }
-  if (!response.history().empty()) absl::StrAppend(&text, "\n");
-  for (const auto& state : response.history()) {
-    absl::StrAppend(&text, ChangeText(state), "\n  ", ServingText(state), "\n");
-  }
+  absl::StrAppend(&text, HistoryText(response, history));
   return text;
 }
 
@@ -71,8 +87,9 @@ absl::Status RunModelsDescribe(const config::v1::ModelsOptions& options,
   request.set_model(options.model());
   const auto response = client->DescribeModel(request);
   RETURN_IF_ERROR(AtServer(options.client(), response.status()));
-  output->out << (options.output() == "json" ? MessageJson(*response) + "\n"
-                                             : DescriptionText(*response));
+  output->out << (options.output() == "json"
+                      ? MessageJson(*response) + "\n"
+                      : DescriptionText(*response, options.history()));
   return absl::OkStatus();
 }
 

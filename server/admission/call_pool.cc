@@ -5,9 +5,9 @@
 namespace sortition {
 namespace {
 
-// While waits stay long, as many calls may wait at least, so that a thread
+// While waits stay long, as many calls may wait for each thread, so that it
 // always finds one.
-constexpr double kCallsBehind = 4;
+constexpr size_t kCallsBehind = 4;
 
 // What one call can tell of those that come.
 constexpr double kMostPace = 1000;
@@ -59,17 +59,16 @@ std::optional<Refusal> CallPool::Check(double seconds_left) {
   const config::v1::AdmissionLimits& limits = admission_->limits();
   const int64_t now = MonotonicNanos();
   const double wait = EstimateSeconds(now);
-  const double target = std::max(limits.target_wait_seconds(),
-                                 kCallsBehind * seconds_per_call_.value() /
-                                     static_cast<double>(running_.size()));
-  if (wait <= target / 2) limit_.NoteCalm(now);
+  const double target = limits.target_wait_seconds();
+  if (waiting_.empty() || wait <= target / 2) limit_.NoteCalm(now);
+  const bool are_few = waiting_.size() < kCallsBehind * running_.size();
   if (waiting_.size() >= limits.max_long_waiting()) {
     return Refusal{RefusalReason::kWaiting, wait};
   }
   Refusal refusal;
-  if (!CannotWait(wait, seconds_left, limit_.Seconds(now, target), &refusal)) {
-    return std::nullopt;
-  }
+  const double longest =
+      are_few ? limits.max_long_wait_seconds() : limit_.Seconds(now, target);
+  if (!CannotWait(wait, seconds_left, longest, &refusal)) return std::nullopt;
   return refusal;
 }
 
@@ -117,12 +116,12 @@ void CallPool::Serve(size_t thread) {
     lock.unlock();
     const bool is_done = next.call->Run(&scratch);
     scratch.Shrink();
+    // A thread that waits must not keep a version from being unloaded.
+    scratch.models = SeenModels();
     const double seconds = 1e-9 * static_cast<double>(MonotonicNanos() - start);
     lock.lock();
     running_[thread] = {};
-    if (!is_done) continue;
-    next.work.pace->Add(seconds / next.work.seconds);
-    seconds_per_call_.Add(seconds);
+    if (is_done) next.work.pace->Add(seconds / next.work.seconds);
   }
 }
 

@@ -69,7 +69,6 @@ class CallPool {
   std::deque<Waiting> waiting_;
   double waiting_seconds_ = 0;    // The sum of theirs.
   std::vector<Running> running_;  // By thread.
-  RecentMean seconds_per_call_;
   WaitLimit limit_;
   bool stopped_ = false;
   std::vector<std::thread> threads_;  // Not guarded.

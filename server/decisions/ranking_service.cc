@@ -83,16 +83,16 @@ absl::StatusOr<RankingService::CheckedRequest> RankingService::Check(
         absl::StrCat("context.model = ", found.status().message()));
   }
   checked.set = *std::move(found);
-  // Which versions answer, and with how many features, is the same for all.
-  const ServedModel& primary = *checked.set->primary;
-  if (!primary.PolicyFor(action_kind).has_value()) {
+  // What versions answer, and with how many features, is the same for all.
+  const ServedModel& shape = *checked.set->shape;
+  if (!shape.PolicyFor(action_kind).has_value()) {
     return absl::FailedPreconditionError(absl::StrCat(
-        "context.model = \"", primary.name, "\": version ", primary.version,
-        " has policy ", primary.policy_name, ", which answers ",
-        MethodOf(primary), ", not ", MethodOf(action_kind)));
+        "context.model = \"", shape.name, "\": version ", shape.version,
+        " has policy ", shape.policy_name, ", which answers ", MethodOf(shape),
+        ", not ", MethodOf(action_kind)));
   }
   ASSIGN_OR_RETURN(checked.query,
-                   ValidateQuery(context, limits_, primary.num_features));
+                   ValidateQuery(context, limits_, shape.num_features));
   recorder_.Name(context, result);
   ASSIGN_OR_RETURN(checked.choice,
                    ChooseVersion(*checked.set, context, result->decision_id()));

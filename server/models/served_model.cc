@@ -101,10 +101,11 @@ absl::StatusOr<std::shared_ptr<const ServedModel>> MakeServedModel(
                            {model.weights().begin(), model.weights().end()}));
   if (!serving.PolicyFor(policy.action_kind()).has_value()) {
     *failure = LoadFailure::kActionKind;
-    return absl::InvalidArgumentError(
-        absl::StrCat("policy is ", PolicyKindName(model.policy()),
-                     ", must answer the calls that ", serving.policy_name,
-                     " of the version that serves does: callers make them"));
+    return absl::InvalidArgumentError(absl::StrCat(
+        "policy is ", PolicyKindName(model.policy()),
+        ", must answer the calls that ", serving.policy_name,
+        " of the version that serves does: callers make them; publish it "
+        "under another name"));
   }
   *failure = LoadFailure::kDimension;
   if (serving.num_features != 0 &&
@@ -112,7 +113,8 @@ absl::StatusOr<std::shared_ptr<const ServedModel>> MakeServedModel(
     return absl::InvalidArgumentError(absl::StrCat(
         "num_features is ", model.num_features(), ", must be ",
         serving.num_features,
-        ", as in the version that serves: callers send that many"));
+        ", as in the version that serves: callers send that many; publish it "
+        "under another name"));
   }
   *failure = LoadFailure::kSelfTest;
   RETURN_IF_ERROR(SelfTest(policy));

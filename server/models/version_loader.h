@@ -24,12 +24,24 @@ class VersionLoader {
   VersionLoader(const ModelStore* store, Metrics* metrics)
       : store_(store), metrics_(metrics) {}
 
+  // Tells without reading the version why it cannot be loaded: it is not there,
+  // it was refused as it is, or it takes more than `*room_bytes`, which it
+  // otherwise uses up.
+  absl::Status Check(const std::string& name, uint64_t version,
+                     uint64_t* room_bytes) const;
+
   // Returns the version, ready to serve in the place of `serving` or beside it.
   // An error says why it must not serve; ResourceExhausted: it takes more than
   // `room_bytes`.
   absl::StatusOr<std::shared_ptr<const ServedModel>> Load(
       const std::string& name, uint64_t version, const ServedModel& serving,
       uint64_t room_bytes);
+
+  // Refuses those of the versions `loaded` whose files in the store are others
+  // now. What is loaded is not affected.
+  void RefuseReused(
+      const std::string& name,
+      const std::map<uint64_t, std::shared_ptr<const ServedModel>>& loaded);
 
   // Forgets the versions of `name` that are not among `versions`, which ascend.
   void KeepOnly(const std::string& name, const std::vector<uint64_t>& versions);
@@ -44,6 +56,9 @@ class VersionLoader {
     bool transient = false;  // The machine's fault, not the model's: try again.
   };
 
+  std::string PathOf(const std::string& name, uint64_t version) const;
+  // Returns what is remembered of a version; empty: nothing.
+  Rejection FindRejection(const std::string& name, uint64_t version) const;
   absl::StatusOr<std::shared_ptr<const ServedModel>> TryLoad(
       const std::string& name, uint64_t version, const ServedModel& serving,
       uint64_t room_bytes, LoadFailure* failure) const;
@@ -54,6 +69,8 @@ class VersionLoader {
   Metrics* const metrics_;
   mutable std::mutex mutex_;  // Held for moments, never during a load.
   absl::flat_hash_map<std::string, std::map<uint64_t, Rejection>> rejected_;
+  // Fingerprints of the versions that were loaded.
+  absl::flat_hash_map<std::string, std::map<uint64_t, std::string>> taken_;
 };
 
 }  // namespace sortition

@@ -83,6 +83,10 @@ struct GrpcServer::Rep {
   std::unique_ptr<Listener> control_listener;
   DrainState drain;
   std::unique_ptr<CallPool> pool;
+  // For control calls, which may wait for the load of a version: large requests
+  // must not wait for them, nor those that only look.
+  std::unique_ptr<CallPool> control_pool;
+  std::unique_ptr<CallPool> look_pool;
   config::v1::RequestLimits limits;
   bool shut_down = false;
   std::vector<std::thread> threads;
@@ -99,7 +103,7 @@ struct GrpcServer::Rep {
 
   // Sets what all methods have.
   void SetUp(const char* name, Role role, Metrics* metrics, RpcMethod* method) {
-    method->pool = pool.get();
+    method->pool = role == Role::kAdmin ? control_pool.get() : pool.get();
     method->limits = &limits;
     method->metrics = &rpc_metrics.emplace_back(name, metrics);
     method->log = &request_log;
@@ -201,13 +205,15 @@ void GrpcServer::Rep::AddControlMethods(ModelsService* models,
         return models->ListModels(request, response);
       });
   // The others read the store, or wait for a version.
-  Add<v1::DescribeModelRequest, v1::DescribeModelResponse>(
-      "DescribeModel", Role::kAdmin, &models_stub,
-      &ModelsStub::RequestDescribeModel, kControlSlots, metrics,
-      [models](const auto& request, DecisionScratch*, auto* response) {
-        return models->DescribeModel(request, response);
-      })
-      ->is_long = true;
+  auto* const describe =
+      Add<v1::DescribeModelRequest, v1::DescribeModelResponse>(
+          "DescribeModel", Role::kAdmin, &models_stub,
+          &ModelsStub::RequestDescribeModel, kControlSlots, metrics,
+          [models](const auto& request, DecisionScratch*, auto* response) {
+            return models->DescribeModel(request, response);
+          });
+  describe->is_long = true;
+  describe->pool = look_pool.get();
   Add<v1::ChangeServingRequest, v1::ChangeServingResponse>(
       "ChangeServing", Role::kAdmin, &models_stub,
       &ModelsStub::RequestChangeServing, kControlSlots, metrics,
@@ -320,6 +326,8 @@ absl::StatusOr<std::unique_ptr<GrpcServer>> GrpcServer::Start(
   rep.limits = options.limits();
   rep.pool =
       std::make_unique<CallPool>(options.long_call_threads(), &rep.admission);
+  rep.control_pool = std::make_unique<CallPool>(1, &rep.admission);
+  rep.look_pool = std::make_unique<CallPool>(1, &rep.admission);
   RETURN_IF_ERROR(rep.StartRpcPort(options, identity));
   if (rep.control_listener != nullptr) {
     RETURN_IF_ERROR(rep.StartControlPort(options, identity));
@@ -350,6 +358,10 @@ void GrpcServer::SetRankingServes(bool serves) {
   const std::lock_guard lock(rep_->health_mutex);
   rep_->ranking_serves = serves;
   rep_->UpdateHealth();
+}
+
+void GrpcServer::ForgetModels() {
+  for (const auto& queue : rep_->queues) queue->ForgetModels();
 }
 
 void GrpcServer::AnnounceShutdown() { rep_->health.SetNotServing(); }
@@ -383,6 +395,8 @@ void GrpcServer::Shutdown(double timeout_seconds) {
   }
   for (std::thread& thread : rep_->threads) thread.join();
   rep_->pool->Stop();
+  rep_->control_pool->Stop();
+  rep_->look_pool->Stop();
 }
 
 }  // namespace sortition
