@@ -16,8 +16,9 @@ counterfactual risk minimisation (POEM, or another --objective and --optimiser)
 at each point of a grid of lambda and l2, chooses the point by counterfactual
 validation, and estimates its reward on tuples that it has not seen. It
 publishes the next version of the model only if the lower confidence bound of
-the improvement over the newest version in the store is positive. Tuples of all
-versions train; only tuples that the newest version logged validate and test.
+the improvement over the version that serves (pinned, or else the newest in the
+store) is positive. Tuples of all versions train; only tuples that this one
+logged validate and test.
 --action=labels learns from what convert wrote; no server loads its models.
 
 The other learners read queries with labelled candidates (LETOR/SVMlight with

@@ -24,7 +24,8 @@ bool SameBits(const std::optional<double>& a, const std::optional<double>& b) {
   return std::bit_cast<uint64_t>(*a) == std::bit_cast<uint64_t>(*b);
 }
 
-Found CompareNumber(absl::string_view what, const std::optional<double>& expected,
+Found CompareNumber(absl::string_view what,
+                    const std::optional<double>& expected,
                     const std::optional<double>& logged) {
   if (SameBits(expected, logged)) return std::nullopt;
   return absl::StrCat(what, ": expected ", NumberText(expected), ", logged ",
@@ -83,8 +84,7 @@ absl::StatusOr<Found> ArmDifference(const log::v1::Decision& decision,
   const int found =
       ArmAt(split, SplitPlace(decision.model(), split.salt(),
                               decision.unit_id(), decision.decision_id()));
-  const size_t own =
-      found < 0 ? parts.size() - 1 : static_cast<size_t>(found);
+  const size_t own = found < 0 ? parts.size() - 1 : static_cast<size_t>(found);
   if (parts[own].first != decision.version()) {
     return Found(absl::StrCat("version: expected ", parts[own].first,
                               " by the split, logged ", decision.version()));
@@ -94,13 +94,11 @@ absl::StatusOr<Found> ArmDifference(const log::v1::Decision& decision,
   bool has_game = false;
   for (const auto& [version, places] : parts) {
     ASSIGN_OR_RETURN(auto policy, find(version));
-    arms.push_back(
-        {policy.get(), static_cast<double>(places) / kSplitPlaces});
+    arms.push_back({policy.get(), static_cast<double>(places) / kSplitPlaces});
     has_game |= IsFBetaGame(*policy);
     policies.push_back(std::move(policy));
   }
-  if (auto difference = CompareNumber("arm.probability",
-                                      arms[own].probability,
+  if (auto difference = CompareNumber("arm.probability", arms[own].probability,
                                       logged.probability())) {
     return difference;
   }

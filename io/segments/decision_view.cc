@@ -76,7 +76,13 @@ std::optional<ActionKind> ActionKindOf(const log::v1::Decision& decision) {
   }
 }
 
+bool IsOfBaseline(const log::v1::Decision& decision) {
+  return decision.has_baseline() &&
+         decision.baseline().mode() != model::v1::EXPLORE_ABOVE_BASELINE;
+}
+
 bool IsCertain(const log::v1::Decision& decision) {
+  if (IsOfBaseline(decision)) return !decision.baseline().has_log_propensity();
   return decision.has_aggregation() &&
          decision.policy().kind_case() == model::v1::Policy::KIND_NOT_SET;
 }

@@ -45,6 +45,26 @@ class Loading {
   LoadVersion load_;
 };
 
+// A request that does not say how many candidates to choose is answered by the
+// size of its arm. Were that another one than the others', they could never
+// have chosen its action, and the record does not say who gave the size.
+absl::Status CheckSizes(const ServingSet& set) {
+  if (set.has_f_beta_game) return absl::OkStatus();
+  const ServingSet::Arm* first = nullptr;
+  for (const ServingSet::Arm& arm : set.arms) {
+    if (!arm.model->label.has_value()) return absl::OkStatus();
+    if (first == nullptr) first = &arm;
+    const uint32_t size = arm.model->label->subset_size();
+    const uint32_t expected = first->model->label->subset_size();
+    if (size == expected) continue;
+    return absl::FailedPreconditionError(absl::StrCat(
+        "split.arms: version ", arm.model->version, " chooses k = ", size,
+        " candidates, version ", first->model->version, " k = ", expected,
+        " (0: any number): must be the same for all"));
+  }
+  return absl::OkStatus();
+}
+
 absl::Status AddArms(Loading* loading, ServingSet* set) {
   const model::v1::Split& split = set->serving.split();
   if (split.arms().empty()) return absl::OkStatus();
@@ -61,7 +81,7 @@ absl::Status AddArms(Loading* loading, ServingSet* set) {
   if (const uint32_t free = FreePlaces(split); free > 0) {
     add(set->primary, free);
   }
-  return absl::OkStatus();
+  return CheckSizes(*set);
 }
 
 }  // namespace
