@@ -161,6 +161,23 @@ No gate compares the two policies.
 Exit status: 0 published, 1 error.
 )";
 
+const char kPruneHelp[] =
+    R"(Removes old versions of a model that nothing needs any more.
+
+What stays: the newest --keep versions, what serves (pinned, or the newest that
+loads), what SERVING.textproto names (labels, arms of a split, shadows) or
+protects, what is younger than --older_than, and what the decisions of --log
+need to be repeated (sortition log verify). Every version is listed with why it
+stays. Numbers are never used again.
+
+  sortition-trainer prune --model_store=DIR --log=SPOOL,TUPLES --dry_run
+  sortition-trainer prune --model_store=DIR --log=SPOOL,TUPLES --keep=20
+      --older_than=90d
+  sortition-trainer prune --model_store=DIR --versions=3,4
+
+Exit status: 0 done, 1 error.
+)";
+
 const char kOpeHelp[] =
     R"(Judges policies from a log that they did not write.
 
