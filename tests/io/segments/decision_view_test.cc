@@ -119,6 +119,8 @@ TEST(DecisionViewTest, ABaselineThatDoesNotDrawIsCertain) {
     decision.mutable_baseline()->clear_log_propensity();
   }
   decision.mutable_baseline()->set_mode(model::v1::EXPLORE_ABOVE_BASELINE);
+  EXPECT_TRUE(IsCertain(decision));  // The model was not asked.
+  decision.mutable_baseline()->set_model_log_propensity(-1);
   EXPECT_FALSE(IsOfBaseline(decision));
   EXPECT_FALSE(IsCertain(decision));
   decision.clear_baseline();
