@@ -69,6 +69,8 @@ MAY_INCLUDE = {
     "trainer/offpolicy": ["core/*", "io/*", "process", "trainer/tuples",
                           "trainer/tuples/labels"],
     "trainer/decision_files": ["core/base", "io", "io/text"],
+    "trainer/retention": ["core/base", "core/policies", "io", "io/models", "io/segments",
+                          "process", "trainer/tuples"],
     "trainer/labelled": ["core/*", "io/*", "process"],
     "trainer/cluster": ["core/*", "io/*", "process", "process/drawing",
                         "trainer/tuples"],

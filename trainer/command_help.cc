@@ -16,8 +16,9 @@ counterfactual risk minimisation (POEM, or another --objective and --optimiser)
 at each point of a grid of lambda and l2, chooses the point by counterfactual
 validation, and estimates its reward on tuples that it has not seen. It
 publishes the next version of the model only if the lower confidence bound of
-the improvement over the newest version in the store is positive. Tuples of all
-versions train; only tuples that the newest version logged validate and test.
+the improvement over the version that serves (pinned, or else the newest in the
+store) is positive. Tuples of all versions train; only tuples that this one
+logged validate and test.
 --action=labels learns from what convert wrote; no server loads its models.
 
 The other learners read queries with labelled candidates (LETOR/SVMlight with
@@ -158,6 +159,23 @@ No gate compares the two policies.
       --reason="tried on staging for a week"
 
 Exit status: 0 published, 1 error.
+)";
+
+const char kPruneHelp[] =
+    R"(Removes old versions of a model that nothing needs any more.
+
+What stays: the newest --keep versions, what serves (pinned, or the newest that
+loads), what SERVING.textproto names (labels, arms of a split, shadows) or
+protects, what is younger than --older_than, and what the decisions of --log
+need to be repeated (sortition log verify). Every version is listed with why it
+stays. Numbers are never used again.
+
+  sortition-trainer prune --model_store=DIR --log=SPOOL,TUPLES --dry_run
+  sortition-trainer prune --model_store=DIR --log=SPOOL,TUPLES --keep=20
+      --older_than=90d
+  sortition-trainer prune --model_store=DIR --versions=3,4
+
+Exit status: 0 done, 1 error.
 )";
 
 const char kOpeHelp[] =

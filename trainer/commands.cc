@@ -34,6 +34,9 @@ Program TrainerProgram() {
                        "Publish an older version again, or a model of another "
                        "store",
                        RunPublish, kPublishHelp),
+           MakeCommand("prune", "",
+                       "Remove old versions that nothing needs any more",
+                       RunPrune, kPruneHelp),
            MakeCommand("cluster", "",
                        "Group the sources or queries of a log that agree",
                        RunCluster, kClusterHelp),

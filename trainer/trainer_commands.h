@@ -12,6 +12,7 @@
 #include "sortition/config/v1/evaluate.pb.h"
 #include "sortition/config/v1/fit.pb.h"
 #include "sortition/config/v1/ope.pb.h"
+#include "sortition/config/v1/prune.pb.h"
 #include "sortition/config/v1/publish.pb.h"
 #include "sortition/config/v1/train.pb.h"
 
@@ -40,6 +41,9 @@ absl::Status RunCluster(const config::v1::ClusterOptions& options,
 absl::Status RunPublish(const config::v1::PublishModelOptions& options,
                         const std::vector<std::string>& positional,
                         CommandOutput* output);
+absl::Status RunPrune(const config::v1::PruneOptions& options,
+                      const std::vector<std::string>& positional,
+                      CommandOutput* output);
 absl::Status RunConvert(const config::v1::ConvertOptions& options,
                         const std::vector<std::string>& positional,
                         CommandOutput* output);

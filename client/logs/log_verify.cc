@@ -239,16 +239,18 @@ absl::StatusOr<Found> DecisionVerifier::Difference(
   }
   const bool plays = decision.policy().game_subset().measure() ==
                      model::v1::GameSubset::F_BETA;
-  difference = CompareDraw(
-      decision, draw_,
-      plays ? absl::StrCat(" with game_rounds = ",
-                           RoundsText(query->game.rounds))
-            : "");
+  difference = CompareDraw(decision, draw_,
+                           plays ? absl::StrCat(" with game_rounds = ",
+                                                RoundsText(query->game.rounds))
+                                 : "");
   if (difference.has_value() || !decision.has_arm()) return difference;
-  const auto find =
-      [&](uint64_t version)
+  const auto find = [&](uint64_t version)
       -> absl::StatusOr<std::shared_ptr<const LinearPolicy>> {
     if (version == decision.version()) return decider.policy;
+    if (version == 0) {  // What serves until a version is loaded.
+      return std::make_shared<const LinearPolicy>(
+          LinearPolicy::Uniform(*kind, false));
+    }
     ASSIGN_OR_RETURN(const LoadedModel* model, Load(decision.model(), version));
     return model->decider.policy;
   };

@@ -13,6 +13,26 @@ bool PlaysFBetaGame(const ServedModel& model) {
   return model.policy.game_subset().measure() == model::v1::GameSubset::F_BETA;
 }
 
+// A request that does not say how many candidates to choose is answered by the
+// size of its arm. Were that another one than the others', they could never
+// have chosen its action, and the record does not say who gave the size.
+absl::Status CheckSizes(const ServingSet& set) {
+  if (set.has_f_beta_game) return absl::OkStatus();
+  const ServingSet::Arm* first = nullptr;
+  for (const ServingSet::Arm& arm : set.arms) {
+    if (!arm.model->label.has_value()) return absl::OkStatus();
+    if (first == nullptr) first = &arm;
+    const uint32_t size = arm.model->label->subset_size();
+    const uint32_t expected = first->model->label->subset_size();
+    if (size == expected) continue;
+    return absl::FailedPreconditionError(absl::StrCat(
+        "split.arms: version ", arm.model->version, " chooses k = ", size,
+        " candidates, version ", first->model->version, " k = ", expected,
+        " (0: any number): must be the same for all"));
+  }
+  return absl::OkStatus();
+}
+
 void AddArms(ServingSet* set) {
   const model::v1::Split& split = set->serving.split();
   if (split.arms().empty()) return;
@@ -105,6 +125,7 @@ absl::StatusOr<std::shared_ptr<const ServingSet>> MakeServingSet(
                      ? primary
                      : set->loaded.at(serving.pinned_version());
   AddArms(set.get());
+  RETURN_IF_ERROR(CheckSizes(*set));
   for (const model::v1::ShadowVersion& shadow : serving.shadows()) {
     set->shadows.push_back({set->loaded.at(shadow.version()), shadow.every()});
   }
