@@ -2,6 +2,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "client/control/agreement_text.h"
 #include "client/control/control_commands.h"
 #include "client/control/serving_text.h"
 #include "client/rpc/connect.h"
@@ -33,6 +34,9 @@ std::string DescriptionText(const v1::DescribeModelResponse& response) {
       "model ", status.name(), ", ", status.policy(), ", ",
       status.num_features(), " features\n", "version ", status.version(),
       " serves: ", ServingText(status.serving()), "\n");
+  if (status.has_agreement()) {
+    absl::StrAppend(&text, AgreementText(status), "\n");
+  }
   if (!status.serving_error().empty()) {
     absl::StrAppend(&text, "SERVING.textproto is not in force: ",
                     status.serving_error(), "\n");
@@ -40,12 +44,11 @@ std::string DescriptionText(const v1::DescribeModelResponse& response) {
   std::vector<std::vector<std::string>> rows = {
       {"version", "made", "learner", "parent", "use", "comment"}};
   for (const v1::StoredVersion& version : response.versions()) {
-    rows.push_back({absl::StrCat(version.version()),
-                    TimeText(version.created_time_us()), version.learner(),
-                    absl::StrCat(version.parent_version()),
-                    UsesOf(status, version.version()),
-                    version.error().empty() ? version.comment()
-                                            : version.error()});
+    rows.push_back(
+        {absl::StrCat(version.version()), TimeText(version.created_time_us()),
+         version.learner(), absl::StrCat(version.parent_version()),
+         UsesOf(status, version.version()),
+         version.error().empty() ? version.comment() : version.error()});
   }
   absl::StrAppend(&text, "\n", FormatTable(rows));
   for (const v1::RejectedVersion& rejected : status.rejected()) {

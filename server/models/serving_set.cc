@@ -64,6 +64,34 @@ absl::Status AddArms(Loading* loading, ServingSet* set) {
   return absl::OkStatus();
 }
 
+absl::Status AddShadow(absl::string_view use, ServingSet::Model model,
+                       uint32_t every, ServingSet* set) {
+  if (PlaysFBetaGame(*model)) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        use, " ", model->version,
+        ": plays an F-score game, whose propensities depend on time; a version "
+        "that looks on must not"));
+  }
+  set->shadows.push_back({std::move(model), every});
+  return absl::OkStatus();
+}
+
+absl::Status AddShadows(Loading* loading, ServingSet* set) {
+  bool has_primary = false;
+  for (const model::v1::ShadowVersion& shadow : set->serving.shadows()) {
+    ASSIGN_OR_RETURN(ServingSet::Model model,
+                     loading->Take("shadows.version", shadow.version()));
+    has_primary |= model->version == set->primary->version;
+    RETURN_IF_ERROR(
+        AddShadow("shadows.version", std::move(model), shadow.every(), set));
+  }
+  // The baseline decides, and the version that would serve looks on.
+  if (set->serving.mode() != model::v1::SHADOW || has_primary) {
+    return absl::OkStatus();
+  }
+  return AddShadow("mode = SHADOW: version", set->primary, 1, set);
+}
+
 }  // namespace
 
 const ServingSet::Arm& ServingSet::ArmOf(absl::string_view unit_id,
@@ -114,11 +142,7 @@ absl::StatusOr<std::shared_ptr<const ServingSet>> MakeServingSet(
                   label.version())
             .status());
   }
-  for (const model::v1::ShadowVersion& shadow : serving.shadows()) {
-    ASSIGN_OR_RETURN(ServingSet::Model model,
-                     loading.Take("shadows.version", shadow.version()));
-    set->shadows.push_back({std::move(model), shadow.every()});
-  }
+  RETURN_IF_ERROR(AddShadows(&loading, set.get()));
   if (serving.mode() == model::v1::EXPLORE_ABOVE_BASELINE &&
       (set->has_f_beta_game || PlaysFBetaGame(*set->primary))) {
     return absl::FailedPreconditionError(

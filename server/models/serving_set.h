@@ -37,6 +37,8 @@ struct ServingSet {
   // Where traffic is split: as serving.split.arms, and the primary version last
   // unless the others have all places. Otherwise empty.
   std::vector<Arm> arms;
+  // Versions that look on, which play no F-score game; in mode SHADOW the
+  // primary version among them.
   std::vector<Shadow> shadows;
   bool has_f_beta_game = false;  // One of the arms plays one.
 

@@ -110,6 +110,7 @@ absl::Status OpeLog::TakeTuple(const log::v1::BanditTuple& logged,
   taken.action_kind = *shape_.action_kind;
   taken.log_propensity = tuple_.log_propensity;
   taken.reward = tuple_.action_shown ? -tuple_.loss : 0;
+  taken.views = &logged.shadow_views();
   taken.unit = UnitKey(decision.unit_id(), decision.decision_id());
   taken.action_shown = tuple_.action_shown;
   taken.full_support = tuple_.full_support;
