@@ -114,6 +114,7 @@ absl::Status OpeLog::TakeTuple(const log::v1::BanditTuple& logged,
   taken.log_propensity =
       arms_.Of(decision, tuple_.log_propensity, &taken.arm_use);
   taken.reward = tuple_.action_shown ? -tuple_.loss : 0;
+  taken.views = &logged.shadow_views();
   taken.unit = UnitKey(decision.unit_id(), decision.decision_id());
   taken.action_shown = tuple_.action_shown;
   taken.full_support = tuple_.full_support;
