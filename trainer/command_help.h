@@ -19,5 +19,6 @@ extern const char kConvertHelp[];
 extern const char kClusterHelp[];
 extern const char kOpeHelp[];
 extern const char kPublishHelp[];
+extern const char kRolloutHelp[];
 
 }  // namespace sortition
