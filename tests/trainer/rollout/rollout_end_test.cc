@@ -132,12 +132,12 @@ TEST_F(RolloutEndTest, GoesBackIfNothingIsDecidedInTime) {
 TEST_F(RolloutEndTest, LeavesWhatAPersonChanged) {
   ASSERT_OK(Start());
   Log(2000, {.canary = 0.3, .stable = 0.6});
-  ASSERT_OK(ChangeServing(ModelDir(), {"I know better", "alice"},
-                          [](Serving* state) {
-                            state->clear_split();
-                            state->set_pinned_version(2);
-                            return absl::OkStatus();
-                          }));
+  ASSERT_OK(
+      ChangeServing(ModelDir(), {"I know better", "alice"}, [](Serving* state) {
+        state->clear_split();
+        state->set_pinned_version(2);
+        return absl::OkStatus();
+      }));
   ASSERT_OK_AND_ASSIGN(const auto report, StepRollout(options_));
   EXPECT_EQ(report.outcome(), "STOPPED");
   EXPECT_EQ(report.step().action(), "STOP");
@@ -167,13 +167,13 @@ TEST_F(RolloutEndTest, LeavesWhatWasEditedByHand) {
 TEST_F(RolloutEndTest, LabelsOfOthersAreOfNoConcern) {
   ASSERT_OK(Start());
   Log(2000, {.canary = 0.6, .stable = 0.5});
-  ASSERT_OK(ChangeServing(ModelDir(), {"for tests", "alice"},
-                          [](Serving* state) {
-                            auto* label = state->add_labels();
-                            label->set_name("canary");
-                            label->set_version(2);
-                            return absl::OkStatus();
-                          }));
+  ASSERT_OK(
+      ChangeServing(ModelDir(), {"for tests", "alice"}, [](Serving* state) {
+        auto* label = state->add_labels();
+        label->set_name("canary");
+        label->set_version(2);
+        return absl::OkStatus();
+      }));
   ASSERT_OK_AND_ASSIGN(const auto report, StepRollout(options_));
   EXPECT_EQ(report.step().action(), "MOVE_ON");
   EXPECT_EQ(NowServing().labels_size(), 1);

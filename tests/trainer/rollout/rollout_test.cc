@@ -86,8 +86,8 @@ TEST_F(RolloutTest, MovesOnToAllAndFollowsTheNewestAgain) {
   for (const auto& step : NowRollout().steps()) {
     actions.push_back(step.action());
   }
-  EXPECT_THAT(actions, testing::ElementsAre("START", "MOVE_ON", "WAIT",
-                                            "MOVE_ON"));
+  EXPECT_THAT(actions,
+              testing::ElementsAre("START", "MOVE_ON", "WAIT", "MOVE_ON"));
   ASSERT_OK_AND_ASSIGN(report, StepRollout(options_));
   EXPECT_THAT(report.step().sentence(),
               HasSubstr("No rollout is under way; the last one is DONE"));
