@@ -16,7 +16,7 @@ ABSL_FLAG(int, threads, 2, "threads");
 ABSL_FLAG(double, effect, 0.05, "how much worse or better, as a share");
 ABSL_FLAG(uint64_t, most_decisions, 8000000,
           "decisions before a rollout is undecided");
-ABSL_FLAG(uint64_t, equal_decisions, 2000000,
+ABSL_FLAG(uint64_t, equal_decisions, 1000000,
           "the same for a version that is as good");
 
 namespace sortition {

@@ -1,4 +1,4 @@
-#include "process/http_get.h"
+#include "trainer/rollout/http_get.h"
 
 #include <arpa/inet.h>
 #include <sys/socket.h>
