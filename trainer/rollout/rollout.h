@@ -28,6 +28,10 @@ struct HeldServing {
 absl::StatusOr<std::optional<HeldServing>> HoldServing(
     const std::string& model_store, const std::string& model);
 
+// Undoes it, if nobody has changed what serves since.
+absl::Status ReleaseServing(const std::string& model_store,
+                            const std::string& model, const HeldServing& held);
+
 // FailedPrecondition if a rollout of the model is under way.
 absl::Status CheckNoRollout(const std::string& model_store,
                             const std::string& model);

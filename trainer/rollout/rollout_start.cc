@@ -176,6 +176,26 @@ absl::StatusOr<std::optional<HeldServing>> HoldServing(
   return held;
 }
 
+absl::Status ReleaseServing(const std::string& model_store,
+                            const std::string& model, const HeldServing& held) {
+  if (held.pinned_before > 0) return absl::OkStatus();
+  const ChangeCause cause = {
+      absl::StrCat("version ", held.stable_version,
+                   " is no longer held, for the next one was not published"),
+      kRolloutCaller};
+  return ChangeServing(
+             ModelDirectory(model_store, model), cause,
+             [&](Serving* state) {
+               if (state->pinned_version() != held.stable_version ||
+                   state->caller() != kRolloutCaller) {
+                 return absl::AbortedError("somebody else changed it");
+               }
+               state->clear_pinned_version();
+               return absl::OkStatus();
+             })
+      .status();
+}
+
 absl::StatusOr<RolloutReport> StartRollout(
     const RolloutOptions& options, const std::optional<HeldServing>& held) {
   RETURN_IF_ERROR(ValidateModelName(options.model()));

@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "core/base/status_macros.h"
+#include "process/log.h"
 #include "trainer/rollout/rollout.h"
 #include "trainer/rollout/rollout_plan.h"
 
@@ -41,7 +42,19 @@ absl::StatusOr<uint64_t> PublishWithRollout(
   if (!options.rollout()) return publish();
   ASSIGN_OR_RETURN(const std::optional<HeldServing> held,
                    HoldServing(options.model_store(), options.model()));
-  ASSIGN_OR_RETURN(const uint64_t version, publish());
+  const absl::StatusOr<uint64_t> published = publish();
+  if (!published.ok()) {
+    if (held.has_value()) {
+      const absl::Status released =
+          ReleaseServing(options.model_store(), options.model(), *held);
+      if (!released.ok()) {
+        LogWarning("what serves stays pinned",
+                   {{"error", std::string(released.message())}});
+      }
+    }
+    return published.status();
+  }
+  const uint64_t version = *published;
   if (!held.has_value()) {
     *sentence = absl::StrCat("Version ", version,
                              " serves at once: there is none to compare it "

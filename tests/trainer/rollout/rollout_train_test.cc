@@ -1,4 +1,6 @@
 // What `train --rollout` publishes does not serve at once.
+#include "trainer/rollout/rollout_train.h"
+
 #include <string>
 
 #include "gmock/gmock.h"
@@ -56,6 +58,24 @@ TEST_F(RolloutTrainTest, RefusesAPlanThatCannotBeFollowedBeforeItLearns) {
   EXPECT_THAT(Train(options_).status(),
               StatusIs(absl::StatusCode::kInvalidArgument,
                        HasSubstr("plan.reward_ranges lacks 'clicks'")));
+}
+
+TEST_F(RolloutTrainTest, LetsGoOfWhatServesIfNothingIsPublished) {
+  Prepare({}, 10);
+  options_.set_rollout(true);
+  std::string sentence;
+  EXPECT_THAT(
+      PublishWithRollout(
+          options_,
+          []() -> absl::StatusOr<uint64_t> {
+            return absl::UnavailableError("the disk is full");
+          },
+          &sentence)
+          .status(),
+      StatusIs(absl::StatusCode::kUnavailable, HasSubstr("disk is full")));
+  ASSERT_OK_AND_ASSIGN(const auto serving, ReadServing(ModelDir()));
+  EXPECT_EQ(serving.pinned_version(), 0u);
+  EXPECT_EQ(serving.change(), 2u);
 }
 
 TEST_F(RolloutTrainTest, PublishesNothingIfTheGateSaysNo) {
