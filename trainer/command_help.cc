@@ -178,6 +178,32 @@ stays. Numbers are never used again.
 Exit status: 0 done, 1 error.
 )";
 
+const char kRolloutHelp[] =
+    R"(Lets a new version take over step by step, or go back.
+
+--start pins the version that serves (stable) and gives the new one (canary) a
+share of the units. Each later call is a step: it reads the tuples since the
+start and moves on to the next share, waits, or goes back to 0, and says why in
+a sentence with its numbers. After the last share the new version serves all.
+
+  sortition-trainer rollout --start --version=8 --tuples=DIR --model_store=DIR
+      [--plan.shares=0.01,0.1,0.5 --plan.margins=0.2,0.03,0.01]
+  sortition-trainer rollout --tuples=DIR --model_store=DIR
+      [--metrics=HOST:PORT,...] [--dry_run]       a step; cron or a loop runs it
+  sortition-trainer rollout --status --model_store=DIR
+  sortition-trainer rollout --stop --reason="..." --model_store=DIR
+
+It goes back if the evidence that the new version earns less has reached 1 /
+back_error, if a guardrail surely falls by more than it may, or if errors or
+times are worse; it moves on if it is as sure that a loss above the margin of
+the stage is refuted. Evidence may be looked at as often as one likes: the two
+probabilities hold for all looks together. Whoever pins, splits or rolls back by
+hand meanwhile ends the rollout: it never overrides a person. The options of
+plan count when a rollout starts; <store>/<model>/ROLLOUT.textproto keeps them.
+
+Exit status: 0 started, moved on, waits or stopped; 1 error; 3 went back.
+)";
+
 const char kOpeHelp[] =
     R"(Judges policies from a log that they did not write.
 

@@ -20,5 +20,6 @@ extern const char kClusterHelp[];
 extern const char kOpeHelp[];
 extern const char kPublishHelp[];
 extern const char kPruneHelp[];
+extern const char kRolloutHelp[];
 
 }  // namespace sortition

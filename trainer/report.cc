@@ -186,6 +186,9 @@ std::string FormatReport(const TrainReport& report) {
                           report.model(), report.version(),
                           report.parent_version(), report.seconds());
   }
+  if (!report.rollout().empty()) {
+    absl::StrAppend(&text, report.rollout(), "\n");
+  }
   return text;
 }
 

@@ -31,6 +31,7 @@
 #include "trainer/offpolicy/learnable.h"
 #include "trainer/offpolicy/option_checks.h"
 #include "trainer/offpolicy/train_data.h"
+#include "trainer/rollout/rollout_train.h"
 
 namespace sortition {
 namespace {
@@ -261,6 +262,7 @@ void FillCounts(const TrainOptions& options, const TrainData& data,
 absl::StatusOr<TrainReport> TrainFromTuples(const TrainOptions& options) {
   const auto start = std::chrono::steady_clock::now();
   RETURN_IF_ERROR(ValidateTrainOptions(options));
+  RETURN_IF_ERROR(CheckTrainRollout(options));
   const ModelStore store(options.model_store());
   ASSIGN_OR_RETURN(const Incumbent incumbent,
                    FindIncumbent(options.model(), store));
@@ -299,9 +301,13 @@ absl::StatusOr<TrainReport> TrainFromTuples(const TrainOptions& options) {
     if (!options.force()) {
       RETURN_IF_ERROR(CheckUnchanged(options.model(), store, incumbent));
     }
-    ASSIGN_OR_RETURN(const uint64_t version,
-                     store.Publish(model, evaluation, data.Warmup(),
-                                   {.logged = data.counts().newest_version}));
+    const auto publish = [&] {
+      return store.Publish(model, evaluation, data.Warmup(),
+                           {.logged = data.counts().newest_version});
+    };
+    ASSIGN_OR_RETURN(
+        const uint64_t version,
+        PublishWithRollout(options, publish, report.mutable_rollout()));
     report.set_version(version);
   }
   if (report.test_looked_at()) {
@@ -317,7 +323,14 @@ absl::StatusOr<TrainReport> TrainFromTuples(const TrainOptions& options) {
 
 absl::StatusOr<TrainReport> Train(const TrainOptions& given) {
   ASSIGN_OR_RETURN(const LearnerInfo learner, ChooseLearner(given));
-  if (learner.make_labelled != nullptr) return TrainLabelled(given, learner);
+  if (learner.make_labelled != nullptr) {
+    if (given.rollout()) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "rollout is true, must be false for learner ", learner.name,
+          "; begin one with `sortition-trainer rollout --start` instead"));
+    }
+    return TrainLabelled(given, learner);
+  }
   TrainOptions options = given;
   if (options.has_threads() && !options.poem().has_threads()) {
     options.mutable_poem()->set_threads(options.threads());

@@ -223,6 +223,22 @@ absl::Status RankingService::Decide(const v1::DecisionContext& context,
                                     CheckedRequest* checked,
                                     DecisionScratch* scratch,
                                     v1::DecisionResult* result) {
+  using Clock = std::chrono::steady_clock;
+  const Clock::time_point start = Clock::now();
+  const absl::Status status = DrawAndLog(context, checked, scratch, result);
+  const VersionCounters* const counters = checked->choice.model->counters.get();
+  if (counters != nullptr) {
+    counters->Count(
+        status.code(),
+        std::chrono::duration<double>(Clock::now() - start).count());
+  }
+  return status;
+}
+
+absl::Status RankingService::DrawAndLog(const v1::DecisionContext& context,
+                                        CheckedRequest* checked,
+                                        DecisionScratch* scratch,
+                                        v1::DecisionResult* result) {
   const ServedModel& model = *checked->choice.model;
   const LinearPolicy& policy = *checked->policy;
   PolicyQuery& query = checked->query;

@@ -92,7 +92,7 @@ std::shared_ptr<const ServedModel> MakeUniformModel(const std::string& name,
 
 absl::StatusOr<std::shared_ptr<const ServedModel>> MakeServedModel(
     const StoredModel& stored, const ServedModel& serving, int64_t time_us,
-    LoadFailure* failure) {
+    LoadFailure* failure, std::shared_ptr<const VersionCounters> counters) {
   const model::v1::Model& model = stored.model;
   *failure = LoadFailure::kPolicy;
   ASSIGN_OR_RETURN(
@@ -131,6 +131,7 @@ absl::StatusOr<std::shared_ptr<const ServedModel>> MakeServedModel(
   served->draw_salt = stored.draw_salt;
   served->loaded_time_us = time_us;
   served->bytes = model.ByteSizeLong();
+  served->counters = std::move(counters);
   switch (policy.action_kind()) {
     case ActionKind::kSelect:
       served->select = std::move(policy);

@@ -127,7 +127,8 @@ absl::StatusOr<std::shared_ptr<const ServedModel>> VersionLoader::TryLoad(
     *failure = FailureOfStore(stored.status());
     return stored.status();
   }
-  return MakeServedModel(*stored, serving, NowUs(), failure);
+  return MakeServedModel(*stored, serving, NowUs(), failure,
+                         counters_.For(name, version));
 }
 
 absl::StatusOr<std::shared_ptr<const ServedModel>> VersionLoader::Load(
