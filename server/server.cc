@@ -1,5 +1,6 @@
 #include "server/server.h"
 
+#include <algorithm>
 #include <mutex>
 #include <string>
 #include <utility>
@@ -16,12 +17,21 @@
 #include "server/decisions/report_service.h"
 #include "server/decisions/request_validation.h"
 #include "server/identity/identity.h"
+#include "server/models/baseline_agreement.h"
 #include "server/models/model_registry.h"
 #include "server/models/models_service.h"
 #include "server/rpc/grpc_server.h"
+#include "server/shadows/shadow_scorer.h"
 #include "server/spool_metrics.h"
 
 namespace sortition {
+namespace {
+
+// Longest time in which shadows finish what waits for them at the end.
+constexpr double kShadowSeconds = 5;
+
+}  // namespace
+
 struct Server::Rep {
   explicit Rep(config::v1::ServerOptions server_options)
       : options(std::move(server_options)) {}
@@ -33,6 +43,8 @@ struct Server::Rep {
   std::unique_ptr<SpoolWriter> spool;
   std::unique_ptr<ModelRegistry> registry;
   std::unique_ptr<Identity> identity;
+  std::unique_ptr<BaselineAgreement> agreement;
+  std::unique_ptr<ShadowScorer> shadows;
   std::unique_ptr<RankingService> ranking;
   std::unique_ptr<AggregateService> aggregates;
   std::unique_ptr<ReportService> reports;
@@ -69,13 +81,18 @@ absl::Status Server::Rep::Start() {
   registry = std::make_unique<ModelRegistry>(options, metrics.get());
   registry->Follow([this] { NoteSwap(); });
   RETURN_IF_ERROR(registry->Start());
+  agreement = std::make_unique<BaselineAgreement>(metrics.get());
+  shadows =
+      std::make_unique<ShadowScorer>(options.shadow_queue_bytes(), spool.get(),
+                                     metrics.get(), agreement.get());
   ranking = std::make_unique<RankingService>(options.limits(), registry.get(),
-                                             spool.get(), metrics.get());
+                                             spool.get(), metrics.get(),
+                                             shadows.get(), agreement.get());
   aggregates = std::make_unique<AggregateService>(options.limits(), spool.get(),
                                                   metrics.get());
   reports = std::make_unique<ReportService>(
       options.limits(), options.feedback(), spool.get(), metrics.get());
-  models = std::make_unique<ModelsService>(registry.get());
+  models = std::make_unique<ModelsService>(registry.get(), agreement.get());
   if (!options.metrics_listen().empty()) {
     ASSIGN_OR_RETURN(metrics_port, metrics->Serve(options.metrics_listen()));
   }
@@ -145,6 +162,7 @@ Server::~Server() {
   if (rep_->grpc != nullptr) Drain().IgnoreError();
   // Threads that count into the metrics end before the metrics, and scrapes end
   // before the parts that they look at.
+  if (rep_->shadows != nullptr) rep_->shadows->Stop(0);
   if (rep_->registry != nullptr) rep_->registry->Stop();
   if (rep_->spool != nullptr) rep_->spool->Close().IgnoreError();
   rep_->metrics.reset();
@@ -179,6 +197,7 @@ absl::Status Server::Drain() {
   rep_->grpc->AnnounceShutdown();
   absl::SleepFor(absl::Seconds(options.drain_grace_seconds()));
   rep_->grpc->Shutdown(options.drain_seconds());
+  rep_->shadows->Stop(std::min(options.drain_seconds(), kShadowSeconds));
   rep_->registry->Stop();
   return rep_->spool == nullptr ? absl::OkStatus() : rep_->spool->Close();
 }

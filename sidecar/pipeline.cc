@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "core/base/status_macros.h"
 #include "io/clocks.h"
+#include "io/segments/parse_message.h"
 #include "io/segments/segment.h"
 #include "io/spool/find_spools.h"
 #include "process/log.h"
@@ -247,10 +248,29 @@ absl::StatusOr<bool> Pipeline::WriteTuple(const ClosedDecision& closed,
     tuple.set_keep_probability(options_.join().keep_probability());
   }
   SetJoined(closed, &tuple);
+  RETURN_IF_ERROR(AddViews(closed, &tuple));
   RETURN_IF_ERROR(source->writer()->WriteTuple(tuple, *decision, clock_()));
   const absl::StatusOr<DecidingModel> model = ViewModel(*decision);
   if (model.ok()) metrics_.ObserveTuple(closed, *model);
   return true;
+}
+
+absl::Status Pipeline::AddViews(const ClosedDecision& closed,
+                                log::v1::BanditTuple* tuple) {
+  for (const JoinedView& view : closed.views) {
+    const absl::StatusOr<absl::string_view> bytes =
+        SourceOf(view.place).ReadView(view.place);
+    const bool is_gone =
+        absl::IsDataLoss(bytes.status()) || absl::IsNotFound(bytes.status());
+    if (!bytes.ok() && !is_gone) return bytes.status();
+    log::v1::ShadowView read;
+    if (bytes.ok() && ParseMessage(*bytes, &read)) {
+      *tuple->add_shadow_views() = std::move(read);
+    } else {
+      ++counts_.unreadable_views;
+    }
+  }
+  return absl::OkStatus();
 }
 
 absl::Status Pipeline::Write(const LateRecord& late) {

@@ -83,6 +83,9 @@ class Pipeline {
   absl::Status Write(const ClosedDecision& closed);
   absl::StatusOr<bool> WriteTuple(const ClosedDecision& closed,
                                   SpoolSource* source);
+  // Adds what shadows think of the decision.
+  absl::Status AddViews(const ClosedDecision& closed,
+                        log::v1::BanditTuple* tuple);
   absl::Status Write(const LateRecord& late);
   absl::Status WriteMarks();
   bool IsFullDisk(const absl::Status& status);

@@ -59,6 +59,7 @@ uint32_t Pipeline::OldestNeededSegment(uint32_t spool) const {
   if (closed_.has_value()) {
     take(closed_->place);
     for (const JoinedRecord& record : closed_->records) take(record.place);
+    for (const JoinedView& view : closed_->views) take(view.place);
   }
   return needed;
 }

@@ -69,6 +69,17 @@ void SidecarMetrics::AddJoinCounters(Metrics* metrics) {
   Add(metrics, "join_corrected_times_total",
       "Records stamped in the future, which count as of now",
       Join(&JoinCounts::corrected_times));
+  Add(metrics, "join_shadow_views_total", "Views of shadows joined",
+      Join(&JoinCounts::views));
+  const char* views_help = "Views of shadows dropped";
+  Add(metrics, "join_dropped_shadow_views_total", views_help,
+      Join(&JoinCounts::duplicate_views), {{"reason", "duplicate"}});
+  Add(metrics, "join_dropped_shadow_views_total", views_help,
+      Join(&JoinCounts::late_views), {{"reason", "after_window"}});
+  Add(metrics, "join_dropped_shadow_views_total", views_help,
+      Join(&JoinCounts::unknown_views), {{"reason", "unknown_decision"}});
+  Add(metrics, "join_dropped_shadow_views_total", views_help,
+      Count(&SidecarCounts::unreadable_views), {{"reason", "unreadable"}});
   const char* tuples_help = "Tuples written";
   Add(metrics, "join_tuples_total", tuples_help, Count(&SidecarCounts::matched),
       {{"reward", "matched"}});

@@ -36,6 +36,7 @@ struct SidecarCounts {
   uint64_t late_out_of_range = 0;
   uint64_t malformed_records = 0;     // Intact frames with malformed content.
   uint64_t unreadable_decisions = 0;  // When their tuple was to be written.
+  uint64_t unreadable_views = 0;      // Of shadows; left out of the tuple.
   uint64_t gap_records = 0;           // That the server says it has lost.
   uint64_t output_torn_bytes = 0;
   uint64_t full_disk_retries = 0;

@@ -164,7 +164,10 @@ SpoolSource::Outcome SpoolSource::TakePayload(const SpoolTail::Record& record,
     return Outcome::kRecord;
   }
   record_.reset();
-  losses_.TakeDamage();
+  // A view is not what feedback may be missing for.
+  const bool is_view =
+      view.ok() && view->kind == log::v1::LogRecord::kShadowView;
+  if (!is_view) losses_.TakeDamage();
   ++malformed_records_;
   LogError("skipped a malformed record",
            {{"file", tail_.PathOf(tail_.segment(record.place.segment).name)},
@@ -192,6 +195,9 @@ bool SpoolSource::ParseRecord(const SpoolTail::Record& record,
     record_->time_us = shown.time_us();
     return true;
   }
+  if (view.kind == log::v1::LogRecord::kShadowView) {
+    return ParseView(view.bytes);
+  }
   if (view.kind != log::v1::LogRecord::kFeedback) return false;
   auto& feedback = record_->content.emplace<log::v1::Feedback>();
   if (!ParseMessage(view.bytes, &feedback) ||
@@ -218,6 +224,14 @@ bool SpoolSource::ParseDecision(absl::string_view bytes) {
   return true;
 }
 
+bool SpoolSource::ParseView(absl::string_view bytes) {
+  const absl::StatusOr<ShadowViewWire> view = ViewShadowView(bytes);
+  if (!view.ok()) return false;
+  record_->time_us = view->time_us;
+  record_->content = SmallView{view->decision_id, view->time_us, view->version};
+  return true;
+}
+
 int64_t SpoolSource::record_key_us() const {
   return std::max(
       {removed_until_us_, losses_.last_time_us(), record_->time_us});
@@ -238,6 +252,11 @@ std::optional<RepeatedDecision> SpoolSource::TakeRecord() {
     joiner_->AddFeedback(record.place, *feedback);
     return std::nullopt;
   }
+  if (const auto* view = std::get_if<SmallView>(&record.content)) {
+    joiner_->AddView(record.place, view->decision_id, view->time_us,
+                     view->version);
+    return std::nullopt;
+  }
   const auto& decision = std::get<SmallDecision>(record.content);
   return joiner_->AddDecision(record.place, decision.id, decision.time_us,
                               decision.answer, decision.is_kept);
@@ -253,6 +272,11 @@ log::v1::SpoolPosition SpoolSource::PositionOf(SpoolPlace place) const {
 absl::StatusOr<absl::string_view> SpoolSource::ReadDecision(SpoolPlace place) {
   return decisions_.Read(tail_.PathOf(tail_.segment(place.segment).name),
                          place.offset);
+}
+
+absl::StatusOr<absl::string_view> SpoolSource::ReadView(SpoolPlace place) {
+  return views_.Read(tail_.PathOf(tail_.segment(place.segment).name),
+                     place.offset);
 }
 
 // The newest segment stays: its name tells the writer what later names must

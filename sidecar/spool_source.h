@@ -30,10 +30,18 @@ struct SmallDecision {
   bool is_kept = true;  // False: left out by keep_probability.
 };
 
+// A view of a shadow as the joiner gets it.
+struct SmallView {
+  absl::string_view decision_id;  // Valid until SpoolSource::Read() is called.
+  int64_t time_us = 0;            // As stamped.
+  uint64_t version = 0;
+};
+
 struct SourceRecord {
   SpoolPlace place;
   int64_t time_us = 0;  // At most the latest possible.
-  std::variant<SmallDecision, log::v1::Shown, log::v1::Feedback> content;
+  std::variant<SmallDecision, log::v1::Shown, log::v1::Feedback, SmallView>
+      content;
 };
 
 // Not thread-safe.
@@ -88,6 +96,8 @@ class SpoolSource {
   log::v1::SpoolPosition PositionOf(SpoolPlace place) const;
   // Returns the serialised decision, valid until the next call.
   absl::StatusOr<absl::string_view> ReadDecision(SpoolPlace place);
+  // Returns the serialised view of a shadow, valid until the next call.
+  absl::StatusOr<absl::string_view> ReadView(SpoolPlace place);
   const std::string& WriterIdAt(SpoolPlace place) const {
     return tail_.segment(place.segment).writer_id;
   }
@@ -122,6 +132,7 @@ class SpoolSource {
   Outcome TakePayload(const SpoolTail::Record& record, int64_t latest_us);
   bool ParseRecord(const SpoolTail::Record& record, const RecordView& view);
   bool ParseDecision(absl::string_view bytes);
+  bool ParseView(absl::string_view bytes);
   void TakeGap(const log::v1::Gap& gap);
   void NoteLastTime(int64_t time_us);
 
@@ -135,6 +146,7 @@ class SpoolSource {
   LossWatch losses_;
   WriterState writer_state_;  // The last whole one.
   DecisionReader decisions_;
+  DecisionReader views_{log::v1::LogRecord::kShadowView};
   std::string writer_id_;
   std::unique_ptr<TupleWriter> writer_;
   std::deque<Segment> segments_;

@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "client/control/agreement_text.h"
 #include "client/control/control_commands.h"
 #include "client/control/serving_text.h"
 #include "client/rpc/connect.h"
@@ -53,6 +54,9 @@ std::string DescriptionText(const v1::DescribeModelResponse& response,
       "model ", status.name(), ", ", status.policy(), ", ",
       status.num_features(), " features\n", "version ", status.version(),
       " serves: ", ServingText(status.serving()), "\n");
+  if (status.has_agreement()) {
+    absl::StrAppend(&text, AgreementText(status), "\n");
+  }
   if (!status.serving_error().empty()) {
     absl::StrAppend(&text, "SERVING.textproto is not in force: ",
                     status.serving_error(), "\n");

@@ -1,4 +1,5 @@
 #include "absl/strings/str_cat.h"
+#include "client/control/agreement_text.h"
 #include "client/control/control_commands.h"
 #include "client/control/serving_text.h"
 #include "client/rpc/connect.h"
@@ -10,19 +11,21 @@ namespace sortition {
 namespace {
 
 std::string ModelsText(const v1::ListModelsResponse& response) {
-  std::vector<std::vector<std::string>> rows = {
-      {"model", "version", "policy", "features", "loaded", "rejected",
-       "what serves"}};
+  std::vector<std::vector<std::string>> rows = {{"model", "version", "policy",
+                                                 "features", "loaded",
+                                                 "rejected", "what serves"}};
   std::string reasons;
   for (const v1::ModelStatus& model : response.models()) {
     rows.push_back(
         {model.name(), absl::StrCat(model.version()), model.policy(),
-         absl::StrCat(model.num_features()),
-         TimeText(model.loaded_time_us()),
+         absl::StrCat(model.num_features()), TimeText(model.loaded_time_us()),
          absl::StrCat(model.rejected_size()), ServingText(model.serving())});
     for (const v1::RejectedVersion& rejected : model.rejected()) {
       absl::StrAppend(&reasons, "rejected ", model.name(), " version ",
                       rejected.version(), ": ", rejected.reason(), "\n");
+    }
+    if (model.has_agreement()) {
+      absl::StrAppend(&reasons, model.name(), ": ", AgreementText(model), "\n");
     }
     if (!model.serving_error().empty()) {
       absl::StrAppend(&reasons, "SERVING.textproto of ", model.name(),

@@ -105,6 +105,9 @@ class Counter : public LogVisitor {
       case log::v1::LogRecord::kFeedback:
         CountFeedback(record.feedback());
         break;
+      case log::v1::LogRecord::kShadowView:
+        CountView(record.shadow_view());
+        break;
       case log::v1::LogRecord::kGap:
         ++stats_.gaps;
         stats_.lost_records += record.gap().lost_records();
@@ -140,7 +143,8 @@ class Counter : public LogVisitor {
     if (decision.action_kind() == log::v1::LABELS) ++stats_.labels;
     if (decision.action_kind() == log::v1::SUBSET) ++stats_.subsets;
     if (IsCertain(decision) ||
-        !HasFullSupport(decision.policy(), NumEligible(decision))) {
+        (!IsOfBaseline(decision) &&
+         !HasFullSupport(decision.policy(), NumEligible(decision)))) {
       ++stats_.without_full_support;
     }
     VersionStats& version =
@@ -171,7 +175,24 @@ class Counter : public LogVisitor {
     }
     if (tuple.rank_rewards_size() > 0) ++stats_.tuples_with_rank_rewards;
     if (tuple.has_shown()) ++stats_.shown;
+    for (const log::v1::ShadowView& view : tuple.shadow_views()) {
+      ShadowStats& shadow = CountView(view);
+      ++shadow.in_tuples;
+      const auto& action = tuple.decision().action();
+      if (std::equal(action.begin(), action.end(), view.mode().begin(),
+                     view.mode().end())) {
+        ++shadow.agreements;
+      }
+    }
     stats_.feedback += static_cast<uint64_t>(tuple.feedback_size());
+  }
+
+  ShadowStats& CountView(const log::v1::ShadowView& view) {
+    ++stats_.shadow_views;
+    ShadowStats& shadow = stats_.shadows[{view.model(), view.version()}];
+    ++shadow.views;
+    shadow.propensity_sum += std::exp(view.log_propensity());
+    return shadow;
   }
 
   void CountFeedback(const log::v1::Feedback& feedback) {

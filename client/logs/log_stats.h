@@ -23,6 +23,14 @@ struct VersionStats {
   double reward_sum = 0;
 };
 
+// What a shadow thought of decisions.
+struct ShadowStats {
+  uint64_t views = 0;
+  double propensity_sum = 0;  // Of what was served.
+  uint64_t in_tuples = 0;     // Views beside what was served.
+  uint64_t agreements = 0;    // Of these: their mode was served.
+};
+
 // Its fields are the keys of the JSON form. Distinct ids are counted exactly,
 // by 128-bit hashes, which take some 50 bytes of memory per decision and
 // feedback.
@@ -47,7 +55,8 @@ struct LogStats {
   uint64_t tuples_with_feedback = 0;
   uint64_t censored_tuples = 0;  // Feedback may be missing.
   uint64_t tuples_with_rank_rewards = 0;
-  uint64_t late = 0;  // The sum of the next three.
+  uint64_t shadow_views = 0;  // In the spool or in tuples.
+  uint64_t late = 0;          // The sum of the next three.
   uint64_t late_after_window = 0;
   uint64_t late_unknown_decision = 0;
   uint64_t late_out_of_range = 0;
@@ -67,6 +76,7 @@ struct LogStats {
   // its feedback in the same log, each feedback id once; a tuple has its own
   // reward.
   std::map<std::pair<std::string, uint64_t>, VersionStats> models;
+  std::map<std::pair<std::string, uint64_t>, ShadowStats> shadows;
   // Tuples by RewardJoinText(); without those that no sidecar joined.
   std::map<std::string, uint64_t> joins;
 };

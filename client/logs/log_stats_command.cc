@@ -39,6 +39,7 @@ std::vector<NamedCount> Counts(const LogStats& stats) {
           {"tuples_with_feedback", stats.tuples_with_feedback},
           {"censored_tuples", stats.censored_tuples},
           {"tuples_with_rank_rewards", stats.tuples_with_rank_rewards},
+          {"shadow_views", stats.shadow_views},
           {"late", stats.late},
           {"late_after_window", stats.late_after_window},
           {"late_unknown_decision", stats.late_unknown_decision},
@@ -55,6 +56,16 @@ std::vector<NamedCount> Counts(const LogStats& stats) {
 
 double MeanPropensity(const VersionStats& version) {
   return version.propensity_sum / std::max(1.0, version.weight_sum);
+}
+
+double MeanPropensity(const ShadowStats& shadow) {
+  return shadow.propensity_sum / static_cast<double>(shadow.views);
+}
+
+// Returns the share of views whose mode was served; 0 where that is not known.
+double ModeAgreement(const ShadowStats& shadow) {
+  return static_cast<double>(shadow.agreements) /
+         std::max(1.0, static_cast<double>(shadow.in_tuples));
 }
 
 double MeanReward(const VersionStats& version) {
@@ -89,6 +100,17 @@ std::string LogStatsJson(const LogStats& stats) {
     json.EndObject();
   }
   json.EndArray();
+  json.Key("shadows").BeginArray();
+  for (const auto& [model, shadow] : stats.shadows) {
+    json.BeginObject();
+    json.Key("model").String(model.first).Key("version").Count(model.second);
+    json.Key("views").Count(shadow.views);
+    json.Key("mean_propensity").Number(MeanPropensity(shadow));
+    json.Key("in_tuples").Count(shadow.in_tuples);
+    json.Key("mode_agreement").Number(ModeAgreement(shadow));
+    json.EndObject();
+  }
+  json.EndArray();
   json.Key("joins").BeginArray();
   for (const auto& [join, tuples] : stats.joins) {
     json.BeginObject();
@@ -118,7 +140,7 @@ std::string LogStatsText(const LogStats& stats) {
   for (const auto& [join, tuples] : stats.joins) {
     absl::StrAppend(&text, tuples, " tuples joined by ", join, "\n");
   }
-  if (stats.models.empty()) return text;
+  if (stats.models.empty() && stats.shadows.empty()) return text;
   rows = {{"model", "version", "decisions", "estimate of all", "with feedback",
            "censored", "mean reward", "mean propensity"}};
   for (const auto& [model, version] : stats.models) {
@@ -129,6 +151,18 @@ std::string LogStatsText(const LogStats& stats) {
                     absl::StrCat(version.censored),
                     absl::StrFormat("%.6f", MeanReward(version)),
                     absl::StrFormat("%.6g", MeanPropensity(version))});
+  }
+  absl::StrAppend(&text, "\n", FormatTable(rows));
+  if (stats.shadows.empty()) return text;
+  rows = {
+      {"shadow of", "version", "views", "mean propensity", "mode agreement"}};
+  for (const auto& [model, shadow] : stats.shadows) {
+    rows.push_back({model.first, absl::StrCat(model.second),
+                    absl::StrCat(shadow.views),
+                    absl::StrFormat("%.6g", MeanPropensity(shadow)),
+                    shadow.in_tuples == 0
+                        ? ""
+                        : absl::StrFormat("%.6g", ModeAgreement(shadow))});
   }
   return absl::StrCat(text, "\n", FormatTable(rows));
 }

@@ -8,6 +8,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "client/logs/choice_verify.h"
+#include "client/logs/decision_finder.h"
 #include "client/logs/log_scan.h"
 #include "core/base/status_macros.h"
 #include "io/segments/decision_view.h"
@@ -239,16 +240,18 @@ absl::StatusOr<Found> DecisionVerifier::Difference(
   }
   const bool plays = decision.policy().game_subset().measure() ==
                      model::v1::GameSubset::F_BETA;
-  difference = CompareDraw(
-      decision, draw_,
-      plays ? absl::StrCat(" with game_rounds = ",
-                           RoundsText(query->game.rounds))
-            : "");
+  difference = CompareDraw(decision, draw_,
+                           plays ? absl::StrCat(" with game_rounds = ",
+                                                RoundsText(query->game.rounds))
+                                 : "");
   if (difference.has_value() || !decision.has_arm()) return difference;
-  const auto find =
-      [&](uint64_t version)
+  const auto find = [&](uint64_t version)
       -> absl::StatusOr<std::shared_ptr<const LinearPolicy>> {
     if (version == decision.version()) return decider.policy;
+    if (version == 0) {  // What serves until a version is loaded.
+      return std::make_shared<const LinearPolicy>(
+          LinearPolicy::Uniform(*kind, false));
+    }
     ASSIGN_OR_RETURN(const LoadedModel* model, Load(decision.model(), version));
     return model->decider.policy;
   };
@@ -263,13 +266,29 @@ class Verifier : public LogVisitor {
   Verifier(DecisionVerifier* verifier, VerifyResult* result)
       : verifier_(*verifier), result_(*result) {}
 
-  void BeginSegment(const std::string& path) override { file_ = path; }
+  void BeginSegment(const std::string& path) override {
+    file_ = path;
+    decisions_.BeginSegment(path);
+  }
 
   absl::Status Record(const log::v1::LogRecord& record,
                       const ScannedFrame& frame) override {
-    if (record.has_decision()) return Check(record.decision(), frame.offset);
-    if (record.has_tuple()) {
-      return Check(record.tuple().decision(), frame.offset);
+    offset_ = frame.offset;
+    if (record.has_decision()) {
+      decisions_.Note(record.decision().decision_id(), frame.offset);
+      return Check(record.decision());
+    }
+    if (record.has_shadow_view()) {
+      const auto decision = decisions_.Find(record.shadow_view().decision_id());
+      if (decision.has_value()) {
+        return CheckView(*decision, record.shadow_view());
+      }
+      ++result_.lone_views;
+    }
+    if (!record.has_tuple()) return absl::OkStatus();
+    RETURN_IF_ERROR(Check(record.tuple().decision()));
+    for (const auto& view : record.tuple().shadow_views()) {
+      RETURN_IF_ERROR(CheckView(record.tuple().decision(), view));
     }
     return absl::OkStatus();
   }
@@ -284,33 +303,47 @@ class Verifier : public LogVisitor {
   }
 
  private:
-  absl::Status Check(const log::v1::Decision& decision, uint64_t offset) {
+  absl::Status Check(const log::v1::Decision& decision) {
     if (decision.action_kind() == log::v1::LABELS) {
       ++result_.labels;
       return absl::OkStatus();
     }
-    const absl::StatusOr<Found> difference = verifier_.Difference(decision);
+    return Count(decision.decision_id(), verifier_.Difference(decision),
+                 &result_.verified);
+  }
+
+  absl::Status CheckView(const log::v1::Decision& decision,
+                         const log::v1::ShadowView& view) {
+    return Count(decision.decision_id(),
+                 verifier_.ViewDifference(decision, view), &result_.views);
+  }
+
+  // Counts what differs, or what does not in `same`.
+  absl::Status Count(const std::string& decision_id,
+                     const absl::StatusOr<Found>& difference, uint64_t* same) {
     if (!difference.ok()) {
-      return absl::Status(difference.status().code(),
-                          absl::StrCat(file_, " offset ", offset, " decision ",
-                                       decision.decision_id(), ": ",
-                                       difference.status().message()));
+      return absl::Status(
+          difference.status().code(),
+          absl::StrCat(file_, " offset ", offset_, " decision ", decision_id,
+                       ": ", difference.status().message()));
     }
     if (!difference->has_value()) {
-      ++result_.verified;
+      ++*same;
       return absl::OkStatus();
     }
     if (++result_.different > 1) return absl::OkStatus();
     result_.first_file = file_;
-    result_.first_offset = offset;
-    result_.first_decision_id = decision.decision_id();
+    result_.first_offset = offset_;
+    result_.first_decision_id = decision_id;
     result_.first_difference = **difference;
     return absl::OkStatus();
   }
 
   DecisionVerifier& verifier_;
   VerifyResult& result_;
+  DecisionFinder decisions_;
   std::string file_;
+  uint64_t offset_ = 0;
 };
 
 }  // namespace

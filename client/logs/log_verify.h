@@ -31,6 +31,10 @@ class DecisionVerifier {
   absl::StatusOr<std::optional<std::string>> Difference(
       const log::v1::Decision& decision);
 
+  // The same for what a version thought of the decision without deciding it.
+  absl::StatusOr<std::optional<std::string>> ViewDifference(
+      const log::v1::Decision& decision, const log::v1::ShadowView& view);
+
  private:
   struct Decider {
     std::shared_ptr<const LinearPolicy> policy;
@@ -64,8 +68,13 @@ struct VerifyResult {
   // Decisions of labels, which are skipped: a conversion draws them all in one
   // sequence, so that none can be repeated alone.
   uint64_t labels = 0;
+  // Views of shadows that were recomputed and the same; they differ with their
+  // decision. Those of a spool whose decision was not found are left out.
+  uint64_t views = 0;
+  uint64_t lone_views = 0;
   double seconds = 0;
-  // The first decision that differs: its place, its id, and what differs.
+  // The first decision, or view of one, that differs: its place, its id, and
+  // what differs.
   std::string first_file;
   uint64_t first_offset = 0;
   std::string first_decision_id;

@@ -19,8 +19,14 @@ double Rate(const VerifyResult& result) {
 std::string VerifyResultText(const VerifyResult& result) {
   return absl::StrFormat(
       "%d decisions verified bit for bit, %d different, %d corrupt records, "
-      "%s%.0f decisions/s\n",
+      "%s%s%s%.0f decisions/s\n",
       result.verified, result.different, result.corrupt_records,
+      result.views > 0
+          ? absl::StrCat(result.views, " views of shadows verified, ")
+          : "",
+      result.lone_views > 0
+          ? absl::StrCat(result.lone_views, " views without their decision, ")
+          : "",
       result.labels > 0 ? absl::StrCat(result.labels, " of labels left out, ")
                         : "",
       Rate(result));
@@ -62,6 +68,8 @@ std::string VerifyResultJson(const VerifyResult& result) {
   json.Key("different").Count(result.different);
   json.Key("corrupt_records").Count(result.corrupt_records);
   json.Key("labels").Count(result.labels);
+  json.Key("views").Count(result.views);
+  json.Key("lone_views").Count(result.lone_views);
   json.Key("seconds").Number(result.seconds);
   json.Key("decisions_per_second").Number(Rate(result));
   if (result.different > 0) {

@@ -175,14 +175,24 @@ double LinearPolicy::AddLogPropensityGradient(
   return log_propensity;
 }
 
-Action LinearPolicy::Mode(const PolicyQuery& query,
-                          PolicyWorkspace* workspace) const {
-  Action action = distribution_->Mode(Score(query, workspace));
+Action LinearPolicy::ModeOf(const ScoredCandidates& scored,
+                            const PolicyWorkspace& workspace) const {
+  Action action = distribution_->Mode(scored);
   for (int32_t& place : action) {
     if (place == kAbstain) continue;
-    place = static_cast<int32_t>(workspace->eligible_documents[place]);
+    place = static_cast<int32_t>(workspace.eligible_documents[place]);
   }
   return action;
+}
+
+Action LinearPolicy::Mode(const PolicyQuery& query,
+                          PolicyWorkspace* workspace) const {
+  return ModeOf(Score(query, workspace), *workspace);
+}
+
+Action LinearPolicy::DecidedMode(const PolicyQuery& query,
+                                 PolicyWorkspace* decided) const {
+  return ModeOf(ViewScores(query, decided), *decided);
 }
 
 std::vector<double> LinearPolicy::Scores(const PolicyQuery& query) const {

@@ -98,6 +98,9 @@ class LinearPolicy {
 
   // Returns the most probable action in document indexes.
   Action Mode(const PolicyQuery& query, PolicyWorkspace* workspace) const;
+  // The same from the scores in the workspace that Decide() or LogPropensity()
+  // has used last for this query.
+  Action DecidedMode(const PolicyQuery& query, PolicyWorkspace* decided) const;
 
   // Returns s(d) of every candidate, 0 for those that are not eligible. With
   // the workspace that Decide() has used last for this query, computes nothing.
@@ -137,6 +140,9 @@ class LinearPolicy {
   // them.
   ScoredCandidates Score(const PolicyQuery& query,
                          PolicyWorkspace* workspace) const;
+  // Returns the most probable action of `scored`, in document indexes.
+  Action ModeOf(const ScoredCandidates& scored,
+                const PolicyWorkspace& workspace) const;
   // The view alone, of a workspace that is filled.
   ScoredCandidates ViewScores(const PolicyQuery& query,
                               PolicyWorkspace* workspace) const;

@@ -357,6 +357,13 @@ absl::StatusOr<Serving> ChangeServing(
   return serving;
 }
 
+absl::Status WithServing(const std::string& model_dir,
+                         absl::FunctionRef<absl::Status(const Serving&)> use) {
+  ASSIGN_OR_RETURN(const Writer lock, Writer::Open(model_dir));
+  ASSIGN_OR_RETURN(const Serving serving, ReadServing(model_dir));
+  return use(serving);
+}
+
 absl::StatusOr<std::vector<Serving>> ServingHistory(
     const std::string& model_dir) {
   ASSIGN_OR_RETURN(const std::vector<uint64_t> changes, ListChanges(model_dir));

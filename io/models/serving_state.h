@@ -42,6 +42,12 @@ absl::StatusOr<model::v1::Serving> ChangeServing(
     const std::string& model_dir, const ChangeCause& cause,
     absl::FunctionRef<absl::Status(model::v1::Serving*)> edit);
 
+// Calls `use` with the state, which nobody changes meanwhile, and returns what
+// it returns. Errors as ReadServing().
+absl::Status WithServing(
+    const std::string& model_dir,
+    absl::FunctionRef<absl::Status(const model::v1::Serving&)> use);
+
 // Returns the states that there were, ascending by change; at most the last
 // 1,000. Files that are not states are left out.
 absl::StatusOr<std::vector<model::v1::Serving>> ServingHistory(

@@ -1,6 +1,6 @@
 #pragma once
 // What SpoolWriter is made of: the segments of a spool and the threads that
-// look after them. Only spool_writer.cc and spool_housekeeping.cc include this.
+// look after them. Only the sources of SpoolWriter include this.
 #include <algorithm>
 #include <chrono>
 #include <condition_variable>

@@ -92,6 +92,11 @@ class SpoolWriter {
   absl::StatusOr<bool> Append(std::span<const log::v1::LogRecord> records,
                               SpoolWaiter* waiter);
 
+  // Appends records that nobody misses, and waits for no disk. False, and no
+  // gap is told: the spool is in trouble, closed, or half full, so that there
+  // is room for what must not be lost.
+  bool TryAppend(std::span<const log::v1::LogRecord> records);
+
   // Writes the footer, truncates the segment to its size and syncs it. Answers
   // every append that still waits. Later appends fail with FailedPrecondition.
   absl::Status Close();

@@ -66,11 +66,14 @@ void AddIds(const v1::DecisionContext& context, const Action& action,
 
 RankingService::RankingService(const config::v1::RequestLimits& limits,
                                const ModelRegistry* models, SpoolWriter* spool,
-                               Metrics* metrics)
+                               Metrics* metrics, ShadowScorer* shadows,
+                               BaselineAgreement* agreement)
     : limits_(limits),
       models_(models),
       recorder_(spool),
-      decision_metrics_(metrics) {}
+      decision_metrics_(metrics),
+      shadows_(shadows),
+      agreement_(agreement) {}
 
 absl::StatusOr<RankingService::CheckedRequest> RankingService::Check(
     const v1::DecisionContext& context, ActionKind action_kind,
@@ -189,6 +192,22 @@ void RankingService::DrawAction(const OpenDecision& decision,
       &scratch->workspace, &scratch->draw);
 }
 
+void RankingService::TellOnlookers(const v1::DecisionContext& context,
+                                   const CheckedRequest& checked,
+                                   const std::string& decision_id,
+                                   DecisionScratch* scratch) {
+  // Decisions with a seed are no independent sample of anything.
+  if (context.has_seed()) return;
+  if (agreement_ != nullptr && checked.plan.has_value()) {
+    CountAgreement(*checked.choice.model, *checked.plan, checked.outcome,
+                   *checked.policy, checked.query, &scratch->workspace,
+                   agreement_);
+  }
+  if (shadows_ == nullptr) return;
+  shadows_->Offer({checked.set, decision_id, checked.policy->action_kind(),
+                   checked.query, scratch->draw.action});
+}
+
 std::function<bool()> RankingService::GameLimit(
     const v1::DecisionContext& context, double seconds_left) const {
   using Clock = std::chrono::steady_clock;
@@ -219,11 +238,27 @@ absl::Status RankingService::Decide(const v1::DecisionContext& context,
                                     CheckedRequest* checked,
                                     DecisionScratch* scratch,
                                     v1::DecisionResult* result) {
+  if (IsTooLong(Seconds(context, *checked), scratch)) return TooLong();
+  using Clock = std::chrono::steady_clock;
+  const Clock::time_point start = Clock::now();
+  const absl::Status status = DrawAndLog(context, checked, scratch, result);
+  const VersionCounters* const counters = checked->choice.model->counters.get();
+  if (counters != nullptr) {
+    counters->Count(
+        status.code(),
+        std::chrono::duration<double>(Clock::now() - start).count());
+  }
+  return status;
+}
+
+absl::Status RankingService::DrawAndLog(const v1::DecisionContext& context,
+                                        CheckedRequest* checked,
+                                        DecisionScratch* scratch,
+                                        v1::DecisionResult* result) {
   const ServedModel& model = *checked->choice.model;
   const LinearPolicy& policy = *checked->policy;
   PolicyQuery& query = checked->query;
   RETURN_IF_ERROR(SetPlan(context, checked, scratch));
-  if (IsTooLong(Seconds(context, *checked), scratch)) return TooLong();
   const OpenDecision decision = recorder_.Begin(
       {context, query.candidates, model.name, model.version, model.draw_salt},
       result);
@@ -258,6 +293,7 @@ absl::Status RankingService::Decide(const v1::DecisionContext& context,
     result->mutable_game()->set_rounds(draw.game->rounds);
   }
   decision_metrics_.Count(query, policy, draw, !checked->degraded.empty());
+  TellOnlookers(context, *checked, result->decision_id(), scratch);
   return absl::OkStatus();
 }
 

@@ -16,7 +16,9 @@
 #include "server/decisions/decision_recorder.h"
 #include "server/decisions/decision_scratch.h"
 #include "server/decisions/version_choice.h"
+#include "server/models/baseline_agreement.h"
 #include "server/models/model_registry.h"
+#include "server/shadows/shadow_scorer.h"
 #include "sortition/config/v1/server.pb.h"
 #include "sortition/log/v1/log.pb.h"
 #include "sortition/v1/ranking.pb.h"
@@ -29,10 +31,12 @@ namespace sortition {
 // not be logged. A decision is always logged before it is answered.
 class RankingService {
  public:
-  // All must outlive it. `spool` null: decisions are not logged.
+  // All must outlive it. `spool` null: decisions are not logged. `shadows`
+  // null: nobody looks on. `agreement` null: it is not counted.
   RankingService(const config::v1::RequestLimits& limits,
                  const ModelRegistry* models, SpoolWriter* spool,
-                 Metrics* metrics);
+                 Metrics* metrics, ShadowScorer* shadows = nullptr,
+                 BaselineAgreement* agreement = nullptr);
 
   absl::Status Rank(const v1::RankRequest& request, DecisionScratch* scratch,
                     v1::RankResponse* response);
@@ -84,10 +88,18 @@ class RankingService {
   // About how long the decision takes.
   static double Seconds(const v1::DecisionContext& context,
                         const CheckedRequest& checked);
-  // Draws into `scratch`, logs, and fills the fields that all results share.
+  // Decides, and counts it for the version.
   absl::Status Decide(const v1::DecisionContext& context,
                       CheckedRequest* checked, DecisionScratch* scratch,
                       v1::DecisionResult* result);
+  // Tells those who look on of a decision that was logged.
+  void TellOnlookers(const v1::DecisionContext& context,
+                     const CheckedRequest& checked,
+                     const std::string& decision_id, DecisionScratch* scratch);
+  // Draws into `scratch`, logs, and fills the fields that all results share.
+  absl::Status DrawAndLog(const v1::DecisionContext& context,
+                          CheckedRequest* checked, DecisionScratch* scratch,
+                          v1::DecisionResult* result);
   // Sets the fields of the record that depend on the kind of action.
   static void AddDetails(const CheckedRequest& checked, const Draw& draw,
                          log::v1::Decision* record);
@@ -99,6 +111,8 @@ class RankingService {
   const ModelRegistry* const models_;
   DecisionRecorder recorder_;
   DecisionMetrics decision_metrics_;
+  ShadowScorer* const shadows_;
+  BaselineAgreement* const agreement_;
 };
 
 }  // namespace sortition

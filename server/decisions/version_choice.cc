@@ -1,12 +1,14 @@
 #include "server/decisions/version_choice.h"
 
 #include <algorithm>
+#include <optional>
 #include <vector>
 
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "core/base/status_macros.h"
+#include "io/clocks.h"
 #include "server/decisions/request_validation.h"
 
 namespace sortition {
@@ -164,6 +166,26 @@ absl::Status SetBaseline(const v1::DecisionContext& context,
   *action = FirstEligible(
       query, kind == ActionKind::kSelect ? 1 : BaselineSize(query));
   return absl::OkStatus();
+}
+
+void CountAgreement(const ServedModel& model, const BaselinePlan& plan,
+                    const BaselineOutcome& outcome, const LinearPolicy& policy,
+                    const PolicyQuery& query, PolicyWorkspace* decided,
+                    BaselineAgreement* agreement) {
+  agreement->CountDecision(model.name, plan.mode);
+  // What the model decided says nothing of the baseline's action. Who decides
+  // does not depend on the query, so the others are a fair sample.
+  if (outcome.model_decided || !outcome.model_log_propensity.has_value()) {
+    return;
+  }
+  std::optional<bool> agrees;
+  if (plan.mode == model::v1::APPRENTICE) {
+    const Action mode = policy.DecidedMode(query, decided);
+    agrees = std::equal(mode.begin(), mode.end(), plan.action.begin(),
+                        plan.action.end());
+  }
+  agreement->CountAsked({model.name, model.version, plan.mode},
+                        *outcome.model_log_propensity, agrees, NowUs());
 }
 
 void FillArmChoice(const ServingSet& set, const VersionChoice& choice,

@@ -8,6 +8,7 @@
 #include "core/data/action.h"
 #include "core/policies/baseline_choice.h"
 #include "core/policies/linear_policy.h"
+#include "server/models/baseline_agreement.h"
 #include "server/models/serving_set.h"
 #include "sortition/log/v1/log.pb.h"
 #include "sortition/v1/ranking.pb.h"
@@ -32,6 +33,13 @@ absl::StatusOr<VersionChoice> ChooseVersion(const ServingSet& set,
 absl::Status SetBaseline(const v1::DecisionContext& context,
                          const LinearPolicy& policy, const PolicyQuery& query,
                          Action* action);
+
+// Counts what the model thinks of the baseline's action, if that was asked for.
+// `decided` is the workspace of the decision.
+void CountAgreement(const ServedModel& model, const BaselinePlan& plan,
+                    const BaselineOutcome& outcome, const LinearPolicy& policy,
+                    const PolicyQuery& query, PolicyWorkspace* decided,
+                    BaselineAgreement* agreement);
 
 // Fills in how a decision came to its version. `plan` is that of the baseline;
 // null: the model decides alone. `others` is memory for the policies of the

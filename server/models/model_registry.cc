@@ -277,12 +277,17 @@ absl::StatusOr<std::shared_ptr<const ServingSet>> ModelRegistry::Find(
 
 absl::StatusOr<std::shared_ptr<const ServingSet>> ModelRegistry::Find(
     absl::string_view name, SeenModels* seen) const {
-  if (seen->generation != generation_.load(std::memory_order_acquire)) {
+  std::shared_ptr<const ServingModels> serving;
+  if (seen->generation == generation_.load(std::memory_order_acquire)) {
+    serving = seen->serving.lock();  // Null: just swapped.
+  }
+  if (serving == nullptr) {
     std::lock_guard lock(mutex_);
     seen->generation = generation_.load(std::memory_order_relaxed);
-    seen->serving = serving_;
+    serving = serving_;
+    seen->serving = serving;
   }
-  const ServingModels& models = *seen->serving;
+  const ServingModels& models = *serving;
   const auto found = models.find(name.empty() ? default_model_ : name);
   if (found != models.end()) return found->second;
   std::vector<std::string> names;

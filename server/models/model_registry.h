@@ -39,11 +39,11 @@ struct ModelState {
 using ServingModels =
     absl::flat_hash_map<std::string, std::shared_ptr<const ServingSet>>;
 
-// What a thread has seen last of a registry. A thread that asks for nothing
-// should forget it, or keeps versions that were swapped out.
+// What a thread has seen last of a registry. It keeps nothing alive: a thread
+// that asks for nothing does not hold the memory of what was swapped out.
 struct SeenModels {
   uint64_t generation = 0;
-  std::shared_ptr<const ServingModels> serving;
+  std::weak_ptr<const ServingModels> serving;
 };
 
 // The models are the default one and every directory of the store. Of each

@@ -3,6 +3,7 @@
 #include "absl/strings/str_cat.h"
 #include "core/base/status_macros.h"
 #include "core/policies/traffic_split.h"
+#include "io/clocks.h"
 #include "io/models/serving_edit.h"
 #include "io/models/serving_state.h"
 #include "process/log.h"
@@ -32,24 +33,6 @@ void FillLoaded(const ServingSet& set, v1::ModelStatus* status) {
       if (shadow.version() == version) loaded.add_uses("shadow");
     }
   }
-}
-
-void FillStatus(const ModelState& state, v1::ModelStatus* status) {
-  const ServedModel& serving = *state.set->primary;
-  status->set_name(serving.name);
-  status->set_version(serving.version);
-  status->set_policy(serving.policy_name);
-  status->set_num_features(serving.num_features);
-  status->set_loaded_time_us(serving.loaded_time_us);
-  status->set_checksum(serving.checksum);
-  for (const auto& [version, reason] : state.rejected) {
-    v1::RejectedVersion& rejected = *status->add_rejected();
-    rejected.set_version(version);
-    rejected.set_reason(reason);
-  }
-  FillLoaded(*state.set, status);
-  *status->mutable_serving() = state.set->serving;
-  status->set_serving_error(state.serving_error);
 }
 
 void FillVersion(const ModelStore& store, const std::string& model,
@@ -85,6 +68,41 @@ absl::Status NoSuchModel(const absl::Status& status) {
 }
 
 }  // namespace
+
+void ModelsService::FillStatus(const ModelState& state,
+                               v1::ModelStatus* status) const {
+  const ServedModel& serving = *state.set->primary;
+  status->set_name(serving.name);
+  status->set_version(serving.version);
+  status->set_policy(serving.policy_name);
+  status->set_num_features(serving.num_features);
+  status->set_loaded_time_us(serving.loaded_time_us);
+  status->set_checksum(serving.checksum);
+  for (const auto& [version, reason] : state.rejected) {
+    v1::RejectedVersion& rejected = *status->add_rejected();
+    rejected.set_version(version);
+    rejected.set_reason(reason);
+  }
+  FillLoaded(*state.set, status);
+  *status->mutable_serving() = state.set->serving;
+  status->set_serving_error(state.serving_error);
+  FillAgreement(*state.set, status);
+}
+
+void ModelsService::FillAgreement(const ServingSet& set,
+                                  v1::ModelStatus* status) const {
+  if (agreement_ == nullptr) return;
+  const AgreementSums sums = agreement_->LastHour(
+      {set.name, set.primary->version, set.serving.mode()}, NowUs());
+  if (sums.asked == 0) return;
+  v1::BaselineAgreement& agreement = *status->mutable_agreement();
+  agreement.set_decisions(sums.asked);
+  agreement.set_propensity(sums.propensity_sum /
+                           static_cast<double>(sums.asked));
+  if (sums.modes == 0) return;
+  agreement.set_mode_agreement(static_cast<double>(sums.agreements) /
+                               static_cast<double>(sums.modes));
+}
 
 absl::Status ModelsService::ListModels(const v1::ListModelsRequest&,
                                        v1::ListModelsResponse* response) const {

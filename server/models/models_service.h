@@ -4,6 +4,7 @@
 #include <string>
 
 #include "absl/status/status.h"
+#include "server/models/baseline_agreement.h"
 #include "server/models/model_registry.h"
 #include "sortition/v1/models.pb.h"
 
@@ -12,8 +13,10 @@ namespace sortition {
 // Thread-safe.
 class ModelsService {
  public:
-  // `models` must outlive it.
-  explicit ModelsService(ModelRegistry* models) : models_(models) {}
+  // Both must outlive it. `agreement` null: it is not told.
+  explicit ModelsService(ModelRegistry* models,
+                         const BaselineAgreement* agreement = nullptr)
+      : models_(models), agreement_(agreement) {}
 
   absl::Status ListModels(const v1::ListModelsRequest& request,
                           v1::ListModelsResponse* response) const;
@@ -27,7 +30,11 @@ class ModelsService {
                             v1::ReloadModelsResponse* response);
 
  private:
+  void FillStatus(const ModelState& state, v1::ModelStatus* status) const;
+  void FillAgreement(const ServingSet& set, v1::ModelStatus* status) const;
+
   ModelRegistry* const models_;
+  const BaselineAgreement* const agreement_;
 };
 
 }  // namespace sortition

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "core/base/status_macros.h"
 #include "core/policies/traffic_split.h"
 
 namespace sortition {
@@ -11,6 +12,26 @@ namespace {
 
 bool PlaysFBetaGame(const ServedModel& model) {
   return model.policy.game_subset().measure() == model::v1::GameSubset::F_BETA;
+}
+
+// A request that does not say how many candidates to choose is answered by the
+// size of its arm. Were that another one than the others', they could never
+// have chosen its action, and the record does not say who gave the size.
+absl::Status CheckSizes(const ServingSet& set) {
+  if (set.has_f_beta_game) return absl::OkStatus();
+  const ServingSet::Arm* first = nullptr;
+  for (const ServingSet::Arm& arm : set.arms) {
+    if (!arm.model->label.has_value()) return absl::OkStatus();
+    if (first == nullptr) first = &arm;
+    const uint32_t size = arm.model->label->subset_size();
+    const uint32_t expected = first->model->label->subset_size();
+    if (size == expected) continue;
+    return absl::FailedPreconditionError(absl::StrCat(
+        "split.arms: version ", arm.model->version, " chooses k = ", size,
+        " candidates, version ", first->model->version, " k = ", expected,
+        " (0: any number): must be the same for all"));
+  }
+  return absl::OkStatus();
 }
 
 void AddArms(ServingSet* set) {
@@ -22,6 +43,33 @@ void AddArms(ServingSet* set) {
         {&model, static_cast<double>(share.places) / kSplitPlaces});
     set->has_f_beta_game |= PlaysFBetaGame(model);
   }
+}
+
+absl::Status AddShadow(absl::string_view use, ServingSet::Model model,
+                       uint32_t every, ServingSet* set) {
+  if (PlaysFBetaGame(*model)) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        use, " ", model->version,
+        ": plays an F-score game, whose propensities depend on time; a version "
+        "that looks on must not"));
+  }
+  set->shadows.push_back({std::move(model), every});
+  return absl::OkStatus();
+}
+
+absl::Status AddShadows(ServingSet* set) {
+  bool has_primary = false;
+  for (const model::v1::ShadowVersion& shadow : set->serving.shadows()) {
+    has_primary |= shadow.version() == set->primary->version;
+    RETURN_IF_ERROR(AddShadow("shadows.version",
+                              set->loaded.at(shadow.version()), shadow.every(),
+                              set));
+  }
+  // The baseline decides, and the version that would serve looks on.
+  if (set->serving.mode() != model::v1::SHADOW || has_primary) {
+    return absl::OkStatus();
+  }
+  return AddShadow("mode = SHADOW: version", set->primary, 1, set);
 }
 
 }  // namespace
@@ -105,9 +153,8 @@ absl::StatusOr<std::shared_ptr<const ServingSet>> MakeServingSet(
                      ? primary
                      : set->loaded.at(serving.pinned_version());
   AddArms(set.get());
-  for (const model::v1::ShadowVersion& shadow : serving.shadows()) {
-    set->shadows.push_back({set->loaded.at(shadow.version()), shadow.every()});
-  }
+  RETURN_IF_ERROR(CheckSizes(*set));
+  RETURN_IF_ERROR(AddShadows(set.get()));
   if (serving.mode() == model::v1::EXPLORE_ABOVE_BASELINE &&
       (set->has_f_beta_game || PlaysFBetaGame(*set->primary))) {
     return absl::FailedPreconditionError(

@@ -39,6 +39,8 @@ struct ServingSet {
   const ServedModel* shape = nullptr;
   // Where traffic is split: as SharesOf() in traffic_split.h. Otherwise empty.
   std::vector<Arm> arms;
+  // Versions that look on, which play no F-score game; in mode SHADOW the
+  // primary version among them.
   std::vector<Shadow> shadows;
   bool has_f_beta_game = false;  // One of the arms plays one.
 

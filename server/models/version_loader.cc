@@ -13,6 +13,7 @@
 #include "absl/time/time.h"
 #include "io/clocks.h"
 #include "process/log.h"
+#include "process/threads.h"
 
 namespace sortition {
 namespace {
@@ -127,7 +128,8 @@ absl::StatusOr<std::shared_ptr<const ServedModel>> VersionLoader::TryLoad(
     *failure = FailureOfStore(stored.status());
     return stored.status();
   }
-  return MakeServedModel(*stored, serving, NowUs(), failure);
+  return MakeServedModel(*stored, serving, NowUs(), failure,
+                         counters_.For(name, version));
 }
 
 absl::StatusOr<std::shared_ptr<const ServedModel>> VersionLoader::Load(
@@ -143,7 +145,10 @@ absl::StatusOr<std::shared_ptr<const ServedModel>> VersionLoader::Load(
   }
   const absl::Time start = absl::Now();
   LoadFailure failure = LoadFailure::kUnreadable;
-  auto served = TryLoad(name, version, serving, room_bytes, &failure);
+  absl::StatusOr<std::shared_ptr<const ServedModel>> served;
+  // A large version takes seconds, which requests must not feel.
+  RunInBackground(
+      [&] { served = TryLoad(name, version, serving, room_bytes, &failure); });
   if (!served.ok()) {
     const std::string reason =
         absl::StrCat(LoadFailureName(failure), ": ", served.status().message());

@@ -13,6 +13,7 @@
 #include "process/metrics.h"
 #include "server/models/load_failure.h"
 #include "server/models/served_model.h"
+#include "server/models/version_counters.h"
 
 namespace sortition {
 
@@ -22,7 +23,7 @@ class VersionLoader {
  public:
   // Both must outlive it.
   VersionLoader(const ModelStore* store, Metrics* metrics)
-      : store_(store), metrics_(metrics) {}
+      : store_(store), metrics_(metrics), counters_(metrics) {}
 
   // Tells without reading the version why it cannot be loaded: it is not there,
   // it was refused as it is, or it takes more than `*room_bytes`, which it
@@ -67,6 +68,7 @@ class VersionLoader {
 
   const ModelStore* const store_;
   Metrics* const metrics_;
+  const VersionCounterTable counters_;
   mutable std::mutex mutex_;  // Held for moments, never during a load.
   absl::flat_hash_map<std::string, std::map<uint64_t, Rejection>> rejected_;
   // Fingerprints of the versions that were loaded.

@@ -30,6 +30,13 @@ struct JoinedRecord {
   std::optional<uint32_t> rank = std::nullopt;  // Of feedback about one rank.
 };
 
+// A shadow's view of a decision. Its bytes stay in the spool until the decision
+// is closed.
+struct JoinedView {
+  SpoolPlace place;
+  uint64_t version = 0;
+};
+
 // A decision whose window is over.
 struct ClosedDecision {
   SpoolPlace place;
@@ -47,6 +54,7 @@ struct ClosedDecision {
   double reward = 0;                              // Aggregated, or the default.
   std::vector<log::v1::RankReward> rank_rewards;  // Ascending by rank.
   std::vector<JoinedRecord> records;  // In reading order, at most one shown.
+  std::vector<JoinedView> views;  // Ascending by version, each at most once.
 };
 
 struct LateRecord {
@@ -83,6 +91,10 @@ struct JoinCounts {
   uint64_t out_of_range = 0;
   uint64_t held_overflow = 0;    // Not held: too many wait for a decision.
   uint64_t corrected_times = 0;  // Times of records that were in the future.
+  uint64_t views = 0;            // Joined.
+  uint64_t duplicate_views = 0;  // Of a version whose view is there.
+  uint64_t late_views = 0;       // After the window.
+  uint64_t unknown_views = 0;    // Of a decision that the log does not have.
 };
 
 }  // namespace sortition

@@ -333,7 +333,9 @@ std::optional<ClosedDecision> Joiner::PopClosed() {
     closed.is_wanted |=
         shown.ParseFromString(record.bytes) && !shown.not_shown();
   }
+  for (const JoinedView& view : pending.views) Release(view.place);
   closed.records = std::move(pending.records);
+  closed.views = std::move(pending.views);
   SetRewards(&closed);
   return closed;
 }

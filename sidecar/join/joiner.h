@@ -43,6 +43,10 @@ class Joiner {
   // Requires a finite reward. A reward outside [reward_min, reward_max] is not
   // joined.
   void AddFeedback(SpoolPlace place, const log::v1::Feedback& feedback);
+  // `time_us` is the time of the view, which comes after its decision. What is
+  // not joined is only counted; a decision that is left out needs no views.
+  void AddView(SpoolPlace place, absl::string_view decision_id, int64_t time_us,
+               uint64_t version);
   // Adds an id of a removed segment. Must be called before any record is added.
   void AddRemembered(const RememberedId& id);
 
@@ -120,6 +124,7 @@ class Joiner {
     bool is_elsewhere = false;
     uint64_t after_number = 0;  // As in ClosedDecision.
     std::vector<JoinedRecord> records;
+    std::vector<JoinedView> views;
   };
   // Keys of `known_` and `seen_feedback_` that came from one spool.
   struct SpoolIds {

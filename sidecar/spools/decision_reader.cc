@@ -33,12 +33,14 @@ absl::StatusOr<absl::string_view> DecisionReader::Read(const std::string& path,
     if (can_go_on && at < offset) continue;
     if (is_record && at == offset) {
       const absl::StatusOr<RecordView> view = ViewRecord(payload);
-      if (view.ok() && view->kind == log::v1::LogRecord::kDecision) {
+      if (view.ok() && view->kind == kind_) {
         return view->bytes;
       }
     }
-    return absl::DataLossError(
-        absl::StrCat(path, ": no decision at offset ", offset));
+    return absl::DataLossError(absl::StrCat(
+        path, ": no ",
+        kind_ == log::v1::LogRecord::kDecision ? "decision" : "shadow view",
+        " at offset ", offset));
   }
 }
 

@@ -93,6 +93,37 @@ absl::StatusOr<DecisionWire> ViewDecision(absl::string_view decision) {
   return view;
 }
 
+absl::StatusOr<ShadowViewWire> ViewShadowView(absl::string_view view) {
+  using log::v1::ShadowView;
+  constexpr uint32_t kTimeTag = WireFormatLite::MakeTag(
+      ShadowView::kTimeUsFieldNumber, WireFormatLite::WIRETYPE_VARINT);
+  constexpr uint32_t kVersionTag = WireFormatLite::MakeTag(
+      ShadowView::kVersionFieldNumber, WireFormatLite::WIRETYPE_VARINT);
+  const uint32_t id_tag =
+      LengthDelimitedTag(ShadowView::kDecisionIdFieldNumber);
+  CodedInputStream input = Input(view);
+  ShadowViewWire wire;
+  while (const uint32_t tag = input.ReadTag()) {
+    uint64_t number = 0;
+    if (tag == id_tag) {
+      if (!ReadView(&input, view, &wire.decision_id)) {
+        return Malformed("ShadowView");
+      }
+    } else if (tag == kTimeTag || tag == kVersionTag) {
+      if (!input.ReadVarint64(&number)) return Malformed("ShadowView");
+      if (tag == kVersionTag) wire.version = number;
+      if (tag == kTimeTag) wire.time_us = static_cast<int64_t>(number);
+    } else if (!WireFormatLite::SkipField(&input, tag)) {
+      return Malformed("ShadowView");
+    }
+  }
+  if (wire.decision_id.empty() ||
+      input.CurrentPosition() != static_cast<int>(view.size())) {
+    return Malformed("ShadowView");
+  }
+  return wire;
+}
+
 absl::StatusOr<DecidingModel> ViewModel(absl::string_view decision) {
   constexpr int kVersion = log::v1::Decision::kVersionFieldNumber;
   const uint32_t model_tag =

@@ -33,6 +33,16 @@ struct DecisionWire {
 // have no id.
 absl::StatusOr<DecisionWire> ViewDecision(absl::string_view decision);
 
+// What the join needs of a ShadowView.
+struct ShadowViewWire {
+  absl::string_view decision_id;
+  int64_t time_us = 0;
+  uint64_t version = 0;
+};
+
+// DataLoss if the bytes are not a ShadowView, or it names no decision.
+absl::StatusOr<ShadowViewWire> ViewShadowView(absl::string_view view);
+
 // The model that decided. Version 0: none, or an aggregation.
 struct DecidingModel {
   absl::string_view name;

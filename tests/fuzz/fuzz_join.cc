@@ -48,6 +48,9 @@ class Run {
     CHECK(added[JoinEvent::Kind::kFeedback] ==
           counts.feedback + counts.duplicate_feedback + counts.after_window +
               counts.unknown_decision);
+    CHECK(added[JoinEvent::Kind::kView] ==
+          counts.views + counts.duplicate_views + counts.late_views +
+              counts.unknown_views);
     CHECK(late_.size() == counts.after_window + counts.unknown_decision);
     std::set<size_t> joined;
     for (const ClosedDecision& closed : closed_) {
@@ -74,12 +77,19 @@ class Run {
         reports.push_back(record.place.offset);
       }
       CHECK(reports == it->second.reports);
+      std::vector<size_t> views;
+      for (const JoinedView& view : closed.views) {
+        views.push_back(view.place.offset);
+      }
+      CHECK(views == it->second.views);
     }
     CHECK(written.size() == expected.tuples.size());
     CHECK(late_ == expected.late);
     const JoinCounts& counts = joiner_.counts();
     CHECK(counts.shown == expected.counts.shown);
     CHECK(counts.duplicate_feedback == expected.counts.duplicate_feedback);
+    CHECK(counts.late_views == expected.counts.late_views);
+    CHECK(counts.duplicate_views == expected.counts.duplicate_views);
     CHECK(counts.held_overflow == expected.counts.held_overflow);
     CHECK(counts.corrected_times == expected.counts.corrected_times);
   }
@@ -110,6 +120,9 @@ class Run {
         joiner_.AddFeedback(place, feedback);
         return;
       }
+      case JoinEvent::Kind::kView:
+        joiner_.AddView(place, event.decision_id, event.time_us, event.answer);
+        return;
       case JoinEvent::Kind::kLook:
         joiner_.SetLatestTime(
             event.time_us +

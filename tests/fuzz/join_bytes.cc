@@ -63,6 +63,9 @@ JoinInput DecodeJoin(const uint8_t* data, size_t size) {
     const uint8_t detail = bytes.Take();
     JoinEvent event;
     event.kind = static_cast<Kind>(what & 3);
+    if (event.kind == Kind::kShown && (detail & 2) != 0) {
+      event.kind = Kind::kView;
+    }
     event.decision_id = absl::StrCat("d", what >> 2 & 7);
     clock_us += (when & 7) * kHalfSecond;
     event.time_us = clock_us;
@@ -76,7 +79,7 @@ JoinInput DecodeJoin(const uint8_t* data, size_t size) {
       event.feedback_id = absl::StrCat("f", detail & 15);
       event.reward = (detail >> 4) - 4;
     }
-    event.answer = detail & 1;
+    event.answer = event.kind == Kind::kView ? detail >> 2 & 3 : detail & 1;
     event.not_shown = (detail & 1) != 0;
     input.events.push_back(event);
   }

@@ -31,6 +31,7 @@ class Reference {
     for (size_t i = 0; i < events_.size(); ++i) {
       if (events_[i].kind == Kind::kShown) TakeReport(i);
       if (events_[i].kind == Kind::kFeedback && IsNewFeedback(i)) TakeReport(i);
+      if (events_[i].kind == Kind::kView) TakeView(i);
     }
     for (const auto& [decision, reports] : joined_) Close(decision, reports);
     return result_;
@@ -128,6 +129,22 @@ class Reference {
     }
   }
 
+  // A view waits for nobody.
+  void TakeView(size_t i) {
+    const std::optional<size_t> decision =
+        KnownDecision(events_[i].decision_id, i);
+    if (!decision.has_value()) {
+      ++result_.counts.unknown_views;
+    } else if (IsOverBefore(*decision, i) ||
+               times_[i] > times_[*decision] + window_us_) {
+      ++result_.counts.late_views;
+    } else if (views_[*decision].emplace(events_[i].answer, i).second) {
+      ++result_.counts.views;
+    } else {
+      ++result_.counts.duplicate_views;
+    }
+  }
+
   // Does the event `now` still find the record that was held at `held`? Its own
   // time moves the watermark first.
   bool IsHeldAt(size_t held, size_t now) const {
@@ -195,6 +212,9 @@ class Reference {
     }
     JoinResult::Tuple tuple;
     tuple.reports.assign(reports.begin(), reports.end());
+    for (const auto& [version, view] : views_[decision]) {
+      tuple.views.push_back(view);
+    }
     bool was_shown = false;
     std::vector<size_t> feedback;
     for (const size_t report : reports) {
@@ -240,6 +260,8 @@ class Reference {
   std::vector<int64_t> times_;
   std::vector<int64_t> watermarks_;
   std::map<size_t, std::set<size_t>> joined_;  // Reports by decision.
+  // By decision, then by version.
+  std::map<size_t, std::map<uint64_t, size_t>> views_;
   std::set<size_t> ambiguous_;
   std::vector<size_t> feedback_;         // The first with its id.
   std::map<size_t, size_t> held_until_;  // Held records: when they leave.

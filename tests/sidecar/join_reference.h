@@ -21,13 +21,14 @@ struct JoinEvent {
     // All of the spool before this event has been read; `time_us` is the wall
     // clock before that.
     kLook,
+    kView,  // Of a shadow.
   };
   Kind kind = Kind::kDecision;
   std::string decision_id;
   std::string feedback_id;  // Feedback only.
   int64_t time_us = 0;
   double reward = 0;       // Feedback only.
-  uint64_t answer = 0;     // Decisions only.
+  uint64_t answer = 0;     // Decisions: what was answered. Views: the version.
   bool not_shown = false;  // Shown only.
 };
 
@@ -37,6 +38,7 @@ struct JoinResult {
     double reward = 0;
     bool has_feedback = false;
     std::vector<size_t> reports;  // Shown and feedback, in spool order.
+    std::vector<size_t> views;    // Ascending by version.
   };
   std::map<size_t, Tuple> tuples;  // By decision; only those to be written.
   std::map<size_t, log::v1::LateFeedback::Reason> late;  // By feedback.

@@ -52,6 +52,9 @@ Written ExpectedWritten(const RandomSpool& spool,
         absl::StrAppend(&line, ReportText(RecordOf(spool.events[report])));
       }
     }
+    for (const size_t view : tuple.views) {
+      line += ReportText(RecordOf(spool.events[view]));
+    }
     written.tuples.push_back(line);
   }
   for (const auto& [feedback, reason] : result.late) {
@@ -143,6 +146,10 @@ class JoinReferenceTest : public ReferenceTest,
         *report.mutable_feedback() = feedback;
         line += ReportText(report);
       }
+      for (const log::v1::ShadowView& view : tuple.shadow_views()) {
+        *report.mutable_shadow_view() = view;
+        line += ReportText(report);
+      }
       written.tuples.push_back(line);
     }
     for (const log::v1::LateFeedback& late : ReadLate(options_.tuples())) {
@@ -163,6 +170,7 @@ TEST_P(JoinReferenceTest, PipelineGivesWhatTheRulesSay) {
   size_t num_tuples = 0;
   size_t num_late = 0;
   size_t num_ambiguous = 0;
+  JoinCounts views;
   // 1,000 spools for all kinds together.
   for (uint32_t seed = 1; seed <= 334; ++seed) {
     SCOPED_TRACE(absl::StrCat("seed ", seed));
@@ -175,13 +183,21 @@ TEST_P(JoinReferenceTest, PipelineGivesWhatTheRulesSay) {
     if (HasFailure()) return;
     num_tuples += expected.tuples.size();
     num_late += expected.late.size();
-    num_ambiguous +=
-        ReferenceJoin(spool_.events, options_.join()).num_ambiguous;
+    const JoinResult reference = ReferenceJoin(spool_.events, options_.join());
+    num_ambiguous += reference.num_ambiguous;
+    views.views += reference.counts.views;
+    views.duplicate_views += reference.counts.duplicate_views;
+    views.late_views += reference.counts.late_views;
+    views.unknown_views += reference.counts.unknown_views;
   }
   // The spools are worth the comparison.
   EXPECT_GT(num_tuples, 5000u);
   EXPECT_GT(num_late, 3000u);
   EXPECT_GT(num_ambiguous, 300u);
+  EXPECT_GT(views.views, 3000u);
+  EXPECT_GT(views.duplicate_views, 500u);
+  EXPECT_GT(views.late_views, 500u);
+  EXPECT_GT(views.unknown_views, 1000u);
 }
 
 INSTANTIATE_TEST_SUITE_P(All, JoinReferenceTest,

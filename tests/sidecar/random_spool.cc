@@ -26,6 +26,7 @@ class Maker {
     for (int i = 0; i < kDecisions; ++i) AddDecision();
     for (int i = 0; i < kDecisions; ++i) AddFeedback();
     for (int i = 0; i < kDecisions / 2; ++i) AddShown();
+    for (int i = 0; i < kDecisions; ++i) AddView();
     for (const auto& [arrival_us, event] : arrivals_) {
       spool_.events.push_back(event);
     }
@@ -123,6 +124,16 @@ class Maker {
     Add(event, time_us);
   }
 
+  void AddView() {
+    JoinEvent event;
+    event.kind = Kind::kView;
+    event.answer = 20 + static_cast<uint64_t>(Below(3));
+    const int64_t time_us = Aim(&event);
+    Add(event, time_us);
+    // The decision was made again.
+    if (Below(4) == 0) Add(event, time_us + Below(4) * kHalfSecond);
+  }
+
   void CutForOneWriter() {
     const size_t size = spool_.events.size();
     for (size_t begin = 0; begin < size;) {
@@ -190,6 +201,8 @@ log::v1::LogRecord RecordOf(const JoinEvent& event) {
     case Kind::kFeedback:
       return FeedbackRecord(event.feedback_id, event.decision_id, event.time_us,
                             event.reward);
+    case Kind::kView:
+      return ViewRecordOf(event.decision_id, event.time_us, event.answer);
     case Kind::kLook:
       break;
   }

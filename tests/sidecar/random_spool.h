@@ -31,13 +31,13 @@ struct RandomSpool {
   std::vector<Segment> segments;  // In the order of their names.
 };
 
-// Returns some 120 records over some 80 s of log time, with a window of 10 s
+// Returns some 170 records over some 80 s of log time, with a window of 10 s
 // and a slack of 1 s in mind: most times are multiples of half a second, so
 // that they fall on the ends of windows. Decisions come twice, with the same
 // answer or another; ids are used again; shown and feedback records come early,
-// in time, late, twice, or for nobody. Without jumps, a record is in the spool
-// within a second of its time. A decision "end" comes long after all others.
-// A function of `seed`.
+// in time, late, twice, or for nobody; so do views of shadows. Without jumps, a
+// record is in the spool within a second of its time. A decision "end" comes
+// long after all others. A function of `seed`.
 RandomSpool MakeRandomSpool(SpoolKind kind, uint32_t seed);
 
 // The record of the spool that is `event`.

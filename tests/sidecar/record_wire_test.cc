@@ -83,6 +83,26 @@ TEST(RecordWireTest, FindsTheModelThatDecided) {
               StatusIs(absl::StatusCode::kDataLoss));
 }
 
+TEST(RecordWireTest, FindsWhatTheJoinNeedsOfAView) {
+  log::v1::ShadowView view;
+  view.set_decision_id("d1");
+  view.set_time_us(-5);
+  view.set_model("m");
+  view.set_version(12345678901);
+  view.set_log_propensity(-1.5);
+  for (int i = 0; i < 300; ++i) view.add_mode(i);
+  const std::string bytes = view.SerializeAsString();
+  ASSERT_OK_AND_ASSIGN(const ShadowViewWire wire, ViewShadowView(bytes));
+  EXPECT_EQ(wire.decision_id, "d1");
+  EXPECT_EQ(wire.time_us, -5);
+  EXPECT_EQ(wire.version, 12345678901u);
+  EXPECT_THAT(ViewShadowView(bytes.substr(0, bytes.size() - 1)),
+              StatusIs(absl::StatusCode::kDataLoss));
+  view.clear_decision_id();
+  EXPECT_THAT(ViewShadowView(view.SerializeAsString()),
+              StatusIs(absl::StatusCode::kDataLoss));
+}
+
 TEST(RecordWireTest, FindsTheUnitWhereverItIs) {
   log::v1::Decision decision = SomeDecision();
   ASSERT_OK_AND_ASSIGN(absl::string_view unit,

@@ -199,6 +199,11 @@ class SeveralSpoolsReferenceTest : public ReferenceTest,
     return line;
   }
 
+  static void AddViewText(uint64_t version, int64_t time_us,
+                          std::string* line) {
+    absl::StrAppend(line, " v", version, "@", time_us);
+  }
+
   Written Expect() const {
     std::vector<size_t> order(events_.size());
     for (size_t i = 0; i < order.size(); ++i) order[i] = i;
@@ -217,8 +222,11 @@ class SeveralSpoolsReferenceTest : public ReferenceTest,
           feedback.push_back(order[report]);
         }
       }
-      written.tuples[places_[order[decision]].spool].push_back(
-          LineOf(order[decision], tuple.reward, feedback));
+      std::string line = LineOf(order[decision], tuple.reward, feedback);
+      for (const size_t view : tuple.views) {
+        AddViewText(merged[view].answer, merged[view].time_us, &line);
+      }
+      written.tuples[places_[order[decision]].spool].push_back(line);
     }
     for (const auto& [feedback, reason] : result.late) {
       written.late.push_back(absl::StrCat(order[feedback], " ", reason));
@@ -235,6 +243,9 @@ class SeveralSpoolsReferenceTest : public ReferenceTest,
       for (const log::v1::Feedback& feedback : tuple.feedback()) {
         absl::StrAppend(&line, " ", feedback.feedback_id(), "@",
                         feedback.time_us());
+      }
+      for (const log::v1::ShadowView& view : tuple.shadow_views()) {
+        AddViewText(view.version(), view.time_us(), &line);
       }
       EXPECT_EQ(tuple.spool_writer(), kWriters[places_[decision].spool]);
       written.tuples[places_[decision].spool].push_back(line);

@@ -110,6 +110,19 @@ log::v1::LogRecord ShownRecord(const std::string& id, int64_t time_us,
   return record;
 }
 
+log::v1::LogRecord ViewRecordOf(const std::string& id, int64_t time_us,
+                                uint64_t version) {
+  log::v1::LogRecord record;
+  log::v1::ShadowView& view = *record.mutable_shadow_view();
+  view.set_decision_id(id);
+  view.set_time_us(time_us);
+  view.set_model("m");
+  view.set_version(version);
+  view.set_log_propensity(-static_cast<double>(version));
+  view.add_mode(static_cast<int32_t>(version % 3));
+  return record;
+}
+
 std::unique_ptr<SegmentWriter> NewSegment(const std::string& spool,
                                           int64_t created_us, uint64_t counter,
                                           const std::string& writer_id) {

@@ -29,6 +29,10 @@ log::v1::LogRecord FeedbackRecord(const std::string& feedback_id,
 log::v1::LogRecord ShownRecord(const std::string& id, int64_t time_us,
                                bool not_shown = false);
 
+// What a shadow thinks; its propensity and its mode are of `version`.
+log::v1::LogRecord ViewRecordOf(const std::string& id, int64_t time_us,
+                                uint64_t version);
+
 // Begins a segment as the server does.
 std::unique_ptr<SegmentWriter> NewSegment(
     const std::string& spool, int64_t created_us, uint64_t counter,

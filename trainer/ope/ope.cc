@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <memory>
 #include <optional>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -99,8 +100,7 @@ class Run {
     if (first_.summary.decisions < kFewestDecisions) {
       return absl::FailedPreconditionError(absl::StrCat(
           first_.summary.decisions, " decisions can be judged, must be at ",
-          "least ", kFewestDecisions, ": ",
-          first_.counts.DescribeExclusions()));
+          "least ", kFewestDecisions, ": ", DescribeExclusions()));
     }
     if (first_.model == nullptr) return absl::OkStatus();
     RETURN_IF_ERROR(first_.model->Fit());
@@ -164,6 +164,14 @@ class Run {
   }
 
  private:
+  std::string DescribeExclusions() const {
+    std::string text = first_.counts.DescribeExclusions();
+    for (const auto& [reason, count] : policies_.unknown_texts()) {
+      absl::StrAppend(&text, ", ", count, " left out: ", reason);
+    }
+    return text;
+  }
+
   absl::Status Learn(const LoggedDecision& decision) {
     if (!policies_.Know(decision)) {
       policies_.CountUnknown(decision);

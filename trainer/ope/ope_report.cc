@@ -40,6 +40,7 @@ class Reporter {
   OpeReport Make() {
     AddLog();
     AddManyVersions();
+    AddShadows();
     for (const auto& findings : {RewardFindings(task_), LogFindings(task_)}) {
       report_.mutable_findings()->Add(findings.begin(), findings.end());
     }
@@ -76,13 +77,18 @@ class Reporter {
     for (const auto& [reason, count] : task_.counts.excluded) {
       (*report_.mutable_excluded())[reason] = count;
     }
-    if (const uint64_t unknown = task_.policies.unknown(); unknown > 0) {
-      (*report_.mutable_excluded())["a file lacks its probabilities"] = unknown;
+    for (const auto& [reason, count] : task_.policies.unknown_texts()) {
+      (*report_.mutable_excluded())[reason] = count;
     }
     report_.set_corrupt_records(task_.counts.damage.corrupt_records);
     for (const auto& [version, count] : summary.versions) {
       (*report_.mutable_logging_versions())[version] = count;
     }
+    report_.set_arms_balanced(summary.arms_balanced);
+    report_.set_arms_apart(summary.arms_apart);
+    report_.set_arms_without_mixture(summary.arms_without_mixture);
+    report_.set_with_baseline(summary.with_baseline);
+    report_.set_certain_baseline(summary.certain_baseline);
     if (summary.first_time_us > 0) {
       report_.set_first_time(TimeText(summary.first_time_us));
       report_.set_last_time(TimeText(summary.last_time_us));
@@ -94,6 +100,17 @@ class Reporter {
     report_.set_group_size(task_.options.group_size());
     report_.set_command(task_.options.ShortDebugString());
     report_.set_program(absl::StrCat("sortition-trainer ", Version()));
+  }
+
+  void AddShadows() {
+    std::string sentence = task_.policies.ShadowText(task_.summary.decisions +
+                                                     task_.policies.unknown());
+    if (sentence.empty()) return;
+    auto* const finding = report_.add_findings();
+    finding->set_kind("shadow_views");
+    finding->set_gravity(model::v1::Finding::CAUTION);
+    finding->set_part("log");
+    finding->set_sentence(std::move(sentence));
   }
 
   void AddManyVersions() {

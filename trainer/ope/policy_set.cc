@@ -122,6 +122,9 @@ absl::Status PolicySet::AddPolicy(const PolicySpec& spec,
       break;
     case PolicySpec::Kind::kConstant:
       break;  // Chosen by the first pass.
+    case PolicySpec::Kind::kShadow:
+      policy = MakeShadowPolicy(spec.name, spec.version);
+      break;
     case PolicySpec::Kind::kFile: {
       ASSIGN_OR_RETURN(ProbabilityFile file, ProbabilityFile::Read(spec.path));
       policy = MakeFilePolicy(spec.name, std::move(file),
@@ -137,6 +140,7 @@ absl::Status PolicySet::AddPolicy(const PolicySpec& spec,
 void PolicySet::ForgetUnknown() {
   unknown_ = 0;
   unknown_of_.assign(specs_.size(), 0);
+  unknown_texts_.clear();
 }
 
 bool PolicySet::Know(const LoggedDecision& decision) const {
@@ -148,15 +152,37 @@ bool PolicySet::Know(const LoggedDecision& decision) const {
 
 void PolicySet::CountUnknown(const LoggedDecision& decision) {
   ++unknown_;
+  bool is_named = false;
   for (size_t k = 0; k < specs_.size(); ++k) {
     const JudgedPolicy* const policy = policies_.policies[k].get();
-    if (policy != nullptr && !policy->Knows(decision)) ++unknown_of_[k];
+    if (policy == nullptr || policy->Knows(decision)) continue;
+    ++unknown_of_[k];
+    if (!is_named) ++unknown_texts_[policy->UnknownText()];
+    is_named = true;
   }
+}
+
+std::string PolicySet::ShadowText(uint64_t decisions) const {
+  std::string text;
+  for (size_t k = 0; k < specs_.size(); ++k) {
+    if (specs_[k].kind != PolicySpec::Kind::kShadow || unknown_of_[k] == 0) {
+      continue;
+    }
+    absl::StrAppend(&text, specs_[k].name, " looked on at ",
+                    decisions - unknown_of_[k], " of ", decisions,
+                    " decisions. ");
+  }
+  if (text.empty()) return text;
+  return absl::StrCat(text,
+                      "All policies are judged by what all of them know. A "
+                      "hash of the id chooses what a shadow looks on at, so "
+                      "that these are a fair sample.");
 }
 
 absl::Status PolicySet::CheckKnown(uint64_t decisions) const {
   constexpr double kMostUnknown = 0.01;
   for (size_t k = 0; k < specs_.size(); ++k) {
+    if (specs_[k].kind == PolicySpec::Kind::kShadow) continue;
     if (static_cast<double>(unknown_of_[k]) <=
         kMostUnknown * static_cast<double>(decisions)) {
       continue;

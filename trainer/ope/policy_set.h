@@ -1,6 +1,7 @@
 #pragma once
 // Makes the policies that are judged, before and after the first pass.
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -34,6 +35,13 @@ class PolicySet {
   void CountUnknown(const LoggedDecision& decision);
   uint64_t unknown() const { return unknown_; }
   const std::vector<uint64_t>& unknown_of() const { return unknown_of_; }
+  // How many one does not know, by why.
+  const std::map<std::string, uint64_t>& unknown_texts() const {
+    return unknown_texts_;
+  }
+  // A sentence on which decisions shadows looked on at; empty: none is judged,
+  // or they did at all of `decisions`.
+  std::string ShadowText(uint64_t decisions) const;
   // FailedPrecondition if a file lacks more than 1 % of `decisions`.
   absl::Status CheckKnown(uint64_t decisions) const;
 
@@ -60,6 +68,7 @@ class PolicySet {
   JudgedPolicies policies_;
   uint64_t unknown_ = 0;
   std::vector<uint64_t> unknown_of_;
+  std::map<std::string, uint64_t> unknown_texts_;
 };
 
 }  // namespace sortition

@@ -57,6 +57,10 @@ class JoinerTest : public testing::Test {
     joiner().AddShown(NextPlace(), shown);
     Collect();
   }
+  void View(const std::string& id, double seconds, uint64_t version) {
+    joiner().AddView(NextPlace(), id, At(seconds), version);
+    Collect();
+  }
   void Advance(double seconds) {
     joiner().AdvanceTo(At(seconds));
     Collect();

@@ -19,9 +19,14 @@ TEST_F(OpeFixture, BadOptionsAreNamed) {
     std::string message;
   } kCases[] = {
       {[](auto* o) { o->add_policies("best"); },
-       "policies has 'best', must be newest, version:N, uniform, constant or"},
+       "policies has 'best', must be newest, version:N, shadow:N, uniform, "
+       "constant or"},
       {[](auto* o) { o->add_policies("version:0"); },
        "policies has 'version:0', must be version:N"},
+      {[](auto* o) { o->add_policies("shadow:x"); },
+       "policies has 'shadow:x', must be shadow:N"},
+      {[](auto* o) { o->add_policies("shadow:2@mixture=0.1"); },
+       "policies has 'shadow:2@mixture=0.1', must be shadow:N, without"},
       {[](auto* o) { o->add_policies("log=file.csv"); },
        "policies has 'log=file.csv', must be"},
       {[](auto* o) { o->add_policies("newest@mixture=1.5"); },

@@ -1,5 +1,6 @@
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "process/drawing/xml_text.h"
@@ -114,7 +115,9 @@ std::string Remarks(const OpeReport& report, const OpePolicy& policy) {
   if (policy.without_probabilities() > 0) {
     absl::StrAppend(
         &html, Paragraph(absl::StrCat(
-                   "The file of this policy lacks ",
+                   absl::StartsWith(policy.name(), "shadow:")
+                       ? "This version did not look on at "
+                       : "The file of this policy lacks ",
                    FormatCountOf(policy.without_probabilities(), "decision"),
                    " of the log; they are not judged for it.")));
   }

@@ -14,6 +14,7 @@
 #include "sortition/log/v1/log.pb.h"
 #include "sortition/model/v1/model.pb.h"
 #include "trainer/decision_files/probability_file.h"
+#include "trainer/ope/policies/arm_propensities.h"
 
 namespace sortition {
 
@@ -23,13 +24,18 @@ struct LoggedDecision {
   PolicyQuery query;                // With the ranks or size that was logged.
   std::span<const int32_t> action;  // Document indexes.
   ActionKind action_kind = ActionKind::kSelect;
+  // What it is weighed by; of a split, see `arm_use`.
   double log_propensity = 0;
   double reward = 0;  // In [0, 1]; 0 unless action_shown.
   uint64_t unit = 0;  // UnitKey()
+  // What versions that looked on said of it; null: nothing.
+  const google::protobuf::RepeatedPtrField<log::v1::ShadowView>* views =
+      nullptr;
   // False: something else than the action counts as shown, and whoever chooses
   // the action earns nothing.
   bool action_shown = true;
   bool full_support = true;
+  ArmUse arm_use = ArmUse::kNoArm;
 
   bool is_eligible(size_t document_index) const {
     return query.eligible.empty() || query.eligible[document_index];
@@ -58,6 +64,10 @@ class JudgedPolicy {
 
   // When it was learned from logs; 0: never, or unknown.
   virtual int64_t learned_time_us() const { return 0; }
+  // What decisions are called that it does not know.
+  virtual std::string UnknownText() const {
+    return "a file lacks its probabilities";
+  }
   // Whether it can say what it would do. Decisions that one of the policies
   // does not know are left out for all of them.
   virtual bool Knows(const LoggedDecision&) const { return true; }
@@ -89,6 +99,11 @@ std::unique_ptr<JudgedPolicy> MakeFilePolicy(std::string name,
                                              ProbabilityFile file,
                                              double temperature,
                                              double mixture);
+
+// A version, by what it said in the log while it looked on. It knows the
+// decisions that it looked on at.
+std::unique_ptr<JudgedPolicy> MakeShadowPolicy(std::string name,
+                                               uint64_t version);
 
 // Mixes the probabilities of a selection with uniform ones, and takes that of
 // the logged action from them.

@@ -66,19 +66,23 @@ absl::Status TakeKind(absl::string_view text, absl::string_view rest,
     return absl::OkStatus();
   }
   absl::string_view version = rest;
-  if (absl::ConsumePrefix(&version, "version:")) {
-    spec->kind = Kind::kVersion;
+  const bool is_shadow = absl::ConsumePrefix(&version, "shadow:");
+  if (is_shadow || absl::ConsumePrefix(&version, "version:")) {
+    spec->kind = is_shadow ? Kind::kShadow : Kind::kVersion;
     if (!absl::SimpleAtoi(version, &spec->version) || spec->version == 0) {
-      return Wrong(text, "version:N with an integer N of at least 1");
+      return Wrong(text, is_shadow ? "shadow:N with an integer N of at least 1"
+                                   : "version:N with an integer N of at least "
+                                     "1");
     }
     return absl::OkStatus();
   }
   const size_t place = rest.find('=');
   if (place == absl::string_view::npos || place + 1 == rest.size() ||
       !IsName(rest.substr(0, place))) {
-    return Wrong(text,
-                 "newest, version:N, uniform, constant or NAME=FILE, where "
-                 "NAME has letters, digits, '_', '-' and '.' and is not 'log'");
+    return Wrong(
+        text,
+        "newest, version:N, shadow:N, uniform, constant or NAME=FILE, "
+        "where NAME has letters, digits, '_', '-' and '.' and is not 'log'");
   }
   spec->kind = Kind::kFile;
   spec->name = std::string(rest.substr(0, place));
@@ -101,6 +105,12 @@ absl::StatusOr<PolicySpec> ParsePolicy(absl::string_view text) {
   if (spec.kind == PolicySpec::Kind::kUniform &&
       (spec.temperature || spec.mixture)) {
     return Wrong(text, "uniform, without @temperature and @mixture");
+  }
+  if (spec.kind == PolicySpec::Kind::kShadow &&
+      (spec.temperature || spec.mixture)) {
+    return Wrong(text,
+                 "shadow:N, without @temperature and @mixture: the log has its "
+                 "probability of one action only");
   }
   if (spec.kind == PolicySpec::Kind::kConstant && spec.temperature) {
     return Wrong(text, "constant, without @temperature");

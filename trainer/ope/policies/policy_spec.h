@@ -12,11 +12,11 @@
 namespace sortition {
 
 struct PolicySpec {
-  enum class Kind { kNewest, kVersion, kUniform, kConstant, kFile };
+  enum class Kind { kNewest, kVersion, kUniform, kConstant, kFile, kShadow };
 
   std::string name;  // What reports call it: the text, without a file's path.
   Kind kind = Kind::kNewest;
-  uint64_t version = 0;                              // kVersion
+  uint64_t version = 0;                              // kVersion, kShadow
   std::string path;                                  // kFile
   std::optional<double> temperature = std::nullopt;  // Above 0.
   std::optional<double> mixture = std::nullopt;      // In [0, 1].
@@ -29,8 +29,9 @@ struct PolicySpec {
 // The name of what the log itself did.
 inline constexpr absl::string_view kLogName = "log";
 
-// Parses "newest", "version:3", "uniform", "constant" or "NAME=FILE", each with
-// any of "@temperature=T" and "@mixture=E". InvalidArgument naming what is
+// Parses "newest", "version:3", "shadow:3", "uniform", "constant" or
+// "NAME=FILE", each with any of "@temperature=T" and "@mixture=E" that it can
+// have. InvalidArgument naming what is
 // wrong.
 absl::StatusOr<PolicySpec> ParsePolicy(absl::string_view text);
 

@@ -1,0 +1,76 @@
+#pragma once
+// What waits for the thread of the shadows: bounded, and never waited for by
+// the thread of a request.
+#include <atomic>
+#include <condition_variable>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "core/data/action.h"
+#include "server/models/serving_set.h"
+#include "server/shadows/query_copy.h"
+#include "sortition/log/v1/log.pb.h"
+#include "sortition/model/v1/serving.pb.h"
+
+namespace sortition {
+
+// A decision that was logged, for those who look on.
+struct ShadowJob {
+  explicit ShadowJob(const PolicyQuery& its_query) : query(its_query) {}
+
+  std::shared_ptr<const ServingSet> set;
+  std::vector<const ServingSet::Shadow*> shadows;  // Belong to `set`.
+  QueryCopy query;
+  std::string decision_id;
+  Action action;  // That was served.
+  ActionKind action_kind = ActionKind::kSelect;
+  uint32_t top_k = 0;  // As Decision.top_k, by which it is verified.
+  model::v1::LearningMode mode = model::v1::ONLINE;
+  uint64_t bytes = 0;  // What it counts for in the queue.
+  // What they say; filled in later.
+  std::vector<log::v1::LogRecord> views;
+};
+
+// Thread-safe; one thread takes.
+class ShadowQueue {
+ public:
+  // Reserve() keeps what is reserved at `limit_bytes` or less.
+  explicit ShadowQueue(uint64_t limit_bytes) : limit_bytes_(limit_bytes) {}
+
+  // Reserves room; false: there is none. What was reserved is released when the
+  // job is gone.
+  bool Reserve(uint64_t bytes);
+  void Release(uint64_t bytes) { bytes_.fetch_sub(bytes); }
+
+  // Adds a job; false: another thread is at the queue just now, or it is
+  // closed. Never waits.
+  bool TryPush(std::unique_ptr<ShadowJob>* job);
+
+  // The same, and waits for other threads: only for those that may.
+  void Push(std::unique_ptr<ShadowJob> job);
+
+  // Waits for jobs and returns all, oldest first; empty: it is closed, and all
+  // have been taken.
+  std::deque<std::unique_ptr<ShadowJob>> TakeAll();
+  void Close();
+
+  uint64_t bytes() const { return bytes_.load(); }
+
+ private:
+  void PushLocked(std::unique_ptr<ShadowJob> job);
+
+  const uint64_t limit_bytes_;
+  std::atomic<uint64_t> bytes_{0};
+  std::mutex mutex_;
+  std::condition_variable work_;
+  // Guarded by `mutex_`.
+  std::deque<std::unique_ptr<ShadowJob>> jobs_;
+  bool is_waiting_ = false;  // The taker.
+  bool is_closed_ = false;
+};
+
+}  // namespace sortition

@@ -1,0 +1,86 @@
+#include "server/shadows/shadow_queue.h"
+
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "gtest/gtest.h"
+
+namespace sortition {
+namespace {
+
+std::unique_ptr<ShadowJob> Job(const std::string& id) {
+  static constexpr float kValues[] = {1, 2};
+  PolicyQuery query;
+  query.candidates = Candidates::DenseUnchecked(kValues, 2);
+  auto job = std::make_unique<ShadowJob>(query);
+  job->decision_id = id;
+  return job;
+}
+
+TEST(ShadowQueueTest, ReservesUpToItsLimit) {
+  ShadowQueue queue(100);
+  EXPECT_TRUE(queue.Reserve(60));
+  EXPECT_FALSE(queue.Reserve(41));
+  EXPECT_TRUE(queue.Reserve(40));
+  EXPECT_FALSE(queue.Reserve(1));
+  queue.Release(60);
+  EXPECT_EQ(queue.bytes(), 40u);
+  EXPECT_TRUE(queue.Reserve(60));
+  EXPECT_FALSE(queue.Reserve(101));
+}
+
+TEST(ShadowQueueTest, GivesJobsInTheirOrder) {
+  ShadowQueue queue(100);
+  for (const char* id : {"a", "b", "c"}) {
+    auto job = Job(id);
+    ASSERT_TRUE(queue.TryPush(&job));
+    EXPECT_EQ(job, nullptr);
+  }
+  std::string ids;
+  for (const auto& job : queue.TakeAll()) ids += job->decision_id;
+  EXPECT_EQ(ids, "abc");
+}
+
+TEST(ShadowQueueTest, IsEmptyOnceItIsClosed) {
+  ShadowQueue queue(100);
+  queue.Push(Job("a"));
+  queue.Close();
+  auto late = Job("b");
+  EXPECT_FALSE(queue.TryPush(&late));
+  EXPECT_NE(late, nullptr);
+  EXPECT_EQ(queue.TakeAll().size(), 1u);
+  EXPECT_TRUE(queue.TakeAll().empty());
+}
+
+// Every job is taken, or was refused.
+TEST(ShadowQueueTest, LosesNothingBetweenThreads) {
+  constexpr int kThreads = 4;
+  constexpr int kJobs = 2000;
+  ShadowQueue queue(100);
+  std::atomic<uint64_t> refused = 0;
+  std::vector<std::thread> pushers;
+  for (int t = 0; t < kThreads; ++t) {
+    pushers.emplace_back([&, t] {
+      for (int i = 0; i < kJobs; ++i) {
+        auto job = Job(absl::StrCat(t, "/", i));
+        if (!queue.TryPush(&job)) ++refused;
+      }
+    });
+  }
+  std::thread closer([&] {
+    for (std::thread& pusher : pushers) pusher.join();
+    queue.Close();
+  });
+  uint64_t taken = 0;
+  for (auto jobs = queue.TakeAll(); !jobs.empty(); jobs = queue.TakeAll()) {
+    taken += jobs.size();
+  }
+  closer.join();
+  EXPECT_EQ(taken + refused, uint64_t{kThreads} * kJobs);
+  EXPECT_GT(taken, 0u);
+}
+
+}  // namespace
+}  // namespace sortition
