@@ -10,7 +10,7 @@
 #include "process/service/config_findings.h"
 #include "server/decisions/request_validation.h"
 #include "server/identity/identity.h"
-#include "server/rpc/grpc_server.h"
+#include "server/rpc/builder_options.h"
 
 namespace sortition {
 namespace {

@@ -40,6 +40,20 @@ double DrawSeconds(const model::v1::Policy& policy, uint32_t num_eligible,
   }
 }
 
+double DecisionSeconds(const v1::DecisionContext& context,
+                       const ServingSet& set, const ServedModel& model,
+                       const PolicyQuery& query) {
+  // As a bound, all candidates count as eligible.
+  const uint32_t n = query.candidates.num_candidates();
+  double seconds = DrawSeconds(model.policy, n, query.top_k);
+  if (context.return_probabilities()) seconds *= 2;
+  // Each arm is asked, too, how probable it finds what was drawn.
+  for (const ServingSet::Arm& arm : set.arms) {
+    seconds += DrawSeconds(arm.model->policy, n, query.top_k);
+  }
+  return seconds;
+}
+
 double AggregateSeconds(uint32_t num_eligible, uint32_t num_sources,
                         uint64_t work) {
   return kPerScore * num_eligible * num_sources +

@@ -4,8 +4,11 @@
 #include <cstdint>
 
 #include "absl/status/status.h"
+#include "core/policies/linear_policy.h"
 #include "server/decisions/decision_scratch.h"
+#include "server/models/serving_set.h"
 #include "sortition/model/v1/model.pb.h"
+#include "sortition/v1/ranking.pb.h"
 
 namespace sortition {
 
@@ -18,6 +21,11 @@ inline constexpr double kLongSeconds = 0.001;
 // counts as long from 32 candidates on.
 double DrawSeconds(const model::v1::Policy& policy, uint32_t num_eligible,
                    uint32_t size);
+
+// The same of a whole decision by `model`, one of the set.
+double DecisionSeconds(const v1::DecisionContext& context,
+                       const ServingSet& set, const ServedModel& model,
+                       const PolicyQuery& query);
 
 // The same of an aggregation without its bootstrap, and of that: `work` is as
 // limits.max_aggregate_work counts it.

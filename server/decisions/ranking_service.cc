@@ -220,25 +220,14 @@ std::function<bool()> RankingService::GameLimit(
   return [end] { return Clock::now() >= end; };
 }
 
-double RankingService::Seconds(const v1::DecisionContext& context,
-                               const CheckedRequest& checked) {
-  // As a bound, all candidates count as eligible.
-  const uint32_t n = checked.query.candidates.num_candidates();
-  const uint32_t k = checked.query.top_k;
-  double seconds = DrawSeconds(checked.choice.model->policy, n, k);
-  if (context.return_probabilities()) seconds *= 2;
-  // Each arm is asked, too, how probable it finds what was drawn.
-  for (const ServingSet::Arm& arm : checked.set->arms) {
-    seconds += DrawSeconds(arm.model->policy, n, k);
-  }
-  return seconds;
-}
-
 absl::Status RankingService::Decide(const v1::DecisionContext& context,
                                     CheckedRequest* checked,
                                     DecisionScratch* scratch,
                                     v1::DecisionResult* result) {
-  if (IsTooLong(Seconds(context, *checked), scratch)) return TooLong();
+  if (IsTooLong(DecisionSeconds(context, *checked->set, *checked->choice.model,
+                                checked->query),
+                scratch))
+    return TooLong();
   using Clock = std::chrono::steady_clock;
   const Clock::time_point start = Clock::now();
   const absl::Status status = DrawAndLog(context, checked, scratch, result);

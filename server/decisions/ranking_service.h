@@ -85,9 +85,6 @@ class RankingService {
   // Draws into `scratch`, from the model or with a part of the baseline.
   static void DrawAction(const OpenDecision& decision, CheckedRequest* checked,
                          DecisionScratch* scratch);
-  // About how long the decision takes.
-  static double Seconds(const v1::DecisionContext& context,
-                        const CheckedRequest& checked);
   // Decides, and counts it for the version.
   absl::Status Decide(const v1::DecisionContext& context,
                       CheckedRequest* checked, DecisionScratch* scratch,

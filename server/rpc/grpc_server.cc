@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "core/base/status_macros.h"
@@ -47,14 +46,6 @@ constexpr size_t kControlSlots = 4;
 constexpr size_t kLargeReportBytes = 32 << 10;
 
 }  // namespace
-
-absl::Status ValidateRequestLimits(const config::v1::RequestLimits& limits) {
-  const uint64_t least = 2 * uint64_t{limits.max_message_bytes()};
-  if (limits.memory_bytes() >= least) return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrCat(
-      "limits.memory_bytes = ", limits.memory_bytes(), ": must be at least ",
-      least, ", twice limits.max_message_bytes"));
-}
 
 struct GrpcServer::Rep {
   Rep(const config::v1::ServerOptions& options, Metrics* metrics)
