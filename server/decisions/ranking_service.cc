@@ -388,11 +388,6 @@ absl::Status RankingService::Label(const v1::LabelRequest& request,
                                                      nullptr),
            response->mutable_result()->mutable_probabilities());
   }
-  // One huge game must not hold its memory for ever.
-  constexpr uint32_t kKeptCandidates = 10'000;
-  if (query.candidates.num_candidates() > kKeptCandidates) {
-    scratch->workspace = PolicyWorkspace();
-  }
   return absl::OkStatus();
 }
 

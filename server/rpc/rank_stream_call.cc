@@ -103,7 +103,7 @@ void RankStreamCall::Item::OnSyncing() {
 
 grpc::ByteBuffer& RankStreamCall::Item::Finish(int64_t now) {
   Record(now);
-  if (!status_.ok()) SerializeError(status_, &answer_);
+  if (!outcome_.ok()) SerializeError(outcome_, &answer_);
   return answer_;
 }
 

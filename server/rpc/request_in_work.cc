@@ -31,9 +31,9 @@ void RequestInWork::Arrive(absl::Status status) {
   stage_ = Stage::kQueue;
   bytes_ = payload_.Length();
   ++queue_->num_calls;
-  status_ = std::move(status);
-  if (status_.ok()) status_ = Admit();
-  if (!status_.ok()) {
+  outcome_ = std::move(status);
+  if (outcome_.ok()) outcome_ = Admit();
+  if (!outcome_.ok()) {
     payload_.Clear();
     Answer();
   } else if (method_->is_never_refused) {
@@ -71,13 +71,13 @@ void RequestInWork::TakeUp() {
   scratch.is_waiting = false;
   scratch.may_take_long = method_->is_never_refused;
   scratch.long_seconds = 0;
-  status_ = CheckWanted(&scratch);
-  if (status_.ok() && !method_->is_never_refused) {
-    status_ =
+  outcome_ = CheckWanted(&scratch);
+  if (outcome_.ok() && !method_->is_never_refused) {
+    outcome_ =
         CheckWaited(start_, method_->admission->limits().max_wait_seconds());
   }
-  const bool is_wanted = status_.ok();
-  if (is_wanted && !is_large()) status_ = Decide(&scratch);
+  const bool is_wanted = outcome_.ok();
+  if (is_wanted && !is_large()) outcome_ = Decide(&scratch);
   if (is_wanted && (is_large() || scratch.long_seconds > 0) &&
       GiveToPool(scratch.seconds_left, scratch.long_seconds)) {
     return;  // A thread of the pool has it now.
@@ -104,20 +104,20 @@ bool RequestInWork::GiveToPool(double seconds_left, double long_seconds) {
       this, {.seconds = long_seconds, .pace = &method_->pace}, seconds_left);
   if (!refusal.has_value()) return true;
   mark_.reset();
-  status_ = Refuse(*refusal);
+  outcome_ = Refuse(*refusal);
   return false;
 }
 
 // The pool's thread also waits for the disk.
 bool RequestInWork::Run(DecisionScratch* scratch) {
   scratch->waiter = nullptr;
-  status_ = CheckWanted(scratch);
-  if (status_.ok()) {
-    status_ = CheckWaited(pooled_,
-                          method_->admission->limits().max_long_wait_seconds());
+  outcome_ = CheckWanted(scratch);
+  if (outcome_.ok()) {
+    outcome_ = CheckWaited(
+        pooled_, method_->admission->limits().max_long_wait_seconds());
   }
-  const bool is_wanted = status_.ok();
-  if (is_wanted) status_ = Decide(scratch);
+  const bool is_wanted = outcome_.ok();
+  if (is_wanted) outcome_ = Decide(scratch);
   Release();
   queue_->returned.Add(this);
   return is_wanted;
@@ -132,8 +132,8 @@ void RequestInWork::OnSynced(const absl::Status& status) {
 void RequestInWork::Proceed(bool) {
   if (stage_ == Stage::kDisk) {
     --method_->drain->syncing;
-    if (status_.ok() && !synced_.ok()) {
-      status_ = absl::UnavailableError(absl::StrCat(
+    if (outcome_.ok() && !synced_.ok()) {
+      outcome_ = absl::UnavailableError(absl::StrCat(
           "perhaps logged, but not answered: ", synced_.message()));
     }
   }
@@ -150,8 +150,8 @@ void RequestInWork::Release() {
 
 void RequestInWork::Record(int64_t now) const {
   const double seconds = SecondsBetween(start_, now);
-  method_->metrics->Record(status_.code(), seconds);
-  method_->log->Note(method_->metrics->method(), context(), status_, seconds);
+  method_->metrics->Record(outcome_.code(), seconds);
+  method_->log->Note(method_->metrics->method(), context(), outcome_, seconds);
 }
 
 absl::Status RequestInWork::Refuse(const Refusal& refusal) {

@@ -81,7 +81,7 @@ class RequestInWork : public CompletionEvent,
   // Parses `payload_`, decides and serializes the answer into `answer_`. Called
   // again, in the pool, where scratch->long_seconds says so.
   virtual absl::Status Decide(DecisionScratch* scratch) = 0;
-  // It is decided, or refused: `status_` and `answer_` are set. Perhaps
+  // It is decided, or refused: `outcome_` and `answer_` are set. Perhaps
   // destroys this.
   virtual void Answer() = 0;
   // It is decided, and waits for the disk. Others may be read.
@@ -103,7 +103,7 @@ class RequestInWork : public CompletionEvent,
   CallQueue* const queue_;
   grpc::ByteBuffer payload_;
   grpc::ByteBuffer answer_;
-  absl::Status status_;  // How it ends.
+  absl::Status outcome_;  // How it ends.
 
  private:
   // What it waits for.

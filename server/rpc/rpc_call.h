@@ -123,10 +123,10 @@ class UnaryCall final : public RequestInWork, private UnsentAnswer {
 
   void Answer() override {
     if (queue_->closed) return;
-    if (status_.ok()) {
+    if (outcome_.ok()) {
       writer_->Finish(answer_, grpc::Status(), &answered_);
     } else {
-      writer_->FinishWithError(ToGrpcStatus(status_), &answered_);
+      writer_->FinishWithError(ToGrpcStatus(outcome_), &answered_);
     }
     answer_.Clear();
     const int64_t now = MonotonicNanos();

@@ -3,8 +3,8 @@
 #include <grpcpp/server.h>
 #include <grpcpp/server_builder.h>
 
+#include <atomic>
 #include <functional>
-#include <future>
 #include <memory>
 #include <optional>
 #include <thread>
@@ -15,6 +15,10 @@
 
 namespace sortition {
 namespace {
+
+void WaitFor(const std::atomic<bool>& flag) {
+  while (!flag) std::this_thread::yield();
+}
 
 class CallQueueTest : public testing::Test {
  protected:
@@ -42,14 +46,14 @@ class CallQueueTest : public testing::Test {
     struct Task final : public CompletionEvent {
       void Proceed(bool) override {
         task();
-        is_done.set_value();
+        is_done = true;
       }
       std::function<void()> task;
-      std::promise<void> is_done;
+      std::atomic<bool> is_done = false;
     } event;
     event.task = std::move(task);
     queue_->returned.Add(&event);
-    event.is_done.get_future().wait();
+    WaitFor(event.is_done);
   }
 
   Metrics metrics_;
@@ -71,9 +75,9 @@ void WaitNanos(int64_t nanos) {
 struct SlowCall final : public QueuedCall {
   void TakeUp() override {
     WaitNanos(100'000'000);
-    is_done.set_value();
+    is_done = true;
   }
-  std::promise<void> is_done;
+  std::atomic<bool> is_done = false;
 };
 
 // Calls take 0.1 s. After more than a second of silence two come together. The
@@ -82,7 +86,7 @@ TEST_F(CallQueueTest, CallsThatComeTogetherAfterSilenceAreABurst) {
   Start();
   SlowCall first;
   InQueue([&] { queue_->waiting.Add(&first); });
-  first.is_done.get_future().wait();
+  WaitFor(first.is_done);
   WaitNanos(1'100'000'000);
   SlowCall second;
   std::optional<Refusal> refusal;
@@ -91,13 +95,13 @@ TEST_F(CallQueueTest, CallsThatComeTogetherAfterSilenceAreABurst) {
     refusal = queue_->waiting.Check(1e9);
     EXPECT_GT(queue_->waiting.EstimateSeconds(), 0.05);
   });
-  second.is_done.get_future().wait();
+  WaitFor(second.is_done);
   EXPECT_FALSE(refusal.has_value());
 }
 
 struct Unsent final : public UnsentAnswer {
-  void Drop() override { is_dropped.set_value(); }
-  std::promise<void> is_dropped;
+  void Drop() override { is_dropped = true; }
+  std::atomic<bool> is_dropped = false;
 };
 
 // Nothing else happens.
@@ -106,7 +110,7 @@ TEST_F(CallQueueTest, AnswersThatNobodyTakesAreDroppedInSilence) {
   for (int i = 0; i < 3; ++i) {
     Unsent answer;
     InQueue([&] { queue_->AddUnsent(&answer, MonotonicNanos()); });
-    answer.is_dropped.get_future().wait();
+    WaitFor(answer.is_dropped);
   }
 }
 
@@ -116,7 +120,7 @@ TEST_F(CallQueueTest, ADrainHurriesAnswers) {
   Unsent answer;
   InQueue([&] { queue_->AddUnsent(&answer, MonotonicNanos()); });
   queue_->Hurry(0.001);
-  answer.is_dropped.get_future().wait();
+  WaitFor(answer.is_dropped);
 }
 
 }  // namespace
