@@ -49,9 +49,8 @@ absl::Status CheckPorts(const config::v1::ServerOptions& options) {
     if (address.empty() || absl::EndsWith(address, ":0")) continue;
     for (const auto& [other_name, other] : ports) {
       if (&other == &address || other != address) continue;
-      return absl::InvalidArgumentError(
-          absl::StrCat(name, " = ", other_name, " = \"", address,
-                       "\": must be two ports"));
+      return absl::InvalidArgumentError(absl::StrCat(
+          name, " = ", other_name, " = \"", address, "\": must be two ports"));
     }
   }
   return absl::OkStatus();

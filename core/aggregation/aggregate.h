@@ -63,8 +63,8 @@ double MeanDifference(std::span<const double> x,
                       std::span<const uint32_t> order);
 
 // Returns d(x^s‖order) for the scaled scores x^s of each source s, where f must
-// be a function of `lists.num_items` items. Sorts every source. 0 for those that
-// `parallel_for` leaves out.
+// be a function of `lists.num_items` items. Sorts every source. 0 for those
+// that `parallel_for` leaves out.
 std::vector<double> SourceDivergences(const ScoreLists& lists, ScoreScale scale,
                                       const CardinalityFunction& f,
                                       std::span<const uint32_t> order,

@@ -111,8 +111,8 @@ absl::Status AggregatePolicy::Decide(const AggregateQuery& query,
   const size_t n = result->eligible_documents.size();
   result->lists = {result->scores, n, query.weights};
   RETURN_IF_ERROR(ValidateScoreLists(result->lists));
-  result->mean = Aggregate(result->lists, query.scale,
-                           WhileTimeIsLeft(query.is_over));
+  result->mean =
+      Aggregate(result->lists, query.scale, WhileTimeIsLeft(query.is_over));
   if (IsOver(query)) return OutOfTime();
   const auto top_k = static_cast<uint32_t>(
       query.lists.top_k == 0 ? n : std::min<size_t>(query.lists.top_k, n));

@@ -235,7 +235,8 @@ bool PageServer::Write(Connection* connection) {
 }
 
 std::string PageServer::Answer(absl::string_view request) const {
-  const absl::string_view line = request.substr(0, request.find_first_of("\r\n"));
+  const absl::string_view line =
+      request.substr(0, request.find_first_of("\r\n"));
   const bool is_head = absl::StartsWith(line, "HEAD ");
   if (!is_head && !absl::StartsWith(line, "GET ")) {
     return Refusal("405 Method Not Allowed");

@@ -303,10 +303,10 @@ void AggregateService::AddDivergences(const CheckedRequest& checked,
                                       AggregateResponse* response) {
   const AggregateResult& result = scratch.aggregate;
   const uint32_t n = checked.query.lists.candidates.num_candidates();
-  const std::vector<double> divergences = SourceDivergences(
-      result.lists, checked.query.scale, *checked.divergence,
-      CompleteOrder(result, scratch.draw.action, n),
-      WhileTimeIsLeft(checked.query.is_over));
+  const std::vector<double> divergences =
+      SourceDivergences(result.lists, checked.query.scale, *checked.divergence,
+                        CompleteOrder(result, scratch.draw.action, n),
+                        WhileTimeIsLeft(checked.query.is_over));
   response->mutable_divergences()->Assign(divergences.begin(),
                                           divergences.end());
 }
@@ -338,9 +338,9 @@ absl::Status AggregateService::Aggregate(const AggregateRequest& request,
   };
   ASSIGN_OR_RETURN(const AggregatePolicy policy,
                    AggregatePolicy::Create(checked.policy));
-  const OpenDecision decision = recorder_.Begin(
-      {request.context(), query.lists.candidates, checked.name},
-      response->mutable_result());
+  const OpenDecision decision =
+      recorder_.Begin({request.context(), query.lists.candidates, checked.name},
+                      response->mutable_result());
   const Draw& draw = scratch->draw;
   RETURN_IF_ERROR(
       policy.Decide(query, decision.key, &scratch->aggregate, &scratch->draw));

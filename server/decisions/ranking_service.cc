@@ -329,8 +329,7 @@ absl::Status RankingService::Label(const v1::LabelRequest& request,
                          &scratch->models, response->mutable_result()));
   RETURN_IF_ERROR(SetSize(request, &checked));
   PolicyQuery& query = checked.query;
-  const std::function<bool()> limit =
-      GameLimit(scratch->seconds_left);
+  const std::function<bool()> limit = GameLimit(scratch->seconds_left);
   query.game.stop = &limit;
   RETURN_IF_ERROR(
       Decide(request.context(), &checked, scratch, response->mutable_result()));

@@ -62,7 +62,8 @@ class Identity {
   struct FileGroup {
     std::vector<std::string> files;
     absl::Status (Identity::*read)();
-    std::string known;  // What Fingerprint() was when they were read last.
+    // What Fingerprint() was when they were read last.
+    std::string known = {};
     std::chrono::steady_clock::time_point retry = kNever;
   };
   static constexpr auto kNever = std::chrono::steady_clock::time_point::max();

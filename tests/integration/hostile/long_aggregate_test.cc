@@ -32,9 +32,9 @@ class LongAggregateTest : public testing::Test {
                          v1::AggregateResponse* response,
                          double seconds = kPatienceSeconds) {
     grpc::ClientContext context;
-    context.set_deadline(std::chrono::system_clock::now() +
-                         std::chrono::microseconds(
-                             static_cast<int64_t>(1e6 * seconds)));
+    context.set_deadline(
+        std::chrono::system_clock::now() +
+        std::chrono::microseconds(static_cast<int64_t>(1e6 * seconds)));
     return stub_->Aggregate(&context, request, response);
   }
 
@@ -43,7 +43,9 @@ class LongAggregateTest : public testing::Test {
     v1::AggregateRequest request;
     request.mutable_context()->mutable_candidates()->set_num_features(2);
     for (int i = 0; i < 202; ++i) {
-      request.mutable_context()->mutable_candidates()->mutable_dense()
+      request.mutable_context()
+          ->mutable_candidates()
+          ->mutable_dense()
           ->add_values(static_cast<float>((i * 37) % 101));
     }
     request.set_bootstrap_samples(100'000);
@@ -59,7 +61,9 @@ TEST_F(LongAggregateTest, HugeWeightsOfHugeScoresGiveNumbers) {
   v1::AggregateRequest request;
   request.mutable_context()->mutable_candidates()->set_num_features(6);
   for (int i = 0; i < 18; ++i) {
-    request.mutable_context()->mutable_candidates()->mutable_dense()
+    request.mutable_context()
+        ->mutable_candidates()
+        ->mutable_dense()
         ->add_values(i < 12 ? (i % 2 == 0 ? 1e10f : -1e10f) : 0.0f);
   }
   request.mutable_aggregation()->set_scale(v1::Aggregation::NONE);
@@ -109,17 +113,17 @@ TEST_F(LongAggregateTest, HealthIsAnsweredMeanwhile) {
       grpc::ClientContext context;
       grpc::health::v1::HealthCheckResponse response;
       EXPECT_TRUE(health->Check(&context, {}, &response).ok());
-      worst = std::max(
-          worst, std::chrono::duration<double>(
-                     std::chrono::steady_clock::now() - start)
-                     .count());
+      worst = std::max(worst, std::chrono::duration<double>(
+                                  std::chrono::steady_clock::now() - start)
+                                  .count());
       ++checks;
     }
     most = std::max(most, checks);
   }
   stop = true;
   caller.join();
-  std::cout << most << " health checks during one aggregation, the slowest took "
+  std::cout << most
+            << " health checks during one aggregation, the slowest took "
             << 1000 * worst << " ms\n";
   // Behind the calls there would be one, or two.
   EXPECT_GT(most, 5);

@@ -27,9 +27,9 @@ double SecondsOf(const std::function<void()>& work) {
 }
 
 // Scrapes among the connections; prints and bounds time and memory.
-void ExpectScrapes(
-    const std::string& program, int port, const ChildProcess& process,
-    const std::function<absl::StatusOr<std::string>()>& scrape) {
+void ExpectScrapes(const std::string& program, int port,
+                   const ChildProcess& process,
+                   const std::function<absl::StatusOr<std::string>()>& scrape) {
   const uint64_t before = ResidentBytes(process.pid());
   const RawConnections silent(port, 300, "");
   const RawConnections half(port, 300, "GET /metrics HTTP/1.1\r\n");

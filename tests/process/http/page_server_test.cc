@@ -67,12 +67,11 @@ class PageServerTest : public testing::Test {
   PageServerTest() { Open("the page\n"); }
 
   void Open(const std::string& text) {
-    auto server =
-        PageServer::Open("listen", "127.0.0.1:0",
-                         {"/page", "text/plain", [this, text] {
-                            ++num_made_;
-                            return text;
-                          }});
+    auto server = PageServer::Open("listen", "127.0.0.1:0",
+                                   {"/page", "text/plain", [this, text] {
+                                      ++num_made_;
+                                      return text;
+                                    }});
     EXPECT_OK(server.status());
     server_ = *std::move(server);
   }

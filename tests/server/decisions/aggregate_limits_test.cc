@@ -139,8 +139,8 @@ class Lateness {
   void Note(double* worst_cpu, double* worst_wall) const {
     *worst_cpu = std::max(
         *worst_cpu, SecondsOf(CLOCK_THREAD_CPUTIME_ID) - cpu_ - seconds_left_);
-    *worst_wall = std::max(
-        *worst_wall, SecondsOf(CLOCK_MONOTONIC) - wall_ - seconds_left_);
+    *worst_wall = std::max(*worst_wall,
+                           SecondsOf(CLOCK_MONOTONIC) - wall_ - seconds_left_);
   }
 
  private:
@@ -188,8 +188,8 @@ TEST_F(AggregateLimitsTest, EveryAnswerIsFiniteAndNoneIsLate) {
   }
   std::cout << answered << " of " << calls << " calls answered, " << late
             << " refused for lack of time; the worst was late by "
-            << 1e3 * worst_cpu << " ms of its thread's time, " << 1e3 * worst_wall
-            << " ms of the clock\n";
+            << 1e3 * worst_cpu << " ms of its thread's time, "
+            << 1e3 * worst_wall << " ms of the clock\n";
   EXPECT_GT(answered, calls / 4);
   EXPECT_LT(worst_cpu, Patience(0.005));
 }
