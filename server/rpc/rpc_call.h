@@ -204,6 +204,7 @@ class UnaryCall final : public CompletionEvent,
   }
 
   void Handle(DecisionScratch* scratch) {
+    scratch->seconds_left = SecondsLeft();  // Parsing has taken some.
     if (method_->role == Role::kAdmin) {
       scratch->caller = CallerName(method_->authorizer, *context_);
     }
