@@ -46,8 +46,9 @@ MAY_INCLUDE = {
     "io/models": ["core/base", "core/policies", "io", "io/segments"],
     "io/datasets": ["core/base", "core/data", "io"],
     "io/text": ["core/base", "io"],
-    "process": ["core/base", "io"],
+    "process": ["core/base", "io", "process/http"],
     "process/drawing": [],
+    "process/http": ["core/base"],
     "process/service": ["core/base", "process"],
     "server/models": ["core/base", "core/data", "core/policies", "io", "io/models",
                       "io/segments", "process"],
@@ -114,8 +115,8 @@ RESTRICTED = [
     (re.compile(r"^(fstream|iostream|filesystem|thread|mutex|shared_mutex|atomic|future|"
                 r"condition_variable|chrono|ctime|time\.h|pthread\.h|unistd\.h|fcntl\.h)$|"
                 r"^(sys|netinet|arpa|absl/synchronization)/|^absl/time/clock\.h$"),
-     ["io/*", "process", "process/service", "server/*", "sidecar", "sidecar/spools",
-      "sidecar/stream", "sidecar/upkeep", "trainer/*", "client/*"]),
+     ["io/*", "process", "process/http", "process/service", "server/*", "sidecar",
+      "sidecar/spools", "sidecar/stream", "sidecar/upkeep", "trainer/*", "client/*"]),
     (re.compile(r"^(tests|bench)/"), []),
 ]
 INCLUDE = re.compile(r'^\s*#\s*include\s+[<"]([^>"]+)[>"]')

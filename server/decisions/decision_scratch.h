@@ -38,6 +38,7 @@ struct DecisionScratch {
     constexpr size_t kKeptEntries = 1000;
     if (records.capacity() > kKeptEntries) records = {};
     if (workspace.eligible_documents.capacity() <= 10 * kKeptEntries &&
+        aggregate.scores.capacity() <= 1000 * kKeptEntries &&
         aggregate.eligible_documents.capacity() <= 10 * kKeptEntries) {
       return;
     }

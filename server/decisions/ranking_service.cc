@@ -208,12 +208,9 @@ void RankingService::TellOnlookers(const v1::DecisionContext& context,
                    checked.query, scratch->draw.action});
 }
 
-std::function<bool()> RankingService::GameLimit(
-    const v1::DecisionContext& context, double seconds_left) const {
+std::function<bool()> RankingService::GameLimit(double seconds_left) const {
   using Clock = std::chrono::steady_clock;
-  double seconds = std::min(limits_.max_game_seconds(), seconds_left / 2);
-  // The game is played a second time for the probabilities.
-  if (context.return_probabilities()) seconds /= 2;
+  const double seconds = std::min(limits_.max_game_seconds(), seconds_left / 2);
   const Clock::time_point end =
       Clock::now() + std::chrono::duration_cast<Clock::duration>(
                          std::chrono::duration<double>(std::max(seconds, 0.0)));
@@ -373,8 +370,7 @@ absl::Status RankingService::Label(const v1::LabelRequest& request,
                          &scratch->models, response->mutable_result()));
   RETURN_IF_ERROR(SetSize(request, &checked));
   PolicyQuery& query = checked.query;
-  const std::function<bool()> limit =
-      GameLimit(request.context(), scratch->seconds_left);
+  const std::function<bool()> limit = GameLimit(scratch->seconds_left);
   query.game.stop = &limit;
   RETURN_IF_ERROR(
       Decide(request.context(), &checked, scratch, response->mutable_result()));

@@ -76,8 +76,7 @@ class RankingService {
                               CheckedRequest* checked);
   // Returns a function that tells whether an F-score game that begins now must
   // stop.
-  std::function<bool()> GameLimit(const v1::DecisionContext& context,
-                                  double seconds_left) const;
+  std::function<bool()> GameLimit(double seconds_left) const;
   // Validates the baseline, if the learning mode asks for one.
   static absl::Status SetPlan(const v1::DecisionContext& context,
                               CheckedRequest* checked,
