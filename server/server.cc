@@ -61,7 +61,6 @@ struct Server::Rep {
   // Health is SERVING while the log is sound and the models are there that the
   // options require.
   void UpdateHealth();
-  void NoteSwap();
   void NoteLog(SpoolState state);
   absl::Status WritePorts() const;
 };
@@ -79,7 +78,7 @@ absl::Status Server::Rep::Start() {
     LogWarning("decisions are not logged: spool.dir is empty");
   }
   registry = std::make_unique<ModelRegistry>(options, metrics.get());
-  registry->Follow([this] { NoteSwap(); });
+  registry->Follow([this] { UpdateHealth(); });
   RETURN_IF_ERROR(registry->Start());
   agreement = std::make_unique<BaselineAgreement>(metrics.get());
   shadows =
@@ -122,12 +121,6 @@ void Server::Rep::UpdateHealth() {
   if (!has_port) return;
   const bool has_model = !options.require_model() || registry->HasDefault();
   grpc->SetRankingServes(log_serves && has_model);
-}
-
-void Server::Rep::NoteSwap() {
-  UpdateHealth();
-  const std::lock_guard lock(health_mutex);
-  if (has_port) grpc->ForgetModels();
 }
 
 // Callers should go elsewhere while this server refuses them, and while a disk

@@ -116,8 +116,6 @@ void CallPool::Serve(size_t thread) {
     lock.unlock();
     const bool is_done = next.call->Run(&scratch);
     scratch.Shrink();
-    // A thread that waits must not keep a version from being unloaded.
-    scratch.models = SeenModels();
     const double seconds = 1e-9 * static_cast<double>(MonotonicNanos() - start);
     lock.lock();
     running_[thread] = {};

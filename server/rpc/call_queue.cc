@@ -92,8 +92,6 @@ void CallQueue::OnHurry(bool) {
   if (waits_for_stale_) stale_alarm_.Cancel();  // Comes at once.
 }
 
-void CallQueue::OnForget(bool) { scratch.models = SeenModels(); }
-
 void CallQueue::AddUnsent(UnsentAnswer* answer, int64_t now) {
   unsent.Add(answer, now);
   if (!waits_for_stale_) WaitForStale();

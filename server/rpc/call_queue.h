@@ -74,9 +74,6 @@ class CallQueue {
   // Thread-safe. From now on answers that are not taken are dropped after
   // `seconds` at most. Call once.
   void Hurry(double seconds);
-  // Thread-safe. Lets the thread forget which versions it has seen, which else
-  // it would keep until its next request.
-  void ForgetModels() { returned.Add(&forget_); }
   // For the thread of the queue: `answer` was given to gRPC at `now`. It is
   // dropped if it stays too long.
   void AddUnsent(UnsentAnswer* answer, int64_t now);
@@ -100,14 +97,12 @@ class CallQueue {
   bool Read(int64_t* start);
   void OnClose(bool ok);
   void OnHurry(bool ok);
-  void OnForget(bool ok);
   // Drops answers that are too old, and comes again for the next.
   void OnStale(bool ok);
   void WaitForStale();
 
   MemberEvent<CallQueue> close_{this, &CallQueue::OnClose};
   MemberEvent<CallQueue> hurry_{this, &CallQueue::OnHurry};
-  MemberEvent<CallQueue> forget_{this, &CallQueue::OnForget};
   MemberEvent<CallQueue> stale_{this, &CallQueue::OnStale};
   double hurry_seconds_ = 0;
   grpc::Alarm close_alarm_;

@@ -351,10 +351,6 @@ void GrpcServer::SetRankingServes(bool serves) {
   rep_->UpdateHealth();
 }
 
-void GrpcServer::ForgetModels() {
-  for (const auto& queue : rep_->queues) queue->ForgetModels();
-}
-
 void GrpcServer::AnnounceShutdown() { rep_->health.SetNotServing(); }
 
 void GrpcServer::Refuse() {

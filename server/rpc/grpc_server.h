@@ -42,9 +42,6 @@ class GrpcServer {
   // down. Requests are answered either way.
   void SetRankingServes(bool serves);
 
-  // Lets no idle thread keep a version that was swapped out. Thread-safe.
-  void ForgetModels();
-
   // Sets health to NOT_SERVING; requests are still answered.
   void AnnounceShutdown();
 
