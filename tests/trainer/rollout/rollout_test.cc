@@ -1,5 +1,7 @@
 #include "trainer/rollout/rollout.h"
 
+#include <chrono>
+#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -176,6 +178,19 @@ TEST_F(RolloutTest, CountsOnlyItsOwnSplitAndWhatWasNotAskedFor) {
   // Its window of 0 s has ended for all but, maybe, the newest.
   EXPECT_GE(report.step().decisions(), 49u);
   EXPECT_LE(report.step().decisions(), 50u);
+}
+
+TEST_F(RolloutTest, DoesNotReadWhatWasWrittenLongBefore) {
+  ASSERT_OK(Start());
+  Log(60, {});
+  const std::string old = dir_.Sub("tuples") + "/" + SegmentName(1, "test", 9);
+  ASSERT_OK(WriteFile(old, "no segment"));
+  EXPECT_FALSE(StepRollout(options_).ok());
+  const auto hours = std::chrono::hours(2);
+  std::filesystem::last_write_time(
+      old, std::filesystem::file_time_type::clock::now() - hours);
+  ASSERT_OK_AND_ASSIGN(const auto report, StepRollout(options_));
+  EXPECT_GT(report.step().decisions(), 0u);
 }
 
 TEST_F(RolloutTest, TakesUpWhatWasInterrupted) {
