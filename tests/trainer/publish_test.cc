@@ -9,6 +9,7 @@
 #include "io/models/serving_state.h"
 #include "tests/testing/status_matchers.h"
 #include "tests/testing/temp_dir.h"
+#include "trainer/retention/prune.h"
 
 namespace sortition {
 namespace {
@@ -135,6 +136,19 @@ TEST_F(PublishTest, AnotherNumberOfFeaturesIsRefused) {
                 "num_features is 3, must be 2, as in version 3");
   options_.set_dry_run(true);
   ExpectRefused(absl::StatusCode::kFailedPrecondition, "num_features is 3");
+}
+
+TEST_F(PublishTest, WhatAPruneHasKeptIsPublishedAgainAndNothingElse) {
+  config::v1::PruneOptions prune;
+  prune.set_model_store(store_.root());
+  prune.set_versions("1");
+  ASSERT_OK(Prune(prune));
+  options_.set_from_version(2);
+  ASSERT_OK_AND_ASSIGN(const PublishModelReport report, PublishAgain(options_));
+  EXPECT_EQ(report.version(), 4u);
+  options_.set_from_version(1);
+  EXPECT_EQ(PublishAgain(options_).status().code(),
+            absl::StatusCode::kNotFound);
 }
 
 }  // namespace

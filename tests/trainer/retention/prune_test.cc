@@ -18,7 +18,6 @@
 #include "io/segments/segment_writer.h"
 #include "tests/testing/status_matchers.h"
 #include "tests/testing/temp_dir.h"
-#include "trainer/publish.h"
 
 namespace sortition {
 namespace {
@@ -243,21 +242,6 @@ TEST_F(PruneTest, AModelThatIsNotThereIsNamed) {
   options_.set_model("nobody");
   EXPECT_THAT(Prune(options_), StatusIs(absl::StatusCode::kNotFound,
                                         HasSubstr("model 'nobody'")));
-}
-
-TEST_F(PruneTest, VersionsThatStayCanBePublishedAgain) {
-  Serve(
-      [](model::v1::Serving* serving) { serving->add_protected_versions(4); });
-  ASSERT_OK(Prune(options_));
-  config::v1::PublishModelOptions publish;
-  publish.set_model_store(store_.root());
-  publish.set_model("ads");
-  publish.set_reason("the old one was better");
-  publish.set_from_version(4);
-  ASSERT_OK_AND_ASSIGN(const auto report, PublishAgain(publish));
-  EXPECT_EQ(report.version(), 13u);
-  publish.set_from_version(5);
-  EXPECT_EQ(PublishAgain(publish).status().code(), absl::StatusCode::kNotFound);
 }
 
 }  // namespace
