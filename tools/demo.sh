@@ -21,10 +21,12 @@ logged twice.
   --decisions N    decisions in each of the two phases (default 40000)
   --chaos          three times: kill -9 the sidecar and the server while they serve, leave
                    half a record at the end of the log, and restart them
+  --rollout        instead of a swap: the new version takes over from a tenth of the users
+                   on; then a worse one is published and goes back by itself
 TEXT
 }
 
-data='' action=select dir=build/demo decisions=40000 chaos=false
+data='' action=select dir=build/demo decisions=40000 chaos=false rollout=false
 while [ $# -gt 0 ]; do
   case $1 in
     --data) data=$2 && shift ;;
@@ -32,95 +34,22 @@ while [ $# -gt 0 ]; do
     --dir) dir=$2 && shift ;;
     --decisions) decisions=$2 && shift ;;
     --chaos) chaos=true ;;
+    --rollout) rollout=true ;;
     --help | -h) usage && exit 0 ;;
     *) usage >&2 && exit 2 ;;
   esac
   shift
 done
 case $action in select | rank) ;; *) usage >&2 && exit 2 ;; esac
+! $chaos || ! $rollout || { echo 'demo: --chaos and --rollout do not go together' >&2 && exit 2; }
 
 bin=build/release/bin
 # The weight of a ranking is a product over its ranks, so its tails are heavier: it needs
 # a tighter clip and smaller steps than a single choice.
 learning=()
 [ "$action" = select ] || learning=(--clip=10 --step_size=0.1 --lambda=0,1)
-server_pid='' sidecar_pid='' load_pid=''
-
-say() { printf '\n== %s\n' "$*"; }
-
-stop_all() {
-  local status=$? pid
-  for pid in $load_pid $server_pid $sidecar_pid; do
-    kill "$pid" 2>/dev/null || true
-  done
-  if [ "$status" -ne 0 ] && [ -d "$dir/logs" ]; then
-    echo "demo failed; the last lines of the processes:" >&2
-    tail -n 5 "$dir"/logs/*.log >&2 || true
-  fi
-}
+source tools/demo_common.sh
 trap stop_all EXIT
-
-prepare_dir() {
-  if [ -e "$dir" ]; then
-    [ -e "$dir/.sortition-demo" ] || [ -z "$(ls -A "$dir")" ] ||
-      { echo "demo: $dir is not empty and is not a demo directory" >&2 && exit 2; }
-    rm -rf "$dir"
-  fi
-  mkdir -p "$dir"/{logs,models,reports}
-  touch "$dir/.sortition-demo"
-}
-
-# wait_for SECONDS WHAT COMMAND ...: waits until COMMAND succeeds.
-wait_for() {
-  local until=$((SECONDS + $1)) what=$2
-  shift 2
-  until "$@" >/dev/null 2>&1; do
-    [ $SECONDS -lt $until ] || { echo "demo: no $what in time" >&2 && exit 1; }
-    sleep 0.1
-  done
-}
-
-# The server writes the port file once it serves. After a kill -9 it takes the same port
-# again, so that the load finds its server.
-server_port=0
-start_server() {
-  rm -f "$dir/server.port"
-  "$bin/sortition-server" --listen="127.0.0.1:$server_port" \
-    --metrics_listen=127.0.0.1:0 --model_store="$dir/models" \
-    --spool.dir="$dir/spool" --spool.segment_seconds=1 --poll_seconds=0.1 \
-    --port_file="$dir/server.port" 2>>"$dir/logs/server.log" &
-  server_pid=$!
-  wait_for 20 'serving server' test -s "$dir/server.port"
-  server_port=$(awk '$1 == "rpc" { print $2 }' "$dir/server.port")
-}
-
-start_sidecar() {
-  "$bin/sortition-sidecar" --spool="$dir/spool" --tuples="$dir/tuples" \
-    --reward_wait_time_seconds=2 --slack_seconds=0.5 --segment_seconds=1 \
-    --metrics_listen=127.0.0.1:0 2>>"$dir/logs/sidecar.log" &
-  sidecar_pid=$!
-}
-
-# simulate SEED DECISIONS REPORT [OPTION ...]
-simulate() {
-  local seed=$1 count=$2 report=$3
-  shift 3
-  local source=()
-  [ -z "$data" ] || source=(--data="$data")
-  "$bin/sortition" simulate --server="127.0.0.1:$server_port" "${source[@]}" \
-    --action="$action" --top_k=5 --seed="$seed" --decisions="$count" \
-    --units=$((decisions / 4)) --connections=4 --report="$dir/reports/$report.json" "$@"
-}
-
-has_tuples() {
-  "$bin/sortition" log stats "$dir/tuples" --output=json |
-    python3 -c "import json, sys; sys.exit(json.load(sys.stdin)['tuples'] < $1)"
-}
-
-answered() {
-  python3 tools/demo_report.py answered "$@"
-}
-
 # Kills both processes under load, leaves the log as a machine that goes down would, and
 # restarts them.
 cause_chaos() {
@@ -151,16 +80,13 @@ serve_first_version() {
 
 began=$SECONDS
 prepare_dir
-labelled=$data
-if [ -z "$data" ]; then
-  labelled=$dir/world.letor
-  "$bin/sortition" world --output="$labelled"
+if $rollout; then
+  source tools/demo_rollout.sh
+  exit
 fi
 
 say 'a first model from 20 labelled queries'
-"$bin/sortition-trainer" fit --data="$labelled" --model_store="$dir/models" \
-  --action="$action" --max_queries=20 --inverse_temperature=0.5 \
-  --uniform_mixture=0.1
+fit_first_version
 
 say "version 1 serves, $decisions decisions"
 start_server
@@ -187,15 +113,7 @@ say 'drain'
 # The server takes feedback until the last window is over.
 wait_for 60 'complete tuples' has_tuples \
   "$(answered "$dir/reports/before.json" "$dir/reports/during.json" "$dir/reports/after.json")"
-kill -TERM "$server_pid"
-wait "$server_pid" || { echo "demo: the server did not drain" >&2 && exit 1; }
-server_pid=''
-kill -TERM "$sidecar_pid"
-wait "$sidecar_pid" || { echo "demo: the sidecar did not drain" >&2 && exit 1; }
-sidecar_pid=''
-"$bin/sortition" log stats "$dir/tuples" --output=json >"$dir/reports/log.json"
-"$bin/sortition" log verify "$dir/tuples" --model_store="$dir/models" --output=json \
-  >"$dir/reports/verify.json"
+drain_and_verify
 
 say 'result'
 python3 tools/demo_report.py table --dir="$dir" --seconds=$((SECONDS - began)) \

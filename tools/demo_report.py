@@ -6,6 +6,10 @@ usage: demo_report.py answered REPORT ...     prints the number of answered deci
                                               succeeds if the server has logged N records
        demo_report.py table --dir DIR --seconds S [--chaos]
                                               prints the result, exit status 1 on a MISS
+       demo_report.py step REPORT             prints what a step of a rollout found
+       demo_report.py outcome REPORT          prints what has become of a rollout
+       demo_report.py rollout --dir DIR --seconds S REPORT ...
+                                              prints the result of a demo of rollouts
 """
 import argparse
 import json
@@ -16,6 +20,7 @@ import urllib.request
 
 MIN_IMPROVEMENT = 0.15
 MAX_SECONDS = 90
+MAX_ROLLOUT_SECONDS = 120
 
 
 def read(path):
@@ -100,6 +105,32 @@ def table(directory, seconds, chaos):
             ("segments recovered after kill -9", str(count), count > 0),
             ("  torn bytes cut from them", str(torn_bytes), torn_bytes > 0),
         ]
+    return print_rows(rows)
+
+
+def rollout_table(directory, seconds, batches):
+    promotion, regression, log, verify = (
+        read(directory / "reports" / f"{name}.json")
+        for name in ("promotion", "regression", "log", "verify"))
+    batches = [read(path) for path in batches]
+    failed = sum(batch["failed"] for batch in batches)
+    missing = max(0, answered(batches) - log["distinct_decision_ids"])
+    rows = [
+        (f"version {promotion['canary_version']}, better", promotion["outcome"],
+         promotion["outcome"] == "DONE"),
+        (f"version {regression['canary_version']}, worse", regression["outcome"],
+         regression["outcome"] == "BACK"),
+        ("decisions answered", str(answered(batches)), True),
+        ("requests failed", str(failed), failed == 0),
+        ("decisions missing from the log", str(missing), missing == 0),
+        ("decisions verified bit for bit", str(verify["verified"]),
+         verify["verified"] == log["tuples"] and verify["different"] == 0),
+        ("seconds", str(seconds), seconds < MAX_ROLLOUT_SECONDS),
+    ]
+    return print_rows(rows)
+
+
+def print_rows(rows):
     for name, value, good in rows:
         print(f"{name:<46}{value:>20}  {'' if good else 'MISS'}")
     return 0 if all(good for _, _, good in rows) else 1
@@ -117,12 +148,26 @@ def main():
     table_parser.add_argument("--seconds", type=int, required=True)
     table_parser.add_argument("--chaos", action=argparse.BooleanOptionalAction,
                               default=False)
+    commands.add_parser("step").add_argument("report")
+    commands.add_parser("outcome").add_argument("report")
+    rollout_parser = commands.add_parser("rollout")
+    rollout_parser.add_argument("--dir", type=pathlib.Path, required=True)
+    rollout_parser.add_argument("--seconds", type=int, required=True)
+    rollout_parser.add_argument("report", nargs="+")
     arguments = parser.parse_args()
     if arguments.command == "answered":
         print(answered([read(path) for path in arguments.report]))
         return 0
     if arguments.command == "logged":
         return 0 if logged(arguments.port_file) >= arguments.at_least else 1
+    if arguments.command == "step":
+        print(read(arguments.report)["step"]["sentence"])
+        return 0
+    if arguments.command == "outcome":
+        print(read(arguments.report)["outcome"])
+        return 0
+    if arguments.command == "rollout":
+        return rollout_table(arguments.dir, arguments.seconds, arguments.report)
     return table(arguments.dir, arguments.seconds, arguments.chaos)
 
 
