@@ -28,7 +28,9 @@ double SecondsBetween(int64_t start, int64_t end) {
 
 void RequestInWork::Arrive(absl::Status status) {
   start_ = MonotonicNanos();
-  stage_ = Stage::kQueue;
+  is_in_pool_ = false;
+  waits_for_disk_ = false;
+  is_half_done_ = false;
   bytes_ = payload_.Length();
   ++queue_->num_calls;
   outcome_ = std::move(status);
@@ -87,13 +89,13 @@ void RequestInWork::TakeUp() {
     Answer();
     return;
   }
-  stage_ = Stage::kDisk;
+  waits_for_disk_ = true;
   ++method_->drain->syncing;
   OnSyncing();
 }
 
 bool RequestInWork::GiveToPool(double seconds_left, double long_seconds) {
-  stage_ = Stage::kPool;
+  is_in_pool_ = true;
   pooled_ = MonotonicNanos();
   mark_.emplace(queue_->connections, context().peer());
   if (long_seconds <= 0) {
@@ -108,9 +110,9 @@ bool RequestInWork::GiveToPool(double seconds_left, double long_seconds) {
   return false;
 }
 
-// The pool's thread also waits for the disk.
 bool RequestInWork::Run(DecisionScratch* scratch) {
-  scratch->waiter = nullptr;
+  scratch->waiter = this;
+  scratch->is_waiting = false;
   outcome_ = CheckWanted(scratch);
   if (outcome_.ok()) {
     outcome_ = CheckWaited(
@@ -119,18 +121,25 @@ bool RequestInWork::Run(DecisionScratch* scratch) {
   const bool is_wanted = outcome_.ok();
   if (is_wanted) outcome_ = Decide(scratch);
   Release();
-  queue_->returned.Add(this);
+  const bool waits = scratch->is_waiting;
+  if (waits) {
+    waits_for_disk_ = true;
+    ++method_->drain->syncing;
+  }
+  if (!waits || is_half_done_.exchange(true)) queue_->returned.Add(this);
   return is_wanted;
 }
 
 // The spool's thread goes on with the next sync, the queue's with the answer.
+// In the pool this may come before Run() has ended.
 void RequestInWork::OnSynced(const absl::Status& status) {
   synced_ = status;
+  if (is_in_pool_ && !is_half_done_.exchange(true)) return;
   queue_->returned.Add(this);
 }
 
 void RequestInWork::Proceed(bool) {
-  if (stage_ == Stage::kDisk) {
+  if (waits_for_disk_) {
     --method_->drain->syncing;
     if (outcome_.ok() && !synced_.ok()) {
       outcome_ = absl::UnavailableError(absl::StrCat(

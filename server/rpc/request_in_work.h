@@ -5,13 +5,15 @@
 //   Arrive() ─ refused ────────────────────────────────────────► Answer()
 //      └► waits ─ TakeUp() ─ decided, or refused ──────────────► Answer()
 //                    ├ long: pool ─ Run() ─ decided ─ returned ► Answer()
-//                    └ waits for the disk ─ OnSynced() ─ returned ► Answer()
+//                    │                         ▼
+//                    └────► waits for the disk ─ returned ─────► Answer()
 //
 // All of it in the thread of its queue, but for Run() and OnSynced(), which end
 // by giving the request back: whoever has it is the only one to touch it.
 #include <grpcpp/server_context.h>
 #include <grpcpp/support/byte_buffer.h>
 
+#include <atomic>
 #include <cstdint>
 #include <optional>
 
@@ -96,7 +98,7 @@ class RequestInWork : public CompletionEvent,
   // Decide().
   absl::Status Parse(google::protobuf::Message* request,
                      DecisionScratch* scratch);
-  bool is_in_pool() const { return stage_ == Stage::kPool; }
+  bool is_in_pool() const { return is_in_pool_; }
   size_t bytes() const { return bytes_; }
 
   const RpcMethod* const method_;
@@ -106,9 +108,6 @@ class RequestInWork : public CompletionEvent,
   absl::Status outcome_;  // How it ends.
 
  private:
-  // What it waits for.
-  enum class Stage { kQueue, kPool, kDisk };
-
   void TakeUp() override;
   bool Run(DecisionScratch* scratch) override;
   void OnSynced(const absl::Status& status) override;
@@ -127,7 +126,11 @@ class RequestInWork : public CompletionEvent,
     return method_->is_long || bytes_ > method_->large_bytes;
   }
 
-  Stage stage_ = Stage::kQueue;
+  bool is_in_pool_ = false;
+  bool waits_for_disk_ = false;
+  // Of the pool and the spool, one is done with it: the other one gives it
+  // back.
+  std::atomic<bool> is_half_done_{false};
   int64_t start_ = 0;             // When it came.
   int64_t pooled_ = 0;            // When it came to the pool.
   size_t bytes_ = 0;              // Of `payload_`.

@@ -85,6 +85,29 @@ class PowerTest : public GrpcServerTest {
   size_t num_finished_ = 0;
 };
 
+// The one thread of long calls decides them all while none is on the disk.
+TEST_F(PowerTest, LargeCallsWaitTogether) {
+  constexpr int kCalls = 10;
+  options_.mutable_spool()->set_segment_bytes(1 << 23);
+  StartServer();
+  {
+    const SyncStall stall;
+    for (int i = 0; i < kCalls; ++i) {
+      v1::RankRequest request;
+      SetDense(2, std::vector<float>(60'000, 1), request.mutable_context());
+      request.set_top_k(1);
+      calls_.push_back(std::make_unique<Call>());
+      Call& call = *calls_.back();
+      call.reader = ranking_->AsyncRank(&call.context, request, &queue_);
+      call.reader->Finish(&call.response, &call.status, &call);
+    }
+    ASSERT_TRUE(PollWaiting(kCalls));
+  }
+  EXPECT_THAT(FinishRanks(), AllOf(SizeIs(kCalls), Each(StatusCode::OK)));
+  EXPECT_OK(server_->Drain());
+  EXPECT_THAT(ReadSpool(options_.spool().dir()), SizeIs(kCalls));
+}
+
 TEST_F(PowerTest, OneThreadLetsManyCallsWait) {
   options_.set_threads(1);
   StartServer();
