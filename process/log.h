@@ -44,7 +44,9 @@ struct LogField {
   LogValue value;
 };
 
-// Thread-safe; one write(2) per line.
+// Thread-safe; one write(2) per line. Where nobody takes lines from standard
+// error, a full pipe, lines are lost after a second; the next one that is
+// written says how many ("lines_lost").
 void Log(LogLevel level, absl::string_view message,
          std::initializer_list<LogField> fields = {});
 inline void LogInfo(absl::string_view message,

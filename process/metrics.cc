@@ -2,20 +2,18 @@
 
 #include <prometheus/collectable.h>
 #include <prometheus/counter.h>
-#include <prometheus/exposer.h>
 #include <prometheus/family.h>
 #include <prometheus/gauge.h>
 #include <prometheus/histogram.h>
 #include <prometheus/registry.h>
 #include <prometheus/text_serializer.h>
 
-#include <exception>
 #include <mutex>
 #include <unordered_map>
 #include <utility>
 
-#include "absl/status/status.h"
-#include "absl/strings/str_cat.h"
+#include "core/base/status_macros.h"
+#include "process/http/page_server.h"
 #include "process/process_stats.h"
 #include "process/version.h"
 
@@ -83,8 +81,7 @@ struct Metrics::Rep {
   std::unordered_map<const void*, std::unique_ptr<MetricCounter>> counters;
   std::unordered_map<const void*, std::unique_ptr<MetricGauge>> gauges;
   std::unordered_map<const void*, std::unique_ptr<MetricHistogram>> histograms;
-  std::unique_ptr<prometheus::Exposer>
-      exposer;  // Last, so that it stops first.
+  std::unique_ptr<PageServer> server;  // Last, so that it stops first.
 
   template <typename Handle, typename Map, typename Metric>
   auto* HandleOf(Map* handles, Metric* metric) {
@@ -181,29 +178,14 @@ std::string Metrics::Text() const {
 }
 
 absl::StatusOr<int> Metrics::Serve(const std::string& listen) {
-  // A client that is silent or slow holds a thread until its time is over: by
-  // default that is 30 seconds.
-  const std::vector<std::string> options = {
-      "listening_ports",    listen, "num_threads",       "16",
-      "request_timeout_ms", "1000", "enable_keep_alive", "no"};
-  // The web server inside reports bind errors by exceptions.
-  try {
-    auto exposer = std::make_unique<prometheus::Exposer>(options);
-    const std::vector<int> ports = exposer->GetListeningPorts();
-    if (ports.empty()) {
-      return absl::UnavailableError(absl::StrCat("metrics_listen = \"", listen,
-                                                 "\": cannot listen there"));
-    }
-    exposer->RegisterCollectable(rep_->scraped);
-    rep_->exposer = std::move(exposer);
-    return ports.front();
-  } catch (const std::exception& error) {
-    return absl::UnavailableError(
-        absl::StrCat("metrics_listen = \"", listen,
-                     "\": cannot listen there; must be a free host:port of "
-                     "this machine (",
-                     error.what(), ")"));
-  }
+  ASSIGN_OR_RETURN(
+      rep_->server,
+      PageServer::Open("metrics_listen", listen,
+                       {.path = "/metrics",
+                        .content_type = "text/plain; version=0.0.4; "
+                                        "charset=utf-8",
+                        .make = [this] { return Text(); }}));
+  return rep_->server->port();
 }
 
 std::vector<double> LatencyBuckets() {

@@ -1,5 +1,9 @@
 #include "process/threads.h"
 
+#include <sched.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <atomic>
 #include <thread>
@@ -20,6 +24,22 @@ ParallelFor OnThreads(uint32_t num_threads) {
     }
     work();
   };  // Joins.
+}
+
+void YieldToOtherThreads() {
+  // Both are allowed to everybody; where one fails, the thread works all the
+  // same. On Linux they apply to one thread, whatever POSIX says.
+  constexpr int kNicest = 19;
+  const sched_param none = {};
+  sched_setscheduler(0, SCHED_BATCH, &none);
+  setpriority(PRIO_PROCESS, static_cast<id_t>(gettid()), kNicest);
+}
+
+void RunInBackground(absl::FunctionRef<void()> work) {
+  std::jthread([&] {
+    YieldToOtherThreads();
+    work();
+  });  // Joins.
 }
 
 }  // namespace sortition

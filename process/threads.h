@@ -1,7 +1,8 @@
 #pragma once
-// Threads for core, which starts none.
+// Threads for core, which starts none, and threads that make way for others.
 #include <cstdint>
 
+#include "absl/functional/function_ref.h"
 #include "core/base/parallel.h"
 
 namespace sortition {
@@ -9,5 +10,12 @@ namespace sortition {
 // Returns a loop that runs on up to `num_threads` threads, the caller's among
 // them.
 ParallelFor OnThreads(uint32_t num_threads);
+
+// Gives the calling thread the lowest priority, for good: it makes way for the
+// threads that answer requests.
+void YieldToOtherThreads();
+
+// Runs `work` on a thread of the lowest priority, and waits for it.
+void RunInBackground(absl::FunctionRef<void()> work);
 
 }  // namespace sortition

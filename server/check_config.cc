@@ -1,16 +1,18 @@
 #include "server/check_config.h"
 
 #include <filesystem>
+#include <utility>
 
 #include "absl/status/status.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "core/base/status_macros.h"
 #include "io/models/model_store.h"
 #include "io/spool/spool_writer.h"
 #include "process/service/config_findings.h"
 #include "server/decisions/request_validation.h"
 #include "server/identity/identity.h"
-#include "server/rpc/grpc_server.h"
+#include "server/rpc/builder_options.h"
 
 namespace sortition {
 namespace {
@@ -37,17 +39,35 @@ absl::Status CheckDefaultModel(const std::string& name) {
       absl::StrCat("default_model = \"", name, "\": ", status.message()));
 }
 
+// Two ports that are given must be two.
 absl::Status CheckPorts(const config::v1::ServerOptions& options) {
-  if (options.listen() != options.metrics_listen() ||
-      absl::EndsWith(options.listen(), ":0")) {
-    return absl::OkStatus();
+  const std::pair<absl::string_view, std::string> ports[] = {
+      {"listen", options.listen()},
+      {"control_listen", options.control_listen()},
+      {"metrics_listen", options.metrics_listen()}};
+  for (const auto& [name, address] : ports) {
+    if (address.empty() || absl::EndsWith(address, ":0")) continue;
+    for (const auto& [other_name, other] : ports) {
+      if (&other == &address || other != address) continue;
+      return absl::InvalidArgumentError(absl::StrCat(
+          name, " = ", other_name, " = \"", address, "\": must be two ports"));
+    }
   }
-  return absl::InvalidArgumentError(absl::StrCat("listen = metrics_listen = \"",
-                                                 options.listen(),
-                                                 "\": must be two ports"));
+  return absl::OkStatus();
 }
 
 }  // namespace
+
+absl::Status ValidateServerOptions(const config::v1::ServerOptions& options) {
+  RETURN_IF_ERROR(ValidateRewardRange(options.feedback()));
+  RETURN_IF_ERROR(ValidateRequestLimits(options.limits()));
+  RETURN_IF_ERROR(CheckDefaultModel(options.default_model()));
+  if (!options.spool().dir().empty()) {
+    RETURN_IF_ERROR(ValidateSpoolOptions(options.spool()));
+  }
+  RETURN_IF_ERROR(CheckPorts(options));
+  return ValidateIdentity(options);
+}
 
 std::vector<std::string> CheckServerConfig(
     const config::v1::ServerOptions& options) {

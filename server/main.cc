@@ -1,7 +1,6 @@
 // sortition-server: decides at random, logs every decision, swaps models under
 // load.
 #include <malloc.h>
-#include <sys/resource.h>
 
 #include <memory>
 #include <string>
@@ -48,15 +47,6 @@ void TuneLibraries() {
   google::protobuf::SetLogHandler(nullptr);
 }
 
-// Connections, segments and models take descriptors. The soft limit is often
-// 1,024, for the sake of programs that use select(2).
-void RaiseDescriptorLimit() {
-  rlimit limit = {};
-  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
-  limit.rlim_cur = limit.rlim_max;
-  ::setrlimit(RLIMIT_NOFILE, &limit);
-}
-
 absl::Status Run(const std::vector<std::string>& arguments,
                  const config::v1::ServerOptions& options) {
   ASSIGN_OR_RETURN(std::unique_ptr<Server> server, Server::Start(options));
@@ -68,7 +58,7 @@ absl::Status Run(const std::vector<std::string>& arguments,
     WaitForShutdown(-1);
   }
   const absl::Status drained = server->Drain();
-  // The metrics port closes, which a silent client can hold up for a second.
+  // All that takes time, so that "drained" is the last thing that it does.
   server.reset();
   RETURN_IF_ERROR(drained);
   LogInfo("drained");
@@ -80,13 +70,13 @@ absl::Status Run(const std::vector<std::string>& arguments,
 
 int main(int argc, char** argv) {
   sortition::BlockShutdownSignals();
-  sortition::RaiseDescriptorLimit();
   sortition::TuneLibraries();
   const std::vector<std::string> arguments(argv + 1, argv + argc);
   sortition::config::v1::ServerOptions options;
   return sortition::RunService(
       {.name = "sortition-server",
        .help = sortition::kHelp,
+       .validate = [&] { return sortition::ValidateServerOptions(options); },
        .check = [&] { return sortition::CheckServerConfig(options); },
        .run = [&] { return sortition::Run(arguments, options); }},
       arguments, &options);

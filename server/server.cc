@@ -158,6 +158,7 @@ Server::~Server() {
   if (rep_->shadows != nullptr) rep_->shadows->Stop(0);
   if (rep_->registry != nullptr) rep_->registry->Stop();
   if (rep_->spool != nullptr) rep_->spool->Close().IgnoreError();
+  if (rep_->identity != nullptr) rep_->identity->Stop();
   rep_->metrics.reset();
 }
 
@@ -177,7 +178,7 @@ const Metrics& Server::metrics() const { return *rep_->metrics; }
 
 void Server::Reload() {
   rep_->registry->Refresh();
-  rep_->identity->Reload();
+  rep_->identity->Reread();
   LogInfo("reloaded: looked at the model store, certificates and tokens",
           {{"model_store", rep_->options.model_store()},
            {"models", rep_->registry->List().size()}});

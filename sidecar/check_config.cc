@@ -1,6 +1,7 @@
 #include "sidecar/check_config.h"
 
 #include "absl/status/status.h"
+#include "core/base/status_macros.h"
 #include "io/spool/find_spools.h"
 #include "process/service/config_findings.h"
 #include "sidecar/pipeline.h"
@@ -45,6 +46,11 @@ void CheckNats(const config::v1::SidecarOptions& options,
 }
 
 }  // namespace
+
+absl::Status ValidateSidecarOptions(const config::v1::SidecarOptions& options) {
+  RETURN_IF_ERROR(ValidateStreamOptions(options));
+  return ValidateRewardRange(options.join());
+}
 
 std::vector<std::string> CheckSidecarConfig(
     const config::v1::SidecarOptions& options) {

@@ -51,6 +51,7 @@ int main(int argc, char** argv) {
   return sortition::RunService(
       {.name = "sortition-sidecar",
        .help = kHelp,
+       .validate = [&] { return sortition::ValidateSidecarOptions(options); },
        .check = [&] { return sortition::CheckSidecarConfig(options); },
        .run = [&] { return Run(arguments, options); }},
       arguments, &options);

@@ -16,8 +16,9 @@ counterfactual risk minimisation (POEM, or another --objective and --optimiser)
 at each point of a grid of lambda and l2, chooses the point by counterfactual
 validation, and estimates its reward on tuples that it has not seen. It
 publishes the next version of the model only if the lower confidence bound of
-the improvement over the newest version in the store is positive. Tuples of all
-versions train; only tuples that the newest version logged validate and test.
+the improvement over the version that serves (pinned, or else the newest in the
+store) is positive. Tuples of all versions train; only tuples that this one
+logged validate and test.
 --action=labels learns from what convert wrote; no server loads its models.
 
 The other learners read queries with labelled candidates (LETOR/SVMlight with
@@ -158,6 +159,49 @@ No gate compares the two policies.
       --reason="tried on staging for a week"
 
 Exit status: 0 published, 1 error.
+)";
+
+const char kPruneHelp[] =
+    R"(Removes old versions of a model that nothing needs any more.
+
+What stays: the newest --keep versions, what serves (pinned, or the newest that
+loads), what SERVING.textproto names (labels, arms of a split, shadows) or
+protects, what is younger than --older_than, and what the decisions of --log
+need to be repeated (sortition log verify). Every version is listed with why it
+stays. Numbers are never used again.
+
+  sortition-trainer prune --model_store=DIR --log=SPOOL,TUPLES --dry_run
+  sortition-trainer prune --model_store=DIR --log=SPOOL,TUPLES --keep=20
+      --older_than=90d
+  sortition-trainer prune --model_store=DIR --versions=3,4
+
+Exit status: 0 done, 1 error.
+)";
+
+const char kRolloutHelp[] =
+    R"(Lets a new version take over step by step, or go back.
+
+--start pins the version that serves (stable) and gives the new one (canary) a
+share of the units. Each later call is a step: it reads the tuples since the
+start and moves on to the next share, waits, or goes back to 0, and says why in
+a sentence with its numbers. After the last share the new version serves all.
+
+  sortition-trainer rollout --start --version=8 --tuples=DIR --model_store=DIR
+      [--plan.shares=0.01,0.1,0.5 --plan.margins=0.2,0.03,0.01]
+  sortition-trainer rollout --tuples=DIR --model_store=DIR
+      [--metrics=HOST:PORT,...] [--dry_run]       a step; cron or a loop runs it
+  sortition-trainer rollout --status --model_store=DIR
+  sortition-trainer rollout --stop --reason="..." --model_store=DIR
+
+It goes back if the evidence that the new version earns less has reached 1 /
+back_error, if a guardrail surely falls by more than it may, or if errors or
+times are worse; it moves on if it is as sure that a loss above the margin of
+the stage is refuted. Evidence may be looked at as often as one likes: the two
+probabilities hold for all looks together. Whoever pins, splits or rolls back by
+hand meanwhile ends the rollout: it never overrides a person. The options of
+plan count when a rollout starts; <store>/<model>/ROLLOUT.textproto keeps them.
+
+Exit status: 0 started, moved on, waits or stopped; 1 error; 3 went back.
 )";
 
 const char kOpeHelp[] =

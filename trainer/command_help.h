@@ -19,5 +19,7 @@ extern const char kConvertHelp[];
 extern const char kClusterHelp[];
 extern const char kOpeHelp[];
 extern const char kPublishHelp[];
+extern const char kPruneHelp[];
+extern const char kRolloutHelp[];
 
 }  // namespace sortition

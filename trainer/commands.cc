@@ -34,13 +34,20 @@ Program TrainerProgram() {
                        "Publish an older version again, or a model of another "
                        "store",
                        RunPublish, kPublishHelp),
+           MakeCommand("prune", "",
+                       "Remove old versions that nothing needs any more",
+                       RunPrune, kPruneHelp),
+           MakeCommand("rollout", "",
+                       "Let a new version take over step by step, or go back",
+                       RunRollout, kRolloutHelp),
            MakeCommand("cluster", "",
                        "Group the sources or queries of a log that agree",
                        RunCluster, kClusterHelp),
            MakeCommand("convert", "",
                        "Make bandit tuples from multi-label data (SVMlight)",
                        RunConvert, kConvertHelp)},
-      .more_exit_codes = "3 the gate said no (train)",
+      .more_exit_codes =
+          "3 the gate said no (train), a version went back (rollout)",
       .notes = LearnerTable(LearnersListed::kAll)};
 }
 

@@ -18,6 +18,9 @@ const char* Result(const TupleGate& gate) {
 
 // What a policy that passes is better than.
 std::string Compared(const TupleGate& gate) {
+  if (gate.counts.judged_with_baseline > 0) {
+    return "what logged, in which the caller's baseline had a part";
+  }
   if (gate.counts.baseline_version == 0) return "the policy that logged";
   return absl::StrCat("version ", gate.counts.baseline_version);
 }
@@ -45,7 +48,10 @@ std::string NotProved(const TupleGate& gate) {
         "' is in the store: the comparison is with what logged, and nothing "
         "says that this is what serves otherwise.");
   }
-  if (gate.newest_version == gate.counts.baseline_version) return "";
+  if (gate.newest_version == gate.counts.baseline_version &&
+      gate.counts.judged_with_baseline == 0) {
+    return "";
+  }
   if (gate.report.has_improvement_over_newest()) {
     return absl::StrFormat(
         " It earns no less than version %d, which it replaces, either.",
@@ -105,14 +111,16 @@ uint64_t DecisionsNeeded(const model::v1::Evaluation& evaluation,
       std::ceil(factor * static_cast<double>(evaluation.test_tuples()))));
 }
 
-std::string Verdict(const TupleGate& gate) {
+namespace {
+
+std::string Decision(const TupleGate& gate) {
   const auto& evaluation = gate.report.evaluation();
   const auto& improvement = evaluation.improvement();
   const std::string odds =
       absl::StrFormat("%g %% confidence", 100 * gate.options.confidence());
   if (!gate.report.test_looked_at() && gate.report.is_unchanged()) {
     return absl::StrFormat(
-        "%s: what was trained is version %d again, the newest in the store, so "
+        "%s: what was trained is version %d again, which it would replace, so "
         "the test part was not looked at and can still be asked.",
         Result(gate), gate.newest_version);
   }
@@ -177,6 +185,18 @@ std::string Verdict(const TupleGate& gate) {
       "(estimate %.4g); %s.",
       Result(gate), odds, -improvement.lower(), Compared(gate),
       improvement.value(), Needed(gate));
+}
+
+}  // namespace
+
+std::string Verdict(const TupleGate& gate) {
+  std::string text = Decision(gate);
+  const bool publishes =
+      !gate.options.dry_run() && (Passes(gate) || gate.options.force());
+  if (publishes && !gate.why_not_serving.empty()) {
+    absl::StrAppend(&text, " ", gate.why_not_serving);
+  }
+  return text;
 }
 
 }  // namespace sortition

@@ -12,17 +12,19 @@ namespace sortition {
 
 struct TupleGate {
   const config::v1::TrainOptions& options;
-  uint64_t newest_version = 0;  // In the store; 0: none.
+  uint64_t newest_version = 0;  // That it would replace; 0: none.
   const TupleCounts& counts;
   // With test_looked_at, validation_improvement and, if the test part was
   // looked at, the estimates.
   const config::v1::TrainReport& report;
+  std::string why_not_serving = {};  // WhyNotServing()
 };
 
 // Returns true if the improvement's lower bound is above 0 on tuples of the
-// baseline, that over the store's newest is not below 0 if it is another one
-// whose propensities are known, and all guardrails hold. Bounds account for
-// thin overlap, but not for wrong propensities.
+// baseline, that over the version to be replaced is not below 0 if another one
+// logged, or the caller's baseline had a part in what was logged, and all
+// guardrails hold. Bounds account for thin overlap, but not for wrong
+// propensities.
 bool Passes(const TupleGate& gate);
 
 // Returns with how many test decisions the gate would be expected to pass at

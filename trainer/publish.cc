@@ -78,8 +78,8 @@ absl::StatusOr<PublishModelReport> PublishAgain(
   }
   const ModelStore store(options.model_store());
   ASSIGN_OR_RETURN(StoredModel stored, LoadSource(options, store));
-  ASSIGN_OR_RETURN(const uint64_t before,
-                   NewestVersion(options.model(), store));
+  ASSIGN_OR_RETURN(const Incumbent incumbent,
+                   FindIncumbent(options.model(), store));
   stored.model.set_name(options.model());
   model::v1::Provenance& provenance = *stored.model.mutable_provenance();
   provenance.set_comment(absl::StrCat(
@@ -92,7 +92,9 @@ absl::StatusOr<PublishModelReport> PublishAgain(
   report.set_source(SourceOf(options));
   report.set_policy(PolicyKindName(stored.model.policy()));
   report.set_num_features(stored.model.num_features());
-  report.set_before(before);
+  report.set_before(incumbent.newest);
+  if (incumbent.is_pinned) report.set_pinned_version(incumbent.serving);
+  report.set_serving_note(WhyNotServing(options.model(), incumbent));
   report.set_reason(options.reason());
   if (options.dry_run()) return report;
   ASSIGN_OR_RETURN(
@@ -107,11 +109,12 @@ std::string FormatPublishReport(const PublishModelReport& report) {
       absl::StrCat(" of model '", report.model(), "', the same policy (",
                    report.policy(), ", ", report.num_features(),
                    " features) as ", report.source(), ": ", report.reason());
-  const std::string follows =
+  const std::string follows = absl::StrCat(
       report.before() == 0
           ? "There was no version before."
           : absl::StrCat("It follows version ", report.before(),
-                         "; no gate compared the two.");
+                         "; no gate compared the two."),
+      report.serving_note().empty() ? "" : " ", report.serving_note());
   return report.has_version()
              ? absl::StrCat("Published: version ", report.version(), what, "\n",
                             follows, "\n")

@@ -3,6 +3,7 @@
 #include <map>
 #include <string>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "core/learners/counterfactual/counterfactual_grid.h"
@@ -10,6 +11,7 @@
 #include "trainer/labelled/labelled_report.h"
 #include "trainer/offpolicy/overlap_report.h"
 #include "trainer/tuples/left_out_report.h"
+#include "trainer/tuples/tuple_scan.h"
 
 namespace sortition {
 namespace {
@@ -39,10 +41,11 @@ void AppendTuples(const TrainReport& report, std::string* text) {
       report.without_full_support().begin(),
       report.without_full_support().end());
   for (const auto& [policy, count] : sorted) {
-    absl::StrAppendFormat(text,
-                          "  %d of %s without uniform_mixture, which gave "
-                          "some actions probability 0\n",
-                          count, policy);
+    absl::StrAppendFormat(
+        text, "  %d of %s%s, which gave some actions probability 0\n", count,
+        policy,
+        absl::EndsWith(policy, kBaselinePolicy) ? ""
+                                                : " without uniform_mixture");
   }
 }
 
@@ -182,6 +185,9 @@ std::string FormatReport(const TrainReport& report) {
     absl::StrAppendFormat(&text, "%s version %d, parent %d, %.1f s\n",
                           report.model(), report.version(),
                           report.parent_version(), report.seconds());
+  }
+  if (!report.rollout().empty()) {
+    absl::StrAppend(&text, report.rollout(), "\n");
   }
   return text;
 }

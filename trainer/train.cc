@@ -31,6 +31,7 @@
 #include "trainer/offpolicy/learnable.h"
 #include "trainer/offpolicy/option_checks.h"
 #include "trainer/offpolicy/train_data.h"
+#include "trainer/rollout/rollout_train.h"
 
 namespace sortition {
 namespace {
@@ -48,9 +49,11 @@ absl::Status ValidateTrainOptions(const TrainOptions& options) {
         kLeastFraction, " for learner ", options.learner()));
   }
   RETURN_IF_ERROR(ValidatePoemOptions(options.poem()));
-  if (options.baseline() != "newest" && options.baseline() != "log") {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "baseline is '", options.baseline(), "', must be newest or log"));
+  if (options.baseline() != "serving" && options.baseline() != "newest" &&
+      options.baseline() != "log") {
+    return absl::InvalidArgumentError(
+        absl::StrCat("baseline is '", options.baseline(),
+                     "', must be serving, newest or log"));
   }
   if (!options.action().empty() && options.action() != "select" &&
       options.action() != "rank" && options.action() != "label" &&
@@ -167,8 +170,11 @@ absl::StatusOr<model::v1::Model> Learn(const TrainOptions& options,
   report->set_test_looked_at(looks);
   *report->mutable_evaluation() =
       looks ? Evaluate(task) : EvaluateBeforeTest(task);
+  // The mean reward of the test part is not that of the version which would be
+  // replaced: another logged, or the caller's baseline had a part.
   if (looks && newest.has_value() &&
-      newest->model.version() != data.counts().baseline_version) {
+      (newest->model.version() != data.counts().baseline_version ||
+       data.counts().judged_with_baseline > 0)) {
     const std::optional<Eigen::VectorXd> parameters =
         data.ParametersOf(newest->model);
     if (parameters.has_value()) {
@@ -210,6 +216,29 @@ void AddOverrideFinding(const TrainOptions& options, const TupleCounts& counts,
   SortFindings(evaluation);
 }
 
+// A baseline that always does the same leaves nothing to learn from.
+void AddBaselineFinding(const TupleCounts& counts,
+                        model::v1::Evaluation* evaluation) {
+  if (counts.certain_baseline == 0) return;
+  const uint64_t all = evaluation->train_tuples() +
+                       evaluation->validation_tuples() +
+                       evaluation->test_tuples();
+  model::v1::Finding* finding = evaluation->add_findings();
+  finding->set_gravity(2 * counts.certain_baseline > all
+                           ? model::v1::Finding::UNSUPPORTED
+                           : model::v1::Finding::CAUTION);
+  finding->set_part("test");
+  finding->set_kind("certain_baseline");
+  finding->set_sentence(absl::StrCat(
+      "In ", counts.certain_baseline, " of ", all,
+      " decisions the caller's baseline decided, and it gave no propensity of "
+      "its own: nothing is known of any other action, and no policy can be "
+      "shown to be better. Mode EXPLORE_ABOVE_BASELINE, or "
+      "context.baseline.log_propensity of a caller that draws, logs what can "
+      "be learned from."));
+  SortFindings(evaluation);
+}
+
 void FillCounts(const TrainOptions& options, const TrainData& data,
                 TrainReport* report) {
   const TupleCounts& counts = data.counts();
@@ -233,10 +262,14 @@ void FillCounts(const TrainOptions& options, const TrainData& data,
 absl::StatusOr<TrainReport> TrainFromTuples(const TrainOptions& options) {
   const auto start = std::chrono::steady_clock::now();
   RETURN_IF_ERROR(ValidateTrainOptions(options));
+  RETURN_IF_ERROR(CheckTrainRollout(options));
   const ModelStore store(options.model_store());
+  ASSIGN_OR_RETURN(const Incumbent incumbent,
+                   FindIncumbent(options.model(), store));
+  const uint64_t baseline =
+      options.baseline() == "newest" ? incumbent.newest : incumbent.serving;
   ASSIGN_OR_RETURN(const std::optional<StoredModel> newest,
-                   LoadNewest(options.model(), store));
-  const uint64_t baseline = newest.has_value() ? newest->model.version() : 0;
+                   LoadIfAny(options.model(), baseline, store));
   ASSIGN_OR_RETURN(const std::unique_ptr<TrainData> read,
                    ReadTrainData(options, newest));
   const TrainData& data = *read;
@@ -251,8 +284,10 @@ absl::StatusOr<TrainReport> TrainFromTuples(const TrainOptions& options) {
   model::v1::Evaluation* evaluation = report.mutable_evaluation();
   evaluation->set_train_tuples(data.num_train());
   evaluation->set_excluded_tuples(counts.excluded_tuples());
-  const TupleGate gate{options, baseline, counts, report};
+  const TupleGate gate{options, baseline, counts, report,
+                       WhyNotServing(options.model(), incumbent)};
   AddOverrideFinding(options, counts, evaluation);
+  AddBaselineFinding(counts, evaluation);
   const bool passed = Passes(gate);
   if (report.test_looked_at()) {
     evaluation->set_decisions_needed(
@@ -264,11 +299,15 @@ absl::StatusOr<TrainReport> TrainFromTuples(const TrainOptions& options) {
   evaluation->set_verdict(WithReservation(Verdict(gate), *evaluation));
   if (publish) {
     if (!options.force()) {
-      RETURN_IF_ERROR(CheckStillNewest(options.model(), store, baseline));
+      RETURN_IF_ERROR(CheckUnchanged(options.model(), store, incumbent));
     }
-    ASSIGN_OR_RETURN(const uint64_t version,
-                     store.Publish(model, evaluation, data.Warmup(),
-                                   {.logged = data.counts().newest_version}));
+    const auto publish = [&] {
+      return store.Publish(model, evaluation, data.Warmup(),
+                           {.logged = data.counts().newest_version});
+    };
+    ASSIGN_OR_RETURN(
+        const uint64_t version,
+        PublishWithRollout(options, publish, report.mutable_rollout()));
     report.set_version(version);
   }
   if (report.test_looked_at()) {
@@ -284,7 +323,14 @@ absl::StatusOr<TrainReport> TrainFromTuples(const TrainOptions& options) {
 
 absl::StatusOr<TrainReport> Train(const TrainOptions& given) {
   ASSIGN_OR_RETURN(const LearnerInfo learner, ChooseLearner(given));
-  if (learner.make_labelled != nullptr) return TrainLabelled(given, learner);
+  if (learner.make_labelled != nullptr) {
+    if (given.rollout()) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "rollout is true, must be false for learner ", learner.name,
+          "; begin one with `sortition-trainer rollout --start` instead"));
+    }
+    return TrainLabelled(given, learner);
+  }
   TrainOptions options = given;
   if (options.has_threads() && !options.poem().has_threads()) {
     options.mutable_poem()->set_threads(options.threads());

@@ -12,7 +12,9 @@
 #include "sortition/config/v1/evaluate.pb.h"
 #include "sortition/config/v1/fit.pb.h"
 #include "sortition/config/v1/ope.pb.h"
+#include "sortition/config/v1/prune.pb.h"
 #include "sortition/config/v1/publish.pb.h"
+#include "sortition/config/v1/rollout.pb.h"
 #include "sortition/config/v1/train.pb.h"
 
 namespace sortition {
@@ -38,6 +40,13 @@ absl::Status RunCluster(const config::v1::ClusterOptions& options,
                         const std::vector<std::string>& positional,
                         CommandOutput* output);
 absl::Status RunPublish(const config::v1::PublishModelOptions& options,
+                        const std::vector<std::string>& positional,
+                        CommandOutput* output);
+absl::Status RunPrune(const config::v1::PruneOptions& options,
+                      const std::vector<std::string>& positional,
+                      CommandOutput* output);
+// Exits with kExitGateSaysNo if the new version goes back.
+absl::Status RunRollout(const config::v1::RolloutOptions& options,
                         const std::vector<std::string>& positional,
                         CommandOutput* output);
 absl::Status RunConvert(const config::v1::ConvertOptions& options,

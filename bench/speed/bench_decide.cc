@@ -1,7 +1,8 @@
 // Measures the time of one decision in process, and what logging adds to it.
 //
-// Targets are ratios to a baseline of the same run: the scores of the same
-// candidates, which every policy needs, and a plain write of as many bytes.
+// Targets are two times of rankings, and ratios to a baseline of the same run:
+// the scores of the same candidates, which every policy needs, and a plain
+// write of as many bytes.
 #include <benchmark/benchmark.h>
 #include <fcntl.h>
 #include <unistd.h>
@@ -34,16 +35,16 @@ std::vector<float> RandomFeatures(size_t count) {
   return values;
 }
 
-std::vector<double> RandomWeights() {
+std::vector<double> RandomWeights(uint32_t num_features = kFeatures) {
   RandomSequence random(SeedKey(2));
-  std::vector<double> weights(kFeatures);
+  std::vector<double> weights(num_features);
   for (double& weight : weights) weight = 0.2 * random.Normal();
   return weights;
 }
 
 enum class Policy { kSelect, kRank, kBoltzmann };
 
-LinearPolicy MakePolicy(Policy kind) {
+LinearPolicy MakePolicy(Policy kind, uint32_t num_features) {
   model::v1::Policy policy;
   policy.set_inverse_temperature(1);
   policy.set_uniform_mixture(0.02);
@@ -56,7 +57,7 @@ LinearPolicy MakePolicy(Policy kind) {
     policy.mutable_softmax_selection()->set_abstain_score(0);
   }
   absl::StatusOr<LinearPolicy> result =
-      LinearPolicy::Create(policy, RandomWeights());
+      LinearPolicy::Create(policy, RandomWeights(num_features));
   CHECK(result.ok());
   return *std::move(result);
 }
@@ -78,13 +79,14 @@ void Score(benchmark::State& state) {
 }
 BENCHMARK(Score)->RangeMultiplier(10)->Range(10, 10000);
 
-void Decide(benchmark::State& state, Policy kind) {
+void Decide(benchmark::State& state, Policy kind,
+            uint32_t num_features = kFeatures) {
   const auto num_candidates = static_cast<size_t>(state.range(0));
   const std::vector<float> features =
-      RandomFeatures(num_candidates * kFeatures);
-  const LinearPolicy policy = MakePolicy(kind);
+      RandomFeatures(num_candidates * num_features);
+  const LinearPolicy policy = MakePolicy(kind, num_features);
   PolicyQuery query;
-  query.candidates = Candidates::DenseUnchecked(features, kFeatures);
+  query.candidates = Candidates::DenseUnchecked(features, num_features);
   query.top_k = kTopK;
   PolicyWorkspace workspace;
   Draw draw;
@@ -97,6 +99,10 @@ void Decide(benchmark::State& state, Policy kind) {
 BENCHMARK_CAPTURE(Decide, rank_top10, Policy::kRank)
     ->RangeMultiplier(10)
     ->Range(10, 10000);
+constexpr uint32_t kManyFeatures = 136;
+BENCHMARK_CAPTURE(Decide, rank_top10_of_136_features, Policy::kRank,
+                  kManyFeatures)
+    ->Arg(1000);
 // Exact probabilities by subsets of a head of 12 candidates.
 BENCHMARK_CAPTURE(Decide, boltzmann_top10, Policy::kBoltzmann)
     ->RangeMultiplier(10)
@@ -183,13 +189,17 @@ BENCHMARK(SpoolAppend)
     ->Arg(1 << 20)
     ->UseRealTime();
 
-// The limits are a third above what was measured when they were set, to notice
-// when a decision becomes slower.
+// The limits of ratios are a third above what was measured when they were set,
+// to notice when a decision becomes slower.
 std::vector<Target> MakeTargets(const MicroBenchmarkResults& results) {
   const auto ratio = [&](const std::string& run, const std::string& baseline) {
     return results.Microseconds(run) / results.Microseconds(baseline);
   };
   return {
+      {"rank, top 10 of 100 of 46 features, us",
+       results.Microseconds("Decide/rank_top10/100"), 2},
+      {"rank, top 10 of 1000 of 136 features, us",
+       results.Microseconds("Decide/rank_top10_of_136_features/1000"), 18},
       {"rank, top 10 of 100, / scoring 100",
        ratio("Decide/rank_top10/100", "Score/100"), 9},
       {"rank, top 10 of 1000, / scoring 1000",

@@ -47,6 +47,24 @@ absl::Status FillFromLetor(absl::string_view text,
   return absl::OkStatus();
 }
 
+absl::Status SetBaseline(const google::protobuf::RepeatedField<int32_t>& action,
+                         v1::DecisionContext* context) {
+  if (action.empty()) return absl::OkStatus();
+  v1::Baseline& baseline = *context->mutable_baseline();
+  baseline.clear_action();
+  baseline.set_abstain(action.size() == 1 && action[0] == -1);
+  if (baseline.abstain()) return absl::OkStatus();
+  for (const int32_t document : action) {
+    if (document < 0) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "baseline = ", document,
+          ": must be document indexes, each at least 0, or -1 alone"));
+    }
+    baseline.add_action(static_cast<uint32_t>(document));
+  }
+  return absl::OkStatus();
+}
+
 absl::Status ApplyFlags(const config::v1::DecideOptions& options,
                         v1::DecisionContext* context) {
   if (options.has_model()) context->set_model(options.model());
@@ -58,6 +76,8 @@ absl::Status ApplyFlags(const config::v1::DecideOptions& options,
   if (options.scores()) context->set_return_scores(true);
   if (options.probabilities()) context->set_return_probabilities(true);
   if (options.return_game()) context->set_return_game(true);
+  if (options.has_label()) context->set_label(options.label());
+  RETURN_IF_ERROR(SetBaseline(options.baseline(), context));
   return SetAttributes(options.attributes(), context);
 }
 
@@ -110,6 +130,13 @@ std::string DecisionHead(const v1::DecisionResult& result) {
       result.model().name(), " version ", result.model().version(),
       "\npropensity  ", ProbabilityText(result.log_propensity()), " (log ",
       absl::StrFormat("%.17g", result.log_propensity()), ")\n");
+  if (result.arm_probability() > 0) {
+    absl::StrAppendFormat(&text, "arm         %.6g of the traffic\n",
+                          result.arm_probability());
+  }
+  if (result.is_baseline()) {
+    absl::StrAppend(&text, "decided by  the baseline\n");
+  }
   if (!result.degraded().empty()) {
     absl::StrAppend(&text, "degraded    ", result.degraded(), "\n");
   }

@@ -1,4 +1,5 @@
 // The commands that change what serves.
+#include <algorithm>
 #include <string>
 #include <utility>
 #include <vector>
@@ -30,15 +31,52 @@ absl::StatusOr<uint64_t> ParseVersion(absl::string_view text) {
                                  "', must be a whole number from 1 on"));
 }
 
+absl::Status CheckOptions(const ModelsChangeOptions& options,
+                          const Request& request) {
+  RETURN_IF_ERROR(CheckChoice("output", options.output(), {"text", "json"}));
+  if (options.has_to() && !request.has_rollback()) {
+    return UsageError("--to is for models rollback");
+  }
+  if (!options.explore().empty() && !request.has_set_mode()) {
+    return UsageError("--explore is for models mode");
+  }
+  return absl::OkStatus();
+}
+
+// Tells what may come as a surprise. `newest` is that of the store; 0: unknown.
+std::string NotesOn(const v1::ChangeServingResponse& response,
+                    uint64_t newest) {
+  const auto& left = response.serving().rolled_back_versions();
+  const bool is_pinned = response.serving().pinned_version() > 0;
+  if (is_pinned && newest > response.version()) {
+    return absl::StrCat("sortition models unpin would let version ", newest,
+                        " serve\n");
+  }
+  if (!is_pinned &&
+      std::find(left.begin(), left.end(), response.version()) != left.end()) {
+    return absl::StrCat("a rollback has left version ", response.version(),
+                        " before\n");
+  }
+  return "";
+}
+
 // Sends the change, for the state that the server has now.
 absl::Status Send(const ModelsChangeOptions& options, Request request,
-                  CommandOutput* output) {
-  RETURN_IF_ERROR(CheckChoice("output", options.output(), {"text", "json"}));
+                  CommandOutput* output, uint64_t newest = 0) {
+  RETURN_IF_ERROR(CheckOptions(options, request));
   ASSIGN_OR_RETURN(const std::unique_ptr<Client> client,
                    ConnectClient(options.client()));
   request.set_model(options.model());
   request.set_reason(options.reason());
   const auto response = client->ChangeServing(request);
+  if (absl::IsDeadlineExceeded(response.status())) {
+    return AtServer(
+        options.client(),
+        absl::DeadlineExceededError(absl::StrCat(
+            response.status().message(),
+            "; the server may still be loading a version, and serve it then: "
+            "sortition models describe tells")));
+  }
   RETURN_IF_ERROR(AtServer(options.client(), response.status()));
   if (options.output() == "json") {
     output->out << MessageJson(*response) << "\n";
@@ -46,7 +84,8 @@ absl::Status Send(const ModelsChangeOptions& options, Request request,
   }
   output->out << ChangeText(response->serving()) << "\n"
               << ServingText(response->serving()) << "\nversion "
-              << response->version() << " serves\n";
+              << response->version() << " serves\n"
+              << NotesOn(*response, newest);
   return absl::OkStatus();
 }
 
@@ -94,16 +133,16 @@ absl::Status RunSplit(const ModelsChangeOptions& options,
                       const Arguments& arguments, CommandOutput* output) {
   Request request;
   Request::SetSplit& split = *request.mutable_set_split();
-  RETURN_IF_ERROR(ForEach(
-      arguments, '=',
-      [&](uint64_t version, absl::string_view share) -> absl::Status {
-        const auto parts = ParseShare(share);
-        if (!parts.ok()) return UsageError(parts.status().message());
-        Request::Arm& arm = *split.add_arms();
-        arm.set_version(version);
-        arm.set_parts(*parts);
-        return absl::OkStatus();
-      }));
+  RETURN_IF_ERROR(
+      ForEach(arguments, '=',
+              [&](uint64_t version, absl::string_view share) -> absl::Status {
+                const auto parts = ParseShare(share);
+                if (!parts.ok()) return UsageError(parts.status().message());
+                Request::Arm& arm = *split.add_arms();
+                arm.set_version(version);
+                arm.set_parts(*parts);
+                return absl::OkStatus();
+              }));
   return Send(options, std::move(request), output);
 }
 
@@ -151,6 +190,7 @@ absl::Status RunRollback(const ModelsChangeOptions& options, const Arguments&,
                          CommandOutput* output) {
   Request request;
   request.mutable_rollback()->set_version(options.to());
+  RETURN_IF_ERROR(CheckOptions(options, request));
   // So that a call that is repeated does not go back twice.
   ASSIGN_OR_RETURN(const std::unique_ptr<Client> client,
                    ConnectClient(options.client()));
@@ -158,8 +198,10 @@ absl::Status RunRollback(const ModelsChangeOptions& options, const Arguments&,
   describe.set_model(options.model());
   const auto now = client->DescribeModel(describe);
   RETURN_IF_ERROR(AtServer(options.client(), now.status()));
-  request.set_expected_change(now->status().serving().change());
-  return Send(options, std::move(request), output);
+  request.set_expected_change(now->stored_change());
+  const uint64_t newest =
+      now->versions().empty() ? 0 : now->versions().rbegin()->version();
+  return Send(options, std::move(request), output, newest);
 }
 
 template <bool kOff>
@@ -186,19 +228,20 @@ absl::Status RunModelsReload(const config::v1::ModelsOptions& options,
 
 std::vector<Command> ServingChangeCommands() {
   return {
-      MakeCommand("models pin", "VERSION", "Let one version serve, not the newest",
-                  RunPin),
+      MakeCommand("models pin", "VERSION",
+                  "Let one version serve, not the newest", RunPin),
       MakeCommand("models unpin", "", "Let the newest version serve", RunUnpin),
       MakeCommand("models label", "NAME VERSION",
                   "Name a version for requests; none removes the label",
                   RunLabel),
-      MakeCommand("models split", "VERSION=SHARE…",
-                  "Give versions a share of the traffic, as 8=1%; none ends it",
-                  RunSplit,
-                  "Gives versions a share of the traffic, as in 8=1%, and the "
-                  "rest to the\nversion that serves; none ends the split. A unit "
-                  "(user) stays with its version;\na share that grows keeps its "
-                  "units. Names all arms: those that are not named end."),
+      MakeCommand(
+          "models split", "VERSION=SHARE…",
+          "Give versions a share of the traffic, as 8=1%; none ends it",
+          RunSplit,
+          "Gives versions a share of the traffic, as in 8=1%, and the "
+          "rest to the\nversion that serves; none ends the split. A unit "
+          "(user) stays with its version;\na share that grows keeps its "
+          "units. Names all arms: those that are not named end."),
       MakeCommand("models shadow", "VERSION[/N]…",
                   "Let versions look on, at one decision in N; none ends it",
                   RunShadow),
@@ -206,9 +249,15 @@ std::vector<Command> ServingChangeCommands() {
                   "Set who decides: ONLINE, APPRENTICE, "
                   "EXPLORE_ABOVE_BASELINE, SHADOW or OFF",
                   RunMode),
-      MakeCommand("models rollback", "",
-                  "Go back to the version before, and end the split",
-                  RunRollback),
+      MakeCommand(
+          "models rollback", "",
+          "Go one step back: end the split, or serve the version before",
+          RunRollback,
+          "Goes one step back: while traffic is split, to the version "
+          "that serves the rest;\notherwise to the newest version before "
+          "the one that serves that loads, and that no\nrollback has left "
+          "before. It is pinned: versions that are published later do not\n"
+          "serve until models unpin. --to names the version."),
       MakeCommand("models protect", "VERSION", "Keep a version from retention",
                   RunProtect<false>),
       MakeCommand("models unprotect", "VERSION", "Leave a version to retention",

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -28,7 +29,26 @@ std::string UsesOf(const v1::ModelStatus& status, uint64_t version) {
   return "";
 }
 
-std::string DescriptionText(const v1::DescribeModelResponse& response) {
+// Returns the last `most` changes, two lines each.
+std::string HistoryText(const v1::DescribeModelResponse& response,
+                        uint32_t most) {
+  const int count = response.history_size();
+  const int first =
+      count - std::min(count, static_cast<int>(std::min(most, 1000u)));
+  if (count == 0) return "";
+  std::string text = "\n";
+  if (first > 0) {
+    absl::StrAppend(&text, first, " changes before (--history)\n");
+  }
+  for (int i = first; i < count; ++i) {
+    const model::v1::Serving& state = response.history(i);
+    absl::StrAppend(&text, ChangeText(state), "\n  ", ServingText(state), "\n");
+  }
+  return text;
+}
+
+std::string DescriptionText(const v1::DescribeModelResponse& response,
+                            uint32_t history) {
   const v1::ModelStatus& status = response.status();
   std::string text = absl::StrCat(
       "model ", status.name(), ", ", status.policy(), ", ",
@@ -55,10 +75,7 @@ std::string DescriptionText(const v1::DescribeModelResponse& response) {
     absl::StrAppend(&text, "rejected version ", rejected.version(), ": ",
                     rejected.reason(), "\n");
   }
-  if (!response.history().empty()) absl::StrAppend(&text, "\n");
-  for (const auto& state : response.history()) {
-    absl::StrAppend(&text, ChangeText(state), "\n  ", ServingText(state), "\n");
-  }
+  absl::StrAppend(&text, HistoryText(response, history));
   return text;
 }
 
@@ -74,8 +91,9 @@ absl::Status RunModelsDescribe(const config::v1::ModelsOptions& options,
   request.set_model(options.model());
   const auto response = client->DescribeModel(request);
   RETURN_IF_ERROR(AtServer(options.client(), response.status()));
-  output->out << (options.output() == "json" ? MessageJson(*response) + "\n"
-                                             : DescriptionText(*response));
+  output->out << (options.output() == "json"
+                      ? MessageJson(*response) + "\n"
+                      : DescriptionText(*response, options.history()));
   return absl::OkStatus();
 }
 

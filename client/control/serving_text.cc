@@ -33,9 +33,8 @@ std::string ServingText(const model::v1::Serving& serving) {
                       ? "newest version"
                       : absl::StrCat("pinned to ", serving.pinned_version()));
   for (const auto& arm : serving.split().arms()) {
-    parts.push_back(
-        absl::StrCat("version ", arm.version(), " has ",
-                     ShareText(PartsOf(arm))));
+    parts.push_back(absl::StrCat("version ", arm.version(), " has ",
+                                 ShareText(PartsOf(arm))));
   }
   for (const auto& label : serving.labels()) {
     parts.push_back(
@@ -57,6 +56,11 @@ std::string ServingText(const model::v1::Serving& serving) {
   if (!serving.protected_versions().empty()) {
     parts.push_back(absl::StrCat(
         "protected ", absl::StrJoin(serving.protected_versions(), ", ")));
+  }
+  if (!serving.rolled_back_versions().empty()) {
+    parts.push_back(
+        absl::StrCat("rolled back from ",
+                     absl::StrJoin(serving.rolled_back_versions(), ", ")));
   }
   return absl::StrJoin(parts, "; ");
 }

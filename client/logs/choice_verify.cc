@@ -24,7 +24,8 @@ bool SameBits(const std::optional<double>& a, const std::optional<double>& b) {
   return std::bit_cast<uint64_t>(*a) == std::bit_cast<uint64_t>(*b);
 }
 
-Found CompareNumber(absl::string_view what, const std::optional<double>& expected,
+Found CompareNumber(absl::string_view what,
+                    const std::optional<double>& expected,
                     const std::optional<double>& logged) {
   if (SameBits(expected, logged)) return std::nullopt;
   return absl::StrCat(what, ": expected ", NumberText(expected), ", logged ",
@@ -73,34 +74,26 @@ absl::StatusOr<Found> ArmDifference(const log::v1::Decision& decision,
   if (const absl::Status status = ValidateSplit(split); !status.ok()) {
     return Found(absl::StrCat("arm.split cannot be: ", status.message()));
   }
-  // The arms, and last those who come to none.
-  std::vector<std::pair<uint64_t, uint32_t>> parts;
-  for (const auto& arm : split.arms()) {
-    parts.emplace_back(arm.version(), PlacesOf(arm));
-  }
-  const uint32_t free = FreePlaces(split);
-  if (free > 0) parts.emplace_back(logged.primary_version(), free);
-  const int found =
-      ArmAt(split, SplitPlace(decision.model(), split.salt(),
-                              decision.unit_id(), decision.decision_id()));
+  const std::vector<VersionShare> shares =
+      SharesOf(split, logged.primary_version());
   const size_t own =
-      found < 0 ? parts.size() - 1 : static_cast<size_t>(found);
-  if (parts[own].first != decision.version()) {
-    return Found(absl::StrCat("version: expected ", parts[own].first,
+      ShareAt(split, logged.primary_version(),
+              SplitPlace(decision.model(), split.salt(), decision.unit_id(),
+                         decision.decision_id()));
+  if (shares[own].version != decision.version()) {
+    return Found(absl::StrCat("version: expected ", shares[own].version,
                               " by the split, logged ", decision.version()));
   }
   std::vector<std::shared_ptr<const LinearPolicy>> policies;
   std::vector<MixedArm> arms;
   bool has_game = false;
-  for (const auto& [version, places] : parts) {
+  for (const auto& [version, places] : shares) {
     ASSIGN_OR_RETURN(auto policy, find(version));
-    arms.push_back(
-        {policy.get(), static_cast<double>(places) / kSplitPlaces});
+    arms.push_back({policy.get(), static_cast<double>(places) / kSplitPlaces});
     has_game |= IsFBetaGame(*policy);
     policies.push_back(std::move(policy));
   }
-  if (auto difference = CompareNumber("arm.probability",
-                                      arms[own].probability,
+  if (auto difference = CompareNumber("arm.probability", arms[own].probability,
                                       logged.probability())) {
     return difference;
   }

@@ -143,7 +143,8 @@ class Counter : public LogVisitor {
     if (decision.action_kind() == log::v1::LABELS) ++stats_.labels;
     if (decision.action_kind() == log::v1::SUBSET) ++stats_.subsets;
     if (IsCertain(decision) ||
-        !HasFullSupport(decision.policy(), NumEligible(decision))) {
+        (!IsOfBaseline(decision) &&
+         !HasFullSupport(decision.policy(), NumEligible(decision)))) {
       ++stats_.without_full_support;
     }
     VersionStats& version =

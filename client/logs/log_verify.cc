@@ -248,6 +248,10 @@ absl::StatusOr<Found> DecisionVerifier::Difference(
   const auto find = [&](uint64_t version)
       -> absl::StatusOr<std::shared_ptr<const LinearPolicy>> {
     if (version == decision.version()) return decider.policy;
+    if (version == 0) {  // What serves until a version is loaded.
+      return std::make_shared<const LinearPolicy>(
+          LinearPolicy::Uniform(*kind, false));
+    }
     ASSIGN_OR_RETURN(const LoadedModel* model, Load(decision.model(), version));
     return model->decider.policy;
   };

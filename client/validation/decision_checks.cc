@@ -6,18 +6,66 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "core/data/action.h"
+#include "core/policies/baseline_choice.h"
 #include "core/policies/distribution_factory.h"
 #include "io/segments/decision_view.h"
 
 namespace sortition {
 namespace {
 
-// Of the sum of conditional log-propensities.
-constexpr double kConditionalsTolerance = 1e-9;
+// Of sums of propensities, relative to their logarithm.
+constexpr double kSumTolerance = 1e-9;
 constexpr size_t kMostMissing = 10000;
 
 bool IsLogPropensity(double value) {
   return std::isfinite(value) && value <= kLogPropensityRounding;
+}
+
+bool IsProbability(double value) { return value > 0 && value <= 1; }
+
+// What a baseline's part says of the propensity: that of the caller, 1, or w
+// p + (1 - w) [the action is the baseline's].
+std::string BaselineProblem(const log::v1::Decision& decision) {
+  const log::v1::BaselineChoice& baseline = decision.baseline();
+  double expected = baseline.log_propensity();
+  if (!IsOfBaseline(decision)) {
+    if (!IsProbability(baseline.model_probability())) {
+      return absl::StrCat("baseline.model_probability is ",
+                          baseline.model_probability(), ", must be in (0, 1]");
+    }
+    expected = LogAboveBaseline(
+        baseline.model_probability(), baseline.model_log_propensity(),
+        std::equal(decision.action().begin(), decision.action().end(),
+                   baseline.action().begin(), baseline.action().end()));
+  }
+  const double bound = kSumTolerance * std::max(1.0, std::abs(expected));
+  if (std::isfinite(expected) &&
+      std::abs(decision.log_propensity() - expected) <= bound) {
+    return "";
+  }
+  return absl::StrFormat(
+      "log_propensity is %.17g, must be %.17g by its baseline",
+      decision.log_propensity(), expected);
+}
+
+// Σ_a q_a p_a is at least the part of the own arm.
+std::string ArmProblem(const log::v1::Decision& decision) {
+  const log::v1::ArmChoice& arm = decision.arm();
+  if (!IsProbability(arm.probability())) {
+    return absl::StrCat("arm.probability is ", arm.probability(),
+                        ", must be in (0, 1]");
+  }
+  if (!arm.has_mixture_log_propensity()) return "";
+  const double own = std::log(arm.probability()) + decision.log_propensity();
+  const double mixture = arm.mixture_log_propensity();
+  if (IsLogPropensity(mixture) &&
+      mixture >= own - kSumTolerance * std::max(1.0, std::abs(own))) {
+    return "";
+  }
+  return absl::StrFormat(
+      "arm.mixture_log_propensity is %.17g, must be in [%.17g, 0]: the own arm "
+      "has that much",
+      mixture, own);
 }
 
 // Returns the number of documents that the action must have; nothing if any
@@ -62,14 +110,23 @@ std::string FeaturesProblem(const log::v1::Decision& decision) {
 
 }  // namespace
 
+std::string PropensityCheck::ProblemOf(const log::v1::Decision& decision) {
+  const double value = decision.log_propensity();
+  if (!IsLogPropensity(value)) {
+    return absl::StrFormat("log_propensity is %.17g, must be in (-infinity, 0]",
+                           value);
+  }
+  std::string problem =
+      decision.has_baseline() ? BaselineProblem(decision) : "";
+  if (problem.empty() && decision.has_arm()) problem = ArmProblem(decision);
+  return problem;
+}
+
 void PropensityCheck::Take(const LogEntry& entry) {
   if (entry.decision == nullptr) return;
   ++decisions_;
-  const double value = entry.decision->log_propensity();
-  if (IsLogPropensity(value)) return;
-  bad_.Add(entry, absl::StrFormat("log_propensity is %.17g, must be in "
-                                  "(-infinity, 0]",
-                                  value));
+  const std::string problem = ProblemOf(*entry.decision);
+  if (!problem.empty()) bad_.Add(entry, problem);
 }
 
 std::vector<Finding> PropensityCheck::Report() const {
@@ -99,7 +156,7 @@ void ConditionalsCheck::Take(const LogEntry& entry) {
     sum += IsLogPropensity(conditional) ? conditional : std::nan("");
   }
   const double whole = entry.decision->log_propensity();
-  const double bound = kConditionalsTolerance * std::max(1.0, std::abs(whole));
+  const double bound = kSumTolerance * std::max(1.0, std::abs(whole));
   if (std::abs(sum - whole) <= bound) return;
   bad_.Add(entry, absl::StrFormat("conditional_log_propensities add up to "
                                   "%.17g, log_propensity is %.17g",

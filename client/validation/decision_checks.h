@@ -14,13 +14,16 @@
 
 namespace sortition {
 
-// Each propensity is in (0, 1].
+// Each propensity is in (0, 1], and what it must be by the caller's baseline
+// and by the arm of a split.
 class PropensityCheck : public LogCheck {
  public:
   void Take(const LogEntry& entry) override;
   std::vector<Finding> Report() const override;
 
  private:
+  static std::string ProblemOf(const log::v1::Decision& decision);
+
   uint64_t decisions_ = 0;
   Offences bad_;
 };

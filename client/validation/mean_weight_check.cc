@@ -38,15 +38,20 @@ double LogChoose(size_t n, size_t k) {
          std::lgamma(static_cast<double>(n - k) + 1);
 }
 
+double LogWeightOfWholeOrder(size_t ranks, size_t eligible,
+                             double log_propensity) {
+  return -(std::lgamma(static_cast<double>(eligible) + 1) -
+           std::lgamma(static_cast<double>(eligible - ranks) + 1)) -
+         log_propensity;
+}
+
 // Of the ranks of an order, see the class comment; of the whole order if its
 // conditionals were not logged.
 double LogWeightOfOrder(const log::v1::Decision& decision, size_t eligible) {
   const auto& conditionals = decision.conditional_log_propensities();
   const auto ranks = static_cast<size_t>(decision.action_size());
   if (conditionals.empty()) {
-    return -(std::lgamma(static_cast<double>(eligible) + 1) -
-             std::lgamma(static_cast<double>(eligible - ranks) + 1)) -
-           decision.log_propensity();
+    return LogWeightOfWholeOrder(ranks, eligible, decision.log_propensity());
   }
   double sum = 0;
   for (size_t rank = 0; rank < ranks; ++rank) {
@@ -57,9 +62,11 @@ double LogWeightOfOrder(const log::v1::Decision& decision, size_t eligible) {
   return std::log(sum / static_cast<double>(ranks));
 }
 
-// Returns nothing for a decision that other checks refuse.
-std::optional<double> LogWeight(const log::v1::Decision& decision) {
-  const double log_propensity = decision.log_propensity();
+// Returns the weight by `log_propensity`, which is that of the decision or, of
+// a split, that of the mixture; nothing for a decision that other checks
+// refuse.
+std::optional<double> LogWeight(const log::v1::Decision& decision,
+                                double log_propensity, bool is_mixture) {
   if (!std::isfinite(log_propensity)) return std::nullopt;
   const size_t eligible = NumEligible(decision);
   if (eligible == 0) return std::nullopt;
@@ -77,7 +84,9 @@ std::optional<double> LogWeight(const log::v1::Decision& decision) {
           conditionals.size() != decision.action_size()) {
         return std::nullopt;
       }
-      return LogWeightOfOrder(decision, eligible);
+      return is_mixture
+                 ? LogWeightOfWholeOrder(chosen, eligible, log_propensity)
+                 : LogWeightOfOrder(decision, eligible);
     }
     case log::v1::SUBSET: {
       if (chosen > eligible) return std::nullopt;
@@ -173,28 +182,40 @@ void MeanWeightCheck::Take(const LogEntry& entry) {
   const log::v1::Decision& decision = *entry.decision;
   // Draws with the same seed are not independent.
   if (decision.has_seed() || IsCertain(decision)) return;
-  const std::optional<double> weight = LogWeight(decision);
-  if (!weight.has_value() || std::isnan(*weight)) return;
-  // A decision of another system does not say what its policy could draw.
+  // A decision of another system, or of the caller's baseline, does not say
+  // what its policy could draw.
   const bool is_known =
-      entry.tuple == nullptr || entry.tuple->has_position() ||
-      decision.policy().kind_case() != model::v1::Policy::KIND_NOT_SET;
+      !IsOfBaseline(decision) &&
+      (entry.tuple == nullptr || entry.tuple->has_position() ||
+       decision.policy().kind_case() != model::v1::Policy::KIND_NOT_SET);
   const bool full =
       is_known && HasFullSupport(decision.policy(), NumEligible(decision));
-  WeightGroup* const group = groups_.Get(
-      {decision.model(), decision.version(), decision.action_kind(), full},
-      decision.model().size());
-  if (group != nullptr) group->Add(*weight);
+  Add({decision.model(), decision.version(), decision.action_kind(), full,
+       /*is_mixture=*/false},
+      LogWeight(decision, decision.log_propensity(), false));
+  if (!decision.has_arm() || !decision.arm().has_mixture_log_propensity()) {
+    return;
+  }
+  // What another arm could draw is not known here.
+  Add({decision.model(), decision.arm().primary_version(),
+       decision.action_kind(), /*full=*/false, /*is_mixture=*/true},
+      LogWeight(decision, decision.arm().mixture_log_propensity(), true));
+}
+
+void MeanWeightCheck::Add(const Key& key, std::optional<double> log_weight) {
+  if (!log_weight.has_value() || std::isnan(*log_weight)) return;
+  WeightGroup* const group = groups_.Get(key, std::get<0>(key).size());
+  if (group != nullptr) group->Add(*log_weight);
 }
 
 std::vector<Finding> MeanWeightCheck::Report() const {
   std::vector<Finding> findings;
   uint64_t passed = 0;
   for (const auto& [key, group] : groups_.entries()) {
-    const auto& [model, version, kind, full] = key;
+    const auto& [model, version, kind, full, is_mixture] = key;
     const std::string name = absl::StrCat(
-        model, " version ", version, " ",
-        log::v1::ActionKind_Name(static_cast<log::v1::ActionKind>(kind)));
+        model, is_mixture ? " split beside version " : " version ", version,
+        " ", log::v1::ActionKind_Name(static_cast<log::v1::ActionKind>(kind)));
     Finding finding = group.Report(name, full);
     if (finding.level == Level::kPass && ++passed > kMostPassed) continue;
     findings.push_back(std::move(finding));

@@ -2,6 +2,7 @@
 // Whether the logged propensities can be those that the actions were drawn
 // with.
 #include <cstdint>
+#include <optional>
 #include <queue>
 #include <string>
 #include <tuple>
@@ -34,15 +35,20 @@ class WeightGroup {
 // uniform and p the logged propensity: it is 1 if p is right, and less if some
 // actions cannot be drawn. The weight of an order is the mean over its ranks of
 // the same for that rank given those above, which also has mean 1, and far
-// smaller tails.
+// smaller tails. Where traffic is split, the same of the mixture's propensity,
+// over the decisions of all arms.
 class MeanWeightCheck : public LogCheck {
  public:
   void Take(const LogEntry& entry) override;
   std::vector<Finding> Report() const override;
 
  private:
-  // Model, version, kind of action, and whether all actions could be drawn.
-  using Key = std::tuple<std::string, uint64_t, int, bool>;
+  // Model, version, kind of action, whether all actions could be drawn, and
+  // whether the weights are by the mixture of a split, whose primary version it
+  // then is.
+  using Key = std::tuple<std::string, uint64_t, int, bool, bool>;
+
+  void Add(const Key& key, std::optional<double> log_weight);
 
   BoundedMap<Key, WeightGroup> groups_;
 };

@@ -65,22 +65,37 @@ std::vector<double> RankMean(const ScoreLists& lists,
     ScoreScaler().Scale(Row(lists, s), ScoreScale::kRank, &ranked[s]);
   });
   const double total = TotalWeight(lists);
-  std::vector<double> mean(lists.num_items);
-  for (size_t s = 0; s < ranked.size(); ++s) {
-    const double share = Weight(lists, s) / total;
-    for (size_t i = 0; i < mean.size(); ++i) mean[i] += share * ranked[s][i];
-  }
+  const size_t n = lists.num_items;
+  std::vector<double> mean(n);
+  parallel_for((n + kBlock - 1) / kBlock, [&](size_t block) {
+    const size_t end = std::min(n, (block + 1) * kBlock);
+    for (size_t s = 0; s < ranked.size(); ++s) {
+      if (ranked[s].empty()) continue;  // Left out.
+      const double share = Weight(lists, s) / total;
+      for (size_t i = block * kBlock; i < end; ++i) {
+        mean[i] += share * ranked[s][i];
+      }
+    }
+  });
   return mean;
 }
 
+// Whether there is time to read sources and to draw samples.
+bool MayDraw(const BootstrapOptions& options) {
+  return options.time_used == nullptr || (*options.time_used)() < 0.5;
+}
+
 // Returns the matrix whose entry (r, s) is the scaled score that source s gives
-// to the item at rank r of `order`, minus the one for rank r + 1, r < pairs.
+// to the item at rank r of `order`, minus the one for rank r + 1, r < pairs. No
+// column if time runs out before all sources are read.
 Eigen::MatrixXd Leads(const ScoreLists& lists, ScoreScale scale,
-                      std::span<const uint32_t> order, size_t pairs) {
+                      std::span<const uint32_t> order, size_t pairs,
+                      const BootstrapOptions& options) {
   Eigen::MatrixXd leads(pairs, NumSources(lists));
   ScoreScaler scaler;
   std::vector<double> scaled;
   for (size_t s = 0; s < NumSources(lists); ++s) {
+    if (!MayDraw(options)) return Eigen::MatrixXd(pairs, 0);
     scaler.Scale(Row(lists, s), scale, &scaled);
     for (size_t r = 0; r < pairs; ++r) {
       leads(r, s) = scaled[order[r]] - scaled[order[r + 1]];
@@ -139,7 +154,7 @@ class Bootstrap {
     work_ += work;
     if (options_.time_used == nullptr || work_ < kInterval) return true;
     work_ = 0;
-    return (*options_.time_used)() < 0.5;
+    return MayDraw(options_);
   }
 
   const ScoreLists& lists_;
@@ -257,7 +272,8 @@ std::vector<PairConfidence> BootstrapPairs(const ScoreLists& lists,
                                            const BootstrapOptions& options) {
   const Order& order = aggregation.order;
   const size_t pairs = std::min<size_t>(options.pairs, order.size() - 1);
-  const Eigen::MatrixXd leads = Leads(lists, scale, order, pairs);
+  const Eigen::MatrixXd leads = Leads(lists, scale, order, pairs, options);
+  if (leads.cols() == 0) return {};
   const Eigen::MatrixXd samples = Bootstrap(lists, leads, options).Draw();
   std::vector<PairConfidence> confidences;
   for (size_t r = 0; r < pairs && samples.cols() > 0; ++r) {

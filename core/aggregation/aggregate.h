@@ -52,6 +52,8 @@ struct Aggregation {
 
 // Returns the weighted mean of the scaled scores and its order. Requires valid
 // lists. O(sources · items + items log items); kRank also sorts every source.
+// If `parallel_for` leaves calls out, because time is over, the result means
+// nothing.
 Aggregation Aggregate(const ScoreLists& lists, ScoreScale scale,
                       const ParallelFor& parallel_for);
 
@@ -61,7 +63,8 @@ double MeanDifference(std::span<const double> x,
                       std::span<const uint32_t> order);
 
 // Returns d(x^s‖order) for the scaled scores x^s of each source s, where f must
-// be a function of `lists.num_items` items. Sorts every source.
+// be a function of `lists.num_items` items. Sorts every source. 0 for those
+// that `parallel_for` leaves out.
 std::vector<double> SourceDivergences(const ScoreLists& lists, ScoreScale scale,
                                       const CardinalityFunction& f,
                                       std::span<const uint32_t> order,
@@ -84,7 +87,8 @@ struct BootstrapOptions {
   uint32_t pairs = 100;      // Number of adjacent pairs, from the top.
   uint64_t seed = 1;
   // Where set, returns the share of the time for this that has passed. At half
-  // of it no more samples are drawn, at all of it no more pairs are added.
+  // of it no more sources are read and no more samples drawn, at all of it no
+  // more pairs are added.
   const std::function<double()>* time_used = nullptr;
 };
 

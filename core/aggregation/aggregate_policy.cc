@@ -18,22 +18,49 @@ using model::v1::BoltzmannRanking;
 
 constexpr size_t kMaxHead = BoltzmannOrders::kMaxItems;
 
+// How many scores are read between two looks at the time: up to a millisecond.
+constexpr size_t kScoresAtOnce = 1 << 16;
+
+bool IsOver(const AggregateQuery& query) {
+  return query.is_over != nullptr && (*query.is_over)();
+}
+
+absl::Status OutOfTime() {
+  return absl::DeadlineExceededError(
+      "deadline passed while the score lists were read; not decided");
+}
+
 // Writes the scores of the eligible documents to `result`, source by source.
-void Transpose(const PolicyQuery& query, AggregateResult* result) {
-  const Candidates& candidates = query.candidates;
+// Returns false if time runs out.
+bool Transpose(const AggregateQuery& query, AggregateResult* result) {
+  const Candidates& candidates = query.lists.candidates;
+  const std::span<const bool> eligible = query.lists.eligible;
   std::vector<uint32_t>& documents = result->eligible_documents;
   documents.clear();
   for (uint32_t i = 0; i < candidates.num_candidates(); ++i) {
-    if (query.eligible.empty() || query.eligible[i]) documents.push_back(i);
+    if (eligible.empty() || eligible[i]) documents.push_back(i);
   }
   const size_t n = documents.size();
   const size_t sources = candidates.num_features();
-  result->scores.resize(n * sources);
-  for (size_t i = 0; i < n; ++i) {
-    const auto row =
-        candidates.values().subspan(documents[i] * sources, sources);
-    for (size_t s = 0; s < sources; ++s) result->scores[s * n + i] = row[s];
+  // In steps, because memory that is new takes as long as reading.
+  std::vector<double>& scores = result->scores;
+  scores.clear();
+  scores.reserve(n * sources);
+  while (scores.size() < n * sources) {
+    if (IsOver(query)) return false;
+    scores.resize(std::min(n * sources, scores.size() + kScoresAtOnce));
   }
+  const size_t rows_at_once = std::max<size_t>(1, kScoresAtOnce / sources);
+  for (size_t begin = 0; begin < n; begin += rows_at_once) {
+    if (IsOver(query)) return false;
+    const size_t end = std::min(n, begin + rows_at_once);
+    for (size_t i = begin; i < end; ++i) {
+      const auto row =
+          candidates.values().subspan(documents[i] * sources, sources);
+      for (size_t s = 0; s < sources; ++s) scores[s * n + i] = row[s];
+    }
+  }
+  return true;
 }
 
 }  // namespace
@@ -49,6 +76,15 @@ std::optional<ScoreScale> ScaleOf(const v1::Aggregation& aggregation) {
     default:
       return std::nullopt;
   }
+}
+
+ParallelFor WhileTimeIsLeft(const std::function<bool()>* is_over) {
+  return [is_over](size_t count, const std::function<void(size_t)>& body) {
+    for (size_t index = 0; index < count; ++index) {
+      if (is_over != nullptr && (*is_over)()) return;
+      body(index);
+    }
+  };
 }
 
 absl::StatusOr<AggregatePolicy> AggregatePolicy::Create(
@@ -71,11 +107,13 @@ absl::Status AggregatePolicy::Decide(const AggregateQuery& query,
   if (query.lists.candidates.sparse()) {
     return absl::InvalidArgumentError("score lists are sparse, must be dense");
   }
-  Transpose(query.lists, result);
+  if (!Transpose(query, result)) return OutOfTime();
   const size_t n = result->eligible_documents.size();
   result->lists = {result->scores, n, query.weights};
   RETURN_IF_ERROR(ValidateScoreLists(result->lists));
-  result->mean = Aggregate(result->lists, query.scale, SerialFor);
+  result->mean =
+      Aggregate(result->lists, query.scale, WhileTimeIsLeft(query.is_over));
+  if (IsOver(query)) return OutOfTime();
   const auto top_k = static_cast<uint32_t>(
       query.lists.top_k == 0 ? n : std::min<size_t>(query.lists.top_k, n));
   draw->game_rounds.reset();

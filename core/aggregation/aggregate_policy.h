@@ -3,6 +3,7 @@
 // lists, or an order that a ranking policy draws with the means as scores.
 // Serving and verification both use this class, so that verification recomputes
 // exactly the propensity that was logged.
+#include <functional>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -26,7 +27,13 @@ struct AggregateQuery {
   PolicyQuery lists;
   std::span<const double> weights;  // One for each source; empty: all 1.
   ScoreScale scale = ScoreScale::kMinMax;
+  // Where set, returns whether the time for the decision is over. Called every
+  // millisecond or so while lists are read and sorted.
+  const std::function<bool()>* is_over = nullptr;
 };
+
+// Returns SerialFor() that leaves out all that is to come once time is over.
+ParallelFor WhileTimeIsLeft(const std::function<bool()>* is_over);
 
 // The aggregation of one query. Items are numbered by their position among the
 // eligible candidates.
@@ -50,7 +57,7 @@ class AggregatePolicy {
   // exactly, log_propensity is -infinity and the draw must not be served. A
   // pure function of (query, key). Requires at least one eligible candidate.
   // InvalidArgument if the lists are sparse, or if ValidateScoreLists() rejects
-  // the scores of the eligible candidates.
+  // the scores of the eligible candidates. DeadlineExceeded if time runs out.
   absl::Status Decide(const AggregateQuery& query, const Hash128& key,
                       AggregateResult* result, Draw* draw) const;
 

@@ -25,6 +25,9 @@ struct GameControls {
   // Set: plays the strategy of a game that was stopped after so many rounds.
   std::optional<uint32_t> rounds = std::nullopt;
   bool return_bounds = false;  // Whether to fill Draw.game.
+  // The scratch is as the last call for these candidates left it: what that
+  // found need not be searched for again.
+  bool is_decided = false;
 };
 
 // The candidates to draw from: m >= 1 finite scores, not yet multiplied by the

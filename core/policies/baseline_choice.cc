@@ -55,11 +55,16 @@ double BaselineNumber(absl::string_view model, absl::string_view draw_salt,
 
 double LogOfMixture(std::span<const double> probabilities,
                     std::span<const double> log_propensities) {
-  const double largest =
-      *std::max_element(log_propensities.begin(), log_propensities.end());
+  // What has no part must not set the scale: exp(l - largest) of the others
+  // could be 0 in doubles.
+  double largest = -HUGE_VAL;
+  for (size_t a = 0; a < probabilities.size(); ++a) {
+    if (probabilities[a] > 0) largest = std::max(largest, log_propensities[a]);
+  }
   if (largest == -HUGE_VAL) return largest;
   double sum = 0;
   for (size_t a = 0; a < probabilities.size(); ++a) {
+    if (probabilities[a] <= 0) continue;
     sum += probabilities[a] * stable::Exp(log_propensities[a] - largest);
   }
   return largest + stable::Log(sum);

@@ -1,6 +1,7 @@
 #pragma once
 // The buffers of the distributions of core/policies/action_distribution.h.
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "core/games/f_beta/f_beta_game.h"
@@ -26,6 +27,9 @@ struct DistributionScratch {
   std::vector<double> conditionals;
   std::vector<uint8_t> taken;
   std::vector<LogSum> log_sums;
+  // What the distribution has found for the present candidates can be drawn;
+  // unset: it has not searched yet.
+  std::optional<bool> is_prepared;
   // For policies that play games.
   RankingGame game;
   RankingEquilibrium equilibrium;

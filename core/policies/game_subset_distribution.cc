@@ -165,8 +165,17 @@ bool GameSubsetDistribution::PrepareFBeta(const ScoredCandidates& candidates,
 bool GameSubsetDistribution::Prepare(const ScoredCandidates& candidates,
                                      DistributionScratch* scratch) const {
   if (!mixture_.has_policy()) return true;
-  return precision() ? PreparePrecision(candidates, scratch)
-                     : PrepareFBeta(candidates, scratch);
+  scratch->is_prepared = precision() ? PreparePrecision(candidates, scratch)
+                                     : PrepareFBeta(candidates, scratch);
+  return *scratch->is_prepared;
+}
+
+bool GameSubsetDistribution::PrepareOnce(const ScoredCandidates& candidates,
+                                         DistributionScratch* scratch) const {
+  if (candidates.game.is_decided && scratch->is_prepared.has_value()) {
+    return *scratch->is_prepared;
+  }
+  return Prepare(candidates, scratch);
 }
 
 double GameSubsetDistribution::Propensity(const ScoredCandidates& candidates,
@@ -297,7 +306,7 @@ double GameSubsetDistribution::FirstProbabilities(
   const ScoredCandidates sized = OfSize(candidates);
   const double k = sized.top_k;
   const double uniform = precision() ? k / static_cast<double>(m) : 0.5;
-  if (!mixture_.has_policy() || !Prepare(sized, &scratch)) {
+  if (!mixture_.has_policy() || !PrepareOnce(sized, &scratch)) {
     std::fill(probabilities.begin(), probabilities.end(), uniform);
     return 0;
   }

@@ -57,6 +57,9 @@ class GameSubsetDistribution : public ActionDistribution {
   // Require candidates from OfSize().
   bool Prepare(const ScoredCandidates& candidates,
                DistributionScratch* scratch) const;
+  // The same, unless that has been done for these candidates.
+  bool PrepareOnce(const ScoredCandidates& candidates,
+                   DistributionScratch* scratch) const;
   bool PreparePrecision(const ScoredCandidates& candidates,
                         DistributionScratch* scratch) const;
   bool PrepareFBeta(const ScoredCandidates& candidates,

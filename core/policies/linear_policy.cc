@@ -90,6 +90,7 @@ ScoredCandidates LinearPolicy::Score(const PolicyQuery& query,
   CHECK(uniform_ || query.candidates.num_features() == weights_.size());
   CHECK(query.eligible.empty() ||
         query.eligible.size() == query.candidates.num_candidates());
+  workspace->scratch.is_prepared.reset();
   FillEligible(query, workspace);
   const size_t m = workspace->eligible_documents.size();
   CHECK(m > 0);
@@ -223,8 +224,10 @@ std::vector<double> LinearPolicy::DecidedFirstProbabilities(
     const PolicyQuery& query, PolicyWorkspace* decided,
     double* abstain_probability) const {
   std::vector<double> probabilities;
-  const double abstain = PlaceProbabilities(query, ViewScores(query, decided),
-                                            *decided, &probabilities);
+  ScoredCandidates scored = ViewScores(query, decided);
+  scored.game.is_decided = true;
+  const double abstain =
+      PlaceProbabilities(query, scored, *decided, &probabilities);
   if (abstain_probability != nullptr) *abstain_probability = abstain;
   return probabilities;
 }

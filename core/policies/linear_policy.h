@@ -116,8 +116,8 @@ class LinearPolicy {
   double FirstProbabilities(const PolicyQuery& query,
                             PolicyWorkspace* workspace,
                             std::vector<double>* probabilities) const;
-  // The same from the scores in the workspace that Decide() has used last for
-  // this query.
+  // The same from what is in the workspace that Decide() has used last for this
+  // query: its scores and, if it played a game, the strategy.
   std::vector<double> DecidedFirstProbabilities(
       const PolicyQuery& query, PolicyWorkspace* decided,
       double* abstain_probability) const;

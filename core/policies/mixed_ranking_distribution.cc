@@ -23,11 +23,18 @@ MixedRankingDistribution::MixedRankingDistribution(double inverse_temperature,
 bool MixedRankingDistribution::Prepare(const ScoredCandidates& candidates,
                                        DistributionScratch* scratch) const {
   if (!mixture_.has_policy()) return true;
-  if (plackett_luce_mixture_.has_uniform() &&
-      !plackett_luce_.CanDraw(candidates)) {
-    return false;
+  const bool can_draw = !plackett_luce_mixture_.has_uniform() ||
+                        plackett_luce_.CanDraw(candidates);
+  scratch->is_prepared = can_draw && PrepareLaw(candidates, scratch);
+  return *scratch->is_prepared;
+}
+
+bool MixedRankingDistribution::PrepareOnce(const ScoredCandidates& candidates,
+                                           DistributionScratch* scratch) const {
+  if (candidates.game.is_decided && scratch->is_prepared.has_value()) {
+    return *scratch->is_prepared;
   }
-  return PrepareLaw(candidates, scratch);
+  return Prepare(candidates, scratch);
 }
 
 double MixedRankingDistribution::Propensity(const ScoredCandidates& candidates,
@@ -119,7 +126,7 @@ double MixedRankingDistribution::FirstProbabilities(
   DistributionScratch& scratch = ScratchOf(candidates, &local);
   const double uniform =
       mixture_.epsilon() / static_cast<double>(probabilities.size());
-  if (!mixture_.has_policy() || !Prepare(candidates, &scratch)) {
+  if (!mixture_.has_policy() || !PrepareOnce(candidates, &scratch)) {
     std::fill(probabilities.begin(), probabilities.end(), uniform);
     return 0;
   }

@@ -51,6 +51,9 @@ class MixedRankingDistribution : public ActionDistribution {
   // Prepares the law where it counts. Returns false where no order is possible.
   bool Prepare(const ScoredCandidates& candidates,
                DistributionScratch* scratch) const;
+  // The same, unless that has been done for these candidates.
+  bool PrepareOnce(const ScoredCandidates& candidates,
+                   DistributionScratch* scratch) const;
   // Returns log h of a well-formed action and writes that of each rank given
   // those above. `prepared` is what Prepare() returned. Writes `shares` unless
   // that is null.

@@ -15,6 +15,63 @@ using LogSum = DistributionScratch::LogSum;
 
 // Up to this top_k, insertion is faster than a partition of all keys.
 constexpr uint32_t kInsertionTopK = 64;
+// Up to this one, counting is faster still.
+constexpr size_t kLanes = 16;
+// Most keys to be ranked by counting.
+constexpr size_t kCounted = 48;
+
+// Writes the rank of each key: how many are larger, or equal and before it.
+// Without branches, and vectorised.
+void RankByCounting(std::span<const double> keys, std::span<uint64_t> ranks) {
+  for (size_t i = 0; i < keys.size(); ++i) {
+    const double key = keys[i];
+    uint64_t rank = 0;
+    for (size_t j = 0; j < i; ++j) rank += keys[j] >= key ? 1 : 0;
+    for (size_t j = i + 1; j < keys.size(); ++j) rank += keys[j] > key ? 1 : 0;
+    ranks[i] = rank;
+  }
+}
+
+// SortTop() for a top_k up to kLanes. The lane of key i is i mod kLanes. As
+// many lanes as there are ranks have a key at least as large as the top_k-th
+// largest of the lanes' largest keys, so that no smaller key is in the top.
+// Returns false where ties leave too many keys to rank.
+bool SortTopByCounting(std::span<const double> keys, uint32_t top_k,
+                       std::vector<int32_t>* order) {
+  double largest[kLanes];
+  std::fill(largest, largest + kLanes, -HUGE_VAL);
+  size_t i = 0;
+  for (; i + kLanes <= keys.size(); i += kLanes) {
+    for (size_t j = 0; j < kLanes; ++j) {
+      largest[j] = keys[i + j] > largest[j] ? keys[i + j] : largest[j];
+    }
+  }
+  for (size_t j = 0; i + j < keys.size(); ++j) {
+    largest[j] = keys[i + j] > largest[j] ? keys[i + j] : largest[j];
+  }
+  uint64_t ranks[kCounted];
+  RankByCounting({largest, kLanes}, {ranks, kLanes});
+  double least = -HUGE_VAL;
+  for (size_t j = 0; j < kLanes; ++j) {
+    least = ranks[j] == top_k - 1 ? largest[j] : least;
+  }
+  int32_t places[kCounted + 1];
+  double counted[kCounted];
+  size_t size = 0;
+  for (size_t place = 0; place < keys.size(); ++place) {
+    places[size] = static_cast<int32_t>(place);
+    size += keys[place] >= least ? 1 : 0;
+    if (size > kCounted) return false;
+  }
+  if (size < top_k) return false;  // There is one that is not a number.
+  for (size_t c = 0; c < size; ++c) counted[c] = keys[places[c]];
+  RankByCounting({counted, size}, {ranks, size});
+  order->resize(top_k);
+  for (size_t c = 0; c < size; ++c) {
+    if (ranks[c] < top_k) (*order)[ranks[c]] = places[c];
+  }
+  return true;
+}
 
 // Returns log Σ exp(l) over the candidates that are not taken. Overwrites
 // scratch->values.
@@ -109,6 +166,7 @@ void SortTop(std::span<const double> keys, uint32_t top_k,
     order->resize(top_k);
     return;
   }
+  if (top_k <= kLanes && SortTopByCounting(keys, top_k, order)) return;
   order->resize(top_k);
   int32_t* const top = order->data();
   const double* const key = keys.data();

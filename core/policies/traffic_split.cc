@@ -41,6 +41,15 @@ void AddPlace(uint32_t place, model::v1::SplitArm* arm) {
   range.set_end(place + 1);
 }
 
+// Returns the index of the share that has the places that no arm has.
+size_t RestOf(const model::v1::Split& split, uint64_t primary_version) {
+  const auto& arms = split.arms();
+  const auto same = std::find_if(
+      arms.begin(), arms.end(),
+      [&](const auto& arm) { return arm.version() == primary_version; });
+  return static_cast<size_t>(same - arms.begin());
+}
+
 }  // namespace
 
 uint32_t SplitPlace(absl::string_view model, absl::string_view salt,
@@ -59,6 +68,26 @@ int ArmAt(const model::v1::Split& split, uint32_t place) {
     }
   }
   return -1;
+}
+
+std::vector<VersionShare> SharesOf(const model::v1::Split& split,
+                                   uint64_t primary_version) {
+  std::vector<VersionShare> shares;
+  for (const model::v1::SplitArm& arm : split.arms()) {
+    shares.push_back({arm.version(), PlacesOf(arm)});
+  }
+  const uint32_t free = FreePlaces(split);
+  if (free == 0) return shares;
+  const size_t rest = RestOf(split, primary_version);
+  if (rest == shares.size()) shares.push_back({primary_version, 0});
+  shares[rest].places += free;
+  return shares;
+}
+
+size_t ShareAt(const model::v1::Split& split, uint64_t primary_version,
+               uint32_t place) {
+  const int arm = ArmAt(split, place);
+  return arm < 0 ? RestOf(split, primary_version) : static_cast<size_t>(arm);
 }
 
 uint32_t PlacesOf(const model::v1::SplitArm& arm) {

@@ -3,6 +3,7 @@
 // comes to which.
 #include <cstdint>
 #include <map>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
@@ -20,6 +21,22 @@ uint32_t SplitPlace(absl::string_view model, absl::string_view salt,
 
 // Returns the index of the arm that has the place; -1: none has.
 int ArmAt(const model::v1::Split& split, uint32_t place);
+
+// A version and its part of the traffic.
+struct VersionShare {
+  uint64_t version = 0;
+  uint32_t places = 0;  // At least one.
+};
+
+// Returns the shares of all versions: those of the arms in their order, and
+// last that of `primary_version`, which has the places that no arm has. If it
+// is an arm, too, that arm has all of its places. Requires a valid split.
+std::vector<VersionShare> SharesOf(const model::v1::Split& split,
+                                   uint64_t primary_version);
+
+// Returns the index of the share that has the place.
+size_t ShareAt(const model::v1::Split& split, uint64_t primary_version,
+               uint32_t place);
 
 // Returns how many places an arm has.
 uint32_t PlacesOf(const model::v1::SplitArm& arm);

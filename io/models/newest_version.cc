@@ -2,6 +2,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "core/base/status_macros.h"
+#include "io/models/serving_state.h"
 
 namespace sortition {
 
@@ -11,22 +12,63 @@ absl::StatusOr<uint64_t> NewestVersion(const std::string& model,
   return versions.empty() ? 0 : versions.back();
 }
 
-absl::StatusOr<std::optional<StoredModel>> LoadNewest(const std::string& model,
-                                                      const ModelStore& store) {
-  ASSIGN_OR_RETURN(const uint64_t newest, NewestVersion(model, store));
-  if (newest == 0) return std::nullopt;
-  ASSIGN_OR_RETURN(StoredModel stored, store.Load(model, newest));
+absl::StatusOr<Incumbent> FindIncumbent(const std::string& model,
+                                        const ModelStore& store) {
+  Incumbent incumbent;
+  ASSIGN_OR_RETURN(const model::v1::Serving serving,
+                   ReadServing(absl::StrCat(store.root(), "/", model)));
+  ASSIGN_OR_RETURN(incumbent.newest, NewestVersion(model, store));
+  incumbent.is_pinned = serving.pinned_version() > 0;
+  incumbent.serving =
+      incumbent.is_pinned ? serving.pinned_version() : incumbent.newest;
+  incumbent.mode = serving.mode();
+  return incumbent;
+}
+
+absl::StatusOr<std::optional<StoredModel>> LoadIfAny(const std::string& model,
+                                                     uint64_t version,
+                                                     const ModelStore& store) {
+  if (version == 0) return std::nullopt;
+  ASSIGN_OR_RETURN(StoredModel stored, store.Load(model, version));
   return stored;
 }
 
-absl::Status CheckStillNewest(const std::string& model, const ModelStore& store,
-                              uint64_t baseline) {
-  ASSIGN_OR_RETURN(const uint64_t newest, NewestVersion(model, store));
-  if (newest == baseline) return absl::OkStatus();
-  return absl::FailedPreconditionError(absl::StrCat(
-      "version ", newest, " of model '", model,
-      "' was published meanwhile; the new model was compared with version ",
-      baseline, ", must be compared with the newest"));
+absl::Status CheckUnchanged(const std::string& model, const ModelStore& store,
+                            const Incumbent& before) {
+  ASSIGN_OR_RETURN(const Incumbent now, FindIncumbent(model, store));
+  if (now.newest != before.newest) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        "version ", now.newest, " of model '", model,
+        "' is the newest in the store now, and was ", before.newest,
+        " when this run began: another was published or removed meanwhile; "
+        "train again, so that the gate compares with what is there"));
+  }
+  if (now.serving != before.serving) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        "version ", now.serving, " of model '", model,
+        "' serves now, and version ", before.serving,
+        " did when this run began (SERVING.textproto was changed): the new "
+        "model was not compared with it; train again"));
+  }
+  return absl::OkStatus();
+}
+
+std::string WhyNotServing(const std::string& model,
+                          const Incumbent& incumbent) {
+  std::string text;
+  if (incumbent.is_pinned) {
+    absl::StrAppend(&text, "Version ", incumbent.serving,
+                    " is pinned and goes on to serve; what is published serves "
+                    "after `sortition models unpin --model=",
+                    model, " --reason=...`, or when it is pinned itself.");
+  }
+  if (incumbent.mode != model::v1::ONLINE &&
+      incumbent.mode != model::v1::EXPLORE_ABOVE_BASELINE) {
+    absl::StrAppend(&text, text.empty() ? "" : " ",
+                    "Users get the caller's baseline as long as the mode is ",
+                    model::v1::LearningMode_Name(incumbent.mode), ".");
+  }
+  return text;
 }
 
 }  // namespace sortition

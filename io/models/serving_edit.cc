@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "core/base/status_macros.h"
 #include "core/policies/traffic_split.h"
+#include "io/models/draw_salt.h"
 
 namespace sortition {
 namespace {
@@ -14,6 +15,7 @@ using model::v1::Serving;
 using v1::ChangeServingRequest;
 
 constexpr size_t kMaxReasonBytes = 1000;
+constexpr int kKeptRollbacks = 64;
 
 absl::Status CheckStored(const EditContext& context, absl::string_view field,
                          uint64_t version) {
@@ -29,10 +31,28 @@ absl::Status CheckStored(const EditContext& context, absl::string_view field,
                                               context.versions.back())));
 }
 
+// Returns the version of all places that no arm has.
+uint64_t PrimaryVersion(const EditContext& context, const Serving& serving) {
+  return serving.pinned_version() > 0 ? serving.pinned_version()
+                                      : context.primary_version;
+}
+
+bool IsRolledBack(const Serving& serving, uint64_t version) {
+  const auto& versions = serving.rolled_back_versions();
+  return std::find(versions.begin(), versions.end(), version) != versions.end();
+}
+
+void Forgive(uint64_t version, Serving* serving) {
+  auto& versions = *serving->mutable_rolled_back_versions();
+  versions.erase(std::remove(versions.begin(), versions.end(), version),
+                 versions.end());
+}
+
 absl::Status Pin(const EditContext& context, absl::string_view field,
                  uint64_t version, Serving* serving) {
   RETURN_IF_ERROR(CheckStored(context, field, version));
   serving->set_pinned_version(version);
+  Forgive(version, serving);
   return absl::OkStatus();
 }
 
@@ -76,11 +96,23 @@ absl::Status SetSplit(const EditContext& context,
                        kSplitPlaces, "], once for each version"));
     }
   }
+  if (const uint64_t primary = PrimaryVersion(context, *serving);
+      places.contains(primary)) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        "set_split.arms.version = ", primary,
+        ": serves already, and would have the rest, too; pin the version that "
+        "is to have the rest first"));
+  }
   if (const absl::Status status =
           AssignPlaces(places, serving->mutable_split());
       !status.ok()) {
     return absl::InvalidArgumentError(
         absl::StrCat("set_split: ", status.message()));
+  }
+  if (places.empty()) {
+    serving->clear_split();
+  } else if (serving->split().salt().empty()) {
+    serving->mutable_split()->set_salt(RandomDrawSalt());
   }
   return absl::OkStatus();
 }
@@ -96,19 +128,37 @@ absl::Status SetShadows(const EditContext& context,
   return absl::OkStatus();
 }
 
+// Returns the version that is one step back.
+absl::StatusOr<uint64_t> StepBack(const EditContext& context,
+                                  const Serving& serving) {
+  const uint64_t primary = PrimaryVersion(context, serving);
+  if (serving.split().arms_size() > 0) return primary;
+  for (auto version = context.versions.rbegin();
+       version != context.versions.rend(); ++version) {
+    if (*version >= primary || IsRolledBack(serving, *version)) continue;
+    if (!context.can_serve || context.can_serve(*version)) return *version;
+  }
+  return absl::FailedPreconditionError(absl::StrCat(
+      "rollback: the store has no version before ", primary,
+      ", which serves, that loads and that no rollback has left before; name "
+      "one with rollback.version"));
+}
+
 absl::Status Rollback(const EditContext& context, uint64_t version,
                       Serving* serving) {
   if (version == 0) {
-    const auto next =
-        std::lower_bound(context.versions.begin(), context.versions.end(),
-                         context.primary_version);
-    if (next == context.versions.begin()) {
-      return absl::FailedPreconditionError(
-          absl::StrCat("rollback: the store has no version before ",
-                       context.primary_version, ", which serves"));
-    }
-    version = *std::prev(next);
+    ASSIGN_OR_RETURN(version, StepBack(context, *serving));
   }
+  std::vector<uint64_t> left = {PrimaryVersion(context, *serving)};
+  for (const auto& arm : serving->split().arms()) left.push_back(arm.version());
+  for (const uint64_t version_left : left) {
+    Forgive(version_left, serving);
+    if (version_left == 0) continue;
+    serving->add_rolled_back_versions(version_left);
+  }
+  auto& versions = *serving->mutable_rolled_back_versions();
+  const int excess = versions.size() - kKeptRollbacks;
+  if (excess > 0) versions.erase(versions.begin(), versions.begin() + excess);
   serving->clear_split();
   return Pin(context, "rollback.version", version, serving);
 }

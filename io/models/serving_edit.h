@@ -1,5 +1,7 @@
 #pragma once
 // Changes of what serves, as people and rollouts ask for them.
+#include <cstdint>
+#include <functional>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -12,6 +14,8 @@ namespace sortition {
 struct EditContext {
   uint64_t primary_version = 0;    // That serves now.
   std::vector<uint64_t> versions;  // In the store, ascending.
+  // Whether a version loads; empty: all do.
+  std::function<bool(uint64_t version)> can_serve = {};
 };
 
 // Applies the change that `request` asks for. InvalidArgument: there is none,

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <set>
+#include <utility>
 
 #include "absl/cleanup/cleanup.h"
 #include "absl/strings/numbers.h"
@@ -17,6 +18,7 @@
 #include "absl/time/time.h"
 #include "core/base/status_macros.h"
 #include "core/policies/traffic_split.h"
+#include "google/protobuf/stubs/common.h"
 #include "google/protobuf/text_format.h"
 #include "google/protobuf/util/message_differencer.h"
 #include "io/files.h"
@@ -34,6 +36,10 @@ using model::v1::Serving;
 constexpr uint64_t kMaxBytes = 1 << 20;
 constexpr size_t kKeptStates = 1000;
 constexpr int kMostNamed = 64;  // Labels, arms or shadows.
+constexpr int kMostProtected = 10'000;
+constexpr uint64_t kLargestChange = uint64_t{1} << 62;
+// A writer holds the lock while it loads versions.
+constexpr absl::Duration kLongestLockWait = absl::Seconds(30);
 
 std::string PathOf(const std::string& model_dir) {
   return absl::StrCat(model_dir, "/SERVING.textproto");
@@ -83,27 +89,65 @@ absl::Status CheckVersion(absl::string_view field, uint64_t version) {
       absl::StrCat(field, " = 0: must be the number of a version"));
 }
 
-absl::Status CheckCount(absl::string_view field, int count) {
-  if (count <= kMostNamed) return absl::OkStatus();
+absl::Status CheckCount(absl::string_view field, int count, int most) {
+  if (count <= most) return absl::OkStatus();
   return absl::InvalidArgumentError(absl::StrCat(
-      field, " has ", count, " entries, must have at most ", kMostNamed));
+      field, " has ", count, " entries, must have at most ", most));
+}
+
+// The parser of text takes any bytes. Answers with others could not be read.
+absl::Status CheckText(absl::string_view field, absl::string_view text) {
+  if (google::protobuf::internal::IsStructurallyValidUTF8(
+          text.data(), static_cast<int>(text.size()))) {
+    return absl::OkStatus();
+  }
+  return absl::InvalidArgumentError(
+      absl::StrCat(field, " is not text: must be UTF-8"));
+}
+
+absl::Status SyncDirectory(const std::string& path) {
+  const int fd = open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (fd < 0) return PosixStatus(errno, path, "cannot open");
+  const absl::Cleanup closer = [fd] { close(fd); };
+  return fsync(fd) == 0 ? absl::OkStatus()
+                        : PosixStatus(errno, path, "cannot sync");
+}
+
+absl::Status MakeDirectory(const std::string& path) {
+  if (mkdir(path.c_str(), 0755) == 0 || errno == EEXIST) {
+    return absl::OkStatus();
+  }
+  return PosixStatus(errno, path, "cannot create");
+}
+
+// Waits for the lock, but not for ever.
+absl::Status Lock(int fd, const std::string& path) {
+  const absl::Time deadline = absl::Now() + kLongestLockWait;
+  while (flock(fd, LOCK_EX | LOCK_NB) != 0) {
+    if (errno != EWOULDBLOCK && errno != EINTR) {
+      return PosixStatus(errno, path, "cannot lock");
+    }
+    if (absl::Now() > deadline) {
+      return absl::UnavailableError(
+          absl::StrCat(path, ": another program has held the lock for ",
+                       absl::FormatDuration(kLongestLockWait), "; try again"));
+    }
+    absl::SleepFor(absl::Milliseconds(5));
+  }
+  return absl::OkStatus();
 }
 
 // Writes states. Holds the lock of the model's directory.
 class Writer {
  public:
   static absl::StatusOr<Writer> Open(const std::string& model_dir) {
-    const std::string dir = HistoryOf(model_dir);
-    if (mkdir(dir.c_str(), 0755) != 0 && errno != EEXIST) {
-      return PosixStatus(errno, dir, "cannot create");
-    }
-    const std::string path = absl::StrCat(dir, "/lock");
+    RETURN_IF_ERROR(MakeDirectory(model_dir));  // Before the first version.
+    RETURN_IF_ERROR(MakeDirectory(HistoryOf(model_dir)));
+    const std::string path = absl::StrCat(HistoryOf(model_dir), "/lock");
     const int fd = open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
     if (fd < 0) return PosixStatus(errno, path, "cannot open");
     Writer writer(model_dir, fd);
-    if (flock(fd, LOCK_EX) != 0) {
-      return PosixStatus(errno, path, "cannot lock");
-    }
+    RETURN_IF_ERROR(Lock(fd, path));
     ASSIGN_OR_RETURN(writer.changes_, ListChanges(model_dir));
     return writer;
   }
@@ -115,29 +159,30 @@ class Writer {
     if (fd_ >= 0) close(fd_);  // Unlocks.
   }
 
-  // Returns the state to be changed; a good one that the history does not have
-  // is added to it.
-  absl::StatusOr<Serving> TakeUp() {
+  // Returns the state to be changed.
+  absl::StatusOr<Serving> Read() const {
     absl::StatusOr<Serving> now = ReadServing(model_dir_);
-    if (now.ok()) {
-      if (now->change() == 0 && changes_.empty()) return now;
-      const auto known = ReadState(PathOfChange(model_dir_, now->change()));
-      if (known.ok() &&
-          google::protobuf::util::MessageDifferencer::Equals(*known, *now)) {
-        return now;
-      }
-      RETURN_IF_ERROR(Record({"edited by hand", ""}, &*now));
+    if (!absl::IsDataLoss(now.status()) &&
+        !absl::IsInvalidArgument(now.status())) {
       return now;
     }
-    if (absl::IsDataLoss(now.status()) ||
-        absl::IsInvalidArgument(now.status())) {
-      for (auto change = changes_.rbegin(); change != changes_.rend();
-           ++change) {
-        auto before = ReadState(PathOfChange(model_dir_, *change));
-        if (before.ok()) return before;
-      }
+    for (auto change = changes_.rbegin(); change != changes_.rend(); ++change) {
+      auto before = ReadState(PathOfChange(model_dir_, *change));
+      if (before.ok()) return before;
     }
-    return now.status();
+    return absl::Status(
+        now.status().code(),
+        absl::StrCat(now.status().message(), "; mend or remove it"));
+  }
+
+  // Returns whether `now` is as the newest change of the history made it, not
+  // edited by hand since.
+  bool Knows(const Serving& now) const {
+    if (changes_.empty()) return now.change() == 0;
+    if (changes_.back() != now.change()) return false;
+    const auto known = ReadState(PathOfChange(model_dir_, now.change()));
+    return known.ok() &&
+           google::protobuf::util::MessageDifferencer::Equals(*known, now);
   }
 
   // Adds the state to the history, as the next change.
@@ -148,8 +193,7 @@ class Writer {
         absl::FormatTime(absl::RFC3339_sec, absl::Now(), absl::UTCTimeZone()));
     serving->set_reason(cause.reason);
     serving->set_caller(cause.caller);
-    RETURN_IF_ERROR(WriteFile(PathOfChange(model_dir_, serving->change()),
-                              TextOf(*serving)));
+    RETURN_IF_ERROR(WriteChange(*serving));
     changes_.push_back(serving->change());
     while (changes_.size() > kKeptStates) {
       unlink(PathOfChange(model_dir_, changes_.front()).c_str());
@@ -158,8 +202,14 @@ class Writer {
     return absl::OkStatus();
   }
 
+  // Puts the state that was recorded last in force.
   absl::Status Write(const Serving& serving) {
-    return WriteFile(PathOf(model_dir_), TextOf(serving));
+    absl::Status status = WriteFile(PathOf(model_dir_), TextOf(serving));
+    if (!status.ok()) {
+      unlink(PathOfChange(model_dir_, serving.change()).c_str());
+      return status;
+    }
+    return SyncDirectory(model_dir_);
   }
 
  private:
@@ -172,6 +222,24 @@ class Writer {
     return text;
   }
 
+  // By link(), which replaces nothing: on a file system whose locks hold on one
+  // machine only, the second of two changes fails, and none is lost.
+  absl::Status WriteChange(const Serving& serving) const {
+    const std::string dir = HistoryOf(model_dir_);
+    const std::string temporary = absl::StrCat(dir, "/.tmp-", RandomDrawSalt());
+    const absl::Cleanup remover = [&] { unlink(temporary.c_str()); };
+    RETURN_IF_ERROR(WriteFile(temporary, TextOf(serving)));
+    const std::string path = PathOfChange(model_dir_, serving.change());
+    if (link(temporary.c_str(), path.c_str()) != 0) {
+      if (errno != EEXIST) return PosixStatus(errno, path, "cannot link to");
+      return absl::AbortedError(
+          absl::StrCat(path,
+                       ": another program has made this change "
+                       "meanwhile; look at it again"));
+    }
+    return SyncDirectory(dir);
+  }
+
   std::string model_dir_;
   int fd_;
   std::vector<uint64_t> changes_;
@@ -180,9 +248,24 @@ class Writer {
 }  // namespace
 
 absl::Status ValidateServing(const Serving& serving) {
-  RETURN_IF_ERROR(CheckCount("labels", serving.labels_size()));
-  RETURN_IF_ERROR(CheckCount("split.arms", serving.split().arms_size()));
-  RETURN_IF_ERROR(CheckCount("shadows", serving.shadows_size()));
+  RETURN_IF_ERROR(CheckCount("labels", serving.labels_size(), kMostNamed));
+  RETURN_IF_ERROR(
+      CheckCount("split.arms", serving.split().arms_size(), kMostNamed));
+  RETURN_IF_ERROR(CheckCount("shadows", serving.shadows_size(), kMostNamed));
+  RETURN_IF_ERROR(CheckCount(
+      "protected_versions", serving.protected_versions_size(), kMostProtected));
+  for (const uint64_t version : serving.protected_versions()) {
+    RETURN_IF_ERROR(CheckVersion("protected_versions", version));
+  }
+  RETURN_IF_ERROR(CheckCount("rolled_back_versions",
+                             serving.rolled_back_versions_size(), kMostNamed));
+  if (serving.change() > kLargestChange) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "change = ", serving.change(), ": must be at most ", kLargestChange));
+  }
+  RETURN_IF_ERROR(CheckText("time", serving.time()));
+  RETURN_IF_ERROR(CheckText("reason", serving.reason()));
+  RETURN_IF_ERROR(CheckText("caller", serving.caller()));
   std::set<std::string> labels;
   for (const model::v1::VersionLabel& label : serving.labels()) {
     if (!ValidateModelName(label.name()).ok() ||
@@ -195,7 +278,11 @@ absl::Status ValidateServing(const Serving& serving) {
     RETURN_IF_ERROR(CheckVersion("labels.version", label.version()));
   }
   RETURN_IF_ERROR(ValidateSplit(serving.split()));
-  RETURN_IF_ERROR(ValidateDrawSalt(serving.split().salt()));
+  if (!ValidateDrawSalt(serving.split().salt()).ok()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("split.salt has ", serving.split().salt().size(),
+                     " characters: must have 32 digits of 0-9 and a-f"));
+  }
   std::set<uint64_t> shadows;
   for (const model::v1::ShadowVersion& shadow : serving.shadows()) {
     RETURN_IF_ERROR(CheckVersion("shadows.version", shadow.version()));
@@ -240,15 +327,21 @@ std::vector<uint64_t> NamedVersions(const Serving& serving) {
 
 absl::StatusOr<Serving> ReadServing(const std::string& model_dir) {
   auto serving = ReadState(PathOf(model_dir));
-  if (absl::IsNotFound(serving.status())) return Serving();
-  return serving;
+  if (!absl::IsNotFound(serving.status())) return serving;
+  // Writers replace the file and never remove it.
+  ASSIGN_OR_RETURN(const std::vector<uint64_t> changes, ListChanges(model_dir));
+  if (changes.empty()) return Serving();
+  return absl::DataLossError(absl::StrCat(
+      PathOf(model_dir), " is gone, though there was change ", changes.back(),
+      "; copy ", PathOfChange(model_dir, changes.back()), " there"));
 }
 
 absl::StatusOr<Serving> ChangeServing(
     const std::string& model_dir, const ChangeCause& cause,
     absl::FunctionRef<absl::Status(Serving*)> edit) {
   ASSIGN_OR_RETURN(Writer writer, Writer::Open(model_dir));
-  ASSIGN_OR_RETURN(Serving serving, writer.TakeUp());
+  ASSIGN_OR_RETURN(Serving before, writer.Read());
+  Serving serving = before;
   RETURN_IF_ERROR(edit(&serving));
   if (serving.split().arms().empty()) {
     serving.clear_split();
@@ -256,9 +349,19 @@ absl::StatusOr<Serving> ChangeServing(
     serving.mutable_split()->set_salt(RandomDrawSalt());
   }
   RETURN_IF_ERROR(ValidateServing(serving));
+  if (!writer.Knows(before)) {
+    RETURN_IF_ERROR(writer.Record({"edited by hand", ""}, &before));
+  }
   RETURN_IF_ERROR(writer.Record(cause, &serving));
   RETURN_IF_ERROR(writer.Write(serving));
   return serving;
+}
+
+absl::Status WithServing(const std::string& model_dir,
+                         absl::FunctionRef<absl::Status(const Serving&)> use) {
+  ASSIGN_OR_RETURN(const Writer lock, Writer::Open(model_dir));
+  ASSIGN_OR_RETURN(const Serving serving, ReadServing(model_dir));
+  return use(serving);
 }
 
 absl::StatusOr<std::vector<Serving>> ServingHistory(
@@ -266,11 +369,9 @@ absl::StatusOr<std::vector<Serving>> ServingHistory(
   ASSIGN_OR_RETURN(const std::vector<uint64_t> changes, ListChanges(model_dir));
   std::vector<Serving> states;
   for (const uint64_t change : changes) {
-    const std::string path = PathOfChange(model_dir, change);
-    auto state = ReadState(path);
-    if (absl::IsNotFound(state.status())) continue;  // Just removed.
-    RETURN_IF_ERROR(state.status());
-    states.push_back(*std::move(state));
+    auto state = ReadState(PathOfChange(model_dir, change));
+    if (absl::IsUnavailable(state.status())) return state.status();
+    if (state.ok()) states.push_back(*std::move(state));
   }
   return states;
 }

@@ -27,8 +27,8 @@ absl::Status ValidateServing(const model::v1::Serving& serving);
 std::vector<uint64_t> NamedVersions(const model::v1::Serving& serving);
 
 // Returns the state of the model whose directory is `model_dir`; an empty one
-// (the newest version serves) where there is no file. DataLoss,
-// InvalidArgument: the file is not a state.
+// (the newest version serves) where there never was a file. DataLoss,
+// InvalidArgument: the file is not a state, or was removed.
 absl::StatusOr<model::v1::Serving> ReadServing(const std::string& model_dir);
 
 // Reads the state, lets `edit` change it, validates it, and writes it by rename
@@ -36,13 +36,20 @@ absl::StatusOr<model::v1::Serving> ReadServing(const std::string& model_dir);
 // at a time, also where several machines share the store. If `edit` or the
 // validation fails, nothing changes. A state that was edited by hand joins the
 // history first. A file that cannot be read is replaced, but only if `edit`
-// succeeds on the newest state of the history.
+// succeeds on the newest state of the history. Makes the model's directory if
+// it is missing. Aborted, Unavailable: another writer was in the way.
 absl::StatusOr<model::v1::Serving> ChangeServing(
     const std::string& model_dir, const ChangeCause& cause,
     absl::FunctionRef<absl::Status(model::v1::Serving*)> edit);
 
+// Calls `use` with the state, which nobody changes meanwhile, and returns what
+// it returns. Errors as ReadServing().
+absl::Status WithServing(
+    const std::string& model_dir,
+    absl::FunctionRef<absl::Status(const model::v1::Serving&)> use);
+
 // Returns the states that there were, ascending by change; at most the last
-// 1,000.
+// 1,000. Files that are not states are left out.
 absl::StatusOr<std::vector<model::v1::Serving>> ServingHistory(
     const std::string& model_dir);
 

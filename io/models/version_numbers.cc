@@ -36,6 +36,11 @@ absl::StatusOr<std::vector<uint64_t>> ListClaims(const std::string& dir) {
   return claims;
 }
 
+absl::Status MakeDirectory(const std::string& dir) {
+  if (mkdir(dir.c_str(), 0755) == 0 || errno == EEXIST) return absl::OkStatus();
+  return PosixStatus(errno, dir, "cannot create");
+}
+
 }  // namespace
 
 absl::StatusOr<uint64_t> LargestClaim(const std::string& model_dir) {
@@ -47,9 +52,7 @@ absl::StatusOr<uint64_t> LargestClaim(const std::string& model_dir) {
 absl::StatusOr<uint64_t> ClaimNumber(const std::string& model_dir,
                                      uint64_t used) {
   const std::string dir = ClaimsOf(model_dir);
-  if (mkdir(dir.c_str(), 0755) != 0 && errno != EEXIST) {
-    return PosixStatus(errno, dir, "cannot create");
-  }
+  RETURN_IF_ERROR(MakeDirectory(dir));
   while (true) {
     ASSIGN_OR_RETURN(const uint64_t largest, LargestClaim(model_dir));
     const uint64_t number = std::max(largest, used) + 1;
@@ -69,6 +72,14 @@ absl::StatusOr<uint64_t> ClaimNumber(const std::string& model_dir,
     }
     if (number == claims.back()) return number;
   }
+}
+
+absl::Status KeepNumber(const std::string& model_dir, uint64_t number) {
+  ASSIGN_OR_RETURN(const uint64_t largest, LargestClaim(model_dir));
+  if (number <= largest) return absl::OkStatus();
+  const std::string dir = ClaimsOf(model_dir);
+  RETURN_IF_ERROR(MakeDirectory(dir));
+  return WriteFile(absl::StrCat(dir, "/", number), "");
 }
 
 }  // namespace sortition

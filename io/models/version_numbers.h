@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <string>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 
 namespace sortition {
@@ -16,5 +17,8 @@ absl::StatusOr<uint64_t> LargestClaim(const std::string& model_dir);
 // callers get the same number.
 absl::StatusOr<uint64_t> ClaimNumber(const std::string& model_dir,
                                      uint64_t used);
+
+// Makes sure that `number` is never claimed again.
+absl::Status KeepNumber(const std::string& model_dir, uint64_t number);
 
 }  // namespace sortition

@@ -76,7 +76,15 @@ std::optional<ActionKind> ActionKindOf(const log::v1::Decision& decision) {
   }
 }
 
+bool IsOfBaseline(const log::v1::Decision& decision) {
+  // A version that plays an F-score game is not asked even in that mode.
+  return decision.has_baseline() &&
+         (decision.baseline().mode() != model::v1::EXPLORE_ABOVE_BASELINE ||
+          !decision.baseline().has_model_log_propensity());
+}
+
 bool IsCertain(const log::v1::Decision& decision) {
+  if (IsOfBaseline(decision)) return !decision.baseline().has_log_propensity();
   return decision.has_aggregation() &&
          decision.policy().kind_case() == model::v1::Policy::KIND_NOT_SET;
 }

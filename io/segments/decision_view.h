@@ -51,8 +51,13 @@ size_t NumEligible(const log::v1::Decision& decision);
 // Returns nothing for labels, which are not served, and for unknown kinds.
 std::optional<ActionKind> ActionKindOf(const log::v1::Decision& decision);
 
+// Returns whether the caller's baseline decided alone: the policy that the
+// decision names only looked on.
+bool IsOfBaseline(const log::v1::Decision& decision);
+
 // Returns whether the action had probability 1: the order of an aggregation
-// that names no policy to draw from.
+// that names no policy to draw from, or the answer of a baseline whose
+// propensity the caller did not give.
 bool IsCertain(const log::v1::Decision& decision);
 
 }  // namespace sortition

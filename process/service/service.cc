@@ -1,5 +1,7 @@
 #include "process/service/service.h"
 
+#include <sys/resource.h>
+
 #include <algorithm>
 #include <cstdio>
 
@@ -36,6 +38,15 @@ bool Take(const std::string& flag, std::vector<std::string>* arguments) {
   const bool found = rest != end;
   arguments->erase(rest, end);
   return found;
+}
+
+// Connections, segments and models take descriptors. The soft limit is often
+// 1,024, for the sake of programs that use select(2).
+void RaiseDescriptorLimit() {
+  rlimit limit = {};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+  limit.rlim_cur = limit.rlim_max;
+  ::setrlimit(RLIMIT_NOFILE, &limit);
 }
 
 absl::Status Parse(const std::vector<std::string>& arguments,
@@ -77,11 +88,14 @@ int RunService(const Service& service, std::vector<std::string> arguments,
     for (const std::string& finding : findings) Print(finding + "\n");
     return findings.empty() ? kExitOk : kExitUsage;
   }
-  if (!parsed.ok()) {
+  const absl::Status valid =
+      parsed.ok() && service.validate != nullptr ? service.validate() : parsed;
+  if (!valid.ok()) {
     LogError("called wrongly",
-             {{"program", service.name}, {"error", parsed.message()}});
+             {{"program", service.name}, {"error", valid.message()}});
     return kExitUsage;
   }
+  RaiseDescriptorLimit();
   const absl::Status status = service.run();
   if (status.ok()) return kExitOk;
   LogError("failed", {{"program", service.name},

@@ -13,8 +13,11 @@ namespace sortition {
 struct Service {
   std::string name;  // As in "sortition-server".
   std::string help;  // Printed by --help before the options.
+  // Returns what is wrong with options that do not fit each other: the program
+  // was called wrongly. Looks at nothing else. May be empty.
+  std::function<absl::Status()> validate;
   // Returns what would keep run() from starting, one line each, as far as it
-  // can be known without changing anything. Called once the options are read.
+  // can be known without changing anything, what validate() finds included.
   std::function<std::vector<std::string>()> check;
   // Runs until a signal says to stop.
   std::function<absl::Status()> run;

@@ -1,7 +1,6 @@
 #include "server/decisions/aggregate_service.h"
 
 #include <algorithm>
-#include <chrono>
 #include <utility>
 #include <vector>
 
@@ -9,6 +8,8 @@
 #include "core/base/status_macros.h"
 #include "io/models/model_store.h"
 #include "io/segments/decision_view.h"
+#include "server/decisions/aggregate_time.h"
+#include "server/decisions/decision_cost.h"
 #include "server/decisions/request_validation.h"
 
 namespace sortition {
@@ -174,14 +175,9 @@ std::vector<uint32_t> CompleteOrder(const AggregateResult& result,
   return order;
 }
 
-// Returns what share of the time for `seconds` has passed since the call of
-// this function.
-std::function<double()> TimeUsed(double seconds) {
-  using Clock = std::chrono::steady_clock;
-  return [seconds, start = Clock::now()] {
-    const std::chrono::duration<double> used = Clock::now() - start;
-    return seconds > 0 ? used.count() / seconds : 1;
-  };
+absl::Status OutOfTime() {
+  return absl::DeadlineExceededError(
+      "deadline passed while the order was made; not decided");
 }
 
 // Adds the confidence of each pair of neighbours. What `time_used` leaves out
@@ -300,31 +296,48 @@ void AggregateService::AddAnswer(const AggregateRequest& request,
       draw.conditional_log_propensities.begin(),
       draw.conditional_log_propensities.end());
   response->set_total_variation(result.mean.total_variation);
-  const std::vector<double> divergences =
-      SourceDivergences(result.lists, query.scale, *checked.divergence,
-                        CompleteOrder(result, draw.action, n), SerialFor);
-  response->mutable_divergences()->Assign(divergences.begin(),
-                                          divergences.end());
 }
 
-bool AggregateService::IsLong(const AggregateRequest& request) {
-  return request.bootstrap_samples() > 0;
+void AggregateService::AddDivergences(const CheckedRequest& checked,
+                                      const DecisionScratch& scratch,
+                                      AggregateResponse* response) {
+  const AggregateResult& result = scratch.aggregate;
+  const uint32_t n = checked.query.lists.candidates.num_candidates();
+  const std::vector<double> divergences =
+      SourceDivergences(result.lists, checked.query.scale, *checked.divergence,
+                        CompleteOrder(result, scratch.draw.action, n),
+                        WhileTimeIsLeft(checked.query.is_over));
+  response->mutable_divergences()->Assign(divergences.begin(),
+                                          divergences.end());
 }
 
 absl::Status AggregateService::Aggregate(const AggregateRequest& request,
                                          DecisionScratch* scratch,
                                          AggregateResponse* response) {
   response->Clear();
+  const AggregateTime time(request, scratch->seconds_left);
+  RETURN_IF_ERROR(time.Check());
+  const std::function<bool()> is_over = [&time] { return time.is_over(); };
   // The rest is for what follows the bootstrap, and for the way back.
-  const std::function<double()> time_used =
-      TimeUsed(0.7 * scratch->seconds_left);
+  const std::function<double()> time_used = [&time] {
+    return time.used() / 0.7;
+  };
   ASSIGN_OR_RETURN(CheckedRequest checked, Check(request));
-  const AggregateQuery& query = checked.query;
+  AggregateQuery& query = checked.query;
+  query.is_over = &is_over;
   const Candidates& candidates = query.lists.candidates;
+  const uint32_t sources = candidates.num_features();
+  const uint64_t work = uint64_t{request.bootstrap_samples()} * sources *
+                        std::min(kPairs, candidates.num_candidates() - 1);
+  if (IsTooLong(AggregateSeconds(candidates.num_candidates(), sources, work) +
+                    DrawSeconds(checked.policy, candidates.num_candidates(), 0),
+                scratch)) {
+    return TooLong();
+  }
   ASSIGN_OR_RETURN(const AggregatePolicy policy,
                    AggregatePolicy::Create(checked.policy));
   const OpenDecision decision =
-      recorder_.Begin({request.context(), candidates, checked.name},
+      recorder_.Begin({request.context(), query.lists.candidates, checked.name},
                       response->mutable_result());
   const Draw& draw = scratch->draw;
   RETURN_IF_ERROR(
@@ -332,8 +345,11 @@ absl::Status AggregateService::Aggregate(const AggregateRequest& request,
   RETURN_IF_ERROR(ValidateLogPropensity(
       draw.log_propensity, "scores",
       "times concentration are beyond what can be drawn"));
+  AddDivergences(checked, *scratch, response);
+  if (time.is_over()) return OutOfTime();
   AddPairs(request, query, scratch->aggregate, decision.key.low, time_used,
            response, &checked.degraded);
+  if (time.is_over()) return OutOfTime();
   RETURN_IF_ERROR(recorder_.Finish(
       decision, checked.degraded,
       [&](log::v1::Decision* record) {
@@ -341,7 +357,7 @@ absl::Status AggregateService::Aggregate(const AggregateRequest& request,
       },
       scratch));
   AddAnswer(request, checked, *scratch, response);
-  sources_->Observe(candidates.num_features());
+  sources_->Observe(sources);
   if (checked.policy.has_boltzmann_ranking()) drawn_->Increment();
   return absl::OkStatus();
 }

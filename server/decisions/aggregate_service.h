@@ -26,11 +26,9 @@ class AggregateService {
   AggregateService(const config::v1::RequestLimits& limits, SpoolWriter* spool,
                    Metrics* metrics);
 
-  // Whether the request may take more than a millisecond though it is small.
-  static bool IsLong(const v1::AggregateRequest& request);
-
   // Answers before the deadline in `scratch`: a bootstrap that would take
-  // longer ends early, and the answer is marked as degraded.
+  // longer ends early, and the answer is marked as degraded. DEADLINE_EXCEEDED
+  // if there is not even time for the order; nothing was decided then.
   absl::Status Aggregate(const v1::AggregateRequest& request,
                          DecisionScratch* scratch,
                          v1::AggregateResponse* response);
@@ -51,7 +49,12 @@ class AggregateService {
   static void AddDetails(const v1::AggregateRequest& request,
                          const CheckedRequest& checked, const Draw& draw,
                          log::v1::Decision* record);
-  // Fills the response from what is decided in `scratch`, but for `pairs`.
+  // Adds how far each source is from what is decided in `scratch`; void once
+  // time is over.
+  static void AddDivergences(const CheckedRequest& checked,
+                             const DecisionScratch& scratch,
+                             v1::AggregateResponse* response);
+  // Fills the rest of the response, but for `pairs`.
   static void AddAnswer(const v1::AggregateRequest& request,
                         const CheckedRequest& checked,
                         const DecisionScratch& scratch,

@@ -22,10 +22,33 @@ struct DecisionScratch {
   log::v1::Decision record;
   std::vector<log::v1::LogRecord> records;
   double seconds_left = HUGE_VAL;  // Time to the deadline of the call.
+  // Whether more than a millisecond may be taken here. Where not, a method that
+  // would need more sets `long_seconds` to about how much, does nothing, and
+  // fails: it must be called again where it may.
+  bool may_take_long = true;
+  double long_seconds = 0;
   // Hears of the sync that the answer must wait for; null: the thread waits.
   SpoolWaiter* waiter = nullptr;
   bool is_waiting = false;  // `waiter` will hear of a sync.
   std::string caller;       // Of control calls: who makes it.
+
+  // Gives memory back that a huge request has left behind. The next request
+  // finds the rest.
+  void Shrink() {
+    constexpr size_t kKeptEntries = 1000;
+    if (records.capacity() > kKeptEntries) records = {};
+    if (workspace.eligible_documents.capacity() <= 10 * kKeptEntries &&
+        aggregate.scores.capacity() <= 1000 * kKeptEntries &&
+        aggregate.eligible_documents.capacity() <= 10 * kKeptEntries) {
+      return;
+    }
+    workspace = {};
+    others = {};
+    baseline = {};
+    aggregate = {};
+    draw = {};
+    record = log::v1::Decision();
+  }
 };
 
 }  // namespace sortition

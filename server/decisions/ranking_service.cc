@@ -10,6 +10,7 @@
 #include "absl/strings/str_format.h"
 #include "core/base/status_macros.h"
 #include "core/policies/traffic_split.h"
+#include "server/decisions/decision_cost.h"
 #include "server/decisions/request_validation.h"
 
 namespace sortition {
@@ -85,16 +86,16 @@ absl::StatusOr<RankingService::CheckedRequest> RankingService::Check(
         absl::StrCat("context.model = ", found.status().message()));
   }
   checked.set = *std::move(found);
-  // Which versions answer, and with how many features, is the same for all.
-  const ServedModel& primary = *checked.set->primary;
-  if (!primary.PolicyFor(action_kind).has_value()) {
+  // What versions answer, and with how many features, is the same for all.
+  const ServedModel& shape = *checked.set->shape;
+  if (!shape.PolicyFor(action_kind).has_value()) {
     return absl::FailedPreconditionError(absl::StrCat(
-        "context.model = \"", primary.name, "\": version ", primary.version,
-        " has policy ", primary.policy_name, ", which answers ",
-        MethodOf(primary), ", not ", MethodOf(action_kind)));
+        "context.model = \"", shape.name, "\": version ", shape.version,
+        " has policy ", shape.policy_name, ", which answers ", MethodOf(shape),
+        ", not ", MethodOf(action_kind)));
   }
   ASSIGN_OR_RETURN(checked.query,
-                   ValidateQuery(context, limits_, primary.num_features));
+                   ValidateQuery(context, limits_, shape.num_features));
   recorder_.Name(context, result);
   ASSIGN_OR_RETURN(checked.choice,
                    ChooseVersion(*checked.set, context, result->decision_id()));
@@ -207,12 +208,9 @@ void RankingService::TellOnlookers(const v1::DecisionContext& context,
                    checked.query, scratch->draw.action});
 }
 
-std::function<bool()> RankingService::GameLimit(
-    const v1::DecisionContext& context, double seconds_left) const {
+std::function<bool()> RankingService::GameLimit(double seconds_left) const {
   using Clock = std::chrono::steady_clock;
-  double seconds = std::min(limits_.max_game_seconds(), seconds_left / 2);
-  // The game is played a second time for the probabilities.
-  if (context.return_probabilities()) seconds /= 2;
+  const double seconds = std::min(limits_.max_game_seconds(), seconds_left / 2);
   const Clock::time_point end =
       Clock::now() + std::chrono::duration_cast<Clock::duration>(
                          std::chrono::duration<double>(std::max(seconds, 0.0)));
@@ -223,6 +221,26 @@ absl::Status RankingService::Decide(const v1::DecisionContext& context,
                                     CheckedRequest* checked,
                                     DecisionScratch* scratch,
                                     v1::DecisionResult* result) {
+  if (IsTooLong(DecisionSeconds(context, *checked->set, *checked->choice.model,
+                                checked->query),
+                scratch))
+    return TooLong();
+  using Clock = std::chrono::steady_clock;
+  const Clock::time_point start = Clock::now();
+  const absl::Status status = DrawAndLog(context, checked, scratch, result);
+  const VersionCounters* const counters = checked->choice.model->counters.get();
+  if (counters != nullptr) {
+    counters->Count(
+        status.code(),
+        std::chrono::duration<double>(Clock::now() - start).count());
+  }
+  return status;
+}
+
+absl::Status RankingService::DrawAndLog(const v1::DecisionContext& context,
+                                        CheckedRequest* checked,
+                                        DecisionScratch* scratch,
+                                        v1::DecisionResult* result) {
   const ServedModel& model = *checked->choice.model;
   const LinearPolicy& policy = *checked->policy;
   PolicyQuery& query = checked->query;
@@ -352,8 +370,7 @@ absl::Status RankingService::Label(const v1::LabelRequest& request,
                          &scratch->models, response->mutable_result()));
   RETURN_IF_ERROR(SetSize(request, &checked));
   PolicyQuery& query = checked.query;
-  const std::function<bool()> limit =
-      GameLimit(request.context(), scratch->seconds_left);
+  const std::function<bool()> limit = GameLimit(scratch->seconds_left);
   query.game.stop = &limit;
   RETURN_IF_ERROR(
       Decide(request.context(), &checked, scratch, response->mutable_result()));
@@ -366,11 +383,6 @@ absl::Status RankingService::Label(const v1::LabelRequest& request,
     Assign(checked.policy->DecidedFirstProbabilities(query, &scratch->workspace,
                                                      nullptr),
            response->mutable_result()->mutable_probabilities());
-  }
-  // One huge game must not hold its memory for ever.
-  constexpr uint32_t kKeptCandidates = 10'000;
-  if (query.candidates.num_candidates() > kKeptCandidates) {
-    scratch->workspace = PolicyWorkspace();
   }
   return absl::OkStatus();
 }

@@ -76,8 +76,7 @@ class RankingService {
                               CheckedRequest* checked);
   // Returns a function that tells whether an F-score game that begins now must
   // stop.
-  std::function<bool()> GameLimit(const v1::DecisionContext& context,
-                                  double seconds_left) const;
+  std::function<bool()> GameLimit(double seconds_left) const;
   // Validates the baseline, if the learning mode asks for one.
   static absl::Status SetPlan(const v1::DecisionContext& context,
                               CheckedRequest* checked,
@@ -85,7 +84,7 @@ class RankingService {
   // Draws into `scratch`, from the model or with a part of the baseline.
   static void DrawAction(const OpenDecision& decision, CheckedRequest* checked,
                          DecisionScratch* scratch);
-  // Draws into `scratch`, logs, and fills the fields that all results share.
+  // Decides, and counts it for the version.
   absl::Status Decide(const v1::DecisionContext& context,
                       CheckedRequest* checked, DecisionScratch* scratch,
                       v1::DecisionResult* result);
@@ -93,6 +92,10 @@ class RankingService {
   void TellOnlookers(const v1::DecisionContext& context,
                      const CheckedRequest& checked,
                      const std::string& decision_id, DecisionScratch* scratch);
+  // Draws into `scratch`, logs, and fills the fields that all results share.
+  absl::Status DrawAndLog(const v1::DecisionContext& context,
+                          CheckedRequest* checked, DecisionScratch* scratch,
+                          v1::DecisionResult* result);
   // Sets the fields of the record that depend on the kind of action.
   static void AddDetails(const CheckedRequest& checked, const Draw& draw,
                          log::v1::Decision* record);

@@ -1,5 +1,7 @@
 #include "server/identity/authorizer.h"
 
+#include <grpc/grpc_security_constants.h>
+
 #include <utility>
 
 #include "absl/strings/match.h"
@@ -10,6 +12,35 @@
 #include "process/log.h"
 
 namespace sortition {
+namespace {
+
+// Returns the common name of the certificate that the client has shown; empty:
+// none.
+std::string CertificateName(const grpc::ServerContext& context) {
+  const auto identity = context.auth_context();
+  if (identity == nullptr) return "";
+  const auto names = identity->FindPropertyValues(GRPC_X509_CN_PROPERTY_NAME);
+  return names.empty() ? "" : std::string(names[0].data(), names[0].size());
+}
+
+// Returns whether a line about a call that ended so may be written now. Stores
+// how many could not since the last one.
+bool MayLog(const absl::Status& status, uint64_t* left_out) {
+  if (status.ok()) return true;
+  static std::atomic<int64_t> this_second{0};
+  static std::atomic<int> written{0};
+  static std::atomic<uint64_t> num_left_out{0};
+  const int64_t second = absl::GetCurrentTimeNanos() / 1'000'000'000;
+  if (this_second.exchange(second) != second) written = 0;
+  if (++written > kMostRefusedPerSecond) {
+    ++num_left_out;
+    return false;
+  }
+  *left_out = num_left_out.exchange(0);
+  return true;
+}
+
+}  // namespace
 
 void Authorizer::Set(TokenTable table) {
   auto next = std::make_unique<const TokenTable>(std::move(table));
@@ -53,17 +84,24 @@ absl::StatusOr<const Caller*> Authorizer::Check(
 absl::Status AuthorizeCall(const Authorizer* authorizer, Role role,
                            const std::string& method,
                            const grpc::ServerContext& context) {
-  if (authorizer == nullptr) return absl::OkStatus();
-  const auto caller = authorizer->Check(role, context);
-  if (role == Role::kAdmin) {
-    LogInfo("audit",
-            {{"method", method},
-             {"caller", caller.ok() ? (*caller)->name : ""},
-             {"peer", context.peer()},
-             {"code", absl::StatusCodeToString(caller.status().code())},
-             {"reason", caller.status().message()}});
+  if (authorizer == nullptr && role != Role::kAdmin) return absl::OkStatus();
+  std::string name;
+  absl::Status status;
+  if (authorizer != nullptr) {
+    const auto caller = authorizer->Check(role, context);
+    status = caller.status();
+    if (caller.ok()) name = (*caller)->name;
   }
-  return caller.status();
+  uint64_t left_out = 0;
+  if (role != Role::kAdmin || !MayLog(status, &left_out)) return status;
+  LogInfo("audit", {{"method", method},
+                    {"caller", name},
+                    {"certificate", CertificateName(context)},
+                    {"peer", context.peer()},
+                    {"code", absl::StatusCodeToString(status.code())},
+                    {"reason", status.message()},
+                    {"left_out", left_out}});
+  return status;
 }
 
 std::string CallerName(const Authorizer* authorizer,
@@ -72,7 +110,8 @@ std::string CallerName(const Authorizer* authorizer,
     const auto caller = authorizer->Check(Role::kAdmin, context);
     if (caller.ok()) return (*caller)->name;
   }
-  return context.peer();
+  const std::string certificate = CertificateName(context);
+  return certificate.empty() ? context.peer() : certificate;
 }
 
 }  // namespace sortition

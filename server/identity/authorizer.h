@@ -37,14 +37,18 @@ class Authorizer {
   std::vector<std::unique_ptr<const TokenTable>> tables_;
 };
 
-// Checks a call of `method`; a call for kAdmin is logged, whatever comes of it:
-// who made it, from where, and whether it was let in. `authorizer` may be null.
+// Checks a call of `method`. `authorizer` may be null: everybody may call. A
+// call for kAdmin is logged, whatever comes of it: who made it, from where, and
+// whether it was let in. Of those that were not, at most kMostRefusedPerSecond
+// are: the next line says how many were left out.
 absl::Status AuthorizeCall(const Authorizer* authorizer, Role role,
                            const std::string& method,
                            const grpc::ServerContext& context);
+inline constexpr int kMostRefusedPerSecond = 10;
 
 // Returns who makes a call for kAdmin that was let in: the name of the token's
-// owner or, where nobody needs a token, the address.
+// owner, or that of the client's certificate where nobody needs a token, or the
+// address where nobody needs either.
 std::string CallerName(const Authorizer* authorizer,
                        const grpc::ServerContext& context);
 

@@ -57,8 +57,6 @@ absl::Status ValidateIdentity(const config::v1::ServerOptions& options) {
 Identity::Identity(const config::v1::ServerOptions& options, Metrics* metrics)
     : tls_(options.tls()),
       token_file_(options.token_file()),
-      tls_files_(
-          {tls_.certificate_file(), tls_.key_file(), tls_.client_ca_file()}),
       failures_(metrics->Counter(
           "sortition_identity_reload_failures_total",
           "Times that a changed certificate, key or token file was wrong, so "
@@ -69,22 +67,30 @@ absl::StatusOr<std::unique_ptr<Identity>> Identity::Open(
     const config::v1::ServerOptions& options, Metrics* metrics) {
   RETURN_IF_ERROR(ValidateIdentity(options));
   auto identity = std::unique_ptr<Identity>(new Identity(options, metrics));
-  // Before the files are read: a change meanwhile is seen later.
-  identity->known_tls_ = identity->Fingerprint(identity->tls_files_);
-  identity->known_tokens_ = identity->Fingerprint({identity->token_file_});
-  if (!identity->tls_.certificate_file().empty()) {
-    RETURN_IF_ERROR(identity->ReadTls());
+  const config::v1::TlsOptions& tls = identity->tls_;
+  std::vector<FileGroup>& groups = identity->groups_;
+  if (!tls.certificate_file().empty()) {
+    groups.push_back(
+        {{tls.certificate_file(), tls.key_file(), tls.client_ca_file()},
+         &Identity::ReadTls});
   }
   if (!identity->token_file_.empty()) {
-    RETURN_IF_ERROR(identity->ReadTokens());
+    groups.push_back({{identity->token_file_}, &Identity::ReadTokens});
   }
-  if (identity->source_ != nullptr || identity->authorizer_ != nullptr) {
+  for (FileGroup& group : groups) {
+    // Before the files are read: a change meanwhile is seen later.
+    group.known = Fingerprint(group.files);
+    RETURN_IF_ERROR((identity.get()->*group.read)());
+  }
+  if (!groups.empty()) {
     identity->thread_ = std::thread(&Identity::Run, identity.get());
   }
   return identity;
 }
 
-Identity::~Identity() {
+Identity::~Identity() { Stop(); }
+
+void Identity::Stop() {
   {
     const std::lock_guard lock(mutex_);
     ended_ = true;
@@ -127,7 +133,7 @@ absl::Status Identity::ReadTokens() {
   return absl::OkStatus();
 }
 
-std::string Identity::Fingerprint(const std::vector<std::string>& files) const {
+std::string Identity::Fingerprint(const std::vector<std::string>& files) {
   std::string text;
   for (const std::string& file : files) {
     struct stat info = {};
@@ -138,14 +144,15 @@ std::string Identity::Fingerprint(const std::vector<std::string>& files) const {
   return text;
 }
 
-void Identity::ReloadIfChanged(const std::vector<std::string>& files,
-                               std::string* known,
-                               absl::Status (Identity::*read)()) {
-  std::string now = Fingerprint(files);
-  if (now == *known) return;
-  *known = std::move(now);
-  const absl::Status status = (this->*read)();
+void Identity::Reload(FileGroup* group) {
+  std::string now = Fingerprint(group->files);
+  const auto time = std::chrono::steady_clock::now();
+  if (now == group->known && time < group->retry) return;
+  group->known = std::move(now);
+  group->retry = kNever;
+  const absl::Status status = (this->*group->read)();
   if (status.ok()) return;
+  group->retry = time + std::chrono::seconds(kRetrySeconds);
   failures_->Increment();
   LogError("identity not reloaded: what was read before stays",
            {{"reason", status.message()}});
@@ -153,11 +160,14 @@ void Identity::ReloadIfChanged(const std::vector<std::string>& files,
 
 void Identity::Reload() {
   const std::lock_guard lock(reload_mutex_);
-  if (source_ != nullptr) {
-    ReloadIfChanged(tls_files_, &known_tls_, &Identity::ReadTls);
-  }
-  if (authorizer_ != nullptr) {
-    ReloadIfChanged({token_file_}, &known_tokens_, &Identity::ReadTokens);
+  for (FileGroup& group : groups_) Reload(&group);
+}
+
+void Identity::Reread() {
+  const std::lock_guard lock(reload_mutex_);
+  for (FileGroup& group : groups_) {
+    group.retry = {};
+    Reload(&group);
   }
 }
 

@@ -3,7 +3,7 @@
 // when their files change.
 #include <grpcpp/security/server_credentials.h>
 
-#include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <memory>
 #include <mutex>
@@ -31,13 +31,21 @@ class Identity {
   // it. InvalidArgument: ValidateIdentity(), or what is wrong with a file.
   static absl::StatusOr<std::unique_ptr<Identity>> Open(
       const config::v1::ServerOptions& options, Metrics* metrics);
-  ~Identity();
+  ~Identity();  // Stop()
   Identity(const Identity&) = delete;
   Identity& operator=(const Identity&) = delete;
 
+  // Ends its thread; no metric is touched afterwards.
+  void Stop();
+
   // Takes up what has changed. A file that is wrong is logged, counted, and
-  // what was read before stays.
+  // what was read before stays. It is read again once it changes, and every
+  // kRetrySeconds, because what was wrong may have been of the moment.
   void Reload();
+  // Reads all files, whether they have changed or not.
+  void Reread();
+
+  static constexpr int kRetrySeconds = 10;
 
   // For the ports of a server that this must outlive.
   std::shared_ptr<grpc::ServerCredentials> MakeCredentials() const;
@@ -50,22 +58,30 @@ class Identity {
 
   absl::Status ReadTls();
   absl::Status ReadTokens();
+  // Files that are read together.
+  struct FileGroup {
+    std::vector<std::string> files;
+    absl::Status (Identity::*read)();
+    // What Fingerprint() was when they were read last.
+    std::string known = {};
+    std::chrono::steady_clock::time_point retry = kNever;
+  };
+  static constexpr auto kNever = std::chrono::steady_clock::time_point::max();
+
   // Returns a text that changes when one of the files does.
-  std::string Fingerprint(const std::vector<std::string>& files) const;
-  void ReloadIfChanged(const std::vector<std::string>& files,
-                       std::string* known, absl::Status (Identity::*read)());
+  static std::string Fingerprint(const std::vector<std::string>& files);
+  // Reads the files if they have changed, or it is time to try again.
+  void Reload(FileGroup* group);
   void Run();
 
   const config::v1::TlsOptions tls_;
   const std::string token_file_;
-  const std::vector<std::string> tls_files_;
   MetricCounter* const failures_;
   Metrics* const metrics_;
   std::unique_ptr<TlsSource> source_;  // Null: no TLS.
   std::unique_ptr<Authorizer> authorizer_;
   std::mutex reload_mutex_;
-  std::string known_tls_;  // Guarded by `reload_mutex_`; so is the next.
-  std::string known_tokens_;
+  std::vector<FileGroup> groups_;  // Guarded by `reload_mutex_`.
   std::mutex mutex_;
   std::condition_variable ends_;
   bool ended_ = false;  // Guarded by `mutex_`.

@@ -18,6 +18,8 @@ namespace {
 
 constexpr Role kRoles[] = {Role::kDecide, Role::kFeedback, Role::kAdmin};
 
+// What is wrong is described, not repeated: any word of a bad line might be a
+// token that was put there by mistake.
 absl::StatusOr<uint32_t> ParseRoles(absl::string_view text) {
   uint32_t roles = 0;
   for (const absl::string_view name : absl::StrSplit(text, ',')) {
@@ -25,9 +27,9 @@ absl::StatusOr<uint32_t> ParseRoles(absl::string_view text) {
         std::find_if(std::begin(kRoles), std::end(kRoles),
                      [&](Role role) { return RoleName(role) == name; });
     if (found == std::end(kRoles)) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("role is \"", absl::CHexEscape(name.substr(0, 64)),
-                       "\", must be decide, feedback or admin"));
+      return absl::InvalidArgumentError(absl::StrCat(
+          "a role of ", name.size(),
+          " characters is wrong, must be decide, feedback or admin"));
     }
     roles |= static_cast<uint32_t>(*found);
   }
@@ -41,9 +43,10 @@ absl::StatusOr<int64_t> ParseUntil(absl::string_view text) {
       absl::ParseTime("%Y-%m-%dT%H:%M:%SZ", text, &time, &error)) {
     return absl::ToUnixSeconds(time);
   }
-  return absl::InvalidArgumentError(absl::StrCat(
-      "the end of its time is \"", absl::CHexEscape(text.substr(0, 64)),
-      "\", must be as in 2027-01-31 or 2027-01-31T12:00:00Z"));
+  return absl::InvalidArgumentError(
+      absl::StrCat("the end of its time has ", text.size(),
+                   " characters, must be as in 2027-01-31 or "
+                   "2027-01-31T12:00:00Z"));
 }
 
 absl::Status ParseLine(absl::string_view line, Caller* caller,
@@ -62,11 +65,10 @@ absl::Status ParseLine(absl::string_view line, Caller* caller,
         return absl::ascii_isxdigit(static_cast<unsigned char>(c));
       });
   if (!is_digest) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("hash of \"", absl::CHexEscape(caller->name), "\" has ",
-                     words[2].size(),
-                     " characters, must have 64 hexadecimal digits, the "
-                     "SHA-256 of the token"));
+    return absl::InvalidArgumentError(absl::StrCat(
+        "the hash has ", words[2].size(),
+        " characters, must have 64 hexadecimal digits, the SHA-256 of the "
+        "token"));
   }
   *digest = absl::HexStringToBytes(words[2]);
   if (words.size() == 4) {

@@ -28,7 +28,7 @@ class TokenTable {
   // SHA-256 of the token as 64 hexadecimal digits, the end of its time as
   // 2027-01-31 or 2027-01-31T12:00:00Z. Empty lines and those that begin with
   // '#' are skipped. InvalidArgument names path, line and what is wrong, but
-  // not a hash, which might be a token that was put there by mistake.
+  // repeats no word, which might be a token that was put there by mistake.
   static absl::StatusOr<TokenTable> Parse(absl::string_view text,
                                           absl::string_view path);
 

@@ -20,9 +20,9 @@ DirectoryWatch::~DirectoryWatch() {
 
 void DirectoryWatch::Add(const std::string& directory) {
   if (inotify_ < 0) return;
-  ::inotify_add_watch(
-      inotify_, directory.c_str(),
-      IN_CREATE | IN_MOVED_TO | IN_MOVED_FROM | IN_DELETE | IN_ONLYDIR);
+  ::inotify_add_watch(inotify_, directory.c_str(),
+                      IN_CREATE | IN_MOVED_TO | IN_MOVED_FROM | IN_DELETE |
+                          IN_CLOSE_WRITE | IN_ONLYDIR);
 }
 
 void DirectoryWatch::Wait(double timeout_seconds) {

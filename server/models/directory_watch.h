@@ -13,9 +13,9 @@ class DirectoryWatch {
   DirectoryWatch(const DirectoryWatch&) = delete;
   DirectoryWatch& operator=(const DirectoryWatch&) = delete;
 
-  // From now on, creating, moving or removing an entry of `directory` ends a
-  // wait. Adding it again does nothing. Failure to watch is no error, because
-  // the timeout remains.
+  // From now on, creating, writing, moving or removing an entry of `directory`
+  // ends a wait. Adding it again does nothing. Failure to watch is no error,
+  // because the timeout remains.
   void Add(const std::string& directory);
 
   // Returns after a change since the last wait, after Wake(), or after

@@ -24,6 +24,8 @@ const char* LoadFailureName(LoadFailure failure) {
       return "self_test";
     case LoadFailure::kWarmUp:
       return "warm_up";
+    case LoadFailure::kReused:
+      return "reused";
   }
   return "unreadable";
 }

@@ -16,6 +16,8 @@ enum class LoadFailure {
   kDimension,   // Another number of features than that.
   kSelfTest,
   kWarmUp,
+  // It was loaded, and other files have its number now.
+  kReused,
 };
 
 // Returns the name in metrics, in logs and in front of the reason.

@@ -5,6 +5,7 @@
 #include <system_error>
 #include <utility>
 
+#include "absl/cleanup/cleanup.h"
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -15,6 +16,8 @@
 
 namespace sortition {
 namespace {
+
+using google::protobuf::util::MessageDifferencer;
 
 absl::Status MakeStoreDirectory(const std::string& root) {
   std::error_code error;
@@ -35,14 +38,24 @@ std::shared_ptr<const ServingSet> MakeUniformSet(const std::string& name) {
   auto set = std::make_shared<ServingSet>();
   set->name = name;
   set->primary = MakeUniformModel(name, NowUs());
+  set->shape = set->primary.get();
   set->loaded.emplace(0, set->primary);
   return set;
 }
 
+// Returns what a state says, for the log.
+std::string StateText(model::v1::Serving serving) {
+  serving.clear_change();
+  serving.clear_time();
+  serving.clear_reason();
+  serving.clear_caller();
+  serving.mutable_split()->clear_salt();
+  return serving.ShortDebugString();
+}
+
 bool IsSame(const ServingSet& a, const ServingSet& b) {
   return a.primary == b.primary && a.loaded == b.loaded &&
-         google::protobuf::util::MessageDifferencer::Equals(a.serving,
-                                                            b.serving);
+         MessageDifferencer::Equals(a.serving, b.serving);
 }
 
 }  // namespace
@@ -92,6 +105,8 @@ void ModelRegistry::Run() {
 
 void ModelRegistry::Refresh() {
   std::lock_guard refresh_lock(refresh_mutex_);
+  FreeRetired();
+  const absl::Cleanup freeing = [this] { FreeRetired(); };
   // Watch before listing, so that no change is missed in between.
   watch_.Add(store_.root());
   auto names = store_.ListModels();
@@ -111,7 +126,6 @@ void ModelRegistry::Refresh() {
     RefreshModel(name);
     if (stop_) return;
   }
-  FreeRetired();
 }
 
 bool ModelRegistry::HasDefault() const {
@@ -146,89 +160,14 @@ void ModelRegistry::RefreshModel(const std::string& name) {
   loader_.KeepOnly(name, *versions);
   if (FindEntry(name).set == nullptr) Serve(MakeUniformSet(name));
   const std::shared_ptr<const ServingSet> before = FindEntry(name).set;
+  loader_.RefuseReused(name, before->loaded);
   const auto serving = ReadServing(absl::StrCat(store_.root(), "/", name));
   absl::StatusOr<std::shared_ptr<const ServingSet>> set = serving.status();
   if (serving.ok()) set = MakeSet(*serving, *before, *versions);
   NoteServing(name, set.status());
   if (!set.ok()) set = MakeFallback(*before, *versions);
   if (set.ok() && !IsSame(**set, *before)) Serve(*std::move(set));
-}
-
-uint64_t ModelRegistry::RoomFor(const std::string& name) const {
-  uint64_t bytes = 0;
-  {
-    const std::lock_guard lock(mutex_);
-    for (const auto& [other, entry] : models_) {
-      if (other != name) bytes += entry.set->bytes();
-    }
-  }
-  return memory_bytes_ - std::min(memory_bytes_, bytes);
-}
-
-ServingSet::Model ModelRegistry::FindLoaded(const ServingSet& before,
-                                            uint64_t version) const {
-  for (const ServingSet* set : {&before, prepared_.get()}) {
-    if (set == nullptr || set->name != before.name) continue;
-    const auto known = set->loaded.find(version);
-    if (known != set->loaded.end()) return known->second;
-  }
-  return nullptr;
-}
-
-ServingSet::Model ModelRegistry::FollowNewest(
-    const ServingSet& before, const std::vector<uint64_t>& versions,
-    uint64_t room_bytes) {
-  // A version that was pinned gives way to the newest, even to an older one.
-  const uint64_t serving = before.serving.pinned_version() == 0
-                               ? before.primary->version
-                               : uint64_t{0};
-  for (auto version = versions.rbegin(); version != versions.rend();
-       ++version) {
-    if (*version <= serving) break;
-    if (auto known = FindLoaded(before, *version)) return known;
-    auto model =
-        loader_.Load(before.name, *version, *before.primary, room_bytes);
-    if (model.ok()) return *std::move(model);
-  }
-  return before.primary;
-}
-
-absl::StatusOr<std::shared_ptr<const ServingSet>> ModelRegistry::MakeSet(
-    const model::v1::Serving& serving, const ServingSet& before,
-    const std::vector<uint64_t>& versions) {
-  uint64_t room_bytes = RoomFor(before.name);
-  const auto take = [&](const ServingSet::Model& model) {
-    room_bytes -= std::min(room_bytes, model->bytes);
-    return model;
-  };
-  const auto load =
-      [&](uint64_t version,
-          const ServedModel& beside) -> absl::StatusOr<ServingSet::Model> {
-    if (auto known = FindLoaded(before, version)) return take(known);
-    ASSIGN_OR_RETURN(const ServingSet::Model model,
-                     loader_.Load(before.name, version, beside, room_bytes));
-    return take(model);
-  };
-  ServingSet::Model primary = before.primary;
-  if (serving.pinned_version() == 0) {
-    primary = take(FollowNewest(before, versions, room_bytes));
-  }
-  return MakeServingSet(before.name, serving, primary, load);
-}
-
-absl::StatusOr<std::shared_ptr<const ServingSet>> ModelRegistry::MakeFallback(
-    const ServingSet& before, const std::vector<uint64_t>& versions) {
-  if (before.primary->version == 0) {
-    const auto history =
-        ServingHistory(absl::StrCat(store_.root(), "/", before.name));
-    if (history.ok()) {
-      for (auto state = history->rbegin(); state != history->rend(); ++state) {
-        auto set = MakeSet(*state, before, versions);
-        if (set.ok()) return set;
-      }
-    }
-  }
-  return MakeSet(before.serving, before, versions);
+  fresh_.clear();
 }
 
 void ModelRegistry::NoteServing(const std::string& name,
@@ -252,23 +191,35 @@ void ModelRegistry::NoteServing(const std::string& name,
 }
 
 absl::StatusOr<model::v1::Serving> ModelRegistry::Change(
-    const std::string& name, const ChangeCause& cause,
-    absl::FunctionRef<absl::Status(model::v1::Serving*)> edit) {
+    const std::string& name, const ChangeCause& cause, Edit edit) {
   const std::lock_guard refresh_lock(refresh_mutex_);
-  const auto versions = store_.ListVersions(name);
-  if (!versions.ok()) return versions.status();
+  FreeRetired();
   const std::shared_ptr<const ServingSet> before = FindEntry(name).set;
+  if (before == nullptr) {
+    return absl::NotFoundError(absl::StrCat("\"", name, "\": no such model"));
+  }
+  ASSIGN_OR_RETURN(const auto versions, store_.ListVersions(name));
+  const uint64_t room_bytes = RoomFor(name);
+  const EditContext context = {
+      before->primary->version, versions, [&](uint64_t version) {
+        return Load(*before, version, *before->shape, room_bytes).ok();
+      }};
+  std::shared_ptr<const ServingSet> set;
   auto changed = ChangeServing(
       absl::StrCat(store_.root(), "/", name), cause,
       [&](model::v1::Serving* serving) -> absl::Status {
-        RETURN_IF_ERROR(edit(serving));
+        RETURN_IF_ERROR(edit(context, serving));
         RETURN_IF_ERROR(ValidateServing(*serving));
-        ASSIGN_OR_RETURN(prepared_, MakeSet(*serving, *before, *versions));
+        ASSIGN_OR_RETURN(set, MakeSet(*serving, *before, versions));
         return absl::OkStatus();
       });
-  if (changed.ok()) RefreshModel(name);
-  prepared_.reset();
-  FreeRetired();
+  if (changed.ok()) {
+    auto in_force = std::make_shared<ServingSet>(*set);
+    in_force->serving = *changed;  // With its number and its salt.
+    NoteServing(name, absl::OkStatus());
+    Serve(std::move(in_force));
+  }
+  fresh_.clear();
   return changed;
 }
 
@@ -286,7 +237,11 @@ void ModelRegistry::Serve(std::shared_ptr<const ServingSet> set) {
   }
   if (before == nullptr) return;  // Uniform, until there is a version.
   for (const auto& [version, model] : before->loaded) {
-    if (!set->loaded.contains(version)) retired_.push_back(model);
+    const auto kept = set->loaded.find(version);
+    if (kept == set->loaded.end() || kept->second != model) {
+      retired_.push_back(model);
+      retired_bytes_ += model->bytes;
+    }
   }
   if (before->primary->version != now.version) {
     LogInfo("model version serves", {{"model", now.name},
@@ -295,23 +250,22 @@ void ModelRegistry::Serve(std::shared_ptr<const ServingSet> set) {
                                      {"policy", now.policy_name},
                                      {"checksum", now.checksum}});
   }
-  if (before->serving.change() != set->serving.change()) {
-    LogInfo("what serves was changed",
-            {{"model", now.name},
-             {"change", set->serving.change()},
-             {"reason", set->serving.reason()},
-             {"caller", set->serving.caller()},
-             {"version", now.version},
-             {"arms", set->serving.split().arms_size()},
-             {"shadows", set->serving.shadows_size()},
-             {"mode", model::v1::LearningMode_Name(set->serving.mode())}});
+  if (!MessageDifferencer::Equals(before->serving, set->serving)) {
+    LogInfo("what serves was changed", {{"model", now.name},
+                                        {"change", set->serving.change()},
+                                        {"reason", set->serving.reason()},
+                                        {"caller", set->serving.caller()},
+                                        {"version", now.version},
+                                        {"state", StateText(set->serving)}});
   }
   if (follow_) follow_();
 }
 
 void ModelRegistry::FreeRetired() {
-  std::erase_if(retired_, [](const ServingSet::Model& model) {
-    return model.use_count() == 1;
+  std::erase_if(retired_, [this](const ServingSet::Model& model) {
+    if (model.use_count() > 1) return false;
+    retired_bytes_ -= model->bytes;
+    return true;
   });
 }
 
@@ -323,12 +277,17 @@ absl::StatusOr<std::shared_ptr<const ServingSet>> ModelRegistry::Find(
 
 absl::StatusOr<std::shared_ptr<const ServingSet>> ModelRegistry::Find(
     absl::string_view name, SeenModels* seen) const {
-  if (seen->generation != generation_.load(std::memory_order_acquire)) {
+  std::shared_ptr<const ServingModels> serving;
+  if (seen->generation == generation_.load(std::memory_order_acquire)) {
+    serving = seen->serving.lock();  // Null: just swapped.
+  }
+  if (serving == nullptr) {
     std::lock_guard lock(mutex_);
     seen->generation = generation_.load(std::memory_order_relaxed);
-    seen->serving = serving_;
+    serving = serving_;
+    seen->serving = serving;
   }
-  const ServingModels& models = *seen->serving;
+  const ServingModels& models = *serving;
   const auto found = models.find(name.empty() ? default_model_ : name);
   if (found != models.end()) return found->second;
   std::vector<std::string> names;
@@ -366,6 +325,11 @@ void ModelRegistry::SetMetrics() {
                           const std::string& model, double value) {
     metrics_->Gauge(name, help, {{"model", model}})->Set(value);
   };
+  metrics_
+      ->Gauge("sortition_model_retired_bytes",
+              "Memory of versions that serve no more, but whose last requests "
+              "have not ended, bytes")
+      ->Set(static_cast<double>(retired_bytes_.load()));
   for (const ModelState& state : List()) {
     const ServedModel& serving = *state.set->primary;
     set("sortition_model_version",

@@ -17,6 +17,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "io/models/model_store.h"
+#include "io/models/serving_edit.h"
 #include "io/models/serving_state.h"
 #include "process/metrics.h"
 #include "server/models/directory_watch.h"
@@ -38,11 +39,11 @@ struct ModelState {
 using ServingModels =
     absl::flat_hash_map<std::string, std::shared_ptr<const ServingSet>>;
 
-// What a thread has seen last of a registry. A thread that asks for nothing
-// keeps a version that was swapped out.
+// What a thread has seen last of a registry. It keeps nothing alive: a thread
+// that asks for nothing does not hold the memory of what was swapped out.
 struct SeenModels {
   uint64_t generation = 0;
-  std::shared_ptr<const ServingModels> serving;
+  std::weak_ptr<const ServingModels> serving;
 };
 
 // The models are the default one and every directory of the store. Of each
@@ -87,11 +88,13 @@ class ModelRegistry {
 
   // Changes what serves of the model, as ChangeServing() in serving_state.h,
   // but only to a state that can serve: its versions are loaded first. Once it
-  // returns, it serves. FailedPrecondition, ResourceExhausted: a version cannot
-  // serve. Waits for loads.
-  absl::StatusOr<model::v1::Serving> Change(
-      const std::string& name, const ChangeCause& cause,
-      absl::FunctionRef<absl::Status(model::v1::Serving*)> edit);
+  // returns, it serves. FailedPrecondition: a version cannot serve. NotFound:
+  // there is no such model. Waits for loads.
+  using Edit =
+      absl::FunctionRef<absl::Status(const EditContext&, model::v1::Serving*)>;
+  absl::StatusOr<model::v1::Serving> Change(const std::string& name,
+                                            const ChangeCause& cause,
+                                            Edit edit);
 
   const ModelStore& store() const { return store_; }
 
@@ -110,9 +113,19 @@ class ModelRegistry {
   // Returns a version that is loaded already; null: it is not.
   ServingSet::Model FindLoaded(const ServingSet& before,
                                uint64_t version) const;
+  // Loads a version, unless it is loaded already.
+  absl::StatusOr<ServingSet::Model> Load(const ServingSet& before,
+                                         uint64_t version,
+                                         const ServedModel& beside,
+                                         uint64_t room_bytes);
+  // Checks that the versions that `serving` names can be loaded, before any of
+  // them is; subtracts what they take from `room_bytes`.
+  absl::Status CheckNamed(const model::v1::Serving& serving,
+                          const ServingSet& before, uint64_t* room_bytes) const;
   // Returns the newest of `versions` that loads, or what serves if none is
-  // newer.
-  ServingSet::Model FollowNewest(const ServingSet& before,
+  // newer. `room_bytes` are for it alone, unless `serving` names it.
+  ServingSet::Model FollowNewest(const model::v1::Serving& serving,
+                                 const ServingSet& before,
                                  const std::vector<uint64_t>& versions,
                                  uint64_t room_bytes);
   absl::StatusOr<std::shared_ptr<const ServingSet>> MakeSet(
@@ -145,11 +158,12 @@ class ModelRegistry {
   std::string last_store_error_;
   // By model; guarded by `refresh_mutex_`.
   absl::flat_hash_map<std::string, FailureReports> list_reports_;
-  // What a change has loaded before it is in force; guarded by
+  // What a look at one model has loaded, until it is over; guarded by
   // `refresh_mutex_`.
-  std::shared_ptr<const ServingSet> prepared_;
+  std::map<uint64_t, ServingSet::Model> fresh_;
   // Versions that some thread may still use; guarded by `refresh_mutex_`.
   std::vector<ServingSet::Model> retired_;
+  std::atomic<uint64_t> retired_bytes_{0};  // Of `retired_`.
 
   mutable std::mutex mutex_;  // Held for moments, never during a load.
   absl::flat_hash_map<std::string, Entry> models_;

@@ -6,6 +6,7 @@
 #include "io/clocks.h"
 #include "io/models/serving_edit.h"
 #include "io/models/serving_state.h"
+#include "process/log.h"
 
 namespace sortition {
 namespace {
@@ -46,6 +47,19 @@ void FillVersion(const ModelStore& store, const std::string& model,
   stored->set_created_time_us(provenance->created_time_us());
   stored->set_parent_version(provenance->parent_version());
   stored->set_comment(provenance->comment());
+}
+
+// Tells who asked for what, and what came of it.
+void LogChange(const std::string& model, v1::ChangeServingRequest request,
+               const std::string& caller, const absl::Status& status) {
+  request.clear_model();
+  request.clear_reason();
+  LogInfo("audit", {{"method", "ChangeServing"},
+                    {"caller", caller},
+                    {"model", model},
+                    {"change", request.ShortDebugString()},
+                    {"code", absl::StatusCodeToString(status.code())},
+                    {"reason", std::string(status.message())}});
 }
 
 absl::Status NoSuchModel(const absl::Status& status) {
@@ -119,6 +133,12 @@ absl::Status ModelsService::DescribeModel(
   for (const model::v1::Serving& state : history) {
     *response->add_history() = state;
   }
+  const auto stored = ReadServing(absl::StrCat(store.root(), "/", name));
+  if (stored.ok()) {
+    response->set_stored_change(stored->change());
+  } else if (!history.empty()) {
+    response->set_stored_change(history.back().change());
+  }
   return absl::OkStatus();
 }
 
@@ -129,15 +149,14 @@ absl::Status ModelsService::ChangeServing(
   const auto set = models_->Find(request.model());
   if (!set.ok()) return NoSuchModel(set.status());
   const std::string name = (*set)->name;
-  EditContext context;
-  context.primary_version = (*set)->primary->version;
-  ASSIGN_OR_RETURN(context.versions, models_->store().ListVersions(name));
-  ASSIGN_OR_RETURN(*response->mutable_serving(),
-                   models_->Change(name, {request.reason(), caller},
-                                   [&](model::v1::Serving* serving) {
-                                     return EditServing(request, context,
-                                                        serving);
-                                   }));
+  const auto changed = models_->Change(
+      name, {request.reason(), caller},
+      [&](const EditContext& context, model::v1::Serving* serving) {
+        return EditServing(request, context, serving);
+      });
+  LogChange(name, request, caller, changed.status());
+  if (!changed.ok()) return changed.status();
+  *response->mutable_serving() = *changed;
   ASSIGN_OR_RETURN(const auto now, models_->Find(name));
   response->set_version(now->primary->version);
   return absl::OkStatus();

@@ -55,19 +55,34 @@ absl::Status WarmUpStored(const LinearPolicy& policy,
   return absl::OkStatus();
 }
 
-// Warms up a version that brings no queries; the made-up ones touch all
-// weights.
+// Warms up a version that brings no queries. The made-up ones touch all
+// weights, if there are not too many.
 absl::Status WarmUpMadeUp(const LinearPolicy& policy) {
   constexpr uint64_t kQueries = 20;
   constexpr size_t kMaxValues = 1'000'000;
   constexpr size_t kMaxCandidates = 100;
   const size_t d = policy.num_features();
+  const size_t per_row = std::min(d, kMaxValues);
   const size_t n = std::clamp<size_t>(kMaxValues / d, 1, kMaxCandidates);
   RandomSequence random(SeedKey(0));
-  std::vector<float> values(n * d);
+  std::vector<float> values(n * per_row);
   for (float& value : values) value = static_cast<float>(random.Uniform());
+  std::vector<uint32_t> row_offsets;
+  std::vector<uint32_t> columns;
+  if (per_row < d) {
+    // One row, with evenly spaced columns.
+    row_offsets = {0, static_cast<uint32_t>(per_row)};
+    for (size_t j = 0; j < per_row; ++j) {
+      columns.push_back(static_cast<uint32_t>(j * d / per_row));
+    }
+  }
+  const auto width = static_cast<uint32_t>(d);
   const PolicyQuery query = {
-      Candidates::DenseUnchecked(values, static_cast<uint32_t>(d)), {}, 10};
+      columns.empty()
+          ? Candidates::DenseUnchecked(values, width)
+          : Candidates::SparseUnchecked(row_offsets, columns, values, width),
+      {},
+      10};
   PolicyWorkspace workspace;
   for (uint64_t i = 0; i < kQueries; ++i) {
     RETURN_IF_ERROR(WarmUpWith(policy, query, SeedKey(i), &workspace));
@@ -92,7 +107,7 @@ std::shared_ptr<const ServedModel> MakeUniformModel(const std::string& name,
 
 absl::StatusOr<std::shared_ptr<const ServedModel>> MakeServedModel(
     const StoredModel& stored, const ServedModel& serving, int64_t time_us,
-    LoadFailure* failure) {
+    LoadFailure* failure, std::shared_ptr<const VersionCounters> counters) {
   const model::v1::Model& model = stored.model;
   *failure = LoadFailure::kPolicy;
   ASSIGN_OR_RETURN(
@@ -101,10 +116,11 @@ absl::StatusOr<std::shared_ptr<const ServedModel>> MakeServedModel(
                            {model.weights().begin(), model.weights().end()}));
   if (!serving.PolicyFor(policy.action_kind()).has_value()) {
     *failure = LoadFailure::kActionKind;
-    return absl::InvalidArgumentError(
-        absl::StrCat("policy is ", PolicyKindName(model.policy()),
-                     ", must answer the calls that ", serving.policy_name,
-                     " of the version that serves does: callers make them"));
+    return absl::InvalidArgumentError(absl::StrCat(
+        "policy is ", PolicyKindName(model.policy()),
+        ", must answer the calls that ", serving.policy_name,
+        " of the version that serves does: callers make them; publish it "
+        "under another name"));
   }
   *failure = LoadFailure::kDimension;
   if (serving.num_features != 0 &&
@@ -112,7 +128,8 @@ absl::StatusOr<std::shared_ptr<const ServedModel>> MakeServedModel(
     return absl::InvalidArgumentError(absl::StrCat(
         "num_features is ", model.num_features(), ", must be ",
         serving.num_features,
-        ", as in the version that serves: callers send that many"));
+        ", as in the version that serves: callers send that many; publish it "
+        "under another name"));
   }
   *failure = LoadFailure::kSelfTest;
   RETURN_IF_ERROR(SelfTest(policy));
@@ -129,6 +146,7 @@ absl::StatusOr<std::shared_ptr<const ServedModel>> MakeServedModel(
   served->draw_salt = stored.draw_salt;
   served->loaded_time_us = time_us;
   served->bytes = model.ByteSizeLong();
+  served->counters = std::move(counters);
   switch (policy.action_kind()) {
     case ActionKind::kSelect:
       served->select = std::move(policy);

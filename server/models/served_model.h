@@ -10,6 +10,7 @@
 #include "core/policies/linear_policy.h"
 #include "io/models/model_store.h"
 #include "server/models/load_failure.h"
+#include "server/models/version_counters.h"
 #include "sortition/model/v1/model.pb.h"
 
 namespace sortition {
@@ -32,6 +33,7 @@ struct ServedModel {
   std::optional<LinearPolicy> rank;
   std::optional<LinearPolicy> label;
   std::string degraded;  // Why its answers fall short of a model's.
+  std::shared_ptr<const VersionCounters> counters;  // Null: not counted.
 
   const std::optional<LinearPolicy>& PolicyFor(ActionKind kind) const {
     switch (kind) {
@@ -57,6 +59,7 @@ std::shared_ptr<const ServedModel> MakeUniformModel(const std::string& name,
 // failed.
 absl::StatusOr<std::shared_ptr<const ServedModel>> MakeServedModel(
     const StoredModel& stored, const ServedModel& serving, int64_t time_us,
-    LoadFailure* failure);
+    LoadFailure* failure,
+    std::shared_ptr<const VersionCounters> counters = nullptr);
 
 }  // namespace sortition

@@ -1,5 +1,6 @@
 #include "server/models/serving_set.h"
 
+#include <set>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -13,55 +14,35 @@ bool PlaysFBetaGame(const ServedModel& model) {
   return model.policy.game_subset().measure() == model::v1::GameSubset::F_BETA;
 }
 
-// Loads what a set needs.
-class Loading {
- public:
-  Loading(ServingSet* set, const ServedModel& beside, LoadVersion load)
-      : set_(*set), beside_(&beside), load_(load) {}
-
-  absl::StatusOr<ServingSet::Model> Take(absl::string_view use,
-                                         uint64_t version) {
-    const auto known = set_.loaded.find(version);
-    if (known != set_.loaded.end()) return known->second;
-    auto model = load_(version, *beside_);
-    if (!model.ok()) {
-      return absl::Status(
-          model.status().code(),
-          absl::StrCat(use, " ", version, ": ", model.status().message()));
-    }
-    Add(*model);
-    return model;
-  }
-
-  // The versions of a set are measured against each other.
-  void Add(const ServingSet::Model& model) {
-    if (set_.loaded.empty()) beside_ = model.get();
-    set_.loaded.emplace(model->version, model);
-  }
-
- private:
-  ServingSet& set_;
-  const ServedModel* beside_;
-  LoadVersion load_;
-};
-
-absl::Status AddArms(Loading* loading, ServingSet* set) {
-  const model::v1::Split& split = set->serving.split();
-  if (split.arms().empty()) return absl::OkStatus();
-  const auto add = [set](const ServingSet::Model& model, uint32_t places) {
-    set->arms.push_back(
-        {model.get(), static_cast<double>(places) / kSplitPlaces});
-    set->has_f_beta_game |= PlaysFBetaGame(*model);
-  };
-  for (const model::v1::SplitArm& arm : split.arms()) {
-    ASSIGN_OR_RETURN(const ServingSet::Model model,
-                     loading->Take("split.arms.version", arm.version()));
-    add(model, PlacesOf(arm));
-  }
-  if (const uint32_t free = FreePlaces(split); free > 0) {
-    add(set->primary, free);
+// A request that does not say how many candidates to choose is answered by the
+// size of its arm. Were that another one than the others', they could never
+// have chosen its action, and the record does not say who gave the size.
+absl::Status CheckSizes(const ServingSet& set) {
+  if (set.has_f_beta_game) return absl::OkStatus();
+  const ServingSet::Arm* first = nullptr;
+  for (const ServingSet::Arm& arm : set.arms) {
+    if (!arm.model->label.has_value()) return absl::OkStatus();
+    if (first == nullptr) first = &arm;
+    const uint32_t size = arm.model->label->subset_size();
+    const uint32_t expected = first->model->label->subset_size();
+    if (size == expected) continue;
+    return absl::FailedPreconditionError(absl::StrCat(
+        "split.arms: version ", arm.model->version, " chooses k = ", size,
+        " candidates, version ", first->model->version, " k = ", expected,
+        " (0: any number): must be the same for all"));
   }
   return absl::OkStatus();
+}
+
+void AddArms(ServingSet* set) {
+  const model::v1::Split& split = set->serving.split();
+  if (split.arms().empty()) return;
+  for (const VersionShare& share : SharesOf(split, set->primary->version)) {
+    const ServedModel& model = *set->loaded.at(share.version);
+    set->arms.push_back(
+        {&model, static_cast<double>(share.places) / kSplitPlaces});
+    set->has_f_beta_game |= PlaysFBetaGame(model);
+  }
 }
 
 absl::Status AddShadow(absl::string_view use, ServingSet::Model model,
@@ -76,14 +57,13 @@ absl::Status AddShadow(absl::string_view use, ServingSet::Model model,
   return absl::OkStatus();
 }
 
-absl::Status AddShadows(Loading* loading, ServingSet* set) {
+absl::Status AddShadows(ServingSet* set) {
   bool has_primary = false;
   for (const model::v1::ShadowVersion& shadow : set->serving.shadows()) {
-    ASSIGN_OR_RETURN(ServingSet::Model model,
-                     loading->Take("shadows.version", shadow.version()));
-    has_primary |= model->version == set->primary->version;
-    RETURN_IF_ERROR(
-        AddShadow("shadows.version", std::move(model), shadow.every(), set));
+    has_primary |= shadow.version() == set->primary->version;
+    RETURN_IF_ERROR(AddShadow("shadows.version",
+                              set->loaded.at(shadow.version()), shadow.every(),
+                              set));
   }
   // The baseline decides, and the version that would serve looks on.
   if (set->serving.mode() != model::v1::SHADOW || has_primary) {
@@ -97,9 +77,8 @@ absl::Status AddShadows(Loading* loading, ServingSet* set) {
 const ServingSet::Arm& ServingSet::ArmOf(absl::string_view unit_id,
                                          absl::string_view decision_id) const {
   const model::v1::Split& split = serving.split();
-  const int arm =
-      ArmAt(split, SplitPlace(name, split.salt(), unit_id, decision_id));
-  return arm < 0 ? arms.back() : arms[static_cast<size_t>(arm)];
+  return arms[ShareAt(split, primary->version,
+                      SplitPlace(name, split.salt(), unit_id, decision_id))];
 }
 
 const ServedModel* ServingSet::FindVersion(uint64_t version) const {
@@ -120,34 +99,68 @@ uint64_t ServingSet::bytes() const {
   return bytes;
 }
 
+std::vector<VersionUse> UsesOf(const model::v1::Serving& serving) {
+  std::vector<VersionUse> uses;
+  std::set<uint64_t> versions;
+  const auto add = [&](std::string name, uint64_t version) {
+    if (versions.insert(version).second) {
+      uses.push_back({std::move(name), version});
+    }
+  };
+  if (serving.pinned_version() > 0) {
+    add("pinned_version", serving.pinned_version());
+  }
+  for (const model::v1::SplitArm& arm : serving.split().arms()) {
+    add("split.arms.version", arm.version());
+  }
+  for (const model::v1::VersionLabel& label : serving.labels()) {
+    add(absl::StrCat("label \"", label.name(), "\" of version"),
+        label.version());
+  }
+  for (const model::v1::ShadowVersion& shadow : serving.shadows()) {
+    add("shadows.version", shadow.version());
+  }
+  return uses;
+}
+
+absl::Status CannotServe(const VersionUse& use, const absl::Status& status) {
+  return absl::FailedPreconditionError(
+      absl::StrCat(use.name, " ", use.version, ": ", status.message()));
+}
+
 absl::StatusOr<std::shared_ptr<const ServingSet>> MakeServingSet(
     const std::string& name, const model::v1::Serving& serving,
     const ServingSet::Model& primary, LoadVersion load) {
   auto set = std::make_shared<ServingSet>();
   set->name = name;
   set->serving = serving;
-  Loading loading(set.get(), *primary, load);
-  if (serving.pinned_version() == 0) {
-    set->primary = primary;
-    loading.Add(primary);
-  } else {
-    ASSIGN_OR_RETURN(set->primary,
-                     loading.Take("pinned_version", serving.pinned_version()));
+  // The versions of a set are measured against each other.
+  set->shape = primary.get();
+  const auto add = [&](const ServingSet::Model& model) {
+    if (set->loaded.empty() || set->shape->version == 0) {
+      set->shape = model.get();
+    }
+    set->loaded.emplace(model->version, model);
+  };
+  if (serving.pinned_version() == 0) add(primary);
+  for (const VersionUse& use : UsesOf(serving)) {
+    if (set->loaded.contains(use.version)) continue;
+    const auto model = load(use.version, *set->shape);
+    if (!model.ok()) return CannotServe(use, model.status());
+    add(*model);
   }
-  RETURN_IF_ERROR(AddArms(&loading, set.get()));
-  for (const model::v1::VersionLabel& label : serving.labels()) {
-    RETURN_IF_ERROR(
-        loading
-            .Take(absl::StrCat("label \"", label.name(), "\" of version"),
-                  label.version())
-            .status());
-  }
-  RETURN_IF_ERROR(AddShadows(&loading, set.get()));
+  set->primary = serving.pinned_version() == 0
+                     ? primary
+                     : set->loaded.at(serving.pinned_version());
+  AddArms(set.get());
+  RETURN_IF_ERROR(CheckSizes(*set));
+  RETURN_IF_ERROR(AddShadows(set.get()));
   if (serving.mode() == model::v1::EXPLORE_ABOVE_BASELINE &&
       (set->has_f_beta_game || PlaysFBetaGame(*set->primary))) {
     return absl::FailedPreconditionError(
         "mode = EXPLORE_ABOVE_BASELINE: not for F-score games, whose "
-        "propensities depend on time");
+        "propensities depend on time; must be ONLINE, APPRENTICE, SHADOW or "
+        "OFF");
   }
   return set;
 }

@@ -34,8 +34,10 @@ struct ServingSet {
   model::v1::Serving serving;  // In force; may be older than the file.
   Model primary;
   std::map<uint64_t, Model> loaded;  // By version, `primary` among them.
-  // Where traffic is split: as serving.split.arms, and the primary version last
-  // unless the others have all places. Otherwise empty.
+  // What requests must suit: one of the versions that are loaded, not the
+  // uniform policy unless that is all there is.
+  const ServedModel* shape = nullptr;
+  // Where traffic is split: as SharesOf() in traffic_split.h. Otherwise empty.
   std::vector<Arm> arms;
   // Versions that look on, which play no F-score game; in mode SHADOW the
   // primary version among them.
@@ -52,14 +54,26 @@ struct ServingSet {
   uint64_t bytes() const;  // Of all loaded versions.
 };
 
+// A version that a state names, and as what.
+struct VersionUse {
+  std::string name;  // "split.arms.version", "label \"canary\" of version"
+  uint64_t version = 0;
+};
+
+// Returns all versions that `serving` names, each once, as it names it first.
+std::vector<VersionUse> UsesOf(const model::v1::Serving& serving);
+
+// FailedPrecondition: says which version cannot serve, as what, and why.
+absl::Status CannotServe(const VersionUse& use, const absl::Status& status);
+
 // Returns a version, loaded; the error says why it cannot serve.
 using LoadVersion =
     absl::FunctionRef<absl::StatusOr<std::shared_ptr<const ServedModel>>(
         uint64_t version, const ServedModel& beside)>;
 
 // Makes the set that `serving` asks for. `primary` serves where no version is
-// pinned. FailedPrecondition, ResourceExhausted: a version that it names cannot
-// serve; the message says which, as what, and why.
+// pinned. FailedPrecondition: a version that it names cannot serve; the message
+// says which, as what, and why.
 absl::StatusOr<std::shared_ptr<const ServingSet>> MakeServingSet(
     const std::string& name, const model::v1::Serving& serving,
     const ServingSet::Model& primary, LoadVersion load);

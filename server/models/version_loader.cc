@@ -13,6 +13,7 @@
 #include "absl/time/time.h"
 #include "io/clocks.h"
 #include "process/log.h"
+#include "process/threads.h"
 
 namespace sortition {
 namespace {
@@ -57,52 +58,97 @@ LoadFailure FailureOfStore(const absl::Status& status) {
   }
 }
 
+// ResourceExhausted if a version takes more than `room_bytes`. What it takes is
+// about the size of its file, which is stored in `bytes`.
+absl::Status CheckRoom(const std::string& path, uint64_t room_bytes,
+                       uint64_t* bytes) {
+  std::error_code error;
+  const uintmax_t size =
+      std::filesystem::file_size(absl::StrCat(path, "/model.pb"), error);
+  *bytes = error ? 0 : size;
+  if (*bytes <= room_bytes) return absl::OkStatus();
+  return absl::ResourceExhaustedError(absl::StrCat(
+      "takes ", *bytes, " bytes, and model_memory_bytes has room for ",
+      room_bytes, " beside the versions that serve"));
+}
+
 }  // namespace
+
+std::string VersionLoader::PathOf(const std::string& name,
+                                  uint64_t version) const {
+  return absl::StrCat(store_->root(), "/", name, "/", version);
+}
+
+VersionLoader::Rejection VersionLoader::FindRejection(const std::string& name,
+                                                      uint64_t version) const {
+  const std::lock_guard lock(mutex_);
+  const auto rejected = rejected_.find(name);
+  if (rejected == rejected_.end()) return {};
+  const auto found = rejected->second.find(version);
+  return found == rejected->second.end() ? Rejection() : found->second;
+}
+
+absl::Status VersionLoader::Check(const std::string& name, uint64_t version,
+                                  uint64_t* room_bytes) const {
+  const std::string path = PathOf(name, version);
+  std::error_code error;
+  if (!std::filesystem::is_directory(path, error)) {
+    return absl::NotFoundError(absl::StrCat(
+        path,
+        " is not there; name another version, or publish this one again "
+        "(sortition-trainer publish)"));
+  }
+  const Rejection rejection = FindRejection(name, version);
+  if (!rejection.transient && !rejection.fingerprint.empty() &&
+      rejection.fingerprint == Fingerprint(path)) {
+    return absl::FailedPreconditionError(rejection.reason);
+  }
+  uint64_t bytes = 0;
+  if (const absl::Status status = CheckRoom(path, *room_bytes, &bytes);
+      !status.ok()) {
+    return absl::ResourceExhaustedError(absl::StrCat(
+        LoadFailureName(LoadFailure::kMemory), ": ", status.message()));
+  }
+  *room_bytes -= bytes;
+  return absl::OkStatus();
+}
 
 absl::StatusOr<std::shared_ptr<const ServedModel>> VersionLoader::TryLoad(
     const std::string& name, uint64_t version, const ServedModel& serving,
     uint64_t room_bytes, LoadFailure* failure) const {
-  // What a model takes is about the size of its file.
-  std::error_code error;
-  const uintmax_t bytes = std::filesystem::file_size(
-      absl::StrCat(store_->root(), "/", name, "/", version, "/model.pb"),
-      error);
-  if (!error && bytes > room_bytes) {
+  uint64_t bytes = 0;
+  if (absl::Status status =
+          CheckRoom(PathOf(name, version), room_bytes, &bytes);
+      !status.ok()) {
     *failure = LoadFailure::kMemory;
-    return absl::ResourceExhaustedError(absl::StrCat(
-        "takes ", bytes, " bytes, and model_memory_bytes has room for ",
-        room_bytes, " beside the versions that are loaded"));
+    return status;
   }
   const auto stored = store_->Load(name, version);
   if (!stored.ok()) {
     *failure = FailureOfStore(stored.status());
     return stored.status();
   }
-  return MakeServedModel(*stored, serving, NowUs(), failure);
+  return MakeServedModel(*stored, serving, NowUs(), failure,
+                         counters_.For(name, version));
 }
 
 absl::StatusOr<std::shared_ptr<const ServedModel>> VersionLoader::Load(
     const std::string& name, uint64_t version, const ServedModel& serving,
     uint64_t room_bytes) {
+  const Rejection rejection = FindRejection(name, version);
   // The fingerprint is taken before the load, so that a change during the load
   // gives another one next time.
-  Rejection rejection;
-  {
-    const std::lock_guard lock(mutex_);
-    const auto& rejected = rejected_[name];
-    if (const auto found = rejected.find(version); found != rejected.end()) {
-      rejection = found->second;
-    }
-  }
-  const std::string fingerprint =
-      Fingerprint(absl::StrCat(store_->root(), "/", name, "/", version));
+  const std::string fingerprint = Fingerprint(PathOf(name, version));
   if (!rejection.fingerprint.empty() && !rejection.transient &&
       rejection.fingerprint == fingerprint) {
     return absl::FailedPreconditionError(rejection.reason);
   }
   const absl::Time start = absl::Now();
   LoadFailure failure = LoadFailure::kUnreadable;
-  auto served = TryLoad(name, version, serving, room_bytes, &failure);
+  absl::StatusOr<std::shared_ptr<const ServedModel>> served;
+  // A large version takes seconds, which requests must not feel.
+  RunInBackground(
+      [&] { served = TryLoad(name, version, serving, room_bytes, &failure); });
   if (!served.ok()) {
     const std::string reason =
         absl::StrCat(LoadFailureName(failure), ": ", served.status().message());
@@ -113,6 +159,7 @@ absl::StatusOr<std::shared_ptr<const ServedModel>> VersionLoader::Load(
   {
     const std::lock_guard lock(mutex_);
     rejected_[name].erase(version);
+    taken_[name][version] = fingerprint;
   }
   metrics_
       ->Counter("sortition_model_loads_total", "Model versions loaded",
@@ -125,6 +172,35 @@ absl::StatusOr<std::shared_ptr<const ServedModel>> VersionLoader::Load(
               {{"model", name}})
       ->Set(absl::ToDoubleSeconds(absl::Now() - start));
   return served;
+}
+
+void VersionLoader::RefuseReused(
+    const std::string& name,
+    const std::map<uint64_t, std::shared_ptr<const ServedModel>>& loaded) {
+  for (const auto& [version, model] : loaded) {
+    const std::string fingerprint = Fingerprint(PathOf(name, version));
+    if (fingerprint.empty()) continue;  // Removed.
+    {
+      const std::lock_guard lock(mutex_);
+      std::string& taken = taken_[name][version];
+      if (taken == fingerprint) continue;
+      taken = fingerprint;
+    }
+    const auto stored = store_->Load(name, version);
+    if (!stored.ok() || (stored->checksum == model->checksum &&
+                         stored->draw_salt == model->draw_salt)) {
+      continue;
+    }
+    const LoadFailure failure = LoadFailure::kReused;
+    Reject(name, version, failure,
+           {absl::StrCat(LoadFailureName(failure), ": ", PathOf(name, version),
+                         " holds another model than when it was loaded, "
+                         "checksum ",
+                         stored->checksum, ", was ", model->checksum,
+                         ": numbers name one model for ever; publish it under "
+                         "a number of its own (sortition-trainer publish)"),
+            fingerprint, false});
+  }
 }
 
 void VersionLoader::Reject(const std::string& name, uint64_t version,
@@ -146,11 +222,12 @@ void VersionLoader::Reject(const std::string& name, uint64_t version,
 
 void VersionLoader::KeepOnly(const std::string& name,
                              const std::vector<uint64_t>& versions) {
+  const auto is_gone = [&](const auto& known) {
+    return !std::binary_search(versions.begin(), versions.end(), known.first);
+  };
   const std::lock_guard lock(mutex_);
-  std::erase_if(rejected_[name], [&](const auto& rejected) {
-    return !std::binary_search(versions.begin(), versions.end(),
-                               rejected.first);
-  });
+  std::erase_if(rejected_[name], is_gone);
+  std::erase_if(taken_[name], is_gone);
 }
 
 std::map<uint64_t, std::string> VersionLoader::Refused(

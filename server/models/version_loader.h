@@ -13,6 +13,7 @@
 #include "process/metrics.h"
 #include "server/models/load_failure.h"
 #include "server/models/served_model.h"
+#include "server/models/version_counters.h"
 
 namespace sortition {
 
@@ -22,7 +23,13 @@ class VersionLoader {
  public:
   // Both must outlive it.
   VersionLoader(const ModelStore* store, Metrics* metrics)
-      : store_(store), metrics_(metrics) {}
+      : store_(store), metrics_(metrics), counters_(metrics) {}
+
+  // Tells without reading the version why it cannot be loaded: it is not there,
+  // it was refused as it is, or it takes more than `*room_bytes`, which it
+  // otherwise uses up.
+  absl::Status Check(const std::string& name, uint64_t version,
+                     uint64_t* room_bytes) const;
 
   // Returns the version, ready to serve in the place of `serving` or beside it.
   // An error says why it must not serve; ResourceExhausted: it takes more than
@@ -30,6 +37,12 @@ class VersionLoader {
   absl::StatusOr<std::shared_ptr<const ServedModel>> Load(
       const std::string& name, uint64_t version, const ServedModel& serving,
       uint64_t room_bytes);
+
+  // Refuses those of the versions `loaded` whose files in the store are others
+  // now. What is loaded is not affected.
+  void RefuseReused(
+      const std::string& name,
+      const std::map<uint64_t, std::shared_ptr<const ServedModel>>& loaded);
 
   // Forgets the versions of `name` that are not among `versions`, which ascend.
   void KeepOnly(const std::string& name, const std::vector<uint64_t>& versions);
@@ -44,6 +57,9 @@ class VersionLoader {
     bool transient = false;  // The machine's fault, not the model's: try again.
   };
 
+  std::string PathOf(const std::string& name, uint64_t version) const;
+  // Returns what is remembered of a version; empty: nothing.
+  Rejection FindRejection(const std::string& name, uint64_t version) const;
   absl::StatusOr<std::shared_ptr<const ServedModel>> TryLoad(
       const std::string& name, uint64_t version, const ServedModel& serving,
       uint64_t room_bytes, LoadFailure* failure) const;
@@ -52,8 +68,11 @@ class VersionLoader {
 
   const ModelStore* const store_;
   Metrics* const metrics_;
+  const VersionCounterTable counters_;
   mutable std::mutex mutex_;  // Held for moments, never during a load.
   absl::flat_hash_map<std::string, std::map<uint64_t, Rejection>> rejected_;
+  // Fingerprints of the versions that were loaded.
+  absl::flat_hash_map<std::string, std::map<uint64_t, std::string>> taken_;
 };
 
 }  // namespace sortition

@@ -6,6 +6,8 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
+
 namespace sortition {
 namespace {
 
@@ -57,6 +59,14 @@ void SetConnectionLimits(const config::v1::ConnectionLimits& limits,
 }
 
 }  // namespace
+
+absl::Status ValidateRequestLimits(const config::v1::RequestLimits& limits) {
+  const uint64_t least = 2 * uint64_t{limits.max_message_bytes()};
+  if (limits.memory_bytes() >= least) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(
+      "limits.memory_bytes = ", limits.memory_bytes(), ": must be at least ",
+      least, ", twice limits.max_message_bytes"));
+}
 
 std::shared_ptr<grpc::experimental::ExternalConnectionAcceptor> SetUpBuilder(
     const config::v1::ServerOptions& options, const Identity& identity,

@@ -9,6 +9,9 @@
 
 namespace sortition {
 
+// InvalidArgument if limits contradict each other.
+absl::Status ValidateRequestLimits(const config::v1::RequestLimits& limits);
+
 // Sets gRPC's own limits, credentials and reflection. Connections are handed to
 // the acceptor that it returns.
 std::shared_ptr<grpc::experimental::ExternalConnectionAcceptor> SetUpBuilder(

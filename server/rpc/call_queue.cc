@@ -43,6 +43,8 @@ bool CallQueue::Read(int64_t* start) {
   constexpr int64_t kMostLooks = 16;
   int64_t looks =
       1 + std::min(waiting.turn_nanos() / kNanosPerLook, kMostLooks);
+  // So long does a look not take that finds something.
+  constexpr int64_t kIdleNanos = 50'000;
   *start = MonotonicNanos();
   if (!waiting.MayRead()) return true;
   for (int i = 0; i < kMostEvents; ++i) {
@@ -59,20 +61,59 @@ bool CallQueue::Read(int64_t* start) {
       case grpc::CompletionQueue::GOT_EVENT:
         break;
     }
-    if (may_block) *start = MonotonicNanos();
+    if (may_block) {
+      const int64_t now = MonotonicNanos();
+      if (now - *start > kIdleNanos) waiting.NoteIdle(now);
+      *start = now;
+    }
     static_cast<CompletionEvent*>(tag)->Proceed(ok);
   }
   return true;
 }
 
-void QueueClosing::Start() {
-  alarm_.Set(queue_->queue.get(), gpr_time_0(GPR_CLOCK_MONOTONIC), this);
+void CallQueue::Close() {
+  close_alarm_.Set(queue.get(), gpr_time_0(GPR_CLOCK_MONOTONIC), &close_);
 }
 
-void QueueClosing::Proceed(bool) {
-  const std::lock_guard lock(queue_->mutex);
-  queue_->closed = true;
-  queue_->queue->Shutdown();
+void CallQueue::OnClose(bool) {
+  stale_alarm_.Cancel();
+  const std::lock_guard lock(mutex);
+  closed = true;
+  queue->Shutdown();
+}
+
+void CallQueue::Hurry(double seconds) {
+  hurry_seconds_ = seconds;
+  returned.Add(&hurry_);
+}
+
+void CallQueue::OnHurry(bool) {
+  unsent.Hurry(hurry_seconds_);
+  if (waits_for_stale_) stale_alarm_.Cancel();  // Comes at once.
+}
+
+void CallQueue::AddUnsent(UnsentAnswer* answer, int64_t now) {
+  unsent.Add(answer, now);
+  if (!waits_for_stale_) WaitForStale();
+}
+
+void CallQueue::WaitForStale() {
+  if (unsent.empty() || closed) return;
+  waits_for_stale_ = true;
+  // A moment later, so that the clock of gRPC cannot come too early.
+  constexpr int64_t kSlackNanos = 2'000'000;
+  const int64_t wait =
+      std::max<int64_t>(unsent.NextStale() - MonotonicNanos(), 0) + kSlackNanos;
+  stale_alarm_.Set(queue.get(),
+                   gpr_time_add(gpr_now(GPR_CLOCK_MONOTONIC),
+                                gpr_time_from_nanos(wait, GPR_TIMESPAN)),
+                   &stale_);
+}
+
+void CallQueue::OnStale(bool) {
+  waits_for_stale_ = false;
+  unsent.DropStale(MonotonicNanos());
+  WaitForStale();
 }
 
 }  // namespace sortition

@@ -24,6 +24,8 @@ class CallSlots {
     for (size_t i = 0; i < num_asking; ++i) Ask();
   }
 
+  typename Call::Messages messages;  // Of the call that is decided now.
+
   // Lets one more slot wait for a call.
   void Ask() {
     if (idle_.empty()) {

@@ -2,19 +2,19 @@
 
 #include <grpcpp/grpcpp.h>
 
-#include <algorithm>
 #include <functional>
 #include <list>
+#include <mutex>
 #include <thread>
 #include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
-#include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "core/base/status_macros.h"
 #include "server/rpc/builder_options.h"
+#include "server/rpc/connection_table.h"
 #include "server/rpc/health_service.h"
 #include "server/rpc/health_watch_call.h"
 #include "server/rpc/listener.h"
@@ -42,16 +42,10 @@ using ModelsStub = v1::Models::WithRawMethod_ListModels<
 constexpr size_t kDecisionSlots = 128;
 constexpr size_t kReportSlots = 32;
 constexpr size_t kControlSlots = 4;
+// Entries of reports are small, and each becomes a record.
+constexpr size_t kLargeReportBytes = 32 << 10;
 
 }  // namespace
-
-absl::Status ValidateRequestLimits(const config::v1::RequestLimits& limits) {
-  const uint64_t least = 2 * uint64_t{limits.max_message_bytes()};
-  if (limits.memory_bytes() >= least) return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrCat(
-      "limits.memory_bytes = ", limits.memory_bytes(), ": must be at least ",
-      least, ", twice limits.max_message_bytes"));
-}
 
 struct GrpcServer::Rep {
   Rep(const config::v1::ServerOptions& options, Metrics* metrics)
@@ -59,6 +53,7 @@ struct GrpcServer::Rep {
         request_log(options.slow_request_seconds()) {}
 
   Admission admission;
+  ConnectionTable connections;
   RequestLog request_log;
   const Authorizer* authorizer = nullptr;
   RankingStub ranking_stub;
@@ -68,12 +63,21 @@ struct GrpcServer::Rep {
   std::vector<std::unique_ptr<CallQueue>> queues;
   std::unique_ptr<grpc::Server> server;
   std::unique_ptr<Listener> listener;
+  // Handed on to the listeners once all is ready.
+  using Acceptor =
+      std::shared_ptr<grpc::experimental::ExternalConnectionAcceptor>;
+  Acceptor acceptor;
+  Acceptor control_acceptor;
   // The port of control calls, if it is another one.
   std::unique_ptr<CallQueue> control_queue;
   std::unique_ptr<grpc::Server> control_server;
   std::unique_ptr<Listener> control_listener;
   DrainState drain;
   std::unique_ptr<CallPool> pool;
+  // For control calls, which may wait for the load of a version: large requests
+  // must not wait for them, nor those that only look.
+  std::unique_ptr<CallPool> control_pool;
+  std::unique_ptr<CallPool> look_pool;
   config::v1::RequestLimits limits;
   bool shut_down = false;
   std::vector<std::thread> threads;
@@ -83,6 +87,22 @@ struct GrpcServer::Rep {
   std::vector<std::shared_ptr<void>> slots;
   RankStreamMethod rank_stream;
   std::vector<std::unique_ptr<RankStreams>> rank_streams;  // By queue.
+
+  std::mutex health_mutex;
+  bool ranking_serves = true;  // Guarded by `health_mutex`; so is the next.
+  bool port_serves = true;
+
+  // Sets what all methods have.
+  void SetUp(const char* name, Role role, Metrics* metrics, RpcMethod* method) {
+    method->pool = role == Role::kAdmin ? control_pool.get() : pool.get();
+    method->limits = &limits;
+    method->metrics = &rpc_metrics.emplace_back(name, metrics);
+    method->log = &request_log;
+    method->authorizer = authorizer;
+    method->role = role;
+    method->admission = &admission;
+    method->drain = &drain;
+  }
 
   // Makes `count` slots per queue for a method of a stub.
   template <typename Request, typename Response, typename Stub, typename Ask>
@@ -98,14 +118,7 @@ struct GrpcServer::Rep {
       (stub->*ask)(context, payload, writer, queue, queue, tag);
     };
     method->handle = std::move(handle);
-    method->pool = pool.get();
-    method->limits = &limits;
-    method->metrics = &rpc_metrics.emplace_back(name, metrics);
-    method->log = &request_log;
-    method->authorizer = authorizer;
-    method->role = role;
-    method->admission = &admission;
-    method->drain = &drain;
+    SetUp(name, role, metrics, method.get());
     methods.push_back(method);
     const bool has_own_port = role == Role::kAdmin && control_queue != nullptr;
     const auto add_slots = [&](CallQueue* queue) {
@@ -119,13 +132,29 @@ struct GrpcServer::Rep {
     return method.get();
   }
 
+  std::vector<CallQueue*> AllQueues() const {
+    std::vector<CallQueue*> all;
+    for (const auto& queue : queues) all.push_back(queue.get());
+    if (control_queue != nullptr) all.push_back(control_queue.get());
+    return all;
+  }
+  std::unique_ptr<CallQueue> NewQueue(grpc::ServerBuilder* builder) {
+    auto queue = std::make_unique<CallQueue>(&admission, &connections);
+    queue->queue = builder->AddCompletionQueue();
+    return queue;
+  }
+
   void AddMethods(const Services& services, Metrics* metrics);
   void AddControlMethods(ModelsService* models, Metrics* metrics);
   void AddRankStream(RankingService* ranking, Metrics* metrics);
   void AddHealth(Metrics* metrics);
+  // Start the gRPC servers of the ports, which listen already.
+  absl::Status StartRpcPort(const config::v1::ServerOptions& options,
+                            const Identity& identity);
   absl::Status StartControlPort(const config::v1::ServerOptions& options,
-                                const Identity& identity, Metrics* metrics);
-  void WaitForQuiet(double timeout_seconds) const;
+                                const Identity& identity);
+  void UpdateHealth();
+  void NotePort(bool serves);
 };
 
 void GrpcServer::Rep::AddMethods(const Services& services, Metrics* metrics) {
@@ -145,16 +174,17 @@ void GrpcServer::Rep::AddMethods(const Services& services, Metrics* metrics) {
   Add<v1::AggregateRequest, v1::AggregateResponse>(
       "Aggregate", Role::kDecide, &ranking_stub, &RankingStub::RequestAggregate,
       kDecisionSlots, metrics,
-      std::bind_front(&AggregateService::Aggregate, services.aggregates))
-      ->is_long = &AggregateService::IsLong;
+      std::bind_front(&AggregateService::Aggregate, services.aggregates));
   Add<v1::ReportShownRequest, v1::ReportShownResponse>(
       "ReportShown", Role::kFeedback, &ranking_stub,
       &RankingStub::RequestReportShown, kReportSlots, metrics,
-      std::bind_front(&ReportService::ReportShown, reports));
+      std::bind_front(&ReportService::ReportShown, reports))
+      ->large_bytes = kLargeReportBytes;
   Add<v1::ReportFeedbackRequest, v1::ReportFeedbackResponse>(
       "ReportFeedback", Role::kFeedback, &ranking_stub,
       &RankingStub::RequestReportFeedback, kReportSlots, metrics,
-      std::bind_front(&ReportService::ReportFeedback, reports));
+      std::bind_front(&ReportService::ReportFeedback, reports))
+      ->large_bytes = kLargeReportBytes;
 }
 
 void GrpcServer::Rep::AddControlMethods(ModelsService* models,
@@ -166,27 +196,29 @@ void GrpcServer::Rep::AddControlMethods(ModelsService* models,
         return models->ListModels(request, response);
       });
   // The others read the store, or wait for a version.
-  Add<v1::DescribeModelRequest, v1::DescribeModelResponse>(
-      "DescribeModel", Role::kAdmin, &models_stub,
-      &ModelsStub::RequestDescribeModel, kControlSlots, metrics,
-      [models](const auto& request, DecisionScratch*, auto* response) {
-        return models->DescribeModel(request, response);
-      })
-      ->is_long = [](const auto&) { return true; };
+  auto* const describe =
+      Add<v1::DescribeModelRequest, v1::DescribeModelResponse>(
+          "DescribeModel", Role::kAdmin, &models_stub,
+          &ModelsStub::RequestDescribeModel, kControlSlots, metrics,
+          [models](const auto& request, DecisionScratch*, auto* response) {
+            return models->DescribeModel(request, response);
+          });
+  describe->is_long = true;
+  describe->pool = look_pool.get();
   Add<v1::ChangeServingRequest, v1::ChangeServingResponse>(
       "ChangeServing", Role::kAdmin, &models_stub,
       &ModelsStub::RequestChangeServing, kControlSlots, metrics,
       [models](const auto& request, DecisionScratch* scratch, auto* response) {
         return models->ChangeServing(request, scratch->caller, response);
       })
-      ->is_long = [](const auto&) { return true; };
+      ->is_long = true;
   Add<v1::ReloadModelsRequest, v1::ReloadModelsResponse>(
       "ReloadModels", Role::kAdmin, &models_stub,
       &ModelsStub::RequestReloadModels, kControlSlots, metrics,
       [models](const auto& request, DecisionScratch*, auto* response) {
         return models->ReloadModels(request, response);
       })
-      ->is_long = [](const auto&) { return true; };
+      ->is_long = true;
 }
 
 void GrpcServer::Rep::AddRankStream(RankingService* ranking, Metrics* metrics) {
@@ -195,13 +227,7 @@ void GrpcServer::Rep::AddRankStream(RankingService* ranking, Metrics* metrics) {
     ranking_stub.RequestRankStream(context, stream, queue, queue, tag);
   };
   rank_stream.ranking = ranking;
-  rank_stream.pool = pool.get();
-  rank_stream.limits = &limits;
-  rank_stream.metrics = &rpc_metrics.emplace_back("RankStream", metrics);
-  rank_stream.log = &request_log;
-  rank_stream.authorizer = authorizer;
-  rank_stream.drain = &drain;
-  rank_stream.admission = &admission;
+  SetUp("RankStream", Role::kDecide, metrics, &rank_stream);
   for (const auto& queue : queues) {
     rank_streams.push_back(
         std::make_unique<RankStreams>(&rank_stream, queue.get()));
@@ -218,8 +244,7 @@ void GrpcServer::Rep::AddHealth(Metrics* metrics) {
              HealthCheckResponse* response) {
         return health.Check(request, response);
       });
-  // Always answered, and to everybody.
-  check->drain = nullptr;
+  check->is_never_refused = true;
   check->authorizer = nullptr;
   for (const auto& queue : queues) {
     HealthWatchCall::Start(&health_stub, &health, queue.get());
@@ -230,43 +255,42 @@ void GrpcServer::Rep::AddHealth(Metrics* metrics) {
   }
 }
 
-// Waits until no request has come for a while. gRPC ends calls that arrive
-// during its shutdown as CANCELLED, which callers cannot tell from an error of
-// their own; after UNAVAILABLE they go elsewhere.
-void GrpcServer::Rep::WaitForQuiet(double timeout_seconds) const {
-  constexpr absl::Duration kQuiet = absl::Milliseconds(50);
-  constexpr absl::Duration kLongest = absl::Seconds(1);
-  const absl::Time start = absl::Now();
-  const absl::Time latest = start + absl::Seconds(timeout_seconds);
-  const absl::Time deadline = std::min(latest, start + kLongest);
-  uint64_t before = 0;
-  bool may_come = true;
-  do {
-    before = drain.refused;
-    // Calls behind answers that wait for the disk have not been refused yet.
-    const bool is_syncing = drain.syncing > 0;
-    absl::SleepFor(std::min(kQuiet, latest - absl::Now()));
-    may_come = is_syncing ? absl::Now() < latest
-                          : drain.refused != before && absl::Now() < deadline;
-  } while (may_come);
+absl::Status GrpcServer::Rep::StartRpcPort(
+    const config::v1::ServerOptions& options, const Identity& identity) {
+  grpc::ServerBuilder builder;
+  acceptor = SetUpBuilder(options, identity, &builder);
+  builder.RegisterService(&ranking_stub);
+  if (control_listener == nullptr) builder.RegisterService(&models_stub);
+  builder.RegisterService(&health_stub);
+  for (uint32_t i = 0; i < options.threads(); ++i) {
+    queues.push_back(NewQueue(&builder));
+  }
+  server = builder.BuildAndStart();
+  if (server != nullptr) return absl::OkStatus();
+  return absl::InternalError("gRPC does not start a server");
 }
 
 absl::Status GrpcServer::Rep::StartControlPort(
-    const config::v1::ServerOptions& options, const Identity& identity,
-    Metrics* metrics) {
-  ASSIGN_OR_RETURN(control_listener,
-                   Listener::Open(options.control_listen(), metrics));
+    const config::v1::ServerOptions& options, const Identity& identity) {
   grpc::ServerBuilder builder;
-  auto acceptor = SetUpBuilder(options, identity, &builder);
+  control_acceptor = SetUpBuilder(options, identity, &builder);
   builder.RegisterService(&models_stub);
-  control_queue = std::make_unique<CallQueue>(&admission);
-  control_queue->queue = builder.AddCompletionQueue();
+  control_queue = NewQueue(&builder);
   control_server = builder.BuildAndStart();
-  if (control_server == nullptr) {
-    return absl::InternalError("gRPC does not start a server");
-  }
-  control_listener->Start(std::move(acceptor));
-  return absl::OkStatus();
+  if (control_server != nullptr) return absl::OkStatus();
+  return absl::InternalError("gRPC does not start a server");
+}
+
+void GrpcServer::Rep::UpdateHealth() {
+  const bool serves = ranking_serves && port_serves;
+  health.Set("", serves);
+  health.Set(v1::Ranking::service_full_name(), serves);
+}
+
+void GrpcServer::Rep::NotePort(bool serves) {
+  const std::lock_guard lock(health_mutex);
+  port_serves = serves;
+  UpdateHealth();
 }
 
 GrpcServer::GrpcServer(std::unique_ptr<Rep> rep) : rep_(std::move(rep)) {}
@@ -282,40 +306,36 @@ absl::StatusOr<std::unique_ptr<GrpcServer>> GrpcServer::Start(
       new GrpcServer(std::make_unique<Rep>(options, metrics)));
   Rep& rep = *result->rep_;
   RETURN_IF_ERROR(ValidateRequestLimits(options.limits()));
-  ASSIGN_OR_RETURN(rep.listener, Listener::Open(options.listen(), metrics));
-  grpc::ServerBuilder builder;
-  auto acceptor = SetUpBuilder(options, identity, &builder);
-  builder.RegisterService(&rep.ranking_stub);
-  if (options.control_listen().empty()) {
-    builder.RegisterService(&rep.models_stub);
-  }
-  builder.RegisterService(&rep.health_stub);
-  for (uint32_t i = 0; i < options.threads(); ++i) {
-    rep.queues.push_back(std::make_unique<CallQueue>(&rep.admission));
-    rep.queues.back()->queue = builder.AddCompletionQueue();
-  }
-  rep.server = builder.BuildAndStart();
-  if (rep.server == nullptr) {
-    return absl::InternalError("gRPC does not start a server");
-  }
+  // What may fail comes first: until there are threads, nothing is to be ended.
+  ASSIGN_OR_RETURN(rep.listener, Listener::Open("listen", options.listen(),
+                                                metrics, &rep.connections));
   if (!options.control_listen().empty()) {
-    RETURN_IF_ERROR(rep.StartControlPort(options, identity, metrics));
+    ASSIGN_OR_RETURN(rep.control_listener,
+                     Listener::Open("control_listen", options.control_listen(),
+                                    metrics, &rep.connections));
   }
   rep.limits = options.limits();
   rep.pool =
       std::make_unique<CallPool>(options.long_call_threads(), &rep.admission);
+  rep.control_pool = std::make_unique<CallPool>(1, &rep.admission);
+  rep.look_pool = std::make_unique<CallPool>(1, &rep.admission);
+  RETURN_IF_ERROR(rep.StartRpcPort(options, identity));
+  if (rep.control_listener != nullptr) {
+    RETURN_IF_ERROR(rep.StartControlPort(options, identity));
+  }
   rep.authorizer = identity.authorizer();
   rep.AddMethods(services, metrics);
   rep.AddControlMethods(services.models, metrics);
   rep.AddRankStream(services.ranking, metrics);
   rep.AddHealth(metrics);
-  for (const auto& queue : rep.queues) {
-    rep.threads.emplace_back(&CallQueue::Serve, queue.get());
+  for (CallQueue* queue : rep.AllQueues()) {
+    rep.threads.emplace_back(&CallQueue::Serve, queue);
   }
-  if (rep.control_queue != nullptr) {
-    rep.threads.emplace_back(&CallQueue::Serve, rep.control_queue.get());
+  rep.listener->Start(std::move(rep.acceptor),
+                      [&rep](bool serves) { rep.NotePort(serves); });
+  if (rep.control_listener != nullptr) {
+    rep.control_listener->Start(std::move(rep.control_acceptor), [](bool) {});
   }
-  rep.listener->Start(std::move(acceptor));
   return result;
 }
 
@@ -326,8 +346,9 @@ int GrpcServer::control_port() const {
 }
 
 void GrpcServer::SetRankingServes(bool serves) {
-  rep_->health.Set("", serves);
-  rep_->health.Set(v1::Ranking::service_full_name(), serves);
+  const std::lock_guard lock(rep_->health_mutex);
+  rep_->ranking_serves = serves;
+  rep_->UpdateHealth();
 }
 
 void GrpcServer::AnnounceShutdown() { rep_->health.SetNotServing(); }
@@ -341,19 +362,28 @@ void GrpcServer::Shutdown(double timeout_seconds) {
   if (std::exchange(rep_->shut_down, true)) return;
   AnnounceShutdown();
   Refuse();
+  // An answer that nobody takes must not hold up the end.
+  constexpr double kShareForAnswers = 0.1;
+  for (CallQueue* queue : rep_->AllQueues()) {
+    queue->Hurry(kShareForAnswers * timeout_seconds);
+  }
   const absl::Time deadline = absl::Now() + absl::Seconds(timeout_seconds);
-  rep_->WaitForQuiet(timeout_seconds);
+  rep_->drain.WaitForQuiet(timeout_seconds);
   rep_->health.FinishWatchers();
   rep_->listener->Stop();
   if (rep_->control_server != nullptr) {
     rep_->control_listener->Stop();
     rep_->control_server->Shutdown(absl::ToChronoTime(deadline));
-    rep_->control_queue->closing.Start();
   }
   rep_->server->Shutdown(absl::ToChronoTime(deadline));
-  for (const auto& queue : rep_->queues) queue->closing.Start();
+  for (CallQueue* queue : rep_->AllQueues()) {
+    queue->Close();
+    if (rep_->threads.empty()) queue->Serve();  // The start has failed.
+  }
   for (std::thread& thread : rep_->threads) thread.join();
   rep_->pool->Stop();
+  rep_->control_pool->Stop();
+  rep_->look_pool->Stop();
 }
 
 }  // namespace sortition

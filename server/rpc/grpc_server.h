@@ -22,9 +22,6 @@ struct Services {
   ModelsService* models;
 };
 
-// InvalidArgument if limits contradict each other.
-absl::Status ValidateRequestLimits(const config::v1::RequestLimits& limits);
-
 class GrpcServer {
  public:
   // Listens at options.listen, and options.control_listen if given, and serves

@@ -4,13 +4,7 @@ namespace sortition {
 
 HealthWatchCall::HealthWatchCall(Stub* stub, HealthService* health,
                                  CallQueue* queue)
-    : stub_(stub),
-      health_(health),
-      queue_(queue),
-      started_(this, &HealthWatchCall::OnStarted),
-      operation_ended_(this, &HealthWatchCall::OnOperation),
-      done_event_(this, &HealthWatchCall::OnDone),
-      writer_(&context_) {}
+    : stub_(stub), health_(health), queue_(queue), writer_(&context_) {}
 
 void HealthWatchCall::Start(Stub* stub, HealthService* health,
                             CallQueue* queue) {
@@ -28,6 +22,7 @@ void HealthWatchCall::OnStarted(bool ok) {
     return;
   }
   Start(stub_, health_, queue_);
+  mark_.emplace(queue_->connections, context_.peer());
   health_->Watch(request_.service(), this);
 }
 

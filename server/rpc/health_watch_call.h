@@ -4,9 +4,11 @@
 #include <grpcpp/support/async_stream.h>
 
 #include <mutex>
+#include <optional>
 
 #include "grpc/health/v1/health.grpc.pb.h"
 #include "server/rpc/call_queue.h"
+#include "server/rpc/connection_table.h"
 #include "server/rpc/health_service.h"
 
 namespace sortition {
@@ -27,15 +29,6 @@ class HealthWatchCall final : public HealthWatcher {
   void Finish() override;
 
  private:
-  struct Event final : public CompletionEvent {
-    using Handler = void (HealthWatchCall::*)(bool ok);
-    Event(HealthWatchCall* its_call, Handler its_handler)
-        : call(its_call), handler(its_handler) {}
-    void Proceed(bool ok) override { (call->*handler)(ok); }
-    HealthWatchCall* const call;
-    const Handler handler;
-  };
-
   HealthWatchCall(Stub* stub, HealthService* health, CallQueue* queue);
   ~HealthWatchCall() override = default;
 
@@ -51,12 +44,14 @@ class HealthWatchCall final : public HealthWatcher {
   Stub* const stub_;
   HealthService* const health_;
   CallQueue* const queue_;
-  Event started_;
-  Event operation_ended_;
-  Event done_event_;
+  MemberEvent<HealthWatchCall> started_{this, &HealthWatchCall::OnStarted};
+  MemberEvent<HealthWatchCall> operation_ended_{this,
+                                                &HealthWatchCall::OnOperation};
+  MemberEvent<HealthWatchCall> done_event_{this, &HealthWatchCall::OnDone};
   grpc::ServerContext context_;
   grpc::health::v1::HealthCheckRequest request_;
   grpc::ServerAsyncWriter<grpc::health::v1::HealthCheckResponse> writer_;
+  std::optional<CallMark> mark_;
 
   std::mutex mutex_;
   HealthStatus wanted_ = grpc::health::v1::HealthCheckResponse::UNKNOWN;

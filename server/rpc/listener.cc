@@ -11,6 +11,8 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <climits>
+#include <cstdint>
 #include <cstring>
 #include <utility>
 
@@ -19,15 +21,22 @@
 #include "absl/strings/str_cat.h"
 #include "core/base/check.h"
 #include "process/log.h"
+#include "server/admission/admission.h"
 
 namespace sortition {
 namespace {
 
 constexpr int kReservedDescriptors = 64;
 
-absl::Status CannotListen(const std::string& address) {
+// How often a port looks at itself, and after how long without an answer it is
+// taken for dead.
+constexpr int64_t kCheckNanos = 1'000'000'000;
+constexpr int64_t kPatienceNanos = 3'000'000'000;
+
+absl::Status CannotListen(const std::string& option,
+                          const std::string& address) {
   return absl::UnavailableError(
-      absl::StrCat("listen = \"", address,
+      absl::StrCat(option, " = \"", address,
                    "\": cannot listen there; must be a free host:port of this "
                    "machine"));
 }
@@ -44,31 +53,33 @@ std::pair<std::string, std::string> SplitAddress(const std::string& address) {
   return {host, address.substr(colon + 1)};
 }
 
-// The descriptor `fd` is one of the last that this process may have.
-bool IsReserved(int fd) {
+// Returns how many descriptors there are beyond `fd`.
+int64_t DescriptorsBeyond(int fd) {
   rlimit limit = {};
-  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return false;
-  const rlim_t reserved =
-      std::min<rlim_t>(kReservedDescriptors, limit.rlim_cur / 4);
-  return static_cast<rlim_t>(fd) >= limit.rlim_cur - reserved;
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return INT64_MAX;
+  return static_cast<int64_t>(std::min<rlim_t>(limit.rlim_cur, INT_MAX)) - fd;
 }
 
-int PortOf(int socket) {
-  sockaddr_storage address = {};
-  socklen_t size = sizeof(address);
-  CHECK(::getsockname(socket, reinterpret_cast<sockaddr*>(&address), &size) ==
-        0);
-  return ntohs(address.ss_family == AF_INET6
-                   ? reinterpret_cast<sockaddr_in6*>(&address)->sin6_port
-                   : reinterpret_cast<sockaddr_in*>(&address)->sin_port);
+// Returns how many of them are kept for other things.
+int64_t ReservedDescriptors() {
+  return std::min<int64_t>(kReservedDescriptors, DescriptorsBeyond(0) / 4);
+}
+
+bool IsShortOfDescriptors(int error) {
+  return error == EMFILE || error == ENFILE || error == ENOMEM ||
+         error == ENOBUFS;
 }
 
 }  // namespace
 
-Listener::Listener(Metrics* metrics)
+Listener::Listener(Metrics* metrics, ConnectionTable* connections)
     : refused_(metrics->Counter(
           "sortition_connections_refused_total",
           "Connections closed at once, because descriptors are short")),
+      ended_(metrics->Counter(
+          "sortition_connections_ended_total",
+          "Idle connections ended for others, because descriptors are short")),
+      connections_(connections),
       end_(::eventfd(0, EFD_CLOEXEC)) {
   CHECK(end_ >= 0);
 }
@@ -79,7 +90,8 @@ Listener::~Listener() {
 }
 
 absl::StatusOr<std::unique_ptr<Listener>> Listener::Open(
-    const std::string& address, Metrics* metrics) {
+    const std::string& option, const std::string& address, Metrics* metrics,
+    ConnectionTable* connections) {
   const auto [host, port] = SplitAddress(address);
   addrinfo hints = {};
   hints.ai_socktype = SOCK_STREAM;
@@ -87,10 +99,10 @@ absl::StatusOr<std::unique_ptr<Listener>> Listener::Open(
   addrinfo* found = nullptr;
   if (host.empty() ||
       ::getaddrinfo(host.c_str(), port.c_str(), &hints, &found) != 0) {
-    return CannotListen(address);
+    return CannotListen(option, address);
   }
   const absl::Cleanup freer = [found] { ::freeaddrinfo(found); };
-  auto listener = std::unique_ptr<Listener>(new Listener(metrics));
+  auto listener = std::unique_ptr<Listener>(new Listener(metrics, connections));
   // One socket for both families, where the kernel has both.
   if (host == "0.0.0.0" || host == "::") {
     sockaddr_in6 any = {};
@@ -104,10 +116,11 @@ absl::StatusOr<std::unique_ptr<Listener>> Listener::Open(
     both.ai_addr = reinterpret_cast<sockaddr*>(&any);
     both.ai_addrlen = sizeof(any);
     if (listener->Add(both)) return listener;
-    if (errno == EADDRINUSE || errno == EACCES) return CannotListen(address);
+    if (errno == EADDRINUSE || errno == EACCES)
+      return CannotListen(option, address);
   }
   for (const addrinfo* next = found; next != nullptr; next = next->ai_next) {
-    if (!listener->Add(*next)) return CannotListen(address);
+    if (!listener->Add(*next)) return CannotListen(option, address);
   }
   return listener;
 }
@@ -143,13 +156,15 @@ bool Listener::Add(const addrinfo& address) {
     return false;
   }
   sockets_.push_back(fd);
-  port_ = PortOf(fd);
+  port_ = LocalPort(fd);
   return true;
 }
 
 void Listener::Start(
-    std::shared_ptr<grpc::experimental::ExternalConnectionAcceptor> acceptor) {
+    std::shared_ptr<grpc::experimental::ExternalConnectionAcceptor> acceptor,
+    std::function<void(bool serves)> follow) {
   acceptor_ = std::move(acceptor);
+  follow_ = std::move(follow);
   thread_ = std::thread(&Listener::Run, this);
 }
 
@@ -158,6 +173,7 @@ void Listener::Stop() {
     CHECK(::eventfd_write(end_, 1) == 0);
     thread_.join();
   }
+  if (check_.socket >= 0) ::close(std::exchange(check_.socket, -1));
   for (const int socket : sockets_) ::close(socket);
   sockets_.clear();
 }
@@ -166,10 +182,14 @@ void Listener::Run() {
   std::vector<pollfd> descriptors = {{end_, POLLIN, 0}};
   for (const int socket : sockets_) descriptors.push_back({socket, POLLIN, 0});
   while (true) {
-    if (::poll(descriptors.data(), descriptors.size(), -1) < 0) continue;
+    LookAtItself();
+    const int64_t wait = std::max<int64_t>(next_check_ - MonotonicNanos(), 0);
+    const int found = ::poll(descriptors.data(), descriptors.size(),
+                             static_cast<int>(wait / 1'000'000) + 1);
+    if (found < 0) continue;
     if (descriptors[0].revents != 0) return;
     for (const pollfd& descriptor : descriptors) {
-      if (descriptor.revents != 0) Accept(descriptor.fd);
+      if (found > 0 && descriptor.revents != 0) Accept(descriptor.fd);
     }
   }
 }
@@ -177,28 +197,104 @@ void Listener::Run() {
 void Listener::Accept(int socket) {
   const int fd =
       ::accept4(socket, nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC);
-  const bool is_short = fd < 0 ? errno == EMFILE || errno == ENFILE ||
-                                     errno == ENOMEM || errno == ENOBUFS
-                               : IsReserved(fd);
-  if (is_short && !std::exchange(is_short_, true)) {
-    LogError("descriptors are short: new connections are refused",
-             {{"reserved", kReservedDescriptors}});
-  }
-  if (is_short) {
-    refused_->Increment();
-    if (fd >= 0) ::close(fd);
+  if (fd < 0) {
+    if (!IsShortOfDescriptors(errno)) return;  // The client has gone.
+    NoteShort();
     // Not even one for a moment: others must give some back first.
     pollfd end = {end_, POLLIN, 0};
-    if (fd < 0) ::poll(&end, 1, 50);
+    ::poll(&end, 1, 50);
     return;
   }
-  if (fd < 0) return;  // The client has gone.
-  is_short_ = false;
+  if (check_.socket >= 0 && PeerPort(fd) == check_.port) {
+    ::close(fd);
+    EndCheck(true);
+    return;
+  }
+  if (!MakeRoom(fd)) {
+    NoteShort();
+    ::close(fd);
+    return;
+  }
+  connections_->Add(fd);
   grpc::experimental::ExternalConnectionAcceptor::NewConnectionParameters
       connection;
   connection.listener_fd = socket;
   connection.fd = fd;
   acceptor_->HandleNewConnection(&connection);
+}
+
+// gRPC takes a moment to close what was ended, and new connections do not wait
+// for that: half of the reserve is for them.
+bool Listener::MakeRoom(int fd) {
+  const int64_t beyond = DescriptorsBeyond(fd);
+  const int64_t reserved = ReservedDescriptors();
+  if (beyond > reserved) {
+    is_short_ = false;
+    return true;
+  }
+  if (!connections_->EndIdlest()) return false;
+  ended_->Increment();
+  return beyond > reserved / 2;
+}
+
+void Listener::NoteShort() {
+  refused_->Increment();
+  if (std::exchange(is_short_, true)) return;
+  LogError("descriptors are short: new connections are refused",
+           {{"reserved", kReservedDescriptors}});
+}
+
+void Listener::LookAtItself() {
+  const int64_t now = MonotonicNanos();
+  if (now < next_check_) return;
+  next_check_ = now + kCheckNanos;
+  if (check_.socket < 0) {
+    BeginCheck();
+  } else if (now - check_.start > kPatienceNanos) {
+    EndCheck(false);
+  }
+}
+
+void Listener::BeginCheck() {
+  sockaddr_storage address = {};
+  socklen_t size = sizeof(address);
+  ::getsockname(sockets_[num_checks_++ % sockets_.size()],
+                reinterpret_cast<sockaddr*>(&address), &size);
+  // To the address of all addresses: to this machine.
+  check_.start = MonotonicNanos();
+  check_.socket = ::socket(address.ss_family,
+                           SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+  if (check_.socket < 0) {
+    if (IsShortOfDescriptors(errno)) EndCheck(false);
+    return;
+  }
+  // Closed without a trace in the tables of the kernel.
+  const linger at_once = {1, 0};
+  ::setsockopt(check_.socket, SOL_SOCKET, SO_LINGER, &at_once, sizeof(at_once));
+  const bool is_done =
+      ::connect(check_.socket, reinterpret_cast<sockaddr*>(&address), size) ==
+      0;
+  const int error = is_done ? 0 : errno;
+  check_.port = LocalPort(check_.socket);
+  if (error == 0 || error == EINPROGRESS) return;
+  // Where a machine forbids it, nothing is known.
+  if (error == ECONNREFUSED) {
+    EndCheck(false);
+  } else {
+    ::close(std::exchange(check_.socket, -1));
+  }
+}
+
+void Listener::EndCheck(bool serves) {
+  if (check_.socket >= 0) ::close(std::exchange(check_.socket, -1));
+  if (std::exchange(serves_, serves) == serves) return;
+  if (serves) {
+    LogInfo("the port takes connections again", {{"port", port_}});
+  } else {
+    LogError("the port takes no connections: health is NOT_SERVING",
+             {{"port", port_}});
+  }
+  follow_(serves);
 }
 
 }  // namespace sortition

@@ -4,7 +4,7 @@
 
 #include "absl/strings/string_view.h"
 #include "process/log.h"
-#include "server/rpc/waiting_calls.h"
+#include "server/admission/waiting_calls.h"
 
 namespace sortition {
 namespace {

@@ -142,6 +142,31 @@ TEST(CommandTest, RankSendsLetorLinesAndPrintsTheOrder) {
   EXPECT_THAT(run.out, HasSubstr("\n   0          0         0.606531\n"));
 }
 
+TEST(CommandTest, LabelsAndBaselinesAreSent) {
+  FakeServer server;
+  const std::string file = FileWith("label", "1 1:0.5 2:0.25\n0 2:2\n");
+  const auto run = [&](const std::string& command,
+                       std::vector<std::string> flags) {
+    flags.insert(flags.begin(),
+                 {command, "--server", server.address(), "--features=" + file});
+    return Sortition(flags);
+  };
+  ASSERT_EQ(
+      run("rank", {"--label=canary", "--baseline=1", "--baseline=0"}).exit_code,
+      0);
+  EXPECT_EQ(server.decisions().back().label(), "canary");
+  EXPECT_THAT(server.decisions().back().baseline().action(),
+              testing::ElementsAre(1, 0));
+  ASSERT_EQ(run("select", {"--baseline=-1"}).exit_code, 0);
+  EXPECT_TRUE(server.decisions().back().baseline().abstain());
+  EXPECT_EQ(server.decisions().back().baseline().action_size(), 0);
+  ASSERT_EQ(run("select", {}).exit_code, 0);
+  EXPECT_FALSE(server.decisions().back().has_baseline());
+  const CommandRun wrong = run("rank", {"--baseline=1", "--baseline=-1"});
+  EXPECT_EQ(wrong.exit_code, 1);
+  EXPECT_THAT(wrong.error, HasSubstr("baseline = -1: must be"));
+}
+
 TEST(CommandTest, SelectReadsJsonAndFlagsWin) {
   FakeServer server;
   const std::string file = FileWith("json", R"( {"context": {

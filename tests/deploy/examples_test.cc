@@ -12,6 +12,7 @@
 #include "process/options.h"
 #include "server/identity/identity.h"
 #include "server/identity/tokens.h"
+#include "sortition/config/v1/rollout.pb.h"
 #include "sortition/config/v1/server.pb.h"
 #include "sortition/config/v1/sidecar.pb.h"
 #include "sortition/config/v1/train.pb.h"
@@ -19,6 +20,7 @@
 #include "tests/testing/status_matchers.h"
 #include "tests/testing/temp_dir.h"
 #include "trainer/labelled/learner_choice.h"
+#include "trainer/rollout/rollout_plan.h"
 
 namespace sortition {
 namespace {
@@ -48,6 +50,20 @@ TEST(ExamplesTest, AreCompleteAndLeadFromOneProcessToTheNext) {
   EXPECT_EQ(trainer.model_store(), server.model_store());
   EXPECT_EQ(trainer.model(), server.default_model());
   EXPECT_OK(ChooseLearner(trainer));
+}
+
+// What `train --rollout` begins, `rollout` goes on with.
+TEST(ExamplesTest, RolloutsAreOfTheTrainersModel) {
+  const auto trainer =
+      ParseExample<config::v1::TrainOptions>("trainer.textproto");
+  const auto rollout =
+      ParseExample<config::v1::RolloutOptions>("rollout.textproto");
+  EXPECT_EQ(rollout.tuples(), trainer.tuples());
+  EXPECT_EQ(rollout.model_store(), trainer.model_store());
+  EXPECT_EQ(rollout.model(), trainer.model());
+  EXPECT_EQ(rollout.plan().SerializeAsString(),
+            trainer.plan().SerializeAsString());
+  EXPECT_OK(CompletePlan(rollout.plan()));
 }
 
 // Their tokens are known, and the script makes what the server reads.
@@ -127,7 +143,7 @@ std::vector<std::string> TrainExamples() {
   std::vector<std::string> names = Examples();
   std::erase_if(names, [](const std::string& name) {
     return name == "server" || name == "sidecar" || name == "publish" ||
-           name == "consume";
+           name == "consume" || name == "rollout";
   });
   return names;
 }

@@ -21,7 +21,9 @@ namespace {
 
 using ::google::protobuf::Descriptor;
 using ::google::protobuf::FieldDescriptor;
+using ::testing::AllOf;
 using ::testing::HasSubstr;
+using ::testing::StartsWith;
 
 struct Command {
   std::vector<std::string> words;  // Program and subcommand.
@@ -144,6 +146,25 @@ TEST(BinariesTest, HelpOfProgramsWithSubcommandsNamesThem) {
     for (const std::string& subcommand : subcommands) {
       EXPECT_THAT(run.stdout_text, HasSubstr(subcommand)) << program;
     }
+  }
+}
+
+// One form for all of them.
+TEST(BinariesTest, AllSayTheirVersion) {
+  std::string first;
+  for (const char* program : {"sortition-server", "sortition-sidecar",
+                              "sortition-trainer", "sortition"}) {
+    ASSERT_OK_AND_ASSIGN(const FinishedProcess run,
+                         RunToEnd({BinaryPath(program), "--version"}));
+    EXPECT_EQ(run.exit_code, 0) << program << run.stderr_text;
+    EXPECT_EQ(run.stderr_text, "") << program;
+    const std::string name = absl::StrCat(program, " ");
+    ASSERT_THAT(run.stdout_text, StartsWith(name));
+    const std::string rest = run.stdout_text.substr(name.size());
+    EXPECT_THAT(rest, AllOf(HasSubstr("\ncommit: "), HasSubstr("\nbuild: "),
+                            HasSubstr("\nlibraries: ")));
+    if (first.empty()) first = rest;
+    EXPECT_EQ(rest, first) << program;
   }
 }
 

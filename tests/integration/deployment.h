@@ -53,6 +53,8 @@ class Deployment {
   std::string address() const;  // The server's RPC address.
   std::shared_ptr<grpc::Channel> NewChannel() const;
 
+  int metrics_port() const { return metrics_port_; }
+  int sidecar_metrics_port() const { return sidecar_metrics_port_; }
   // The present text of /metrics.
   absl::StatusOr<std::string> ServerMetrics() const;
   absl::StatusOr<std::string> SidecarMetrics() const;

@@ -106,27 +106,38 @@ TEST(DrainTest, IdleServerEndsAtOnce) {
   EXPECT_EQ(deployment.server().Wait(kPatienceSeconds), 0);
 }
 
-// Silent clients of the metrics port hold up its end.
-TEST(DrainTest, NothingIsLeftToDoOnceItSaysDrained) {
+// Returns how long the process lives after it has said "drained". A silent
+// client of the metrics port is connected.
+double SecondsAfterDrained() {
   Deployment deployment;
-  ASSERT_OK(deployment.StartServer());
-  const std::string log = deployment.server().StderrText();
-  const std::string key = "\"metrics_port\":";
-  const size_t begin = log.find(key) + key.size();
+  EXPECT_OK(deployment.StartServer());
   sockaddr_in place = {};
   place.sin_family = AF_INET;
-  place.sin_port = htons(static_cast<uint16_t>(std::stoi(log.substr(begin))));
+  place.sin_port = htons(static_cast<uint16_t>(deployment.metrics_port()));
   place.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
   const int silent = ::socket(AF_INET, SOCK_STREAM, 0);
-  ASSERT_EQ(::connect(silent, reinterpret_cast<const sockaddr*>(&place),
+  EXPECT_EQ(::connect(silent, reinterpret_cast<const sockaddr*>(&place),
                       sizeof(place)),
             0);
   deployment.server().Signal(SIGTERM);
   EXPECT_TRUE(PollUntil(kPatienceSeconds, [&] {
     return absl::StrContains(deployment.server().StderrText(), "drained");
   }));
-  EXPECT_EQ(deployment.server().Wait(Patience(0.6)), 0);
+  const auto start = std::chrono::steady_clock::now();
+  EXPECT_EQ(deployment.server().Wait(kPatienceSeconds), 0);
   ::close(silent);
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start)
+      .count();
+}
+
+// A busy machine may delay any of them; what the program itself does there
+// delays each.
+TEST(DrainTest, NothingIsLeftToDoOnceItSaysDrained) {
+  double best = SecondsAfterDrained();
+  for (int i = 0; i < 4 && best >= 0.1; ++i) {
+    best = std::min(best, SecondsAfterDrained());
+  }
+  EXPECT_LT(best, Patience(0.1));
 }
 
 }  // namespace

@@ -1,5 +1,9 @@
 #include "process/log.h"
 
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
 #include <cstdint>
 #include <limits>
 #include <string>
@@ -13,7 +17,9 @@ namespace sortition {
 namespace {
 
 using testing::EndsWith;
+using testing::HasSubstr;
 using testing::MatchesRegex;
+using testing::Not;
 
 TEST(LogTest, WritesOneJsonObjectPerLine) {
   testing::internal::CaptureStderr();
@@ -77,6 +83,30 @@ TEST(LogTest, LinesOfThreadsDoNotMix) {
     begin = end + 1;
   }
   EXPECT_EQ(lines, 400u);
+}
+
+// Standard error is a pipe that nobody reads.
+TEST(LogTest, NobodyWaitsForAReaderThatDoesNotRead) {
+  int ends[2];
+  ASSERT_EQ(::pipe2(ends, O_NONBLOCK), 0);
+  const std::string filling(1 << 20, 'x');
+  while (::write(ends[1], filling.data(), filling.size()) > 0) {
+  }
+  ASSERT_EQ(::fcntl(ends[1], F_SETFL, 0), 0);  // Now it blocks.
+  const int before = ::dup(STDERR_FILENO);
+  ::dup2(ends[1], STDERR_FILENO);
+  for (int i = 0; i < 3; ++i) LogInfo("lost");
+  std::string text(2 << 20, '\0');
+  EXPECT_GT(::read(ends[0], text.data(), text.size()), 0);
+  LogInfo("written", {{"key", 1}});
+  LogInfo("next");
+  text.resize(std::max<ssize_t>(::read(ends[0], text.data(), text.size()), 0));
+  ::dup2(before, STDERR_FILENO);
+  for (const int fd : {before, ends[0], ends[1]}) ::close(fd);
+  EXPECT_THAT(text, HasSubstr("\"message\":\"written\",\"key\":1,"
+                              "\"lines_lost\":3}\n"));
+  EXPECT_THAT(text, EndsWith("\"message\":\"next\"}\n"));
+  EXPECT_THAT(text, Not(HasSubstr("\"lost\"")));
 }
 
 }  // namespace

@@ -135,16 +135,15 @@ TEST(MetricsTest, ServesOnAFreePortAndRefusesATakenOne) {
       StatusIs(absl::StatusCode::kUnavailable, HasSubstr("not an address")));
 }
 
-// Nobody waits for longer than the silent clients are granted, a second for
-// each sixteen.
+// What Prometheus waits for by default are ten seconds.
 TEST(MetricsTest, SilentClientsDoNotBlockAScrape) {
   Metrics metrics;
   ASSERT_OK_AND_ASSIGN(const int port, metrics.Serve("127.0.0.1:0"));
   std::vector<int> silent;
-  for (int i = 0; i < 20; ++i) silent.push_back(Connect(port));
+  for (int i = 0; i < 500; ++i) silent.push_back(Connect(port));
   const auto start = std::chrono::steady_clock::now();
   EXPECT_THAT(Scrape(port), StartsWith("HTTP/1.1 200"));
-  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(15));
+  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(10));
   for (const int socket : silent) ::close(socket);
 }
 

@@ -5,6 +5,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <cstdint>
 #include <string>
 
@@ -12,7 +13,12 @@
 
 namespace sortition {
 
-enum class FrameType : uint8_t { kData = 0, kHeaders = 1, kSettings = 4 };
+enum class FrameType : uint8_t {
+  kData = 0,
+  kHeaders = 1,
+  kReset = 3,
+  kSettings = 4,
+};
 inline constexpr uint8_t kEndStream = 1;
 inline constexpr uint8_t kEndHeaders = 4;
 
@@ -42,10 +48,9 @@ inline std::string Preface(uint32_t window) {
          Frame(FrameType::kSettings, 0, 0, setting);
 }
 
-// Returns the frames of a unary gRPC call. `stream` is odd and greater than
-// those before; path and message have less than 127 and 16,000 bytes.
-inline std::string Call(uint32_t stream, absl::string_view path,
-                        absl::string_view message) {
+// Returns the frame that begins a gRPC call. `stream` is odd and greater than
+// those before; the path has less than 127 bytes.
+inline std::string BeginCall(uint32_t stream, absl::string_view path) {
   // HPACK (RFC 7541) without a table: POST, http, then literals.
   const auto literal = [](absl::string_view text) {
     return std::string(1, static_cast<char>(text.size())) + std::string(text);
@@ -54,14 +59,31 @@ inline std::string Call(uint32_t stream, absl::string_view path,
       "\x83\x86\x04" + literal(path) + "\x01" + literal("localhost") +
       "\x0f\x10" + literal("application/grpc") + std::string(1, '\0') +
       literal("te") + literal("trailers");
+  return Frame(FrameType::kHeaders, kEndHeaders, stream, headers);
+}
+
+// Returns the frame of one message of a call, less than 16,000 bytes. `flags`:
+// kEndStream if it is the last.
+inline std::string Message(uint32_t stream, uint8_t flags,
+                           absl::string_view message) {
   const auto size = static_cast<uint32_t>(message.size());
   std::string data(1, '\0');  // Not compressed.
   for (const uint32_t byte : {size >> 24, size >> 16, size >> 8, size}) {
     data.push_back(static_cast<char>(byte));
   }
   data.append(message.data(), message.size());
-  return Frame(FrameType::kHeaders, kEndHeaders, stream, headers) +
-         Frame(FrameType::kData, kEndStream, stream, data);
+  return Frame(FrameType::kData, flags, stream, data);
+}
+
+// Returns the frames of a unary gRPC call.
+inline std::string Call(uint32_t stream, absl::string_view path,
+                        absl::string_view message) {
+  return BeginCall(stream, path) + Message(stream, kEndStream, message);
+}
+
+// Returns the frame by which a client gives up a call (CANCEL).
+inline std::string Reset(uint32_t stream) {
+  return Frame(FrameType::kReset, 0, stream, absl::string_view("\0\0\0\x8", 4));
 }
 
 // A connection to a port of this machine; closed with the object.
@@ -90,6 +112,13 @@ class RawConnection {
       bytes.remove_prefix(static_cast<size_t>(sent));
     }
     return true;
+  }
+  // Whether the server has closed it, reading what has come without waiting.
+  bool IsClosed() const {
+    char bytes[4096];
+    ssize_t size = 1;
+    while (size > 0) size = ::recv(socket_, bytes, sizeof(bytes), MSG_DONTWAIT);
+    return size == 0 || (errno != EAGAIN && errno != EWOULDBLOCK);
   }
   // Reads until the server closes the connection.
   void ReadToTheEnd() const {

@@ -6,6 +6,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "io/models/model_store.h"
+#include "io/models/serving_state.h"
 #include "tests/testing/status_matchers.h"
 #include "tests/testing/temp_dir.h"
 
@@ -66,6 +67,21 @@ TEST_F(PublishTest, AnOlderVersionBecomesTheNewestAgain) {
   first.model.set_version(4);
   *first.model.mutable_provenance() = again.model.provenance();
   EXPECT_EQ(again.model.SerializeAsString(), first.model.SerializeAsString());
+}
+
+TEST_F(PublishTest, APinnedVersionGoesOnToServeAndThatIsSaid) {
+  ASSERT_OK(ChangeServing(dir_ / "models/default", {"test", ""},
+                          [](model::v1::Serving* serving) {
+                            serving->set_pinned_version(2);
+                            return absl::OkStatus();
+                          }));
+  options_.set_from_version(1);
+  ASSERT_OK_AND_ASSIGN(const PublishModelReport report, PublishAgain(options_));
+  EXPECT_EQ(report.version(), 4u);
+  EXPECT_EQ(report.pinned_version(), 2u);
+  EXPECT_THAT(FormatPublishReport(report),
+              HasSubstr("no gate compared the two. Version 2 is pinned and "
+                        "goes on to serve"));
 }
 
 TEST_F(PublishTest, AModelOfAnotherStoreTakesTheName) {

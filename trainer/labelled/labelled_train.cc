@@ -326,8 +326,10 @@ absl::StatusOr<TrainReport> TrainLabelled(const TrainOptions& options,
   const auto start = Clock::now();
   RETURN_IF_ERROR(ValidateOptions(options));
   const ModelStore store(options.model_store());
-  ASSIGN_OR_RETURN(const std::optional<StoredModel> newest,
-                   LoadNewest(options.model(), store));
+  ASSIGN_OR_RETURN(const Incumbent incumbent,
+                   FindIncumbent(options.model(), store));
+  ASSIGN_OR_RETURN(const std::optional<StoredModel> serving,
+                   LoadIfAny(options.model(), incumbent.serving, store));
   ASSIGN_OR_RETURN(const Run run, Prepare(options, learner));
   TrainReport report;
   FillCounts(run, &report);
@@ -340,7 +342,7 @@ absl::StatusOr<TrainReport> TrainLabelled(const TrainOptions& options,
       PassesGate({.queries = run.test.empty() ? run.validation : run.test,
                   .measure = MeasureOfAction(run),
                   .model = model,
-                  .old = newest,
+                  .old = serving,
                   .confidence = options.confidence(),
                   .parallel_for = ThreadsOf(run)},
                  labelled));
@@ -349,11 +351,15 @@ absl::StatusOr<TrainReport> TrainLabelled(const TrainOptions& options,
   model::v1::Evaluation* evaluation = report.mutable_evaluation();
   *evaluation = ToEvaluation(*labelled);
   evaluation->set_promoted(publish);
-  evaluation->set_verdict(LabelledVerdict(options, *labelled, passed));
+  std::string verdict = LabelledVerdict(options, *labelled, passed);
+  if (const std::string why = WhyNotServing(options.model(), incumbent);
+      publish && !why.empty()) {
+    absl::StrAppend(&verdict, " ", why);
+  }
+  evaluation->set_verdict(std::move(verdict));
   if (publish) {
     if (!options.force()) {
-      RETURN_IF_ERROR(
-          CheckStillNewest(options.model(), store, labelled->old_version()));
+      RETURN_IF_ERROR(CheckUnchanged(options.model(), store, incumbent));
     }
     ASSIGN_OR_RETURN(
         const uint64_t version,

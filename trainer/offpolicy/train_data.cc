@@ -20,8 +20,8 @@ uint64_t VersionOf(const std::optional<StoredModel>& baseline) {
   return baseline.has_value() ? baseline->model.version() : 0;
 }
 
-// Makes the filter. The tuples must fit the newest version in the store, if
-// there is one.
+// Makes the filter. The tuples must fit the version to be replaced, if there is
+// one.
 TupleFilter MakeFilter(const TrainOptions& options,
                        const std::optional<StoredModel>& baseline) {
   TupleFilter filter;
@@ -80,8 +80,8 @@ absl::Status CheckOptionsOfLabels(const TrainOptions& options) {
   if (options.parts() != "unit_hash") {
     return must_be("parts", options.parts(), "unit_hash");
   }
-  if (options.baseline() != "newest") {
-    return must_be("baseline", options.baseline(), "newest");
+  if (options.baseline() == "log") {
+    return must_be("baseline", options.baseline(), "serving or newest");
   }
   if (!options.decay().empty()) {
     return must_be("decay", options.decay(), "empty");

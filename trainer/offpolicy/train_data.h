@@ -50,8 +50,8 @@ class TrainData : public GridData {
 };
 
 // Reads the tuples of the kind that `options` say or, if they do not, that of
-// the newest version. That version is `baseline`, unset if there is none, and
-// tuples must fit it. Errors as ReadTuples() and ReadLabelTuples();
+// the version to be replaced. That version is `baseline`, unset if there is
+// none, and tuples must fit it. Errors as ReadTuples() and ReadLabelTuples();
 // FailedPrecondition if only one of option and version chooses labels.
 absl::StatusOr<std::unique_ptr<TrainData>> ReadTrainData(
     const config::v1::TrainOptions& options,

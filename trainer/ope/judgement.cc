@@ -93,7 +93,11 @@ JudgedRow Judgement::RowOf(const LoggedDecision& decision) {
     if (row.share < 1) ++weighed_down_;
   }
   row.reward = decision.reward;
-  row.logging_policy = parts_.logging.IndexOf(decision.decision->version());
+  // Weights against a mixture have mean 1 over all arms, in none of them.
+  row.logging_policy =
+      parts_.logging.IndexOf(decision.arm_use == ArmUse::kBalanced
+                                 ? decision.decision->arm().primary_version()
+                                 : decision.decision->version());
   row.policies = judged_;
   return row;
 }

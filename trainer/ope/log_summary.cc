@@ -33,6 +33,7 @@ void LogSummary::Add(const LoggedDecision& logged) {
   if (!decision.unit_id().empty()) ++named;
   if (!logged.full_support) ++without_full_support;
   if (!logged.action_shown) ++shown_otherwise;
+  AddChoice(logged);
   reward_sum += logged.reward;
   if (const int64_t time_us = decision.time_us(); time_us > 0) {
     first_time_us =
@@ -55,6 +56,26 @@ void LogSummary::Add(const LoggedDecision& logged) {
   }
   rewards[static_cast<size_t>(document)] +=
       logged.reward * std::exp(-logged.log_propensity);
+}
+
+void LogSummary::AddChoice(const LoggedDecision& logged) {
+  const log::v1::Decision& decision = *logged.decision;
+  switch (logged.arm_use) {
+    case ArmUse::kNoArm:
+      break;
+    case ArmUse::kApart:
+      ++arms_apart;
+      break;
+    case ArmUse::kNoMixture:
+      ++arms_without_mixture;
+      break;
+    case ArmUse::kBalanced:
+      ++arms_balanced;
+      break;
+  }
+  if (!decision.has_baseline()) return;
+  ++with_baseline;
+  if (IsCertain(decision)) ++certain_baseline;
 }
 
 void LogSummary::AddAttributes(const log::v1::Decision& decision) {

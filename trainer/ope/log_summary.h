@@ -32,6 +32,15 @@ class LogSummary {
   uint64_t named = 0;  // Decisions that name their unit.
   uint64_t without_full_support = 0;
   uint64_t shown_otherwise = 0;
+  // Decisions of traffic splits: weighed against the mixture of all arms, by
+  // the propensity of their own, and by that for lack of a mixture.
+  uint64_t arms_balanced = 0;
+  uint64_t arms_apart = 0;
+  uint64_t arms_without_mixture = 0;
+  // Decisions that the caller's baseline had a part in, and those in which it
+  // did what it always does.
+  uint64_t with_baseline = 0;
+  uint64_t certain_baseline = 0;
   double reward_sum = 0;
   int64_t first_time_us = 0;  // Of decisions that have a time.
   int64_t last_time_us = 0;
@@ -53,6 +62,7 @@ class LogSummary {
   static constexpr int kStepsPerDecade = 50;
   static constexpr size_t kSteps = 20 * kStepsPerDecade;
 
+  void AddChoice(const LoggedDecision& decision);
   void AddAttributes(const log::v1::Decision& decision);
 
   std::array<std::vector<double>, 2> document_rewards_;  // Σ r / p

@@ -78,11 +78,41 @@ void AddStore(const LoggingPolicies& logging, uint64_t decisions,
                    "probability than the log does: one of the two is wrong.")));
 }
 
+// Without the propensity of the caller, a log of its baseline has one action
+// for each query.
+void AddBaseline(const LogSummary& summary, std::vector<Finding>* findings) {
+  if (summary.certain_baseline == 0) return;
+  const bool are_most = 2 * summary.certain_baseline > summary.decisions;
+  findings->push_back(Make(
+      "certain_baseline", are_most ? Finding::UNSUPPORTED : Finding::CAUTION,
+      absl::StrCat(
+          "In ", CountText(summary.certain_baseline), " of ",
+          CountText(summary.decisions),
+          " decisions the caller's baseline decided, and it gave no propensity "
+          "of its own: they say what the baseline earns, and nothing of any "
+          "other action. Mode EXPLORE_ABOVE_BASELINE, or "
+          "context.baseline.log_propensity of a caller that draws, logs what "
+          "policies can be judged by.")));
+}
+
+void AddArms(const LogSummary& summary, std::vector<Finding>* findings) {
+  if (summary.arms_without_mixture == 0) return;
+  findings->push_back(Make(
+      "arms_without_mixture", Finding::CAUTION,
+      absl::StrCat(CountText(summary.arms_without_mixture), " of ",
+                   CountText(summary.decisions),
+                   " decisions are of a split in which a version plays an "
+                   "F-score game, whose mixture is not known: they are weighed "
+                   "by the propensity of their own version (arms = apart).")));
+}
+
 }  // namespace
 
 std::vector<Finding> LogFindings(const OpeReportTask& task) {
   std::vector<Finding> findings;
   AddStore(task.logging, task.judgement.decisions(), &findings);
+  AddBaseline(task.summary, &findings);
+  AddArms(task.summary, &findings);
   AddSharedContexts(task.summary, &findings);
   AddUnits(task, &findings);
   for (std::string& warning : task.counts.censored_share.Warnings()) {

@@ -1,6 +1,7 @@
 #include "trainer/ope/ope_log.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "core/base/hash.h"
@@ -10,7 +11,8 @@
 
 namespace sortition {
 
-OpeLog::OpeLog(const config::v1::OpeOptions& options) {
+OpeLog::OpeLog(const config::v1::OpeOptions& options, ArmPropensities arms)
+    : arms_(std::move(arms)) {
   options_.set_tuples(options.tuples());
   options_.set_mix_joins(options.mix_joins());
   options_.set_allow_incomplete(options.allow_incomplete());
@@ -27,7 +29,8 @@ OpeLog::OpeLog(const config::v1::OpeOptions& options) {
 
 absl::StatusOr<std::unique_ptr<OpeLog>> OpeLog::Open(
     const config::v1::OpeOptions& options, const OpeShape& shape) {
-  std::unique_ptr<OpeLog> log(new OpeLog(options));
+  ASSIGN_OR_RETURN(ArmPropensities arms, ArmPropensities::Create(options));
+  std::unique_ptr<OpeLog> log(new OpeLog(options, std::move(arms)));
   RETURN_IF_ERROR(log->Prepare(shape));
   return log;
 }
@@ -108,7 +111,8 @@ absl::Status OpeLog::TakeTuple(const log::v1::BanditTuple& logged,
   }
   taken.action = SpanOf(decision.action());
   taken.action_kind = *shape_.action_kind;
-  taken.log_propensity = tuple_.log_propensity;
+  taken.log_propensity =
+      arms_.Of(decision, tuple_.log_propensity, &taken.arm_use);
   taken.reward = tuple_.action_shown ? -tuple_.loss : 0;
   taken.views = &logged.shadow_views();
   taken.unit = UnitKey(decision.unit_id(), decision.decision_id());

@@ -11,6 +11,7 @@
 #include "core/learners/counterfactual/bandit_tuple.h"
 #include "sortition/config/v1/ope.pb.h"
 #include "sortition/config/v1/train.pb.h"
+#include "trainer/ope/policies/arm_propensities.h"
 #include "trainer/ope/policies/judged_policy.h"
 #include "trainer/tuples/overrides.h"
 #include "trainer/tuples/reward_range.h"
@@ -31,7 +32,8 @@ class OpeLog {
  public:
   using Take = std::function<absl::Status(const LoggedDecision&)>;
 
-  // Errors as TupleLog::Open(), TupleSelection::Create().
+  // Errors as TupleLog::Open(), TupleSelection::Create(),
+  // ArmPropensities::Create().
   static absl::StatusOr<std::unique_ptr<OpeLog>> Open(
       const config::v1::OpeOptions& options, const OpeShape& shape);
 
@@ -49,7 +51,7 @@ class OpeLog {
   const RewardRange& rewards() const { return rewards_; }
 
  private:
-  explicit OpeLog(const config::v1::OpeOptions& options);
+  OpeLog(const config::v1::OpeOptions& options, ArmPropensities arms);
 
   absl::Status Prepare(const OpeShape& shape);
   absl::Status TakeTuple(const log::v1::BanditTuple& logged, const Take& take,
@@ -63,6 +65,7 @@ class OpeLog {
   OpeShape shape_;
   std::optional<TupleLog> log_;
   std::optional<TupleSelection> selection_;
+  ArmPropensities arms_;
   Thinning thinning_;
   ScanEnds ends_;  // Of the first pass.
   bool leaves_out_aggregations_ = false;

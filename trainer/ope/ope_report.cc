@@ -84,6 +84,11 @@ class Reporter {
     for (const auto& [version, count] : summary.versions) {
       (*report_.mutable_logging_versions())[version] = count;
     }
+    report_.set_arms_balanced(summary.arms_balanced);
+    report_.set_arms_apart(summary.arms_apart);
+    report_.set_arms_without_mixture(summary.arms_without_mixture);
+    report_.set_with_baseline(summary.with_baseline);
+    report_.set_certain_baseline(summary.certain_baseline);
     if (summary.first_time_us > 0) {
       report_.set_first_time(TimeText(summary.first_time_us));
       report_.set_last_time(TimeText(summary.last_time_us));

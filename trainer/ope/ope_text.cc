@@ -60,6 +60,22 @@ void AppendLog(const OpeReport& report, std::string* text) {
   }
   absl::StrAppend(text, "\n");
   AppendLeftOut({1, report.corrupt_records(), report.excluded()}, text);
+  if (report.arms_balanced() > 0) {
+    absl::StrAppend(text, "  ", CountText(report.arms_balanced()),
+                    " of a traffic split, weighed against all its versions "
+                    "together\n");
+  }
+  if (const uint64_t apart =
+          report.arms_apart() + report.arms_without_mixture();
+      apart > 0) {
+    absl::StrAppend(text, "  ", CountText(apart),
+                    " of a traffic split, weighed by the version that "
+                    "decided\n");
+  }
+  if (report.with_baseline() > 0) {
+    absl::StrAppend(text, "  ", CountText(report.with_baseline()),
+                    " that the caller's baseline had a part in\n");
+  }
   absl::StrAppend(
       text, "Mean reward of the log: ", Text(report.logged().value()), " ",
       IntervalCell(true, report.logged()), "\n", report.question(), "\n");

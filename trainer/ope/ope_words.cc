@@ -42,6 +42,11 @@ const Finding* ContradictionOf(const OpeReport& report,
   return nullptr;
 }
 
+// Most decisions are of a baseline that always does the same.
+bool LeavesNoChoice(const OpeReport& report) {
+  return 2 * report.certain_baseline() > report.decisions();
+}
+
 // What a grave finding says against an answer.
 std::string ClauseOf(const Finding& finding) {
   constexpr std::pair<const char*, const char*> kClauses[] = {
@@ -165,6 +170,12 @@ std::string PolicyVerdict(const OpeOptions& options, const OpeReport& report,
   } else if (is_log && options.against() == kLogName) {
     text = absl::StrCat("'", policy.name(),
                         "' is what wrote the log: it earns what the log did.");
+  } else if (LeavesNoChoice(report)) {
+    return absl::StrCat("This log cannot tell what '", policy.name(),
+                        "' would earn: in ",
+                        CountText(report.certain_baseline()), " of ",
+                        CountText(report.decisions()),
+                        " decisions the caller's baseline left no choice.");
   } else {
     text = GainText(options, policy, decisions_needed);
   }
@@ -199,6 +210,12 @@ std::string OverallVerdict(const OpeReport& report,
   }
   const OpePolicy& policy = report.policies(best);
   if (compared == 1) return policy.verdict();
+  if (LeavesNoChoice(report)) {
+    return absl::StrCat("Do not decide by this log: in ",
+                        CountText(report.certain_baseline()), " of ",
+                        CountText(report.decisions()),
+                        " decisions the caller's baseline left no choice.");
+  }
   const model::v1::Estimate& gain = gain_of(best);
   const std::string all =
       absl::StrCat(ConfidenceText(report.confidence()), " for all ", compared,

@@ -148,9 +148,11 @@ std::optional<LeftOutReason> ConvertTuple(const log::v1::BanditTuple& logged,
   if (!loss.has_value()) return LeftOutReason::kRewardOutside;
   result->action_shown = expectation.overrides == Overrides::kIntentToTreat ||
                          !ShownDiffers(logged);
+  // A caller who gives the propensity of its baseline answers for its support.
   result->full_support =
       !IsCertain(decision) &&
-      HasFullSupport(decision.policy(), result->num_candidates());
+      (IsOfBaseline(decision) ||
+       HasFullSupport(decision.policy(), result->num_candidates()));
   result->log_propensity = std::min(log_propensity, 0.0);
   result->loss = *loss;
   return std::nullopt;

@@ -18,6 +18,7 @@ struct TuplePlace {
   int64_t time_us = 0;
   bool evaluates = true;  // May validate or test.
   bool has_unit = false;  // `split` is that of a unit with other decisions.
+  bool with_baseline = false;  // The caller's baseline had a part.
 };
 
 // A unit trains, or validates, or tests, in every run, whatever the options are

@@ -93,6 +93,7 @@ class Reader {
         held.tuple.recency =
             selection_.RecencyOf(newest_.us() - held.place.time_us);
       }
+      CountBaseline(part, held.place);
       TuplesOf(part)->push_back(std::move(held.tuple));
       if (part == Part::kTest) TakeGuarded(held.place);
     }
@@ -176,10 +177,12 @@ class Reader {
     }
     newest_.Add(decision.time_us());
     data_.overridden.Add(logged);
+    if (decision.has_baseline()) data_.certain_baseline += IsCertain(decision);
     if (!tuple.full_support) {
       ++data_.without_full_support[absl::StrCat(
           "version ", decision.version(), ", ",
-          PolicyKindName(decision.policy()))];
+          IsOfBaseline(decision) ? std::string(kBaselinePolicy)
+                                 : PolicyKindName(decision.policy()))];
     }
   }
 
@@ -271,12 +274,21 @@ class Reader {
       Part part = Part::kTrain;
       if (parts_.Place(held.place, &part) || part == Part::kTrain) {
         data_.LeaveOut(LeftOutReason::kAbstained);
-      } else if (part == Part::kValidation) {
+        continue;
+      }
+      CountBaseline(part, held.place);
+      if (part == Part::kValidation) {
         data_.abstained_validation.push_back(held.tuple);
       } else {
         data_.abstained_test.push_back(held.tuple);
         TakeGuarded(held.place);
       }
+    }
+  }
+
+  void CountBaseline(Part part, const TuplePlace& place) {
+    if (part != Part::kTrain && place.with_baseline) {
+      ++data_.judged_with_baseline;
     }
   }
 
@@ -292,7 +304,8 @@ class Reader {
                 decision.version() ==
                     filter_.baseline_version.value_or(decision.version()) &&
                 decision.version() >= filter_.evaluate_from_version,
-            .has_unit = !unit.empty()};
+            .has_unit = !unit.empty(),
+            .with_baseline = decision.has_baseline()};
   }
 
   absl::Status HoldAbstained(const log::v1::BanditTuple& logged) {

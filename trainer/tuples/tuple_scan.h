@@ -9,6 +9,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "io/segments/segment.h"
 #include "sortition/log/v1/log.pb.h"
 #include "trainer/tuples/censored_share.h"
@@ -17,6 +18,9 @@
 #include "trainer/tuples/tuple_log.h"
 
 namespace sortition {
+
+// What TupleCounts.without_full_support calls a caller's baseline.
+inline constexpr absl::string_view kBaselinePolicy = "baseline of the caller";
 
 struct RewardCounts {
   uint64_t outside = 0;  // The range of rewards.
@@ -40,6 +44,12 @@ struct TupleCounts {
   // made it all of them, and evaluates_baseline false.
   uint64_t baseline_version = 0;
   bool evaluates_baseline = true;
+
+  // Tuples that validate or test and that the caller's baseline had a part in:
+  // their mean reward is not that of their version.
+  uint64_t judged_with_baseline = 0;
+  // Tuples of a baseline that always does the same, of all parts.
+  uint64_t certain_baseline = 0;
 
   CensoredShare censored_share;
   OverriddenShare overridden;  // Of the tuples that are used.

@@ -156,6 +156,34 @@ class FakeServer : public v1::Ranking::Service, public v1::Models::Service {
     return grpc::Status::OK;
   }
 
+  grpc::Status DescribeModel(grpc::ServerContext*,
+                             const v1::DescribeModelRequest*,
+                             v1::DescribeModelResponse* response) override {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    *response = description;
+    return grpc::Status::OK;
+  }
+
+  grpc::Status ChangeServing(grpc::ServerContext*,
+                             const v1::ChangeServingRequest* request,
+                             v1::ChangeServingResponse* response) override {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    changes_.push_back(*request);
+    *response = changed;
+    return NextStatus();
+  }
+
+  grpc::Status ReloadModels(grpc::ServerContext*,
+                            const v1::ReloadModelsRequest*,
+                            v1::ReloadModelsResponse*) override {
+    ++num_reloads;
+    return grpc::Status::OK;
+  }
+
+  std::vector<v1::ChangeServingRequest> changes() const {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    return changes_;
+  }
   std::vector<v1::DecisionContext> decisions() const {
     const std::lock_guard<std::mutex> lock(mutex_);
     return decisions_;
@@ -188,6 +216,9 @@ class FakeServer : public v1::Ranking::Service, public v1::Models::Service {
   grpc::Status failure{grpc::StatusCode::UNAVAILABLE, "draining"};
   std::atomic<bool> abstain{false};
   std::atomic<bool> hang{false};  // Answer only when the call is cancelled.
+  v1::DescribeModelResponse description;
+  v1::ChangeServingResponse changed;
+  std::atomic<int> num_reloads{0};
   std::atomic<uint64_t> new_version_at{0};  // Version 2 from this decision on.
 
  private:
@@ -215,6 +246,7 @@ class FakeServer : public v1::Ranking::Service, public v1::Models::Service {
 
   mutable std::mutex mutex_;
   std::vector<v1::DecisionContext> decisions_;
+  std::vector<v1::ChangeServingRequest> changes_;
   std::vector<uint32_t> sizes_;
   std::vector<v1::AggregateRequest> aggregates_;
   std::vector<v1::ReportShownRequest> shown_;

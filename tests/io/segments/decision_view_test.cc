@@ -105,6 +105,28 @@ TEST(DecisionViewTest, OnlyAggregationsWithoutAPolicyAreCertain) {
   EXPECT_FALSE(IsCertain(decision));
 }
 
+TEST(DecisionViewTest, ABaselineThatDoesNotDrawIsCertain) {
+  log::v1::Decision decision = TwoCandidates();
+  decision.mutable_policy()->mutable_softmax_selection();
+  for (const auto mode :
+       {model::v1::APPRENTICE, model::v1::SHADOW, model::v1::OFF}) {
+    decision.mutable_baseline()->set_mode(mode);
+    EXPECT_TRUE(IsOfBaseline(decision));
+    EXPECT_TRUE(IsCertain(decision));
+    decision.mutable_baseline()->set_log_propensity(0);
+    EXPECT_TRUE(IsOfBaseline(decision));
+    EXPECT_FALSE(IsCertain(decision));
+    decision.mutable_baseline()->clear_log_propensity();
+  }
+  decision.mutable_baseline()->set_mode(model::v1::EXPLORE_ABOVE_BASELINE);
+  EXPECT_TRUE(IsCertain(decision));  // The model was not asked.
+  decision.mutable_baseline()->set_model_log_propensity(-1);
+  EXPECT_FALSE(IsOfBaseline(decision));
+  EXPECT_FALSE(IsCertain(decision));
+  decision.clear_baseline();
+  EXPECT_FALSE(IsOfBaseline(decision));
+}
+
 TEST(DecisionViewTest, LabelsAreNoServedKind) {
   log::v1::Decision decision;
   EXPECT_EQ(ActionKindOf(decision), std::nullopt);

@@ -29,7 +29,7 @@ class ModelRegistryTest : public testing::Test {
   uint64_t Serving() const {
     const auto model = registry_->Find("m");
     EXPECT_OK(model);
-    return model.ok() ? (*model)->version : 0;
+    return model.ok() ? (*model)->primary->version : 0;
   }
 
   // Returns how often a version of "m" was refused for this reason.
@@ -43,7 +43,7 @@ class ModelRegistryTest : public testing::Test {
   // What the registry knows of "m".
   ModelState State() const {
     for (ModelState& state : registry_->List()) {
-      if (state.serving->name == "m") return state;
+      if (state.set->name == "m") return state;
     }
     return {};
   }

@@ -26,13 +26,14 @@ using testing::SizeIs;
 TEST_F(ModelRegistryTest, ServesUniformlyBeforeTheFirstVersion) {
   ASSERT_OK(registry_->Start());  // Also creates the missing directory.
   EXPECT_TRUE(std::filesystem::is_directory(root()));
-  ASSERT_OK_AND_ASSIGN(const auto model, registry_->Find(""));
+  ASSERT_OK_AND_ASSIGN(const auto set, registry_->Find(""));
+  const ServingSet::Model model = set->primary;
   EXPECT_EQ(model->name, "m");
   EXPECT_EQ(model->version, 0u);
   EXPECT_EQ(model->degraded, "no model loaded: uniform policy");
   EXPECT_TRUE(model->select.has_value());
   EXPECT_TRUE(model->rank.has_value());
-  EXPECT_EQ(State().serving->policy_name, "uniform");
+  EXPECT_EQ(State().set->primary->policy_name, "uniform");
 }
 
 TEST_F(ModelRegistryTest, StartFailsWhereTheStoreCannotBe) {
@@ -56,13 +57,13 @@ TEST_F(ModelRegistryTest, TakesTheNewestVersionAndEveryDirectory) {
   ASSERT_OK(registry_->Start());
   EXPECT_EQ(Serving(), 2u);
   ASSERT_OK_AND_ASSIGN(const auto other, registry_->Find("other"));
-  EXPECT_EQ(other->num_features, 3u);
-  EXPECT_FALSE(other->select.has_value());
+  EXPECT_EQ(other->primary->num_features, 3u);
+  EXPECT_FALSE(other->primary->select.has_value());
   EXPECT_THAT(registry_->List(), SizeIs(2));
-  EXPECT_EQ(State().serving->policy_name, "softmax_selection");
-  EXPECT_EQ(State().serving->num_features, 2u);
-  EXPECT_THAT(State().serving->checksum, SizeIs(32));
-  EXPECT_GT(State().serving->loaded_time_us, 0);
+  EXPECT_EQ(State().set->primary->policy_name, "softmax_selection");
+  EXPECT_EQ(State().set->primary->num_features, 2u);
+  EXPECT_THAT(State().set->primary->checksum, SizeIs(32));
+  EXPECT_GT(State().set->primary->loaded_time_us, 0);
   EXPECT_THAT(registry_->Find("nobody"),
               StatusIs(absl::StatusCode::kNotFound,
                        "\"nobody\": no such model; must be one of m, other, "
@@ -77,15 +78,15 @@ TEST_F(ModelRegistryTest, SwapsWhileTheOldVersionIsInUse) {
   registry_->Refresh();
   EXPECT_EQ(Serving(), 2u);
   // A request that holds the old version can still use it.
-  EXPECT_EQ(old->version, 1u);
-  EXPECT_EQ(old->select->num_features(), 2u);
+  EXPECT_EQ(old->primary->version, 1u);
+  EXPECT_EQ(old->primary->select->num_features(), 2u);
 }
 
 TEST_F(ModelRegistryTest, ThreadsSeeEverySwapAtTheirNextRequest) {
   SeenModels seen;
   const auto version = [&](const std::string& name) {
     const auto model = registry_->Find(name, &seen);
-    return model.ok() ? static_cast<int>((*model)->version) : -1;
+    return model.ok() ? static_cast<int>((*model)->primary->version) : -1;
   };
   EXPECT_EQ(version("m"), 0);
   EXPECT_EQ(version("other"), -1);
@@ -191,10 +192,11 @@ TEST_F(ModelRegistryTest, ReadersAlwaysFindAWholeModelDuringSwaps) {
       while (!stop) {
         const auto model = registry_->Find("m", &seen);
         // Versions only increase, and each has its policy.
-        if (!model.ok() || (*model)->version < last || !(*model)->select) {
+        if (!model.ok() || (*model)->primary->version < last ||
+            !(*model)->primary->select) {
           ++failures;
         } else {
-          last = (*model)->version;
+          last = (*model)->primary->version;
         }
       }
     });

@@ -178,7 +178,7 @@ TEST_P(BrokenModelTest, NeverServesIsCountedAndNamed) {
     // Any action and dimension are right while no version serves.
     const bool is_free =
         GetParam().reason == "dimension" || GetParam().reason == "action_kind";
-    EXPECT_EQ(model->version, is_free ? 2u : 1u);
+    EXPECT_EQ(model->primary->version, is_free ? 2u : 1u);
   }
   const double before = Failures(GetParam().reason);
 

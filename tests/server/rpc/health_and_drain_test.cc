@@ -35,6 +35,17 @@ TEST_F(HealthAndDrainTest, HealthPerService) {
             StatusCode::NOT_FOUND);
 }
 
+// Names the option, and ends no thread that there is not.
+TEST_F(HealthAndDrainTest, AControlPortThatIsTakenIsAnError) {
+  StartServer();
+  config::v1::ServerOptions second = options_;
+  second.mutable_spool()->set_dir(directory_ / "second");
+  second.set_control_listen(absl::StrCat("127.0.0.1:", server_->rpc_port()));
+  const absl::Status status = Server::Start(second).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kUnavailable);
+  EXPECT_THAT(std::string(status.message()), HasSubstr("control_listen = "));
+}
+
 TEST_F(HealthAndDrainTest, RequiredModelMakesItServe) {
   options_.set_require_model(true);
   options_.set_default_model("later");

@@ -7,6 +7,8 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/server/rpc/grpc_server_fixture.h"
@@ -18,6 +20,7 @@
 namespace sortition {
 namespace {
 
+using testing::HasSubstr;
 using testing::SizeIs;
 
 constexpr char kRank[] = "/sortition.v1.Ranking/Rank";
@@ -91,6 +94,40 @@ TEST_F(HostileClientsTest, AnswersThatAreNotTakenAreBounded) {
   }));
   EXPECT_TRUE(PollUntil(Patience(60), [&] { return HonestRank().ok(); }));
   EXPECT_GE(Metric("sortition_answers_dropped_total"), 1);
+}
+
+// A tenth of the time for draining is enough to take an answer.
+TEST_F(HostileClientsTest, AnswersThatAreNotTakenDoNotHoldUpADrain) {
+  options_.set_drain_seconds(Patience(100));
+  StartServer();
+  RawConnection client(server_->rpc_port());
+  SendWithoutWindow(&client, 50);
+  ASSERT_TRUE(
+      PollUntil(Patience(60), [&] { return NumAnswered("Rank", "OK") == 50; }));
+  const absl::Time start = absl::Now();
+  EXPECT_OK(server_->Drain());
+  EXPECT_LT(absl::Now() - start, absl::Seconds(Patience(50)));
+}
+
+// Nobody else calls meanwhile.
+TEST_F(HostileClientsTest, AnswersThatAreNotTakenAreDroppedInSilence) {
+  options_.mutable_admission()->set_answer_seconds(0.01);
+  StartServer();
+  RawConnection client(server_->rpc_port());
+  SendWithoutWindow(&client, 50);
+  EXPECT_TRUE(PollUntil(Patience(60), [&] {
+    return Metric("sortition_answers_dropped_total") >= 50;
+  }));
+}
+
+// Health checks are always answered, and therefore small.
+TEST_F(HostileClientsTest, LargeHealthChecksAreRefused) {
+  StartServer();
+  HealthStatus health;
+  const grpc::Status status =
+      Health(channel_, std::string(2 << 20, 'a'), &health);
+  EXPECT_EQ(status.error_code(), grpc::StatusCode::INVALID_ARGUMENT);
+  EXPECT_THAT(status.error_message(), HasSubstr("must have at most 131072"));
 }
 
 // One byte at a time, and after each of them others are served.

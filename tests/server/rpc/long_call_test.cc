@@ -7,7 +7,6 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "server/rpc/call_pool.h"
 #include "tests/server/rpc/grpc_server_fixture.h"
 
 namespace sortition {
@@ -112,24 +111,34 @@ TEST_F(LongCallTest, ADrainAnswersWhatIsLogged) {
   EXPECT_EQ(ReadSpool(options_.spool().dir()).size(), answered_);
 }
 
-struct CountingCall final : public PooledCall {
-  void Run(DecisionScratch*) override { ++runs; }
-  std::atomic<int> runs = 0;
-};
-
-TEST(CallPoolTest, RunsEveryCallUntilItStops) {
-  CountingCall call;
-  Metrics metrics;
-  config::v1::AdmissionLimits limits;
-  limits.set_max_long_waiting(100);
-  Admission admission(limits, &metrics);
-  CallPool pool(3, &admission);
-  for (int i = 0; i < 100; ++i) EXPECT_FALSE(pool.Add(&call, 1e9).has_value());
-  while (call.runs < 100) std::this_thread::yield();
-  pool.Stop();
-  EXPECT_FALSE(pool.Add(&call, 1e9).has_value());
-  pool.Stop();
-  EXPECT_EQ(call.runs, 100);
+// Small requests that take milliseconds: a set of a given size.
+TEST_F(LongCallTest, HealthDoesNotWaitForLargeSubsets) {
+  constexpr int kCalls = 60;
+  auto choose = MakeModel("choose", {1, 2});
+  choose.mutable_policy()->mutable_independent_subset()->set_k(1000);
+  Publish(options_.model_store(), choose);
+  StartServer();
+  v1::LabelRequest request;
+  SetDense(2, std::vector<float>(4000, 1), request.mutable_context());
+  request.mutable_context()->set_model("choose");
+  for (int i = 0; i < kCalls; ++i) {
+    senders_.emplace_back([this, request] {
+      grpc::ClientContext context;
+      v1::LabelResponse response;
+      const grpc::Status status = ranking_->Label(&context, request, &response);
+      EXPECT_TRUE(status.ok()) << status.error_message();
+      EXPECT_EQ(response.chosen_size(), 1000);
+      ++answered_;
+    });
+  }
+  while (answered_ == 0) std::this_thread::yield();
+  HealthStatus health = HealthCheckResponse::UNKNOWN;
+  EXPECT_TRUE(Health(channel_, "", &health).ok());
+  EXPECT_LT(answered_, kCalls);
+  Join();
+  EXPECT_EQ(answered_, kCalls);
+  EXPECT_OK(server_->Drain());
+  EXPECT_EQ(ReadSpool(options_.spool().dir()).size(), kCalls);
 }
 
 }  // namespace

@@ -8,7 +8,7 @@
 #include "absl/strings/str_split.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "server/rpc/waiting_calls.h"
+#include "server/admission/waiting_calls.h"
 #include "tests/server/rpc/grpc_server_fixture.h"
 
 namespace sortition {

@@ -14,6 +14,7 @@
 #include "sortition/log/v1/log.pb.h"
 #include "sortition/model/v1/model.pb.h"
 #include "trainer/decision_files/probability_file.h"
+#include "trainer/ope/policies/arm_propensities.h"
 
 namespace sortition {
 
@@ -23,6 +24,7 @@ struct LoggedDecision {
   PolicyQuery query;                // With the ranks or size that was logged.
   std::span<const int32_t> action;  // Document indexes.
   ActionKind action_kind = ActionKind::kSelect;
+  // What it is weighed by; of a split, see `arm_use`.
   double log_propensity = 0;
   double reward = 0;  // In [0, 1]; 0 unless action_shown.
   uint64_t unit = 0;  // UnitKey()
@@ -33,6 +35,7 @@ struct LoggedDecision {
   // the action earns nothing.
   bool action_shown = true;
   bool full_support = true;
+  ArmUse arm_use = ArmUse::kNoArm;
 
   bool is_eligible(size_t document_index) const {
     return query.eligible.empty() || query.eligible[document_index];

@@ -19,6 +19,16 @@ bool IsUniform(const log::v1::Decision& decision) {
   return decision.policy().kind_case() == model::v1::Policy::KIND_NOT_SET;
 }
 
+// Whether the policy gives the action another probability than it did beside
+// the caller's baseline.
+bool Contradicts(const PolicyView& view,
+                 const log::v1::BaselineChoice& baseline) {
+  return baseline.has_model_log_propensity() &&
+         view.log_probability != baseline.model_log_propensity() &&
+         !(std::abs(view.log_probability - baseline.model_log_propensity()) <=
+           kLogTolerance);
+}
+
 }  // namespace
 
 std::unique_ptr<JudgedPolicy> LoggingPolicies::LoadPolicy(
@@ -79,10 +89,17 @@ absl::Status LoggingPolicies::View(const LoggedDecision& decision,
     ++unknown_;
     return absl::OkStatus();
   }
-  if (std::abs(logging_view_->log_probability - decision.log_propensity) >
-      kLogTolerance) {
+  const log::v1::Decision& logged = *decision.decision;
+  if (logged.has_baseline()) {
+    if (Contradicts(*logging_view_, logged.baseline())) ++contradictions_;
+    logging_view_ = nullptr;
+    return absl::OkStatus();
+  }
+  // That of the arm, where traffic is split.
+  if (std::abs(logging_view_->log_probability -
+               std::min(logged.log_propensity(), 0.0)) > kLogTolerance) {
     // Version 0 without a policy may also be another system's log.
-    if (version == 0 && IsUniform(*decision.decision)) {
+    if (version == 0 && IsUniform(logged)) {
       ++unknown_;
     } else {
       ++contradictions_;

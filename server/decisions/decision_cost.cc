@@ -1,0 +1,63 @@
+#include "server/decisions/decision_cost.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace sortition {
+namespace {
+
+// Measured on a core of 2022 (bench/MEASUREMENTS.md), rounded up.
+constexpr double kPerCandidate = 150e-9;  // Exponential, logarithm, sort.
+constexpr double kPerCell = 9e-9;         // Of the table of a sized subset.
+constexpr double kPerProduct = 4e-9;      // Of the sums over sets of a head.
+constexpr double kPerScore = 100e-9;      // Of a source: scale, sort, compare.
+constexpr double kPerWork = 10e-9;        // Of a bootstrap.
+constexpr uint32_t kShortGame = 32;
+constexpr uint32_t kDefaultHead = 12;  // model.proto
+
+}  // namespace
+
+double DrawSeconds(const model::v1::Policy& policy, uint32_t num_eligible,
+                   uint32_t size) {
+  const double n = num_eligible;
+  const double seconds = kPerCandidate * n;
+  switch (policy.kind_case()) {
+    case model::v1::Policy::kIndependentSubset:
+      return seconds + kPerCell * n * size;
+    case model::v1::Policy::kBoltzmannRanking: {
+      const uint32_t asked = policy.boltzmann_ranking().head();
+      const double head =
+          std::min(asked == 0 ? kDefaultHead : asked, num_eligible);
+      return seconds + kPerProduct * std::exp2(head) * head / 2;
+    }
+    case model::v1::Policy::kGameSubset:
+      // That of precision chooses a number, that of F-score does not.
+      return size > 0 || num_eligible < kShortGame
+                 ? seconds
+                 : seconds + std::max(2 * kLongSeconds, 5e-6 * n);
+    default:
+      return seconds;
+  }
+}
+
+double DecisionSeconds(const v1::DecisionContext& context,
+                       const ServingSet& set, const ServedModel& model,
+                       const PolicyQuery& query) {
+  // As a bound, all candidates count as eligible.
+  const uint32_t n = query.candidates.num_candidates();
+  double seconds = DrawSeconds(model.policy, n, query.top_k);
+  if (context.return_probabilities()) seconds *= 2;
+  // Each arm is asked, too, how probable it finds what was drawn.
+  for (const ServingSet::Arm& arm : set.arms) {
+    seconds += DrawSeconds(arm.model->policy, n, query.top_k);
+  }
+  return seconds;
+}
+
+double AggregateSeconds(uint32_t num_eligible, uint32_t num_sources,
+                        uint64_t work) {
+  return kPerScore * num_eligible * num_sources +
+         kPerWork * static_cast<double>(work);
+}
+
+}  // namespace sortition

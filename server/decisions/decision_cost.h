@@ -1,0 +1,47 @@
+#pragma once
+// About how long decisions take, so that none that takes long is made where
+// others wait behind it.
+#include <cstdint>
+
+#include "absl/status/status.h"
+#include "core/policies/linear_policy.h"
+#include "server/decisions/decision_scratch.h"
+#include "server/models/serving_set.h"
+#include "sortition/model/v1/model.pb.h"
+#include "sortition/v1/ranking.pb.h"
+
+namespace sortition {
+
+// What more is taken for long.
+inline constexpr double kLongSeconds = 0.001;
+
+// Returns about how long a draw from the policy takes among `num_eligible`
+// candidates, seconds, right to a factor of a few: of subsets, `size` are
+// chosen (0: any number). A game of F-score, whose time nobody knows before,
+// counts as long from 32 candidates on.
+double DrawSeconds(const model::v1::Policy& policy, uint32_t num_eligible,
+                   uint32_t size);
+
+// The same of a whole decision by `model`, one of the set.
+double DecisionSeconds(const v1::DecisionContext& context,
+                       const ServingSet& set, const ServedModel& model,
+                       const PolicyQuery& query);
+
+// The same of an aggregation without its bootstrap, and of that: `work` is as
+// limits.max_aggregate_work counts it.
+double AggregateSeconds(uint32_t num_eligible, uint32_t num_sources,
+                        uint64_t work);
+
+// Returns true, and notes the time, if so much may not be taken here.
+inline bool IsTooLong(double seconds, DecisionScratch* scratch) {
+  if (seconds <= kLongSeconds || scratch->may_take_long) return false;
+  scratch->long_seconds = seconds;
+  return true;
+}
+
+// How a method fails where IsTooLong(). Nobody outside sees it.
+inline absl::Status TooLong() {
+  return absl::Status(absl::StatusCode::kAborted, "");
+}
+
+}  // namespace sortition

@@ -1,0 +1,57 @@
+#pragma once
+// What each loaded version answered: sortition_version_answers_total{model,
+// version, code} and sortition_version_seconds_total{model, version}.
+#include <array>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "process/metrics.h"
+
+namespace sortition {
+
+// The counters of one version. Thread-safe; to count takes no lock.
+class VersionCounters {
+ public:
+  // Counts an answer that took so long; of codes that decisions seldom have,
+  // the label is OTHER.
+  void Count(absl::StatusCode code, double seconds) const;
+
+ private:
+  friend class VersionCounterTable;
+  static constexpr size_t kCodes = 5;
+
+  std::array<MetricCounter*, kCodes> answers_ = {};
+  MetricCounter* seconds_ = nullptr;
+};
+
+// There are series only of versions that somebody holds: their number is
+// bounded by that of loaded versions. Thread-safe.
+class VersionCounterTable {
+ public:
+  // `metrics` must outlive the table, not the counters.
+  explicit VersionCounterTable(Metrics* metrics);
+  ~VersionCounterTable();
+  VersionCounterTable(const VersionCounterTable&) = delete;
+  VersionCounterTable& operator=(const VersionCounterTable&) = delete;
+
+  // Returns the counters of a version, the same as long as somebody holds them.
+  // They leave the metrics with the last holder.
+  std::shared_ptr<const VersionCounters> For(const std::string& model,
+                                             uint64_t version) const;
+
+ private:
+  struct Shared {
+    std::mutex mutex;
+    Metrics* metrics = nullptr;  // Null: the table is gone.
+    std::map<std::pair<std::string, uint64_t>, std::weak_ptr<VersionCounters>>
+        counters;
+  };
+  const std::shared_ptr<Shared> shared_;
+};
+
+}  // namespace sortition

@@ -1,0 +1,317 @@
+// Clients that do not take answers, do not end requests, do not answer pings or
+// do nothing: the real server serves others meanwhile, logs what it answers and
+// nothing else, and its memory stays bounded.
+#include <grpcpp/client_context.h>
+#include <grpcpp/create_channel.h>
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <iostream>
+#include <iterator>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "grpc/health/v1/health.grpc.pb.h"
+#include "sortition/v1/ranking.grpc.pb.h"
+#include "tests/integration/deployment.h"
+#include "tests/integration/load.h"
+#include "tests/integration/process_memory.h"
+#include "tests/testing/raw_http2.h"
+#include "tests/testing/status_matchers.h"
+
+namespace sortition {
+namespace {
+
+using ::testing::IsEmpty;
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+constexpr bool kSanitized = true;  // Sanitizers need memory.
+#else
+constexpr bool kSanitized = false;
+#endif
+
+constexpr uint64_t kMebibyte = 1 << 20;
+constexpr char kSelect[] = "/sortition.v1.Ranking/Select";
+constexpr char kRankStream[] = "/sortition.v1.Ranking/RankStream";
+using grpc::health::v1::HealthCheckResponse;
+
+class HostileClientsTest : public testing::Test {
+ protected:
+  using Connections = std::vector<std::unique_ptr<RawConnection>>;
+
+  void Start(const std::vector<std::string>& flags) {
+    ASSERT_OK(deployment_.StartServer(flags));
+  }
+  // Says how much memory the server has taken at most, and bounds it.
+  ~HostileClientsTest() override {
+    const uint64_t peak = PeakBytes(deployment_.server().pid());
+    std::cout << "resident memory of the server: at most " << peak / kMebibyte
+              << " MiB\n";
+    if (!kSanitized) {
+      EXPECT_LT(peak, 150 * kMebibyte);
+    }
+  }
+
+  int port() const {
+    const std::string address = deployment_.address();
+    int port = 0;
+    EXPECT_TRUE(
+        absl::SimpleAtoi(address.substr(address.rfind(':') + 1), &port));
+    return port;
+  }
+  // Opens connections that send `bytes`.
+  Connections Connect(int count, const std::string& bytes) {
+    Connections connections;
+    for (int i = 0; i < count; ++i) {
+      connections.push_back(std::make_unique<RawConnection>(port()));
+      EXPECT_TRUE(connections.back()->Send(bytes));
+    }
+    return connections;
+  }
+  static int NumOpen(const Connections& connections) {
+    int count = 0;
+    for (const auto& connection : connections) {
+      count += connection->IsClosed() ? 0 : 1;
+    }
+    return count;
+  }
+  double Metric(const std::string& name) const {
+    const auto text = deployment_.ServerMetrics();
+    return text.ok() ? MetricSum(*text, name) : 0;
+  }
+  double NumAnswered(const std::string& method, const std::string& code) const {
+    return Metric(absl::StrCat("sortition_requests_total{code=\"", code,
+                               "\",method=\"", method, "\"}"));
+  }
+  void ExpectServes() {
+    SelectLoad load({.address = deployment_.address()});
+    EXPECT_TRUE(
+        PollUntil(kPatienceSeconds, [&] { return load.num_answered() > 100; }));
+    load.Stop();
+    EXPECT_THAT(load.failures(), IsEmpty());
+  }
+  static std::string SelectBytes() {
+    v1::SelectRequest request;
+    *request.mutable_context() = MakeContext(10, 8, 1);
+    return request.SerializeAsString();
+  }
+
+  Deployment deployment_;
+};
+
+// 40 connections with 100 calls each, and 40 with a stream whose answers have
+// more than gRPC keeps of one.
+TEST_F(HostileClientsTest, WithoutAWindowAreGivenUp) {
+  Start({"--admission.answer_seconds=1"});
+  std::string calls = Preface(0);
+  for (uint32_t i = 0; i < 100; ++i) {
+    calls += Call(2 * i + 1, kSelect, SelectBytes());
+  }
+  v1::RankStreamRequest item;
+  *item.mutable_rank()->mutable_context() = MakeContext(1000, 2, 1);
+  item.mutable_rank()->mutable_context()->set_return_scores(true);
+  item.mutable_rank()->mutable_context()->set_return_probabilities(true);
+  std::string stream = Preface(0) + BeginCall(1, kRankStream);
+  for (int i = 0; i < 7; ++i) {
+    stream += Message(1, 0, item.SerializeAsString());
+  }
+  const Connections callers = Connect(40, calls);
+  const Connections streams = Connect(40, stream);
+  ExpectServes();
+  EXPECT_TRUE(PollUntil(kPatienceSeconds, [&] {
+    return Metric("sortition_answers_dropped_total") >= 40 * 100 + 40;
+  })) << Metric("sortition_answers_dropped_total");
+  EXPECT_EQ(NumAnswered("Select", "INTERNAL"), 0);
+}
+
+// A byte at a time of a request that never ends (slow loris).
+TEST_F(HostileClientsTest, WhoseRequestsDoNotEndHoldUpNobody) {
+  Start({});
+  const std::string call = Call(1, kSelect, SelectBytes());
+  const std::string begin = Preface(65535) + call.substr(0, 40);
+  const Connections clients = Connect(200, begin);
+  SelectLoad load({.address = deployment_.address()});
+  for (size_t i = 40; i + 1 < call.size(); ++i) {
+    const uint64_t before = load.num_answered();
+    for (const auto& client : clients) {
+      ASSERT_TRUE(client->Send(call.substr(i, 1)));
+    }
+    ASSERT_TRUE(PollUntil(kPatienceSeconds,
+                          [&] { return load.num_answered() > before; }));
+  }
+  load.Stop();
+  EXPECT_THAT(load.failures(), IsEmpty());
+  EXPECT_EQ(NumOpen(clients), 200);
+}
+
+// They have a stream, so that they are not idle.
+TEST_F(HostileClientsTest, ThatGiveNoSignOfLifeAreClosed) {
+  Start({"--connections.keepalive_seconds=1",
+         "--connections.keepalive_timeout_seconds=0.5"});
+  // A client of gRPC answers pings; so its watch goes on.
+  const auto health =
+      grpc::health::v1::Health::NewStub(deployment_.NewChannel());
+  grpc::ClientContext context;
+  const auto watch = health->Watch(&context, {});
+  HealthCheckResponse response;
+  ASSERT_TRUE(watch->Read(&response));
+  const Connections silent =
+      Connect(20, Preface(65535) + BeginCall(1, kRankStream));
+  EXPECT_TRUE(
+      PollUntil(kPatienceSeconds, [&] { return NumOpen(silent) == 0; }));
+  context.TryCancel();
+  EXPECT_EQ(watch->Finish().error_code(), grpc::StatusCode::CANCELLED);
+  ExpectServes();
+}
+
+// After a second a connection takes no more calls, after half of one more it is
+// closed. That costs honest clients no call.
+TEST_F(HostileClientsTest, ThatStayForEverAreClosed) {
+  Start({"--connections.age_seconds=1", "--connections.age_grace_seconds=0.5"});
+  SelectLoad load({.address = deployment_.address()});
+  for (int i = 0; i < 2; ++i) {
+    const Connections old =
+        Connect(20, Preface(65535) + BeginCall(1, kRankStream));
+    EXPECT_TRUE(PollUntil(kPatienceSeconds, [&] { return NumOpen(old) == 0; }));
+  }
+  load.Stop();
+  EXPECT_GT(load.num_answered(), 100);
+  EXPECT_THAT(load.failures(), IsEmpty());
+}
+
+// They have greeted the server.
+TEST_F(HostileClientsTest, ThatCallNothingAreClosed) {
+  Start({"--connections.idle_seconds=0.5"});
+  const Connections idle = Connect(200, Preface(65535));
+  EXPECT_TRUE(PollUntil(kPatienceSeconds, [&] { return NumOpen(idle) == 0; }));
+  ExpectServes();
+}
+
+// Small calls that are given up in the packet that makes them, and large ones
+// that wait in the pool.
+TEST_F(HostileClientsTest, ThatCancelGetNothingLogged) {
+  constexpr int kCalls = 20;
+  Start({"--admission.max_long_wait_seconds=3600"});
+  std::string bytes = Preface(65535);
+  for (uint32_t i = 0; i < 100; ++i) {
+    bytes += Call(2 * i + 1, kSelect, SelectBytes()) + Reset(2 * i + 1);
+  }
+  const Connections clients = Connect(1, bytes);
+  const auto stub = v1::Ranking::NewStub(deployment_.NewChannel());
+  v1::AggregateRequest aggregate;
+  *aggregate.mutable_context() = MakeContext(101, 2, 1);
+  aggregate.set_bootstrap_samples(100'000);
+  v1::RankRequest rank;
+  *rank.mutable_context() = MakeContext(20'000, 2, 1);
+  rank.set_top_k(1);
+  std::vector<std::unique_ptr<grpc::ClientContext>> contexts;
+  std::vector<std::thread> callers;
+  for (int i = 0; i < kCalls; ++i) {
+    contexts.push_back(std::make_unique<grpc::ClientContext>());
+    callers.emplace_back([&, i, context = contexts.back().get()] {
+      if (i < kCalls / 2) {
+        v1::AggregateResponse response;
+        stub->Aggregate(context, aggregate, &response).error_code();
+      } else {
+        v1::RankResponse response;
+        stub->Rank(context, rank, &response).error_code();
+      }
+    });
+  }
+  const auto waiting = [&] {
+    return Metric("sortition_calls_waiting{class=\"long\"}");
+  };
+  EXPECT_TRUE(
+      PollUntil(kPatienceSeconds, [&] { return waiting() > kCalls / 2; }));
+  for (const auto& context : contexts) context->TryCancel();
+  for (std::thread& caller : callers) caller.join();
+  EXPECT_TRUE(PollUntil(kPatienceSeconds, [&] { return waiting() == 0; }));
+  ExpectServes();
+  EXPECT_GE(NumAnswered("Rank", "CANCELLED"), 1);
+  const double decided = NumAnswered("Aggregate", "OK") +
+                         NumAnswered("Rank", "OK") +
+                         NumAnswered("Select", "OK");
+  std::cout << "cancelled: " << NumAnswered("Select", "CANCELLED")
+            << " small calls, " << NumAnswered("Rank", "CANCELLED")
+            << " large ones\n";
+  const auto ids = SpoolDecisionIds(deployment_.spool());
+  ASSERT_OK(ids.status());
+  EXPECT_EQ(static_cast<double>(ids->size()), decided);
+}
+
+class ShortOfDescriptorsTest : public HostileClientsTest {
+ protected:
+  // Sets how many descriptors the server may have; the hard limit stays.
+  void SetLimit(rlim_t descriptors) {
+    const pid_t pid = deployment_.server().pid();
+    rlimit limit = {};
+    ASSERT_EQ(::prlimit(pid, RLIMIT_NOFILE, nullptr, &limit), 0);
+    limit.rlim_cur = std::min(descriptors, limit.rlim_max);
+    ASSERT_EQ(::prlimit(pid, RLIMIT_NOFILE, &limit, nullptr), 0);
+  }
+};
+
+// Of 256 descriptors 64 are kept. 100 connections say nothing for five seconds,
+// 50 say something now and then, one has a watch, four have calls.
+TEST_F(ShortOfDescriptorsTest, TheIdlestMakeRoomForOthers) {
+  Start({"--connections.idle_seconds=3600"});
+  SetLimit(256);
+  SelectLoad load({.address = deployment_.address()});
+  const auto health =
+      grpc::health::v1::Health::NewStub(deployment_.NewChannel());
+  grpc::ClientContext context;
+  const auto watch = health->Watch(&context, {});
+  HealthCheckResponse response;
+  ASSERT_TRUE(watch->Read(&response));
+  const Connections busy = Connect(50, Preface(65535));
+  const Connections idle = Connect(100, Preface(65535));
+  // Updates the window of the connection (RFC 9113, 6.9).
+  const std::string sign =
+      Frame(static_cast<FrameType>(8), 0, 0, absl::string_view("\0\0\0\1", 4));
+  Connections later;
+  EXPECT_TRUE(PollUntil(kPatienceSeconds, [&] {
+    for (const auto& connection : busy) connection->Send(sign);
+    Connections more = Connect(10, Preface(65535));
+    later.insert(later.end(), std::make_move_iterator(more.begin()),
+                 std::make_move_iterator(more.end()));
+    return NumOpen(idle) == 0;
+  }));
+  EXPECT_EQ(NumOpen(busy), 50);
+  EXPECT_GE(Metric("sortition_connections_ended_total"), 100);
+  context.TryCancel();
+  EXPECT_EQ(watch->Finish().error_code(), grpc::StatusCode::CANCELLED);
+  load.Stop();
+  EXPECT_THAT(load.failures(), IsEmpty());
+  // New clients are served as well.
+  later.clear();
+  ExpectServes();
+}
+
+// Not one descriptor is left: what is asked over connections that there are
+// says so, and the port recovers by itself.
+TEST_F(ShortOfDescriptorsTest, APortThatTakesNothingTellsHealth) {
+  Start({});
+  const auto health =
+      grpc::health::v1::Health::NewStub(deployment_.NewChannel());
+  const auto is = [&](HealthCheckResponse::ServingStatus status) {
+    return PollUntil(kPatienceSeconds, [&] {
+      grpc::ClientContext context;
+      HealthCheckResponse response;
+      const grpc::Status result = health->Check(&context, {}, &response);
+      return result.ok() && response.status() == status;
+    });
+  };
+  ASSERT_TRUE(is(HealthCheckResponse::SERVING));
+  SetLimit(3);
+  EXPECT_TRUE(is(HealthCheckResponse::NOT_SERVING));
+  SetLimit(RLIM_INFINITY);
+  EXPECT_TRUE(is(HealthCheckResponse::SERVING));
+  ExpectServes();
+}
+
+}  // namespace
+}  // namespace sortition

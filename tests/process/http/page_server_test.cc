@@ -1,0 +1,190 @@
+#include "process/http/page_server.h"
+
+#include <arpa/inet.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/testing/status_matchers.h"
+
+namespace sortition {
+namespace {
+
+using absl::StatusCode;
+using testing::AllOf;
+using testing::EndsWith;
+using testing::HasSubstr;
+using testing::StartsWith;
+
+// A connection; closed with the object.
+class TestClient {
+ public:
+  TestClient() : socket_(::socket(AF_INET, SOCK_STREAM, 0)) {}
+  explicit TestClient(int port) : TestClient() { Connect(port); }
+  ~TestClient() { ::close(socket_); }
+  TestClient(const TestClient&) = delete;
+  TestClient& operator=(const TestClient&) = delete;
+
+  void Connect(int port) const {
+    sockaddr_in address = {};
+    address.sin_family = AF_INET;
+    address.sin_port = htons(static_cast<uint16_t>(port));
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    EXPECT_EQ(::connect(socket_, reinterpret_cast<const sockaddr*>(&address),
+                        sizeof(address)),
+              0);
+  }
+
+  bool Send(const std::string& text) const {
+    return ::send(socket_, text.data(), text.size(), MSG_NOSIGNAL) ==
+           static_cast<ssize_t>(text.size());
+  }
+  // All until the server closes.
+  std::string ReadAll() const {
+    std::string text;
+    char buffer[4096];
+    for (ssize_t n; (n = ::recv(socket_, buffer, sizeof(buffer), 0)) > 0;) {
+      text.append(buffer, static_cast<size_t>(n));
+    }
+    return text;
+  }
+
+ private:
+  const int socket_;
+};
+
+class PageServerTest : public testing::Test {
+ protected:
+  PageServerTest() { Open("the page\n"); }
+
+  void Open(const std::string& text) {
+    auto server = PageServer::Open("listen", "127.0.0.1:0",
+                                   {"/page", "text/plain", [this, text] {
+                                      ++num_made_;
+                                      return text;
+                                    }});
+    EXPECT_OK(server.status());
+    server_ = *std::move(server);
+  }
+  std::string Ask(const std::string& request) const {
+    const TestClient client(server_->port());
+    EXPECT_TRUE(client.Send(request));
+    return client.ReadAll();
+  }
+  void ExpectServes() const {
+    EXPECT_THAT(Ask("GET /page HTTP/1.1\r\nHost: x\r\n\r\n"),
+                StartsWith("HTTP/1.1 200 OK\r\n"));
+  }
+
+  std::atomic<int> num_made_{0};
+  std::unique_ptr<PageServer> server_;
+};
+
+TEST_F(PageServerTest, AnswersAsHttp) {
+  EXPECT_THAT(Ask("GET /page?x=1 HTTP/1.0\r\n\r\n"),
+              AllOf(StartsWith("HTTP/1.1 200 OK\r\n"),
+                    HasSubstr("Content-Type: text/plain\r\n"),
+                    HasSubstr("Content-Length: 9\r\n"),
+                    HasSubstr("Connection: close\r\n"),
+                    EndsWith("\r\n\r\nthe page\n")));
+  EXPECT_THAT(Ask("HEAD /page HTTP/1.1\r\nHost: x\r\n\r\n"),
+              AllOf(HasSubstr("Content-Length: 9\r\n"), EndsWith("\r\n\r\n")));
+  EXPECT_EQ(num_made_, 2);
+  EXPECT_THAT(Ask("GET /other HTTP/1.1\r\n\r\n"),
+              StartsWith("HTTP/1.1 404 Not Found\r\n"));
+  EXPECT_THAT(Ask("POST /page HTTP/1.1\r\n\r\n"),
+              StartsWith("HTTP/1.1 405 Method Not Allowed\r\n"));
+  EXPECT_THAT(Ask("\r\n\r\n"), StartsWith("HTTP/1.1 405"));
+  EXPECT_EQ(num_made_, 2);
+}
+
+TEST_F(PageServerTest, ARequestMayComeInPieces) {
+  const TestClient client(server_->port());
+  for (const char byte : std::string("GET /page HTTP/1.1\r\nHost: x\r\n\r\n")) {
+    EXPECT_TRUE(client.Send(std::string(1, byte)));
+    ExpectServes();
+  }
+  EXPECT_THAT(client.ReadAll(), EndsWith("the page\n"));
+}
+
+TEST_F(PageServerTest, SilentClientsLoseTheirPlaceToNewOnes) {
+  std::vector<std::unique_ptr<TestClient>> silent;
+  for (size_t i = 0; i < 10 * PageServer::kMaxConnections; ++i) {
+    silent.push_back(std::make_unique<TestClient>(server_->port()));
+    // Half a request is no better than none.
+    if (i % 2 == 0) silent.back()->Send("GET /page HTTP/1.1\r\n");
+  }
+  ExpectServes();
+  // The oldest are gone, long before their time is over.
+  EXPECT_EQ(silent.front()->ReadAll(), "");
+}
+
+TEST_F(PageServerTest, ARequestThatNeverEndsIsRefused) {
+  EXPECT_THAT(Ask(std::string(40'000, 'x')),
+              testing::AnyOf(StartsWith("HTTP/1.1 431"), ""));
+  ExpectServes();
+}
+
+TEST_F(PageServerTest, ClientsThatReadNothingHoldUpNobody) {
+  // More than the buffers of a connection take.
+  Open(std::string(16 << 20, 'x'));
+  std::vector<std::unique_ptr<TestClient>> deaf;
+  for (size_t i = 0; i < PageServer::kMaxConnections / 4; ++i) {
+    deaf.push_back(std::make_unique<TestClient>(server_->port()));
+    deaf.back()->Send("GET /page HTTP/1.1\r\n\r\n");
+  }
+  EXPECT_GT(Ask("GET /page HTTP/1.1\r\n\r\n").size(), size_t{16} << 20);
+}
+
+// The oldest connection gives its own.
+TEST_F(PageServerTest, ServesWhileDescriptorsAreShort) {
+  const TestClient waiting(server_->port());
+  const TestClient silent(server_->port());
+  ExpectServes();
+  const TestClient next;
+  // All descriptors below the next free one are in use.
+  const int free = ::dup(STDERR_FILENO);
+  ::close(free);
+  rlimit before = {};
+  ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
+  rlimit none = before;
+  none.rlim_cur = static_cast<rlim_t>(free);
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &none), 0);
+  next.Connect(server_->port());
+  const bool is_sent = next.Send("GET /page HTTP/1.1\r\n\r\n");
+  const std::string answer = next.ReadAll();
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &before), 0);
+  EXPECT_TRUE(is_sent);
+  EXPECT_THAT(answer, StartsWith("HTTP/1.1 200"));
+  ExpectServes();
+}
+
+TEST_F(PageServerTest, EndsAtOnceWhoeverIsConnected) {
+  const TestClient silent(server_->port());
+  ExpectServes();
+  server_.reset();
+  EXPECT_EQ(silent.ReadAll(), "");
+}
+
+TEST_F(PageServerTest, RefusesAWrongOrTakenAddress) {
+  for (const std::string& address :
+       {absl::StrCat("127.0.0.1:", server_->port()), std::string("nothing"),
+        std::string("127.0.0.1:"), std::string("192.0.2.1:0")}) {
+    EXPECT_THAT(PageServer::Open("listen", address, {}).status(),
+                StatusIs(StatusCode::kUnavailable,
+                         HasSubstr(absl::StrCat("listen = \"", address, "\""))))
+        << address;
+  }
+}
+
+}  // namespace
+}  // namespace sortition

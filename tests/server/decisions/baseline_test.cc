@@ -1,0 +1,273 @@
+// Learning modes: what the caller's baseline decides, what is refused of it,
+// and what is logged.
+#include <cmath>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "gmock/gmock.h"
+#include "google/protobuf/text_format.h"
+#include "gtest/gtest.h"
+#include "tests/server/decisions/ranking_service_fixture.h"
+
+namespace sortition {
+namespace {
+
+using absl::StatusCode;
+using model::v1::LearningMode;
+using testing::AllOf;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+class BaselineTest : public RankingServiceTest {
+ protected:
+  BaselineTest() {
+    options_.mutable_spool()->set_segment_bytes(1 << 24);
+    auto subset = MakeModel("subset", {1, 2});
+    subset.mutable_policy()->mutable_independent_subset()->set_threshold(0.5);
+    Publish(options_.model_store(), subset);
+  }
+
+  void SetMode(LearningMode mode, uint32_t explore_parts = 0) {
+    for (const char* model : {"pick", "order", "subset"}) {
+      EXPECT_OK(registry_->Change(
+          model, {"because", "ann"},
+          [&](const EditContext&, model::v1::Serving* serving) {
+            serving->set_mode(mode);
+            serving->set_explore_parts(explore_parts);
+            return absl::OkStatus();
+          }));
+    }
+  }
+
+  static v1::Baseline Parse(const std::string& text) {
+    v1::Baseline baseline;
+    EXPECT_TRUE(google::protobuf::TextFormat::ParseFromString(text, &baseline));
+    return baseline;
+  }
+
+  absl::Status SelectWith(const std::string& baseline) {
+    v1::SelectRequest request = GoodSelect();
+    *request.mutable_context()->mutable_baseline() = Parse(baseline);
+    return Select(request);
+  }
+  absl::Status RankWith(const std::string& baseline, uint32_t top_k = 0) {
+    v1::RankRequest request = GoodRank();
+    if (top_k > 0) request.set_top_k(top_k);
+    *request.mutable_context()->mutable_baseline() = Parse(baseline);
+    return Rank(request);
+  }
+  absl::Status LabelWith(const std::string& baseline, uint32_t k = 0) {
+    v1::LabelRequest request;
+    *request.mutable_context() = GoodSelect().context();
+    request.mutable_context()->set_model("subset");
+    if (k > 0) request.set_k(k);
+    *request.mutable_context()->mutable_baseline() = Parse(baseline);
+    return service_->Label(request, &scratch_, &label_);
+  }
+  log::v1::Decision LastLogged() {
+    const auto records = Logged();
+    EXPECT_THAT(records, Not(IsEmpty()));
+    return records.empty() ? log::v1::Decision() : records.back().decision();
+  }
+
+  v1::LabelResponse label_;
+};
+
+// Three candidates; "pick" can abstain.
+TEST_F(BaselineTest, WrongBaselinesAreRefusedByName) {
+  SetMode(model::v1::APPRENTICE);
+  struct Case {
+    std::function<absl::Status()> call;
+    std::vector<const char*> words;
+  };
+  const std::vector<Case> cases = {
+      {[&] { return SelectWith("action: 3"); },
+       {"context.baseline.action holds 3", "[0, 2]"}},
+      {[&] { return SelectWith("action: [0, 1]"); }, {"has 2 entries", "one"}},
+      {[&] { return SelectWith("action: 0 abstain: true"); },
+       {"has 1 entries", "none with abstain"}},
+      {[&] { return RankWith("abstain: true"); },
+       {"context.baseline.abstain", "cannot abstain"}},
+      {[&] { return RankWith("action: [0, 0, 1]"); }, {"holds 0", "each once"}},
+      {[&] { return RankWith("action: [0, 1]"); },
+       {"has 2 entries", "at least top_k = 3"}},
+      {[&] { return RankWith("action: 0", 2); },
+       {"has 1 entries", "at least top_k = 2"}},
+      {[&] { return RankWith("action: [0, 1, 4294967295]"); },
+       {"holds 4294967295"}},
+      {[&] { return LabelWith("action: [2, 2]"); }, {"holds 2", "each once"}},
+      {[&] { return LabelWith("action: 0", 2); }, {"has 1 entries", "k = 2"}},
+      {[&] { return LabelWith("abstain: true"); }, {"cannot abstain"}},
+      {[&] { return SelectWith("action: 1 log_propensity: 0.1"); },
+       {"context.baseline.log_propensity = 0.1", "0]"}},
+      {[&] { return SelectWith("action: 1 log_propensity: nan"); },
+       {"log_propensity = nan"}},
+      {[&] { return SelectWith("action: 1 log_propensity: -inf"); },
+       {"log_propensity = -inf"}},
+      {[&] { return SelectWith("action: 1 log_propensity: -1e9"); },
+       {"log_propensity = -1e+09"}},
+      {[&] {
+         v1::SelectRequest request = GoodSelect();
+         for (const bool eligible : {true, false, true}) {
+           request.mutable_context()->add_eligible(eligible);
+         }
+         request.mutable_context()->mutable_baseline()->add_action(1);
+         return Select(request);
+       },
+       {"holds 1", "eligible candidates"}},
+  };
+  for (size_t i = 0; i < cases.size(); ++i) {
+    const absl::Status status = cases[i].call();
+    EXPECT_EQ(status.code(), StatusCode::kInvalidArgument) << i << status;
+    for (const char* word : cases[i].words) {
+      EXPECT_THAT(std::string(status.message()), HasSubstr(word)) << i;
+    }
+  }
+  EXPECT_THAT(Logged(), IsEmpty());
+}
+
+TEST_F(BaselineTest, OnlineIgnoresIt) {
+  ASSERT_OK(Select(GoodSelect()));
+  const v1::SelectResponse without = select_;
+  ASSERT_OK(SelectWith("action: 77"));
+  EXPECT_EQ(select_.SerializeAsString(), without.SerializeAsString());
+  EXPECT_FALSE(select_.result().is_baseline());
+}
+
+TEST_F(BaselineTest, ApprenticesServeTheBaselineAndLogTheModelBesideIt) {
+  v1::SelectRequest request = GoodSelect();
+  request.mutable_context()->set_return_probabilities(true);
+  ASSERT_OK(Select(request));
+  const double model = select_.result().probabilities(1);
+  SetMode(model::v1::APPRENTICE);
+  ASSERT_OK(SelectWith("action: 1"));
+  EXPECT_EQ(select_.selected(), 1u);
+  EXPECT_TRUE(select_.result().is_baseline());
+  EXPECT_EQ(select_.result().log_propensity(), 0);  // The caller is certain.
+  const log::v1::Decision logged = LastLogged();
+  EXPECT_EQ(logged.baseline().mode(), model::v1::APPRENTICE);
+  EXPECT_THAT(logged.baseline().action(), ElementsAre(1));
+  EXPECT_NEAR(std::exp(logged.baseline().model_log_propensity()), model, 1e-12);
+  EXPECT_FALSE(logged.baseline().model_decided());
+  EXPECT_FALSE(logged.baseline().has_log_propensity());
+}
+
+TEST_F(BaselineTest, TheCallersOwnPropensityIsLogged) {
+  SetMode(model::v1::APPRENTICE);
+  ASSERT_OK(SelectWith("abstain: true log_propensity: -0.5"));
+  EXPECT_TRUE(select_.abstained());
+  EXPECT_EQ(select_.result().log_propensity(), -0.5);
+  const log::v1::Decision logged = LastLogged();
+  EXPECT_THAT(logged.action(), ElementsAre(-1));
+  EXPECT_EQ(logged.log_propensity(), -0.5);
+  EXPECT_EQ(logged.baseline().log_propensity(), -0.5);
+}
+
+TEST_F(BaselineTest, RankingsTakeTheFirstRanks) {
+  SetMode(model::v1::APPRENTICE);
+  ASSERT_OK(RankWith("action: [2, 0, 1]", 2));
+  EXPECT_THAT(rank_.order(), ElementsAre(2, 0));
+  EXPECT_THAT(rank_.conditional_log_propensities(), ElementsAre(0, 0));
+}
+
+TEST_F(BaselineTest, SubsetsAreSorted) {
+  SetMode(model::v1::APPRENTICE);
+  ASSERT_OK(LabelWith("action: [2, 0]"));
+  EXPECT_THAT(label_.chosen(), ElementsAre(0, 2));
+  ASSERT_OK(LabelWith(""));  // None given is none chosen.
+  EXPECT_THAT(label_.chosen(), IsEmpty());
+  ASSERT_OK(LabelWith("", 2));
+  EXPECT_THAT(label_.chosen(), ElementsAre(0, 1));
+}
+
+TEST_F(BaselineTest, WithoutOneCandidatesStayAsTheyCome) {
+  SetMode(model::v1::APPRENTICE);
+  v1::RankRequest request = GoodRank();
+  for (const bool eligible : {false, true, true}) {
+    request.mutable_context()->add_eligible(eligible);
+  }
+  ASSERT_OK(Rank(request));
+  EXPECT_THAT(rank_.order(), ElementsAre(1, 2));
+}
+
+// p = w m + (1 - w) [is the baseline], for every action; their sum is 1.
+TEST_F(BaselineTest, ExplorersLogTheMixture) {
+  v1::SelectRequest request = GoodSelect();
+  request.mutable_context()->set_return_probabilities(true);
+  ASSERT_OK(Select(request));
+  const auto model = select_.result().probabilities();
+  const double w = 0.3;
+  SetMode(model::v1::EXPLORE_ABOVE_BASELINE, 3000);
+  request.mutable_context()->mutable_baseline()->add_action(0);
+  int by_model = 0;
+  constexpr int kDecisions = 2000;
+  for (int i = 0; i < kDecisions; ++i) {
+    request.mutable_context()->set_decision_id(absl::StrCat("id-", i));
+    ASSERT_OK(Select(request));
+    by_model += select_.result().is_baseline() ? 0 : 1;
+    const double propensity = std::exp(select_.result().log_propensity());
+    if (select_.abstained()) continue;
+    const uint32_t chosen = select_.selected();
+    EXPECT_NEAR(propensity,
+                w * model[static_cast<int>(chosen)] + (chosen == 0 ? 1 - w : 0),
+                1e-12);
+    if (select_.result().is_baseline()) EXPECT_EQ(chosen, 0u);
+  }
+  // Of a binomial with mean 600 and standard deviation 20.5; the ids are fixed.
+  EXPECT_NEAR(by_model, kDecisions * w, 80);
+}
+
+TEST_F(BaselineTest, ExplorersNeedABaselineThatIsCertain) {
+  SetMode(model::v1::EXPLORE_ABOVE_BASELINE, 100);
+  EXPECT_THAT(SelectWith("action: 0 log_propensity: -1"),
+              StatusIs(StatusCode::kInvalidArgument,
+                       AllOf(HasSubstr("context.baseline.log_propensity = -1"),
+                             HasSubstr("must be unset"))));
+}
+
+TEST_F(BaselineTest, ShadowsAndOffServeTheBaselineAlone) {
+  for (const auto mode : {model::v1::SHADOW, model::v1::OFF}) {
+    SetMode(mode);
+    ASSERT_OK(SelectWith("action: 2"));
+    EXPECT_EQ(select_.selected(), 2u);
+    EXPECT_TRUE(select_.result().is_baseline());
+    EXPECT_EQ(select_.result().log_propensity(), 0);
+  }
+  for (const log::v1::LogRecord& record : Logged()) {
+    EXPECT_FALSE(record.decision().baseline().has_model_log_propensity());
+  }
+}
+
+// Nothing is scored, so that there are no scores to return.
+TEST_F(BaselineTest, WithoutAModelNothingIsScored) {
+  SetMode(model::v1::OFF);
+  v1::SelectRequest request = GoodSelect();
+  request.mutable_context()->set_return_scores(true);
+  request.mutable_context()->set_return_probabilities(true);
+  request.mutable_context()->mutable_baseline()->add_action(1);
+  ASSERT_OK(Select(request));
+  EXPECT_THAT(select_.result().scores(), IsEmpty());
+  EXPECT_THAT(select_.result().probabilities(), IsEmpty());
+}
+
+TEST_F(BaselineTest, TheUniformPolicyIsAnApprenticeToo) {
+  EXPECT_OK(
+      registry_->Change("default", {"because", "ann"},
+                        [](const EditContext&, model::v1::Serving* serving) {
+                          serving->set_mode(model::v1::APPRENTICE);
+                          return absl::OkStatus();
+                        }));
+  v1::SelectRequest request = GoodSelect();
+  request.mutable_context()->clear_model();
+  request.mutable_context()->mutable_baseline()->add_action(2);
+  ASSERT_OK(Select(request));
+  EXPECT_EQ(select_.selected(), 2u);
+  EXPECT_NEAR(LastLogged().baseline().model_log_propensity(), std::log(1.0 / 3),
+              1e-12);
+}
+
+}  // namespace
+}  // namespace sortition

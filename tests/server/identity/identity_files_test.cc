@@ -1,0 +1,83 @@
+// Files of identity that change, that are wrong, and that cannot be read for a
+// moment.
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <memory>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "io/files.h"
+#include "server/identity/identity.h"
+#include "tests/testing/status_matchers.h"
+#include "tests/testing/temp_dir.h"
+
+namespace sortition {
+namespace {
+
+// SHA-256 of "abc" and of nothing, from FIPS 180-2 and the NIST's examples.
+constexpr char kAbc[] =
+    "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
+constexpr char kNothing[] =
+    "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
+
+int NumThreads() {
+  const std::filesystem::directory_iterator tasks("/proc/self/task");
+  return static_cast<int>(std::distance(begin(tasks), end(tasks)));
+}
+
+class IdentityFilesTest : public testing::Test {
+ protected:
+  IdentityFilesTest() {
+    Write("tokens", absl::StrCat("decide x ", kAbc, "\n"));
+    options_.set_token_file(dir_ / "tokens");
+  }
+
+  void Write(const std::string& name, const std::string& text) const {
+    EXPECT_OK(WriteFile(dir_ / name, text));
+  }
+  // The number of tokens is in the log line that says that they were read.
+  static std::string Log() { return testing::internal::GetCapturedStderr(); }
+
+  const TempDir dir_;
+  config::v1::ServerOptions options_;
+  Metrics metrics_;
+};
+
+// A file that cannot be opened for want of a descriptor is as good as ever.
+TEST_F(IdentityFilesTest, WhatFailsForAMomentIsReadAgain) {
+  ASSERT_OK_AND_ASSIGN(const auto identity,
+                       Identity::Open(options_, &metrics_));
+  Write("next", absl::StrCat("decide x ", kAbc, "\nadmin y ", kNothing, "\n"));
+  testing::internal::CaptureStderr();
+  rlimit before = {};
+  ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
+  rlimit none = before;
+  none.rlim_cur = 0;
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &none), 0);
+  std::filesystem::rename(dir_ / "next", dir_ / "tokens");
+  identity->Reload();
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &before), 0);
+  EXPECT_GE(
+      metrics_.Counter("sortition_identity_reload_failures_total", "")->value(),
+      1);
+  // What SIGHUP does; the file is the same as it was.
+  identity->Reread();
+  EXPECT_THAT(Log(), testing::HasSubstr("\"tokens\":2"));
+}
+
+TEST_F(IdentityFilesTest, NoThreadIsLeftOnceItHasStopped) {
+  const int before = NumThreads();
+  ASSERT_OK_AND_ASSIGN(const auto identity,
+                       Identity::Open(options_, &metrics_));
+  EXPECT_EQ(NumThreads(), before + 1);
+  identity->Stop();
+  EXPECT_EQ(NumThreads(), before);
+  identity->Stop();
+}
+
+}  // namespace
+}  // namespace sortition

@@ -1,0 +1,221 @@
+#include "trainer/rollout/rollout.h"
+
+#include <string>
+#include <vector>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "process/command.h"
+#include "tests/trainer/rollout/rollout_fixture.h"
+#include "trainer/commands.h"
+
+namespace sortition {
+namespace {
+
+using model::v1::Rollout;
+using model::v1::Serving;
+using testing::AllOf;
+using testing::HasSubstr;
+
+class RolloutTest : public RolloutFixture {};
+
+TEST_F(RolloutTest, BeginsBesideTheVersionThatServes) {
+  ASSERT_OK_AND_ASSIGN(const auto report, Start());
+  EXPECT_EQ(report.step().sentence(),
+            "Version 2 begins at 10 %, beside version 1, which is pinned.");
+  const Serving serving = NowServing();
+  EXPECT_EQ(serving.pinned_version(), 1u);
+  ASSERT_EQ(serving.split().arms_size(), 1);
+  EXPECT_EQ(serving.split().arms(0).version(), 2u);
+  EXPECT_EQ(PlacesOf(serving.split().arms(0)), 1000u);
+  EXPECT_EQ(serving.caller(), kRolloutCaller);
+  EXPECT_EQ(serving.reason(), report.step().sentence());
+  const Rollout rollout = NowRollout();
+  EXPECT_EQ(rollout.outcome(), Rollout::RUNNING);
+  EXPECT_EQ(rollout.change(), serving.change());
+  EXPECT_EQ(rollout.salt(), serving.split().salt());
+}
+
+TEST_F(RolloutTest, RefusesToBeginWhatCannotBe) {
+  EXPECT_THAT(Start(3).status(),
+              StatusIs(absl::StatusCode::kFailedPrecondition,
+                       HasSubstr("version = 3: must be a version")));
+  ASSERT_OK(Start());
+  EXPECT_THAT(Start(2).status(), StatusIs(absl::StatusCode::kFailedPrecondition,
+                                          HasSubstr("is under way since")));
+  options_.set_reason("tired of it");
+  ASSERT_OK(StopRollout(options_));
+  EXPECT_THAT(Start(2).status(),
+              StatusIs(absl::StatusCode::kFailedPrecondition,
+                       HasSubstr("split already, by change")));
+  const std::string before = *ReadFile(ModelDir() + "/SERVING.textproto");
+  ASSERT_OK(ChangeServing(ModelDir(), {"off", "test"}, [](Serving* state) {
+    state->clear_split();
+    state->set_mode(model::v1::APPRENTICE);
+    return absl::OkStatus();
+  }));
+  EXPECT_THAT(Start(2).status(), StatusIs(absl::StatusCode::kFailedPrecondition,
+                                          HasSubstr("mode is APPRENTICE")));
+}
+
+TEST_F(RolloutTest, MovesOnToAllAndFollowsTheNewestAgain) {
+  ASSERT_OK(Start());
+  Log(2000, {.canary = 0.6, .stable = 0.5});
+  ASSERT_OK_AND_ASSIGN(auto report, StepRollout(options_));
+  EXPECT_EQ(report.step().action(), "MOVE_ON");
+  EXPECT_THAT(report.step().sentence(),
+              AllOf(HasSubstr("Version 2 moves on from 10 % to 50 %: it earns"),
+                    HasSubstr(" more than version 1, which earns 0.5"),
+                    HasSubstr("by 1999 units in 1999 decisions"),
+                    HasSubstr("at most 30 % less is"), HasSubstr(" of 100;")));
+  EXPECT_EQ(PlacesOf(NowServing().split().arms(0)), 5000u);
+  EXPECT_EQ(NowServing().split().salt(), NowRollout().salt());
+  // The stage has no decisions of its own yet.
+  ASSERT_OK_AND_ASSIGN(report, StepRollout(options_));
+  EXPECT_THAT(
+      report.step().sentence(),
+      HasSubstr("waits at 50 %: the stage has 0 decisions of at least 100"));
+  Log(2000, {.canary = 0.6, .stable = 0.5});
+  ASSERT_OK_AND_ASSIGN(report, StepRollout(options_));
+  EXPECT_THAT(report.step().sentence(),
+              HasSubstr("moves on from 50 % to 100 %"));
+  EXPECT_EQ(report.outcome(), "DONE");
+  EXPECT_FALSE(NowServing().has_split());
+  EXPECT_EQ(NowServing().pinned_version(), 0u);
+  std::vector<std::string> actions;
+  for (const auto& step : NowRollout().steps()) {
+    actions.push_back(step.action());
+  }
+  EXPECT_THAT(actions,
+              testing::ElementsAre("START", "MOVE_ON", "WAIT", "MOVE_ON"));
+  ASSERT_OK_AND_ASSIGN(report, StepRollout(options_));
+  EXPECT_THAT(report.step().sentence(),
+              HasSubstr("No rollout is under way; the last one is DONE"));
+}
+
+TEST_F(RolloutTest, PinsTheNewVersionWhereTheOldOneWasPinned) {
+  ASSERT_OK(ChangeServing(ModelDir(), {"known", "test"}, [](Serving* state) {
+    state->set_pinned_version(1);
+    return absl::OkStatus();
+  }));
+  ASSERT_OK(Start());
+  Log(2000, {.canary = 0.6, .stable = 0.5});
+  ASSERT_OK(StepRollout(options_));
+  Log(2000, {.canary = 0.6, .stable = 0.5});
+  ASSERT_OK(StepRollout(options_));
+  EXPECT_EQ(NowServing().pinned_version(), 2u);
+  EXPECT_FALSE(NowServing().has_split());
+}
+
+TEST_F(RolloutTest, WaitsAndSaysForWhat) {
+  ASSERT_OK(Start());
+  dir_.Sub("tuples");
+  ASSERT_OK_AND_ASSIGN(auto report, StepRollout(options_));
+  EXPECT_THAT(report.step().sentence(),
+              HasSubstr("waits at 10 %: no unit has been judged yet"));
+  Log(60, {.canary = 0.5, .stable = 0.5});
+  ASSERT_OK_AND_ASSIGN(report, StepRollout(options_));
+  EXPECT_EQ(report.step().action(), "WAIT");
+  EXPECT_THAT(report.step().sentence(),
+              AllOf(HasSubstr("the evidence that it earns at most 30 % less"),
+                    HasSubstr("the evidence that it earns less is"),
+                    HasSubstr(" of 50"), HasSubstr("more decisions would do"),
+                    HasSubstr("errors and times are not compared.")));
+  EXPECT_GT(report.step().decisions_needed(), 1);
+  EXPECT_LT(report.step().lower(), report.step().difference());
+}
+
+TEST_F(RolloutTest, ADryRunChangesNothing) {
+  ASSERT_OK(Start());
+  Log(2000, {.canary = 0.6, .stable = 0.5});
+  const std::string serving = *ReadFile(ModelDir() + "/SERVING.textproto");
+  const std::string rollout = *ReadFile(ModelDir() + "/ROLLOUT.textproto");
+  options_.set_dry_run(true);
+  ASSERT_OK_AND_ASSIGN(const auto report, StepRollout(options_));
+  EXPECT_EQ(report.step().action(), "MOVE_ON");
+  EXPECT_FALSE(report.step().has_change());
+  EXPECT_EQ(*ReadFile(ModelDir() + "/SERVING.textproto"), serving);
+  EXPECT_EQ(*ReadFile(ModelDir() + "/ROLLOUT.textproto"), rollout);
+}
+
+TEST_F(RolloutTest, CountsOnlyItsOwnSplitAndWhatWasNotAskedFor) {
+  ASSERT_OK(Start());
+  std::vector<log::v1::BanditTuple> tuples =
+      MakeUnits(400, {.canary = 0.5, .stable = 0.5});
+  for (size_t i = 0; i < tuples.size(); ++i) {
+    log::v1::Decision& decision = *tuples[i].mutable_decision();
+    switch (i % 8) {
+      case 0:
+        decision.mutable_arm()->mutable_split()->set_salt(
+            "00000000000000000000000000000001");
+        break;
+      case 1:
+        decision.clear_arm();
+        break;
+      case 2:
+        decision.set_model("another");
+        break;
+      case 3:
+        decision.set_seed(7);
+        break;
+      case 4:
+        tuples[i].add_censored(log::v1::LOST);
+        break;
+      case 5:
+        decision.set_time_us(NowUs() + 3'600'000'000);
+        break;
+      case 6:
+        decision.mutable_arm()->set_primary_version(3);
+        break;
+      default:
+        break;
+    }
+  }
+  WriteSegment(dir_.Sub("tuples"), 0, tuples);
+  ASSERT_OK_AND_ASSIGN(const auto report, StepRollout(options_));
+  // Its window of 0 s has ended for all but, maybe, the newest.
+  EXPECT_GE(report.step().decisions(), 49u);
+  EXPECT_LE(report.step().decisions(), 50u);
+}
+
+TEST_F(RolloutTest, TakesUpWhatWasInterrupted) {
+  ASSERT_OK(Start());
+  const Rollout before = NowRollout();
+  Log(2000, {.canary = 0.6, .stable = 0.5});
+  ASSERT_OK(StepRollout(options_));
+  // As if the process had died between the two files.
+  ASSERT_OK(WriteRollout(ModelDir(), before));
+  ASSERT_OK_AND_ASSIGN(const auto report, StepRollout(options_));
+  EXPECT_EQ(report.outcome(), "RUNNING");
+  EXPECT_EQ(NowRollout().stage(), 1u);
+  EXPECT_EQ(NowRollout().change(), NowServing().change());
+  EXPECT_EQ(PlacesOf(NowServing().split().arms(0)), 5000u);
+}
+
+TEST_F(RolloutTest, CommandLineExitsWithWhatHappened) {
+  const std::string store = "--model_store=" + dir_.path() + "/models";
+  const std::string tuples = "--tuples=" + dir_.Sub("tuples");
+  EXPECT_EQ(RunTrainer({"rollout", store, tuples}), kExitOk);  // There is none.
+  EXPECT_EQ(RunTrainer({"rollout", store, "--start"}), kExitUsage);
+  EXPECT_EQ(RunTrainer({"rollout", store, "--version=2"}), kExitUsage);
+  EXPECT_EQ(RunTrainer({"rollout", store, "--status", "--stop"}), kExitUsage);
+  EXPECT_EQ(RunTrainer({"rollout", store}), kExitUsage);
+  EXPECT_EQ(RunTrainer({"rollout", store, "--start", "--version=9"}),
+            kExitError);
+  EXPECT_EQ(RunTrainer({"rollout", store, "--start", "--version=2",
+                        "--shares=0.1", "--margins=0.1",
+                        "--unit_window_seconds=0", "--min_seconds=0"}),
+            kExitOk);
+  EXPECT_EQ(RunTrainer({"rollout", store, tuples}), kExitOk);
+  EXPECT_EQ(RunTrainer({"rollout", store, "--status", "--output=json"}),
+            kExitOk);
+  Log(2000, {.canary = 0.3, .stable = 0.6});
+  EXPECT_EQ(RunTrainer({"rollout", store, tuples, "--dry_run"}),
+            kExitGateSaysNo);
+  EXPECT_EQ(RunTrainer({"rollout", store, tuples}), kExitGateSaysNo);
+  EXPECT_EQ(RunTrainer({"rollout", store, tuples}), kExitOk);  // It is over.
+  EXPECT_EQ(RunTrainer({"rollout", store, "--stop", "--reason=x"}), kExitError);
+}
+
+}  // namespace
+}  // namespace sortition

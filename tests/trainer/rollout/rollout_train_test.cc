@@ -1,0 +1,91 @@
+// What `train --rollout` publishes does not serve at once.
+#include "trainer/rollout/rollout_train.h"
+
+#include <string>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "io/models/serving_state.h"
+#include "tests/trainer/offpolicy/train_fixture.h"
+#include "trainer/report.h"
+#include "trainer/rollout/rollout_file.h"
+#include "trainer/train.h"
+
+namespace sortition {
+namespace {
+
+using testing::HasSubstr;
+
+class RolloutTrainTest : public TrainFixture {
+ protected:
+  std::string ModelDir() const { return dir_.path() + "/models/default"; }
+};
+
+TEST_F(RolloutTrainTest, HoldsWhatServesAndBeginsARollout) {
+  Prepare({}, 3000);
+  options_.set_rollout(true);
+  options_.mutable_plan()->add_shares(0.02);
+  options_.mutable_plan()->add_margins(0.1);
+  options_.set_reward_max(2);
+  ASSERT_OK_AND_ASSIGN(const auto report, Train(options_));
+  ASSERT_EQ(report.version(), 2u);
+  EXPECT_EQ(report.rollout(),
+            "Version 2 begins at 2 %, beside version 1, which is pinned: the "
+            "gate let it pass.");
+  EXPECT_THAT(FormatReport(report), HasSubstr(report.rollout()));
+  ASSERT_OK_AND_ASSIGN(const auto history, ServingHistory(ModelDir()));
+  // The old one was pinned before there was a new one.
+  ASSERT_EQ(history.size(), 2u);
+  EXPECT_EQ(history[0].pinned_version(), 1u);
+  EXPECT_EQ(history[0].split().arms_size(), 0);
+  EXPECT_EQ(history[1].pinned_version(), 1u);
+  ASSERT_EQ(history[1].split().arms_size(), 1);
+  EXPECT_EQ(history[1].split().arms(0).version(), 2u);
+  ASSERT_OK_AND_ASSIGN(const auto rollout, ReadRollout(ModelDir()));
+  ASSERT_TRUE(rollout.has_value());
+  EXPECT_EQ(rollout->pinned_before(), 0u);
+  EXPECT_EQ(rollout->plan().reward_max(), 2);
+  EXPECT_THAT(Train(options_).status(),
+              StatusIs(absl::StatusCode::kFailedPrecondition,
+                       HasSubstr("rollout of version 2 over 1 is under way")));
+}
+
+TEST_F(RolloutTrainTest, RefusesAPlanThatCannotBeFollowedBeforeItLearns) {
+  Prepare({}, 10);
+  options_.set_rollout(true);
+  options_.add_rewards("clicks=clicks.csv");
+  options_.add_guardrails("clicks:0");
+  EXPECT_THAT(Train(options_).status(),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       HasSubstr("plan.reward_ranges lacks 'clicks'")));
+}
+
+TEST_F(RolloutTrainTest, LetsGoOfWhatServesIfNothingIsPublished) {
+  Prepare({}, 10);
+  options_.set_rollout(true);
+  std::string sentence;
+  EXPECT_THAT(
+      PublishWithRollout(
+          options_,
+          []() -> absl::StatusOr<uint64_t> {
+            return absl::UnavailableError("the disk is full");
+          },
+          &sentence)
+          .status(),
+      StatusIs(absl::StatusCode::kUnavailable, HasSubstr("disk is full")));
+  ASSERT_OK_AND_ASSIGN(const auto serving, ReadServing(ModelDir()));
+  EXPECT_EQ(serving.pinned_version(), 0u);
+  EXPECT_EQ(serving.change(), 2u);
+}
+
+TEST_F(RolloutTrainTest, PublishesNothingIfTheGateSaysNo) {
+  Prepare({.rewards_are_noise = true}, 1000);
+  options_.set_rollout(true);
+  ASSERT_OK_AND_ASSIGN(const auto report, Train(options_));
+  EXPECT_FALSE(report.has_version());
+  ASSERT_OK_AND_ASSIGN(const auto serving, ReadServing(ModelDir()));
+  EXPECT_EQ(serving.change(), 0u);
+}
+
+}  // namespace
+}  // namespace sortition

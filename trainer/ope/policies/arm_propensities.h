@@ -1,0 +1,53 @@
+#pragma once
+// By which propensity the decisions of a traffic split are weighed (ArmChoice
+// in log.proto).
+//
+// Apart: by that of the version that decided, p_a. Weights π / p_a have mean 1
+// in every arm, whoever reads which of them.
+//
+// Balanced: by that of the mixture, Σ_a q_a p_a, which gives smaller weights
+// [AgarwalEtAl17, balanced IPS]. Weights have mean 1 over all arms together, in
+// none of them alone: decisions of all arms must be read. And those of a unit
+// have one arm together, so they are no independent draws, which the question
+// about "these very units" takes them for.
+#include <cstdint>
+#include <string>
+
+#include "absl/container/flat_hash_set.h"
+#include "absl/status/statusor.h"
+#include "sortition/config/v1/ope.pb.h"
+#include "sortition/log/v1/log.pb.h"
+
+namespace sortition {
+
+// How a decision was weighed.
+enum class ArmUse {
+  kNoArm,  // Traffic was not split, or the request named a version.
+  kApart,
+  kNoMixture,  // Apart, because an arm plays an F-score game.
+  kBalanced,
+};
+
+// Not thread-safe.
+class ArmPropensities {
+ public:
+  // InvalidArgument where options.arms() is unknown, or is balanced and options
+  // choose versions or ask about the same units.
+  static absl::StatusOr<ArmPropensities> Create(
+      const config::v1::OpeOptions& options);
+
+  // Returns the log-propensity that the decision is weighed by. One that a
+  // mixture lacks makes all later decisions of its split apart: a second pass
+  // over a log weighs all of them alike.
+  double Of(const log::v1::Decision& decision, double log_propensity,
+            ArmUse* use);
+
+ private:
+  explicit ArmPropensities(bool is_balanced) : is_balanced_(is_balanced) {}
+
+  bool is_balanced_;
+  std::string bytes_;
+  absl::flat_hash_set<std::string> without_mixture_;  // Splits.
+};
+
+}  // namespace sortition

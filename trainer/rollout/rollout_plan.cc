@@ -1,0 +1,91 @@
+#include "trainer/rollout/rollout_plan.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "absl/strings/str_cat.h"
+#include "core/base/status_macros.h"
+#include "core/policies/traffic_split.h"
+#include "trainer/decision_files/named_files.h"
+
+namespace sortition {
+namespace {
+
+using config::v1::RolloutPlan;
+
+absl::Status CheckShares(const RolloutPlan& plan) {
+  double before = 0;
+  for (const double share : plan.shares()) {
+    const double places = share * kSplitPlaces;
+    constexpr double kRounding = 1e-6;
+    if (!(share > before) || share >= 1 ||
+        std::abs(places - std::round(places)) > kRounding) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "plan.shares has ", share, " after ", before,
+          ": must ascend, in (0, 1), in steps of ", 1.0 / kSplitPlaces));
+    }
+    before = share;
+  }
+  if (plan.margins_size() == plan.shares_size()) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("plan.margins has ", plan.margins_size(),
+                   " entries: must have one for each of the ",
+                   plan.shares_size(), " shares"));
+}
+
+}  // namespace
+
+uint32_t PlacesOfShare(double share) {
+  return static_cast<uint32_t>(std::lround(share * kSplitPlaces));
+}
+
+absl::StatusOr<std::vector<RolloutLimit>> LimitsOf(const RolloutPlan& plan) {
+  ASSIGN_OR_RETURN(const std::vector<NamedFile> files,
+                   ParseNamedFiles("plan.rewards", plan.rewards()));
+  ASSIGN_OR_RETURN(const std::vector<NamedLimit> limits,
+                   ParseLimits("plan.guardrails", plan.guardrails(), files));
+  ASSIGN_OR_RETURN(
+      const std::vector<NamedRange> ranges,
+      ParseRanges("plan.reward_ranges", plan.reward_ranges(), files));
+  std::vector<RolloutLimit> complete;
+  for (const NamedLimit& limit : limits) {
+    const auto range = std::find_if(
+        ranges.begin(), ranges.end(),
+        [&](const NamedRange& each) { return each.name == limit.name; });
+    if (range == ranges.end()) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "plan.reward_ranges lacks '", limit.name, "': must have it, as ",
+          limit.name, ":MIN:MAX, for a guardrail of a rollout"));
+    }
+    if (limit.allowed > range->max - range->min) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "plan.guardrails has ", limit.name, ":", limit.allowed,
+          ": must be at most ", range->max - range->min, ", its range"));
+    }
+    complete.push_back({limit.name, limit.allowed, range->min, range->max});
+  }
+  return complete;
+}
+
+absl::StatusOr<RolloutPlan> CompletePlan(RolloutPlan plan) {
+  if (plan.shares().empty() && plan.margins().empty()) {
+    // A version that loses 5 % never comes beyond the second share; one that is
+    // no worse passes all (bench/rollout).
+    for (const double share : {0.01, 0.1, 0.5}) plan.add_shares(share);
+    for (const double margin : {0.2, 0.03, 0.01}) plan.add_margins(margin);
+  }
+  if (plan.shares().empty()) {
+    return absl::InvalidArgumentError(
+        "plan.shares is empty: must be given with plan.margins");
+  }
+  RETURN_IF_ERROR(CheckShares(plan));
+  if (!(plan.reward_min() < plan.reward_max())) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("plan.reward_max = ", plan.reward_max(),
+                     ": must be above reward_min = ", plan.reward_min()));
+  }
+  RETURN_IF_ERROR(LimitsOf(plan).status());
+  return plan;
+}
+
+}  // namespace sortition

@@ -1,0 +1,124 @@
+#include "trainer/rollout/rollout_text.h"
+
+#include <cmath>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "process/text_table.h"
+
+namespace sortition {
+namespace {
+
+using config::v1::RolloutReport;
+using config::v1::RolloutStep;
+using model::v1::Rollout;
+
+std::string MovementText(const Rollout& rollout, RolloutAction action) {
+  const auto stage = static_cast<int>(rollout.stage());
+  const std::string share = ShareText(rollout.plan().shares(stage));
+  const bool is_last = stage + 1 == rollout.plan().shares_size();
+  switch (action) {
+    case RolloutAction::kMoveOn:
+      return absl::StrCat(
+          "moves on from ", share, " to ",
+          ShareText(is_last ? 1 : rollout.plan().shares(stage + 1)));
+    case RolloutAction::kGoBack:
+      return absl::StrCat("goes back from ", share, " to 0 %");
+    case RolloutAction::kWait:
+      break;
+  }
+  return absl::StrCat("waits at ", share);
+}
+
+std::string RewardText(const Rollout& rollout, const RolloutStep& numbers) {
+  if (numbers.decisions() == 0) return "no unit has been judged yet";
+  const double base = numbers.stable().mean() - rollout.plan().reward_min();
+  return absl::StrFormat(
+      "it earns %.4g %s than version %d, which earns %.4g (%s%.0f %% interval "
+      "%+.4g to %+.4g), by %d units in %d decisions",
+      std::abs(numbers.difference()),
+      numbers.difference() < 0 ? "less" : "more", rollout.stable_version(),
+      numbers.stable().mean(),
+      base > 0
+          ? absl::StrFormat("%+.3g %%, ", 100 * numbers.difference() / base)
+          : "",
+      100 * numbers.confidence(), numbers.lower(), numbers.upper(),
+      numbers.canary().units() + numbers.stable().units(), numbers.decisions());
+}
+
+std::string WorseText(const RolloutStep& numbers) {
+  return absl::StrFormat("the evidence that it earns less is %.3g of %.3g",
+                         numbers.evidence_worse(),
+                         numbers.evidence_worse_needed());
+}
+
+std::string NextText(const Rollout& rollout, const RolloutStep& numbers) {
+  return absl::StrFormat(
+      "the evidence that it earns at most %g %% less is %.3g of %.3g",
+      100 * rollout.plan().margins(static_cast<int>(rollout.stage())),
+      numbers.evidence_next(), numbers.evidence_next_needed());
+}
+
+std::string WaitText(const Rollout& rollout, const RolloutStep& numbers) {
+  std::string text =
+      absl::StrCat(NextText(rollout, numbers), ", ", WorseText(numbers));
+  if (numbers.decisions() == 0) return text;
+  if (!numbers.has_decisions_needed()) {
+    return absl::StrCat(text, "; were the estimate right, neither would come");
+  }
+  absl::StrAppendFormat(
+      &text, "; were the estimate right, some %.2g more decisions would do",
+      std::max(numbers.decisions_needed(), 1.0));
+  return text;
+}
+
+}  // namespace
+
+std::string ShareText(double share) {
+  return absl::StrFormat("%.4g %%", 100 * share);
+}
+
+std::string VerdictSentence(const Rollout& rollout,
+                            const RolloutVerdict& verdict,
+                            const RolloutStep& numbers, bool asks_servers) {
+  std::string text = absl::StrCat("Version ", rollout.canary_version(), " ",
+                                  MovementText(rollout, verdict.action), ": ");
+  if (!verdict.reason.empty()) {
+    absl::StrAppend(&text, verdict.reason, "; ");
+  }
+  absl::StrAppend(&text, RewardText(rollout, numbers));
+  const bool by_reward = verdict.reason.empty();
+  if (verdict.action == RolloutAction::kWait && by_reward) {
+    absl::StrAppend(&text, "; ", WaitText(rollout, numbers));
+  } else if (verdict.action == RolloutAction::kMoveOn) {
+    absl::StrAppend(&text, "; ", NextText(rollout, numbers));
+  } else if (by_reward) {
+    absl::StrAppend(&text, "; ", WorseText(numbers));
+  }
+  if (!numbers.canary().has_answers() || !numbers.stable().has_answers()) {
+    absl::StrAppend(
+        &text, asks_servers ? "; the servers have not counted answers of both"
+                            : "; errors and times are not compared");
+  }
+  return absl::StrCat(text, ".");
+}
+
+std::string FormatRolloutReport(const RolloutReport& report) {
+  std::string text;
+  if (report.history_size() > 0) {
+    std::vector<std::vector<std::string>> rows = {
+        {"time", "step", "share", "change", "what"}};
+    for (const RolloutStep& step : report.history()) {
+      rows.push_back({step.time(), step.action(), ShareText(step.share()),
+                      step.has_change() ? absl::StrCat(step.change()) : "",
+                      step.sentence()});
+    }
+    absl::StrAppend(&text, FormatTable(rows));
+  }
+  if (report.dry_run()) absl::StrAppend(&text, "Dry run: nothing changes.\n");
+  if (report.has_step()) absl::StrAppend(&text, report.step().sentence(), "\n");
+  return text;
+}
+
+}  // namespace sortition
