@@ -15,7 +15,7 @@ struct Service {
   std::string help;  // Printed by --help before the options.
   // Returns what is wrong with options that do not fit each other: the program
   // was called wrongly. Looks at nothing else. May be empty.
-  std::function<absl::Status()> validate;
+  std::function<absl::Status()> validate = nullptr;
   // Returns what would keep run() from starting, one line each, as far as it
   // can be known without changing anything, what validate() finds included.
   std::function<std::vector<std::string>()> check;

@@ -43,6 +43,14 @@ std::optional<ArmDecision> ArmDecisionOf(const log::v1::Decision& decision,
       .is_canary = is_canary};
 }
 
+// Returns since when a segment of the rollout must have been written. Files of
+// guardrails are compared with the whole log, so that those of another log are
+// found out.
+int64_t OldestWritten(const Rollout& rollout, const GuardedRewards& guarded) {
+  constexpr int64_t kClocksDifferUs = 3'600'000'000;
+  return guarded.files().empty() ? rollout.started_us() - kClocksDifferUs : 0;
+}
+
 // The decisions of a log that count, to be brought in order.
 class DecisionsInTime {
  public:
@@ -85,7 +93,8 @@ absl::StatusOr<RolloutEvidence> ReadEvidence(
       const TupleLog log,
       TupleLog::Open(options.tuples(),
                      {.mix_joins = options.mix_joins(),
-                      .allow_incomplete = options.allow_incomplete()}));
+                      .allow_incomplete = options.allow_incomplete(),
+                      .written_since_us = OldestWritten(rollout, guarded)}));
   DecisionsInTime decisions;
   const int64_t now_us = NowUs();
   int64_t newest_us = 0;

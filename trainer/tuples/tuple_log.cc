@@ -1,5 +1,7 @@
 #include "trainer/tuples/tuple_log.h"
 
+#include <sys/stat.h>
+
 #include <algorithm>
 #include <map>
 #include <utility>
@@ -63,6 +65,14 @@ absl::StatusOr<uint64_t> VisitTuples(
   }
 }
 
+// Returns false if a segment was surely not written since that time.
+bool WrittenSince(const std::string& path, int64_t time_us) {
+  struct stat info = {};
+  if (::stat(path.c_str(), &info) != 0) return true;
+  constexpr int64_t kUsPerSecond = 1'000'000;
+  return info.st_mtim.tv_sec >= time_us / kUsPerSecond;
+}
+
 void LogJoins(const std::vector<TupleLog::Segment>& segments) {
   std::map<std::string, size_t> joins;
   for (const TupleLog::Segment& segment : segments) ++joins[segment.join];
@@ -82,8 +92,11 @@ void LogJoins(const std::vector<TupleLog::Segment>& segments) {
 
 absl::StatusOr<TupleLog> TupleLog::Open(const std::string& tuples,
                                         const Options& options) {
-  ASSIGN_OR_RETURN(const std::vector<std::string> paths,
+  ASSIGN_OR_RETURN(std::vector<std::string> paths,
                    FindSegments(SplitLogEntries(tuples)));
+  std::erase_if(paths, [&](const std::string& path) {
+    return !WrittenSince(path, options.written_since_us);
+  });
   TupleLog log;
   log.name_ = tuples;
   log.allows_incomplete_ = options.allow_incomplete;

@@ -28,6 +28,9 @@ class TupleLog {
     bool mix_joins = false;
     // Whether a log that says that it is incomplete may be used.
     bool allow_incomplete = false;
+    // Segments whose file was written last before this time are passed over:
+    // whatever is looked for is newer.
+    int64_t written_since_us = 0;
     // Where copies are looked for, if there are many tuples; empty:
     // DefaultScratchDirectory().
     std::string scratch = "";

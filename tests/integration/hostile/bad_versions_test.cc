@@ -120,7 +120,7 @@ TEST_F(BadVersionsTest, AreRefusedWithoutBeingRead) {
             << " MiB more memory\n";
   EXPECT_LT(grown, uint64_t{128} << 20);
   // The good one that comes next serves.
-  Add(6, [](const std::string&) {});
+  ASSERT_OK(deployment_.store().Publish(SelectionModel(8, 0.2), nullptr, {}));
   EXPECT_TRUE(
       PollUntil(kPatienceSeconds, [&] { return Status().version() == 6; }));
 }

@@ -1,13 +1,13 @@
 #include "trainer/rollout/rollout.h"
 
+#include <chrono>
+#include <filesystem>
 #include <string>
 #include <vector>
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "process/command.h"
 #include "tests/trainer/rollout/rollout_fixture.h"
-#include "trainer/commands.h"
 
 namespace sortition {
 namespace {
@@ -178,6 +178,19 @@ TEST_F(RolloutTest, CountsOnlyItsOwnSplitAndWhatWasNotAskedFor) {
   EXPECT_LE(report.step().decisions(), 50u);
 }
 
+TEST_F(RolloutTest, DoesNotReadWhatWasWrittenLongBefore) {
+  ASSERT_OK(Start());
+  Log(60, {});
+  const std::string old = dir_.Sub("tuples") + "/" + SegmentName(1, "test", 9);
+  ASSERT_OK(WriteFile(old, "no segment"));
+  EXPECT_FALSE(StepRollout(options_).ok());
+  const auto hours = std::chrono::hours(2);
+  std::filesystem::last_write_time(
+      old, std::filesystem::file_time_type::clock::now() - hours);
+  ASSERT_OK_AND_ASSIGN(const auto report, StepRollout(options_));
+  EXPECT_GT(report.step().decisions(), 0u);
+}
+
 TEST_F(RolloutTest, TakesUpWhatWasInterrupted) {
   ASSERT_OK(Start());
   const Rollout before = NowRollout();
@@ -190,31 +203,6 @@ TEST_F(RolloutTest, TakesUpWhatWasInterrupted) {
   EXPECT_EQ(NowRollout().stage(), 1u);
   EXPECT_EQ(NowRollout().change(), NowServing().change());
   EXPECT_EQ(PlacesOf(NowServing().split().arms(0)), 5000u);
-}
-
-TEST_F(RolloutTest, CommandLineExitsWithWhatHappened) {
-  const std::string store = "--model_store=" + dir_.path() + "/models";
-  const std::string tuples = "--tuples=" + dir_.Sub("tuples");
-  EXPECT_EQ(RunTrainer({"rollout", store, tuples}), kExitOk);  // There is none.
-  EXPECT_EQ(RunTrainer({"rollout", store, "--start"}), kExitUsage);
-  EXPECT_EQ(RunTrainer({"rollout", store, "--version=2"}), kExitUsage);
-  EXPECT_EQ(RunTrainer({"rollout", store, "--status", "--stop"}), kExitUsage);
-  EXPECT_EQ(RunTrainer({"rollout", store}), kExitUsage);
-  EXPECT_EQ(RunTrainer({"rollout", store, "--start", "--version=9"}),
-            kExitError);
-  EXPECT_EQ(RunTrainer({"rollout", store, "--start", "--version=2",
-                        "--shares=0.1", "--margins=0.1",
-                        "--unit_window_seconds=0", "--min_seconds=0"}),
-            kExitOk);
-  EXPECT_EQ(RunTrainer({"rollout", store, tuples}), kExitOk);
-  EXPECT_EQ(RunTrainer({"rollout", store, "--status", "--output=json"}),
-            kExitOk);
-  Log(2000, {.canary = 0.3, .stable = 0.6});
-  EXPECT_EQ(RunTrainer({"rollout", store, tuples, "--dry_run"}),
-            kExitGateSaysNo);
-  EXPECT_EQ(RunTrainer({"rollout", store, tuples}), kExitGateSaysNo);
-  EXPECT_EQ(RunTrainer({"rollout", store, tuples}), kExitOk);  // It is over.
-  EXPECT_EQ(RunTrainer({"rollout", store, "--stop", "--reason=x"}), kExitError);
 }
 
 }  // namespace
