@@ -301,13 +301,13 @@ absl::StatusOr<TrainReport> TrainFromTuples(const TrainOptions& options) {
     if (!options.force()) {
       RETURN_IF_ERROR(CheckUnchanged(options.model(), store, incumbent));
     }
-    const auto publish = [&] {
+    const auto publish_model = [&] {
       return store.Publish(model, evaluation, data.Warmup(),
                            {.logged = data.counts().newest_version});
     };
     ASSIGN_OR_RETURN(
         const uint64_t version,
-        PublishWithRollout(options, publish, report.mutable_rollout()));
+        PublishWithRollout(options, publish_model, report.mutable_rollout()));
     report.set_version(version);
   }
   if (report.test_looked_at()) {
