@@ -293,21 +293,21 @@ absl::StatusOr<TrainReport> TrainFromTuples(const TrainOptions& options) {
     evaluation->set_decisions_needed(
         DecisionsNeeded(*evaluation, options.confidence()));
   }
-  const bool publish = !options.dry_run() && (passed || options.force());
+  const bool publishes = !options.dry_run() && (passed || options.force());
   report.set_gate_passed(passed);
-  evaluation->set_promoted(publish);
+  evaluation->set_promoted(publishes);
   evaluation->set_verdict(WithReservation(Verdict(gate), *evaluation));
-  if (publish) {
+  if (publishes) {
     if (!options.force()) {
       RETURN_IF_ERROR(CheckUnchanged(options.model(), store, incumbent));
     }
-    const auto publish = [&] {
+    const auto publish_model = [&] {
       return store.Publish(model, evaluation, data.Warmup(),
                            {.logged = data.counts().newest_version});
     };
     ASSIGN_OR_RETURN(
         const uint64_t version,
-        PublishWithRollout(options, publish, report.mutable_rollout()));
+        PublishWithRollout(options, publish_model, report.mutable_rollout()));
     report.set_version(version);
   }
   if (report.test_looked_at()) {

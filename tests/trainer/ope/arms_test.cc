@@ -12,7 +12,6 @@ namespace {
 using config::v1::OpeReport;
 using testing::AllOf;
 using testing::HasSubstr;
-using testing::Not;
 using testing::StartsWith;
 
 // Version 1 has a quarter of the traffic and chooses the first of two with
