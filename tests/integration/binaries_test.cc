@@ -69,7 +69,7 @@ std::vector<Command> Commands() {
        "rewrd",
        "reward"},
       {{"sortition", "models", "list"},
-       ModelsListOptions::descriptor(),
+       ModelsOptions::descriptor(),
        "outptu",
        "output"},
       {{"sortition", "simulate"},
