@@ -94,6 +94,8 @@ void ModelRegistry::Stop() {
   stop_ = true;
   watch_.Wake();
   if (thread_.joinable()) thread_.join();
+  // What serves may be held for longer than the metrics.
+  loader_.DetachCounters();
 }
 
 void ModelRegistry::Run() {

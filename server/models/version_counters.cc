@@ -37,6 +37,7 @@ MetricLabels LabelsOf(const std::string& model, uint64_t version,
 }  // namespace
 
 void VersionCounters::Count(absl::StatusCode code, double seconds) const {
+  if (seconds_ == nullptr) return;  // The table was detached before.
   const auto* const named =
       std::find_if(kNamed.begin(), kNamed.end() - 1,
                    [code](const Code& each) { return each.code == code; });
@@ -49,7 +50,9 @@ VersionCounterTable::VersionCounterTable(Metrics* metrics)
   shared_->metrics = metrics;
 }
 
-VersionCounterTable::~VersionCounterTable() {
+VersionCounterTable::~VersionCounterTable() { Detach(); }
+
+void VersionCounterTable::Detach() const {
   const std::lock_guard lock(shared_->mutex);
   shared_->metrics = nullptr;
 }
@@ -57,6 +60,7 @@ VersionCounterTable::~VersionCounterTable() {
 std::shared_ptr<const VersionCounters> VersionCounterTable::For(
     const std::string& model, uint64_t version) const {
   const std::lock_guard lock(shared_->mutex);
+  if (shared_->metrics == nullptr) return std::make_shared<VersionCounters>();
   std::weak_ptr<VersionCounters>& known = shared_->counters[{model, version}];
   if (auto held = known.lock(); held != nullptr) return held;
   const auto leave = [shared = shared_, model,

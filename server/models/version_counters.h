@@ -33,11 +33,15 @@ class VersionCounters {
 // bounded by that of loaded versions. Thread-safe.
 class VersionCounterTable {
  public:
-  // `metrics` must outlive the table, not the counters.
+  // `metrics` must outlive the table, unless that was detached, and not the
+  // counters.
   explicit VersionCounterTable(Metrics* metrics);
-  ~VersionCounterTable();
+  ~VersionCounterTable();  // Detach()
   VersionCounterTable(const VersionCounterTable&) = delete;
   VersionCounterTable& operator=(const VersionCounterTable&) = delete;
+
+  // From now on counters neither come to the metrics nor leave them.
+  void Detach() const;
 
   // Returns the counters of a version, the same as long as somebody holds them.
   // They leave the metrics with the last holder.

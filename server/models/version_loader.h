@@ -50,6 +50,9 @@ class VersionLoader {
   // Returns why versions of `name` are refused.
   std::map<uint64_t, std::string> Refused(const std::string& name) const;
 
+  // Says that the metrics may go before what serves.
+  void DetachCounters() const { counters_.Detach(); }
+
  private:
   struct Rejection {
     std::string reason;

@@ -75,5 +75,18 @@ TEST(VersionCountersTest, MayBeTakenAndLeftByManyAtOnce) {
   EXPECT_THAT(metrics.Text(), Not(HasSubstr("version=\"")));
 }
 
+// A server ends its metrics before what still serves.
+TEST(VersionCountersTest, ADetachedTableOutlivesTheMetrics) {
+  auto metrics = std::make_unique<Metrics>();
+  const VersionCounterTable table(metrics.get());
+  auto held = table.For("m", 3);
+  table.Detach();
+  held->Count(absl::StatusCode::kOk, 1);
+  EXPECT_THAT(metrics->Text(), testing::HasSubstr("version=\"3\""));
+  metrics.reset();
+  held.reset();
+  table.For("m", 4)->Count(absl::StatusCode::kOk, 1);
+}
+
 }  // namespace
 }  // namespace sortition
