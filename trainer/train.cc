@@ -293,11 +293,11 @@ absl::StatusOr<TrainReport> TrainFromTuples(const TrainOptions& options) {
     evaluation->set_decisions_needed(
         DecisionsNeeded(*evaluation, options.confidence()));
   }
-  const bool publish = !options.dry_run() && (passed || options.force());
+  const bool publishes = !options.dry_run() && (passed || options.force());
   report.set_gate_passed(passed);
-  evaluation->set_promoted(publish);
+  evaluation->set_promoted(publishes);
   evaluation->set_verdict(WithReservation(Verdict(gate), *evaluation));
-  if (publish) {
+  if (publishes) {
     if (!options.force()) {
       RETURN_IF_ERROR(CheckUnchanged(options.model(), store, incumbent));
     }

@@ -162,8 +162,8 @@ void ModelRegistry::RefreshModel(const std::string& name) {
   const std::shared_ptr<const ServingSet> before = FindEntry(name).set;
   loader_.RefuseReused(name, before->loaded);
   const auto serving = ReadServing(absl::StrCat(store_.root(), "/", name));
-  absl::StatusOr<std::shared_ptr<const ServingSet>> set = serving.status();
-  if (serving.ok()) set = MakeSet(*serving, *before, *versions);
+  absl::StatusOr<std::shared_ptr<const ServingSet>> set =
+      serving.ok() ? MakeSet(*serving, *before, *versions) : serving.status();
   NoteServing(name, set.status());
   if (!set.ok()) set = MakeFallback(*before, *versions);
   if (set.ok() && !IsSame(**set, *before)) Serve(*std::move(set));

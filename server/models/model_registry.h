@@ -16,6 +16,7 @@
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/time/time.h"
 #include "io/models/model_store.h"
 #include "io/models/serving_edit.h"
 #include "io/models/serving_state.h"
@@ -104,6 +105,14 @@ class ModelRegistry {
     std::string serving_error;
   };
 
+  // A state that could not be made into a set.
+  struct FailedSet {
+    std::string state;
+    std::vector<uint64_t> versions;  // In the store.
+    absl::Status status;
+    absl::Time retry_time = absl::InfinitePast();
+  };
+
   void Run();
   void RefreshModel(const std::string& name);
   void NoteListFailure(const std::string& name, const absl::Status& status);
@@ -161,6 +170,8 @@ class ModelRegistry {
   // What a look at one model has loaded, until it is over; guarded by
   // `refresh_mutex_`.
   std::map<uint64_t, ServingSet::Model> fresh_;
+  // The last of each model; guarded by `refresh_mutex_`.
+  absl::flat_hash_map<std::string, FailedSet> failed_sets_;
   // Versions that some thread may still use; guarded by `refresh_mutex_`.
   std::vector<ServingSet::Model> retired_;
   std::atomic<uint64_t> retired_bytes_{0};  // Of `retired_`.

@@ -3,11 +3,15 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
 #include "core/base/status_macros.h"
 #include "server/models/model_registry.h"
 
 namespace sortition {
 namespace {
+
+constexpr absl::Duration kRetryAfter = absl::Minutes(1);
 
 bool Names(const model::v1::Serving& serving, uint64_t version) {
   const std::vector<uint64_t> named = NamedVersions(serving);
@@ -94,10 +98,23 @@ absl::StatusOr<std::shared_ptr<const ServingSet>> ModelRegistry::MakeSet(
   if (!is_pinned) {
     primary = FollowNewest(serving, before, versions, room_bytes + own);
   }
-  return MakeServingSet(before.name, serving, primary,
-                        [&](uint64_t version, const ServedModel& beside) {
-                          return Load(before, version, beside, memory_bytes_);
-                        });
+  // A state whose versions load and do not go together must not load them again
+  // at every look.
+  FailedSet& failed = failed_sets_[before.name];
+  const std::string state = serving.SerializeAsString();
+  if (failed.state == state && failed.versions == versions &&
+      absl::Now() < failed.retry_time) {
+    return failed.status;
+  }
+  auto set =
+      MakeServingSet(before.name, serving, primary,
+                     [&](uint64_t version, const ServedModel& beside) {
+                       return Load(before, version, beside, memory_bytes_);
+                     });
+  if (!set.ok()) {
+    failed = {state, versions, set.status(), absl::Now() + kRetryAfter};
+  }
+  return set;
 }
 
 absl::StatusOr<std::shared_ptr<const ServingSet>> ModelRegistry::MakeFallback(

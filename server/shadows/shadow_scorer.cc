@@ -10,7 +10,6 @@
 #include <limits>
 #include <utility>
 
-#include "core/base/check.h"
 #include "io/clocks.h"
 #include "server/shadows/shadow_choice.h"
 

@@ -207,7 +207,9 @@ TEST_F(ShadowTest, AModelInShadowModeLooksOnAtTheBaseline) {
     request.mutable_context()->mutable_baseline()->add_action(
         static_cast<uint32_t>(i) % 10);
     // Decisions with a seed are no sample of anything: nobody looks on.
-    if (i % 10 == 0) request.mutable_context()->set_seed(i);
+    if (i % 10 == 0) {
+      request.mutable_context()->set_seed(static_cast<uint64_t>(i));
+    }
     ASSERT_OK_AND_ASSIGN(const v1::SelectResponse response,
                          client_->Select(request));
     EXPECT_EQ(response.selected(), static_cast<uint32_t>(i) % 10);

@@ -1,6 +1,8 @@
 #pragma once
 // Versions among which traffic is split, with the caller's baseline, over few
 // enough candidates to enumerate all actions.
+#include <algorithm>
+#include <array>
 #include <map>
 #include <string>
 #include <vector>
@@ -20,7 +22,7 @@ struct ChoiceCase {
   std::vector<uint32_t> places;                    // Of each; 10,000 together.
   std::vector<double> weights = {1.3, -0.7, 0.4};  // One for each version.
   std::vector<float> features = {0.5f, -1.25f, 1, 0, 2};
-  std::vector<uint8_t> eligible;  // Empty: all.
+  std::vector<bool> eligible = {};  // Empty: all.
   uint32_t top_k = 0;
   // EXPLORE_ABOVE_BASELINE with this w; 0: ONLINE.
   double model_probability = 0;
@@ -72,7 +74,7 @@ inline std::vector<ChoiceCase> ChoiceCases() {
       {.name = "SelectMasked",
        .policies = {SoftmaxPolicy(0), SoftmaxPolicy(0.5)},
        .places = {9900, 100},
-       .eligible = {1, 0, 1, 1, 0}},
+       .eligible = {true, false, true, true, false}},
       // The second cannot abstain.
       {.name = "SelectAbstain",
        .policies = {SoftmaxPolicy(0.2, true), SoftmaxPolicy(0.2, false)},
@@ -81,7 +83,7 @@ inline std::vector<ChoiceCase> ChoiceCases() {
        .kind = ActionKind::kRank,
        .policies = {RankPolicy(0.1), RankPolicy(0)},
        .places = {7000, 3000},
-       .eligible = {1, 1, 0, 1, 1}},
+       .eligible = {true, true, false, true, true}},
       {.name = "RankTop2",
        .kind = ActionKind::kRank,
        .policies = {RankPolicy(0), RankPolicy(0.3)},
@@ -92,7 +94,7 @@ inline std::vector<ChoiceCase> ChoiceCases() {
        .kind = ActionKind::kRank,
        .policies = {HeadPolicy(), RankPolicy(0)},
        .places = {8000, 2000},
-       .eligible = {1, 1, 1, 1, 0}},
+       .eligible = {true, true, true, true, false}},
       {.name = "LabelAny",
        .kind = ActionKind::kSubset,
        .policies = {SubsetPolicy(0.1, 0), SubsetPolicy(0, 0)},
@@ -137,9 +139,8 @@ class Choice {
     CHECK(AssignPlaces(places_, &split_).ok());
     split_.set_salt("0123456789abcdef0123456789abcdef");
     query_.candidates = Candidates::DenseUnchecked(c.features, 1);
-    static_assert(sizeof(bool) == sizeof(uint8_t));
-    query_.eligible = {reinterpret_cast<const bool*>(c.eligible.data()),
-                       c.eligible.size()};
+    std::copy(c.eligible.begin(), c.eligible.end(), eligible_.begin());
+    query_.eligible = {eligible_.data(), c.eligible.size()};
     query_.top_k = c.top_k;
     plan_.mode = model::v1::EXPLORE_ABOVE_BASELINE;
     plan_.model_probability = c.model_probability;
@@ -158,7 +159,7 @@ class Choice {
   std::vector<Action> Actions() const {
     std::vector<int32_t> documents;
     for (int32_t i = 0; i < static_cast<int32_t>(case_.features.size()); ++i) {
-      if (case_.eligible.empty() || case_.eligible[i] != 0) {
+      if (case_.eligible.empty() || case_.eligible[i]) {
         documents.push_back(i);
       }
     }
@@ -234,6 +235,7 @@ class Choice {
   std::map<uint64_t, uint32_t> places_;
   std::vector<MixedArm> arms_;
   model::v1::Split split_;
+  std::array<bool, 8> eligible_ = {};
   PolicyQuery query_;
   BaselinePlan plan_;
   PolicyWorkspace workspace_;

@@ -63,7 +63,8 @@ class Uses {
 // dependence, also one of three that no pair shows. Fixed ids; a right one
 // fails with probability 1e-6.
 TEST(ChoiceIndependenceTest, TheJointTableIsUniform) {
-  const auto cells = static_cast<size_t>(std::pow(kBins, kNumUses));
+  const auto cells = static_cast<size_t>(
+      std::pow(static_cast<double>(kBins), static_cast<double>(kNumUses)));
   std::vector<uint64_t> joint(cells);
   // And by pairs, which have more in each cell.
   std::array<std::array<std::vector<uint64_t>, kNumUses>, kNumUses> pairs;

@@ -20,7 +20,7 @@ struct KindCase {
   std::string name;
   ActionKind kind = ActionKind::kSelect;
   // Of versions 1, 2 and 3, the last of which is the primary one.
-  std::vector<model::v1::Policy> policies;
+  std::vector<model::v1::Policy> policies = {};
   uint32_t size = 0;  // top_k or k; 0: not asked for.
 };
 

@@ -2,6 +2,7 @@
 // a known world, judged by `ope`, whose intervals must hold the truth.
 #include "tests/integration/modes/known_world.h"
 
+#include <cstdio>
 #include <cstdlib>
 #include <map>
 #include <string>
@@ -169,8 +170,8 @@ class KnownWorldTest : public testing::TestWithParam<ModeCase> {
       const std::string& id = record.decision().decision_id();
       const std::string& unit = record.decision().unit_id();
       const size_t begin = GetParam().name.size() + 1;
-      const auto log = std::stoul(id.substr(begin));
-      log::v1::BanditTuple& tuple = tuples[log].emplace_back();
+      const auto place = std::stoul(id.substr(begin));
+      log::v1::BanditTuple& tuple = tuples[place].emplace_back();
       tuple.set_reward(
           world_.Draw(queries.at(id), record.decision().action(0), unit, id));
       tuple.set_has_feedback(true);

@@ -1,5 +1,6 @@
 #include "io/models/newest_version.h"
 
+#include <functional>
 #include <string>
 
 #include "gmock/gmock.h"

@@ -24,11 +24,11 @@ TEST(TextMessageTest, SaysWhereTheFirstErrorIsAndPrintsNothing) {
   testing::internal::CaptureStderr();
   model::v1::Serving serving;
   const absl::Status status = ParseTextMessage(
-      "a/b", "a state", "change: 1\nmode: ONLIN\nrubbish: 4\n", &serving);
+      "a/b", "a state", "change: 1\nmod: ONLINE\nrubbish: 4\n", &serving);
   EXPECT_THAT(status,
               StatusIs(absl::StatusCode::kDataLoss,
                        AllOf(HasSubstr("a/b is not a state: line 2, column"),
-                             HasSubstr("ONLIN"), Not(HasSubstr("rubbish")))));
+                             HasSubstr("\"mod\""), Not(HasSubstr("rubbish")))));
   EXPECT_THAT(testing::internal::GetCapturedStderr(), IsEmpty());
 }
 

@@ -130,7 +130,7 @@ TEST_F(CallPoolTest, AThreadThatIsFreeMakesNobodyWait) {
   other.Open();
 }
 
-// Calls that take as long as was thought, and others a thousandth of it: each
+// Calls that take as long as was thought, and others a millionth of it: each
 // method has its own pace.
 TEST_F(CallPoolTest, LearnsHowLongCallsTake) {
   Admission admission(limits_, &metrics_);
@@ -139,15 +139,15 @@ TEST_F(CallPoolTest, LearnsHowLongCallsTake) {
   GatedCall gate;
   CallPool pool(1, &admission);
   for (int i = 0; i < 3; ++i) {
-    EXPECT_FALSE(pool.Add(&call, {1e6, &quick}, 1e9).has_value());
+    EXPECT_FALSE(pool.Add(&call, {1000, &quick}, 1e9).has_value());
   }
   while (call.runs < 3) std::this_thread::yield();
   EXPECT_FALSE(pool.Add(&gate, {1e-6, &pace_}, 1e9).has_value());
   gate.WaitForRuns(1);
-  EXPECT_FALSE(pool.Add(&gate, {1e6, &quick}, 1e9).has_value());
+  EXPECT_FALSE(pool.Add(&gate, {1000, &quick}, 1e9).has_value());
   EXPECT_FALSE(pool.Add(&gate, {1, &pace_}, 1000).has_value())
       << "the one that waits is known to be quick";
-  EXPECT_FALSE(pool.Add(&gate, {1e6, &pace_}, 1e9).has_value());
+  EXPECT_FALSE(pool.Add(&gate, {1e5, &pace_}, 1e9).has_value());
   EXPECT_TRUE(pool.Add(&gate, {1, &pace_}, 1000).has_value());
   gate.Open();
 }

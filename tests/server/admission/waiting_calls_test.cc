@@ -1,6 +1,7 @@
 #include "server/admission/waiting_calls.h"
 
 #include <thread>
+#include <vector>
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"

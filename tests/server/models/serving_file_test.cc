@@ -207,6 +207,26 @@ TEST_F(ServingFileTest, AStateThatCannotServeLoadsNothing) {
   EXPECT_EQ(Loads(), loads + 2);
 }
 
+// Nor where they load, but do not go together.
+TEST_F(ServingFileTest, AStateThatContradictsItsVersionsLoadsThemOnce) {
+  auto game = MakeModel("game", {1});
+  game.mutable_policy()->mutable_game_subset()->set_measure(
+      model::v1::GameSubset::F_BETA);
+  Publish(root(), game);
+  Publish(root(), game);
+  registry_->Refresh();
+  MetricCounter* const loads =
+      metrics_.Counter("sortition_model_loads_total", "", {{"model", "game"}});
+  EXPECT_EQ(loads->value(), 1);
+  std::ofstream(root() + "/game/SERVING.textproto")
+      << "pinned_version: 1 mode: EXPLORE_ABOVE_BASELINE explore_parts: 5";
+  for (int i = 0; i < 5; ++i) registry_->Refresh();
+  EXPECT_EQ(loads->value(), 2);
+  std::ofstream(root() + "/game/SERVING.textproto") << "pinned_version: 1";
+  registry_->Refresh();
+  EXPECT_EQ((*registry_->Find("game"))->primary->version, 1u);
+}
+
 TEST_F(ServingFileTest, TheNewestIsFollowedWhileTheFileIsWrong) {
   Write("rubbish");
   Publish(root(), MakeSelectModel("m", {1, 2}));

@@ -67,7 +67,7 @@ class HostileStreamsTest : public GrpcServerTest {
         clients.emplace_back([&] {
           grpc::ClientContext context;
           const auto stream = ranking_->RankStream(&context);
-          for (int j = 0; j < 50; ++j) stream->Write(RankItem(10));
+          for (int j = 0; j < 50; ++j) stream->Write(RankItem(50));
           stream->WritesDone();
           int count = 0;
           v1::RankStreamResponse answer;
@@ -86,9 +86,10 @@ class HostileStreamsTest : public GrpcServerTest {
       }
       for (std::thread& client : clients) client.join();
     }
-    EXPECT_EQ(NumAnswered("RESOURCE_EXHAUSTED"), NumRefused(reason));
+    EXPECT_EQ(NumAnswered("RESOURCE_EXHAUSTED"),
+              Metric("sortition_requests_refused_total"));
     EXPECT_OK(server_->Drain());
-    EXPECT_THAT(ReadSpool(options_.spool().dir()), SizeIs(answered));
+    EXPECT_THAT(ReadSpool(options_.spool().dir()), SizeIs(answered.load()));
   }
 };
 
@@ -208,11 +209,17 @@ TEST_F(HostileStreamsTest, BusyStreamsHoldUpNobody) {
     });
   }
   ASSERT_TRUE(PollUntil(Patience(60), [&] { return NumAnswered("OK") > 100; }));
+  // Not behind what the streams send.
+  grpc::ChannelArguments own;
+  own.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
+  const auto connection =
+      grpc::CreateCustomChannel(absl::StrCat("127.0.0.1:", server_->rpc_port()),
+                                grpc::InsecureChannelCredentials(), own);
   double fewest = HUGE_VAL;
   while (NumAnswered("OK") < 0.9 * kStreams * kRequests) {
     const double before = NumAnswered("OK");
     HealthStatus health;
-    EXPECT_TRUE(Health(channel_, "", &health).ok());
+    EXPECT_TRUE(Health(connection, "", &health).ok());
     fewest = std::min(fewest, NumAnswered("OK") - before);
   }
   EXPECT_LT(fewest, 40);
@@ -233,7 +240,7 @@ TEST_F(HostileStreamsTest, StreamsWhoseAnswersAreNotTakenAreEnded) {
   for (int i = 0; i < 7; ++i) bytes += Message(1, 0, item.SerializeAsString());
   ASSERT_TRUE(client.Send(bytes));
   EXPECT_TRUE(PollUntil(Patience(60), [&] {
-    return Metric("sortition_answers_dropped_total") == 1;
+    return Metric("sortition_answers_dropped_total") >= 1;
   }));
   // The stream is gone, with its place among the calls.
   EXPECT_OK(server_->Drain());
@@ -242,11 +249,12 @@ TEST_F(HostileStreamsTest, StreamsWhoseAnswersAreNotTakenAreEnded) {
 // The only thread of long calls is busy. Behind it wait large requests of
 // streams that are then cancelled.
 TEST_F(HostileStreamsTest, CancelledStreamsAreNeitherDecidedNorLogged) {
+  constexpr int kBusy = 20;
   constexpr int kStreams = 10;
   options_.mutable_limits()->set_max_candidates(300'000);
   StartServer();
   std::vector<std::thread> busy;
-  for (int i = 0; i < 5; ++i) {
+  for (int i = 0; i < kBusy; ++i) {
     busy.emplace_back([this] {
       v1::AggregateRequest request;
       std::vector<float> values(202);
@@ -261,9 +269,9 @@ TEST_F(HostileStreamsTest, CancelledStreamsAreNeitherDecidedNorLogged) {
     });
   }
   const auto waiting = [&] {
-    return Metric("sortition_calls_waiting{class=" long "}");
+    return Metric("sortition_calls_waiting{class=\"long\"}");
   };
-  ASSERT_TRUE(PollUntil(Patience(60), [&] { return waiting() >= 3; }));
+  ASSERT_TRUE(PollUntil(Patience(60), [&] { return waiting() >= kBusy / 2; }));
   std::vector<std::unique_ptr<grpc::ClientContext>> contexts;
   std::vector<std::unique_ptr<Stream>> streams;
   for (int i = 0; i < kStreams; ++i) {
@@ -271,18 +279,18 @@ TEST_F(HostileStreamsTest, CancelledStreamsAreNeitherDecidedNorLogged) {
     streams.push_back(ranking_->RankStream(contexts.back().get()));
     ASSERT_TRUE(streams.back()->Write(RankItem(50'000)));
   }
-  ASSERT_TRUE(PollUntil(Patience(60), [&] { return waiting() >= kStreams; }));
+  ASSERT_TRUE(PollUntil(Patience(60), [&] {
+    return waiting() > kBusy || NumAnswered("OK") > 0;
+  }));
   for (int i = 0; i < kStreams; ++i) {
     contexts[i]->TryCancel();
     EXPECT_EQ(streams[i]->Finish().error_code(), StatusCode::CANCELLED);
   }
   for (std::thread& thread : busy) thread.join();
-  EXPECT_TRUE(PollUntil(Patience(60), [&] {
-    return NumAnswered("OK") + NumAnswered("CANCELLED") == kStreams;
-  }));
-  EXPECT_GE(NumAnswered("CANCELLED"), 1);
-  const auto decided = static_cast<size_t>(5 + NumAnswered("OK"));
+  EXPECT_TRUE(PollUntil(Patience(60), [&] { return waiting() == 0; }));
   EXPECT_OK(server_->Drain());
+  EXPECT_GE(NumAnswered("CANCELLED"), 1);
+  const auto decided = static_cast<size_t>(kBusy + NumAnswered("OK"));
   EXPECT_THAT(ReadSpool(options_.spool().dir()), SizeIs(decided));
 }
 

@@ -104,7 +104,7 @@ TEST_F(ShadowScorerTest, SaysWhatItsPolicyThinksOfTheAction) {
     EXPECT_EQ(view.version(), model->version);
     EXPECT_GE(view.time_us(), begin_us);
     const double expected =
-        model->select->LogPropensity(query, {{action}}, &workspace);
+        model->select->LogPropensity(query, Action{action}, &workspace);
     EXPECT_EQ(std::bit_cast<uint64_t>(view.log_propensity()),
               std::bit_cast<uint64_t>(expected));
     EXPECT_THAT(view.mode(),
@@ -128,7 +128,7 @@ TEST_F(ShadowScorerTest, JudgesTheRanksThatWereServed) {
   query_.top_k = 3;
   PolicyWorkspace workspace;
   EXPECT_EQ(views[0].log_propensity(),
-            shadow->rank->LogPropensity(query_, {{4, 0, 3}}, &workspace));
+            shadow->rank->LogPropensity(query_, Action{4, 0, 3}, &workspace));
   EXPECT_EQ(views[0].mode_size(), 3);
 }
 
@@ -149,10 +149,10 @@ TEST_F(ShadowScorerTest, JudgesSubsetsAndSparseFeatures) {
   ASSERT_EQ(views.size(), 2u);
   PolicyWorkspace workspace;
   EXPECT_EQ(views[1].log_propensity(),
-            primary->label->LogPropensity(query_, {{0, 4}}, &workspace));
+            primary->label->LogPropensity(query_, Action{0, 4}, &workspace));
   query_.top_k = 0;
   EXPECT_EQ(views[0].log_propensity(),
-            primary->label->LogPropensity(query_, {{0, 4}}, &workspace));
+            primary->label->LogPropensity(query_, Action{0, 4}, &workspace));
   EXPECT_NE(views[0].log_propensity(), views[1].log_propensity());
 }
 
@@ -238,7 +238,7 @@ TEST_F(ShadowScorerTest, TheViewsOfAModelInShadowModeAreItsAgreement) {
   for (const int32_t action : {0, 1, 3, 4}) {
     Offer(set, absl::StrCat("d", action), ActionKind::kSelect, {action});
     propensities += std::exp(
-        primary->select->LogPropensity(query_, {{action}}, &workspace));
+        primary->select->LogPropensity(query_, Action{action}, &workspace));
   }
   scorer_->Stop(kLong);
   const AgreementSums sums =

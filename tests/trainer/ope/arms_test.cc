@@ -12,7 +12,6 @@ namespace {
 using config::v1::OpeReport;
 using testing::AllOf;
 using testing::HasSubstr;
-using testing::Not;
 using testing::StartsWith;
 
 // Version 1 has a quarter of the traffic and chooses the first of two with
@@ -191,7 +190,8 @@ TEST_F(ArmsTest, TheVersionBesideABaselineDoesNotContradictTheLog) {
         first + 2 * decision.action(0));
   }
   WriteLog(tuples);
-  for (const auto& finding : Judge().findings()) {
+  const OpeReport judged = Judge();
+  for (const auto& finding : judged.findings()) {
     EXPECT_NE(finding.kind(), "other_propensities");
   }
   tuples[0].mutable_decision()->mutable_baseline()->set_model_log_propensity(
