@@ -89,7 +89,7 @@ class HostileStreamsTest : public GrpcServerTest {
     EXPECT_EQ(NumAnswered("RESOURCE_EXHAUSTED"),
               Metric("sortition_requests_refused_total"));
     EXPECT_OK(server_->Drain());
-    EXPECT_THAT(ReadSpool(options_.spool().dir()), SizeIs(answered));
+    EXPECT_THAT(ReadSpool(options_.spool().dir()), SizeIs(answered.load()));
   }
 };
 
