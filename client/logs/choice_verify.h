@@ -25,7 +25,7 @@ std::optional<std::string> BaselineDifference(
 // action.
 using FindPolicy =
     std::function<absl::StatusOr<std::shared_ptr<const LinearPolicy>>(
-    uint64_t version)>;
+        uint64_t version)>;
 
 // Recomputes the arm, its probability and the propensity of the mixture from
 // the split that was logged. `draw` is the draw repeated, `plan` that of the

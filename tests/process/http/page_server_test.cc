@@ -51,9 +51,11 @@ class TestClient {
   // All until the server closes.
   std::string ReadAll() const {
     std::string text;
-    char buffer[4096];
-    for (ssize_t n; (n = ::recv(socket_, buffer, sizeof(buffer), 0)) > 0;) {
-      text.append(buffer, static_cast<size_t>(n));
+    // Large: a window that opens by little and little stalls the sender.
+    std::string buffer(1 << 20, ' ');
+    for (ssize_t n;
+         (n = ::recv(socket_, buffer.data(), buffer.size(), 0)) > 0;) {
+      text.append(buffer, 0, static_cast<size_t>(n));
     }
     return text;
   }

@@ -1,5 +1,7 @@
 #include "process/service/service.h"
 
+#include <sys/resource.h>
+
 #include <string>
 #include <vector>
 
@@ -26,6 +28,7 @@ class ServiceTest : public testing::Test {
     testing::internal::CaptureStderr();
     const int exit_code = RunService({.name = "program",
                                       .help = "usage: program\n",
+                                      .validate = [this] { return valid_; },
                                       .check = [this] { return findings_; },
                                       .run =
                                           [this] {
@@ -39,6 +42,7 @@ class ServiceTest : public testing::Test {
   }
 
   config::v1::ServerOptions options_;
+  absl::Status valid_;
   std::vector<std::string> findings_;
   absl::Status status_;
   int num_runs_ = 0;
@@ -74,6 +78,28 @@ TEST_F(ServiceTest, AWrongOptionIsALogLineAndAnotherExitCode) {
   EXPECT_EQ(Run({}), kExitUsage);
   EXPECT_THAT(error_, HasSubstr("model_store"));
   EXPECT_EQ(num_runs_, 0);
+}
+
+TEST_F(ServiceTest, OptionsThatContradictEachOtherAreAWrongCall) {
+  valid_ = absl::InvalidArgumentError("a = 1: must be below b");
+  EXPECT_EQ(Run({"--model_store=/m"}), kExitUsage);
+  EXPECT_THAT(error_, AllOf(HasSubstr("\"message\":\"called wrongly\""),
+                            HasSubstr("a = 1: must be below b")));
+  EXPECT_EQ(num_runs_, 0);
+  EXPECT_EQ(Run({"--model_store=/m", "--version"}), kExitOk);
+}
+
+TEST_F(ServiceTest, RunsWithAllTheDescriptorsThatItMayHave) {
+  rlimit before = {};
+  ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
+  rlimit low = before;
+  low.rlim_cur = before.rlim_max / 2;
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &low), 0);
+  EXPECT_EQ(Run({"--model_store=/m"}), kExitOk);
+  rlimit raised = {};
+  ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &raised), 0);
+  EXPECT_EQ(raised.rlim_cur, before.rlim_max);
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &before), 0);
 }
 
 TEST_F(ServiceTest, HelpNamesExitCodesAndTheFlagsOfAllPrograms) {

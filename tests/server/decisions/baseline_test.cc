@@ -214,7 +214,9 @@ TEST_F(BaselineTest, ExplorersLogTheMixture) {
     EXPECT_NEAR(propensity,
                 w * model[static_cast<int>(chosen)] + (chosen == 0 ? 1 - w : 0),
                 1e-12);
-    if (select_.result().is_baseline()) EXPECT_EQ(chosen, 0u);
+    if (select_.result().is_baseline()) {
+      EXPECT_EQ(chosen, 0u);
+    }
   }
   // Of a binomial with mean 600 and standard deviation 20.5; the ids are fixed.
   EXPECT_NEAR(by_model, kDecisions * w, 80);

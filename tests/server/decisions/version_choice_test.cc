@@ -175,7 +175,9 @@ TEST_F(VersionChoiceTest, AUnitStaysWithItsVersionWhileItsArmGrows) {
   for (const auto& [unit, version] : before) {
     request.mutable_context()->set_unit_id(unit);
     const uint64_t now = VersionFor(request);
-    if (version == 2) EXPECT_EQ(now, 2u);
+    if (version == 2) {
+      EXPECT_EQ(now, 2u);
+    }
     moved += version != now ? 1 : 0;
   }
   EXPECT_GT(moved, 5);  // About 25 of 100.

@@ -190,7 +190,8 @@ TEST_F(ArmsTest, TheVersionBesideABaselineDoesNotContradictTheLog) {
         first + 2 * decision.action(0));
   }
   WriteLog(tuples);
-  for (const auto& finding : Judge().findings()) {
+  const OpeReport judged = Judge();
+  for (const auto& finding : judged.findings()) {
     EXPECT_NE(finding.kind(), "other_propensities");
   }
   tuples[0].mutable_decision()->mutable_baseline()->set_model_log_propensity(

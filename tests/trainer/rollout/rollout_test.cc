@@ -83,7 +83,8 @@ TEST_F(RolloutTest, MovesOnToAllAndFollowsTheNewestAgain) {
   EXPECT_FALSE(NowServing().has_split());
   EXPECT_EQ(NowServing().pinned_version(), 0u);
   std::vector<std::string> actions;
-  for (const auto& step : NowRollout().steps()) {
+  const model::v1::Rollout rollout = NowRollout();
+  for (const auto& step : rollout.steps()) {
     actions.push_back(step.action());
   }
   EXPECT_THAT(actions,
