@@ -7,7 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "core/base/status_macros.h"
-#include "core/policies/traffic_split.h"
+#include "core/choices/traffic_split.h"
 #include "io/segments/decision_view.h"
 
 namespace sortition {

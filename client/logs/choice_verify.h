@@ -7,7 +7,7 @@
 #include <string>
 
 #include "absl/status/statusor.h"
-#include "core/policies/baseline_choice.h"
+#include "core/choices/baseline_choice.h"
 #include "core/policies/linear_policy.h"
 #include "sortition/log/v1/log.pb.h"
 

@@ -17,7 +17,7 @@
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "core/base/status_macros.h"
-#include "core/policies/traffic_split.h"
+#include "core/choices/traffic_split.h"
 #include "google/protobuf/stubs/common.h"
 #include "google/protobuf/text_format.h"
 #include "google/protobuf/util/message_differencer.h"

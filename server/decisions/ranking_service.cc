@@ -9,7 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "core/base/status_macros.h"
-#include "core/policies/traffic_split.h"
+#include "core/choices/traffic_split.h"
 #include "server/decisions/decision_cost.h"
 #include "server/decisions/request_validation.h"
 

@@ -8,7 +8,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "core/policies/baseline_choice.h"
+#include "core/choices/baseline_choice.h"
 #include "core/policies/linear_policy.h"
 #include "io/spool/spool_writer.h"
 #include "process/metrics.h"

@@ -5,7 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "core/base/status_macros.h"
-#include "core/policies/traffic_split.h"
+#include "core/choices/traffic_split.h"
 
 namespace sortition {
 namespace {

@@ -10,6 +10,9 @@
 #include "sortition/config/v1/convert.pb.h"
 #include "sortition/config/v1/evaluate.pb.h"
 #include "sortition/config/v1/fit.pb.h"
+#include "sortition/config/v1/models.pb.h"
+#include "sortition/config/v1/prune.pb.h"
+#include "sortition/config/v1/rollout.pb.h"
 #include "sortition/config/v1/server.pb.h"
 #include "sortition/config/v1/sidecar.pb.h"
 #include "sortition/config/v1/train.pb.h"
@@ -57,6 +60,14 @@ std::vector<Command> Commands() {
        EvaluateOptions::descriptor(),
        "metric",
        "metrics"},
+      {{"sortition-trainer", "prune"},
+       PruneOptions::descriptor(),
+       "keeep",
+       "keep"},
+      {{"sortition-trainer", "rollout"},
+       RolloutOptions::descriptor(),
+       "statsu",
+       "status"},
       {{"sortition", "aggregate"},
        AggregateOptions::descriptor(),
        "concentraton",

@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "core/policies/traffic_split.h"
+#include "core/choices/traffic_split.h"
 
 namespace sortition {
 namespace {

@@ -9,7 +9,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/time/time.h"
 #include "core/base/status_macros.h"
-#include "core/policies/traffic_split.h"
+#include "core/choices/traffic_split.h"
 #include "io/clocks.h"
 #include "io/models/model_store.h"
 #include "io/models/newest_version.h"

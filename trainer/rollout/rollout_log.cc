@@ -8,7 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "core/base/hash.h"
 #include "core/base/status_macros.h"
-#include "core/policies/traffic_split.h"
+#include "core/choices/traffic_split.h"
 #include "io/clocks.h"
 #include "trainer/decision_files/guarded_rewards.h"
 #include "trainer/tuples/tuple_log.h"

@@ -5,7 +5,7 @@
 #include "client/validation/decision_checks.h"
 #include "client/validation/mean_weight_check.h"
 #include "core/base/random.h"
-#include "core/policies/baseline_choice.h"
+#include "core/choices/baseline_choice.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 

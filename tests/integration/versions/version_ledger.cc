@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "core/policies/traffic_split.h"
+#include "core/choices/traffic_split.h"
 #include "sortition/v1/ranking.grpc.pb.h"
 #include "tests/integration/load.h"
 

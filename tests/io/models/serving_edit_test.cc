@@ -4,7 +4,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/policies/traffic_split.h"
+#include "core/choices/traffic_split.h"
 #include "gmock/gmock.h"
 #include "google/protobuf/text_format.h"
 #include "gtest/gtest.h"

@@ -10,7 +10,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "core/base/hash.h"
-#include "core/policies/traffic_split.h"
+#include "core/choices/traffic_split.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/server/decisions/ranking_service_fixture.h"

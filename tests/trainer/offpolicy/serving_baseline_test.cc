@@ -4,7 +4,7 @@
 #include <functional>
 
 #include "absl/strings/str_cat.h"
-#include "core/policies/baseline_choice.h"
+#include "core/choices/baseline_choice.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "io/files.h"

@@ -6,7 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "core/base/hash.h"
 #include "core/base/random.h"
-#include "core/policies/traffic_split.h"
+#include "core/choices/traffic_split.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "io/clocks.h"

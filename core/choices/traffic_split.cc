@@ -1,4 +1,4 @@
-#include "core/policies/traffic_split.h"
+#include "core/choices/traffic_split.h"
 
 #include <algorithm>
 #include <array>

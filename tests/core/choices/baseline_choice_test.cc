@@ -1,6 +1,6 @@
 // Propensities of mixtures of versions and baselines, against the enumeration
 // of all actions and against what is drawn.
-#include "core/policies/baseline_choice.h"
+#include "core/choices/baseline_choice.h"
 
 #include <algorithm>
 #include <bit>
@@ -8,7 +8,7 @@
 #include <limits>
 
 #include "gtest/gtest.h"
-#include "tests/core/policies/choice_case.h"
+#include "tests/core/choices/choice_case.h"
 #include "tests/testing/chi_square.h"
 
 namespace sortition {

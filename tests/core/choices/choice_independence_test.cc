@@ -7,9 +7,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "core/base/hash.h"
-#include "core/policies/baseline_choice.h"
+#include "core/choices/baseline_choice.h"
 #include "core/policies/linear_policy.h"
-#include "core/policies/traffic_split.h"
+#include "core/choices/traffic_split.h"
 #include "gtest/gtest.h"
 #include "tests/testing/chi_square.h"
 

@@ -1,4 +1,4 @@
-#include "core/policies/baseline_choice.h"
+#include "core/choices/baseline_choice.h"
 
 #include <algorithm>
 #include <array>
