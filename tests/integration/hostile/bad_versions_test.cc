@@ -130,9 +130,9 @@ TEST_F(BadVersionsTest, PublishingNeedsNoMoreThanRename) {
   ASSERT_EQ(::setenv("LD_PRELOAD", SORTITION_OLD_FILE_SYSTEM_LIBRARY, 1), 0);
   // A library before its own is no error to the sanitizer.
   ::setenv("ASAN_OPTIONS", "verify_asan_link_order=0", 1);
-  const auto run =
-      RunToEnd({BinaryPath("sortition-trainer"), "publish",
-                "--model_store=" + deployment_.models(), "--from_version=1"});
+  const auto run = RunToEnd({BinaryPath("sortition-trainer"), "publish",
+                             "--model_store=" + deployment_.models(),
+                             "--from_version=1", "--reason=test"});
   ::unsetenv("LD_PRELOAD");
   ::unsetenv("ASAN_OPTIONS");
   ASSERT_OK(run);
