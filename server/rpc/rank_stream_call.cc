@@ -23,6 +23,7 @@ void SerializeError(const absl::Status& status, grpc::ByteBuffer* bytes) {
   v1::RankStreamResponse response;
   response.mutable_error()->set_code(status.raw_code());
   response.mutable_error()->set_message(std::string(status.message()));
+  bytes->Clear();  // An answer that must not be given.
   Serialize(response, bytes);
 }
 

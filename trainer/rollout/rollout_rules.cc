@@ -22,8 +22,8 @@ bool Reached(const ArmEvidence& evidence, double needed) {
 
 double EvidenceOf(const ArmEvidence& evidence) {
   // Larger numbers tell nobody more.
-  constexpr double kMostLog = 100;
-  return std::exp(std::min(evidence.bets().MostLogEvidence(), kMostLog));
+  constexpr double kMost = 1e9;
+  return std::min(std::exp(evidence.bets().MostLogEvidence()), kMost);
 }
 
 std::string DurationText(double seconds) {

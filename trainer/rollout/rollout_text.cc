@@ -97,9 +97,10 @@ std::string VerdictSentence(const Rollout& rollout,
     absl::StrAppend(&text, "; ", WorseText(numbers));
   }
   if (!numbers.canary().has_answers() || !numbers.stable().has_answers()) {
-    absl::StrAppend(
-        &text, asks_servers ? "; the servers have not counted answers of both"
-                            : "; errors and times are not compared");
+    absl::StrAppend(&text, asks_servers
+                               ? "; in this stage the servers have not counted "
+                                 "answers of both yet"
+                               : "; errors and times are not compared");
   }
   return absl::StrCat(text, ".");
 }

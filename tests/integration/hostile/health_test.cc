@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "grpc/health/v1/health.grpc.pb.h"
 #include "io/segments/segment.h"
+#include "io/segments/segment_recovery.h"
 #include "sortition/v1/ranking.grpc.pb.h"
 #include "tests/integration/deployment.h"
 #include "tests/integration/load.h"

@@ -38,7 +38,7 @@ class ModesServer {
   absl::Status Serve(const std::function<void(model::v1::Serving*)>& edit) {
     return registry_
         ->Change(options_.default_model(), {"test", ""},
-                 [&](model::v1::Serving* serving) {
+                 [&](const EditContext&, model::v1::Serving* serving) {
                    *serving = model::v1::Serving();
                    serving->mutable_split()->set_salt(
                        "00112233445566778899aabbccddeeff");
@@ -58,7 +58,9 @@ class ModesServer {
         options_.limits(), registry_.get(), spool_.get(), &metrics_);
   }
   void CloseSpool() {
-    if (spool_ != nullptr) EXPECT_OK(spool_->Close());
+    if (spool_ != nullptr) {
+      EXPECT_OK(spool_->Close());
+    }
     service_.reset();
     spool_.reset();
   }

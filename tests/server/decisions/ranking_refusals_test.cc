@@ -209,7 +209,7 @@ std::vector<BadRequest> BadContexts() {
       {"VersionNotLoaded",
        [](auto* c) { c->set_version(7); },
        StatusCode::kFailedPrecondition,
-       {"context.version = 7", "must be 1"}},
+       {"context.version = 7", "must be one of 1,"}},
   };
 }
 

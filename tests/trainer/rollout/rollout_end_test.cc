@@ -64,10 +64,11 @@ TEST_F(RolloutEndTest, GoesBackForAGuardrail) {
   }
   ASSERT_OK(WriteFile(file, rows));
   ASSERT_OK_AND_ASSIGN(const auto report, StepRollout(options_));
-  EXPECT_THAT(report.step().sentence(),
-              AllOf(HasSubstr("goes back"),
-                    HasSubstr("guardrail complaints falls by 0.4"),
-                    HasSubstr("0.05 is allowed"), HasSubstr(" of 100)")));
+  EXPECT_THAT(
+      report.step().sentence(),
+      AllOf(HasSubstr("goes back"),
+            testing::ContainsRegex("guardrail complaints falls by 0\\.[3-6]"),
+            HasSubstr("0.05 is allowed"), HasSubstr(" of 100)")));
   ASSERT_EQ(report.step().guardrails_size(), 1);
   EXPECT_LT(report.step().guardrails(0).evidence_holds(), 2);
   ExpectBack();
@@ -113,9 +114,10 @@ TEST_F(RolloutEndTest, ServersThatDoNotAnswerStopNothing) {
   ASSERT_OK(Start());
   Log(2000, {.canary = 0.6, .stable = 0.5});
   ASSERT_OK_AND_ASSIGN(const auto report, StepRollout(options_));
-  EXPECT_THAT(report.step().sentence(),
-              AllOf(HasSubstr("moves on"),
-                    HasSubstr("the servers have not counted answers of both")));
+  EXPECT_THAT(
+      report.step().sentence(),
+      AllOf(HasSubstr("moves on"),
+            HasSubstr("the servers have not counted answers of both yet")));
 }
 
 TEST_F(RolloutEndTest, GoesBackIfNothingIsDecidedInTime) {

@@ -28,6 +28,8 @@ struct Earnings {
   double stable = 0.5;
 };
 
+// Which units come to the canary depends on a random salt: numbers differ a
+// little from run to run.
 class RolloutFixture : public testing::Test {
  protected:
   RolloutFixture() {

@@ -133,7 +133,8 @@ TEST_F(RolloutRulesTest, GuardrailsShareTheErrorAndMustHoldInTheEnd) {
   const RolloutVerdict back = Judge(harmed);
   EXPECT_EQ(back.action, RolloutAction::kGoBack);
   EXPECT_THAT(back.reason,
-              HasSubstr("guardrail calm falls by 0.4, and 0.1 is allowed"));
+              testing::AllOf(HasSubstr("guardrail calm falls by 0.40"),
+                             HasSubstr("and 0.1 is allowed")));
 }
 
 TEST_F(RolloutRulesTest, NumbersAreInUnitsOfTheReward) {
