@@ -49,7 +49,7 @@ std::string StateText(model::v1::Serving serving) {
   serving.clear_time();
   serving.clear_reason();
   serving.clear_caller();
-  serving.mutable_split()->clear_salt();
+  if (serving.has_split()) serving.mutable_split()->clear_salt();
   return serving.ShortDebugString();
 }
 

@@ -144,6 +144,7 @@ void RequestInWork::Proceed(bool) {
     if (outcome_.ok() && !synced_.ok()) {
       outcome_ = absl::UnavailableError(absl::StrCat(
           "perhaps logged, but not answered: ", synced_.message()));
+      answer_.Clear();
     }
   }
   mark_.reset();

@@ -4,48 +4,66 @@
 
 namespace sortition {
 
+ShadowQueue::ShadowQueue(uint64_t limit_bytes) : limit_bytes_(limit_bytes) {
+  sem_init(&work_, /*pshared=*/0, /*value=*/0);
+}
+
+ShadowQueue::~ShadowQueue() {
+  Close();
+  InOrder(rest_);
+  sem_destroy(&work_);
+}
+
 bool ShadowQueue::Reserve(uint64_t bytes) {
   if (bytes_.fetch_add(bytes) + bytes <= limit_bytes_) return true;
   bytes_.fetch_sub(bytes);
   return false;
 }
 
-// The taker runs with low priority and may lose the processor while it holds
-// the lock, for longer than a request can wait.
-bool ShadowQueue::TryPush(std::unique_ptr<ShadowJob>* job) {
-  constexpr int kTries = 100;
-  std::unique_lock lock(mutex_, std::defer_lock);
-  for (int i = 0; i < kTries && !lock.owns_lock(); ++i) lock.try_lock();
-  if (!lock.owns_lock() || is_closed_) return false;
-  PushLocked(std::move(*job));
+bool ShadowQueue::Push(std::unique_ptr<ShadowJob>* job) {
+  ShadowJob* const added = job->get();
+  ShadowJob* newest = newest_.load();
+  do {
+    if (newest == Closed()) return false;
+    added->before = newest;
+  } while (!newest_.compare_exchange_weak(newest, added));
+  job->release();
+  // To wake a thread costs more than the rest.
+  if (newest == nullptr) sem_post(&work_);
   return true;
 }
 
-void ShadowQueue::Push(std::unique_ptr<ShadowJob> job) {
-  const std::lock_guard lock(mutex_);
-  PushLocked(std::move(job));
-}
-
-void ShadowQueue::PushLocked(std::unique_ptr<ShadowJob> job) {
-  jobs_.push_back(std::move(job));
-  // To wake a thread costs more than the rest.
-  if (std::exchange(is_waiting_, false)) work_.notify_one();
-}
-
 std::deque<std::unique_ptr<ShadowJob>> ShadowQueue::TakeAll() {
-  std::unique_lock lock(mutex_);
-  while (jobs_.empty() && !is_closed_) {
-    is_waiting_ = true;
-    work_.wait(lock);
+  while (true) {
+    ShadowJob* newest = newest_.load();
+    while (newest != nullptr && newest != Closed()) {
+      if (newest_.compare_exchange_weak(newest, nullptr)) {
+        return InOrder(newest);
+      }
+    }
+    if (newest == Closed() && is_settled_) {
+      return InOrder(std::exchange(rest_, nullptr));
+    }
+    sem_wait(&work_);  // May return early: a signal has come.
   }
-  is_waiting_ = false;
-  return std::exchange(jobs_, {});
 }
 
 void ShadowQueue::Close() {
-  const std::lock_guard lock(mutex_);
-  is_closed_ = true;
-  work_.notify_one();
+  ShadowJob* const rest = newest_.exchange(Closed());
+  if (rest == Closed()) return;
+  rest_ = rest;
+  is_settled_ = true;
+  sem_post(&work_);
+}
+
+std::deque<std::unique_ptr<ShadowJob>> ShadowQueue::InOrder(ShadowJob* newest) {
+  std::deque<std::unique_ptr<ShadowJob>> jobs;
+  while (newest != nullptr) {
+    ShadowJob* const before = newest->before;
+    jobs.emplace_front(newest);
+    newest = before;
+  }
+  return jobs;
 }
 
 }  // namespace sortition

@@ -1,12 +1,12 @@
 #pragma once
 // What waits for the thread of the shadows: bounded, and never waited for by
 // the thread of a request.
+#include <semaphore.h>
+
 #include <atomic>
-#include <condition_variable>
 #include <cstdint>
 #include <deque>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <vector>
 
@@ -33,25 +33,27 @@ struct ShadowJob {
   uint64_t bytes = 0;  // What it counts for in the queue.
   // What they say; filled in later.
   std::vector<log::v1::LogRecord> views;
+  ShadowJob* before = nullptr;  // Of the queue.
 };
 
-// Thread-safe; one thread takes.
+// Thread-safe; one thread takes. Takes no lock: the taker runs with low
+// priority and may stand still at any moment, for longer than a request can
+// wait.
 class ShadowQueue {
  public:
   // Reserve() keeps what is reserved at `limit_bytes` or less.
-  explicit ShadowQueue(uint64_t limit_bytes) : limit_bytes_(limit_bytes) {}
+  explicit ShadowQueue(uint64_t limit_bytes);
+  ~ShadowQueue();
+  ShadowQueue(const ShadowQueue&) = delete;
+  ShadowQueue& operator=(const ShadowQueue&) = delete;
 
   // Reserves room; false: there is none. What was reserved is released when the
   // job is gone.
   bool Reserve(uint64_t bytes);
   void Release(uint64_t bytes) { bytes_.fetch_sub(bytes); }
 
-  // Adds a job; false: another thread is at the queue just now, or it is
-  // closed. Never waits.
-  bool TryPush(std::unique_ptr<ShadowJob>* job);
-
-  // The same, and waits for other threads: only for those that may.
-  void Push(std::unique_ptr<ShadowJob> job);
+  // Adds a job; false: the queue is closed.
+  bool Push(std::unique_ptr<ShadowJob>* job);
 
   // Waits for jobs and returns all, oldest first; empty: it is closed, and all
   // have been taken.
@@ -61,16 +63,18 @@ class ShadowQueue {
   uint64_t bytes() const { return bytes_.load(); }
 
  private:
-  void PushLocked(std::unique_ptr<ShadowJob> job);
+  // Stands for the end of the list where the queue is closed.
+  ShadowJob* Closed() { return reinterpret_cast<ShadowJob*>(this); }
+  // Returns the jobs of a list, the last one first.
+  static std::deque<std::unique_ptr<ShadowJob>> InOrder(ShadowJob* newest);
 
   const uint64_t limit_bytes_;
   std::atomic<uint64_t> bytes_{0};
-  std::mutex mutex_;
-  std::condition_variable work_;
-  // Guarded by `mutex_`.
-  std::deque<std::unique_ptr<ShadowJob>> jobs_;
-  bool is_waiting_ = false;  // The taker.
-  bool is_closed_ = false;
+  std::atomic<ShadowJob*> newest_{nullptr};  // A list by ShadowJob::before.
+  sem_t work_;  // Posted where the list was empty, and by Close().
+  // What was left when it was closed; the taker's, once that is settled.
+  ShadowJob* rest_ = nullptr;
+  std::atomic<bool> is_settled_{false};
 };
 
 }  // namespace sortition

@@ -92,7 +92,7 @@ void ShadowScorer::Offer(const ServedDecision& decision) {
   job->top_k = LoggedTopK(decision);
   job->mode = decision.set->serving.mode();
   job->bytes = bytes;
-  if (waiting_.TryPush(&job)) return;
+  if (waiting_.Push(&job)) return;
   waiting_.Release(bytes);
   metrics_.CountDropped(num_shadows);
 }
@@ -118,7 +118,7 @@ void ShadowScorer::Score() {
       } else {
         metrics_.CountDropped(job->shadows.size());
       }
-      scored_.Push(std::move(job));
+      scored_.Push(&job);
     }
   }
 }

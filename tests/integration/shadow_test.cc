@@ -152,9 +152,7 @@ TEST_F(ShadowTest, LooksOnUnderLoadAndChangesNothing) {
   EXPECT_EQ(ids.size(), load.answered().size());
   uint64_t all = 0;
   for (const auto& [version, every] : kShadows) {
-    // Where a request found another thread at the queue, a view is dropped.
-    EXPECT_GE(views[version], expected[version] * 95 / 100);
-    EXPECT_LE(views[version], expected[version]);
+    EXPECT_EQ(views[version], expected[version]);
     all += views[version];
   }
   EXPECT_THAT(

@@ -104,8 +104,12 @@ TEST(DecidedProbabilitiesTest, NoGameIsPlayedTwice) {
     ++num_looks;
     return false;
   };
-  const Queries queries;
-  PolicyQuery query = queries[0];
+  // Large enough to be asked for its time on the way.
+  std::vector<float> values(300);
+  RandomSequence random(SeedKey(4));
+  for (float& value : values) value = static_cast<float>(random.Normal());
+  PolicyQuery query;
+  query.candidates = Candidates::DenseUnchecked(values, 1);
   query.game.stop = &stop;
   PolicyWorkspace workspace;
   Draw draw;

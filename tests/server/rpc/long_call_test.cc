@@ -115,11 +115,11 @@ TEST_F(LongCallTest, ADrainAnswersWhatIsLogged) {
 TEST_F(LongCallTest, HealthDoesNotWaitForLargeSubsets) {
   constexpr int kCalls = 60;
   auto choose = MakeModel("choose", {1, 2});
-  choose.mutable_policy()->mutable_independent_subset()->set_k(1000);
+  choose.mutable_policy()->mutable_independent_subset()->set_k(500);
   Publish(options_.model_store(), choose);
   StartServer();
   v1::LabelRequest request;
-  SetDense(2, std::vector<float>(4000, 1), request.mutable_context());
+  SetDense(2, std::vector<float>(2000, 1), request.mutable_context());
   request.mutable_context()->set_model("choose");
   for (int i = 0; i < kCalls; ++i) {
     senders_.emplace_back([this, request] {
@@ -127,7 +127,7 @@ TEST_F(LongCallTest, HealthDoesNotWaitForLargeSubsets) {
       v1::LabelResponse response;
       const grpc::Status status = ranking_->Label(&context, request, &response);
       EXPECT_TRUE(status.ok()) << status.error_message();
-      EXPECT_EQ(response.chosen_size(), 1000);
+      EXPECT_EQ(response.chosen_size(), 500);
       ++answered_;
     });
   }

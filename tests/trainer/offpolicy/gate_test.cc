@@ -283,7 +283,7 @@ TEST_F(GateTest, ALogOfAnotherSystemIsTrainedOnAgain) {
   options_.set_baseline("best");
   EXPECT_THAT(Train(options_),
               StatusIs(absl::StatusCode::kInvalidArgument,
-                       HasSubstr("baseline is 'best', must be newest or")));
+                       HasSubstr("baseline is 'best', must be serving, newest or")));
 }
 
 // To leave abstentions out of the test would condition on the action.
