@@ -195,7 +195,7 @@ absl::StatusOr<Report> Run() {
   }
   std::vector<std::string> arguments =
       RankServerArguments(bin, base + "models");
-  arguments.push_back("--limits.max_features=100000000");
+  arguments.emplace_back("--limits.max_features=100000000");
   ASSIGN_OR_RETURN(const RunningProgram server,
                    StartAndWait(arguments, base + "server", "rpc"));
   ASSIGN_OR_RETURN(const auto client,
