@@ -1,5 +1,6 @@
 // Probabilities that are asked for together with a decision: the same as those
 // that are asked for alone, but no game is played twice for them.
+#include <cmath>
 #include <functional>
 #include <string>
 #include <utility>
@@ -52,7 +53,7 @@ std::vector<std::pair<std::string, model::v1::Policy>> Policies() {
   };
 }
 
-// Queries of one feature, whose candidates have a game that takes rounds.
+// Queries of one feature.
 class Queries {
  public:
   Queries() {
@@ -104,12 +105,13 @@ TEST(DecidedProbabilitiesTest, NoGameIsPlayedTwice) {
     ++num_looks;
     return false;
   };
-  // Large enough to be asked for its time on the way.
-  std::vector<float> values(300);
-  RandomSequence random(SeedKey(4));
-  for (float& value : values) value = static_cast<float>(random.Normal());
+  // A game that takes many rounds.
+  std::vector<float> scores;
+  for (int i = 0; i < 300; ++i) {
+    scores.push_back(0.01f * std::sin(static_cast<float>(i)));
+  }
   PolicyQuery query;
-  query.candidates = Candidates::DenseUnchecked(values, 1);
+  query.candidates = Candidates::DenseUnchecked(scores, 1);
   query.game.stop = &stop;
   PolicyWorkspace workspace;
   Draw draw;
