@@ -86,6 +86,7 @@ absl::Status ModelRegistry::Start() {
   RETURN_IF_ERROR(MakeStoreDirectory(store_.root()));
   metrics_->OnScrape([this] { SetMetrics(); });
   Refresh();
+  loader_.MakeWay();
   thread_ = std::thread([this] { Run(); });
   return absl::OkStatus();
 }

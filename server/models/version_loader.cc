@@ -146,9 +146,15 @@ absl::StatusOr<std::shared_ptr<const ServedModel>> VersionLoader::Load(
   const absl::Time start = absl::Now();
   LoadFailure failure = LoadFailure::kUnreadable;
   absl::StatusOr<std::shared_ptr<const ServedModel>> served;
+  const auto load = [&] {
+    served = TryLoad(name, version, serving, room_bytes, &failure);
+  };
   // A large version takes seconds, which requests must not feel.
-  RunInBackground(
-      [&] { served = TryLoad(name, version, serving, room_bytes, &failure); });
+  if (makes_way_) {
+    RunInBackground(load);
+  } else {
+    load();
+  }
   if (!served.ok()) {
     const std::string reason =
         absl::StrCat(LoadFailureName(failure), ": ", served.status().message());

@@ -1,5 +1,6 @@
 #pragma once
 // Loads versions of models and remembers those that must not serve.
+#include <atomic>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -44,6 +45,9 @@ class VersionLoader {
       const std::string& name,
       const std::map<uint64_t, std::shared_ptr<const ServedModel>>& loaded);
 
+  // From now on there are requests, to which loads make way.
+  void MakeWay() { makes_way_ = true; }
+
   // Forgets the versions of `name` that are not among `versions`, which ascend.
   void KeepOnly(const std::string& name, const std::vector<uint64_t>& versions);
 
@@ -72,6 +76,7 @@ class VersionLoader {
   const ModelStore* const store_;
   Metrics* const metrics_;
   const VersionCounterTable counters_;
+  std::atomic<bool> makes_way_{false};
   mutable std::mutex mutex_;  // Held for moments, never during a load.
   absl::flat_hash_map<std::string, std::map<uint64_t, Rejection>> rejected_;
   // Fingerprints of the versions that were loaded.
