@@ -55,6 +55,13 @@ std::string PathOfChange(const std::string& model_dir, uint64_t change) {
 
 absl::StatusOr<Serving> ReadState(const std::string& path) {
   ASSIGN_OR_RETURN(const std::string text, ReadRegularFile(path, kMaxBytes));
+  // Between the opening and the writing of a file in place it is empty.
+  if (text.empty()) {
+    return absl::DataLossError(absl::StrCat(
+        path,
+        " is empty: must be a state; \"pinned_version: 0\" lets the "
+        "newest version serve"));
+  }
   Serving serving;
   RETURN_IF_ERROR(
       ParseTextMessage(path, "what a server can serve by", text, &serving));

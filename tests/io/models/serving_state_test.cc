@@ -232,6 +232,9 @@ TEST_F(ServingStateTest, BadFilesAreNamedWithTheirPlaceAndReplaced) {
               StatusIs(StatusCode::kDataLoss,
                        AllOf(HasSubstr("SERVING.textproto"),
                              HasSubstr("line 2"), HasSubstr("labls"))));
+  Write("");
+  EXPECT_THAT(ReadServing(dir()),
+              StatusIs(StatusCode::kDataLoss, HasSubstr("is empty")));
   Write("explore_parts: 4");
   EXPECT_THAT(ReadServing(dir()),
               StatusIs(StatusCode::kInvalidArgument,
