@@ -122,7 +122,7 @@ TEST_F(VersionsTest, AStateEditedByHandWithAnErrorDoesNotServe) {
     EXPECT_THAT(Models({"list"}),
                 AllOf(HasSubstr("SERVING.textproto of default is not in force"),
                       HasSubstr(reason)));
-    EXPECT_EQ(Metric("sortition_model_serving_error"), 1);
+    EXPECT_EQ(Metric("sortition_model_serving_error{"), 1);
     EXPECT_THAT(deployment_.server().StderrText(),
                 AllOf(HasSubstr("SERVING.textproto cannot be taken up"),
                       HasSubstr(reason)));
@@ -131,7 +131,7 @@ TEST_F(VersionsTest, AStateEditedByHandWithAnErrorDoesNotServe) {
   EXPECT_THAT(Models({"rollback", "--to=2", "--reason=mend"}),
               HasSubstr("version 2 serves"));
   EXPECT_EQ(Status().serving_error(), "");
-  EXPECT_EQ(Metric("sortition_model_serving_error"), 0);
+  EXPECT_EQ(Metric("sortition_model_serving_error{"), 0);
 }
 
 // In place, as by `echo … > SERVING.textproto`: inotify tells at once.
