@@ -1,9 +1,12 @@
 // Rollouts of versions that are worse, as good, or better: how they end, and
 // after how many decisions
 #include <algorithm>
+#include <cstdio>
+#include <string>
 #include <vector>
 
 #include "absl/flags/flag.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "bench/rollout/rollout_world.h"
@@ -13,6 +16,9 @@
 
 ABSL_FLAG(int, runs, 200, "rollouts of each kind");
 ABSL_FLAG(int, threads, 2, "threads");
+ABSL_FLAG(std::vector<std::string>, mean_rewards,
+          std::vector<std::string>({"0.1", "0.3", "0.6"}),
+          "what the stable version earns; each at most 0.6");
 ABSL_FLAG(double, effect, 0.05, "how much worse or better, as a share");
 ABSL_FLAG(uint64_t, most_decisions, 8000000,
           "decisions before a rollout is undecided");
@@ -79,7 +85,11 @@ void Print(double mean_reward, double effect, const Ends& ends) {
     absl::PrintF("  %7d", Quantile(stage, 0.5));
   }
   absl::PrintF("\n");
+  std::fflush(stdout);
 }
+
+// Units may like what they get by half as much again.
+constexpr double kMostReward = 0.6;
 
 // Of 200 that each fail with 2 %, more than this is likelier than 1 % only if
 // they fail more often.
@@ -93,7 +103,13 @@ absl::StatusOr<Report> Run() {
       absl::GetFlag(FLAGS_runs), "reward", "canary", "back", "50 %", "100 %",
       "undecided", "median", "90 %", "1 %", "10 %", "50 %");
   Report report;
-  for (const double mean : {0.1, 0.3, 0.6}) {
+  for (const std::string& text : absl::GetFlag(FLAGS_mean_rewards)) {
+    double mean = 0;
+    if (!absl::SimpleAtod(text, &mean) || !(mean > 0) || mean > kMostReward) {
+      return absl::InvalidArgumentError(absl::StrCat("--mean_rewards has '",
+                                                     text, "', must be in (0, ",
+                                                     kMostReward, "]"));
+    }
     const std::string at = absl::StrFormat(", mean reward %g", mean);
     for (const double of_canary : {-effect, 0.0, effect}) {
       ASSIGN_OR_RETURN(const Ends ends,

@@ -90,7 +90,7 @@ class Swapping {
   absl::StatusOr<int> Stop() {
     thread_.request_stop();
     thread_.join();
-    RETURN_IF_ERROR(status_);
+    RETURN_IF_ERROR(outcome_);
     return num_loads_;
   }
   double seconds_per_load() const { return load_seconds_ / num_loads_; }
@@ -99,13 +99,13 @@ class Swapping {
   void Run(const std::stop_token& stop) {
     std::mutex mutex;
     std::condition_variable_any woken;
-    while (!stop.stop_requested() && status_.ok()) {
+    while (!stop.stop_requested() && outcome_.ok()) {
       const auto start = Clock::now();
-      status_.Update(SetLabel(client_, kOther));
+      outcome_.Update(SetLabel(client_, kOther));
       load_seconds_ +=
           std::chrono::duration<double>(Clock::now() - start).count();
       ++num_loads_;
-      status_.Update(SetLabel(client_, 0));
+      outcome_.Update(SetLabel(client_, 0));
       std::unique_lock lock(mutex);
       woken.wait_until(lock, stop,
                        start + std::chrono::duration_cast<Clock::duration>(
@@ -116,7 +116,7 @@ class Swapping {
   }
 
   Client* const client_;
-  absl::Status status_;
+  absl::Status outcome_;
   int num_loads_ = 0;
   double load_seconds_ = 0;
   std::jthread thread_;  // Last: it uses the others.
@@ -195,7 +195,7 @@ absl::StatusOr<Report> Run() {
   }
   std::vector<std::string> arguments =
       RankServerArguments(bin, base + "models");
-  arguments.push_back("--limits.max_features=100000000");
+  arguments.emplace_back("--limits.max_features=100000000");
   ASSIGN_OR_RETURN(const RunningProgram server,
                    StartAndWait(arguments, base + "server", "rpc"));
   ASSIGN_OR_RETURN(const auto client,

@@ -5,8 +5,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "core/data/action.h"
 #include "core/choices/baseline_choice.h"
+#include "core/data/action.h"
 #include "core/policies/distribution_factory.h"
 #include "io/segments/decision_view.h"
 

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "absl/cleanup/cleanup.h"
+#include "absl/strings/ascii.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
@@ -55,12 +56,13 @@ std::string PathOfChange(const std::string& model_dir, uint64_t change) {
 
 absl::StatusOr<Serving> ReadState(const std::string& path) {
   ASSIGN_OR_RETURN(const std::string text, ReadRegularFile(path, kMaxBytes));
-  // Between the opening and the writing of a file in place it is empty.
-  if (text.empty()) {
-    return absl::DataLossError(absl::StrCat(
+  // Whoever does not replace a file by rename leaves it empty for a moment,
+  // which must not end a pin.
+  if (absl::StripAsciiWhitespace(text).empty()) {
+    return absl::InvalidArgumentError(absl::StrCat(
         path,
-        " is empty: must be a state; \"pinned_version: 0\" lets the "
-        "newest version serve"));
+        ": is empty: must be a state; \"change: 0\" is one in which the "
+        "newest version serves"));
   }
   Serving serving;
   RETURN_IF_ERROR(

@@ -55,7 +55,7 @@ class WaitingCalls {
  private:
   Admission* const admission_;
   std::deque<QueuedCall*> calls_;
-  RecentMean seconds_per_call_;  // With the reading of others meanwhile.
+  RecentMean seconds_per_call_;  // To read and to decide one.
   WaitLimit limit_;
   // Since the last Serve().
   int64_t num_checked_ = 0;

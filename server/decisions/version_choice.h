@@ -5,8 +5,8 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "core/data/action.h"
 #include "core/choices/baseline_choice.h"
+#include "core/data/action.h"
 #include "core/policies/linear_policy.h"
 #include "server/models/baseline_agreement.h"
 #include "server/models/serving_set.h"

@@ -10,8 +10,8 @@
 #include "absl/strings/str_cat.h"
 #include "core/base/check.h"
 #include "core/choices/baseline_choice.h"
-#include "core/policies/linear_policy.h"
 #include "core/choices/traffic_split.h"
+#include "core/policies/linear_policy.h"
 
 namespace sortition {
 

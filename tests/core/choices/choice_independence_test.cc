@@ -8,8 +8,8 @@
 #include "absl/strings/str_cat.h"
 #include "core/base/hash.h"
 #include "core/choices/baseline_choice.h"
-#include "core/policies/linear_policy.h"
 #include "core/choices/traffic_split.h"
+#include "core/policies/linear_policy.h"
 #include "gtest/gtest.h"
 #include "tests/testing/chi_square.h"
 

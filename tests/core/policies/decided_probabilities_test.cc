@@ -1,5 +1,6 @@
 // Probabilities that are asked for together with a decision: the same as those
 // that are asked for alone, but no game is played twice for them.
+#include <cmath>
 #include <functional>
 #include <string>
 #include <utility>
@@ -52,7 +53,7 @@ std::vector<std::pair<std::string, model::v1::Policy>> Policies() {
   };
 }
 
-// Queries of one feature, whose candidates have a game that takes rounds.
+// Queries of one feature.
 class Queries {
  public:
   Queries() {
@@ -104,8 +105,13 @@ TEST(DecidedProbabilitiesTest, NoGameIsPlayedTwice) {
     ++num_looks;
     return false;
   };
-  const Queries queries;
-  PolicyQuery query = queries[0];
+  // A game that takes many rounds.
+  std::vector<float> scores;
+  for (int i = 0; i < 300; ++i) {
+    scores.push_back(0.01f * std::sin(static_cast<float>(i)));
+  }
+  PolicyQuery query;
+  query.candidates = Candidates::DenseUnchecked(scores, 1);
   query.game.stop = &stop;
   PolicyWorkspace workspace;
   Draw draw;

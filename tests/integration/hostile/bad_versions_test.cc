@@ -130,13 +130,13 @@ TEST_F(BadVersionsTest, PublishingNeedsNoMoreThanRename) {
   ASSERT_EQ(::setenv("LD_PRELOAD", SORTITION_OLD_FILE_SYSTEM_LIBRARY, 1), 0);
   // A library before its own is no error to the sanitizer.
   ::setenv("ASAN_OPTIONS", "verify_asan_link_order=0", 1);
-  const auto run =
-      RunToEnd({BinaryPath("sortition-trainer"), "publish",
-                "--model_store=" + deployment_.models(), "--from_version=1"});
+  const auto run = RunToEnd({BinaryPath("sortition-trainer"), "publish",
+                             "--model_store=" + deployment_.models(),
+                             "--from_version=1", "--reason=a test"});
   ::unsetenv("LD_PRELOAD");
   ::unsetenv("ASAN_OPTIONS");
   ASSERT_OK(run);
-  EXPECT_EQ(run->exit_code, 0) << run->stderr_text;
+  ASSERT_EQ(run->exit_code, 0) << run->stderr_text;
   EXPECT_TRUE(
       PollUntil(kPatienceSeconds, [&] { return Status().version() == 2; }));
 }

@@ -136,7 +136,8 @@ class HostileClientsTest : public testing::Test {
 // 20 connections with 100 calls each, and 20 with a stream whose answers have
 // more than gRPC keeps of one.
 TEST_F(HostileClientsTest, WithoutAWindowAreGivenUp) {
-  Start({"--admission.answer_seconds=1"});
+  Start({"--admission.answer_seconds=1", "--admission.max_waiting=10000",
+         "--admission.max_wait_seconds=60"});
   std::string calls = Preface(0);
   for (uint32_t i = 0; i < 100; ++i) {
     calls += Call(2 * i + 1, kSelect, SelectBytes());

@@ -18,9 +18,10 @@ namespace {
 
 using model::v1::LearningMode;
 
-// Of 100 intervals of 95 % as many must hold; of 20, in proportion.
+// Of 100 intervals of 95 % as many must hold. Of 20, fewer than 16 would hold
+// with probability 0.003.
 constexpr int kFewLogs = 20;
-constexpr int kLeastOfFew = 18;
+constexpr int kLeastOfFew = 16;
 constexpr int kManyLogs = 100;
 constexpr int kLeastOfMany = 94;
 constexpr int kUnits = 200;  // Of a log, each with one to three decisions.

@@ -190,6 +190,17 @@ TEST_F(ServingStateTest, SplitsGetASaltOnceAndKeepIt) {
   EXPECT_NE(split(100), salt);
 }
 
+// An editor that does not rename leaves the file empty for a moment.
+TEST_F(ServingStateTest, AnEmptyFileUnpinsNothing) {
+  ASSERT_OK(Pin(2));
+  Write("\n");
+  const auto state = ReadServing(dir());
+  EXPECT_EQ(state.status().code(), StatusCode::kInvalidArgument);
+  EXPECT_THAT(std::string(state.status().message()), HasSubstr("is empty"));
+  ASSERT_OK(Pin(3));
+  EXPECT_THAT(History(), ElementsAre("1:2", "2:3"));
+}
+
 TEST_F(ServingStateTest, AStateEditedByHandJoinsTheHistory) {
   EXPECT_OK(Pin(3));
   Write("pinned_version: 5 change: 1");
@@ -232,9 +243,6 @@ TEST_F(ServingStateTest, BadFilesAreNamedWithTheirPlaceAndReplaced) {
               StatusIs(StatusCode::kDataLoss,
                        AllOf(HasSubstr("SERVING.textproto"),
                              HasSubstr("line 2"), HasSubstr("labls"))));
-  Write("");
-  EXPECT_THAT(ReadServing(dir()),
-              StatusIs(StatusCode::kDataLoss, HasSubstr("is empty")));
   Write("explore_parts: 4");
   EXPECT_THAT(ReadServing(dir()),
               StatusIs(StatusCode::kInvalidArgument,

@@ -80,6 +80,23 @@ TEST_F(WaitingCallsTest, KnowWhatCannotBeInTime) {
   EXPECT_FALSE(waiting_.Check(1e9).has_value());
 }
 
+// A hundred calls were read in 100 ms, and the first few are decided at once:
+// others take a millisecond each, not the 100 ms that these few had to wait.
+TEST_F(WaitingCallsTest, ABurstIsReadOnce) {
+  limits_.set_max_waiting(100);
+  Admission admission(limits_, &metrics_);
+  WaitingCalls waiting(&admission);
+  SlowCall call(0);
+  for (int i = 0; i < 100; ++i) {
+    EXPECT_FALSE(waiting.Check(1e9).has_value());
+    waiting.Add(&call);
+  }
+  waiting.Serve(MonotonicNanos() - int64_t{100'000'000});
+  EXPECT_GE(waiting.EstimateSeconds(), 0.05);
+  EXPECT_LT(waiting.EstimateSeconds(), 0.5);
+  while (!waiting.empty()) waiting.Serve(MonotonicNanos());
+}
+
 // Refusals that took 50 ms may not be followed by more before 500 ms were spent
 // on deciding: the queue is not read meanwhile.
 TEST_F(WaitingCallsTest, RefusingTakesAShareOfTheTime) {

@@ -90,7 +90,7 @@ TEST_F(ServingFileTest, FollowsPinsAndUnpins) {
   Publish(root(), MakeSelectModel("m", {1, 2}));
   registry_->Refresh();
   EXPECT_EQ(Serving(), 1u);
-  Write("pinned_version: 0");
+  Write("change: 0");
   EXPECT_EQ(Serving(), 4u);
 }
 
@@ -100,7 +100,7 @@ TEST_F(ServingFileTest, UnpinningServesTheNewestThatIsThere) {
   std::filesystem::remove_all(VersionPath(3));
   registry_->Refresh();
   EXPECT_EQ(Serving(), 3u);  // Continues.
-  Write("pinned_version: 0");
+  Write("change: 0");
   EXPECT_EQ(Serving(), 2u);
 }
 
@@ -121,7 +121,7 @@ TEST_F(ServingFileTest, LoadsArmsLabelsAndShadowsAndUnloadsThem) {
   EXPECT_EQ(set->FindVersion(4), nullptr);
   ASSERT_EQ(set->shadows.size(), 1u);
   EXPECT_EQ(set->shadows[0].every, 10u);
-  Write("pinned_version: 0");
+  Write("change: 0");
   EXPECT_THAT(Loaded(), ElementsAre(3));
 }
 
@@ -132,7 +132,7 @@ TEST_F(ServingFileTest, DroppedVersionsAreFreed) {
   SeenModels seen;
   auto used = registry_->Find("m", &seen);
   ASSERT_OK(used);
-  Write("pinned_version: 0");
+  Write("change: 0");
   registry_->Refresh();
   EXPECT_FALSE(dropped.expired());  // A request uses it.
   used = absl::UnknownError("done");
@@ -156,7 +156,7 @@ TEST_F(ServingFileTest, AnArmThatServesTheRestTooIsOneArm) {
 TEST_F(ServingFileTest, WrongStatesNeverServe) {
   Write("pinned_version: 2 labels { name: 'old' version: 1 }");
   const std::vector<std::pair<std::string, std::string>> cases = {
-      {"", "SERVING.textproto is empty"},
+      {"", "is empty"},
       {"rubbish", "SERVING.textproto is not what a server can serve by"},
       {"pinned_version: 3 pinned: 1", "\"pinned\""},
       {"pinned_version: 3 mode: 17", "mode = 17"},

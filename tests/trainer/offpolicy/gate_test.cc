@@ -281,9 +281,10 @@ TEST_F(GateTest, ALogOfAnotherSystemIsTrainedOnAgain) {
   EXPECT_THAT(again.evaluation().verdict(),
               HasSubstr("what was trained is version 2 again"));
   options_.set_baseline("best");
-  EXPECT_THAT(Train(options_),
-              StatusIs(absl::StatusCode::kInvalidArgument,
-                       HasSubstr("baseline is 'best', must be newest or")));
+  EXPECT_THAT(
+      Train(options_),
+      StatusIs(absl::StatusCode::kInvalidArgument,
+               HasSubstr("baseline is 'best', must be serving, newest or")));
 }
 
 // To leave abstentions out of the test would condition on the action.

@@ -93,17 +93,34 @@ TEST_F(ServingBaselineTest, AStateThatCannotBeReadEndsTheRun) {
 }
 
 // Makes the tuples those of EXPLORE_ABOVE_BASELINE: with probability 1/2 the
-// first candidate, otherwise the model.
+// first candidate, otherwise what the model chose.
 void ExploreAboveFirst(std::vector<log::v1::BanditTuple>* tuples) {
+  const model::v1::Model model = LoggingModel({});
+  const LinearPolicy policy = *LinearPolicy::Create(
+      model.policy(), {model.weights().begin(), model.weights().end()});
+  PolicyWorkspace workspace;
+  RandomSequence random(SeedKey(1));
   for (auto& tuple : *tuples) {
     log::v1::Decision& decision = *tuple.mutable_decision();
     log::v1::BaselineChoice& baseline = *decision.mutable_baseline();
     baseline.set_mode(model::v1::EXPLORE_ABOVE_BASELINE);
     baseline.set_model_probability(0.5);
     baseline.add_action(0);
-    baseline.set_model_log_propensity(decision.log_propensity());
-    decision.set_log_propensity(LogAboveBaseline(0.5, decision.log_propensity(),
-                                                 decision.action(0) == 0));
+    baseline.set_model_decided(random.Uniform() < 0.5);
+    if (!baseline.model_decided()) {
+      decision.set_action(0, 0);
+      tuple.set_reward(random.Uniform() < RewardProbability(decision) ? 1 : 0);
+    }
+    PolicyQuery query;
+    query.candidates = Candidates::DenseUnchecked(
+        {decision.dense_values().data(),
+         static_cast<size_t>(decision.dense_values_size())},
+        decision.num_features());
+    const int32_t action = decision.action(0);
+    baseline.set_model_log_propensity(
+        policy.LogPropensity(query, {&action, 1}, &workspace));
+    decision.set_log_propensity(
+        LogAboveBaseline(0.5, baseline.model_log_propensity(), action == 0));
   }
 }
 
@@ -122,7 +139,8 @@ TEST_F(ServingBaselineTest, WhatLoggedWithABaselineIsNotCalledTheVersion) {
   EXPECT_THAT(report.evaluation().verdict(),
               AllOf(HasSubstr("what logged, in which the caller's baseline had "
                               "a part"),
-                    Not(HasSubstr("than version 1"))));
+                    HasSubstr("It earns no less than version 1, which it "
+                              "replaces, either.")));
   EXPECT_FALSE(Finds(report, "certain_baseline"));
 }
 

@@ -169,7 +169,7 @@ TEST_F(ArmsTest, ACallerThatDrawsLogsOrdinaryTuples) {
   }
   EXPECT_EQ(
       PolicyOf(report, "uniform").overlap().without_full_support_fraction(), 0);
-  EXPECT_EQ(Ips(report), 0.5);
+  EXPECT_NEAR(Ips(report), 0.5, 1e-12);
 }
 
 // The stored version only looked on: that it would have chosen otherwise
