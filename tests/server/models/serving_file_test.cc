@@ -156,6 +156,7 @@ TEST_F(ServingFileTest, AnArmThatServesTheRestTooIsOneArm) {
 TEST_F(ServingFileTest, WrongStatesNeverServe) {
   Write("pinned_version: 2 labels { name: 'old' version: 1 }");
   const std::vector<std::pair<std::string, std::string>> cases = {
+      {"", "is empty"},
       {"rubbish", "SERVING.textproto is not what a server can serve by"},
       {"pinned_version: 3 pinned: 1", "\"pinned\""},
       {"pinned_version: 3 mode: 17", "mode = 17"},
