@@ -29,10 +29,11 @@ ParallelFor OnThreads(uint32_t num_threads) {
 void YieldToOtherThreads() {
   // Both are allowed to everybody; where one fails, the thread works all the
   // same. On Linux they apply to one thread, whatever POSIX says.
-  constexpr int kNicest = 19;
+  // A tenth of an ordinary thread's share: little, but not nothing.
+  constexpr int kNice = 10;
   const sched_param none = {};
   sched_setscheduler(0, SCHED_BATCH, &none);
-  setpriority(PRIO_PROCESS, static_cast<id_t>(gettid()), kNicest);
+  setpriority(PRIO_PROCESS, static_cast<id_t>(gettid()), kNice);
 }
 
 void RunInBackground(absl::FunctionRef<void()> work) {

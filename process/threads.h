@@ -11,11 +11,11 @@ namespace sortition {
 // them.
 ParallelFor OnThreads(uint32_t num_threads);
 
-// Gives the calling thread the lowest priority, for good: it makes way for the
+// Gives the calling thread a low priority, for good: it makes way for the
 // threads that answer requests.
 void YieldToOtherThreads();
 
-// Runs `work` on a thread of the lowest priority, and waits for it.
+// Runs `work` on a thread of low priority, and waits for it.
 void RunInBackground(absl::FunctionRef<void()> work);
 
 }  // namespace sortition
