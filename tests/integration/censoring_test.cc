@@ -198,6 +198,10 @@ TEST_F(CensoringTest, CallsRefusedByAFullSpool) {
   Before();
   int fills = 0;
   Fill([&] { return fills++ > 0 && Select("refused", 100) < 0; });
+  // Nor has it room for a click, which is smaller.
+  for (int i = 0; Select(absl::StrCat("small-", i)) >= 0; ++i) {
+    ASSERT_LT(i, 1000);
+  }
   Report(clicks_.size());
   EXPECT_GT(ServerMetric("sortition_spool_refused_total"), 1);
   StartSidecar();

@@ -1,4 +1,4 @@
-#include "bench/speed/rank_servers.h"
+#include "bench/serving/rank_servers.h"
 
 #include <chrono>
 

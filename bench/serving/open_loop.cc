@@ -1,4 +1,4 @@
-#include "bench/speed/open_loop.h"
+#include "bench/serving/open_loop.h"
 
 #include <grpcpp/create_channel.h>
 #include <grpcpp/generic/generic_stub.h>

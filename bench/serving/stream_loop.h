@@ -1,6 +1,6 @@
 #pragma once
 // The closed loop over RankStream.
-#include "bench/speed/closed_loop.h"
+#include "bench/serving/closed_loop.h"
 
 namespace sortition {
 

@@ -1,4 +1,4 @@
-#include "bench/speed/closed_loop.h"
+#include "bench/serving/closed_loop.h"
 
 #include <grpcpp/client_context.h>
 #include <grpcpp/create_channel.h>

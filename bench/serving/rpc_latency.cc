@@ -1,4 +1,4 @@
-#include "bench/speed/rpc_latency.h"
+#include "bench/serving/rpc_latency.h"
 
 #include <algorithm>
 #include <cmath>
@@ -6,7 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "bench/speed/open_loop.h"
+#include "bench/serving/open_loop.h"
 #include "bench/support/statistics.h"
 #include "core/base/status_macros.h"
 #include "process/drawing/band_chart.h"

@@ -1,4 +1,4 @@
-#include "bench/speed/stream_loop.h"
+#include "bench/serving/stream_loop.h"
 
 #include <grpcpp/client_context.h>
 

@@ -1,4 +1,4 @@
-#include "bench/speed/echo_server.h"
+#include "bench/serving/echo_server.h"
 
 #include <grpcpp/security/server_credentials.h>
 #include <grpcpp/server_builder.h>
