@@ -11,6 +11,8 @@
 #include "client/logs/log_verify.h"
 #include "gtest/gtest.h"
 #include "server/decisions/ranking_service.h"
+#include "server/models/baseline_agreement.h"
+#include "server/shadows/shadow_scorer.h"
 #include "tests/server/server_fixture.h"
 #include "tests/testing/status_matchers.h"
 #include "tests/testing/temp_dir.h"
@@ -54,14 +56,20 @@ class ModesServer {
     options_.mutable_spool()->set_dir(directory_ /
                                       absl::StrCat("spool", num_spools_++));
     ASSERT_OK_AND_ASSIGN(spool_, SpoolWriter::Open(options_.spool(), ""));
+    shadows_ = std::make_unique<ShadowScorer>(kQueueBytes, spool_.get(),
+                                              &metrics_, &agreement_);
     service_ = std::make_unique<RankingService>(
-        options_.limits(), registry_.get(), spool_.get(), &metrics_);
+        options_.limits(), registry_.get(), spool_.get(), &metrics_,
+        shadows_.get(), &agreement_);
   }
+  // Shadows finish first.
   void CloseSpool() {
+    if (shadows_ != nullptr) shadows_->Stop(kPatienceSeconds);
     if (spool_ != nullptr) {
       EXPECT_OK(spool_->Close());
     }
     service_.reset();
+    shadows_.reset();
     spool_.reset();
   }
   const std::string& spool_dir() const { return options_.spool().dir(); }
@@ -98,11 +106,17 @@ class ModesServer {
   }
 
  private:
+  // More than the decisions of any test.
+  static constexpr uint64_t kQueueBytes = uint64_t{1} << 30;
+  static constexpr double kPatienceSeconds = 600;
+
   TempDir directory_{FastParent()};
   config::v1::ServerOptions options_;
   Metrics metrics_;
   std::unique_ptr<ModelRegistry> registry_;
   std::unique_ptr<SpoolWriter> spool_;
+  BaselineAgreement agreement_{&metrics_};
+  std::unique_ptr<ShadowScorer> shadows_;
   std::unique_ptr<RankingService> service_;
   DecisionScratch scratch_;
   v1::SelectResponse select_;
