@@ -61,15 +61,17 @@ std::shared_ptr<const VersionCounters> VersionCounterTable::For(
     const std::string& model, uint64_t version) const {
   const std::lock_guard lock(shared_->mutex);
   if (shared_->metrics == nullptr) return std::make_shared<VersionCounters>();
-  std::weak_ptr<VersionCounters>& known = shared_->counters[{model, version}];
-  if (auto held = known.lock(); held != nullptr) return held;
+  Entry& entry = shared_->counters[{model, version}];
+  if (auto held = entry.newest.lock(); held != nullptr) return held;
+  ++entry.num_alive;
   const auto leave = [shared = shared_, model,
                       version](VersionCounters* counters) {
     delete counters;
     const std::lock_guard leaving(shared->mutex);
     const auto found = shared->counters.find({model, version});
-    // Somebody may have asked for them anew in this moment.
-    if (found == shared->counters.end() || !found->second.expired()) return;
+    // Somebody may have asked for them anew in this moment. Whoever leaves last
+    // removes the series: all others have counted by then.
+    if (--found->second.num_alive > 0) return;
     shared->counters.erase(found);
     if (shared->metrics == nullptr) return;
     for (const Code& code : kNamed) {
@@ -87,7 +89,7 @@ std::shared_ptr<const VersionCounters> VersionCounterTable::For(
       kSeconds, "Time that the decisions of a version took, seconds",
       LabelsOf(model, version));
   std::shared_ptr<VersionCounters> held(counters.release(), leave);
-  known = held;
+  entry.newest = held;
   return held;
 }
 

@@ -49,11 +49,14 @@ class VersionCounterTable {
                                              uint64_t version) const;
 
  private:
+  struct Entry {
+    std::weak_ptr<VersionCounters> newest;
+    int num_alive = 0;  // With those that nobody holds but have not left yet.
+  };
   struct Shared {
     std::mutex mutex;
     Metrics* metrics = nullptr;  // Null: the table is gone.
-    std::map<std::pair<std::string, uint64_t>, std::weak_ptr<VersionCounters>>
-        counters;
+    std::map<std::pair<std::string, uint64_t>, Entry> counters;
   };
   const std::shared_ptr<Shared> shared_;
 };
