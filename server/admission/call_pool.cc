@@ -22,8 +22,9 @@ double Remaining(int64_t start, double seconds, int64_t now) {
 
 }  // namespace
 
-CallPool::CallPool(uint32_t num_threads, Admission* admission)
+CallPool::CallPool(uint32_t num_threads, Admission* admission, PoolRule rule)
     : admission_(admission),
+      rule_(rule),
       running_(num_threads),
       limit_(admission->limits().max_long_wait_seconds(),
              admission->limits().max_wait_seconds()) {
@@ -65,6 +66,7 @@ std::optional<Refusal> CallPool::Check(double seconds_left) {
   if (waiting_.size() >= limits.max_long_waiting()) {
     return Refusal{RefusalReason::kWaiting, wait};
   }
+  if (rule_ == PoolRule::kTooMany) return std::nullopt;
   Refusal refusal;
   const double longest =
       are_few ? limits.max_long_wait_seconds() : limit_.Seconds(now, target);

@@ -28,11 +28,18 @@ struct LongWork {
                                // guards it.
 };
 
+// Which calls a pool refuses.
+enum class PoolRule {
+  kLongWaits,  // Those that would wait too long, or too many.
+  kTooMany,    // Only too many: no load explains how long a control call takes.
+};
+
 // Thread-safe. Runs calls in the order in which they come.
 class CallPool {
  public:
   // `admission` must outlive it.
-  CallPool(uint32_t num_threads, Admission* admission);
+  CallPool(uint32_t num_threads, Admission* admission,
+           PoolRule rule = PoolRule::kLongWaits);
   ~CallPool();  // Stop()
 
   // Takes `call`, whose deadline is in `seconds_left`, or returns why not. It
@@ -63,6 +70,7 @@ class CallPool {
   std::optional<Refusal> Check(double seconds_left);
 
   Admission* const admission_;
+  const PoolRule rule_;
   std::mutex mutex_;
   std::condition_variable changed_;
   // All guarded by `mutex_`:

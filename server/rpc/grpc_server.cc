@@ -317,8 +317,10 @@ absl::StatusOr<std::unique_ptr<GrpcServer>> GrpcServer::Start(
   rep.limits = options.limits();
   rep.pool =
       std::make_unique<CallPool>(options.long_call_threads(), &rep.admission);
-  rep.control_pool = std::make_unique<CallPool>(1, &rep.admission);
-  rep.look_pool = std::make_unique<CallPool>(1, &rep.admission);
+  rep.control_pool =
+      std::make_unique<CallPool>(1, &rep.admission, PoolRule::kTooMany);
+  rep.look_pool =
+      std::make_unique<CallPool>(1, &rep.admission, PoolRule::kTooMany);
   RETURN_IF_ERROR(rep.StartRpcPort(options, identity));
   if (rep.control_listener != nullptr) {
     RETURN_IF_ERROR(rep.StartControlPort(options, identity));

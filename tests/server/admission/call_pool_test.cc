@@ -99,6 +99,25 @@ TEST_F(CallPoolTest, WaitingIsBounded) {
   call.Open();
 }
 
+// The load of a large version took long, and another change comes: no estimate
+// is a reason to refuse it.
+TEST_F(CallPoolTest, MayRefuseOnlyTooMany) {
+  limits_.set_max_long_waiting(2);
+  limits_.set_max_long_wait_seconds(10);
+  Admission admission(limits_, &metrics_);
+  GatedCall call;
+  CallPool pool(1, &admission, PoolRule::kTooMany);
+  EXPECT_FALSE(pool.Add(&call, {1000, &pace_}, 100).has_value());
+  call.WaitForRuns(1);
+  for (int i = 0; i < 2; ++i) {
+    EXPECT_FALSE(pool.Add(&call, {1000, &pace_}, 100).has_value());
+  }
+  const auto refusal = pool.Add(&call, {1000, &pace_}, 100);
+  ASSERT_TRUE(refusal.has_value());
+  EXPECT_EQ(refusal->reason, RefusalReason::kWaiting);
+  call.Open();
+}
+
 // A call of 1000 s is under way on the only thread, and nothing waits.
 TEST_F(CallPoolTest, CountsWhatRunsInTheWait) {
   Admission admission(limits_, &metrics_);
