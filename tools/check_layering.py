@@ -15,6 +15,13 @@ MAY_INCLUDE = {
     "core/base": [],
     "core/data": ["core/base"],
     "core/metrics": ["core/base", "core/data"],
+    "core/features/schema": ["core/base"],
+    "core/features/text": ["core/base"],
+    "core/features/blocks": ["core/base", "core/data", "core/features/schema",
+                             "core/features/text"],
+    "core/features/drift": ["core/base", "core/features/blocks",
+                            "core/features/schema"],
+    "core/features": ["core/base", "core/data", "core/features/*"],
     "core/optim": ["core/base"],
     "core/games/sampling": ["core/base"],
     "core/games/ranking": ["core/base", "core/optim"],
@@ -111,6 +118,7 @@ RESTRICTED = [
     (re.compile(r"^(grpcpp?|grpc\+\+)/|\.grpc\.pb\.h$"), ["server/*", "client/*"]),
     (re.compile(r"^prometheus/"), ["process"]),
     (re.compile(r"^nats/"), ["sidecar/stream"]),
+    (re.compile(r"^(unicode/|libstemmer\.h$)"), ["core/features/text"]),
     (re.compile(r"^rapidjson/"), ["process", "client/import", "io/text"]),
     # No files, sockets, clocks or threads in core.
     (re.compile(r"^(fstream|iostream|filesystem|thread|mutex|shared_mutex|atomic|future|"
