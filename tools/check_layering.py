@@ -54,6 +54,8 @@ MAY_INCLUDE = {
     "io/models": ["core/base", "core/choices", "core/policies", "io", "io/segments"],
     "io/datasets": ["core/base", "core/data", "io"],
     "io/text": ["core/base", "io"],
+    "io/columns": ["core/base", "core/data", "core/features/schema",
+                   "core/features/text", "io", "io/text"],
     "process": ["core/base", "io", "process/http"],
     "process/drawing": [],
     "process/http": ["core/base"],

@@ -61,10 +61,11 @@ absl::Status LearnColumns(const Schema& schema, const FeatureSpec& spec,
                           QueryStream queries, Features* features) {
   ColumnLearner learner(schema, spec);
   BoundColumns bound;
-  RETURN_IF_ERROR(queries([&](const Columns& columns) {
+  const absl::Status status = queries([&](const Columns& columns) {
     RETURN_IF_ERROR(bound.Bind(schema, columns));
     return learner.Add(bound);
-  }));
+  });
+  RETURN_IF_ERROR(status);
   *features->mutable_learned() = learner.Finish();
   if (features->learned().num_queries() > 0) return absl::OkStatus();
   return absl::InvalidArgumentError(
