@@ -162,7 +162,7 @@ TEST_F(LabelledColumnsTest, CsvErrorsNameLineAndColumn) {
       {absl::StrCat(kHeader, "q1,0,Who?,,a,,,a||b,,\n"),
        "column 'tags': values[1] is empty, must be a category"},
       {absl::StrCat(kHeader, "q1,0,Who?,,a,,,\"a\"b,,\n"),
-       ":2: column 18: a comma must follow"},
+       ":2: column 19: a comma must follow"},
   };
   for (const auto& [contents, error] : cases) {
     EXPECT_THAT(ReadColumnsCsv(Write(contents), EverySchema()),
