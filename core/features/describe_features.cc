@@ -1,5 +1,6 @@
 #include "core/features/describe_features.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "absl/strings/str_format.h"

@@ -49,7 +49,9 @@ double StabilityIndex(std::span<const uint64_t> training,
 
 absl::StatusOr<DriftCounts::Bins> DriftCounts::MakeBins(
     const ValueStatistics& statistics, bool is_feature, bool is_category) {
-  Bins bins = {.statistics = statistics, .is_feature = is_feature};
+  Bins bins;
+  bins.statistics = statistics;
+  bins.is_feature = is_feature;
   if (is_category) {
     if (statistics.categories_size() != statistics.category_counts_size()) {
       return Error(

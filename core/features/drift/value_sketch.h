@@ -2,6 +2,7 @@
 // Moments and a histogram of many values, in memory that does not grow.
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"

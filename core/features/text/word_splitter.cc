@@ -60,7 +60,7 @@ uint32_t NumberKind(absl::string_view folded) {
   const bool is_year =
       folded.size() == 4 && (folded[0] == '1' || folded[0] == '2') &&
       std::all_of(folded.begin(), folded.end(), absl::ascii_isdigit);
-  return is_year ? kNumber | kYear : kNumber;
+  return kNumber | (is_year ? uint32_t{kYear} : 0);
 }
 
 }  // namespace
@@ -84,10 +84,10 @@ void TextWords::Add(absl::string_view folded, absl::string_view stem,
 }
 
 struct WordSplitter::Icu {
-  // Returns `word` folded, valid until the next call.
-  const std::string& Fold(const icu::UnicodeString& word) {
+  // Returns `unfolded` folded, valid until the next call.
+  const std::string& Fold(const icu::UnicodeString& unfolded) {
     UErrorCode error = U_ZERO_ERROR;
-    folding->normalize(word, folded, error);
+    folding->normalize(unfolded, folded, error);
     CHECK(U_SUCCESS(error));
     utf8.clear();
     return folded.toUTF8String(utf8);
@@ -156,7 +156,8 @@ void WordSplitter::SplitAscii(absl::string_view text, TextWords* words) {
     if (std::none_of(word.begin(), word.end(), absl::ascii_isalnum)) continue;
     folded_.assign(word.data(), word.size());
     absl::AsciiStrToLower(&folded_);
-    AddWord(folded_, absl::ascii_isupper(word[0]) ? kCapital : 0, words);
+    AddWord(folded_, absl::ascii_isupper(word[0]) ? uint32_t{kCapital} : 0,
+            words);
   }
 }
 
@@ -188,26 +189,26 @@ WordSplitter::Icu& WordSplitter::MakeIcu() {
 
 void WordSplitter::SplitByIcu(absl::string_view text, TextWords* words) {
   words->Clear();
-  Icu& icu = MakeIcu();
-  icu.text = icu::UnicodeString::fromUTF8(
+  Icu& state = MakeIcu();
+  state.text = icu::UnicodeString::fromUTF8(
       icu::StringPiece(text.data(), static_cast<int32_t>(text.size())));
-  icu.text.findAndReplace(icu::UnicodeString(UChar{0x2019}),
-                          icu::UnicodeString(UChar{'\''}));
-  icu.breaks->setText(icu.text);
-  int32_t begin = icu.breaks->first();
-  for (int32_t end = icu.breaks->next(); end != icu::BreakIterator::DONE;
-       begin = end, end = icu.breaks->next()) {
+  state.text.findAndReplace(icu::UnicodeString(UChar{0x2019}),
+                            icu::UnicodeString(UChar{'\''}));
+  state.breaks->setText(state.text);
+  int32_t begin = state.breaks->first();
+  for (int32_t end = state.breaks->next(); end != icu::BreakIterator::DONE;
+       begin = end, end = state.breaks->next()) {
     bool is_word = false;
     for (int32_t i = begin; i < end && !is_word;
-         i = icu.text.moveIndex32(i, 1)) {
-      is_word = u_isalnum(icu.text.char32At(i));
+         i = state.text.moveIndex32(i, 1)) {
+      is_word = u_isalnum(state.text.char32At(i));
     }
     if (!is_word) continue;
-    icu.word.setTo(icu.text, begin, end - begin);
-    const std::string& folded = icu.Fold(icu.word);
+    state.word.setTo(state.text, begin, end - begin);
+    const std::string& folded = state.Fold(state.word);
     if (folded.empty()) continue;
-    const bool is_upper = u_isupper(icu.word.char32At(0));
-    AddWord(folded, is_upper ? kCapital : 0, words);
+    const bool is_upper = u_isupper(state.word.char32At(0));
+    AddWord(folded, is_upper ? uint32_t{kCapital} : 0, words);
   }
 }
 

@@ -1,6 +1,7 @@
 // Random requests: the features are a pure function of the columns.
-#include <cmath>
+#include <algorithm>
 #include <cstring>
+#include <iterator>
 #include <limits>
 #include <string>
 #include <vector>
@@ -53,7 +54,7 @@ transform { text_pair { query: 'question' candidate: 'sentence'
                                   LENGTH_RATIO, ANSWER_TYPE] } }
 transform { vector { column: 'place' standardise: true } }
 transform { cosine { left: 'home' right: 'place' } }
-transform { polynomial { feature: ['price', 'bm25(question,sentence)'] } }
+transform { polynomial { feature: ['log1p(price)', 'bm25(question,sentence)'] } }
 transform { relative { feature: 'bm25(question,sentence)' } }
 )";
 

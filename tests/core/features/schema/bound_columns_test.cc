@@ -14,7 +14,6 @@ namespace {
 
 using sortition::v1::Column;
 using sortition::v1::Columns;
-using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
@@ -80,7 +79,7 @@ TEST(BoundColumnsTest, GivesTheValuesInTheOrderOfTheSchema) {
   EXPECT_EQ(bound.column(3).Text(0), "Hello");
   EXPECT_FALSE(bound.column(3).Missing(1));  // An empty text is a text.
   EXPECT_TRUE(bound.column(4).Missing(0));
-  EXPECT_THAT(bound.column(4).Vector(1), ElementsAre(3, 4));
+  EXPECT_EQ(bound.column(4).Vector(1)[1], 4);
   EXPECT_EQ(bound.column(5).Text(1), "Who?");  // Any row of a query column.
 }
 
