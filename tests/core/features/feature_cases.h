@@ -19,8 +19,8 @@ absl::StatusOr<model::v1::Features> Learn(
     const std::vector<sortition::v1::Columns>& queries,
     const model::v1::WordVectors& vectors = {});
 
-// The features of a request by rows, dense or not; NaN where it fails, which
-// also fails the test.
+// The features of a request by rows, dense or not. The test fails where they
+// are refused.
 std::vector<std::vector<float>> Rows(const FeatureTransform& transform,
                                      const sortition::v1::Columns& columns);
 
