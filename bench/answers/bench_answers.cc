@@ -30,7 +30,7 @@ ABSL_FLAG(bool, test, true,
 namespace sortition {
 namespace {
 
-constexpr char kSpec[] = R"(
+constexpr char kSpec[] = R"spec(
 schema {
   column { name: "question" type: TEXT scope: QUERY }
   column { name: "sentence" type: TEXT }
@@ -54,9 +54,9 @@ transform {
 transform {
   relative {
     feature: ["bm25(question,sentence)", "idf_overlap(question,sentence)"]
+  }
 }
-}
-)";
+)spec";
 
 absl::StatusOr<model::v1::FeatureSpec> ReadSpec() {
   std::string text = kSpec;
