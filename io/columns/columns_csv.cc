@@ -35,7 +35,8 @@ class CsvReader {
     if (is_new) {
       RETURN_IF_ERROR(Finish());
       builder_.Start(id, line.number);
-      first_.assign(fields_.begin(), fields_.end());
+      first_.clear();
+      for (const absl::string_view field : fields_) first_.emplace_back(field);
     }
     for (const auto& [field, column] : places_) {
       const bool is_query =
