@@ -25,12 +25,17 @@ bool IsAscii(absl::string_view text) {
                      [](char c) { return static_cast<signed char>(c) >= 0; });
 }
 
-bool IsWordByte(char c) { return absl::ascii_isalnum(c) || c == '_'; }
+// ICU counts an at sign as a letter, so that addresses stay whole.
+bool IsLetter(char c) { return absl::ascii_isalpha(c) || c == '@'; }
+
+bool IsWordByte(char c) {
+  return IsLetter(c) || absl::ascii_isdigit(c) || c == '_';
+}
 
 // True if a word goes on behind the byte `middle`, between `before` and
 // `after`: rules WB6, WB7, WB11 and WB12 for ASCII.
 bool Joins(char before, char middle, char after) {
-  if (absl::ascii_isalpha(before) && absl::ascii_isalpha(after)) {
+  if (IsLetter(before) && IsLetter(after)) {
     return middle == '.' || middle == '\'';
   }
   if (absl::ascii_isdigit(before) && absl::ascii_isdigit(after)) {

@@ -237,7 +237,7 @@ std::vector<BadCase> BadCases() {
           [](Column* c) {
             c->mutable_texts()->set_values(0, std::string(65537, 'x'));
           })},
-      {"column 'title': values[1] has the byte 0xc3 at 4, must be UTF-8",
+      {"column 'title': values[1] has the byte 0xc3 at 3, must be UTF-8",
        at("title",
           [](Column* c) { c->mutable_texts()->set_values(1, "caf\xc3"); })},
       {"column 'question': values[0] has the byte 0x80 at 0, must be UTF-8",

@@ -43,6 +43,8 @@ TEST(WordSplitterTest, SplitsAtWordBoundaries) {
               ElementsAre("who", "wrote", "emma"));
   EXPECT_THAT(Split("can't 3.14 1,000 a.b 10:30 x_y - _ --"),
               ElementsAre("can't", "3.14", "1,000", "a.b", "10", "30", "x_y"));
+  EXPECT_THAT(Split("to ann@example.org @ 5"),
+              ElementsAre("to", "ann@example.org", "5"));
   EXPECT_THAT(Split(" ., \n"), IsEmpty());
   EXPECT_THAT(Split(""), IsEmpty());
 }
@@ -113,17 +115,19 @@ TEST(WordSplitterTest, KeepsTheIdOfTheUnstemmedWord) {
 
 TEST(WordSplitterTest, KnowsKindsOfWords) {
   TextWords words;
-  MakeSplitter("english")->Split("How many in May 1999 , Ann n't 3rd", &words);
+  MakeSplitter("english")->Split("How many in May 1999 , Ann n't 3rd July",
+                                 &words);
   const std::vector<uint32_t> expected = {
       kCapital | kStopWord |
           (static_cast<uint32_t>(QuestionType::kHow) + 1) << kQuestionShift,
       kQuantity,
       kStopWord | kPlaceWord,
-      kCapital | kStopWord | kMonth,  // May: auxiliary and month.
+      kCapital | kStopWord,  // May: more often no month.
       kNumber | kYear,
       kCapital,
       kNegation,
       kNumber,
+      kCapital | kMonth,
   };
   ASSERT_EQ(words.size(), expected.size());
   for (size_t i = 0; i < expected.size(); ++i) {
