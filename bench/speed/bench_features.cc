@@ -104,11 +104,17 @@ FeatureTransform MakeTransform(const std::string& transforms) {
 
 void Apply(benchmark::State& state, const char* transforms, bool ascii = true) {
   const FeatureTransform transform = MakeTransform(transforms);
-  const Columns columns =
-      RandomRequest(static_cast<uint32_t>(state.range(0)), ascii, 1);
+  // Different requests, or the processor learns the branches of one.
+  std::vector<Columns> requests;
+  for (uint64_t i = 0; i < 64; ++i) {
+    requests.push_back(
+        RandomRequest(static_cast<uint32_t>(state.range(0)), ascii, i));
+  }
   FeatureScratch scratch;
   FeatureMatrix matrix;
+  size_t next = 0;
   for (auto _ : state) {
+    const Columns& columns = requests[next++ % requests.size()];
     CHECK(transform.Apply(columns, &scratch, &matrix).ok());
     benchmark::DoNotOptimize(matrix.values.data());
   }
