@@ -8,9 +8,9 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/string_view.h"
+#include "core/base/annotated_range.h"
 #include "core/base/check.h"
 #include "core/base/status_macros.h"
-#include "sortition/model/v1/field_range.pb.h"
 
 namespace sortition {
 namespace {
@@ -20,27 +20,6 @@ using model::v1::BoltzmannRanking;
 using model::v1::GameRanking;
 using model::v1::GameSubset;
 using model::v1::Policy;
-
-std::optional<FieldRange> AnnotatedRange(const FieldDescriptor& field) {
-  if (!field.options().HasExtension(model::v1::range)) return std::nullopt;
-  const model::v1::FieldRange& annotation =
-      field.options().GetExtension(model::v1::range);
-  FieldRange range;
-  if (annotation.has_min()) range.min = annotation.min();
-  if (annotation.has_max()) range.max = annotation.max();
-  range.above_min = annotation.above_min();
-  range.zero = annotation.zero();
-  if (annotation.specified()) range.specified = field.enum_type();
-  return range;
-}
-
-absl::Status CheckRanges(const Policy& policy) {
-  const std::optional<FieldOutOfRange> found =
-      FindOutOfRange(policy, AnnotatedRange);
-  if (!found.has_value()) return absl::OkStatus();
-  return CheckInRange(absl::StrCat("policy.", found->path), found->value,
-                      found->range);
-}
 
 absl::Status KindNotSetError() {
   std::vector<std::string> names;
@@ -142,7 +121,7 @@ absl::Status CheckRules(const Policy& policy) {
 }  // namespace
 
 absl::Status ValidatePolicy(const Policy& policy) {
-  RETURN_IF_ERROR(CheckRanges(policy));
+  RETURN_IF_ERROR(CheckAnnotatedRanges(policy, "policy"));
   return CheckRules(policy);
 }
 

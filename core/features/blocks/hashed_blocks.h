@@ -1,0 +1,27 @@
+#pragma once
+// Features at hashes of several values: n-grams of words, and crosses.
+#include <memory>
+#include <optional>
+
+#include "core/features/blocks/block.h"
+#include "core/features/blocks/number_blocks.h"
+#include "sortition/model/v1/features.pb.h"
+
+namespace sortition {
+
+// A side of a cross.
+struct CrossSide {
+  ColumnPlace column;
+  model::v1::ColumnSchema::Type type = model::v1::ColumnSchema::CATEGORY;
+  std::optional<size_t> slot = {};  // Of a text.
+};
+
+// Require checked messages.
+std::unique_ptr<SparseBlock> MakeNgramBlock(
+    const ColumnPlace& column, size_t slot,
+    const model::v1::NgramTransform& transform);
+std::unique_ptr<SparseBlock> MakeCrossBlock(
+    const CrossSide& left, const CrossSide& right,
+    const model::v1::CrossTransform& transform);
+
+}  // namespace sortition

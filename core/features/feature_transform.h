@@ -1,0 +1,85 @@
+#pragma once
+// From the named columns of a request to the features of its candidates.
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "core/features/blocks/feature_blocks.h"
+#include "core/features/blocks/feature_matrix.h"
+#include "core/features/schema/bound_columns.h"
+#include "core/features/schema/schema.h"
+#include "sortition/model/v1/features.pb.h"
+#include "sortition/v1/columns.pb.h"
+
+namespace sortition {
+
+// Memory that requests reuse, also those of different models. One per thread.
+class FeatureScratch {
+ public:
+  FeatureScratch();
+  ~FeatureScratch();
+
+  // The columns of the last request. A view of it, and of the transform.
+  const BoundColumns& columns() const { return columns_; }
+
+ private:
+  friend class FeatureTransform;
+
+  BoundColumns columns_;
+  std::map<std::string, std::unique_ptr<WordSplitter>> splitters_;
+  std::vector<TextSlot> texts_;
+  BlockScratch blocks_;
+  std::vector<double> dense_;
+  std::vector<SparseEntry> entries_;
+};
+
+// Immutable and thread-safe. Its features are a pure function of the message it
+// was made of and of the request, to the last bit: training, serving and the
+// check of a log use it alike. (Texts that are not ASCII are split by ICU,
+// whose tables are those of LearnedFeatures.unicode_version.)
+class FeatureTransform {
+ public:
+  // Features beyond this limit, of either sign, are cut to it.
+  static constexpr double kMostValue = 1e30;
+  // Numbers of one request's features: dense ones, and sparse ones that are
+  // not 0.
+  static constexpr uint64_t kMostCells = uint64_t{1} << 26;
+
+  // InvalidArgument, naming the field, where the schema or a transform is
+  // wrong, what was learned does not fit them, or schema_hash is of another
+  // schema.
+  static absl::StatusOr<FeatureTransform> Create(
+      const model::v1::Features& features);
+
+  // Computes the features of the candidates. InvalidArgument as
+  // BoundColumns::Bind(), and where there are more than kMostCells. `matrix` is
+  // dense unless a transform is sparse (FeatureSpec.transform).
+  absl::Status Apply(const sortition::v1::Columns& columns,
+                     FeatureScratch* scratch, FeatureMatrix* matrix) const;
+
+  uint32_t num_features() const { return blocks_->num_features; }
+  // Features before this one are not sparse, and have statistics.
+  uint32_t num_dense_features() const {
+    return static_cast<uint32_t>(blocks_->dense_names.size());
+  }
+  // Requires index < num_features().
+  std::string FeatureName(uint32_t index) const { return blocks_->Name(index); }
+  const FeatureBlocks& blocks() const { return *blocks_; }
+  const Schema& schema() const { return *schema_; }
+
+ private:
+  FeatureTransform() = default;
+
+  absl::Status SplitTexts(FeatureScratch* scratch) const;
+  void ApplyDense(const FeatureInput& input, FeatureScratch* scratch) const;
+  absl::Status AppendRow(const FeatureInput& input, uint32_t row,
+                         FeatureScratch* scratch, FeatureMatrix* matrix) const;
+
+  std::shared_ptr<const Schema> schema_;
+  std::shared_ptr<const FeatureBlocks> blocks_;
+};
+
+}  // namespace sortition
