@@ -1,0 +1,19 @@
+#pragma once
+// One tree of a model that XGBoost saved.
+#include <cstddef>
+
+#include "absl/status/statusor.h"
+#include "io/scorers/document_value.h"
+#include "sortition/model/v1/trees.pb.h"
+
+namespace sortition {
+
+// `weight` multiplies the leaves, in float (DART). `leaves_left` is how many
+// leaves the tree may have. Nodes that the root does not reach, which pruning
+// leaves behind, are left out. InvalidArgument names a field and its byte.
+absl::StatusOr<model::v1::Tree> ConvertXgboostTree(const DocumentField& tree,
+                                                   size_t num_features,
+                                                   float weight,
+                                                   size_t leaves_left);
+
+}  // namespace sortition
