@@ -37,18 +37,19 @@ class JsonHandler
   JsonHandler(const rapidjson::MemoryStream* stream, DocumentBuilder* builder)
       : stream_(*stream), builder_(*builder) {}
 
-  bool Null() { return builder_.Null(stream_.Tell()); }
-  bool Bool(bool value) { return builder_.Bool(stream_.Tell(), value); }
+  bool Null() { return builder_.Null(Before(4)); }
+  bool Bool(bool value) { return builder_.Bool(Before(value ? 4 : 5), value); }
   bool RawNumber(const char* text, rapidjson::SizeType size, bool) {
     double value = 0;
     if (!ParseFloatOrInteger({text, size}, &value)) {
       has_bad_number_ = true;
       return false;
     }
-    return builder_.Number(stream_.Tell(), value);
+    return builder_.Number(Before(size), value);
   }
   bool String(const char* text, rapidjson::SizeType size, bool) {
-    return builder_.Text(stream_.Tell(), {text, size});
+    // Later where the text has escapes, but within it.
+    return builder_.Text(Before(size_t{size} + 2), {text, size});
   }
   bool Key(const char* text, rapidjson::SizeType size, bool) {
     builder_.Key({text, size});
@@ -65,6 +66,9 @@ class JsonHandler
   }
 
  private:
+  // Begin of a value of `size` bytes that was just read.
+  size_t Before(size_t size) const { return stream_.Tell() - size; }
+
   bool End() {
     builder_.End();
     return true;

@@ -106,8 +106,8 @@ class UbjsonReader {
     }
   }
 
-  // A length with its marker, at most `most`.
-  absl::StatusOr<uint64_t> ReadLength(uint64_t most) {
+  // A length with its marker. So many values of `bytes_each` must follow.
+  absl::StatusOr<uint64_t> ReadLength(size_t bytes_each) {
     const char marker = Peek();
     const size_t size = NumberBytes(marker);
     if (size == 0 || marker == 'd' || marker == 'D') {
@@ -116,6 +116,7 @@ class UbjsonReader {
     const size_t begin = place_++;
     if (left() < size) return Wrong("a length");
     const double length = TakeNumber(marker);
+    const uint64_t most = left() / bytes_each;
     if (length >= 0 && length <= static_cast<double>(most)) {
       return static_cast<uint64_t>(length);
     }
@@ -125,8 +126,7 @@ class UbjsonReader {
   }
 
   absl::StatusOr<absl::string_view> ReadText() {
-    ASSIGN_OR_RETURN(const uint64_t size, ReadLength(left()));
-    if (size > left()) return Wrong("as many bytes as a text has");
+    ASSIGN_OR_RETURN(const uint64_t size, ReadLength(1));
     const absl::string_view text = bytes_.substr(place_, size);
     place_ += size;
     return text;
@@ -140,8 +140,7 @@ class UbjsonReader {
     ++place_;
     if (Peek() != '#') return Wrong("'#', the number of values");
     ++place_;
-    ASSIGN_OR_RETURN(const uint64_t count, ReadLength(left() / size));
-    if (count > left() / size) return Wrong("as many values as an array has");
+    ASSIGN_OR_RETURN(const uint64_t count, ReadLength(size));
     DocumentNumbers numbers;
     numbers.reserve(count);
     for (uint64_t i = 0; i < count; ++i) numbers.push_back(TakeNumber(marker));
@@ -157,7 +156,7 @@ class UbjsonReader {
     if (Peek() == '#') {
       ++place_;
       array.is_counted = true;
-      ASSIGN_OR_RETURN(array.items_left, ReadLength(left()));
+      ASSIGN_OR_RETURN(array.items_left, ReadLength(1));
     }
     open_.push_back(array);
     return Check(builder_.BeginArray(begin));

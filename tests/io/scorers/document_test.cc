@@ -103,14 +103,15 @@ TEST(UbjsonDocumentTest, NamesTheByteOfAnError) {
   };
   refuses("", "byte 0: the file ends, must have a value");
   refuses("{i\1aH", "byte 4: 'H', must be a value");
-  refuses("{i\5ab", "byte 1: a length of 5, must be in [0, 3]");
+  refuses("{i\5ab", "byte 1: a length of 5, must be in [0, 2]");
   refuses("{i\xff", "byte 1: a length of -1, must be in");
   refuses("{S", "byte 1: 'S', must be a length");
   refuses("[$S#i\1", "byte 2: 'S', must be a kind of number");
   refuses("[$di\1", "byte 3: 'i', must be '#'");
   // Two floats are announced, and one is there.
   refuses("[$d#i\2abcd", "byte 4: a length of 2, must be in [0, 1]");
-  refuses("[#i\1", "byte 4: the file ends, must have a value");
+  refuses("[#i\1", "byte 2: a length of 1, must be in [0, 0]");
+  refuses("[#i\1[", "byte 5: the file ends, must have a value");
   refuses("ZZ", "byte 1: 'Z', must be the end of the file");
   refuses(std::string(100, '['), "nested deeper than 64 levels");
   refuses("d\1\1", "must be a number");

@@ -153,7 +153,7 @@ TEST(XgboostModelTest, NamesWhatIsWrong) {
       {"\"version\"", "\"other\"", "version is absent"},
       {"\"learner\"", "\"trainer\"",
        "learner is absent, must be in the object "
-       "at byte 1"},
+       "at byte 0"},
       {"\"5E-1\"", "\"half\"", "base_score = \"half\", must be one number"},
       {"\"5E-1\"", "\"nan\"", "base_score = \"nan\", must be finite"},
       {"[\"a\",\"b\"]", "[\"a\"]",
