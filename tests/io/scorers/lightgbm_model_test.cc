@@ -182,7 +182,8 @@ TEST(LightGbmModelTest, NamesWhatIsWrong) {
       {"left_child=-1 -2", "left_child=-1 2",
        "Tree=0 left_child[1] = 2, must be in [-3, 1]"},
       {"left_child=-1 -2", "left_child=-1 1",
-       "trees[0].right_children[0] is 1, must be"},
+       "trees[0].left_children[1] is 1, must be a node that has no other "
+       "parent"},
       {"left_child=-1 -2", "left_child=-1 -1",
        "trees[0].left_children[1] is -1, must be a node that has no other "
        "parent"},
