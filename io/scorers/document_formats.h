@@ -7,7 +7,7 @@
 namespace sortition {
 
 // A number with a point or an exponent is rounded once, to a float, because
-// XGBoost writes floats; NaN and infinities are read as NaN. InvalidArgument
+// XGBoost writes floats, NaN and Infinity among them. InvalidArgument
 // names the byte where the text is not JSON or beyond a limit of
 // DocumentBuilder.
 absl::StatusOr<DocumentValue> ParseJsonDocument(absl::string_view text);

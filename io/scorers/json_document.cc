@@ -1,5 +1,4 @@
 #include <cstring>
-#include <limits>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
@@ -12,13 +11,8 @@
 namespace sortition {
 namespace {
 
-// Integers are exact; everything else is a float.
+// Integers are exact; everything else is a float, which may be NaN or infinite.
 bool ParseFloatOrInteger(absl::string_view text, double* value) {
-  // What RapidJSON gives for NaN and infinities.
-  if (text.empty()) {
-    *value = std::numeric_limits<double>::quiet_NaN();
-    return true;
-  }
   int64_t integer = 0;
   if (ParseNumber(text, &integer)) {
     *value = static_cast<double>(integer);

@@ -136,8 +136,8 @@ TEST(LightGbmModelTest, KeepsThresholdsThatDifferOnlyAsDoubles) {
     return ScoresOf(Replaced(LightGbmText(), "0.10000000000000001", text), 3,
                     {0.1f, 3, 1})[0];
   };
-  EXPECT_EQ(leaf_of("0.10000000149011613"), 3 + 10 + 0.001);
-  EXPECT_EQ(leaf_of("0.10000000149011612"), -1.5 + 10 + 0.001);
+  EXPECT_EQ(leaf_of("0.10000000149011613"), -1.5 + 10 + 0.001);
+  EXPECT_EQ(leaf_of("0.10000000149011610"), 3 + 10 + 0.001);
 }
 
 struct BadCase {

@@ -120,7 +120,7 @@ TEST(XgboostModelTest, NamesWhatIsWrong) {
        kTree + "right_children = an array of 5 numbers, must be an array of 6 "
                "numbers, one for each node"},
       {"-1.25E0", "NaN", kTree + "split_conditions[1] = nan, must be finite"},
-      {"4E0", "Infinity", kTree + "split_conditions[2] = nan, must be finite"},
+      {"4E0", "Infinity", kTree + "split_conditions[2] = inf, must be finite"},
       {"4E0", "1E40", "a number is beyond the range of floats"},
       {"4E0", "1E30", "the largest score is"},
       {"\"default_left\":[1,0", "\"default_left\":[1,2",
