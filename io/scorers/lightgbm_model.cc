@@ -19,13 +19,16 @@ namespace {
 
 using model::v1::TreeEnsemble;
 
+// Of the header, or of a tree; LightGBM writes about 20.
+constexpr size_t kMostLines = 1000;
+
 // Reads a part of the file at a time: the header, then trees.
 class PartReader {
  public:
   explicit PartReader(absl::string_view text) : text_(text) {}
 
-  // Returns the header if `name` is empty.
-  LightGbmLines ReadPart(const std::string& name) {
+  // Reads the header if `name` is empty.
+  absl::StatusOr<LightGbmLines> ReadPart(const std::string& name) {
     LightGbmLines part{name, place_, {}};
     while (place_ < text_.size()) {
       const size_t begin = place_;
@@ -35,6 +38,11 @@ class PartReader {
       const size_t equals = line.find('=');
       const absl::string_view key = line.substr(0, equals);
       if (key.empty()) continue;
+      if (part.values.size() == kMostLines) {
+        return absl::InvalidArgumentError(absl::StrCat(
+            "byte ", begin, ": ", name.empty() ? "the header" : name,
+            " has more than ", kMostLines, " lines"));
+      }
       part.values[key] = {equals == absl::string_view::npos
                               ? absl::string_view()
                               : line.substr(equals + 1),
@@ -125,6 +133,7 @@ absl::Status ReadHeader(const LightGbmLines& header, TreeEnsemble* ensemble) {
   for (const absl::string_view name :
        absl::StrSplit(names, ' ', absl::SkipEmpty())) {
     ensemble->add_feature_names(std::string(name));
+    if (ensemble->feature_names_size() > last_feature + 1) break;
   }
   if (ensemble->feature_names_size() != last_feature + 1) {
     return header.Wrong("feature_names", absl::StrCat(last_feature + 1,
@@ -141,8 +150,9 @@ absl::StatusOr<TreeEnsemble> ParseLightGbmModel(absl::string_view text) {
   TreeEnsemble ensemble;
   ensemble.set_number_format(TreeEnsemble::DOUBLE);
   ensemble.set_absent_feature(TreeEnsemble::ZERO);
-  RETURN_IF_ERROR(ReadHeader(reader.ReadPart(""), &ensemble));
-  size_t leaves_left = kMaxTreeLeaves;
+  ASSIGN_OR_RETURN(const LightGbmLines header, reader.ReadPart(""));
+  RETURN_IF_ERROR(ReadHeader(header, &ensemble));
+  TreeBudget budget;
   for (int number = 0;; ++number) {
     ASSIGN_OR_RETURN(const bool has_tree, reader.NextTree(number));
     if (!has_tree) return ensemble;
@@ -150,13 +160,12 @@ absl::StatusOr<TreeEnsemble> ParseLightGbmModel(absl::string_view text) {
       return absl::InvalidArgumentError(
           absl::StrCat("there are more than ", kMaxTrees, " trees"));
     }
+    ASSIGN_OR_RETURN(const LightGbmLines lines,
+                     reader.ReadPart(absl::StrCat("Tree=", number)));
     ASSIGN_OR_RETURN(
         *ensemble.add_trees(),
-        ConvertLightGbmTree(reader.ReadPart(absl::StrCat("Tree=", number)),
-                            static_cast<int>(ensemble.num_features()),
-                            leaves_left));
-    leaves_left -=
-        static_cast<size_t>(ensemble.trees(number).leaf_values_size());
+        ConvertLightGbmTree(lines, static_cast<int>(ensemble.num_features()),
+                            &budget));
   }
 }
 

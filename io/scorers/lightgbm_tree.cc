@@ -57,6 +57,9 @@ absl::StatusOr<Values<Number>> ReadValues(const LightGbmLines& lines,
                                           absl::string_view key, size_t size) {
   ASSIGN_OR_RETURN(const absl::string_view text, lines.Text(key));
   Values<Number> values{&lines, key, {}};
+  const auto wrong_size = [&](absl::string_view has) {
+    return lines.Wrong(key, absl::StrCat(size, " numbers and has ", has));
+  };
   for (const absl::string_view part :
        absl::StrSplit(text, ' ', absl::SkipEmpty())) {
     Number number = 0;
@@ -65,11 +68,11 @@ absl::StatusOr<Values<Number>> ReadValues(const LightGbmLines& lines,
           "byte ", lines.values.at(key).offset, ": ", lines.name, " ", key, "[",
           values.numbers.size(), "] = ", Shown(part), ", must be a number"));
     }
+    if (values.numbers.size() == size) return wrong_size("more");
     values.numbers.push_back(number);
   }
-  if (values.numbers.size() != size) {
-    return lines.Wrong(
-        key, absl::StrCat(size, " numbers and has ", values.numbers.size()));
+  if (values.numbers.size() < size) {
+    return wrong_size(absl::StrCat(values.numbers.size()));
   }
   return values;
 }
@@ -106,7 +109,7 @@ absl::StatusOr<CategorySets> ReadSets(const LightGbmLines& lines) {
 
 // Copies a set to split `node`.
 absl::Status AddSet(const CategorySets& sets, const Values<double>& thresholds,
-                    size_t node, Tree* tree) {
+                    size_t node, TreeBudget* budget, Tree* tree) {
   const double index = thresholds.numbers[node];
   const auto num_sets = static_cast<double>(sets.boundaries.numbers.size()) - 1;
   if (!(index >= 0 && index < num_sets) || std::trunc(index) != index) {
@@ -115,25 +118,33 @@ absl::Status AddSet(const CategorySets& sets, const Values<double>& thresholds,
                            std::max(num_sets, 0.0), "): a set of categories"));
   }
   const auto set = static_cast<size_t>(index);
+  const auto begin = sets.words.numbers.begin() + sets.boundaries.numbers[set];
+  const auto end =
+      sets.words.numbers.begin() + sets.boundaries.numbers[set + 1];
+  const auto size = static_cast<size_t>(end - begin);
+  if (size > budget->category_words) {
+    return thresholds.Wrong(
+        node, absl::StrCat("that of a smaller set: those of all splits have at "
+                           "most ",
+                           kMaxCategoryWords, " words of 32 categories"));
+  }
+  budget->category_words -= size;
   auto* split = tree->add_categorical_splits();
   split->set_node(static_cast<uint32_t>(node));
-  const auto& words = sets.words.numbers;
-  split->mutable_categories()->Add(
-      words.begin() + sets.boundaries.numbers[set],
-      words.begin() + sets.boundaries.numbers[set + 1]);
+  split->mutable_categories()->Add(begin, end);
   return absl::OkStatus();
 }
 
 // Adds threshold and rules of split `node`.
 absl::Status AddRule(const Values<int>& decisions, const CategorySets& sets,
                      const Values<double>& thresholds, size_t node,
-                     Tree* tree) {
+                     TreeBudget* budget, Tree* tree) {
   const int decision = decisions.numbers[node];
   double threshold = thresholds.numbers[node];
   bool missing_left = (decision & kDefaultLeft) != 0;
   bool zero_is_missing = false;
   if ((decision & kCategorical) != 0) {
-    RETURN_IF_ERROR(AddSet(sets, thresholds, node, tree));
+    RETURN_IF_ERROR(AddSet(sets, thresholds, node, budget, tree));
     threshold = 0;
     missing_left = false;  // Whatever the bits say.
   } else {
@@ -160,7 +171,7 @@ absl::Status AddRule(const Values<int>& decisions, const CategorySets& sets,
 }
 
 absl::Status AddSplits(const LightGbmLines& lines, int num_leaves,
-                       int num_features, Tree* tree) {
+                       int num_features, TreeBudget* budget, Tree* tree) {
   const auto size = static_cast<size_t>(num_leaves - 1);
   ASSIGN_OR_RETURN(const auto features,
                    ReadValues<int>(lines, "split_feature", size));
@@ -180,7 +191,7 @@ absl::Status AddSplits(const LightGbmLines& lines, int num_leaves,
     tree->add_split_features(static_cast<uint32_t>(features.numbers[node]));
     tree->add_left_children(left.numbers[node]);
     tree->add_right_children(right.numbers[node]);
-    RETURN_IF_ERROR(AddRule(decisions, sets, thresholds, node, tree));
+    RETURN_IF_ERROR(AddRule(decisions, sets, thresholds, node, budget, tree));
   }
   const auto& zeros = tree->zero_is_missing();
   if (std::find(zeros.begin(), zeros.end(), true) == zeros.end()) {
@@ -224,16 +235,17 @@ absl::StatusOr<int> LightGbmLines::Integer(absl::string_view key, int min,
 }
 
 absl::StatusOr<Tree> ConvertLightGbmTree(const LightGbmLines& lines,
-                                         int num_features, size_t leaves_left) {
+                                         int num_features, TreeBudget* budget) {
   if (lines.values.contains("is_linear")) {
     RETURN_IF_ERROR(lines.Integer("is_linear", 0, 0).status());
   }
   ASSIGN_OR_RETURN(
       const int num_leaves,
-      lines.Integer("num_leaves", 1, static_cast<int>(leaves_left)));
+      lines.Integer("num_leaves", 1, static_cast<int>(budget->leaves)));
+  budget->leaves -= static_cast<size_t>(num_leaves);
   Tree tree;
   if (num_leaves > 1) {
-    RETURN_IF_ERROR(AddSplits(lines, num_leaves, num_features, &tree));
+    RETURN_IF_ERROR(AddSplits(lines, num_leaves, num_features, budget, &tree));
   }
   ASSIGN_OR_RETURN(
       const auto leaves,

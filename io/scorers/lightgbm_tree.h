@@ -7,6 +7,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "io/scorers/tree_budget.h"
 #include "sortition/model/v1/trees.pb.h"
 
 namespace sortition {
@@ -27,9 +28,9 @@ struct LightGbmLines {
   absl::StatusOr<int> Integer(absl::string_view key, int min, int max) const;
 };
 
-// `leaves_left` is how many leaves the tree may have.
+// Takes what the tree has from `budget`.
 absl::StatusOr<model::v1::Tree> ConvertLightGbmTree(const LightGbmLines& lines,
                                                     int num_features,
-                                                    size_t leaves_left);
+                                                    TreeBudget* budget);
 
 }  // namespace sortition

@@ -11,7 +11,7 @@
 
 namespace sortition {
 
-inline constexpr size_t kMaxTreeModelBytes = size_t{256} << 20;
+inline constexpr size_t kMaxTreeModelBytes = size_t{128} << 20;
 
 // Recognises the format by its first bytes. The result is valid
 // (core/scoring/tree_check.h). InvalidArgument names what is wrong with its

@@ -186,14 +186,12 @@ absl::Status ReadTrees(const Booster& booster, TreeEnsemble* ensemble) {
       if (classes[i] != 0) return info.WrongNumber(i, "0, the only class");
     }
   }
-  size_t leaves_left = kMaxTreeLeaves;
+  TreeBudget budget;
   for (size_t i = 0; i < trees.size(); ++i) {
     const auto weight = is_dart ? static_cast<float>(booster.weights[i]) : 1.0f;
     ASSIGN_OR_RETURN(*ensemble->add_trees(),
                      ConvertXgboostTree(trees[i], ensemble->num_features(),
-                                        weight, leaves_left));
-    leaves_left -=
-        static_cast<size_t>(ensemble->trees().rbegin()->leaf_values_size());
+                                        weight, &budget));
   }
   return absl::OkStatus();
 }

@@ -75,7 +75,7 @@ absl::Status ReadSet(const Column& column, size_t begin, size_t end,
 }
 
 absl::StatusOr<CategorySets> ReadSets(const DocumentField& tree,
-                                      size_t num_nodes) {
+                                      size_t num_nodes, TreeBudget* budget) {
   CategorySets sets;
   // Versions before 1.3 have no categories.
   if (!tree.Has("categories_nodes")) return sets;
@@ -86,7 +86,7 @@ absl::StatusOr<CategorySets> ReadSets(const DocumentField& tree,
   ASSIGN_OR_RETURN(const Column sizes,
                    ReadNodes(tree, "categories_sizes", nodes.values.size()));
   const auto end = static_cast<double>(categories.values.size());
-  size_t num_words = 0;
+  double left = end;
   for (size_t i = 0; i < nodes.values.size(); ++i) {
     RETURN_IF_ERROR(
         CheckInteger(nodes, i, 0, static_cast<double>(num_nodes) - 1,
@@ -96,15 +96,23 @@ absl::StatusOr<CategorySets> ReadSets(const DocumentField& tree,
     RETURN_IF_ERROR(
         CheckInteger(sizes, i, 0, end - begins.values[i],
                      absl::StrCat("in [0, ", end - begins.values[i], "]")));
+    // Sets do not overlap, which also bounds the time that they take.
+    left -= sizes.values[i];
+    if (left < 0) {
+      return sizes.Wrong(
+          i, absl::StrCat("smaller: all sets have ", end, " categories"));
+    }
     const auto begin = static_cast<size_t>(begins.values[i]);
     std::vector<uint32_t>& words = sets[static_cast<size_t>(nodes.values[i])];
     RETURN_IF_ERROR(ReadSet(categories, begin,
                             begin + static_cast<size_t>(sizes.values[i]),
                             &words));
-    num_words += words.size();
-    if (num_words > kMaxCategoryWords) {
-      return nodes.field.Wrong("nodes with fewer categories");
+    if (words.size() > budget->category_words) {
+      return nodes.field.Wrong(absl::StrCat(
+          "nodes with smaller sets: those of all trees have at most ",
+          kMaxCategoryWords, " words of 32 categories"));
     }
+    budget->category_words -= words.size();
   }
   return sets;
 }
@@ -114,8 +122,10 @@ absl::StatusOr<CategorySets> ReadSets(const DocumentField& tree,
 class TreeReader {
  public:
   static absl::StatusOr<TreeReader> Create(const DocumentField& tree,
-                                           size_t num_features) {
+                                           size_t num_features,
+                                           TreeBudget* budget) {
     TreeReader reader;
+    reader.budget_ = budget;
     reader.num_features_ = num_features;
     ASSIGN_OR_RETURN(reader.left_, ReadColumn(tree, "left_children"));
     const size_t num_nodes = reader.left_.values.size();
@@ -130,7 +140,7 @@ class TreeReader {
                      ReadNodes(tree, "split_conditions", num_nodes));
     ASSIGN_OR_RETURN(reader.default_left_,
                      ReadNodes(tree, "default_left", num_nodes));
-    ASSIGN_OR_RETURN(reader.sets_, ReadSets(tree, num_nodes));
+    ASSIGN_OR_RETURN(reader.sets_, ReadSets(tree, num_nodes, budget));
     if (tree.Has("split_type")) {
       ASSIGN_OR_RETURN(reader.types_, ReadNodes(tree, "split_type", num_nodes));
     }
@@ -138,8 +148,8 @@ class TreeReader {
     return reader;
   }
 
-  absl::StatusOr<Tree> Read(float weight, size_t leaves_left) {
-    // Nodes of the level, by their splits: a node and what refers to it.
+  absl::StatusOr<Tree> Read(float weight) {
+    // Splits of one depth.
     std::vector<size_t> level = {0};
     is_reached_[0] = true;
     if (IsLeaf(0)) {
@@ -155,11 +165,6 @@ class TreeReader {
       std::vector<size_t> next;
       for (const size_t node : level) {
         RETURN_IF_ERROR(AddSplit(node, weight, &next));
-        if (static_cast<size_t>(tree_.leaf_values_size()) > leaves_left) {
-          return left_.field.Wrong(
-              absl::StrCat("a tree with at most ", leaves_left, " leaves, of ",
-                           kMaxTreeLeaves, " in all trees"));
-        }
       }
       level = std::move(next);
     }
@@ -177,6 +182,12 @@ class TreeReader {
     if (!std::isfinite(value) || !std::isfinite(weight * value)) {
       return conditions_.Wrong(node, "finite: the value of a leaf");
     }
+    if (budget_->leaves == 0) {
+      return left_.field.Wrong(
+          absl::StrCat("that of a smaller tree: all trees have at most ",
+                       kMaxTreeLeaves, " leaves"));
+    }
+    --budget_->leaves;
     tree_.add_leaf_values(static_cast<double>(weight * value));
     return absl::OkStatus();
   }
@@ -242,6 +253,7 @@ class TreeReader {
   }
 
   size_t num_features_ = 0;
+  TreeBudget* budget_ = nullptr;
   Column left_;
   Column right_;
   Column features_;
@@ -258,7 +270,7 @@ class TreeReader {
 
 absl::StatusOr<Tree> ConvertXgboostTree(const DocumentField& tree,
                                         size_t num_features, float weight,
-                                        size_t leaves_left) {
+                                        TreeBudget* budget) {
   if (tree.Has("tree_param")) {
     ASSIGN_OR_RETURN(const DocumentField param, tree.Member("tree_param"));
     if (param.Has("size_leaf_vector")) {
@@ -267,8 +279,9 @@ absl::StatusOr<Tree> ConvertXgboostTree(const DocumentField& tree,
       RETURN_IF_ERROR(size.Integer(0, 1).status());
     }
   }
-  ASSIGN_OR_RETURN(TreeReader reader, TreeReader::Create(tree, num_features));
-  return reader.Read(weight, leaves_left);
+  ASSIGN_OR_RETURN(TreeReader reader,
+                   TreeReader::Create(tree, num_features, budget));
+  return reader.Read(weight);
 }
 
 }  // namespace sortition

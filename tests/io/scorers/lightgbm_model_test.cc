@@ -3,6 +3,7 @@
 #include <numeric>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "core/scoring/tree_ensemble.h"
 #include "io/scorers/tree_models.h"
@@ -211,6 +212,40 @@ TEST(LightGbmModelTest, NamesWhatIsWrong) {
                 StatusIs(kInvalid, HasSubstr(bad.message)))
         << bad.from << " -> " << bad.to;
   }
+}
+
+// A small file that asks for much memory: one set of 2 MiB at many splits.
+TEST(LightGbmModelTest, BoundsWhatAFileAsksFor) {
+  constexpr int kWords = 1 << 19;
+  constexpr int kLeaves = 12;
+  const auto list = [](int size, auto value) {
+    std::string text;
+    for (int i = 0; i < size; ++i) absl::StrAppend(&text, value(i), " ");
+    return text;
+  };
+  std::string text = absl::StrCat(
+      "tree\nversion=v3\nnum_class=1\nnum_tree_per_iteration=1\n"
+      "max_feature_idx=0\nfeature_names=f\n\nTree=0\nnum_leaves=",
+      kLeaves,
+      "\nnum_cat=1\nsplit_feature=", list(kLeaves - 1, [](int) { return 0; }),
+      "\nthreshold=", list(kLeaves - 1, [](int) { return 0; }),
+      "\ndecision_type=", list(kLeaves - 1, [](int) { return 1; }),
+      "\nleft_child=", list(kLeaves - 1, [](int i) { return -1 - i; }),
+      "\nright_child=",
+      list(kLeaves - 1,
+           [](int i) { return i + 2 < kLeaves ? i + 1 : -kLeaves; }),
+      "\nleaf_value=", list(kLeaves, [](int) { return 1; }),
+      "\ncat_boundaries=0 ", kWords,
+      "\ncat_threshold=", list(kWords, [](int) { return 1; }),
+      "\n\nend of trees\n");
+  EXPECT_THAT(ParseTreeModel(text),
+              StatusIs(kInvalid, HasSubstr("Tree=0 threshold[8] = 0, must be "
+                                           "that of a smaller set")));
+  text = "tree\n";
+  for (int i = 0; i < 2000; ++i) absl::StrAppend(&text, "key", i, "=\n");
+  EXPECT_THAT(
+      ParseTreeModel(text),
+      StatusIs(kInvalid, HasSubstr("the header has more than 1000 lines")));
 }
 
 TEST(LightGbmModelTest, NeverTakesPartOfAFile) {

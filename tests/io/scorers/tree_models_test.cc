@@ -46,10 +46,10 @@ TEST(TreeModelsTest, RefusesLargeFilesUnread) {
   const TempDir dir;
   const std::string path = dir / "model.json";
   ASSERT_OK(WriteFile(path, "{"));
-  std::filesystem::resize_file(path, (size_t{256} << 20) + 1);
+  std::filesystem::resize_file(path, (size_t{128} << 20) + 1);
   EXPECT_THAT(ReadTreeModel(path),
-              StatusIs(kInvalid, HasSubstr("the file has 268435457 bytes, must "
-                                           "have at most 268435456")));
+              StatusIs(kInvalid, HasSubstr("the file has 134217729 bytes, must "
+                                           "have at most 134217728")));
 }
 
 }  // namespace

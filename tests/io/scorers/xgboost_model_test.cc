@@ -184,6 +184,13 @@ TEST(XgboostModelTest, RefusesBadWeightsAndCategories) {
             "categories[1] = -1, must be a category"},
            {"\"categories_sizes\":[2]", "\"categories_sizes\":[3]",
             "categories_sizes[0] = 3, must be in [0, 2]"},
+           // The set of node 0 and that of node 1 overlap.
+           {"\"categories_nodes\":[1],\"categories_segments\":[0],"
+            "\"categories_sizes\":[2]",
+            "\"categories_nodes\":[1,0],\"categories_segments\":[0,1],"
+            "\"categories_sizes\":[2,1]",
+            "categories_sizes[1] = 1, must be smaller: all sets have 2 "
+            "categories"},
            {"\"categories_segments\":[0]", "\"categories_segments\":[5]",
             "categories_segments[0] = 5, must be in [0, 2]"},
            {"\"categories_nodes\":[1]", "\"categories_nodes\":[6]",
