@@ -107,98 +107,137 @@ absl::StatusOr<CategorySets> ReadSets(const LightGbmLines& lines) {
   return sets;
 }
 
-// Copies a set to split `node`.
-absl::Status AddSet(const CategorySets& sets, const Values<double>& thresholds,
-                    size_t node, TreeBudget* budget, Tree* tree) {
-  const double index = thresholds.numbers[node];
-  const auto num_sets = static_cast<double>(sets.boundaries.numbers.size()) - 1;
-  if (!(index >= 0 && index < num_sets) || std::trunc(index) != index) {
-    return thresholds.Wrong(
-        node, absl::StrCat("an integer in [0, num_cat = ",
-                           std::max(num_sets, 0.0), "): a set of categories"));
-  }
-  const auto set = static_cast<size_t>(index);
-  const auto begin = sets.words.numbers.begin() + sets.boundaries.numbers[set];
-  const auto end =
-      sets.words.numbers.begin() + sets.boundaries.numbers[set + 1];
-  const auto size = static_cast<size_t>(end - begin);
-  if (size > budget->category_words) {
-    return thresholds.Wrong(
-        node, absl::StrCat("that of a smaller set: those of all splits have at "
-                           "most ",
-                           kMaxCategoryWords, " words of 32 categories"));
-  }
-  budget->category_words -= size;
-  auto* split = tree->add_categorical_splits();
-  split->set_node(static_cast<uint32_t>(node));
-  split->mutable_categories()->Add(begin, end);
-  return absl::OkStatus();
-}
+// Makes a Tree of the lines of one.
+class TreeConverter {
+ public:
+  TreeConverter(const LightGbmLines& lines, int num_features,
+                TreeBudget* budget)
+      : lines_(lines), num_features_(num_features), budget_(*budget) {}
 
-// Adds threshold and rules of split `node`.
-absl::Status AddRule(const Values<int>& decisions, const CategorySets& sets,
-                     const Values<double>& thresholds, size_t node,
-                     TreeBudget* budget, Tree* tree) {
-  const int decision = decisions.numbers[node];
-  double threshold = thresholds.numbers[node];
-  bool missing_left = (decision & kDefaultLeft) != 0;
-  bool zero_is_missing = false;
-  if ((decision & kCategorical) != 0) {
-    RETURN_IF_ERROR(AddSet(sets, thresholds, node, budget, tree));
-    threshold = 0;
-    missing_left = false;  // Whatever the bits say.
-  } else {
-    if (std::isnan(threshold)) return thresholds.Wrong(node, "a number");
-    threshold = std::clamp(threshold, -kLargestThreshold, kLargestThreshold);
-    switch (decision >> kMissingShift) {
-      case kMissingNone:
-        missing_left = 0 <= threshold;
-        break;
-      case kMissingZero:
-        zero_is_missing = true;
-        break;
-      case kMissingNan:
-        break;
-      default:
-        return decisions.Wrong(node,
-                               "below 12: missing values are none, 0 or NaN");
+  absl::StatusOr<Tree> Convert() {
+    ASSIGN_OR_RETURN(
+        num_leaves_,
+        lines_.Integer("num_leaves", 1, static_cast<int>(budget_.leaves)));
+    budget_.leaves -= static_cast<size_t>(num_leaves_);
+    if (num_leaves_ > 1) RETURN_IF_ERROR(AddSplits());
+    ASSIGN_OR_RETURN(const auto leaves,
+                     ReadValues<double>(lines_, "leaf_value",
+                                        static_cast<size_t>(num_leaves_)));
+    for (size_t leaf = 0; leaf < leaves.numbers.size(); ++leaf) {
+      if (!std::isfinite(leaves.numbers[leaf])) {
+        return leaves.Wrong(leaf, "finite");
+      }
+      tree_.add_leaf_values(leaves.numbers[leaf]);
     }
+    return std::move(tree_);
   }
-  tree->add_thresholds(threshold);
-  tree->add_missing_left(missing_left);
-  tree->add_zero_is_missing(zero_is_missing);
-  return absl::OkStatus();
-}
 
-absl::Status AddSplits(const LightGbmLines& lines, int num_leaves,
-                       int num_features, TreeBudget* budget, Tree* tree) {
-  const auto size = static_cast<size_t>(num_leaves - 1);
-  ASSIGN_OR_RETURN(const auto features,
-                   ReadValues<int>(lines, "split_feature", size));
-  RETURN_IF_ERROR(features.CheckRange(0, num_features - 1));
-  ASSIGN_OR_RETURN(const auto thresholds,
-                   ReadValues<double>(lines, "threshold", size));
-  ASSIGN_OR_RETURN(const auto decisions,
-                   ReadValues<int>(lines, "decision_type", size));
-  RETURN_IF_ERROR(decisions.CheckRange(0, 15));
-  ASSIGN_OR_RETURN(const auto left, ReadValues<int>(lines, "left_child", size));
-  RETURN_IF_ERROR(left.CheckRange(-num_leaves, num_leaves - 2));
-  ASSIGN_OR_RETURN(const auto right,
-                   ReadValues<int>(lines, "right_child", size));
-  RETURN_IF_ERROR(right.CheckRange(-num_leaves, num_leaves - 2));
-  ASSIGN_OR_RETURN(const CategorySets sets, ReadSets(lines));
-  for (size_t node = 0; node < size; ++node) {
-    tree->add_split_features(static_cast<uint32_t>(features.numbers[node]));
-    tree->add_left_children(left.numbers[node]);
-    tree->add_right_children(right.numbers[node]);
-    RETURN_IF_ERROR(AddRule(decisions, sets, thresholds, node, budget, tree));
+ private:
+  // Reads children of splits.
+  absl::StatusOr<Values<int>> ReadChildren(absl::string_view key) const {
+    ASSIGN_OR_RETURN(
+        auto children,
+        ReadValues<int>(lines_, key, static_cast<size_t>(num_leaves_ - 1)));
+    RETURN_IF_ERROR(children.CheckRange(-num_leaves_, num_leaves_ - 2));
+    return children;
   }
-  const auto& zeros = tree->zero_is_missing();
-  if (std::find(zeros.begin(), zeros.end(), true) == zeros.end()) {
-    tree->clear_zero_is_missing();
+
+  absl::Status AddSplits() {
+    const auto size = static_cast<size_t>(num_leaves_ - 1);
+    ASSIGN_OR_RETURN(const auto features,
+                     ReadValues<int>(lines_, "split_feature", size));
+    RETURN_IF_ERROR(features.CheckRange(0, num_features_ - 1));
+    ASSIGN_OR_RETURN(thresholds_,
+                     ReadValues<double>(lines_, "threshold", size));
+    ASSIGN_OR_RETURN(decisions_,
+                     ReadValues<int>(lines_, "decision_type", size));
+    RETURN_IF_ERROR(decisions_.CheckRange(0, 15));
+    ASSIGN_OR_RETURN(const auto left, ReadChildren("left_child"));
+    ASSIGN_OR_RETURN(const auto right, ReadChildren("right_child"));
+    ASSIGN_OR_RETURN(sets_, ReadSets(lines_));
+    for (size_t node = 0; node < size; ++node) {
+      tree_.add_split_features(static_cast<uint32_t>(features.numbers[node]));
+      tree_.add_left_children(left.numbers[node]);
+      tree_.add_right_children(right.numbers[node]);
+      RETURN_IF_ERROR(AddRule(node));
+    }
+    const auto& zeros = tree_.zero_is_missing();
+    if (std::find(zeros.begin(), zeros.end(), true) == zeros.end()) {
+      tree_.clear_zero_is_missing();
+    }
+    return absl::OkStatus();
   }
-  return absl::OkStatus();
-}
+
+  // Adds threshold and rules of a split.
+  absl::Status AddRule(size_t node) {
+    const int decision = decisions_.numbers[node];
+    double threshold = thresholds_.numbers[node];
+    bool missing_left = (decision & kDefaultLeft) != 0;
+    bool zero_is_missing = false;
+    if ((decision & kCategorical) != 0) {
+      RETURN_IF_ERROR(AddSet(node));
+      threshold = 0;
+      missing_left = false;  // Whatever the bits say.
+    } else {
+      if (std::isnan(threshold)) return thresholds_.Wrong(node, "a number");
+      threshold = std::clamp(threshold, -kLargestThreshold, kLargestThreshold);
+      switch (decision >> kMissingShift) {
+        case kMissingNone:
+          missing_left = 0 <= threshold;
+          break;
+        case kMissingZero:
+          zero_is_missing = true;
+          break;
+        case kMissingNan:
+          break;
+        default:
+          return decisions_.Wrong(
+              node, "below 12: missing values are none, 0 or NaN");
+      }
+    }
+    tree_.add_thresholds(threshold);
+    tree_.add_missing_left(missing_left);
+    tree_.add_zero_is_missing(zero_is_missing);
+    return absl::OkStatus();
+  }
+
+  // Copies the categories of a split.
+  absl::Status AddSet(size_t node) {
+    const std::vector<int>& boundaries = sets_.boundaries.numbers;
+    const double index = thresholds_.numbers[node];
+    const double num_sets =
+        boundaries.empty() ? 0 : static_cast<double>(boundaries.size() - 1);
+    if (!(index >= 0 && index < num_sets) || std::trunc(index) != index) {
+      return thresholds_.Wrong(
+          node, absl::StrCat("an integer in [0, num_cat = ", num_sets,
+                             "): a set of categories"));
+    }
+    const auto set = static_cast<size_t>(index);
+    const auto begin = sets_.words.numbers.begin() + boundaries[set];
+    const auto end = sets_.words.numbers.begin() + boundaries[set + 1];
+    const auto size = static_cast<size_t>(end - begin);
+    if (size > budget_.category_words) {
+      return thresholds_.Wrong(
+          node, absl::StrCat("that of a smaller set: those of all splits have "
+                             "at most ",
+                             kMaxCategoryWords, " words of 32 categories"));
+    }
+    budget_.category_words -= size;
+    auto* split = tree_.add_categorical_splits();
+    split->set_node(static_cast<uint32_t>(node));
+    split->mutable_categories()->Add(begin, end);
+    return absl::OkStatus();
+  }
+
+  const LightGbmLines& lines_;
+  int num_features_;
+  TreeBudget& budget_;
+  int num_leaves_ = 0;
+  Values<double> thresholds_;
+  Values<int> decisions_;
+  CategorySets sets_;
+  Tree tree_;
+};
 
 }  // namespace
 
@@ -239,24 +278,7 @@ absl::StatusOr<Tree> ConvertLightGbmTree(const LightGbmLines& lines,
   if (lines.values.contains("is_linear")) {
     RETURN_IF_ERROR(lines.Integer("is_linear", 0, 0).status());
   }
-  ASSIGN_OR_RETURN(
-      const int num_leaves,
-      lines.Integer("num_leaves", 1, static_cast<int>(budget->leaves)));
-  budget->leaves -= static_cast<size_t>(num_leaves);
-  Tree tree;
-  if (num_leaves > 1) {
-    RETURN_IF_ERROR(AddSplits(lines, num_leaves, num_features, budget, &tree));
-  }
-  ASSIGN_OR_RETURN(
-      const auto leaves,
-      ReadValues<double>(lines, "leaf_value", static_cast<size_t>(num_leaves)));
-  for (size_t leaf = 0; leaf < leaves.numbers.size(); ++leaf) {
-    if (!std::isfinite(leaves.numbers[leaf])) {
-      return leaves.Wrong(leaf, "finite");
-    }
-    tree.add_leaf_values(leaves.numbers[leaf]);
-  }
-  return tree;
+  return TreeConverter(lines, num_features, budget).Convert();
 }
 
 }  // namespace sortition
