@@ -34,7 +34,7 @@ constexpr Objective kObjectives[] = {
     {"rank:pairwise"},
     {"rank:map"},
     {"binary:logistic", BaseScore::kLogit, TreeEnsemble::SIGMOID},
-    {"binary:logitraw", BaseScore::kLogit},
+    {"binary:logitraw"},
     {"binary:hinge", BaseScore::kMargin, TreeEnsemble::OTHER},
     {"reg:squarederror"},
     {"reg:linear"},

@@ -37,14 +37,19 @@ std::string NameOf(TreeOptions::Objective objective) {
 }
 
 XgboostParameters ParametersOf(const TreeOptions& options) {
-  return {{"objective", NameOf(options.objective())},
-          {"tree_method", "hist"},
-          {"max_depth", absl::StrCat(options.max_depth())},
-          {"eta", absl::StrCat(options.learning_rate())},
-          {"min_child_weight", absl::StrCat(options.min_child_weight())},
-          {"subsample", absl::StrCat(options.subsample())},
-          {"lambda", absl::StrCat(options.l2())},
-          {"seed", absl::StrCat(options.seed())}};
+  XgboostParameters parameters = {
+      {"objective", NameOf(options.objective())},
+      {"tree_method", "hist"},
+      {"max_depth", absl::StrCat(options.max_depth())},
+      {"eta", absl::StrCat(options.learning_rate())},
+      {"min_child_weight", absl::StrCat(options.min_child_weight())},
+      {"subsample", absl::StrCat(options.subsample())},
+      {"lambda", absl::StrCat(options.l2())},
+      {"seed", absl::StrCat(options.seed())}};
+  if (options.objective() != TreeOptions::BINARY_LOGISTIC) {
+    parameters.push_back({"num_pairsample", absl::StrCat(options.pairs())});
+  }
+  return parameters;
 }
 
 // Checks query `i` of the training or validation queries, which should be like
