@@ -15,7 +15,7 @@ std::string VersionText(absl::string_view program) {
       "commit: ", or_else(SORTITION_COMMIT, "unknown"), "\n",
       "build: ", or_else(SORTITION_BUILD_TYPE, "no type"), ", compiler ",
       SORTITION_COMPILER, ", sanitizers ", or_else(SORTITION_SANITIZE, "none"),
-      "\noptional parts: ", SORTITION_HAS_NATS ? "NATS" : "none", "\n",
+      "\noptional parts: ", or_else(SORTITION_OPTIONAL_PARTS, "none"), "\n",
       "libraries: ", SORTITION_LIBRARIES, "\n");
 }
 

@@ -26,6 +26,7 @@ MAY_INCLUDE = {
     "core/games/sampling": ["core/base"],
     "core/games/ranking": ["core/base", "core/optim"],
     "core/games/f_beta": ["core/base", "core/optim", "core/games/sampling"],
+    "core/scoring": ["core/base", "core/data"],
     "core/policies": ["core/base", "core/data", "core/games/*"],
     "core/choices": ["core/base", "core/data", "core/policies"],
     "core/counterfactual": ["core/base", "core/data", "core/metrics", "core/optim"],
@@ -56,6 +57,7 @@ MAY_INCLUDE = {
     "io/text": ["core/base", "io"],
     "io/columns": ["core/base", "core/data", "core/features/schema",
                    "core/features/text", "io", "io/text"],
+    "io/scorers": ["core/base", "core/scoring", "io", "io/text"],
     "process": ["core/base", "io", "process/http"],
     "process/drawing": [],
     "process/http": ["core/base"],
@@ -87,6 +89,7 @@ MAY_INCLUDE = {
     "trainer/retention": ["core/base", "core/choices", "core/policies", "io",
                           "io/models", "io/segments", "process", "trainer/tuples"],
     "trainer/labelled": ["core/*", "io/*", "process"],
+    "trainer/trees": ["core/*", "io/*", "process"],
     "trainer/rollout": ["core/*", "io/*", "process", "trainer/tuples",
                         "trainer/decision_files"],
     "trainer/cluster": ["core/*", "io/*", "process", "process/drawing",
@@ -121,7 +124,8 @@ RESTRICTED = [
     (re.compile(r"^prometheus/"), ["process"]),
     (re.compile(r"^nats/"), ["sidecar/stream"]),
     (re.compile(r"^(unicode/|libstemmer\.h$)"), ["core/features/text"]),
-    (re.compile(r"^rapidjson/"), ["process", "client/import", "io/text"]),
+    (re.compile(r"^xgboost/"), ["trainer/trees"]),
+    (re.compile(r"^rapidjson/"), ["process", "client/import", "io/text", "io/scorers"]),
     # No files, sockets, clocks or threads in core.
     (re.compile(r"^(fstream|iostream|filesystem|thread|mutex|shared_mutex|atomic|future|"
                 r"condition_variable|chrono|ctime|time\.h|pthread\.h|unistd\.h|fcntl\.h)$|"
@@ -200,6 +204,8 @@ def self_test():
         ("core/learners/hinge/a.cc", '#include "core/learners/orders/crf.h"', False),
         ("io/a.cc", "#include <fcntl.h>", True),
         ("sidecar/a.cc", "#include <nats/nats.h>", False),
+        ("trainer/labelled/a.cc", "#include <xgboost/c_api.h>", False),
+        ("trainer/trees/a.cc", "#include <xgboost/c_api.h>", True),
         ("sidecar/a.cc", '#include "server/server.h"', False),
         ("trainer/labelled/a.cc", '#include "core/learners/learners.h"', True),
         ("server/a.cc", '#include "tests/testing/status_matchers.h"', False),

@@ -1,0 +1,283 @@
+#include "core/scoring/tree_ensemble.h"
+
+#include <bit>
+#include <cmath>
+#include <limits>
+#include <numeric>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "core/base/random.h"
+#include "tests/core/scoring/random_trees.h"
+#include "tests/core/scoring/tree_reference.h"
+#include "tests/testing/status_matchers.h"
+
+namespace sortition {
+namespace {
+
+using model::v1::Tree;
+using Model = model::v1::TreeEnsemble;
+constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
+
+std::vector<double> ScoresOf(const Model& model, const Candidates& candidates) {
+  const auto ensemble = TreeEnsemble::Create(model);
+  EXPECT_OK(ensemble);
+  if (!ensemble.ok()) return {};
+  std::vector<uint32_t> documents(candidates.num_candidates());
+  std::iota(documents.begin(), documents.end(), 0u);
+  std::vector<double> scores(documents.size());
+  TreeScratch scratch;
+  ensemble->Scores(candidates, documents, &scratch, scores);
+  return scores;
+}
+
+std::vector<double> DenseScores(const Model& model,
+                                const std::vector<float>& values) {
+  return ScoresOf(model,
+                  Candidates::DenseUnchecked(values, model.num_features()));
+}
+
+void AddSplit(uint32_t feature, double threshold, int left, int right,
+              bool missing_left, Tree* tree) {
+  tree->add_split_features(feature);
+  tree->add_thresholds(threshold);
+  tree->add_left_children(left);
+  tree->add_right_children(right);
+  tree->add_missing_left(missing_left);
+}
+
+// x0 < 0.5 ? (x1 < -2 ? 1 : 2) : 4, missing x0 to the right, x1 to the left.
+Model SmallModel() {
+  Model model;
+  model.set_num_features(2);
+  model.set_number_format(Model::FLOAT);
+  model.set_base_score(0.5);
+  Tree* tree = model.add_trees();
+  AddSplit(0, 0.5, 1, -3, false, tree);
+  AddSplit(1, -2, -1, -2, true, tree);
+  for (const double value : {1, 2, 4}) tree->add_leaf_values(value);
+  return model;
+}
+
+TEST(TreeEnsembleTest, FollowsThresholdsAndDefaults) {
+  EXPECT_EQ(DenseScores(SmallModel(), {0, -3,          // 1
+                                       0, -2,          // 2
+                                       0.5f, -3,       // 4
+                                       kNan, 0,        // 4
+                                       0.25f, kNan}),  // 1
+            (std::vector<double>{1.5, 2.5, 4.5, 4.5, 1.5}));
+}
+
+TEST(TreeEnsembleTest, KeepsThresholdsThatDifferOnlyAsDoubles) {
+  // 0.1 as a double is below the float 0.1f, which therefore goes right; and
+  // the next double above 0.1f is the threshold for which it goes left.
+  for (const bool above : {false, true}) {
+    Model model = SmallModel();
+    model.set_number_format(Model::DOUBLE);
+    model.mutable_trees(0)->set_thresholds(
+        0, above ? std::nextafter(static_cast<double>(0.1f), 1) : 0.1);
+    EXPECT_EQ(DenseScores(model, {0.1f, 0})[0], above ? 2.5 : 4.5);
+  }
+}
+
+TEST(TreeEnsembleTest, DoubleThresholdsBelongToTheLeft) {
+  Model model = SmallModel();
+  model.set_number_format(Model::DOUBLE);
+  EXPECT_EQ(DenseScores(model, {0.5f, -2, 0.500001f, -2}),
+            (std::vector<double>{1.5, 4.5}));
+}
+
+TEST(TreeEnsembleTest, SumsInFloatInTheOrderOfTheTrees) {
+  // In float 1e8 + 1 = 1e8: from the base score on, 1e8 + 1 + 1 - 1e8 = 0,
+  // while another order would give 2.
+  Model model;
+  model.set_num_features(1);
+  model.set_number_format(Model::FLOAT);
+  model.set_base_score(1e8);
+  for (const double value : {1.0, 1.0, -1e8}) {
+    model.add_trees()->add_leaf_values(value);
+  }
+  EXPECT_EQ(DenseScores(model, {0}), std::vector<double>{0});
+  model.set_number_format(Model::DOUBLE);
+  EXPECT_EQ(DenseScores(model, {0}), std::vector<double>{2});
+}
+
+TEST(TreeEnsembleTest, SplitsByCategory) {
+  Model model;
+  model.set_num_features(1);
+  Tree* tree = model.add_trees();
+  AddSplit(0, 0, -1, -2, false, tree);
+  tree->add_leaf_values(10);
+  tree->add_leaf_values(20);
+  auto* split = tree->add_categorical_splits();
+  split->add_categories(0b1001);  // 0 and 3,
+  split->add_categories(0b10);    // and 33.
+  const std::vector<float> values = {0,  1,     3,  3.9f, 33,    32,
+                                     64, -0.5f, -1, kNan, 1e30f, 16777216.0f};
+  model.set_number_format(Model::FLOAT);
+  EXPECT_EQ(
+      DenseScores(model, values),
+      (std::vector<double>{10, 20, 10, 10, 10, 20, 20, 20, 20, 20, 20, 20}));
+  // LightGBM takes the integer part of -0.5, which is 0.
+  model.set_number_format(Model::DOUBLE);
+  EXPECT_EQ(
+      DenseScores(model, values),
+      (std::vector<double>{10, 20, 10, 10, 10, 20, 20, 10, 20, 20, 20, 20}));
+}
+
+TEST(TreeEnsembleTest, ZeroCanBeMissing) {
+  Model model = SmallModel();
+  model.set_number_format(Model::DOUBLE);
+  model.mutable_trees(0)->add_zero_is_missing(true);
+  model.mutable_trees(0)->add_zero_is_missing(false);
+  // 1e-35f is the largest zero; it would go left otherwise.
+  EXPECT_EQ(DenseScores(model, {0, 0, 1e-35f, 0, -0.0f, 0, 2e-35f, 0, kNan, 0}),
+            (std::vector<double>{4.5, 4.5, 4.5, 2.5, 4.5}));
+}
+
+TEST(TreeEnsembleTest, AbsentFeaturesAreMissingOrZero) {
+  Model model = SmallModel();
+  const std::vector<uint32_t> offsets = {0, 1, 2, 2};
+  const std::vector<uint32_t> columns = {0, 1};
+  const std::vector<float> values = {0.25f, -3};
+  const Candidates sparse =
+      Candidates::SparseUnchecked(offsets, columns, values, 2);
+  model.set_absent_feature(Model::MISSING);
+  EXPECT_EQ(ScoresOf(model, sparse), (std::vector<double>{1.5, 4.5, 4.5}));
+  model.set_absent_feature(Model::ZERO);
+  EXPECT_EQ(ScoresOf(model, sparse), (std::vector<double>{2.5, 1.5, 2.5}));
+}
+
+TEST(TreeEnsembleTest, ScoresTheDocumentsThatAreNamed) {
+  const std::vector<float> values = {0, -3, 0, 0, 1, 0};
+  ASSERT_OK_AND_ASSIGN(const TreeEnsemble ensemble,
+                       TreeEnsemble::Create(SmallModel()));
+  const std::vector<uint32_t> documents = {2, 0};
+  std::vector<double> scores(2);
+  TreeScratch scratch;
+  ensemble.Scores(Candidates::DenseUnchecked(values, 2), documents, &scratch,
+                  scores);
+  EXPECT_EQ(scores, (std::vector<double>{4.5, 1.5}));
+}
+
+// Random ensembles of all kinds, dense, with and without missing features, for
+// numbers of rows around those of a group and of a block.
+struct Kind {
+  bool is_float = false;
+  bool has_categories = false;
+  bool has_missing_zeros = false;
+  int num_splits = 20;
+};
+
+class RandomTreesTest : public testing::TestWithParam<Kind> {};
+
+TEST_P(RandomTreesTest, EqualTheSlowEvaluationBitForBit) {
+  const Kind kind = GetParam();
+  RandomSequence random(SeedKey(1));
+  for (const size_t num_rows : {1, 15, 16, 17, 33, 1000}) {
+    RandomTreesOptions options;
+    options.format = kind.is_float ? Model::FLOAT : Model::DOUBLE;
+    options.has_categories = kind.has_categories;
+    options.has_missing_zeros = kind.has_missing_zeros;
+    options.num_splits = kind.num_splits;
+    options.num_features = 1 + static_cast<uint32_t>(random.Below(20));
+    const Model model = RandomTrees(options, &random);
+    for (const bool with_missing : {false, true}) {
+      const std::vector<float> values = RandomFeatures(
+          num_rows * options.num_features, with_missing, &random);
+      const std::vector<double> scores = DenseScores(model, values);
+      ASSERT_EQ(scores.size(), num_rows);
+      for (size_t i = 0; i < num_rows; ++i) {
+        const std::span<const float> row(
+            values.data() + i * options.num_features, options.num_features);
+        EXPECT_EQ(std::bit_cast<uint64_t>(scores[i]),
+                  std::bit_cast<uint64_t>(ReferenceScore(model, row)))
+            << "row " << i << " of " << num_rows;
+      }
+    }
+  }
+}
+
+TEST_P(RandomTreesTest, SparseRowsEqualDenseOnes) {
+  const Kind kind = GetParam();
+  RandomSequence random(SeedKey(2));
+  RandomTreesOptions options;
+  options.format = kind.is_float ? Model::FLOAT : Model::DOUBLE;
+  options.has_categories = kind.has_categories;
+  options.has_missing_zeros = kind.has_missing_zeros;
+  options.num_features = 40;  // Some of them are used by no split.
+  options.num_trees = 2;
+  Model model = RandomTrees(options, &random);
+  for (const bool is_zero : {false, true}) {
+    model.set_absent_feature(is_zero ? Model::ZERO : Model::MISSING);
+    std::vector<float> dense;
+    std::vector<uint32_t> offsets = {0};
+    std::vector<uint32_t> columns;
+    std::vector<float> values;
+    for (int i = 0; i < 50; ++i) {
+      for (uint32_t j = 0; j < options.num_features; ++j) {
+        const bool is_absent = random.Uniform() < 0.7;
+        dense.push_back(is_absent ? (is_zero ? 0 : kNan)
+                                  : RandomFeature(false, &random));
+        if (is_absent) continue;
+        columns.push_back(j);
+        values.push_back(dense.back());
+      }
+      offsets.push_back(static_cast<uint32_t>(columns.size()));
+    }
+    EXPECT_EQ(
+        ScoresOf(model, Candidates::SparseUnchecked(offsets, columns, values,
+                                                    options.num_features)),
+        DenseScores(model, dense));
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Kinds, RandomTreesTest,
+    testing::Values(Kind{.is_float = true}, Kind{.is_float = false},
+                    Kind{.is_float = true, .has_categories = true},
+                    Kind{.has_categories = true, .has_missing_zeros = true},
+                    // Deep: splits of random leaves make paths of about 40.
+                    Kind{.is_float = true, .num_splits = 3000},
+                    Kind{.is_float = false, .num_splits = 3000}));
+
+// A tree in which every left child is a leaf.
+Model Chain(int num_splits) {
+  Model model;
+  model.set_num_features(1);
+  model.set_number_format(Model::FLOAT);
+  Tree* tree = model.add_trees();
+  for (int i = 0; i < num_splits; ++i) {
+    AddSplit(0, i, -1 - i, i + 1 < num_splits ? i + 1 : -1 - num_splits, false,
+             tree);
+  }
+  for (int i = 0; i <= num_splits; ++i) tree->add_leaf_values(i);
+  return model;
+}
+
+TEST(TreeEnsembleTest, ComesToTheEndOfALongChain) {
+  // x in [i - 1, i) comes to leaf i; so the score is floor(x) + 1.
+  const Model model = Chain(100);
+  std::vector<float> values;
+  for (int i = 0; i < 99; ++i) values.push_back(static_cast<float>(i) + 0.5f);
+  const std::vector<double> scores = DenseScores(model, values);
+  for (int i = 0; i < 99; ++i) EXPECT_EQ(scores[static_cast<size_t>(i)], i + 1);
+}
+
+// The same bits on every machine and in every release: these were computed when
+// the evaluation was written, and equal ReferenceScore().
+TEST(TreeEnsembleTest, BitsNeverChange) {
+  RandomSequence random(SeedKey(3));
+  for (const bool is_float : {true, false}) {
+    RandomTreesOptions options;
+    options.format = is_float ? Model::FLOAT : Model::DOUBLE;
+    options.num_trees = 30;
+    const Model model = RandomTrees(options, &random);
+    const std::vector<float> row = RandomFeatures(7, false, &random);
+    EXPECT_EQ(std::bit_cast<uint64_t>(DenseScores(model, row)[0]),
+              is_float ? 4614425000676425728u : 4612546034589577401u);
+  }
+}
+
+}  // namespace
+}  // namespace sortition

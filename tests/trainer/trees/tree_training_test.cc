@@ -1,0 +1,143 @@
+#include "trainer/trees/tree_training.h"
+
+#include <algorithm>
+#include <numeric>
+#include <string>
+#include <vector>
+
+#include "core/metrics/ranking_metrics.h"
+#include "core/scoring/tree_ensemble.h"
+#include "tests/testing/status_matchers.h"
+#include "tests/trainer/trees/tree_queries.h"
+
+namespace sortition {
+namespace {
+
+using config::v1::TreeOptions;
+using ::testing::HasSubstr;
+constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
+
+// Mean NDCG@10 by our own scores.
+double MeanNdcg(const model::v1::TreeEnsemble& model,
+                const std::vector<LabelledItems>& queries) {
+  const auto ensemble = TreeEnsemble::Create(model);
+  EXPECT_OK(ensemble);
+  double sum = 0;
+  TreeScratch scratch;
+  for (const LabelledItems& query : queries) {
+    std::vector<uint32_t> order(query.items.num_candidates());
+    std::iota(order.begin(), order.end(), 0u);
+    std::vector<double> scores(order.size());
+    ensemble->Scores(query.items, order, &scratch, scores);
+    std::stable_sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) {
+      return scores[a] > scores[b];
+    });
+    std::vector<int> relevances;
+    for (const uint32_t document : order) {
+      relevances.push_back(static_cast<int>(query.relevances[document]));
+    }
+    sum += Ndcg(relevances, relevances, 10);
+  }
+  return sum / static_cast<double>(queries.size());
+}
+
+TreeOptions SmallOptions() {
+  TreeOptions options;
+  options.set_rounds(60);
+  options.set_max_depth(4);
+  options.set_learning_rate(0.3);
+  return options;
+}
+
+TEST(TreeTrainingTest, LearnsWhatNoLinearScoreOrders) {
+  const TreeQueries train({.num_queries = 100}, 1);
+  const TreeQueries test({}, 2);
+  // The order of the best linear score is that of x2 alone; random orders have
+  // 0.5, the best ones 1.
+  for (const auto objective :
+       {TreeOptions::RANK_NDCG, TreeOptions::RANK_PAIRWISE,
+        TreeOptions::BINARY_LOGISTIC}) {
+    TreeOptions options = SmallOptions();
+    options.set_objective(objective);
+    ASSERT_OK_AND_ASSIGN(const TrainedTrees trained,
+                         TrainTrees(train.views(), {}, options));
+    EXPECT_EQ(trained.rounds, 60u);
+    EXPECT_EQ(trained.ensemble.trees_size(), 60);
+    EXPECT_GT(MeanNdcg(trained.ensemble, test.views()), 0.85);
+  }
+}
+
+TEST(TreeTrainingTest, KeepsTheBestRound) {
+  // Much noise: later rounds are worse.
+  const TreeQueries train({.num_queries = 20, .noise = 1}, 3);
+  const TreeQueries validation({.num_queries = 20, .noise = 1}, 4);
+  TreeOptions options = SmallOptions();
+  options.set_rounds(300);
+  options.set_patience(10);
+  ASSERT_OK_AND_ASSIGN(const TrainedTrees trained,
+                       TrainTrees(train.views(), validation.views(), options));
+  const auto kept = static_cast<uint32_t>(trained.ensemble.trees_size());
+  EXPECT_EQ(trained.rounds, kept + 10);
+  EXPECT_NEAR(trained.validation_ndcg,
+              MeanNdcg(trained.ensemble, validation.views()), 1e-12);
+  // No round before it was as good, and none in the ten after it better.
+  options.set_patience(0);
+  for (uint32_t rounds = 1; rounds <= trained.rounds; ++rounds) {
+    options.set_rounds(rounds);
+    ASSERT_OK_AND_ASSIGN(
+        const TrainedTrees other,
+        TrainTrees(train.views(), validation.views(), options));
+    EXPECT_EQ(other.ensemble.trees_size(), static_cast<int>(rounds));
+    if (rounds < kept) {
+      EXPECT_LT(other.validation_ndcg, trained.validation_ndcg);
+    } else {
+      EXPECT_LE(other.validation_ndcg, trained.validation_ndcg);
+    }
+  }
+}
+
+TEST(TreeTrainingTest, IsAFunctionOfDataAndOptions) {
+  const TreeQueries train({}, 5);
+  TreeOptions options = SmallOptions();
+  options.set_subsample(0.5);
+  ASSERT_OK_AND_ASSIGN(const TrainedTrees one,
+                       TrainTrees(train.views(), {}, options));
+  ASSERT_OK_AND_ASSIGN(const TrainedTrees same,
+                       TrainTrees(train.views(), {}, options));
+  EXPECT_EQ(one.ensemble.SerializeAsString(),
+            same.ensemble.SerializeAsString());
+  options.set_seed(2);
+  ASSERT_OK_AND_ASSIGN(const TrainedTrees other,
+                       TrainTrees(train.views(), {}, options));
+  EXPECT_NE(one.ensemble.SerializeAsString(),
+            other.ensemble.SerializeAsString());
+}
+
+TEST(TreeTrainingTest, NamesWhatIsWrong) {
+  const TreeQueries train({.num_queries = 3}, 6);
+  EXPECT_THAT(TrainTrees({}, {}, {}),
+              StatusIs(kInvalid, HasSubstr("no training queries")));
+  TreeOptions options;
+  options.set_max_depth(0);
+  EXPECT_THAT(TrainTrees(train.views(), {}, options),
+              StatusIs(kInvalid, HasSubstr("max_depth")));
+  const std::vector<float> features = {1, 2};
+  const std::vector<uint32_t> large = {32};
+  const std::vector<uint32_t> good = {1};
+  const LabelledItems wide{Candidates::DenseUnchecked(features, 2), good};
+  EXPECT_THAT(TrainTrees(train.views(), {&wide, 1}, {}),
+              StatusIs(kInvalid, HasSubstr("query 0 has 2 features, must have "
+                                           "6, as the first one")));
+  const LabelledItems extreme{Candidates::DenseUnchecked(features, 2), large};
+  EXPECT_THAT(
+      TrainTrees({&extreme, 1}, {}, {}),
+      StatusIs(kInvalid, HasSubstr("query 0 has a relevance of 32, must be "
+                                   "at most 31")));
+  const TreeQueries sparse({.num_queries = 1, .sparse = true}, 7);
+  EXPECT_THAT(
+      TrainTrees(train.views(), sparse.views(), {}),
+      StatusIs(kInvalid, HasSubstr("query 0 is sparse, must be as the first")));
+}
+
+}  // namespace
+}  // namespace sortition
