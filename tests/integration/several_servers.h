@@ -119,7 +119,7 @@ class SeveralServersTest : public testing::Test {
   }
 
   // Asks servers until one answers; every fourth answer is lost on its way. A
-  // front end gives an id up before the join forgets it, 2 W after its decision.
+  // front end gives an id up before the join forgets it, 2 W after it decided.
   void Decide(std::string id, Routing routing, RandomSequence* random) {
     v1::SelectRequest request;
     *request.mutable_context() = MakeContext(5, 8, 0);
