@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "core/features/schema/bound_columns.h"
 #include "google/protobuf/text_format.h"
 #include "io/files.h"
 #include "tests/testing/status_matchers.h"
