@@ -31,7 +31,7 @@ class CsvReader {
                        header_.size(), ", as the header"));
     }
     const std::string id(fields_[query_]);
-    const bool is_new = !builder_.started() || builder_.id() != id;
+    const bool is_new = !builder_.holds(id);
     if (is_new) {
       RETURN_IF_ERROR(Finish());
       builder_.Start(id, line.number);
@@ -56,9 +56,7 @@ class CsvReader {
     return absl::OkStatus();
   }
 
-  absl::Status Finish() {
-    return builder_.started() ? builder_.Finish(&queries_) : absl::OkStatus();
-  }
+  absl::Status Finish() { return builder_.Finish(&queries_); }
 
   std::vector<LabelledColumns> Take() { return std::move(queries_); }
 

@@ -123,7 +123,7 @@ void QueryBuilder::AddCandidate(uint32_t relevance) {
 }
 
 absl::Status QueryBuilder::Finish(std::vector<LabelledColumns>* queries) {
-  started_ = false;
+  if (!std::exchange(started_, false)) return absl::OkStatus();
   for (size_t i = 0; i < columns_.size(); ++i) {
     if (columns_[i] != nullptr) At(i);
   }

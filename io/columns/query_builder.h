@@ -20,8 +20,8 @@ class QueryBuilder {
 
   // Begins a query.
   void Start(std::string id, uint64_t line);
-  bool started() const { return started_; }
-  const std::string& id() const { return query_.id; }
+  // Returns whether the query that was begun last, and not ended, is this one.
+  bool holds(absl::string_view id) const { return started_ && query_.id == id; }
   uint32_t num_candidates() const {
     return static_cast<uint32_t>(query_.relevances.size());
   }
@@ -38,8 +38,8 @@ class QueryBuilder {
   // Ends the candidate.
   void AddCandidate(uint32_t relevance);
 
-  // Ends the query, and appends it to `queries`. InvalidArgument as
-  // BoundColumns::Bind().
+  // Ends the query, if one was begun, and appends it to `queries`.
+  // InvalidArgument as BoundColumns::Bind().
   absl::Status Finish(std::vector<LabelledColumns>* queries);
 
  private:

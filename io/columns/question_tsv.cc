@@ -58,7 +58,7 @@ class TsvReader {
       return absl::InvalidArgumentError(
           absl::StrCat("column 3: ", relevance.status().message()));
     }
-    if (!builder_.started() || builder_.id() != fields[0]) {
+    if (!builder_.holds(fields[0])) {
       RETURN_IF_ERROR(Finish());
       builder_.Start(std::string(fields[0]), line.number);
       builder_.SetText(question_, fields[0]);
@@ -68,9 +68,7 @@ class TsvReader {
     return absl::OkStatus();
   }
 
-  absl::Status Finish() {
-    return builder_.started() ? builder_.Finish(&queries_) : absl::OkStatus();
-  }
+  absl::Status Finish() { return builder_.Finish(&queries_); }
 
   std::vector<LabelledColumns> Take() { return std::move(queries_); }
 

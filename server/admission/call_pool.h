@@ -31,7 +31,7 @@ struct LongWork {
 // Which calls a pool refuses.
 enum class PoolRule {
   kLongWaits,  // Those that would wait too long, or too many.
-  kTooMany,    // Only too many: no load explains how long a control call takes.
+  kTooMany,    // Only too many: control calls take long without any overload.
 };
 
 // Thread-safe. Runs calls in the order in which they come.
