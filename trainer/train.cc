@@ -32,6 +32,7 @@
 #include "trainer/offpolicy/option_checks.h"
 #include "trainer/offpolicy/train_data.h"
 #include "trainer/rollout/rollout_train.h"
+#include "trainer/tuples/model_frame.h"
 
 namespace sortition {
 namespace {
@@ -93,7 +94,7 @@ model::v1::Model MakeModel(const TrainOptions& options, const TrainData& data,
 
 // Whether servers would do the same with both.
 bool IsSamePolicy(const model::v1::Model& a, const model::v1::Model& b) {
-  return a.num_features() == b.num_features() &&
+  return IsSameFrame(a, b) &&
          std::equal(a.weights().begin(), a.weights().end(), b.weights().begin(),
                     b.weights().end()) &&
          google::protobuf::util::MessageDifferencer::Equals(a.policy(),

@@ -72,6 +72,7 @@ absl::string_view WithView(const log::v1::BanditTuple& tuple, const Use& use) {
   if (!ActionKindOf(decision)) return "sets of labels";
   const auto query = ViewDecision(decision);
   if (!query.ok()) return "malformed features";
+  if (query->columns != nullptr) return "named columns";
   TupleView view{tuple, decision, *query, {}};
   const absl::string_view problem = FindChosen(decision, *query, &view.chosen);
   return problem.empty() ? use(view) : problem;

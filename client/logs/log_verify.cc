@@ -52,7 +52,8 @@ std::string RoundsText(const std::optional<uint32_t>& rounds) {
 absl::StatusOr<PolicyQuery> LoggedQuery(const log::v1::Decision& decision) {
   ASSIGN_OR_RETURN(const DecisionView view, ViewDecision(decision));
   RETURN_IF_ERROR(CheckDecidable(view));
-  PolicyQuery query = {view.candidates, view.eligible, view.top_k};
+  PolicyQuery query = {
+      view.candidates, view.eligible, view.top_k, {}, view.columns};
   if (decision.has_game_rounds()) query.game.rounds = decision.game_rounds();
   return query;
 }
@@ -123,10 +124,7 @@ absl::StatusOr<const DecisionVerifier::LoadedModel*> DecisionVerifier::Load(
         " decided: --model_store must name the directory of the models"));
   }
   ASSIGN_OR_RETURN(const StoredModel stored, store_->Load(model, version));
-  ASSIGN_OR_RETURN(LinearPolicy policy,
-                   LinearPolicy::Create(stored.model.policy(),
-                                        {stored.model.weights().begin(),
-                                         stored.model.weights().end()}));
+  ASSIGN_OR_RETURN(LinearPolicy policy, LinearPolicy::Create(stored.model));
   // Decisions of one version mostly follow each other.
   constexpr size_t kMostModels = 64;
   if (models_.size() >= kMostModels) models_.clear();
@@ -219,6 +217,7 @@ absl::StatusOr<Found> DecisionVerifier::Difference(
   }
   const LinearPolicy& policy = *decider.policy;
   const Hash128 key = KeyOf(decision, decider.draw_salt);
+  workspace_.refusal = absl::OkStatus();
   std::optional<BaselinePlan> plan;
   if (decision.has_baseline()) {
     plan = PlanOf(decision.baseline());
@@ -231,6 +230,10 @@ absl::StatusOr<Found> DecisionVerifier::Difference(
     if (difference.has_value()) return difference;
   } else {
     policy.Decide(*query, key, &workspace_, &draw_);
+  }
+  if (!workspace_.refusal.ok()) {
+    return Found(
+        absl::StrCat("cannot be recomputed: ", workspace_.refusal.message()));
   }
   if (kind == ActionKind::kSubset) {
     difference = CompareSubset(decision, policy, *query, draw_);

@@ -24,12 +24,6 @@ std::string ActionText(const T& action) {
 std::string Unfit(const LinearPolicy& policy, ActionKind kind,
                   const PolicyQuery& query, size_t eligible) {
   if (policy.action_kind() != kind) return "it is for another kind of action";
-  if (!policy.uniform() &&
-      policy.num_features() != query.candidates.num_features()) {
-    return absl::StrCat("it has ", policy.num_features(),
-                        " features, the decision ",
-                        query.candidates.num_features());
-  }
   if (kind != ActionKind::kSubset) return "";
   if (!policy.takes_size()) {
     return "it plays an F-score game, whose propensities depend on time";
@@ -68,14 +62,18 @@ absl::StatusOr<Found> DecisionVerifier::ViewDifference(
                      Load(view.model(), view.version()));
     policy = model->decider.policy;
   }
-  const PolicyQuery query = {logged->candidates, logged->eligible,
-                             logged->top_k};
+  const PolicyQuery query = {
+      logged->candidates, logged->eligible, logged->top_k, {}, logged->columns};
   const std::string unfit = Unfit(*policy, *kind, query, NumEligible(decision));
   if (!unfit.empty()) {
     return Found(absl::StrCat(what, "cannot be recomputed: ", unfit));
   }
   const double expected =
       policy->LogPropensity(query, SpanOf(decision.action()), &workspace_);
+  if (!workspace_.refusal.ok()) {
+    return Found(absl::StrCat(
+        what, "cannot be recomputed: ", workspace_.refusal.message()));
+  }
   if (std::bit_cast<uint64_t>(expected) !=
       std::bit_cast<uint64_t>(view.log_propensity())) {
     return Found(absl::StrFormat(

@@ -95,6 +95,11 @@ std::optional<size_t> RequiredSize(const log::v1::Decision& decision) {
 
 std::string FeaturesProblem(const log::v1::Decision& decision) {
   const uint64_t n = decision.num_candidates();
+  if (decision.has_columns()) {
+    const uint64_t rows = decision.columns().num_candidates();
+    if (rows == n) return "";
+    return absl::StrCat("columns.num_candidates is ", rows, ", must be ", n);
+  }
   if (decision.has_sparse()) {
     const auto rows =
         static_cast<uint64_t>(decision.sparse().row_offsets_size());

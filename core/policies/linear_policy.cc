@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
 #include "core/base/check.h"
 #include "core/base/random.h"
 #include "core/base/status_macros.h"
@@ -17,7 +18,7 @@ namespace {
 
 void FillEligible(const PolicyQuery& query, PolicyWorkspace* workspace) {
   std::vector<uint32_t>& documents = workspace->eligible_documents;
-  const uint32_t n = query.candidates.num_candidates();
+  const uint32_t n = query.num_candidates();
   documents.resize(n);
   if (query.eligible.empty()) {
     std::iota(documents.begin(), documents.end(), 0u);
@@ -57,14 +58,35 @@ bool ToPositions(std::span<const int32_t> action, PolicyWorkspace* workspace) {
 }  // namespace
 
 absl::StatusOr<LinearPolicy> LinearPolicy::Create(
+    const model::v1::Model& model) {
+  ASSIGN_OR_RETURN(ModelFeatures features, ModelFeatures::Create(model));
+  return Create(model.policy(), std::move(features),
+                {model.weights().begin(), model.weights().end()});
+}
+
+absl::StatusOr<LinearPolicy> LinearPolicy::Create(
     const model::v1::Policy& policy, std::vector<double> weights) {
+  const auto num_features = static_cast<uint32_t>(weights.size());
+  return Create(policy, ModelFeatures::OfMatrix(num_features),
+                std::move(weights));
+}
+
+absl::StatusOr<LinearPolicy> LinearPolicy::Create(
+    const model::v1::Policy& policy, ModelFeatures features,
+    std::vector<double> weights) {
   ASSIGN_OR_RETURN(auto distribution, MakeActionDistribution(policy));
   if (weights.empty()) {
     return absl::InvalidArgumentError(
         "weights has 0 values, must have at least 1");
   }
+  if (weights.size() != features.num_features()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("weights has ", weights.size(), " values, must have ",
+                     features.num_features(), ", one for each feature"));
+  }
   RETURN_IF_ERROR(ValidateWeights(weights));
   LinearPolicy result;
+  result.features_ = std::move(features);
   result.weights_ = std::move(weights);
   result.distribution_ = std::move(distribution);
   if (policy.softmax_selection().has_abstain_score()) {
@@ -85,23 +107,48 @@ LinearPolicy LinearPolicy::Uniform(ActionKind action_kind, bool can_abstain) {
   return result;
 }
 
-ScoredCandidates LinearPolicy::Score(const PolicyQuery& query,
-                                     PolicyWorkspace* workspace) const {
-  CHECK(uniform_ || query.candidates.num_features() == weights_.size());
+LinearPolicy LinearPolicy::OfFeatures() const {
+  LinearPolicy result = *this;
+  result.features_ = ModelFeatures::OfMatrix(features_.num_features());
+  return result;
+}
+
+absl::Status LinearPolicy::ComputeScores(const PolicyQuery& query,
+                                         PolicyWorkspace* workspace) const {
+  const std::vector<uint32_t>& documents = workspace->eligible_documents;
+  if (features_.as_sent() && query.columns == nullptr &&
+      query.candidates.num_features() == weights_.size()) {
+    workspace->features = query.candidates;
+  } else {
+    if (workspace->computed == nullptr) {
+      workspace->computed = std::make_unique<ModelFeatureScratch>();
+    }
+    ASSIGN_OR_RETURN(workspace->features,
+                     features_.Compute({query.candidates, query.columns},
+                                       documents, workspace->computed.get()));
+  }
+  workspace->scores.resize(documents.size());
+  workspace->features.Scores(documents, weights_, workspace->scores);
+  return absl::OkStatus();
+}
+
+std::optional<ScoredCandidates> LinearPolicy::Score(
+    const PolicyQuery& query, PolicyWorkspace* workspace) const {
   CHECK(query.eligible.empty() ||
-        query.eligible.size() == query.candidates.num_candidates());
+        query.eligible.size() == query.num_candidates());
   workspace->scratch.is_prepared.reset();
+  workspace->refusal = absl::OkStatus();
   FillEligible(query, workspace);
   const size_t m = workspace->eligible_documents.size();
   CHECK(m > 0);
   if (uniform_) {
     workspace->scores.assign(m, 0);
-  } else {
-    workspace->scores.resize(m);
-    query.candidates.Scores(workspace->eligible_documents, weights_,
-                            workspace->scores);
+    return ViewScores(query, workspace);
   }
-  return ViewScores(query, workspace);
+  workspace->refusal = ComputeScores(query, workspace);
+  if (workspace->refusal.ok()) return ViewScores(query, workspace);
+  workspace->scores.assign(m, 0);
+  return std::nullopt;
 }
 
 ScoredCandidates LinearPolicy::ViewScores(const PolicyQuery& query,
@@ -122,10 +169,16 @@ ScoredCandidates LinearPolicy::ViewScores(const PolicyQuery& query,
 
 void LinearPolicy::Decide(const PolicyQuery& query, const Hash128& key,
                           PolicyWorkspace* workspace, Draw* draw) const {
-  const ScoredCandidates scored = Score(query, workspace);
+  const std::optional<ScoredCandidates> scored = Score(query, workspace);
   draw->game_rounds.reset();
   draw->game.reset();
-  distribution_->Sample(scored, CounterRandom(key), draw);
+  if (!scored.has_value()) {
+    draw->action.clear();
+    draw->conditional_log_propensities.clear();
+    draw->log_propensity = -HUGE_VAL;
+    return;
+  }
+  distribution_->Sample(*scored, CounterRandom(key), draw);
   for (int32_t& place : draw->action) {
     if (place == kAbstain) continue;
     place = static_cast<int32_t>(workspace->eligible_documents[place]);
@@ -135,9 +188,9 @@ void LinearPolicy::Decide(const PolicyQuery& query, const Hash128& key,
 double LinearPolicy::LogPropensity(const PolicyQuery& query,
                                    std::span<const int32_t> action,
                                    PolicyWorkspace* workspace) const {
-  const ScoredCandidates scored = Score(query, workspace);
-  if (!ToPositions(action, workspace)) return -HUGE_VAL;
-  return distribution_->LogPropensity(scored, workspace->positions);
+  const std::optional<ScoredCandidates> scored = Score(query, workspace);
+  if (!scored.has_value() || !ToPositions(action, workspace)) return -HUGE_VAL;
+  return distribution_->LogPropensity(*scored, workspace->positions);
 }
 
 double LinearPolicy::LogPropensity(const PolicyQuery& query,
@@ -158,19 +211,19 @@ double LinearPolicy::AddLogPropensityGradient(
     PolicyWorkspace* workspace, std::span<double> gradient) const {
   CHECK(uniform_ ||
         gradient.size() == weights_.size() + (has_constant() ? 1 : 0));
-  const ScoredCandidates scored = Score(query, workspace);
-  if (!ToPositions(action, workspace)) return -HUGE_VAL;
-  workspace->score_gradient.resize(scored.scores.size());
+  const std::optional<ScoredCandidates> scored = Score(query, workspace);
+  if (!scored.has_value() || !ToPositions(action, workspace)) return -HUGE_VAL;
+  workspace->score_gradient.resize(scored->scores.size());
   double abstain_gradient = 0;
   const double log_propensity = distribution_->LogPropensityGradient(
-      scored, workspace->positions, workspace->score_gradient,
+      *scored, workspace->positions, workspace->score_gradient,
       &abstain_gradient);
   if (log_propensity == -HUGE_VAL || uniform_) return log_propensity;
-  for (size_t i = 0; i < scored.scores.size(); ++i) {
+  for (size_t i = 0; i < scored->scores.size(); ++i) {
     const double derivative = scale * workspace->score_gradient[i];
     if (derivative == 0) continue;
-    query.candidates.AddRow(workspace->eligible_documents[i], derivative,
-                            gradient.first(weights_.size()));
+    workspace->features.AddRow(workspace->eligible_documents[i], derivative,
+                               gradient.first(weights_.size()));
   }
   if (has_constant()) gradient.back() += scale * abstain_gradient;
   return log_propensity;
@@ -188,7 +241,8 @@ Action LinearPolicy::ModeOf(const ScoredCandidates& scored,
 
 Action LinearPolicy::Mode(const PolicyQuery& query,
                           PolicyWorkspace* workspace) const {
-  return ModeOf(Score(query, workspace), *workspace);
+  const std::optional<ScoredCandidates> scored = Score(query, workspace);
+  return scored.has_value() ? ModeOf(*scored, *workspace) : Action();
 }
 
 Action LinearPolicy::DecidedMode(const PolicyQuery& query,
@@ -204,7 +258,7 @@ std::vector<double> LinearPolicy::Scores(const PolicyQuery& query) const {
 
 std::vector<double> LinearPolicy::Scores(const PolicyQuery& query,
                                          const PolicyWorkspace& decided) {
-  std::vector<double> scores(query.candidates.num_candidates(), 0);
+  std::vector<double> scores(query.num_candidates(), 0);
   for (size_t i = 0; i < decided.scores.size(); ++i) {
     scores[decided.eligible_documents[i]] = decided.scores[i];
   }
@@ -235,8 +289,12 @@ std::vector<double> LinearPolicy::DecidedFirstProbabilities(
 double LinearPolicy::FirstProbabilities(
     const PolicyQuery& query, PolicyWorkspace* workspace,
     std::vector<double>* probabilities) const {
-  return PlaceProbabilities(query, Score(query, workspace), *workspace,
-                            probabilities);
+  const std::optional<ScoredCandidates> scored = Score(query, workspace);
+  if (!scored.has_value()) {
+    probabilities->assign(query.num_candidates(), 0);
+    return 0;
+  }
+  return PlaceProbabilities(query, *scored, *workspace, probabilities);
 }
 
 double LinearPolicy::PlaceProbabilities(
@@ -244,7 +302,7 @@ double LinearPolicy::PlaceProbabilities(
     const PolicyWorkspace& workspace,
     std::vector<double>* probabilities) const {
   const size_t m = scored.scores.size();
-  probabilities->assign(query.candidates.num_candidates(), 0);
+  probabilities->assign(query.num_candidates(), 0);
   const double abstain = distribution_->FirstProbabilities(
       scored, std::span(*probabilities).first(m));
   // From the i-th eligible one to its document, which is never before i.

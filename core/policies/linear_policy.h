@@ -1,19 +1,23 @@
 #pragma once
-// A served policy: linear scores s(d) = w·x(d) and a distribution over actions
-// (seed 004, sec. 5.1 and 7). Serving, verification and training all use this
-// class, so that they compute the same propensities.
+// A served policy: scores s(d) = w·z(d) of a model's features z
+// (core/scoring/model_features.h) and a distribution over actions (seed 004,
+// sec. 5.1 and 7). Serving, verification and training all use this class, so
+// that they compute the same propensities.
 #include <cstdint>
 #include <memory>
 #include <optional>
 #include <span>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "core/base/hash.h"
 #include "core/data/action.h"
 #include "core/data/candidates.h"
 #include "core/policies/action_distribution.h"
+#include "core/scoring/model_features.h"
 #include "sortition/model/v1/model.pb.h"
+#include "sortition/v1/columns.pb.h"
 
 namespace sortition {
 
@@ -27,12 +31,23 @@ struct PolicyQuery {
   // the subset; 0: the policy decides; more than are eligible: all.
   uint32_t top_k = 0;
   GameControls game = {};
+  // Set: what the caller has instead of `candidates`, for a model with a
+  // schema.
+  const sortition::v1::Columns* columns = nullptr;
+
+  uint32_t num_candidates() const {
+    return QueryInput{candidates, columns}.num_candidates();
+  }
 };
 
 // Reused between queries by one thread: no allocation when warm.
 struct PolicyWorkspace {
   std::vector<uint32_t> eligible_documents;
   std::vector<double> scores;  // One per eligible document.
+  // Why the model refused the last query; OK if it did not.
+  absl::Status refusal;
+  Candidates features;  // Of the last query: a view of it or of what is below.
+  std::unique_ptr<ModelFeatureScratch> computed;
   std::vector<int32_t> positions;
   std::vector<double> score_gradient;
   Draw draw;
@@ -42,8 +57,11 @@ struct PolicyWorkspace {
 // Immutable, thread-safe.
 class LinearPolicy {
  public:
-  // InvalidArgument where MakeActionDistribution() refuses the policy, there is
-  // no weight, or ValidateWeights() refuses one.
+  // InvalidArgument where MakeActionDistribution() refuses the policy,
+  // ModelFeatures::Create() the rest, the number of weights is not that of
+  // features, or ValidateWeights() refuses one.
+  static absl::StatusOr<LinearPolicy> Create(const model::v1::Model& model);
+  // The same for features as callers send them, one for each weight.
   static absl::StatusOr<LinearPolicy> Create(const model::v1::Policy& policy,
                                              std::vector<double> weights);
 
@@ -61,16 +79,24 @@ class LinearPolicy {
   // Subsets: what is subtracted from every score.
   double threshold() const { return threshold_; }
   bool uniform() const { return uniform_; }
-  // Number of features that a query must have; 0: any (uniform).
+  // Number of features that callers must send; 0: any (uniform), or columns.
   uint32_t num_features() const {
-    return static_cast<uint32_t>(weights_.size());
+    return features_.transform() != nullptr ? 0 : features_.num_inputs();
   }
+  // Of the queries; of no meaning where uniform().
+  const ModelFeatures& features() const { return features_; }
+  // Returns the policy for callers that send all that its weights multiply.
+  LinearPolicy OfFeatures() const;
+
+  // All methods with a query require an eligible candidate. Where the model
+  // does not take the query (ModelFeatures::Compute()) every action has
+  // log-propensity -infinity, other results are empty or 0, and
+  // workspace->refusal says why.
 
   // Draws an action in document indexes with its log-propensity. That is
-  // -infinity, and the action must not be served, where scores are beyond what
-  // can be drawn exactly (kMaxRankingLogit). A pure function of (query, key)
-  // unless query.game.stop is set. Requires num_features() to match and an
-  // eligible candidate.
+  // -infinity, and the action must not be served, where the model refuses the
+  // query or scores are beyond what can be drawn exactly (kMaxRankingLogit). A
+  // pure function of (query, key) unless query.game.stop is set.
   void Decide(const PolicyQuery& query, const Hash128& key,
               PolicyWorkspace* workspace, Draw* draw) const;
 
@@ -88,7 +114,7 @@ class LinearPolicy {
                        std::vector<double>* conditionals) const;
 
   // Returns log p(action | query) and adds `scale` times its gradient to
-  // `gradient`: d entries by the weights and, where can_abstain() or for
+  // `gradient`: one entry for each weight and, where can_abstain() or for
   // subsets, one more by the abstain score or the threshold. For an impossible
   // action returns -infinity and adds nothing.
   double AddLogPropensityGradient(const PolicyQuery& query,
@@ -123,7 +149,11 @@ class LinearPolicy {
       double* abstain_probability) const;
 
  private:
-  LinearPolicy() = default;
+  LinearPolicy() : features_(ModelFeatures::OfMatrix(0)) {}
+
+  static absl::StatusOr<LinearPolicy> Create(const model::v1::Policy& policy,
+                                             ModelFeatures features,
+                                             std::vector<double> weights);
 
   // FirstProbabilities() from the scores of `query` in `workspace`.
   double PlaceProbabilities(const PolicyQuery& query,
@@ -136,10 +166,12 @@ class LinearPolicy {
     return can_abstain() || action_kind() == ActionKind::kSubset;
   }
 
-  // Fills the workspace's eligible documents and scores, and returns a view of
-  // them.
-  ScoredCandidates Score(const PolicyQuery& query,
-                         PolicyWorkspace* workspace) const;
+  // Fills the workspace's eligible documents, features, scores and refusal, and
+  // returns a view of the scores; nothing where the query is refused.
+  std::optional<ScoredCandidates> Score(const PolicyQuery& query,
+                                        PolicyWorkspace* workspace) const;
+  absl::Status ComputeScores(const PolicyQuery& query,
+                             PolicyWorkspace* workspace) const;
   // Returns the most probable action of `scored`, in document indexes.
   Action ModeOf(const ScoredCandidates& scored,
                 const PolicyWorkspace& workspace) const;
@@ -147,7 +179,8 @@ class LinearPolicy {
   ScoredCandidates ViewScores(const PolicyQuery& query,
                               PolicyWorkspace* workspace) const;
 
-  std::vector<double> weights_;
+  ModelFeatures features_;
+  std::vector<double> weights_;  // As many as features.
   std::optional<double> abstain_score_;
   double threshold_ = 0;
   bool takes_size_ = false;

@@ -20,6 +20,7 @@
 #include "core/base/hash.h"
 #include "core/base/status_macros.h"
 #include "core/policies/policy_check.h"
+#include "core/scoring/model_features.h"
 #include "google/protobuf/text_format.h"
 #include "io/files.h"
 #include "io/models/draw_salt.h"
@@ -75,6 +76,12 @@ uint64_t WeightsPerFeature(const model::v1::Policy& policy) {
   return policy.has_independent_labels()
              ? policy.independent_labels().num_labels()
              : 1;
+}
+
+// Returns whether the weights of the model multiply more, or something else,
+// than callers send.
+bool HasMoreThanInputs(const model::v1::Model& model) {
+  return model.has_features() || model.has_trees() || model.has_hidden_layer();
 }
 
 // Reads a file and checks it against its entry in the manifest.
@@ -217,16 +224,27 @@ absl::Status ValidateModel(const model::v1::Model& model) {
     return absl::InvalidArgumentError("num_features is 0, must be at least 1");
   }
   const uint64_t per_feature = WeightsPerFeature(model.policy());
-  const uint64_t num_weights = model.num_features() * per_feature;
+  uint64_t num_weights = model.num_features() * per_feature;
+  if (HasMoreThanInputs(model)) {
+    if (per_feature != 1) {
+      return absl::InvalidArgumentError(
+          "features, trees and hidden_layer are set, must be unset for a "
+          "policy with weights for each label");
+    }
+    ASSIGN_OR_RETURN(const ModelFeatures features,
+                     ModelFeatures::Create(model));
+    num_weights = features.num_features();
+  }
   if (static_cast<uint64_t>(model.weights_size()) != num_weights) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("weights has ", model.weights_size(),
-                     " entries, must have num_features",
-                     model.policy().has_independent_labels() ||
-                             model.policy().has_label_chain()
-                         ? " x num_labels"
-                         : "",
-                     " = ", num_weights));
+    return absl::InvalidArgumentError(absl::StrCat(
+        "weights has ", model.weights_size(),
+        " entries, must have num_features",
+        model.policy().has_independent_labels() ||
+                model.policy().has_label_chain()
+            ? " x num_labels"
+        : HasMoreThanInputs(model) ? ", one more with trees, and num_units"
+                                   : "",
+        " = ", num_weights));
   }
   return ValidateWeights(
       {model.weights().data(), static_cast<size_t>(model.weights_size())});

@@ -33,6 +33,17 @@ std::string WhyNoSuccessor(const model::v1::Model& before,
                         ", which is for ", ActionName(model.policy()),
                         ", must be for ", action);
   }
+  if (model.has_features() != before.has_features()) {
+    return absl::StrCat("features is ", model.has_features() ? "set" : "unset",
+                        ", must be ", before.has_features() ? "set" : "unset");
+  }
+  if (model.has_features()) {
+    // How many features there are may change; what callers send may not.
+    const std::string& hash = before.features().schema_hash();
+    if (model.features().schema_hash() == hash) return "";
+    return absl::StrCat("features.schema_hash is ",
+                        model.features().schema_hash(), ", must be ", hash);
+  }
   if (model.num_features() != before.num_features()) {
     return absl::StrCat("num_features is ", model.num_features(), ", must be ",
                         before.num_features());

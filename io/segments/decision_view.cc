@@ -19,14 +19,30 @@ absl::StatusOr<Candidates> ViewCandidates(const log::v1::Decision& decision) {
                             decision.num_features());
 }
 
+absl::Status CheckColumnsAlone(const log::v1::Decision& decision) {
+  if (decision.has_sparse() || !decision.dense_values().empty() ||
+      decision.num_features() != 0) {
+    return absl::InvalidArgumentError(
+        "columns are set, and so are features: must be one of the two");
+  }
+  if (decision.columns().num_candidates() > 0) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      "columns.num_candidates is 0, must be at least 1");
+}
+
 }  // namespace
 
 absl::StatusOr<DecisionView> ViewQuery(const log::v1::Decision& decision) {
   DecisionView view;
-  ASSIGN_OR_RETURN(view.candidates, ViewCandidates(decision));
+  if (decision.has_columns()) {
+    RETURN_IF_ERROR(CheckColumnsAlone(decision));
+    view.columns = &decision.columns();
+  } else {
+    ASSIGN_OR_RETURN(view.candidates, ViewCandidates(decision));
+  }
   view.eligible = SpanOf(decision.eligible());
   view.top_k = decision.top_k();
-  const uint32_t n = view.candidates.num_candidates();
+  const uint32_t n = view.num_candidates();
   if (!view.eligible.empty() && view.eligible.size() != n) {
     return absl::InvalidArgumentError(
         absl::StrCat("eligible has ", view.eligible.size(),
@@ -37,11 +53,11 @@ absl::StatusOr<DecisionView> ViewQuery(const log::v1::Decision& decision) {
 
 absl::StatusOr<DecisionView> ViewDecision(const log::v1::Decision& decision) {
   ASSIGN_OR_RETURN(const DecisionView view, ViewQuery(decision));
-  const uint32_t n = view.candidates.num_candidates();
+  const uint32_t n = view.num_candidates();
   if (n != decision.num_candidates()) {
     return absl::InvalidArgumentError(
         absl::StrCat("num_candidates is ", decision.num_candidates(),
-                     ", must be ", n, ", the rows of the features"));
+                     ", must be ", n, ", the rows of features or columns"));
   }
   return view;
 }

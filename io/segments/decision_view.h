@@ -22,19 +22,25 @@ std::span<const T> SpanOf(const google::protobuf::RepeatedField<T>& field) {
 
 // The query of a decision, which must outlive it.
 struct DecisionView {
-  Candidates candidates;
+  Candidates candidates;  // None where the decision has columns.
+  const v1::Columns* columns = nullptr;
   // One entry for each candidate; empty where all are eligible.
   std::span<const bool> eligible;
   uint32_t top_k = 0;
 
+  uint32_t num_candidates() const {
+    return columns != nullptr ? columns->num_candidates()
+                              : candidates.num_candidates();
+  }
   bool is_eligible(uint32_t document_index) const {
     return eligible.empty() || eligible[document_index];
   }
 };
 
 // Returns a view of the query. InvalidArgument where the features are malformed
-// or `eligible` has another number of entries than there are candidates. Takes
-// the number of candidates from the features.
+// or there are columns, too, or `eligible` has another number of entries than
+// there are candidates. Takes the number of candidates from what there is. What
+// stands in columns is not checked: that needs a schema.
 absl::StatusOr<DecisionView> ViewQuery(const log::v1::Decision& decision);
 
 // Returns a view of the query of a decision that was logged. InvalidArgument as

@@ -337,7 +337,7 @@ absl::Status AggregateService::Aggregate(const AggregateRequest& request,
   ASSIGN_OR_RETURN(const AggregatePolicy policy,
                    AggregatePolicy::Create(checked.policy));
   const OpenDecision decision =
-      recorder_.Begin({request.context(), query.lists.candidates, checked.name},
+      recorder_.Begin({request.context(), query.lists, checked.name},
                       response->mutable_result());
   const Draw& draw = scratch->draw;
   RETURN_IF_ERROR(

@@ -10,6 +10,9 @@ namespace {
 constexpr double kPerCandidate = 150e-9;  // Exponential, logarithm, sort.
 constexpr double kPerCell = 9e-9;         // Of the table of a sized subset.
 constexpr double kPerProduct = 4e-9;      // Of the sums over sets of a head.
+constexpr double kPerTree = 15e-9;        // Of a candidate.
+constexpr double kPerConnection = 1e-9;   // Of a candidate to a hidden unit.
+constexpr double kPerColumnByte = 60e-9;  // Words, hashes, measures.
 constexpr double kPerScore = 100e-9;      // Of a source: scale, sort, compare.
 constexpr double kPerWork = 10e-9;        // Of a bootstrap.
 constexpr uint32_t kShortGame = 32;
@@ -40,16 +43,30 @@ double DrawSeconds(const model::v1::Policy& policy, uint32_t num_eligible,
   }
 }
 
+double FeatureSeconds(const ServedModel& model, const PolicyQuery& query) {
+  const double per_candidate =
+      kPerTree * model.num_trees +
+      kPerConnection * static_cast<double>(model.num_connections);
+  double seconds = per_candidate * query.num_candidates();
+  if (model.schema != nullptr && query.columns != nullptr) {
+    seconds +=
+        kPerColumnByte * static_cast<double>(query.columns->ByteSizeLong());
+  }
+  return seconds;
+}
+
 double DecisionSeconds(const v1::DecisionContext& context,
                        const ServingSet& set, const ServedModel& model,
                        const PolicyQuery& query) {
   // As a bound, all candidates count as eligible.
-  const uint32_t n = query.candidates.num_candidates();
+  const uint32_t n = query.num_candidates();
   double seconds = DrawSeconds(model.policy, n, query.top_k);
   if (context.return_probabilities()) seconds *= 2;
+  seconds += FeatureSeconds(model, query);
   // Each arm is asked, too, how probable it finds what was drawn.
   for (const ServingSet::Arm& arm : set.arms) {
-    seconds += DrawSeconds(arm.model->policy, n, query.top_k);
+    seconds += DrawSeconds(arm.model->policy, n, query.top_k) +
+               FeatureSeconds(*arm.model, query);
   }
   return seconds;
 }

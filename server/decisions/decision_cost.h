@@ -22,6 +22,10 @@ inline constexpr double kLongSeconds = 0.001;
 double DrawSeconds(const model::v1::Policy& policy, uint32_t num_eligible,
                    uint32_t size);
 
+// The same of the features that `model` makes of a query: its transforms, trees
+// and hidden units.
+double FeatureSeconds(const ServedModel& model, const PolicyQuery& query);
+
 // The same of a whole decision by `model`, one of the set.
 double DecisionSeconds(const v1::DecisionContext& context,
                        const ServingSet& set, const ServedModel& model,

@@ -59,7 +59,7 @@ DecisionMetrics::DecisionMetrics(Metrics* metrics)
 void DecisionMetrics::Count(const PolicyQuery& query,
                             const LinearPolicy& policy, const Draw& draw,
                             bool degraded) {
-  candidates_->Observe(query.candidates.num_candidates());
+  candidates_->Observe(query.num_candidates());
   if (degraded) degraded_->Increment();
   switch (policy.action_kind()) {
     case ActionKind::kSelect:

@@ -14,15 +14,14 @@ namespace {
 // Overwrites `record` with the fields that do not depend on the kind of action.
 void StartRecord(const OpenDecision& decision, const Draw& draw,
                  log::v1::Decision* record) {
-  const auto& [context, candidates, model, version, draw_salt] =
-      decision.subject;
+  const auto& [context, query, model, version, draw_salt] = decision.subject;
   record->Clear();
   record->set_decision_id(decision.result->decision_id());
   record->set_time_us(decision.time_us);
   record->set_model(model);
   record->set_version(version);
-  record->set_num_candidates(candidates.num_candidates());
-  record->set_num_features(candidates.num_features());
+  record->set_num_candidates(query.num_candidates());
+  record->set_num_features(query.candidates.num_features());
   *record->mutable_eligible() = context.eligible();
   *record->mutable_candidate_ids() = context.candidates().ids();
   if (context.has_seed()) record->set_seed(context.seed());
@@ -37,10 +36,12 @@ absl::Status AppendRecord(const DecisionSubject& subject, SpoolWriter* spool,
                           DecisionScratch* scratch) {
   log::v1::Decision* const record = &scratch->record;
   std::span<const float> dense_values;
-  if (subject.context.candidates().has_sparse()) {
+  if (subject.query.columns != nullptr) {
+    *record->mutable_columns() = *subject.query.columns;
+  } else if (subject.context.candidates().has_sparse()) {
     *record->mutable_sparse() = subject.context.candidates().sparse();
   } else {
-    dense_values = subject.candidates.values();
+    dense_values = subject.query.candidates.values();
   }
   const absl::StatusOr<bool> waits =
       spool->AppendDecision(*record, dense_values, scratch->waiter);

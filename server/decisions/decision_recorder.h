@@ -9,7 +9,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
 #include "core/base/hash.h"
-#include "core/data/candidates.h"
+#include "core/policies/linear_policy.h"
 #include "io/spool/spool_writer.h"
 #include "server/decisions/decision_id.h"
 #include "server/decisions/decision_scratch.h"
@@ -22,7 +22,7 @@ namespace sortition {
 // decision.
 struct DecisionSubject {
   const v1::DecisionContext& context;
-  const Candidates& candidates;
+  const PolicyQuery& query;
   const std::string& model;
   uint64_t version = 0;
   absl::string_view draw_salt = "";  // Of the version; empty: none.

@@ -94,8 +94,9 @@ absl::StatusOr<RankingService::CheckedRequest> RankingService::Check(
         " has policy ", shape.policy_name, ", which answers ", MethodOf(shape),
         ", not ", MethodOf(action_kind)));
   }
-  ASSIGN_OR_RETURN(checked.query,
-                   ValidateQuery(context, limits_, shape.num_features));
+  ASSIGN_OR_RETURN(
+      checked.query,
+      ValidateQuery(context, limits_, shape.num_features, shape.schema));
   recorder_.Name(context, result);
   ASSIGN_OR_RETURN(checked.choice,
                    ChooseVersion(*checked.set, context, result->decision_id()));
@@ -245,11 +246,15 @@ absl::Status RankingService::DrawAndLog(const v1::DecisionContext& context,
   const LinearPolicy& policy = *checked->policy;
   PolicyQuery& query = checked->query;
   RETURN_IF_ERROR(SetPlan(context, checked, scratch));
+  scratch->workspace.refusal = absl::OkStatus();
   const OpenDecision decision = recorder_.Begin(
-      {context, query.candidates, model.name, model.version, model.draw_salt},
-      result);
+      {context, query, model.name, model.version, model.draw_salt}, result);
   query.game.return_bounds = context.return_game();
   DrawAction(decision, checked, scratch);
+  if (!scratch->workspace.refusal.ok()) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "context.candidates: ", scratch->workspace.refusal.message()));
+  }
   const Draw& draw = scratch->draw;
   RETURN_IF_ERROR(ValidateLogPropensity(draw.log_propensity, "features",
                                         "overflow the model's scores"));

@@ -9,6 +9,8 @@
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "core/base/status_macros.h"
+#include "core/features/schema/bound_columns.h"
+#include "core/features/schema/inferred_schema.h"
 #include "io/segments/decision_view.h"
 
 namespace sortition {
@@ -135,12 +137,54 @@ absl::StatusOr<Candidates> ValidateCandidates(
                                 SpanOf(sparse.values()), d);
       break;
     }
+    case v1::Candidates::kColumns:
     case v1::Candidates::FEATURES_NOT_SET:
       return absl::InvalidArgumentError(
           "context.candidates.features is unset: must be dense or sparse");
   }
   if (!view.ok()) return InField(field, view.status());
   return view;
+}
+
+absl::Status CheckColumns(const v1::Candidates& candidates,
+                          const config::v1::RequestLimits& limits,
+                          uint32_t num_features, const Schema* schema) {
+  constexpr absl::string_view kField = "context.candidates.columns";
+  const v1::Columns& columns = candidates.columns();
+  if (num_features != 0) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(kField,
+                     " is set: must be unset; the model has no schema, "
+                     "and takes ",
+                     num_features, " features of each candidate"));
+  }
+  if (candidates.num_features() != 0) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "context.candidates.num_features = ", candidates.num_features(),
+        ": must be unset where ", kField, " is set"));
+  }
+  RETURN_IF_ERROR(CheckNumCandidates(kField, columns.num_candidates(), limits));
+  BoundColumns bound;
+  absl::Status status;
+  if (schema != nullptr) {
+    status = bound.Bind(*schema, columns);
+  } else {
+    const absl::StatusOr<Schema> inferred = InferSchema(columns);
+    status = inferred.ok() ? bound.Bind(*inferred, columns) : inferred.status();
+  }
+  return status.ok() ? status : InField(kField, status);
+}
+
+absl::Status CheckTakesFeatures(const v1::Candidates& candidates,
+                                const Schema* schema) {
+  if (schema == nullptr ||
+      candidates.features_case() == v1::Candidates::FEATURES_NOT_SET) {
+    return absl::OkStatus();
+  }
+  return absl::InvalidArgumentError(absl::StrCat(
+      "context.candidates.", candidates.has_dense() ? "dense" : "sparse",
+      " is set: must be columns; the model has a schema of ", schema->size(),
+      " columns, which ListModels shows"));
 }
 
 absl::Status CheckEligible(const v1::DecisionContext& context, uint32_t n) {
@@ -268,15 +312,23 @@ absl::Status ValidateRequiredId(absl::string_view field, absl::string_view id) {
 
 absl::StatusOr<PolicyQuery> ValidateQuery(
     const v1::DecisionContext& context, const config::v1::RequestLimits& limits,
-    uint32_t num_features) {
+    uint32_t num_features, const Schema* schema) {
   RETURN_IF_ERROR(ValidateId("context.decision_id", context.decision_id()));
   RETURN_IF_ERROR(ValidateId("context.unit_id", context.unit_id()));
   RETURN_IF_ERROR(CheckAttributes(context));
-  RETURN_IF_ERROR(CheckNumFeatures(context.candidates(), limits, num_features));
   PolicyQuery query;
-  ASSIGN_OR_RETURN(query.candidates,
-                   ValidateCandidates(context.candidates(), limits));
-  const uint32_t n = query.candidates.num_candidates();
+  if (context.candidates().has_columns()) {
+    RETURN_IF_ERROR(
+        CheckColumns(context.candidates(), limits, num_features, schema));
+    query.columns = &context.candidates().columns();
+  } else {
+    RETURN_IF_ERROR(CheckTakesFeatures(context.candidates(), schema));
+    RETURN_IF_ERROR(
+        CheckNumFeatures(context.candidates(), limits, num_features));
+    ASSIGN_OR_RETURN(query.candidates,
+                     ValidateCandidates(context.candidates(), limits));
+  }
+  const uint32_t n = query.num_candidates();
   RETURN_IF_ERROR(CheckEligible(context, n));
   RETURN_IF_ERROR(CheckCandidateIds(context.candidates(), n));
   query.eligible = SpanOf(context.eligible());
@@ -284,14 +336,14 @@ absl::StatusOr<PolicyQuery> ValidateQuery(
 }
 
 uint32_t NumEligible(const PolicyQuery& query) {
-  if (query.eligible.empty()) return query.candidates.num_candidates();
+  if (query.eligible.empty()) return query.num_candidates();
   return static_cast<uint32_t>(
       std::count(query.eligible.begin(), query.eligible.end(), true));
 }
 
 absl::Status SetTopK(std::optional<uint32_t> top_k, PolicyQuery* query,
                      std::string* degraded) {
-  const uint32_t n = query->candidates.num_candidates();
+  const uint32_t n = query->num_candidates();
   if (top_k.has_value() && *top_k < 1) {
     return absl::InvalidArgumentError(
         "top_k = 0: must be at least 1, or unset for all candidates");

@@ -10,6 +10,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "core/features/schema/schema.h"
 #include "core/policies/linear_policy.h"
 #include "sortition/config/v1/server.pb.h"
 #include "sortition/v1/ranking.pb.h"
@@ -26,10 +27,11 @@ absl::Status ValidateRequiredId(absl::string_view field, absl::string_view id);
 
 // Validates everything in `context` but the model's name and version, and
 // returns the query as views into `context`, which must outlive it; top_k stays
-// 0. `num_features` is the model's; 0: any number.
+// 0. `num_features` and `schema` are the model's. Where there are none, any
+// features or well-formed columns will do.
 absl::StatusOr<PolicyQuery> ValidateQuery(
     const v1::DecisionContext& context, const config::v1::RequestLimits& limits,
-    uint32_t num_features);
+    uint32_t num_features, const Schema* schema = nullptr);
 
 // Returns how many candidates of `query` are eligible.
 uint32_t NumEligible(const PolicyQuery& query);

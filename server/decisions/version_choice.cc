@@ -39,7 +39,7 @@ absl::Status NoSuchLabel(const ServingSet& set, absl::string_view label) {
 
 std::vector<int32_t> FirstEligible(const PolicyQuery& query, uint32_t count) {
   std::vector<int32_t> action;
-  const uint32_t n = query.candidates.num_candidates();
+  const uint32_t n = query.num_candidates();
   for (uint32_t i = 0; i < n && action.size() < count; ++i) {
     if (query.eligible.empty() || query.eligible[i]) {
       action.push_back(static_cast<int32_t>(i));
@@ -50,7 +50,7 @@ std::vector<int32_t> FirstEligible(const PolicyQuery& query, uint32_t count) {
 
 absl::Status CheckDocuments(const v1::Baseline& baseline,
                             const PolicyQuery& query) {
-  const uint32_t n = query.candidates.num_candidates();
+  const uint32_t n = query.num_candidates();
   std::vector<uint32_t> sorted(baseline.action().begin(),
                                baseline.action().end());
   std::sort(sorted.begin(), sorted.end());

@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "core/base/random.h"
 #include "core/base/status_macros.h"
+#include "core/features/schema/made_up_columns.h"
 #include "core/policies/distribution_factory.h"
 #include "io/segments/decision_view.h"
 #include "server/models/self_test.h"
@@ -22,28 +23,24 @@ absl::Status WarmUpWith(const LinearPolicy& policy, PolicyQuery query,
   query.game.rounds = kGameRounds;
   Draw draw;
   policy.Decide(query, key, workspace, &draw);
+  RETURN_IF_ERROR(workspace->refusal);
   if (std::isfinite(draw.log_propensity)) return absl::OkStatus();
   return absl::InternalError(absl::StrCat(
       "log-propensity is ", draw.log_propensity, ", must be finite"));
 }
 
-absl::StatusOr<PolicyQuery> StoredQuery(const log::v1::Decision& decision,
-                                        uint32_t num_features) {
-  const uint32_t d = decision.num_features();
-  if (d != num_features) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("num_features is ", d, ", must be ", num_features));
-  }
+absl::StatusOr<PolicyQuery> StoredQuery(const log::v1::Decision& decision) {
   ASSIGN_OR_RETURN(const DecisionView view, ViewQuery(decision));
   RETURN_IF_ERROR(CheckDecidable(view));
-  return PolicyQuery{view.candidates, view.eligible, view.top_k};
+  return PolicyQuery{
+      view.candidates, view.eligible, view.top_k, {}, view.columns};
 }
 
 absl::Status WarmUpStored(const LinearPolicy& policy,
                           const std::vector<log::v1::Decision>& queries) {
   PolicyWorkspace workspace;
   for (size_t i = 0; i < queries.size(); ++i) {
-    const auto query = StoredQuery(queries[i], policy.num_features());
+    const auto query = StoredQuery(queries[i]);
     const absl::Status status =
         query.ok() ? WarmUpWith(policy, *query, SeedKey(i), &workspace)
                    : query.status();
@@ -55,10 +52,28 @@ absl::Status WarmUpStored(const LinearPolicy& policy,
   return absl::OkStatus();
 }
 
+constexpr uint64_t kQueries = 20;  // To warm up with.
+
+absl::Status WarmUpColumns(const LinearPolicy& policy, const Schema& schema) {
+  constexpr uint32_t kCandidates = 10;
+  PolicyWorkspace workspace;
+  RandomSequence random(SeedKey(0));
+  for (uint64_t i = 0; i < kQueries; ++i) {
+    const v1::Columns columns = MakeUpColumns(schema, kCandidates, &random);
+    PolicyQuery query;
+    query.columns = &columns;
+    query.top_k = kCandidates;
+    RETURN_IF_ERROR(WarmUpWith(policy, query, SeedKey(i), &workspace));
+  }
+  return absl::OkStatus();
+}
+
 // Warms up a version that brings no queries. The made-up ones touch all
 // weights, if there are not too many.
 absl::Status WarmUpMadeUp(const LinearPolicy& policy) {
-  constexpr uint64_t kQueries = 20;
+  if (policy.features().transform() != nullptr) {
+    return WarmUpColumns(policy, policy.features().transform()->schema());
+  }
   constexpr size_t kMaxValues = 1'000'000;
   constexpr size_t kMaxCandidates = 100;
   const size_t d = policy.num_features();
@@ -90,6 +105,34 @@ absl::Status WarmUpMadeUp(const LinearPolicy& policy) {
   return absl::OkStatus();
 }
 
+// InvalidArgument where callers of `serving` do not send what `policy` takes.
+absl::Status CheckInput(const LinearPolicy& policy,
+                        const ServedModel& serving) {
+  const FeatureTransform* const transform = policy.features().transform();
+  const bool has_schema = transform != nullptr;
+  if (has_schema != (serving.schema != nullptr)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("features is ", has_schema ? "set" : "unset", ", must be ",
+                     has_schema ? "unset" : "set",
+                     ", as in the version that serves: callers send ",
+                     has_schema ? "features" : "columns",
+                     "; publish it under another name"));
+  }
+  if (has_schema && transform->schema().hash() != serving.schema->hash()) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "features.schema_hash is ", transform->schema().hash(), ", must be ",
+        serving.schema->hash(),
+        ", as in the version that serves: callers send its columns; publish it "
+        "under another name"));
+  }
+  if (policy.num_features() == serving.num_features) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(
+      "num_features is ", policy.num_features(), ", must be ",
+      serving.num_features,
+      ", as in the version that serves: callers send that many; publish it "
+      "under another name"));
+}
+
 }  // namespace
 
 std::shared_ptr<const ServedModel> MakeUniformModel(const std::string& name,
@@ -110,10 +153,7 @@ absl::StatusOr<std::shared_ptr<const ServedModel>> MakeServedModel(
     LoadFailure* failure, std::shared_ptr<const VersionCounters> counters) {
   const model::v1::Model& model = stored.model;
   *failure = LoadFailure::kPolicy;
-  ASSIGN_OR_RETURN(
-      LinearPolicy policy,
-      LinearPolicy::Create(model.policy(),
-                           {model.weights().begin(), model.weights().end()}));
+  ASSIGN_OR_RETURN(LinearPolicy policy, LinearPolicy::Create(model));
   if (!serving.PolicyFor(policy.action_kind()).has_value()) {
     *failure = LoadFailure::kActionKind;
     return absl::InvalidArgumentError(absl::StrCat(
@@ -123,16 +163,9 @@ absl::StatusOr<std::shared_ptr<const ServedModel>> MakeServedModel(
         "under another name"));
   }
   *failure = LoadFailure::kDimension;
-  if (serving.num_features != 0 &&
-      model.num_features() != serving.num_features) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "num_features is ", model.num_features(), ", must be ",
-        serving.num_features,
-        ", as in the version that serves: callers send that many; publish it "
-        "under another name"));
-  }
+  if (serving.version != 0) RETURN_IF_ERROR(CheckInput(policy, serving));
   *failure = LoadFailure::kSelfTest;
-  RETURN_IF_ERROR(SelfTest(policy));
+  RETURN_IF_ERROR(SelfTest(policy.OfFeatures()));
   *failure = LoadFailure::kWarmUp;
   RETURN_IF_ERROR(stored.warmup.empty() ? WarmUpMadeUp(policy)
                                         : WarmUpStored(policy, stored.warmup));
@@ -141,11 +174,17 @@ absl::StatusOr<std::shared_ptr<const ServedModel>> MakeServedModel(
   served->version = model.version();
   served->policy = model.policy();
   served->policy_name = PolicyKindName(model.policy());
-  served->num_features = model.num_features();
+  served->num_features = policy.num_features();
+  if (policy.features().transform() != nullptr) {
+    served->schema = &policy.features().transform()->schema();
+  }
   served->checksum = stored.checksum;
   served->draw_salt = stored.draw_salt;
   served->loaded_time_us = time_us;
   served->bytes = model.ByteSizeLong();
+  served->num_trees = static_cast<uint32_t>(model.trees().trees_size());
+  served->num_connections =
+      static_cast<uint64_t>(model.hidden_layer().weights_size());
   served->counters = std::move(counters);
   switch (policy.action_kind()) {
     case ActionKind::kSelect:

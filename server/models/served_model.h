@@ -17,17 +17,20 @@ namespace sortition {
 
 struct ServedModel {
   std::string name;
-  uint64_t version = 0;       // 0: uniform, no version is loaded.
-  model::v1::Policy policy;   // As it is logged; kind unset: uniform.
-  std::string policy_name;    // "softmax_selection", "plackett_luce",
-                              // "game_ranking",
-                              // "boltzmann_ranking", "game_subset",
-                              // "independent_subset", "uniform".
-  uint32_t num_features = 0;  // 0: any.
+  uint64_t version = 0;            // 0: uniform, no version is loaded.
+  model::v1::Policy policy;        // As it is logged; kind unset: uniform.
+  std::string policy_name;         // "softmax_selection", "plackett_luce",
+                                   // "game_ranking",
+                                   // "boltzmann_ranking", "game_subset",
+                                   // "independent_subset", "uniform".
+  uint32_t num_features = 0;       // Of a request; 0: any, or columns.
+  const Schema* schema = nullptr;  // Of a request's columns; null: it has none.
   std::string checksum;
   std::string draw_salt;  // What draws depend on besides the decision id.
   int64_t loaded_time_us = 0;
   uint64_t bytes = 0;  // Of its parameters.
+  uint32_t num_trees = 0;
+  uint64_t num_connections = 0;  // Of hidden units to inputs.
   // The policy for each kind of action; unset: the model does not answer it.
   std::optional<LinearPolicy> select;
   std::optional<LinearPolicy> rank;
@@ -54,9 +57,9 @@ std::shared_ptr<const ServedModel> MakeUniformModel(const std::string& name,
                                                     int64_t time_us);
 
 // Makes a version ready to serve: its policy has passed the self-test and has
-// answered the warm-up queries. It must be for the calls and the number of
-// features of `serving`, which serves now. On error, stores in `failure` what
-// failed.
+// answered the warm-up queries. It must be for the calls and the columns or the
+// number of features of `serving`, which serves now. On error, stores in
+// `failure` what failed.
 absl::StatusOr<std::shared_ptr<const ServedModel>> MakeServedModel(
     const StoredModel& stored, const ServedModel& serving, int64_t time_us,
     LoadFailure* failure,

@@ -8,8 +8,10 @@
 
 #include "absl/strings/str_cat.h"
 #include "core/base/status_macros.h"
+#include "core/features/schema/schema.h"
 #include "google/protobuf/io/coded_stream.h"
 #include "google/protobuf/wire_format_lite.h"
+#include "sortition/v1/columns.pb.h"
 #include "sortition/v1/ranking.pb.h"
 
 namespace sortition {
@@ -92,6 +94,13 @@ class Counter {
   }
 
   uint64_t Limit(const FieldDescriptor& field) const {
+    const Descriptor* const within = field.containing_type();
+    if (within == v1::Columns::descriptor()) return Schema::kMostColumns;
+    if (within == v1::Categories::descriptor() ||
+        within == v1::CategorySets::descriptor() ||
+        within == v1::Texts::descriptor()) {
+      return limits_.max_column_values();
+    }
     return field.message_type() == v1::Feedback::descriptor()
                ? limits_.max_feedback_batch()
                : limits_.max_candidates();

@@ -26,6 +26,7 @@ class QueryCopy {
   std::vector<uint32_t> columns_;
   std::unique_ptr<bool[]> eligible_;  // Null: all are.
   size_t num_eligible_ = 0;           // Entries of it.
+  std::unique_ptr<const sortition::v1::Columns> named_columns_;  // Or null.
 };
 
 }  // namespace sortition

@@ -10,7 +10,7 @@ namespace sortition {
 namespace {
 
 size_t NumEligible(const PolicyQuery& query) {
-  if (query.eligible.empty()) return query.candidates.num_candidates();
+  if (query.eligible.empty()) return query.num_candidates();
   return static_cast<size_t>(
       std::count(query.eligible.begin(), query.eligible.end(), true));
 }
@@ -30,10 +30,6 @@ const LinearPolicy* JudgeOf(const ServedModel& model, ActionKind kind,
                             const PolicyQuery& query) {
   const auto& policy = model.PolicyFor(kind);
   if (!policy.has_value()) return nullptr;
-  if (!policy->uniform() &&
-      policy->num_features() != query.candidates.num_features()) {
-    return nullptr;
-  }
   if (kind != ActionKind::kSubset || !policy->takes_size()) return &*policy;
   const size_t eligible = NumEligible(query);
   const size_t size = std::min<size_t>(

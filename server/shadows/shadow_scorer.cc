@@ -133,19 +133,24 @@ void ShadowScorer::ScoreJob(ShadowJob* job) {
       metrics_.CountDropped(1);
       continue;
     }
+    const double log_propensity =
+        policy->LogPropensity(query, job->action, &workspace_);
+    if (!workspace_.refusal.ok()) {
+      metrics_.CountDropped(1);
+      continue;
+    }
     log::v1::ShadowView& view =
         *job->views.emplace_back().mutable_shadow_view();
     view.set_decision_id(job->decision_id);
     view.set_model(model.name);
     view.set_version(model.version);
-    view.set_log_propensity(
-        policy->LogPropensity(query, job->action, &workspace_));
+    view.set_log_propensity(log_propensity);
     const Action mode = policy->DecidedMode(query, &workspace_);
     view.mutable_mode()->Assign(mode.begin(), mode.end());
   }
   // One huge query must not hold its memory for ever.
   constexpr uint32_t kKeptCandidates = 10'000;
-  if (query.candidates.num_candidates() > kKeptCandidates) {
+  if (query.num_candidates() > kKeptCandidates) {
     workspace_ = PolicyWorkspace();
   }
 }

@@ -20,6 +20,7 @@
 #include "process/log.h"
 #include "trainer/offpolicy/evaluate.h"
 #include "trainer/offpolicy/option_checks.h"
+#include "trainer/tuples/model_frame.h"
 #include "trainer/tuples/tuple_convert.h"
 #include "trainer/tuples/tuple_reader.h"
 
@@ -99,16 +100,17 @@ absl::StatusOr<TupleData> Read(const CalibrateOptions& options,
   read.set_since(options.since());
   read.set_until(options.until());
   read.set_warmup_queries(0);
+  ASSIGN_OR_RETURN(const ModelFrame frame, FrameOf(model));
   ASSIGN_OR_RETURN(
       TupleData data,
-      ReadTuples(
-          read,
-          {.action_kind = ActionKindOf(model.policy()),
-           .num_features = model.num_features(),
-           .can_abstain =
-               model.policy().softmax_selection().has_abstain_score(),
-           .baseline_version = std::nullopt,
-           .evaluate_from_version = model.provenance().parent_version()}));
+      ReadTuples(read,
+                 {.action_kind = ActionKindOf(model.policy()),
+                  .num_features = SentFeatures(model),
+                  .can_abstain =
+                      model.policy().softmax_selection().has_abstain_score(),
+                  .baseline_version = std::nullopt,
+                  .evaluate_from_version = model.provenance().parent_version(),
+                  .features = frame.features}));
   if (const uint64_t abstained = data.left_out(LeftOutReason::kAbstained) +
                                  data.abstained_validation.size() +
                                  data.abstained_test.size();
@@ -144,7 +146,7 @@ class Calibrator {
         data_(data),
         queries_(std::move(queries)),
         family_{.action_kind = data.action_kind,
-                .num_features = model.num_features(),
+                .num_features = data.num_features,
                 .can_abstain = queries_.can_abstain(),
                 .uniform_mixture = model.policy().uniform_mixture()} {
     if (model.policy().has_boltzmann_ranking()) {

@@ -33,9 +33,10 @@ void AddAbstained(const std::vector<AbstainedTuple>& abstained,
 
 }  // namespace
 
-LinearTrainData::LinearTrainData(TupleData data,
+LinearTrainData::LinearTrainData(TupleData data, ModelFrame frame,
                                  const config::v1::TrainOptions& options)
     : data_(std::move(data)),
+      frame_(std::move(frame)),
       family_{.action_kind = data_.action_kind,
               .num_features = data_.num_features,
               .can_abstain = data_.can_abstain,
@@ -75,10 +76,18 @@ std::vector<double> LinearTrainData::ShownLosses() const {
   return losses;
 }
 
+std::optional<Eigen::VectorXd> LinearTrainData::ParametersOf(
+    const model::v1::Model& model) const {
+  model::v1::Model own;
+  PutIntoFrame(frame_, family_.num_features, &own);
+  if (!IsSameFrame(own, model)) return std::nullopt;
+  return sortition::ParametersOf(family_, model);
+}
+
 void LinearTrainData::SetPolicy(const Eigen::VectorXd& parameters,
                                 model::v1::Model* model) const {
   *model->mutable_policy() = PolicyAt(family_, parameters);
-  model->set_num_features(family_.num_features);
+  PutIntoFrame(frame_, family_.num_features, model);
   model->clear_weights();
   for (const double weight : WeightsAt(family_, parameters)) {
     model->add_weights(weight);

@@ -9,13 +9,15 @@
 #include "core/learners/counterfactual/linear_tuple_policy.h"
 #include "sortition/model/v1/model.pb.h"
 #include "trainer/offpolicy/train_data.h"
+#include "trainer/tuples/model_frame.h"
 #include "trainer/tuples/tuple_reader.h"
 
 namespace sortition {
 
 class LinearTrainData : public TrainData {
  public:
-  LinearTrainData(TupleData data, const config::v1::TrainOptions& options);
+  LinearTrainData(TupleData data, ModelFrame frame,
+                  const config::v1::TrainOptions& options);
 
   absl::StatusOr<std::unique_ptr<TuplePolicy>> TrainPolicy() const override {
     return grid_data_.TrainPolicy();
@@ -42,9 +44,7 @@ class LinearTrainData : public TrainData {
   std::vector<GuardedReward> guarded() const override { return data_.guarded; }
   std::vector<double> ShownLosses() const override;
   std::optional<Eigen::VectorXd> ParametersOf(
-      const model::v1::Model& model) const override {
-    return sortition::ParametersOf(family_, model);
-  }
+      const model::v1::Model& model) const override;
   void SetPolicy(const Eigen::VectorXd& parameters,
                  model::v1::Model* model) const override;
   absl::Status ReadStatus() const override { return data_.ReadStatus(); }
@@ -54,6 +54,7 @@ class LinearTrainData : public TrainData {
 
  private:
   const TupleData data_;
+  const ModelFrame frame_;
   const LinearFamily family_;
   const LinearGridData grid_data_;  // A view of data_.
 };

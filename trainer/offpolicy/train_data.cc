@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "core/base/status_macros.h"
 #include "core/policies/distribution_factory.h"
+#include "trainer/offpolicy/frame_options.h"
 #include "trainer/offpolicy/label_train_data.h"
 #include "trainer/offpolicy/linear_train_data.h"
 #include "trainer/tuples/labels/label_reader.h"
@@ -23,13 +24,14 @@ uint64_t VersionOf(const std::optional<StoredModel>& baseline) {
 // Makes the filter. The tuples must fit the version to be replaced, if there is
 // one.
 TupleFilter MakeFilter(const TrainOptions& options,
-                       const std::optional<StoredModel>& baseline) {
+                       const std::optional<StoredModel>& baseline,
+                       const ModelFrame& frame) {
   TupleFilter filter;
+  filter.features = frame.features;
   filter.baseline_version = VersionOf(baseline);
   filter.baseline_is_of_log = options.baseline() == "log";
   if (baseline.has_value()) {
     const model::v1::Policy& policy = baseline->model.policy();
-    filter.num_features = baseline->model.num_features();
     filter.action_kind = ActionKindOf(policy);
     if (filter.action_kind == ActionKind::kSelect) {
       filter.can_abstain = policy.softmax_selection().has_abstain_score();
@@ -37,6 +39,11 @@ TupleFilter MakeFilter(const TrainOptions& options,
     if (filter.action_kind == ActionKind::kSubset) {
       filter.fixed_size = SubsetSize(policy) > 0;
     }
+  }
+  if (frame.has_schema()) {
+    filter.num_features = 0;
+  } else if (frame.model.num_features() > 0) {
+    filter.num_features = frame.model.num_features();
   }
   if (options.action() == "select") filter.action_kind = ActionKind::kSelect;
   if (options.action() == "rank") filter.action_kind = ActionKind::kRank;
@@ -76,6 +83,10 @@ absl::Status CheckOptionsOfLabels(const TrainOptions& options) {
     return absl::InvalidArgumentError(
         absl::StrCat("uniform_mixture is ", options.uniform_mixture(),
                      ", must be 0 for labels, whose policies have no mixture"));
+  }
+  if (!options.features().empty() || !options.trees().empty()) {
+    return absl::InvalidArgumentError(
+        "features or trees is set, must be empty for labels");
   }
   if (options.parts() != "unit_hash") {
     return must_be("parts", options.parts(), "unit_hash");
@@ -131,15 +142,17 @@ absl::StatusOr<std::unique_ptr<TrainData>> ReadTrainData(
                      ReadLabelTuples(options, MakeLabelFilter(baseline)));
     return std::make_unique<LabelTrainData>(std::move(data));
   }
+  ASSIGN_OR_RETURN(ModelFrame frame, MakeFrame(options, baseline));
   ASSIGN_OR_RETURN(TupleData data,
-                   ReadTuples(options, MakeFilter(options, baseline)));
+                   ReadTuples(options, MakeFilter(options, baseline, frame)));
   RETURN_IF_ERROR(CheckObjective(options, data));
   if (data.action_kind == ActionKind::kSubset) {
     const uint32_t served =
         baseline.has_value() ? SubsetSize(baseline->model.policy()) : 0;
     if (data.subset_size > 0 && served > 0) data.subset_size = served;
   }
-  return std::make_unique<LinearTrainData>(std::move(data), options);
+  return std::make_unique<LinearTrainData>(std::move(data), std::move(frame),
+                                           options);
 }
 
 }  // namespace sortition

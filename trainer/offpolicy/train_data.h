@@ -39,7 +39,7 @@ class TrainData : public GridData {
   // another family.
   virtual std::optional<Eigen::VectorXd> ParametersOf(
       const model::v1::Model& model) const = 0;
-  // Sets policy, num_features and weights.
+  // Sets all that servers need but name and version.
   virtual void SetPolicy(const Eigen::VectorXd& parameters,
                          model::v1::Model* model) const = 0;
   // Returns the first error of reading tuples so far. After an error, nothing

@@ -7,6 +7,7 @@
 #include "core/base/hash.h"
 #include "core/base/status_macros.h"
 #include "io/segments/decision_view.h"
+#include "trainer/tuples/model_frame.h"
 #include "trainer/tuples/tuple_convert.h"
 
 namespace sortition {
@@ -68,7 +69,9 @@ std::optional<LeftOutReason> OpeLog::Convert(
       .can_abstain = true,
       .fixed_size = fixed_size_.value_or(SubsetSize(decision) > 0),
       .rewards = rewards_,
-      .overrides = overrides_};
+      .overrides = overrides_,
+      .features = shape_.features.get(),
+      .scratch = &feature_scratch_};
   if (const auto reason = ConvertTuple(logged, expectation, &tuple_)) {
     return reason;
   }
@@ -97,12 +100,20 @@ absl::Status OpeLog::TakeTuple(const log::v1::BanditTuple& logged,
   if (shape_.action_kind == ActionKind::kSubset) {
     fixed_size_ = SubsetSize(decision) > 0;
   }
-  ASSIGN_OR_RETURN(const DecisionView view, ViewDecision(decision));
+  // Stored policies make what they weigh of columns by themselves; this is for
+  // models of rewards.
+  ASSIGN_OR_RETURN(
+      const DecisionView view,
+      ViewFeatures(decision,
+                   decision.has_columns() ? shape_.features.get() : nullptr,
+                   &feature_scratch_));
   LoggedDecision taken;
   taken.decision = &decision;
-  taken.query = {.candidates = view.candidates,
-                 .eligible = view.eligible,
-                 .top_k = view.top_k};
+  taken.query = {
+      .candidates = view.candidates,
+      .eligible = view.eligible,
+      .top_k = view.top_k,
+      .columns = decision.has_columns() ? &decision.columns() : nullptr};
   if (shape_.action_kind == ActionKind::kRank) {
     taken.query.top_k = static_cast<uint32_t>(decision.action_size());
   }

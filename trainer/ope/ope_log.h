@@ -9,6 +9,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "core/learners/counterfactual/bandit_tuple.h"
+#include "core/scoring/model_features.h"
 #include "sortition/config/v1/ope.pb.h"
 #include "sortition/config/v1/train.pb.h"
 #include "trainer/ope/policies/arm_propensities.h"
@@ -25,7 +26,10 @@ namespace sortition {
 // What stored versions ask of decisions.
 struct OpeShape {
   std::optional<ActionKind> action_kind;  // Unset: that of the first tuple.
-  std::optional<uint32_t> num_features;   // Unset: that of the newest tuples.
+  // As logged: 0 with columns. Unset: that of the newest tuples.
+  std::optional<uint32_t> num_features;
+  // Makes the features of columns that models of rewards see.
+  std::shared_ptr<const ModelFeatures> features;
 };
 
 class OpeLog {
@@ -47,6 +51,7 @@ class OpeLog {
   ActionKind action_kind() const {
     return shape_.action_kind.value_or(ActionKind::kSelect);
   }
+  // As logged: 0 with columns.
   uint32_t num_features() const { return shape_.num_features.value_or(0); }
   const RewardRange& rewards() const { return rewards_; }
 
@@ -71,6 +76,7 @@ class OpeLog {
   bool leaves_out_aggregations_ = false;
   std::optional<bool> fixed_size_;
   BanditTuple tuple_;
+  ModelFeatureScratch feature_scratch_;
 };
 
 }  // namespace sortition

@@ -7,6 +7,7 @@
 #include "core/base/status_macros.h"
 #include "core/policies/distribution_factory.h"
 #include "io/models/newest_version.h"
+#include "trainer/tuples/model_frame.h"
 
 namespace sortition {
 namespace {
@@ -87,8 +88,10 @@ absl::StatusOr<model::v1::Model> PolicySet::LoadVersion(
 
 absl::Status PolicySet::TakeShape(const PolicySpec& spec,
                                   const model::v1::Model& model) {
+  ASSIGN_OR_RETURN(const ModelFrame frame, FrameOf(model));
   const OpeShape shape{.action_kind = ActionKindOf(model.policy()),
-                       .num_features = model.num_features()};
+                       .num_features = SentFeatures(model),
+                       .features = frame.features};
   if (shaped_by_.empty()) {
     shape_ = shape;
     shaped_by_ = spec.name;

@@ -26,6 +26,8 @@ std::string ReasonText(LeftOutReason reason) {
       return "other kind of action";
     case LeftOutReason::kOtherFeatures:
       return "other number of features";
+    case LeftOutReason::kColumns:
+      return "columns, and nothing says what becomes of them (--features)";
     case LeftOutReason::kBadPropensity:
       return "propensity not in (0, 1]";
     case LeftOutReason::kBadFeatures:

@@ -16,6 +16,7 @@ enum class LeftOutReason {
   kThinned,
   kOtherAction,
   kOtherFeatures,
+  kColumns,
   kBadPropensity,
   kBadFeatures,
   kBadReward,

@@ -10,8 +10,8 @@
 #include "core/counterfactual/loss_scaling.h"
 #include "core/policies/distribution_factory.h"
 #include "core/policies/sized_subset.h"
-#include "io/segments/decision_view.h"
 #include "io/segments/shown_action.h"
+#include "trainer/tuples/model_frame.h"
 
 namespace sortition {
 namespace {
@@ -127,7 +127,13 @@ std::optional<LeftOutReason> ConvertTuple(const log::v1::BanditTuple& logged,
   const double log_propensity = decision.log_propensity();
   if (!IsLogPropensity(log_propensity)) return LeftOutReason::kBadPropensity;
   if (!std::isfinite(logged.reward())) return LeftOutReason::kBadReward;
-  const absl::StatusOr<DecisionView> view = ViewDecision(decision);
+  if (decision.has_columns() &&
+      (expectation.features == nullptr ||
+       expectation.features->transform() == nullptr)) {
+    return LeftOutReason::kColumns;
+  }
+  const absl::StatusOr<DecisionView> view =
+      ViewFeatures(decision, expectation.features, expectation.scratch);
   if (!view.ok()) return LeftOutReason::kBadFeatures;
   std::vector<int32_t> row_of;
   PackEligible(*view, &row_of, result);

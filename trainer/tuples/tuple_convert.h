@@ -7,6 +7,7 @@
 #include "core/data/action.h"
 #include "core/learners/counterfactual/bandit_tuple.h"
 #include "core/policies/distribution_factory.h"
+#include "core/scoring/model_features.h"
 #include "sortition/log/v1/log.pb.h"
 #include "trainer/tuples/left_out.h"
 #include "trainer/tuples/overrides.h"
@@ -17,11 +18,14 @@ namespace sortition {
 // What tuples must have in common to be trained on together.
 struct TupleExpectation {
   ActionKind action_kind = ActionKind::kSelect;
-  uint32_t num_features = 0;
+  uint32_t num_features = 0;  // As logged: 0 with columns.
   bool can_abstain = true;
   bool fixed_size = false;  // For subsets.
   RewardRange rewards = {};
   Overrides overrides = Overrides::kIntentToTreat;
+  // What makes features of what was logged. Null: they are those of the log.
+  const ModelFeatures* features = nullptr;
+  ModelFeatureScratch* scratch = nullptr;  // With `features`.
 };
 
 // Returns how many candidates a subset has according to the request or else the

@@ -149,7 +149,9 @@ class Reader {
         .can_abstain = filter_.can_abstain.value_or(true),
         .fixed_size = filter_.fixed_size.value_or(SubsetSize(decision) > 0),
         .rewards = RewardRange::Of(options_),
-        .overrides = overrides_};
+        .overrides = overrides_,
+        .features = filter_.features.get(),
+        .scratch = &feature_scratch_};
     const auto unusable = ConvertTuple(logged, expectation, tuple);
     if (unusable.has_value() && *unusable != LeftOutReason::kAbstained) {
       return unusable;
@@ -164,7 +166,9 @@ class Reader {
     filter_.action_kind = ActionKindOf(decision);
     filter_.num_features = decision.num_features();
     data_.action_kind = *filter_.action_kind;
-    data_.num_features = *filter_.num_features;
+    data_.num_features = filter_.features == nullptr
+                             ? *filter_.num_features
+                             : filter_.features->num_features();
     data_.can_abstain |= filter_.can_abstain.value_or(decision.can_abstain()) &&
                          data_.action_kind == ActionKind::kSelect;
     if (data_.action_kind == ActionKind::kSubset) {
@@ -349,6 +353,7 @@ class Reader {
   const GuardedRewards& guarded_;
   Thinning& thinning_;
   TupleParts parts_;
+  mutable ModelFeatureScratch feature_scratch_;
   bool leaves_out_aggregations_ = false;
   TupleData data_;
   const HeldTuples::Limits limits_;

@@ -10,6 +10,7 @@
 #include "absl/status/statusor.h"
 #include "core/data/action.h"
 #include "core/learners/counterfactual/bandit_tuple.h"
+#include "core/scoring/model_features.h"
 #include "sortition/config/v1/train.pb.h"
 #include "sortition/log/v1/log.pb.h"
 #include "sortition/model/v1/model.pb.h"
@@ -33,8 +34,8 @@ struct GuardedReward {
 
 struct TupleData : TupleCounts {
   ActionKind action_kind = ActionKind::kSelect;
-  uint32_t num_features = 0;
-  bool can_abstain = false;  // For selections; as the filter says.
+  uint32_t num_features = 0;  // That weights multiply.
+  bool can_abstain = false;   // For selections; as the filter says.
   // The policy that logged the tuples of newest_version, among those that were
   // kept or left out for lack of room. Its kind is unset if it is uniform.
   model::v1::Policy newest_policy;
@@ -68,7 +69,7 @@ struct TupleData : TupleCounts {
 // usable tuple.
 struct TupleFilter {
   std::optional<ActionKind> action_kind;
-  std::optional<uint32_t> num_features;
+  std::optional<uint32_t> num_features;  // As logged: 0 with columns.
   std::optional<bool> can_abstain;  // Unset: true if one of the tuples could.
   std::optional<bool> fixed_size = {};  // For subsets.
   // The version that a new one would replace. Only tuples that it logged
@@ -80,6 +81,8 @@ struct TupleFilter {
   // Tuples of earlier versions do not validate or test either: a policy may
   // have been trained on all of them.
   uint64_t evaluate_from_version = 0;
+  // What makes features of what was logged. Null: they are those of the log.
+  std::shared_ptr<const ModelFeatures> features = {};
 };
 
 // Streams all segments; segments that are still being written are read up to

@@ -120,7 +120,7 @@ std::optional<Eigen::VectorXd> ParametersOf(const LinearFamily& family,
     return std::nullopt;
   }
   if (ActionKindOf(policy) != family.action_kind || !IsOfLaw(family, policy) ||
-      model.num_features() != family.num_features ||
+      static_cast<uint32_t>(model.weights_size()) != family.num_features ||
       policy.softmax_selection().has_abstain_score() != family.can_abstain ||
       (policy.independent_subset().k() > 0) != (family.subset_size > 0)) {
     return std::nullopt;

@@ -47,11 +47,11 @@ model::v1::Policy PolicyAt(const LinearFamily& family,
 std::vector<double> WeightsAt(const LinearFamily& family,
                               const Eigen::VectorXd& parameters);
 
-// Returns the parameters at which the family serves the same as `model`, except
-// for the mixture: α w and α times the constant. Empty if the model is not of
-// this family: if it differs in the kind of action, number of features, ability
-// to abstain, subsets of any or of fixed size, or law of rankings (apart from
-// the mixture).
+// Returns the parameters at which the family serves the same as `model`, whose
+// weights multiply the same features, except for the mixture: α w and α times
+// the constant. Empty if the model is not of this family: if it differs in the
+// kind of action, number of weights, ability to abstain, subsets of any or of
+// fixed size, or law of rankings (apart from the mixture).
 std::optional<Eigen::VectorXd> ParametersOf(const LinearFamily& family,
                                             const model::v1::Model& model);
 

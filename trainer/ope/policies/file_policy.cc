@@ -68,7 +68,7 @@ class FilePolicy : public JudgedPolicy {
   // where abstaining is possible.
   absl::Status CheckSize(const LoggedDecision& decision, const Entry& entry,
                          absl::string_view of) const {
-    const size_t n = decision.query.candidates.num_candidates();
+    const size_t n = decision.query.num_candidates();
     const bool can_abstain = decision.decision->can_abstain();
     const size_t size = entry.values.size();
     if (size == n || (can_abstain && size == n + 1)) return absl::OkStatus();
@@ -81,7 +81,7 @@ class FilePolicy : public JudgedPolicy {
 
   absl::Status TakeProbabilities(const LoggedDecision& decision,
                                  const Entry& entry, PolicyView* view) const {
-    const size_t n = decision.query.candidates.num_candidates();
+    const size_t n = decision.query.num_candidates();
     std::span<const double> values = entry.values;
     if (entry.kind == ProbabilityFile::Kind::kByDocument) {
       if (values.size() > n + 1) {
@@ -133,7 +133,7 @@ class FilePolicy : public JudgedPolicy {
   absl::Status TakeScores(const LoggedDecision& decision, const Entry& entry,
                           PolicyView* view) const {
     RETURN_IF_ERROR(CheckSize(decision, entry, "scores"));
-    const size_t n = decision.query.candidates.num_candidates();
+    const size_t n = decision.query.num_candidates();
     double largest = -std::numeric_limits<double>::infinity();
     for (size_t i = 0; i < entry.values.size(); ++i) {
       if (i == n || decision.is_eligible(i)) {
@@ -175,7 +175,7 @@ class FilePolicy : public JudgedPolicy {
       policy.set_uniform_mixture(mixture_);
       ASSIGN_OR_RETURN(orders_, MakeActionDistribution(policy));
     }
-    const size_t n = decision.query.candidates.num_candidates();
+    const size_t n = decision.query.num_candidates();
     scores_.clear();
     positions_.assign(n, -1);
     for (size_t i = 0; i < n; ++i) {

@@ -76,7 +76,7 @@ class ConstantPolicy : public JudgedPolicy {
 
   absl::Status View(const LoggedDecision& decision, bool,
                     PolicyView* view) override {
-    const size_t n = decision.query.candidates.num_candidates();
+    const size_t n = decision.query.num_candidates();
     const auto document =
         static_cast<size_t>(documents_[UnitHalf(decision.unit)]);
     view->first.assign(n, 0);
@@ -120,17 +120,14 @@ void FinishSelection(const LoggedDecision& decision, double mixture,
 }
 
 size_t LoggedDecision::num_eligible() const {
-  if (query.eligible.empty()) return query.candidates.num_candidates();
+  if (query.eligible.empty()) return query.num_candidates();
   return static_cast<size_t>(
       std::count(query.eligible.begin(), query.eligible.end(), true));
 }
 
 absl::StatusOr<std::unique_ptr<JudgedPolicy>> MakeStoredPolicy(
     std::string name, const model::v1::Model& model) {
-  ASSIGN_OR_RETURN(
-      LinearPolicy policy,
-      LinearPolicy::Create(model.policy(),
-                           {model.weights().begin(), model.weights().end()}));
+  ASSIGN_OR_RETURN(LinearPolicy policy, LinearPolicy::Create(model));
   std::string description = absl::StrCat(
       "version ", model.version(), ", ", PolicyKindName(model.policy()),
       ", inverse temperature ", model.policy().inverse_temperature(),

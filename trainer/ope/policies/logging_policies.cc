@@ -8,6 +8,7 @@
 #include "core/base/status_macros.h"
 #include "core/policies/distribution_factory.h"
 #include "io/models/model_store.h"
+#include "trainer/tuples/model_frame.h"
 
 namespace sortition {
 namespace {
@@ -38,7 +39,7 @@ std::unique_ptr<JudgedPolicy> LoggingPolicies::LoadPolicy(
   if (options.model_store().empty()) return nullptr;
   const auto stored =
       ModelStore(options.model_store()).Load(options.model(), version);
-  if (!stored.ok() || stored->model.num_features() != num_features) {
+  if (!stored.ok() || SentFeatures(stored->model) != num_features) {
     return nullptr;
   }
   auto policy = MakeStoredPolicy(absl::StrCat(version), stored->model);
