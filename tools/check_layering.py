@@ -9,7 +9,7 @@ import tempfile
 # rooms are folders of their own; "x/*" stands for x and all its rooms.
 LEARNERS = "core/learners/"
 BELOW_LEARNERS = ["core/base", "core/data", "core/metrics", "core/optim",
-                  "core/games/*", "core/policies", "core/counterfactual",
+                  "core/games/*", "core/policies", "core/scoring", "core/counterfactual",
                   "core/losses", "core/aggregation"]
 MAY_INCLUDE = {
     "core/base": [],

@@ -284,6 +284,10 @@ absl::Status RankingService::DrawAndLog(const v1::DecisionContext& context,
     result->mutable_game()->set_rounds(draw.game->rounds);
   }
   decision_metrics_.Count(query, policy, draw, !checked->degraded.empty());
+  if (model.drift != nullptr && checked->is_scored()) {
+    const ModelFeatureScratch& made = *scratch->workspace.computed;
+    model.drift->Offer(made.columns.columns(), made.inputs, decision.time_us);
+  }
   TellOnlookers(context, *checked, result->decision_id(), scratch);
   return absl::OkStatus();
 }

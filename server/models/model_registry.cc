@@ -71,6 +71,7 @@ ModelRegistry::ModelRegistry(const config::v1::ServerOptions& options,
           "sortition_model_list_failures_total",
           "Times that the model store, or the directory of a model in it, "
           "could not be listed")),
+      drift_gauges_(metrics),
       loader_(&store_, metrics) {
   Serve(MakeUniformSet(default_model_));
 }
@@ -323,6 +324,20 @@ std::vector<ModelState> ModelRegistry::List() const {
   return list;
 }
 
+namespace {
+
+// Appends what the versions of a model have to show.
+void AddDrift(const ServingSet& set, std::vector<VersionDrift>* drifts) {
+  constexpr size_t kMostShown = 10;
+  for (const auto& [version, model] : set.loaded) {
+    if (model->drift == nullptr) continue;
+    drifts->push_back(
+        {set.name, version, model->drift->TopMovers(kMostShown, NowUs())});
+  }
+}
+
+}  // namespace
+
 void ModelRegistry::SetMetrics() {
   const auto set = [this](const char* name, const char* help,
                           const std::string& model, double value) {
@@ -333,6 +348,7 @@ void ModelRegistry::SetMetrics() {
               "Memory of versions that serve no more, but whose last requests "
               "have not ended, bytes")
       ->Set(static_cast<double>(retired_bytes_.load()));
+  std::vector<VersionDrift> drifts;
   for (const ModelState& state : List()) {
     const ServedModel& serving = *state.set->primary;
     set("sortition_model_version",
@@ -354,7 +370,9 @@ void ModelRegistry::SetMetrics() {
         "1: SERVING.textproto in the store cannot be taken up; 0: it is in "
         "force",
         serving.name, state.serving_error.empty() ? 0 : 1);
+    AddDrift(*state.set, &drifts);
   }
+  drift_gauges_.Set(drifts);
 }
 
 }  // namespace sortition

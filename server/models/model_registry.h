@@ -158,6 +158,7 @@ class ModelRegistry {
   const double poll_seconds_;
   Metrics* const metrics_;
   MetricCounter* const list_failures_;
+  DriftGauges drift_gauges_;  // Set by one scrape at a time.
   std::function<void()> follow_;
   VersionLoader loader_;
   DirectoryWatch watch_;

@@ -177,6 +177,9 @@ absl::StatusOr<std::shared_ptr<const ServedModel>> MakeServedModel(
   served->num_features = policy.num_features();
   if (policy.features().transform() != nullptr) {
     served->schema = &policy.features().transform()->schema();
+    ASSIGN_OR_RETURN(
+        served->drift,
+        DriftMonitor::Create(*served->schema, model.features().learned()));
   }
   served->checksum = stored.checksum;
   served->draw_salt = stored.draw_salt;

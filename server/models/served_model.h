@@ -9,6 +9,7 @@
 #include "absl/status/statusor.h"
 #include "core/policies/linear_policy.h"
 #include "io/models/model_store.h"
+#include "server/models/drift_monitor.h"
 #include "server/models/load_failure.h"
 #include "server/models/version_counters.h"
 #include "sortition/model/v1/model.pb.h"
@@ -36,6 +37,7 @@ struct ServedModel {
   std::optional<LinearPolicy> rank;
   std::optional<LinearPolicy> label;
   std::string degraded;  // Why its answers fall short of a model's.
+  std::shared_ptr<DriftMonitor> drift;              // Null: it has no schema.
   std::shared_ptr<const VersionCounters> counters;  // Null: not counted.
 
   const std::optional<LinearPolicy>& PolicyFor(ActionKind kind) const {

@@ -33,16 +33,21 @@ void AddAbstained(const std::vector<AbstainedTuple>& abstained,
 
 }  // namespace
 
+LinearFamily FamilyOf(const TupleData& data,
+                      const config::v1::TrainOptions& options) {
+  return {.action_kind = data.action_kind,
+          .num_features = data.num_features,
+          .can_abstain = data.can_abstain,
+          .uniform_mixture = options.uniform_mixture(),
+          .subset_size = data.subset_size,
+          .boltzmann = BoltzmannOf(data)};
+}
+
 LinearTrainData::LinearTrainData(TupleData data, ModelFrame frame,
                                  const config::v1::TrainOptions& options)
     : data_(std::move(data)),
       frame_(std::move(frame)),
-      family_{.action_kind = data_.action_kind,
-              .num_features = data_.num_features,
-              .can_abstain = data_.can_abstain,
-              .uniform_mixture = options.uniform_mixture(),
-              .subset_size = data_.subset_size,
-              .boltzmann = BoltzmannOf(data_)},
+      family_(FamilyOf(data_, options)),
       grid_data_(family_, data_.train, data_.validation,
                  options.poem().objective()) {}
 

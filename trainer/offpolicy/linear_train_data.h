@@ -14,6 +14,10 @@
 
 namespace sortition {
 
+// Returns the family of policies that is learned from the tuples.
+LinearFamily FamilyOf(const TupleData& data,
+                      const config::v1::TrainOptions& options);
+
 class LinearTrainData : public TrainData {
  public:
   LinearTrainData(TupleData data, ModelFrame frame,

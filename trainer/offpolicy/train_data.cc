@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "core/base/status_macros.h"
+#include "core/learners/counterfactual/network_tuple_policy.h"
 #include "core/policies/distribution_factory.h"
 #include "trainer/offpolicy/frame_options.h"
 #include "trainer/offpolicy/label_train_data.h"
@@ -84,9 +85,10 @@ absl::Status CheckOptionsOfLabels(const TrainOptions& options) {
         absl::StrCat("uniform_mixture is ", options.uniform_mixture(),
                      ", must be 0 for labels, whose policies have no mixture"));
   }
-  if (!options.features().empty() || !options.trees().empty()) {
+  if (!options.features().empty() || !options.trees().empty() ||
+      options.hidden_units() > 0) {
     return absl::InvalidArgumentError(
-        "features or trees is set, must be empty for labels");
+        "features, trees or hidden_units is set, must be unset for labels");
   }
   if (options.parts() != "unit_hash") {
     return must_be("parts", options.parts(), "unit_hash");
@@ -112,6 +114,47 @@ LabelFilter MakeLabelFilter(const std::optional<StoredModel>& baseline) {
     filter.num_labels = model.policy().independent_labels().num_labels();
   }
   return filter;
+}
+
+// Reads tuples as the frame says and fits the size of subsets to what serves.
+absl::StatusOr<TupleData> ReadFramed(const TrainOptions& options,
+                                     const std::optional<StoredModel>& baseline,
+                                     const ModelFrame& frame) {
+  ASSIGN_OR_RETURN(TupleData data,
+                   ReadTuples(options, MakeFilter(options, baseline, frame)));
+  if (data.action_kind == ActionKind::kSubset) {
+    const uint32_t served =
+        baseline.has_value() ? SubsetSize(baseline->model.policy()) : 0;
+    if (data.subset_size > 0 && served > 0) data.subset_size = served;
+  }
+  return data;
+}
+
+// Returns the frame with a hidden layer that is learned from the tuples.
+absl::StatusOr<ModelFrame> AddHiddenLayer(
+    const TrainOptions& options, const std::optional<StoredModel>& baseline,
+    const ModelFrame& without) {
+  ModelFrame bare = without;
+  bare.model.clear_trees();
+  bare.model.clear_hidden_layer();
+  ASSIGN_OR_RETURN(bare, FrameOf(bare.model));
+  ASSIGN_OR_RETURN(const TupleData data, ReadFramed(options, baseline, bare));
+  absl::StatusOr<model::v1::HiddenLayer> layer =
+      LearnHiddenLayer({.family = FamilyOf(data, options),
+                        .tuples = data.train,
+                        .options = options.poem(),
+                        .num_units = options.hidden_units(),
+                        .seed = options.poem().seed()});
+  RETURN_IF_ERROR(data.ReadStatus());
+  if (!layer.ok()) {
+    return absl::Status(layer.status().code(),
+                        absl::StrCat("hidden_units is ", options.hidden_units(),
+                                     ": ", layer.status().message()));
+  }
+  model::v1::Model model = without.model;
+  model.set_num_features(data.num_features);
+  *model.mutable_hidden_layer() = *std::move(layer);
+  return FrameOf(model);
 }
 
 }  // namespace
@@ -143,14 +186,11 @@ absl::StatusOr<std::unique_ptr<TrainData>> ReadTrainData(
     return std::make_unique<LabelTrainData>(std::move(data));
   }
   ASSIGN_OR_RETURN(ModelFrame frame, MakeFrame(options, baseline));
-  ASSIGN_OR_RETURN(TupleData data,
-                   ReadTuples(options, MakeFilter(options, baseline, frame)));
-  RETURN_IF_ERROR(CheckObjective(options, data));
-  if (data.action_kind == ActionKind::kSubset) {
-    const uint32_t served =
-        baseline.has_value() ? SubsetSize(baseline->model.policy()) : 0;
-    if (data.subset_size > 0 && served > 0) data.subset_size = served;
+  if (options.hidden_units() > 0) {
+    ASSIGN_OR_RETURN(frame, AddHiddenLayer(options, baseline, frame));
   }
+  ASSIGN_OR_RETURN(TupleData data, ReadFramed(options, baseline, frame));
+  RETURN_IF_ERROR(CheckObjective(options, data));
   return std::make_unique<LinearTrainData>(std::move(data), std::move(frame),
                                            options);
 }

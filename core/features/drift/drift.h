@@ -45,6 +45,9 @@ class DriftCounts {
   // Requires counts of the same model.
   void Merge(const DriftCounts& other);
 
+  // Columns and features that have statistics.
+  size_t num_counted() const { return bins_.size(); }
+
   // Returns the figures with the largest index first (ties by name), at most
   // `most`. What was not counted yet is left out.
   std::vector<DriftFigure> TopMovers(size_t most) const;

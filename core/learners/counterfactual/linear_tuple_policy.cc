@@ -173,13 +173,30 @@ ScoredCandidates LinearTuplePolicy::Scored(size_t i,
   return scored;
 }
 
+void LinearTuplePolicy::ScoreRows(const Candidates& candidates,
+                                  const Eigen::VectorXd& parameters,
+                                  std::span<double> scores) {
+  while (indexes_.size() < scores.size()) {
+    indexes_.push_back(static_cast<uint32_t>(indexes_.size()));
+  }
+  candidates.Scores(std::span(indexes_).first(scores.size()),
+                    {parameters.data(), family_.num_features}, scores);
+}
+
+void LinearTuplePolicy::AddRows(const Candidates& candidates,
+                                std::span<const double> factors,
+                                Eigen::VectorXd* gradient) {
+  const std::span<double> weights(gradient->data(), family_.num_features);
+  for (uint32_t row = 0; row < factors.size(); ++row) {
+    candidates.AddRow(row, factors[row], weights);
+  }
+}
+
 void LinearTuplePolicy::LogProbabilities(const Eigen::VectorXd& parameters,
                                          std::span<const uint32_t> tuples,
                                          std::span<double> log_probabilities) {
   DCHECK(parameters.size() == dimension());
   DCHECK(tuples.size() == log_probabilities.size());
-  const std::span<const double> weights(parameters.data(),
-                                        family_.num_features);
   if (family_.has_constant()) constant_ = parameters[family_.num_features];
   block_.assign(tuples.begin(), tuples.end());
   features_.Assign(tuples_, block_);
@@ -189,12 +206,8 @@ void LinearTuplePolicy::LogProbabilities(const Eigen::VectorXd& parameters,
     const Candidates& candidates = features_[k];
     const uint32_t rows = candidates.num_candidates();
     const size_t first = scores_.size();
-    while (indexes_.size() < rows) {
-      indexes_.push_back(static_cast<uint32_t>(indexes_.size()));
-    }
     scores_.resize(first + rows);
-    candidates.Scores(std::span(indexes_).first(rows), weights,
-                      std::span(scores_).subspan(first));
+    ScoreRows(candidates, parameters, std::span(scores_).subspan(first));
     log_probabilities[k] =
         IsPossible(tuple)
             ? distribution_->LogPropensity(
@@ -208,8 +221,6 @@ void LinearTuplePolicy::AddGradient(std::span<const double> factors,
                                     Eigen::VectorXd* gradient) {
   DCHECK(factors.size() == block_.size());
   DCHECK(gradient->size() == dimension());
-  const std::span<double> weights_gradient(gradient->data(),
-                                           family_.num_features);
   size_t first = 0;
   for (size_t k = 0; k < block_.size(); ++k) {
     const BanditTuple& tuple = tuples_[block_[k]];
@@ -224,10 +235,8 @@ void LinearTuplePolicy::AddGradient(std::span<const double> factors,
     distribution_->LogPropensityGradient(Scored(block_[k], scores),
                                          tuple.action, score_gradient_,
                                          &constant_gradient);
-    for (uint32_t row = 0; row < rows; ++row) {
-      candidates.AddRow(row, factors[k] * score_gradient_[row],
-                        weights_gradient);
-    }
+    for (double& derivative : score_gradient_) derivative *= factors[k];
+    AddRows(candidates, score_gradient_, gradient);
     if (family_.has_constant()) {
       (*gradient)[family_.num_features] += factors[k] * constant_gradient;
     }

@@ -108,6 +108,20 @@ class LinearTuplePolicy : public TuplePolicy {
     return LogProbability(parameters, i) - log_propensity(i);
   }
 
+ protected:
+  // Where the scores of rows come from, for policies that have more than w.
+  // Write the scores of all rows at the parameters.
+  virtual void ScoreRows(const Candidates& candidates,
+                         const Eigen::VectorXd& parameters,
+                         std::span<double> scores);
+  // Adds Σ_row factors[row] · ∇ score(row) at the parameters of the last
+  // LogProbabilities().
+  virtual void AddRows(const Candidates& candidates,
+                       std::span<const double> factors,
+                       Eigen::VectorXd* gradient);
+
+  const LinearFamily& family() const { return family_; }
+
  private:
   LinearTuplePolicy(const LinearFamily& family,
                     std::span<const BanditTuple> tuples, HiddenActions hidden,
