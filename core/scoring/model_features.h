@@ -27,6 +27,12 @@ struct ModelFeatureScratch {
   std::vector<double> tree_scores;
   std::vector<double> unit_outputs;
   FeatureMatrix all;
+
+  // Whether a huge query has left much memory behind.
+  bool is_large() const {
+    constexpr size_t kKept = 1'000'000;
+    return inputs.values.capacity() > kKept || all.values.capacity() > kKept;
+  }
 };
 
 // What a caller has of a query: one of the two. Views.

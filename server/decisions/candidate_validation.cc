@@ -125,6 +125,13 @@ absl::Status CheckColumns(const v1::Candidates& candidates,
         ": must be unset where ", kField, " is set"));
   }
   RETURN_IF_ERROR(CheckNumCandidates(kField, columns.num_candidates(), limits));
+  // Otherwise a few bytes would claim any number of candidates.
+  if (columns.candidate().empty()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(kField,
+                     ".candidate is empty: must have at least one "
+                     "column, with a value for each candidate"));
+  }
   BoundColumns bound;
   absl::Status status;
   if (schema != nullptr) {

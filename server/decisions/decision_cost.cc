@@ -12,6 +12,7 @@ constexpr double kPerCell = 9e-9;         // Of the table of a sized subset.
 constexpr double kPerProduct = 4e-9;      // Of the sums over sets of a head.
 constexpr double kPerTree = 15e-9;        // Of a candidate.
 constexpr double kPerConnection = 1e-9;   // Of a candidate to a hidden unit.
+constexpr double kPerFeature = 30e-9;     // Of a candidate, made of columns.
 constexpr double kPerColumnByte = 60e-9;  // Words, hashes, measures.
 constexpr double kPerScore = 100e-9;      // Of a source: scale, sort, compare.
 constexpr double kPerWork = 10e-9;        // Of a bootstrap.
@@ -46,7 +47,8 @@ double DrawSeconds(const model::v1::Policy& policy, uint32_t num_eligible,
 double FeatureSeconds(const ServedModel& model, const PolicyQuery& query) {
   const double per_candidate =
       kPerTree * model.num_trees +
-      kPerConnection * static_cast<double>(model.num_connections);
+      kPerConnection * static_cast<double>(model.num_connections) +
+      kPerFeature * model.num_dense_features;
   double seconds = per_candidate * query.num_candidates();
   if (model.schema != nullptr && query.columns != nullptr) {
     seconds +=

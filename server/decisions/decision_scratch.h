@@ -37,7 +37,8 @@ struct DecisionScratch {
   void Shrink() {
     constexpr size_t kKeptEntries = 1000;
     if (records.capacity() > kKeptEntries) records = {};
-    if (workspace.eligible_documents.capacity() <= 10 * kKeptEntries &&
+    if (!IsLarge(workspace) && !IsLarge(others) &&
+        workspace.eligible_documents.capacity() <= 10 * kKeptEntries &&
         aggregate.scores.capacity() <= 1000 * kKeptEntries &&
         aggregate.eligible_documents.capacity() <= 10 * kKeptEntries) {
       return;
@@ -48,6 +49,11 @@ struct DecisionScratch {
     aggregate = {};
     draw = {};
     record = log::v1::Decision();
+  }
+
+ private:
+  static bool IsLarge(const PolicyWorkspace& workspace) {
+    return workspace.computed != nullptr && workspace.computed->is_large();
   }
 };
 

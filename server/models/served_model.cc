@@ -177,6 +177,8 @@ absl::StatusOr<std::shared_ptr<const ServedModel>> MakeServedModel(
   served->num_features = policy.num_features();
   if (policy.features().transform() != nullptr) {
     served->schema = &policy.features().transform()->schema();
+    served->num_dense_features =
+        policy.features().transform()->num_dense_features();
     ASSIGN_OR_RETURN(
         served->drift,
         DriftMonitor::Create(*served->schema, model.features().learned()));

@@ -29,7 +29,8 @@ struct ServedModel {
   std::string checksum;
   std::string draw_salt;  // What draws depend on besides the decision id.
   int64_t loaded_time_us = 0;
-  uint64_t bytes = 0;  // Of its parameters.
+  uint64_t bytes = 0;               // Of its parameters.
+  uint32_t num_dense_features = 0;  // That its transforms make.
   uint32_t num_trees = 0;
   uint64_t num_connections = 0;  // Of hidden units to inputs.
   // The policy for each kind of action; unset: the model does not answer it.

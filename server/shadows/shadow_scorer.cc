@@ -150,7 +150,8 @@ void ShadowScorer::ScoreJob(ShadowJob* job) {
   }
   // One huge query must not hold its memory for ever.
   constexpr uint32_t kKeptCandidates = 10'000;
-  if (query.num_candidates() > kKeptCandidates) {
+  if (query.num_candidates() > kKeptCandidates ||
+      (workspace_.computed != nullptr && workspace_.computed->is_large())) {
     workspace_ = PolicyWorkspace();
   }
 }

@@ -130,6 +130,12 @@ TEST_F(ColumnRequestsTest, NamesWhatIsWrong) {
               StatusIs(StatusCode::kInvalidArgument,
                        HasSubstr("context.candidates.columns holds 6 "
                                  "candidates: must be in [1, 5]")));
+  columns = Good();
+  columns.clear_candidate();
+  EXPECT_THAT(Try(columns),
+              StatusIs(StatusCode::kInvalidArgument,
+                       HasSubstr("context.candidates.columns.candidate is "
+                                 "empty: must have at least one column")));
   v1::SelectRequest request = Request(Good(), "d");
   request.mutable_context()->mutable_candidates()->set_num_features(3);
   EXPECT_THAT(Select(request), StatusIs(StatusCode::kInvalidArgument,
