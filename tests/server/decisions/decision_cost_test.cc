@@ -1,5 +1,8 @@
 #include "server/decisions/decision_cost.h"
 
+#include <string>
+
+#include "core/features/schema/inferred_schema.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "io/spool/spool_writer.h"
@@ -45,6 +48,31 @@ TEST(DecisionCostTest, KnowsWhatTakesMilliseconds) {
   EXPECT_LE(AggregateSeconds(100, 10, 0), kLongSeconds);
   EXPECT_GT(AggregateSeconds(10'000, 10, 0), kLongSeconds);
   EXPECT_GT(AggregateSeconds(100, 10, 1'000'000), kLongSeconds);
+}
+
+TEST(DecisionCostTest, FeaturesTakeTimeBySizeOfModelAndQuery) {
+  ServedModel model;
+  PolicyQuery query;
+  v1::Columns columns;
+  columns.set_num_candidates(100);
+  query.columns = &columns;
+  EXPECT_EQ(FeatureSeconds(model, query), 0);
+  model.num_trees = 100;
+  EXPECT_LE(FeatureSeconds(model, query), kLongSeconds);
+  model.num_trees = 1000;
+  EXPECT_GT(FeatureSeconds(model, query), kLongSeconds);
+  model.num_trees = 0;
+  model.num_connections = 64 * 1000;
+  EXPECT_GT(FeatureSeconds(model, query), kLongSeconds);
+  model.num_connections = 0;
+  columns.add_candidate()->set_name("text");
+  auto& texts = *columns.mutable_candidate(0)->mutable_texts();
+  const Schema schema = *InferSchema(columns);
+  model.schema = &schema;
+  for (int i = 0; i < 100; ++i) texts.add_values(std::string(100, 'a'));
+  EXPECT_LE(FeatureSeconds(model, query), kLongSeconds);
+  texts.set_values(0, std::string(20'000, 'a'));
+  EXPECT_GT(FeatureSeconds(model, query), kLongSeconds);
 }
 
 // Where it would take too long, nothing is decided or logged; where it may, the

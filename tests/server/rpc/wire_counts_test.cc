@@ -18,6 +18,7 @@ config::v1::RequestLimits Limits() {
   config::v1::RequestLimits limits;
   limits.set_max_feedback_batch(3);
   limits.set_max_candidates(5);
+  limits.set_max_column_values(8);
   return limits;
 }
 
@@ -77,6 +78,32 @@ TEST(WireCountsTest, CountsWhatTheParserKeepsAsUnknown) {
   EXPECT_THAT(
       Check(type, Repeat("\x08\x01", 1001)),
       StatusIs(StatusCode::kInvalidArgument, HasSubstr("the last is 1")));
+}
+
+// Texts count over all columns of a request; an empty one takes two bytes here
+// and forty in memory.
+TEST(WireCountsTest, CountsColumnsAndTheirTexts) {
+  v1::SelectRequest request;
+  v1::Columns& columns =
+      *request.mutable_context()->mutable_candidates()->mutable_columns();
+  for (int i = 0; i < 2; ++i) {
+    auto& texts = *columns.add_candidate()->mutable_texts();
+    for (int j = 0; j < 4; ++j) texts.add_values("");
+  }
+  const auto check = [&] {
+    return Check(request.descriptor(), request.SerializeAsString());
+  };
+  EXPECT_OK(check());
+  columns.add_candidate()->mutable_texts()->add_values("");
+  EXPECT_THAT(check(),
+              StatusIs(StatusCode::kInvalidArgument,
+                       HasSubstr("columns.candidate.texts.values has more than "
+                                 "8 entries")));
+  columns.clear_candidate();
+  for (int i = 0; i <= 1000; ++i) columns.add_query();
+  EXPECT_THAT(check(),
+              StatusIs(StatusCode::kInvalidArgument,
+                       HasSubstr("columns.query has more than 1000 entries")));
 }
 
 TEST(WireCountsTest, LeavesWhatCannotBeReadToTheParser) {
