@@ -34,14 +34,14 @@ void DriftMonitor::Offer(const BoundColumns& columns,
                          const FeatureMatrix& features, int64_t time_us) {
   const uint64_t values =
       uint64_t{columns.num_candidates()} * empty_.num_counted();
-  if (values > kMostValues) return;
+  if (values > kMostOfQuery) return;
   const std::unique_lock lock(mutex_, std::try_to_lock);
   if (!lock.owns_lock()) return;
   const int64_t second = time_us / 1'000'000;
   if (second != second_) counted_in_second_ = 0;
   second_ = second;
-  if (counted_in_second_ >= kMostPerSecond) return;
-  ++counted_in_second_;
+  if (counted_in_second_ + values > kMostPerSecond) return;
+  counted_in_second_ += values;
   Turn(time_us);
   newer_.Add(columns, features);
 }
@@ -53,7 +53,7 @@ std::vector<DriftFigure> DriftMonitor::TopMovers(size_t most, int64_t time_us) {
   both.Merge(newer_);
   std::vector<DriftFigure> figures = both.TopMovers(both.num_counted());
   std::erase_if(figures, [](const DriftFigure& figure) {
-    return figure.count < kFewestValues;
+    return figure.count < kFewestPerBin * figure.num_bins;
   });
   if (figures.size() > most) figures.resize(most);
   return figures;

@@ -20,13 +20,13 @@ class DriftMonitor {
  public:
   // A window is between one and two of these long.
   static constexpr int64_t kWindowUs = int64_t{1800} * 1'000'000;
-  static constexpr int kMostPerSecond = 50;  // Queries that are counted.
-  // Values of columns and features of the largest query that is counted: what
-  // is larger would hold up its caller.
-  static constexpr uint64_t kMostValues = 30'000;
-  // Fewer values say nothing: by chance alone the index of ten bins is about
-  // 9 / count.
-  static constexpr uint64_t kFewestValues = 1000;
+  // Values of columns and features, some 15 ns each: of all queries of a
+  // second, and of one, which must not hold up its caller.
+  static constexpr uint64_t kMostPerSecond = 200'000;
+  static constexpr uint64_t kMostOfQuery = 30'000;
+  // Fewer values a bin say nothing: by chance alone the index is about
+  // bins / values.
+  static constexpr uint64_t kFewestPerBin = 50;
 
   // InvalidArgument as DriftCounts::Create().
   static absl::StatusOr<std::shared_ptr<DriftMonitor>> Create(
@@ -54,7 +54,7 @@ class DriftMonitor {
   DriftCounts newer_;
   int64_t window_start_us_ = 0;
   int64_t second_ = 0;
-  int counted_in_second_ = 0;
+  uint64_t counted_in_second_ = 0;
 };
 
 // What one version has to show.

@@ -183,7 +183,8 @@ std::vector<DriftFigure> DriftCounts::TopMovers(size_t most) const {
     const uint64_t count = Sum(bins.served);
     if (count == 0) continue;
     figures.push_back({bins.statistics.name(), bins.is_feature,
-                       StabilityIndex(bins.training, bins.served), count});
+                       StabilityIndex(bins.training, bins.served), count,
+                       bins.served.size()});
   }
   std::sort(figures.begin(), figures.end(),
             [](const DriftFigure& a, const DriftFigure& b) {

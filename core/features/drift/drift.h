@@ -27,6 +27,7 @@ struct DriftFigure {
   bool is_feature = false;  // Otherwise a column.
   double stability_index = 0;
   uint64_t count = 0;  // Values served, missing ones included.
+  size_t num_bins = 0;
 };
 
 // Counts what is served in the bins of what was learned. Not thread-safe: count

@@ -106,19 +106,28 @@ TEST_F(DriftMonitorTest, ForgetsWhatIsOld) {
               IsEmpty());
 }
 
-TEST_F(DriftMonitorTest, CountsFewQueriesASecondAndNoHugeOne) {
-  for (int i = 0; i < 1000; ++i) Serve(2, kSecond);
-  // 50 queries of 10 candidates are too few to say anything.
-  EXPECT_THAT(monitor_->TopMovers(10, kSecond), IsEmpty());
-  Serve(2, 2 * kSecond, DriftMonitor::kMostValues);
-  EXPECT_THAT(monitor_->TopMovers(10, 2 * kSecond), IsEmpty());
+TEST_F(DriftMonitorTest, CountsSoManyValuesASecondAndNoHugeQuery) {
+  // Five values for each of ten candidates.
+  const uint64_t most = DriftMonitor::kMostPerSecond / 50;
+  for (uint64_t i = 0; i < most + 100; ++i) Serve(2, kSecond);
+  EXPECT_EQ(monitor_->TopMovers(1, kSecond)[0].count, 10 * most);
+  Serve(2, 2 * kSecond, DriftMonitor::kMostOfQuery / 5 + 1);
+  EXPECT_EQ(monitor_->TopMovers(1, 2 * kSecond)[0].count, 10 * most);
+  Serve(2, 2 * kSecond, DriftMonitor::kMostOfQuery / 5);
+  EXPECT_EQ(monitor_->TopMovers(1, 2 * kSecond)[0].count,
+            10 * most + DriftMonitor::kMostOfQuery / 5);
+}
+
+TEST_F(DriftMonitorTest, SaysNothingOfFewValues) {
+  for (int i = 0; i < 10; ++i) Serve(2, i * kSecond);
+  EXPECT_THAT(monitor_->TopMovers(10, 10 * kSecond), IsEmpty());
 }
 
 TEST(DriftGaugesTest, ShowsTheseAndNoOthers) {
   Metrics metrics;
   DriftGauges gauges(&metrics);
-  const DriftFigure price{"price", false, 0.5, 1000};
-  const DriftFigure length{"log1p(length)", true, 0.25, 1000};
+  const DriftFigure price{"price", false, 0.5, 1000, 10};
+  const DriftFigure length{"log1p(length)", true, 0.25, 1000, 10};
   gauges.Set({{"m", 3, {price, length}}});
   EXPECT_THAT(metrics.Text(),
               HasSubstr("sortition_drift{kind=\"column\",model=\"m\",name="
