@@ -153,9 +153,8 @@ class Reader {
         .features = filter_.features.get(),
         .scratch = &feature_scratch_};
     const auto unusable = ConvertTuple(logged, expectation, tuple);
-    if (unusable.has_value() && *unusable != LeftOutReason::kAbstained) {
-      return unusable;
-    }
+    constexpr auto kAbstained = LeftOutReason::kAbstained;
+    if (unusable.value_or(kAbstained) != kAbstained) return unusable;
     if (const auto censored = CensoredReason(logged)) return censored;
     return unusable;
   }
@@ -166,9 +165,7 @@ class Reader {
     filter_.action_kind = ActionKindOf(decision);
     filter_.num_features = decision.num_features();
     data_.action_kind = *filter_.action_kind;
-    data_.num_features = filter_.features == nullptr
-                             ? *filter_.num_features
-                             : filter_.features->num_features();
+    data_.num_features = filter_.NumWeighed(decision.num_features());
     data_.can_abstain |= filter_.can_abstain.value_or(decision.can_abstain()) &&
                          data_.action_kind == ActionKind::kSelect;
     if (data_.action_kind == ActionKind::kSubset) {

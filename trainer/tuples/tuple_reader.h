@@ -83,6 +83,11 @@ struct TupleFilter {
   uint64_t evaluate_from_version = 0;
   // What makes features of what was logged. Null: they are those of the log.
   std::shared_ptr<const ModelFeatures> features = {};
+
+  // Returns how many features weights multiply where so many are logged.
+  uint32_t NumWeighed(uint32_t logged) const {
+    return features == nullptr ? logged : features->num_features();
+  }
 };
 
 // Streams all segments; segments that are still being written are read up to
