@@ -288,9 +288,8 @@ class Reader {
   }
 
   void CountBaseline(Part part, const TuplePlace& place) {
-    if (part != Part::kTrain && place.with_baseline) {
-      ++data_.judged_with_baseline;
-    }
+    const bool judges = part != Part::kTrain;
+    data_.judged_with_baseline += judges && place.with_baseline ? 1 : 0;
   }
 
   TuplePlace PlaceOf(const log::v1::Decision& decision) const {
