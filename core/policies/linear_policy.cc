@@ -57,6 +57,10 @@ bool ToPositions(std::span<const int32_t> action, PolicyWorkspace* workspace) {
 
 }  // namespace
 
+LinearPolicy::LinearPolicy()
+    : features_(ModelFeatures::OfMatrix(0)),
+      weights_(std::make_shared<const std::vector<double>>()) {}
+
 absl::StatusOr<LinearPolicy> LinearPolicy::Create(
     const model::v1::Model& model) {
   ASSIGN_OR_RETURN(ModelFeatures features, ModelFeatures::Create(model));
@@ -87,7 +91,8 @@ absl::StatusOr<LinearPolicy> LinearPolicy::Create(
   RETURN_IF_ERROR(ValidateWeights(weights));
   LinearPolicy result;
   result.features_ = std::move(features);
-  result.weights_ = std::move(weights);
+  result.weights_ =
+      std::make_shared<const std::vector<double>>(std::move(weights));
   result.distribution_ = std::move(distribution);
   if (policy.softmax_selection().has_abstain_score()) {
     result.abstain_score_ = policy.softmax_selection().abstain_score();
@@ -117,7 +122,7 @@ absl::Status LinearPolicy::ComputeScores(const PolicyQuery& query,
                                          PolicyWorkspace* workspace) const {
   const std::vector<uint32_t>& documents = workspace->eligible_documents;
   if (features_.as_sent() && query.columns == nullptr &&
-      query.candidates.num_features() == weights_.size()) {
+      query.candidates.num_features() == weights_->size()) {
     workspace->features = query.candidates;
   } else {
     if (workspace->computed == nullptr) {
@@ -128,7 +133,7 @@ absl::Status LinearPolicy::ComputeScores(const PolicyQuery& query,
                                        documents, workspace->computed.get()));
   }
   workspace->scores.resize(documents.size());
-  workspace->features.Scores(documents, weights_, workspace->scores);
+  workspace->features.Scores(documents, *weights_, workspace->scores);
   return absl::OkStatus();
 }
 
@@ -210,7 +215,7 @@ double LinearPolicy::AddLogPropensityGradient(
     const PolicyQuery& query, std::span<const int32_t> action, double scale,
     PolicyWorkspace* workspace, std::span<double> gradient) const {
   CHECK(uniform_ ||
-        gradient.size() == weights_.size() + (has_constant() ? 1 : 0));
+        gradient.size() == weights_->size() + (has_constant() ? 1 : 0));
   const std::optional<ScoredCandidates> scored = Score(query, workspace);
   if (!scored.has_value() || !ToPositions(action, workspace)) return -HUGE_VAL;
   workspace->score_gradient.resize(scored->scores.size());
@@ -223,7 +228,7 @@ double LinearPolicy::AddLogPropensityGradient(
     const double derivative = scale * workspace->score_gradient[i];
     if (derivative == 0) continue;
     workspace->features.AddRow(workspace->eligible_documents[i], derivative,
-                               gradient.first(weights_.size()));
+                               gradient.first(weights_->size()));
   }
   if (has_constant()) gradient.back() += scale * abstain_gradient;
   return log_propensity;

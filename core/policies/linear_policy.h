@@ -54,7 +54,7 @@ struct PolicyWorkspace {
   DistributionScratch scratch;
 };
 
-// Immutable, thread-safe.
+// Immutable, thread-safe; copies share what they hold.
 class LinearPolicy {
  public:
   // InvalidArgument where MakeActionDistribution() refuses the policy,
@@ -85,6 +85,8 @@ class LinearPolicy {
   }
   // Of the queries; of no meaning where uniform().
   const ModelFeatures& features() const { return features_; }
+  // One for each feature; none where uniform().
+  std::span<const double> weights() const { return *weights_; }
   // Returns the policy for callers that send all that its weights multiply.
   LinearPolicy OfFeatures() const;
 
@@ -149,7 +151,7 @@ class LinearPolicy {
       double* abstain_probability) const;
 
  private:
-  LinearPolicy() : features_(ModelFeatures::OfMatrix(0)) {}
+  LinearPolicy();
 
   static absl::StatusOr<LinearPolicy> Create(const model::v1::Policy& policy,
                                              ModelFeatures features,
@@ -180,7 +182,7 @@ class LinearPolicy {
                               PolicyWorkspace* workspace) const;
 
   ModelFeatures features_;
-  std::vector<double> weights_;  // As many as features.
+  std::shared_ptr<const std::vector<double>> weights_;  // As many as features.
   std::optional<double> abstain_score_;
   double threshold_ = 0;
   bool takes_size_ = false;

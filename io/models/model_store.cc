@@ -23,6 +23,7 @@
 #include "core/scoring/model_features.h"
 #include "google/protobuf/text_format.h"
 #include "io/files.h"
+#include "io/memory_release.h"
 #include "io/models/draw_salt.h"
 #include "io/models/regular_file.h"
 #include "io/models/successor.h"
@@ -294,7 +295,9 @@ absl::StatusOr<StoredModel> ModelStore::Load(const std::string& model,
     if (file.name() == kModelFile) {
       found = true;
       stored.checksum = file.xxh3_128();
-      if (!stored.model.ParseFromString(contents)) {
+      const bool parsed = stored.model.ParseFromString(contents);
+      ReleasePages(contents.data(), contents.size());
+      if (!parsed) {
         return absl::DataLossError(absl::StrCat(path, " is not a model"));
       }
     } else if (file.name() == kWarmupFile) {

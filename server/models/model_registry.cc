@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <span>
 #include <system_error>
 #include <utility>
 
@@ -12,6 +13,7 @@
 #include "core/base/status_macros.h"
 #include "google/protobuf/util/message_differencer.h"
 #include "io/clocks.h"
+#include "io/memory_release.h"
 #include "process/log.h"
 
 namespace sortition {
@@ -269,6 +271,11 @@ void ModelRegistry::FreeRetired() {
   std::erase_if(retired_, [this](const ServingSet::Model& model) {
     if (model.use_count() > 1) return false;
     retired_bytes_ -= model->bytes;
+    for (const auto* policy : {&model->select, &model->rank, &model->label}) {
+      if (!policy->has_value()) continue;
+      const std::span<const double> weights = (*policy)->weights();
+      ReleasePages(weights.data(), weights.size_bytes());
+    }
     return true;
   });
 }

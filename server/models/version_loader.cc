@@ -12,6 +12,7 @@
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "io/clocks.h"
+#include "io/memory_release.h"
 #include "process/log.h"
 #include "process/threads.h"
 
@@ -128,8 +129,11 @@ absl::StatusOr<std::shared_ptr<const ServedModel>> VersionLoader::TryLoad(
     *failure = FailureOfStore(stored.status());
     return stored.status();
   }
-  return MakeServedModel(*stored, serving, NowUs(), failure,
-                         counters_.For(name, version));
+  auto served = MakeServedModel(*stored, serving, NowUs(), failure,
+                                counters_.For(name, version));
+  const auto& weights = stored->model.weights();
+  ReleasePages(weights.data(), sizeof(double) * weights.size());
+  return served;
 }
 
 absl::StatusOr<std::shared_ptr<const ServedModel>> VersionLoader::Load(
