@@ -80,6 +80,7 @@ void PrintLatencies(const std::vector<LatencyComparison>& comparisons) {
                "load", "req/s", "p50 ms", "p99 ms", "p99.9", "echo p50",
                "p99 ms", "p99.9", "p99 ratio");
   for (const LatencyComparison& c : comparisons) {
+    if (!c.is_measured()) continue;
     absl::PrintF(
         "%-16s %6.2f %8.0f %8.3f %8.3f %8.3f  %8.3f %8.3f %8.3f %8.2f\n",
         c.name, c.share, c.requests_per_second, Quantile(c.latencies, 0.5),
@@ -104,6 +105,7 @@ std::string LatenciesJson(const std::vector<LatencyComparison>& comparisons) {
   JsonWriter json;
   json.BeginArray();
   for (const LatencyComparison& c : comparisons) {
+    if (!c.is_measured()) continue;
     json.BeginObject();
     json.Key("subject").String(c.name).Key("load").Number(c.share);
     json.Key("requests_per_second").Number(c.requests_per_second);
@@ -134,6 +136,7 @@ std::string DrawLatencies(const std::vector<LatencyComparison>& comparisons) {
         {-std::log10(1 - share), absl::StrFormat("%g %%", 100 * share)});
   }
   for (const LatencyComparison& c : comparisons) {
+    if (!c.is_measured()) continue;
     const std::string load = absl::StrFormat(", %.0f %%", 100 * c.share);
     chart.series.push_back(SeriesOf(c.name + load, c.latencies));
     chart.series.push_back(

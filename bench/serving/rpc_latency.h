@@ -26,7 +26,11 @@ struct LatencyComparison {
   // Milliseconds, ascending, of all pairs.
   std::vector<double> latencies = {};
   std::vector<double> echo_latencies = {};
-  double p99_ratio = 0;  // Median over the pairs.
+  double p99_ratio = 0;  // Median over the pairs; NaN: not measured.
+
+  bool is_measured() const {
+    return !latencies.empty() && !echo_latencies.empty();
+  }
 };
 
 // Fills `comparison`.

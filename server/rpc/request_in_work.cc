@@ -59,8 +59,9 @@ absl::Status RequestInWork::Admit() {
   if (queue_->num_calls > method_->admission->limits().max_calls()) {
     return Refuse({RefusalReason::kCalls, kRetrySeconds});
   }
-  if (const auto refusal = queue_->waiting.Check(SecondsLeft())) {
-    return Refuse(*refusal);
+  if (!is_patient()) {
+    const auto refusal = queue_->waiting.Check(SecondsLeft());
+    if (refusal.has_value()) return Refuse(*refusal);
   }
   has_budget_ = method_->admission->TakeBytes(bytes_);
   if (has_budget_) return absl::OkStatus();
@@ -74,7 +75,7 @@ void RequestInWork::TakeUp() {
   scratch.may_take_long = method_->is_never_refused;
   scratch.long_seconds = 0;
   outcome_ = CheckWanted(&scratch);
-  if (outcome_.ok() && !method_->is_never_refused) {
+  if (outcome_.ok() && !method_->is_never_refused && !is_patient()) {
     outcome_ =
         CheckWaited(start_, method_->admission->limits().max_wait_seconds());
   }
@@ -114,7 +115,7 @@ bool RequestInWork::Run(DecisionScratch* scratch) {
   scratch->waiter = this;
   scratch->is_waiting = false;
   outcome_ = CheckWanted(scratch);
-  if (outcome_.ok()) {
+  if (outcome_.ok() && !is_patient()) {
     outcome_ = CheckWaited(
         pooled_, method_->admission->limits().max_long_wait_seconds());
   }

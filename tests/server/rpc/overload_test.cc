@@ -1,6 +1,7 @@
 // Calls that the server has no time for are refused at once and not logged.
 #include <memory>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "absl/strings/numbers.h"
@@ -97,6 +98,33 @@ TEST_F(OverloadTest, CallsThatWouldWaitTooLongAreRefused) {
   options_.mutable_admission()->set_max_wait_seconds(0.0001);
   StartServer();
   ExpectRefusal("wait", "admission.max_wait_seconds = 0.0001");
+}
+
+// An operator who goes back to the version before must be heard.
+TEST_F(OverloadTest, ControlCallsAreHeardWhileOthersAreRefused) {
+  options_.mutable_admission()->set_max_wait_seconds(0.0001);
+  StartServer();
+  const auto models = v1::Models::NewStub(channel_);
+  const auto num_refused = [&] {
+    return MetricSum(server_->metrics().Text(), Refused("wait"));
+  };
+  int control_calls = 0;
+  for (double before = -1; num_refused() < 100 || control_calls < 20;) {
+    std::jthread load([&] { RankAtOnce(200); });
+    while (num_refused() == before) std::this_thread::yield();
+    before = num_refused();
+    grpc::ClientContext list_context;
+    v1::ListModelsResponse list;
+    const grpc::Status listed =
+        models->ListModels(&list_context, v1::ListModelsRequest(), &list);
+    EXPECT_TRUE(listed.ok()) << listed.error_message();
+    grpc::ClientContext reload_context;
+    v1::ReloadModelsResponse reload;
+    const grpc::Status reloaded = models->ReloadModels(
+        &reload_context, v1::ReloadModelsRequest(), &reload);
+    EXPECT_TRUE(reloaded.ok()) << reloaded.error_message();
+    control_calls += 2;
+  }
 }
 
 TEST_F(OverloadTest, RequestsOfTooManyBytesAreRefused) {
