@@ -2,6 +2,7 @@
 //
 // Both run in alternating pairs.
 #include <filesystem>
+#include <limits>
 #include <string>
 #include <vector>
 
