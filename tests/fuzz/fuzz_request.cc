@@ -22,12 +22,14 @@
 #include "server/rpc/wire_counts.h"
 #include "sortition/config/v1/server.pb.h"
 #include "sortition/v1/ranking.pb.h"
+#include "tests/testing/column_model.h"
 #include "tests/testing/temp_dir.h"
 
 namespace sortition {
 namespace {
 
-// What a server serves: models for every call, of two features.
+// What a server serves: models for every call, of two features, and one of
+// columns.
 class Services {
  public:
   Services() {
@@ -44,6 +46,9 @@ class Services {
     Publish("game", [](auto* policy) {
       policy->mutable_game_subset()->set_measure(model::v1::GameSubset::F_BETA);
     });
+    CHECK(ModelStore(dir_.path())
+              .Publish(MakeColumnModel("columns", 1), nullptr, {})
+              .ok());
     CHECK(registry_.Start().ok());
   }
 

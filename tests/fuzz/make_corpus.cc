@@ -20,6 +20,7 @@
 #include "sortition/log/v1/log.pb.h"
 #include "sortition/model/v1/model.pb.h"
 #include "sortition/v1/ranking.pb.h"
+#include "tests/testing/column_model.h"
 #include "tests/testing/temp_dir.h"
 
 namespace sortition {
@@ -211,6 +212,15 @@ std::map<std::string, std::string> Requests() {
   *select.mutable_context() = context;
   select.mutable_context()->set_model("select");
   add("select", 1, select);
+  const Schema schema = *Schema::Create(ColumnSpec().schema());
+  RandomSequence random(SeedKey(1));
+  for (const char* model : {"columns", "default"}) {
+    v1::SelectRequest columns;
+    columns.mutable_context()->set_model(model);
+    *columns.mutable_context()->mutable_candidates()->mutable_columns() =
+        MakeUpColumns(schema, 3, &random);
+    add(absl::StrCat("columns_", model), 1, columns);
+  }
   v1::LabelRequest label;
   *label.mutable_context() = context;
   for (const char* model : {"label", "game"}) {

@@ -10,8 +10,8 @@
 #include "gmock/gmock.h"
 #include "google/protobuf/util/message_differencer.h"
 #include "gtest/gtest.h"
-#include "tests/server/decisions/column_model.h"
 #include "tests/server/decisions/ranking_service_fixture.h"
+#include "tests/testing/column_model.h"
 #include "trainer/tuples/model_frame.h"
 
 namespace sortition {

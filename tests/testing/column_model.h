@@ -3,14 +3,14 @@
 #include <string>
 #include <vector>
 
+#include "core/base/check.h"
 #include "core/base/random.h"
 #include "core/features/feature_learning.h"
 #include "core/features/feature_transform.h"
 #include "core/features/schema/made_up_columns.h"
 #include "google/protobuf/text_format.h"
-#include "gtest/gtest.h"
+#include "sortition/model/v1/model.pb.h"
 #include "tests/core/scoring/random_trees.h"
-#include "tests/server/server_fixture.h"
 
 namespace sortition {
 
@@ -47,8 +47,7 @@ transform { relative { feature: 'bm25(question,sentence)' } }
 
 inline model::v1::FeatureSpec ColumnSpec() {
   model::v1::FeatureSpec spec;
-  EXPECT_TRUE(
-      google::protobuf::TextFormat::ParseFromString(kColumnSpec, &spec));
+  CHECK(google::protobuf::TextFormat::ParseFromString(kColumnSpec, &spec));
   return spec;
 }
 
@@ -70,8 +69,10 @@ inline model::v1::Model MakeColumnModel(const std::string& name,
         }
         return absl::OkStatus();
       });
-  EXPECT_TRUE(features.ok()) << features.status();
-  model::v1::Model model = MakeSelectModel(name, {});
+  CHECK(features.ok());
+  model::v1::Model model;
+  model.set_name(name);
+  model.mutable_policy()->set_inverse_temperature(1);
   model.mutable_policy()->mutable_softmax_selection()->set_abstain_score(0);
   *model.mutable_features() = *features;
   const uint32_t d = FeatureTransform::Create(*features)->num_features();
