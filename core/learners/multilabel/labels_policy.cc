@@ -80,7 +80,7 @@ LabelScorer::LabelScorer(const LabelContexts& contexts)
   if (static_cast<double>(contexts.values.size()) < kDenseShare * entries) {
     return;
   }
-  dense_ = DenseRows(contexts.size(), contexts.num_features);
+  dense_ = ContextRows(contexts.size(), contexts.num_features);
   for (size_t row = 0; row < contexts.size(); ++row) {
     for (uint64_t k = contexts.row_offsets[row];
          k < contexts.row_offsets[row + 1]; ++k) {

@@ -16,7 +16,7 @@
 #include "absl/status/statusor.h"
 #include "core/base/parallel.h"
 #include "core/counterfactual/tuple_policy.h"
-#include "core/learners/multilabel/dense_rows.h"
+#include "core/learners/multilabel/context_rows.h"
 #include "core/learners/multilabel/label_tuples.h"
 
 namespace sortition {
@@ -60,7 +60,7 @@ class LabelScorer {
 
  private:
   const LabelContexts& contexts_;
-  DenseRows dense_;           // Empty if the rows are sparse.
+  ContextRows dense_;         // Empty if the rows are sparse.
   const double* parameters_;  // From SetParameters(); for sparse rows.
   // Workspace of Features():
   std::vector<uint32_t> features_;

@@ -16,12 +16,12 @@ namespace sortition {
 
 // Uses AVX2 and fused multiply-adds if the processor has them. Results are
 // bit-identical on processors of the same kind, for any number of threads.
-class DenseRows {
+class ContextRows {
  public:
-  DenseRows() = default;
+  ContextRows() = default;
   // All entries are 0. Takes 4 bytes per entry; rows are padded to a multiple
   // of 8 entries.
-  DenseRows(size_t num_rows, uint32_t num_features);
+  ContextRows(size_t num_rows, uint32_t num_features);
 
   bool empty() const { return values_.empty(); }
   void Set(size_t row, uint32_t column, float value) {

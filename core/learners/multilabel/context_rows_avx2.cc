@@ -1,4 +1,4 @@
-#include "core/learners/multilabel/dense_rows_kernels.h"
+#include "core/learners/multilabel/context_rows_kernels.h"
 
 #if defined(__x86_64__)
 #include <immintrin.h>
@@ -36,7 +36,7 @@ SORTITION_AVX2 inline void Prefetch(const float* row, size_t stride) {
 
 // Processes two rows at a time.
 template <uint32_t kLabels>
-SORTITION_AVX2 void ScoreLabels(const DenseRowsTask& task, uint32_t first) {
+SORTITION_AVX2 void ScoreLabels(const ContextRowsTask& task, uint32_t first) {
   const size_t stride = task.stride;
   const double* const weights = task.by_label + first * stride;
   const size_t last = task.rows.size() - 1;
@@ -76,7 +76,7 @@ SORTITION_AVX2 void ScoreLabels(const DenseRowsTask& task, uint32_t first) {
 
 // Processes eight features at a time.
 template <uint32_t kLabels>
-SORTITION_AVX2 void SumLabels(const DenseRowsTask& task, uint32_t first) {
+SORTITION_AVX2 void SumLabels(const ContextRowsTask& task, uint32_t first) {
   const size_t stride = task.stride;
   const uint32_t q = task.num_labels;
   for (size_t j = task.begin; j < task.end; j += 8) {
@@ -104,18 +104,18 @@ SORTITION_AVX2 void SumLabels(const DenseRowsTask& task, uint32_t first) {
   }
 }
 
-using Kernel = void (*)(const DenseRowsTask& task, uint32_t first);
+using Kernel = void (*)(const ContextRowsTask& task, uint32_t first);
 
 }  // namespace
 
-void ScoreRowsAvx2(const DenseRowsTask& task, LabelBlock labels) {
+void ScoreRowsAvx2(const ContextRowsTask& task, LabelBlock labels) {
   constexpr Kernel kKernels[] = {ScoreLabels<1>, ScoreLabels<2>,
                                  ScoreLabels<3>, ScoreLabels<4>,
                                  ScoreLabels<5>, ScoreLabels<6>};
   if (!task.rows.empty()) kKernels[labels.size - 1](task, labels.first);
 }
 
-void SumRowsAvx2(const DenseRowsTask& task, LabelBlock labels) {
+void SumRowsAvx2(const ContextRowsTask& task, LabelBlock labels) {
   constexpr Kernel kKernels[] = {SumLabels<1>, SumLabels<2>, SumLabels<3>,
                                  SumLabels<4>, SumLabels<5>, SumLabels<6>};
   kKernels[labels.size - 1](task, labels.first);

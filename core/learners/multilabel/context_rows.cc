@@ -1,14 +1,14 @@
-#include "core/learners/multilabel/dense_rows.h"
+#include "core/learners/multilabel/context_rows.h"
 
 #include <algorithm>
 
 #include "core/base/check.h"
-#include "core/learners/multilabel/dense_rows_kernels.h"
+#include "core/learners/multilabel/context_rows_kernels.h"
 
 namespace sortition {
 namespace internal {
 
-void ScoreRowsPortable(const DenseRowsTask& task, LabelBlock labels) {
+void ScoreRowsPortable(const ContextRowsTask& task, LabelBlock labels) {
   constexpr size_t kLanes = 8;
   for (size_t r = 0; r < task.rows.size(); ++r) {
     const float* const row = task.rows[r];
@@ -27,7 +27,7 @@ void ScoreRowsPortable(const DenseRowsTask& task, LabelBlock labels) {
   }
 }
 
-void SumRowsPortable(const DenseRowsTask& task, LabelBlock labels) {
+void SumRowsPortable(const ContextRowsTask& task, LabelBlock labels) {
   for (uint32_t l = labels.first; l < labels.first + labels.size; ++l) {
     double* const sums = task.by_label + l * task.stride;
     for (size_t r = 0; r < task.rows.size(); ++r) {
@@ -44,7 +44,7 @@ void SumRowsPortable(const DenseRowsTask& task, LabelBlock labels) {
 
 namespace {
 
-using internal::DenseRowsTask;
+using internal::ContextRowsTask;
 using internal::LabelBlock;
 
 constexpr size_t kEight = 8;
@@ -58,7 +58,7 @@ constexpr size_t kChunk = 128;
 constexpr size_t kParts = 8;
 constexpr size_t kFewRows = 2048;
 
-using Kernel = void (*)(const DenseRowsTask& task, LabelBlock labels);
+using Kernel = void (*)(const ContextRowsTask& task, LabelBlock labels);
 
 Kernel ScoreRows() {
 #if defined(__x86_64__)
@@ -75,7 +75,7 @@ Kernel SumRows() {
 }
 
 // Calls `kernel` for all labels, in blocks of nearly equal sizes.
-void ForLabels(const DenseRowsTask& task, Kernel kernel) {
+void ForLabels(const ContextRowsTask& task, Kernel kernel) {
   const uint32_t q = task.num_labels;
   const uint32_t blocks = (q + internal::kMaxLabels - 1) / internal::kMaxLabels;
   for (uint32_t block = 0; block < blocks; ++block) {
@@ -86,13 +86,13 @@ void ForLabels(const DenseRowsTask& task, Kernel kernel) {
 
 }  // namespace
 
-DenseRows::DenseRows(size_t num_rows, uint32_t num_features)
+ContextRows::ContextRows(size_t num_rows, uint32_t num_features)
     : num_features_(num_features),
       stride_((num_features + kEight - 1) / kEight * kEight),
       values_(num_rows * stride_ / kEight) {}
 
-void DenseRows::SetWeights(uint32_t num_labels,
-                           std::span<const double> weights) {
+void ContextRows::SetWeights(uint32_t num_labels,
+                             std::span<const double> weights) {
   DCHECK(weights.size() == size_t{num_features_} * num_labels);
   num_labels_ = num_labels;
   // The padding behind the features is 0 and stays so.
@@ -106,8 +106,8 @@ void DenseRows::SetWeights(uint32_t num_labels,
   }
 }
 
-void DenseRows::Multiply(std::span<const uint32_t> rows,
-                         std::span<double> scores) const {
+void ContextRows::Multiply(std::span<const uint32_t> rows,
+                           std::span<double> scores) const {
   DCHECK(scores.size() == rows.size() * num_labels_);
   const float* const values = values_.data()->values;
   const float* chunk[kChunk];
@@ -128,11 +128,11 @@ void DenseRows::Multiply(std::span<const uint32_t> rows,
   }
 }
 
-void DenseRows::AddTransposedProduct(std::span<const uint32_t> rows,
-                                     uint32_t num_labels,
-                                     std::span<const double> factors,
-                                     const ParallelFor& parallel_for,
-                                     std::span<double> gradient) {
+void ContextRows::AddTransposedProduct(std::span<const uint32_t> rows,
+                                       uint32_t num_labels,
+                                       std::span<const double> factors,
+                                       const ParallelFor& parallel_for,
+                                       std::span<double> gradient) {
   DCHECK(factors.size() == rows.size() * num_labels);
   DCHECK(gradient.size() == size_t{num_features_} * num_labels);
   active_.clear();

@@ -1,5 +1,5 @@
 #pragma once
-// The inner loops of DenseRows.
+// The inner loops of ContextRows.
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -13,7 +13,7 @@ inline constexpr uint32_t kMaxLabels = 6;
 // Rows of `stride` floats, a multiple of 8, aligned to 32 bytes, and a thin
 // matrix stored by label, with entry (j, l) at by_label[l stride + j], aligned
 // to 64 bytes.
-struct DenseRowsTask {
+struct ContextRowsTask {
   std::span<const float* const> rows;
   size_t stride;
   uint32_t num_labels;    // q
@@ -31,14 +31,14 @@ struct LabelBlock {
 };
 
 // Computes scores[r q + l] = Σ_j rows[r][j] by_label[l stride + j].
-void ScoreRowsPortable(const DenseRowsTask& task, LabelBlock labels);
+void ScoreRowsPortable(const ContextRowsTask& task, LabelBlock labels);
 // Computes by_label[l stride + j] += Σ_r rows[r][j] factors[r q + l].
-void SumRowsPortable(const DenseRowsTask& task, LabelBlock labels);
+void SumRowsPortable(const ContextRowsTask& task, LabelBlock labels);
 
 #if defined(__x86_64__)
 // Do the same with AVX2. Require HasAvx2().
-void ScoreRowsAvx2(const DenseRowsTask& task, LabelBlock labels);
-void SumRowsAvx2(const DenseRowsTask& task, LabelBlock labels);
+void ScoreRowsAvx2(const ContextRowsTask& task, LabelBlock labels);
+void SumRowsAvx2(const ContextRowsTask& task, LabelBlock labels);
 inline bool HasAvx2() {
   return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
 }

@@ -1,10 +1,10 @@
-#include "core/learners/multilabel/dense_rows.h"
+#include "core/learners/multilabel/context_rows.h"
 
 #include <vector>
 
 #include "Eigen/Core"
 #include "core/base/random.h"
-#include "core/learners/multilabel/dense_rows_kernels.h"
+#include "core/learners/multilabel/context_rows_kernels.h"
 #include "gtest/gtest.h"
 
 namespace sortition {
@@ -26,9 +26,9 @@ std::span<double> Span(Matrix* matrix) {
   return {matrix->data(), static_cast<size_t>(matrix->size())};
 }
 
-DenseRows MakeRows(const Matrix& x) {
-  DenseRows rows(static_cast<size_t>(x.rows()),
-                 static_cast<uint32_t>(x.cols()));
+ContextRows MakeRows(const Matrix& x) {
+  ContextRows rows(static_cast<size_t>(x.rows()),
+                   static_cast<uint32_t>(x.cols()));
   for (Eigen::Index i = 0; i < x.rows(); ++i) {
     for (Eigen::Index j = 0; j < x.cols(); ++j) {
       rows.Set(static_cast<size_t>(i), static_cast<uint32_t>(j),
@@ -45,12 +45,12 @@ void BackwardFor(size_t count, const std::function<void(size_t)>& body) {
 
 // Every size of a block of labels, odd numbers of rows, features that do not
 // fill vectors, and more rows than one block.
-TEST(DenseRowsTest, ProductsAreThoseOfMatrices) {
+TEST(ContextRowsTest, ProductsAreThoseOfMatrices) {
   for (const int p : {1, 7, 8, 45}) {
     for (const int q : {1, 2, 3, 4, 5, 6, 7, 14}) {
       const Matrix x = RandomMatrix(150, p, 1);
       const Matrix w = RandomMatrix(p, q, 2);
-      DenseRows dense = MakeRows(x);
+      ContextRows dense = MakeRows(x);
       std::vector<uint32_t> rows;
       RandomSequence random(SeedKey(3));
       for (int r = 0; r < 301; ++r) {
@@ -76,8 +76,8 @@ TEST(DenseRowsTest, ProductsAreThoseOfMatrices) {
   }
 }
 
-TEST(DenseRowsTest, NoRowsGiveNothing) {
-  DenseRows dense = MakeRows(RandomMatrix(3, 5, 1));
+TEST(ContextRowsTest, NoRowsGiveNothing) {
+  ContextRows dense = MakeRows(RandomMatrix(3, 5, 1));
   Matrix gradient = Matrix::Ones(5, 2);
   dense.SetWeights(2, Span(&gradient));
   dense.Multiply({}, {});
@@ -85,10 +85,10 @@ TEST(DenseRowsTest, NoRowsGiveNothing) {
   EXPECT_EQ(gradient, Matrix(Matrix::Ones(5, 2)));
 }
 
-TEST(DenseRowsTest, BitsDoNotDependOnTheOrderOfTheParts) {
+TEST(ContextRowsTest, BitsDoNotDependOnTheOrderOfTheParts) {
   // Enough rows that the features are divided among threads.
   const Matrix x = RandomMatrix(5000, 45, 1);
-  DenseRows dense = MakeRows(x);
+  ContextRows dense = MakeRows(x);
   std::vector<uint32_t> rows(5000);
   for (uint32_t r = 0; r < 5000; ++r) rows[r] = 4999 - r;
   Matrix factors = RandomMatrix(5000, 3, 2);
@@ -100,7 +100,7 @@ TEST(DenseRowsTest, BitsDoNotDependOnTheOrderOfTheParts) {
 }
 
 #if defined(__x86_64__)
-TEST(DenseRowsTest, WideKernelsAgreeWithThePortable) {
+TEST(ContextRowsTest, WideKernelsAgreeWithThePortable) {
   if (!internal::HasAvx2()) GTEST_SKIP() << "no AVX2 here";
   constexpr size_t kStride = 48;
   constexpr uint32_t kLabels = 6;
@@ -122,7 +122,7 @@ TEST(DenseRowsTest, WideKernelsAgreeWithThePortable) {
   for (size_t i = 0; i < kLabels * kStride; ++i) {
     data.by_label[0][i] = data.by_label[1][i] = random.Normal();
   }
-  internal::DenseRowsTask tasks[2];
+  internal::ContextRowsTask tasks[2];
   for (int k = 0; k < 2; ++k) {
     tasks[k] = {rows,           kStride,          kLabels, data.factors,
                 data.scores[k], data.by_label[k], 8,       40};
