@@ -14,11 +14,14 @@ status is not 0 if the new model is less than 15 % better, if the measured rewar
 outside the predicted interval, or if a request failed or a decision is missing or
 logged twice.
 
-  --data FILE      labelled queries (LETOR/SVMlight with qid); default: a built-in
+  --data FILE      labelled queries: LETOR/SVMlight with qid, or columns as .tsv (question,
+                   sentence, label), .csv or .jsonl; default: a built-in
                    question-answering world
+  --features FILE  what becomes of the columns (a FeatureSpec, docs/features.md); default
+                   for .tsv: deploy/features/answers.textproto
   --action ACTION  select (one answer or none; default) or rank (top 5)
   --dir DIR        spool, tuples, models and reports (default build/demo; emptied first)
-  --decisions N    decisions in each of the two phases (default 40000)
+  --decisions N    decisions in each of the two phases (default 40000; with columns 20000)
   --chaos          three times: kill -9 the sidecar and the server while they serve, leave
                    half a record at the end of the log, and restart them
   --rollout        instead of a swap: the new version takes over from a tenth of the users
@@ -26,10 +29,11 @@ logged twice.
 TEXT
 }
 
-data='' action=select dir=build/demo decisions=40000 chaos=false rollout=false
+data='' features='' action=select dir=build/demo decisions='' chaos=false rollout=false
 while [ $# -gt 0 ]; do
   case $1 in
     --data) data=$2 && shift ;;
+    --features) features=$2 && shift ;;
     --action) action=$2 && shift ;;
     --dir) dir=$2 && shift ;;
     --decisions) decisions=$2 && shift ;;
@@ -41,6 +45,11 @@ while [ $# -gt 0 ]; do
   shift
 done
 case $action in select | rank) ;; *) usage >&2 && exit 2 ;; esac
+case $data in
+  *.tsv) features=${features:-deploy/features/answers.textproto} ;;
+  *.csv | *.jsonl) [ -n "$features" ] || { echo 'demo: --features is unset' >&2 && exit 2; } ;;
+esac
+: "${decisions:=$([ -n "$features" ] && echo 20000 || echo 40000)}"
 ! $chaos || ! $rollout || { echo 'demo: --chaos and --rollout do not go together' >&2 && exit 2; }
 
 bin=build/release/bin
@@ -117,4 +126,5 @@ drain_and_verify
 
 say 'result'
 python3 tools/demo_report.py table --dir="$dir" --seconds=$((SECONDS - began)) \
+  --max-seconds="$([ -n "$features" ] && echo 180 || echo 90)" \
   "$($chaos && echo --chaos || echo --no-chaos)"

@@ -1,5 +1,5 @@
 # What all demos share: processes, load and reports. Sourced by demo.sh, which sets
-# `bin`, `dir`, `data`, `action` and `decisions`.
+# `bin`, `dir`, `data`, `features`, `action` and `decisions`.
 server_pid='' sidecar_pid='' load_pid=''
 
 say() { printf '\n== %s\n' "$*"; }
@@ -60,7 +60,7 @@ simulate() {
   local seed=$1 count=$2 report=$3
   shift 3
   local source=()
-  [ -z "$data" ] || source=(--data="$data")
+  [ -z "$data" ] || source=(--data="$data" ${features:+--features="$features"})
   "$bin/sortition" simulate --server="127.0.0.1:$server_port" "${source[@]}" \
     --action="$action" --top_k=5 --seed="$seed" --decisions="$count" \
     --units=$((decisions / 4)) --connections=4 --report="$dir/reports/$report.json" "$@"
@@ -82,7 +82,8 @@ fit_first_version() {
     labelled=$dir/world.letor
     "$bin/sortition" world --output="$labelled"
   fi
-  "$bin/sortition-trainer" fit --data="$labelled" --model_store="$dir/models" \
+  "$bin/sortition-trainer" fit --data="$labelled" ${features:+--features="$features"} \
+    --model_store="$dir/models" \
     --action="$action" --max_queries=20 --inverse_temperature=0.5 \
     --uniform_mixture=0.1
 }

@@ -21,8 +21,8 @@ store) is positive. Tuples of all versions train; only tuples that this one
 logged validate and test.
 --action=labels learns from what convert wrote; no server loads its models.
 
-The other learners read queries with labelled candidates (LETOR/SVMlight with
-qid) from --data, train at each point of a grid of lambda, and choose the point
+The other learners read queries with labelled candidates from --data (LETOR/
+SVMlight with qid; with --features=SPEC columns as .tsv, .csv or .jsonl), train at each point of a grid of lambda, and choose the point
 by validation queries. They replace an existing version only if the expected
 measure on test queries is better with confidence. The policy is random, so that
 its log can be learned from: --inverse_temperature takes the smallest value that
@@ -78,9 +78,26 @@ the temperature make the policy explore, so that its log can be learned from. If
 the model has a version already, only --force replaces it: nothing compares the
 two.
 
+With --features=SPEC (docs/features.md) the features are made of the columns of
+a .tsv (question, sentence, label), .csv or .jsonl file.
+
   sortition-trainer fit --data=FILE --model_store=DIR [--model=NAME] ...
+  sortition-trainer fit --data=FILE.tsv --features=SPEC --model_store=DIR ...
 
 Exit status: 0 published, 1 error.
+)";
+
+const char kDescribeHelp[] =
+    R"(Prints what a version of a model is made of.
+
+Policy and learner; the schema of its columns, what its features learned from
+the training queries and what they were like there; the size and objective of
+its trees; and its heaviest weights with the names of what they multiply: f0,
+f1, .. where callers send features.
+
+  sortition-trainer describe --model_store=DIR [--model=NAME] [--version=N]
+
+Exit status: 0 printed, 1 error.
 )";
 
 const char kCalibrateHelp[] =

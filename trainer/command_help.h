@@ -14,6 +14,7 @@ std::string TrainHelp();
 
 extern const char kEvaluateHelp[];
 extern const char kFitHelp[];
+extern const char kDescribeHelp[];
 extern const char kCalibrateHelp[];
 extern const char kConvertHelp[];
 extern const char kClusterHelp[];

@@ -21,8 +21,12 @@ Program TrainerProgram() {
                        RunEvaluate, kEvaluateHelp),
            MakeCommand("fit", "",
                        "Publish a first model from labelled queries "
-                       "(LETOR/SVMlight)",
+                       "(LETOR/SVMlight, columns)",
                        RunFit, kFitHelp),
+           MakeCommand("describe", "",
+                       "Print what a version is made of: features, trees, "
+                       "weights",
+                       RunDescribe, kDescribeHelp),
            MakeCommand("calibrate", "",
                        "Find the temperature at which a policy abstains as "
                        "often as its rule",

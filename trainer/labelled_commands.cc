@@ -1,6 +1,7 @@
-// Implements the commands on labelled queries.
+// Implements the commands on labelled queries, and `describe`.
 #include "absl/strings/str_format.h"
 #include "core/base/status_macros.h"
+#include "trainer/describe.h"
 #include "trainer/labelled/evaluate_orders.h"
 #include "trainer/labelled/fit.h"
 #include "trainer/report.h"
@@ -31,6 +32,14 @@ absl::Status RunFit(const config::v1::FitOptions& options,
       options.model(), report.version, report.queries, report.candidates,
       report.relevant, report.num_features, report.iterations,
       report.converged ? "" : ", not converged");
+  return absl::OkStatus();
+}
+
+absl::Status RunDescribe(const config::v1::DescribeOptions& options,
+                         const std::vector<std::string>&,
+                         CommandOutput* output) {
+  ASSIGN_OR_RETURN(const std::string text, DescribeVersion(options));
+  output->out << text;
   return absl::OkStatus();
 }
 

@@ -9,6 +9,7 @@
 #include "sortition/config/v1/calibrate.pb.h"
 #include "sortition/config/v1/cluster.pb.h"
 #include "sortition/config/v1/convert.pb.h"
+#include "sortition/config/v1/describe.pb.h"
 #include "sortition/config/v1/evaluate.pb.h"
 #include "sortition/config/v1/fit.pb.h"
 #include "sortition/config/v1/ope.pb.h"
@@ -29,6 +30,9 @@ absl::Status RunEvaluate(const config::v1::EvaluateOptions& options,
 absl::Status RunFit(const config::v1::FitOptions& options,
                     const std::vector<std::string>& positional,
                     CommandOutput* output);
+absl::Status RunDescribe(const config::v1::DescribeOptions& options,
+                         const std::vector<std::string>& positional,
+                         CommandOutput* output);
 // FailedPrecondition, after the table, if no inverse temperature was found.
 absl::Status RunCalibrate(const config::v1::CalibrateOptions& options,
                           const std::vector<std::string>& positional,

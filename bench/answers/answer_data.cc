@@ -93,13 +93,16 @@ absl::StatusOr<AnswerData> ReadAnswerData(const std::string& directory,
   ASSIGN_OR_RETURN(AnswerPart train_part, MakePart(transform, train));
   ASSIGN_OR_RETURN(AnswerPart validate_part, MakePart(transform, validate));
   ASSIGN_OR_RETURN(AnswerPart test_part, MakePart(transform, test));
+  ASSIGN_OR_RETURN(AnswerPart triggering_train,
+                   MakePart(transform, TakeOut(train)));
   ASSIGN_OR_RETURN(AnswerPart triggering_validate,
                    MakePart(transform, TakeOut(validate)));
   ASSIGN_OR_RETURN(AnswerPart triggering_test,
                    MakePart(transform, TakeOut(test)));
-  return AnswerData{std::move(transform),           std::move(train_part),
-                    std::move(validate_part),       std::move(test_part),
-                    std::move(triggering_validate), std::move(triggering_test)};
+  return AnswerData{std::move(transform),        std::move(train_part),
+                    std::move(validate_part),    std::move(test_part),
+                    std::move(triggering_train), std::move(triggering_validate),
+                    std::move(triggering_test)};
 }
 
 }  // namespace sortition

@@ -31,6 +31,7 @@ struct AnswerData {
   AnswerPart test;
   // The same questions; of a seeded third the right sentences are taken out,
   // and of these, those without any other sentence are left out.
+  AnswerPart triggering_train;
   AnswerPart triggering_validate;
   AnswerPart triggering_test;
 };

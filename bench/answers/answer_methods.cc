@@ -4,12 +4,18 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "bench/answers/bandit_round.h"
 #include "core/base/status_macros.h"
 #include "core/learners/classes/logistic.h"
 #include "core/learners/orders/list_net.h"
+#include "core/scoring/tree_ensemble.h"
+#include "trainer/trees/tree_training.h"
+#include "trainer/trees/xgboost_booster.h"
 
 namespace sortition {
 namespace {
+
+using config::v1::TreeOptions;
 
 AnswerScorer LinearScorer(std::vector<double> weights) {
   return [weights = std::move(weights)](const FeatureMatrix& matrix) {
@@ -104,13 +110,51 @@ absl::StatusOr<AnswerScorer> LearnLogistic(const AnswerData& data) {
       });
 }
 
+// Gradient-boosted trees, stopped early by the validation questions.
+absl::StatusOr<AnswerScorer> LearnTrees(const AnswerData& data,
+                                        TreeOptions::Objective objective) {
+  std::vector<std::vector<uint32_t>> store, validate_store;
+  TreeOptions options;
+  options.set_objective(objective);
+  options.set_max_depth(4);
+  options.set_learning_rate(0.05);
+  ASSIGN_OR_RETURN(
+      const TrainedTrees trained,
+      TrainTrees(data.train.Items(1, &store),
+                 data.validate.Items(1, &validate_store), options));
+  ASSIGN_OR_RETURN(TreeEnsemble trees, TreeEnsemble::Create(trained.ensemble));
+  return [trees = std::move(trees)](const FeatureMatrix& matrix) {
+    const Candidates candidates = matrix.View();
+    std::vector<uint32_t> indexes(candidates.num_candidates());
+    std::iota(indexes.begin(), indexes.end(), 0u);
+    std::vector<double> scores(indexes.size());
+    TreeScratch scratch;
+    trees.Scores(candidates, indexes, &scratch, scores);
+    return scores;
+  };
+}
+
+AnswerMethod Trees(const std::string& name, TreeOptions::Objective objective) {
+  return {name, [objective](const AnswerData& data) {
+            return LearnTrees(data, objective);
+          }};
+}
+
 }  // namespace
 
 std::vector<AnswerMethod> ListAnswerMethods() {
-  return {OneFeature("BM25 alone", "bm25(question,sentence)"),
-          OneFeature("overlap alone", "idf_overlap(question,sentence)"),
-          {"lexical-linear, logistic", LearnLogistic},
-          {"lexical-linear, ListNet", LearnListNet}};
+  std::vector<AnswerMethod> methods = {
+      OneFeature("BM25 alone", "bm25(question,sentence)"),
+      OneFeature("overlap alone", "idf_overlap(question,sentence)"),
+      {"lexical-linear, logistic", LearnLogistic},
+      {"lexical-linear, ListNet", LearnListNet}};
+  if (HasXgboost()) {
+    methods.push_back(Trees("trees, logistic", TreeOptions::BINARY_LOGISTIC));
+    methods.push_back(Trees("trees, LambdaMART", TreeOptions::RANK_NDCG));
+  }
+  methods.push_back({"first model, 20 questions", FitFirstModel, 0});
+  methods.push_back({"after a bandit round, POEM", LearnFromBanditRound, 0});
+  return methods;
 }
 
 AnswerScores ScoreAnswers(const AnswerScorer& scorer, const AnswerPart& part) {

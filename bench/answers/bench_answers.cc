@@ -87,7 +87,10 @@ absl::StatusOr<Row> Measure(const AnswerMethod& method, const AnswerData& data,
   const AnswerPart& triggering =
       on_test ? data.triggering_test : data.triggering_validate;
   const double threshold =
-      BestThreshold(ScoreAnswers(scorer, calibration), calibration.relevances);
+      method.threshold.has_value()
+          ? *method.threshold
+          : BestThreshold(ScoreAnswers(scorer, calibration),
+                          calibration.relevances);
   return Row{
       MeasureSelection(ScoreAnswers(scorer, selection), selection.relevances),
       MeasureTriggering(ScoreAnswers(scorer, triggering), triggering.relevances,

@@ -3,9 +3,13 @@
 #include "client/simulation/simulate.h"
 #include "client/simulation/simulation_commands.h"
 #include "core/base/status_macros.h"
+#include "core/features/schema/schema.h"
 #include "core/simulation/world.h"
+#include "io/columns/column_queries.h"
 #include "io/datasets/letor.h"
 #include "io/files.h"
+#include "io/models/text_message.h"
+#include "sortition/model/v1/features.pb.h"
 
 namespace sortition {
 namespace {
@@ -51,6 +55,30 @@ class ProgressLine {
   bool shown_ = false;
 };
 
+absl::StatusOr<LabelledQueries> ReadQueries(
+    const config::v1::SimulateOptions& options) {
+  if (options.features().empty()) {
+    if (options.data().empty()) return MakeWorld(options.world());
+    if (!IsColumnFile(options.data())) return ReadLetor(options.data());
+    return absl::InvalidArgumentError(
+        absl::StrCat("data is '", options.data(),
+                     "', which has columns: features must be set, a "
+                     "FeatureSpec with their schema"));
+  }
+  if (options.data().empty()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("features is '", options.features(),
+                     "', must be empty without data: the world has no "
+                     "columns"));
+  }
+  ASSIGN_OR_RETURN(const std::string text, ReadFile(options.features()));
+  model::v1::FeatureSpec spec;
+  RETURN_IF_ERROR(
+      ParseTextMessage(options.features(), "a FeatureSpec", text, &spec));
+  ASSIGN_OR_RETURN(const Schema schema, Schema::Create(spec.schema()));
+  return ReadColumnQueries(options.data(), schema);
+}
+
 // Returns an error, and hence exit code 1, although a result was printed.
 absl::Status Verdict(const config::v1::SimulateOptions& options,
                      const SimulateResult& result) {
@@ -80,9 +108,7 @@ absl::Status RunSimulate(const config::v1::SimulateOptions& options,
   RETURN_IF_ERROR(CheckChoice("output", options.output(), {"text", "json"}));
   RETURN_IF_ERROR(
       CheckChoice("action", options.action(), {"select", "rank", "label"}));
-  ASSIGN_OR_RETURN(const LabelledQueries queries,
-                   options.data().empty() ? MakeWorld(options.world())
-                                          : ReadLetor(options.data()));
+  ASSIGN_OR_RETURN(const LabelledQueries queries, ReadQueries(options));
   ProgressLine progress(options.decisions(), output);
   ASSIGN_OR_RETURN(const SimulateResult result,
                    Simulate(options, queries, [&](const SimulateProgress& now) {

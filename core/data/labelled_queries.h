@@ -3,6 +3,7 @@
 // labels.
 #include <cstdint>
 #include <limits>
+#include <memory>
 #include <span>
 #include <string>
 #include <vector>
@@ -10,6 +11,10 @@
 #include "absl/status/status.h"
 #include "core/data/candidates.h"
 #include "core/data/labelled_items.h"
+
+namespace sortition::v1 {
+class Columns;
+}
 
 namespace sortition {
 
@@ -22,6 +27,9 @@ struct LabelledQuery {
   // ReadLabelledData() among those of all files. Empty where the query was not
   // read from a file.
   std::vector<uint32_t> file_rows = {};
+  // What callers send instead of features, for a model that makes the features
+  // of them; null: callers send features.
+  std::shared_ptr<const v1::Columns> columns = nullptr;
 };
 
 struct LabelledQueries {

@@ -7,6 +7,7 @@
 #include "core/learners/orders/crf.h"
 #include "core/learners/orders/mallows.h"
 #include "core/learners/orders/order_learners.h"
+#include "core/learners/trees/tree_learner.h"
 
 namespace sortition {
 namespace {
@@ -48,6 +49,11 @@ std::vector<LearnerInfo> ListLearners() {
       {"regression", TrainOptions::kRegression, "labelled queries",
        "least squares of the relevance: the baseline",
        &Make<&TrainOptions::regression, &MakeRegressionLearner>},
+      {"trees", TrainOptions::kBoostedTrees, "labelled queries",
+       "gradient-boosted trees (XGBoost): features that matter together, or "
+       "not "
+       "in proportion",
+       &Make<&TrainOptions::boosted_trees, &MakeTreeLearner>},
       {"hinge", TrainOptions::kHinge, "labelled queries",
        "upper bounds of NDCG, Kendall's tau, F-beta and other losses",
        &Make<&TrainOptions::hinge, &MakeHingeLearner>},

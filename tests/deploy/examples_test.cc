@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "core/features/feature_transform.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "io/files.h"
@@ -19,7 +20,9 @@
 #include "tests/testing/child_process.h"
 #include "tests/testing/status_matchers.h"
 #include "tests/testing/temp_dir.h"
+#include "trainer/labelled/labelled_frame.h"
 #include "trainer/labelled/learner_choice.h"
+#include "trainer/offpolicy/frame_options.h"
 #include "trainer/rollout/rollout_plan.h"
 
 namespace sortition {
@@ -124,6 +127,23 @@ TEST(ExamplesTest, PredictionGamesAreTrainedForTheServersModel) {
       const auto learner,
       info.make_labelled(mpg, {.num_features = 46, .max_relevance = 2}));
   EXPECT_EQ(learner->measure().Name(), "DCG@10");
+}
+
+// What the demo and the documents use for questions and sentences.
+TEST(ExamplesTest, FeaturesOfAnswersAreDeclared) {
+  ASSERT_OK_AND_ASSIGN(
+      const model::v1::FeatureSpec spec,
+      ReadFeatureSpec(absl::StrCat(SORTITION_SOURCES,
+                                   "/deploy/features/answers.textproto")));
+  ASSERT_OK_AND_ASSIGN(const Schema schema, Schema::Create(spec.schema()));
+  const TempDir dir;
+  ASSERT_OK(WriteFile(dir / "answers.tsv",
+                      "Who came?\tAnn Lee came.\t1\nWho came?\tNo.\t0\n"));
+  ASSERT_OK_AND_ASSIGN(const LabelledQueries data,
+                       ReadQueries(dir / "answers.tsv", &schema));
+  ASSERT_OK_AND_ASSIGN(const model::v1::Features features,
+                       LearnFromQueries(spec, data.queries, {}));
+  EXPECT_OK(FeatureTransform::Create(features));
 }
 
 std::vector<std::string> Examples() {

@@ -11,8 +11,8 @@
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "core/base/status_macros.h"
-#include "io/datasets/letor.h"
 #include "io/files.h"
+#include "trainer/labelled/labelled_frame.h"
 #include "trainer/labelled/order_metrics.h"
 #include "trainer/labelled/query_scorer.h"
 
@@ -118,7 +118,8 @@ absl::StatusOr<EvaluateReport> EvaluateOrders(const EvaluateOptions& options) {
   uint64_t num_queries = 0;
   uint64_t num_candidates = 0;
   for (const std::string& file : FilesOf(options)) {
-    ASSIGN_OR_RETURN(const LabelledQueries data, ReadLetor(file));
+    ASSIGN_OR_RETURN(const LabelledQueries data,
+                     ReadQueries(file, scorer->schema()));
     size_t of_file = 0;
     for (const LabelledQuery& query : data.queries) {
       ASSIGN_OR_RETURN(const std::vector<double> scores,

@@ -12,14 +12,19 @@
 #include "core/base/random.h"
 #include "core/base/status_macros.h"
 #include "core/learners/classes/logistic.h"
-#include "io/datasets/letor.h"
+#include "core/scoring/model_features.h"
 #include "io/models/draw_salt.h"
 #include "io/models/model_store.h"
+#include "trainer/labelled/labelled_frame.h"
+#include "trainer/offpolicy/frame_options.h"
 
 namespace sortition {
 namespace {
 
 using config::v1::FitOptions;
+
+// A Newton step takes d² numbers and d³ operations.
+constexpr uint32_t kMostMadeFeatures = 4096;
 
 absl::Status ValidateFitOptions(const FitOptions& options) {
   RETURN_IF_ERROR(ValidateModelName(options.model()));
@@ -81,12 +86,66 @@ std::vector<log::v1::Decision> WarmupQueries(
     decision.set_action_kind(select ? log::v1::SELECT : log::v1::RANK);
     decision.set_can_abstain(select);
     decision.set_num_candidates(static_cast<uint32_t>(query.relevances.size()));
-    decision.set_num_features(num_features);
     if (!select) decision.set_top_k(decision.num_candidates());
+    if (query.columns != nullptr) {
+      *decision.mutable_columns() = *query.columns;
+      continue;
+    }
+    decision.set_num_features(num_features);
     decision.mutable_dense_values()->Add(query.features.begin(),
                                          query.features.end());
   }
   return warmup;
+}
+
+// The queries that are used, as rows.
+struct FitData {
+  std::vector<LabelledQuery> queries;
+  model::v1::Model frame;  // Features, if they have columns, and how many.
+};
+
+absl::StatusOr<FitData> ReadWithFeatures(const FitOptions& options) {
+  config::v1::TrainOptions vectors_options;
+  vectors_options.set_word_vectors(options.word_vectors());
+  vectors_options.set_most_words(options.most_words());
+  ASSIGN_OR_RETURN(const auto vectors, ReadVectors(vectors_options));
+  ASSIGN_OR_RETURN(const auto spec, ReadFeatureSpec(options.features()));
+  ASSIGN_OR_RETURN(const Schema schema, Schema::Create(spec.schema()));
+  ASSIGN_OR_RETURN(LabelledQueries read, ReadQueries(options.data(), &schema));
+  FitData data;
+  ASSIGN_OR_RETURN(*data.frame.mutable_features(),
+                   LearnFromQueries(spec, read.queries, vectors));
+  ASSIGN_OR_RETURN(const auto transform,
+                   FeatureTransform::Create(data.frame.features()));
+  data.frame.set_num_features(transform.num_features());
+  if (transform.num_features() > kMostMadeFeatures) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("features makes ", transform.num_features(),
+                     " features of a candidate, must be at most ",
+                     kMostMadeFeatures, " for fit; train takes more"));
+  }
+  ASSIGN_OR_RETURN(const ModelFeatures features,
+                   ModelFeatures::Create(data.frame));
+  data.queries = DrawQueries(std::move(read.queries), options);
+  ModelFeatureScratch scratch;
+  for (LabelledQuery& query : data.queries) {
+    ASSIGN_OR_RETURN(query.features, MakeRows(features, query, 0, &scratch));
+  }
+  return data;
+}
+
+absl::StatusOr<FitData> ReadFitData(const FitOptions& options) {
+  if (!options.features().empty()) return ReadWithFeatures(options);
+  if (!options.word_vectors().empty()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("word_vectors is '", options.word_vectors(),
+                     "', must be empty without features"));
+  }
+  ASSIGN_OR_RETURN(LabelledQueries read, ReadQueries(options.data(), nullptr));
+  FitData data;
+  data.frame.set_num_features(read.num_features);
+  data.queries = DrawQueries(std::move(read.queries), options);
+  return data;
 }
 
 }  // namespace
@@ -95,12 +154,10 @@ absl::StatusOr<FitReport> Fit(const FitOptions& options) {
   RETURN_IF_ERROR(ValidateFitOptions(options));
   const ModelStore store(options.model_store());
   RETURN_IF_ERROR(CheckFirst(options, store));
-  ASSIGN_OR_RETURN(LabelledQueries data, ReadLetor(options.data()));
-  const std::vector<LabelledQuery> queries =
-      DrawQueries(std::move(data.queries), options);
+  ASSIGN_OR_RETURN(const FitData data, ReadFitData(options));
   std::vector<float> features;
   std::vector<uint8_t> labels;
-  for (const LabelledQuery& query : queries) {
+  for (const LabelledQuery& query : data.queries) {
     features.insert(features.end(), query.features.begin(),
                     query.features.end());
     for (const uint32_t relevance : query.relevances) {
@@ -110,13 +167,12 @@ absl::StatusOr<FitReport> Fit(const FitOptions& options) {
   ASSIGN_OR_RETURN(const LogisticResult fit,
                    FitLogistic({.features = features,
                                 .labels = labels,
-                                .num_features = data.num_features},
+                                .num_features = data.frame.num_features()},
                                options.logistic()));
 
-  model::v1::Model model;
+  model::v1::Model model = data.frame;
   model.set_name(options.model());
   *model.mutable_policy() = MakePolicy(options, fit.intercept);
-  model.set_num_features(data.num_features);
   model.mutable_weights()->Add(fit.weights.begin(), fit.weights.end());
   model::v1::Provenance* provenance = model.mutable_provenance();
   provenance->set_learner("logistic");
@@ -126,16 +182,16 @@ absl::StatusOr<FitReport> Fit(const FitOptions& options) {
   provenance->set_created_time_us(absl::ToUnixMicros(absl::Now()));
   provenance->set_num_tuples(labels.size());
   FitReport report;
-  ASSIGN_OR_RETURN(
-      report.version,
-      store.Publish(std::move(model), nullptr,
-                    WarmupQueries(queries, options, data.num_features),
-                    {.draw_salt = options.draw_salt()}));
-  report.queries = static_cast<uint32_t>(queries.size());
+  ASSIGN_OR_RETURN(report.version,
+                   store.Publish(std::move(model), nullptr,
+                                 WarmupQueries(data.queries, options,
+                                               data.frame.num_features()),
+                                 {.draw_salt = options.draw_salt()}));
+  report.queries = static_cast<uint32_t>(data.queries.size());
   report.candidates = labels.size();
   report.relevant = static_cast<uint64_t>(
       std::count(labels.begin(), labels.end(), uint8_t{1}));
-  report.num_features = data.num_features;
+  report.num_features = data.frame.num_features();
   report.iterations = fit.iterations;
   report.converged = fit.converged;
   return report;

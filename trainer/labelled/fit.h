@@ -17,8 +17,9 @@ struct FitReport {
   bool converged = false;
 };
 
-// Fits a logistic regression of relevance on the features of every candidate
-// and publishes it as softmax selection that abstains if no candidate reaches
+// Fits a logistic regression of relevance on the features of every candidate,
+// those of the data or what options.features makes of its columns, and
+// publishes it as softmax selection that abstains if no candidate reaches
 // probability 1/2 (select) or as Plackett-Luce (rank). InvalidArgument for bad
 // options or data, or if the drawn queries have no relevant or only relevant
 // candidates; FailedPrecondition if the model has a version already, unless

@@ -10,25 +10,14 @@
 #include "core/base/bytes.h"
 #include "core/base/hash.h"
 #include "core/base/status_macros.h"
-#include "io/datasets/letor.h"
+#include "trainer/labelled/labelled_frame.h"
+#include "trainer/offpolicy/frame_options.h"
 
 namespace sortition {
 namespace {
 
 using config::v1::TrainOptions;
 using Files = google::protobuf::RepeatedPtrField<std::string>;
-
-// Widens rows of `from` values to `to` values each by appending `value`.
-void Widen(uint32_t from, uint32_t to, float value, LabelledQuery* query) {
-  if (from == to) return;
-  const size_t n = query->relevances.size();
-  std::vector<float> wide(n * to, value);
-  for (size_t row = 0; row < n; ++row) {
-    std::copy_n(query->features.begin() + static_cast<ptrdiff_t>(row * from),
-                from, wide.begin() + static_cast<ptrdiff_t>(row * to));
-  }
-  query->features = std::move(wide);
-}
 
 // Appends the queries of all files and raises shape->num_features to the
 // largest width; `widths` gets the width of each query.
@@ -38,12 +27,14 @@ struct Reading {
   uint64_t num_rows = 0;  // Number of candidates.
 };
 
-absl::StatusOr<Reading> ReadFiles(const Files& files, LabelledShape* shape) {
+absl::StatusOr<Reading> ReadFiles(const Files& files, const Schema* schema,
+                                  LabelledShape* shape) {
   Reading reading;
   for (const std::string& list : files) {
     for (absl::string_view name : absl::StrSplit(list, ',')) {
       name = absl::StripAsciiWhitespace(name);
-      ASSIGN_OR_RETURN(LabelledQueries file, ReadLetor(std::string(name)));
+      ASSIGN_OR_RETURN(LabelledQueries file,
+                       ReadQueries(std::string(name), schema));
       shape->num_features = std::max(shape->num_features, file.num_features);
       const auto before = static_cast<uint32_t>(reading.num_rows);
       for (LabelledQuery& query : file.queries) {
@@ -64,7 +55,8 @@ absl::StatusOr<Reading> ReadFiles(const Files& files, LabelledShape* shape) {
 // that is not 0, so files may have different widths.
 std::vector<LabelledQuery> ToWidth(Reading reading, uint32_t num_features) {
   for (size_t j = 0; j < reading.queries.size(); ++j) {
-    Widen(reading.widths[j], num_features, 0, &reading.queries[j]);
+    if (reading.queries[j].columns != nullptr) continue;
+    ChangeWidth(reading.widths[j], num_features, 0, &reading.queries[j]);
   }
   return std::move(reading.queries);
 }
@@ -122,18 +114,75 @@ absl::Status CheckParts(const TrainOptions& options, const LabelledData& data) {
         options.validation_fraction(), ", test_fraction ",
         options.test_fraction(), ")"));
   }
-  return CheckDistinct(data);
+  return absl::OkStatus();
+}
+
+// Files end lines at the last feature that is not 0, so that rows may be
+// narrower than the trees and units of `frame` need.
+absl::StatusOr<uint32_t> SentWidth(const model::v1::Model& frame,
+                                   const LabelledShape& shape) {
+  if (!frame.has_trees() && !frame.has_hidden_layer()) {
+    return shape.num_features;
+  }
+  if (shape.num_features <= frame.num_features()) return frame.num_features();
+  return absl::InvalidArgumentError(
+      absl::StrCat("data has ", shape.num_features,
+                   " features, must have at most ", frame.num_features(),
+                   ", those that the trees or hidden units of the model take; "
+                   "trees=none leaves trees out"));
+}
+
+// Makes the rows of all queries anew. Rows have data->width() features before.
+absl::Status MakeAllRows(LabelledData* data) {
+  ModelFeatureScratch scratch;
+  for (auto* part : {&data->training, &data->validation, &data->test}) {
+    for (LabelledQuery& query : *part) {
+      ASSIGN_OR_RETURN(query.features, MakeRows(*data->frame.features, query,
+                                                data->width(), &scratch));
+    }
+  }
+  data->shape.num_features = data->frame.features->num_features();
+  return absl::OkStatus();
+}
+
+// Learns what is to be learned from the training part, and makes all rows.
+absl::Status CompleteFrame(const TrainOptions& options, FrameChoice choice,
+                           LabelledData* data) {
+  if (choice.spec.has_value()) {
+    ASSIGN_OR_RETURN(const auto vectors, ReadVectors(options));
+    ASSIGN_OR_RETURN(*choice.frame.mutable_features(),
+                     LearnFromQueries(*choice.spec, data->training, vectors));
+    ASSIGN_OR_RETURN(const auto transform,
+                     FeatureTransform::Create(choice.frame.features()));
+    choice.frame.set_num_features(transform.num_features());
+  }
+  ASSIGN_OR_RETURN(data->frame, FrameOf(choice.frame));
+  const bool is_made = data->frame.features != nullptr;
+  if (choice.schema.has_value() || options.has_memory_mb()) {
+    RETURN_IF_ERROR(CheckMemory(options, data->num_candidates,
+                                is_made ? data->frame.features->num_features()
+                                        : data->shape.num_features));
+  }
+  return is_made ? MakeAllRows(data) : absl::OkStatus();
 }
 
 }  // namespace
 
-absl::StatusOr<LabelledData> ReadLabelledData(const TrainOptions& options) {
+absl::StatusOr<LabelledData> ReadLabelledData(
+    const TrainOptions& options, const std::optional<StoredModel>& baseline) {
+  ASSIGN_OR_RETURN(FrameChoice choice, ChooseFrame(options, baseline));
+  const Schema* const schema =
+      choice.schema.has_value() ? &*choice.schema : nullptr;
   LabelledData data;
-  ASSIGN_OR_RETURN(Reading all, ReadFiles(options.data(), &data.shape));
+  LabelledShape& shape = data.shape;
+  ASSIGN_OR_RETURN(Reading all, ReadFiles(options.data(), schema, &shape));
   ASSIGN_OR_RETURN(Reading validation,
-                   ReadFiles(options.validation(), &data.shape));
-  ASSIGN_OR_RETURN(Reading test, ReadFiles(options.test(), &data.shape));
-  const uint32_t d = data.shape.num_features;
+                   ReadFiles(options.validation(), schema, &shape));
+  ASSIGN_OR_RETURN(Reading test, ReadFiles(options.test(), schema, &shape));
+  if (schema == nullptr) {
+    ASSIGN_OR_RETURN(shape.num_features, SentWidth(choice.frame, shape));
+  }
+  const uint32_t d = shape.num_features;
   data.num_rows = all.num_rows;
   Split(options, ToWidth(std::move(all), d), &data);
   if (options.validation_size() > 0) {
@@ -146,27 +195,66 @@ absl::StatusOr<LabelledData> ReadLabelledData(const TrainOptions& options) {
     }
   }
   RETURN_IF_ERROR(CheckParts(options, data));
+  RETURN_IF_ERROR(CompleteFrame(options, std::move(choice), &data));
+  RETURN_IF_ERROR(CheckDistinct(data));
   return data;
 }
 
 void AppendConstant(LabelledData* data) {
   const uint32_t d = data->shape.num_features;
   for (auto* part : {&data->training, &data->validation, &data->test}) {
-    for (LabelledQuery& query : *part) Widen(d, d + 1, 1, &query);
+    for (LabelledQuery& query : *part) {
+      ChangeWidth(d, d + 1, 1, &query);
+    }
   }
   data->has_constant = true;
 }
 
+absl::Status AppendTrees(const model::v1::TreeEnsemble& trees,
+                         LabelledData* data) {
+  model::v1::Model frame = data->frame.model;
+  frame.set_num_features(data->num_inputs());
+  *frame.mutable_trees() = trees;
+  ASSIGN_OR_RETURN(data->frame, FrameOf(frame));
+  return MakeAllRows(data);
+}
+
 std::vector<LabelledItems> ViewsOf(const std::vector<LabelledQuery>& queries,
                                    const LabelledData& data) {
-  const uint32_t width = data.shape.num_features + (data.has_constant ? 1 : 0);
   std::vector<LabelledItems> views;
   views.reserve(queries.size());
   for (const LabelledQuery& query : queries) {
-    views.push_back(
-        {Candidates::DenseUnchecked(query.features, width), query.relevances});
+    views.push_back({Candidates::DenseUnchecked(query.features, data.width()),
+                     query.relevances});
   }
   return views;
+}
+
+absl::StatusOr<OtherRows> RowsFor(const model::v1::Model& model,
+                                  const std::vector<LabelledQuery>& queries,
+                                  const LabelledData& data) {
+  ASSIGN_OR_RETURN(const ModelFeatures features, ModelFeatures::Create(model));
+  const bool is_matrix = queries.empty() || queries[0].columns == nullptr;
+  if (is_matrix && features.transform() == nullptr &&
+      features.num_inputs() != data.num_inputs()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("the model takes ", features.num_inputs(),
+                     " features, queries have ", data.num_inputs()));
+  }
+  OtherRows other;
+  ModelFeatureScratch scratch;
+  for (const LabelledQuery& query : queries) {
+    ASSIGN_OR_RETURN(std::vector<float> rows,
+                     MakeRows(features, query, data.width(), &scratch));
+    other.queries.push_back(query);
+    other.queries.back().features = std::move(rows);
+  }
+  for (const LabelledQuery& query : other.queries) {
+    other.items.push_back(
+        {Candidates::DenseUnchecked(query.features, features.num_features()),
+         query.relevances});
+  }
+  return other;
 }
 
 }  // namespace sortition

@@ -16,6 +16,7 @@
 #include "core/learners/labelled/expected_measure.h"
 #include "core/metrics/letor_metrics.h"
 #include "trainer/labelled/labelled_measure.h"
+#include "trainer/tuples/model_frame.h"
 
 namespace sortition {
 namespace {
@@ -50,14 +51,15 @@ struct Quality {
 };
 
 Quality QualityOf(const GateTask& task, const model::v1::Model& model,
+                  std::span<const LabelledItems> queries,
                   const ExpectedMeasure& measure) {
   const bool has_order = HasOrder(task);
   const LabelMeasure order{.kind = LabelMeasure::Kind::kDcg};
-  const std::vector<double> weights = WeightsFor(model, task.queries);
+  const std::vector<double> weights = WeightsFor(model, queries);
   std::vector<LetorFigures> figures;
   std::vector<double> scores;
   double sum = 0;
-  for (const LabelledItems& query : task.queries) {
+  for (const LabelledItems& query : queries) {
     sum += measure.ByScore(query);
     if (!has_order) continue;
     scores.resize(query.relevances.size());
@@ -69,7 +71,7 @@ Quality QualityOf(const GateTask& task, const model::v1::Model& model,
     figures.push_back(LetorFiguresOf(ranked));
   }
   return {has_order ? MeanOf(figures) : LetorFigures{},
-          sum / static_cast<double>(task.queries.size())};
+          sum / static_cast<double>(queries.size())};
 }
 
 void AddQuality(const GateTask& task, const Quality& quality,
@@ -95,26 +97,51 @@ void AddQuality(const GateTask& task, const Quality& quality,
   add("MAP", [](const Quality& of) { return of.letor.average_precision; });
 }
 
-// Returns why the policies cannot be compared; unset: they can.
-std::string WhyIncomparable(const GateTask& task,
-                            const absl::StatusOr<ExpectedMeasure>& old) {
-  const uint32_t features = task.old->model.num_features();
-  if (features != task.model.num_features()) {
-    return absl::StrCat("it has ", features, " features, the new one has ",
-                        task.model.num_features());
+// Returns the queries as the old model takes them, copied to `other` if they
+// are not those of the new one; else InvalidArgument, which says why the two
+// cannot be compared.
+absl::StatusOr<std::span<const LabelledItems>> QueriesOfOld(
+    const GateTask& task, OtherRows* other) {
+  const model::v1::Model& old = task.old->model;
+  if (!old.has_features() && !task.model.has_features() &&
+      old.num_features() != task.model.num_features()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("it has ", old.num_features(),
+                     " features, the new one has ", task.model.num_features()));
   }
-  if (task.old->model.weights_size() != task.model.weights_size()) {
-    return absl::StrCat("it has ", task.old->model.weights_size(),
-                        " weights, the new one has ",
-                        task.model.weights_size());
+  if (!IsSameFrame(old, task.model)) {
+    ASSIGN_OR_RETURN(*other, RowsFor(old, task.rows, task.data));
+    return other->items;
   }
-  if (!old.ok()) return std::string(old.status().message());
+  if (old.weights_size() == task.model.weights_size()) return task.queries;
+  return absl::InvalidArgumentError(absl::StrCat("it has ", old.weights_size(),
+                                                 " weights, the new one has ",
+                                                 task.model.weights_size()));
+}
+
+// What the old model earns.
+struct OldResult {
+  std::optional<Quality> quality;
+  absl::StatusOr<std::vector<double>> values;
+  uint32_t num_draws = 0;
+};
+
+OldResult MeasureOld(const GateTask& task) {
+  OtherRows other;
+  const auto queries = QueriesOfOld(task, &other);
+  if (!queries.ok()) return {std::nullopt, queries.status()};
+  const model::v1::Model& old = task.old->model;
+  const auto measure = MeasureOf(old, *queries, task.measure);
+  if (!measure.ok()) return {std::nullopt, measure.status()};
+  const Quality quality = QualityOf(task, old, *queries, *measure);
   if (task.queries.size() < kFewestGateQueries) {
-    return absl::StrCat("there are ", task.queries.size(),
-                        " queries to compare on, must be at least ",
-                        kFewestGateQueries);
+    return {quality, absl::FailedPreconditionError(absl::StrCat(
+                         "there are ", task.queries.size(),
+                         " queries to compare on, must be at least ",
+                         kFewestGateQueries))};
   }
-  return "";
+  return {quality, MeasureAll(*measure, *queries, task.parallel_for),
+          measure->num_draws()};
 }
 
 }  // namespace
@@ -126,36 +153,22 @@ absl::StatusOr<bool> PassesGate(const GateTask& task, LabelledReport* report) {
                    MeasureAll(measure, task.queries, task.parallel_for));
   SetMean(values, task.confidence, report->mutable_new_measure());
   report->set_new_draws(measure.num_draws());
-  const Quality quality = QualityOf(task, task.model, measure);
+  const Quality quality = QualityOf(task, task.model, task.queries, measure);
   report->set_old_version(task.old.has_value() ? task.old->model.version() : 0);
   if (!task.old.has_value()) {
     AddQuality(task, quality, std::nullopt, report);
     return true;
   }
-  const model::v1::Model& old = task.old->model;
-  std::optional<Quality> old_quality;
-  absl::StatusOr<ExpectedMeasure> old_measure =
-      absl::FailedPreconditionError("");
-  if (old.num_features() == task.model.num_features() &&
-      old.weights_size() == task.model.weights_size()) {
-    old_measure = MeasureOf(old, task.queries, task.measure);
-    if (old_measure.ok()) old_quality = QualityOf(task, old, *old_measure);
-  }
-  AddQuality(task, quality, old_quality, report);
-  std::string why = WhyIncomparable(task, old_measure);
-  absl::StatusOr<std::vector<double>> old_values = std::vector<double>();
-  if (why.empty()) {
-    old_values = MeasureAll(*old_measure, task.queries, task.parallel_for);
-    why = std::string(old_values.status().message());
-  }
-  if (!why.empty()) {
-    report->set_incomparable(why);
+  const OldResult old = MeasureOld(task);
+  AddQuality(task, quality, old.quality, report);
+  if (!old.values.ok()) {
+    report->set_incomparable(std::string(old.values.status().message()));
     return false;
   }
-  SetMean(*old_values, task.confidence, report->mutable_old_measure());
-  report->set_old_draws(old_measure->num_draws());
+  SetMean(*old.values, task.confidence, report->mutable_old_measure());
+  report->set_old_draws(old.num_draws);
   std::vector<double> differences(values);
-  for (size_t j = 0; j < values.size(); ++j) differences[j] -= (*old_values)[j];
+  for (size_t j = 0; j < values.size(); ++j) differences[j] -= (*old.values)[j];
   SetMean(differences, task.confidence, report->mutable_difference());
   return report->difference().lower() > 0;
 }

@@ -15,6 +15,7 @@
 #include "sortition/config/v1/train.pb.h"
 #include "sortition/config/v1/train_report.pb.h"
 #include "sortition/model/v1/model.pb.h"
+#include "trainer/labelled/labelled_data.h"
 
 namespace sortition {
 
@@ -23,6 +24,8 @@ inline constexpr size_t kFewestGateQueries = 10;
 
 struct GateTask {
   std::span<const LabelledItems> queries;  // They were not used for learning.
+  const std::vector<LabelledQuery>& rows;  // What `queries` are views of.
+  const LabelledData& data;                // What `rows` are of.
   LabelMeasure measure;
   const model::v1::Model& model;
   const std::optional<StoredModel>& old;  // Unset: there is none.
@@ -33,9 +36,10 @@ struct GateTask {
 // Writes the measures of both policies, their paired difference and the quality
 // of their rankings, or why they cannot be compared. Intervals (Student's t)
 // are for the mean over queries like these. They include the error of estimates
-// by draws; the draws are always the same. Returns true if the lower end of the
-// difference is above 0, and for a first version. The queries may have one
-// constant feature more than the models.
+// by draws; the draws are always the same. Each policy has its own features of
+// what callers send, so that it is compared as it would serve. Returns true if
+// the lower end of the difference is above 0, and for a first version. The
+// queries may have one constant feature more than the models.
 absl::StatusOr<bool> PassesGate(const GateTask& task,
                                 config::v1::LabelledReport* report);
 

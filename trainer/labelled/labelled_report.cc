@@ -183,6 +183,51 @@ void AppendQuality(const LabelledReport& report, std::string* text) {
 
 }  // namespace
 
+void AddPoint(const LabelledPoint& point, double seconds,
+              LabelledReport* report) {
+  LabelledReport::Point* row = report->add_points();
+  row->set_lambda(point.lambda);
+  row->set_objective(point.objective);
+  if (point.dual_bound.has_value()) {
+    row->set_dual_bound(*point.dual_bound);
+    row->set_gap(point.objective - *point.dual_bound);
+  }
+  row->set_passes(point.passes);
+  row->set_seconds(seconds);
+  row->set_validation(point.validation);
+  if (!point.setting.empty()) row->set_setting(point.setting);
+  row->set_termination(point.termination);
+  if (point.from_trusted.has_value()) {
+    row->set_trusted_divergence(point.from_trusted->divergence);
+    row->set_trusted_inversions(point.from_trusted->inverted_pairs);
+  }
+}
+
+model::v1::Evaluation ToEvaluation(const LabelledReport& report) {
+  model::v1::Evaluation evaluation;
+  evaluation.set_measure(report.measure());
+  evaluation.set_train_tuples(report.training_queries());
+  evaluation.set_validation_tuples(report.validation_queries());
+  evaluation.set_test_tuples(report.test_queries());
+  *evaluation.mutable_measured_reward() = report.new_measure();
+  if (report.has_difference()) {
+    *evaluation.mutable_logging_reward() = report.old_measure();
+    *evaluation.mutable_improvement() = report.difference();
+  }
+  for (const LabelledReport::Point& point : report.points()) {
+    auto* row = evaluation.add_grid();
+    row->set_lambda(point.lambda());
+    row->set_validation_reward(point.validation());
+    row->set_train_objective(point.objective());
+    row->set_iterations(point.passes());
+    row->set_chosen(point.chosen());
+    row->set_termination(point.termination());
+    row->set_objective(report.measure());
+    if (point.has_gap()) row->set_gap(point.gap());
+  }
+  return evaluation;
+}
+
 std::string FormatLabelledReport(const TrainReport& report) {
   const LabelledReport& labelled = report.labelled();
   std::string text = absl::StrFormat(

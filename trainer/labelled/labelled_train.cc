@@ -20,10 +20,13 @@
 #include "process/threads.h"
 #include "trainer/labelled/labelled_data.h"
 #include "trainer/labelled/labelled_gate.h"
+#include "trainer/labelled/labelled_report.h"
 #include "trainer/labelled/labelled_temperature.h"
 #include "trainer/labelled/labelled_warmup.h"
 #include "trainer/labelled/learner_choice.h"
 #include "trainer/labelled/trusted_order.h"
+#include "trainer/trees/tree_training.h"
+#include "trainer/tuples/model_frame.h"
 
 namespace sortition {
 namespace {
@@ -113,13 +116,33 @@ LabelMeasure MeasureOfAction(const Run& run) {
   return measure;
 }
 
+// Learners of classes and of labels make features of their own of an item's.
+absl::Status CheckFrame(const Run& run) {
+  if (run.data.frame.features == nullptr ||
+      run.learner->measure().kind != LabelMeasure::Kind::kAccuracy) {
+    return absl::OkStatus();
+  }
+  return absl::InvalidArgumentError(absl::StrCat(
+      "the model has a schema, trees or hidden units (features and trees, or "
+      "the version to be replaced), must have none for learner ",
+      run.options.learner(), ", which makes features of its own"));
+}
+
+void MakeViews(Run* run) {
+  run->training = ViewsOf(run->data.training, run->data);
+  run->validation = ViewsOf(run->data.validation, run->data);
+  run->test = ViewsOf(run->data.test, run->data);
+}
+
 // Reads the data and makes every check that does not need training.
 absl::StatusOr<Run> Prepare(const TrainOptions& options,
-                            const LearnerInfo& info) {
+                            const LearnerInfo& info,
+                            const std::optional<StoredModel>& baseline) {
   Run run{.options = options};
-  ASSIGN_OR_RETURN(run.data, ReadLabelledData(options));
+  ASSIGN_OR_RETURN(run.data, ReadLabelledData(options, baseline));
   ASSIGN_OR_RETURN(run.learner, info.make_labelled(options, run.data.shape));
   SetOwnOptions(info, run.learner->options(), &run.options);
+  RETURN_IF_ERROR(CheckFrame(run));
   ASSIGN_OR_RETURN(run.action, ActionOf(options, *run.learner));
   RETURN_IF_ERROR(CheckPolicies(run));
   if (options.has_trusted_order() && !run.learner->trusts_orders()) {
@@ -135,9 +158,7 @@ absl::StatusOr<Run> Prepare(const TrainOptions& options,
     }
   }
   if (run.learner->needs_constant()) AppendConstant(&run.data);
-  run.training = ViewsOf(run.data.training, run.data);
-  run.validation = ViewsOf(run.data.validation, run.data);
-  run.test = ViewsOf(run.data.test, run.data);
+  MakeViews(&run);
   if (options.has_trusted_order()) {
     ASSIGN_OR_RETURN(run.trusted, TrustedOrders::Create(
                                       run.training, std::move(trusted.orders),
@@ -184,30 +205,11 @@ class PointClock {
   uint64_t shown_ = 0;
 };
 
-void Describe(const LabelledPoint& point, double seconds,
-              LabelledReport* report) {
-  LabelledReport::Point* row = report->add_points();
-  row->set_lambda(point.lambda);
-  row->set_objective(point.objective);
-  if (point.dual_bound.has_value()) {
-    row->set_dual_bound(*point.dual_bound);
-    row->set_gap(point.objective - *point.dual_bound);
-  }
-  row->set_passes(point.passes);
-  row->set_seconds(seconds);
-  row->set_validation(point.validation);
-  if (!point.setting.empty()) row->set_setting(point.setting);
-  row->set_termination(point.termination);
-  if (point.from_trusted.has_value()) {
-    row->set_trusted_divergence(point.from_trusted->divergence);
-    row->set_trusted_inversions(point.from_trusted->inverted_pairs);
-  }
-}
-
 absl::StatusOr<LabelledResult> Learn(const Run& run, LabelledReport* report) {
   LabelledTask task{.training = run.training,
                     .validation = run.validation,
-                    .parallel_for = ThreadsOf(run)};
+                    .parallel_for = ThreadsOf(run),
+                    .train_trees = &TrainTrees};
   if (run.trusted.has_value()) {
     const auto& weights = run.options.trusted_order().weight();
     task.trusted_orders = &*run.trusted;
@@ -220,7 +222,7 @@ absl::StatusOr<LabelledResult> Learn(const Run& run, LabelledReport* report) {
   task.on_step = [&clock](size_t point) { clock.Step(point); };
   ASSIGN_OR_RETURN(LabelledResult result, run.learner->Train(task));
   for (size_t p = 0; p < result.points.size(); ++p) {
-    Describe(result.points[p], clock.seconds(p), report);
+    AddPoint(result.points[p], clock.seconds(p), report);
   }
   report->mutable_points(static_cast<int>(result.chosen))->set_chosen(true);
   report->set_gap_tolerance(result.points[result.chosen].gap_tolerance.value_or(
@@ -252,9 +254,11 @@ absl::StatusOr<model::v1::Model> MakeModel(const Run& run,
   model::v1::Model model;
   model.set_name(run.options.model());
   ASSIGN_OR_RETURN(*model.mutable_policy(), run.learner->MakePolicy(task));
-  model.set_num_features(model.policy().has_label_chain()
-                             ? run.data.shape.num_features
-                             : static_cast<uint32_t>(result.weights.size()));
+  PutIntoFrame(run.data.frame,
+               model.policy().has_label_chain()
+                   ? run.data.shape.num_features
+                   : static_cast<uint32_t>(result.weights.size()),
+               &model);
   model.mutable_weights()->Add(result.weights.begin(), result.weights.end());
   if (run.learner->has_temperature()) {
     const auto& grid = run.options.inverse_temperature();
@@ -293,32 +297,6 @@ void FillCounts(const Run& run, TrainReport* report) {
   labelled->set_part(run.test.empty() ? "validation" : "test");
 }
 
-// Returns the part of the report that evaluation.pb has fields for.
-model::v1::Evaluation ToEvaluation(const LabelledReport& report) {
-  model::v1::Evaluation evaluation;
-  evaluation.set_measure(report.measure());
-  evaluation.set_train_tuples(report.training_queries());
-  evaluation.set_validation_tuples(report.validation_queries());
-  evaluation.set_test_tuples(report.test_queries());
-  *evaluation.mutable_measured_reward() = report.new_measure();
-  if (report.has_difference()) {
-    *evaluation.mutable_logging_reward() = report.old_measure();
-    *evaluation.mutable_improvement() = report.difference();
-  }
-  for (const LabelledReport::Point& point : report.points()) {
-    auto* row = evaluation.add_grid();
-    row->set_lambda(point.lambda());
-    row->set_validation_reward(point.validation());
-    row->set_train_objective(point.objective());
-    row->set_iterations(point.passes());
-    row->set_chosen(point.chosen());
-    row->set_termination(point.termination());
-    row->set_objective(report.measure());
-    if (point.has_gap()) row->set_gap(point.gap());
-  }
-  return evaluation;
-}
-
 }  // namespace
 
 absl::StatusOr<TrainReport> TrainLabelled(const TrainOptions& options,
@@ -330,22 +308,29 @@ absl::StatusOr<TrainReport> TrainLabelled(const TrainOptions& options,
                    FindIncumbent(options.model(), store));
   ASSIGN_OR_RETURN(const std::optional<StoredModel> serving,
                    LoadIfAny(options.model(), incumbent.serving, store));
-  ASSIGN_OR_RETURN(const Run run, Prepare(options, learner));
+  ASSIGN_OR_RETURN(Run run, Prepare(options, learner, serving));
   TrainReport report;
   FillCounts(run, &report);
   LabelledReport* labelled = report.mutable_labelled();
   ASSIGN_OR_RETURN(LabelledResult learned, Learn(run, labelled));
+  if (learned.trees.has_value()) {
+    RETURN_IF_ERROR(AppendTrees(*learned.trees, &run.data));
+    MakeViews(&run);
+  }
   ASSIGN_OR_RETURN(const model::v1::Model model,
                    MakeModel(run, std::move(learned), labelled));
   ASSIGN_OR_RETURN(
       const bool passed,
-      PassesGate({.queries = run.test.empty() ? run.validation : run.test,
-                  .measure = MeasureOfAction(run),
-                  .model = model,
-                  .old = serving,
-                  .confidence = options.confidence(),
-                  .parallel_for = ThreadsOf(run)},
-                 labelled));
+      PassesGate(
+          {.queries = run.test.empty() ? run.validation : run.test,
+           .rows = run.test.empty() ? run.data.validation : run.data.test,
+           .data = run.data,
+           .measure = MeasureOfAction(run),
+           .model = model,
+           .old = serving,
+           .confidence = options.confidence(),
+           .parallel_for = ThreadsOf(run)},
+          labelled));
   const bool publish = !options.dry_run() && (passed || options.force());
   report.set_gate_passed(passed);
   model::v1::Evaluation* evaluation = report.mutable_evaluation();

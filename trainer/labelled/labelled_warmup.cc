@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "core/data/labelled_queries.h"
 #include "core/policies/distribution_factory.h"
+#include "trainer/tuples/model_frame.h"
 
 namespace sortition {
 namespace {
@@ -22,7 +23,7 @@ Decision EmptyDecision(const std::string& id, const model::v1::Model& model,
   decision.set_decision_id(absl::StrCat("warmup-", id));
   decision.set_model(model.name());
   decision.set_num_candidates(num_candidates);
-  decision.set_num_features(model.num_features());
+  decision.set_num_features(SentFeatures(model));
   switch (ActionKindOf(model.policy())) {
     case ActionKind::kSelect:
       decision.set_action_kind(log::v1::SELECT);
@@ -61,8 +62,8 @@ std::vector<Decision> WarmupQueries(const LabelledData& data,
                                     size_t count) {
   std::vector<Decision> warmup;
   if (model.policy().has_label_chain()) return warmup;
-  const uint32_t d = data.shape.num_features;
-  const size_t width = d + (data.has_constant ? 1 : 0);
+  const uint32_t d = data.num_inputs();
+  const size_t width = data.width();
   size_t bytes = 0;
   for (const LabelledQuery& query : data.training) {
     if (warmup.size() >= count) break;
@@ -71,7 +72,10 @@ std::vector<Decision> WarmupQueries(const LabelledData& data,
     };
     const auto n = static_cast<uint32_t>(query.relevances.size());
     Decision decision;
-    if (model.num_features() > d) {
+    if (query.columns != nullptr) {
+      decision = EmptyDecision(query.id, model, n);
+      *decision.mutable_columns() = *query.columns;
+    } else if (model.num_features() > d) {
       decision = ClassesOf(query.id, item(0), model);
     } else {
       decision = EmptyDecision(query.id, model, n);
@@ -79,7 +83,7 @@ std::vector<Decision> WarmupQueries(const LabelledData& data,
         decision.mutable_dense_values()->Add(item(i).begin(), item(i).end());
       }
     }
-    bytes += sizeof(float) * static_cast<size_t>(decision.dense_values_size());
+    bytes += decision.ByteSizeLong();
     if (bytes > kMostWarmupBytes) break;
     warmup.push_back(std::move(decision));
   }

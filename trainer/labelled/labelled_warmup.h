@@ -11,7 +11,7 @@
 namespace sortition {
 
 // Returns the first training queries in the form in which `fit` stores them:
-// without a constant feature, at most `count` of them and 64 MiB. A model of q
+// with what callers send, at most `count` of them and 64 MiB. A model of q
 // classes selects among q candidates for every item; candidate l has the item's
 // features in block l of q blocks. Models that are not served have no such
 // queries.

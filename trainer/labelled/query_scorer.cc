@@ -12,48 +12,67 @@
 #include "absl/strings/strip.h"
 #include "core/base/status_macros.h"
 #include "core/data/candidates.h"
+#include "core/scoring/model_features.h"
 #include "io/files.h"
 #include "io/models/model_store.h"
 #include "io/models/newest_version.h"
+#include "trainer/labelled/labelled_frame.h"
 
 namespace sortition {
 namespace {
 
 class ByModel : public QueryScorer {
  public:
-  explicit ByModel(const model::v1::Model& model)
-      : model_(model),
-        weights_(model.weights().begin(), model.weights().end()) {}
+  static absl::StatusOr<std::unique_ptr<QueryScorer>> Create(
+      const model::v1::Model& model) {
+    ASSIGN_OR_RETURN(ModelFeatures features, ModelFeatures::Create(model));
+    return std::unique_ptr<QueryScorer>(
+        new ByModel(model, std::move(features)));
+  }
+
+  const Schema* schema() const override {
+    return features_.transform() == nullptr ? nullptr
+                                            : &features_.transform()->schema();
+  }
 
   // Lines of a file end at the last feature that is not 0, so a query may have
   // fewer features than the model.
   absl::StatusOr<std::vector<double>> Scores(const LabelledQuery& query,
                                              uint32_t num_features) override {
-    if (weights_.size() != model_.num_features()) {
+    if (weights_.size() != features_.num_features()) {
       return absl::InvalidArgumentError(
-          absl::StrCat("model '", model_.name(), "' has ", weights_.size(),
-                       " weights for ", model_.num_features(),
+          absl::StrCat("model '", name_, "' has ", weights_.size(),
+                       " weights for ", features_.num_features(),
                        " features, must have one each to order candidates"));
     }
-    if (num_features > weights_.size()) {
+    if (query.columns == nullptr && num_features > features_.num_inputs()) {
       return absl::InvalidArgumentError(absl::StrCat(
           "data has ", num_features, " features, must have at most ",
-          weights_.size(), ", those of model '", model_.name(), "'"));
+          features_.num_inputs(), ", those of model '", name_, "'"));
     }
+    ASSIGN_OR_RETURN(const std::vector<float> rows,
+                     MakeRows(features_, query, num_features, &scratch_));
     ASSIGN_OR_RETURN(const Candidates items,
-                     Candidates::Dense(query.features, num_features));
+                     Candidates::Dense(rows, features_.num_features()));
     std::vector<uint32_t> all(query.relevances.size());
     std::iota(all.begin(), all.end(), 0u);
     std::vector<double> scores(all.size());
-    items.Scores(all, std::span(weights_).first(num_features), scores);
+    items.Scores(all, weights_, scores);
     return scores;
   }
   void EndFile(size_t) override {}
   absl::Status End() override { return absl::OkStatus(); }
 
  private:
-  const model::v1::Model model_;
+  ByModel(const model::v1::Model& model, ModelFeatures features)
+      : name_(model.name()),
+        features_(std::move(features)),
+        weights_(model.weights().begin(), model.weights().end()) {}
+
+  const std::string name_;
+  const ModelFeatures features_;
   const std::vector<double> weights_;
+  ModelFeatureScratch scratch_;
 };
 
 class ByFile : public QueryScorer {
@@ -127,7 +146,8 @@ absl::StatusOr<ModelScorer> LoadModelScorer(const std::string& model_store,
     }
   }
   ASSIGN_OR_RETURN(const StoredModel stored, store.Load(model, version));
-  return ModelScorer{version, std::make_unique<ByModel>(stored.model)};
+  ASSIGN_OR_RETURN(auto scorer, ByModel::Create(stored.model));
+  return ModelScorer{version, std::move(scorer)};
 }
 
 }  // namespace sortition

@@ -8,12 +8,15 @@
 
 #include "absl/status/statusor.h"
 #include "core/data/labelled_queries.h"
+#include "core/features/schema/schema.h"
 
 namespace sortition {
 
 class QueryScorer {
  public:
   virtual ~QueryScorer() = default;
+  // Of the columns that it scores by; null: it scores by features, or neither.
+  virtual const Schema* schema() const { return nullptr; }
   // Returns one finite score per candidate. InvalidArgument if there are none.
   virtual absl::StatusOr<std::vector<double>> Scores(const LabelledQuery& query,
                                                      uint32_t num_features) = 0;

@@ -12,6 +12,7 @@
 #include "core/base/status_macros.h"
 #include "core/data/labelled_queries.h"
 #include "core/metrics/pair_metrics.h"
+#include "trainer/labelled/labelled_frame.h"
 #include "trainer/labelled/query_scorer.h"
 
 namespace sortition {
@@ -102,6 +103,13 @@ absl::Status CheckPulls(const TrustedOrderOptions& trusted,
       "longest training query, '", longest->id, "': no order is pulled else"));
 }
 
+// Returns the query with the features that callers send, or transforms make.
+LabelledQuery AsSent(const LabelledQuery& query, const LabelledData& data) {
+  LabelledQuery sent = query;
+  ChangeWidth(data.width(), data.num_inputs(), 0, &sent);
+  return sent;
+}
+
 bool AllEqual(const std::vector<double>& scores) {
   return std::adjacent_find(scores.begin(), scores.end(),
                             std::not_equal_to<>()) == scores.end();
@@ -184,7 +192,8 @@ absl::StatusOr<TrustedSource> ReadTrustedOrders(const TrainOptions& options,
   Mean tied;
   Mean right;
   for (const LabelledQuery& query : data.training) {
-    const auto scores = source.scorer->Scores(query, data.shape.num_features);
+    const auto scores =
+        source.scorer->Scores(AsSent(query, data), data.num_inputs());
     if (!scores.ok()) return WithName(source.option, scores.status());
     result.orders.push_back(OrderOf(*scores));
     is_order = is_order || !AllEqual(*scores);

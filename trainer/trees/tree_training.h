@@ -1,22 +1,13 @@
 #pragma once
 // Trains ensembles of trees from labelled queries, by XGBoost.
-#include <cstdint>
 #include <span>
 
 #include "absl/status/statusor.h"
 #include "core/data/labelled_items.h"
+#include "core/learners/labelled/trained_trees.h"
 #include "sortition/config/v1/trees.pb.h"
-#include "sortition/model/v1/trees.pb.h"
 
 namespace sortition {
-
-struct TrainedTrees {
-  model::v1::TreeEnsemble ensemble;
-  uint32_t rounds = 0;  // That were trained; at least as many as trees.
-  // Of the ensemble on the validation queries, mean over those with anything
-  // relevant (core/metrics/ranking_metrics.h); 0 without validation queries.
-  double validation_ndcg = 0;
-};
 
 // Trains on `train`. With validation queries and options.patience > 0 keeps the
 // round with the best NDCG@10 there. The same data and options give the same

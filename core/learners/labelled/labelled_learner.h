@@ -6,7 +6,8 @@
 // What is learned is linear: scores s = w·x, and a policy for an action that
 // uses them. A learner that needs a threshold of relevance asks for a constant
 // feature, which the trainer appends to every item. Its weight, negated, is the
-// threshold.
+// threshold. A learner of trees returns them beside the weights: their score is
+// one feature more.
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -20,10 +21,12 @@
 #include "core/data/action.h"
 #include "core/data/labelled_items.h"
 #include "core/learners/labelled/label_measure.h"
+#include "core/learners/labelled/trained_trees.h"
 #include "core/learners/labelled/trusted_orders.h"
 #include "google/protobuf/message.h"
 #include "sortition/config/v1/labelled.pb.h"
 #include "sortition/model/v1/model.pb.h"
+#include "sortition/model/v1/trees.pb.h"
 
 namespace sortition {
 
@@ -58,6 +61,8 @@ struct LabelledTask {
   const TrustedOrders* trusted_orders = nullptr;
   std::vector<double> trusted_weights = {};
   ParallelFor parallel_for = SerialFor;
+  // Trains trees; empty: this program cannot.
+  TreeTrainer train_trees = {};
   // Called after each step of the training of a point. May be empty.
   std::function<void(size_t point)> on_step = {};
 };
@@ -66,6 +71,9 @@ struct LabelledResult {
   // Weights of the chosen point, as in Model.weights. The weight of a constant
   // feature is last.
   std::vector<double> weights;
+  // Their score is a feature behind all others, whose weight is the last one;
+  // unset: none were trained.
+  std::optional<model::v1::TreeEnsemble> trees = {};
   std::vector<double> transitions = {};      // For label_chain: q × q by rows.
   std::vector<double> standard_errors = {};  // For each weight; empty: unknown.
   std::vector<LabelledPoint> points;

@@ -50,6 +50,21 @@ bool IsBetter(const LabelledPoint& a, const LabelledPoint& b) {
                                       : a.lambda > b.lambda;
 }
 
+// Returns the mean measure of the actions by the scores of `fit`.
+double MeanOfScores(const LabelMeasure& measure,
+                    std::span<const LabelledItems> queries,
+                    const PointFit& fit) {
+  double sum = 0;
+  std::vector<double> scores;
+  for (const LabelledItems& query : queries) {
+    scores.resize(query.relevances.size());
+    fit.score(query.items, scores);
+    sum += EvaluateAction(measure, query.relevances,
+                          ActionByScore(measure, scores));
+  }
+  return sum / static_cast<double>(queries.size());
+}
+
 std::string SettingOf(const TuningPoint& point, const LabelledTask& task) {
   if (task.trusted_orders == nullptr) return point.setting;
   return absl::StrCat(point.setting, point.setting.empty() ? "" : ", ",
@@ -107,6 +122,9 @@ OrderPull PullOf(const LabelledTask& task) {
 
 absl::StatusOr<double> TunedLearner::Validate(const LabelledTask& task,
                                               const PointFit& fit) const {
+  if (!spec_.validate && fit.score) {
+    return MeanOfScores(spec_.measure, task.validation, fit);
+  }
   if (!spec_.validate) {
     return MeanByScore(spec_.measure, task.validation, fit.weights);
   }
@@ -169,6 +187,7 @@ absl::Status TunedLearner::TrainPoints(const LabelledTask& task,
     if (p == 0 || IsBetter(result->points[p], result->points[result->chosen])) {
       result->chosen = p;
       result->weights = std::move(fit.weights);
+      result->trees = std::move(fit.trees);
       result->transitions = std::move(fit.transitions);
       result->standard_errors = std::move(fit.standard_errors);
     }

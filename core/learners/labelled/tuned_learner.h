@@ -19,7 +19,11 @@ namespace sortition {
 
 // The result of training at a point.
 struct PointFit {
-  std::vector<double> weights;               // As in LabelledResult.
+  std::vector<double> weights;                        // As in LabelledResult.
+  std::optional<model::v1::TreeEnsemble> trees = {};  // As in LabelledResult.
+  // Writes the score of each item; empty: w·x.
+  std::function<void(const Candidates& items, std::span<double> scores)> score =
+      {};
   std::vector<double> transitions = {};      // As in LabelledResult.
   std::vector<double> standard_errors = {};  // As in LabelledResult.
   double objective = 0;

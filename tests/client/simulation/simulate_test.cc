@@ -260,6 +260,41 @@ TEST_F(SimulateTest, CommandWritesItsReport) {
                     HasSubstr(R"("model":"default","version":1,)")));
 }
 
+// The columns are those of the file; which sentences are right is not sent.
+TEST_F(SimulateTest, CommandSendsTheColumnsOfAFile) {
+  const TempDir dir;
+  std::ofstream(dir / "answers.tsv")
+      << "Who?\tAnn.\t1\nWho?\tIn May.\t0\nWhen?\tIn May.\t1\n";
+  std::ofstream(dir / "spec.textproto")
+      << "schema { column { name: 'q' type: TEXT scope: QUERY }"
+         "         column { name: 's' type: TEXT } }";
+  options_.set_data(dir / "answers.tsv");
+  std::ostringstream out, error;
+  CommandOutput output{out, error};
+  EXPECT_THAT(RunSimulate(options_, {}, &output),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       HasSubstr("has columns: features must be set")));
+  options_.set_features(dir / "spec.textproto");
+  ASSERT_OK(RunSimulate(options_, {}, &output));
+  std::map<std::string, int> asked;
+  for (const auto& d : server_.decisions()) {
+    EXPECT_EQ(d.candidates().num_features(), 0);
+    const v1::Columns& columns = d.candidates().columns();
+    const std::string& question = columns.query(0).texts().values(0);
+    ++asked[question];
+    EXPECT_EQ(columns.num_candidates(), question == "Who?" ? 2u : 1u);
+    EXPECT_EQ(columns.candidate(0).texts().values(0),
+              question == "Who?" ? "Ann." : "In May.");
+  }
+  EXPECT_EQ(asked["Who?"] + asked["When?"], 300);
+  EXPECT_GT(asked["Who?"], 100);
+  EXPECT_GT(asked["When?"], 100);
+  options_.clear_data();
+  EXPECT_THAT(RunSimulate(options_, {}, &output),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       HasSubstr("must be empty without data")));
+}
+
 TEST_F(SimulateTest, CommandFailsWhereARequestFailed) {
   server_.fail_first = 1;
   server_.failure = grpc::Status(grpc::StatusCode::INTERNAL, "bug");

@@ -15,6 +15,7 @@
 #include "trainer/labelled/labelled_data.h"
 #include "trainer/labelled/labelled_measure.h"
 #include "trainer/train.h"
+#include "trainer/trees/xgboost_booster.h"
 
 namespace sortition {
 namespace {
@@ -28,6 +29,7 @@ using testing::HasSubstr;
 std::vector<std::string> LabelledLearners() {
   std::vector<std::string> names;
   for (const LearnerInfo& learner : ListLearners()) {
+    if (learner.name == "trees" && !HasXgboost()) continue;
     if (learner.make_labelled != nullptr) names.emplace_back(learner.name);
   }
   return names;
@@ -48,6 +50,7 @@ class LearnerTest : public PlantedTest {
     options.set_learner(learner);
     options.add_data(Write(learner, DataFor(learner, 1)));
     options.set_model_store(dir_.Sub("models"));
+    if (learner == "trees") options.mutable_boosted_trees()->set_rounds(100);
     return options;
   }
 
@@ -59,7 +62,12 @@ class LearnerTest : public PlantedTest {
     TrainOptions fresh = options;
     *fresh.mutable_data(0) = Write("fresh", DataFor(options.learner(), 99));
     const LabelledData data = ReadLabelledData(fresh).value();
-    const std::vector<LabelledItems> queries = ViewsOf(data.training, data);
+    std::vector<LabelledItems> queries = ViewsOf(data.training, data);
+    OtherRows with_trees;
+    if (stored.model.has_trees()) {
+      with_trees = RowsFor(stored.model, data.training, data).value();
+      queries = with_trees.items;
+    }
     LabelMeasure measure = MeasureOfLearner(options, data.shape);
     if (stored.model.policy().has_softmax_selection() &&
         measure.kind == LabelMeasure::Kind::kDcg) {

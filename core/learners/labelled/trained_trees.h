@@ -1,0 +1,27 @@
+#pragma once
+// Trees that a library outside of core trains from labelled queries.
+#include <cstdint>
+#include <functional>
+#include <span>
+
+#include "absl/status/statusor.h"
+#include "core/data/labelled_items.h"
+#include "sortition/config/v1/trees.pb.h"
+#include "sortition/model/v1/trees.pb.h"
+
+namespace sortition {
+
+struct TrainedTrees {
+  model::v1::TreeEnsemble ensemble;
+  uint32_t rounds = 0;  // That were trained; at least as many as trees.
+  // Of the ensemble on the validation queries, mean over those with anything
+  // relevant (core/metrics/ranking_metrics.h); 0 without validation queries.
+  double validation_ndcg = 0;
+};
+
+using TreeTrainer = std::function<absl::StatusOr<TrainedTrees>(
+    std::span<const LabelledItems> train,
+    std::span<const LabelledItems> validation,
+    const config::v1::TreeOptions& options)>;
+
+}  // namespace sortition

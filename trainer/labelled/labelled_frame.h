@@ -1,0 +1,66 @@
+#pragma once
+// What the weights of a model multiply, for labelled queries.
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "core/data/labelled_queries.h"
+#include "core/features/schema/schema.h"
+#include "core/scoring/model_features.h"
+#include "io/models/model_store.h"
+#include "sortition/config/v1/train.pb.h"
+#include "sortition/model/v1/features.pb.h"
+#include "sortition/model/v1/model.pb.h"
+
+namespace sortition {
+
+// What options say before queries are read.
+struct FrameChoice {
+  model::v1::Model frame;  // As ModelFrame.model; without features if `spec`.
+  std::optional<model::v1::FeatureSpec> spec;  // Features to be learned.
+  // Of the columns of queries; unset: queries have features.
+  std::optional<Schema> schema;
+};
+
+// Returns the frame of the version to be replaced, with the features and trees
+// that the options name instead. The learner of trees begins without any, and
+// without hidden units. InvalidArgument for a file that is not what it must be,
+// and for options that do not go together.
+absl::StatusOr<FrameChoice> ChooseFrame(
+    const config::v1::TrainOptions& options,
+    const std::optional<StoredModel>& baseline);
+
+// Reads queries with columns or, where `schema` is null, with features (LETOR).
+// InvalidArgument, naming the file, for one of the other kind, and as the
+// readers.
+absl::StatusOr<LabelledQueries> ReadQueries(const std::string& path,
+                                            const Schema* schema);
+
+// Learns features from queries with columns; labels are not looked at. Errors
+// as LearnFeatures().
+absl::StatusOr<model::v1::Features> LearnFromQueries(
+    const model::v1::FeatureSpec& spec,
+    const std::vector<LabelledQuery>& queries,
+    const model::v1::WordVectors& vectors);
+
+// Changes the rows of a query from `from` values to `to`: cuts them, or appends
+// `value`.
+void ChangeWidth(uint32_t from, uint32_t to, float value, LabelledQuery* query);
+
+// Returns the features of a query as dense rows, made of its columns or, where
+// it has none, of its features, rows of `width` that begin with what callers
+// send. InvalidArgument, naming the query, as ModelFeatures::Compute().
+absl::StatusOr<std::vector<float>> MakeRows(const ModelFeatures& features,
+                                            const LabelledQuery& query,
+                                            uint32_t width,
+                                            ModelFeatureScratch* scratch);
+
+// InvalidArgument if dense rows of so many candidates are beyond
+// options.memory_mb.
+absl::Status CheckMemory(const config::v1::TrainOptions& options,
+                         uint64_t num_candidates, uint64_t num_features);
+
+}  // namespace sortition
