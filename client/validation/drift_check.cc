@@ -67,11 +67,8 @@ absl::StatusOr<model::v1::Features> DriftCheck::LoadFeatures(
                    " takes features, not columns"));
 }
 
-absl::StatusOr<const FeatureTransform*> DriftCheck::TransformOf(
-    const Key& key) {
-  const auto found = transforms_.find(key);
-  if (found != transforms_.end()) return &found->second;
-  ASSIGN_OR_RETURN(const model::v1::Features features, LoadFeatures(key));
+absl::StatusOr<const FeatureTransform*> DriftCheck::Remember(
+    const Key& key, const model::v1::Features& features) {
   ASSIGN_OR_RETURN(FeatureTransform transform,
                    FeatureTransform::Create(features));
   // Decisions of one version mostly follow each other.
@@ -80,22 +77,22 @@ absl::StatusOr<const FeatureTransform*> DriftCheck::TransformOf(
   return &transforms_.emplace(key, std::move(transform)).first->second;
 }
 
-void DriftCheck::Begin(const Key& key, Version* version) {
-  const absl::StatusOr<model::v1::Features> features = LoadFeatures(key);
-  const auto transform = TransformOf(key);
-  if (!features.ok() || !transform.ok()) {
-    version->problem = std::string(
-        (features.ok() ? transform.status() : features.status()).message());
-    return;
-  }
-  const model::v1::LearnedFeatures& learned = features->learned();
-  absl::StatusOr<DriftCounts> counts =
-      DriftCounts::Create((*transform)->schema(), learned);
-  if (!counts.ok()) {
-    version->problem = std::string(counts.status().message());
-    return;
-  }
-  version->counts.push_back(*std::move(counts));
+absl::StatusOr<const FeatureTransform*> DriftCheck::TransformOf(
+    const Key& key) {
+  const auto found = transforms_.find(key);
+  if (found != transforms_.end()) return &found->second;
+  ASSIGN_OR_RETURN(const model::v1::Features features, LoadFeatures(key));
+  return Remember(key, features);
+}
+
+absl::Status DriftCheck::Begin(const Key& key, Version* version) {
+  ASSIGN_OR_RETURN(const model::v1::Features features, LoadFeatures(key));
+  ASSIGN_OR_RETURN(const FeatureTransform* const transform,
+                   Remember(key, features));
+  const model::v1::LearnedFeatures& learned = features.learned();
+  ASSIGN_OR_RETURN(DriftCounts counts,
+                   DriftCounts::Create(transform->schema(), learned));
+  version->counts.push_back(std::move(counts));
   version->trained_queries = learned.num_queries();
   for (const ValueStatistics& column : learned.column()) {
     version->num_bins[{false, column.name()}] = NumBins(column);
@@ -103,6 +100,7 @@ void DriftCheck::Begin(const Key& key, Version* version) {
   for (const ValueStatistics& feature : learned.feature()) {
     version->num_bins[{true, feature.name()}] = NumBins(feature);
   }
+  return absl::OkStatus();
 }
 
 void DriftCheck::Take(const LogEntry& entry) {
@@ -116,9 +114,10 @@ void DriftCheck::Take(const LogEntry& entry) {
   const bool is_new = !versions_.entries().contains(key);
   Version* const version = versions_.Get(key, decision.model().size());
   if (version == nullptr) return;
-  if (is_new) Begin(key, version);
-  if (version->counts.empty()) {
-    unknown_.Add(entry, version->problem);
+  ++looked_at_;
+  if (is_new) version->problem = Begin(key, version);
+  if (!version->problem.ok()) {
+    unknown_.Add(entry, version->problem.message());
     return;
   }
   const auto transform = TransformOf(key);
@@ -176,12 +175,12 @@ std::vector<Finding> DriftCheck::Report() const {
   if (refused_.count() > 0) {
     findings.push_back(
         {Level::kWarn, absl::StrCat("columns that their model refuses: ",
-                                    refused_.Text(decisions_, "decisions"))});
+                                    refused_.Text(looked_at_, "decisions"))});
   }
   if (unknown_.count() > 0) {
     findings.push_back(
         {Level::kWarn, absl::StrCat("no training to compare with: ",
-                                    unknown_.Text(decisions_, "decisions"))});
+                                    unknown_.Text(looked_at_, "decisions"))});
   }
   versions_.AppendLeftOut("decisions", "versions", &findings);
   if (findings.empty()) {

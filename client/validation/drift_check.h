@@ -34,13 +34,14 @@ class DriftCheck : public LogCheck {
     uint64_t trained_queries = 0;
     // By DriftFigure::is_feature and name: the bins that values fall into.
     std::map<std::pair<bool, std::string>, size_t> num_bins;
-    // Empty: the model could not be read, and `problem` says why.
-    std::vector<DriftCounts> counts;
-    std::string problem;
+    std::vector<DriftCounts> counts;  // One; none where there is a problem.
+    absl::Status problem;             // Why there is nothing to compare with.
   };
 
   absl::StatusOr<model::v1::Features> LoadFeatures(const Key& key) const;
-  void Begin(const Key& key, Version* version);
+  absl::Status Begin(const Key& key, Version* version);
+  absl::StatusOr<const FeatureTransform*> Remember(
+      const Key& key, const model::v1::Features& features);
   // Returns the transform of a version, which has one, and reads it again if it
   // was forgotten.
   absl::StatusOr<const FeatureTransform*> TransformOf(const Key& key);
@@ -50,6 +51,7 @@ class DriftCheck : public LogCheck {
   const ModelStore store_;
   const uint32_t every_;
   uint64_t decisions_ = 0;  // With columns.
+  uint64_t looked_at_ = 0;
   BoundedMap<Key, Version> versions_;
   std::map<Key, FeatureTransform> transforms_;  // Of some of the versions.
   FeatureScratch scratch_;
