@@ -1,10 +1,8 @@
 // CSV as RFC 4180 has it, with a header, lines ended by \n: a line for each
 // candidate, or for each decision without features.
-#include <optional>
-#include <vector>
-
 #include "absl/strings/str_cat.h"
 #include "client/export/exporter.h"
+#include "client/export/named_values.h"
 #include "client/export/text_values.h"
 #include "io/segments/shown_action.h"
 
@@ -18,39 +16,74 @@ void AppendFlag(bool value, std::string* out) {
 class CsvExporter : public Exporter {
  public:
   CsvExporter(const config::v1::LogExportOptions& options, std::string* out)
-      : options_(options), out_(out) {}
+      : options_(options),
+        by_decision_(options.rows() == "decision"),
+        out_(out) {}
+
+  bool Survey(const log::v1::BanditTuple& tuple) override {
+    if (by_decision_) return false;
+    if (!ActionKindOf(tuple.decision())) return true;  // It has no line.
+    // The first tuple decides whether there are features or named columns.
+    if (!tuple.decision().has_columns()) return !cells_.empty();
+    cells_.Survey(tuple.decision());
+    return true;
+  }
 
   absl::string_view Add(const log::v1::BanditTuple& tuple) override {
-    return WithView(tuple, [this](const TupleView& view) -> absl::string_view {
-      if (!num_features_) WriteHeader(view);
+    const auto add = [this](const TupleView& view) -> absl::string_view {
+      const absl::string_view problem = by_decision_ ? "" : Begin(view);
+      if (!problem.empty()) return problem;
       AppendHead(view);
       AppendTail(view);
-      if (options_.rows() == "decision") {
+      if (by_decision_) {
+        if (!has_header_) WriteHeader();
         AppendDecision(view);
         return {};
-      }
-      if (!sparse_ && view.query.candidates.num_features() != *num_features_) {
-        return kOtherFeatures;
       }
       for (uint32_t i = 0; i < view.chosen.size(); ++i) {
         AppendCandidate(view, i);
       }
       return {};
-    });
+    };
+    return WithView(tuple, &columns_, add);
   }
 
  private:
-  void WriteHeader(const TupleView& view) {
+  // Returns why the tuple does not fit the header, which it may write; or
+  // nothing.
+  absl::string_view Begin(const TupleView& view) {
+    if (view.columns != nullptr) {
+      if (cells_.empty()) {
+        return "named columns, where the first tuple has features";
+      }
+      const absl::string_view problem = cells_.Begin(view);
+      if (problem.empty() && !has_header_) WriteHeader();
+      return problem;
+    }
+    if (!cells_.empty()) {
+      return "features, where the first tuple has named columns";
+    }
     const Candidates& candidates = view.query.candidates;
-    num_features_ = candidates.num_features();
-    sparse_ = options_.features() == "sparse" ||
-              (options_.features() == "auto" && candidates.sparse());
-    const bool by_decision = options_.rows() == "decision";
+    if (!has_header_) {
+      num_features_ = candidates.num_features();
+      sparse_ = options_.features() == "sparse" ||
+                (options_.features() == "auto" && candidates.sparse());
+      WriteHeader();
+    }
+    if (!sparse_ && candidates.num_features() != num_features_) {
+      return kOtherFeatures;
+    }
+    return {};
+  }
+
+  void WriteHeader() {
+    has_header_ = true;
     absl::StrAppend(out_, "decision_id,time_us,unit_id,model,version,",
                     "action_kind,",
-                    by_decision ? "num_candidates,action,"
-                                : "document_index,candidate_id,eligible,chosen,"
-                                  "conditional_log_propensity,rank_reward,",
+                    by_decision_ ? "num_candidates,action,"
+                                 : "document_index,candidate_id,eligible,"
+                                   "chosen,conditional_log_propensity,"
+                                   "rank_reward,",
                     "propensity,log_propensity,reward,has_feedback,",
                     "action_shown,can_abstain,keep_probability",
                     options_.with_censored() ? ",censored" : "",
@@ -59,11 +92,19 @@ class CsvExporter : public Exporter {
       out_->push_back(',');
       AppendCsvField(absl::StrCat("attribute.", name), out_);
     }
-    if (!by_decision && sparse_) out_->append(",num_features,features");
-    for (uint32_t j = 0; !by_decision && !sparse_ && j < *num_features_; ++j) {
+    if (!by_decision_) AppendFeatureNames();
+    out_->push_back('\n');
+  }
+
+  void AppendFeatureNames() {
+    if (!cells_.empty()) return cells_.AppendHeader(out_);
+    if (sparse_) {
+      out_->append(",num_features,features");
+      return;
+    }
+    for (uint32_t j = 0; j < num_features_; ++j) {
       absl::StrAppend(out_, ",f", j);
     }
-    out_->push_back('\n');
   }
 
   // What all lines of a decision begin with.
@@ -147,7 +188,11 @@ class CsvExporter : public Exporter {
       out_->push_back(',');
     }
     out_->append(tail_);
-    AppendFeatures(view.query.candidates, i);
+    if (view.columns != nullptr) {
+      cells_.AppendRow(i, out_);
+    } else {
+      AppendFeatures(view.query.candidates, i);
+    }
     out_->push_back('\n');
   }
 
@@ -185,9 +230,13 @@ class CsvExporter : public Exporter {
   }
 
   const config::v1::LogExportOptions& options_;
+  const bool by_decision_;
   std::string* const out_;
-  std::optional<uint32_t> num_features_;  // Of the first tuple.
+  bool has_header_ = false;
+  NamedCells cells_;           // Empty: there are features.
+  uint32_t num_features_ = 0;  // Of the first tuple.
   bool sparse_ = false;
+  UndeclaredColumns columns_;
   std::string head_;
   std::string tail_;
 };

@@ -3,6 +3,7 @@
 // what stands where.
 #include "absl/strings/str_cat.h"
 #include "client/export/exporter.h"
+#include "client/export/named_values.h"
 #include "client/export/text_values.h"
 #include "io/segments/shown_action.h"
 
@@ -15,7 +16,12 @@ class DsjsonExporter : public Exporter {
       : with_censored_(options.with_censored()), out_(out) {}
 
   absl::string_view Add(const log::v1::BanditTuple& tuple) override {
-    return WithView(tuple, [this](const TupleView& view) -> absl::string_view {
+    const auto add = [this](const TupleView& view) -> absl::string_view {
+      if (view.columns != nullptr) {
+        const absl::string_view problem =
+            FindNoNamespace(view.columns->schema());
+        if (!problem.empty()) return problem;
+      }
       switch (view.decision.action_kind()) {
         case log::v1::SELECT:
           AppendSelection(view);
@@ -29,7 +35,8 @@ class DsjsonExporter : public Exporter {
         default:
           return "subsets, which dsjson does not have";
       }
-    });
+    };
+    return WithView(tuple, &columns_, add);
   }
 
  private:
@@ -113,12 +120,22 @@ class DsjsonExporter : public Exporter {
   }
 
   void AppendContext(const TupleView& view) {
-    const Candidates& candidates = view.query.candidates;
-    out_->append("\"c\":{\"_multi\":[");
-    for (uint32_t i = 0; i < candidates.num_candidates(); ++i) {
+    out_->append("\"c\":{");
+    if (view.columns != nullptr) {
+      AppendColumns(*view.columns, model::v1::ColumnSchema::QUERY, 0);
+      if (out_->back() != '{') out_->push_back(',');
+    }
+    out_->append("\"_multi\":[");
+    for (uint32_t i = 0; i < view.query.num_candidates(); ++i) {
       if (!view.query.is_eligible(i)) continue;
       if (out_->back() != '[') out_->push_back(',');
-      AppendCandidate(candidates, i);
+      if (view.columns != nullptr) {
+        out_->push_back('{');
+        AppendColumns(*view.columns, model::v1::ColumnSchema::CANDIDATE, i);
+        out_->push_back('}');
+      } else {
+        AppendCandidate(view.query.candidates, i);
+      }
     }
     if (view.decision.action_kind() == log::v1::SELECT &&
         view.decision.can_abstain()) {
@@ -134,6 +151,17 @@ class DsjsonExporter : public Exporter {
       out_->push_back(']');
     }
     out_->push_back('}');
+  }
+
+  // The columns of a scope, a namespace each.
+  void AppendColumns(const UndeclaredColumns& columns,
+                     model::v1::ColumnSchema::Scope scope, uint32_t row) {
+    const Schema& schema = columns.schema();
+    for (size_t i = 0; i < schema.size(); ++i) {
+      if (schema.column(i).scope() != scope) continue;
+      if (out_->back() != '{') out_->push_back(',');
+      AppendNamespace(schema.column(i), columns.columns().column(i), row, out_);
+    }
   }
 
   void AppendCandidate(const Candidates& candidates, uint32_t i) {
@@ -163,7 +191,9 @@ class DsjsonExporter : public Exporter {
                      out_);
     out_->append("},\"_log_propensity\":");
     AppendJsonNumber(decision.log_propensity(), out_);
-    absl::StrAppend(out_, ",\"_num_features\":", decision.num_features());
+    if (view.columns == nullptr) {
+      absl::StrAppend(out_, ",\"_num_features\":", decision.num_features());
+    }
     if (!decision.unit_id().empty()) {
       out_->append(",\"_unit_id\":");
       AppendJsonString(decision.unit_id(), out_);
@@ -187,6 +217,7 @@ class DsjsonExporter : public Exporter {
 
   const bool with_censored_;
   std::string* const out_;
+  UndeclaredColumns columns_;
 };
 
 }  // namespace

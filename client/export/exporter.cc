@@ -57,7 +57,7 @@ absl::string_view FindChosen(const log::v1::Decision& decision,
                              const DecisionView& query,
                              std::vector<uint32_t>* chosen) {
   constexpr absl::string_view kMalformed = "malformed action";
-  const uint32_t n = query.candidates.num_candidates();
+  const uint32_t n = query.num_candidates();
   const int size = decision.action_size();
   const bool select = decision.action_kind() == log::v1::SELECT;
   chosen->assign(n, 0);

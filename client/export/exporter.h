@@ -10,6 +10,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "io/columns/undeclared_columns.h"
 #include "io/segments/decision_view.h"
 #include "sortition/config/v1/log_files.pb.h"
 #include "sortition/log/v1/log.pb.h"
@@ -19,6 +20,9 @@ namespace sortition {
 class Exporter {
  public:
   virtual ~Exporter() = default;
+  // Called with each tuple before the first Add(), until it returns false: for
+  // formats whose first line depends on all tuples.
+  virtual bool Survey(const log::v1::BanditTuple& /*tuple*/) { return false; }
   // Takes one tuple. Returns why it was left out; empty if it was written.
   virtual absl::string_view Add(const log::v1::BanditTuple& tuple) = 0;
   // Called once, after the last tuple.
@@ -42,6 +46,7 @@ struct TupleView {
   const log::v1::BanditTuple& tuple;
   const log::v1::Decision& decision;
   DecisionView query;
+  const UndeclaredColumns* columns;  // Null where there are features.
   // By document_index: the rank in the action, from 1; 0: it was not chosen.
   // Members of a subset all have 1.
   std::vector<uint32_t> chosen;
@@ -65,15 +70,23 @@ absl::string_view FindChosen(const log::v1::Decision& decision,
 inline constexpr absl::string_view kOtherFeatures =
     "another number of features than the first tuple";
 
-// Returns `use(view)`, or why the tuple has no view.
+// Returns `use(view)`, or why the tuple has no view. Named columns are bound to
+// `columns`; null: the format does not have them.
 template <typename Use>
-absl::string_view WithView(const log::v1::BanditTuple& tuple, const Use& use) {
+absl::string_view WithView(const log::v1::BanditTuple& tuple,
+                           UndeclaredColumns* columns, const Use& use) {
   const log::v1::Decision& decision = tuple.decision();
   if (!ActionKindOf(decision)) return "sets of labels";
   const auto query = ViewDecision(decision);
   if (!query.ok()) return "malformed features";
-  if (query->columns != nullptr) return "named columns";
-  TupleView view{tuple, decision, *query, {}};
+  if (query->columns == nullptr) {
+    columns = nullptr;
+  } else if (columns == nullptr) {
+    return "named columns, which csv, dsjson and jsonl have";
+  } else if (!columns->Bind(*query->columns).ok()) {
+    return "malformed columns";
+  }
+  TupleView view{tuple, decision, *query, columns, {}};
   const absl::string_view problem = FindChosen(decision, *query, &view.chosen);
   return problem.empty() ? use(view) : problem;
 }

@@ -14,6 +14,56 @@ namespace {
 
 using config::v1::LogExportOptions;
 
+// Returns why the options leave a tuple out; empty if they do not.
+absl::string_view NotWanted(const LogExportOptions& options,
+                            const log::v1::BanditTuple& tuple) {
+  if (!options.model().empty() && tuple.decision().model() != options.model()) {
+    return "another model";
+  }
+  if (tuple.censored_size() > 0 && !options.with_censored()) return "censored";
+  return {};
+}
+
+// Shows the tuples of a log to an exporter, as long as it looks.
+class SurveyVisitor : public LogVisitor {
+ public:
+  SurveyVisitor(const LogExportOptions& options, Exporter* exporter)
+      : options_(options), exporter_(exporter) {}
+
+  absl::Status Scan(const std::vector<std::string>& segments) {
+    // Most exporters look at one tuple: that takes no time to be shown.
+    only_first_ = true;
+    const absl::Status first = ScanSegments(segments, this);
+    if (!absl::IsCancelled(first)) return first;
+    if (!wants_more_) return absl::OkStatus();
+    only_first_ = false;
+    return ScanSegments(segments, this, "looking for columns");
+  }
+
+  void BeginSegment(const std::string& /*path*/) override {}
+
+  absl::Status Record(const log::v1::LogRecord& record,
+                      const ScannedFrame& /*frame*/) override {
+    if (!record.has_tuple() || !NotWanted(options_, record.tuple()).empty()) {
+      return absl::OkStatus();
+    }
+    wants_more_ = exporter_->Survey(record.tuple());
+    return only_first_ || !wants_more_ ? absl::CancelledError()
+                                       : absl::OkStatus();
+  }
+
+  absl::Status Corrupt(uint64_t, uint64_t) override { return absl::OkStatus(); }
+  absl::Status EndSegment(const SegmentEnd& /*end*/) override {
+    return absl::OkStatus();
+  }
+
+ private:
+  const LogExportOptions& options_;
+  Exporter* const exporter_;
+  bool only_first_ = false;
+  bool wants_more_ = false;
+};
+
 // Gives the tuples of a log to an exporter, and counts.
 class ExportVisitor : public LogVisitor {
  public:
@@ -76,17 +126,10 @@ class ExportVisitor : public LogVisitor {
 
  private:
   absl::Status Export(const log::v1::BanditTuple& tuple) {
-    absl::string_view reason;
-    if (!seen_.Insert(tuple)) {
-      reason = "copies of tuples that were read before";
-    } else if (!options_.model().empty() &&
-               tuple.decision().model() != options_.model()) {
-      reason = "another model";
-    } else if (tuple.censored_size() > 0 && !options_.with_censored()) {
-      reason = "censored";
-    } else {
-      reason = exporter_->Add(tuple);
-    }
+    absl::string_view reason = seen_.Insert(tuple)
+                                   ? NotWanted(options_, tuple)
+                                   : "copies of tuples that were read before";
+    if (reason.empty()) reason = exporter_->Add(tuple);
     if (reason.empty()) {
       ++exported_;
     } else {
@@ -145,6 +188,9 @@ absl::Status RunLogExport(const LogExportOptions& options,
                    MakeExporter(options, text.get()));
   ASSIGN_OR_RETURN(const std::vector<std::string> segments,
                    FindSegments(positional));
+  SurveyVisitor survey(options, exporter.get());
+  const absl::Status surveyed = survey.Scan(segments);
+  if (!absl::IsCancelled(surveyed)) RETURN_IF_ERROR(surveyed);
   ExportVisitor visitor(options, exporter.get(), text.get(), segments);
   RETURN_IF_ERROR(ScanSegments(segments, &visitor, "reading tuples"));
   RETURN_IF_ERROR(visitor.CheckTuples(positional));

@@ -46,7 +46,7 @@ class NpzExporter : public Exporter {
   }
 
   absl::string_view Add(const log::v1::BanditTuple& tuple) override {
-    return WithView(tuple, [this](const TupleView& view) -> absl::string_view {
+    const auto add = [this](const TupleView& view) -> absl::string_view {
       const log::v1::Decision& decision = view.decision;
       if (decision.action_kind() == log::v1::SUBSET) {
         return "subsets, which have no positions";
@@ -71,7 +71,8 @@ class NpzExporter : public Exporter {
       offsets_->Append(num_candidates_);
       ++num_rounds_;
       return {};
-    });
+    };
+    return WithView(tuple, nullptr, add);
   }
 
   absl::Status Finish() override {

@@ -16,7 +16,7 @@ class SvmlightExporter : public Exporter {
         out_(out) {}
 
   absl::string_view Add(const log::v1::BanditTuple& tuple) override {
-    return WithView(tuple, [this](const TupleView& view) -> absl::string_view {
+    const auto add = [this](const TupleView& view) -> absl::string_view {
       if (only_chosen_ &&
           (view.is_abstained() || view.decision.action().empty())) {
         return "nothing was chosen, so there is no line";
@@ -30,7 +30,8 @@ class SvmlightExporter : public Exporter {
         AppendLine(view, i);
       }
       return {};
-    });
+    };
+    return WithView(tuple, nullptr, add);
   }
 
  private:

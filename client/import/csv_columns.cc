@@ -14,6 +14,8 @@
 namespace sortition {
 namespace {
 
+using model::v1::ColumnSchema;
+
 struct Field {
   const char* name;
   const char* column;  // As `log export` writes it.
@@ -44,6 +46,8 @@ constexpr Field kFields[] = {
     {"sparse", "features", &CsvColumns::sparse},
     {"num_features", "num_features", &CsvColumns::num_features},
     {"attributes", "attributes", &CsvColumns::attributes},
+    {"missing", "missing_columns", &CsvColumns::missing},
+    {"absent", "absent_columns", &CsvColumns::absent},
 };
 constexpr char kFeatures[] = "features";
 // Fields and columns of single attributes begin so.
@@ -53,12 +57,28 @@ constexpr absl::string_view kAttribute = "attribute.";
 constexpr int CsvColumns::*kOfCandidate[] = {
     &CsvColumns::id,          &CsvColumns::index,  &CsvColumns::candidate,
     &CsvColumns::eligible,    &CsvColumns::action, &CsvColumns::conditional,
-    &CsvColumns::rank_reward, &CsvColumns::sparse};
+    &CsvColumns::rank_reward, &CsvColumns::sparse, &CsvColumns::missing};
 
 // The columns f0, f1, … that `log export` writes.
 bool IsExportedFeature(absl::string_view column) {
   return column.size() > 1 && column[0] == 'f' &&
          std::all_of(column.begin() + 1, column.end(), absl::ascii_isdigit);
+}
+
+// What the field of a named column is called, and its column as `log export`
+// writes it.
+std::string FieldOf(const ColumnSchema& column) {
+  return absl::StrCat(
+      column.scope() == ColumnSchema::QUERY ? "query." : "candidate.",
+      column.name());
+}
+
+bool IsNamedField(const Schema* schema, absl::string_view field) {
+  if (schema == nullptr) return false;
+  const auto& columns = schema->declared().column();
+  return std::any_of(
+      columns.begin(), columns.end(),
+      [&](const ColumnSchema& column) { return field == FieldOf(column); });
 }
 
 bool Matches(absl::string_view pattern, absl::string_view column) {
@@ -77,15 +97,16 @@ absl::Status Missing(absl::string_view what,
 }  // namespace
 
 absl::StatusOr<CsvMapping> CsvMapping::Create(
-    const config::v1::LogImportOptions& options) {
+    const config::v1::LogImportOptions& options, const Schema* schema) {
   CsvMapping mapping;
+  mapping.schema_ = schema;
   mapping.by_decision_ = options.rows() == "decision";
   for (absl::string_view part :
        absl::StrSplit(options.columns(), ',', absl::SkipEmpty())) {
     const std::pair<absl::string_view, absl::string_view> entry =
         absl::StrSplit(part, absl::MaxSplits('=', 1));
     const bool is_known =
-        entry.first == kFeatures ||
+        entry.first == kFeatures || IsNamedField(schema, entry.first) ||
         (absl::StartsWith(entry.first, kAttribute) &&
          entry.first != kAttribute) ||
         std::any_of(std::begin(kFields), std::end(kFields),
@@ -162,6 +183,40 @@ absl::Status CsvMapping::FindFeatures(
   return absl::OkStatus();
 }
 
+absl::Status CsvMapping::FindNamed(const std::vector<absl::string_view>& header,
+                                   CsvColumns* columns) const {
+  const auto find = [&](absl::string_view name) {
+    const auto found = std::find(header.begin(), header.end(), name);
+    return found == header.end() ? -1
+                                 : static_cast<int>(found - header.begin());
+  };
+  const auto is_taken = [&](int place) {
+    return std::any_of(
+        std::begin(kFields), std::end(kFields),
+        [&](const Field& field) { return columns->*field.place == place; });
+  };
+  for (const ColumnSchema& column : schema_->declared().column()) {
+    const std::string field = FieldOf(column);
+    const std::string standard = ColumnOf(field, field);
+    int place = find(standard);
+    if (place < 0 && !IsMapped(field)) {
+      place = find(column.name());
+      if (is_taken(place)) place = -1;  // It is another field.
+    }
+    const bool is_needed =
+        IsMapped(field) ||
+        column.if_absent_case() == ColumnSchema::IF_ABSENT_NOT_SET;
+    if (place < 0 && is_needed) {
+      return Missing(absl::StrCat("column '", standard, "'"), header);
+    }
+    columns->named.push_back(place);
+    if (place >= 0 && column.scope() == ColumnSchema::QUERY) {
+      columns->shared.push_back(place);
+    }
+  }
+  return absl::OkStatus();
+}
+
 absl::StatusOr<CsvColumns> CsvMapping::Resolve(
     const std::vector<absl::string_view>& header) const {
   CsvColumns columns;
@@ -196,7 +251,8 @@ absl::StatusOr<CsvColumns> CsvMapping::Resolve(
     }
   }
   RETURN_IF_ERROR(FindAttributes(header, &columns));
-  RETURN_IF_ERROR(FindFeatures(header, &columns));
+  RETURN_IF_ERROR(schema_ == nullptr ? FindFeatures(header, &columns)
+                                     : FindNamed(header, &columns));
   return columns;
 }
 

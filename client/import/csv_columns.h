@@ -8,6 +8,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "core/features/schema/schema.h"
 #include "sortition/config/v1/log_files.pb.h"
 
 namespace sortition {
@@ -40,6 +41,9 @@ struct CsvColumns {
   // Those with a column of their own: name and place.
   std::vector<std::pair<std::string, int>> named_attributes;
   std::vector<int> features;
+  std::vector<int> named;   // By the schema's columns.
+  int missing = -1;         // Names of columns without a value in the line.
+  int absent = -1;          // Names of columns that the decision does not have.
   std::vector<int> shared;  // These are the same in all lines of a decision.
   size_t width = 0;         // Columns of the file.
 };
@@ -47,9 +51,12 @@ struct CsvColumns {
 // Where a field is looked for: a mapping from --columns or its own name.
 class CsvMapping {
  public:
-  // InvalidArgument naming the field that --columns does not know.
+  // InvalidArgument naming the field that --columns does not know. With a
+  // schema, which must outlive the mapping, the file has its columns in place
+  // of features.
   static absl::StatusOr<CsvMapping> Create(
-      const config::v1::LogImportOptions& options);
+      const config::v1::LogImportOptions& options,
+      const Schema* schema = nullptr);
 
   // Finds the columns in the header of a file. InvalidArgument if one that is
   // named or needed is missing.
@@ -68,8 +75,11 @@ class CsvMapping {
                               CsvColumns* columns) const;
   absl::Status FindFeatures(const std::vector<absl::string_view>& header,
                             CsvColumns* columns) const;
+  absl::Status FindNamed(const std::vector<absl::string_view>& header,
+                         CsvColumns* columns) const;
 
   bool by_decision_ = false;
+  const Schema* schema_ = nullptr;
   std::vector<Entry> entries_;
 };
 

@@ -8,6 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "client/import/csv_cells.h"
+#include "client/import/csv_named_columns.h"
 #include "client/import/imported_tuple.h"
 #include "client/import/importer.h"
 #include "core/base/status_macros.h"
@@ -23,11 +24,14 @@ namespace {
 class CsvImporter : public Importer {
  public:
   CsvImporter(const config::v1::LogImportOptions& options, CsvMapping mapping,
-              ImportSink* sink)
+              FileSchema schema, ImportSink* sink)
       : options_(options),
         by_decision_(options.rows() == "decision"),
         mapping_(std::move(mapping)),
-        sink_(sink) {}
+        schema_(std::move(schema)),
+        sink_(sink) {
+    if (schema_ != nullptr) named_.emplace(*schema_);
+  }
 
   void BeginFile() override { cells_.Clear(); }
 
@@ -213,6 +217,7 @@ class CsvImporter : public Importer {
           std::string(cells_.Cell(columns().candidate)));
     }
     if (rank.value_or(0) > 0) RETURN_IF_ERROR(AddChosen(*rank, index));
+    if (named_) return named_->AddLine(cells_, is_first);
     return columns().sparse >= 0 ? ReadSparseRow(is_first, decision)
                                  : cells_.ReadDenseRow(decision);
   }
@@ -243,6 +248,7 @@ class CsvImporter : public Importer {
     log::v1::BanditTuple* tuple = record_.mutable_tuple();
     log::v1::Decision* decision = tuple->mutable_decision();
     bad_line_ = first_line_;
+    if (named_) RETURN_IF_ERROR(named_->Finish(decision));
     const bool is_order = decision->action_kind() == log::v1::RANK;
     if (is_order) {
       std::sort(
@@ -335,6 +341,8 @@ class CsvImporter : public Importer {
   const config::v1::LogImportOptions& options_;
   const bool by_decision_;
   const CsvMapping mapping_;
+  const FileSchema schema_;
+  std::optional<CsvNamedColumns> named_;  // Set where there is a schema.
   ImportSink* const sink_;
   CsvCells cells_;
   uint64_t rows_ = 0;
@@ -355,12 +363,15 @@ class CsvImporter : public Importer {
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<Importer>> MakeCsvImporter(
-    const config::v1::LogImportOptions& options, ImportSink* sink) {
+    const config::v1::LogImportOptions& options, FileSchema schema,
+    ImportSink* sink) {
   if (options.rows() == "decision" && !options.has_num_actions()) {
     return UsageError("--rows=decision needs --num_actions");
   }
-  ASSIGN_OR_RETURN(CsvMapping mapping, CsvMapping::Create(options));
-  return std::make_unique<CsvImporter>(options, std::move(mapping), sink);
+  ASSIGN_OR_RETURN(CsvMapping mapping,
+                   CsvMapping::Create(options, schema.get()));
+  return std::make_unique<CsvImporter>(options, std::move(mapping),
+                                       std::move(schema), sink);
 }
 
 }  // namespace sortition

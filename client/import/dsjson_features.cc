@@ -37,7 +37,9 @@ const JsonValue* OnlyNamespace(const JsonValue& candidate) {
 
 absl::Status NeedsHash(absl::string_view what) {
   return absl::InvalidArgumentError(
-      absl::StrCat(what, "; --hash_bits takes features of any names"));
+      absl::StrCat(what,
+                   "; --hash_bits takes features of any names, "
+                   "--features those that a schema names"));
 }
 
 }  // namespace

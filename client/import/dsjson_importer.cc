@@ -2,8 +2,10 @@
 // of it is read.
 #include <cmath>
 #include <optional>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "client/import/dsjson_columns.h"
 #include "client/import/dsjson_features.h"
 #include "client/import/imported_tuple.h"
 #include "client/import/importer.h"
@@ -47,8 +49,13 @@ bool IsAbstention(const JsonValue& candidate) {
 
 class DsjsonImporter : public JsonImporter {
  public:
-  DsjsonImporter(const config::v1::LogImportOptions& options, ImportSink* sink)
-      : JsonImporter(options, sink), features_(options.hash_bits()) {}
+  DsjsonImporter(const config::v1::LogImportOptions& options, FileSchema schema,
+                 ImportSink* sink)
+      : JsonImporter(options, sink),
+        features_(options.hash_bits()),
+        schema_(std::move(schema)) {
+    if (schema_ != nullptr) columns_.emplace(*schema_);
+  }
 
  private:
   absl::Status Read(const JsonValue& object,
@@ -213,6 +220,9 @@ class DsjsonImporter : public JsonImporter {
   absl::Status ReadFeatures(const JsonValue& object, const JsonValue& context,
                             uint32_t num_candidates,
                             log::v1::BanditTuple* tuple) {
+    if (columns_) {
+      return columns_->Read(context, num_candidates, tuple->mutable_decision());
+    }
     std::optional<uint32_t> num_features;
     if (const JsonValue* number = FindMember(object, "_num_features")) {
       ASSIGN_OR_RETURN(const int32_t d, Integer(*number, "_num_features"));
@@ -265,13 +275,16 @@ class DsjsonImporter : public JsonImporter {
   }
 
   DsjsonFeatures features_;
+  const FileSchema schema_;
+  std::optional<DsjsonColumns> columns_;  // Set where there is a schema.
 };
 
 }  // namespace
 
 std::unique_ptr<Importer> MakeDsjsonImporter(
-    const config::v1::LogImportOptions& options, ImportSink* sink) {
-  return std::make_unique<DsjsonImporter>(options, sink);
+    const config::v1::LogImportOptions& options, FileSchema schema,
+    ImportSink* sink) {
+  return std::make_unique<DsjsonImporter>(options, std::move(schema), sink);
 }
 
 }  // namespace sortition

@@ -15,7 +15,10 @@ void ImportSink::Add(const log::v1::LogRecord& record,
                      const InputPlace& place) {
   if (!status_.ok()) return;
   const log::v1::BanditTuple& tuple = record.tuple();
-  const absl::Status check = CheckTuple(tuple);
+  absl::Status check = CheckTuple(tuple);
+  if (check.ok() && tuple.decision().has_columns()) {
+    check = columns_.Bind(tuple.decision().columns());
+  }
   if (!check.ok()) return Bad(place, check);
   const std::string& id = tuple.decision().decision_id();
   if (!ids_.insert(HashBytes(id)).second) {

@@ -8,6 +8,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
 #include "core/base/hash.h"
+#include "io/columns/undeclared_columns.h"
 #include "sortition/log/v1/log.pb.h"
 
 namespace sortition {
@@ -44,6 +45,7 @@ class ImportSink {
  private:
   const bool skip_bad_;
   const Take take_;
+  UndeclaredColumns columns_;  // Of the last tuple.
   absl::flat_hash_set<Hash128, Hash128Hasher> ids_;
   uint64_t tuples_ = 0;
   uint64_t bad_ = 0;

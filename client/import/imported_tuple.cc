@@ -177,7 +177,7 @@ absl::Status CheckTuple(const log::v1::BanditTuple& tuple) {
                "that of the ranks");
   }
   RETURN_IF_ERROR(CheckConditionals(decision));
-  return CheckAction(decision, view.candidates.num_candidates(), view.eligible);
+  return CheckAction(decision, view.num_candidates(), view.eligible);
 }
 
 absl::Status ParseTimestamp(absl::string_view text, absl::string_view name,

@@ -35,7 +35,7 @@ void SetNotShown(log::v1::BanditTuple* tuple);
 absl::Status SetKeepProbability(double keep, log::v1::BanditTuple* tuple);
 
 // InvalidArgument unless a learner could use the tuple: features, action,
-// propensity and reward are well-formed.
+// propensity and reward are well-formed. What stands in columns is not checked.
 absl::Status CheckTuple(const log::v1::BanditTuple& tuple);
 
 // Parses microseconds since the epoch, or a date and time such as

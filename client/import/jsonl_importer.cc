@@ -1,6 +1,8 @@
 // JSON lines: tuples as `log export --format=jsonl` writes them, or decisions
 // in the short form of docs/log_exchange.md.
 #include <cmath>
+#include <optional>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "client/import/imported_tuple.h"
@@ -8,13 +10,21 @@
 #include "client/import/json_importer.h"
 #include "client/import/json_message.h"
 #include "core/base/status_macros.h"
+#include "io/columns/json_row.h"
+#include "io/columns/query_builder.h"
 
 namespace sortition {
 namespace {
 
 class JsonlImporter : public JsonImporter {
  public:
-  using JsonImporter::JsonImporter;
+  JsonlImporter(const config::v1::LogImportOptions& options, FileSchema schema,
+                ImportSink* sink)
+      : JsonImporter(options, sink), schema_(std::move(schema)) {
+    if (schema_ == nullptr) return;
+    row_.emplace(*schema_);
+    builder_.emplace(*schema_);
+  }
 
  private:
   absl::Status Read(const JsonValue& object,
@@ -31,13 +41,14 @@ class JsonlImporter : public JsonImporter {
   absl::Status ReadShortForm(const JsonValue& object,
                              log::v1::BanditTuple* tuple) {
     const JsonValue* members[5];
-    constexpr const char* kNames[] = {"id", "features", "action", "propensity",
-                                      "reward"};
-    for (size_t i = 0; i < std::size(kNames); ++i) {
-      members[i] = FindMember(object, kNames[i]);
+    const char* const names[] = {"id",
+                                 schema_ == nullptr ? "features" : "candidates",
+                                 "action", "propensity", "reward"};
+    for (size_t i = 0; i < std::size(names); ++i) {
+      members[i] = FindMember(object, names[i]);
       if (members[i] == nullptr) {
         return absl::InvalidArgumentError(
-            absl::StrCat("'", kNames[i], "' is missing"));
+            absl::StrCat("'", names[i], "' is missing"));
       }
     }
     const auto& [id, features, action, propensity, reward] = members;
@@ -51,7 +62,9 @@ class JsonlImporter : public JsonImporter {
     if (const JsonValue* attributes = FindMember(object, "attributes")) {
       RETURN_IF_ERROR(ReadAttributes(*attributes, "attributes", decision));
     }
-    RETURN_IF_ERROR(ReadFeatures(*features, decision));
+    RETURN_IF_ERROR(schema_ == nullptr
+                        ? ReadFeatures(*features, decision)
+                        : ReadColumns(object, *features, decision));
     RETURN_IF_ERROR(ReadAction(*action, decision));
     ASSIGN_OR_RETURN(const double p, FiniteNumber(*propensity, "propensity"));
     RETURN_IF_ERROR(SetPropensity(p, std::nullopt, decision));
@@ -82,6 +95,30 @@ class JsonlImporter : public JsonImporter {
     return absl::OkStatus();
   }
 
+  absl::Status ReadColumns(const JsonValue& object, const JsonValue& candidates,
+                           log::v1::Decision* decision) {
+    using model::v1::ColumnSchema;
+    builder_->Start("", 0);
+    if (const JsonValue* const query = FindMember(object, "query")) {
+      RETURN_IF_ERROR(
+          row_->Read(*query, "query", ColumnSchema::QUERY, "", &*builder_));
+    }
+    if (!candidates.IsArray()) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("candidates is ", Describe(candidates),
+                       ", must be an array of objects"));
+    }
+    for (const JsonValue& candidate : candidates.GetArray()) {
+      RETURN_IF_ERROR(row_->Read(
+          candidate,
+          absl::StrCat("candidates[", builder_->num_candidates(), "]"),
+          ColumnSchema::CANDIDATE, "", &*builder_));
+      builder_->AddCandidate();
+    }
+    decision->set_num_candidates(builder_->num_candidates());
+    return builder_->Finish(decision->mutable_columns());
+  }
+
   absl::Status ReadAction(const JsonValue& action,
                           log::v1::Decision* decision) const {
     if (!action.IsArray()) {
@@ -101,13 +138,19 @@ class JsonlImporter : public JsonImporter {
     }
     return absl::OkStatus();
   }
+
+  const FileSchema schema_;
+  // Set where there is a schema.
+  std::optional<JsonRow> row_;
+  std::optional<QueryBuilder> builder_;
 };
 
 }  // namespace
 
 std::unique_ptr<Importer> MakeJsonlImporter(
-    const config::v1::LogImportOptions& options, ImportSink* sink) {
-  return std::make_unique<JsonlImporter>(options, sink);
+    const config::v1::LogImportOptions& options, FileSchema schema,
+    ImportSink* sink) {
+  return std::make_unique<JsonlImporter>(options, std::move(schema), sink);
 }
 
 }  // namespace sortition

@@ -1,13 +1,17 @@
 #include <filesystem>
 #include <optional>
 #include <system_error>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "client/import/import_commands.h"
 #include "client/import/importer.h"
 #include "core/base/status_macros.h"
+#include "io/files.h"
+#include "io/models/text_message.h"
 #include "io/segments/segment_batch.h"
 #include "process/progress.h"
+#include "sortition/model/v1/features.pb.h"
 
 namespace sortition {
 namespace {
@@ -37,6 +41,32 @@ absl::Status CheckOptions(const LogImportOptions& options) {
   return CheckChoice("action", options.action(), {"select", "rank"});
 }
 
+// Reads the schema of options.features(); null where that is not set.
+absl::StatusOr<FileSchema> ReadSchema(const LogImportOptions& options) {
+  if (options.features().empty()) return FileSchema();
+  if (options.format() == "obd") {
+    return UsageError("--features is for csv, jsonl and dsjson, not for obd");
+  }
+  if (options.hash_bits() > 0) {
+    return UsageError("--features and --hash_bits: must be one of both");
+  }
+  if (options.rows() == "decision") {
+    return UsageError(
+        "--features needs a line for each candidate, not --rows=decision");
+  }
+  ASSIGN_OR_RETURN(const std::string text, ReadFile(options.features()));
+  model::v1::FeatureSpec spec;
+  RETURN_IF_ERROR(
+      ParseTextMessage(options.features(), "a FeatureSpec", text, &spec));
+  absl::StatusOr<Schema> schema = Schema::Create(spec.schema());
+  if (!schema.ok()) {
+    return absl::Status(
+        schema.status().code(),
+        absl::StrCat(options.features(), ": ", schema.status().message()));
+  }
+  return std::make_shared<const Schema>(*std::move(schema));
+}
+
 bool IsBlank(const InputLine& line) {
   return line.text().find_first_not_of(" \t") == absl::string_view::npos;
 }
@@ -46,10 +76,15 @@ bool IsBlank(const InputLine& line) {
 absl::StatusOr<std::unique_ptr<Importer>> MakeImporter(
     const LogImportOptions& options, ImportSink* sink) {
   RETURN_IF_ERROR(CheckOptions(options));
-  if (options.format() == "dsjson") return MakeDsjsonImporter(options, sink);
-  if (options.format() == "csv") return MakeCsvImporter(options, sink);
+  ASSIGN_OR_RETURN(FileSchema schema, ReadSchema(options));
   if (options.format() == "obd") return MakeObdImporter(options, sink);
-  return MakeJsonlImporter(options, sink);
+  if (options.format() == "csv") {
+    return MakeCsvImporter(options, std::move(schema), sink);
+  }
+  if (options.format() == "dsjson") {
+    return MakeDsjsonImporter(options, std::move(schema), sink);
+  }
+  return MakeJsonlImporter(options, std::move(schema), sink);
 }
 
 absl::Status ImportLines(InputLines* lines, const std::string& name,

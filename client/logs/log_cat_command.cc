@@ -13,6 +13,14 @@ constexpr char kLimitReached[] = "limit reached";
 
 // Removes the features and returns a description of them.
 std::string AbbreviateFeatures(log::v1::Decision* decision) {
+  if (decision->has_columns()) {
+    const std::string text = absl::StrCat(
+        decision->columns().candidate_size(), " columns of ",
+        decision->columns().num_candidates(), " candidates, ",
+        decision->columns().query_size(), " of the query, left out");
+    decision->clear_columns();
+    return text;
+  }
   const bool sparse = decision->has_sparse();
   decision->clear_dense_values();
   decision->clear_sparse();

@@ -126,6 +126,13 @@ void FeatureCheck::Take(const LogEntry& entry) {
   if (entry.decision == nullptr || entry.decision->has_aggregation()) return;
   if (decisions_++ % every_ != 0) return;
   const log::v1::Decision& decision = *entry.decision;
+  if (decision.has_columns()) {
+    ++looked_at_;
+    ++with_named_;
+    const absl::Status status = named_.Bind(decision.columns());
+    if (!status.ok()) bad_.Add(entry, status.message());
+    return;
+  }
   const uint32_t d = decision.num_features();
   const std::pair<std::string, uint64_t> key = {decision.model(),
                                                 decision.version()};
@@ -228,7 +235,11 @@ std::vector<Finding> FeatureCheck::Report() const {
     findings.push_back(
         {Level::kPass,
          absl::StrCat("columns alike in ", versions_.entries().size(),
-                      " versions, by ", looked_at_, " decisions")});
+                      " versions, by ", looked_at_ - with_named_, " decisions",
+                      with_named_ == 0
+                          ? ""
+                          : absl::StrCat("; named columns of ", with_named_,
+                                         " decisions well-formed"))});
   }
   return findings;
 }

@@ -7,6 +7,7 @@
 
 #include "client/validation/bounded_map.h"
 #include "client/validation/log_check.h"
+#include "io/columns/undeclared_columns.h"
 
 namespace sortition {
 
@@ -40,7 +41,7 @@ class ColumnStatistics {
 
 // Compares each version with the one before: the number of features, ranges
 // that moved by more than a factor of 10, and pairs of columns that changed
-// places. Looks at one decision in so many.
+// places. Named columns must be well-formed. Looks at one decision in so many.
 class FeatureCheck : public LogCheck {
  public:
   explicit FeatureCheck(uint32_t every) : every_(every) {}
@@ -58,6 +59,8 @@ class FeatureCheck : public LogCheck {
   uint64_t columns_ = 0;  // Of all versions.
   bool is_full_ = false;
   BoundedMap<std::pair<std::string, uint64_t>, ColumnStatistics> versions_;
+  UndeclaredColumns named_;  // Of the last decision with named columns.
+  uint64_t with_named_ = 0;
   Offences bad_;
   Offences other_size_;
 };

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "client/validation/decision_checks.h"
+#include "client/validation/drift_check.h"
 #include "client/validation/feature_check.h"
 #include "client/validation/log_wide_checks.h"
 #include "client/validation/mean_weight_check.h"
@@ -43,6 +44,8 @@ std::vector<NamedCheck> AllChecks(
   add("features", std::make_unique<FeatureCheck>(options.features_every()));
   if (!options.model_store().empty()) {
     add("recompute", std::make_unique<RecomputeCheck>(options.model_store()));
+    add("drift", std::make_unique<DriftCheck>(options.model_store(),
+                                              options.features_every()));
   }
   return checks;
 }

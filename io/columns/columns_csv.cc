@@ -1,10 +1,9 @@
-#include <cmath>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "core/base/status_macros.h"
+#include "io/columns/csv_cell.h"
 #include "io/columns/labelled_columns.h"
 #include "io/columns/query_builder.h"
 #include "io/text/csv_record.h"
@@ -44,7 +43,7 @@ class CsvReader {
       if (is_query && !is_new) {
         RETURN_IF_ERROR(CheckSame(field));
       } else {
-        RETURN_IF_ERROR(AddCell(column, fields_[field]));
+        RETURN_IF_ERROR(SetCsvCell(schema_, column, fields_[field], &builder_));
       }
     }
     const auto relevance = ParseRelevance(fields_[label_]);
@@ -99,50 +98,6 @@ class CsvReader {
     return absl::InvalidArgumentError(
         absl::StrCat("column '", header_[field], "' is '",
                      Shown(fields_[field]), "', must be ", permitted));
-  }
-
-  absl::Status AddCell(size_t column, absl::string_view cell) {
-    const ColumnSchema& schema = schema_.column(column);
-    if (cell.empty() && schema.type() != ColumnSchema::TEXT) {
-      return absl::OkStatus();
-    }
-    switch (schema.type()) {
-      case ColumnSchema::NUMBER: {
-        double number = 0;
-        if (!ParseNumber(cell, &number) || !std::isfinite(number)) {
-          return WrongCell(schema, cell, "a finite number, or empty");
-        }
-        builder_.SetNumber(column, number);
-        return absl::OkStatus();
-      }
-      case ColumnSchema::CATEGORY_SET: {
-        const Fields values = absl::StrSplit(cell, '|');
-        builder_.SetSet(column, values);
-        return absl::OkStatus();
-      }
-      case ColumnSchema::VECTOR: {
-        std::vector<float> vector;
-        for (const absl::string_view text :
-             absl::StrSplit(cell, ' ', absl::SkipEmpty())) {
-          vector.emplace_back();
-          if (!ParseNumber(text, &vector.back())) {
-            return WrongCell(schema, cell, "numbers with spaces between");
-          }
-        }
-        return builder_.SetVector(column, vector);
-      }
-      default:
-        builder_.SetText(column, cell);
-        return absl::OkStatus();
-    }
-  }
-
-  static absl::Status WrongCell(const ColumnSchema& schema,
-                                absl::string_view cell,
-                                absl::string_view permitted) {
-    return absl::InvalidArgumentError(absl::StrCat("column '", schema.name(),
-                                                   "' is '", Shown(cell),
-                                                   "', must be ", permitted));
   }
 
   const Schema& schema_;

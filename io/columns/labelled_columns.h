@@ -47,8 +47,9 @@ absl::StatusOr<std::vector<LabelledColumns>> ReadColumnsCsv(
 // A JSON object a line, a query each:
 //   {"id": "q7", "query": {"question": "Who?"},
 //    "candidates": [{"sentence": "Ann.", "price": 3, "label": 1}, ..]}
-// Sets are arrays of strings, vectors arrays of numbers; null or absent is
-// missing. A column that no candidate has is absent.
+// Sets are arrays of strings, vectors arrays of numbers. Null is missing, and
+// so is what only other candidates have. A column that no candidate has is
+// absent.
 absl::StatusOr<std::vector<LabelledColumns>> ReadColumnsJson(
     const std::string& path, const Schema& schema,
     const LabelledNames& names = {});

@@ -118,18 +118,33 @@ absl::Status QueryBuilder::SetVector(size_t column,
   return absl::OkStatus();
 }
 
+void QueryBuilder::SetMissing(size_t column) {
+  AppendMissing(schema_.column(column), At(column));
+}
+
 void QueryBuilder::AddCandidate(uint32_t relevance) {
   query_.relevances.push_back(relevance);
 }
 
-absl::Status QueryBuilder::Finish(std::vector<LabelledColumns>* queries) {
-  if (!std::exchange(started_, false)) return absl::OkStatus();
+absl::Status QueryBuilder::Complete() {
+  started_ = false;
   for (size_t i = 0; i < columns_.size(); ++i) {
     if (columns_[i] != nullptr) At(i);
   }
   query_.columns.set_num_candidates(num_candidates());
-  RETURN_IF_ERROR(bound_.Bind(schema_, query_.columns));
+  return bound_.Bind(schema_, query_.columns);
+}
+
+absl::Status QueryBuilder::Finish(std::vector<LabelledColumns>* queries) {
+  if (!started_) return absl::OkStatus();
+  RETURN_IF_ERROR(Complete());
   queries->push_back(std::move(query_));
+  return absl::OkStatus();
+}
+
+absl::Status QueryBuilder::Finish(sortition::v1::Columns* columns) {
+  RETURN_IF_ERROR(Complete());
+  *columns = std::move(query_.columns);
   return absl::OkStatus();
 }
 

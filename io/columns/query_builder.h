@@ -28,21 +28,26 @@ class QueryBuilder {
 
   // Sets a value of the query, or of the candidate that comes next. Each column
   // is set at most once a row, and holds the type of the method; rows that are
-  // left out are missing.
+  // left out are missing. A column that is never set is absent.
   void SetNumber(size_t column, double value);
   void SetText(size_t column, absl::string_view value);  // CATEGORY, TEXT.
   void SetSet(size_t column, std::span<const absl::string_view> values);
   // InvalidArgument where it has not as many numbers as the schema says.
   absl::Status SetVector(size_t column, std::span<const float> values);
+  void SetMissing(size_t column);
 
   // Ends the candidate.
-  void AddCandidate(uint32_t relevance);
+  void AddCandidate(uint32_t relevance = 0);
 
   // Ends the query, if one was begun, and appends it to `queries`.
   // InvalidArgument as BoundColumns::Bind().
   absl::Status Finish(std::vector<LabelledColumns>* queries);
+  // Ends the query that was begun, and moves its columns out. Errors as above.
+  absl::Status Finish(sortition::v1::Columns* columns);
 
  private:
+  // Completes the columns of the query and checks them.
+  absl::Status Complete();
   // Returns the column with all rows before the next one filled up.
   sortition::v1::Column* At(size_t column);
   // Appends a missing row to a column.

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "client/export/exporter.h"
 #include "client/import/importer.h"
 #include "core/base/check.h"
@@ -19,6 +20,28 @@ namespace sortition {
 namespace {
 
 using config::v1::LogImportOptions;
+
+// Every type, and columns that may be absent.
+constexpr char kSpec[] =
+    "schema { "
+    "column { name: 'price' type: NUMBER missing: true } "
+    "column { name: 'color' type: CATEGORY missing: true } "
+    "column { name: 'tags' type: CATEGORY_SET missing: true } "
+    "column { name: 'title' type: TEXT missing: true } "
+    "column { name: 'place' type: VECTOR size: 2 missing: true } "
+    "column { name: 'city' type: CATEGORY scope: QUERY missing: true } }";
+
+// Returns the path of a file in memory that has the declaration.
+const std::string& SpecPath() {
+  static const std::string* const path = [] {
+    const int fd = memfd_create("spec", MFD_CLOEXEC);
+    CHECK(fd >= 0);
+    CHECK(write(fd, kSpec, sizeof kSpec - 1) ==
+          static_cast<ssize_t>(sizeof kSpec - 1));
+    return new std::string(absl::StrCat("/proc/self/fd/", fd));
+  }();
+  return *path;
+}
 
 // Returns the tuples of a file with these bytes.
 std::vector<log::v1::BanditTuple> Import(const LogImportOptions& options,
@@ -65,14 +88,15 @@ void CheckUsable(const log::v1::BanditTuple& tuple) {
   if (decision.action_kind() == log::v1::LABELS) return;
   for (const int32_t index : decision.action()) {
     CHECK(index == -1 ? decision.can_abstain()
-                      : index < static_cast<int32_t>(
-                                    view->candidates.num_candidates()) &&
+                      : index < static_cast<int32_t>(view->num_candidates()) &&
                             view->is_eligible(static_cast<uint32_t>(index)));
   }
   // Every format can write it, or says why not.
   config::v1::LogExportOptions options;
   std::string text;
-  MakeCsvExporter(options, &text)->Add(tuple);
+  const auto csv = MakeCsvExporter(options, &text);
+  csv->Survey(tuple);
+  csv->Add(tuple);
   MakeDsjsonExporter(options, &text)->Add(tuple);
   MakeSvmlightExporter(options, &text)->Add(tuple);
 }
@@ -90,6 +114,11 @@ void ImportBytes(const std::string& format, const uint8_t* data, size_t size) {
   if ((data[0] & 16) != 0) {
     options.set_rows("decision");
     options.set_num_actions(3);
+  }
+  if ((data[0] & 32) != 0 && format != "obd") {
+    options.set_features(SpecPath());
+    options.clear_hash_bits();
+    options.clear_rows();
   }
   const std::vector<log::v1::BanditTuple> tuples =
       Import(options, data + 1, size - 1);

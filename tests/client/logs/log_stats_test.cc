@@ -279,6 +279,33 @@ TEST_F(LogStatsTest, CatLeavesFeaturesOutOfTextAndObeysTheLimit) {
   EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 2);
 }
 
+TEST_F(LogStatsTest, CatLeavesNamedColumnsOutOfText) {
+  log::v1::Decision decision = Decide(uniform_, false, "a");
+  decision.clear_dense_values();
+  decision.clear_num_features();
+  decision.mutable_columns()->set_num_candidates(4);
+  for (const char* name : {"price", "stars"}) {
+    decision.mutable_columns()->add_candidate()->set_name(name);
+    decision.mutable_columns()
+        ->mutable_candidate()
+        ->rbegin()
+        ->mutable_numbers()
+        ->mutable_values()
+        ->Resize(4, 0.5);
+  }
+  decision.mutable_columns()->add_query()->set_name("question");
+  ASSERT_OK(Write("1", 1, {Spool(decision)})->Close());
+  EXPECT_EQ(Stats().decisions, 1u);
+  config::v1::LogOptions options;
+  EXPECT_THAT(Cat(options),
+              AllOf(HasSubstr("\"features\":\"2 columns of 4 candidates, 1 of "
+                              "the query, left out\""),
+                    Not(HasSubstr("price"))));
+  options.set_output("json");
+  EXPECT_THAT(Cat(options), HasSubstr("\"name\":\"price\",\"numbers\":"
+                                      "{\"values\":[0.5,0.5,0.5,0.5]}"));
+}
+
 TEST_F(LogStatsTest, SaysHowTheRewardsOfSeveralDirectoriesWereJoined) {
   const std::string dirs[] = {root_.Sub("tuples"), root_.Sub("more")};
   int64_t time_us = 0;
