@@ -128,6 +128,33 @@ absl::Status NoteOutcome(const TrainOptions& options, uint64_t baseline,
   return options.dry_run() ? absl::OkStatus() : status;
 }
 
+// Weighs the tuples for a version of the store. Where it makes other features
+// than what is learned, the tuples are read again with its own. Nothing where
+// it is of another family, or other tuples are left out.
+absl::StatusOr<std::optional<WeightedParts>> WeighServed(
+    const TrainOptions& options, const StoredModel& served,
+    const TrainData& data) {
+  const TrainData* own = &data;
+  std::unique_ptr<TrainData> read;
+  if (!data.ParametersOf(served.model).has_value()) {
+    TrainOptions plain = options;
+    plain.clear_features();
+    plain.clear_word_vectors();
+    plain.clear_trees();
+    plain.clear_hidden_units();
+    ASSIGN_OR_RETURN(read, ReadTrainData(plain, served));
+    own = read.get();
+  }
+  const std::optional<Eigen::VectorXd> parameters =
+      own->ParametersOf(served.model);
+  if (!parameters.has_value() || own->num_test() != data.num_test()) {
+    return std::nullopt;
+  }
+  ASSIGN_OR_RETURN(WeightedParts parts, own->Weigh(*parameters));
+  RETURN_IF_ERROR(own->ReadStatus());
+  return parts;
+}
+
 // Learns and evaluates; fills the report except for the version.
 absl::StatusOr<model::v1::Model> Learn(const TrainOptions& options,
                                        const ModelStore& store,
@@ -176,13 +203,11 @@ absl::StatusOr<model::v1::Model> Learn(const TrainOptions& options,
   if (looks && newest.has_value() &&
       (newest->model.version() != data.counts().baseline_version ||
        data.counts().judged_with_baseline > 0)) {
-    const std::optional<Eigen::VectorXd> parameters =
-        data.ParametersOf(newest->model);
-    if (parameters.has_value()) {
-      ASSIGN_OR_RETURN(const WeightedParts served, data.Weigh(*parameters));
-      RETURN_IF_ERROR(data.ReadStatus());
+    ASSIGN_OR_RETURN(const std::optional<WeightedParts> served,
+                     WeighServed(options, *newest, data));
+    if (served.has_value()) {
       *report->mutable_improvement_over_newest() =
-          ImprovementOver(task, served.test);
+          ImprovementOver(task, served->test);
     }
   }
   if (looks) {

@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "core/base/status_macros.h"
 #include "core/features/blocks/spec_check.h"
+#include "core/features/feature_work.h"
 
 namespace sortition {
 namespace {
@@ -23,6 +24,22 @@ absl::Status TooManyError(uint64_t cells) {
                    "must make at most ", FeatureTransform::kMostCells));
 }
 
+// Statistics are there for all columns and dense features, or there are none.
+absl::Status CheckStatistics(const Schema& schema,
+                             const std::vector<std::string>& dense_names,
+                             const model::v1::LearnedFeatures& learned) {
+  const auto check = [](absl::string_view field, int size, size_t required) {
+    if (size == 0 || static_cast<size_t>(size) == required) {
+      return absl::OkStatus();
+    }
+    return absl::InvalidArgumentError(
+        absl::StrCat("learned.", field, " has ", size,
+                     " statistics, must have ", required, ", or none"));
+  };
+  RETURN_IF_ERROR(check("column", learned.column_size(), schema.size()));
+  return check("feature", learned.feature_size(), dense_names.size());
+}
+
 }  // namespace
 
 FeatureScratch::FeatureScratch() = default;
@@ -36,14 +53,23 @@ absl::StatusOr<FeatureTransform> FeatureTransform::Create(
         absl::StrCat("schema_hash is '", features.schema_hash(), "', must be ",
                      schema.hash(), ", that of the schema"));
   }
-  ASSIGN_OR_RETURN(const model::v1::FeatureSpec spec,
+  ASSIGN_OR_RETURN(model::v1::FeatureSpec spec,
                    CheckedSpec(schema, features.spec()));
   ASSIGN_OR_RETURN(FeatureBlocks blocks,
                    MakeFeatureBlocks(schema, spec, features.learned()));
+  RETURN_IF_ERROR(
+      CheckStatistics(schema, blocks.dense_names, features.learned()));
   FeatureTransform transform;
   transform.schema_ = std::make_shared<const Schema>(std::move(schema));
+  transform.spec_ =
+      std::make_shared<const model::v1::FeatureSpec>(std::move(spec));
   transform.blocks_ = std::make_shared<const FeatureBlocks>(std::move(blocks));
   return transform;
+}
+
+uint64_t FeatureTransform::CountSteps(const BoundColumns& columns) const {
+  return sortition::CountSteps(*schema_, *spec_, blocks_->dense_names.size(),
+                               columns);
 }
 
 absl::Status FeatureTransform::Apply(const Columns& columns,
@@ -51,6 +77,14 @@ absl::Status FeatureTransform::Apply(const Columns& columns,
                                      FeatureMatrix* matrix) const {
   RETURN_IF_ERROR(scratch->columns_.Bind(*schema_, columns));
   const uint32_t num_rows = columns.num_candidates();
+  if (const uint64_t steps = CountSteps(scratch->columns_);
+      steps > kMostSteps) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("columns take ", steps,
+                     " steps to make features of (values, words, "
+                     "and pairs of them that are crossed), must take at most ",
+                     kMostSteps));
+  }
   const uint64_t cells = uint64_t{num_rows} * blocks_->dense_names.size();
   if (cells > kMostCells) return TooManyError(cells);
   RETURN_IF_ERROR(SplitTexts(scratch));

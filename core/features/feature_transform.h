@@ -46,7 +46,9 @@ class FeatureTransform {
   static constexpr double kMostValue = 1e30;
   // Numbers of one request's features: dense ones, and sparse ones that are
   // not 0.
-  static constexpr uint64_t kMostCells = uint64_t{1} << 26;
+  static constexpr uint64_t kMostCells = uint64_t{1} << 24;
+  // What CountSteps() says of a request at most: a second or so.
+  static constexpr uint64_t kMostSteps = uint64_t{1} << 24;
 
   // InvalidArgument, naming the field, where the schema or a transform is
   // wrong, what was learned does not fit them, or schema_hash is of another
@@ -55,10 +57,13 @@ class FeatureTransform {
       const model::v1::Features& features);
 
   // Computes the features of the candidates. InvalidArgument as
-  // BoundColumns::Bind(), and where there are more than kMostCells. `matrix` is
+  // BoundColumns::Bind(), and beyond kMostSteps or kMostCells. `matrix` is
   // dense unless a transform is sparse (FeatureSpec.transform).
   absl::Status Apply(const sortition::v1::Columns& columns,
                      FeatureScratch* scratch, FeatureMatrix* matrix) const;
+
+  // Returns CountSteps() of columns that are bound to the schema.
+  uint64_t CountSteps(const BoundColumns& columns) const;
 
   uint32_t num_features() const { return blocks_->num_features; }
   // Features before this one are not sparse, and have statistics.
@@ -79,6 +84,7 @@ class FeatureTransform {
                          FeatureScratch* scratch, FeatureMatrix* matrix) const;
 
   std::shared_ptr<const Schema> schema_;
+  std::shared_ptr<const model::v1::FeatureSpec> spec_;
   std::shared_ptr<const FeatureBlocks> blocks_;
 };
 

@@ -85,6 +85,8 @@ class LinearPolicy {
   }
   // Of the queries; of no meaning where uniform().
   const ModelFeatures& features() const { return features_; }
+  // Whether no copy of the policy shares the weights.
+  bool owns_weights() const { return weights_.use_count() == 1; }
   // One for each feature; none where uniform().
   std::span<const double> weights() const { return *weights_; }
   // Returns the policy for callers that send all that its weights multiply.

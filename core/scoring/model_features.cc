@@ -149,6 +149,17 @@ absl::StatusOr<Candidates> ModelFeatures::Compute(
     ModelFeatureScratch* scratch) const {
   ASSIGN_OR_RETURN(const Candidates inputs, Inputs(query, scratch));
   if (trees_ == nullptr && hidden_ == nullptr) return inputs;
+  constexpr uint64_t kMost = FeatureTransform::kMostCells;
+  const uint64_t cells =
+      inputs.values().size() +
+      uint64_t{inputs.num_candidates()} * (num_features_ - num_inputs_);
+  if (cells > kMost) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(inputs.num_candidates(), " candidates have ", cells,
+                     " numbers with the model's trees and hidden units, must "
+                     "have at most ",
+                     kMost));
+  }
   Join(inputs, documents, scratch);
   return scratch->all.View();
 }

@@ -27,12 +27,6 @@ struct ModelFeatureScratch {
   std::vector<double> tree_scores;
   std::vector<double> unit_outputs;
   FeatureMatrix all;
-
-  // Whether a huge query has left much memory behind.
-  bool is_large() const {
-    constexpr size_t kKept = 1'000'000;
-    return inputs.values.capacity() > kKept || all.values.capacity() > kKept;
-  }
 };
 
 // What a caller has of a query: one of the two. Views.
@@ -67,7 +61,8 @@ class ModelFeatures {
   // Returns the features of the query: a view of it or of `scratch`. Trees and
   // units are computed for `documents`, which ascend; those of others are 0.
   // InvalidArgument where the query has columns and the model takes features,
-  // or the other way round, or another number of features; and as
+  // or the other way round, or another number of features; beyond
+  // FeatureTransform::kMostCells with trees and units; and as
   // FeatureTransform::Apply().
   absl::StatusOr<Candidates> Compute(const QueryInput& query,
                                      std::span<const uint32_t> documents,

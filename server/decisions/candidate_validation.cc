@@ -101,7 +101,8 @@ absl::StatusOr<Candidates> ViewFeatures(
     case v1::Candidates::kColumns:
     case v1::Candidates::FEATURES_NOT_SET:
       return absl::InvalidArgumentError(
-          "context.candidates.features is unset: must be dense or sparse");
+          "context.candidates.features is unset: must be dense, sparse or "
+          "columns");
   }
   if (!view.ok()) return InField(field, view.status());
   return view;
@@ -145,9 +146,12 @@ absl::Status CheckColumns(const v1::Candidates& candidates,
 
 absl::Status CheckTakesFeatures(const v1::Candidates& candidates,
                                 const Schema* schema) {
-  if (schema == nullptr ||
-      candidates.features_case() == v1::Candidates::FEATURES_NOT_SET) {
-    return absl::OkStatus();
+  if (schema == nullptr) return absl::OkStatus();
+  if (candidates.features_case() == v1::Candidates::FEATURES_NOT_SET) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "context.candidates.columns is unset: must be set; the model has a "
+        "schema of ",
+        schema->size(), " columns, which ListModels shows"));
   }
   return absl::InvalidArgumentError(absl::StrCat(
       "context.candidates.", candidates.has_dense() ? "dense" : "sparse",

@@ -11,9 +11,10 @@ constexpr double kPerCandidate = 150e-9;  // Exponential, logarithm, sort.
 constexpr double kPerCell = 9e-9;         // Of the table of a sized subset.
 constexpr double kPerProduct = 4e-9;      // Of the sums over sets of a head.
 constexpr double kPerTree = 15e-9;        // Of a candidate.
+constexpr double kPerUnit = 50e-9;        // Of a candidate.
 constexpr double kPerConnection = 1e-9;   // Of a candidate to a hidden unit.
-constexpr double kPerFeature = 30e-9;     // Of a candidate, made of columns.
-constexpr double kPerColumnByte = 60e-9;  // Words, hashes, measures.
+constexpr double kPerStep = 60e-9;        // Of features that are made.
+constexpr double kPerColumnByte = 10e-9;  // To check and to copy.
 constexpr double kPerScore = 100e-9;      // Of a source: scale, sort, compare.
 constexpr double kPerWork = 10e-9;        // Of a bootstrap.
 constexpr uint32_t kShortGame = 32;
@@ -46,13 +47,19 @@ double DrawSeconds(const model::v1::Policy& policy, uint32_t num_eligible,
 
 double FeatureSeconds(const ServedModel& model, const PolicyQuery& query) {
   const double per_candidate =
-      kPerTree * model.num_trees +
-      kPerConnection * static_cast<double>(model.num_connections) +
-      kPerFeature * model.num_dense_features;
+      kPerTree * model.num_trees + kPerUnit * model.num_units +
+      kPerConnection * static_cast<double>(model.num_connections);
   double seconds = per_candidate * query.num_candidates();
-  if (model.schema != nullptr && query.columns != nullptr) {
+  if (query.columns == nullptr) return seconds;
+  seconds +=
+      kPerColumnByte * static_cast<double>(query.columns->ByteSizeLong());
+  if (model.transform == nullptr) return seconds;
+  BoundColumns bound;
+  // The request was checked; a version beside the one that was asked may
+  // differ.
+  if (bound.Bind(model.transform->schema(), *query.columns).ok()) {
     seconds +=
-        kPerColumnByte * static_cast<double>(query.columns->ByteSizeLong());
+        kPerStep * static_cast<double>(model.transform->CountSteps(bound));
   }
   return seconds;
 }

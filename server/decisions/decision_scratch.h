@@ -35,10 +35,13 @@ struct DecisionScratch {
   // Gives memory back that a huge request has left behind. The next request
   // finds the rest.
   void Shrink() {
+    // Words and features of columns, and the columns themselves.
+    workspace.computed.reset();
+    others.computed.reset();
+    if (record.has_columns()) record = log::v1::Decision();
     constexpr size_t kKeptEntries = 1000;
     if (records.capacity() > kKeptEntries) records = {};
-    if (!IsLarge(workspace) && !IsLarge(others) &&
-        workspace.eligible_documents.capacity() <= 10 * kKeptEntries &&
+    if (workspace.eligible_documents.capacity() <= 10 * kKeptEntries &&
         aggregate.scores.capacity() <= 1000 * kKeptEntries &&
         aggregate.eligible_documents.capacity() <= 10 * kKeptEntries) {
       return;
@@ -49,11 +52,6 @@ struct DecisionScratch {
     aggregate = {};
     draw = {};
     record = log::v1::Decision();
-  }
-
- private:
-  static bool IsLarge(const PolicyWorkspace& workspace) {
-    return workspace.computed != nullptr && workspace.computed->is_large();
   }
 };
 

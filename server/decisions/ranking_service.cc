@@ -10,11 +10,14 @@
 #include "absl/strings/str_format.h"
 #include "core/base/status_macros.h"
 #include "core/choices/traffic_split.h"
+#include "io/clocks.h"
 #include "server/decisions/decision_cost.h"
 #include "server/decisions/request_validation.h"
 
 namespace sortition {
 namespace {
+
+using Clock = std::chrono::steady_clock;
 
 // Returns the name of the call that `model` answers.
 const char* MethodOf(const ServedModel& model) {
@@ -96,7 +99,7 @@ absl::StatusOr<RankingService::CheckedRequest> RankingService::Check(
   }
   ASSIGN_OR_RETURN(
       checked.query,
-      ValidateQuery(context, limits_, shape.num_features, shape.schema));
+      ValidateQuery(context, limits_, shape.num_features, shape.schema()));
   recorder_.Name(context, result);
   ASSIGN_OR_RETURN(checked.choice,
                    ChooseVersion(*checked.set, context, result->decision_id()));
@@ -199,6 +202,11 @@ void RankingService::TellOnlookers(const v1::DecisionContext& context,
                                    DecisionScratch* scratch) {
   // Decisions with a seed are no independent sample of anything.
   if (context.has_seed()) return;
+  DriftMonitor* const drift = checked.choice.model->drift.get();
+  if (drift != nullptr && checked.is_scored()) {
+    const ModelFeatureScratch& made = *scratch->workspace.computed;
+    drift->Offer(made.columns.columns(), made.inputs, NowUs());
+  }
   if (agreement_ != nullptr && checked.plan.has_value()) {
     CountAgreement(*checked.choice.model, *checked.plan, checked.outcome,
                    *checked.policy, checked.query, &scratch->workspace,
@@ -210,7 +218,6 @@ void RankingService::TellOnlookers(const v1::DecisionContext& context,
 }
 
 std::function<bool()> RankingService::GameLimit(double seconds_left) const {
-  using Clock = std::chrono::steady_clock;
   const double seconds = std::min(limits_.max_game_seconds(), seconds_left / 2);
   const Clock::time_point end =
       Clock::now() + std::chrono::duration_cast<Clock::duration>(
@@ -226,7 +233,6 @@ absl::Status RankingService::Decide(const v1::DecisionContext& context,
                                 checked->query),
                 scratch))
     return TooLong();
-  using Clock = std::chrono::steady_clock;
   const Clock::time_point start = Clock::now();
   const absl::Status status = DrawAndLog(context, checked, scratch, result);
   const VersionCounters* const counters = checked->choice.model->counters.get();
@@ -284,10 +290,6 @@ absl::Status RankingService::DrawAndLog(const v1::DecisionContext& context,
     result->mutable_game()->set_rounds(draw.game->rounds);
   }
   decision_metrics_.Count(query, policy, draw, !checked->degraded.empty());
-  if (model.drift != nullptr && checked->is_scored()) {
-    const ModelFeatureScratch& made = *scratch->workspace.computed;
-    model.drift->Offer(made.columns.columns(), made.inputs, decision.time_us);
-  }
   TellOnlookers(context, *checked, result->decision_id(), scratch);
   return absl::OkStatus();
 }

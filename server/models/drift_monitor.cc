@@ -24,17 +24,18 @@ absl::StatusOr<std::shared_ptr<DriftMonitor>> DriftMonitor::Create(
 
 void DriftMonitor::Turn(int64_t time_us) {
   if (time_us - window_start_us_ < kWindowUs) return;
-  const bool is_recent = time_us - window_start_us_ < 2 * kWindowUs;
-  older_ = is_recent ? std::move(newer_) : empty_;
-  newer_ = empty_;
+  std::swap(older_, newer_);
+  newer_.Reset();
+  if (time_us - window_start_us_ >= 2 * kWindowUs) older_.Reset();
   window_start_us_ = time_us;
 }
 
 void DriftMonitor::Offer(const BoundColumns& columns,
                          const FeatureMatrix& features, int64_t time_us) {
-  const uint64_t values =
-      uint64_t{columns.num_candidates()} * empty_.num_counted();
-  if (values > kMostOfQuery) return;
+  const uint64_t most_rows = std::max<uint64_t>(1, kMostOfQuery / num_counted_);
+  const auto step = static_cast<uint32_t>(
+      (columns.num_candidates() + most_rows - 1) / most_rows);
+  const uint64_t values = (columns.num_candidates() / step) * num_counted_;
   const std::unique_lock lock(mutex_, std::try_to_lock);
   if (!lock.owns_lock()) return;
   const int64_t second = time_us / 1'000'000;
@@ -43,7 +44,7 @@ void DriftMonitor::Offer(const BoundColumns& columns,
   if (counted_in_second_ + values > kMostPerSecond) return;
   counted_in_second_ += values;
   Turn(time_us);
-  newer_.Add(columns, features);
+  newer_.Add(columns, features, step);
 }
 
 std::vector<DriftFigure> DriftMonitor::TopMovers(size_t most, int64_t time_us) {

@@ -21,7 +21,8 @@ class DriftMonitor {
   // A window is between one and two of these long.
   static constexpr int64_t kWindowUs = int64_t{1800} * 1'000'000;
   // Values of columns and features, some 15 ns each: of all queries of a
-  // second, and of one, which must not hold up its caller.
+  // second, and of one, which must not hold up its caller. Of a larger one only
+  // some candidates count.
   static constexpr uint64_t kMostPerSecond = 200'000;
   static constexpr uint64_t kMostOfQuery = 30'000;
   // Fewer values a bin say nothing: by chance alone the index is about
@@ -32,8 +33,8 @@ class DriftMonitor {
   static absl::StatusOr<std::shared_ptr<DriftMonitor>> Create(
       const Schema& schema, const model::v1::LearnedFeatures& learned);
 
-  // Counts a query, unless it is too large, another thread is counting, or
-  // there were enough in this second: never waits. The columns are bound to the
+  // Counts a query, unless another thread is counting or there were enough in
+  // this second: never waits. The columns are bound to the
   // schema, and the features are what the version makes of them.
   void Offer(const BoundColumns& columns, const FeatureMatrix& features,
              int64_t time_us);
@@ -43,12 +44,14 @@ class DriftMonitor {
 
  private:
   explicit DriftMonitor(DriftCounts empty)
-      : empty_(std::move(empty)), older_(empty_), newer_(empty_) {}
+      : num_counted_(empty.num_counted()),
+        older_(empty),
+        newer_(std::move(empty)) {}
 
   // Begins a new window if it is time.
   void Turn(int64_t time_us);
 
-  const DriftCounts empty_;
+  const uint64_t num_counted_;  // Columns and features.
   std::mutex mutex_;
   DriftCounts older_;
   DriftCounts newer_;

@@ -272,7 +272,7 @@ void ModelRegistry::FreeRetired() {
     if (model.use_count() > 1) return false;
     retired_bytes_ -= model->bytes;
     for (const auto* policy : {&model->select, &model->rank, &model->label}) {
-      if (!policy->has_value()) continue;
+      if (!policy->has_value() || !(*policy)->owns_weights()) continue;
       const std::span<const double> weights = (*policy)->weights();
       ReleasePages(weights.data(), weights.size_bytes());
     }

@@ -76,8 +76,8 @@ void ModelsService::FillStatus(const ModelState& state,
   status->set_version(serving.version);
   status->set_policy(serving.policy_name);
   status->set_num_features(serving.num_features);
-  if (serving.schema != nullptr) {
-    *status->mutable_schema() = serving.schema->declared();
+  if (serving.schema() != nullptr) {
+    *status->mutable_schema() = serving.schema()->declared();
   }
   status->set_loaded_time_us(serving.loaded_time_us);
   status->set_checksum(serving.checksum);

@@ -53,6 +53,8 @@ absl::Status WarmUpStored(const LinearPolicy& policy,
 }
 
 constexpr uint64_t kQueries = 20;  // To warm up with.
+// Wider inputs are sparse: about as many of them are not 0 at most.
+constexpr uint32_t kMostInputs = 1000;
 
 absl::Status WarmUpColumns(const LinearPolicy& policy, const Schema& schema) {
   constexpr uint32_t kCandidates = 10;
@@ -110,7 +112,7 @@ absl::Status CheckInput(const LinearPolicy& policy,
                         const ServedModel& serving) {
   const FeatureTransform* const transform = policy.features().transform();
   const bool has_schema = transform != nullptr;
-  if (has_schema != (serving.schema != nullptr)) {
+  if (has_schema != (serving.schema() != nullptr)) {
     return absl::InvalidArgumentError(
         absl::StrCat("features is ", has_schema ? "set" : "unset", ", must be ",
                      has_schema ? "unset" : "set",
@@ -118,10 +120,10 @@ absl::Status CheckInput(const LinearPolicy& policy,
                      has_schema ? "features" : "columns",
                      "; publish it under another name"));
   }
-  if (has_schema && transform->schema().hash() != serving.schema->hash()) {
+  if (has_schema && transform->schema().hash() != serving.schema()->hash()) {
     return absl::InvalidArgumentError(absl::StrCat(
         "features.schema_hash is ", transform->schema().hash(), ", must be ",
-        serving.schema->hash(),
+        serving.schema()->hash(),
         ", as in the version that serves: callers send its columns; publish it "
         "under another name"));
   }
@@ -175,21 +177,21 @@ absl::StatusOr<std::shared_ptr<const ServedModel>> MakeServedModel(
   served->policy = model.policy();
   served->policy_name = PolicyKindName(model.policy());
   served->num_features = policy.num_features();
-  if (policy.features().transform() != nullptr) {
-    served->schema = &policy.features().transform()->schema();
-    served->num_dense_features =
-        policy.features().transform()->num_dense_features();
+  served->transform = policy.features().transform();
+  if (model.features().learned().column_size() > 0) {
+    *failure = LoadFailure::kPolicy;
     ASSIGN_OR_RETURN(
         served->drift,
-        DriftMonitor::Create(*served->schema, model.features().learned()));
+        DriftMonitor::Create(*served->schema(), model.features().learned()));
   }
   served->checksum = stored.checksum;
   served->draw_salt = stored.draw_salt;
   served->loaded_time_us = time_us;
   served->bytes = model.ByteSizeLong();
   served->num_trees = static_cast<uint32_t>(model.trees().trees_size());
+  served->num_units = model.hidden_layer().num_units();
   served->num_connections =
-      static_cast<uint64_t>(model.hidden_layer().weights_size());
+      uint64_t{served->num_units} * std::min(model.num_features(), kMostInputs);
   served->counters = std::move(counters);
   switch (policy.action_kind()) {
     case ActionKind::kSelect:

@@ -18,21 +18,22 @@ namespace sortition {
 
 struct ServedModel {
   std::string name;
-  uint64_t version = 0;            // 0: uniform, no version is loaded.
-  model::v1::Policy policy;        // As it is logged; kind unset: uniform.
-  std::string policy_name;         // "softmax_selection", "plackett_luce",
-                                   // "game_ranking",
-                                   // "boltzmann_ranking", "game_subset",
-                                   // "independent_subset", "uniform".
-  uint32_t num_features = 0;       // Of a request; 0: any, or columns.
-  const Schema* schema = nullptr;  // Of a request's columns; null: it has none.
+  uint64_t version = 0;       // 0: uniform, no version is loaded.
+  model::v1::Policy policy;   // As it is logged; kind unset: uniform.
+  std::string policy_name;    // "softmax_selection", "plackett_luce",
+                              // "game_ranking",
+                              // "boltzmann_ranking", "game_subset",
+                              // "independent_subset", "uniform".
+  uint32_t num_features = 0;  // Of a request; 0: any, or columns.
+  // Of a request's columns; null: it has none.
+  const FeatureTransform* transform = nullptr;
   std::string checksum;
   std::string draw_salt;  // What draws depend on besides the decision id.
   int64_t loaded_time_us = 0;
-  uint64_t bytes = 0;               // Of its parameters.
-  uint32_t num_dense_features = 0;  // That its transforms make.
+  uint64_t bytes = 0;  // Of its parameters.
   uint32_t num_trees = 0;
-  uint64_t num_connections = 0;  // Of hidden units to inputs.
+  uint32_t num_units = 0;        // Of its hidden layer.
+  uint64_t num_connections = 0;  // Of units to what inputs may have at once.
   // The policy for each kind of action; unset: the model does not answer it.
   std::optional<LinearPolicy> select;
   std::optional<LinearPolicy> rank;
@@ -41,6 +42,9 @@ struct ServedModel {
   std::shared_ptr<DriftMonitor> drift;              // Null: it has no schema.
   std::shared_ptr<const VersionCounters> counters;  // Null: not counted.
 
+  const Schema* schema() const {
+    return transform == nullptr ? nullptr : &transform->schema();
+  }
   const std::optional<LinearPolicy>& PolicyFor(ActionKind kind) const {
     switch (kind) {
       case ActionKind::kSelect:

@@ -56,12 +56,13 @@ absl::Status RequestInWork::Admit() {
     ++method_->drain->refused;
     return DrainingError();
   }
+  // There are few slots for control calls.
+  if (is_patient() && bytes_ <= method_->large_bytes) return absl::OkStatus();
   if (queue_->num_calls > method_->admission->limits().max_calls()) {
     return Refuse({RefusalReason::kCalls, kRetrySeconds});
   }
-  if (!is_patient()) {
-    const auto refusal = queue_->waiting.Check(SecondsLeft());
-    if (refusal.has_value()) return Refuse(*refusal);
+  if (const auto refusal = queue_->waiting.Check(SecondsLeft())) {
+    return Refuse(*refusal);
   }
   has_budget_ = method_->admission->TakeBytes(bytes_);
   if (has_budget_) return absl::OkStatus();

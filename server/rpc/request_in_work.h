@@ -122,8 +122,8 @@ class RequestInWork : public CompletionEvent,
   absl::Status CheckWanted(DecisionScratch* scratch) const;
   // Refuses what has waited since `start` for longer than it should.
   absl::Status CheckWaited(int64_t start, double most_seconds);
-  // Control calls wait as long as their callers do: under overload most of all
-  // an operator must be heard.
+  // Control calls wait as long as their callers do, and small ones are never
+  // refused: under overload most of all an operator must be heard.
   bool is_patient() const { return method_->role == Role::kAdmin; }
   bool is_large() const {
     return method_->is_long || bytes_ > method_->large_bytes;

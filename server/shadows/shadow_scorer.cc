@@ -150,8 +150,8 @@ void ShadowScorer::ScoreJob(ShadowJob* job) {
   }
   // One huge query must not hold its memory for ever.
   constexpr uint32_t kKeptCandidates = 10'000;
-  if (query.num_candidates() > kKeptCandidates ||
-      (workspace_.computed != nullptr && workspace_.computed->is_large())) {
+  constexpr uint64_t kKeptBytes = 1 << 20;
+  if (query.num_candidates() > kKeptCandidates || job->bytes > kKeptBytes) {
     workspace_ = PolicyWorkspace();
   }
 }

@@ -57,7 +57,8 @@ void LoadAndServe(const ModelStore& store, const std::string& name,
     return;
   }
   const model::v1::Model& model = stored->model;
-  CHECK((*served)->num_features == model.num_features());
+  CHECK((*served)->num_features ==
+        (model.has_features() ? 0 : model.num_features()));
   CHECK((*served)->select.has_value() + (*served)->rank.has_value() +
             (*served)->label.has_value() ==
         1);

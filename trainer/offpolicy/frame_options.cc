@@ -7,10 +7,12 @@
 #include "core/base/status_macros.h"
 #include "core/features/feature_learning.h"
 #include "core/features/feature_transform.h"
+#include "core/features/schema/bound_columns.h"
 #include "io/columns/word_vector_file.h"
 #include "io/files.h"
 #include "io/models/text_message.h"
 #include "io/scorers/tree_models.h"
+#include "process/log.h"
 #include "trainer/tuples/tuple_log.h"
 #include "trainer/tuples/tuple_scan.h"
 #include "trainer/tuples/tuple_selection.h"
@@ -33,10 +35,16 @@ absl::StatusOr<model::v1::Features> LearnFromLog(
   ASSIGN_OR_RETURN(const TupleSelection selection,
                    TupleSelection::Create(options, log));
   ASSIGN_OR_RETURN(const model::v1::WordVectors vectors, ReadVectors(options));
+  ASSIGN_OR_RETURN(const Schema schema, Schema::Create(spec.schema()));
+  // A server without a model takes and logs any columns.
   uint64_t num_queries = 0;
+  uint64_t num_others = 0;
+  absl::Status first_other;
+  BoundColumns bound;
   ScanEnds ends;
   const auto queries = [&](QueryVisitor visit) {
     TupleCounts counts;
+    num_queries = num_others = 0;
     return ScanTuples(
         log,
         [&](const log::v1::BanditTuple& tuple) -> absl::Status {
@@ -44,18 +52,31 @@ absl::StatusOr<model::v1::Features> LearnFromLog(
           if (selection.ReasonToSkip(decision) || !decision.has_columns()) {
             return absl::OkStatus();
           }
-          ++num_queries;
-          const absl::Status status = visit(decision.columns());
-          if (status.ok()) return status;
-          return absl::Status(status.code(),
-                              absl::StrCat("decision '", decision.decision_id(),
-                                           "': ", status.message()));
+          const absl::Status fits = bound.Bind(schema, decision.columns());
+          if (fits.ok()) {
+            ++num_queries;
+            return visit(decision.columns());
+          }
+          if (num_others++ == 0) {
+            first_other = absl::Status(
+                fits.code(), absl::StrCat("decision '", decision.decision_id(),
+                                          "': ", fits.message()));
+          }
+          return absl::OkStatus();
         },
         &counts, &ends);
   };
   absl::StatusOr<model::v1::Features> features =
       LearnFeatures(spec, queries, vectors);
-  if (num_queries > 0) return features;
+  if (num_queries > 0) {
+    if (num_others > 0) {
+      LogWarning("columns of decisions are not those of features",
+                 {{"decisions", num_others},
+                  {"first", std::string(first_other.message())}});
+    }
+    return features;
+  }
+  if (num_others > 0) return first_other;
   return absl::FailedPreconditionError(absl::StrCat(
       "features is '", options.features(), "', must be empty: no decision in ",
       options.tuples(), " has columns"));

@@ -17,6 +17,9 @@ absl::string_view BytesOf(const google::protobuf::RepeatedField<T>& values) {
 }
 
 uint64_t HashOfFeatures(const log::v1::Decision& decision) {
+  if (decision.has_columns()) {
+    return HashBytes(decision.columns().SerializeAsString()).low;
+  }
   if (!decision.has_sparse()) {
     return HashBytes(BytesOf(decision.dense_values())).low;
   }

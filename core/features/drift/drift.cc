@@ -117,20 +117,24 @@ absl::StatusOr<DriftCounts> DriftCounts::Create(
   return counts;
 }
 
-void DriftCounts::Add(const BoundColumns& columns,
-                      const FeatureMatrix& matrix) {
+void DriftCounts::Reset() {
+  for (Bins& bins : bins_) std::fill(bins.served.begin(), bins.served.end(), 0);
+}
+
+void DriftCounts::Add(const BoundColumns& columns, const FeatureMatrix& matrix,
+                      uint32_t step) {
   for (size_t i = 0; i < columns_.size(); ++i) {
     const bool one_value = columns_[i].scope() == ColumnSchema::QUERY;
     AddColumn(columns_[i], columns.column(i),
-              one_value ? 1 : columns.num_candidates(), &bins_[i]);
+              one_value ? 1 : columns.num_candidates(), step, &bins_[i]);
   }
-  AddFeatures(matrix, columns.num_candidates());
+  AddFeatures(matrix, columns.num_candidates(), step);
 }
 
 void DriftCounts::AddColumn(const ColumnSchema& schema,
                             const BoundColumn& column, uint32_t num_rows,
-                            Bins* bins) {
-  for (uint32_t row = 0; row < num_rows; ++row) {
+                            uint32_t step, Bins* bins) {
+  for (uint32_t row = 0; row < num_rows; row += step) {
     size_t bin = bins->served.size() - 1;
     if (!column.Missing(row)) {
       if (CountsCategories(schema)) {
@@ -145,10 +149,11 @@ void DriftCounts::AddColumn(const ColumnSchema& schema,
   }
 }
 
-void DriftCounts::AddFeatures(const FeatureMatrix& matrix, uint32_t num_rows) {
+void DriftCounts::AddFeatures(const FeatureMatrix& matrix, uint32_t num_rows,
+                              uint32_t step) {
   const size_t num_features = bins_.size() - columns_.size();
   row_.resize(num_features);
-  for (uint32_t row = 0; row < num_rows; ++row) {
+  for (uint32_t row = 0; row < num_rows; row += step) {
     if (matrix.row_offsets.empty()) {
       std::copy_n(matrix.values.data() + size_t{row} * matrix.num_features,
                   num_features, row_.data());

@@ -40,8 +40,13 @@ class DriftCounts {
       const Schema& schema, const model::v1::LearnedFeatures& learned);
 
   // Adds a request. `columns` are bound to the schema, and the first features
-  // of `matrix` are those with statistics.
-  void Add(const BoundColumns& columns, const FeatureMatrix& matrix);
+  // of `matrix` are those with statistics. Of the candidates every `step`-th
+  // counts.
+  void Add(const BoundColumns& columns, const FeatureMatrix& matrix,
+           uint32_t step = 1);
+
+  // Forgets what was served.
+  void Reset();
 
   // Requires counts of the same model.
   void Merge(const DriftCounts& other);
@@ -67,8 +72,10 @@ class DriftCounts {
       const model::v1::ValueStatistics& statistics, bool is_feature,
       bool is_category);
   void AddColumn(const model::v1::ColumnSchema& schema,
-                 const BoundColumn& column, uint32_t num_rows, Bins* bins);
-  void AddFeatures(const FeatureMatrix& matrix, uint32_t num_rows);
+                 const BoundColumn& column, uint32_t num_rows, uint32_t step,
+                 Bins* bins);
+  void AddFeatures(const FeatureMatrix& matrix, uint32_t num_rows,
+                   uint32_t step);
 
   std::vector<model::v1::ColumnSchema> columns_;
   std::vector<Bins> bins_;  // Columns first, then features.

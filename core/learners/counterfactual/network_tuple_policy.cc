@@ -36,10 +36,16 @@ double NetworkTuplePolicy::Unit(const Candidates& candidates, uint32_t row,
                     parameters_[BiasesAt() + unit]);
 }
 
+void NetworkTuplePolicy::LogProbabilities(const Eigen::VectorXd& parameters,
+                                          std::span<const uint32_t> tuples,
+                                          std::span<double> log_probabilities) {
+  parameters_ = parameters;
+  LinearTuplePolicy::LogProbabilities(parameters, tuples, log_probabilities);
+}
+
 void NetworkTuplePolicy::ScoreRows(const Candidates& candidates,
                                    const Eigen::VectorXd& parameters,
                                    std::span<double> scores) {
-  parameters_ = parameters;
   LinearTuplePolicy::ScoreRows(candidates, parameters, scores);
   for (uint32_t row = 0; row < scores.size(); ++row) {
     for (uint32_t unit = 0; unit < num_units_; ++unit) {

@@ -25,6 +25,9 @@ class NetworkTuplePolicy : public LinearTuplePolicy {
       std::span<const double> weights = {});
 
   Eigen::Index dimension() const override;
+  void LogProbabilities(const Eigen::VectorXd& parameters,
+                        std::span<const uint32_t> tuples,
+                        std::span<double> log_probabilities) override;
 
  protected:
   void ScoreRows(const Candidates& candidates,
@@ -47,7 +50,7 @@ class NetworkTuplePolicy : public LinearTuplePolicy {
   double Unit(const Candidates& candidates, uint32_t row, uint32_t unit) const;
 
   uint32_t num_units_;
-  Eigen::VectorXd parameters_;  // Of the last ScoreRows().
+  Eigen::VectorXd parameters_;  // Of the last LogProbabilities().
 };
 
 // A layer to learn.

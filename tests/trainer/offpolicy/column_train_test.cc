@@ -145,10 +145,11 @@ TEST_F(ColumnTrainTest, LearnsFeaturesAndWeightsAndKeepsTheFeatures) {
 TEST_F(ColumnTrainTest, SaysWhatToDoWithColumns) {
   WriteSegment(dir_.Sub("tuples"), 0, ColumnTuples(50));
   options_.clear_features();
-  EXPECT_THAT(Train(options_),
-              StatusIs(absl::StatusCode::kFailedPrecondition,
-                       HasSubstr("nothing says what becomes of them "
-                                 "(--features)")));
+  EXPECT_THAT(
+      Train(options_),
+      StatusIs(
+          absl::StatusCode::kFailedPrecondition,
+          HasSubstr("of which nothing makes features (train: --features")));
   options_.set_features(WriteSpec("transform { number { column: 'prize' } }"));
   EXPECT_THAT(Train(options_),
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("prize")));

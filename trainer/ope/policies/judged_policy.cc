@@ -36,7 +36,7 @@ class StoredPolicy : public JudgedPolicy {
   absl::Status View(const LoggedDecision& decision, bool wants_first,
                     PolicyView* view) override {
     ViewByLinear(policy_, decision, wants_first, &workspace_, view);
-    return absl::OkStatus();
+    return workspace_.refusal;
   }
 
  private:
