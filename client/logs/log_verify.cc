@@ -217,7 +217,6 @@ absl::StatusOr<Found> DecisionVerifier::Difference(
   }
   const LinearPolicy& policy = *decider.policy;
   const Hash128 key = KeyOf(decision, decider.draw_salt);
-  workspace_.refusal = absl::OkStatus();
   std::optional<BaselinePlan> plan;
   if (decision.has_baseline()) {
     plan = PlanOf(decision.baseline());

@@ -109,6 +109,7 @@ BaselineOutcome DecideWithBaseline(const BaselinePlan& plan,
                                    double baseline_number,
                                    PolicyWorkspace* workspace, Draw* draw) {
   BaselineOutcome outcome;
+  workspace->refusal = absl::OkStatus();
   if (plan.mode == model::v1::SHADOW || plan.mode == model::v1::OFF ||
       PlaysFBetaGame(policy)) {
     TakeBaseline(plan, policy.action_kind(), draw);

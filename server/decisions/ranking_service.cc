@@ -252,7 +252,6 @@ absl::Status RankingService::DrawAndLog(const v1::DecisionContext& context,
   const LinearPolicy& policy = *checked->policy;
   PolicyQuery& query = checked->query;
   RETURN_IF_ERROR(SetPlan(context, checked, scratch));
-  scratch->workspace.refusal = absl::OkStatus();
   const OpenDecision decision = recorder_.Begin(
       {context, query, model.name, model.version, model.draw_salt}, result);
   query.game.return_bounds = context.return_game();
