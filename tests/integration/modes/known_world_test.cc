@@ -23,7 +23,10 @@ using model::v1::LearningMode;
 constexpr int kFewLogs = 20;
 constexpr int kLeastOfFew = 16;
 constexpr int kManyLogs = 100;
+// Intervals that hold for every size ("betting") hold at least so often.
 constexpr int kLeastOfMany = 94;
+// Others have 95 % for large logs: fewer of 100 would hold once in 1,500 times.
+constexpr int kLeastNominal = 87;
 constexpr int kUnits = 200;  // Of a log, each with one to three decisions.
 constexpr double kExplored = 0.25;
 
@@ -244,7 +247,6 @@ class KnownWorldTest : public testing::TestWithParam<ModeCase> {
 TEST_P(KnownWorldTest, IntervalsHoldTheTruth) {
   const bool is_long = std::getenv("SORTITION_LONG") != nullptr;
   const int logs = is_long ? kManyLogs : kFewLogs;
-  const int least = is_long ? kLeastOfMany : kLeastOfFew;
   const auto tuples = Serve(logs);
   uint64_t decisions = 0;
   std::vector<std::string> dirs;
@@ -263,6 +265,8 @@ TEST_P(KnownWorldTest, IntervalsHoldTheTruth) {
   for (const std::string& arms : all_arms) {
     for (const std::string& interval : intervals) {
       SCOPED_TRACE(arms + " " + interval);
+      const int nominal = is_long ? kLeastNominal : kLeastOfFew;
+      const int least = interval == "betting" ? kLeastOfMany : nominal;
       Held held;
       for (const std::string& dir : dirs) Judge(dir, arms, interval, &held);
       std::printf(
@@ -277,7 +281,7 @@ TEST_P(KnownWorldTest, IntervalsHoldTheTruth) {
       EXPECT_GE(held.value_of_shadow, GetParam().has_shadow ? least : 0);
       EXPECT_GE(held.gain_of_first, least);
       EXPECT_GE(held.gain_of_third, least);
-      EXPECT_GE(held.logged, least);
+      EXPECT_GE(held.logged, nominal);
     }
   }
 }
