@@ -25,7 +25,7 @@ constexpr int kLeastOfFew = 16;
 constexpr int kManyLogs = 100;
 // Intervals that hold for every size ("betting") hold at least so often.
 constexpr int kLeastOfMany = 94;
-// Others have 95 % for large logs: fewer of 100 would hold once in 1,500 times.
+// Others have 95 % for large logs: fewer of 100 hold once in 2,000 times.
 constexpr int kLeastNominal = 87;
 constexpr int kUnits = 200;  // Of a log, each with one to three decisions.
 constexpr double kExplored = 0.25;
