@@ -91,7 +91,10 @@ TEST_P(NetworkTuplePolicyTest, IsThePolicyThatWillBeServed) {
 TEST(LearnHiddenLayerTest, IsTheSameForTheSameTuples) {
   const LinearFamily family{ActionKind::kSelect, kFeatures, false, 0};
   const std::vector<BanditTuple> tuples = RandomTuples(family, 100, 15);
-  HiddenLayerTask task{.family = family, .tuples = tuples, .num_units = 2};
+  HiddenLayerTask task;
+  task.family = family;
+  task.tuples = tuples;
+  task.num_units = 2;
   ASSERT_OK_AND_ASSIGN(const auto layer, LearnHiddenLayer(task));
   EXPECT_EQ(layer.num_units(), 2u);
   EXPECT_EQ(layer.weights_size(), 8);
