@@ -81,7 +81,7 @@ std::vector<BadRequest> BadContexts() {
       {"NoFeatures",
        [](auto* c) { c->mutable_candidates()->clear_dense(); },
        invalid,
-       {"context.candidates.features", "unset", "dense or sparse"}},
+       {"context.candidates.features", "unset", "dense, sparse or columns"}},
       {"ZeroNumFeatures",
        dense(0, {1, 2}),
        invalid,
