@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "core/base/status_macros.h"
+#include "core/features/blocks/spec_check.h"
 #include "core/features/feature_learning.h"
 #include "core/features/feature_transform.h"
 #include "core/features/schema/bound_columns.h"
@@ -36,6 +37,7 @@ absl::StatusOr<model::v1::Features> LearnFromLog(
                    TupleSelection::Create(options, log));
   ASSIGN_OR_RETURN(const model::v1::WordVectors vectors, ReadVectors(options));
   ASSIGN_OR_RETURN(const Schema schema, Schema::Create(spec.schema()));
+  RETURN_IF_ERROR(CheckedSpec(schema, spec).status());
   // A server without a model takes and logs any columns.
   uint64_t num_queries = 0;
   uint64_t num_others = 0;

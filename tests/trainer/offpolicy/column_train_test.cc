@@ -206,7 +206,8 @@ TEST_F(ColumnTrainTest, HiddenUnitsLearnWhatNoLinearScoreDoes) {
   options_.set_force(true);
   ASSERT_OK(Train(options_));
   ASSERT_OK_AND_ASSIGN(const StoredModel linear, store_.Load("default", 1));
-  EXPECT_LT(true_reward(linear.model), 0.55);
+  // The best one prefers one corner, which is there in 68 % of the queries.
+  EXPECT_LT(true_reward(linear.model), 0.7);
   options_.set_baseline("log");
   options_.set_hidden_units(8);
   ASSERT_OK_AND_ASSIGN(const auto report, Train(options_));
@@ -216,7 +217,7 @@ TEST_F(ColumnTrainTest, HiddenUnitsLearnWhatNoLinearScoreDoes) {
   EXPECT_EQ(network.model.num_features(), 2u);
   EXPECT_EQ(network.model.weights_size(), 10);
   // The best of four is right in 15 of 16 queries: 0.85.
-  EXPECT_GT(true_reward(network.model), 0.75);
+  EXPECT_GT(true_reward(network.model), 0.77);
 }
 
 }  // namespace
