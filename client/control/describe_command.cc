@@ -51,9 +51,16 @@ std::string DescriptionText(const v1::DescribeModelResponse& response,
                             uint32_t history) {
   const v1::ModelStatus& status = response.status();
   std::string text = absl::StrCat(
-      "model ", status.name(), ", ", status.policy(), ", ",
-      status.num_features(), " features\n", "version ", status.version(),
-      " serves: ", ServingText(status.serving()), "\n");
+      "model ", status.name(), ", ", status.policy(), ", ", InputText(status),
+      status.has_schema() ? "" : " features", "\n", "version ",
+      status.version(), " serves: ", ServingText(status.serving()), "\n");
+  for (const auto& column : status.schema().column()) {
+    absl::StrAppend(
+        &text, "  ", column.name(), ": ",
+        model::v1::ColumnSchema::Type_Name(column.type()),
+        column.scope() == model::v1::ColumnSchema::QUERY ? " of the query" : "",
+        "\n");
+  }
   if (status.has_agreement()) {
     absl::StrAppend(&text, AgreementText(status), "\n");
   }

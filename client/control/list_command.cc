@@ -16,10 +16,10 @@ std::string ModelsText(const v1::ListModelsResponse& response) {
                                                  "rejected", "what serves"}};
   std::string reasons;
   for (const v1::ModelStatus& model : response.models()) {
-    rows.push_back(
-        {model.name(), absl::StrCat(model.version()), model.policy(),
-         absl::StrCat(model.num_features()), TimeText(model.loaded_time_us()),
-         absl::StrCat(model.rejected_size()), ServingText(model.serving())});
+    rows.push_back({model.name(), absl::StrCat(model.version()), model.policy(),
+                    InputText(model), TimeText(model.loaded_time_us()),
+                    absl::StrCat(model.rejected_size()),
+                    ServingText(model.serving())});
     for (const v1::RejectedVersion& rejected : model.rejected()) {
       absl::StrAppend(&reasons, "rejected ", model.name(), " version ",
                       rejected.version(), ": ", rejected.reason(), "\n");

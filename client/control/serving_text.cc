@@ -27,6 +27,11 @@ uint32_t PartsOf(const model::v1::SplitArm& arm) {
 
 }  // namespace
 
+std::string InputText(const v1::ModelStatus& status) {
+  if (!status.has_schema()) return absl::StrCat(status.num_features());
+  return absl::StrCat(status.schema().column_size(), " columns");
+}
+
 std::string ServingText(const model::v1::Serving& serving) {
   std::vector<std::string> parts;
   parts.push_back(serving.pinned_version() == 0

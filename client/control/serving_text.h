@@ -6,11 +6,15 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "sortition/model/v1/serving.pb.h"
+#include "sortition/v1/models.pb.h"
 
 namespace sortition {
 
 // Returns the state in one line: "pinned to 7; 8 has 1 %; label canary is 8".
 std::string ServingText(const model::v1::Serving& serving);
+
+// What a request needs: "46" features, or "3 columns".
+std::string InputText(const v1::ModelStatus& status);
 
 // Returns a change of a state: "change 3, 2026-11-24T10:00:00Z, ops: reason".
 std::string ChangeText(const model::v1::Serving& serving);

@@ -106,7 +106,7 @@ TEST_F(ColumnsLoopTest, ServesLogsLearnsAndNamesWhatMoved) {
   EXPECT_THAT(
       Run({"sortition", "models", "list", "--server=" + deployment_.address()})
           .stdout_text,
-      HasSubstr("softmax_selection"));
+      HasSubstr("3 columns"));
   const int after = Serve(kDecisions, 0);
   EXPECT_GT(after, before + kDecisions / 10);
   ASSERT_OK_AND_ASSIGN(std::string metrics, deployment_.ServerMetrics());
