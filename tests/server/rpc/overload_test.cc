@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "sortition/v1/models.grpc.pb.h"
 #include "tests/server/rpc/grpc_server_fixture.h"
 #include "tests/testing/child_process.h"
 #include "tests/testing/http_page.h"
