@@ -1,6 +1,7 @@
 #include "client/validation/drift_check.h"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
 #include "absl/strings/str_cat.h"
@@ -29,12 +30,17 @@ size_t NumBins(const ValueStatistics& statistics) {
 
 // What an index is allowed to be by chance. Of a values in training and b that
 // were served, from the same distribution, it is about χ² (1/a + 1/b) with B -
-// 1 degrees of freedom; twice its mean is hardly exceeded. Candidates of one
-// query are alike, so that queries are counted.
+// 1 degrees of freedom; twice its mean is hardly exceeded. The half value more
+// in each bin adds at most B |o - e| |ln(o / e)| where bins are empty.
+// Candidates of one query are alike, so that queries are counted.
 double Chance(size_t num_bins, uint64_t trained, uint64_t served) {
-  return 2 * static_cast<double>(num_bins - 1) *
-         (1 / static_cast<double>(std::max<uint64_t>(1, trained)) +
-          1 / static_cast<double>(std::max<uint64_t>(1, served)));
+  const auto bins = static_cast<double>(num_bins);
+  const auto a = static_cast<double>(std::max<uint64_t>(1, trained));
+  const auto b = static_cast<double>(std::max<uint64_t>(1, served));
+  const double expected = 0.5 / (a + 0.5 * bins);
+  const double observed = 0.5 / (b + 0.5 * bins);
+  return 2 * (bins - 1) * (1 / a + 1 / b) +
+         bins * (observed - expected) * std::log(observed / expected);
 }
 
 std::string FigureText(const DriftFigure& figure) {
