@@ -30,6 +30,10 @@ const LinearPolicy* JudgeOf(const ServedModel& model, ActionKind kind,
                             const PolicyQuery& query) {
   const auto& policy = model.PolicyFor(kind);
   if (!policy.has_value()) return nullptr;
+  if (query.columns == nullptr && !policy->uniform() &&
+      policy->num_features() != query.candidates.num_features()) {
+    return nullptr;
+  }
   if (kind != ActionKind::kSubset || !policy->takes_size()) return &*policy;
   const size_t eligible = NumEligible(query);
   const size_t size = std::min<size_t>(

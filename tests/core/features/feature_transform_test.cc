@@ -328,7 +328,7 @@ TEST(FeatureTransformTest, RefusesASchemaThatIsNotItsOwn) {
               StatusIs(kInvalid, HasSubstr("that of the schema")));
 }
 
-TEST(FeatureTransformTest, RefusesMoreCellsThanItHasMemoryFor) {
+TEST(FeatureTransformTest, RefusesMoreStepsThanItHasTimeFor) {
   const Fit fit(
       absl::StrCat(kPrices,
                    "transform { number { column: 'price' "
@@ -348,7 +348,7 @@ TEST(FeatureTransformTest, RefusesMoreCellsThanItHasMemoryFor) {
   FeatureScratch scratch;
   FeatureMatrix matrix;
   EXPECT_THAT(fit.transform->Apply(columns, &scratch, &matrix),
-              StatusIs(kInvalid, HasSubstr("must make at most 67108864")));
+              StatusIs(kInvalid, HasSubstr("columns take 69120000 steps")));
 }
 
 TEST(DescribeTest, ShowsSchemaStatisticsAndNames) {

@@ -62,7 +62,7 @@ TEST_P(NetworkTuplePolicyTest, IsThePolicyThatWillBeServed) {
   RandomSequence random(SeedKey(14));
   const Eigen::VectorXd point = RandomParameters(policy.dimension(), &random);
   model::v1::Model model;
-  *model.mutable_policy() = PolicyAt(family, point);
+  *model.mutable_policy() = PolicyAt(family, point.head(family.dimension()));
   model.set_num_features(kFeatures);
   model.mutable_weights()->Add(point.data(), point.data() + kFeatures);
   const double* const outputs = point.data() + family.dimension();
