@@ -250,10 +250,12 @@ TEST_F(LabelledColumnsTest, TreesLearnWhatNoWeightsCan) {
   EXPECT_EQ(std::vector<double>(model.weights().begin(), model.weights().end()),
             std::vector<double>({0, 0, 1}));
   EXPECT_EQ(model.num_features(), 2);
-  EXPECT_NEAR(report.labelled().new_measure().value(), Earned(model, options),
-              1e-9);
+  TrainOptions with_features = options;
+  with_features.set_features(Spec("numbers", kNumbers));
+  EXPECT_NEAR(report.labelled().new_measure().value(),
+              Earned(model, with_features), 1e-9);
   EXPECT_NEAR(report.labelled().old_measure().value(),
-              Earned(Stored(1).model, options), 1e-9);
+              Earned(Stored(1).model, with_features), 1e-9);
   // `evaluate` orders by the trees, too.
   config::v1::EvaluateOptions evaluate;
   evaluate.add_data(options.data(0));
