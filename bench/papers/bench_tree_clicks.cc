@@ -36,7 +36,7 @@ ABSL_FLAG(std::string, letor, "",
           "directory of MQ2008: S1.txt .. S5.txt, or Fold1 .. Fold5");
 ABSL_FLAG(int, threads, 2, "folds run at once");
 ABSL_FLAG(int, clicks, 100000, "decisions of a fold");
-ABSL_FLAG(double, share, 0.2, "share of the training queries that trees see");
+ABSL_FLAG(double, share, 0.1, "share of the training queries that trees see");
 
 namespace sortition {
 namespace {
