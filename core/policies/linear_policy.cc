@@ -142,7 +142,7 @@ std::optional<ScoredCandidates> LinearPolicy::Score(
   CHECK(query.eligible.empty() ||
         query.eligible.size() == query.num_candidates());
   workspace->scratch.is_prepared.reset();
-  workspace->refusal = absl::OkStatus();
+  if (!workspace->refusal.ok()) workspace->refusal = absl::OkStatus();
   FillEligible(query, workspace);
   const size_t m = workspace->eligible_documents.size();
   CHECK(m > 0);
@@ -150,10 +150,12 @@ std::optional<ScoredCandidates> LinearPolicy::Score(
     workspace->scores.assign(m, 0);
     return ViewScores(query, workspace);
   }
-  workspace->refusal = ComputeScores(query, workspace);
-  if (workspace->refusal.ok()) return ViewScores(query, workspace);
-  workspace->scores.assign(m, 0);
-  return std::nullopt;
+  if (absl::Status status = ComputeScores(query, workspace); !status.ok()) {
+    workspace->refusal = std::move(status);
+    workspace->scores.assign(m, 0);
+    return std::nullopt;
+  }
+  return ViewScores(query, workspace);
 }
 
 ScoredCandidates LinearPolicy::ViewScores(const PolicyQuery& query,
