@@ -23,6 +23,7 @@
 #include "process/log.h"
 #include "process/progress.h"
 #include "process/threads.h"
+#include "trainer/frames/model_frame.h"
 #include "trainer/gate.h"
 #include "trainer/labelled/labelled_train.h"
 #include "trainer/labelled/learner_choice.h"
@@ -32,7 +33,6 @@
 #include "trainer/offpolicy/option_checks.h"
 #include "trainer/offpolicy/train_data.h"
 #include "trainer/rollout/rollout_train.h"
-#include "trainer/tuples/model_frame.h"
 
 namespace sortition {
 namespace {

@@ -10,8 +10,8 @@
 #include "core/features/feature_learning.h"
 #include "io/columns/column_queries.h"
 #include "io/datasets/letor.h"
+#include "trainer/frames/model_frame.h"
 #include "trainer/offpolicy/frame_options.h"
-#include "trainer/tuples/model_frame.h"
 
 namespace sortition {
 namespace {

@@ -15,8 +15,8 @@
 #include "core/data/labelled_queries.h"
 #include "core/learners/labelled/expected_measure.h"
 #include "core/metrics/letor_metrics.h"
+#include "trainer/frames/model_frame.h"
 #include "trainer/labelled/labelled_measure.h"
-#include "trainer/tuples/model_frame.h"
 
 namespace sortition {
 namespace {

@@ -18,6 +18,7 @@
 #include "io/models/newest_version.h"
 #include "process/progress.h"
 #include "process/threads.h"
+#include "trainer/frames/model_frame.h"
 #include "trainer/labelled/labelled_data.h"
 #include "trainer/labelled/labelled_gate.h"
 #include "trainer/labelled/labelled_report.h"
@@ -26,7 +27,6 @@
 #include "trainer/labelled/learner_choice.h"
 #include "trainer/labelled/trusted_order.h"
 #include "trainer/trees/tree_training.h"
-#include "trainer/tuples/model_frame.h"
 
 namespace sortition {
 namespace {

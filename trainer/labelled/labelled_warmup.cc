@@ -7,7 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "core/data/labelled_queries.h"
 #include "core/policies/distribution_factory.h"
-#include "trainer/tuples/model_frame.h"
+#include "trainer/frames/model_frame.h"
 
 namespace sortition {
 namespace {

@@ -18,9 +18,9 @@
 #include "core/policies/distribution_factory.h"
 #include "io/models/model_store.h"
 #include "process/log.h"
+#include "trainer/frames/model_frame.h"
 #include "trainer/offpolicy/evaluate.h"
 #include "trainer/offpolicy/option_checks.h"
-#include "trainer/tuples/model_frame.h"
 #include "trainer/tuples/tuple_convert.h"
 #include "trainer/tuples/tuple_reader.h"
 

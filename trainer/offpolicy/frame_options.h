@@ -7,7 +7,7 @@
 #include "sortition/config/v1/train.pb.h"
 #include "sortition/model/v1/features.pb.h"
 #include "sortition/model/v1/model.pb.h"
-#include "trainer/tuples/model_frame.h"
+#include "trainer/frames/model_frame.h"
 
 namespace sortition {
 

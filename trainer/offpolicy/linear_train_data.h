@@ -8,8 +8,8 @@
 #include "core/learners/counterfactual/linear_grid_data.h"
 #include "core/learners/counterfactual/linear_tuple_policy.h"
 #include "sortition/model/v1/model.pb.h"
+#include "trainer/frames/model_frame.h"
 #include "trainer/offpolicy/train_data.h"
-#include "trainer/tuples/model_frame.h"
 #include "trainer/tuples/tuple_reader.h"
 
 namespace sortition {

@@ -7,7 +7,7 @@
 #include "core/base/hash.h"
 #include "core/base/status_macros.h"
 #include "io/segments/decision_view.h"
-#include "trainer/tuples/model_frame.h"
+#include "trainer/frames/model_frame.h"
 #include "trainer/tuples/tuple_convert.h"
 
 namespace sortition {

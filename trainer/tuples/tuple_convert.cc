@@ -11,7 +11,7 @@
 #include "core/policies/distribution_factory.h"
 #include "core/policies/sized_subset.h"
 #include "io/segments/shown_action.h"
-#include "trainer/tuples/model_frame.h"
+#include "trainer/frames/model_frame.h"
 
 namespace sortition {
 namespace {

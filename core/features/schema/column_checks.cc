@@ -24,24 +24,6 @@ absl::Status Error(const Column& column, absl::string_view what) {
       absl::StrCat("column '", column.name(), "': ", what));
 }
 
-ColumnSchema::Type TypeOf(const Column& column) {
-  switch (column.values_case()) {
-    case Column::kNumbers:
-      return ColumnSchema::NUMBER;
-    case Column::kCategories:
-      return ColumnSchema::CATEGORY;
-    case Column::kCategorySets:
-      return ColumnSchema::CATEGORY_SET;
-    case Column::kTexts:
-      return ColumnSchema::TEXT;
-    case Column::kVectors:
-      return ColumnSchema::VECTOR;
-    case Column::VALUES_NOT_SET:
-      break;
-  }
-  return ColumnSchema::TYPE_UNSPECIFIED;
-}
-
 absl::Status CheckCount(const Column& column, int count, uint32_t num_rows) {
   if (static_cast<uint32_t>(count) == num_rows) return absl::OkStatus();
   return Error(column, absl::StrCat("has ", count, " values, must have ",
@@ -209,6 +191,24 @@ absl::Status CheckVectors(const ColumnSchema& schema, const Column& column,
 }
 
 }  // namespace
+
+ColumnSchema::Type TypeOf(const Column& column) {
+  switch (column.values_case()) {
+    case Column::kNumbers:
+      return ColumnSchema::NUMBER;
+    case Column::kCategories:
+      return ColumnSchema::CATEGORY;
+    case Column::kCategorySets:
+      return ColumnSchema::CATEGORY_SET;
+    case Column::kTexts:
+      return ColumnSchema::TEXT;
+    case Column::kVectors:
+      return ColumnSchema::VECTOR;
+    case Column::VALUES_NOT_SET:
+      break;
+  }
+  return ColumnSchema::TYPE_UNSPECIFIED;
+}
 
 absl::Status CheckColumnValues(const ColumnSchema& schema, const Column& column,
                                uint32_t num_rows) {

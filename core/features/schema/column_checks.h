@@ -8,6 +8,10 @@
 
 namespace sortition {
 
+// Returns the type of the values that a column holds, TYPE_UNSPECIFIED for
+// none.
+model::v1::ColumnSchema::Type TypeOf(const sortition::v1::Column& column);
+
 // InvalidArgument where the values are of another type than declared, not as
 // many as rows, or one breaks a rule (bound_columns.h); the message names the
 // column, the value and the rule.

@@ -2,30 +2,13 @@
 
 #include "absl/strings/str_cat.h"
 #include "core/base/status_macros.h"
+#include "core/features/schema/column_checks.h"
 
 namespace sortition {
 namespace {
 
 using model::v1::ColumnSchema;
 using sortition::v1::Column;
-
-ColumnSchema::Type TypeOf(const Column& column) {
-  switch (column.values_case()) {
-    case Column::kNumbers:
-      return ColumnSchema::NUMBER;
-    case Column::kCategories:
-      return ColumnSchema::CATEGORY;
-    case Column::kCategorySets:
-      return ColumnSchema::CATEGORY_SET;
-    case Column::kTexts:
-      return ColumnSchema::TEXT;
-    case Column::kVectors:
-      return ColumnSchema::VECTOR;
-    case Column::VALUES_NOT_SET:
-      break;
-  }
-  return ColumnSchema::TYPE_UNSPECIFIED;
-}
 
 absl::Status Declare(const google::protobuf::RepeatedPtrField<Column>& columns,
                      ColumnSchema::Scope scope, model::v1::Schema* declared) {

@@ -12,7 +12,7 @@
 #include "gtest/gtest.h"
 #include "tests/server/decisions/ranking_service_fixture.h"
 #include "tests/testing/column_model.h"
-#include "trainer/tuples/model_frame.h"
+#include "trainer/frames/model_frame.h"
 
 namespace sortition {
 namespace {

@@ -9,9 +9,9 @@
 #include "gtest/gtest.h"
 #include "tests/testing/temp_dir.h"
 #include "tests/trainer/synthetic_tuples.h"
+#include "trainer/frames/model_frame.h"
 #include "trainer/report.h"
 #include "trainer/train.h"
-#include "trainer/tuples/model_frame.h"
 
 namespace sortition {
 namespace {

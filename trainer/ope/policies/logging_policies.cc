@@ -8,7 +8,7 @@
 #include "core/base/status_macros.h"
 #include "core/policies/distribution_factory.h"
 #include "io/models/model_store.h"
-#include "trainer/tuples/model_frame.h"
+#include "trainer/frames/model_frame.h"
 
 namespace sortition {
 namespace {

@@ -1,4 +1,4 @@
-#include "trainer/tuples/model_frame.h"
+#include "trainer/frames/model_frame.h"
 
 #include <numeric>
 #include <utility>
