@@ -9,7 +9,7 @@ import tempfile
 # rooms are folders of their own; "x/*" stands for x and all its rooms.
 LEARNERS = "core/learners/"
 BELOW_LEARNERS = ["core/base", "core/data", "core/metrics", "core/optim",
-                  "core/games/*", "core/policies", "core/scoring", "core/counterfactual",
+                  "core/games/*", "core/policies/*", "core/scoring", "core/counterfactual",
                   "core/losses", "core/aggregation"]
 MAY_INCLUDE = {
     "core/base": [],
@@ -27,7 +27,8 @@ MAY_INCLUDE = {
     "core/games/ranking": ["core/base", "core/optim"],
     "core/games/f_beta": ["core/base", "core/optim", "core/games/sampling"],
     "core/scoring": ["core/base", "core/data", "core/features"],
-    "core/policies": ["core/base", "core/data", "core/games/*", "core/scoring"],
+    "core/policies/distributions": ["core/base", "core/data", "core/games/*"],
+    "core/policies": ["core/base", "core/data", "core/policies/*", "core/scoring"],
     "core/choices": ["core/base", "core/data", "core/policies"],
     "core/counterfactual": ["core/base", "core/data", "core/metrics", "core/optim"],
     "core/counterfactual/confidence": ["core/base", "core/counterfactual"],
@@ -36,9 +37,9 @@ MAY_INCLUDE = {
     "core/counterfactual/reward_models": ["core/base"],
     "core/counterfactual/sequential": ["core/base", "core/counterfactual"],
     "core/losses": ["core/base", "core/data", "core/metrics", "core/optim",
-                    "core/games/*", "core/counterfactual", "core/policies"],
+                    "core/games/*", "core/counterfactual", "core/policies/*"],
     "core/aggregation": ["core/base", "core/data", "core/metrics", "core/optim",
-                         "core/games/*", "core/policies"],
+                         "core/games/*", "core/policies/*"],
     "core/simulation": ["core/base", "core/data"],
     LEARNERS + "counterfactual": BELOW_LEARNERS,
     LEARNERS + "multilabel": BELOW_LEARNERS,
@@ -70,7 +71,7 @@ MAY_INCLUDE = {
                          "core/features/schema", "core/policies",
                          "core/aggregation", "io", "io/models", "io/segments", "io/spool",
                          "process", "server/models", "server/shadows"],
-    "server/shadows": ["core/base", "core/data", "core/policies", "io", "io/spool",
+    "server/shadows": ["core/base", "core/data", "core/policies/*", "io", "io/spool",
                        "process", "server/models"],
     "server/identity": ["core/base", "io", "io/models", "process"],
     "server/admission": ["core/base", "process", "server/decisions"],
@@ -112,7 +113,7 @@ MAY_INCLUDE = {
     "client/control": ["core/base", "process", "client/rpc"],
     "client/simulation": ["core/base", "core/data", "core/features/schema",
                           "core/simulation", "io/*", "process", "client/rpc"],
-    "client/logs": ["core/base", "core/choices", "core/data", "core/policies", "core/aggregation",
+    "client/logs": ["core/base", "core/choices", "core/data", "core/policies/*", "core/aggregation",
                     "io/*", "process"],
     "client/export": ["core/base", "core/data", "core/features/schema", "io",
                       "io/columns", "io/segments", "process", "client/logs"],

@@ -8,7 +8,7 @@
 #include "absl/status/statusor.h"
 #include "core/data/labelled_queries.h"
 #include "core/learners/counterfactual/linear_tuple_policy.h"
-#include "core/policies/action_distribution.h"
+#include "core/policies/distributions/action_distribution.h"
 
 namespace sortition {
 

@@ -10,7 +10,7 @@
 #include "core/base/random.h"
 #include "core/games/ranking/ranking_game.h"
 #include "core/games/sampling/slot_sampler.h"
-#include "core/policies/game_ranking_distribution.h"
+#include "core/policies/distributions/game_ranking_distribution.h"
 
 namespace sortition {
 namespace {

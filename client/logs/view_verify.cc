@@ -7,7 +7,7 @@
 #include "absl/strings/str_join.h"
 #include "client/logs/log_verify.h"
 #include "core/base/status_macros.h"
-#include "core/policies/sized_subset.h"
+#include "core/policies/distributions/sized_subset.h"
 #include "io/segments/decision_view.h"
 
 namespace sortition {

@@ -11,7 +11,7 @@
 #include "absl/status/statusor.h"
 #include "core/aggregation/aggregate.h"
 #include "core/base/hash.h"
-#include "core/policies/action_distribution.h"
+#include "core/policies/distributions/action_distribution.h"
 #include "core/policies/linear_policy.h"
 #include "sortition/model/v1/model.pb.h"
 #include "sortition/v1/ranking.pb.h"

@@ -7,9 +7,9 @@
 // features) is
 //   p(σ | θ, X) ∝ exp(-Σ_i θ_i d(x_i‖σ)) ∝ exp(Σ_r δ(r) s_σ(r)),
 //   s = Σ_i θ_i x_i,
-// which is the distribution of core/policies/boltzmann_orders.h. Except for the
-// term f̂(x_i), which does not depend on σ, d is linear in x_i; so the
-// distribution depends on the lists only through their weighted sum s.
+// which is the distribution of core/policies/distributions/boltzmann_orders.h.
+// Except for the term f̂(x_i), which does not depend on σ, d is linear in x_i;
+// so the distribution depends on the lists only through their weighted sum s.
 #include <cstdint>
 #include <span>
 #include <string>

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "absl/strings/str_format.h"
+#include "core/features/blocks/feature_blocks.h"
 
 namespace sortition {
 namespace {

@@ -1,10 +1,13 @@
 #include "core/features/feature_transform.h"
 
 #include <algorithm>
+#include <map>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "core/base/status_macros.h"
+#include "core/features/blocks/feature_blocks.h"
 #include "core/features/blocks/spec_check.h"
 #include "core/features/feature_work.h"
 
@@ -16,12 +19,6 @@ using sortition::v1::Columns;
 double Cut(double value) {
   return std::clamp(value, -FeatureTransform::kMostValue,
                     FeatureTransform::kMostValue);
-}
-
-absl::Status TooManyError(uint64_t cells) {
-  return absl::InvalidArgumentError(
-      absl::StrCat("columns make ", cells, " features of candidates or more, ",
-                   "must make at most ", FeatureTransform::kMostCells));
 }
 
 // Statistics are there for all columns and dense features, or there are none.
@@ -42,8 +39,21 @@ absl::Status CheckStatistics(const Schema& schema,
 
 }  // namespace
 
-FeatureScratch::FeatureScratch() = default;
+struct FeatureScratch::Buffers {
+  BoundColumns columns;
+  std::map<std::string, std::unique_ptr<WordSplitter>> splitters;
+  std::vector<TextSlot> texts;
+  BlockScratch blocks;
+  std::vector<double> dense;
+  std::vector<SparseEntry> entries;
+};
+
+FeatureScratch::FeatureScratch() : buffers_(std::make_unique<Buffers>()) {}
 FeatureScratch::~FeatureScratch() = default;
+
+const BoundColumns& FeatureScratch::columns() const {
+  return buffers_->columns;
+}
 
 absl::StatusOr<FeatureTransform> FeatureTransform::Create(
     const model::v1::Features& features) {
@@ -67,6 +77,18 @@ absl::StatusOr<FeatureTransform> FeatureTransform::Create(
   return transform;
 }
 
+uint32_t FeatureTransform::num_features() const {
+  return blocks_->num_features;
+}
+
+uint32_t FeatureTransform::num_dense_features() const {
+  return static_cast<uint32_t>(blocks_->dense_names.size());
+}
+
+std::string FeatureTransform::FeatureName(uint32_t index) const {
+  return blocks_->Name(index);
+}
+
 uint64_t FeatureTransform::CountSteps(const BoundColumns& columns) const {
   return sortition::CountSteps(*schema_, *spec_, blocks_->dense_names.size(),
                                columns);
@@ -75,55 +97,53 @@ uint64_t FeatureTransform::CountSteps(const BoundColumns& columns) const {
 absl::Status FeatureTransform::Apply(const Columns& columns,
                                      FeatureScratch* scratch,
                                      FeatureMatrix* matrix) const {
-  RETURN_IF_ERROR(scratch->columns_.Bind(*schema_, columns));
+  Buffers* const buffers = scratch->buffers_.get();
+  RETURN_IF_ERROR(buffers->columns.Bind(*schema_, columns));
   const uint32_t num_rows = columns.num_candidates();
-  if (const uint64_t steps = CountSteps(scratch->columns_);
-      steps > kMostSteps) {
+  if (const uint64_t steps = CountSteps(buffers->columns); steps > kMostSteps) {
     return absl::InvalidArgumentError(
         absl::StrCat("columns take ", steps,
                      " steps to make features of (values, words, "
                      "and pairs of them that are crossed), must take at most ",
                      kMostSteps));
   }
-  const uint64_t cells = uint64_t{num_rows} * blocks_->dense_names.size();
-  if (cells > kMostCells) return TooManyError(cells);
-  RETURN_IF_ERROR(SplitTexts(scratch));
-  const FeatureInput input = {&scratch->columns_, scratch->texts_};
-  ApplyDense(input, scratch);
+  RETURN_IF_ERROR(SplitTexts(buffers));
+  const FeatureInput input = {&buffers->columns, buffers->texts};
+  ApplyDense(input, buffers);
   matrix->num_features = blocks_->num_features;
   matrix->values.clear();
   matrix->columns.clear();
   matrix->row_offsets.clear();
   if (blocks_->sparse.empty()) {
-    matrix->values.reserve(scratch->dense_.size());
-    for (const double value : scratch->dense_) {
+    matrix->values.reserve(buffers->dense.size());
+    for (const double value : buffers->dense) {
       matrix->values.push_back(static_cast<float>(value));
     }
     return absl::OkStatus();
   }
   matrix->row_offsets.push_back(0);
   for (uint32_t row = 0; row < num_rows; ++row) {
-    RETURN_IF_ERROR(AppendRow(input, row, scratch, matrix));
+    AppendRow(input, row, buffers, matrix);
   }
   return absl::OkStatus();
 }
 
-absl::Status FeatureTransform::SplitTexts(FeatureScratch* scratch) const {
-  if (scratch->texts_.size() < blocks_->texts.size()) {
-    scratch->texts_.resize(blocks_->texts.size());
+absl::Status FeatureTransform::SplitTexts(Buffers* buffers) const {
+  if (buffers->texts.size() < blocks_->texts.size()) {
+    buffers->texts.resize(blocks_->texts.size());
   }
   for (size_t slot = 0; slot < blocks_->texts.size(); ++slot) {
     const FeatureBlocks::Text& text = blocks_->texts[slot];
-    std::unique_ptr<WordSplitter>& splitter = scratch->splitters_[text.stemmer];
+    std::unique_ptr<WordSplitter>& splitter = buffers->splitters[text.stemmer];
     if (splitter == nullptr) {
       ASSIGN_OR_RETURN(splitter, WordSplitter::Create(text.stemmer));
     }
-    TextSlot& words = scratch->texts_[slot];
+    TextSlot& words = buffers->texts[slot];
     words.one_value = text.one_value;
     const uint32_t num_rows =
-        text.one_value ? 1 : scratch->columns_.num_candidates();
+        text.one_value ? 1 : buffers->columns.num_candidates();
     if (words.rows.size() < num_rows) words.rows.resize(num_rows);
-    const BoundColumn& column = scratch->columns_.column(text.column);
+    const BoundColumn& column = buffers->columns.column(text.column);
     for (uint32_t row = 0; row < num_rows; ++row) {
       splitter->Split(column.Missing(row) ? "" : column.Text(row),
                       &words.rows[row]);
@@ -133,13 +153,13 @@ absl::Status FeatureTransform::SplitTexts(FeatureScratch* scratch) const {
 }
 
 void FeatureTransform::ApplyDense(const FeatureInput& input,
-                                  FeatureScratch* scratch) const {
+                                  Buffers* buffers) const {
   const size_t stride = blocks_->dense_names.size();
-  const uint32_t num_rows = scratch->columns_.num_candidates();
-  scratch->dense_.resize(stride * num_rows);
-  const DenseRows rows = {scratch->dense_.data(), stride, num_rows};
+  const uint32_t num_rows = buffers->columns.num_candidates();
+  buffers->dense.resize(stride * num_rows);
+  const DenseRows rows = {buffers->dense.data(), stride, num_rows};
   for (const FeatureBlocks::Dense& dense : blocks_->dense) {
-    dense.block->Apply(input, rows, dense.first, &scratch->blocks_);
+    dense.block->Apply(input, rows, dense.first, &buffers->blocks);
     for (uint32_t i = 0; i < num_rows; ++i) {
       for (double& value : rows.row(i).subspan(dense.first, dense.size)) {
         value = Cut(value);
@@ -148,9 +168,9 @@ void FeatureTransform::ApplyDense(const FeatureInput& input,
   }
 }
 
-absl::Status FeatureTransform::AppendRow(const FeatureInput& input,
-                                         uint32_t row, FeatureScratch* scratch,
-                                         FeatureMatrix* matrix) const {
+void FeatureTransform::AppendRow(const FeatureInput& input, uint32_t row,
+                                 Buffers* buffers,
+                                 FeatureMatrix* matrix) const {
   const auto append = [&](size_t column, double value) {
     const auto rounded = static_cast<float>(Cut(value));
     if (rounded == 0) return;
@@ -159,9 +179,9 @@ absl::Status FeatureTransform::AppendRow(const FeatureInput& input,
   };
   const size_t stride = blocks_->dense_names.size();
   for (size_t j = 0; j < stride; ++j) {
-    append(j, scratch->dense_[row * stride + j]);
+    append(j, buffers->dense[row * stride + j]);
   }
-  std::vector<SparseEntry>& entries = scratch->entries_;
+  std::vector<SparseEntry>& entries = buffers->entries;
   for (const FeatureBlocks::Sparse& sparse : blocks_->sparse) {
     entries.clear();
     sparse.block->AppendRow(input, row, &entries);
@@ -181,11 +201,7 @@ absl::Status FeatureTransform::AppendRow(const FeatureInput& input,
       append(size_t{sparse.first} + index, sum);
     }
   }
-  if (matrix->columns.size() > kMostCells) {
-    return TooManyError(matrix->columns.size());
-  }
   matrix->row_offsets.push_back(static_cast<uint32_t>(matrix->columns.size()));
-  return absl::OkStatus();
 }
 
 }  // namespace sortition

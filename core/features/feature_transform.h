@@ -1,13 +1,10 @@
 #pragma once
 // From the named columns of a request to the features of its candidates.
 #include <cstdint>
-#include <map>
 #include <memory>
 #include <string>
-#include <vector>
 
 #include "absl/status/statusor.h"
-#include "core/features/blocks/feature_blocks.h"
 #include "core/features/blocks/feature_matrix.h"
 #include "core/features/schema/bound_columns.h"
 #include "core/features/schema/schema.h"
@@ -16,6 +13,9 @@
 
 namespace sortition {
 
+struct FeatureBlocks;
+struct FeatureInput;
+
 // Memory that requests reuse, also those of different models. One per thread.
 class FeatureScratch {
  public:
@@ -23,17 +23,13 @@ class FeatureScratch {
   ~FeatureScratch();
 
   // The columns of the last request. A view of it, and of the transform.
-  const BoundColumns& columns() const { return columns_; }
+  const BoundColumns& columns() const;
 
  private:
   friend class FeatureTransform;
+  struct Buffers;
 
-  BoundColumns columns_;
-  std::map<std::string, std::unique_ptr<WordSplitter>> splitters_;
-  std::vector<TextSlot> texts_;
-  BlockScratch blocks_;
-  std::vector<double> dense_;
-  std::vector<SparseEntry> entries_;
+  std::unique_ptr<Buffers> buffers_;
 };
 
 // Immutable and thread-safe. Its features are a pure function of the message it
@@ -44,10 +40,8 @@ class FeatureTransform {
  public:
   // Features beyond this limit, of either sign, are cut to it.
   static constexpr double kMostValue = 1e30;
-  // Numbers of one request's features: dense ones, and sparse ones that are
-  // not 0.
-  static constexpr uint64_t kMostCells = uint64_t{1} << 24;
-  // What CountSteps() says of a request at most: a second or so.
+  // What CountSteps() says of a request at most: a second or so. A request has
+  // no more features than steps, but for those that are 0.
   static constexpr uint64_t kMostSteps = uint64_t{1} << 24;
 
   // InvalidArgument, naming the field, where the schema or a transform is
@@ -57,31 +51,31 @@ class FeatureTransform {
       const model::v1::Features& features);
 
   // Computes the features of the candidates. InvalidArgument as
-  // BoundColumns::Bind(), and beyond kMostSteps or kMostCells. `matrix` is
-  // dense unless a transform is sparse (FeatureSpec.transform).
+  // BoundColumns::Bind(), and beyond kMostSteps. `matrix` is dense
+  // unless a transform is sparse (FeatureSpec.transform).
   absl::Status Apply(const sortition::v1::Columns& columns,
                      FeatureScratch* scratch, FeatureMatrix* matrix) const;
 
   // Returns CountSteps() of columns that are bound to the schema.
   uint64_t CountSteps(const BoundColumns& columns) const;
 
-  uint32_t num_features() const { return blocks_->num_features; }
+  uint32_t num_features() const;
   // Features before this one are not sparse, and have statistics.
-  uint32_t num_dense_features() const {
-    return static_cast<uint32_t>(blocks_->dense_names.size());
-  }
+  uint32_t num_dense_features() const;
   // Requires index < num_features().
-  std::string FeatureName(uint32_t index) const { return blocks_->Name(index); }
+  std::string FeatureName(uint32_t index) const;
   const FeatureBlocks& blocks() const { return *blocks_; }
   const Schema& schema() const { return *schema_; }
 
  private:
   FeatureTransform() = default;
 
-  absl::Status SplitTexts(FeatureScratch* scratch) const;
-  void ApplyDense(const FeatureInput& input, FeatureScratch* scratch) const;
-  absl::Status AppendRow(const FeatureInput& input, uint32_t row,
-                         FeatureScratch* scratch, FeatureMatrix* matrix) const;
+  using Buffers = FeatureScratch::Buffers;
+
+  absl::Status SplitTexts(Buffers* buffers) const;
+  void ApplyDense(const FeatureInput& input, Buffers* buffers) const;
+  void AppendRow(const FeatureInput& input, uint32_t row, Buffers* buffers,
+                 FeatureMatrix* matrix) const;
 
   std::shared_ptr<const Schema> schema_;
   std::shared_ptr<const model::v1::FeatureSpec> spec_;

@@ -3,14 +3,14 @@
 // over all orders of a few items. A recursion over sets of first items
 // [HeldKarp62] needs n 2^(n-1) products instead of n! orders. It is fast enough
 // for training, which evaluates it millions of times.
-// core/policies/boltzmann_orders.h can also draw orders, and is used here if
-// scores are far apart.
+// core/policies/distributions/boltzmann_orders.h can also draw orders, and is
+// used here if scores are far apart.
 #include <array>
 #include <cstdint>
 #include <span>
 #include <vector>
 
-#include "core/policies/boltzmann_orders.h"
+#include "core/policies/distributions/boltzmann_orders.h"
 
 namespace sortition {
 

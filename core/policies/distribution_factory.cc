@@ -6,13 +6,13 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "core/base/status_macros.h"
-#include "core/policies/boltzmann_ranking_distribution.h"
-#include "core/policies/game_ranking_distribution.h"
-#include "core/policies/game_subset_distribution.h"
-#include "core/policies/independent_subset_distribution.h"
+#include "core/policies/distributions/boltzmann_ranking_distribution.h"
+#include "core/policies/distributions/game_ranking_distribution.h"
+#include "core/policies/distributions/game_subset_distribution.h"
+#include "core/policies/distributions/independent_subset_distribution.h"
+#include "core/policies/distributions/ranking_distribution.h"
+#include "core/policies/distributions/selection_distribution.h"
 #include "core/policies/policy_check.h"
-#include "core/policies/ranking_distribution.h"
-#include "core/policies/selection_distribution.h"
 
 namespace sortition {
 namespace {

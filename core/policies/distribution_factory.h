@@ -8,7 +8,7 @@
 
 #include "absl/status/statusor.h"
 #include "core/data/action.h"
-#include "core/policies/action_distribution.h"
+#include "core/policies/distributions/action_distribution.h"
 #include "sortition/model/v1/model.pb.h"
 
 namespace sortition {

@@ -14,7 +14,7 @@
 #include "core/base/hash.h"
 #include "core/data/action.h"
 #include "core/data/candidates.h"
-#include "core/policies/action_distribution.h"
+#include "core/policies/distributions/action_distribution.h"
 #include "core/scoring/model_features.h"
 #include "sortition/model/v1/model.pb.h"
 #include "sortition/v1/columns.pb.h"

@@ -9,6 +9,9 @@
 namespace sortition {
 namespace {
 
+// Numbers of one query with those of trees and hidden units.
+constexpr uint64_t kMostCells = uint64_t{1} << 24;
+
 // Returns `status` with the field of the model in front of its message.
 absl::Status InField(absl::string_view field, const absl::Status& status) {
   return absl::Status(status.code(),
@@ -149,16 +152,15 @@ absl::StatusOr<Candidates> ModelFeatures::Compute(
     ModelFeatureScratch* scratch) const {
   ASSIGN_OR_RETURN(const Candidates inputs, Inputs(query, scratch));
   if (trees_ == nullptr && hidden_ == nullptr) return inputs;
-  constexpr uint64_t kMost = FeatureTransform::kMostCells;
   const uint64_t cells =
       inputs.values().size() +
       uint64_t{inputs.num_candidates()} * (num_features_ - num_inputs_);
-  if (cells > kMost) {
+  if (cells > kMostCells) {
     return absl::InvalidArgumentError(
         absl::StrCat(inputs.num_candidates(), " candidates have ", cells,
                      " numbers with the model's trees and hidden units, must "
                      "have at most ",
-                     kMost));
+                     kMostCells));
   }
   Join(inputs, documents, scratch);
   return scratch->all.View();

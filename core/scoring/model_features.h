@@ -61,9 +61,8 @@ class ModelFeatures {
   // Returns the features of the query: a view of it or of `scratch`. Trees and
   // units are computed for `documents`, which ascend; those of others are 0.
   // InvalidArgument where the query has columns and the model takes features,
-  // or the other way round, or another number of features; beyond
-  // FeatureTransform::kMostCells with trees and units; and as
-  // FeatureTransform::Apply().
+  // or the other way round, or another number of features; where trees or units
+  // make too many numbers; and as FeatureTransform::Apply().
   absl::StatusOr<Candidates> Compute(const QueryInput& query,
                                      std::span<const uint32_t> documents,
                                      ModelFeatureScratch* scratch) const;

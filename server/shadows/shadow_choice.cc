@@ -4,7 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "core/base/hash.h"
-#include "core/policies/sized_subset.h"
+#include "core/policies/distributions/sized_subset.h"
 
 namespace sortition {
 namespace {

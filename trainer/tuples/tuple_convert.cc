@@ -9,7 +9,7 @@
 #include "core/base/status_macros.h"
 #include "core/counterfactual/loss_scaling.h"
 #include "core/policies/distribution_factory.h"
-#include "core/policies/sized_subset.h"
+#include "core/policies/distributions/sized_subset.h"
 #include "io/segments/shown_action.h"
 #include "trainer/frames/model_frame.h"
 

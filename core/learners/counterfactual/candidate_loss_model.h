@@ -23,7 +23,7 @@
 #include "core/learners/counterfactual/bandit_tuple.h"
 #include "core/learners/counterfactual/feature_block.h"
 #include "core/learners/counterfactual/linear_tuple_policy.h"
-#include "core/policies/action_distribution.h"
+#include "core/policies/distributions/action_distribution.h"
 
 namespace sortition {
 

@@ -11,7 +11,7 @@
 #include "core/counterfactual/tuple_policy.h"
 #include "core/learners/counterfactual/bandit_tuple.h"
 #include "core/learners/counterfactual/feature_block.h"
-#include "core/policies/action_distribution.h"
+#include "core/policies/distributions/action_distribution.h"
 #include "sortition/model/v1/model.pb.h"
 
 namespace sortition {

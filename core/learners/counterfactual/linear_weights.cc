@@ -7,7 +7,7 @@
 #include "core/base/status_macros.h"
 #include "core/learners/counterfactual/calibration.h"
 #include "core/learners/counterfactual/feature_block.h"
-#include "core/policies/boltzmann_ranking_distribution.h"
+#include "core/policies/distributions/boltzmann_ranking_distribution.h"
 
 namespace sortition {
 namespace {

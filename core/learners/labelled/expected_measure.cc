@@ -16,8 +16,8 @@
 #include "core/games/ranking/ranking_game.h"
 #include "core/learners/labelled/label_accuracy.h"
 #include "core/policies/distribution_factory.h"
-#include "core/policies/game_subset_distribution.h"
-#include "core/policies/sized_subset.h"
+#include "core/policies/distributions/game_subset_distribution.h"
+#include "core/policies/distributions/sized_subset.h"
 
 namespace sortition {
 namespace {
@@ -188,7 +188,8 @@ absl::StatusOr<std::vector<SizedSetMarginals>> ExpectedMeasure::PlaySubset(
     if (precision) potential /= 1 - policy_.uniform_mixture();
   }
   if (!precision) {
-    // Plays the game as core/policies/game_subset_distribution.cc does.
+    // Plays the game as core/policies/distributions/game_subset_distribution.cc
+    // does.
     FBetaSolver solver;
     FBetaEquilibrium equilibrium;
     FBetaOptions options = FBetaOptionsOf(game);

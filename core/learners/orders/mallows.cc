@@ -17,7 +17,7 @@
 #include "core/learners/labelled/order_divergence.h"
 #include "core/learners/labelled/rank_policy.h"
 #include "core/learners/labelled/tuned_learner.h"
-#include "core/policies/boltzmann_orders.h"
+#include "core/policies/distributions/boltzmann_orders.h"
 
 namespace sortition {
 namespace {

@@ -6,7 +6,7 @@
 #include <random>
 
 #include "core/base/random.h"
-#include "core/policies/boltzmann_orders.h"
+#include "core/policies/distributions/boltzmann_orders.h"
 #include "gtest/gtest.h"
 #include "tests/testing/status_matchers.h"
 

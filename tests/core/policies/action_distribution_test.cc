@@ -1,4 +1,4 @@
-#include "core/policies/action_distribution.h"
+#include "core/policies/distributions/action_distribution.h"
 
 #include <cmath>
 #include <numeric>

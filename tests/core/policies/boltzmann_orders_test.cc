@@ -1,4 +1,4 @@
-#include "core/policies/boltzmann_orders.h"
+#include "core/policies/distributions/boltzmann_orders.h"
 
 #include <algorithm>
 #include <cmath>

@@ -7,8 +7,8 @@
 
 #include "absl/strings/str_format.h"
 #include "core/base/random.h"
-#include "core/policies/boltzmann_ranking_distribution.h"
 #include "core/policies/distribution_factory.h"
+#include "core/policies/distributions/boltzmann_ranking_distribution.h"
 #include "tests/core/policies/enumeration.h"
 #include "tests/testing/status_matchers.h"
 

@@ -10,7 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "core/base/random.h"
-#include "core/policies/ranking_distribution.h"
+#include "core/policies/distributions/ranking_distribution.h"
 #include "tests/core/policies/enumeration.h"
 #include "tests/core/policies/game_ranking_case.h"
 #include "tests/testing/chi_square.h"

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "core/base/check.h"
-#include "core/policies/action_distribution.h"
 #include "core/policies/distribution_factory.h"
+#include "core/policies/distributions/action_distribution.h"
 
 namespace sortition {
 

@@ -9,7 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "core/base/random.h"
 #include "core/policies/distribution_factory.h"
-#include "core/policies/independent_subset_distribution.h"
+#include "core/policies/distributions/independent_subset_distribution.h"
 #include "core/policies/linear_policy.h"
 #include "tests/core/policies/subset_case.h"
 #include "tests/testing/chi_square.h"

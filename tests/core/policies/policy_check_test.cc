@@ -8,10 +8,10 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "core/policies/boltzmann_orders.h"
-#include "core/policies/boltzmann_ranking_distribution.h"
 #include "core/policies/distribution_factory.h"
-#include "core/policies/game_subset_distribution.h"
+#include "core/policies/distributions/boltzmann_orders.h"
+#include "core/policies/distributions/boltzmann_ranking_distribution.h"
+#include "core/policies/distributions/game_subset_distribution.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/testing/status_matchers.h"

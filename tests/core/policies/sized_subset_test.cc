@@ -1,5 +1,5 @@
 // Subsets of fixed size, including large ones beyond enumeration.
-#include "core/policies/sized_subset.h"
+#include "core/policies/distributions/sized_subset.h"
 
 #include <cmath>
 #include <utility>

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "core/base/random.h"
-#include "core/policies/ranking_distribution.h"
+#include "core/policies/distributions/ranking_distribution.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 

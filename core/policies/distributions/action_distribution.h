@@ -12,7 +12,7 @@
 #include "core/base/check.h"
 #include "core/base/random.h"
 #include "core/data/action.h"
-#include "core/policies/distribution_scratch.h"
+#include "core/policies/distributions/distribution_scratch.h"
 
 namespace sortition {
 

@@ -1,4 +1,4 @@
-#include "core/policies/sized_subset.h"
+#include "core/policies/distributions/sized_subset.h"
 
 #include <algorithm>
 #include <cmath>

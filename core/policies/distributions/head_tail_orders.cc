@@ -1,8 +1,8 @@
-#include "core/policies/head_tail_orders.h"
+#include "core/policies/distributions/head_tail_orders.h"
 
 #include <algorithm>
 
-#include "core/policies/ranking_distribution.h"
+#include "core/policies/distributions/ranking_distribution.h"
 
 namespace sortition {
 namespace {

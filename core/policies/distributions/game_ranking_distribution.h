@@ -19,7 +19,7 @@
 #include <vector>
 
 #include "core/games/ranking/discounts.h"
-#include "core/policies/mixed_ranking_distribution.h"
+#include "core/policies/distributions/mixed_ranking_distribution.h"
 #include "sortition/model/v1/model.pb.h"
 
 namespace sortition {

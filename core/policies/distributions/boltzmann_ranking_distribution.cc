@@ -1,4 +1,4 @@
-#include "core/policies/boltzmann_ranking_distribution.h"
+#include "core/policies/distributions/boltzmann_ranking_distribution.h"
 
 #include <algorithm>
 #include <cmath>

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "core/base/log_mixture.h"
-#include "core/policies/action_distribution.h"
-#include "core/policies/ranking_distribution.h"
+#include "core/policies/distributions/action_distribution.h"
+#include "core/policies/distributions/ranking_distribution.h"
 
 namespace sortition {
 

@@ -1,4 +1,4 @@
-#include "core/policies/mixed_ranking_distribution.h"
+#include "core/policies/distributions/mixed_ranking_distribution.h"
 
 #include <algorithm>
 #include <cmath>

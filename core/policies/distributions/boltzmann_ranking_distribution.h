@@ -1,9 +1,9 @@
 #pragma once
 // Rankings with p(σ) ∝ exp(Σ_r a_r ψ(σ_r)), ψ = α s (seed 003, eq. 13). Where
 // there are more than `head` candidates, the best `head` are ranked by this law
-// and the others follow by Plackett-Luce (core/policies/head_tail_orders.h).
-// The probability of the first ranks is that of all orders that begin with
-// them.
+// and the others follow by Plackett-Luce
+// (core/policies/distributions/head_tail_orders.h). The probability of the
+// first ranks is that of all orders that begin with them.
 //
 // The policy can be mixed with Plackett-Luce, (1-η) p + η PL, and then with
 // uniform, h = (1-ε) p + ε (m-k)! / m!. Without either, log h = -infinity for
@@ -20,7 +20,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "core/policies/mixed_ranking_distribution.h"
+#include "core/policies/distributions/mixed_ranking_distribution.h"
 #include "sortition/model/v1/model.pb.h"
 
 namespace sortition {

@@ -1,4 +1,4 @@
-#include "core/policies/ranking_distribution.h"
+#include "core/policies/distributions/ranking_distribution.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,4 +1,4 @@
-#include "core/policies/independent_subset_distribution.h"
+#include "core/policies/distributions/independent_subset_distribution.h"
 
 #include <algorithm>
 #include <cmath>

@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "core/base/log_mixture.h"
-#include "core/policies/action_distribution.h"
+#include "core/policies/distributions/action_distribution.h"
 
 namespace sortition {
 

@@ -21,8 +21,8 @@
 
 #include "core/base/log_mixture.h"
 #include "core/games/f_beta/f_beta_double_oracle.h"
-#include "core/policies/action_distribution.h"
-#include "core/policies/independent_subset_distribution.h"
+#include "core/policies/distributions/action_distribution.h"
+#include "core/policies/distributions/independent_subset_distribution.h"
 #include "sortition/model/v1/model.pb.h"
 
 namespace sortition {

@@ -1,4 +1,4 @@
-#include "core/policies/game_ranking_distribution.h"
+#include "core/policies/distributions/game_ranking_distribution.h"
 
 #include <algorithm>
 #include <optional>

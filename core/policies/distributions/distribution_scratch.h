@@ -1,5 +1,6 @@
 #pragma once
-// The buffers of the distributions of core/policies/action_distribution.h.
+// The buffers of the distributions of
+// core/policies/distributions/action_distribution.h.
 #include <cstdint>
 #include <optional>
 #include <vector>
@@ -9,8 +10,8 @@
 #include "core/games/ranking/ranking_game.h"
 #include "core/games/sampling/sized_set_sampler.h"
 #include "core/games/sampling/slot_sampler.h"
-#include "core/policies/head_tail_orders.h"
-#include "core/policies/sized_subset.h"
+#include "core/policies/distributions/head_tail_orders.h"
+#include "core/policies/distributions/sized_subset.h"
 
 namespace sortition {
 

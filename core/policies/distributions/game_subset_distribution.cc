@@ -1,4 +1,4 @@
-#include "core/policies/game_subset_distribution.h"
+#include "core/policies/distributions/game_subset_distribution.h"
 
 #include <algorithm>
 #include <cmath>

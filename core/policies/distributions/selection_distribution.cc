@@ -1,4 +1,4 @@
-#include "core/policies/selection_distribution.h"
+#include "core/policies/distributions/selection_distribution.h"
 
 #include <algorithm>
 #include <cmath>

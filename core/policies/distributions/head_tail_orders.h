@@ -1,10 +1,10 @@
 #pragma once
 // Orders of m candidates with p(σ) ∝ exp(Σ_r a_r ψ(σ_r)), ψ = α s, for up to as
 // many candidates as there are rank weights a
-// (core/policies/boltzmann_orders.h). Where there are more, the head, the h
-// candidates of largest ψ (ties go to the lower position), takes the first h
-// ranks by this law, and the tail, the others, follows by Plackett-Luce with
-// the logits τ ψ.
+// (core/policies/distributions/boltzmann_orders.h). Where there are more, the
+// head, the h candidates of largest ψ (ties go to the lower position), takes
+// the first h ranks by this law, and the tail, the others, follows by
+// Plackett-Luce with the logits τ ψ.
 //
 // Which candidates are the head is a step function of the scores. So p jumps
 // where two scores pass each other at the border of the head, and the gradient
@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "core/base/random.h"
-#include "core/policies/boltzmann_orders.h"
+#include "core/policies/distributions/boltzmann_orders.h"
 
 namespace sortition {
 
