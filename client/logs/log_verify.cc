@@ -11,6 +11,7 @@
 #include "client/logs/decision_finder.h"
 #include "client/logs/log_scan.h"
 #include "core/base/status_macros.h"
+#include "core/features/describe_features.h"
 #include "io/segments/decision_view.h"
 
 namespace sortition {
@@ -133,6 +134,7 @@ absl::StatusOr<const DecisionVerifier::LoadedModel*> DecisionVerifier::Load(
   loaded.decider.policy =
       std::make_shared<const LinearPolicy>(std::move(policy));
   loaded.decider.draw_salt = stored.draw_salt;
+  loaded.decider.notice = UnicodeNotice(stored.model.features());
   return &models_.emplace(key, std::move(loaded)).first->second;
 }
 
@@ -242,10 +244,15 @@ absl::StatusOr<Found> DecisionVerifier::Difference(
   }
   const bool plays = decision.policy().game_subset().measure() ==
                      model::v1::GameSubset::F_BETA;
-  difference = CompareDraw(decision, draw_,
-                           plays ? absl::StrCat(" with game_rounds = ",
-                                                RoundsText(query->game.rounds))
-                                 : "");
+  std::string given;
+  if (plays) {
+    given =
+        absl::StrCat(" with game_rounds = ", RoundsText(query->game.rounds));
+  }
+  if (!decider.notice.empty()) {
+    absl::StrAppend(&given, " (", decider.notice, ")");
+  }
+  difference = CompareDraw(decision, draw_, given);
   if (difference.has_value() || !decision.has_arm()) return difference;
   const auto find = [&](uint64_t version)
       -> absl::StatusOr<std::shared_ptr<const LinearPolicy>> {

@@ -39,6 +39,7 @@ class DecisionVerifier {
   struct Decider {
     std::shared_ptr<const LinearPolicy> policy;
     std::string draw_salt;
+    std::string notice;  // UnicodeNotice() of the model.
   };
   struct LoadedModel {
     std::string policy_bytes;

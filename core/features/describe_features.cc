@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_format.h"
 #include "core/features/blocks/feature_blocks.h"
+#include "core/features/text/word_splitter.h"
 
 namespace sortition {
 namespace {
@@ -95,6 +96,22 @@ std::string DescribeFeatures(const model::v1::Features& features,
         counts.mean_length(), learned.unicode_version());
   }
   return text;
+}
+
+std::string UnicodeNotice(const model::v1::Features& features) {
+  const auto& transforms = features.spec().transform();
+  const bool splits =
+      std::any_of(transforms.begin(), transforms.end(),
+                  [](const model::v1::Transform& transform) {
+                    return transform.has_ngrams() || transform.has_text_pair();
+                  });
+  const std::string& learned = features.learned().unicode_version();
+  const std::string here = UnicodeVersion();
+  if (!splits || learned.empty() || learned == here) return "";
+  return absl::StrFormat(
+      "texts were split into words by Unicode %s in training, and are by %s "
+      "here: features of texts beyond ASCII may differ",
+      learned, here);
 }
 
 }  // namespace sortition

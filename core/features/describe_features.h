@@ -13,4 +13,9 @@ namespace sortition {
 std::string DescribeFeatures(const model::v1::Features& features,
                              const FeatureTransform& transform);
 
+// Returns a sentence if the model splits texts into words by the tables of
+// another Unicode version than this program, else nothing: features of texts
+// beyond ASCII may then differ from those in training and in the log.
+std::string UnicodeNotice(const model::v1::Features& features);
+
 }  // namespace sortition

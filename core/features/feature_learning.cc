@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "core/base/status_macros.h"
+#include "core/features/blocks/feature_blocks.h"
 #include "core/features/blocks/spec_check.h"
 #include "core/features/column_learner.h"
 #include "core/features/drift/value_sketch.h"

@@ -11,6 +11,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
+#include "core/features/describe_features.h"
 #include "io/clocks.h"
 #include "io/memory_release.h"
 #include "process/log.h"
@@ -131,6 +132,10 @@ absl::StatusOr<std::shared_ptr<const ServedModel>> VersionLoader::TryLoad(
   }
   auto served = MakeServedModel(*stored, serving, NowUs(), failure,
                                 counters_.For(name, version));
+  const std::string notice = UnicodeNotice(stored->model.features());
+  if (served.ok() && !notice.empty()) {
+    LogWarning(notice, {{"model", name}, {"version", absl::StrCat(version)}});
+  }
   const auto& weights = stored->model.weights();
   ReleasePages(weights.data(), sizeof(double) * weights.size());
   return served;

@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "core/features/describe_features.h"
 #include "core/features/text/murmur3.h"
+#include "core/features/text/word_splitter.h"
 #include "tests/core/features/feature_cases.h"
 #include "tests/testing/status_matchers.h"
 
@@ -366,6 +367,21 @@ TEST(DescribeTest, ShowsSchemaStatisticsAndNames) {
                               "values, mean 1, deviation 0.7071, 0 to 2\n"));
   EXPECT_THAT(text, HasSubstr("18 features, 0 of them not sparse\n"));
   EXPECT_THAT(text, HasSubstr("features 2 to 17: hash(tags)#0 ..\n"));
+}
+
+TEST(DescribeTest, SaysWhetherTextsAreSplitByAnotherUnicode) {
+  model::v1::Features features;
+  features.mutable_learned()->set_unicode_version("1.1");
+  features.mutable_spec()->add_transform()->mutable_hash()->set_column("a");
+  EXPECT_EQ(UnicodeNotice(features), "");  // Nothing is split.
+  features.mutable_spec()->add_transform()->mutable_ngrams()->set_column("a");
+  EXPECT_THAT(UnicodeNotice(features),
+              HasSubstr("split into words by Unicode 1.1 in training, and are "
+                        "by "));
+  features.mutable_learned()->set_unicode_version(UnicodeVersion());
+  EXPECT_EQ(UnicodeNotice(features), "");
+  features.mutable_learned()->clear_unicode_version();  // Not learned.
+  EXPECT_EQ(UnicodeNotice(features), "");
 }
 
 }  // namespace

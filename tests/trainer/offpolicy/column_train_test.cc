@@ -142,6 +142,31 @@ TEST_F(ColumnTrainTest, LearnsFeaturesAndWeightsAndKeepsTheFeatures) {
   EXPECT_TRUE(IsSameFrame(first.model, second.model));
 }
 
+// Each is weighed with features of its own.
+TEST_F(ColumnTrainTest, OtherFeaturesAreComparedWithTheVersionTheyReplace) {
+  WriteSegment(dir_.Sub("tuples"), 0, ColumnTuples(8000));
+  ASSERT_OK_AND_ASSIGN(auto report, Train(options_));
+  ASSERT_TRUE(report.gate_passed()) << FormatReport(report);
+  ASSERT_OK_AND_ASSIGN(const StoredModel both, store_.Load("default", 1));
+
+  // Color alone is better than chance, and worse than color and price.
+  options_.set_features(
+      WriteSpec("transform { vocabulary { column: 'color' } }"));
+  options_.set_baseline("log");
+  ASSERT_OK_AND_ASSIGN(report, Train(options_));
+  EXPECT_GT(report.evaluation().improvement().lower(), 0);
+  ASSERT_TRUE(report.has_improvement_over_newest());
+  EXPECT_LT(report.improvement_over_newest().upper(), 0);
+  EXPECT_FALSE(report.gate_passed());
+
+  options_.set_force(true);
+  ASSERT_OK_AND_ASSIGN(report, Train(options_));
+  ASSERT_OK_AND_ASSIGN(const StoredModel color, store_.Load("default", 2));
+  const double truth = TrueReward(color.model) - TrueReward(both.model);
+  EXPECT_LT(report.improvement_over_newest().lower(), truth);
+  EXPECT_GT(report.improvement_over_newest().upper(), truth);
+}
+
 TEST_F(ColumnTrainTest, SaysWhatToDoWithColumns) {
   WriteSegment(dir_.Sub("tuples"), 0, ColumnTuples(50));
   options_.clear_features();

@@ -1,69 +1,20 @@
 #include "core/features/schema/bound_columns.h"
 
-#include <cmath>
-#include <functional>
-#include <limits>
 #include <string>
 #include <vector>
 
-#include "google/protobuf/text_format.h"
+#include "tests/core/features/schema/bad_columns.h"
 #include "tests/testing/status_matchers.h"
 
 namespace sortition {
 namespace {
 
-using sortition::v1::Column;
 using sortition::v1::Columns;
 using ::testing::HasSubstr;
 constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
-constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
-
-Schema TestSchema() {
-  model::v1::Schema declared;
-  EXPECT_TRUE(google::protobuf::TextFormat::ParseFromString(
-      "column { name: 'price' type: NUMBER }"
-      "column { name: 'color' type: CATEGORY }"
-      "column { name: 'tags' type: CATEGORY_SET }"
-      "column { name: 'title' type: TEXT }"
-      "column { name: 'place' type: VECTOR size: 2 }"
-      "column { name: 'question' type: TEXT scope: QUERY }"
-      "column { name: 'age' type: NUMBER scope: QUERY number: 30 }"
-      "column { name: 'city' type: CATEGORY scope: QUERY text: 'Rome' }"
-      "column { name: 'spare' type: NUMBER missing: true }",
-      &declared));
-  absl::StatusOr<Schema> schema = Schema::Create(declared);
-  EXPECT_OK(schema);
-  return *std::move(schema);
-}
-
-// A good request of two candidates.
-Columns GoodColumns() {
-  Columns columns;
-  EXPECT_TRUE(google::protobuf::TextFormat::ParseFromString(
-      "num_candidates: 2 "
-      "candidate { name: 'price' numbers { values: [1.5, nan] } }"
-      "candidate { name: 'color' missing: 1 "
-      "            categories { values: ['red', ''] } }"
-      "candidate { name: 'tags' category_sets { "
-      "            offsets: [0, 2, 2] values: ['a', 'b'] } }"
-      "candidate { name: 'title' texts { values: ['Hello', ''] } }"
-      "candidate { name: 'place' missing: 0 "
-      "            vectors { size: 2 values: [0, 0, 3, 4] } }"
-      "query { name: 'question' texts { values: 'Who?' } }",
-      &columns));
-  return columns;
-}
-
-Column* Find(Columns* columns, const std::string& name) {
-  for (Column& column : *columns->mutable_candidate()) {
-    if (column.name() == name) return &column;
-  }
-  return columns->mutable_query(0);
-}
 
 TEST(BoundColumnsTest, GivesTheValuesInTheOrderOfTheSchema) {
-  const Schema schema = TestSchema();
+  const Schema schema = GoodSchema();
   Columns columns = GoodColumns();
   columns.mutable_candidate()->SwapElements(0, 4);  // The order is free.
   BoundColumns bound;
@@ -84,7 +35,7 @@ TEST(BoundColumnsTest, GivesTheValuesInTheOrderOfTheSchema) {
 }
 
 TEST(BoundColumnsTest, AbsentColumnsHaveTheirDefault) {
-  const Schema schema = TestSchema();
+  const Schema schema = GoodSchema();
   const Columns columns = GoodColumns();
   BoundColumns bound;
   ASSERT_OK(bound.Bind(schema, columns));
@@ -95,171 +46,21 @@ TEST(BoundColumnsTest, AbsentColumnsHaveTheirDefault) {
 }
 
 TEST(BoundColumnsTest, ForgetsTheRequestBefore) {
-  const Schema schema = TestSchema();
+  const Schema schema = GoodSchema();
   Columns columns = GoodColumns();
   BoundColumns bound;
   ASSERT_OK(bound.Bind(schema, columns));
-  Find(&columns, "color")->clear_missing();
-  Find(&columns, "color")->mutable_categories()->set_values(1, "blue");
+  FindColumn(&columns, "color")->clear_missing();
+  FindColumn(&columns, "color")->mutable_categories()->set_values(1, "blue");
   ASSERT_OK(bound.Bind(schema, columns));
   EXPECT_EQ(bound.column(1).Text(1), "blue");
 }
 
-struct BadCase {
-  const char* error;
-  std::function<void(Columns*)> damage;
-};
-
-// Each is one damage to the good request, and what the error must say.
-std::vector<BadCase> BadCases() {
-  const auto at = [](const char* name, const auto& change) {
-    return [=](Columns* columns) { change(Find(columns, name)); };
-  };
-  return {
-      {"columns.num_candidates is 0, must be in [1, 1000000]",
-       [](Columns* c) { c->set_num_candidates(0); }},
-      {"columns.num_candidates is 1000001, must be in [1, 1000000]",
-       [](Columns* c) { c->set_num_candidates(1000001); }},
-      {"columns.candidate[0] is 'cost', must be one of the schema's columns",
-       at("price", [](Column* c) { c->set_name("cost"); })},
-      {"columns.candidate[0] is 'Price', must be one of",
-       at("price", [](Column* c) { c->set_name("Price"); })},
-      {"columns.candidate[0] is '', must be one of",
-       at("price", [](Column* c) { c->clear_name(); })},
-      {"columns.query[0] is 'questions', must be one of",
-       [](Columns* c) { c->mutable_query(0)->set_name("questions"); }},
-      {"column 'price' is absent, must be a NUMBER of the candidates",
-       [](Columns* c) { c->mutable_candidate()->DeleteSubrange(0, 1); }},
-      {"column 'question' is absent, must be a TEXT of the query",
-       [](Columns* c) { c->clear_query(); }},
-      {"column 'price' is there twice, must be once",
-       [](Columns* c) { *c->add_candidate() = c->candidate(0); }},
-      {"column 'question' is there twice",
-       [](Columns* c) { *c->add_query() = c->query(0); }},
-      {"column 'question' stands among those of the candidate, must stand",
-       [](Columns* c) { *c->add_candidate() = c->query(0); }},
-      {"column 'price' stands among those of the query, must stand",
-       [](Columns* c) { *c->add_query() = c->candidate(0); }},
-      {"column 'price': has no values, must have those of a NUMBER",
-       at("price", [](Column* c) { c->clear_numbers(); })},
-      {"column 'price': is a TEXT, must be a NUMBER",
-       at("price", [](Column* c) { c->mutable_texts()->add_values("1"); })},
-      {"column 'color': is a NUMBER, must be a CATEGORY",
-       at("color", [](Column* c) { c->mutable_numbers()->add_values(1); })},
-      {"column 'title': is a CATEGORY, must be a TEXT",
-       at("title",
-          [](Column* c) { c->mutable_categories()->add_values("a"); })},
-      {"column 'tags': is a CATEGORY, must be a CATEGORY_SET",
-       at("tags", [](Column* c) { c->mutable_categories()->add_values("a"); })},
-      {"column 'place': is a NUMBER, must be a VECTOR",
-       at("place", [](Column* c) { c->mutable_numbers()->add_values(1); })},
-      {"column 'price': has 1 values, must have 2, one per row",
-       at("price",
-          [](Column* c) {
-            c->mutable_numbers()->mutable_values()->RemoveLast();
-          })},
-      {"column 'price': has 3 values, must have 2",
-       at("price", [](Column* c) { c->mutable_numbers()->add_values(1); })},
-      {"column 'color': has 3 values, must have 2",
-       at("color",
-          [](Column* c) { c->mutable_categories()->add_values("x"); })},
-      {"column 'title': has 3 values, must have 2",
-       at("title", [](Column* c) { c->mutable_texts()->add_values("x"); })},
-      {"column 'question': has 2 values, must have 1",
-       at("question", [](Column* c) { c->mutable_texts()->add_values("x"); })},
-      {"column 'price': values[0] is inf, must be finite, or NaN for missing",
-       at("price",
-          [](Column* c) { c->mutable_numbers()->set_values(0, kInfinity); })},
-      {"column 'price': values[1] is -inf, must be finite",
-       at("price",
-          [](Column* c) { c->mutable_numbers()->set_values(1, -kInfinity); })},
-      {"column 'price': missing[0] is 2, must be below 2, the number of rows",
-       at("price", [](Column* c) { c->add_missing(2); })},
-      {"column 'price': missing[1] is 0, must be above 1, the entry before",
-       at("price",
-          [](Column* c) {
-            c->add_missing(1);
-            c->add_missing(0);
-          })},
-      {"column 'price': missing[1] is 1, must be above 1",
-       at("price",
-          [](Column* c) {
-            c->add_missing(1);
-            c->add_missing(1);
-          })},
-      {"column 'color': values[0] is empty, must be a category or listed as",
-       at("color",
-          [](Column* c) { c->mutable_categories()->set_values(0, ""); })},
-      {"column 'color': values[1] is empty, must be a category or listed as",
-       at("color", [](Column* c) { c->clear_missing(); })},
-      {"column 'color': values[0] has 257 bytes, must have at most 256",
-       at("color",
-          [](Column* c) {
-            c->mutable_categories()->set_values(0, std::string(257, 'x'));
-          })},
-      {"column 'color': values[0] has the byte 0xff at 1, must be UTF-8",
-       at("color",
-          [](Column* c) { c->mutable_categories()->set_values(0, "a\xff"); })},
-      {"column 'tags': has 2 offsets, must have 3, one more than rows",
-       at("tags",
-          [](Column* c) {
-            c->mutable_category_sets()->mutable_offsets()->RemoveLast();
-          })},
-      {"column 'tags': offsets[0] is 1, must be 0",
-       at("tags",
-          [](Column* c) { c->mutable_category_sets()->set_offsets(0, 1); })},
-      {"column 'tags': offsets[2] is 1, must be in [2, 2]",
-       at("tags",
-          [](Column* c) { c->mutable_category_sets()->set_offsets(2, 1); })},
-      {"column 'tags': offsets[1] is 3, must be in [0, 2]",
-       at("tags",
-          [](Column* c) { c->mutable_category_sets()->set_offsets(1, 3); })},
-      {"column 'tags': offsets[2] is 2, must be 3, the number of values",
-       at("tags",
-          [](Column* c) { c->mutable_category_sets()->add_values("c"); })},
-      {"column 'tags': the set of row 0 has 'a' twice, must have it once",
-       at("tags",
-          [](Column* c) { c->mutable_category_sets()->set_values(1, "a"); })},
-      {"column 'tags': values[1] is empty, must be a category",
-       at("tags",
-          [](Column* c) { c->mutable_category_sets()->set_values(1, ""); })},
-      {"column 'tags': the set of row 0 has 1001 values, must have at most "
-       "1000",
-       at("tags",
-          [](Column* c) {
-            auto* const sets = c->mutable_category_sets();
-            for (int i = 2; i < 1001; ++i) sets->add_values(std::to_string(i));
-            sets->set_offsets(1, 1001);
-            sets->set_offsets(2, 1001);
-          })},
-      {"column 'title': values[0] has 65537 bytes, must have at most 65536",
-       at("title",
-          [](Column* c) {
-            c->mutable_texts()->set_values(0, std::string(65537, 'x'));
-          })},
-      {"column 'title': values[1] has the byte 0xc3 at 3, must be UTF-8",
-       at("title",
-          [](Column* c) { c->mutable_texts()->set_values(1, "caf\xc3"); })},
-      {"column 'question': values[0] has the byte 0x80 at 0, must be UTF-8",
-       at("question",
-          [](Column* c) { c->mutable_texts()->set_values(0, "\x80"); })},
-      {"column 'place': size is 3, must be 2, as in the schema",
-       at("place", [](Column* c) { c->mutable_vectors()->set_size(3); })},
-      {"column 'place': has 5 values, must have 4, 2 per row",
-       at("place", [](Column* c) { c->mutable_vectors()->add_values(1); })},
-      {"column 'place': values[3] (row 1) is nan, must be finite",
-       at("place",
-          [](Column* c) {
-            c->mutable_vectors()->set_values(3, static_cast<float>(kNan));
-          })},
-  };
-}
-
 TEST(BoundColumnsTest, RefusesEveryBadColumnByNameValueAndRule) {
-  const Schema schema = TestSchema();
-  const std::vector<BadCase> cases = BadCases();
+  const Schema schema = GoodSchema();
+  const std::vector<BadColumns> cases = AllBadColumns();
   EXPECT_GE(cases.size(), 35u);
-  for (const BadCase& each : cases) {
+  for (const BadColumns& each : cases) {
     Columns columns = GoodColumns();
     each.damage(&columns);
     BoundColumns bound;
@@ -269,12 +70,12 @@ TEST(BoundColumnsTest, RefusesEveryBadColumnByNameValueAndRule) {
 }
 
 TEST(BoundColumnsTest, TakesWhatIsAtTheLimits) {
-  const Schema schema = TestSchema();
+  const Schema schema = GoodSchema();
   Columns columns = GoodColumns();
-  Find(&columns, "color")
+  FindColumn(&columns, "color")
       ->mutable_categories()
       ->set_values(0, std::string(256, 'x'));
-  Find(&columns, "title")
+  FindColumn(&columns, "title")
       ->mutable_texts()
       ->set_values(0, std::string(65536, 'x'));
   BoundColumns bound;
