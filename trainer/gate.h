@@ -6,7 +6,7 @@
 #include "sortition/config/v1/train.pb.h"
 #include "sortition/config/v1/train_report.pb.h"
 #include "sortition/model/v1/model.pb.h"
-#include "trainer/tuples/tuple_scan.h"
+#include "trainer/tuples/scan/tuple_scan.h"
 
 namespace sortition {
 

@@ -10,8 +10,8 @@
 #include "google/protobuf/util/json_util.h"
 #include "trainer/labelled/labelled_report.h"
 #include "trainer/offpolicy/overlap_report.h"
-#include "trainer/tuples/left_out_report.h"
-#include "trainer/tuples/tuple_scan.h"
+#include "trainer/tuples/scan/left_out_report.h"
+#include "trainer/tuples/scan/tuple_scan.h"
 
 namespace sortition {
 namespace {

@@ -8,7 +8,7 @@
 #include "core/aggregation/aggregate.h"
 #include "core/aggregation/cluster.h"
 #include "sortition/config/v1/cluster.pb.h"
-#include "trainer/tuples/tuple_scan.h"
+#include "trainer/tuples/scan/tuple_scan.h"
 
 namespace sortition {
 

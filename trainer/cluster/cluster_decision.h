@@ -8,7 +8,7 @@
 #include "core/data/candidates.h"
 #include "sortition/log/v1/log.pb.h"
 #include "trainer/cluster/cluster_data.h"
-#include "trainer/tuples/left_out.h"
+#include "trainer/tuples/scan/left_out.h"
 
 namespace sortition {
 

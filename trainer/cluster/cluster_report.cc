@@ -4,7 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "trainer/tuples/left_out_report.h"
+#include "trainer/tuples/scan/left_out_report.h"
 
 namespace sortition {
 namespace {

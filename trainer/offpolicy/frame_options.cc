@@ -14,8 +14,8 @@
 #include "io/models/text_message.h"
 #include "io/scorers/tree_models.h"
 #include "process/log.h"
-#include "trainer/tuples/tuple_log.h"
-#include "trainer/tuples/tuple_scan.h"
+#include "trainer/tuples/scan/tuple_log.h"
+#include "trainer/tuples/scan/tuple_scan.h"
 #include "trainer/tuples/tuple_selection.h"
 
 namespace sortition {

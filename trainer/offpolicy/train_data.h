@@ -13,8 +13,8 @@
 #include "sortition/config/v1/train.pb.h"
 #include "sortition/log/v1/log.pb.h"
 #include "sortition/model/v1/model.pb.h"
+#include "trainer/tuples/scan/tuple_scan.h"
 #include "trainer/tuples/tuple_reader.h"
-#include "trainer/tuples/tuple_scan.h"
 
 namespace sortition {
 

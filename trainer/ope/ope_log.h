@@ -14,11 +14,11 @@
 #include "sortition/config/v1/train.pb.h"
 #include "trainer/ope/policies/arm_propensities.h"
 #include "trainer/ope/policies/judged_policy.h"
-#include "trainer/tuples/overrides.h"
 #include "trainer/tuples/reward_range.h"
+#include "trainer/tuples/scan/overrides.h"
+#include "trainer/tuples/scan/tuple_log.h"
+#include "trainer/tuples/scan/tuple_scan.h"
 #include "trainer/tuples/thinning.h"
-#include "trainer/tuples/tuple_log.h"
-#include "trainer/tuples/tuple_scan.h"
 #include "trainer/tuples/tuple_selection.h"
 
 namespace sortition {

@@ -8,7 +8,7 @@
 #include "trainer/ope/judgement.h"
 #include "trainer/ope/ope_estimates.h"
 #include "trainer/ope/policy_set.h"
-#include "trainer/tuples/tuple_scan.h"
+#include "trainer/tuples/scan/tuple_scan.h"
 
 namespace sortition {
 

@@ -9,7 +9,7 @@
 #include "absl/strings/str_format.h"
 #include "process/text_table.h"
 #include "trainer/ope/ope_words.h"
-#include "trainer/tuples/left_out_report.h"
+#include "trainer/tuples/scan/left_out_report.h"
 
 namespace sortition {
 namespace {

@@ -25,7 +25,7 @@
 #include "io/segments/log_paths.h"
 #include "process/text_table.h"
 #include "trainer/retention/version_holds.h"
-#include "trainer/tuples/time_range.h"
+#include "trainer/tuples/scan/time_range.h"
 
 namespace sortition {
 namespace {

@@ -11,8 +11,8 @@
 #include "core/choices/traffic_split.h"
 #include "io/clocks.h"
 #include "trainer/decision_files/guarded_rewards.h"
-#include "trainer/tuples/tuple_log.h"
-#include "trainer/tuples/tuple_scan.h"
+#include "trainer/tuples/scan/tuple_log.h"
+#include "trainer/tuples/scan/tuple_scan.h"
 
 namespace sortition {
 namespace {

@@ -4,7 +4,7 @@
 
 #include "absl/status/status.h"
 #include "sortition/config/v1/train.pb.h"
-#include "trainer/tuples/tuple_scan.h"
+#include "trainer/tuples/scan/tuple_scan.h"
 
 namespace sortition {
 

@@ -7,7 +7,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "sortition/log/v1/log.pb.h"
-#include "trainer/tuples/left_out.h"
+#include "trainer/tuples/scan/left_out.h"
 
 namespace sortition {
 

@@ -9,9 +9,9 @@
 #include "core/policies/distribution_factory.h"
 #include "core/scoring/model_features.h"
 #include "sortition/log/v1/log.pb.h"
-#include "trainer/tuples/left_out.h"
-#include "trainer/tuples/overrides.h"
 #include "trainer/tuples/reward_range.h"
+#include "trainer/tuples/scan/left_out.h"
+#include "trainer/tuples/scan/overrides.h"
 
 namespace sortition {
 

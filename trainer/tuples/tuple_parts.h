@@ -5,7 +5,7 @@
 #include <optional>
 #include <vector>
 
-#include "trainer/tuples/left_out.h"
+#include "trainer/tuples/scan/left_out.h"
 #include "trainer/tuples/tuple_selection.h"
 
 namespace sortition {

@@ -14,8 +14,8 @@
 #include "process/log.h"
 #include "trainer/decision_files/guarded_rewards.h"
 #include "trainer/tuples/reward_range.h"
+#include "trainer/tuples/scan/time_range.h"
 #include "trainer/tuples/thinning.h"
-#include "trainer/tuples/time_range.h"
 #include "trainer/tuples/tuple_convert.h"
 #include "trainer/tuples/tuple_selection.h"
 

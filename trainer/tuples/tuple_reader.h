@@ -16,7 +16,7 @@
 #include "sortition/model/v1/model.pb.h"
 #include "trainer/tuples/feature_spill.h"
 #include "trainer/tuples/held_tuples.h"
-#include "trainer/tuples/tuple_scan.h"
+#include "trainer/tuples/scan/tuple_scan.h"
 
 namespace sortition {
 

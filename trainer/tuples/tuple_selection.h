@@ -11,10 +11,10 @@
 #include "absl/strings/string_view.h"
 #include "sortition/config/v1/train.pb.h"
 #include "sortition/log/v1/log.pb.h"
-#include "trainer/tuples/left_out.h"
-#include "trainer/tuples/time_range.h"
-#include "trainer/tuples/tuple_log.h"
-#include "trainer/tuples/tuple_scan.h"
+#include "trainer/tuples/scan/left_out.h"
+#include "trainer/tuples/scan/time_range.h"
+#include "trainer/tuples/scan/tuple_log.h"
+#include "trainer/tuples/scan/tuple_scan.h"
 
 namespace sortition {
 

@@ -13,7 +13,7 @@
 #include "tests/trainer/offpolicy/train_fixture.h"
 #include "trainer/report.h"
 #include "trainer/train.h"
-#include "trainer/tuples/left_out.h"
+#include "trainer/tuples/scan/left_out.h"
 
 namespace sortition {
 namespace {

@@ -11,7 +11,7 @@
 #include "tests/testing/patience.h"
 #include "tests/trainer/offpolicy/train_fixture.h"
 #include "trainer/train.h"
-#include "trainer/tuples/left_out.h"
+#include "trainer/tuples/scan/left_out.h"
 
 namespace sortition {
 namespace {

@@ -1,4 +1,4 @@
-#include "trainer/tuples/overrides.h"
+#include "trainer/tuples/scan/overrides.h"
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"

@@ -1,4 +1,4 @@
-#include "trainer/tuples/time_range.h"
+#include "trainer/tuples/scan/time_range.h"
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"

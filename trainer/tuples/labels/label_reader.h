@@ -7,7 +7,7 @@
 #include "absl/status/statusor.h"
 #include "core/learners/multilabel/label_tuples.h"
 #include "sortition/config/v1/train.pb.h"
-#include "trainer/tuples/tuple_scan.h"
+#include "trainer/tuples/scan/tuple_scan.h"
 
 namespace sortition {
 

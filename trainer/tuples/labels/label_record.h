@@ -10,8 +10,8 @@
 #include "core/base/hash.h"
 #include "core/learners/multilabel/label_tuples.h"
 #include "sortition/log/v1/log.pb.h"
-#include "trainer/tuples/left_out.h"
 #include "trainer/tuples/reward_range.h"
+#include "trainer/tuples/scan/left_out.h"
 
 namespace sortition {
 

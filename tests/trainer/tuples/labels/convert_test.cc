@@ -18,7 +18,7 @@
 #include "tests/trainer/synthetic_tuples.h"
 #include "trainer/commands.h"
 #include "trainer/tuples/labels/label_reader.h"
-#include "trainer/tuples/tuple_scan.h"
+#include "trainer/tuples/scan/tuple_scan.h"
 
 namespace sortition {
 namespace {

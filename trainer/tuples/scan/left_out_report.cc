@@ -1,4 +1,4 @@
-#include "trainer/tuples/left_out_report.h"
+#include "trainer/tuples/scan/left_out_report.h"
 
 #include <map>
 

@@ -12,10 +12,10 @@
 #include "absl/strings/string_view.h"
 #include "io/segments/segment.h"
 #include "sortition/log/v1/log.pb.h"
-#include "trainer/tuples/censored_share.h"
-#include "trainer/tuples/left_out.h"
-#include "trainer/tuples/overrides.h"
-#include "trainer/tuples/tuple_log.h"
+#include "trainer/tuples/scan/censored_share.h"
+#include "trainer/tuples/scan/left_out.h"
+#include "trainer/tuples/scan/overrides.h"
+#include "trainer/tuples/scan/tuple_log.h"
 
 namespace sortition {
 

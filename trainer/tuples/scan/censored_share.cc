@@ -1,4 +1,4 @@
-#include "trainer/tuples/censored_share.h"
+#include "trainer/tuples/scan/censored_share.h"
 
 #include <cmath>
 

@@ -1,4 +1,4 @@
-#include "trainer/tuples/overrides.h"
+#include "trainer/tuples/scan/overrides.h"
 
 #include <cmath>
 #include <utility>
@@ -6,7 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "io/segments/shown_action.h"
-#include "trainer/tuples/censored_share.h"
+#include "trainer/tuples/scan/censored_share.h"
 
 namespace sortition {
 namespace {

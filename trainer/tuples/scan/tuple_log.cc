@@ -1,4 +1,4 @@
-#include "trainer/tuples/tuple_log.h"
+#include "trainer/tuples/scan/tuple_log.h"
 
 #include <sys/stat.h>
 

@@ -1,4 +1,4 @@
-#include "trainer/tuples/tuple_scan.h"
+#include "trainer/tuples/scan/tuple_scan.h"
 
 #include <algorithm>
 #include <deque>

@@ -1,4 +1,4 @@
-#include "trainer/tuples/left_out.h"
+#include "trainer/tuples/scan/left_out.h"
 
 #include "core/base/check.h"
 
