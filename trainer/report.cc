@@ -37,6 +37,13 @@ void AppendTuples(const TrainReport& report, std::string* text) {
             ? "weight 0"
             : "their reward is that of the decision (intent_to_treat)");
   }
+  if (report.counted_ranks() < report.logged_ranks()) {
+    absl::StrAppendFormat(
+        text,
+        "  %.4g of %.4g ranks an order count (ranks = %s): its reward does not "
+        "depend on the others\n",
+        report.counted_ranks(), report.logged_ranks(), report.ranks());
+  }
   const std::map<std::string, uint64_t> sorted(
       report.without_full_support().begin(),
       report.without_full_support().end());

@@ -270,6 +270,11 @@ void FillCounts(const TrainOptions& options, const TrainData& data,
   const TupleCounts& counts = data.counts();
   report->set_parent_version(counts.newest_version);
   report->set_overrides(options.overrides());
+  if (counts.orders > 0) {
+    report->set_logged_ranks(counts.mean_logged_ranks());
+    report->set_counted_ranks(counts.mean_counted_ranks());
+    report->set_ranks(options.ranks());
+  }
   report->set_read_tuples(counts.read_tuples);
   report->set_kept_fraction(counts.kept_fraction);
   report->set_spilled_bytes(counts.spilled_bytes);

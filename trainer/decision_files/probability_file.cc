@@ -76,6 +76,7 @@ class ProbabilityReader {
           absl::StrCat("log_probability is ", value, ", must be at most 0"));
     }
     scores_.assign(1, std::fmin(value, 0));
+    file_.has_log_probabilities_ = true;
     return Add(Kind::kLogProbability, scores_);
   }
 

@@ -43,6 +43,7 @@ class ProbabilityFile {
   static absl::StatusOr<ProbabilityFile> Read(const std::string& path);
 
   std::optional<Entry> Find(absl::string_view decision_id) const;
+  bool has_log_probabilities() const { return has_log_probabilities_; }
   size_t num_decisions() const { return entries_.size(); }
   const std::string& path() const { return path_; }
 
@@ -59,6 +60,7 @@ class ProbabilityFile {
   friend class ProbabilityReader;
 
   std::string path_;
+  bool has_log_probabilities_ = false;
   std::vector<double> values_;
   absl::flat_hash_map<Hash128, Stored, Hash128Hasher> entries_;
 };

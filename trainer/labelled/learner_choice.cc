@@ -21,9 +21,10 @@ constexpr char kMpg[] = "mpg";
 
 // Options that apply to one kind of data only.
 constexpr const char* kOfTuples[] = {
-    "tuples",  "reward_min", "reward_max", "clamp_rewards", "versions",
-    "scratch", "scratch_mb", "overrides",  "since",         "until",
-    "decay",   "parts",      "baseline",   "rewards",       "guardrails"};
+    "tuples",   "reward_min", "reward_max", "clamp_rewards",
+    "versions", "scratch",    "scratch_mb", "overrides",
+    "since",    "until",      "decay",      "parts",
+    "baseline", "rewards",    "guardrails", "ranks"};
 constexpr const char* kOfLabels[] = {
     "data",        "validation",          "test",         "game_policy",
     "rank_policy", "inverse_temperature", "trusted_order"};

@@ -81,7 +81,9 @@ class Run {
 
   absl::Status Open() {
     ASSIGN_OR_RETURN(model_kind_, ParseRewardModel(options_.reward_model()));
-    ASSIGN_OR_RETURN(log_, OpeLog::Open(options_, policies_.shape()));
+    ASSIGN_OR_RETURN(ranks_, ParseRankUse(options_.ranks()));
+    if (!policies_.CanCutOrders()) ranks_ = RankUse::kAll;
+    ASSIGN_OR_RETURN(log_, OpeLog::Open(options_, ranks_, policies_.shape()));
     return absl::OkStatus();
   }
 
@@ -147,6 +149,7 @@ class Run {
                           .style = style,
                           .summary = first_.summary,
                           .counts = first_.counts,
+                          .ranks = ranks_,
                           .policies = policies_,
                           .logging = logging_,
                           .judgement = *judgement_,
@@ -213,6 +216,7 @@ class Run {
   const OpeOptions& options_;
   PolicySet& policies_;
   RewardModelKind model_kind_ = RewardModelKind::kNone;
+  RankUse ranks_ = RankUse::kAll;
   std::unique_ptr<OpeLog> log_;
   FirstPass first_;
   uint64_t known_ = 0;  // Decisions that all policies know.

@@ -12,8 +12,9 @@
 
 namespace sortition {
 
-OpeLog::OpeLog(const config::v1::OpeOptions& options, ArmPropensities arms)
-    : arms_(std::move(arms)) {
+OpeLog::OpeLog(const config::v1::OpeOptions& options, RankUse ranks,
+               ArmPropensities arms)
+    : ranks_(ranks), arms_(std::move(arms)) {
   options_.set_tuples(options.tuples());
   options_.set_mix_joins(options.mix_joins());
   options_.set_allow_incomplete(options.allow_incomplete());
@@ -29,9 +30,11 @@ OpeLog::OpeLog(const config::v1::OpeOptions& options, ArmPropensities arms)
 }
 
 absl::StatusOr<std::unique_ptr<OpeLog>> OpeLog::Open(
-    const config::v1::OpeOptions& options, const OpeShape& shape) {
-  ASSIGN_OR_RETURN(ArmPropensities arms, ArmPropensities::Create(options));
-  std::unique_ptr<OpeLog> log(new OpeLog(options, std::move(arms)));
+    const config::v1::OpeOptions& options, RankUse ranks,
+    const OpeShape& shape) {
+  ASSIGN_OR_RETURN(ArmPropensities arms,
+                   ArmPropensities::Create(options, ranks != RankUse::kAll));
+  std::unique_ptr<OpeLog> log(new OpeLog(options, ranks, std::move(arms)));
   RETURN_IF_ERROR(log->Prepare(shape));
   return log;
 }
@@ -70,6 +73,7 @@ std::optional<LeftOutReason> OpeLog::Convert(
       .fixed_size = fixed_size_.value_or(SubsetSize(decision) > 0),
       .rewards = rewards_,
       .overrides = overrides_,
+      .ranks = ranks_,
       .features = shape_.features.get(),
       .scratch = &feature_scratch_};
   if (const auto reason = ConvertTuple(logged, expectation, &tuple_)) {
@@ -96,6 +100,7 @@ absl::Status OpeLog::TakeTuple(const log::v1::BanditTuple& logged,
   }
   counts->TakeReward(logged);
   counts->overridden.Add(logged);
+  counts->TakeOrder(decision, tuple_.action.size());
   shape_.action_kind = ActionKindOf(decision);
   if (shape_.action_kind == ActionKind::kSubset) {
     fixed_size_ = SubsetSize(decision) > 0;
@@ -115,12 +120,12 @@ absl::Status OpeLog::TakeTuple(const log::v1::BanditTuple& logged,
       .top_k = view.top_k,
       .columns = decision.has_columns() ? &decision.columns() : nullptr};
   if (shape_.action_kind == ActionKind::kRank) {
-    taken.query.top_k = static_cast<uint32_t>(decision.action_size());
+    taken.query.top_k = static_cast<uint32_t>(tuple_.action.size());
   }
   if (decision.has_game_rounds()) {
     taken.query.game.rounds = decision.game_rounds();
   }
-  taken.action = SpanOf(decision.action());
+  taken.action = SpanOf(decision.action()).first(tuple_.action.size());
   taken.action_kind = *shape_.action_kind;
   taken.log_propensity =
       arms_.Of(decision, tuple_.log_propensity, &taken.arm_use);

@@ -14,6 +14,7 @@
 #include "sortition/config/v1/train.pb.h"
 #include "trainer/ope/policies/arm_propensities.h"
 #include "trainer/ope/policies/judged_policy.h"
+#include "trainer/tuples/rank_use.h"
 #include "trainer/tuples/reward_range.h"
 #include "trainer/tuples/scan/overrides.h"
 #include "trainer/tuples/scan/tuple_log.h"
@@ -37,9 +38,10 @@ class OpeLog {
   using Take = std::function<absl::Status(const LoggedDecision&)>;
 
   // Errors as TupleLog::Open(), TupleSelection::Create(),
-  // ArmPropensities::Create().
+  // ArmPropensities::Create(). Orders are cut to `ranks`.
   static absl::StatusOr<std::unique_ptr<OpeLog>> Open(
-      const config::v1::OpeOptions& options, const OpeShape& shape);
+      const config::v1::OpeOptions& options, RankUse ranks,
+      const OpeShape& shape);
 
   // Gives each usable decision to `take`, in the order of writing, and counts
   // the others in `counts`. What is written after the first pass is not read.
@@ -56,7 +58,8 @@ class OpeLog {
   const RewardRange& rewards() const { return rewards_; }
 
  private:
-  OpeLog(const config::v1::OpeOptions& options, ArmPropensities arms);
+  OpeLog(const config::v1::OpeOptions& options, RankUse ranks,
+         ArmPropensities arms);
 
   absl::Status Prepare(const OpeShape& shape);
   absl::Status TakeTuple(const log::v1::BanditTuple& logged, const Take& take,
@@ -67,6 +70,7 @@ class OpeLog {
   config::v1::TrainOptions options_;
   RewardRange rewards_;
   Overrides overrides_ = Overrides::kIntentToTreat;
+  const RankUse ranks_;
   OpeShape shape_;
   std::optional<TupleLog> log_;
   std::optional<TupleSelection> selection_;

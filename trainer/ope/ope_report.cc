@@ -89,6 +89,11 @@ class Reporter {
     report_.set_arms_without_mixture(summary.arms_without_mixture);
     report_.set_with_baseline(summary.with_baseline);
     report_.set_certain_baseline(summary.certain_baseline);
+    if (task_.counts.orders > 0) {
+      report_.set_logged_ranks(task_.counts.mean_logged_ranks());
+      report_.set_counted_ranks(task_.counts.mean_counted_ranks());
+      report_.set_ranks(RankUseText(task_.ranks));
+    }
     if (summary.first_time_us > 0) {
       report_.set_first_time(TimeText(summary.first_time_us));
       report_.set_last_time(TimeText(summary.last_time_us));

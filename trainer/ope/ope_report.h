@@ -8,6 +8,7 @@
 #include "trainer/ope/judgement.h"
 #include "trainer/ope/ope_estimates.h"
 #include "trainer/ope/policy_set.h"
+#include "trainer/tuples/rank_use.h"
 #include "trainer/tuples/scan/tuple_scan.h"
 
 namespace sortition {
@@ -17,6 +18,7 @@ struct OpeReportTask {
   const EstimateStyle& style;
   const LogSummary& summary;
   const TupleCounts& counts;
+  RankUse ranks = RankUse::kAll;
   const PolicySet& policies;
   const LoggingPolicies& logging;
   const Judgement& judgement;

@@ -253,6 +253,13 @@ std::vector<std::string> AssumptionTexts(const OpeOptions& options,
             "anything."
           : "What overrides decisions on their way to the user does not depend "
             "on the policy.");
+  if (report.counted_ranks() < report.logged_ranks()) {
+    texts.push_back(absl::StrFormat(
+        "The reward of an order depends on the ranks that were %s alone (%.3g "
+        "of %.3g on average), and whether somebody looks further on what "
+        "stands above, not on what stands below.",
+        report.ranks(), report.counted_ranks(), report.logged_ranks()));
+  }
   std::vector<std::string> seen;
   for (const OpePolicy& policy : report.policies()) {
     const std::string& assumes = policy.answer().assumes();

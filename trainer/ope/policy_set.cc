@@ -1,5 +1,6 @@
 #include "trainer/ope/policy_set.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -151,6 +152,13 @@ bool PolicySet::Know(const LoggedDecision& decision) const {
     if (policy != nullptr && !policy->Knows(decision)) return false;
   }
   return true;
+}
+
+bool PolicySet::CanCutOrders() const {
+  return std::all_of(policies_.policies.begin(), policies_.policies.end(),
+                     [](const auto& policy) {
+                       return policy == nullptr || policy->CanCutOrders();
+                     });
 }
 
 void PolicySet::CountUnknown(const LoggedDecision& decision) {

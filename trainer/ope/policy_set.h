@@ -31,6 +31,8 @@ class PolicySet {
   void ForgetUnknown();  // Counts from 0 again.
   // Whether all policies know the decision.
   bool Know(const LoggedDecision& decision) const;
+  // Whether all policies can say the probability of the first ranks alone.
+  bool CanCutOrders() const;
   // Counts a decision that not all of them know.
   void CountUnknown(const LoggedDecision& decision);
   uint64_t unknown() const { return unknown_; }

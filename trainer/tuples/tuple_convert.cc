@@ -124,8 +124,11 @@ std::optional<LeftOutReason> ConvertTuple(const log::v1::BanditTuple& logged,
   // Draws with the same seed use the same numbers, and the caller chooses the
   // seed. But intervals and propensities assume independent draws.
   if (decision.has_seed()) return LeftOutReason::kSeeded;
-  const double log_propensity = decision.log_propensity();
-  if (!IsLogPropensity(log_propensity)) return LeftOutReason::kBadPropensity;
+  const RankPrefix prefix = PrefixOf(logged, expectation.ranks);
+  if (!IsLogPropensity(decision.log_propensity()) ||
+      !IsLogPropensity(prefix.log_propensity)) {
+    return LeftOutReason::kBadPropensity;
+  }
   if (!std::isfinite(logged.reward())) return LeftOutReason::kBadReward;
   if (decision.has_columns() &&
       (expectation.features == nullptr ||
@@ -140,6 +143,7 @@ std::optional<LeftOutReason> ConvertTuple(const log::v1::BanditTuple& logged,
   if (!PackAction(decision, expectation.action_kind, &row_of, result)) {
     return LeftOutReason::kBadAction;
   }
+  result->action.resize(prefix.ranks);
   if (!expectation.can_abstain && !result->action.empty() &&
       result->action[0] == kAbstain) {
     return LeftOutReason::kAbstained;
@@ -159,7 +163,7 @@ std::optional<LeftOutReason> ConvertTuple(const log::v1::BanditTuple& logged,
       !IsCertain(decision) &&
       (IsOfBaseline(decision) ||
        HasFullSupport(decision.policy(), result->num_candidates()));
-  result->log_propensity = std::min(log_propensity, 0.0);
+  result->log_propensity = std::min(prefix.log_propensity, 0.0);
   result->loss = *loss;
   return std::nullopt;
 }

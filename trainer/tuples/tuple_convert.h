@@ -9,6 +9,7 @@
 #include "core/policies/distribution_factory.h"
 #include "core/scoring/model_features.h"
 #include "sortition/log/v1/log.pb.h"
+#include "trainer/tuples/rank_use.h"
 #include "trainer/tuples/reward_range.h"
 #include "trainer/tuples/scan/left_out.h"
 #include "trainer/tuples/scan/overrides.h"
@@ -23,6 +24,7 @@ struct TupleExpectation {
   bool fixed_size = false;  // For subsets.
   RewardRange rewards = {};
   Overrides overrides = Overrides::kIntentToTreat;
+  RankUse ranks = RankUse::kAll;  // The action is cut to those that count.
   // What makes features of what was logged. Null: they are those of the log.
   const ModelFeatures* features = nullptr;
   ModelFeatureScratch* scratch = nullptr;  // With `features`.

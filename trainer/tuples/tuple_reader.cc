@@ -26,12 +26,14 @@ class Reader {
  public:
   Reader(const config::v1::TrainOptions& options, const TupleFilter& filter,
          const TupleLog& log, const TupleSelection& selection,
-         Overrides overrides, const GuardedRewards& guarded, Thinning* thinning)
+         Overrides overrides, RankUse ranks, const GuardedRewards& guarded,
+         Thinning* thinning)
       : options_(options),
         log_(log),
         filter_(filter),
         selection_(selection),
         overrides_(overrides),
+        ranks_(ranks),
         guarded_(guarded),
         thinning_(*thinning),
         parts_(selection),
@@ -150,6 +152,7 @@ class Reader {
         .fixed_size = filter_.fixed_size.value_or(SubsetSize(decision) > 0),
         .rewards = RewardRange::Of(options_),
         .overrides = overrides_,
+        .ranks = ranks_,
         .features = filter_.features.get(),
         .scratch = &feature_scratch_};
     const auto unusable = ConvertTuple(logged, expectation, tuple);
@@ -178,6 +181,7 @@ class Reader {
     }
     newest_.Add(decision.time_us());
     data_.overridden.Add(logged);
+    data_.TakeOrder(decision, tuple.action.size());
     if (decision.has_baseline()) data_.certain_baseline += IsCertain(decision);
     if (!tuple.full_support) {
       ++data_.without_full_support[absl::StrCat(
@@ -346,6 +350,7 @@ class Reader {
   TupleFilter filter_;
   const TupleSelection& selection_;
   const Overrides overrides_;
+  const RankUse ranks_;
   const GuardedRewards& guarded_;
   Thinning& thinning_;
   TupleParts parts_;
@@ -370,6 +375,7 @@ absl::StatusOr<TupleData> ReadTuples(const config::v1::TrainOptions& options,
                                      const TupleFilter& filter) {
   ASSIGN_OR_RETURN(const Overrides overrides,
                    ParseOverrides(options.overrides()));
+  ASSIGN_OR_RETURN(const RankUse ranks, ParseRankUse(options.ranks()));
   ASSIGN_OR_RETURN(const GuardedRewards guarded,
                    GuardedRewards::Read(options.rewards(), options.guardrails(),
                                         options.reward_ranges()));
@@ -386,7 +392,7 @@ absl::StatusOr<TupleData> ReadTuples(const config::v1::TrainOptions& options,
                    ReadThinned<TupleData>(
                        [&](Thinning* thinning) -> absl::StatusOr<TupleData> {
                          Reader reader(options, filter, log, selection,
-                                       overrides, guarded, thinning);
+                                       overrides, ranks, guarded, thinning);
                          RETURN_IF_ERROR(reader.SetBaseline());
                          RETURN_IF_ERROR(reader.SetShape());
                          RETURN_IF_ERROR(reader.Read());

@@ -34,7 +34,8 @@ TEST(GrowingLogTest, TheSecondPassReadsWhatTheFirstOneRead) {
 
   config::v1::OpeOptions options;
   options.set_tuples(segment.dir);
-  ASSERT_OK_AND_ASSIGN(const auto log, OpeLog::Open(options, {}));
+  ASSERT_OK_AND_ASSIGN(const auto log,
+                       OpeLog::Open(options, RankUse::kAll, {}));
   for (int pass = 0; pass < 2; ++pass) {
     std::vector<std::string> ids;
     TupleCounts counts;

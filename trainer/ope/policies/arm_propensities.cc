@@ -8,7 +8,7 @@
 namespace sortition {
 
 absl::StatusOr<ArmPropensities> ArmPropensities::Create(
-    const config::v1::OpeOptions& options) {
+    const config::v1::OpeOptions& options, bool cuts_orders) {
   const std::string& arms = options.arms();
   if (arms != "auto" && arms != "balanced" && arms != "apart") {
     return absl::InvalidArgumentError(
@@ -28,7 +28,8 @@ absl::StatusOr<ArmPropensities> ArmPropensities::Create(
         "decisions of a unit have one arm together, and would count as "
         "independent draws");
   }
-  return ArmPropensities(arms != "apart" && reads_all && draws_by_unit);
+  return ArmPropensities(arms != "apart" && reads_all && draws_by_unit,
+                         cuts_orders);
 }
 
 double ArmPropensities::Of(const log::v1::Decision& decision,
@@ -36,7 +37,10 @@ double ArmPropensities::Of(const log::v1::Decision& decision,
   *use = ArmUse::kNoArm;
   if (!decision.has_arm()) return log_propensity;
   *use = ArmUse::kApart;
-  if (!is_balanced_) return log_propensity;
+  if (!is_balanced_ ||
+      (cuts_orders_ && decision.action_kind() == log::v1::RANK)) {
+    return log_propensity;
+  }
   const log::v1::ArmChoice& arm = decision.arm();
   const double mixture = arm.mixture_log_propensity();
   const bool has_mixture =

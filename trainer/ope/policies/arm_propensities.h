@@ -31,10 +31,12 @@ enum class ArmUse {
 // Not thread-safe.
 class ArmPropensities {
  public:
+  // `cuts_orders`: orders are weighed by their first ranks, of which the log
+  // does not have the propensity of the mixture, so they are apart.
   // InvalidArgument where options.arms() is unknown, or is balanced and options
   // choose versions or ask about the same units.
   static absl::StatusOr<ArmPropensities> Create(
-      const config::v1::OpeOptions& options);
+      const config::v1::OpeOptions& options, bool cuts_orders);
 
   // Returns the log-propensity that the decision is weighed by. One that a
   // mixture lacks makes all later decisions of its split apart: a second pass
@@ -43,9 +45,11 @@ class ArmPropensities {
             ArmUse* use);
 
  private:
-  explicit ArmPropensities(bool is_balanced) : is_balanced_(is_balanced) {}
+  ArmPropensities(bool is_balanced, bool cuts_orders)
+      : is_balanced_(is_balanced), cuts_orders_(cuts_orders) {}
 
   bool is_balanced_;
+  bool cuts_orders_;
   std::string bytes_;
   absl::flat_hash_set<std::string> without_mixture_;  // Splits.
 };

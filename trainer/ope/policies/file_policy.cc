@@ -29,6 +29,8 @@ class FilePolicy : public JudgedPolicy {
     return file_.Find(decision.decision->decision_id()).has_value();
   }
 
+  bool CanCutOrders() const override { return !file_.has_log_probabilities(); }
+
   absl::Status View(const LoggedDecision& decision, bool wants_first,
                     PolicyView* view) override {
     const auto entry = file_.Find(decision.decision->decision_id());

@@ -21,8 +21,9 @@ namespace sortition {
 // A decision of the log, checked. Views.
 struct LoggedDecision {
   const log::v1::Decision* decision = nullptr;
-  PolicyQuery query;                // With the ranks or size that was logged.
-  std::span<const int32_t> action;  // Document indexes.
+  PolicyQuery query;  // With the ranks or size that was logged.
+  // Document indexes; of orders the first ranks, which the reward depends on.
+  std::span<const int32_t> action;
   ActionKind action_kind = ActionKind::kSelect;
   // What it is weighed by; of a split, see `arm_use`.
   double log_propensity = 0;
@@ -71,6 +72,8 @@ class JudgedPolicy {
   // Whether it can say what it would do. Decisions that one of the policies
   // does not know are left out for all of them.
   virtual bool Knows(const LoggedDecision&) const { return true; }
+  // Whether it can say the probability of the first ranks of an order, too.
+  virtual bool CanCutOrders() const { return true; }
   // Fills in the view. Errors name what does not fit.
   virtual absl::Status View(const LoggedDecision& decision, bool wants_first,
                             PolicyView* view) = 0;

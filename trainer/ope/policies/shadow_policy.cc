@@ -23,6 +23,8 @@ class ShadowPolicy : public JudgedPolicy {
     return "a shadow did not look on at it";
   }
 
+  bool CanCutOrders() const override { return false; }
+
   absl::Status View(const LoggedDecision& decision, bool,
                     PolicyView* view) override {
     // It said this of the action alone.

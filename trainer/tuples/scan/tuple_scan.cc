@@ -171,6 +171,25 @@ RewardCounts& TupleCounts::CountsOf(const log::v1::BanditTuple& tuple) {
   return tuple.has_feedback() ? with_feedback : without_feedback;
 }
 
+void TupleCounts::TakeOrder(const log::v1::Decision& decision, size_t counted) {
+  if (decision.action_kind() != log::v1::RANK) return;
+  ++orders;
+  logged_ranks += static_cast<uint64_t>(decision.action_size());
+  counted_ranks += counted;
+}
+
+double TupleCounts::mean_logged_ranks() const {
+  return orders == 0
+             ? 0
+             : static_cast<double>(logged_ranks) / static_cast<double>(orders);
+}
+
+double TupleCounts::mean_counted_ranks() const {
+  return orders == 0
+             ? 0
+             : static_cast<double>(counted_ranks) / static_cast<double>(orders);
+}
+
 uint64_t TupleCounts::left_out(LeftOutReason reason) const {
   const auto found = excluded.find(ReasonText(reason));
   return found == excluded.end() ? 0 : found->second;

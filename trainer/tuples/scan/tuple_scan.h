@@ -51,6 +51,12 @@ struct TupleCounts {
   // Tuples of a baseline that always does the same, of all parts.
   uint64_t certain_baseline = 0;
 
+  // Of the orders that are used: their logged ranks, and those that their
+  // rewards depend on.
+  uint64_t orders = 0;
+  uint64_t logged_ranks = 0;
+  uint64_t counted_ranks = 0;
+
   CensoredShare censored_share;
   OverriddenShare overridden;  // Of the tuples that are used.
 
@@ -66,6 +72,10 @@ struct TupleCounts {
   void LeaveOutUnread(LeftOutReason reason, const std::string& detail);
   // Counts the reward of a tuple that is not left out.
   void TakeReward(const log::v1::BanditTuple& tuple);
+  // Counts an order that is used.
+  void TakeOrder(const log::v1::Decision& decision, size_t counted);
+  double mean_logged_ranks() const;  // 0 where there are no orders.
+  double mean_counted_ranks() const;
   uint64_t left_out(LeftOutReason reason) const;
   uint64_t excluded_tuples() const;
   // Returns "12 tuples read, 3 left out: other model", for messages.

@@ -1,0 +1,45 @@
+#pragma once
+// Which ranks of an order its reward depends on.
+#include <cstddef>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "sortition/log/v1/log.pb.h"
+
+namespace sortition {
+
+// Weights of a whole order fall and grow with every rank, also with those that
+// nobody saw. If the reward depends on the first T ranks alone, the weight of
+// these says as much and varies less:
+//   E[π(y_1..y_T) / p(y_1..y_T) · r] = the value of π,
+// and the weight has the mean 1. Both hold for a fixed T and for a T that
+// depends on the user, as long as the user decides whether to look at rank k+1
+// by what stands in the first k ranks and by chance: ρ_{1:k} is a martingale of
+// what is drawn and seen, and T stops it. (Prefix weights of a cascade:
+// [McInerneyEtAl20].)
+enum class RankUse {
+  kAll,    // Of the logged order.
+  kShown,  // Those that were shown.
+  // Those that the user saw, as ReportShown.seen_ranks says; where it does not,
+  // those that were shown.
+  kSeen,
+};
+
+// InvalidArgument unless `text` is all, shown or seen.
+absl::StatusOr<RankUse> ParseRankUse(absl::string_view text);
+std::string RankUseText(RankUse use);
+
+// The first ranks of an action.
+struct RankPrefix {
+  size_t ranks = 0;
+  double log_propensity = 0;
+};
+
+// Returns what the reward of the decision depends on. It is the whole action
+// where that is no order, where something else was shown, where the caller's
+// baseline had a part, or where the log does not have the propensity of each
+// rank.
+RankPrefix PrefixOf(const log::v1::BanditTuple& logged, RankUse use);
+
+}  // namespace sortition
