@@ -7,74 +7,21 @@
 #include <string>
 #include <vector>
 
-#include "absl/strings/str_cat.h"
+#include "bench/speed/text_requests.h"
 #include "bench/support/micro_benchmarks.h"
 #include "core/base/check.h"
-#include "core/base/random.h"
-#include "core/features/feature_learning.h"
 #include "core/features/feature_transform.h"
-#include "google/protobuf/text_format.h"
+#include "core/features/schema/bound_columns.h"
 
 namespace sortition {
 namespace {
 
 using sortition::v1::Columns;
 
-constexpr int kWords = 30;
-
-// Words as long as those of English text, a third of them frequent.
-std::string RandomText(int num_words, bool ascii, RandomSequence* random) {
-  static constexpr const char* kFrequent[] = {"the", "of", "and", "in", "was"};
-  std::string text = ascii ? "" : "\u201c";  // A curly quote needs ICU.
-  for (int i = 0; i < num_words; ++i) {
-    if (random->Uniform() < 1.0 / 3) {
-      absl::StrAppend(&text, kFrequent[random->Below(5)], " ");
-      continue;
-    }
-    const uint64_t letters = 3 + random->Below(7);
-    const uint64_t word = random->Below(2000);
-    RandomSequence spelling(SeedKey(word));
-    for (uint64_t k = 0; k < letters; ++k) {
-      text += static_cast<char>('a' + spelling.Below(26));
-    }
-    text += i % 10 == 9 ? ". " : " ";
-  }
-  return text;
-}
-
-Columns RandomRequest(uint32_t num_candidates, bool ascii, uint64_t seed) {
-  RandomSequence random(SeedKey(seed, "request"));
-  Columns columns;
-  columns.set_num_candidates(num_candidates);
-  auto* const sentence = columns.add_candidate();
-  sentence->set_name("sentence");
-  auto* const price = columns.add_candidate();
-  price->set_name("price");
-  auto* const color = columns.add_candidate();
-  color->set_name("color");
-  for (uint32_t i = 0; i < num_candidates; ++i) {
-    sentence->mutable_texts()->add_values(RandomText(kWords, ascii, &random));
-    price->mutable_numbers()->add_values(random.Normal());
-    color->mutable_categories()->add_values(
-        absl::StrCat("color", random.Below(20)));
-  }
-  auto* const question = columns.add_query();
-  question->set_name("question");
-  question->mutable_texts()->add_values(RandomText(10, ascii, &random));
-  return columns;
-}
-
-constexpr char kSchema[] =
-    "schema { column { name: 'question' type: TEXT scope: QUERY } "
-    "         column { name: 'sentence' type: TEXT } "
-    "         column { name: 'price' type: NUMBER } "
-    "         column { name: 'color' type: CATEGORY } } ";
 constexpr char kNumbers[] =
     "transform { number { column: 'price' standardise: true "
     "            missing_indicator: true } } "
     "transform { vocabulary { column: 'color' } }";
-constexpr char kHashedText[] =
-    "transform { ngrams { column: 'sentence' longest: 2 bits: 18 } }";
 constexpr char kStemmedText[] =
     "transform { ngrams { column: 'sentence' longest: 2 bits: 18 "
     "            words { stemmer: 'english' } } }";
@@ -85,30 +32,14 @@ constexpr char kPairs[] =
     "  BIGRAM_OVERLAP, NEGATION_AGREEMENT, NUMBER_AGREEMENT, LENGTH_RATIO, "
     "  ANSWER_TYPE] } }";
 
-FeatureTransform MakeTransform(const std::string& transforms) {
-  model::v1::FeatureSpec spec;
-  CHECK(google::protobuf::TextFormat::ParseFromString(kSchema + transforms,
-                                                      &spec));
-  const auto features = LearnFeatures(spec, [](QueryVisitor visit) {
-    absl::Status status;
-    for (uint64_t i = 0; i < 20 && status.ok(); ++i) {
-      status = visit(RandomRequest(50, true, 100 + i));
-    }
-    return status;
-  });
-  CHECK(features.ok());
-  auto transform = FeatureTransform::Create(*features);
-  CHECK(transform.ok());
-  return *std::move(transform);
-}
-
 void Apply(benchmark::State& state, const char* transforms, bool ascii = true) {
-  const FeatureTransform transform = MakeTransform(transforms);
+  const FeatureTransform transform =
+      *FeatureTransform::Create(TextFeatures(transforms));
   // Different requests, or the processor learns the branches of one.
   std::vector<Columns> requests;
   for (uint64_t i = 0; i < 64; ++i) {
     requests.push_back(
-        RandomRequest(static_cast<uint32_t>(state.range(0)), ascii, i));
+        RandomTextRequest(static_cast<uint32_t>(state.range(0)), ascii, i));
   }
   FeatureScratch scratch;
   FeatureMatrix matrix;
@@ -127,9 +58,10 @@ BENCHMARK_CAPTURE(Apply, text_pairs, kPairs)->Arg(50);
 
 // The check of a request alone.
 void Bind(benchmark::State& state) {
-  const FeatureTransform transform = MakeTransform(kNumbers);
+  const FeatureTransform transform =
+      *FeatureTransform::Create(TextFeatures(kNumbers));
   const Columns columns =
-      RandomRequest(static_cast<uint32_t>(state.range(0)), true, 1);
+      RandomTextRequest(static_cast<uint32_t>(state.range(0)), true, 1);
   BoundColumns bound;
   for (auto _ : state) {
     CHECK(bound.Bind(transform.schema(), columns).ok());

@@ -1,4 +1,5 @@
-// Scores of trees against the XGBoost C API: 100 documents, one thread.
+// Scores of trees against the XGBoost C API: 100 documents, one thread; and
+// hashed texts, from words to scores.
 //
 // Both score the same query of 100 documents with 46 features by the same
 // model, in turns: trees of depth 6 that XGBoost trains on made-up queries. The
@@ -14,7 +15,8 @@
 #include "absl/flags/flag.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "bench/support/clocks.h"
+#include "bench/speed/contest_clock.h"
+#include "bench/speed/text_scoring.h"
 #include "bench/support/report.h"
 #include "bench/support/statistics.h"
 #include "core/base/check.h"
@@ -32,8 +34,6 @@ namespace {
 constexpr uint32_t kFeatures = 46;
 constexpr uint32_t kDocuments = 100;
 constexpr int kSizes[] = {100, 1000};
-// Seconds that one measurement takes, about.
-constexpr double kSeconds = 0.01;
 
 std::vector<float> RandomFeatures(size_t rows, double missing, uint64_t seed) {
   RandomSequence random(SeedKey(seed));
@@ -150,20 +150,6 @@ class Contest {
   TreeScratch scratch_;
 };
 
-// Returns the CPU seconds of one call, by as many as fill a measurement.
-template <typename Body>
-double SecondsOf(const Body& body) {
-  int calls = 0;
-  const double start = ThreadCpuSeconds();
-  double seconds = 0;
-  do {
-    body();
-    ++calls;
-    seconds = ThreadCpuSeconds() - start;
-  } while (seconds < kSeconds);
-  return seconds / calls;
-}
-
 absl::StatusOr<std::vector<Target>> Time(const std::string& model, int size,
                                          double missing) {
   ASSIGN_OR_RETURN(Contest contest, Contest::Create(model, missing));
@@ -206,6 +192,9 @@ absl::StatusOr<Report> Run() {
       AppendTargets(std::move(more), &targets);
     }
   }
+  ASSIGN_OR_RETURN(std::vector<Target> of_texts,
+                   TimeTextScores(absl::GetFlag(FLAGS_pairs)));
+  AppendTargets(std::move(of_texts), &targets);
   return targets;
 }
 
