@@ -36,12 +36,10 @@ void SetJoined(const ClosedDecision& closed, log::v1::BanditTuple* tuple) {
   }
   tuple->mutable_rank_rewards()->Add(closed.rank_rewards.begin(),
                                      closed.rank_rewards.end());
+  if (closed.shown.has_value()) *tuple->mutable_shown() = *closed.shown;
   for (const JoinedRecord& record : closed.records) {
-    if (record.is_shown) {
-      tuple->mutable_shown()->ParseFromString(record.bytes);
-    } else {
-      tuple->add_feedback()->ParseFromString(record.bytes);
-    }
+    if (record.is_shown) continue;
+    tuple->add_feedback()->ParseFromString(record.bytes);
   }
 }
 

@@ -45,11 +45,18 @@ void SidecarMetrics::AddJoinCounters(Metrics* metrics) {
   Add(metrics, "join_duplicate_decisions_total",
       "Decisions dropped because their id was seen before",
       Join(&JoinCounts::duplicate_decisions));
-  Add(metrics, "join_shown_total", "Shown records joined",
+  Add(metrics, "join_shown_total",
+      "Shown records joined, without reports of viewports alone",
       Join(&JoinCounts::shown));
   Add(metrics, "join_unused_shown_total",
-      "Shown records dropped: second, late, or decision unknown",
+      "Shown records dropped: page reported before, late, or decision unknown",
       Join(&JoinCounts::unused_shown));
+  Add(metrics, "join_viewport_reports_total",
+      "Reports of how far users looked; the largest of a decision is kept",
+      Join(&JoinCounts::viewports));
+  Add(metrics, "join_pages_left_out_total",
+      "Pages that were shown, left out of tuples because one before is missing",
+      Join(&JoinCounts::pages_left_out));
   Add(metrics, "join_feedback_total", "Feedback joined",
       Join(&JoinCounts::feedback));
   Add(metrics, "join_duplicate_feedback_total",

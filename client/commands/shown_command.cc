@@ -9,13 +9,23 @@ absl::Status RunShown(const config::v1::ShownOptions& options,
   if (options.not_shown() && options.shown_size() > 0) {
     return UsageError("--not_shown with --shown: nothing can have been seen");
   }
-  if (!options.not_shown() && options.shown_size() == 0) {
-    return UsageError("needs --shown=N,… or --not_shown");
+  if (options.not_shown() && options.has_seen_ranks()) {
+    return UsageError(
+        "--not_shown with --seen_ranks: nothing can have been seen");
+  }
+  if (options.first_rank() > 0 && options.shown_size() == 0) {
+    return UsageError("--first_rank needs --shown, the page that begins there");
+  }
+  if (!options.not_shown() && options.shown_size() == 0 &&
+      !options.has_seen_ranks()) {
+    return UsageError("needs --shown=N,…, --seen_ranks or --not_shown");
   }
   v1::ReportShownRequest request;
   request.set_decision_id(options.decision_id());
   *request.mutable_shown() = options.shown();
   request.set_not_shown(options.not_shown());
+  request.set_first_rank(options.first_rank());
+  if (options.has_seen_ranks()) request.set_seen_ranks(options.seen_ranks());
   ASSIGN_OR_RETURN(const std::unique_ptr<Client> client,
                    ConnectClient(options.client()));
   RETURN_IF_ERROR(

@@ -80,12 +80,12 @@ class CsvExporter : public Exporter {
     has_header_ = true;
     absl::StrAppend(out_, "decision_id,time_us,unit_id,model,version,",
                     "action_kind,",
-                    by_decision_ ? "num_candidates,action,"
+                    by_decision_ ? "num_candidates,action,shown_ranks,"
                                  : "document_index,candidate_id,eligible,"
                                    "chosen,conditional_log_propensity,"
-                                   "rank_reward,",
+                                   "rank_reward,rank_shown,rank_seen,",
                     "propensity,log_propensity,reward,has_feedback,",
-                    "action_shown,can_abstain,keep_probability",
+                    "action_shown,seen_ranks,can_abstain,keep_probability",
                     options_.with_censored() ? ",censored" : "",
                     options_.attributes().empty() ? ",attributes" : "");
     for (const std::string& name : options_.attributes()) {
@@ -123,6 +123,8 @@ class CsvExporter : public Exporter {
   // What they have before the features.
   void AppendTail(const TupleView& view) {
     const log::v1::BanditTuple& tuple = view.tuple;
+    shown_ranks_ = ShownRanks(tuple);
+    seen_ranks_ = SeenRanks(tuple);
     tail_.clear();
     tail_.push_back(',');
     AppendNumber(view.propensity(), &tail_);
@@ -132,6 +134,10 @@ class CsvExporter : public Exporter {
     AppendNumber(tuple.reward(), &tail_);
     AppendFlag(tuple.has_feedback(), &tail_);
     AppendFlag(!ShownDiffers(tuple), &tail_);
+    tail_.push_back(',');
+    if (tuple.shown().has_seen_ranks()) {
+      AppendNumber(tuple.shown().seen_ranks(), &tail_);
+    }
     AppendFlag(view.decision.can_abstain(), &tail_);
     tail_.push_back(',');
     if (tuple.keep_probability() != 0) {
@@ -164,7 +170,7 @@ class CsvExporter : public Exporter {
       if (i > 0) out_->push_back(' ');
       AppendNumber(view.decision.action(i), out_);
     }
-    absl::StrAppend(out_, tail_, "\n");
+    absl::StrAppend(out_, ",", shown_ranks_, tail_, "\n");
   }
 
   void AppendCandidate(const TupleView& view, uint32_t i) {
@@ -187,6 +193,7 @@ class CsvExporter : public Exporter {
     } else {
       out_->push_back(',');
     }
+    AppendShown(view, view.chosen[i]);
     out_->append(tail_);
     if (view.columns != nullptr) {
       cells_.AppendRow(i, out_);
@@ -194,6 +201,17 @@ class CsvExporter : public Exporter {
       AppendFeatures(view.query.candidates, i);
     }
     out_->push_back('\n');
+  }
+
+  // Says whether the rank of a candidate was shown and seen. `chosen` is as in
+  // TupleView; members of a subset have no rank.
+  void AppendShown(const TupleView& view, uint32_t chosen) {
+    if (chosen == 0 || view.decision.action_kind() == log::v1::SUBSET) {
+      out_->append(",,");
+      return;
+    }
+    AppendFlag(chosen <= shown_ranks_, out_);
+    AppendFlag(chosen <= seen_ranks_, out_);
   }
 
   void AppendFeatures(const Candidates& candidates, uint32_t i) {
@@ -237,8 +255,11 @@ class CsvExporter : public Exporter {
   uint32_t num_features_ = 0;  // Of the first tuple.
   bool sparse_ = false;
   UndeclaredColumns columns_;
+  // Of the decision.
   std::string head_;
   std::string tail_;
+  uint32_t shown_ranks_ = 0;
+  uint32_t seen_ranks_ = 0;
 };
 
 }  // namespace

@@ -207,12 +207,26 @@ class DsjsonExporter : public Exporter {
       out_->append(",\"pdrop\":");
       AppendJsonNumber(1 - keep, out_);
     }
-    if (ShownDiffers(view.tuple)) out_->append(",\"_skipLearn\":true");
+    AppendShown(view.tuple);
     if (with_censored_) {
       out_->append(view.tuple.censored_size() > 0 ? ",\"_censored\":true"
                                                   : ",\"_censored\":false");
     }
     out_->append("}\n");
+  }
+
+  // What is not said is what follows from _skipLearn: all ranks were shown, or
+  // none.
+  void AppendShown(const log::v1::BanditTuple& tuple) {
+    const bool differs = ShownDiffers(tuple);
+    const uint32_t ranks = ShownRanks(tuple);
+    if (differs) out_->append(",\"_skipLearn\":true");
+    if (ranks != (differs ? 0 : NumRanks(tuple.decision()))) {
+      absl::StrAppend(out_, ",\"_shown_ranks\":", ranks);
+    }
+    if (tuple.shown().has_seen_ranks()) {
+      absl::StrAppend(out_, ",\"_seen_ranks\":", tuple.shown().seen_ranks());
+    }
   }
 
   const bool with_censored_;

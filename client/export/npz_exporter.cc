@@ -31,6 +31,9 @@ class NpzExporter : public Exporter {
           Column{&pscore_cascade_, "pscore_cascade", "<f8"},
           Column{&has_feedback_, "has_feedback", "|b1"},
           Column{&action_shown_, "action_shown", "|b1"},
+          Column{&position_shown_, "position_shown", "|b1"},
+          Column{&position_seen_, "position_seen", "|b1"},
+          Column{&seen_ranks_, "seen_ranks", "<i8"},
           Column{&keep_probability_, "keep_probability", "<f8"},
           Column{&time_us_, "time_us", "<i8"},
           Column{&version_, "version", "<u8"},
@@ -80,7 +83,8 @@ class NpzExporter : public Exporter {
     for (const auto* array :
          {&slate_id_, &position_, &action_, &reward_, &position_reward_,
           &pscore_, &pscore_cascade_, &has_feedback_, &action_shown_,
-          &keep_probability_, &time_us_, &version_}) {
+          &position_shown_, &position_seen_, &seen_ranks_, &keep_probability_,
+          &time_us_, &version_}) {
       RETURN_IF_ERROR(Take(array, {num_slots_}));
     }
     if (censored_ != nullptr) RETURN_IF_ERROR(Take(&censored_, {num_slots_}));
@@ -144,6 +148,8 @@ class NpzExporter : public Exporter {
     const log::v1::BanditTuple& tuple = view.tuple;
     const log::v1::Decision& decision = view.decision;
     const bool shown = !ShownDiffers(tuple);
+    const uint32_t shown_ranks = ShownRanks(tuple);
+    const uint32_t seen_ranks = SeenRanks(tuple);
     const bool has_conditionals = view.ConditionalLogPropensity(0).has_value();
     double cascade = 0;
     for (int rank = 0; rank < decision.action_size(); ++rank) {
@@ -161,6 +167,11 @@ class NpzExporter : public Exporter {
                                                : std::nan(""));
       has_feedback_->Append(tuple.has_feedback());
       action_shown_->Append(shown);
+      position_shown_->Append(slot < shown_ranks);
+      position_seen_->Append(slot < seen_ranks);
+      seen_ranks_->Append(tuple.shown().has_seen_ranks()
+                              ? int64_t{tuple.shown().seen_ranks()}
+                              : int64_t{-1});
       keep_probability_->Append(
           tuple.keep_probability() == 0 ? 1 : tuple.keep_probability());
       time_us_->Append(decision.time_us());
@@ -199,6 +210,9 @@ class NpzExporter : public Exporter {
   NpyFile* pscore_cascade_ = nullptr;
   NpyFile* has_feedback_ = nullptr;
   NpyFile* action_shown_ = nullptr;
+  NpyFile* position_shown_ = nullptr;
+  NpyFile* position_seen_ = nullptr;
+  NpyFile* seen_ranks_ = nullptr;
   NpyFile* keep_probability_ = nullptr;
   NpyFile* time_us_ = nullptr;
   NpyFile* version_ = nullptr;

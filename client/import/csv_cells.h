@@ -52,6 +52,10 @@ class CsvCells {
   }
   // Reads 0 and 1, or false and true, in the same way.
   absl::Status ReadFlag(int column, bool* value) const;
+  absl::Status ReadFlag(int column, std::optional<bool>* value) const {
+    if (column < 0 || Cell(column).empty()) return absl::OkStatus();
+    return ReadFlag(column, &value->emplace());
+  }
 
   // Sets the attributes of the decision. Empty cells say nothing.
   absl::Status ReadAttributes(log::v1::Decision* decision);

@@ -40,6 +40,8 @@ constexpr Field kFields[] = {
     {"rank_reward", "rank_reward", &CsvColumns::rank_reward},
     {"feedback", "has_feedback", &CsvColumns::feedback},
     {"shown", "action_shown", &CsvColumns::shown},
+    {"rank_shown", "rank_shown", &CsvColumns::rank_shown},
+    {"seen", "seen_ranks", &CsvColumns::seen},
     {"abstain", "can_abstain", &CsvColumns::abstain},
     {"keep", "keep_probability", &CsvColumns::keep},
     {"censored", "censored", &CsvColumns::censored},
@@ -57,7 +59,8 @@ constexpr absl::string_view kAttribute = "attribute.";
 constexpr int CsvColumns::*kOfCandidate[] = {
     &CsvColumns::id,          &CsvColumns::index,  &CsvColumns::candidate,
     &CsvColumns::eligible,    &CsvColumns::action, &CsvColumns::conditional,
-    &CsvColumns::rank_reward, &CsvColumns::sparse, &CsvColumns::missing};
+    &CsvColumns::rank_reward, &CsvColumns::rank_shown, &CsvColumns::sparse,
+    &CsvColumns::missing};
 
 // The columns f0, f1, … that `log export` writes.
 bool IsExportedFeature(absl::string_view column) {

@@ -32,6 +32,8 @@ struct CsvColumns {
   int rank_reward = -1;
   int feedback = -1;
   int shown = -1;
+  int rank_shown = -1;
+  int seen = -1;
   int abstain = -1;
   int keep = -1;
   int censored = -1;

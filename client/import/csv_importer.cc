@@ -114,7 +114,7 @@ class CsvImporter : public Importer {
     if (!is_open_) return;
     is_open_ = false;
     if (failure_.ok() && !by_decision_) failure_ = FinishCandidates();
-    if (failure_.ok() && !is_shown_) SetNotShown(record_.mutable_tuple());
+    if (failure_.ok()) failure_ = SetShown(shown_, record_.mutable_tuple());
     const InputPlace place{file_, failure_.ok() ? first_line_ : bad_line_};
     failure_.ok() ? sink_->Add(record_, place) : sink_->Bad(place, failure_);
   }
@@ -143,8 +143,10 @@ class CsvImporter : public Importer {
     bool flag = true;
     RETURN_IF_ERROR(cells_.ReadFlag(columns().feedback, &flag));
     tuple->set_has_feedback(flag);
-    is_shown_ = true;
-    RETURN_IF_ERROR(cells_.ReadFlag(columns().shown, &is_shown_));
+    shown_ = {};
+    RETURN_IF_ERROR(cells_.ReadFlag(columns().shown, &shown_.is_action));
+    RETURN_IF_ERROR(
+        cells_.Read(columns().seen, "at least 1", &shown_.seen_ranks));
     flag = false;
     RETURN_IF_ERROR(cells_.ReadFlag(columns().censored, &flag));
     if (flag) tuple->add_censored(log::v1::CENSOR_REASON_UNSPECIFIED);
@@ -223,7 +225,8 @@ class CsvImporter : public Importer {
   }
 
   absl::Status AddChosen(uint32_t rank, uint32_t index) {
-    Chosen chosen{.rank = rank, .index = index, .conditional = {}};
+    Chosen chosen{.rank = rank, .index = index};
+    RETURN_IF_ERROR(cells_.ReadFlag(columns().rank_shown, &chosen.is_shown));
     RETURN_IF_ERROR(
         cells_.Read(columns().conditional, "a logarithm", &chosen.conditional));
     std::optional<double> reward;
@@ -267,6 +270,7 @@ class CsvImporter : public Importer {
         decision->add_conditional_log_propensities(*chosen_[i].conditional);
       }
     }
+    RETURN_IF_ERROR(TakeShownRanks(decision->action_kind()));
     if (std::all_of(decision->candidate_ids().begin(),
                     decision->candidate_ids().end(),
                     [](const std::string& id) { return id.empty(); })) {
@@ -283,6 +287,15 @@ class CsvImporter : public Importer {
         eligible_.end()) {
       for (const bool eligible : eligible_) decision->add_eligible(eligible);
     }
+    return absl::OkStatus();
+  }
+
+  // Requires that the candidates chosen are in the order of their ranks.
+  absl::Status TakeShownRanks(log::v1::ActionKind kind) {
+    if (kind == log::v1::SUBSET) return absl::OkStatus();  // It has no ranks.
+    std::vector<std::optional<bool>> by_rank;
+    for (const Chosen& chosen : chosen_) by_rank.push_back(chosen.is_shown);
+    ASSIGN_OR_RETURN(shown_.shown_ranks, CountShownRanks(by_rank));
     return absl::OkStatus();
   }
 
@@ -333,9 +346,10 @@ class CsvImporter : public Importer {
   }
 
   struct Chosen {
-    uint32_t rank;
-    uint32_t index;
-    std::optional<double> conditional;
+    uint32_t rank = 0;
+    uint32_t index = 0;
+    std::optional<bool> is_shown = {};
+    std::optional<double> conditional = {};
   };
 
   const config::v1::LogImportOptions& options_;
@@ -354,7 +368,7 @@ class CsvImporter : public Importer {
   std::string id_;
   absl::Status failure_;
   absl::Status lost_;  // Not OK: the next decision may miss a line.
-  bool is_shown_ = true;
+  ImportedShown shown_;
   std::vector<Chosen> chosen_;
   std::vector<bool> eligible_;
   log::v1::LogRecord record_;

@@ -267,10 +267,26 @@ class DsjsonImporter : public JsonImporter {
           absl::StrCat("pdrop is ", *dropped, ", must be in [0, 1)"));
     }
     if (dropped) RETURN_IF_ERROR(SetKeepProbability(1 - *dropped, tuple));
-    if (IsTrue(object, "_skipLearn")) SetNotShown(tuple);
+    ImportedShown shown{.is_action = !IsTrue(object, "_skipLearn")};
+    RETURN_IF_ERROR(ReadRanks(object, "_shown_ranks", &shown.shown_ranks));
+    RETURN_IF_ERROR(ReadRanks(object, "_seen_ranks", &shown.seen_ranks));
+    RETURN_IF_ERROR(SetShown(shown, tuple));
     if (IsTrue(object, "_censored")) {
       tuple->add_censored(log::v1::CENSOR_REASON_UNSPECIFIED);
     }
+    return absl::OkStatus();
+  }
+
+  static absl::Status ReadRanks(const JsonValue& object, const char* name,
+                                std::optional<uint32_t>* ranks) {
+    const JsonValue* value = FindMember(object, name);
+    if (value == nullptr) return absl::OkStatus();
+    ASSIGN_OR_RETURN(const int32_t number, Integer(*value, name));
+    if (number < 0) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(name, " is ", number, ", must be at least 0"));
+    }
+    *ranks = static_cast<uint32_t>(number);
     return absl::OkStatus();
   }
 

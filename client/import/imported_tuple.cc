@@ -1,5 +1,6 @@
 #include "client/import/imported_tuple.h"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <span>
@@ -11,6 +12,7 @@
 #include "core/base/status_macros.h"
 #include "core/data/action.h"
 #include "io/segments/decision_view.h"
+#include "io/segments/shown_action.h"
 #include "io/text/parse_number.h"
 
 namespace sortition {
@@ -47,6 +49,20 @@ absl::Status CheckAction(const log::v1::Decision& decision, uint32_t end,
     seen[i] = true;
   }
   return absl::OkStatus();
+}
+
+// Ends what was shown with something that is not the action's next rank.
+void AddSomethingElse(const log::v1::Decision& decision,
+                      log::v1::Shown* shown) {
+  if (!shown->shown().empty()) {
+    shown->add_shown(shown->shown(0));  // It has its rank already.
+  } else if (NumRanks(decision) == 0) {
+    shown->add_shown(0);  // Anything is something else.
+  } else if (shown->has_seen_ranks()) {
+    shown->add_shown(decision.action(0) == 0 ? 1 : 0);
+  } else {
+    shown->set_not_shown(true);
+  }
 }
 
 }  // namespace
@@ -107,17 +123,48 @@ absl::Status ReadAttributes(const JsonValue& object, absl::string_view name,
   return absl::OkStatus();
 }
 
-void SetNotShown(log::v1::BanditTuple* tuple) {
+absl::StatusOr<std::optional<uint32_t>> CountShownRanks(
+    const std::vector<std::optional<bool>>& by_rank) {
+  const auto was_shown = [](std::optional<bool> flag) {
+    return flag.value_or(true);
+  };
+  const auto end = std::find_if_not(by_rank.begin(), by_rank.end(), was_shown);
+  const auto beyond = std::find_if(end, by_rank.end(), was_shown);
+  if (beyond != by_rank.end()) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "rank_shown is 0 at the rank ", end - by_rank.begin() + 1,
+        " and not at the rank ", beyond - by_rank.begin() + 1,
+        " behind it, must be 1 at the first ranks and 0 at all others"));
+  }
+  const bool is_said = std::any_of(by_rank.begin(), by_rank.end(),
+                                   [](auto flag) { return flag.has_value(); });
+  if (!is_said) return std::optional<uint32_t>();
+  return std::optional<uint32_t>(static_cast<uint32_t>(end - by_rank.begin()));
+}
+
+absl::Status SetShown(const ImportedShown& known, log::v1::BanditTuple* tuple) {
   const log::v1::Decision& decision = tuple->decision();
+  const uint32_t ranks = NumRanks(decision);
+  const uint32_t shown_ranks =
+      known.shown_ranks.value_or(known.is_action ? ranks : 0);
+  if (shown_ranks > ranks) {
+    return Bad("number of ranks shown", shown_ranks,
+               absl::StrCat("in [0, ", ranks, "]"));
+  }
+  if (known.seen_ranks == 0u) return Bad("seen_ranks", 0, "at least 1");
+  const bool is_action = known.is_action && (shown_ranks > 0 || ranks == 0);
+  const bool is_whole = is_action && shown_ranks == ranks;
+  if (is_whole && !known.seen_ranks) return absl::OkStatus();
   log::v1::Shown* shown = tuple->mutable_shown();
   shown->set_decision_id(decision.decision_id());
-  const bool chose_nothing =
-      decision.action().empty() || decision.action(0) == kAbstain;
-  if (chose_nothing) {
-    shown->add_shown(0);  // Anything is something else.
-  } else {
-    shown->set_not_shown(true);
+  if (known.seen_ranks) shown->set_seen_ranks(*known.seen_ranks);
+  if (is_whole) return absl::OkStatus();
+  for (uint32_t rank = 0; rank < shown_ranks; ++rank) {
+    shown->add_shown(
+        static_cast<uint32_t>(decision.action(static_cast<int>(rank))));
   }
+  if (!is_action) AddSomethingElse(decision, shown);
+  return absl::OkStatus();
 }
 
 absl::Status SetKeepProbability(double keep, log::v1::BanditTuple* tuple) {

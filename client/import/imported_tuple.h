@@ -1,9 +1,12 @@
 #pragma once
 // What importers do alike with a tuple.
+#include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "io/text/json_line.h"
 #include "sortition/config/v1/log_files.pb.h"
@@ -27,8 +30,26 @@ absl::Status SetPropensity(std::optional<double> propensity,
 absl::Status ReadAttributes(const JsonValue& object, absl::string_view name,
                             log::v1::Decision* decision);
 
-// Marks that something else than the action was shown.
-void SetNotShown(log::v1::BanditTuple* tuple);
+// What a file says of what the user saw.
+struct ImportedShown {
+  bool is_action = true;  // False: something else than the action was shown.
+  // How many of the first ranks of the action were shown; unset: all, or none
+  // if something else was.
+  std::optional<uint32_t> shown_ranks = std::nullopt;
+  std::optional<uint32_t> seen_ranks = std::nullopt;  // As in Shown.
+};
+
+// Counts the ranks of which a file says that they were shown; nothing if it
+// says of no rank whether it was. InvalidArgument if one was shown behind one
+// that was not.
+absl::StatusOr<std::optional<uint32_t>> CountShownRanks(
+    const std::vector<std::optional<bool>>& by_rank);
+
+// Makes a report of what was shown, such that ShownDiffers(), ShownRanks() and
+// SeenRanks() say what `known` says; none if it says nothing. The decision must
+// be complete. InvalidArgument if more ranks were shown than the action has, or
+// seen_ranks is 0. No ranks of an action that has some are something else.
+absl::Status SetShown(const ImportedShown& known, log::v1::BanditTuple* tuple);
 
 // Sets the probability with which the log kept the decision; 1 is not written.
 // InvalidArgument unless it is in (0, 1].

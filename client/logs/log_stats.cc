@@ -11,6 +11,7 @@
 #include "core/policies/distribution_factory.h"
 #include "io/segments/decision_view.h"
 #include "io/segments/reward_join.h"
+#include "io/segments/shown_action.h"
 
 namespace sortition {
 namespace {
@@ -174,7 +175,7 @@ class Counter : public LogVisitor {
       ++version->with_feedback;
     }
     if (tuple.rank_rewards_size() > 0) ++stats_.tuples_with_rank_rewards;
-    if (tuple.has_shown()) ++stats_.shown;
+    if (tuple.has_shown()) CountShown(tuple, weight);
     for (const log::v1::ShadowView& view : tuple.shadow_views()) {
       ShadowStats& shadow = CountView(view);
       ++shadow.in_tuples;
@@ -185,6 +186,18 @@ class Counter : public LogVisitor {
       }
     }
     stats_.feedback += static_cast<uint64_t>(tuple.feedback_size());
+  }
+
+  void CountShown(const log::v1::BanditTuple& tuple, double weight) {
+    ++stats_.shown;
+    const auto add = [weight](uint32_t ranks, WeightedSum* sum) {
+      sum->weight_sum += weight;
+      sum->sum += weight * ranks;
+    };
+    add(ShownRanks(tuple), &stats_.shown_ranks);
+    if (!tuple.shown().has_seen_ranks()) return;
+    ++stats_.tuples_with_seen_ranks;
+    add(SeenRanks(tuple), &stats_.seen_ranks);
   }
 
   ShadowStats& CountView(const log::v1::ShadowView& view) {

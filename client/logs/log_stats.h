@@ -23,6 +23,12 @@ struct VersionStats {
   double reward_sum = 0;
 };
 
+// A sum over tuples, each weighted by 1 / keep_probability.
+struct WeightedSum {
+  double weight_sum = 0;
+  double sum = 0;
+};
+
 // What a shadow thought of decisions.
 struct ShadowStats {
   uint64_t views = 0;
@@ -31,9 +37,9 @@ struct ShadowStats {
   uint64_t agreements = 0;    // Of these: their mode was served.
 };
 
-// Its fields are the keys of the JSON form. Distinct ids are counted exactly,
-// by 128-bit hashes, which take some 50 bytes of memory per decision and
-// feedback.
+// Its fields are the keys of the JSON form, or sums of which that has means.
+// Distinct ids are counted exactly, by 128-bit hashes, which take some 50 bytes
+// of memory per decision and feedback.
 struct LogStats {
   uint64_t segments = 0;
   uint64_t segments_closed = 0;     // Their writer wrote a footer.
@@ -55,6 +61,7 @@ struct LogStats {
   uint64_t tuples_with_feedback = 0;
   uint64_t censored_tuples = 0;  // Feedback may be missing.
   uint64_t tuples_with_rank_rewards = 0;
+  uint64_t tuples_with_seen_ranks = 0;
   uint64_t shadow_views = 0;  // In the spool or in tuples.
   uint64_t late = 0;          // The sum of the next three.
   uint64_t late_after_window = 0;
@@ -70,6 +77,10 @@ struct LogStats {
   uint64_t missing_records = 0;
   uint64_t torn_bytes = 0;  // At the ends of segments.
   uint64_t corrupt_records = 0;
+  // How many of its ranks were shown, over the tuples of which that was
+  // reported; how many of these the user looked at, over those that say so.
+  WeightedSum shown_ranks;
+  WeightedSum seen_ranks;
   int64_t first_time_us = 0;  // Of any decision; 0: none.
   int64_t last_time_us = 0;
   // By model and version. In a spool, the reward of a decision is the sum of

@@ -39,6 +39,7 @@ std::vector<NamedCount> Counts(const LogStats& stats) {
           {"tuples_with_feedback", stats.tuples_with_feedback},
           {"censored_tuples", stats.censored_tuples},
           {"tuples_with_rank_rewards", stats.tuples_with_rank_rewards},
+          {"tuples_with_seen_ranks", stats.tuples_with_seen_ranks},
           {"shadow_views", stats.shadow_views},
           {"late", stats.late},
           {"late_after_window", stats.late_after_window},
@@ -68,6 +69,11 @@ double ModeAgreement(const ShadowStats& shadow) {
          std::max(1.0, static_cast<double>(shadow.in_tuples));
 }
 
+// Returns 0 where there is nothing.
+double Mean(const WeightedSum& sum) {
+  return sum.weight_sum > 0 ? sum.sum / sum.weight_sum : 0;
+}
+
 double MeanReward(const VersionStats& version) {
   return version.reward_sum / std::max(1.0, version.uncensored_weight_sum);
 }
@@ -87,6 +93,8 @@ std::string LogStatsJson(const LogStats& stats) {
   }
   json.Key("first_time_us").Signed(stats.first_time_us);
   json.Key("last_time_us").Signed(stats.last_time_us);
+  json.Key("mean_shown_ranks").Number(Mean(stats.shown_ranks));
+  json.Key("mean_seen_ranks").Number(Mean(stats.seen_ranks));
   json.Key("models").BeginArray();
   for (const auto& [model, version] : stats.models) {
     json.BeginObject();
@@ -136,6 +144,11 @@ std::string LogStatsText(const LogStats& stats) {
                     "incomplete: feedback for decisions of other servers came "
                     "here, so that of these may have gone there "
                     "(docs/join.md)\n");
+  }
+  if (stats.tuples_with_seen_ranks > 0) {
+    absl::StrAppendFormat(
+        &text, "where reported, %.2f ranks shown and %.2f seen in the mean\n",
+        Mean(stats.shown_ranks), Mean(stats.seen_ranks));
   }
   for (const auto& [join, tuples] : stats.joins) {
     absl::StrAppend(&text, tuples, " tuples joined by ", join, "\n");

@@ -10,6 +10,7 @@
 #include "client/validation/feature_check.h"
 #include "client/validation/log_wide_checks.h"
 #include "client/validation/mean_weight_check.h"
+#include "client/validation/ranks_check.h"
 #include "core/base/status_macros.h"
 #include "io/segments/reward_join.h"
 
@@ -37,6 +38,7 @@ std::vector<NamedCheck> AllChecks(
   add("propensities", std::make_unique<PropensityCheck>());
   add("conditionals", std::make_unique<ConditionalsCheck>());
   add("actions", std::make_unique<ActionCheck>());
+  add("ranks", std::make_unique<RanksCheck>());
   add("policies", std::make_unique<PolicyCheck>());
   add("mean_weight", std::make_unique<MeanWeightCheck>());
   add("feedback", std::make_unique<FeedbackCheck>());

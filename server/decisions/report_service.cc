@@ -42,6 +42,8 @@ absl::Status ReportService::ReportShown(const v1::ReportShownRequest& request,
   shown.set_time_us(NowUs());
   *shown.mutable_shown() = request.shown();
   shown.set_not_shown(request.not_shown());
+  shown.set_first_rank(request.first_rank());
+  if (request.has_seen_ranks()) shown.set_seen_ranks(request.seen_ranks());
   return Append(scratch);
 }
 

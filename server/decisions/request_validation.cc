@@ -140,6 +140,43 @@ absl::Status CheckFeedback(const v1::Feedback& feedback,
   return absl::OkStatus();
 }
 
+// Checks where a page begins and ends.
+absl::Status CheckPage(const v1::ReportShownRequest& request, uint32_t limit) {
+  const uint64_t first_rank = request.first_rank();
+  const auto entries = static_cast<uint64_t>(request.shown_size());
+  if (entries > limit) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "shown has ", entries, " entries: must have at most ", limit));
+  }
+  if (first_rank > 0 && entries == 0) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("first_rank = ", first_rank,
+                     ": must be 0 where shown has no entries"));
+  }
+  if (first_rank + entries > limit) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "first_rank = ", first_rank, ": must be in [0, ", limit - entries,
+        "] where shown has ", entries, " entries"));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckSeenRanks(const v1::ReportShownRequest& request,
+                            uint32_t limit) {
+  if (!request.has_seen_ranks()) return absl::OkStatus();
+  const uint32_t seen = request.seen_ranks();
+  if (request.not_shown()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("seen_ranks = ", seen,
+                     ": must be unset where not_shown is true"));
+  }
+  if (seen < 1 || seen > limit) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("seen_ranks = ", seen, ": must be in [1, ", limit, "]"));
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 absl::Status ValidateId(absl::string_view field, absl::string_view id) {
@@ -234,11 +271,8 @@ absl::Status ValidateShown(const v1::ReportShownRequest& request,
                      " entries: must have none where not_shown is true"));
   }
   const uint32_t limit = limits.max_candidates();
-  if (static_cast<uint32_t>(request.shown_size()) > limit) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("shown has ", request.shown_size(),
-                     " entries: must have at most ", limit));
-  }
+  RETURN_IF_ERROR(CheckPage(request, limit));
+  RETURN_IF_ERROR(CheckSeenRanks(request, limit));
   for (int rank = 0; rank < request.shown_size(); ++rank) {
     if (request.shown(rank) >= limit) {
       return absl::InvalidArgumentError(

@@ -26,8 +26,11 @@ struct JoinedRecord {
   int64_t time_us = 0;
   double reward = 0;  // Feedback only.
   bool is_shown = false;
-  std::string bytes;                            // Serialised Shown or Feedback.
-  std::optional<uint32_t> rank = std::nullopt;  // Of feedback about one rank.
+  std::string bytes;  // Serialised Shown or Feedback.
+  // Of feedback about one rank: this rank. Of a page that was shown: its first
+  // rank. A report of what was shown without it is a viewport report.
+  std::optional<uint32_t> rank = std::nullopt;
+  uint32_t seen_ranks = 0;  // Of a report of what was shown; 0: not said.
 };
 
 // A shadow's view of a decision. Its bytes stay in the spool until the decision
@@ -53,7 +56,11 @@ struct ClosedDecision {
   std::vector<log::v1::CensorReason> censored;
   double reward = 0;                              // Aggregated, or the default.
   std::vector<log::v1::RankReward> rank_rewards;  // Ascending by rank.
-  std::vector<JoinedRecord> records;  // In reading order, at most one shown.
+  // All reports of what was shown, put together (shown_pages.h).
+  std::optional<log::v1::Shown> shown;
+  // Feedback is in reading order. Of what was shown, at most one report for a
+  // page and one viewport report.
+  std::vector<JoinedRecord> records;
   std::vector<JoinedView> views;  // Ascending by version, each at most once.
 };
 
@@ -82,8 +89,12 @@ struct RepeatedDecision {
 struct JoinCounts {
   uint64_t decisions = 0;            // Duplicates not counted.
   uint64_t duplicate_decisions = 0;  // Including other answers.
-  uint64_t shown = 0;                // Joined.
-  uint64_t unused_shown = 0;         // Second, late, or decision unknown.
+  uint64_t shown = 0;                // Joined, without viewport reports.
+  // A page that was reported before, one page too many, late, or decision
+  // unknown.
+  uint64_t unused_shown = 0;
+  uint64_t viewports = 0;        // Viewport reports joined to decisions.
+  uint64_t pages_left_out = 0;   // Joined, and beyond a gap.
   uint64_t feedback = 0;             // Joined.
   uint64_t duplicate_feedback = 0;
   uint64_t after_window = 0;

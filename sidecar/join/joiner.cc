@@ -129,13 +129,6 @@ void Joiner::LeaveToOther(const RepeatedDecision& first) {
   queue_[first.number - first_number_].is_elsewhere = true;
 }
 
-void Joiner::AddShown(SpoolPlace place, const log::v1::Shown& shown) {
-  const int64_t time_us = Correct(shown.time_us());
-  AdvanceTo(time_us);
-  AddRecord(HashBytes(shown.decision_id()),
-            {place, time_us, 0, true, shown.SerializeAsString()});
-}
-
 void Joiner::AddFeedback(SpoolPlace place, const log::v1::Feedback& feedback) {
   const int64_t time_us = Correct(feedback.time_us());
   AdvanceTo(time_us);
@@ -182,22 +175,15 @@ void Joiner::AddRecord(const Hash128& decision, JoinedRecord record) {
 }
 
 void Joiner::Attach(Pending* pending, JoinedRecord record) {
-  const bool is_in_window = record.time_us <= pending->time_us + window_us_;
-  if (record.is_shown) {
-    const bool is_first =
-        std::none_of(pending->records.begin(), pending->records.end(),
-                     [](const JoinedRecord& other) { return other.is_shown; });
-    if (!is_in_window || !is_first) {
-      ++counts_.unused_shown;
-      return;
-    }
-    ++counts_.shown;
-  } else if (!is_in_window) {
+  if (record.time_us > pending->time_us + window_us_) {
     Reject(std::move(record), LateFeedback::AFTER_WINDOW);
     return;
-  } else {
-    ++counts_.feedback;
   }
+  if (record.is_shown) {
+    AttachShown(pending, std::move(record));
+    return;
+  }
+  ++counts_.feedback;
   Need(record.place);
   pending->records.push_back(std::move(record));
 }
@@ -324,18 +310,15 @@ std::optional<ClosedDecision> Joiner::PopClosed() {
   closed.after_number = pending.after_number;
   closed.censored =
       censored_.ReasonsIn(pending.time_us, pending.time_us + window_us_);
-  closed.is_wanted = !options_.only_if_shown();
   Release(pending.place);
-  for (const JoinedRecord& record : pending.records) {
-    Release(record.place);
-    if (!record.is_shown) continue;
-    log::v1::Shown shown;
-    closed.is_wanted |=
-        shown.ParseFromString(record.bytes) && !shown.not_shown();
-  }
+  for (const JoinedRecord& record : pending.records) Release(record.place);
   for (const JoinedView& view : pending.views) Release(view.place);
   closed.records = std::move(pending.records);
   closed.views = std::move(pending.views);
+  SetShown(&closed);
+  closed.is_wanted =
+      !options_.only_if_shown() ||
+      (closed.shown.has_value() && !closed.shown->not_shown());
   SetRewards(&closed);
   return closed;
 }

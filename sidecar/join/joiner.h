@@ -39,6 +39,8 @@ class Joiner {
                                               bool is_kept = true);
   // Says that the outcome of this pending decision is that of another copy.
   void LeaveToOther(const RepeatedDecision& first);
+  // Keeps reports of different pages, of one page the first, and of how far the
+  // user looked the farthest.
   void AddShown(SpoolPlace place, const log::v1::Shown& shown);
   // Requires a finite reward. A reward outside [reward_min, reward_max] is not
   // joined.
@@ -153,6 +155,11 @@ class Joiner {
                            int64_t time_us);
   void AddRecord(const Hash128& decision, JoinedRecord record);
   void Attach(Pending* pending, JoinedRecord record);
+  void AttachShown(Pending* pending, JoinedRecord record);
+  void AttachViewport(Pending* pending, JoinedRecord record);
+  // Counts a page that is not kept; how far the user looked counts all the
+  // same.
+  void LeaveOutPage(Pending* pending, JoinedRecord page);
   void AdoptHeld(Pending* pending);
   void Reject(JoinedRecord record, log::v1::LateFeedback::Reason reason);
   void ExpireHeld();
@@ -161,6 +168,8 @@ class Joiner {
   // Notes that an output needs, or needs no more, the record at `place`.
   void Need(SpoolPlace place) { ++needed_[{place.spool, place.segment}]; }
   void Release(SpoolPlace place);
+  // Puts together what the records say was shown.
+  void SetShown(ClosedDecision* closed);
   // Aggregates the rewards of the records.
   void SetRewards(ClosedDecision* closed) const;
 

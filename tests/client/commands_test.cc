@@ -91,7 +91,13 @@ TEST(CommandTest, WrongCallsExitWithTwo) {
       {{"feedback", "--decision_id=a"}, "reward"},
       {{"shown", "--decision_id=a"}, "needs --shown"},
       {{"shown", "--decision_id=a", "--shown=1", "--not_shown"},
-       "--not_shown with --shown"}};
+       "--not_shown with --shown"},
+      {{"shown", "--decision_id=a", "--seen_ranks=1", "--not_shown"},
+       "--not_shown with --seen_ranks"},
+      {{"shown", "--decision_id=a", "--first_rank=2", "--seen_ranks=3"},
+       "--first_rank needs --shown"},
+      {{"shown", "--decision_id=a", "--seen_ranks=0"},
+       "seen_ranks = 0: permitted range is at least 1"}};
   for (const auto& [arguments, message] : cases) {
     const CommandRun run = Sortition(arguments);
     EXPECT_EQ(run.exit_code, 2) << message;
@@ -271,6 +277,23 @@ TEST(CommandTest, ShownAndFeedbackAreReported) {
             0);
   ASSERT_EQ(server.shown().size(), 1u);
   EXPECT_THAT(server.shown()[0].shown(), testing::ElementsAre(2, 0));
+  EXPECT_EQ(server.shown()[0].first_rank(), 0u);
+  EXPECT_FALSE(server.shown()[0].has_seen_ranks());
+  ASSERT_EQ(Sortition({"shown", "--server=" + server.address(),
+                       "--decision_id=d", "--shown=5,3", "--first_rank=10",
+                       "--seen_ranks=11"})
+                .exit_code,
+            0);
+  ASSERT_EQ(Sortition({"shown", "--server=" + server.address(),
+                       "--decision_id=d", "--seen_ranks=12"})
+                .exit_code,
+            0);
+  ASSERT_EQ(server.shown().size(), 3u);
+  EXPECT_THAT(server.shown()[1].shown(), testing::ElementsAre(5, 3));
+  EXPECT_EQ(server.shown()[1].first_rank(), 10u);
+  EXPECT_EQ(server.shown()[1].seen_ranks(), 11u);
+  EXPECT_THAT(server.shown()[2].shown(), testing::IsEmpty());
+  EXPECT_EQ(server.shown()[2].seen_ranks(), 12u);
   ASSERT_EQ(
       Sortition({"feedback", "--server=" + server.address(), "--decision_id=d",
                  "--reward=0.5", "--rank=1", "--feedback_id=f"})

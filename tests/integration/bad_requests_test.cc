@@ -302,6 +302,14 @@ TEST_F(BadRequestsTest, BadShown) {
   request.set_not_shown(true);
   ExpectRefused(ReportShown(request), StatusCode::INVALID_ARGUMENT,
                 {"not_shown", "shown"});
+  request.set_not_shown(false);
+  request.set_first_rank(4294967295);
+  ExpectRefused(ReportShown(request), StatusCode::INVALID_ARGUMENT,
+                {"first_rank", "4294967295", "[0, "});
+  request.clear_first_rank();
+  request.set_seen_ranks(0);
+  ExpectRefused(ReportShown(request), StatusCode::INVALID_ARGUMENT,
+                {"seen_ranks", "0", "[1, "});
   ExpectNothingLogged();
 }
 

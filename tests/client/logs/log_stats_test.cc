@@ -151,6 +151,36 @@ TEST_F(LogStatsTest, CountsAndPrintsRewardsOfRanks) {
                                  "\"reward\":0.75,\"count\":3}]"));
 }
 
+// Orders of two ranks. The first was shown as decided and seen to its first
+// rank; of the second, which stands for four, only a page of one rank was
+// shown; of the third nothing was reported. (2 + 4 · 1) / 5 ranks were shown.
+TEST_F(LogStatsTest, CountsWhatWasShownAndSeen) {
+  const auto order = [this](const std::string& id) {
+    log::v1::LogRecord record = Tuple(Decide(uniform_, true, id), 1);
+    EXPECT_EQ(record.tuple().decision().action_size(), 2);
+    record.mutable_tuple()->clear_shown();
+    return record;
+  };
+  log::v1::LogRecord viewport = order("a");
+  viewport.mutable_tuple()->mutable_shown()->set_seen_ranks(1);
+  log::v1::LogRecord page = order("b");
+  page.mutable_tuple()->set_keep_probability(0.25);
+  page.mutable_tuple()->mutable_shown()->add_shown(
+      static_cast<uint32_t>(page.tuple().decision().action(0)));
+  ASSERT_OK(Write("1", 1, {viewport, page, order("c")})->Close());
+  const LogStats stats = Stats();
+  EXPECT_EQ(stats.shown, 2u);
+  EXPECT_EQ(stats.tuples_with_seen_ranks, 1u);
+  EXPECT_THAT(LogStatsJson(stats),
+              AllOf(HasSubstr("\"tuples_with_seen_ranks\":1"),
+                    HasSubstr("\"mean_shown_ranks\":1.2"),
+                    HasSubstr("\"mean_seen_ranks\":1")));
+  EXPECT_THAT(
+      LogStatsText(stats),
+      HasSubstr("where reported, 1.20 ranks shown and 1.00 seen in the mean"));
+  EXPECT_THAT(Cat({}), HasSubstr("\"shown\":{\"seen_ranks\":1}"));
+}
+
 TEST_F(LogStatsTest, CountsAndPrintsSetsOfLabels) {
   log::v1::Decision labels;
   labels.set_decision_id("l");

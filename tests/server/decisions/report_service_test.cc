@@ -114,6 +114,81 @@ TEST_F(ReportServiceTest, BadReportsOfWhatWasShownAreRefused) {
   EXPECT_THAT(Logged(), IsEmpty());
 }
 
+TEST_F(ReportServiceTest, PagesAndViewportsAreLogged) {
+  v1::ReportShownRequest page;
+  page.set_decision_id("d");
+  for (const uint32_t i : {4, 0}) page.add_shown(i);
+  page.set_first_rank(3);  // The last two of five ranks.
+  page.set_seen_ranks(5);
+  v1::ReportShownRequest viewport;
+  viewport.set_decision_id("d");
+  viewport.set_seen_ranks(1);
+  v1::ReportShownResponse response;
+  ASSERT_OK(service_->ReportShown(page, &scratch_, &response));
+  ASSERT_OK(service_->ReportShown(viewport, &scratch_, &response));
+  const auto records = Logged();
+  ASSERT_THAT(records, SizeIs(2));
+  EXPECT_THAT(records[0].shown().shown(), ElementsAre(4, 0));
+  EXPECT_EQ(records[0].shown().first_rank(), 3u);
+  EXPECT_EQ(records[0].shown().seen_ranks(), 5u);
+  EXPECT_THAT(records[1].shown().shown(), IsEmpty());
+  EXPECT_FALSE(records[1].shown().not_shown());
+  EXPECT_TRUE(records[1].shown().has_seen_ranks());
+  EXPECT_EQ(records[1].shown().seen_ranks(), 1u);
+}
+
+// Records of a thread are used again: what one report does not say must not be
+// that of the report before.
+TEST_F(ReportServiceTest, WhatIsNotKnownIsNotLogged) {
+  v1::ReportShownRequest page;
+  page.set_decision_id("d");
+  page.add_shown(1);
+  page.set_first_rank(2);
+  page.set_seen_ranks(3);
+  v1::ReportShownResponse response;
+  ASSERT_OK(service_->ReportShown(page, &scratch_, &response));
+  page.clear_first_rank();
+  page.clear_seen_ranks();
+  ASSERT_OK(service_->ReportShown(page, &scratch_, &response));
+  const auto records = Logged();
+  ASSERT_THAT(records, SizeIs(2));
+  EXPECT_EQ(records[1].shown().first_rank(), 0u);
+  EXPECT_FALSE(records[1].shown().has_seen_ranks());
+}
+
+TEST_F(ReportServiceTest, BadPagesAndViewportsAreRefused) {
+  v1::ReportShownRequest good;
+  good.set_decision_id("d");
+  for (const uint32_t i : {1, 2}) good.add_shown(i);
+  const auto refused = [&](const v1::ReportShownRequest& request,
+                           const std::string& words) {
+    v1::ReportShownResponse response;
+    EXPECT_THAT(service_->ReportShown(request, &scratch_, &response),
+                StatusIs(StatusCode::kInvalidArgument, HasSubstr(words)));
+  };
+  auto request = good;
+  request.set_first_rank(4);
+  refused(request,
+          "first_rank = 4: must be in [0, 3] where shown has 2 entries");
+  request.set_first_rank(std::numeric_limits<uint32_t>::max());
+  refused(request, "first_rank = 4294967295: must be in [0, 3]");
+  request.clear_shown();
+  request.set_first_rank(1);
+  refused(request, "first_rank = 1: must be 0 where shown has no entries");
+  request.set_seen_ranks(2);
+  refused(request, "first_rank = 1: must be 0 where shown has no entries");
+  request.set_not_shown(true);
+  refused(request, "first_rank = 1: must be 0 where shown has no entries");
+  request.clear_first_rank();
+  refused(request, "seen_ranks = 2: must be unset where not_shown is true");
+  request = good;
+  request.set_seen_ranks(0);
+  refused(request, "seen_ranks = 0: must be in [1, 5]");
+  request.set_seen_ranks(6);
+  refused(request, "seen_ranks = 6: must be in [1, 5]");
+  EXPECT_THAT(Logged(), IsEmpty());
+}
+
 TEST_F(ReportServiceTest, BadFeedbackIsRefusedWithItsWholeBatch) {
   v1::Feedback good;
   good.set_feedback_id("f");

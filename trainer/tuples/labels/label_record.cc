@@ -8,6 +8,7 @@
 #include "core/base/status_macros.h"
 #include "core/counterfactual/loss_scaling.h"
 #include "io/segments/decision_view.h"
+#include "io/segments/shown_action.h"
 #include "trainer/tuples/tuple_convert.h"
 
 namespace sortition {
@@ -46,7 +47,7 @@ bool ReadLabels(const log::v1::Decision& decision, LabelRecord* record) {
 bool OthersWereShown(const log::v1::BanditTuple& logged) {
   const auto& shown = logged.shown().shown();
   const auto& action = logged.decision().action();
-  return logged.has_shown() &&
+  return logged.has_shown() && !IsViewportOnly(logged.shown()) &&
          (logged.shown().not_shown() ||
           !std::is_permutation(shown.begin(), shown.end(), action.begin(),
                                action.end()));

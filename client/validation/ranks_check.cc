@@ -1,0 +1,63 @@
+#include "client/validation/ranks_check.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "io/segments/shown_action.h"
+
+namespace sortition {
+
+void RanksCheck::Take(const LogEntry& entry) {
+  if (entry.tuple == nullptr) return;
+  const log::v1::BanditTuple& tuple = *entry.tuple;
+  const uint32_t ranks = NumRanks(tuple.decision());
+  if (tuple.shown().has_seen_ranks()) {
+    ++with_seen_;
+    const uint32_t seen = tuple.shown().seen_ranks();
+    if (seen < 1 || seen > ranks) {
+      seen_.Add(entry,
+                ranks == 0
+                    ? absl::StrCat("seen_ranks is ", seen,
+                                   ", must be unset: the action has no ranks")
+                    : absl::StrCat("seen_ranks is ", seen, ", must be in [1, ",
+                                   ranks, "], the ranks of the action"));
+    }
+  }
+  if (tuple.rank_rewards().empty()) return;
+  ++with_rewards_;
+  uint32_t largest = 0;
+  for (const log::v1::RankReward& reward : tuple.rank_rewards()) {
+    largest = std::max(largest, reward.rank());
+  }
+  if (largest < ranks) return;
+  rewards_.Add(entry,
+               ranks == 0
+                   ? absl::StrCat("feedback is about rank ", largest,
+                                  ", must be about none: the action has none")
+                   : absl::StrCat("feedback is about rank ", largest,
+                                  ", must be in [0, ", ranks,
+                                  "), the ranks of the action"));
+}
+
+std::vector<Finding> RanksCheck::Report() const {
+  std::vector<Finding> findings;
+  if (rewards_.count() > 0) {
+    findings.push_back(
+        {Level::kWarn,
+         rewards_.Text(with_rewards_, "tuples with rewards of ranks")});
+  }
+  if (seen_.count() > 0) {
+    findings.push_back(
+        {Level::kWarn, seen_.Text(with_seen_, "tuples with seen_ranks")});
+  }
+  if (findings.empty()) {
+    findings.push_back(
+        {Level::kPass,
+         absl::StrCat("the rewards of ranks of ", with_rewards_,
+                      " tuples and what was seen of ", with_seen_,
+                      " are within their actions")});
+  }
+  return findings;
+}
+
+}  // namespace sortition

@@ -1,0 +1,24 @@
+#pragma once
+// Whether reports about ranks are about ranks that were decided.
+#include <cstdint>
+#include <vector>
+
+#include "client/validation/log_check.h"
+
+namespace sortition {
+
+// Feedback about a rank that the action does not have is no reward of any
+// candidate, and nobody can have looked at more ranks than there are.
+class RanksCheck : public LogCheck {
+ public:
+  void Take(const LogEntry& entry) override;
+  std::vector<Finding> Report() const override;
+
+ private:
+  uint64_t with_rewards_ = 0;  // Tuples with rewards of ranks.
+  uint64_t with_seen_ = 0;     // Tuples with seen_ranks.
+  Offences rewards_;
+  Offences seen_;
+};
+
+}  // namespace sortition

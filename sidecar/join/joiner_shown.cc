@@ -1,0 +1,108 @@
+// How a joiner takes reports of what was shown. It keeps no more of a decision
+// than the result depends on; what it drops is never part of a result, so that
+// its segment may be removed before a restart.
+#include <algorithm>
+#include <utility>
+
+#include "sidecar/join/joiner.h"
+#include "sidecar/join/shown_pages.h"
+
+namespace sortition {
+namespace {
+
+// Of one decision. A broken front end must not fill the memory.
+constexpr size_t kMostPages = 100;
+
+// Returns what a page says of how far the user looked.
+JoinedRecord ViewportOf(JoinedRecord page) {
+  log::v1::Shown shown;
+  shown.ParseFromString(page.bytes);
+  shown.clear_shown();
+  shown.clear_first_rank();
+  page.bytes = shown.SerializeAsString();
+  page.rank.reset();
+  return page;
+}
+
+}  // namespace
+
+void Joiner::AddShown(SpoolPlace place, const log::v1::Shown& shown) {
+  const int64_t time_us = Correct(shown.time_us());
+  AdvanceTo(time_us);
+  JoinedRecord record{place, time_us, 0, true, shown.SerializeAsString()};
+  if (!IsViewportReport(shown)) record.rank = shown.first_rank();
+  if (!shown.not_shown()) record.seen_ranks = shown.seen_ranks();
+  AddRecord(HashBytes(shown.decision_id()), std::move(record));
+}
+
+// Of too many pages those with the smallest ranks are kept, so that the order
+// in which they come does not matter.
+void Joiner::AttachShown(Pending* pending, JoinedRecord record) {
+  if (!record.rank.has_value()) {
+    ++counts_.viewports;
+    AttachViewport(pending, std::move(record));
+    return;
+  }
+  size_t num_pages = 0;
+  JoinedRecord* last = nullptr;
+  for (JoinedRecord& other : pending->records) {
+    if (!other.is_shown || !other.rank.has_value()) continue;
+    if (*other.rank == *record.rank) {
+      LeaveOutPage(pending, std::move(record));
+      return;
+    }
+    ++num_pages;
+    if (last == nullptr || *last->rank < *other.rank) last = &other;
+  }
+  if (num_pages < kMostPages) {
+    ++counts_.shown;
+    Need(record.place);
+    pending->records.push_back(std::move(record));
+    return;
+  }
+  if (*record.rank < *last->rank) {
+    Need(record.place);
+    Release(last->place);
+    std::swap(*last, record);
+  }
+  LeaveOutPage(pending, std::move(record));
+}
+
+void Joiner::LeaveOutPage(Pending* pending, JoinedRecord page) {
+  ++counts_.unused_shown;
+  if (page.seen_ranks > 0) AttachViewport(pending, ViewportOf(std::move(page)));
+}
+
+// Of reports that say the same the earliest is kept.
+void Joiner::AttachViewport(Pending* pending, JoinedRecord record) {
+  const auto kept =
+      std::find_if(pending->records.begin(), pending->records.end(),
+                   [](const JoinedRecord& other) {
+                     return other.is_shown && !other.rank.has_value();
+                   });
+  if (kept == pending->records.end()) {
+    Need(record.place);
+    pending->records.push_back(std::move(record));
+    return;
+  }
+  const bool is_farther =
+      record.seen_ranks > kept->seen_ranks ||
+      (record.seen_ranks == kept->seen_ranks && record.time_us < kept->time_us);
+  if (!is_farther) return;
+  Need(record.place);
+  Release(kept->place);
+  *kept = std::move(record);
+}
+
+void Joiner::SetShown(ClosedDecision* closed) {
+  std::vector<log::v1::Shown> reports;
+  for (const JoinedRecord& record : closed->records) {
+    if (record.is_shown) reports.emplace_back().ParseFromString(record.bytes);
+  }
+  if (reports.empty()) return;
+  MergedShown merged = MergeShown(std::move(reports));
+  counts_.pages_left_out += merged.pages_left_out;
+  closed->shown = std::move(merged.shown);
+}
+
+}  // namespace sortition
