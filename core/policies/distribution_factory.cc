@@ -7,11 +7,13 @@
 #include "absl/strings/str_join.h"
 #include "core/base/status_macros.h"
 #include "core/policies/distributions/boltzmann_ranking_distribution.h"
+#include "core/policies/distributions/factored_ranking_distribution.h"
 #include "core/policies/distributions/game_ranking_distribution.h"
 #include "core/policies/distributions/game_subset_distribution.h"
 #include "core/policies/distributions/independent_subset_distribution.h"
 #include "core/policies/distributions/ranking_distribution.h"
 #include "core/policies/distributions/selection_distribution.h"
+#include "core/policies/distributions/sorted_ranking_distribution.h"
 #include "core/policies/policy_check.h"
 
 namespace sortition {
@@ -50,6 +52,10 @@ MakeActionDistribution(const Policy& policy) {
     case Policy::kSoftmaxSelection:
       return std::make_unique<const SelectionDistribution>(alpha, epsilon);
     case Policy::kPlackettLuce:
+      if (policy.plackett_luce().rank_factors_size() > 0) {
+        return std::make_unique<const FactoredRankingDistribution>(
+            alpha, epsilon, policy.plackett_luce());
+      }
       return std::make_unique<const RankingDistribution>(alpha, epsilon);
     case Policy::kGameRanking:
       return std::make_unique<const GameRankingDistribution>(
@@ -63,6 +69,9 @@ MakeActionDistribution(const Policy& policy) {
     case Policy::kBoltzmannRanking:
       return std::make_unique<const BoltzmannRankingDistribution>(
           alpha, epsilon, policy.boltzmann_ranking());
+    case Policy::kSortedRanking:
+      return std::make_unique<const SortedRankingDistribution>(
+          alpha, epsilon, policy.sorted_ranking());
     case Policy::kLabelChain:
     case Policy::kIndependentLabels:
     case Policy::KIND_NOT_SET:
@@ -92,6 +101,12 @@ bool HasFullSupport(const Policy& policy, size_t num_eligible) {
   if (policy.has_boltzmann_ranking()) {
     return policy.boltzmann_ranking().plackett_luce_mixture() > 0 ||
            num_eligible <= HeadOf(policy.boltzmann_ranking());
+  }
+  if (policy.has_sorted_ranking()) {
+    // Swaps do not count: with far scores they are impossible.
+    const auto& sorted = policy.sorted_ranking();
+    return num_eligible <=
+           (sorted.shuffle_probability() > 0 ? sorted.shuffle_ranks() : 1);
   }
   return !policy.has_game_subset();
 }

@@ -28,8 +28,8 @@ ActionKind ActionKindOf(const model::v1::Policy& policy);
 // Whether every action of the requested size has a positive probability,
 // whatever the scores of `num_eligible` candidates are. Games leave some
 // choices no chance, and so do Boltzmann rankings of more candidates than their
-// head: without a mixture most actions are impossible, and their rewards are
-// never logged.
+// head and sorted rankings of more than they shuffle: without a mixture most
+// actions are impossible, and their rewards are never logged.
 bool HasFullSupport(const model::v1::Policy& policy, size_t num_eligible);
 
 // Returns how many candidates the policy chooses where the request does not

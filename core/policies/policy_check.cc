@@ -19,7 +19,9 @@ using google::protobuf::FieldDescriptor;
 using model::v1::BoltzmannRanking;
 using model::v1::GameRanking;
 using model::v1::GameSubset;
+using model::v1::PlackettLuce;
 using model::v1::Policy;
+using model::v1::SortedRanking;
 
 absl::Status KindNotSetError() {
   std::vector<std::string> names;
@@ -78,6 +80,27 @@ absl::Status CheckBoltzmannRanking(const BoltzmannRanking& boltzmann) {
   return absl::OkStatus();
 }
 
+// Every decision is logged with its policy, and each factor costs a rank drawn
+// on its own.
+absl::Status CheckPlackettLuce(const PlackettLuce& plackett_luce) {
+  constexpr int kMaxRankFactors = 100;
+  const int size = plackett_luce.rank_factors_size();
+  if (size <= kMaxRankFactors) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("policy.plackett_luce.rank_factors has ", size,
+                   " values, must have at most ", kMaxRankFactors));
+}
+
+absl::Status CheckSortedRanking(const SortedRanking& sorted) {
+  if (sorted.shuffle_probability() == 0 || sorted.shuffle_ranks() > 0) {
+    return absl::OkStatus();
+  }
+  return absl::InvalidArgumentError(absl::StrCat(
+      "policy.sorted_ranking.shuffle_ranks is 0, must be at least 2 where "
+      "shuffle_probability is above 0, it is ",
+      NumberText(sorted.shuffle_probability())));
+}
+
 absl::Status CheckTransitions(const model::v1::LabelChain& chain) {
   const uint64_t q = chain.num_labels();
   const auto size = static_cast<uint64_t>(chain.transitions_size());
@@ -103,13 +126,16 @@ absl::Status CheckRules(const Policy& policy) {
       return CheckGameSubset(policy.game_subset());
     case Policy::kBoltzmannRanking:
       return CheckBoltzmannRanking(policy.boltzmann_ranking());
+    case Policy::kPlackettLuce:
+      return CheckPlackettLuce(policy.plackett_luce());
+    case Policy::kSortedRanking:
+      return CheckSortedRanking(policy.sorted_ranking());
     case Policy::kLabelChain:
       RETURN_IF_ERROR(CheckTransitions(policy.label_chain()));
       return CheckNoMixture(policy, "label_chain");
     case Policy::kIndependentLabels:
       return CheckNoMixture(policy, "independent_labels");
     case Policy::kSoftmaxSelection:
-    case Policy::kPlackettLuce:
     case Policy::kIndependentSubset:
       return absl::OkStatus();
     case Policy::KIND_NOT_SET:

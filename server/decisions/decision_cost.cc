@@ -10,6 +10,8 @@ namespace {
 constexpr double kPerCandidate = 150e-9;  // Exponential, logarithm, sort.
 constexpr double kPerCell = 9e-9;         // Of the table of a sized subset.
 constexpr double kPerProduct = 4e-9;      // Of the sums over sets of a head.
+// An estimate: of a candidate, at a rank drawn on its own.
+constexpr double kPerRank = 15e-9;
 constexpr double kPerTree = 15e-9;        // Of a candidate.
 constexpr double kPerUnit = 50e-9;        // Of a candidate.
 constexpr double kPerConnection = 1e-9;   // Of a candidate to a hidden unit.
@@ -34,6 +36,11 @@ double DrawSeconds(const model::v1::Policy& policy, uint32_t num_eligible,
       const double head =
           std::min(asked == 0 ? kDefaultHead : asked, num_eligible);
       return seconds + kPerProduct * std::exp2(head) * head / 2;
+    }
+    case model::v1::Policy::kPlackettLuce: {
+      const double factors = policy.plackett_luce().rank_factors_size();
+      const double ranks = size == 0 ? n : size;
+      return seconds + kPerRank * n * std::min(ranks, factors);
     }
     case model::v1::Policy::kGameSubset:
       // That of precision chooses a number, that of F-score does not.

@@ -12,6 +12,7 @@
 #include "core/base/random.h"
 #include "core/base/status_macros.h"
 #include "core/learners/classes/logistic.h"
+#include "core/learners/labelled/rank_policy.h"
 #include "core/scoring/model_features.h"
 #include "io/models/draw_salt.h"
 #include "io/models/model_store.h"
@@ -26,6 +27,23 @@ using config::v1::FitOptions;
 // A Newton step takes d² numbers and d³ operations.
 constexpr uint32_t kMostMadeFeatures = 4096;
 
+absl::StatusOr<model::v1::Policy> MakePolicy(const FitOptions& options,
+                                             double intercept) {
+  ASSIGN_OR_RETURN(
+      model::v1::Policy policy,
+      MakeRankPolicy({.action_kind = options.action() == "select"
+                                         ? ActionKind::kSelect
+                                         : ActionKind::kRank,
+                      .inverse_temperature = options.inverse_temperature(),
+                      .uniform_mixture = options.uniform_mixture(),
+                      .rank = options.rank_policy()}));
+  if (policy.has_softmax_selection()) {
+    // A probability below 1/2 means w·x + b < 0, that is, w·x < -b.
+    policy.mutable_softmax_selection()->set_abstain_score(-intercept);
+  }
+  return policy;
+}
+
 absl::Status ValidateFitOptions(const FitOptions& options) {
   RETURN_IF_ERROR(ValidateModelName(options.model()));
   RETURN_IF_ERROR(ValidateDrawSalt(options.draw_salt()));
@@ -33,7 +51,7 @@ absl::Status ValidateFitOptions(const FitOptions& options) {
     return absl::InvalidArgumentError(absl::StrCat(
         "action is '", options.action(), "', must be select or rank"));
   }
-  return absl::OkStatus();
+  return MakePolicy(options, 0).status();
 }
 
 // A fitted model is not compared with others, so it must not replace one that
@@ -59,19 +77,6 @@ std::vector<LabelledQuery> DrawQueries(std::vector<LabelledQuery> queries,
   }
   queries.resize(wanted);
   return queries;
-}
-
-model::v1::Policy MakePolicy(const FitOptions& options, double intercept) {
-  model::v1::Policy policy;
-  policy.set_inverse_temperature(options.inverse_temperature());
-  policy.set_uniform_mixture(options.uniform_mixture());
-  if (options.action() == "select") {
-    // A probability below 1/2 means w·x + b < 0, that is, w·x < -b.
-    policy.mutable_softmax_selection()->set_abstain_score(-intercept);
-  } else {
-    policy.mutable_plackett_luce();
-  }
-  return policy;
 }
 
 std::vector<log::v1::Decision> WarmupQueries(
@@ -172,7 +177,7 @@ absl::StatusOr<FitReport> Fit(const FitOptions& options) {
 
   model::v1::Model model = data.frame;
   model.set_name(options.model());
-  *model.mutable_policy() = MakePolicy(options, fit.intercept);
+  ASSIGN_OR_RETURN(*model.mutable_policy(), MakePolicy(options, fit.intercept));
   model.mutable_weights()->Add(fit.weights.begin(), fit.weights.end());
   model::v1::Provenance* provenance = model.mutable_provenance();
   provenance->set_learner("logistic");

@@ -55,12 +55,12 @@ absl::StatusOr<StoredModel> LoadVersion(const CalibrateOptions& options,
   }
   ASSIGN_OR_RETURN(StoredModel stored, store.Load(options.model(), version));
   if (stored.model.policy().has_independent_labels() ||
-      stored.model.policy().has_label_chain()) {
+      stored.model.policy().has_label_chain() ||
+      stored.model.policy().has_sorted_ranking()) {
     return absl::FailedPreconditionError(absl::StrCat(
         "version ", version, " of model '", options.model(),
         "' has the policy ",
-        stored.model.policy().has_label_chain() ? "label_chain"
-                                                : "independent_labels",
+        PolicyKindName(stored.model.policy()),
         ", must have softmax_selection, plackett_luce or boltzmann_ranking"));
   }
   if (stored.model.policy().has_game_ranking() ||
@@ -152,6 +152,8 @@ class Calibrator {
     if (model.policy().has_boltzmann_ranking()) {
       family_.boltzmann = model.policy().boltzmann_ranking();
     }
+    const auto& factors = model.policy().plackett_luce().rank_factors();
+    family_.rank_factors.assign(factors.begin(), factors.end());
   }
 
   absl::StatusOr<CalibrateReport> Run() {

@@ -17,6 +17,13 @@ std::optional<model::v1::BoltzmannRanking> BoltzmannOf(const TupleData& data) {
   return data.newest_policy.boltzmann_ranking();
 }
 
+// Returns the rank factors of the Plackett-Luce rankings that the newest version
+// drew; none: all are 1, or it drew others.
+std::vector<double> RankFactorsOf(const TupleData& data) {
+  const auto& factors = data.newest_policy.plackett_luce().rank_factors();
+  return {factors.begin(), factors.end()};
+}
+
 // Their rewards count for the policies that logged. A policy that cannot
 // abstain has the weight 0, and so has the uniform one.
 void AddAbstained(const std::vector<AbstainedTuple>& abstained,
@@ -40,7 +47,8 @@ LinearFamily FamilyOf(const TupleData& data,
           .can_abstain = data.can_abstain,
           .uniform_mixture = options.uniform_mixture(),
           .subset_size = data.subset_size,
-          .boltzmann = BoltzmannOf(data)};
+          .boltzmann = BoltzmannOf(data),
+          .rank_factors = RankFactorsOf(data)};
 }
 
 LinearTrainData::LinearTrainData(TupleData data, ModelFrame frame,

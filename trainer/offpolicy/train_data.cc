@@ -69,6 +69,12 @@ absl::Status CheckObjective(const TrainOptions& options,
         "boltzmann_ranking: the modelled loss is followed for a softmax of the "
         "first rank");
   }
+  if (data.newest_policy.plackett_luce().rank_factors_size() > 0) {
+    return absl::InvalidArgumentError(
+        "poem.objective is DOUBLY_ROBUST, must be another for plackett_luce "
+        "with rank_factors: the modelled loss is followed for a softmax of the "
+        "first rank");
+  }
   return absl::OkStatus();
 }
 

@@ -127,6 +127,11 @@ absl::Status Validate(const LinearFamily& family, const LossModelFit& fit) {
         "poem.objective is DOUBLY_ROBUST, which follows the softmax of the "
         "first rank, must be another for boltzmann_ranking");
   }
+  if (!family.rank_factors.empty()) {
+    return absl::InvalidArgumentError(
+        "poem.objective is DOUBLY_ROBUST, which follows the softmax of the "
+        "first rank, must be another for plackett_luce with rank_factors");
+  }
   return ValidateLossModelFit(fit);
 }
 

@@ -24,7 +24,26 @@ std::string LawOf(model::v1::BoltzmannRanking boltzmann) {
   return boltzmann.SerializeAsString();
 }
 
+// Returns whether the factors are the same at every rank. Beyond the last one
+// it repeats.
+bool AreSameFactors(std::span<const double> a, std::span<const double> b) {
+  const auto factor = [](std::span<const double> factors, size_t r) {
+    return factors.empty() ? 1 : factors[std::min(r, factors.size() - 1)];
+  };
+  for (size_t r = 0; r < std::max({a.size(), b.size(), size_t{1}}); ++r) {
+    if (factor(a, r) != factor(b, r)) return false;
+  }
+  return true;
+}
+
 bool IsOfLaw(const LinearFamily& family, const model::v1::Policy& policy) {
+  if (policy.has_plackett_luce()) {
+    const auto& factors = policy.plackett_luce().rank_factors();
+    return !family.boltzmann &&
+           AreSameFactors(
+               family.rank_factors,
+               {factors.data(), static_cast<size_t>(factors.size())});
+  }
   if (family.boltzmann.has_value() != policy.has_boltzmann_ranking()) {
     return false;
   }
@@ -91,7 +110,8 @@ model::v1::Policy PolicyAt(const LinearFamily& family,
   if (family.boltzmann) {
     *policy.mutable_boltzmann_ranking() = *family.boltzmann;
   } else if (family.action_kind == ActionKind::kRank) {
-    policy.mutable_plackett_luce();
+    policy.mutable_plackett_luce()->mutable_rank_factors()->Assign(
+        family.rank_factors.begin(), family.rank_factors.end());
   } else if (IsSubset(family)) {
     auto* subset = policy.mutable_independent_subset();
     subset->set_k(family.subset_size);
@@ -148,6 +168,11 @@ absl::StatusOr<LinearTuplePolicy> LinearTuplePolicy::Create(
   if (family.boltzmann && family.action_kind != ActionKind::kRank) {
     return absl::InvalidArgumentError(
         "boltzmann is set, must be unset but for rankings");
+  }
+  if (!family.rank_factors.empty() &&
+      (family.boltzmann || family.action_kind != ActionKind::kRank)) {
+    return absl::InvalidArgumentError(
+        "rank_factors are set, must be unset but for Plackett-Luce rankings");
   }
   ASSIGN_OR_RETURN(auto distribution,
                    MakeActionDistribution(PolicyAt(

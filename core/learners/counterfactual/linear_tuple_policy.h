@@ -31,6 +31,8 @@ struct LinearFamily {
   // For kRank. Set: Boltzmann orders with these rank weights, head, tail and
   // mixture with Plackett-Luce. Unset: Plackett-Luce.
   std::optional<model::v1::BoltzmannRanking> boltzmann = {};
+  // For Plackett-Luce: its rank factors; empty: all are 1.
+  std::vector<double> rank_factors = {};
 
   bool has_constant() const {
     return can_abstain ||
@@ -51,7 +53,7 @@ std::vector<double> WeightsAt(const LinearFamily& family,
 // weights multiply the same features, except for the mixture: α w and α times
 // the constant. Empty if the model is not of this family: if it differs in the
 // kind of action, number of weights, ability to abstain, subsets of any or of
-// fixed size, or law of rankings (apart from the mixture).
+// fixed size, or law of rankings (rank factors too, but not the mixture).
 std::optional<Eigen::VectorXd> ParametersOf(const LinearFamily& family,
                                             const model::v1::Model& model);
 

@@ -55,6 +55,16 @@ double CountedRanks(const model::v1::BoltzmannRanking& boltzmann, size_t n,
   return std::max(ranks, (scale == 0 ? 1 : scale) * static_cast<double>(k));
 }
 
+// The same for Plackett-Luce with rank factors: rank r has a term of the length
+// of f_r ranks.
+double CountedRanks(std::span<const double> factors, size_t k) {
+  double ranks = 0;
+  for (size_t r = 0; r < k; ++r) {
+    ranks += factors[std::min(r, factors.size() - 1)];
+  }
+  return ranks;
+}
+
 }  // namespace
 
 absl::StatusOr<WeightedTuples> WeighLinear(
@@ -131,6 +141,8 @@ std::optional<LinearFamilyBall> LinearBall(const LinearFamily& family,
       }
       ranks = CountedRanks(*family.boltzmann, tuple.num_candidates(),
                            tuple.action.size());
+    } else if (!family.rank_factors.empty()) {
+      ranks = CountedRanks(family.rank_factors, tuple.action.size());
     }
     if (!(ranks < 1e18)) return std::nullopt;  // The bound would say nothing.
     ball.ranks = std::max(ball.ranks, static_cast<uint64_t>(std::ceil(ranks)));

@@ -11,26 +11,55 @@ namespace {
 
 using config::v1::RankPolicyOptions;
 using model::v1::BoltzmannRanking;
+using model::v1::SortedRanking;
+
+// Returns an option that `kind` uses and that is set; null: there is none.
+const char* SetOptionOf(RankPolicyOptions::Kind kind,
+                        const RankPolicyOptions& options) {
+  switch (kind) {
+    case RankPolicyOptions::PLACKETT_LUCE:
+      return options.rank_factors_size() > 0 ? "rank_factors" : nullptr;
+    case RankPolicyOptions::BOLTZMANN:
+      return options.has_cutoff()                  ? "cutoff"
+             : options.has_head()                  ? "head"
+             : options.has_plackett_luce_mixture() ? "plackett_luce_mixture"
+                                                   : nullptr;
+    case RankPolicyOptions::SORTED:
+      return options.has_swap_probability()      ? "swap_probability"
+             : options.has_shuffle_probability() ? "shuffle_probability"
+             : options.has_shuffle_ranks()       ? "shuffle_ranks"
+                                                 : nullptr;
+  }
+  return nullptr;
+}
 
 absl::Status CheckOrders(const RankPolicyOptions& options,
                          RankPolicyOptions::Kind kind) {
-  if (kind == RankPolicyOptions::BOLTZMANN) return absl::OkStatus();
-  const char* name = options.has_cutoff() ? "cutoff"
-                     : options.has_head() ? "head"
-                     : options.has_plackett_luce_mixture()
-                         ? "plackett_luce_mixture"
-                         : nullptr;
-  if (name == nullptr) return absl::OkStatus();
-  return absl::InvalidArgumentError(
-      absl::StrCat("rank_policy.", name,
-                   " is set, must be unset for kind PLACKETT_LUCE: only "
-                   "BOLTZMANN uses it"));
+  for (const auto other :
+       {RankPolicyOptions::PLACKETT_LUCE, RankPolicyOptions::BOLTZMANN,
+        RankPolicyOptions::SORTED}) {
+    const char* name = SetOptionOf(other, options);
+    if (other == kind || name == nullptr) continue;
+    return absl::InvalidArgumentError(absl::StrCat(
+        "rank_policy.", name, " is set, must be unset for kind ",
+        RankPolicyOptions::Kind_Name(kind), ": only ",
+        RankPolicyOptions::Kind_Name(other), " uses it"));
+  }
+  return absl::OkStatus();
 }
 
 void SetOrders(const RankPolicyOptions& options, RankPolicyOptions::Kind kind,
                model::v1::Policy* policy) {
   if (kind == RankPolicyOptions::PLACKETT_LUCE) {
-    policy->mutable_plackett_luce();
+    *policy->mutable_plackett_luce()->mutable_rank_factors() =
+        options.rank_factors();
+    return;
+  }
+  if (kind == RankPolicyOptions::SORTED) {
+    SortedRanking* sorted = policy->mutable_sorted_ranking();
+    sorted->set_swap_probability(options.swap_probability());
+    sorted->set_shuffle_probability(options.shuffle_probability());
+    sorted->set_shuffle_ranks(options.shuffle_ranks());
     return;
   }
   BoltzmannRanking* orders = policy->mutable_boltzmann_ranking();

@@ -9,8 +9,8 @@
 namespace sortition {
 
 // Makes the policy of the task's action, with its α and ε:
-//  - kRank: plackett_luce or boltzmann_ranking (with DCG's rank weights), as
-//    task.rank says; if it does not say, `rank_kind`;
+//  - kRank: plackett_luce, boltzmann_ranking (with DCG's rank weights) or
+//    sorted_ranking, as task.rank says; if it does not say, `rank_kind`;
 //  - kSelect: softmax_selection, which never abstains;
 //  - kSubset: independent_subset with the task's threshold; if `subset_size`
 //    is 0, of any size.

@@ -10,8 +10,10 @@
 #include "core/games/ranking/ranking_game.h"
 #include "core/games/sampling/sized_set_sampler.h"
 #include "core/games/sampling/slot_sampler.h"
+#include "core/policies/distributions/factored_orders.h"
 #include "core/policies/distributions/head_tail_orders.h"
 #include "core/policies/distributions/sized_subset.h"
+#include "core/policies/distributions/sorted_orders.h"
 
 namespace sortition {
 
@@ -44,6 +46,8 @@ struct DistributionScratch {
   std::vector<SizedSets> sizes;
   SizedSetSampler sets;
   HeadTailOrders head_tail;
+  FactoredOrders factored;
+  SortedOrders sorted;
 };
 
 }  // namespace sortition

@@ -23,7 +23,7 @@ class MixedRankingDistribution : public ActionDistribution {
       const ScoredCandidates& candidates, std::span<const int32_t> action,
       std::vector<double>* conditionals) const final;
   // Returns the order of the scores, which every law must make most probable,
-  // as Plackett-Luce does.
+  // as Plackett-Luce does; but see FactoredRankingDistribution.
   Action Mode(const ScoredCandidates& candidates) const final;
   double FirstProbabilities(const ScoredCandidates& candidates,
                             std::span<double> probabilities) const final;

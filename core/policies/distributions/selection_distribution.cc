@@ -6,6 +6,7 @@
 
 #include "core/base/check.h"
 #include "core/base/stable_math.h"
+#include "core/policies/distributions/inverse_cdf.h"
 
 namespace sortition {
 namespace {
@@ -29,21 +30,6 @@ bool Possible(const ScoredCandidates& candidates,
   if (action[0] == kAbstain) return candidates.abstain_score.has_value();
   return action[0] >= 0 &&
          static_cast<size_t>(action[0]) < candidates.scores.size();
-}
-
-// Returns the first place at which the running sum of `weights` exceeds
-// `target`.
-size_t InverseCdf(std::span<const double> weights, double target) {
-  double sum = 0;
-  size_t last = 0;
-  for (size_t i = 0; i < weights.size(); ++i) {
-    if (weights[i] <= 0) continue;
-    sum += weights[i];
-    last = i;
-    if (target < sum) return i;
-  }
-  // Rounding put the target at the end.
-  return last;
 }
 
 }  // namespace
