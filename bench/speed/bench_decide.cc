@@ -42,7 +42,7 @@ std::vector<double> RandomWeights(uint32_t num_features = kFeatures) {
   return weights;
 }
 
-enum class Policy { kSelect, kRank, kBoltzmann };
+enum class Policy { kSelect, kRank, kFactored, kSorted, kBoltzmann };
 
 LinearPolicy MakePolicy(Policy kind, uint32_t num_features) {
   model::v1::Policy policy;
@@ -50,6 +50,14 @@ LinearPolicy MakePolicy(Policy kind, uint32_t num_features) {
   policy.set_uniform_mixture(0.02);
   if (kind == Policy::kRank) {
     policy.mutable_plackett_luce();
+  } else if (kind == Policy::kFactored) {
+    for (uint32_t r = 0; r < kTopK; ++r) {
+      policy.mutable_plackett_luce()->add_rank_factors(2);
+    }
+  } else if (kind == Policy::kSorted) {
+    policy.mutable_sorted_ranking()->set_swap_probability(0.4);
+    policy.mutable_sorted_ranking()->set_shuffle_probability(0.1);
+    policy.mutable_sorted_ranking()->set_shuffle_ranks(5);
   } else if (kind == Policy::kBoltzmann) {
     policy.mutable_boltzmann_ranking()->set_rank_weights(
         model::v1::BoltzmannRanking::DCG);
@@ -103,6 +111,13 @@ constexpr uint32_t kManyFeatures = 136;
 BENCHMARK_CAPTURE(Decide, rank_top10_of_136_features, Policy::kRank,
                   kManyFeatures)
     ->Arg(1000);
+// Ranks drawn one by one.
+BENCHMARK_CAPTURE(Decide, factored_top10, Policy::kFactored)
+    ->RangeMultiplier(10)
+    ->Range(10, 10000);
+BENCHMARK_CAPTURE(Decide, sorted_top10, Policy::kSorted)
+    ->RangeMultiplier(10)
+    ->Range(10, 10000);
 // Exact probabilities by subsets of a head of 12 candidates.
 BENCHMARK_CAPTURE(Decide, boltzmann_top10, Policy::kBoltzmann)
     ->RangeMultiplier(10)

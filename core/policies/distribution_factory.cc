@@ -7,13 +7,12 @@
 #include "absl/strings/str_join.h"
 #include "core/base/status_macros.h"
 #include "core/policies/distributions/boltzmann_ranking_distribution.h"
-#include "core/policies/distributions/factored_ranking_distribution.h"
+#include "core/policies/distributions/explored_ranking_distributions.h"
 #include "core/policies/distributions/game_ranking_distribution.h"
 #include "core/policies/distributions/game_subset_distribution.h"
 #include "core/policies/distributions/independent_subset_distribution.h"
 #include "core/policies/distributions/ranking_distribution.h"
 #include "core/policies/distributions/selection_distribution.h"
-#include "core/policies/distributions/sorted_ranking_distribution.h"
 #include "core/policies/policy_check.h"
 
 namespace sortition {

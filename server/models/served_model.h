@@ -23,7 +23,8 @@ struct ServedModel {
   std::string policy_name;    // "softmax_selection", "plackett_luce",
                               // "game_ranking",
                               // "boltzmann_ranking", "game_subset",
-                              // "independent_subset", "uniform".
+                              // "independent_subset", "sorted_ranking",
+                              // "uniform".
   uint32_t num_features = 0;  // Of a request; 0: any, or columns.
   // Of a request's columns; null: it has none.
   const FeatureTransform* transform = nullptr;

@@ -133,6 +133,17 @@ std::map<std::string, std::string> Models() {
        }},
       {"plackett_luce",
        [](Policy* policy) { policy->mutable_plackett_luce(); }},
+      {"rank_factors",
+       [](Policy* policy) {
+         policy->mutable_plackett_luce()->add_rank_factors(2);
+         policy->mutable_plackett_luce()->add_rank_factors(0.5);
+       }},
+      {"sorted",
+       [](Policy* policy) {
+         policy->mutable_sorted_ranking()->set_swap_probability(0.5);
+         policy->mutable_sorted_ranking()->set_shuffle_probability(0.5);
+         policy->mutable_sorted_ranking()->set_shuffle_ranks(3);
+       }},
       {"game_ranking",
        [](Policy* policy) {
          policy->mutable_game_ranking()->set_discount(

@@ -30,6 +30,8 @@ struct SyntheticLog {
   bool rewards_are_noise = false;  // No action is better than another.
   // For kRank: the policy to draw with instead of Plackett-Luce.
   std::optional<model::v1::BoltzmannRanking> boltzmann = {};
+  std::optional<model::v1::SortedRanking> sorted = {};
+  std::vector<double> rank_factors = {};  // Of Plackett-Luce.
 };
 
 // Returns the logging policy: weak preferences, half of them wrong.
@@ -45,8 +47,11 @@ inline model::v1::Model LoggingModel(const SyntheticLog& log) {
   policy->set_uniform_mixture(0.1);
   if (log.boltzmann) {
     *policy->mutable_boltzmann_ranking() = *log.boltzmann;
+  } else if (log.sorted) {
+    *policy->mutable_sorted_ranking() = *log.sorted;
   } else if (log.action_kind == ActionKind::kRank) {
-    policy->mutable_plackett_luce();
+    policy->mutable_plackett_luce()->mutable_rank_factors()->Assign(
+        log.rank_factors.begin(), log.rank_factors.end());
   } else if (log.action_kind == ActionKind::kSubset) {
     policy->mutable_independent_subset()->set_k(log.top_k);
   } else {

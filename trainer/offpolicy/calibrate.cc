@@ -59,8 +59,7 @@ absl::StatusOr<StoredModel> LoadVersion(const CalibrateOptions& options,
       stored.model.policy().has_sorted_ranking()) {
     return absl::FailedPreconditionError(absl::StrCat(
         "version ", version, " of model '", options.model(),
-        "' has the policy ",
-        PolicyKindName(stored.model.policy()),
+        "' has the policy ", PolicyKindName(stored.model.policy()),
         ", must have softmax_selection, plackett_luce or boltzmann_ranking"));
   }
   if (stored.model.policy().has_game_ranking() ||

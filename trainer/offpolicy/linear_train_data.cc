@@ -17,8 +17,8 @@ std::optional<model::v1::BoltzmannRanking> BoltzmannOf(const TupleData& data) {
   return data.newest_policy.boltzmann_ranking();
 }
 
-// Returns the rank factors of the Plackett-Luce rankings that the newest version
-// drew; none: all are 1, or it drew others.
+// Returns the rank factors of the Plackett-Luce rankings that the newest
+// version drew; none: all are 1, or it drew others.
 std::vector<double> RankFactorsOf(const TupleData& data) {
   const auto& factors = data.newest_policy.plackett_luce().rank_factors();
   return {factors.begin(), factors.end()};

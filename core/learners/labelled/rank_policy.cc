@@ -40,10 +40,10 @@ absl::Status CheckOrders(const RankPolicyOptions& options,
         RankPolicyOptions::SORTED}) {
     const char* name = SetOptionOf(other, options);
     if (other == kind || name == nullptr) continue;
-    return absl::InvalidArgumentError(absl::StrCat(
-        "rank_policy.", name, " is set, must be unset for kind ",
-        RankPolicyOptions::Kind_Name(kind), ": only ",
-        RankPolicyOptions::Kind_Name(other), " uses it"));
+    return absl::InvalidArgumentError(
+        absl::StrCat("rank_policy.", name, " is set, must be unset for kind ",
+                     RankPolicyOptions::Kind_Name(kind), ": only ",
+                     RankPolicyOptions::Kind_Name(other), " uses it"));
   }
   return absl::OkStatus();
 }

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <numeric>
 
+#include "core/base/inverse_cdf.h"
 #include "core/base/stable_math.h"
-#include "core/policies/distributions/inverse_cdf.h"
 #include "core/policies/distributions/ranking_distribution.h"
 
 namespace sortition {

@@ -6,7 +6,8 @@
 // distribution functions, from the probabilities that are logged, to 2^-52, as
 // a selection is. From rank F-1 on the factor is always the same: those ranks
 // are a Plackett-Luce order of what is left with the logits α f_{F-1} s, and
-// drawn and weighed as such (core/policies/distributions/ranking_distribution.h).
+// drawn and weighed as such
+// (core/policies/distributions/ranking_distribution.h).
 #include <cstddef>
 #include <cstdint>
 #include <span>

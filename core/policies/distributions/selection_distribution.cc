@@ -5,8 +5,8 @@
 #include <optional>
 
 #include "core/base/check.h"
+#include "core/base/inverse_cdf.h"
 #include "core/base/stable_math.h"
-#include "core/policies/distributions/inverse_cdf.h"
 
 namespace sortition {
 namespace {

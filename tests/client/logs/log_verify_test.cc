@@ -31,6 +31,16 @@ class LogVerifyTest : public LogFixture {
     orders->set_head(2);  // Less than the three eligible candidates.
     orders->set_plackett_luce_mixture(0.3);
     head_ = Publish(boltzmann);
+    model::v1::Policy factors;
+    for (const double factor : {2.0, 0.5}) {
+      factors.mutable_plackett_luce()->add_rank_factors(factor);
+    }
+    factored_ = Publish(factors);
+    model::v1::Policy by_score;
+    by_score.mutable_sorted_ranking()->set_swap_probability(0.4);
+    by_score.mutable_sorted_ranking()->set_shuffle_probability(0.2);
+    by_score.mutable_sorted_ranking()->set_shuffle_ranks(3);
+    sorted_ = Publish(by_score);
     model::v1::Policy subset;
     subset.mutable_game_subset()->set_measure(model::v1::GameSubset::F_BETA);
     subset.mutable_game_subset()->set_tolerance(1e-9);
@@ -97,6 +107,8 @@ class LogVerifyTest : public LogFixture {
   model::v1::Model game_;
   model::v1::Model boltzmann_;
   model::v1::Model head_;
+  model::v1::Model factored_;
+  model::v1::Model sorted_;
   model::v1::Model f_score_;
   model::v1::Model precision_;
   model::v1::Model independent_;
@@ -110,6 +122,8 @@ TEST_F(LogVerifyTest, AcceptsWhatPoliciesDecided) {
     EXPECT_EQ(Difference(Decide(game_, true, id)), "");
     EXPECT_EQ(Difference(Decide(boltzmann_, true, id)), "");
     EXPECT_EQ(Difference(Decide(head_, true, id)), "");
+    EXPECT_EQ(Difference(Decide(factored_, true, id)), "");
+    EXPECT_EQ(Difference(Decide(sorted_, true, id)), "");
     EXPECT_EQ(Difference(Decide(uniform_, false, id)), "");
     EXPECT_EQ(Difference(Decide(uniform_, true, id)), "");
   }
@@ -198,7 +212,8 @@ TEST_F(LogVerifyTest, FindsChangedRoundsOfGames) {
 }
 
 TEST_F(LogVerifyTest, FindsOneBitAnywhere) {
-  for (const model::v1::Model& model : {rank_, game_, boltzmann_, head_}) {
+  for (const model::v1::Model& model :
+       {rank_, game_, boltzmann_, head_, factored_, sorted_}) {
     const log::v1::Decision good = Decide(model, true, "a");
     log::v1::Decision bad = good;
     bad.set_log_propensity(std::nextafter(good.log_propensity(), 0));

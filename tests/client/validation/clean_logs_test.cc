@@ -46,6 +46,16 @@ std::vector<Named> Policies() {
   const auto game_order = [](Policy* p) {
     p->mutable_game_ranking()->set_discount(GameRanking::DCG);
   };
+  const auto factored = [](Policy* p) {
+    for (const double factor : {2.0, 0.5}) {
+      p->mutable_plackett_luce()->add_rank_factors(factor);
+    }
+  };
+  const auto sorted = [](Policy* p) {
+    p->mutable_sorted_ranking()->set_swap_probability(0.4);
+    p->mutable_sorted_ranking()->set_shuffle_probability(0.2);
+    p->mutable_sorted_ranking()->set_shuffle_ranks(3);
+  };
   const auto precision = [](Policy* p) {
     p->mutable_game_subset()->set_measure(GameSubset::PRECISION);
     p->mutable_game_subset()->set_k(2);
@@ -65,6 +75,10 @@ std::vector<Named> Policies() {
       {"plackett_luce_mixture", Of(log::v1::RANK, 2, 0.2, plackett_luce)},
       {"boltzmann", Of(log::v1::RANK, 5, 0, boltzmann)},
       {"boltzmann_mixture", Of(log::v1::RANK, 5, 0.1, boltzmann)},
+      {"factored", Of(log::v1::RANK, 4, 0, factored)},
+      {"factored_mixture", Of(log::v1::RANK, 2, 0.2, factored)},
+      {"sorted", Of(log::v1::RANK, 5, 0, sorted)},
+      {"sorted_mixture", Of(log::v1::RANK, 3, 0.1, sorted)},
       {"game_order", Of(log::v1::RANK, 5, 0, game_order)},
       {"game_order_mixture", Of(log::v1::RANK, 3, 0.1, game_order)},
       {"game_precision", Of(log::v1::SUBSET, 2, 0, precision)},

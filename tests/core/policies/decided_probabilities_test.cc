@@ -46,6 +46,16 @@ std::vector<std::pair<std::string, model::v1::Policy>> Policies() {
        })},
       {"Plackett-Luce",
        PolicyWith([](auto* policy) { policy->mutable_plackett_luce(); })},
+      {"factors", PolicyWith([](auto* policy) {
+         for (const double f : {2.0, 0.5, 1.0}) {
+           policy->mutable_plackett_luce()->add_rank_factors(f);
+         }
+       })},
+      {"sorted", PolicyWith([](auto* policy) {
+         policy->mutable_sorted_ranking()->set_swap_probability(0.4);
+         policy->mutable_sorted_ranking()->set_shuffle_probability(0.2);
+         policy->mutable_sorted_ranking()->set_shuffle_ranks(3);
+       })},
       {"softmax",
        PolicyWith([](auto* policy) { policy->mutable_softmax_selection(); })},
       {"independent",

@@ -1,5 +1,5 @@
-// Bad policies of subsets, Boltzmann rankings and chains are refused; for the
-// other kinds see tests/io/models/model_store_test.cc.
+// Bad policies of subsets, most rankings and chains are refused; for the other
+// kinds see tests/io/models/model_store_test.cc.
 #include "core/policies/policy_check.h"
 
 #include <cmath>
@@ -111,6 +111,66 @@ TEST(PolicyCheckTest, NamesWhatIsWrongWithABoltzmannRanking) {
   EXPECT_OK(MakeActionDistribution(sound).status());
 }
 
+TEST(PolicyCheckTest, NamesWhatIsWrongWithRankFactors) {
+  model::v1::Policy policy = Pairs();
+  auto* factors = policy.mutable_plackett_luce()->mutable_rank_factors();
+  for (int r = 0; r < 100; ++r) factors->Add(r + 0.5);
+  EXPECT_OK(ValidatePolicy(policy));
+  EXPECT_OK(MakeActionDistribution(policy).status());
+  for (const double factor : {0.0, -1.0, 1.1e6, std::nan(""), HUGE_VAL}) {
+    factors->Set(7, factor);
+    EXPECT_THAT(ValidatePolicy(policy),
+                StatusIs(absl::StatusCode::kInvalidArgument,
+                         HasSubstr("policy.plackett_luce.rank_factors[7] is")))
+        << factor;
+    EXPECT_EQ(MakeActionDistribution(policy).status(), ValidatePolicy(policy));
+  }
+  factors->Set(7, 1e6);
+  factors->Add(1);
+  EXPECT_THAT(ValidatePolicy(policy),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       "policy.plackett_luce.rank_factors has 101 values, must "
+                       "have at most 100"));
+}
+
+TEST(PolicyCheckTest, NamesWhatIsWrongWithASortedRanking) {
+  using model::v1::SortedRanking;
+  const std::vector<std::pair<std::string, std::function<void(SortedRanking*)>>>
+      wrong = {
+          {"swap_probability is 0.6, must be in [0, 0.5]",
+           [](SortedRanking* s) { s->set_swap_probability(0.6); }},
+          {"swap_probability is -0.1",
+           [](SortedRanking* s) { s->set_swap_probability(-0.1); }},
+          {"swap_probability is nan",
+           [](SortedRanking* s) { s->set_swap_probability(std::nan("")); }},
+          {"shuffle_probability is 1.1, must be in [0, 1]",
+           [](SortedRanking* s) { s->set_shuffle_probability(1.1); }},
+          {"shuffle_ranks is 1, must be in [2, 1000000], or 0 for no shuffle",
+           [](SortedRanking* s) { s->set_shuffle_ranks(1); }},
+          {"shuffle_ranks is 1000001",
+           [](SortedRanking* s) { s->set_shuffle_ranks(1000001); }},
+          {"shuffle_ranks is 0, must be at least 2 where shuffle_probability "
+           "is above 0, it is 0.25",
+           [](SortedRanking* s) { s->clear_shuffle_ranks(); }},
+      };
+  model::v1::Policy sound = Pairs();
+  sound.mutable_sorted_ranking();
+  EXPECT_OK(ValidatePolicy(sound)) << "the order by score alone";
+  sound.mutable_sorted_ranking()->set_swap_probability(0.5);
+  sound.mutable_sorted_ranking()->set_shuffle_probability(0.25);
+  sound.mutable_sorted_ranking()->set_shuffle_ranks(2);
+  EXPECT_OK(ValidatePolicy(sound));
+  EXPECT_OK(MakeActionDistribution(sound).status());
+  for (const auto& [message, break_it] : wrong) {
+    model::v1::Policy policy = sound;
+    break_it(policy.mutable_sorted_ranking());
+    EXPECT_THAT(ValidatePolicy(policy),
+                StatusIs(absl::StatusCode::kInvalidArgument,
+                         HasSubstr("policy.sorted_ranking." + message)));
+    EXPECT_EQ(MakeActionDistribution(policy).status(), ValidatePolicy(policy));
+  }
+}
+
 // A field that is added without a range would be checked by nobody.
 void ExpectRanges(const google::protobuf::Descriptor& message) {
   for (int i = 0; i < message.field_count(); ++i) {
@@ -153,8 +213,8 @@ TEST(PolicyCheckTest, NamesWhatIsWrongWithTheKind) {
               StatusIs(absl::StatusCode::kInvalidArgument,
                        "policy.kind is not set, must be softmax_selection, "
                        "plackett_luce, independent_labels, game_ranking, "
-                       "game_subset, independent_subset, boltzmann_ranking or "
-                       "label_chain"));
+                       "game_subset, independent_subset, boltzmann_ranking, "
+                       "label_chain or sorted_ranking"));
   EXPECT_EQ(PolicyKindName(policy), "");
   policy.mutable_independent_labels()->set_num_labels(2);
   EXPECT_EQ(PolicyKindName(policy), "independent_labels");
@@ -164,7 +224,8 @@ TEST(PolicyCheckTest, NamesWhatIsWrongWithTheKind) {
                        "policy.kind is independent_labels, which cannot be "
                        "served, must be one of softmax_selection, "
                        "plackett_luce, game_ranking, game_subset, "
-                       "independent_subset, boltzmann_ranking"));
+                       "independent_subset, boltzmann_ranking, "
+                       "sorted_ranking"));
 }
 
 TEST(PolicyCheckTest, NamesWhatIsWrongWithALabelChain) {

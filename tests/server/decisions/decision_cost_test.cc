@@ -29,6 +29,13 @@ TEST(DecisionCostTest, KnowsWhatTakesMilliseconds) {
   rank.mutable_plackett_luce();
   EXPECT_FALSE(IsLong(rank, 1000, 10));
   EXPECT_TRUE(IsLong(rank, 20'000, 1));
+  rank.mutable_plackett_luce()->add_rank_factors(2);
+  EXPECT_FALSE(IsLong(rank, 1000, 0)) << "one rank on its own";
+  for (int r = 1; r < 100; ++r) {
+    rank.mutable_plackett_luce()->add_rank_factors(1);
+  }
+  EXPECT_FALSE(IsLong(rank, 1000, 10));
+  EXPECT_TRUE(IsLong(rank, 1000, 0)) << "a hundred ranks";
   model::v1::Policy sized;
   sized.mutable_independent_subset();
   EXPECT_FALSE(IsLong(sized, 1000, 0));

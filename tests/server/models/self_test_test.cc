@@ -64,6 +64,24 @@ model::v1::Policy Boltzmann(double inverse_temperature, double mixture,
   return policy;
 }
 
+model::v1::Policy Factored(double inverse_temperature, double mixture,
+                           const std::vector<double>& factors) {
+  model::v1::Policy policy = Selects(inverse_temperature, mixture);
+  for (const double factor : factors) {
+    policy.mutable_plackett_luce()->add_rank_factors(factor);
+  }
+  return policy;
+}
+
+model::v1::Policy Sorted(double inverse_temperature, double mixture,
+                         double shuffle) {
+  model::v1::Policy policy = Selects(inverse_temperature, mixture);
+  policy.mutable_sorted_ranking()->set_swap_probability(0.4);
+  policy.mutable_sorted_ranking()->set_shuffle_probability(shuffle);
+  policy.mutable_sorted_ranking()->set_shuffle_ranks(3);
+  return policy;
+}
+
 TEST(SelfTestTest, SoundPoliciesPass) {
   model::v1::Policy abstains = Selects(1, 0.1);
   abstains.mutable_softmax_selection()->set_abstain_score(0.5);
@@ -87,6 +105,13 @@ TEST(SelfTestTest, SoundPoliciesPass) {
                                           Boltzmann(1, 0, 2),
                                           Boltzmann(0.01, 0.1, 3),
                                           Boltzmann(1, 1, 1),
+                                          Factored(1, 0, {2}),
+                                          Factored(1e6, 0.02, {1, 0.5}),
+                                          Factored(0.5, 0, {0.25, 1, 2}),
+                                          Sorted(1, 0, 0),
+                                          Sorted(1e6, 0.02, 0),
+                                          Sorted(1, 0, 0.3),
+                                          Sorted(0.01, 0.1, 0.3),
                                           Labels(1, 0, 0),
                                           Labels(1, 0.1, 0),
                                           Labels(1e6, 0.02, 0),

@@ -79,6 +79,41 @@ TEST_F(FitTest, RankPublishesPlackettLuceUnderAnotherName) {
   EXPECT_EQ(stored.model.policy().inverse_temperature(), 0.5);
 }
 
+TEST_F(FitTest, RankPolicySaysHowOrdersAreDrawn) {
+  options_.set_action("rank");
+  options_.mutable_rank_policy()->add_rank_factors(2);
+  options_.mutable_rank_policy()->add_rank_factors(0.5);
+  ASSERT_OK(Fit(options_));
+  options_.set_model("sorted");
+  options_.mutable_rank_policy()->Clear();
+  options_.mutable_rank_policy()->set_kind(
+      config::v1::RankPolicyOptions::SORTED);
+  options_.mutable_rank_policy()->set_swap_probability(0.3);
+  ASSERT_OK(Fit(options_));
+  const ModelStore store(options_.model_store());
+  ASSERT_OK_AND_ASSIGN(const StoredModel factored, store.Load("default", 1));
+  EXPECT_THAT(factored.model.policy().plackett_luce().rank_factors(),
+              testing::ElementsAre(2, 0.5));
+  ASSERT_OK_AND_ASSIGN(const StoredModel sorted, store.Load("sorted", 1));
+  EXPECT_EQ(sorted.model.policy().sorted_ranking().swap_probability(), 0.3);
+  EXPECT_EQ(sorted.model.policy().uniform_mixture(), 0.1);
+  options_.set_action("select");
+  EXPECT_THAT(Fit(options_), StatusIs(absl::StatusCode::kInvalidArgument,
+                                      HasSubstr("rank_policy is set, must be "
+                                                "unset for action select")));
+}
+
+TEST_F(FitTest, CommandLineTakesRankFactors) {
+  EXPECT_EQ(RunTrainer({"fit", "--data=" + options_.data(),
+                        "--model_store=" + options_.model_store(),
+                        "--action=rank", "--rank_policy.rank_factors=3,1"}),
+            kExitOk);
+  const ModelStore store(options_.model_store());
+  ASSERT_OK_AND_ASSIGN(const StoredModel stored, store.Load("default", 1));
+  EXPECT_THAT(stored.model.policy().plackett_luce().rank_factors(),
+              testing::ElementsAre(3, 1));
+}
+
 TEST_F(FitTest, TheSeedDrawsTheQueries) {
   options_.set_max_queries(5);
   options_.set_force(true);

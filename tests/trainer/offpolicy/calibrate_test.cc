@@ -141,6 +141,33 @@ TEST_F(CalibrateTest, BoltzmannRankingsAreWeighedAsSuch) {
             0.99 * static_cast<double>(half.test_tuples()));
 }
 
+TEST_F(CalibrateTest, RankFactorsAreWeighedAsSuch) {
+  SyntheticLog log;
+  log.action_kind = ActionKind::kRank;
+  log.rank_factors = {2, 0.5};
+  Prepare(log);
+  options_.add_alphas(0.5);
+  options_.add_alphas(1);
+  ASSERT_OK_AND_ASSIGN(const auto report, Calibrate(options_));
+  ASSERT_EQ(report.rows_size(), 3);
+  const auto& half = report.rows(0).evaluation();
+  const auto& present = report.rows(1).evaluation();
+  EXPECT_NEAR(present.effective_sample_size(),
+              static_cast<double>(present.test_tuples()), 1e-6);
+  EXPECT_LT(half.effective_sample_size(),
+            0.99 * static_cast<double>(half.test_tuples()));
+}
+
+TEST_F(CalibrateTest, RefusesSortedRankings) {
+  SyntheticLog log;
+  log.action_kind = ActionKind::kRank;
+  log.sorted.emplace().set_swap_probability(0.4);
+  Prepare(log);
+  EXPECT_THAT(
+      Calibrate(options_),
+      StatusIs(kFailed, HasSubstr("has the policy sorted_ranking, must have")));
+}
+
 TEST_F(CalibrateTest, OutOfReachPublishesNothingAndPrintsTheTable) {
   // MAP nearly always abstains; half of the actions are uniform.
   model::v1::Model model = LoggingModel({});

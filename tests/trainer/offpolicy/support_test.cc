@@ -232,6 +232,17 @@ TEST(HasFullSupportTest, OfEveryKindOfPolicy) {
   policy.mutable_boltzmann_ranking()->clear_plackett_luce_mixture();
   policy.set_uniform_mixture(0.01);
   EXPECT_TRUE(HasFullSupport(policy, 4));
+  // Swaps reach neighbours only, and those of far scores are impossible.
+  policy.mutable_sorted_ranking()->set_swap_probability(0.5);
+  EXPECT_TRUE(HasFullSupport(policy, 4));
+  policy.set_uniform_mixture(0);
+  EXPECT_FALSE(HasFullSupport(policy, 2));
+  policy.mutable_sorted_ranking()->set_shuffle_probability(0.1);
+  policy.mutable_sorted_ranking()->set_shuffle_ranks(3);
+  EXPECT_TRUE(HasFullSupport(policy, 3));
+  EXPECT_FALSE(HasFullSupport(policy, 4));
+  policy.mutable_plackett_luce()->add_rank_factors(2);
+  EXPECT_TRUE(HasFullSupport(policy, 20));
 }
 
 }  // namespace

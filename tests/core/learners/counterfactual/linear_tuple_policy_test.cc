@@ -1,6 +1,7 @@
 #include "core/learners/counterfactual/linear_tuple_policy.h"
 
 #include <cmath>
+#include <utility>
 #include <vector>
 
 #include "core/base/random.h"
@@ -32,6 +33,12 @@ LinearFamily BoltzmannFamily(uint32_t head) {
   return family;
 }
 
+LinearFamily FactoredFamily(std::vector<double> factors) {
+  LinearFamily family{ActionKind::kRank, kFeatures, false, 0.1};
+  family.rank_factors = std::move(factors);
+  return family;
+}
+
 class LinearTuplePolicyTest : public testing::TestWithParam<LinearFamily> {};
 
 INSTANTIATE_TEST_SUITE_P(
@@ -45,7 +52,8 @@ INSTANTIATE_TEST_SUITE_P(
                     LinearFamily{ActionKind::kSubset, kFeatures, false, 0.2},
                     LinearFamily{ActionKind::kSubset, kFeatures, false, 0.2,
                                  /*subset_size=*/2},
-                    BoltzmannFamily(0), BoltzmannFamily(3)));
+                    BoltzmannFamily(0), BoltzmannFamily(3),
+                    FactoredFamily({1.5, 0.5}), FactoredFamily({0.75})));
 
 // The k of a request; requests for subsets of any size have none.
 uint32_t TopK(const LinearFamily& family, const BanditTuple& tuple) {
@@ -178,6 +186,68 @@ TEST(LinearTuplePolicyErrorsTest, ParametersOfAnotherFamilyAreNone) {
   EXPECT_FALSE(ParametersOf(rank, model));
   model.mutable_policy()->mutable_plackett_luce();
   EXPECT_FALSE(ParametersOf(boltzmann, model));
+  model.mutable_policy()->mutable_sorted_ranking();
+  EXPECT_FALSE(ParametersOf(rank, model));
+}
+
+// The last factor repeats, and no factors are all 1.
+TEST(LinearTuplePolicyErrorsTest, ParametersOfOtherFactorsAreNone) {
+  model::v1::Model model;
+  model.mutable_policy()->set_inverse_temperature(2);
+  model.set_num_features(kFeatures);
+  for (uint32_t j = 0; j < kFeatures; ++j) model.add_weights(1);
+  const auto same = [&model](std::vector<double> family,
+                             const std::vector<double>& served) {
+    model.mutable_policy()
+        ->mutable_plackett_luce()
+        ->mutable_rank_factors()
+        ->Assign(served.begin(), served.end());
+    return ParametersOf(FactoredFamily(std::move(family)), model).has_value();
+  };
+  EXPECT_TRUE(same({}, {}));
+  EXPECT_TRUE(same({}, {1, 1}));
+  EXPECT_TRUE(same({1}, {}));
+  EXPECT_TRUE(same({2, 0.5}, {2, 0.5}));
+  EXPECT_TRUE(same({2, 0.5}, {2, 0.5, 0.5}));
+  EXPECT_FALSE(same({}, {2}));
+  EXPECT_FALSE(same({2}, {}));
+  EXPECT_FALSE(same({2, 0.5}, {2}));
+  EXPECT_FALSE(same({2}, {2, 2, 1}));
+  EXPECT_FALSE(same({1, 1, 2}, {}));
+}
+
+// Two candidates with features 1 and 0 at w = 2: the first of them leads with
+// σ(f_0 2), and the derivative of the logarithm is f_0 p(the other order).
+TEST(LinearTuplePolicyFactorsTest, LearnsTheLawThatLogged) {
+  BanditTuple tuple;
+  tuple.num_features = 1;
+  tuple.values = {1, 0};
+  tuple.action = {0, 1};
+  tuple.log_propensity = std::log(0.5);
+  tuple.loss = -1;
+  const std::vector<BanditTuple> tuples = {tuple};
+  LinearFamily family = FactoredFamily({0.25, 3});
+  family.num_features = 1;
+  family.uniform_mixture = 0;
+  LinearTuplePolicy policy = *LinearTuplePolicy::Create(family, tuples);
+  const Eigen::VectorXd point = Eigen::VectorXd::Constant(1, 2);
+  const double other = 1 / (1 + std::exp(0.5));
+  EXPECT_NEAR(policy.LogProbability(point, 0), std::log1p(-other), 1e-15);
+  Eigen::VectorXd gradient = Eigen::VectorXd::Zero(1);
+  const double factor = 1;
+  policy.AddGradient({&factor, 1}, &gradient);
+  EXPECT_NEAR(gradient[0], 0.25 * other, 1e-15);
+  const model::v1::Policy served = PolicyAt(family, point);
+  EXPECT_EQ(served.plackett_luce().rank_factors_size(), 2);
+  EXPECT_EQ(served.plackett_luce().rank_factors(1), 3);
+  constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
+  family.boltzmann = BoltzmannFamily(0).boltzmann;
+  EXPECT_THAT(LinearTuplePolicy::Create(family, tuples),
+              StatusIs(kInvalid, HasSubstr("rank_factors are set")));
+  family.boltzmann.reset();
+  family.action_kind = ActionKind::kSelect;
+  EXPECT_THAT(LinearTuplePolicy::Create(family, tuples),
+              StatusIs(kInvalid, HasSubstr("rank_factors are set")));
 }
 
 // Two candidates with features 1 and 0 at w = 2: their orders have the odds

@@ -17,6 +17,7 @@ using testing::HasSubstr;
 
 constexpr auto kPlackettLuce = RankPolicyOptions::PLACKETT_LUCE;
 constexpr auto kBoltzmann = RankPolicyOptions::BOLTZMANN;
+constexpr auto kSorted = RankPolicyOptions::SORTED;
 
 TEST(RankPolicyTest, EveryActionHasItsPolicyWithTheTasksNumbers) {
   for (const ActionKind action :
@@ -57,6 +58,25 @@ TEST(RankPolicyTest, OrdersAreDrawnAsAskedElseAsTheLearnerDoes) {
   EXPECT_EQ(orders.plackett_luce_mixture(), 0.1);
 }
 
+TEST(RankPolicyTest, OrdersAreExploredAsAsked) {
+  LabelledPolicyTask task;
+  task.rank.add_rank_factors(2);
+  task.rank.add_rank_factors(0.5);
+  ASSERT_OK_AND_ASSIGN(const Policy factored, MakeRankPolicy(task));
+  EXPECT_THAT(factored.plackett_luce().rank_factors(),
+              testing::ElementsAre(2, 0.5));
+  task.rank.Clear();
+  task.rank.set_kind(kSorted);
+  EXPECT_EQ(MakeRankPolicy(task)->sorted_ranking().swap_probability(), 0.1);
+  task.rank.set_swap_probability(0.4);
+  task.rank.set_shuffle_probability(0.2);
+  task.rank.set_shuffle_ranks(3);
+  ASSERT_OK_AND_ASSIGN(const Policy sorted, MakeRankPolicy(task, kBoltzmann));
+  EXPECT_EQ(sorted.sorted_ranking().swap_probability(), 0.4);
+  EXPECT_EQ(sorted.sorted_ranking().shuffle_probability(), 0.2);
+  EXPECT_EQ(sorted.sorted_ranking().shuffle_ranks(), 3);
+}
+
 // The message with which MakeRankPolicy() refuses the task.
 std::string Error(const LabelledPolicyTask& task, uint32_t subset_size = 0) {
   const auto policy = MakeRankPolicy(task, kPlackettLuce, subset_size);
@@ -85,6 +105,28 @@ TEST(RankPolicyTest, RefusesWhatHasNoMeaningByName) {
   task.rank.set_head(3);
   EXPECT_THAT(Error(task), HasSubstr("rank_policy.head is set, must be unset "
                                      "for kind PLACKETT_LUCE"));
+  task.rank.Clear();
+  task.rank.set_shuffle_ranks(3);
+  EXPECT_THAT(Error(task), HasSubstr("rank_policy.shuffle_ranks is set, must "
+                                     "be unset for kind PLACKETT_LUCE: only "
+                                     "SORTED uses it"));
+  task.rank.set_kind(kBoltzmann);
+  EXPECT_THAT(Error(task), HasSubstr("unset for kind BOLTZMANN: only SORTED"));
+  task.rank.set_kind(kSorted);
+  task.rank.add_rank_factors(2);
+  EXPECT_THAT(Error(task), HasSubstr("rank_policy.rank_factors is set, must be "
+                                     "unset for kind SORTED"));
+  task.rank.set_kind(kPlackettLuce);
+  task.rank.clear_shuffle_ranks();
+  task.rank.set_rank_factors(0, -1);
+  EXPECT_THAT(Error(task),
+              HasSubstr("policy.plackett_luce.rank_factors[0] is -1"));
+  task.rank.clear_rank_factors();
+  task.rank.set_kind(kSorted);
+  task.rank.set_shuffle_probability(0.1);
+  EXPECT_THAT(Error(task),
+              HasSubstr("policy.sorted_ranking.shuffle_ranks is 0, must be at "
+                        "least 2"));
   task.action_kind = ActionKind::kSelect;
   EXPECT_THAT(Error(task), HasSubstr("rank_policy is set, must be unset for "
                                      "action select"));
