@@ -57,8 +57,8 @@ constexpr absl::string_view kAttribute = "attribute.";
 
 // All but these say something of the decision.
 constexpr int CsvColumns::*kOfCandidate[] = {
-    &CsvColumns::id,          &CsvColumns::index,  &CsvColumns::candidate,
-    &CsvColumns::eligible,    &CsvColumns::action, &CsvColumns::conditional,
+    &CsvColumns::id,          &CsvColumns::index,      &CsvColumns::candidate,
+    &CsvColumns::eligible,    &CsvColumns::action,     &CsvColumns::conditional,
     &CsvColumns::rank_reward, &CsvColumns::rank_shown, &CsvColumns::sparse,
     &CsvColumns::missing};
 

@@ -52,10 +52,9 @@ std::vector<Finding> RanksCheck::Report() const {
   }
   if (findings.empty()) {
     findings.push_back(
-        {Level::kPass,
-         absl::StrCat("the rewards of ranks of ", with_rewards_,
-                      " tuples and what was seen of ", with_seen_,
-                      " are within their actions")});
+        {Level::kPass, absl::StrCat("the rewards of ranks of ", with_rewards_,
+                                    " tuples and what was seen of ", with_seen_,
+                                    " are within their actions")});
   }
   return findings;
 }

@@ -30,11 +30,10 @@ uint32_t AgreesUpTo(const log::v1::BanditTuple& logged) {
   const auto& shown = logged.shown().shown();
   const auto ranks = static_cast<uint32_t>(action.size());
   const uint32_t first = std::min(logged.shown().first_rank(), ranks);
-  const auto [end, differs] =
-      std::mismatch(action.begin() + static_cast<int>(first), action.end(),
-                    shown.begin(), shown.end(), [](int32_t chosen, uint32_t s) {
-                      return int64_t{chosen} == int64_t{s};
-                    });
+  const auto [end, differs] = std::mismatch(
+      action.begin() + static_cast<int>(first), action.end(), shown.begin(),
+      shown.end(),
+      [](int32_t chosen, uint32_t s) { return int64_t{chosen} == int64_t{s}; });
   return static_cast<uint32_t>(end - action.begin());
 }
 
@@ -56,8 +55,8 @@ bool ShownDiffers(const log::v1::BanditTuple& logged) {
     return !IsAbstention(decision);
   }
   if (decision.action_kind() == log::v1::SUBSET) return SubsetDiffers(logged);
-  const uint64_t end = uint64_t{shown.first_rank()} +
-                       static_cast<uint64_t>(shown.shown_size());
+  const uint64_t end =
+      uint64_t{shown.first_rank()} + static_cast<uint64_t>(shown.shown_size());
   return AgreesUpTo(logged) != end;
 }
 

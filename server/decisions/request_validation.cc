@@ -149,9 +149,8 @@ absl::Status CheckPage(const v1::ReportShownRequest& request, uint32_t limit) {
         "shown has ", entries, " entries: must have at most ", limit));
   }
   if (first_rank > 0 && entries == 0) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("first_rank = ", first_rank,
-                     ": must be 0 where shown has no entries"));
+    return absl::InvalidArgumentError(absl::StrCat(
+        "first_rank = ", first_rank, ": must be 0 where shown has no entries"));
   }
   if (first_rank + entries > limit) {
     return absl::InvalidArgumentError(absl::StrCat(
@@ -166,9 +165,8 @@ absl::Status CheckSeenRanks(const v1::ReportShownRequest& request,
   if (!request.has_seen_ranks()) return absl::OkStatus();
   const uint32_t seen = request.seen_ranks();
   if (request.not_shown()) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("seen_ranks = ", seen,
-                     ": must be unset where not_shown is true"));
+    return absl::InvalidArgumentError(absl::StrCat(
+        "seen_ranks = ", seen, ": must be unset where not_shown is true"));
   }
   if (seen < 1 || seen > limit) {
     return absl::InvalidArgumentError(

@@ -93,9 +93,9 @@ struct JoinCounts {
   // A page that was reported before, one page too many, late, or decision
   // unknown.
   uint64_t unused_shown = 0;
-  uint64_t viewports = 0;        // Viewport reports joined to decisions.
-  uint64_t pages_left_out = 0;   // Joined, and beyond a gap.
-  uint64_t feedback = 0;             // Joined.
+  uint64_t viewports = 0;       // Viewport reports joined to decisions.
+  uint64_t pages_left_out = 0;  // Joined, and beyond a gap.
+  uint64_t feedback = 0;        // Joined.
   uint64_t duplicate_feedback = 0;
   uint64_t after_window = 0;
   uint64_t unknown_decision = 0;  // Including held_overflow.

@@ -316,9 +316,8 @@ std::optional<ClosedDecision> Joiner::PopClosed() {
   closed.records = std::move(pending.records);
   closed.views = std::move(pending.views);
   SetShown(&closed);
-  closed.is_wanted =
-      !options_.only_if_shown() ||
-      (closed.shown.has_value() && !closed.shown->not_shown());
+  closed.is_wanted = !options_.only_if_shown() ||
+                     (closed.shown.has_value() && !closed.shown->not_shown());
   SetRewards(&closed);
   return closed;
 }

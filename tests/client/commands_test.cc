@@ -279,11 +279,11 @@ TEST(CommandTest, ShownAndFeedbackAreReported) {
   EXPECT_THAT(server.shown()[0].shown(), testing::ElementsAre(2, 0));
   EXPECT_EQ(server.shown()[0].first_rank(), 0u);
   EXPECT_FALSE(server.shown()[0].has_seen_ranks());
-  ASSERT_EQ(Sortition({"shown", "--server=" + server.address(),
-                       "--decision_id=d", "--shown=5,3", "--first_rank=10",
-                       "--seen_ranks=11"})
-                .exit_code,
-            0);
+  ASSERT_EQ(
+      Sortition({"shown", "--server=" + server.address(), "--decision_id=d",
+                 "--shown=5,3", "--first_rank=10", "--seen_ranks=11"})
+          .exit_code,
+      0);
   ASSERT_EQ(Sortition({"shown", "--server=" + server.address(),
                        "--decision_id=d", "--seen_ranks=12"})
                 .exit_code,

@@ -1,5 +1,6 @@
 // Events for the joiner: each decision comes out once, as the reference says.
 // Nothing is joined outside its window, and the counts add up.
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -12,6 +13,7 @@
 #include "sidecar/join/joiner.h"
 #include "tests/fuzz/join_bytes.h"
 #include "tests/sidecar/join_reference.h"
+#include "tests/sidecar/random_spool.h"
 
 namespace sortition {
 namespace {
@@ -44,7 +46,8 @@ class Run {
     for (const JoinEvent& event : input_.events) ++added[event.kind];
     CHECK(added[JoinEvent::Kind::kDecision] ==
           counts.decisions + counts.duplicate_decisions);
-    CHECK(added[JoinEvent::Kind::kShown] == counts.shown + counts.unused_shown);
+    CHECK(added[JoinEvent::Kind::kShown] ==
+          counts.shown + counts.unused_shown + counts.viewports);
     CHECK(added[JoinEvent::Kind::kFeedback] ==
           counts.feedback + counts.duplicate_feedback + counts.after_window +
               counts.unknown_decision);
@@ -53,14 +56,19 @@ class Run {
               counts.unknown_views);
     CHECK(late_.size() == counts.after_window + counts.unknown_decision);
     std::set<size_t> joined;
+    uint64_t viewports = 0;
     for (const ClosedDecision& closed : closed_) {
+      uint64_t of_decision = 0;
       for (const JoinedRecord& record : closed.records) {
+        of_decision += record.is_shown && !record.rank.has_value();
         CHECK(record.time_us <= closed.time_us + kWindowUs);
         CHECK(joined.insert(record.place.offset).second);
         CHECK(!late_.contains(record.place.offset));
       }
+      CHECK(of_decision <= 1);
+      viewports += of_decision;
     }
-    CHECK(joined.size() == counts.shown + counts.feedback);
+    CHECK(joined.size() == counts.shown + viewports + counts.feedback);
   }
 
   void CompareWith(const JoinResult& expected) const {
@@ -76,7 +84,12 @@ class Run {
       for (const JoinedRecord& record : closed.records) {
         reports.push_back(record.place.offset);
       }
+      std::sort(reports.begin(), reports.end());
       CHECK(reports == it->second.reports);
+      CHECK(closed.shown.has_value() == it->second.shown.has_value());
+      CHECK(!closed.shown.has_value() ||
+            closed.shown->SerializeAsString() ==
+                it->second.shown->SerializeAsString());
       std::vector<size_t> views;
       for (const JoinedView& view : closed.views) {
         views.push_back(view.place.offset);
@@ -87,6 +100,8 @@ class Run {
     CHECK(late_ == expected.late);
     const JoinCounts& counts = joiner_.counts();
     CHECK(counts.shown == expected.counts.shown);
+    CHECK(counts.viewports == expected.counts.viewports);
+    CHECK(counts.pages_left_out == expected.counts.pages_left_out);
     CHECK(counts.duplicate_feedback == expected.counts.duplicate_feedback);
     CHECK(counts.late_views == expected.counts.late_views);
     CHECK(counts.duplicate_views == expected.counts.duplicate_views);
@@ -103,14 +118,9 @@ class Run {
         joiner_.AddDecision(place, event.decision_id, event.time_us,
                             event.answer);
         return;
-      case JoinEvent::Kind::kShown: {
-        log::v1::Shown shown;
-        shown.set_decision_id(event.decision_id);
-        shown.set_time_us(event.time_us);
-        shown.set_not_shown(event.not_shown);
-        joiner_.AddShown(place, shown);
+      case JoinEvent::Kind::kShown:
+        joiner_.AddShown(place, testing_sidecar::RecordOf(event).shown());
         return;
-      }
       case JoinEvent::Kind::kFeedback: {
         log::v1::Feedback feedback;
         feedback.set_feedback_id(event.feedback_id);

@@ -48,6 +48,17 @@ config::v1::JoinOptions DecodeOptions(uint8_t byte) {
   return options;
 }
 
+// A page of up to three ranks from rank 0, 1, 2 or 3 on, that may say how far
+// the user looked, or a report of that alone.
+void DecodePages(int detail, JoinEvent* event) {
+  const int entries = detail >> 2 & 3;
+  for (int i = 0; i < entries; ++i) {
+    event->shown.push_back(static_cast<uint32_t>(detail + i));
+  }
+  if (entries > 0) event->first_rank = static_cast<uint32_t>(detail & 3);
+  if (detail >> 4 != 0) event->seen_ranks = static_cast<uint32_t>(detail >> 4);
+}
+
 }  // namespace
 
 // Times are half seconds from a clock that goes on by up to 3.5 s per event, up
@@ -81,6 +92,9 @@ JoinInput DecodeJoin(const uint8_t* data, size_t size) {
     }
     event.answer = event.kind == Kind::kView ? detail >> 2 & 3 : detail & 1;
     event.not_shown = (detail & 1) != 0;
+    if (event.kind == Kind::kShown && !event.not_shown) {
+      DecodePages(detail >> 2, &event);
+    }
     input.events.push_back(event);
   }
   return input;

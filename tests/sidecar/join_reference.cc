@@ -5,6 +5,7 @@
 #include <limits>
 #include <optional>
 #include <set>
+#include <utility>
 
 namespace sortition::testing_sidecar {
 namespace {
@@ -181,18 +182,90 @@ class Reference {
       Refuse(i, LateFeedback::AFTER_WINDOW);
       return;
     }
-    std::set<size_t>& reports = joined_[decision];
-    if (events_[i].kind == Kind::kFeedback) {
-      ++result_.counts.feedback;
-    } else if (std::any_of(reports.begin(), reports.end(), [&](size_t other) {
-                 return events_[other].kind == Kind::kShown;
-               })) {
-      ++result_.counts.unused_shown;
+    if (events_[i].kind == Kind::kShown) {
+      AttachShown(i, decision);
       return;
-    } else {
-      ++result_.counts.shown;
     }
-    reports.insert(i);
+    ++result_.counts.feedback;
+    joined_[decision].insert(i);
+  }
+
+  // Of reports of one page the first counts, and how far the user looked by
+  // those that say only that, and by pages that do not count.
+  void AttachShown(size_t i, size_t decision) {
+    const JoinEvent& event = events_[i];
+    if (IsViewport(event)) {
+      ++result_.counts.viewports;
+      looks_[decision].push_back(i);
+    } else if (pages_[decision].emplace(event.first_rank, i).second) {
+      ++result_.counts.shown;
+    } else {
+      ++result_.counts.unused_shown;
+      if (event.seen_ranks.value_or(0) > 0) looks_[decision].push_back(i);
+    }
+  }
+
+  static bool IsViewport(const JoinEvent& event) {
+    return event.seen_ranks.has_value() && event.shown.empty() &&
+           !event.not_shown;
+  }
+
+  // Of the reports of viewports, the earliest of those with the most ranks.
+  std::optional<size_t> FarthestLook(size_t decision) {
+    std::optional<size_t> best;
+    for (const size_t i : looks_[decision]) {
+      const auto key = [this](size_t look) {
+        return std::pair(*events_[look].seen_ranks, -times_[look]);
+      };
+      if (!best.has_value() || key(i) > key(*best)) best = i;
+    }
+    return best;
+  }
+
+  // Goes from rank to rank: what stands there is what the page says that
+  // begins first.
+  std::optional<log::v1::Shown> ShownOf(size_t decision) {
+    const std::map<uint32_t, size_t>& pages = pages_[decision];
+    const std::optional<size_t> look = FarthestLook(decision);
+    if (pages.empty() && !look.has_value()) return std::nullopt;
+    log::v1::Shown shown;
+    shown.set_decision_id(events_[decision].decision_id);
+    std::vector<size_t> used;
+    uint32_t seen = look.has_value() ? *events_[*look].seen_ranks : 0;
+    bool is_nothing = false;
+    if (!pages.empty()) {
+      const JoinEvent& first = events_[pages.begin()->second];
+      is_nothing = first.shown.empty();
+      shown.set_not_shown(first.not_shown);
+      shown.set_first_rank(first.first_rank);
+      uint32_t rank = first.first_rank;
+      for (bool goes_on = true; goes_on;) {
+        goes_on = false;
+        for (const auto& [from, page] : pages) {
+          const std::vector<uint32_t>& ranks = events_[page].shown;
+          if (goes_on || rank < from || rank - from >= ranks.size()) continue;
+          shown.add_shown(ranks[rank - from]);
+          goes_on = true;
+        }
+        if (goes_on) ++rank;
+      }
+      for (const auto& [from, page] : pages) {
+        seen = std::max(seen, events_[page].seen_ranks.value_or(0));
+        const bool is_first = page == pages.begin()->second;
+        if (is_first || (!is_nothing && from <= rank)) {
+          used.push_back(page);
+        } else {
+          ++result_.counts.pages_left_out;
+        }
+      }
+    }
+    if (look.has_value() && !is_nothing) used.push_back(*look);
+    if (seen > 0 && !is_nothing) shown.set_seen_ranks(seen);
+    shown.set_time_us(events_[used.front()].time_us);
+    for (const size_t i : used) {
+      shown.set_time_us(std::min(shown.time_us(), events_[i].time_us));
+    }
+    return shown;
   }
 
   void Refuse(size_t i, LateFeedback::Reason reason) {
@@ -205,23 +278,23 @@ class Reference {
     result_.late[i] = reason;
   }
 
-  void Close(size_t decision, const std::set<size_t>& reports) {
+  void Close(size_t decision, const std::set<size_t>& feedback_of) {
+    JoinResult::Tuple tuple;
+    tuple.shown = ShownOf(decision);
     if (ambiguous_.contains(decision)) {
       ++result_.num_ambiguous;
       return;
     }
-    JoinResult::Tuple tuple;
+    std::set<size_t> reports = feedback_of;
+    for (const auto& [rank, page] : pages_[decision]) reports.insert(page);
+    const std::optional<size_t> look = FarthestLook(decision);
+    if (look.has_value()) reports.insert(*look);
     tuple.reports.assign(reports.begin(), reports.end());
     for (const auto& [version, view] : views_[decision]) {
       tuple.views.push_back(view);
     }
-    bool was_shown = false;
-    std::vector<size_t> feedback;
-    for (const size_t report : reports) {
-      if (events_[report].kind == Kind::kFeedback) feedback.push_back(report);
-      was_shown |=
-          events_[report].kind == Kind::kShown && !events_[report].not_shown;
-    }
+    const std::vector<size_t> feedback(feedback_of.begin(), feedback_of.end());
+    const bool was_shown = tuple.shown.has_value() && !tuple.shown->not_shown();
     if (options_.only_if_shown() && !was_shown) return;
     tuple.has_feedback = !feedback.empty();
     tuple.reward =
@@ -259,7 +332,10 @@ class Reference {
   const int64_t slack_us_;
   std::vector<int64_t> times_;
   std::vector<int64_t> watermarks_;
-  std::map<size_t, std::set<size_t>> joined_;  // Reports by decision.
+  std::map<size_t, std::set<size_t>> joined_;  // Feedback by decision.
+  // By decision: pages by first rank; what says how far the user looked.
+  std::map<size_t, std::map<uint32_t, size_t>> pages_;
+  std::map<size_t, std::vector<size_t>> looks_;
   // By decision, then by version.
   std::map<size_t, std::map<uint64_t, size_t>> views_;
   std::set<size_t> ambiguous_;

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -27,9 +28,13 @@ struct JoinEvent {
   std::string decision_id;
   std::string feedback_id;  // Feedback only.
   int64_t time_us = 0;
-  double reward = 0;       // Feedback only.
-  uint64_t answer = 0;     // Decisions: what was answered. Views: the version.
-  bool not_shown = false;  // Shown only.
+  double reward = 0;    // Feedback only.
+  uint64_t answer = 0;  // Decisions: what was answered. Views: the version.
+  // Shown only: as in the record.
+  bool not_shown = false;
+  std::vector<uint32_t> shown = {};
+  uint32_t first_rank = 0;
+  std::optional<uint32_t> seen_ranks = std::nullopt;
 };
 
 // What the events give. Events are named by their index.
@@ -37,8 +42,11 @@ struct JoinResult {
   struct Tuple {
     double reward = 0;
     bool has_feedback = false;
-    std::vector<size_t> reports;  // Shown and feedback, in spool order.
-    std::vector<size_t> views;    // Ascending by version.
+    // Feedback, the pages that were shown, and the report of a viewport that
+    // counts, in spool order.
+    std::vector<size_t> reports;
+    std::optional<log::v1::Shown> shown;  // What the reports say together.
+    std::vector<size_t> views;            // Ascending by version.
   };
   std::map<size_t, Tuple> tuples;  // By decision; only those to be written.
   std::map<size_t, log::v1::LateFeedback::Reason> late;  // By feedback.

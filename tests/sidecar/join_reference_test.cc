@@ -46,11 +46,14 @@ Written ExpectedWritten(const RandomSpool& spool,
   for (const auto& [decision, tuple] : result.tuples) {
     std::string line = absl::StrCat(decision, " ", tuple.reward, " ",
                                     tuple.has_feedback ? "fed" : "not fed");
-    for (const Kind kind : {Kind::kShown, Kind::kFeedback}) {
-      for (const size_t report : tuple.reports) {
-        if (spool.events[report].kind != kind) continue;
-        absl::StrAppend(&line, ReportText(RecordOf(spool.events[report])));
-      }
+    if (tuple.shown.has_value()) {
+      log::v1::LogRecord shown;
+      *shown.mutable_shown() = *tuple.shown;
+      line += ReportText(shown);
+    }
+    for (const size_t report : tuple.reports) {
+      if (spool.events[report].kind != Kind::kFeedback) continue;
+      line += ReportText(RecordOf(spool.events[report]));
     }
     for (const size_t view : tuple.views) {
       line += ReportText(RecordOf(spool.events[view]));
@@ -171,6 +174,7 @@ TEST_P(JoinReferenceTest, PipelineGivesWhatTheRulesSay) {
   size_t num_late = 0;
   size_t num_ambiguous = 0;
   JoinCounts views;
+  JoinCounts shown;
   // 1,000 spools for all kinds together.
   for (uint32_t seed = 1; seed <= 334; ++seed) {
     SCOPED_TRACE(absl::StrCat("seed ", seed));
@@ -189,6 +193,10 @@ TEST_P(JoinReferenceTest, PipelineGivesWhatTheRulesSay) {
     views.duplicate_views += reference.counts.duplicate_views;
     views.late_views += reference.counts.late_views;
     views.unknown_views += reference.counts.unknown_views;
+    shown.shown += reference.counts.shown;
+    shown.unused_shown += reference.counts.unused_shown;
+    shown.viewports += reference.counts.viewports;
+    shown.pages_left_out += reference.counts.pages_left_out;
   }
   // The spools are worth the comparison.
   EXPECT_GT(num_tuples, 5000u);
@@ -198,6 +206,10 @@ TEST_P(JoinReferenceTest, PipelineGivesWhatTheRulesSay) {
   EXPECT_GT(views.duplicate_views, 500u);
   EXPECT_GT(views.late_views, 500u);
   EXPECT_GT(views.unknown_views, 1000u);
+  EXPECT_GT(shown.shown, 3000u);
+  EXPECT_GT(shown.unused_shown, 3000u);
+  EXPECT_GT(shown.viewports, 1000u);
+  EXPECT_GT(shown.pages_left_out, 500u);
 }
 
 INSTANTIATE_TEST_SUITE_P(All, JoinReferenceTest,

@@ -116,12 +116,35 @@ class Maker {
     Add(event, time_us + Below(50) * kHalfSecond);
   }
 
+  // Up to three reports of one decision, in any order.
   void AddShown() {
     JoinEvent event;
     event.kind = Kind::kShown;
-    event.not_shown = Below(4) == 0;
     const int64_t time_us = Aim(&event);
-    Add(event, time_us);
+    for (int64_t reports = 1 + Below(3); reports > 0; --reports) {
+      SayWhatWasShown(&event);
+      Add(event, time_us + Below(6) * kHalfSecond);
+    }
+  }
+
+  // Nothing, how far the user looked, or a page, which may say so, too. Pages
+  // overlap, follow each other, or have gaps between them.
+  void SayWhatWasShown(JoinEvent* event) {
+    event->shown.clear();
+    event->first_rank = 0;
+    event->seen_ranks.reset();
+    event->not_shown = Below(6) == 0;
+    if (event->not_shown) return;
+    if (Below(3) == 0) event->seen_ranks = static_cast<uint32_t>(1 + Below(9));
+    if (event->seen_ranks.has_value() && Below(2) == 0) return;
+    event->first_rank = static_cast<uint32_t>(2 * Below(4));
+    for (int64_t ranks = 1 + Below(4); ranks > 0; --ranks) {
+      event->shown.push_back(static_cast<uint32_t>(Below(9)));
+    }
+    // A report of an empty list says that nothing was shown.
+    if (Below(12) != 0 || event->seen_ranks.has_value()) return;
+    event->first_rank = 0;
+    event->shown.clear();
   }
 
   void AddView() {
@@ -196,8 +219,15 @@ log::v1::LogRecord RecordOf(const JoinEvent& event) {
   switch (event.kind) {
     case Kind::kDecision:
       return DecisionRecord(event.decision_id, event.time_us, event.answer);
-    case Kind::kShown:
-      return ShownRecord(event.decision_id, event.time_us, event.not_shown);
+    case Kind::kShown: {
+      log::v1::LogRecord record =
+          ShownRecord(event.decision_id, event.time_us, event.not_shown);
+      log::v1::Shown& shown = *record.mutable_shown();
+      shown.mutable_shown()->Assign(event.shown.begin(), event.shown.end());
+      shown.set_first_rank(event.first_rank);
+      if (event.seen_ranks.has_value()) shown.set_seen_ranks(*event.seen_ranks);
+      return record;
+    }
     case Kind::kFeedback:
       return FeedbackRecord(event.feedback_id, event.decision_id, event.time_us,
                             event.reward);

@@ -31,11 +31,12 @@ struct RandomSpool {
   std::vector<Segment> segments;  // In the order of their names.
 };
 
-// Returns some 170 records over some 80 s of log time, with a window of 10 s
+// Returns some 200 records over some 80 s of log time, with a window of 10 s
 // and a slack of 1 s in mind: most times are multiples of half a second, so
 // that they fall on the ends of windows. Decisions come twice, with the same
 // answer or another; ids are used again; shown and feedback records come early,
-// in time, late, twice, or for nobody; so do views of shadows. Without jumps, a
+// in time, late, twice, or for nobody; so do views of shadows. Shown records
+// are pages, viewport reports, or say that nothing was shown. Without jumps, a
 // record is in the spool within a second of its time. A decision "end" comes
 // long after all others. A function of `seed`.
 RandomSpool MakeRandomSpool(SpoolKind kind, uint32_t seed);

@@ -199,6 +199,10 @@ class SeveralSpoolsReferenceTest : public ReferenceTest,
     return line;
   }
 
+  static void AddShownText(const log::v1::Shown& shown, std::string* line) {
+    absl::StrAppend(line, " [", shown.ShortDebugString(), "]");
+  }
+
   static void AddViewText(uint64_t version, int64_t time_us,
                           std::string* line) {
     absl::StrAppend(line, " v", version, "@", time_us);
@@ -223,6 +227,7 @@ class SeveralSpoolsReferenceTest : public ReferenceTest,
         }
       }
       std::string line = LineOf(order[decision], tuple.reward, feedback);
+      if (tuple.shown.has_value()) AddShownText(*tuple.shown, &line);
       for (const size_t view : tuple.views) {
         AddViewText(merged[view].answer, merged[view].time_us, &line);
       }
@@ -244,6 +249,7 @@ class SeveralSpoolsReferenceTest : public ReferenceTest,
         absl::StrAppend(&line, " ", feedback.feedback_id(), "@",
                         feedback.time_us());
       }
+      if (tuple.has_shown()) AddShownText(tuple.shown(), &line);
       for (const log::v1::ShadowView& view : tuple.shadow_views()) {
         AddViewText(view.version(), view.time_us(), &line);
       }

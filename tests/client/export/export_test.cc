@@ -60,17 +60,62 @@ TEST_F(ExportTest, CsvHasALineForEachCandidate) {
   ASSERT_OK(Export({"--format=csv", Write({SmallTuple()})}));
   const std::string head = "\"a,\"\"b\"\"\",1500000,,m,3,SELECT,";
   const std::string tail =
-      absl::StrCat(",0.25,", "-1.3862943611198906", ",0.5,1,1,0,1,,");
+      absl::StrCat(",0.25,", "-1.3862943611198906", ",0.5,1,1,,0,1,,");
   EXPECT_THAT(
       Lines(out_),
-      ElementsAre(
-          "decision_id,time_us,unit_id,model,version,action_kind,"
-          "document_index,candidate_id,eligible,chosen,"
-          "conditional_log_propensity,rank_reward,propensity,log_propensity,"
-          "reward,has_feedback,action_shown,can_abstain,keep_probability,"
-          "attributes,f0,f1",
-          head + "0,,1,0,," + tail + "0.1,2",
-          head + "1,,1,1,-1.3862943611198906," + tail + "0,-4.5"));
+      ElementsAre("decision_id,time_us,unit_id,model,version,action_kind,"
+                  "document_index,candidate_id,eligible,chosen,"
+                  "conditional_log_propensity,rank_reward,rank_shown,rank_seen,"
+                  "propensity,log_propensity,reward,has_feedback,action_shown,"
+                  "seen_ranks,can_abstain,keep_probability,attributes,f0,f1",
+                  head + "0,,1,0,,,," + tail + "0.1,2",
+                  head + "1,,1,1,-1.3862943611198906,,1,1" + tail + "0,-4.5"));
+}
+
+// The order 2, 0, 1 of which the first two ranks were shown, and the first was
+// seen.
+log::v1::BanditTuple PagedTuple() {
+  log::v1::BanditTuple tuple;
+  log::v1::Decision* decision = tuple.mutable_decision();
+  decision->set_decision_id("p");
+  decision->set_action_kind(log::v1::RANK);
+  decision->set_num_candidates(3);
+  decision->set_num_features(1);
+  for (const int i : {2, 0, 1}) {
+    decision->add_action(i);
+    decision->add_conditional_log_propensities(0);
+    decision->add_dense_values(1);
+  }
+  for (const uint32_t i : {2, 0}) tuple.mutable_shown()->add_shown(i);
+  tuple.mutable_shown()->set_seen_ranks(1);
+  return tuple;
+}
+
+TEST_F(ExportTest, CsvSaysWhichRanksWereShownAndSeen) {
+  const std::string dir = Write({PagedTuple()});
+  ASSERT_OK(Export({"--format=csv", dir}));
+  // Cells from `chosen` on, up to `can_abstain`.
+  const std::string tail = ",1,0,0,0,1,1,0,";
+  EXPECT_THAT(Lines(out_), ElementsAre(HasSubstr("decision_id"),
+                                       HasSubstr(",0,,1,2,0,,1,0" + tail),
+                                       HasSubstr(",1,,1,3,0,,0,0" + tail),
+                                       HasSubstr(",2,,1,1,0,,1,1" + tail)));
+  ASSERT_OK(Export({"--format=csv", "--rows=decision", dir}));
+  EXPECT_THAT(Lines(out_),
+              ElementsAre(HasSubstr(",num_candidates,action,shown_ranks,"),
+                          HasSubstr(",RANK,3,2 0 1,2" + tail)));
+}
+
+TEST_F(ExportTest, DsjsonSaysHowManyRanksWereShownAndSeen) {
+  log::v1::BanditTuple whole = PagedTuple();
+  whole.mutable_decision()->set_decision_id("w");
+  whole.mutable_shown()->add_shown(1);
+  whole.mutable_shown()->clear_seen_ranks();
+  ASSERT_OK(Export({"--format=dsjson", Write({PagedTuple(), whole})}));
+  ASSERT_EQ(Lines(out_).size(), 2u);
+  EXPECT_THAT(Lines(out_)[0],
+              HasSubstr(",\"_shown_ranks\":2,\"_seen_ranks\":1}"));
+  EXPECT_THAT(Lines(out_)[1], Not(HasSubstr("_ranks\":")));
 }
 
 TEST_F(ExportTest, CsvHasALineForEachDecision) {
@@ -148,7 +193,7 @@ TEST_F(ExportTest, SomethingElseThatWasShownIsMarked) {
   tuples[0].mutable_shown()->add_shown(0);
   const std::string dir = Write(tuples);
   ASSERT_OK(Export({"--format=csv", "--rows=decision", dir}));
-  EXPECT_THAT(Lines(out_)[1], HasSubstr(",0.5,1,0,0,1"));
+  EXPECT_THAT(Lines(out_)[1], HasSubstr(",0.5,1,0,,0,1"));
   ASSERT_OK(Export({"--format=dsjson", dir}));
   EXPECT_THAT(out_, HasSubstr("\"_skipLearn\":true"));
 }

@@ -61,12 +61,30 @@ TEST_F(OtherReadersTest, DsjsonGivesTheSameEstimate) {
 
 TEST_F(OtherReadersTest, NumpyArraysGiveTheSameEstimate) {
   for (const bool are_orders : {false, true}) {
-    const auto tuples = are_orders ? Orders(300) : Selections(300);
+    auto tuples = are_orders ? Orders(300) : Selections(300);
+    size_t ranks = 0;
+    for (const auto& tuple : tuples) {
+      for (const int32_t action : tuple.decision().action()) {
+        ranks += action != kAbstain;
+      }
+    }
+    if (are_orders) {
+      // Two of three ranks are shown, of which one is seen.
+      ASSERT_EQ(tuples[7].decision().action_size(), 3);
+      log::v1::Shown& shown = *tuples[7].mutable_shown();
+      for (const int rank : {0, 1}) {
+        shown.add_shown(
+            static_cast<uint32_t>(tuples[7].decision().action(rank)));
+      }
+      shown.set_seen_ranks(1);
+    }
     const std::string file = dir_ / "log.npz";
     ASSERT_OK(Export({"--format=npz", "--output=" + file, Write(tuples)}));
     const std::vector<std::string> printed =
         absl::StrSplit(Python("read_npz.py", file), '\n', absl::SkipEmpty());
-    ASSERT_EQ(printed.size(), 2u);
+    ASSERT_EQ(printed.size(), 3u);
+    EXPECT_EQ(printed[2], are_orders ? absl::StrCat(ranks - 1, " ", ranks - 2)
+                                     : absl::StrCat(ranks, " ", ranks));
     // The arrays do not say that "no answer" was an action of the selections,
     // beside six candidates.
     const double expected = UniformIps(tuples) * (are_orders ? 1 : 7.0 / 6);

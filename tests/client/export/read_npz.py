@@ -1,4 +1,5 @@
-"""Prints the IPS estimate of the uniform policy, and the sum of all features.
+"""Prints the IPS estimate of the uniform policy, the sum of all features, and how many
+positions were shown, and seen.
 
 Reads the arrays as NumPy's format 1.0 describes them. usage: read_npz.py FILE
 """
@@ -30,7 +31,11 @@ rewards = [0.0] * rounds
 for i, slate in enumerate(log["slate_id"]):
     n = log["candidate_offsets"][slate + 1] - log["candidate_offsets"][slate]
     assert n <= log["n_actions"][0] and -1 <= log["action"][i] < n
+    seen = log["seen_ranks"][i]
+    assert not log["position_seen"][i] or log["position_shown"][i]
+    assert not log["position_seen"][i] or seen == -1 or log["position"][i] < seen
     weights[slate] /= n - log["position"][i]
     rewards[slate] = log["reward"][i] / log["pscore"][i]
 print(repr(math.fsum(w * r for w, r in zip(weights, rewards)) / rounds))
 print(repr(math.fsum(log["features"])))
+print(sum(log["position_shown"]), sum(log["position_seen"]))

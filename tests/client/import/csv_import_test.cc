@@ -112,13 +112,13 @@ TEST_F(CsvImportTest, TheIndexTellsDecisionsOfOneIdApart) {
 
 TEST_F(CsvImportTest, LinesOfADecisionMayNotContradictEachOther) {
   const std::vector<std::string> columns = {
-      "time_us",      "unit_id",      "model",      "version",
-      "action_kind",  "propensity",   "reward",     "log_propensity",
-      "has_feedback", "action_shown", "censored",   "keep_probability",
-      "can_abstain",  "num_features", "attribute.x"};
+      "time_us",      "unit_id",      "model",       "version",
+      "action_kind",  "propensity",   "reward",      "log_propensity",
+      "has_feedback", "action_shown", "censored",    "keep_probability",
+      "can_abstain",  "num_features", "attribute.x", "seen_ranks"};
   const std::vector<std::string> first = {
       "1", "u", "m", "2", "SELECT", "0.5", "1", "-0.6931471805599453",
-      "1", "1", "0", "1", "0",      "3",   "y"};
+      "1", "1", "0", "1", "0",      "3",   "y", "1"};
   ASSERT_EQ(columns.size(), first.size());
   for (size_t i = 0; i < columns.size(); ++i) {
     std::vector<std::string> other = first;
@@ -135,6 +135,34 @@ TEST_F(CsvImportTest, LinesOfADecisionMayNotContradictEachOther) {
                      ":4: column '", columns[i], "' is '0.75', must be '",
                      first[i], "', as in line 2 of the same decision"))));
   }
+}
+
+TEST_F(CsvImportTest, ShownRanksMayHaveColumnsOfAnyName) {
+  const std::string head = "decision_id,chosen,propensity,reward,f0,on,depth\n";
+  const std::vector<std::string> flags = {"--action=rank",
+                                          "--columns=rank_shown=on,seen=depth"};
+  ASSERT_OK_AND_ASSIGN(
+      const auto tuples,
+      Read(head + "a,2,0.5,1,7,1,2\na,3,0.5,1,8,0,2\na,1,0.5,1,9,1,2\n"
+                  "b,1,0.5,1,7,,\nb,2,0.5,1,7,,\n"
+                  "c,1,0.5,1,7,0,\nc,2,0.5,1,7,0,\n",
+           flags));
+  ASSERT_EQ(tuples.size(), 3u);
+  EXPECT_THAT(tuples[0].decision().action(), ElementsAre(2, 0, 1));
+  EXPECT_THAT(tuples[0].shown().shown(), ElementsAre(2, 0));
+  EXPECT_EQ(tuples[0].shown().seen_ranks(), 2u);
+  EXPECT_FALSE(tuples[1].has_shown());  // Nothing is known.
+  EXPECT_TRUE(tuples[2].shown().not_shown());
+  EXPECT_THAT(Read(head + "a,1,0.5,1,7,0,\na,2,0.5,1,8,1,\n", flags).status(),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       HasSubstr("rank_shown is 0 at the rank 1 and not at "
+                                 "the rank 2 behind it")));
+  EXPECT_THAT(Read(head + "a,1,0.5,1,7,1,0\n", flags).status(),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       HasSubstr("seen_ranks is 0, must be at least 1")));
+  EXPECT_THAT(Read(head + "a,1,0.5,1,7,maybe,\n", flags).status(),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       HasSubstr("column 'on' is 'maybe', must be 0 or 1")));
 }
 
 TEST_F(CsvImportTest, ColumnsBecomeAttributes) {

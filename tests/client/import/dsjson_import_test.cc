@@ -7,6 +7,7 @@ namespace sortition {
 namespace {
 
 using testing::ElementsAre;
+using testing::HasSubstr;
 
 // An event as the documentation of Vowpal Wabbit shows it.
 constexpr char kEvent[] =
@@ -95,6 +96,29 @@ TEST_F(DsjsonImportTest, CostsOfSlotsAddUp) {
   ASSERT_EQ(tuple.rank_rewards_size(), 2);
   EXPECT_EQ(tuple.rank_rewards(1).rank(), 1u);
   EXPECT_EQ(tuple.rank_rewards(1).reward(), 2);
+}
+
+TEST_F(DsjsonImportTest, RanksShownAndSeenAreChecked) {
+  const auto import = [this](const std::string& ranks) {
+    std::filesystem::remove_all(imported());
+    return ImportText(
+        R"({"EventId":"e","_outcomes":[{"_a":[2],"_p":[0.5],"_label_cost":0},)"
+        R"({"_a":[0],"_p":[0.25],"_label_cost":0}],)"
+        R"("c":{"_multi":[{"f":[1]},{"f":[2]},{"f":[3]}]},)" +
+            ranks + "}",
+        {"--format=dsjson", "--hash_bits=0"});
+  };
+  EXPECT_OK(import("\"_shown_ranks\":1,\"_seen_ranks\":1"));
+  EXPECT_THAT(import("\"_shown_ranks\":3"),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       HasSubstr("number of ranks shown is 3, must be in "
+                                 "[0, 2]")));
+  EXPECT_THAT(import("\"_shown_ranks\":-1"),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       HasSubstr("_shown_ranks is -1, must be at least 0")));
+  EXPECT_THAT(import("\"_seen_ranks\":0"),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       HasSubstr("seen_ranks is 0, must be at least 1")));
 }
 
 }  // namespace

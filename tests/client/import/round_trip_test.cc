@@ -1,5 +1,12 @@
 // What was exported comes back.
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <tuple>
+#include <vector>
+
 #include "gmock/gmock.h"
+#include "io/segments/shown_action.h"
 #include "tests/client/export/exchange_fixture.h"
 
 namespace sortition {
@@ -138,6 +145,59 @@ TEST_F(RoundTripTest, SomethingElseThatWasShownStaysMarked) {
     for (const char* format : {"csv", "dsjson"}) {
       // The text says so, and comes back the same.
       EXPECT_TRUE(RoundTrip({tuple}, format)[0].has_shown());
+    }
+  }
+}
+
+// Orders of three ranks of which what a page, a viewport or an override may say
+// was shown: a list of ranks, where 3 stands for a candidate of no rank.
+std::vector<log::v1::BanditTuple> ShownOrders() {
+  struct Case {
+    std::vector<int> ranks;
+    uint32_t first_rank = 0;
+    std::optional<uint32_t> seen = std::nullopt;
+  };
+  const std::vector<Case> cases = {
+      {{0, 1, 2}}, {{0, 1}},          {{1}, 1},       {{1, 2}, 1, 1},
+      {{}, 0, 2},  {{}, 0, 9},        {{0, 1}, 0, 1}, {{0, 1}, 0, 3},
+      {{0, 3}},    {{0, 3, 2}, 0, 3}, {{0, 1, 2, 3}}, {{3}},
+      {{3}, 0, 2}, {{1, 0}},          {{2}, 1},       {{0, 1, 2}, 0, 2}};
+  std::vector<log::v1::BanditTuple> tuples = Orders(cases.size() + 1);
+  tuples.back().mutable_shown()->set_not_shown(true);
+  for (size_t i = 0; i < cases.size(); ++i) {
+    const auto& action = tuples[i].decision().action();
+    int32_t other = 0;
+    while (std::find(action.begin(), action.end(), other) != action.end()) {
+      ++other;
+    }
+    log::v1::Shown& shown = *tuples[i].mutable_shown();
+    shown.set_first_rank(cases[i].first_rank);
+    for (const int rank : cases[i].ranks) {
+      shown.add_shown(static_cast<uint32_t>(rank == 3 ? other : action[rank]));
+    }
+    if (cases[i].seen) shown.set_seen_ranks(*cases[i].seen);
+  }
+  return tuples;
+}
+
+TEST_F(RoundTripTest, WhatWasShownAndSeenComesBack) {
+  const auto tuples = ShownOrders();
+  EXPECT_THAT(Serialised(RoundTrip(tuples, "jsonl")),
+              ElementsAreArray(Serialised(tuples)));
+  const auto outcome = [](const log::v1::BanditTuple& tuple) {
+    return std::tuple(ShownDiffers(tuple), ShownRanks(tuple), SeenRanks(tuple),
+                      tuple.shown().has_seen_ranks(),
+                      tuple.shown().seen_ranks());
+  };
+  for (const char* format : {"csv", "dsjson"}) {
+    const auto read = RoundTrip(tuples, format);
+    ASSERT_EQ(read.size(), tuples.size());
+    for (size_t i = 0; i < tuples.size(); ++i) {
+      EXPECT_EQ(outcome(read[i]), outcome(tuples[i]))
+          << format << " " << tuples[i].shown().ShortDebugString() << " of "
+          << tuples[i].decision().action(0) << " "
+          << tuples[i].decision().action(1) << " "
+          << tuples[i].decision().action(2);
     }
   }
 }

@@ -91,7 +91,8 @@ TEST_F(RanksTest, AnAbstentionHasNoRanks) {
   Write(tuples);
   const auto found = Found();
   ASSERT_TRUE(found.contains("ranks"));
-  EXPECT_THAT(found.at("ranks").text, HasSubstr("seen_ranks is 1, must be unset"));
+  EXPECT_THAT(found.at("ranks").text,
+              HasSubstr("seen_ranks is 1, must be unset"));
 }
 
 }  // namespace

@@ -1,0 +1,252 @@
+// Reports of what was shown: pages, and how far the user looked.
+#include <algorithm>
+#include <limits>
+#include <numeric>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/sidecar/join/joiner_fixture.h"
+
+namespace sortition {
+namespace {
+
+using log::v1::Shown;
+using testing::ElementsAre;
+using testing::IsEmpty;
+
+constexpr uint32_t kNoSegment = std::numeric_limits<uint32_t>::max();
+
+Shown Page(uint32_t first_rank, const std::vector<uint32_t>& documents) {
+  Shown shown;
+  shown.set_first_rank(first_rank);
+  shown.mutable_shown()->Assign(documents.begin(), documents.end());
+  return shown;
+}
+
+Shown Viewport(uint32_t seen_ranks) {
+  Shown shown;
+  shown.set_seen_ranks(seen_ranks);
+  return shown;
+}
+
+Shown NotShown() {
+  Shown shown;
+  shown.set_not_shown(true);
+  return shown;
+}
+
+class JoinerShownTest : public JoinerTest {
+ protected:
+  void Report(const std::string& id, double seconds, Shown shown) {
+    shown.set_decision_id(id);
+    shown.set_time_us(At(seconds));
+    joiner().AddShown(NextPlace(), shown);
+    Collect();
+  }
+  // Begins with a new joiner.
+  void StartAgain() {
+    joiner_.reset();
+    closed_.clear();
+    segment_ = 1;
+  }
+  // Closes all windows, and returns what was shown of the only decision.
+  Shown TheShown() {
+    Advance(100);
+    EXPECT_EQ(closed_.size(), 1u);
+    if (closed_.size() != 1 || !closed_[0].shown.has_value()) {
+      ADD_FAILURE() << "no report";
+      return {};
+    }
+    return *closed_[0].shown;
+  }
+};
+
+TEST_F(JoinerShownTest, PagesAndViewportsBecomeOne) {
+  Decide("a", 0);
+  Report("a", 1, Viewport(1));
+  Report("a", 2, Page(2, {7, 8}));
+  Report("a", 3, Page(0, {5, 6}));
+  Report("a", 4, Viewport(3));
+  Report("a", 5, Viewport(2));
+  Feed("f", "a", 6, 0.5, 2);
+  const Shown shown = TheShown();
+  EXPECT_THAT(shown.shown(), ElementsAre(5, 6, 7, 8));
+  EXPECT_EQ(shown.first_rank(), 0u);
+  EXPECT_EQ(shown.seen_ranks(), 3u);
+  // That of the page from rank 2 on: the first viewport report does not count.
+  EXPECT_EQ(shown.time_us(), At(2));
+  EXPECT_EQ(closed_[0].records.size(), 4u);
+  ASSERT_EQ(closed_[0].rank_rewards.size(), 1u);
+  EXPECT_EQ(closed_[0].rank_rewards[0].rank(), 2u);
+  EXPECT_EQ(joiner().counts().shown, 2u);
+  EXPECT_EQ(joiner().counts().viewports, 3u);
+  EXPECT_EQ(joiner().counts().unused_shown, 0u);
+  EXPECT_EQ(joiner().counts().feedback, 1u);
+}
+
+// What the dropped page says of how far the user looked counts all the same.
+TEST_F(JoinerShownTest, TheFirstReportOfAPageCounts) {
+  Decide("a", 0);
+  Report("a", 1, Page(0, {5, 6}));
+  Shown again = Page(0, {6, 5});
+  again.set_seen_ranks(2);
+  Report("a", 2, again);
+  Report("a", 3, Page(2, {7}));
+  Report("a", 4, Page(2, {8}));
+  const Shown shown = TheShown();
+  EXPECT_THAT(shown.shown(), ElementsAre(5, 6, 7));
+  EXPECT_EQ(shown.seen_ranks(), 2u);
+  EXPECT_EQ(joiner().counts().shown, 2u);
+  EXPECT_EQ(joiner().counts().unused_shown, 2u);
+}
+
+TEST_F(JoinerShownTest, PagesBeyondAGapAreCounted) {
+  Decide("a", 0);
+  Report("a", 1, Page(0, {5}));
+  Report("a", 2, Page(2, {7}));
+  EXPECT_THAT(TheShown().shown(), ElementsAre(5));
+  EXPECT_EQ(joiner().counts().shown, 2u);
+  EXPECT_EQ(joiner().counts().pages_left_out, 1u);
+}
+
+TEST_F(JoinerShownTest, OnlyTheWindowCounts) {
+  Report("a", 0, Page(1, {6}));  // Waits for its decision.
+  Report("a", 0, Viewport(2));
+  Decide("a", 1);
+  Report("a", 11, Page(0, {5}));
+  Report("a", 11.000001, Page(2, {7}));
+  Report("a", 11.000001, Viewport(3));
+  Report("nobody", 11, Viewport(9));
+  const Shown shown = TheShown();
+  EXPECT_THAT(shown.shown(), ElementsAre(5, 6));
+  EXPECT_EQ(shown.seen_ranks(), 2u);
+  EXPECT_EQ(joiner().counts().shown, 2u);
+  EXPECT_EQ(joiner().counts().viewports, 1u);
+  EXPECT_EQ(joiner().counts().unused_shown, 3u);
+}
+
+TEST_F(JoinerShownTest, OnlyIfShownAsksWhetherAnythingWas) {
+  options_.set_only_if_shown(true);
+  for (const char* id : {"page", "later page", "viewport", "not", "not, page",
+                         "not, viewport", "silent"}) {
+    Decide(id, 0);
+  }
+  Report("page", 1, Page(0, {1}));
+  Report("later page", 1, Page(10, {1}));
+  Report("viewport", 1, Viewport(1));
+  for (const char* id : {"not", "not, page", "not, viewport"}) {
+    Report(id, 1, NotShown());
+  }
+  Report("not, page", 1, Page(10, {1}));
+  Report("not, viewport", 1, Viewport(1));
+  Advance(20);
+  std::vector<bool> wanted;
+  for (const ClosedDecision& closed : closed_) {
+    wanted.push_back(closed.is_wanted);
+  }
+  EXPECT_THAT(wanted,
+              ElementsAre(true, true, true, false, false, false, false));
+}
+
+// Pages of different ranks, two of which hold a rank twice, one beyond a gap,
+// and reports of viewports, of which two say the same at different times.
+TEST_F(JoinerShownTest, TheOrderOfArrivalDoesNotMatter) {
+  Shown with_seen = Page(4, {9, 8});
+  with_seen.set_seen_ranks(6);
+  const std::vector<Shown> reports = {Page(0, {1, 2, 3}), Page(2, {5, 4}),
+                                      with_seen,          Page(9, {7}),
+                                      Viewport(7),        Viewport(7)};
+  const std::vector<double> times = {3, 2, 5, 1, 4, 2.5};
+  std::vector<size_t> order(reports.size());
+  std::iota(order.begin(), order.end(), 0);
+  do {
+    StartAgain();
+    Decide("a", 0);
+    for (const size_t i : order) Report("a", times[i], reports[i]);
+    const Shown shown = TheShown();
+    ASSERT_THAT(shown.shown(), ElementsAre(1, 2, 3, 4, 9, 8));
+    ASSERT_EQ(shown.first_rank(), 0u);
+    ASSERT_EQ(shown.seen_ranks(), 7u);
+    ASSERT_EQ(shown.time_us(), At(2));
+    ASSERT_EQ(joiner().counts().shown, 4u);
+    ASSERT_EQ(joiner().counts().pages_left_out, 1u);
+  } while (std::next_permutation(order.begin(), order.end()));
+}
+
+// Of 120 pages of one rank the first hundred ranks are kept, from whatever end
+// they come. What the last one says of the viewport counts.
+TEST_F(JoinerShownTest, KeepsAHundredPages) {
+  constexpr uint32_t kPages = 120;
+  std::vector<uint32_t> expected(100);
+  std::iota(expected.begin(), expected.end(), 0);
+  for (const bool is_reversed : {false, true}) {
+    StartAgain();
+    Decide("a", 0);
+    for (uint32_t i = 0; i < kPages; ++i) {
+      const uint32_t rank = is_reversed ? kPages - 1 - i : i;
+      Shown page = Page(rank, {rank});
+      if (rank == kPages - 1) page.set_seen_ranks(kPages);
+      Report("a", 1, page);
+    }
+    const Shown shown = TheShown();
+    EXPECT_THAT(shown.shown(), testing::ElementsAreArray(expected));
+    EXPECT_EQ(shown.seen_ranks(), kPages);
+    EXPECT_EQ(joiner().counts().shown, 100u);
+    EXPECT_EQ(joiner().counts().unused_shown, 20u);
+    EXPECT_EQ(closed_[0].records.size(), 101u);
+    EXPECT_EQ(joiner().OldestNeededSegment(), kNoSegment);
+  }
+}
+
+// Of reports of viewports one is kept, however many come.
+TEST_F(JoinerShownTest, NeedsTheSegmentsOfWhatItKeepsAlone) {
+  Report("a", 0.5, Viewport(3));
+  segment_ = 2;
+  Report("a", 0.6, Page(0, {1}));
+  segment_ = 3;
+  Decide("a", 1);
+  EXPECT_EQ(joiner().OldestNeededSegment(), 1u);
+  segment_ = 4;
+  Report("a", 2, Viewport(2));
+  EXPECT_EQ(joiner().OldestNeededSegment(), 1u);
+  Report("a", 3, Viewport(5));  // In place of that in segment 1.
+  EXPECT_EQ(joiner().OldestNeededSegment(), 2u);
+  segment_ = 5;
+  Report("a", 4, Page(0, {2}));  // Does not count.
+  EXPECT_EQ(joiner().OldestNeededSegment(), 2u);
+  EXPECT_THAT(TheShown().shown(), ElementsAre(1));
+  EXPECT_EQ(closed_[0].records.size(), 2u);
+  EXPECT_EQ(joiner().OldestNeededSegment(), kNoSegment);
+}
+
+// What a joiner says does not depend on segments that it has not needed any
+// more: after a restart they may be gone.
+TEST_F(JoinerShownTest, WhatWasReplacedMayBeMissingAfterARestart) {
+  std::vector<std::string> results;
+  for (const bool is_missing : {false, true}) {
+    StartAgain();
+    if (!is_missing) Report("a", 0.5, Viewport(3));
+    Decide("a", 1);
+    if (!is_missing) Report("a", 2, Viewport(4));
+    Report("a", 3, Viewport(5));
+    results.push_back(TheShown().SerializeAsString());
+  }
+  EXPECT_EQ(results[0], results[1]);
+}
+
+TEST_F(JoinerShownTest, AReportAfterTheTupleIsUnused) {
+  Decide("a", 0);
+  Advance(12);
+  Report("a", 9, Viewport(3));
+  Report("a", 9, Page(0, {1}));
+  ASSERT_EQ(closed_.size(), 1u);
+  EXPECT_FALSE(closed_[0].shown.has_value());
+  EXPECT_EQ(joiner().counts().unused_shown, 2u);
+  EXPECT_THAT(late_, IsEmpty());
+}
+
+}  // namespace
+}  // namespace sortition
