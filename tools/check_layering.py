@@ -40,7 +40,7 @@ MAY_INCLUDE = {
                     "core/games/*", "core/counterfactual", "core/policies/*"],
     "core/aggregation": ["core/base", "core/data", "core/metrics", "core/optim",
                          "core/games/*", "core/policies/*"],
-    "core/simulation": ["core/base", "core/data"],
+    "core/simulation": ["core/base", "core/clicks", "core/data"],
     LEARNERS + "counterfactual": BELOW_LEARNERS,
     LEARNERS + "multilabel": BELOW_LEARNERS,
     LEARNERS + "labelled": BELOW_LEARNERS,

@@ -23,19 +23,27 @@ double SecondsSince(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
-UserModelOptions UserOptions(const config::v1::SimulateOptions& options,
-                             const LabelledQueries& queries) {
+UserModelOptions UserOptions(const config::v1::SimulateOptions& options) {
   UserModelOptions user;
   user.seed = options.seed();
   user.relevant_from = options.relevant_from();
   user.abstain_reward = options.abstain_reward();
   user.noise = options.noise();
+  return user;
+}
+
+RankReaderOptions ReaderOptions(const config::v1::SimulateOptions& options,
+                                const LabelledQueries& queries) {
+  RankReaderOptions reader;
+  reader.seed = options.seed();
+  reader.position_bias = options.position_bias();
+  if (options.has_noise()) reader.noise = options.noise();
   for (const LabelledQuery& query : queries.queries) {
     for (const uint32_t relevance : query.relevances) {
-      user.max_relevance = std::max(user.max_relevance, relevance);
+      reader.max_relevance = std::max(reader.max_relevance, relevance);
     }
   }
-  return user;
+  return reader;
 }
 
 }  // namespace
@@ -59,20 +67,24 @@ void SharedLoop::Answered(uint64_t version) {
 absl::StatusOr<std::unique_ptr<FrontEnd>> FrontEnd::Create(
     const config::v1::SimulateOptions& options, const LabelledQueries& queries,
     SharedLoop* loop) {
+  ASSIGN_OR_RETURN(
+      RankReader reader,
+      RankReader::Create(options.user(), ReaderOptions(options, queries)));
   ASSIGN_OR_RETURN(std::unique_ptr<Client> client,
                    ConnectClient(options.client()));
-  return std::unique_ptr<FrontEnd>(
-      new FrontEnd(options, queries, loop, std::move(client)));
+  return std::unique_ptr<FrontEnd>(new FrontEnd(
+      options, queries, loop, std::move(reader), std::move(client)));
 }
 
 FrontEnd::FrontEnd(const config::v1::SimulateOptions& options,
                    const LabelledQueries& queries, SharedLoop* loop,
-                   std::unique_ptr<Client> client)
+                   RankReader reader, std::unique_ptr<Client> client)
     : options_(options),
       queries_(queries),
       loop_(*loop),
       client_(std::move(client)),
-      user_(UserOptions(options, queries)),
+      user_(UserOptions(options)),
+      reader_(std::move(reader)),
       seed_text_(absl::StrCat(options.seed())) {}
 
 void FrontEnd::Run() {
@@ -150,13 +162,15 @@ void FrontEnd::Select(const LabelledQuery& query, v1::DecisionContext context) {
     return CountFailure(absl::InternalError("selected is out of range"),
                         &result_.failed);
   }
-  std::vector<uint32_t> shown;
-  if (selected != kAbstain) shown.push_back(response->selected());
   const v1::DecisionResult& decision = response->result();
-  Conclude(
-      decision, std::move(shown),
-      user_.SelectReward(query.relevances, selected, decision.decision_id()),
-      user_.ExpectedSelectReward(query.relevances, selected));
+  Outcome outcome;
+  if (selected != kAbstain) outcome.shown.push_back(response->selected());
+  outcome.rewards.emplace_back(
+      std::nullopt,
+      user_.SelectReward(query.relevances, selected, decision.decision_id()));
+  outcome.expected_reward =
+      user_.ExpectedSelectReward(query.relevances, selected);
+  Conclude(decision, outcome);
 }
 
 void FrontEnd::Rank(const LabelledQuery& query, v1::DecisionContext context) {
@@ -177,10 +191,17 @@ void FrontEnd::Rank(const LabelledQuery& query, v1::DecisionContext context) {
     return CountFailure(absl::InternalError("order is empty or out of range"),
                         &result_.failed);
   }
+  std::vector<uint32_t> relevances;  // By rank.
+  for (const int32_t i : order) relevances.push_back(query.relevances[i]);
   const v1::DecisionResult& decision = response->result();
-  Conclude(decision, {response->order().begin(), response->order().end()},
-           user_.RankReward(query.relevances, order, decision.decision_id()),
-           user_.ExpectedRankReward(query.relevances, order));
+  const ReadRanking read = reader_.Read(relevances, decision.decision_id());
+  Outcome outcome;
+  outcome.shown.assign(response->order().begin(), response->order().end());
+  outcome.rewards.assign(read.clicks.begin(), read.clicks.end());
+  outcome.seen_ranks = read.seen_ranks;
+  outcome.expected_reward = reader_.ExpectedReward(relevances);
+  result_.ranks.Add(order.size(), read.clicks);
+  Conclude(decision, outcome);
 }
 
 void FrontEnd::Label(const LabelledQuery& query, v1::DecisionContext context) {
@@ -206,37 +227,67 @@ void FrontEnd::Label(const LabelledQuery& query, v1::DecisionContext context) {
   const auto measure = options_.has_k() ? UserModel::Measure::kPrecision
                                         : UserModel::Measure::kF1;
   const v1::DecisionResult& decision = response->result();
-  Conclude(decision, {response->chosen().begin(), response->chosen().end()},
-           user_.SubsetReward(query.relevances, subset, measure,
-                              decision.decision_id()),
-           user_.ExpectedSubsetReward(query.relevances, subset, measure));
+  Outcome outcome;
+  outcome.shown.assign(response->chosen().begin(), response->chosen().end());
+  outcome.rewards.emplace_back(
+      std::nullopt, user_.SubsetReward(query.relevances, subset, measure,
+                                       decision.decision_id()));
+  outcome.expected_reward =
+      user_.ExpectedSubsetReward(query.relevances, subset, measure);
+  Conclude(decision, outcome);
+}
+
+double FrontEnd::Outcome::reward() const {
+  double sum = 0;
+  for (const auto& [rank, reward] : rewards) sum += reward;
+  return sum;
 }
 
 void FrontEnd::Conclude(const v1::DecisionResult& decision,
-                        std::vector<uint32_t> shown, double reward,
-                        double expected_reward) {
+                        const Outcome& outcome) {
   const uint64_t version = decision.model().version();
-  const bool abstain = shown.empty();
-  result_.rewards.Add(reward, expected_reward, abstain);
+  const bool abstain = outcome.shown.empty();
+  result_.rewards.Add(outcome.reward(), outcome.expected_reward, abstain);
   result_.models[{decision.model().name(), version}].Add(
-      reward, expected_reward, abstain);
+      outcome.reward(), outcome.expected_reward, abstain);
   if (!decision.degraded().empty()) ++result_.degraded;
   loop_.Answered(version);
   if (!options_.report_feedback()) return;
+  ReportShown(decision, outcome);
+  if (pending_.feedback_size() == 0) pending_since_ = Clock::now();
+  const std::string id = absl::StrCat("fb-", decision.decision_id());
+  const auto add = [&](const std::string& feedback_id, double reward) {
+    v1::Feedback* const feedback = pending_.add_feedback();
+    feedback->set_feedback_id(feedback_id);
+    feedback->set_decision_id(decision.decision_id());
+    feedback->set_reward(reward);
+    return feedback;
+  };
+  for (const auto& [rank, reward] : outcome.rewards) {
+    if (rank.has_value()) {
+      add(absl::StrCat(id, "-", *rank), reward)->set_rank(*rank);
+    } else {
+      add(id, reward);
+    }
+  }
+  // Nothing was clicked, which is known.
+  if (outcome.rewards.empty()) add(id, 0);
+}
+
+void FrontEnd::ReportShown(const v1::DecisionResult& decision,
+                           const Outcome& outcome) {
   v1::ReportShownRequest report;
   report.set_decision_id(decision.decision_id());
-  report.mutable_shown()->Add(shown.begin(), shown.end());
+  report.mutable_shown()->Add(outcome.shown.begin(), outcome.shown.end());
+  if (outcome.seen_ranks.has_value()) {
+    report.set_seen_ranks(*outcome.seen_ranks);
+  }
   const absl::Status status = client_->ReportShown(report).status();
   if (status.ok()) {
     ++result_.shown_reported;
   } else {
     CountFailure(status, &result_.failed_reports);
   }
-  if (pending_.feedback_size() == 0) pending_since_ = Clock::now();
-  v1::Feedback* feedback = pending_.add_feedback();
-  feedback->set_feedback_id(absl::StrCat("fb-", decision.decision_id()));
-  feedback->set_decision_id(decision.decision_id());
-  feedback->set_reward(reward);
 }
 
 void FrontEnd::SendFeedback() {

@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -13,6 +14,7 @@
 #include "client/rpc/client.h"
 #include "client/simulation/simulate.h"
 #include "core/data/labelled_queries.h"
+#include "core/simulation/rank_reader.h"
 #include "core/simulation/user_model.h"
 #include "sortition/config/v1/client.pb.h"
 
@@ -49,7 +51,8 @@ class SharedLoop {
 // Used by one thread.
 class FrontEnd {
  public:
-  // `queries` and `loop` must outlive it. InvalidArgument for a bad address.
+  // `queries` and `loop` must outlive it. InvalidArgument for a bad address or
+  // user.
   static absl::StatusOr<std::unique_ptr<FrontEnd>> Create(
       const config::v1::SimulateOptions& options,
       const LabelledQueries& queries, SharedLoop* loop);
@@ -61,7 +64,7 @@ class FrontEnd {
 
  private:
   FrontEnd(const config::v1::SimulateOptions& options,
-           const LabelledQueries& queries, SharedLoop* loop,
+           const LabelledQueries& queries, SharedLoop* loop, RankReader reader,
            std::unique_ptr<Client> client);
 
   void Decide(uint64_t index);
@@ -73,9 +76,19 @@ class FrontEnd {
   void Select(const LabelledQuery& query, v1::DecisionContext context);
   void Rank(const LabelledQuery& query, v1::DecisionContext context);
   void Label(const LabelledQuery& query, v1::DecisionContext context);
-  // Counts and reports that the user saw `shown` and gave `reward`.
-  void Conclude(const v1::DecisionResult& decision, std::vector<uint32_t> shown,
-                double reward, double expected_reward);
+  // What a user did with an answer.
+  struct Outcome {
+    std::vector<uint32_t> shown;
+    // Of the whole answer, or of clicks on ranks.
+    std::vector<std::pair<std::optional<uint32_t>, double>> rewards;
+    std::optional<uint32_t> seen_ranks;
+    double expected_reward = 0;
+
+    double reward() const;
+  };
+  // Counts and reports it.
+  void Conclude(const v1::DecisionResult& decision, const Outcome& outcome);
+  void ReportShown(const v1::DecisionResult& decision, const Outcome& outcome);
   void SendFeedback();
   void CountFailure(const absl::Status& status, uint64_t* counter);
 
@@ -84,6 +97,7 @@ class FrontEnd {
   SharedLoop& loop_;
   const std::unique_ptr<Client> client_;
   const UserModel user_;
+  const RankReader reader_;
   const std::string seed_text_;
   v1::ReportFeedbackRequest pending_;
   std::chrono::steady_clock::time_point pending_since_;  // Of its first item.

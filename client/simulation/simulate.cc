@@ -57,8 +57,30 @@ double RewardStats::abstain_rate() const {
              : static_cast<double>(abstained) / static_cast<double>(decisions);
 }
 
+void RankClicks::Add(size_t ranks,
+                     std::span<const std::pair<uint32_t, double>> clicks) {
+  if (shown.size() < ranks) {
+    shown.resize(ranks);
+    clicked.resize(ranks);
+  }
+  for (size_t rank = 0; rank < ranks; ++rank) ++shown[rank];
+  for (const auto& [rank, reward] : clicks) ++clicked[rank];
+}
+
+void RankClicks::Merge(const RankClicks& other) {
+  if (shown.size() < other.shown.size()) {
+    shown.resize(other.shown.size());
+    clicked.resize(other.shown.size());
+  }
+  for (size_t rank = 0; rank < other.shown.size(); ++rank) {
+    shown[rank] += other.shown[rank];
+    clicked[rank] += other.clicked[rank];
+  }
+}
+
 void SimulateResult::Merge(const SimulateResult& other) {
   rewards.Merge(other.rewards);
+  ranks.Merge(other.ranks);
   for (const auto& [model, stats] : other.models) models[model].Merge(stats);
   failed += other.failed;
   failed_reports += other.failed_reports;

@@ -5,8 +5,10 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "client/simulation/latency_histogram.h"
@@ -31,8 +33,18 @@ struct RewardStats {
   double abstain_rate() const;
 };
 
+// What users clicked, by rank.
+struct RankClicks {
+  std::vector<uint64_t> shown;
+  std::vector<uint64_t> clicked;
+
+  void Add(size_t ranks, std::span<const std::pair<uint32_t, double>> clicks);
+  void Merge(const RankClicks& other);
+};
+
 struct SimulateResult {
   RewardStats rewards;
+  RankClicks ranks;  // Of rankings.
   std::map<std::pair<std::string, uint64_t>, RewardStats> models;
   uint64_t failed = 0;          // Decisions that were not answered.
   uint64_t failed_reports = 0;  // Shown and feedback calls that failed.

@@ -37,6 +37,21 @@ std::vector<std::string> RewardRow(const std::string& name,
           absl::StrFormat("%.4f", rewards.abstain_rate())};
 }
 
+// Returns a table of what was clicked; nothing where nothing was ranked.
+std::string ClicksText(const RankClicks& ranks) {
+  if (ranks.shown.empty()) return "";
+  std::vector<std::vector<std::string>> rows = {
+      {"rank", "shown", "clicked", "share"}};
+  for (size_t rank = 0; rank < ranks.shown.size(); ++rank) {
+    const double share = static_cast<double>(ranks.clicked[rank]) /
+                         static_cast<double>(ranks.shown[rank]);
+    rows.push_back({absl::StrCat(rank), absl::StrCat(ranks.shown[rank]),
+                    absl::StrCat(ranks.clicked[rank]),
+                    absl::StrFormat("%.4f", share)});
+  }
+  return FormatTable(rows);
+}
+
 }  // namespace
 
 std::string SimulateResultJson(const config::v1::SimulateOptions& options,
@@ -63,6 +78,13 @@ std::string SimulateResultJson(const config::v1::SimulateOptions& options,
   json.Key("p99_9").Number(Milliseconds(result, 0.999));
   json.Key("max").Number(1e3 * result.latency.max_seconds()).EndObject();
   json.Key("version_seen").Bool(result.version_seen);
+  json.Key("ranks").BeginArray();
+  for (size_t rank = 0; rank < result.ranks.shown.size(); ++rank) {
+    json.BeginObject();
+    json.Key("shown").Count(result.ranks.shown[rank]);
+    json.Key("clicked").Count(result.ranks.clicked[rank]).EndObject();
+  }
+  json.EndArray();
   json.Key("models").BeginArray();
   for (const auto& [model, rewards] : result.models) {
     json.BeginObject();
@@ -103,7 +125,7 @@ std::string SimulateResultText(const config::v1::SimulateOptions& options,
   if (result.models.size() != 1) {
     rows.push_back(RewardRow("all", result.rewards));
   }
-  return text + FormatTable(rows);
+  return text + FormatTable(rows) + ClicksText(result.ranks);
 }
 
 }  // namespace sortition

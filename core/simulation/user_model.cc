@@ -21,11 +21,6 @@ CounterRandom UserRandom(const std::string& seed,
 UserModel::UserModel(const UserModelOptions& options)
     : options_(options), seed_text_(absl::StrCat(options.seed)) {}
 
-double UserModel::Satisfaction(uint32_t relevance) const {
-  const uint32_t largest = std::max(1u, options_.max_relevance);
-  return (std::exp2(relevance) - 1) / std::exp2(largest);
-}
-
 double UserModel::SelectReward(std::span<const uint32_t> relevances,
                                int32_t document_index,
                                absl::string_view decision_id) const {
@@ -33,18 +28,6 @@ double UserModel::SelectReward(std::span<const uint32_t> relevances,
   const bool flipped =
       UserRandom(seed_text_, decision_id).Uniform(0) < options_.noise;
   return IsRight(relevances[document_index]) != flipped ? 1 : 0;
-}
-
-double UserModel::RankReward(std::span<const uint32_t> relevances,
-                             std::span<const int32_t> order,
-                             absl::string_view decision_id) const {
-  const CounterRandom random = UserRandom(seed_text_, decision_id);
-  for (uint32_t rank = 0; rank < order.size(); ++rank) {
-    if (random.Uniform(rank) < Satisfaction(relevances[order[rank]])) {
-      return 1.0 / (rank + 1);
-    }
-  }
-  return 0;
 }
 
 double UserModel::Worth(std::span<const uint32_t> relevances,
@@ -80,18 +63,6 @@ double UserModel::ExpectedSelectReward(std::span<const uint32_t> relevances,
   if (document_index == kAbstain) return options_.abstain_reward;
   return IsRight(relevances[document_index]) ? 1 - options_.noise
                                              : options_.noise;
-}
-
-double UserModel::ExpectedRankReward(std::span<const uint32_t> relevances,
-                                     std::span<const int32_t> order) const {
-  double expectation = 0;
-  double reads_on = 1;  // Probability that no rank above satisfies.
-  for (uint32_t rank = 0; rank < order.size(); ++rank) {
-    const double satisfied = Satisfaction(relevances[order[rank]]);
-    expectation += reads_on * satisfied / (rank + 1);
-    reads_on *= 1 - satisfied;
-  }
-  return expectation;
 }
 
 }  // namespace sortition

@@ -1,18 +1,11 @@
 #pragma once
-// A simulated user who knows the relevance of every candidate. Rewards are in
-// [0, 1] and a function of (seed, decision id, answer).
+// A simulated user who knows the relevance of every candidate and judges a
+// selection or a subset (of rankings see rank_reader.h). Rewards are in [0, 1]
+// and a function of (seed, decision id, answer).
 //
 // Selection: a right answer (relevance >= relevant_from) is worth 1 and a wrong
 // one 0; with probability `noise` the user reports the opposite. "No answer" is
 // worth abstain_reward.
-//
-// Ranking: the cascade user of expected reciprocal rank [Chapelle09]. The user
-// reads ranks from the top. A candidate of relevance g satisfies the user with
-// probability
-//   R(g) = (2^g - 1) / 2^g_max,
-// and then the user stops, and the reward is 1 / (rank + 1), rank 0-based. The
-// reward is 0 if no candidate satisfies. Its expectation is ERR = Σ_r R_r
-// Π_{s<r} (1 - R_s) / (r+1).
 //
 // Subset: the reward r is the F1 of the set with respect to the right
 // candidates (relevance >= relevant_from), 2 |right ones in it| / (|set| +
@@ -34,7 +27,6 @@ struct UserModelOptions {
   uint32_t relevant_from = 1;
   double abstain_reward = 0.3;
   double noise = 0.05;
-  uint32_t max_relevance = 1;  // g_max of the data, at least 1.
 };
 
 // Immutable and thread-safe. Actions are document indexes within `relevances`.
@@ -45,9 +37,6 @@ class UserModel {
   double SelectReward(std::span<const uint32_t> relevances,
                       int32_t document_index,
                       absl::string_view decision_id) const;
-  double RankReward(std::span<const uint32_t> relevances,
-                    std::span<const int32_t> order,
-                    absl::string_view decision_id) const;
 
   enum class Measure { kF1, kPrecision };
   double SubsetReward(std::span<const uint32_t> relevances,
@@ -57,8 +46,6 @@ class UserModel {
   // The exact expectations of these rewards over decision ids.
   double ExpectedSelectReward(std::span<const uint32_t> relevances,
                               int32_t document_index) const;
-  double ExpectedRankReward(std::span<const uint32_t> relevances,
-                            std::span<const int32_t> order) const;
   double ExpectedSubsetReward(std::span<const uint32_t> relevances,
                               std::span<const int32_t> subset,
                               Measure measure) const;
@@ -67,7 +54,6 @@ class UserModel {
   // Returns the reward of a subset without noise.
   double Worth(std::span<const uint32_t> relevances,
                std::span<const int32_t> subset, Measure measure) const;
-  double Satisfaction(uint32_t relevance) const;
   bool IsRight(uint32_t relevance) const {
     return relevance >= options_.relevant_from;
   }

@@ -45,41 +45,6 @@ TEST(UserModelTest, ExpectedSelectRewardIsTheMean) {
   EXPECT_DOUBLE_EQ(user.ExpectedSelectReward(relevances, 0), 0.2);
 }
 
-TEST(UserModelTest, ExpectedRankRewardIsExpectedReciprocalRank) {
-  const std::vector<uint32_t> relevances = {0, 2, 1};
-  UserModelOptions options;
-  options.max_relevance = 2;
-  const UserModel user(options);
-  // R(0) = 0, R(1) = 1/4, R(2) = 3/4 [Chapelle09, eq. 5]. Order 1, 0, 2:
-  // 3/4 + 1/4 · (1 · 1/4) / 3.
-  EXPECT_DOUBLE_EQ(
-      user.ExpectedRankReward(relevances, std::vector<int32_t>{1, 0, 2}),
-      0.75 + 0.25 * 0.25 / 3);
-  // Order 2, 1: 1/4 + 3/4 · 3/4 / 2.
-  EXPECT_DOUBLE_EQ(
-      user.ExpectedRankReward(relevances, std::vector<int32_t>{2, 1}),
-      0.25 + 0.75 * 0.75 / 2);
-}
-
-TEST(UserModelTest, ExpectedRankRewardIsTheMean) {
-  const std::vector<uint32_t> relevances = {0, 2, 1, 1};
-  const std::vector<int32_t> order = {2, 0, 3, 1};
-  UserModelOptions options;
-  options.max_relevance = 2;
-  const UserModel user(options);
-  double sum = 0;
-  for (int i = 0; i < kDraws; ++i) {
-    const double reward =
-        user.RankReward(relevances, order, absl::StrCat("d", i));
-    EXPECT_TRUE(reward == 0 || reward == 1 || reward == 1.0 / 3 ||
-                reward == 1.0 / 4)
-        << reward;
-    sum += reward;
-  }
-  EXPECT_NEAR(sum / kDraws, user.ExpectedRankReward(relevances, order),
-              kTolerance);
-}
-
 // Candidates 1 and 3 of five are right. {1, 2, 3}: F1 = 4/5, precision 2/3.
 TEST(UserModelTest, ExpectedSubsetRewardIsTheMean) {
   using Measure = UserModel::Measure;
