@@ -41,6 +41,7 @@ MAY_INCLUDE = {
     "core/aggregation": ["core/base", "core/data", "core/metrics", "core/optim",
                          "core/games/*", "core/policies/*"],
     "core/simulation": ["core/base", "core/clicks", "core/data"],
+    "core/clicks": ["core/base", "core/data", "core/optim"],
     LEARNERS + "counterfactual": BELOW_LEARNERS,
     LEARNERS + "multilabel": BELOW_LEARNERS,
     LEARNERS + "labelled": BELOW_LEARNERS,

@@ -1,0 +1,219 @@
+#include "core/clicks/propensities.h"
+
+#include <cmath>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "gtest/gtest.h"
+#include "tests/core/clicks/click_world.h"
+#include "tests/testing/status_matchers.h"
+
+namespace sortition {
+namespace {
+
+using ::testing::HasSubstr;
+using Items = std::vector<uint32_t>;
+using Clicks = std::vector<uint8_t>;
+
+constexpr size_t kRanks = 4;
+constexpr double kTheta[kRanks] = {.9, .6, .5, .3};
+constexpr double kAttractions[kRanks] = {.9, .5, .3, .1};
+
+// Four items, usually in this order; each of the pairs (0, 1), (1, 2), (2, 3),
+// one drawn per session, is swapped with probability 0.3. What is most
+// attractive is most often on top, which naive rates of clicks take for
+// position bias.
+struct Swapped {
+  ClickSessions sessions;
+  std::vector<float> probabilities;
+};
+
+Clicks ClickIndependently(const Items& items, RandomSequence* random) {
+  Clicks clicks;
+  for (size_t r = 0; r < items.size(); ++r) {
+    clicks.push_back(random->Uniform() < kTheta[r] * kAttractions[items[r]]);
+  }
+  return clicks;
+}
+
+Swapped DrawSwapped(size_t num_sessions, uint64_t seed) {
+  Swapped drawn = {*ClickSessions::Create(kRanks),
+                   std::vector<float>(kRanks * kRanks, 0)};
+  RandomSequence random(SeedKey(seed));
+  for (size_t s = 0; s < num_sessions; ++s) {
+    Items items = {0, 1, 2, 3};
+    const uint64_t upper = random.Below(3);
+    if (random.Uniform() < .3) std::swap(items[upper], items[upper + 1]);
+    CHECK(drawn.sessions.Add(items, ClickIndependently(items, &random)).ok());
+  }
+  for (size_t i = 0; i < kRanks; ++i) {
+    double stays = 1;
+    for (const size_t other : {i - 1, i + 1}) {
+      if (other >= kRanks) continue;
+      drawn.probabilities[i * kRanks + other] = .1f;
+      stays -= .1;
+    }
+    drawn.probabilities[i * kRanks + i] = static_cast<float>(stays);
+  }
+  return drawn;
+}
+
+// Within five standard errors, and those are small enough to tell.
+void ExpectRatios(const std::vector<PropensityRatio>& ratios, double largest) {
+  ASSERT_EQ(ratios.size(), kRanks);
+  EXPECT_EQ(ratios[0].ratio, 1);
+  EXPECT_EQ(ratios[0].log_standard_error, 0);
+  for (size_t r = 1; r < kRanks; ++r) {
+    EXPECT_LT(std::abs(std::log(ratios[r].ratio * kTheta[0] / kTheta[r])),
+              5 * ratios[r].log_standard_error)
+        << r;
+    EXPECT_LT(ratios[r].log_standard_error, largest) << r;
+    EXPECT_LT(ratios[r].lower, ratios[r].ratio);
+    EXPECT_GT(ratios[r].upper, ratios[r].ratio);
+  }
+}
+
+TEST(PropensitiesTest, HarvestFollowsTheChainOfNeighbours) {
+  const Swapped drawn = DrawSwapped(20000, 1);
+  ASSERT_OK_AND_ASSIGN(
+      const auto ratios,
+      HarvestPropensities(drawn.sessions, {drawn.probabilities, kRanks}));
+  ExpectRatios(ratios, .2);
+}
+
+TEST(PropensitiesTest, HarvestNeedsItemsThatBothRanksShow) {
+  const Swapped drawn = DrawSwapped(1000, 2);
+  PropensityOptions options;
+  options.path = PropensityPath::kPivot;
+  EXPECT_THAT(HarvestPropensities(drawn.sessions, {drawn.probabilities, kRanks},
+                                  options),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       HasSubstr("clicks that compare rank 3 with rank 0")));
+}
+
+TEST(PropensitiesTest, HarvestComparesWithThePivot) {
+  // All orders are equally likely.
+  ClickSessions sessions = *ClickSessions::Create(kRanks);
+  RandomSequence random(SeedKey(3));
+  for (int s = 0; s < 10000; ++s) {
+    Items items = {0, 1, 2, 3};
+    for (size_t r = 0; r < kRanks; ++r) {
+      std::swap(items[r], items[r + random.Below(kRanks - r)]);
+    }
+    ASSERT_OK(sessions.Add(items, ClickIndependently(items, &random)));
+  }
+  const std::vector<float> probabilities(kRanks * kRanks, .25f);
+  PropensityOptions options;
+  options.path = PropensityPath::kPivot;
+  ASSERT_OK_AND_ASSIGN(
+      const auto ratios,
+      HarvestPropensities(sessions, {probabilities, kRanks}, options));
+  ExpectRatios(ratios, .05);
+}
+
+// The standard error is how much estimates vary: the variance of 100 of them
+// has a relative error of about sqrt(2 / 100) = 14 %, a standard error 7 %.
+TEST(PropensitiesTest, StandardErrorsAreThoseOfRepetitions) {
+  constexpr int kRepetitions = 100;
+  std::vector<double> sums(kRanks), squares(kRanks), claimed(kRanks);
+  for (int k = 0; k < kRepetitions; ++k) {
+    const Swapped drawn = DrawSwapped(3000, 100 + static_cast<uint64_t>(k));
+    ASSERT_OK_AND_ASSIGN(
+        const auto ratios,
+        HarvestPropensities(drawn.sessions, {drawn.probabilities, kRanks}));
+    for (size_t r = 1; r < kRanks; ++r) {
+      const double error = std::log(ratios[r].ratio * kTheta[0] / kTheta[r]);
+      sums[r] += error;
+      squares[r] += error * error;
+      claimed[r] += ratios[r].log_standard_error;
+    }
+  }
+  for (size_t r = 1; r < kRanks; ++r) {
+    const double deviation = std::sqrt(squares[r] / kRepetitions);
+    EXPECT_NEAR(claimed[r] / kRepetitions / deviation, 1, 3 * .07 + .05) << r;
+    EXPECT_LT(std::abs(sums[r] / kRepetitions),
+              4 * deviation / std::sqrt(kRepetitions) + .02);
+  }
+}
+
+TEST(PropensitiesTest, PairsOfNeighboursMultiply) {
+  // FairPairs: all pairs that begin at an even rank, or all at an odd one.
+  ClickSessions sessions = *ClickSessions::Create(kRanks);
+  std::vector<RandomisedPair> pairs;
+  RandomSequence random(SeedKey(4));
+  for (uint32_t s = 0; s < 10000; ++s) {
+    Items items = {0, 1, 2, 3};
+    for (size_t upper = random.Below(2); upper + 1 < kRanks; upper += 2) {
+      if (random.Uniform() < .5) std::swap(items[upper], items[upper + 1]);
+      pairs.push_back(
+          {s, static_cast<uint16_t>(upper), static_cast<uint16_t>(upper + 1)});
+    }
+    ASSERT_OK(sessions.Add(items, ClickIndependently(items, &random)));
+  }
+  ASSERT_OK_AND_ASSIGN(const auto ratios, PairPropensities(sessions, pairs));
+  ExpectRatios(ratios, .1);
+}
+
+TEST(PropensitiesTest, PairsWithTheTopAreCompared) {
+  ClickSessions sessions = *ClickSessions::Create(kRanks);
+  std::vector<RandomisedPair> pairs;
+  RandomSequence random(SeedKey(5));
+  for (uint32_t s = 0; s < 10000; ++s) {
+    Items items = {0, 1, 2, 3};
+    const auto lower = static_cast<uint16_t>(1 + random.Below(kRanks - 1));
+    if (random.Uniform() < .5) std::swap(items[0], items[lower]);
+    pairs.push_back({s, 0, lower});
+    ASSERT_OK(sessions.Add(items, ClickIndependently(items, &random)));
+  }
+  PropensityOptions options;
+  options.path = PropensityPath::kPivot;
+  ASSERT_OK_AND_ASSIGN(const auto ratios,
+                       PairPropensities(sessions, pairs, options));
+  ExpectRatios(ratios, .1);
+}
+
+// Two sessions, clicks 2 : 1 by weight.
+TEST(PropensitiesTest, TwoSessionsByHand) {
+  ClickSessions sessions = *ClickSessions::Create(2);
+  ASSERT_OK(sessions.Add(Items{0, 1}, Clicks{1, 0}, 2));
+  ASSERT_OK(sessions.Add(Items{1, 0}, Clicks{0, 1}));
+  const std::vector<RandomisedPair> pairs = {{0, 0, 1}, {1, 0, 1}};
+  ASSERT_OK_AND_ASSIGN(const auto ratios, PairPropensities(sessions, pairs));
+  EXPECT_DOUBLE_EQ(ratios[1].ratio, .5);
+  // Influences 0/1 - 2/2 and 1/1 - 0/2.
+  EXPECT_DOUBLE_EQ(ratios[1].log_standard_error, std::sqrt(2.));
+  EXPECT_NEAR(ratios[1].upper, .5 * std::exp(1.959964 * std::sqrt(2.)), 1e-5);
+}
+
+TEST(PropensitiesTest, RefusesWhatIsWrong) {
+  const auto invalid = [](const std::string& text) {
+    return StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr(text));
+  };
+  ClickSessions sessions = *ClickSessions::Create(2);
+  ASSERT_OK(sessions.Add(Items{0, 1}, Clicks{1, 1}));
+  std::vector<float> table = {.5f, .5f, .5f};
+  EXPECT_THAT(HarvestPropensities(sessions, {table, 2}),
+              invalid("probabilities are 3 for 2 ranks"));
+  table = {.5f, .5f, .5f, 0};
+  EXPECT_THAT(HarvestPropensities(sessions, {table, 2}),
+              invalid("probability of item 1 at rank 1, where session 0"));
+  table[1] = 2;
+  EXPECT_THAT(HarvestPropensities(sessions, {table, 2}),
+              invalid("probability of item 0 at rank 1 is 2"));
+  PropensityOptions options;
+  options.confidence = 0;
+  EXPECT_THAT(HarvestPropensities(sessions, {table, 2}, options),
+              invalid("confidence is 0, must be in (0, 1)"));
+  const std::vector<RandomisedPair> elsewhere = {{1, 0, 1}};
+  EXPECT_THAT(PairPropensities(sessions, elsewhere),
+              invalid("pairs[0].session is 1, must be below 1"));
+  const std::vector<RandomisedPair> below = {{0, 1, 2}};
+  EXPECT_THAT(PairPropensities(sessions, below),
+              invalid("pairs[0] has the ranks 1 and 2, must be ascending"));
+  EXPECT_THAT(PairPropensities(sessions, {}),
+              invalid("clicks that compare rank 1 with rank 0 are missing"));
+}
+
+}  // namespace
+}  // namespace sortition
