@@ -29,7 +29,7 @@ MAY_INCLUDE = {
     "core/scoring": ["core/base", "core/data", "core/features"],
     "core/policies/distributions": ["core/base", "core/data", "core/games/*"],
     "core/policies": ["core/base", "core/data", "core/policies/*", "core/scoring"],
-    "core/choices": ["core/base", "core/data", "core/policies"],
+    "core/choices": ["core/base", "core/data", "core/policies/*"],
     "core/counterfactual": ["core/base", "core/data", "core/metrics", "core/optim"],
     "core/counterfactual/confidence": ["core/base", "core/counterfactual"],
     "core/counterfactual/evaluation": ["core/base", "core/optim", "core/counterfactual",
