@@ -10,12 +10,16 @@
 // give to the candidate at rank r, given those above it. They are those of
 // whole policies, with their uniform mixtures over orders: h(prefix, d) /
 // h(prefix), whoever filled the prefix.
-//   PROBABILISTIC: a fair coin for each rank, P(d at r | above) = (a_r +
-//   b_r)/2. TEAM_DRAFT: a fair coin for each pair of ranks r, r + 1 (r even)
-//   says who fills the first; the other one fills the second, given the first.
-//   The propensity is that of the order, over both ways to come to it:
-//     P(pair | above) = (a_r b_{r+1} + b_r a_{r+1}) / 2.
-//   A last rank without a second is as above.
+//
+// PROBABILISTIC: a fair coin for each rank says who fills it,
+//   P(rank r | above) = (a_r + b_r) / 2.
+// TEAM_DRAFT: a fair coin for each pair of ranks r, r + 1 (r even) says who
+// fills the first; the other one fills the second, given the first. The
+// propensity is that of the order, over both ways to come to it,
+//   P(ranks r, r + 1 | above) = (a_r b_{r+1} + b_r a_{r+1}) / 2,
+// and that of the second rank given the first follows by division. A last rank
+// without a second has a coin of its own.
+//
 // Orders are drawn in O(n + K log n) for n candidates and K ranks.
 #include <array>
 #include <cstddef>
