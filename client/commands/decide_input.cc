@@ -134,6 +134,10 @@ std::string DecisionHead(const v1::DecisionResult& result) {
     absl::StrAppendFormat(&text, "arm         %.6g of the traffic\n",
                           result.arm_probability());
   }
+  if (result.interleaved_version() > 0) {
+    absl::StrAppend(&text, "interleaved with version ",
+                    result.interleaved_version(), "\n");
+  }
   if (result.is_baseline()) {
     absl::StrAppend(&text, "decided by  the baseline\n");
   }

@@ -40,6 +40,9 @@ absl::Status CheckOptions(const ModelsChangeOptions& options,
   if (!options.explore().empty() && !request.has_set_mode()) {
     return UsageError("--explore is for models mode");
   }
+  if (!options.method().empty() && !request.has_set_interleave()) {
+    return UsageError("--method is for models interleave");
+  }
   return absl::OkStatus();
 }
 
@@ -146,6 +149,30 @@ absl::Status RunSplit(const ModelsChangeOptions& options,
   return Send(options, std::move(request), output);
 }
 
+absl::Status RunInterleave(const ModelsChangeOptions& options,
+                           const Arguments& arguments, CommandOutput* output) {
+  Request request;
+  Request::SetInterleave& change = *request.mutable_set_interleave();
+  auto method = model::v1::Interleave::TEAM_DRAFT;
+  if (!options.method().empty() &&
+      (!model::v1::Interleave::Method_Parse(options.method(), &method) ||
+       method == model::v1::Interleave::METHOD_UNSPECIFIED)) {
+    return UsageError(absl::StrCat("method is '", options.method(),
+                                   "', must be TEAM_DRAFT or PROBABILISTIC"));
+  }
+  RETURN_IF_ERROR(
+      ForEach(arguments, '=',
+              [&](uint64_t version, absl::string_view share) -> absl::Status {
+                const auto parts = ParseShare(share);
+                if (!parts.ok()) return UsageError(parts.status().message());
+                change.set_version(version);
+                change.set_method(method);
+                change.set_parts(*parts);
+                return absl::OkStatus();
+              }));
+  return Send(options, std::move(request), output);
+}
+
 absl::Status RunShadow(const ModelsChangeOptions& options,
                        const Arguments& arguments, CommandOutput* output) {
   Request request;
@@ -242,6 +269,16 @@ std::vector<Command> ServingChangeCommands() {
           "rest to the\nversion that serves; none ends the split. A unit "
           "(user) stays with its version;\na share that grows keeps its "
           "units. Names all arms: those that are not named end."),
+      MakeCommand(
+          "models interleave", "VERSION=SHARE",
+          "Interleave rankings with those of a version, as 8=10%; none ends "
+          "it",
+          RunInterleave,
+          "Lets a share of the units (users), as in 8=10%, get rankings that "
+          "the version that\nserves makes together with another one: which of "
+          "the two do users prefer? ope tells.\nnone ends it. --method says "
+          "how. Both versions must have the policy plackett_luce;\nnot beside "
+          "a split, nor in another mode than ONLINE."),
       MakeCommand("models shadow", "VERSION[/N]…",
                   "Let versions look on, at one decision in N; none ends it",
                   RunShadow),

@@ -41,6 +41,13 @@ std::string ServingText(const model::v1::Serving& serving) {
     parts.push_back(absl::StrCat("version ", arm.version(), " has ",
                                  ShareText(PartsOf(arm))));
   }
+  if (serving.has_interleave()) {
+    parts.push_back(absl::StrCat(
+        "interleaved with ", serving.interleave().version(), " for ",
+        ShareText(serving.interleave().parts()), " (",
+        model::v1::Interleave::Method_Name(serving.interleave().method()),
+        ")"));
+  }
   for (const auto& label : serving.labels()) {
     parts.push_back(
         absl::StrCat("label ", label.name(), " is ", label.version()));

@@ -38,6 +38,13 @@ bool IsFBetaGame(const LinearPolicy& policy) {
 
 }  // namespace
 
+Hash128 LoggedKey(const log::v1::Decision& decision, uint64_t version,
+                  absl::string_view salt) {
+  return decision.has_seed() ? SeedKey(decision.seed(), salt)
+                             : DecisionKey(decision.model(), version,
+                                           decision.decision_id(), salt);
+}
+
 BaselinePlan PlanOf(const log::v1::BaselineChoice& baseline) {
   BaselinePlan plan;
   plan.mode = baseline.mode();

@@ -1,17 +1,24 @@
 #pragma once
 // Recomputes how a decision came to its version and what its baseline had to
 // say.
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
 #include <string>
 
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "core/base/hash.h"
 #include "core/choices/baseline_choice.h"
 #include "core/policies/linear_policy.h"
 #include "sortition/log/v1/log.pb.h"
 
 namespace sortition {
+
+// Returns the key that a version of the decision's model has for its draw.
+Hash128 LoggedKey(const log::v1::Decision& decision, uint64_t version,
+                  absl::string_view salt);
 
 // Returns the plan that `baseline`, which must outlive it, was decided by.
 BaselinePlan PlanOf(const log::v1::BaselineChoice& baseline);

@@ -59,12 +59,6 @@ absl::StatusOr<PolicyQuery> LoggedQuery(const log::v1::Decision& decision) {
   return query;
 }
 
-Hash128 KeyOf(const log::v1::Decision& decision, absl::string_view salt) {
-  return decision.has_seed() ? SeedKey(decision.seed(), salt)
-                             : DecisionKey(decision.model(), decision.version(),
-                                           decision.decision_id(), salt);
-}
-
 // Compares what says which distribution a subset was drawn from.
 Found CompareSubset(const log::v1::Decision& decision,
                     const LinearPolicy& policy, const PolicyQuery& query,
@@ -188,7 +182,7 @@ Found DecisionVerifier::AggregateDifference(const log::v1::Decision& decision) {
   if (status.ok()) {
     status = policy->Decide(
         {*lists, SpanOf(decision.aggregation().weights()), *scale},
-        KeyOf(decision, ""), &aggregate_, &draw_);
+        LoggedKey(decision, decision.version(), ""), &aggregate_, &draw_);
   }
   if (!status.ok()) {
     return absl::StrCat("cannot be recomputed: ", status.message());
@@ -218,9 +212,13 @@ absl::StatusOr<Found> DecisionVerifier::Difference(
         absl::StrCat("cannot be recomputed: ", query.status().message()));
   }
   const LinearPolicy& policy = *decider.policy;
-  const Hash128 key = KeyOf(decision, decider.draw_salt);
+  const Hash128 key =
+      LoggedKey(decision, decision.version(), decider.draw_salt);
   std::optional<BaselinePlan> plan;
-  if (decision.has_baseline()) {
+  if (decision.has_interleaving()) {
+    ASSIGN_OR_RETURN(difference, DrawInterleaved(decision, decider, *query));
+    if (difference.has_value()) return difference;
+  } else if (decision.has_baseline()) {
     plan = PlanOf(decision.baseline());
     difference = BaselineDifference(
         decision.baseline(),

@@ -11,6 +11,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "core/aggregation/aggregate_policy.h"
+#include "core/choices/interleaving.h"
 #include "core/policies/linear_policy.h"
 #include "io/models/model_store.h"
 #include "sortition/log/v1/log.pb.h"
@@ -51,6 +52,12 @@ class DecisionVerifier {
   absl::StatusOr<std::optional<std::string>> FindDecider(
       const log::v1::Decision& decision, ActionKind kind, Decider* decider);
 
+  // Draws an interleaved order again into `draw_`. Returns what differs in how
+  // it came to be interleaved, or why it cannot be recomputed.
+  absl::StatusOr<std::optional<std::string>> DrawInterleaved(
+      const log::v1::Decision& decision, const Decider& decider,
+      const PolicyQuery& query);
+
   // Recomputes an aggregation, for which no model is needed.
   std::optional<std::string> AggregateDifference(
       const log::v1::Decision& decision);
@@ -58,6 +65,8 @@ class DecisionVerifier {
   std::optional<ModelStore> store_;
   std::map<std::pair<std::string, uint64_t>, LoadedModel> models_;
   PolicyWorkspace workspace_;
+  PolicyWorkspace others_;  // Of the other version of an interleaved order.
+  InterleavingScratch interleaving_;
   AggregateResult aggregate_;
   Draw draw_;
 };

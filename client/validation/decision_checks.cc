@@ -68,6 +68,31 @@ std::string ArmProblem(const log::v1::Decision& decision) {
       mixture, own);
 }
 
+// What can be known of an interleaved order without the two versions.
+std::string InterleavingProblem(const log::v1::Decision& decision) {
+  const log::v1::Interleaving& interleaving = decision.interleaving();
+  if (decision.action_kind() != log::v1::RANK || decision.has_arm() ||
+      decision.has_baseline()) {
+    return "interleaving is set, must be so for RANK only, without arm and "
+           "baseline";
+  }
+  if (interleaving.other_version() == 0 ||
+      interleaving.other_version() == decision.version()) {
+    return absl::StrCat("interleaving.other_version is ",
+                        interleaving.other_version(),
+                        ", must be another one than ", decision.version());
+  }
+  if (interleaving.method() != model::v1::Interleave::TEAM_DRAFT &&
+      interleaving.method() != model::v1::Interleave::PROBABILISTIC) {
+    return absl::StrCat("interleaving.method is ",
+                        static_cast<int>(interleaving.method()),
+                        ", must be TEAM_DRAFT or PROBABILISTIC");
+  }
+  if (IsProbability(interleaving.probability())) return "";
+  return absl::StrCat("interleaving.probability is ",
+                      interleaving.probability(), ", must be in (0, 1]");
+}
+
 // Returns the number of documents that the action must have; nothing if any
 // number is right.
 std::optional<size_t> RequiredSize(const log::v1::Decision& decision) {
@@ -124,6 +149,9 @@ std::string PropensityCheck::ProblemOf(const log::v1::Decision& decision) {
   std::string problem =
       decision.has_baseline() ? BaselineProblem(decision) : "";
   if (problem.empty() && decision.has_arm()) problem = ArmProblem(decision);
+  if (problem.empty() && decision.has_interleaving()) {
+    problem = InterleavingProblem(decision);
+  }
   return problem;
 }
 

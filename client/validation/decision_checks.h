@@ -15,7 +15,7 @@
 namespace sortition {
 
 // Each propensity is in (0, 1], and what it must be by the caller's baseline
-// and by the arm of a split.
+// and by the arm of a split; what is interleaved can be.
 class PropensityCheck : public LogCheck {
  public:
   void Take(const LogEntry& entry) override;

@@ -128,11 +128,39 @@ absl::Status SetShadows(const EditContext& context,
   return absl::OkStatus();
 }
 
+absl::Status SetInterleave(const EditContext& context,
+                           const ChangeServingRequest::SetInterleave& change,
+                           Serving* serving) {
+  if (change.parts() == 0) {
+    serving->clear_interleave();
+    return absl::OkStatus();
+  }
+  RETURN_IF_ERROR(
+      CheckStored(context, "set_interleave.version", change.version()));
+  if (change.version() == PrimaryVersion(context, *serving)) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        "set_interleave.version = ", change.version(),
+        ": serves already, and would be interleaved with itself; pin the "
+        "version that is to serve first"));
+  }
+  model::v1::Interleave& interleave = *serving->mutable_interleave();
+  // Who was in an earlier comparison has no part in the next one for it.
+  if (interleave.version() != change.version()) {
+    interleave.set_salt(RandomDrawSalt());
+  }
+  interleave.set_version(change.version());
+  interleave.set_method(change.method());
+  interleave.set_parts(change.parts());
+  return absl::OkStatus();
+}
+
 // Returns the version that is one step back.
 absl::StatusOr<uint64_t> StepBack(const EditContext& context,
                                   const Serving& serving) {
   const uint64_t primary = PrimaryVersion(context, serving);
-  if (serving.split().arms_size() > 0) return primary;
+  if (serving.split().arms_size() > 0 || serving.has_interleave()) {
+    return primary;
+  }
   for (auto version = context.versions.rbegin();
        version != context.versions.rend(); ++version) {
     if (*version >= primary || IsRolledBack(serving, *version)) continue;
@@ -151,6 +179,9 @@ absl::Status Rollback(const EditContext& context, uint64_t version,
   }
   std::vector<uint64_t> left = {PrimaryVersion(context, *serving)};
   for (const auto& arm : serving->split().arms()) left.push_back(arm.version());
+  if (serving->has_interleave()) {
+    left.push_back(serving->interleave().version());
+  }
   for (const uint64_t version_left : left) {
     Forgive(version_left, serving);
     if (version_left == 0) continue;
@@ -160,6 +191,7 @@ absl::Status Rollback(const EditContext& context, uint64_t version,
   const int excess = versions.size() - kKeptRollbacks;
   if (excess > 0) versions.erase(versions.begin(), versions.begin() + excess);
   serving->clear_split();
+  serving->clear_interleave();
   return Pin(context, "rollback.version", version, serving);
 }
 
@@ -217,12 +249,14 @@ absl::Status EditServing(const ChangeServingRequest& request,
       return Rollback(context, request.rollback().version(), serving);
     case ChangeServingRequest::kProtect:
       return Protect(context, request.protect(), serving);
+    case ChangeServingRequest::kSetInterleave:
+      return SetInterleave(context, request.set_interleave(), serving);
     case ChangeServingRequest::CHANGE_NOT_SET:
       break;
   }
   return absl::InvalidArgumentError(
-      "change: must be one of pin, unpin, set_label, set_split, set_shadows, "
-      "set_mode, rollback and protect");
+      "change: must be one of pin, unpin, set_label, set_split, "
+      "set_interleave, set_shadows, set_mode, rollback and protect");
 }
 
 }  // namespace sortition

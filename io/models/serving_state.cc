@@ -7,7 +7,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <set>
 #include <utility>
 
 #include "absl/cleanup/cleanup.h"
@@ -18,13 +17,10 @@
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "core/base/status_macros.h"
-#include "core/choices/traffic_split.h"
-#include "google/protobuf/stubs/common.h"
 #include "google/protobuf/text_format.h"
 #include "google/protobuf/util/message_differencer.h"
 #include "io/files.h"
 #include "io/models/draw_salt.h"
-#include "io/models/model_store.h"
 #include "io/models/regular_file.h"
 #include "io/models/text_message.h"
 #include "io/posix_status.h"
@@ -36,9 +32,6 @@ using model::v1::Serving;
 
 constexpr uint64_t kMaxBytes = 1 << 20;
 constexpr size_t kKeptStates = 1000;
-constexpr int kMostNamed = 64;  // Labels, arms or shadows.
-constexpr int kMostProtected = 10'000;
-constexpr uint64_t kLargestChange = uint64_t{1} << 62;
 // A writer holds the lock while it loads versions.
 constexpr absl::Duration kLongestLockWait = absl::Seconds(30);
 
@@ -90,28 +83,6 @@ absl::StatusOr<std::vector<uint64_t>> ListChanges(
   }
   std::sort(changes.begin(), changes.end());
   return changes;
-}
-
-absl::Status CheckVersion(absl::string_view field, uint64_t version) {
-  if (version > 0) return absl::OkStatus();
-  return absl::InvalidArgumentError(
-      absl::StrCat(field, " = 0: must be the number of a version"));
-}
-
-absl::Status CheckCount(absl::string_view field, int count, int most) {
-  if (count <= most) return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrCat(
-      field, " has ", count, " entries, must have at most ", most));
-}
-
-// The parser of text takes any bytes. Answers with others could not be read.
-absl::Status CheckText(absl::string_view field, absl::string_view text) {
-  if (google::protobuf::internal::IsStructurallyValidUTF8(
-          text.data(), static_cast<int>(text.size()))) {
-    return absl::OkStatus();
-  }
-  return absl::InvalidArgumentError(
-      absl::StrCat(field, " is not text: must be UTF-8"));
 }
 
 absl::Status SyncDirectory(const std::string& path) {
@@ -256,84 +227,6 @@ class Writer {
 
 }  // namespace
 
-absl::Status ValidateServing(const Serving& serving) {
-  RETURN_IF_ERROR(CheckCount("labels", serving.labels_size(), kMostNamed));
-  RETURN_IF_ERROR(
-      CheckCount("split.arms", serving.split().arms_size(), kMostNamed));
-  RETURN_IF_ERROR(CheckCount("shadows", serving.shadows_size(), kMostNamed));
-  RETURN_IF_ERROR(CheckCount(
-      "protected_versions", serving.protected_versions_size(), kMostProtected));
-  for (const uint64_t version : serving.protected_versions()) {
-    RETURN_IF_ERROR(CheckVersion("protected_versions", version));
-  }
-  RETURN_IF_ERROR(CheckCount("rolled_back_versions",
-                             serving.rolled_back_versions_size(), kMostNamed));
-  if (serving.change() > kLargestChange) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "change = ", serving.change(), ": must be at most ", kLargestChange));
-  }
-  RETURN_IF_ERROR(CheckText("time", serving.time()));
-  RETURN_IF_ERROR(CheckText("reason", serving.reason()));
-  RETURN_IF_ERROR(CheckText("caller", serving.caller()));
-  std::set<std::string> labels;
-  for (const model::v1::VersionLabel& label : serving.labels()) {
-    if (!ValidateModelName(label.name()).ok() ||
-        !labels.insert(label.name()).second) {
-      return absl::InvalidArgumentError(absl::StrCat(
-          "labels.name = \"", label.name(),
-          "\": must be 1 to 64 letters, digits, '_', '-' or '.', not '.' "
-          "first, and stand there once"));
-    }
-    RETURN_IF_ERROR(CheckVersion("labels.version", label.version()));
-  }
-  RETURN_IF_ERROR(ValidateSplit(serving.split()));
-  if (!ValidateDrawSalt(serving.split().salt()).ok()) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("split.salt has ", serving.split().salt().size(),
-                     " characters: must have 32 digits of 0-9 and a-f"));
-  }
-  std::set<uint64_t> shadows;
-  for (const model::v1::ShadowVersion& shadow : serving.shadows()) {
-    RETURN_IF_ERROR(CheckVersion("shadows.version", shadow.version()));
-    if (shadow.every() == 0 || !shadows.insert(shadow.version()).second) {
-      return absl::InvalidArgumentError(absl::StrCat(
-          "shadows of version ", shadow.version(), ": every = ", shadow.every(),
-          ": must be at least 1, once for each version"));
-    }
-  }
-  if (!model::v1::LearningMode_IsValid(serving.mode())) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "mode = ", static_cast<int>(serving.mode()),
-        ": must be ONLINE, APPRENTICE, EXPLORE_ABOVE_BASELINE, SHADOW or OFF"));
-  }
-  const bool explores = serving.mode() == model::v1::EXPLORE_ABOVE_BASELINE;
-  if (explores ? serving.explore_parts() < 1 ||
-                     serving.explore_parts() > kSplitPlaces
-               : serving.explore_parts() != 0) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "explore_parts = ", serving.explore_parts(), ": must be in [1, ",
-        kSplitPlaces, "] with EXPLORE_ABOVE_BASELINE, and unset otherwise"));
-  }
-  if (serving.mode() != model::v1::ONLINE && serving.split().arms_size() > 0 &&
-      !explores && serving.mode() != model::v1::APPRENTICE) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "mode = ", model::v1::LearningMode_Name(serving.mode()),
-        ": the baseline decides alone, so there must be no split"));
-  }
-  return absl::OkStatus();
-}
-
-std::vector<uint64_t> NamedVersions(const Serving& serving) {
-  std::set<uint64_t> versions;
-  if (serving.pinned_version() > 0) versions.insert(serving.pinned_version());
-  for (const auto& label : serving.labels()) versions.insert(label.version());
-  for (const auto& arm : serving.split().arms()) versions.insert(arm.version());
-  for (const auto& shadow : serving.shadows()) {
-    versions.insert(shadow.version());
-  }
-  return {versions.begin(), versions.end()};
-}
-
 absl::StatusOr<Serving> ReadServing(const std::string& model_dir) {
   auto serving = ReadState(PathOf(model_dir));
   if (!absl::IsNotFound(serving.status())) return serving;
@@ -356,6 +249,9 @@ absl::StatusOr<Serving> ChangeServing(
     serving.clear_split();
   } else if (serving.split().salt().empty()) {
     serving.mutable_split()->set_salt(RandomDrawSalt());
+  }
+  if (serving.has_interleave() && serving.interleave().salt().empty()) {
+    serving.mutable_interleave()->set_salt(RandomDrawSalt());
   }
   RETURN_IF_ERROR(ValidateServing(serving));
   if (!writer.Knows(before)) {

@@ -84,6 +84,11 @@ double DecisionSeconds(const v1::DecisionContext& context,
     seconds += DrawSeconds(arm.model->policy, n, query.top_k) +
                FeatureSeconds(*arm.model, query);
   }
+  if (set.interleaved.has_value()) {
+    const ServedModel& other = *set.interleaved->other;
+    seconds += DrawSeconds(other.policy, n, query.top_k) +
+               FeatureSeconds(other, query);
+  }
   return seconds;
 }
 

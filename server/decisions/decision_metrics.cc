@@ -43,6 +43,9 @@ DecisionMetrics::DecisionMetrics(Metrics* metrics)
       degraded_(
           metrics->Counter("sortition_degraded_total",
                            "Answers that fall short of what was asked for")),
+      interleaved_(metrics->Counter(
+          "sortition_interleaved_total",
+          "Rank decisions whose order two versions made together")),
       chosen_(metrics->Histogram(
           "sortition_chosen", "Candidates chosen by Label", ChosenBuckets())),
       games_stopped_(metrics->Counter(

@@ -16,11 +16,15 @@ class DecisionMetrics {
   void Count(const PolicyQuery& query, const LinearPolicy& policy,
              const Draw& draw, bool degraded);
 
+  // Counts a ranking that two versions made together.
+  void CountInterleaved() { interleaved_->Increment(); }
+
  private:
   MetricHistogram* const candidates_;
   MetricHistogram* const propensities_;
   MetricCounter* const abstentions_;
   MetricCounter* const degraded_;
+  MetricCounter* const interleaved_;
   MetricHistogram* const chosen_;
   MetricCounter* const games_stopped_;
   MetricHistogram* const game_rounds_;

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "core/aggregation/aggregate_policy.h"
+#include "core/choices/interleaving.h"
 #include "core/policies/linear_policy.h"
 #include "io/spool/spool_writer.h"
 #include "server/models/model_registry.h"
@@ -15,7 +16,9 @@ namespace sortition {
 struct DecisionScratch {
   SeenModels models;
   PolicyWorkspace workspace;
-  PolicyWorkspace others;  // For versions that did not decide.
+  // For versions that did not decide, or not alone.
+  PolicyWorkspace others;
+  InterleavingScratch interleaving;
   Action baseline;
   AggregateResult aggregate;
   Draw draw;
@@ -48,6 +51,7 @@ struct DecisionScratch {
     }
     workspace = {};
     others = {};
+    interleaving = {};
     baseline = {};
     aggregate = {};
     draw = {};

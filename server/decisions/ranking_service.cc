@@ -8,6 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "core/base/hash.h"
 #include "core/base/status_macros.h"
 #include "core/choices/traffic_split.h"
 #include "io/clocks.h"
@@ -36,18 +37,6 @@ const char* MethodOf(ActionKind kind) {
       break;
   }
   return "Label";
-}
-
-log::v1::ActionKind LoggedKind(ActionKind kind) {
-  switch (kind) {
-    case ActionKind::kSelect:
-      return log::v1::SELECT;
-    case ActionKind::kRank:
-      return log::v1::RANK;
-    case ActionKind::kSubset:
-      break;
-  }
-  return log::v1::SUBSET;
 }
 
 template <typename T>
@@ -108,52 +97,6 @@ absl::StatusOr<RankingService::CheckedRequest> RankingService::Check(
   return checked;
 }
 
-void RankingService::AddDetails(const CheckedRequest& checked, const Draw& draw,
-                                log::v1::Decision* record) {
-  const model::v1::Policy& policy = checked.choice.model->policy;
-  if (policy.kind_case() != model::v1::Policy::KIND_NOT_SET) {
-    *record->mutable_policy() = policy;
-  }
-  const ActionKind kind = checked.policy->action_kind();
-  record->set_action_kind(LoggedKind(kind));
-  if (kind == ActionKind::kRank) {
-    record->set_top_k(static_cast<uint32_t>(draw.action.size()));
-    Assign(draw.conditional_log_propensities,
-           record->mutable_conditional_log_propensities());
-  } else if (kind == ActionKind::kSubset) {
-    record->set_top_k(checked.query.top_k);
-    if (draw.game_rounds.has_value()) {
-      record->set_game_rounds(*draw.game_rounds);
-    }
-  } else {
-    record->set_can_abstain(checked.policy->can_abstain());
-  }
-}
-
-void RankingService::AddChoice(const CheckedRequest& checked,
-                               DecisionScratch* scratch,
-                               log::v1::Decision* record) {
-  const BaselinePlan* const plan =
-      checked.plan.has_value() ? &*checked.plan : nullptr;
-  if (plan != nullptr) {
-    log::v1::BaselineChoice& baseline = *record->mutable_baseline();
-    baseline.set_mode(plan->mode);
-    baseline.mutable_action()->Assign(plan->action.begin(), plan->action.end());
-    if (plan->log_propensity.has_value()) {
-      baseline.set_log_propensity(*plan->log_propensity);
-    }
-    baseline.set_model_probability(plan->model_probability);
-    if (checked.outcome.model_log_propensity.has_value()) {
-      baseline.set_model_log_propensity(*checked.outcome.model_log_propensity);
-    }
-    baseline.set_model_decided(checked.outcome.model_decided);
-  }
-  if (checked.choice.arm == nullptr) return;
-  FillArmChoice(*checked.set, checked.choice, plan, checked.query,
-                checked.policy->action_kind(), scratch->draw, &scratch->others,
-                record->mutable_arm());
-}
-
 absl::Status RankingService::SetPlan(const v1::DecisionContext& context,
                                      CheckedRequest* checked,
                                      DecisionScratch* scratch) {
@@ -180,9 +123,30 @@ absl::Status RankingService::SetPlan(const v1::DecisionContext& context,
   return absl::OkStatus();
 }
 
+void RankingService::DrawInterleaved(const OpenDecision& decision,
+                                     const CheckedRequest& checked,
+                                     DecisionScratch* scratch) {
+  const ServingSet::Interleaved& interleaved = *checked.choice.interleaved;
+  const ServedModel& other = *interleaved.other;
+  const v1::DecisionContext& context = decision.subject.context;
+  const Hash128 key_of_other =
+      context.has_seed()
+          ? SeedKey(context.seed(), other.draw_salt)
+          : DecisionKey(other.name, other.version,
+                        decision.result->decision_id(), other.draw_salt);
+  interleaved.interleaver.Decide(checked.query,
+                                 InterleavingKey(decision.key, key_of_other),
+                                 {&scratch->workspace, &scratch->others},
+                                 &scratch->interleaving, &scratch->draw);
+}
+
 void RankingService::DrawAction(const OpenDecision& decision,
                                 CheckedRequest* checked,
                                 DecisionScratch* scratch) {
+  if (checked->choice.interleaved != nullptr) {
+    DrawInterleaved(decision, *checked, scratch);
+    return;
+  }
   if (!checked->plan.has_value()) {
     checked->policy->Decide(checked->query, decision.key, &scratch->workspace,
                             &scratch->draw);
@@ -278,6 +242,11 @@ absl::Status RankingService::DrawAndLog(const v1::DecisionContext& context,
   if (checked->choice.arm != nullptr) {
     result->set_arm_probability(checked->choice.arm->probability);
   }
+  if (checked->choice.interleaved != nullptr) {
+    result->set_interleaved_version(
+        checked->choice.interleaved->other->version);
+    decision_metrics_.CountInterleaved();
+  }
   result->set_is_baseline(checked->is_baseline());
   if (context.return_scores() && checked->is_scored()) {
     Assign(LinearPolicy::Scores(query, scratch->workspace),
@@ -291,6 +260,21 @@ absl::Status RankingService::DrawAndLog(const v1::DecisionContext& context,
   decision_metrics_.Count(query, policy, draw, !checked->degraded.empty());
   TellOnlookers(context, *checked, result->decision_id(), scratch);
   return absl::OkStatus();
+}
+
+std::vector<double> RankingService::FirstProbabilities(
+    const CheckedRequest& checked, DecisionScratch* scratch) {
+  std::vector<double> probabilities = checked.policy->DecidedFirstProbabilities(
+      checked.query, &scratch->workspace, nullptr);
+  if (checked.choice.interleaved == nullptr) return probabilities;
+  // A fair coin says which of the two versions fills the first rank.
+  const std::vector<double> of_other =
+      checked.choice.interleaved->other->rank->DecidedFirstProbabilities(
+          checked.query, &scratch->others, nullptr);
+  for (size_t i = 0; i < probabilities.size(); ++i) {
+    probabilities[i] = (probabilities[i] + of_other[i]) / 2;
+  }
+  return probabilities;
 }
 
 absl::Status RankingService::Rank(const v1::RankRequest& request,
@@ -310,8 +294,7 @@ absl::Status RankingService::Rank(const v1::RankRequest& request,
   Assign(draw.conditional_log_propensities,
          response->mutable_conditional_log_propensities());
   if (request.context().return_probabilities() && checked.is_scored()) {
-    Assign(checked.policy->DecidedFirstProbabilities(
-               checked.query, &scratch->workspace, nullptr),
+    Assign(FirstProbabilities(checked, scratch),
            response->mutable_result()->mutable_probabilities());
   }
   return absl::OkStatus();

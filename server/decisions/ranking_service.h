@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -81,7 +82,16 @@ class RankingService {
   static absl::Status SetPlan(const v1::DecisionContext& context,
                               CheckedRequest* checked,
                               DecisionScratch* scratch);
-  // Draws into `scratch`, from the model or with a part of the baseline.
+  // Draws a ranking that the model makes together with another version.
+  static void DrawInterleaved(const OpenDecision& decision,
+                              const CheckedRequest& checked,
+                              DecisionScratch* scratch);
+  // Returns the probability of each candidate to come first in a ranking, from
+  // the memory of the draw.
+  static std::vector<double> FirstProbabilities(const CheckedRequest& checked,
+                                                DecisionScratch* scratch);
+  // Draws into `scratch`, from the model, with a part of the baseline, or
+  // interleaved.
   static void DrawAction(const OpenDecision& decision, CheckedRequest* checked,
                          DecisionScratch* scratch);
   // Decides, and counts it for the version.

@@ -138,6 +138,7 @@ absl::StatusOr<VersionChoice> ChooseVersion(const ServingSet& set,
     choice.model = choice.arm->model;
   } else {
     choice.model = set.primary.get();
+    choice.interleaved = set.InterleavedFor(context.unit_id(), decision_id);
   }
   return choice;
 }
@@ -186,6 +187,15 @@ void CountAgreement(const ServedModel& model, const BaselinePlan& plan,
   }
   agreement->CountAsked({model.name, model.version, plan.mode},
                         *outcome.model_log_propensity, agrees, NowUs());
+}
+
+void FillInterleaving(const ServingSet& set,
+                      const ServingSet::Interleaved& interleaved,
+                      log::v1::Interleaving* record) {
+  record->set_other_version(interleaved.other->version);
+  record->set_method(interleaved.interleaver.method());
+  record->set_probability(interleaved.probability);
+  record->set_salt(set.serving.interleave().salt());
 }
 
 void FillArmChoice(const ServingSet& set, const VersionChoice& choice,

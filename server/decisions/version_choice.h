@@ -18,11 +18,14 @@ namespace sortition {
 struct VersionChoice {
   const ServedModel* model = nullptr;    // Belongs to the set.
   const ServingSet::Arm* arm = nullptr;  // Null: by no split.
+  // Makes the ranking together with the model; null: the model alone.
+  const ServingSet::Interleaved* interleaved = nullptr;
 };
 
 // Returns the version that the request names or, if it names none, that of its
-// arm or the primary one. FailedPrecondition: it names one that is not loaded.
-// InvalidArgument: it names a version and a label.
+// arm or the primary one, perhaps interleaved with another one.
+// FailedPrecondition: it names one that is not loaded. InvalidArgument: it
+// names a version and a label.
 absl::StatusOr<VersionChoice> ChooseVersion(const ServingSet& set,
                                             const v1::DecisionContext& context,
                                             const std::string& decision_id);
@@ -40,6 +43,11 @@ void CountAgreement(const ServedModel& model, const BaselinePlan& plan,
                     const BaselineOutcome& outcome, const LinearPolicy& policy,
                     const PolicyQuery& query, PolicyWorkspace* decided,
                     BaselineAgreement* agreement);
+
+// Fills in how the ranking of a decision was interleaved.
+void FillInterleaving(const ServingSet& set,
+                      const ServingSet::Interleaved& interleaved,
+                      log::v1::Interleaving* record);
 
 // Fills in how a decision came to its version. `plan` is that of the baseline;
 // null: the model decides alone. `others` is memory for the policies of the

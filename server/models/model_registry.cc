@@ -52,6 +52,7 @@ std::string StateText(model::v1::Serving serving) {
   serving.clear_reason();
   serving.clear_caller();
   if (serving.has_split()) serving.mutable_split()->clear_salt();
+  if (serving.has_interleave()) serving.mutable_interleave()->clear_salt();
   return serving.ShortDebugString();
 }
 

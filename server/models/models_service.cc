@@ -29,6 +29,10 @@ void FillLoaded(const ServingSet& set, v1::ModelStatus* status) {
       if (label.version() != version) continue;
       loaded.add_uses(absl::StrCat("label ", label.name()));
     }
+    if (serving.has_interleave() && serving.interleave().version() == version) {
+      loaded.add_uses(
+          absl::StrCat("interleaved ", serving.interleave().parts()));
+    }
     for (const auto& shadow : serving.shadows()) {
       if (shadow.version() == version) loaded.add_uses("shadow");
     }

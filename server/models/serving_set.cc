@@ -45,6 +45,35 @@ void AddArms(ServingSet* set) {
   }
 }
 
+absl::Status CannotInterleave(const ServedModel& model,
+                              const absl::Status& status) {
+  return absl::FailedPreconditionError(absl::StrCat(
+      "interleave: version ", model.version, ": ", status.message()));
+}
+
+// Nothing is interleaved while no version is loaded that could serve, or the
+// other version itself serves because it is the newest that loads.
+absl::Status AddInterleaved(ServingSet* set) {
+  if (!set->serving.has_interleave()) return absl::OkStatus();
+  const model::v1::Interleave& interleave = set->serving.interleave();
+  const ServedModel& primary = *set->primary;
+  const ServedModel& other = *set->loaded.at(interleave.version());
+  for (const ServedModel* model : {&other, &primary}) {
+    if (model->version == 0) return absl::OkStatus();
+    const absl::Status status = ValidateInterleaved(model->policy);
+    if (!status.ok()) return CannotInterleave(*model, status);
+  }
+  if (other.version == primary.version) return absl::OkStatus();
+  auto interleaver = Interleaver::Create(interleave.method(),
+                                         {&*primary.rank, &primary.policy},
+                                         {&*other.rank, &other.policy});
+  if (!interleaver.ok()) return CannotInterleave(other, interleaver.status());
+  set->interleaved.emplace(ServingSet::Interleaved{
+      &other, *std::move(interleaver),
+      static_cast<double>(interleave.parts()) / kSplitPlaces});
+  return absl::OkStatus();
+}
+
 absl::Status AddShadow(absl::string_view use, ServingSet::Model model,
                        uint32_t every, ServingSet* set) {
   if (PlaysFBetaGame(*model)) {
@@ -79,6 +108,15 @@ const ServingSet::Arm& ServingSet::ArmOf(absl::string_view unit_id,
   const model::v1::Split& split = serving.split();
   return arms[ShareAt(split, primary->version,
                       SplitPlace(name, split.salt(), unit_id, decision_id))];
+}
+
+const ServingSet::Interleaved* ServingSet::InterleavedFor(
+    absl::string_view unit_id, absl::string_view decision_id) const {
+  if (!interleaved.has_value()) return nullptr;
+  const model::v1::Interleave& interleave = serving.interleave();
+  const uint32_t place =
+      InterleavingPlace(name, interleave.salt(), unit_id, decision_id);
+  return place < interleave.parts() ? &*interleaved : nullptr;
 }
 
 const ServedModel* ServingSet::FindVersion(uint64_t version) const {
@@ -117,6 +155,9 @@ std::vector<VersionUse> UsesOf(const model::v1::Serving& serving) {
     add(absl::StrCat("label \"", label.name(), "\" of version"),
         label.version());
   }
+  if (serving.has_interleave()) {
+    add("interleave.version", serving.interleave().version());
+  }
   for (const model::v1::ShadowVersion& shadow : serving.shadows()) {
     add("shadows.version", shadow.version());
   }
@@ -154,6 +195,7 @@ absl::StatusOr<std::shared_ptr<const ServingSet>> MakeServingSet(
                      : set->loaded.at(serving.pinned_version());
   AddArms(set.get());
   RETURN_IF_ERROR(CheckSizes(*set));
+  RETURN_IF_ERROR(AddInterleaved(set.get()));
   RETURN_IF_ERROR(AddShadows(set.get()));
   if (serving.mode() == model::v1::EXPLORE_ABOVE_BASELINE &&
       (set->has_f_beta_game || PlaysFBetaGame(*set->primary))) {

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -10,6 +11,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "core/choices/interleaving.h"
 #include "server/models/served_model.h"
 #include "sortition/model/v1/serving.pb.h"
 
@@ -29,6 +31,12 @@ struct ServingSet {
     Model model;
     uint32_t every = 1;
   };
+  // Rankings that `primary`, the first, makes together with another version.
+  struct Interleaved {
+    const ServedModel* other = nullptr;
+    Interleaver interleaver;
+    double probability = 0;  // Share of the units; above 0.
+  };
 
   std::string name;
   model::v1::Serving serving;  // In force; may be older than the file.
@@ -39,6 +47,8 @@ struct ServingSet {
   const ServedModel* shape = nullptr;
   // Where traffic is split: as SharesOf() in traffic_split.h. Otherwise empty.
   std::vector<Arm> arms;
+  // Unset: nothing is interleaved.
+  std::optional<Interleaved> interleaved;
   // Versions that look on, which play no F-score game; in mode SHADOW the
   // primary version among them.
   std::vector<Shadow> shadows;
@@ -48,6 +58,10 @@ struct ServingSet {
   // Returns the arm of a unit or decision. Requires is_split().
   const Arm& ArmOf(absl::string_view unit_id,
                    absl::string_view decision_id) const;
+  // Returns what a unit or decision gets in place of a ranking of `primary`;
+  // null: nothing else.
+  const Interleaved* InterleavedFor(absl::string_view unit_id,
+                                    absl::string_view decision_id) const;
   // Null where it is not loaded, or there is no such label.
   const ServedModel* FindVersion(uint64_t version) const;
   const ServedModel* FindLabel(absl::string_view label) const;

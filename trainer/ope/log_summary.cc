@@ -76,6 +76,7 @@ void LogSummary::AddChoice(const LoggedDecision& logged) {
       ++arms_balanced;
       break;
   }
+  if (decision.has_interleaving()) ++interleaved;
   if (!decision.has_baseline()) return;
   ++with_baseline;
   if (IsCertain(decision)) ++certain_baseline;

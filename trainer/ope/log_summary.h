@@ -41,6 +41,7 @@ class LogSummary {
   // did what it always does.
   uint64_t with_baseline = 0;
   uint64_t certain_baseline = 0;
+  uint64_t interleaved = 0;  // Decisions whose order two versions made.
   double reward_sum = 0;
   int64_t first_time_us = 0;  // Of decisions that have a time.
   int64_t last_time_us = 0;

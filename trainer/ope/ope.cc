@@ -15,6 +15,7 @@
 #include "io/models/model_store.h"
 #include "process/log.h"
 #include "trainer/decision_files/named_files.h"
+#include "trainer/ope/interleaving/preferences.h"
 #include "trainer/ope/judgement.h"
 #include "trainer/ope/ope_estimates.h"
 #include "trainer/ope/ope_log.h"
@@ -119,6 +120,7 @@ class Run {
                                                     log_->num_features()));
     logging_ = LoggingPolicies::Load(options_, first_.summary.versions,
                                      log_->num_features());
+    preferences_.emplace(options_, log_->num_features(), first_.summary.units);
     ASSIGN_OR_RETURN(judgement_,
                      Judgement::Plan({.options = options_,
                                       .summary = first_.summary,
@@ -132,6 +134,7 @@ class Run {
     RETURN_IF_ERROR(log_->Scan(
         [&](const LoggedDecision& decision) -> absl::Status {
           if (!policies_.Know(decision)) return absl::OkStatus();
+          preferences_->Add(decision);
           return judgement_->Add(decision);
         },
         &unused));
@@ -153,6 +156,7 @@ class Run {
                           .policies = policies_,
                           .logging = logging_,
                           .judgement = *judgement_,
+                          .preferences = *preferences_,
                           .model = first_.model.get(),
                           .rewards = rewards,
                           .limits = limits});
@@ -223,6 +227,7 @@ class Run {
   PolicyView view_;
   Categories categories_;
   LoggingPolicies logging_;
+  std::optional<Preferences> preferences_;  // From the second pass on.
   std::unique_ptr<Judgement> judgement_;
 };
 

@@ -64,15 +64,16 @@ void AddUnits(const OpeReportTask& task, std::vector<Finding>* findings) {
   }
 }
 
-void AddStore(const LoggingPolicies& logging, uint64_t decisions,
+// `contradictions` of `decisions` have other propensities than the store says.
+void AddStore(uint64_t contradictions, uint64_t decisions,
               std::vector<Finding>* findings) {
-  if (logging.contradictions() == 0) return;
-  const bool are_many = static_cast<double>(logging.contradictions()) >
+  if (contradictions == 0) return;
+  const bool are_many = static_cast<double>(contradictions) >
                         kShare * static_cast<double>(decisions);
   findings->push_back(Make(
       "other_propensities",
       are_many ? Finding::CONTRADICTION : Finding::CAUTION,
-      absl::StrCat("In ", CountText(logging.contradictions()), " of ",
+      absl::StrCat("In ", CountText(contradictions), " of ",
                    CountText(decisions),
                    " decisions the stored version gives the action another "
                    "probability than the log does: one of the two is wrong.")));
@@ -106,13 +107,39 @@ void AddArms(const LogSummary& summary, std::vector<Finding>* findings) {
                    "by the propensity of their own version (arms = apart).")));
 }
 
+void AddInterleaved(const OpeReportTask& task, std::vector<Finding>* findings) {
+  if (const uint64_t unknown = task.preferences.unknown(); unknown > 0) {
+    findings->push_back(Make(
+        "unknown_teams", Finding::CAUTION,
+        absl::StrCat("In ", CountText(unknown), " of ",
+                     CountText(task.summary.interleaved),
+                     " decisions whose order two versions made together the "
+                     "model store lacks one of the two, or takes other "
+                     "features: neither gets credit. Give --model_store.")));
+  }
+  for (const auto& each : task.preferences.Report({})) {
+    if (each.without_ranks() == 0) continue;
+    findings->push_back(Make(
+        "unranked_feedback", Finding::CAUTION,
+        absl::StrCat(
+            CountText(each.without_ranks()), " of ",
+            CountText(each.decisions()), " decisions of versions ",
+            each.version(), " and ", each.other_version(),
+            " together have feedback that names no rank of their order: it "
+            "credits neither version, and counts as 0. Report feedback with "
+            "its rank.")));
+  }
+}
+
 }  // namespace
 
 std::vector<Finding> LogFindings(const OpeReportTask& task) {
   std::vector<Finding> findings;
-  AddStore(task.logging, task.judgement.decisions(), &findings);
+  AddStore(task.logging.contradictions() + task.preferences.contradictions(),
+           task.judgement.decisions(), &findings);
   AddBaseline(task.summary, &findings);
   AddArms(task.summary, &findings);
+  AddInterleaved(task, &findings);
   AddSharedContexts(task.summary, &findings);
   AddUnits(task, &findings);
   for (std::string& warning : task.counts.censored_share.Warnings()) {

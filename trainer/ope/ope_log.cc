@@ -131,6 +131,7 @@ absl::Status OpeLog::TakeTuple(const log::v1::BanditTuple& logged,
       arms_.Of(decision, tuple_.log_propensity, &taken.arm_use);
   taken.reward = tuple_.action_shown ? -tuple_.loss : 0;
   taken.views = &logged.shadow_views();
+  taken.tuple = &logged;
   taken.unit = UnitKey(decision.unit_id(), decision.decision_id());
   taken.action_shown = tuple_.action_shown;
   taken.full_support = tuple_.full_support;

@@ -48,6 +48,7 @@ class Reporter {
     AddSlices(task_.judgement.slices().segments(), report_.mutable_segments());
     AddSlices(task_.judgement.slices().days(), report_.mutable_days());
     AddPropensities();
+    AddInterleavings();
     AddExploration(task_, WantedImprovement(), &report_);
     for (std::string& text : AssumptionTexts(task_.options, report_)) {
       report_.add_assumptions(std::move(text));
@@ -89,6 +90,8 @@ class Reporter {
     report_.set_arms_without_mixture(summary.arms_without_mixture);
     report_.set_with_baseline(summary.with_baseline);
     report_.set_certain_baseline(summary.certain_baseline);
+    report_.set_interleaved(summary.interleaved);
+    report_.set_interleaved_unknown(task_.preferences.unknown());
     if (task_.counts.orders > 0) {
       report_.set_logged_ranks(task_.counts.mean_logged_ranks());
       report_.set_counted_ranks(task_.counts.mean_counted_ranks());
@@ -116,6 +119,18 @@ class Reporter {
     finding->set_gravity(model::v1::Finding::CAUTION);
     finding->set_part("log");
     finding->set_sentence(std::move(sentence));
+  }
+
+  void AddInterleavings() {
+    Preferences::Style style = {.confidence = task_.style.confidence,
+                                .power = kPower};
+    if (!task_.style.units_are_decisions) {
+      style.largest_group = task_.style.largest_group;
+    }
+    for (auto& each : task_.preferences.Report(style)) {
+      each.set_verdict(PreferenceVerdict(task_.options, each));
+      *report_.add_interleavings() = std::move(each);
+    }
   }
 
   void AddManyVersions() {

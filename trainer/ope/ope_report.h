@@ -5,6 +5,7 @@
 #include "sortition/config/v1/ope.pb.h"
 #include "sortition/config/v1/ope_report.pb.h"
 #include "trainer/decision_files/named_files.h"
+#include "trainer/ope/interleaving/preferences.h"
 #include "trainer/ope/judgement.h"
 #include "trainer/ope/ope_estimates.h"
 #include "trainer/ope/policy_set.h"
@@ -22,6 +23,7 @@ struct OpeReportTask {
   const PolicySet& policies;
   const LoggingPolicies& logging;
   const Judgement& judgement;
+  const Preferences& preferences;
   const RewardFit* model;  // Null: none.
   const std::vector<NamedRewards>& rewards;
   const std::vector<NamedLimit>& limits;

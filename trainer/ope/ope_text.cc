@@ -76,6 +76,10 @@ void AppendLog(const OpeReport& report, std::string* text) {
     absl::StrAppend(text, "  ", CountText(report.with_baseline()),
                     " that the caller's baseline had a part in\n");
   }
+  if (report.interleaved() > 0) {
+    absl::StrAppend(text, "  ", CountText(report.interleaved()),
+                    " whose order two versions made together\n");
+  }
   absl::StrAppend(
       text, "Mean reward of the log: ", Text(report.logged().value()), " ",
       IntervalCell(true, report.logged()), "\n", report.question(), "\n");
@@ -177,6 +181,23 @@ void AppendPlans(const OpeReport& report, std::string* text) {
   absl::StrAppend(text, "\n", FormatTable(rows));
 }
 
+void AppendInterleavings(const OpeReport& report, std::string* text) {
+  if (report.interleavings().empty()) return;
+  Rows rows = {{"interleaved", "with", "method", "decisions", "preference",
+                "interval", "kind", "credited"}};
+  absl::StrAppend(text, "\n");
+  for (const auto& each : report.interleavings()) {
+    absl::StrAppend(text, each.verdict(), "\n");
+    rows.push_back(
+        {absl::StrCat(each.version()), absl::StrCat(each.other_version()),
+         each.method(), CountText(each.decisions()),
+         each.has_preference() ? SignedText(each.preference().value()) : "",
+         IntervalCell(each.has_preference(), each.preference()),
+         each.interval(), each.has_credited() ? Text(each.credited()) : ""});
+  }
+  absl::StrAppend(text, FormatTable(rows));
+}
+
 void AppendExploration(const OpeReport& report, std::string* text) {
   if (report.exploration().empty()) return;
   Rows rows = {{"newest with mixture", "value", "interval", "cost",
@@ -204,6 +225,7 @@ std::string FormatOpeReport(const OpeReport& report) {
   AppendSlices("segment", report.segments(), report, &text);
   AppendSlices("day (UTC)", report.days(), report, &text);
   AppendSlices("propensity", report.propensities(), report, &text);
+  AppendInterleavings(report, &text);
   AppendPlans(report, &text);
   AppendExploration(report, &text);
   if (!report.findings().empty()) absl::StrAppend(&text, "\nFindings\n");

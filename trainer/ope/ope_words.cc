@@ -182,6 +182,44 @@ std::string PolicyVerdict(const OpeOptions& options, const OpeReport& report,
   return absl::StrCat(text, ButText(ReservationsOf(policy)));
 }
 
+std::string PreferenceVerdict(const OpeOptions& options,
+                              const config::v1::OpeInterleaving& interleaving) {
+  const std::string other =
+      absl::StrCat("version ", interleaving.other_version());
+  const std::string serving = absl::StrCat("version ", interleaving.version());
+  if (!interleaving.has_preference()) {
+    return absl::StrCat("Nothing is known of users who see ", serving, " and ",
+                        other, " together: none of ",
+                        CountText(interleaving.decisions()),
+                        " decisions has feedback that names its rank.");
+  }
+  const model::v1::Estimate& preference = interleaving.preference();
+  if (preference.lower() > 0 || preference.upper() < 0) {
+    const bool is_other = preference.lower() > 0;
+    return absl::StrCat("Users prefer ", is_other ? other : serving, " to ",
+                        is_other ? serving : other, ": in ",
+                        CountText(interleaving.decisions()),
+                        " decisions the ranks that it filled earned ",
+                        Text(std::abs(preference.value())),
+                        " more per decision than the ", "other's (", other,
+                        " minus ", serving, ": ", IntervalText(preference),
+                        ").");
+  }
+  std::string text = absl::StrCat(
+      "These ", CountText(interleaving.decisions()),
+      " decisions cannot tell whether users prefer ", other, " or ", serving,
+      ": what the ranks of each earned differs by ",
+      SignedText(preference.value()), " per decision (",
+      IntervalText(preference), ").");
+  if (interleaving.has_needed()) {
+    absl::StrAppend(&text, " A preference of ",
+                    absl::StrFormat("%.3g %%", 100 * options.improvement()),
+                    " of what ranks earn would show in ",
+                    CountText(interleaving.needed()), " decisions like these.");
+  }
+  return text;
+}
+
 std::string OverallVerdict(const OpeReport& report,
                            const std::vector<OpeEstimate>& gains) {
   const auto gain_of = [&](int k) -> const model::v1::Estimate& {

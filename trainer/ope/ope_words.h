@@ -22,6 +22,10 @@ std::string PolicyVerdict(const config::v1::OpeOptions& options,
                           bool is_compared_with, bool is_log,
                           uint64_t decisions_needed);
 
+// Returns which of the two versions of interleaved orders users prefer.
+std::string PreferenceVerdict(const config::v1::OpeOptions& options,
+                              const config::v1::OpeInterleaving& interleaving);
+
 // Returns which policy is better, from gains that hold for all policies at
 // once, in the order of report.policies, with the reservations about it; one
 // without reservations is preferred. Unset: that of the policy that others

@@ -59,6 +59,9 @@ class Reader {
         versions.insert(arm.version());
       }
     }
+    if (decision.has_interleaving()) {
+      versions.insert(decision.interleaving().other_version());
+    }
     for (const uint64_t version : versions) ++found_.uses[version];
   }
 

@@ -46,6 +46,12 @@ VersionHolds HoldsOfServing(const ModelStore& store, const std::string& model,
         absl::StrCat("arm of the split (", PlacesOf(arm), " of 10,000 places)"),
         "split");
   }
+  if (serving.has_interleave()) {
+    add(serving.interleave().version(),
+        absl::StrCat("interleaved (", serving.interleave().parts(),
+                     " of 10,000 places)"),
+        "interleave none");
+  }
   for (const auto& shadow : serving.shadows()) {
     add(shadow.version(),
         absl::StrCat("shadow of every ", shadow.every(), " decisions"),

@@ -17,6 +17,8 @@ struct TuplePlace {
   uint64_t version = 0;
   int64_t time_us = 0;
   bool evaluates = true;  // May validate or test.
+  // Another version had a part in it: the reward is not that of `version`.
+  bool is_interleaved = false;
   bool has_unit = false;  // `split` is that of a unit with other decisions.
   bool with_baseline = false;  // The caller's baseline had a part.
 };

@@ -210,7 +210,8 @@ class Reader {
     if (!filter_.baseline_is_of_log) return;
     data_.baseline_version = data_.newest_version;
     VisitPlaces([this](TuplePlace& place) {
-      place.evaluates = place.version == data_.newest_version;
+      place.evaluates =
+          place.version == data_.newest_version && !place.is_interleaved;
     });
   }
 
@@ -307,7 +308,9 @@ class Reader {
             .evaluates =
                 decision.version() ==
                     filter_.baseline_version.value_or(decision.version()) &&
+                !(filter_.baseline_version && decision.has_interleaving()) &&
                 decision.version() >= filter_.evaluate_from_version,
+            .is_interleaved = decision.has_interleaving(),
             .has_unit = !unit.empty(),
             .with_baseline = decision.has_baseline()};
   }

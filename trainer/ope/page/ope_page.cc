@@ -43,6 +43,7 @@ std::string OpePage(const OpeReport& report) {
       {"days", "Days", DaysSection(report)},
       {"segments", "Segments", SegmentsSection(report)},
       {"propensities", "Propensities", PropensitiesSection(report)},
+      {"interleaving", "Interleaving", InterleavingSection(report)},
       {"planning", "Planning", PlanningSection(report)},
       {"assumptions", "Assumptions", AssumptionsSection(report)},
       {"provenance", "Provenance", ProvenanceSection(report)}};

@@ -27,6 +27,9 @@ std::string DaysSection(const config::v1::OpeReport& report);
 std::string SegmentsSection(const config::v1::OpeReport& report);
 std::string PropensitiesSection(const config::v1::OpeReport& report);
 
+// interleaving_section.cc: which version users prefer in interleaved orders.
+std::string InterleavingSection(const config::v1::OpeReport& report);
+
 // planning_section.cc: how much more log it takes, and what exploration costs.
 std::string PlanningSection(const config::v1::OpeReport& report);
 

@@ -32,6 +32,8 @@ struct LoggedDecision {
   // What versions that looked on said of it; null: nothing.
   const google::protobuf::RepeatedPtrField<log::v1::ShadowView>* views =
       nullptr;
+  // All that was logged; null: there is only the decision.
+  const log::v1::BanditTuple* tuple = nullptr;
   // False: something else than the action counts as shown, and whoever chooses
   // the action earns nothing.
   bool action_shown = true;

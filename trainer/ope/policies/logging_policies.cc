@@ -79,6 +79,9 @@ absl::Status LoggingPolicies::View(const LoggedDecision& decision,
                                    bool wants_first) {
   log_mixture_.reset();
   logging_view_ = nullptr;
+  // Two versions logged it, neither of which says what both do:
+  // trainer/ope/interleaving asks them.
+  if (decision.decision->has_interleaving()) return absl::OkStatus();
   const uint64_t version = decision.decision->version();
   const size_t index = IndexOf(version);
   if (index < policies_.size() && policies_[index].policy != nullptr) {

@@ -40,7 +40,7 @@ class LoggingPolicies {
   // kMostMixed.
   std::optional<double> log_mixture() const { return log_mixture_; }
   // What the policy that logged it does; null if it is unknown, or if the
-  // caller's baseline had a part.
+  // caller's baseline or another version had a part.
   const PolicyView* logging_view() const { return logging_view_; }
 
   // Decisions whose policy is unknown, or says another propensity than the log,

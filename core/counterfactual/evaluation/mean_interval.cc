@@ -1,0 +1,103 @@
+#include "core/counterfactual/evaluation/mean_interval.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "core/counterfactual/confidence/empirical_likelihood.h"
+#include "core/counterfactual/evaluation/betting.h"
+
+namespace sortition {
+namespace {
+
+// Sums by group in units of the limit, times `sign`.
+std::vector<BettingRound> RoundsOf(const MeanTask& task, double sign) {
+  std::vector<BettingRound> rounds;
+  for (size_t g = 0; g < task.sums->num_groups(); ++g) {
+    if (!task.sums->is_used(g)) continue;
+    const std::span<const double> group = task.sums->group(g);
+    const double count = Apply(task.mean.denominator, group);
+    const double sum = sign * Apply(task.mean.numerator, group) / task.limit;
+    // Rounding may leave more, or less.
+    rounds.push_back({std::clamp(sum, -count, count), count});
+  }
+  return rounds;
+}
+
+// Returns a lower bound of the mean, or of minus the mean.
+double BettingBound(const MeanTask& task, double sign) {
+  const std::vector<BettingRound> rounds = RoundsOf(task, sign);
+  double largest = task.largest_group.value_or(0);
+  if (!task.largest_group.has_value()) {
+    for (const BettingRound& round : rounds) {
+      largest = std::max(largest, round.count);
+    }
+  }
+  const BettingGame game = {rounds, 1, largest > 0 ? largest : 1};
+  return task.limit * BettingLowerBound(game, (1 - task.confidence) / 2);
+}
+
+std::optional<Interval> LikelihoodOf(const MeanTask& task) {
+  const std::span<const Ratio> ratios(&task.mean, 1);
+  if (!IsNearlyNormal(*task.sums, ratios)) return std::nullopt;
+  LikelihoodTask likelihood;
+  likelihood.blocks = MakeBlocks(*task.sums, ratios, kMostBlocks);
+  likelihood.least = -task.limit;
+  likelihood.most = task.limit;
+  return EmpiricalLikelihoodInterval(likelihood, task.confidence);
+}
+
+}  // namespace
+
+RatioBlocks MakeBlocks(const GroupSums& sums, std::span<const Ratio> ratios,
+                       size_t most_blocks) {
+  std::vector<size_t> used;
+  for (size_t g = 0; g < sums.num_groups(); ++g) {
+    if (sums.is_used(g)) used.push_back(g);
+  }
+  const size_t size = std::min(used.size(), most_blocks);
+  RatioBlocks blocks(ratios.size());
+  for (size_t k = 0; k < ratios.size(); ++k) {
+    blocks[k].factor = ratios[k].factor;
+    blocks[k].numerator.resize(size);
+    blocks[k].denominator.resize(size);
+    for (size_t i = 0; i < used.size(); ++i) {
+      const std::span<const double> group = sums.group(used[i]);
+      blocks[k].numerator[i % size] += Apply(ratios[k].numerator, group);
+      blocks[k].denominator[i % size] += Apply(ratios[k].denominator, group);
+    }
+  }
+  return blocks;
+}
+
+bool IsNearlyNormal(const GroupSums& sums, std::span<const Ratio> ratios) {
+  constexpr size_t kFewestGroups = 50;
+  constexpr double kMostSquaredSkewness = 0.02;
+  constexpr double kLargestShare = 0.1;
+  if (ratios.empty()) return false;
+  const Deviations deviations =
+      DeviationsOf(MakeBlocks(sums, ratios, sums.num_groups()));
+  return deviations.is_known && deviations.blocks.size() >= kFewestGroups &&
+         deviations.SquaredSkewness() <= kMostSquaredSkewness &&
+         deviations.LargestShare() <= kLargestShare;
+}
+
+JudgedInterval MeanInterval(const MeanTask& task) {
+  const RatioEstimate estimate =
+      EstimateRatios(*task.sums, std::span(&task.mean, 1));
+  JudgedInterval judged;
+  judged.standard_error = estimate.standard_error;
+  if (const std::optional<Interval> likelihood = LikelihoodOf(task)) {
+    judged.kind = IntervalKind::kEmpiricalLikelihood;
+    judged.interval = *likelihood;
+  } else {
+    judged.kind = IntervalKind::kBetting;
+    judged.interval.lower = BettingBound(task, 1);
+    judged.interval.upper = -BettingBound(task, -1);
+  }
+  judged.interval.value = estimate.value;
+  judged.interval.lower = std::min(judged.interval.lower, estimate.value);
+  judged.interval.upper = std::max(judged.interval.upper, estimate.value);
+  return judged;
+}
+
+}  // namespace sortition
