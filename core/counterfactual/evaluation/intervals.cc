@@ -6,7 +6,7 @@
 
 #include "core/counterfactual/confidence/bootstrap.h"
 #include "core/counterfactual/confidence/empirical_likelihood.h"
-#include "core/counterfactual/confidence/ratio_blocks.h"
+#include "core/counterfactual/evaluation/group_blocks.h"
 #include "core/counterfactual/evaluation/value_bounds.h"
 
 namespace sortition {
@@ -61,27 +61,6 @@ Facts FactsOf(IntervalKind kind) {
 // Sums of at most so many blocks of groups, those with anything in them: more
 // would take longer and say little more.
 constexpr size_t kMostBlocks = 1024;
-
-RatioBlocks MakeBlocks(const GroupSums& sums, std::span<const Ratio> ratios,
-                       size_t most_blocks) {
-  std::vector<size_t> used;
-  for (size_t g = 0; g < sums.num_groups(); ++g) {
-    if (sums.is_used(g)) used.push_back(g);
-  }
-  const size_t size = std::min(used.size(), most_blocks);
-  RatioBlocks blocks(ratios.size());
-  for (size_t k = 0; k < ratios.size(); ++k) {
-    blocks[k].factor = ratios[k].factor;
-    blocks[k].numerator.resize(size);
-    blocks[k].denominator.resize(size);
-    for (size_t i = 0; i < used.size(); ++i) {
-      const std::span<const double> group = sums.group(used[i]);
-      blocks[k].numerator[i % size] += Apply(ratios[k].numerator, group);
-      blocks[k].denominator[i % size] += Apply(ratios[k].denominator, group);
-    }
-  }
-  return blocks;
-}
 
 // What is possible.
 Bounds RangeOf(const IntervalTask& task) {
@@ -207,18 +186,6 @@ bool HasMeanWeightOne(const PolicySums& sums, size_t policy) {
   const Ratio weight = sums.MeanWeight(policy);
   const RatioEstimate mean = EstimateRatios(sums.sums(), std::span(&weight, 1));
   return std::fabs(mean.value - 1) <= 2 * mean.standard_error + 1e-9;
-}
-
-bool IsNearlyNormal(const GroupSums& sums, std::span<const Ratio> ratios) {
-  constexpr size_t kFewestGroups = 50;
-  constexpr double kMostSquaredSkewness = 0.02;
-  constexpr double kLargestShare = 0.1;
-  if (ratios.empty()) return false;
-  const Deviations deviations =
-      DeviationsOf(MakeBlocks(sums, ratios, sums.num_groups()));
-  return deviations.is_known && deviations.blocks.size() >= kFewestGroups &&
-         deviations.SquaredSkewness() <= kMostSquaredSkewness &&
-         deviations.LargestShare() <= kLargestShare;
 }
 
 }  // namespace
