@@ -7,7 +7,7 @@
 #include "core/counterfactual/confidence/bootstrap.h"
 #include "core/counterfactual/confidence/empirical_likelihood.h"
 #include "core/counterfactual/confidence/ratio_blocks.h"
-#include "core/counterfactual/evaluation/mean_interval.h"
+#include "core/counterfactual/evaluation/group_blocks.h"
 #include "core/counterfactual/evaluation/value_bounds.h"
 
 namespace sortition {

@@ -5,6 +5,7 @@
 
 #include "core/counterfactual/confidence/empirical_likelihood.h"
 #include "core/counterfactual/evaluation/betting.h"
+#include "core/counterfactual/evaluation/group_blocks.h"
 
 namespace sortition {
 namespace {
@@ -47,39 +48,6 @@ std::optional<Interval> LikelihoodOf(const MeanTask& task) {
 }
 
 }  // namespace
-
-RatioBlocks MakeBlocks(const GroupSums& sums, std::span<const Ratio> ratios,
-                       size_t most_blocks) {
-  std::vector<size_t> used;
-  for (size_t g = 0; g < sums.num_groups(); ++g) {
-    if (sums.is_used(g)) used.push_back(g);
-  }
-  const size_t size = std::min(used.size(), most_blocks);
-  RatioBlocks blocks(ratios.size());
-  for (size_t k = 0; k < ratios.size(); ++k) {
-    blocks[k].factor = ratios[k].factor;
-    blocks[k].numerator.resize(size);
-    blocks[k].denominator.resize(size);
-    for (size_t i = 0; i < used.size(); ++i) {
-      const std::span<const double> group = sums.group(used[i]);
-      blocks[k].numerator[i % size] += Apply(ratios[k].numerator, group);
-      blocks[k].denominator[i % size] += Apply(ratios[k].denominator, group);
-    }
-  }
-  return blocks;
-}
-
-bool IsNearlyNormal(const GroupSums& sums, std::span<const Ratio> ratios) {
-  constexpr size_t kFewestGroups = 50;
-  constexpr double kMostSquaredSkewness = 0.02;
-  constexpr double kLargestShare = 0.1;
-  if (ratios.empty()) return false;
-  const Deviations deviations =
-      DeviationsOf(MakeBlocks(sums, ratios, sums.num_groups()));
-  return deviations.is_known && deviations.blocks.size() >= kFewestGroups &&
-         deviations.SquaredSkewness() <= kMostSquaredSkewness &&
-         deviations.LargestShare() <= kLargestShare;
-}
 
 JudgedInterval MeanInterval(const MeanTask& task) {
   const RatioEstimate estimate =

@@ -1,27 +1,11 @@
 #pragma once
-// Intervals of the mean of anything over decisions, by groups of units, and
-// what they share with those of policies (intervals.h).
-#include <cstddef>
+// Intervals of the mean of anything over decisions, by groups of units.
 #include <optional>
-#include <span>
 
-#include "core/counterfactual/confidence/ratio_blocks.h"
 #include "core/counterfactual/evaluation/group_sums.h"
 #include "core/counterfactual/evaluation/intervals.h"
 
 namespace sortition {
-
-// Sums of more blocks would take longer and say little more.
-inline constexpr size_t kMostBlocks = 1024;
-
-// Returns the sums of the ratios over at most so many blocks of groups, those
-// with anything in them.
-RatioBlocks MakeBlocks(const GroupSums& sums, std::span<const Ratio> ratios,
-                       size_t most_blocks);
-
-// Whether an interval of the sum of the ratios may go by their likelihood: as
-// IsNearlyNormal() in intervals.h says of groups and skewness.
-bool IsNearlyNormal(const GroupSums& sums, std::span<const Ratio> ratios);
 
 struct MeanTask {
   const GroupSums* sums = nullptr;

@@ -1,0 +1,26 @@
+#pragma once
+// Ratios of sums over a log as blocks of groups, for intervals.
+#include <cstddef>
+#include <span>
+
+#include "core/counterfactual/confidence/ratio_blocks.h"
+#include "core/counterfactual/evaluation/group_sums.h"
+
+namespace sortition {
+
+// Sums of more blocks would take longer and say little more.
+inline constexpr size_t kMostBlocks = 1024;
+
+// Returns the sums of `ratios` by block: each block has every most_blocks-th
+// group of those with anything in them, so that there are at most
+// `most_blocks`. Requires most_blocks >= 1.
+RatioBlocks MakeBlocks(const GroupSums& sums, std::span<const Ratio> ratios,
+                       size_t most_blocks);
+
+// Whether the sum of `ratios` is nearly normal: at least 50 groups, none with
+// more than a tenth of the variance, and so little skewness that a Student
+// interval of 95 % covers in 94.5 % (Deviations::SquaredSkewness()). Not
+// without ratios.
+bool IsNearlyNormal(const GroupSums& sums, std::span<const Ratio> ratios);
+
+}  // namespace sortition

@@ -1,0 +1,51 @@
+#pragma once
+// Intervals of values of orders and of their differences, by groups of units.
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "core/counterfactual/evaluation/intervals.h"
+#include "core/counterfactual/rankings/ranking_sums.h"
+
+namespace sortition {
+
+struct RankingIntervalTask {
+  const RankingSums* sums = nullptr;
+  size_t policy = 0;
+  RankingEstimatorKind estimator = RankingEstimatorKind::kShownPrefix;
+  IntervalTask::Of of = IntervalTask::Of::kValue;
+  size_t other = 0;          // Of kGainOverPolicy.
+  double confidence = 0.95;  // In (0, 1).
+  uint64_t seed = 0;         // Of the bootstrap.
+  // As in IntervalTask.
+  std::optional<double> largest_group = std::nullopt;
+};
+
+// The task's estimate as ratios of sums; none if an estimator is not supported.
+std::vector<Ratio> RatiosOf(const RankingIntervalTask& task);
+
+// Returns the interval of that kind, cut to what is possible: values are in
+// [0, RankingValue::Largest()]. It holds under the estimator's assumption about
+// users; nullopt if it does not apply:
+//  - kStudent, kBootstrap and kEmpiricalLikelihood are of the estimate.
+//  - kBetting is of the value, for every number of units, also where the log
+//    could not show everything. It goes by the plain terms of the estimator's
+//    weights, whatever its form, and applies to kWholeOrder, kShownPrefix,
+//    kPrefix and kMarginal, whose weights are at least 0. With X = Σ_k α_k ρ_k
+//    r_k + β ρ w, X̄ the same of 1 - r, and A = Σ_k α_k + β, shown ranks only:
+//      E[X] <= v <= E[A - X̄],  E[X - R] <= v - v₀ <= E[A - X̄ - R],
+//      E[X_A + X̄_B - A] <= v_A - v_B.
+//    It needs a number of shown ranks that does not depend on the order.
+//  - kClopperPearson and kBernstein never do.
+// Those of kAdaptive take its choices for given.
+std::optional<JudgedInterval> MakeRankingInterval(
+    const RankingIntervalTask& task, IntervalKind kind);
+
+// Returns kEmpiricalLikelihood if the estimate is nearly normal
+// (group_blocks.h) with effective sample sizes of at least 50; otherwise
+// kBetting, or kStudent where that does not apply, which may then fail more
+// often than it says. nullopt if the estimator is not supported.
+std::optional<JudgedInterval> BestRankingInterval(
+    const RankingIntervalTask& task);
+
+}  // namespace sortition
