@@ -14,10 +14,12 @@
 namespace sortition {
 namespace {
 
-constexpr std::array<absl::string_view, 9> kNames = {
-    "ultra_pbm",   "ultra_cascade",    "ultra_trust",
-    "perfect",     "navigational",     "informational",
-    "near_random", "oosterhuis_trust", "expected_reciprocal_rank"};
+constexpr std::array<absl::string_view, 10> kNames = {
+    "ultra_pbm",        "ultra_cascade",
+    "ultra_trust",      "ultra_dependent_click",
+    "perfect",          "navigational",
+    "informational",    "near_random",
+    "oosterhuis_trust", "expected_reciprocal_rank"};
 
 constexpr std::array kUltraExamination = {.68, .61, .48, .34, .28,
                                           .20, .11, .10, .08, .06};
@@ -92,6 +94,10 @@ ClickModel ModelNamed(absl::string_view name, double eta) {
     model.examination = UltraExamination(eta);
   } else if (name == "ultra_cascade") {
     model.kind = ClickModelKind::kCascade;
+  } else if (name == "ultra_dependent_click") {
+    constexpr double kContinues = 0.6;
+    model.kind = ClickModelKind::kDependentClick;
+    model.continuations = {kContinues};
   } else if (name == "ultra_trust") {
     SetTrustBias(
         UltraExamination(eta),

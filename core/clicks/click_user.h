@@ -31,6 +31,7 @@ struct ClickUserOptions {
 //   ultra_pbm: ULTRA's position-based user [TranYangAi21]: θ_r = (θ⁰_r)^η,
 //     b_g = (2^g - 1) / (2^g_max - 1), ν = 0.1
 //   ultra_cascade: the same attractions; a cascade
+//   ultra_dependent_click: the same attractions; λ_r = 0.6
 //   ultra_trust: the same, with ε⁺_r = 1 - (r + 2) / 100, ε⁻_r = 0.65 / (r + 1)
 //   oosterhuis_trust: trust bias of [Oosterhuis22], meant for five ranks:
 //     θ_r = .35 / (r + 1) + .65 / (1 + .05 r), ε⁺_r = 1 / (1 + .005 r),
