@@ -13,10 +13,10 @@
 // of N independent decisions has at most the variance C v̄ / N, and by
 // Cantelli's inequality it is not further below its expectation than √((1-η)/η
 // · C v̄ / N), except with probability η, for a w that was fixed before. So f
-// bounds the true risk of such a w. (The paper has C = 1, which is right where
-// users click at most once; there the constants are its own.) With few
-// decisions the minimum stays where the policy that logged exposed candidates;
-// as N grows the bound vanishes.
+// bounds the true risk of such a w. The divergence is that of the paper; the
+// constant is derived here, because C = 1 is right only where users click at
+// most once. With few decisions the minimum stays where the policy that logged
+// exposed candidates; as N grows the bound vanishes.
 #include <cstdint>
 
 #include "Eigen/Core"

@@ -65,11 +65,12 @@ class ArrivalCounts {
   std::span<const double> p_;
   std::span<const double> q_;
   size_t ranks_ = 0;
-  size_t likely_ = 0;           // Events with p > 1/2 come first.
-  std::vector<double> base_;    // Product of the unlikely events.
-  std::vector<double> all_;     // Product of all.
-  std::vector<double> others_;  // A
-  std::vector<double> slopes_;  // ∂V / ∂P[k] that comes from each A[d].
+  size_t likely_ = 0;             // Events with p > 1/2 come first.
+  std::vector<double> base_;      // Product of the unlikely events.
+  std::vector<double> all_;       // Product of all.
+  std::vector<double> others_;    // A
+  std::vector<double> inverses_;  // 1 / q of the unlikely events.
+  std::vector<double> slopes_;    // ∂V / ∂P[k] that comes from each A[d].
   std::vector<double> stack_;
   size_t used_ = 0;
 };

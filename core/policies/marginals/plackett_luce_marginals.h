@@ -15,9 +15,9 @@
 // Theorem 5.1] is at most, whatever the logits and n,
 //   2 cos(θ)^{-(k+1)} / (e^{2πθ/h} - 1)  for every θ in (0, π/2).
 // h is the largest that keeps the best of these bounds below the tolerance.
-// What lies outside the range of u has the probability that fewer than two have
-// arrived at its begin, and that top_k have not at its end. Where no candidate
-// is about to arrive, nodes are skipped.
+// What the range of u leaves out has the probability that two have arrived at
+// its begin, or fewer than top_k at its end. Where no candidate is about to
+// arrive, nodes are skipped.
 //
 // Cost: O(Q n top_k), Q nodes; Q is about 90 + 5.5 (l_max - l_min) for the
 // default tolerance and top_k 10. Marginals are computed, not drawn: their last

@@ -1,4 +1,6 @@
+#include <algorithm>
 #include <cmath>
+#include <string>
 #include <vector>
 
 #include "core/learners/rankings/exposure_terms.h"
@@ -26,7 +28,7 @@ struct Spread {
   }
   double mean(size_t i) const { return sums[i] / count; }
   double variance(size_t i) const {
-    return squares[i] / count - mean(i) * mean(i);
+    return std::max(0.0, squares[i] / count - mean(i) * mean(i));
   }
   double total_variance() const {
     double sum = 0;
