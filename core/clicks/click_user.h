@@ -33,7 +33,7 @@ struct ClickUserOptions {
 //   ultra_cascade: the same attractions; a cascade
 //   ultra_dependent_click: the same attractions; λ_r = 0.6
 //   ultra_trust: the same, with ε⁺_r = 1 - (r + 2) / 100, ε⁻_r = 0.65 / (r + 1)
-//   oosterhuis_trust: trust bias of [Oosterhuis22], meant for five ranks:
+//   oosterhuis_trust: trust bias of [Oosterhuis23], meant for five ranks:
 //     θ_r = .35 / (r + 1) + .65 / (1 + .05 r), ε⁺_r = 1 / (1 + .005 r),
 //     ε⁻_r = .65 / (r + 1); b_g = g / g_max
 //   perfect, navigational, informational [OosterhuisDeRijke18]: read from the

@@ -41,7 +41,7 @@ TEST(ClickUserTest, UltraTrustIsAffine) {
   EXPECT_NEAR(user.model.Slope(2), .48 * (.96 - .65 / 3), 1e-15);
 }
 
-// [Oosterhuis22] prints α = .35 .53 .55 .54 .52, β = .65 .26 .15 .11 .08 for
+// [Oosterhuis23] prints α = .35 .53 .55 .54 .52, β = .65 .26 .15 .11 .08 for
 // his five ranks, to two decimals.
 TEST(ClickUserTest, OosterhuisHasHisPublishedNumbers) {
   ASSERT_OK_AND_ASSIGN(const ClickUser user, MakeClickUser("oosterhuis_trust"));
