@@ -99,7 +99,7 @@ TEST_F(DsjsonImportTest, CostsOfSlotsAddUp) {
 }
 
 TEST_F(DsjsonImportTest, RanksShownAndSeenAreChecked) {
-  const auto import = [this](const std::string& ranks) {
+  const auto read = [this](const std::string& ranks) {
     std::filesystem::remove_all(imported());
     return ImportText(
         R"({"EventId":"e","_outcomes":[{"_a":[2],"_p":[0.5],"_label_cost":0},)"
@@ -108,15 +108,15 @@ TEST_F(DsjsonImportTest, RanksShownAndSeenAreChecked) {
             ranks + "}",
         {"--format=dsjson", "--hash_bits=0"});
   };
-  EXPECT_OK(import("\"_shown_ranks\":1,\"_seen_ranks\":1"));
-  EXPECT_THAT(import("\"_shown_ranks\":3"),
+  EXPECT_OK(read("\"_shown_ranks\":1,\"_seen_ranks\":1"));
+  EXPECT_THAT(read("\"_shown_ranks\":3"),
               StatusIs(absl::StatusCode::kInvalidArgument,
                        HasSubstr("number of ranks shown is 3, must be in "
                                  "[0, 2]")));
-  EXPECT_THAT(import("\"_shown_ranks\":-1"),
+  EXPECT_THAT(read("\"_shown_ranks\":-1"),
               StatusIs(absl::StatusCode::kInvalidArgument,
                        HasSubstr("_shown_ranks is -1, must be at least 0")));
-  EXPECT_THAT(import("\"_seen_ranks\":0"),
+  EXPECT_THAT(read("\"_seen_ranks\":0"),
               StatusIs(absl::StatusCode::kInvalidArgument,
                        HasSubstr("seen_ranks is 0, must be at least 1")));
 }
