@@ -36,6 +36,15 @@ TEST(ServingTextTest, SaysEverythingInOneLine) {
       "protected 2, 3; rolled back from 4");
 }
 
+TEST(ServingTextTest, SaysWhatIsInterleaved) {
+  EXPECT_EQ(ServingText(Parse(R"(
+              pinned_version: 7
+              interleave { version: 8 method: TEAM_DRAFT parts: 1000 }
+              labels { name: 'canary' version: 8 })")),
+            "pinned to 7; interleaved with 8 for 10 % (TEAM_DRAFT); label "
+            "canary is 8");
+}
+
 TEST(ServingTextTest, ChangesNameTheirCauses) {
   EXPECT_EQ(ChangeText(Parse("change: 3 time: 't' caller: 'ann' reason: 'r'")),
             "change 3, t, ann: r");

@@ -122,6 +122,33 @@ TEST(ChoicesTest, TheMeanWeightOfASplitIsThatOfTheMixture) {
   }
 }
 
+TEST(ChoicesTest, WhatIsInterleavedCanBe) {
+  log::v1::Decision good = Selection(1, std::log(0.4));
+  good.set_action_kind(log::v1::RANK);
+  log::v1::Interleaving& interleaving = *good.mutable_interleaving();
+  interleaving.set_other_version(8);
+  interleaving.set_method(model::v1::Interleave::TEAM_DRAFT);
+  interleaving.set_probability(0.5);
+  EXPECT_EQ(Propensity(good).level, Level::kPass);
+  log::v1::Decision bad = good;
+  bad.mutable_interleaving()->set_other_version(7);
+  EXPECT_THAT(Propensity(bad).text,
+              HasSubstr("interleaving.other_version is 7"));
+  bad = good;
+  bad.mutable_interleaving()->clear_method();
+  EXPECT_THAT(Propensity(bad).text, HasSubstr("interleaving.method is 0"));
+  bad = good;
+  bad.mutable_interleaving()->set_probability(1.5);
+  EXPECT_THAT(Propensity(bad).text,
+              HasSubstr("interleaving.probability is 1.5"));
+  bad = good;
+  bad.set_action_kind(log::v1::SELECT);
+  EXPECT_THAT(Propensity(bad).text, HasSubstr("interleaving is set, must be"));
+  bad = good;
+  bad.mutable_arm()->set_probability(0.5);
+  EXPECT_THAT(Propensity(bad).text, HasSubstr("interleaving is set, must be"));
+}
+
 // They are certain: nothing was drawn. A caller that draws may leave actions
 // no chance.
 TEST(ChoicesTest, BaselinesAreNoDrawsOfTheVersion) {

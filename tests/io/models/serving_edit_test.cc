@@ -65,6 +65,7 @@ TEST_F(ServingEditTest, VersionsMustBeInTheStore) {
   for (const char* text :
        {"pin { version: 9 }", "pin {}", "set_label { name: 'a' version: 9 }",
         "set_split { arms { version: 9 parts: 1 } }",
+        "set_interleave { version: 9 method: TEAM_DRAFT parts: 1 }",
         "set_shadows { shadows { version: 9 every: 1 } }",
         "rollback { version: 9 }", "protect { version: 9 }"}) {
     EXPECT_THAT(Edit(text), StatusIs(StatusCode::kFailedPrecondition,
@@ -193,6 +194,49 @@ TEST_F(ServingEditTest, DuringASplitRollsBackToTheRest) {
   EXPECT_THAT(serving_.rolled_back_versions(), ElementsAre(8));
   EXPECT_OK(Edit("rollback {}"));
   EXPECT_EQ(serving_.pinned_version(), 6u);
+}
+
+// Units stay while the share grows; another version is another comparison.
+TEST_F(ServingEditTest, InterleavesAndKeepsTheSaltOfAVersion) {
+  EXPECT_OK(
+      Edit("set_interleave { version: 8 method: TEAM_DRAFT parts: 100 }"));
+  EXPECT_EQ(serving_.interleave().version(), 8u);
+  EXPECT_EQ(serving_.interleave().method(), model::v1::Interleave::TEAM_DRAFT);
+  EXPECT_EQ(serving_.interleave().parts(), 100u);
+  const std::string salt = serving_.interleave().salt();
+  EXPECT_EQ(salt.size(), 32u);
+  EXPECT_OK(
+      Edit("set_interleave { version: 8 method: PROBABILISTIC parts: 200 }"));
+  EXPECT_EQ(serving_.interleave().salt(), salt);
+  EXPECT_EQ(serving_.interleave().method(),
+            model::v1::Interleave::PROBABILISTIC);
+  EXPECT_OK(
+      Edit("set_interleave { version: 6 method: TEAM_DRAFT parts: 200 }"));
+  EXPECT_NE(serving_.interleave().salt(), salt);
+  EXPECT_OK(Edit("set_interleave {}"));
+  EXPECT_FALSE(serving_.has_interleave());
+}
+
+TEST_F(ServingEditTest, NoVersionIsInterleavedWithItself) {
+  EXPECT_THAT(
+      Edit("set_interleave { version: 7 method: TEAM_DRAFT parts: 1 }"),
+      StatusIs(StatusCode::kFailedPrecondition,
+               HasSubstr("set_interleave.version = 7: serves already")));
+}
+
+// The step before is the version that serves without the other one.
+TEST_F(ServingEditTest, WhileInterleavedRollsBackToWhatServes) {
+  EXPECT_OK(
+      Edit("set_interleave { version: 8 method: TEAM_DRAFT parts: 100 }"));
+  EXPECT_OK(Edit("rollback {}"));
+  EXPECT_EQ(serving_.pinned_version(), 7u);
+  EXPECT_FALSE(serving_.has_interleave());
+  EXPECT_THAT(serving_.rolled_back_versions(), ElementsAre(8));
+  EXPECT_OK(
+      Edit("set_interleave { version: 8 method: TEAM_DRAFT parts: 100 }"));
+  EXPECT_OK(Edit("rollback { version: 8 }"));
+  EXPECT_EQ(serving_.pinned_version(), 8u);
+  EXPECT_THAT(serving_.rolled_back_versions(), ElementsAre(7));
 }
 
 TEST_F(ServingEditTest, RemembersTheLast64Rollbacks) {

@@ -40,6 +40,8 @@ Serving Parse(const std::string& text) {
 TEST(ValidateServingTest, NamesFieldValueAndRange) {
   const std::string salt = "salt: '0123456789abcdef0123456789abcdef'";
   const std::string arm = "arms { version: 2 ranges { begin: 0 end: 10 } } ";
+  const std::string both =
+      "interleave { version: 2 method: TEAM_DRAFT parts: 10 " + salt + " } ";
   const std::vector<std::pair<std::string, std::vector<const char*>>> cases = {
       {"labels { name: '.x' version: 1 }", {"labels.name", "\".x\""}},
       {"labels { name: 'a/b' version: 1 }", {"labels.name", "\"a/b\""}},
@@ -70,6 +72,26 @@ TEST(ValidateServingTest, NamesFieldValueAndRange) {
       {"mode: ONLINE explore_parts: 1", {"explore_parts = 1", "unset"}},
       {"mode: OFF split { " + arm + salt + " }", {"mode = OFF", "no split"}},
       {"mode: SHADOW split { " + arm + salt + " }", {"mode = SHADOW"}},
+      {"interleave { method: TEAM_DRAFT parts: 1 " + salt + " }",
+       {"interleave.version = 0"}},
+      {"interleave { version: 2 parts: 1 " + salt + " }",
+       {"interleave.method = 0", "TEAM_DRAFT"}},
+      {"interleave { version: 2 method: TEAM_DRAFT " + salt + " }",
+       {"interleave.parts = 0", "[1, 10000]"}},
+      {"interleave { version: 2 method: TEAM_DRAFT parts: 10001 " + salt + " }",
+       {"interleave.parts = 10001"}},
+      {"interleave { version: 2 method: TEAM_DRAFT parts: 1 }",
+       {"interleave.salt is empty", "32"}},
+      {"interleave { version: 2 method: TEAM_DRAFT parts: 1 salt: 'xyz' }",
+       {"interleave.salt has 3", "32"}},
+      {both + "pinned_version: 2",
+       {"interleave beside pinned_version = 2", "itself"}},
+      {both + "split { " + arm + salt + " }",
+       {"interleave beside split.arms", "models interleave none"}},
+      {both + "mode: APPRENTICE",
+       {"interleave beside mode = APPRENTICE", "must be ONLINE"}},
+      {both + "mode: EXPLORE_ABOVE_BASELINE explore_parts: 3",
+       {"interleave beside mode = EXPLORE_ABOVE_BASELINE"}},
       {"protected_versions: 0", {"protected_versions = 0"}},
       {"reason: '\\377'", {"reason", "UTF-8"}},
       {"caller: '\\300'", {"caller", "UTF-8"}},
@@ -97,6 +119,13 @@ TEST(ValidateServingTest, TakesEverythingAtOnce) {
       protected_versions: 3)";
   EXPECT_OK(ValidateServing(Parse(all)));
   EXPECT_THAT(NamedVersions(Parse(all)), ElementsAre(6, 7, 8, 9));
+  const std::string both = R"(
+      pinned_version: 7
+      interleave { version: 8 method: PROBABILISTIC parts: 10000
+                   salt: '0123456789abcdef0123456789abcdef' }
+      labels { name: 'x' version: 8 } shadows { version: 6 every: 1 })";
+  EXPECT_OK(ValidateServing(Parse(both)));
+  EXPECT_THAT(NamedVersions(Parse(both)), ElementsAre(6, 7, 8));
 }
 
 class ServingStateTest : public testing::Test {

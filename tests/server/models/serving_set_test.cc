@@ -110,6 +110,75 @@ TEST_F(ServingSetTest, ArmsThatHaveAllPlacesLeaveNoneToThePrimary) {
   EXPECT_EQ(set->ArmOf("", "x").model->version, 8u);
 }
 
+ServingSet::Model MakeRankVersion(uint64_t version, bool is_ranking = true) {
+  auto model = std::make_shared<ServedModel>(*MakeVersion(version));
+  model->policy.set_inverse_temperature(1);
+  if (is_ranking) {
+    model->policy.mutable_plackett_luce();
+  } else {
+    model->policy.mutable_boltzmann_ranking()->set_rank_weights(
+        model::v1::BoltzmannRanking::LINEAR);
+  }
+  model->rank = *LinearPolicy::Create(model->policy, {1, 2});
+  return model;
+}
+
+constexpr char kInterleave[] =
+    "interleave { version: 8 method: TEAM_DRAFT parts: 2500 "
+    "salt: '0123456789abcdef0123456789abcdef' } ";
+
+absl::StatusOr<std::shared_ptr<const ServingSet>> MakeInterleaved(
+    const std::string& text, ServingSet::Model primary,
+    bool is_ranking = true) {
+  return MakeServingSet(
+      "m", Parse(kInterleave + text), primary,
+      [&](uint64_t version,
+          const ServedModel&) -> absl::StatusOr<ServingSet::Model> {
+        return MakeRankVersion(version, is_ranking);
+      });
+}
+
+TEST(InterleavedSetTest, SomeUnitsGetWhatTwoVersionsMake) {
+  ASSERT_OK_AND_ASSIGN(const auto set, MakeInterleaved("", MakeRankVersion(7)));
+  EXPECT_EQ(set->loaded.size(), 2u);
+  ASSERT_TRUE(set->interleaved.has_value());
+  EXPECT_EQ(set->interleaved->other->version, 8u);
+  EXPECT_EQ(set->interleaved->probability, 0.25);
+  constexpr int kUnits = 20'000;
+  uint64_t count = 0;
+  for (int i = 0; i < kUnits; ++i) {
+    const std::string unit = absl::StrCat("unit-", i);
+    const auto* const interleaved = set->InterleavedFor(unit, "a");
+    EXPECT_EQ(set->InterleavedFor(unit, "b"), interleaved);
+    count += interleaved == nullptr ? 0 : 1;
+  }
+  EXPECT_GT(ChiSquarePValue(std::vector{count, kUnits - count},
+                            std::vector{0.25, 0.75}),
+            1e-3);
+}
+
+TEST(InterleavedSetTest, OtherPoliciesAreRefusedByName) {
+  EXPECT_THAT(MakeInterleaved("", MakeRankVersion(7), false),
+              StatusIs(absl::StatusCode::kFailedPrecondition,
+                       HasSubstr("interleave: version 8: policy is "
+                                 "boltzmann_ranking, must be plackett_luce")));
+  EXPECT_THAT(MakeInterleaved("", MakeRankVersion(7, false)),
+              StatusIs(absl::StatusCode::kFailedPrecondition,
+                       HasSubstr("interleave: version 7: policy is")));
+}
+
+// Once the newest version that loads is the other one, or before there is one,
+// a single version answers.
+TEST(InterleavedSetTest, OneVersionAloneIsNotInterleaved) {
+  ASSERT_OK_AND_ASSIGN(const auto same,
+                       MakeInterleaved("", MakeRankVersion(8)));
+  EXPECT_FALSE(same->interleaved.has_value());
+  EXPECT_EQ(same->InterleavedFor("u", "d"), nullptr);
+  ASSERT_OK_AND_ASSIGN(const auto uniform,
+                       MakeInterleaved("", MakeUniformModel("m", 0)));
+  EXPECT_FALSE(uniform->interleaved.has_value());
+}
+
 // The share of each arm, and that a unit stays where it is.
 TEST_F(ServingSetTest, UnitsComeToTheirArmsInTheirShares) {
   ASSERT_OK_AND_ASSIGN(

@@ -140,6 +140,29 @@ TEST_F(PruneTest, WhatServesOrIsNamedStays) {
   EXPECT_EQ(Stored(), (Versions{3, 4, 5, 6, 7, 11, 12}));
 }
 
+TEST_F(PruneTest, WhatIsInterleavedStays) {
+  Serve([](model::v1::Serving* serving) {
+    serving->set_pinned_version(3);
+    serving->mutable_interleave()->set_version(5);
+    serving->mutable_interleave()->set_method(
+        model::v1::Interleave::TEAM_DRAFT);
+    serving->mutable_interleave()->set_parts(250);
+  });
+  std::vector<log::v1::LogRecord> spool(1);
+  spool[0].mutable_decision()->set_model("ads");
+  spool[0].mutable_decision()->set_version(2);
+  spool[0].mutable_decision()->mutable_interleaving()->set_other_version(4);
+  WriteLog("spool", spool);
+  options_.set_log(dir_ / "spool");
+  EXPECT_EQ(Kept(), (std::map<uint64_t, std::string>{
+                        {2, "needed to verify 1 records of the log"},
+                        {3, "pinned"},
+                        {4, "needed to verify 1 records of the log"},
+                        {5, "interleaved (250 of 10,000 places)"},
+                        {11, "one of the newest 2"},
+                        {12, "one of the newest 2"}}));
+}
+
 // The newest that loads is not the newest: servers go on with it.
 TEST_F(PruneTest, WhatServesBecauseNewerOnesDoNotLoadStays) {
   options_.set_keep(1);

@@ -250,6 +250,34 @@ TEST(TupleReaderTest, AggregationsTrainBesideAVersion) {
   EXPECT_GE(data.train.size(), 30u);
 }
 
+// What they earned is not what the version that served would have: they train,
+// and only where the log as a whole is compared with do they also judge.
+TEST(TupleReaderTest, InterleavedOrdersDoNotJudgeTheVersionThatServed) {
+  const TempDir dir;
+  auto tuples = MakeTuples({.action_kind = ActionKind::kRank}, 400);
+  for (size_t i = 0; i < tuples.size(); i += 2) {
+    tuples[i].mutable_decision()->mutable_interleaving()->set_other_version(2);
+  }
+  WriteSegment(dir.Sub("t"), 0, tuples);
+  ASSERT_OK_AND_ASSIGN(
+      const TupleData all,
+      ReadTuples(Options(dir.Sub("t")), {.baseline_version = std::nullopt}));
+  ASSERT_OK_AND_ASSIGN(
+      const TupleData of_version,
+      ReadTuples(Options(dir.Sub("t")), {.baseline_version = 1}));
+  ASSERT_OK_AND_ASSIGN(
+      const TupleData of_log,
+      ReadTuples(Options(dir.Sub("t")), {.baseline_is_of_log = true}));
+  EXPECT_EQ(Kept(all), 400);
+  EXPECT_EQ(Kept(of_version), 400);  // No unit is known: the others train.
+  // Some 200 of 400 judge, by two fair hashes: half of the others do.
+  EXPECT_GT(all.test.size(), 70u);
+  EXPECT_LT(of_version.test.size(), 0.7 * static_cast<double>(all.test.size()));
+  EXPECT_GT(of_version.test.size(), 0.3 * static_cast<double>(all.test.size()));
+  EXPECT_EQ(of_log.test.size(), of_version.test.size());
+  EXPECT_EQ(of_log.validation.size(), of_version.validation.size());
+}
+
 TEST(TupleReaderTest, RewardOutOfRangeIsAnErrorWithItsValue) {
   const TempDir dir;
   std::vector<log::v1::BanditTuple> tuples = MakeTuples({}, 3);
