@@ -218,7 +218,7 @@ def self_test():
         ("core/learners/games/a.cc", '#include "absl/time/clock.h"', False),
         ("core/data/a.cc", '#include "io/files.h"', False),
         ("core/games/ranking/a.h", '#include "core/games/f_beta/f_beta_game.h"', False),
-        ("core/policies/a.h", '#include "core/games/f_beta/f_beta_game.h"', True),
+        ("core/policies/distributions/a.h", '#include "core/games/f_beta/f_beta_game.h"', True),
         ("core/counterfactual/a.h", '#include "core/policies/linear_policy.h"', False),
         ("core/losses/a.cc", '#include "core/policies/linear_policy.h"', True),
         ("core/losses/a.cc", '#include "core/learners/orders/crf.h"', False),

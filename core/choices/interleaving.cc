@@ -70,11 +70,15 @@ Hash128 InterleavingKey(const Hash128& first, const Hash128& second) {
 }
 
 absl::Status ValidateInterleaved(const model::v1::Policy& policy) {
-  if (policy.has_plackett_luce()) return absl::OkStatus();
+  // Parameters of its own would make another law of it.
+  const bool has_parameters = policy.plackett_luce().ByteSizeLong() > 0;
+  if (policy.has_plackett_luce() && !has_parameters) return absl::OkStatus();
   const std::string kind = PolicyKindName(policy);
   return absl::InvalidArgumentError(absl::StrCat(
       "policy is ", kind.empty() ? "uniform" : kind,
-      ", must be plackett_luce: only its orders can be interleaved"));
+      has_parameters ? " with parameters" : "",
+      ", must be plackett_luce without any: only its orders can be "
+      "interleaved"));
 }
 
 Interleaver::Interleaver(Method method, const Version& first,

@@ -52,7 +52,7 @@ uint32_t InterleavingPlace(absl::string_view model, absl::string_view salt,
 Hash128 InterleavingKey(const Hash128& first, const Hash128& second);
 
 // InvalidArgument unless orders of the policy can be interleaved: its kind must
-// be plackett_luce.
+// be plackett_luce, without parameters beside temperature and mixture.
 absl::Status ValidateInterleaved(const model::v1::Policy& policy);
 
 // Buffers of one thread, reused between queries: no allocation when warm.

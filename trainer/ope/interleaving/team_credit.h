@@ -5,8 +5,6 @@
 #include <map>
 #include <memory>
 #include <optional>
-#include <tuple>
-#include <utility>
 #include <vector>
 
 #include "core/choices/interleaving.h"
