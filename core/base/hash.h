@@ -34,8 +34,10 @@ enum class HashDomain : uint64_t {
   kArm = 9,         // Which version a unit comes to where traffic is split.
   kBaseline = 10,   // Whether the model or the caller's baseline decides.
   kShadow = 11,     // Which decisions a version looks on at.
-  kInterleaving = 12,     // Which units get orders that two versions make.
-  kInterleavedDraw = 13,  // The draw of such an order.
+  // Which units get orders that two versions make.
+  kInterleaving = 12,
+  // The draw of such an order.
+  kInterleavedDraw = 13,
 };
 
 // Hash of the parts in order. Each part counts with its length, so that
