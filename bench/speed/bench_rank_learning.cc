@@ -17,8 +17,8 @@
 #include "core/learners/rankings/item_position_terms.h"
 #include "core/learners/rankings/prefix_terms.h"
 #include "core/learners/rankings/sampled_exposure_terms.h"
-#include "core/policies/marginals/plackett_luce_marginals.h"
 #include "core/policies/distributions/ranking_distribution.h"
+#include "core/policies/marginals/plackett_luce_marginals.h"
 
 namespace sortition {
 namespace {
