@@ -53,10 +53,6 @@ esac
 ! $chaos || ! $rollout || { echo 'demo: --chaos and --rollout do not go together' >&2 && exit 2; }
 
 bin=build/release/bin
-# The weight of a ranking is a product over its ranks, so its tails are heavier: it needs
-# a tighter clip and smaller steps than a single choice.
-learning=()
-[ "$action" = select ] || learning=(--clip=10 --step_size=0.1 --lambda=0,1)
 source tools/demo_common.sh
 trap stop_all EXIT
 # Kills both processes under load, leaves the log as a machine that goes down would, and
@@ -110,7 +106,7 @@ say 'the trainer learns, the server swaps, under load'
 simulate 2 1 during --until_version=2 --max_seconds=120 >"$dir/logs/during.log" 2>&1 &
 load_pid=$!
 "$bin/sortition-trainer" train --tuples="$dir/tuples" --model_store="$dir/models" \
-  --versions=1 --report="$dir/reports/train.json" "${learning[@]}"
+  --versions=1 --report="$dir/reports/train.json"
 wait "$load_pid" || { cat "$dir/logs/during.log" && exit 1; }
 load_pid=''
 cat "$dir/logs/during.log"
