@@ -37,7 +37,7 @@ serve_batch 20000
 
 say 'the trainer learns; the new version begins with a tenth of the users'
 "$bin/sortition-trainer" train --tuples="$dir/tuples" --model_store="$dir/models" \
-  --report="$dir/reports/train.json" --rollout "${plan[@]}" "${learning[@]}"
+  --report="$dir/reports/train.json" --rollout "${plan[@]}"
 roll promotion
 "$bin/sortition" models describe --server="127.0.0.1:$server_port"
 
