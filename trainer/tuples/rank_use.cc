@@ -31,8 +31,12 @@ RankPrefix PrefixOf(const log::v1::BanditTuple& logged, RankUse use) {
       conditionals.size() != decision.action_size()) {
     return whole;
   }
-  const size_t counted =
+  size_t counted =
       use == RankUse::kSeen ? SeenRanks(logged) : ShownRanks(logged);
+  // What earned something was seen, whatever a viewport says.
+  for (const log::v1::RankReward& reward : logged.rank_rewards()) {
+    counted = std::max(counted, size_t{reward.rank()} + 1);
+  }
   RankPrefix prefix;
   prefix.ranks = std::clamp<size_t>(counted, 1, all);
   if (prefix.ranks == all) return whole;

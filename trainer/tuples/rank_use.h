@@ -22,7 +22,7 @@ enum class RankUse {
   kAll,    // Of the logged order.
   kShown,  // Those that were shown.
   // Those that the user saw, as ReportShown.seen_ranks says; where it does not,
-  // those that were shown.
+  // those that were shown. A rank with feedback of its own was seen.
   kSeen,
 };
 

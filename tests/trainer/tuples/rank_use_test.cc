@@ -54,6 +54,9 @@ TEST(RankUseTest, CountsWhatTheUserSaw) {
   ExpectRanks(tuple, RankUse::kAll, 4);
   ExpectRanks(tuple, RankUse::kShown, 3);
   ExpectRanks(tuple, RankUse::kSeen, 2);
+  // Feedback about a rank says more than the viewport did.
+  tuple.add_rank_rewards()->set_rank(2);
+  ExpectRanks(tuple, RankUse::kSeen, 3);
 }
 
 // What was shown is not the action, so that its ranks say nothing.
