@@ -102,7 +102,9 @@ struct Sessions {
 
   RankedLog Log() const { return {family, tuples, ranks}; }
   ExposureProblem Problem() const {
-    ExposureProblem problem{.family = family, .tuples = tuples};
+    ExposureProblem problem;
+    problem.family = family;
+    problem.tuples = tuples;
     for (size_t k = 0; k < kRanks; ++k) {
       problem.discounts.push_back(1 / std::log2(2.0 + static_cast<double>(k)));
     }

@@ -22,14 +22,17 @@ double PlRank::Estimate(std::span<const double> logits,
   const auto ranks = static_cast<uint32_t>(std::min(n, discounts.size()));
   std::fill(gradient.begin(), gradient.end(), 0);
   numbers_.resize(n);
+  const double mean = stable::Sum(gains) / static_cast<double>(n);
+  centred_.assign(gains.begin(), gains.end());
+  for (double& gain : centred_) gain -= mean;
   double sum = 0;
   for (uint32_t t = 0; t < num_orders; ++t) {
     CounterRandom(key, t).UniformBlocks(0, numbers_);
     DrawPlackettLuce(logits, 1, ranks, numbers_, &order_);
-    sum += AddOrder(logits, gains, discounts.first(ranks), gradient);
+    sum += AddOrder(logits, centred_, discounts.first(ranks), gradient);
   }
   for (double& derivative : gradient) derivative /= num_orders;
-  return sum / num_orders;
+  return sum / num_orders + mean * stable::Sum(discounts.first(ranks));
 }
 
 // P_j(d) = exp(l_d - L_j). With

@@ -7,7 +7,10 @@
 // R_j = Σ_{j <= k < K} λ_k g_{y_k}, R_j = 0 for j >= K, P_j(d) the probability
 // that d is drawn at rank j of what is left. Every order says something about
 // every candidate, drawn or not, and what a candidate adds itself is computed,
-// not drawn. Costs O(n + K log K) per order, beside the n random numbers.
+// not drawn. Gains are centred first: the exposures of all candidates add up to
+// a constant, so that nothing else changes, and gains in [0, 1] lose nine
+// tenths of their variance or more. Costs O(n + K log K) per order, beside the
+// n random numbers.
 #include <cstdint>
 #include <span>
 #include <utility>
@@ -39,6 +42,7 @@ class PlRank {
                   std::span<const double> discounts,
                   std::span<double> gradient);
 
+  std::vector<double> centred_;  // Gains less their mean.
   std::vector<double> numbers_;
   std::vector<int32_t> order_;
   std::vector<double> log_sums_;  // L_j = log Σ exp(l) of what is left.
