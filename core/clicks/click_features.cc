@@ -12,7 +12,7 @@ namespace sortition {
 namespace {
 
 // EM comes back with better counts: a few steps are enough.
-constexpr uint32_t kSteps = 10;
+constexpr uint32_t kSteps = 4;
 
 using Row = Eigen::Map<const Eigen::VectorXf>;
 

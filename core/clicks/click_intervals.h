@@ -40,8 +40,9 @@ absl::StatusOr<std::vector<ClickInterval>> BootstrapClickIntervals(
 // allows for sessions whose clicks depend on each other. θ_r, α_r + β_r and β_r
 // are normal on the scale of log-odds; the interval of α_r is that of α_r +
 // β_r minus β_r on its own scale. Estimates at 0 or 1, those of items too,
-// count as known, and so does what is fixed. InvalidArgument for other kinds, a
-// model with features, or a confidence not in (0, 1).
+// count as known, and so does what is fixed; priors do not count.
+// InvalidArgument for other kinds, a model with features, or a confidence not
+// in (0, 1).
 absl::StatusOr<std::vector<ClickInterval>> InformationClickIntervals(
     const ClickFitter& fitter, const FittedClicks& fitted,
     double confidence = 0.95);

@@ -1,10 +1,12 @@
 #include "core/clicks/click_intervals.h"
 
+#include <algorithm>
 #include <cmath>
-#include <limits>
 #include <string>
 #include <vector>
 
+#include "Eigen/Dense"
+#include "core/clicks/click_evaluation.h"
 #include "gtest/gtest.h"
 #include "tests/core/clicks/click_world.h"
 #include "tests/testing/status_matchers.h"
@@ -124,6 +126,95 @@ TEST(ClickIntervalsTest, BootstrapAndInformationAgree) {
     EXPECT_EQ(drawn[k].parameter.kind, ClickParameterKind::kAttraction);
     EXPECT_LE(drawn[k].lower, drawn[k].parameter.value);
     EXPECT_GE(drawn[k].upper, drawn[k].parameter.value);
+  }
+}
+
+// The pointers to what is learned: ranks but the first, then items.
+std::vector<double*> FreeParameters(FittedClicks* fitted) {
+  std::vector<double*> free;
+  for (size_t r = 1; r < fitted->model.examination.size(); ++r) {
+    free.push_back(&fitted->model.examination[r]);
+  }
+  for (size_t r = 1; r < fitted->model.slopes.size(); ++r) {
+    free.push_back(&fitted->model.slopes[r]);
+    free.push_back(&fitted->model.offsets[r]);
+  }
+  for (double& a : fitted->attractions) free.push_back(&a);
+  return free;
+}
+
+// The negative Hessian of the log-likelihood by differences.
+Eigen::MatrixXd NumericInformation(const FittedClicks& fitted,
+                                   const ClickSessions& sessions) {
+  constexpr double kStep = 1e-4;
+  FittedClicks moved = fitted;
+  const std::vector<double*> free = FreeParameters(&moved);
+  const auto value = [&](size_t i, double di, size_t j, double dj) {
+    const double before_i = *free[i];
+    const double before_j = *free[j];
+    *free[i] += di;
+    *free[j] += dj;
+    const double sum = EvaluateClicks(moved, sessions).log_likelihood *
+                       sessions.total_weight();
+    *free[i] = before_i;
+    *free[j] = before_j;
+    return sum;
+  };
+  const auto size = static_cast<Eigen::Index>(free.size());
+  Eigen::MatrixXd information(size, size);
+  for (size_t i = 0; i < free.size(); ++i) {
+    for (size_t j = 0; j < free.size(); ++j) {
+      const double difference =
+          value(i, kStep, j, kStep) - value(i, kStep, j, -kStep) -
+          value(i, -kStep, j, kStep) + value(i, -kStep, j, -kStep);
+      information(static_cast<Eigen::Index>(i), static_cast<Eigen::Index>(j)) =
+          -difference / (4 * kStep * kStep);
+    }
+  }
+  return information;
+}
+
+// Away from the maximum too, where first derivatives do not vanish by rank.
+TEST(ClickIntervalsTest, InformationIsTheHessian) {
+  for (const ClickModelKind kind :
+       {ClickModelKind::kPositionBased, ClickModelKind::kTrustBias}) {
+    ClickModel model = ExampleModel(kind);
+    model.examination.resize(std::min<size_t>(model.examination.size(), 3));
+    model.slopes.resize(std::min<size_t>(model.slopes.size(), 3));
+    model.offsets.resize(std::min<size_t>(model.offsets.size(), 3));
+    const ClickWorld world = MakeClickWorld(model, 1);
+    const ClickSessions sessions = DrawSessions(world, 2000, 3, 5);
+    ASSERT_OK_AND_ASSIGN(const ClickFitter fitter,
+                         ClickFitter::Create(&sessions, OptionsFor(kind)));
+    constexpr double kConfidence = 0.6826894921370859;  // One standard error.
+    ASSERT_OK_AND_ASSIGN(
+        const auto intervals,
+        InformationClickIntervals(fitter, world.truth, kConfidence));
+    const Eigen::MatrixXd covariance =
+        NumericInformation(world.truth, sessions).inverse();
+    FittedClicks truth = world.truth;
+    const std::vector<double*> free = FreeParameters(&truth);
+    const size_t num_ranks = free.size() - 10;
+    for (size_t k = 0; k < num_ranks; ++k) {
+      const auto i = static_cast<Eigen::Index>(k);
+      const double p = *free[k];
+      double width = std::sqrt(covariance(i, i));
+      // By rank: slopes, then offsets.
+      size_t place = 1 + k;
+      if (kind == ClickModelKind::kTrustBias) {
+        place = 1 + k / 2 + 3 * (k % 2);
+      }
+      const ClickInterval& interval = intervals[place];
+      if (interval.parameter.kind == ClickParameterKind::kSlope) {
+        EXPECT_NEAR((interval.upper - p) / width, 1, 1e-3) << k;
+        continue;
+      }
+      // The scale of log-odds.
+      width /= p * (1 - p);
+      EXPECT_NEAR(std::log(interval.upper / (1 - interval.upper)),
+                  std::log(p / (1 - p)) + width, 1e-3 * width)
+          << k;
+    }
   }
 }
 
