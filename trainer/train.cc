@@ -273,7 +273,7 @@ void FillCounts(const TrainOptions& options, const TrainData& data,
   if (counts.orders > 0) {
     report->set_logged_ranks(counts.mean_logged_ranks());
     report->set_counted_ranks(counts.mean_counted_ranks());
-    report->set_ranks(options.ranks());
+    report->set_ranks(counts.ranks);
   }
   report->set_read_tuples(counts.read_tuples);
   report->set_kept_fraction(counts.kept_fraction);

@@ -127,6 +127,8 @@ class Joiner {
     uint64_t after_number = 0;  // As in ClosedDecision.
     std::vector<JoinedRecord> records;
     std::vector<JoinedView> views;
+    // Pages of what was shown from this rank on are not kept.
+    uint32_t pages_end = std::numeric_limits<uint32_t>::max();
   };
   // Keys of `known_` and `seen_feedback_` that came from one spool.
   struct SpoolIds {
@@ -159,6 +161,8 @@ class Joiner {
   void AttachViewport(Pending* pending, JoinedRecord record);
   // Counts a page that is not kept; how far the user looked counts all the
   // same.
+  // Drops the pages with the largest ranks, while there are too many.
+  void LimitPages(Pending* pending);
   void LeaveOutPage(Pending* pending, JoinedRecord page);
   void AdoptHeld(Pending* pending);
   void Reject(JoinedRecord record, log::v1::LateFeedback::Reason reason);

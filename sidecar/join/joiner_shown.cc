@@ -10,8 +10,10 @@
 namespace sortition {
 namespace {
 
-// Of one decision. A broken front end must not fill the memory.
+// Of one decision. A broken front end must not fill the memory. One page alone
+// is kept however large the server let it be.
 constexpr size_t kMostPages = 100;
+constexpr size_t kMostPageBytes = size_t{1} << 20;
 
 // Returns what a page says of how far the user looked.
 JoinedRecord ViewportOf(JoinedRecord page) {
@@ -35,37 +37,49 @@ void Joiner::AddShown(SpoolPlace place, const log::v1::Shown& shown) {
   AddRecord(HashBytes(shown.decision_id()), std::move(record));
 }
 
-// Of too many pages those with the smallest ranks are kept, so that the order
-// in which they come does not matter.
+// Of too many pages those with the smallest ranks are kept, and none beyond one
+// that was dropped, so that the order in which they come does not matter.
 void Joiner::AttachShown(Pending* pending, JoinedRecord record) {
   if (!record.rank.has_value()) {
     ++counts_.viewports;
     AttachViewport(pending, std::move(record));
     return;
   }
-  size_t num_pages = 0;
-  JoinedRecord* last = nullptr;
-  for (JoinedRecord& other : pending->records) {
-    if (!other.is_shown || !other.rank.has_value()) continue;
-    if (*other.rank == *record.rank) {
-      LeaveOutPage(pending, std::move(record));
-      return;
-    }
-    ++num_pages;
-    if (last == nullptr || *last->rank < *other.rank) last = &other;
-  }
-  if (num_pages < kMostPages) {
-    ++counts_.shown;
-    Need(record.place);
-    pending->records.push_back(std::move(record));
+  const bool is_known =
+      std::any_of(pending->records.begin(), pending->records.end(),
+                  [&](const JoinedRecord& other) {
+                    return other.is_shown && other.rank == record.rank;
+                  });
+  if (is_known || *record.rank >= pending->pages_end) {
+    LeaveOutPage(pending, std::move(record));
     return;
   }
-  if (*record.rank < *last->rank) {
-    Need(record.place);
-    Release(last->place);
-    std::swap(*last, record);
+  ++counts_.shown;
+  Need(record.place);
+  pending->records.push_back(std::move(record));
+  LimitPages(pending);
+}
+
+void Joiner::LimitPages(Pending* pending) {
+  while (true) {
+    size_t num_pages = 0;
+    size_t bytes = 0;
+    auto last = pending->records.end();
+    for (auto it = pending->records.begin(); it != pending->records.end();
+         ++it) {
+      if (!it->is_shown || !it->rank.has_value()) continue;
+      ++num_pages;
+      bytes += it->bytes.size();
+      if (last == pending->records.end() || *last->rank < *it->rank) last = it;
+    }
+    const bool fits = num_pages <= kMostPages && bytes <= kMostPageBytes;
+    if (fits || num_pages <= 1) return;
+    JoinedRecord page = std::move(*last);
+    pending->records.erase(last);
+    pending->pages_end = *page.rank;
+    Release(page.place);
+    LeaveOutPage(pending, std::move(page));
   }
-  LeaveOutPage(pending, std::move(record));
 }
 
 void Joiner::LeaveOutPage(Pending* pending, JoinedRecord page) {

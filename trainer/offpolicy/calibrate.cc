@@ -96,6 +96,7 @@ absl::StatusOr<TupleData> Read(const CalibrateOptions& options,
   read.set_scratch_mb(options.scratch_mb());
   read.set_versions(options.versions());
   read.set_overrides(options.overrides());
+  read.set_ranks(options.ranks());
   read.set_since(options.since());
   read.set_until(options.until());
   read.set_warmup_queries(0);

@@ -82,7 +82,8 @@ class Run {
 
   absl::Status Open() {
     ASSIGN_OR_RETURN(model_kind_, ParseRewardModel(options_.reward_model()));
-    ASSIGN_OR_RETURN(ranks_, ParseRankUse(options_.ranks()));
+    ASSIGN_OR_RETURN(
+        ranks_, ParseRankUse(options_.ranks(), options_.rewards_size() > 0));
     if (!policies_.CanCutOrders()) ranks_ = RankUse::kAll;
     ASSIGN_OR_RETURN(log_, OpeLog::Open(options_, ranks_, policies_.shape()));
     return absl::OkStatus();

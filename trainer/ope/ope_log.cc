@@ -32,8 +32,7 @@ OpeLog::OpeLog(const config::v1::OpeOptions& options, RankUse ranks,
 absl::StatusOr<std::unique_ptr<OpeLog>> OpeLog::Open(
     const config::v1::OpeOptions& options, RankUse ranks,
     const OpeShape& shape) {
-  ASSIGN_OR_RETURN(ArmPropensities arms,
-                   ArmPropensities::Create(options, ranks != RankUse::kAll));
+  ASSIGN_OR_RETURN(ArmPropensities arms, ArmPropensities::Create(options));
   std::unique_ptr<OpeLog> log(new OpeLog(options, ranks, std::move(arms)));
   RETURN_IF_ERROR(log->Prepare(shape));
   return log;
@@ -127,8 +126,10 @@ absl::Status OpeLog::TakeTuple(const log::v1::BanditTuple& logged,
   }
   taken.action = SpanOf(decision.action()).first(tuple_.action.size());
   taken.action_kind = *shape_.action_kind;
+  taken.own_log_propensity = tuple_.log_propensity;
+  taken.is_cut = taken.action.size() < SpanOf(decision.action()).size();
   taken.log_propensity =
-      arms_.Of(decision, tuple_.log_propensity, &taken.arm_use);
+      arms_.Of(decision, tuple_.log_propensity, taken.is_cut, &taken.arm_use);
   taken.reward = tuple_.action_shown ? -tuple_.loss : 0;
   taken.views = &logged.shadow_views();
   taken.tuple = &logged;

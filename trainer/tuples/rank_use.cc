@@ -7,7 +7,9 @@
 
 namespace sortition {
 
-absl::StatusOr<RankUse> ParseRankUse(absl::string_view text) {
+absl::StatusOr<RankUse> ParseRankUse(absl::string_view text,
+                                     bool has_more_rewards) {
+  if (text.empty()) return has_more_rewards ? RankUse::kAll : RankUse::kSeen;
   if (text == "all") return RankUse::kAll;
   if (text == "shown") return RankUse::kShown;
   if (text == "seen") return RankUse::kSeen;
@@ -21,26 +23,46 @@ std::string RankUseText(RankUse use) {
                                   : "seen";
 }
 
-RankPrefix PrefixOf(const log::v1::BanditTuple& logged, RankUse use) {
-  const log::v1::Decision& decision = logged.decision();
-  const auto all = static_cast<size_t>(decision.action_size());
-  const RankPrefix whole = {all, decision.log_propensity()};
-  const auto& conditionals = decision.conditional_log_propensities();
-  if (use == RankUse::kAll || decision.action_kind() != log::v1::RANK ||
-      decision.has_baseline() || ShownDiffers(logged) ||
-      conditionals.size() != decision.action_size()) {
-    return whole;
+namespace {
+
+// Returns how many ranks count, if nothing else than the action was shown.
+size_t CountedRanks(const log::v1::BanditTuple& logged, RankUse use) {
+  const auto all = static_cast<size_t>(logged.decision().action_size());
+  if (use == RankUse::kAll) return all;
+  size_t counted = ShownRanks(logged);
+  if (use == RankUse::kSeen) {
+    // What a page that is lost would have shown was seen, too.
+    const bool is_known = logged.shown().has_seen_ranks();
+    counted = is_known ? size_t{logged.shown().seen_ranks()} : all;
   }
-  size_t counted =
-      use == RankUse::kSeen ? SeenRanks(logged) : ShownRanks(logged);
   // What earned something was seen, whatever a viewport says.
   for (const log::v1::RankReward& reward : logged.rank_rewards()) {
     counted = std::max(counted, size_t{reward.rank()} + 1);
   }
-  RankPrefix prefix;
-  prefix.ranks = std::clamp<size_t>(counted, 1, all);
-  if (prefix.ranks == all) return whole;
-  for (size_t rank = 0; rank < prefix.ranks; ++rank) {
+  return std::clamp<size_t>(counted, 1, all);
+}
+
+}  // namespace
+
+RankPrefix PrefixOf(const log::v1::BanditTuple& logged, RankUse use) {
+  const log::v1::Decision& decision = logged.decision();
+  RankPrefix prefix = {static_cast<size_t>(decision.action_size()),
+                       decision.log_propensity(), ShownDiffers(logged)};
+  const auto& conditionals = decision.conditional_log_propensities();
+  if (decision.action_kind() != log::v1::RANK || decision.has_baseline() ||
+      decision.action().empty() ||
+      conditionals.size() != decision.action_size()) {
+    return prefix;
+  }
+  const size_t counted = CountedRanks(logged, use);
+  // Of what was shown otherwise only ranks that count matter: it may depend on
+  // what was drawn below them.
+  if (counted == prefix.ranks ||
+      (prefix.shown_otherwise && counted > ShownRanks(logged))) {
+    return prefix;
+  }
+  prefix = {.ranks = counted};
+  for (size_t rank = 0; rank < counted; ++rank) {
     prefix.log_propensity += conditionals[static_cast<int>(rank)];
   }
   return prefix;

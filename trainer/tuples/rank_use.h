@@ -19,27 +19,32 @@ namespace sortition {
 // what is drawn and seen, and T stops it. (Prefix weights of a cascade:
 // [McInerneyEtAl20].)
 enum class RankUse {
-  kAll,    // Of the logged order.
-  kShown,  // Those that were shown.
-  // Those that the user saw, as ReportShown.seen_ranks says; where it does not,
-  // those that were shown. A rank with feedback of its own was seen.
+  kAll,  // Of the logged order.
+  // Those that were shown, which must not depend on what was drawn.
+  kShown,
+  // Those that the user saw, where ReportShown.seen_ranks says so; otherwise
+  // all. A rank with feedback of its own was seen.
   kSeen,
 };
 
-// InvalidArgument unless `text` is all, shown or seen.
-absl::StatusOr<RankUse> ParseRankUse(absl::string_view text);
+// Returns what the option `ranks` says; where it is empty, seen, but all if
+// there are further rewards, which may come of any rank. InvalidArgument unless
+// it is empty, all, shown or seen.
+absl::StatusOr<RankUse> ParseRankUse(absl::string_view text,
+                                     bool has_more_rewards);
 std::string RankUseText(RankUse use);
 
 // The first ranks of an action.
 struct RankPrefix {
   size_t ranks = 0;
   double log_propensity = 0;
+  bool shown_otherwise = false;  // Something else was shown at these ranks.
 };
 
 // Returns what the reward of the decision depends on. It is the whole action
-// where that is no order, where something else was shown, where the caller's
-// baseline had a part, or where the log does not have the propensity of each
-// rank.
+// where that is no order, where something else was shown at ranks that count,
+// where the caller's baseline had a part, or where the log does not have the
+// propensity of each rank.
 RankPrefix PrefixOf(const log::v1::BanditTuple& logged, RankUse use);
 
 }  // namespace sortition

@@ -10,7 +10,6 @@
 #include "core/counterfactual/loss_scaling.h"
 #include "core/policies/distribution_factory.h"
 #include "core/policies/distributions/sized_subset.h"
-#include "io/segments/shown_action.h"
 #include "trainer/frames/model_frame.h"
 
 namespace sortition {
@@ -157,7 +156,7 @@ std::optional<LeftOutReason> ConvertTuple(const log::v1::BanditTuple& logged,
       expectation.rewards.LossOf(logged.reward());
   if (!loss.has_value()) return LeftOutReason::kRewardOutside;
   result->action_shown = expectation.overrides == Overrides::kIntentToTreat ||
-                         !ShownDiffers(logged);
+                         !prefix.shown_otherwise;
   // A caller who gives the propensity of its baseline answers for its support.
   result->full_support =
       !IsCertain(decision) &&

@@ -182,6 +182,7 @@ class Reader {
     newest_.Add(decision.time_us());
     data_.overridden.Add(logged);
     data_.TakeOrder(decision, tuple.action.size());
+    data_.ranks = RankUseText(ranks_);
     if (decision.has_baseline()) data_.certain_baseline += IsCertain(decision);
     if (!tuple.full_support) {
       ++data_.without_full_support[absl::StrCat(
@@ -378,7 +379,8 @@ absl::StatusOr<TupleData> ReadTuples(const config::v1::TrainOptions& options,
                                      const TupleFilter& filter) {
   ASSIGN_OR_RETURN(const Overrides overrides,
                    ParseOverrides(options.overrides()));
-  ASSIGN_OR_RETURN(const RankUse ranks, ParseRankUse(options.ranks()));
+  ASSIGN_OR_RETURN(const RankUse ranks,
+                   ParseRankUse(options.ranks(), options.rewards_size() > 0));
   ASSIGN_OR_RETURN(const GuardedRewards guarded,
                    GuardedRewards::Read(options.rewards(), options.guardrails(),
                                         options.reward_ranges()));

@@ -12,9 +12,10 @@ namespace sortition {
 
 absl::Status ValidateExposureProblem(const ExposureProblem& problem) {
   if (problem.family.action_kind != ActionKind::kRank ||
-      problem.family.boltzmann) {
+      problem.family.boltzmann || !problem.family.rank_factors.empty()) {
     return absl::InvalidArgumentError(
-        "family is not Plackett-Luce, must be: others have no exact marginals");
+        "family is not Plackett-Luce without rank_factors, must be: others "
+        "have no exact marginals");
   }
   if (problem.discounts.empty()) {
     return absl::InvalidArgumentError(

@@ -9,10 +9,11 @@ namespace sortition {
 namespace {
 
 absl::Status ValidateFamily(const LinearFamily& family) {
-  if (family.action_kind != ActionKind::kRank || family.boltzmann) {
+  if (family.action_kind != ActionKind::kRank || family.boltzmann ||
+      !family.rank_factors.empty()) {
     return absl::InvalidArgumentError(
-        "family is not Plackett-Luce, must be: others have no gradient by "
-        "rank");
+        "family is not Plackett-Luce without rank_factors, must be: others "
+        "have no gradient by rank");
   }
   return absl::OkStatus();
 }

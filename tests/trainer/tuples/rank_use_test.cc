@@ -49,7 +49,7 @@ TEST(RankUseTest, CountsWhatTheUserSaw) {
   Show({4, 0, 5}, &tuple);
   ExpectRanks(tuple, RankUse::kAll, 4);
   ExpectRanks(tuple, RankUse::kShown, 3);
-  ExpectRanks(tuple, RankUse::kSeen, 3);
+  ExpectRanks(tuple, RankUse::kSeen, 4);  // A filter may have dropped the last.
   tuple.mutable_shown()->set_seen_ranks(2);
   ExpectRanks(tuple, RankUse::kAll, 4);
   ExpectRanks(tuple, RankUse::kShown, 3);
@@ -57,18 +57,29 @@ TEST(RankUseTest, CountsWhatTheUserSaw) {
   // Feedback about a rank says more than the viewport did.
   tuple.add_rank_rewards()->set_rank(2);
   ExpectRanks(tuple, RankUse::kSeen, 3);
+  // The report of a page is lost, and the user looked beyond it.
+  tuple.mutable_shown()->set_seen_ranks(4);
+  ExpectRanks(tuple, RankUse::kSeen, 4);
 }
 
-// What was shown is not the action, so that its ranks say nothing.
+// What was shown at a rank that counts is not the action.
 TEST(RankUseTest, OrdersThatWereNotShownCountWhole) {
   log::v1::BanditTuple tuple = FourRanks();
-  Show({0, 4}, &tuple);
+  Show({4, 5, 0}, &tuple);
+  tuple.mutable_shown()->set_seen_ranks(2);
   ExpectRanks(tuple, RankUse::kSeen, 4);
+  EXPECT_TRUE(PrefixOf(tuple, RankUse::kSeen).shown_otherwise);
+  // Below what was seen it does not matter, whatever it depends on.
+  tuple.mutable_shown()->set_seen_ranks(1);
+  ExpectRanks(tuple, RankUse::kSeen, 1);
+  EXPECT_FALSE(PrefixOf(tuple, RankUse::kSeen).shown_otherwise);
 }
 
 TEST(RankUseTest, CountsTheWholeWithoutPropensitiesOfRanks) {
   log::v1::BanditTuple tuple = FourRanks();
   Show({4}, &tuple);
+  tuple.mutable_shown()->set_seen_ranks(1);
+  ExpectRanks(tuple, RankUse::kSeen, 1);
   log::v1::BanditTuple without = tuple;
   without.mutable_decision()->clear_conditional_log_propensities();
   ExpectRanks(without, RankUse::kSeen, 4);
@@ -79,10 +90,13 @@ TEST(RankUseTest, CountsTheWholeWithoutPropensitiesOfRanks) {
 
 TEST(RankUseTest, NamesAreReadAndWritten) {
   for (const char* const text : {"all", "shown", "seen"}) {
-    ASSERT_OK_AND_ASSIGN(const RankUse use, ParseRankUse(text));
+    ASSERT_OK_AND_ASSIGN(const RankUse use, ParseRankUse(text, false));
     EXPECT_EQ(RankUseText(use), text);
   }
-  EXPECT_THAT(ParseRankUse("some"),
+  EXPECT_EQ(ParseRankUse("", false).value(), RankUse::kSeen);
+  EXPECT_EQ(ParseRankUse("", true).value(), RankUse::kAll);
+  EXPECT_EQ(ParseRankUse("seen", true).value(), RankUse::kSeen);
+  EXPECT_THAT(ParseRankUse("some", false),
               StatusIs(absl::StatusCode::kInvalidArgument,
                        HasSubstr("ranks is 'some', must be all, shown or")));
 }

@@ -8,7 +8,7 @@
 namespace sortition {
 
 absl::StatusOr<ArmPropensities> ArmPropensities::Create(
-    const config::v1::OpeOptions& options, bool cuts_orders) {
+    const config::v1::OpeOptions& options) {
   const std::string& arms = options.arms();
   if (arms != "auto" && arms != "balanced" && arms != "apart") {
     return absl::InvalidArgumentError(
@@ -28,19 +28,15 @@ absl::StatusOr<ArmPropensities> ArmPropensities::Create(
         "decisions of a unit have one arm together, and would count as "
         "independent draws");
   }
-  return ArmPropensities(arms != "apart" && reads_all && draws_by_unit,
-                         cuts_orders);
+  return ArmPropensities(arms != "apart" && reads_all && draws_by_unit);
 }
 
 double ArmPropensities::Of(const log::v1::Decision& decision,
-                           double log_propensity, ArmUse* use) {
+                           double log_propensity, bool is_cut, ArmUse* use) {
   *use = ArmUse::kNoArm;
   if (!decision.has_arm()) return log_propensity;
   *use = ArmUse::kApart;
-  if (!is_balanced_ ||
-      (cuts_orders_ && decision.action_kind() == log::v1::RANK)) {
-    return log_propensity;
-  }
+  if (!is_balanced_ || is_cut) return log_propensity;
   const log::v1::ArmChoice& arm = decision.arm();
   const double mixture = arm.mixture_log_propensity();
   const bool has_mixture =

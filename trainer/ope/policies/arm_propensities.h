@@ -31,25 +31,24 @@ enum class ArmUse {
 // Not thread-safe.
 class ArmPropensities {
  public:
-  // `cuts_orders`: orders are weighed by their first ranks, of which the log
-  // does not have the propensity of the mixture, so they are apart.
   // InvalidArgument where options.arms() is unknown, or is balanced and options
   // choose versions or ask about the same units.
   static absl::StatusOr<ArmPropensities> Create(
-      const config::v1::OpeOptions& options, bool cuts_orders);
+      const config::v1::OpeOptions& options);
 
   // Returns the log-propensity that the decision is weighed by. One that a
   // mixture lacks makes all later decisions of its split apart: a second pass
-  // over a log weighs all of them alike.
+  // over a log weighs all of them alike. An order that is cut to its first
+  // ranks is apart, since the log has the mixture's propensity for whole orders
+  // only. That is no bias: how far users look has the same law in all arms, so
+  // that both kinds of decisions together give E_π[r].
   double Of(const log::v1::Decision& decision, double log_propensity,
-            ArmUse* use);
+            bool is_cut, ArmUse* use);
 
  private:
-  ArmPropensities(bool is_balanced, bool cuts_orders)
-      : is_balanced_(is_balanced), cuts_orders_(cuts_orders) {}
+  explicit ArmPropensities(bool is_balanced) : is_balanced_(is_balanced) {}
 
   bool is_balanced_;
-  bool cuts_orders_;
   std::string bytes_;
   absl::flat_hash_set<std::string> without_mixture_;  // Splits.
 };

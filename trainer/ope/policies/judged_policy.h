@@ -27,8 +27,11 @@ struct LoggedDecision {
   ActionKind action_kind = ActionKind::kSelect;
   // What it is weighed by; of a split, see `arm_use`.
   double log_propensity = 0;
-  double reward = 0;  // In [0, 1]; 0 unless action_shown.
-  uint64_t unit = 0;  // UnitKey()
+  // That of `action` under the version that decided; with a baseline, of both.
+  double own_log_propensity = 0;
+  bool is_cut = false;  // `action` is less than what was logged.
+  double reward = 0;    // In [0, 1]; 0 unless action_shown.
+  uint64_t unit = 0;    // UnitKey()
   // What versions that looked on said of it; null: nothing.
   const google::protobuf::RepeatedPtrField<log::v1::ShadowView>* views =
       nullptr;

@@ -100,8 +100,8 @@ absl::Status LoggingPolicies::View(const LoggedDecision& decision,
     return absl::OkStatus();
   }
   // That of the arm, where traffic is split.
-  if (std::abs(logging_view_->log_probability -
-               std::min(logged.log_propensity(), 0.0)) > kLogTolerance) {
+  if (std::abs(logging_view_->log_probability - decision.own_log_propensity) >
+      kLogTolerance) {
     // Version 0 without a policy may also be another system's log.
     if (version == 0 && IsUniform(logged)) {
       ++unknown_;
@@ -111,7 +111,9 @@ absl::Status LoggingPolicies::View(const LoggedDecision& decision,
     logging_view_ = nullptr;
     return absl::OkStatus();
   }
-  if (!is_mixed_) return absl::OkStatus();
+  // How far an order is cut may depend on the version: one may lack the
+  // propensities of ranks.
+  if (!is_mixed_ || decision.is_cut) return absl::OkStatus();
   double mixture = 0;
   for (Logging& logging : policies_) {
     if (&logging.view != logging_view_) {

@@ -54,6 +54,7 @@ struct TupleCounts {
   // Of the orders that are used: their logged ranks, and those that their
   // rewards depend on.
   uint64_t orders = 0;
+  std::string ranks;  // TrainOptions.ranks, as it was taken.
   uint64_t logged_ranks = 0;
   uint64_t counted_ranks = 0;
 
