@@ -161,8 +161,9 @@ class Joiner {
   void AttachViewport(Pending* pending, JoinedRecord record);
   // Counts a page that is not kept; how far the user looked counts all the
   // same.
-  // Drops the pages with the largest ranks, while there are too many.
-  void LimitPages(Pending* pending);
+  // Drops the pages with the largest ranks, while there are too many. Returns
+  // whether there were.
+  bool LimitPages(Pending* pending);
   void LeaveOutPage(Pending* pending, JoinedRecord page);
   void AdoptHeld(Pending* pending);
   void Reject(JoinedRecord record, log::v1::LateFeedback::Reason reason);

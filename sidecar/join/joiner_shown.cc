@@ -54,14 +54,13 @@ void Joiner::AttachShown(Pending* pending, JoinedRecord record) {
     LeaveOutPage(pending, std::move(record));
     return;
   }
-  ++counts_.shown;
   Need(record.place);
   pending->records.push_back(std::move(record));
-  LimitPages(pending);
+  if (!LimitPages(pending)) ++counts_.shown;
 }
 
-void Joiner::LimitPages(Pending* pending) {
-  while (true) {
+bool Joiner::LimitPages(Pending* pending) {
+  for (bool dropped = false;; dropped = true) {
     size_t num_pages = 0;
     size_t bytes = 0;
     auto last = pending->records.end();
@@ -73,7 +72,7 @@ void Joiner::LimitPages(Pending* pending) {
       if (last == pending->records.end() || *last->rank < *it->rank) last = it;
     }
     const bool fits = num_pages <= kMostPages && bytes <= kMostPageBytes;
-    if (fits || num_pages <= 1) return;
+    if (fits || num_pages <= 1) return dropped;
     JoinedRecord page = std::move(*last);
     pending->records.erase(last);
     pending->pages_end = *page.rank;
