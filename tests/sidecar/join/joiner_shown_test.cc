@@ -201,6 +201,29 @@ TEST_F(JoinerShownTest, KeepsAHundredPages) {
   }
 }
 
+// Three pages of which the first one takes most of the bytes that there are:
+// the second does not fit, and the third is not kept without it, though it
+// would.
+TEST_F(JoinerShownTest, KeepsAMebibyteOfPages) {
+  const auto page = [](uint32_t first_rank, size_t size) {
+    // Takes 3 bytes each.
+    std::vector<uint32_t> documents(size);
+    std::iota(documents.begin(), documents.end(), 20000 + first_rank);
+    return Page(first_rank, documents);
+  };
+  const std::vector<Shown> pages = {page(0, 300000), page(300000, 100000),
+                                    page(400000, 10)};
+  std::vector<size_t> order = {0, 1, 2};
+  do {
+    StartAgain();
+    Decide("a", 0);
+    for (const size_t i : order) Report("a", 1, pages[i]);
+    EXPECT_EQ(TheShown().shown_size(), 300000);
+    EXPECT_EQ(closed_[0].records.size(), 1u);
+    EXPECT_EQ(joiner().OldestNeededSegment(), kNoSegment);
+  } while (std::next_permutation(order.begin(), order.end()));
+}
+
 // Of reports of viewports one is kept, however many come.
 TEST_F(JoinerShownTest, NeedsTheSegmentsOfWhatItKeepsAlone) {
   Report("a", 0.5, Viewport(3));
