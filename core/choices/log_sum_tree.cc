@@ -1,5 +1,6 @@
 #include "core/choices/log_sum_tree.h"
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 
@@ -63,7 +64,8 @@ size_t LogSumTree::Draw(double place) const {
     if (place < of_left || of_right == 0) {
       place /= of_left;
     } else {
-      place = (place - of_left) / of_right;
+      // Rounding may leave 1 or more, which is no place.
+      place = std::min((place - of_left) / of_right, 0x1.fffffffffffffp-1);
       ++k;
     }
   }

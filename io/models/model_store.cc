@@ -35,6 +35,10 @@
 namespace sortition {
 namespace {
 
+// The largest format_version: of models with rank_factors, which older programs
+// would serve without them.
+constexpr uint32_t kRankFactorsVersion = 2;
+
 constexpr char kModelFile[] = "model.pb";
 constexpr char kManifestFile[] = "MANIFEST.textproto";
 constexpr char kEvaluationFile[] = "evaluation.pb";
@@ -117,10 +121,11 @@ absl::StatusOr<model::v1::Manifest> ReadManifest(const std::string& dir) {
                    ReadRegularFile(path, kMaxManifestBytes));
   model::v1::Manifest manifest;
   RETURN_IF_ERROR(ParseTextMessage(path, "a manifest", text, &manifest));
-  if (manifest.format_version() != 1) {
-    return absl::InvalidArgumentError(absl::StrCat(path, ": format_version is ",
-                                                   manifest.format_version(),
-                                                   ", must be 1"));
+  if (manifest.format_version() < 1 ||
+      manifest.format_version() > kRankFactorsVersion) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(path, ": format_version is ", manifest.format_version(),
+                     ", must be in [1, ", kRankFactorsVersion, "]"));
   }
   if (const absl::Status status = ValidateDrawSalt(manifest.draw_salt());
       !status.ok()) {
@@ -166,7 +171,9 @@ class VersionDirectory {
 
   absl::Status Finish(const model::v1::Model& model,
                       const std::string& draw_salt) {
-    manifest_.set_format_version(1);
+    const bool has_factors =
+        model.policy().plackett_luce().rank_factors_size() > 0;
+    manifest_.set_format_version(has_factors ? kRankFactorsVersion : 1);
     manifest_.set_model(model.name());
     manifest_.set_version(model.version());
     manifest_.set_draw_salt(draw_salt);

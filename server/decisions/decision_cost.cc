@@ -1,6 +1,7 @@
 #include "server/decisions/decision_cost.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 
 namespace sortition {
@@ -85,8 +86,11 @@ double DecisionSeconds(const v1::DecisionContext& context,
                FeatureSeconds(*arm.model, query);
   }
   if (set.interleaved.has_value()) {
+    // Two trees over the candidates, which each rank walks and updates.
+    constexpr double kPerNode = 60e-9;
     const ServedModel& other = *set.interleaved->other;
-    seconds += DrawSeconds(other.policy, n, query.top_k) +
+    const uint32_t ranks = query.top_k == 0 ? n : std::min(query.top_k, n);
+    seconds += 2 * kPerNode * (n + 1.0 * ranks * std::bit_width(n)) +
                FeatureSeconds(other, query);
   }
   return seconds;

@@ -61,6 +61,10 @@ absl::Status AddInterleaved(ServingSet* set) {
   for (const ServedModel* model : {&other, &primary}) {
     if (model->version == 0) return absl::OkStatus();
     const absl::Status status = ValidateInterleaved(model->policy);
+    // What was published last serves alone, rather than not at all.
+    const bool is_newest =
+        model == &primary && set->serving.pinned_version() == 0;
+    if (!status.ok() && is_newest) return absl::OkStatus();
     if (!status.ok()) return CannotInterleave(*model, status);
   }
   if (other.version == primary.version) return absl::OkStatus();

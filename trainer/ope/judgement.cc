@@ -107,6 +107,8 @@ absl::Status Judgement::Add(const LoggedDecision& decision) {
       parts_.categories.is_set() && IsSelection(decision);
   RETURN_IF_ERROR(parts_.logging.View(decision, wants_categories));
   has_balanced_ &= parts_.logging.log_mixture().has_value();
+  has_cut_ |= decision.is_cut;
+  has_mixed_arms_ |= decision.arm_use == ArmUse::kBalanced;
   if (wants_categories) RETURN_IF_ERROR(parts_.categories.Mark(decision));
   if (parts_.model != nullptr) parts_.model->Predict(decision, &expected_);
   const bool wants_first = parts_.model != nullptr || wants_categories;

@@ -86,10 +86,13 @@ class Judgement {
   bool has_robust_model(size_t policy) const {
     return has_model(policy) && parts_.robust_models[policy] != nullptr;
   }
-  // Whether several policies logged, few enough to tell them apart.
+  // Whether several policies logged, few enough to tell them apart. Where some
+  // decisions of a split are weighed against its mixture and orders that are
+  // cut are not, no stratum alone gives the value.
   bool has_strata() const {
     const size_t versions = parts_.summary.versions.size();
-    return versions > 1 && versions <= PolicySums::kNumStrata;
+    return !(has_cut_ && has_mixed_arms_) && versions > 1 &&
+           versions <= PolicySums::kNumStrata;
   }
   bool has_balanced() const { return has_balanced_ && decisions_ > 0; }
   bool has_marginal(size_t policy) const { return has_marginal_[policy]; }
@@ -113,6 +116,8 @@ class Judgement {
   std::vector<uint64_t> learned_after_;
   std::vector<bool> has_model_;
   bool has_balanced_ = true;
+  bool has_cut_ = false;         // Orders that are cut.
+  bool has_mixed_arms_ = false;  // Decisions weighed against a split's mixture.
   std::vector<bool> has_marginal_;
 
   // Of one decision.

@@ -34,6 +34,13 @@ absl::Status CheckCanStart(const Serving& serving) {
         ": no rollout can begin before the split is removed (sortition models "
         "split none)"));
   }
+  if (serving.has_interleave()) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        "version ", serving.interleave().version(),
+        " is interleaved, by change ", serving.change(),
+        ": no rollout can begin before that ends (sortition models interleave "
+        "none)"));
+  }
   if (serving.mode() != model::v1::ONLINE &&
       serving.mode() != model::v1::EXPLORE_ABOVE_BASELINE) {
     return absl::FailedPreconditionError(absl::StrCat(

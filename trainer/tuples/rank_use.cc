@@ -25,15 +25,16 @@ std::string RankUseText(RankUse use) {
 
 namespace {
 
-// Returns how many ranks count, if nothing else than the action was shown.
+// Returns how many ranks count, as far as the action was shown.
 size_t CountedRanks(const log::v1::BanditTuple& logged, RankUse use) {
   const auto all = static_cast<size_t>(logged.decision().action_size());
   if (use == RankUse::kAll) return all;
-  size_t counted = ShownRanks(logged);
-  if (use == RankUse::kSeen) {
+  size_t counted = all;
+  if (use == RankUse::kShown && !ShownDiffers(logged)) {
+    counted = ShownRanks(logged);
+  } else if (use == RankUse::kSeen && logged.shown().has_seen_ranks()) {
     // What a page that is lost would have shown was seen, too.
-    const bool is_known = logged.shown().has_seen_ranks();
-    counted = is_known ? size_t{logged.shown().seen_ranks()} : all;
+    counted = logged.shown().seen_ranks();
   }
   // What earned something was seen, whatever a viewport says.
   for (const log::v1::RankReward& reward : logged.rank_rewards()) {

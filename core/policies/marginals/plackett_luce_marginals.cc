@@ -26,7 +26,7 @@ double StepFor(size_t top_k, double tolerance) {
         static_cast<double>(top_k + 2) * std::log(std::cos(angle));
     best = std::max(best, 2 * std::numbers::pi * angle / log_bound);
   }
-  return std::floor(best * kGrid) / kGrid;
+  return std::max(std::floor(best * kGrid), 1.0) / kGrid;
 }
 
 // Writes 1 - e^{-x}, given e^{-x}, without cancellation for small x.

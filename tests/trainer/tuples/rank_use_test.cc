@@ -67,8 +67,10 @@ TEST(RankUseTest, OrdersThatWereNotShownCountWhole) {
   log::v1::BanditTuple tuple = FourRanks();
   Show({4, 5, 0}, &tuple);
   tuple.mutable_shown()->set_seen_ranks(2);
-  ExpectRanks(tuple, RankUse::kSeen, 4);
-  EXPECT_TRUE(PrefixOf(tuple, RankUse::kSeen).shown_otherwise);
+  for (const RankUse use : {RankUse::kSeen, RankUse::kShown}) {
+    ExpectRanks(tuple, use, 4);
+    EXPECT_TRUE(PrefixOf(tuple, use).shown_otherwise);
+  }
   // Below what was seen it does not matter, whatever it depends on.
   tuple.mutable_shown()->set_seen_ranks(1);
   ExpectRanks(tuple, RankUse::kSeen, 1);

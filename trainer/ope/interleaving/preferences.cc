@@ -61,8 +61,11 @@ void Preferences::Add(const LoggedDecision& decision) {
   const bool has_ranks = tuple != nullptr && !tuple->rank_rewards().empty();
   // Ranks of feedback are those of what was shown: if that was another order,
   // they say nothing of who filled them.
-  if (tuple != nullptr && tuple->has_feedback() && tuple->reward() != 0 &&
-      (!has_ranks || ShownDiffers(*tuple))) {
+  const bool is_unranked =
+      has_ranks
+          ? ShownDiffers(*tuple)
+          : tuple != nullptr && tuple->has_feedback() && tuple->reward() != 0;
+  if (is_unranked) {
     ++sums.without_ranks;
     credit = TeamCredit();
   } else if (has_ranks) {
