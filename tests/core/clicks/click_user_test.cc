@@ -3,7 +3,6 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
-#include "core/simulation/user_model.h"
 #include "gtest/gtest.h"
 #include "tests/testing/status_matchers.h"
 
@@ -84,15 +83,14 @@ TEST(ClickUserTest, NoiseIsTheAttractionOfGradeZero) {
   }
 }
 
-// The expected utility of the network is ERR with R = a s, as core/simulation
-// computes it from grades, with noise too.
-TEST(ClickUserTest, ExpectedReciprocalRankIsThatOfTheUserModel) {
+// The expected utility of the network is ERR with R = a s, with noise too: R_1
+// = 1/16, R_0 = 0, R_3 = 7/16, R_2 = 3/16, R_4 = 15/16 [Chapelle09, eq. 5].
+TEST(ClickUserTest, ExpectedReciprocalRankIsThatOfGrades) {
   const std::vector<uint32_t> grades = {1, 0, 3, 2, 4};
-  std::vector<int32_t> order = {0, 1, 2, 3, 4};
-  UserModelOptions user_options;
-  user_options.max_relevance = 4;
   const double expected =
-      UserModel(user_options).ExpectedRankReward(grades, order);
+      1. / 16 +
+      15. / 16 *
+          (7. / 16 / 3 + 9. / 16 * (3. / 16 / 4 + 13. / 16 * 15. / 16 / 5));
   for (const double noise : {0.0, 0.2}) {
     ClickUserOptions options;
     options.noise = noise;
