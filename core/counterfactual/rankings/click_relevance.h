@@ -17,7 +17,7 @@ namespace sortition {
 
 // P(click at rank k | d is there) = α_k γ_d + β_k: with β = 0, users who look
 // at rank k with probability α_k [JoachimsSwaminathanSchnabel17]; otherwise
-// also those who trust what stands on top [VardasbiOosterhuisDeRijke20]. Clicks
+// also those who trust what stands on top [VardasbiEtAl20]. Clicks
 // may be graded: α_k γ_d + β_k is then their mean.
 struct Examination {
   std::vector<double> alpha;  // By rank, in [0, 1]. Deeper ranks have 0.
@@ -52,7 +52,7 @@ struct ClickedRanking {
 struct ClickTerms {
   // Σ_k ω (c_k - β_k) / ᾱ
   double plain = 0;
-  // Σ_d γ̂_d ω_d + Σ_k ω (c_k - β_k - α_k γ̂) / ᾱ [Oosterhuis23]: unbiased if
+  // Σ_d γ̂_d ω_d + Σ_k ω (c_k - β_k - α_k γ̂) / ᾱ [Oosterhuis22]: unbiased if
   // either ᾱ or γ̂ is right, with α and β right at the ranks. Without a model
   // the same as `plain`.
   double doubly_robust = 0;

@@ -372,6 +372,49 @@ TEST(ExactExpectationTest, UsersMayStopRankByRank) {
   EXPECT_GT(std::fabs(ValueOf(sums, Kind::kItemPosition) - value), 1e-3);
 }
 
+// What the policy earns from rank k on, given the ranks above, with users whose
+// rewards depend on these alone.
+double RewardToGo(const World& world, const Order& above) {
+  if (above.size() == world.num_shown) return 0;
+  const std::vector<double> p = world.target.Conditional(above);
+  double sum = 0;
+  for (int i = 0; i < static_cast<int>(p.size()); ++i) {
+    if (p[static_cast<size_t>(i)] == 0) continue;
+    Order next = above;
+    next.push_back(i);
+    const double gain =
+        kAlpha[above.size()] * RewardOf(Users::kCascade, next, above.size(), 3);
+    sum += p[static_cast<size_t>(i)] * (gain + RewardToGo(world, next));
+  }
+  return sum;
+}
+
+// With V_k what is earned from rank k on and Q_k = α_k r_k + V_{k+1}, the sum
+//   Σ_k ρ_{1:k-1} V_k + ρ_{1:k} (α_k r_k - Q_k)
+// is V_0, whatever the order, if rewards are what they are on average.
+TEST(ExactExpectationTest, CascadeDrWithTheRightRewardToGoDoesNotVary) {
+  const World world = FewShown();
+  const double value = TrueValue(world, Users::kCascade);
+  world.logging.ForEach([&](const Order& order) {
+    Decision decision = world.Make(order, Users::kCascade);
+    for (size_t k = 0; k < 3; ++k) {
+      const auto end = order.begin() + static_cast<std::ptrdiff_t>(k);
+      decision.prefix_policy[k] = RewardToGo(world, Order(order.begin(), end));
+      decision.prefix_logged[k] =
+          kAlpha[k] * decision.rewards[k] +
+          RewardToGo(world, Order(order.begin(), end + 1));
+    }
+    RankingWeights weights;
+    ComputeRankingWeights(decision.View(), decision.Judged(), kAllInputs, 3,
+                          &weights);
+    const RankingTerms terms = RankingTermsOf(
+        {kAlpha, 0}, decision.View(), decision.Judged(), kAllInputs, weights);
+    EXPECT_NEAR(
+        terms.doubly_robust[static_cast<size_t>(RankingWeightKind::kPrefix)],
+        value, kTolerance);
+  });
+}
+
 TEST(ExactExpectationTest, MoreAssumptionsHaveLessVariance) {
   const World world = FewShown();
   const RankingValue value = {kAlpha, 0};
