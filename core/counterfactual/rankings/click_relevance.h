@@ -52,7 +52,7 @@ struct ClickedRanking {
 struct ClickTerms {
   // Σ_k ω (c_k - β_k) / ᾱ
   double plain = 0;
-  // Σ_d γ̂_d ω_d + Σ_k ω (c_k - β_k - α_k γ̂) / ᾱ [Oosterhuis22]: unbiased if
+  // Σ_d γ̂_d ω_d + Σ_k ω (c_k - β_k - α_k γ̂) / ᾱ [Oosterhuis23]: unbiased if
   // either ᾱ or γ̂ is right, with α and β right at the ranks. Without a model
   // the same as `plain`.
   double doubly_robust = 0;
