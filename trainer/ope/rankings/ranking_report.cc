@@ -215,8 +215,6 @@ std::string ChooseGuidance(OpeRankings* rankings) {
       "itself, which no test can show.");
 }
 
-}  // namespace
-
 config::v1::OpeRankLog RankLogOf(const RankingJudgement& judgement,
                                  const RankingStyle& style) {
   const RankingJudgement::Counts& counts = judgement.counts();
@@ -262,11 +260,10 @@ std::optional<OpeRankings> RankingsOf(const RankingJudgement& judgement,
   return rankings;
 }
 
-std::vector<Finding> RankingFindings(const OpeRankings& rankings) {
-  std::vector<Finding> findings;
+void AddFindings(const OpeRankings& rankings, config::v1::OpePolicy* policy) {
   for (const OpeUserTest& test : rankings.tests()) {
     if (!test.rejected()) continue;
-    Finding& finding = findings.emplace_back();
+    Finding& finding = *policy->add_findings();
     finding.set_kind(absl::StrCat("rewards_depend_", test.dependence()));
     finding.set_gravity(Finding::CAUTION);
     finding.set_part("log");
@@ -274,7 +271,21 @@ std::vector<Finding> RankingFindings(const OpeRankings& rankings) {
                                          test.question(), test.p_value(),
                                          rankings.guidance()));
   }
-  return findings;
+}
+
+}  // namespace
+
+void AddRankings(const RankingJudgement& judgement, const RankingStyle& style,
+                 config::v1::OpeReport* report) {
+  *report->mutable_rank_log() = RankLogOf(judgement, style);
+  for (size_t k = 0; k < judgement.num_policies(); ++k) {
+    auto rankings = RankingsOf(judgement, style, k);
+    if (!rankings.has_value()) continue;
+    config::v1::OpePolicy* const policy =
+        report->mutable_policies(static_cast<int>(k));
+    AddFindings(*rankings, policy);
+    *policy->mutable_rankings() = *std::move(rankings);
+  }
 }
 
 }  // namespace sortition
