@@ -239,8 +239,7 @@ class Run {
         RankingJudgement::Create(
             {.options = options_,
              .ranking = ranking_,
-             .policies =
-                 std::span(judged.policies).first(judged.num_reported),
+             .policies = std::span(judged.policies).first(judged.num_reported),
              .logging = logging_,
              .model = first_.rank_model.get(),
              .units = first_.summary.units,
@@ -277,7 +276,7 @@ class Run {
   PolicyView view_;
   Categories categories_;
   LoggingPolicies logging_;
-  std::optional<Preferences> preferences_;  // From the second pass on.
+  std::optional<Preferences> preferences_;      // From the second pass on.
   std::unique_ptr<RankingJudgement> rankings_;  // Null: ranks have no rewards.
   std::unique_ptr<Judgement> judgement_;
 };

@@ -121,9 +121,9 @@ void AppendRankings(const OpePolicy& policy, std::string* text) {
     absl::StrAppend(
         text, "  ", test.question(), " ",
         test.ranks() == 0 ? "Too few data to say."
-        : test.rejected() ? absl::StrFormat("Yes, p = %.2g.", test.p_value())
-                          : absl::StrFormat("Nothing says so, p = %.2g.",
-                                            test.p_value()),
+        : test.rejected()
+            ? absl::StrFormat("Yes, p = %.2g.", test.p_value())
+            : absl::StrFormat("Nothing says so, p = %.2g.", test.p_value()),
         "\n");
   }
   if (policy.rankings().has_marginal_error()) {

@@ -163,9 +163,8 @@ std::string PolicySection(const OpeReport& report, int policy) {
                             EstimatorsChart(report, policy, Quantity::kGain)}),
                    Folded("Estimators in numbers, and what they assume",
                           EstimatorsTable(report, each)),
-                   IntervalsTable(report, each),
-                   RankingsTable(report, each), Rewards(report, each),
-                   Weights(each)));
+                   IntervalsTable(report, each), RankingsTable(report, each),
+                   Rewards(report, each), Weights(each)));
 }
 
 }  // namespace sortition

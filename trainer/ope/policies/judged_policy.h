@@ -48,8 +48,8 @@ struct LoggedDecision {
   size_t num_eligible() const;
 };
 
-// The law by which a policy orders the eligible candidates of a decision. Views,
-// until the policy is asked again.
+// The law by which a policy orders the eligible candidates of a decision.
+// Views, until the policy is asked again.
 struct OrderLaw {
   const model::v1::Policy* policy = nullptr;  // Of no kind: uniform.
   const ActionDistribution* distribution = nullptr;

@@ -99,14 +99,14 @@ absl::Status LoggingPolicies::View(const LoggedDecision& decision,
     logging_view_ = nullptr;
     return absl::OkStatus();
   }
-  // That of the arm, where traffic is split; of an order, that of the ranks that
-  // it was cut to.
+  // That of the arm, where traffic is split; of an order, that of the ranks
+  // that it was cut to.
   const bool is_cut =
       decision.action.size() < static_cast<size_t>(logged.action_size());
   const double log_propensity =
       is_cut ? decision.log_propensity : logged.log_propensity();
-  if (std::abs(logging_view_->log_probability -
-               std::min(log_propensity, 0.0)) > kLogTolerance) {
+  if (std::abs(logging_view_->log_probability - std::min(log_propensity, 0.0)) >
+      kLogTolerance) {
     // Version 0 without a policy may also be another system's log.
     if (version == 0 && IsUniform(logged)) {
       ++unknown_;

@@ -120,10 +120,9 @@ absl::Status OrderViewer::ViewMarginals(const OrderLaw& law,
     logits_.resize(m);
     for (size_t i = 0; i < m; ++i) logits_[i] = alpha * law.scores[i];
     view->marginals.assign(m * ranks, 0);
-    const bool are_possible =
-        std::all_of(logits_.begin(), logits_.end(), [](double logit) {
-          return std::abs(logit) <= kLargestLogit;
-        });
+    const bool are_possible = std::all_of(
+        logits_.begin(), logits_.end(),
+        [](double logit) { return std::abs(logit) <= kLargestLogit; });
     if (!are_possible) return absl::OkStatus();
     if (alpha == 0) {
       std::fill(view->marginals.begin(), view->marginals.end(),
@@ -134,11 +133,10 @@ absl::Status OrderViewer::ViewMarginals(const OrderLaw& law,
     }
     return absl::OkStatus();
   }
-  ASSIGN_OR_RETURN(SampledMarginals sampled,
-                   SampleMarginals(*law.distribution,
-                                   Scored(law, question, ranks),
-                                   {.num_draws = kSampledOrders,
-                                    .key = question.key}));
+  ASSIGN_OR_RETURN(
+      SampledMarginals sampled,
+      SampleMarginals(*law.distribution, Scored(law, question, ranks),
+                      {.num_draws = kSampledOrders, .key = question.key}));
   view->marginals = std::move(sampled.marginals);
   // What was logged at a rank can be there, whether or not it was drawn.
   constexpr double kLeast = 0.5 / kSampledOrders;

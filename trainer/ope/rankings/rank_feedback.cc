@@ -26,8 +26,8 @@ RankFeedback ReadRankFeedback(const log::v1::BanditTuple& tuple,
   feedback.is_without_ranks =
       tuple.has_feedback() && !feedback.has_rank_rewards;
   feedback.shown_otherwise = ShownDiffers(tuple);
-  const size_t shown = feedback.shown_otherwise ? NumRanks(tuple.decision())
-                                                : ShownRanks(tuple);
+  const size_t shown =
+      feedback.shown_otherwise ? NumRanks(tuple.decision()) : ShownRanks(tuple);
   const size_t counted = std::min(shown, RankingValue::kMaxCountedRanks);
   feedback.rewards.assign(counted, 0);
   feedback.clicks.assign(counted, 0);

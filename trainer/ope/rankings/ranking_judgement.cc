@@ -44,16 +44,15 @@ absl::Status RankingJudgement::MakeSums() {
                                 .prefix_model = has_model,
                                 .position_model = has_model,
                                 .pseudo_inverse = true};
-  ASSIGN_OR_RETURN(
-      sums_, RankingSums::Create(
-                 {.value = value,
-                  .policies = std::vector(num_policies(), inputs),
-                  .num_groups = kNumGroups}));
+  ASSIGN_OR_RETURN(sums_, RankingSums::Create(
+                              {.value = value,
+                               .policies = std::vector(num_policies(), inputs),
+                               .num_groups = kNumGroups}));
   for (size_t k = 0; k < num_policies(); ++k) {
-    ASSIGN_OR_RETURN(UserTestSums tests,
-                     UserTestSums::Create({.value = value,
-                                           .has_marginals = true,
-                                           .num_groups = kNumGroups}));
+    ASSIGN_OR_RETURN(
+        UserTestSums tests,
+        UserTestSums::Create(
+            {.value = value, .has_marginals = true, .num_groups = kNumGroups}));
     tests_.push_back(std::move(tests));
   }
   if (parts_.ranking.examination.has_value()) {
@@ -131,8 +130,7 @@ absl::Status RankingJudgement::ViewLog(const LoggedDecision& decision) {
   }
   for (size_t k = 0; is_known && has_marginals_ && k < shown; ++k) {
     const double marginal =
-        log_.view
-            .marginals[k * num_eligible_ + static_cast<size_t>(order_[k])];
+        log_.view.marginals[k * num_eligible_ + static_cast<size_t>(order_[k])];
     is_known = marginal > 0;
     log_.log_marginals[k] = is_known ? std::min(std::log(marginal), 0.0) : 0;
   }
@@ -223,12 +221,11 @@ absl::StatusOr<SlateInverse> RankingJudgement::InverseOfLog() const {
   }
   ASSIGN_OR_RETURN(
       const SlateMoments moments,
-      SlateMoments::Enumerate(num_eligible_, ranks,
-                              [&](std::span<const int> above,
-                                  std::span<double> probabilities) {
-                                ConditionalsAfter(*log_law_, above,
-                                                  probabilities);
-                              }));
+      SlateMoments::Enumerate(
+          num_eligible_, ranks,
+          [&](std::span<const int> above, std::span<double> probabilities) {
+            ConditionalsAfter(*log_law_, above, probabilities);
+          }));
   return moments.Invert();
 }
 
@@ -253,9 +250,8 @@ absl::StatusOr<double> RankingJudgement::UniformWeight(
 
 void RankingJudgement::Invert() {
   const size_t ranks = feedback_.rewards.size();
-  const bool is_uniform =
-      has_marginals_ &&
-      log_law_->policy->kind_case() == model::v1::Policy::KIND_NOT_SET;
+  const bool is_uniform = has_marginals_ && log_law_->policy->kind_case() ==
+                                                model::v1::Policy::KIND_NOT_SET;
   const bool is_asked =
       std::any_of(states_.begin(), states_.end(), [](const State& state) {
         return state.has_law && state.has_pseudo_inverse;
@@ -307,13 +303,14 @@ absl::Status RankingJudgement::AddClicks(uint64_t unit, double share) {
   double offset = 0;
   for (size_t k = 0; k < shown; ++k) {
     worth[k] *= weights_[k];
-    if (k < examination.beta.size()) offset += weights_[k] * examination.beta[k];
+    if (k < examination.beta.size())
+      offset += weights_[k] * examination.beta[k];
   }
   std::vector<double> examinations(shown);
   for (size_t k = 0; k < shown; ++k) {
-    examinations[k] = std::max(
-        ExpectedAt(k, log_.view.marginals, examination.alpha),
-        kLeastExamination);
+    examinations[k] =
+        std::max(ExpectedAt(k, log_.view.marginals, examination.alpha),
+                 kLeastExamination);
   }
   std::vector<double> targets(shown);
   std::vector<ClickTerms> terms(num_policies() + 1);
@@ -339,8 +336,7 @@ absl::Status RankingJudgement::Add(const LoggedDecision& decision) {
     ++counts_.left_out;
     return absl::OkStatus();
   }
-  feedback_ =
-      ReadRankFeedback(*decision.tuple, parts_.options.reward_max());
+  feedback_ = ReadRankFeedback(*decision.tuple, parts_.options.reward_max());
   ++counts_.decisions;
   counts_.with_rank_rewards += feedback_.has_rank_rewards;
   counts_.without_ranks += feedback_.is_without_ranks;
@@ -356,9 +352,9 @@ absl::Status RankingJudgement::Add(const LoggedDecision& decision) {
   }
   Invert();
   const bool same_units = parts_.options.units() == "same";
-  const uint64_t unit =
-      same_units ? UnitKey("", decision.decision->decision_id())
-                 : decision.unit;
+  const uint64_t unit = same_units
+                            ? UnitKey("", decision.decision->decision_id())
+                            : decision.unit;
   const double share = same_units ? 1 : parts_.units.ShareOf(decision.unit);
   const RankedDecision ranked = {.rewards = feedback_.rewards,
                                  .log_conditionals = log_conditionals_,

@@ -46,18 +46,18 @@ absl::StatusOr<RankingOptions> RankingOptions::Parse(
   if (examination.alpha.empty() && examination.beta.empty()) return parsed;
   if (!examination.beta.empty() &&
       examination.beta.size() != examination.alpha.size()) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "click_offsets has ", examination.beta.size(),
-        " numbers, must have as many as examination, which has ",
-        examination.alpha.size()));
+    return absl::InvalidArgumentError(
+        absl::StrCat("click_offsets has ", examination.beta.size(),
+                     " numbers, must have as many as examination, which has ",
+                     examination.alpha.size()));
   }
   constexpr double kRounding = 1e-9;
   for (size_t k = 0; k < examination.beta.size(); ++k) {
     if (examination.alpha[k] + examination.beta[k] > 1 + kRounding) {
-      return absl::InvalidArgumentError(absl::StrCat(
-          "click_offsets[", k, "] is ", examination.beta[k],
-          ", must be at most 1 - examination[", k, "], which is ",
-          examination.alpha[k]));
+      return absl::InvalidArgumentError(
+          absl::StrCat("click_offsets[", k, "] is ", examination.beta[k],
+                       ", must be at most 1 - examination[", k, "], which is ",
+                       examination.alpha[k]));
     }
   }
   RETURN_IF_ERROR(CheckExamination(examination));

@@ -54,8 +54,7 @@ class Rows {
     if (style_.against == policy) return row;
     if (style_.against && !judgement_.Has(*style_.against, kind)) return row;
     const auto gain = BestRankingInterval(TaskOf(
-        policy, kind,
-        style_.against ? Of::kGainOverPolicy : Of::kGainOverLog));
+        policy, kind, style_.against ? Of::kGainOverPolicy : Of::kGainOverLog));
     if (gain.has_value()) SetGain(*gain, scale_, &row);
     return row;
   }
@@ -112,14 +111,13 @@ class Rows {
     const RatioEstimate estimate =
         EstimateRatios(judgement_.clicks()->sums(), ratios);
     if (estimate.num_groups < 2) return std::nullopt;
-    const double slack = StudentQuantile((1 + style_.confidence) / 2,
-                                         estimate.num_groups - 1) *
-                         estimate.standard_error;
-    return JudgedInterval{
-        .interval = {estimate.value, estimate.value - slack,
-                     estimate.value + slack},
-        .standard_error = estimate.standard_error,
-        .kind = IntervalKind::kStudent};
+    const double slack =
+        StudentQuantile((1 + style_.confidence) / 2, estimate.num_groups - 1) *
+        estimate.standard_error;
+    return JudgedInterval{.interval = {estimate.value, estimate.value - slack,
+                                       estimate.value + slack},
+                          .standard_error = estimate.standard_error,
+                          .kind = IntervalKind::kStudent};
   }
 
   void SetValue(const JudgedInterval& judged, double scale,

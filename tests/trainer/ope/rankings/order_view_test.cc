@@ -35,7 +35,8 @@ TEST_F(OrderViewTest, MarginalsAreThoseOfAllOrders) {
   ASSERT_EQ(view.log_conditionals.size(), kRanks);
   double sum = 0;
   for (const double log : view.log_conditionals) sum += log;
-  EXPECT_NEAR(std::exp(sum), version_.Probability(Action(order.begin(), order.end())), 1e-12);
+  EXPECT_NEAR(std::exp(sum),
+              version_.Probability(Action(order.begin(), order.end())), 1e-12);
   for (size_t k = 0; k < kRanks; ++k) {
     for (int32_t i = 0; i < 4; ++i) {
       EXPECT_NEAR(view.marginals[k * 4 + static_cast<size_t>(i)],

@@ -133,8 +133,8 @@ class RankVersion {
  private:
   static void AddClicks(User user, const Action& order,
                         log::v1::BanditTuple* tuple) {
-    const CounterRandom random(StableHash(HashDomain::kSimulation,
-                                          {tuple->decision().decision_id()}));
+    const CounterRandom random(
+        StableHash(HashDomain::kSimulation, {tuple->decision().decision_id()}));
     const std::vector<double> means = MeanClicks(user, order);
     for (uint32_t rank = 0; rank < order.size(); ++rank) {
       const double probability =

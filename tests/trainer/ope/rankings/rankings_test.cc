@@ -110,8 +110,8 @@ TEST_F(RankingsOpeTest, PrefixRowsAreRightForCascades) {
   const OpeReport report = Judge();
   const OpeRankings rankings = RankingsOf(report);
   const double value = judged_.Value(User::kCascade);
-  for (const char* const key : {"shown", "sn_shown", "shown_dr", "rips",
-                                "snrips", "cascade_dr"}) {
+  for (const char* const key :
+       {"shown", "sn_shown", "shown_dr", "rips", "snrips", "cascade_dr"}) {
     ExpectNear(rankings, key, value);
   }
   const double biased = ItemPosition(User::kCascade);
@@ -215,9 +215,9 @@ TEST_F(RankingsOpeTest, ScoresAreAsTheVersion) {
     }
     absl::StrAppend(&scores, "]}\n");
   }
-  SetPolicies({"version:2", "uniform",
-               absl::StrCat("mine=", Write("mine.jsonl", scores),
-                            "@mixture=0.1")});
+  SetPolicies(
+      {"version:2", "uniform",
+       absl::StrCat("mine=", Write("mine.jsonl", scores), "@mixture=0.1")});
   options_.set_against("uniform");
   const OpeReport report = Judge();
   const OpeRankings version = RankingsOf(report);
@@ -244,14 +244,12 @@ TEST_F(RankingsOpeTest, AProbabilityOfOrdersHasNoRows) {
   auto tuples = Draw(User::kCascade);
   std::string lines;
   for (auto& tuple : tuples) {
-    absl::StrAppend(&lines, "{\"decision_id\":\"",
-                    tuple.decision().decision_id(),
-                    "\",\"log_probability\":",
-                    tuple.decision().log_propensity(), "}\n");
+    absl::StrAppend(
+        &lines, "{\"decision_id\":\"", tuple.decision().decision_id(),
+        "\",\"log_probability\":", tuple.decision().log_propensity(), "}\n");
   }
   WriteLog(tuples);
-  SetPolicies({"version:2",
-               absl::StrCat("mine=", Write("mine.jsonl", lines))});
+  SetPolicies({"version:2", absl::StrCat("mine=", Write("mine.jsonl", lines))});
   const OpeReport report = Judge();
   EXPECT_TRUE(PolicyOf(report, "version:2").has_rankings());
   EXPECT_FALSE(PolicyOf(report, "mine").has_rankings());
@@ -289,7 +287,8 @@ TEST_F(RankingsOpeTest, WithoutAModelRowsAreNotDoublyRobust) {
   WriteLog(Draw(User::kCascade));
   options_.set_reward_model("none");
   const OpeRankings rankings = RankingsOf(Judge());
-  for (const char* const key : {"shown_dr", "cascade_dr", "iips_dr", "direct"}) {
+  for (const char* const key :
+       {"shown_dr", "cascade_dr", "iips_dr", "direct"}) {
     EXPECT_EQ(RowOf(rankings, key), nullptr) << key;
   }
   EXPECT_EQ(ChosenOf(rankings), "snrips");
