@@ -315,9 +315,9 @@ TEST_F(RankingsOpeTest, MarginalsOfOtherLawsAreDrawn) {
 
 TEST_F(RankingsOpeTest, CountsWhatItCannotUse) {
   auto tuples = Draw(User::kCascade);
-  for (auto& tuple : tuples) {
-    if (tuple.rank_rewards_size() == 0) continue;
-    tuple.mutable_rank_rewards(0)->set_reward(3.5);
+  for (size_t i = 4; i < tuples.size(); ++i) {
+    if (tuples[i].rank_rewards().empty()) continue;
+    tuples[i].mutable_rank_rewards(0)->set_reward(3.5);
     break;
   }
   tuples[1].mutable_decision()->clear_conditional_log_propensities();
