@@ -77,6 +77,11 @@ void LogSummary::AddChoice(const LoggedDecision& logged) {
       break;
   }
   if (decision.has_interleaving()) ++interleaved;
+  if (logged.action_kind == ActionKind::kRank && logged.tuple != nullptr) {
+    if (!logged.tuple->rank_rewards().empty()) ++with_rank_rewards;
+    most_ranks =
+        std::max(most_ranks, static_cast<size_t>(decision.action_size()));
+  }
   if (!decision.has_baseline()) return;
   ++with_baseline;
   if (IsCertain(decision)) ++certain_baseline;

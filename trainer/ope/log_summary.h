@@ -42,6 +42,9 @@ class LogSummary {
   uint64_t with_baseline = 0;
   uint64_t certain_baseline = 0;
   uint64_t interleaved = 0;  // Decisions whose order two versions made.
+  // Decisions with a reward of a rank, and ranks of the longest order.
+  uint64_t with_rank_rewards = 0;
+  size_t most_ranks = 0;
   double reward_sum = 0;
   int64_t first_time_us = 0;  // Of decisions that have a time.
   int64_t last_time_us = 0;

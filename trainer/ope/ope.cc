@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -21,6 +22,10 @@
 #include "trainer/ope/ope_log.h"
 #include "trainer/ope/ope_report.h"
 #include "trainer/ope/policy_set.h"
+#include "trainer/ope/rankings/rank_feedback.h"
+#include "trainer/ope/rankings/rank_reward_fit.h"
+#include "trainer/ope/rankings/ranking_judgement.h"
+#include "trainer/ope/rankings/ranking_options.h"
 
 namespace sortition {
 namespace {
@@ -71,6 +76,8 @@ struct FirstPass {
   LogSummary summary;
   TupleCounts counts;
   std::unique_ptr<RewardFit> model;  // Null: none.
+  // Of rewards by rank; null: none.
+  std::unique_ptr<RankRewardFit> rank_model;
   // By policy, for kMoreRobustDr; null: none.
   std::vector<std::unique_ptr<RewardFit>> robust_models;
 };
@@ -84,6 +91,7 @@ class Run {
     ASSIGN_OR_RETURN(model_kind_, ParseRewardModel(options_.reward_model()));
     ASSIGN_OR_RETURN(
         ranks_, ParseRankUse(options_.ranks(), options_.rewards_size() > 0));
+    ASSIGN_OR_RETURN(ranking_, RankingOptions::Parse(options_));
     if (!policies_.CanCutOrders()) ranks_ = RankUse::kAll;
     ASSIGN_OR_RETURN(log_, OpeLog::Open(options_, ranks_, policies_.shape()));
     return absl::OkStatus();
@@ -108,6 +116,7 @@ class Run {
     }
     if (first_.model == nullptr) return absl::OkStatus();
     RETURN_IF_ERROR(first_.model->Fit());
+    if (first_.rank_model != nullptr) RETURN_IF_ERROR(first_.rank_model->Fit());
     for (const auto& robust : first_.robust_models) {
       if (robust != nullptr) RETURN_IF_ERROR(robust->Fit());
     }
@@ -122,6 +131,7 @@ class Run {
     logging_ = LoggingPolicies::Load(options_, first_.summary.versions,
                                      log_->num_features());
     preferences_.emplace(options_, log_->num_features(), first_.summary.units);
+    RETURN_IF_ERROR(PlanRankings());
     ASSIGN_OR_RETURN(judgement_,
                      Judgement::Plan({.options = options_,
                                       .summary = first_.summary,
@@ -136,6 +146,7 @@ class Run {
         [&](const LoggedDecision& decision) -> absl::Status {
           if (!policies_.Know(decision)) return absl::OkStatus();
           preferences_->Add(decision);
+          if (rankings_ != nullptr) RETURN_IF_ERROR(rankings_->Add(decision));
           return judgement_->Add(decision);
         },
         &unused));
@@ -158,6 +169,7 @@ class Run {
                           .logging = logging_,
                           .judgement = *judgement_,
                           .preferences = *preferences_,
+                          .rankings = rankings_.get(),
                           .model = first_.model.get(),
                           .rewards = rewards,
                           .limits = limits});
@@ -189,6 +201,7 @@ class Run {
     first_.summary.Add(decision);
     if (first_.model == nullptr) return absl::OkStatus();
     first_.model->Add(decision, 1);
+    LearnRanks(decision);
     for (size_t k = 0; k < first_.robust_models.size(); ++k) {
       if (first_.robust_models[k] == nullptr) continue;
       RETURN_IF_ERROR(policies_.policies().policies[k]->View(
@@ -197,6 +210,41 @@ class Run {
           decision,
           MoreRobustWeight(decision.log_propensity, view_.log_probability));
     }
+    return absl::OkStatus();
+  }
+
+  // From the first decision on that has rewards of ranks: a log without them
+  // costs nothing.
+  void LearnRanks(const LoggedDecision& decision) {
+    const uint32_t d = decision.query.candidates.num_features();
+    if (first_.summary.with_rank_rewards == 0 || options_.reward_max() <= 0 ||
+        d > RankRewardFit::kMostFeatures || !HasRankPropensities(decision)) {
+      return;
+    }
+    if (first_.rank_model == nullptr) {
+      first_.rank_model =
+          std::make_unique<RankRewardFit>(model_kind_, d, options_.folds());
+    }
+    first_.rank_model->Add(
+        decision,
+        ReadRankFeedback(*decision.tuple, options_.reward_max()).rewards);
+  }
+
+  absl::Status PlanRankings() {
+    if (first_.summary.with_rank_rewards == 0 || options_.reward_max() <= 0) {
+      return absl::OkStatus();
+    }
+    const JudgedPolicies& judged = policies_.policies();
+    ASSIGN_OR_RETURN(
+        rankings_,
+        RankingJudgement::Create(
+            {.options = options_,
+             .ranking = ranking_,
+             .policies = std::span(judged.policies).first(judged.num_reported),
+             .logging = logging_,
+             .model = first_.rank_model.get(),
+             .units = first_.summary.units,
+             .num_ranks = first_.summary.most_ranks}));
     return absl::OkStatus();
   }
 
@@ -222,13 +270,15 @@ class Run {
   PolicySet& policies_;
   RewardModelKind model_kind_ = RewardModelKind::kNone;
   RankUse ranks_ = RankUse::kAll;
+  RankingOptions ranking_;
   std::unique_ptr<OpeLog> log_;
   FirstPass first_;
   uint64_t known_ = 0;  // Decisions that all policies know.
   PolicyView view_;
   Categories categories_;
   LoggingPolicies logging_;
-  std::optional<Preferences> preferences_;  // From the second pass on.
+  std::optional<Preferences> preferences_;      // From the second pass on.
+  std::unique_ptr<RankingJudgement> rankings_;  // Null: ranks have no rewards.
   std::unique_ptr<Judgement> judgement_;
 };
 

@@ -131,6 +131,41 @@ void AddInterleaved(const OpeReportTask& task, std::vector<Finding>* findings) {
   }
 }
 
+// What of rewards by rank was left out, or counts as something else.
+void AddRanks(const RankingJudgement& rankings,
+              std::vector<Finding>* findings) {
+  const RankingJudgement::Counts& counts = rankings.counts();
+  const auto add = [&](absl::string_view kind, uint64_t count,
+                       absl::string_view what) {
+    if (count == 0) return;
+    findings->push_back(
+        Make(kind, Finding::CAUTION,
+             absl::StrCat("In rows by rank: ", CountText(count), " of ",
+                          CountText(counts.decisions + counts.left_out),
+                          " decisions ", what)));
+  };
+  add("without_rank_propensities", counts.left_out,
+      "have no propensity of each rank, or the caller's baseline had a part in "
+      "them: they are left out.");
+  add("without_rank_marginals", counts.without_marginals,
+      "do not tell how probably items were at ranks: the store lacks the "
+      "version that logged them or contradicts it, or two versions made the "
+      "order. Estimators that need it (iips, pi, adaptive, clicks) are left "
+      "out, and so is the test of what stands above. Give --model_store.");
+  add("unranked_rewards", counts.without_ranks,
+      "have feedback that names no rank: it counts as 0. Report feedback with "
+      "its rank.");
+  add("ranks_shown_otherwise", counts.shown_otherwise,
+      "had something else shown, so that ranks of feedback are not those of "
+      "the order: they earn 0.");
+  if (counts.outside_range == 0) return;
+  findings->push_back(
+      Make("rank_reward_range", Finding::CAUTION,
+           absl::StrCat("In rows by rank: ", CountText(counts.outside_range),
+                        " rewards of ranks are not between 0 and reward_max; "
+                        "they count as the nearer end.")));
+}
+
 }  // namespace
 
 std::vector<Finding> LogFindings(const OpeReportTask& task) {
@@ -140,6 +175,7 @@ std::vector<Finding> LogFindings(const OpeReportTask& task) {
   AddBaseline(task.summary, &findings);
   AddArms(task.summary, &findings);
   AddInterleaved(task, &findings);
+  if (task.rankings != nullptr) AddRanks(*task.rankings, &findings);
   AddSharedContexts(task.summary, &findings);
   AddUnits(task, &findings);
   for (std::string& warning : task.counts.censored_share.Warnings()) {

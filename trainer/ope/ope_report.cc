@@ -16,6 +16,7 @@
 #include "trainer/ope/more_rewards.h"
 #include "trainer/ope/ope_findings.h"
 #include "trainer/ope/ope_words.h"
+#include "trainer/ope/rankings/ranking_report.h"
 
 namespace sortition {
 namespace {
@@ -49,6 +50,13 @@ class Reporter {
     AddSlices(task_.judgement.slices().days(), report_.mutable_days());
     AddPropensities();
     AddInterleavings();
+    if (task_.rankings != nullptr) {
+      AddRankings(*task_.rankings,
+                  {.confidence = task_.style.confidence,
+                   .against = task_.style.against,
+                   .units_are_decisions = task_.style.units_are_decisions},
+                  &report_);
+    }
     AddExploration(task_, WantedImprovement(), &report_);
     for (std::string& text : AssumptionTexts(task_.options, report_)) {
       report_.add_assumptions(std::move(text));

@@ -9,6 +9,7 @@
 #include "trainer/ope/judgement.h"
 #include "trainer/ope/ope_estimates.h"
 #include "trainer/ope/policy_set.h"
+#include "trainer/ope/rankings/ranking_judgement.h"
 #include "trainer/tuples/rank_use.h"
 #include "trainer/tuples/scan/tuple_scan.h"
 
@@ -24,7 +25,8 @@ struct OpeReportTask {
   const LoggingPolicies& logging;
   const Judgement& judgement;
   const Preferences& preferences;
-  const RewardFit* model;  // Null: none.
+  const RankingJudgement* rankings;  // Null: ranks have no rewards.
+  const RewardFit* model;            // Null: none.
   const std::vector<NamedRewards>& rewards;
   const std::vector<NamedLimit>& limits;
 };

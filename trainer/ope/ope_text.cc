@@ -102,6 +102,38 @@ void AppendAnswers(const OpeReport& report, std::string* text) {
   absl::StrAppend(text, "\n", FormatTable(rows));
 }
 
+void AppendRankings(const OpePolicy& policy, std::string* text) {
+  if (!policy.has_rankings()) return;
+  absl::StrAppend(text, "\n", policy.name(), " by rank. ",
+                  policy.rankings().guidance(), "\n");
+  Rows rows = {{"", "estimator", "value", "interval", "gain", "interval",
+                "kind", "eff. sample"}};
+  for (const OpeEstimate& row : policy.rankings().estimates()) {
+    rows.push_back({row.chosen() ? "*" : "", EstimatorCell(row), ValueCell(row),
+                    ValueInterval(row), GainCell(row), GainInterval(row),
+                    row.value_interval(),
+                    row.has_effective_sample_size()
+                        ? absl::StrFormat("%.1f", row.effective_sample_size())
+                        : ""});
+  }
+  absl::StrAppend(text, FormatTable(rows));
+  for (const auto& test : policy.rankings().tests()) {
+    absl::StrAppend(
+        text, "  ", test.question(), " ",
+        test.ranks() == 0 ? "Too few data to say."
+        : test.rejected()
+            ? absl::StrFormat("Yes, p = %.2g.", test.p_value())
+            : absl::StrFormat("Nothing says so, p = %.2g.", test.p_value()),
+        "\n");
+  }
+  if (policy.rankings().has_marginal_error()) {
+    absl::StrAppend(
+        text, "  How probably items are at ranks was drawn, within ",
+        absl::StrFormat("%.2g %%", 100 * policy.rankings().marginal_error()),
+        " on average.\n");
+  }
+}
+
 void AppendEstimates(const OpePolicy& policy, std::string* text) {
   absl::StrAppend(text, "\n", policy.name(), ": ", policy.description(), "\n",
                   policy.verdict(), "\n");
@@ -221,6 +253,17 @@ std::string FormatOpeReport(const OpeReport& report) {
   AppendAnswers(report, &text);
   for (const OpePolicy& policy : report.policies()) {
     AppendEstimates(policy, &text);
+  }
+  if (report.has_rank_log()) {
+    const auto& ranks = report.rank_log();
+    absl::StrAppend(&text, "\nRewards by rank: in ",
+                    CountText(ranks.with_rank_rewards()), " of ",
+                    CountText(ranks.decisions()), " decisions; mean of the ",
+                    ranks.rank_weights(), " ", Text(ranks.logged().value()),
+                    " ", IntervalCell(true, ranks.logged()), "\n");
+  }
+  for (const OpePolicy& policy : report.policies()) {
+    AppendRankings(policy, &text);
   }
   AppendSlices("segment", report.segments(), report, &text);
   AppendSlices("day (UTC)", report.days(), report, &text);

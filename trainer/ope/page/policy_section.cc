@@ -99,6 +99,34 @@ std::string IntervalsTable(const OpeReport& report, const OpePolicy& policy) {
   return Table(table);
 }
 
+std::string RankingsTable(const OpeReport& report, const OpePolicy& policy) {
+  if (!policy.has_rankings()) return "";
+  HtmlTable table = {
+      .caption = absl::StrCat("By rewards of ranks, ", ConfidenceOf(report),
+                              " intervals"),
+      .columns = {{"estimator", false},
+                  {"value"},
+                  {GainName(report)},
+                  {"effective sample"},
+                  {"assumes", false}}};
+  const std::vector<const OpeEstimate*> all =
+      Pointers(policy.rankings().estimates());
+  const int value_decimals = DecimalsOf(all, Quantity::kValue);
+  const int gain_decimals = DecimalsOf(all, Quantity::kGain);
+  for (const OpeEstimate* row : all) {
+    const std::string name = EscapeXml(EstimatorName(*row));
+    table.html_rows.push_back(
+        {row->chosen() ? Element("strong", name + " (to read)") : name,
+         FormatEstimate(row->value(), value_decimals),
+         row->has_gain() ? FormatEstimate(row->gain(), gain_decimals) : "",
+         row->has_effective_sample_size()
+             ? FormatRounded(row->effective_sample_size(), 3)
+             : "",
+         EscapeXml(row->assumes())});
+  }
+  return absl::StrCat(Paragraph(policy.rankings().guidance()), Table(table));
+}
+
 std::string Remarks(const OpeReport& report, const OpePolicy& policy) {
   std::string html = Paragraph(policy.description());
   absl::StrAppend(&html, Paragraph(policy.verdict()));
@@ -135,8 +163,8 @@ std::string PolicySection(const OpeReport& report, int policy) {
                             EstimatorsChart(report, policy, Quantity::kGain)}),
                    Folded("Estimators in numbers, and what they assume",
                           EstimatorsTable(report, each)),
-                   IntervalsTable(report, each), Rewards(report, each),
-                   Weights(each)));
+                   IntervalsTable(report, each), RankingsTable(report, each),
+                   Rewards(report, each), Weights(each)));
 }
 
 }  // namespace sortition

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <limits>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
@@ -54,6 +55,16 @@ class FilePolicy : public JudgedPolicy {
                         : TakeProbabilities(decision, *entry, view));
     FinishSelection(decision, mixture_, view);
     return absl::OkStatus();
+  }
+
+  absl::StatusOr<std::optional<OrderLaw>> OrderLawOf(
+      const LoggedDecision& decision) override {
+    const auto entry = file_.Find(decision.decision->decision_id());
+    if (!entry || entry->kind != ProbabilityFile::Kind::kScores) {
+      return std::nullopt;
+    }
+    RETURN_IF_ERROR(TakeOrderScores(decision, *entry));
+    return OrderLaw{&law_, orders_.get(), scores_};
   }
 
  private:
@@ -158,6 +169,27 @@ class FilePolicy : public JudgedPolicy {
     return absl::OkStatus();
   }
 
+  // Scores of what is eligible, and the law that goes by them.
+  absl::Status TakeOrderScores(const LoggedDecision& decision,
+                               const Entry& entry) {
+    RETURN_IF_ERROR(CheckSize(decision, entry, "scores"));
+    if (orders_ == nullptr) {
+      law_.mutable_plackett_luce();
+      law_.set_inverse_temperature(1 / temperature_);
+      law_.set_uniform_mixture(mixture_);
+      ASSIGN_OR_RETURN(orders_, MakeActionDistribution(law_));
+    }
+    const size_t n = decision.query.num_candidates();
+    scores_.clear();
+    positions_.assign(n, -1);
+    for (size_t i = 0; i < n; ++i) {
+      if (!decision.is_eligible(i)) continue;
+      positions_[i] = static_cast<int32_t>(scores_.size());
+      scores_.push_back(entry.values[i]);
+    }
+    return absl::OkStatus();
+  }
+
   // Orders by Plackett-Luce with these scores.
   absl::Status ViewOrder(const LoggedDecision& decision, const Entry& entry,
                          bool wants_first, PolicyView* view) {
@@ -169,22 +201,8 @@ class FilePolicy : public JudgedPolicy {
                          "log_probability: it is a ranking"
                        : "must have log_probability: it is a subset");
     }
-    RETURN_IF_ERROR(CheckSize(decision, entry, "scores"));
-    if (orders_ == nullptr) {
-      model::v1::Policy policy;
-      policy.mutable_plackett_luce();
-      policy.set_inverse_temperature(1 / temperature_);
-      policy.set_uniform_mixture(mixture_);
-      ASSIGN_OR_RETURN(orders_, MakeActionDistribution(policy));
-    }
+    RETURN_IF_ERROR(TakeOrderScores(decision, entry));
     const size_t n = decision.query.num_candidates();
-    scores_.clear();
-    positions_.assign(n, -1);
-    for (size_t i = 0; i < n; ++i) {
-      if (!decision.is_eligible(i)) continue;
-      positions_[i] = static_cast<int32_t>(scores_.size());
-      scores_.push_back(entry.values[i]);
-    }
     action_.clear();
     for (const int32_t document : decision.action) {
       action_.push_back(positions_[static_cast<size_t>(document)]);
@@ -206,6 +224,7 @@ class FilePolicy : public JudgedPolicy {
   const ProbabilityFile file_;
   const double temperature_;
   const double mixture_;
+  model::v1::Policy law_;
   std::unique_ptr<const ActionDistribution> orders_;
   std::vector<double> scores_;
   std::vector<int32_t> positions_;

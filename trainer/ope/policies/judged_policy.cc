@@ -26,9 +26,13 @@ void ViewByLinear(const LinearPolicy& policy, const LoggedDecision& decision,
 class StoredPolicy : public JudgedPolicy {
  public:
   StoredPolicy(std::string name, std::string description, LinearPolicy policy,
+               model::v1::Policy law,
+               std::unique_ptr<const ActionDistribution> distribution,
                int64_t learned_time_us)
       : JudgedPolicy(std::move(name), std::move(description)),
         policy_(std::move(policy)),
+        law_(std::move(law)),
+        distribution_(std::move(distribution)),
         learned_time_us_(learned_time_us) {}
 
   int64_t learned_time_us() const override { return learned_time_us_; }
@@ -39,8 +43,17 @@ class StoredPolicy : public JudgedPolicy {
     return workspace_.refusal;
   }
 
+  absl::StatusOr<std::optional<OrderLaw>> OrderLawOf(
+      const LoggedDecision& decision) override {
+    policy_.LogPropensity(decision.query, decision.action, &workspace_);
+    RETURN_IF_ERROR(workspace_.refusal);
+    return OrderLaw{&law_, distribution_.get(), workspace_.scores};
+  }
+
  private:
-  LinearPolicy policy_;
+  const LinearPolicy policy_;
+  const model::v1::Policy law_;
+  const std::unique_ptr<const ActionDistribution> distribution_;
   const int64_t learned_time_us_;
   PolicyWorkspace workspace_;
 };
@@ -61,9 +74,19 @@ class UniformPolicy : public JudgedPolicy {
     return absl::OkStatus();
   }
 
+  absl::StatusOr<std::optional<OrderLaw>> OrderLawOf(
+      const LoggedDecision& decision) override {
+    scores_.assign(decision.num_eligible(), 0);
+    return OrderLaw{&law_, orders_.get(), scores_};
+  }
+
  private:
   std::optional<LinearPolicy> policy_;
   PolicyWorkspace workspace_;
+  const model::v1::Policy law_;
+  const std::unique_ptr<const ActionDistribution> orders_ =
+      MakeUniformDistribution(ActionKind::kRank);
+  std::vector<double> scores_;
 };
 
 class ConstantPolicy : public JudgedPolicy {
@@ -128,6 +151,7 @@ size_t LoggedDecision::num_eligible() const {
 absl::StatusOr<std::unique_ptr<JudgedPolicy>> MakeStoredPolicy(
     std::string name, const model::v1::Model& model) {
   ASSIGN_OR_RETURN(LinearPolicy policy, LinearPolicy::Create(model));
+  ASSIGN_OR_RETURN(auto distribution, MakeActionDistribution(model.policy()));
   std::string description = absl::StrCat(
       "version ", model.version(), ", ", PolicyKindName(model.policy()),
       ", inverse temperature ", model.policy().inverse_temperature(),
@@ -135,6 +159,7 @@ absl::StatusOr<std::unique_ptr<JudgedPolicy>> MakeStoredPolicy(
   const model::v1::Provenance& provenance = model.provenance();
   return std::make_unique<StoredPolicy>(
       std::move(name), std::move(description), std::move(policy),
+      model.policy(), std::move(distribution),
       provenance.learner() == "poem" ? provenance.created_time_us() : 0);
 }
 

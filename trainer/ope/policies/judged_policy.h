@@ -2,6 +2,7 @@
 // Policies as a log is judged by them: how probable they make what was logged.
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
@@ -10,6 +11,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "core/data/action.h"
+#include "core/policies/distributions/action_distribution.h"
 #include "core/policies/linear_policy.h"
 #include "sortition/log/v1/log.pb.h"
 #include "sortition/model/v1/model.pb.h"
@@ -49,6 +51,14 @@ struct LoggedDecision {
   size_t num_eligible() const;
 };
 
+// The law by which a policy orders the eligible candidates of a decision.
+// Views, until the policy is asked again.
+struct OrderLaw {
+  const model::v1::Policy* policy = nullptr;  // Of no kind: uniform.
+  const ActionDistribution* distribution = nullptr;
+  std::span<const double> scores;  // One for each, by document.
+};
+
 // What a policy does in a decision.
 struct PolicyView {
   double log_probability = 0;  // Of the logged action.
@@ -82,6 +92,12 @@ class JudgedPolicy {
   // Fills in the view. Errors name what does not fit.
   virtual absl::Status View(const LoggedDecision& decision, bool wants_first,
                             PolicyView* view) = 0;
+  // Returns the law; nothing if it says no more than the probability of what
+  // was logged. Requires a ranking that it knows. Errors as View().
+  virtual absl::StatusOr<std::optional<OrderLaw>> OrderLawOf(
+      const LoggedDecision&) {
+    return std::nullopt;
+  }
 
  private:
   const std::string name_;

@@ -48,6 +48,11 @@ class LoggingPolicies {
   uint64_t unknown() const { return unknown_; }
   uint64_t contradictions() const { return contradictions_; }
   size_t num_versions() const { return policies_.size(); }
+  // Null: it is unknown.
+  JudgedPolicy* PolicyOf(uint64_t version) const {
+    const size_t index = IndexOf(version);
+    return index < policies_.size() ? policies_[index].policy.get() : nullptr;
+  }
   // Numbers the versions of the log from 0; others have num_versions().
   size_t IndexOf(uint64_t version) const {
     const auto found = indexes_.find(version);

@@ -6,9 +6,7 @@
 #include "core/base/status_macros.h"
 
 namespace sortition {
-namespace {
 
-// Returns a candidate's features as a dense row, in `scratch` if they are not.
 std::span<const float> DenseRow(const Candidates& candidates, size_t i,
                                 std::vector<float>* scratch) {
   const size_t d = candidates.num_features();
@@ -20,8 +18,6 @@ std::span<const float> DenseRow(const Candidates& candidates, size_t i,
   }
   return *scratch;
 }
-
-}  // namespace
 
 absl::StatusOr<RewardModelKind> ParseRewardModel(absl::string_view text) {
   if (text == "ridge") return RewardModelKind::kRidge;

@@ -2,6 +2,7 @@
 // The model of rewards that doubly robust estimates correct, fitted to a log.
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -15,6 +16,10 @@ namespace sortition {
 
 // InvalidArgument unless `text` is ridge, trees, best or none.
 absl::StatusOr<RewardModelKind> ParseRewardModel(absl::string_view text);
+
+// Returns a candidate's features as a dense row, in `scratch` if they are not.
+std::span<const float> DenseRow(const Candidates& candidates, size_t i,
+                                std::vector<float>* scratch);
 
 // What the model expects of a decision.
 struct ExpectedRewards {
