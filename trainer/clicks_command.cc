@@ -13,8 +13,7 @@ absl::Status RunClicks(const config::v1::ClicksOptions& options,
   RETURN_IF_ERROR(CheckChoice("output", options.output(), {"text", "json"}));
   RETURN_IF_ERROR(CheckWritable("report", options.report()));
   RETURN_IF_ERROR(CheckWritable("write", options.write()));
-  ASSIGN_OR_RETURN(const config::v1::ClicksReport report,
-                   LearnClicks(options));
+  ASSIGN_OR_RETURN(const config::v1::ClicksReport report, LearnClicks(options));
   if (options.output() == "json") {
     ASSIGN_OR_RETURN(const std::string json, ReportToJson(report));
     output->out << json;

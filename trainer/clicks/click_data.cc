@@ -80,9 +80,9 @@ class Reader {
         (train_units_.size() + unit_numbers_.size()) * kUnitBytes;
     if (bytes <= options_.memory_mb() * kBytesPerMib) return absl::OkStatus();
     return absl::FailedPreconditionError(absl::StrCat(
-        "memory_mb is ", options_.memory_mb(), ", must be larger: ",
-        train_.size() + held_out_.size(), " sessions of ", items_.size(),
-        " items take ", bytes / kBytesPerMib + 1,
+        "memory_mb is ", options_.memory_mb(),
+        ", must be larger: ", train_.size() + held_out_.size(), " sessions of ",
+        items_.size(), " items take ", bytes / kBytesPerMib + 1,
         " MiB, and there are more (or read a shorter time with since, fewer "
         "versions, or coarser items)"));
   }

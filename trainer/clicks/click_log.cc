@@ -134,8 +134,8 @@ std::optional<LeftOutReason> ClickLog::ReasonToSkip(
 std::string ClickLog::ReadClicks(const log::v1::BanditTuple& logged,
                                  ClickCounts* counts) {
   if (ShownDiffers(logged)) return kOverridden;
-  const size_t shown =
-      ranks_ == RankUse::kAll ? NumRanks(logged.decision()) : ShownRanks(logged);
+  const size_t shown = ranks_ == RankUse::kAll ? NumRanks(logged.decision())
+                                               : ShownRanks(logged);
   size_t seen = RanksOf(logged, ranks_);
   size_t clicked = 0;  // Ranks down to the last click.
   std::vector<size_t> clicks;

@@ -138,9 +138,9 @@ absl::Status FillInterventions(const ClicksOptions& options,
                                const ClickData& data, ClickLog* log,
                                ClicksReport* report) {
   if (options.propensity_sessions() == 0) return absl::OkStatus();
-  ASSIGN_OR_RETURN(LoggedPropensities propensities,
-                   LoggedPropensities::Create(options, data.items,
-                                              data.counts.sessions));
+  ASSIGN_OR_RETURN(
+      LoggedPropensities propensities,
+      LoggedPropensities::Create(options, data.items, data.counts.sessions));
   ClickCounts again;
   RETURN_IF_ERROR(log->Scan(
       [&](const ClickedRanking& ranking) { return propensities.Take(ranking); },
@@ -182,9 +182,9 @@ absl::Status WriteClickBias(const ClicksOptions& options,
                             const ClicksReport& report) {
   if (options.write().empty()) return absl::OkStatus();
   if (!report.has_bias()) {
-    return absl::FailedPreconditionError(absl::StrCat(
-        "nothing was written to ", options.write(), ": ",
-        report.bias_problem()));
+    return absl::FailedPreconditionError(absl::StrCat("nothing was written to ",
+                                                      options.write(), ": ",
+                                                      report.bias_problem()));
   }
   std::string text;
   if (!google::protobuf::TextFormat::PrintToString(report.bias(), &text)) {

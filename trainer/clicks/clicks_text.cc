@@ -153,8 +153,9 @@ void AppendInterventions(const ClicksReport& report, std::string* text) {
 
 void AppendUse(const ClicksReport& report, std::string* text) {
   if (!report.has_bias()) {
-    absl::StrAppend(text, "\nNo examination by rank for ope: ",
-                    report.bias_problem(), "\n");
+    absl::StrAppend(text,
+                    "\nNo examination by rank for ope: ", report.bias_problem(),
+                    "\n");
     return;
   }
   absl::StrAppend(text, "\nTo judge policies by these clicks, corrected by '",

@@ -66,8 +66,8 @@ const Model* NextBest(const ClicksReport& report) {
 
 // Of the two models whose clicks are independent; null: there is none.
 const Model* BiasModel(const ClicksReport& report) {
-  const Model* const position = FindClickModel(
-      report, ClickModelName(ClickModelKind::kPositionBased));
+  const Model* const position =
+      FindClickModel(report, ClickModelName(ClickModelKind::kPositionBased));
   const Model* const trust =
       FindClickModel(report, ClickModelName(ClickModelKind::kTrustBias));
   if (position == nullptr || trust == nullptr) {
@@ -78,8 +78,7 @@ const Model* BiasModel(const ClicksReport& report) {
     return trust->has_held_out_log_likelihood() ? trust : position;
   }
   if (position->is_as_good()) return position;
-  return trust->held_out_log_likelihood() >
-                 position->held_out_log_likelihood()
+  return trust->held_out_log_likelihood() > position->held_out_log_likelihood()
              ? trust
              : position;
 }
@@ -104,8 +103,7 @@ std::string OpeCommand(const ClicksOptions& options, const ClickBias& bias) {
   std::string text = absl::StrCat("sortition-trainer ope --tuples=",
                                   ShellText(options.tuples()));
   if (!options.model_store().empty()) {
-    absl::StrAppend(&text,
-                    " --model_store=", ShellText(options.model_store()));
+    absl::StrAppend(&text, " --model_store=", ShellText(options.model_store()));
   }
   if (options.has_model()) {
     absl::StrAppend(&text, " --model=", ShellText(options.model()));
@@ -161,12 +159,12 @@ std::string ClicksVerdict(const ClicksReport& report) {
                         "more than noise: by ", numbers, " better than ",
                         Quoted(next->name()), ", the next best.");
   }
-  return absl::StrCat(
-      Listed(as_good), " predict held-out clicks equally well, as far as ",
-      report.held_out_sessions(), " sessions can tell: ", best,
-      " is better than ", Quoted(next->name()), " by ", numbers,
-      ", which is not more than noise. ", Quoted(report.simplest()),
-      " is the simplest of them.");
+  return absl::StrCat(Listed(as_good),
+                      " predict held-out clicks equally well, as far as ",
+                      report.held_out_sessions(), " sessions can tell: ", best,
+                      " is better than ", Quoted(next->name()), " by ", numbers,
+                      ", which is not more than noise. ",
+                      Quoted(report.simplest()), " is the simplest of them.");
 }
 
 void FillClickBias(const ClicksOptions& options, ClicksReport* report) {

@@ -10,7 +10,7 @@
 namespace sortition {
 
 // Returns how many standard errors a difference must have to be more than
-// noise, where so many are looked at with a joint confidence [Bonferroni].
+// noise, where so many are looked at with a joint confidence (Bonferroni).
 double NoiseBound(double confidence, int comparisons);
 
 // Returns which model predicts best, and whether that is more than noise.

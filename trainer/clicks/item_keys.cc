@@ -58,8 +58,7 @@ bool HasRows(const Column& column, uint32_t n) {
       return static_cast<uint64_t>(offsets.size()) == uint64_t{n} + 1 &&
              std::is_sorted(offsets.begin(), offsets.end()) &&
              offsets[static_cast<int>(n)] <=
-                 static_cast<uint32_t>(
-                     column.category_sets().values_size());
+                 static_cast<uint32_t>(column.category_sets().values_size());
     }
     case Column::VALUES_NOT_SET:
       return true;
@@ -70,8 +69,8 @@ bool HasRows(const Column& column, uint32_t n) {
 // Appends what a column says of a row that it has.
 void AppendValue(const Column& column, uint32_t row, std::string* bytes) {
   AppendText(column.name(), bytes);
-  const bool is_missing = std::binary_search(column.missing().begin(),
-                                             column.missing().end(), row);
+  const bool is_missing =
+      std::binary_search(column.missing().begin(), column.missing().end(), row);
   bytes->push_back(is_missing ? 0 : 1);
   if (is_missing) return;
   const int i = static_cast<int>(row);
@@ -162,9 +161,9 @@ std::optional<LeftOutReason> ItemKeys::Read(const log::v1::Decision& decision) {
       return LeftOutReason::kBadCandidateIds;
     }
   }
-  const bool is_made = items_ == ClickItems::kRegression && decision.has_columns();
-  if (is_made &&
-      (features_ == nullptr || features_->transform() == nullptr)) {
+  const bool is_made =
+      items_ == ClickItems::kRegression && decision.has_columns();
+  if (is_made && (features_ == nullptr || features_->transform() == nullptr)) {
     return LeftOutReason::kColumns;
   }
   const auto view = is_made ? ViewFeatures(decision, features_, &scratch_)

@@ -52,7 +52,8 @@ class ItemKeys {
   void AppendRow(uint32_t document_index, std::vector<float>* rows) const;
 
  private:
-  std::optional<LeftOutReason> ReadColumns(const sortition::v1::Columns& columns);
+  std::optional<LeftOutReason> ReadColumns(
+      const sortition::v1::Columns& columns);
   // Appends what a candidate has, in bytes.
   void AppendCandidate(uint32_t document_index, std::string* bytes) const;
 
@@ -61,7 +62,8 @@ class ItemKeys {
   const log::v1::Decision* decision_ = nullptr;
   uint32_t num_candidates_ = 0;
   Candidates candidates_;  // None where columns count.
-  std::vector<const sortition::v1::Column*> columns_;  // Of candidates, by name.
+  std::vector<const sortition::v1::Column*>
+      columns_;  // Of candidates, by name.
   ModelFeatureScratch scratch_;
   std::string bytes_;
   std::string query_;  // The key of the query, in bytes.

@@ -65,10 +65,9 @@ absl::StatusOr<LoggedPropensities> LoggedPropensities::Create(
   ASSIGN_OR_RETURN(ClickSessions harvested, ClickSessions::Create(num_items));
   ASSIGN_OR_RETURN(ClickSessions swapped, ClickSessions::Create(num_items));
   const double share =
-      num_sessions == 0
-          ? 0
-          : static_cast<double>(options.propensity_sessions()) /
-                static_cast<double>(num_sessions);
+      num_sessions == 0 ? 0
+                        : static_cast<double>(options.propensity_sessions()) /
+                              static_cast<double>(num_sessions);
   return LoggedPropensities(options, items, share, std::move(harvested),
                             std::move(swapped));
 }

@@ -79,8 +79,8 @@ class LoggedPropensities {
   std::vector<uint32_t> numbers_;
   std::vector<int32_t> order_;
   ClickSessions harvested_;
-  std::vector<double> sums_;       // Of marginals, items × max_ranks.
-  std::vector<uint32_t> counts_;   // Of decisions, by item.
+  std::vector<double> sums_;      // Of marginals, items × max_ranks.
+  std::vector<uint32_t> counts_;  // Of decisions, by item.
   ClickSessions swapped_;
   std::vector<RandomisedPair> pairs_;
   uint64_t num_swappable_ = 0;  // Decisions whose swaps were asked for.

@@ -62,10 +62,9 @@ absl::Status AddParameters(const ClicksOptions& options,
                            const FittedClicks& fitted, Model* model) {
   const std::vector<ClickParameter> parameters =
       ClickParametersOf(fitted, /*with_items=*/false);
-  const bool is_exact =
-      !fitter.has_features() &&
-      (fitted.model.kind == ClickModelKind::kPositionBased ||
-       fitted.model.kind == ClickModelKind::kTrustBias);
+  const bool is_exact = !fitter.has_features() &&
+                        (fitted.model.kind == ClickModelKind::kPositionBased ||
+                         fitted.model.kind == ClickModelKind::kTrustBias);
   std::vector<ClickInterval> intervals;
   model->set_interval_method("none");
   if (is_exact) {
@@ -168,16 +167,15 @@ void Compare(const ClicksOptions& options, const ClickData& data,
   for (int m = 0; m < report->models_size(); ++m) {
     Model* const model = report->mutable_models(m);
     if (!model->has_held_out_log_likelihood()) continue;
-    const UnitDifference difference = DifferenceByUnits(
-        likelihoods[static_cast<size_t>(m)],
-        likelihoods[static_cast<size_t>(best)], data.held_out_units,
-        data.num_held_out_units);
+    const UnitDifference difference =
+        DifferenceByUnits(likelihoods[static_cast<size_t>(m)],
+                          likelihoods[static_cast<size_t>(best)],
+                          data.held_out_units, data.num_held_out_units);
     model->set_difference(difference.difference);
     model->set_standard_error(difference.standard_error);
     model->set_is_best(m == best);
-    model->set_is_as_good(
-        m == best ||
-        std::abs(difference.difference) <= bound * difference.standard_error);
+    model->set_is_as_good(m == best || std::abs(difference.difference) <=
+                                           bound * difference.standard_error);
     if (model->is_as_good() &&
         model->parameters_learned() <
             report->models(simplest).parameters_learned()) {

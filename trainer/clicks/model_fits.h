@@ -20,7 +20,7 @@ absl::StatusOr<std::vector<ClickModelKind>> ParseClickModels(
 // Fits the kinds one after the other and fills in report->models, best,
 // simplest and verdict. Differences of held-out log-likelihood have standard
 // errors by units. Several models are compared at once: each with a confidence
-// that together keeps that of the options [Bonferroni]. Of a model only its
+// that together keeps that of the options (Bonferroni). Of a model only its
 // numbers are kept. Errors as ClickFitter and the intervals.
 absl::Status FitClickModels(const config::v1::ClicksOptions& options,
                             const std::vector<ClickModelKind>& kinds,

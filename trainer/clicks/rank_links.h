@@ -32,7 +32,7 @@ class RankLinks {
     uint64_t begin = 0;  // Of its ranks in `ranks_`.
     uint64_t end = 0;
     bool is_clicked = false;
-    bool is_examined = false;  // At or above the first click of a session.
+    bool is_examined = false;       // At or above the first click of a session.
     bool is_clicked_above = false;  // Above the last rank of a session.
   };
 
