@@ -1,6 +1,7 @@
 #include "trainer/clicks/clicks_words.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
@@ -52,12 +53,15 @@ std::string NumbersText(
   });
 }
 
-// The next best after the best of those that can be; null: there is none.
+// The next best after the best, of those that predict as well if there are any;
+// null: there is none.
 const Model* NextBest(const ClicksReport& report) {
   const Model* next = nullptr;
   for (const Model& model : report.models()) {
     if (!model.has_difference() || model.is_best()) continue;
-    if (next == nullptr || model.difference() > next->difference()) {
+    if (next == nullptr ||
+        std::pair(model.is_as_good(), model.difference()) >
+            std::pair(next->is_as_good(), next->difference())) {
       next = &model;
     }
   }
