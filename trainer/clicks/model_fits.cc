@@ -10,6 +10,7 @@
 #include "core/clicks/click_evaluation.h"
 #include "core/clicks/click_fitter.h"
 #include "core/clicks/click_intervals.h"
+#include "core/clicks/fitted_clicks.h"
 #include "process/log.h"
 #include "process/threads.h"
 #include "trainer/clicks/clicks_words.h"

@@ -1,10 +1,12 @@
 #include "trainer/clicks/rank_links.h"
 
 #include <algorithm>
+#include <string>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "core/clicks/expected_counts.h"
+#include "core/clicks/fitted_clicks.h"
 
 namespace sortition {
 namespace {
