@@ -108,6 +108,7 @@ MAY_INCLUDE = {
     "trainer/trees": ["core/*", "io/*", "process"],
     "trainer/rollout": ["core/*", "io/*", "process", "trainer/tuples", "trainer/tuples/scan",
                         "trainer/decision_files"],
+    "trainer/clicks": ["core/*", "io/*", "process", "trainer/frames", "trainer/tuples", "trainer/tuples/scan"],
     "trainer/cluster": ["core/*", "io/*", "process", "process/drawing",
                         "trainer/tuples", "trainer/tuples/scan"],
     "trainer/ope/policies": ["core/*", "io/*", "process", "trainer/frames", "trainer/tuples", "trainer/tuples/scan",

@@ -76,7 +76,7 @@ COMMANDS = {
     "sortition": ["", "rank", "select", "label", "aggregate", "shown", "feedback",
                   "models list", "world", "simulate", "log cat", "log stats",
                   "log verify"],
-    "sortition-trainer": ["", "train", "evaluate", "fit", "calibrate", "cluster",
+    "sortition-trainer": ["", "train", "evaluate", "fit", "calibrate", "clicks", "cluster",
                           "convert"],
     "sortition-server": [""], "sortition-sidecar": [""]}
 

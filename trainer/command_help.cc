@@ -221,6 +221,27 @@ plan count when a rollout starts; <store>/<model>/ROLLOUT.textproto keeps them.
 Exit status: 0 started, moved on, waits or stopped; 1 error; 3 went back.
 )";
 
+const char kClicksHelp[] =
+    R"(Fits models of what users click to a log of rankings with rewards by rank.
+
+A click is a reward of a rank above 0, or from --click_from on. Learns click
+models (position-based, trust bias, cascade, dependent clicks, dynamic Bayesian
+network) from most units, compares them on the others, and says which predicts
+best and whether that is more than noise; how likely each rank is examined, with
+intervals; what this log does not tell, because items were never moved; and,
+where the probabilities of the logged orders are known, what they say of
+examination without any model of attraction.
+
+  sortition-trainer clicks --tuples=DIR [--models=position_based,cascade,...]
+      [--items=ids|features|regression] [--report=FILE.json]
+  sortition-trainer clicks --tuples=DIR --model_store=DIR --write=bias.textproto
+
+The last line that it prints is an ope command that corrects for position.
+
+Exit status: 0 printed, 1 error, or --write has nothing to write (the report is
+printed).
+)";
+
 const char kOpeHelp[] =
     R"(Judges policies from a log that they did not write.
 

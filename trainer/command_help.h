@@ -18,6 +18,7 @@ extern const char kDescribeHelp[];
 extern const char kCalibrateHelp[];
 extern const char kConvertHelp[];
 extern const char kClusterHelp[];
+extern const char kClicksHelp[];
 extern const char kOpeHelp[];
 extern const char kPublishHelp[];
 extern const char kPruneHelp[];

@@ -34,6 +34,9 @@ Program TrainerProgram() {
            MakeCommand("ope", "",
                        "Judge policies from a log that they did not write",
                        RunOpe, kOpeHelp),
+           MakeCommand("clicks", "",
+                       "Fit models of what users click to a log of rankings",
+                       RunClicks, kClicksHelp),
            MakeCommand("publish", "",
                        "Publish an older version again, or a model of another "
                        "store",

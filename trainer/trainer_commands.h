@@ -7,6 +7,7 @@
 #include "absl/status/status.h"
 #include "process/command.h"
 #include "sortition/config/v1/calibrate.pb.h"
+#include "sortition/config/v1/clicks.pb.h"
 #include "sortition/config/v1/cluster.pb.h"
 #include "sortition/config/v1/convert.pb.h"
 #include "sortition/config/v1/describe.pb.h"
@@ -40,6 +41,10 @@ absl::Status RunCalibrate(const config::v1::CalibrateOptions& options,
 absl::Status RunOpe(const config::v1::OpeOptions& options,
                     const std::vector<std::string>& positional,
                     CommandOutput* output);
+// FailedPrecondition, after the report, if --write has nothing to write.
+absl::Status RunClicks(const config::v1::ClicksOptions& options,
+                       const std::vector<std::string>& positional,
+                       CommandOutput* output);
 absl::Status RunCluster(const config::v1::ClusterOptions& options,
                         const std::vector<std::string>& positional,
                         CommandOutput* output);

@@ -123,6 +123,10 @@ absl::Status CheckPair(const ClickSessions& sessions, size_t index,
         absl::StrCat("pairs[", index, "].session is ", pair.session,
                      ", must be below ", sessions.size()));
   }
+  if (!(pair.weight > 0 && pair.weight <= 1)) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "pairs[", index, "].weight is ", pair.weight, ", must be in (0, 1]"));
+  }
   const size_t size = sessions[pair.session].size();
   if (pair.upper < pair.lower && pair.lower < size) return absl::OkStatus();
   return absl::InvalidArgumentError(
@@ -169,10 +173,11 @@ absl::StatusOr<std::vector<PropensityRatio>> PairPropensities(
       const uint32_t s = sorted[k].session;
       const ClickSession session = sessions[s];
       for (; k < sorted.size() && sorted[k].session == s; ++k) {
-        const auto [unused, upper, lower] = sorted[k];
+        const auto [unused, upper, lower, share] = sorted[k];
         if (upper != (is_chain ? lower - 1 : 0)) continue;
-        if (session.clicked(upper)) links[lower].upper += session.weight();
-        if (session.clicked(lower)) links[lower].lower += session.weight();
+        const double weight = session.weight() * static_cast<double>(share);
+        if (session.clicked(upper)) links[lower].upper += weight;
+        if (session.clicked(lower)) links[lower].lower += weight;
       }
       add(links);
     }

@@ -55,18 +55,21 @@ absl::StatusOr<std::vector<PropensityRatio>> HarvestPropensities(
 
 // Two ranks of a session whose items were put in a random order, both orders
 // with probability 1/2: FairPairs [RadlinskiJoachims06] swaps adjacent ranks,
-// RandPair [JoachimsSwaminathanSchnabel17] rank 0 and another one.
+// RandPair [JoachimsSwaminathanSchnabel17] rank 0 and another one. Where the
+// order that was drawn had the probability p, and p' once the two are swapped,
+// the weight min(1, p' / p) makes both orders count alike.
 struct RandomisedPair {
   uint32_t session = 0;
   uint16_t upper = 0;
   uint16_t lower = 1;
+  float weight = 1;  // In (0, 1], beside that of the session.
 };
 
 // The ratio of clicks at the two ranks of a pair, over the sessions that had
 // it. Pairs that the path does not need are left out. By rank, of all ranks of
 // `sessions`. InvalidArgument if a pair has no such session or ranks, upper is
-// not above lower, or a pair that the path needs is missing or without clicks
-// at one rank, or the confidence is not in (0, 1).
+// not above lower, a weight is not in (0, 1], or a pair that the path needs is
+// missing or without clicks at one rank, or the confidence is not in (0, 1).
 absl::StatusOr<std::vector<PropensityRatio>> PairPropensities(
     const ClickSessions& sessions, std::span<const RandomisedPair> pairs,
     const PropensityOptions& options = {});

@@ -155,6 +155,30 @@ TEST(PropensitiesTest, PairsOfNeighboursMultiply) {
   ExpectRatios(ratios, .1);
 }
 
+// Neighbours swap with probability 0.2: the order that is drawn four times as
+// often counts a quarter.
+TEST(PropensitiesTest, WeightsMakeBothOrdersCountAlike) {
+  ClickSessions sessions = *ClickSessions::Create(kRanks);
+  std::vector<RandomisedPair> pairs;
+  RandomSequence random(SeedKey(6));
+  for (uint32_t s = 0; s < 20000; ++s) {
+    Items items = {0, 1, 2, 3};
+    for (size_t upper = random.Below(2); upper + 1 < kRanks; upper += 2) {
+      const bool swaps = random.Uniform() < .2;
+      if (swaps) std::swap(items[upper], items[upper + 1]);
+      pairs.push_back({s, static_cast<uint16_t>(upper),
+                       static_cast<uint16_t>(upper + 1), swaps ? 1 : .25f});
+    }
+    ASSERT_OK(sessions.Add(items, ClickIndependently(items, &random)));
+  }
+  ASSERT_OK_AND_ASSIGN(const auto ratios, PairPropensities(sessions, pairs));
+  ExpectRatios(ratios, .1);
+  for (RandomisedPair& pair : pairs) pair.weight = 1;
+  ASSERT_OK_AND_ASSIGN(const auto naive, PairPropensities(sessions, pairs));
+  // Without weights, what attracts more is more often above.
+  EXPECT_LT(naive[1].ratio, .8 * kTheta[1] / kTheta[0]);
+}
+
 TEST(PropensitiesTest, PairsWithTheTopAreCompared) {
   ClickSessions sessions = *ClickSessions::Create(kRanks);
   std::vector<RandomisedPair> pairs;
@@ -211,6 +235,9 @@ TEST(PropensitiesTest, RefusesWhatIsWrong) {
   const std::vector<RandomisedPair> below = {{0, 1, 2}};
   EXPECT_THAT(PairPropensities(sessions, below),
               invalid("pairs[0] has the ranks 1 and 2, must be ascending"));
+  const std::vector<RandomisedPair> weightless = {{0, 0, 1, 0}};
+  EXPECT_THAT(PairPropensities(sessions, weightless),
+              invalid("pairs[0].weight is 0, must be in (0, 1]"));
   EXPECT_THAT(PairPropensities(sessions, {}),
               invalid("clicks that compare rank 1 with rank 0 are missing"));
 }
