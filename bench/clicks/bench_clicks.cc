@@ -22,7 +22,7 @@
 ABSL_FLAG(std::string, letor, "",
           "directory of MQ2008: S1.txt .. S5.txt, or Fold1 .. Fold5; empty: "
           "the built-in world");
-ABSL_FLAG(std::string, parts, "gate,models",
+ABSL_FLAG(std::string, parts, "gate,models,estimation",
           "what is measured, comma-separated");
 ABSL_FLAG(std::string, pictures, "", "directory for SVG files; empty: none");
 ABSL_FLAG(int, threads, 2, "runs at once, in [1, 256]");
@@ -81,7 +81,8 @@ absl::StatusOr<Report> Run() {
   const LetorFold& first = folds.folds[0];
   const std::vector<std::pair<std::string, Part>> parts = {
       {"gate", [&] { return MeasureGate(first, options); }},
-      {"models", [&] { return MeasureClickModels(options); }}};
+      {"models", [&] { return MeasureClickModels(options); }},
+      {"estimation", [&] { return MeasureEstimation(first, options); }}};
   std::set<std::string> wanted =
       absl::StrSplit(absl::GetFlag(FLAGS_parts), ',', absl::SkipEmpty());
   Report report;
@@ -97,7 +98,7 @@ absl::StatusOr<Report> Run() {
   if (!wanted.empty()) {
     return absl::InvalidArgumentError(
         absl::StrCat("--parts has ", *wanted.begin(),
-                     ", must be of gate, models"));
+                     ", must be of gate, models, estimation "));
   }
   return report;
 }
