@@ -22,7 +22,7 @@
 ABSL_FLAG(std::string, letor, "",
           "directory of MQ2008: S1.txt .. S5.txt, or Fold1 .. Fold5; empty: "
           "the built-in world");
-ABSL_FLAG(std::string, parts, "gate,models,estimation",
+ABSL_FLAG(std::string, parts, "gate,models,estimation,learning",
           "what is measured, comma-separated");
 ABSL_FLAG(std::string, pictures, "", "directory for SVG files; empty: none");
 ABSL_FLAG(int, threads, 2, "runs at once, in [1, 256]");
@@ -82,7 +82,8 @@ absl::StatusOr<Report> Run() {
   const std::vector<std::pair<std::string, Part>> parts = {
       {"gate", [&] { return MeasureGate(first, options); }},
       {"models", [&] { return MeasureClickModels(options); }},
-      {"estimation", [&] { return MeasureEstimation(first, options); }}};
+      {"estimation", [&] { return MeasureEstimation(first, options); }},
+      {"learning", [&] { return MeasureLearning(folds, options); }}};
   std::set<std::string> wanted =
       absl::StrSplit(absl::GetFlag(FLAGS_parts), ',', absl::SkipEmpty());
   Report report;
@@ -98,7 +99,7 @@ absl::StatusOr<Report> Run() {
   if (!wanted.empty()) {
     return absl::InvalidArgumentError(
         absl::StrCat("--parts has ", *wanted.begin(),
-                     ", must be of gate, models, estimation "));
+                     ", must be of gate, models, estimation, learning"));
   }
   return report;
 }

@@ -1,7 +1,6 @@
 // Errors of estimators of rankings, by users, by the policy that logged, and by
 // sessions.
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <cstdio>
 #include <string>

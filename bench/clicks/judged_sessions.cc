@@ -6,16 +6,13 @@
 #include <utility>
 
 #include "core/base/status_macros.h"
-#include "core/clicks/click_fitter.h"
 #include "core/counterfactual/rankings/ranking_sums.h"
 #include "core/learners/rankings/prefix_law.h"
 
 namespace sortition {
 namespace {
 
-constexpr uint32_t kModelSessions = 5000;
 constexpr uint64_t kModelSeed = 1'000'000'007;
-constexpr double kModelL2 = 1;
 // Enough that the choice of kAdaptive knows its errors.
 constexpr size_t kGroups = 509;
 
@@ -86,8 +83,7 @@ class PageJudge::Sums {
   }
 
   absl::Status Add(uint32_t number, const PageSession& session) {
-    const Page& page = judge_->pages_[session.page];
-    Describe(page, session);
+    Describe(session);
     const std::span<const double> logged =
         session.draw.conditional_log_propensities;
     const RankedDecision decision = {.rewards = rewards_,
@@ -146,15 +142,17 @@ class PageJudge::Sums {
         log_exposures_(kPageRanks) {}
 
   // Fills the buffers.
-  void Describe(const Page& page, const PageSession& session) {
+  void Describe(const PageSession& session) {
+    const Page& page = judge_->pages_[session.page];
+    const std::vector<double>& attractions =
+        judge_->model_.attractions[session.page];
     const std::vector<int32_t>& order = session.draw.action;
     const std::span<const double> scores =
         judge_->target_->scores(session.page);
     const size_t n = scores.size();
     law_.Evaluate(scores, order);
     // Attractions of what is left, for the uniform part of the policy.
-    double left =
-        std::accumulate(page.attractions.begin(), page.attractions.end(), 0.0);
+    double left = std::accumulate(attractions.begin(), attractions.end(), 0.0);
     probabilities_.resize(n);
     for (size_t k = 0; k < kPageRanks; ++k) {
       const auto d = static_cast<size_t>(order[k]);
@@ -165,17 +163,17 @@ class PageJudge::Sums {
       target_marginals_[k] = page.target_marginals[k * n + d];
       target_exposures_[k] = page.target_exposures[d];
       log_exposures_[k] = page.log_exposures[d];
-      const double examined = judge_->modelled_examination_[k];
-      model_logged_[k] = examined * page.attractions[d];
+      const double examined = judge_->model_.examination[k];
+      model_logged_[k] = examined * attractions[d];
       law_.PolicyConditionals(k, probabilities_);
       const double by_policy =
           std::inner_product(probabilities_.begin(), probabilities_.end(),
-                             page.attractions.begin(), 0.0);
+                             attractions.begin(), 0.0);
       const double policy = law_.policy_posterior(k);
       model_policy_[k] =
           examined * (policy * by_policy +
                       (1 - policy) * left / static_cast<double>(n - k));
-      left -= page.attractions[d];
+      left -= attractions[d];
     }
   }
 
@@ -207,58 +205,16 @@ absl::StatusOr<PageJudge> PageJudge::Create(
         is_trust ? model.Slope(k) : std::min(examinations[k], 1.0));
     if (is_trust) judge.examination_.beta.push_back(model.Offset(k));
   }
-  RETURN_IF_ERROR(judge.FitModel());
+  ASSIGN_OR_RETURN(judge.model_, FitPageModel(*log, *user, kModelSeed));
   judge.DescribePages();
   return judge;
-}
-
-absl::Status PageJudge::FitModel() {
-  std::vector<uint32_t> first_items;
-  std::vector<float> rows;
-  uint32_t num_items = 0;
-  for (const LabelledItems& page : log_->pages()) {
-    first_items.push_back(num_items);
-    num_items += static_cast<uint32_t>(page.relevances.size());
-    const std::span<const float> values = page.items.values();
-    rows.insert(rows.end(), values.begin(), values.end());
-  }
-  ASSIGN_OR_RETURN(ClickSessions sessions, ClickSessions::Create(num_items));
-  SessionSource source(log_, user_, kModelSeed);
-  PageSession session;
-  std::vector<uint32_t> items(kPageRanks);
-  for (uint32_t i = 0; i < kModelSessions; ++i) {
-    source.Next(i, &session);
-    for (size_t k = 0; k < kPageRanks; ++k) {
-      items[k] = first_items[session.page] +
-                 static_cast<uint32_t>(session.draw.action[k]);
-    }
-    RETURN_IF_ERROR(sessions.Add(items, session.clicks));
-  }
-  ClickFitOptions options;
-  options.max_iterations = 50;
-  options.l2 = kModelL2;
-  const ClickFeatures features = {
-      .rows = rows, .num_features = log_->pages()[0].items.num_features()};
-  ASSIGN_OR_RETURN(const ClickFitter fitter,
-                   ClickFitter::Create(&sessions, options, features));
-  ASSIGN_OR_RETURN(const FittedClicks fitted, fitter.Fit());
-  for (size_t k = 0; k < kPageRanks; ++k) {
-    modelled_examination_.push_back(fitted.model.Examination(k));
-  }
-  pages_.resize(log_->size());
-  for (size_t p = 0; p < pages_.size(); ++p) {
-    const auto begin = fitted.attractions.begin() + first_items[p];
-    pages_[p].attractions.assign(
-        begin, begin + static_cast<ptrdiff_t>(log_->num_candidates(p)));
-  }
-  return absl::OkStatus();
 }
 
 void PageJudge::DescribePages() {
   std::vector<std::vector<double>> logged = log_->Marginals();
   std::vector<std::vector<double>> judged = target_->Marginals();
-  for (size_t p = 0; p < pages_.size(); ++p) {
-    Page& page = pages_[p];
+  for (size_t p = 0; p < log_->size(); ++p) {
+    Page& page = pages_.emplace_back();
     page.target_exposures = OverRanks(judged[p], examination_.alpha);
     page.log_exposures = OverRanks(logged[p], examination_.alpha);
     page.log_marginals = Logs(std::move(logged[p]));

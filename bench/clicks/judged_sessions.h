@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "bench/clicks/page_model.h"
 #include "bench/clicks/page_sessions.h"
 #include "bench/clicks/page_world.h"
 #include "core/counterfactual/rankings/click_relevance.h"
@@ -35,9 +36,8 @@ using PageEstimates = std::array<double, kNumPageEstimators>;
 class PageJudge {
  public:
   // All must outlive it and be of the same pages. `examinations` is how often
-  // the log's users look at each rank. The model of clicks, position-based with
-  // attraction by features, is fitted to 5,000 other sessions. Errors as
-  // ClickFitter.
+  // the log's users look at each rank. The model of clicks is fitted to other
+  // sessions. Errors as FitPageModel().
   static absl::StatusOr<PageJudge> Create(
       const PagePolicy* log, const PagePolicy* target, const ClickUser* user,
       const std::vector<double>& examinations);
@@ -52,7 +52,6 @@ class PageJudge {
   struct Page {
     std::vector<double> log_marginals;  // log m₀, as PagePolicy::Marginals().
     std::vector<double> target_marginals;  // log m
-    std::vector<double> attractions;       // Of the model, by candidate.
     std::vector<double> target_exposures;  // ω by candidate.
     std::vector<double> log_exposures;     // ᾱ by candidate.
   };
@@ -62,14 +61,13 @@ class PageJudge {
   PageJudge(const PagePolicy* log, const PagePolicy* target,
             const ClickUser* user)
       : log_(log), target_(target), user_(user) {}
-  absl::Status FitModel();
   void DescribePages();
 
   const PagePolicy* log_;
   const PagePolicy* target_;
   const ClickUser* user_;
   Examination examination_;
-  std::vector<double> modelled_examination_;  // By rank.
+  PageModel model_;
   std::vector<Page> pages_;
 };
 
