@@ -28,7 +28,7 @@ ABSL_FLAG(std::string, pictures, "", "directory for SVG files; empty: none");
 ABSL_FLAG(int, threads, 2, "runs at once, in [1, 256]");
 ABSL_FLAG(int, runs, 24, "logs for each RMSE, in [2, 10000]");
 ABSL_FLAG(int, gate_runs, 40, "logs for the power of the gate, in [5, 10000]");
-ABSL_FLAG(int, gate_sessions, 200000,
+ABSL_FLAG(int, gate_sessions, 100000,
           "sessions of each of them, in [2000, 10000000]");
 ABSL_FLAG(int, coverage_runs, 1000, "short logs of the gate, in [10, 1000000]");
 ABSL_FLAG(int, worlds, 10, "worlds of each click model, in [1, 1000]");

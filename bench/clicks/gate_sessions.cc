@@ -27,13 +27,22 @@ constexpr double kGrowth = 1.15;
 constexpr uint32_t kCoverageSessions = 2000;
 constexpr uint64_t kTruthSeed = 11;
 
-// The two weights of a log; rewards are 0 or 1.
+// What a click at each rank is worth: its reciprocal.
+std::vector<double> Worths() {
+  std::vector<double> worths;
+  for (size_t k = 0; k < kPageRanks; ++k) {
+    worths.push_back(1 / static_cast<double>(k + 1));
+  }
+  return worths;
+}
+
+// The two weights of a log.
 enum class GateWeight { kWholeOrder, kReadPrefix };
 
 struct GateLog {
-  std::vector<uint8_t> rewards;
-  std::vector<float> whole;  // log ρ of ten ranks,
-  std::vector<float> read;   // and of those that were read.
+  std::vector<float> rewards;  // In [0, 1].
+  std::vector<float> whole;    // log ρ of ten ranks,
+  std::vector<float> read;     // and of those that were read.
 };
 
 Interval JudgeGate(const GateLog& log, GateWeight weight, size_t size) {
@@ -57,19 +66,23 @@ GateLog DrawGateLog(const PagePolicy& log, const PagePolicy& target,
   SessionSource source(&log, &user, seed);
   PageSession session;
   PrefixLaw law(kPageMixture);
+  const std::vector<double> worths = Worths();
   GateLog drawn;
   for (uint32_t i = 0; i < size; ++i) {
     source.Next(i, &session);
     law.Evaluate(target.scores(session.page), session.draw.action);
     double logged = 0;
     double read = 0;
+    double reward = 0;
     for (size_t k = 0; k < kPageRanks; ++k) {
       logged += session.draw.conditional_log_propensities[k];
+      // A cascade user clicks once.
+      if (session.clicks[k] != 0) reward = worths[k];
       if (k + 1 == session.num_read) {
         read = law.log_prefix(session.num_read) - logged;
       }
     }
-    drawn.rewards.push_back(session.num_clicks() > 0 ? 1 : 0);
+    drawn.rewards.push_back(static_cast<float>(reward));
     drawn.whole.push_back(
         static_cast<float>(law.log_prefix(kPageRanks) - logged));
     drawn.read.push_back(static_cast<float>(read));
@@ -92,7 +105,7 @@ absl::StatusOr<PagePolicy> WithGain(const PagePolicy& log,
     return PagePolicy(log.pages(), std::move(weights));
   };
   const auto clicks_at = [&](double step) {
-    return TruthOf(at(step), user, kDraws, kTruthSeed).clicks;
+    return TruthOf(at(step), user, kDraws, kTruthSeed, Worths()).clicks;
   };
   const double wanted = (1 + kImprovement) * clicks_at(0);
   double low = 0;
@@ -186,9 +199,10 @@ absl::StatusOr<std::vector<Target>> MeasureLogger(
     const std::vector<double>& skyline, const ClickUser& user,
     const ClicksBenchOptions& options) {
   ASSIGN_OR_RETURN(const PagePolicy target, WithGain(log, skyline, user));
-  const PageTruth logged = TruthOf(log, user, options.truth_draws, kTruthSeed);
+  const PageTruth logged =
+      TruthOf(log, user, options.truth_draws, kTruthSeed, Worths());
   const PageTruth judged =
-      TruthOf(target, user, options.truth_draws, kTruthSeed);
+      TruthOf(target, user, options.truth_draws, kTruthSeed, Worths());
   const double gain = judged.clicks - logged.clicks;
   std::vector<GateLog> logs(static_cast<size_t>(options.gate_runs));
   RETURN_IF_ERROR(RunInParallel(logs.size(), options.threads, [&](size_t run) {
@@ -227,18 +241,14 @@ absl::StatusOr<std::vector<Target>> MeasureLogger(
 
 absl::StatusOr<std::vector<Target>> MeasureGate(
     const LetorFold& fold, const ClicksBenchOptions& options) {
-  // Nothing irrelevant is clicked: otherwise nearly every page has a click,
-  // whoever orders it, and no policy earns 5 % more.
-  ClickUserOptions user_options;
-  user_options.max_relevance = kMaxRelevance;
-  user_options.noise = 0;
-  ASSIGN_OR_RETURN(const ClickUser user,
-                   MakeClickUser("ultra_cascade", user_options));
+  // Nearly every page has a click, whoever orders it: what a policy can improve
+  // is the rank of the click.
+  ASSIGN_OR_RETURN(const ClickUser user, MakePageUser("ultra_cascade"));
   absl::PrintF(
       "\nSessions until the gate passes a policy that earns 5 %% more, in four "
-      "fifths of %d logs; cascade user, a click or none; coverage of %d "
-      "intervals of %d sessions\n\n"
-      "| logging | clicks | policy | whole order | read ranks | ratio | "
+      "fifths of %d logs; cascade user, reciprocal rank of the click; coverage "
+      "of %d intervals of %d sessions\n\n"
+      "| logging | earns | policy | whole order | read ranks | ratio | "
       "coverage, whole | coverage, read |\n|---|---|---|---|---|---|---|---|\n",
       options.gate_runs, options.coverage_runs, kCoverageSessions);
   ASSIGN_OR_RETURN(const std::vector<double> skyline,

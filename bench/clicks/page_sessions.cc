@@ -1,7 +1,6 @@
 #include "bench/clicks/page_sessions.h"
 
 #include <algorithm>
-#include <numeric>
 
 #include "core/clicks/click_walk.h"
 
@@ -17,10 +16,6 @@ uint32_t ClickNumber(size_t rank) {
 uint32_t NextNumber(size_t rank) { return ClickNumber(rank) + 1; }
 
 }  // namespace
-
-size_t PageSession::num_clicks() const {
-  return std::accumulate(clicks.begin(), clicks.end(), size_t{0});
-}
 
 SessionSource::SessionSource(const PagePolicy* log, const ClickUser* user,
                              uint64_t seed)

@@ -15,8 +15,6 @@ struct PageSession {
   // by what stands above and by chance, so that the rest has nothing to do with
   // the clicks.
   size_t num_read = 0;
-
-  size_t num_clicks() const;
 };
 
 // Draws session after session of one log: each a function of seed and number.

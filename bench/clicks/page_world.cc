@@ -71,8 +71,13 @@ std::vector<uint32_t> GradesByRank(const LabelledItems& page,
   return grades;
 }
 
+double WorthAt(std::span<const double> worths, size_t rank) {
+  return worths.empty() ? 1 : worths[rank];
+}
+
 // Exact, from marginals.
-PageTruth IndependentTruth(const PagePolicy& policy, const ClickUser& user) {
+PageTruth IndependentTruth(const PagePolicy& policy, const ClickUser& user,
+                           std::span<const double> worths) {
   PageTruth truth;
   const ClickModel& model = user.model;
   const bool is_trust = model.kind == ClickModelKind::kTrustBias;
@@ -86,7 +91,7 @@ PageTruth IndependentTruth(const PagePolicy& policy, const ClickUser& user) {
         const double click = is_trust
                                  ? model.Slope(k) * attraction + model.Offset(k)
                                  : model.Examination(k) * attraction;
-        truth.clicks += marginals[page][k * n + d] * click;
+        truth.clicks += WorthAt(worths, k) * marginals[page][k * n + d] * click;
       }
     }
   }
@@ -216,8 +221,8 @@ bool ReadsOn(const ClickUser& user) {
 }
 
 PageTruth TruthOf(const PagePolicy& policy, const ClickUser& user, int draws,
-                  uint64_t seed) {
-  if (!ReadsOn(user)) return IndependentTruth(policy, user);
+                  uint64_t seed, std::span<const double> worths) {
+  if (!ReadsOn(user)) return IndependentTruth(policy, user, worths);
   PageTruth truth;
   truth.examinations.assign(kPageRanks, 0);
   const Hash128 key = SeedKey(seed, "truth");
@@ -239,7 +244,7 @@ PageTruth TruthOf(const PagePolicy& policy, const ClickUser& user, int draws,
       MarginalClickProbabilities(user.model, list.list(), clicks, examinations);
       double clicked = 0;
       for (size_t k = 0; k < kPageRanks; ++k) {
-        clicked += clicks[k];
+        clicked += WorthAt(worths, k) * clicks[k];
         truth.examinations[k] += examinations[k] / total;
       }
       sum += clicked;

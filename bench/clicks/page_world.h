@@ -79,14 +79,15 @@ bool ReadsOn(const ClickUser& user);
 
 // What a policy earns over all pages.
 struct PageTruth {
-  double clicks = 0;  // Expected number on a page.
+  double clicks = 0;  // Expected number on a page, or what they are worth.
   double standard_error = 0;
   std::vector<double> examinations;  // Mean P(rank is examined).
 };
 // Exact by marginals where users do not read on. Otherwise by `draws` orders of
 // each page, each with its exact probabilities of clicks; the same seed draws
-// the same numbers for every policy. Requires at least 2 draws.
+// the same numbers for every policy. A click at rank k is worth worths[k];
+// empty: 1. Requires at least 2 draws.
 PageTruth TruthOf(const PagePolicy& policy, const ClickUser& user, int draws,
-                  uint64_t seed);
+                  uint64_t seed, std::span<const double> worths = {});
 
 }  // namespace sortition

@@ -17,7 +17,7 @@ struct ClicksBenchOptions {
   int runs = 24;                     // Logs for each RMSE, at least 2.
   int truth_draws = 2000;            // Orders of a page for a true value.
   int gate_runs = 40;                // Logs from which power is counted.
-  uint32_t gate_sessions = 200'000;  // The longest of them.
+  uint32_t gate_sessions = 100'000;  // The longest of them.
   int coverage_runs = 1000;
   int worlds = 10;              // Of each kind of click model.
   uint32_t recovery = 100'000;  // Sessions from which parameters are learned.
