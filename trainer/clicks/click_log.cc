@@ -94,7 +94,7 @@ absl::Status ClickLog::LoadFeatures() {
 
 absl::Status ClickLog::Prepare() {
   ASSIGN_OR_RETURN(items_, ParseClickItems(options_.items()));
-  ASSIGN_OR_RETURN(ranks_, ParseRankUse(options_.ranks()));
+  ASSIGN_OR_RETURN(ranks_, ParseRankUse(options_.ranks(), false));
   RETURN_IF_ERROR(LoadFeatures());
   keys_.emplace(items_, features_.get());
   ASSIGN_OR_RETURN(
