@@ -142,14 +142,9 @@ class Run {
                                       .categories = categories_,
                                       .rewards = *rewards}));
     TupleCounts unused;
-    RETURN_IF_ERROR(log_->Scan(
-        [&](const LoggedDecision& decision) -> absl::Status {
-          if (!policies_.Know(decision)) return absl::OkStatus();
-          preferences_->Add(decision);
-          if (rankings_ != nullptr) RETURN_IF_ERROR(rankings_->Add(decision));
-          return judgement_->Add(decision);
-        },
-        &unused));
+    RETURN_IF_ERROR(log_->Scan([&](const LoggedDecision& decision)
+                                   -> absl::Status { return Judge(decision); },
+                               &unused));
     for (const NamedRewards& each : *rewards) {
       RETURN_IF_ERROR(
           each.file.CheckFound(judgement_->decisions() - each.missing));
@@ -228,6 +223,13 @@ class Run {
     first_.rank_model->Add(
         decision,
         ReadRankFeedback(*decision.tuple, options_.reward_max()).rewards);
+  }
+
+  absl::Status Judge(const LoggedDecision& decision) {
+    if (!policies_.Know(decision)) return absl::OkStatus();
+    preferences_->Add(decision);
+    if (rankings_ != nullptr) RETURN_IF_ERROR(rankings_->Add(decision));
+    return judgement_->Add(decision);
   }
 
   absl::Status PlanRankings() {
