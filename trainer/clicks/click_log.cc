@@ -20,13 +20,13 @@ constexpr char kOverridden[] = "something else than the order was shown";
 constexpr char kNothingSeen[] = "no rank was seen";
 constexpr char kNotShown[] = "reward of a rank that was not shown";
 
-size_t RanksOf(const log::v1::BanditTuple& logged, RankUse use) {
+size_t RanksOf(const log::v1::BanditTuple& logged, ClickedRanks use) {
   switch (use) {
-    case RankUse::kAll:
+    case ClickedRanks::kAll:
       return NumRanks(logged.decision());
-    case RankUse::kShown:
+    case ClickedRanks::kShown:
       return ShownRanks(logged);
-    case RankUse::kSeen:
+    case ClickedRanks::kSeen:
       return SeenRanks(logged);
   }
   return 0;
@@ -39,6 +39,14 @@ bool HasUnrankedFeedback(const log::v1::BanditTuple& logged) {
 }
 
 }  // namespace
+
+absl::StatusOr<ClickedRanks> ParseClickedRanks(absl::string_view text) {
+  if (text == "all") return ClickedRanks::kAll;
+  if (text == "shown") return ClickedRanks::kShown;
+  if (text == "seen") return ClickedRanks::kSeen;
+  return absl::InvalidArgumentError(
+      absl::StrCat("ranks is '", text, "', must be all, shown or seen"));
+}
 
 bool IsOrder(const log::v1::Decision& decision) {
   const auto n = static_cast<int64_t>(decision.num_candidates());
@@ -94,7 +102,7 @@ absl::Status ClickLog::LoadFeatures() {
 
 absl::Status ClickLog::Prepare() {
   ASSIGN_OR_RETURN(items_, ParseClickItems(options_.items()));
-  ASSIGN_OR_RETURN(ranks_, ParseRankUse(options_.ranks(), false));
+  ASSIGN_OR_RETURN(ranks_, ParseClickedRanks(options_.ranks()));
   RETURN_IF_ERROR(LoadFeatures());
   keys_.emplace(items_, features_.get());
   ASSIGN_OR_RETURN(
@@ -134,8 +142,9 @@ std::optional<LeftOutReason> ClickLog::ReasonToSkip(
 std::string ClickLog::ReadClicks(const log::v1::BanditTuple& logged,
                                  ClickCounts* counts) {
   if (ShownDiffers(logged)) return kOverridden;
-  const size_t shown = ranks_ == RankUse::kAll ? NumRanks(logged.decision())
-                                               : ShownRanks(logged);
+  const size_t shown = ranks_ == ClickedRanks::kAll
+                           ? NumRanks(logged.decision())
+                           : ShownRanks(logged);
   size_t seen = RanksOf(logged, ranks_);
   size_t clicked = 0;  // Ranks down to the last click.
   std::vector<size_t> clicks;

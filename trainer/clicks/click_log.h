@@ -5,20 +5,30 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "core/scoring/model_features.h"
 #include "sortition/config/v1/clicks.pb.h"
 #include "sortition/config/v1/train.pb.h"
 #include "trainer/clicks/item_keys.h"
-#include "trainer/tuples/rank_use.h"
 #include "trainer/tuples/scan/tuple_log.h"
 #include "trainer/tuples/scan/tuple_scan.h"
 #include "trainer/tuples/tuple_selection.h"
 
 namespace sortition {
+
+// Which ranks users could click.
+enum class ClickedRanks {
+  kAll,    // Of the logged order.
+  kShown,  // Those that were shown.
+  kSeen,   // Those that the user saw; where that is not known, were shown.
+};
+// InvalidArgument unless `text` is all, shown or seen.
+absl::StatusOr<ClickedRanks> ParseClickedRanks(absl::string_view text);
 
 // One ranking. Views, valid until the next one.
 struct ClickedRanking {
@@ -46,8 +56,8 @@ class ClickLog {
   using Take = std::function<absl::Status(const ClickedRanking&)>;
 
   // Errors as TupleLog::Open(), TupleSelection::Create(), ParseClickItems(),
-  // ParseRankUse(); NotFound if regression wants features of a store without a
-  // version.
+  // ParseClickedRanks(); NotFound if regression wants features of a store
+  // without a version.
   static absl::StatusOr<std::unique_ptr<ClickLog>> Open(
       const config::v1::ClicksOptions& options);
 
@@ -78,7 +88,7 @@ class ClickLog {
   config::v1::ClicksOptions options_;
   config::v1::TrainOptions selected_;  // What TupleSelection reads.
   ClickItems items_ = ClickItems::kIds;
-  RankUse ranks_ = RankUse::kSeen;
+  ClickedRanks ranks_ = ClickedRanks::kSeen;
   std::shared_ptr<const ModelFeatures> features_;
   std::optional<uint32_t> num_features_;
   std::optional<ItemKeys> keys_;

@@ -110,7 +110,9 @@ void FillNotes(const ClicksOptions& options, const ClickData& data,
   }
   if (data.counts.cut > 0) {
     note(absl::StrCat(data.counts.cut, " sessions have more ranks than ",
-                      options.max_ranks(), ", and are cut (max_ranks)."));
+                      options.max_ranks(),
+                      ", and are cut (max_ranks): "
+                      "for ope, nobody looks at deeper ranks."));
   }
   if (data.units_repeat) {
     note(
