@@ -19,7 +19,7 @@ using Model = ClicksReport::Model;
 using Rows = std::vector<std::vector<std::string>>;
 
 std::string IntervalText(double lower, double upper) {
-  return absl::StrCat("[", NumberText(lower), ", ", NumberText(upper), "]");
+  return absl::StrCat("[", RoundedText(lower), ", ", RoundedText(upper), "]");
 }
 
 void AppendLog(const ClicksReport& report, std::string* text) {
@@ -110,7 +110,7 @@ void AppendParameters(const Model& model, std::string* text) {
                       parameter.name() == "perseverance"
                           ? ""
                           : absl::StrCat(parameter.index()),
-                      NumberText(parameter.value()),
+                      RoundedText(parameter.value()),
                       parameter.has_interval()
                           ? IntervalText(parameter.lower(), parameter.upper())
                           : ""});
@@ -135,7 +135,7 @@ void AppendInterventions(const ClicksReport& report, std::string* text) {
     }
     Rows rows = {{"rank", "ratio", "interval"}};
     for (const ClicksReport::Propensity& rank : found.ranks()) {
-      rows.push_back({absl::StrCat(rank.rank()), NumberText(rank.ratio()),
+      rows.push_back({absl::StrCat(rank.rank()), RoundedText(rank.ratio()),
                       IntervalText(rank.lower(), rank.upper())});
     }
     absl::StrAppend(text, FormatTable(rows));

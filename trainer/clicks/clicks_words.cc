@@ -97,7 +97,7 @@ std::string ProblemOf(const Model& model, const ClickBias& bias) {
   for (int r = 0; r < bias.examination_size(); ++r) {
     if (bias.examination(r) > 0) continue;
     return absl::StrCat("Examination of rank ", r, " is ",
-                        NumberText(bias.examination(r)),
+                        RoundedText(bias.examination(r)),
                         ", must be above 0: fewer ranks may help "
                         "(max_ranks).");
   }
@@ -134,7 +134,7 @@ const Model* FindClickModel(const ClicksReport& report,
   return nullptr;
 }
 
-std::string NumberText(double number) {
+std::string RoundedText(double number) {
   return absl::StrFormat("%.4g", number);
 }
 

@@ -28,6 +28,6 @@ const config::v1::ClicksReport::Model* FindClickModel(
     const config::v1::ClicksReport& report, absl::string_view name);
 
 // "0.123" with four significant digits.
-std::string NumberText(double number);
+std::string RoundedText(double number);
 
 }  // namespace sortition
