@@ -32,7 +32,7 @@ TEST(RankReaderTest, ExpectedRewardOfErrIsExpectedReciprocalRank) {
 }
 
 TEST(RankReaderTest, ExpectedRewardIsTheMean) {
-  const std::vector<uint32_t> relevances = {1, 0, 1, 2, 0};
+  const std::vector<uint32_t> relevances = {1, 0, 1, 1, 0};
   for (const char* const user :
        {"err", "pbm", "trust", "cascade", "dcm", "navigational",
         "informational", "near_random"}) {
