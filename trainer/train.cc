@@ -155,6 +155,23 @@ absl::StatusOr<std::optional<WeightedParts>> WeighServed(
   return parts;
 }
 
+// Returns the options of the learner. The percentiles by which it chooses its
+// clip are of single choices: those of orders of different lengths say how long
+// these are, and weights that are products need a clip more than others.
+config::v1::PoemOptions LearnerOptions(const TrainOptions& options,
+                                       const TrainData& data) {
+  using Poem = config::v1::PoemOptions;
+  constexpr double kClipOfOrders = 10;
+  Poem poem = options.poem();
+  const bool has_clip = poem.objective() == Poem::CRM ||
+                        poem.objective() == Poem::CLIPPED_IPS ||
+                        poem.objective() == Poem::DOUBLY_ROBUST;
+  if (has_clip && poem.clip() == 0 && data.counts().orders > 0) {
+    poem.set_clip(kClipOfOrders);
+  }
+  return poem;
+}
+
 // Learns and evaluates; fills the report except for the version.
 absl::StatusOr<model::v1::Model> Learn(const TrainOptions& options,
                                        const ModelStore& store,
@@ -163,7 +180,7 @@ absl::StatusOr<model::v1::Model> Learn(const TrainOptions& options,
                                        TrainReport* report) {
   absl::StatusOr<GridOutcome> learned =
       TrainGrid({.data = &data,
-                 .options = options.poem(),
+                 .options = LearnerOptions(options, data),
                  .parent_start = ParentStart(options, store, data),
                  .confidence = options.confidence(),
                  .parallel = OnThreads(options.poem().threads()),
