@@ -62,7 +62,8 @@ TEST_F(ExplorationTrainTest, LearnsPlackettLuceFromSortedRankings) {
   log.action_kind = ActionKind::kRank;
   log.sorted.emplace().set_swap_probability(0.5);
   Prepare(log);
-  ASSERT_OK(Train(options_));
+  ASSERT_OK_AND_ASSIGN(const auto report, Train(options_));
+  EXPECT_EQ(report.train_clip(), 10);  // The default for rankings.
   ASSERT_OK_AND_ASSIGN(const StoredModel stored, store_.Load("default", 2));
   EXPECT_TRUE(stored.model.policy().has_plackett_luce());
   EXPECT_EQ(stored.model.policy().plackett_luce().rank_factors_size(), 0);
