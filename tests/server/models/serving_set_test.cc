@@ -162,9 +162,16 @@ TEST(InterleavedSetTest, OtherPoliciesAreRefusedByName) {
               StatusIs(absl::StatusCode::kFailedPrecondition,
                        HasSubstr("interleave: version 8: policy is "
                                  "boltzmann_ranking, must be plackett_luce")));
-  EXPECT_THAT(MakeInterleaved("", MakeRankVersion(7, false)),
+  EXPECT_THAT(MakeInterleaved("pinned_version: 7", MakeRankVersion(7, false)),
               StatusIs(absl::StatusCode::kFailedPrecondition,
                        HasSubstr("interleave: version 7: policy is")));
+}
+
+TEST(InterleavedSetTest, ANewestVersionOfAnotherPolicyServesAlone) {
+  ASSERT_OK_AND_ASSIGN(const auto set,
+                       MakeInterleaved("", MakeRankVersion(7, false)));
+  EXPECT_EQ(set->primary->version, 7u);
+  EXPECT_FALSE(set->interleaved.has_value());
 }
 
 // Once the newest version that loads is the other one, or before there is one,
