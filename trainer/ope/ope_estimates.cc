@@ -22,20 +22,31 @@ void Store(const EstimateStyle& style, const Interval& interval, double offset,
   stored->set_confidence(style.confidence);
 }
 
+// The style's largest group is one of GroupSums::kDefaultGroups. Sums of fewer
+// groups have several of these in one.
+std::optional<double> LargestGroup(const EstimateStyle& style,
+                                   const GroupSums& sums) {
+  if (!style.largest_group.has_value()) return std::nullopt;
+  const double merged = static_cast<double>(GroupSums::kDefaultGroups) /
+                        static_cast<double>(sums.num_groups());
+  return *style.largest_group * std::max(1.0, merged);
+}
+
 std::optional<JudgedInterval> Make(const EstimateStyle& style,
                                    const EstimateTask& task, Of of,
                                    std::optional<IntervalKind> kind) {
   // The bootstrap draws the same for every policy, and in every run.
   constexpr uint64_t kSeed = 17;
-  const IntervalTask interval{.sums = &task.sums,
-                              .policy = task.policy,
-                              .of = of,
-                              .other = style.against.value_or(0),
-                              .estimator = task.estimator,
-                              .confidence = style.confidence,
-                              .seed = kSeed,
-                              .units_are_decisions = style.units_are_decisions,
-                              .largest_group = style.largest_group};
+  const IntervalTask interval{
+      .sums = &task.sums,
+      .policy = task.policy,
+      .of = of,
+      .other = style.against.value_or(0),
+      .estimator = task.estimator,
+      .confidence = style.confidence,
+      .seed = kSeed,
+      .units_are_decisions = style.units_are_decisions,
+      .largest_group = LargestGroup(style, task.sums.sums())};
   if (!kind) return BestInterval(interval);
   return MakeInterval(interval, *kind);
 }

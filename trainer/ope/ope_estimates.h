@@ -21,7 +21,8 @@ struct EstimateStyle {
   double confidence = 0.95;
   std::optional<size_t> against = std::nullopt;  // Unset: the log.
   bool units_are_decisions = false;
-  std::optional<double> largest_group = std::nullopt;     // Of IntervalTask.
+  // Of IntervalTask, for GroupSums::kDefaultGroups.
+  std::optional<double> largest_group = std::nullopt;
   std::optional<EstimatorKind> estimator = std::nullopt;  // Unset: automatic.
   std::optional<IntervalKind> interval = std::nullopt;    // Unset: the best.
 

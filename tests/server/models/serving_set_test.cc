@@ -162,9 +162,16 @@ TEST(InterleavedSetTest, OtherPoliciesAreRefusedByName) {
               StatusIs(absl::StatusCode::kFailedPrecondition,
                        HasSubstr("interleave: version 8: policy is "
                                  "boltzmann_ranking, must be plackett_luce")));
-  EXPECT_THAT(MakeInterleaved("pinned_version: 7", MakeRankVersion(7, false)),
-              StatusIs(absl::StatusCode::kFailedPrecondition,
-                       HasSubstr("interleave: version 7: policy is")));
+  const auto load =
+      [](uint64_t version,
+         const ServedModel&) -> absl::StatusOr<ServingSet::Model> {
+    return MakeRankVersion(version, version == 8);
+  };
+  EXPECT_THAT(
+      MakeServingSet("m", Parse(absl::StrCat(kInterleave, "pinned_version: 7")),
+                     MakeRankVersion(7, false), load),
+      StatusIs(absl::StatusCode::kFailedPrecondition,
+               HasSubstr("interleave: version 7: policy is")));
 }
 
 TEST(InterleavedSetTest, ANewestVersionOfAnotherPolicyServesAlone) {
