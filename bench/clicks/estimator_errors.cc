@@ -185,9 +185,9 @@ absl::StatusOr<std::vector<Target>> MeasureEstimation(
       }
     }
   }
-  targets.push_back(
-      {"prefixes worse than whole orders, largest t of squared errors", worst,
-       kWorse});
+  const std::string worse =
+      "prefixes worse than whole orders, largest t of squared errors";
+  targets.push_back({worse, worst, kWorse});
   return targets;
 }
 
