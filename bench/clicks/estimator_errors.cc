@@ -185,9 +185,11 @@ absl::StatusOr<std::vector<Target>> MeasureEstimation(
       }
     }
   }
-  const std::string worse =
+  Target& never_worse = targets.emplace_back();
+  never_worse.what =
       "prefixes worse than whole orders, largest t of squared errors";
-  targets.push_back({worse, worst, kWorse});
+  never_worse.measured = worst;
+  never_worse.required = kWorse;
   return targets;
 }
 

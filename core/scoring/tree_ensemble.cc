@@ -45,7 +45,20 @@ void TreeEnsemble::FillSparseRow(const Candidates& candidates,
   std::fill_n(row, features.size(), absent_);
   uint32_t i = candidates.row_offsets()[document_index];
   const uint32_t end = candidates.row_offsets()[document_index + 1];
-  // Both lists ascend.
+  // Both lists ascend. Of texts a row has few of many features, which are
+  // looked up one by one.
+  constexpr size_t kFewest = 16;
+  if ((end - i) * kFewest < features.size()) {
+    auto column = features.begin();
+    for (; i < end && column != features.end(); ++i) {
+      column =
+          std::lower_bound(column, features.end(), candidates.columns()[i]);
+      if (column != features.end() && *column == candidates.columns()[i]) {
+        row[column - features.begin()] = candidates.values()[i];
+      }
+    }
+    return;
+  }
   for (size_t column = 0; column < features.size() && i < end;) {
     const uint32_t feature = candidates.columns()[i];
     if (feature == features[column]) {

@@ -148,6 +148,34 @@ TEST(TreeEnsembleTest, AbsentFeaturesAreMissingOrZero) {
   EXPECT_EQ(ScoresOf(model, sparse), (std::vector<double>{2.5, 1.5, 2.5}));
 }
 
+// Rows of texts: few entries, of which trees know some, among many features.
+TEST(TreeEnsembleTest, FewEntriesAmongManyFeaturesAreFound) {
+  constexpr uint32_t kFeatures = 500;
+  constexpr uint32_t kRows = 40;
+  RandomSequence random(SeedKey(4));
+  Model model = RandomTrees(
+      {.num_features = kFeatures, .num_trees = 60, .num_splits = 30}, &random);
+  model.set_absent_feature(Model::ZERO);
+  std::vector<float> dense(kRows * kFeatures);
+  std::vector<uint32_t> offsets = {0};
+  std::vector<uint32_t> columns;
+  std::vector<float> values;
+  for (uint32_t row = 0; row < kRows; ++row) {
+    // 0 to 12 entries; the first and the last feature among them.
+    for (uint32_t j = 0; j < kFeatures; ++j) {
+      const bool is_end = row % 3 == 0 && (j == 0 || j + 1 == kFeatures);
+      if (!is_end && random.Uniform() > 0.01 * (row % 4)) continue;
+      columns.push_back(j);
+      values.push_back(static_cast<float>(random.Normal()));
+      dense[row * kFeatures + j] = values.back();
+    }
+    offsets.push_back(static_cast<uint32_t>(columns.size()));
+  }
+  EXPECT_EQ(ScoresOf(model, Candidates::SparseUnchecked(offsets, columns,
+                                                        values, kFeatures)),
+            DenseScores(model, dense));
+}
+
 TEST(TreeEnsembleTest, ScoresTheDocumentsThatAreNamed) {
   const std::vector<float> values = {0, -3, 0, 0, 1, 0};
   ASSERT_OK_AND_ASSIGN(const TreeEnsemble ensemble,
