@@ -18,6 +18,7 @@
 #include "trainer/tuples/thinning.h"
 #include "trainer/tuples/tuple_convert.h"
 #include "trainer/tuples/tuple_selection.h"
+#include "trainer/tuples/warmup_sample.h"
 
 namespace sortition {
 namespace {
@@ -38,7 +39,8 @@ class Reader {
         thinning_(*thinning),
         parts_(selection),
         limits_(HeldTuples::Limits::Of(options)),
-        held_(limits_) {}
+        held_(limits_),
+        warmup_(options.warmup_queries(), limits_.warmup_bytes) {}
 
   // Without a version in the store, the baseline is version 0, the uniform
   // policy. Aggregate logs version 0, too, under any name.
@@ -100,9 +102,7 @@ class Reader {
       if (part == Part::kTest) TakeGuarded(held.place);
     }
     TakeAbstained();
-    for (auto& [hash, decision] : warmup_) {
-      data_.warmup.push_back(std::move(decision));
-    }
+    data_.warmup = warmup_.Take();
     return std::move(data_);
   }
 
@@ -131,7 +131,7 @@ class Reader {
     Note(logged, tuple);
     tuple.unit = UnitKey(decision.unit_id(), decision.decision_id());
     const TuplePlace place = PlaceOf(decision);
-    KeepForWarmup(place.subsample, decision);
+    warmup_.Add(place.subsample, decision);
     NoteGuarded(place, decision.decision_id());
     return held_.Add(HeldTuple{std::move(tuple), place});
   }
@@ -334,21 +334,6 @@ class Reader {
         place});
   }
 
-  // Keeps the queries with the smallest hashes, as many as there is room for.
-  void KeepForWarmup(double hash, const log::v1::Decision& decision) {
-    if (hash >= warmup_end_) return;
-    const auto [place, inserted] = warmup_.emplace(hash, decision);
-    if (inserted) warmup_bytes_ += place->second.SpaceUsedLong();
-    while (warmup_.size() > options_.warmup_queries() ||
-           static_cast<double>(warmup_bytes_) > limits_.warmup_bytes) {
-      // Nothing beyond this hash from now on: their order does not matter.
-      const auto last = std::prev(warmup_.end());
-      warmup_end_ = last->first;
-      warmup_bytes_ -= last->second.SpaceUsedLong();
-      warmup_.erase(last);
-    }
-  }
-
   const config::v1::TrainOptions& options_;
   const TupleLog& log_;
   TupleFilter filter_;
@@ -368,9 +353,7 @@ class Reader {
   std::vector<uint64_t> guarded_found_;  // By file, of the whole log.
   NewestTime newest_;
   std::map<uint32_t, uint64_t> sizes_;  // From size of subsets to count.
-  std::map<double, log::v1::Decision> warmup_;  // By hash, below warmup_end_.
-  double warmup_end_ = 1;
-  size_t warmup_bytes_ = 0;
+  WarmupSample warmup_;
 };
 
 }  // namespace

@@ -2,117 +2,16 @@
 
 #include <cmath>
 #include <limits>
-#include <sstream>
 
 #include "absl/strings/str_replace.h"
-#include "client/logs/log_commands.h"
 #include "io/files.h"
-#include "tests/client/logs/log_fixture.h"
+#include "tests/client/logs/log_verify_fixture.h"
 
 namespace sortition {
 namespace {
 
 using ::testing::AllOf;
 using ::testing::HasSubstr;
-
-class LogVerifyTest : public LogFixture {
- protected:
-  LogVerifyTest() {
-    uniform_.set_name("default");
-    select_ = Publish(false);
-    rank_ = Publish(true);
-    model::v1::Policy game;
-    game.mutable_game_ranking()->set_discount(model::v1::GameRanking::DCG);
-    game_ = Publish(game);
-    model::v1::Policy boltzmann;
-    auto* orders = boltzmann.mutable_boltzmann_ranking();
-    orders->set_rank_weights(model::v1::BoltzmannRanking::DCG);
-    boltzmann_ = Publish(boltzmann);
-    orders->set_head(2);  // Less than the three eligible candidates.
-    orders->set_plackett_luce_mixture(0.3);
-    head_ = Publish(boltzmann);
-    model::v1::Policy factors;
-    for (const double factor : {2.0, 0.5}) {
-      factors.mutable_plackett_luce()->add_rank_factors(factor);
-    }
-    factored_ = Publish(factors);
-    model::v1::Policy by_score;
-    by_score.mutable_sorted_ranking()->set_swap_probability(0.4);
-    by_score.mutable_sorted_ranking()->set_shuffle_probability(0.2);
-    by_score.mutable_sorted_ranking()->set_shuffle_ranks(3);
-    sorted_ = Publish(by_score);
-    model::v1::Policy subset;
-    subset.mutable_game_subset()->set_measure(model::v1::GameSubset::F_BETA);
-    subset.mutable_game_subset()->set_tolerance(1e-9);
-    f_score_ = Publish(subset);
-    subset.mutable_game_subset()->set_measure(model::v1::GameSubset::PRECISION);
-    subset.mutable_game_subset()->set_k(2);
-    precision_ = Publish(subset);
-    subset.mutable_independent_subset();
-    independent_ = Publish(subset);
-  }
-
-  // Returns decision `id` of a model that labels 40 candidates, asked for `k`
-  // of them (0: as the model has it), its game stopped after `rounds`.
-  static log::v1::Decision Label(const model::v1::Model& model,
-                                 const std::string& id, uint32_t k = 0,
-                                 std::optional<uint32_t> rounds = {}) {
-    log::v1::Decision decision;
-    decision.set_decision_id(id);
-    decision.set_model(model.name());
-    decision.set_version(model.version());
-    decision.set_action_kind(log::v1::SUBSET);
-    decision.set_num_candidates(40);
-    decision.set_num_features(2);
-    for (int i = 0; i < 80; ++i) {
-      decision.add_dense_values(0.01f * static_cast<float>((i * 37) % 80));
-    }
-    const bool uniform = model.version() == 0;
-    const auto policy =
-        uniform ? LinearPolicy::Uniform(ActionKind::kSubset, false)
-                : LinearPolicy::Create(model.policy(), {model.weights().begin(),
-                                                        model.weights().end()})
-                      .value();
-    if (!uniform) *decision.mutable_policy() = model.policy();
-    PolicyQuery query;
-    query.candidates =
-        Candidates::DenseUnchecked({decision.dense_values().data(), 80}, 2);
-    query.top_k = k;
-    query.game.rounds = rounds;
-    PolicyWorkspace workspace;
-    Draw draw;
-    policy.Decide(
-        query,
-        DecisionKey(decision.model(), decision.version(), id, SaltOf(model)),
-        &workspace, &draw);
-    decision.mutable_action()->Assign(draw.action.begin(), draw.action.end());
-    decision.set_log_propensity(draw.log_propensity);
-    decision.set_top_k(k > 0 ? k : policy.subset_size());
-    EXPECT_EQ(draw.game_rounds, rounds);
-    if (rounds.has_value()) decision.set_game_rounds(*rounds);
-    return decision;
-  }
-
-  // Returns what Difference() says; "" where nothing differs.
-  std::string Difference(const log::v1::Decision& decision) {
-    DecisionVerifier verifier{ModelStore(store())};
-    const auto difference = verifier.Difference(decision);
-    EXPECT_OK(difference);
-    return difference.ok() ? difference->value_or("") : "error";
-  }
-
-  model::v1::Model uniform_;
-  model::v1::Model select_;
-  model::v1::Model rank_;
-  model::v1::Model game_;
-  model::v1::Model boltzmann_;
-  model::v1::Model head_;
-  model::v1::Model factored_;
-  model::v1::Model sorted_;
-  model::v1::Model f_score_;
-  model::v1::Model precision_;
-  model::v1::Model independent_;
-};
 
 TEST_F(LogVerifyTest, AcceptsWhatPoliciesDecided) {
   for (int i = 0; i < 50; ++i) {
@@ -351,85 +250,6 @@ TEST_F(LogVerifyTest, RecordsThatCannotBeRecomputedDiffer) {
   bad = Decide(select_, false, "a");
   bad.set_action_kind(log::v1::ACTION_KIND_UNSPECIFIED);
   EXPECT_THAT(Difference(bad), HasSubstr("action_kind"));
-}
-
-TEST_F(LogVerifyTest, CommandCountsWhatItVerified) {
-  ASSERT_OK(Write("1", 1,
-                  {Spool(Decide(select_, false, "a")),
-                   Tuple(Decide(rank_, true, "b"), 1), Feedback("f", "a", 1)})
-                ->Close());
-  std::ostringstream out, error;
-  CommandOutput output{out, error};
-  config::v1::LogOptions options;
-  options.set_model_store(store());
-  EXPECT_OK(RunLogVerify(options, {log()}, &output));
-  EXPECT_THAT(out.str(), HasSubstr("2 decisions verified bit for bit, 0 diff"));
-}
-
-TEST_F(LogVerifyTest, CommandNamesTheFirstRecordThatDiffers) {
-  log::v1::Decision changed = Decide(select_, false, "changed");
-  changed.set_log_propensity(std::nextafter(changed.log_propensity(), 0));
-  auto writer = Write("1", 1, {Spool(Decide(select_, false, "a"))});
-  const uint64_t offset = writer->bytes();
-  ASSERT_OK(writer->Append(Tuple(changed, 1)));
-  ASSERT_OK(writer->Append(Tuple(changed, 1)));
-  ASSERT_OK(writer->Close());
-  std::ostringstream out, error;
-  CommandOutput output{out, error};
-  config::v1::LogOptions options;
-  options.set_model_store(store());
-  options.set_output("json");
-  EXPECT_THAT(
-      RunLogVerify(options, {log()}, &output),
-      StatusIs(absl::StatusCode::kDataLoss,
-               AllOf(HasSubstr(log() + "/1.seg offset " +
-                               std::to_string(offset) + " decision changed: "),
-                     HasSubstr("log_propensity: expected"))));
-  EXPECT_THAT(out.str(), AllOf(HasSubstr("\"verified\":1,\"different\":2"),
-                               HasSubstr("\"decision_id\":\"changed\"")));
-}
-
-TEST_F(LogVerifyTest, MissingModelsAreErrorsNotSkipped) {
-  model::v1::Model gone = select_;
-  log::v1::Decision decision = Decide(gone, false, "a");
-  decision.set_version(99);
-  ASSERT_OK(Write("1", 1, {Spool(decision)})->Close());
-  DecisionVerifier with_store{ModelStore(store())};
-  EXPECT_THAT(VerifyLog({log()}, &with_store).status().message(),
-              HasSubstr("decision a: "));
-  DecisionVerifier without{std::nullopt};
-  EXPECT_THAT(
-      VerifyLog({log()}, &without),
-      StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("--model_store")));
-}
-
-TEST_F(LogVerifyTest, SaysThatLabelsAreNotVerified) {
-  log::v1::Decision labels = Decide(uniform_, false, "labels");
-  labels.set_action_kind(log::v1::LABELS);
-  ASSERT_OK(Write("1", 1,
-                  {Tuple(Decide(select_, false, "a"), 1), Tuple(labels, 1),
-                   Tuple(labels, 1)})
-                ->Close());
-  std::ostringstream out, error;
-  CommandOutput output{out, error};
-  config::v1::LogOptions options;
-  options.set_model_store(store());
-  EXPECT_THAT(
-      RunLogVerify(options, {log()}, &output),
-      StatusIs(absl::StatusCode::kUnimplemented,
-               HasSubstr("2 decisions chose labels and were not verified")));
-  EXPECT_THAT(out.str(),
-              AllOf(HasSubstr("1 decisions verified"), HasSubstr("0 different"),
-                    HasSubstr("2 of labels left out")));
-}
-
-TEST_F(LogVerifyTest, AnEmptyLogVerifiesNothing) {
-  ASSERT_OK(Write("1", 1, {})->Close());
-  std::ostringstream out, error;
-  CommandOutput output{out, error};
-  EXPECT_THAT(
-      RunLogVerify({}, {log()}, &output),
-      StatusIs(absl::StatusCode::kNotFound, HasSubstr("holds no decisions")));
 }
 
 }  // namespace

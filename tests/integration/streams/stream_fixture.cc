@@ -1,4 +1,4 @@
-#include "tests/integration/stream_fixture.h"
+#include "tests/integration/streams/stream_fixture.h"
 
 #include <signal.h>
 

@@ -9,7 +9,7 @@
 #include "io/files.h"
 #include "io/segments/segment.h"
 #include "sortition/log/v1/stream.pb.h"
-#include "tests/integration/stream_fixture.h"
+#include "tests/integration/streams/stream_fixture.h"
 #include "tests/testing/status_matchers.h"
 
 namespace sortition {

@@ -8,7 +8,7 @@
 #include "gmock/gmock.h"
 #include "io/files.h"
 #include "io/segments/segment.h"
-#include "tests/integration/stream_fixture.h"
+#include "tests/integration/streams/stream_fixture.h"
 #include "tests/testing/nats_credentials.h"
 #include "tests/testing/status_matchers.h"
 #include "tests/testing/temp_dir.h"
