@@ -71,6 +71,7 @@ MAY_INCLUDE = {
     "process/drawing": [],
     "process/http": ["core/base"],
     "process/service": ["core/base", "process"],
+    "process/status": ["core/base", "process"],
     "server/models": ["core/base", "core/choices", "core/data", "core/features/*",
                       "core/policies", "io", "io/models",
                       "io/segments", "process"],
@@ -84,12 +85,17 @@ MAY_INCLUDE = {
     "server/admission": ["core/base", "process", "server/decisions"],
     "server/rpc": ["core/base", "core/features/schema", "io/spool", "process", "server/models",
                    "server/admission", "server/decisions", "server/identity"],
+    "server/status": ["core/base", "io", "io/models", "io/spool", "process",
+                      "process/status", "server/models", "server/shadows"],
     "server": ["core/base", "io/*", "process", "process/service", "server/*"],
     "sidecar/join": ["core/base"],
     "sidecar/spools": ["core/base", "io", "io/segments", "io/spool", "process",
                        "sidecar/join"],
     "sidecar/stream": ["core/base", "io", "io/segments", "io/spool", "process"],
     "sidecar/upkeep": ["core/base", "io", "io/segments", "io/upkeep", "process"],
+    "sidecar/status": ["core/base", "core/choices", "core/counterfactual",
+                       "core/counterfactual/evaluation", "process", "process/status",
+                       "sidecar/spools"],
     "sidecar": ["core/base", "io", "io/segments", "io/spool", "process",
                 "process/service", "sidecar/*"],
     "trainer/frames": ["core/base", "core/scoring", "io/segments"],
@@ -155,8 +161,9 @@ RESTRICTED = [
     (re.compile(r"^(fstream|iostream|filesystem|thread|mutex|shared_mutex|atomic|future|"
                 r"condition_variable|chrono|ctime|time\.h|pthread\.h|unistd\.h|fcntl\.h)$|"
                 r"^(sys|netinet|arpa|absl/synchronization)/|^absl/time/clock\.h$"),
-     ["io/*", "process", "process/http", "process/service", "server/*", "sidecar",
-      "sidecar/spools", "sidecar/stream", "sidecar/upkeep", "trainer/*", "client/*"]),
+     ["io/*", "process", "process/http", "process/service", "process/status", "server/*",
+      "sidecar", "sidecar/spools", "sidecar/status", "sidecar/stream", "sidecar/upkeep",
+      "trainer/*", "client/*"]),
     (re.compile(r"^(tests|bench)/"), []),
 ]
 INCLUDE = re.compile(r'^\s*#\s*include\s+[<"]([^>"]+)[>"]')

@@ -46,20 +46,23 @@ void SetProcess(absl::string_view role, int64_t now_us,
   }
 }
 
-std::string StatusJson(const status::v1::Status& status,
-                       absl::string_view history) {
+std::string StatusJson(const status::v1::Status& status) {
   google::protobuf::util::JsonPrintOptions options;
   options.preserve_proto_field_names = true;
   options.always_print_primitive_fields = true;
   std::string text;
   CHECK(
       google::protobuf::util::MessageToJsonString(status, &text, options).ok());
-  if (history.empty()) return text;
-  // The process is always there, so a comma is needed.
-  CHECK(text.size() > 2 && text.back() == '}');
-  text.pop_back();
-  absl::StrAppend(&text, ",\"history\":", history, "}");
   return text;
+}
+
+std::string WithHistory(std::string status_json, absl::string_view history) {
+  if (history.empty()) return status_json;
+  // There are fields before it: lists are printed also where they are empty.
+  CHECK(status_json.size() > 2 && status_json.back() == '}');
+  status_json.pop_back();
+  absl::StrAppend(&status_json, ",\"history\":", history, "}");
+  return status_json;
 }
 
 bool WantsHistory(absl::string_view query) {

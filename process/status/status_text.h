@@ -20,10 +20,11 @@ void SetProcess(absl::string_view role, int64_t now_us,
                 status::v1::Status* status);
 
 // Returns the JSON form of the status, which has no history: field names as in
-// the proto, and all fields that are not messages. `history` is the JSON of its
-// history; empty: none.
-std::string StatusJson(const status::v1::Status& status,
-                       absl::string_view history);
+// the proto, and all fields that are not messages.
+std::string StatusJson(const status::v1::Status& status);
+// Returns the same with a history, in the JSON form of History::Json(); empty:
+// none.
+std::string WithHistory(std::string status_json, absl::string_view history);
 
 // Whether `query`, what comes after '?' in an address, asks for the history: it
 // does unless it has history=0.

@@ -10,6 +10,7 @@
 #include "process/metrics.h"
 #include "server/models/model_registry.h"
 #include "server/models/models_service.h"
+#include "server/shadows/shadow_scorer.h"
 
 namespace sortition {
 
@@ -20,9 +21,10 @@ struct ServerStatusParts {
   const ModelsService* models = nullptr;
   const SpoolWriter* spool = nullptr;  // Null: decisions are not logged.
   std::string spool_dir = {};
-  std::string sidecar = {};  // HttpOptions.sidecar.
-  bool needs_token = false;  // Status.server.needs_token
-  bool has_control = false;  // Status.server.has_control
+  const ShadowScorer* shadows = nullptr;  // Null: nobody looks on.
+  std::string sidecar = {};               // HttpOptions.sidecar.
+  bool needs_token = false;               // Status.server.needs_token
+  bool has_control = false;               // Status.server.has_control
   // Says why the server is not ready; empty: it is.
   std::function<std::string()> why_not_ready = {};
 };
