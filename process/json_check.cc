@@ -63,6 +63,12 @@ std::string PlaceOf(absl::string_view json, size_t offset) {
 }  // namespace
 
 absl::Status CheckJson(absl::string_view json) {
+  // The parser would take it for the end.
+  const size_t zero = json.find('\0');
+  if (zero != absl::string_view::npos) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("not JSON: at ", PlaceOf(json, zero), ": a byte 0"));
+  }
   rapidjson::MemoryStream stream(json.data(), json.size());
   rapidjson::Reader reader;
   Checker checker;

@@ -1,0 +1,97 @@
+#include "server/http/http_port.h"
+
+#include <map>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "core/base/status_macros.h"
+#include "process/http/http_errors.h"
+#include "server/http/json_calls.h"
+#include "server/http/openapi.h"
+#include "web/page_files.h"
+
+namespace sortition {
+namespace {
+
+constexpr char kJson[] = "application/json";
+
+HttpHandler Text(std::string type, std::function<std::string()> make) {
+  return [type = std::move(type), make = std::move(make)](const HttpRequest&) {
+    return HttpAnswer{.content_type = type, .body = make()};
+  };
+}
+
+HttpAnswer Readiness(const std::string& why_not_ready) {
+  if (!why_not_ready.empty()) {
+    return ErrorAnswer(absl::UnavailableError(why_not_ready));
+  }
+  return {.content_type = kJson, .body = "{\"status\":\"SERVING\"}\n"};
+}
+
+void AddPages(const config::v1::ServerOptions& options,
+              const HttpPortParts& parts,
+              std::map<std::string, HttpHandler>* routes) {
+  (*routes)["GET /healthz"] =
+      Text(kJson, [] { return "{\"status\":\"ALIVE\"}\n"; });
+  (*routes)["GET /readyz"] = [why = parts.why_not_ready](const HttpRequest&) {
+    return Readiness(why());
+  };
+  (*routes)["GET /metrics"] =
+      Text("text/plain; version=0.0.4; charset=utf-8",
+           [metrics = parts.metrics] { return metrics->Text(); });
+  (*routes)["GET /openapi.json"] =
+      Text(kJson, [text = OpenApiDocument(options.limits())] { return text; });
+  (*routes)["GET /status.json"] =
+      [status = parts.status_json](const HttpRequest& request) {
+        return HttpAnswer{.content_type = kJson, .body = status(request.query)};
+      };
+  for (const PageFile& file : PageFiles()) {
+    (*routes)[absl::StrCat("GET ", file.path)] =
+        Text(std::string(file.content_type),
+             [&file] { return std::string(file.bytes); });
+  }
+}
+
+// Counts the answers of a handler by code.
+HttpHandler Counted(const std::string& route, Metrics* metrics,
+                    HttpHandler handler) {
+  const std::string path = route.substr(route.find(' ') + 1);
+  return [=](const HttpRequest& request) {
+    HttpAnswer answer = handler(request);
+    metrics
+        ->Counter("sortition_http_requests_total",
+                  "Requests of the HTTP port that were for one of its paths",
+                  {{"path", path}, {"code", absl::StrCat(answer.code)}})
+        ->Increment();
+    return answer;
+  };
+}
+
+}  // namespace
+
+HttpLimits LimitsOf(const config::v1::HttpOptions& options) {
+  return {.threads = options.threads(),
+          .max_waiting = options.max_waiting(),
+          .max_body_bytes = options.max_body_bytes(),
+          .request_seconds = options.request_seconds()};
+}
+
+absl::StatusOr<std::unique_ptr<HttpPort>> HttpPort::Open(
+    const config::v1::ServerOptions& options, const HttpPortParts& parts) {
+  std::map<std::string, HttpHandler> routes = MakeJsonCalls(
+      parts.channel,
+      {.needs_certificate = !options.tls().client_ca_file().empty(),
+       .has_control_port = !options.control_listen().empty()});
+  AddPages(options, parts, &routes);
+  for (auto& [route, handler] : routes) {
+    handler = Counted(route, parts.metrics, std::move(handler));
+  }
+  ASSIGN_OR_RETURN(
+      std::unique_ptr<HttpServer> server,
+      HttpServer::Open("http.listen", options.http().listen(),
+                       LimitsOf(options.http()), std::move(routes)));
+  return std::unique_ptr<HttpPort>(new HttpPort(std::move(server)));
+}
+
+}  // namespace sortition
