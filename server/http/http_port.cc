@@ -1,20 +1,26 @@
 #include "server/http/http_port.h"
 
+#include <grpcpp/client_context.h>
+
+#include <chrono>
 #include <map>
 #include <utility>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "core/base/status_macros.h"
+#include "grpc/health/v1/health.grpc.pb.h"
 #include "process/http/http_errors.h"
 #include "server/http/json_calls.h"
 #include "server/http/openapi.h"
+#include "sortition/v1/ranking.grpc.pb.h"
 #include "web/page_files.h"
 
 namespace sortition {
 namespace {
 
 constexpr char kJson[] = "application/json";
+constexpr std::chrono::seconds kHealthPatience(5);
 
 HttpHandler Text(std::string type, std::function<std::string()> make) {
   return [type = std::move(type), make = std::move(make)](const HttpRequest&) {
@@ -22,11 +28,24 @@ HttpHandler Text(std::string type, std::function<std::string()> make) {
   };
 }
 
-HttpAnswer Readiness(const std::string& why_not_ready) {
-  if (!why_not_ready.empty()) {
-    return ErrorAnswer(absl::UnavailableError(why_not_ready));
+// Answers as the health service does.
+HttpAnswer Readiness(const HttpPortParts& parts) {
+  using grpc::health::v1::HealthCheckResponse;
+  grpc::ClientContext context;
+  context.set_deadline(std::chrono::system_clock::now() + kHealthPatience);
+  grpc::health::v1::HealthCheckRequest request;
+  request.set_service(v1::Ranking::service_full_name());
+  HealthCheckResponse response;
+  const grpc::Status status = grpc::health::v1::Health::NewStub(parts.channel)
+                                  ->Check(&context, request, &response);
+  if (status.ok() && response.status() == HealthCheckResponse::SERVING) {
+    return {.content_type = kJson, .body = "{\"status\":\"SERVING\"}\n"};
   }
-  return {.content_type = kJson, .body = "{\"status\":\"SERVING\"}\n"};
+  const std::string why = parts.why_not_ready();
+  return ErrorAnswer(
+      absl::UnavailableError(!why.empty()  ? why
+                             : status.ok() ? "the RPC port takes no connections"
+                                           : status.error_message()));
 }
 
 void AddPages(const config::v1::ServerOptions& options,
@@ -34,8 +53,8 @@ void AddPages(const config::v1::ServerOptions& options,
               std::map<std::string, HttpHandler>* routes) {
   (*routes)["GET /healthz"] =
       Text(kJson, [] { return "{\"status\":\"ALIVE\"}\n"; });
-  (*routes)["GET /readyz"] = [why = parts.why_not_ready](const HttpRequest&) {
-    return Readiness(why());
+  (*routes)["GET /readyz"] = [parts](const HttpRequest&) {
+    return Readiness(parts);
   };
   (*routes)["GET /metrics"] =
       Text("text/plain; version=0.0.4; charset=utf-8",

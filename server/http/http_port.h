@@ -20,7 +20,7 @@ struct HttpPortParts {
   // To the gRPC server of this process.
   std::shared_ptr<grpc::Channel> channel;
   Metrics* metrics = nullptr;
-  // Says why callers should go elsewhere; empty: they should not.
+  // Says why the health of Ranking is not SERVING; empty: it knows no reason.
   std::function<std::string()> why_not_ready;
   // Returns what /status.json says; takes the query.
   std::function<std::string(absl::string_view query)> status_json;

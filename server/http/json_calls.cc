@@ -22,6 +22,7 @@
 #include "google/protobuf/util/type_resolver_util.h"
 #include "process/http/http_errors.h"
 #include "process/json_check.h"
+#include "server/identity/authorizer.h"
 #include "sortition/v1/models.pb.h"
 #include "sortition/v1/ranking.pb.h"
 

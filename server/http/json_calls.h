@@ -29,10 +29,6 @@ const google::protobuf::MethodDescriptor* MethodOf(const JsonCall& call);
 
 inline constexpr int kMaxTimeoutMilliseconds = 10'000;
 
-// Metadata of a call that came over HTTP: the address of its client. Only calls
-// of this process may have it.
-inline constexpr char kHttpPeerKey[] = "sortition-http-peer";
-
 struct JsonCallOptions {
   // Calls need a client certificate, which HTTP has not: all are refused.
   bool needs_certificate = false;
