@@ -122,14 +122,11 @@ bool Exchange::wants_more() const {
   return !is_http_1_0() || absl::StrContains(wish, "keep-alive");
 }
 
-std::optional<HttpAnswer> Exchange::CheckHeaders() const {
+std::string Exchange::HeaderProblem() const {
   const mg_request_info& info = *mg_get_request_info(connection_);
-  const auto refuse = [](absl::string_view message) {
-    return Refusal(400, absl::StatusCode::kInvalidArgument, message);
-  };
   if (request_.path.empty() || request_.path[0] != '/' ||
       !absl::StartsWith(info.request_uri, "/")) {
-    return refuse("the target of the request must be a path, as in /v1/rank");
+    return "the target of the request must be a path, as in /v1/rank";
   }
   for (const absl::string_view name :
        {"Host", "Origin", "Content-Length", "Content-Type", "Transfer-Encoding",
@@ -140,24 +137,31 @@ std::optional<HttpAnswer> Exchange::CheckHeaders() const {
                         return absl::EqualsIgnoreCase(h.name, name);
                       });
     if (count > 1) {
-      return refuse(absl::StrCat("header \"", name, "\": stands there ", count,
-                                 " times, must be once"));
+      return absl::StrCat("header \"", name, "\": stands there ", count,
+                          " times, must be once");
     }
   }
   const std::string length = Header("Content-Length");
   if (!length.empty() && is_chunked()) {
-    return refuse(
-        "headers \"Content-Length\" and \"Transfer-Encoding\": there must be "
-        "one of them");
+    return "headers \"Content-Length\" and \"Transfer-Encoding\": there must "
+           "be "
+           "one of them";
   }
   uint64_t bytes = 0;
   if (!length.empty() &&
       (!std::all_of(length.begin(), length.end(), absl::ascii_isdigit) ||
        !absl::SimpleAtoi(length, &bytes))) {
-    return refuse(absl::StrCat("header \"Content-Length\" is \"", length,
-                               "\": must be a number of bytes"));
+    return absl::StrCat("header \"Content-Length\" is \"", length,
+                        "\": must be a number of bytes");
   }
-  return std::nullopt;
+  return "";
+}
+
+std::optional<HttpAnswer> Exchange::CheckHeaders() {
+  const std::string problem = HeaderProblem();
+  if (problem.empty()) return std::nullopt;
+  is_read_ = false;
+  return Refusal(400, absl::StatusCode::kInvalidArgument, problem);
 }
 
 std::optional<HttpAnswer> Exchange::CheckSize(uint64_t bytes) const {

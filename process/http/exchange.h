@@ -24,8 +24,9 @@ class Exchange {
 
   // Returns the answer to a request whose headers contradict each other, or
   // could mean something else to a proxy in front: its length is ambiguous, or
-  // a header that there can be one of stands there twice.
-  std::optional<HttpAnswer> CheckHeaders() const;
+  // a header that there can be one of stands there twice. Nobody knows then
+  // where the next request begins: the connection will be closed.
+  std::optional<HttpAnswer> CheckHeaders();
 
   // Reads the body, if there is one. Returns the answer if it does not come in
   // time, has no end, or is too large.
@@ -37,6 +38,8 @@ class Exchange {
 
  private:
   std::string Header(absl::string_view name) const;
+  // Returns what is wrong with the headers; empty: nothing.
+  std::string HeaderProblem() const;
   bool is_chunked() const;
   // Returns an answer unless the client was told to go on if it asked for that.
   std::optional<HttpAnswer> Expect();

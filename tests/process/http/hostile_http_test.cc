@@ -81,6 +81,8 @@ TEST_F(HostileHttpTest, RefusesBodiesOfTwoLengths) {
                 400, "one of them");
   ExpectRefused(Post("Content-Length: 5\r\nContent-Length: 6\r\n", "hello!"),
                 400, "2 times");
+  ExpectRefused(Post("Content-Length: 0\r\nContent-Length: 6\r\n", "hello!"),
+                400, "2 times");
   ExpectRefused(Post("Content-Length: 5x\r\n", "hello"), 400,
                 "number of bytes");
   ExpectRefused(Post("Content-Length: -5\r\n", "hello"), 400, "");
