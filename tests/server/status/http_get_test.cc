@@ -30,13 +30,16 @@ class HttpGetTest : public testing::Test {
 
 TEST_F(HttpGetTest, ReturnsTheBody) {
   std::string request;
-  HostilePeer peer([&request](int fd) {
-    request = HostilePeer::ReadRequest(fd);
-    HostilePeer::Send(fd, "HTTP/1.1 200 OK\r\ncontent-length: 5\r\n\r\nhello");
-  });
-  ASSERT_OK_AND_ASSIGN(const std::string body,
-                       HttpGet(peer.address(), "/a?b=0"));
-  EXPECT_EQ(body, "hello");
+  {
+    HostilePeer peer([&request](int fd) {
+      request = HostilePeer::ReadRequest(fd);
+      HostilePeer::Send(fd,
+                        "HTTP/1.1 200 OK\r\ncontent-length: 5\r\n\r\nhello");
+    });
+    ASSERT_OK_AND_ASSIGN(const std::string body,
+                         HttpGet(peer.address(), "/a?b=0"));
+    EXPECT_EQ(body, "hello");
+  }
   EXPECT_THAT(request, StartsWith("GET /a?b=0 HTTP/1.0\r\nHost: 127.0.0.1:"));
 }
 

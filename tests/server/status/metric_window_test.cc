@@ -1,5 +1,7 @@
 #include "server/status/metric_window.h"
 
+#include <algorithm>
+
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 

@@ -51,16 +51,18 @@ TEST(SidecarFiguresTest, AsksForAStatusWithoutHistory) {
   status.mutable_sidecar()->add_worths()->set_model("m");
   const std::string json = StatusJson(status);
   std::string request;
-  HostilePeer peer([&](int fd) {
-    request = HostilePeer::ReadRequest(fd);
-    HostilePeer::Send(fd, absl::StrCat("HTTP/1.1 200 OK\r\nContent-Length: ",
-                                       json.size(), "\r\n\r\n", json));
-  });
-  SidecarFigures figures(peer.address());
-  figures.Ask(SteadyUs);
-  const status::v1::Status filled = FillAt(figures, SteadyUs());
-  EXPECT_EQ(filled.sidecar().tuples(), 12u);
-  EXPECT_EQ(filled.sidecar().worths(0).model(), "m");
+  {
+    HostilePeer peer([&](int fd) {
+      request = HostilePeer::ReadRequest(fd);
+      HostilePeer::Send(fd, absl::StrCat("HTTP/1.1 200 OK\r\nContent-Length: ",
+                                         json.size(), "\r\n\r\n", json));
+    });
+    SidecarFigures figures(peer.address());
+    figures.Ask(SteadyUs);
+    const status::v1::Status filled = FillAt(figures, SteadyUs());
+    EXPECT_EQ(filled.sidecar().tuples(), 12u);
+    EXPECT_EQ(filled.sidecar().worths(0).model(), "m");
+  }
   EXPECT_THAT(request, HasSubstr("GET /status.json?history=0 "));
 }
 
