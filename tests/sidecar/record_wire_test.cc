@@ -62,7 +62,7 @@ TEST(RecordWireTest, ParsesAChoiceWithoutFeatures) {
   decision.add_candidate_ids("c");
   decision.add_eligible(true);
   decision.mutable_policy()->set_inverse_temperature(1);
-  decision.mutable_sparse()->add_indices(1);
+  decision.mutable_sparse()->add_columns(1);
   decision.mutable_columns()->set_num_candidates(1);
   (*decision.mutable_attributes())["a"] = "b";
   const std::string bytes = decision.SerializeAsString();
