@@ -35,7 +35,7 @@ using HistorySample = std::map<SeriesId, SeriesValue>;
 class History {
  public:
   static constexpr size_t kSamples = 720;
-  static constexpr size_t kMaxSeries = 64;
+  static constexpr size_t kMaxSeries = 96;
   static constexpr int64_t kIntervalUs = 5'000'000;  // Between two samples.
 
   explicit History(size_t num_samples = kSamples,

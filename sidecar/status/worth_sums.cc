@@ -64,6 +64,9 @@ void WorthSums::AddTuple(const log::v1::BanditTuple& tuple,
 }
 
 void WorthSums::AddWeight(double weight) {
+  // One so large outweighs all others as well as an infinite one does, and its
+  // square is a number.
+  weight = std::min(weight, 1e150);
   weights_ += weight;
   weight_squares_ += weight * weight;
 }

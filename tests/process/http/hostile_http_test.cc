@@ -78,7 +78,7 @@ TEST_F(HostileHttpTest, RefusesHeadersThatHaveNoEnd) {
 TEST_F(HostileHttpTest, RefusesBodiesOfTwoLengths) {
   ExpectRefused(Post("Content-Length: 5\r\nTransfer-Encoding: chunked\r\n",
                      "0\r\n\r\nPOST /echo HTTP/1.1\r\n"),
-                400, "one of them");
+                400, "only one of them");
   ExpectRefused(Post("Content-Length: 5\r\nContent-Length: 6\r\n", "hello!"),
                 400, "2 times");
   ExpectRefused(Post("Content-Length: 0\r\nContent-Length: 6\r\n", "hello!"),
