@@ -143,8 +143,8 @@ std::string Exchange::HeaderProblem() const {
   }
   const std::string length = Header("Content-Length");
   if (!length.empty() && is_chunked()) {
-    return "headers \"Content-Length\" and \"Transfer-Encoding\": only "
-           "one of them may stand there";
+    return "headers \"Content-Length\" and \"Transfer-Encoding\": there may be "
+           "only one of them";
   }
   uint64_t bytes = 0;
   if (!length.empty() &&

@@ -40,23 +40,17 @@ struct Client {
   int num_requests = 0;
 };
 
-// Civetweb changes them for the whole process when it starts.
-class SignalsKept {
+// Civetweb changes it for the whole process when it starts: nobody could learn
+// any more how a child has ended.
+class ChildSignalKept {
  public:
-  SignalsKept() {
-    ::sigaction(SIGCHLD, nullptr, &child_);
-    ::sigaction(SIGPIPE, nullptr, &pipe_);
-  }
-  ~SignalsKept() {
-    ::sigaction(SIGCHLD, &child_, nullptr);
-    ::sigaction(SIGPIPE, &pipe_, nullptr);
-  }
-  SignalsKept(const SignalsKept&) = delete;
-  SignalsKept& operator=(const SignalsKept&) = delete;
+  ChildSignalKept() { ::sigaction(SIGCHLD, nullptr, &action_); }
+  ~ChildSignalKept() { ::sigaction(SIGCHLD, &action_, nullptr); }
+  ChildSignalKept(const ChildSignalKept&) = delete;
+  ChildSignalKept& operator=(const ChildSignalKept&) = delete;
 
  private:
-  struct sigaction child_ = {};
-  struct sigaction pipe_ = {};
+  struct sigaction action_ = {};
 };
 
 Client* ClientOf(const mg_connection* connection) {
@@ -229,7 +223,7 @@ bool HttpServer::Rep::Start(const std::vector<std::string>& addresses) {
       // Hosts are checked here.
       "enable_auth_domain_check", "no", nullptr};
   const mg_callbacks callbacks = Callbacks();
-  const SignalsKept signals;
+  const ChildSignalKept child_signal;
   context = mg_start(&callbacks, this, options);
   return context != nullptr;
 }

@@ -59,7 +59,8 @@ class HttpServer {
   // Listens at "host:port", at all addresses of the host; port 0 picks a free
   // one at the first of them. `routes` goes from "GET /path" to what answers
   // it; HEAD is answered as GET is. Unavailable if the address is wrong or
-  // taken; the message begins with `option`.
+  // taken; the message begins with `option`. The process ignores SIGPIPE from
+  // then on.
   static absl::StatusOr<std::unique_ptr<HttpServer>> Open(
       absl::string_view option, const std::string& address,
       const HttpLimits& limits, std::map<std::string, HttpHandler> routes);
