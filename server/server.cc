@@ -61,6 +61,7 @@ struct Server::Rep {
   std::unique_ptr<HttpPort> http;
   std::unique_ptr<Metrics> metrics = std::make_unique<Metrics>();
   int metrics_port = 0;
+  int http_port = 0;
   bool drained = false;
   std::mutex health_mutex;
   // All guarded by `health_mutex`.
@@ -78,7 +79,6 @@ struct Server::Rep {
   std::string WhyNotReady();
   // Opens the HTTP port, if there is to be one.
   absl::Status StartHttp();
-  int http_port() const { return http == nullptr ? 0 : http->port(); }
   absl::Status WritePorts() const;
 };
 
@@ -129,7 +129,7 @@ absl::Status Server::Rep::Start() {
   RETURN_IF_ERROR(WritePorts());
   LogInfo("serving", {{"rpc_port", grpc->port()},
                       {"metrics_port", metrics_port},
-                      {"http_port", http_port()},
+                      {"http_port", http_port},
                       {"control_port", grpc->control_port()},
                       {"model_store", options.model_store()},
                       {"spool", options.spool().dir()}});
@@ -159,6 +159,7 @@ absl::Status Server::Rep::StartHttp() {
                                .status_json = [this](absl::string_view query) {
                                  return status->Json(query);
                                }}));
+  http_port = http->port();
   return absl::OkStatus();
 }
 
@@ -199,7 +200,7 @@ absl::Status Server::Rep::WritePorts() const {
   if (options.port_file().empty()) return absl::OkStatus();
   std::string text = absl::StrCat("rpc ", grpc->port(), "\n");
   if (metrics_port != 0) absl::StrAppend(&text, "metrics ", metrics_port, "\n");
-  if (http != nullptr) absl::StrAppend(&text, "http ", http->port(), "\n");
+  if (http_port != 0) absl::StrAppend(&text, "http ", http_port, "\n");
   if (grpc->control_port() != 0) {
     absl::StrAppend(&text, "control ", grpc->control_port(), "\n");
   }
@@ -232,7 +233,7 @@ int Server::rpc_port() const { return rep_->grpc->port(); }
 
 int Server::metrics_port() const { return rep_->metrics_port; }
 
-int Server::http_port() const { return rep_->http_port(); }
+int Server::http_port() const { return rep_->http_port; }
 
 const Metrics& Server::metrics() const { return *rep_->metrics; }
 

@@ -8,6 +8,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "io/files.h"
+#include "server/identity/identity.h"
 #include "tests/server/http/http_port_fixture.h"
 
 namespace sortition {
@@ -104,11 +105,12 @@ TEST_F(HttpPortTest, ADeadlineThatPassesIsSaid) {
 TEST_F(HttpPortTest, DrainsWhileItIsAsked) {
   options_.set_drain_grace_seconds(0.2);
   StartServer();
+  const int port = http_port();
   std::atomic<int> num_answered{0};
   std::atomic<bool> is_over{false};
   std::thread asks([&] {
     while (!is_over) {
-      const HttpReply reply = PostJson(http_port(), "/v1/rank", kGoodRank);
+      const HttpReply reply = PostJson(port, "/v1/rank", kGoodRank);
       // Answered, refused by the server, or the port is closed.
       EXPECT_THAT(reply.code, testing::AnyOf(200, 503, 0)) << reply.body;
       if (reply.code == 200) ++num_answered;
@@ -118,10 +120,12 @@ TEST_F(HttpPortTest, DrainsWhileItIsAsked) {
   while (num_answered < 10) {
   }
   std::thread drains([&] { EXPECT_OK(server_->Drain()); });
-  HttpReply ready = GetHttp(http_port(), "/readyz");
-  while (ready.code == 200) ready = GetHttp(http_port(), "/readyz");
+  HttpReply ready = GetHttp(port, "/readyz");
+  while (ready.code == 200) ready = GetHttp(port, "/readyz");
   EXPECT_THAT(ready.code, testing::AnyOf(503, 0));
-  if (ready.code == 503) EXPECT_THAT(ready.body, HasSubstr("draining"));
+  if (ready.code == 503) {
+    EXPECT_THAT(ready.body, HasSubstr("draining"));
+  }
   drains.join();
   is_over = true;
   asks.join();
