@@ -6,7 +6,7 @@ import {bytes, places, rate, share, toCount, toNumber} from './format.js';
 import {charts} from './history.js';
 import {policies, rollbackTarget, shares, versionName} from './judge.js';
 import {useChip} from './overview.js';
-import {bar, empty, facts, histogram, section, table, time} from './tables.js';
+import {bar, barColumn, empty, facts, histogram, section, table, time} from './tables.js';
 import {driftOf, trainingsOf} from './training.js';
 
 const modes = {
@@ -88,7 +88,7 @@ function split(model) {
   const rest = 10000 - arms.reduce((sum, [, parts]) => sum + parts, 0);
   const rows = [[toCount(model.version), rest], ...arms].map(([version, parts], i) =>
     [versionName(version), bar(parts / 10000), places(parts), rateOf(model, version), i === 0 ? 'serves' : 'arm']);
-  return table(`Traffic of ${model.name}`, [{name: 'Version'}, {name: ''}, {name: 'Share', number: true},
+  return table(`Traffic of ${model.name}`, [{name: 'Version'}, barColumn, {name: 'Share', number: true},
     {name: 'Now', number: true}, {name: 'As'}], rows, {class: 'split'});
 }
 

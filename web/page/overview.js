@@ -48,7 +48,7 @@ export function values(status, refresh) {
         el('p', {class: 'note'}, 'Mean reward of what each version decided',
             confidence ? `, with its ${share(confidence)} interval.` : '.',
             ' Compare versions that had traffic at the same time: rewards change with it.'),
-        shown.map((each) => modelValues(each)),
+        shown.map((each) => modelValues(each, status.sidecar ? 'no reward yet' : 'not known')),
         el('div', {class: 'charts'}, shown.map(({model}) => rewardCharts(model, status, refresh))),
       ],
       byTraffic.length > mostModels && el('button', {type: 'button', on: {click: () => {
@@ -62,7 +62,7 @@ function busyness({policies: each}) {
     sum + toCount(perSecond) + toCount(decisions) * 1e-12, 0);
 }
 
-function modelValues({model, policies: each}) {
+function modelValues({model, policies: each}, none) {
   const rewards = each.map(({worth}) => toEstimate(worth?.reward));
   const axis = intervalAxis(rewards, rewards[each.findIndex(({serves}) => serves)]);
   const decimals = decimalsOfAll(rewards);
@@ -73,7 +73,7 @@ function modelValues({model, policies: each}) {
     return {key: version, cells: [
       [el('span', {class: 'version'}, versionName(version)), uses.map((use) => [' ', useChip(use)]),
         preference(worth)],
-      withInterval(rewards[i], 'no reward yet', decimals),
+      withInterval(rewards[i], none, decimals),
       intervalPicture(axis, rewards[i]),
       worth ? count(toCount(worth.tuples)) : '–',
       worth ? share(toCount(worth.with_feedback) / toCount(worth.tuples)) : '–',

@@ -3,9 +3,12 @@ import {el} from './dom.js';
 import {absolute, ago, bytes, count, decimal, decimalsOfAll, interval, share, short, toCount, toNumber, trimmed}
   from './format.js';
 
+// The header of a column of bars: the number that a bar shows stands beside it.
+export const barColumn = {name: el('span', {class: 'unseen'}, 'Bar'), label: ''};
+
 // Returns a table. A column is {name, label: the name as text where it is none,
-// number: is it one?, hint}; a row has as
-// many cells as columns, or is {key, cells}. On narrow screens each row becomes
+// number: is it one?, hint}; a row has as many cells as columns, or is {key,
+// cells}. On narrow screens each row becomes
 // a block whose lines repeat the columns' names, so roles are said explicitly.
 // The first cell is the row's header.
 export function table(caption, columns, rows, options = {}) {
@@ -57,7 +60,7 @@ export function histogram(caption, given) {
     return [name, bar(counts[i] / most), share(counts[i] / total)];
   });
   return table([caption, el('span', {class: 'note'}, ` ${count(total)} decisions`)],
-      [{name: 'Up to', number: true}, {name: ''}, {name: 'Share', number: true}], rows,
+      [{name: 'Up to', number: true}, barColumn, {name: 'Share', number: true}], rows,
       {class: 'histogram', showCaption: true});
 }
 
