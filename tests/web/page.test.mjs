@@ -32,7 +32,8 @@ const shown = {
   sidecar: [statuses.ofSidecar, 4],
 };
 for (const [name, [make, numCharts]] of Object.entries(shown)) {
-  for (const view of checks.views) {
+  // All views of what most people see; of the rest, each width and each colours.
+  for (const view of ['fresh', 'busy'].includes(name) ? checks.views : [checks.views[0], checks.views[3]]) {
     test(`${name} at ${view.name} is quiet, accessible, drawn, and fits`, async () => {
       const page = await show(make(), view);
       await checks.fitsItsWidth(page);
@@ -242,9 +243,11 @@ test('a newcomer sees the first call with the real address', async () => {
 
 test('the page prints in light colours, without buttons', async () => {
   const page = await show(statuses.busy(), checks.views[3]);
+  await page.getByLabel('Colours').selectOption('dark');
   await page.emulateMedia({media: 'print'});
   assert.equal(await page.getByRole('button').filter({visible: true}).count(), 0);
-  await page.getByText('Value of each policy').first().waitFor();
+  await page.getByRole('heading', {name: 'Value of each policy'}).waitFor();
+  assert.equal(await page.evaluate(() => getComputedStyle(document.body).color), 'rgb(26, 33, 43)');
   await checks.picture(page, 'print');
 });
 

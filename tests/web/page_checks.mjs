@@ -11,6 +11,9 @@ const require = createRequire(join(PAGE_MODULES, 'modules.js'));
 const {chromium} = require('playwright-core');
 const axeSource = readFileSync(require.resolve('axe-core/axe.min.js'), 'utf8');
 
+// A browser on a busy machine takes its time.
+const patienceMs = 180000;
+
 export const views = [360, 1440].flatMap((width) => ['light', 'dark'].map((colours) =>
   ({width, colours, name: `${width}_${colours}`})));
 
@@ -25,6 +28,7 @@ export function launch() {
 export async function open(browser, url, view = views[2], options = {}) {
   const context = await browser.newContext({viewport: {width: view.width, height: 900},
     colorScheme: view.colours, reducedMotion: 'reduce', ...options});
+  context.setDefaultTimeout(patienceMs);
   const page = await context.newPage();
   page.trouble = [];
   page.on('console', (message) => page.trouble.push(`console: ${message.text()}`));
@@ -79,5 +83,6 @@ export async function hasCharts(page, least = 1) {
 
 export async function picture(page, name) {
   mkdirSync(PAGE_PICTURES, {recursive: true});
-  await page.screenshot({path: join(PAGE_PICTURES, `${name}.png`), fullPage: true});
+  await page.screenshot({path: join(PAGE_PICTURES, `${name}.png`), fullPage: true,
+    timeout: patienceMs});
 }

@@ -8,9 +8,8 @@ export const barColumn = {name: el('span', {class: 'unseen'}, 'Bar'), label: ''}
 
 // Returns a table. A column is {name, label: the name as text where it is none,
 // number: is it one?, hint}; a row has as many cells as columns, or is {key,
-// cells}. On narrow screens each row becomes
+// cells}. The first cell is the row's header. On narrow screens each row becomes
 // a block whose lines repeat the columns' names, so roles are said explicitly.
-// The first cell is the row's header.
 export function table(caption, columns, rows, options = {}) {
   const header = columns.map((column) => el('th', {
     role: 'columnheader', scope: 'col', class: column.number && 'number', title: column.hint,
