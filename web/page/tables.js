@@ -70,10 +70,13 @@ function filled(counts) {
   return Array.from({length: last - first + 1}, (_, i) => first + i);
 }
 
+const lastTimeUs = 8.64e18;  // Of a Date.
+
 // Returns a time as how long ago it was, with date and time in a title.
 export function time(timeUs, nowUs) {
   const at = toNumber(timeUs);
   if (!(at > 0)) return 'never';
+  if (at > lastTimeUs) return 'unknown';
   return el('time', {datetime: new Date(at / 1000).toISOString(), title: absolute(at)},
       ago(at, nowUs));
 }
@@ -81,6 +84,13 @@ export function time(timeUs, nowUs) {
 // Returns one word in a frame, such as what a version is used for.
 export function chip(text, kind = '') {
   return el('span', {class: `chip ${kind}`}, text);
+}
+
+// Returns what a version is used for; arms have places of 10,000.
+export function useChip(use) {
+  const arm = use.match(/^(arm|interleaved) (\d+)$/);
+  const text = arm ? `${arm[1]} ${share(Number(arm[2]) / 10000)}` : use;
+  return chip(text, use.startsWith('serves') ? 'serves' : '');
 }
 
 const marks = {
