@@ -201,8 +201,9 @@ export function hostile() {
   model.serving_error = hostileText;
   for (const change of model.history) Object.assign(change, {reason: hostileText, caller: hostileText});
   for (const drift of model.drift) drift.name = hostileText;
-  for (const series of status.history.series) {
-    for (const name of Object.keys(series.labels)) series.labels[name] = hostileText + series.labels[name];
+  for (const {labels} of status.history.series) {
+    if (labels.model === 'answers') labels.model = hostileText;
+    if (labels.method) labels.method = hostileText + labels.method;
   }
   for (const each of status.sidecar.worths) each.model = hostileText;
   status.sidecar.problem = hostileText;

@@ -32,12 +32,14 @@ async function poll() {
     if (isWhole) history = next.history;
     receive({...next, history});
     ++polls;
+    render();
   } catch (error) {
     fail(error);
+    renderTrouble();
+  } finally {
+    clearTimeout(timer);
+    if (!document.hidden) timer = setTimeout(poll, pauseMs);
   }
-  render();
-  clearTimeout(timer);
-  if (!document.hidden) timer = setTimeout(poll, pauseMs);
 }
 
 function receive(next) {
@@ -72,14 +74,15 @@ function changed(answer) {
   poll();
 }
 
-function render() {
+// The rest of the page stays as it was.
+function renderTrouble() {
   patch(document.getElementById('session'), sessionButton());
   patch(document.getElementById('trouble'), trouble());
-  if (!status) {
-    patch(document.getElementById('page'),
-        el('p', {class: 'empty'}, failure ? 'There is nothing to show yet.' : 'Asking for the status …'));
-    return;
-  }
+}
+
+function render() {
+  renderTrouble();
+  if (!status) return;
   const {process, server} = status;
   document.title = `${server?.ready === false ? 'Not ready · ' : ''}Sortition ${process.role}`;
   patch(document.getElementById('about'), `${process.role} ${process.version} · up `,
@@ -101,9 +104,13 @@ function render() {
 function sessionButton() {
   const isNeeded = status?.server?.needs_token && status.server.has_control;
   if (!isNeeded && failure?.code !== 401) return null;
+  const again = () => {
+    render();
+    poll();
+  };
   return isSignedIn() ?
-    el('button', {type: 'button', key: 'out', on: {click: () => { signOut(); render(); }}}, 'Sign out') :
-    el('button', {type: 'button', key: 'in', on: {click: () => signIn(render)}}, 'Sign in');
+    el('button', {type: 'button', key: 'out', on: {click: () => { signOut(); again(); }}}, 'Sign out') :
+    el('button', {type: 'button', key: 'in', on: {click: () => signIn(again)}}, 'Sign in');
 }
 
 function trouble() {

@@ -199,7 +199,11 @@ function read(node) {
           el('svg', {class: `sample series-${k}`, viewBox: '0 0 26 8'},
               el('path', {class: 'line', d: 'M1 4H25'})),
           el('bdi', {}, each.name), el('span', {class: 'latest'}, reading(each, i, format)))));
+  // Beside the line, on the side with more room; where there is little, at the edge.
   const isRight = xs[i] < (left + right) / 2;
-  tip.style.setProperty('left', isRight ? `${xs[i] + 12}px` : 'auto');
-  tip.style.setProperty('right', isRight ? 'auto' : `${node.clientWidth - xs[i] + 12}px`);
+  const isNarrow = node.clientWidth < 430;
+  const distance = isNarrow ? 0 : isRight ? xs[i] + 12 : node.clientWidth - xs[i] + 12;
+  const isFromLeft = isRight !== isNarrow;
+  tip.style.setProperty(isFromLeft ? 'left' : 'right', `${distance}px`);
+  tip.style.setProperty(isFromLeft ? 'right' : 'left', 'auto');
 }

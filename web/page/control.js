@@ -131,14 +131,15 @@ export function editSplit(model, done) {
     body: (refresh) => {
       const total = sum(parts());
       const rows = versions.map((version) => el('label', {class: 'share', key: version},
-          el('span', {}, versionName(version)),
+          el('span', {}, versionName(version),
+              el('span', {class: 'note'}, `, now ${places(before.get(version) ?? 0)}`)),
           el('input', {type: 'number', min: 0, max: 100, step: 0.01, value: typed.get(version) ?? '0',
             'aria-describedby': 'split-rest',
             on: {input: (event) => {
               typed.set(version, event.target.validity.badInput ? 'x' : event.target.value);
               refresh();
             }}}),
-          el('span', {}, `% · now ${places(before.get(version) ?? 0)}`)));
+          '%'));
       return [el('fieldset', {}, el('legend', {}, 'Share of traffic'), rows),
         el('p', {id: 'split-rest'}, `${versionName(now)}, which serves the rest: from ` +
           `${places(whole - sum(before))} to ` +
@@ -180,7 +181,7 @@ function openDialog(model, title, verb, {body, change, problem = () => '', done}
   const refresh = () => patch(dialog, el('form', {on: {submit}},
       el('h2', {id: 'dialog-title'}, title),
       el('div', {class: 'dialog-body'}, body(refresh)),
-      el('label', {class: 'reason'}, 'Reason', el('span', {class: 'note'}, 'Kept with the change.'),
+      el('label', {class: 'reason'}, 'Reason, which is kept with the change',
           el('input', {name: 'reason', required: true, maxlength: 250, autofocus: true,
             autocomplete: 'off'})),
       el('p', {class: 'problem', role: 'alert'}, problem() || error),

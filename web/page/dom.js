@@ -16,7 +16,12 @@ const descriptions = new WeakMap();  // From a node to what it was made from.
 //          document; the children of such a node are its own business
 export function el(tag, attributes = {}, ...children) {
   return {tag, attributes, children: children.flat(Infinity).filter(isShown).map(
-      (child) => typeof child === 'object' ? child : String(child))};
+      (child) => typeof child === 'object' ? child : plain(child))};
+}
+
+// Characters that reorder text around them could make a name look like another.
+function plain(text) {
+  return String(text).replace(/[\u202a-\u202e\u2066-\u2069]/g, '\ufffd');
 }
 
 function isShown(child) {

@@ -26,8 +26,8 @@ const texts = {
       'is uniformly random, and its exact probability is logged.'],
   report: ['Report what came of it', 'The reward of the decision with that id; higher is better.'],
   join: ['Join the two', 'A sidecar reads the log and writes tuples to learn from, here one minute after ' +
-      'each decision. Name its port to the server, and its figures appear on this page: ' +
-      '--http.sidecar=127.0.0.1:8504.'],
+      'each decision. Where the server has the option ' +
+      'http.sidecar=127.0.0.1:8504, this page shows its figures.'],
   train: ['Learn from the log', 'Some hundreds of decisions with feedback make a first model. Once ' +
       'it is published, the server takes it by itself and this page shows what it is worth.'],
 };

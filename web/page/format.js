@@ -84,7 +84,8 @@ export function seconds(value) {
 }
 
 export function rate(value) {
-  return Number.isFinite(value) ? `${short(value)}/s` : unknown;
+  if (!Number.isFinite(value)) return unknown;
+  return `${value > 0 && value < 0.1 ? decimal(value, 3) : short(value)}/s`;
 }
 
 // Returns the formatter of a series by its unit in the status.

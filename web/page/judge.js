@@ -19,7 +19,7 @@ const spoolStates = {
 export function logState(spool) {
   if (!spool?.dir) {
     return {level: 'warn', title: 'Not logged', text: 'Nothing can be learned from decisions. ' +
-        'Start the server with --spool.dir=DIR.'};
+        'The option spool.dir names a directory for them.'};
   }
   const lost = toCount(spool.lost_records);
   const refused = toCount(spool.refused);
@@ -29,7 +29,7 @@ export function logState(spool) {
   }
   if (lost > 0) {
     return {level: 'bad', title: 'Log has gaps',
-      text: `${records(lost)} lost since the start. What is learned from it may be wrong.`};
+      text: `${counted(lost, 'record')} lost since the start. What is learned from it may be wrong.`};
   }
   const room = toNumber(spool.max_bytes) - toNumber(spool.bytes);
   const free = toNumber(spool.disk_free_bytes);
@@ -39,14 +39,14 @@ export function logState(spool) {
   }
   const written = toCount(spool.records);
   if (refused > 0) {
-    return {level: 'warn', title: 'Log sound', text: `${records(written)}, none lost; ` +
-        `${count(refused)} calls were refused because the log took no records.`};
+    return {level: 'warn', title: 'Log sound', text: `${counted(written, 'record')}, none lost; ` +
+        `${counted(refused, 'call')} refused because the log took no records.`};
   }
-  return {level: 'good', title: 'Log sound', text: `${records(written)}, none lost.`};
+  return {level: 'good', title: 'Log sound', text: `${counted(written, 'record')}, none lost.`};
 }
 
-function records(number) {
-  return `${count(number)} record${number === 1 ? '' : 's'}`;
+function counted(number, thing) {
+  return `${count(number)} ${thing}${number === 1 ? '' : 's'}`;
 }
 
 // Returns the same: is the log being joined with its feedback?
@@ -54,12 +54,12 @@ export function joining(status) {
   const {sidecar, sidecar_problem: problem} = status;
   if (!sidecar) {
     return problem ? {level: 'bad', title: 'Sidecar not seen', text: problem} :
-      {level: 'none', title: 'No sidecar shown', text: 'Rewards come from a sidecar. Name it: ' +
-          '--http.sidecar=127.0.0.1:8504.'};
+      {level: 'none', title: 'No sidecar shown', text: 'Rewards come from a sidecar: name it in the ' +
+          'option http.sidecar.'};
   }
   if (sidecar.problem) return {level: 'bad', title: 'Joining stopped', text: sidecar.problem};
   const lag = toCount(sidecar.lag_bytes);
-  const tuples = `${count(toCount(sidecar.tuples))} tuples`;
+  const tuples = counted(toCount(sidecar.tuples), 'tuple');
   if (problem) return {level: 'warn', title: 'Sidecar seen before', text: problem};
   if (lag > largeLag) {
     return {level: 'warn', title: 'Joining lags', text: `${bytes(lag)} of the log are not read yet.`};
@@ -84,8 +84,8 @@ export function traffic(server) {
   const errors = answers.reduce((sum, {name, count: each}) =>
       sum + (name === 'OK' ? 0 : toCount(each)), 0);
   const text = [p99 > 0 && perSecond > 0 && `99 % of ${busiest.method} within ${seconds(p99)}.`,
-    errors === 0 ? `All ${count(total)} calls went well.` :
-      `${share(errors / total)} of ${count(total)} calls failed.`].filter(Boolean).join(' ');
+    errors === 0 ? `Of ${counted(total, 'call')} none failed.` :
+      `${share(errors / total)} of ${counted(total, 'call')} failed.`].filter(Boolean).join(' ');
   return {level: errors / total > 0.01 ? 'warn' : 'good', title: `${rounded(perSecond)} calls/s`, text};
 }
 
@@ -142,8 +142,8 @@ export function importantChanges(before, after) {
     const is = logState(after.server.spool);
     // "Log sound" and a number that grows is no news.
     if (was.level !== is.level) compare(was, is);
-    const served = new Map(before.server.models.map(({name, version}) => [name, String(version)]));
-    for (const {name, version} of after.server.models) {
+    const served = new Map((before.server.models ?? []).map(({name, version}) => [name, String(version)]));
+    for (const {name, version} of after.server.models ?? []) {
       if (served.has(name) && served.get(name) !== String(version)) {
         said.push(`${name}: ${versionName(version)} serves now.`);
       }

@@ -5,8 +5,7 @@ import {el} from './dom.js';
 import {bytes, places, rate, share, toCount, toNumber} from './format.js';
 import {charts} from './history.js';
 import {policies, rollbackTarget, shares, versionName} from './judge.js';
-import {useChip} from './overview.js';
-import {bar, empty, facts, histogram, section, table, time} from './tables.js';
+import {bar, barColumn, empty, facts, histogram, section, table, time, useChip} from './tables.js';
 import {driftOf, trainingsOf} from './training.js';
 
 const modes = {
@@ -44,7 +43,7 @@ function body(model, status, decided, page) {
       model.serving_error && el('p', {class: 'problem'}, model.serving_error),
       el('div', {class: 'columns'},
           el('div', {}, el('h4', {}, 'What serves'), servingFacts(model, page.nowUs),
-              page.canChange && buttons(model, page)),
+              page.canChange && model.versions?.length > 0 && buttons(model, page)),
           el('div', {}, el('h4', {}, 'Who gets what'), split(model))),
       el('div', {class: 'charts'}, charts(status.history, (name, labels) => labels.model === model.name &&
           name !== 'reward', `model-${model.name}-`).map((chart) => timeChart(chart, page.refresh))),
@@ -58,7 +57,8 @@ function servingFacts(model, nowUs) {
   const pinned = toCount(serving.pinned_version);
   const last = model.history?.[0];
   return facts([
-    ['Serves', `${versionName(model.version)}${model.policy ? `, ${model.policy}` : ''}`],
+    ['Serves', toCount(model.version) > 0 ? `${versionName(model.version)}, ${model.policy}` :
+      'the uniform policy'],
     ['Because', pinned > 0 ? 'it is pinned' : toCount(model.version) > 0 ?
       'it is the newest that loads' : 'no version is loaded: uniformly at random'],
     ['Mode', mode(serving)],
@@ -88,7 +88,7 @@ function split(model) {
   const rest = 10000 - arms.reduce((sum, [, parts]) => sum + parts, 0);
   const rows = [[toCount(model.version), rest], ...arms].map(([version, parts], i) =>
     [versionName(version), bar(parts / 10000), places(parts), rateOf(model, version), i === 0 ? 'serves' : 'arm']);
-  return table(`Traffic of ${model.name}`, [{name: 'Version'}, {name: ''}, {name: 'Share', number: true},
+  return table(`Traffic of ${model.name}`, [{name: 'Version'}, barColumn, {name: 'Share', number: true},
     {name: 'Now', number: true}, {name: 'As'}], rows, {class: 'split'});
 }
 
@@ -110,7 +110,8 @@ function buttons(model, page) {
           button('Unpin …', () => confirmChange(model, unpinPlan(model), page.changed)));
 }
 
-function histograms(decided) {
+// Returns the histograms of the policies of one model.
+export function histograms(decided) {
   const found = (decided ?? []).flatMap(({version, traffic, worth}) => {
     const name = versionName(version);
     return [

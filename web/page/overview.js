@@ -4,8 +4,9 @@ import {el} from './dom.js';
 import {count, decimalsOfAll, rate, share, short, toCount, toEstimate, toNumber, trimmed} from './format.js';
 import {changesOf, charts} from './history.js';
 import {joining, logState, policies, readiness, traffic, versionName} from './judge.js';
+import {histograms} from './models.js';
 import {range, scale, ticks} from './scale.js';
-import {chip, empty, mark, section, table, withInterval} from './tables.js';
+import {empty, mark, section, table, useChip, withInterval} from './tables.js';
 
 // Returns the tiles at the top.
 export function overview(status) {
@@ -48,7 +49,7 @@ export function values(status, refresh) {
         el('p', {class: 'note'}, 'Mean reward of what each version decided',
             confidence ? `, with its ${share(confidence)} interval.` : '.',
             ' Compare versions that had traffic at the same time: rewards change with it.'),
-        shown.map((each) => modelValues(each)),
+        shown.map((each) => modelValues(each, status)),
         el('div', {class: 'charts'}, shown.map(({model}) => rewardCharts(model, status, refresh))),
       ],
       byTraffic.length > mostModels && el('button', {type: 'button', on: {click: () => {
@@ -62,7 +63,8 @@ function busyness({policies: each}) {
     sum + toCount(perSecond) + toCount(decisions) * 1e-12, 0);
 }
 
-function modelValues({model, policies: each}) {
+function modelValues({model, policies: each}, status) {
+  const none = status.sidecar ? 'no reward yet' : 'not known';
   const rewards = each.map(({worth}) => toEstimate(worth?.reward));
   const axis = intervalAxis(rewards, rewards[each.findIndex(({serves}) => serves)]);
   const decimals = decimalsOfAll(rewards);
@@ -73,7 +75,7 @@ function modelValues({model, policies: each}) {
     return {key: version, cells: [
       [el('span', {class: 'version'}, versionName(version)), uses.map((use) => [' ', useChip(use)]),
         preference(worth)],
-      withInterval(rewards[i], 'no reward yet', decimals),
+      withInterval(rewards[i], none, decimals),
       intervalPicture(axis, rewards[i]),
       worth ? count(toCount(worth.tuples)) : '–',
       worth ? share(toCount(worth.with_feedback) / toCount(worth.tuples)) : '–',
@@ -85,7 +87,9 @@ function modelValues({model, policies: each}) {
   return el('div', {key: model, class: 'model-values'},
       el('h3', {}, el('bdi', {}, model)),
       table(`Policies of ${model}`, columns.map((column) => column.name === 'Interval' ?
-        {name: axisPicture(axis), label: 'Interval'} : column), rows, {class: 'policies'}));
+        {name: axisPicture(axis), label: 'Interval'} : column), rows, {class: 'policies'}),
+      // A server shows them with its models.
+      !status.server && histograms(each));
 }
 
 function rewardCharts(model, status, refresh) {
@@ -94,13 +98,6 @@ function rewardCharts(model, status, refresh) {
       `${model}-`);
   return reward.map((chart) => timeChart({...chart, title: `Reward of ${model}`,
     events: changesOf(found ?? {})}, refresh));
-}
-
-// Returns what a version is used for; arms have places of 10,000.
-export function useChip(use) {
-  const arm = use.match(/^(arm|interleaved) (\d+)$/);
-  const text = arm ? `${arm[1]} ${share(Number(arm[2]) / 10000)}` : use;
-  return chip(text, use.startsWith('serves') ? 'serves' : '');
 }
 
 function preference(worth) {

@@ -96,7 +96,7 @@ function part(number, whole, of) {
 
 function noSidecar(status) {
   return [judged(joining(status)), empty('A sidecar joins decisions with their feedback: ',
-      el('code', {}, `sortition-sidecar --spool=${status.server?.spool?.dir || 'SPOOL'} --tuples=TUPLES`))];
+      el('code', {class: 'command'}, `sortition-sidecar --spool=${status.server?.spool?.dir || 'SPOOL'} --tuples=TUPLES`))];
 }
 
 export function warningSection(status, nowUs) {

@@ -3,11 +3,13 @@ import {el} from './dom.js';
 import {absolute, ago, bytes, count, decimal, decimalsOfAll, interval, share, short, toCount, toNumber, trimmed}
   from './format.js';
 
+// The header of a column of bars: the number that a bar shows stands beside it.
+export const barColumn = {name: el('span', {class: 'unseen'}, 'Bar'), label: ''};
+
 // Returns a table. A column is {name, label: the name as text where it is none,
-// number: is it one?, hint}; a row has as
-// many cells as columns, or is {key, cells}. On narrow screens each row becomes
+// number: is it one?, hint}; a row has as many cells as columns, or is {key,
+// cells}. The first cell is the row's header. On narrow screens each row becomes
 // a block whose lines repeat the columns' names, so roles are said explicitly.
-// The first cell is the row's header.
 export function table(caption, columns, rows, options = {}) {
   const header = columns.map((column) => el('th', {
     role: 'columnheader', scope: 'col', class: column.number && 'number', title: column.hint,
@@ -57,7 +59,7 @@ export function histogram(caption, given) {
     return [name, bar(counts[i] / most), share(counts[i] / total)];
   });
   return table([caption, el('span', {class: 'note'}, ` ${count(total)} decisions`)],
-      [{name: 'Up to', number: true}, {name: ''}, {name: 'Share', number: true}], rows,
+      [{name: 'Up to', number: true}, barColumn, {name: 'Share', number: true}], rows,
       {class: 'histogram', showCaption: true});
 }
 
@@ -68,10 +70,13 @@ function filled(counts) {
   return Array.from({length: last - first + 1}, (_, i) => first + i);
 }
 
+const lastTimeUs = 8.64e18;  // Of a Date.
+
 // Returns a time as how long ago it was, with date and time in a title.
 export function time(timeUs, nowUs) {
   const at = toNumber(timeUs);
   if (!(at > 0)) return 'never';
+  if (at > lastTimeUs) return 'unknown';
   return el('time', {datetime: new Date(at / 1000).toISOString(), title: absolute(at)},
       ago(at, nowUs));
 }
@@ -79,6 +84,13 @@ export function time(timeUs, nowUs) {
 // Returns one word in a frame, such as what a version is used for.
 export function chip(text, kind = '') {
   return el('span', {class: `chip ${kind}`}, text);
+}
+
+// Returns what a version is used for; arms have places of 10,000.
+export function useChip(use) {
+  const arm = use.match(/^(arm|interleaved) (\d+)$/);
+  const text = arm ? `${arm[1]} ${share(Number(arm[2]) / 10000)}` : use;
+  return chip(text, use.startsWith('serves') ? 'serves' : '');
 }
 
 const marks = {

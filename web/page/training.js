@@ -3,7 +3,7 @@
 import {el} from './dom.js';
 import {count, short, toCount, toEstimate, toNumber} from './format.js';
 import {driftLevel, versionName} from './judge.js';
-import {bar, chip, empty, mark, table, time, withInterval} from './tables.js';
+import {bar, barColumn, chip, empty, mark, table, time, withInterval} from './tables.js';
 
 // Returns what the gate said of each version.
 export function trainingsOf(model, status, nowUs) {
@@ -50,6 +50,6 @@ export function driftOf(model) {
       bar(index / 0.5, level === 'bad' ? 'much' : ''), short(index), [mark(level), ` ${word}`]];
   });
   return [heading, table(`Drift of ${model.name}`, [{name: 'Of'}, {name: 'Kind'}, {name: 'Version'},
-    {name: ''}, {name: 'Stability index', number: true, hint: 'Above 0.25 is much'}, {name: 'Drift'}],
+    barColumn, {name: 'Stability index', number: true, hint: 'Above 0.25 is much'}, {name: 'Drift'}],
   rows, {class: 'drift'})];
 }
