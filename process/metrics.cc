@@ -8,6 +8,7 @@
 #include <prometheus/registry.h>
 #include <prometheus/text_serializer.h>
 
+#include <algorithm>
 #include <cmath>
 #include <mutex>
 #include <unordered_map>
@@ -221,6 +222,10 @@ MetricSamples Metrics::Read() const {
     for (const prometheus::ClientMetric& metric : family.metric) {
       of.push_back(ReadMetric(metric, family.type));
     }
+    std::sort(of.begin(), of.end(),
+              [](const MetricSample& a, const MetricSample& b) {
+                return a.labels < b.labels;
+              });
   }
   return samples;
 }

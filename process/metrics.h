@@ -72,7 +72,7 @@ class Metrics {
 
   // Returns the text that /metrics serves.
   std::string Text() const;
-  // Returns the same as numbers.
+  // Returns the same as numbers; samples of one name ascend by their labels.
   MetricSamples Read() const;
 
   // Serves /metrics at "host:port"; returns the port (port 0: the one picked).

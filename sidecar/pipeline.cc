@@ -84,7 +84,7 @@ Pipeline::Pipeline(const config::v1::SidecarOptions& options, Metrics* metrics,
       slack_us_(Micros(options.join().slack_seconds())),
       clock_(std::move(clock)),
       steady_clock_(std::move(steady_clock)),
-      status_(status),
+      status_source_(status),
       metrics_(metrics, options.join().reward_wait_time_seconds()),
       joiner_(options.join()),
       incomplete_(options.join()),
@@ -272,8 +272,8 @@ void Pipeline::CountTuple(const ClosedDecision& closed,
   const absl::StatusOr<DecidingModel> model = ViewModel(decision);
   if (model.ok()) metrics_.ObserveTuple(closed, *model);
   // The reward of a censored one is not known.
-  if (status_ != nullptr && closed.censored.empty()) {
-    status_->AddTuple(tuple, decision);
+  if (status_source_ != nullptr && closed.censored.empty()) {
+    status_source_->AddTuple(tuple, decision);
   }
 }
 
@@ -364,10 +364,10 @@ void Pipeline::UpdateMetrics() {
   counts_.watermark_us = joiner_.watermark_us();
   if (keeper_ != nullptr) counts_.keeper = keeper_->counts();
   metrics_.Update(counts_);
-  if (status_ == nullptr) return;
+  if (status_source_ == nullptr) return;
   status::v1::Sidecar figures = StatusFigures(counts_, options_.tuples());
   figures.set_problem(problem_);
-  status_->Update(figures, clock_());
+  status_source_->Update(figures, clock_());
 }
 
 absl::Status Pipeline::Close() {

@@ -110,8 +110,8 @@ class Pipeline {
   const bool has_several_;  // Or may come to have.
   const int64_t slack_us_;
   const Clock clock_;
-  const Clock steady_clock_;           // May be empty.
-  SidecarStatusSource* const status_;  // May be null.
+  const Clock steady_clock_;                  // May be empty.
+  SidecarStatusSource* const status_source_;  // May be null.
   std::string problem_;  // What keeps it from working; empty: nothing.
   SidecarMetrics metrics_;
   SidecarCounts counts_;

@@ -182,8 +182,7 @@ absl::Status ParseChoice(absl::string_view decision,
       }
     }
   }
-  if (input.CurrentPosition() != static_cast<int>(decision.size()) ||
-      !ParseMessage(kept, choice)) {
+  if (!input.ConsumedEntireMessage() || !ParseMessage(kept, choice)) {
     return Malformed("Decision");
   }
   return absl::OkStatus();

@@ -21,7 +21,9 @@ TEST_F(PipelineStatusTest, TellsWorthsAndCounts) {
       options_.spool(0),
       {DecisionRecord("a", kStartUs, 7), DecisionRecord("b", kStartUs, 8),
        FeedbackRecord("f", "a", kStartUs + 2 * kSecond, 0.5),
-       FeedbackRecord("g", "nobody", kStartUs + 2 * kSecond, 1)},
+       FeedbackRecord("g", "nobody", kStartUs + 2 * kSecond, 1),
+       // Long after, so that nobody is waited for any more.
+       DecisionRecord("end", kStartUs + 60 * kSecond, 8)},
       10);
   const auto source = SidecarStatusSource::Create(kStartUs);
   ASSERT_OK_AND_ASSIGN(
@@ -34,7 +36,7 @@ TEST_F(PipelineStatusTest, TellsWorthsAndCounts) {
       google::protobuf::util::JsonStringToMessage(source->Json(), &status)
           .ok());
   const status::v1::Sidecar& sidecar = status.sidecar();
-  EXPECT_EQ(sidecar.tuples(), 2u);
+  EXPECT_EQ(sidecar.tuples(), 3u);
   EXPECT_EQ(sidecar.unmatched(), 1u);
   EXPECT_EQ(sidecar.censored(), 0u);
   EXPECT_EQ(sidecar.pending(), 0u);
@@ -45,6 +47,7 @@ TEST_F(PipelineStatusTest, TellsWorthsAndCounts) {
   EXPECT_DOUBLE_EQ(sidecar.mean_reward_wait_seconds(), 2);
   ASSERT_THAT(sidecar.worths(), SizeIs(2));
   EXPECT_EQ(sidecar.worths(0).version(), "8");
+  EXPECT_EQ(sidecar.worths(0).tuples(), 2u);
   EXPECT_EQ(sidecar.worths(0).with_feedback(), 0u);
   EXPECT_EQ(sidecar.worths(1).version(), "7");
   EXPECT_EQ(sidecar.worths(1).with_feedback(), 1u);
