@@ -23,8 +23,9 @@ std::string CertificateName(const grpc::ServerContext& context) {
   return names.empty() ? "" : std::string(names[0].data(), names[0].size());
 }
 
-// What the peers of in-process channels are called.
-constexpr absl::string_view kInProcess = "inproc";
+// What gRPC calls the peer of an in-process channel. Those of connections are
+// addresses.
+constexpr absl::string_view kInProcess = "unknown";
 
 // Returns whether a line about a call that ended so may be written now. Stores
 // how many could not since the last one.
@@ -109,7 +110,7 @@ absl::Status AuthorizeCall(const Authorizer* authorizer, Role role,
 
 std::string PeerName(const grpc::ServerContext& context) {
   const std::string peer = context.peer();
-  if (!absl::StartsWith(peer, kInProcess)) return peer;
+  if (peer != kInProcess) return peer;
   const auto found = context.client_metadata().find(kHttpPeerKey);
   if (found == context.client_metadata().end()) return peer;
   return absl::StrCat(

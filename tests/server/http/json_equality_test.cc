@@ -66,7 +66,7 @@ class JsonEqualityTest : public HttpPortFixture {
     }
     v1::Column* const query = columns->add_query();
     query->set_name("language");
-    query->mutable_categories()->add_values(Coin() ? "en" : "");
+    query->mutable_categories()->add_values(Coin() ? "en" : "de");
   }
 
   v1::DecisionContext MakeContext(const std::string& model, int number) {
