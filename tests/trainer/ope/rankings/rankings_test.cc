@@ -239,6 +239,23 @@ TEST_F(RankingsOpeTest, ScoresAreAsTheVersion) {
               1e-9);
 }
 
+// Its marginals would weigh items by what never drew them.
+TEST_F(RankingsOpeTest, AVersionThatContradictsTheLogLendsNoMarginals) {
+  const RankVersion other(kLogged / 2);
+  Publish(other.model());
+  Publish(judged_.model());
+  std::vector<log::v1::BanditTuple> tuples;
+  for (int i = 0; i < kDecisions; ++i) {
+    tuples.push_back(logged_.Decide(i, User::kCascade));
+  }
+  WriteLog(tuples);
+  const OpeReport report = Judge();
+  EXPECT_GT(report.rank_log().without_marginals(), 0u);
+  const OpeRankings rankings = RankingsOf(report);
+  EXPECT_EQ(RowOf(rankings, "iips"), nullptr);
+  ExpectNear(rankings, "rips", judged_.Value(User::kCascade));
+}
+
 // Of whole orders alone nothing is known of their ranks.
 TEST_F(RankingsOpeTest, AProbabilityOfOrdersHasNoRows) {
   auto tuples = Draw(User::kCascade);
