@@ -15,7 +15,7 @@
 #include "core/base/status_macros.h"
 #include "core/counterfactual/evaluation/improvement.h"
 #include "core/learners/counterfactual/counterfactual_grid.h"
-#include "core/learners/counterfactual/counterfactual_learner.h"
+#include "core/learners/counterfactual/poem_options.h"
 #include "google/protobuf/util/message_differencer.h"
 #include "io/models/look_ledger.h"
 #include "io/models/model_store.h"

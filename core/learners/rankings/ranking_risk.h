@@ -42,8 +42,9 @@ struct RankingNeeds {
 RankingNeeds NeedsOf(const config::v1::PoemOptions& options);
 
 // Returns an empty function if the options need nothing. What `data` views must
-// outlive what is returned. InvalidArgument, naming tuple, value and permitted
-// range, if a part of `data` that is needed is missing or out of its range.
+// outlive what is returned. InvalidArgument as ValidatePoemOptions(), and,
+// naming tuple, value and permitted range, if a part of `data` that is needed
+// is missing or out of its range.
 absl::StatusOr<MakeGridRisk> PrepareRankingRisk(
     const RankingRiskData& data, const config::v1::PoemOptions& options);
 
