@@ -178,6 +178,7 @@ absl::Status RankOutcomes::FillMarginals(const log::v1::Decision& decision,
   const size_t m = tuple.num_candidates();
   std::vector<double> marginals;
   RETURN_IF_ERROR(marginals_(decision, ranks->num_shown(), &marginals));
+  ranks->log_marginals.reserve(ranks->num_shown());
   double log_prefix = 0;
   for (size_t k = 0; k < ranks->num_shown(); ++k) {
     // At least as probable as this very order down to here, whatever rounding
