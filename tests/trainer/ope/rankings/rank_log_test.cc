@@ -108,7 +108,7 @@ TEST_F(RankingsOpeTest, AnUnknownVersionLeavesOutMarginals) {
 
 TEST_F(RankingsOpeTest, CountsWhatItCannotUse) {
   auto tuples = Draw(User::kCascade);
-  for (size_t i = 4; i < tuples.size(); ++i) {
+  for (size_t i = 5; i < tuples.size(); ++i) {
     if (tuples[i].rank_rewards().empty()) continue;
     tuples[i].mutable_rank_rewards(0)->set_reward(3.5);
     break;
@@ -116,7 +116,12 @@ TEST_F(RankingsOpeTest, CountsWhatItCannotUse) {
   tuples[1].mutable_decision()->clear_conditional_log_propensities();
   tuples[2].clear_rank_rewards();
   tuples[2].set_has_feedback(true);
+  tuples[2].set_reward(1);
   tuples[3].mutable_shown()->set_not_shown(true);
+  // A front end may say that nothing came of an order.
+  tuples[4].clear_rank_rewards();
+  tuples[4].set_has_feedback(true);
+  tuples[4].set_reward(0);
   WriteLog(tuples);
   const OpeReport report = Judge();
   EXPECT_EQ(report.rank_log().outside_range(), 1u);
