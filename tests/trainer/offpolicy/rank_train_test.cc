@@ -26,13 +26,13 @@ constexpr double kExamination[kRanks] = {.68, .61, .48, .34, .28, .20};
 
 class RankTrainTest : public testing::Test {
  protected:
-  // All of six candidates are ranked. `user`: err reads from the top, until
+  // `top_k` of six candidates are ranked. `user`: err reads from the top, until
   // satisfied, and gives 1 / (rank + 1); pbm looks at ranks by their position,
   // and gives 1 for each click.
-  void Prepare(absl::string_view user, size_t n) {
+  void Prepare(absl::string_view user, size_t n, uint32_t top_k = kRanks) {
     log_ = {.action_kind = ActionKind::kRank,
             .num_candidates = kRanks,
-            .top_k = kRanks};
+            .top_k = top_k};
     reader_.emplace(ReaderOf(user));
     WriteSegment(dir_.Sub("tuples"), 0, MakeRankTuples(log_, *reader_, n));
     ASSERT_OK(store_.Publish(LoggingModel(log_), nullptr, {}));
@@ -144,7 +144,7 @@ TEST_F(RankTrainTest, SafeExposureLearnsLessFromLess) {
 
 // The gate looks at rewards of whole orders, whatever taught the model.
 TEST_F(RankTrainTest, TheGateLetsItPass) {
-  Prepare("err", 6000);
+  Prepare("err", 6000, /*top_k=*/2);
   options_.set_force(false);
   options_.mutable_poem()->add_lambda(0);
   options_.mutable_poem()->set_rank_weights(Poem::PREFIXES);
@@ -155,7 +155,7 @@ TEST_F(RankTrainTest, TheGateLetsItPass) {
 
 // What a few clicks must not forget.
 TEST_F(RankTrainTest, LabelsAreThePriorOfClicks) {
-  Prepare("err", 400);
+  Prepare("err", 1500);
   LabelledQueries labelled;
   labelled.num_features = log_.num_features;
   for (int q = 0; q < 60; ++q) {
