@@ -78,9 +78,9 @@ class RankTrainTest : public testing::Test {
 };
 
 // Nobody reported how far users looked, so that the weight of an order is that
-// of six ranks, most of which nobody saw.
+// of six ranks, most of which nobody saw. Validation, too, weighs by them.
 TEST_F(RankTrainTest, PrefixesLearnWhatOrdersCannot) {
-  Prepare("err", 1500);
+  Prepare("err", 6000);
   options_.mutable_poem()->set_start(Poem::ZERO);
   options_.mutable_poem()->add_lambda(0);
   const double of_orders = TrainedValue();
@@ -102,7 +102,7 @@ TEST_F(RankTrainTest, PrefixesLearnWhatOrdersCannot) {
 }
 
 TEST_F(RankTrainTest, AModelOfRewardsCorrectsPrefixes) {
-  Prepare("err", 1500);
+  Prepare("err", 6000);
   options_.mutable_poem()->add_lambda(0);
   options_.mutable_poem()->set_objective(Poem::DOUBLY_ROBUST);
   options_.mutable_poem()->set_rank_weights(Poem::PREFIXES);

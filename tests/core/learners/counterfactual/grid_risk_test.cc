@@ -139,7 +139,9 @@ TEST(GridRiskTest, BatchMinimisesTheObjectiveOfARiskInItsUnit) {
   const std::vector<BanditTuple> tuples = RandomTuples(kFamily, 50, 3);
   const Eigen::VectorXd centre = Eigen::Vector4d(1, -2, 3, 0.5);
   LinearTuplePolicy policy = *LinearTuplePolicy::Create(kFamily, tuples);
-  BowlRisk risk(std::make_unique<LinearTuplePolicy>(policy), Bowl(centre), 4);
+  BowlRisk risk(std::make_unique<LinearTuplePolicy>(
+                    *LinearTuplePolicy::Create(kFamily, tuples)),
+                Bowl(centre), 4);
   CounterfactualRun run{
       .options = MakeOptions(PoemOptions::CRM, PoemOptions::BATCH),
       .clip = 10,
@@ -190,10 +192,9 @@ TEST(GridPriorTest, PointsAlsoStartFromThePrior) {
     task.options.set_start(start);
     task.parent_start = has_parent ? Eigen::VectorXd(Eigen::Vector4d::Ones())
                                    : Eigen::VectorXd();
+    const GridOutcome outcome = *TrainGrid(task);
     std::vector<std::string> names;
-    for (const auto& point : TrainGrid(task)->points) {
-      names.push_back(point.start());
-    }
+    for (const auto& point : outcome.points) names.push_back(point.start());
     return names;
   };
   using Names = std::vector<std::string>;

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "Eigen/Cholesky"
+#include "Eigen/LU"
 #include "core/base/hash.h"
 #include "core/counterfactual/moments.h"
 #include "core/optim/ridge.h"

@@ -121,10 +121,12 @@ TEST(RankingGridTest, APointIsARunOnTheTermsOfItsOptions) {
   ASSERT_OK_AND_ASSIGN(const GridOutcome outcome, TrainGrid(task));
   PrefixTerms terms = *PrefixTerms::Create(given.log, PrefixWeights::kPrefixes,
                                            {ClippedTerm(4)});
-  ASSERT_OK_AND_ASSIGN(
-      const PoemResult expected,
-      TrainPoemOnTerms(&terms, {.adagrad = task.options.adagrad(),
-                                .crm = {.lambda = 0.3, .l2 = 0.02}}));
+  PoemRun run;
+  run.adagrad = task.options.adagrad();
+  run.crm.lambda = 0.3;
+  run.crm.l2 = 0.02;
+  ASSERT_OK_AND_ASSIGN(const PoemResult expected,
+                       TrainPoemOnTerms(&terms, run));
   EXPECT_EQ(outcome.parameters, expected.parameters);
   EXPECT_EQ(outcome.points[0].train_objective(), expected.objective);
   EXPECT_GT(outcome.parameters.norm(), 0.01);
