@@ -44,7 +44,8 @@ std::vector<std::string> UsualOnes(const Policy& present, uint32_t num_ranks) {
         "pl:alpha=%.6g",
         std::min(kLargestAlpha, factor * present.inverse_temperature())));
   }
-  // The first rank close to the scores, and more exploration below; the reverse.
+  // The first rank close to the scores, and more exploration below; the
+  // reverse.
   names.push_back("pl:factors=4/2/1");
   names.push_back("pl:factors=1/2/4");
   for (const absl::string_view swap : {"0.05", "0.1", "0.25", "0.5"}) {

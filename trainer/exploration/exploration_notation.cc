@@ -51,8 +51,7 @@ absl::Status SetShuffle(absl::string_view part, absl::string_view text,
   uint32_t ranks;
   if (!absl::SimpleAtod(halves.first, &probability) ||
       !absl::SimpleAtoi(halves.second, &ranks)) {
-    return WrongPart(part,
-                     "shuffle=PROBABILITYxRANKS, as shuffle=0.05x10");
+    return WrongPart(part, "shuffle=PROBABILITYxRANKS, as shuffle=0.05x10");
   }
   policy->mutable_sorted_ranking()->set_shuffle_probability(probability);
   policy->mutable_sorted_ranking()->set_shuffle_ranks(ranks);
@@ -113,8 +112,8 @@ absl::StatusOr<Policy> Parse(absl::string_view text, double alpha) {
 absl::StatusOr<Policy> ParseExploration(absl::string_view text, double alpha) {
   absl::StatusOr<Policy> policy = Parse(text, alpha);
   if (policy.ok()) return policy;
-  return absl::InvalidArgumentError(absl::StrCat(
-      "exploration '", text, "': ", policy.status().message()));
+  return absl::InvalidArgumentError(
+      absl::StrCat("exploration '", text, "': ", policy.status().message()));
 }
 
 }  // namespace sortition

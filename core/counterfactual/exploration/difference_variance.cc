@@ -37,10 +37,9 @@ void DifferenceVariance::Add(const ComparedAction& action) {
     return;
   }
   const double residual = action.reward - mean_reward_;
-  const double square =
-      BoundedExp(2 * log_distance - action.log_propensity -
-                 action.log_exploration) *
-      residual * residual;
+  const double square = BoundedExp(2 * log_distance - action.log_propensity -
+                                   action.log_exploration) *
+                        residual * residual;
   squares_ += square;
   square_squares_ += square * square;
   seen_ += (more ? change : -change) * residual;

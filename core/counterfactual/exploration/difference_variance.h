@@ -32,10 +32,10 @@ namespace sortition {
 
 // A decision of p. Logs are natural; -infinity: impossible.
 struct ComparedAction {
-  double reward = 0;          // r, in [0, 1].
-  double log_propensity = 0;  // log p, finite.
-  double log_target = 0;      // log t
-  double log_present = 0;     // log c
+  double reward = 0;           // r, in [0, 1].
+  double log_propensity = 0;   // log p, finite.
+  double log_target = 0;       // log t
+  double log_present = 0;      // log c
   double log_exploration = 0;  // log e
 };
 

@@ -116,16 +116,15 @@ TEST(DifferenceVarianceTest, FreshLogsUnderTheExplorationShowWhatWasPredicted) {
   constexpr size_t kDecisions = 200000;
   for (const Probabilities& exploration :
        {kExploration, Probabilities{0.9, 0.04, 0.03, 0.02, 0.01}}) {
-    const double predicted =
-        SpreadFromLog(exploration, 1, kDecisions).variance;
+    const double predicted = SpreadFromLog(exploration, 1, kDecisions).variance;
     Moments seen;
     Moments squares;
     Moments terms;
     RandomSequence random(SeedKey(2));
     for (size_t i = 0; i < kDecisions; ++i) {
       const size_t y = DrawAction(exploration, &random);
-      const double f = TermOf(y, random.Uniform() < kReward[y] ? 1 : 0,
-                              exploration);
+      const double f =
+          TermOf(y, random.Uniform() < kReward[y] ? 1 : 0, exploration);
       seen.Add(f);
       squares.Add(f * f);
       terms.Add(exploration[y] / kLog[y] * f * f * f * f);
@@ -142,9 +141,8 @@ TEST(DifferenceVarianceTest, FreshLogsUnderTheExplorationShowWhatWasPredicted) {
 // With as many decisions as planned, four of five logs tell the difference.
 TEST(DifferenceVarianceTest, AsManyLogsTellItAsWasPlanned) {
   const double difference = ExactDifference();
-  const auto planned =
-      DecisionsToTell(SpreadFromLog(kExploration, 3, 200000), difference, 0.95,
-                      0.8);
+  const auto planned = DecisionsToTell(SpreadFromLog(kExploration, 3, 200000),
+                                       difference, 0.95, 0.8);
   ASSERT_TRUE(planned.has_value());
   constexpr int kLogs = 500;
   int told = 0;
