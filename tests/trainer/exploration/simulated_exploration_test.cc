@@ -1,5 +1,8 @@
 // What a log predicts of explorations, against logs that they wrote.
 #include <cmath>
+#include <memory>
+#include <span>
+#include <string>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -23,6 +26,13 @@ model::v1::Policy PolicyOf(const std::string& name, double alpha = 1.5) {
   return *ParseExploration(name, alpha);
 }
 
+ScoredCandidates Scored(std::span<const double> scores) {
+  ScoredCandidates scored;
+  scored.scores = scores;
+  scored.top_k = kRanks;
+  return scored;
+}
+
 // Decisions about random queries: five candidates, of which two are ranked.
 class Simulation {
  public:
@@ -41,8 +51,7 @@ class Simulation {
       scores.push_back(tuple.values.back());
     }
     Draw draw;
-    distribution_->Sample({.scores = scores, .top_k = kRanks},
-                          CounterRandom(key, 1), &draw);
+    distribution_->Sample(Scored(scores), CounterRandom(key, 1), &draw);
     tuple.action = draw.action;
     tuple.log_propensity = draw.log_propensity;
     // Candidates of scores near 0.5 please most.
@@ -63,7 +72,7 @@ double LogProbability(const std::string& policy, double alpha,
                       const BanditTuple& tuple) {
   const std::vector<double> scores(tuple.values.begin(), tuple.values.end());
   return (*MakeActionDistribution(PolicyOf(policy, alpha)))
-      ->LogPropensity({.scores = scores, .top_k = kRanks}, tuple.action);
+      ->LogPropensity(Scored(scores), tuple.action);
 }
 
 TEST(SimulatedExplorationTest, FreshLogsSpreadAsWasPredicted) {
