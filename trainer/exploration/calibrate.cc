@@ -1,4 +1,4 @@
-#include "trainer/offpolicy/calibrate.h"
+#include "trainer/exploration/calibrate.h"
 
 #include <algorithm>
 #include <optional>
@@ -16,9 +16,9 @@
 #include "core/learners/counterfactual/linear_tuple_policy.h"
 #include "core/learners/counterfactual/linear_weights.h"
 #include "io/models/model_store.h"
+#include "trainer/exploration/calibrate_data.h"
 #include "trainer/exploration/exploration_list.h"
 #include "trainer/exploration/exploration_table.h"
-#include "trainer/offpolicy/calibrate_data.h"
 #include "trainer/offpolicy/evaluate.h"
 #include "trainer/offpolicy/option_checks.h"
 #include "trainer/tuples/tuple_reader.h"

@@ -1,4 +1,4 @@
-#include "trainer/offpolicy/calibrate_data.h"
+#include "trainer/exploration/calibrate_data.h"
 
 #include <algorithm>
 #include <string>

@@ -1,4 +1,4 @@
-#include "trainer/offpolicy/calibrate_report.h"
+#include "trainer/exploration/calibrate_report.h"
 
 #include <cmath>
 

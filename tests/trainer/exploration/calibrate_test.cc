@@ -1,4 +1,4 @@
-#include "trainer/offpolicy/calibrate.h"
+#include "trainer/exploration/calibrate.h"
 
 #include <cmath>
 
@@ -9,7 +9,7 @@
 #include "tests/testing/temp_dir.h"
 #include "tests/trainer/synthetic_tuples.h"
 #include "trainer/commands.h"
-#include "trainer/offpolicy/calibrate_report.h"
+#include "trainer/exploration/calibrate_report.h"
 
 namespace sortition {
 namespace {
