@@ -41,7 +41,7 @@ class ExplorationTableTest : public testing::Test {
   double delta_ = 0.05;
 };
 
-// What √Var_e(f) and m of core/counterfactual/exploration/difference_variance.h
+// What Var_e(f) and m of core/counterfactual/exploration/difference_variance.h
 // are by enumeration.
 void ExpectSpread(const ExplorationTable::Row& row,
                   const OrderProbabilities& exploration,
@@ -65,7 +65,7 @@ void ExpectSpread(const ExplorationTable::Row& row,
     mean += e * f;
     square += e * f * f;
   }
-  EXPECT_NEAR(row.deviation(), std::sqrt(square - mean * mean), 1e-9);
+  EXPECT_NEAR(row.deviation() * row.deviation(), square - mean * mean, 1e-9);
   EXPECT_NEAR(row.unseen(), std::fmax(more, less), 1e-9);
 }
 
