@@ -1,4 +1,4 @@
-#include "trainer/offpolicy/calibrate.h"
+#include "trainer/exploration/calibrate.h"
 
 #include <algorithm>
 #include <optional>
@@ -15,13 +15,12 @@
 #include "core/learners/counterfactual/calibration.h"
 #include "core/learners/counterfactual/linear_tuple_policy.h"
 #include "core/learners/counterfactual/linear_weights.h"
-#include "core/policies/distribution_factory.h"
 #include "io/models/model_store.h"
-#include "process/log.h"
-#include "trainer/frames/model_frame.h"
+#include "trainer/exploration/calibrate_data.h"
+#include "trainer/exploration/exploration_list.h"
+#include "trainer/exploration/exploration_table.h"
 #include "trainer/offpolicy/evaluate.h"
 #include "trainer/offpolicy/option_checks.h"
-#include "trainer/tuples/tuple_convert.h"
 #include "trainer/tuples/tuple_reader.h"
 
 namespace sortition {
@@ -39,102 +38,6 @@ absl::Status ValidateCalibrateOptions(const CalibrateOptions& options) {
         "' without a gate; read the table first, then add --force"));
   }
   return absl::OkStatus();
-}
-
-absl::StatusOr<StoredModel> LoadVersion(const CalibrateOptions& options,
-                                        const ModelStore& store) {
-  uint64_t version = options.version();
-  if (version == 0) {
-    ASSIGN_OR_RETURN(const auto versions, store.ListVersions(options.model()));
-    if (versions.empty()) {
-      return absl::NotFoundError(absl::StrCat("model '", options.model(),
-                                              "' has no version in ",
-                                              options.model_store()));
-    }
-    version = versions.back();
-  }
-  ASSIGN_OR_RETURN(StoredModel stored, store.Load(options.model(), version));
-  if (stored.model.policy().has_independent_labels() ||
-      stored.model.policy().has_label_chain() ||
-      stored.model.policy().has_sorted_ranking()) {
-    return absl::FailedPreconditionError(absl::StrCat(
-        "version ", version, " of model '", options.model(),
-        "' has the policy ", PolicyKindName(stored.model.policy()),
-        ", must have softmax_selection, plackett_luce or boltzmann_ranking"));
-  }
-  if (stored.model.policy().has_game_ranking() ||
-      ActionKindOf(stored.model.policy()) == ActionKind::kSubset) {
-    return absl::FailedPreconditionError(absl::StrCat(
-        "version ", version, " of model '", options.model(),
-        "' plays a game or chooses subsets, must have softmax_selection, "
-        "plackett_luce or boltzmann_ranking"));
-  }
-  if (options.publish() &&
-      !stored.model.policy().softmax_selection().has_abstain_score()) {
-    return absl::FailedPreconditionError(absl::StrCat(
-        "version ", version, " of model '", options.model(),
-        "' cannot abstain: there is no rate to calibrate to, and nothing to "
-        "publish"));
-  }
-  return stored;
-}
-
-absl::StatusOr<TupleData> Read(const CalibrateOptions& options,
-                               const model::v1::Model& model) {
-  config::v1::TrainOptions read;
-  read.set_tuples(options.tuples());
-  read.set_allow_incomplete(options.allow_incomplete());
-  read.set_mix_joins(options.mix_joins());
-  read.set_model(options.model());
-  read.set_validation_fraction(options.validation_fraction());
-  read.set_test_fraction(options.test_fraction());
-  read.set_reward_min(options.reward_min());
-  read.set_reward_max(options.reward_max());
-  read.set_clamp_rewards(options.clamp_rewards());
-  read.set_memory_mb(options.memory_mb());
-  read.set_scratch(options.scratch());
-  read.set_scratch_mb(options.scratch_mb());
-  read.set_versions(options.versions());
-  read.set_overrides(options.overrides());
-  read.set_ranks(options.ranks());
-  read.set_since(options.since());
-  read.set_until(options.until());
-  read.set_warmup_queries(0);
-  ASSIGN_OR_RETURN(const ModelFrame frame, FrameOf(model));
-  ASSIGN_OR_RETURN(
-      TupleData data,
-      ReadTuples(read,
-                 {.action_kind = ActionKindOf(model.policy()),
-                  .num_features = SentFeatures(model),
-                  .can_abstain =
-                      model.policy().softmax_selection().has_abstain_score(),
-                  .baseline_version = std::nullopt,
-                  .evaluate_from_version = model.provenance().parent_version(),
-                  .features = frame.features}));
-  if (const uint64_t abstained = data.left_out(LeftOutReason::kAbstained) +
-                                 data.abstained_validation.size() +
-                                 data.abstained_test.size();
-      abstained > 0) {
-    return absl::FailedPreconditionError(absl::StrCat(
-        abstained, " tuples abstained, which version ", model.version(),
-        " of model '", options.model(),
-        "' cannot: estimates without them would be too high; give the versions "
-        "that could not abstain either by --versions"));
-  }
-  const std::optional<std::string> warning = data.overridden.Warning();
-  if (warning.has_value() && options.overrides() == "intent_to_treat") {
-    LogWarning(*warning);
-  }
-  if (std::min(data.validation.size(), data.test.size()) < kFewestTuples) {
-    return absl::FailedPreconditionError(absl::StrCat(
-        "too few tuples: ", data.validation.size(), " to validate, ",
-        data.test.size(), " to test, logged by version ",
-        model.provenance().parent_version(),
-        " or later (the calibrated one may have been trained on older ones), "
-        "must be at least ",
-        kFewestTuples, " each (", data.DescribeExclusions(), ")"));
-  }
-  return data;
 }
 
 class Calibrator {
@@ -160,6 +63,9 @@ class Calibrator {
     CalibrateReport report;
     report.set_queries(queries_.size());
     report.set_can_abstain(queries_.can_abstain());
+    // What the temperature of a sorted ranking does is a row of its other
+    // table.
+    if (model_.policy().has_sorted_ranking()) return report;
     if (queries_.can_abstain()) RETURN_IF_ERROR(FindAlpha(&report));
     for (const double alpha : Alphas(report)) {
       ASSIGN_OR_RETURN(*report.add_rows(), MakeRow(alpha));
@@ -261,6 +167,23 @@ absl::StatusOr<ScoredQueries> ScoreQueries(const model::v1::Model& model,
   return ScoredQueries::Create(model, {data.train, data.validation});
 }
 
+absl::StatusOr<CalibrateReport> WithExplorations(
+    const CalibrateOptions& options, const model::v1::Model& model,
+    const model::v1::Model* against, const TupleData& data,
+    CalibrateReport report) {
+  ASSIGN_OR_RETURN(*report.mutable_explorations(),
+                   MeasureExplorations({.model = model,
+                                        .against = against,
+                                        .validation = data.validation,
+                                        .test = data.test,
+                                        .explorations = options.explorations(),
+                                        .confidence = options.confidence(),
+                                        .delta = options.delta(),
+                                        .reward_min = options.reward_min(),
+                                        .reward_max = options.reward_max()}));
+  return report;
+}
+
 absl::StatusOr<uint64_t> Publish(const ModelStore& store,
                                  const StoredModel& stored,
                                  const TupleData& data,
@@ -292,11 +215,19 @@ absl::StatusOr<uint64_t> Publish(const ModelStore& store,
 absl::StatusOr<CalibrateReport> Calibrate(const CalibrateOptions& options) {
   RETURN_IF_ERROR(ValidateCalibrateOptions(options));
   const ModelStore store(options.model_store());
-  ASSIGN_OR_RETURN(const StoredModel stored, LoadVersion(options, store));
-  ASSIGN_OR_RETURN(const TupleData data, Read(options, stored.model));
+  ASSIGN_OR_RETURN(const StoredModel stored, LoadCalibrated(options, store));
+  ASSIGN_OR_RETURN(const auto against,
+                   LoadAgainst(options, store, stored.model));
+  ASSIGN_OR_RETURN(const TupleData data,
+                   ReadCalibrationData(options, stored.model));
   ASSIGN_OR_RETURN(ScoredQueries queries, ScoreQueries(stored.model, data));
   Calibrator calibrator(options, stored.model, data, std::move(queries));
   absl::StatusOr<CalibrateReport> calibrated = calibrator.Run();
+  if (calibrated.ok() && RanksByScores(stored.model.policy())) {
+    calibrated = WithExplorations(options, stored.model,
+                                  against ? &against->model : nullptr, data,
+                                  *std::move(calibrated));
+  }
   RETURN_IF_ERROR(data.ReadStatus());
   ASSIGN_OR_RETURN(CalibrateReport report, std::move(calibrated));
   report.set_model(options.model());

@@ -6,7 +6,8 @@
 
 namespace sortition {
 
-// Returns the target rate and the table; a '*' marks the calibrated row.
+// Returns the target rate and the table, in which a '*' marks the calibrated
+// row; then the table of explorations, if there is one.
 std::string FormatCalibration(const config::v1::CalibrateReport& report);
 
 }  // namespace sortition

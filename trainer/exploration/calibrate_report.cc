@@ -1,9 +1,10 @@
-#include "trainer/offpolicy/calibrate_report.h"
+#include "trainer/exploration/calibrate_report.h"
 
 #include <cmath>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "trainer/exploration/exploration_text.h"
 #include "trainer/tuples/scan/left_out_report.h"
 
 namespace sortition {
@@ -28,7 +29,7 @@ void AppendResult(const CalibrateReport& report, std::string* text) {
   if (!report.can_abstain()) {
     absl::StrAppend(text,
                     "\nThis policy cannot abstain: there is no rate to "
-                    "calibrate to, only the table.\n");
+                    "calibrate to, only tables.\n");
     return;
   }
   absl::StrAppendFormat(text,
@@ -66,22 +67,16 @@ void AppendRow(const CalibrateReport& report, const CalibrateReport::Row& row,
       evaluation.snips_reward().value(), evaluation.effective_sample_size());
 }
 
-}  // namespace
-
-std::string FormatCalibration(const CalibrateReport& report) {
-  std::string text;
-  AppendData(report, &text);
-  AppendResult(report, &text);
-  if (report.rows_size() == 0) return text;
+void AppendTemperatures(const CalibrateReport& report, std::string* text) {
   const auto& first = report.rows(0).evaluation();
   absl::StrAppendFormat(
-      &text, "\n  %10s %9s %8s %8s %9s %18s %9s %11s\n", "alpha", "abstains",
+      text, "\n  %10s %9s %8s %8s %9s %18s %9s %11s\n", "alpha", "abstains",
       "P(MAP)", "actions", "reward",
       absl::StrFormat("%g %% interval", 100 * first.ips_reward().confidence()),
       "self-n.", "eff. sample");
-  for (const auto& row : report.rows()) AppendRow(report, row, &text);
+  for (const auto& row : report.rows()) AppendRow(report, row, text);
   absl::StrAppendFormat(
-      &text,
+      text,
       "actions: exp(entropy), for rankings of the first rank. reward: clipped "
       "IPS on %d test tuples whose "
       "mean reward is %.4f [%.4f, %.4f]; each interval holds for its row "
@@ -89,6 +84,18 @@ std::string FormatCalibration(const CalibrateReport& report) {
       "not for the best of several. self-n.: self-normalised, asymptotic.\n",
       first.test_tuples(), first.logging_reward().value(),
       first.logging_reward().lower(), first.logging_reward().upper());
+}
+
+}  // namespace
+
+std::string FormatCalibration(const CalibrateReport& report) {
+  std::string text;
+  AppendData(report, &text);
+  AppendResult(report, &text);
+  if (report.rows_size() > 0) AppendTemperatures(report, &text);
+  if (report.has_explorations()) {
+    absl::StrAppend(&text, FormatExplorations(report.explorations()));
+  }
   if (report.has_published_version()) {
     absl::StrAppendFormat(&text, "%s version %d published by --force\n",
                           report.model(), report.published_version());

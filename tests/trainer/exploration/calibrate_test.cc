@@ -1,4 +1,4 @@
-#include "trainer/offpolicy/calibrate.h"
+#include "trainer/exploration/calibrate.h"
 
 #include <cmath>
 
@@ -9,7 +9,7 @@
 #include "tests/testing/temp_dir.h"
 #include "tests/trainer/synthetic_tuples.h"
 #include "trainer/commands.h"
-#include "trainer/offpolicy/calibrate_report.h"
+#include "trainer/exploration/calibrate_report.h"
 
 namespace sortition {
 namespace {
@@ -158,16 +158,6 @@ TEST_F(CalibrateTest, RankFactorsAreWeighedAsSuch) {
             0.99 * static_cast<double>(half.test_tuples()));
 }
 
-TEST_F(CalibrateTest, RefusesSortedRankings) {
-  SyntheticLog log;
-  log.action_kind = ActionKind::kRank;
-  log.sorted.emplace().set_swap_probability(0.4);
-  Prepare(log);
-  EXPECT_THAT(
-      Calibrate(options_),
-      StatusIs(kFailed, HasSubstr("has the policy sorted_ranking, must have")));
-}
-
 TEST_F(CalibrateTest, OutOfReachPublishesNothingAndPrintsTheTable) {
   // MAP nearly always abstains; half of the actions are uniform.
   model::v1::Model model = LoggingModel({});
@@ -248,7 +238,7 @@ TEST_F(CalibrateTest, LabelsAreRefused) {
               StatusIs(kFailed,
                        "version 1 of model 'default' has the policy "
                        "independent_labels, must have softmax_selection, "
-                       "plackett_luce or boltzmann_ranking"));
+                       "plackett_luce, sorted_ranking or boltzmann_ranking"));
   options_.set_publish(true);
   options_.set_force(true);
   EXPECT_THAT(Calibrate(options_),

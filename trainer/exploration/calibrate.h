@@ -1,6 +1,6 @@
 #pragma once
 // sortition-trainer calibrate: finds the inverse temperature of a version, and
-// shows the effect of others.
+// shows the effect of others; for rankings also of other ways to explore.
 #include "absl/status/statusor.h"
 #include "sortition/config/v1/calibrate.pb.h"
 
@@ -11,10 +11,11 @@ namespace sortition {
 // used to train it. If no inverse temperature gives the rate of the
 // deterministic rule, the report's `problem` says why, and nothing is
 // published. Publishes only with both `publish` and `force`, since no gate
-// compares the policies. InvalidArgument for options or rewards out of range;
-// NotFound if there is no such version; FailedPrecondition for too few tuples,
-// for tuples that abstained if the model cannot, and for `publish` without
-// `force` or for a policy that cannot abstain.
+// compares the policies. InvalidArgument for options or rewards out of range,
+// and explorations that cannot be parsed; NotFound if there is no such version;
+// FailedPrecondition for too few tuples, for tuples that abstained if the model
+// cannot, for `publish` without `force` or for a policy that cannot abstain,
+// and for explorations of anything but scores of rankings.
 absl::StatusOr<config::v1::CalibrateReport> Calibrate(
     const config::v1::CalibrateOptions& options);
 
