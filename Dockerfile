@@ -22,7 +22,8 @@ RUN apt-get update && DEBIAN_FRONTEND=noninteractive apt-get install -y --no-ins
 COPY --from=build /src/build/release/bin/sortition* /usr/local/bin/
 USER 10001
 VOLUME /var/lib/sortition
-EXPOSE 8500 8501 8502
+EXPOSE 8500 8501 8502 8503 8504
 HEALTHCHECK --interval=10s --timeout=3s CMD sortition models list --deadline_seconds=2 >/dev/null || exit 1
 CMD ["sortition-server", "--listen=0.0.0.0:8500", "--metrics_listen=0.0.0.0:8501", \
+     "--http.listen=0.0.0.0:8503", \
      "--model_store=/var/lib/sortition/models", "--spool.dir=/var/lib/sortition/spool"]

@@ -9,6 +9,7 @@
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "process/json_writer.h"
+#include "process/recent_warnings.h"
 
 namespace sortition {
 namespace {
@@ -71,6 +72,9 @@ class LineWriter {
 
 void Log(LogLevel level, absl::string_view message,
          std::initializer_list<LogField> fields) {
+  if (level != LogLevel::kInfo) {
+    internal::KeepWarning(LevelName(level), message, fields);
+  }
   JsonWriter json;
   json.BeginObject();
   json.Key("time").String(absl::FormatTime("%Y-%m-%dT%H:%M:%E6SZ", absl::Now(),

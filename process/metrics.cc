@@ -8,6 +8,8 @@
 #include <prometheus/registry.h>
 #include <prometheus/text_serializer.h>
 
+#include <algorithm>
+#include <cmath>
 #include <mutex>
 #include <unordered_map>
 #include <utility>
@@ -50,6 +52,34 @@ class HistogramHandle final : public MetricHistogram {
   prometheus::Histogram* histogram_;
 };
 
+void ReadHistogram(const prometheus::ClientMetric::Histogram& histogram,
+                   MetricSample* sample) {
+  sample->value = histogram.sample_sum;
+  uint64_t before = 0;
+  for (const auto& bucket : histogram.bucket) {
+    if (std::isfinite(bucket.upper_bound)) {
+      sample->bounds.push_back(bucket.upper_bound);
+    }
+    sample->counts.push_back(bucket.cumulative_count - before);
+    before = bucket.cumulative_count;
+  }
+}
+
+MetricSample ReadMetric(const prometheus::ClientMetric& metric,
+                        prometheus::MetricType type) {
+  MetricSample sample;
+  for (const auto& label : metric.label)
+    sample.labels[label.name] = label.value;
+  if (type == prometheus::MetricType::Histogram) {
+    ReadHistogram(metric.histogram, &sample);
+  } else {
+    sample.value = type == prometheus::MetricType::Counter
+                       ? metric.counter.value
+                       : metric.gauge.value;
+  }
+  return sample;
+}
+
 // Runs the updates of OnScrape() before the registry is read.
 class Scraped final : public prometheus::Collectable {
  public:
@@ -91,12 +121,13 @@ struct Metrics::Rep {
     return handle.get();
   }
 
-  template <typename Map, typename Metric>
+  // `parts` are what a metric is made of, besides its labels.
+  template <typename Map, typename Metric, typename... Parts>
   void Remove(Map* handles, prometheus::Family<Metric>* family,
-              const MetricLabels& labels) {
+              const MetricLabels& labels, const Parts&... parts) {
     if (!family->Has(labels)) return;
     std::lock_guard lock(mutex);
-    Metric* const metric = &family->Add(labels);
+    Metric* const metric = &family->Add(labels, parts...);
     handles->erase(metric);
     family->Remove(metric);
   }
@@ -169,12 +200,34 @@ void Metrics::RemoveGauge(const std::string& name, const MetricLabels& labels) {
   rep_->Remove(&rep_->gauges, &family, labels);
 }
 
+void Metrics::RemoveHistogram(const std::string& name,
+                              const MetricLabels& labels) {
+  auto& family =
+      prometheus::BuildHistogram().Name(name).Register(rep_->scraped->registry);
+  rep_->Remove(&rep_->histograms, &family, labels, std::vector<double>());
+}
+
 void Metrics::OnScrape(std::function<void()> update) {
   rep_->scraped->Add(std::move(update));
 }
 
 std::string Metrics::Text() const {
   return prometheus::TextSerializer().Serialize(rep_->scraped->Collect());
+}
+
+MetricSamples Metrics::Read() const {
+  MetricSamples samples;
+  for (const prometheus::MetricFamily& family : rep_->scraped->Collect()) {
+    std::vector<MetricSample>& of = samples[family.name];
+    for (const prometheus::ClientMetric& metric : family.metric) {
+      of.push_back(ReadMetric(metric, family.type));
+    }
+    std::sort(of.begin(), of.end(),
+              [](const MetricSample& a, const MetricSample& b) {
+                return a.labels < b.labels;
+              });
+  }
+  return samples;
 }
 
 absl::StatusOr<int> Metrics::Serve(const std::string& listen) {
@@ -191,6 +244,15 @@ absl::StatusOr<int> Metrics::Serve(const std::string& listen) {
 std::vector<double> LatencyBuckets() {
   return {25e-6, 50e-6, 100e-6, 250e-6, 500e-6, 1e-3, 2.5e-3, 5e-3, 10e-3,
           25e-3, 50e-3, 0.1,    0.25,   0.5,    1,    2.5,    5};
+}
+
+std::vector<double> PropensityBuckets() {
+  return {1e-4, 1e-3, 0.01, 0.02, 0.05, 0.1, 0.2, 0.3,
+          0.4,  0.5,  0.6,  0.7,  0.8,  0.9, 0.99};
+}
+
+std::vector<double> EntropyBuckets() {
+  return {0.01, 0.1, 0.25, 0.5, 0.75, 1, 1.5, 2, 2.5, 3, 4, 5, 7};
 }
 
 }  // namespace sortition

@@ -1,6 +1,7 @@
 #pragma once
 // Prometheus metrics of a process. Only metrics.cc includes the
 // library; everyone else sees these handles.
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
@@ -32,6 +33,19 @@ class MetricHistogram {
   virtual void Observe(double value) = 0;
 };
 
+// What a metric said when it was read.
+struct MetricSample {
+  MetricLabels labels;
+  double value = 0;  // Of a histogram: the sum of what was observed.
+  // Of a histogram: ascending upper bounds, and how many values each bin has;
+  // the last bin, one more than there are bounds, has those beyond.
+  std::vector<double> bounds;
+  std::vector<uint64_t> counts;
+};
+
+// By the names of the metrics.
+using MetricSamples = std::map<std::string, std::vector<MetricSample>>;
+
 class Metrics {
  public:
   Metrics();
@@ -51,12 +65,15 @@ class Metrics {
   // Remove a metric from /metrics, if it is there; its handle becomes invalid.
   void RemoveCounter(const std::string& name, const MetricLabels& labels);
   void RemoveGauge(const std::string& name, const MetricLabels& labels);
+  void RemoveHistogram(const std::string& name, const MetricLabels& labels);
   // Calls `update` before every scrape, to set gauges from state held
   // elsewhere.
   void OnScrape(std::function<void()> update);
 
   // Returns the text that /metrics serves.
   std::string Text() const;
+  // Returns the same as numbers; samples of one name ascend by their labels.
+  MetricSamples Read() const;
 
   // Serves /metrics at "host:port"; returns the port (port 0: the one picked).
   absl::StatusOr<int> Serve(const std::string& listen);
@@ -68,5 +85,9 @@ class Metrics {
 
 // Returns the bounds of latency buckets, from 25 µs to 5 s.
 std::vector<double> LatencyBuckets();
+// Returns those of probabilities.
+std::vector<double> PropensityBuckets();
+// Returns those of entropies, nats: up to that of 1,000 equal chances.
+std::vector<double> EntropyBuckets();
 
 }  // namespace sortition

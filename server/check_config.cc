@@ -44,7 +44,8 @@ absl::Status CheckPorts(const config::v1::ServerOptions& options) {
   const std::pair<absl::string_view, std::string> ports[] = {
       {"listen", options.listen()},
       {"control_listen", options.control_listen()},
-      {"metrics_listen", options.metrics_listen()}};
+      {"metrics_listen", options.metrics_listen()},
+      {"http.listen", options.http().listen()}};
   for (const auto& [name, address] : ports) {
     if (address.empty() || absl::EndsWith(address, ":0")) continue;
     for (const auto& [other_name, other] : ports) {
@@ -90,6 +91,8 @@ std::vector<std::string> CheckServerConfig(
   findings.CheckAddress("listen", options.listen());
   findings.CheckAddress("control_listen", options.control_listen());
   findings.CheckAddress("metrics_listen", options.metrics_listen());
+  findings.CheckAddress("http.listen", options.http().listen());
+  findings.CheckAddress("http.sidecar", options.http().sidecar());
   findings.Add(CheckPorts(options));
   findings.Add(ValidateIdentity(options));
   findings.CheckFile("tls.certificate_file", options.tls().certificate_file());

@@ -16,6 +16,7 @@
 #include "server/decisions/ranking_service.h"
 #include "server/decisions/report_service.h"
 #include "server/decisions/request_validation.h"
+#include "server/http/http_port.h"
 #include "server/identity/identity.h"
 #include "server/models/baseline_agreement.h"
 #include "server/models/model_registry.h"
@@ -23,12 +24,18 @@
 #include "server/rpc/grpc_server.h"
 #include "server/shadows/shadow_scorer.h"
 #include "server/spool_metrics.h"
+#include "server/status/server_status.h"
 
 namespace sortition {
 namespace {
 
 // Longest time in which shadows finish what waits for them at the end.
 constexpr double kShadowSeconds = 5;
+
+// Returns how many descriptors the HTTP port takes at most.
+uint32_t HttpDescriptors(const config::v1::HttpOptions& options) {
+  return options.listen().empty() ? 0 : MostConnections(LimitsOf(options));
+}
 
 }  // namespace
 
@@ -50,18 +57,28 @@ struct Server::Rep {
   std::unique_ptr<ReportService> reports;
   std::unique_ptr<ModelsService> models;
   std::unique_ptr<GrpcServer> grpc;
+  std::unique_ptr<ServerStatusSource> status;  // Null without HTTP.
+  std::unique_ptr<HttpPort> http;
   std::unique_ptr<Metrics> metrics = std::make_unique<Metrics>();
   int metrics_port = 0;
+  int http_port = 0;
   bool drained = false;
   std::mutex health_mutex;
-  bool has_port = false;   // Guarded by `health_mutex`; so is the next.
+  // All guarded by `health_mutex`.
+  bool has_port = false;
   bool log_serves = true;  // The log takes records, or may lose them.
+  bool has_model = true;   // That the options require.
+  bool is_draining = false;
 
   absl::Status Start();
   // Health is SERVING while the log is sound and the models are there that the
   // options require.
   void UpdateHealth();
   void NoteLog(SpoolState state);
+  // Says why health is not SERVING; empty: it is, or the RPC port is dead.
+  std::string WhyNotReady();
+  // Opens the HTTP port, if there is to be one.
+  absl::Status StartHttp();
   absl::Status WritePorts() const;
 };
 
@@ -95,10 +112,11 @@ absl::Status Server::Rep::Start() {
   if (!options.metrics_listen().empty()) {
     ASSIGN_OR_RETURN(metrics_port, metrics->Serve(options.metrics_listen()));
   }
-  ASSIGN_OR_RETURN(grpc, GrpcServer::Start(options, *identity,
-                                           {ranking.get(), aggregates.get(),
-                                            reports.get(), models.get()},
-                                           metrics.get()));
+  ASSIGN_OR_RETURN(
+      grpc, GrpcServer::Start(
+                options, *identity,
+                {ranking.get(), aggregates.get(), reports.get(), models.get()},
+                HttpDescriptors(options.http()), metrics.get()));
   {
     const std::lock_guard lock(health_mutex);
     has_port = true;
@@ -107,20 +125,60 @@ absl::Status Server::Rep::Start() {
   if (spool != nullptr) {
     spool_metrics->Follow([this](SpoolState state) { NoteLog(state); });
   }
+  RETURN_IF_ERROR(StartHttp());
   RETURN_IF_ERROR(WritePorts());
   LogInfo("serving", {{"rpc_port", grpc->port()},
                       {"metrics_port", metrics_port},
+                      {"http_port", http_port},
                       {"control_port", grpc->control_port()},
                       {"model_store", options.model_store()},
                       {"spool", options.spool().dir()}});
   return absl::OkStatus();
 }
 
+absl::Status Server::Rep::StartHttp() {
+  if (options.http().listen().empty()) return absl::OkStatus();
+  const auto why_not_ready = [this] { return WhyNotReady(); };
+  status = ServerStatusSource::Create(
+      {.metrics = metrics.get(),
+       .registry = registry.get(),
+       .models = models.get(),
+       .spool = spool.get(),
+       .spool_dir = options.spool().dir(),
+       .shadows = shadows.get(),
+       .sidecar = options.http().sidecar(),
+       .needs_token = !options.token_file().empty(),
+       .has_control = options.control_listen().empty() &&
+                      options.tls().client_ca_file().empty(),
+       .why_not_ready = why_not_ready});
+  ASSIGN_OR_RETURN(
+      http,
+      HttpPort::Open(options, {.channel = grpc->InProcessChannel(),
+                               .metrics = metrics.get(),
+                               .why_not_ready = why_not_ready,
+                               .status_json = [this](absl::string_view query) {
+                                 return status->Json(query);
+                               }}));
+  http_port = http->port();
+  return absl::OkStatus();
+}
+
 void Server::Rep::UpdateHealth() {
   const std::lock_guard lock(health_mutex);
   if (!has_port) return;
-  const bool has_model = !options.require_model() || registry->HasDefault();
+  has_model = !options.require_model() || registry->HasDefault();
   grpc->SetRankingServes(log_serves && has_model);
+}
+
+std::string Server::Rep::WhyNotReady() {
+  const std::lock_guard lock(health_mutex);
+  if (is_draining) return "the server is draining: call another one";
+  if (!log_serves) return "the log takes no records (spool.dir)";
+  if (!has_model) {
+    return absl::StrCat("no version of the model \"", options.default_model(),
+                        "\" is loaded (require_model)");
+  }
+  return "";
 }
 
 // Callers should go elsewhere while this server refuses them, and while a disk
@@ -142,6 +200,7 @@ absl::Status Server::Rep::WritePorts() const {
   if (options.port_file().empty()) return absl::OkStatus();
   std::string text = absl::StrCat("rpc ", grpc->port(), "\n");
   if (metrics_port != 0) absl::StrAppend(&text, "metrics ", metrics_port, "\n");
+  if (http_port != 0) absl::StrAppend(&text, "http ", http_port, "\n");
   if (grpc->control_port() != 0) {
     absl::StrAppend(&text, "control ", grpc->control_port(), "\n");
   }
@@ -174,6 +233,8 @@ int Server::rpc_port() const { return rep_->grpc->port(); }
 
 int Server::metrics_port() const { return rep_->metrics_port; }
 
+int Server::http_port() const { return rep_->http_port; }
+
 const Metrics& Server::metrics() const { return *rep_->metrics; }
 
 void Server::Reload() {
@@ -188,8 +249,16 @@ absl::Status Server::Drain() {
   if (std::exchange(rep_->drained, true)) return absl::OkStatus();
   const config::v1::ServerOptions& options = rep_->options;
   LogInfo("draining", {{"grace_seconds", options.drain_grace_seconds()}});
+  {
+    const std::lock_guard lock(rep_->health_mutex);
+    rep_->is_draining = true;
+  }
   rep_->grpc->AnnounceShutdown();
   absl::SleepFor(absl::Seconds(options.drain_grace_seconds()));
+  rep_->grpc->Refuse();
+  // Its calls end before what they call.
+  rep_->http.reset();
+  if (rep_->status != nullptr) rep_->status->Stop();
   rep_->grpc->Shutdown(options.drain_seconds());
   rep_->shadows->Stop(std::min(options.drain_seconds(), kShadowSeconds));
   rep_->registry->Stop();

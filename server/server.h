@@ -18,7 +18,8 @@ class Server {
   ~Server();
 
   int rpc_port() const;
-  int metrics_port() const;  // 0: none.
+  int metrics_port() const;  // 0: none; so is the next.
+  int http_port() const;
   const Metrics& metrics() const;
 
   // Looks at the model store, certificates and tokens at once.

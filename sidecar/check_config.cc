@@ -66,6 +66,7 @@ std::vector<std::string> CheckSidecarConfig(
   }
   CheckNats(options, &findings);
   findings.CheckAddress("metrics_listen", options.metrics_listen());
+  findings.CheckAddress("http_listen", options.http_listen());
   findings.CheckNewFile("port_file", options.port_file());
   return findings.lines();
 }

@@ -14,6 +14,7 @@
 #include "process/log.h"
 #include "sidecar/segment_sequence.h"
 #include "sidecar/spools/record_wire.h"
+#include "sidecar/status_figures.h"
 
 namespace sortition {
 namespace {
@@ -76,13 +77,14 @@ absl::Status ValidateRewardRange(const config::v1::JoinOptions& options) {
 }
 
 Pipeline::Pipeline(const config::v1::SidecarOptions& options, Metrics* metrics,
-                   Clock clock, Clock steady_clock)
+                   Clock clock, Clock steady_clock, SidecarStatusSource* status)
     : options_(options),
       has_pattern_(HasPattern(options)),
       has_several_(has_pattern_ || options.spool_size() > 1),
       slack_us_(Micros(options.join().slack_seconds())),
       clock_(std::move(clock)),
       steady_clock_(std::move(steady_clock)),
+      status_source_(status),
       metrics_(metrics, options.join().reward_wait_time_seconds()),
       joiner_(options.join()),
       incomplete_(options.join()),
@@ -90,12 +92,12 @@ Pipeline::Pipeline(const config::v1::SidecarOptions& options, Metrics* metrics,
 
 absl::StatusOr<std::unique_ptr<Pipeline>> Pipeline::Open(
     const config::v1::SidecarOptions& options, Metrics* metrics, Clock clock,
-    Clock steady_clock) {
+    Clock steady_clock, SidecarStatusSource* status) {
   RETURN_IF_ERROR(ValidateRewardRange(options.join()));
   RETURN_IF_ERROR(CheckSpools(options));
   RETURN_IF_ERROR(MakeDirectories(options.tuples()));
   std::unique_ptr<Pipeline> pipeline(new Pipeline(
-      options, metrics, std::move(clock), std::move(steady_clock)));
+      options, metrics, std::move(clock), std::move(steady_clock), status));
   RETURN_IF_ERROR(pipeline->Recover());
   return pipeline;
 }
@@ -164,7 +166,12 @@ absl::StatusOr<bool> Pipeline::Step() {
 // Returns true if the disk is full: the output is tried again until there is
 // room, and the spool keeps its records meanwhile.
 bool Pipeline::IsFullDisk(const absl::Status& status) {
-  if (!absl::IsResourceExhausted(status)) return false;
+  if (!absl::IsResourceExhausted(status)) {
+    const bool is_waiting = late_.has_value() || closed_.has_value();
+    if (status.ok() && !is_waiting) problem_.clear();
+    return false;
+  }
+  problem_ = absl::StrCat("disk full: ", status.message());
   if (counts_.full_disk_retries++ == 0) {
     LogError("disk full; waiting for free space",
              {{"error", std::string(status.message())}});
@@ -223,6 +230,7 @@ absl::Status Pipeline::Write(const ClosedDecision& closed) {
   for (const log::v1::CensorReason reason : closed.censored) {
     ++counts_.censored[reason];
   }
+  if (!closed.censored.empty()) ++counts_.censored_tuples;
   return absl::OkStatus();
 }
 
@@ -248,9 +256,25 @@ absl::StatusOr<bool> Pipeline::WriteTuple(const ClosedDecision& closed,
   SetJoined(closed, &tuple);
   RETURN_IF_ERROR(AddViews(closed, &tuple));
   RETURN_IF_ERROR(source->writer()->WriteTuple(tuple, *decision, clock_()));
-  const absl::StatusOr<DecidingModel> model = ViewModel(*decision);
-  if (model.ok()) metrics_.ObserveTuple(closed, *model);
+  CountTuple(closed, tuple, *decision);
   return true;
+}
+
+void Pipeline::CountTuple(const ClosedDecision& closed,
+                          const log::v1::BanditTuple& tuple,
+                          absl::string_view decision) {
+  for (const JoinedRecord& record : closed.records) {
+    if (record.is_shown) continue;
+    ++counts_.reward_waits;
+    counts_.reward_wait_seconds +=
+        1e-6 * static_cast<double>(record.time_us - closed.time_us);
+  }
+  const absl::StatusOr<DecidingModel> model = ViewModel(decision);
+  if (model.ok()) metrics_.ObserveTuple(closed, *model);
+  // The reward of a censored one is not known.
+  if (status_source_ != nullptr && closed.censored.empty()) {
+    status_source_->AddTuple(tuple, decision);
+  }
 }
 
 absl::Status Pipeline::AddViews(const ClosedDecision& closed,
@@ -340,6 +364,10 @@ void Pipeline::UpdateMetrics() {
   counts_.watermark_us = joiner_.watermark_us();
   if (keeper_ != nullptr) counts_.keeper = keeper_->counts();
   metrics_.Update(counts_);
+  if (status_source_ == nullptr) return;
+  status::v1::Sidecar figures = StatusFigures(counts_, options_.tuples());
+  figures.set_problem(problem_);
+  status_source_->Update(figures, clock_());
 }
 
 absl::Status Pipeline::Close() {

@@ -19,6 +19,7 @@
 #include "sidecar/removed_segment_ids.h"
 #include "sidecar/sidecar_metrics.h"
 #include "sidecar/spool_source.h"
+#include "sidecar/status/sidecar_status.h"
 #include "sidecar/upkeep/tuple_keeper.h"
 #include "sortition/config/v1/sidecar.pb.h"
 
@@ -37,10 +38,11 @@ class Pipeline {
   // Makes the directory of tuples, and the spool if it is the only one, if they
   // are missing. FailedPrecondition if another sidecar works on one of them, or
   // spools cannot be told from each other. `metrics` must outlive the pipeline.
-  // Without `steady_clock` it is not noticed when `clock` is set.
+  // Without `steady_clock` it is not noticed when `clock` is set. `status`,
+  // which must outlive the pipeline, hears of its work; null: nobody does.
   static absl::StatusOr<std::unique_ptr<Pipeline>> Open(
       const config::v1::SidecarOptions& options, Metrics* metrics, Clock clock,
-      Clock steady_clock = nullptr);
+      Clock steady_clock = nullptr, SidecarStatusSource* status = nullptr);
 
   // Takes at most `max_steps` steps; a step reads a record or writes a tuple or
   // a late record. Returns false if there is nothing to do until Wait()
@@ -58,7 +60,7 @@ class Pipeline {
 
  private:
   Pipeline(const config::v1::SidecarOptions& options, Metrics* metrics,
-           Clock clock, Clock steady_clock);
+           Clock clock, Clock steady_clock, SidecarStatusSource* status);
   absl::Status Recover();
   absl::Status AddSource(const std::string& dir);
   absl::Status FindSources();
@@ -98,13 +100,19 @@ class Pipeline {
   uint64_t LagBytes() const;
   void CountSources();
   void UpdateMetrics();
+  // Counts a tuple that was written in metrics and status.
+  void CountTuple(const ClosedDecision& closed,
+                  const log::v1::BanditTuple& tuple,
+                  absl::string_view decision);
 
   const config::v1::SidecarOptions options_;
   const bool has_pattern_;
   const bool has_several_;  // Or may come to have.
   const int64_t slack_us_;
   const Clock clock_;
-  const Clock steady_clock_;  // May be empty.
+  const Clock steady_clock_;                  // May be empty.
+  SidecarStatusSource* const status_source_;  // May be null.
+  std::string problem_;  // What keeps it from working; empty: nothing.
   SidecarMetrics metrics_;
   SidecarCounts counts_;
   DirectoryLock tuples_lock_;

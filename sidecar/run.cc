@@ -4,16 +4,21 @@
 #include <chrono>
 #include <cstdint>
 #include <memory>
+#include <string>
 
+#include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "core/base/status_macros.h"
 #include "io/clocks.h"
 #include "io/files.h"
+#include "process/http/http_server.h"
 #include "process/log.h"
 #include "process/metrics.h"
+#include "sidecar/http_pages.h"
 #include "sidecar/pipeline.h"
 #include "sidecar/run_stream.h"
+#include "sidecar/status/sidecar_status.h"
 
 namespace sortition {
 namespace {
@@ -24,14 +29,24 @@ constexpr double kSliceSeconds = 0.1;
 // Longest work after a signal; the rest stays in the spool.
 constexpr std::chrono::seconds kDrainLimit(5);
 
-absl::Status ServeMetrics(const config::v1::SidecarOptions& options,
-                          Metrics* metrics) {
-  int port = 0;
+// Opens the ports, and writes the port file. `status` may be null: there is
+// only /metrics then. Returns the HTTP port, if there is to be one.
+absl::StatusOr<std::unique_ptr<HttpServer>> OpenPorts(
+    const config::v1::SidecarOptions& options, Metrics* metrics,
+    SidecarStatusSource* status) {
+  int metrics_port = 0;
   if (!options.metrics_listen().empty()) {
-    ASSIGN_OR_RETURN(port, metrics->Serve(options.metrics_listen()));
+    ASSIGN_OR_RETURN(metrics_port, metrics->Serve(options.metrics_listen()));
   }
-  if (options.port_file().empty()) return absl::OkStatus();
-  return WriteFile(options.port_file(), absl::StrCat("metrics ", port, "\n"));
+  std::unique_ptr<HttpServer> http;
+  if (!options.http_listen().empty() && status != nullptr) {
+    ASSIGN_OR_RETURN(http, OpenHttp(options.http_listen(), metrics, status));
+  }
+  if (options.port_file().empty()) return http;
+  std::string text = absl::StrCat("metrics ", metrics_port, "\n");
+  if (http != nullptr) absl::StrAppend(&text, "http ", http->port(), "\n");
+  RETURN_IF_ERROR(WriteFile(options.port_file(), text));
+  return http;
 }
 
 absl::Status Drain(Pipeline* pipeline) {
@@ -50,15 +65,18 @@ absl::Status RunSidecar(const config::v1::SidecarOptions& options,
   RETURN_IF_ERROR(ValidateStreamOptions(options));
   Metrics metrics;
   if (!options.publish().url().empty()) {
-    RETURN_IF_ERROR(ServeMetrics(options, &metrics));
+    RETURN_IF_ERROR(OpenPorts(options, &metrics, nullptr).status());
     return RunShipper(options, &metrics, wait_for_stop);
   }
   // Locks what the pipeline follows, so it comes first and goes last.
   ASSIGN_OR_RETURN(const std::unique_ptr<MirrorThread> mirror,
                    MirrorThread::Start(options, &metrics));
-  ASSIGN_OR_RETURN(const std::unique_ptr<Pipeline> pipeline,
-                   Pipeline::Open(options, &metrics, NowUs, SteadyUs));
-  RETURN_IF_ERROR(ServeMetrics(options, &metrics));
+  const auto status = SidecarStatusSource::Create(NowUs());
+  ASSIGN_OR_RETURN(
+      const std::unique_ptr<Pipeline> pipeline,
+      Pipeline::Open(options, &metrics, NowUs, SteadyUs, status.get()));
+  ASSIGN_OR_RETURN(const std::unique_ptr<HttpServer> http,
+                   OpenPorts(options, &metrics, status.get()));
   LogInfo("sidecar started", {{"spool", absl::StrJoin(options.spool(), ",")},
                               {"tuples", options.tuples()}});
   while (!wait_for_stop(0)) {

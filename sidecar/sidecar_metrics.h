@@ -27,6 +27,10 @@ struct SidecarCounts {
   uint64_t defaulted = 0;
   // Tuples by reason; one with two reasons counts twice.
   std::array<uint64_t, log::v1::CensorReason_ARRAYSIZE> censored = {};
+  uint64_t censored_tuples = 0;  // With any reason.
+  // Feedback in tuples, and how long all of it took together.
+  uint64_t reward_waits = 0;
+  double reward_wait_seconds = 0;
   uint64_t ambiguous_decisions = 0;  // One id, two answers: no tuple.
   uint64_t not_shown = 0;            // Left out by only_if_shown.
   uint64_t sampled_out = 0;          // Left out by keep_probability.

@@ -40,7 +40,7 @@ server_port=0
 start_server() {
   rm -f "$dir/server.port"
   "$bin/sortition-server" --listen="127.0.0.1:$server_port" \
-    --metrics_listen=127.0.0.1:0 --model_store="$dir/models" \
+    --metrics_listen=127.0.0.1:0 --http.listen=127.0.0.1:0 --model_store="$dir/models" \
     --spool.dir="$dir/spool" --spool.segment_seconds=1 --poll_seconds=0.1 \
     --port_file="$dir/server.port" 2>>"$dir/logs/server.log" &
   server_pid=$!
@@ -51,7 +51,7 @@ start_server() {
 start_sidecar() {
   "$bin/sortition-sidecar" --spool="$dir/spool" --tuples="$dir/tuples" \
     --reward_wait_time_seconds=2 --slack_seconds=0.5 --segment_seconds=1 \
-    --metrics_listen=127.0.0.1:0 2>>"$dir/logs/sidecar.log" &
+    --metrics_listen=127.0.0.1:0 --http_listen=127.0.0.1:0 2>>"$dir/logs/sidecar.log" &
   sidecar_pid=$!
 }
 

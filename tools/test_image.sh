@@ -9,7 +9,7 @@ shift 2
 
 port=18500
 container=$(podman --cgroup-manager=cgroupfs run --detach --read-only --network=host "$@" "$image" \
-  sortition-server --listen="127.0.0.1:$port" --metrics_listen=127.0.0.1:0 \
+  sortition-server --listen="127.0.0.1:$port" --metrics_listen=127.0.0.1:0 --http.listen=127.0.0.1:0 \
   --model_store=/var/lib/sortition/models --spool.dir=/var/lib/sortition/spool)
 trap 'podman rm --force "$container" >/dev/null' EXIT
 

@@ -34,7 +34,7 @@ absl::StatusOr<Sidecar> StartSidecar(const WayOptions& options,
                                      std::vector<std::string> flags) {
   const std::string prefix = absl::StrCat(options.work, "/", name);
   flags.insert(flags.begin(), options.bin + "/sortition-sidecar");
-  flags.insert(flags.end(), {"--metrics_listen=127.0.0.1:0",
+  flags.insert(flags.end(), {"--metrics_listen=127.0.0.1:0", "--http_listen=",
                              absl::StrCat("--port_file=", prefix, ".port")});
   Sidecar sidecar;
   ASSIGN_OR_RETURN(sidecar.process, ChildProcess::Start(flags, prefix));

@@ -125,7 +125,7 @@ class StallBenchmark {
         const RunningProgram sidecar,
         StartAndWait({bin_ + "/sortition-sidecar", "--spool=" + spool,
                       "--tuples=" + tuples, "--metrics_listen=127.0.0.1:0",
-                      "--join.reward_wait_time_seconds=0.5"},
+                      "--http_listen=", "--join.reward_wait_time_seconds=0.5"},
                      base_ + "sidecar", "metrics"));
     const SpoolCleaner cleaner(tuples);
     const double seconds = absl::GetFlag(FLAGS_seconds);

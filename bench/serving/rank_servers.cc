@@ -57,8 +57,9 @@ absl::StatusOr<RunningProgram> StartAndWait(std::vector<std::string> arguments,
 
 std::vector<std::string> RankServerArguments(const std::string& bin,
                                              const std::string& model_store) {
-  return {bin + "/sortition-server", "--listen=127.0.0.1:0",
-          "--metrics_listen=", "--model_store=" + model_store};
+  return {
+      bin + "/sortition-server", "--listen=127.0.0.1:0",
+      "--metrics_listen=", "--http.listen=", "--model_store=" + model_store};
 }
 
 SpoolCleaner::SpoolCleaner(const std::string& dir)

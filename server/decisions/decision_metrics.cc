@@ -10,11 +10,6 @@ std::vector<double> CandidateBuckets() {
   return {1, 2, 5, 10, 20, 50, 100, 200, 500, 1e3, 2e3, 5e3, 1e4, 1e5, 1e6};
 }
 
-std::vector<double> PropensityBuckets() {
-  return {1e-4, 1e-3, 0.01, 0.02, 0.05, 0.1, 0.2, 0.3,
-          0.4,  0.5,  0.6,  0.7,  0.8,  0.9, 0.99};
-}
-
 std::vector<double> ChosenBuckets() {
   return {0, 1, 2, 3, 5, 10, 20, 50, 100, 200, 500, 1e3, 1e4, 1e5, 1e6};
 }
@@ -59,20 +54,29 @@ DecisionMetrics::DecisionMetrics(Metrics* metrics)
           "Largest distance of an F-score game's strategy from the value",
           GapBuckets())) {}
 
+void DecisionMetrics::ObserveFirst(double log_propensity,
+                                   const VersionCounters* counters) {
+  const double propensity = std::exp(log_propensity);
+  propensities_->Observe(propensity);
+  if (counters != nullptr) counters->ObservePropensity(propensity);
+}
+
 void DecisionMetrics::Count(const PolicyQuery& query,
                             const LinearPolicy& policy, const Draw& draw,
-                            bool degraded) {
+                            bool degraded, const VersionCounters* counters) {
   candidates_->Observe(query.num_candidates());
   if (degraded) degraded_->Increment();
   switch (policy.action_kind()) {
     case ActionKind::kSelect:
-      propensities_->Observe(std::exp(draw.log_propensity));
-      if (draw.action[0] == kAbstain) abstentions_->Increment();
+      ObserveFirst(draw.log_propensity, counters);
+      if (draw.action[0] != kAbstain) break;
+      abstentions_->Increment();
+      if (counters != nullptr) counters->CountAbstention();
       break;
     case ActionKind::kRank:
       // Empty: a baseline whose caller knows only that of the whole order.
       if (draw.conditional_log_propensities.empty()) break;
-      propensities_->Observe(std::exp(draw.conditional_log_propensities[0]));
+      ObserveFirst(draw.conditional_log_propensities[0], counters);
       break;
     case ActionKind::kSubset:
       chosen_->Observe(static_cast<double>(draw.action.size()));

@@ -24,6 +24,7 @@ struct DecisionScratch {
   Draw draw;
   log::v1::Decision record;
   std::vector<log::v1::LogRecord> records;
+  std::vector<double> probabilities;
   double seconds_left = HUGE_VAL;  // Time to the deadline of the call.
   // Whether more than a millisecond may be taken here. Where not, a method that
   // would need more sets `long_seconds` to about how much, does nothing, and
@@ -46,7 +47,8 @@ struct DecisionScratch {
     if (records.capacity() > kKeptEntries) records = {};
     if (workspace.eligible_documents.capacity() <= 10 * kKeptEntries &&
         aggregate.scores.capacity() <= 1000 * kKeptEntries &&
-        aggregate.eligible_documents.capacity() <= 10 * kKeptEntries) {
+        aggregate.eligible_documents.capacity() <= 10 * kKeptEntries &&
+        probabilities.capacity() <= 10 * kKeptEntries) {
       return;
     }
     workspace = {};
@@ -55,6 +57,7 @@ struct DecisionScratch {
     baseline = {};
     aggregate = {};
     draw = {};
+    probabilities = {};
     record = log::v1::Decision();
   }
 };

@@ -13,6 +13,7 @@
 #include "core/choices/traffic_split.h"
 #include "io/clocks.h"
 #include "server/decisions/decision_cost.h"
+#include "server/decisions/entropy_sample.h"
 #include "server/decisions/request_validation.h"
 
 namespace sortition {
@@ -257,7 +258,12 @@ absl::Status RankingService::DrawAndLog(const v1::DecisionContext& context,
     result->mutable_game()->set_upper(draw.game->upper);
     result->mutable_game()->set_rounds(draw.game->rounds);
   }
-  decision_metrics_.Count(query, policy, draw, !checked->degraded.empty());
+  decision_metrics_.Count(query, policy, draw, !checked->degraded.empty(),
+                          model.counters.get());
+  if (checked->choice.interleaved == nullptr && !checked->plan.has_value()) {
+    SampleEntropy(model, policy, query, decision.key, &scratch->others,
+                  &scratch->probabilities);
+  }
   TellOnlookers(context, *checked, result->decision_id(), scratch);
   return absl::OkStatus();
 }

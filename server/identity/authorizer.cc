@@ -23,6 +23,9 @@ std::string CertificateName(const grpc::ServerContext& context) {
   return names.empty() ? "" : std::string(names[0].data(), names[0].size());
 }
 
+// What the peers of in-process channels are called.
+constexpr absl::string_view kInProcess = "inproc";
+
 // Returns whether a line about a call that ended so may be written now. Stores
 // how many could not since the last one.
 bool MayLog(const absl::Status& status, uint64_t* left_out) {
@@ -97,11 +100,20 @@ absl::Status AuthorizeCall(const Authorizer* authorizer, Role role,
   LogInfo("audit", {{"method", method},
                     {"caller", name},
                     {"certificate", CertificateName(context)},
-                    {"peer", context.peer()},
+                    {"peer", PeerName(context)},
                     {"code", absl::StatusCodeToString(status.code())},
                     {"reason", status.message()},
                     {"left_out", left_out}});
   return status;
+}
+
+std::string PeerName(const grpc::ServerContext& context) {
+  const std::string peer = context.peer();
+  if (!absl::StartsWith(peer, kInProcess)) return peer;
+  const auto found = context.client_metadata().find(kHttpPeerKey);
+  if (found == context.client_metadata().end()) return peer;
+  return absl::StrCat(
+      "http:", absl::string_view(found->second.data(), found->second.size()));
 }
 
 std::string CallerName(const Authorizer* authorizer,
@@ -111,7 +123,7 @@ std::string CallerName(const Authorizer* authorizer,
     if (caller.ok()) return (*caller)->name;
   }
   const std::string certificate = CertificateName(context);
-  return certificate.empty() ? context.peer() : certificate;
+  return certificate.empty() ? PeerName(context) : certificate;
 }
 
 }  // namespace sortition

@@ -46,6 +46,14 @@ absl::Status AuthorizeCall(const Authorizer* authorizer, Role role,
                            const grpc::ServerContext& context);
 inline constexpr int kMostRefusedPerSecond = 10;
 
+// Metadata of a call that came over HTTP: the address of its client. It counts
+// only in calls of this process.
+inline constexpr char kHttpPeerKey[] = "sortition-http-peer";
+
+// Returns where a call comes from: the address as gRPC writes it, or
+// "http:127.0.0.1:54321".
+std::string PeerName(const grpc::ServerContext& context);
+
 // Returns who makes a call for kAdmin that was let in: the name of the token's
 // owner, or that of the client's certificate where nobody needs a token, or the
 // address where nobody needs either.

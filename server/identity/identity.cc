@@ -37,10 +37,20 @@ absl::Status ValidateIdentity(const config::v1::ServerOptions& options) {
         absl::StrCat("tls.client_ca_file = \"", tls.client_ca_file(),
                      "\": needs tls.certificate_file and tls.key_file"));
   }
-  if (options.token_file().empty() || !tls.certificate_file().empty() ||
-      options.plaintext_tokens()) {
+  if (options.token_file().empty() || options.plaintext_tokens()) {
     return absl::OkStatus();
   }
+  const std::string& http = options.http().listen();
+  if (!http.empty() && !IsLoopback(http)) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "token_file = \"", options.token_file(), "\" with http.listen = \"",
+        http,
+        "\": tokens would be readable on the way, because HTTP has no TLS "
+        "here; "
+        "give an address of this machine alone, or plaintext_tokens where "
+        "something else encrypts"));
+  }
+  if (!tls.certificate_file().empty()) return absl::OkStatus();
   for (const auto& [name, address] :
        {std::pair("listen", options.listen()),
         std::pair("control_listen", options.control_listen())}) {

@@ -36,10 +36,11 @@ absl::Status MakeStoreDirectory(const std::string& root) {
 }
 
 // Returns what serves before the first version is loaded.
-std::shared_ptr<const ServingSet> MakeUniformSet(const std::string& name) {
+std::shared_ptr<const ServingSet> MakeUniformSet(const std::string& name,
+                                                 const VersionLoader& loader) {
   auto set = std::make_shared<ServingSet>();
   set->name = name;
-  set->primary = MakeUniformModel(name, NowUs());
+  set->primary = MakeUniformModel(name, NowUs(), loader.CountersOf(name, 0));
   set->shape = set->primary.get();
   set->loaded.emplace(0, set->primary);
   return set;
@@ -76,7 +77,7 @@ ModelRegistry::ModelRegistry(const config::v1::ServerOptions& options,
           "could not be listed")),
       drift_gauges_(metrics),
       loader_(&store_, metrics) {
-  Serve(MakeUniformSet(default_model_));
+  Serve(MakeUniformSet(default_model_, loader_));
 }
 
 ModelRegistry::~ModelRegistry() { Stop(); }
@@ -165,7 +166,9 @@ void ModelRegistry::RefreshModel(const std::string& name) {
     return;
   }
   loader_.KeepOnly(name, *versions);
-  if (FindEntry(name).set == nullptr) Serve(MakeUniformSet(name));
+  if (FindEntry(name).set == nullptr) {
+    Serve(MakeUniformSet(name, loader_));
+  }
   const std::shared_ptr<const ServingSet> before = FindEntry(name).set;
   loader_.RefuseReused(name, before->loaded);
   const auto serving = ReadServing(absl::StrCat(store_.root(), "/", name));

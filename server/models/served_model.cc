@@ -137,8 +137,9 @@ absl::Status CheckInput(const LinearPolicy& policy,
 
 }  // namespace
 
-std::shared_ptr<const ServedModel> MakeUniformModel(const std::string& name,
-                                                    int64_t time_us) {
+std::shared_ptr<const ServedModel> MakeUniformModel(
+    const std::string& name, int64_t time_us,
+    std::shared_ptr<const VersionCounters> counters) {
   auto served = std::make_shared<ServedModel>();
   served->name = name;
   served->policy_name = "uniform";
@@ -147,6 +148,7 @@ std::shared_ptr<const ServedModel> MakeUniformModel(const std::string& name,
   served->rank = LinearPolicy::Uniform(ActionKind::kRank, false);
   served->label = LinearPolicy::Uniform(ActionKind::kSubset, false);
   served->degraded = "no model loaded: uniform policy";
+  served->counters = std::move(counters);
   return served;
 }
 

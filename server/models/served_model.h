@@ -61,8 +61,9 @@ struct ServedModel {
 
 // Makes the model that serves `name` until the first version is loaded: every
 // candidate, every order or every subset is equally likely; it never abstains.
-std::shared_ptr<const ServedModel> MakeUniformModel(const std::string& name,
-                                                    int64_t time_us);
+std::shared_ptr<const ServedModel> MakeUniformModel(
+    const std::string& name, int64_t time_us,
+    std::shared_ptr<const VersionCounters> counters = nullptr);
 
 // Makes a version ready to serve: its policy has passed the self-test and has
 // answered the warm-up queries. It must be for the calls and the columns or the

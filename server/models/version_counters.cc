@@ -9,6 +9,9 @@ namespace {
 
 constexpr char kAnswers[] = "sortition_version_answers_total";
 constexpr char kSeconds[] = "sortition_version_seconds_total";
+constexpr char kAbstentions[] = "sortition_version_abstentions_total";
+constexpr char kPropensity[] = "sortition_version_propensity";
+constexpr char kEntropy[] = "sortition_version_entropy_nats";
 
 struct Code {
   absl::StatusCode code;
@@ -45,6 +48,53 @@ void VersionCounters::Count(absl::StatusCode code, double seconds) const {
   seconds_->Increment(seconds);
 }
 
+void VersionCounters::CountAbstention() const {
+  if (abstentions_ != nullptr) abstentions_->Increment();
+}
+
+void VersionCounters::ObservePropensity(double propensity) const {
+  if (propensities_ != nullptr) propensities_->Observe(propensity);
+}
+
+void VersionCounters::ObserveEntropy(double entropy) const {
+  if (entropies_ != nullptr) entropies_->Observe(entropy);
+}
+
+void VersionCounterTable::Add(const std::string& model, uint64_t version,
+                              Metrics* metrics, VersionCounters* counters) {
+  for (size_t i = 0; i < kNamed.size(); ++i) {
+    counters->answers_[i] = metrics->Counter(
+        kAnswers, "Decisions of a version, by the code of the answer",
+        LabelsOf(model, version, kNamed[i]));
+  }
+  const MetricLabels labels = LabelsOf(model, version);
+  counters->seconds_ = metrics->Counter(
+      kSeconds, "Time that the decisions of a version took, seconds", labels);
+  counters->abstentions_ = metrics->Counter(
+      kAbstentions, "Select decisions of a version that chose no candidate",
+      labels);
+  counters->propensities_ = metrics->Histogram(
+      kPropensity,
+      "Probability of the candidate that a version selected or placed first",
+      PropensityBuckets(), labels);
+  counters->entropies_ = metrics->Histogram(
+      kEntropy,
+      "Entropy of a version's first choice, nats, of one decision in 256",
+      EntropyBuckets(), labels);
+}
+
+void VersionCounterTable::Remove(const std::string& model, uint64_t version,
+                                 Metrics* metrics) {
+  for (const Code& code : kNamed) {
+    metrics->RemoveCounter(kAnswers, LabelsOf(model, version, code));
+  }
+  const MetricLabels labels = LabelsOf(model, version);
+  metrics->RemoveCounter(kSeconds, labels);
+  metrics->RemoveCounter(kAbstentions, labels);
+  metrics->RemoveHistogram(kPropensity, labels);
+  metrics->RemoveHistogram(kEntropy, labels);
+}
+
 VersionCounterTable::VersionCounterTable(Metrics* metrics)
     : shared_(std::make_shared<Shared>()) {
   shared_->metrics = metrics;
@@ -74,20 +124,10 @@ std::shared_ptr<const VersionCounters> VersionCounterTable::For(
     if (--found->second.num_alive > 0) return;
     shared->counters.erase(found);
     if (shared->metrics == nullptr) return;
-    for (const Code& code : kNamed) {
-      shared->metrics->RemoveCounter(kAnswers, LabelsOf(model, version, code));
-    }
-    shared->metrics->RemoveCounter(kSeconds, LabelsOf(model, version));
+    Remove(model, version, shared->metrics);
   };
   auto counters = std::make_unique<VersionCounters>();
-  for (size_t i = 0; i < kNamed.size(); ++i) {
-    counters->answers_[i] = shared_->metrics->Counter(
-        kAnswers, "Decisions of a version, by the code of the answer",
-        LabelsOf(model, version, kNamed[i]));
-  }
-  counters->seconds_ = shared_->metrics->Counter(
-      kSeconds, "Time that the decisions of a version took, seconds",
-      LabelsOf(model, version));
+  Add(model, version, shared_->metrics, counters.get());
   std::shared_ptr<VersionCounters> held(counters.release(), leave);
   entry.newest = held;
   return held;

@@ -1,6 +1,8 @@
 #pragma once
 // What each loaded version answered: sortition_version_answers_total{model,
-// version, code} and sortition_version_seconds_total{model, version}.
+// version, code} and, by model and version, sortition_version_seconds_total,
+// sortition_version_abstentions_total, sortition_version_propensity and
+// sortition_version_entropy_nats.
 #include <array>
 #include <cstdint>
 #include <map>
@@ -14,12 +16,19 @@
 
 namespace sortition {
 
-// The counters of one version. Thread-safe; to count takes no lock.
+// The counters of one version. Thread-safe; to count takes no lock, to observe
+// that of a histogram.
 class VersionCounters {
  public:
   // Counts an answer that took so long; of codes that decisions seldom have,
   // the label is OTHER.
   void Count(absl::StatusCode code, double seconds) const;
+
+  void CountAbstention() const;
+  // Observes the probability of what was selected or placed first.
+  void ObservePropensity(double propensity) const;
+  // Observes the entropy of that choice, nats.
+  void ObserveEntropy(double entropy) const;
 
  private:
   friend class VersionCounterTable;
@@ -27,6 +36,9 @@ class VersionCounters {
 
   std::array<MetricCounter*, kCodes> answers_ = {};
   MetricCounter* seconds_ = nullptr;
+  MetricCounter* abstentions_ = nullptr;
+  MetricHistogram* propensities_ = nullptr;
+  MetricHistogram* entropies_ = nullptr;
 };
 
 // There are series only of versions that somebody holds: their number is
@@ -58,6 +70,13 @@ class VersionCounterTable {
     Metrics* metrics = nullptr;  // Null: the table is gone.
     std::map<std::pair<std::string, uint64_t>, Entry> counters;
   };
+  // Brings the series of a version to the metrics, or takes them away. Both
+  // require `mutex`.
+  static void Add(const std::string& model, uint64_t version, Metrics* metrics,
+                  VersionCounters* counters);
+  static void Remove(const std::string& model, uint64_t version,
+                     Metrics* metrics);
+
   const std::shared_ptr<Shared> shared_;
 };
 

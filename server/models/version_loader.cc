@@ -131,7 +131,7 @@ absl::StatusOr<std::shared_ptr<const ServedModel>> VersionLoader::TryLoad(
     return stored.status();
   }
   auto served = MakeServedModel(*stored, serving, NowUs(), failure,
-                                counters_.For(name, version));
+                                CountersOf(name, version));
   const std::string notice = UnicodeNotice(stored->model.features());
   if (served.ok() && !notice.empty()) {
     LogWarning(notice, {{"model", name}, {"version", absl::StrCat(version)}});

@@ -54,6 +54,12 @@ class VersionLoader {
   // Returns why versions of `name` are refused.
   std::map<uint64_t, std::string> Refused(const std::string& name) const;
 
+  // Returns the counters of a version; 0: of the uniform policy.
+  std::shared_ptr<const VersionCounters> CountersOf(const std::string& name,
+                                                    uint64_t version) const {
+    return counters_.For(name, version);
+  }
+
   // Says that the metrics may go before what serves.
   void DetachCounters() const { counters_.Detach(); }
 

@@ -301,18 +301,20 @@ GrpcServer::~GrpcServer() {
 
 absl::StatusOr<std::unique_ptr<GrpcServer>> GrpcServer::Start(
     const config::v1::ServerOptions& options, const Identity& identity,
-    const Services& services, Metrics* metrics) {
+    const Services& services, uint32_t reserved_descriptors, Metrics* metrics) {
   auto result = std::unique_ptr<GrpcServer>(
       new GrpcServer(std::make_unique<Rep>(options, metrics)));
   Rep& rep = *result->rep_;
   RETURN_IF_ERROR(ValidateRequestLimits(options.limits()));
   // What may fail comes first: until there are threads, nothing is to be ended.
   ASSIGN_OR_RETURN(rep.listener, Listener::Open("listen", options.listen(),
-                                                metrics, &rep.connections));
+                                                reserved_descriptors, metrics,
+                                                &rep.connections));
   if (!options.control_listen().empty()) {
-    ASSIGN_OR_RETURN(rep.control_listener,
-                     Listener::Open("control_listen", options.control_listen(),
-                                    metrics, &rep.connections));
+    ASSIGN_OR_RETURN(
+        rep.control_listener,
+        Listener::Open("control_listen", options.control_listen(),
+                       reserved_descriptors, metrics, &rep.connections));
   }
   rep.limits = options.limits();
   rep.pool =
@@ -345,6 +347,12 @@ int GrpcServer::port() const { return rep_->listener->port(); }
 
 int GrpcServer::control_port() const {
   return rep_->control_listener == nullptr ? 0 : rep_->control_listener->port();
+}
+
+std::shared_ptr<grpc::Channel> GrpcServer::InProcessChannel() const {
+  grpc::ChannelArguments arguments;
+  arguments.SetMaxReceiveMessageSize(-1);
+  return rep_->server->InProcessChannel(arguments);
 }
 
 void GrpcServer::SetRankingServes(bool serves) {

@@ -1,5 +1,8 @@
 #pragma once
 // The RPC port: asynchronous gRPC over completion queues with one thread each.
+#include <grpcpp/channel.h>
+
+#include <cstdint>
 #include <memory>
 
 #include "absl/status/status.h"
@@ -27,16 +30,21 @@ class GrpcServer {
   // Listens at options.listen, and options.control_listen if given, and serves
   // with options.threads threads. All arguments must outlive it. Unavailable if
   // the address is taken or wrong, InvalidArgument if limits contradict each
-  // other.
+  // other. `reserved_descriptors` remain for others, however many clients come.
   static absl::StatusOr<std::unique_ptr<GrpcServer>> Start(
       const config::v1::ServerOptions& options, const Identity& identity,
-      const Services& services, Metrics* metrics);
+      const Services& services, uint32_t reserved_descriptors,
+      Metrics* metrics);
   // Calls Shutdown(0). A spool of durability POWER must be closed before, but
   // after Shutdown(), because calls may still wait for it.
   ~GrpcServer();
 
   int port() const;
   int control_port() const;  // 0: none of its own.
+
+  // Leads to what listens at options.listen, without a connection. Answers may
+  // have any size. Not to be used after the server.
+  std::shared_ptr<grpc::Channel> InProcessChannel() const;
 
   // Sets the health of Ranking, and of the server as a whole, unless it shuts
   // down. Requests are answered either way.

@@ -60,11 +60,6 @@ int64_t DescriptorsBeyond(int fd) {
   return static_cast<int64_t>(std::min<rlim_t>(limit.rlim_cur, INT_MAX)) - fd;
 }
 
-// Returns how many of them are kept for other things.
-int64_t ReservedDescriptors() {
-  return std::min<int64_t>(kReservedDescriptors, DescriptorsBeyond(0) / 4);
-}
-
 bool IsShortOfDescriptors(int error) {
   return error == EMFILE || error == ENFILE || error == ENOMEM ||
          error == ENOBUFS;
@@ -72,8 +67,10 @@ bool IsShortOfDescriptors(int error) {
 
 }  // namespace
 
-Listener::Listener(Metrics* metrics, ConnectionTable* connections)
-    : refused_(metrics->Counter(
+Listener::Listener(uint32_t reserved, Metrics* metrics,
+                   ConnectionTable* connections)
+    : reserved_(kReservedDescriptors + reserved),
+      refused_(metrics->Counter(
           "sortition_connections_refused_total",
           "Connections closed at once, because descriptors are short")),
       ended_(metrics->Counter(
@@ -90,8 +87,8 @@ Listener::~Listener() {
 }
 
 absl::StatusOr<std::unique_ptr<Listener>> Listener::Open(
-    const std::string& option, const std::string& address, Metrics* metrics,
-    ConnectionTable* connections) {
+    const std::string& option, const std::string& address, uint32_t reserved,
+    Metrics* metrics, ConnectionTable* connections) {
   const auto [host, port] = SplitAddress(address);
   addrinfo hints = {};
   hints.ai_socktype = SOCK_STREAM;
@@ -102,7 +99,8 @@ absl::StatusOr<std::unique_ptr<Listener>> Listener::Open(
     return CannotListen(option, address);
   }
   const absl::Cleanup freer = [found] { ::freeaddrinfo(found); };
-  auto listener = std::unique_ptr<Listener>(new Listener(metrics, connections));
+  auto listener =
+      std::unique_ptr<Listener>(new Listener(reserved, metrics, connections));
   // One socket for both families, where the kernel has both.
   if (host == "0.0.0.0" || host == "::") {
     sockaddr_in6 any = {};
@@ -223,6 +221,10 @@ void Listener::Accept(int socket) {
   acceptor_->HandleNewConnection(&connection);
 }
 
+int64_t Listener::ReservedDescriptors() const {
+  return std::min<int64_t>(reserved_, DescriptorsBeyond(0) / 4);
+}
+
 // gRPC takes a moment to close what was ended, and new connections do not wait
 // for that: half of the reserve is for them.
 bool Listener::MakeRoom(int fd) {
@@ -241,7 +243,7 @@ void Listener::NoteShort() {
   refused_->Increment();
   if (std::exchange(is_short_, true)) return;
   LogError("descriptors are short: new connections are refused",
-           {{"reserved", kReservedDescriptors}});
+           {{"reserved", reserved_}});
 }
 
 void Listener::LookAtItself() {

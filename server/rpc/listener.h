@@ -28,9 +28,10 @@ class Listener {
   // 0.0.0.0 or [::] are all of this machine. Port 0 picks a free one. `metrics`
   // and `connections` must outlive it. Unavailable if the address, which stands
   // in this option, is wrong or taken.
+  // Beside the descriptors that always remain, `reserved` remain for others.
   static absl::StatusOr<std::unique_ptr<Listener>> Open(
-      const std::string& option, const std::string& address, Metrics* metrics,
-      ConnectionTable* connections);
+      const std::string& option, const std::string& address, uint32_t reserved,
+      Metrics* metrics, ConnectionTable* connections);
   ~Listener();  // Stop()
   Listener(const Listener&) = delete;
   Listener& operator=(const Listener&) = delete;
@@ -54,13 +55,15 @@ class Listener {
     int64_t start = 0;
   };
 
-  Listener(Metrics* metrics, ConnectionTable* connections);
+  Listener(uint32_t reserved, Metrics* metrics, ConnectionTable* connections);
 
   // Adds a socket that listens at this address. On failure errno says why.
   bool Add(const addrinfo& address);
   void Run();
   // Takes what has come to this socket.
   void Accept(int socket);
+  // Returns how many descriptors are kept for other things.
+  int64_t ReservedDescriptors() const;
   // Returns whether a connection may have the descriptor `fd`.
   bool MakeRoom(int fd);
   void NoteShort();
@@ -69,6 +72,7 @@ class Listener {
   void BeginCheck();
   void EndCheck(bool serves);
 
+  const uint32_t reserved_;
   MetricCounter* const refused_;
   MetricCounter* const ended_;
   ConnectionTable* const connections_;

@@ -45,6 +45,9 @@ class ShadowScorer {
   // Never waits: where too many wait already, it is dropped and counted.
   void Offer(const ServedDecision& decision);
 
+  // Of decisions that wait for a shadow, or to be written.
+  uint64_t waiting_bytes() const { return waiting_.bytes() + scored_.bytes(); }
+
   // Finishes what waits, for at most `seconds` or until the one in work is
   // done; drops and counts the rest. Later decisions are dropped.
   void Stop(double seconds);

@@ -157,6 +157,37 @@ absl::StatusOr<absl::string_view> ViewUnit(absl::string_view decision) {
   return unit;
 }
 
+absl::Status ParseChoice(absl::string_view decision,
+                         log::v1::Decision* choice) {
+  using log::v1::Decision;
+  std::string kept;
+  CodedInputStream input = Input(decision);
+  while (true) {
+    const auto begin = static_cast<size_t>(input.CurrentPosition());
+    const uint32_t tag = input.ReadTag();
+    if (tag == 0) break;
+    if (!WireFormatLite::SkipField(&input, tag)) return Malformed("Decision");
+    switch (WireFormatLite::GetTagFieldNumber(tag)) {
+      case Decision::kPolicyFieldNumber:
+      case Decision::kEligibleFieldNumber:
+      case Decision::kCandidateIdsFieldNumber:
+      case Decision::kSparseFieldNumber:
+      case Decision::kDenseValuesFieldNumber:
+      case Decision::kAttributesFieldNumber:
+      case Decision::kColumnsFieldNumber:
+        break;
+      default: {
+        const auto end = static_cast<size_t>(input.CurrentPosition());
+        kept.append(decision.data() + begin, end - begin);
+      }
+    }
+  }
+  if (!input.ConsumedEntireMessage() || !ParseMessage(kept, choice)) {
+    return Malformed("Decision");
+  }
+  return absl::OkStatus();
+}
+
 absl::StatusOr<log::v1::SpoolPosition> ViewPosition(absl::string_view message) {
   static_assert(log::v1::BanditTuple::kPositionFieldNumber == 1 &&
                 log::v1::LateFeedback::kPositionFieldNumber == 1);

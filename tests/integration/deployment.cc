@@ -94,20 +94,25 @@ std::shared_ptr<grpc::Channel> Deployment::NewChannel() const {
 
 absl::Status Deployment::StartServer(const std::vector<std::string>& flags) {
   std::vector<std::string> arguments = {
-      BinaryPath("sortition-server"), "--listen=127.0.0.1:0",
-      "--metrics_listen=127.0.0.1:0", absl::StrCat("--model_store=", models()),
+      BinaryPath("sortition-server"),
+      "--listen=127.0.0.1:0",
+      "--metrics_listen=127.0.0.1:0",
+      "--http.listen=127.0.0.1:0",
+      absl::StrCat("--model_store=", models()),
       absl::StrCat("--spool.dir=", spool())};
   arguments.insert(arguments.end(), flags.begin(), flags.end());
   ASSIGN_OR_RETURN(server_, StartServing(arguments, path("server"),
                                          {{"rpc", &rpc_port_},
-                                          {"metrics", &metrics_port_}}));
+                                          {"metrics", &metrics_port_},
+                                          {"http", &http_port_}}));
   return absl::OkStatus();
 }
 
 absl::Status Deployment::StartSidecar(const std::vector<std::string>& flags) {
   std::vector<std::string> arguments = {
       BinaryPath("sortition-sidecar"), absl::StrCat("--spool=", spool()),
-      absl::StrCat("--tuples=", tuples()), "--metrics_listen=127.0.0.1:0"};
+      absl::StrCat("--tuples=", tuples()), "--metrics_listen=127.0.0.1:0",
+      "--http_listen=127.0.0.1:0"};
   arguments.insert(arguments.end(), flags.begin(), flags.end());
   ASSIGN_OR_RETURN(sidecar_,
                    StartServing(arguments, path("sidecar"),

@@ -54,6 +54,7 @@ class Deployment {
   std::shared_ptr<grpc::Channel> NewChannel() const;
 
   int metrics_port() const { return metrics_port_; }
+  int http_port() const { return http_port_; }  // Of the server.
   int sidecar_metrics_port() const { return sidecar_metrics_port_; }
   // The present text of /metrics.
   absl::StatusOr<std::string> ServerMetrics() const;
@@ -65,6 +66,7 @@ class Deployment {
   std::unique_ptr<ChildProcess> sidecar_;
   int rpc_port_ = 0;
   int metrics_port_ = 0;
+  int http_port_ = 0;
   int sidecar_metrics_port_ = 0;
 };
 

@@ -343,7 +343,7 @@ TEST_F(TokenTest, TokensThatOthersCouldReadAreRefusedAtTheStart) {
   const auto start = [&](const std::vector<std::string>& flags) {
     std::vector<std::string> arguments = {
         BinaryPath("sortition-server"), "--model_store=" + deployment_.models(),
-        "--metrics_listen=", Flag()};
+        "--metrics_listen=", "--http.listen=", Flag()};
     arguments.insert(arguments.end(), flags.begin(), flags.end());
     const auto run = RunToEnd(arguments);
     EXPECT_OK(run);

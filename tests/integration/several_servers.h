@@ -55,6 +55,8 @@ class SeveralServersTest : public testing::Test {
                                       const std::string& port_name, int* port) {
     const std::string port_file = Path(name + ".ports");
     std::filesystem::remove(port_file);
+    arguments.push_back(arguments[0] == "sortition-server" ? "--http.listen="
+                                                           : "--http_listen=");
     arguments[0] = BinaryPath(arguments[0]);
     arguments.push_back("--port_file=" + port_file);
     arguments.push_back("--metrics_listen=127.0.0.1:0");

@@ -76,6 +76,35 @@ TEST(MetricsTest, WhatIsRemovedIsNotServedAndBeginsAgain) {
   EXPECT_EQ(metrics.Counter("c_total", "help", {{"k", "a"}})->value(), 0);
 }
 
+TEST(MetricsTest, HistogramsCanBeRemoved) {
+  Metrics metrics;
+  metrics.Histogram("h", "help", {1, 2}, {{"k", "a"}})->Observe(1);
+  metrics.Histogram("h", "help", {1, 2}, {{"k", "b"}})->Observe(1);
+  metrics.RemoveHistogram("h", {{"k", "a"}});
+  metrics.RemoveHistogram("h", {{"k", "never there"}});
+  EXPECT_THAT(metrics.Text(), AllOf(HasSubstr("h_count{k=\"b\"} 1\n"),
+                                    testing::Not(HasSubstr("k=\"a\"")),
+                                    testing::Not(HasSubstr("never"))));
+}
+
+TEST(MetricsTest, ReadsWhatTextSays) {
+  Metrics metrics;
+  metrics.Counter("c_total", "help", {{"k", "a"}})->Increment(2);
+  MetricGauge* const gauge = metrics.Gauge("g", "help");
+  metrics.OnScrape([gauge] { gauge->Set(-1.5); });
+  MetricHistogram* const histogram = metrics.Histogram("h", "help", {1, 2});
+  for (const double value : {0.5, 1.0, 1.5, 9.0}) histogram->Observe(value);
+  const MetricSamples samples = metrics.Read();
+  const MetricSample& counter = samples.at("c_total").at(0);
+  EXPECT_EQ(counter.value, 2);
+  EXPECT_EQ(counter.labels, (MetricLabels{{"k", "a"}}));
+  EXPECT_EQ(samples.at("g").at(0).value, -1.5);
+  const MetricSample& read = samples.at("h").at(0);
+  EXPECT_EQ(read.value, 12);
+  EXPECT_EQ(read.bounds, (std::vector<double>{1, 2}));
+  EXPECT_EQ(read.counts, (std::vector<uint64_t>{2, 1, 1}));
+}
+
 TEST(MetricsTest, TextHoldsAllKinds) {
   Metrics metrics;
   metrics.Counter("requests_total", "Requests", {{"code", "OK"}})->Increment(2);

@@ -45,6 +45,37 @@ TEST(RecordWireTest, FindsIdAndTimeOfADecision) {
   EXPECT_EQ(view.time_us, 1234567890123);
 }
 
+TEST(RecordWireTest, ParsesAChoiceWithoutFeatures) {
+  log::v1::Decision decision = SomeDecision();
+  decision.set_version(3);
+  decision.set_action_kind(log::v1::SELECT);
+  decision.add_action(-1);
+  decision.set_log_propensity(-0.5);
+  decision.set_unit_id("u");
+  decision.mutable_arm()->set_probability(0.25);
+  decision.mutable_baseline()->set_model_log_propensity(-2);
+  const log::v1::Decision expected = [&decision] {
+    log::v1::Decision choice = decision;
+    choice.clear_dense_values();
+    return choice;
+  }();
+  decision.add_candidate_ids("c");
+  decision.add_eligible(true);
+  decision.mutable_policy()->set_inverse_temperature(1);
+  decision.mutable_sparse()->add_columns(1);
+  decision.mutable_columns()->set_num_candidates(1);
+  (*decision.mutable_attributes())["a"] = "b";
+  const std::string bytes = decision.SerializeAsString();
+  log::v1::Decision choice;
+  choice.set_seed(9);  // Of an earlier use.
+  ASSERT_OK(ParseChoice(bytes, &choice));
+  EXPECT_EQ(choice.SerializeAsString(), expected.SerializeAsString());
+  EXPECT_THAT(ParseChoice(bytes.substr(0, bytes.size() - 1), &choice),
+              StatusIs(absl::StatusCode::kDataLoss));
+  EXPECT_THAT(ParseChoice(bytes + "\x0c", &choice),
+              StatusIs(absl::StatusCode::kDataLoss));
+}
+
 // Protobuf allows any order of fields.
 TEST(RecordWireTest, FindsIdAndTimeWhereTheyComeLast) {
   log::v1::Decision head;

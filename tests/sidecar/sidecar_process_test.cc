@@ -53,7 +53,7 @@ class Sidecar {
         // The log of some tests lies in the future.
         "--max_lead_seconds=1e6", "--segment_bytes=65536",
         "--sync_interval_seconds=0.01", "--poll_seconds=0.02",
-        "--metrics_listen=127.0.0.1:0",
+        "--metrics_listen=127.0.0.1:0", "--http_listen=127.0.0.1:0",
         absl::StrCat("--port_file=", dir, "/ports")};
     arguments.insert(arguments.end(), more.begin(), more.end());
     std::vector<char*> argv;

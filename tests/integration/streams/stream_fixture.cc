@@ -82,6 +82,7 @@ std::unique_ptr<ChildProcess> StreamTest::StartProcess(
     const std::string& name, std::vector<std::string> arguments) const {
   arguments.insert(arguments.begin(), BinaryPath("sortition-sidecar"));
   arguments.push_back("--metrics_listen=");
+  arguments.push_back("--http_listen=");
   arguments.push_back("--poll_seconds=0.02");
   auto process = ChildProcess::Start(arguments, sites_[0]->path(name));
   EXPECT_OK(process);

@@ -35,6 +35,27 @@ TEST(VersionCountersTest, CountAnswersByCodeAndTime) {
                       "version=\"7\"} 1.5\n")));
 }
 
+TEST(VersionCountersTest, KeepPropensitiesAndEntropiesApartByVersion) {
+  Metrics metrics;
+  const VersionCounterTable table(&metrics);
+  const auto counters = table.For("default", 7);
+  const auto others = table.For("default", 8);
+  counters->CountAbstention();
+  counters->ObservePropensity(0.25);
+  counters->ObserveEntropy(1.5);
+  others->ObservePropensity(0.95);
+  EXPECT_THAT(
+      metrics.Text(),
+      AllOf(HasSubstr("sortition_version_abstentions_total{model=\"default\","
+                      "version=\"7\"} 1\n"),
+            HasSubstr("sortition_version_propensity_sum{model=\"default\","
+                      "version=\"7\"} 0.25\n"),
+            HasSubstr("sortition_version_propensity_sum{model=\"default\","
+                      "version=\"8\"} 0.95\n"),
+            HasSubstr("sortition_version_entropy_nats_sum{model=\"default\","
+                      "version=\"7\"} 1.5\n")));
+}
+
 TEST(VersionCountersTest, LeaveWithTheirLastHolder) {
   Metrics metrics;
   std::optional<VersionCounterTable> table(&metrics);
@@ -82,10 +103,15 @@ TEST(VersionCountersTest, ADetachedTableOutlivesTheMetrics) {
   auto held = table.For("m", 3);
   table.Detach();
   held->Count(absl::StatusCode::kOk, 1);
+  held->ObservePropensity(1);
   EXPECT_THAT(metrics->Text(), testing::HasSubstr("version=\"3\""));
   metrics.reset();
   held.reset();
-  table.For("m", 4)->Count(absl::StatusCode::kOk, 1);
+  const auto uncounted = table.For("m", 4);
+  uncounted->Count(absl::StatusCode::kOk, 1);
+  uncounted->CountAbstention();
+  uncounted->ObservePropensity(1);
+  uncounted->ObserveEntropy(1);
 }
 
 }  // namespace

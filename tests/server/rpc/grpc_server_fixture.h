@@ -34,6 +34,7 @@ class GrpcServerTest : public testing::Test {
   GrpcServerTest() {
     options_.set_listen("127.0.0.1:0");
     options_.set_metrics_listen("");
+    options_.mutable_http()->set_listen("");
     options_.set_model_store(directory_ / "models");
     options_.set_default_model("m");
     options_.mutable_spool()->set_dir(directory_ / "spool");

@@ -154,7 +154,8 @@ TEST_F(HealthAndDrainTest, RefusesWhileDraining) {
   ASSERT_OK_AND_ASSIGN(
       const auto server,
       GrpcServer::Start(options_, *identity,
-                        {&ranking, &aggregates, &reports, &models}, &metrics));
+                        {&ranking, &aggregates, &reports, &models}, 0,
+                        &metrics));
   channel_ = grpc::CreateChannel(absl::StrCat("127.0.0.1:", server->port()),
                                  grpc::InsecureChannelCredentials());
   ranking_ = v1::Ranking::NewStub(channel_);

@@ -1,0 +1,250 @@
+#include "process/http/exchange.h"
+
+#include <civetweb.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "process/http/http_errors.h"
+#include "process/http/interrupt_timer.h"
+
+namespace sortition {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr size_t kPieceBytes = 1 << 16;
+// What is taken of a request that is refused before it was read.
+constexpr uint64_t kMostRestBytes = 1 << 20;
+constexpr double kMostRestSeconds = 0.5;
+
+// What every answer has, unless its handler knows better. Nothing of it may be
+// taken for something else, framed, or kept by a cache.
+constexpr std::pair<const char*, const char*> kCommonHeaders[] = {
+    {"Cache-Control", "no-store"},
+    {"Content-Security-Policy",
+     "default-src 'self'; base-uri 'none'; form-action 'none'; "
+     "frame-ancestors 'none'"},
+    {"Cross-Origin-Resource-Policy", "same-origin"},
+    {"Referrer-Policy", "no-referrer"},
+    {"X-Content-Type-Options", "nosniff"},
+};
+
+Clock::time_point After(double seconds) {
+  return Clock::now() + std::chrono::duration_cast<Clock::duration>(
+                            std::chrono::duration<double>(seconds));
+}
+
+std::string AnswerText(const mg_connection* connection,
+                       const HttpAnswer& answer, bool is_head, bool is_kept) {
+  std::string text = absl::StrCat(
+      "HTTP/1.1 ", answer.code, " ",
+      mg_get_response_code_text(connection, answer.code),
+      "\r\nContent-Length: ", answer.body.size(),
+      "\r\nConnection: ", is_kept ? "keep-alive" : "close", "\r\n");
+  if (!answer.content_type.empty()) {
+    absl::StrAppend(&text, "Content-Type: ", answer.content_type, "\r\n");
+  }
+  for (const auto& [name, value] : answer.headers) {
+    absl::StrAppend(&text, name, ": ", value, "\r\n");
+  }
+  for (const auto& [name, value] : kCommonHeaders) {
+    const bool is_given = std::any_of(
+        answer.headers.begin(), answer.headers.end(),
+        [&](const auto& h) { return absl::EqualsIgnoreCase(h.first, name); });
+    if (!is_given) absl::StrAppend(&text, name, ": ", value, "\r\n");
+  }
+  absl::StrAppend(&text, "\r\n", is_head ? "" : answer.body);
+  return text;
+}
+
+// Returns whether all of it was sent in time. In pieces, because civetweb's
+// time-out is that of a piece.
+bool Send(mg_connection* connection, absl::string_view text, double seconds) {
+  const Clock::time_point end = After(seconds);
+  while (!text.empty()) {
+    const size_t piece = std::min(text.size(), kPieceBytes);
+    if (mg_write(connection, text.data(), piece) != static_cast<int>(piece) ||
+        Clock::now() > end) {
+      return false;
+    }
+    text.remove_prefix(piece);
+  }
+  return true;
+}
+
+HttpAnswer Refusal(int http_code, absl::StatusCode code,
+                   absl::string_view message) {
+  return ErrorAnswer(http_code, absl::Status(code, message));
+}
+
+}  // namespace
+
+Exchange::Exchange(mg_connection* connection, const HttpLimits& limits)
+    : connection_(connection), limits_(limits) {
+  const mg_request_info& info = *mg_get_request_info(connection);
+  is_head_ = std::strcmp(info.request_method, "HEAD") == 0;
+  request_.method = is_head_ ? "GET" : info.request_method;
+  request_.path = info.local_uri_raw;
+  if (info.query_string != nullptr) request_.query = info.query_string;
+  const bool is_ipv6 = std::strchr(info.remote_addr, ':') != nullptr;
+  request_.peer = absl::StrCat(is_ipv6 ? "[" : "", info.remote_addr,
+                               is_ipv6 ? "]" : "", ":", info.remote_port);
+  request_.header = [this](absl::string_view name) { return Header(name); };
+  is_read_ = !is_chunked() && info.content_length <= 0;
+}
+
+std::string Exchange::Header(absl::string_view name) const {
+  const char* const value =
+      mg_get_header(connection_, std::string(name).c_str());
+  return value == nullptr ? "" : std::string(absl::StripAsciiWhitespace(value));
+}
+
+bool Exchange::is_http_1_0() const {
+  const char* const version = mg_get_request_info(connection_)->http_version;
+  return std::strcmp(version, "1.0") == 0;
+}
+
+bool Exchange::is_chunked() const {
+  return !Header("Transfer-Encoding").empty();
+}
+
+bool Exchange::wants_more() const {
+  const std::string wish = absl::AsciiStrToLower(Header("Connection"));
+  if (absl::StrContains(wish, "close")) return false;
+  return !is_http_1_0() || absl::StrContains(wish, "keep-alive");
+}
+
+std::string Exchange::HeaderProblem() const {
+  const mg_request_info& info = *mg_get_request_info(connection_);
+  if (request_.path.empty() || request_.path[0] != '/' ||
+      !absl::StartsWith(info.request_uri, "/")) {
+    return "the target of the request must be a path, as in /v1/rank";
+  }
+  for (const absl::string_view name :
+       {"Host", "Origin", "Content-Length", "Content-Type", "Transfer-Encoding",
+        "Authorization", "X-Timeout-Ms"}) {
+    const auto count =
+        std::count_if(info.http_headers, info.http_headers + info.num_headers,
+                      [&](const mg_header& h) {
+                        return absl::EqualsIgnoreCase(h.name, name);
+                      });
+    if (count > 1) {
+      return absl::StrCat("header \"", name, "\": stands there ", count,
+                          " times, must be once");
+    }
+  }
+  const std::string length = Header("Content-Length");
+  if (!length.empty() && is_chunked()) {
+    return "headers \"Content-Length\" and \"Transfer-Encoding\": there may be "
+           "only one of them";
+  }
+  uint64_t bytes = 0;
+  if (!length.empty() &&
+      (!std::all_of(length.begin(), length.end(), absl::ascii_isdigit) ||
+       !absl::SimpleAtoi(length, &bytes))) {
+    return absl::StrCat("header \"Content-Length\" is \"", length,
+                        "\": must be a number of bytes");
+  }
+  return "";
+}
+
+std::optional<HttpAnswer> Exchange::CheckHeaders() {
+  const std::string problem = HeaderProblem();
+  if (problem.empty()) return std::nullopt;
+  is_read_ = false;
+  return Refusal(400, absl::StatusCode::kInvalidArgument, problem);
+}
+
+std::optional<HttpAnswer> Exchange::CheckSize(uint64_t bytes) const {
+  if (bytes <= limits_.max_body_bytes) return std::nullopt;
+  return Refusal(413, absl::StatusCode::kInvalidArgument,
+                 absl::StrCat("the body has more than http.max_body_bytes = ",
+                              limits_.max_body_bytes, " bytes"));
+}
+
+std::optional<HttpAnswer> Exchange::Expect() {
+  const std::string expect = Header("Expect");
+  if (expect.empty() || is_http_1_0()) return std::nullopt;
+  if (!absl::EqualsIgnoreCase(expect, "100-continue")) {
+    return Refusal(417, absl::StatusCode::kInvalidArgument,
+                   absl::StrCat("header \"Expect\" is \"", expect,
+                                "\": must be 100-continue"));
+  }
+  Send(connection_, "HTTP/1.1 100 Continue\r\n\r\n", limits_.request_seconds);
+  return std::nullopt;
+}
+
+std::optional<HttpAnswer> Exchange::ReadBody() {
+  if (is_read_) return std::nullopt;
+  const long long declared = mg_get_request_info(connection_)->content_length;
+  const auto length =
+      is_chunked() ? UINT64_MAX : static_cast<uint64_t>(declared);
+  if (!is_chunked()) {
+    if (auto refusal = CheckSize(length)) return refusal;
+  }
+  if (auto refusal = Expect()) return refusal;
+  const Clock::time_point end = After(limits_.request_seconds);
+  // Civetweb's time-out begins again with every byte.
+  const InterruptTimer timer(limits_.request_seconds);
+  std::string& body = request_.body;
+  while (body.size() < length) {
+    const size_t before = body.size();
+    body.resize(before + kPieceBytes);
+    const int read = mg_read(connection_, &body[before], kPieceBytes);
+    body.resize(before + static_cast<size_t>(std::max(read, 0)));
+    if (auto refusal = CheckSize(body.size())) return refusal;
+    if (is_chunked() && read == 0) break;  // The last chunk has come.
+    if (body.size() == length) break;
+    if (Clock::now() >= end) {
+      return Refusal(408, absl::StatusCode::kDeadlineExceeded,
+                     absl::StrCat("the body did not arrive within "
+                                  "http.request_seconds = ",
+                                  limits_.request_seconds, " seconds"));
+    }
+    if (read < 0) {
+      return Refusal(400, absl::StatusCode::kInvalidArgument,
+                     is_chunked() ? "the chunks of the body are malformed, or "
+                                    "end early"
+                                  : "the body ends early");
+    }
+  }
+  is_read_ = true;
+  return std::nullopt;
+}
+
+int Exchange::Write(const HttpAnswer& answer, bool is_kept) {
+  is_kept = is_kept && is_read_;
+  const bool is_sent =
+      Send(connection_, AnswerText(connection_, answer, is_head_, is_kept),
+           limits_.request_seconds);
+  if (!is_kept || !is_sent) mg_disable_connection_keep_alive(connection_);
+  if (is_sent && !is_read_) TakeRest();
+  return answer.code;
+}
+
+void Exchange::TakeRest() {
+  const Clock::time_point end = After(kMostRestSeconds);
+  const InterruptTimer timer(kMostRestSeconds);
+  std::vector<char> buffer(kPieceBytes);
+  for (uint64_t taken = 0; taken < kMostRestBytes && Clock::now() < end;) {
+    const int read = mg_read(connection_, buffer.data(), buffer.size());
+    if (read <= 0) return;
+    taken += static_cast<uint64_t>(read);
+  }
+}
+
+void WriteLastAnswer(mg_connection* connection, const HttpAnswer& answer,
+                     double seconds) {
+  mg_disable_connection_keep_alive(connection);
+  Send(connection, AnswerText(connection, answer, false, false), seconds);
+}
+
+}  // namespace sortition

@@ -1,0 +1,63 @@
+#pragma once
+// One request and its answer on a connection of civetweb.
+#include <optional>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/strings/string_view.h"
+#include "process/http/http_server.h"
+
+struct mg_connection;
+
+namespace sortition {
+
+// Lives while civetweb's callback for the request runs.
+class Exchange {
+ public:
+  Exchange(mg_connection* connection, const HttpLimits& limits);
+
+  // What came, without its body.
+  const HttpRequest& request() const { return request_; }
+  bool is_http_1_0() const;
+  // Whether the client takes further answers over this connection.
+  bool wants_more() const;
+
+  // Returns the answer to a request whose headers contradict each other, or
+  // could mean something else to a proxy in front: its length is ambiguous, or
+  // a header that there can be one of stands there twice. Nobody knows then
+  // where the next request begins: the connection will be closed.
+  std::optional<HttpAnswer> CheckHeaders();
+
+  // Reads the body, if there is one. Returns the answer if it does not come in
+  // time, has no end, or is too large.
+  std::optional<HttpAnswer> ReadBody();
+
+  // Sends the answer, without its body for HEAD. The connection is closed
+  // unless it `is_kept` and the request was read to its end. Returns the code.
+  int Write(const HttpAnswer& answer, bool is_kept);
+
+ private:
+  std::string Header(absl::string_view name) const;
+  // Returns what is wrong with the headers; empty: nothing.
+  std::string HeaderProblem() const;
+  bool is_chunked() const;
+  // Returns an answer unless the client was told to go on if it asked for that.
+  std::optional<HttpAnswer> Expect();
+  // Returns an answer if what is declared, or has come, is too much.
+  std::optional<HttpAnswer> CheckSize(uint64_t bytes) const;
+  // A client that is still sending may lose an answer after which its
+  // connection is closed at once: takes what comes for a moment.
+  void TakeRest();
+
+  mg_connection* const connection_;
+  const HttpLimits& limits_;
+  HttpRequest request_;
+  bool is_head_ = false;
+  bool is_read_ = true;  // All of the request.
+};
+
+// Sends an answer that ends the connection, without an Exchange.
+void WriteLastAnswer(mg_connection* connection, const HttpAnswer& answer,
+                     double seconds);
+
+}  // namespace sortition

@@ -1,0 +1,116 @@
+#include "server/http/http_port.h"
+
+#include <grpcpp/client_context.h>
+
+#include <chrono>
+#include <map>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "core/base/status_macros.h"
+#include "grpc/health/v1/health.grpc.pb.h"
+#include "process/http/http_errors.h"
+#include "server/http/json_calls.h"
+#include "server/http/openapi.h"
+#include "sortition/v1/ranking.grpc.pb.h"
+#include "web/page_files.h"
+
+namespace sortition {
+namespace {
+
+constexpr char kJson[] = "application/json";
+constexpr std::chrono::seconds kHealthPatience(5);
+
+HttpHandler Text(std::string type, std::function<std::string()> make) {
+  return [type = std::move(type), make = std::move(make)](const HttpRequest&) {
+    return HttpAnswer{.content_type = type, .body = make()};
+  };
+}
+
+// Answers as the health service does.
+HttpAnswer Readiness(const HttpPortParts& parts) {
+  using grpc::health::v1::HealthCheckResponse;
+  grpc::ClientContext context;
+  context.set_deadline(std::chrono::system_clock::now() + kHealthPatience);
+  grpc::health::v1::HealthCheckRequest request;
+  request.set_service(v1::Ranking::service_full_name());
+  HealthCheckResponse response;
+  const grpc::Status status = grpc::health::v1::Health::NewStub(parts.channel)
+                                  ->Check(&context, request, &response);
+  if (status.ok() && response.status() == HealthCheckResponse::SERVING) {
+    return {.content_type = kJson, .body = "{\"status\":\"SERVING\"}\n"};
+  }
+  const std::string why = parts.why_not_ready();
+  return ErrorAnswer(
+      absl::UnavailableError(!why.empty()  ? why
+                             : status.ok() ? "the RPC port takes no connections"
+                                           : status.error_message()));
+}
+
+void AddPages(const config::v1::ServerOptions& options,
+              const HttpPortParts& parts,
+              std::map<std::string, HttpHandler>* routes) {
+  (*routes)["GET /healthz"] =
+      Text(kJson, [] { return "{\"status\":\"ALIVE\"}\n"; });
+  (*routes)["GET /readyz"] = [parts](const HttpRequest&) {
+    return Readiness(parts);
+  };
+  (*routes)["GET /metrics"] =
+      Text("text/plain; version=0.0.4; charset=utf-8",
+           [metrics = parts.metrics] { return metrics->Text(); });
+  (*routes)["GET /openapi.json"] =
+      Text(kJson, [text = OpenApiDocument(options.limits())] { return text; });
+  (*routes)["GET /status.json"] =
+      [status = parts.status_json](const HttpRequest& request) {
+        return HttpAnswer{.content_type = kJson, .body = status(request.query)};
+      };
+  for (const PageFile& file : PageFiles()) {
+    (*routes)[absl::StrCat("GET ", file.path)] =
+        Text(std::string(file.content_type),
+             [&file] { return std::string(file.bytes); });
+  }
+}
+
+// Counts the answers of a handler by code.
+HttpHandler Counted(const std::string& route, Metrics* metrics,
+                    HttpHandler handler) {
+  const std::string path = route.substr(route.find(' ') + 1);
+  return [=](const HttpRequest& request) {
+    HttpAnswer answer = handler(request);
+    metrics
+        ->Counter("sortition_http_requests_total",
+                  "Requests of the HTTP port that were for one of its paths",
+                  {{"path", path}, {"code", absl::StrCat(answer.code)}})
+        ->Increment();
+    return answer;
+  };
+}
+
+}  // namespace
+
+HttpLimits LimitsOf(const config::v1::HttpOptions& options) {
+  return {.threads = options.threads(),
+          .max_waiting = options.max_waiting(),
+          .max_body_bytes = options.max_body_bytes(),
+          .request_seconds = options.request_seconds()};
+}
+
+absl::StatusOr<std::unique_ptr<HttpPort>> HttpPort::Open(
+    const config::v1::ServerOptions& options, const HttpPortParts& parts) {
+  std::map<std::string, HttpHandler> routes = MakeJsonCalls(
+      parts.channel,
+      {.needs_certificate = !options.tls().client_ca_file().empty(),
+       .has_control_port = !options.control_listen().empty()});
+  AddPages(options, parts, &routes);
+  for (auto& [route, handler] : routes) {
+    handler = Counted(route, parts.metrics, std::move(handler));
+  }
+  ASSIGN_OR_RETURN(
+      std::unique_ptr<HttpServer> server,
+      HttpServer::Open("http.listen", options.http().listen(),
+                       LimitsOf(options.http()), std::move(routes)));
+  return std::unique_ptr<HttpPort>(new HttpPort(std::move(server)));
+}
+
+}  // namespace sortition

@@ -1,0 +1,45 @@
+#pragma once
+// The HTTP port of the server: calls as JSON, health, metrics, status, page.
+#include <grpcpp/channel.h>
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "process/http/http_server.h"
+#include "process/metrics.h"
+#include "sortition/config/v1/server.pb.h"
+
+namespace sortition {
+
+HttpLimits LimitsOf(const config::v1::HttpOptions& options);
+
+struct HttpPortParts {
+  // To the gRPC server of this process.
+  std::shared_ptr<grpc::Channel> channel;
+  Metrics* metrics = nullptr;
+  // Says why the health of Ranking is not SERVING; empty: it knows no reason.
+  std::function<std::string()> why_not_ready;
+  // Returns what /status.json says; takes the query.
+  std::function<std::string(absl::string_view query)> status_json;
+};
+
+class HttpPort {
+ public:
+  // Listens at options.http.listen, which is given, and serves. What the parts
+  // look at must outlive it. Unavailable if the address is taken or wrong.
+  static absl::StatusOr<std::unique_ptr<HttpPort>> Open(
+      const config::v1::ServerOptions& options, const HttpPortParts& parts);
+
+  int port() const { return server_->port(); }
+
+ private:
+  explicit HttpPort(std::unique_ptr<HttpServer> server)
+      : server_(std::move(server)) {}
+
+  std::unique_ptr<HttpServer> server_;
+};
+
+}  // namespace sortition

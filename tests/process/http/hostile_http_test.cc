@@ -1,0 +1,315 @@
+// Requests that are broken, late, too large, or of another site; and more
+// connections than a process has descriptors.
+#include <netinet/in.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+
+#include <atomic>
+#include <chrono>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/process/http/http_server_fixture.h"
+#include "tests/testing/http_client.h"
+#include "tests/testing/patience.h"
+
+namespace sortition {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+using Clock = std::chrono::steady_clock;
+
+class HostileHttpTest : public HttpServerFixture {
+ protected:
+  void ExpectServes() { EXPECT_EQ(GetHttp(port(), "/page").body, "the page"); }
+  void ExpectRefused(const std::string& request, int code,
+                     const std::string& message) {
+    const int calls = num_calls();
+    const HttpReply reply = AskHttp(port(), request);
+    EXPECT_EQ(reply.code, code) << request.substr(0, 200);
+    EXPECT_THAT(reply.body,
+                AllOf(HasSubstr("\"code\":\""), HasSubstr(message)));
+    EXPECT_EQ(reply.headers.at("connection"), "close");
+    EXPECT_EQ(num_calls(), calls);
+    ExpectServes();
+  }
+  // A request of POST /echo with these header lines and this body.
+  static std::string Post(const std::string& headers, const std::string& body) {
+    return absl::StrCat("POST /echo HTTP/1.1\r\nHost: localhost\r\n", headers,
+                        "\r\n", body);
+  }
+};
+
+TEST_F(HostileHttpTest, RefusesWhatIsNotHttp) {
+  for (const std::string& text :
+       {std::string("\r\n\r\n"), std::string("nonsense\r\n\r\n"),
+        std::string("GET\r\n\r\n"), std::string("GET /page\r\n\r\n"),
+        std::string("FOO /page HTTP/1.1\r\nHost: localhost\r\n\r\n"),
+        std::string("GET /page HTTP/1.1\r\nHo st\x01: x\r\n\r\n"),
+        std::string(1, '\0') + "\r\n\r\n",
+        std::string("\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03", 11)}) {
+    ExpectRefused(text, 400, "not a request of HTTP/1.1");
+  }
+  ExpectRefused("GET /page HTTP/3.0\r\nHost: localhost\r\n\r\n", 505,
+                "HTTP/1.1");
+  ExpectRefused("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", 400, "");
+}
+
+TEST_F(HostileHttpTest, RefusesTargetsThatAreNoPaths) {
+  ExpectRefused(absl::StrCat("GET http://127.0.0.1:", port(),
+                             "/page HTTP/1.1\r\nHost: localhost\r\n\r\n"),
+                400, "must be a path");
+}
+
+TEST_F(HostileHttpTest, RefusesHeadersThatHaveNoEnd) {
+  ExpectRefused(absl::StrCat("GET /page HTTP/1.1\r\nHost: localhost\r\nX: ",
+                             std::string(1 << 17, 'x'), "\r\n\r\n"),
+                400, "65536 bytes");
+}
+
+TEST_F(HostileHttpTest, RefusesBodiesOfTwoLengths) {
+  ExpectRefused(Post("Content-Length: 5\r\nTransfer-Encoding: chunked\r\n",
+                     "0\r\n\r\nPOST /echo HTTP/1.1\r\n"),
+                400, "only one of them");
+  ExpectRefused(Post("Content-Length: 5\r\nContent-Length: 6\r\n", "hello!"),
+                400, "2 times");
+  ExpectRefused(Post("Content-Length: 0\r\nContent-Length: 6\r\n", "hello!"),
+                400, "2 times");
+  ExpectRefused(Post("Content-Length: 5x\r\n", "hello"), 400,
+                "number of bytes");
+  ExpectRefused(Post("Content-Length: -5\r\n", "hello"), 400, "");
+  ExpectRefused(Post("Content-Length: +5\r\n", "hello"), 400,
+                "number of bytes");
+  ExpectRefused(Post("Content-Length: 99999999999999999999\r\n", "hello"), 400,
+                "number of bytes");
+  ExpectRefused(Post("Transfer-Encoding: gzip\r\n", "hello"), 400, "");
+}
+
+TEST_F(HostileHttpTest, RefusesChunksThatAreNone) {
+  for (const char* const chunks :
+       {"x\r\nhello\r\n", "5\r\nhelloX\r\n0\r\n\r\n", "5 hello\r\n\r\n",
+        "ffffffffffffffff\r\nhello\r\n0\r\n\r\n", "-5\r\nhello\r\n"}) {
+    ExpectRefused(Post("Transfer-Encoding: chunked\r\n", chunks), 400,
+                  "chunks of the body are malformed");
+  }
+}
+
+TEST_F(HostileHttpTest, RefusesBodiesThatEndEarly) {
+  HttpClient client(port());
+  client.Send(Post("Content-Length: 10\r\n", "hello"));
+  client.EndSending();
+  const HttpReply reply = client.Read();
+  EXPECT_EQ(reply.code, 400);
+  EXPECT_THAT(reply.body, HasSubstr("the body ends early"));
+  EXPECT_EQ(num_calls(), 0);
+}
+
+TEST_F(HostileHttpTest, RefusesBodiesThatAreTooLarge) {
+  const std::string message = absl::StrCat("max_body_bytes = ", kMaxBody);
+  // As declared, before any of it comes.
+  ExpectRefused(
+      Post(absl::StrCat("Content-Length: ", kMaxBody + 1, "\r\n"), ""), 413,
+      message);
+  ExpectRefused(Post(absl::StrCat("Content-Length: ", uint64_t{1} << 60,
+                                  "\r\nExpect: 100-continue\r\n"),
+                     ""),
+                413, message);
+  // As it comes; all of it is sent before the answer is read.
+  ExpectRefused(Post(absl::StrCat("Content-Length: ", kMaxBody + 1000, "\r\n"),
+                     std::string(kMaxBody + 1000, 'x')),
+                413, message);
+  std::string chunks;
+  for (int i = 0; i < 1100; ++i) {
+    absl::StrAppend(&chunks, "400\r\n", std::string(1024, 'x'), "\r\n");
+  }
+  ExpectRefused(Post("Transfer-Encoding: chunked\r\n", chunks), 413, message);
+}
+
+TEST_F(HostileHttpTest, RefusesExpectationsItDoesNotKnow) {
+  ExpectRefused(Post("Content-Length: 5\r\nExpect: miracles\r\n", "hello"), 417,
+                "100-continue");
+}
+
+TEST_F(HostileHttpTest, RefusesPagesOfOtherSites) {
+  const auto ask = [&](const std::string& host, const std::string& origin) {
+    return AskHttp(port(), absl::StrCat("POST /echo HTTP/1.1\r\nHost: ", host,
+                                        "\r\nOrigin: ", origin,
+                                        "\r\nContent-Length: 0\r\n\r\n"))
+        .code;
+  };
+  EXPECT_EQ(ask("localhost:8503", "http://localhost:8503"), 200);
+  EXPECT_EQ(ask("127.0.0.1:8503", "https://127.0.0.1:8503"), 200);
+  EXPECT_EQ(ask("localhost:8503", "http://example.org"), 403);
+  EXPECT_EQ(ask("localhost:8503", "null"), 403);
+  EXPECT_EQ(ask("localhost:8503", "http://localhost:8504"), 403);
+  EXPECT_EQ(ask("localhost:8503", "http://localhost:8503.example.org"), 403);
+  // Somebody's DNS says that their name is an address of this machine.
+  EXPECT_EQ(ask("example.org", "http://example.org"), 403);
+  EXPECT_EQ(
+      AskHttp(port(), "GET /page HTTP/1.1\r\nHost: example.org\r\n\r\n").code,
+      403);
+  EXPECT_EQ(AskHttp(port(), "GET /page HTTP/1.1\r\n\r\n").code, 400);
+  EXPECT_EQ(AskHttp(port(), "GET /page HTTP/1.0\r\n\r\n").code, 200);
+  EXPECT_EQ(
+      AskHttp(port(),
+              "GET /page HTTP/1.1\r\nHost: localhost\r\nHost: a.b\r\n\r\n")
+          .code,
+      400);
+}
+
+class SlowClientTest : public HostileHttpTest {
+ protected:
+  static constexpr double kSeconds = 0.5;
+
+  SlowClientTest() {
+    Open({.threads = 2,
+          .max_waiting = 16,
+          .max_body_bytes = kMaxBody,
+          .request_seconds = kSeconds});
+  }
+
+  // Sends one byte after the other until the server answers.
+  HttpReply Drip(const std::string& start, const std::string& bytes) {
+    HttpClient client(port());
+    client.Send(start);
+    std::atomic<bool> is_over{false};
+    std::thread drips([&] {
+      for (size_t i = 0; !is_over; ++i) {
+        client.Send(bytes.substr(i % bytes.size(), 1));
+        std::this_thread::sleep_for(std::chrono::milliseconds(20));
+      }
+    });
+    const Clock::time_point begin = Clock::now();
+    const HttpReply reply = client.Read();
+    const std::chrono::duration<double> taken = Clock::now() - begin;
+    is_over = true;
+    drips.join();
+    EXPECT_GE(taken.count(), 0.9 * kSeconds);
+    EXPECT_LE(taken.count(), kSeconds + Patience(2));
+    return reply;
+  }
+};
+
+TEST_F(SlowClientTest, ABodyThatDripsIsRefusedInTime) {
+  const HttpReply reply = Drip(Post("Content-Length: 100000\r\n", ""), "x");
+  EXPECT_EQ(reply.code, 408);
+  EXPECT_THAT(reply.body, HasSubstr("http.request_seconds = 0.5"));
+  ExpectServes();
+}
+
+TEST_F(SlowClientTest, ChunksThatDripAreRefusedInTime) {
+  EXPECT_EQ(Drip(Post("Transfer-Encoding: chunked\r\n", ""), "1\r\nx\r\n").code,
+            408);
+  ExpectServes();
+}
+
+TEST_F(SlowClientTest, HeadersThatDripAreRefusedInTime) {
+  EXPECT_EQ(
+      Drip("GET /page HTTP/1.1\r\nHost: localhost\r\n", "X-A: b\r\n").code,
+      408);
+  ExpectServes();
+}
+
+TEST_F(SlowClientTest, SilentClientsTakeNoThread) {
+  // Browsers open connections that they may need later.
+  std::vector<std::unique_ptr<HttpClient>> silent;
+  for (int i = 0; i < 20; ++i) {
+    silent.push_back(std::make_unique<HttpClient>(port()));
+  }
+  const Clock::time_point begin = Clock::now();
+  ExpectServes();
+  EXPECT_LT(Clock::now() - begin, std::chrono::duration<double>(kSeconds));
+}
+
+TEST_F(SlowClientTest, ClientsThatReadNothingAreLeft) {
+  std::vector<std::unique_ptr<HttpClient>> deaf;
+  for (int i = 0; i < 4; ++i) {
+    deaf.push_back(std::make_unique<HttpClient>(port()));
+    // The answers fill all buffers long before the last of them.
+    for (int j = 0; j < 30; ++j) {
+      deaf.back()->Send(PostText("/echo", std::string(kMaxBody / 2, 'x')));
+    }
+  }
+  ExpectServes();
+}
+
+TEST_F(SlowClientTest, EndsSoonWhoeverIsConnected) {
+  const HttpClient silent(port());
+  const HttpClient slow(port());
+  slow.Send(Post("Content-Length: 100\r\n", "x"));
+  ExpectServes();
+  const Clock::time_point begin = Clock::now();
+  Close();
+  EXPECT_LT(Clock::now() - begin, std::chrono::duration<double>(Patience(2)));
+}
+
+// Counts the connections of this process that came to the port.
+int NumAccepted(int port) {
+  int count = 0;
+  std::error_code error;
+  for (const auto& entry :
+       std::filesystem::directory_iterator("/proc/self/fd", error)) {
+    int fd = -1;
+    sockaddr_in here = {};
+    sockaddr_in there = {};
+    socklen_t size = sizeof(here);
+    if (!absl::SimpleAtoi(entry.path().filename().string(), &fd) ||
+        ::getsockname(fd, reinterpret_cast<sockaddr*>(&here), &size) != 0 ||
+        here.sin_family != AF_INET || ntohs(here.sin_port) != port) {
+      continue;
+    }
+    size = sizeof(there);
+    count += ::getpeername(fd, reinterpret_cast<sockaddr*>(&there), &size) == 0;
+  }
+  return count;
+}
+
+TEST_F(HostileHttpTest, TakesNoMoreConnectionsThanItSays) {
+  const HttpLimits limits = {
+      .threads = 2, .max_waiting = 8, .request_seconds = Patience(5)};
+  Open(limits);
+  std::vector<std::unique_ptr<HttpClient>> clients;
+  // Each has begun a request, so that it is not left to the kernel.
+  for (int i = 0; i < 600; ++i) {
+    clients.push_back(std::make_unique<HttpClient>(port()));
+    clients.back()->Send("GET /page HTTP/1.1\r\n");
+    if (i % 100 == 0) {
+      EXPECT_LE(NumAccepted(port()), static_cast<int>(MostConnections(limits)));
+    }
+  }
+  EXPECT_LE(NumAccepted(port()), static_cast<int>(MostConnections(limits)));
+  EXPECT_GE(NumAccepted(port()), static_cast<int>(limits.threads));
+  clients.clear();
+  ExpectServes();
+}
+
+TEST_F(HostileHttpTest, TakesFewConnectionsWhereDescriptorsAreFew) {
+  rlimit before = {};
+  ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
+  rlimit few = before;
+  few.rlim_cur = 256;
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &few), 0);
+  // 256 / 8.
+  EXPECT_LE(MostConnections({.threads = 4, .max_waiting = 1000}), 32u);
+  Open({.threads = 4, .max_waiting = 1000});
+  std::vector<std::unique_ptr<HttpClient>> clients;
+  for (int i = 0; i < 150; ++i) {
+    clients.push_back(std::make_unique<HttpClient>(port()));
+    clients.back()->Send("GET /page HTTP/1.1\r\n");
+  }
+  EXPECT_LE(NumAccepted(port()), 32);
+  clients.clear();
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &before), 0);
+  ExpectServes();
+}
+
+}  // namespace
+}  // namespace sortition

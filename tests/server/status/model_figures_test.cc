@@ -1,0 +1,176 @@
+#include "server/status/model_figures.h"
+
+#include <filesystem>
+#include <memory>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "io/files.h"
+#include "io/models/look_ledger.h"
+#include "tests/server/server_fixture.h"
+#include "tests/testing/status_matchers.h"
+#include "tests/testing/temp_dir.h"
+
+namespace sortition {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::SizeIs;
+
+constexpr int64_t kSecondUs = 1'000'000;
+
+class ModelFiguresTest : public testing::Test {
+ protected:
+  ModelFiguresTest() {
+    options_.set_model_store(directory_ / "models");
+    options_.set_default_model("m");
+  }
+
+  void Start() {
+    registry_ = std::make_unique<ModelRegistry>(options_, &metrics_);
+    ASSERT_OK(registry_->Start());
+    service_ = std::make_unique<ModelsService>(registry_.get(), nullptr);
+    figures_ =
+        std::make_unique<ModelFigures>(service_.get(), &registry_->store());
+  }
+
+  uint64_t PublishVersion() {
+    return Publish(options_.model_store(), MakeSelectModel("m", {1, 2}));
+  }
+
+  status::v1::Server At(int64_t steady_us) {
+    status::v1::Server server;
+    figures_->Add(steady_us, &server);
+    return server;
+  }
+
+  TempDir directory_;
+  config::v1::ServerOptions options_;
+  Metrics metrics_;
+  std::unique_ptr<ModelRegistry> registry_;
+  std::unique_ptr<ModelsService> service_;
+  std::unique_ptr<ModelFigures> figures_;
+};
+
+TEST_F(ModelFiguresTest, AnEmptyStoreServesTheUniformPolicy) {
+  Start();
+  const status::v1::Server server = At(kSecondUs);
+  ASSERT_THAT(server.models(), SizeIs(1));
+  EXPECT_EQ(server.models(0).name(), "m");
+  EXPECT_EQ(server.models(0).version(), 0u);
+  EXPECT_EQ(server.models(0).policy(), "uniform");
+  EXPECT_THAT(server.models(0).versions(), IsEmpty());
+  EXPECT_EQ(server.models(0).looks(), 0u);
+}
+
+TEST_F(ModelFiguresTest, VersionsHaveTheirEvaluationUsesAndLooks) {
+  ASSERT_EQ(PublishVersion(), 1u);
+  model::v1::Model model = MakeSelectModel("m", {2, 1});
+  model.mutable_provenance()->set_learner("poem");
+  model.mutable_provenance()->set_comment("the better one");
+  model.mutable_provenance()->set_created_time_us(77);
+  model.mutable_provenance()->set_parent_version(1);
+  model::v1::Evaluation evaluation;
+  evaluation.set_promoted(true);
+  evaluation.set_verdict("better");
+  evaluation.mutable_improvement()->set_value(0.2);
+  evaluation.mutable_improvement()->set_lower(0.1);
+  evaluation.mutable_improvement()->set_upper(0.3);
+  evaluation.mutable_improvement()->set_confidence(0.95);
+  evaluation.set_effective_sample_size(123);
+  evaluation.set_test_tuples(1000);
+  evaluation.set_look(4);
+  evaluation.add_findings()->set_sentence("Few tuples.");
+  ASSERT_OK(ModelStore(options_.model_store())
+                .Publish(model, &evaluation, {}, {.draw_salt = kDrawSalt}));
+  LookLedger ledger(options_.model_store(), "m");
+  ASSERT_OK(ledger.Begin(2));
+  ASSERT_OK(ledger.Begin(2));
+  ASSERT_OK(ledger.Begin(1));
+  Start();
+  const status::v1::Server server = At(kSecondUs);
+  ASSERT_THAT(server.models(), SizeIs(1));
+  const status::v1::Model& figures = server.models(0);
+  EXPECT_EQ(figures.version(), 2u);
+  EXPECT_EQ(figures.policy(), "softmax_selection");
+  EXPECT_EQ(figures.looks(), 2u);
+  ASSERT_THAT(figures.versions(), SizeIs(2));
+  const status::v1::Version& newest = figures.versions(0);
+  EXPECT_EQ(newest.version(), 2u);
+  EXPECT_TRUE(newest.is_loaded());
+  EXPECT_THAT(newest.uses(), ElementsAre("serves"));
+  EXPECT_GT(newest.bytes(), 0u);
+  EXPECT_EQ(newest.learner(), "poem");
+  EXPECT_EQ(newest.comment(), "the better one");
+  EXPECT_EQ(newest.created_time_us(), 77);
+  EXPECT_EQ(newest.parent_version(), 1u);
+  EXPECT_TRUE(newest.is_evaluated());
+  EXPECT_TRUE(newest.promoted());
+  EXPECT_EQ(newest.verdict(), "better");
+  EXPECT_EQ(newest.improvement().value(), 0.2);
+  EXPECT_EQ(newest.improvement().lower(), 0.1);
+  EXPECT_EQ(newest.improvement().upper(), 0.3);
+  EXPECT_EQ(newest.improvement().confidence(), 0.95);
+  EXPECT_EQ(newest.effective_sample_size(), 123);
+  EXPECT_EQ(newest.test_tuples(), 1000u);
+  EXPECT_EQ(newest.look(), 4u);
+  EXPECT_THAT(newest.findings(), ElementsAre("Few tuples."));
+  const status::v1::Version& first = figures.versions(1);
+  EXPECT_EQ(first.version(), 1u);
+  EXPECT_FALSE(first.is_loaded());
+  EXPECT_FALSE(first.is_evaluated());
+  EXPECT_EQ(first.error(), "");
+}
+
+TEST_F(ModelFiguresTest, ShowsTheNewestVersionsAndThoseThatAreLoaded) {
+  for (uint64_t version = 1; version <= 23; ++version) {
+    ASSERT_EQ(PublishVersion(), version);
+  }
+  Start();
+  v1::ChangeServingRequest pin;
+  pin.set_reason("try");
+  pin.mutable_pin()->set_version(2);
+  v1::ChangeServingResponse response;
+  ASSERT_OK(service_->ChangeServing(pin, "me", &response));
+  const status::v1::Server server = At(kSecondUs);
+  const status::v1::Model& figures = server.models(0);
+  ASSERT_THAT(figures.versions(), SizeIs(21));
+  EXPECT_EQ(figures.versions(0).version(), 23u);
+  EXPECT_EQ(figures.versions(19).version(), 4u);
+  EXPECT_EQ(figures.versions(20).version(), 2u);
+  EXPECT_THAT(figures.versions(20).uses(), ElementsAre("serves, pinned"));
+  EXPECT_EQ(figures.serving().pinned_version(), 2u);
+  ASSERT_THAT(figures.history(), SizeIs(1));
+  EXPECT_EQ(figures.history(0).caller(), "me");
+}
+
+TEST_F(ModelFiguresTest, LooksAgainAfterAWhileOrWhenWhatServesHasChanged) {
+  ASSERT_EQ(PublishVersion(), 1u);
+  Start();
+  EXPECT_THAT(At(kSecondUs).models(0).versions(), SizeIs(1));
+  // Nothing of the registry changes with it, for it is refused.
+  const std::string second = options_.model_store() + "/m/2";
+  std::filesystem::create_directory(second);
+  ASSERT_OK(WriteFile(second + "/MANIFEST.textproto", "no manifest"));
+  ASSERT_OK(WriteFile(second + "/model.pb", "no model"));
+  registry_->Refresh();
+  EXPECT_THAT(At(kSecondUs + ModelFigures::kLookUs - 1).models(0).versions(),
+              SizeIs(1));
+  const status::v1::Server later = At(kSecondUs + ModelFigures::kLookUs);
+  ASSERT_THAT(later.models(0).versions(), SizeIs(2));
+  EXPECT_EQ(later.models(0).versions(0).version(), 2u);
+  EXPECT_THAT(later.models(0).versions(0).error(), HasSubstr("MANIFEST"));
+  // In the same moment, but another version serves.
+  ASSERT_EQ(PublishVersion(), 3u);
+  registry_->Refresh();
+  const status::v1::Server swapped = At(kSecondUs + ModelFigures::kLookUs);
+  ASSERT_THAT(swapped.models(0).versions(), SizeIs(3));
+  EXPECT_TRUE(swapped.models(0).versions(0).is_loaded());
+}
+
+}  // namespace
+}  // namespace sortition

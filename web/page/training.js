@@ -1,0 +1,55 @@
+// How the versions of a model were judged before they served, and whether
+// requests still look as in training.
+import {el} from './dom.js';
+import {count, short, toCount, toEstimate, toNumber} from './format.js';
+import {driftLevel, versionName} from './judge.js';
+import {bar, barColumn, chip, empty, mark, table, time, withInterval} from './tables.js';
+
+// Returns what the gate said of each version.
+export function trainingsOf(model, status, nowUs) {
+  const judged = (model.versions ?? []).filter(({is_evaluated: is}) => is);
+  if (judged.length === 0) return null;
+  const rows = judged.map((each) => ({key: each.version, cells: [
+    versionName(each.version),
+    [chip(each.promoted ? 'passed' : 'held back', each.promoted ? 'serves' : ''), ' ',
+      el('bdi', {}, each.verdict),
+      each.findings?.length > 0 && el('ul', {class: 'findings'}, each.findings.map((finding) =>
+        el('li', {}, el('bdi', {}, finding))))],
+    withInterval(toEstimate(each.improvement)),
+    short(toNumber(each.effective_sample_size)), count(toCount(each.test_tuples)),
+    toCount(each.look) > 0 ? count(toCount(each.look)) : '–', time(each.created_time_us, nowUs),
+  ]}));
+  const looks = toCount(model.looks);
+  return [
+    el('h4', {key: 'trainings'}, 'Last trainings'),
+    table(`Trainings of ${model.name}`, [{name: 'Version'}, {name: 'Verdict'},
+      {name: 'Improvement', number: true, hint: 'Off-policy, over the version that served'},
+      {name: 'Effective size', number: true}, {name: 'Test tuples', number: true},
+      {name: 'Look', number: true, hint: 'Which look at the test part it was'}, {name: 'When'}],
+    rows, {class: 'trainings'}),
+    el('p', {class: 'note', key: 'looks'},
+        looks > 0 && `The test part was looked at ${looks === 1 ? 'once' : `${count(looks)} times`}: `,
+        looks > 0 && el('code', {}, `${model.name}/looks.jsonl`), looks > 0 && '. ', 'A report on one version:',
+        el('code', {class: 'command'}, `sortition-trainer ope --model_store=STORE --model=${model.name} ` +
+            `--tuples=${status.sidecar?.tuple_dir || 'TUPLES'} ` +
+            `--policies=version:${judged[0].version} --page=report.html`)),
+  ];
+}
+
+// Returns what no longer looks as in training.
+export function driftOf(model) {
+  const heading = el('h4', {key: 'drift'}, 'Drift');
+  if (!model.drift?.length) {
+    return toCount(model.version) === 0 ? null : [heading, empty('Not measured: the version that serves ' +
+        'was trained without a profile of its features, or too few requests came.')];
+  }
+  const rows = model.drift.map((each) => {
+    const index = toNumber(each.index);
+    const {level, word} = driftLevel(index);
+    return [el('bdi', {}, each.name), each.kind, versionName(each.version),
+      bar(index / 0.5, level === 'bad' ? 'much' : ''), short(index), [mark(level), ` ${word}`]];
+  });
+  return [heading, table(`Drift of ${model.name}`, [{name: 'Of'}, {name: 'Kind'}, {name: 'Version'},
+    barColumn, {name: 'Stability index', number: true, hint: 'Above 0.25 is much'}, {name: 'Drift'}],
+  rows, {class: 'drift'})];
+}
