@@ -78,19 +78,22 @@ absl::StatusOr<std::string> ParseJson(const google::protobuf::Descriptor* type,
                    std::string(status.message())));
 }
 
-// Returns the JSON form of what a server has written.
-std::string PrintJson(const google::protobuf::Descriptor* type,
-                      const std::string& wire) {
+// Returns the JSON form of what a server has written. Internal: it has none,
+// for example because a file that the answer repeats is not in UTF-8.
+absl::StatusOr<std::string> PrintJson(const google::protobuf::Descriptor* type,
+                                      const std::string& wire) {
   google::protobuf::util::JsonPrintOptions options;
   options.preserve_proto_field_names = true;
   // A front end must not take a missing "order" for an error, nor a missing
   // "selected" for candidate 0.
   options.always_print_primitive_fields = true;
   std::string json;
-  CHECK(google::protobuf::util::BinaryToJsonString(Resolver(), TypeUrl(type),
-                                                   wire, &json, options)
-            .ok());
-  return json + "\n";
+  const auto status = google::protobuf::util::BinaryToJsonString(
+      Resolver(), TypeUrl(type), wire, &json, options);
+  if (status.ok()) return json + "\n";
+  return absl::InternalError(
+      absl::StrCat("the answer, a ", type->full_name(),
+                   ", has no JSON form: ", std::string(status.message())));
 }
 
 std::string TextOf(const grpc::ByteBuffer& buffer) {
@@ -191,10 +194,7 @@ class JsonCaller {
     grpc::ByteBuffer response;
     const grpc::Status status = Call(payload, &context, &response);
     HttpAnswer answer =
-        status.ok() ? HttpAnswer{.content_type = "application/json",
-                                 .body = PrintJson(method_->output_type(),
-                                                   TextOf(response))}
-                    : FailureAnswer(status, context);
+        status.ok() ? SuccessAnswer(response) : FailureAnswer(status, context);
     const std::string id = request.header("X-Request-Id");
     if (!id.empty()) answer.headers.emplace_back("X-Request-Id", id);
     return answer;
@@ -210,6 +210,13 @@ class JsonCaller {
                      ParseJson(method_->input_type(), request.body));
     context->set_deadline(std::chrono::system_clock::now() + timeout);
     return wire;
+  }
+
+  HttpAnswer SuccessAnswer(const grpc::ByteBuffer& response) const {
+    absl::StatusOr<std::string> json =
+        PrintJson(method_->output_type(), TextOf(response));
+    if (!json.ok()) return ErrorAnswer(json.status());
+    return {.content_type = "application/json", .body = *std::move(json)};
   }
 
   // Waits for the answer.
