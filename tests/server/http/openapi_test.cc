@@ -192,7 +192,7 @@ TEST_F(OpenApiTest, DescribesRequestsAndAnswersAsTheyAre) {
   v1::ListModelsResponse models;
   v1::ModelStatus* const model = models.add_models();
   model->mutable_serving()->set_pinned_version(3);
-  model->mutable_schema()->add_columns()->set_name("title");
+  model->mutable_schema()->add_column()->set_name("title");
   const std::pair<const google::protobuf::Message*, std::string> examples[] = {
       {&request, "v1.RankRequest"}, {&models, "v1.ListModelsResponse"}};
   for (const auto& [message, name] : examples) {
