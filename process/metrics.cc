@@ -47,6 +47,7 @@ class HistogramHandle final : public MetricHistogram {
   explicit HistogramHandle(prometheus::Histogram* histogram)
       : histogram_(histogram) {}
   void Observe(double value) override { histogram_->Observe(value); }
+  prometheus::Histogram* histogram() const { return histogram_; }
 
  private:
   prometheus::Histogram* histogram_;
@@ -80,18 +81,49 @@ MetricSample ReadMetric(const prometheus::ClientMetric& metric,
   return sample;
 }
 
+// A histogram under its second name.
+struct SecondName {
+  prometheus::Histogram* histogram;
+  std::string name;
+  std::string help;
+  MetricLabels labels;
+
+  // Appends it to the family of its name.
+  void AppendTo(std::vector<prometheus::MetricFamily>* families) const {
+    auto family = std::find_if(families->begin(), families->end(),
+                               [&](const prometheus::MetricFamily& each) {
+                                 return each.name == name;
+                               });
+    if (family == families->end()) {
+      family = families->insert(
+          family, {name, help, prometheus::MetricType::Histogram, {}});
+    }
+    prometheus::ClientMetric metric = histogram->Collect();
+    for (const auto& [label, value] : labels) {
+      metric.label.push_back({label, value});
+    }
+    family->metric.push_back(std::move(metric));
+  }
+};
+
 // Runs the updates of OnScrape() before the registry is read.
 class Scraped final : public prometheus::Collectable {
  public:
   std::vector<prometheus::MetricFamily> Collect() const override {
     std::lock_guard lock(mutex_);
     for (const auto& update : updates_) update();
-    return registry.Collect();
+    std::vector<prometheus::MetricFamily> families = registry.Collect();
+    for (const SecondName& second : second_names_) second.AppendTo(&families);
+    return families;
   }
 
   void Add(std::function<void()> update) {
     std::lock_guard lock(mutex_);
     updates_.push_back(std::move(update));
+  }
+  void Add(SecondName second) {
+    std::lock_guard lock(mutex_);
+    second_names_.push_back(std::move(second));
   }
 
   prometheus::Registry registry;
@@ -99,6 +131,7 @@ class Scraped final : public prometheus::Collectable {
  private:
   mutable std::mutex mutex_;
   std::vector<std::function<void()>> updates_;
+  std::vector<SecondName> second_names_;
 };
 
 }  // namespace
@@ -185,6 +218,12 @@ MetricHistogram* Metrics::Histogram(const std::string& name,
       rep_->scraped->registry);
   return rep_->HandleOf<HistogramHandle>(&rep_->histograms,
                                          &family.Add(labels, buckets));
+}
+
+void Metrics::AlsoServe(MetricHistogram* histogram, const std::string& name,
+                        const std::string& help, const MetricLabels& labels) {
+  auto* const handle = static_cast<HistogramHandle*>(histogram);
+  rep_->scraped->Add(SecondName{handle->histogram(), name, help, labels});
 }
 
 void Metrics::RemoveCounter(const std::string& name,

@@ -62,6 +62,10 @@ class Metrics {
   MetricHistogram* Histogram(const std::string& name, const std::string& help,
                              const std::vector<double>& buckets,
                              const MetricLabels& labels = {});
+  // Serves the observations of a histogram of this object under another name
+  // and other labels, too. To observe costs no more than before.
+  void AlsoServe(MetricHistogram* histogram, const std::string& name,
+                 const std::string& help, const MetricLabels& labels);
   // Remove a metric from /metrics, if it is there; its handle becomes invalid.
   void RemoveCounter(const std::string& name, const MetricLabels& labels);
   void RemoveGauge(const std::string& name, const MetricLabels& labels);

@@ -10,6 +10,7 @@ namespace {
 
 constexpr char kTuples[] = "sortition_sidecar_tuples_total";
 constexpr char kRewardSum[] = "sortition_sidecar_reward_sum";
+constexpr char kRewardSquareSum[] = "sortition_sidecar_reward_square_sum";
 constexpr char kOther[] = "other";
 
 MetricLabels Labels(const std::string& model, const std::string& version,
@@ -23,8 +24,11 @@ MetricLabels Labels(const std::string& model, const std::string& version,
 
 void ModelRewardMetrics::Series::Add(bool has_feedback, double reward) {
   tuples[has_feedback]->Increment();
-  MetricGauge& sum = *reward_sum[has_feedback];
-  sum.Set(sum.value() + reward);
+  const auto add = [](double value, MetricGauge* sum) {
+    sum->Set(sum->value() + value);
+  };
+  add(reward, reward_sum[has_feedback]);
+  add(reward * reward, reward_square_sum[has_feedback]);
 }
 
 void ModelRewardMetrics::Version::Add(bool has_feedback, double reward) {
@@ -57,6 +61,8 @@ ModelRewardMetrics::Series ModelRewardMetrics::MakeSeries(
         labels);
     series.reward_sum[has_feedback] = metrics_->Gauge(
         kRewardSum, "Sum of the rewards of these tuples", labels);
+    series.reward_square_sum[has_feedback] = metrics_->Gauge(
+        kRewardSquareSum, "Sum of the squares of these rewards", labels);
   }
   return series;
 }
@@ -107,6 +113,7 @@ void ModelRewardMetrics::RemoveSeries(const std::string& model,
         Labels(model, absl::StrCat(version), has_feedback);
     metrics_->RemoveCounter(kTuples, labels);
     metrics_->RemoveGauge(kRewardSum, labels);
+    metrics_->RemoveGauge(kRewardSquareSum, labels);
   }
 }
 

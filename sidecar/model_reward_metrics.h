@@ -36,6 +36,7 @@ class ModelRewardMetrics {
   struct Series {
     std::array<MetricCounter*, 2> tuples;
     std::array<MetricGauge*, 2> reward_sum;
+    std::array<MetricGauge*, 2> reward_square_sum;
     void Add(bool has_feedback, double reward);
   };
   struct Version {

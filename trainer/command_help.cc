@@ -111,10 +111,25 @@ Finds the alpha at which the random policy abstains as often as the
 deterministic one. That needs a policy that can abstain; for others, such as
 rankings, only the table is printed.
 
+For rankings by scores (plackett_luce, sorted_ranking) a second table compares
+explorations of the same scores: what each costs in reward, how often it moves
+the first rank, and how many decisions logged under it would tell a difference
+of --delta between the present policy and another one (--against, or the same
+scores at twice alpha). Name more of them by --explorations:
+
+  pl:alpha=2:factors=4/2/1    Plackett-Luce; rank factors, the last one repeats
+  sorted:swap=0.1             the order by score; ties swap with probability 0.1
+  sorted:shuffle=0.05x10      with probability 0.05 the first 10 are shuffled
+  sorted:swap=0.1:uniform=0.02    2 % of the orders are uniform; for pl, too
+
+Without alpha= it is that of the version; without uniform= nothing is uniform.
+
 With --publish --force the calibrated policy becomes the next version. It needs
 --force because no gate compares the rewards: read the table first.
 
   sortition-trainer calibrate --tuples=DIR --model_store=DIR [--model=NAME] ...
+  sortition-trainer calibrate --tuples=DIR --model_store=DIR
+      --explorations=pl:factors=4/2/1,sorted:swap=0.2 --delta=0.01
 
 Exit status: 0 done, 1 error, or no alpha gives the rate (the table is printed).
 )";

@@ -44,6 +44,14 @@ void AppendTuples(const TrainReport& report, std::string* text) {
         "depend on the others\n",
         report.counted_ranks(), report.logged_ranks(), report.ranks());
   }
+  if (report.has_rank_rewards()) {
+    absl::StrAppendFormat(
+        text,
+        "  %d of the decisions to train have rewards by rank, %d count as one "
+        "action (%s)\n",
+        report.with_rank_rewards(), report.orders_as_one(),
+        report.rank_rewards());
+  }
   const std::map<std::string, uint64_t> sorted(
       report.without_full_support().begin(),
       report.without_full_support().end());

@@ -15,7 +15,7 @@
 #include "core/base/status_macros.h"
 #include "core/counterfactual/evaluation/improvement.h"
 #include "core/learners/counterfactual/counterfactual_grid.h"
-#include "core/learners/counterfactual/counterfactual_learner.h"
+#include "core/learners/counterfactual/poem_options.h"
 #include "google/protobuf/util/message_differencer.h"
 #include "io/models/look_ledger.h"
 #include "io/models/model_store.h"
@@ -30,6 +30,7 @@
 #include "trainer/offpolicy/evaluate.h"
 #include "trainer/offpolicy/guardrails.h"
 #include "trainer/offpolicy/learnable.h"
+#include "trainer/offpolicy/learner_options.h"
 #include "trainer/offpolicy/option_checks.h"
 #include "trainer/offpolicy/train_data.h"
 #include "trainer/rollout/rollout_train.h"
@@ -64,18 +65,6 @@ absl::Status ValidateTrainOptions(const TrainOptions& options) {
                      "', must be select, rank, label or labels"));
   }
   return absl::OkStatus();
-}
-
-// Returns the parameters of the newest policy that logged; empty if it is not
-// in the store or not of the family.
-Eigen::VectorXd ParentStart(const TrainOptions& options,
-                            const ModelStore& store, const TrainData& data) {
-  const uint64_t version = data.counts().newest_version;
-  if (version == 0) return {};
-  const absl::StatusOr<StoredModel> parent =
-      store.Load(options.model(), version);
-  if (!parent.ok()) return {};
-  return data.ParametersOf(parent->model).value_or(Eigen::VectorXd());
 }
 
 model::v1::Model MakeModel(const TrainOptions& options, const TrainData& data,
@@ -137,7 +126,7 @@ absl::StatusOr<std::optional<WeightedParts>> WeighServed(
   const TrainData* own = &data;
   std::unique_ptr<TrainData> read;
   if (!data.ParametersOf(served.model).has_value()) {
-    TrainOptions plain = options;
+    TrainOptions plain = WithoutRankRewards(options);
     plain.clear_features();
     plain.clear_word_vectors();
     plain.clear_trees();
@@ -155,33 +144,18 @@ absl::StatusOr<std::optional<WeightedParts>> WeighServed(
   return parts;
 }
 
-// Returns the options of the learner. The percentiles by which it chooses its
-// clip are of single choices: those of orders of different lengths say how long
-// these are, and weights that are products need a clip more than others.
-config::v1::PoemOptions LearnerOptions(const TrainOptions& options,
-                                       const TrainData& data) {
-  using Poem = config::v1::PoemOptions;
-  constexpr double kClipOfOrders = 10;
-  Poem poem = options.poem();
-  const bool has_clip = poem.objective() == Poem::CRM ||
-                        poem.objective() == Poem::CLIPPED_IPS ||
-                        poem.objective() == Poem::DOUBLY_ROBUST;
-  if (has_clip && poem.clip() == 0 && data.counts().orders > 0) {
-    poem.set_clip(kClipOfOrders);
-  }
-  return poem;
-}
-
 // Learns and evaluates; fills the report except for the version.
 absl::StatusOr<model::v1::Model> Learn(const TrainOptions& options,
                                        const ModelStore& store,
                                        const std::optional<StoredModel>& newest,
                                        const TrainData& data,
                                        TrainReport* report) {
+  ASSIGN_OR_RETURN(const Eigen::VectorXd prior, PriorOf(options, store, data));
   absl::StatusOr<GridOutcome> learned =
       TrainGrid({.data = &data,
                  .options = LearnerOptions(options, data),
                  .parent_start = ParentStart(options, store, data),
+                 .prior = prior,
                  .confidence = options.confidence(),
                  .parallel = OnThreads(options.poem().threads()),
                  .start_progress = ShowProgress});
@@ -292,6 +266,12 @@ void FillCounts(const TrainOptions& options, const TrainData& data,
     report->set_counted_ranks(counts.mean_counted_ranks());
     report->set_ranks(counts.ranks);
   }
+  const RankingNeeds needs = NeedsOf(options.poem());
+  if (needs.ranks || needs.exposures) {
+    report->set_rank_rewards(RankOptionText(options.poem()));
+    report->set_with_rank_rewards(counts.with_rank_rewards);
+    report->set_orders_as_one(counts.orders_as_one);
+  }
   report->set_read_tuples(counts.read_tuples);
   report->set_kept_fraction(counts.kept_fraction);
   report->set_spilled_bytes(counts.spilled_bytes);
@@ -312,6 +292,7 @@ absl::StatusOr<TrainReport> TrainFromTuples(const TrainOptions& options) {
   RETURN_IF_ERROR(ValidateTrainOptions(options));
   RETURN_IF_ERROR(CheckTrainRollout(options));
   const ModelStore store(options.model_store());
+  RETURN_IF_ERROR(CheckPrior(options, store));
   ASSIGN_OR_RETURN(const Incumbent incumbent,
                    FindIncumbent(options.model(), store));
   const uint64_t baseline =

@@ -14,6 +14,7 @@
 #include "core/learners/classes/logistic.h"
 #include "core/learners/counterfactual/counterfactual_learner.h"
 #include "core/learners/counterfactual/linear_tuple_policy.h"
+#include "core/learners/counterfactual/poem_options.h"
 #include "core/policies/linear_policy.h"
 
 namespace sortition {

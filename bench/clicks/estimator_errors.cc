@@ -28,17 +28,18 @@ constexpr double kWorse = 3;
 
 struct UserCase {
   std::string name;
-  // What is right for these users and needs the fewest assumptions less.
+  // Right for these users, and what `ope` says to read of them without a model
+  // of clicks.
   PageEstimator right;
 };
 
 std::vector<UserCase> UserCases() {
   return {{"ultra_pbm", PageEstimator::kItemPosition},
           {"ultra_trust", PageEstimator::kItemPosition},
-          {"ultra_cascade", PageEstimator::kPrefixes},
-          {"ultra_dependent_click", PageEstimator::kPrefixes},
-          {"informational", PageEstimator::kPrefixes},
-          {"expected_reciprocal_rank", PageEstimator::kPrefixes}};
+          {"ultra_cascade", PageEstimator::kNormalisedPrefixes},
+          {"ultra_dependent_click", PageEstimator::kNormalisedPrefixes},
+          {"informational", PageEstimator::kNormalisedPrefixes},
+          {"expected_reciprocal_rank", PageEstimator::kNormalisedPrefixes}};
 }
 
 // By estimator, size and run: the estimate minus the truth.

@@ -45,9 +45,10 @@ absl::StatusOr<RankingSums> MakeSums(const RankingInputs& inputs) {
 
 std::span<const PageEstimator> AllPageEstimators() {
   static constexpr std::array<PageEstimator, kNumPageEstimators> kAll = {
-      PageEstimator::kWholeOrder,   PageEstimator::kReadPrefix,
-      PageEstimator::kPrefixes,     PageEstimator::kCascadeDr,
-      PageEstimator::kItemPosition, PageEstimator::kAdaptive,
+      PageEstimator::kWholeOrder,         PageEstimator::kNormalisedOrder,
+      PageEstimator::kReadPrefix,         PageEstimator::kPrefixes,
+      PageEstimator::kNormalisedPrefixes, PageEstimator::kCascadeDr,
+      PageEstimator::kItemPosition,       PageEstimator::kAdaptive,
       PageEstimator::kBiasCorrected};
   return kAll;
 }
@@ -56,10 +57,14 @@ std::string PageEstimatorName(PageEstimator estimator) {
   switch (estimator) {
     case PageEstimator::kWholeOrder:
       return "whole order";
+    case PageEstimator::kNormalisedOrder:
+      return "whole order, normalised";
     case PageEstimator::kReadPrefix:
       return "read prefix";
     case PageEstimator::kPrefixes:
       return "prefixes";
+    case PageEstimator::kNormalisedPrefixes:
+      return "prefixes, normalised";
     case PageEstimator::kCascadeDr:
       return "cascade DR";
     case PageEstimator::kItemPosition:
@@ -115,15 +120,18 @@ class PageJudge::Sums {
       return EstimateRatios(sums.sums(), sums.RatiosOf(0, kind)).value;
     };
     const std::vector<double>& offsets = judge_->examination_.beta;
-    return {from(shown_, RankingEstimatorKind::kWholeOrder),
-            from(read_, RankingEstimatorKind::kShownPrefix),
-            from(shown_, RankingEstimatorKind::kRewardInteraction),
-            from(shown_, RankingEstimatorKind::kCascadeDr),
-            from(shown_, RankingEstimatorKind::kItemPosition),
-            from(shown_, RankingEstimatorKind::kAdaptive),
-            // Clicks that no relevance explains come on top.
-            corrected_ / static_cast<double>(count_) +
-                std::accumulate(offsets.begin(), offsets.end(), 0.0)};
+    return {
+        from(shown_, RankingEstimatorKind::kWholeOrder),
+        from(shown_, RankingEstimatorKind::kSelfNormalisedWholeOrder),
+        from(read_, RankingEstimatorKind::kShownPrefix),
+        from(shown_, RankingEstimatorKind::kRewardInteraction),
+        from(shown_, RankingEstimatorKind::kSelfNormalisedRewardInteraction),
+        from(shown_, RankingEstimatorKind::kCascadeDr),
+        from(shown_, RankingEstimatorKind::kItemPosition),
+        from(shown_, RankingEstimatorKind::kAdaptive),
+        // Clicks that no relevance explains come on top.
+        corrected_ / static_cast<double>(count_) +
+            std::accumulate(offsets.begin(), offsets.end(), 0.0)};
   }
 
  private:

@@ -16,16 +16,18 @@ namespace sortition {
 
 // Formulas: core/counterfactual/rankings/ranking_estimator.h.
 enum class PageEstimator {
-  kWholeOrder,     // The standard one: weights of all ten ranks.
-  kReadPrefix,     // Weights of the ranks that the user read.
-  kPrefixes,       // Each rank's clicks by the ranks down to it.
-  kCascadeDr,      // The same with a model of clicks.
-  kItemPosition,   // Each rank's clicks by its candidate there.
+  kWholeOrder,          // The standard one: weights of all ten ranks.
+  kNormalisedOrder,     // The same, self-normalised.
+  kReadPrefix,          // Weights of the ranks that the user read.
+  kPrefixes,            // Each rank's clicks by the ranks down to it.
+  kNormalisedPrefixes,  // The same, self-normalised rank by rank.
+  kCascadeDr,           // Prefixes with a model of clicks.
+  kItemPosition,        // Each rank's clicks by its candidate there.
   kAdaptive,       // Shown prefix, prefixes or item-position, as seems best.
   kBiasCorrected,  // Clicks over how often a candidate is looked at; no
                    // weights.
 };
-inline constexpr size_t kNumPageEstimators = 7;
+inline constexpr size_t kNumPageEstimators = 9;
 std::span<const PageEstimator> AllPageEstimators();
 std::string PageEstimatorName(PageEstimator estimator);
 

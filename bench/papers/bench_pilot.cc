@@ -25,6 +25,7 @@
 #include "core/counterfactual/moments.h"
 #include "core/learners/counterfactual/counterfactual_learner.h"
 #include "core/learners/counterfactual/linear_tuple_policy.h"
+#include "core/learners/counterfactual/poem_options.h"
 
 ABSL_FLAG(int, runs, 10, "worlds, each with its own logging policy and log");
 ABSL_FLAG(int, labelled, 8,

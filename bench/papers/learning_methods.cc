@@ -9,6 +9,7 @@
 #include "bench/support/clocks.h"
 #include "core/base/status_macros.h"
 #include "core/learners/counterfactual/counterfactual_learner.h"
+#include "core/learners/counterfactual/poem_options.h"
 #include "core/learners/multilabel/label_weights.h"
 #include "core/learners/multilabel/labels_loss_model.h"
 

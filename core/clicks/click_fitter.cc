@@ -35,6 +35,12 @@ absl::Status CheckOptions(const ClickFitOptions& options) {
   RETURN_IF_ERROR(CheckOption(
       "first_offset", options.first_offset,
       options.first_offset >= 0 && options.first_offset < 1, "in [0, 1)"));
+  const double first_slope = options.FirstSlope();
+  RETURN_IF_ERROR(
+      CheckOption("first_slope", first_slope,
+                  first_slope > 0 && first_slope <= 1 - options.first_offset,
+                  absl::StrCat("in (0, ", 1 - options.first_offset,
+                               "], 1 minus first_offset")));
   const double perseverance = options.perseverance.value_or(1);
   return CheckOption("perseverance", perseverance,
                      perseverance >= 0 && perseverance <= 1, "in [0, 1]");

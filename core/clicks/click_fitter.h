@@ -29,10 +29,15 @@ struct ClickFitOptions {
   // held-out sessions is impossible. At least 0; not used with features.
   double prior_hits = 0;
   double prior_misses = 0;
-  // Trust bias: β_0 in [0, 1), not learned, and α_0 = 1 - β_0, so that the
-  // attraction a is measured by P(click at rank 0) = β_0 + (1 - β_0) a. Since
-  // all β_r >= 0, it must be large enough where trust falls with the rank.
+  // Trust bias: β_0 in [0, 1), not learned. Since all β_r >= 0, it must be
+  // large enough where trust falls with the rank.
   double first_offset = 0;
+  // Trust bias: α_0 in (0, 1 - β_0], the unit of attraction, not learned:
+  // P(click at rank 0) = β_0 + α_0 a. Unset: 1 - β_0. Since all α_r + β_r <= 1,
+  // it must be small enough where α_r is above α_0 at some rank.
+  std::optional<double> first_slope = std::nullopt;
+
+  double FirstSlope() const { return first_slope.value_or(1 - first_offset); }
   // Bayesian network: γ in [0, 1] if it is known; 1 is the simplified network.
   std::optional<double> perseverance = std::nullopt;
   // With features: weight of the penalty l2/2 ‖w‖², the intercept left out; at

@@ -114,7 +114,7 @@ void ClickMaximisation::Fix(ClickUnknowns* unknowns) const {
       unknowns->ranks[0] = 1;
       return;
     case ClickModelKind::kTrustBias:
-      unknowns->ranks[0] = 1;
+      unknowns->ranks[0] = options_.first_offset + options_.FirstSlope();
       unknowns->offsets[0] = options_.first_offset;
       return;
     case ClickModelKind::kBayesianNetwork:

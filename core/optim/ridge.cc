@@ -37,16 +37,22 @@ Eigen::VectorXd RightSide(const RidgeRows& rows,
 
 Eigen::LDLT<Eigen::MatrixXd> Factor(const RidgeRows& rows,
                                     const Eigen::VectorXd& penalties) {
-  const Eigen::Index d = rows.columns();
-  NormalMatrix normal(rows, penalties);
-  Eigen::MatrixXd matrix(d, d);
-  for (Eigen::Index j = 0; j < d; ++j) {
-    matrix.col(j) = normal * Eigen::VectorXd::Unit(d, j);
-  }
-  return matrix.ldlt();
+  Eigen::MatrixXd matrix = penalties.asDiagonal();
+  rows.AddProducts(&matrix);
+  return matrix.ldlt();  // Reads the lower triangle.
 }
 
 }  // namespace
+
+void RidgeRows::AddProducts(Eigen::MatrixXd* matrix) const {
+  Eigen::VectorXd products;
+  for (Eigen::Index j = 0; j < columns(); ++j) {
+    Multiply(Eigen::VectorXd::Unit(columns(), j), &products);
+    Eigen::VectorXd column = matrix->col(j);
+    AddTransposed(products, &column);
+    matrix->col(j) = column;
+  }
+}
 
 namespace internal {
 

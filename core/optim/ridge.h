@@ -22,6 +22,10 @@ class RidgeRows {
                              Eigen::VectorXd* sum) const = 0;
   // Adds Σᵢ zᵢⱼ² to sum[j] for each j.
   virtual void AddSquares(Eigen::VectorXd* sum) const = 0;
+  // Adds Σᵢ zᵢ zᵢᵀ to `matrix`, of which only the lower triangle counts. This
+  // one goes through the rows twice for each column; override it where there
+  // are many rows.
+  virtual void AddProducts(Eigen::MatrixXd* matrix) const;
 };
 
 // Problems with at most this many columns are solved by LDLᵀ, at the cost of

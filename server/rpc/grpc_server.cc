@@ -50,7 +50,8 @@ constexpr size_t kLargeReportBytes = 32 << 10;
 struct GrpcServer::Rep {
   Rep(const config::v1::ServerOptions& options, Metrics* metrics)
       : admission(options.admission(), metrics),
-        request_log(options.slow_request_seconds()) {}
+        request_log(options.slow_request_seconds()),
+        health(metrics) {}
 
   Admission admission;
   ConnectionTable connections;
@@ -93,10 +94,11 @@ struct GrpcServer::Rep {
   bool port_serves = true;
 
   // Sets what all methods have.
-  void SetUp(const char* name, Role role, Metrics* metrics, RpcMethod* method) {
+  void SetUp(const char* name, const google::protobuf::Descriptor* request,
+             Role role, Metrics* metrics, RpcMethod* method) {
     method->pool = role == Role::kAdmin ? control_pool.get() : pool.get();
     method->limits = &limits;
-    method->metrics = &rpc_metrics.emplace_back(name, metrics);
+    method->metrics = &rpc_metrics.emplace_back(name, request, metrics);
     method->log = &request_log;
     method->authorizer = authorizer;
     method->role = role;
@@ -118,7 +120,7 @@ struct GrpcServer::Rep {
       (stub->*ask)(context, payload, writer, queue, queue, tag);
     };
     method->handle = std::move(handle);
-    SetUp(name, role, metrics, method.get());
+    SetUp(name, Request::descriptor(), role, metrics, method.get());
     methods.push_back(method);
     const bool has_own_port = role == Role::kAdmin && control_queue != nullptr;
     const auto add_slots = [&](CallQueue* queue) {
@@ -227,7 +229,8 @@ void GrpcServer::Rep::AddRankStream(RankingService* ranking, Metrics* metrics) {
     ranking_stub.RequestRankStream(context, stream, queue, queue, tag);
   };
   rank_stream.ranking = ranking;
-  SetUp("RankStream", Role::kDecide, metrics, &rank_stream);
+  SetUp("RankStream", v1::RankStreamRequest::descriptor(), Role::kDecide,
+        metrics, &rank_stream);
   for (const auto& queue : queues) {
     rank_streams.push_back(
         std::make_unique<RankStreams>(&rank_stream, queue.get()));

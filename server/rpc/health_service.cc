@@ -7,6 +7,10 @@ namespace sortition {
 
 using grpc::health::v1::HealthCheckResponse;
 
+HealthService::HealthService(Metrics* metrics)
+    : ready_(metrics->Gauge("sortition_ready",
+                            "1: health checks of the server say SERVING")) {}
+
 void HealthService::Set(const std::string& service, bool serving) {
   const HealthStatus status =
       serving ? HealthCheckResponse::SERVING : HealthCheckResponse::NOT_SERVING;
@@ -14,6 +18,7 @@ void HealthService::Set(const std::string& service, bool serving) {
   HealthStatus& current = statuses_[service];
   if (ending_ || current == status) return;
   current = status;
+  if (service.empty()) ready_->Set(serving ? 1 : 0);
   for (const auto& [watcher, watched] : watchers_) {
     if (watched == service) watcher->Send(status);
   }
@@ -22,6 +27,7 @@ void HealthService::Set(const std::string& service, bool serving) {
 void HealthService::SetNotServing() {
   std::lock_guard lock(mutex_);
   ending_ = true;
+  ready_->Set(0);
   for (auto& [service, status] : statuses_) {
     status = HealthCheckResponse::NOT_SERVING;
   }

@@ -7,6 +7,7 @@
 
 #include "absl/status/status.h"
 #include "grpc/health/v1/health.pb.h"
+#include "process/metrics.h"
 
 namespace sortition {
 
@@ -21,9 +22,12 @@ class HealthWatcher {
   virtual void Finish() = 0;
 };
 
-// Thread-safe.
+// Thread-safe. sortition_ready says whether the service "" is SERVING.
 class HealthService {
  public:
+  // `metrics` must outlive it.
+  explicit HealthService(Metrics* metrics);
+
   // Sets the status of `service` and tells its watchers. Does nothing after
   // SetNotServing().
   void Set(const std::string& service, bool serving);
@@ -41,6 +45,7 @@ class HealthService {
   void FinishWatchers();
 
  private:
+  MetricGauge* const ready_;
   mutable std::mutex mutex_;
   std::map<std::string, HealthStatus> statuses_;
   std::map<HealthWatcher*, std::string> watchers_;

@@ -131,6 +131,8 @@ void RankStreamCall::OnStarted(bool ok) {
     return;
   }
   is_started_ = true;
+  start_ = MonotonicNanos();
+  method_->metrics->CountStarted();
   streams_->Listen();
   ++queue_->num_calls;
   mark_.emplace(queue_->connections, context_.peer());
@@ -168,6 +170,7 @@ void RankStreamCall::End(const absl::Status& status) {
 
 void RankStreamCall::OnRead(bool ok) {
   is_reading_ = false;
+  if (ok) method_->metrics->CountReceived();
   if (ok && !is_ending_) {
     is_deciding_ = true;
     in_flight_.push_back(std::move(next_));
@@ -244,6 +247,7 @@ void RankStreamCall::Write() {
       options.set_buffer_hint();
     }
     is_writing_ = true;
+    method_->metrics->CountSent();
     stream_.Write(answer, options, &written_);
     queue_->AddUnsent(this, now);
   }
@@ -255,7 +259,11 @@ void RankStreamCall::Finish() {
   if (queue_->closed) return;
   is_finishing_ = true;
   stream_.Finish(ToGrpcStatus(end_), &finished_);
-  queue_->AddUnsent(this, MonotonicNanos());
+  const int64_t now = MonotonicNanos();
+  queue_->AddUnsent(this, now);
+  method_->metrics->RecordStream(
+      is_broken_ ? absl::StatusCode::kCancelled : end_.code(),
+      1e-9 * static_cast<double>(now - start_));
 }
 
 }  // namespace sortition

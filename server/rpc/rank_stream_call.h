@@ -142,6 +142,7 @@ class RankStreamCall : private UnsentAnswer {
   MemberEvent<RankStreamCall> over_{this, &RankStreamCall::OnOver};
   grpc::ServerContext context_;
   RankStreamWriter stream_;
+  int64_t start_ = 0;  // When it came.
   std::optional<CallMark> mark_;
   std::unique_ptr<Item> next_;  // Is read.
   std::deque<std::unique_ptr<Item>>

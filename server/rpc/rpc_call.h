@@ -71,6 +71,8 @@ class UnaryCall final : public RequestInWork, private UnsentAnswer {
   void OnAsked(bool ok) {
     if (!ok) return;  // The server is shut down: idle until destroyed.
     slots_->Ask();
+    method_->metrics->CountStarted();
+    method_->metrics->CountReceived();
     num_ends_ = 0;
     is_cancelled_ = false;
     Arrive(AuthorizeCall(method_->authorizer, method_->role,
@@ -124,6 +126,7 @@ class UnaryCall final : public RequestInWork, private UnsentAnswer {
   void Answer() override {
     if (queue_->closed) return;
     if (outcome_.ok()) {
+      method_->metrics->CountSent();
       writer_->Finish(answer_, grpc::Status(), &answered_);
     } else {
       writer_->FinishWithError(ToGrpcStatus(outcome_), &answered_);
@@ -132,6 +135,7 @@ class UnaryCall final : public RequestInWork, private UnsentAnswer {
     const int64_t now = MonotonicNanos();
     queue_->AddUnsent(this, now);
     Record(now);
+    method_->metrics->CountHandled(outcome_.code());
   }
 
   void Drop() override { context_->TryCancel(); }

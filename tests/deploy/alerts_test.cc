@@ -1,4 +1,4 @@
-// Alerts name metrics that there are.
+// Alerts name metrics that there are, are explained, and are tested.
 #include <filesystem>
 #include <regex>
 #include <set>
@@ -39,8 +39,10 @@ TEST(AlertsTest, NameMetricsThatThereAre) {
   for (std::sregex_iterator it(alerts.begin(), alerts.end(), metric), end;
        it != end; ++it) {
     std::string name = (*it)[1];
-    // A histogram has series of its own for its buckets.
-    name.resize(absl::StripSuffix(name, "_bucket").size());
+    // A histogram has series of its own for its buckets and their sum.
+    for (const char* suffix : {"_bucket", "_count"}) {
+      name.resize(absl::StripSuffix(name, suffix).size());
+    }
     names.insert(name);
   }
   EXPECT_GT(names.size(), 10u);
@@ -50,6 +52,31 @@ TEST(AlertsTest, NameMetricsThatThereAre) {
                 absl::StrContains(sources, "\"" + name + "\""))
         << name;
   }
+}
+
+// The documents say what to do, and a test of promtool says when it
+// fires and when it does not.
+TEST(AlertsTest, AreExplainedAndTested) {
+  const std::string prometheus = std::string(kRoot) + "/deploy/prometheus/";
+  ASSERT_OK_AND_ASSIGN(const std::string alerts,
+                       ReadFile(prometheus + "alerts.yml"));
+  ASSERT_OK_AND_ASSIGN(const std::string document,
+                       ReadFile(std::string(kRoot) + "/docs/operations.md"));
+  std::string tests;
+  for (const auto& entry :
+       std::filesystem::directory_iterator(prometheus + "tests")) {
+    tests += ReadFile(entry.path().string()).value();
+  }
+  const std::regex alert("alert: (\\w+)");
+  int num_alerts = 0;
+  for (std::sregex_iterator it(alerts.begin(), alerts.end(), alert), end;
+       it != end; ++it, ++num_alerts) {
+    const std::string name = (*it)[1];
+    EXPECT_TRUE(absl::StrContains(document, "`" + name + "`")) << name;
+    EXPECT_TRUE(absl::StrContains(tests, "alertname: " + name + "\n")) << name;
+    EXPECT_TRUE(absl::StrContains(tests, "alertname: " + name + "}")) << name;
+  }
+  EXPECT_GT(num_alerts, 40);
 }
 
 }  // namespace

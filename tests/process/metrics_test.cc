@@ -105,6 +105,29 @@ TEST(MetricsTest, ReadsWhatTextSays) {
   EXPECT_EQ(read.counts, (std::vector<uint64_t>{2, 1, 1}));
 }
 
+// Together with one that has that name itself, under one header.
+TEST(MetricsTest, HistogramIsAlsoServedUnderASecondName) {
+  Metrics metrics;
+  MetricHistogram* first = metrics.Histogram("h", "help", {1}, {{"k", "a"}});
+  metrics.Histogram("second", "help", {2}, {{"l", "own"}})->Observe(1);
+  metrics.AlsoServe(first, "second", "help", {{"l", "x"}, {"m", "y"}});
+  metrics.AlsoServe(first, "third", "the third", {});
+  first->Observe(0.5);
+  first->Observe(3);
+  const std::string text = metrics.Text();
+  EXPECT_THAT(text,
+              AllOf(HasSubstr("h_bucket{k=\"a\",le=\"1\"} 1\n"),
+                    HasSubstr("second_count{l=\"own\"} 1\n"),
+                    HasSubstr("second_count{l=\"x\",m=\"y\"} 2\n"),
+                    HasSubstr("second_sum{l=\"x\",m=\"y\"} 3.5\n"),
+                    HasSubstr("second_bucket{l=\"x\",m=\"y\",le=\"1\"} 1\n"),
+                    HasSubstr("# HELP third the third\n"),
+                    HasSubstr("third_count 2\n")));
+  const std::string header = "# TYPE second histogram\n";
+  EXPECT_EQ(text.find(header), text.rfind(header));
+  EXPECT_THAT(text, HasSubstr(header));
+}
+
 TEST(MetricsTest, TextHoldsAllKinds) {
   Metrics metrics;
   metrics.Counter("requests_total", "Requests", {{"code", "OK"}})->Increment(2);

@@ -29,6 +29,13 @@ class ModelRewardMetricsTest : public testing::Test {
                Labels(model, version, has_feedback))
         ->value();
   }
+  double SquareSum(const std::string& model, const std::string& version,
+                   bool has_feedback) {
+    return metrics_
+        .Gauge("sortition_sidecar_reward_square_sum", "",
+               Labels(model, version, has_feedback))
+        ->value();
+  }
   double Mean(const std::string& of) {
     return metrics_
         .Gauge("sortition_sidecar_mean_reward", "",
@@ -67,8 +74,10 @@ TEST_F(ModelRewardMetricsTest, CountsAndSumsByModelVersionAndFeedback) {
   rewards_.Add("n", 1, true, 16);
   EXPECT_EQ(Tuples("m", "1", true), 2);
   EXPECT_EQ(Sum("m", "1", true), -1.5);
+  EXPECT_EQ(SquareSum("m", "1", true), 4 + 12.25);
   EXPECT_EQ(Tuples("m", "1", false), 1);
   EXPECT_EQ(Sum("m", "1", false), 0.25);
+  EXPECT_EQ(SquareSum("m", "1", false), 0.0625);
   EXPECT_EQ(Sum("m", "2", true), 8);
   EXPECT_EQ(Sum("n", "1", true), 16);
 }

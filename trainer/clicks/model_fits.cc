@@ -31,6 +31,7 @@ ClickFitOptions FitOptionsOf(const ClicksOptions& options,
   fit.prior_hits = options.prior_hits();
   fit.prior_misses = options.prior_misses();
   fit.first_offset = options.first_offset();
+  if (options.has_first_slope()) fit.first_slope = options.first_slope();
   if (options.has_perseverance()) fit.perseverance = options.perseverance();
   fit.l2 = options.l2();
   return fit;

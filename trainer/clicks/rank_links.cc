@@ -146,8 +146,8 @@ void RankLinks::AppendUnidentified(ClickModelKind kind, bool free_items,
                           "rank that is linked with rank 0."),
              list);
       Append(ClickParameterKind::kOffset, {0},
-             "The offset of rank 0 is not learned from clicks: it is "
-             "first_offset.",
+             "The slope and the offset of rank 0 are not learned from clicks: "
+             "they are first_slope and first_offset.",
              list);
       return;
     }

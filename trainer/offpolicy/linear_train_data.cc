@@ -5,6 +5,7 @@
 
 #include "core/base/status_macros.h"
 #include "core/learners/counterfactual/linear_weights.h"
+#include "core/learners/rankings/ranking_risk.h"
 
 namespace sortition {
 
@@ -58,6 +59,16 @@ LinearTrainData::LinearTrainData(TupleData data, ModelFrame frame,
       family_(FamilyOf(data_, options)),
       grid_data_(family_, data_.train, data_.validation,
                  options.poem().objective()) {}
+
+absl::StatusOr<MakeGridRisk> LinearTrainData::PrepareRisk(
+    const config::v1::PoemOptions& options) const {
+  return PrepareRankingRisk({.log = {.family = family_,
+                                     .tuples = data_.train,
+                                     .ranks = data_.train_ranks,
+                                     .weights = grid_data_.train_weights()},
+                             .exposed = data_.train_exposed},
+                            options);
+}
 
 absl::StatusOr<WeightedParts> LinearTrainData::Weigh(
     const Eigen::VectorXd& parameters) const {

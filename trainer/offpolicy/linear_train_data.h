@@ -38,6 +38,8 @@ class LinearTrainData : public TrainData {
       const LossModelFit& fit) const override {
     return grid_data_.FitLossModel(fit);
   }
+  absl::StatusOr<MakeGridRisk> PrepareRisk(
+      const config::v1::PoemOptions& options) const override;
   absl::StatusOr<WeightedParts> Weigh(
       const Eigen::VectorXd& parameters) const override;
 

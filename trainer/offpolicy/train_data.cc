@@ -6,10 +6,12 @@
 #include "absl/strings/str_cat.h"
 #include "core/base/status_macros.h"
 #include "core/learners/counterfactual/network_tuple_policy.h"
+#include "core/learners/rankings/ranking_risk.h"
 #include "core/policies/distribution_factory.h"
 #include "trainer/offpolicy/frame_options.h"
 #include "trainer/offpolicy/label_train_data.h"
 #include "trainer/offpolicy/linear_train_data.h"
+#include "trainer/offpolicy/rank_marginals.h"
 #include "trainer/tuples/labels/label_reader.h"
 #include "trainer/tuples/tuple_reader.h"
 
@@ -17,6 +19,7 @@ namespace sortition {
 namespace {
 
 using config::v1::TrainOptions;
+using Poem = config::v1::PoemOptions;
 
 uint64_t VersionOf(const std::optional<StoredModel>& baseline) {
   return baseline.has_value() ? baseline->model.version() : 0;
@@ -29,6 +32,7 @@ TupleFilter MakeFilter(const TrainOptions& options,
                        const ModelFrame& frame) {
   TupleFilter filter;
   filter.features = frame.features;
+  filter.rank_marginals = MakeRankMarginals(options);
   filter.baseline_version = VersionOf(baseline);
   filter.baseline_is_of_log = options.baseline() == "log";
   if (baseline.has_value()) {
@@ -52,10 +56,52 @@ TupleFilter MakeFilter(const TrainOptions& options,
   return filter;
 }
 
+bool NeedsRanks(const TrainOptions& options) {
+  const RankingNeeds needs = NeedsOf(options.poem());
+  return needs.ranks || needs.exposures;
+}
+
+// InvalidArgument if what options or the version to be replaced say of the kind
+// of action is no ranking, and the objective learns from ranks.
+absl::Status CheckRanks(const TrainOptions& options,
+                        const std::optional<StoredModel>& baseline) {
+  if (!NeedsRanks(options)) return absl::OkStatus();
+  const std::string option = RankOptionText(options.poem());
+  if (!options.action().empty() && options.action() != "rank") {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "action is '", options.action(), "', must be rank as ", option));
+  }
+  if (options.action().empty() && baseline.has_value() &&
+      ActionKindOf(baseline->model.policy()) != ActionKind::kRank) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "version ", VersionOf(baseline), " of model '", options.model(),
+        "' makes no rankings, must do so as ", option));
+  }
+  return absl::OkStatus();
+}
+
+// InvalidArgument if rankings of the newest law have no gradient by rank.
+absl::Status CheckRanksOfLog(const TrainOptions& options,
+                             const TupleData& data) {
+  const model::v1::Policy& newest = data.newest_policy;
+  if (!NeedsRanks(options) || (!newest.has_boltzmann_ranking() &&
+                               newest.plackett_luce().rank_factors().empty())) {
+    return absl::OkStatus();
+  }
+  return absl::InvalidArgumentError(absl::StrCat(
+      RankOptionText(options.poem()), ", version ", data.newest_version, " is ",
+      newest.has_boltzmann_ranking() ? "boltzmann_ranking"
+                                     : "plackett_luce with rank_factors",
+      " and is learned as such, must be plackett_luce without: others have no "
+      "gradient by rank"));
+}
+
 // Checks that the objective exists for the logged kind of action.
 absl::Status CheckObjective(const TrainOptions& options,
                             const TupleData& data) {
-  if (options.poem().objective() != config::v1::PoemOptions::DOUBLY_ROBUST) {
+  RETURN_IF_ERROR(CheckRanksOfLog(options, data));
+  if (NeedsRanks(options) ||
+      options.poem().objective() != Poem::DOUBLY_ROBUST) {
     return absl::OkStatus();
   }
   if (data.action_kind == ActionKind::kSubset) {
@@ -144,7 +190,8 @@ absl::StatusOr<ModelFrame> AddHiddenLayer(
   bare.model.clear_trees();
   bare.model.clear_hidden_layer();
   ASSIGN_OR_RETURN(bare, FrameOf(bare.model));
-  ASSIGN_OR_RETURN(const TupleData data, ReadFramed(options, baseline, bare));
+  ASSIGN_OR_RETURN(const TupleData data,
+                   ReadFramed(WithoutRankRewards(options), baseline, bare));
   absl::StatusOr<model::v1::HiddenLayer> layer =
       LearnHiddenLayer({.family = FamilyOf(data, options),
                         .tuples = data.train,
@@ -165,8 +212,18 @@ absl::StatusOr<ModelFrame> AddHiddenLayer(
 
 }  // namespace
 
+TrainOptions WithoutRankRewards(TrainOptions options) {
+  Poem* const poem = options.mutable_poem();
+  poem->clear_rank_weights();
+  if (poem->objective() == Poem::EXPOSURE) {
+    poem->set_objective(Poem::CLIPPED_IPS);
+  }
+  return options;
+}
+
 absl::StatusOr<std::unique_ptr<TrainData>> ReadTrainData(
     const TrainOptions& options, const std::optional<StoredModel>& baseline) {
+  RETURN_IF_ERROR(CheckRanks(options, baseline));
   bool labels = options.action() == "labels";
   if (baseline.has_value() && baseline->model.policy().has_label_chain()) {
     return absl::FailedPreconditionError(absl::StrCat(

@@ -49,10 +49,16 @@ class TrainData : public GridData {
   virtual std::vector<log::v1::Decision> Warmup() const { return {}; }
 };
 
+// Returns options that read the same tuples without what is known of their
+// ranks.
+config::v1::TrainOptions WithoutRankRewards(config::v1::TrainOptions options);
+
 // Reads the tuples of the kind that `options` say or, if they do not, that of
 // the version to be replaced. That version is `baseline`, unset if there is
 // none, and tuples must fit it. Errors as ReadTuples() and ReadLabelTuples();
-// FailedPrecondition if only one of option and version chooses labels.
+// FailedPrecondition if only one of option and version chooses labels;
+// InvalidArgument if the objective does not exist for that kind, or for the law
+// of what logged.
 absl::StatusOr<std::unique_ptr<TrainData>> ReadTrainData(
     const config::v1::TrainOptions& options,
     const std::optional<StoredModel>& baseline);

@@ -30,7 +30,8 @@ constexpr double kMaxTupleShare = 7.0 / 8;
 // Also counts the copy that is trained on, because it is made while this one
 // still exists.
 uint64_t Bytes(const HeldTuple& held) {
-  return held.tuple.bytes() + sizeof(HeldTuple);
+  const uint64_t outcome = held.outcome == nullptr ? 0 : held.outcome->bytes();
+  return held.tuple.bytes() + sizeof(HeldTuple) + outcome;
 }
 
 constexpr uint64_t kBytesOfAbstention =

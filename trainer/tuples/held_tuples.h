@@ -10,6 +10,7 @@
 #include "core/learners/counterfactual/bandit_tuple.h"
 #include "sortition/config/v1/train.pb.h"
 #include "trainer/tuples/feature_spill.h"
+#include "trainer/tuples/rank_outcomes.h"
 #include "trainer/tuples/tuple_parts.h"
 
 namespace sortition {
@@ -17,6 +18,8 @@ namespace sortition {
 struct HeldTuple {
   BanditTuple tuple;
   TuplePlace place;
+  // Null where nothing but the tuple is needed to train.
+  std::unique_ptr<RankOutcome> outcome;
 };
 
 // A decision of a policy that could abstain, and did. What is trained cannot:

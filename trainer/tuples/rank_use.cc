@@ -45,16 +45,18 @@ size_t CountedRanks(const log::v1::BanditTuple& logged, RankUse use) {
 
 }  // namespace
 
+bool HasRankPropensities(const log::v1::Decision& decision) {
+  const auto& conditionals = decision.conditional_log_propensities();
+  return decision.action_kind() == log::v1::RANK && !decision.has_baseline() &&
+         !decision.action().empty() &&
+         conditionals.size() == decision.action_size();
+}
+
 RankPrefix PrefixOf(const log::v1::BanditTuple& logged, RankUse use) {
   const log::v1::Decision& decision = logged.decision();
   RankPrefix prefix = {static_cast<size_t>(decision.action_size()),
                        decision.log_propensity(), ShownDiffers(logged)};
-  const auto& conditionals = decision.conditional_log_propensities();
-  if (decision.action_kind() != log::v1::RANK || decision.has_baseline() ||
-      decision.action().empty() ||
-      conditionals.size() != decision.action_size()) {
-    return prefix;
-  }
+  if (!HasRankPropensities(decision)) return prefix;
   const size_t counted = CountedRanks(logged, use);
   // Of what was shown otherwise only ranks that count matter: it may depend on
   // what was drawn below them.
@@ -64,7 +66,8 @@ RankPrefix PrefixOf(const log::v1::BanditTuple& logged, RankUse use) {
   }
   prefix = {.ranks = counted};
   for (size_t rank = 0; rank < counted; ++rank) {
-    prefix.log_propensity += conditionals[static_cast<int>(rank)];
+    prefix.log_propensity +=
+        decision.conditional_log_propensities(static_cast<int>(rank));
   }
   return prefix;
 }

@@ -34,6 +34,10 @@ absl::StatusOr<RankUse> ParseRankUse(absl::string_view text,
                                      bool has_more_rewards);
 std::string RankUseText(RankUse use);
 
+// Whether the log has the propensity of each rank of an order given those
+// above, and they are those of one policy: the caller's baseline had no part.
+bool HasRankPropensities(const log::v1::Decision& decision);
+
 // The first ranks of an action.
 struct RankPrefix {
   size_t ranks = 0;
@@ -43,8 +47,7 @@ struct RankPrefix {
 
 // Returns what the reward of the decision depends on. It is the whole action
 // where that is no order, where something else was shown at ranks that count,
-// where the caller's baseline had a part, or where the log does not have the
-// propensity of each rank.
+// or where it lacks HasRankPropensities().
 RankPrefix PrefixOf(const log::v1::BanditTuple& logged, RankUse use);
 
 }  // namespace sortition

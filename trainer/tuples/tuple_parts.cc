@@ -1,8 +1,24 @@
 #include "trainer/tuples/tuple_parts.h"
 
 #include <algorithm>
+#include <string>
+
+#include "core/base/hash.h"
 
 namespace sortition {
+
+TuplePlace PlaceInLog(const log::v1::Decision& decision) {
+  const std::string& id = decision.decision_id();
+  const std::string& unit = decision.unit_id();
+  return {.subsample = UnitInterval(StableHash(HashDomain::kSubsample, {id})),
+          .split = UnitInterval(
+              StableHash(HashDomain::kSplit, {unit.empty() ? id : unit})),
+          .version = decision.version(),
+          .time_us = decision.time_us(),
+          .is_interleaved = decision.has_interleaving(),
+          .has_unit = !unit.empty(),
+          .with_baseline = decision.has_baseline()};
+}
 
 void TupleParts::SetTimes(std::vector<int64_t> times_us) {
   if (times_us.empty()) return;
@@ -10,6 +26,12 @@ void TupleParts::SetTimes(std::vector<int64_t> times_us) {
       (1 - selection_->judged_share()) * static_cast<double>(times_us.size()));
   std::nth_element(times_us.begin(), times_us.begin() + older, times_us.end());
   judged_from_us_ = times_us[static_cast<size_t>(older)];
+}
+
+bool TupleParts::MayTrain(const TuplePlace& place) const {
+  Part part = Part::kTrain;
+  return selection_->by_time() ||
+         (!Place(place, &part).has_value() && part == Part::kTrain);
 }
 
 std::optional<LeftOutReason> TupleParts::Place(const TuplePlace& place,

@@ -5,6 +5,7 @@
 #include <optional>
 #include <vector>
 
+#include "sortition/log/v1/log.pb.h"
 #include "trainer/tuples/scan/left_out.h"
 #include "trainer/tuples/tuple_selection.h"
 
@@ -23,6 +24,9 @@ struct TuplePlace {
   bool with_baseline = false;  // The caller's baseline had a part.
 };
 
+// Returns the place of a decision that may validate and test.
+TuplePlace PlaceInLog(const log::v1::Decision& decision);
+
 // A unit trains, or validates, or tests, in every run, whatever the options are
 // otherwise. So none that a parent was trained on ever tests, as long as the
 // fractions stay the same. Decisions without unit only meet themselves.
@@ -38,6 +42,8 @@ class TupleParts {
   // By time: takes the times of all tuples that may validate or test.
   void SetTimes(std::vector<int64_t> times_us);
 
+  // Whether a tuple may come into the training part.
+  bool MayTrain(const TuplePlace& place) const;
   // Sets the part, or returns why the tuple is in none.
   std::optional<LeftOutReason> Place(const TuplePlace& place, Part* part) const;
 

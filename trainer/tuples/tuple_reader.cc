@@ -5,7 +5,6 @@
 #include <map>
 #include <utility>
 
-#include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
 #include "core/base/hash.h"
 #include "core/base/status_macros.h"
@@ -23,21 +22,30 @@
 namespace sortition {
 namespace {
 
+// What is read, and how.
+struct ReadPlan {
+  const TupleLog& log;
+  const TupleSelection& selection;
+  Overrides overrides;
+  RankUse ranks;
+  const GuardedRewards& guarded;
+  const RankOutcomes& outcomes;
+};
+
 class Reader {
  public:
   Reader(const config::v1::TrainOptions& options, const TupleFilter& filter,
-         const TupleLog& log, const TupleSelection& selection,
-         Overrides overrides, RankUse ranks, const GuardedRewards& guarded,
-         Thinning* thinning)
+         const ReadPlan& plan, Thinning* thinning)
       : options_(options),
-        log_(log),
         filter_(filter),
-        selection_(selection),
-        overrides_(overrides),
-        ranks_(ranks),
-        guarded_(guarded),
+        log_(plan.log),
+        selection_(plan.selection),
+        overrides_(plan.overrides),
+        ranks_(plan.ranks),
+        outcomes_(plan.outcomes),
+        guarded_(plan.guarded),
         thinning_(*thinning),
-        parts_(selection),
+        parts_(plan.selection),
         limits_(HeldTuples::Limits::Of(options)),
         held_(limits_),
         warmup_(options.warmup_queries(), limits_.warmup_bytes) {}
@@ -69,7 +77,7 @@ class Reader {
   absl::Status Read() {
     RETURN_IF_ERROR(
         ScanTuples(log_, std::bind_front(&Reader::AddTuple, this), &data_));
-    return guarded_.CheckFound(guarded_found_);
+    return guarded_.CheckFound();
   }
 
   TupleData Finish() {
@@ -85,7 +93,9 @@ class Reader {
     data_.train.reserve(sizes.train);
     data_.validation.reserve(sizes.validation);
     data_.test.reserve(sizes.test);
-    StartGuarded();
+    if (outcomes_.needs().ranks) data_.train_ranks.reserve(sizes.train);
+    if (outcomes_.needs().exposures) data_.train_exposed.reserve(sizes.train);
+    data_.guarded = guarded_.Start();
     for (; !held_.tuples().empty(); held_.tuples().pop_front()) {
       HeldTuple& held = held_.tuples().front();
       Part part = Part::kTrain;
@@ -93,13 +103,10 @@ class Reader {
         data_.LeaveOut(*reason);
         continue;
       }
-      if (part == Part::kTrain) {
-        held.tuple.recency =
-            selection_.RecencyOf(newest_.us() - held.place.time_us);
-      }
+      if (part == Part::kTrain) TakeForTraining(&held);
       CountBaseline(part, held.place);
       TuplesOf(part)->push_back(std::move(held.tuple));
-      if (part == Part::kTest) TakeGuarded(held.place);
+      if (part == Part::kTest) guarded_.Take(held.place, &data_.guarded);
     }
     TakeAbstained();
     data_.warmup = warmup_.Take();
@@ -110,7 +117,7 @@ class Reader {
   absl::Status AddTuple(const log::v1::BanditTuple& logged) {
     ++data_.read_tuples;
     const log::v1::Decision& decision = logged.decision();
-    guarded_.NoteInLog(decision.decision_id(), &guarded_found_);
+    guarded_.NoteInLog(decision.decision_id());
     BanditTuple tuple;
     std::optional<LeftOutReason> reason = selection_.ReasonToSkip(decision);
     if (!reason.has_value()) {
@@ -127,13 +134,38 @@ class Reader {
       data_.LeaveOut(*reason, logged);
       return absl::OkStatus();
     }
+    if (const auto* const outside = outcomes_.FindOutside(logged)) {
+      data_.LeaveOut(LeftOutReason::kRewardOutside, logged, outside);
+      return absl::OkStatus();
+    }
     data_.TakeReward(logged);
     Note(logged, tuple);
     tuple.unit = UnitKey(decision.unit_id(), decision.decision_id());
     const TuplePlace place = PlaceOf(decision);
     warmup_.Add(place.subsample, decision);
-    NoteGuarded(place, decision.decision_id());
-    return held_.Add(HeldTuple{std::move(tuple), place});
+    guarded_.Note(place, decision.decision_id());
+    HeldTuple held{std::move(tuple), place, nullptr};
+    // Which tuples evaluate may be known at the end of the log only.
+    if (outcomes_.are_needed() &&
+        (filter_.baseline_is_of_log || parts_.MayTrain(place))) {
+      ASSIGN_OR_RETURN(held.outcome, outcomes_.Read(logged, held.tuple));
+    }
+    return held_.Add(std::move(held));
+  }
+
+  // Fills in what only training tuples have.
+  void TakeForTraining(HeldTuple* held) {
+    held->tuple.recency =
+        selection_.RecencyOf(newest_.us() - held->place.time_us);
+    if (held->outcome == nullptr) return;
+    data_.with_rank_rewards += held->outcome->has_rewards;
+    data_.orders_as_one += held->outcome->is_one;
+    if (outcomes_.needs().ranks) {
+      data_.train_ranks.push_back(std::move(held->outcome->ranks));
+    }
+    if (outcomes_.needs().exposures) {
+      data_.train_exposed.push_back(std::move(held->outcome->exposed));
+    }
   }
 
   // Converts a tuple, or returns why it is left out.
@@ -256,26 +288,6 @@ class Reader {
     SetTimes();
   }
 
-  void StartGuarded() {
-    for (size_t g = 0; g < guarded_.limits().size(); ++g) {
-      const auto& [name, allowed] = guarded_.limits()[g];
-      const RewardFile& file = guarded_.files()[g];
-      data_.guarded.push_back({name, allowed, file.min(), file.max()});
-    }
-  }
-
-  void NoteGuarded(const TuplePlace& place, const std::string& decision_id) {
-    if (guarded_.limits().empty()) return;
-    guarded_rewards_[place.subsample] = guarded_.RewardsOf(decision_id);
-  }
-
-  void TakeGuarded(const TuplePlace& place) {
-    for (size_t g = 0; g < data_.guarded.size(); ++g) {
-      data_.guarded[g].of_test.push_back(
-          guarded_rewards_.at(place.subsample)[g]);
-    }
-  }
-
   void TakeAbstained() {
     for (const HeldAbstention& held : held_.abstentions()) {
       Part part = Part::kTrain;
@@ -288,32 +300,22 @@ class Reader {
         data_.abstained_validation.push_back(held.tuple);
       } else {
         data_.abstained_test.push_back(held.tuple);
-        TakeGuarded(held.place);
+        guarded_.Take(held.place, &data_.guarded);
       }
     }
   }
 
   void CountBaseline(Part part, const TuplePlace& place) {
-    const bool judges = part != Part::kTrain;
-    data_.judged_with_baseline += judges && place.with_baseline ? 1 : 0;
+    data_.judged_with_baseline += part != Part::kTrain && place.with_baseline;
   }
 
   TuplePlace PlaceOf(const log::v1::Decision& decision) const {
-    const std::string& id = decision.decision_id();
-    const std::string& unit = decision.unit_id();
-    return {.subsample = UnitInterval(StableHash(HashDomain::kSubsample, {id})),
-            .split = UnitInterval(
-                StableHash(HashDomain::kSplit, {unit.empty() ? id : unit})),
-            .version = decision.version(),
-            .time_us = decision.time_us(),
-            .evaluates =
-                decision.version() ==
-                    filter_.baseline_version.value_or(decision.version()) &&
-                !(filter_.baseline_version && decision.has_interleaving()) &&
-                decision.version() >= filter_.evaluate_from_version,
-            .is_interleaved = decision.has_interleaving(),
-            .has_unit = !unit.empty(),
-            .with_baseline = decision.has_baseline()};
+    TuplePlace place = PlaceInLog(decision);
+    const uint64_t baseline = filter_.baseline_version.value_or(place.version);
+    place.evaluates = place.version == baseline &&
+                      !(filter_.baseline_version && place.is_interleaved) &&
+                      place.version >= filter_.evaluate_from_version;
+    return place;
   }
 
   absl::Status HoldAbstained(const log::v1::BanditTuple& logged) {
@@ -326,7 +328,7 @@ class Reader {
     data_.TakeReward(logged);
     const log::v1::Decision& decision = logged.decision();
     const TuplePlace place = PlaceOf(decision);
-    NoteGuarded(place, decision.decision_id());
+    guarded_.Note(place, decision.decision_id());
     return held_.Add(HeldAbstention{
         {.log_propensity = std::min(decision.log_propensity(), 0.0),
          .loss = *loss,
@@ -335,12 +337,13 @@ class Reader {
   }
 
   const config::v1::TrainOptions& options_;
-  const TupleLog& log_;
   TupleFilter filter_;
+  const TupleLog& log_;
   const TupleSelection& selection_;
   const Overrides overrides_;
   const RankUse ranks_;
-  const GuardedRewards& guarded_;
+  const RankOutcomes& outcomes_;
+  GuardedTuples guarded_;
   Thinning& thinning_;
   TupleParts parts_;
   mutable ModelFeatureScratch feature_scratch_;
@@ -348,9 +351,6 @@ class Reader {
   TupleData data_;
   const HeldTuples::Limits limits_;
   HeldTuples held_;
-  // By the hash of the decision id; empty without guardrails.
-  absl::flat_hash_map<double, std::vector<double>> guarded_rewards_;
-  std::vector<uint64_t> guarded_found_;  // By file, of the whole log.
   NewestTime newest_;
   std::map<uint32_t, uint64_t> sizes_;  // From size of subsets to count.
   WarmupSample warmup_;
@@ -367,6 +367,9 @@ absl::StatusOr<TupleData> ReadTuples(const config::v1::TrainOptions& options,
   ASSIGN_OR_RETURN(const GuardedRewards guarded,
                    GuardedRewards::Read(options.rewards(), options.guardrails(),
                                         options.reward_ranges()));
+  ASSIGN_OR_RETURN(
+      const RankOutcomes outcomes,
+      RankOutcomes::Create(options, overrides, ranks, filter.rank_marginals));
   RETURN_IF_ERROR(HeldTuples::Limits::CheckScratch(options));
   ASSIGN_OR_RETURN(
       const TupleLog log,
@@ -376,11 +379,11 @@ absl::StatusOr<TupleData> ReadTuples(const config::v1::TrainOptions& options,
                       .scratch = options.scratch()}));
   ASSIGN_OR_RETURN(const TupleSelection selection,
                    TupleSelection::Create(options, log));
+  const ReadPlan plan{log, selection, overrides, ranks, guarded, outcomes};
   ASSIGN_OR_RETURN(TupleData data,
                    ReadThinned<TupleData>(
                        [&](Thinning* thinning) -> absl::StatusOr<TupleData> {
-                         Reader reader(options, filter, log, selection,
-                                       overrides, ranks, guarded, thinning);
+                         Reader reader(options, filter, plan, thinning);
                          RETURN_IF_ERROR(reader.SetBaseline());
                          RETURN_IF_ERROR(reader.SetShape());
                          RETURN_IF_ERROR(reader.Read());

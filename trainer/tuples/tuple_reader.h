@@ -15,22 +15,12 @@
 #include "sortition/log/v1/log.pb.h"
 #include "sortition/model/v1/model.pb.h"
 #include "trainer/tuples/feature_spill.h"
+#include "trainer/tuples/guarded_tuples.h"
 #include "trainer/tuples/held_tuples.h"
+#include "trainer/tuples/rank_outcomes.h"
 #include "trainer/tuples/scan/tuple_scan.h"
 
 namespace sortition {
-
-// A reward that must not fall by more than `allowed`.
-struct GuardedReward {
-  std::string name;
-  double allowed = 0;
-  // The range that is given, or that in its file, 0 among it. Equal: all of the
-  // file are 0, and nothing is known of the range.
-  double min = 0;
-  double max = 0;
-  // Of each of TupleData::test, then of abstained_test.
-  std::vector<double> of_test = {};
-};
 
 struct TupleData : TupleCounts {
   ActionKind action_kind = ActionKind::kSelect;
@@ -48,6 +38,10 @@ struct TupleData : TupleCounts {
   std::vector<BanditTuple> train;
   std::vector<BanditTuple> validation;
   std::vector<BanditTuple> test;
+  // What the options of learning need beside `train`, one for each, or else
+  // empty.
+  std::vector<RankedTuple> train_ranks;
+  std::vector<ExposedTuple> train_exposed;
   // Those of validation and test that abstained, if can_abstain is false: to
   // leave them out would condition on the action. Those of the training part
   // are left out.
@@ -83,6 +77,9 @@ struct TupleFilter {
   uint64_t evaluate_from_version = 0;
   // What makes features of what was logged. Null: they are those of the log.
   std::shared_ptr<const ModelFeatures> features = {};
+  // What the policies that logged orders did; may be empty where no option of
+  // learning needs it (NeedsOf).
+  RankMarginals rank_marginals = {};
 
   // Returns how many features weights multiply where so many are logged.
   uint32_t NumWeighed(uint32_t logged) const {
@@ -96,8 +93,9 @@ struct TupleFilter {
 // memory_mb, halves the share that is kept, by a threshold on a hash of the
 // decision id (KeptShare): which tuples are kept does not depend on their
 // order. With `force`, tuples of all versions validate and test if the baseline
-// has too few. InvalidArgument for bad options or a reward out of range;
-// NotFound if the directory of tuples, or that of `scratch`, does not exist.
+// has too few. InvalidArgument for bad options or a reward out of range; errors
+// as RankOutcomes; NotFound if the directory of tuples, or that of `scratch`,
+// does not exist.
 absl::StatusOr<TupleData> ReadTuples(const config::v1::TrainOptions& options,
                                      const TupleFilter& filter);
 

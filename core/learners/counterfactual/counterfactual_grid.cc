@@ -15,6 +15,7 @@
 #include "core/counterfactual/estimators.h"
 #include "core/counterfactual/tuple_terms.h"
 #include "core/learners/counterfactual/counterfactual_learner.h"
+#include "core/learners/counterfactual/poem_options.h"
 #include "core/learners/counterfactual/weighted_tuples.h"
 
 namespace sortition {
@@ -23,10 +24,12 @@ namespace {
 using config::v1::PoemOptions;
 using model::v1::Evaluation;
 
+enum class Start { kZero, kParent, kPrior };
+
 struct Point {
   LambdaChoice lambda = {};
   double l2 = 0;
-  bool from_parent = false;
+  Start start = Start::kZero;
   bool is_trained = true;
 };
 
@@ -37,6 +40,7 @@ struct Grid {
   std::vector<Point> points;
   Eigen::VectorXd scales = {};                // Of the parameters; empty: 1.
   GridData::LossModelCopies loss_model = {};  // Empty: no loss model.
+  MakeGridRisk make_risk = {};  // Empty: that of the weighted losses.
 };
 
 // Estimates of a policy on the validation tuples.
@@ -66,30 +70,59 @@ struct PointResult {
   Validation validation;
 };
 
-std::vector<double> ListL2s(const PoemOptions& options) {
-  if (options.l2_size() > 0) return {options.l2().begin(), options.l2().end()};
-  // λ regularises, too. Penalties that pull to the parent have to be as large
-  // as the risk that can be gained.
-  if (options.penalty() == PoemOptions::NORM) return {1e-6};
-  return {0.01, 0.1, 1};
+// Where the trained points start.
+std::vector<Start> ListStarts(const GridTask& task) {
+  const auto start = task.options.start();
+  const bool has_parent = task.parent_start.size() > 0;
+  const bool has_prior = task.prior.size() > 0;
+  std::vector<Start> starts;
+  if (start != PoemOptions::PARENT || !(has_parent || has_prior)) {
+    starts.push_back(Start::kZero);
+  }
+  if (start == PoemOptions::ZERO) return starts;
+  if (has_parent) starts.push_back(Start::kParent);
+  if (has_prior) starts.push_back(Start::kPrior);
+  return starts;
 }
 
 std::vector<Point> ListPoints(const GridTask& task,
-                              const std::vector<LambdaChoice>& lambdas) {
-  const std::vector<double> l2s = ListL2s(task.options);
-  const auto start = task.options.start();
-  const bool has_parent = task.parent_start.size() > 0;
-  const bool zero = start != PoemOptions::PARENT || !has_parent;
-  const bool parent = start != PoemOptions::ZERO && has_parent;
+                              const std::vector<LambdaChoice>& lambdas,
+                              const std::vector<double>& l2s) {
   std::vector<Point> points;
-  if (has_parent) points.push_back({.from_parent = true, .is_trained = false});
-  for (const bool from_parent : {false, true}) {
-    if (!(from_parent ? parent : zero)) continue;
+  if (task.parent_start.size() > 0) {
+    points.push_back({.start = Start::kParent, .is_trained = false});
+  }
+  for (const Start start : ListStarts(task)) {
     for (const LambdaChoice& lambda : lambdas) {
-      for (const double l2 : l2s) points.push_back({lambda, l2, from_parent});
+      for (const double l2 : l2s) points.push_back({lambda, l2, start});
     }
   }
   return points;
+}
+
+// Returns where the point starts; empty: 0.
+Eigen::VectorXd StartOf(const GridTask& task, const Point& point) {
+  switch (point.start) {
+    case Start::kZero:
+      return {};
+    case Start::kParent:
+      return task.parent_start;
+    case Start::kPrior:
+      return task.prior;
+  }
+  return {};
+}
+
+std::string StartName(Start start) {
+  switch (start) {
+    case Start::kZero:
+      return "zero";
+    case Start::kParent:
+      return "parent";
+    case Start::kPrior:
+      return "prior";
+  }
+  return "";
 }
 
 absl::StatusOr<Grid> MakeGrid(const GridTask& task) {
@@ -101,11 +134,14 @@ absl::StatusOr<Grid> MakeGrid(const GridTask& task) {
                      ", must be at least 2"));
   }
   ASSIGN_OR_RETURN(const auto lambdas, ListLambdas(task.options, *policy));
-  Grid grid{.task = task,
-            .clip = ClipOf(task.options, *policy),
-            .points = ListPoints(task, lambdas)};
+  Grid grid{
+      .task = task,
+      .clip = ClipOf(task.options, *policy),
+      .points = ListPoints(task, lambdas, ListL2s(task.options, *policy))};
   if (task.options.standardise()) grid.scales = task.data->FeatureScales();
-  if (task.options.objective() == PoemOptions::DOUBLY_ROBUST) {
+  ASSIGN_OR_RETURN(grid.make_risk, task.data->PrepareRisk(task.options));
+  if (task.options.objective() == PoemOptions::DOUBLY_ROBUST &&
+      !grid.make_risk) {
     ASSIGN_OR_RETURN(
         grid.loss_model,
         task.data->FitLossModel({.l2 = task.options.loss_model_l2(),
@@ -166,13 +202,19 @@ absl::StatusOr<CounterfactualResult> Learn(const Grid& grid, const Point& point,
   ASSIGN_OR_RETURN(const auto policy, task.data->TrainPolicy());
   const std::unique_ptr<LossModel> model =
       grid.loss_model ? grid.loss_model() : nullptr;
-  CounterfactualRun run{.options = task.options,
-                        .clip = grid.clip,
-                        .lambda = point.lambda.lambda,
-                        .l2 = point.l2,
-                        .parent = task.parent_start,
-                        .scales = grid.scales};
-  if (point.from_parent) run.start = task.parent_start;
+  CounterfactualRun run{
+      .options = task.options,
+      .clip = grid.clip,
+      .lambda = point.lambda.lambda,
+      .l2 = point.l2,
+      .start = StartOf(task, point),
+      .prior = task.prior.size() > 0 ? task.prior : task.parent_start,
+      .scales = grid.scales};
+  std::unique_ptr<GridRisk> risk;
+  if (grid.make_risk) {
+    ASSIGN_OR_RETURN(risk, grid.make_risk(run.clip, run.lambda));
+    run.risk = risk.get();
+  }
   run.on_round = [&report](uint32_t) { report(1); };
   return TrainCounterfactual(policy.get(), model.get(), run);
 }
@@ -226,7 +268,7 @@ Evaluation::GridPoint Describe(const GridTask& task, const Point& point,
   if (point.lambda.factor) row.set_lambda_factor(*point.lambda.factor);
   row.set_lambda(point.lambda.lambda);
   row.set_l2(point.l2);
-  row.set_start(point.from_parent ? "parent" : "zero");
+  row.set_start(StartName(point.start));
   row.set_epochs(result.learned.epochs);
   row.set_iterations(result.learned.iterations);
   row.set_train_objective(result.learned.objective);

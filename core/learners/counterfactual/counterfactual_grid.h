@@ -12,6 +12,7 @@
 #include "core/base/progress_steps.h"
 #include "core/counterfactual/loss_model.h"
 #include "core/counterfactual/tuple_policy.h"
+#include "core/learners/counterfactual/grid_risk.h"
 #include "sortition/config/v1/poem.pb.h"
 #include "sortition/model/v1/model.pb.h"
 
@@ -40,6 +41,13 @@ class GridData {
   using LossModelCopies = std::function<std::unique_ptr<LossModel>()>;
   virtual absl::StatusOr<LossModelCopies> FitLossModel(
       const LossModelFit& fit) const = 0;
+
+  // Prepares the risk that these options name; an empty function: that of the
+  // tuples' weighted losses.
+  virtual absl::StatusOr<MakeGridRisk> PrepareRisk(
+      const config::v1::PoemOptions& /*options*/) const {
+    return MakeGridRisk();
+  }
 };
 
 struct GridTask {
@@ -47,6 +55,8 @@ struct GridTask {
   config::v1::PoemOptions options = {};
   // The parent's parameters; empty: it is unknown or of another family.
   Eigen::VectorXd parent_start = {};
+  // w₀ of PROXIMAL, from which points start, too; empty: the parent's.
+  Eigen::VectorXd prior = {};
   double confidence = 0.95;          // Confidence of the points' intervals.
   ParallelFor parallel = SerialFor;  // Runs the points.
   StartProgress start_progress = NoProgress;

@@ -17,6 +17,7 @@
 #include "core/counterfactual/tuple_terms.h"
 #include "core/counterfactual/weighted_terms.h"
 #include "core/learners/counterfactual/poem.h"
+#include "core/learners/counterfactual/poem_options.h"
 #include "core/optim/lbfgs.h"
 #include "core/optim/parameter_frame.h"
 
@@ -24,85 +25,6 @@ namespace sortition {
 namespace {
 
 using config::v1::PoemOptions;
-
-bool HasClip(PoemOptions::Objective objective) {
-  return objective == PoemOptions::CRM ||
-         objective == PoemOptions::CLIPPED_IPS ||
-         objective == PoemOptions::DOUBLY_ROBUST;
-}
-
-bool HasLambda(PoemOptions::Objective objective) {
-  return objective != PoemOptions::IPS && objective != PoemOptions::CLIPPED_IPS;
-}
-
-// Returns "field is value, must be permitted for objective NAME".
-absl::Status Unfit(absl::string_view field, absl::string_view value,
-                   absl::string_view permitted, const PoemOptions& options) {
-  return absl::InvalidArgumentError(absl::StrCat(
-      field, " is ", value, ", must be ", permitted, " for objective ",
-      PoemOptions::Objective_Name(options.objective())));
-}
-
-absl::Status ValidateLambdas(
-    const PoemOptions& options, absl::string_view field,
-    const google::protobuf::RepeatedField<double>& values) {
-  for (const double value : values) {
-    if (value != 0 && !HasLambda(options.objective())) {
-      return Unfit(field, absl::StrCat(value), "0 or unset", options);
-    }
-    if (!(value > 0) && options.objective() == PoemOptions::LOG_SMOOTHING) {
-      return Unfit(field, absl::StrCat(value), "positive", options);
-    }
-  }
-  return absl::OkStatus();
-}
-
-// Returns the factors for options that give none.
-std::vector<double> DefaultFactors(PoemOptions::Objective objective) {
-  switch (objective) {
-    case PoemOptions::IPS:
-    case PoemOptions::CLIPPED_IPS:
-      return {0};
-    case PoemOptions::SELF_NORMALISED:
-      return {0, 0.01, 0.1, 1};
-    // LogSmoothingBound() exceeds the risk by about λ E[ρ² δ²] / 2 for the
-    // smoothing and log(1/η) / (λ n) for chance. The sum is least at λ = √(2
-    // log(1/η) / E[ρ² δ²]) / √n. For η = 0.05 that root is 8 if E[ρ² δ²] = 0.1
-    // (a policy near the logging one), and 0.1 if it is 600.
-    case PoemOptions::LOG_SMOOTHING:
-      return {0.1, 1, 10};
-    case PoemOptions::CRM:
-    case PoemOptions::DOUBLY_ROBUST:
-      break;
-  }
-  return {0, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 0.1, 1};  // Sec. 6.
-}
-
-Moments MomentsOfLosses(const TuplePolicy& policy) {
-  Moments losses;
-  for (size_t i = 0; i < policy.num_tuples(); ++i) {
-    losses.Add(policy.loss(i), policy.weight(i));
-  }
-  return losses;
-}
-
-// Returns λ for c = 1. For doubly robust terms it is CRM's: their own would
-// need the whole distribution of the logging policy, and the scale is the same.
-absl::StatusOr<double> LambdaUnit(PoemOptions::Objective objective,
-                                  const TuplePolicy& policy) {
-  switch (objective) {
-    case PoemOptions::IPS:
-    case PoemOptions::CLIPPED_IPS:
-    case PoemOptions::SELF_NORMALISED:
-      return 1;
-    case PoemOptions::LOG_SMOOTHING:
-      return 1 / std::sqrt(MomentsOfLosses(policy).total());
-    case PoemOptions::CRM:
-    case PoemOptions::DOUBLY_ROBUST:
-      break;
-  }
-  return CalibratedLambda(policy);
-}
 
 // What is minimised beside the risk, and in which units.
 struct Setting {
@@ -114,17 +36,18 @@ struct Setting {
 };
 
 Setting MakeSetting(const CounterfactualRun& run, TuplePolicy* policy) {
-  CHECK(run.parent.size() == 0 || run.parent.size() == policy->dimension());
+  CHECK(run.prior.size() == 0 || run.prior.size() == policy->dimension());
   CHECK(run.scales.size() == 0 || run.scales.size() == policy->dimension());
   Setting setting;
   const PoemOptions& options = run.options;
   if (options.standardise()) setting.frame.scales = run.scales;
   if (options.scale_losses()) {
-    setting.unit = LossUnit(options.objective(), *policy);
+    setting.unit = run.risk != nullptr ? run.risk->loss_unit()
+                                       : LossUnit(options.objective(), *policy);
   }
   switch (options.penalty()) {
     case PoemOptions::PROXIMAL:
-      setting.frame.origin = run.parent;
+      setting.frame.origin = run.prior;
       break;
     case PoemOptions::KL:
       setting.pull = std::make_unique<LikelihoodTerms>(policy);
@@ -197,66 +120,28 @@ absl::StatusOr<CounterfactualResult> TrainSelfNormalised(
   return Minimise(objective, MakeSetting(run, policy), run);
 }
 
-absl::Status ValidateL2(double l2) {
-  if (l2 >= 0 && std::isfinite(l2)) return absl::OkStatus();
-  return absl::InvalidArgumentError(
-      absl::StrCat("l2 is ", l2, ", must be finite and at least 0"));
-}
-
-}  // namespace
-
-absl::Status ValidatePoemOptions(const PoemOptions& options) {
-  if (options.lambda_size() > 0 && options.lambda_factor_size() > 0) {
+absl::Status ValidateRun(const CounterfactualRun& run) {
+  RETURN_IF_ERROR(ValidatePoemOptions(run.options));
+  if (!(run.l2 >= 0 && std::isfinite(run.l2))) {
     return absl::InvalidArgumentError(
-        absl::StrCat("lambda_factor is ", options.lambda_factor(0),
-                     ", must be unset where lambda is set"));
+        absl::StrCat("l2 is ", run.l2, ", must be finite and at least 0"));
   }
-  RETURN_IF_ERROR(ValidateLambdas(options, "lambda", options.lambda()));
-  RETURN_IF_ERROR(
-      ValidateLambdas(options, "lambda_factor", options.lambda_factor()));
-  if (options.objective() == PoemOptions::SELF_NORMALISED &&
-      options.optimiser() != PoemOptions::BATCH) {
-    return Unfit("optimiser", PoemOptions::Optimiser_Name(options.optimiser()),
-                 "BATCH", options);
+  if (run.risk != nullptr) return absl::OkStatus();
+  if (run.options.objective() == PoemOptions::EXPOSURE) {
+    return absl::InvalidArgumentError(
+        "objective is EXPOSURE, must be another for data without rewards by "
+        "rank");
   }
-  if (options.clip() != 0 && !HasClip(options.objective())) {
-    return Unfit("clip", absl::StrCat(options.clip()), "0 or unset", options);
-  }
-  if (options.clip() != 0 && !(options.clip() >= 1)) {
-    return Unfit("clip", absl::StrCat(options.clip()), "0 or at least 1",
-                 options);
+  if (run.options.rank_weights() != PoemOptions::ORDER) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("rank_weights is ",
+                     PoemOptions::RankWeights_Name(run.options.rank_weights()),
+                     ", must be ORDER for data without rewards by rank"));
   }
   return absl::OkStatus();
 }
 
-double ClipOf(const PoemOptions& options, const TuplePolicy& policy) {
-  if (!HasClip(options.objective())) {
-    return std::numeric_limits<double>::infinity();
-  }
-  return options.clip() > 0 ? options.clip() : DefaultClip(policy);
-}
-
-absl::StatusOr<std::vector<LambdaChoice>> ListLambdas(
-    const PoemOptions& options, const TuplePolicy& policy) {
-  std::vector<LambdaChoice> choices;
-  for (const double lambda : options.lambda()) {
-    choices.push_back({std::nullopt, lambda});
-  }
-  if (!choices.empty()) return choices;
-  std::vector<double> factors(options.lambda_factor().begin(),
-                              options.lambda_factor().end());
-  if (factors.empty()) factors = DefaultFactors(options.objective());
-  for (const double factor : factors) {
-    LambdaChoice choice{factor, 0};
-    if (factor != 0) {
-      ASSIGN_OR_RETURN(const double unit,
-                       LambdaUnit(options.objective(), policy));
-      choice.lambda = factor * unit;
-    }
-    choices.push_back(choice);
-  }
-  return choices;
-}
+}  // namespace
 
 double LossUnit(PoemOptions::Objective objective, const TuplePolicy& policy) {
   const Moments losses = MomentsOfLosses(policy);
@@ -270,10 +155,10 @@ double LossUnit(PoemOptions::Objective objective, const TuplePolicy& policy) {
 
 absl::StatusOr<CounterfactualResult> TrainCounterfactual(
     TuplePolicy* policy, LossModel* model, const CounterfactualRun& run) {
-  RETURN_IF_ERROR(ValidatePoemOptions(run.options));
-  RETURN_IF_ERROR(ValidateL2(run.l2));
+  RETURN_IF_ERROR(ValidateRun(run));
   const PoemOptions::Objective objective = run.options.objective();
-  CHECK((objective == PoemOptions::DOUBLY_ROBUST) == (model != nullptr));
+  CHECK((objective == PoemOptions::DOUBLY_ROBUST && run.risk == nullptr) ==
+        (model != nullptr));
   if (objective == PoemOptions::SELF_NORMALISED) {
     return TrainSelfNormalised(policy, run);
   }
@@ -282,18 +167,27 @@ absl::StatusOr<CounterfactualResult> TrainCounterfactual(
       HasClip(objective) ? run.clip : std::numeric_limits<double>::infinity();
   RETURN_IF_ERROR(smooths ? LogSmoothingRisk::Create(run.lambda).status()
                           : ValidateClipAndLambda(clip, run.lambda));
-  ASSIGN_OR_RETURN(
-      WeightedTerms terms,
-      WeightedTerms::Create(
-          policy, smooths ? LogSmoothedTerm(run.lambda) : ClippedTerm(clip),
-          model));
+  std::optional<WeightedTerms> weighted;
+  if (run.risk == nullptr) {
+    ASSIGN_OR_RETURN(
+        weighted,
+        WeightedTerms::Create(
+            policy, smooths ? LogSmoothedTerm(run.lambda) : ClippedTerm(clip),
+            model));
+  }
+  TupleTerms* const terms = weighted ? &*weighted : run.risk->terms();
+  CHECK(terms->num_tuples() == policy->num_tuples() &&
+        terms->dimension() == policy->dimension());
   const double lambda = smooths ? 0 : run.lambda;
   const Setting setting = MakeSetting(run, policy);
   if (run.options.optimiser() == PoemOptions::STOCHASTIC) {
-    return Descend(&terms, lambda, setting, run);
+    return Descend(terms, lambda, setting, run);
+  }
+  if (!weighted && run.risk->objective() != nullptr) {
+    return Minimise(*run.risk->objective(), setting, run);
   }
   ASSIGN_OR_RETURN(const TermObjective whole,
-                   TermObjective::Create(&terms, lambda, 0));
+                   TermObjective::Create(terms, lambda, 0));
   return Minimise(whole, setting, run);
 }
 

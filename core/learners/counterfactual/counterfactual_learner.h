@@ -1,52 +1,33 @@
 #pragma once
-// Runs any objective of PoemOptions with any optimiser at one point, and lists
-// the grid of λ to try. The objectives are explained in
-// sortition/config/v1/poem.proto and
+// Runs any objective of PoemOptions with any optimiser at one point. The
+// objectives are explained in sortition/config/v1/poem.proto and
 // core/counterfactual/{weighted_terms,risks}.h.
 #include <cstdint>
 #include <functional>
-#include <optional>
 #include <string>
-#include <vector>
 
 #include "Eigen/Core"
-#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "core/counterfactual/loss_model.h"
 #include "core/counterfactual/tuple_policy.h"
+#include "core/learners/counterfactual/grid_risk.h"
 #include "sortition/config/v1/poem.pb.h"
 
 namespace sortition {
-
-// InvalidArgument, naming field, value and what is permitted, if options
-// contradict each other: an optimiser, clip or λ that the objective does not
-// have, or lambda beside lambda_factor.
-absl::Status ValidatePoemOptions(const config::v1::PoemOptions& options);
-
-// Returns M of the objective for these training tuples; infinity: no clip.
-double ClipOf(const config::v1::PoemOptions& options,
-              const TuplePolicy& policy);
-
-struct LambdaChoice {
-  std::optional<double> factor;  // c; empty if λ was given.
-  double lambda = 0;
-};
-
-// Returns the λ to try, in the order of the options. Requires valid options.
-// FailedPrecondition if λ* is needed and all losses are equal.
-absl::StatusOr<std::vector<LambdaChoice>> ListLambdas(
-    const config::v1::PoemOptions& options, const TuplePolicy& policy);
 
 struct CounterfactualRun {
   // Its grids, clip and start are ignored.
   config::v1::PoemOptions options = {};
   double clip = 1;  // M, if the objective has one.
   double lambda = 0;
-  double l2 = 0;                // μ, whatever the penalty.
-  Eigen::VectorXd start = {};   // Empty: 0.
-  Eigen::VectorXd parent = {};  // w₀ of PROXIMAL; empty: 0.
+  double l2 = 0;               // μ, whatever the penalty.
+  Eigen::VectorXd start = {};  // Empty: 0.
+  Eigen::VectorXd prior = {};  // w₀ of PROXIMAL; empty: 0.
   // Unit of each parameter, if the options standardise; empty: 1.
   Eigen::VectorXd scales = {};
+  // What is minimised instead of the weighted losses of the tuples; null:
+  // those.
+  GridRisk* risk = nullptr;
   // Called after each round; may be empty.
   std::function<void(uint32_t round)> on_round = {};
 };
@@ -66,11 +47,12 @@ double LossUnit(config::v1::PoemOptions::Objective objective,
                 const TuplePolicy& policy);
 
 // Trains at one point. Deterministic: the same data and run give the same bits.
-// `model` is the loss model of DOUBLY_ROBUST, otherwise null. If every weight
-// is clipped, only the penalty has a gradient, so the result is the start or
-// closer to where it pulls. InvalidArgument if there are fewer than 2 tuples,
-// or if a loss, a propensity, a parameter of the run or the start is out of
-// range; Internal if a parameter or the objective became NaN or infinite.
+// `model` is the loss model of DOUBLY_ROBUST without a risk, otherwise null. If
+// every weight is clipped, only the penalty has a gradient, so the result is
+// the start or closer to where it pulls. InvalidArgument if there are fewer
+// than 2 tuples, if the options need a risk and there is none, or if a loss, a
+// propensity, a parameter of the run or the start is out of range; Internal if
+// a parameter or the objective became NaN or infinite.
 absl::StatusOr<CounterfactualResult> TrainCounterfactual(
     TuplePolicy* policy, LossModel* model, const CounterfactualRun& run);
 

@@ -26,6 +26,8 @@ class LinearGridData : public GridData {
   Eigen::VectorXd FeatureScales() const override;
   absl::StatusOr<LossModelCopies> FitLossModel(
       const LossModelFit& fit) const override;
+  // How much each training tuple counts.
+  std::span<const double> train_weights() const { return train_weights_; }
 
  private:
   LinearFamily family_;

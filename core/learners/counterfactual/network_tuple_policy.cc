@@ -7,6 +7,7 @@
 #include "core/base/random.h"
 #include "core/base/status_macros.h"
 #include "core/learners/counterfactual/counterfactual_learner.h"
+#include "core/learners/counterfactual/poem_options.h"
 #include "core/learners/counterfactual/training_weights.h"
 #include "core/scoring/hidden_layer.h"
 
@@ -88,10 +89,22 @@ absl::StatusOr<model::v1::HiddenLayer> LearnHiddenLayer(
   run.options = task.options;
   run.options.set_standardise(false);
   run.options.set_penalty(config::v1::PoemOptions::NORM);
-  if (run.options.objective() == config::v1::PoemOptions::DOUBLY_ROBUST) {
-    // Its model of losses is one of candidates, not of units.
+  run.options.clear_prior_decisions();
+  if (run.options.objective() == config::v1::PoemOptions::DOUBLY_ROBUST ||
+      run.options.objective() == config::v1::PoemOptions::EXPOSURE) {
+    // Their models of losses and exposures are those of candidates, not of
+    // units.
     run.options.set_objective(config::v1::PoemOptions::CLIPPED_IPS);
+    run.options.clear_lambda();
+    run.options.clear_lambda_factor();
   }
+  // What is known of single ranks is not used here.
+  run.options.clear_rank_weights();
+  run.options.clear_examination();
+  run.options.clear_click_offsets();
+  run.options.clear_failure_probability();
+  run.options.clear_most_clicks();
+  run.options.clear_sampled_orders();
   const auto& penalties = task.options.l2();
   run.l2 = penalties.empty()
                ? 1e-6  // As the grid's default.

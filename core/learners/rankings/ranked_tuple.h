@@ -32,7 +32,7 @@ struct RankedTuple {
 struct RankedLog {
   LinearFamily family = {};  // kRank, Plackett-Luce.
   std::span<const BanditTuple> tuples;
-  std::span<const RankedTuple> ranks;    // One for each tuple.
+  std::span<const RankedTuple> ranks = {};  // One for each tuple.
   std::span<const double> weights = {};  // As TuplePolicy::weight(); empty: 1.
 
   // δ_k; 0 where something else than the action was shown.

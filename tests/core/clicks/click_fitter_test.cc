@@ -171,6 +171,29 @@ TEST_P(ClickFitterTest, TheTruthIsAsLikelyAsItShouldBe) {
   EXPECT_LT(excess, parameters + 5 * std::sqrt(2 * parameters));
 }
 
+// Users who trust the first rank so much that interest matters more at the next
+// one. In units of the slope at rank 0 the others would not be probabilities.
+TEST(TrustBiasTest, FindsSlopesAboveThatOfTheFirstRank) {
+  ClickModel model = {.kind = ClickModelKind::kTrustBias};
+  model.slopes = {.22, .6, .5, .3};
+  model.offsets = {.44, .2, .1, .05};
+  const ClickWorld world = MakeClickWorld(model, 5);
+  const ClickSessions sessions = DrawSessions(world, 40000, 4, 7);
+  ClickFitOptions options = OptionsFor(ClickModelKind::kTrustBias);
+  options.first_offset = model.offsets[0];
+  const auto excess_of = [&] {
+    const FittedClicks fitted = *ClickFitter::Create(&sessions, options)->Fit();
+    return 2 *
+           (fitted.log_likelihood - SlowLogLikelihood(world.truth, sessions));
+  };
+  // As above: 50 attractions, 3 slopes and 3 offsets.
+  constexpr double kParameters = 56;
+  const double spread = 5 * std::sqrt(2 * kParameters);
+  EXPECT_LT(excess_of(), kParameters - spread);
+  options.first_slope = model.slopes[0];
+  EXPECT_NEAR(excess_of(), kParameters, spread);
+}
+
 // 40 items were shown 4000 times each. Errors of attractions are below 5 sqrt(1
 // / (4 · 4000 · mean examination)); those who rarely read so far give less.
 TEST_P(ClickFitterTest, FindsTheParametersOfTheWorld) {
@@ -326,6 +349,12 @@ TEST(ClickFitTest, RefusesWhatIsWrong) {
               invalid("prior_hits is inf"));
   EXPECT_THAT(create([](auto* o) { o->first_offset = 1; }),
               invalid("first_offset is 1, must be in [0, 1)"));
+  EXPECT_THAT(create([](auto* o) {
+                o->first_offset = .25;
+                o->first_slope = .8;
+              }),
+              invalid("first_slope is 0.8, must be in (0, 0.75], 1 minus "
+                      "first_offset"));
   EXPECT_THAT(create([](auto* o) { o->perseverance = 2; }),
               invalid("perseverance is 2, must be in [0, 1]"));
   ASSERT_OK_AND_ASSIGN(const ClickFitter fitter,

@@ -51,6 +51,17 @@ void ExpectOnce(const std::map<std::string, int>& counts,
 void StreamTest::SetUp() { SKIP_WITHOUT_STREAMS(); }
 
 void StreamTest::Start(size_t num_brokers, size_t num_servers) {
+  StartServers(num_brokers, num_servers);
+  for (size_t i = 0; i < num_servers; ++i) {
+    loads_.push_back(std::make_unique<SelectLoad>(
+        SelectLoad::Options{.address = sites_[i]->address(),
+                            .threads = 1,
+                            .id_prefix = absl::StrCat("load", i),
+                            .has_feedback = true}));
+  }
+}
+
+void StreamTest::StartServers(size_t num_brokers, size_t num_servers) {
   for (size_t i = 0; i < num_servers; ++i) {
     sites_.push_back(std::make_unique<Deployment>());
   }
@@ -59,14 +70,11 @@ void StreamTest::Start(size_t num_brokers, size_t num_servers) {
   brokers_->Start();
   shippers_.resize(num_servers);
   for (size_t i = 0; i < num_servers; ++i) {
-    ASSERT_OK(sites_[i]->StartServer({"--spool.writer_id=" + WriterId(i),
+    std::vector<std::string> flags = {"--spool.writer_id=" + WriterId(i),
                                       "--spool.segment_bytes=262144",
-                                      "--spool.segment_seconds=0.3"}));
-    loads_.push_back(std::make_unique<SelectLoad>(
-        SelectLoad::Options{.address = sites_[i]->address(),
-                            .threads = 1,
-                            .id_prefix = absl::StrCat("load", i),
-                            .has_feedback = true}));
+                                      "--spool.segment_seconds=0.3"};
+    flags.insert(flags.end(), server_flags_.begin(), server_flags_.end());
+    ASSERT_OK(sites_[i]->StartServer(flags));
   }
 }
 
@@ -92,7 +100,7 @@ void StreamTest::StartShipper(size_t server) {
 
 std::vector<std::string> StreamTest::JoinFlags() const {
   return {"--tuples=" + Tuples(),
-          absl::StrCat("--join.reward_wait_time_seconds=", kWindow),
+          absl::StrCat("--join.reward_wait_time_seconds=", window_),
           absl::StrCat("--join.slack_seconds=", kSlack),
           absl::StrCat("--join.max_away_seconds=", kMaxAway),
           "--segment_bytes=262144",

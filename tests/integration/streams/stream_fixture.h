@@ -16,7 +16,6 @@ namespace sortition {
 class StreamTest : public testing::Test {
  protected:
   // Seconds.
-  const double kWindow = Patience(1);
   const double kSlack = Patience(0.5);
   // The shortest: a broker that is away must not look like a server that is.
   static constexpr double kMaxAway = 2;
@@ -25,6 +24,8 @@ class StreamTest : public testing::Test {
 
   // Starts brokers, a cluster if there are several, servers and their clients.
   void Start(size_t num_brokers, size_t num_servers);
+  // The same without clients.
+  void StartServers(size_t num_brokers, size_t num_servers);
   void StartShipper(size_t server);
   void StartConsumer();
   void StartDirectorySidecar();
@@ -52,7 +53,9 @@ class StreamTest : public testing::Test {
   uint64_t NumCensored() const;
 
   // Set them before they are used.
+  double window_ = Patience(1);  // Seconds.
   std::string broker_config_;
+  std::vector<std::string> server_flags_;
   std::vector<std::string> publish_flags_;
   std::vector<std::string> consume_flags_;
 

@@ -62,7 +62,7 @@ TEST_F(StreamTest, BrokerThatIsAwayCensorsNothing) {
   brokers_->server(0).Kill();
   // Longer than max_away_seconds and the window together.
   const int64_t back_us =
-      SteadyUs() + Micros(kMaxAway + kWindow + kSlack + 0.5);
+      SteadyUs() + Micros(kMaxAway + window_ + kSlack + 0.5);
   EXPECT_TRUE(
       PollUntil(kPatienceSeconds, [&] { return SteadyUs() >= back_us; }));
   EXPECT_GT(ListSegments(Spool(0))->size(), 8u);

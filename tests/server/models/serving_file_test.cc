@@ -39,8 +39,11 @@ class ServingFileTest : public ModelRegistryTest {
   }
 
   // Writes the file as a person would, and looks.
+  // At once: the registry also looks by itself, and would see half a file.
   void Write(const std::string& text) {
-    std::ofstream(File()) << text;
+    const std::string written = File() + ".new";
+    std::ofstream(written) << text;
+    std::filesystem::rename(written, File());
     registry_->Refresh();
   }
   std::string File() const { return root() + "/m/SERVING.textproto"; }

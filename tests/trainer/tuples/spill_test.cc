@@ -211,12 +211,14 @@ TEST_F(SpillTest, FeaturesThatCannotBeReadAreZerosAndRemembered) {
   EXPECT_FALSE(data.ReadStatus().ok());
 }
 
+constexpr uint64_t kTrainTuples = 1900;
+
 // Returns model and evaluation of a log without options and times.
 std::string Published(const SyntheticLog& log, uint64_t memory_mb,
                       config::v1::PoemOptions::Objective objective,
                       uint64_t* spilled) {
   const TempDir dir;
-  WriteSegment(dir.Sub("tuples"), 0, MakeTuples(log, 2000));
+  WriteSegment(dir.Sub("tuples"), 0, MakeTuples(log, kTrainTuples));
   config::v1::TrainOptions options;
   options.set_tuples(dir.Sub("tuples"));
   options.set_model_store(dir.Sub("models"));
@@ -251,7 +253,7 @@ TEST(SpillTrainTest, TheModelHasTheSameBytesSpilledOrNot) {
           objective == PoemOptions::DOUBLY_ROBUST) {
         continue;  // Not for subsets.
       }
-      // 1.2 kB each, 2.4 MB.
+      // 1.2 kB each, 2.3 MB.
       const SyntheticLog log{.action_kind = kind,
                              .num_features = 10,
                              .num_candidates = 30,
@@ -261,7 +263,7 @@ TEST(SpillTrainTest, TheModelHasTheSameBytesSpilledOrNot) {
       const std::string memory = Published(log, 64, objective, &in_memory);
       const std::string disk = Published(log, 1, objective, &spilled);
       EXPECT_EQ(in_memory, 0);
-      EXPECT_EQ(spilled, 2000 * 1200);
+      EXPECT_EQ(spilled, kTrainTuples * 1200);
       EXPECT_TRUE(memory == disk) << PoemOptions::Objective_Name(objective);
       EXPECT_GT(memory.size(), 100);
     }

@@ -15,7 +15,8 @@ struct RankFeedback {
   std::vector<double> rewards;
   std::vector<double> clicks;
   bool has_rank_rewards = false;
-  // There is feedback, but none that names a rank.
+  // There is feedback, but none that names a rank, and its reward is not the 0
+  // of orders of which nothing came.
   bool is_without_ranks = false;
   // Something else was shown, so that ranks of feedback are of that: all of the
   // order counts as shown, and as earning 0.

@@ -132,7 +132,8 @@ void TupleCounts::LeaveOut(LeftOutReason reason) {
 }
 
 void TupleCounts::LeaveOut(LeftOutReason reason,
-                           const log::v1::BanditTuple& tuple) {
+                           const log::v1::BanditTuple& tuple,
+                           const log::v1::RankReward* rank) {
   // Numbers come from outside: not too many of them get a line of their own.
   constexpr size_t kMostReasons = 50;
   if (reason == LeftOutReason::kOtherFeatures &&
@@ -152,8 +153,11 @@ void TupleCounts::LeaveOut(LeftOutReason reason,
   RewardCounts& rewards = CountsOf(tuple);
   ++rewards.all;
   if (rewards.outside++ > 0) return;
-  rewards.first_outside = absl::StrCat("'", tuple.decision().decision_id(),
-                                       "' is ", tuple.reward());
+  const absl::string_view id = tuple.decision().decision_id();
+  rewards.first_outside = rank == nullptr
+                              ? absl::StrCat("'", id, "' is ", tuple.reward())
+                              : absl::StrCat("'", id, "' is ", rank->reward(),
+                                             " at rank ", rank->rank());
 }
 
 void TupleCounts::LeaveOutUnread(LeftOutReason reason,

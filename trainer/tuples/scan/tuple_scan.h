@@ -57,6 +57,10 @@ struct TupleCounts {
   std::string ranks;  // TrainOptions.ranks, as it was taken.
   uint64_t logged_ranks = 0;
   uint64_t counted_ranks = 0;
+  // Of those that train by rewards of their ranks: how many have some, and how
+  // many count as one action all the same.
+  uint64_t with_rank_rewards = 0;
+  uint64_t orders_as_one = 0;
 
   CensoredShare censored_share;
   OverriddenShare overridden;  // Of the tuples that are used.
@@ -67,8 +71,9 @@ struct TupleCounts {
   RewardCounts without_feedback;
 
   void LeaveOut(LeftOutReason reason);
-  // Leaves out `tuple`.
-  void LeaveOut(LeftOutReason reason, const log::v1::BanditTuple& tuple);
+  // Leaves out `tuple`; `rank`, unless it is null, because of its reward.
+  void LeaveOut(LeftOutReason reason, const log::v1::BanditTuple& tuple,
+                const log::v1::RankReward* rank = nullptr);
   // Counts and leaves out a tuple because of the segment that it is in.
   void LeaveOutUnread(LeftOutReason reason, const std::string& detail);
   // Counts the reward of a tuple that is not left out.

@@ -7,6 +7,7 @@
 #include "core/counterfactual/crm.h"
 #include "core/counterfactual/risk_objective.h"
 #include "core/learners/counterfactual/candidate_loss_model.h"
+#include "core/learners/counterfactual/poem_options.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/core/counterfactual/crm_risk.h"
@@ -138,45 +139,6 @@ TEST(CounterfactualLearnerTest, SelfNormalisedLearnsWithBatches) {
   ASSERT_OK_AND_ASSIGN(const auto result, problem.Train(run));
   EXPECT_EQ(result.termination, "gradient");
   EXPECT_GT(result.parameters[0], 0.5);
-}
-
-TEST(CounterfactualLearnerTest, OptionsThatDoNotGoTogetherAreNamed) {
-  constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
-  PoemOptions options =
-      MakeOptions(PoemOptions::SELF_NORMALISED, PoemOptions::STOCHASTIC);
-  EXPECT_THAT(ValidatePoemOptions(options),
-              StatusIs(kInvalid, HasSubstr("optimiser is STOCHASTIC, must be "
-                                           "BATCH for objective SELF_NORM")));
-  options.set_optimiser(PoemOptions::BATCH);
-  EXPECT_OK(ValidatePoemOptions(options));
-  options.set_clip(10);
-  EXPECT_THAT(ValidatePoemOptions(options),
-              StatusIs(kInvalid, HasSubstr("clip is 10, must be 0 or unset for "
-                                           "objective SELF_NORMALISED")));
-  options.set_objective(PoemOptions::CRM);
-  options.set_clip(0.5);
-  EXPECT_THAT(ValidatePoemOptions(options),
-              StatusIs(kInvalid, HasSubstr("clip is 0.5, must be 0 or at "
-                                           "least 1")));
-  options.clear_clip();
-  options.add_lambda(0.5);
-  EXPECT_OK(ValidatePoemOptions(options));
-  options.set_objective(PoemOptions::IPS);
-  EXPECT_THAT(ValidatePoemOptions(options),
-              StatusIs(kInvalid, HasSubstr("lambda is 0.5, must be 0 or unset "
-                                           "for objective IPS")));
-  options.set_objective(PoemOptions::CRM);
-  options.add_lambda_factor(0.25);
-  EXPECT_THAT(ValidatePoemOptions(options),
-              StatusIs(kInvalid, HasSubstr("lambda_factor is 0.25, must be "
-                                           "unset where lambda is set")));
-  options.clear_lambda();
-  options.set_lambda_factor(0, 0);
-  EXPECT_OK(ValidatePoemOptions(options));
-  options.set_objective(PoemOptions::LOG_SMOOTHING);
-  EXPECT_THAT(ValidatePoemOptions(options),
-              StatusIs(kInvalid, HasSubstr("lambda_factor is 0, must be "
-                                           "positive for objective LOG_SMO")));
 }
 
 TEST(CounterfactualLearnerTest, LambdaIsAFactorOfItsUnit) {

@@ -210,7 +210,7 @@ TEST_P(TrainingOfEveryObjectiveTest, AGrowingPenaltyLeadsToTheParent) {
       run.options.set_penalty(penalty);
       run.options.mutable_adagrad()->set_max_epochs(60);
       run.l2 = l2;
-      run.parent = parent;
+      run.prior = parent;
       const Eigen::VectorXd learned = Train(tuples, {}, run);
       // Mean KL(parent ‖ learned), exact over actions.
       double divergence = 0;

@@ -4,8 +4,10 @@
 // The true value of a policy is a sum over all orders.
 #include <cmath>
 #include <cstdint>
+#include <string>
 #include <vector>
 
+#include "core/base/hash.h"
 #include "core/learners/rankings/ranked_tuple.h"
 #include "tests/core/learners/rankings/ranked_tuples.h"
 
@@ -55,6 +57,8 @@ class CascadeWorld {
       }
       if (random_.Uniform() >= kContinue) break;
     }
+    for (const double loss : ranks.losses) tuple.loss += loss;
+    tuple.unit = UnitKey("", std::to_string(tuples_.size()));
     tuples_.push_back(std::move(tuple));
     ranks_.push_back(std::move(ranks));
   }

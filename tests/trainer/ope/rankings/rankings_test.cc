@@ -5,105 +5,17 @@
 
 #include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
-#include "tests/trainer/ope/ope_fixture.h"
-#include "tests/trainer/ope/rankings/ranked_users.h"
+#include "tests/trainer/ope/rankings/rankings_fixture.h"
 #include "trainer/ope/ope_text.h"
 
 namespace sortition {
 namespace {
 
 using config::v1::OpeEstimate;
-using config::v1::OpePolicy;
 using config::v1::OpeRankings;
 using config::v1::OpeReport;
 using testing::HasSubstr;
 using testing::Not;
-
-constexpr int kDecisions = 3000;
-constexpr double kLogged = -1;
-constexpr double kJudged = 3;
-
-const OpeEstimate* RowOf(const OpeRankings& rankings, const std::string& key) {
-  for (const OpeEstimate& row : rankings.estimates()) {
-    if (row.estimator() == key) return &row;
-  }
-  return nullptr;
-}
-
-const config::v1::OpeUserTest* TestOf(const OpeRankings& rankings,
-                                      const std::string& dependence) {
-  for (const auto& test : rankings.tests()) {
-    if (test.dependence() == dependence) return &test;
-  }
-  return nullptr;
-}
-
-std::string ChosenOf(const OpeRankings& rankings) {
-  std::string chosen;
-  for (const OpeEstimate& row : rankings.estimates()) {
-    if (row.chosen()) absl::StrAppend(&chosen, row.estimator());
-  }
-  return chosen;
-}
-
-template <typename Holder>
-const model::v1::Finding* FindingOf(const Holder& holder,
-                                    const std::string& kind) {
-  for (const auto& finding : holder.findings()) {
-    if (finding.kind() == kind) return &finding;
-  }
-  return nullptr;
-}
-
-class RankingsOpeTest : public OpeFixture {
- protected:
-  RankingsOpeTest() {
-    options_.set_reward_max(kRanks);
-    SetPolicies({"version:2"});
-  }
-
-  std::vector<log::v1::BanditTuple> Draw(User user) {
-    Publish(logged_.model());
-    Publish(judged_.model());
-    std::vector<log::v1::BanditTuple> tuples;
-    for (int i = 0; i < kDecisions; ++i) {
-      tuples.push_back(logged_.Decide(i, user));
-    }
-    return tuples;
-  }
-
-  static OpeRankings RankingsOf(const OpeReport& report,
-                                const std::string& policy = "version:2") {
-    return PolicyOf(report, policy).rankings();
-  }
-
-  // The row is within five standard errors of the value. (Fixed ids.)
-  static void ExpectNear(const OpeRankings& rankings, const std::string& key,
-                         double value) {
-    const OpeEstimate* const row = RowOf(rankings, key);
-    ASSERT_NE(row, nullptr) << key;
-    EXPECT_GT(row->standard_error(), 0) << key;
-    EXPECT_LT(row->standard_error(), 0.2) << key;
-    EXPECT_NEAR(row->value().value(), value, 5 * row->standard_error()) << key;
-    EXPECT_FALSE(row->assumes().empty()) << key;
-  }
-
-  // What weights of items at ranks estimate, whatever users do.
-  double ItemPosition(User user) {
-    return logged_.Mean([&](const Action& order) {
-      const std::vector<double> clicks = MeanClicks(user, order);
-      double sum = 0;
-      for (size_t k = 0; k < order.size(); ++k) {
-        sum += judged_.Marginal(order[k], k) / logged_.Marginal(order[k], k) *
-               clicks[k];
-      }
-      return sum;
-    });
-  }
-
-  RankVersion logged_{kLogged};
-  RankVersion judged_{kJudged};
-};
 
 TEST_F(RankingsOpeTest, PrefixRowsAreRightForCascades) {
   WriteLog(Draw(User::kCascade));
@@ -140,31 +52,6 @@ TEST_F(RankingsOpeTest, PrefixRowsAreRightForCascades) {
   const std::string text = FormatOpeReport(report);
   EXPECT_THAT(text, HasSubstr("version:2 by rank. Read the row cascade_dr"));
   EXPECT_THAT(text, HasSubstr("Do rewards depend on what stands above? Yes"));
-}
-
-// The log's own mean of ranks is that of the tuples.
-TEST_F(RankingsOpeTest, CountsWhatRanksEarned) {
-  auto tuples = Draw(User::kExamine);
-  options_.set_units("same");
-  double sum = 0;
-  double dcg = 0;
-  uint64_t with = 0;
-  for (const auto& tuple : tuples) {
-    sum += tuple.reward();
-    with += tuple.has_feedback();
-    for (const auto& rank : tuple.rank_rewards()) {
-      dcg += 1 / std::log2(rank.rank() + 2.0);
-    }
-  }
-  WriteLog(tuples);
-  OpeReport report = Judge();
-  EXPECT_EQ(report.rank_log().decisions(), uint64_t{kDecisions});
-  EXPECT_EQ(report.rank_log().with_rank_rewards(), with);
-  EXPECT_NEAR(report.rank_log().logged().value(), sum / kDecisions, 1e-9);
-  options_.set_rank_weights("dcg");
-  report = Judge();
-  EXPECT_NEAR(report.rank_log().logged().value(), dcg / kDecisions, 1e-9);
-  EXPECT_EQ(report.rank_log().rank_weights(), "dcg");
 }
 
 TEST_F(RankingsOpeTest, AllRowsAreRightForUsersOfSingleRanks) {
@@ -255,34 +142,6 @@ TEST_F(RankingsOpeTest, AProbabilityOfOrdersHasNoRows) {
   EXPECT_FALSE(PolicyOf(report, "mine").has_rankings());
 }
 
-TEST_F(RankingsOpeTest, LogsWithoutRewardsOfRanksHaveNoSection) {
-  auto tuples = Draw(User::kCascade);
-  for (auto& tuple : tuples) tuple.clear_rank_rewards();
-  WriteLog(tuples);
-  const OpeReport report = Judge();
-  EXPECT_FALSE(report.has_rank_log());
-  EXPECT_FALSE(PolicyOf(report, "version:2").has_rankings());
-  EXPECT_EQ(FindingOf(report, "unranked_rewards"), nullptr);
-  EXPECT_THAT(FormatOpeReport(report), Not(HasSubstr("by rank")));
-}
-
-TEST_F(RankingsOpeTest, AnUnknownVersionLeavesOutMarginals) {
-  WriteLog(Draw(User::kCascade));
-  options_.clear_model_store();
-  SetPolicies({"uniform"});
-  const OpeReport report = Judge();
-  const auto* const finding = FindingOf(report, "without_rank_marginals");
-  ASSERT_NE(finding, nullptr);
-  EXPECT_THAT(finding->sentence(), HasSubstr("3,000 of 3,000 decisions"));
-  const OpeRankings rankings = RankingsOf(report, "uniform");
-  for (const char* const key : {"iips", "iips_dr", "pi", "adaptive"}) {
-    EXPECT_EQ(RowOf(rankings, key), nullptr) << key;
-  }
-  EXPECT_EQ(TestOf(rankings, "above"), nullptr);
-  EXPECT_NE(RowOf(rankings, "rips"), nullptr);
-  EXPECT_EQ(ChosenOf(rankings), "cascade_dr");
-}
-
 TEST_F(RankingsOpeTest, WithoutAModelRowsAreNotDoublyRobust) {
   WriteLog(Draw(User::kCascade));
   options_.set_reward_model("none");
@@ -311,43 +170,6 @@ TEST_F(RankingsOpeTest, MarginalsOfOtherLawsAreDrawn) {
   EXPECT_NEAR(RowOf(drawn, "iips")->value().value(),
               RowOf(exact, "iips")->value().value(), 0.02);
   EXPECT_EQ(RowOf(drawn, "cascade_dr"), nullptr);
-}
-
-TEST_F(RankingsOpeTest, CountsWhatItCannotUse) {
-  auto tuples = Draw(User::kCascade);
-  for (size_t i = 4; i < tuples.size(); ++i) {
-    if (tuples[i].rank_rewards().empty()) continue;
-    tuples[i].mutable_rank_rewards(0)->set_reward(3.5);
-    break;
-  }
-  tuples[1].mutable_decision()->clear_conditional_log_propensities();
-  tuples[2].clear_rank_rewards();
-  tuples[2].set_has_feedback(true);
-  tuples[3].mutable_shown()->set_not_shown(true);
-  WriteLog(tuples);
-  const OpeReport report = Judge();
-  EXPECT_EQ(report.rank_log().outside_range(), 1u);
-  EXPECT_EQ(report.rank_log().left_out(), 1u);
-  EXPECT_EQ(report.rank_log().without_ranks(), 1u);
-  EXPECT_EQ(report.rank_log().shown_otherwise(), 1u);
-  EXPECT_EQ(report.rank_log().decisions(), uint64_t{kDecisions - 1});
-  for (const char* const kind :
-       {"rank_reward_range", "without_rank_propensities", "unranked_rewards",
-        "ranks_shown_otherwise"}) {
-    EXPECT_NE(FindingOf(report, kind), nullptr) << kind;
-  }
-}
-
-// The store agrees with a log of orders that are cut to what was seen.
-TEST_F(RankingsOpeTest, SeenRanksDoNotContradictTheStore) {
-  auto tuples = Draw(User::kCascade);
-  for (auto& tuple : tuples) tuple.mutable_shown()->set_seen_ranks(2);
-  WriteLog(tuples);
-  const OpeReport report = Judge();
-  EXPECT_LT(report.counted_ranks(), report.logged_ranks());
-  EXPECT_EQ(FindingOf(report, "other_propensities"), nullptr);
-  // Rows by rank go by what was shown.
-  ExpectNear(RankingsOf(report), "rips", judged_.Value(User::kCascade));
 }
 
 TEST_F(RankingsOpeTest, RefusesOptionsThatCannotBe) {

@@ -1,0 +1,49 @@
+#pragma once
+// Which PoemOptions go together, and the values of M, λ and μ that they name
+// for a log. The objectives are explained in sortition/config/v1/poem.proto.
+#include <optional>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "core/counterfactual/moments.h"
+#include "core/counterfactual/tuple_policy.h"
+#include "sortition/config/v1/poem.pb.h"
+
+namespace sortition {
+
+// InvalidArgument, naming field, value and what is permitted, if options
+// contradict each other: an optimiser, clip, λ or weights of ranks that the
+// objective does not have, an option of EXPOSURE with another objective, or two
+// grids of the same quantity.
+absl::Status ValidatePoemOptions(const config::v1::PoemOptions& options);
+
+// Whether the objective bounds weights by M.
+bool HasClip(config::v1::PoemOptions::Objective objective);
+
+// Returns M of the objective for these training tuples; infinity: no clip.
+double ClipOf(const config::v1::PoemOptions& options,
+              const TuplePolicy& policy);
+
+struct LambdaChoice {
+  std::optional<double> factor;  // c; empty if λ was given.
+  double lambda = 0;
+};
+
+// Returns the λ to try, in the order of the options. Requires valid options.
+// FailedPrecondition if λ* is needed and all losses are equal.
+absl::StatusOr<std::vector<LambdaChoice>> ListLambdas(
+    const config::v1::PoemOptions& options, const TuplePolicy& policy);
+
+// Returns the μ to try, in the order of the options. Requires valid options.
+// For S of prior_decisions μ = S / n, n the sum of the tuples' weights: n times
+// what is minimised is the sum of what n decisions say plus S ‖w - w₀‖², which
+// does not grow with n. With n well below S the result stays near w₀; as n
+// grows, the decisions outweigh it.
+std::vector<double> ListL2s(const config::v1::PoemOptions& options,
+                            const TuplePolicy& policy);
+
+// Returns the moments of the training losses.
+Moments MomentsOfLosses(const TuplePolicy& policy);
+
+}  // namespace sortition

@@ -1,0 +1,335 @@
+// Learning from rewards by rank.
+#include <numeric>
+
+#include "absl/strings/str_cat.h"
+#include "core/base/random.h"
+#include "core/learners/counterfactual/linear_weights.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "io/datasets/letor.h"
+#include "io/files.h"
+#include "tests/testing/temp_dir.h"
+#include "tests/trainer/rank_tuples.h"
+#include "trainer/report.h"
+#include "trainer/train.h"
+
+namespace sortition {
+namespace {
+
+using config::v1::TrainReport;
+using testing::HasSubstr;
+using Poem = config::v1::PoemOptions;
+
+constexpr uint32_t kRanks = 6;
+// How often the users `pbm` look at each rank, from their paper.
+constexpr double kExamination[kRanks] = {.68, .61, .48, .34, .28, .20};
+
+class RankTrainTest : public testing::Test {
+ protected:
+  // `top_k` of six candidates are ranked. `user`: err reads from the top, until
+  // satisfied, and gives 1 / (rank + 1); pbm looks at ranks by their position,
+  // and gives 1 for each click.
+  void Prepare(absl::string_view user, size_t n, uint32_t top_k = kRanks) {
+    log_ = {.action_kind = ActionKind::kRank,
+            .num_candidates = kRanks,
+            .top_k = top_k};
+    reader_.emplace(ReaderOf(user));
+    WriteSegment(dir_.Sub("tuples"), 0, MakeRankTuples(log_, *reader_, n));
+    ASSERT_OK(store_.Publish(LoggingModel(log_), nullptr, {}));
+    options_.set_tuples(dir_.Sub("tuples"));
+    options_.set_model_store(dir_.Sub("models"));
+    options_.set_force(true);
+    options_.set_reward_max(user == "pbm" ? kRanks : 1);
+    Poem* const poem = options_.mutable_poem();
+    poem->set_optimiser(Poem::BATCH);
+    poem->set_penalty(Poem::NORM);
+    poem->add_l2(1e-3);
+  }
+
+  void SetExposure() {
+    Poem* const poem = options_.mutable_poem();
+    poem->set_objective(Poem::EXPOSURE);
+    for (const double examination : kExamination) {
+      poem->add_examination(examination);
+    }
+  }
+
+  double LoggingValue() const {
+    return RankValue(log_, *reader_, LoggingModel(log_));
+  }
+
+  // Trains, and returns what the published model earns.
+  double TrainedValue(TrainReport* report = nullptr) {
+    const absl::StatusOr<TrainReport> trained = Train(options_);
+    EXPECT_OK(trained);
+    if (!trained.ok()) return 0;
+    if (report != nullptr) *report = *trained;
+    const absl::StatusOr<StoredModel> stored =
+        store_.Load("default", trained->version());
+    EXPECT_OK(stored);
+    return stored.ok() ? RankValue(log_, *reader_, stored->model) : 0;
+  }
+
+  const TempDir dir_;
+  const ModelStore store_{dir_.Sub("models")};
+  SyntheticLog log_;
+  std::optional<RankReader> reader_;
+  config::v1::TrainOptions options_;
+};
+
+// Nobody reported how far users looked, so that the weight of an order is that
+// of six ranks, most of which nobody saw. Validation, too, weighs by them.
+TEST_F(RankTrainTest, PrefixesLearnWhatOrdersCannot) {
+  Prepare("err", 6000);
+  options_.mutable_poem()->set_start(Poem::ZERO);
+  options_.mutable_poem()->add_lambda(0);
+  const double of_orders = TrainedValue();
+  options_.mutable_poem()->set_rank_weights(Poem::PREFIXES);
+  TrainReport report;
+  const double of_prefixes = TrainedValue(&report);
+  EXPECT_GT(of_prefixes, of_orders + 0.03);
+  EXPECT_GT(of_prefixes, LoggingValue() + 0.1);
+  EXPECT_EQ(report.rank_rewards(), "poem.rank_weights is PREFIXES");
+  EXPECT_GT(report.with_rank_rewards(), 0);
+  EXPECT_LT(report.with_rank_rewards(), report.evaluation().train_tuples());
+  EXPECT_EQ(report.orders_as_one(), 0);
+  EXPECT_THAT(
+      FormatReport(report),
+      HasSubstr(absl::StrCat("  ", report.with_rank_rewards(),
+                             " of the decisions to train have rewards by rank, "
+                             "0 count as one action (poem.rank_weights is "
+                             "PREFIXES)\n")));
+}
+
+TEST_F(RankTrainTest, AModelOfRewardsCorrectsPrefixes) {
+  Prepare("err", 6000);
+  options_.mutable_poem()->add_lambda(0);
+  options_.mutable_poem()->set_objective(Poem::DOUBLY_ROBUST);
+  options_.mutable_poem()->set_rank_weights(Poem::PREFIXES);
+  EXPECT_GT(TrainedValue(), LoggingValue() + 0.1);
+}
+
+TEST_F(RankTrainTest, ItemsAtTheirRanksTeachWhereEachIsJudgedByItself) {
+  Prepare("pbm", 1500);
+  options_.mutable_poem()->add_lambda(0);
+  options_.mutable_poem()->set_rank_weights(Poem::ITEM_POSITION);
+  TrainReport report;
+  EXPECT_GT(TrainedValue(&report), LoggingValue() + 0.1);
+  EXPECT_EQ(report.rank_rewards(), "poem.rank_weights is ITEM_POSITION");
+}
+
+TEST_F(RankTrainTest, ExposuresTeachWithoutWeightsOfOrders) {
+  Prepare("pbm", 1500);
+  SetExposure();
+  const double exact = TrainedValue();
+  EXPECT_GT(exact, LoggingValue() + 0.1);
+  options_.mutable_poem()->set_optimiser(Poem::STOCHASTIC);
+  options_.mutable_poem()->set_sampled_orders(10);
+  EXPECT_NEAR(TrainedValue(), exact, 0.05);
+}
+
+// With few decisions the bound holds learning back, with many it does not.
+TEST_F(RankTrainTest, SafeExposureLearnsLessFromLess) {
+  Prepare("pbm", 1500);
+  SetExposure();
+  const double unbounded = TrainedValue();
+  options_.mutable_poem()->set_failure_probability(0.05);
+  const double safe = TrainedValue();
+  options_.mutable_poem()->set_failure_probability(1e-4);
+  const double very_safe = TrainedValue();
+  EXPECT_GT(safe, LoggingValue());
+  EXPECT_LT(safe, unbounded);
+  EXPECT_LT(very_safe, safe);
+}
+
+// The gate looks at rewards of whole orders, whatever taught the model.
+TEST_F(RankTrainTest, TheGateLetsItPass) {
+  Prepare("err", 6000, /*top_k=*/2);
+  options_.set_force(false);
+  options_.mutable_poem()->add_lambda(0);
+  options_.mutable_poem()->set_rank_weights(Poem::PREFIXES);
+  ASSERT_OK_AND_ASSIGN(const TrainReport report, Train(options_));
+  EXPECT_TRUE(report.gate_passed()) << FormatReport(report);
+  EXPECT_EQ(report.version(), 2);
+}
+
+// What a few clicks must not forget.
+TEST_F(RankTrainTest, LabelsAreThePriorOfClicks) {
+  Prepare("err", 1500);
+  LabelledQueries labelled;
+  labelled.num_features = log_.num_features;
+  for (int q = 0; q < 60; ++q) {
+    LabelledQuery& query = labelled.queries.emplace_back();
+    query.id = absl::StrCat("q", q);
+    const log::v1::Decision decision =
+        MakeTuple(log_, absl::StrCat("label", q)).decision();
+    query.features.assign(decision.dense_values().begin(),
+                          decision.dense_values().end());
+    std::vector<int32_t> all(kRanks);
+    std::iota(all.begin(), all.end(), 0);
+    query.relevances = RelevancesOf(decision, all);
+  }
+  const std::string data = dir_.Sub("data") + "/labels.letor";
+  ASSERT_OK(WriteFile(data, FormatLetor(labelled)));
+  config::v1::TrainOptions from_labels;
+  from_labels.set_learner("listnet");
+  from_labels.set_action("rank");
+  from_labels.add_data(data);
+  from_labels.set_model_store(options_.model_store());
+  from_labels.set_force(true);
+  ASSERT_OK_AND_ASSIGN(const TrainReport labels, Train(from_labels));
+  ASSERT_EQ(labels.version(), 2);
+  ASSERT_OK_AND_ASSIGN(const StoredModel prior, store_.Load("default", 2));
+
+  options_.set_baseline("log");
+  options_.set_prior_version(2);
+  Poem* const poem = options_.mutable_poem();
+  poem->set_penalty(Poem::PROXIMAL);
+  poem->clear_l2();
+  poem->add_lambda(0);
+  poem->set_start(Poem::PARENT);
+  poem->set_rank_weights(Poem::PREFIXES);
+  TrainReport report;
+  const double value = TrainedValue(&report);
+  EXPECT_GT(value, LoggingValue() + 0.1);
+  // Untrained, and from the parent and the prior for each of three decisions.
+  ASSERT_EQ(report.evaluation().grid_size(), 7);
+  const auto n = static_cast<double>(report.evaluation().train_tuples());
+  const auto& grid = report.evaluation().grid();
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_EQ(grid[4 + i].start(), "prior");
+    EXPECT_DOUBLE_EQ(grid[4 + i].l2(), std::pow(10, i + 1) / n);
+  }
+  // A prior that is worth a million decisions is not corrected.
+  poem->add_prior_decisions(1e9);
+  ASSERT_OK_AND_ASSIGN(const TrainReport held, Train(options_));
+  ASSERT_OK_AND_ASSIGN(const StoredModel stored,
+                       store_.Load("default", held.version()));
+  const double alpha = prior.model.policy().inverse_temperature();
+  for (int j = 0; j < stored.model.weights_size(); ++j) {
+    EXPECT_NEAR(stored.model.weights(j), alpha * prior.model.weights(j), 1e-3);
+  }
+
+  options_.set_prior_version(7);
+  EXPECT_THAT(Train(options_),
+              StatusIs(absl::StatusCode::kFailedPrecondition,
+                       HasSubstr("prior_version is 7, must be a version of")));
+  options_.set_prior_version(2);
+  poem->clear_prior_decisions();
+  poem->set_penalty(Poem::NORM);
+  EXPECT_THAT(Train(options_),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       HasSubstr("prior_version is 2, must be 0 unless "
+                                 "poem.penalty is PROXIMAL, which is NORM")));
+  model::v1::Model other = LoggingModel({.num_features = 5});
+  ASSERT_OK_AND_ASSIGN(
+      const uint64_t selection,
+      ModelStore(dir_.Sub("other")).Publish(other, nullptr, {}));
+  options_.set_model_store(dir_.Sub("other"));
+  options_.set_action("rank");
+  options_.set_prior_version(selection);
+  poem->set_penalty(Poem::PROXIMAL);
+  EXPECT_THAT(Train(options_),
+              StatusIs(absl::StatusCode::kFailedPrecondition,
+                       HasSubstr("must be a version of the family")));
+}
+
+TEST_F(RankTrainTest, SaysWhatItCannotLearnFrom) {
+  Prepare("err", 100);
+  options_.mutable_poem()->set_rank_weights(Poem::PREFIXES);
+  config::v1::TrainOptions options = options_;
+  options.set_reward_min(-1);
+  EXPECT_THAT(Train(options), StatusIs(absl::StatusCode::kInvalidArgument,
+                                       HasSubstr("reward_min is -1, must be "
+                                                 "0 as poem.rank_weights is "
+                                                 "PREFIXES")));
+  options = options_;
+  options.set_clamp_rewards(true);
+  EXPECT_THAT(Train(options),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       HasSubstr("clamp_rewards is true, must be false")));
+  options = options_;
+  options.set_action("select");
+  EXPECT_THAT(Train(options),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       HasSubstr("action is 'select', must be rank as poem.")));
+  options = options_;
+  options.set_model("selects");
+  model::v1::Model selection = LoggingModel({});
+  selection.set_name("selects");
+  ASSERT_OK(store_.Publish(selection, nullptr, {}));
+  EXPECT_THAT(Train(options),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       HasSubstr("version 1 of model 'selects' makes no "
+                                 "rankings, must do so as poem.")));
+  // Without a version in the store, the first decision tells.
+  WriteSegment(dir_.Sub("selections"), 0, MakeTuples({}, 10));
+  options = options_;
+  options.set_tuples(dir_.Sub("selections"));
+  options.set_model_store(dir_.Sub("empty"));
+  EXPECT_THAT(Train(options), StatusIs(absl::StatusCode::kInvalidArgument,
+                                       HasSubstr("is no ranking, must be")));
+}
+
+TEST_F(RankTrainTest, LawsWithoutAGradientByRankAreRefused) {
+  Prepare("err", 100);
+  SyntheticLog log = log_;
+  log.rank_factors = {1.5, 0.5};
+  WriteSegment(dir_.Sub("factors"), 0, MakeRankTuples(log, *reader_, 100));
+  options_.set_tuples(dir_.Sub("factors"));
+  options_.mutable_poem()->set_rank_weights(Poem::PREFIXES);
+  EXPECT_THAT(Train(options_),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       HasSubstr("version 1 is plackett_luce with rank_factors "
+                                 "and is learned as such, must be")));
+}
+
+// 60 candidates with 10 features: 2.4 kB each.
+TEST(RankSpillTest, TheModelHasTheSameBytesSpilledOrNot) {
+  const SyntheticLog log{.action_kind = ActionKind::kRank,
+                         .num_features = 10,
+                         .num_candidates = 60,
+                         .top_k = 5};
+  const TempDir dir;
+  WriteSegment(dir.Sub("tuples"), 0, MakeRankTuples(log, ReaderOf("pbm"), 400));
+  for (const bool is_exposure : {false, true}) {
+    const ModelStore store(dir.Sub(absl::StrCat("models", is_exposure)));
+    ASSERT_OK(store.Publish(LoggingModel(log), nullptr, {}));
+    config::v1::TrainOptions options;
+    options.set_tuples(dir.Sub("tuples"));
+    options.set_model_store(dir.Sub(absl::StrCat("models", is_exposure)));
+    options.set_scratch(dir.Sub("scratch"));
+    options.set_reward_max(5);
+    options.set_warmup_queries(4);
+    options.set_force(true);
+    Poem* const poem = options.mutable_poem();
+    poem->mutable_adagrad()->set_max_epochs(4);
+    poem->add_l2(1e-4);
+    if (is_exposure) {
+      poem->set_objective(Poem::EXPOSURE);
+      for (int k = 0; k < 5; ++k) poem->add_examination(kExamination[k]);
+    } else {
+      poem->set_rank_weights(Poem::PREFIXES);
+      poem->add_lambda(0.1);
+    }
+    std::vector<std::string> models;
+    for (const uint64_t memory_mb : {64, 1}) {
+      options.set_memory_mb(memory_mb);
+      // So that both start from, and are compared with, version 1.
+      options.set_baseline("log");
+      ASSERT_OK_AND_ASSIGN(const TrainReport report, Train(options));
+      EXPECT_EQ(report.kept_fraction(), 1);
+      EXPECT_EQ(report.spilled_bytes() > 0, memory_mb == 1);
+      ASSERT_OK_AND_ASSIGN(StoredModel stored,
+                           store.Load("default", report.version()));
+      stored.model.clear_provenance();
+      stored.model.clear_version();
+      models.push_back(stored.model.SerializeAsString());
+    }
+    EXPECT_TRUE(models[0] == models[1]) << is_exposure;
+    EXPECT_GT(models[0].size(), 80);
+  }
+}
+
+}  // namespace
+}  // namespace sortition

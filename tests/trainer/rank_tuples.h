@@ -1,0 +1,105 @@
+#pragma once
+// A simulated log of rankings whose users reward single ranks.
+#include <string>
+#include <vector>
+
+#include "absl/strings/string_view.h"
+#include "core/policies/linear_policy.h"
+#include "core/simulation/rank_reader.h"
+#include "tests/trainer/synthetic_tuples.h"
+
+namespace sortition {
+
+// The query of a decision on dense features. A view.
+inline PolicyQuery QueryOf(const log::v1::Decision& decision) {
+  PolicyQuery query;
+  query.candidates = Candidates::DenseUnchecked(
+      {decision.dense_values().data(),
+       static_cast<size_t>(decision.dense_values_size())},
+      decision.num_features());
+  query.top_k = decision.top_k();
+  return query;
+}
+
+// Returns the relevance at each rank: 1 where the first three features of the
+// candidate add up to more than 1, as they do for two in seven.
+inline std::vector<uint32_t> RelevancesOf(const log::v1::Decision& decision,
+                                          std::span<const int32_t> order) {
+  std::vector<uint32_t> relevances;
+  for (const int32_t document : order) {
+    double score = 0;
+    for (int j = 0; j < 3; ++j) {
+      score += decision.dense_values(
+          document * static_cast<int>(decision.num_features()) + j);
+    }
+    relevances.push_back(score > 1 ? 1 : 0);
+  }
+  return relevances;
+}
+
+// Users of the name `user` (RankReader).
+inline RankReader ReaderOf(absl::string_view user) {
+  return *RankReader::Create(user, {});
+}
+
+// Returns a decision of LoggingModel(log), whose reward is the sum of those of
+// its ranks. Nothing says how far the user looked.
+inline log::v1::BanditTuple MakeRankTuple(const SyntheticLog& log,
+                                          const RankReader& reader,
+                                          const std::string& decision_id) {
+  log::v1::BanditTuple tuple = MakeTuple(log, decision_id);
+  log::v1::Decision& decision = *tuple.mutable_decision();
+  const model::v1::Model model = LoggingModel(log);
+  const LinearPolicy policy = *LinearPolicy::Create(
+      model.policy(), {model.weights().begin(), model.weights().end()});
+  PolicyWorkspace workspace;
+  std::vector<double> conditionals;
+  const std::vector<int32_t> order(decision.action().begin(),
+                                   decision.action().end());
+  policy.LogPropensity(QueryOf(decision), order, &workspace, &conditionals);
+  decision.mutable_conditional_log_propensities()->Assign(conditionals.begin(),
+                                                          conditionals.end());
+  const ReadRanking read =
+      reader.Read(RelevancesOf(decision, order), decision_id);
+  tuple.set_has_feedback(!read.clicks.empty());
+  tuple.set_reward(0);
+  for (const auto& [rank, reward] : read.clicks) {
+    log::v1::RankReward* const of_rank = tuple.add_rank_rewards();
+    of_rank->set_rank(rank);
+    of_rank->set_reward(reward);
+    of_rank->set_count(1);
+    tuple.set_reward(tuple.reward() + reward);
+  }
+  return tuple;
+}
+
+inline std::vector<log::v1::BanditTuple> MakeRankTuples(
+    const SyntheticLog& log, const RankReader& reader, size_t n) {
+  std::vector<log::v1::BanditTuple> tuples;
+  for (size_t i = 0; i < n; ++i) {
+    tuples.push_back(MakeRankTuple(log, reader, absl::StrCat("d", i)));
+  }
+  return tuples;
+}
+
+// Returns the mean reward of orders that the model draws for queries that are
+// in no log, without the noise of the users.
+inline double RankValue(const SyntheticLog& log, const RankReader& reader,
+                        const model::v1::Model& model) {
+  constexpr int kQueries = 2000;
+  const LinearPolicy policy = *LinearPolicy::Create(
+      model.policy(), {model.weights().begin(), model.weights().end()});
+  PolicyWorkspace workspace;
+  double sum = 0;
+  for (int i = 0; i < kQueries; ++i) {
+    const std::string id = absl::StrCat("fresh", i);
+    const log::v1::BanditTuple tuple = MakeTuple(log, id);
+    Draw draw;
+    policy.Decide(QueryOf(tuple.decision()), DecisionKey("value", 1, id),
+                  &workspace, &draw);
+    sum += reader.ExpectedReward(RelevancesOf(tuple.decision(), draw.action));
+  }
+  return sum / kQueries;
+}
+
+}  // namespace sortition

@@ -1,0 +1,159 @@
+#include "trainer/offpolicy/rank_marginals.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "core/base/status_macros.h"
+#include "io/models/model_store.h"
+#include "io/segments/decision_view.h"
+#include "trainer/frames/model_frame.h"
+#include "trainer/ope/policies/judged_policy.h"
+#include "trainer/ope/rankings/order_view.h"
+
+namespace sortition {
+namespace {
+
+// A version agrees with a logged propensity up to this factor.
+constexpr double kLogTolerance = 1e-6;
+
+class LoggedMarginals {
+ public:
+  explicit LoggedMarginals(const config::v1::TrainOptions& options)
+      : options_(options) {}
+
+  absl::Status Write(const log::v1::Decision& decision, size_t num_ranks,
+                     std::vector<double>* marginals) {
+    const absl::Status status = View(decision, num_ranks);
+    if (!status.ok()) {
+      return absl::FailedPreconditionError(absl::StrCat(
+          "version ", decision.version(), " of model '", options_.model(),
+          "', decision '", decision.decision_id(), "': ", status.message(),
+          "; rank_weights ITEM_POSITION and objective EXPOSURE need what "
+          "logged: take PREFIXES, or other decisions (--versions, --since)"));
+    }
+    std::swap(view_.marginals, *marginals);
+    return absl::OkStatus();
+  }
+
+ private:
+  struct Version {
+    std::unique_ptr<JudgedPolicy> policy;
+    uint32_t sent_features = 0;
+  };
+
+  absl::StatusOr<const Version*> Find(uint64_t number) {
+    const auto found = versions_.find(number);
+    if (found != versions_.end()) return &found->second;
+    Version version;
+    if (number == 0) {
+      version.policy = MakeUniformPolicy("uniform");
+    } else {
+      ASSIGN_OR_RETURN(
+          const StoredModel stored,
+          ModelStore(options_.model_store()).Load(options_.model(), number));
+      version.sent_features = SentFeatures(stored.model);
+      ASSIGN_OR_RETURN(version.policy,
+                       MakeStoredPolicy(absl::StrCat(number), stored.model));
+    }
+    return &versions_.emplace(number, std::move(version)).first->second;
+  }
+
+  absl::StatusOr<OrderLaw> FindLaw(const LoggedDecision& logged) {
+    const log::v1::Decision& decision = *logged.decision;
+    if (decision.has_interleaving()) {
+      return absl::FailedPreconditionError("another version had a part in it");
+    }
+    ASSIGN_OR_RETURN(const Version* const version, Find(decision.version()));
+    if (decision.version() > 0 &&
+        version->sent_features != decision.num_features()) {
+      return absl::FailedPreconditionError(
+          absl::StrCat("num_features is ", decision.num_features(),
+                       ", in the store ", version->sent_features));
+    }
+    ASSIGN_OR_RETURN(const std::optional<OrderLaw> law,
+                     version->policy->OrderLawOf(logged));
+    if (!law.has_value() || !HasClosedForm(*law)) {
+      return absl::FailedPreconditionError(
+          "it is no plackett_luce without rank_factors, whose marginals are "
+          "exact");
+    }
+    return *law;
+  }
+
+  // Fills in view_.
+  absl::Status View(const log::v1::Decision& decision, size_t num_ranks) {
+    if (!HasRankPropensities(decision)) {
+      return absl::FailedPreconditionError(
+          "the log has no propensity of each rank of its own (the caller's "
+          "baseline had a part, or the log was imported)");
+    }
+    ASSIGN_OR_RETURN(const DecisionView query, ViewDecision(decision));
+    LoggedDecision logged;
+    logged.decision = &decision;
+    logged.query = {.candidates = query.candidates,
+                    .eligible = query.eligible,
+                    .top_k = static_cast<uint32_t>(decision.action_size()),
+                    .columns = query.columns};
+    logged.action = SpanOf(decision.action());
+    logged.action_kind = ActionKind::kRank;
+    ASSIGN_OR_RETURN(const OrderLaw law, FindLaw(logged));
+    FindPositions(logged);
+    RETURN_IF_ERROR(viewer_.View(
+        law, {.order = order_, .num_marginals = num_ranks}, &view_));
+    return CheckConditionals(decision);
+  }
+
+  // The places among the eligible of what was ranked.
+  void FindPositions(const LoggedDecision& logged) {
+    const size_t n = logged.query.num_candidates();
+    positions_.assign(n, -1);
+    int32_t next = 0;
+    for (size_t document = 0; document < n; ++document) {
+      if (logged.is_eligible(document)) positions_[document] = next++;
+    }
+    order_.clear();
+    for (const int32_t document : logged.action) {
+      order_.push_back(positions_[static_cast<size_t>(document)]);
+    }
+  }
+
+  absl::Status CheckConditionals(const log::v1::Decision& decision) const {
+    for (size_t k = 0; k < order_.size(); ++k) {
+      const double stored = view_.log_conditionals[k];
+      // 1 may have been rounded up.
+      const double log = std::min(
+          decision.conditional_log_propensities(static_cast<int>(k)), 0.0);
+      if (std::abs(stored - log) <= kLogTolerance) continue;
+      return absl::FailedPreconditionError(
+          absl::StrCat("conditional_log_propensities[", k, "] is ", log,
+                       ", must be ", stored, " by the version in the store"));
+    }
+    return absl::OkStatus();
+  }
+
+  const config::v1::TrainOptions options_;
+  std::map<uint64_t, Version> versions_;
+  OrderViewer viewer_;
+  OrderView view_;
+  std::vector<int32_t> positions_;
+  std::vector<int32_t> order_;
+};
+
+}  // namespace
+
+RankMarginals MakeRankMarginals(const config::v1::TrainOptions& options) {
+  return [logged = std::make_shared<LoggedMarginals>(options)](
+             const log::v1::Decision& decision, size_t num_ranks,
+             std::vector<double>* marginals) {
+    return logged->Write(decision, num_ranks, marginals);
+  };
+}
+
+}  // namespace sortition
