@@ -4,12 +4,14 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <sys/socket.h>
+#include <sys/time.h>
 #include <unistd.h>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "tests/testing/patience.h"
 
 namespace sortition {
 
@@ -21,6 +23,9 @@ HttpClient::HttpClient(int port)
   address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
   const int yes = 1;
   ::setsockopt(socket_, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof(yes));
+  // A server that never answers is a failure, too.
+  const timeval patience = {static_cast<time_t>(Patience(60)), 0};
+  ::setsockopt(socket_, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
   is_connected_ = ::connect(socket_, reinterpret_cast<sockaddr*>(&address),
                             sizeof(address)) == 0;
 }
