@@ -112,14 +112,17 @@ TEST(WorthSumsTest, MergedSumsAreThoseOfAllTuples) {
 
 // Units like or dislike everything: 1,000 of them with 8 tuples each. Over 200
 // logs an interval of 95 % covers the mean of the population in 190 on average,
-// with a standard deviation of 3.1; fewer than 176 have a probability of some
-// 1e-4. One that takes tuples for independent is √(7 · 0.36 + 1) = 1.9 times
-// too narrow, for 0.36 is the correlation of two tuples of a unit, and covers
-// in 70 %: in 140, standard deviation 6.5.
+// with a standard deviation of 3.1; more than 24 that miss it have a
+// probability of some 1e-4. In one of a few hundred logs a group has so many
+// units of one kind that it makes up a tenth of the variance, and there is no
+// interval. One that takes tuples for independent is √(7 · 0.36 + 1) = 1.9
+// times too narrow, for 0.36 is the correlation of two tuples of a unit, and
+// covers in 70 %: in 140, standard deviation 6.5.
 TEST(WorthSumsTest, IntervalsCoverThoughUnitsRepeat) {
   std::mt19937_64 random(11);
   std::bernoulli_distribution coin(0.5);
   std::bernoulli_distribution often(0.8);
+  int intervals = 0;
   int covers = 0;
   int naive_covers = 0;
   for (int log = 0; log < 200; ++log) {
@@ -137,16 +140,19 @@ TEST(WorthSumsTest, IntervalsCoverThoughUnitsRepeat) {
       }
     }
     const status::v1::Estimate reward = sums.Worth().reward();
-    ASSERT_EQ(reward.confidence(), 0.95);
-    covers += reward.lower() <= 0.5 && 0.5 <= reward.upper() ? 1 : 0;
+    if (reward.confidence() > 0) {
+      ++intervals;
+      covers += reward.lower() <= 0.5 && 0.5 <= reward.upper() ? 1 : 0;
+    }
     const double n = kUnits * kPerUnit;
     const double mean = total / n;
     EXPECT_NEAR(reward.value(), mean, 1e-12);
     const double naive = 1.96 * std::sqrt(mean * (1 - mean) / n);
     naive_covers += std::abs(mean - 0.5) <= naive ? 1 : 0;
   }
-  EXPECT_GE(covers, 176);
-  EXPECT_LE(covers, 199);
+  EXPECT_GE(intervals, 190);
+  EXPECT_GE(covers, intervals - 24);
+  EXPECT_LE(covers, intervals - 1);
   EXPECT_LE(naive_covers, 166);
 }
 
