@@ -33,7 +33,10 @@ export class FakeServer {
     const {pathname} = new URL(request.url, this.url);
     this.asked.push(request.url);
     if (this.isSilent && pathname === '/status.json') return request.socket.destroy();
-    response.setHeader('content-security-policy', "default-src 'self'");
+    // As the real server has it.
+    response.setHeader('content-security-policy',
+        "default-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'");
+    response.setHeader('x-content-type-options', 'nosniff');
     if (pathname === '/status.json') return this.sendStatus(request, response);
     if (pathname === '/v1/models/change') return this.takeChange(request, response);
     try {

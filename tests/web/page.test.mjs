@@ -45,6 +45,14 @@ for (const [name, [make, numCharts]] of Object.entries(shown)) {
   }
 }
 
+test('the page fits windows of every width', async () => {
+  const page = await show(statuses.busy());
+  for (const width of [320, 480, 640, 720, 800, 864, 880, 960, 1100, 1216, 1300, 1920]) {
+    await page.setViewportSize({width, height: 900});
+    await checks.fitsItsWidth(page);
+  }
+});
+
 test('hostile texts stay texts', async () => {
   const page = await show(statuses.hostile());
   assert.match(await page.title(), /^Sortition/);

@@ -2,7 +2,7 @@
 import {timeChart} from './chart.js';
 import {confirmChange, editSplit, pinPlan, rollbackPlan, unpinPlan} from './control.js';
 import {el} from './dom.js';
-import {bytes, places, rate, share, toCount, toNumber} from './format.js';
+import {bytes, places, rate, share, short, toCount, toNumber} from './format.js';
 import {charts} from './history.js';
 import {policies, rollbackTarget, shares, versionName} from './judge.js';
 import {bar, barColumn, empty, facts, histogram, section, table, time, useChip} from './tables.js';
@@ -116,11 +116,17 @@ export function histograms(decided) {
     const name = versionName(version);
     return [
       histogram(`Propensity, ${name}`, traffic?.propensities ?? worth?.propensities),
-      histogram(`Entropy in nats, ${name}`, traffic?.entropies),
+      histogram(`Entropy in nats, ${name}`, traffic?.entropies) ?? meanEntropy(name, worth),
     ].map((each, i) => each && el('div', {key: `${version}-${i}`}, each));
   }).filter(Boolean);
   return found.length > 0 ? el('div', {class: 'histograms'}, found) :
     empty('Nothing was decided since the start.');
+}
+
+function meanEntropy(name, worth) {
+  const mean = toNumber(worth?.mean_entropy);
+  return Number.isFinite(mean) ? el('p', {class: 'note'}, `Entropy of ${name}: ${short(mean)} nats on average.`) :
+    null;
 }
 
 function versions(model, page) {
@@ -140,7 +146,7 @@ function versions(model, page) {
         (each.uses ?? []).length ? each.uses.map((use) => [useChip(use), ' ']) : 'not used',
       el('bdi', {}, each.learner), time(each.created_time_us, page.nowUs),
       toCount(each.parent_version) > 0 ? versionName(each.parent_version) : '–',
-      toCount(each.bytes) > 0 ? bytes(toNumber(each.bytes)) : '–', el('bdi', {}, each.comment || '–'),
+      toCount(each.bytes) > 0 ? bytes(toNumber(each.bytes)) : '–', each.comment ? el('bdi', {}, each.comment) : '–',
     ];
     if (page.canChange) {
       cells.push(isPinned ? 'pinned' : each.error ? '–' : el('button', {type: 'button', class: 'small',
@@ -157,7 +163,7 @@ function changeLog(model, nowUs) {
       table(`Changes of ${model.name}`, [{name: 'Change', number: true}, {name: 'When'}, {name: 'Who'},
         {name: 'Pinned', number: true}, {name: 'Split'}, {name: 'Reason'}], model.history.map((each) => ({
         key: each.change, cells: [each.change, time(Date.parse(each.time) * 1000, nowUs),
-          el('bdi', {}, each.caller || '–'),
+          each.caller ? el('bdi', {}, each.caller) : '–',
           toCount(each.pinned_version) > 0 ? versionName(each.pinned_version) : 'none',
           [...shares(each)].map(([version, parts]) => `${share(parts / 10000)} to ${versionName(version)}`)
               .join(', ') || 'none',

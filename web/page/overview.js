@@ -51,6 +51,9 @@ export function values(status, refresh) {
             ' Compare versions that had traffic at the same time: rewards change with it.'),
         shown.map((each) => modelValues(each, status)),
         el('div', {class: 'charts'}, shown.map(({model}) => rewardCharts(model, status, refresh))),
+        // A server shows them with its models.
+        !status.server && shown.map(({model, policies: each}) => [
+          el('h3', {key: `${model}-certain`}, 'How certain ', el('bdi', {}, model), ' is'), histograms(each)]),
       ],
       byTraffic.length > mostModels && el('button', {type: 'button', on: {click: () => {
         isEverythingShown = !isEverythingShown;
@@ -79,7 +82,7 @@ function modelValues({model, policies: each}, status) {
       intervalPicture(axis, rewards[i]),
       worth ? count(toCount(worth.tuples)) : '–',
       worth ? share(toCount(worth.with_feedback) / toCount(worth.tuples)) : '–',
-      worth ? short(toNumber(worth.effective_sample_size)) : '–',
+      toNumber(worth?.effective_sample_size) > 0 ? count(toNumber(worth.effective_sample_size)) : '–',
       share(abstained),
       decided ? rate(toCount(decided.decisions_per_second)) : '–',
     ]};
@@ -87,9 +90,7 @@ function modelValues({model, policies: each}, status) {
   return el('div', {key: model, class: 'model-values'},
       el('h3', {}, el('bdi', {}, model)),
       table(`Policies of ${model}`, columns.map((column) => column.name === 'Interval' ?
-        {name: axisPicture(axis), label: 'Interval'} : column), rows, {class: 'policies'}),
-      // A server shows them with its models.
-      !status.server && histograms(each));
+        {name: axisPicture(axis), label: 'Interval'} : column), rows, {class: 'policies'}));
 }
 
 function rewardCharts(model, status, refresh) {

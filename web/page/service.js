@@ -104,7 +104,7 @@ export function warningSection(status, nowUs) {
   return section('warnings', 'Warnings', warnings.length === 0 ? empty('None since the start.') :
     table('Warnings, latest first', [{name: 'When'}, {name: 'Level'}, {name: 'Message'}, {name: 'Details'}],
         warnings.map((each) => [time(each.time_us, nowUs), each.level.toLowerCase(),
-          el('bdi', {}, each.message), el('bdi', {class: 'details'}, each.details || '–')]), {class: 'warnings'}));
+          el('bdi', {}, each.message), each.details ? el('bdi', {class: 'details'}, each.details) : '–']), {class: 'warnings'}));
 }
 
 export function processSection({process}, nowUs) {

@@ -54,12 +54,12 @@ export function histogram(caption, given) {
   if (total === 0 || counts.length !== bounds.length + 1) return null;
   const most = Math.max(...counts);
   const rows = filled(counts).map((i) => {
-    const name = i === bounds.length ? `above ${trimmed(short(bounds[i - 1] ?? NaN))}` :
-        trimmed(short(bounds[i]));
+    const name = i === bounds.length ? `> ${trimmed(short(bounds[i - 1] ?? NaN))}` :
+        `≤ ${trimmed(short(bounds[i]))}`;
     return [name, bar(counts[i] / most), share(counts[i] / total)];
   });
   return table([caption, el('span', {class: 'note'}, ` ${count(total)} decisions`)],
-      [{name: 'Up to', number: true}, barColumn, {name: 'Share', number: true}], rows,
+      [{name: 'Bin', number: true}, barColumn, {name: 'Share', number: true}], rows,
       {class: 'histogram', showCaption: true});
 }
 

@@ -16,7 +16,7 @@ export function trainingsOf(model, status, nowUs) {
       each.findings?.length > 0 && el('ul', {class: 'findings'}, each.findings.map((finding) =>
         el('li', {}, el('bdi', {}, finding))))],
     withInterval(toEstimate(each.improvement)),
-    short(toNumber(each.effective_sample_size)), count(toCount(each.test_tuples)),
+    count(toNumber(each.effective_sample_size)), count(toCount(each.test_tuples)),
     toCount(each.look) > 0 ? count(toCount(each.look)) : '–', time(each.created_time_us, nowUs),
   ]}));
   const looks = toCount(model.looks);
