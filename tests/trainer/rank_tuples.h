@@ -42,6 +42,15 @@ inline RankReader ReaderOf(absl::string_view user) {
   return *RankReader::Create(user, {});
 }
 
+// Adds the reward of a rank to that of the tuple.
+inline void Reward(uint32_t rank, double reward, log::v1::BanditTuple* tuple) {
+  log::v1::RankReward* const of_rank = tuple->add_rank_rewards();
+  of_rank->set_rank(rank);
+  of_rank->set_reward(reward);
+  tuple->set_reward(tuple->reward() + reward);
+  tuple->set_has_feedback(true);
+}
+
 // Returns a decision of LoggingModel(log), whose reward is the sum of those of
 // its ranks. Nothing says how far the user looked.
 inline log::v1::BanditTuple MakeRankTuple(const SyntheticLog& log,

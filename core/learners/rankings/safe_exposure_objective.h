@@ -18,6 +18,7 @@
 // most once. With few decisions the minimum stays where the policy that logged
 // exposed candidates; as N grows the bound vanishes.
 #include <cstdint>
+#include <utility>
 
 #include "Eigen/Core"
 #include "absl/status/statusor.h"
@@ -53,7 +54,7 @@ class SafeExposureObjective : public Objective {
 
  private:
   SafeExposureObjective(TermObjective risk, TermObjective divergence, double c)
-      : risk_(risk), divergence_(divergence), c_(c) {}
+      : risk_(std::move(risk)), divergence_(std::move(divergence)), c_(c) {}
 
   TermObjective risk_;        // t̄
   TermObjective divergence_;  // v̄

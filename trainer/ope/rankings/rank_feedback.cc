@@ -23,8 +23,8 @@ RankFeedback ReadRankFeedback(const log::v1::BanditTuple& tuple,
                               double reward_max) {
   RankFeedback feedback;
   feedback.has_rank_rewards = !tuple.rank_rewards().empty();
-  feedback.is_without_ranks = tuple.has_feedback() && tuple.reward() != 0 &&
-                              !feedback.has_rank_rewards;
+  feedback.is_without_ranks =
+      tuple.has_feedback() && tuple.reward() != 0 && !feedback.has_rank_rewards;
   feedback.shown_otherwise = ShownDiffers(tuple);
   const size_t shown =
       feedback.shown_otherwise ? NumRanks(tuple.decision()) : ShownRanks(tuple);
