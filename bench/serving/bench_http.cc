@@ -14,7 +14,7 @@
 #include "bench/support/spools.h"
 #include "bench/support/statistics.h"
 #include "core/base/status_macros.h"
-#include "google/protobuf/util/json_util.h"
+#include "process/json_writer.h"
 #include "sortition/v1/ranking.pb.h"
 #include "tests/testing/temp_dir.h"
 
@@ -24,7 +24,7 @@ ABSL_FLAG(double, share, 0.25,
           "requests over gRPC, as a share of the most that it can do");
 ABSL_FLAG(double, http_share, 0.1,
           "requests over HTTP, as a share of those over gRPC");
-ABSL_FLAG(int, loiterers, 20000, "clients that are idle or slow");
+ABSL_FLAG(int, loiterers, 18000, "clients that are idle or slow");
 ABSL_FLAG(std::string, bin, "",
           "directory of the programs; empty: that of this one");
 ABSL_FLAG(std::string, dir, "",
@@ -37,12 +37,6 @@ constexpr uint32_t kCandidates = 100;
 constexpr uint32_t kFeatures = 46;
 constexpr uint32_t kTopK = 10;
 constexpr double kStartSeconds = 60;
-
-std::string JsonOf(const v1::RankRequest& request) {
-  std::string json;
-  google::protobuf::util::MessageToJsonString(request, &json).IgnoreError();
-  return json;
-}
 
 // The figures of all rounds.
 struct Ratios {
@@ -115,8 +109,8 @@ absl::StatusOr<Report> Run() {
   Ratios ratios;
   for (int i = 0; i < absl::GetFlag(FLAGS_rounds); ++i) {
     options.seed = static_cast<uint64_t>(i + 1);
-    RETURN_IF_ERROR(
-        RunRound(server.port, http_port, options, JsonOf(request), &ratios));
+    RETURN_IF_ERROR(RunRound(server.port, http_port, options,
+                             MessageJson(request), &ratios));
   }
   return Report({{"p99 of gRPC beside calls over HTTP / alone",
                   MedianOf(ratios.beside_calls), 1.1},

@@ -7,6 +7,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <memory>
 
@@ -76,13 +77,13 @@ absl::Status HttpLoiterers::RaiseLimit(int count) {
   ::getrlimit(RLIMIT_NOFILE, &limit);
   const auto needed = static_cast<rlim_t>(count) + 1000;
   if (limit.rlim_cur >= needed) return absl::OkStatus();
+  const rlim_t most = limit.rlim_max;
   limit.rlim_cur = needed;
-  if (needed <= limit.rlim_max && ::setrlimit(RLIMIT_NOFILE, &limit) == 0) {
-    return absl::OkStatus();
-  }
+  limit.rlim_max = std::max(most, needed);  // Some users may.
+  if (::setrlimit(RLIMIT_NOFILE, &limit) == 0) return absl::OkStatus();
   return absl::ResourceExhaustedError(
       absl::StrCat(count, " clients need ", needed, " descriptors, at most ",
-                   limit.rlim_max, " are allowed (ulimit -Hn)"));
+                   most, " are allowed (ulimit -Hn)"));
 }
 
 HttpLoiterers::HttpLoiterers(int port, int count)

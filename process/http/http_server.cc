@@ -76,6 +76,7 @@ uint64_t MaxWaiting(const HttpLimits& limits) {
 struct HttpServer::Rep {
   HttpLimits limits;
   std::map<std::string, HttpHandler> routes;
+  std::function<void()> begin_thread;  // May be null.
   bool is_loopback = false;
   mg_context* context = nullptr;
   std::vector<int> sockets;  // That listen; civetweb's.
@@ -185,6 +186,12 @@ mg_callbacks HttpServer::Rep::Callbacks() const {
   callbacks.begin_request = [](mg_connection* connection) {
     return Of(connection)->Serve(connection);
   };
+  callbacks.init_thread = [](const mg_context* of, int type) -> void* {
+    constexpr int kAnswers = 1;
+    const Rep* const rep = static_cast<Rep*>(mg_get_user_data(of));
+    if (type == kAnswers && rep->begin_thread) rep->begin_thread();
+    return nullptr;
+  };
   callbacks.http_error = [](mg_connection* connection, int code,
                             const char* message) {
     Of(connection)->ServeError(connection, code, message);
@@ -237,7 +244,8 @@ HttpServer::HttpServer(std::unique_ptr<Rep> rep) : rep_(std::move(rep)) {}
 
 absl::StatusOr<std::unique_ptr<HttpServer>> HttpServer::Open(
     absl::string_view option, const std::string& address,
-    const HttpLimits& limits, std::map<std::string, HttpHandler> routes) {
+    const HttpLimits& limits, std::map<std::string, HttpHandler> routes,
+    std::function<void()> begin_thread) {
   std::vector<std::string> addresses = FindAddresses(address);
   // Two addresses would get two free ports.
   if (absl::EndsWith(address, ":0") && addresses.size() > 1) {
@@ -246,6 +254,7 @@ absl::StatusOr<std::unique_ptr<HttpServer>> HttpServer::Open(
   auto rep = std::make_unique<Rep>();
   rep->limits = limits;
   rep->routes = std::move(routes);
+  rep->begin_thread = std::move(begin_thread);
   rep->is_loopback =
       std::all_of(addresses.begin(), addresses.end(), IsLoopbackAddress);
   if (addresses.empty() || !rep->Start(addresses)) {

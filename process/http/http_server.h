@@ -60,10 +60,11 @@ class HttpServer {
   // one at the first of them. `routes` goes from "GET /path" to what answers
   // it; HEAD is answered as GET is. Unavailable if the address is wrong or
   // taken; the message begins with `option`. The process ignores SIGPIPE from
-  // then on.
+  // then on. Each thread that answers calls `begin_thread` first.
   static absl::StatusOr<std::unique_ptr<HttpServer>> Open(
       absl::string_view option, const std::string& address,
-      const HttpLimits& limits, std::map<std::string, HttpHandler> routes);
+      const HttpLimits& limits, std::map<std::string, HttpHandler> routes,
+      std::function<void()> begin_thread = nullptr);
   ~HttpServer();  // Closes the port and all connections, and ends the threads.
   HttpServer(const HttpServer&) = delete;
   HttpServer& operator=(const HttpServer&) = delete;

@@ -11,6 +11,7 @@
 #include "core/base/status_macros.h"
 #include "grpc/health/v1/health.grpc.pb.h"
 #include "process/http/http_errors.h"
+#include "process/threads.h"
 #include "server/http/json_calls.h"
 #include "server/http/openapi.h"
 #include "sortition/v1/ranking.grpc.pb.h"
@@ -106,10 +107,10 @@ absl::StatusOr<std::unique_ptr<HttpPort>> HttpPort::Open(
   for (auto& [route, handler] : routes) {
     handler = Counted(route, parts.metrics, std::move(handler));
   }
-  ASSIGN_OR_RETURN(
-      std::unique_ptr<HttpServer> server,
-      HttpServer::Open("http.listen", options.http().listen(),
-                       LimitsOf(options.http()), std::move(routes)));
+  ASSIGN_OR_RETURN(std::unique_ptr<HttpServer> server,
+                   HttpServer::Open("http.listen", options.http().listen(),
+                                    LimitsOf(options.http()), std::move(routes),
+                                    YieldToOtherThreads));
   return std::unique_ptr<HttpPort>(new HttpPort(std::move(server)));
 }
 

@@ -29,7 +29,9 @@ struct HttpPortParts {
 class HttpPort {
  public:
   // Listens at options.http.listen, which is given, and serves. What the parts
-  // look at must outlive it. Unavailable if the address is taken or wrong.
+  // look at must outlive it. Its threads make way for those of gRPC: JSON costs
+  // far more than what it asks for. Unavailable if the address is taken or
+  // wrong.
   static absl::StatusOr<std::unique_ptr<HttpPort>> Open(
       const config::v1::ServerOptions& options, const HttpPortParts& parts);
 

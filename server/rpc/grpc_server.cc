@@ -88,7 +88,6 @@ struct GrpcServer::Rep {
   std::vector<std::shared_ptr<void>> slots;
   RankStreamMethod rank_stream;
   std::vector<std::unique_ptr<RankStreams>> rank_streams;  // By queue.
-
   std::mutex health_mutex;
   bool ranking_serves = true;  // Guarded by `health_mutex`; so is the next.
   bool port_serves = true;
@@ -310,14 +309,13 @@ absl::StatusOr<std::unique_ptr<GrpcServer>> GrpcServer::Start(
   Rep& rep = *result->rep_;
   RETURN_IF_ERROR(ValidateRequestLimits(options.limits()));
   // What may fail comes first: until there are threads, nothing is to be ended.
-  ASSIGN_OR_RETURN(rep.listener, Listener::Open("listen", options.listen(),
-                                                reserved_descriptors, metrics,
-                                                &rep.connections));
-  if (!options.control_listen().empty()) {
-    ASSIGN_OR_RETURN(
-        rep.control_listener,
-        Listener::Open("control_listen", options.control_listen(),
-                       reserved_descriptors, metrics, &rep.connections));
+  const auto open = [&](const char* option, const std::string& address) {
+    return Listener::Open(option, address, reserved_descriptors, metrics,
+                          &rep.connections);
+  };
+  ASSIGN_OR_RETURN(rep.listener, open("listen", options.listen()));
+  if (const std::string& address = options.control_listen(); !address.empty()) {
+    ASSIGN_OR_RETURN(rep.control_listener, open("control_listen", address));
   }
   rep.limits = options.limits();
   rep.pool =

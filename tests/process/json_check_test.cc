@@ -23,7 +23,7 @@ void ExpectRefused(absl::string_view json, absl::string_view place,
 
 TEST(JsonCheckTest, TakesWhatIsJson) {
   for (const char* const json :
-       {"{}", "[]", " 1 ", "\"\\u00e9é\"", "1e999", "-0.0",
+       {"{}", "[]", " 1 ", "\"\\u00e9é\"", "1e300", "-0.0",
         R"({"a":{"a":[{"a":1},{"a":2}]},"b":null})"}) {
     EXPECT_OK(CheckJson(json)) << json;
   }
@@ -33,10 +33,11 @@ TEST(JsonCheckTest, SaysWhereItBreaks) {
   ExpectRefused("", "line 1, column 1", "empty");
   ExpectRefused("{\"a\":1,\n  \"b\" 2}", "line 2, column 7", "colon");
   ExpectRefused("{\"a\":NaN}", "line 1, column 6", "Invalid value");
-  ExpectRefused("[1,2", "line 1, column 5", "comma or ]");
+  ExpectRefused("[1,2", "line 1, column 5", "comma or ']'");
+  ExpectRefused("[1,1e999]", "line 1, column 4", "too big");
   ExpectRefused("{} x", "line 1, column 4", "root");
   ExpectRefused("{'a':1}", "line 1, column 2", "name");
-  ExpectRefused("[01]", "line 1, column 3", "comma or ]");
+  ExpectRefused("[01]", "line 1, column 3", "comma or ']'");
   ExpectRefused("\"\xff\"", "line 1, column 2", "encoding");
   ExpectRefused(absl::string_view("{}\0{}", 5), "column 3", "byte 0");
 }

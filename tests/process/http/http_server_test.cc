@@ -169,6 +169,22 @@ TEST_F(HttpServerTest, ListensAtAllAddressesOfAName) {
   EXPECT_EQ(GetHttp(free_port, "/").body, "here");
 }
 
+TEST_F(HttpServerTest, EachThreadThatAnswersBeginsAsItIsTold) {
+  static thread_local bool has_begun = false;
+  ASSERT_OK_AND_ASSIGN(
+      const auto server,
+      HttpServer::Open("listen", "127.0.0.1:0", {.threads = 3},
+                       {{"GET /",
+                         [](const HttpRequest&) {
+                           return HttpAnswer{.body = has_begun ? "has begun"
+                                                               : "has not"};
+                         }}},
+                       [] { has_begun = true; }));
+  for (int i = 0; i < 10; ++i) {
+    EXPECT_EQ(GetHttp(server->port(), "/").body, "has begun");
+  }
+}
+
 TEST_F(HttpServerTest, AProgramStillLearnsHowItsChildrenEnd) {
   const auto before = ::signal(SIGCHLD, SIG_DFL);
   Open({});
