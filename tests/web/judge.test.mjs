@@ -66,6 +66,12 @@ test('a rollback goes where the server would go', () => {
   assert.equal(judge.rollbackTarget(left), null, 'version 4 cannot be read');
 });
 
+test('the share of an arm is that of all its places', () => {
+  const arm = {version: '6', ranges: [{begin: 1000, end: 1500}, {begin: 9000, end: 9025}]};
+  assert.deepEqual([...judge.shares({split: {arms: [arm]}})], [[6, 525]]);
+  assert.equal(judge.shares(undefined).size, 0);
+});
+
 test('a newcomer is led from the first call to the first model', () => {
   assert.deepEqual(judge.stepsDone(statuses.fresh()),
       {ask: false, report: false, join: false, train: false});

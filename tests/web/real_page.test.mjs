@@ -55,7 +55,7 @@ test('a rollback asks first, and then another version serves',
       await page.keyboard.type('tried by a test');
       const verb = await page.getByRole('dialog').getByRole('button', {name: /^Roll back to/}).textContent();
       await page.keyboard.press('Enter');
-      await page.getByRole('status').filter({hasText: 'serves.'}).waitFor();
+      await page.getByRole('status').filter({hasText: /serves( now)?\./}).waitFor();
       const now = await status();
       assert.equal(`Roll back to version ${now.version}`, verb);
       assert.equal(now.serving.change, String(Number(before.serving.change) + 1));

@@ -95,16 +95,20 @@ function part(number, whole, of) {
 }
 
 function noSidecar(status) {
+  const spool = status.server?.spool?.dir || 'SPOOL';
   return [judged(joining(status)), empty('A sidecar joins decisions with their feedback: ',
-      el('code', {class: 'command'}, `sortition-sidecar --spool=${status.server?.spool?.dir || 'SPOOL'} --tuples=TUPLES`))];
+      el('code', {class: 'command'}, `sortition-sidecar --spool=${spool} --tuples=TUPLES`))];
 }
 
 export function warningSection(status, nowUs) {
   const warnings = status.warnings ?? [];
-  return section('warnings', 'Warnings', warnings.length === 0 ? empty('None since the start.') :
-    table('Warnings, latest first', [{name: 'When'}, {name: 'Level'}, {name: 'Message'}, {name: 'Details'}],
-        warnings.map((each) => [time(each.time_us, nowUs), each.level.toLowerCase(),
-          el('bdi', {}, each.message), each.details ? el('bdi', {class: 'details'}, each.details) : '–']), {class: 'warnings'}));
+  const columns = [{name: 'When'}, {name: 'Level'}, {name: 'Message'}, {name: 'Details'}];
+  const rows = warnings.map((each) => [
+    time(each.time_us, nowUs), each.level.toLowerCase(), el('bdi', {}, each.message),
+    each.details ? el('bdi', {class: 'details'}, each.details) : '–',
+  ]);
+  return section('warnings', 'Warnings', rows.length === 0 ? empty('None since the start.') :
+    table('Warnings, latest first', columns, rows, {class: 'warnings'}));
 }
 
 export function processSection({process}, nowUs) {
