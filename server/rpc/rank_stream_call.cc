@@ -219,6 +219,9 @@ void RankStreamCall::Advance() {
   }
   if (is_finished_ && is_over_ && !is_reading_) {
     --queue_->num_calls;
+    method_->metrics->RecordStream(
+        is_broken_ ? absl::StatusCode::kCancelled : end_.code(),
+        1e-9 * static_cast<double>(MonotonicNanos() - start_));
     streams_->calls_.erase(this);
   }
 }
@@ -259,11 +262,7 @@ void RankStreamCall::Finish() {
   if (queue_->closed) return;
   is_finishing_ = true;
   stream_.Finish(ToGrpcStatus(end_), &finished_);
-  const int64_t now = MonotonicNanos();
-  queue_->AddUnsent(this, now);
-  method_->metrics->RecordStream(
-      is_broken_ ? absl::StatusCode::kCancelled : end_.code(),
-      1e-9 * static_cast<double>(now - start_));
+  queue_->AddUnsent(this, MonotonicNanos());
 }
 
 }  // namespace sortition

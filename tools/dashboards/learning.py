@@ -44,12 +44,12 @@ REWARDS = section(
           "$window; dashed: 95 % interval, as if decisions were independent. Versions side by side "
           "in a split compare; others had other hours. `sortition-trainer ope` judges them by units.",
           (MEAN, LEGEND), (f"{MEAN} - 1.96 * {ERROR}", LEGEND + " lower"),
-          (f"{MEAN} + 1.96 * {ERROR}", LEGEND + " upper"), width=16, dashed="(lower|upper)$"),
+          (f"{MEAN} + 1.96 * {ERROR}", LEGEND + " upper"), width=16, dashed=" (lower|upper)"),
     graph("Newest against the version before", "none", "Difference of mean rewards since the "
           "sidecar's start, with its 95 % interval. Below 0 as a whole: sortition models rollback, "
           "then ask why the gate let it pass.",
           (DIFFERENCE, "{{model}}"), (f"{DIFFERENCE} - 1.96 * {DIFFERENCE_ERROR}", "{{model}} lower"),
-          (f"{DIFFERENCE} + 1.96 * {DIFFERENCE_ERROR}", "{{model}} upper"), dashed="(lower|upper)$"),
+          (f"{DIFFERENCE} + 1.96 * {DIFFERENCE_ERROR}", "{{model}} upper"), dashed=" (lower|upper)"),
     graph("Decisions behind the means", "none", "Tuples of the last $window that may be learned "
           "from. An interval needs hundreds, a small difference many thousands.", (TUPLES, LEGEND)),
     graph("Share with feedback", "percentunit", "Of the tuples of each version. If versions differ "
@@ -132,7 +132,7 @@ PUBLISHED = section(
     number("Serves", "none", "Version of each model; 0: uniform.",
            f"max by (model) (sortition_model_version{{{MODEL}}})", "{{model}}", width=6, bad_below=1),
     number("Since", "s", "Age of that version since its load. Above twice the schedule of training: "
-           "does the trainer run, and what does its gate say?",
+           "see whether the trainer runs, and what its gate says.",
            f"max by (model) (sortition_model_age_seconds{{{MODEL}}})", "{{model}}", width=6),
     number("Loaded in $window", "none", "Versions that servers took up.",
            f"max by (model) (increase(sortition_model_loads_total{{{MODEL}}}[$window]))", "{{model}}",

@@ -46,12 +46,17 @@ TEST_F(LearningAlertsTest, RewardsThatAreLessOrLateOrImpossible) {
   StartPrometheus(true);
   std::atomic<uint64_t> delay = 0;
   std::atomic<double> more = 0;
-  std::map<uint64_t, uint64_t> versions;
+  std::map<uint64_t, uint64_t> versions;  // By decision.
   const Repeating load([&](uint64_t i) {
     versions[i] = Select(i, 10, kFeatures);
     if (i < delay) return;
     Report(i - delay, RewardOf(versions[i - delay], i) + more);
   });
+  // Means are told of a hundred tuples.
+  EXPECT_TRUE(PollUntil(kPatienceSeconds, [&] {
+    const auto mean = prometheus_->Query("sortition_sidecar_mean_reward == 1");
+    return mean.ok() && !mean->empty();
+  }));
   Publish(SelectionModel(kFeatures, 0.02));
   ExpectFire({"SortitionNewVersionEarnsLess"});
   Publish(SelectionModel(kFeatures, 0.03));
@@ -59,8 +64,8 @@ TEST_F(LearningAlertsTest, RewardsThatAreLessOrLateOrImpossible) {
   more = 5;
   ExpectFire({"SortitionRewardOutOfRange"});
   more = 0;
-  // Far beyond the window.
-  delay = 1000;
+  // Decisions that the load makes in a window and more.
+  delay = static_cast<uint64_t>(Patience(200));
   ExpectFire({"SortitionFeedbackLate"});
   delay = 0;
   ExpectQuiet();

@@ -1,7 +1,7 @@
 // What the alerts say when the log is in trouble.
-#include <algorithm>
-#include <filesystem>
+#include <chrono>
 #include <fstream>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -12,27 +12,37 @@
 namespace sortition {
 namespace {
 
+constexpr uint32_t kFeatures = 8;
+
 class LogAlertsTest : public MonitoredTest {
  protected:
-  // The log is full after some seconds without a sidecar.
+  LogAlertsTest() { Publish(SelectionModel(kFeatures, 0.1)); }
+
+  // Is full after some seconds without a sidecar, and not half full with one.
   static std::vector<std::string> SmallSpool() {
-    return {"--spool.segment_bytes=65536", "--spool.segment_seconds=0.3",
-            "--spool.max_bytes=2097152"};
+    return {"--spool.segment_bytes=262144", "--spool.segment_seconds=0.3",
+            "--spool.max_bytes=8388608"};
   }
-  // Decisions of some 3 kB, half of them with feedback.
-  void Ask(uint64_t i) {
-    Select(i, 100, 8);
-    if (i % 2 == 0) Report(i, 1);
+  void StartJoin() { StartSidecar({JoinWindow(2)}); }
+  // Up to 50 decisions of 16 kB a second, half of them with feedback.
+  std::unique_ptr<Repeating> StartLoad() {
+    return std::make_unique<Repeating>(
+        [&](uint64_t i) {
+          Select(i, 500, kFeatures);
+          if (i % 2 == 0) Report(i, 1);
+        },
+        std::chrono::milliseconds(20));
   }
 
-  // Flips a byte of a record in the oldest segment, which is closed.
+  // Flips a byte of a decision in a segment that is closed and was not read.
   void DamageSpool() {
     const auto names = ListSegments(deployment_.spool());
     ASSERT_OK(names);
     ASSERT_GT(names->size(), 2u);
     constexpr std::streamoff kInARecord = 4000;
-    std::fstream file(absl::StrCat(deployment_.spool(), "/", names->front()),
-                      std::ios::in | std::ios::out | std::ios::binary);
+    std::fstream file(
+        absl::StrCat(deployment_.spool(), "/", (*names)[names->size() / 2]),
+        std::ios::in | std::ios::out | std::ios::binary);
     file.seekg(kInARecord);
     const char byte = static_cast<char>(file.get() ^ 0x55);
     file.seekp(kInARecord);
@@ -44,15 +54,15 @@ class LogAlertsTest : public MonitoredTest {
 // The sidecar is killed under load, and comes back when the log is full.
 TEST_F(LogAlertsTest, KilledSidecarFillsTheSpool) {
   StartServer(SmallSpool());
-  StartSidecar({JoinWindow(0.5)});
+  StartJoin();
   StartPrometheus(true);
-  const Repeating load([&](uint64_t i) { Ask(i); });
+  const auto load = StartLoad();
   ExpectQuiet();
   deployment_.sidecar().Kill();
   ExpectFire({"SortitionDown", "SortitionSpoolFilling", "SortitionSpoolNotOk",
               "SortitionSpoolLosesRecords", "SortitionNotReady",
               "SortitionErrors"});
-  StartSidecar({JoinWindow(0.5)});
+  StartJoin();
   // Decisions whose feedback may have been refused.
   ExpectFire({"SortitionCensoredTuples"});
   ExpectQuiet();
@@ -60,17 +70,18 @@ TEST_F(LogAlertsTest, KilledSidecarFillsTheSpool) {
 
 // The same with COUNT, and a damaged segment.
 TEST_F(LogAlertsTest, GapsAndDamageAreReported) {
+  if (!IsLongRun()) GTEST_SKIP() << "takes long; set SORTITION_LONG=1";
   std::vector<std::string> flags = SmallSpool();
   flags.push_back("--spool.when_full=COUNT");
   StartServer(flags);
-  StartSidecar({JoinWindow(0.5)});
+  StartJoin();
   StartPrometheus(true);
-  const Repeating load([&](uint64_t i) { Ask(i); });
+  const auto load = StartLoad();
   ExpectQuiet();
   deployment_.sidecar().Kill();
   ExpectFire({"SortitionSpoolLosesRecords"});
   DamageSpool();
-  StartSidecar({JoinWindow(0.5)});
+  StartJoin();
   ExpectFire({"SortitionDamagedRecords", "SortitionGaps"});
   ExpectQuiet();
 }

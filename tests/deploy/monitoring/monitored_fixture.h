@@ -24,11 +24,13 @@
 
 namespace sortition {
 
-// Does something some hundred times a second, until it is destroyed.
+// Does something again and again, with a pause between, until it is destroyed.
 class Repeating {
  public:
-  explicit Repeating(std::function<void(uint64_t i)> work)
-      : thread_([this, work = std::move(work)] {
+  explicit Repeating(
+      std::function<void(uint64_t i)> work,
+      std::chrono::milliseconds pause = std::chrono::milliseconds(4))
+      : pause_(pause), thread_([this, work = std::move(work)] {
           for (uint64_t i = 0; IsWanted(); ++i) work(i);
         }) {}
   ~Repeating() {
@@ -43,14 +45,14 @@ class Repeating {
  private:
   bool IsWanted() {
     std::unique_lock lock(mutex_);
-    return !over_.wait_for(lock, std::chrono::milliseconds(4),
-                           [&] { return is_over_; });
+    return !over_.wait_for(lock, pause_, [&] { return is_over_; });
   }
 
+  const std::chrono::milliseconds pause_;
   std::mutex mutex_;
   std::condition_variable over_;
   bool is_over_ = false;
-  std::thread thread_;
+  std::thread thread_;  // Last: it uses the others.
 };
 
 class MonitoredTest : public testing::Test {

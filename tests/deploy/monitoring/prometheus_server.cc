@@ -48,11 +48,11 @@ double SecondsOf(const std::string& duration) {
   return std::stod(duration) * units.at(duration.back());
 }
 
-// A sixtieth. Ranges are long enough for several scrapes, and short enough for
-// a test; what is offset by a week stays out of its reach.
-std::string Shorten(const std::string& duration, bool is_range) {
+// A sixtieth, but long enough for several scrapes, and short enough for a test;
+// a week stays out of its reach.
+std::string Shorten(const std::string& duration) {
   double seconds = SecondsOf(duration) / 60;
-  if (is_range) seconds = std::clamp(seconds, 6.0, 10.0);
+  if (duration.back() != 'w') seconds = std::clamp(seconds, 6.0, 10.0);
   return absl::StrCat(std::lround(seconds), "s");
 }
 
@@ -98,7 +98,7 @@ absl::StatusOr<std::string> ShortAlerts() {
   for (std::smatch match; std::regex_search(rest, match, duration);
        rest = match.suffix()) {
     absl::StrAppend(&text, match.prefix().str(), match[1].str(),
-                    Shorten(match[2].str(), match[1] == "["));
+                    Shorten(match[2].str()));
   }
   return text + rest;
 }

@@ -31,10 +31,8 @@ TEST_F(StoreAlertsTest, TroubleWithTheStoreIsToldAndClears) {
 
   ASSERT_OK(WriteFile(model + "/SERVING.textproto", "pinned_verion: 1"));
   ExpectFire({"SortitionServingNotInForce"});
-  v1::ChangeServingRequest pin;
-  pin.set_reason("test");
-  pin.mutable_pin()->set_version(1);
-  ASSERT_OK(client_->ChangeServing(pin));
+  ASSERT_OK(WriteFile(model + "/SERVING.textproto", "pinned_version: 1"));
+  ExpectClear({"SortitionServingNotInForce"});
 
   const std::string away = deployment_.path("away");
   std::filesystem::rename(deployment_.models(), away);
