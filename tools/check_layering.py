@@ -130,7 +130,7 @@ MAY_INCLUDE = {
     "trainer/ope/interleaving": ["core/*", "io/*", "process", "trainer/frames",
                                  "trainer/ope/policies"],
     "trainer/ope/rankings": ["core/*", "io/*", "process", "trainer/decision_files",
-                             "trainer/ope/policies"],
+                             "trainer/ope/policies", "trainer/tuples"],
     "trainer/ope/page": ["process/drawing"],
     "trainer/ope": ["core/*", "io/*", "process", "trainer/frames", "trainer/tuples", "trainer/tuples/scan",
                     "trainer/decision_files", "trainer/offpolicy",

@@ -266,8 +266,7 @@ void FillCounts(const TrainOptions& options, const TrainData& data,
     report->set_counted_ranks(counts.mean_counted_ranks());
     report->set_ranks(counts.ranks);
   }
-  const RankingNeeds needs = NeedsOf(options.poem());
-  if (needs.ranks || needs.exposures) {
+  if (NeedsOf(options.poem()).any()) {
     report->set_rank_rewards(RankOptionText(options.poem()));
     report->set_with_rank_rewards(counts.with_rank_rewards);
     report->set_orders_as_one(counts.orders_as_one);

@@ -226,9 +226,8 @@ absl::StatusOr<std::vector<Target>> MeasureRecovery(
       }));
   absl::PrintF(
       "\nSum of errors over sum of true values, five worlds, from %d sessions "
-      "each; and what "
-      "the information in them lets one expect\n\n| click model | parameter "
-      "| error | expected |\n|---|---|---|---|\n",
+      "each; and what the information in them lets one expect\n\n| click "
+      "model | parameter | error | expected |\n|---|---|---|---|\n",
       options.recovery);
   std::vector<Target> targets;
   for (size_t k = 0; k < kinds.size(); ++k) {
@@ -304,8 +303,8 @@ absl::StatusOr<std::vector<Target>> MeasureContests(
   absl::PrintF(
       "\nWorlds in which held-out sessions are likeliest under the true click "
       "model, to a nat, of %d; and in which no other is more than two standard "
-      "errors "
-      "ahead\n\n| true click model | likeliest | unbeaten |\n|---|---|---|\n",
+      "errors ahead\n\n| true click model | likeliest | unbeaten "
+      "|\n|---|---|---|\n",
       options.worlds);
   std::vector<Target> targets;
   for (size_t k = 0; k < kinds.size(); ++k) {

@@ -36,13 +36,14 @@ struct ClickFitOptions {
   // P(click at rank 0) = β_0 + α_0 a. Unset: 1 - β_0. Since all α_r + β_r <= 1,
   // it must be small enough where α_r is above α_0 at some rank.
   std::optional<double> first_slope = std::nullopt;
-
-  double FirstSlope() const { return first_slope.value_or(1 - first_offset); }
   // Bayesian network: γ in [0, 1] if it is known; 1 is the simplified network.
   std::optional<double> perseverance = std::nullopt;
   // With features: weight of the penalty l2/2 ‖w‖², the intercept left out; at
   // least 0.
   double l2 = 1e-3;
+
+  // α_0, given or not.
+  double FirstSlope() const { return first_slope.value_or(1 - first_offset); }
 };
 
 // Immutable after Create(); thread-safe. Needs 4 bytes per impression and 10

@@ -80,7 +80,10 @@ absl::StatusOr<ExplorationList> ListExplorations(
   std::vector<std::string> names = UsualOnes(present, num_ranks);
   for (const std::string& text : named) {
     for (const absl::string_view name : absl::StrSplit(text, ',')) {
-      names.emplace_back(absl::StripAsciiWhitespace(name));
+      // One's own come last, where they are looked for.
+      const std::string own(absl::StripAsciiWhitespace(name));
+      names.erase(std::remove(names.begin(), names.end(), own), names.end());
+      names.push_back(own);
     }
   }
   for (std::string& name : names) {

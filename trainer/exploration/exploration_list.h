@@ -28,7 +28,8 @@ struct ExplorationList {
 
 // Returns the present policy, the order by score, usual explorations around the
 // present inverse temperature, whose shuffles are of `num_ranks` ranks, at
-// least 2 and at most 10, and those that `named` names, separated by commas.
+// least 2 and at most 10, and those that `named` names, separated by commas. No
+// name is there twice.
 // InvalidArgument as ParseExploration().
 absl::StatusOr<ExplorationList> ListExplorations(
     const model::v1::Policy& present, uint32_t num_ranks,

@@ -72,8 +72,7 @@ std::string DecisionsSentence(const ExplorationTable& table) {
       "decisions: so many logged under this exploration tell a difference of "
       "%.4g between the present policy and %s (confidence %g %%, power %g %%). "
       "never: it does too little of what they do differently. ?: too few "
-      "tuples "
-      "say.\n",
+      "tuples say.\n",
       table.delta(), table.target(), 100 * table.confidence(),
       100 * table.power());
 }

@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "core/base/status_macros.h"
+#include "core/learners/counterfactual/poem_options.h"
 
 namespace sortition {
 namespace {
@@ -32,10 +33,8 @@ absl::StatusOr<StoredModel> LoadPrior(const TrainOptions& options,
 Poem LearnerOptions(const TrainOptions& options, const TrainData& data) {
   constexpr double kClipOfOrders = 10;
   Poem poem = options.poem();
-  const bool has_clip = poem.objective() == Poem::CRM ||
-                        poem.objective() == Poem::CLIPPED_IPS ||
-                        poem.objective() == Poem::DOUBLY_ROBUST;
-  if (has_clip && poem.clip() == 0 && data.counts().orders > 0) {
+  if (HasClip(poem.objective()) && poem.clip() == 0 &&
+      data.counts().orders > 0) {
     poem.set_clip(kClipOfOrders);
   }
   if (options.prior_version() > 0 && poem.l2().empty() &&

@@ -1,7 +1,5 @@
 #include "trainer/offpolicy/rank_marginals.h"
 
-#include <algorithm>
-#include <cmath>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -19,9 +17,6 @@
 
 namespace sortition {
 namespace {
-
-// A version agrees with a logged propensity up to this factor.
-constexpr double kLogTolerance = 1e-6;
 
 class LoggedMarginals {
  public:
@@ -104,46 +99,27 @@ class LoggedMarginals {
     logged.action = SpanOf(decision.action());
     logged.action_kind = ActionKind::kRank;
     ASSIGN_OR_RETURN(const OrderLaw law, FindLaw(logged));
-    FindPositions(logged);
+    order_.Read(logged);
     RETURN_IF_ERROR(viewer_.View(
-        law, {.order = order_, .num_marginals = num_ranks}, &view_));
-    return CheckConditionals(decision);
+        law, {.order = order_.positions(), .num_marginals = num_ranks},
+        &view_));
+    return CheckConditionals();
   }
 
-  // The places among the eligible of what was ranked.
-  void FindPositions(const LoggedDecision& logged) {
-    const size_t n = logged.query.num_candidates();
-    positions_.assign(n, -1);
-    int32_t next = 0;
-    for (size_t document = 0; document < n; ++document) {
-      if (logged.is_eligible(document)) positions_[document] = next++;
-    }
-    order_.clear();
-    for (const int32_t document : logged.action) {
-      order_.push_back(positions_[static_cast<size_t>(document)]);
-    }
-  }
-
-  absl::Status CheckConditionals(const log::v1::Decision& decision) const {
-    for (size_t k = 0; k < order_.size(); ++k) {
-      const double stored = view_.log_conditionals[k];
-      // 1 may have been rounded up.
-      const double log = std::min(
-          decision.conditional_log_propensities(static_cast<int>(k)), 0.0);
-      if (std::abs(stored - log) <= kLogTolerance) continue;
-      return absl::FailedPreconditionError(
-          absl::StrCat("conditional_log_propensities[", k, "] is ", log,
-                       ", must be ", stored, " by the version in the store"));
-    }
-    return absl::OkStatus();
+  absl::Status CheckConditionals() const {
+    const std::optional<size_t> rank = order_.FindContradiction(view_);
+    if (!rank.has_value()) return absl::OkStatus();
+    return absl::FailedPreconditionError(absl::StrCat(
+        "conditional_log_propensities[", *rank, "] is ",
+        order_.log_conditionals()[*rank], ", must be ",
+        view_.log_conditionals[*rank], " by the version in the store"));
   }
 
   const config::v1::TrainOptions options_;
   std::map<uint64_t, Version> versions_;
   OrderViewer viewer_;
   OrderView view_;
-  std::vector<int32_t> positions_;
-  std::vector<int32_t> order_;
+  LoggedOrder order_;
 };
 
 }  // namespace

@@ -56,16 +56,11 @@ TupleFilter MakeFilter(const TrainOptions& options,
   return filter;
 }
 
-bool NeedsRanks(const TrainOptions& options) {
-  const RankingNeeds needs = NeedsOf(options.poem());
-  return needs.ranks || needs.exposures;
-}
-
 // InvalidArgument if what options or the version to be replaced say of the kind
 // of action is no ranking, and the objective learns from ranks.
 absl::Status CheckRanks(const TrainOptions& options,
                         const std::optional<StoredModel>& baseline) {
-  if (!NeedsRanks(options)) return absl::OkStatus();
+  if (!NeedsOf(options.poem()).any()) return absl::OkStatus();
   const std::string option = RankOptionText(options.poem());
   if (!options.action().empty() && options.action() != "rank") {
     return absl::InvalidArgumentError(absl::StrCat(
@@ -84,8 +79,9 @@ absl::Status CheckRanks(const TrainOptions& options,
 absl::Status CheckRanksOfLog(const TrainOptions& options,
                              const TupleData& data) {
   const model::v1::Policy& newest = data.newest_policy;
-  if (!NeedsRanks(options) || (!newest.has_boltzmann_ranking() &&
-                               newest.plackett_luce().rank_factors().empty())) {
+  if (!NeedsOf(options.poem()).any() ||
+      (!newest.has_boltzmann_ranking() &&
+       newest.plackett_luce().rank_factors().empty())) {
     return absl::OkStatus();
   }
   return absl::InvalidArgumentError(absl::StrCat(
@@ -100,7 +96,7 @@ absl::Status CheckRanksOfLog(const TrainOptions& options,
 absl::Status CheckObjective(const TrainOptions& options,
                             const TupleData& data) {
   RETURN_IF_ERROR(CheckRanksOfLog(options, data));
-  if (NeedsRanks(options) ||
+  if (NeedsOf(options.poem()).any() ||
       options.poem().objective() != Poem::DOUBLY_ROBUST) {
     return absl::OkStatus();
   }

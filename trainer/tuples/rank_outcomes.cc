@@ -36,14 +36,6 @@ std::vector<size_t> RowsOf(const log::v1::Decision& decision,
   return rows;
 }
 
-// Whether the log says how probable each rank was.
-bool KnowsRanks(const log::v1::Decision& decision) {
-  const auto& conditionals = decision.conditional_log_propensities();
-  return HasRankPropensities(decision) &&
-         std::all_of(conditionals.begin(), conditionals.end(),
-                     [](double log) { return std::isfinite(log); });
-}
-
 double SumOf(const std::vector<double>& values) {
   return std::accumulate(values.begin(), values.end(), 0.0);
 }
@@ -123,7 +115,7 @@ absl::Status RankOutcomes::NoPropensities(
 absl::Status RankOutcomes::CheckOne(const log::v1::BanditTuple& logged) const {
   if (!ascribes() || logged.reward() == 0) return absl::OkStatus();
   const log::v1::Decision& decision = logged.decision();
-  if (!KnowsRanks(decision)) return NoPropensities(decision);
+  if (!HasFiniteRankPropensities(decision)) return NoPropensities(decision);
   return absl::FailedPreconditionError(absl::StrCat(
       "something else than decision '", decision.decision_id(),
       "' was shown, and which of its ranks earned ", logged.reward(),
@@ -140,7 +132,7 @@ absl::StatusOr<std::vector<double>> RankOutcomes::RewardsOf(
     return rewards;
   }
   const log::v1::Decision& decision = logged.decision();
-  if (prefix.shown_otherwise || !KnowsRanks(decision)) {
+  if (prefix.shown_otherwise || !HasFiniteRankPropensities(decision)) {
     RETURN_IF_ERROR(CheckOne(logged));
     outcome->is_one = true;
     rewards.back() = logged.reward();
@@ -204,7 +196,7 @@ absl::Status RankOutcomes::FillRanks(const log::v1::BanditTuple& logged,
         rewards[k] > 0 ? -std::min(rewards[k] / reward_max_, 1.0) : 0;
   }
   const log::v1::Decision& decision = logged.decision();
-  if (!KnowsRanks(decision)) {
+  if (!HasFiniteRankPropensities(decision)) {
     // A model would correct every rank by a weight that nobody knows.
     if (options_.objective() == PoemOptions::DOUBLY_ROBUST) {
       return NoPropensities(decision);

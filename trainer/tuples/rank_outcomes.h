@@ -65,7 +65,7 @@ class RankOutcomes {
       const config::v1::TrainOptions& options, Overrides overrides, RankUse use,
       RankMarginals marginals);
 
-  bool are_needed() const { return needs_.ranks || needs_.exposures; }
+  bool are_needed() const { return needs_.any(); }
   const RankingNeeds& needs() const { return needs_; }
 
   // Returns the first reward of a rank outside [0, reward_max]; null if there

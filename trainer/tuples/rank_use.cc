@@ -1,6 +1,7 @@
 #include "trainer/tuples/rank_use.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "absl/strings/str_cat.h"
 #include "io/segments/shown_action.h"
@@ -50,6 +51,13 @@ bool HasRankPropensities(const log::v1::Decision& decision) {
   return decision.action_kind() == log::v1::RANK && !decision.has_baseline() &&
          !decision.action().empty() &&
          conditionals.size() == decision.action_size();
+}
+
+bool HasFiniteRankPropensities(const log::v1::Decision& decision) {
+  const auto& conditionals = decision.conditional_log_propensities();
+  return HasRankPropensities(decision) &&
+         std::all_of(conditionals.begin(), conditionals.end(),
+                     [](double log) { return std::isfinite(log); });
 }
 
 RankPrefix PrefixOf(const log::v1::BanditTuple& logged, RankUse use) {

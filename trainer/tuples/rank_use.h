@@ -37,6 +37,8 @@ std::string RankUseText(RankUse use);
 // Whether the log has the propensity of each rank of an order given those
 // above, and they are those of one policy: the caller's baseline had no part.
 bool HasRankPropensities(const log::v1::Decision& decision);
+// Whether they are all finite, too, so that each rank can be weighed.
+bool HasFiniteRankPropensities(const log::v1::Decision& decision);
 
 // The first ranks of an action.
 struct RankPrefix {

@@ -29,9 +29,9 @@ void TupleParts::SetTimes(std::vector<int64_t> times_us) {
 }
 
 bool TupleParts::MayTrain(const TuplePlace& place) const {
+  // By time, nothing is new before SetTimes(): only units decide.
   Part part = Part::kTrain;
-  return selection_->by_time() ||
-         (!Place(place, &part).has_value() && part == Part::kTrain);
+  return !Place(place, &part).has_value() && part == Part::kTrain;
 }
 
 std::optional<LeftOutReason> TupleParts::Place(const TuplePlace& place,

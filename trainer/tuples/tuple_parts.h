@@ -42,7 +42,7 @@ class TupleParts {
   // By time: takes the times of all tuples that may validate or test.
   void SetTimes(std::vector<int64_t> times_us);
 
-  // Whether a tuple may come into the training part.
+  // Whether a tuple may come into the training part, before SetTimes().
   bool MayTrain(const TuplePlace& place) const;
   // Sets the part, or returns why the tuple is in none.
   std::optional<LeftOutReason> Place(const TuplePlace& place, Part* part) const;

@@ -38,6 +38,8 @@ struct RankingNeeds {
   bool ranks = false;      // RankedTuples
   bool marginals = false;  // and their log_marginals
   bool exposures = false;  // ExposedTuples
+
+  bool any() const { return ranks || exposures; }
 };
 RankingNeeds NeedsOf(const config::v1::PoemOptions& options);
 

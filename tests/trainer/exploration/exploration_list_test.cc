@@ -74,6 +74,11 @@ TEST(ExplorationListTest, OnesOwnComeLast) {
   const std::vector<std::string> last(names.end() - 3, names.end());
   EXPECT_THAT(last, testing::ElementsAre("pl:alpha=9", "sorted:swap=0.3",
                                          "sorted:uniform=1"));
+  named.Add("sorted:swap=0.1");
+  ASSERT_OK_AND_ASSIGN(const ExplorationList again,
+                       ListExplorations(PlackettLuce(1, 0), 3, named));
+  EXPECT_EQ(Names(again).back(), "sorted:swap=0.1");
+  EXPECT_EQ(again.explorations.size(), list.explorations.size());
   named.Add("pl:alpha=1,");
   EXPECT_THAT(ListExplorations(PlackettLuce(1, 0), 3, named),
               StatusIs(absl::StatusCode::kInvalidArgument,

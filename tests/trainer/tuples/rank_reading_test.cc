@@ -66,6 +66,7 @@ TEST_F(RankReadingTest, EveryTrainingTupleHasItsRanksInAnyPart) {
   for (size_t i = 0; i < tuples_.size(); ++i) {
     log::v1::Decision& decision = *tuples_[i].mutable_decision();
     decision.set_version(1 + i % 2);
+    if (i % 3 == 0) decision.set_unit_id(absl::StrCat("u", i / 6));
     decision.set_time_us(1'700'000'000'000'000 + static_cast<int64_t>(i));
   }
   for (const uint64_t baseline : {1, 2}) {

@@ -13,6 +13,8 @@ namespace {
 
 // What PlackettLuceMarginals takes. Beyond it no order is drawn.
 constexpr double kLargestLogit = 1e9;
+// A version agrees with a logged propensity up to this factor.
+constexpr double kLogTolerance = 1e-6;
 
 bool IsUniform(const OrderLaw& law) {
   return law.policy->kind_case() == model::v1::Policy::KIND_NOT_SET;
@@ -37,6 +39,35 @@ ScoredCandidates Scored(const OrderLaw& law,
 }
 
 }  // namespace
+
+void LoggedOrder::Read(const LoggedDecision& decision) {
+  const log::v1::Decision& logged = *decision.decision;
+  const size_t n = decision.query.num_candidates();
+  by_document_.assign(n, -1);
+  num_eligible_ = 0;
+  for (size_t document = 0; document < n; ++document) {
+    if (decision.is_eligible(document)) {
+      by_document_[document] = static_cast<int32_t>(num_eligible_++);
+    }
+  }
+  positions_.clear();
+  for (const int32_t document : logged.action()) {
+    positions_.push_back(by_document_[static_cast<size_t>(document)]);
+  }
+  log_conditionals_.assign(logged.conditional_log_propensities().begin(),
+                           logged.conditional_log_propensities().end());
+  // 1 may have been rounded up.
+  for (double& log : log_conditionals_) log = std::min(log, 0.0);
+}
+
+std::optional<size_t> LoggedOrder::FindContradiction(
+    const OrderView& view) const {
+  for (size_t k = 0; k < positions_.size(); ++k) {
+    const double difference = view.log_conditionals[k] - log_conditionals_[k];
+    if (!(std::abs(difference) <= kLogTolerance)) return k;
+  }
+  return std::nullopt;
+}
 
 bool HasClosedForm(const OrderLaw& law) {
   return IsUniform(law) || (law.policy->has_plackett_luce() &&

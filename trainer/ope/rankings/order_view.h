@@ -2,6 +2,7 @@
 // What a policy does with an order that was logged.
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -24,6 +25,32 @@ struct OrderView {
   // Mean over these ranks of the standard error of the marginal of what was
   // logged there, relative to it; 0: they are exact.
   double marginal_error = 0;
+};
+
+// A logged order as it is viewed.
+class LoggedOrder {
+ public:
+  // Requires a ranking with the propensity of each rank.
+  void Read(const LoggedDecision& decision);
+
+  size_t num_eligible() const { return num_eligible_; }  // m
+  // What was ranked, by rank.
+  std::span<const int32_t> positions() const { return positions_; }
+  size_t position(size_t rank) const {
+    return static_cast<size_t>(positions_[rank]);
+  }
+  // log p(a_k | ranks above), by rank, at most 0.
+  std::span<const double> log_conditionals() const { return log_conditionals_; }
+
+  // Returns the first rank of which the view of the policy that logged says
+  // another probability than the log; nothing if they agree.
+  std::optional<size_t> FindContradiction(const OrderView& view) const;
+
+ private:
+  size_t num_eligible_ = 0;
+  std::vector<int32_t> positions_;
+  std::vector<double> log_conditionals_;
+  std::vector<int32_t> by_document_;  // Positions; -1: not eligible.
 };
 
 // Whether probabilities at a rank are known in closed form for all candidates

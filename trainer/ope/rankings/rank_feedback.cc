@@ -5,18 +5,13 @@
 
 #include "core/counterfactual/rankings/ranked_decision.h"
 #include "io/segments/shown_action.h"
+#include "trainer/tuples/rank_use.h"
 
 namespace sortition {
 
 bool HasRankPropensities(const LoggedDecision& decision) {
-  const log::v1::Decision& logged = *decision.decision;
-  const auto& conditionals = logged.conditional_log_propensities();
   return decision.tuple != nullptr &&
-         decision.action_kind == ActionKind::kRank && !logged.has_baseline() &&
-         logged.action_size() > 0 &&
-         conditionals.size() == logged.action_size() &&
-         std::all_of(conditionals.begin(), conditionals.end(),
-                     [](double log) { return std::isfinite(log); });
+         HasFiniteRankPropensities(*decision.decision);
 }
 
 RankFeedback ReadRankFeedback(const log::v1::BanditTuple& tuple,

@@ -10,8 +10,6 @@
 namespace sortition {
 namespace {
 
-// A version agrees with a logged propensity up to this factor.
-constexpr double kLogTolerance = 1e-6;
 // Items that are looked at less often than this by all that the log could do
 // count as if they were looked at so often.
 constexpr double kLeastExamination = 1e-3;
@@ -83,26 +81,6 @@ double RankingJudgement::marginal_error(size_t policy) const {
          static_cast<double>(counts_.decisions);
 }
 
-void RankingJudgement::TakeOrder(const LoggedDecision& decision) {
-  const log::v1::Decision& logged = *decision.decision;
-  const size_t n = decision.query.num_candidates();
-  positions_.assign(n, -1);
-  num_eligible_ = 0;
-  for (size_t d = 0; d < n; ++d) {
-    if (decision.is_eligible(d)) {
-      positions_[d] = static_cast<int32_t>(num_eligible_++);
-    }
-  }
-  order_.clear();
-  for (const int32_t document : logged.action()) {
-    order_.push_back(positions_[static_cast<size_t>(document)]);
-  }
-  log_conditionals_.assign(logged.conditional_log_propensities().begin(),
-                           logged.conditional_log_propensities().end());
-  // 1 may have been rounded up.
-  for (double& log : log_conditionals_) log = std::min(log, 0.0);
-}
-
 absl::Status RankingJudgement::ViewLog(const LoggedDecision& decision) {
   const size_t shown = feedback_.rewards.size();
   log_.log_marginals.assign(shown, 0);
@@ -117,20 +95,17 @@ absl::Status RankingJudgement::ViewLog(const LoggedDecision& decision) {
   if (is_known) {
     RETURN_IF_ERROR(viewer_.View(
         *log_law_,
-        {.order = order_,
+        {.order = order_.positions(),
          .game = decision.query.game,
          .num_marginals = has_marginals_ ? shown : 0,
          .key = StableHash(HashDomain::kTraining,
                            {"rank marginals", logged.decision_id()})},
         &log_.view));
-    for (size_t k = 0; k < order_.size(); ++k) {
-      is_known = is_known && std::abs(log_.view.log_conditionals[k] -
-                                      log_conditionals_[k]) <= kLogTolerance;
-    }
+    is_known = !order_.FindContradiction(log_.view).has_value();
   }
   for (size_t k = 0; is_known && has_marginals_ && k < shown; ++k) {
     const double marginal =
-        log_.view.marginals[k * num_eligible_ + static_cast<size_t>(order_[k])];
+        log_.view.marginals[k * order_.num_eligible() + order_.position(k)];
     is_known = marginal > 0;
     log_.log_marginals[k] = is_known ? std::min(std::log(marginal), 0.0) : 0;
   }
@@ -147,7 +122,8 @@ absl::Status RankingJudgement::ViewLog(const LoggedDecision& decision) {
 
 void RankingJudgement::ViewUnknown(State* state) const {
   const size_t shown = feedback_.rewards.size();
-  state->view.log_conditionals = log_conditionals_;
+  state->view.log_conditionals.assign(order_.log_conditionals().begin(),
+                                      order_.log_conditionals().end());
   state->view.marginals.clear();
   state->log_marginals.assign(shown, 0);
   state->prefix_logged.assign(shown, 0);
@@ -158,19 +134,19 @@ void RankingJudgement::ViewUnknown(State* state) const {
 
 void RankingJudgement::UseModel(const OrderLaw& law, State* state) {
   if (parts_.model == nullptr) return;
-  const size_t m = num_eligible_;
+  const size_t m = order_.num_eligible();
   state->has_prefix_model = state->has_prefix_model && HasClosedForm(law);
   probabilities_.resize(m);
   for (size_t k = 0; k < feedback_.rewards.size(); ++k) {
     const std::span<const double> expected(expected_.data() + k * m, m);
-    const double logged = weights_[k] * expected[size_t(order_[k])];
+    const double logged = weights_[k] * expected[order_.position(k)];
     state->position_logged[k] = logged;
     for (size_t i = 0; i < m; ++i) {
       state->position_policy[k] +=
           weights_[k] * state->view.marginals[k * m + i] * expected[i];
     }
     if (!state->has_prefix_model) continue;
-    ConditionalsAfter(law, std::span(order_).first(k), probabilities_);
+    ConditionalsAfter(law, order_.positions().first(k), probabilities_);
     state->prefix_logged[k] = logged;
     for (size_t i = 0; i < m; ++i) {
       state->prefix_policy[k] += weights_[k] * probabilities_[i] * expected[i];
@@ -193,7 +169,7 @@ absl::Status RankingJudgement::ViewPolicy(const LoggedDecision& decision,
   const bool wants_marginals = has_marginals_ || parts_.model != nullptr;
   RETURN_IF_ERROR(viewer_.View(
       *law,
-      {.order = order_,
+      {.order = order_.positions(),
        .game = decision.query.game,
        .num_marginals = wants_marginals ? shown : 0,
        .key = StableHash(HashDomain::kTraining,
@@ -201,9 +177,10 @@ absl::Status RankingJudgement::ViewPolicy(const LoggedDecision& decision,
       &state.view));
   state.marginal_errors += state.view.marginal_error;
   for (size_t k = 0; has_marginals_ && k < shown; ++k) {
-    state.log_marginals[k] = std::min(
-        std::log(state.view.marginals[k * num_eligible_ + size_t(order_[k])]),
-        0.0);
+    state.log_marginals[k] =
+        std::min(std::log(state.view.marginals[k * order_.num_eligible() +
+                                               order_.position(k)]),
+                 0.0);
   }
   UseModel(*law, &state);
   return absl::OkStatus();
@@ -213,16 +190,16 @@ absl::StatusOr<SlateInverse> RankingJudgement::InverseOfLog() const {
   const size_t ranks = feedback_.rewards.size();
   double orders = 1;
   for (size_t k = 0; k < ranks; ++k) {
-    orders *= static_cast<double>(num_eligible_ - k);
+    orders *= static_cast<double>(order_.num_eligible() - k);
   }
-  if (!HasClosedForm(*log_law_) || num_eligible_ * ranks > kMostIndicators ||
-      orders > kMostOrders) {
+  if (!HasClosedForm(*log_law_) ||
+      order_.num_eligible() * ranks > kMostIndicators || orders > kMostOrders) {
     return absl::FailedPreconditionError("too many orders");
   }
   ASSIGN_OR_RETURN(
       const SlateMoments moments,
       SlateMoments::Enumerate(
-          num_eligible_, ranks,
+          order_.num_eligible(), ranks,
           [&](std::span<const int> above, std::span<double> probabilities) {
             ConditionalsAfter(*log_law_, above, probabilities);
           }));
@@ -232,11 +209,12 @@ absl::StatusOr<SlateInverse> RankingJudgement::InverseOfLog() const {
 absl::StatusOr<double> RankingJudgement::UniformWeight(
     const State& state) const {
   const size_t ranks = feedback_.rewards.size();
-  UniformOrder uniform = {.num_candidates = num_eligible_, .num_ranks = ranks};
+  UniformOrder uniform = {.num_candidates = order_.num_eligible(),
+                          .num_ranks = ranks};
   for (size_t k = 0; k < ranks; ++k) {
     for (size_t j = 0; j < ranks; ++j) {
       const double marginal =
-          state.view.marginals[j * num_eligible_ + size_t(order_[k])];
+          state.view.marginals[j * order_.num_eligible() + order_.position(k)];
       uniform.anywhere += marginal;
       if (j == k) uniform.at_their_ranks += marginal;
     }
@@ -261,7 +239,7 @@ void RankingJudgement::Invert() {
     absl::StatusOr<SlateInverse> made = InverseOfLog();
     if (made.ok()) inverse.emplace(*std::move(made));
   }
-  std::vector<double> by_item(num_eligible_ * ranks);
+  std::vector<double> by_item(order_.num_eligible() * ranks);
   for (State& state : states_) {
     state.pseudo_inverse = 1;
     if (!state.has_law || !state.has_pseudo_inverse) continue;
@@ -270,13 +248,13 @@ void RankingJudgement::Invert() {
     if (is_uniform) {
       weight = UniformWeight(state);
     } else if (inverse.has_value()) {
-      for (size_t i = 0; i < num_eligible_; ++i) {
+      for (size_t i = 0; i < order_.num_eligible(); ++i) {
         for (size_t k = 0; k < ranks; ++k) {
-          by_item[i * ranks + k] =
-              std::min(state.view.marginals[k * num_eligible_ + i], 1.0);
+          by_item[i * ranks + k] = std::min(
+              state.view.marginals[k * order_.num_eligible() + i], 1.0);
         }
       }
-      const auto made = inverse->WeightOf(by_item, order_);
+      const auto made = inverse->WeightOf(by_item, order_.positions());
       if (made.ok()) weight = made->weight;
     }
     state.has_pseudo_inverse = weight.ok();
@@ -289,7 +267,8 @@ double RankingJudgement::ExpectedAt(size_t k, std::span<const double> marginals,
   double sum = 0;
   const size_t ranks = std::min(values.size(), feedback_.rewards.size());
   for (size_t j = 0; j < ranks; ++j) {
-    sum += marginals[j * num_eligible_ + size_t(order_[k])] * values[j];
+    sum +=
+        marginals[j * order_.num_eligible() + order_.position(k)] * values[j];
   }
   return sum;
 }
@@ -342,7 +321,7 @@ absl::Status RankingJudgement::Add(const LoggedDecision& decision) {
   counts_.without_ranks += feedback_.is_without_ranks;
   counts_.shown_otherwise += feedback_.shown_otherwise;
   counts_.outside_range += feedback_.num_outside;
-  TakeOrder(decision);
+  order_.Read(decision);
   RETURN_IF_ERROR(ViewLog(decision));
   if (parts_.model != nullptr) {
     parts_.model->Predict(decision, feedback_.rewards.size(), &expected_);
@@ -357,7 +336,7 @@ absl::Status RankingJudgement::Add(const LoggedDecision& decision) {
                             : decision.unit;
   const double share = same_units ? 1 : parts_.units.ShareOf(decision.unit);
   const RankedDecision ranked = {.rewards = feedback_.rewards,
-                                 .log_conditionals = log_conditionals_,
+                                 .log_conditionals = order_.log_conditionals(),
                                  .log_marginals = log_.log_marginals};
   for (size_t k = 0; k < num_policies(); ++k) {
     const State& state = states_[k];

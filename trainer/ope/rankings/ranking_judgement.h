@@ -103,7 +103,6 @@ class RankingJudgement {
   absl::Status MakeSums();
 
   // Each works on the decision that Add() has taken.
-  void TakeOrder(const LoggedDecision& decision);
   absl::Status ViewLog(const LoggedDecision& decision);
   absl::Status ViewPolicy(const LoggedDecision& decision, size_t policy);
   void ViewUnknown(State* state) const;
@@ -130,10 +129,7 @@ class RankingJudgement {
 
   // Of one decision.
   RankFeedback feedback_;
-  std::vector<int32_t> positions_;  // By document.
-  size_t num_eligible_ = 0;
-  std::vector<int32_t> order_;  // Positions.
-  std::vector<double> log_conditionals_;
+  LoggedOrder order_;
   std::optional<OrderLaw> log_law_;
   State log_;
   std::vector<double> expected_;       // By the model, at [k * m + i].
