@@ -314,7 +314,8 @@ TEST_F(TokenTest, ControlCallsMayHaveAPortOfTheirOwn) {
   ASSERT_OK_AND_ASSIGN(const std::string text,
                        ReadFile(deployment_.path("server.ports")));
   int port = 0;
-  ASSERT_EQ(sscanf(text.c_str(), "rpc %*d metrics %*d control %d", &port), 1)
+  ASSERT_EQ(
+      sscanf(text.c_str(), "rpc %*d metrics %*d http %*d control %d", &port), 1)
       << text;
   EXPECT_EQ(ConnectAs("all")->ListModels().status().code(),
             StatusCode::kUnimplemented);
