@@ -82,8 +82,11 @@ class OverloadTest : public GrpcServerTest {
     EXPECT_GE(milliseconds, 1);
     HealthStatus health;
     EXPECT_TRUE(Health(channel_, "", &health).ok());
-    v1::RankResponse response;
-    EXPECT_TRUE(Rank(GoodRank(), &response).ok()) << "alone";
+    // On a busy machine even a call that is alone may wait too long.
+    EXPECT_TRUE(PollUntil(Patience(60), [&] {
+      v1::RankResponse response;
+      return Rank(GoodRank(), &response).ok();
+    }));
     EXPECT_OK(server_->Drain());
     EXPECT_THAT(ReadSpool(options_.spool().dir()), SizeIs(answered + 1));
   }
