@@ -15,9 +15,8 @@ def increase(metric, labels=ALL):
 
 NOW = section(
     "Now",
-    number("Log takes records", "none", "Servers whose spool is ok. Fewer than there are: the log of "
-           "that server names the error.", f'sum(sortition_spool_state{{{ALL}, state="ok"}})',
-           bad_below=1),
+    number("Logs that fail", "none", "Servers whose spool is not ok. Their logs name the error.",
+           f'count(sortition_spool_state{{{ALL}, state="ok"}} == 0) or vector(0)', bad_above=1),
     number("Spool used", "percentunit", "The fullest spool, of spool.max_bytes. Above a half the "
            "sidecar is behind or down.",
            f"max(sortition_spool_size_bytes{{{ALL}}} / sortition_spool_max_bytes{{{ALL}}})",

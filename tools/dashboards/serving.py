@@ -6,7 +6,7 @@ ALL = 'instance=~"$instance"'
 MODEL = 'instance=~"$instance", model=~"$model"'
 SERVER = 'job="sortition-server", instance=~"$instance"'
 DECISIONS = ALL + ', method=~"Rank|Select|Label|RankStream"'
-BAD = ALL + ', code!~"OK|INVALID_ARGUMENT|UNAUTHENTICATED|PERMISSION_DENIED"'
+BAD = ALL + ', code=~"UNKNOWN|DEADLINE_EXCEEDED|RESOURCE_EXHAUSTED|INTERNAL|UNAVAILABLE|DATA_LOSS"'
 
 REQUESTS = "sortition_requests_total"
 SECONDS = "sortition_request_seconds"
@@ -14,12 +14,12 @@ ANSWERS = "sortition_version_answers_total"
 
 NOW = section(
     "Now",
-    number("Servers up", "none", "Servers that Prometheus reaches. One that is missing is down or "
-           "cut off: look at its log, and at its machine.",
-           f"sum(up{{{SERVER}}})", bad_below=1),
-    number("Servers ready", "none", "Servers whose health check says SERVING. Fewer than are up: "
-           "one drains, waits for its model (require_model), or its log takes no records.",
-           f"sum(sortition_ready{{{ALL}}})", bad_below=1),
+    number("Servers down", "none", "Servers that Prometheus does not reach: they are down or cut off. "
+           "Look at their logs, and at their machines.",
+           f"count(up{{{SERVER}}} == 0) or vector(0)", bad_above=1),
+    number("Servers not ready", "none", "Servers whose health check does not say SERVING: they drain, "
+           "wait for their model (require_model), or their log takes no records.",
+           f"count(sortition_ready{{{ALL}}} == 0) or vector(0)", bad_above=1),
     number("Requests", "reqps", "Answered requests per second, refused ones included.",
            rate(REQUESTS, ALL)),
     number("Errors", "percentunit", "Share of requests that failed for a reason of the server. "
