@@ -25,6 +25,7 @@ test('numbers have separators, a true minus and three significant digits', () =>
   assert.equal(format.short(12.3456), '12.3');
   assert.equal(format.short(1234.56), '1,235');
   assert.equal(format.short(0), '0');
+  assert.equal(format.short(9.999), '10.0');
   assert.equal(format.short(0.0000123), '1.2e−5');
 });
 
@@ -40,6 +41,7 @@ test('shares never round to none or all of it', () => {
   assert.equal(plain(format.share(1)), '100 %');
   assert.equal(plain(format.share(0.00001)), '< 0.01 %');
   assert.equal(plain(format.share(0.99999)), '> 99.99 %');
+  assert.equal(plain(format.share(0.9997)), '99.97 %');
   assert.equal(plain(format.share(0.0052)), '0.52 %');
   assert.equal(plain(format.share(0.1234)), '12.3 %');
   assert.equal(plain(format.places(1050)), '10.5 %');
@@ -48,9 +50,12 @@ test('shares never round to none or all of it', () => {
 test('sizes and durations take the unit that fits', () => {
   assert.equal(plain(format.bytes(1023)), '1,023 bytes');
   assert.equal(plain(format.bytes(1024)), '1.00 KiB');
+  assert.equal(plain(format.bytes(1024 ** 2 - 1)), '1.00 MiB');
   assert.equal(plain(format.bytes(20 * 1024 ** 3)), '20.0 GiB');
   assert.equal(plain(format.seconds(0.00000213)), '2.13 µs');
   assert.equal(plain(format.seconds(0.00131)), '1.31 ms');
+  assert.equal(plain(format.seconds(0.09999)), '100 ms');
+  assert.equal(plain(format.seconds(0.9999)), '1.00 s');
   assert.equal(plain(format.seconds(12.34)), '12.3 s');
   assert.equal(plain(format.seconds(7260)), '2.02 h');
   assert.equal(format.rate(306.4), '306/s');

@@ -55,6 +55,10 @@ test('only important changes are said aloud', () => {
   assert.match(said[0], /stalled/);
   assert.equal(said[1], 'answers: version 8 serves now.');
   assert.match(said[2], /the disk is full/);
+  const gone = statuses.busy();
+  delete gone.sidecar;
+  gone.sidecar_problem = 'cannot connect';
+  assert.deepEqual(judge.importantChanges(before, gone), ['Sidecar not seen. cannot connect']);
 });
 
 test('a rollback goes where the server would go', () => {

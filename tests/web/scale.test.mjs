@@ -29,6 +29,12 @@ test('ticks of bytes are whole in their unit', () => {
   assert.deepEqual(scales.byteTicks(0, 3 * mebi, 4), [0, mebi, 2 * mebi, 3 * mebi]);
 });
 
+test('ticks end, however close or far apart the ends are', () => {
+  assert.deepEqual(scales.ticks(1e16, 1e16 + 2, 5), [1e16, 1e16 + 2]);
+  const year = 365 * 86400e6;
+  assert.ok(scales.timeTicks(0, 56 * year, 7).length <= 8);
+});
+
 test('ticks of time are round on the clock of the reader', () => {
   const from = new Date(2026, 2, 3, 13, 5, 7).getTime() * 1000;
   const to = from + 3600e6;

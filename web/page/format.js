@@ -29,7 +29,7 @@ export function short(value) {
   const size = Math.abs(value);
   if (size === 0) return '0';
   if (size < 1e-4) return value.toExponential(1).replaceAll('-', '−');
-  return decimal(value, Math.max(0, 2 - Math.floor(Math.log10(size))));
+  return decimal(value, Math.max(0, 2 - Math.floor(Math.log10(Number(size.toPrecision(3))))));
 }
 
 // Returns a formatted number without zeros that say nothing: "0.500 ms" is
@@ -43,6 +43,7 @@ export function count(value) {
   if (!Number.isFinite(value)) return unknown;
   if (value >= 1e10) return `${short(value / 1e9)}${space}billion`;
   if (value >= 1e7) return `${short(value / 1e6)}${space}million`;
+  if (value > 0 && value < 1) return short(value);
   return decimal(value, 0);
 }
 
@@ -52,7 +53,8 @@ export function share(value) {
   const percent = 100 * value;
   if (percent > 0 && percent < 0.01) return `<${space}0.01${space}%`;
   if (percent > 99.99 && percent < 100) return `>${space}99.99${space}%`;
-  const decimals = percent !== 0 && Math.abs(percent) < 1 ? 2 : percent % 1 === 0 ? 0 : 1;
+  const isFine = percent !== 0 && (Math.abs(percent) < 1 || (percent > 99.9 && percent < 100));
+  const decimals = isFine ? 2 : percent % 1 === 0 ? 0 : 1;
   return `${decimal(percent, decimals)}${space}%`;
 }
 
@@ -65,7 +67,8 @@ export function bytes(value) {
   if (!Number.isFinite(value)) return unknown;
   const units = ['bytes', 'KiB', 'MiB', 'GiB', 'TiB', 'PiB'];
   const size = Math.abs(value);
-  const step = size < 1024 ? 0 : Math.min(5, Math.floor(Math.log2(size) / 10));
+  // What is rounded to 1,024 KiB is 1 MiB.
+  const step = size < 1024 ? 0 : Math.min(5, Math.floor(Math.log2(size * (1 + 1 / 2047)) / 10));
   const scaled = value / 1024 ** step;
   return `${step === 0 ? decimal(scaled, 0) : short(scaled)}${space}${units[step]}`;
 }
@@ -76,7 +79,7 @@ export function seconds(value) {
   const size = Math.abs(value);
   if (size === 0) return `0${space}s`;
   if (size < 1e-4) return `${short(value * 1e6)}${space}µs`;
-  if (size < 1) return `${short(value * 1e3)}${space}ms`;
+  if (size < 0.9995) return `${short(value * 1e3)}${space}ms`;
   if (size < 120) return `${short(value)}${space}s`;
   if (size < 7200) return `${short(value / 60)}${space}min`;
   if (size < 172800) return `${short(value / 3600)}${space}h`;

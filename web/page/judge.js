@@ -60,7 +60,6 @@ export function joining(status) {
   if (sidecar.problem) return {level: 'bad', title: 'Joining stopped', text: sidecar.problem};
   const lag = toCount(sidecar.lag_bytes);
   const tuples = counted(toCount(sidecar.tuples), 'tuple');
-  if (problem) return {level: 'warn', title: 'Sidecar seen before', text: problem};
   if (lag > largeLag) {
     return {level: 'warn', title: 'Joining lags', text: `${bytes(lag)} of the log are not read yet.`};
   }
@@ -149,9 +148,7 @@ export function importantChanges(before, after) {
       }
     }
   }
-  if (Boolean(before.sidecar?.problem) !== Boolean(after.sidecar?.problem)) {
-    said.push(after.sidecar?.problem ? `Joining stopped. ${after.sidecar.problem}` : 'Joining goes on.');
-  }
+  if (joining(before).level !== joining(after).level) compare(joining(before), joining(after));
   return said;
 }
 

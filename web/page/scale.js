@@ -12,6 +12,8 @@ export function ticks(low, high, wanted) {
   const rough = (high - low) / wanted;
   const power = 10 ** Math.floor(Math.log10(rough));
   const step = power * [1, 2, 5, 10].find((factor) => factor * power >= rough * 0.999);
+  // Numbers that lie closer than that cannot be told apart, nor counted up to.
+  if (step < 4 * Number.EPSILON * Math.max(Math.abs(low), Math.abs(high))) return [low, high];
   const result = [];
   for (let i = Math.ceil(low / step - 1e-9); i * step <= high + step * 1e-9; ++i) {
     // Without the rounding, 3 * 0.1 would be 0.30000000000000004.
@@ -32,8 +34,9 @@ export function byteTicks(low, high, wanted) {
 export function timeTicks(from, to, most) {
   const minute = 60e6;
   const offset = new Date(from / 1000).getTimezoneOffset() * minute;
+  const day = 1440 * minute;
   const step = [1, 2, 5, 10, 15, 20, 30, 60, 120, 360].map((minutes) => minutes * minute)
-      .find((size) => (to - from) / size <= most) ?? 1440 * minute;
+      .find((size) => (to - from) / size <= most) ?? Math.ceil((to - from) / most / day) * day;
   const result = [];
   for (let i = Math.ceil((from - offset) / step); i * step + offset <= to; ++i) {
     result.push(i * step + offset);
