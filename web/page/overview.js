@@ -121,7 +121,7 @@ function intervalAxis(estimates, reference) {
   if (numbers.length === 0) return null;
   const [low, high] = range(numbers, false);
   const x = scale(low, high, 8, 212);
-  return {x, marks: ticks(low, high, 3), reference: reference ? x(reference.value) : NaN};
+  return {x, marks: ticks(low, high, 4), reference: reference ? x(reference.value) : NaN};
 }
 
 function axisPicture(axis) {
