@@ -240,7 +240,7 @@ test('where tokens are needed, one signs in; the token is in no address', long, 
   await page.getByRole('button', {name: 'Sign in'}).waitFor();
 });
 
-test('a wrong token is told at once, and not kept', async () => {
+test('a wrong token is told at once, and not kept', long, async () => {
   const status = statuses.busy();
   status.server.needs_token = true;
   const page = await show(status);
